@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "io/micro_priv.h"
+#include "io/phases.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/phase.h"
 
 enum { LIST_TEXT = 400 };
 
@@ -353,7 +353,7 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
     static const struct mf_micro_read plain;
     struct mf_micro m = {.arena = arena};
     struct mf_reading r = {.comm = comm, .arena = arena, .read = read ? read : &plain, .micro = &m};
-    MF_PHASE(MF_PHASE_READ);
+    MF_PHASE(&mf_phase_read);
     int rc = mf_agree(comm, check_request(r.read));
 
     if (rc == MF_OK) rc = read_named(&r, path);

@@ -14,11 +14,11 @@
 #include "io/image.h"
 #include "io/npy.h"
 #include "io/nrrd.h"
+#include "io/phases.h"
 #include "io/volume.h"
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
-#include "src/base/phase.h"
 #include "src/base/text.h"
 
 /* Of volumes. */
@@ -204,7 +204,7 @@ static int body_fields(int descriptor, const char *path, size_t offset, const vo
 int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int ndim, int fields,
                    const float *x)
 {
-    MF_PHASE(MF_PHASE_WRITE);
+    MF_PHASE(&mf_phase_write);
     struct fields f = {slab, (size_t)fields, x};
     size_t shape[4] = {0};
     char header[MF_NPY_HEADER];
@@ -336,7 +336,7 @@ static int body_reals(int descriptor, const char *path, size_t offset, const voi
 int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, enum mf_axes axes,
                    const double *values)
 {
-    MF_PHASE(MF_PHASE_WRITE);
+    MF_PHASE(&mf_phase_write);
     char header[MF_NPY_HEADER];
     struct frame frame = {header, mf_npy_header("<f8", ndim, shape, axes, header), sizeof(double), NULL};
     struct reals reals = {0, values};
@@ -368,7 +368,7 @@ int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, s
 int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                    const struct mf_provenance *provenance)
 {
-    MF_PHASE(MF_PHASE_WRITE);
+    MF_PHASE(&mf_phase_write);
 
     mf_phase_count(((struct mf_cost){(double)mf_slab_voxels(&micro->slab), 0}));
     MF_ASSERT(micro->phase || micro->slab.count == 0);

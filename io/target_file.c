@@ -8,12 +8,12 @@
 #include "io/guard.h"
 #include "io/h5.h"
 #include "io/look.h"
+#include "io/phases.h"
 #include "io/seal.h"
 #include "io/target_look.h"
 #include "io/target_priv.h"
 #include "io/volume.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 /* ---- what a sound target is ---- */
 
@@ -390,7 +390,7 @@ int mf_target_share(const struct mf_comm *comm, struct mf_target *target)
 
 int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_target *target)
 {
-    MF_PHASE(MF_PHASE_READ);
+    MF_PHASE(&mf_phase_read);
     struct mf_target t = {0};
     struct reader r = {path, &t, 0};
     int rc = mf_agree(comm, comm->rank == 0 ? read_alone(&r) : MF_OK);

@@ -6,9 +6,9 @@
 
 #include "io/array.h"
 #include "io/hash.h"
+#include "io/phases.h"
 #include "io/target.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 /* Values larger than this are no window anybody measured. */
 static const size_t most = (size_t)1 << 28;
@@ -162,7 +162,7 @@ static int import(const char *path, size_t lag, struct mf_target *t)
 
 int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, struct mf_target *target)
 {
-    MF_PHASE(MF_PHASE_READ);
+    MF_PHASE(&mf_phase_read);
     struct mf_target t = {0};
     int rc = mf_agree(comm, comm->rank == 0 ? import(path, lag, &t) : MF_OK);
 

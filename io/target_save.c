@@ -3,12 +3,12 @@
 
 #include "io/atomic.h"
 #include "io/h5.h"
+#include "io/phases.h"
 #include "io/seal.h"
 #include "io/target_look.h"
 #include "io/target_priv.h"
 #include "io/volume.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 enum { OVERHEAD = 1 << 16 }; /* attributes and headers of a file, about */
 
@@ -124,7 +124,7 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,
                    const struct mf_provenance *provenance)
 {
-    MF_PHASE(MF_PHASE_WRITE);
+    MF_PHASE(&mf_phase_write);
     struct mf_atomic file;
     char created[MF_UNIT_TEXT];
 

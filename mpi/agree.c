@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/phases.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 enum { CLOSING = 1 << 20 /* above every code: "this rank is in mf_comm_close()" */ };
 
@@ -55,7 +55,7 @@ int(mf_agree)(const struct mf_comm *comm, int code)
     int rc;
 
     if (!comm->impl) return code;
-    MF_PHASE(MF_PHASE_MESSAGES);
+    MF_PHASE(&mf_phase_messages);
 
     mf_comm_enter(comm, "agreement", 0);
     rc = settle(comm, code);

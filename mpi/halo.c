@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/phases.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 /* Consecutive planes of one field that one rank has and another one, or the same, wants. */
 struct run {
@@ -148,7 +148,7 @@ static void post(struct mf_halo *h, const struct run *run, float *in, const floa
 void mf_halo_start(struct mf_halo *h, const float *const *own)
 {
     float *in = h->planes;
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     h->posted = 0;
     if (!h->comm->impl) return;
@@ -167,7 +167,7 @@ void mf_halo_start(struct mf_halo *h, const float *const *own)
 
 void mf_halo_finish(struct mf_halo *h)
 {
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     if (!h->comm->impl) return;
     mf_comm_enter(h->comm, "exchange of planes beside slabs", 0);

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/phases.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 enum { TAG = 1 /* exchanges have 0 */ };
 
@@ -46,7 +46,7 @@ void mf_comm_send_receive(const struct mf_comm *comm, int to, const void *out, s
     size_t at = 0;
 
     MF_ASSERT(to < comm->size && from < comm->size);
-    MF_PHASE(MF_PHASE_MESSAGES);
+    MF_PHASE(&mf_phase_messages);
     if (to == MF_NO_RANK) sent = 0;
     if (from == MF_NO_RANK) got = 0;
     if (comm->size == 1) to_myself(out, sent, in, got);

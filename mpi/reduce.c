@@ -6,8 +6,8 @@
 
 #include "mpi/comm.h"
 #include "mpi/comm_priv.h"
+#include "mpi/phases.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 size_t mf_comm_most = (size_t)1 << 30;
 
@@ -36,7 +36,7 @@ static void reduce(const struct mf_comm *comm, const char *name, size_t n, void 
                    MPI_Op op)
 {
     if (!comm->impl) return;
-    MF_PHASE(MF_PHASE_REDUCTION);
+    MF_PHASE(&mf_phase_reduction);
 
     mf_phase_sent(comm->size > 1 ? n * kind->size : 0);
     mf_comm_enter(comm, name, n);
@@ -75,7 +75,7 @@ void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values)
 static void bcast(const struct mf_comm *comm, int root, void *data, size_t bytes)
 {
     size_t many;
-    MF_PHASE(MF_PHASE_MESSAGES);
+    MF_PHASE(&mf_phase_messages);
 
     mf_phase_sent(comm->size > 1 && comm->rank == root ? bytes : 0);
     for (size_t at = 0; at < bytes; at += many) {
@@ -108,7 +108,7 @@ char *mf_comm_text(const struct mf_comm *comm, const char *text)
 void mf_comm_barrier(const struct mf_comm *comm)
 {
     if (!comm->impl) return;
-    MF_PHASE(MF_PHASE_MESSAGES);
+    MF_PHASE(&mf_phase_messages);
 
     mf_comm_enter(comm, "barrier", 0);
     MPI_Barrier(comm->impl->world);
@@ -117,7 +117,7 @@ void mf_comm_barrier(const struct mf_comm *comm)
 
 void mf_comm_meet(const struct mf_comm *comm)
 {
-    MF_PHASE(MF_PHASE_WAITING);
+    MF_PHASE(&mf_phase_waiting);
 
     mf_comm_enter(comm, "meet", 0);
     atomic_thread_fence(memory_order_seq_cst);
@@ -184,7 +184,7 @@ static int gather(const struct mf_comm *comm, const void *mine, size_t bytes, vo
 int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset)
 {
     int rc;
-    MF_PHASE(MF_PHASE_MESSAGES);
+    MF_PHASE(&mf_phase_messages);
 
     mf_comm_enter(comm, "gather", 0);
     rc = gather(comm, mine, bytes, all, offset);

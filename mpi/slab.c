@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/phases.h"
 #include "mpi/wire.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int rank)
 {
@@ -247,7 +247,7 @@ static int fetch(struct fetch *f, ptrdiff_t first, size_t count)
         each_run(f, SEND, 1, &want);
         return MF_OK;
     }
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     return exchange(f, want);
 }

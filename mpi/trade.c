@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/phases.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 struct trade {
     const struct mf_comm *comm;
@@ -43,7 +43,7 @@ void mf_comm_trade(const struct mf_comm *comm, const void *out, const size_t *se
 {
     struct trade t = {.comm = comm};
     int more = 1;
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     if (!comm->impl) return;
     t.request = calloc(2 * (size_t)comm->size, sizeof(MPI_Request));

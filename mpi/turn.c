@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "kernels/field.h"
+#include "mpi/phases.h"
 #include "mpi/turn_priv.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 /* Own planes of all slices of a round. */
 static size_t packed_floats(const struct mf_turn *t)
@@ -179,7 +179,7 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
         *view = mf_turn_view_of_slab(turn, span, x);
         return;
     }
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     if (round == 0 || turn->depth == 1) turn->sent = round;
     for (; turn->sent < turn->rounds && turn->sent < round + turn->depth; ++turn->sent) send(turn, turn->sent, x);
@@ -197,7 +197,7 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
         *view = mf_turn_view_of_slab(turn, span, g);
         return;
     }
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     buffer = mf_turn_at(turn, turn->on_grads, round);
     if (mf_apart(turn->queue))
@@ -223,7 +223,7 @@ void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
 
     MF_ASSERT(turn->ways == MF_OUT_AND_BACK);
     if (turn->alias) return;
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     if (crosses(turn))
         *copy_of(turn, turn->got, round) = turn->queue->backend->get_start(

@@ -3,14 +3,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "mpi/phases.h"
 #include "mpi/turn_priv.h"
-#include "src/base/phase.h"
 
 int mf_turn_deals(const struct mf_turn *turn) { return turn->share && turn->depth == 1 && !mf_apart(turn->queue); }
 
 void mf_turn_spread(struct mf_turn *const *turn, size_t n, size_t round, float *const *x)
 {
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     for (size_t i = 0; i < n; ++i) mf_turn_count_out(turn[i], round);
     mf_turn_bring(turn, n, round, x);
@@ -60,7 +60,7 @@ static void clear(const struct mf_turn *t, const struct mf_view *g)
 void mf_turn_dealt(const struct mf_turn *turn, size_t round, const struct mf_dealt *dealt, struct mf_view *x,
                    struct mf_view *g)
 {
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     *x = view_of(turn, round, dealt, 0);
     if (!g) return;
@@ -70,7 +70,7 @@ void mf_turn_dealt(const struct mf_turn *turn, size_t round, const struct mf_dea
 
 void mf_turn_gather(struct mf_turn *const *turn, size_t n, size_t round, float *const *g)
 {
-    MF_PHASE(MF_PHASE_EXCHANGE);
+    MF_PHASE(&mf_phase_exchange);
 
     for (size_t i = 0; i < n; ++i) mf_turn_count_back(turn[i], round);
     mf_turn_return(turn, n, round, g);

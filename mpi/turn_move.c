@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 
 #include "kernels/move.h"
+#include "mpi/phases.h"
 #include "mpi/turn_priv.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 /* One rank's slices of a round in the own planes; normal to z: its own. */
 static struct mf_block block_of(const struct mf_turn *t, struct mf_span span)
@@ -115,7 +115,7 @@ static void send(const struct mf_turn *t, const float *from, size_t units, int r
 /* Until these are there, of which a rank has none with those whose buffers it sees. */
 static void wait_for(MPI_Request *request, int n)
 {
-    MF_PHASE(MF_PHASE_WAITING);
+    MF_PHASE(&mf_phase_waiting);
 
     MPI_Waitall(n, request, MPI_STATUSES_IGNORE);
 }

@@ -6,11 +6,14 @@
  *
  *   ID        MF_<ID> is its enum mf_descriptor_kind, MF_MORE_<ID> its enum mf_more
  *   family    its kernels: mf_<family>_cpu, mf_kind_<family> and so on
- *   where     GPU: mf_<family>_cuda too, with the memory mf_dense_<family> (kernels/slices/areas.h); CORES: GPUs refuse
- * it work      MF_PHASE_<work> is what reports call the time it takes (src/base/phase.h) weight    in the loss, unless
- * the user gives one; compat: the same under --compat mcrpy traits    enum mf_trait, or 0 shown     &mf_shown_..: draws
- * it (src/desc/shown.h); NULL: there is nothing to draw dataset   what a file calls its values name      what users
- * call it, as MCRpy does where MCRpy has it; alias: a further spelling, or NULL summary   one line */
+ *   where     GPU: mf_<family>_cuda too, with the memory mf_dense_<family> (slices/areas.h); CORES: GPUs refuse it
+ *   work      mf_phase_<work> is what reports call the time it takes (src/desc/phases.h)
+ *   weight    in the loss, unless the user gives one; compat: the same under --compat mcrpy
+ *   traits    enum mf_trait, or 0
+ *   shown     &mf_shown_..: draws it (src/desc/shown.h); NULL: there is nothing to draw
+ *   dataset   what a file calls its values
+ *   name      what users call it, as MCRpy does where MCRpy has it; alias: a further spelling, or NULL
+ *   summary   one line */
 #ifndef MF_KERNELS_DESCRIPTORS_H
 #define MF_KERNELS_DESCRIPTORS_H
 
@@ -30,97 +33,97 @@ enum mf_trait {
 
 /** Those that every target has a place for (Patches: its example). Their plans on a GPU are laid out one by one. */
 #define MF_LIST_FIXED(X)                                                                                               \
-    X(S2, corr, GPU, S2, 1, 1, 0, &mf_shown_window,                                                                    \
+    X(S2, corr, GPU, s2, 1, 1, 0, &mf_shown_window,                                                                    \
       "s2", "FFTCorrelations", "S2",                                                                                   \
       "exact two-point correlation in a window of lags")                                                               \
-    X(VARIATION, vari, GPU, VARIATION, 5, 100, 0, &mf_shown_variation,                                                 \
+    X(VARIATION, vari, GPU, variation, 5, 100, 0, &mf_shown_variation,                                                 \
       "variation", "Variation", "InterfaceDensity",                                                                    \
       "jumps per pixel")                                                                                               \
-    X(FRACTION, frac, GPU, FRACTION, 1, 1, 0, &mf_shown_fraction,                                                      \
+    X(FRACTION, frac, GPU, fraction, 1, 1, 0, &mf_shown_fraction,                                                      \
       "fraction", "VolumeFractions", "VolumeFraction",                                                                 \
       "share of the voxels")                                                                                           \
-    X(PATCHES, patch, GPU, PATCHES, 0.25, 0.25, MF_BY_EXAMPLE, NULL,                                                   \
+    X(PATCHES, patch, GPU, patches, 0.25, 0.25, MF_BY_EXAMPLE, NULL,                                                   \
       "example", "Patches", NULL,                                                                                      \
       "mismatch of patches of 9 x 9 pixels with those of the micrograph, both ways")
 
 /** Of a volume as a whole: struct mf_space_ops computes both. */
 #define MF_LIST_SPACE(X)                                                                                               \
-    X(S2_3D, s2_3d, GPU, S2, 1, 1, MF_IN_SPACE, &mf_shown_s2_3d,                                                       \
+    X(S2_3D, s2_3d, GPU, s2, 1, 1, MF_IN_SPACE, &mf_shown_s2_3d,                                                       \
       "s2_3d", "S2_3D", NULL,                                                                                          \
       "exact two-point correlation of a volume in space")                                                              \
-    X(CROSS_S2_3D, cross_s2_3d, GPU, S2, 1, 1, MF_IN_SPACE | MF_OF_PAIRS, &mf_shown_cross_s2_3d,                       \
+    X(CROSS_S2_3D, cross_s2_3d, GPU, s2, 1, 1, MF_IN_SPACE | MF_OF_PAIRS, &mf_shown_cross_s2_3d,                       \
       "cross_3d", "CrossS2_3D", NULL,                                                                                  \
       "exact cross-correlations of all pairs of phases of a volume in space")
 
 /** Exact cross-correlations have their own place in a target. */
 #define MF_LIST_CROSS(X)                                                                                               \
-    X(CROSS, cross, GPU, S2, 1, 1, MF_OF_PAIRS, &mf_shown_window,                                                      \
+    X(CROSS, cross, GPU, s2, 1, 1, MF_OF_PAIRS, &mf_shown_window,                                                      \
       "cross", "FFTCrossCorrelations", NULL,                                                                           \
       "exact cross-correlations of all pairs of phases")
 
 /** Of one phase, with a gradient. */
 #define MF_LIST_PHASE(X)                                                                                               \
-    X(LINEAL, lineal, GPU, LINEAL, 1, 1, 0, &mf_shown_lineal,                                                          \
+    X(LINEAL, lineal, GPU, lineal, 1, 1, 0, &mf_shown_lineal,                                                          \
       "lineal_path_sharp", "LinealPath", NULL,                                                                         \
       "how likely straight runs of pixels lie in the phase, sharpened so that it has a gradient")                      \
-    X(LINEAL_SOFT, lineal_soft, GPU, LINEAL, 1, 1, MF_IS_SOFT, &mf_shown_lineal_soft,                                  \
+    X(LINEAL_SOFT, lineal_soft, GPU, lineal, 1, 1, MF_IS_SOFT, &mf_shown_lineal_soft,                                  \
       "lineal_path_soft", "LinealPathApproximation", NULL,                                                             \
       "MCRpy's soft lineal path in many directions")                                                                   \
-    X(LINE_SOFT, line_soft, GPU, LINEAL, 1, 1, MF_IS_SOFT, &mf_shown_line_soft,                                        \
+    X(LINE_SOFT, line_soft, GPU, lineal, 1, 1, MF_IS_SOFT, &mf_shown_line_soft,                                        \
       "lineal_path_axes", "LineLinealPathApproximation", NULL,                                                         \
       "MCRpy's soft lineal path along the axes")                                                                       \
-    X(TWO_POINT, two_point, GPU, TWO_POINT, 1, 1, MF_IS_SOFT, &mf_shown_pairs,                                         \
+    X(TWO_POINT, two_point, GPU, two_point, 1, 1, MF_IS_SOFT, &mf_shown_pairs,                                         \
       "two_point_soft", "TwoPointCorrelations", NULL,                                                                  \
       "soft two-point correlation")                                                                                    \
-    X(GRAM, gram, GPU, TWO_POINT, 1, 1, MF_IS_SOFT, &mf_shown_gram,                                                    \
+    X(GRAM, gram, GPU, two_point, 1, 1, MF_IS_SOFT, &mf_shown_gram,                                                    \
       "three_point_soft", "Correlations", "ThreePointCorrelations",                                                    \
       "soft three-point correlation: the Gram matrix of soft pairs")                                                   \
-    X(GRAM_AXES, gram_axes, GPU, TWO_POINT, 1, 1, MF_IS_SOFT, &mf_shown_gram_axes,                                     \
+    X(GRAM_AXES, gram_axes, GPU, two_point, 1, 1, MF_IS_SOFT, &mf_shown_gram_axes,                                     \
       "three_point_axes", "LineCorrelations", NULL,                                                                    \
       "the same of the lags along the axes")                                                                           \
-    X(TENSOR, tensor, GPU, TENSOR, 1, 1, 0, &mf_shown_tensor,                                                          \
+    X(TENSOR, tensor, GPU, tensor, 1, 1, 0, &mf_shown_tensor,                                                          \
       "structure_tensor", "StructureTensor", NULL,                                                                     \
       "correlations of the smoothed orientation and strength of edges")                                                \
-    X(VGG, vgg, GPU, VGG, 0.01, 1, MF_OF_NETWORK, &mf_shown_vgg,                                                       \
+    X(VGG, vgg, GPU, vgg, 0.01, 1, MF_OF_NETWORK, &mf_shown_vgg,                                                       \
       "vgg_gram", "GramMatrices", NULL,                                                                                \
       "Gram matrices of what VGG-19 sees in the phase")
 
 /** Of several phases, with a gradient. */
 #define MF_LIST_PHASES(X)                                                                                              \
-    X(GRAM_CROSS, gram_cross, GPU, TWO_POINT, 10, 10, MF_IS_SOFT | MF_OF_PAIRS, &mf_shown_gram,                        \
+    X(GRAM_CROSS, gram_cross, GPU, two_point, 10, 10, MF_IS_SOFT | MF_OF_PAIRS, &mf_shown_gram,                        \
       "three_point_cross", "CrossCorrelations", NULL,                                                                  \
       "soft three-point correlations from each phase to those before it")                                              \
-    X(VGG_ALL, vgg_all, GPU, VGG, 0.01, 1, MF_OF_ALL | MF_OF_NETWORK, &mf_shown_vgg,                                   \
+    X(VGG_ALL, vgg_all, GPU, vgg, 0.01, 1, MF_OF_ALL | MF_OF_NETWORK, &mf_shown_vgg,                                   \
       "vgg_gram_phases", "MultiPhaseGramMatrices", NULL,                                                               \
       "Gram matrices of what VGG-19 sees in an image with phases for colours")
 
 /** Counted on labels: mf_counted_<family> (src/recon/tally_impl.h) is what swaps do to it. */
 #define MF_LIST_COUNTED(X)                                                                                             \
-    X(LINEAL_EXACT, lineal_exact, GPU, LINEAL, 1, 1, MF_IS_COUNTED, &mf_shown_lineal_exact,                            \
+    X(LINEAL_EXACT, lineal_exact, GPU, lineal, 1, 1, MF_IS_COUNTED, &mf_shown_lineal_exact,                            \
       "lineal_path", "LinealPathExact", NULL,                                                                          \
       "how likely straight runs of pixels lie in the phase, by counting")                                              \
-    X(SURFACE, surface, CORES, COUNTS, 1, 1, MF_IS_COUNTED, &mf_shown_surface,                                         \
+    X(SURFACE, surface, CORES, counting, 1, 1, MF_IS_COUNTED, &mf_shown_surface,                                       \
       "surface_correlation", "SurfaceCorrelations", "surface_correlation",                                             \
       "surface-surface and surface-void correlations along the axes, by counting")                                     \
-    X(CHORDS, chord, CORES, COUNTS, 10, 10, MF_IS_COUNTED, &mf_shown_chords,                                           \
+    X(CHORDS, chord, CORES, counting, 10, 10, MF_IS_COUNTED, &mf_shown_chords,                                         \
       "chords", "Chords", "chords",                                                                                    \
       "how often runs along the axes are of which length, by counting")                                                \
-    X(EULER, euler, CORES, COUNTS, 100, 100, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_euler,                              \
+    X(EULER, euler, CORES, counting, 100, 100, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_euler,                            \
       "euler_number", "EulerNumber", "euler",                                                                          \
       "Euler number per pixel, joined by sides and by corners, by counting")                                           \
-    X(WINDOWS, window, CORES, COUNTS, 5, 5, MF_IS_COUNTED, &mf_shown_windows,                                          \
+    X(WINDOWS, window, CORES, counting, 5, 5, MF_IS_COUNTED, &mf_shown_windows,                                        \
       "local_fraction", "LocalFraction", "local_fraction",                                                             \
       "mean and variance of the volume fraction in windows, by counting")                                              \
-    X(BOUNDARIES, boundary, CORES, COUNTS, 5, 5, MF_IS_COUNTED | MF_OF_PAIRS | MF_IS_FREE, &mf_shown_boundaries,       \
+    X(BOUNDARIES, boundary, CORES, counting, 5, 5, MF_IS_COUNTED | MF_OF_PAIRS | MF_IS_FREE, &mf_shown_boundaries,     \
       "boundaries", "Boundaries", "boundaries",                                                                        \
       "where two phases meet, and a third with them, by counting")                                                     \
-    X(CLUSTER_FUNCTION, cluster_function, CORES, COUNTS, 5, 5, MF_IS_COUNTED, &mf_shown_cluster_function,              \
+    X(CLUSTER_FUNCTION, cluster_function, CORES, counting, 5, 5, MF_IS_COUNTED, &mf_shown_cluster_function,            \
       "cluster_function", "ClusterFunction", "cluster_function",                                                       \
       "how likely two pixels along the axes are of one cluster, by counting")                                          \
-    X(CLUSTERS, cluster, CORES, COUNTS, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_clusters,                          \
+    X(CLUSTERS, cluster, CORES, counting, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_clusters,                        \
       "clusters", "Clusters", "clusters",                                                                              \
       "number of clusters, the largest, and what spans, by counting")                                                  \
-    X(WAYS, way, CORES, COUNTS, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_ways,                                      \
+    X(WAYS, way, CORES, counting, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_ways,                                    \
       "tortuosity", "Tortuosity", "tortuosity",                                                                        \
       "shortest ways through along the axes, by counting")
 

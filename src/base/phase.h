@@ -1,7 +1,9 @@
-/* Where a run spends its time: phases with names that users understand, what they move and compute (--log-view).
+/* Where a run spends its time: phases with names that users understand, what they move and compute (--log-view). The
+ * room that does the work defines the phase (io/phases.h, src/desc/phases.h, ...):
  *
+ *     struct mf_phase mf_phase_step = {.name = "step", .kind = MF_WORK};
  *     {
- *         MF_PHASE(MF_PHASE_STEP);         from here to the end of the block
+ *         MF_PHASE(&mf_phase_step);        from here to the end of the block
  *         mf_phase_count(mf_cost_step(n)); what the innermost open phase moves and computes
  *     }
  *
@@ -12,47 +14,8 @@
 
 #include <stddef.h>
 
-/** Stages follow each other and make up the run; kinds of work happen inside them, and again and again. */
-enum mf_phase {
-    MF_PHASE_START,
-    MF_PHASE_READ,
-    MF_PHASE_CHARACTERISE,
-    MF_PHASE_PREPARE,
-    MF_PHASE_DESCENT,
-    MF_PHASE_CONTINUATION,
-    MF_PHASE_CUT,
-    MF_PHASE_POLISH,
-    MF_PHASE_DESCRIBE,
-    MF_PHASE_WRITE,
-    MF_STAGES, /* what follows is work */
-    MF_PHASE_S2 = MF_STAGES,
-    MF_PHASE_VARIATION,
-    MF_PHASE_FRACTION,
-    MF_PHASE_LINEAL,
-    MF_PHASE_TWO_POINT,
-    MF_PHASE_TENSOR,
-    MF_PHASE_VGG,
-    MF_PHASE_PATCHES,
-    MF_PHASE_SEARCH,
-    MF_PHASE_COUNTS,
-    MF_PHASE_EXCHANGE,
-    MF_PHASE_WAITING,
-    MF_PHASE_REDUCTION,
-    MF_PHASE_MESSAGES,
-    MF_PHASE_DIRECTION,
-    MF_PHASE_STEP,
-    MF_PHASE_PAIR,
-    MF_PHASE_ADAPT,
-    MF_PHASE_FIELD,
-    MF_PHASE_RANK,
-    MF_PHASE_GATHER,
-    MF_PHASE_SWAPS,
-    MF_PHASE_CHECKPOINT,
-    MF_PHASES
-};
-
-/** "read", "characterise", ... */
-const char *mf_phase_name(enum mf_phase phase);
+/** Stages follow each other and make up the run; work happens inside them, and again and again. */
+enum mf_phase_kind { MF_STAGE, MF_WORK, MF_TALK /* work with other ranks */ };
 
 /** What a piece of work moves between memory and caches at least, and how many numbers it adds or multiplies. */
 struct mf_cost {
@@ -69,13 +32,26 @@ struct mf_phase_sum {
     double sent[2];       /* bytes that this rank gave to others: the same */
 };
 
+/** Defined once, by the room that has it. */
+struct mf_phase {
+    const char *name; /* unlike all others */
+    enum mf_phase_kind kind;
+    struct mf_phase_sum sum;
+    int open;              /* how often: a phase inside itself is not counted twice */
+    int listed;            /* it is among mf_phases() */
+    struct mf_phase *next; /* of those */
+};
+
+/** The first phase of every program: what ends when the command line is read. */
+extern struct mf_phase mf_phase_start;
+
 extern int mf_phases_on; /* read-only: someone listens */
 
-/** Clears all sums; from now on phases are timed (@p on), or not. The first of them began at @p begun and ends here. */
+/** Clears all sums; from now on phases are timed (@p on), or not. The start began at @p begun and ends here. */
 void mf_phases_open(int on, double begun);
 
-/** The sums so far [MF_PHASES]. */
-const struct mf_phase_sum *mf_phases_sums(void);
+/** Those that were opened since, in the order of their first time: a list from the start on. */
+const struct mf_phase *mf_phases(void);
 
 /**
  * Calls @p push with a phase's name where it begins and @p pop where it ends, timed or not: for the ranges of a
@@ -86,11 +62,11 @@ void mf_phases_hook(void (*push)(const char *name), void (*pop)(void));
 /** Are phases timed? */
 int mf_phases_timed(void);
 
-void mf_phase_push(enum mf_phase phase);
+void mf_phase_push(struct mf_phase *phase);
 void mf_phase_pop(void);
 void mf_phase_add(double bytes, double operations, double sent);
 
-static inline int mf_phase_enter(enum mf_phase phase)
+static inline int mf_phase_enter(struct mf_phase *phase)
 {
     if (__builtin_expect(mf_phases_on, 0)) {
         mf_phase_push(phase);

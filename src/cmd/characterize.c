@@ -6,7 +6,6 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/phase.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/gram_weights.h"
 #include "src/cmd/log_view.h"
@@ -18,6 +17,7 @@
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
 #include "src/desc/measure.h"
+#include "src/desc/phases.h"
 #include "src/desc/registry.h"
 
 static const struct mf_opt rows[] = {
@@ -231,7 +231,7 @@ static void say_plan(const struct mf_session *session, const struct mf_character
 static int describe(struct mf_session *session, const struct mf_characterize_cmd *o, struct mf_micro *micro,
                     const struct mf_characterize_opts *opts, struct mf_target *out)
 {
-    MF_PHASE(MF_PHASE_CHARACTERISE);
+    MF_PHASE(&mf_phase_characterise);
 
     if (o->mask) return mf_masked_characterize(session, o->residency, o->mask, micro, opts, out);
     return mf_sample_characterize(session, o->residency, o->slice_mode, micro, opts, out);

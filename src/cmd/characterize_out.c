@@ -7,9 +7,9 @@
 
 #include "io/array.h"
 #include "io/names.h"
+#include "io/phases.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/phase.h"
 #include "src/base/text.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
@@ -114,7 +114,7 @@ static int write_files(const struct mf_session *session, const struct mf_charact
                                  .json = results,
                                  .input_hash = result->target.hash,
                                  .seed = session->common->seed};
-    MF_PHASE(MF_PHASE_WRITE);
+    MF_PHASE(&mf_phase_write);
     int rc = mf_characterized_path(session, file, &path);
 
     if (rc == MF_OK) rc = spare_inputs(session, o, path);

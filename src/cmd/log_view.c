@@ -13,23 +13,32 @@
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
 
-enum { REST = MF_PHASES, ROWS };
+enum { NAME = 32, REST = MF_TALK + 1 };
 
 const struct mf_opt mf_log_view_rows[] = {
     MF_OPT(mf_common, "log-view", log_view, MF_FLAG, NULL,
            "at the end a table of where the time went, and how near that came to what the cores can do (0.3 s)"),
     MF_ALIAS("profile", "log-view"), MF_OPT_END};
 
+/* A phase of one rank, as it travels. */
+struct timed {
+    char name[NAME];
+    int kind;
+    struct mf_phase_sum sum;
+};
+
 /* One rank's part. */
 struct part {
     double seconds; /* of the whole run */
     struct mf_probe_rates rates;
-    struct mf_phase_sum sum[MF_PHASES];
+    size_t count;
+    struct timed phase[];
 };
 
 /* One row: all ranks together. */
 struct row {
-    const char *name;
+    char name[NAME];
+    int kind;                               /* enum mf_phase_kind, or REST: of the run outside its stages */
     double count, most, mean, least, share; /* [s], of stages inclusive, of work without what is inside it */
     double other, cores;                    /* means over ranks: the other kind of time; seconds of cores */
     double bytes, operations, sent;         /* of all ranks */
@@ -43,65 +52,87 @@ struct view {
     double busiest_seconds;                 /* of its work; what follows: the mean of all ranks' */
     double busy_seconds;
     double with_others, cores_with_others; /* parts of all ranks' stages: seconds, and seconds of cores */
-    struct row row[ROWS];
+    struct row *row;                       /* stages, the rest, work, work with other ranks */
+    size_t rows;
 };
 
-static int is_stage(int phase) { return phase < MF_STAGES; }
+/* The parts of all ranks, in memory of mf_comm_gather(). */
+struct parts {
+    char *all;
+    const size_t *offset;
+    int ranks;
+};
 
-static double seconds_of(const struct part *part, int phase)
+static const struct part *part_of(const struct parts *parts, int rank)
+{
+    return (const struct part *)(const void *)(parts->all + parts->offset[rank]);
+}
+
+static int is_stage(int kind) { return kind == MF_STAGE; }
+
+/* What a rank has of a row; zeros where it never opened the phase. */
+static struct mf_phase_sum sum_of(const struct part *part, const char *name)
+{
+    for (size_t p = 0; p < part->count; ++p)
+        if (strcmp(part->phase[p].name, name) == 0) return part->phase[p].sum;
+    return (struct mf_phase_sum){0};
+}
+
+static double seconds_of(const struct part *part, const struct row *row)
 {
     double rest = part->seconds;
 
-    if (phase != REST) return is_stage(phase) ? part->sum[phase].total : part->sum[phase].self;
-    for (int p = 0; p < MF_STAGES; ++p) rest -= part->sum[p].total;
+    if (is_stage(row->kind)) return sum_of(part, row->name).total;
+    if (row->kind != REST) return sum_of(part, row->name).self;
+    for (size_t p = 0; p < part->count; ++p)
+        if (is_stage(part->phase[p].kind)) rest -= part->phase[p].sum.total;
     return rest > 0 ? rest : 0;
 }
 
-static void add_ceilings(const struct part *part, int ranks, struct view *view)
+static void add_ceilings(const struct parts *parts, struct view *view)
 {
     for (int w = 0; w < MF_PROBE_WINDOWS; ++w) {
         double memory = 0, flops = 0;
 
-        for (int r = 0; r < ranks; ++r) {
-            memory += part[r].rates.memory[w];
-            flops += part[r].rates.flops[w];
+        for (int r = 0; r < parts->ranks; ++r) {
+            memory += part_of(parts, r)->rates.memory[w];
+            flops += part_of(parts, r)->rates.flops[w];
         }
         view->memory_rate = fmax(view->memory_rate, memory);
         view->flop_rate = fmax(view->flop_rate, flops);
     }
 }
 
-static void add_times(const struct part *part, int ranks, int phase, struct row *row)
+static void add_times(const struct parts *parts, struct row *row)
 {
     double all = 0, sum = 0;
 
-    row->name = phase == REST ? "rest" : mf_phase_name((enum mf_phase)phase);
     row->least = INFINITY;
-    for (int r = 0; r < ranks; ++r) {
-        double s = seconds_of(&part[r], phase);
+    for (int r = 0; r < parts->ranks; ++r) {
+        double s = seconds_of(part_of(parts, r), row);
 
         sum += s;
-        all += part[r].seconds;
+        all += part_of(parts, r)->seconds;
         row->most = fmax(row->most, s);
         row->least = fmin(row->least, s);
     }
-    row->mean = sum / ranks;
+    row->mean = sum / parts->ranks;
     row->share = all > 0 ? sum / all : 0;
 }
 
-static void add_work(const struct part *part, int ranks, int phase, struct row *row)
+static void add_work(const struct parts *parts, struct row *row)
 {
-    int inclusive = is_stage(phase);
+    int inclusive = is_stage(row->kind);
 
-    for (int r = 0; r < ranks; ++r) {
-        const struct mf_phase_sum *s = &part[r].sum[phase];
+    for (int r = 0; r < parts->ranks; ++r) {
+        const struct mf_phase_sum s = sum_of(part_of(parts, r), row->name);
 
-        row->count = fmax(row->count, s->count);
-        row->other += (inclusive ? s->self : s->total) / ranks;
-        row->cores += s->cores[inclusive] / ranks;
-        row->bytes += s->bytes[inclusive];
-        row->operations += s->operations[inclusive];
-        row->sent += s->sent[inclusive];
+        row->count = fmax(row->count, s.count);
+        row->other += (inclusive ? s.self : s.total) / parts->ranks;
+        row->cores += s.cores[inclusive] / parts->ranks;
+        row->bytes += s.bytes[inclusive];
+        row->operations += s.operations[inclusive];
+        row->sent += s.sent[inclusive];
     }
 }
 
@@ -114,16 +145,13 @@ static void add_rates(const struct view *view, struct row *row)
     if (view->flop_rate > 0) row->ceiling_flop = row->flop_rate / view->flop_rate;
 }
 
-static const enum mf_phase with_others[] = {MF_PHASE_EXCHANGE, MF_PHASE_WAITING, MF_PHASE_REDUCTION, MF_PHASE_MESSAGES};
-
-enum { WITH_OTHERS = sizeof with_others / sizeof with_others[0] };
-
 /* Seconds in which a rank did not wait for others, or talk to them; in the start all wait for all. */
 static double work_of(const struct part *part)
 {
-    double seconds = part->seconds - part->sum[MF_PHASE_START].self;
+    double seconds = part->seconds - sum_of(part, mf_phase_start.name).self;
 
-    for (int i = 0; i < WITH_OTHERS; ++i) seconds -= part->sum[with_others[i]].self;
+    for (size_t p = 0; p < part->count; ++p)
+        if (part->phase[p].kind == MF_TALK) seconds -= part->phase[p].sum.self;
     return seconds;
 }
 
@@ -132,22 +160,25 @@ static void add_shares(struct view *view)
 {
     double seconds = 0, cores = 0, all = 0, all_cores = 0;
 
-    for (int i = 0; i < WITH_OTHERS; ++i) {
-        seconds += view->row[with_others[i]].mean;
-        cores += view->row[with_others[i]].cores;
-    }
-    for (int p = MF_PHASE_START + 1; p < MF_STAGES; ++p) {
-        all += view->row[p].mean;
-        all_cores += view->row[p].cores;
+    for (size_t i = 0; i < view->rows; ++i) {
+        const struct row *row = &view->row[i];
+
+        if (row->kind == MF_TALK) {
+            seconds += row->mean;
+            cores += row->cores;
+        } else if (is_stage(row->kind) && strcmp(row->name, mf_phase_start.name) != 0) {
+            all += row->mean;
+            all_cores += row->cores;
+        }
     }
     view->with_others = all > 0 ? seconds / all : 0;
     view->cores_with_others = all_cores > 0 ? cores / all_cores : 0;
 }
 
-static void add_balance(const struct part *part, struct view *view)
+static void add_balance(const struct parts *parts, struct view *view)
 {
     for (int r = 0; r < view->ranks; ++r) {
-        double seconds = work_of(&part[r]);
+        double seconds = work_of(part_of(parts, r));
 
         view->busy_seconds += seconds / view->ranks;
         if (r > 0 && seconds <= view->busiest_seconds) continue;
@@ -156,19 +187,38 @@ static void add_balance(const struct part *part, struct view *view)
     }
 }
 
-static void view_of(const struct mf_session *session, const struct part *part, struct view *view)
+static void add_row(struct view *view, const char *name, int kind)
 {
-    int ranks = session->comm->size;
+    for (size_t i = 0; i < view->rows; ++i)
+        if (strcmp(view->row[i].name, name) == 0) return;
+    view->row = MF_MUST(realloc(view->row, (view->rows + 1) * sizeof *view->row), "a table");
+    view->row[view->rows] = (struct row){.kind = kind};
+    snprintf(view->row[view->rows++].name, NAME, "%s", name);
+}
 
-    *view = (struct view){.ranks = ranks, .threads = session->threads};
-    for (int r = 0; r < ranks; ++r) view->seconds = fmax(view->seconds, part[r].seconds);
-    add_ceilings(part, ranks, view);
-    add_balance(part, view);
-    for (int p = 0; p < ROWS; ++p) {
-        add_times(part, ranks, p, &view->row[p]);
-        if (p == REST) continue;
-        add_work(part, ranks, p, &view->row[p]);
-        add_rates(view, &view->row[p]);
+/* The phases that any rank has opened, kind by kind. */
+static void add_rows(const struct parts *parts, struct view *view)
+{
+    for (int kind = MF_STAGE; kind <= MF_TALK; ++kind) {
+        for (int r = 0; r < parts->ranks; ++r)
+            for (size_t p = 0; p < part_of(parts, r)->count; ++p)
+                if (part_of(parts, r)->phase[p].kind == kind) add_row(view, part_of(parts, r)->phase[p].name, kind);
+        if (kind == MF_STAGE) add_row(view, "rest", REST);
+    }
+}
+
+static void view_of(const struct mf_session *session, const struct parts *parts, struct view *view)
+{
+    *view = (struct view){.ranks = parts->ranks, .threads = session->threads};
+    for (int r = 0; r < parts->ranks; ++r) view->seconds = fmax(view->seconds, part_of(parts, r)->seconds);
+    add_ceilings(parts, view);
+    add_balance(parts, view);
+    add_rows(parts, view);
+    for (size_t i = 0; i < view->rows; ++i) {
+        add_times(parts, &view->row[i]);
+        if (view->row[i].kind == REST) continue;
+        add_work(parts, &view->row[i]);
+        add_rates(view, &view->row[i]);
     }
     add_shares(view);
 }
@@ -187,20 +237,37 @@ static void measure(const struct mf_session *session, struct mf_probe_rates *rat
     memset(rates, 0, sizeof *rates);
 }
 
-/* All ranks' parts brought together, the same on every rank. */
+/* This rank's part; heap. */
+static struct part *own_part(const struct mf_session *session, size_t *bytes)
+{
+    struct part *mine;
+    size_t n = 0;
+
+    for (const struct mf_phase *p = mf_phases(); p; p = p->next) ++n;
+    *bytes = sizeof *mine + n * sizeof *mine->phase;
+    mine = MF_MUST(calloc(1, *bytes), "a table");
+    mine->seconds = mf_now() - session->start;
+    for (const struct mf_phase *p = mf_phases(); p; p = p->next) {
+        struct timed *to = &mine->phase[mine->count++];
+
+        snprintf(to->name, NAME, "%s", p->name);
+        to->kind = (int)p->kind;
+        to->sum = p->sum;
+    }
+    return mine;
+}
+
+/* All ranks' parts brought together, the same on every rank; the caller frees view->row. */
 static int gather(const struct mf_session *session, struct view *view)
 {
-    struct part *mine = calloc(1, sizeof *mine);
-    size_t *offset = calloc((size_t)session->comm->size + 1, sizeof *offset);
+    size_t bytes = 0, *offset = MF_MUST(calloc((size_t)session->comm->size + 1, sizeof *offset), "a table");
+    struct part *mine = own_part(session, &bytes);
     void *all = NULL;
     int rc;
 
-    if (!mine || !offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d phases", MF_PHASES);
-    mine->seconds = mf_now() - session->start;
-    memcpy(mine->sum, mf_phases_sums(), sizeof mine->sum);
     measure(session, &mine->rates);
-    rc = mf_comm_gather(session->comm, mine, sizeof *mine, &all, offset);
-    if (rc == MF_OK) view_of(session, all, view);
+    rc = mf_comm_gather(session->comm, mine, bytes, &all, offset);
+    if (rc == MF_OK) view_of(session, &(struct parts){all, offset, session->comm->size}, view);
     free(all);
     free(offset);
     free(mine);
@@ -266,12 +333,10 @@ static void print(const struct view *view)
            rate_text(view->flop_rate, text[1]));
     printf("  %-16s %7s %6s %s %6s %s %6s %s %7s %8s %8s %11s %9s\n", "stage", "count", "max", name, "avg", name, "min",
            name, "share", "GB/s", "GFLOP/s", "of ceiling", "sent");
-    for (int p = 0; p < MF_STAGES; ++p)
-        if (view->row[p].count > 0) print_row(&view->row[p], unit);
-    print_row(&view->row[REST], unit);
-    printf("  work inside the stages\n");
-    for (int p = MF_STAGES; p < MF_PHASES; ++p)
-        if (view->row[p].count > 0) print_row(&view->row[p], unit);
+    for (size_t i = 0; i < view->rows; ++i) {
+        print_row(&view->row[i], unit);
+        if (view->row[i].kind == REST) printf("  work inside the stages\n");
+    }
     if (view->ranks > 1)
         printf("  With other ranks (exchange to messages): %.1f %% of the stages' time, %.1f %% of the cores' in them\n"
                "  Longest without start and these: rank %d, %.3f s (mean %.3f s)\n",
@@ -288,33 +353,30 @@ static int shows(const struct mf_session *session, int json)
 
 int mf_log_view_print(const struct mf_session *session)
 {
-    struct view *view;
-    int rc;
+    struct view view;
 
     if (!shows(session, 0)) return MF_OK;
-    view = calloc(1, sizeof *view);
-    if (!view) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a table");
-    rc = gather(session, view);
-    if (rc == MF_OK && session->comm->rank == 0) print(view);
-    free(view);
-    return rc;
+    MF_TRY(gather(session, &view));
+    if (session->comm->rank == 0) print(&view);
+    free(view.row);
+    return MF_OK;
 }
 
 /* -- the object -- */
 
-static struct mf_json *row_json(const struct row *row, int phase)
+static struct mf_json *row_json(const struct row *row)
 {
     struct mf_json *j = mf_json_object(), *seconds = mf_json_object(), *ceiling = mf_json_object();
 
     mf_json_text(j, "name", row->name);
-    mf_json_text(j, "kind", phase == REST ? "rest" : is_stage(phase) ? "stage" : "work");
+    mf_json_text(j, "kind", row->kind == REST ? "rest" : is_stage(row->kind) ? "stage" : "work");
     mf_json_int(j, "count", (long long)row->count);
     mf_json_real(seconds, "max", row->most);
     mf_json_real(seconds, "avg", row->mean);
     mf_json_real(seconds, "min", row->least);
     mf_json_put(j, "seconds", seconds);
-    if (phase != REST) mf_json_real(j, is_stage(phase) ? "seconds_self" : "seconds_inclusive", row->other);
-    if (phase != REST) mf_json_real(j, "seconds_of_cores", row->cores);
+    if (row->kind != REST) mf_json_real(j, is_stage(row->kind) ? "seconds_self" : "seconds_inclusive", row->other);
+    if (row->kind != REST) mf_json_real(j, "seconds_of_cores", row->cores);
     mf_json_real(j, "share", row->share);
     mf_json_real(j, "bytes", row->bytes);
     mf_json_real(j, "operations", row->operations);
@@ -338,22 +400,18 @@ static struct mf_json *view_json(const struct view *view)
     mf_json_put(j, "balance", balance);
     mf_json_real(j, "share_with_others", view->with_others);
     mf_json_real(j, "share_of_cores_with_others", view->cores_with_others);
-    for (int p = 0; p < ROWS; ++p)
-        if (view->row[p].count > 0 || p == REST) mf_json_put(rows, NULL, row_json(&view->row[p], p));
+    for (size_t i = 0; i < view->rows; ++i) mf_json_put(rows, NULL, row_json(&view->row[i]));
     mf_json_put(j, "rows", rows);
     return j;
 }
 
 int mf_log_view_json(const struct mf_session *session, struct mf_json *at)
 {
-    struct view *view;
-    int rc;
+    struct view view;
 
     if (!shows(session, 1)) return MF_OK;
-    view = calloc(1, sizeof *view);
-    if (!view) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a table");
-    rc = gather(session, view);
-    if (rc == MF_OK && session->comm->rank == 0 && at) mf_json_put(at, "log_view", view_json(view));
-    free(view);
-    return rc;
+    MF_TRY(gather(session, &view));
+    if (session->comm->rank == 0 && at) mf_json_put(at, "log_view", view_json(&view));
+    free(view.row);
+    return MF_OK;
 }

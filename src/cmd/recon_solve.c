@@ -6,10 +6,10 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/phase.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
 #include "src/cmd/recon_outcome.h"
+#include "src/desc/phases.h"
 #include "src/desc/texture.h"
 
 enum { SLICES = 16 /* of a volume in each direction, as compare takes */ };
@@ -42,7 +42,7 @@ static int describe(struct mf_outcome *out)
                                            .example = out->o->candidates > 1 ||
                                                       mf_objective_by_example(&out->solve.objective)};
     struct mf_session *s = out->session;
-    MF_PHASE(MF_PHASE_DESCRIBE);
+    MF_PHASE(&mf_phase_describe);
 
     MF_TRY(mf_reside_characterize(s, out->o->residency, &out->micro, &c, &out->got));
     out->variation_error = mf_outcome_variation(out);

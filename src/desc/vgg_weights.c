@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/phases.h"
 #include "io/safetensors.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 enum { WEIGHTS = 512 * 512 * MF_VGG_TAPS /* of the largest layer */, BIASES = 512 };
 
@@ -62,7 +62,7 @@ static int fill(struct passage *p, struct mf_vgg *vgg)
 
 int mf_vgg_load(const struct mf_comm *comm, const char *path, enum mf_unit unit, struct mf_vgg **vgg)
 {
-    MF_PHASE(MF_PHASE_READ);
+    MF_PHASE(&mf_phase_read);
     struct passage p = {.comm = comm};
     struct mf_vgg *made = NULL;
     int rc = comm->rank == 0 ? mf_safetensors_open(path, &p.file) : MF_OK;

@@ -4,6 +4,7 @@
 #include "src/base/err.h"
 #include "src/desc/clusters.h"
 #include "src/desc/job.h"
+#include "src/desc/phases.h"
 #include "src/desc/registry.h"
 #include "src/desc/space.h"
 
@@ -45,7 +46,7 @@ static int one_phase(struct whole *w, int phase)
 {
     const size_t planes = w->job->micro->slab.count;
     double *window = place(w, MF_WHOLE_S2, (size_t)phase), *pair;
-    MF_PHASE(MF_PHASE_S2);
+    MF_PHASE(&mf_phase_s2);
 
     MF_TRY(hold(w, 0, phase));
     if (window) {
@@ -68,7 +69,7 @@ static int spans(const struct mf_job *job)
 {
     const struct mf_measure_job counted = {.comm = job->comm, .arena = job->arena, .micro = job->micro};
     double share[MF_PHASES_MAX][3];
-    MF_PHASE(MF_PHASE_COUNTS);
+    MF_PHASE(&mf_phase_counting);
 
     MF_TRY(mf_agree(job->comm, mf_clusters_room(job->comm, job->arena, &job->micro->slab, 0)));
     if (job->dry) return MF_OK;

@@ -5,6 +5,7 @@
 #include "kernels/cost.h"
 #include "src/base/err.h"
 #include "src/optim/impl.h"
+#include "src/optim/phases.h"
 
 struct adaptive {
     double best; /* least loss so far */
@@ -47,7 +48,7 @@ static int begin(struct mf_optimiser *o, const struct mf_problem *p)
 static void move(struct mf_optimiser *o, long t)
 {
     const struct mf_rule rule = mf_rule_at(o->opts.method->rule, &o->opts.rule, t);
-    MF_PHASE(MF_PHASE_ADAPT);
+    MF_PHASE(&mf_phase_adapt);
 
     mf_phase_count(mf_cost_adapt(o->extent, kept(&o->opts)));
     o->backend->optim->adapt(o->queue, o->extent, &rule, o->g, m_of(o), v_of(o), o->x);

@@ -8,6 +8,7 @@
 #include "kernels/cost.h"
 #include "src/base/err.h"
 #include "src/optim/impl.h"
+#include "src/optim/phases.h"
 
 /* Vectors: the trial point and its gradient, the direction, then pairs s, y, the newest first. */
 enum { X_NEW, G_NEW, D, PAIRS, WIDTH = 2 + 3 * MF_HISTORY_MAX };
@@ -84,7 +85,7 @@ static void aim(struct mf_optimiser *o, const struct mf_problem *p, double *slop
     const struct mf_history h = history_of(o);
     size_t n = h.count;
     double dots[1 + 2 * MF_HISTORY_MAX], c[1 + 2 * MF_HISTORY_MAX], out[2];
-    MF_PHASE(MF_PHASE_DIRECTION);
+    MF_PHASE(&mf_phase_direction);
 
     mf_phase_count(mf_cost_direction(o->extent, n));
     if (n) {
@@ -131,7 +132,7 @@ static void remember(struct mf_optimiser *o, const struct mf_problem *p)
     size_t m = o->opts.history, n = count_of(o) < m ? count_of(o) : m - 1;
     struct mf_history h;
     double out[WIDTH];
-    MF_PHASE(MF_PHASE_PAIR);
+    MF_PHASE(&mf_phase_pair);
 
     mf_phase_count(mf_cost_pair(o->extent, n));
     at->count = (double)n;

@@ -6,6 +6,7 @@
 
 #include "kernels/cost.h"
 #include "src/base/err.h"
+#include "src/optim/phases.h"
 
 enum { WIDTH = 2 + 3 * MF_HISTORY_MAX };
 
@@ -77,7 +78,7 @@ int mf_optim_evaluate(struct mf_optimiser *o, const struct mf_problem *p, float 
 
 void mf_optim_move(struct mf_optimiser *o, const float *d, double step, float *x_new)
 {
-    MF_PHASE(MF_PHASE_STEP);
+    MF_PHASE(&mf_phase_step);
 
     mf_phase_count(mf_cost_step(o->extent));
     o->backend->optim->step(o->queue, o->extent, o->x, o->g, d, step, x_new, o->sums);

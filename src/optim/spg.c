@@ -7,6 +7,7 @@
 #include "kernels/cost.h"
 #include "src/base/err.h"
 #include "src/optim/impl.h"
+#include "src/optim/phases.h"
 
 enum { X_NEW, G_NEW, BEST, VECTORS, LAST = 10, TRIALS = 12 };
 
@@ -95,7 +96,7 @@ static double next_alpha(struct mf_optimiser *o, const struct mf_problem *p)
 {
     const struct mf_field_ops *field = o->backend->field;
     double ss, sy;
-    MF_PHASE(MF_PHASE_PAIR);
+    MF_PHASE(&mf_phase_pair);
 
     mf_phase_count(mf_cost_pair(o->extent, 0));
     field->axpy(o->queue, mf_optim_floats(o), -1, o->own[X_NEW], o->x);

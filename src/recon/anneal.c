@@ -11,9 +11,9 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/phase.h"
 #include "src/base/text.h"
 #include "src/recon/chain.h"
+#include "src/recon/phases.h"
 #include "src/recon/polish_impl.h"
 
 /* Steps: of a round, at least; of a turn of a single chain, at least. Where there are several pools a chain makes one
@@ -278,7 +278,7 @@ static void make_steps(struct anneal *a)
 {
     const long most = a->field.voxels > ROUND ? (long)a->field.voxels : ROUND, begin = a->steps;
     const double start = mf_now();
-    MF_PHASE(MF_PHASE_SWAPS);
+    MF_PHASE(&mf_phase_swaps);
 
     while (a->steps - begin < most && !ended(a)) make_turn(a);
     a->polish->trial_seconds += mf_now() - start;

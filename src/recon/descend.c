@@ -14,6 +14,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/recon/grid.h"
+#include "src/recon/phases.h"
 
 enum { STEPS_MAX = 3 + 2 * MF_RAMP_STAGES, LEAST = 4 /* evaluations of a stage, on the average */ };
 static const struct mf_ramp USUAL = {5, 0.03, 1, 0.5};
@@ -57,7 +58,7 @@ static void add(void *context, size_t n, const double *values, int largest, doub
 /* Means of the fields over the volume. */
 static void means(struct mf_grid *r, const float *x, double *mean)
 {
-    MF_PHASE(MF_PHASE_FIELD);
+    MF_PHASE(&mf_phase_field);
 
     mf_phase_count(mf_cost_pass(mf_grid_extent(r), 1, 1));
     r->backend->field->sum(r->queue, mf_grid_extent(r), x, r->plane);
@@ -70,7 +71,7 @@ static void means(struct mf_grid *r, const float *x, double *mean)
 
 static void clear(struct mf_grid *r, struct mf_extent e, float *g)
 {
-    MF_PHASE(MF_PHASE_FIELD);
+    MF_PHASE(&mf_phase_field);
 
     mf_phase_count(mf_cost_pass(e, 1, 0));
     r->backend->field->fill(r->queue, e.phases * e.planes * e.plane, 0, g);
@@ -81,7 +82,7 @@ void mf_grid_hold(struct mf_grid *r, float value, float *x)
     struct mf_extent e = mf_grid_extent(r);
 
     if (!r->fixed) return;
-    MF_PHASE(MF_PHASE_FIELD);
+    MF_PHASE(&mf_phase_field);
     mf_phase_count(mf_cost_pass(e, 2, 0));
     r->backend->label->hold(r->queue, e, r->fixed, value, x);
 }
@@ -89,7 +90,7 @@ void mf_grid_hold(struct mf_grid *r, float value, float *x)
 /* Leaves the grey of every plane in r->plane. */
 static void guide(struct mf_grid *r, struct mf_extent e, const float *shift, const float *x, float *g)
 {
-    MF_PHASE(MF_PHASE_FIELD);
+    MF_PHASE(&mf_phase_field);
 
     mf_phase_count(mf_cost_guide(e));
     r->backend->field->guide(r->queue, e, (float)(r->lambda / mf_grid_voxels(r)), shift, x, g, r->plane, NULL);
@@ -310,7 +311,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
     r->planned = r->opts->evaluations;
     r->stage_start = mf_now();
     if (!r->optimiser.under_way) { /* else it was loaded */
-        MF_PHASE(MF_PHASE_DESCENT);
+        MF_PHASE(&mf_phase_descent);
 
         MF_TRY(mf_grid_look(r));
         r->step = 0;
@@ -318,7 +319,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
     }
     for (; (size_t)r->step < n; ++r->step) {
         const struct step *s = &script[r->step];
-        MF_PHASE(s->lambda > 0 || r->lambda > 0 ? MF_PHASE_CONTINUATION : MF_PHASE_DESCENT);
+        MF_PHASE(s->lambda > 0 || r->lambda > 0 ? &mf_phase_continuation : &mf_phase_descent);
 
         if (s->lambda > 0 && !r->result->binarise) r->result->binarise = r->before + r->optimiser.evaluations;
         if (s->stage)

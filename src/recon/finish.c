@@ -5,6 +5,7 @@
 #include "src/base/text.h"
 #include "src/recon/anneal.h"
 #include "src/recon/grid.h"
+#include "src/recon/phases.h"
 
 static struct mf_polish polish_of(const struct mf_grid *r)
 {
@@ -140,7 +141,7 @@ static int take_labels(struct mf_grid *r)
 static int make_labels(struct mf_grid *r)
 {
     struct mf_solve_result *out = r->result;
-    MF_PHASE(MF_PHASE_CUT);
+    MF_PHASE(&mf_phase_cut);
 
     mf_grid_loss(r, r->optimiser.x, &out->loss);
     MF_TRY(take_labels(r));
@@ -177,7 +178,7 @@ int mf_grid_finish(struct mf_grid *r)
     MF_TRY(r->polishing ? load_labels(r) : make_labels(r));
     out->loss_final = out->loss_cut;
     if (work_of(r)->wanted(r)) {
-        MF_PHASE(MF_PHASE_POLISH);
+        MF_PHASE(&mf_phase_polish);
 
         MF_TRY(work_on_labels(r));
         if (r->leaving) return MF_OK;

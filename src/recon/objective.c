@@ -9,6 +9,8 @@
 #include "kernels/segment.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
+#include "src/desc/phases.h"
+#include "src/recon/phases.h"
 
 int mf_norm_find(const char *name, enum mf_norm *norm)
 {
@@ -103,7 +105,7 @@ static void phase_weights(struct mf_objective *o, const struct round *r)
     for (size_t p = 0; p < o->phases; ++p) {
         struct mf_slice_task task = {
             .x = r->x[p], .target = o->fixed, .weight = &one, .power = 1, .sum = s->vf + p * s->slices + r->span.first};
-        MF_PHASE(MF_PHASE_FRACTION);
+        MF_PHASE(&mf_phase_fraction);
 
         mf_phase_count(mean_cost(o, r, MF_COST_VALUES));
         o->backend->slices->frac->eval(s->mean, &task);
@@ -158,7 +160,7 @@ static void match_terms(struct mf_objective *o, const struct round *r)
         struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
 
         if (!o->ops[t] || !o->ops[t]->match) continue;
-        MF_PHASE(MF_PHASE_SEARCH);
+        MF_PHASE(&mf_phase_search);
 
         mf_phase_count(mf_cost_search(&desc, r->span.count));
         o->ops[t]->match(s->plan[t], r->x, s->pull[t] + r->before * s->pull_size[t]);
@@ -222,7 +224,7 @@ static void through_weights(struct mf_objective *o, const struct round *r)
                                      .weight = &one,
                                      .power = 1,
                                      .scale = s->scale + from + r->span.first};
-        MF_PHASE(MF_PHASE_FRACTION);
+        MF_PHASE(&mf_phase_fraction);
 
         mf_phase_count(mean_cost(o, r, MF_COST_GRADIENT));
         for (size_t i = r->span.first; i < r->span.first + r->span.count; ++i) {
@@ -466,7 +468,7 @@ float *mf_objective_beside(struct mf_objective *o, size_t d, float *g)
 void mf_objective_beside_add(struct mf_objective *o, float *at, float *g)
 {
     size_t n = o->phases * mf_slab_voxels(&o->slab);
-    MF_PHASE(MF_PHASE_FIELD);
+    MF_PHASE(&mf_phase_field);
 
     if (at == g) return;
     mf_phase_count(mf_cost_pass((struct mf_extent){1, 1, n}, 4, 2));

@@ -1,6 +1,7 @@
 /* See objective_impl.h: the terms that compare the volume as a whole. */
 #include "kernels/form/compare.h"
 #include "src/base/err.h"
+#include "src/desc/phases.h"
 #include "src/recon/objective_impl.h"
 
 size_t mf_objective_in_space(const struct mf_objective_opts *o)
@@ -166,7 +167,7 @@ void mf_objective_space_eval(struct mf_objective *o, const float *x, float *g, d
 {
     struct mf_objective_space *s = &o->space;
     double slope, all = 0;
-    MF_PHASE(MF_PHASE_S2);
+    MF_PHASE(&mf_phase_s2);
 
     look(o, x);
     for (int k = 0; k < MF_WHOLE; ++k) {

@@ -7,7 +7,9 @@
 #include "kernels/slices/strips.h"
 #include "mpi/halo.h"
 #include "src/base/err.h"
+#include "src/desc/phases.h"
 #include "src/recon/objective_impl.h"
+#include "src/recon/phases.h"
 
 enum {
     CUT = 2,         /* directions that slabs cut through: y, x */
@@ -280,7 +282,7 @@ void mf_objective_strips_start(struct mf_objective *o, const float *x)
     for (size_t f = 0; f < st->fields; ++f) {
         const struct field *at = &st->field[f];
         const struct mf_objective_side *s = side_of(o, at->side);
-        MF_PHASE(MF_PHASE_FIELD);
+        MF_PHASE(&mf_phase_field);
 
         st->own[f] = at->level ? at->coarse : x + at->phase * mf_slab_voxels(&o->slab);
         if (at->level == 0) continue;
@@ -326,7 +328,7 @@ static void values(struct mf_objective *o)
 {
     struct mf_objective_strips *st = o->strips;
     struct mf_strip_rows level[MF_LEVELS_MAX];
-    MF_PHASE(MF_PHASE_S2);
+    MF_PHASE(&mf_phase_s2);
 
     for (size_t f = 0; f < st->fields; ++f) mf_halo_rows(st->halo, f, st->own[f], st->field[f].row);
     for (size_t k = 0; k < CUT; ++k)
@@ -376,7 +378,7 @@ void mf_objective_strips_finish(struct mf_objective *o, float *g)
     mf_halo_finish(st->halo);
     values(o);
     mf_comm_sum_float(o->comm, o->phases * (st->each[0] + st->each[1]), st->sums[0]);
-    MF_PHASE(MF_PHASE_S2);
+    MF_PHASE(&mf_phase_s2);
 
     for (size_t k = 0; k < CUT; ++k) {
         count(o, k, g ? MF_COST_GRADIENT : MF_COST_VALUES);

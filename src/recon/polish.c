@@ -8,8 +8,8 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/phase.h"
 #include "src/base/text.h"
+#include "src/recon/phases.h"
 #include "src/recon/polish_impl.h"
 
 enum { MOVED = 2, PARTNERS = 64, ROUNDS_MAX = 1000 };
@@ -94,7 +94,7 @@ static int bring(struct mf_polish_work *w, size_t n, size_t *offset)
 
 static size_t find(struct mf_polish_work *w, uint8_t from, uint8_t to)
 {
-    MF_PHASE(MF_PHASE_RANK);
+    MF_PHASE(&mf_phase_rank);
 
     return mf_scout_find(&w->scout, from, to, w->found, w->bits);
 }
@@ -105,7 +105,7 @@ static int gather(struct mf_polish_work *w, uint8_t from, uint8_t to)
     const struct mf_comm *comm = w->polish->comm;
     size_t n = find(w, from, to), *offset;
     int rc;
-    MF_PHASE(MF_PHASE_GATHER);
+    MF_PHASE(&mf_phase_gather);
 
     offset = mf_fault("recon.gather") ? NULL : malloc(((size_t)comm->size + 1) * sizeof *offset);
     rc = mf_agree(comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for the offsets of %d ranks", comm->size));
@@ -267,7 +267,7 @@ static int one_round(struct mf_polish_work *w, size_t *begin, uint32_t *order, l
     MF_TRY(gather_all(w, begin));
     memset(w->swap.used, 0, w->swap.sites.count);
     mf_swap_index(&w->swap);
-    MF_PHASE(MF_PHASE_SWAPS);
+    MF_PHASE(&mf_phase_swaps);
 
     set_rests(w);
     start = mf_now();

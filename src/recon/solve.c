@@ -11,6 +11,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/recon/grid.h"
+#include "src/recon/phases.h"
 #include "src/recon/start.h"
 
 static const double SMOOTH = 0.1; /* rounding of |d| in Variation while the field is grey */
@@ -111,7 +112,7 @@ void mf_grid_say_shrunk(struct mf_grid *r)
 static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, double smooth)
 {
     struct mf_objective_opts objective = r->compared;
-    MF_PHASE(MF_PHASE_PREPARE);
+    MF_PHASE(&mf_phase_prepare);
 
     r->slab = mf_slab_of(r->comm, dims, r->comm->rank);
     objective.level_first += level;
@@ -200,7 +201,7 @@ static void begin_anew(struct mf_grid *r)
 
 static int begin(struct mf_grid *r)
 {
-    MF_PHASE(MF_PHASE_PREPARE);
+    MF_PHASE(&mf_phase_prepare);
 
     if (r->opts->start)
         MF_TRY(begin_from(r, r->opts->start));
@@ -268,7 +269,7 @@ static int fix(struct mf_grid *r)
 /* The objective of the last stage replaces the one of the gradient stages. */
 int mf_grid_sharpen(struct mf_grid *r)
 {
-    MF_PHASE(MF_PHASE_PREPARE);
+    MF_PHASE(&mf_phase_prepare);
 
     for (;;) {
         struct mf_objective_opts o = r->compared;
@@ -301,7 +302,8 @@ static void open_metrics(struct mf_grid *r)
 
     mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->output, r->opts->metrics_append || r->resumed,
                     r->opts->metrics_said);
-    mf_metrics_cut(&r->metrics, "seed", r->opts->seed, out->rows, out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
+    mf_metrics_cut(&r->metrics, "seed", r->opts->seed, out->rows,
+                   out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
 }
 
 /* A plan measures the memory of ranks that are not there: their part of what is fixed is not known. */

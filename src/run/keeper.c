@@ -17,6 +17,8 @@
 #include "src/base/stop.h"
 #include "src/base/text.h"
 
+static struct mf_phase mf_phase_checkpoint = {.name = "checkpoint", .kind = MF_WORK};
+
 static const double BETWEEN_FAILURES = 86400, COST_SHARE = 0.02, FIRST_GUESS = 5e8 /* bytes per second */;
 
 /* Seconds between checkpoints of @p cost seconds each (Young 1974, with a failure a day), at most 2 % of the time. */
@@ -142,7 +144,7 @@ static int go_on_without(struct mf_keeper *k, const struct mf_comm *comm)
 int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, long steps,
                    const struct mf_checkpoint *checkpoint)
 {
-    MF_PHASE(MF_PHASE_CHECKPOINT);
+    MF_PHASE(&mf_phase_checkpoint);
     char *path = mf_checkpoint_name(k->opts.stem, k->next);
     double start = mf_now(), took;
     int rc = mf_checkpoint_write(comm, path, k->turn, checkpoint);

@@ -40,12 +40,3 @@ char *mf_name_run(const char *path, int many, uint64_t seed)
     if (at) memmove(at, at + strlen(mark), strlen(at + strlen(mark)) + 1);
     return name;
 }
-
-char *mf_name_metrics(const char *path)
-{
-    int n = (int)(mf_name_base(path) - path);
-    char *name = malloc((size_t)n + sizeof "metrics.jsonl");
-
-    if (name) sprintf(name, "%.*smetrics.jsonl", n, path);
-    return name;
-}

@@ -14,7 +14,4 @@ char *mf_name_number(const char *path, const char *mark, uint64_t number);
  */
 char *mf_name_run(const char *path, int many, uint64_t seed);
 
-/** metrics.jsonl in the folder of @p path. NULL without memory; the caller frees. */
-char *mf_name_metrics(const char *path);
-
 #endif

@@ -1,5 +1,6 @@
 /* See recon_opts.h: the rows and what they mean. */
 #include "src/cmd/recon_opts.h"
+#include "src/cmd/keep.h"
 
 #include <math.h>
 #include <string.h>
@@ -205,7 +206,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
     if (o->history < 1 || o->history > MF_HISTORY_MAX)
         return mf_fail(MF_USAGE, "--history is %ld, 1 to %d are possible", o->history, MF_HISTORY_MAX);
-    MF_TRY(mf_recon_keeper_check(s, o));
+    MF_TRY(mf_keep_check(s, o->checkpoint_every, o->max_hours));
     if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
     MF_TRY(check_candidates(o));
     if (mf_options_given(s->options, "batch-size") && !(o->batch_size > 0))

@@ -2,7 +2,6 @@
 #ifndef MF_CMD_RECON_OPTS_H
 #define MF_CMD_RECON_OPTS_H
 
-#include "io/lock.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
 #include "src/recon/recipe.h"
@@ -112,28 +111,8 @@ int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o
 int mf_recon_anneal(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                     const size_t dims[3], struct mf_solve_opts *opts);
 
-/** Checks --checkpoint-every and --max-hours: MF_USAGE. Not collective: rank 0 alone must know when its job ends. */
-int mf_recon_keeper_check(const struct mf_session *session, const struct mf_recon_cmd *o);
-
-/** The keeper of the run that writes @p path, and the names it owns. From now on signals ask the run to leave. */
-struct mf_recon_keeper {
-    struct mf_keeper_opts opts;
-    char *stem, *stop_file, *save_file;
-    struct mf_lock lock; /* of the stem: outputs that differ in their ending alone share checkpoints */
-};
-void mf_recon_keeper_open(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path,
-                          struct mf_recon_keeper *keeper);
-/** No other run writes these names until it is closed. Collective; MF_OUTPUT (agreed) naming the run that does. */
-int mf_recon_keeper_lock(const struct mf_session *session, const char *path, struct mf_recon_keeper *keeper);
-void mf_recon_keeper_close(struct mf_recon_keeper *keeper);
-
 /** Does an output of this name carry the results of its run? */
 int mf_recon_knows_done(const struct mf_session *session);
-
-/** Has an earlier run of this @p problem ended: its output (HDF5) says so, and no checkpoint is there? Then *results is
- * what that run said (rank 0; NULL elsewhere). Collective. */
-int mf_recon_is_done(const struct mf_session *session, const struct mf_recon_keeper *keeper, const char *path,
-                     const char *problem, struct mf_json **results);
 
 /** Refuses an --output that no run could write, or that is one of its inputs, before anything is read. Collective. */
 int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o);

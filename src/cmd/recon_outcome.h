@@ -6,6 +6,7 @@
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 #include "src/desc/copies.h"
+#include "src/run/run.h"
 
 /** One of the runs of which the best is kept (--candidates). */
 struct mf_candidate {
@@ -28,9 +29,9 @@ struct mf_outcome {
     struct mf_copied copied;                          /* of its windows, those that are the example's */
     struct mf_candidate candidate[MF_CANDIDATES_MAX]; /* o->candidates of them, where there are several */
     size_t kept;                                      /* the one that is the result */
-    char *path;
+    char *path, *name;                                /* of the output; of the run in its metrics */
+    const struct mf_run *run;                         /* while it is under way */
     double seconds;
-    char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
     struct mf_recon_plan plan;
     size_t asked_batch; /* as objective.batch, before the plan */
     int unfit;          /* that plan is not for the devices */
@@ -44,9 +45,6 @@ int mf_outcome_may_choose(const struct mf_outcome *out);
  * Collective; refuses (agreed), and then holds nothing. */
 int mf_outcome_solve(struct mf_outcome *out);
 void mf_outcome_free(struct mf_outcome *out);
-
-/** Of the checkpoints of candidate @p k (0: @p stem itself); the caller frees. */
-char *mf_outcome_stem(const char *stem, size_t k);
 
 static inline int mf_outcome_ndim(const struct mf_outcome *out) { return out->dims[0] > 1 ? 3 : 2; }
 

@@ -231,7 +231,7 @@ int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
     mf_json_text(j, "output", out->path);
     mf_micro_shape(out->dims, j);
     mf_json_int(j, "seed", (long long)out->solve.seed);
-    mf_json_text(j, "problem", out->problem);
+    mf_json_text(j, "problem", out->run->problem);
     mf_json_real(j, "loss", r->loss);
     mf_json_real(j, "loss_cut", r->loss_cut);
     mf_json_real(j, "loss_final", r->loss_final);

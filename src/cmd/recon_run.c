@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/atomic.h"
 #include "io/names.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
@@ -13,10 +12,10 @@
 #include "src/base/text.h"
 #include "src/cmd/device.h"
 #include "src/cmd/join.h"
+#include "src/cmd/keep.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/recon_outcome.h"
 #include "src/desc/characterize.h"
-#include "src/run/checkpoint.h"
 
 static int write_volume(struct mf_outcome *out, struct mf_json **json)
 {
@@ -58,67 +57,6 @@ static int name_output(struct mf_outcome *out, const char *base)
     return MF_OK;
 }
 
-/* Where the volume cannot be written the work is not lost if there are checkpoints of it. Collective. */
-static int say_kept(const struct mf_outcome *out, const char *stem, int rc)
-{
-    struct mf_checkpoint_pair kept;
-    char text[MF_ERR_TEXT];
-
-    if (rc != MF_OUTPUT) return rc;
-    mf_err_take(text, sizeof text);
-    mf_checkpoint_look(out->session->comm, stem, 1, &kept);
-    if (kept.turn[0] < 0 && kept.turn[1] < 0) return mf_fail(rc, "%s", text);
-    return mf_fail(rc, "%s; the same command with --restart auto goes on from the last checkpoint", text);
-}
-
-/* Solves, describes, writes, reports. Checkpoints of the run go once the volume is on disk. */
-static int make_volume(struct mf_outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
-{
-    struct mf_session *s = out->session;
-    int rc;
-
-    MF_TRY(mf_outcome_solve(out));
-    rc = mf_agree(s->comm, write_volume(out, json));
-    if (rc == MF_OK) mf_outcome_report(out);
-    rc = say_kept(out, keeper->stem, rc);
-    /* the first candidate's last: without them the run counts as finished */
-    for (size_t k = (size_t)out->o->candidates; rc == MF_OK && k-- > 0;) {
-        char *stem = mf_outcome_stem(keeper->stem, k);
-
-        mf_checkpoint_remove(s->comm, stem);
-        free(stem);
-    }
-    mf_outcome_free(out);
-    return rc;
-}
-
-static int name_problem(struct mf_outcome *out)
-{
-    uint32_t number = 0;
-
-    MF_TRY(mf_solve_problem(out->dims, out->target, &out->solve, &number));
-    snprintf(out->problem, sizeof out->problem, "%08x", number);
-    if (out->o->candidates > 1) snprintf(out->problem + 8, sizeof out->problem - 8, "-%d", (int)out->o->candidates);
-    return MF_OK;
-}
-
-/* A disk that the volume does not fit on is found before the work is done. */
-static int make_room(struct mf_outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
-{
-    const size_t *n = out->dims;
-
-    MF_TRY(mf_micro_may_write(out->session->comm, out->path, mf_outcome_ndim(out), n[0] * n[1] * n[2]));
-    return make_volume(out, keeper, json);
-}
-
-/* A volume that an earlier run has finished stays as it is; *json is what that run said. */
-static int pass_over(const struct mf_outcome *out, struct mf_json **json)
-{
-    mf_info("%s is there already, of the same problem and finished: left as it is", out->path);
-    if (*json) mf_json_bool(*json, "done_before", 1);
-    return MF_OK;
-}
-
 static int spares_inputs(const struct mf_outcome *out)
 {
     const char *single[] = {
@@ -147,17 +85,6 @@ int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
     return rc;
 }
 
-/* Names of checkpoints are longer than the output's. One that cannot be is found now, not when the run is saved. */
-static int may_save(const struct mf_outcome *out, const struct mf_recon_keeper *keeper)
-{
-    char *stem = mf_outcome_stem(keeper->stem, (size_t)out->o->candidates - 1), *name = mf_checkpoint_name(stem, 1);
-    int rc = mf_agree(out->session->comm, out->session->comm->rank == 0 ? mf_atomic_reaches(name) : MF_OK);
-
-    free(name);
-    free(stem);
-    return rc;
-}
-
 static int make_plan(struct mf_outcome *out)
 {
     int rc;
@@ -168,73 +95,89 @@ static int make_plan(struct mf_outcome *out)
     return rc;
 }
 
-/* The plan of the run, and the number of the problem that it then is. */
-static int settle(struct mf_outcome *out)
+/* -- what the harness asks for -- */
+
+static int may_write(void *context, struct mf_run *run)
 {
-    MF_TRY(make_plan(out));
-    return mf_agree(out->session->comm, name_problem(out));
+    const struct mf_outcome *out = context;
+
+    MF_TRY(mf_micro_may_write(run->comm, out->path, mf_outcome_ndim(out), 0));
+    return spares_inputs(out);
 }
 
-/* What may be tried when another rank is lost in the middle of it. */
-static void hint(const struct mf_outcome *out, const struct mf_recon_keeper *keeper)
+static int name_problem(const struct mf_outcome *out, struct mf_run *run)
 {
-    const int is_short = strlen(out->path) < 100; /* there is room for one line */
-    char text[256];
+    uint32_t number = 0;
 
-    if (keeper->opts.every_seconds < 0)
-        snprintf(text, sizeof text, "the same command with --checkpoint-every auto: such an end then costs little");
-    else if (out->o->realisations > 1 && !mf_recon_knows_done(out->session))
-        snprintf(text, sizeof text,
-                 "--output %s --seed %llu --restart auto without --realisations, which goes on from what was saved",
-                 is_short ? out->path : "...", (unsigned long long)out->solve.seed);
-    else
-        snprintf(text, sizeof text,
-                 "the same command with --restart auto, which goes on from %s.ckpt-*.h5 if that was saved",
-                 is_short ? keeper->stem : "...");
-    mf_comm_hint(text);
+    MF_TRY(mf_solve_problem(out->dims, out->target, &out->solve, &number));
+    snprintf(run->problem, sizeof run->problem, "%08x", number);
+    if (run->parts > 1) snprintf(run->problem + 8, sizeof run->problem - 8, "-%d", (int)run->parts);
+    return MF_OK;
+}
+
+/* The plan of the run, and the number of the problem that it then is. */
+static int settle(void *context, struct mf_run *run)
+{
+    struct mf_outcome *out = context;
+    const int keeps = run->keeper.restart && out->solve.history_free;
+
+    out->run = run;
+    out->solve.keeper = &run->keeper;
+    out->solve.snapshot_stem = run->stem;
+    out->solve.metrics = out->name && !out->no_metrics ? run->metrics : NULL;
+    out->solve.output = out->name;
+    out->solve.history_kept = keeps ? mf_solve_kept_history(run->comm, run->stem) : 0;
+    MF_TRY(make_plan(out));
+    return mf_agree(run->comm, name_problem(out, run));
+}
+
+/* A disk that the volume does not fit on is found before the work is done. */
+static int work(void *context, struct mf_run *run, struct mf_json **json)
+{
+    struct mf_outcome *out = context;
+    const size_t *n = out->dims;
+    int rc;
+
+    MF_TRY(mf_micro_may_write(run->comm, out->path, mf_outcome_ndim(out), n[0] * n[1] * n[2]));
+    MF_TRY(mf_outcome_solve(out));
+    rc = mf_agree(run->comm, write_volume(out, json));
+    if (rc == MF_OK) mf_outcome_report(out);
+    mf_outcome_free(out);
+    return rc;
+}
+
+/* Of several realisations whose outputs do not say that they are done, one goes on by itself. */
+static const char *go_on(const struct mf_outcome *out, char text[200])
+{
+    if (out->o->realisations == 1 || mf_recon_knows_done(out->session)) return NULL;
+    snprintf(text, 200, "--output %s --seed %llu --restart auto without --realisations",
+             strlen(out->path) < 100 ? out->path : "...", (unsigned long long)out->solve.seed);
+    return text;
 }
 
 static int realise(struct mf_outcome *out, const char *base, struct mf_json **json)
 {
+    static const struct mf_run_client client = {may_write, settle, work};
+    const struct mf_recon_cmd *o = out->o;
     struct mf_session *s = out->session;
-    struct mf_recon_keeper keeper = {.stem = NULL};
-    char *metrics = NULL, *name = NULL;
+    struct mf_run run = {.comm = s->comm, .part = "candidate", .parts = (size_t)o->candidates};
+    char text[200];
     int rc = mf_agree(s->comm, name_output(out, base));
 
     if (rc == MF_OK) {
-        mf_recon_keeper_open(s, out->o, out->path, &keeper);
-        hint(out, &keeper);
-        out->solve.keeper = &keeper.opts;
-        out->solve.snapshot_stem = keeper.opts.stem;
+        run.output = out->path;
+        run.again = go_on(out, text);
+        run.keeper = mf_keep_opts(s, o->checkpoint_every, o->max_hours, o->restart);
+        out->name = mf_name_run(out->path, o->realisations > 1, out->solve.seed);
+        rc = mf_run_do(&run, &client, out, json);
     }
-    if (rc == MF_OK && !out->no_metrics) metrics = mf_name_metrics(out->path);
-    if (metrics) name = mf_name_run(out->path, out->o->realisations > 1, out->solve.seed);
-    out->solve.metrics = name ? metrics : NULL;
-    out->solve.output = name;
-    if (rc == MF_OK) rc = mf_recon_keeper_lock(s, out->path, &keeper);
-    if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, mf_outcome_ndim(out), 0);
-    if (rc == MF_OK) rc = may_save(out, &keeper);
-    if (rc == MF_OK) rc = spares_inputs(out);
-    out->solve.history_kept =
-        rc == MF_OK && keeper.opts.restart && out->solve.history_free ? mf_solve_kept_history(s->comm, keeper.stem) : 0;
-    if (rc == MF_OK) rc = settle(out);
-    if (rc == MF_OK) {
-        if (keeper.opts.restart && mf_recon_is_done(s, &keeper, out->path, out->problem, json))
-            rc = pass_over(out, json);
-        else
-            rc = make_room(out, &keeper, json);
-    }
-    mf_comm_hint(NULL);
-    mf_recon_keeper_close(&keeper);
-    out->solve.keeper = NULL;
-    out->solve.metrics = NULL;
     mf_recon_plan_free(&out->plan);
-    out->solve.output = NULL;
-    out->solve.snapshot_stem = NULL;
-    free(name);
-    free(metrics);
+    out->run = NULL;
+    out->solve.keeper = NULL;
+    out->solve.metrics = out->solve.output = out->solve.snapshot_stem = NULL;
+    free(out->name);
     free(out->path);
-    out->path = NULL;
+    out->name = out->path = NULL;
     return rc;
 }
 

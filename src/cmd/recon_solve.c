@@ -79,15 +79,6 @@ static uint64_t seed_of(uint64_t seed, size_t k)
     return k ? bits[0] : seed;
 }
 
-char *mf_outcome_stem(const char *stem, size_t k)
-{
-    char *name = NULL;
-
-    if (k == 0 ? (name = strdup(stem)) == NULL : asprintf(&name, "%s-candidate%zu", stem, k) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    return name;
-}
-
 /* The texture of a side's example. Not collective. */
 static int wanted(const struct mf_outcome *out, int d, struct mf_texture texture[MF_PHASES_MAX])
 {
@@ -165,7 +156,7 @@ static int goes_on(const struct mf_outcome *out)
     int found = 0;
 
     for (size_t k = 1; out->solve.keeper->restart && k < (size_t)out->o->candidates; ++k) {
-        char *stem = mf_outcome_stem(out->solve.keeper->stem, k);
+        char *stem = mf_run_stem(out->run, k);
         struct mf_checkpoint_pair pair;
 
         mf_checkpoint_look(out->session->comm, stem, 1, &pair);
@@ -180,7 +171,7 @@ static int run(struct mf_outcome *out, size_t k)
 {
     struct mf_keeper_opts keeper = *out->solve.keeper;
     const struct mf_solve_opts whole = out->solve;
-    char *stem = mf_outcome_stem(keeper.stem, k);
+    char *stem = mf_run_stem(out->run, k);
     int rc;
 
     keeper.stem = stem;

@@ -1,0 +1,201 @@
+/* See run.h. */
+#include "src/run/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/atomic.h"
+#include "io/look.h"
+#include "slurm/launcher.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/stop.h"
+#include "src/base/text.h"
+
+/* -- names -- */
+
+/* A file of this name in the folder of @p path; heap. */
+static char *beside(const char *path, const char *word)
+{
+    char *name = NULL;
+
+    if (asprintf(&name, "%.*s%s", (int)(mf_name_base(path) - path), path, word) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return name;
+}
+
+static void open_names(struct mf_run *run)
+{
+    const char *path = run->output, *dot = strrchr(path, '.');
+    const size_t n = dot && dot > mf_name_base(path) ? (size_t)(dot - path) : strlen(path);
+
+    run->stem = MF_MUST(strndup(path, n), "a name");
+    run->metrics = beside(path, "metrics.jsonl");
+    run->stop_file = beside(path, "STOP");
+    run->save_file = beside(path, "CHECKPOINT");
+    run->keeper.stem = run->stem;
+    run->keeper.stop_file = run->stop_file;
+    run->keeper.save_file = run->save_file;
+}
+
+static void close_names(struct mf_run *run)
+{
+    free(run->stem);
+    free(run->metrics);
+    free(run->stop_file);
+    free(run->save_file);
+    run->stem = run->metrics = run->stop_file = run->save_file = NULL;
+}
+
+char *mf_run_stem(const struct mf_run *run, size_t k)
+{
+    char *name = NULL;
+
+    if (k == 0) return MF_MUST(strdup(run->stem), "a name");
+    if (asprintf(&name, "%s-%s%zu", run->stem, run->part, k) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return name;
+}
+
+/* What may be tried when another rank is lost in the middle of the run. */
+static void hint(const struct mf_run *run)
+{
+    const int is_short = strlen(run->output) < 100; /* there is room for one line */
+    char text[256];
+
+    if (run->keeper.every_seconds < 0)
+        snprintf(text, sizeof text, "the same command with --checkpoint-every auto: such an end then costs little");
+    else if (run->again)
+        snprintf(text, sizeof text, "%.200s, which goes on from what was saved", run->again);
+    else
+        snprintf(text, sizeof text,
+                 "the same command with --restart auto, which goes on from %s.ckpt-*.h5 if that was saved",
+                 is_short ? run->stem : "...");
+    mf_comm_hint(text);
+}
+
+/* -- before the work -- */
+
+static int take_lock(struct mf_run *run)
+{
+    struct mf_launcher launcher = mf_launcher_find();
+    struct mf_lock_job job = {launcher.job, launcher.restarts};
+
+    if (launcher.restarts > 0)
+        mf_info("job %s has been started again %ld time%s", launcher.job, launcher.restarts, MF_S(launcher.restarts));
+    return mf_lock_take(run->comm, run->output, &job, &run->lock);
+}
+
+/* Names of checkpoints are longer than the output's. One that cannot be is found now, not when the run is saved. */
+static int may_save(const struct mf_run *run)
+{
+    char *stem = mf_run_stem(run, run->parts - 1), *name = mf_checkpoint_name(stem, 1);
+    int rc = mf_agree(run->comm, run->comm->rank == 0 ? mf_atomic_reaches(name) : MF_OK);
+
+    free(name);
+    free(stem);
+    return rc;
+}
+
+/* What the output says of the run that wrote it, if that solved this problem; else NULL. Rank 0 alone. */
+static struct mf_json *results_of(const char *path, const char *problem)
+{
+    struct mf_json *results = NULL;
+    struct mf_look look;
+    const char *says;
+    int is_h5 = 0, rc = mf_look_is_h5(path, &is_h5);
+
+    if (rc == MF_OK && !is_h5) return NULL;
+    if (rc == MF_OK) rc = mf_look(path, &look);
+    if (rc != MF_OK) {
+        mf_warn("%s; whether it is this run's result cannot be told, and it is made again", mf_err_text());
+        mf_err_clear();
+        return NULL;
+    }
+    if (look.results) results = mf_json_parse(look.results);
+    mf_look_free(&look);
+    says = results ? mf_json_to_text(mf_json_get(results, "problem")) : NULL;
+    if (says && strcmp(says, problem) == 0) return results;
+    mf_json_free(results);
+    return NULL;
+}
+
+/* Has an earlier run of this problem ended: its output says so, and no checkpoint is there? Collective. */
+static int is_done(const struct mf_run *run, struct mf_json **results)
+{
+    int done = run->comm->rank == 0 && access(run->output, F_OK) == 0;
+
+    for (int i = 0; i < 2; ++i) {
+        char *name = mf_checkpoint_name(run->stem, i);
+
+        done = done && access(name, F_OK) != 0;
+        free(name);
+    }
+    if (done) *results = results_of(run->output, run->problem);
+    done = done && *results;
+    mf_comm_bcast(run->comm, 0, &done, sizeof done);
+    return done;
+}
+
+static int pass_over(const struct mf_run *run, struct mf_json *results)
+{
+    mf_info("%s is there already, of the same problem and finished: left as it is", run->output);
+    if (results) mf_json_bool(results, "done_before", 1);
+    return MF_OK;
+}
+
+/* -- the work and its end -- */
+
+/* Where the output cannot be written the work is not lost if there are checkpoints of it. Collective. */
+static int say_kept(const struct mf_run *run, int rc)
+{
+    struct mf_checkpoint_pair kept;
+    char text[MF_ERR_TEXT];
+
+    if (rc != MF_OUTPUT) return rc;
+    mf_err_take(text, sizeof text);
+    mf_checkpoint_look(run->comm, run->stem, 1, &kept);
+    if (kept.turn[0] < 0 && kept.turn[1] < 0) return mf_fail(rc, "%s", text);
+    return mf_fail(rc, "%s; the same command with --restart auto goes on from the last checkpoint", text);
+}
+
+/* Without those of the first part, which go last, the run counts as finished. */
+static void remove_checkpoints(const struct mf_run *run)
+{
+    for (size_t k = run->parts; k-- > 0;) {
+        char *stem = mf_run_stem(run, k);
+
+        mf_checkpoint_remove(run->comm, stem);
+        free(stem);
+    }
+}
+
+static int work(struct mf_run *run, const struct mf_run_client *client, void *context, struct mf_json **results)
+{
+    int rc;
+
+    if (run->keeper.restart && is_done(run, results)) return pass_over(run, *results);
+    rc = say_kept(run, client->work(context, run, results));
+    if (rc == MF_OK) remove_checkpoints(run);
+    return rc;
+}
+
+int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *context, struct mf_json **results)
+{
+    int rc;
+
+    open_names(run);
+    mf_stop_on_signals();
+    hint(run);
+    rc = take_lock(run);
+    if (rc == MF_OK) rc = client->may_write(context, run);
+    if (rc == MF_OK) rc = may_save(run);
+    if (rc == MF_OK) rc = client->settle(context, run);
+    if (rc == MF_OK) rc = work(run, client, context, results);
+    mf_comm_hint(NULL);
+    mf_lock_give(&run->lock);
+    close_names(run);
+    return rc;
+}

@@ -67,7 +67,7 @@ static char *member(const char *output)
 
 void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output, int append, int said)
 {
-    int file = open_file(path);
+    int file = open_file(path), why = errno;
     struct stat is;
 
     *m = (struct mf_metrics){.path = MF_MUST(strdup(path), "a file name"), .output = member(output)};
@@ -78,12 +78,13 @@ void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output,
         m->own = 1;
         if (!said) mf_info("'%s' is of another output; metrics go to '%s'", path, m->path);
         file = open_file(m->path);
+        why = errno;
         if (file >= 0) (void)flock(file, LOCK_EX | LOCK_NB);
     }
-    if (file >= 0 && !append && ftruncate(file, 0) != 0) errno = 0; /* a pipe */
+    if (file >= 0 && !append) (void)!ftruncate(file, 0); /* a pipe has no length */
     m->file = file >= 0 ? fdopen(file, "a") : NULL;
     if (m->file) return;
-    mf_warn("cannot write '%s': %s; the run goes on without it", m->path, strerror(errno));
+    mf_warn("cannot write '%s': %s; the run goes on without it", m->path, strerror(file < 0 ? why : errno));
     m->lost = 1;
 }
 

@@ -8,7 +8,7 @@
 #include "src/base/text.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon_outcome.h"
-#include "src/show/describe.h"
+#include "src/desc/distance.h"
 
 long mf_outcome_label(const struct mf_outcome *out, int p)
 {

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "src/desc/distance.h"
 #include "src/desc/measure.h"
 #include "src/desc/registry.h"
 #include "src/show/compare.h"
-#include "src/show/describe.h"
 #include "src/show/side.h"
 
 /* Values of one phase of both, on one side. */

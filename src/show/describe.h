@@ -13,12 +13,6 @@
  */
 void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, double *const curve[3]);
 
-/** Root mean square of the difference of two windows of (2 L - 1)^2 lags, over those that both have. */
-double mf_window_rms(const double *a, size_t lag_a, const double *b, size_t lag_b);
-
-/** The same of one part of a descriptor of whole volumes, over all lags, mirror images too. */
-double mf_whole_rms(enum mf_whole which, const double *a, size_t lag_a, const double *b, size_t lag_b);
-
 /**
  * {"file", "shape", "phases": [{"label", "volume_fraction", "variation", "s2": {side: window}}], "cross": [{"labels",
  * "s2"}]}: level 0, labels ascending; scalars are means over the sides. @p dims: {nz, ny, nx}.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/desc/distance.h"
 #include "src/show/describe.h"
 #include "src/show/side.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/desc/copies.h"
-#include "src/show/describe.h"
+#include "src/desc/distance.h"
 #include "src/show/side.h"
 
 enum { CURVES = 16, NUMBERS = 8 /* phases of a panel of bars */, HALF = 4 /* so many curves, then dashed ones */ };

@@ -4,9 +4,9 @@
 
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
+#include "src/recon/outcome.h"
 #include "src/recon/recipe.h"
 
-enum { MF_CANDIDATES_MAX = 64 };
 #define MF_MAX_ITER "500" /* where nobody says it */
 
 struct mf_recon_cmd {

@@ -1,4 +1,4 @@
-/* See recon_outcome.h: errors, fractions, times, as an object and as lines. */
+/* See outcome.h: errors, fractions, times, as an object and as lines. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,9 +6,8 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/peaks.h"
-#include "src/cmd/recon_outcome.h"
 #include "src/desc/distance.h"
+#include "src/recon/outcome.h"
 
 long mf_outcome_label(const struct mf_outcome *out, int p)
 {
@@ -191,17 +190,6 @@ static void json_pairs(const struct mf_outcome *out, struct mf_json *at)
     mf_json_put(at, "cross_s2_3d_rms_error", all);
 }
 
-int mf_outcome_peaks(const struct mf_outcome *out, struct mf_json *at)
-{
-    struct mf_peaks peaks;
-
-    MF_TRY(mf_peaks_of(out->session, &peaks));
-    mf_peaks_json(&peaks, at);
-    mf_peaks_say(out->session, &peaks);
-    mf_peaks_free(&peaks);
-    return MF_OK;
-}
-
 static double per_evaluation(const struct mf_solve_result *r) { return r->seconds / fmax((double)r->evaluations, 1); }
 
 /* The runs that the result was chosen from. */
@@ -209,7 +197,7 @@ static void json_candidates(const struct mf_outcome *out, struct mf_json *at)
 {
     struct mf_json *all = mf_json_array();
 
-    for (long k = 0; k < out->o->candidates; ++k) {
+    for (size_t k = 0; k < out->candidates; ++k) {
         const struct mf_candidate *c = &out->candidate[k];
         struct mf_json *one = mf_json_object();
 
@@ -223,13 +211,10 @@ static void json_candidates(const struct mf_outcome *out, struct mf_json *at)
     mf_json_int(at, "kept", (long long)out->kept);
 }
 
-int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
+void mf_outcome_json(const struct mf_outcome *out, struct mf_json *j)
 {
     const struct mf_solve_result *r = &out->result;
-    struct mf_json *j = mf_json_object();
 
-    mf_json_text(j, "output", out->path);
-    mf_micro_shape(out->dims, j);
     mf_json_int(j, "seed", (long long)out->solve.seed);
     mf_json_text(j, "problem", out->run->problem);
     mf_json_real(j, "loss", r->loss);
@@ -257,14 +242,7 @@ int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
         mf_json_real(j, "variation_error", out->variation_error);
     if (out->copied.edge) mf_json_real(j, "copied", out->copied.share);
     if (out->copied.edge) mf_json_int(j, "copied_window", (long long)out->copied.edge);
-    if (out->o->candidates > 1) json_candidates(out, j);
-    mf_json_text(j, "device", out->session->backend->name);
-    mf_json_int(j, "ranks", out->session->comm->size);
-    mf_json_int(j, "threads", out->session->queue->threads);
-    *json = j;
-    MF_TRY(mf_outcome_peaks(out, j));
-    mf_recon_plan_put(&out->plan, r, j);
-    return MF_OK;
+    if (out->candidates > 1) json_candidates(out, j);
 }
 
 /* What was written, and by how much of which work. */
@@ -284,11 +262,8 @@ static void report_losses(const struct mf_outcome *out)
 /* Was it over before it could get there? Annealing ends by itself; descents use what they may. */
 static int is_short(const struct mf_outcome *out)
 {
-    const struct mf_recon_cmd *o = out->o;
-    const long usual = o->recipe && o->recipe->evaluations ? o->recipe->evaluations : strtol(MF_MAX_ITER, NULL, 10);
-
-    if (out->solve.method.method->swaps) return out->result.swaps_tried >= o->max_iter;
-    return o->max_iter < usual && out->result.evaluations >= o->max_iter;
+    if (out->solve.method.method->swaps) return out->result.swaps_tried >= out->asked;
+    return out->asked < out->usual && out->result.evaluations >= out->asked;
 }
 
 static const double COPIED = 0.5; /* of the windows; from here on it is said aloud */
@@ -366,7 +341,7 @@ void mf_outcome_report(const struct mf_outcome *out)
     if (out->copied.edge && out->copied.share > COPIED)
         mf_warn("more than half of the result is literally its target, which has few features; try: another --seed, a "
                 "larger micrograph, or %s",
-                out->o->recipe ? "--descriptor_types and --descriptor_weights with less of Patches"
+                out->by_recipe ? "--descriptor_types and --descriptor_weights with less of Patches"
                                : "less of Patches (--descriptor_weights)");
     if (out->variation_error > 0.1) mf_warn("the result has not the interfaces of its target; try: %s", remedy(out));
 }

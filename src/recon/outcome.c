@@ -1,4 +1,6 @@
-/* See recon_outcome.h: from a target to a described result, the best of several where there are candidates. */
+/* See outcome.h: from a target to a described result, the best of several where there are candidates. */
+#include "src/recon/outcome.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 #include "src/base/log.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
-#include "src/cmd/recon_outcome.h"
 #include "src/desc/phases.h"
 #include "src/desc/texture.h"
 
@@ -23,8 +24,8 @@ static void fill_micro(struct mf_outcome *out)
     struct mf_micro *m = &out->micro;
 
     *m = (struct mf_micro){.ndim = mf_outcome_ndim(out), .phases = out->result.phases, .phase = out->result.label};
-    m->slab = mf_slab_of(out->session->comm, out->dims, out->session->comm->rank);
-    m->arena = out->session->arena;
+    m->slab = mf_slab_of(out->comm, out->dims, out->comm->rank);
+    m->arena = out->arena;
     for (int p = 0; p < m->phases; ++p) m->label[p] = mf_outcome_label(out, p);
     memcpy(m->spacing, out->target->spacing, sizeof m->spacing);
     /* the rows of an image's slices normal to y and x lie along z */
@@ -39,20 +40,18 @@ static int describe(struct mf_outcome *out)
                                            .levels = 1,
                                            .periodic = out->solve.objective.periodic,
                                            .whole = mf_outcome_whole(out),
-                                           .example = out->o->candidates > 1 ||
-                                                      mf_objective_by_example(&out->solve.objective)};
-    struct mf_session *s = out->session;
+                                           .example =
+                                               out->candidates > 1 || mf_objective_by_example(&out->solve.objective)};
     MF_PHASE(&mf_phase_describe);
 
-    MF_TRY(mf_reside_characterize(s, out->o->residency, &out->micro, &c, &out->got));
+    MF_TRY(out->by.measure(out->by.context, &out->micro, &c, &out->got));
     out->variation_error = mf_outcome_variation(out);
-    return c.example ? mf_agree(s->comm, mf_copies(&out->got, out->target, &out->copied)) : MF_OK;
+    return c.example ? mf_agree(out->comm, mf_copies(&out->got, out->target, &out->copied)) : MF_OK;
 }
 
 static int solve(struct mf_outcome *out)
 {
-    int rc = mf_reside_solve(out->session, out->o->residency, out->dims, out->target, out->asked_batch, &out->solve,
-                             &out->result);
+    int rc = out->by.solve(out->by.context, out);
 
     out->no_metrics |= out->result.metrics_lost;
     out->solve.metrics_said |= out->result.metrics_own;
@@ -98,7 +97,7 @@ static int judge(struct mf_outcome *out, struct mf_candidate *c)
     const int sides = mf_outcome_ndim(out) == 3 ? 3 : 1;
     struct mf_texture got[3][MF_PHASES_MAX];
     size_t taken[3];
-    int rc = mf_texture_measure(out->session->comm, out->session->arena, &out->micro, 0, SLICES, got, taken);
+    int rc = mf_texture_measure(out->comm, out->arena, &out->micro, 0, SLICES, got, taken);
 
     *c = (struct mf_candidate){
         .seed = out->solve.seed, .copied = out->copied.share, .evaluations = out->result.evaluations};
@@ -111,7 +110,7 @@ static int judge(struct mf_outcome *out, struct mf_candidate *c)
         mf_texture_compare(out->result.phases, got[d], want, &off);
         c->score += off.score / sides;
     }
-    return mf_agree(out->session->comm, rc);
+    return mf_agree(out->comm, rc);
 }
 
 static double badness(const struct mf_candidate *c) { return c->score + COPY * c->copied * c->copied; }
@@ -155,11 +154,11 @@ static int goes_on(const struct mf_outcome *out)
 {
     int found = 0;
 
-    for (size_t k = 1; out->solve.keeper->restart && k < (size_t)out->o->candidates; ++k) {
+    for (size_t k = 1; out->solve.keeper->restart && k < out->candidates; ++k) {
         char *stem = mf_run_stem(out->run, k);
         struct mf_checkpoint_pair pair;
 
-        mf_checkpoint_look(out->session->comm, stem, 1, &pair);
+        mf_checkpoint_look(out->comm, stem, 1, &pair);
         found |= pair.turn[0] != -1 || pair.turn[1] != -1;
         free(stem);
     }
@@ -193,7 +192,7 @@ static int run(struct mf_outcome *out, size_t k)
 
 static int choose(struct mf_outcome *out)
 {
-    const size_t count = (size_t)out->o->candidates;
+    const size_t count = out->candidates;
     double elapsed = 0;
 
     for (size_t k = 0; k < count; ++k) {
@@ -225,7 +224,7 @@ static void say_no_fields(const struct mf_outcome *out)
 {
     long most = out->result.evaluations;
 
-    for (size_t k = 0; out->o->candidates > 1 && k < (size_t)out->o->candidates; ++k)
+    for (size_t k = 0; out->candidates > 1 && k < out->candidates; ++k)
         if (out->candidate[k].evaluations > most) most = out->candidate[k].evaluations;
     if (out->solve.snapshot_every > most)
         mf_warn("--outfile_data_steps %ld wrote no field: there were %ld evaluations", out->solve.snapshot_every, most);
@@ -234,7 +233,7 @@ static void say_no_fields(const struct mf_outcome *out)
 int mf_outcome_solve(struct mf_outcome *out)
 {
     out->kept = 0;
-    MF_TRY(out->o->candidates > 1 ? choose(out) : solve(out));
+    MF_TRY(out->candidates > 1 ? choose(out) : solve(out));
     say_no_fields(out);
     return MF_OK;
 }
@@ -245,7 +244,7 @@ int mf_outcome_may_choose(const struct mf_outcome *out)
 {
     size_t edge = least(out->dims[1], out->dims[2]);
 
-    if (out->o->candidates < 2) return MF_OK;
+    if (out->candidates < 2) return MF_OK;
     if (out->dims[0] > 1) edge = least(edge, out->dims[0]);
     for (int d = 0; d < out->target->sides; ++d) {
         const struct mf_target_side *side = &out->target->side[d];

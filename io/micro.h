@@ -25,6 +25,7 @@ struct mf_micro {
     char unit[MF_UNIT_TEXT];                /* "" unknown */
     char hash[MF_HASH_TEXT];                /* SHA-256 of the input file, hexadecimal; "" before mf_micro_hash() */
     struct mf_hashing *hashing[2];          /* of a file that was read, on rank 0: it goes on meanwhile; io/hash.h */
+    struct mf_micro *mask;                  /* of equal slab, phase 1 where a voxel does not count; NULL: all count */
     uint8_t *phase;                         /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */
     float *grey;            /* [fields][slab.count][ny][nx] in [0,1]: an indicator that is not binary; else NULL */
     int fields;             /* of grey: 1 (indicator of phase 1), or P (last axis of the file) */
@@ -39,10 +40,10 @@ struct mf_micro_read {
     const double *spacing; /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
     const char *unit;      /* NULL, or replaces the file's */
     int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
-    int partial;  /* values are phases 0, 1, ..; -1 and 255 are MF_PHASE_FREE; micro->phases: the last of them + 1 */
-    int mask;     /* phase 1 where a value is above 0, whatever there is */
-    int masked;   /* not all of it counts: its volume fractions are not said */
-    int unhashed; /* nobody asks for its checksum: none is begun, mf_micro_hash() has none */
+    int partial; /* values are phases 0, 1, ..; -1 and 255 are MF_PHASE_FREE; micro->phases: the last of them + 1 */
+    int is_mask; /* phase 1 where a value is above 0, whatever there is */
+    const char *mask;    /* NULL, or the file of a mask: voxels where it is above 0 do not count */
+    int unhashed;        /* nobody asks for its checksum: none is begun, mf_micro_hash() has none */
     const char *dataset; /* NULL, or which array of an HDF5 file */
 };
 
@@ -57,6 +58,9 @@ struct mf_micro_read {
  * read->grey: a float array with all values in [0, 1] is an indicator field, micro->grey: [H][W] or [z][y][x] of phase
  * 1; [z][y][x][P], 2 <= P <= MF_PHASES_MAX, of every phase, the sums over the last axis 1 (to 1e-3) everywhere; so is
  * [H][W][P] if its sums are 1 everywhere, else it is a volume.
+ *
+ * read->mask is read first. Nothing under it is looked at: not by Otsu's method, not for labels, NaN is allowed there.
+ * Such voxels have phase 0 and micro->mask has phase 1. MF_INPUT: other extents, or it covers everything.
  *
  * A file of ours keeps its labels, names, spacing and unit. Sizes are checked before allocation; nothing in a file is
  * executed or followed. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY, and MF_USAGE for a senseless @p read.

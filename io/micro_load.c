@@ -47,6 +47,12 @@ static struct mf_span rows_of(const struct mf_reading *r)
     return (struct mf_span){0, s->count ? s->dims[1] : 0};
 }
 
+void mf_reading_lay(struct mf_reading *r)
+{
+    lay_out(r, r->array.ndim);
+    r->part.rows = rows_of(r);
+}
+
 static int take_grey(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     struct mf_reading *r = context;
@@ -157,6 +163,10 @@ static void tally(struct mf_reading *r, int p, int64_t voxels)
 
 static void put_phase(struct mf_reading *r, int p, double v, size_t at)
 {
+    if (r->part.covered && r->part.covered[at]) {
+        r->micro->phase[at] = 0;
+        return;
+    }
     if (p < 0) {
         stray(r, v);
         return;
@@ -248,8 +258,7 @@ static void count_table(struct mf_reading *r)
 
 static int take_room(struct mf_reading *r)
 {
-    lay_out(r, r->array.ndim);
-    r->rows = rows_of(r);
+    mf_reading_lay(r);
     r->micro->phase = mf_arena_take(r->arena, mf_slab_voxels(&r->micro->slab), "phase");
     return r->micro->phase ? MF_OK : MF_MEMORY;
 }
@@ -320,7 +329,7 @@ static size_t cut_parts(uint64_t begin, uint64_t bytes, struct part *part)
 static int read_straight(struct mf_reading *r)
 {
     const size_t row = mf_array_row(&r->array);
-    const uint64_t begin = r->array.offset + r->rows.first * row;
+    const uint64_t begin = r->array.offset + r->part.rows.first * row;
     const int file = mf_open(mf_array_file(&r->array), O_RDONLY);
     struct part *part;
     int rc = MF_OK;
@@ -328,8 +337,8 @@ static int read_straight(struct mf_reading *r)
 
     if (file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", mf_array_file(&r->array), strerror(errno));
     part = MF_MUST(calloc(PARTS, sizeof *part), "parts of a file");
-    n = cut_parts(begin, r->rows.count * row, part);
-#pragma omp parallel for schedule(guided) if (r->rows.count * row >= SHARED)
+    n = cut_parts(begin, r->part.rows.count * row, part);
+#pragma omp parallel for schedule(guided) if (r->part.rows.count * row >= SHARED)
     for (size_t i = 0; i < n; ++i) read_part(r, file, begin, &part[i]);
     for (size_t i = 0; i < n; ++i) {
         for (int b = 0; b < 256; ++b) r->bytes[b] += part[i].count[b];
@@ -342,15 +351,27 @@ static int read_straight(struct mf_reading *r)
 
 static int is_straight(const struct mf_array *a) { return a->coding == MF_PLAIN && !(a->fortran && a->ndim > 1); }
 
-int mf_reading_bytes(struct mf_reading *r)
+/* Local: the slab of one-byte elements. */
+static int load_bytes(struct mf_reading *r)
 {
     const struct mf_array *a = &r->array;
 
     MF_TRY(take_room(r));
-    if (!is_straight(a)) return mf_array_visit(a, r->rows.first, r->rows.count, take_bytes, r);
+    if (!is_straight(a)) return mf_array_visit(a, r->part.rows.first, r->part.rows.count, take_bytes, r);
     if (mf_fault("io.read")) return mf_fail(MF_INPUT, "cannot read '%s': injected fault", a->path);
     if (a->format == MF_HDF5) MF_TRY(mf_seal_see_begin(&r->seen, a->offset + a->shape[0] * mf_array_row(a)));
-    return r->rows.count ? read_straight(r) : MF_OK;
+    return r->part.rows.count ? read_straight(r) : MF_OK;
+}
+
+int mf_reading_bytes(struct mf_reading *r)
+{
+    const size_t n = mf_slab_voxels(&r->micro->slab);
+
+    MF_TRY(load_bytes(r));
+    if (!r->part.covered) return MF_OK;
+    memset(r->bytes, 0, sizeof r->bytes);
+    for (size_t i = 0; i < n; ++i) r->bytes[r->micro->phase[i]] += !r->part.covered[i];
+    return MF_OK;
 }
 
 /* Bytes become phases, where they are not already. */
@@ -367,6 +388,8 @@ static void map_bytes(struct mf_reading *r)
         moved |= r->bytes[b] && to[b] != b;
     }
     for (size_t i = 0; moved && i < n; ++i) r->micro->phase[i] = to[r->micro->phase[i]];
+    for (size_t i = 0; r->part.covered && i < n; ++i)
+        if (r->part.covered[i]) r->micro->phase[i] = 0;
 }
 
 static int load_words(struct mf_reading *r)
@@ -374,7 +397,7 @@ static int load_words(struct mf_reading *r)
     mf_array_take *take = r->array.kind == 'f' || r->binary ? take_phase : take_labels;
 
     MF_TRY(take_room(r));
-    return mf_array_visit(&r->array, r->rows.first, r->rows.count, take, r);
+    return mf_array_visit(&r->array, r->part.rows.first, r->part.rows.count, take, r);
 }
 
 int mf_reading_phases(struct mf_reading *r)

@@ -21,10 +21,11 @@ struct mf_reading {
     double threshold;
     double stray; /* a value that is no label, when there is one */
     int64_t strays;
-    int64_t count[MF_PHASES_MAX]; /* voxels of every phase */
+    int64_t left_out;             /* voxels under the mask */
+    int64_t count[MF_PHASES_MAX]; /* voxels of every phase that count */
     int phase_of[256];            /* of one-byte elements; -1: none */
     int64_t bytes[256];           /* how often each occurs in this rank's slab */
-    struct mf_span rows;          /* of the slab in the file */
+    struct mf_scan_share part;    /* the slab: its rows in the file, and the mask over it */
     struct mf_seal_seen seen;     /* of a file of ours */
     int stale;                    /* what its record said is not to be believed: its seal does not hold */
 };
@@ -34,6 +35,9 @@ int mf_reading_is_indicator(const struct mf_reading *reading);
 
 /** An indicator field of one phase, or of all phases along the last axis. Collective; refuses (agreed). */
 int mf_reading_grey(struct mf_reading *reading);
+
+/** Local: lays the array over the ranks. */
+void mf_reading_lay(struct mf_reading *reading);
 
 /** Local: the slab of one-byte elements, in the only pass over them. What a seal says of them needs no other; how long
  * a file is that has values of ours says nothing of how much there is to be seen. */

@@ -77,7 +77,8 @@ static int choose_threshold(struct mf_reading *r)
 
     r->binary = 1;
     use_labels(r->micro, 2, NULL);
-    if (strcmp(text, "otsu") == 0) return mf_scan_otsu(r->comm, &r->array, &r->scan, &r->threshold);
+    if (strcmp(text, "otsu") == 0)
+        return mf_scan_otsu(r->comm, &r->array, r->micro->mask ? &r->part : NULL, &r->scan, &r->threshold);
     r->threshold = strtod(text, &end);
     if (end == text || *end || !isfinite(r->threshold))
         return mf_fail(MF_USAGE, "--threshold must be 'otsu' or a number, not '%s'", text);
@@ -109,19 +110,27 @@ static int choose_plain(struct mf_reading *r)
     return MF_OK;
 }
 
-/* The file's own labels; --labels then names these, in the order wanted. */
+static int is_found(const struct mf_scan *scan, int64_t value)
+{
+    for (int64_t i = 0; i < scan->distinct; ++i)
+        if (scan->value[i] == value) return 1;
+    return 0;
+}
+
+/* The file's own labels; --labels then names these, in the order wanted. A phase that lies wholly under a mask is none.
+ */
 static int choose_own(struct mf_reading *r)
 {
     struct mf_micro *m = r->micro;
 
-    m->phases = r->array.phases;
-    for (int p = 0; p < m->phases; ++p) {
-        m->label[p] = (long)r->array.label[p];
-        snprintf(m->name[p], MF_NAME_TEXT, "%.*s", MF_NAME_TEXT - 1, r->array.name[p]);
-    }
-    if (r->scan.fractions || r->scan.low < 0 || r->scan.high >= m->phases)
+    if (r->scan.fractions || r->scan.low < 0 || r->scan.high >= r->array.phases)
         return mf_fail(MF_INPUT, "'%s' is damaged: it holds values from %g to %g and names %d phases", r->array.path,
-                       r->scan.low, r->scan.high, m->phases);
+                       r->scan.low, r->scan.high, r->array.phases);
+    for (int p = 0; p < r->array.phases; ++p) {
+        if (m->mask && !is_found(&r->scan, p)) continue;
+        m->label[m->phases] = (long)r->array.label[p];
+        snprintf(m->name[m->phases++], MF_NAME_TEXT, "%.*s", MF_NAME_TEXT - 1, r->array.name[p]);
+    }
     return MF_OK;
 }
 
@@ -131,7 +140,7 @@ static int choose(struct mf_reading *r)
         use_labels(r->micro, MF_PHASES_MAX, NULL);
         return MF_OK;
     }
-    if (r->read->mask) {
+    if (r->read->is_mask) {
         use_labels(r->micro, 2, NULL);
         r->binary = 1;
         return MF_OK;
@@ -187,22 +196,25 @@ static void describe_absent(const struct mf_reading *r)
                 phases[0] == 1 ? "an empty phase" : "empty phases");
 }
 
+static double voxels_of(const struct mf_micro *m)
+{
+    return (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
+}
+
 static void describe(const struct mf_reading *r)
 {
     const struct mf_micro *m = r->micro;
-    double all = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
+    const double all = voxels_of(m) - (double)r->left_out;
 
     mf_array_say(&r->array);
-    if (r->read->mask) return;
+    if (r->read->is_mask) return;
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
     if (r->read->partial) describe_partial(r, all);
     if (r->read->label_count && !r->read->partial && m->phase) describe_absent(r);
     for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p) {
-        char fraction[64] = "";
-
-        if (!r->read->masked) snprintf(fraction, sizeof fraction, ", volume fraction %.6f", (double)r->count[p] / all);
-        mf_info("'%s': label %ld%s%s is phase %d%s", r->array.path, m->label[p], m->name[p][0] ? " " : "", m->name[p],
-                p, fraction);
+        mf_info("'%s': label %ld%s%s is phase %d, volume fraction %.6f%s", r->array.path, m->label[p],
+                m->name[p][0] ? " " : "", m->name[p], p, (double)r->count[p] / all,
+                m->mask ? " of the voxels that count" : "");
     }
 }
 
@@ -246,7 +258,7 @@ static int look_over(struct mf_reading *r)
 
     if (r->array.size != 1) {
         MF_TRY(check_seal(r, NULL));
-        return mf_scan(r->comm, &r->array, &r->scan);
+        return mf_scan(r->comm, &r->array, r->micro->mask ? &r->part : NULL, &r->scan);
     }
     rc = mf_agree(r->comm, mf_reading_bytes(r));
     if (rc == MF_OK) rc = check_seal(r, r->seen.crc_of ? &r->seen : NULL);
@@ -254,11 +266,27 @@ static int look_over(struct mf_reading *r)
     return rc == MF_OK ? mf_scan_bytes(r->comm, &r->array, r->bytes, &r->scan) : rc;
 }
 
+/* The mask has the extents of the input, and its slabs. */
+static int check_mask(struct mf_reading *r)
+{
+    const struct mf_array *a = &r->array;
+    const size_t *is = r->micro->mask->slab.dims, deep = a->ndim == 3 ? a->shape[0] : 1;
+    const size_t rows = a->shape[a->ndim - 2], columns = a->shape[a->ndim - 1];
+
+    if (a->ndim == r->micro->mask->ndim && is[0] == deep && is[1] == rows && is[2] == columns) {
+        mf_reading_lay(r);
+        return MF_OK;
+    }
+    return mf_fail(MF_INPUT, "the mask has %zu x %zu x %zu voxels, the input %zu x %zu x %zu (z y x)", is[0], is[1],
+                   is[2], deep, rows, columns);
+}
+
 /* Collective: from an open header to the slab. */
 static int read_values(struct mf_reading *r)
 {
     MF_TRY(same_everywhere(r->comm, &r->array));
     MF_TRY(check_axes(r));
+    if (r->micro->mask) MF_TRY(check_mask(r));
     MF_TRY(look_over(r));
     if (r->scan.bad)
         return mf_fail(MF_INPUT, "'%s' holds %lld value%s NaN or infinite", r->array.path, (long long)r->scan.bad,
@@ -322,6 +350,14 @@ static int open_array(struct mf_reading *r, const char *given, const char *file,
     return mf_array_open(file, array ? array : r->read->dataset, &r->array);
 }
 
+static void drop_values(struct mf_micro *micro)
+{
+    mf_arena_give(micro->arena, micro->phase);
+    mf_arena_give(micro->arena, micro->grey);
+    micro->phase = NULL;
+    micro->grey = NULL;
+}
+
 /* FILE, or FILE:ARRAY. */
 static int read_named(struct mf_reading *r, const char *given)
 {
@@ -333,7 +369,7 @@ static int read_named(struct mf_reading *r, const char *given)
     rc = mf_agree(r->comm, open_array(r, given, file, array));
     if (rc == MF_OK) rc = read_values(r);
     if (r->stale) {
-        mf_micro_free(r->micro);
+        drop_values(r->micro);
         memset(r->bytes, 0, sizeof r->bytes);
         rc = mf_agree(r->comm, open_array(r, given, file, array));
         if (rc == MF_OK) rc = read_values(r);
@@ -347,6 +383,27 @@ static int read_named(struct mf_reading *r, const char *given)
     return rc;
 }
 
+/* Collective: the mask, before anything of the input is looked at. */
+static int read_mask(struct mf_reading *r)
+{
+    const struct mf_micro_read how = {.is_mask = 1};
+    struct mf_micro *mask = MF_MUST(calloc(1, sizeof *mask), "a mask");
+    int rc = mf_micro_read(r->comm, r->arena, r->read->mask, &how, mask);
+
+    if (rc != MF_OK) {
+        free(mask);
+        return rc;
+    }
+    r->micro->mask = mask;
+    r->part.covered = mask->phase;
+    for (size_t i = 0; i < mf_slab_voxels(&mask->slab); ++i) r->left_out += mask->phase[i];
+    mf_comm_sum_int(r->comm, 1, &r->left_out);
+    if ((double)r->left_out == voxels_of(mask))
+        return mf_fail(MF_INPUT, "the mask covers everything: nothing is left to count");
+    mf_info("mask: %.4g %% of the voxels do not count", 100 * (double)r->left_out / voxels_of(mask));
+    return MF_OK;
+}
+
 int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path,
                   const struct mf_micro_read *read, struct mf_micro *micro)
 {
@@ -356,6 +413,7 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
     MF_PHASE(&mf_phase_read);
     int rc = mf_agree(comm, check_request(r.read));
 
+    if (rc == MF_OK && r.read->mask) rc = read_mask(&r);
     if (rc == MF_OK) rc = read_named(&r, path);
     if (rc != MF_OK) {
         mf_micro_free(&m);
@@ -372,10 +430,10 @@ void mf_micro_free(struct mf_micro *micro)
     for (int i = 0; i < 2; ++i)
         if (micro->hashing[i]) (void)mf_hash_finish(micro->hashing[i], NULL);
     micro->hashing[0] = micro->hashing[1] = NULL;
-    mf_arena_give(micro->arena, micro->phase);
-    mf_arena_give(micro->arena, micro->grey);
-    micro->phase = NULL;
-    micro->grey = NULL;
+    drop_values(micro);
+    mf_micro_free(micro->mask);
+    free(micro->mask);
+    micro->mask = NULL;
 }
 
 void mf_micro_shape(const size_t dims[3], struct mf_json *at)

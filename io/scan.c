@@ -14,6 +14,7 @@ enum { SOME = 1024 };
 
 struct look {
     const struct mf_array *array;
+    const uint8_t *covered;
     struct mf_scan *scan;
     int64_t *bins; /* of a histogram */
     double origin, width;
@@ -81,17 +82,30 @@ static void look_reals(struct mf_scan *s, const double *v, size_t n)
     }
 }
 
+/* The next values, at most SOME: *n becomes how many of them count, which lie one behind the other then. */
+static const void *next(const struct look *l, const void *from, size_t at, size_t stride, size_t *n, char *room)
+{
+    const size_t size = l->array->size;
+    size_t kept = 0;
+
+    if (*n > SOME) *n = SOME;
+    if (!l->covered) return from;
+    for (size_t k = 0; k < *n; ++k)
+        if (!l->covered[at + k * stride]) memcpy(room + kept++ * size, (const char *)from + k * size, size);
+    *n = kept;
+    return room;
+}
+
 static int look_at(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     struct look *l = context;
+    char room[SOME * sizeof(double)];
     int64_t ints[SOME];
     double reals[SOME];
 
-    (void)at;
-    (void)stride;
     for (size_t k = 0; k < n; k += SOME) {
-        const char *from = (const char *)values + k * l->array->size;
-        size_t now = n - k < SOME ? n - k : SOME;
+        size_t now = n - k;
+        const char *from = next(l, (const char *)values + k * l->array->size, at + k * stride, stride, &now, room);
 
         if (l->array->kind == 'f') {
             mf_array_reals(l->array, from, now, reals);
@@ -200,19 +214,23 @@ static int share(const struct mf_comm *comm, const struct mf_scan *mine, struct 
     return rc;
 }
 
-static int visit_share(const struct mf_comm *comm, const struct mf_array *array, struct look *l, mf_array_take *take)
+static int visit_share(const struct mf_comm *comm, const struct mf_scan_share *part, struct look *l,
+                       mf_array_take *take)
 {
-    struct mf_span part = mf_cut(array->ndim ? array->shape[0] : 1, (size_t)comm->size, (size_t)comm->rank);
+    const size_t n = l->array->ndim ? l->array->shape[0] : 1;
+    const struct mf_span rows = part ? part->rows : mf_cut(n, (size_t)comm->size, (size_t)comm->rank);
 
-    return mf_agree(comm, mf_array_visit(array, part.first, part.count, take, l));
+    l->covered = part ? part->covered : NULL;
+    return mf_agree(comm, mf_array_visit(l->array, rows.first, rows.count, take, l));
 }
 
-int mf_scan(const struct mf_comm *comm, const struct mf_array *array, struct mf_scan *scan)
+int mf_scan(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *part,
+            struct mf_scan *scan)
 {
     struct mf_scan mine = nothing;
     struct look l = {.array = array, .scan = &mine};
 
-    MF_TRY(visit_share(comm, array, &l, look_at));
+    MF_TRY(visit_share(comm, part, &l, look_at));
     return share(comm, &mine, scan);
 }
 
@@ -235,14 +253,14 @@ int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, cons
 static int count_at(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     const struct look *l = context;
+    char room[SOME * sizeof(double)];
     double reals[SOME];
 
-    (void)at;
-    (void)stride;
     for (size_t k = 0; k < n; k += SOME) {
-        size_t now = n - k < SOME ? n - k : SOME;
+        size_t now = n - k;
+        const void *from = next(l, (const char *)values + k * l->array->size, at + k * stride, stride, &now, room);
 
-        mf_array_reals(l->array, (const char *)values + k * l->array->size, now, reals);
+        mf_array_reals(l->array, from, now, reals);
         for (size_t i = 0; i < now; ++i) {
             double bin = floor((reals[i] - l->origin) / l->width);
 
@@ -279,8 +297,8 @@ static size_t best_split(const int64_t *bins)
     return split;
 }
 
-int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan *scan,
-                 double *threshold)
+int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *part,
+                 const struct mf_scan *scan, double *threshold)
 {
     int exact = !scan->fractions && scan->high - scan->low < MF_SCAN_BINS;
     struct look l = {.array = array, .origin = scan->low};
@@ -294,7 +312,7 @@ int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const
     l.width = exact ? 1 : (scan->high - scan->low) / MF_SCAN_BINS;
     l.bins = calloc(MF_SCAN_BINS, sizeof *l.bins);
     rc = mf_agree(comm, l.bins ? MF_OK : mf_fail(MF_MEMORY, "no memory for a histogram"));
-    if (rc == MF_OK) rc = visit_share(comm, array, &l, count_at);
+    if (rc == MF_OK) rc = visit_share(comm, part, &l, count_at);
     if (rc == MF_OK) {
         mf_comm_sum_int(comm, MF_SCAN_BINS, l.bins);
         *threshold = l.origin + (double)(best_split(l.bins) + (exact ? 0 : 1)) * l.width;

@@ -170,7 +170,7 @@ static int read_file(const struct mf_session *session, const struct mf_character
                                  .spacing = o->spacing.count ? spacing : NULL,
                                  .unit = o->unit,
                                  .dataset = o->dataset,
-                                 .masked = o->mask != NULL,
+                                 .mask = o->mask,
                                  .grey = o->grey || !o->multiphase};
 
     int rc;
@@ -233,7 +233,7 @@ static int describe(struct mf_session *session, const struct mf_characterize_cmd
 {
     MF_PHASE(&mf_phase_characterise);
 
-    if (o->mask) return mf_masked_characterize(session, o->residency, o->mask, micro, opts, out);
+    if (o->mask) return mf_masked_characterize(session, o->residency, micro, opts, out);
     return mf_sample_characterize(session, o->residency, o->slice_mode, micro, opts, out);
 }
 

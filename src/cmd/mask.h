@@ -16,10 +16,10 @@
 int mf_mask_check(size_t count, const char *const *names, long lag);
 
 /**
- * mf_reside_characterize() of what counts of @p micro, which becomes a field of one phase more. Collective; refuses
- * (agreed) as mf_micro_read(), mf_mask_apply() and mf_mask_divide() do.
+ * mf_reside_characterize() of what counts of @p micro, which has a mask and becomes a field of one phase more.
+ * Collective; refuses (agreed) as mf_mask_apply() and mf_mask_divide() do.
  */
-int mf_masked_characterize(struct mf_session *session, const char *residency, const char *mask, struct mf_micro *micro,
+int mf_masked_characterize(struct mf_session *session, const char *residency, struct mf_micro *micro,
                            const struct mf_characterize_opts *opts, struct mf_target *out);
 
 #endif

@@ -24,7 +24,7 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
                                    .labels = o->labels.at,
                                    .unit = o->unit && *o->unit ? o->unit : NULL,
                                    .dataset = o->dataset && *o->dataset ? o->dataset : NULL,
-                                   .masked = names_mask(o),
+                                   .mask = names_mask(o) ? o->mask : NULL,
                                    .grey = o->grey_values};
     mf_spacing_spread(&o->spacing, spacing);
     read->spacing = o->spacing.count ? spacing : NULL;
@@ -58,7 +58,7 @@ static int measure(struct mf_session *s, const struct mf_recon_cmd *o, const cha
     int rc;
     MF_PHASE(&mf_phase_characterise);
 
-    rc = names_mask(o) ? mf_masked_characterize(s, o->residency, o->mask, micro, &c, target)
+    rc = names_mask(o) ? mf_masked_characterize(s, o->residency, micro, &c, target)
                        : mf_sample_characterize(s, o->residency, o->slice_mode, micro, &c, target);
     if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
     return rc;

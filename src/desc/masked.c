@@ -28,35 +28,19 @@ int mf_mask_known(size_t count, const char *const *names)
 
 /* -- before -- */
 
-static int check(const struct mf_micro *micro, const struct mf_micro *mask)
+int mf_mask_apply(struct mf_micro *micro)
 {
-    const size_t *is = mask->slab.dims, *wants = micro->slab.dims;
+    uint8_t *mask = micro->mask->phase;
 
     if (micro->grey) return mf_fail(MF_INPUT, "--mask is for labelled fields; give --threshold or --labels");
-    if (mask->ndim != micro->ndim || memcmp(is, wants, 3 * sizeof *is) != 0)
-        return mf_fail(MF_INPUT, "the mask has %zu x %zu x %zu voxels, the input %zu x %zu x %zu (z y x)", is[0], is[1],
-                       is[2], wants[0], wants[1], wants[2]);
     if (micro->phases == MF_PHASES_MAX)
         return mf_fail(MF_USAGE, "--mask: at most %d phases are possible beside it", MF_PHASES_MAX - 1);
-    return MF_OK;
-}
-
-int mf_mask_apply(const struct mf_comm *comm, struct mf_micro *micro, struct mf_micro *mask)
-{
-    const double all = (double)micro->slab.dims[0] * (double)micro->slab.dims[1] * (double)micro->slab.dims[2];
-    int64_t left_out = 0;
-
-    MF_TRY(mf_agree(comm, check(micro, mask)));
     for (size_t i = 0; i < mf_slab_voxels(&micro->slab); ++i) {
-        if (mask->phase[i]) micro->phase[i] = (uint8_t)micro->phases;
-        left_out += mask->phase[i];
-        mask->phase[i] = !mask->phase[i];
+        if (mask[i]) micro->phase[i] = (uint8_t)micro->phases;
+        mask[i] = !mask[i];
     }
     micro->label[micro->phases] = -1;
     ++micro->phases;
-    mf_comm_sum_int(comm, 1, &left_out);
-    if ((double)left_out == all) return mf_fail(MF_INPUT, "the mask covers everything: nothing is left to count");
-    mf_info("mask: %.4g %% of the voxels do not count", 100 * (double)left_out / all);
     return MF_OK;
 }
 

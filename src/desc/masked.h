@@ -10,10 +10,10 @@
 int mf_mask_known(size_t count, const char *const *names);
 
 /**
- * Labels where @p mask is 1 become one phase more; mask becomes 1 where a voxel counts, else 0. Collective; refuses
- * (agreed) with MF_INPUT: other extents, a grey field, nothing counts; MF_USAGE: too many phases.
+ * Voxels under micro->mask become one phase more; the mask becomes 1 where a voxel counts, else 0. Not collective; all
+ * ranks refuse alike, with MF_INPUT: a grey field; MF_USAGE: too many phases.
  */
-int mf_mask_apply(const struct mf_comm *comm, struct mf_micro *micro, struct mf_micro *mask);
+int mf_mask_apply(struct mf_micro *micro);
 
 /** What both fields are to be characterised with, for @p opts. */
 struct mf_characterize_opts mf_mask_opts(const struct mf_characterize_opts *opts);

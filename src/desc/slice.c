@@ -78,6 +78,7 @@ int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const stru
     int rc;
 
     *slice = *volume;
+    slice->mask = NULL;
     slice->ndim = 2;
     slice->slab = mf_slab_of(comm, flat, comm->rank);
     slice->arena = arena;

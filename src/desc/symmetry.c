@@ -134,6 +134,7 @@ int mf_symmetry_room(const struct mf_comm *comm, struct mf_arena *arena, const s
     const size_t pixels = mf_slab_voxels(&micro->slab);
 
     *turned = *micro;
+    turned->mask = NULL;
     turned->arena = arena;
     memset(turned->hashing, 0, sizeof turned->hashing);
     turned->phase = NULL;

@@ -102,6 +102,39 @@ def matched():
     check(done and abs(np.load("like.npy").mean() - good[:, :16].mean()) < 1e-3 and done["s2_rms_error"]["1"]["z"] < 0.02, f"match: {done}")
 
 
+def otsu(values):
+    """Which values are above the threshold that parts whole numbers best, by its definition."""
+    v = np.asarray(values, float)
+    best = max(np.unique(v)[:-1], key=lambda t: (v <= t).mean() * (v > t).mean() * (v[v > t].mean() - v[v <= t].mean()) ** 2)
+    return v > best
+
+
+def never_looked_at():
+    """What the mask covers changes nothing: neither Otsu's threshold nor which phases there are, and it may hold NaN."""
+    shape = (6, 14, 16)
+    mask, phase = hole(shape, 7), blobs(shape, [0.6, 0.4], 8)
+    grey = 60 + 80 * phase + np.random.default_rng(1).integers(0, 20, shape)
+    cases = [(np.where(mask, 0, grey), kind, ["--threshold", "otsu"], otsu) for kind in ("u1", "f4")]
+    cases += [(np.where(mask, 0, phase + 1), kind, ["--labels", "1,2"], lambda v: v == 2) for kind in ("u1", "i4")]
+    cases += [(np.where(mask, phase + 7, phase), kind, [], lambda v: v == 1) for kind in ("i1",)]
+    cases += [(np.where(mask, np.nan, phase), kind, [], lambda v: v == 1) for kind in ("f2", "f8")]
+    for k, (field, kind, words, is_one) in enumerate(cases):
+        at = 3 if k % 2 else slice(None)
+        save(".", "under.npy", np.asarray(field[at].astype(kind), order="CF"[k % 3 == 0]))
+        save(".", "over.npy", mask[at])
+        told = measure(PROGRAM, "characterize", "under.npy", "--mask", "over.npy", "--limit_to", 2, "--output", "u.h5", *words, ranks=1 + k % 3, mpiexec=MPIEXEC)
+        want = is_one(field[at][~mask[at]]).mean()
+        got = {p["label"]: p["volume_fraction"] for p in told["phases"]} if told else {}
+        check(sorted(got) == ([1, 2] if "--labels" in words else [0, 1]) and abs(got[max(got)] - want) < 1e-12, f"{kind} {words}: {got}, want {want}")
+    with h5py.File("own.h5", "w") as file:
+        data = file.create_dataset("microstructure/phase", data=np.where(mask, 1, 2 * phase).astype("u1"))
+        data.attrs.update({"labels": [10, 20, 30], "spacing": [1.0, 1, 1], "unit": "", "axes": "z y x"})
+    save(".", "over.npy", mask)
+    for verb, *words in (["characterize"], ["match", "--max_iter", 2]):
+        said = run(PROGRAM, verb, "own.h5", "--mask", "over.npy", "--limit_to", 2, "--output", "own_out.h5", *words)
+        check(said.status == 0 and "label 30 is phase 1" in said.err and "label 20" not in said.err, f"{verb}: {said.err}")
+
+
 def refused():
     save(".", "all.npy", np.ones((12, 14), np.uint8))
     save(".", "large.npy", np.zeros((13, 14), np.uint8))
@@ -114,7 +147,7 @@ def refused():
     base, short = ["field.npy", "--limit_to", 3, "--mask"], ["field.npy", "--mask", "gone.npy", "--limit_to", 1]
     said = run(PROGRAM, "characterize", *base, "ok.npy", "--output", "said.h5").err
     want = np.load("field.npy")[np.load("ok.npy") == 0]
-    check(f"label 1: volume fraction {want.mean():.6f}" in said and said.count("volume fraction") == 2, f"fractions {want.mean()}: {said}")
+    check(f"label 1 is phase 1, volume fraction {want.mean():.6f}" in said and said.count("volume fraction") == 2, f"fractions {want.mean()}: {said}")
     cases = [(3, ["all.npy"], "covers everything"), (3, ["large.npy"], "1 x 13 x 14"), (2, ["line.npy"], "smaller --limit_to"), (3, ["cut.npy"], "cut.npy"), (3, ["gone.npy"], "gone.npy"),
              (2, ["ok.npy", "--descriptor_types", "Correlations"], "Correlations has no masked form"), (2, ["ok.npy", "--descriptor_types", "S2", "Patches"], "Patches has no masked form")]
     refuses(PROGRAM, [(code, [verb, *base, *words], says) for code, words, says in cases for verb in ("characterize", "match")], ranks=(1,))
@@ -158,6 +191,7 @@ with tempfile.TemporaryDirectory() as folder:
     characterised("volume", deep, hole((6, 8, 10), 3), 3, "--descriptor_types", "S2", "S2_3D", "FFTCrossCorrelations", ranks=3)
     characterised("volume, not periodic", deep, hole((6, 8, 10), 4), 2, periodic=False, ranks=2)
     matched()
+    never_looked_at()
     refused()
     no_pair_in_space()
     os.chdir("/")

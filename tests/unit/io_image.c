@@ -224,8 +224,8 @@ static void otsu(void)
 
     mf_comm_self(&self);
     CHECK(mf_array_open(file("palette.png"), NULL, &a) == MF_OK);
-    CHECK(mf_scan(&self, &a, &s) == MF_OK && s.distinct == 3 && s.low == 0 && s.high == 255 && !s.bad);
-    CHECK(mf_scan_otsu(&self, &a, &s, &t) == MF_OK);
+    CHECK(mf_scan(&self, &a, NULL, &s) == MF_OK && s.distinct == 3 && s.low == 0 && s.high == 255 && !s.bad);
+    CHECK(mf_scan_otsu(&self, &a, NULL, &s, &t) == MF_OK);
     CHECK(t == 0 || t == 128);
 }
 

@@ -18,6 +18,7 @@ enum { CELLS = 64, OVERHEAD = 1 << 16, LIST_TEXT = 600, PIECE = 1 << 15 /* phase
 
 /* Datasets that may be arrays of cells. */
 struct cells {
+    struct mf_h5 *file;
     size_t count;
     char path[CELLS][MF_LOOK_PATH];
 };
@@ -29,16 +30,30 @@ int mf_dream3d_is(struct mf_h5 *file)
 
 static const char *last_of(const char *path) { return strrchr(path, '/') + 1; }
 
-/* Length of "/DataContainers/NAME" in a path of four parts; 0: it is no such path. */
-static size_t container_of(const char *path)
+/* The group two above an array, GEOMETRY of GEOMETRY/MATRIX/ARRAY, which may stand in groups itself. 0: there is none.
+ */
+static int container_of(const char *path, char container[MF_LOOK_PATH])
 {
-    const char *root = strncmp(path, OLD, strlen(OLD)) == 0 ? OLD : NEW;
-    const char *name = path + strlen(root), *second, *third;
+    const size_t root = strncmp(path, OLD, strlen(OLD)) == 0 ? strlen(OLD) : strlen(NEW);
+    char *slash;
 
-    if (strncmp(path, root, strlen(root)) != 0 || !(second = strchr(name, '/'))) return 0;
-    third = strchr(second + 1, '/');
-    if (!third || strchr(third + 1, '/') || strncmp(second, "/_SIMPL_GEOMETRY/", 17) == 0) return 0;
-    return (size_t)(second - path);
+    if (strncmp(path, OLD, strlen(OLD)) != 0 && strncmp(path, NEW, strlen(NEW)) != 0) return 0;
+    snprintf(container, MF_LOOK_PATH, "%s", path);
+    for (int up = 0; up < 2; ++up) {
+        slash = strrchr(container, '/');
+        if (slash < container + root) return 0;
+        *slash = '\0';
+    }
+    return 1;
+}
+
+static int has_geometry(struct mf_h5 *file, const char *container)
+{
+    char path[MF_LOOK_PATH + 32];
+
+    if (strncmp(container, NEW, strlen(NEW)) == 0) return mf_h5_has_attribute(file, container, "_DIMENSIONS");
+    snprintf(path, sizeof path, "%s/_SIMPL_GEOMETRY/DIMENSIONS", container);
+    return mf_h5_has(file, path);
 }
 
 /* One value for each cell of a grid. */
@@ -50,8 +65,10 @@ static int is_scalar(const struct mf_h5_shape *s)
 static void note(void *context, const char *path, const struct mf_h5_shape *shape)
 {
     struct cells *c = context;
+    char container[MF_LOOK_PATH];
 
-    if (c->count == CELLS || !container_of(path) || !is_scalar(shape)) return;
+    if (c->count == CELLS || !is_scalar(shape) || !container_of(path, container) || !has_geometry(c->file, container))
+        return;
     snprintf(c->path[c->count++], MF_LOOK_PATH, "%s", path);
 }
 
@@ -82,7 +99,7 @@ static int understand(struct mf_h5 *file, struct mf_array *a, const char *path)
     double extent[3], spacing[3];
     struct mf_h5_shape s;
 
-    snprintf(container, sizeof container, "%.*s", (int)container_of(path), path);
+    if (!container_of(path, container)) return mf_fail(MF_INPUT, "'%s': '%s' is in no geometry", a->path, path);
     MF_TRY(mf_h5_shape(file, path, &s));
     MF_TRY(numbers(file, container, "DIMENSIONS", extent));
     MF_TRY(numbers(file, container, "SPACING", spacing));
@@ -129,6 +146,7 @@ int mf_dream3d_inspect(struct mf_h5 *file, struct mf_array *a)
     const char *path = NULL;
     size_t count;
 
+    c.file = file;
     c.count = 0;
     mf_look_sets(file, note, &c);
     if (a->dataset[0])

@@ -147,10 +147,10 @@ int mf_target_same_pixels(const struct mf_target *a, const struct mf_target *b);
 
 /**
  * Two-point statistics computed elsewhere: a .npy [H][W] (one phase, zero lag at [H/2][W/2] as PyMKS centres it) or
- * [H][W][1]; cut to the lags -L+1..L-1, symmetrised about the centre (MF_ALL_LAGS: as many as there are); its centre is
- * the volume fraction. No Variation. Collective; refuses (agreed) with MF_INPUT, and with MF_USAGE when L is too large
- * for the array (naming the largest).
+ * [H][W][1]; cut to the lags -L+1..L-1, symmetrised about the centre (MF_ALL_LAGS: as many as there are; unless L is @p
+ * named by the user: as many of them as there are); its centre is the volume fraction. No Variation. Collective;
+ * refuses (agreed) with MF_INPUT, and with MF_USAGE when L is too large for the array (naming the largest).
  */
-int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, struct mf_target *target);
+int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, int named, struct mf_target *target);
 
 #endif

@@ -9,6 +9,7 @@
 #include "io/phases.h"
 #include "io/target.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 
 /* Values larger than this are no window anybody measured. */
 static const size_t most = (size_t)1 << 28;
@@ -38,10 +39,18 @@ static size_t largest_of(const struct mf_array *a)
     return u < v ? u : v;
 }
 
-static int check_lag(const struct mf_array *a, size_t lag)
+/* The window that is wanted, or where nobody named it what there is of it. */
+static int choose_lag(const struct mf_array *a, int named, size_t *wanted)
 {
-    size_t largest = largest_of(a);
+    size_t largest = largest_of(a), lag = *wanted;
 
+    if (lag == MF_ALL_LAGS || (!named && lag > largest)) {
+        if (lag != MF_ALL_LAGS)
+            mf_info("the %zu x %zu lags of '%s' allow --limit_to %zu, which is taken", a->shape[0], a->shape[1],
+                    a->path, largest);
+        *wanted = largest;
+        return MF_OK;
+    }
     if (lag >= 1 && lag <= largest) return MF_OK;
     return mf_fail(MF_USAGE, "the %zu x %zu lags of '%s' allow --limit_to 1 to %zu, not %zu", a->shape[0], a->shape[1],
                    a->path, largest, lag);
@@ -149,22 +158,21 @@ static int fill(const struct mf_array *a, size_t lag, struct mf_target *t)
     return rc;
 }
 
-static int import(const char *path, size_t lag, struct mf_target *t)
+static int import(const char *path, size_t lag, int named, struct mf_target *t)
 {
     struct mf_array a;
 
     MF_TRY(mf_array_open(path, NULL, &a));
     MF_TRY(check_array(&a));
-    if (lag == MF_ALL_LAGS) lag = largest_of(&a);
-    MF_TRY(check_lag(&a, lag));
+    MF_TRY(choose_lag(&a, named, &lag));
     return fill(&a, lag, t);
 }
 
-int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, struct mf_target *target)
+int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, int named, struct mf_target *target)
 {
     MF_PHASE(&mf_phase_read);
     struct mf_target t = {0};
-    int rc = mf_agree(comm, comm->rank == 0 ? import(path, lag, &t) : MF_OK);
+    int rc = mf_agree(comm, comm->rank == 0 ? import(path, lag, named, &t) : MF_OK);
 
     if (rc == MF_OK) rc = mf_target_share(comm, &t);
     if (rc == MF_OK)

@@ -148,6 +148,6 @@ int mf_join_lag(const struct mf_options *options, long lag, size_t n, const char
 
 int mf_join_load(const struct mf_comm *comm, const char *file, long lag, struct mf_target *target)
 {
-    if (mf_ends_with(file, ".npy")) return mf_target_import(comm, file, lag ? (size_t)lag : MF_ALL_LAGS, target);
+    if (mf_ends_with(file, ".npy")) return mf_target_import(comm, file, lag ? (size_t)lag : MF_ALL_LAGS, 1, target);
     return mf_target_load(comm, file, target);
 }

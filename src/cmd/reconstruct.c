@@ -97,7 +97,7 @@ static int load_target(const struct mf_session *session, const struct mf_recon_c
 
     if (o->arrays.count) return mf_import(session, &o->arrays, &how, target);
     if (mf_ends_with(o->descriptor_filename, ".npy"))
-        return mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, target);
+        return mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, how.lag != 0, target);
     return mf_target_load(session->comm, o->descriptor_filename, target);
 }
 

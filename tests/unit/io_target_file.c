@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
     for (int i = 2; i < argc && strcmp(argv[1], "load") == 0; ++i) tell(mf_target_load(&comm, argv[i], &t), &t);
     for (int i = 2; i + 1 < argc && strcmp(argv[1], "import") == 0; i += 2)
-        tell(mf_target_import(&comm, argv[i], (size_t)strtoul(argv[i + 1], NULL, 10), &t), &t);
+        tell(mf_target_import(&comm, argv[i], (size_t)strtoul(argv[i + 1], NULL, 10), 1, &t), &t);
     if (argc < 3) {
         snprintf(path, sizeof path, "io_target_file_%d.h5", comm.size);
         round_trip(&comm, path, 3, 3);

@@ -113,7 +113,10 @@ static int inspect_own(struct mf_h5 *file, struct mf_array *a)
 static void set_cells(struct mf_array *a)
 {
     a->ndim = a->shape[0] == 1 ? 2 : 3;
-    if (a->ndim == 2) memmove(a->shape, a->shape + 1, 2 * sizeof a->shape[0]);
+    if (a->ndim == 3) return;
+    memmove(a->shape, a->shape + 1, 2 * sizeof a->shape[0]);
+    a->lead = 1;
+    a->spacing[0] = 1; /* of an axis that is none */
 }
 
 static int no_volume(struct mf_h5 *file, const char *path)
@@ -128,6 +131,21 @@ static int no_volume(struct mf_h5 *file, const char *path)
                    "'%s' is not a volume of mesoforge: it has no %s; name an array as FILE:ARRAY, "
                    "mesoforge info lists them",
                    path, MF_MICRO_DATASET);
+}
+
+/* "element_size_um", {z, y, x} [um]: what ilastik, Fiji and napari write beside an array. */
+static int see_element_size(struct mf_h5 *file, struct mf_array *a)
+{
+    static const char *const word = "element_size_um";
+    size_t count = 0;
+
+    if (!mf_h5_has_attribute(file, a->dataset, word)) return MF_OK;
+    a->scaled = 1;
+    snprintf(a->unit, sizeof a->unit, "um");
+    if (mf_h5_get_reals(file, a->dataset, word, 3, a->spacing, &count) == MF_OK && count == 3) return MF_OK;
+    mf_err_clear();
+    snprintf(a->unscaled, sizeof a->unscaled, "its attribute %s is not three numbers (z y x)", word);
+    return MF_OK;
 }
 
 static int inspect_open(struct mf_h5 *file, struct mf_array *a)
@@ -146,7 +164,9 @@ static int inspect_open(struct mf_h5 *file, struct mf_array *a)
     a->coding = s.offset ? MF_PLAIN : MF_LIBRARY;
     a->offset = s.offset;
     a->swap = s.swap;
+    a->matlab = mf_h5_has_attribute(file, a->dataset, "MATLAB_class");
     if (a->cells) set_cells(a);
+    if (!a->own && !a->cells) MF_TRY(see_element_size(file, a));
     return a->own ? inspect_own(file, a) : MF_OK;
 }
 
@@ -208,12 +228,18 @@ static int check_own(struct mf_array *a)
     return MF_OK;
 }
 
+/* A volume of ours has a spacing; of other files --spacing replaces what cannot be one. */
 static int check_scale(struct mf_array *a)
 {
-    for (int i = 0; i < 3 && a->ndim > 1; ++i)
-        if (!(a->spacing[i] > 0 && isfinite(a->spacing[i])))
-            return mf_fail(MF_INPUT, "'%s' is damaged: the spacing of its volume holds %g", a->path, a->spacing[i]);
     mf_guard_tame(a->unit, sizeof a->unit);
+    mf_guard_tame(a->unscaled, sizeof a->unscaled);
+    for (int i = 0; i < 3 && a->ndim > 1 && !*a->unscaled; ++i) {
+        if (a->spacing[i] > 0 && isfinite(a->spacing[i])) continue;
+        if (a->own)
+            return mf_fail(MF_INPUT, "'%s' is damaged: the spacing of its volume holds %g", a->path, a->spacing[i]);
+        snprintf(a->unscaled, sizeof a->unscaled, "its spacing along %c is %g, and a length above 0 is wanted",
+                 "zyx"[i], a -> spacing[i]);
+    }
     return MF_OK;
 }
 
@@ -283,6 +309,32 @@ int mf_array_recall(const char *path, struct mf_array *array)
     return MF_OK;
 }
 
+/* Places that a file says to be places stay, and so do those of a picture. */
+static int has_named_axes(const struct mf_array *a)
+{
+    return a->own || a->cells || a->axes != MF_AXES_UNSAID || a->format == MF_PNG || a->format == MF_TIFF;
+}
+
+void mf_array_squeeze(struct mf_array *a)
+{
+    const int axes = a->ndim;
+    double spacing[4] = {1};
+    int kept = 0;
+
+    if (axes < 3 || has_named_axes(a)) return;
+    for (int i = 0; i < axes; ++i) {
+        if (a->shape[i] == 1 && a->ndim > 2) {
+            a->lead += kept == 0;
+            --a->ndim;
+            continue;
+        }
+        if (axes == 3) spacing[1 + kept] = a->spacing[i];
+        a->shape[kept++] = a->shape[i];
+    }
+    if (axes == 3 && kept == 2) memcpy(a->spacing, spacing, sizeof a->spacing);
+    if (kept == 2) a->spacing[0] = 1;
+}
+
 void mf_array_split(const char *given, char **file, const char **array)
 {
     const char *colon = strchr(given, ':');
@@ -349,7 +401,7 @@ struct passage {
 static int send_h5(const struct passage *p, FILE *to)
 {
     const struct mf_array *a = p->array;
-    const struct mf_h5_shape shape = {.kind = a->kind, .size = a->size};
+    const struct mf_h5_shape shape = {.kind = a->kind, .size = a->size, .lead = a->lead};
     size_t row = mf_array_row(a) * a->size, most = row < 16 * (size_t)PIECE ? 16 * (size_t)PIECE / row : 1;
     char *rows = malloc(row * (most < p->count ? most : p->count));
     struct mf_h5 *file;
@@ -369,26 +421,6 @@ static int send_h5(const struct passage *p, FILE *to)
     return rc;
 }
 
-/* Rows of the one plane of [1][y][x][1]. */
-static int send_plane(const struct passage *p, FILE *to)
-{
-    const struct mf_array *a = p->array;
-    const struct mf_h5_shape shape = {.kind = a->kind, .size = a->size};
-    const size_t row = mf_array_row(a) * a->size;
-    char *plane = malloc(a->shape[0] * row);
-    struct mf_h5 *file;
-    int rc = plane ? mf_h5_open(a->path, &file) : mf_fail(MF_MEMORY, "no memory to read '%s'", a->path);
-
-    if (rc == MF_OK) {
-        rc = mf_h5_read_native(file, a->dataset, &shape, 0, 1, plane);
-        if (rc == MF_OK) rc = mf_guard_send(to, plane + p->first * row, p->count * row);
-        rc = mf_h5_unread(file, rc);
-        (void)mf_h5_close(file);
-    }
-    free(plane);
-    return rc;
-}
-
 static int visit_there(void *context, FILE *to)
 {
     const struct passage *p = context;
@@ -396,7 +428,7 @@ static int visit_there(void *context, FILE *to)
     if (p->array->format == MF_PNG) return mf_png_send(p->array, p->first, p->count, to);
     if (p->array->format == MF_TIFF) return mf_tiff_send(p->array, p->first, p->count, to);
     if (p->array->format != MF_HDF5) return mf_decode_send(p->array, p->first, p->count, to);
-    return p->array->cells && p->array->ndim == 2 ? send_plane(p, to) : send_h5(p, to);
+    return send_h5(p, to);
 }
 
 static int visit_here(void *context, FILE *from)

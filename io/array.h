@@ -9,7 +9,7 @@
 
 #include "io/micro.h"
 
-enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512 };
+enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512, MF_UNSCALED_TEXT = 160 };
 
 enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK };
 
@@ -43,6 +43,8 @@ struct mf_array {
     /* HDF5, VTK */
     char dataset[MF_DATASET_TEXT];
     int cells;     /* [z][y][x][1] of DREAM.3D's; a single plane is an image */
+    int lead;      /* axes of one value in the file before the first of shape */
+    int matlab;    /* MATLAB wrote it: its first axis is the last one here */
     int ours;      /* the file says that mesoforge wrote it */
     int own;       /* a volume by our schema: what follows is known */
     int recalled;  /* all this is said by its record (io/record.h): true if its seal holds, with: */
@@ -53,6 +55,7 @@ struct mf_array {
     int scaled; /* what follows is known: */
     double spacing[3];
     char unit[MF_UNIT_TEXT];
+    char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not to be believed; "": it is */
     int said; /* images: enum mf_said */
 };
 
@@ -69,6 +72,9 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
 
 /** The same without --dataset, from the record of a volume of ours where there is one. */
 int mf_array_recall(const char *path, struct mf_array *array);
+
+/** Leaves out axes of one value, as long as two others stay: of arrays whose axes nobody has named. */
+void mf_array_squeeze(struct mf_array *array);
 
 /** Is there something to read of what a user gives (mf_array_split())? MF_INPUT: no, or in no format that is known. */
 int mf_array_there(const char *given);

@@ -27,6 +27,7 @@ struct mf_h5_shape {
     size_t dims[MF_H5_DIMS];
     size_t offset; /* of values that lie together in the file as they are in memory; 0: only the library reads them */
     int swap;      /* they do, but for their byte order */
+    int lead;      /* rows to be read are of this axis, and those before it have one value */
 };
 
 /**

@@ -51,22 +51,23 @@ int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, in
     return id < 0 ? MF_OUTPUT : MF_OK;
 }
 
-/* Moves rows of an open dataset, in pieces; direction by the file. 0 on success. */
-static int move_rows(const struct mf_h5 *file, hid_t id, hid_t type, size_t first, size_t count, void *memory)
+/* Moves rows along an axis of an open dataset, in pieces; the axes before it have one value; direction by the file. 0
+ * on success. */
+static int move_rows(const struct mf_h5 *file, hid_t id, hid_t type, int axis, size_t first, size_t count, void *memory)
 {
     hid_t space = H5Dget_space(id), rows;
     hsize_t dims[MF_H5_DIMS] = {1}, start[MF_H5_DIMS] = {0}, extent[MF_H5_DIMS];
-    int ndim = H5Sget_simple_extent_ndims(space), bad = ndim < 0 || ndim > MF_H5_DIMS;
+    int ndim = H5Sget_simple_extent_ndims(space), bad = ndim < axis || ndim > MF_H5_DIMS;
     size_t row = H5Tget_size(type), step;
     char *at = memory;
 
     if (!bad) H5Sget_simple_extent_dims(space, dims, NULL);
-    for (int i = 1; i < ndim; ++i) row *= dims[i];
+    for (int i = axis + 1; i < ndim; ++i) row *= dims[i];
     step = row && row < PIECE_MAX ? PIECE_MAX / row : 1;
     memcpy(extent, dims, sizeof extent);
     for (size_t i = 0; !bad && i < count; i += step) {
-        start[0] = first + i;
-        extent[0] = count - i < step ? count - i : step;
+        start[axis] = first + i;
+        extent[axis] = count - i < step ? count - i : step;
         bad = ndim > 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, extent, NULL) < 0;
         rows = ndim ? H5Screate_simple(ndim, extent, NULL) : H5Screate(H5S_SCALAR);
         if (!bad && file->writing) bad = H5Dwrite(id, type, rows, space, H5P_DEFAULT, at) < 0;
@@ -88,7 +89,7 @@ static int write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type
     if (id < 0) return mf_h5_refuse(file, "it has no dataset", path);
     if (mf_fault("io.write"))
         rc = mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", file->name);
-    else if (move_rows(file, id, mf_h5_memory_type(type), 0, count, (void *)(uintptr_t)from))
+    else if (move_rows(file, id, mf_h5_memory_type(type), 0, 0, count, (void *)(uintptr_t)from))
         rc = mf_h5_refuse(file, "writing dataset", path);
     if (H5Dclose(id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing dataset", path);
     return rc;
@@ -270,13 +271,13 @@ int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape)
     return wrong ? MF_INPUT : MF_OK;
 }
 
-static int read_rows(struct mf_h5 *file, const char *path, hid_t type, size_t first, size_t count, void *to)
+static int read_rows(struct mf_h5 *file, const char *path, hid_t type, int axis, size_t first, size_t count, void *to)
 {
     hid_t id = dataset_open(file, path);
     int bad;
 
     if (id < 0) return MF_INPUT;
-    bad = move_rows(file, id, type, first, count, to);
+    bad = move_rows(file, id, type, axis, first, count, to);
     if (bad) mf_h5_refuse(file, "reading dataset", path);
     H5Dclose(id);
     return bad ? MF_INPUT : MF_OK;
@@ -284,7 +285,7 @@ static int read_rows(struct mf_h5 *file, const char *path, hid_t type, size_t fi
 
 int mf_h5_read_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count, void *to)
 {
-    return read_rows(file, path, mf_h5_memory_type(type), first, count, to);
+    return read_rows(file, path, mf_h5_memory_type(type), 0, first, count, to);
 }
 
 /* An enumeration is read in its own base type: the library does not convert it to an integer. */
@@ -299,13 +300,13 @@ int mf_h5_read_native(struct mf_h5 *file, const char *path, const struct mf_h5_s
     enumeration = H5Tget_class(type) == H5T_ENUM;
     H5Dclose(id);
     if (enumeration) {
-        int rc = read_rows(file, path, type, first, count, to);
+        int rc = read_rows(file, path, type, shape->lead, first, count, to);
 
         H5Tclose(type);
         return rc;
     }
     H5Tclose(type);
-    return read_rows(file, path, native_type(shape), first, count, to);
+    return read_rows(file, path, native_type(shape), shape->lead, first, count, to);
 }
 
 int mf_h5_read_text(struct mf_h5 *file, const char *path, size_t max, char **text)

@@ -18,8 +18,7 @@
  * most. Fewer than SHARED bytes are read before a second thread has woken. */
 enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, PARTS = 64, SHARED = 1 << 21 };
 
-/* Sums over phases and values of an indicator may be off by this much. */
-#define SUM_SLACK   1e-3
+/* Values of an indicator may be off by this much. */
 #define RANGE_SLACK 1e-6
 
 int mf_reading_is_indicator(const struct mf_reading *r)
@@ -28,35 +27,21 @@ int mf_reading_is_indicator(const struct mf_reading *r)
            r->scan.low >= -RANGE_SLACK && r->scan.high <= 1 + RANGE_SLACK;
 }
 
-/* Lays the volume over the ranks: the last ndim axes of the shape before `fields`. */
-static void lay_out(struct mf_reading *r, int ndim)
-{
-    const size_t *shape = r->array.shape;
-    size_t dims[3] = {ndim == 3 ? shape[0] : 1, shape[ndim - 2], shape[ndim - 1]};
-
-    r->micro->ndim = ndim;
-    r->micro->slab = mf_slab_of(r->comm, dims, r->comm->rank);
-}
-
-/* Which rows along axis 0 of the file this rank's slab is: of an image all or none. */
-static struct mf_span rows_of(const struct mf_reading *r)
-{
-    const struct mf_slab *s = &r->micro->slab;
-
-    if (r->micro->ndim == 3) return (struct mf_span){s->first, s->count};
-    return (struct mf_span){0, s->count ? s->dims[1] : 0};
-}
-
 void mf_reading_lay(struct mf_reading *r)
 {
-    lay_out(r, r->array.ndim);
-    r->part.rows = rows_of(r);
+    const struct mf_places p = mf_places_of(&r->array, r->axis);
+
+    r->micro->ndim = p.ndim;
+    r->micro->slab = mf_slab_of(r->comm, p.dims, r->comm->rank);
+    r->part.rows = mf_onehot_rows(&r->array, r->axis, &r->micro->slab);
 }
 
-static int take_grey(void *context, const void *values, size_t n, size_t at, size_t stride)
+/* Values along an axis of phases: fields, or where a voxel has its phase. */
+static int take_fields(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     struct mf_reading *r = context;
-    size_t voxels = mf_slab_voxels(&r->micro->slab), fields = (size_t)r->micro->fields;
+    const struct mf_places p = mf_places_of(&r->array, r->axis);
+    size_t voxels = mf_slab_voxels(&r->micro->slab), phase;
     double some[SOME];
 
     for (size_t k = 0; k < n; k += SOME) {
@@ -64,71 +49,48 @@ static int take_grey(void *context, const void *values, size_t n, size_t at, siz
 
         mf_array_reals(&r->array, (const char *)values + k * r->array.size, now, some);
         for (size_t i = 0; i < now; ++i) {
-            size_t element = at + (k + i) * stride;
+            const long long v = mf_onehot_place(&p, r->axis, &r->micro->slab, at + (k + i) * stride, &phase);
 
-            r->micro->grey[element % fields * voxels + element / fields] = (float)fmin(fmax(some[i], 0), 1);
+            if (v < 0) continue;
+            if (r->micro->grey)
+                r->micro->grey[phase * voxels + (size_t)v] = (float)fmin(fmax(some[i], 0), 1);
+            else if (some[i] > 0)
+                r->micro->phase[v] = (uint8_t)phase;
         }
     }
     return MF_OK;
 }
 
-/* Local: reads the slab as `fields` indicator fields. */
-static int load_grey(struct mf_reading *r, int ndim, int fields)
-{
-    struct mf_micro *m = r->micro;
-    struct mf_span rows;
-
-    lay_out(r, ndim);
-    m->fields = fields;
-    rows = rows_of(r);
-    m->grey = mf_arena_take(r->arena, mf_slab_voxels(&m->slab) * (size_t)fields * sizeof *m->grey, "field");
-    if (!m->grey) return MF_MEMORY;
-    return mf_array_visit(&r->array, rows.first, rows.count, take_grey, r);
-}
-
-/* Largest distance of the sum over phases from 1, over all ranks. Collective. */
-static double worst_sum(const struct mf_reading *r)
-{
-    size_t voxels = mf_slab_voxels(&r->micro->slab);
-    double worst = 0;
-
-    for (size_t v = 0; v < voxels; ++v) {
-        double sum = -1;
-
-        for (size_t f = 0; f < (size_t)r->micro->fields; ++f) sum += (double)r->micro->grey[f * voxels + v];
-        worst = fmax(worst, fabs(sum));
-    }
-    mf_comm_max(r->comm, 1, &worst);
-    return worst;
-}
-
-static void drop_grey(struct mf_reading *r)
-{
-    mf_arena_give(r->arena, r->micro->grey);
-    r->micro->grey = NULL;
-    r->micro->fields = 0;
-}
-
 int mf_reading_grey(struct mf_reading *r)
 {
-    const struct mf_array *a = &r->array;
-    size_t last = a->shape[a->ndim - 1];
-    int several = a->ndim > 2 && last >= 2 && last <= MF_PHASES_MAX;
-    double worst;
+    struct mf_micro *m = r->micro;
 
-    if (several) {
-        MF_TRY(mf_agree(r->comm, load_grey(r, a->ndim - 1, (int)last)));
-        worst = worst_sum(r);
-        if (worst > SUM_SLACK && a->ndim == 4)
-            return mf_fail(MF_INPUT, "'%s': the phases along its last axis do not sum to 1 (off by %.3g)", a->path,
-                           worst);
-        if (worst <= SUM_SLACK) return MF_OK;
-        drop_grey(r);
-    }
-    if (a->ndim == 4)
-        return mf_fail(MF_INPUT, "'%s' has four axes and %zu values along the last; want 2 to %d phases there", a->path,
-                       last, MF_PHASES_MAX);
-    return mf_agree(r->comm, load_grey(r, a->ndim, 1));
+    mf_reading_lay(r);
+    m->fields = (int)mf_places_of(&r->array, r->axis).phases;
+    m->grey = mf_arena_take(r->arena, mf_slab_voxels(&m->slab) * (size_t)m->fields * sizeof *m->grey, "field");
+    if (!m->grey) return MF_MEMORY;
+    return mf_array_visit(&r->array, r->part.rows.first, r->part.rows.count, take_fields, r);
+}
+
+static int take_room(struct mf_reading *r)
+{
+    mf_reading_lay(r);
+    r->micro->phase = mf_arena_take(r->arena, mf_slab_voxels(&r->micro->slab), "phase");
+    return r->micro->phase ? MF_OK : MF_MEMORY;
+}
+
+int mf_reading_onehot(struct mf_reading *r)
+{
+    struct mf_micro *m = r->micro;
+
+    MF_TRY(take_room(r));
+    MF_TRY(mf_array_visit(&r->array, r->part.rows.first, r->part.rows.count, take_fields, r));
+    for (size_t i = 0; i < mf_slab_voxels(&m->slab); ++i)
+        if (r->part.covered && r->part.covered[i])
+            m->phase[i] = 0;
+        else
+            ++r->count[m->phase[i]];
+    return MF_OK;
 }
 
 /* Phase of a value, -1: none. A volume of ours holds phases, and the user knows them by the file's labels. */
@@ -254,13 +216,6 @@ static void count_table(struct mf_reading *r)
         else
             tally(r, r->phase_of[b], r->bytes[b]);
     }
-}
-
-static int take_room(struct mf_reading *r)
-{
-    mf_reading_lay(r);
-    r->micro->phase = mf_arena_take(r->arena, mf_slab_voxels(&r->micro->slab), "phase");
-    return r->micro->phase ? MF_OK : MF_MEMORY;
 }
 
 /* A part of this rank's bytes that lie together in the file, for one thread. */

@@ -6,6 +6,7 @@
 #include "io/array.h"
 #include "io/hash.h"
 #include "io/micro.h"
+#include "io/onehot.h"
 #include "io/scan.h"
 #include "io/seal.h"
 
@@ -17,7 +18,8 @@ struct mf_reading {
     struct mf_array array;
     struct mf_scan scan;
     struct mf_micro *micro;
-    int binary; /* a threshold was given */
+    enum mf_phase_axis axis; /* phases stand side by side along it */
+    int binary;              /* a threshold was given */
     double threshold;
     double stray; /* a value that is no label, when there is one */
     int64_t strays;
@@ -33,8 +35,11 @@ struct mf_reading {
 /** Are its values those of an indicator field, and wanted as such? Not collective. */
 int mf_reading_is_indicator(const struct mf_reading *reading);
 
-/** An indicator field of one phase, or of all phases along the last axis. Collective; refuses (agreed). */
+/** Local: an indicator field of one phase, or of all phases along their axis. */
 int mf_reading_grey(struct mf_reading *reading);
+
+/** Local: the slab as phases, of an array that has 1 for a voxel's phase and 0 for the others. */
+int mf_reading_onehot(struct mf_reading *reading);
 
 /** Local: lays the array over the ranks. */
 void mf_reading_lay(struct mf_reading *reading);

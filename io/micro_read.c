@@ -88,19 +88,34 @@ static int choose_threshold(struct mf_reading *r)
     return MF_OK;
 }
 
+/* Grey values, or labels of grains: of integers of 32 bits and more, which no camera has, only these. */
+static int refuse_many(const struct mf_reading *r)
+{
+    const struct mf_array *a = &r->array;
+
+    if (a->kind != 'f' && a->size >= 4)
+        return mf_fail(MF_INPUT,
+                       "'%s' holds more than %d labels, from %g to %g, and at most %d phases are possible; give an "
+                       "array of phases (of grains: the phase of each)",
+                       a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX);
+    return mf_fail(MF_INPUT,
+                   "'%s' holds more than %d different values, from %g to %g: of a grey image give --threshold otsu or "
+                   "--threshold VALUE; of labels at most %d phases are possible",
+                   a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX);
+}
+
 /* Neither labels nor threshold were given: the values must be 0, 1, ... */
 static int choose_plain(struct mf_reading *r)
 {
     const struct mf_scan *s = &r->scan;
     char text[LIST_TEXT], given[LIST_TEXT];
 
-    if (s->fractions || s->distinct > MF_PHASES_MAX)
-        return mf_fail(
-            MF_INPUT,
-            "'%s' is grey: it holds %s from %g to %g and is neither labelled nor thresholded; give --threshold "
-            "otsu, --threshold VALUE, or --labels with the values of its phases",
-            r->array.path, s->fractions ? "values that are no labels" : "more than 32 different values", s->low,
-            s->high);
+    if (s->fractions)
+        return mf_fail(MF_INPUT,
+                       "'%s' is grey: it holds values that are no labels, from %g to %g; give --threshold otsu or "
+                       "--threshold VALUE",
+                       r->array.path, s->low, s->high);
+    if (s->distinct > MF_PHASES_MAX) return refuse_many(r);
     if (s->value[0] != 0 || s->value[s->distinct - 1] != s->distinct - 1)
         return mf_fail(MF_INPUT,
                        "'%s' holds the labels %s, which are not consecutive from 0; map them with --labels %s, or "
@@ -156,14 +171,86 @@ static int choose(struct mf_reading *r)
 static int check_axes(const struct mf_reading *r)
 {
     const struct mf_array *a = &r->array;
+    const int ndim = mf_places_of(a, r->axis).ndim;
 
-    if (a->ndim == 3 && a->format == MF_NPY && a->shape[2] >= 3 && a->shape[2] <= 4 && a->shape[1] > COLOURS)
+    if (r->axis == MF_PHASE_AXIS_NONE && a->ndim == 3 && a->format == MF_NPY && a->shape[2] >= 3 && a->shape[2] <= 4 &&
+        a->shape[1] > COLOURS)
         mf_warn(
             "'%s' is taken for a volume of %zu x %zu x %zu voxels; if it is an image of colours, make it grey before",
             a->path, a->shape[0], a->shape[1], a->shape[2]);
-    if (a->ndim == 2 || a->ndim == 3 || (a->ndim == 4 && r->read->grey && a->kind == 'f')) return MF_OK;
-    return mf_fail(MF_INPUT, "'%s' has %d %s; a microstructure has two (an image) or three (a volume)", a->path,
-                   a->ndim, a->ndim == 1 ? "axis" : "axes");
+    if (ndim == 2 || ndim == 3) return MF_OK;
+    if (ndim == 4 && a->kind == 'f' && r->read->grey)
+        return mf_fail(MF_INPUT,
+                       "'%s' has four axes, but its values are no shares of 2 to %d phases along the last or the "
+                       "first: from 0 to 1, and in every voxel they sum to 1",
+                       a->path, MF_PHASES_MAX);
+    return mf_fail(MF_INPUT, "'%s' has %d %s; a microstructure has two (an image) or three (a volume)", a->path, ndim,
+                   ndim == 1 ? "axis" : "axes");
+}
+
+/* "[y][x][phase]" */
+static const char *axes_of(const struct mf_reading *r, char text[LIST_TEXT])
+{
+    const char *places = mf_places_of(&r->array, r->axis).ndim == 3 ? "[z][y][x]" : "[y][x]";
+
+    snprintf(text, LIST_TEXT, "%s%s%s", r->axis == MF_PHASE_AXIS_FIRST ? "[phase]" : "", places,
+             r->axis == MF_PHASE_AXIS_LAST ? "[phase]" : "");
+    return text;
+}
+
+/* Phases stand side by side: what of the request is nothing for them. */
+static int check_onehot(const struct mf_reading *r, int whole)
+{
+    const char *path = r->array.path;
+    char text[LIST_TEXT];
+
+    if (r->read->is_mask)
+        return mf_fail(MF_INPUT, "'%s' holds phases, %s; a mask has one value for each voxel", path, axes_of(r, text));
+    if (r->read->threshold || r->read->label_count)
+        return mf_fail(MF_USAGE, "'%s' holds phases already, %s, which sum to 1 in every voxel; leave --%s out", path,
+                       axes_of(r, text), r->read->threshold ? "threshold" : "labels");
+    if (!whole && !r->read->grey)
+        return mf_fail(MF_INPUT,
+                       "'%s' holds shares of phases, %s, and every voxel needs one phase; give the likeliest, as by "
+                       "numpy.argmax(a, axis=%d)",
+                       path, axes_of(r, text), r->axis == MF_PHASE_AXIS_LAST ? -1 : 0);
+    return MF_OK;
+}
+
+/* Arrays that do not say what their axes are, or say that the last one is of phases. */
+static int may_be_onehot(const struct mf_array *a)
+{
+    if (a->ndim != 3 && a->ndim != 4) return 0;
+    if (a->format == MF_NPY) return a->axes == MF_AXES_UNSAID || a->axes == MF_AXES_PHASES_LAST;
+    return a->format == MF_HDF5 && !a->own && !a->cells;
+}
+
+/* Real numbers that are wanted as an indicator field may have as many phases as they like, along the last axis. */
+static int may_be_along(const struct mf_reading *r, enum mf_phase_axis axis)
+{
+    const struct mf_array *a = &r->array;
+
+    if (axis == MF_PHASE_AXIS_FIRST && a->axes == MF_AXES_PHASES_LAST) return 0;
+    return mf_onehot_is_few(a, axis) || (axis == MF_PHASE_AXIS_LAST && r->read->grey && a->kind == 'f');
+}
+
+/* Do the values say that phases stand side by side, along the last axis or the first? Collective. */
+static int find_phases(struct mf_reading *r, int *whole)
+{
+    static const enum mf_phase_axis axes[] = {MF_PHASE_AXIS_LAST, MF_PHASE_AXIS_FIRST};
+    int are = 0;
+
+    if (!may_be_onehot(&r->array) || r->read->partial) return MF_OK;
+    for (int i = 0; i < 2 && !are; ++i) {
+        const struct mf_micro *mask = r->micro->mask;
+        const struct mf_places p = mf_places_of(&r->array, axes[i]);
+        const int fits = mask && memcmp(mask->slab.dims, p.dims, sizeof p.dims) == 0;
+
+        if (!may_be_along(r, axes[i])) continue;
+        MF_TRY(mf_onehot_look(r->comm, r->arena, &r->array, axes[i], fits ? r->part.covered : NULL, &are, whole));
+        if (are) r->axis = axes[i];
+    }
+    return are ? check_onehot(r, *whole) : MF_OK;
 }
 
 /* 255 is white in a picture, and no phase here: who meant white sees it. */
@@ -207,6 +294,9 @@ static void describe(const struct mf_reading *r)
     const double all = voxels_of(m) - (double)r->left_out;
 
     mf_array_say(&r->array);
+    if (r->array.matlab)
+        mf_warn("'%s' is of MATLAB, which stores the last index first: its A(i,j%s) is read as [%sj][i]", r->array.path,
+                m->ndim == 3 ? ",k" : "", m->ndim == 3 ? "k][" : "");
     if (r->read->is_mask) return;
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
     if (r->read->partial) describe_partial(r, all);
@@ -218,15 +308,20 @@ static void describe(const struct mf_reading *r)
     }
 }
 
-/* Spacing and unit: the user's, else the file's, else 1. */
-static void set_scale(struct mf_reading *r)
+/* Spacing and unit: the user's, else the file's, else 1. A mask has none. */
+static int set_scale(struct mf_reading *r)
 {
     struct mf_micro *m = r->micro;
+
+    if (r->array.scaled && *r->array.unscaled && !r->read->spacing && !r->read->is_mask && !r->read->partial)
+        return mf_fail(MF_INPUT, "'%s': %s; correct its header, or give --spacing (characterize, match)", r->array.path,
+                       r->array.unscaled);
 
     for (int i = 0; i < 3; ++i)
         m->spacing[i] = r->read->spacing ? r->read->spacing[i] : r->array.scaled ? r->array.spacing[i] : 1;
     if (m->ndim == 2) m->spacing[0] = 1;
     snprintf(m->unit, sizeof m->unit, "%s", r->read->unit ? r->read->unit : r->array.scaled ? r->array.unit : "");
+    return MF_OK;
 }
 
 /* Collective. */
@@ -269,39 +364,55 @@ static int look_over(struct mf_reading *r)
 /* The mask has the extents of the input, and its slabs. */
 static int check_mask(struct mf_reading *r)
 {
-    const struct mf_array *a = &r->array;
-    const size_t *is = r->micro->mask->slab.dims, deep = a->ndim == 3 ? a->shape[0] : 1;
-    const size_t rows = a->shape[a->ndim - 2], columns = a->shape[a->ndim - 1];
+    const struct mf_places p = mf_places_of(&r->array, r->axis);
+    const size_t *is = r->micro->mask->slab.dims;
 
-    if (a->ndim == r->micro->mask->ndim && is[0] == deep && is[1] == rows && is[2] == columns) {
-        mf_reading_lay(r);
-        return MF_OK;
-    }
-    return mf_fail(MF_INPUT, "the mask has %zu x %zu x %zu voxels, the input %zu x %zu x %zu (z y x)", is[0], is[1],
-                   is[2], deep, rows, columns);
+    if (p.ndim != r->micro->mask->ndim || memcmp(is, p.dims, sizeof p.dims) != 0)
+        return mf_fail(MF_INPUT, "the mask has %zu x %zu x %zu voxels, the input %zu x %zu x %zu (z y x)", is[0], is[1],
+                       is[2], p.dims[0], p.dims[1], p.dims[2]);
+    mf_reading_lay(r);
+    return MF_OK;
+}
+
+/* Collective. */
+static int read_grey(struct mf_reading *r)
+{
+    MF_TRY(mf_agree(r->comm, mf_reading_grey(r)));
+    use_labels(r->micro, r->micro->fields > 1 ? (size_t)r->micro->fields : 2, NULL);
+    return MF_OK;
+}
+
+/* Collective. */
+static int read_onehot(struct mf_reading *r)
+{
+    char text[LIST_TEXT];
+
+    mf_info("'%s' is read as phases side by side, %s: of the values of a voxel one is not 0", r->array.path,
+            axes_of(r, text));
+    use_labels(r->micro, mf_places_of(&r->array, r->axis).phases, NULL);
+    MF_TRY(mf_agree(r->comm, mf_reading_onehot(r)));
+    mf_comm_sum_int(r->comm, MF_PHASES_MAX, r->count);
+    return MF_OK;
 }
 
 /* Collective: from an open header to the slab. */
 static int read_values(struct mf_reading *r)
 {
+    int whole = 0;
+
     MF_TRY(same_everywhere(r->comm, &r->array));
+    MF_TRY(find_phases(r, &whole));
     MF_TRY(check_axes(r));
     if (r->micro->mask) MF_TRY(check_mask(r));
+    if (r->axis != MF_PHASE_AXIS_NONE) {
+        MF_TRY(check_seal(r, NULL));
+        return r->read->grey && r->array.kind == 'f' ? read_grey(r) : read_onehot(r);
+    }
     MF_TRY(look_over(r));
     if (r->scan.bad)
         return mf_fail(MF_INPUT, "'%s' holds %lld value%s NaN or infinite", r->array.path, (long long)r->scan.bad,
                        r->scan.bad == 1 ? " that is" : "s that are");
-    if (mf_reading_is_indicator(r)) {
-        r->micro->phases = 2;
-        MF_TRY(mf_reading_grey(r));
-        if (r->micro->fields > 1) r->micro->phases = r->micro->fields;
-        use_labels(r->micro, (size_t)r->micro->phases, NULL);
-        return MF_OK;
-    }
-    if (r->array.ndim == 4)
-        return mf_fail(MF_INPUT, "'%s' has four axes: its values must lie in [0, 1], they go from %g to %g",
-                       r->array.path, r->scan.low, r->scan.high);
-    return read_phases(r);
+    return mf_reading_is_indicator(r) ? read_grey(r) : read_phases(r);
 }
 
 /* It goes on beside what is done with the values; while they were read it would have been in the way. Rank 0. */
@@ -346,8 +457,12 @@ static int open_array(struct mf_reading *r, const char *given, const char *file,
 {
     if (array && r->read->dataset)
         return mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
-    if (!array && !r->read->dataset && !r->stale) return mf_array_recall(file, &r->array);
-    return mf_array_open(file, array ? array : r->read->dataset, &r->array);
+    if (!array && !r->read->dataset && !r->stale)
+        MF_TRY(mf_array_recall(file, &r->array));
+    else
+        MF_TRY(mf_array_open(file, array ? array : r->read->dataset, &r->array));
+    mf_array_squeeze(&r->array);
+    return MF_OK;
 }
 
 static void drop_values(struct mf_micro *micro)
@@ -374,9 +489,9 @@ static int read_named(struct mf_reading *r, const char *given)
         rc = mf_agree(r->comm, open_array(r, given, file, array));
         if (rc == MF_OK) rc = read_values(r);
     }
+    if (rc == MF_OK) rc = set_scale(r);
     if (rc == MF_OK) {
         if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
-        set_scale(r);
         describe(r);
     }
     free(file);

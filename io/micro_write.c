@@ -85,11 +85,23 @@ static int body_phases(int descriptor, const char *path, size_t offset, const vo
 
 static size_t voxels_of(const struct mf_micro *m) { return m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2]; }
 
+/* A thin volume says that it is one: else an axis of one value is left out, and few planes may look like phases side
+ * by side (io/onehot.h). */
+static enum mf_axes axes_of(const struct mf_micro *m)
+{
+    const size_t *n = m->slab.dims;
+
+    const size_t least = n[0] < n[2] ? n[0] : n[2], most = n[0] < n[2] ? n[2] : n[0];
+
+    return m->ndim == 3 && (n[1] == 1 || least == 1 || (4 * least <= n[1] && 4 * least <= most)) ? MF_AXES_PLACES
+                                                                                                 : MF_AXES_UNSAID;
+}
+
 static int write_phases_npy(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
 {
     char header[MF_NPY_HEADER];
-    const struct frame frame = {
-        header, mf_npy_header("|u1", m->ndim, m->slab.dims + 3 - m->ndim, MF_AXES_UNSAID, header), voxels_of(m), NULL};
+    const struct frame frame = {header, mf_npy_header("|u1", m->ndim, m->slab.dims + 3 - m->ndim, axes_of(m), header),
+                                voxels_of(m), NULL};
 
     return write_framed(comm, path, &frame, body_phases, m);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "io/guard.h"
+#include "io/units.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 
@@ -19,7 +20,11 @@ enum { LINE = 1024, LINES = 1000, WORD = 64 };
 struct nrrd {
     struct mf_array *array;
     FILE *from;
-    char type[WORD], encoding[WORD], endian[WORD], unit[WORD], data[LINE];
+    char type[WORD], encoding[WORD], endian[WORD], data[LINE];
+    char unit[MF_ARRAY_DIMS][WORD];                 /* of each axis */
+    char space_unit[MF_ARRAY_DIMS][WORD];           /* of each coordinate of space */
+    double direction[MF_ARRAY_DIMS][MF_ARRAY_DIMS]; /* from plane to plane of an axis, in coordinates of space */
+    int coordinates[MF_ARRAY_DIMS];                 /* how many of direction[axis] there are; 0: the axis has none */
     long dimension, byte_skip, line_skip;
     size_t sizes[MF_ARRAY_DIMS];     /* the fastest axis first */
     double distances[MF_ARRAY_DIMS]; /* of planes; NAN: not said */
@@ -86,11 +91,11 @@ static void see_kinds(struct nrrd *n, const char *text)
     }
 }
 
-/* "(a,b,c) none (d,e,f)": the length of each vector; an axis without one is none of space. */
+/* "(a,b,c) none (d,e,f)": a vector for each axis; an axis without one is none of space. */
 static void see_directions(struct nrrd *n, const char *text)
 {
     for (int i = 0; i < MF_ARRAY_DIMS; ++i) {
-        double square = 0;
+        int count = 0;
         char *end;
 
         text += strspn(text, " \t");
@@ -103,27 +108,23 @@ static void see_directions(struct nrrd *n, const char *text)
         do {
             const double v = strtod(++text, &end);
 
-            square += v * v;
+            if (count < MF_ARRAY_DIMS) n->direction[i][count++] = v;
             text = end + strspn(end, " \t");
         } while (*text == ',');
-        n->distances[i] = sqrt(square);
+        n->coordinates[i] = count;
         text += *text == ')';
     }
 }
 
-/* The first text between quotes; of several axes all have one unit, or it is unknown. */
-static void see_units(struct nrrd *n, const char *text)
+/* "um" "um" "mm": texts between quotes. */
+static void see_units(char unit[MF_ARRAY_DIMS][WORD], const char *text)
 {
-    char first[WORD] = "";
+    const char *at = strchr(text, '"'), *end;
 
-    for (const char *at = strchr(text, '"'), *end; at && (end = strchr(at + 1, '"')); at = strchr(end + 1, '"')) {
-        char word[WORD];
-
-        snprintf(word, sizeof word, "%.*s", (int)(end - at - 1 < WORD ? end - at - 1 : WORD - 1), at + 1);
-        if (*first && strcmp(first, word) != 0) return;
-        copy(first, sizeof first, word);
+    for (int i = 0; i < MF_ARRAY_DIMS && at && (end = strchr(at + 1, '"')); ++i) {
+        snprintf(unit[i], WORD, "%.*s", (int)(end - at - 1 < WORD ? end - at - 1 : WORD - 1), at + 1);
+        at = strchr(end + 1, '"');
     }
-    copy(n->unit, sizeof n->unit, first);
 }
 
 static int see(struct nrrd *n, const char *field, const char *text)
@@ -136,7 +137,8 @@ static int see(struct nrrd *n, const char *field, const char *text)
     if (strcasecmp(field, "spacings") == 0) see_spacings(n, text);
     if (strcasecmp(field, "kinds") == 0) see_kinds(n, text);
     if (strcasecmp(field, "space directions") == 0) see_directions(n, text);
-    if (strcasecmp(field, "units") == 0 || strcasecmp(field, "space units") == 0) see_units(n, text);
+    if (strcasecmp(field, "units") == 0) see_units(n->unit, text);
+    if (strcasecmp(field, "space units") == 0) see_units(n->space_unit, text);
     if (strcasecmp(field, "data file") == 0 || strcasecmp(field, "datafile") == 0) copy(n->data, LINE, text);
     if (strcasecmp(field, "byte skip") == 0 || strcasecmp(field, "byteskip") == 0)
         n->byte_skip = strtol(text, NULL, 10);
@@ -257,15 +259,25 @@ static int set_coding(const struct nrrd *n)
     return mf_fail(MF_INPUT, "'%s' is encoded as '%s'; want raw, gzip or ascii", a->path, n->encoding);
 }
 
-/* NaN is NRRD's word for unknown. */
-static int check_distances(const struct nrrd *n)
+/* Lengths of the vectors, whose coordinates may have units of their own. */
+static void measure_directions(struct nrrd *n)
 {
-    for (long i = 0; i < n->dimension; ++i)
-        if (!n->other[i] && n->sizes[i] > 1 && !isnan(n->distances[i]) &&
-            !(n->distances[i] > 0 && isfinite(n->distances[i])))
-            return mf_fail(MF_INPUT, "'%s': the spacing of its axis %ld is %g; want one above 0, or none (nan)",
-                           n->array->path, i, n->distances[i]);
-    return MF_OK;
+    for (int i = 0; i < MF_ARRAY_DIMS; ++i) {
+        const char *units[MF_ARRAY_DIMS];
+        double square = 0;
+        int unit;
+
+        if (!n->coordinates[i]) continue;
+        for (int k = 0; k < n->coordinates[i]; ++k) units[k] = n->space_unit[k];
+        unit = mf_units_same(n->coordinates[i], units, n->direction[i]);
+        for (int k = 0; k < n->coordinates[i]; ++k) square += n->direction[i][k] * n->direction[i][k];
+        n->distances[i] = sqrt(square);
+        if (unit >= 0) copy(n->unit[i], WORD, n->space_unit[unit]);
+        if (unit < 0)
+            snprintf(n->array->unscaled, MF_UNSCALED_TEXT,
+                     "its coordinates have units that have nothing in common ('%.32s' and '%.32s')", units[0],
+                     strcmp(units[0], units[1]) != 0 ? units[1] : units[n->coordinates[i] - 1]);
+    }
 }
 
 /* Axes of space: those of one value that are none are left out. */
@@ -277,16 +289,44 @@ static void set_shape(struct nrrd *n)
     for (long i = 0; i < n->dimension; ++i)
         if (!n->other[i]) {
             n->sizes[a->ndim] = n->sizes[i];
-            n->distances[a->ndim++] = n->distances[i];
+            n->distances[a->ndim] = n->distances[i];
+            memmove(n->unit[a->ndim++], n->unit[i], WORD);
         }
     for (int i = 0; i < a->ndim; ++i) a->shape[i] = n->sizes[a->ndim - 1 - i];
-    for (int i = 0; i < 3; ++i) {
-        const double *d = &n->distances[i + (a->ndim > 3 ? a->ndim - 3 : 0)];
+}
 
-        a->spacing[2 - i] = (i < a->ndim) && (*d > 0) ? *d : 1;
+/* Of axes of more than one value. NaN is NRRD's word for unknown: of all axes, and there is no spacing; of some, and
+ * there is nothing to do with the others. */
+static void set_spacing(struct nrrd *n)
+{
+    struct mf_array *a = n->array;
+    const int first = a->ndim > 3 ? a->ndim - 3 : 0; /* the fastest of three are values of a place */
+    const char *units[3];
+    double lengths[3];
+    int axis[3], axes = 0, unit;
+
+    for (int i = 0; i < 3; ++i) a->spacing[i] = 1;
+    for (int i = first; i < a->ndim; ++i) {
+        if (n->sizes[i] == 1) continue;
+        axis[axes] = i;
+        units[axes] = n->unit[i];
+        lengths[axes++] = n->distances[i];
+        a->scaled |= !isnan(n->distances[i]);
     }
-    snprintf(a->unit, sizeof a->unit, "%.*s", (int)sizeof a->unit - 1, n->unit);
-    a->scaled = 1;
+    if (!a->scaled) return;
+    unit = mf_units_same(axes, units, lengths);
+    if (unit < 0)
+        snprintf(a->unscaled, sizeof a->unscaled,
+                 "its axes have units that have nothing in common ('%.32s' and '%.32s')", units[0],
+                 strcmp(units[0], units[1]) != 0 ? units[1] : units[axes - 1]);
+    else
+        snprintf(a->unit, sizeof a->unit, "%.*s", (int)sizeof a->unit - 1, units[unit]);
+    for (int i = 0; i < axes; ++i) {
+        if (!(lengths[i] > 0 && isfinite(lengths[i])))
+            snprintf(a->unscaled, sizeof a->unscaled, "the spacing of its axis %d is %g%s; a length above 0 is wanted",
+                     axis[i], lengths[i], isnan(lengths[i]) ? " (not known), of others it is known" : "");
+        a->spacing[2 - (axis[i] - first)] = lengths[i];
+    }
 }
 
 static int check_kinds(const struct nrrd *n)
@@ -301,13 +341,18 @@ static int check_kinds(const struct nrrd *n)
 /* Another file is one of the same folder: a header does not choose what else is opened. */
 static int find_data(const struct nrrd *n)
 {
-    const char *slash = strrchr(n->array->path, '/');
+    const char *slash = strrchr(n->array->path, '/'), *name = n->data;
     struct mf_array *a = n->array;
     struct stat info;
 
-    if (strchr(n->data, '/') || strchr(n->data, '%') || strncmp(n->data, "LIST", 4) == 0 || strcmp(n->data, "..") == 0)
-        return mf_fail(MF_INPUT, "'%s': its data file '%s' is not one file of its folder", a->path, n->data);
-    if (snprintf(a->data, sizeof a->data, "%.*s%s", slash ? (int)(slash - a->path) + 1 : 0, a->path, n->data) >=
+    while (strncmp(name, "./", 2) == 0) name += 2 + strspn(name + 2, "/");
+    if (strchr(name, '%') || strncmp(name, "LIST", 4) == 0)
+        return mf_fail(MF_INPUT, "'%s': its values lie in several data files ('%s'); write them into one", a->path,
+                       n->data);
+    if (strchr(name, '/') || strcmp(name, "..") == 0)
+        return mf_fail(MF_INPUT, "'%s': its data file '%s' is not one file of its folder; move it beside the header",
+                       a->path, n->data);
+    if (snprintf(a->data, sizeof a->data, "%.*s%s", slash ? (int)(slash - a->path) + 1 : 0, a->path, name) >=
         (int)sizeof a->data)
         return mf_fail(MF_INPUT, "'%s': the name of its data file is too long", a->path);
     if (stat(a->data, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->data, strerror(errno));
@@ -349,8 +394,9 @@ static int understand(struct nrrd *n)
     MF_TRY(set_type(n));
     MF_TRY(set_coding(n));
     MF_TRY(check_kinds(n));
-    MF_TRY(check_distances(n));
+    measure_directions(n);
     set_shape(n);
+    set_spacing(n);
     if (*n->data) MF_TRY(find_data(n));
     return find_values(n);
 }

@@ -152,6 +152,8 @@ static const char *type_of(char kind, size_t size, char text[16])
     return text;
 }
 
+static int axes_of_space(const struct mf_array *a) { return a->ndim < 3 ? a->ndim : 3; }
+
 static void put_array(struct mf_json *json, const struct mf_array *a, const struct mf_values *v)
 {
     struct mf_json *shape = mf_json_array();
@@ -163,8 +165,11 @@ static void put_array(struct mf_json *json, const struct mf_array *a, const stru
     for (int i = 0; i < a->ndim; ++i) mf_json_int(shape, NULL, (long long)a->shape[i]);
     mf_json_put(json, "shape", shape);
     if (*a->dataset) mf_json_text(json, "dataset", a->dataset);
-    if (a->scaled) {
-        mf_json_reals(json, "spacing", a->spacing + 3 - a->ndim, (size_t)a->ndim);
+    if (a->scaled && *a->unscaled) {
+        mf_json_null(json, "spacing");
+        mf_json_text(json, "spacing_unknown", a->unscaled);
+    } else if (a->scaled) {
+        mf_json_reals(json, "spacing", a->spacing + 3 - axes_of_space(a), (size_t)axes_of_space(a));
         mf_json_text(json, "unit", a->unit);
     }
     mf_values_json(json, v, a);
@@ -184,9 +189,11 @@ static void print_array(const char *file, const struct mf_array *a, const struct
     print_shape(a);
     printf("\n");
     if (*a->dataset && !a->own) printf("  dataset:   %s\n", a->dataset);
-    if (a->scaled) {
+    if (a->scaled && *a->unscaled)
+        printf("  spacing:   not known: %s\n", a->unscaled);
+    else if (a->scaled) {
         printf("  spacing:  ");
-        for (int i = 3 - a->ndim; i < 3; ++i) printf(" %g", a->spacing[i]);
+        for (int i = 3 - axes_of_space(a); i < 3; ++i) printf(" %g", a->spacing[i]);
         printf(" %s\n", *a->unit ? a->unit : "(no unit)");
     }
     mf_values_print(v, a);

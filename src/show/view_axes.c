@@ -1,17 +1,16 @@
 /* See view_axes.h. */
 #include "src/show/view_axes.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "io/onehot.h"
 #include "io/target.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
 enum { WORDS = 14, TEXT = 256, PAIRS_MAX = MF_PHASES_MAX * (MF_PHASES_MAX - 1) / 2 };
 
-static const double SUM_SLACK = 1e-3; /* as of fields that are read (docs/FILES.md) */
 static const size_t SUMS_MAX = (size_t)1 << 26;
 
 struct word {
@@ -116,53 +115,17 @@ static const char *said(const struct mf_array *a)
 
 /* ---- what values say ---- */
 
-struct sums {
-    const struct mf_array *array;
-    size_t phases, voxels; /* phase of element e: e % phases, of the first axis e / voxels */
-    int first;             /* the axis of phases is the first one */
-    int open;              /* a value is outside of [0, 1] */
-    float *sum;            /* [voxels] */
-};
-
-static int add(void *context, const void *values, size_t n, size_t at, size_t stride)
+/* Do the values of all phases along the last axis, or the first, sum to 1 everywhere? *are stays 0 where an array is
+ * too large to be looked at by one rank. */
+static int sum_to_one(struct mf_arena *arena, const struct mf_array *a, enum mf_phase_axis axis, int *are)
 {
-    struct sums *s = context;
-    double some[512];
+    const struct mf_places p = mf_places_of(a, axis);
+    struct mf_comm self;
+    int whole;
 
-    for (size_t k = 0; k < n && !s->open; k += 512) {
-        const size_t now = n - k < 512 ? n - k : 512;
-
-        mf_array_reals(s->array, (const char *)values + k * s->array->size, now, some);
-        for (size_t i = 0; i < now; ++i) {
-            const size_t e = at + (k + i) * stride;
-
-            if (!(some[i] >= 0 && some[i] <= 1)) s->open = 1;
-            s->sum[s->first ? e % s->voxels : e / s->phases] += (float)some[i];
-        }
-    }
-    return s->open ? MF_INPUT : MF_OK; /* enough is known */
-}
-
-/* Are values in [0, 1], and sum to 1 along the first axis or the last? *are stays 0 where there is no memory to look.
- */
-static int sum_to_one(struct mf_arena *arena, const struct mf_array *a, int first, int *are)
-{
-    struct sums s = {.array = a, .first = first, .phases = a->shape[first ? 0 : a->ndim - 1], .voxels = 1};
-    int rc;
-
-    for (int i = 0; i < a->ndim; ++i) s.voxels *= i == (first ? 0 : a->ndim - 1) ? 1 : a->shape[i];
-    if (s.phases < 2 || s.phases > MF_PHASES_MAX || s.voxels > SUMS_MAX) return MF_OK;
-    s.sum = mf_arena_zeros(arena, s.voxels, sizeof *s.sum, "sums over phases");
-    if (!s.sum) {
-        mf_err_clear();
-        return MF_OK;
-    }
-    rc = mf_array_visit(a, 0, a->shape[0], add, &s);
-    if (s.open) rc = MF_OK;
-    *are = rc == MF_OK && !s.open;
-    for (size_t v = 0; *are && v < s.voxels; ++v) *are = fabs((double)s.sum[v] - 1) <= SUM_SLACK;
-    mf_arena_give(arena, s.sum);
-    return rc;
+    if (p.dims[1] * p.dims[2] > SUMS_MAX / p.dims[0]) return MF_OK;
+    mf_comm_self(&self);
+    return mf_onehot_look(&self, arena, a, axis, NULL, are, &whole);
 }
 
 /* ---- what a shape may be ---- */
@@ -284,21 +247,11 @@ static int by_values(struct mf_arena *arena, const struct mf_array *a, const cha
     int are = 0;
 
     if (a->ndim != 3 && a->ndim != 4) return MF_OK;
-    MF_TRY(sum_to_one(arena, a, 0, &are));
+    MF_TRY(sum_to_one(arena, a, MF_PHASE_AXIS_LAST, &are));
     if (are) *word = a->ndim == 3 ? "yxp" : "zyxp";
-    if (!are) MF_TRY(sum_to_one(arena, a, 1, &are));
+    if (!are) MF_TRY(sum_to_one(arena, a, MF_PHASE_AXIS_FIRST, &are));
     if (are && !*word) *word = a->ndim == 3 ? "pyx" : "pzyx";
     return MF_OK;
-}
-
-/* Of labels, or of what is to be cut into them, whose sums are 1 also over a layer one voxel thick, phases are few as
- * well. */
-static int is_few(const struct mf_array *a, const char *word)
-{
-    const size_t *n = a->shape;
-
-    if (a->ndim != 3) return 1;
-    return *word == 'p' ? 4 * n[0] <= least(n[1], n[2]) : 4 * n[2] <= least(n[0], n[1]);
 }
 
 int mf_view_axes(struct mf_arena *arena, const char *file, const struct mf_array *a, const char *word, int labels,
@@ -306,6 +259,7 @@ int mf_view_axes(struct mf_arena *arena, const char *file, const struct mf_array
 {
     struct fits f = {.count = 0};
     const char *told = word ? word : said(a), *sum = NULL, *place;
+    enum mf_phase_axis phases;
     int quiet;
 
     *axes = (struct mf_view_axes){.word = NULL};
@@ -314,7 +268,8 @@ int mf_view_axes(struct mf_arena *arena, const char *file, const struct mf_array
     if (f.count == 0) return MF_OK;
     place = place_of(&f);
     if (is_bare(a)) MF_TRY(by_values(arena, a, &sum));
-    if (sum && (!(labels || places) || is_few(a, sum))) {
+    phases = sum && *sum == 'p' ? MF_PHASE_AXIS_FIRST : MF_PHASE_AXIS_LAST;
+    if (sum && (!(labels || places) || mf_onehot_is_few(a, phases))) {
         tell(file, a, sum, "its values are in [0, 1], and those of all phases sum to 1 everywhere", &f);
         return lay(a, sum, axes);
     }

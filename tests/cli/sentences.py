@@ -121,9 +121,9 @@ says(0, ["limit_to: 4  # flag"], "info c.h5", without=["# default"])
 check("# default" in says(0, [], "info c.h5 --json"), "the defaults are in info --json")
 
 says(2, ["--phase_weights must be", "none negative"], "match a.npy --limit_to 4 --phase_weights -1")
-np.save("plane.npy", np.load("a.npy")[None])
-for verb in ("characterize", "match", "compare plane.npy"):
-    says(3, ["1 x 24 x 24 is too short", "one plane is an image: an array of two axes"], verb, "plane.npy", without=["half of the shortest"])
+says(0, [], "synth --size 1 24 24 --output plane.h5")
+for verb in ("characterize", "match", "compare plane.h5"):
+    says(3, ["1 x 24 x 24 is too short", "one plane is an image: an array of two axes"], verb, "plane.h5", without=["half of the shortest"])
 
 # A name that no folder takes, or that of a checkpoint made of it, is found before the work is done.
 most = os.pathconf(".", "PC_NAME_MAX")

@@ -163,7 +163,7 @@ static void bad_headers(void)
     refused(HEADER("|u1", "(0, 4)"), zeros, 0, NULL, "empty");
     refused(HEADER("|u1", "(4,)"), zeros, 4, NULL, "axis");
     refused(HEADER("|u1", "()"), zeros, 1, NULL, "axes");
-    refused(HEADER("|u1", "(1, 1, 2, 2)"), zeros, 4, NULL, "axes");
+    refused(HEADER("|u1", "(2, 1, 2, 2, 2)"), zeros, 16, NULL, "axes");
     refused(HEADER("|u1", "(-4, 4)"), zeros, 16, NULL, "header");
     refused(HEADER("|u1", "(4 4)"), zeros, 16, NULL, "header");
     refused(HEADER("<u8", "(4294967296, 4294967296, 4294967296)"), zeros, 16, NULL, "counted");
@@ -183,22 +183,21 @@ static void bad_values(void)
     const int64_t huge[4] = {0, 1, INT64_C(4000000000000), 1};
     const uint64_t larger[4] = {0, 1, UINT64_MAX, 1};
     unsigned char many[64];
-    const float sums[8] = {0.5F, 0.5F, 0.5F, 0.4F, 1, 0, 0, 1};
+    const float sums[16] = {0.5F, 0.5F, 0.5F, 0.4F, 1, 0, 0, 1};
 
     for (size_t i = 0; i < sizeof many; ++i) many[i] = (unsigned char)i;
     refused(HEADER("<f8", "(2, 2)"), nan_there, 32, NULL, "NaN");
     refused(HEADER("<f8", "(2, 2)"), infinite, 32, &grey, "infinite");
     refused(HEADER("<f8", "(2, 2)"), real, 32, NULL, "--threshold");
-    refused(HEADER("<f8", "(2, 2)"), real, 32, NULL, "--labels");
     refused(HEADER("<f8", "(2, 2)"), wide, 32, &grey, "--threshold");
     refused(HEADER("<i8", "(2, 2)"), huge, 32, NULL, "--labels 0,1,4000000000000");
-    refused(HEADER("<u8", "(2, 2)"), larger, 32, NULL, "--labels");
+    refused(HEADER("<u8", "(2, 2)"), larger, 32, NULL, "--threshold");
     refused(HEADER("|u1", "(2, 2)"), "\0\2\5\0", 4, NULL, "0, 2, 5");
     refused(HEADER("|u1", "(2, 2)"), "\1\1\1\1", 4, NULL, "--labels");
     refused(HEADER("|i1", "(2, 2)"), "\0\xff\0\0", 4, NULL, "-1, 0");
     refused(HEADER("|u1", "(8, 8)"), many, 64, NULL, "--threshold");
     refused(HEADER("|u1", "(2, 2)"), "\0\x80\x81\0", 4, &mapped, "129");
-    refused(HEADER("<f4", "(1, 2, 2, 2)"), sums, 32, &grey, "sum to 1");
+    refused(HEADER("<f4", "(2, 2, 2, 2)"), sums, 64, &grey, "sum to 1");
 }
 
 static void bad_files(void)

@@ -1,0 +1,39 @@
+/* Phases side by side: arrays [y][x][phase] or [phase][y][x], and of volumes. A voxel has 1 (or 255) for its phase and
+ * 0 for the others, or shares of phases that sum to 1. Such arrays seldom say so; here alone it is decided, by their
+ * values. */
+#ifndef MF_IO_ONEHOT_H
+#define MF_IO_ONEHOT_H
+
+#include "io/array.h"
+#include "src/base/arena.h"
+
+enum mf_phase_axis { MF_PHASE_AXIS_NONE, MF_PHASE_AXIS_FIRST, MF_PHASE_AXIS_LAST };
+
+/** The axes of an array that are places, and the values of a voxel. */
+struct mf_places {
+    int ndim;
+    size_t dims[3]; /* z y x; of an image z is 1 */
+    size_t phases;  /* 1: no axis of phases */
+};
+
+struct mf_places mf_places_of(const struct mf_array *array, enum mf_phase_axis axis);
+
+/** Place in its slab of element @p element of what mf_onehot_rows() names, and its phase; -1: of no place there. */
+long long mf_onehot_place(const struct mf_places *places, enum mf_phase_axis axis, const struct mf_slab *slab,
+                          size_t element, size_t *phase);
+
+/** Rows along axis 0 of the array that hold the values of @p slab. */
+struct mf_span mf_onehot_rows(const struct mf_array *array, enum mf_phase_axis axis, const struct mf_slab *slab);
+
+/** Are phases at most a quarter of the other extents? A layer of few voxels may look like them. */
+int mf_onehot_is_few(const struct mf_array *array, enum mf_phase_axis axis);
+
+/**
+ * Do the values of every voxel sum to 1 along @p axis (to 1e-3)? *are; *whole: each is 0 or 1, or 0 or another whole
+ * number above 1. @p covered: [slab] 1 where a voxel is not looked at, NULL: nowhere. Reads the array once. Collective;
+ * refuses (agreed) with MF_INPUT, MF_MEMORY.
+ */
+int mf_onehot_look(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_array *array,
+                   enum mf_phase_axis axis, const uint8_t *covered, int *are, int *whole);
+
+#endif

@@ -55,9 +55,10 @@ struct mf_micro_read {
  * that is neither labelled nor thresholded is refused naming --threshold and
  * --labels. Two axes are an image, three a volume.
  *
- * read->grey: a float array with all values in [0, 1] is an indicator field, micro->grey: [H][W] or [z][y][x] of phase
- * 1; [z][y][x][P], 2 <= P <= MF_PHASES_MAX, of every phase, the sums over the last axis 1 (to 1e-3) everywhere; so is
- * [H][W][P] if its sums are 1 everywhere, else it is a volume.
+ * Arrays of phases side by side, [y][x][P] or [P][y][x] and of volumes, are told by their values (io/onehot.h). With
+ * read->grey a float array with all values in [0, 1] is an indicator field, micro->grey: of phase 1,
+ * [H][W] or [z][y][x], or of all phases where they stand side by side; along the last axis these may be as many as
+ * MF_PHASES_MAX in an image of any size.
  *
  * read->mask is read first. Nothing under it is looked at: not by Otsu's method, not for labels, NaN is allowed there.
  * Such voxels have phase 0 and micro->mask has phase 1. MF_INPUT: other extents, or it covers everything.

@@ -34,7 +34,7 @@ mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS 250 ${MF_
   ${MF_IO_FIXTURES}/tiles.tif ${MF_IO_FIXTURES}/lzw.tif ${MF_IO_FIXTURES}/volume.h5 ${MF_IO_FIXTURES}/blocks.vti
   ${MF_IO_FIXTURES}/text.vti ${MF_IO_FIXTURES}/raw.vti ${MF_IO_FIXTURES}/packed.nrrd)
 target_link_libraries(io_fuzz PRIVATE TIFF::TIFF)
-mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS 90 .vtr .nrrd .nhdr .dream3d .h5 safetensors
+mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS 90 kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors
   .behind.tif .colours.tif .palette.tif)
 target_link_libraries(io_fuzz_written PRIVATE TIFF::TIFF)
 mf_test(NAME io_foreign SOURCE unit/io_foreign.c ROOM mf_io ARGS ${MF_IO_FIXTURES})

@@ -6,11 +6,11 @@
 #include "src/desc/characterize.h"
 
 /** The row of --mask in the options of a verb. */
-#define MF_MASK_ROW(type)                                                                                           \
-    MF_OPT(type, "mask", mask, MF_TEXT, NULL,                                                                       \
-           "voxels that are not counted: values above 0 of this file (or FILE:ARRAY), as large as the input; only " \
-           "pairs of "                                                                                              \
-           "others are")
+#define MF_MASK_ROW(type)                                                                                          \
+    MF_OPT(type, "mask", mask, MF_TEXT, NULL,                                                                      \
+           "leaves out the voxels where this file (or FILE:ARRAY), as large as the input, is above 0; pairs that " \
+           "one of them is in "                                                                                    \
+           "do not count")
 
 /** Have all descriptors called @p names a masked form, with lags below @p lag? MF_USAGE. Not collective. */
 int mf_mask_check(size_t count, const char *const *names, long lag);

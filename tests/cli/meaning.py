@@ -128,10 +128,6 @@ def sentences():
     open("apart.nhdr", "wb").write(head + b"\n")
     same("apart.nhdr", VOLUME)
     cases = []
-    for name, begin, says in (("a.jpg", b"\xff\xd8\xff\xe0", "PNG or TIFF"), ("a.mhd", b"ObjectType = Image\n", "NRRD"), ("a.vtk", b"# vtk DataFile Version 3.0\n", ".vti"),
-                              ("a.mat", b"MATLAB 5.0 MAT-file", "-v7.3"), ("a.npy.gz", b"\x1f\x8b\x08\0", "unpack"), ("a.txt", b"0 1 1 0\n1 0 0 1\n", "convert it")):
-        open(name, "wb").write(begin + bytes(64))
-        cases.append((3, ["characterize", name], says))
     open("list.nhdr", "wb").write(head.replace(b".//sub.raw", b"slice%03d.raw 1 8 1") + b"\n")
     grains = np.arange(40 * 40).reshape(40, 40) // 40 + 1
     save(".", "grains.npy", grains.astype("i4"))

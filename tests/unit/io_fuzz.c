@@ -1,13 +1,15 @@
 /* Whatever is done to a file, reading it succeeds or is refused with MF_INPUT (an extent or a count that is believed
  * may be too large for memory: MF_MEMORY); nothing crashes, lasts, or takes memory that the file cannot fill. argv[1]:
  * mutations per file, argv[2..]: the files; ".vtr": one that is written here. "safetensors": one of networks' weights.
- */
+ * "kinds": arrays that mean the same in many ways, each read right or refused, never silently other. */
 #include "tests/check.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
 #include "io/micro.h"
+#include "io/npy.h"
 #include "io/safetensors.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -202,14 +204,150 @@ static void fuzz(const char *from, long count)
     free(path);
 }
 
+/* ---- kinds: phases of which it is known what they are ---- */
+
+enum { EDGE = 9, MORE = 5, VOXELS = 13 * 13 * 13 };
+
+struct kind {
+    int ndim, hot; /* hot: 1 phases along the last axis, 2 along the first; 0: one label for each voxel */
+    size_t dims[3], voxels;
+    unsigned char phase[VOXELS], covered[VOXELS];
+    int masked, real;
+};
+
+/* Element @p e of the array: at a voxel, and of a phase where they stand side by side. Under the mask is anything. */
+static double value_of(const struct kind *k, size_t e)
+{
+    const size_t v = k->hot == 1 ? e / 2 : e % k->voxels, p = k->hot == 1 ? e % 2 : e / k->voxels;
+
+    if (k->masked && k->covered[v]) return k->real ? (double)NAN : 77;
+    return k->hot ? (k->phase[v] == p ? 255.0 * (k->real == 0) + k->real : 0) : k->phase[v];
+}
+
+/* Axes of one value stand anywhere among those of places and phases. */
+static int shape_of(const struct kind *k, size_t *shape)
+{
+    size_t axes[4];
+    int n = 0, to = 0;
+
+    if (k->hot == 2) axes[n++] = 2;
+    for (int i = 3 - k->ndim; i < 3; ++i) axes[n++] = k->dims[i];
+    if (k->hot == 1) axes[n++] = 2;
+    for (int i = 0; i < n; ++i) {
+        if (to < 6 - n && draw(4) == 0) shape[to++] = 1;
+        shape[to++] = axes[i];
+    }
+    if (to < 6 && draw(3) == 0) shape[to++] = 1;
+    return to;
+}
+
+static void write_npy(const char *path, const char *type, int ndim, const size_t *shape, const void *values,
+                      size_t bytes)
+{
+    char *file = calloc(1, MF_NPY_HEADER + bytes);
+    size_t n = mf_npy_header(type, ndim, shape, MF_AXES_UNSAID, file);
+
+    memcpy(file + n, values, bytes);
+    scratch_write(path, file, n + bytes);
+    free(file);
+}
+
+static void make_kind(struct kind *k)
+{
+    *k = (struct kind){.ndim = 2 + (int)draw(2), .hot = (int)draw(3), .masked = (int)draw(2), .real = (int)draw(2)};
+    k->voxels = 1;
+    for (int i = 0; i < 3; ++i) k->voxels *= k->dims[i] = i < 3 - k->ndim ? 1 : EDGE + draw(MORE);
+    for (size_t v = 0; v < k->voxels; ++v) {
+        k->phase[v] = v < 2 ? (unsigned char)v : (unsigned char)draw(2);
+        k->covered[v] = v >= 2 && draw(5) == 0;
+    }
+}
+
+static void write_kind(const struct kind *k)
+{
+    const size_t n = k->voxels * (k->hot ? 2 : 1);
+    unsigned char *bytes = malloc(n);
+    float *reals = malloc(n * sizeof *reals);
+    size_t shape[8];
+    const int ndim = shape_of(k, shape);
+
+    for (size_t e = 0; e < n; ++e) {
+        reals[e] = (float)value_of(k, e);
+        bytes[e] = k->real ? 0 : (unsigned char)value_of(k, e);
+    }
+    write_npy(scratch_file("kind.npy"), k->real ? "<f4" : "|u1", ndim, shape, k->real ? (void *)reals : bytes,
+              k->real ? n * sizeof *reals : n);
+    write_npy(scratch_file("mask.npy"), "|u1", k->ndim, k->dims + 3 - k->ndim, k->covered, k->voxels);
+    free(reals);
+    free(bytes);
+}
+
+/* Phases side by side, axes of one value, anything under a mask. */
+static void read_kind(void)
+{
+    struct kind *k = malloc(sizeof *k);
+    char *mask = strdup(scratch_file("mask.npy"));
+    struct mf_micro_read how = {0};
+    struct mf_micro m;
+    size_t bad = 0;
+
+    make_kind(k);
+    write_kind(k);
+    if (k->masked) how.mask = mask;
+    if (mf_micro_read(&comm, arena, scratch_file("kind.npy"), &how, &m) != MF_OK) {
+        fprintf(stderr, "phases %d, masked %d: %s\n", k->hot, k->masked, mf_err_text());
+        CHECK(0);
+    } else {
+        CHECK(m.ndim == k->ndim && memcmp(m.slab.dims, k->dims, sizeof k->dims) == 0 && m.phases == 2);
+        for (size_t v = 0; v < k->voxels; ++v) bad += m.phase[v] != (k->masked && k->covered[v] ? 0 : k->phase[v]);
+        CHECK(bad == 0);
+        mf_micro_free(&m);
+    }
+    free(mask);
+    free(k);
+}
+
+/* Spacings of any units: of one unit, or of lengths that are known, or refused. */
+static void read_units(void)
+{
+    static const char *const unit[] = {"um", "mm", "nm", "px"};
+    static const double metres[] = {1e-6, 1e-3, 1e-9, 0};
+    const uint32_t u[3] = {draw(4), draw(4), draw(4)}, broken = draw(6);
+    const int same = u[0] == u[1] && u[1] == u[2], known = u[0] < 3 && u[1] < 3 && u[2] < 3;
+    const double shortest = fmin(metres[u[0]], fmin(metres[u[1]], metres[u[2]])), none[] = {(double)NAN, 0, -1};
+    double size[3] = {0.25, 0.5, 3};
+    char text[400] = "";
+    struct mf_micro m;
+    int rc;
+
+    if (broken < 3) size[broken] = none[draw(3)];
+    snprintf(text, sizeof text,
+             "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: raw\nspacings: %g %g %g\n"
+             "units: \"%s\" \"%s\" \"%s\"\n\n",
+             size[0], size[1], size[2], unit[u[0]], unit[u[1]], unit[u[2]]);
+    memcpy(text + strlen(text) + 1, "\1\0\1\0\1\1\0", 7);
+    scratch_write(scratch_file("kind.nrrd"), text, strlen(text) + 8);
+    rc = mf_micro_read(&comm, arena, scratch_file("kind.nrrd"), NULL, &m);
+    CHECK(rc == (broken >= 3 && (same || known) ? MF_OK : MF_INPUT));
+    for (int i = 0; i < 3 && rc == MF_OK; ++i)
+        CHECK(fabs(m.spacing[2 - i] / (same ? size[i] : size[i] * metres[u[i]] / shortest) - 1) < 1e-12);
+    if (rc == MF_OK) mf_micro_free(&m);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3 || mf_arena_open(&arena, NULL, LIMIT) != MF_OK) return 1;
     mf_comm_self(&comm);
     mf_log_open(0, 1, MF_QUIET);
     scratch_open(&comm);
-    for (int i = 2; i < argc; ++i)
+    for (int i = 2; i < argc; ++i) {
+        for (long n = 0; strcmp(argv[i], "kinds") == 0 && n < atol(argv[1]); ++n) {
+            read_kind();
+            read_units();
+        }
+        if (strcmp(argv[i], "kinds") == 0) continue;
         fuzz(argv[i][0] == '.' || argv[i][0] == 's' ? make(argv[i]) : argv[i], atol(argv[1]));
+    }
     scratch_close(&comm);
     mf_arena_close(arena);
     return failures != 0;

@@ -56,7 +56,7 @@ struct mf_array {
     double spacing[3];
     char unit[MF_UNIT_TEXT];
     char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not to be believed; "": it is */
-    int said; /* images: enum mf_said */
+    int said;                        /* images: enum mf_said */
 };
 
 /** Called with @p n elements in native byte order; element k is number at + k * stride (C order) of the rows asked for.

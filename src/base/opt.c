@@ -19,19 +19,11 @@ const struct mf_opt mf_control_opts[] = {
 
 void *mf_options_keep(struct mf_options *options, size_t bytes)
 {
-    void *memory = calloc(1, bytes ? bytes : 1);
+    struct mf_block *block = MF_MUST(calloc(1, sizeof *block + bytes), "options");
 
-    if (options->owned_count == options->owned_room) {
-        size_t room = options->owned_room ? 2 * options->owned_room : 64;
-        void **more = realloc(options->owned, room * sizeof *more);
-
-        if (!more) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
-        options->owned = more;
-        options->owned_room = room;
-    }
-    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
-    options->owned[options->owned_count++] = memory;
-    return memory;
+    block->next = options->owned;
+    options->owned = block;
+    return block->at;
 }
 
 char *mf_options_copy(struct mf_options *options, const char *text, size_t length)
@@ -115,10 +107,9 @@ static void add_rows(struct mf_options *options, const struct mf_opt *const *tab
 static struct mf_options *new_options(const char *verb, const struct mf_opt *const *tables, void *into, size_t size,
                                       size_t positional_max)
 {
-    struct mf_options *options = calloc(1, sizeof *options);
+    struct mf_options *options = MF_MUST(calloc(1, sizeof *options), "options");
     size_t rows = 3;
 
-    if (!options) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
     for (size_t t = 0; tables[t]; ++t)
         for (const struct mf_opt *row = tables[t]; row->word; ++row) ++rows;
     options->verb = verb;
@@ -286,8 +277,10 @@ int mf_options_parse(struct mf_options **options, const char *verb, const struct
 void mf_options_free(struct mf_options *options)
 {
     if (!options) return;
-    for (size_t i = 0; i < options->owned_count; ++i) free(options->owned[i]);
-    free(options->owned);
+    for (struct mf_block *block = options->owned, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
     free(options);
 }
 

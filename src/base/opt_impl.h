@@ -24,14 +24,20 @@ struct mf_spelling {
     int negate;
 };
 
+/** Memory that lives as long as the options. */
+struct mf_block {
+    struct mf_block *next;
+    _Alignas(max_align_t) char at[];
+};
+
 struct mf_options {
     const char *verb;
-    size_t entries, spellings, positional, positional_max, filed, owned_count, owned_room;
+    size_t entries, spellings, positional, positional_max, filed;
     struct mf_entry *entry;
     struct mf_spelling *spelling;
     const char **words;       /* [positional] */
     const char **filed_words; /* [filed] those of --config */
-    void **owned;             /* every block the options hand out */
+    struct mf_block *owned;   /* every block the options hand out */
     struct {
         const char *config;
         int print_config, help;

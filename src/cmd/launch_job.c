@@ -59,36 +59,29 @@ static int check_numbers(const struct mf_launch *o)
     return MF_OK;
 }
 
-/* The number at the end of "[TYPE:]NUMBER", 0 for what is none. */
-static long gpus_of_node(const struct mf_launch *o)
-{
-    const char *colon = o->gpus_per_node ? strchr(o->gpus_per_node, ':') : NULL;
-
-    return o->gpus_per_node ? strtol(colon ? colon + 1 : o->gpus_per_node, NULL, 10) : 0;
-}
-
 /* As Slurm's own option of this name, of one type at most. */
 static int read_gpus(const struct mf_launch *o, struct mf_job_part *part)
 {
     const char *text = o->gpus_per_node, *colon = text ? strchr(text, ':') : NULL;
     const char *number = colon ? colon + 1 : text;
     const size_t type = colon ? (size_t)(colon - text) : 0, digits = text ? strspn(number, "0123456789") : 0;
+    const long gpus = text ? strtol(number, NULL, 10) : 0;
 
     if (!text) return MF_OK;
-    if (digits == 0 || number[digits] || digits > 7 || gpus_of_node(o) > MOST || (colon && gpus_of_node(o) == 0) ||
+    if (digits == 0 || number[digits] || digits > 7 || gpus > MOST || (colon && gpus == 0) ||
         (colon && (type == 0 || type >= sizeof part->gpu_type || strcspn(text, ",=") < type)))
         return mf_fail(MF_USAGE,
                        "--gpus-per-node '%.100s': write it as NUMBER, 0 to %d, or as TYPE:NUMBER, like a100:4 "
                        "(types: sinfo --format %%G)",
                        text, MOST);
-    part->gpus = gpus_of_node(o);
+    part->gpus = gpus;
     snprintf(part->gpu_type, sizeof part->gpu_type, "%.*s", (int)type, text);
     return MF_OK;
 }
 
-static int says_numbers(const struct mf_launch *o)
+static int says_numbers(const struct mf_launch *o, const struct mf_job_part *part)
 {
-    return o->nodes > 0 || o->ranks > 0 || o->per_node > 0 || o->gpus > 0 || gpus_of_node(o) > 0;
+    return o->nodes > 0 || o->ranks > 0 || o->per_node > 0 || o->gpus > 0 || part->gpus > 0;
 }
 
 static long gpus_of_plan(const struct mf_plan *plan)
@@ -226,7 +219,7 @@ static int from_options(const struct mf_launch *o, const struct mf_launcher *her
         return mf_fail(MF_USAGE, "--gpus %ld on %ld node%s: say --gpus-per-node, and nodes of another kind by --and",
                        o->gpus, part->nodes, MF_S(part->nodes));
     if (o->gpus > 0) part->gpus = o->gpus / part->nodes;
-    if (local && (!says_numbers(o) || (o->deepspeed && part->gpus == 0))) part->gpus = gpus_here();
+    if (local && (!says_numbers(o, part) || (o->deepspeed && part->gpus == 0))) part->gpus = gpus_here();
     if (o->per_node > 0)
         part->per_node = o->per_node;
     else if (o->ranks > 0)
@@ -234,7 +227,7 @@ static int from_options(const struct mf_launch *o, const struct mf_launcher *her
     else if (part->gpus > 0)
         part->per_node = part->gpus;
     else
-        part->per_node = local && !says_numbers(o) ? numa_nodes_here() : 1;
+        part->per_node = local && !says_numbers(o, part) ? numa_nodes_here() : 1;
     part->ranks = o->ranks > 0 ? o->ranks : part->nodes * part->per_node;
     if (part->ranks > part->nodes * part->per_node || part->ranks < part->nodes)
         return mf_fail(MF_USAGE, "%ld ranks do not fit on %ld node%s with %ld each", part->ranks, part->nodes,
@@ -396,7 +389,7 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
         return mf_fail(MF_USAGE, "--and: at most %d kinds of nodes, not %zu", MF_JOB_PARTS, job->parts);
     if (o->plan)
         MF_TRY(from_plan(o, part));
-    else if (says_numbers(o) || job->by == MF_BY_SBATCH || !*here->job)
+    else if (says_numbers(o, part) || job->by == MF_BY_SBATCH || !*here->job)
         MF_TRY(from_options(o, here, job, part));
     else
         job->takes_all = !job->hosts;

@@ -39,8 +39,7 @@ static void words_of(const struct mf_job *job, long number, const struct mf_laun
             from = at + 2;
         }
         fputs(from, out);
-        if (fclose(out) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a command");
-        mf_words_add(to, text);
+        mf_words_add(to, MF_MUST(fclose(out) == 0 ? text : NULL, "a command"));
         free(text);
     }
 }
@@ -159,8 +158,7 @@ static char *names_of(const struct task *t)
     else
         mf_options_each(t->options, add_name, to);
     for (size_t i = 0; i < n; ++i) fprintf(to, "%s\n", word[i]);
-    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for names");
-    return text;
+    return MF_MUST(fclose(to) == 0 ? text : NULL, "names");
 }
 
 static int differ(const struct mf_launch_verb *verb)

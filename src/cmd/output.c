@@ -15,10 +15,9 @@
 
 int mf_output_folder(const char *path)
 {
-    char *copy = strdup(path);
+    char *copy = MF_MUST(strdup(path), "a name");
     int rc = MF_OK;
 
-    if (!copy) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     for (char *at = copy; rc == MF_OK && at;) {
         at = strchr(at + 1, '/');
         if (at) *at = '\0';

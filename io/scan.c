@@ -202,15 +202,12 @@ static const struct mf_scan nothing = {.low = INFINITY, .high = -INFINITY};
 /* One answer for all ranks. */
 static int share(const struct mf_comm *comm, const struct mf_scan *mine, struct mf_scan *all)
 {
-    size_t *offset = malloc(((size_t)comm->size + 1) * sizeof *offset);
     void *every = NULL;
-    int rc = mf_agree(comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory to look at a file"));
+    const int rc = mf_comm_gather(comm, mine, sizeof *mine, &every, NULL);
 
-    if (rc == MF_OK) rc = mf_comm_gather(comm, mine, sizeof *mine, &every, offset);
     *all = nothing;
     for (int r = 0; rc == MF_OK && r < comm->size; ++r) merge(all, (const struct mf_scan *)every + r);
     free(every);
-    free(offset);
     return rc;
 }
 

@@ -108,7 +108,7 @@ char *mf_comm_text(const struct mf_comm *comm, const char *text);
 
 /**
  * Every rank's @p bytes (may differ, may be 0) to all ranks, in rank order: @p offset [size + 1] gets the byte offsets
- * into *all, which the caller frees. Refuses (agreed) with MF_MEMORY.
+ * into *all, which the caller frees; NULL: nobody needs them. Refuses (agreed) with MF_MEMORY.
  */
 int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset);
 

@@ -183,11 +183,13 @@ static int gather(const struct mf_comm *comm, const void *mine, size_t bytes, vo
 
 int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset)
 {
+    size_t *own = offset ? NULL : MF_MUST(calloc((size_t)comm->size + 1, sizeof *own), "offsets");
     int rc;
     MF_PHASE(&mf_phase_messages);
 
     mf_comm_enter(comm, "gather", 0);
-    rc = gather(comm, mine, bytes, all, offset);
+    rc = gather(comm, mine, bytes, all, offset ? offset : own);
     mf_comm_leave(comm);
+    free(own);
     return rc;
 }

@@ -187,15 +187,15 @@ static int measure_one(const struct mf_session *s, const struct bench *o, const 
 /* Where it was measured. Collective. */
 static int place_json(const struct mf_session *s, struct mf_json *json)
 {
-    size_t *offset = MF_MUST(calloc((size_t)s->comm->size + 1, sizeof *offset), "names of hosts");
     struct mf_json *hosts = mf_json_array();
     char name[256] = "";
     void *all = NULL;
     int rc;
 
     if (gethostname(name, sizeof name - 1) != 0) strcpy(name, "?");
-    rc = mf_comm_gather(s->comm, name, sizeof name, &all, offset);
-    for (int r = 0; rc == MF_OK && r < s->comm->size; ++r) mf_json_text(hosts, NULL, (char *)all + offset[r]);
+    rc = mf_comm_gather(s->comm, name, sizeof name, &all, NULL);
+    for (int r = 0; rc == MF_OK && r < s->comm->size; ++r)
+        mf_json_text(hosts, NULL, (char *)all + (size_t)r * sizeof name);
     mf_json_put(json, "hosts", hosts);
     mf_json_int(json, "ranks", s->comm->size);
     mf_json_int(json, "threads", s->threads);
@@ -203,7 +203,6 @@ static int place_json(const struct mf_session *s, struct mf_json *json)
     mf_json_text(json, "mpi", mf_comm_version());
     mf_json_text(json, "build", mf_about_build());
     free(all);
-    free(offset);
     return rc;
 }
 

@@ -57,13 +57,9 @@ static void find_own(struct place *own)
 /* Where all ranks are; caller frees. NULL: no memory. Collective. */
 static struct place *gather(const struct mf_comm *comm, const struct place *own)
 {
-    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
     void *all = NULL;
 
-    if (!offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d offsets", comm->size);
-    if (mf_comm_gather(comm, own, sizeof *own, &all, offset) != MF_OK) all = NULL;
-    free(offset);
-    return all;
+    return mf_comm_gather(comm, own, sizeof *own, &all, NULL) == MF_OK ? all : NULL;
 }
 
 /* The same, each as it is. */
@@ -145,11 +141,10 @@ int mf_session_pin(const struct mf_session *session, int near)
 double mf_session_l3(const struct mf_comm *comm)
 {
     struct place own, *all = places(comm, &own);
-    struct mf_cores *ranks = malloc((size_t)comm->size * sizeof *ranks);
+    struct mf_cores *ranks = MF_MUST(malloc((size_t)comm->size * sizeof *ranks), "cores");
     size_t here = 0;
     double share;
 
-    if (!ranks) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d sets of cores", comm->size);
     for (int r = 0; all && r < comm->size; ++r)
         if (all[r].node == own.node) ranks[here++] = all[r].cores;
     share = mf_host_l3_share("", &own.cores, ranks, here);

@@ -75,11 +75,10 @@ static int bind_all(const struct mf_session *session, const struct wish *wish, c
     const size_t ranks = (size_t)session->comm->size;
     const struct mf_bind_options options = {wish->number < 0 ? common->gpu_ids.count : 1,
                                             wish->number < 0 ? common->gpu_ids.at : &wish->number, common->share_gpu};
-    struct mf_bind_rank *rank = calloc(ranks, sizeof *rank);
-    const char **id = calloc(ranks * DEVICES, sizeof *id);
-    int *gpu = calloc(ranks, sizeof *gpu), rc;
+    struct mf_bind_rank *rank = MF_MUST(calloc(ranks, sizeof *rank), "devices");
+    const char **id = MF_MUST(calloc(ranks * DEVICES, sizeof *id), "devices");
+    int *gpu = MF_MUST(calloc(ranks, sizeof *gpu), "devices"), rc;
 
-    if (!rank || !id || !gpu) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", ranks);
     describe(all, ranks, rank, id);
     rc = check_number(session, wish, rank);
     if (rc == MF_OK) {
@@ -97,21 +96,18 @@ static int bind_all(const struct mf_session *session, const struct wish *wish, c
 static int bind_devices(struct mf_session *session, const struct wish *wish, int *device)
 {
     const struct mf_comm *comm = session->comm;
-    struct record *own = calloc(1, sizeof *own);
-    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
+    struct record *own = MF_MUST(calloc(1, sizeof *own), "devices");
     void *all = NULL;
     int rc;
 
-    if (!own || !offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for the names of devices");
     if (gethostname(own->host, sizeof own->host - 1) != 0) snprintf(own->host, sizeof own->host, "node");
     own->local_rank = comm->local_rank;
     own->devices = session->backend->devices(DEVICES, own->id);
     if (own->devices > DEVICES) own->devices = DEVICES;
-    rc = mf_comm_gather(comm, own, sizeof *own, &all, offset);
+    rc = mf_comm_gather(comm, own, sizeof *own, &all, NULL);
     if (rc == MF_OK) rc = bind_all(session, wish, all, device);
     if (rc == MF_OK) session->capability = own->id[*device].capability;
     free(own);
-    free(offset);
     free(all);
     return rc;
 }

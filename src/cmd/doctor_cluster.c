@@ -140,15 +140,13 @@ int mf_doctor_versions(struct mf_findings *to)
 {
     const struct mf_comm *comm = to->session->comm;
     struct versions *own = MF_MUST(calloc(1, sizeof *own), "versions");
-    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "versions");
     void *all = NULL;
     int rc;
 
     own_versions(own);
-    rc = mf_comm_gather(comm, own, sizeof *own, &all, offset);
+    rc = mf_comm_gather(comm, own, sizeof *own, &all, NULL);
     if (rc == MF_OK && comm->rank == 0 && comm->size > 1) compare(to, all, comm->size);
     free(all);
-    free(offset);
     free(own);
     return rc;
 }

@@ -12,9 +12,8 @@ enum { PREDICTED, ARENA, RSS, DEVICE, USED, NUMBERS };
 
 static double *column(const double (*all)[NUMBERS], int ranks, int which)
 {
-    double *values = malloc((size_t)ranks * sizeof *values);
+    double *values = MF_MUST(malloc((size_t)ranks * sizeof *values), "peaks");
 
-    if (!values) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", ranks);
     for (int r = 0; r < ranks; ++r) values[r] = all[r][which];
     return values;
 }
@@ -26,14 +25,9 @@ int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks)
                             (double)mf_arena_peak(session->device),
                             session->backend->peak ? (double)session->backend->peak(session->queue) : 0};
     const double(*all)[NUMBERS];
-    size_t *offset = calloc((size_t)ranks + 1, sizeof *offset);
     void *memory = NULL;
-    int rc;
 
-    if (!offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", ranks);
-    rc = mf_comm_gather(session->comm, mine, sizeof mine, &memory, offset);
-    free(offset);
-    MF_TRY(rc);
+    MF_TRY(mf_comm_gather(session->comm, mine, sizeof mine, &memory, NULL));
     all = memory;
     for (int r = 0; r < ranks; ++r) known = known && all[r][PREDICTED] > 0;
     *peaks = (struct mf_peaks){.ranks = ranks, .arena = column(all, ranks, ARENA), .rss = column(all, ranks, RSS)};

@@ -30,18 +30,17 @@ int mf_where_find(const struct mf_session *session, const struct mf_probe *probe
 {
     const struct mf_comm *comm = session->comm;
     const struct mf_gpu *taken = gpu_of(probe, (size_t)comm->rank, gpu);
-    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "places"), first = 0;
     struct mf_where own = {.share = mf_session_cores(comm)};
     void *gathered = NULL;
     struct mf_cores set = mf_cores_own();
+    size_t first = 0;
     int rc;
 
     while (first < MF_CORES_MOST && !mf_cores_has(&set, first)) ++first;
     mf_host_list(&set, own.cores, sizeof own.cores);
     mf_host_numa("", &set, own.numa, sizeof own.numa);
     mf_nic_near("", taken ? taken->pci : "", (int)first, own.nic, sizeof own.nic);
-    rc = mf_comm_gather(comm, &own, sizeof own, &gathered, offset);
-    free(offset);
+    rc = mf_comm_gather(comm, &own, sizeof own, &gathered, NULL);
     *all = gathered;
     return rc;
 }

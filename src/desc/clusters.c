@@ -301,15 +301,12 @@ static int find_base(struct mf_forest *f)
 {
     const struct mf_comm *comm = f->job->comm;
     const int64_t mine = (int64_t)f->clusters;
-    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
-    int rc = mf_agree(comm, offset ? MF_OK : MF_MEMORY);
     void *all = NULL;
+    const int rc = mf_comm_gather(comm, &mine, sizeof mine, &all, NULL);
 
-    if (rc == MF_OK) rc = mf_comm_gather(comm, &mine, sizeof mine, &all, offset);
     f->base = 0;
     for (int r = 0; rc == MF_OK && r < comm->rank; ++r) f->base += ((const int64_t *)all)[r];
     free(all);
-    free(offset);
     return rc;
 }
 

@@ -274,13 +274,11 @@ static void add_window(const struct mf_probe_rates *rates, int window, struct mf
 
 int mf_probe_measured(const struct mf_comm *comm, const struct mf_probe_rates *own, struct mf_probe *probe)
 {
-    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "a probe");
     void *all = NULL;
-    int rc = mf_comm_gather(comm, own, sizeof *own, &all, offset);
+    int rc = mf_comm_gather(comm, own, sizeof *own, &all, NULL);
 
     for (int w = 0; rc == MF_OK && w < MF_PROBE_WINDOWS; ++w) add_window(all, w, probe);
     free(all);
-    free(offset);
     return rc;
 }
 

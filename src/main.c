@@ -1,5 +1,5 @@
-/* The program: finds the verb, parses its options on every rank, opens a session, runs it, prints one line if it
- * refused. */
+/* The program: finds the verb, parses its options on every rank, opens a session, runs the verb, and prints one line
+ * if that was refused. All ranks leave with the same exit status. */
 #include <ctype.h>
 #include <signal.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ enum { START_MOST = 60 /* seconds, after a signal */ };
 
 #define SPINS "3000" /* some 10 us: longer than between two kernels of a small run */
 
-/* Is this the process that speaks, before MPI is there to ask? */
+/* Is this rank 0? The launcher says it before MPI can. */
 static int is_first(void)
 {
     const char *rank = mf_launched_rank();
@@ -34,7 +34,7 @@ static int is_first(void)
     return !rank || strcmp(rank, "0") == 0;
 }
 
-/* The one line of a refusal; a file name in it may hold anything, a line stays a line. */
+/* Prints the one line of a refusal. Control characters of file names in it become '?'. */
 static void complain(const char *verb)
 {
     char line[MF_ERR_TEXT];
@@ -46,7 +46,7 @@ static void complain(const char *verb)
     fprintf(stderr, "mesoforge: %s%s%s\n", verb, *verb ? ": " : "", line);
 }
 
-/* A verb that starts others took the options of one for its own. */
+/* launch refused an option of the verb that it is to start: the "--" between them is missing. */
 static int without_dashes(const struct mf_cmd *verb, int rc, int argc, char **argv)
 {
     const struct mf_cmd *started = NULL;
@@ -81,14 +81,14 @@ static int parse(const struct mf_cmd *verb, struct mf_options **options, void *i
     return rc == MF_OK ? heed_environment(*options, into) : rc;
 }
 
-/* Local: what was printed has arrived. */
+/* Local: refuses where the output could not be written. */
 static int flush_output(int rc)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) return rc;
     return rc != MF_OK ? rc : mf_fail(MF_OUTPUT, "cannot write to standard output");
 }
 
-/* A run that was stopped early shows its phases too, and keeps its sentence. */
+/* Prints the phases, also of a run that was stopped early, and keeps the sentence of the refusal. */
 static int view_log(const struct mf_session *session, int rc)
 {
     char text[MF_ERR_TEXT];
@@ -99,7 +99,7 @@ static int view_log(const struct mf_session *session, int rc)
     return rc == MF_OK ? printed : mf_fail(rc, "%s", text);
 }
 
-/* On every rank: options are parsed and the same. */
+/* Runs the verb on all ranks, whose options are the same. */
 static int run_session(const struct mf_cmd *verb, struct mf_session *session, void *into)
 {
     int rc;
@@ -118,7 +118,7 @@ static int run_session(const struct mf_cmd *verb, struct mf_session *session, vo
     return rc;
 }
 
-/* A verb and what was made of its words on this rank. */
+/* A verb and its parsed options on this rank; rc: what parsing returned. */
 struct asked {
     const struct mf_cmd *verb;
     struct mf_options *options;
@@ -136,7 +136,7 @@ static int run_ranks(const struct asked *asked, struct mf_comm *comm, double sta
     return run_session(asked->verb, &session, asked->into);
 }
 
-/* On the ranks that MPI finds. */
+/* Opens MPI and runs the verb on its ranks. */
 static int run_world(const struct asked *asked, double start)
 {
     const struct mf_common *common = asked->into;
@@ -160,7 +160,7 @@ static int run_world(const struct asked *asked, double start)
     return rc;
 }
 
-/* A verb that starts programs of MPI and is none: on one process, without a session. */
+/* Runs a verb that uses no MPI: on one process, without a session. */
 static int run_alone(const struct asked *asked)
 {
     int rc = asked->rc;
@@ -186,7 +186,7 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     return rc;
 }
 
-/* No verb on this rank: others may have one and would wait, and mpirun ends the rank that says so when another ends. */
+/* Refuses on all ranks: other ranks may have been started with a verb, and would wait for this one. */
 static int run_none(size_t n, const char *const *words)
 {
     struct mf_comm comm;
@@ -200,7 +200,7 @@ static int run_none(size_t n, const char *const *words)
     return rc;
 }
 
-/* What is told and not run: the first process speaks. */
+/* Prints help, a manual page or versions, on rank 0. */
 static int tell(size_t n, const char *const *words)
 {
     int rc = MF_OK;
@@ -210,7 +210,7 @@ static int tell(size_t n, const char *const *words)
     return rc;
 }
 
-/* Do others keep half of the cores or more busy, by a few looks at what the system runs? */
+/* Do other programs keep half of the cores busy? Looks a few times at the number of running processes. */
 static int is_busy(void)
 {
     enum { LOOKS = 5, APART = 1000000 /* ns */ };
@@ -231,9 +231,8 @@ static int is_busy(void)
     return 2 * running >= LOOKS * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Threads that wait for each other spin, and long where nobody says how long: on a machine that others use too, those
- * that spin keep cores from those that work. Where that is so they shall sleep soon. GCC's OpenMP reads the number
- * before main() begins, so the program begins once more, under its own name. */
+/* OpenMP threads spin while they wait for each other. On a busy machine they take cores from threads that work, so they
+ * spin briefly there. GCC's OpenMP reads the limit before main() begins: the program starts itself again. */
 static void wait_briefly(char **argv)
 {
     char path[4096];

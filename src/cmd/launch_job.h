@@ -41,25 +41,23 @@ struct mf_launch_verb {
 /** Finds it: MF_USAGE where it is none, or none that runs on ranks. */
 int mf_launch_verb_find(size_t words, const char *const *word, struct mf_launch_verb *verb);
 
-/** Who starts the ranks, where they are and how many: MF_USAGE, MF_INPUT (--plan), MF_DEVICE (GPUs that are not here).
- */
+/** Decides who starts the ranks, where they are and how many: MF_USAGE, MF_INPUT (--plan), MF_DEVICE (missing GPUs). */
 int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job);
 
-/** Ranks on all nodes: where nobody said how many, the tasks of the job around this; 0: nobody knows. */
+/** Ranks on all nodes. Without numbers: the tasks of the job that this runs in; 0: unknown. */
 long mf_launch_ranks(const struct mf_job *job);
 
 /**
- * The words that every rank runs: the verb and its options, checked as the verb would, with what makes a job of it:
- * --plan, --restart auto where Slurm may start it again, a small run with --debug. @p job gets to know what they
- * ask of it. MF_USAGE, MF_INPUT.
+ * Checks the verb's options as the verb does, and writes the words that every rank runs. Adds --plan, --restart auto in
+ * a script, and the options of a small run with --debug. Sets job->says_end. MF_USAGE, MF_INPUT.
  */
 int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struct mf_launch_verb *verb,
                       struct mf_words *command);
 
-/** Slurm ends a job whose log it cannot open, and says so nowhere but in its own books: MF_USAGE, or a warning. */
+/** Refuses (MF_USAGE), or warns of, a log in a folder that is missing: Slurm ends such a job without a message. */
 int mf_launch_log_check(const struct mf_job *job, int is_submitted);
 
-/** The mounts of a container, by whole paths: MF_USAGE. */
+/** Writes the mounts of a container as absolute paths: MF_USAGE. */
 int mf_launch_mount(const struct mf_texts *mounts, struct mf_launch_job *l);
 
 /** Warns of files that the container would not show: the words behind the @p name words of the verb, and what its

@@ -1,4 +1,4 @@
-/* See launch_job.h: what every rank runs. */
+/* See launch_job.h: the verb that is launched, the check of its options, and the command of every rank. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ static int has(const struct task *t, const char *word, const char *value, int as
            strcmp(mf_options_value(t->options, word), value) == 0;
 }
 
-/* An option that the verb has and nobody gave. */
+/* Adds an option that the verb has and that was not given. */
 static void add_open(const struct mf_options *options, const char *word, const char *value, struct mf_words *command)
 {
     if (!mf_options_knows(options, word) || mf_options_given(options, word)) return;
@@ -96,7 +96,7 @@ static const char *plan_of(const struct mf_launch *o, const struct task *t)
     return path;
 }
 
-/* What the verb says of its options before it reads a file, and of a plan that is to be its own. */
+/* Runs the checks of the verb that need neither a file nor a device, and compares its plan with its options. */
 static int check_values(const struct mf_launch *o, const struct mf_job *job, const struct mf_cmd *cmd,
                         const struct task *t)
 {
@@ -119,7 +119,7 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     return cmd->check_plan(&session, t->into, plan_of(o, t), (size_t)ranks);
 }
 
-/* Where Slurm may start it again, a run that never goes on would begin anew without end. */
+/* Refuses --restart no in a script: Slurm would start the run again and again from its beginning. */
 static int check_restart(const struct mf_job *job, const struct mf_cmd *cmd, const struct task *t)
 {
     if (!cmd->checkpoints || job->by != MF_BY_SBATCH || !has(t, "restart", "no", 1)) return MF_OK;
@@ -129,7 +129,7 @@ static int check_restart(const struct mf_job *job, const struct mf_cmd *cmd, con
                    "beside --output the run begins at its start");
 }
 
-/* Everything that has a part in the name of what a task writes. */
+/* Prints an option that is part of the name of an output. */
 static void add_name(void *to, const char *word, const char *value, enum mf_origin origin)
 {
     static const char *const names[] = {"output",
@@ -168,7 +168,7 @@ static int differ(const struct mf_launch_verb *verb)
     return 0;
 }
 
-/* Two tasks of an array write two files, where they write any. */
+/* Refuses an array whose tasks would all write the same file. */
 static int check_apart(const struct mf_launch_verb *verb, const struct mf_job *job, const struct task *first,
                        long number)
 {
@@ -191,7 +191,7 @@ static int check_apart(const struct mf_launch_verb *verb, const struct mf_job *j
     return rc;
 }
 
-/* The command, once the words of the first task are found to be right. */
+/* Writes the command: the words as they were given, and before "--" the options that launch adds. */
 static void write_command(const struct mf_launch *o, struct mf_job *job, const struct mf_launch_verb *verb,
                           struct task *first, struct mf_words *command)
 {

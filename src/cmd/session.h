@@ -36,7 +36,7 @@ struct mf_common {
 
 extern const struct mf_opt mf_common_opts[];
 
-/** What their values cannot be: MF_USAGE. Local. */
+/** Refuses values out of range, and options that contradict each other: MF_USAGE. Local. */
 int mf_common_check(const struct mf_common *common);
 
 /** What the arithmetic of a verb needs. It decides what --device auto and the options about GPUs mean. */
@@ -48,7 +48,7 @@ enum mf_work {
 
 /** What a running verb works with. */
 struct mf_session {
-    struct mf_comm *comm; /* with a wire where the ranks' GPUs have one */
+    struct mf_comm *comm;
     const struct mf_common *common;
     const struct mf_options *options;
     const struct mf_backend *backend;
@@ -57,25 +57,24 @@ struct mf_session {
     struct mf_queue *queue;
     struct mf_queue *home;       /* of whole fields: the same, but for those too large for a device */
     struct mf_arena *home_arena; /* theirs then, within the host's; else NULL */
-    struct mf_backend_dry dry;   /* what a dry run has instead of a back end with memory of its own */
+    struct mf_backend_dry dry;   /* of --dry-run: counts the memory of a device */
     int capability;              /* of this rank's GPU, 10 major + minor; 0: it has none */
-    int threads;                 /* per rank: --threads, or what it stands for */
-    int threads_free;            /* nobody asked for that number: a small problem takes fewer */
+    int threads;                 /* per rank: --threads, OMP_NUM_THREADS or the cores of this rank */
+    int threads_free;            /* the number was not asked for: a small problem takes fewer */
     double start;                /* mf_now() when the program started */
-    double predicted;            /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
+    double predicted;            /* bytes that the plan predicts for this rank; 0: no prediction (peaks.h) */
     enum mf_work work;           /* of the verb */
     const char *ahead; /* "srun" or "mpirun": launch checks a job that this will start, and the environment is not the
                           job's; NULL: this is the run */
 };
 
 /**
- * Begins a session on options that are parsed: the log. What is wrong with options is said then, before a device is
- * looked for. Collective; refuses (agreed) with MF_USAGE, MF_OUTPUT. @p session's comm, common, options and start are
- * set. mf_session_close() follows, whatever it or mf_session_open() say.
+ * Checks the common options and opens the log, before a device is looked for. The caller has set comm, common, options,
+ * start and work, and calls mf_session_close() in every case. Collective; refuses (agreed) with MF_USAGE, MF_OUTPUT.
  */
 int mf_session_begin(struct mf_session *session);
 
-/** The rest of it: back end, arena, queue. Collective; refuses (agreed) with MF_USAGE, MF_DEVICE, MF_MEMORY. */
+/** Opens back end, arenas and queue. Collective; refuses (agreed) with MF_USAGE, MF_DEVICE, MF_MEMORY. */
 int mf_session_open(struct mf_session *session);
 void mf_session_close(struct mf_session *session);
 
@@ -87,8 +86,8 @@ void mf_session_close(struct mf_session *session);
 int mf_session_reside(struct mf_session *session, int host);
 
 /**
- * Back end, arenas and queue anew, on the cores or on the --device of a verb that computes; nothing may be live in the
- * old ones. Collective; refuses (agreed).
+ * Opens back end, arenas and queue again: on the cores, or on --device as for MF_WORK_GPUS. Nothing may be live in the
+ * old arenas. Collective; refuses (agreed).
  */
 int mf_session_to_cores(struct mf_session *session);
 int mf_session_to_device(struct mf_session *session);

@@ -182,6 +182,15 @@ static int open_gzip(struct decoder *d)
     return MF_OK;
 }
 
+/* Is there more of the file? */
+static int has_input(struct decoder *d)
+{
+    if (d->stream.avail_in > 0) return 1;
+    d->stream.next_in = d->in;
+    d->stream.avail_in = (uInt)fread(d->in, 1, PIECE, d->from);
+    return d->stream.avail_in > 0;
+}
+
 static int from_gzip(struct decoder *d, char *to, size_t n)
 {
     d->stream.next_out = (unsigned char *)to;
@@ -189,17 +198,34 @@ static int from_gzip(struct decoder *d, char *to, size_t n)
     while (d->stream.avail_out > 0) {
         int state;
 
-        if (d->stream.avail_in == 0) {
-            d->stream.next_in = d->in;
-            d->stream.avail_in = (uInt)fread(d->in, 1, PIECE, d->from);
-            if (d->stream.avail_in == 0) return ended(d);
-        }
+        if (!has_input(d)) return ended(d);
         state = inflate(&d->stream, Z_NO_FLUSH);
         if (state == Z_STREAM_END && d->stream.avail_out > 0 && inflateReset(&d->stream) == Z_OK)
             continue; /* a member */
         if (state != Z_OK && state != Z_STREAM_END) return damaged(d, "it cannot be unpacked");
     }
     return MF_OK;
+}
+
+/* Behind the last value stands its checksum, and no other value. */
+static int end_gzip(struct decoder *d)
+{
+    unsigned char more;
+    int state;
+
+    for (;;) {
+        d->stream.next_out = &more;
+        d->stream.avail_out = 1;
+        state = inflate(&d->stream, Z_NO_FLUSH);
+        if (d->stream.avail_out == 0) return damaged(d, "it holds more values than its extents");
+        if (state == Z_STREAM_END) {
+            if (!has_input(d) || d->stream.next_in[0] != 0x1f || inflateReset(&d->stream) != Z_OK) return MF_OK;
+        } else if (state != Z_OK && state != Z_BUF_ERROR) {
+            return damaged(d, "it cannot be unpacked");
+        } else if (!has_input(d)) {
+            return ended(d);
+        }
+    }
 }
 
 /* -- text -- */
@@ -254,6 +280,14 @@ static int from_text(struct decoder *d, char *to, size_t n)
 {
     for (size_t k = 0; k < n; k += d->array->size) MF_TRY(take_token(d, to + k));
     return MF_OK;
+}
+
+static int end_text(struct decoder *d)
+{
+    int c;
+
+    while (isspace(c = getc(d->from)) || c == ',') {}
+    return c == EOF || c == '<' ? MF_OK : damaged(d, "it holds more values than its extents");
 }
 
 /* -- all -- */
@@ -314,6 +348,13 @@ static int give(struct decoder *d, char *to, size_t n)
     return rc;
 }
 
+/* Behind the last value. Of other codings a size before the values says all. */
+static int end_values(struct decoder *d)
+{
+    if (d->array->coding == MF_GZIP) return end_gzip(d);
+    return d->array->coding == MF_ASCII ? end_text(d) : MF_OK;
+}
+
 static int pass(struct decoder *d, size_t bytes, FILE *to)
 {
     char piece[1 << 13];
@@ -334,6 +375,7 @@ int mf_decode_send(const struct mf_array *array, size_t first, size_t count, FIL
 
     if (rc == MF_OK) rc = pass(&d, first * row, NULL);
     if (rc == MF_OK) rc = pass(&d, count * row, to);
+    if (rc == MF_OK && first + count == array->shape[0]) rc = end_values(&d);
     close_decoder(&d);
     return rc;
 }
@@ -344,6 +386,7 @@ int mf_decode(const struct mf_array *array, void *to)
     int rc = open_decoder(&d);
 
     if (rc == MF_OK) rc = give(&d, to, bytes_of(array));
+    if (rc == MF_OK) rc = end_values(&d);
     close_decoder(&d);
     return rc;
 }

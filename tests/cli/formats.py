@@ -274,6 +274,12 @@ def refuse_all():
     refused(changed("sizes.nrrd", "a.nrrd", b"sizes: 7 6 5", b"sizes: 7 6 5000000000"), "promises")
     refused(changed("negative.nrrd", "a.nrrd", b"sizes: 7 6 5", b"sizes: 7 -6 5"), "an extent is none")
     refused(changed("bomb.nrrd", "big.nrrd", b"sizes: 7 6 5", b"sizes: 700 600 500"), "damaged")
+    big = open("big.nrrd", "rb").read()
+    for name, content in (("sum", big[:-8] + bytes([big[-8] ^ 1]) + big[-7:]), ("checksum", big[:-5])):
+        open(f"{name}.nrrd", "wb").write(content)
+        refused(f"{name}.nrrd", "damaged")
+    for source in ("big.nrrd", "text.nrrd"):
+        refused(changed(f"more{source}", source, b"sizes: 7 6 5", b"sizes: 7 6 4"), "more values than its extents")
     for name, line in (("vector", "kinds: vector domain domain"), ("none", "space directions: none (1,0) (0,1)")):
         refused(changed(f"{name}.nrrd", "a.nrrd", b"key:=", line.encode() + b"\nkey:="), "none of space")
     for type, value in (("uint8", "300"), ("uint8", "-1"), ("int8", "128"), ("uint64", "18446744073709551616"), ("int64", "-9223372036854775809"), ("int16", "1" * 70), ("float", "0." + "1" * 70)):

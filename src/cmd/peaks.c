@@ -8,7 +8,7 @@
 #include "src/base/log.h"
 #include "src/base/resident.h"
 
-enum { PREDICTED, ARENA, RSS, DEVICE, USED, NUMBERS };
+enum { PREDICTED, ARENA, RSS, DEVICE, USED, PREDICTED_DEVICE, NUMBERS };
 
 static double *column(const double (*all)[NUMBERS], int ranks, int which)
 {
@@ -21,9 +21,12 @@ static double *column(const double (*all)[NUMBERS], int ranks, int which)
 int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks)
 {
     int ranks = session->comm->size, known = 1;
-    double mine[NUMBERS] = {session->predicted, (double)mf_arena_peak(session->arena), (double)mf_resident_peak(),
+    double mine[NUMBERS] = {session->predicted,
+                            (double)mf_arena_peak(session->arena),
+                            (double)mf_resident_peak(),
                             (double)mf_arena_peak(session->device),
-                            session->backend->peak ? (double)session->backend->peak(session->queue) : 0};
+                            session->backend->peak ? (double)session->backend->peak(session->queue) : 0,
+                            session->predicted_device};
     const double(*all)[NUMBERS];
     void *memory = NULL;
 
@@ -34,6 +37,7 @@ int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks)
     if (session->device != session->arena) peaks->device = column(all, ranks, DEVICE);
     if (session->backend->peak) peaks->used = column(all, ranks, USED);
     if (known) peaks->predicted = column(all, ranks, PREDICTED);
+    if (session->predicted_device > 0) peaks->predicted_device = column(all, ranks, PREDICTED_DEVICE);
     free(memory);
     return MF_OK;
 }
@@ -41,6 +45,7 @@ int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks)
 void mf_peaks_free(struct mf_peaks *peaks)
 {
     free(peaks->predicted);
+    free(peaks->predicted_device);
     free(peaks->device);
     free(peaks->used);
     free(peaks->arena);
@@ -66,6 +71,7 @@ void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at)
     put(j, "rss", peaks->rss, n);
     put(j, "device", peaks->device, n);
     if (peaks->used) mf_json_wholes(j, "device_used", peaks->used, n);
+    if (peaks->predicted_device) mf_json_wholes(j, "predicted_device", peaks->predicted_device, n);
     mf_json_put(at, "peak_bytes", j);
 }
 

@@ -10,9 +10,10 @@ struct mf_peaks {
     double *arena; /* [ranks] high-water mark of the arena: what the program has booked */
     double *rss; /* [ranks] what the system counted (src/base/resident.h): program and libraries at the begin are not in
                     it */
-    double *device;    /* [ranks] high-water mark of the arena of device memory; NULL: one arena is both */
-    double *used;      /* backend->peak(): what the device says; NULL: nobody counts it */
-    double *predicted; /* [ranks] session->predicted; NULL: it is not known */
+    double *device;           /* [ranks] high-water mark of the arena of device memory; NULL: one arena is both */
+    double *used;             /* backend->peak(): what the device says; NULL: nobody counts it */
+    double *predicted;        /* [ranks] session->predicted; NULL: it is not known */
+    double *predicted_device; /* [ranks] the same of device memory */
 };
 
 /** Gathers them. Collective; refuses (agreed) with MF_MEMORY. */
@@ -20,7 +21,7 @@ int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks);
 void mf_peaks_free(struct mf_peaks *peaks);
 
 /** "peak_bytes": {"predicted", "arena", "rss", "device"}; null where it is not known, or where there is no memory but
- * the host's; and "device_used" where a device counts. */
+ * the host's; and "device_used" where a device counts, "predicted_device" where it was planned. */
 void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at);
 
 /**

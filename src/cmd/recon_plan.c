@@ -139,15 +139,6 @@ static size_t size_in(const struct mf_json *json, const char *key)
     return (size_t)mf_json_to_int(mf_json_get(json, key));
 }
 
-static double *bytes_in(const struct mf_json *bytes, size_t ranks)
-{
-    const struct mf_json *all = mf_json_get(bytes, "per_rank");
-    double *values = MF_MUST(calloc(ranks, sizeof *values), "a plan");
-
-    for (size_t r = 0; r < ranks; ++r) values[r] = mf_json_to_real(mf_json_item(all, r));
-    return values;
-}
-
 int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,
                          const struct mf_solve_opts *solve)
 {
@@ -160,29 +151,19 @@ int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const
     return MF_OK;
 }
 
-/* What the arenas will have held at the end: a match has characterised before, and batches were tried. */
-static int predict(const struct ask *a, struct mf_recon_plan *plan)
+/* What a rank's arena will have held at the end; a match has characterised before, and batches were tried. */
+static double predicted(const struct mf_json *bytes, int rank, const struct mf_arena *arena)
 {
-    struct mf_session *s = a->session;
-    const size_t mine[2] = {mf_arena_peak(s->arena), mf_arena_peak(s->device)}, ranks = a->here.world.ranks;
-    const struct mf_json *host = mf_json_get(plan->json, "host_bytes"), *state = mf_json_get(plan->json, "bytes");
-    size_t *offset = MF_MUST(calloc(ranks + 1, sizeof *offset), "a plan");
-    void *all = NULL;
-    int rc = mf_comm_gather(s->comm, mine, sizeof mine, &all, offset);
-    const size_t(*peak)[2] = all;
+    return fmax(mf_json_to_real(mf_json_item(mf_json_get(bytes, "per_rank"), (size_t)rank)),
+                (double)mf_arena_peak(arena));
+}
 
-    free(offset);
-    MF_TRY(rc);
-    plan->ranks = ranks;
-    plan->predicted = bytes_in(host ? host : state, ranks);
-    if (host) plan->state = bytes_in(state, ranks);
-    for (size_t r = 0; r < ranks; ++r) {
-        plan->predicted[r] = fmax(plan->predicted[r], (double)peak[r][0]);
-        if (host) plan->state[r] = fmax(plan->state[r], (double)peak[r][1]);
-    }
-    s->predicted = plan->predicted[s->comm->rank];
-    free(all);
-    return MF_OK;
+static void predict(struct mf_session *s, const struct mf_json *plan)
+{
+    const struct mf_json *host = mf_json_get(plan, "host_bytes"), *state = mf_json_get(plan, "bytes");
+
+    s->predicted = predicted(host ? host : state, s->comm->rank, s->arena);
+    if (host) s->predicted_device = predicted(state, s->comm->rank, s->device);
 }
 
 /* Sets what the plan fixes. */
@@ -253,7 +234,8 @@ static int make_and_try(struct ask *a, struct mf_recon_plan *plan)
     if (may_try(a)) MF_TRY(mf_plan_verify(s->comm, &a->plan_of, &a->plan));
     if (a->plan.trials) MF_TRY(share(a, plan, &derived));
     say(a, plan->json, mf_recon_in_flight(&derived));
-    return predict(a, plan);
+    predict(s, plan->json);
+    return MF_OK;
 }
 
 static double mib(size_t bytes) { return (double)bytes / (1 << 20); }
@@ -271,10 +253,10 @@ static size_t elsewhere(const struct mf_json *bytes)
 }
 
 /* What @p arena will hold by the plan (@p bytes of it: what), or may hold by --memory-limit, less what it holds. */
-static size_t ahead(const struct mf_arena *arena, const double *planned, const struct mf_json *bytes)
+static size_t ahead(const struct mf_arena *arena, double planned, const struct mf_json *bytes)
 {
-    const size_t all = planned ? (size_t)*planned : mf_arena_limit(arena);
-    const size_t less = mf_arena_live(arena) + (planned ? elsewhere(bytes) : 0);
+    const size_t all = planned > 0 ? (size_t)planned : mf_arena_limit(arena);
+    const size_t less = mf_arena_live(arena) + (planned > 0 ? elsewhere(bytes) : 0);
 
     return all > less ? all - less : 0;
 }
@@ -282,10 +264,10 @@ static size_t ahead(const struct mf_arena *arena, const double *planned, const s
 /* --no_memory_growth: what the run will need it has from now on. */
 static int reserve(const struct mf_session *s, const struct mf_recon_plan *plan)
 {
-    const int rank = s->comm->rank, apart = s->device != s->arena;
+    const int apart = s->device != s->arena;
     const struct mf_json *state = mf_json_get(plan->json, "bytes"), *home = mf_json_get(plan->json, "host_bytes");
-    const size_t host = ahead(s->arena, plan->predicted ? &plan->predicted[rank] : NULL, home ? home : state);
-    const size_t device = apart ? ahead(s->device, plan->state ? &plan->state[rank] : NULL, state) : 0;
+    const size_t host = ahead(s->arena, s->predicted, home ? home : state);
+    const size_t device = apart ? ahead(s->device, s->predicted_device, state) : 0;
     int rc;
 
     if (s->common->memory_growth || s->common->dry_run) return MF_OK;
@@ -306,7 +288,7 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
     int rc;
 
     *plan = (struct mf_recon_plan){.json = NULL};
-    session->predicted = 0;
+    session->predicted = session->predicted_device = 0;
     if (is_off(session, o)) return reserve(session, plan);
     a.work = (struct mf_recon_work){.dims = dims,
                                     .target = target,
@@ -330,33 +312,16 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
 void mf_recon_plan_free(struct mf_recon_plan *plan)
 {
     mf_json_free(plan->json);
-    free(plan->predicted);
-    free(plan->state);
     *plan = (struct mf_recon_plan){.json = NULL};
 }
 
 void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_result *result, struct mf_json *at)
 {
-    const struct mf_json *verified = mf_json_get(plan->json, "verified");
     char *text;
 
     if (!plan->json) return;
-    if (plan->state) mf_json_wholes(mf_json_get(at, "peak_bytes"), "predicted_device", plan->state, plan->ranks);
     text = mf_json_string(plan->json);
     mf_json_put(at, "plan", mf_json_parse(text));
     free(text);
     mf_json_int(at, "batch", (long long)result->batch);
-    if (verified) {
-        struct mf_json *tried = mf_json_array();
-
-        for (size_t i = 0; i < mf_json_count(verified); ++i) {
-            const struct mf_json *trial = mf_json_item(verified, i);
-            struct mf_json *one = mf_json_object();
-
-            mf_json_int(one, "batch", mf_json_to_int(mf_json_get(mf_json_get(trial, "settings"), "batch")));
-            mf_json_real(one, "seconds", mf_json_to_real(mf_json_get(trial, "measured")));
-            mf_json_put(tried, NULL, one);
-        }
-        mf_json_put(at, "tried", tried);
-    }
 }

@@ -8,9 +8,7 @@
 
 struct mf_recon_plan {
     struct mf_json *json; /* the plan; NULL: --plan off */
-    size_t ranks;
-    double *predicted, *state; /* [ranks] bytes of the arena of host memory, and of the device's where it is another */
-    int unfit;                 /* there was none for the devices of this run: nothing fits, or cores are faster */
+    int unfit;            /* there was none for the devices of this run: nothing fits, or cores are faster */
 };
 
 /** --device, --gpu_ids, --share-gpu, --memory-limit and --residency in the planner's words; @p number: room for N of
@@ -54,7 +52,7 @@ void mf_recon_plan_free(struct mf_recon_plan *plan);
 int mf_recon_dry(const struct mf_session *session, const size_t dims[3], const struct mf_target *target,
                  const struct mf_solve_opts *solve);
 
-/** Puts "plan" (and "tried") into the object of a run; not where there is none. */
+/** Puts "plan" and the "batch" that was used into the object of a run; not where there is none. */
 void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_result *result, struct mf_json *at);
 
 #endif

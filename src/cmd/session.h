@@ -62,7 +62,8 @@ struct mf_session {
     int threads;                 /* per rank: --threads, OMP_NUM_THREADS or the cores of this rank */
     int threads_free;            /* the number was not asked for: a small problem takes fewer */
     double start;                /* mf_now() when the program started */
-    double predicted;            /* bytes that the plan predicts for this rank; 0: no prediction (peaks.h) */
+    double predicted;            /* bytes of host memory that the plan predicts for this rank; 0: no plan (peaks.h) */
+    double predicted_device;     /* the same of a device's memory; 0: no plan, or one memory is both */
     enum mf_work work;           /* of the verb */
     const char *ahead; /* "srun" or "mpirun": launch checks a job that this will start, and the environment is not the
                           job's; NULL: this is the run */

@@ -249,7 +249,7 @@ def verified():
     check(len(plan(*words, "--verify")["verified"]) == 1, "one rank looks at slices where they lie")
     status, out, _ = run("reconstruct", *words, "--verify", *QUIET)
     check(status == 0 and "verified" in out and "ms measured" in out, out)
-    status, out, err = run(*words, "--max_iter", 2, "--plan", "v.json", "--json", "--output", "o.npy", *QUIET, ranks=2, verb="match")
+    status, out, err = run(*words, "--max_iter", 2, "--polish_rounds", 1, "--plan", "v.json", "--json", "--output", "o.npy", *QUIET, ranks=2, verb="match")
     check(status == 0 and json.loads(out)["batch"] >= 0, f"a verified plan is obeyed: {err}")
     plan(*words, "--dry-run", "--output", "dry.json")
     check(not os.path.exists("dry.json"), "a dry run writes a plan")

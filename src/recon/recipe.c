@@ -9,9 +9,9 @@
 
 /* Edges this much straighter than a surrogate's are a texture of lines (Gaussian fields cut anywhere: 0.92 to 1.08,
  * networks 1.35 to 1.5); inclusions are of one size whose areas spread less than ALIKE (hard spheres 0.03, Gaussian
- * fields 0.5 to 1.8); S2 oscillates where its autocovariance rises above CREST again; a phase below RARE is rare;
- * borders fit below SEAM. */
-static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
+ * fields 0.5 to 1.8); S2 oscillates where its autocovariance rises above CREST again; a phase below RARE is rare,
+ * below SCARCE it is no network; borders fit below SEAM. */
+static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SCARCE = 0.03, SEAM = 0.5;
 
 /* Operations of all searches for patches that a run may take, some 15 minutes of a core; a pair of patches takes
  * SEARCH, a search serves HELD evaluations, and an example has at least LEAST x LEAST pixels. */
@@ -20,6 +20,9 @@ static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
 /* The same of all candidates, for each that a recipe has, some seconds: all of them up to 64 x 64 pixels, of four one
  * from 96 x 96 on (of recipes with fewer evaluations more). */
 static const double AFFORD = 7.5e10;
+
+/* Operations of a run without patches, for each pixel, in the same unit of time. */
+static const double FIELD = 1e6;
 
 enum { PATCH = 9 /* of Patches, its edge */ };
 
@@ -33,8 +36,6 @@ void mf_recipe_for(const size_t dims[3], struct mf_target_look *look)
     look->coarsest = look->edge;
     look->pixels = (double)dims[0] * (double)dims[1] * (double)dims[2] * (dims[0] > 1 ? 3 : 1);
 }
-
-int mf_recipe_periodic(const struct mf_target_look *look) { return look->seam < SEAM; }
 
 /* From trials on the images of benchmarks/textures.py. The ramp ends where grey is dear enough that the cut changes
  * little. Polish would win in S2 what is lost where lamellae or phases join. */
@@ -127,6 +128,12 @@ static const struct mf_recipe several = {.name = "several phases",
  * without, so only lamellae, which nothing else mends, have them. */
 static const struct mf_recipe defaults = {
     .name = "S2 and Variation", .terms = 2, .type = {"FFTCorrelations", "Variation"}, .weight = {1, 5}};
+/* Most patches of such an image show background alone; those that do not make specks and bars of discs. */
+static const struct mf_recipe sparse = {.name = "S2 and Variation",
+                                        .terms = 2,
+                                        .type = {"FFTCorrelations", "Variation"},
+                                        .weight = {1, 5},
+                                        .candidates = 4};
 static const struct mf_recipe several_inside = {.name = "several phases",
                                                 .terms = 3,
                                                 .type = {"FFTCorrelations", "Variation", "LinealPath"},
@@ -153,7 +160,7 @@ static const struct mf_recipe lamellae_inside = {.name = "lamellae",
 
 /* For what was seen: why, and the recipes for an image, a large image and a volume. */
 enum { IMAGE, WIDE_IMAGE, VOLUME, KINDS };
-enum { TINY, DEAR, SEVERAL, INCLUDED, LAMELLAE, CELLS, LINED, RARELY, BLOBS };
+enum { TINY, DEAR, SEVERAL, SPARSE, INCLUDED, LAMELLAE, CELLS, LINED, BLOBS };
 
 static const struct {
     const char *why;
@@ -162,11 +169,11 @@ static const struct {
     [TINY] = {"the image or the result is smaller than a patch", {&defaults, &defaults, &defaults}},
     [DEAR] = {"a search for patches would take too long", {&defaults, &defaults, &defaults}},
     [SEVERAL] = {"there are more than two phases", {&several, &several, &several_inside}},
+    [SPARSE] = {"its inclusions are sparse", {&sparse, &sparse, &defaults}},
     [INCLUDED] = {"its inclusions are of one size", {&network, &wide_network, &defaults}},
     [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae, &lamellae_inside}},
     [CELLS] = {"thin walls part the other phase into cells", {&closed_network, &wide_closed_network, &defaults}},
     [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &wide_network, &defaults}},
-    [RARELY] = {"a phase is rare", {&network, &wide_network, &defaults}},
     [BLOBS] = {"its edges are no straighter than chance", {&blobs, &blobs, &defaults}},
 };
 
@@ -188,7 +195,7 @@ size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_
 
 long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target_look *look)
 {
-    const double one = searching(recipe, look, look->example);
+    const double one = fmax(searching(recipe, look, look->example), FIELD * look->pixels);
 
     if (recipe->candidates < 2 || look->coarsest < MF_TEXTURE_EDGE) return 1;
     return (long)fmax(1, fmin(1, AFFORD / one) * (double)recipe->candidates);
@@ -200,17 +207,31 @@ static int has_cells(const struct mf_target_look *look)
     return llround(look->cells * look->pixels) >= MF_START_CELLS;
 }
 
+static int are_alike(const struct mf_target_look *look) { return look->sizes >= 0 && look->sizes < ALIKE; }
+
+/* Inclusions with much background around them. Rare lines may also be a network: not where they are of one size. */
+static int is_sparse(const struct mf_target_look *look)
+{
+    const int lined = look->coherence > LINES;
+
+    if (look->phases > 2 || look->rare >= RARE || has_cells(look)) return 0;
+    return !lined || are_alike(look) || look->rare < SCARCE;
+}
+
+/* Too few sparse inclusions meet the borders to say whether these fit. */
+int mf_recipe_periodic(const struct mf_target_look *look) { return look->seam < SEAM || is_sparse(look); }
+
 static int row_of(const struct mf_target_look *look)
 {
     const int lined = look->coherence > LINES;
 
     if (look->coarsest < PATCH) return TINY;
     if (look->phases > 2) return SEVERAL;
-    if (look->sizes >= 0 && look->sizes < ALIKE) return INCLUDED;
+    if (is_sparse(look)) return SPARSE;
+    if (are_alike(look)) return INCLUDED;
     if (look->crest > CREST) return LAMELLAE;
     if (has_cells(look) && (lined || look->rare < RARE)) return CELLS;
-    if (lined) return LINED;
-    return look->rare < RARE ? RARELY : BLOBS;
+    return lined ? LINED : BLOBS;
 }
 
 const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int volume, const char **why)

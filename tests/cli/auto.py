@@ -173,7 +173,7 @@ def seen(folder, image, *words, ranks=1):
 
 def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
-             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("network or inclusions", rare(64), None), ("network or inclusions", balls(64), None), ("closed network", dusty(network(128)), None), ("lamellae", dusty((np.mgrid[:64, :64][1] % 16 < 6).astype(np.uint8)), None), ("network or inclusions", 1 - balls(72), None), ("closed network", network(128), None),
+             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("S2 and Variation", rare(64), True), ("network or inclusions", balls(64), None), ("closed network", dusty(network(128)), None), ("lamellae", dusty((np.mgrid[:64, :64][1] % 16 < 6).astype(np.uint8)), None), ("network or inclusions", 1 - balls(72), None), ("closed network", network(128), None),
              ("large network or inclusions", broken(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
              ("blobs", blobs((128, 128), [0.5, 0.5], 1), True), ("blobs", blobs((96, 96), [0.7, 0.3], 5), True), ("blobs", blobs((64, 64), [0.8, 0.2], 6), True), ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases:
@@ -192,6 +192,24 @@ def recipes(folder):
         check(abs(got["seam"] - seam(x)) < 0.006, f"{name}: seam {seam(x)}: {lines[0]}")
         check(np.allclose((got["trough"], got["crest"]), wave(x, 16), atol=0.006), f"{name}: wave {wave(x, 16)}: {lines[0]}")
     check(seen(folder, network(64), "--max_iter", 0, ranks=3)[1] == seen(folder, network(64), "--max_iter", 0)[1], "other numbers on 3 ranks")
+
+
+def sparse(folder):
+    """Discs that hold 2 % of an image, across its borders too: S2 and Variation as whoever names them gets it, and three more of its kind to choose from."""
+    u, v = np.mgrid[:96, :96]
+    away = [np.hypot((u - a + 48) % 96 - 48, (v - b + 48) % 96 - 48) for a, b in ((3, 20), (25, 70), (31, 33), (50, 8), (66, 61), (80, 92), (47, 45))]
+    bars = np.any([(abs(u - 12 * k - 8) < 2) & (abs(v - 40 * k % 80 - 12) < 6) for k in range(7)], 0).astype(np.uint8)
+    said, lines = seen(folder, bars, "--max_iter", 0)
+    check(said and said["coherence"] > 1.25 and said["chosen"].startswith("auto: S2 and Variation, as its inclusions are sparse"), f"bars of one size: {lines}")
+    image = save(folder, "image.npy", (np.min(away, 0) < 3.2).astype(np.uint8))
+    got = runs.measure(PROGRAM, "match", image, "--output", f"{folder}/auto.npy")
+    named = runs.measure(PROGRAM, "match", image, "--descriptor_types", "FFTCorrelations", "Variation", "--output", f"{folder}/named.npy")
+    if not check(got and named, "sparse: no result"):
+        return
+    said = json.loads(run(PROGRAM, "compare", image, f"{folder}/auto.npy", f"{folder}/named.npy", "--json").out)["results"]
+    made = got.get("candidates", [])
+    if check(len(made) == 4 and abs(made[0]["score"] - said[1]["score"]) < 1e-12, f"sparse: {made}, named {said[1]['score']}"):
+        check(said[0]["score"] <= said[1]["score"] + 2 * made[0]["copied"] ** 2 and said[0]["score"] < 0.25, f"sparse: auto {said[0]['score']}, named {said[1]['score']}")
 
 
 def results(folder):
@@ -419,6 +437,7 @@ def refusals(folder):
 
 with tempfile.TemporaryDirectory() as place:
     recipes(place)
+    sparse(place)
     results(place)
     no_cells(place)
     small(place)

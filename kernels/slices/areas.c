@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 
 enum { MOST = 1 << 14, SPARE = 512 * (int)sizeof(double), NUMBER = 2 * (int)sizeof(float) };
@@ -99,8 +100,6 @@ static void engine(const struct mf_slice_desc *d, int deterministic, struct mf_g
         at->work = cufft_bytes(at);
 }
 
-static size_t greater(size_t a, size_t b) { return a > b ? a : b; }
-
 /* Levels come one after the other, so they share what is beside the engines. */
 static void share(const struct mf_slice_desc *d, struct mf_corr_areas *a)
 {
@@ -110,10 +109,10 @@ static void share(const struct mf_slice_desc *d, struct mf_corr_areas *a)
     for (size_t l = d->first; l < d->levels; ++l) {
         const struct mf_corr_area *at = &a->level[l];
 
-        a->numbers = greater(a->numbers, at->batch * numbers_of(at));
-        a->work = greater(a->work, at->work);
-        spectra = greater(spectra, at->block ? 1 : 2);
-        if (!at->block) windows = greater(windows, at->batch);
+        a->numbers = mf_max(a->numbers, at->batch * numbers_of(at));
+        a->work = mf_max(a->work, at->work);
+        spectra = mf_max(spectra, at->block ? 1 : 2);
+        if (!at->block) windows = mf_max(windows, at->batch);
     }
     a->chunk = CHUNK_BYTES / each / 2 * 2;
     if (a->chunk > d->count_max) a->chunk = d->count_max + d->count_max % 2;

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "kernels/slices/areas.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 
 static const size_t CHUNK_BYTES = (size_t)1 << 27;
 enum { CHUNK = 65535, PARTS = MF_PATCH_PARTS };
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static size_t parts(size_t n, size_t each) { return (n + each - 1) / each; }
 
 /* Where the example's part of a level begins; those of all levels follow each other. */
@@ -39,12 +39,12 @@ void mf_areas_patch(const struct mf_slice_desc *d, struct mf_patch_areas *a)
         all += level[l].pixels;
         example(a, &a->level[l]);
         if (!level[l].on) continue;
-        patches = larger(patches, a->level[l].patches);
-        others = larger(others, a->level[l].others);
-        pixels = larger(pixels, level[l].pixels);
+        patches = mf_max(patches, a->level[l].patches);
+        others = mf_max(others, a->level[l].others);
+        pixels = mf_max(pixels, level[l].pixels);
     }
-    a->arrays = larger(a->phases, d->flip ? 3 : 2);
-    a->bands = larger(d->levels * parts(pixels, MF_PATCH_BAND), a->phases * parts(pixels, MF_PATCH_REST));
+    a->arrays = mf_max(a->phases, d->flip ? 3 : 2);
+    a->bands = mf_max(d->levels * parts(pixels, MF_PATCH_BAND), a->phases * parts(pixels, MF_PATCH_REST));
     if (a->bands == 0) a->bands = 1;
     slice = a->arrays * all * sizeof(float) + (PARTS + 1) * patches * sizeof(float) + (patches + others) * sizeof(int) +
             (1 + 2 * a->phases) * pixels * sizeof(long long);

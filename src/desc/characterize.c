@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/desc/job.h"
@@ -12,17 +13,15 @@
 
 enum { LAG_COUNTED = 64 }; /* above it, transforms are faster than counting unless the field is small */
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
 static int sides_of(const struct mf_micro *micro) { return micro->ndim == 2 ? 1 : 3; }
 
 /** Half the shortest edge of any slice: the largest L. */
 static size_t largest_lag(const struct mf_micro *micro)
 {
     const size_t *dims = micro->slab.dims;
-    size_t edge = least(dims[1], dims[2]);
+    size_t edge = mf_min(dims[1], dims[2]);
 
-    return (micro->ndim == 2 ? edge : least(edge, dims[0])) / 2;
+    return (micro->ndim == 2 ? edge : mf_min(edge, dims[0])) / 2;
 }
 
 static int fields_of(const struct mf_micro *micro) { return micro->grey ? micro->fields : micro->phases; }
@@ -122,7 +121,7 @@ static int prepare(struct mf_job *job)
 
         mf_slice_extents(m->slab.dims, k, &nu, &nv, &slices);
         levels = mf_levels(nu, nv, opts->lag);
-        if (opts->levels) levels = least(levels, opts->levels);
+        if (opts->levels) levels = mf_min(levels, opts->levels);
         MF_TRY(mf_target_side_new(&out->side[k], out->phases, levels, opts->lag, opts->cross));
         for (int i = 0; i < MF_MORE; ++i)
             if (opts->more >> i & 1)

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /** to[map] += weight from[map], each map the first @p used numbers of @p from_size or @p to_size. */
 static void add(size_t maps, size_t used, double weight, size_t from_size, const double *from, size_t to_size,
@@ -36,8 +35,8 @@ static void add_side(const struct mf_target_side *s, double w, int phases, size_
 {
     const size_t levels = sum->levels, maps = (size_t)phases, window = (2 * lag - 1) * (2 * lag - 1);
 
-    sum->nu = least(sum->nu, s->nu);
-    sum->nv = least(sum->nv, s->nv);
+    sum->nu = mf_min(sum->nu, s->nu);
+    sum->nv = mf_min(sum->nv, s->nv);
     if (w > 0) sum->slices += s->slices;
     add(maps, levels * window, w, s->levels * window, s->s2, levels * window, sum->s2);
     if (sum->variation) add(maps, levels, w, s->levels, s->variation, levels, sum->variation);
@@ -60,7 +59,7 @@ int mf_side_mean(const struct mf_target_side *const *sides, size_t count, const 
     int cross = 1, variation = 1;
 
     for (size_t k = 0; k < count; ++k) {
-        levels = least(levels, sides[k]->levels);
+        levels = mf_min(levels, sides[k]->levels);
         cross = cross && sides[k]->cross;
         variation = variation && sides[k]->variation;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/rng.h"
@@ -238,20 +239,18 @@ int mf_outcome_solve(struct mf_outcome *out)
     return MF_OK;
 }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
 int mf_outcome_may_choose(const struct mf_outcome *out)
 {
-    size_t edge = least(out->dims[1], out->dims[2]);
+    size_t edge = mf_min(out->dims[1], out->dims[2]);
 
     if (out->candidates < 2) return MF_OK;
-    if (out->dims[0] > 1) edge = least(edge, out->dims[0]);
+    if (out->dims[0] > 1) edge = mf_min(edge, out->dims[0]);
     for (int d = 0; d < out->target->sides; ++d) {
         const struct mf_target_side *side = &out->target->side[d];
 
         if (!side->example)
             return mf_fail(MF_INPUT, "'%s' has no labels, which --candidates are judged by", out->target->source);
-        edge = least(edge, least(side->example_nu, side->example_nv));
+        edge = mf_min(edge, mf_min(side->example_nu, side->example_nv));
     }
     if (edge < MF_TEXTURE_EDGE)
         return mf_fail(MF_USAGE, "--candidates are judged by runs of up to %d pixels, and an edge has %zu",

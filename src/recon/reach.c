@@ -3,21 +3,20 @@
 
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 
 enum { UNREACHED = 255, HALO = 2 * MF_REACH + 1 }; /* a way from here may go so far, and is found from as far again */
 
 static size_t plane_of(const struct mf_reach *r) { return r->slab.dims[1] * r->slab.dims[2]; }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
 int mf_reach_open(struct mf_reach *r, const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *slab)
 {
     size_t above;
 
     *r = (struct mf_reach){.comm = comm, .arena = arena, .slab = *slab};
-    r->below = slab->count ? least(HALO, slab->first) : 0;
-    above = slab->count ? least(HALO, slab->dims[0] - slab->first - slab->count) : 0;
+    r->below = slab->count ? mf_min(HALO, slab->first) : 0;
+    above = slab->count ? mf_min(HALO, slab->dims[0] - slab->first - slab->count) : 0;
     r->planes = r->below + slab->count + above;
     r->owner = mf_arena_take(arena, r->planes * plane_of(r) * sizeof *r->owner, "nearest clusters");
     r->far = mf_arena_take(arena, r->planes * plane_of(r), "nearest clusters");

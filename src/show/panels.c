@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/desc/copies.h"
 #include "src/desc/distance.h"
 #include "src/show/side.h"
@@ -424,8 +425,6 @@ static void draw_example(struct mf_panels *panels, const struct mf_descriptor *r
 
 /* ---- all of a descriptor ---- */
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
 /* A new row of the figure where so many panels do not fit into the rest of this one. */
 static void make_room(struct mf_figure *f, size_t panels)
 {
@@ -454,7 +453,7 @@ static void draw_place(struct mf_panels *panels, const struct mf_panel_place *p)
 static void draw_part(struct mf_panels *panels, struct mf_panel_place p)
 {
     const int sides = sides_of(panels->got, p.row);
-    const size_t levels = sides == 3 ? 1 : least(levels_of(panels->got, &p), MF_PANELS_LEVELS);
+    const size_t levels = sides == 3 ? 1 : mf_min(levels_of(panels->got, &p), MF_PANELS_LEVELS);
     const struct mf_shown *shown = p.row->shown;
 
     make_room(panels->figure, levels * (size_t)sides * panels_of(shown) + cuts(shown, sides));
@@ -492,7 +491,7 @@ static void draw_parts(struct mf_panels *panels, const struct mf_descriptor *row
     const size_t parts = mf_panels_parts(panels->got, row), from = panels->figure->count;
     struct mf_panel_place p = {.row = row};
 
-    for (p.part = 0; p.part < least(parts, MF_PANELS_PARTS); ++p.part) draw_part(panels, p);
+    for (p.part = 0; p.part < mf_min(parts, MF_PANELS_PARTS); ++p.part) draw_part(panels, p);
     panels->left += left_of(panels->got, row, mf_figure_drawn(panels->figure, from));
     mf_figure_end_row(panels->figure);
 }

@@ -6,6 +6,7 @@
 
 #include "io/onehot.h"
 #include "io/target.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
@@ -149,16 +150,12 @@ static int is_descriptor(const struct mf_array *a)
     return a->kind == 'f' && a->shape[0] <= PAIRS_MAX && a->shape[1] <= MF_LEVELS_MAX;
 }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-static size_t most(size_t a, size_t b) { return a > b ? a : b; }
-
 static void fit_three(const struct mf_array *a, struct fits *f)
 {
     const size_t *n = a->shape;
     const int curves = is_descriptor(a) && n[2] > 1, phases = is_phases(n[2]);
-    const int likely_curves = curves && n[1] <= MF_LEVELS_MAX / 2 && n[2] >= 2 * most(n[0], n[1]);
-    const int likely_phases = phases && 4 * n[2] <= least(n[0], n[1]);
+    const int likely_curves = curves && n[1] <= MF_LEVELS_MAX / 2 && n[2] >= 2 * mf_max(n[0], n[1]);
+    const int likely_phases = phases && 4 * n[2] <= mf_min(n[0], n[1]);
 
     fit(f, likely_curves, "ple");
     fit(f, likely_phases, "yxp");
@@ -172,8 +169,8 @@ static void fit_four(const struct mf_array *a, struct fits *f)
 {
     const size_t *n = a->shape;
     const int square = n[2] == n[3] && a->kind == 'f' && n[0] <= PAIRS_MAX && n[3] > 1;
-    const int last = 4 * n[3] <= most(n[1], n[2]), first = 4 * n[0] <= least(n[1], n[2]); /* phases are few */
-    const int windows = square && is_descriptor(a), lags = square && n[3] % 2;            /* 2L - 1 of them */
+    const int last = 4 * n[3] <= mf_max(n[1], n[2]), first = 4 * n[0] <= mf_min(n[1], n[2]); /* phases are few */
+    const int windows = square && is_descriptor(a), lags = square && n[3] % 2;               /* 2L - 1 of them */
 
     fit(f, lags && n[1] == n[2], "pduv");
     fit(f, windows, "pluv");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/seal.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -23,8 +24,6 @@ struct planes {
     size_t parts, first, levels; /* drawn: parts from 0, levels from first on */
     double *plane[PLANES];       /* [part][level][normal]; NULL: not drawn */
 };
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t rows_of(const struct planes *p, int normal)
 {
@@ -66,7 +65,7 @@ static int pick(void *context, const void *values, size_t n, size_t at, size_t s
     double some[512];
 
     for (size_t k = 0; k < n; k += 512) {
-        const size_t now = least(n - k, 512);
+        const size_t now = mf_min(n - k, 512);
 
         mf_array_reals(a, (const char *)values + k * a->size, now, some);
         for (size_t i = 0; i < now; ++i) {
@@ -223,7 +222,7 @@ static void draw_curves(struct mf_figure *f, const struct planes *p, const char 
 static size_t draw_numbers(struct mf_figure *f, const struct planes *p, const char *title)
 {
     const size_t rows = p->axes->n[MF_VIEW_ROW], columns = p->axes->n[MF_VIEW_COLUMN];
-    const size_t count = least(rows, BARS), levels = least(columns, MF_PANELS_LEVELS);
+    const size_t count = mf_min(rows, BARS), levels = mf_min(columns, MF_PANELS_LEVELS);
     const char **names = mf_figure_keep(f, count * sizeof *names);
     struct mf_curve *series = mf_figure_keep(f, levels * sizeof *series);
     struct mf_panel *panel;
@@ -298,13 +297,13 @@ static void choose(struct planes *p)
     const size_t *n = p->axes->n;
 
     if (strchr(p->axes->word, 'd') && n[MF_VIEW_LEVEL] == n[MF_VIEW_ROW]) p->first = n[MF_VIEW_LEVEL] / 2;
-    p->parts = least(n[MF_VIEW_PART], MF_PANELS_PARTS);
-    p->levels = least(n[MF_VIEW_LEVEL] - p->first, MF_PANELS_LEVELS);
+    p->parts = mf_min(n[MF_VIEW_PART], MF_PANELS_PARTS);
+    p->levels = mf_min(n[MF_VIEW_LEVEL] - p->first, MF_PANELS_LEVELS);
 }
 
 static size_t in_a_row(const struct planes *p)
 {
-    if (is_curves(p->axes)) return least(p->parts, 2);
+    if (is_curves(p->axes)) return mf_min(p->parts, 2);
     if (normals(p) > 1) return (size_t)normals(p);
     return p->axes->n[MF_VIEW_LEVEL] > 1 ? p->levels : p->parts;
 }

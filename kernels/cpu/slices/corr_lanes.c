@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu/slices/lanes.h"
+#include "src/base/bounds.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
@@ -27,8 +28,6 @@ struct state {
 static const struct mf_lanes_text *text_of(const struct mf_slice_plan *plan) { return plan->engine->text; }
 
 static size_t blocks(size_t n, size_t w) { return (n + w - 1) / w; }
-
-static size_t most(size_t a, size_t b) { return a > b ? a : b; }
 
 /* Shape of a level in cells. Distances between blocks are odd, so that they do not fall into the same cache sets. */
 static void shape(struct mf_slice_plan *plan, size_t i)
@@ -54,9 +53,9 @@ static void shape(struct mf_slice_plan *plan, size_t i)
     if (i < plan->desc.first) return;
     l->energy = st->energy / w;
     st->energy += l->spectrum * w;
-    st->spectrum = most(st->spectrum, l->spectrum * 2 * w);
-    st->window = most(st->window, l->wb * l->mu * 2 * w);
-    st->longest = most(st->longest, most(l->mu, l->xs) * 2 * w);
+    st->spectrum = mf_max(st->spectrum, l->spectrum * 2 * w);
+    st->window = mf_max(st->window, l->wb * l->mu * 2 * w);
+    st->longest = mf_max(st->longest, mf_max(l->mu, l->xs) * 2 * w);
 }
 
 /* norm [2L-1][wb w] of every level: 1 / (pairs mu mv 4), 0 beyond the lags. */
@@ -96,7 +95,7 @@ static int memory(struct mf_slice_plan *plan)
     const size_t pairs = (plan->desc.count_max + 1) / 2, threads = (size_t)plan->threads;
     struct state *st = plan->state;
 
-    st->areas = pairs < threads ? most(pairs, 1) : threads;
+    st->areas = pairs < threads ? mf_max(pairs, 1) : threads;
     st->pairs = side_by_side(plan, pairs, MF_LANES_PAIRS);
     st->sums = blocks(4 * st->level[0].wb, 16) * 16;
     st->each = st->pairs * st->planes + st->spectrum + st->window + st->energy + st->sums;

@@ -2,6 +2,7 @@
 #include "kernels/cpu/slices/mirror.h"
 
 #include "kernels/cpu/fast.h"
+#include "src/base/bounds.h"
 
 enum { SIDE = 8 };
 
@@ -54,14 +55,12 @@ MF_CPU_FAST static void out_blocks(size_t n, size_t end, double each, const doub
     for (size_t j = k; j + SIDE <= end; j += SIDE) out_block(n, each, sum + k * n + j, to + k * n + j, to + j * n + k);
 }
 
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
 void mf_cpu_mirror_out(size_t n, size_t end, double each, const double *sum, size_t i, double *to)
 {
-    const size_t last = least(i + MF_MIRROR, n);
+    const size_t last = mf_min(i + MF_MIRROR, n);
 
     for (size_t k = i; k < last; k += SIDE) {
-        const size_t whole = k + SIDE <= end ? end / SIDE * SIDE : k, bottom = least(k + SIDE, n);
+        const size_t whole = k + SIDE <= end ? end / SIDE * SIDE : k, bottom = mf_min(k + SIDE, n);
 
         out_blocks(n, whole, each, sum, k, to);
         for (size_t j = whole; j < n; ++j)
@@ -96,10 +95,10 @@ MF_CPU_FAST static void add_blocks(size_t n, size_t width, double each, const do
 
 void mf_cpu_mirror_add(size_t n, size_t width, double each, const double *from, size_t i, float *to)
 {
-    const size_t last = least(i + MF_MIRROR, n), whole = n / SIDE * SIDE;
+    const size_t last = mf_min(i + MF_MIRROR, n), whole = n / SIDE * SIDE;
 
     for (size_t k = i; k < last; k += SIDE) {
-        const size_t first = k < whole ? whole : k, bottom = least(k + SIDE, n);
+        const size_t first = k < whole ? whole : k, bottom = mf_min(k + SIDE, n);
 
         if (k < whole) add_blocks(n, width, each, from, k, to);
         for (size_t j = first; j < n; ++j)

@@ -15,6 +15,7 @@
 #include "kernels/cpu/slices/patch.h"
 #include "kernels/cpu/slices/slice.h"
 #include "kernels/form/compare.h"
+#include "src/base/bounds.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
@@ -77,13 +78,11 @@ static void take_level(struct mf_slice_plan *p, struct level *level)
     level->points.norm = level->points.at + slots * MF_PATCH_PARTS;
 }
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-
 /* The finest level that is compared has the most of everything. */
 static void take_work(struct mf_slice_plan *p, const struct level *first)
 {
     const size_t phases = mf_patch_phases(&p->desc), slots = first->is.slice.slots, others = first->is.example.slots;
-    const size_t floats = larger(p->level[0].is.pixels, p->desc.example.nu * p->desc.example.nv);
+    const size_t floats = mf_max(p->level[0].is.pixels, p->desc.example.nu * p->desc.example.nv);
     float *points;
 
     p->pixels = take(p, phases * floats, sizeof(float), "patch search");
@@ -91,7 +90,7 @@ static void take_work(struct mf_slice_plan *p, const struct level *first)
     p->sums = take(p, (1 + 2 * phases) * first->is.pixels, sizeof(float), "patch search");
     points = take(p, slots * (MF_PATCH_PARTS + 1), sizeof(float), "patch search");
     p->search = take(p,
-                     larger(mf_patch_nearest_room(p->queue->threads, slots, others),
+                     mf_max(mf_patch_nearest_room(p->queue->threads, slots, others),
                             mf_patch_pull_room(&first->is.slice, p->queue->threads)),
                      sizeof(float), "patch search");
     p->scatter = take(p, mf_patch_axes_room(phases), sizeof *p->scatter, "patch search");

@@ -9,6 +9,7 @@
 #include "kernels/cpu/fast.h"
 #include "kernels/form/compare.h"
 #include "kernels/form/lag.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 
 enum { LANES = MF_STRIP_LANES, AREA_BYTES = 4 << 20 /* about what the spectrum of a block takes: of the last cache */ };
@@ -25,9 +26,6 @@ struct mf_strip_plan {
     float *norms;
     float *memory; /* [threads][each] */
 };
-
-static size_t most(size_t a, size_t b) { return a > b ? a : b; }
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /* So that every array begins where a vector may. */
 static size_t whole(size_t floats) { return (floats + 15) / 16 * 16; }
@@ -56,9 +54,9 @@ static size_t block_of(const struct mf_strip_plan *plan, size_t half)
 {
     const size_t grain = (size_t)1 << (plan->desc.levels - 1), reach = mf_strip_reach(plan->desc.lag);
     const size_t row = half * 2 * plan->text->width * sizeof(float), fits = AREA_BYTES / row;
-    const size_t rows = most(fits > 2 * reach ? fits - 2 * reach : 0, 2 * reach);
+    const size_t rows = mf_max(fits > 2 * reach ? fits - 2 * reach : 0, 2 * reach);
 
-    return least((rows + grain - 1) / grain * grain, most(plan->desc.rows, grain));
+    return mf_min((rows + grain - 1) / grain * grain, mf_max(plan->desc.rows, grain));
 }
 
 /* What unit jumps count. */
@@ -139,7 +137,7 @@ static int strip_open(struct mf_strip_plan *plan)
 /* No more than there are vectors of slices. */
 static int threads_of(const struct mf_queue *queue, size_t vectors)
 {
-    return queue->threads < 1 || vectors < 1 ? 1 : (int)least((size_t)queue->threads, vectors);
+    return queue->threads < 1 || vectors < 1 ? 1 : (int)mf_min((size_t)queue->threads, vectors);
 }
 
 static int strip_plan(const struct mf_strip_ops *ops, struct mf_queue *queue, const struct mf_strip_desc *desc,
@@ -181,7 +179,7 @@ static void each_vector(const struct mf_strip_plan *plan, const struct mf_strip_
             struct mf_strip_job job = *all;
 
             job.first = i * w;
-            job.count = least(w, plan->desc.slices - job.first);
+            job.count = mf_min(w, plan->desc.slices - job.first);
             job.sums += job.first / LANES * each + job.first % LANES;
             work(&job, &area);
         }
@@ -301,7 +299,7 @@ static void compare_jumps(const struct mf_strip_plan *plan, const struct mf_stri
 
 static void compare_group(const struct mf_strip_plan *plan, const struct mf_strip_task *t, size_t first, float *x)
 {
-    const size_t n = least(LANES, plan->desc.slices - first), entries = mf_strip_entries(plan->desc.lag);
+    const size_t n = mf_min(LANES, plan->desc.slices - first), entries = mf_strip_entries(plan->desc.lag);
     double a[2][LANES] = {{0}};
     float scale[LANES] = {0}, back[LANES] = {0};
 

@@ -115,6 +115,12 @@ void mf_target_free(struct mf_target *target);
 /** The side that slices normal to @p normal aim at. */
 const struct mf_target_side *mf_target_for(const struct mf_target *target, enum mf_normal normal);
 
+/** The phase of the target that field @p f of @p fields aims at: a single field is the indicator of phase 1. */
+static inline size_t mf_target_phase(const struct mf_target *target, size_t fields, size_t f)
+{
+    return fields == 1 && target->phases > 1 ? 1 : f;
+}
+
 /** Does a side's example repeat as its slices do? (Not when it is the middle of a larger one.) */
 int mf_target_example_periodic(const struct mf_target *target, const struct mf_target_side *side);
 

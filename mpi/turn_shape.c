@@ -15,14 +15,14 @@ static void orient(struct mf_turn *t, enum mf_normal normal, int passes)
 {
     t->normal = normal;
     t->slices = t->slab.dims[normal];
-    t->wide = t->slab.dims[normal == MF_X ? 1 : 2];
+    t->wide = t->slab.dims[mf_slice_v(normal)];
     t->wired = t->comm.wire && !passes;
     t->alone = (t->comm.size == 1 && !t->wired) || normal == MF_Z;
     t->alias = t->alone && !passes;
     t->depth = passes ? 2 : 1;
 }
 
-static size_t slice_floats(const struct mf_turn *t) { return t->slab.dims[t->normal == MF_Z ? 1 : 0] * t->wide; }
+static size_t slice_floats(const struct mf_turn *t) { return t->slab.dims[mf_slice_u(t->normal)] * t->wide; }
 
 /* Rank 0 has the longest share. */
 static size_t longest_share(const struct mf_turn *t)

@@ -12,6 +12,13 @@ struct mf_window_shape {
     size_t n;           /* rows * words: words of a window; a residual has 32 floats for each */
 };
 
+static inline struct mf_window_shape mf_window_shape_of(size_t lag)
+{
+    const size_t rows = 2 * lag - 1, words = (rows + 31) / 32;
+
+    return (struct mf_window_shape){rows, words, rows * words};
+}
+
 /**
  * What one window says against a residual.
  *   linear = sum over set bits r of residual[r]

@@ -28,8 +28,8 @@ static void fill(const struct mf_job *job, int normal, struct mf_target_side *si
     at[normal] = slab->dims[normal] / 2;
     for (size_t i = 0; i < u.count; ++i)
         for (size_t j = 0; j < v.count; ++j) {
-            at[normal == MF_Z ? 1 : 0] = u.first + i;
-            at[normal == MF_X ? 1 : 2] = v.first + j;
+            at[mf_slice_u((size_t)normal)] = u.first + i;
+            at[mf_slice_v((size_t)normal)] = v.first + j;
             if (at[0] < slab->first || at[0] >= slab->first + slab->count) continue;
             side->example[i * v.count + j] = phase_of(
                 job, job->micro->phase[((at[0] - slab->first) * slab->dims[1] + at[1]) * slab->dims[2] + at[2]]);

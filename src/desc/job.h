@@ -21,8 +21,8 @@ struct mf_job {
 /** Extents {nu, nv} of slices normal to @p normal, and how many there are. */
 static inline void mf_slice_extents(const size_t dims[3], int normal, size_t *nu, size_t *nv, size_t *slices)
 {
-    *nu = normal == 0 ? dims[1] : dims[0];
-    *nv = normal == 2 ? dims[1] : dims[2];
+    *nu = dims[mf_slice_u((size_t)normal)];
+    *nv = dims[mf_slice_v((size_t)normal)];
     *slices = dims[normal];
 }
 

@@ -29,7 +29,7 @@ static size_t copy_mine(const struct mf_slab *slab, enum mf_normal normal, size_
 int mf_slice_gather(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t index,
                     size_t size, const void *from, void **to)
 {
-    const size_t *n = slab->dims, pixels = (normal == MF_Z ? n[1] : n[0]) * (normal == MF_X ? n[1] : n[2]);
+    const size_t *n = slab->dims, pixels = n[mf_slice_u(normal)] * n[mf_slice_v(normal)];
     char *mine = malloc(pixels * size);
     size_t *offset = malloc(((size_t)comm->size + 1) * sizeof *offset);
     int rc = mine && offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for a slice (%zu bytes)", pixels * size);
@@ -73,7 +73,7 @@ int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const stru
                   enum mf_normal normal, size_t index, struct mf_micro *slice)
 {
     const size_t *n = volume->slab.dims;
-    size_t flat[3] = {1, normal == MF_Z ? n[1] : n[0], normal == MF_X ? n[1] : n[2]};
+    size_t flat[3] = {1, n[mf_slice_u(normal)], n[mf_slice_v(normal)]};
     size_t voxels = mf_slab_voxels(&volume->slab);
     int rc;
 
@@ -85,8 +85,8 @@ int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const stru
     memset(slice->hashing, 0, sizeof slice->hashing);
     slice->phase = NULL;
     slice->grey = NULL;
-    slice->spacing[1] = volume->spacing[normal == MF_Z ? 1 : 0];
-    slice->spacing[2] = volume->spacing[normal == MF_X ? 1 : 2];
+    slice->spacing[1] = volume->spacing[mf_slice_u(normal)];
+    slice->spacing[2] = volume->spacing[mf_slice_v(normal)];
     rc = mf_agree(comm, take_arrays(arena, volume, slice));
     if (rc == MF_OK && slice->phase)
         rc = gather(comm, &volume->slab, normal, index, 1, volume->phase, &slice->slab, slice->phase);

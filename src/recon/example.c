@@ -28,7 +28,7 @@ int mf_example_fields(struct mf_arena *arena, const struct mf_target *target, co
     *x = mf_arena_take(arena, phases * nu * nv * sizeof **x, "example");
     if (!*x) return MF_MEMORY;
     for (size_t p = 0; p < phases; ++p) {
-        const double phase = phases == 1 && target->phases > 1 ? 1 : (double)p;
+        const double phase = (double)mf_target_phase(target, phases, p);
 
         for (size_t i = 0; i < nu * nv; ++i) (*x)[p * nu * nv + i] = share(side, level, i / nv, i % nv, phase);
     }

@@ -16,10 +16,6 @@ static size_t sides_of(const struct mf_mutable *m) { return is_volume(m) ? MF_SI
 static int kinds_of(const struct mf_mutable *m) { return is_volume(m) ? 2 : 1; }
 static size_t rows_of(const struct mf_mutable *m, int k) { return m->dims[0] * m->dims[k ? 2 : 1]; }
 
-/* The axes that the rows and columns of a slice go along, and the bytes of its rows. */
-static size_t down(size_t d) { return d == MF_Z ? 1 : 0; }
-static size_t along(size_t d) { return d == MF_X ? 1 : 2; }
-
 static void *take(struct mf_mutable *m, size_t bytes) { return mf_arena_take(m->arena, bytes, "annealing"); }
 
 int mf_mutable_open(struct mf_mutable *m, struct mf_arena *arena, const size_t dims[3], int phases, int periodic,
@@ -28,8 +24,7 @@ int mf_mutable_open(struct mf_mutable *m, struct mf_arena *arena, const size_t d
     *m = (struct mf_mutable){.arena = arena, .phases = phases, .periodic = periodic, .pad = lag - 1};
     memcpy(m->dims, dims, sizeof m->dims);
     m->voxels = dims[0] * dims[1] * dims[2];
-    m->shape = (struct mf_window_shape){.rows = 2 * lag - 1, .words = (2 * lag - 1 + 31) / 32};
-    m->shape.n = m->shape.rows * m->shape.words;
+    m->shape = mf_window_shape_of(lag);
     for (int k = 0; k < kinds_of(m); ++k) {
         m->stride[k] = dims[k ? 1 : 2] + 2 * m->pad + SLACK;
         m->rows[k] = take(m, rows_of(m, k) * m->stride[k]);
@@ -71,7 +66,7 @@ void mf_mutable_at(const struct mf_mutable *m, size_t voxel, uint32_t at[3])
 /* A voxel in its slice. */
 static uint8_t *place_of(const struct mf_mutable *m, size_t d, const uint32_t at[3])
 {
-    return m->slice[d][at[d]] + at[down(d)] * m->step[d] + at[along(d)];
+    return m->slice[d][at[d]] + at[mf_slice_u(d)] * m->step[d] + at[mf_slice_v(d)];
 }
 
 uint8_t mf_mutable_label(const struct mf_mutable *m, size_t voxel)
@@ -136,7 +131,7 @@ int mf_mutable_foreign(const struct mf_mutable *m, size_t voxel, int of)
 /* What stands before and behind a row of a field that is periodic is the row itself. */
 static void write_label(struct mf_mutable *m, size_t d, const uint32_t at[3], uint8_t phase)
 {
-    const size_t n = m->dims[along(d)], i = at[along(d)];
+    const size_t n = m->dims[mf_slice_v(d)], i = at[mf_slice_v(d)];
     uint8_t *row = place_of(m, d, at) - i;
 
     row[i] = phase;
@@ -200,7 +195,7 @@ void mf_mutable_get(const struct mf_mutable *m, size_t z, uint8_t *label)
 
 void mf_mutable_window(const struct mf_mutable *m, const uint32_t at[3], size_t side, uint8_t phase, uint32_t *window)
 {
-    const size_t u = down(side), v = along(side), words = m->shape.words;
+    const size_t u = mf_slice_u(side), v = mf_slice_v(side), words = m->shape.words;
     const ptrdiff_t reach = (ptrdiff_t)m->pad;
     const uint8_t *slice = m->slice[side][at[side]] + at[v] - reach;
 

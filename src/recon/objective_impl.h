@@ -101,9 +101,6 @@ size_t mf_objective_parts(const struct mf_objective *objective, size_t t);
 /** Are its parts of several fields? They have no weight q of a phase. */
 int mf_objective_joint(const struct mf_objective *objective, size_t t);
 
-/** Phase of the target that field @p p aims at. */
-size_t mf_objective_phase(const struct mf_objective *objective, size_t p);
-
 /** What so many slices cost by their formula. */
 struct mf_cost mf_objective_cost(const struct mf_objective *objective, const struct mf_objective_side *side, size_t t,
                                  size_t count, enum mf_cost_of what);

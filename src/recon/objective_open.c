@@ -27,11 +27,6 @@ struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struc
                                   .flip = o->opts.flip};
 }
 
-size_t mf_objective_phase(const struct mf_objective *o, size_t p)
-{
-    return o->phases == 1 && o->goal->phases > 1 ? 1 : p;
-}
-
 size_t mf_objective_parts(const struct mf_objective *o, size_t t)
 {
     return mf_descriptor_parts(o->opts.term[t].row, o->phases);
@@ -45,8 +40,9 @@ int mf_objective_joint(const struct mf_objective *o, size_t t)
 const double *mf_objective_goal(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
 {
     const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
-    const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag,
-                                                (int)(mf_objective_joint(o, t) ? p : mf_objective_phase(o, p)));
+    const double *values =
+        mf_descriptor_values(o->opts.term[t].row, from, o->lag,
+                             (int)(mf_objective_joint(o, t) ? p : mf_target_phase(o->goal, o->phases, p)));
 
     return values ? values + o->opts.level_first * entries : NULL;
 }
@@ -162,8 +158,8 @@ static int side_shape(struct mf_objective *o, size_t normal)
     size_t mine;
     double weights = 0;
 
-    s->nu = normal == MF_Z ? n[1] : n[0];
-    s->nv = normal == MF_X ? n[1] : n[2];
+    s->nu = n[mf_slice_u(normal)];
+    s->nv = n[mf_slice_v(normal)];
     s->slices = n[normal];
     MF_TRY(mf_objective_levels_for(o->lag, s->nu, s->nv, &mine));
     if (from->levels <= o->opts.level_first)

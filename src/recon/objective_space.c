@@ -101,7 +101,7 @@ static double compare(const struct mf_objective *o, int which, size_t part)
     const struct mf_objective_space *s = &o->space;
     const size_t width = 2 * o->lag - 1, n = mf_whole_entries((enum mf_whole)which, o->lag);
     const int power = o->opts.norm == MF_L1 ? 1 : 2, pair = which == MF_WHOLE_CROSS;
-    const double *want = o->goal->whole[which] + (pair ? part : mf_objective_phase(o, part)) * n;
+    const double *want = o->goal->whole[which] + (pair ? part : mf_target_phase(o->goal, o->phases, part)) * n;
     const double *got = s->window[which] + part * n, q = pair ? 1 : o->opts.phase_weight[part];
     const double w = q * o->opts.term[s->term[which]].weight * o->opts.level_weight[0];
     double *slope = s->slope[which] + part * n, sum = 0;

@@ -29,8 +29,8 @@ static void extents(const struct mf_polish_work *w, size_t d, struct mf_swap_sid
     const size_t *n = w->polish->slab.dims;
     int periodic = w->polish->objective->periodic;
 
-    side->nu = d == MF_Z ? n[1] : n[0];
-    side->nv = d == MF_X ? n[1] : n[2];
+    side->nu = n[mf_slice_u(d)];
+    side->nv = n[mf_slice_v(d)];
     side->slices = n[d];
     side->pixels = (double)side->nu * (double)side->nv;
     side->down = 1 / (periodic ? side->pixels : (double)(side->nu - 1) * (double)side->nv);
@@ -102,7 +102,7 @@ static void constants(struct mf_polish_work *w)
     const struct mf_polish *p = w->polish;
 
     for (size_t f = 0; f < p->fields; ++f) {
-        size_t phase = p->fields == 1 && p->target->phases > 1 ? 1 : f;
+        size_t phase = mf_target_phase(p->target, p->fields, f);
         double fraction = p->target->side[0].fraction[phase * p->target->side[0].levels], q;
 
         q = (1 - fraction) * (1 - fraction) + 0.01;
@@ -238,9 +238,7 @@ int mf_polish_open(struct mf_polish_work *w)
     w->swap.periodic = p->objective->periodic;
     sites->sides = p->slab.dims[0] > 1 ? MF_SIDES : 1;
     sites->planes = p->fields == 1 ? 1 : 2;
-    sites->shape.rows = 2 * w->lag - 1;
-    sites->shape.words = (sites->shape.rows + 31) / 32;
-    sites->shape.n = sites->shape.rows * sites->shape.words;
+    sites->shape = mf_window_shape_of(w->lag);
     w->most = voxels / VOXELS_PER_SITE;
     if (w->most < SITES_LEAST) w->most = SITES_LEAST;
     if (w->most > SITES_MOST) w->most = SITES_MOST;
@@ -266,7 +264,7 @@ static void spread_values(struct mf_polish_work *w, size_t d)
 
     memset(side->residual, 0, fields * side->slices * shape->n * 32 * sizeof(float));
     for (size_t f = 0; f < fields; ++f) {
-        size_t phase = fields == 1 && w->polish->target->phases > 1 ? 1 : f;
+        size_t phase = mf_target_phase(w->polish->target, fields, f);
         const double *target = t->s2 + (phase * t->levels + w->polish->objective->level_first) * entries;
 
 #pragma omp parallel for num_threads(w->polish->queue->threads)
@@ -303,7 +301,7 @@ static double new_miss(struct mf_polish_work *w, size_t d)
     const double lead = lead_of(w);
 
     for (size_t f = 0; f < p->fields; ++f) {
-        size_t phase = p->fields == 1 && p->target->phases > 1 ? 1 : f;
+        size_t phase = mf_target_phase(p->target, p->fields, f);
         const double *target = t->s2 + (phase * t->levels + p->objective->level_first) * entries;
 
         for (size_t i = 0; i < entries; ++i) {

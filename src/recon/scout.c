@@ -47,8 +47,7 @@ static void describe(struct mf_scout *s, size_t lag)
     const size_t *n = p->slab.dims;
     int volume = n[0] > 1;
 
-    s->shape = (struct mf_window_shape){.rows = 2 * lag - 1, .words = (2 * lag - 1 + 31) / 32};
-    s->shape.n = s->shape.rows * s->shape.words;
+    s->shape = mf_window_shape_of(lag);
     s->labels = (struct mf_labels){.own = p->label,
                                    .planes = p->slab.count,
                                    .deep = volume ? lag - 1 : 0,

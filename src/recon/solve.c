@@ -28,7 +28,7 @@ static void fractions(const struct mf_target *target, size_t fields, const size_
     const int sides = dims[0] > 1 ? target->sides : 1;
 
     for (size_t p = 0; p < fields; ++p) {
-        size_t phase = fields == 1 && target->phases > 1 ? 1 : p;
+        size_t phase = mf_target_phase(target, fields, p);
 
         fraction[p] = 0;
         for (int s = 0; s < sides; ++s) fraction[p] += target->side[s].fraction[phase * target->side[s].levels] / sides;

@@ -50,7 +50,7 @@ static double variation_change(const struct mf_swap *w, size_t d, size_t i, size
     const struct mf_swap_side *side = &w->side[d];
     const struct mf_site *s = &w->sites.site[i];
     const uint32_t *window = window_of(&w->sites, w->sites.window, i, d, k);
-    size_t c = shape->rows / 2, u = s->at[d == MF_Z ? 1 : 0], v = s->at[d == MF_X ? 1 : 2];
+    size_t c = shape->rows / 2, u = s->at[mf_slice_u(d)], v = s->at[mf_slice_v(d)];
     int was_in = delta_of(s, w->sites.planes, k) < 0;
     double down = 0, along = 0;
 
@@ -143,8 +143,8 @@ double mf_swap_interaction(const struct mf_swap *w, size_t i, size_t j)
         ptrdiff_t du, dv;
 
         if (a->at[d] != b->at[d]) continue;
-        du = apart(a->at[d == MF_Z ? 1 : 0], b->at[d == MF_Z ? 1 : 0], side->nu, w->periodic);
-        dv = apart(a->at[d == MF_X ? 1 : 2], b->at[d == MF_X ? 1 : 2], side->nv, w->periodic);
+        du = apart(a->at[mf_slice_u(d)], b->at[mf_slice_u(d)], side->nu, w->periodic);
+        dv = apart(a->at[mf_slice_v(d)], b->at[mf_slice_v(d)], side->nv, w->periodic);
         for (size_t ki = 0; ki < w->sites.planes; ++ki)
             for (size_t kj = 0; kj < w->sites.planes; ++kj) {
                 const uint32_t *wi = window_of(&w->sites, w->sites.window, i, d, ki);
@@ -179,7 +179,7 @@ double mf_swap_linear(const struct mf_swap *w, size_t i)
 /* Is the voxel at @p off (z y x, one of them 0) from site i in @p phase, which it leaves or enters? */
 static int is_in(const struct mf_swap *w, size_t i, int phase, const int off[3])
 {
-    const size_t d = off[0] == 0 ? MF_Z : off[1] == 0 ? MF_Y : MF_X, u = d == MF_Z ? 1 : 0, v = d == MF_X ? 1 : 2;
+    const size_t d = off[0] == 0 ? MF_Z : off[1] == 0 ? MF_Y : MF_X, u = mf_slice_u(d), v = mf_slice_v(d);
     const size_t n[3] = {w->side[MF_Z].slices, w->side[MF_Z].nu, w->side[MF_Z].nv};
     const struct mf_window_shape *shape = &w->sites.shape;
     const struct mf_site *s = &w->sites.site[i];
@@ -303,7 +303,7 @@ static void tell_slice(struct mf_swap *w, size_t d, size_t i)
 {
     const struct mf_site *s = &w->sites.site[i];
     const struct mf_swap_side *side = &w->side[d];
-    size_t u = d == MF_Z ? 1 : 0, v = d == MF_X ? 1 : 2;
+    size_t u = mf_slice_u(d), v = mf_slice_v(d);
     ptrdiff_t lag = (ptrdiff_t)(w->sites.shape.rows / 2);
 
     for (uint32_t m = w->start[d][s->at[d]]; m < w->start[d][s->at[d] + 1]; ++m) {

@@ -74,7 +74,7 @@ struct work {
 static size_t work_of(const struct mf_tally *t, const struct mf_tally_part *part, size_t d, char *memory,
                       struct work *work)
 {
-    const size_t nu = t->field->dims[mf_tally_u(d)], nv = t->field->dims[mf_tally_v(d)];
+    const size_t nu = t->field->dims[mf_slice_u(d)], nv = t->field->dims[mf_slice_v(d)];
     const size_t number = aligned(part->numbers * sizeof(int64_t)), value = aligned(part->values * sizeof(double));
     const size_t is = number + 2 * value, scratch = is + aligned(nu * nv);
 
@@ -158,8 +158,7 @@ static void aim_block(struct mf_tally *t, const struct mf_polish *p, size_t d, c
 
     for (size_t e = 0; e < part->values; ++e) s->weight[first + e] = share * part->term->weight * part->term->weight;
     for (size_t f = 0; f < (pairs ? 1 : t->fields); ++f) {
-        const size_t phase = t->fields == 1 && p->target->phases > 1 ? 1 : f;
-
+        const size_t phase = mf_target_phase(p->target, t->fields, f);
         const double *values = mf_descriptor_values(part->term->row, side, t->lag, (int)(pairs ? block : phase));
         double *target = s->target + f * t->entries + first;
 
@@ -188,7 +187,7 @@ void mf_tally_aim(struct mf_tally *t, const struct mf_polish *p, const size_t *m
 
 static struct mf_pixel pixel_at(const struct mf_mutable *m, size_t d, const uint32_t at[3])
 {
-    const size_t u = mf_tally_u(d), v = mf_tally_v(d);
+    const size_t u = mf_slice_u(d), v = mf_slice_v(d);
 
     return (struct mf_pixel){.label = m->slice[d][at[d]] + at[u] * m->step[d] + at[v],
                              .u = at[u],
@@ -226,12 +225,12 @@ static void count_pixels(const struct mf_tally *t, size_t d, size_t slice, int64
     uint32_t at[3];
 
     at[d] = (uint32_t)slice;
-    for (size_t u = 0; u < t->field->dims[mf_tally_u(d)]; ++u)
-        for (size_t v = 0; v < t->field->dims[mf_tally_v(d)]; ++v) {
+    for (size_t u = 0; u < t->field->dims[mf_slice_u(d)]; ++u)
+        for (size_t v = 0; v < t->field->dims[mf_slice_v(d)]; ++v) {
             struct mf_pixel p;
 
-            at[mf_tally_u(d)] = (uint32_t)u;
-            at[mf_tally_v(d)] = (uint32_t)v;
+            at[mf_slice_u(d)] = (uint32_t)u;
+            at[mf_slice_v(d)] = (uint32_t)v;
             p = pixel_at(t->field, d, at);
             if (is_counted(t, *p.label)) count_pixel(t, d, &p, counts);
         }

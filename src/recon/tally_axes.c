@@ -128,7 +128,7 @@ static void count_surface(const struct mf_tally *tally, const struct mf_pixel *p
 static double inverse_of(const struct mf_tally *t, size_t d, int axis, size_t span)
 {
     const size_t *dims = t->field->dims;
-    const double places = mf_axes_places(t->field->periodic, dims[mf_tally_u(d)], dims[mf_tally_v(d)], axis, span);
+    const double places = mf_axes_places(t->field->periodic, dims[mf_slice_u(d)], dims[mf_slice_v(d)], axis, span);
 
     return places > 0 ? 1 / places : 0;
 }

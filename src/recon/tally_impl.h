@@ -6,10 +6,6 @@
 #include "kernels/slices/count.h"
 #include "src/recon/tally.h"
 
-/** The axes of a field that the rows and columns of a slice normal to @p d go along. */
-static inline size_t mf_tally_u(size_t d) { return d == MF_Z ? 1 : 0; }
-static inline size_t mf_tally_v(size_t d) { return d == MF_X ? 1 : 2; }
-
 /** A pixel of a slice. */
 struct mf_pixel {
     const uint8_t *label;

@@ -6,7 +6,7 @@
 
 static void voxels_inverse(const struct mf_tally *t, size_t d, double *inverse)
 {
-    *inverse = 1 / ((double)t->field->dims[mf_tally_u(d)] * (double)t->field->dims[mf_tally_v(d)]);
+    *inverse = 1 / ((double)t->field->dims[mf_slice_u(d)] * (double)t->field->dims[mf_slice_v(d)]);
 }
 
 static void count_voxel(const struct mf_tally *t, const struct mf_pixel *p, int64_t *count)
@@ -40,7 +40,7 @@ static size_t entry(size_t c, int direction) { return 1 + DIRECTIONS * (c - 1) +
 /* How many runs of n pixels along a direction a slice has. */
 static double runs_of(const struct mf_tally *t, size_t d, size_t n, int direction)
 {
-    double rows = (double)t->field->dims[mf_tally_u(d)], columns = (double)t->field->dims[mf_tally_v(d)];
+    double rows = (double)t->field->dims[mf_slice_u(d)], columns = (double)t->field->dims[mf_slice_v(d)];
 
     if (t->field->periodic) return rows * columns;
     if (along[direction][0]) rows -= (double)(n - 1);

@@ -1,5 +1,6 @@
-/* Descriptors of a microstructure: what reconstruct aims at. Labelled fields are counted exactly on their full
- * resolution; grey fields and the levels of the pyramid go through the kernels of the back end. */
+/* The verb characterize: measures the descriptors of a microstructure, which reconstruction aims at. Full resolution of
+ * a labelled field is counted exactly. Grey fields and coarser pyramid levels go through the kernels of the back end.
+ */
 #ifndef MF_DESC_CHARACTERIZE_H
 #define MF_DESC_CHARACTERIZE_H
 

@@ -1,5 +1,5 @@
-/* Which cluster a voxel is in, which clusters there are and what of a phase spans the volume. Voxels are joined by
- * faces. */
+/* Clusters of a labelled field: the cluster of every voxel, the list of clusters, and the share of a phase that spans
+ * the volume. Two voxels of one phase belong to one cluster if a chain of shared faces joins them. */
 #ifndef MF_DESC_CLUSTERS_H
 #define MF_DESC_CLUSTERS_H
 

@@ -1,4 +1,5 @@
-/* Clusters of each phase on this rank, and which of them are one with those of others. Private to src/desc. */
+/* The parts of cluster labelling: the clusters of each phase in this rank's slab, and the pairs that meet at slab
+ * borders. Private to src/desc. */
 #ifndef MF_DESC_CLUSTERS_IMPL_H
 #define MF_DESC_CLUSTERS_IMPL_H
 

@@ -1,4 +1,4 @@
-/* How much of a result is literally its target. */
+/* How much of a result is a literal copy of its target. */
 #ifndef MF_DESC_COPIES_H
 #define MF_DESC_COPIES_H
 

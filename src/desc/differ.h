@@ -1,4 +1,4 @@
-/* Private to src/desc: where two rows of labels differ, eight at a time. */
+/* Compares two rows of labels, eight at a time. Private to src/desc. */
 #ifndef MF_DESC_DIFFER_H
 #define MF_DESC_DIFFER_H
 

@@ -1,4 +1,5 @@
-/* Private to src/desc: sets that are joined, each named by its smallest member. */
+/* Disjoint sets (union-find). The smallest member names a set, so names do not depend on the order of unions. Private
+ * to src/desc. */
 #ifndef MF_DESC_FOREST_H
 #define MF_DESC_FOREST_H
 

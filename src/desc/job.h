@@ -1,4 +1,5 @@
-/* Private to src/desc: one characterisation under way. */
+/* One characterisation in progress: its input, its options, and the parts that compute its descriptors. Private to
+ * src/desc. */
 #ifndef MF_DESC_JOB_H
 #define MF_DESC_JOB_H
 

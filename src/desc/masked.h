@@ -1,6 +1,6 @@
-/* Descriptors of what is counted of a labelled field: voxels under a mask are left out, and so is every pair that one
- * of them is in. Voxels under it become a phase of their own; the descriptors of that field, divided by those of the
- * field of counted voxels, are means over pairs of counted voxels. */
+/* Descriptors of a labelled field that has a mask. Voxels under the mask count nowhere, nor does any pair that contains
+ * one. The masked voxels become a phase of their own; its descriptors divided by those of the counted voxels are means
+ * over counted pairs. */
 #ifndef MF_DESC_MASKED_H
 #define MF_DESC_MASKED_H
 

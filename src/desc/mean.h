@@ -1,4 +1,4 @@
-/* Means of descriptors: over directions, over images. */
+/* Means of descriptors over directions and over images. */
 #ifndef MF_DESC_MEAN_H
 #define MF_DESC_MEAN_H
 

@@ -1,6 +1,6 @@
-/* Measures of labelled fields, images and true volumes: exact counts without a gradient. One row is one measure: what
- * users call it, how it is counted and how a person reads it. Every count is an integer, so results are the same on any
- * number of ranks. A rank holds its slab and a few planes; of clusters also its runs, and what meets between slabs. */
+/* Measures of labelled images and volumes: exact counts that have no gradient. Each row of the table is one measure:
+ * its name, how to count it, how to print it. All counts are integers, so results are equal on any number of ranks. A
+ * rank holds its slab and a few planes, and for clusters also its runs. */
 #ifndef MF_DESC_MEASURE_H
 #define MF_DESC_MEASURE_H
 

@@ -1,4 +1,4 @@
-/* Private to src/desc: how often two sets of voxels meet at a distance along the axes. */
+/* Counts pairs of voxels, one of each of two sets, at every distance along the axes. Private to src/desc. */
 #ifndef MF_DESC_PAIRS_H
 #define MF_DESC_PAIRS_H
 

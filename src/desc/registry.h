@@ -1,5 +1,5 @@
-/* The descriptors by name. One row is one descriptor: what users call it, how it is weighed, which kernel family
- * computes it and where its values stand in a target. */
+/* The table of descriptors. Each row is one descriptor: its name for users, its weight, the kernel family that computes
+ * it, and the place of its values in a target. */
 #ifndef MF_DESC_REGISTRY_H
 #define MF_DESC_REGISTRY_H
 

@@ -1,5 +1,5 @@
-/* How the numbers of a descriptor are looked at: as a window of lags, a matrix, curves or a few numbers, and which
- * entry stands where. A row of the registry names one; whoever draws knows these kinds, not descriptors. */
+/* How to show the values of a descriptor: as a window of lags, a matrix, curves or a few numbers. A row of the registry
+ * names one of these kinds. Code that draws knows the kinds alone, not the descriptors. */
 #ifndef MF_DESC_SHOWN_H
 #define MF_DESC_SHOWN_H
 

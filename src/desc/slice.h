@@ -1,4 +1,4 @@
-/* One slice of a volume, by itself. */
+/* Takes one slice out of a volume, as an image of its own. */
 #ifndef MF_DESC_SLICE_H
 #define MF_DESC_SLICE_H
 

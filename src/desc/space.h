@@ -1,6 +1,5 @@
-/* S2_3D and CrossS2_3D: two-point correlations of a volume in space, whose planes lie over the ranks
- * (kernels/slices/space.h).
- */
+/* The descriptors S2_3D and CrossS2_3D: two-point correlations of a volume in space (kernels/slices/space.h). The
+ * planes of the volume are distributed over the ranks. */
 #ifndef MF_DESC_SPACE_H
 #define MF_DESC_SPACE_H
 

@@ -1,4 +1,4 @@
-/* Symmetries of an image or volume that its material has in the mean. Private to the room. */
+/* Averages descriptors over the symmetries that the material has in the mean. Private to src/desc. */
 #ifndef MF_DESC_SYMMETRY_H
 #define MF_DESC_SYMMETRY_H
 

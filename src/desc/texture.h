@@ -1,6 +1,5 @@
-/* What slices look like to a person, in seven numbers, counted for every phase: by them a
- * result is compared with its target. Counts are integers and add up over slices, so they are the same on any number of
- * ranks. */
+/* Seven numbers that describe the texture of slices, for every phase. They compare a result with its target as a person
+ * would. All counts are integers and add up over slices, so they are equal on any number of ranks. */
 #ifndef MF_DESC_TEXTURE_H
 #define MF_DESC_TEXTURE_H
 

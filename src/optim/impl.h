@@ -1,4 +1,4 @@
-/* What the methods share. Private to the optimisers. */
+/* What the optimisation methods share. Private to src/optim. */
 #ifndef MF_OPTIM_IMPL_H
 #define MF_OPTIM_IMPL_H
 

@@ -1,6 +1,6 @@
-/* Optimisers of a field that is cut into slabs. They know neither ranks nor descriptors: a problem evaluates itself and
- * adds up numbers over the planes of the whole volume. A method is a file with its functions, a row in methods.c, and
- * nothing else: what all have in common (memory, the run from its begin to its end, saving, loading) is optim.c. */
+/* Optimisers of a field that is cut into slabs. They know neither ranks nor descriptors: the problem evaluates itself
+ * and sums numbers over the planes of the volume. A method is a file with its functions and a row in methods.c. Memory,
+ * the run, saving and loading are common (optim.c). */
 #ifndef MF_OPTIM_OPTIM_H
 #define MF_OPTIM_OPTIM_H
 

@@ -1,5 +1,5 @@
-/* A chain of annealing: steps one after the other, among the voxels of one pool. Chains of several pools run at the
- * same time: each changes the residuals of its pool's slices alone. */
+/* A Markov chain of annealing: it makes steps one after the other, among the voxels of one pool. Chains of different
+ * pools run at the same time, for each changes the residuals of its own slices alone. */
 #ifndef MF_RECON_CHAIN_H
 #define MF_RECON_CHAIN_H
 

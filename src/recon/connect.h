@@ -1,7 +1,7 @@
-/* As much of every phase shall reach through the volume as in the target, which two-point correlations see little of:
- * after the cut, clusters that stand apart are joined by the shortest ways between them, or what hangs on by necks is
- * parted. What comes of it is a list of voxels and the phases that they are to have ("pins"); a new cut at the volume
- * fractions makes good for them where the grey field is least sure. */
+/* After the cut, makes as much of every phase span the volume as in the target; two-point correlations hardly see that.
+ * Separate clusters are joined by the shortest ways between them, or clusters are parted at their necks. The output is
+ * a list of voxels with prescribed phases ("pins"). A new cut at the same volume fractions then changes the voxels
+ * whose grey value is least certain. */
 #ifndef MF_RECON_CONNECT_H
 #define MF_RECON_CONNECT_H
 

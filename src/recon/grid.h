@@ -1,4 +1,4 @@
-/* A run on one grid: its state and the parts that solve.c is made of. Private to the solver. */
+/* A run on one grid of the pyramid: its state, and the functions that solve.c calls in order. Private to the solver. */
 #ifndef MF_RECON_GRID_H
 #define MF_RECON_GRID_H
 

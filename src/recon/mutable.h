@@ -1,6 +1,5 @@
-/* The labels of a whole field, as annealing reads and changes them. They stand in host memory twice: in rows along x
- * and in rows along y. Each row is padded by its periodic copy, so that a window around any voxel is read as it stands.
- */
+/* The labels of a whole field, as annealing reads and changes them. Host memory holds them twice: in rows along x and
+ * in rows along y. A periodic copy pads each row, so that any window is read without wrapping. */
 #ifndef MF_RECON_MUTABLE_H
 #define MF_RECON_MUTABLE_H
 

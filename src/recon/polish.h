@@ -1,4 +1,5 @@
-/* The last stage: swaps of voxels that lower the loss of a binary field, with the volume fractions kept exactly. */
+/* The last stage of a reconstruction: swaps of voxels that lower the loss of a labelled field. A swap exchanges two
+ * phases, so volume fractions stay exact. */
 #ifndef MF_RECON_POLISH_H
 #define MF_RECON_POLISH_H
 

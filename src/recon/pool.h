@@ -1,6 +1,6 @@
-/* Voxels that chains of annealing may swap at the same time. Every axis is dealt out: pool i has the voxels whose three
- * indices are all its own, so two pools share no slice of any direction, and no voxel of one is a neighbour of one of
- * another. What a swap changes are its slices: the chains of two pools see nothing of each other, exactly. */
+/* Pools of voxels whose chains of annealing may run at the same time. Every axis is partitioned at random: pool i holds
+ * the voxels whose three indices are all its own. Two pools share no slice and no neighbours, and a swap changes its
+ * own slices alone. So chains of different pools are exactly independent. */
 #ifndef MF_RECON_POOL_H
 #define MF_RECON_POOL_H
 

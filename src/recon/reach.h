@@ -1,5 +1,5 @@
-/* Which marked voxel is nearest, by steps across faces: the planes of a rank, and as many beyond them as ways may come
- * from. The border is not periodic. */
+/* For every voxel the nearest marked voxel, by steps across faces. A rank looks at its own planes and at those beyond
+ * them that a way can come from. The border is not periodic. */
 #ifndef MF_RECON_REACH_H
 #define MF_RECON_REACH_H
 

@@ -1,4 +1,5 @@
-/* Choosing exactly so many voxels of a volume that lies over several ranks. */
+/* Selects exactly the wanted number of voxels with the largest scores, from a volume distributed over ranks. The
+ * selection is the same on any number of ranks. */
 #ifndef MF_RECON_SELECT_H
 #define MF_RECON_SELECT_H
 

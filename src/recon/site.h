@@ -1,4 +1,4 @@
-/* Candidates of the polish: a voxel, the phase it would change to, and the bits around it in its three slices. */
+/* A candidate of the polish: a voxel, the phase that it would change to, and the bits around it in its three slices. */
 #ifndef MF_RECON_SITE_H
 #define MF_RECON_SITE_H
 

@@ -1,4 +1,4 @@
-/* Smoothing a microstructure: Gaussian means of its phases, and phases again. */
+/* Smooths a microstructure: Gaussian means of the indicators of its phases, then the leading phase of every voxel. */
 #ifndef MF_RECON_SMOOTH_H
 #define MF_RECON_SMOOTH_H
 

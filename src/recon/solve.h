@@ -1,5 +1,5 @@
-/* From a target to a field without a grey voxel: descent from noise, a continuation that drives every voxel to a phase,
- * an exact cut at the target's volume fractions, and a polish by swaps. */
+/* The reconstruction, from a target to a labelled field: descent from noise, a continuation that drives every voxel to
+ * one phase, an exact cut at the target's volume fractions, and a polish by swaps. */
 #ifndef MF_RECON_SOLVE_H
 #define MF_RECON_SOLVE_H
 

@@ -1,5 +1,5 @@
-/* Where an optimisation begins. Fields are [fields][slab.count][ny][nx] of device memory, reached through a stage of
- * planes [ny][nx]; without one (NULL) they are host memory. */
+/* Start fields of the optimisation. Fields are [fields][slab.count][ny][nx] in device memory, which the host reaches
+ * through a stage of planes [ny][nx]. Without a stage (NULL) they are host memory. */
 #ifndef MF_RECON_START_H
 #define MF_RECON_START_H
 

@@ -1,4 +1,5 @@
-/* Exact energies of flips and swaps from bits and residuals, and the flips themselves. Private to the polish. */
+/* Exact energies of flips and swaps of voxels, from the bits around them and the residuals of their slices; and the
+ * flips themselves. Private to the polish and annealing. */
 #ifndef MF_RECON_SWAP_H
 #define MF_RECON_SWAP_H
 

@@ -1,8 +1,7 @@
-/* What of the loss are counts of slices that a swap of labels changes by whole numbers: voxels of a phase
- * (VolumeFractions), straight runs of pixels in it (LinealPathExact), pixels at its surface that lie so far apart,
- * chords (SurfaceCorrelations, Chords), cells of the Euler number, pixels in windows, boundaries of phases; and what
- * hangs together in a slice, which is counted anew for every swap (docs/DESCRIPTORS.md). The counts are exact, however
- * many swaps they have followed. A descriptor that is counted is a file (struct mf_counted, tally_impl.h). */
+/* Terms of the loss that are integer counts of slices: volume fractions, straight runs, surfaces, chords, Euler number,
+ * windows, boundaries, clusters (docs/DESCRIPTORS.md). A swap updates them exactly, however many swaps came before.
+ * Clusters are counted anew in the slices that a swap touches. Each such descriptor is a file (struct mf_counted,
+ * tally_impl.h). */
 #ifndef MF_RECON_TALLY_H
 #define MF_RECON_TALLY_H
 

@@ -1,5 +1,5 @@
-/* Pixels of slices and what they add to counts: a descriptor that is counted is a file. Private
- * to the tally. */
+/* A pixel of a slice, and the functions by which a descriptor counts pixels. Private to the tally_*.c, one file for
+ * each kind of count. */
 #ifndef MF_RECON_TALLY_IMPL_H
 #define MF_RECON_TALLY_IMPL_H
 

@@ -1,4 +1,4 @@
-/* What the files of this room share. */
+/* What the generators share. Private to src/synth. */
 #ifndef MF_SYNTH_PRIV_H
 #define MF_SYNTH_PRIV_H
 

@@ -1,4 +1,5 @@
-/* What joining clusters and parting them have in common. Private to connect.c, pins.c and part.c. */
+/* What joining clusters (connect.c) and parting them (part.c) have in common: the list of pinned voxels, and how many
+ * voxels of a phase span. Private to these two. */
 #ifndef MF_RECON_CONNECT_IMPL_H
 #define MF_RECON_CONNECT_IMPL_H
 
@@ -21,7 +22,7 @@ static inline double mf_account_miss(const double spans[3], const double wanted[
     return fabs(spans[0] - wanted[0]) + fabs(spans[1] - wanted[1]) + fabs(spans[2] - wanted[2]);
 }
 
-/* -- pins.c -- */
+/* -- connect.c -- */
 
 /** Most pins of a volume, of all phases and ranks. */
 size_t mf_connect_pins_most(const struct mf_connect *connect);

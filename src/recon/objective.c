@@ -1,35 +1,18 @@
-/* See objective.h. Every slice belongs to one rank while it is compared; what crosses ranks are slices (mpi/slab.h) and
- * one vector of numbers per slice at the end. */
+/* Evaluating the loss (objective.h). One rank at a time works on a slice. Ranks exchange slices (mpi/slab.h), and at
+ * the end one vector of numbers per slice. */
 #include "src/recon/objective_impl.h"
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "kernels/segment.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
+#include "src/base/rng.h"
+#include "src/base/streams.h"
 #include "src/desc/phases.h"
 #include "src/recon/phases.h"
 
-int mf_norm_find(const char *name, enum mf_norm *norm)
-{
-    static const char *const names[] = {"MSE", "SSE", "RMS", "L1", "L2"};
-
-    for (size_t i = 0; i < 5; ++i)
-        if (strcasecmp(name, names[i]) == 0) {
-            *norm = (enum mf_norm)i;
-            return MF_OK;
-        }
-    return mf_fail(MF_USAGE, "no loss '%s': choose MSE, SSE, RMS, L1 or L2", name);
-}
-
-int mf_objective_by_example(const struct mf_objective_opts *o)
-{
-    for (size_t t = 0; t < o->terms; ++t)
-        if (mf_descriptor_is(o->term[t].row, MF_BY_EXAMPLE)) return 1;
-    return 0;
-}
 
 /* One round: the slices that this rank holds now, all phases. */
 struct round {
@@ -571,3 +554,43 @@ double mf_objective_share(const struct mf_objective *o, size_t t) { return o->sh
 size_t mf_objective_sides(const struct mf_objective *o) { return o->sides; }
 size_t mf_objective_levels(const struct mf_objective *o, size_t side) { return o->side[side].levels; }
 size_t mf_objective_entries(const struct mf_objective *o, size_t side) { return o->side[side].entries; }
+
+/* -- drawn slices (--greedy) -- */
+
+enum { MOST = 1 << 24 /* slices of a direction that are drawn */ };
+
+static size_t draws_of(const struct mf_objective *o, size_t slices)
+{
+    const double draw = o->opts.draw >= 1 ? o->opts.draw : o->opts.draw * (double)slices;
+
+    return draw < 1 ? 1 : draw > MOST ? MOST : (size_t)draw;
+}
+
+int mf_objective_draw_open(struct mf_objective *o)
+{
+    for (size_t d = 0; o->opts.draw > 0 && d < o->sides; ++d) {
+        struct mf_objective_side *s = &o->side[d];
+
+        s->draws = draws_of(o, s->slices);
+        s->drawn = mf_arena_take(o->queue->host, s->slices * sizeof *s->drawn, "slice sums");
+        if (!s->drawn) return MF_MEMORY;
+    }
+    return MF_OK;
+}
+
+void mf_objective_draw(struct mf_objective *o, uint64_t number)
+{
+    if (!o->side[0].drawn) return;
+    for (size_t d = 0; d < o->sides; ++d) {
+        struct mf_objective_side *s = &o->side[d];
+
+        memset(s->drawn, 0, s->slices * sizeof *s->drawn);
+        for (size_t k = 0; k < s->draws; ++k) {
+            const double u = mf_random_uniform(o->opts.seed, MF_STREAM_SLICES, (number * MF_SIDES + d) * MOST + k);
+            const size_t i = (size_t)(u * (double)s->slices);
+
+            ++s->drawn[i < s->slices ? i : 0];
+        }
+    }
+    o->drawn = 1;
+}

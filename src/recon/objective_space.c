@@ -4,14 +4,6 @@
 #include "src/desc/phases.h"
 #include "src/recon/objective_impl.h"
 
-size_t mf_objective_in_space(const struct mf_objective_opts *o)
-{
-    size_t t = 0;
-
-    while (t < o->terms && !mf_descriptor_is(o->term[t].row, MF_IN_SPACE)) ++t;
-    return t;
-}
-
 static size_t term_of(const struct mf_objective_opts *o, enum mf_whole which)
 {
     size_t t = 0;

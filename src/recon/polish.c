@@ -1,5 +1,5 @@
-/* See polish.h. This file is the round: sites from all ranks, trials. Residuals stand in polish_open.c, energies in
- * swap.c, candidates in scout.c. */
+/* See polish.h. This file is the round: sites from all ranks, trials. Residuals stand in polish_residual.c, energies in
+ * swap.c, candidates in candidates.c. */
 #include "src/recon/polish.h"
 
 #include <stdio.h>
@@ -96,7 +96,7 @@ static size_t find(struct mf_polish_work *w, uint8_t from, uint8_t to)
 {
     MF_PHASE(&mf_phase_rank);
 
-    return mf_scout_find(&w->scout, from, to, w->found, w->bits);
+    return mf_candidates_find(&w->candidates, from, to, w->found, w->bits);
 }
 
 /* Sites of moves from one phase to another, all ranks' best. Collective. */
@@ -245,7 +245,7 @@ static void set_rests(struct mf_polish_work *w)
 static int gather_all(struct mf_polish_work *w, size_t *begin)
 {
     size_t kind = 0;
-    int rc = mf_scout_update(&w->scout);
+    int rc = mf_candidates_update(&w->candidates);
 
     w->swap.sites.count = 0;
     for (int a = 0; a < w->polish->phases && rc == MF_OK; ++a)
@@ -410,7 +410,7 @@ int mf_polish_measure(struct mf_polish *polish)
     int rc = mf_polish_open(&w);
 
     if (rc == MF_OK) {
-        size_t labels = mf_scout_staged(&w.scout), planes = mf_objective_staged(w.objective);
+        size_t labels = mf_candidates_staged(&w.candidates), planes = mf_objective_staged(w.objective);
         ptrdiff_t staged = (ptrdiff_t)(labels > planes ? labels : planes);
 
         rc = mf_arena_book_once(arena, staged, "planes sent");

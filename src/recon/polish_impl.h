@@ -1,8 +1,9 @@
-/* The state of a polish and its refresh before every round. Private to the polish. */
+/* The state of a polish, and the residuals of all slices that it recomputes before every round. Annealing uses the same
+ * state. Private to both. */
 #ifndef MF_RECON_POLISH_IMPL_H
 #define MF_RECON_POLISH_IMPL_H
 
-#include "src/recon/scout.h"
+#include "src/recon/candidates.h"
 #include "src/recon/swap.h"
 
 /* A site that is ranked, and its place before. */
@@ -20,7 +21,7 @@ struct mf_polish_work {
     size_t levels[MF_SIDES];
     size_t lag, most;                  /* most sites of one kind of move */
     float *s2[MF_SIDES], *v[MF_SIDES]; /* captured by kernels: [fields][slices][levels][entries] */
-    struct mf_scout scout;
+    struct mf_candidates candidates;
     double *miss[MF_SIDES];   /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
     double *led[MF_SIDES];    /* the same as it led the last refresh */
     struct mf_site *found;    /* [most]: this rank's */

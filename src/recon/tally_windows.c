@@ -27,3 +27,8 @@ static void add_windows(const struct mf_tally *t, const struct mf_pixel *p, int 
 }
 
 const struct mf_counted mf_counted_window = {.whole = &mf_count_windows, .add = add_windows};
+
+/* A single pixel joins or cuts clusters far from it: the slices that a swap touches are counted anew. */
+const struct mf_counted mf_counted_cluster_function = {.whole = &mf_count_cluster_function};
+const struct mf_counted mf_counted_cluster = {.whole = &mf_count_clusters};
+const struct mf_counted mf_counted_way = {.whole = &mf_count_ways};

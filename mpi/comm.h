@@ -117,7 +117,7 @@ int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, v
  * @p out, to where @p got [size] bytes from each come one after the other into @p in. Both know how many; none for
  * itself.
  */
-void mf_comm_trade(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got);
+void mf_comm_alltoallv(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got);
 
 /**
  * Bytes from one rank to another, any number of them (none, too); the receiver says as many. Messages from one rank to

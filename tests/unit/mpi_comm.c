@@ -105,20 +105,20 @@ static void broadcasts(const struct mf_comm *c, size_t bytes)
 }
 
 /* What rank r has for rank q: 3 r + 5 q mod 11 bytes that say so, and none for itself. */
-static size_t traded(int from, int to) { return from == to ? 0 : (size_t)(3 * from + 5 * to) % 11; }
+static size_t bytes_between(int from, int to) { return from == to ? 0 : (size_t)(3 * from + 5 * to) % 11; }
 
-static void trades(const struct mf_comm *c)
+static void exchanges(const struct mf_comm *c)
 {
     size_t *sent = calloc((size_t)c->size, sizeof *sent), *got = calloc((size_t)c->size, sizeof *got), at = 0;
     unsigned char *out = malloc(11 * (size_t)c->size), *in = malloc(11 * (size_t)c->size);
 
     for (int r = 0; r < c->size; ++r) {
-        sent[r] = traded(c->rank, r);
-        got[r] = traded(r, c->rank);
+        sent[r] = bytes_between(c->rank, r);
+        got[r] = bytes_between(r, c->rank);
         for (size_t i = 0; i < sent[r]; ++i) out[at++] = (unsigned char)(100 * c->rank + 10 * r + (int)i);
     }
     memset(in, 0, 11 * (size_t)c->size);
-    mf_comm_trade(c, out, sent, in, got);
+    mf_comm_alltoallv(c, out, sent, in, got);
     at = 0;
     for (int r = 0; r < c->size; ++r)
         for (size_t i = 0; i < got[r]; ++i) CHECK(in[at++] == (unsigned char)(100 * r + 10 * c->rank + (int)i));
@@ -137,7 +137,7 @@ static void everything(const struct mf_comm *c)
     extremes(c);
     gathers(c);
     broadcasts(c, 12345);
-    trades(c);
+    exchanges(c);
     mf_comm_barrier(c);
 }
 

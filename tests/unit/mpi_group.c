@@ -101,7 +101,7 @@ static void copies(const struct mf_comm *g, const int *member)
 }
 
 /* Member a has (a + 2 b) mod 5 bytes for member b, none for itself. */
-static void trades(const struct mf_comm *g, const int *member)
+static void exchanges(const struct mf_comm *g, const int *member)
 {
     size_t sent[MOST], got[MOST], at = 0;
     char out[5 * MOST], in[5 * MOST] = {0};
@@ -111,7 +111,7 @@ static void trades(const struct mf_comm *g, const int *member)
         got[m] = m == g->rank ? 0 : (size_t)(member[m] + 2 * member[g->rank]) % 5;
         for (size_t i = 0; i < sent[m]; ++i) out[at++] = (char)(10 * member[g->rank] + member[m]);
     }
-    mf_comm_trade(g, out, sent, in, got);
+    mf_comm_alltoallv(g, out, sent, in, got);
     at = 0;
     for (int m = 0; m < g->size; ++m)
         for (size_t i = 0; i < got[m]; ++i) CHECK(in[at++] == 10 * member[m] + member[g->rank]);
@@ -158,7 +158,7 @@ static void everything(const struct mf_comm *g, const int *member)
     agrees(g, member);
     sums(g, member);
     copies(g, member);
-    trades(g, member);
+    exchanges(g, member);
     messages(g, 10);
     messages(g, mf_comm_most < 1000 ? 100 : 300000);
 }

@@ -5,7 +5,7 @@
 #include "mpi/phases.h"
 #include "src/base/err.h"
 
-struct trade {
+struct exchange {
     const struct mf_comm *comm;
     MPI_Request *request; /* [2 ranks] */
     int posted;
@@ -20,7 +20,7 @@ static size_t piece(size_t bytes, size_t at)
 }
 
 /* The next piece of what this rank gets from, or has for, every other one. Are there more behind them? */
-static int post(struct trade *t, int gets, char *bytes, const size_t *count)
+static int post(struct exchange *t, int gets, char *bytes, const size_t *count)
 {
     int more = 0;
 
@@ -39,9 +39,9 @@ static int post(struct trade *t, int gets, char *bytes, const size_t *count)
     return more;
 }
 
-void mf_comm_trade(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got)
+void mf_comm_alltoallv(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got)
 {
-    struct trade t = {.comm = comm};
+    struct exchange t = {.comm = comm};
     int more = 1;
     MF_PHASE(&mf_phase_exchange);
 
@@ -49,7 +49,7 @@ void mf_comm_trade(const struct mf_comm *comm, const void *out, const size_t *se
     t.request = calloc(2 * (size_t)comm->size, sizeof(MPI_Request));
     if (!t.request) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
     for (int r = 0; r < comm->size; ++r) mf_phase_sent(sent[r]);
-    mf_comm_enter(comm, "trade of bytes", 0);
+    mf_comm_enter(comm, "all-to-all of bytes", 0);
     for (; more; t.at += mf_comm_most) {
         t.posted = 0;
         more = post(&t, 1, in, got);

@@ -199,7 +199,7 @@ static struct mf_comm_impl *world_new(void)
 
 void mf_impl_close(struct mf_comm_impl *impl)
 {
-    mf_near_free(impl->near);
+    mf_node_reduce_free(impl->node_reduce);
     MPI_Comm_free(&impl->world);
     MPI_Comm_free(&impl->files);
     MPI_Comm_free(&impl->check);
@@ -253,7 +253,7 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
         rc = mf_fail(MF_DEVICE, "%s was built without thread support", mf_comm_version());
     if (rc == MF_OK) rc = compare(comm, task_here, check_task);
     if (rc == MF_OK) rc = compare(comm, build ? build : "", check_build);
-    if (rc == MF_OK) comm->impl->near = mf_near_new(comm);
+    if (rc == MF_OK) comm->impl->node_reduce = mf_node_reduce_new(comm);
     if (rc != MF_OK && said && mf_comm_strays(comm) > 0) comm->rank = (int)strtol(said, NULL, 10); /* one speaks */
     return rc;
 }

@@ -5,24 +5,24 @@
 #include <mpi.h>
 
 #include "mpi/comm.h"
-#include "mpi/near.h"
+#include "mpi/node_reduce.h"
 #include "mpi/watch.h"
 
 enum { MF_COMM_NAME = 64 };
 
 /** NULL in struct mf_comm: a rank by itself. */
 struct mf_comm_impl {
-    MPI_Comm world;              /* ours alone: no library's message can meet one of ours */
-    MPI_Comm files;              /* handed out by mf_comm_native() */
-    MPI_Comm check;              /* names of collectives (MF_CHECK_COLLECTIVES) */
-    MPI_Comm node;               /* the ranks of this node */
-    char (*names)[MF_COMM_NAME]; /* [size] */
-    struct mf_watch_group group; /* as the watch knows it */
-    int *world_rank;             /* [size]; NULL: this is the world */
-    int depth;                   /* of collectives of it that this rank is in */
-    int leader;                  /* its first rank on this node */
-    int node_leader, node_ranks; /* of the world: the first rank on this node, and how many there are */
-    struct mf_near *near;        /* sums by memory that ranks share; NULL: by MPI */
+    MPI_Comm world;                     /* ours alone: no library's message can meet one of ours */
+    MPI_Comm files;                     /* handed out by mf_comm_native() */
+    MPI_Comm check;                     /* names of collectives (MF_CHECK_COLLECTIVES) */
+    MPI_Comm node;                      /* the ranks of this node */
+    char (*names)[MF_COMM_NAME];        /* [size] */
+    struct mf_watch_group group;        /* as the watch knows it */
+    int *world_rank;                    /* [size]; NULL: this is the world */
+    int depth;                          /* of collectives of it that this rank is in */
+    int leader;                         /* its first rank on this node */
+    int node_leader, node_ranks;        /* of the world: the first rank on this node, and how many there are */
+    struct mf_node_reduce *node_reduce; /* sums by memory that ranks share; NULL: by MPI */
 };
 
 /** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */

@@ -74,7 +74,7 @@ static void split(const struct mf_comm *comm, const int *member, int colour, con
         MPI_Errhandler_free(&handler);
         furnish(comm, group, member, ranks);
         name_group(group, name, colour);
-        group->impl->near = mf_near_new(group);
+        group->impl->node_reduce = mf_node_reduce_new(group);
     }
     mf_comm_leave(comm);
 }

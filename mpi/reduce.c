@@ -17,9 +17,9 @@ static size_t piece(size_t left) { return left < mf_comm_most ? left : mf_comm_m
 static const struct kind {
     MPI_Datatype type;
     size_t size;
-    enum mf_near_type near;
-} doubles = {MPI_DOUBLE, sizeof(double), MF_NEAR_DOUBLE}, floats = {MPI_FLOAT, sizeof(float), MF_NEAR_FLOAT},
-  integers = {MPI_INT64_T, sizeof(int64_t), MF_NEAR_INT};
+    enum mf_reduce_type reduce;
+} doubles = {MPI_DOUBLE, sizeof(double), MF_REDUCE_DOUBLE}, floats = {MPI_FLOAT, sizeof(float), MF_REDUCE_FLOAT},
+  integers = {MPI_INT64_T, sizeof(int64_t), MF_REDUCE_INT};
 
 static void by_mpi(const struct mf_comm *comm, size_t n, char *values, const struct kind *kind, MPI_Op op)
 {
@@ -40,8 +40,8 @@ static void reduce(const struct mf_comm *comm, const char *name, size_t n, void 
 
     mf_phase_sent(comm->size > 1 ? n * kind->size : 0);
     mf_comm_enter(comm, name, n);
-    if (op == MPI_SUM && mf_near_wants(comm->impl->near, n * kind->size))
-        mf_near_sum(comm->impl->near, kind->near, n, values);
+    if (op == MPI_SUM && mf_node_reduce_wants(comm->impl->node_reduce, n * kind->size))
+        mf_node_reduce_sum(comm->impl->node_reduce, kind->reduce, n, values);
     else
         by_mpi(comm, n, values, kind, op);
     mf_comm_leave(comm);
@@ -121,8 +121,8 @@ void mf_comm_meet(const struct mf_comm *comm)
 
     mf_comm_enter(comm, "meet", 0);
     atomic_thread_fence(memory_order_seq_cst);
-    if (comm->impl->near)
-        mf_near_meet(comm->impl->near);
+    if (comm->impl->node_reduce)
+        mf_node_reduce_meet(comm->impl->node_reduce);
     else
         MPI_Barrier(comm->impl->node);
     atomic_thread_fence(memory_order_seq_cst);

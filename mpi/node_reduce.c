@@ -1,11 +1,11 @@
-/* See near.h. A piece goes through in three steps: every rank puts the numbers that others add up into its own half of
- * memory, adds up its part of all ranks' numbers there, and takes all parts. What fits into a few lines of a cache goes
- * through in two: every rank adds up all of it by itself. Two halves take turns: who has arrived with piece k + 1 has
- * taken piece k, so when all have, the half of piece k is free for piece k + 2.
+/* See node_reduce.h. A piece goes through in three steps: every rank puts the numbers that others add up into its own
+ * half of memory, adds up its part of all ranks' numbers there, and takes all parts. What fits into a few lines of a
+ * cache goes through in two: every rank adds up all of it by itself. Two halves take turns: who has arrived with piece
+ * k + 1 has taken piece k, so when all have, the half of piece k is free for piece k + 2.
  *
  * Of ranks on several nodes each adds its part up with those of the same place on the other nodes before it lets others
  * take it: every number crosses the network once each way, whatever the number of ranks on a node. */
-#include "mpi/near.h"
+#include "mpi/node_reduce.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -43,14 +43,14 @@ struct flags {
     struct note note[2];
 };
 
-struct mf_near {
+struct mf_node_reduce {
     struct mf_share *share;
     char **at;       /* [size] memory of the ranks of this node */
     MPI_Comm across; /* the ranks of the same place on all nodes; MPI_COMM_NULL: there is one node */
     int rank, size;  /* on this node */
     long pauses;     /* looks, a pause of the core after each, before a rank that waits lets others have that core */
     size_t piece;    /* bytes */
-    uint64_t turn;
+    uint64_t round;
 };
 
 /* Has every node as many ranks? */
@@ -63,7 +63,7 @@ static int is_even(const struct mf_comm *comm)
     return ends[0] == -ends[1] && ends[0] > 1;
 }
 
-static void meet_others(struct mf_near *n, const struct mf_comm *comm)
+static void meet_others(struct mf_node_reduce *n, const struct mf_comm *comm)
 {
     int i = 0;
 
@@ -75,9 +75,9 @@ static void meet_others(struct mf_near *n, const struct mf_comm *comm)
     if (n->size < comm->size) MPI_Comm_split(comm->impl->world, n->rank, comm->rank, &n->across);
 }
 
-struct mf_near *mf_near_new(const struct mf_comm *comm)
+struct mf_node_reduce *mf_node_reduce_new(const struct mf_comm *comm)
 {
-    struct mf_near *n;
+    struct mf_node_reduce *n;
     struct mf_share *share = NULL;
     size_t piece = NODE_BYTES / 2 / (size_t)comm->local_size / LINE * LINE;
 
@@ -86,33 +86,33 @@ struct mf_near *mf_near_new(const struct mf_comm *comm)
     mf_share_new(comm, sizeof(struct flags) + 2 * piece, &share);
     if (!share) return NULL;
     n = MF_MUST(malloc(sizeof *n), "sums in shared memory");
-    *n = (struct mf_near){.share = share, .rank = comm->local_rank, .size = comm->local_size, .piece = piece};
+    *n = (struct mf_node_reduce){.share = share, .rank = comm->local_rank, .size = comm->local_size, .piece = piece};
     meet_others(n, comm);
     n->pauses = comm->impl->node_ranks > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : PAUSES;
     return n;
 }
 
-void mf_near_free(struct mf_near *near)
+void mf_node_reduce_free(struct mf_node_reduce *reduce)
 {
-    if (!near) return;
-    if (near->across != MPI_COMM_NULL) MPI_Comm_free(&near->across);
-    mf_share_free(near->share);
-    free(near->at);
-    free(near);
+    if (!reduce) return;
+    if (reduce->across != MPI_COMM_NULL) MPI_Comm_free(&reduce->across);
+    mf_share_free(reduce->share);
+    free(reduce->at);
+    free(reduce);
 }
 
-int mf_near_wants(const struct mf_near *near, size_t bytes)
+int mf_node_reduce_wants(const struct mf_node_reduce *reduce, size_t bytes)
 {
-    if (!near) return 0;
-    return bytes >= LEAST_SUM || (near->size <= FEW && near->across == MPI_COMM_NULL);
+    if (!reduce) return 0;
+    return bytes >= LEAST_SUM || (reduce->size <= FEW && reduce->across == MPI_COMM_NULL);
 }
 
-static struct flags *flags_of(const struct mf_near *n, int rank) { return (struct flags *)(void *)n->at[rank]; }
+static struct flags *flags_of(const struct mf_node_reduce *n, int rank) { return (struct flags *)(void *)n->at[rank]; }
 
 /* The half of the piece that is at work. */
-static char *half(const struct mf_near *n, int rank)
+static char *half(const struct mf_node_reduce *n, int rank)
 {
-    return n->at[rank] + sizeof(struct flags) + (n->turn & 1) * n->piece;
+    return n->at[rank] + sizeof(struct flags) + (n->round & 1) * n->piece;
 }
 
 static void relax(void)
@@ -125,9 +125,9 @@ static void relax(void)
 }
 
 /* Until @p flag is at the turn. Where ranks are more than cores, whom it waits for may need this one. */
-static void await(const struct mf_near *n, _Atomic uint64_t *flag)
+static void await(const struct mf_node_reduce *n, _Atomic uint64_t *flag)
 {
-    for (long paused = 0; atomic_load_explicit(flag, memory_order_acquire) < n->turn; ++paused) {
+    for (long paused = 0; atomic_load_explicit(flag, memory_order_acquire) < n->round; ++paused) {
         if (paused < n->pauses)
             relax();
         else
@@ -153,68 +153,70 @@ static const struct {
     MPI_Datatype mpi;
     void (*add)(void *to, const void *one, const void *other, size_t first, size_t last);
 } types[] = {
-    [MF_NEAR_DOUBLE] = {sizeof(double), MPI_DOUBLE, add_double},
-    [MF_NEAR_FLOAT] = {sizeof(float), MPI_FLOAT, add_float},
-    [MF_NEAR_INT] = {sizeof(int64_t), MPI_INT64_T, add_int},
+    [MF_REDUCE_DOUBLE] = {sizeof(double), MPI_DOUBLE, add_double},
+    [MF_REDUCE_FLOAT] = {sizeof(float), MPI_FLOAT, add_float},
+    [MF_REDUCE_INT] = {sizeof(int64_t), MPI_INT64_T, add_int},
 };
 
 /* First element of the part of @p n that @p rank adds up; on a cache line. */
-static size_t part(const struct mf_near *near, int rank, size_t n, size_t size)
+static size_t part(const struct mf_node_reduce *reduce, int rank, size_t n, size_t size)
 {
-    size_t lines = (n * size + LINE - 1) / LINE, first = lines * (size_t)rank / (size_t)near->size * (LINE / size);
+    size_t lines = (n * size + LINE - 1) / LINE, first = lines * (size_t)rank / (size_t)reduce->size * (LINE / size);
 
     return first < n ? first : n;
 }
 
 /* The own part becomes the sum of all ranks' numbers, those of a node in the order of its ranks, in @p values, which no
  * other rank's processor holds, and then for all to take. */
-static void add_part(const struct mf_near *near, enum mf_near_type type, size_t first, size_t last, char *values)
+static void add_part(const struct mf_node_reduce *reduce, enum mf_reduce_type type, size_t first, size_t last,
+                     char *values)
 {
     const size_t size = types[type].size;
-    char *own = half(near, near->rank);
-    const char *before = half(near, 0);
+    char *own = half(reduce, reduce->rank);
+    const char *before = half(reduce, 0);
 
-    for (int r = 1; r < near->rank; ++r, before = own) types[type].add(own, before, half(near, r), first, last);
-    if (near->rank > 0) types[type].add(values, before, values, first, last);
-    for (int r = near->rank + 1; r < near->size; ++r) types[type].add(values, values, half(near, r), first, last);
-    if (near->across != MPI_COMM_NULL)
-        MPI_Allreduce(MPI_IN_PLACE, values + first * size, (int)(last - first), types[type].mpi, MPI_SUM, near->across);
+    for (int r = 1; r < reduce->rank; ++r, before = own) types[type].add(own, before, half(reduce, r), first, last);
+    if (reduce->rank > 0) types[type].add(values, before, values, first, last);
+    for (int r = reduce->rank + 1; r < reduce->size; ++r) types[type].add(values, values, half(reduce, r), first, last);
+    if (reduce->across != MPI_COMM_NULL)
+        MPI_Allreduce(MPI_IN_PLACE, values + first * size, (int)(last - first), types[type].mpi, MPI_SUM,
+                      reduce->across);
     memcpy(own + first * size, values + first * size, (last - first) * size);
 }
 
-static void sum_piece(struct mf_near *near, enum mf_near_type type, size_t n, char *values)
+static void sum_piece(struct mf_node_reduce *reduce, enum mf_reduce_type type, size_t n, char *values)
 {
-    struct flags *own = flags_of(near, near->rank);
-    const size_t size = types[type].size, first = part(near, near->rank, n, size),
-                 last = part(near, near->rank + 1, n, size);
+    struct flags *own = flags_of(reduce, reduce->rank);
+    const size_t size = types[type].size, first = part(reduce, reduce->rank, n, size),
+                 last = part(reduce, reduce->rank + 1, n, size);
 
-    ++near->turn;
-    memcpy(half(near, near->rank), values, first * size);
-    memcpy(half(near, near->rank) + last * size, values + last * size, (n - last) * size);
-    atomic_store_explicit(&own->put, near->turn, memory_order_release);
-    for (int r = 0; r < near->size; ++r) await(near, &flags_of(near, r)->put);
-    add_part(near, type, first, last, values);
-    atomic_store_explicit(&own->added, near->turn, memory_order_release);
-    for (int r = 0; r < near->size; ++r) {
-        const size_t from = part(near, r, n, size) * size, to = part(near, r + 1, n, size) * size;
+    ++reduce->round;
+    memcpy(half(reduce, reduce->rank), values, first * size);
+    memcpy(half(reduce, reduce->rank) + last * size, values + last * size, (n - last) * size);
+    atomic_store_explicit(&own->put, reduce->round, memory_order_release);
+    for (int r = 0; r < reduce->size; ++r) await(reduce, &flags_of(reduce, r)->put);
+    add_part(reduce, type, first, last, values);
+    atomic_store_explicit(&own->added, reduce->round, memory_order_release);
+    for (int r = 0; r < reduce->size; ++r) {
+        const size_t from = part(reduce, r, n, size) * size, to = part(reduce, r + 1, n, size) * size;
 
-        if (r == near->rank) continue;
-        await(near, &flags_of(near, r)->added);
-        memcpy(values + from, half(near, r) + from, to - from);
+        if (r == reduce->rank) continue;
+        await(reduce, &flags_of(reduce, r)->added);
+        memcpy(values + from, half(reduce, r) + from, to - from);
     }
 }
 
-static void sum_note(struct mf_near *near, enum mf_near_type type, size_t n, void *values)
+static void sum_note(struct mf_node_reduce *reduce, enum mf_reduce_type type, size_t n, void *values)
 {
     struct note *own, *theirs;
 
-    ++near->turn;
-    own = &flags_of(near, near->rank)->note[near->turn & 1];
+    ++reduce->round;
+    own = &flags_of(reduce, reduce->rank)->note[reduce->round & 1];
     memcpy(own->numbers, values, n * types[type].size);
-    atomic_store_explicit(&own->put, near->turn, memory_order_release);
-    for (int r = 0; r < near->size; ++r) {
-        theirs = &flags_of(near, r)->note[near->turn & 1];
-        await(near, &theirs->put);
+    atomic_store_explicit(&own->put, reduce->round, memory_order_release);
+    for (int r = 0; r < reduce->size; ++r) {
+        theirs = &flags_of(reduce, r)->note[reduce->round & 1];
+        await(reduce, &theirs->put);
         if (r == 0)
             memcpy(values, theirs->numbers, n * types[type].size);
         else
@@ -222,24 +224,24 @@ static void sum_note(struct mf_near *near, enum mf_near_type type, size_t n, voi
     }
 }
 
-void mf_near_meet(struct mf_near *near)
+void mf_node_reduce_meet(struct mf_node_reduce *reduce)
 {
-    ++near->turn;
-    atomic_store_explicit(&flags_of(near, near->rank)->put, near->turn, memory_order_release);
-    for (int r = 0; r < near->size; ++r) await(near, &flags_of(near, r)->put);
+    ++reduce->round;
+    atomic_store_explicit(&flags_of(reduce, reduce->rank)->put, reduce->round, memory_order_release);
+    for (int r = 0; r < reduce->size; ++r) await(reduce, &flags_of(reduce, r)->put);
 }
 
-void mf_near_sum(struct mf_near *near, enum mf_near_type type, size_t n, void *values)
+void mf_node_reduce_sum(struct mf_node_reduce *reduce, enum mf_reduce_type type, size_t n, void *values)
 {
-    size_t size = types[type].size, most = near->piece / size, many;
+    size_t size = types[type].size, most = reduce->piece / size, many;
 
-    if (near->across == MPI_COMM_NULL && near->size <= FEW && n * size <= sizeof((struct note *)0)->numbers) {
-        sum_note(near, type, n, values);
+    if (reduce->across == MPI_COMM_NULL && reduce->size <= FEW && n * size <= sizeof((struct note *)0)->numbers) {
+        sum_note(reduce, type, n, values);
         return;
     }
     for (size_t i = 0; i < n; i += many) {
         many = n - i < most ? n - i : most;
-        sum_piece(near, type, many, (char *)values + i * size);
+        sum_piece(reduce, type, many, (char *)values + i * size);
         mf_comm_alive();
     }
 }

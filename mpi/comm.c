@@ -17,8 +17,8 @@
 #include "mpi/begin.h"
 #include "mpi/comm_priv.h"
 #include "mpi/launched.h"
+#include "mpi/nccl_transport.h"
 #include "mpi/watch.h"
-#include "mpi/wire.h"
 #include "src/base/err.h"
 
 enum { END_SECONDS = 4 };
@@ -46,7 +46,7 @@ static void abort_all(int code)
     mf_watch_hush(code);
     if (!atomic_load(&usable)) _exit(code);
     if (pthread_create(&late, NULL, end_late, (void *)(intptr_t)code) != 0) _exit(code);
-    mf_wire_abort();
+    mf_transport_abort();
     MPI_Abort(MPI_COMM_WORLD, code);
 }
 

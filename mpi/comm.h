@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 struct mf_comm_impl;
-struct mf_wire;
+struct mf_transport;
 
 struct mf_comm {
     int rank, size;
     int local_rank, local_size; /* within this node */
     struct mf_comm_impl *impl;
-    struct mf_wire *wire; /* between the ranks' GPUs (wire.h); NULL: there is none */
+    struct mf_transport *transport; /* between the ranks' GPUs (nccl_transport.h); NULL: there is none */
 };
 
 /** How long the ranks may take to come together in mf_comm_open(), which is called later, before the job ends with

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "mpi/nccl_abi.h"
-#include "mpi/wire.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 
 #define LIBRARY "libnccl.so.2"
@@ -83,7 +83,7 @@ int mf_nccl_open(const struct nccl **api)
     return MF_OK;
 }
 
-const char *mf_wire_version(void)
+const char *mf_transport_version(void)
 {
     const struct nccl *api;
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/nccl_transport.h"
 #include "mpi/phases.h"
-#include "mpi/wire.h"
 #include "src/base/err.h"
 
 struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int rank)
@@ -51,12 +51,12 @@ struct fetch {
     char *out;
     MPI_Request *requests;
     size_t posted;
-    struct mf_queue *queue; /* of @p own; NULL: host memory */
-    char *sent;             /* host memory for the planes that others ask for, where the host may not touch own */
-    size_t sending;         /* bytes of them */
-    struct mf_queue *wired; /* planes go from device to device: queue; else NULL */
-    char *landed;           /* wire: device memory for the planes of others */
-    size_t landing;         /* bytes of them */
+    struct mf_queue *queue;   /* of @p own; NULL: host memory */
+    char *sent;               /* host memory for the planes that others ask for, where the host may not touch own */
+    size_t sending;           /* bytes of them */
+    struct mf_queue *by_nccl; /* planes go from device to device: queue; else NULL */
+    char *landed;             /* wire: device memory for the planes of others */
+    size_t landing;           /* bytes of them */
 };
 
 /* The run of @p want that begins at its plane @p at; how far it goes is bounded by the owner's slab. */
@@ -98,17 +98,17 @@ static const char *sent_from(struct fetch *f, const struct run *run)
 }
 
 /* A run that goes from device to device: put into the group, and after it taken to its place. */
-static void post_wired(struct fetch *f, const struct run *run, int asker)
+static void post_by_nccl(struct fetch *f, const struct run *run, int asker)
 {
     const size_t bytes = run->count * f->plane_bytes, at = f->landing;
 
     if (asker == f->comm->rank) f->landing += bytes;
     if (f->walk == SEND && run->owner == f->comm->rank)
-        mf_wire_send(f->comm, f->wired, own_planes(f, run), bytes, asker);
+        mf_transport_send(f->comm, f->by_nccl, own_planes(f, run), bytes, asker);
     if (f->walk == SEND && asker == f->comm->rank)
-        mf_wire_receive(f->comm, f->wired, f->landed + at, bytes, run->owner);
+        mf_transport_receive(f->comm, f->by_nccl, f->landed + at, bytes, run->owner);
     if (f->walk == LAND && asker == f->comm->rank)
-        f->wired->backend->get(f->wired, f->out + run->at * f->plane_bytes, f->landed + at, bytes);
+        f->by_nccl->backend->get(f->by_nccl, f->out + run->at * f->plane_bytes, f->landed + at, bytes);
     if (f->walk == SEND && asker != f->comm->rank) mf_phase_sent(bytes);
 }
 
@@ -133,7 +133,7 @@ static void post(struct fetch *f, const struct run *run, int asker)
 /* A run of this rank's own planes. */
 static void copy(const struct fetch *f, const struct run *run)
 {
-    if (f->walk != (f->wired ? LAND : SEND)) return;
+    if (f->walk != (f->by_nccl ? LAND : SEND)) return;
     if (f->queue)
         f->queue->backend->get(f->queue, f->out + run->at * f->plane_bytes, own_planes(f, run),
                                run->count * f->plane_bytes);
@@ -152,10 +152,10 @@ static void each_run(struct fetch *f, enum walk walk, int ranks, const struct wa
     for (int asker = 0; asker < ranks; ++asker)
         for (size_t at = 0; at < (size_t)wants[asker].count; at += run.count) {
             run = run_at(f, wants[asker], at);
-            if (run.owner == me && asker == me && !(f->wired && ranks == 1))
+            if (run.owner == me && asker == me && !(f->by_nccl && ranks == 1))
                 copy(f, &run);
             else if (run.owner == me || asker == me)
-                (f->wired ? post_wired : post)(f, &run, asker);
+                (f->by_nccl ? post_by_nccl : post)(f, &run, asker);
         }
 }
 
@@ -171,8 +171,8 @@ static void wait_all(struct fetch *f)
 /* What counting has found to be needed. Local. */
 static int take(struct fetch *f)
 {
-    if (f->wired) {
-        f->landed = mf_arena_take(f->wired->arena, f->landing, "planes received");
+    if (f->by_nccl) {
+        f->landed = mf_arena_take(f->by_nccl->arena, f->landing, "planes received");
         return f->landed ? MF_OK : MF_MEMORY;
     }
     f->requests = malloc((f->posted + 1) * sizeof *f->requests);
@@ -185,26 +185,26 @@ static int take(struct fetch *f)
 static void give(struct fetch *f)
 {
     if (f->queue) mf_arena_give(f->queue->host, f->sent);
-    if (f->wired) mf_arena_give(f->wired->arena, f->landed);
+    if (f->by_nccl) mf_arena_give(f->by_nccl->arena, f->landed);
     free(f->requests);
 }
 
 /* One group, and then what has landed. */
-static void move_wired(struct fetch *f, const struct want *wants)
+static void move_by_nccl(struct fetch *f, const struct want *wants)
 {
     mf_comm_enter(f->comm, "fetch of planes of bytes,", f->plane_bytes);
-    mf_wire_begin(f->comm);
+    mf_transport_begin(f->comm);
     each_run(f, SEND, f->comm->size, wants);
-    mf_wire_end(f->comm);
+    mf_transport_end(f->comm);
     mf_comm_leave(f->comm);
-    mf_wire_wait(f->comm, f->wired, "wait for planes by NCCL, of bytes,", f->plane_bytes);
+    mf_transport_wait(f->comm, f->by_nccl, "wait for planes by NCCL, of bytes,", f->plane_bytes);
     each_run(f, LAND, f->comm->size, wants);
 }
 
 static void move(struct fetch *f, const struct want *wants)
 {
-    if (f->wired) {
-        move_wired(f, wants);
+    if (f->by_nccl) {
+        move_by_nccl(f, wants);
         return;
     }
     mf_comm_enter(f->comm, "fetch of planes of bytes,", f->plane_bytes);
@@ -243,7 +243,7 @@ static int fetch(struct fetch *f, ptrdiff_t first, size_t count)
     struct want want = {first, (int64_t)count};
 
     MF_ASSERT(count == 0 || f->slab->dims[0] > 0);
-    if (!f->comm->impl && !f->wired) {
+    if (!f->comm->impl && !f->by_nccl) {
         each_run(f, SEND, 1, &want);
         return MF_OK;
     }
@@ -266,7 +266,7 @@ int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, con
     struct fetch f = {.comm = comm, .slab = slab, .plane_bytes = plane_bytes, .own = own, .out = out};
 
     if (mf_apart(queue)) f.queue = queue;
-    if (mf_wired(comm, queue)) f.wired = queue;
+    if (mf_transport_carries(comm, queue)) f.by_nccl = queue;
     return fetch(&f, first, count);
 }
 

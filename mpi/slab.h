@@ -35,7 +35,7 @@ int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const 
                   ptrdiff_t first, size_t count, void *out);
 
 /** The same where @p own is device memory of @p queue; @p out is host memory. Planes that other ranks ask for pass
- * through queue->host, or with a wire (wire.h) from device to device. */
+ * through queue->host, or with the NCCL transport (nccl_transport.h) from device to device. */
 int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
                          const void *own, size_t plane_bytes, ptrdiff_t first, size_t count, void *out);
 
@@ -72,9 +72,10 @@ enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
  * ranks on several nodes one of what is sent; where the host may not touch device memory the first two stand there once
  * more, and slices pass through the host. Where the slices of the queue go to another one (mf_queue_home()), no view
  * aliases the slab, and of every buffer there are two: the host brings a round together while the device works on the
- * one before. With a wire (wire.h) the first two and what others get stand in device memory alone, and a rank by itself
- * sends to itself. The queue's threads copy: never more than this rank's share of the cores, or the ranks' teams fight
- * for them. Takes its buffers from the arenas of both queues. Collective; refuses (agreed) with MF_MEMORY.
+ * one before. With the NCCL transport (nccl_transport.h) the first two and what others get stand in device memory
+ * alone, and a rank by itself sends to itself. The queue's threads copy: never more than this rank's share of the
+ * cores, or the ranks' teams fight for them. Takes its buffers from the arenas of both queues. Collective; refuses
+ * (agreed) with MF_MEMORY.
  */
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, enum mf_ways ways,
                 size_t batch, struct mf_queue *queue, struct mf_turn **turn);

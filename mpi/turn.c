@@ -83,8 +83,8 @@ static int take_buffers(struct mf_turn *t)
     return mf_agree(&t->comm, take_for_messages(t));
 }
 
-/* By a wire all of it is device memory. Local. */
-static int take_wired(struct mf_turn *t)
+/* By NCCL all of it is device memory. Local. */
+static int take_by_nccl(struct mf_turn *t)
 {
     t->packed = mf_arena_take(t->queue->arena, packed_floats(t) * sizeof(float), "slices packed");
     if (!t->packed) return MF_MEMORY;
@@ -94,7 +94,7 @@ static int take_wired(struct mf_turn *t)
 /* Round buffers, and where kernels see them. */
 static int take_all(struct mf_turn *t)
 {
-    if (t->wired) return mf_agree(&t->comm, take_wired(t));
+    if (t->by_nccl) return mf_agree(&t->comm, take_by_nccl(t));
     MF_TRY(take_buffers(t));
     t->on_fields = t->fields;
     t->on_grads = t->grads;
@@ -114,7 +114,7 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     t->ways = ways;
     t->home = queue;
     t->queue = mf_slices_queue(queue);
-    if (!mf_apart(t->queue)) t->comm.wire = NULL;
+    if (!mf_apart(t->queue)) t->comm.transport = NULL;
     mf_turn_lay_out(t, normal, t->queue != t->home, batch);
     t->unit = MPI_DATATYPE_NULL;
     mf_comm_enter(comm, "plan of slices", batch);
@@ -144,7 +144,7 @@ void mf_turn_free(struct mf_turn *turn)
         mf_arena_give(turn->queue->host, turn->fields);
         mf_arena_give(turn->queue->host, turn->grads);
     }
-    mf_arena_give(turn->wired ? turn->queue->arena : turn->queue->host, turn->packed);
+    mf_arena_give(turn->by_nccl ? turn->queue->arena : turn->queue->host, turn->packed);
     if (turn->booked) mf_arena_book(turn->queue->host, -(ptrdiff_t)turn->booked, MF_SHARED_TAG);
     if (turn->unit != MPI_DATATYPE_NULL) MPI_Type_free(&turn->unit);
     free(turn->request);
@@ -152,7 +152,7 @@ void mf_turn_free(struct mf_turn *turn)
 }
 
 /* Do rounds come together on the host, for a device that it cannot touch? */
-static int crosses(const struct mf_turn *t) { return mf_apart(t->queue) && !t->wired; }
+static int crosses(const struct mf_turn *t) { return mf_apart(t->queue) && !t->by_nccl; }
 
 /* Where the copy of a round's buffer is noted. */
 static size_t *copy_of(const struct mf_turn *t, size_t copy[2], size_t round) { return &copy[mf_turn_slot(t, round)]; }

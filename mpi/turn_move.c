@@ -1,6 +1,7 @@
 /* How planes travel between slabs and round buffers. A rank writes its planes straight into the buffers of the ranks of
  * its node, and reads gradients straight out of them; to and from every other rank there is a message. Slabs are device
- * memory, the buffers of both ways the host's; where there is a wire (wire.h) they are the device's. */
+ * memory, the buffers of both ways the host's; where there is the NCCL transport (nccl_transport.h) they are the
+ * device's. */
 #include <stdatomic.h>
 
 #include "kernels/move.h"
@@ -207,7 +208,7 @@ void mf_turn_return(struct mf_turn *const *turn, size_t n, size_t round, float *
     mf_comm_leave(&turn[0]->comm);
 }
 
-/* -- by the wire -- */
+/* -- by NCCL -- */
 
 /* Own planes of the slices of @p span; packed has those of the ranks one after the other. */
 static size_t span_bytes(const struct mf_turn *t, struct mf_span span)
@@ -224,7 +225,7 @@ static float *planes_of(const struct mf_turn *t, float *buffer, struct mf_slab t
     return buffer + place(t, theirs.first, mine);
 }
 
-static void pack_wired(struct mf_turn *t, size_t round, const float *x)
+static void pack_by_nccl(struct mf_turn *t, size_t round, const float *x)
 {
     const struct mf_move_ops *move = t->queue->backend->move;
     float *to = t->packed;
@@ -243,7 +244,7 @@ static void pack_wired(struct mf_turn *t, size_t round, const float *x)
     }
 }
 
-static void add_wired(struct mf_turn *t, size_t round, float *g)
+static void add_by_nccl(struct mf_turn *t, size_t round, float *g)
 {
     const struct mf_move_ops *move = t->queue->backend->move;
     const float *from = t->packed;
@@ -267,40 +268,40 @@ static void cross(struct mf_turn *t, size_t round, float *whole, int back)
 {
     char *packed = (char *)t->packed;
 
-    mf_wire_begin(&t->comm);
+    mf_transport_begin(&t->comm);
     for (int r = 0; r < t->comm.size; ++r) {
         size_t mine = span_bytes(t, mf_turn_span_of(t, round, r)), theirs;
         float *planes = planes_of(t, whole, mf_slab_of(&t->comm, t->slab.dims, r), round, &theirs);
 
         if (mf_turn_is_direct(t, r)) continue;
         if (back) {
-            mf_wire_send(&t->comm, t->queue, planes, theirs, r);
-            mf_wire_receive(&t->comm, t->queue, packed, mine, r);
+            mf_transport_send(&t->comm, t->queue, planes, theirs, r);
+            mf_transport_receive(&t->comm, t->queue, packed, mine, r);
         } else {
-            mf_wire_send(&t->comm, t->queue, packed, mine, r);
-            mf_wire_receive(&t->comm, t->queue, planes, theirs, r);
+            mf_transport_send(&t->comm, t->queue, packed, mine, r);
+            mf_transport_receive(&t->comm, t->queue, planes, theirs, r);
         }
         packed += mine;
     }
-    mf_wire_end(&t->comm);
+    mf_transport_end(&t->comm);
 }
 
-static void out_wired(struct mf_turn *t, size_t round, const float *x)
+static void out_by_nccl(struct mf_turn *t, size_t round, const float *x)
 {
     mf_comm_enter(&t->comm, "fetch of slices, round", round + 1);
-    pack_wired(t, round, x);
+    pack_by_nccl(t, round, x);
     cross(t, round, t->on_fields, 0);
     mf_comm_leave(&t->comm);
-    mf_wire_wait(&t->comm, t->queue, "wait for slices by NCCL, round", round + 1);
+    mf_transport_wait(&t->comm, t->queue, "wait for slices by NCCL, round", round + 1);
 }
 
-static void back_wired(struct mf_turn *t, size_t round, float *g)
+static void back_by_nccl(struct mf_turn *t, size_t round, float *g)
 {
     mf_comm_enter(&t->comm, "sum of gradients, round", round + 1);
     cross(t, round, t->on_grads, 1);
     mf_comm_leave(&t->comm);
-    mf_wire_wait(&t->comm, t->queue, "wait for gradients by NCCL, round", round + 1);
-    add_wired(t, round, g);
+    mf_transport_wait(&t->comm, t->queue, "wait for gradients by NCCL, round", round + 1);
+    add_by_nccl(t, round, g);
 }
 
 void mf_turn_out(struct mf_turn *turn, size_t round, float *x)
@@ -309,8 +310,8 @@ void mf_turn_out(struct mf_turn *turn, size_t round, float *x)
         pack(turn, block_of(turn, mf_turn_span(turn, round)), x, mf_turn_at(turn, turn->fields, round));
         return;
     }
-    if (turn->wired) {
-        out_wired(turn, round, x);
+    if (turn->by_nccl) {
+        out_by_nccl(turn, round, x);
         return;
     }
     mf_turn_bring(&turn, 1, round, &x);
@@ -322,8 +323,8 @@ void mf_turn_back(struct mf_turn *turn, size_t round, float *g)
         add(turn, block_of(turn, mf_turn_span(turn, round)), mf_turn_at(turn, turn->grads, round), g);
         return;
     }
-    if (turn->wired) {
-        back_wired(turn, round, g);
+    if (turn->by_nccl) {
+        back_by_nccl(turn, round, g);
         return;
     }
     mf_turn_return(&turn, 1, round, &g);

@@ -4,9 +4,9 @@
 #define MF_MPI_TURN_PRIV_H
 
 #include "mpi/comm_priv.h"
+#include "mpi/nccl_transport.h"
 #include "mpi/share.h"
 #include "mpi/slab.h"
-#include "mpi/wire.h"
 
 enum { MF_TURN_TAIL = 64 /* bytes behind the buffers in shared memory: mf_turn_begun() */ };
 
@@ -17,9 +17,9 @@ struct mf_turn {
     struct mf_slab slab;
     enum mf_normal normal;
     enum mf_ways ways;
-    int alias; /* views of the slab itself */
-    int alone; /* the slices are of this rank's own planes: nothing is exchanged */
-    int wired; /* device memory travels by comm.wire: there are no round buffers on the host */
+    int alias;   /* views of the slab itself */
+    int alone;   /* the slices are of this rank's own planes: nothing is exchanged */
+    int by_nccl; /* device memory travels by comm.transport: there are no round buffers on the host */
     size_t slices, wide, batch, rounds;
 
     struct mf_queue *home;       /* of the slab */
@@ -61,7 +61,7 @@ struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int ran
  * itself sends them to itself all the same. */
 static inline int mf_turn_is_direct(const struct mf_turn *turn, int rank)
 {
-    return turn->wired && turn->comm.size > 1 && rank == turn->comm.rank;
+    return turn->by_nccl && turn->comm.size > 1 && rank == turn->comm.rank;
 }
 
 /** The slices of a buffer with @p count of them, and those of @p span in the slab @p x itself. */

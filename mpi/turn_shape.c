@@ -16,8 +16,8 @@ static void orient(struct mf_turn *t, enum mf_normal normal, int passes)
     t->normal = normal;
     t->slices = t->slab.dims[normal];
     t->wide = t->slab.dims[mf_slice_v(normal)];
-    t->wired = t->comm.wire && !passes;
-    t->alone = (t->comm.size == 1 && !t->wired) || normal == MF_Z;
+    t->by_nccl = t->comm.transport && !passes;
+    t->alone = (t->comm.size == 1 && !t->by_nccl) || normal == MF_Z;
     t->alias = t->alone && !passes;
     t->depth = passes ? 2 : 1;
 }
@@ -33,7 +33,7 @@ static size_t longest_share(const struct mf_turn *t)
 static size_t choose_batch(const struct mf_turn *t, size_t asked)
 {
     size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
-    const size_t bytes = t->ways == MF_OUT && !t->wired && t->depth == 1 ? FEW_BYTES : ROUND_BYTES;
+    const size_t bytes = t->ways == MF_OUT && !t->by_nccl && t->depth == 1 ? FEW_BYTES : ROUND_BYTES;
 
     if (batch == 0) batch = bytes / (size_t)t->comm.size / (slice ? slice : 1);
     if (asked == 0 && t->depth > 1 && batch > share / LEAST_ROUNDS) batch = share / LEAST_ROUNDS;

@@ -9,7 +9,7 @@
 
 #include "io/version.h"
 #include "kernels/version.h"
-#include "mpi/wire.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/base/version.h"
@@ -99,7 +99,7 @@ static void own_versions(struct versions *v)
 {
     char id[48];
     const char *const of[] = {mf_comm_version(), mf_io_hdf5(), mf_kernels_fftw(),
-                              mf_wire_version() ? mf_wire_version() : "none"};
+                              mf_transport_version() ? mf_transport_version() : "none"};
 
     mf_err_clear();
     if (gethostname(v->node, sizeof v->node - 1) != 0) snprintf(v->node, sizeof v->node, "?");

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "kernels/version.h"
-#include "mpi/wire.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/cores.h"
@@ -199,7 +199,7 @@ static void back_end(struct mf_findings *to, size_t gpus)
 
 static void nccl(struct mf_findings *to, size_t gpus)
 {
-    const char *version = mf_wire_version();
+    const char *version = mf_transport_version();
 
     if (version)
         mf_find(to, MF_WELL, "NCCL", "",

@@ -7,7 +7,7 @@
 #include "io/version.h"
 #include "kernels/load.h"
 #include "kernels/version.h"
-#include "mpi/wire.h"
+#include "mpi/nccl_transport.h"
 #include "slurm/nodelist.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -134,7 +134,7 @@ static void print_head(FILE *to, const struct mf_probe_report *report)
     print_launcher(to, &report->launcher, &report->pmix);
     fprintf(to, "  %s, HDF5 %s, %s\n", mf_comm_version(), mf_io_hdf5(), mf_kernels_fftw());
     fprintf(to, "  cuda back end: %s\n", *mf_load_cuda_path() ? mf_load_cuda_path() : "not installed");
-    fprintf(to, "  NCCL: %s\n", mf_wire_version() ? mf_wire_version() : "not here");
+    fprintf(to, "  NCCL: %s\n", mf_transport_version() ? mf_transport_version() : "not here");
     if (rank)
         fprintf(to, "  NVIDIA driver %s, serves CUDA up to %lld.%lld\n", rank->driver, (long long)rank->cuda / 1000,
                 (long long)rank->cuda % 1000 / 10);
@@ -278,8 +278,8 @@ static struct mf_json *versions_json(const struct mf_probe *probe)
         mf_json_text(one, "cuda_back_end", mf_load_cuda_path());
     else
         mf_json_null(one, "cuda_back_end");
-    if (mf_wire_version())
-        mf_json_text(one, "nccl", mf_wire_version());
+    if (mf_transport_version())
+        mf_json_text(one, "nccl", mf_transport_version());
     else
         mf_json_null(one, "nccl");
     if (!rank) {

@@ -73,7 +73,7 @@ static void fill_options(struct ask *a)
                                           .apart = s->device != s->arena && !s->backend->devices};
     mf_recon_plan_device(s->common, a->o->residency, &a->number, &a->options);
     if (!mf_device_is_free(s)) a->options.device = s->backend->devices ? "cuda" : "cpu";
-    a->options.exchange = s->comm->wire ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
+    a->options.exchange = s->comm->transport ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
     a->plan_of = (struct mf_plan_ask){&a->here.probe.hardware, &mf_recon_task, &a->work, &a->options, &a->here.world};
 }
 

@@ -9,7 +9,7 @@
 
 #include "io/atomic.h"
 #include "kernels/stage.h"
-#include "mpi/wire.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
@@ -84,14 +84,14 @@ static void say_names(const struct mf_session *session)
 }
 
 /* Only verbs that compute on GPUs exchange between them. */
-static int open_wire(const struct mf_session *session)
+static int open_transport(const struct mf_session *session)
 {
     const enum mf_exchange wish = mf_exchange_of(session->common->exchange);
 
     if (session->work != MF_WORK_GPUS && wish == MF_EXCHANGE_NCCL)
         mf_info("--exchange nccl: nothing is exchanged between GPUs here");
     if (session->work != MF_WORK_GPUS || session->common->dry_run) return MF_OK;
-    return mf_wire_open(session->comm, session->queue, wish);
+    return mf_transport_open(session->comm, session->queue, wish);
 }
 
 /* Threads that the user asked for; 0: none in particular. */
@@ -177,7 +177,7 @@ int mf_session_reside(struct mf_session *session, int host)
 static void close_local(struct mf_session *session)
 {
     leave_home(session);
-    mf_wire_close(session->comm);
+    mf_transport_close(session->comm);
     if (session->queue) session->backend->queue_close(session->queue);
     if (session->device != session->arena) mf_arena_close(session->device);
     mf_arena_close(session->arena);
@@ -219,7 +219,7 @@ int mf_session_to_device(struct mf_session *session)
     session->work = MF_WORK_GPUS;
     MF_TRY(mf_device_choose(session, &device));
     MF_TRY(mf_agree(session->comm, open_local(session, device)));
-    return open_wire(session);
+    return open_transport(session);
 }
 
 /* Phases are ranges of the device's profiler, where one watches. */
@@ -267,7 +267,7 @@ int mf_session_open(struct mf_session *session)
     if (session->work != MF_WORK_NONE) warn_of_turns(comm, session->threads, cores);
     mf_team_threads(session->threads);
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
-    if (rc == MF_OK) rc = open_wire(session);
+    if (rc == MF_OK) rc = open_transport(session);
     if (rc != MF_OK) mf_session_close(session);
     mf_resident_open();
     mf_phases_open(session->common->log_view && !session->common->dry_run, session->start);

@@ -4,7 +4,7 @@
 #ifndef MF_PLAN_PLAN_H
 #define MF_PLAN_PLAN_H
 
-#include "mpi/wire.h"
+#include "mpi/nccl_transport.h"
 #include "src/plan/task.h"
 
 enum { MF_PLAN_VERSION = 2, MF_PLAN_REASON = 200, MF_PLAN_NOTES = 8, MF_PLAN_HASH = 17 };

@@ -13,7 +13,6 @@
 #include "src/desc/phases.h"
 #include "src/recon/phases.h"
 
-
 /* One round: the slices that this rank holds now, all phases. */
 struct round {
     struct mf_objective_side *side;
@@ -484,7 +483,7 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
     const struct key key = {.name = o->name, .x = x, .g = g, .side = MF_SIDES, .gradient = g != NULL};
 
     o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->drawn || o->age == 0);
-    o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->wire && o->home == o->queue;
+    o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->transport && o->home == o->queue;
     for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
     o->deals = 0;
     if (is_plain(o) && mf_objective_strips_serve(o))

@@ -114,7 +114,7 @@ static size_t grain_of(struct mf_objective *o)
 /* The same on all ranks. */
 static int may(struct mf_objective *o)
 {
-    if (o->sides == 1 || o->comm->local_size == o->comm->size || o->comm->wire) return 0;
+    if (o->sides == 1 || o->comm->local_size == o->comm->size || o->comm->transport) return 0;
     if (!o->backend->slices->strips || o->home != o->queue || o->queue->deterministic || !suits(o)) return 0;
     return knows_terms(o) && is_quick(o, grain_of(o)) && pays(o) && mf_halo_fits(o->comm, o->slab.dims, grain_of(o));
 }

@@ -83,7 +83,7 @@ void mf_recon_slices(const struct mf_recon_work *w, const struct mf_placement *p
     struct mf_comm comm;
 
     mf_comm_dry(&comm, 0, (int)place->ranks, (int)mf_plan_sharers(place, 0, 0));
-    if (place->nccl) mf_wire_dry(&comm);
+    if (place->nccl) mf_transport_dry(&comm);
     for (int d = 0; d < 3; ++d) {
         in_flight[d] = rounds[d] = 1;
         if (d == MF_Z || w->dims[0] > 1)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "mpi/comm_priv.h"
-#include "mpi/wire.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "tests/check.h"
 #include "tests/device.h"
@@ -78,14 +78,14 @@ int main(int argc, char **argv)
     if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
     device_number = exchange ? c.local_rank : 0;
     device = device_open(1, 1, 0);
-    CHECK(mf_wire_open(&c, device.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK);
-    CHECK((c.wire != NULL) == (exchange && strcmp(exchange, "nccl") == 0));
+    CHECK(mf_transport_open(&c, device.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK);
+    CHECK((c.transport != NULL) == (exchange && strcmp(exchange, "nccl") == 0));
     for (int round = 0; round < 2; ++round, mf_comm_most = 13)
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
             shape(&self, shapes[s][0], shapes[s][1], shapes[s][2]);
             shape(&c, shapes[s][0], shapes[s][1], shapes[s][2]);
         }
-    mf_wire_close(&c);
+    mf_transport_close(&c);
     device_close(&device);
     mf_comm_close(&c);
     return failures != 0;

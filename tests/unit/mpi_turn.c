@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/dry.h"
-#include "mpi/wire.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "tests/check.h"
 #include "tests/device.h"
@@ -104,7 +104,7 @@ static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, 
     struct mf_comm comm;
 
     mf_comm_dry(&comm, c->rank, c->size, c->local_size);
-    if (c->wire) mf_wire_dry(&comm);
+    if (c->transport) mf_transport_dry(&comm);
     mf_backend_dry(&(struct mf_dry_kind){.simd = "", .apart = 1}, &dry);
     CHECK(mf_arena_open(&d.arena, &mf_mem_dry, 0) == MF_OK && mf_arena_open(&d.host, &mf_mem_dry, 0) == MF_OK);
     CHECK(mf_queue_dry(&d.q, &dry, 1, 1, d.arena, d.host) == MF_OK);
@@ -166,7 +166,7 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
                            const struct device *dev, const struct device *home)
 {
     const struct device *field = home ? home : dev;
-    const int alias = !home && ((c->size == 1 && !c->wire) || normal == MF_Z);
+    const int alias = !home && ((c->size == 1 && !c->transport) || normal == MF_Z);
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t voxels = mf_slab_voxels(&slab);
     float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx, *dg;
@@ -202,7 +202,7 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
 static void only_out(const struct mf_comm *c, const size_t dims[3], enum mf_normal normal, size_t batch,
                      const struct device *dev)
 {
-    const int alias = (c->size == 1 && !c->wire) || normal == MF_Z;
+    const int alias = (c->size == 1 && !c->transport) || normal == MF_Z;
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t voxels = mf_slab_voxels(&slab), live[2];
     float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx;
@@ -232,7 +232,7 @@ static void only_out(const struct mf_comm *c, const size_t dims[3], enum mf_norm
     live[1] += mf_arena_live(dev->host);
     CHECK(mf_turn_new(c, &slab, normal, MF_OUT_AND_BACK, batch, dev->q, &both) == MF_OK);
     CHECK(alias || mf_turn_batch(both) == 0 || mf_arena_live(dev->host) > live[1] ||
-          (c->wire && mf_arena_live(dev->arena) > live[0]));
+          (c->transport && mf_arena_live(dev->arena) > live[0]));
     mf_turn_free(both);
     device_get(dev, NULL, dx, 0);
     free(x);
@@ -272,7 +272,7 @@ static void refused(const struct mf_comm *c, const struct device *d)
     struct device small = device_open(1, 1, 100);
 
     CHECK(mf_turn_new(c, &slab, MF_Y, MF_OUT_AND_BACK, 0, c->rank == 0 ? small.q : d->q, &turn) ==
-          (c->size > 1 || c->wire ? MF_MEMORY : MF_OK));
+          (c->size > 1 || c->transport ? MF_MEMORY : MF_OK));
     mf_turn_free(turn);
     CHECK(mf_arena_live(d->arena) == 0 && mf_arena_live(d->host) == 0);
     device_close(&small);
@@ -289,14 +289,14 @@ int main(int argc, char **argv)
     device_number = exchange ? c.local_rank : 0;
     check_nodes(&c);
     d = device_open(2, 1, 0);
-    CHECK(mf_wire_open(&c, d.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK);
-    CHECK((c.wire != NULL) == (exchange && strcmp(exchange, "nccl") == 0));
+    CHECK(mf_transport_open(&c, d.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK);
+    CHECK((c.transport != NULL) == (exchange && strcmp(exchange, "nccl") == 0));
     both(&self, &d);
     for (int way = 0; way < 2; ++way, setenv("MF_SHARE", "0", 1)) {
         both(&c, &d);
         refused(&c, &d);
     }
-    mf_wire_close(&c);
+    mf_transport_close(&c);
     device_close(&d);
     mf_comm_close(&c);
     return failures != 0;

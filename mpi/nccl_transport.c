@@ -1,5 +1,5 @@
-/* See wire.h: when NCCL may be used, its beginning and end, and groups of moves. */
-#include "mpi/wire.h"
+/* See nccl_transport.h: when NCCL may be used, its beginning and end, and groups of moves. */
+#include "mpi/nccl_transport.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -16,12 +16,12 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-struct mf_wire {
+struct mf_transport {
     const struct nccl *api; /* NULL: a dry one */
     nccl_comm comm;
 };
 
-/* What mf_wire_abort() ends, whoever calls it while the main thread waits. */
+/* What mf_transport_abort() ends, whoever calls it while the main thread waits. */
 static struct {
     pthread_mutex_t lock;
     const struct nccl *api;
@@ -122,17 +122,17 @@ static int state(void)
     return asked != NCCL_OK ? asked : rc;
 }
 
-static int start_local(const struct mf_comm *comm, struct mf_wire *wire, struct nccl_id id)
+static int start_local(const struct mf_comm *comm, struct mf_transport *transport, struct nccl_id id)
 {
     struct nccl_config how = {sizeof how, (unsigned)NCCL_MAGIC, NCCL_OLDEST, 0};
-    const int rc = wire->api->init(&wire->comm, comm->size, id, comm->rank, &how);
+    const int rc = transport->api->init(&transport->comm, comm->size, id, comm->rank, &how);
 
-    if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) set_live(wire->api, wire->comm);
+    if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) set_live(transport->api, transport->comm);
     return rc;
 }
 
 /* Until all ranks have started, or one cannot: then the others, which would wait for it inside NCCL, leave off, too. */
-static int arrive(const struct mf_comm *comm, const struct mf_wire *wire, int rc)
+static int arrive(const struct mf_comm *comm, const struct mf_transport *transport, int rc)
 {
     const struct timespec while_ = {0, 1000000};
     int64_t any[2]; /* has failed, is on its way */
@@ -146,54 +146,54 @@ static int arrive(const struct mf_comm *comm, const struct mf_wire *wire, int rc
         if (rc == NCCL_IN_PROGRESS) rc = state();
     }
     if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) return MF_OK;
-    return mf_fail(MF_DEVICE, "NCCL %s does not start: %.200s", wire->api->number, reason(wire->api, rc));
+    return mf_fail(MF_DEVICE, "NCCL %s does not start: %.200s", transport->api->number, reason(transport->api, rc));
 }
 
-static int start(const struct mf_comm *comm, struct mf_wire *wire)
+static int start(const struct mf_comm *comm, struct mf_transport *transport)
 {
     struct nccl_id id = {{0}};
-    int rc = comm->rank == 0 ? wire->api->id(&id) : NCCL_OK;
+    int rc = comm->rank == 0 ? transport->api->id(&id) : NCCL_OK;
 
-    if (rc != NCCL_OK) rc = mf_fail(MF_DEVICE, "NCCL gives no id: %.200s", reason(wire->api, rc));
+    if (rc != NCCL_OK) rc = mf_fail(MF_DEVICE, "NCCL gives no id: %.200s", reason(transport->api, rc));
     MF_TRY(mf_agree(comm, rc));
     mf_comm_bcast(comm, 0, &id, sizeof id);
     mf_comm_enter(comm, "start of NCCL", 0);
-    rc = start_local(comm, wire, id);
+    rc = start_local(comm, transport, id);
     mf_comm_leave(comm);
-    rc = mf_agree(comm, arrive(comm, wire, rc));
-    if (rc != MF_OK) mf_wire_abort();
+    rc = mf_agree(comm, arrive(comm, transport, rc));
+    if (rc != MF_OK) mf_transport_abort();
     return rc;
 }
 
-static int open_wire(struct mf_comm *comm, struct mf_queue *queue, int *tried)
+static int open_transport(struct mf_comm *comm, struct mf_queue *queue, int *tried)
 {
-    struct mf_wire *wire = calloc(1, sizeof *wire);
+    struct mf_transport *transport = calloc(1, sizeof *transport);
     struct seat seat;
     int rc;
 
-    if (!wire) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a wire");
-    rc = mf_agree(comm, sit(comm, queue, &wire->api, &seat));
+    if (!transport) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for the NCCL transport");
+    rc = mf_agree(comm, sit(comm, queue, &transport->api, &seat));
     if (rc == MF_OK) rc = compare_seats(comm, &seat);
     *tried = rc == MF_OK;
-    if (rc == MF_OK) rc = start(comm, wire);
+    if (rc == MF_OK) rc = start(comm, transport);
     if (rc == MF_OK)
-        comm->wire = wire;
+        comm->transport = transport;
     else
-        free(wire);
+        free(transport);
     return rc;
 }
 
-int mf_wire_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange wish)
+int mf_transport_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange wish)
 {
     char why[MF_ERR_TEXT];
     int rc, tried;
 
-    comm->wire = NULL;
+    comm->transport = NULL;
     if (wish == MF_EXCHANGE_HOST || (wish == MF_EXCHANGE_AUTO && (comm->size == 1 || !mf_apart(queue)))) return MF_OK;
-    rc = open_wire(comm, queue, &tried);
+    rc = open_transport(comm, queue, &tried);
     snprintf(why, sizeof why, "%s", mf_err_text());
     if (rc == MF_OK) {
-        mf_info("exchange: NCCL %s (%s)", comm->wire->api->number,
+        mf_info("exchange: NCCL %s (%s)", comm->transport->api->number,
                 wish == MF_EXCHANGE_NCCL ? "--exchange nccl" : "auto: every rank has a GPU of its own");
         return MF_OK;
     }
@@ -203,31 +203,31 @@ int mf_wire_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange 
     return MF_OK;
 }
 
-void mf_wire_dry(struct mf_comm *comm)
+void mf_transport_dry(struct mf_comm *comm)
 {
-    static struct mf_wire dry;
+    static struct mf_transport dry;
 
-    comm->wire = &dry;
+    comm->transport = &dry;
 }
 
 /* What runs on one rank alone may take NCCL down for all: so nobody leaves before all have come. */
-void mf_wire_close(struct mf_comm *comm)
+void mf_transport_close(struct mf_comm *comm)
 {
-    struct mf_wire *wire = comm->wire;
+    struct mf_transport *transport = comm->transport;
 
-    comm->wire = NULL;
-    if (!wire || !wire->api) return;
+    comm->transport = NULL;
+    if (!transport || !transport->api) return;
     mf_comm_barrier(comm);
     mf_comm_enter(comm, "end of NCCL", 0);
-    if (wire->api->finish(wire->comm) == NCCL_IN_PROGRESS)
+    if (transport->api->finish(transport->comm) == NCCL_IN_PROGRESS)
         while (state() == NCCL_IN_PROGRESS) sched_yield();
     set_live(NULL, NULL);
-    (void)wire->api->destroy(wire->comm);
+    (void)transport->api->destroy(transport->comm);
     mf_comm_leave(comm);
-    free(wire);
+    free(transport);
 }
 
-void mf_wire_abort(void)
+void mf_transport_abort(void)
 {
     const struct nccl *api;
     nccl_comm comm;
@@ -247,37 +247,41 @@ static void check(const struct mf_comm *comm, int rc, const char *what)
     char line[MF_ERR_TEXT];
 
     if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) return;
-    snprintf(line, sizeof line, "NCCL: %s fails on rank %d: %.200s", what, comm->rank, reason(comm->wire->api, rc));
+    snprintf(line, sizeof line, "NCCL: %s fails on rank %d: %.200s", what, comm->rank,
+             reason(comm->transport->api, rc));
     mf_watch_end(line, NULL);
 }
 
-void mf_wire_begin(const struct mf_comm *comm) { check(comm, comm->wire->api->start(), "the begin of a group"); }
-
-void mf_wire_send(const struct mf_comm *comm, struct mf_queue *queue, const void *device, size_t bytes, int to)
+void mf_transport_begin(const struct mf_comm *comm)
 {
-    const struct mf_wire *w = comm->wire;
+    check(comm, comm->transport->api->start(), "the begin of a group");
+}
+
+void mf_transport_send(const struct mf_comm *comm, struct mf_queue *queue, const void *device, size_t bytes, int to)
+{
+    const struct mf_transport *w = comm->transport;
 
     if (bytes) check(comm, w->api->send(device, bytes, NCCL_BYTE, to, w->comm, queue->port->stream), "a send");
 }
 
-void mf_wire_receive(const struct mf_comm *comm, struct mf_queue *queue, void *device, size_t bytes, int from)
+void mf_transport_receive(const struct mf_comm *comm, struct mf_queue *queue, void *device, size_t bytes, int from)
 {
-    const struct mf_wire *w = comm->wire;
+    const struct mf_transport *w = comm->transport;
 
     if (bytes) check(comm, w->api->receive(device, bytes, NCCL_BYTE, from, w->comm, queue->port->stream), "a receive");
 }
 
 /* Only what NCCL has taken over stands in the stream, and is waited for there. */
-void mf_wire_end(const struct mf_comm *comm)
+void mf_transport_end(const struct mf_comm *comm)
 {
-    for (int rc = comm->wire->api->end();; rc = state()) {
+    for (int rc = comm->transport->api->end();; rc = state()) {
         check(comm, rc, "the end of a group");
         if (rc != NCCL_IN_PROGRESS) return;
         sched_yield();
     }
 }
 
-void mf_wire_wait(const struct mf_comm *comm, struct mf_queue *queue, const char *name, size_t n)
+void mf_transport_wait(const struct mf_comm *comm, struct mf_queue *queue, const char *name, size_t n)
 {
     int idle;
 

@@ -4,7 +4,7 @@
 #   -b  folder of a release build (build/release)         -p  python of an environment with MCRpy: also run the peers
 #   -d  MCRpy's micrographs (../shared/data/mcrpy)     -i  iterations of MCRpy at 64^3 (500)
 #   -o  folder of the results (benchmarks/results)     -q  small sizes, few repetitions: do the scripts still work?
-#   PART: kernels_corr kernels_vec swap mpi_turn characterize memory quality textures gram peers (all of them)
+#   PART: kernels_corr kernels_vec swap mpi_redistribute characterize memory quality textures gram peers (all of them)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$here/../build/release data=$here/../../shared/data/mcrpy peer='' iterations=500 quick='' results=$here/results
@@ -18,7 +18,7 @@ done
 shift $((OPTIND - 1))
 build=$(cd "$build" && pwd)
 data=$(cd "$data" && pwd)
-all=(kernels_corr kernels_vec swap mpi_turn characterize memory quality textures gram peers)
+all=(kernels_corr kernels_vec swap mpi_redistribute characterize memory quality textures gram peers)
 parts=("${@:-${all[@]}}")
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -52,12 +52,12 @@ kernels_vec() {
 
 swap() { step "$build/benchmarks/bench_swap" "$(pick 0.2 2)"; }
 
-mpi_turn() {
+mpi_redistribute() {
     local n ranks
     for n in $(pick 64 "128 256"); do
         for ranks in 1 2 4; do
             step timeout 600 mpirun -n "$ranks" --mca mpi_yield_when_idle $((ranks > $(nproc))) \
-                "$build/benchmarks/bench_mpi_turn" "$n" "$n" "$n"
+                "$build/benchmarks/bench_mpi_redistribute" "$n" "$n" "$n"
         done
     done
 }

@@ -50,7 +50,7 @@ size_t mf_slab_asked(const struct mf_comm *comm, const struct mf_slab *slab, siz
  * share (dealt with mf_cut_grain(n, 2)) of one of the two directions that slabs cut through. With one rank the views
  * alias the slab itself and nothing is copied.
  */
-struct mf_turn;
+struct mf_redistribution;
 
 enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
 
@@ -77,39 +77,39 @@ enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
  * cores, or the ranks' teams fight for them. Takes its buffers from the arenas of both queues. Collective; refuses
  * (agreed) with MF_MEMORY.
  */
-int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, enum mf_ways ways,
-                size_t batch, struct mf_queue *queue, struct mf_turn **turn);
-void mf_turn_free(struct mf_turn *turn);
+int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal,
+                        enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **turn);
+void mf_redistribute_free(struct mf_redistribution *turn);
 
-/** The batch and the rounds that mf_turn_new() would choose for MF_OUT_AND_BACK on the rank with the longest share; @p
- * passes: for fields that stay in host memory while their slices pass through a device. Not collective. */
-void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes, size_t asked,
-                   size_t *batch, size_t *rounds);
+/** The batch and the rounds that mf_redistribute_new() would choose for MF_OUT_AND_BACK on the rank with the longest
+ * share; @p passes: for fields that stay in host memory while their slices pass through a device. Not collective. */
+void mf_redistribute_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes,
+                           size_t asked, size_t *batch, size_t *rounds);
 
 /** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */
-size_t mf_turn_rounds(const struct mf_turn *turn);
+size_t mf_redistribute_rounds(const struct mf_redistribution *turn);
 /** Most slices of one round on this rank, and the extents of a slice. Not collective. */
-size_t mf_turn_batch(const struct mf_turn *turn);
+size_t mf_redistribute_batch(const struct mf_redistribution *turn);
 /** Global indices of the slices this rank holds in @p round. Not collective. */
-struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round);
+struct mf_span mf_redistribute_span(const struct mf_redistribution *turn, size_t round);
 
 /** The same of all rounds together. */
-struct mf_span mf_turn_share(const struct mf_turn *turn);
+struct mf_span mf_redistribute_share(const struct mf_redistribution *turn);
 
 /** The slices of @p round of field @p x [own planes][ny][nx] (memory of the queue; the view: of the slices' queue);
  * valid until the next fetch. Rounds are fetched from 0 on, one after the other; x stays until the last. view->count
  * may be 0. */
-void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view *view);
+void mf_redistribute_fetch(struct mf_redistribution *turn, size_t round, float *x, struct mf_view *view);
 
 /**
  * Where gradients of the slices of @p round go: with one rank the slab @p g (device) itself, else a cleared buffer of
  * the same shape. The turn goes MF_OUT_AND_BACK. Not collective.
  */
-void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view);
+void mf_redistribute_open(struct mf_redistribution *turn, size_t round, float *g, struct mf_view *view);
 
-/** Adds the buffer of mf_turn_open() to the slabs it belongs to: g += , all of it after the last round. The turn goes
- * MF_OUT_AND_BACK. Collective. */
-void mf_turn_add(struct mf_turn *turn, size_t round, float *g);
+/** Adds the buffer of mf_redistribute_open() to the slabs it belongs to: g += , all of it after the last round. The
+ * turn goes MF_OUT_AND_BACK. Collective. */
+void mf_redistribute_add(struct mf_redistribution *turn, size_t round, float *g);
 
 /**
  * Do the ranks of a node see each other's slices? Then they can deal them out as they go, so that nobody waits long for
@@ -117,7 +117,7 @@ void mf_turn_add(struct mf_turn *turn, size_t round, float *g);
  * left, their own first, and gather the gradients. What a slice gives does not depend on who works on it. Not
  * collective, the same on all ranks.
  */
-int mf_turn_deals(const struct mf_turn *turn);
+int mf_redistribute_deals(const struct mf_redistribution *turn);
 
 /** Slices that a rank has taken: the @p at-th of @p owner's and those behind it; span: their global indices. */
 struct mf_dealt {
@@ -127,18 +127,18 @@ struct mf_dealt {
 };
 
 /** Round @p round of the turns [n] out of the fields x [n]. Collective. */
-void mf_turn_spread(struct mf_turn *const *turn, size_t n, size_t round, float *const *x);
+void mf_redistribute_spread(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *x);
 
 /** The next slices of this node's ranks, @p most (even) at most, that nobody has begun; 0: there are none. Not
  * collective. */
-int mf_turn_take(struct mf_turn *turn, size_t round, size_t most, struct mf_dealt *dealt);
+int mf_redistribute_take(struct mf_redistribution *turn, size_t round, size_t most, struct mf_dealt *dealt);
 
 /** Views of slices that were taken, of any turn with the same slices; those of gradients (@p g; NULL: there are none,
  * as where the turn goes MF_OUT) cleared. Not collective. */
-void mf_turn_dealt(const struct mf_turn *turn, size_t round, const struct mf_dealt *dealt, struct mf_view *x,
-                   struct mf_view *g);
+void mf_redistribute_dealt(const struct mf_redistribution *turn, size_t round, const struct mf_dealt *dealt,
+                           struct mf_view *x, struct mf_view *g);
 
 /** Adds all gradients of the round to the slabs g [n], one turn after the other; all go MF_OUT_AND_BACK. Collective. */
-void mf_turn_gather(struct mf_turn *const *turn, size_t n, size_t round, float *const *g);
+void mf_redistribute_gather(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *g);
 
 #endif

@@ -34,7 +34,7 @@ for name in move field optim labels segment single corr dense vgg patch space; d
     done
 done
 # NCCL, on one GPU with itself.
-for name in mpi_turn mpi_slab; do
+for name in mpi_redistribute mpi_slab; do
     if MF_TEST_DEVICE=cuda MF_TEST_EXCHANGE=nccl "$build/tests/$name"; then echo "$name by NCCL passed"; else
         echo "$name by NCCL FAILED"
         failed=1

@@ -25,7 +25,7 @@ function(mf_shadow name target)
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "unit;shadow"
     ENVIRONMENT "${MF_SHADOW_ENV}")
 endfunction()
-mf_shadow(mpi_turn mpi_turn RANKS 1 3)
+mf_shadow(mpi_redistribute mpi_redistribute RANKS 1 3)
 mf_shadow(mpi_slab mpi_slab RANKS 1 3)
 mf_shadow(optim_methods optim_methods)
 mf_shadow(recon_select recon_select RANKS 1 3)

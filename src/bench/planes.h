@@ -8,8 +8,8 @@
 int mf_bench_halo(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
                   size_t bytes, struct mf_bench_row *row);
 
-/** A field's slabs as slices normal to y (mf_turn_fetch); @p bytes: of one slab, near enough. Collective; MF_MEMORY
- * (agreed). */
+/** A field's slabs as slices normal to y (mf_redistribute_fetch); @p bytes: of one slab, near enough. Collective;
+ * MF_MEMORY (agreed). */
 int mf_bench_slices(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
                     size_t bytes, struct mf_bench_row *row);
 

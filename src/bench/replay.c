@@ -41,7 +41,7 @@ static double rounds_of(size_t n, long ranks, long here)
     struct mf_comm comm;
 
     mf_comm_dry(&comm, 0, (int)ranks, (int)here);
-    mf_turn_shape(&comm, dims, MF_Y, 0, 0, &batch, &rounds);
+    mf_redistribute_shape(&comm, dims, MF_Y, 0, 0, &batch, &rounds);
     return (double)rounds;
 }
 

@@ -14,7 +14,7 @@ struct pool {
     const struct mf_job *job;
     struct mf_queue *slices; /* where they are looked at */
     struct mf_target_side *side;
-    struct mf_turn *turn[FIELDS]; /* of the phase, and of those that are looked at beside it */
+    struct mf_redistribution *turn[FIELDS]; /* of the phase, and of those that are looked at beside it */
     const struct mf_slice_ops *ops[MF_DESCRIPTORS];
     struct mf_slice_plan *plan[MF_DESCRIPTORS];
     float *x[FIELDS];      /* fields of the slab, device; NULL where a grey one can be taken as it is */
@@ -99,7 +99,7 @@ static struct mf_slice_desc desc_of(const struct pool *pool, int descriptor)
                                   .nv = pool->side->nv,
                                   .lag = job->opts->lag,
                                   .levels = pool->side->levels,
-                                  .count_max = mf_turn_batch(pool->turn[0]),
+                                  .count_max = mf_redistribute_batch(pool->turn[0]),
                                   .periodic = job->opts->periodic,
                                   .steady = job->opts->steady,
                                   .seam = job->opts->seam,
@@ -119,10 +119,10 @@ static void total_phase(const struct pool *pool, int descriptor, int phase, floa
     MF_PHASE(row->phase);
 
     clear(pool, entries);
-    for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
+    for (size_t round = 0; round < mf_redistribute_rounds(pool->turn[0]); ++round) {
         struct mf_view view;
 
-        mf_turn_fetch(pool->turn[0], round, x, &view);
+        mf_redistribute_fetch(pool->turn[0], round, x, &view);
         mf_phase_count(row->form->cost(&desc, view.count, MF_COST_TOTAL));
         if (view.count) pool->ops[descriptor]->total(pool->plan[descriptor], &view, pool->total);
     }
@@ -139,11 +139,11 @@ static void total_pair(const struct pool *pool, int descriptor, size_t pair, flo
     MF_PHASE(row->phase);
 
     clear(pool, entries);
-    for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
+    for (size_t round = 0; round < mf_redistribute_rounds(pool->turn[0]); ++round) {
         struct mf_view first, second;
 
-        mf_turn_fetch(pool->turn[0], round, x, &first);
-        mf_turn_fetch(pool->turn[1], round, y, &second);
+        mf_redistribute_fetch(pool->turn[0], round, x, &first);
+        mf_redistribute_fetch(pool->turn[1], round, y, &second);
         mf_phase_count(descriptor == MF_CROSS ? mf_cost_s2(&desc, first.count, MF_COST_CROSS)
                                               : row->form->cost(&desc, first.count, MF_COST_TOTAL));
         if (first.count) ops_of_pairs(pool, descriptor)->cross(plan, &first, &second, pool->total);
@@ -162,10 +162,10 @@ static void total_all(const struct pool *pool, int descriptor)
 
     clear(pool, entries);
     for (int p = 0; p < pool->job->out->phases; ++p) x[p] = indicator(pool, p, p);
-    for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
+    for (size_t round = 0; round < mf_redistribute_rounds(pool->turn[0]); ++round) {
         struct mf_view view[FIELDS] = {{0}};
 
-        for (int p = 0; p < pool->job->out->phases; ++p) mf_turn_fetch(pool->turn[p], round, x[p], &view[p]);
+        for (int p = 0; p < pool->job->out->phases; ++p) mf_redistribute_fetch(pool->turn[p], round, x[p], &view[p]);
         mf_phase_count(row->form->cost(&desc, view[0].count, MF_COST_TOTAL));
         if (view[0].count) pool->ops[descriptor]->join(pool->plan[descriptor], view, pool->total);
     }
@@ -232,8 +232,8 @@ static int pool_open(struct pool *pool, int normal)
     const struct mf_job *job = pool->job;
 
     for (int i = 0; i < fields_of(pool); ++i)
-        MF_TRY(
-            mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, MF_OUT, 0, job->queue, &pool->turn[i]));
+        MF_TRY(mf_redistribute_new(job->comm, &job->micro->slab, (enum mf_normal)normal, MF_OUT, 0, job->queue,
+                                   &pool->turn[i]));
     return mf_agree(job->comm, pool_plan(pool));
 }
 
@@ -245,7 +245,7 @@ static void pool_close(struct pool *pool)
     for (int d = MF_DESCRIPTORS - 1; d >= 0; --d)
         if (pool->plan[d]) pool->ops[d]->free(pool->plan[d]);
     for (int i = FIELDS - 1; i >= 0; --i)
-        if (pool->turn[i]) mf_turn_free(pool->turn[i]);
+        if (pool->turn[i]) mf_redistribute_free(pool->turn[i]);
 }
 
 static int pool_side(const struct mf_job *job, int normal)

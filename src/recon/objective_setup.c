@@ -89,7 +89,7 @@ static int side_pull(struct mf_objective *o, struct mf_objective_side *s, size_t
     size_t slices = 0;
 
     if (!o->ops[t]->pull) return MF_OK;
-    for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) slices += mf_turn_span(s->turn[0], k).count;
+    for (size_t k = 0; k < mf_redistribute_rounds(s->turn[0]); ++k) slices += mf_redistribute_span(s->turn[0], k).count;
     s->pull_size[t] = o->ops[t]->pull(&desc);
     if (s->pull_size[t] == 0 && o->opts.level_first == 0)
         return mf_fail(MF_USAGE,
@@ -148,9 +148,9 @@ static int side_turns(struct mf_objective *o, size_t normal)
     s->done = calloc(s->slices, 1);
     MF_TRY(mf_agree(o->comm, s->turn && s->done ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
     for (size_t p = 0; p < o->phases; ++p) {
-        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, MF_OUT_AND_BACK, o->opts.batch, o->home,
-                           &s->turn[p]));
-        if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
+        MF_TRY(mf_redistribute_new(o->comm, &o->slab, (enum mf_normal)normal, MF_OUT_AND_BACK, o->opts.batch, o->home,
+                                   &s->turn[p]));
+        if (mf_redistribute_batch(s->turn[p]) > o->batch) o->batch = mf_redistribute_batch(s->turn[p]);
     }
     return MF_OK;
 }
@@ -347,7 +347,7 @@ void mf_objective_free(struct mf_objective *o)
             mf_arena_give(o->queue->arena, o->side[d].pull[t]);
         }
         mf_arena_give(o->queue->host, o->example[d]);
-        for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
+        for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_redistribute_free(o->side[d].turn[p]);
         free(o->side[d].turn);
         free(o->side[d].done);
     }

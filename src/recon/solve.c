@@ -80,7 +80,7 @@ static size_t chosen_batch(const struct mf_grid *r)
         int passes = mf_slices_queue(r->queue) != r->queue;
         size_t batch, rounds;
 
-        mf_turn_shape(r->comm, r->slab.dims, (enum mf_normal)d, passes, 0, &batch, &rounds);
+        mf_redistribute_shape(r->comm, r->slab.dims, (enum mf_normal)d, passes, 0, &batch, &rounds);
         if (batch > most) most = batch;
     }
     return most;

@@ -87,8 +87,8 @@ void mf_recon_slices(const struct mf_recon_work *w, const struct mf_placement *p
     for (int d = 0; d < 3; ++d) {
         in_flight[d] = rounds[d] = 1;
         if (d == MF_Z || w->dims[0] > 1)
-            mf_turn_shape(&comm, w->dims, (enum mf_normal)d, offload, mf_plan_get(settings, "batch"), &in_flight[d],
-                          &rounds[d]);
+            mf_redistribute_shape(&comm, w->dims, (enum mf_normal)d, offload, mf_plan_get(settings, "batch"),
+                                  &in_flight[d], &rounds[d]);
     }
 }
 

@@ -1,7 +1,7 @@
 /* Time of one exchange of a volume between slabs and whole slices, forth (fetch) and back (add), without the work on
- * the slices: mpirun -n R mpi_turn [-b BATCH] NZ NY NX, with one thread per rank. One row per direction: least of 9
- * repetitions, the slowest rank each; beside it one memcpy of the rank's slab, forth and back, on all ranks at once.
- * GB/s counts 2 x 4 bytes per voxel (read and written) for each way. */
+ * the slices: mpirun -n R mpi_redistribute [-b BATCH] NZ NY NX, with one thread per rank. One row per direction: least
+ * of 9 repetitions, the slowest rank each; beside it one memcpy of the rank's slab, forth and back, on all ranks at
+ * once. GB/s counts 2 x 4 bytes per voxel (read and written) for each way. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +22,20 @@ static double slowest(const struct mf_comm *c, double seconds)
     return seconds;
 }
 
-static struct times once(const struct mf_comm *c, struct mf_turn *turn, float *x, float *g)
+static struct times once(const struct mf_comm *c, struct mf_redistribution *turn, float *x, float *g)
 {
     struct times t = {0, 0, 0};
     struct mf_view view;
     double at[4];
 
-    for (size_t r = 0; r < mf_turn_rounds(turn); ++r) {
+    for (size_t r = 0; r < mf_redistribute_rounds(turn); ++r) {
         mf_comm_barrier(c);
         at[0] = mf_now();
-        mf_turn_fetch(turn, r, x, &view);
+        mf_redistribute_fetch(turn, r, x, &view);
         at[1] = mf_now();
-        mf_turn_open(turn, r, g, &view);
+        mf_redistribute_open(turn, r, g, &view);
         at[2] = mf_now();
-        mf_turn_add(turn, r, g);
+        mf_redistribute_add(turn, r, g);
         at[3] = mf_now();
         t.forth += at[1] - at[0];
         t.clear += at[2] - at[1];
@@ -44,7 +44,7 @@ static struct times once(const struct mf_comm *c, struct mf_turn *turn, float *x
     return (struct times){slowest(c, t.forth), slowest(c, t.clear), slowest(c, t.back)};
 }
 
-static struct times least(const struct mf_comm *c, struct mf_turn *turn, float *x, float *g)
+static struct times least(const struct mf_comm *c, struct mf_redistribution *turn, float *x, float *g)
 {
     struct times best = {1e9, 1e9, 1e9}, t;
 
@@ -91,16 +91,17 @@ static void measure(const struct mf_comm *c, struct mf_queue *queue, const size_
     size_t bytes = mf_slab_voxels(&slab) * sizeof(float);
     struct mf_arena *arena = queue->arena;
     float *x = mf_arena_zeros(arena, 1, bytes, "x"), *g = mf_arena_zeros(arena, 1, bytes, "g");
-    struct mf_turn *turn;
+    struct mf_redistribution *turn;
     double copied;
 
     if (!x || !g) mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
     copied = copy(c, bytes, x, g);
     for (int normal = MF_Y; normal <= MF_X; ++normal) {
-        if (mf_turn_new(c, &slab, (enum mf_normal)normal, MF_OUT_AND_BACK, batch, queue, &turn) != MF_OK)
+        if (mf_redistribute_new(c, &slab, (enum mf_normal)normal, MF_OUT_AND_BACK, batch, queue, &turn) != MF_OK)
             mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
-        row(c, &slab, names[normal], least(c, turn, x, g), copied, mf_turn_batch(turn), mf_turn_rounds(turn));
-        mf_turn_free(turn);
+        row(c, &slab, names[normal], least(c, turn, x, g), copied, mf_redistribute_batch(turn),
+            mf_redistribute_rounds(turn));
+        mf_redistribute_free(turn);
     }
     mf_arena_give(arena, x);
     mf_arena_give(arena, g);

@@ -6,11 +6,11 @@
 
 #include "kernels/move.h"
 #include "mpi/phases.h"
-#include "mpi/turn_priv.h"
+#include "mpi/redistribute_priv.h"
 #include "src/base/err.h"
 
 /* One rank's slices of a round in the own planes; normal to z: its own. */
-static struct mf_block block_of(const struct mf_turn *t, struct mf_span span)
+static struct mf_block block_of(const struct mf_redistribution *t, struct mf_span span)
 {
     size_t ny = t->slab.dims[1], nx = t->slab.dims[2];
 
@@ -20,29 +20,29 @@ static struct mf_block block_of(const struct mf_turn *t, struct mf_span span)
 }
 
 /* Between slabs, wherever they are, and packed rows on the host. */
-static void pack(const struct mf_turn *t, struct mf_block block, const float *slab, float *packed)
+static void pack(const struct mf_redistribution *t, struct mf_block block, const float *slab, float *packed)
 {
     t->home->backend->move->pack(t->home, &block, slab, packed);
 }
 
-static void add(const struct mf_turn *t, struct mf_block block, const float *packed, float *slab)
+static void add(const struct mf_redistribution *t, struct mf_block block, const float *packed, float *slab)
 {
     t->home->backend->move->add(t->home, &block, packed, slab);
 }
 
 /* Where the planes of the slab that begins at plane @p first stand in a round buffer of @p count slices. */
-static size_t place(const struct mf_turn *t, size_t first, size_t count) { return first * t->wide * count; }
+static size_t place(const struct mf_redistribution *t, size_t first, size_t count) { return first * t->wide * count; }
 
 /* First come the buffers of fields, then those of gradients. */
-float *mf_turn_seen(const struct mf_turn *t, int r, size_t round, int grads)
+float *mf_redistribute_seen(const struct mf_redistribution *t, int r, size_t round, int grads)
 {
     size_t bytes;
 
     MF_ASSERT(!grads || t->ways == MF_OUT_AND_BACK);
-    if (r == t->comm.rank) return mf_turn_at(t, grads ? t->grads : t->fields, round);
+    if (r == t->comm.rank) return mf_redistribute_at(t, grads ? t->grads : t->fields, round);
     if (!t->share || !t->share->at[r]) return NULL;
-    bytes = (t->share->bytes[r] - MF_TURN_TAIL) / (size_t)t->ways;
-    return (float *)(t->share->at[r] + (grads ? bytes : 0) + mf_turn_slot(t, round) * (bytes / t->depth));
+    bytes = (t->share->bytes[r] - MF_REDISTRIBUTE_TAIL) / (size_t)t->ways;
+    return (float *)(t->share->at[r] + (grads ? bytes : 0) + mf_redistribute_slot(t, round) * (bytes / t->depth));
 }
 
 /* -- through the host: memory that a node's ranks share, messages between nodes -- */
@@ -50,65 +50,65 @@ float *mf_turn_seen(const struct mf_turn *t, int r, size_t round, int grads)
 enum { OUT = 1, BACK = 2 }; /* tags */
 
 /* The buffers of this node's ranks change hands. */
-static void meet(const struct mf_turn *t)
+static void meet(const struct mf_redistribution *t)
 {
     if (t->share) mf_comm_meet(&t->comm);
 }
 
-static int is_far(const struct mf_turn *t, int r) { return mf_turn_seen(t, r, 0, 0) == NULL; }
+static int is_far(const struct mf_redistribution *t, int r) { return mf_redistribute_seen(t, r, 0, 0) == NULL; }
 
 /* Own planes into the buffers that this rank sees. */
-static void pack_near(const struct mf_turn *t, size_t round, const float *x)
+static void pack_near(const struct mf_redistribution *t, size_t round, const float *x)
 {
     for (int i = 0; i < t->comm.size; ++i) {
-        int r = mf_turn_nth(t, i);
-        struct mf_span span = mf_turn_span_of(t, round, r);
-        float *to = mf_turn_seen(t, r, round, 0);
+        int r = mf_redistribute_nth(t, i);
+        struct mf_span span = mf_redistribute_span_of(t, round, r);
+        float *to = mf_redistribute_seen(t, r, round, 0);
 
         if (to) pack(t, block_of(t, span), x, to + place(t, t->slab.first, span.count));
     }
 }
 
 /* Gradients out of them. */
-static void add_near(const struct mf_turn *t, size_t round, float *g)
+static void add_near(const struct mf_redistribution *t, size_t round, float *g)
 {
     for (int i = 0; i < t->comm.size; ++i) {
-        int r = mf_turn_nth(t, i);
-        struct mf_span span = mf_turn_span_of(t, round, r);
-        const float *from = mf_turn_seen(t, r, round, 1);
+        int r = mf_redistribute_nth(t, i);
+        struct mf_span span = mf_redistribute_span_of(t, round, r);
+        const float *from = mf_redistribute_seen(t, r, round, 1);
 
         if (from) add(t, block_of(t, span), from + place(t, t->slab.first, span.count), g);
     }
 }
 
 /* In units of a row of planes: my planes of a rank's slices, and its planes of mine. */
-static size_t given(const struct mf_turn *t, size_t round, int r)
+static size_t given(const struct mf_redistribution *t, size_t round, int r)
 {
-    return t->slab.count * mf_turn_span_of(t, round, r).count;
+    return t->slab.count * mf_redistribute_span_of(t, round, r).count;
 }
 
-static size_t taken(const struct mf_turn *t, size_t round, int r)
+static size_t taken(const struct mf_redistribution *t, size_t round, int r)
 {
-    return mf_slab_of(&t->comm, t->slab.dims, r).count * mf_turn_span_of(t, round, t->comm.rank).count;
+    return mf_slab_of(&t->comm, t->slab.dims, r).count * mf_redistribute_span_of(t, round, t->comm.rank).count;
 }
 
 /* Planes of rank @p r in a round buffer of mine. */
-static float *part_of_buffer(const struct mf_turn *t, float *buffer, size_t round, int r)
+static float *part_of_buffer(const struct mf_redistribution *t, float *buffer, size_t round, int r)
 {
     size_t first = mf_slab_of(&t->comm, t->slab.dims, r).first;
 
-    return buffer + place(t, first, mf_turn_span_of(t, round, t->comm.rank).count);
+    return buffer + place(t, first, mf_redistribute_span_of(t, round, t->comm.rank).count);
 }
 
-static MPI_Request *receives(const struct mf_turn *t, int r) { return &t->request[r]; }
-static MPI_Request *sends(const struct mf_turn *t, int r) { return &t->request[t->comm.size + r]; }
+static MPI_Request *receives(const struct mf_redistribution *t, int r) { return &t->request[r]; }
+static MPI_Request *sends(const struct mf_redistribution *t, int r) { return &t->request[t->comm.size + r]; }
 
-static void receive(const struct mf_turn *t, float *to, size_t units, int r, int tag)
+static void receive(const struct mf_redistribution *t, float *to, size_t units, int r, int tag)
 {
     MPI_Irecv(to, (int)units, t->unit, r, tag, t->comm.impl->world, receives(t, r));
 }
 
-static void send(const struct mf_turn *t, const float *from, size_t units, int r, int tag)
+static void send(const struct mf_redistribution *t, const float *from, size_t units, int r, int tag)
 {
     MPI_Isend(from, (int)units, t->unit, r, tag, t->comm.impl->world, sends(t, r));
 }
@@ -121,37 +121,37 @@ static void wait_for(MPI_Request *request, int n)
     MPI_Waitall(n, request, MPI_STATUSES_IGNORE);
 }
 
-static void no_messages(const struct mf_turn *t)
+static void no_messages(const struct mf_redistribution *t)
 {
     for (int i = 0; i < 2 * t->comm.size; ++i) t->request[i] = MPI_REQUEST_NULL;
 }
 
 /* Messages go first: they travel while planes are copied within this node. */
-static void start_out(const struct mf_turn *t, size_t round, const float *x)
+static void start_out(const struct mf_redistribution *t, size_t round, const float *x)
 {
-    float *fields = mf_turn_at(t, t->fields, round), *at = t->packed;
+    float *fields = mf_redistribute_at(t, t->fields, round), *at = t->packed;
 
     no_messages(t);
     for (int i = 1, r; i < t->comm.size; ++i) {
-        r = mf_turn_nth(t, i);
+        r = mf_redistribute_nth(t, i);
         if (is_far(t, r)) receive(t, part_of_buffer(t, fields, round, r), taken(t, round, r), r, OUT);
     }
     for (int i = 1, r; i < t->comm.size; ++i) {
-        r = mf_turn_nth(t, i);
+        r = mf_redistribute_nth(t, i);
         if (!is_far(t, r)) continue;
-        pack(t, block_of(t, mf_turn_span_of(t, round, r)), x, at);
+        pack(t, block_of(t, mf_redistribute_span_of(t, round, r)), x, at);
         send(t, at, given(t, round, r), r, OUT);
         at += given(t, round, r) * t->wide;
     }
 }
 
-static void start_back(const struct mf_turn *t, size_t round)
+static void start_back(const struct mf_redistribution *t, size_t round)
 {
-    float *grads = mf_turn_at(t, t->grads, round), *at = t->packed;
+    float *grads = mf_redistribute_at(t, t->grads, round), *at = t->packed;
 
     no_messages(t);
     for (int i = 1, r; i < t->comm.size; ++i) {
-        r = mf_turn_nth(t, i);
+        r = mf_redistribute_nth(t, i);
         if (!is_far(t, r)) continue;
         receive(t, at, given(t, round, r), r, BACK);
         send(t, part_of_buffer(t, grads, round, r), taken(t, round, r), r, BACK);
@@ -160,27 +160,27 @@ static void start_back(const struct mf_turn *t, size_t round)
 }
 
 /* As they come. */
-static void add_far(const struct mf_turn *t, size_t round, float *g)
+static void add_far(const struct mf_redistribution *t, size_t round, float *g)
 {
     const float *at = t->packed;
 
     for (int i = 1, r; i < t->comm.size; ++i) {
-        r = mf_turn_nth(t, i);
+        r = mf_redistribute_nth(t, i);
         if (!is_far(t, r)) continue;
         wait_for(receives(t, r), 1);
-        add(t, block_of(t, mf_turn_span_of(t, round, r)), at, g);
+        add(t, block_of(t, mf_redistribute_span_of(t, round, r)), at, g);
         at += given(t, round, r) * t->wide;
     }
 }
 
 /* No slice of the round that comes is begun. Between meetings, so that nobody takes any. */
-static void deal_anew(struct mf_turn *t)
+static void deal_anew(struct mf_redistribution *t)
 {
-    if (t->share) atomic_store_explicit(mf_turn_begun(t, t->comm.rank), 0, memory_order_relaxed);
+    if (t->share) atomic_store_explicit(mf_redistribute_begun(t, t->comm.rank), 0, memory_order_relaxed);
     t->helped = 0;
 }
 
-void mf_turn_bring(struct mf_turn *const *turn, size_t n, size_t round, float *const *x)
+void mf_redistribute_bring(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *x)
 {
     mf_comm_enter(&turn[0]->comm, "fetch of slices, round", round + 1);
     meet(turn[0]); /* nobody uses what these buffers had, or takes slices */
@@ -195,7 +195,7 @@ void mf_turn_bring(struct mf_turn *const *turn, size_t n, size_t round, float *c
 }
 
 /* No two ranks have gradients of one slice, so only the order of the turns matters. */
-void mf_turn_return(struct mf_turn *const *turn, size_t n, size_t round, float *const *g)
+void mf_redistribute_return(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *g)
 {
     mf_comm_enter(&turn[0]->comm, "sum of gradients, round", round + 1);
     meet(turn[0]); /* all are written; they are read before a rank comes to the next meeting */
@@ -211,31 +211,32 @@ void mf_turn_return(struct mf_turn *const *turn, size_t n, size_t round, float *
 /* -- by NCCL -- */
 
 /* Own planes of the slices of @p span; packed has those of the ranks one after the other. */
-static size_t span_bytes(const struct mf_turn *t, struct mf_span span)
+static size_t span_bytes(const struct mf_redistribution *t, struct mf_span span)
 {
     return t->slab.count * t->wide * span.count * sizeof(float);
 }
 
 /* My slices' planes of rank @p rank in a round buffer. */
-static float *planes_of(const struct mf_turn *t, float *buffer, struct mf_slab theirs, size_t round, size_t *bytes)
+static float *planes_of(const struct mf_redistribution *t, float *buffer, struct mf_slab theirs, size_t round,
+                        size_t *bytes)
 {
-    const size_t mine = mf_turn_span_of(t, round, t->comm.rank).count;
+    const size_t mine = mf_redistribute_span_of(t, round, t->comm.rank).count;
 
     *bytes = theirs.count * t->wide * mine * sizeof(float);
     return buffer + place(t, theirs.first, mine);
 }
 
-static void pack_by_nccl(struct mf_turn *t, size_t round, const float *x)
+static void pack_by_nccl(struct mf_redistribution *t, size_t round, const float *x)
 {
     const struct mf_move_ops *move = t->queue->backend->move;
     float *to = t->packed;
 
     for (int r = 0; r < t->comm.size; ++r) {
-        struct mf_span span = mf_turn_span_of(t, round, r);
+        struct mf_span span = mf_redistribute_span_of(t, round, r);
         struct mf_block block = block_of(t, span);
         size_t bytes;
 
-        if (mf_turn_is_direct(t, r)) {
+        if (mf_redistribute_is_direct(t, r)) {
             move->pack_device(t->queue, &block, x, planes_of(t, t->on_fields, t->slab, round, &bytes));
         } else {
             move->pack_device(t->queue, &block, x, to);
@@ -244,17 +245,17 @@ static void pack_by_nccl(struct mf_turn *t, size_t round, const float *x)
     }
 }
 
-static void add_by_nccl(struct mf_turn *t, size_t round, float *g)
+static void add_by_nccl(struct mf_redistribution *t, size_t round, float *g)
 {
     const struct mf_move_ops *move = t->queue->backend->move;
     const float *from = t->packed;
 
     for (int r = 0; r < t->comm.size; ++r) {
-        struct mf_span span = mf_turn_span_of(t, round, r);
+        struct mf_span span = mf_redistribute_span_of(t, round, r);
         struct mf_block block = block_of(t, span);
         size_t bytes;
 
-        if (mf_turn_is_direct(t, r)) {
+        if (mf_redistribute_is_direct(t, r)) {
             move->add_device(t->queue, &block, planes_of(t, t->on_grads, t->slab, round, &bytes), g);
         } else {
             move->add_device(t->queue, &block, from, g);
@@ -264,16 +265,16 @@ static void add_by_nccl(struct mf_turn *t, size_t round, float *g)
 }
 
 /* One group: my planes of their slices against their planes of mine; @p back: the other way round. */
-static void cross(struct mf_turn *t, size_t round, float *whole, int back)
+static void cross(struct mf_redistribution *t, size_t round, float *whole, int back)
 {
     char *packed = (char *)t->packed;
 
     mf_transport_begin(&t->comm);
     for (int r = 0; r < t->comm.size; ++r) {
-        size_t mine = span_bytes(t, mf_turn_span_of(t, round, r)), theirs;
+        size_t mine = span_bytes(t, mf_redistribute_span_of(t, round, r)), theirs;
         float *planes = planes_of(t, whole, mf_slab_of(&t->comm, t->slab.dims, r), round, &theirs);
 
-        if (mf_turn_is_direct(t, r)) continue;
+        if (mf_redistribute_is_direct(t, r)) continue;
         if (back) {
             mf_transport_send(&t->comm, t->queue, planes, theirs, r);
             mf_transport_receive(&t->comm, t->queue, packed, mine, r);
@@ -286,7 +287,7 @@ static void cross(struct mf_turn *t, size_t round, float *whole, int back)
     mf_transport_end(&t->comm);
 }
 
-static void out_by_nccl(struct mf_turn *t, size_t round, const float *x)
+static void out_by_nccl(struct mf_redistribution *t, size_t round, const float *x)
 {
     mf_comm_enter(&t->comm, "fetch of slices, round", round + 1);
     pack_by_nccl(t, round, x);
@@ -295,7 +296,7 @@ static void out_by_nccl(struct mf_turn *t, size_t round, const float *x)
     mf_transport_wait(&t->comm, t->queue, "wait for slices by NCCL, round", round + 1);
 }
 
-static void back_by_nccl(struct mf_turn *t, size_t round, float *g)
+static void back_by_nccl(struct mf_redistribution *t, size_t round, float *g)
 {
     mf_comm_enter(&t->comm, "sum of gradients, round", round + 1);
     cross(t, round, t->on_grads, 1);
@@ -304,29 +305,29 @@ static void back_by_nccl(struct mf_turn *t, size_t round, float *g)
     add_by_nccl(t, round, g);
 }
 
-void mf_turn_out(struct mf_turn *turn, size_t round, float *x)
+void mf_redistribute_out(struct mf_redistribution *turn, size_t round, float *x)
 {
     if (turn->alone) {
-        pack(turn, block_of(turn, mf_turn_span(turn, round)), x, mf_turn_at(turn, turn->fields, round));
+        pack(turn, block_of(turn, mf_redistribute_span(turn, round)), x, mf_redistribute_at(turn, turn->fields, round));
         return;
     }
     if (turn->by_nccl) {
         out_by_nccl(turn, round, x);
         return;
     }
-    mf_turn_bring(&turn, 1, round, &x);
+    mf_redistribute_bring(&turn, 1, round, &x);
 }
 
-void mf_turn_back(struct mf_turn *turn, size_t round, float *g)
+void mf_redistribute_back(struct mf_redistribution *turn, size_t round, float *g)
 {
     if (turn->alone) {
-        add(turn, block_of(turn, mf_turn_span(turn, round)), mf_turn_at(turn, turn->grads, round), g);
+        add(turn, block_of(turn, mf_redistribute_span(turn, round)), mf_redistribute_at(turn, turn->grads, round), g);
         return;
     }
     if (turn->by_nccl) {
         back_by_nccl(turn, round, g);
         return;
     }
-    mf_turn_return(&turn, 1, round, &g);
+    mf_redistribute_return(&turn, 1, round, &g);
     if (turn->share) mf_comm_meet(&turn->comm); /* they may be cleared */
 }

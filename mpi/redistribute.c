@@ -4,23 +4,23 @@
 
 #include "kernels/field.h"
 #include "mpi/phases.h"
-#include "mpi/turn_priv.h"
+#include "mpi/redistribute_priv.h"
 #include "src/base/err.h"
 
 /* Own planes of all slices of a round. */
-static size_t packed_floats(const struct mf_turn *t)
+static size_t packed_floats(const struct mf_redistribution *t)
 {
     size_t all = 0;
 
     for (int r = 0; r < t->comm.size; ++r)
-        if (!mf_turn_is_direct(t, r)) all += mf_turn_span_of(t, 0, r).count;
+        if (!mf_redistribute_is_direct(t, r)) all += mf_redistribute_span_of(t, 0, r).count;
     return t->slab.count * t->wide * all;
 }
 
 /* Local: without shared memory all is the arena's. */
-static int take_own(struct mf_turn *t, struct mf_arena *arena, float **fields, float **grads)
+static int take_own(struct mf_redistribution *t, struct mf_arena *arena, float **fields, float **grads)
 {
-    const size_t bytes = t->depth * mf_turn_buffer_bytes(t);
+    const size_t bytes = t->depth * mf_redistribute_buffer_bytes(t);
 
     *fields = mf_arena_take(arena, bytes, "slices");
     if (t->ways == MF_OUT) return *fields ? MF_OK : MF_MEMORY;
@@ -29,14 +29,14 @@ static int take_own(struct mf_turn *t, struct mf_arena *arena, float **fields, f
 }
 
 /* Own planes of a round's slices of the ranks that messages go to; none has more slices than rank 0. */
-static size_t sent_floats(const struct mf_turn *t)
+static size_t sent_floats(const struct mf_redistribution *t)
 {
     const size_t far = (size_t)(t->comm.size - (t->shared ? t->comm.local_size : 1));
 
-    return t->slab.count * t->wide * far * mf_turn_span_of(t, 0, 0).count;
+    return t->slab.count * t->wide * far * mf_redistribute_span_of(t, 0, 0).count;
 }
 
-static int take_for_messages(struct mf_turn *t)
+static int take_for_messages(struct mf_redistribution *t)
 {
     const size_t floats = sent_floats(t);
 
@@ -48,11 +48,11 @@ static int take_for_messages(struct mf_turn *t)
 }
 
 /* The round buffers in memory that the ranks of a node see, or none of it is booked. */
-static void share_buffers(struct mf_turn *t)
+static void share_buffers(struct mf_redistribution *t)
 {
     const size_t bytes = t->booked;
 
-    mf_share_new(&t->comm, bytes + MF_TURN_TAIL, &t->share);
+    mf_share_new(&t->comm, bytes + MF_REDISTRIBUTE_TAIL, &t->share);
     if (t->share) {
         t->fields = (float *)t->share->own;
         if (t->ways == MF_OUT_AND_BACK) t->grads = (float *)(t->share->own + bytes / 2);
@@ -65,9 +65,9 @@ static void share_buffers(struct mf_turn *t)
 }
 
 /* Shared memory where ranks have it in common (booked in the arena first), and what messages to others need. */
-static int take_buffers(struct mf_turn *t)
+static int take_buffers(struct mf_redistribution *t)
 {
-    size_t bytes = (size_t)t->ways * t->depth * mf_turn_buffer_bytes(t);
+    size_t bytes = (size_t)t->ways * t->depth * mf_redistribute_buffer_bytes(t);
     int rc;
 
     if (t->alone) return mf_agree(&t->comm, take_own(t, t->queue->host, &t->fields, &t->grads));
@@ -84,7 +84,7 @@ static int take_buffers(struct mf_turn *t)
 }
 
 /* By NCCL all of it is device memory. Local. */
-static int take_by_nccl(struct mf_turn *t)
+static int take_by_nccl(struct mf_redistribution *t)
 {
     t->packed = mf_arena_take(t->queue->arena, packed_floats(t) * sizeof(float), "slices packed");
     if (!t->packed) return MF_MEMORY;
@@ -92,7 +92,7 @@ static int take_by_nccl(struct mf_turn *t)
 }
 
 /* Round buffers, and where kernels see them. */
-static int take_all(struct mf_turn *t)
+static int take_all(struct mf_redistribution *t)
 {
     if (t->by_nccl) return mf_agree(&t->comm, take_by_nccl(t));
     MF_TRY(take_buffers(t));
@@ -102,10 +102,10 @@ static int take_all(struct mf_turn *t)
     return mf_agree(&t->comm, take_own(t, t->queue->arena, &t->on_fields, &t->on_grads));
 }
 
-int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, enum mf_ways ways,
-                size_t batch, struct mf_queue *queue, struct mf_turn **turn)
+int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal,
+                        enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **turn)
 {
-    struct mf_turn *t = calloc(1, sizeof *t);
+    struct mf_redistribution *t = calloc(1, sizeof *t);
     int rc;
 
     if (!t) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a turn");
@@ -115,20 +115,20 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     t->home = queue;
     t->queue = mf_slices_queue(queue);
     if (!mf_apart(t->queue)) t->comm.transport = NULL;
-    mf_turn_lay_out(t, normal, t->queue != t->home, batch);
+    mf_redistribute_lay_out(t, normal, t->queue != t->home, batch);
     t->unit = MPI_DATATYPE_NULL;
     mf_comm_enter(comm, "plan of slices", batch);
     rc = t->alias ? MF_OK : take_all(t);
     mf_comm_leave(comm);
     if (rc != MF_OK) {
-        mf_turn_free(t);
+        mf_redistribute_free(t);
         return rc;
     }
     *turn = t;
     return MF_OK;
 }
 
-void mf_turn_free(struct mf_turn *turn)
+void mf_redistribute_free(struct mf_redistribution *turn)
 {
     if (!turn) return;
     for (size_t slot = 0; slot < turn->depth; ++slot) {
@@ -152,31 +152,35 @@ void mf_turn_free(struct mf_turn *turn)
 }
 
 /* Do rounds come together on the host, for a device that it cannot touch? */
-static int crosses(const struct mf_turn *t) { return mf_apart(t->queue) && !t->by_nccl; }
+static int crosses(const struct mf_redistribution *t) { return mf_apart(t->queue) && !t->by_nccl; }
 
 /* Where the copy of a round's buffer is noted. */
-static size_t *copy_of(const struct mf_turn *t, size_t copy[2], size_t round) { return &copy[mf_turn_slot(t, round)]; }
+static size_t *copy_of(const struct mf_redistribution *t, size_t copy[2], size_t round)
+{
+    return &copy[mf_redistribute_slot(t, round)];
+}
 
 /* A round's slices come together; on the host, and set out for the device, where its buffers' last ones have got to. */
-static void send(struct mf_turn *t, size_t round, float *x)
+static void send(struct mf_redistribution *t, size_t round, float *x)
 {
     const struct mf_backend *be = t->queue->backend;
-    size_t *copy = copy_of(t, t->put, round), bytes = mf_turn_held_bytes(t, mf_turn_span(t, round));
+    size_t *copy = copy_of(t, t->put, round), bytes = mf_redistribute_held_bytes(t, mf_redistribute_span(t, round));
 
-    mf_turn_count_out(t, round);
+    mf_redistribute_count_out(t, round);
     if (crosses(t)) be->finish(t->queue, *copy);
-    mf_turn_out(t, round, x);
+    mf_redistribute_out(t, round, x);
     if (!crosses(t)) return;
-    *copy = be->put_start(t->queue, mf_turn_at(t, t->on_fields, round), mf_turn_at(t, t->fields, round), bytes);
+    *copy = be->put_start(t->queue, mf_redistribute_at(t, t->on_fields, round), mf_redistribute_at(t, t->fields, round),
+                          bytes);
 }
 
 /* With two buffers of a kind the next round is on its way before work on this one begins. */
-void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view *view)
+void mf_redistribute_fetch(struct mf_redistribution *turn, size_t round, float *x, struct mf_view *view)
 {
-    struct mf_span span = mf_turn_span(turn, round);
+    struct mf_span span = mf_redistribute_span(turn, round);
 
     if (turn->alias) {
-        *view = mf_turn_view_of_slab(turn, span, x);
+        *view = mf_redistribute_view_of_slab(turn, span, x);
         return;
     }
     MF_PHASE(&mf_phase_exchange);
@@ -184,40 +188,41 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
     if (round == 0 || turn->depth == 1) turn->sent = round;
     for (; turn->sent < turn->rounds && turn->sent < round + turn->depth; ++turn->sent) send(turn, turn->sent, x);
     if (crosses(turn)) turn->queue->backend->follow(turn->queue, *copy_of(turn, turn->put, round));
-    *view = mf_turn_view(turn, span.count, mf_turn_at(turn, turn->on_fields, round));
+    *view = mf_redistribute_view(turn, span.count, mf_redistribute_at(turn, turn->on_fields, round));
 }
 
-void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view)
+void mf_redistribute_open(struct mf_redistribution *turn, size_t round, float *g, struct mf_view *view)
 {
-    struct mf_span span = mf_turn_span(turn, round);
+    struct mf_span span = mf_redistribute_span(turn, round);
     float *buffer;
 
     MF_ASSERT(turn->ways == MF_OUT_AND_BACK);
     if (turn->alias) {
-        *view = mf_turn_view_of_slab(turn, span, g);
+        *view = mf_redistribute_view_of_slab(turn, span, g);
         return;
     }
     MF_PHASE(&mf_phase_exchange);
 
-    buffer = mf_turn_at(turn, turn->on_grads, round);
+    buffer = mf_redistribute_at(turn, turn->on_grads, round);
     if (mf_apart(turn->queue))
-        turn->queue->backend->field->fill(turn->queue, mf_turn_held_bytes(turn, span) / sizeof *buffer, 0, buffer);
+        turn->queue->backend->field->fill(turn->queue, mf_redistribute_held_bytes(turn, span) / sizeof *buffer, 0,
+                                          buffer);
     else
-        memset(buffer, 0, mf_turn_held_bytes(turn, span));
-    *view = mf_turn_view(turn, span.count, buffer);
+        memset(buffer, 0, mf_redistribute_held_bytes(turn, span));
+    *view = mf_redistribute_view(turn, span.count, buffer);
 }
 
 /* A round's gradients, once they are on the host, to the slabs. */
-static void receive(struct mf_turn *t, size_t round, float *g)
+static void receive(struct mf_redistribution *t, size_t round, float *g)
 {
-    mf_turn_count_back(t, round);
+    mf_redistribute_count_back(t, round);
     if (crosses(t)) t->queue->backend->finish(t->queue, *copy_of(t, t->got, round));
-    mf_turn_back(t, round, g);
+    mf_redistribute_back(t, round, g);
 }
 
 /* With two buffers of a kind a round's gradients are added while the device works on the next; the last round is
  * waited for. */
-void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
+void mf_redistribute_add(struct mf_redistribution *turn, size_t round, float *g)
 {
     size_t end = round + 1 == turn->rounds ? turn->rounds : round + 2 - turn->depth;
 
@@ -227,8 +232,8 @@ void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
 
     if (crosses(turn))
         *copy_of(turn, turn->got, round) = turn->queue->backend->get_start(
-            turn->queue, mf_turn_at(turn, turn->grads, round), mf_turn_at(turn, turn->on_grads, round),
-            mf_turn_held_bytes(turn, mf_turn_span(turn, round)));
+            turn->queue, mf_redistribute_at(turn, turn->grads, round), mf_redistribute_at(turn, turn->on_grads, round),
+            mf_redistribute_held_bytes(turn, mf_redistribute_span(turn, round)));
     if (round == 0 || turn->depth == 1) turn->added = round;
     for (; turn->added < end; ++turn->added) receive(turn, turn->added, g);
 }

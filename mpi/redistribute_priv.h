@@ -1,18 +1,18 @@
-/* The inside of a turn: geometry (turn_shape.c), memory and rounds (turn.c), the ways planes travel (turn_move.c), and
- * slices dealt out between the ranks of a node (turn_deal.c). */
-#ifndef MF_MPI_TURN_PRIV_H
-#define MF_MPI_TURN_PRIV_H
+/* The inside of a turn: geometry (redistribute_shape.c), memory and rounds (redistribute.c), the ways planes travel
+ * (redistribute_move.c), and slices dealt out between the ranks of a node (redistribute_deal.c). */
+#ifndef MF_MPI_REDISTRIBUTE_PRIV_H
+#define MF_MPI_REDISTRIBUTE_PRIV_H
 
 #include "mpi/comm_priv.h"
 #include "mpi/nccl_transport.h"
 #include "mpi/share.h"
 #include "mpi/slab.h"
 
-enum { MF_TURN_TAIL = 64 /* bytes behind the buffers in shared memory: mf_turn_begun() */ };
+enum { MF_REDISTRIBUTE_TAIL = 64 /* bytes behind the buffers in shared memory: mf_redistribute_begun() */ };
 
 /* Round buffers are [nz][batch of this round][nx] for slices normal to y, [nz][ny][batch] for x: the planes of one rank
  * are one consecutive part of them, in rank order. `wide` is the extent beside the cut one: nx, or ny. */
-struct mf_turn {
+struct mf_redistribution {
     struct mf_comm comm;
     struct mf_slab slab;
     enum mf_normal normal;
@@ -39,59 +39,62 @@ struct mf_turn {
 };
 
 /** Which of the buffers of a kind is a round's. */
-static inline size_t mf_turn_slot(const struct mf_turn *turn, size_t round)
+static inline size_t mf_redistribute_slot(const struct mf_redistribution *turn, size_t round)
 {
     return turn->depth > 1 ? round % turn->depth : 0;
 }
 
-/** What follows from comm, slab and wire: see mf_turn_shape(). */
-void mf_turn_lay_out(struct mf_turn *turn, enum mf_normal normal, int passes, size_t asked);
+/** What follows from comm, slab and wire: see mf_redistribute_shape(). */
+void mf_redistribute_lay_out(struct mf_redistribution *turn, enum mf_normal normal, int passes, size_t asked);
 
 /** Bytes of one round buffer of this rank, and of what one with the slices of @p span holds. */
-size_t mf_turn_buffer_bytes(const struct mf_turn *turn);
-size_t mf_turn_held_bytes(const struct mf_turn *turn, struct mf_span span);
+size_t mf_redistribute_buffer_bytes(const struct mf_redistribution *turn);
+size_t mf_redistribute_held_bytes(const struct mf_redistribution *turn, struct mf_span span);
 
 /** The buffer of @p round among those at @p buffers. */
-float *mf_turn_at(const struct mf_turn *turn, float *buffers, size_t round);
+float *mf_redistribute_at(const struct mf_redistribution *turn, float *buffers, size_t round);
 
 /** Slices of @p rank in @p round. */
-struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int rank);
+struct mf_span mf_redistribute_span_of(const struct mf_redistribution *turn, size_t round, int rank);
 
 /** A wire: planes of @p rank's slices stay on this rank's device, so they go straight where they belong. A rank by
  * itself sends them to itself all the same. */
-static inline int mf_turn_is_direct(const struct mf_turn *turn, int rank)
+static inline int mf_redistribute_is_direct(const struct mf_redistribution *turn, int rank)
 {
     return turn->by_nccl && turn->comm.size > 1 && rank == turn->comm.rank;
 }
 
 /** The slices of a buffer with @p count of them, and those of @p span in the slab @p x itself. */
-struct mf_view mf_turn_view(const struct mf_turn *turn, size_t count, float *buffer);
-struct mf_view mf_turn_view_of_slab(const struct mf_turn *turn, struct mf_span span, float *x);
+struct mf_view mf_redistribute_view(const struct mf_redistribution *turn, size_t count, float *buffer);
+struct mf_view mf_redistribute_view_of_slab(const struct mf_redistribution *turn, struct mf_span span, float *x);
 
 /** What a round's way out, or back, moves: for --log-view. */
-void mf_turn_count_out(const struct mf_turn *turn, size_t round);
-void mf_turn_count_back(const struct mf_turn *turn, size_t round);
+void mf_redistribute_count_out(const struct mf_redistribution *turn, size_t round);
+void mf_redistribute_count_back(const struct mf_redistribution *turn, size_t round);
 
 /** The rank to serve as the i-th: each rank begins with itself, so no two meet at the same buffer. */
-static inline int mf_turn_nth(const struct mf_turn *turn, int i) { return (turn->comm.rank + i) % turn->comm.size; }
+static inline int mf_redistribute_nth(const struct mf_redistribution *turn, int i)
+{
+    return (turn->comm.rank + i) % turn->comm.size;
+}
 
 /** Rank @p r's buffer of a round, where this rank sees it; NULL: it does not, and sends messages. */
-float *mf_turn_seen(const struct mf_turn *turn, int r, size_t round, int grads);
+float *mf_redistribute_seen(const struct mf_redistribution *turn, int r, size_t round, int grads);
 
 /** Through the host: fills this round's buffers of the turns [n] with their slices of all planes of x [n]; adds the
  * gradients of all their slices to g [n], one turn after the other. Collective. */
-void mf_turn_bring(struct mf_turn *const *turn, size_t n, size_t round, float *const *x);
-void mf_turn_return(struct mf_turn *const *turn, size_t n, size_t round, float *const *g);
+void mf_redistribute_bring(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *x);
+void mf_redistribute_return(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *g);
 
 /** How many slices of rank @p r of this node somebody has begun in this round: behind that rank's buffers. */
-static inline _Atomic uint64_t *mf_turn_begun(const struct mf_turn *turn, int r)
+static inline _Atomic uint64_t *mf_redistribute_begun(const struct mf_redistribution *turn, int r)
 {
-    return (_Atomic uint64_t *)(void *)(turn->share->at[r] + turn->share->bytes[r] - MF_TURN_TAIL);
+    return (_Atomic uint64_t *)(void *)(turn->share->at[r] + turn->share->bytes[r] - MF_REDISTRIBUTE_TAIL);
 }
 
 /** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab. A
  * wire does so on the device, else they are the host's. */
-void mf_turn_out(struct mf_turn *turn, size_t round, float *x);
-void mf_turn_back(struct mf_turn *turn, size_t round, float *g);
+void mf_redistribute_out(struct mf_redistribution *turn, size_t round, float *x);
+void mf_redistribute_back(struct mf_redistribution *turn, size_t round, float *g);
 
 #endif

@@ -1,6 +1,6 @@
 /* See slab.h: which slices a rank holds in which round, where they stand in buffers, and how many bytes that is. All of
  * it follows from extents and ranks: nothing here takes memory or moves. */
-#include "mpi/turn_priv.h"
+#include "mpi/redistribute_priv.h"
 #include "src/base/phase.h"
 
 enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 }; /* rounds: where work on one hides the copies of another */
@@ -11,7 +11,7 @@ static const size_t ROUND_BYTES = (size_t)8 << 20, FEW_BYTES = (size_t)2 << 20;
 static size_t even(size_t n) { return n + n % 2; }
 
 /* A view of the slab itself is what a slice is, unless it lies across ranks or must go to a device. */
-static void orient(struct mf_turn *t, enum mf_normal normal, int passes)
+static void orient(struct mf_redistribution *t, enum mf_normal normal, int passes)
 {
     t->normal = normal;
     t->slices = t->slab.dims[normal];
@@ -22,15 +22,15 @@ static void orient(struct mf_turn *t, enum mf_normal normal, int passes)
     t->depth = passes ? 2 : 1;
 }
 
-static size_t slice_floats(const struct mf_turn *t) { return t->slab.dims[mf_slice_u(t->normal)] * t->wide; }
+static size_t slice_floats(const struct mf_redistribution *t) { return t->slab.dims[mf_slice_u(t->normal)] * t->wide; }
 
 /* Rank 0 has the longest share. */
-static size_t longest_share(const struct mf_turn *t)
+static size_t longest_share(const struct mf_redistribution *t)
 {
     return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, 0).count;
 }
 
-static size_t choose_batch(const struct mf_turn *t, size_t asked)
+static size_t choose_batch(const struct mf_redistribution *t, size_t asked)
 {
     size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
     const size_t bytes = t->ways == MF_OUT && !t->by_nccl && t->depth == 1 ? FEW_BYTES : ROUND_BYTES;
@@ -42,42 +42,45 @@ static size_t choose_batch(const struct mf_turn *t, size_t asked)
     return batch ? even(batch) : 2;
 }
 
-void mf_turn_lay_out(struct mf_turn *t, enum mf_normal normal, int passes, size_t asked)
+void mf_redistribute_lay_out(struct mf_redistribution *t, enum mf_normal normal, int passes, size_t asked)
 {
     orient(t, normal, passes);
     t->batch = choose_batch(t, asked);
     t->rounds = t->normal == MF_Z && t->alias ? 1 : (longest_share(t) + t->batch - 1) / t->batch;
 }
 
-void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes, size_t asked,
-                   size_t *batch, size_t *rounds)
+void mf_redistribute_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes,
+                           size_t asked, size_t *batch, size_t *rounds)
 {
-    struct mf_turn t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0), .ways = MF_OUT_AND_BACK};
+    struct mf_redistribution t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0), .ways = MF_OUT_AND_BACK};
 
-    mf_turn_lay_out(&t, normal, passes, asked);
+    mf_redistribute_lay_out(&t, normal, passes, asked);
     *batch = t.batch;
     *rounds = t.rounds;
 }
 
 /* Of a round buffer of this rank. */
-static size_t round_floats(const struct mf_turn *t)
+static size_t round_floats(const struct mf_redistribution *t)
 {
-    return slice_floats(t) * mf_turn_span_of(t, 0, t->comm.rank).count;
+    return slice_floats(t) * mf_redistribute_span_of(t, 0, t->comm.rank).count;
 }
 
 /* Whole lines of 64 bytes, so that the second buffer is aligned too. */
-size_t mf_turn_buffer_bytes(const struct mf_turn *t) { return (round_floats(t) * sizeof(float) + 63) / 64 * 64; }
-
-float *mf_turn_at(const struct mf_turn *t, float *buffers, size_t round)
+size_t mf_redistribute_buffer_bytes(const struct mf_redistribution *t)
 {
-    return buffers + mf_turn_slot(t, round) * (mf_turn_buffer_bytes(t) / sizeof *buffers);
+    return (round_floats(t) * sizeof(float) + 63) / 64 * 64;
 }
 
-size_t mf_turn_rounds(const struct mf_turn *turn) { return turn->rounds; }
+float *mf_redistribute_at(const struct mf_redistribution *t, float *buffers, size_t round)
+{
+    return buffers + mf_redistribute_slot(t, round) * (mf_redistribute_buffer_bytes(t) / sizeof *buffers);
+}
 
-size_t mf_turn_batch(const struct mf_turn *turn) { return mf_turn_span(turn, 0).count; }
+size_t mf_redistribute_rounds(const struct mf_redistribution *turn) { return turn->rounds; }
 
-struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int rank)
+size_t mf_redistribute_batch(const struct mf_redistribution *turn) { return mf_redistribute_span(turn, 0).count; }
+
+struct mf_span mf_redistribute_span_of(const struct mf_redistribution *turn, size_t round, int rank)
 {
     struct mf_span share = mf_cut_grain(turn->slices, 2, (size_t)turn->comm.size, (size_t)rank);
     size_t done = round * turn->batch < share.count ? round * turn->batch : share.count, left = share.count - done;
@@ -85,24 +88,24 @@ struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int ran
     return (struct mf_span){share.first + done, left < turn->batch ? left : turn->batch};
 }
 
-struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round)
+struct mf_span mf_redistribute_span(const struct mf_redistribution *turn, size_t round)
 {
     if (turn->normal == MF_Z && turn->alias) return (struct mf_span){turn->slab.first, turn->slab.count};
-    return mf_turn_span_of(turn, round, turn->comm.rank);
+    return mf_redistribute_span_of(turn, round, turn->comm.rank);
 }
 
-struct mf_span mf_turn_share(const struct mf_turn *t)
+struct mf_span mf_redistribute_share(const struct mf_redistribution *t)
 {
     if (t->normal == MF_Z && t->alias) return (struct mf_span){t->slab.first, t->slab.count};
     return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, (size_t)t->comm.rank);
 }
 
-size_t mf_turn_held_bytes(const struct mf_turn *t, struct mf_span span)
+size_t mf_redistribute_held_bytes(const struct mf_redistribution *t, struct mf_span span)
 {
     return slice_floats(t) * span.count * sizeof(float);
 }
 
-struct mf_view mf_turn_view_of_slab(const struct mf_turn *t, struct mf_span span, float *x)
+struct mf_view mf_redistribute_view_of_slab(const struct mf_redistribution *t, struct mf_span span, float *x)
 {
     size_t nz = t->slab.dims[0], ny = t->slab.dims[1], nx = t->slab.dims[2];
 
@@ -111,7 +114,7 @@ struct mf_view mf_turn_view_of_slab(const struct mf_turn *t, struct mf_span span
     return (struct mf_view){x + span.first, span.count, nz, ny, 1, ny * nx, nx};
 }
 
-struct mf_view mf_turn_view(const struct mf_turn *t, size_t count, float *buffer)
+struct mf_view mf_redistribute_view(const struct mf_redistribution *t, size_t count, float *buffer)
 {
     size_t nz = t->slab.dims[0];
 
@@ -122,38 +125,38 @@ struct mf_view mf_turn_view(const struct mf_turn *t, size_t count, float *buffer
 }
 
 /* Bytes of the own planes of a round's slices, all ranks' or (@p others) those of other ranks. */
-static size_t round_bytes(const struct mf_turn *t, size_t round, int others)
+static size_t round_bytes(const struct mf_redistribution *t, size_t round, int others)
 {
     size_t slices = 0;
 
-    if (t->alone) return others ? 0 : mf_turn_held_bytes(t, mf_turn_span(t, round));
+    if (t->alone) return others ? 0 : mf_redistribute_held_bytes(t, mf_redistribute_span(t, round));
     for (int r = 0; r < t->comm.size; ++r)
-        if (!others || r != t->comm.rank) slices += mf_turn_span_of(t, round, r).count;
+        if (!others || r != t->comm.rank) slices += mf_redistribute_span_of(t, round, r).count;
     return t->slab.count * t->wide * slices * sizeof(float);
 }
 
 /* A round: what is packed is read and written, what is added is read twice and written. Planes of other ranks' slices
  * leave this rank on the way out; on the way back this rank gives its slices' planes away. */
-static struct mf_cost round_cost(const struct mf_turn *t, size_t round, int back)
+static struct mf_cost round_cost(const struct mf_redistribution *t, size_t round, int back)
 {
     double bytes = (double)round_bytes(t, round, 0);
 
     return back ? (struct mf_cost){3 * bytes, bytes / sizeof(float)} : (struct mf_cost){2 * bytes, 0};
 }
 
-static size_t back_bytes(const struct mf_turn *t, size_t round)
+static size_t back_bytes(const struct mf_redistribution *t, size_t round)
 {
     if (t->alone) return 0;
-    return (t->slab.dims[0] - t->slab.count) * t->wide * mf_turn_span(t, round).count * sizeof(float);
+    return (t->slab.dims[0] - t->slab.count) * t->wide * mf_redistribute_span(t, round).count * sizeof(float);
 }
 
-void mf_turn_count_out(const struct mf_turn *t, size_t round)
+void mf_redistribute_count_out(const struct mf_redistribution *t, size_t round)
 {
     mf_phase_count(round_cost(t, round, 0));
     mf_phase_sent(round_bytes(t, round, 1));
 }
 
-void mf_turn_count_back(const struct mf_turn *t, size_t round)
+void mf_redistribute_count_back(const struct mf_redistribution *t, size_t round)
 {
     mf_phase_count(round_cost(t, round, 1));
     mf_phase_sent(back_bytes(t, round));

@@ -1,0 +1,80 @@
+/* See slab.h: slices that the ranks of a node deal out as they go. All of theirs stand in memory that they see, so
+ * any of them can work on any; how many of a rank's slices somebody has begun stands behind its buffers. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "mpi/phases.h"
+#include "mpi/redistribute_priv.h"
+
+int mf_redistribute_deals(const struct mf_redistribution *turn)
+{
+    return turn->share && turn->depth == 1 && !mf_apart(turn->queue);
+}
+
+void mf_redistribute_spread(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *x)
+{
+    MF_PHASE(&mf_phase_exchange);
+
+    for (size_t i = 0; i < n; ++i) mf_redistribute_count_out(turn[i], round);
+    mf_redistribute_bring(turn, n, round, x);
+}
+
+/* A rank whose slices are all begun is not asked again. */
+int mf_redistribute_take(struct mf_redistribution *turn, size_t round, size_t most, struct mf_dealt *dealt)
+{
+    for (; turn->helped < turn->comm.size; ++turn->helped) {
+        const int r = mf_redistribute_nth(turn, turn->helped);
+        const struct mf_span all = mf_redistribute_span_of(turn, round, r);
+        size_t at;
+
+        if (!turn->share->at[r]) continue; /* on another node */
+        at = atomic_load_explicit(mf_redistribute_begun(turn, r), memory_order_relaxed);
+        if (at < all.count) at = atomic_fetch_add_explicit(mf_redistribute_begun(turn, r), most, memory_order_relaxed);
+        if (at >= all.count) continue;
+        *dealt = (struct mf_dealt){r, at, {all.first + at, all.count - at < most ? all.count - at : most}};
+        return 1;
+    }
+    return 0;
+}
+
+static struct mf_view view_of(const struct mf_redistribution *t, size_t round, const struct mf_dealt *dealt, int grads)
+{
+    struct mf_view v = mf_redistribute_view(t, mf_redistribute_span_of(t, round, dealt->owner).count,
+                                            mf_redistribute_seen(t, dealt->owner, round, grads));
+
+    v.base += dealt->at * v.ss;
+    v.count = dealt->span.count;
+    return v;
+}
+
+enum { MANY = 1 << 17 }; /* floats */
+
+/* Here and not before, so that they are still in a cache when gradients are added to them. */
+static void clear(const struct mf_redistribution *t, const struct mf_view *g)
+{
+    const int apart = t->normal == MF_X; /* slices of a row stand beside each other */
+    const size_t rows = apart ? g->nu * g->nv : g->nu, run = apart ? g->count : g->count * g->nv;
+    const size_t pitch = apart ? g->sv : g->su;
+
+#pragma omp parallel for num_threads(t->queue->threads) schedule(static) if (rows * run > MANY)
+    for (size_t row = 0; row < rows; ++row) memset(g->base + row * pitch, 0, run * sizeof *g->base);
+}
+
+void mf_redistribute_dealt(const struct mf_redistribution *turn, size_t round, const struct mf_dealt *dealt,
+                           struct mf_view *x, struct mf_view *g)
+{
+    MF_PHASE(&mf_phase_exchange);
+
+    *x = view_of(turn, round, dealt, 0);
+    if (!g) return;
+    *g = view_of(turn, round, dealt, 1);
+    clear(turn, g);
+}
+
+void mf_redistribute_gather(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *g)
+{
+    MF_PHASE(&mf_phase_exchange);
+
+    for (size_t i = 0; i < n; ++i) mf_redistribute_count_back(turn[i], round);
+    mf_redistribute_return(turn, n, round, g);
+}

@@ -1,4 +1,4 @@
-/* See slab.h: the memory of a turn, and the way of a round through it. */
+/* See slab.h: the memory of a redistribution, and the way of a round through it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,12 +103,12 @@ static int take_all(struct mf_redistribution *t)
 }
 
 int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal,
-                        enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **turn)
+                        enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **plan)
 {
     struct mf_redistribution *t = calloc(1, sizeof *t);
     int rc;
 
-    if (!t) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a turn");
+    if (!t) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a redistribution");
     t->comm = *comm;
     t->slab = *slab;
     t->ways = ways;
@@ -124,31 +124,31 @@ int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, 
         mf_redistribute_free(t);
         return rc;
     }
-    *turn = t;
+    *plan = t;
     return MF_OK;
 }
 
-void mf_redistribute_free(struct mf_redistribution *turn)
+void mf_redistribute_free(struct mf_redistribution *plan)
 {
-    if (!turn) return;
-    for (size_t slot = 0; slot < turn->depth; ++slot) {
-        if (turn->put[slot]) turn->queue->backend->finish(turn->queue, turn->put[slot]);
-        if (turn->got[slot]) turn->queue->backend->finish(turn->queue, turn->got[slot]);
+    if (!plan) return;
+    for (size_t slot = 0; slot < plan->depth; ++slot) {
+        if (plan->put[slot]) plan->queue->backend->finish(plan->queue, plan->put[slot]);
+        if (plan->got[slot]) plan->queue->backend->finish(plan->queue, plan->got[slot]);
     }
-    if (turn->on_fields != turn->fields) mf_arena_give(turn->queue->arena, turn->on_fields);
-    if (turn->on_grads != turn->grads) mf_arena_give(turn->queue->arena, turn->on_grads);
-    if (turn->share) {
-        if (turn->queue->backend->unpin) turn->queue->backend->unpin(turn->queue, turn->share->own);
-        mf_share_free(turn->share);
+    if (plan->on_fields != plan->fields) mf_arena_give(plan->queue->arena, plan->on_fields);
+    if (plan->on_grads != plan->grads) mf_arena_give(plan->queue->arena, plan->on_grads);
+    if (plan->share) {
+        if (plan->queue->backend->unpin) plan->queue->backend->unpin(plan->queue, plan->share->own);
+        mf_share_free(plan->share);
     } else {
-        mf_arena_give(turn->queue->host, turn->fields);
-        mf_arena_give(turn->queue->host, turn->grads);
+        mf_arena_give(plan->queue->host, plan->fields);
+        mf_arena_give(plan->queue->host, plan->grads);
     }
-    mf_arena_give(turn->by_nccl ? turn->queue->arena : turn->queue->host, turn->packed);
-    if (turn->booked) mf_arena_book(turn->queue->host, -(ptrdiff_t)turn->booked, MF_SHARED_TAG);
-    if (turn->unit != MPI_DATATYPE_NULL) MPI_Type_free(&turn->unit);
-    free(turn->request);
-    free(turn);
+    mf_arena_give(plan->by_nccl ? plan->queue->arena : plan->queue->host, plan->packed);
+    if (plan->booked) mf_arena_book(plan->queue->host, -(ptrdiff_t)plan->booked, MF_SHARED_TAG);
+    if (plan->unit != MPI_DATATYPE_NULL) MPI_Type_free(&plan->unit);
+    free(plan->request);
+    free(plan);
 }
 
 /* Do rounds come together on the host, for a device that it cannot touch? */
@@ -175,41 +175,41 @@ static void send(struct mf_redistribution *t, size_t round, float *x)
 }
 
 /* With two buffers of a kind the next round is on its way before work on this one begins. */
-void mf_redistribute_fetch(struct mf_redistribution *turn, size_t round, float *x, struct mf_view *view)
+void mf_redistribute_fetch(struct mf_redistribution *plan, size_t round, float *x, struct mf_view *view)
 {
-    struct mf_span span = mf_redistribute_span(turn, round);
+    struct mf_span span = mf_redistribute_span(plan, round);
 
-    if (turn->alias) {
-        *view = mf_redistribute_view_of_slab(turn, span, x);
+    if (plan->alias) {
+        *view = mf_redistribute_view_of_slab(plan, span, x);
         return;
     }
     MF_PHASE(&mf_phase_exchange);
 
-    if (round == 0 || turn->depth == 1) turn->sent = round;
-    for (; turn->sent < turn->rounds && turn->sent < round + turn->depth; ++turn->sent) send(turn, turn->sent, x);
-    if (crosses(turn)) turn->queue->backend->follow(turn->queue, *copy_of(turn, turn->put, round));
-    *view = mf_redistribute_view(turn, span.count, mf_redistribute_at(turn, turn->on_fields, round));
+    if (round == 0 || plan->depth == 1) plan->sent = round;
+    for (; plan->sent < plan->rounds && plan->sent < round + plan->depth; ++plan->sent) send(plan, plan->sent, x);
+    if (crosses(plan)) plan->queue->backend->follow(plan->queue, *copy_of(plan, plan->put, round));
+    *view = mf_redistribute_view(plan, span.count, mf_redistribute_at(plan, plan->on_fields, round));
 }
 
-void mf_redistribute_open(struct mf_redistribution *turn, size_t round, float *g, struct mf_view *view)
+void mf_redistribute_open(struct mf_redistribution *plan, size_t round, float *g, struct mf_view *view)
 {
-    struct mf_span span = mf_redistribute_span(turn, round);
+    struct mf_span span = mf_redistribute_span(plan, round);
     float *buffer;
 
-    MF_ASSERT(turn->ways == MF_OUT_AND_BACK);
-    if (turn->alias) {
-        *view = mf_redistribute_view_of_slab(turn, span, g);
+    MF_ASSERT(plan->ways == MF_OUT_AND_BACK);
+    if (plan->alias) {
+        *view = mf_redistribute_view_of_slab(plan, span, g);
         return;
     }
     MF_PHASE(&mf_phase_exchange);
 
-    buffer = mf_redistribute_at(turn, turn->on_grads, round);
-    if (mf_apart(turn->queue))
-        turn->queue->backend->field->fill(turn->queue, mf_redistribute_held_bytes(turn, span) / sizeof *buffer, 0,
+    buffer = mf_redistribute_at(plan, plan->on_grads, round);
+    if (mf_apart(plan->queue))
+        plan->queue->backend->field->fill(plan->queue, mf_redistribute_held_bytes(plan, span) / sizeof *buffer, 0,
                                           buffer);
     else
-        memset(buffer, 0, mf_redistribute_held_bytes(turn, span));
-    *view = mf_redistribute_view(turn, span.count, buffer);
+        memset(buffer, 0, mf_redistribute_held_bytes(plan, span));
+    *view = mf_redistribute_view(plan, span.count, buffer);
 }
 
 /* A round's gradients, once they are on the host, to the slabs. */
@@ -222,18 +222,18 @@ static void receive(struct mf_redistribution *t, size_t round, float *g)
 
 /* With two buffers of a kind a round's gradients are added while the device works on the next; the last round is
  * waited for. */
-void mf_redistribute_add(struct mf_redistribution *turn, size_t round, float *g)
+void mf_redistribute_add(struct mf_redistribution *plan, size_t round, float *g)
 {
-    size_t end = round + 1 == turn->rounds ? turn->rounds : round + 2 - turn->depth;
+    size_t end = round + 1 == plan->rounds ? plan->rounds : round + 2 - plan->depth;
 
-    MF_ASSERT(turn->ways == MF_OUT_AND_BACK);
-    if (turn->alias) return;
+    MF_ASSERT(plan->ways == MF_OUT_AND_BACK);
+    if (plan->alias) return;
     MF_PHASE(&mf_phase_exchange);
 
-    if (crosses(turn))
-        *copy_of(turn, turn->got, round) = turn->queue->backend->get_start(
-            turn->queue, mf_redistribute_at(turn, turn->grads, round), mf_redistribute_at(turn, turn->on_grads, round),
-            mf_redistribute_held_bytes(turn, mf_redistribute_span(turn, round)));
-    if (round == 0 || turn->depth == 1) turn->added = round;
-    for (; turn->added < end; ++turn->added) receive(turn, turn->added, g);
+    if (crosses(plan))
+        *copy_of(plan, plan->got, round) = plan->queue->backend->get_start(
+            plan->queue, mf_redistribute_at(plan, plan->grads, round), mf_redistribute_at(plan, plan->on_grads, round),
+            mf_redistribute_held_bytes(plan, mf_redistribute_span(plan, round)));
+    if (round == 0 || plan->depth == 1) plan->added = round;
+    for (; plan->added < end; ++plan->added) receive(plan, plan->added, g);
 }

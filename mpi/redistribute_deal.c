@@ -6,30 +6,30 @@
 #include "mpi/phases.h"
 #include "mpi/redistribute_priv.h"
 
-int mf_redistribute_deals(const struct mf_redistribution *turn)
+int mf_redistribute_deals(const struct mf_redistribution *plan)
 {
-    return turn->share && turn->depth == 1 && !mf_apart(turn->queue);
+    return plan->share && plan->depth == 1 && !mf_apart(plan->queue);
 }
 
-void mf_redistribute_spread(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *x)
+void mf_redistribute_spread(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *x)
 {
     MF_PHASE(&mf_phase_exchange);
 
-    for (size_t i = 0; i < n; ++i) mf_redistribute_count_out(turn[i], round);
-    mf_redistribute_bring(turn, n, round, x);
+    for (size_t i = 0; i < n; ++i) mf_redistribute_count_out(plan[i], round);
+    mf_redistribute_bring(plan, n, round, x);
 }
 
 /* A rank whose slices are all begun is not asked again. */
-int mf_redistribute_take(struct mf_redistribution *turn, size_t round, size_t most, struct mf_dealt *dealt)
+int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t most, struct mf_dealt *dealt)
 {
-    for (; turn->helped < turn->comm.size; ++turn->helped) {
-        const int r = mf_redistribute_nth(turn, turn->helped);
-        const struct mf_span all = mf_redistribute_span_of(turn, round, r);
+    for (; plan->helped < plan->comm.size; ++plan->helped) {
+        const int r = mf_redistribute_nth(plan, plan->helped);
+        const struct mf_span all = mf_redistribute_span_of(plan, round, r);
         size_t at;
 
-        if (!turn->share->at[r]) continue; /* on another node */
-        at = atomic_load_explicit(mf_redistribute_begun(turn, r), memory_order_relaxed);
-        if (at < all.count) at = atomic_fetch_add_explicit(mf_redistribute_begun(turn, r), most, memory_order_relaxed);
+        if (!plan->share->at[r]) continue; /* on another node */
+        at = atomic_load_explicit(mf_redistribute_begun(plan, r), memory_order_relaxed);
+        if (at < all.count) at = atomic_fetch_add_explicit(mf_redistribute_begun(plan, r), most, memory_order_relaxed);
         if (at >= all.count) continue;
         *dealt = (struct mf_dealt){r, at, {all.first + at, all.count - at < most ? all.count - at : most}};
         return 1;
@@ -60,21 +60,21 @@ static void clear(const struct mf_redistribution *t, const struct mf_view *g)
     for (size_t row = 0; row < rows; ++row) memset(g->base + row * pitch, 0, run * sizeof *g->base);
 }
 
-void mf_redistribute_dealt(const struct mf_redistribution *turn, size_t round, const struct mf_dealt *dealt,
+void mf_redistribute_dealt(const struct mf_redistribution *plan, size_t round, const struct mf_dealt *dealt,
                            struct mf_view *x, struct mf_view *g)
 {
     MF_PHASE(&mf_phase_exchange);
 
-    *x = view_of(turn, round, dealt, 0);
+    *x = view_of(plan, round, dealt, 0);
     if (!g) return;
-    *g = view_of(turn, round, dealt, 1);
-    clear(turn, g);
+    *g = view_of(plan, round, dealt, 1);
+    clear(plan, g);
 }
 
-void mf_redistribute_gather(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *g)
+void mf_redistribute_gather(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *g)
 {
     MF_PHASE(&mf_phase_exchange);
 
-    for (size_t i = 0; i < n; ++i) mf_redistribute_count_back(turn[i], round);
-    mf_redistribute_return(turn, n, round, g);
+    for (size_t i = 0; i < n; ++i) mf_redistribute_count_back(plan[i], round);
+    mf_redistribute_return(plan, n, round, g);
 }

@@ -180,32 +180,32 @@ static void deal_anew(struct mf_redistribution *t)
     t->helped = 0;
 }
 
-void mf_redistribute_bring(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *x)
+void mf_redistribute_bring(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *x)
 {
-    mf_comm_enter(&turn[0]->comm, "fetch of slices, round", round + 1);
-    meet(turn[0]); /* nobody uses what these buffers had, or takes slices */
-    for (size_t i = 0; i < n; ++i) start_out(turn[i], round, x[i]);
+    mf_comm_enter(&plan[0]->comm, "fetch of slices, round", round + 1);
+    meet(plan[0]); /* nobody uses what these buffers had, or takes slices */
+    for (size_t i = 0; i < n; ++i) start_out(plan[i], round, x[i]);
     for (size_t i = 0; i < n; ++i) {
-        pack_near(turn[i], round, x[i]);
-        deal_anew(turn[i]);
+        pack_near(plan[i], round, x[i]);
+        deal_anew(plan[i]);
     }
-    for (size_t i = 0; i < n; ++i) wait_for(turn[i]->request, 2 * turn[i]->comm.size);
-    meet(turn[0]);
-    mf_comm_leave(&turn[0]->comm);
+    for (size_t i = 0; i < n; ++i) wait_for(plan[i]->request, 2 * plan[i]->comm.size);
+    meet(plan[0]);
+    mf_comm_leave(&plan[0]->comm);
 }
 
-/* No two ranks have gradients of one slice, so only the order of the turns matters. */
-void mf_redistribute_return(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *g)
+/* No two ranks have gradients of one slice, so only the order of the plans matters. */
+void mf_redistribute_return(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *g)
 {
-    mf_comm_enter(&turn[0]->comm, "sum of gradients, round", round + 1);
-    meet(turn[0]); /* all are written; they are read before a rank comes to the next meeting */
-    for (size_t i = 0; i < n; ++i) start_back(turn[i], round);
+    mf_comm_enter(&plan[0]->comm, "sum of gradients, round", round + 1);
+    meet(plan[0]); /* all are written; they are read before a rank comes to the next meeting */
+    for (size_t i = 0; i < n; ++i) start_back(plan[i], round);
     for (size_t i = 0; i < n; ++i) {
-        add_near(turn[i], round, g[i]);
-        add_far(turn[i], round, g[i]);
+        add_near(plan[i], round, g[i]);
+        add_far(plan[i], round, g[i]);
     }
-    for (size_t i = 0; i < n; ++i) wait_for(turn[i]->request, 2 * turn[i]->comm.size);
-    mf_comm_leave(&turn[0]->comm);
+    for (size_t i = 0; i < n; ++i) wait_for(plan[i]->request, 2 * plan[i]->comm.size);
+    mf_comm_leave(&plan[0]->comm);
 }
 
 /* -- by NCCL -- */
@@ -305,29 +305,29 @@ static void back_by_nccl(struct mf_redistribution *t, size_t round, float *g)
     add_by_nccl(t, round, g);
 }
 
-void mf_redistribute_out(struct mf_redistribution *turn, size_t round, float *x)
+void mf_redistribute_out(struct mf_redistribution *plan, size_t round, float *x)
 {
-    if (turn->alone) {
-        pack(turn, block_of(turn, mf_redistribute_span(turn, round)), x, mf_redistribute_at(turn, turn->fields, round));
+    if (plan->alone) {
+        pack(plan, block_of(plan, mf_redistribute_span(plan, round)), x, mf_redistribute_at(plan, plan->fields, round));
         return;
     }
-    if (turn->by_nccl) {
-        out_by_nccl(turn, round, x);
+    if (plan->by_nccl) {
+        out_by_nccl(plan, round, x);
         return;
     }
-    mf_redistribute_bring(&turn, 1, round, &x);
+    mf_redistribute_bring(&plan, 1, round, &x);
 }
 
-void mf_redistribute_back(struct mf_redistribution *turn, size_t round, float *g)
+void mf_redistribute_back(struct mf_redistribution *plan, size_t round, float *g)
 {
-    if (turn->alone) {
-        add(turn, block_of(turn, mf_redistribute_span(turn, round)), mf_redistribute_at(turn, turn->grads, round), g);
+    if (plan->alone) {
+        add(plan, block_of(plan, mf_redistribute_span(plan, round)), mf_redistribute_at(plan, plan->grads, round), g);
         return;
     }
-    if (turn->by_nccl) {
-        back_by_nccl(turn, round, g);
+    if (plan->by_nccl) {
+        back_by_nccl(plan, round, g);
         return;
     }
-    mf_redistribute_return(&turn, 1, round, &g);
-    if (turn->share) mf_comm_meet(&turn->comm); /* they may be cleared */
+    mf_redistribute_return(&plan, 1, round, &g);
+    if (plan->share) mf_comm_meet(&plan->comm); /* they may be cleared */
 }

@@ -1,5 +1,5 @@
-/* The inside of a turn: geometry (redistribute_shape.c), memory and rounds (redistribute.c), the ways planes travel
- * (redistribute_move.c), and slices dealt out between the ranks of a node (redistribute_deal.c). */
+/* The inside of a redistribution: geometry (redistribute_shape.c), memory and rounds (redistribute.c), the ways planes
+ * travel (redistribute_move.c), and slices dealt out between the ranks of a node (redistribute_deal.c). */
 #ifndef MF_MPI_REDISTRIBUTE_PRIV_H
 #define MF_MPI_REDISTRIBUTE_PRIV_H
 
@@ -39,62 +39,62 @@ struct mf_redistribution {
 };
 
 /** Which of the buffers of a kind is a round's. */
-static inline size_t mf_redistribute_slot(const struct mf_redistribution *turn, size_t round)
+static inline size_t mf_redistribute_slot(const struct mf_redistribution *plan, size_t round)
 {
-    return turn->depth > 1 ? round % turn->depth : 0;
+    return plan->depth > 1 ? round % plan->depth : 0;
 }
 
 /** What follows from comm, slab and wire: see mf_redistribute_shape(). */
-void mf_redistribute_lay_out(struct mf_redistribution *turn, enum mf_normal normal, int passes, size_t asked);
+void mf_redistribute_lay_out(struct mf_redistribution *plan, enum mf_normal normal, int passes, size_t asked);
 
 /** Bytes of one round buffer of this rank, and of what one with the slices of @p span holds. */
-size_t mf_redistribute_buffer_bytes(const struct mf_redistribution *turn);
-size_t mf_redistribute_held_bytes(const struct mf_redistribution *turn, struct mf_span span);
+size_t mf_redistribute_buffer_bytes(const struct mf_redistribution *plan);
+size_t mf_redistribute_held_bytes(const struct mf_redistribution *plan, struct mf_span span);
 
 /** The buffer of @p round among those at @p buffers. */
-float *mf_redistribute_at(const struct mf_redistribution *turn, float *buffers, size_t round);
+float *mf_redistribute_at(const struct mf_redistribution *plan, float *buffers, size_t round);
 
 /** Slices of @p rank in @p round. */
-struct mf_span mf_redistribute_span_of(const struct mf_redistribution *turn, size_t round, int rank);
+struct mf_span mf_redistribute_span_of(const struct mf_redistribution *plan, size_t round, int rank);
 
 /** A wire: planes of @p rank's slices stay on this rank's device, so they go straight where they belong. A rank by
  * itself sends them to itself all the same. */
-static inline int mf_redistribute_is_direct(const struct mf_redistribution *turn, int rank)
+static inline int mf_redistribute_is_direct(const struct mf_redistribution *plan, int rank)
 {
-    return turn->by_nccl && turn->comm.size > 1 && rank == turn->comm.rank;
+    return plan->by_nccl && plan->comm.size > 1 && rank == plan->comm.rank;
 }
 
 /** The slices of a buffer with @p count of them, and those of @p span in the slab @p x itself. */
-struct mf_view mf_redistribute_view(const struct mf_redistribution *turn, size_t count, float *buffer);
-struct mf_view mf_redistribute_view_of_slab(const struct mf_redistribution *turn, struct mf_span span, float *x);
+struct mf_view mf_redistribute_view(const struct mf_redistribution *plan, size_t count, float *buffer);
+struct mf_view mf_redistribute_view_of_slab(const struct mf_redistribution *plan, struct mf_span span, float *x);
 
 /** What a round's way out, or back, moves: for --log-view. */
-void mf_redistribute_count_out(const struct mf_redistribution *turn, size_t round);
-void mf_redistribute_count_back(const struct mf_redistribution *turn, size_t round);
+void mf_redistribute_count_out(const struct mf_redistribution *plan, size_t round);
+void mf_redistribute_count_back(const struct mf_redistribution *plan, size_t round);
 
 /** The rank to serve as the i-th: each rank begins with itself, so no two meet at the same buffer. */
-static inline int mf_redistribute_nth(const struct mf_redistribution *turn, int i)
+static inline int mf_redistribute_nth(const struct mf_redistribution *plan, int i)
 {
-    return (turn->comm.rank + i) % turn->comm.size;
+    return (plan->comm.rank + i) % plan->comm.size;
 }
 
 /** Rank @p r's buffer of a round, where this rank sees it; NULL: it does not, and sends messages. */
-float *mf_redistribute_seen(const struct mf_redistribution *turn, int r, size_t round, int grads);
+float *mf_redistribute_seen(const struct mf_redistribution *plan, int r, size_t round, int grads);
 
-/** Through the host: fills this round's buffers of the turns [n] with their slices of all planes of x [n]; adds the
- * gradients of all their slices to g [n], one turn after the other. Collective. */
-void mf_redistribute_bring(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *x);
-void mf_redistribute_return(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *g);
+/** Through the host: fills this round's buffers of the plans [n] with their slices of all planes of x [n]; adds the
+ * gradients of all their slices to g [n], one plan after the other. Collective. */
+void mf_redistribute_bring(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *x);
+void mf_redistribute_return(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *g);
 
 /** How many slices of rank @p r of this node somebody has begun in this round: behind that rank's buffers. */
-static inline _Atomic uint64_t *mf_redistribute_begun(const struct mf_redistribution *turn, int r)
+static inline _Atomic uint64_t *mf_redistribute_begun(const struct mf_redistribution *plan, int r)
 {
-    return (_Atomic uint64_t *)(void *)(turn->share->at[r] + turn->share->bytes[r] - MF_REDISTRIBUTE_TAIL);
+    return (_Atomic uint64_t *)(void *)(plan->share->at[r] + plan->share->bytes[r] - MF_REDISTRIBUTE_TAIL);
 }
 
 /** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab. A
  * wire does so on the device, else they are the host's. */
-void mf_redistribute_out(struct mf_redistribution *turn, size_t round, float *x);
-void mf_redistribute_back(struct mf_redistribution *turn, size_t round, float *g);
+void mf_redistribute_out(struct mf_redistribution *plan, size_t round, float *x);
+void mf_redistribute_back(struct mf_redistribution *plan, size_t round, float *g);
 
 #endif

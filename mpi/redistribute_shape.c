@@ -4,8 +4,8 @@
 #include "src/base/phase.h"
 
 enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 }; /* rounds: where work on one hides the copies of another */
-/* Of all ranks, at batch 0: both kinds within the last cache. A turn that only goes out lives for few rounds: of memory
- * that the host clears for it, it takes less. */
+/* Of all ranks, at batch 0: both kinds within the last cache. A redistribution that only goes out lives for few rounds:
+ * of memory that the host clears for it, it takes less. */
 static const size_t ROUND_BYTES = (size_t)8 << 20, FEW_BYTES = (size_t)2 << 20;
 
 static size_t even(size_t n) { return n + n % 2; }
@@ -76,22 +76,22 @@ float *mf_redistribute_at(const struct mf_redistribution *t, float *buffers, siz
     return buffers + mf_redistribute_slot(t, round) * (mf_redistribute_buffer_bytes(t) / sizeof *buffers);
 }
 
-size_t mf_redistribute_rounds(const struct mf_redistribution *turn) { return turn->rounds; }
+size_t mf_redistribute_rounds(const struct mf_redistribution *plan) { return plan->rounds; }
 
-size_t mf_redistribute_batch(const struct mf_redistribution *turn) { return mf_redistribute_span(turn, 0).count; }
+size_t mf_redistribute_batch(const struct mf_redistribution *plan) { return mf_redistribute_span(plan, 0).count; }
 
-struct mf_span mf_redistribute_span_of(const struct mf_redistribution *turn, size_t round, int rank)
+struct mf_span mf_redistribute_span_of(const struct mf_redistribution *plan, size_t round, int rank)
 {
-    struct mf_span share = mf_cut_grain(turn->slices, 2, (size_t)turn->comm.size, (size_t)rank);
-    size_t done = round * turn->batch < share.count ? round * turn->batch : share.count, left = share.count - done;
+    struct mf_span share = mf_cut_grain(plan->slices, 2, (size_t)plan->comm.size, (size_t)rank);
+    size_t done = round * plan->batch < share.count ? round * plan->batch : share.count, left = share.count - done;
 
-    return (struct mf_span){share.first + done, left < turn->batch ? left : turn->batch};
+    return (struct mf_span){share.first + done, left < plan->batch ? left : plan->batch};
 }
 
-struct mf_span mf_redistribute_span(const struct mf_redistribution *turn, size_t round)
+struct mf_span mf_redistribute_span(const struct mf_redistribution *plan, size_t round)
 {
-    if (turn->normal == MF_Z && turn->alias) return (struct mf_span){turn->slab.first, turn->slab.count};
-    return mf_redistribute_span_of(turn, round, turn->comm.rank);
+    if (plan->normal == MF_Z && plan->alias) return (struct mf_span){plan->slab.first, plan->slab.count};
+    return mf_redistribute_span_of(plan, round, plan->comm.rank);
 }
 
 struct mf_span mf_redistribute_share(const struct mf_redistribution *t)

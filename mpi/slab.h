@@ -78,8 +78,8 @@ enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
  * (agreed) with MF_MEMORY.
  */
 int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal,
-                        enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **turn);
-void mf_redistribute_free(struct mf_redistribution *turn);
+                        enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **plan);
+void mf_redistribute_free(struct mf_redistribution *plan);
 
 /** The batch and the rounds that mf_redistribute_new() would choose for MF_OUT_AND_BACK on the rank with the longest
  * share; @p passes: for fields that stay in host memory while their slices pass through a device. Not collective. */
@@ -87,37 +87,37 @@ void mf_redistribute_shape(const struct mf_comm *comm, const size_t dims[3], enu
                            size_t asked, size_t *batch, size_t *rounds);
 
 /** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */
-size_t mf_redistribute_rounds(const struct mf_redistribution *turn);
+size_t mf_redistribute_rounds(const struct mf_redistribution *plan);
 /** Most slices of one round on this rank, and the extents of a slice. Not collective. */
-size_t mf_redistribute_batch(const struct mf_redistribution *turn);
+size_t mf_redistribute_batch(const struct mf_redistribution *plan);
 /** Global indices of the slices this rank holds in @p round. Not collective. */
-struct mf_span mf_redistribute_span(const struct mf_redistribution *turn, size_t round);
+struct mf_span mf_redistribute_span(const struct mf_redistribution *plan, size_t round);
 
 /** The same of all rounds together. */
-struct mf_span mf_redistribute_share(const struct mf_redistribution *turn);
+struct mf_span mf_redistribute_share(const struct mf_redistribution *plan);
 
 /** The slices of @p round of field @p x [own planes][ny][nx] (memory of the queue; the view: of the slices' queue);
  * valid until the next fetch. Rounds are fetched from 0 on, one after the other; x stays until the last. view->count
  * may be 0. */
-void mf_redistribute_fetch(struct mf_redistribution *turn, size_t round, float *x, struct mf_view *view);
+void mf_redistribute_fetch(struct mf_redistribution *plan, size_t round, float *x, struct mf_view *view);
 
 /**
  * Where gradients of the slices of @p round go: with one rank the slab @p g (device) itself, else a cleared buffer of
- * the same shape. The turn goes MF_OUT_AND_BACK. Not collective.
+ * the same shape. The plan goes MF_OUT_AND_BACK. Not collective.
  */
-void mf_redistribute_open(struct mf_redistribution *turn, size_t round, float *g, struct mf_view *view);
+void mf_redistribute_open(struct mf_redistribution *plan, size_t round, float *g, struct mf_view *view);
 
 /** Adds the buffer of mf_redistribute_open() to the slabs it belongs to: g += , all of it after the last round. The
- * turn goes MF_OUT_AND_BACK. Collective. */
-void mf_redistribute_add(struct mf_redistribution *turn, size_t round, float *g);
+ * plan goes MF_OUT_AND_BACK. Collective. */
+void mf_redistribute_add(struct mf_redistribution *plan, size_t round, float *g);
 
 /**
  * Do the ranks of a node see each other's slices? Then they can deal them out as they go, so that nobody waits long for
- * a slower core: instead of the three calls above all ranks spread the rounds of some turns, take slices until none are
+ * a slower core: instead of the three calls above all ranks spread the rounds of some plans, take slices until none are
  * left, their own first, and gather the gradients. What a slice gives does not depend on who works on it. Not
  * collective, the same on all ranks.
  */
-int mf_redistribute_deals(const struct mf_redistribution *turn);
+int mf_redistribute_deals(const struct mf_redistribution *plan);
 
 /** Slices that a rank has taken: the @p at-th of @p owner's and those behind it; span: their global indices. */
 struct mf_dealt {
@@ -126,19 +126,19 @@ struct mf_dealt {
     struct mf_span span;
 };
 
-/** Round @p round of the turns [n] out of the fields x [n]. Collective. */
-void mf_redistribute_spread(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *x);
+/** Round @p round of the plans [n] out of the fields x [n]. Collective. */
+void mf_redistribute_spread(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *x);
 
 /** The next slices of this node's ranks, @p most (even) at most, that nobody has begun; 0: there are none. Not
  * collective. */
-int mf_redistribute_take(struct mf_redistribution *turn, size_t round, size_t most, struct mf_dealt *dealt);
+int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t most, struct mf_dealt *dealt);
 
-/** Views of slices that were taken, of any turn with the same slices; those of gradients (@p g; NULL: there are none,
- * as where the turn goes MF_OUT) cleared. Not collective. */
-void mf_redistribute_dealt(const struct mf_redistribution *turn, size_t round, const struct mf_dealt *dealt,
+/** Views of slices that were taken, of any plan with the same slices; those of gradients (@p g; NULL: there are none,
+ * as where the plan goes MF_OUT) cleared. Not collective. */
+void mf_redistribute_dealt(const struct mf_redistribution *plan, size_t round, const struct mf_dealt *dealt,
                            struct mf_view *x, struct mf_view *g);
 
-/** Adds all gradients of the round to the slabs g [n], one turn after the other; all go MF_OUT_AND_BACK. Collective. */
-void mf_redistribute_gather(struct mf_redistribution *const *turn, size_t n, size_t round, float *const *g);
+/** Adds all gradients of the round to the slabs g [n], one plan after the other; all go MF_OUT_AND_BACK. Collective. */
+void mf_redistribute_gather(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *g);
 
 #endif

@@ -1,4 +1,4 @@
-/* See slab.h: the memory of a redistribution, and the way of a round through it. */
+/* See redistribute.h: the memory of a redistribution, and the way of a round through it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* See slab.h: slices that the ranks of a node deal out as they go. All of theirs stand in memory that they see, so
- * any of them can work on any; how many of a rank's slices somebody has begun stands behind its buffers. */
+/* See redistribute.h: slices that the ranks of a node deal out as they go. All of theirs stand in memory that they see,
+ * so any of them can work on any; how many of a rank's slices somebody has begun stands behind its buffers. */
 #include <stdatomic.h>
 #include <string.h>
 

@@ -5,8 +5,8 @@
 
 #include "mpi/comm_priv.h"
 #include "mpi/nccl_transport.h"
+#include "mpi/redistribute.h"
 #include "mpi/share.h"
-#include "mpi/slab.h"
 
 enum { MF_REDISTRIBUTE_TAIL = 64 /* bytes behind the buffers in shared memory: mf_redistribute_begun() */ };
 

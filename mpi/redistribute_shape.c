@@ -1,5 +1,5 @@
-/* See slab.h: which slices a rank holds in which round, where they stand in buffers, and how many bytes that is. All of
- * it follows from extents and ranks: nothing here takes memory or moves. */
+/* See redistribute.h: which slices a rank holds in which round, where they stand in buffers, and how many bytes that
+ * is. All of it follows from extents and ranks: nothing here takes memory or moves. */
 #include "mpi/redistribute_priv.h"
 #include "src/base/phase.h"
 

@@ -15,6 +15,9 @@ struct mf_slab {
     size_t first, count;
 };
 
+/** The axis that slices are normal to. */
+enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
+
 /** This rank's (or @p rank's) part of a volume. Not collective. */
 struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int rank);
 
@@ -44,101 +47,5 @@ int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, con
  * then those above: the planes that pass through queue->host. Not @p periodic: none outside. Not collective.
  */
 size_t mf_slab_asked(const struct mf_comm *comm, const struct mf_slab *slab, size_t deep, int periodic);
-
-/**
- * Whole slices out of slabs, in rounds: in every round each rank holds up to `batch` consecutive slices of its own
- * share (dealt with mf_cut_grain(n, 2)) of one of the two directions that slabs cut through. With one rank the views
- * alias the slab itself and nothing is copied.
- */
-struct mf_redistribution;
-
-enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
-
-/** The axes (0: z, 1: y, 2: x) along which the rows of a slice follow each other, and its columns. */
-static inline size_t mf_slice_u(size_t normal) { return normal == MF_Z ? 1 : 0; }
-static inline size_t mf_slice_v(size_t normal) { return normal == MF_X ? 1 : 2; }
-
-/** What travels: slices to the ranks that look at them, or gradients back to the slabs too. Kinds of round buffers. */
-enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
-
-/** Buffers that ranks share are booked in the arena by this name: they are no memory of it. */
-#define MF_SHARED_TAG "slices shared"
-
-/**
- * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
- * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 8 MiB / ranks (@p ways
- * MF_OUT on the host: 2 MiB / ranks) and at least 16 (views of the slab: all; through a device: at most a quarter, if
- * that is more). There are two round buffers (slices and, unless they only go @p ways MF_OUT, their gradients), and for
- * ranks on several nodes one of what is sent; where the host may not touch device memory the first two stand there once
- * more, and slices pass through the host. Where the slices of the queue go to another one (mf_queue_home()), no view
- * aliases the slab, and of every buffer there are two: the host brings a round together while the device works on the
- * one before. With the NCCL transport (nccl_transport.h) the first two and what others get stand in device memory
- * alone, and a rank by itself sends to itself. The queue's threads copy: never more than this rank's share of the
- * cores, or the ranks' teams fight for them. Takes its buffers from the arenas of both queues. Collective; refuses
- * (agreed) with MF_MEMORY.
- */
-int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal,
-                        enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **plan);
-void mf_redistribute_free(struct mf_redistribution *plan);
-
-/** The batch and the rounds that mf_redistribute_new() would choose for MF_OUT_AND_BACK on the rank with the longest
- * share; @p passes: for fields that stay in host memory while their slices pass through a device. Not collective. */
-void mf_redistribute_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes,
-                           size_t asked, size_t *batch, size_t *rounds);
-
-/** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */
-size_t mf_redistribute_rounds(const struct mf_redistribution *plan);
-/** Most slices of one round on this rank, and the extents of a slice. Not collective. */
-size_t mf_redistribute_batch(const struct mf_redistribution *plan);
-/** Global indices of the slices this rank holds in @p round. Not collective. */
-struct mf_span mf_redistribute_span(const struct mf_redistribution *plan, size_t round);
-
-/** The same of all rounds together. */
-struct mf_span mf_redistribute_share(const struct mf_redistribution *plan);
-
-/** The slices of @p round of field @p x [own planes][ny][nx] (memory of the queue; the view: of the slices' queue);
- * valid until the next fetch. Rounds are fetched from 0 on, one after the other; x stays until the last. view->count
- * may be 0. */
-void mf_redistribute_fetch(struct mf_redistribution *plan, size_t round, float *x, struct mf_view *view);
-
-/**
- * Where gradients of the slices of @p round go: with one rank the slab @p g (device) itself, else a cleared buffer of
- * the same shape. The plan goes MF_OUT_AND_BACK. Not collective.
- */
-void mf_redistribute_open(struct mf_redistribution *plan, size_t round, float *g, struct mf_view *view);
-
-/** Adds the buffer of mf_redistribute_open() to the slabs it belongs to: g += , all of it after the last round. The
- * plan goes MF_OUT_AND_BACK. Collective. */
-void mf_redistribute_add(struct mf_redistribution *plan, size_t round, float *g);
-
-/**
- * Do the ranks of a node see each other's slices? Then they can deal them out as they go, so that nobody waits long for
- * a slower core: instead of the three calls above all ranks spread the rounds of some plans, take slices until none are
- * left, their own first, and gather the gradients. What a slice gives does not depend on who works on it. Not
- * collective, the same on all ranks.
- */
-int mf_redistribute_deals(const struct mf_redistribution *plan);
-
-/** Slices that a rank has taken: the @p at-th of @p owner's and those behind it; span: their global indices. */
-struct mf_dealt {
-    int owner;
-    size_t at;
-    struct mf_span span;
-};
-
-/** Round @p round of the plans [n] out of the fields x [n]. Collective. */
-void mf_redistribute_spread(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *x);
-
-/** The next slices of this node's ranks, @p most (even) at most, that nobody has begun; 0: there are none. Not
- * collective. */
-int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t most, struct mf_dealt *dealt);
-
-/** Views of slices that were taken, of any plan with the same slices; those of gradients (@p g; NULL: there are none,
- * as where the plan goes MF_OUT) cleared. Not collective. */
-void mf_redistribute_dealt(const struct mf_redistribution *plan, size_t round, const struct mf_dealt *dealt,
-                           struct mf_view *x, struct mf_view *g);
-
-/** Adds all gradients of the round to the slabs g [n], one plan after the other; all go MF_OUT_AND_BACK. Collective. */
-void mf_redistribute_gather(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *g);
 
 #endif

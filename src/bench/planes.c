@@ -1,5 +1,6 @@
 /* Exchanges of planes and slices, as runs make them, beside MPI's call for as many bytes. See net.h. */
 #include "src/bench/planes.h"
+#include "mpi/redistribute.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 #include "kernels/field.h"
 #include "kernels/stage.h"
 #include "mpi/raw.h"
-#include "mpi/slab.h"
 #include "src/base/err.h"
 
 enum { TOGETHER = 16 /* slices that are taken at once */ };

@@ -4,10 +4,9 @@
  * travels, and in memory that takes as long as slabs do of which as many bytes are moved. A few
  * numbers are summed over all ranks after each stage: a tree within a node and one over nodes. */
 #include "src/bench/replay.h"
+#include "mpi/redistribute.h"
 
 #include <math.h>
-
-#include "mpi/slab.h"
 
 enum { WAYS = 4, SUMS = 6, WORD = 4, NEIGHBOURS = 4 /* messages to and from them */ };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/redistribute.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"

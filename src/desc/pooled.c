@@ -3,6 +3,7 @@
 
 #include "kernels/slices/slices.h"
 #include "kernels/stage.h"
+#include "mpi/redistribute.h"
 #include "src/base/err.h"
 #include "src/desc/job.h"
 #include "src/desc/registry.h"

@@ -3,6 +3,7 @@
 #ifndef MF_RECON_OBJECTIVE_IMPL_H
 #define MF_RECON_OBJECTIVE_IMPL_H
 
+#include "mpi/redistribute.h"
 #include "src/desc/space.h"
 #include "src/recon/objective.h"
 

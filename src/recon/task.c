@@ -1,10 +1,10 @@
 /* See task.h: the settings of a reconstruction, their order, and what a plan says of them. */
 #include "src/recon/task.h"
+#include "mpi/redistribute.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "mpi/slab.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 

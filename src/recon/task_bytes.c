@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/dry.h"
-#include "mpi/slab.h"
+#include "mpi/redistribute.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/base/text.h"

@@ -1,13 +1,13 @@
 /* Whole slices out of slabs and gradients back into them, against the formula, for shapes with fewer planes or slices
  * than ranks, all batches, through shared memory, through messages and through both (MF_NODES), or from GPU to GPU
  * (MF_TEST_EXCHANGE); nothing stays allocated. */
-#include "mpi/slab.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/dry.h"
 #include "mpi/nccl_transport.h"
+#include "mpi/redistribute.h"
 #include "src/base/err.h"
 #include "tests/check.h"
 #include "tests/device.h"

@@ -16,8 +16,8 @@ void mf_agree_last(const struct mf_comm *comm)
     } mine = {CLOSING, comm->rank}, worst;
 
     mf_comm_enter(comm, "close", 0);
-    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
-    MPI_Barrier(comm->impl->world);
+    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->ranks);
+    MPI_Barrier(comm->impl->ranks);
     mf_comm_leave(comm);
 }
 
@@ -39,12 +39,12 @@ static int settle(const struct mf_comm *comm, int code)
     char text[MF_ERR_TEXT];
     int failed = code != MF_OK;
 
-    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
+    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->ranks);
     if (worst.code == MF_OK) return MF_OK;
     if (worst.code == CLOSING) left_behind(comm, worst.rank);
     snprintf(text, sizeof text, "%s", mf_err_text());
-    MPI_Bcast(text, (int)sizeof text, MPI_CHAR, worst.rank, comm->impl->world);
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, comm->impl->world);
+    MPI_Bcast(text, (int)sizeof text, MPI_CHAR, worst.rank, comm->impl->ranks);
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, comm->impl->ranks);
     if (failed == comm->size) return mf_fail(worst.code, "%s", text);
     return mf_fail(worst.code, "%.920s (rank %d; %d of %d ranks%s%s failed)", text, mf_world_rank(comm, worst.rank),
                    failed, comm->size, *group ? " of " : "", group);

@@ -32,9 +32,9 @@ static int post(struct exchange *t, int gets, char *bytes, const size_t *count)
         ++t->posted;
         more |= count[r] > t->at + (size_t)many;
         if (gets)
-            MPI_Irecv(bytes + t->at, many, MPI_BYTE, r, 0, t->comm->impl->world, request);
+            MPI_Irecv(bytes + t->at, many, MPI_BYTE, r, 0, t->comm->impl->ranks, request);
         else
-            MPI_Isend(bytes + t->at, many, MPI_BYTE, r, 0, t->comm->impl->world, request);
+            MPI_Isend(bytes + t->at, many, MPI_BYTE, r, 0, t->comm->impl->ranks, request);
     }
     return more;
 }

@@ -58,7 +58,7 @@ static char *open_leader(const struct mf_comm *comm, int leader, struct mf_card 
     if (!cards) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
     if (hook && strcmp(hook, "0") == 0) leader = -1;
     if (comm->rank == leader) *mine = mf_card_new(bytes, &at);
-    MPI_Allgather(mine, MF_CARD_WORDS, MPI_INT64_T, cards, MF_CARD_WORDS, MPI_INT64_T, comm->impl->world);
+    MPI_Allgather(mine, MF_CARD_WORDS, MPI_INT64_T, cards, MF_CARD_WORDS, MPI_INT64_T, comm->impl->ranks);
     if (leader >= 0 && comm->rank != leader) at = mf_card_open(&cards[leader]);
     free(cards);
     return at;
@@ -72,7 +72,7 @@ struct mf_board *mf_board_open(const struct mf_comm *comm, int leader, struct mf
     struct mf_post own = own_post(at ? leader : comm->rank, !at || comm->rank == leader);
 
     if (!at) at = (char *)own_board(bytes);
-    MPI_Allgather(&own, sizeof own, MPI_BYTE, post, sizeof own, MPI_BYTE, comm->impl->world);
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, post, sizeof own, MPI_BYTE, comm->impl->ranks);
     if (mine.descriptor >= 0) close((int)mine.descriptor); /* who could has opened it */
     return (struct mf_board *)at;
 }

@@ -163,7 +163,7 @@ static void local_ranks(struct mf_comm *comm)
 {
     MPI_Comm node;
 
-    MPI_Comm_split_type(comm->impl->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_split_type(comm->impl->ranks, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
     MPI_Comm_split(node, node_of(comm), comm->rank, &comm->impl->node);
     MPI_Comm_free(&node);
     mf_impl_on_node(comm);
@@ -178,7 +178,7 @@ struct mf_comm_impl *mf_impl_new(MPI_Comm ranks)
 
     MPI_Comm_size(ranks, &size);
     impl->names = MF_MUST(calloc((size_t)size, sizeof *impl->names), "a communicator");
-    impl->world = ranks;
+    impl->ranks = ranks;
     impl->files = copy_of(ranks);
     impl->check = copy_of(ranks);
     return impl;
@@ -200,7 +200,7 @@ static struct mf_comm_impl *world_new(void)
 void mf_impl_close(struct mf_comm_impl *impl)
 {
     mf_node_reduce_free(impl->node_reduce);
-    MPI_Comm_free(&impl->world);
+    MPI_Comm_free(&impl->ranks);
     MPI_Comm_free(&impl->files);
     MPI_Comm_free(&impl->check);
     MPI_Comm_free(&impl->node);

@@ -12,7 +12,7 @@ enum { MF_COMM_NAME = 64 };
 
 /** NULL in struct mf_comm: a rank by itself. */
 struct mf_comm_impl {
-    MPI_Comm world;                     /* ours alone: no library's message can meet one of ours */
+    MPI_Comm ranks;                     /* ours alone: no library's message can meet one of ours */
     MPI_Comm files;                     /* handed out by mf_comm_native() */
     MPI_Comm check;                     /* names of collectives (MF_CHECK_COLLECTIVES) */
     MPI_Comm node;                      /* the ranks of this node */

@@ -42,7 +42,7 @@ static void name_group(const struct mf_comm *group, const char *name, int colour
 
     snprintf(own->name, sizeof own->name, "%.15s group %d", name, colour);
     if (group->rank == 0) own->id = mf_watch_new_id(group->impl->world_rank[0]);
-    MPI_Bcast(&own->id, 1, MPI_UINT64_T, 0, group->impl->world);
+    MPI_Bcast(&own->id, 1, MPI_UINT64_T, 0, group->impl->ranks);
     mf_watch_join(own);
 }
 
@@ -67,9 +67,9 @@ static void split(const struct mf_comm *comm, const int *member, int colour, con
     MPI_Comm ranks;
 
     mf_comm_enter(comm, "split into groups", 0);
-    MPI_Comm_split(comm->impl->world, group->size > 1 ? colour : MPI_UNDEFINED, group->rank, &ranks);
+    MPI_Comm_split(comm->impl->ranks, group->size > 1 ? colour : MPI_UNDEFINED, group->rank, &ranks);
     if (group->size > 1) {
-        MPI_Comm_get_errhandler(comm->impl->world, &handler);
+        MPI_Comm_get_errhandler(comm->impl->ranks, &handler);
         MPI_Comm_set_errhandler(ranks, handler);
         MPI_Errhandler_free(&handler);
         furnish(comm, group, member, ranks);
@@ -110,7 +110,7 @@ void mf_comm_free(struct mf_comm *group)
 
     if (impl) {
         mf_comm_enter(group, "end of the group", 0);
-        MPI_Barrier(impl->world);
+        MPI_Barrier(impl->ranks);
         mf_impl_close(impl);
         mf_comm_leave(group);
         mf_watch_part(&impl->group);

@@ -133,7 +133,7 @@ int mf_halo_new(const struct mf_comm *comm, const struct mf_slab *slab, size_t r
 static void post(struct mf_halo *h, const struct run *run, float *in, const float *out)
 {
     const size_t floats = run->count * h->field[run->field].plane, most = mf_comm_most / sizeof(float);
-    MPI_Comm world = h->comm->impl->world;
+    MPI_Comm world = h->comm->impl->ranks;
 
     if (out) mf_phase_sent(floats * sizeof(float));
     for (size_t at = 0, many; at < floats; at += many) {

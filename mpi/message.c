@@ -28,8 +28,8 @@ static void exchange(const struct mf_comm *comm, int to, const char *out, size_t
 {
     MPI_Request receives = MPI_REQUEST_NULL, sends = MPI_REQUEST_NULL;
 
-    if (from != MF_NO_RANK) MPI_Irecv(in, (int)got, MPI_BYTE, from, TAG, comm->impl->world, &receives);
-    if (to != MF_NO_RANK) MPI_Isend(out, (int)sent, MPI_BYTE, to, TAG, comm->impl->world, &sends);
+    if (from != MF_NO_RANK) MPI_Irecv(in, (int)got, MPI_BYTE, from, TAG, comm->impl->ranks, &receives);
+    if (to != MF_NO_RANK) MPI_Isend(out, (int)sent, MPI_BYTE, to, TAG, comm->impl->ranks, &sends);
     await(comm, from, 0, &receives);
     await(comm, to, 1, &sends);
 }

@@ -59,7 +59,7 @@ static int is_even(const struct mf_comm *comm)
     int ends[2] = {comm->local_size, -comm->local_size};
 
     if (comm->local_size == comm->size) return 1; /* on all of them, and they know */
-    MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_INT, MPI_MAX, comm->impl->world);
+    MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_INT, MPI_MAX, comm->impl->ranks);
     return ends[0] == -ends[1] && ends[0] > 1;
 }
 
@@ -72,7 +72,7 @@ static void meet_others(struct mf_node_reduce *n, const struct mf_comm *comm)
         if (n->share->at[r]) n->at[i++] = n->share->at[r];
     MF_ASSERT(i == n->size);
     n->across = MPI_COMM_NULL;
-    if (n->size < comm->size) MPI_Comm_split(comm->impl->world, n->rank, comm->rank, &n->across);
+    if (n->size < comm->size) MPI_Comm_split(comm->impl->ranks, n->rank, comm->rank, &n->across);
 }
 
 struct mf_node_reduce *mf_node_reduce_new(const struct mf_comm *comm)

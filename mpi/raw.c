@@ -7,8 +7,8 @@ static void ring(const struct mf_comm *comm, int n, const float *from, float *to
 {
     int below = (comm->rank + comm->size - 1) % comm->size, above = (comm->rank + 1) % comm->size;
 
-    MPI_Sendrecv(from, n, MPI_FLOAT, above, 0, to, n, MPI_FLOAT, below, 0, comm->impl->world, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(from + n, n, MPI_FLOAT, below, 1, to + n, n, MPI_FLOAT, above, 1, comm->impl->world,
+    MPI_Sendrecv(from, n, MPI_FLOAT, above, 0, to, n, MPI_FLOAT, below, 0, comm->impl->ranks, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(from + n, n, MPI_FLOAT, below, 1, to + n, n, MPI_FLOAT, above, 1, comm->impl->ranks,
                  MPI_STATUS_IGNORE);
 }
 
@@ -17,12 +17,12 @@ static void pair(const struct mf_comm *comm, int n, const float *from, float *to
     int other = comm->size - 1 - comm->rank;
 
     if (other == comm->rank) return;
-    MPI_Sendrecv(from, n, MPI_FLOAT, other, 0, to, n, MPI_FLOAT, other, 0, comm->impl->world, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(from, n, MPI_FLOAT, other, 0, to, n, MPI_FLOAT, other, 0, comm->impl->ranks, MPI_STATUS_IGNORE);
 }
 
 static void call(const struct mf_comm *comm, enum mf_raw what, int n, const float *from, float *to)
 {
-    MPI_Comm world = comm->impl->world;
+    MPI_Comm world = comm->impl->ranks;
     int each = n / comm->size;
 
     switch (what) {

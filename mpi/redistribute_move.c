@@ -105,12 +105,12 @@ static MPI_Request *sends(const struct mf_redistribution *t, int r) { return &t-
 
 static void receive(const struct mf_redistribution *t, float *to, size_t units, int r, int tag)
 {
-    MPI_Irecv(to, (int)units, t->unit, r, tag, t->comm.impl->world, receives(t, r));
+    MPI_Irecv(to, (int)units, t->unit, r, tag, t->comm.impl->ranks, receives(t, r));
 }
 
 static void send(const struct mf_redistribution *t, const float *from, size_t units, int r, int tag)
 {
-    MPI_Isend(from, (int)units, t->unit, r, tag, t->comm.impl->world, sends(t, r));
+    MPI_Isend(from, (int)units, t->unit, r, tag, t->comm.impl->ranks, sends(t, r));
 }
 
 /* Until these are there, of which a rank has none with those whose buffers it sees. */

@@ -27,7 +27,7 @@ static void by_mpi(const struct mf_comm *comm, size_t n, char *values, const str
 
     for (size_t i = 0; i < n; i += many) {
         many = piece(n - i);
-        MPI_Allreduce(MPI_IN_PLACE, values + i * kind->size, (int)many, kind->type, op, comm->impl->world);
+        MPI_Allreduce(MPI_IN_PLACE, values + i * kind->size, (int)many, kind->type, op, comm->impl->ranks);
         mf_comm_alive();
     }
 }
@@ -80,7 +80,7 @@ static void bcast(const struct mf_comm *comm, int root, void *data, size_t bytes
     mf_phase_sent(comm->size > 1 && comm->rank == root ? bytes : 0);
     for (size_t at = 0; at < bytes; at += many) {
         many = piece(bytes - at);
-        MPI_Bcast((char *)data + at, (int)many, MPI_BYTE, root, comm->impl->world);
+        MPI_Bcast((char *)data + at, (int)many, MPI_BYTE, root, comm->impl->ranks);
         mf_comm_alive();
     }
 }
@@ -111,7 +111,7 @@ void mf_comm_barrier(const struct mf_comm *comm)
     MF_PHASE(&mf_phase_messages);
 
     mf_comm_enter(comm, "barrier", 0);
-    MPI_Barrier(comm->impl->world);
+    MPI_Barrier(comm->impl->ranks);
     mf_comm_leave(comm);
 }
 
@@ -138,7 +138,7 @@ static void offsets(const struct mf_comm *comm, size_t bytes, size_t *offset)
     offset[0] = 0;
     offset[1] = bytes;
     if (!comm->impl) return;
-    MPI_Allgather(&mine, 1, MPI_UINT64_T, offset + 1, 1, MPI_UINT64_T, comm->impl->world);
+    MPI_Allgather(&mine, 1, MPI_UINT64_T, offset + 1, 1, MPI_UINT64_T, comm->impl->ranks);
     for (int r = 0; r < comm->size; ++r) offset[r + 1] += offset[r];
 }
 
@@ -157,7 +157,7 @@ static void bring(const struct mf_comm *comm, char *to, const size_t *offset, in
         counts[ranks + r] = (int)offset[r];
     }
     mf_phase_sent(ranks > 1 ? (size_t)counts[comm->rank] : 0);
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, counts, counts + ranks, MPI_BYTE, comm->impl->world);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, counts, counts + ranks, MPI_BYTE, comm->impl->ranks);
     mf_comm_alive();
 }
 

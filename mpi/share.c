@@ -74,9 +74,9 @@ void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **sh
     if (!seats) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
     if (mf_share_wanted(comm) && !mf_fault("mpi.share")) mine.card = mf_card_new(bytes ? bytes : 1, &s->own);
     mine.leader = comm->impl->leader;
-    MPI_Allgather(&mine, SEAT_WORDS, MPI_INT64_T, seats, SEAT_WORDS, MPI_INT64_T, comm->impl->world);
+    MPI_Allgather(&mine, SEAT_WORDS, MPI_INT64_T, seats, SEAT_WORDS, MPI_INT64_T, comm->impl->ranks);
     all = open_all(s, comm, seats);
-    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm->impl->world);
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm->impl->ranks);
     mf_comm_leave(comm);
     if (mine.card.descriptor >= 0) close((int)mine.card.descriptor); /* everybody has opened it, or never will */
     free(seats);

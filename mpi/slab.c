@@ -75,7 +75,7 @@ static struct run run_at(const struct fetch *f, struct want want, size_t at)
 static void send(struct fetch *f, int asker, const char *from, size_t bytes)
 {
     mf_phase_sent(bytes);
-    MPI_Isend(from, (int)bytes, MPI_BYTE, asker, 0, f->comm->impl->world, &f->requests[f->posted]);
+    MPI_Isend(from, (int)bytes, MPI_BYTE, asker, 0, f->comm->impl->ranks, &f->requests[f->posted]);
 }
 
 static const char *own_planes(const struct fetch *f, const struct run *run)
@@ -124,7 +124,7 @@ static void post(struct fetch *f, const struct run *run, int asker)
         many = bytes - at < mf_comm_most ? bytes - at : mf_comm_most;
         if (f->walk == COUNT) continue;
         if (asker == f->comm->rank)
-            MPI_Irecv(to + at, (int)many, MPI_BYTE, run->owner, 0, f->comm->impl->world, &f->requests[f->posted]);
+            MPI_Irecv(to + at, (int)many, MPI_BYTE, run->owner, 0, f->comm->impl->ranks, &f->requests[f->posted]);
         else
             send(f, asker, from + at, many);
     }
@@ -219,7 +219,7 @@ static void ask(const struct fetch *f, struct want want, struct want *wants)
     wants[f->comm->rank] = want;
     if (!f->comm->impl) return;
     mf_comm_enter(f->comm, "wants of planes of bytes,", f->plane_bytes);
-    MPI_Allgather(&want, 2, MPI_INT64_T, wants, 2, MPI_INT64_T, f->comm->impl->world);
+    MPI_Allgather(&want, 2, MPI_INT64_T, wants, 2, MPI_INT64_T, f->comm->impl->ranks);
     mf_comm_leave(f->comm);
 }
 

@@ -52,7 +52,7 @@ static void by_busy(struct mf_comm *c)
 }
 
 /* As MPI itself does when a message cannot be sent. */
-static void by_error(struct mf_comm *c) { MPI_Comm_call_errhandler(c->impl->world, MPI_ERR_OTHER); }
+static void by_error(struct mf_comm *c) { MPI_Comm_call_errhandler(c->impl->ranks, MPI_ERR_OTHER); }
 
 /* However much there is to say, it stays one line, and its end is there. */
 static void by_long(struct mf_comm *c)

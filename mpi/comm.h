@@ -1,6 +1,8 @@
-/* The communicator: ranks, agreement, reductions. Every function here is collective unless it says otherwise, and works
- * alike on one rank without a launcher (self) and under MPI. What may fail on one rank and what all ranks share never
- * stand in the same function: local work -> mf_agree() -> shared work. */
+/* The communicator: ranks, groups of ranks, agreement, reductions, copies and messages.
+ *
+ * Every function is collective unless it says otherwise. It works alike under MPI and on one rank without a launcher.
+ * The rule: what may fail on one rank and what all ranks share never stand in the same function. So the order is local
+ * work, mf_agree(), shared work. */
 #ifndef MF_MPI_COMM_H
 #define MF_MPI_COMM_H
 

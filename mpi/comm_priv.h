@@ -1,4 +1,4 @@
-/* What the files of this room share. The only header of ours that includes mpi.h. */
+/* What the files of this room share. No other header of ours includes mpi.h. */
 #ifndef MF_MPI_COMM_PRIV_H
 #define MF_MPI_COMM_PRIV_H
 

@@ -1,5 +1,5 @@
-/* See comm.h: groups of the ranks of a communicator. Every rank knows who is in which group, so that a communicator
- * without ranks behind it (dry) is split by the same code. */
+/* See comm.h: groups of the ranks of a communicator. Every rank knows all colours, so the same code also splits a dry
+ * communicator, which has no other ranks to ask. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ static void name_group(const struct mf_comm *group, const char *name, int colour
     mf_watch_join(own);
 }
 
-/* What @p group needs for messages of its own. @p ranks: its ranks, in order. */
+/* Gives the group its own communicators. @p ranks: its ranks, in order. */
 static void furnish(const struct mf_comm *comm, struct mf_comm *group, const int *member, MPI_Comm ranks)
 {
     struct mf_comm_impl *impl = mf_impl_new(ranks);
@@ -60,7 +60,7 @@ static void furnish(const struct mf_comm *comm, struct mf_comm *group, const int
     mf_impl_on_node(group);
 }
 
-/* A rank by itself, or in no group, takes part only in the splitting. */
+/* Ranks that are alone in their group, or in no group, only take part in the call of MPI. */
 static void split(const struct mf_comm *comm, const int *member, int colour, const char *name, struct mf_comm *group)
 {
     MPI_Errhandler handler;
@@ -103,7 +103,7 @@ int mf_comm_split(const struct mf_comm *comm, const int *colour, const int *key,
     return MF_OK;
 }
 
-/* Nobody leaves before all have come, and with that out of every collective before. */
+/* The barrier proves that no rank is still inside an earlier collective of the group. */
 void mf_comm_free(struct mf_comm *group)
 {
     struct mf_comm_impl *impl = group->impl;

@@ -1,11 +1,11 @@
-/* The planes beside a rank's own, of several fields at once and again and again: what neighbours have is there once its
- * messages have come, and nothing else moves. */
+/* Halo exchange: brings the planes beside a rank's own ones, of several fields at once and repeatedly. Only neighbours'
+ * messages move; the own planes stay in place. */
 #ifndef MF_MPI_HALO_H
 #define MF_MPI_HALO_H
 
 #include "mpi/slab.h"
 
-/** A field that stands in slabs: of the volume itself, or of one that has a plane for every @p grain of it. */
+/** A field in slabs: of the volume itself (grain 1), or of a coarser one with one plane for every @p grain planes. */
 struct mf_halo_field {
     size_t grain; /* all slabs begin at multiples of it, and so does the end of the volume (mf_halo_fits()) */
     size_t plane; /* floats */

@@ -1,5 +1,5 @@
-/* See judge.h. Groups that somebody waits in stand in a hash table, which lies in the ranks' work memory. Each rank is
- * then held against the waits of all its groups: the cost is linear in ranks and their groups. */
+/* See judge.h. A hash table in the ranks' work memory finds, for each group, the furthest rank that waits in it. Each
+ * rank is then compared with the waits of its groups. So the cost is linear in ranks times groups of a rank. */
 #include "mpi/judge.h"
 
 /* How a rank stands to a wait of another. */
@@ -196,7 +196,7 @@ static int waited_for(const struct mf_seen *seen, int size, int rank, double sec
     return -1;
 }
 
-/* Everybody waits for a rank that waits: after as many steps as there are ranks, the circle is reached. */
+/* Every rank waits for one that waits. Following them for as many steps as there are ranks ends in a circle. */
 static void find_circle(const struct mf_seen *seen, int size, double seconds, struct mf_verdict *v)
 {
     for (int i = 0; i <= size; ++i) {
@@ -206,7 +206,8 @@ static void find_circle(const struct mf_seen *seen, int size, double seconds, st
     }
 }
 
-/* Nobody is late and nothing moves: the guilty are inside something complete, while others wait for them elsewhere. */
+/* Nobody is late and nothing moves. The guilty are inside a collective that all its group has reached; the others wait
+ * for them elsewhere. */
 static void blame_inside(struct mf_seen *seen, int size, double seconds, struct mf_verdict *v)
 {
     int first = -1, others = 0;
@@ -233,7 +234,7 @@ static int longest(const struct mf_seen *seen, int size, double seconds)
     return best;
 }
 
-/* A rank that is inside of what rank @p dead must come to, or belongs to; -1: none. */
+/* A rank that waits in a group of rank @p dead, or for its message; -1: none. */
 static int waiter_for(const struct mf_seen *seen, int size, int dead)
 {
     for (int r = 0; r < size; ++r) {

@@ -68,11 +68,11 @@ static inline int mf_seen_inside(const struct mf_seen *seen) { return seen->plac
 /**
  * @p seconds: the longest that a rank may keep another waiting. Dead ranks are guilty at once. When a rank has waited
  * for that long, the guilty are the first of these:
- * - ranks that it waits for, which are outside and have given no sign of life for as long, or are stopped;
- * - nobody, while a rank that others wait for moves;
- * - ranks that it waits for, of which nothing is heard;
- * - when nothing moves anywhere, ranks inside a collective that all its group has come to.
- * A rank that waits for a waiting rank is not judged; the rank at the end of the chain is.
+ * 1. Ranks it waits for that are outside and gave no sign of life for as long, or whose process is stopped.
+ * 2. Nobody, if a rank that others wait for still moves.
+ * 3. Ranks it waits for whose node is not heard.
+ * 4. If nothing moves anywhere: ranks inside a collective that all its group has reached.
+ * A rank that itself waits is never late: the rank at the end of the chain is.
  */
 struct mf_verdict mf_judge(struct mf_seen *seen, int size, double seconds);
 

@@ -1,4 +1,4 @@
-/* Was this process started as one of several? */
+/* Decides from the environment whether a launcher started this process as one of several. */
 #ifndef MF_MPI_LAUNCHED_H
 #define MF_MPI_LAUNCHED_H
 

@@ -14,7 +14,7 @@ static size_t piece(size_t bytes, size_t at)
     return left < mf_comm_most ? left : mf_comm_most;
 }
 
-/* For what the watch then says this rank waits for. */
+/* Waits, and tells the watch for which rank. */
 static void await(const struct mf_comm *comm, int peer, int sends, MPI_Request *request)
 {
     if (peer == MF_NO_RANK) return;
@@ -23,7 +23,7 @@ static void await(const struct mf_comm *comm, int peer, int sends, MPI_Request *
     mf_message_leave();
 }
 
-/* Both ways of one piece are on their way before either is waited for. A message of 0 bytes is one. */
+/* Starts both directions before it waits for either. A message of 0 bytes is a message too. */
 static void exchange(const struct mf_comm *comm, int to, const char *out, size_t sent, int from, char *in, size_t got)
 {
     MPI_Request receives = MPI_REQUEST_NULL, sends = MPI_REQUEST_NULL;

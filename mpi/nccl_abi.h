@@ -1,6 +1,6 @@
-/* The part of NCCL's interface that is used, by its documentation ("NCCL API", "NCCL Types"): names of functions,
- * argument types, numbers. All of it is the same in every version 2 since 2.14, the first whose start need not block.
- * Inner header of this room. */
+/* The part of NCCL's interface that this program uses, declared here because the library is opened at run time. Names,
+ * argument types and numbers follow NCCL's documentation ("NCCL API", "NCCL Types"). They are the same in every version
+ * 2 since 2.14, the first whose start need not block. Inner header of this room. */
 #ifndef MF_MPI_NCCL_ABI_H
 #define MF_MPI_NCCL_ABI_H
 

@@ -1,5 +1,5 @@
-/* How device memory travels between ranks without the host: NCCL, which only moves bytes here (sums keep the order of
- * this program). Where ranks have no wire, their exchanges pass through the host (slab.h). */
+/* The NCCL transport moves device memory between ranks without the host. NCCL only moves bytes here: sums keep the
+ * order of this program. Without the transport, exchanges pass through host memory (slab.h). */
 #ifndef MF_MPI_NCCL_TRANSPORT_H
 #define MF_MPI_NCCL_TRANSPORT_H
 
@@ -19,10 +19,10 @@ enum mf_exchange mf_exchange_of(const char *name);
  */
 int mf_transport_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange wish);
 
-/** Before the queues that it served. Also without a wire. Collective. */
+/** Ends it, before the queues that it served. Does nothing without a transport. Collective. */
 void mf_transport_close(struct mf_comm *comm);
 
-/** A wire of a mf_comm_dry(): nothing can be sent on it. */
+/** Gives a dry communicator (mf_comm_dry()) a transport on which nothing can be sent. */
 void mf_transport_dry(struct mf_comm *comm);
 
 /** Does @p queue's device memory travel by NCCL? */
@@ -37,9 +37,10 @@ const char *mf_transport_version(void);
 /* -- inside this room -- */
 
 /**
- * A group: every rank begins it, puts in its sends and receives (the k-th from one rank to another meets the k-th that
- * the other receives from it, of as many bytes; none of 0 bytes), and ends it. They run after what the queue holds
- * already, all at once, and after mf_transport_wait() they are done. An error of NCCL ends the job with MF_DEVICE.
+ * A group of moves: every rank begins it, puts in its sends and receives (the k-th from one rank to another meets the
+ * k-th that the other receives from it, of as many bytes; none of 0 bytes), and ends it. They run after what the queue
+ * holds already, all at once, and after mf_transport_wait() they are done. An error of NCCL ends the job with
+ * MF_DEVICE.
  */
 void mf_transport_begin(const struct mf_comm *comm);
 void mf_transport_send(const struct mf_comm *comm, struct mf_queue *queue, const void *device, size_t bytes, int to);

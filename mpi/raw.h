@@ -1,4 +1,4 @@
-/* Calls of MPI with nothing of ours around them: what our own exchanges are measured beside. */
+/* Plain MPI calls, without any of our code around them. Benchmarks compare our exchanges with them. */
 #ifndef MF_MPI_RAW_H
 #define MF_MPI_RAW_H
 
@@ -15,8 +15,8 @@ enum mf_raw {
     MF_RAW_RING            /* n / 2 floats to each of the two neighbours */
 };
 
-/** One call, from @p from [n] to @p to [n], host memory; n is a multiple of 2 size and fits into an int. A rank by
- * itself: nothing happens. Collective, inside mf_comm_enter() of the caller. */
+/** Makes one call, from @p from [n] to @p to [n], in host memory. n is a multiple of 2 size and fits into an int. One
+ * rank alone does nothing. Collective; the caller stands inside mf_comm_enter(). */
 void mf_raw(const struct mf_comm *comm, enum mf_raw what, size_t n, const float *from, float *to);
 
 #endif

@@ -1,14 +1,13 @@
-/* Redistribution of a volume: from slabs cut in z to whole slices normal to y or x, and of their gradients back. */
+/* Redistribution of a volume: from slabs cut in z to whole slices normal to y or x, and of their gradients back to the
+ * slabs. It runs in rounds: in each round a rank holds up to `batch` consecutive slices. Memory is taken when the
+ * redistribution is planned, never in a round. */
 #ifndef MF_MPI_REDISTRIBUTE_H
 #define MF_MPI_REDISTRIBUTE_H
 
 #include "mpi/slab.h"
 
-/**
- * Whole slices out of slabs, in rounds: in every round each rank holds up to `batch` consecutive slices of its own
- * share (dealt with mf_cut_grain(n, 2)) of one of the two directions that slabs cut through. With one rank the views
- * alias the slab itself and nothing is copied.
- */
+/** A planned redistribution. Slices are shared out with mf_cut_grain(n, 2). With one rank the views alias the slab
+ * itself and nothing is copied. */
 struct mf_redistribution;
 
 /** The axes (0: z, 1: y, 2: x) along which the rows of a slice follow each other, and its columns. */
@@ -22,17 +21,20 @@ enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
 #define MF_SHARED_TAG "slices shared"
 
 /**
- * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
- * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 8 MiB / ranks (@p ways
- * MF_OUT on the host: 2 MiB / ranks) and at least 16 (views of the slab: all; through a device: at most a quarter, if
- * that is more). There are two round buffers (slices and, unless they only go @p ways MF_OUT, their gradients), and for
- * ranks on several nodes one of what is sent; where the host may not touch device memory the first two stand there once
- * more, and slices pass through the host. Where the slices of the queue go to another one (mf_queue_home()), no view
- * aliases the slab, and of every buffer there are two: the host brings a round together while the device works on the
- * one before. With the NCCL transport (nccl_transport.h) the first two and what others get stand in device memory
- * alone, and a rank by itself sends to itself. The queue's threads copy: never more than this rank's share of the
- * cores, or the ranks' teams fight for them. Takes its buffers from the arenas of both queues. Collective; refuses
- * (agreed) with MF_MEMORY.
+ * Plans the redistribution for slices normal to @p normal and takes its memory from the arenas of both queues.
+ *
+ * @param normal MF_Z: the slices are the own planes; they are never copied
+ * @param ways   MF_OUT: slices only; MF_OUT_AND_BACK: gradients too
+ * @param batch  most slices of a rank in one round, rounded up to even. 0: chosen, so that a round buffer takes about 8
+ *               MiB / ranks (MF_OUT on the host: 2 MiB / ranks) and holds at least 16 slices; all of them where views
+ *               alias the slab. Through a device: a quarter of the share at most, if that is more than 16
+ * @param queue  of the slab. Its threads copy, so there must be no more of them than this rank's share of the cores
+ *
+ * There is one round buffer for slices, one for gradients, and between nodes one for what is sent. Where the host
+ * cannot touch device memory, the first two exist on the device too, and slices pass through the host. Where slices go
+ * to another queue (mf_queue_home()), there are two buffers of each kind and no view aliases the slab: the host
+ * prepares one round while the device works on another. With the NCCL transport (nccl_transport.h) all buffers are
+ * device memory, and a rank by itself sends to itself. Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal,
                         enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **plan);
@@ -69,10 +71,10 @@ void mf_redistribute_open(struct mf_redistribution *plan, size_t round, float *g
 void mf_redistribute_add(struct mf_redistribution *plan, size_t round, float *g);
 
 /**
- * Do the ranks of a node see each other's slices? Then they can deal them out as they go, so that nobody waits long for
- * a slower core: instead of the three calls above all ranks spread the rounds of some plans, take slices until none are
- * left, their own first, and gather the gradients. What a slice gives does not depend on who works on it. Not
- * collective, the same on all ranks.
+ * Do the ranks of a node see each other's slices? Then they can share the work of a round dynamically, so that nobody
+ * waits long for a slower core. Instead of the three calls above, all ranks spread a round of some redistributions,
+ * take slices until none are left (their own first), and gather the gradients. A slice gives the same result whoever
+ * works on it. Not collective, the same on all ranks.
  */
 int mf_redistribute_deals(const struct mf_redistribution *plan);
 

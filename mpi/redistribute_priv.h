@@ -1,5 +1,5 @@
-/* The inside of a redistribution: geometry (redistribute_shape.c), memory and rounds (redistribute.c), the ways planes
- * travel (redistribute_move.c), and slices dealt out between the ranks of a node (redistribute_deal.c). */
+/* What the files of a redistribution share: geometry (redistribute_shape.c), memory and rounds (redistribute.c),
+ * transport of planes (redistribute_move.c), and dealing of slices to the ranks of a node (redistribute_deal.c). */
 #ifndef MF_MPI_REDISTRIBUTE_PRIV_H
 #define MF_MPI_REDISTRIBUTE_PRIV_H
 
@@ -33,7 +33,7 @@ struct mf_redistribution {
     size_t put[2], got[2];       /* copies of the buffers to and from the device */
     size_t booked;               /* bytes of shared memory */
     int helped;                  /* ranks whose slices are all begun, from this one on */
-    float *packed;               /* messages, wire: own planes of others' slices of one round */
+    float *packed;               /* messages, NCCL: own planes of others' slices of one round */
     MPI_Request *request;        /* messages: [2][size] */
     MPI_Datatype unit;           /* messages: `wide` floats */
 };
@@ -44,7 +44,7 @@ static inline size_t mf_redistribute_slot(const struct mf_redistribution *plan, 
     return plan->depth > 1 ? round % plan->depth : 0;
 }
 
-/** What follows from comm, slab and wire: see mf_redistribute_shape(). */
+/** What follows from communicator, slab and transport: see mf_redistribute_shape(). */
 void mf_redistribute_lay_out(struct mf_redistribution *plan, enum mf_normal normal, int passes, size_t asked);
 
 /** Bytes of one round buffer of this rank, and of what one with the slices of @p span holds. */
@@ -57,7 +57,7 @@ float *mf_redistribute_at(const struct mf_redistribution *plan, float *buffers, 
 /** Slices of @p rank in @p round. */
 struct mf_span mf_redistribute_span_of(const struct mf_redistribution *plan, size_t round, int rank);
 
-/** A wire: planes of @p rank's slices stay on this rank's device, so they go straight where they belong. A rank by
+/** NCCL: planes of @p rank's slices stay on this rank's device, so they go straight where they belong. A rank by
  * itself sends them to itself all the same. */
 static inline int mf_redistribute_is_direct(const struct mf_redistribution *plan, int rank)
 {
@@ -92,8 +92,8 @@ static inline _Atomic uint64_t *mf_redistribute_begun(const struct mf_redistribu
     return (_Atomic uint64_t *)(void *)(plan->share->at[r] + plan->share->bytes[r] - MF_REDISTRIBUTE_TAIL);
 }
 
-/** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab. A
- * wire does so on the device, else they are the host's. */
+/** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab.
+ * NCCL does so on the device, else they are the host's. */
 void mf_redistribute_out(struct mf_redistribution *plan, size_t round, float *x);
 void mf_redistribute_back(struct mf_redistribution *plan, size_t round, float *g);
 

@@ -1,4 +1,4 @@
-/* Memory that the ranks of a node see: a rank writes straight into its neighbour's buffer, one copy instead of the two
+/* Memory that all ranks of a node see. A rank writes straight into its neighbour's buffer: one copy instead of the two
  * or three of a message. Inner header of this room. */
 #ifndef MF_MPI_SHARE_H
 #define MF_MPI_SHARE_H
@@ -26,7 +26,7 @@ void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **sh
 /** Are there several ranks, and is it not forbidden? Not collective. */
 int mf_share_wanted(const struct mf_comm *comm);
 
-/** NULL is accepted. Not collective: the memory lives until the last rank lets go. */
+/** Accepts NULL. Not collective: the memory lives until the last rank frees it. */
 void mf_share_free(struct mf_share *share);
 
 #endif

@@ -55,7 +55,7 @@ struct fetch {
     char *sent;               /* host memory for the planes that others ask for, where the host may not touch own */
     size_t sending;           /* bytes of them */
     struct mf_queue *by_nccl; /* planes go from device to device: queue; else NULL */
-    char *landed;             /* wire: device memory for the planes of others */
+    char *landed;             /* NCCL: device memory for the planes of others */
     size_t landing;           /* bytes of them */
 };
 

@@ -1,5 +1,5 @@
-/* How a volume lies over the ranks: slabs cut in z at even planes, each rank's planes consecutive; and the exchanges of
- * whole planes between them. A rank may own no plane at all. */
+/* How a volume lies over the ranks: slabs of consecutive planes, cut in z at even planes. A rank may own no plane at
+ * all. Whole planes travel between slabs by mf_slab_fetch(). */
 #ifndef MF_MPI_SLAB_H
 #define MF_MPI_SLAB_H
 

@@ -10,10 +10,6 @@
  * itself and nothing is copied. */
 struct mf_redistribution;
 
-/** The axes (0: z, 1: y, 2: x) along which the rows of a slice follow each other, and its columns. */
-static inline size_t mf_slice_u(size_t normal) { return normal == MF_Z ? 1 : 0; }
-static inline size_t mf_slice_v(size_t normal) { return normal == MF_X ? 1 : 2; }
-
 /** What travels: slices to the ranks that look at them, or gradients back to the slabs too. Kinds of round buffers. */
 enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
 

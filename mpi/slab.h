@@ -18,6 +18,10 @@ struct mf_slab {
 /** The axis that slices are normal to. */
 enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
 
+/** Axes (0: z, 1: y, 2: x) of a slice: from row to row (u), along a row (v). */
+static inline size_t mf_slice_u(size_t normal) { return normal == MF_Z ? 1 : 0; }
+static inline size_t mf_slice_v(size_t normal) { return normal == MF_X ? 1 : 2; }
+
 /** This rank's (or @p rank's) part of a volume. Not collective. */
 struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int rank);
 

@@ -24,7 +24,9 @@ static uint64_t sample(const struct mf_tiff_page *p, const uint8_t *row, size_t 
     case 16: memcpy(&two, row + 2 * i, sizeof two); return two;
     case 32: memcpy(&four, row + 4 * i, sizeof four); return four;
     case 64: memcpy(&eight, row + 8 * i, sizeof eight); return eight;
-    default: each = 8 / p->bits; return row[i / each] >> (8 - p->bits * (i % each + 1)) & ((1U << p->bits) - 1);
+    default:
+        each = 8 / p->bits;
+        return (unsigned)row[i / each] >> (8 - p->bits * (i % each + 1)) & ((1U << p->bits) - 1);
     }
 }
 

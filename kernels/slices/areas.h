@@ -76,28 +76,28 @@ struct mf_single_areas {
 /** Pure; whoever makes a plan has checked the description (mf_slices_check()). */
 void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *areas);
 
-/* -- descriptors that take slices densely, a chunk of them at a time: kernels/slices/areas_dense.c -- */
+/* -- descriptors of packed slices, a chunk of slices at a time: kernels/slices/areas_packed.c -- */
 
 enum {
-    MF_DENSE_PART = 4096,  /* entries whose losses are a sum of their own */
+    MF_PACKED_PART = 4096, /* entries whose losses are a sum of their own */
     MF_LINEAL_BAND = 1024, /* pixels whose runs are a sum of their own */
     MF_MASKS_GROUP = 32,   /* masks whose slopes wait at a time */
     MF_GRAM_TILE = 64,     /* channels of a tile */
-    MF_DENSE_ALL = 0,
-    MF_DENSE_FIELDS = 3 /* most that are looked at together */
+    MF_PACKED_ALL = 0,
+    MF_PACKED_FIELDS = 3 /* most that are looked at together */
 };
 
 /** What decides on the memory of such a descriptor. */
-struct mf_dense_memory {
+struct mf_packed_memory {
     const struct mf_slice_kind *kind;
-    size_t fields; /* 2: of pairs; MF_DENSE_ALL: of all phases in colours (mf_vgg_colours) */
+    size_t fields; /* 2: of pairs; MF_PACKED_ALL: of all phases in colours (mf_vgg_colours) */
     size_t (*scratch)(const struct mf_slice_desc *desc); /* floats of a slice */
     size_t (*table)(const struct mf_slice_desc *desc);   /* bytes, for all slices; NULL: none */
     size_t share;                                        /* bytes that the slices of a chunk share; 0: the usual */
 };
 
-/** mf_dense_<family> of all that have kernels for GPUs, but MF_LIST_FIXED. */
-#define MF_ON_GPU(family)                 extern const struct mf_dense_memory mf_dense_##family;
+/** mf_packed_<family> of all that have kernels for GPUs, but MF_LIST_FIXED. */
+#define MF_ON_GPU(family)                 extern const struct mf_packed_memory mf_packed_##family;
 #define MF_ON_CORES(family)               /* none */
 #define MF_FAMILY(ID, family, where, ...) MF_ON_##where(family)
 MF_LIST_CROSS(MF_FAMILY)
@@ -106,7 +106,7 @@ MF_LIST_FURTHER(MF_FAMILY)
 #undef MF_ON_CORES
 #undef MF_ON_GPU
 
-struct mf_dense_areas {
+struct mf_packed_areas {
     size_t fields;                              /* that are looked at together */
     size_t entries, chunk;                      /* slices of a chunk */
     size_t parts;                               /* sums of losses of a slice */
@@ -116,8 +116,8 @@ struct mf_dense_areas {
 
 /** As many slices a chunk as share memory->share bytes, desc->count_max at most, one at least. Pure, checked as above.
  */
-void mf_areas_dense(const struct mf_slice_desc *desc, const struct mf_dense_memory *memory,
-                    struct mf_dense_areas *areas);
+void mf_areas_packed(const struct mf_slice_desc *desc, const struct mf_packed_memory *memory,
+                     struct mf_packed_areas *areas);
 
 /** Gram matrices of VGG-19: where arrays of a slice begin in the scratch [floats, times the slices of a chunk]. Pixels
  * are rows of channels. */

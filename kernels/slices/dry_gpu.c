@@ -14,7 +14,7 @@ struct family {
     size_t at; /* its pointer in struct mf_slices */
     /** NULL: the cuda back end has none. */
     int (*take)(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc);
-    const struct mf_dense_memory *memory; /* of take_dense(), take_network() */
+    const struct mf_packed_memory *memory; /* of take_packed(), take_network() */
 };
 
 struct mf_slice_plan {
@@ -108,13 +108,13 @@ static int take_frac(struct mf_slice_plan *plan, const struct mf_queue *queue, c
     return take_single(plan, desc);
 }
 
-static int take_dense(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
+static int take_packed(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
 {
-    struct mf_dense_areas a;
+    struct mf_packed_areas a;
 
     (void)queue;
     MF_TRY(mf_slices_check(desc));
-    mf_areas_dense(desc, plan->family->memory, &a);
+    mf_areas_packed(desc, plan->family->memory, &a);
     MF_TRY(take(plan, a.pixels, "slice rows"));
     MF_TRY(take(plan, a.value, "slice values"));
     MF_TRY(take(plan, a.part, "slice values"));
@@ -127,7 +127,7 @@ static int take_network(struct mf_slice_plan *plan, const struct mf_queue *queue
 {
     int fresh, rc;
 
-    MF_TRY(mf_vgg_check(desc, plan->family->memory->fields == MF_DENSE_ALL));
+    MF_TRY(mf_vgg_check(desc, plan->family->memory->fields == MF_PACKED_ALL));
     MF_TRY(mf_vgg_hold(desc->vgg, queue->host));
     rc = mf_vgg_hold_copy(desc->vgg, plan->arena, &fresh);
     if (rc != MF_OK) {
@@ -136,7 +136,7 @@ static int take_network(struct mf_slice_plan *plan, const struct mf_queue *queue
     }
     plan->vgg = desc->vgg;
     plan->host = queue->host;
-    return take_dense(plan, queue, desc);
+    return take_packed(plan, queue, desc);
 }
 
 static int take_patch(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
@@ -231,13 +231,13 @@ static struct mf_slice_ops table_of(const struct family *family)
 /* In the order of struct mf_slices; what stays on the cores takes nothing. */
 #define MF_AT(family)             offsetof(struct mf_slices, family)
 #define MF_OWN(ID, family, ...)   {MF_AT(family), take_##family, NULL},
-#define MF_ON_GPU(family, take)   {MF_AT(family), take, &mf_dense_##family},
+#define MF_ON_GPU(family, take)   {MF_AT(family), take, &mf_packed_##family},
 #define MF_ON_CORES(family, take) {MF_AT(family), NULL, NULL},
-#define MF_DENSE(ID, family, where, wo, we, c, traits, ...) \
-    MF_ON_##where(family, (traits)&MF_OF_NETWORK ? take_network : take_dense)
+#define MF_PACKED(ID, family, where, wo, we, c, traits, ...) \
+    MF_ON_##where(family, (traits)&MF_OF_NETWORK ? take_network : take_packed)
 
-static const struct family families[MF_FAMILIES] = {MF_LIST_FIXED(MF_OWN) MF_LIST_CROSS(MF_DENSE)
-                                                        MF_LIST_FURTHER(MF_DENSE)};
+static const struct family families[MF_FAMILIES] = {MF_LIST_FIXED(MF_OWN) MF_LIST_CROSS(MF_PACKED)
+                                                        MF_LIST_FURTHER(MF_PACKED)};
 
 void mf_dry_gpu(struct mf_backend_dry *dry)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/cost.h"
-#include "kernels/cpu/slices/dense.h"
+#include "kernels/cpu/slices/packed.h"
 #include "kernels/form/axes.h"
 #include "src/base/err.h"
 

@@ -3,7 +3,7 @@
 #ifndef MF_KERNELS_CPU_COUNT_H
 #define MF_KERNELS_CPU_COUNT_H
 
-#include "kernels/cpu/slices/dense.h"
+#include "kernels/cpu/slices/packed.h"
 #include "kernels/slices/count.h"
 
 struct mf_cpu_count {

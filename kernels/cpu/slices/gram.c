@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "kernels/cost.h"
-#include "kernels/cpu/slices/dense.h"
 #include "kernels/cpu/slices/gram_runs.h"
 #include "kernels/cpu/slices/mirror.h"
+#include "kernels/cpu/slices/packed.h"
 #include "kernels/cpu/slices/tile.h"
 #include "kernels/cpu/slices/whole.h"
 #include "kernels/form/gram.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/cost.h"
-#include "kernels/cpu/slices/dense.h"
+#include "kernels/cpu/slices/packed.h"
 #include "kernels/form/lineal.h"
 #include "src/base/err.h"
 

@@ -187,4 +187,4 @@ static size_t pairs_entries(const struct mf_slice_desc *d) { return mf_masks_ent
 const struct mf_slice_kind mf_kind_two_point = {"two_point", "soft two-point correlations", pairs_entries,
                                                 mf_cost_two_point};
 
-MF_CPU_DENSE(two_point, pairs, .total = mf_cpu_dense_total, .cost = cost);
+MF_CPU_PACKED(two_point, pairs, .total = mf_cpu_packed_total, .cost = cost);

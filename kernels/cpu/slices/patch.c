@@ -129,7 +129,7 @@ static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, con
 
 /* -- pixels -- */
 
-/* @p lanes slices from slice s on, densely, @p apart floats from one to the next. */
+/* @p lanes slices from slice s on, packed, @p apart floats from one to the next. */
 static void gather(const struct mf_view *x, size_t s, size_t lanes, float *to, size_t apart)
 {
     const float *from = x->base + s * x->ss;

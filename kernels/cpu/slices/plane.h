@@ -5,7 +5,7 @@
 
 #include <fftw3.h>
 
-#include "kernels/cpu/slices/dense.h"
+#include "kernels/cpu/slices/packed.h"
 
 /** How a level is transformed: rows of mu x row floats, mv of them used. */
 struct mf_plane_shape {

@@ -8,7 +8,7 @@
 #include "kernels/cpu/slices/slice.h"
 #include "src/base/err.h"
 
-/* One level of a group: pixel (u, v) of lane s is x[u * xu + v * xv + s]; g lies densely, [nu][nv][lanes]. */
+/* One level of a group: pixel (u, v) of lane s is x[u * xu + v * xv + s]; g is contiguous, [nu][nv][lanes]. */
 struct level {
     size_t nu, nv, xu, xv;
     const float *x;

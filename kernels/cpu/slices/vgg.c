@@ -18,7 +18,7 @@
 
 #include "kernels/cost.h"
 #include "kernels/cpu/slices/conv.h"
-#include "kernels/cpu/slices/dense.h"
+#include "kernels/cpu/slices/packed.h"
 #include "kernels/slices/vgg.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"

@@ -184,18 +184,18 @@ void run_batch(struct mf_slice_plan *plan, const struct mf_corr_level *level, co
 {
     const struct mf_corr_job &j = s.job;
     const size_t mu = size_t(j.mu), mv = size_t(j.mv), left = j.x.count - 2 * s.first;
-    const struct mf_view dense = {nullptr, n, mu, mv, mu * mv, mv, 1};
+    const struct mf_view whole = {nullptr, n, mu, mv, mu * mv, mv, 1};
     struct mf_view g = j.g;
 
-    mf_pixels(plan->queue, dense, load_body{s});
+    mf_pixels(plan->queue, whole, load_body{s});
     transform(level, s.z, CUFFT_FORWARD);
-    mf_pixels(plan->queue, dense, power_body{s});
+    mf_pixels(plan->queue, whole, power_body{s});
     transform(level, s.p, CUFFT_INVERSE);
     MF_RUN(windows, unsigned(n), MF_CUDA_THREADS, sizeof(double[MF_CUDA_THREADS]), plan->queue, s);
     if (!j.g.base || !j.target) return;
-    mf_pixels(plan->queue, dense, spread_body{s});
+    mf_pixels(plan->queue, whole, spread_body{s});
     transform(level, s.p, CUFFT_FORWARD);
-    mf_pixels(plan->queue, dense, gradient_body{s});
+    mf_pixels(plan->queue, whole, gradient_body{s});
     transform(level, s.p, CUFFT_INVERSE);
     g.count = left < 2 * n ? left : 2 * n;
     mf_pixels(plan->queue, g, store_body{s});

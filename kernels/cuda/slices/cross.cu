@@ -17,7 +17,7 @@ struct window {
     }
 };
 
-mf_lags<window> work_of(const struct mf_dense_job *job)
+mf_lags<window> work_of(const struct mf_packed_job *job)
 {
     const int lag = int(job->desc->lag);
 
@@ -32,10 +32,10 @@ mf_lags<window> work_of(const struct mf_dense_job *job)
             job->stride};
 }
 
-void value(const struct mf_dense_job *job) { mf_lags_values(job->q, work_of(job), 1); }
+void value(const struct mf_packed_job *job) { mf_lags_values(job->q, work_of(job), 1); }
 
 /* dA/dx(p) = sum over r of c(r) y(p + r), dA/dy(p) = sum over r of c(r) x(p - r) */
-void gradient(const struct mf_dense_job *job)
+void gradient(const struct mf_packed_job *job)
 {
     mf_lags_gradient<true, false>(job->q, work_of(job), 1, job->at.g);
     mf_lags_gradient<false, true>(job->q, work_of(job), 1, job->at.h);
@@ -43,6 +43,6 @@ void gradient(const struct mf_dense_job *job)
 
 } // namespace
 
-static constexpr struct mf_dense_family pairs = {&mf_dense_cross, nullptr, value, gradient};
+static constexpr struct mf_packed_family pairs = {&mf_packed_cross, nullptr, value, gradient};
 
-MF_DENSE_OPS(mf_cross_cuda, mf_kind_cross, nullptr, mf_dense_total_pairs, nullptr, pairs);
+MF_PACKED_OPS(mf_cross_cuda, mf_kind_cross, nullptr, mf_packed_total_pairs, nullptr, pairs);

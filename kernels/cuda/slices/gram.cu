@@ -3,7 +3,7 @@
  *   values     F^T F, F [anchors][channels], tiles on and above the diagonal
  *   gradient   F (slope + its transpose), a column of tiles at a time, which pixels then take their shares of */
 #include "kernels/cuda/pass.cuh"
-#include "kernels/cuda/slices/dense.cuh"
+#include "kernels/cuda/slices/packed.cuh"
 #include "kernels/cuda/slices/tile.cuh"
 #include "kernels/form/gram.h"
 
@@ -28,7 +28,7 @@ struct work {
     double each; /* one over the anchors */
 };
 
-template <enum mf_gram_kind KIND> struct work work_of(const struct mf_dense_job *job)
+template <enum mf_gram_kind KIND> struct work work_of(const struct mf_packed_job *job)
 {
     const struct mf_slice_desc *d = job->desc;
     struct work w = {};
@@ -115,7 +115,7 @@ struct matrix {
     __device__ float operator()(size_t slice, struct spot p, size_t c) const { return channel(w, slice, p, c); }
 };
 
-template <enum mf_gram_kind KIND> void value(const struct mf_dense_job *job)
+template <enum mf_gram_kind KIND> void value(const struct mf_packed_job *job)
 {
     const struct work w = work_of<KIND>(job);
 
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(THREADS) take(struct work w, size_t first, flo
     if (w.pair) h[at] += as_anchor;
 }
 
-template <enum mf_gram_kind KIND> void gradient(const struct mf_dense_job *job)
+template <enum mf_gram_kind KIND> void gradient(const struct mf_packed_job *job)
 {
     const struct work w = work_of<KIND>(job);
     const unsigned count = unsigned(w.count);
@@ -228,15 +228,15 @@ template <enum mf_gram_kind KIND> void gradient(const struct mf_dense_job *job)
 
 } // namespace
 
-template <enum mf_gram_kind KIND> static constexpr struct mf_dense_family family(const struct mf_dense_memory &memory)
+template <enum mf_gram_kind KIND> static constexpr struct mf_packed_family family(const struct mf_packed_memory &memory)
 {
     return {&memory, fill<KIND>, value<KIND>, gradient<KIND>};
 }
 
-static constexpr struct mf_dense_family half = family<MF_GRAM_HALF>(mf_dense_gram);
-static constexpr struct mf_dense_family axes = family<MF_GRAM_AXES>(mf_dense_gram_axes);
-static constexpr struct mf_dense_family pair = family<MF_GRAM_CROSS>(mf_dense_gram_cross);
+static constexpr struct mf_packed_family half = family<MF_GRAM_HALF>(mf_packed_gram);
+static constexpr struct mf_packed_family axes = family<MF_GRAM_AXES>(mf_packed_gram_axes);
+static constexpr struct mf_packed_family pair = family<MF_GRAM_CROSS>(mf_packed_gram_cross);
 
-MF_DENSE_OPS(mf_gram_cuda, mf_kind_gram, mf_dense_total, nullptr, nullptr, half);
-MF_DENSE_OPS(mf_gram_axes_cuda, mf_kind_gram_axes, mf_dense_total, nullptr, nullptr, axes);
-MF_DENSE_OPS(mf_gram_cross_cuda, mf_kind_gram_cross, nullptr, mf_dense_total_pairs, nullptr, pair);
+MF_PACKED_OPS(mf_gram_cuda, mf_kind_gram, mf_packed_total, nullptr, nullptr, half);
+MF_PACKED_OPS(mf_gram_axes_cuda, mf_kind_gram_axes, mf_packed_total, nullptr, nullptr, axes);
+MF_PACKED_OPS(mf_gram_cross_cuda, mf_kind_gram_cross, nullptr, mf_packed_total_pairs, nullptr, pair);

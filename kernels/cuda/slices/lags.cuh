@@ -4,7 +4,7 @@
 #ifndef MF_KERNELS_CUDA_LAGS_CUH
 #define MF_KERNELS_CUDA_LAGS_CUH
 
-#include "kernels/cuda/slices/dense.cuh"
+#include "kernels/cuda/slices/packed.cuh"
 #include "kernels/form/lag.h"
 
 constexpr unsigned MF_LAGS_WIDE = 32, MF_LAGS_HIGH = 4, MF_LAGS_THREADS = MF_LAGS_WIDE * MF_LAGS_HIGH;

@@ -2,7 +2,7 @@
  * to the longest. For the gradient it leaves behind what a pixel gets from the runs that have it as their k-th; every
  * pixel then goes back along the direction and takes what is left there for it. */
 #include "kernels/cuda/pass.cuh"
-#include "kernels/cuda/slices/dense.cuh"
+#include "kernels/cuda/slices/packed.cuh"
 #include "kernels/form/lineal.h"
 
 namespace
@@ -24,7 +24,7 @@ struct work {
     size_t stride;
 };
 
-struct work work_of(const struct mf_dense_job *job, bool exact)
+struct work work_of(const struct mf_packed_job *job, bool exact)
 {
     struct work w = {};
 
@@ -198,7 +198,7 @@ template <bool EXACT> struct values_body {
     }
 };
 
-template <bool EXACT> void value(const struct mf_dense_job *job)
+template <bool EXACT> void value(const struct mf_packed_job *job)
 {
     const struct work w = work_of(job, EXACT);
 
@@ -279,7 +279,7 @@ struct take_body {
     }
 };
 
-void gradient(const struct mf_dense_job *job)
+void gradient(const struct mf_packed_job *job)
 {
     const struct work w = work_of(job, false);
     const size_t n = w.count * w.pixels;
@@ -294,8 +294,8 @@ void gradient(const struct mf_dense_job *job)
 
 } // namespace
 
-static constexpr struct mf_dense_family sharp = {&mf_dense_lineal, nullptr, value<false>, gradient};
-static constexpr struct mf_dense_family exact = {&mf_dense_lineal_exact, nullptr, value<true>, nullptr};
+static constexpr struct mf_packed_family sharp = {&mf_packed_lineal, nullptr, value<false>, gradient};
+static constexpr struct mf_packed_family exact = {&mf_packed_lineal_exact, nullptr, value<true>, nullptr};
 
-MF_DENSE_OPS(mf_lineal_cuda, mf_kind_lineal, mf_dense_total, nullptr, nullptr, sharp);
-MF_DENSE_OPS(mf_lineal_exact_cuda, mf_kind_lineal_exact, mf_dense_total, nullptr, nullptr, exact);
+MF_PACKED_OPS(mf_lineal_cuda, mf_kind_lineal, mf_packed_total, nullptr, nullptr, sharp);
+MF_PACKED_OPS(mf_lineal_exact_cuda, mf_kind_lineal_exact, mf_packed_total, nullptr, nullptr, exact);

@@ -2,7 +2,7 @@
  * mask of a slice. For the gradient the slopes of all places of a group of masks are kept, and every pixel takes what
  * the places that have a tap on it have for it. */
 #include "kernels/cuda/pass.cuh"
-#include "kernels/cuda/slices/dense.cuh"
+#include "kernels/cuda/slices/packed.cuh"
 
 extern "C" {
 #include "kernels/slices/masks.h"
@@ -27,7 +27,7 @@ struct work {
     size_t first; /* mask of the group */
 };
 
-template <enum mf_masks_kind KIND> struct work work_of(const struct mf_dense_job *job)
+template <enum mf_masks_kind KIND> struct work work_of(const struct mf_packed_job *job)
 {
     const size_t level = job->level * mf_masks_level_bytes(KIND, job->desc->lag);
     struct work w = {};
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(THREADS) means(struct work w)
     w.value[blockIdx.y * w.stride + blockIdx.x] = places > 0 ? sum / places : 0.0;
 }
 
-template <enum mf_masks_kind KIND> void value(const struct mf_dense_job *job)
+template <enum mf_masks_kind KIND> void value(const struct mf_packed_job *job)
 {
     MF_RUN(means, dim3(unsigned(job->entries), unsigned(job->count)), THREADS, sizeof(double) * THREADS, job->q,
            work_of<KIND>(job));
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(THREADS) take(struct work w, unsigned group, f
     g[slice * w.pixels + i] += sum;
 }
 
-template <enum mf_masks_kind KIND> void gradient(const struct mf_dense_job *job)
+template <enum mf_masks_kind KIND> void gradient(const struct mf_packed_job *job)
 {
     const unsigned blocks = unsigned((job->pixels + THREADS - 1) / THREADS), count = unsigned(job->count);
     struct work w = work_of<KIND>(job);
@@ -190,17 +190,17 @@ template <enum mf_masks_kind KIND> int fill(const struct mf_slice_desc *desc, vo
     return mf_masks_lay(KIND, desc, table);
 }
 
-template <enum mf_masks_kind KIND> constexpr struct mf_dense_family family(const struct mf_dense_memory &memory)
+template <enum mf_masks_kind KIND> constexpr struct mf_packed_family family(const struct mf_packed_memory &memory)
 {
     return {&memory, fill<KIND>, value<KIND>, gradient<KIND>};
 }
 
 } // namespace
 
-static constexpr struct mf_dense_family lines = family<MF_MASKS_LINES>(mf_dense_lineal_soft);
-static constexpr struct mf_dense_family axes = family<MF_MASKS_AXES>(mf_dense_line_soft);
-static constexpr struct mf_dense_family pairs = family<MF_MASKS_PAIRS>(mf_dense_two_point);
+static constexpr struct mf_packed_family lines = family<MF_MASKS_LINES>(mf_packed_lineal_soft);
+static constexpr struct mf_packed_family axes = family<MF_MASKS_AXES>(mf_packed_line_soft);
+static constexpr struct mf_packed_family pairs = family<MF_MASKS_PAIRS>(mf_packed_two_point);
 
-MF_DENSE_OPS(mf_lineal_soft_cuda, mf_kind_lineal_soft, mf_dense_total, nullptr, nullptr, lines);
-MF_DENSE_OPS(mf_line_soft_cuda, mf_kind_line_soft, mf_dense_total, nullptr, nullptr, axes);
-MF_DENSE_OPS(mf_two_point_cuda, mf_kind_two_point, mf_dense_total, nullptr, nullptr, pairs);
+MF_PACKED_OPS(mf_lineal_soft_cuda, mf_kind_lineal_soft, mf_packed_total, nullptr, nullptr, lines);
+MF_PACKED_OPS(mf_line_soft_cuda, mf_kind_line_soft, mf_packed_total, nullptr, nullptr, axes);
+MF_PACKED_OPS(mf_two_point_cuda, mf_kind_two_point, mf_packed_total, nullptr, nullptr, pairs);

@@ -167,7 +167,7 @@ void gather(const struct mf_slice_plan *p, const struct mf_view &x, size_t from,
 
     part.base += from * x.ss;
     part.count = count;
-    mf_dense_gather(p->queue, part, level_view(p, array, 0, count));
+    mf_packed_gather(p->queue, part, level_view(p, array, 0, count));
     for (size_t l = 1; l < p->desc.levels; ++l)
         mf_pool(p->queue, level_view(p, array, l - 1, count), level_view(p, array, l, count));
 }
@@ -460,7 +460,7 @@ void gradients(const struct mf_slice_plan *p, const struct comparison &c, const 
                                 last ? none : level_view(p, 1, l + 1, count),
                                 last || !p->desc.flip ? none : level_view(p, 2, l + 1, count)});
     }
-    mf_dense_scatter(p->queue, g, level_view(p, 1, 0, count));
+    mf_packed_scatter(p->queue, g, level_view(p, 1, 0, count));
 }
 
 void eval(struct mf_slice_plan *p, const struct mf_slice_task *task)

@@ -3,7 +3,7 @@
 #ifndef MF_KERNELS_CUDA_PATCH_CUH
 #define MF_KERNELS_CUDA_PATCH_CUH
 
-#include "kernels/cuda/slices/dense.cuh"
+#include "kernels/cuda/slices/packed.cuh"
 
 /** Images of several phases, one behind the other, and the patches in them. */
 struct mf_patch_set {

@@ -27,7 +27,7 @@ struct pass_body {
     }
 };
 
-/* A dense view that lies as x does. */
+/* A view without gaps, its axes in the order of x's. */
 struct mf_view like(const struct mf_view *x, float *base, size_t nu, size_t nv)
 {
     if (mf_side_by_side(x)) return {base, x->count, nu, nv, 1, nv * x->count, x->count};

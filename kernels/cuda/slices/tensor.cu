@@ -27,7 +27,7 @@ struct work {
     float *room; /* [SMOOTHED] */
 };
 
-struct work work_of(const struct mf_dense_job *job)
+struct work work_of(const struct mf_packed_job *job)
 {
     struct work w = {};
 
@@ -146,14 +146,14 @@ void make_maps(struct mf_queue *q, const struct work &w)
     mf_each(q, w.count * w.cells, coherence_body{w});
 }
 
-mf_lags<lags> lags_of(const struct mf_dense_job *job, const struct work &w)
+mf_lags<lags> lags_of(const struct mf_packed_job *job, const struct work &w)
 {
     const int m = int((job->desc->lag - 1) / 2), count = int(mf_tensor_lags(job->desc->lag));
 
     return {{m, count}, w.cu, w.cv, w.periodic, w.count, w.map, w.map, job->value, job->stride};
 }
 
-void value(const struct mf_dense_job *job)
+void value(const struct mf_packed_job *job)
 {
     const struct work w = work_of(job);
 
@@ -206,7 +206,7 @@ struct pixels_back_body {
     }
 };
 
-void gradient(const struct mf_dense_job *job)
+void gradient(const struct mf_packed_job *job)
 {
     const struct work w = work_of(job);
     const size_t bytes = size_t(MAPS) * w.count * w.cells * sizeof(float);
@@ -221,6 +221,6 @@ void gradient(const struct mf_dense_job *job)
 
 } // namespace
 
-static constexpr struct mf_dense_family edges = {&mf_dense_tensor, nullptr, value, gradient};
+static constexpr struct mf_packed_family edges = {&mf_packed_tensor, nullptr, value, gradient};
 
-MF_DENSE_OPS(mf_tensor_cuda, mf_kind_tensor, mf_dense_total, nullptr, nullptr, edges);
+MF_PACKED_OPS(mf_tensor_cuda, mf_kind_tensor, mf_packed_total, nullptr, nullptr, edges);

@@ -5,7 +5,7 @@
  * product becomes what is said by a body. Sums run over taps and then channels, whatever the shape of a tile, so that
  * bits do not depend on the number of slices. */
 #include "kernels/cuda/pass.cuh"
-#include "kernels/cuda/slices/dense.cuh"
+#include "kernels/cuda/slices/packed.cuh"
 #include "kernels/cuda/slices/tile.cuh"
 
 namespace
@@ -218,14 +218,14 @@ struct decode_body {
 /* -- a level of a chunk -- */
 
 struct net {
-    const struct mf_dense_job *job;
+    const struct mf_packed_job *job;
     const struct mf_vgg *vgg;
     const float *weights; /* on the device, laid out as vgg->memory */
     struct mf_vgg_area at;
     int count;
 };
 
-struct net net_of(const struct mf_dense_job *job)
+struct net net_of(const struct mf_packed_job *job)
 {
     struct net n = {};
 
@@ -271,7 +271,7 @@ struct encode_body {
 
 void encode(const struct net &n)
 {
-    const struct mf_dense_level *l = &n.job->at;
+    const struct mf_packed_level *l = &n.job->at;
     struct encode_body body = {{l->x, l->y ? l->y : l->x, l->z ? l->z : l->x}, {}, array(n, n.at.input[0])};
 
     for (int c = 0; c < MF_VGG_COLOURS; ++c) body.mean[c] = n.vgg->mean[c];
@@ -317,7 +317,7 @@ void end_block(const struct net &n, const struct product &p, const struct mf_vgg
                 pool_body{size_t(p.nu), size_t(p.nv), l->out, y, array(n, n.at.input[l->block + 1])});
 }
 
-void value(const struct mf_dense_job *job)
+void value(const struct mf_packed_job *job)
 {
     const struct net n = net_of(job);
     double *to = job->value;
@@ -379,7 +379,7 @@ void begin_block(const struct net &n, size_t i, const double *slope, const float
 void back(const struct net &n, size_t i, const float *from, float *to)
 {
     const struct mf_vgg_layer *l = &mf_vgg_layers[i];
-    const struct mf_dense_level *level = &n.job->at;
+    const struct mf_packed_level *level = &n.job->at;
     struct product p = product_of(n, l->block, from, int(l->out), int(l->in));
 
     p.w = there(n, n.vgg->back[i]);
@@ -392,7 +392,7 @@ void back(const struct net &n, size_t i, const float *from, float *to)
         run(n.job->q, p, slope_body{n.vgg->unit, l->in, array(n, n.at.sum[i - 1]), to});
 }
 
-void gradient(const struct mf_dense_job *job)
+void gradient(const struct mf_packed_job *job)
 {
     const struct net n = net_of(job);
     const double *slope = job->value + MF_VGG_ENTRIES;
@@ -446,9 +446,9 @@ constexpr double MOST = 1 << 16;
 
 } // namespace
 
-static constexpr struct mf_dense_family one = {&mf_dense_vgg, nullptr, value, gradient, open_one, close_plan, MOST};
-static constexpr struct mf_dense_family together = {&mf_dense_vgg_all, nullptr,    value, gradient,
-                                                    open_all,          close_plan, MOST};
+static constexpr struct mf_packed_family one = {&mf_packed_vgg, nullptr, value, gradient, open_one, close_plan, MOST};
+static constexpr struct mf_packed_family together = {&mf_packed_vgg_all, nullptr,    value, gradient,
+                                                     open_all,           close_plan, MOST};
 
-MF_DENSE_OPS(mf_vgg_cuda, mf_kind_vgg, mf_dense_total, nullptr, nullptr, one);
-MF_DENSE_OPS(mf_vgg_all_cuda, mf_kind_vgg_all, nullptr, nullptr, mf_dense_join, together);
+MF_PACKED_OPS(mf_vgg_cuda, mf_kind_vgg, mf_packed_total, nullptr, nullptr, one);
+MF_PACKED_OPS(mf_vgg_all_cuda, mf_kind_vgg_all, nullptr, nullptr, mf_packed_join, together);

@@ -1,7 +1,9 @@
-/* Descriptors that take a slice at a time, laid out densely with its pyramid. The walk over slices, pooling, comparison
- * and the way of gradients back are here; what a family adds is the value and the gradient of one level. */
-#ifndef MF_KERNELS_CPU_DENSE_H
-#define MF_KERNELS_CPU_DENSE_H
+/* Descriptors of packed slices. Packed: the pixels of a slice and of its pyramid are contiguous.
+ * This module packs one slice after another, builds its pyramid, compares values with targets and returns gradients.
+ * A family of descriptors adds the value and the gradient of one level.
+ * Rule: a result depends neither on the number of threads nor on the other slices. */
+#ifndef MF_KERNELS_CPU_PACKED_H
+#define MF_KERNELS_CPU_PACKED_H
 
 #include "kernels/cpu/cpu.h"
 
@@ -59,25 +61,25 @@ struct mf_slice_plan {
 };
 
 /* The functions of mf_slice_ops; ops->family is a struct mf_cpu_family. */
-int mf_cpu_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
-                      struct mf_slice_plan **plan);
-void mf_cpu_dense_free(struct mf_slice_plan *plan);
-void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
-void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
-void mf_cpu_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
-void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
+int mf_cpu_packed_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                       struct mf_slice_plan **plan);
+void mf_cpu_packed_free(struct mf_slice_plan *plan);
+void mf_cpu_packed_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
+void mf_cpu_packed_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
+void mf_cpu_packed_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
+void mf_cpu_packed_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
 
 /** The table of a family: of one field, of pairs of them, of all. NOLINTBEGIN(bugprone-macro-parentheses) */
-#define MF_CPU_DENSE(name, own, ...)                                        \
-    const struct mf_slice_ops mf_##name##_cpu = {.kind = &mf_kind_##name,   \
-                                                 .family = &own,            \
-                                                 .plan = mf_cpu_dense_plan, \
-                                                 .free = mf_cpu_dense_free, \
-                                                 .eval = mf_cpu_dense_eval, \
+#define MF_CPU_PACKED(name, own, ...)                                        \
+    const struct mf_slice_ops mf_##name##_cpu = {.kind = &mf_kind_##name,    \
+                                                 .family = &own,             \
+                                                 .plan = mf_cpu_packed_plan, \
+                                                 .free = mf_cpu_packed_free, \
+                                                 .eval = mf_cpu_packed_eval, \
                                                  __VA_ARGS__}
-#define MF_CPU_OF_FIELD(name, own) MF_CPU_DENSE(name, own, .total = mf_cpu_dense_total)
-#define MF_CPU_OF_PAIRS(name, own) MF_CPU_DENSE(name, own, .cross = mf_cpu_dense_cross)
-#define MF_CPU_OF_ALL(name, own)   MF_CPU_DENSE(name, own, .join = mf_cpu_dense_join)
+#define MF_CPU_OF_FIELD(name, own) MF_CPU_PACKED(name, own, .total = mf_cpu_packed_total)
+#define MF_CPU_OF_PAIRS(name, own) MF_CPU_PACKED(name, own, .cross = mf_cpu_packed_cross)
+#define MF_CPU_OF_ALL(name, own)   MF_CPU_PACKED(name, own, .join = mf_cpu_packed_join)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* -- slices with a frame around them, so that a line or pair that leaves a slice is an offset like any other -- */

@@ -1,5 +1,5 @@
-/* See dense.h. */
-#include "kernels/cpu/slices/dense.h"
+/* See packed.h. */
+#include "kernels/cpu/slices/packed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ enum { ALIGN = 16 /* floats */, SERIAL = 1 << 17 /* pixels times entries: below,
 
 static size_t aligned(size_t floats) { return (floats + ALIGN - 1) / ALIGN * ALIGN; }
 
-void mf_cpu_dense_free(struct mf_slice_plan *plan)
+void mf_cpu_packed_free(struct mf_slice_plan *plan)
 {
     if (!plan) return;
     if (plan->family->close) plan->family->close(plan);
@@ -37,8 +37,8 @@ static int take(struct mf_slice_plan *p)
     return p->value && p->area ? MF_OK : MF_MEMORY;
 }
 
-int mf_cpu_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
-                      struct mf_slice_plan **plan)
+int mf_cpu_packed_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                       struct mf_slice_plan **plan)
 {
     struct mf_slice_plan *p;
     int rc;
@@ -55,7 +55,7 @@ int mf_cpu_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, co
     if (rc == MF_OK)
         *plan = p;
     else
-        mf_cpu_dense_free(p);
+        mf_cpu_packed_free(p);
     return rc;
 }
 
@@ -201,7 +201,7 @@ static int threads_for(const struct mf_slice_plan *plan, size_t count)
     return work < SERIAL ? 1 : plan->queue->threads;
 }
 
-void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+void mf_cpu_packed_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
     const int wanted = threads_for(plan, task->x.count);
     const size_t threads = (size_t)wanted < task->x.count ? (size_t)wanted : task->x.count;
@@ -246,19 +246,19 @@ static void add_values(struct mf_slice_plan *plan, const struct fields *x, doubl
     }
 }
 
-void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+void mf_cpu_packed_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
 {
     MF_ASSERT(fields_of(plan) == 1 && !plan->family->all);
     add_values(plan, &(struct fields){{x, NULL, NULL}}, total);
 }
 
-void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
+void mf_cpu_packed_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
     MF_ASSERT(plan->pair);
     add_values(plan, &(struct fields){{x, y, NULL}}, total);
 }
 
-void mf_cpu_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total)
+void mf_cpu_packed_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total)
 {
     const struct fields x = fields_among(plan, fields);
 

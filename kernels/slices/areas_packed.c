@@ -14,15 +14,15 @@ enum { CHUNK = 65535 /* most slices: blocks along an axis of a grid */ };
 
 static size_t pixels_of(const struct mf_slice_desc *d) { return d->nu * d->nv; }
 
-void mf_areas_dense(const struct mf_slice_desc *d, const struct mf_dense_memory *m, struct mf_dense_areas *a)
+void mf_areas_packed(const struct mf_slice_desc *d, const struct mf_packed_memory *m, struct mf_packed_areas *a)
 {
     const size_t share = m->share ? m->share : CHUNK_BYTES;
     size_t all = 0, values, each, field[MF_VGG_COLOURS];
 
     memset(a, 0, sizeof *a);
-    a->fields = m->fields == MF_DENSE_ALL ? mf_vgg_colours(d->phases, field) : m->fields;
+    a->fields = m->fields == MF_PACKED_ALL ? mf_vgg_colours(d->phases, field) : m->fields;
     a->entries = m->kind->entries(d);
-    a->parts = (d->levels * a->entries + MF_DENSE_PART - 1) / MF_DENSE_PART;
+    a->parts = (d->levels * a->entries + MF_PACKED_PART - 1) / MF_PACKED_PART;
     for (size_t l = 0; l < d->levels; ++l) all += (d->nu >> l) * (d->nv >> l);
     values = (d->levels * a->entries + a->parts) * sizeof(double);
     each = (2 * a->fields * all + m->scratch(d)) * sizeof(float) + values;
@@ -51,8 +51,8 @@ static size_t lineal_scratch(const struct mf_slice_desc *d)
     return 2 * n + (sums > slopes ? sums : slopes);
 }
 
-const struct mf_dense_memory mf_dense_lineal = {&mf_kind_lineal, 1, lineal_scratch, NULL, 0};
-const struct mf_dense_memory mf_dense_lineal_exact = {&mf_kind_lineal_exact, 1, lineal_scratch, NULL, 0};
+const struct mf_packed_memory mf_packed_lineal = {&mf_kind_lineal, 1, lineal_scratch, NULL, 0};
+const struct mf_packed_memory mf_packed_lineal_exact = {&mf_kind_lineal_exact, 1, lineal_scratch, NULL, 0};
 
 /* -- masks: the slopes of a group -- */
 
@@ -67,9 +67,9 @@ static size_t lines_table(const struct mf_slice_desc *d) { return masks_table(d,
 static size_t axes_table(const struct mf_slice_desc *d) { return masks_table(d, MF_MASKS_AXES); }
 static size_t pairs_table(const struct mf_slice_desc *d) { return masks_table(d, MF_MASKS_PAIRS); }
 
-const struct mf_dense_memory mf_dense_lineal_soft = {&mf_kind_lineal_soft, 1, masks_scratch, lines_table, 0};
-const struct mf_dense_memory mf_dense_line_soft = {&mf_kind_line_soft, 1, masks_scratch, axes_table, 0};
-const struct mf_dense_memory mf_dense_two_point = {&mf_kind_two_point, 1, masks_scratch, pairs_table, 0};
+const struct mf_packed_memory mf_packed_lineal_soft = {&mf_kind_lineal_soft, 1, masks_scratch, lines_table, 0};
+const struct mf_packed_memory mf_packed_line_soft = {&mf_kind_line_soft, 1, masks_scratch, axes_table, 0};
+const struct mf_packed_memory mf_packed_two_point = {&mf_kind_two_point, 1, masks_scratch, pairs_table, 0};
 
 /* -- Gram matrices: factors of pixels, what a column of channels counts; the lags of channels -- */
 
@@ -86,9 +86,9 @@ static size_t gram_axes_table(const struct mf_slice_desc *d)
     return d->levels * mf_gram_channels(MF_GRAM_AXES, d->lag) * sizeof(struct mf_gram_lag);
 }
 
-const struct mf_dense_memory mf_dense_gram = {&mf_kind_gram, 1, gram_scratch, gram_table, 0};
-const struct mf_dense_memory mf_dense_gram_axes = {&mf_kind_gram_axes, 1, gram_scratch, gram_axes_table, 0};
-const struct mf_dense_memory mf_dense_gram_cross = {&mf_kind_gram_cross, 2, gram_cross_scratch, gram_table, 0};
+const struct mf_packed_memory mf_packed_gram = {&mf_kind_gram, 1, gram_scratch, gram_table, 0};
+const struct mf_packed_memory mf_packed_gram_axes = {&mf_kind_gram_axes, 1, gram_scratch, gram_axes_table, 0};
+const struct mf_packed_memory mf_packed_gram_cross = {&mf_kind_gram_cross, 2, gram_cross_scratch, gram_table, 0};
 
 /* -- lags: maps and what they count, room to smooth in -- */
 
@@ -103,8 +103,8 @@ static size_t no_scratch(const struct mf_slice_desc *d)
     return 0;
 }
 
-const struct mf_dense_memory mf_dense_tensor = {&mf_kind_tensor, 1, tensor_scratch, NULL, 0};
-const struct mf_dense_memory mf_dense_cross = {&mf_kind_cross, 2, no_scratch, NULL, 0};
+const struct mf_packed_memory mf_packed_tensor = {&mf_kind_tensor, 1, tensor_scratch, NULL, 0};
+const struct mf_packed_memory mf_packed_cross = {&mf_kind_cross, 2, no_scratch, NULL, 0};
 
 /* -- VGG-19: what all layers of all levels make, and gradients on their way back -- */
 
@@ -149,5 +149,5 @@ static size_t vgg_scratch(const struct mf_slice_desc *d)
     return mf_areas_vgg(d, d->first, &area);
 }
 
-const struct mf_dense_memory mf_dense_vgg = {&mf_kind_vgg, 1, vgg_scratch, NULL, VGG_BYTES};
-const struct mf_dense_memory mf_dense_vgg_all = {&mf_kind_vgg_all, MF_DENSE_ALL, vgg_scratch, NULL, VGG_BYTES};
+const struct mf_packed_memory mf_packed_vgg = {&mf_kind_vgg, 1, vgg_scratch, NULL, VGG_BYTES};
+const struct mf_packed_memory mf_packed_vgg_all = {&mf_kind_vgg_all, MF_PACKED_ALL, vgg_scratch, NULL, VGG_BYTES};

@@ -1,5 +1,5 @@
-/* See dense.cuh. */
-#include "kernels/cuda/slices/dense.cuh"
+/* See packed.cuh. */
+#include "kernels/cuda/slices/packed.cuh"
 
 #include <stdlib.h>
 
@@ -8,8 +8,8 @@
 struct mf_slice_plan {
     struct mf_queue *queue;
     struct mf_slice_desc desc;
-    const struct mf_dense_family *family;
-    struct mf_dense_areas areas;
+    const struct mf_packed_family *family;
+    struct mf_packed_areas areas;
     float *pixels;  /* [fields][x, g][levels][chunk][nu][nv] */
     double *value;  /* [chunk][levels][entries] D, then slopes */
     double *part;   /* [chunk][parts] */
@@ -20,7 +20,7 @@ struct mf_slice_plan {
 namespace
 {
 
-/* -- slices to dense ones and back -- */
+/* -- from any layout to packed slices, and back -- */
 
 struct gather_body {
     struct mf_view x, to;
@@ -38,8 +38,8 @@ struct scatter_body {
     }
 };
 
-/* Slices that lie side by side: block (32 slices, 32 columns, row), turned in shared memory. BACK: x += dense. */
-template <bool BACK> __global__ void turn_tiles(struct mf_view x, struct mf_view dense)
+/* Slices that lie side by side: block (32 slices, 32 columns, row), transposed in shared memory. BACK: x += packed. */
+template <bool BACK> __global__ void transpose_tiles(struct mf_view x, struct mf_view packed)
 {
     enum { SIDE = int(MF_TILE_FAST), PITCH = SIDE + 1 };
     MF_SHARED(float, tile); /* [column][PITCH] of slices */
@@ -48,7 +48,7 @@ template <bool BACK> __global__ void turn_tiles(struct mf_view x, struct mf_view
     for (size_t u = blockIdx.z; u < x.nu; u += gridDim.z) {
         for (unsigned k = threadIdx.y; k < SIDE; k += blockDim.y) {
             const size_t s = s0 + (BACK ? k : threadIdx.x), v = v0 + (BACK ? threadIdx.x : k);
-            const struct mf_view &from = BACK ? dense : x;
+            const struct mf_view &from = BACK ? packed : x;
 
             if (s < x.count && v < x.nv) tile[(v - v0) * PITCH + (s - s0)] = from.base[mf_at(from, s, u, v)];
         }
@@ -60,19 +60,19 @@ template <bool BACK> __global__ void turn_tiles(struct mf_view x, struct mf_view
             if (BACK)
                 x.base[mf_at(x, s, u, v)] += tile[(v - v0) * PITCH + (s - s0)];
             else
-                dense.base[mf_at(dense, s, u, v)] = tile[(v - v0) * PITCH + (s - s0)];
+                packed.base[mf_at(packed, s, u, v)] = tile[(v - v0) * PITCH + (s - s0)];
         }
         __syncthreads();
     }
 }
 
-template <bool BACK> void turn(struct mf_queue *q, const struct mf_view &x, const struct mf_view &dense)
+template <bool BACK> void transpose(struct mf_queue *q, const struct mf_view &x, const struct mf_view &packed)
 {
     const size_t side = MF_TILE_FAST;
 
-    MF_RUN(turn_tiles<BACK>,
+    MF_RUN(transpose_tiles<BACK>,
            dim3(unsigned((x.count + side - 1) / side), unsigned((x.nv + side - 1) / side), mf_grid(x.nu, 1)),
-           dim3(unsigned(side), unsigned(MF_TILE_MID)), sizeof(float) * side * (side + 1), q, x, dense);
+           dim3(unsigned(side), unsigned(MF_TILE_MID)), sizeof(float) * side * (side + 1), q, x, packed);
 }
 
 /* -- comparison -- */
@@ -88,8 +88,8 @@ struct comparison {
 __global__ void compare_part(struct comparison c)
 {
     MF_SHARED(double, shared);
-    const size_t s = blockIdx.y, n = c.levels * c.entries, from = blockIdx.x * size_t(MF_DENSE_PART);
-    const size_t to = n - from < MF_DENSE_PART ? n : from + MF_DENSE_PART;
+    const size_t s = blockIdx.y, n = c.levels * c.entries, from = blockIdx.x * size_t(MF_PACKED_PART);
+    const size_t to = n - from < MF_PACKED_PART ? n : from + MF_PACKED_PART;
     const double scale = c.task.scale ? c.task.scale[s] : 1.0;
     double sum = 0.0;
 
@@ -139,7 +139,7 @@ struct total_body {
 
 int take(struct mf_slice_plan *p)
 {
-    const struct mf_dense_areas *a = &p->areas;
+    const struct mf_packed_areas *a = &p->areas;
     struct mf_arena *arena = p->queue->arena;
 
     p->pixels = static_cast<float *>(mf_arena_take(arena, a->pixels, "slice rows"));
@@ -173,9 +173,9 @@ struct mf_view level_view(const struct mf_slice_plan *p, size_t array, size_t l,
     return {p->pixels + array * p->areas.numbers + p->areas.from[l], count, nu, nv, nu * nv, nv, 1};
 }
 
-struct mf_dense_job job_of(struct mf_slice_plan *p, size_t l, size_t count)
+struct mf_packed_job job_of(struct mf_slice_plan *p, size_t l, size_t count)
 {
-    struct mf_dense_job j = {};
+    struct mf_packed_job j = {};
     const size_t fields = p->areas.fields;
 
     j.q = p->queue;
@@ -211,7 +211,7 @@ struct mf_view part_of(const struct mf_view &x, size_t from, size_t count)
 
 /* The same slices of the fields that are looked at together. */
 struct fields {
-    struct mf_view at[MF_DENSE_FIELDS];
+    struct mf_view at[MF_PACKED_FIELDS];
 };
 
 /* Among those of a caller, all phases. */
@@ -236,12 +236,12 @@ void values(struct mf_slice_plan *p, const struct fields &x)
     const size_t count = x.at[0].count;
 
     for (size_t f = 0; f < p->areas.fields; ++f) {
-        mf_dense_gather(p->queue, x.at[f], level_view(p, 2 * f, 0, count));
+        mf_packed_gather(p->queue, x.at[f], level_view(p, 2 * f, 0, count));
         for (size_t l = 1; l < p->desc.levels; ++l)
             mf_pool(p->queue, level_view(p, 2 * f, l - 1, count), level_view(p, 2 * f, l, count));
     }
     for (size_t l = p->desc.first; l < p->desc.levels; ++l) {
-        const struct mf_dense_job job = job_of(p, l, count);
+        const struct mf_packed_job job = job_of(p, l, count);
 
         p->family->value(&job);
     }
@@ -251,7 +251,7 @@ size_t chunk_of(const struct mf_slice_plan *p, size_t left) { return left < p->a
 
 void compare(struct mf_slice_plan *p, const struct mf_slice_task &t)
 {
-    const struct mf_dense_areas *a = &p->areas;
+    const struct mf_packed_areas *a = &p->areas;
     struct comparison c = {};
 
     c.task = t;
@@ -273,14 +273,14 @@ void gradients(struct mf_slice_plan *p, const struct fields &g)
     const size_t count = g.at[0].count, fields = p->areas.fields;
 
     for (size_t l = p->desc.levels; l-- > 0;) {
-        const struct mf_dense_job job = job_of(p, l, count);
+        const struct mf_packed_job job = job_of(p, l, count);
 
         for (size_t f = 0; f < fields; ++f)
             mf_pyramid_pass(p->queue, l + 1 < p->desc.levels ? level_view(p, 2 * f + 1, l + 1, count) : mf_view{},
                             level_view(p, 2 * f + 1, l, count), 0);
         if (l >= p->desc.first) p->family->gradient(&job);
     }
-    for (size_t f = 0; f < fields; ++f) mf_dense_scatter(p->queue, g.at[f], level_view(p, 2 * f + 1, 0, count));
+    for (size_t f = 0; f < fields; ++f) mf_packed_scatter(p->queue, g.at[f], level_view(p, 2 * f + 1, 0, count));
 }
 
 /* What a chunk of slices is compared with. */
@@ -309,26 +309,26 @@ void total_of(struct mf_slice_plan *p, const struct fields &x, double *total)
 
 } // namespace
 
-void mf_dense_gather(struct mf_queue *q, const struct mf_view &x, const struct mf_view &dense)
+void mf_packed_gather(struct mf_queue *q, const struct mf_view &x, const struct mf_view &packed)
 {
     if (mf_side_by_side(&x))
-        turn<false>(q, x, dense);
+        transpose<false>(q, x, packed);
     else
-        mf_pixels(q, dense, gather_body{x, dense});
+        mf_pixels(q, packed, gather_body{x, packed});
 }
 
-void mf_dense_scatter(struct mf_queue *q, const struct mf_view &g, const struct mf_view &dense)
+void mf_packed_scatter(struct mf_queue *q, const struct mf_view &g, const struct mf_view &packed)
 {
     if (mf_side_by_side(&g))
-        turn<true>(q, g, dense);
+        transpose<true>(q, g, packed);
     else
-        mf_pixels(q, dense, scatter_body{g, dense});
+        mf_pixels(q, packed, scatter_body{g, packed});
 }
 
-int mf_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
-                  struct mf_slice_plan **plan)
+int mf_packed_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                   struct mf_slice_plan **plan)
 {
-    const struct mf_dense_family *family = static_cast<const struct mf_dense_family *>(ops->family);
+    const struct mf_packed_family *family = static_cast<const struct mf_packed_family *>(ops->family);
     struct mf_slice_plan *p;
     int rc;
 
@@ -343,17 +343,17 @@ int mf_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const 
     p->queue = queue;
     p->desc = *desc;
     p->family = family;
-    mf_areas_dense(desc, family->memory, &p->areas);
+    mf_areas_packed(desc, family->memory, &p->areas);
     rc = take(p);
     if (rc == MF_OK) rc = fill(p);
     if (rc == MF_OK)
         *plan = p;
     else
-        mf_dense_free(p);
+        mf_packed_free(p);
     return rc;
 }
 
-void mf_dense_free(struct mf_slice_plan *plan)
+void mf_packed_free(struct mf_slice_plan *plan)
 {
     struct mf_arena *arena;
 
@@ -368,9 +368,9 @@ void mf_dense_free(struct mf_slice_plan *plan)
     free(plan);
 }
 
-void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+void mf_packed_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
-    const bool all = plan->family->memory->fields == MF_DENSE_ALL;
+    const bool all = plan->family->memory->fields == MF_PACKED_ALL;
     const struct fields x = all ? fields_among(plan, task->fields) : fields{{task->x, task->y, {}}};
     const bool slopes = task->g.base != nullptr;
     const struct fields g = all && slopes ? fields_among(plan, task->slopes) : fields{{task->g, task->h, {}}};
@@ -386,18 +386,18 @@ void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     }
 }
 
-void mf_dense_total_pairs(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
+void mf_packed_total_pairs(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
     MF_ASSERT(x->count == y->count);
     total_of(plan, {{*x, *y, {}}}, total);
 }
 
-void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+void mf_packed_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
 {
     total_of(plan, {{*x, {}, {}}}, total);
 }
 
-void mf_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total)
+void mf_packed_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total)
 {
     total_of(plan, fields_among(plan, fields), total);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/slices/conv.h"
+#include "kernels/cpu/slices/vgg_conv.h"
 #include "kernels/cpu/slices/winograd.h"
 #include "tests/check.h"
 
@@ -39,7 +39,7 @@ static float weight(const float *w, size_t in, size_t o, size_t i, size_t tap)
     return w[((o / PANEL * 9 + tap) * in + i) * PANEL + o % PANEL];
 }
 
-static double sum_of(const struct mf_cpu_conv *k, const struct mf_cpu_map *x, size_t u, size_t v, size_t o)
+static double sum_of(const struct mf_cpu_vgg_conv *k, const struct mf_cpu_map *x, size_t u, size_t v, size_t o)
 {
     double sum = k->bias ? (double)k->bias[o] : 0;
 
@@ -51,7 +51,7 @@ static double sum_of(const struct mf_cpu_conv *k, const struct mf_cpu_map *x, si
 }
 
 /* Largest error of map m, of the mean square's root. */
-static double away(const struct mf_cpu_conv *k, size_t m)
+static double away(const struct mf_cpu_vgg_conv *k, size_t m)
 {
     const struct mf_cpu_map *x = &k->x[m], *to = &k->to[m];
     double worst = 0, square = 0;
@@ -88,13 +88,13 @@ static void check_case(const struct conv_case *c, mf_cpu_rows *rows)
 {
     const size_t panels = (c->out + PANEL - 1) / PANEL;
     float *w = randoms(panels * 9 * c->in * PANEL), *bias = randoms(c->out), *first[MOST];
-    struct mf_cpu_conv k = {.rows = rows,
-                            .unit = MF_UNIT_RELU,
-                            .maps = c->maps,
-                            .w = w,
-                            .bias = c->back ? NULL : bias,
-                            .origin = c->back ? 0 : 1,
-                            .work = malloc(3 * mf_cpu_conv_floats() * sizeof(float))};
+    struct mf_cpu_vgg_conv k = {.rows = rows,
+                                .unit = MF_UNIT_RELU,
+                                .maps = c->maps,
+                                .w = w,
+                                .bias = c->back ? NULL : bias,
+                                .origin = c->back ? 0 : 1,
+                                .work = malloc(3 * mf_cpu_vgg_conv_floats() * sizeof(float))};
 
     for (size_t m = 0; m < c->maps; ++m) {
         k.x[m] = (struct mf_cpu_map){c->extent[m][0], c->extent[m][1], c->in, 1, NULL};
@@ -105,7 +105,7 @@ static void check_case(const struct conv_case *c, mf_cpu_rows *rows)
     }
     for (k.threads = 1; k.threads < 4; k.threads += 2) {
         for (size_t m = 0; m < c->maps; ++m) fill(k.to[m].at, framed(&k.to[m]));
-        mf_cpu_convolve(&k);
+        mf_cpu_vgg_convolve(&k);
         for (size_t m = 0; m < c->maps; ++m) {
             CHECK_NEAR(away(&k, m), 0, 1e-5);
             check_frame(&k.to[m], k.origin);
@@ -130,18 +130,18 @@ static void check_sum(mf_cpu_rows *rows)
     const size_t floats = (N + 2) * (N + 2) * C;
     float *x = randoms(floats), *w = randoms(9 * C * C), *bias = randoms(C), *y = malloc(floats * sizeof *y);
     float *sum = malloc(floats * sizeof *sum);
-    struct mf_cpu_conv k = {.rows = rows,
-                            .unit = MF_UNIT_SILU,
-                            .maps = 1,
-                            .x = {{N, N, C, 1, x}},
-                            .to = {{N, N, C, 1, y}},
-                            .w = w,
-                            .bias = bias,
-                            .sum = {sum},
-                            .threads = 1,
-                            .work = malloc(mf_cpu_conv_floats() * sizeof(float))};
+    struct mf_cpu_vgg_conv k = {.rows = rows,
+                                .unit = MF_UNIT_SILU,
+                                .maps = 1,
+                                .x = {{N, N, C, 1, x}},
+                                .to = {{N, N, C, 1, y}},
+                                .w = w,
+                                .bias = bias,
+                                .sum = {sum},
+                                .threads = 1,
+                                .work = malloc(mf_cpu_vgg_conv_floats() * sizeof(float))};
 
-    mf_cpu_convolve(&k);
+    mf_cpu_vgg_convolve(&k);
     for (size_t p = 0; p < N * N; ++p)
         for (size_t o = 0; o < C; ++o) {
             const float *got = mf_cpu_map_pixel(&k.to[0], 0, p) + o;

@@ -10,15 +10,15 @@
  * Families: vgg, a field in all three colours; vgg_all, three phases in a colour each: of four phases the last three,
  * of two phase 1 in all colours.
  *
- * Pixels are rows of channels, in a frame of two more rows and columns where a convolution (conv.h) reads them, all
+ * Pixels are rows of channels, in a frame of two more rows and columns where a convolution (vgg_conv.h) reads them, all
  * levels at once. The way back is the same with the frame at the other side and the weights of kernels/slices/vgg.h,
  * turned round. What value() leaves of a slice's levels in the scratch gradient() uses. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cost.h"
-#include "kernels/cpu/slices/conv.h"
 #include "kernels/cpu/slices/packed.h"
+#include "kernels/cpu/slices/vgg_conv.h"
 #include "kernels/slices/vgg.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
@@ -31,7 +31,7 @@ enum {
     WIDEST = MF_VGG_WIDEST
 };
 
-_Static_assert((int)MF_VGG_WIDEST == (int)MF_CPU_CONV_WIDEST, "room");
+_Static_assert((int)MF_VGG_WIDEST == (int)MF_CPU_VGG_CONV_WIDEST, "room");
 
 struct state {
     struct mf_vgg *vgg;
@@ -211,20 +211,20 @@ static void gram(const struct mf_cpu_job *job, const struct mf_cpu_map *f, doubl
 }
 
 /* A convolution of no maps yet. */
-static struct mf_cpu_conv conv_of(const struct mf_cpu_job *job, const float *w, const float *bias, size_t origin)
+static struct mf_cpu_vgg_conv conv_of(const struct mf_cpu_job *job, const float *w, const float *bias, size_t origin)
 {
     const struct state *st = job->plan->state;
 
-    return (struct mf_cpu_conv){.rows = st->rows,
-                                .unit = st->vgg->unit,
-                                .w = w,
-                                .bias = bias,
-                                .origin = origin,
-                                .threads = job->threads,
-                                .work = st->work + job->slot * mf_cpu_conv_floats()};
+    return (struct mf_cpu_vgg_conv){.rows = st->rows,
+                                    .unit = st->vgg->unit,
+                                    .w = w,
+                                    .bias = bias,
+                                    .origin = origin,
+                                    .threads = job->threads,
+                                    .work = st->work + job->slot * mf_cpu_vgg_conv_floats()};
 }
 
-static void add_map(struct mf_cpu_conv *k, const struct mf_cpu_map *x, const struct mf_cpu_map *to, float *sum)
+static void add_map(struct mf_cpu_vgg_conv *k, const struct mf_cpu_map *x, const struct mf_cpu_map *to, float *sum)
 {
     k->x[k->maps] = *x;
     k->to[k->maps] = *to;
@@ -236,7 +236,7 @@ static void through_layer(const struct mf_cpu_job *job, size_t i, const struct s
 {
     const struct mf_vgg *vgg = ((const struct state *)job->plan->state)->vgg;
     const size_t block = mf_vgg_layers[i].block;
-    struct mf_cpu_conv conv = conv_of(job, vgg->forward[i], vgg->bias[i], origin_of(job));
+    struct mf_cpu_vgg_conv conv = conv_of(job, vgg->forward[i], vgg->bias[i], origin_of(job));
 
     for (size_t l = s->first; l < s->end; ++l) {
         const struct areas *a = &s->level[l];
@@ -244,7 +244,7 @@ static void through_layer(const struct mf_cpu_job *job, size_t i, const struct s
         add_map(&conv, i == 0 || mf_vgg_layers[i - 1].last ? &a->input[block] : &a->y[i - 1], &a->y[i],
                 a->z[i].at != a->y[i].at ? a->z[i].at : NULL);
     }
-    mf_cpu_convolve(&conv);
+    mf_cpu_vgg_convolve(&conv);
 }
 
 /* What is made of a layer's outputs; @p d: the level's matrix behind the last of a block. */
@@ -402,7 +402,7 @@ static void before_layer(const struct mf_cpu_job *job, size_t i, const struct ar
 static void back_through_layer(const struct mf_cpu_job *job, size_t i, const struct scratch *s)
 {
     const struct mf_vgg *vgg = ((const struct state *)job->plan->state)->vgg;
-    struct mf_cpu_conv conv = conv_of(job, vgg->back[i], NULL, 0);
+    struct mf_cpu_vgg_conv conv = conv_of(job, vgg->back[i], NULL, 0);
 
     for (size_t l = s->first; l < s->end; ++l) {
         const struct areas *a = &s->level[l];
@@ -411,7 +411,7 @@ static void back_through_layer(const struct mf_cpu_job *job, size_t i, const str
 
         add_map(&conv, &from, &to, NULL);
     }
-    mf_cpu_convolve(&conv);
+    mf_cpu_vgg_convolve(&conv);
 }
 
 static void gradient(const struct mf_cpu_job *job, const double *slope)
@@ -449,8 +449,8 @@ static int open_of(struct mf_slice_plan *plan, int all)
     st->vgg = d->vgg;
     plan->together = 1;
     plan->scratch = lay_scratch(plan, NULL, &s);
-    st->work = mf_arena_take(plan->queue->arena, (size_t)plan->queue->threads * mf_cpu_conv_floats() * sizeof *st->work,
-                             "VGG-19 tiles");
+    st->work = mf_arena_take(
+        plan->queue->arena, (size_t)plan->queue->threads * mf_cpu_vgg_conv_floats() * sizeof *st->work, "VGG-19 tiles");
     return st->work ? MF_OK : MF_MEMORY;
 }
 

@@ -1,5 +1,5 @@
-/* See conv.h. */
-#include "kernels/cpu/slices/conv.h"
+/* See vgg_conv.h. */
+#include "kernels/cpu/slices/vgg_conv.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ enum {
     LARGE = 6,  /* of 4 x 4 pixels 6 x 6 */
     FEW = 4,    /* most channels that points are not worth the trouble for */
     SOME = 8,   /* tiles that are worth the points of a panel's weights */
-    WIDEST = MF_CPU_CONV_WIDEST
+    WIDEST = MF_CPU_VGG_CONV_WIDEST
 };
 
 MF_CPU_FAST static void apply(enum mf_unit unit, const float *restrict c, const float *restrict bias,
@@ -30,7 +30,7 @@ MF_CPU_FAST static void apply(enum mf_unit unit, const float *restrict c, const 
     }
 }
 
-size_t mf_cpu_conv_floats(void)
+size_t mf_cpu_vgg_conv_floats(void)
 {
     size_t most = 0;
 
@@ -41,7 +41,7 @@ size_t mf_cpu_conv_floats(void)
 }
 
 /* The panel's channels of pixel p of map i, c [32]. */
-static void put(const struct mf_cpu_conv *k, size_t i, size_t panel, size_t p, const float *c)
+static void put(const struct mf_cpu_vgg_conv *k, size_t i, size_t panel, size_t p, const float *c)
 {
     const struct mf_cpu_map *m = &k->to[i];
     const size_t rest = m->channels - panel * PANEL, used = rest < PANEL ? rest : PANEL;
@@ -53,12 +53,12 @@ static void put(const struct mf_cpu_conv *k, size_t i, size_t panel, size_t p, c
         memcpy(to, c, used * sizeof *to);
 }
 
-static size_t panels_of(const struct mf_cpu_conv *k) { return (k->to[0].channels + PANEL - 1) / PANEL; }
+static size_t panels_of(const struct mf_cpu_vgg_conv *k) { return (k->to[0].channels + PANEL - 1) / PANEL; }
 
 /* -- by the definition -- */
 
 /* Some pixels of map i: what their taps see is a row of a matrix each. */
-static void convolve_few(const struct mf_cpu_conv *k, size_t i, size_t first, size_t count)
+static void convolve_few(const struct mf_cpu_vgg_conv *k, size_t i, size_t first, size_t count)
 {
     const struct mf_cpu_map *x = &k->x[i];
     const size_t in = x->channels, across = 3 * in, depth = TAPS * in;
@@ -76,7 +76,7 @@ static void convolve_few(const struct mf_cpu_conv *k, size_t i, size_t first, si
     }
 }
 
-static void convolve_plain(const struct mf_cpu_conv *k)
+static void convolve_plain(const struct mf_cpu_vgg_conv *k)
 {
     for (size_t i = 0; i < k->maps; ++i) {
         const size_t n = k->x[i].nu * k->x[i].nv;
@@ -88,7 +88,7 @@ static void convolve_plain(const struct mf_cpu_conv *k)
 
 /* -- by points -- */
 
-static size_t tiles_of(const struct mf_cpu_conv *k, size_t side)
+static size_t tiles_of(const struct mf_cpu_vgg_conv *k, size_t side)
 {
     size_t tiles = 0;
 
@@ -97,7 +97,7 @@ static size_t tiles_of(const struct mf_cpu_conv *k, size_t side)
 }
 
 /* Of all maps' tiles one behind the other: the map of this one, and its number there. */
-static size_t map_of(const struct mf_cpu_conv *k, size_t side, size_t *tile)
+static size_t map_of(const struct mf_cpu_vgg_conv *k, size_t side, size_t *tile)
 {
     size_t i = 0;
 
@@ -106,7 +106,7 @@ static size_t map_of(const struct mf_cpu_conv *k, size_t side, size_t *tile)
 }
 
 /* y [edge][edge][32]: what is there of a tile. */
-static void put_tile(const struct mf_cpu_conv *k, size_t edge, size_t panel, size_t tile, const float *y)
+static void put_tile(const struct mf_cpu_vgg_conv *k, size_t edge, size_t panel, size_t tile, const float *y)
 {
     const size_t i = map_of(k, edge + 2, &tile), nu = k->x[i].nu, nv = k->x[i].nv, across = (nv + edge - 1) / edge;
     const size_t u = tile / across * edge, v = tile % across * edge;
@@ -117,7 +117,7 @@ static void put_tile(const struct mf_cpu_conv *k, size_t edge, size_t panel, siz
 }
 
 /* Tiles first .. first + count - 1 and some of the panels. */
-static void convolve_tiles(const struct mf_cpu_conv *k, size_t side, struct mf_span tiles, struct mf_span panels,
+static void convolve_tiles(const struct mf_cpu_vgg_conv *k, size_t side, struct mf_span tiles, struct mf_span panels,
                            float *work)
 {
     const struct mf_winograd w = {k->rows, side, k->x[0].channels, k->w};
@@ -141,7 +141,7 @@ static void convolve_tiles(const struct mf_cpu_conv *k, size_t side, struct mf_s
 }
 
 /* Of tiles: what fits, but more where threads are more than panels, of some tiles still. */
-static size_t chunks_of(const struct mf_cpu_conv *k, size_t side, size_t tiles)
+static size_t chunks_of(const struct mf_cpu_vgg_conv *k, size_t side, size_t tiles)
 {
     const size_t most = mf_winograd_most(side, k->x[0].channels), panels = panels_of(k),
                  fit = (tiles + most - 1) / most;
@@ -152,14 +152,14 @@ static size_t chunks_of(const struct mf_cpu_conv *k, size_t side, size_t tiles)
 }
 
 /* Of panels, so that each thread has one: each part turns its chunk's pixels to points anew. */
-static size_t parts_of(const struct mf_cpu_conv *k, size_t chunks)
+static size_t parts_of(const struct mf_cpu_vgg_conv *k, size_t chunks)
 {
     const size_t parts = 1 + ((size_t)k->threads - 1) / (chunks > 0 ? chunks : 1), panels = panels_of(k);
 
     return parts < panels ? parts : panels;
 }
 
-static void convolve_points(const struct mf_cpu_conv *k, size_t side)
+static void convolve_points(const struct mf_cpu_vgg_conv *k, size_t side)
 {
     const size_t tiles = tiles_of(k, side), chunks = chunks_of(k, side, tiles), panels = panels_of(k);
     const size_t parts = parts_of(k, chunks);
@@ -175,11 +175,11 @@ static void convolve_points(const struct mf_cpu_conv *k, size_t side)
         for (size_t i = 0; i < chunks; ++i)
             for (size_t j = 0; j < parts; ++j)
                 convolve_tiles(k, side, mf_cut(tiles, chunks, i), mf_cut(panels, parts, j),
-                               k->work + worker * mf_cpu_conv_floats());
+                               k->work + worker * mf_cpu_vgg_conv_floats());
     }
 }
 
-void mf_cpu_convolve(const struct mf_cpu_conv *k)
+void mf_cpu_vgg_convolve(const struct mf_cpu_vgg_conv *k)
 {
     const int little = mf_winograd_cost(LITTLE, tiles_of(k, LITTLE)) < mf_winograd_cost(LARGE, tiles_of(k, LARGE));
 

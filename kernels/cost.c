@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/form/tensor.h"
+#include "kernels/form/structure_tensor.h"
 
 double mf_cost_transform(double points) { return points > 1 ? 2.5 * points * log2(points) : 0; }
 
@@ -218,10 +218,10 @@ struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *d, size_t count, en
     return mf_cost_pixels(d, count, what, products(2 * (double)d->lag - 1, what));
 }
 
-struct mf_cost mf_cost_tensor(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+struct mf_cost mf_cost_structure_tensor(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
-    const double smooth = 3 * 2 * 2 * MF_TENSOR_TAPS, maps = 10 + smooth + 6;
-    const double lags = MF_TENSOR_MAPS * (double)mf_tensor_lags(d->lag);
+    const double smooth = 3 * 2 * 2 * MF_STRUCTURE_TENSOR_TAPS, maps = 10 + smooth + 6;
+    const double lags = MF_STRUCTURE_TENSOR_MAPS * (double)mf_structure_tensor_lags(d->lag);
 
     return mf_cost_pixels(d, count, what, what == MF_COST_GRADIENT ? 2 * maps + smooth + 5 * lags : maps + 2 * lags);
 }

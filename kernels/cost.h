@@ -90,7 +90,7 @@ struct mf_cost mf_cost_gram_cross(const struct mf_slice_desc *desc, size_t count
  * Structure tensor: per pixel of a level 10 (differences, products), smoothing three maps 3 * 2 * 22, coherence 6, and
  * 2 per lag and map; with a gradient all of this once more, three maps smoothed back, and 3 per lag and map besides.
  */
-struct mf_cost mf_cost_tensor(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+struct mf_cost mf_cost_structure_tensor(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
 /**
  * Gram matrices of VGG-19: per layer of n pixels, from c channels to k, 18 c k n, and behind a block k (k + 1) n; with

@@ -4,7 +4,7 @@
 
 #include "kernels/form/gram.h"
 #include "kernels/form/lineal.h"
-#include "kernels/form/tensor.h"
+#include "kernels/form/structure_tensor.h"
 #include "kernels/slices/areas.h"
 #include "kernels/slices/masks.h"
 
@@ -94,7 +94,7 @@ const struct mf_packed_memory mf_packed_gram_cross = {&mf_kind_gram_cross, 2, gr
 
 static size_t tensor_scratch(const struct mf_slice_desc *d)
 {
-    return (2 * (size_t)MF_TENSOR_MAPS + MF_TENSOR_C) * pixels_of(d);
+    return (2 * (size_t)MF_STRUCTURE_TENSOR_MAPS + MF_STRUCTURE_TENSOR_C) * pixels_of(d);
 }
 
 static size_t no_scratch(const struct mf_slice_desc *d)
@@ -103,7 +103,7 @@ static size_t no_scratch(const struct mf_slice_desc *d)
     return 0;
 }
 
-const struct mf_packed_memory mf_packed_tensor = {&mf_kind_tensor, 1, tensor_scratch, NULL, 0};
+const struct mf_packed_memory mf_packed_structure_tensor = {&mf_kind_structure_tensor, 1, tensor_scratch, NULL, 0};
 const struct mf_packed_memory mf_packed_cross = {&mf_kind_cross, 2, no_scratch, NULL, 0};
 
 /* -- VGG-19: what all layers of all levels make, and gradients on their way back -- */

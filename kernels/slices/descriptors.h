@@ -81,7 +81,7 @@ enum mf_trait {
     X(GRAM_AXES, gram_axes, GPU, two_point, 1, 1, MF_IS_SOFT, &mf_shown_gram_axes,                                     \
       "three_point_axes", "LineCorrelations", NULL,                                                                    \
       "the same of the lags along the axes")                                                                           \
-    X(TENSOR, tensor, GPU, tensor, 1, 1, 0, &mf_shown_tensor,                                                          \
+    X(STRUCTURE_TENSOR, structure_tensor, GPU, structure_tensor, 1, 1, 0, &mf_shown_structure_tensor,                  \
       "structure_tensor", "StructureTensor", NULL,                                                                     \
       "correlations of the smoothed orientation and strength of edges")                                                \
     X(VGG, vgg, GPU, vgg, 0.01, 1, MF_OF_NETWORK, &mf_shown_vgg,                                                       \

@@ -8,7 +8,7 @@ struct mf_phase mf_phase_variation = {.name = "Variation", .kind = MF_WORK};
 struct mf_phase mf_phase_fraction = {.name = "volume fractions", .kind = MF_WORK};
 struct mf_phase mf_phase_lineal = {.name = "lineal paths", .kind = MF_WORK};
 struct mf_phase mf_phase_two_point = {.name = "soft correlations", .kind = MF_WORK};
-struct mf_phase mf_phase_tensor = {.name = "structure tensor", .kind = MF_WORK};
+struct mf_phase mf_phase_structure_tensor = {.name = "structure tensor", .kind = MF_WORK};
 struct mf_phase mf_phase_vgg = {.name = "VGG-19", .kind = MF_WORK};
 struct mf_phase mf_phase_patches = {.name = "patches", .kind = MF_WORK};
 struct mf_phase mf_phase_counting = {.name = "counts", .kind = MF_WORK};

@@ -4,7 +4,7 @@
 #include "kernels/form/axes.h"
 #include "kernels/form/gram.h"
 #include "kernels/form/lineal.h"
-#include "kernels/form/tensor.h"
+#include "kernels/form/structure_tensor.h"
 #include "kernels/slices/count.h"
 #include "kernels/slices/vgg.h"
 
@@ -60,22 +60,22 @@ static size_t every_second(size_t lag, size_t k)
     return 2 * ((lag - 1) / 2) + 1;
 }
 
-static size_t tensor(size_t lag, size_t k, size_t i)
+static size_t structure_tensor(size_t lag, size_t k, size_t i)
 {
     const long m = (long)(lag - 1) / 2, wide = 2 * m + 1;
     long du = (long)i / wide - m, dv = (long)i % wide - m;
 
     to_half(&du, &dv);
-    return k * mf_tensor_lags(lag) + (size_t)(du == 0 ? dv : m + 1 + (du - 1) * wide + dv + m);
+    return k * mf_structure_tensor_lags(lag) + (size_t)(du == 0 ? dv : m + 1 + (du - 1) * wide + dv + m);
 }
 
-const struct mf_shown mf_shown_tensor = {.as = MF_SHOWN_LAGS,
-                                         .count = COUNT(maps),
-                                         .name = maps,
-                                         .value = "correlation",
-                                         .step = 2,
-                                         .extent = every_second,
-                                         .entry = tensor};
+const struct mf_shown mf_shown_structure_tensor = {.as = MF_SHOWN_LAGS,
+                                                   .count = COUNT(maps),
+                                                   .name = maps,
+                                                   .value = "correlation",
+                                                   .step = 2,
+                                                   .extent = every_second,
+                                                   .entry = structure_tensor};
 
 /* Of a volume the three planes through lag 0. */
 static const char *const planes[] = {"dz = 0", "dy = 0", "dx = 0"};

@@ -25,7 +25,8 @@ struct mf_shown {
     const char *const (*axes)[2]; /* [count] of rows and columns of windows; NULL: those of a slice */
 };
 
-extern const struct mf_shown mf_shown_window, mf_shown_pairs, mf_shown_tensor, mf_shown_s2_3d, mf_shown_cross_s2_3d;
+extern const struct mf_shown mf_shown_window, mf_shown_pairs, mf_shown_structure_tensor, mf_shown_s2_3d,
+    mf_shown_cross_s2_3d;
 extern const struct mf_shown mf_shown_gram, mf_shown_gram_axes, mf_shown_vgg;
 extern const struct mf_shown mf_shown_lineal, mf_shown_lineal_exact, mf_shown_lineal_soft, mf_shown_line_soft;
 extern const struct mf_shown mf_shown_surface, mf_shown_chords, mf_shown_variation, mf_shown_fraction;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/backend.h"
-#include "kernels/form/tensor.h"
+#include "kernels/form/structure_tensor.h"
 #include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
@@ -158,18 +158,19 @@ static int coherence(struct mf_arena *arena, const struct pictures *p, size_t fi
     const struct mf_slice_desc desc = {.nu = p->nu, .nv = p->nv, .lag = 1, .levels = 1, .count_max = count};
     const size_t n = p->nu * p->nv;
     struct mf_view view = {p->x + first * n, count, p->nu, p->nv, n, p->nv, 1};
-    double sum[MF_TENSOR_MAPS] = {0};
+    double sum[MF_STRUCTURE_TENSOR_MAPS] = {0};
     struct mf_slice_plan *plan = NULL;
     struct mf_queue *queue = NULL;
     int rc = mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena, arena);
 
-    if (rc == MF_OK) rc = mf_slices_plan(mf_backend_cpu.slices->tensor, queue, &desc, &plan);
+    if (rc == MF_OK) rc = mf_slices_plan(mf_backend_cpu.slices->structure_tensor, queue, &desc, &plan);
     if (rc == MF_OK) {
-        mf_backend_cpu.slices->tensor->total(plan, &view, sum);
-        mf_backend_cpu.slices->tensor->free(plan);
+        mf_backend_cpu.slices->structure_tensor->total(plan, &view, sum);
+        mf_backend_cpu.slices->structure_tensor->free(plan);
     }
     if (queue) mf_backend_cpu.queue_close(queue);
-    *value = sum[MF_TENSOR_E] > 0 ? sqrt(fmax(0, sum[MF_TENSOR_C]) / sum[MF_TENSOR_E]) : 0;
+    *value =
+        sum[MF_STRUCTURE_TENSOR_E] > 0 ? sqrt(fmax(0, sum[MF_STRUCTURE_TENSOR_C]) / sum[MF_STRUCTURE_TENSOR_E]) : 0;
     return rc;
 }
 

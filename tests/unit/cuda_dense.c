@@ -7,8 +7,8 @@ static struct side side[SIDES];
 static const struct {
     const char *name;
     size_t most; /* L */
-} families[] = {{"lineal", 5}, {"lineal_exact", 5}, {"lineal_soft", 4}, {"line_soft", 5}, {"two_point", 4},
-                {"gram", 3},   {"gram_axes", 5},    {"gram_cross", 3},  {"tensor", 5},    {"cross", 5}};
+} families[] = {{"lineal", 5}, {"lineal_exact", 5}, {"lineal_soft", 4}, {"line_soft", 5},        {"two_point", 4},
+                {"gram", 3},   {"gram_axes", 5},    {"gram_cross", 3},  {"structure_tensor", 5}, {"cross", 5}};
 
 static const struct {
     size_t n[3], lag, levels;

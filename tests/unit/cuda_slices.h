@@ -63,11 +63,11 @@ static inline float *slices_target(size_t levels, size_t entries)
 static inline const struct mf_slice_ops *slices_ops(const struct side *s, const char *what)
 {
     const struct mf_backend *be = s->be;
-    const struct mf_slice_ops *const all[] = {be->slices->corr,      be->slices->vari,         be->slices->frac,
-                                              be->slices->lineal,    be->slices->lineal_exact, be->slices->lineal_soft,
-                                              be->slices->line_soft, be->slices->two_point,    be->slices->gram,
-                                              be->slices->gram_axes, be->slices->gram_cross,   be->slices->tensor,
-                                              be->slices->cross};
+    const struct mf_slice_ops *const all[] = {
+        be->slices->corr,         be->slices->vari,        be->slices->frac,       be->slices->lineal,
+        be->slices->lineal_exact, be->slices->lineal_soft, be->slices->line_soft,  be->slices->two_point,
+        be->slices->gram,         be->slices->gram_axes,   be->slices->gram_cross, be->slices->structure_tensor,
+        be->slices->cross};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         if (all[i] && strcmp(all[i]->kind->name, what) == 0) return all[i];

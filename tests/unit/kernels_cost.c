@@ -71,8 +71,8 @@ int main(void)
     check(mf_cost_gram_axes(&one, 1, MF_COST_GRADIENT), 1536, 128 * (5 * 9 + 5 * 21));
     check(mf_cost_gram_cross(&one, 1, MF_COST_GRADIENT), 3072, mf_cost_gram(&one, 1, MF_COST_GRADIENT).operations);
     /* 5 lags of 4 maps */
-    check(mf_cost_tensor(&one, 1, MF_COST_VALUES), 512, 128 * (148 + 40));
-    check(mf_cost_tensor(&one, 1, MF_COST_GRADIENT), 1536, 128 * (2 * 148 + 132 + 100));
+    check(mf_cost_structure_tensor(&one, 1, MF_COST_VALUES), 512, 128 * (148 + 40));
+    check(mf_cost_structure_tensor(&one, 1, MF_COST_GRADIENT), 1536, 128 * (2 * 148 + 132 + 100));
     /* what is counted; L = 3, and of two levels 320 pixels, 256 operations to pool */
     check(mf_cost_euler(&one, 2, MF_COST_VALUES), 1024, 256 * 4);
     check(mf_cost_windows(&two, 1, MF_COST_TOTAL), 1024, 320 * 3 + 256);

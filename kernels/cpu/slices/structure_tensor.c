@@ -1,18 +1,17 @@
-/* Structure tensor of slices (form/tensor.h): S2 of its smoothed components and of their coherence, that is, how edges
- * are turned at one place and how at another. Per map, lags r in the order of mf_tensor_lags():
- *   D = mean over cells p of T(p) T(p + r)
- * Periodic: as many cells as pixels; else those between pixels, pairs inside, and a Gaussian that is cut off at an edge
- * is divided by what is left of it. */
+/* Structure tensor of slices (form/structure_tensor.h): S2 of its smoothed components and of their coherence, that is,
+ * how edges are turned at one place and how at another. Per map, lags r in the order of mf_structure_tensor_lags(): D =
+ * mean over cells p of T(p) T(p + r) Periodic: as many cells as pixels; else those between pixels, pairs inside, and a
+ * Gaussian that is cut off at an edge is divided by what is left of it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cost.h"
 #include "kernels/cpu/slices/packed.h"
 #include "kernels/form/lag.h"
-#include "kernels/form/tensor.h"
+#include "kernels/form/structure_tensor.h"
 #include "src/base/err.h"
 
-enum { WAYS = 16, RUN = MF_CPU_RUN, MAPS = MF_TENSOR_MAPS, SMOOTHED = MF_TENSOR_C };
+enum { WAYS = 16, RUN = MF_CPU_RUN, MAPS = MF_STRUCTURE_TENSOR_MAPS, SMOOTHED = MF_STRUCTURE_TENSOR_C };
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -21,7 +20,7 @@ struct lag {
 };
 
 struct state {
-    float tap[MF_TENSOR_TAPS];
+    float tap[MF_STRUCTURE_TENSOR_TAPS];
     size_t lags, reach; /* longest lag along an axis */
     struct lag lag[];
 };
@@ -52,7 +51,7 @@ struct areas {
 };
 
 /* A line as wide as a Gaussian makes it. */
-static size_t line_of(const struct mf_slice_desc *desc) { return desc->nv + 2 * MF_TENSOR_REACH; }
+static size_t line_of(const struct mf_slice_desc *desc) { return desc->nv + 2 * MF_STRUCTURE_TENSOR_REACH; }
 
 static struct areas areas_of(const struct mf_cpu_job *job)
 {
@@ -69,15 +68,15 @@ static struct areas areas_of(const struct mf_cpu_job *job)
 
 static int open_plan(struct mf_slice_plan *plan)
 {
-    const size_t lags = mf_tensor_lags(plan->desc.lag);
+    const size_t lags = mf_structure_tensor_lags(plan->desc.lag);
     const int m = ((int)plan->desc.lag - 1) / 2;
     struct state *st = plan->state = malloc(sizeof *st + lags * sizeof *st->lag);
 
     if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of structure tensors");
-    mf_tensor_gaussian(st->tap);
+    mf_structure_tensor_gaussian(st->tap);
     st->lags = lags;
     st->reach = 2 * (size_t)m;
-    for (size_t i = 0; i < lags; ++i) mf_tensor_lag(m, (int)i, &st->lag[i].du, &st->lag[i].dv);
+    for (size_t i = 0; i < lags; ++i) mf_structure_tensor_lag(m, (int)i, &st->lag[i].du, &st->lag[i].dv);
     plan->scratch = MAPS * (cells_of(st, 1, plan->desc.nu, plan->desc.nv).frame + st->lags) +
                     (MAPS + 3) * plan->desc.nu * plan->desc.nv + line_of(&plan->desc);
     return MF_OK;
@@ -136,14 +135,14 @@ MF_CPU_FAST static void smooth_down(const struct cells *c, const float *tap, con
         float *to = room + u * c->nv;
 
         memset(to, 0, c->nv * sizeof *to);
-        for (int k = -MF_TENSOR_REACH; k <= MF_TENSOR_REACH; ++k) {
+        for (int k = -MF_STRUCTURE_TENSOR_REACH; k <= MF_STRUCTURE_TENSOR_REACH; ++k) {
             long from = (long)u + k;
 
             if (c->periodic)
-                from = (from + MF_TENSOR_REACH * (long)c->nu) % (long)c->nu;
+                from = (from + MF_STRUCTURE_TENSOR_REACH * (long)c->nu) % (long)c->nu;
             else if (from < 0 || from >= (long)c->nu)
                 continue;
-            add_row(c->nv, tap[k + MF_TENSOR_REACH], map + (size_t)from * c->nv, to);
+            add_row(c->nv, tap[k + MF_STRUCTURE_TENSOR_REACH], map + (size_t)from * c->nv, to);
         }
     }
 }
@@ -151,10 +150,10 @@ MF_CPU_FAST static void smooth_down(const struct cells *c, const float *tap, con
 /* A row with what lies beyond its ends. */
 static void widen(const struct cells *c, const float *row, float *line)
 {
-    for (long i = 0, n = (long)c->nv; i < n + 2 * MF_TENSOR_REACH; ++i) {
-        const long v = i - MF_TENSOR_REACH;
+    for (long i = 0, n = (long)c->nv; i < n + 2 * MF_STRUCTURE_TENSOR_REACH; ++i) {
+        const long v = i - MF_STRUCTURE_TENSOR_REACH;
 
-        line[i] = v >= 0 && v < n ? row[v] : c->periodic ? row[(v + MF_TENSOR_REACH * n) % n] : 0;
+        line[i] = v >= 0 && v < n ? row[v] : c->periodic ? row[(v + MF_STRUCTURE_TENSOR_REACH * n) % n] : 0;
     }
 }
 
@@ -167,16 +166,17 @@ MF_CPU_FAST static void smooth_along(const struct cells *c, const float *tap, co
 
         widen(c, room + u * c->nv, line);
         memset(to, 0, c->nv * sizeof *to);
-        for (int k = 0; k < MF_TENSOR_TAPS; ++k) add_row(c->nv, tap[k], line + k, to);
+        for (int k = 0; k < MF_STRUCTURE_TENSOR_TAPS; ++k) add_row(c->nv, tap[k], line + k, to);
     }
 }
 
 static void divide(const struct cells *c, const float *tap, float *map)
 {
     for (size_t u = 0; u < c->nu; ++u) {
-        const float row = mf_tensor_inside(tap, (long)c->nu, (long)u);
+        const float row = mf_structure_tensor_inside(tap, (long)c->nu, (long)u);
 
-        for (size_t v = 0; v < c->nv; ++v) map[u * c->nv + v] /= row * mf_tensor_inside(tap, (long)c->nv, (long)v);
+        for (size_t v = 0; v < c->nv; ++v)
+            map[u * c->nv + v] /= row * mf_structure_tensor_inside(tap, (long)c->nv, (long)v);
     }
 }
 
@@ -199,9 +199,9 @@ MF_CPU_FAST static void products(size_t n, const struct areas *a)
     for (size_t i = 0; i < n; ++i) {
         const float x = a->gx[i], y = a->gy[i];
 
-        p[i] = mf_tensor_p(x, y);
-        q[i] = mf_tensor_q(x, y);
-        e[i] = mf_tensor_e(x, y);
+        p[i] = mf_structure_tensor_p(x, y);
+        q[i] = mf_structure_tensor_q(x, y);
+        e[i] = mf_structure_tensor_e(x, y);
     }
 }
 
@@ -213,15 +213,15 @@ MF_CPU_FAST static void products_back(size_t n, const struct areas *a)
     for (size_t i = 0; i < n; ++i) {
         const float x = a->gx[i], y = a->gy[i];
 
-        a->gx[i] = mf_tensor_gx_back(x, y, p[i], q[i], e[i]);
-        a->gy[i] = mf_tensor_gy_back(x, y, p[i], q[i], e[i]);
+        a->gx[i] = mf_structure_tensor_gx_back(x, y, p[i], q[i], e[i]);
+        a->gy[i] = mf_structure_tensor_gy_back(x, y, p[i], q[i], e[i]);
     }
 }
 
 MF_CPU_FAST static void coherence(size_t n, const float *p, const float *q, float *restrict c)
 {
 #pragma omp simd
-    for (size_t i = 0; i < n; ++i) c[i] = mf_tensor_size(p[i], q[i]) - MF_TENSOR_ROUND;
+    for (size_t i = 0; i < n; ++i) c[i] = mf_structure_tensor_size(p[i], q[i]) - MF_STRUCTURE_TENSOR_ROUND;
 }
 
 /* Into the frame: around it the other side, or 0. */
@@ -252,7 +252,7 @@ static void make_maps(const struct mf_cpu_job *job, const struct cells *c, const
     differences(c, job->level, a);
     products(n, a);
     for (int k = 0; k < SMOOTHED; ++k) smooth(c, st->tap, 0, a->map + (size_t)k * n, a->room);
-    coherence(n, a->map, a->map + n, a->map + MF_TENSOR_C * n);
+    coherence(n, a->map, a->map + n, a->map + MF_STRUCTURE_TENSOR_C * n);
     for (int k = 0; k < MAPS; ++k) frame(c, a->map + (size_t)k * n, a->framed + (size_t)k * c->frame);
 }
 
@@ -362,13 +362,13 @@ MF_CPU_FAST static void coherence_back(const struct cells *c, const struct areas
 {
     const size_t n = c->nu * c->nv;
     float *gp = a->map, *gq = gp + n;
-    const float *gc = a->map + MF_TENSOR_C * n, *p = a->framed + origin(c), *q = p + c->frame;
+    const float *gc = a->map + MF_STRUCTURE_TENSOR_C * n, *p = a->framed + origin(c), *q = p + c->frame;
 
     for (size_t u = 0; u < c->nu; ++u)
 #pragma omp simd
         for (size_t v = 0; v < c->nv; ++v) {
             const size_t i = u * c->nv + v, j = u * c->stride + v;
-            const float each = gc[i] / mf_tensor_size(p[j], q[j]);
+            const float each = gc[i] / mf_structure_tensor_size(p[j], q[j]);
 
             gp[i] += each * p[j];
             gq[i] += each * q[j];
@@ -398,8 +398,12 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 
 static const struct mf_cpu_family family = {open_plan, close_plan, value, gradient, 0, 0};
 
-static size_t tensor_entries(const struct mf_slice_desc *d) { return MF_TENSOR_MAPS * mf_tensor_lags(d->lag); }
+static size_t tensor_entries(const struct mf_slice_desc *d)
+{
+    return MF_STRUCTURE_TENSOR_MAPS * mf_structure_tensor_lags(d->lag);
+}
 
-const struct mf_slice_kind mf_kind_tensor = {"tensor", "structure tensors", tensor_entries, mf_cost_tensor};
+const struct mf_slice_kind mf_kind_structure_tensor = {"structure_tensor", "structure tensors", tensor_entries,
+                                                       mf_cost_structure_tensor};
 
-MF_CPU_OF_FIELD(tensor, family);
+MF_CPU_OF_FIELD(structure_tensor, family);

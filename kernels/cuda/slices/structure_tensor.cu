@@ -1,25 +1,26 @@
-/* Structure tensor of slices (form/tensor.h): maps of smoothed components and of their coherence, which are correlated
- * (lags.cuh). Periodic: as many cells as pixels; else those between pixels, pairs inside, and a Gaussian that is cut
- * off at an edge is divided by what is left of it. What the maps count goes back the same way, every step gathered. */
+/* Structure tensor of slices (form/structure_tensor.h): maps of smoothed components and of their coherence, which are
+ * correlated (lags.cuh). Periodic: as many cells as pixels; else those between pixels, pairs inside, and a Gaussian
+ * that is cut off at an edge is divided by what is left of it. What the maps count goes back the same way, every step
+ * gathered. */
 #include "kernels/cuda/pass.cuh"
 #include "kernels/cuda/slices/lags.cuh"
-#include "kernels/form/tensor.h"
+#include "kernels/form/structure_tensor.h"
 
 namespace
 {
 
-constexpr int MAPS = MF_TENSOR_MAPS, SMOOTHED = MF_TENSOR_C, REACH = MF_TENSOR_REACH;
+constexpr int MAPS = MF_STRUCTURE_TENSOR_MAPS, SMOOTHED = MF_STRUCTURE_TENSOR_C, REACH = MF_STRUCTURE_TENSOR_REACH;
 
 struct lags {
     int m, count;
-    __device__ void operator()(int i, int *du, int *dv) const { mf_tensor_lag(m, i, du, dv); }
+    __device__ void operator()(int i, int *du, int *dv) const { mf_structure_tensor_lag(m, i, du, dv); }
 };
 
 /* A level of a chunk; an array has [count][cells] numbers. */
 struct work {
     int nu, nv, cu, cv, periodic; /* pixels and cells */
     size_t count, pixels, cells;
-    float tap[MF_TENSOR_TAPS];
+    float tap[MF_STRUCTURE_TENSOR_TAPS];
     const float *x;
     float *g;
     float *map;  /* [MAPS] arrays */
@@ -39,7 +40,7 @@ struct work work_of(const struct mf_packed_job *job)
     w.count = job->count;
     w.pixels = job->pixels;
     w.cells = size_t(w.cu) * size_t(w.cv);
-    mf_tensor_gaussian(w.tap);
+    mf_structure_tensor_gaussian(w.tap);
     w.x = job->at.x;
     w.g = job->at.g;
     w.map = job->scratch;
@@ -77,16 +78,16 @@ struct products_body {
         const size_t all = w.count * w.cells;
         const float2 s = slope(w, cell_of(i, w.cells, w.cv));
 
-        w.map[MF_TENSOR_P * all + i] = mf_tensor_p(s.x, s.y);
-        w.map[MF_TENSOR_Q * all + i] = mf_tensor_q(s.x, s.y);
-        w.map[MF_TENSOR_E * all + i] = mf_tensor_e(s.x, s.y);
+        w.map[MF_STRUCTURE_TENSOR_P * all + i] = mf_structure_tensor_p(s.x, s.y);
+        w.map[MF_STRUCTURE_TENSOR_Q * all + i] = mf_structure_tensor_q(s.x, s.y);
+        w.map[MF_STRUCTURE_TENSOR_E * all + i] = mf_structure_tensor_e(s.x, s.y);
     }
 };
 
 /* What of the Gaussian is left at a cell. */
 __device__ float left(const struct work &w, int u, int v)
 {
-    return w.periodic ? 1.0f : mf_tensor_inside(w.tap, w.cu, u) * mf_tensor_inside(w.tap, w.cv, v);
+    return w.periodic ? 1.0f : mf_structure_tensor_inside(w.tap, w.cu, u) * mf_structure_tensor_inside(w.tap, w.cv, v);
 }
 
 /* One axis of the smoothing of all maps, or (back) of its transpose. Down the rows from `from` to room, then along them
@@ -134,8 +135,9 @@ struct coherence_body {
     {
         const size_t all = w.count * w.cells;
 
-        w.map[MF_TENSOR_C * all + i] =
-            mf_tensor_size(w.map[MF_TENSOR_P * all + i], w.map[MF_TENSOR_Q * all + i]) - MF_TENSOR_ROUND;
+        w.map[MF_STRUCTURE_TENSOR_C * all + i] =
+            mf_structure_tensor_size(w.map[MF_STRUCTURE_TENSOR_P * all + i], w.map[MF_STRUCTURE_TENSOR_Q * all + i]) -
+            MF_STRUCTURE_TENSOR_ROUND;
     }
 };
 
@@ -148,7 +150,7 @@ void make_maps(struct mf_queue *q, const struct work &w)
 
 mf_lags<lags> lags_of(const struct mf_packed_job *job, const struct work &w)
 {
-    const int m = int((job->desc->lag - 1) / 2), count = int(mf_tensor_lags(job->desc->lag));
+    const int m = int((job->desc->lag - 1) / 2), count = int(mf_structure_tensor_lags(job->desc->lag));
 
     return {{m, count}, w.cu, w.cv, w.periodic, w.count, w.map, w.map, job->value, job->stride};
 }
@@ -168,11 +170,11 @@ struct coherence_back_body {
     __device__ void operator()(size_t i) const
     {
         const size_t all = w.count * w.cells;
-        const float p = w.map[MF_TENSOR_P * all + i], q = w.map[MF_TENSOR_Q * all + i];
-        const float each = w.back[MF_TENSOR_C * all + i] / mf_tensor_size(p, q);
+        const float p = w.map[MF_STRUCTURE_TENSOR_P * all + i], q = w.map[MF_STRUCTURE_TENSOR_Q * all + i];
+        const float each = w.back[MF_STRUCTURE_TENSOR_C * all + i] / mf_structure_tensor_size(p, q);
 
-        w.back[MF_TENSOR_P * all + i] += each * p;
-        w.back[MF_TENSOR_Q * all + i] += each * q;
+        w.back[MF_STRUCTURE_TENSOR_P * all + i] += each * p;
+        w.back[MF_STRUCTURE_TENSOR_Q * all + i] += each * q;
     }
 };
 
@@ -188,9 +190,11 @@ __device__ float2 half_back(const struct work &w, struct cell c)
     if (c.u < 0 || c.u >= w.cu || c.v < 0 || c.v >= w.cv) return make_float2(0.0f, 0.0f);
     const size_t i = c.slice * w.cells + size_t(c.u) * size_t(w.cv) + size_t(c.v);
     const float2 s = slope(w, c);
-    const float p = w.back[MF_TENSOR_P * all + i], q = w.back[MF_TENSOR_Q * all + i], e = w.back[MF_TENSOR_E * all + i];
+    const float p = w.back[MF_STRUCTURE_TENSOR_P * all + i], q = w.back[MF_STRUCTURE_TENSOR_Q * all + i],
+                e = w.back[MF_STRUCTURE_TENSOR_E * all + i];
 
-    return make_float2(0.5f * mf_tensor_gx_back(s.x, s.y, p, q, e), 0.5f * mf_tensor_gy_back(s.x, s.y, p, q, e));
+    return make_float2(0.5f * mf_structure_tensor_gx_back(s.x, s.y, p, q, e),
+                       0.5f * mf_structure_tensor_gy_back(s.x, s.y, p, q, e));
 }
 
 /* A pixel is a corner of four cells. */
@@ -221,6 +225,6 @@ void gradient(const struct mf_packed_job *job)
 
 } // namespace
 
-static constexpr struct mf_packed_family edges = {&mf_packed_tensor, nullptr, value, gradient};
+static constexpr struct mf_packed_family edges = {&mf_packed_structure_tensor, nullptr, value, gradient};
 
-MF_PACKED_OPS(mf_tensor_cuda, mf_kind_tensor, mf_packed_total, nullptr, nullptr, edges);
+MF_PACKED_OPS(mf_structure_tensor_cuda, mf_kind_structure_tensor, mf_packed_total, nullptr, nullptr, edges);

@@ -7,7 +7,7 @@
 enum mf_stream {
     MF_STREAM_START = 0,           /* + phases: noise of an initial field, by voxel */
     MF_STREAM_SWAP = 0x5a,         /* + 3: which voxels annealing swaps, by number of the swap */
-    MF_STREAM_POOL = 0x5e,         /* + 3: order of an axis's planes in the pools of annealing */
+    MF_STREAM_SUBLATTICE = 0x5e,   /* + 3: order of an axis's planes in the sublattices of annealing */
     MF_STREAM_CANDIDATE = 0x6361,  /* seeds of the candidates of a run */
     MF_STREAM_CELL_POINT = 0x6365, /* centres of the cells of an initial field */
     MF_STREAM_CELL_WAVE = 0x6366,  /* waves that bend their borders */

@@ -1,8 +1,8 @@
 /* Simulated annealing (anneal.h). A run consists of rounds, a round of turns. A round recomputes all residuals from the
- * labels, so a restart repeats it exactly and rounding errors do not add up. A turn deals the voxels to pools that
- * share no slice (pool.h); every pool has one Markov chain (chain.h). Chains are distributed over ranks and threads.
- * Every rank holds all labels and repeats the swaps of the other ranks' chains. The extents alone set the number of
- * pools: the result depends on neither ranks nor threads. */
+ * labels, so a restart repeats it exactly and rounding errors do not add up. A turn divides the voxels into sublattices
+ * that share no slice (sublattice.h); every sublattice has one Markov chain (chain.h). Chains are distributed over
+ * ranks and threads. Every rank holds all labels and repeats the swaps of the other ranks' chains. The extents alone
+ * set the number of sublattices: the result depends on neither ranks nor threads. */
 #include "src/recon/anneal.h"
 
 #include <math.h>
@@ -16,8 +16,9 @@
 #include "src/recon/phases.h"
 #include "src/recon/polish_impl.h"
 
-/* Steps: of a round, at least; of a turn of a single chain, at least. Where there are several pools a chain makes one
- * step for every 16 voxels before the next deal: then the loss falls as fast as with one chain over all voxels. */
+/* Steps: of a round, at least; of a turn of a single chain, at least. Where there are several sublattices a chain makes
+ * one step for every 16 voxels before the next partition: then the loss falls as fast as with one chain over all
+ * voxels. */
 enum { ROUND = 65536, TURN_LEAST = 8192, VOXELS_PER_STEP = 16 };
 
 struct anneal {
@@ -27,12 +28,12 @@ struct anneal {
     struct mf_polish_work work;
     struct mf_mutable field;
     struct mf_tally tally;
-    struct mf_deal deal;
-    struct mf_chain chain[MF_POOLS_MAX];
+    struct mf_partition partition;
+    struct mf_chain chain[MF_SUBLATTICES_MAX];
     uint8_t *label, *fixed; /* host mirrors of this rank's planes of polish->label and polish->fixed */
     uint8_t *plane;         /* [ny][nx]: a plane of another rank */
     uint8_t *all_fixed;     /* [voxels]: polish->fixed of all ranks; NULL: nothing is fixed */
-    int64_t *packed;        /* [pools][width_of()]: message about what every chain did; NULL on one rank */
+    int64_t *packed;        /* [sublattices][width_of()]: message about what every chain did; NULL on one rank */
     long quota;             /* steps of a chain in a turn */
     double loss;
     long steps, accepted, rejected; /* rejected: in a row */
@@ -51,23 +52,24 @@ static int take_chains(struct anneal *a)
 {
     struct mf_arena *arena = a->polish->queue->host;
     const struct mf_chain_shared shared = {
-        a->opts, arena, &a->field, &a->deal, &a->work.swap, a->tally.arena ? &a->tally : NULL, a->seed, !is_alone(a),
+        a->opts, arena,        &a->field, &a->partition, &a->work.swap, a->tally.arena ? &a->tally : NULL,
+        a->seed, !is_alone(a),
     };
 
-    for (size_t i = 0; i < a->deal.pools; ++i) {
+    for (size_t i = 0; i < a->partition.count; ++i) {
         MF_TRY(mf_chain_open(&a->chain[i], &shared, i, a->quota));
-        a->chain[i].pool.fixed = a->all_fixed;
+        a->chain[i].sublattice.fixed = a->all_fixed;
     }
     if (is_alone(a)) return MF_OK;
-    a->packed = mf_arena_take(arena, a->deal.pools * width_of(a) * sizeof *a->packed, "annealing");
+    a->packed = mf_arena_take(arena, a->partition.count * width_of(a) * sizeof *a->packed, "annealing");
     return a->packed ? MF_OK : MF_MEMORY;
 }
 
 static long quota_of(const struct anneal *a)
 {
-    const long room = (long)mf_pool_room(&a->deal);
+    const long room = (long)mf_sublattice_room(&a->partition);
 
-    if (a->deal.pools > 1) return room / VOXELS_PER_STEP;
+    if (a->partition.count > 1) return room / VOXELS_PER_STEP;
     return room < TURN_LEAST ? TURN_LEAST : room > ROUND ? ROUND : room;
 }
 
@@ -91,7 +93,7 @@ static int take_field(struct anneal *a)
     struct mf_polish *p = a->polish;
     struct mf_arena *arena = p->queue->host;
 
-    MF_TRY(mf_deal_open(&a->deal, arena, p->slab.dims));
+    MF_TRY(mf_partition_open(&a->partition, arena, p->slab.dims));
     a->quota = quota_of(a);
     MF_TRY(mf_mutable_open(&a->field, arena, p->slab.dims, p->phases, p->objective->periodic, p->target->lag));
     MF_TRY(take_planes(a));
@@ -116,7 +118,7 @@ static void close_all(struct anneal *a)
     struct mf_arena *arena = p->queue->host;
 
     mf_arena_give(arena, a->packed);
-    for (size_t i = MF_POOLS_MAX; i-- > 0;)
+    for (size_t i = MF_SUBLATTICES_MAX; i-- > 0;)
         if (a->chain[i].arena) mf_chain_close(&a->chain[i]);
     if (a->tally.arena) mf_tally_close(&a->tally);
     mf_arena_give(arena, a->all_fixed);
@@ -124,7 +126,7 @@ static void close_all(struct anneal *a)
     mf_arena_give(arena, a->plane);
     mf_mirror_give(p->queue, p->label, a->label);
     if (a->field.arena) mf_mutable_close(&a->field);
-    if (a->deal.arena) mf_deal_close(&a->deal);
+    if (a->partition.arena) mf_partition_close(&a->partition);
     mf_polish_close(&a->work);
 }
 
@@ -139,10 +141,10 @@ static int is_own(const struct anneal *a, size_t i)
 /* Runs this rank's chains, or repeats those of the others. */
 static void run_chains(struct anneal *a, int own)
 {
-    const int pools = (int)a->deal.pools, threads = a->polish->queue->threads;
+    const int sublattices = (int)a->partition.count, threads = a->polish->queue->threads;
 
-#pragma omp parallel for num_threads(threads < pools ? threads : pools) schedule(dynamic, 1)
-    for (int i = 0; i < pools; ++i) {
+#pragma omp parallel for num_threads(threads < sublattices ? threads : sublattices) schedule(dynamic, 1)
+    for (int i = 0; i < sublattices; ++i) {
         if (is_own(a, (size_t)i) != own) continue;
         if (own)
             mf_chain_run(&a->chain[i], a->quota);
@@ -172,25 +174,25 @@ static void unpack(struct mf_chain *c, const int64_t *from)
 /* Every rank gets the swaps of all chains and repeats those of the others. Collective. */
 static void exchange(struct anneal *a)
 {
-    const size_t width = width_of(a), pools = a->deal.pools;
+    const size_t width = width_of(a), sublattices = a->partition.count;
 
     _Static_assert(sizeof a->chain->move[0] == 2 * sizeof *a->packed && sizeof(double) == sizeof *a->packed, "a move");
     if (is_alone(a)) return;
-    memset(a->packed, 0, pools * width * sizeof *a->packed);
-    for (size_t i = 0; i < pools; ++i)
+    memset(a->packed, 0, sublattices * width * sizeof *a->packed);
+    for (size_t i = 0; i < sublattices; ++i)
         if (is_own(a, i)) pack(&a->chain[i], a->packed + i * width);
-    mf_comm_sum_int(a->polish->comm, pools * width, a->packed);
-    for (size_t i = 0; i < pools; ++i) unpack(&a->chain[i], a->packed + i * width);
+    mf_comm_sum_int(a->polish->comm, sublattices * width, a->packed);
+    for (size_t i = 0; i < sublattices; ++i) unpack(&a->chain[i], a->packed + i * width);
     run_chains(a, 0);
 }
 
 /* Adds the chains up in their order, which is the same on every rank. A chain that ended early skips its steps. */
 static void fold(struct anneal *a)
 {
-    const long pools = (long)a->deal.pools;
+    const long sublattices = (long)a->partition.count;
     long steps = 0, rejected = a->chain->turn.rejected;
 
-    for (size_t i = 0; i < a->deal.pools; ++i) {
+    for (size_t i = 0; i < a->partition.count; ++i) {
         const struct mf_chain_turn *turn = &a->chain[i].turn;
 
         a->loss += turn->change;
@@ -198,15 +200,15 @@ static void fold(struct anneal *a)
         if (turn->steps > steps) steps = turn->steps;
         if (turn->rejected < rejected) rejected = turn->rejected;
     }
-    a->rejected = rejected * pools;
-    a->steps += steps * pools;
+    a->rejected = rejected * sublattices;
+    a->steps += steps * sublattices;
     if (a->steps > a->opts->steps) a->steps = a->opts->steps;
 }
 
 static void make_turn(struct anneal *a)
 {
-    mf_deal_shuffle(&a->deal, a->seed, (uint64_t)a->steps);
-    for (size_t i = 0; i < a->deal.pools; ++i) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
+    mf_partition_shuffle(&a->partition, a->seed, (uint64_t)a->steps);
+    for (size_t i = 0; i < a->partition.count; ++i) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
     run_chains(a, 1);
     exchange(a);
     fold(a);

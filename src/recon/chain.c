@@ -50,12 +50,12 @@ int mf_chain_open(struct mf_chain *c, const struct mf_chain_shared *s, size_t nu
     c->swap.sites = (struct mf_sites){.sides = like->sides, .planes = like->planes, .shape = like->shape};
     c->swap.used = NULL;
     for (size_t d = 0; d < MF_SIDES; ++d) c->swap.member[d] = c->swap.start[d] = NULL;
-    c->pool = (struct mf_pool){.field = s->field, .deal = s->deal, .number = number};
-    c->stride = (long)s->deal->pools;
-    c->pool.voxel = take(c, mf_pool_room(s->deal) * sizeof *c->pool.voxel);
-    c->pool.place = take(c, mf_pool_room(s->deal) * sizeof *c->pool.place);
+    c->sublattice = (struct mf_sublattice){.field = s->field, .partition = s->partition, .number = number};
+    c->stride = (long)s->partition->count;
+    c->sublattice.voxel = take(c, mf_sublattice_room(s->partition) * sizeof *c->sublattice.voxel);
+    c->sublattice.place = take(c, mf_sublattice_room(s->partition) * sizeof *c->sublattice.place);
     if (s->told) c->move = take(c, (size_t)most * sizeof *c->move);
-    if (!c->pool.voxel || !c->pool.place || (s->told && !c->move)) return MF_MEMORY;
+    if (!c->sublattice.voxel || !c->sublattice.place || (s->told && !c->move)) return MF_MEMORY;
     c->tally = s->tally;
     if (c->tally) {
         c->counts.count = take(c, mf_tally_room(c->tally));
@@ -79,8 +79,8 @@ void mf_chain_close(struct mf_chain *c)
     mf_arena_give(c->arena, c->swap.sites.site);
     mf_arena_give(c->arena, c->counts.count);
     mf_arena_give(c->arena, c->move);
-    mf_arena_give(c->arena, c->pool.place);
-    mf_arena_give(c->arena, c->pool.voxel);
+    mf_arena_give(c->arena, c->sublattice.place);
+    mf_arena_give(c->arena, c->sublattice.voxel);
 }
 
 /* -- drawing two voxels -- */
@@ -97,7 +97,7 @@ static void draw_numbers(struct mf_chain *c)
 /* neighbor_in_phase: the lists give c^2 for c n, so a voxel is taken with the probability that is left. */
 static size_t draw_in_phase(const struct mf_chain *c, int s, const uint8_t phase[2])
 {
-    const struct mf_mutable *field = c->pool.field;
+    const struct mf_mutable *field = c->sublattice.field;
 
     for (uint64_t k = 0; k < ATTEMPTS; ++k) {
         uint32_t r[4];
@@ -105,7 +105,7 @@ static size_t draw_in_phase(const struct mf_chain *c, int s, const uint8_t phase
         double any, other;
 
         mf_random4(c->seed, (uint32_t)(MF_STREAM_SWAP + 1 + s), (uint64_t)c->number * ATTEMPTS + k, r);
-        v = mf_pool_draw(&c->pool, phase[s], c->weight, r[0] * 0x1p-32, r[1] * 0x1p-32);
+        v = mf_sublattice_draw(&c->sublattice, phase[s], c->weight, r[0] * 0x1p-32, r[1] * 0x1p-32);
         if (v == field->voxels) return v;
         any = mf_mutable_foreign(field, v, -1);
         other = mf_mutable_foreign(field, v, phase[!s]);
@@ -117,14 +117,14 @@ static size_t draw_in_phase(const struct mf_chain *c, int s, const uint8_t phase
 /* Two voxels of two phases; 0: the rule finds none. */
 static int draw(const struct mf_chain *c, size_t voxel[2], uint8_t phase[2])
 {
-    const struct mf_mutable *field = c->pool.field;
+    const struct mf_mutable *field = c->sublattice.field;
     const double *u = c->random, phases = field->phases;
 
     if (c->opts->rule == MF_MUTATE_RANDOM) {
-        voxel[0] = mf_pool_any(&c->pool, u[2]);
+        voxel[0] = mf_sublattice_any(&c->sublattice, u[2]);
         if (voxel[0] == field->voxels) return 0;
         phase[0] = mf_mutable_label(field, voxel[0]);
-        voxel[1] = mf_pool_other(&c->pool, phase[0], u[3]);
+        voxel[1] = mf_sublattice_other(&c->sublattice, phase[0], u[3]);
         if (voxel[1] < field->voxels) phase[1] = mf_mutable_label(field, voxel[1]);
         return voxel[1] < field->voxels;
     }
@@ -134,7 +134,7 @@ static int draw(const struct mf_chain *c, size_t voxel[2], uint8_t phase[2])
     for (int s = 0; s < 2; ++s) {
         voxel[s] = c->opts->rule == MF_MUTATE_IN_PHASE
                        ? draw_in_phase(c, s, phase)
-                       : mf_pool_draw(&c->pool, phase[s], c->weight, u[2 + 2 * s], u[3 + 2 * s]);
+                       : mf_sublattice_draw(&c->sublattice, phase[s], c->weight, u[2 + 2 * s], u[3 + 2 * s]);
         if (voxel[s] == field->voxels) return 0;
     }
     return 1;
@@ -149,12 +149,13 @@ static void place(struct mf_chain *c, size_t i, size_t voxel, uint8_t from, uint
     struct mf_site *site = &sites->site[i];
 
     *site = (struct mf_site){.from = from, .to = to};
-    mf_mutable_at(c->pool.field, voxel, site->at);
+    mf_mutable_at(c->sublattice.field, voxel, site->at);
     for (size_t d = 0; d < sites->sides; ++d)
         for (size_t k = 0; k < sites->planes; ++k) {
             const size_t w = ((i * sites->sides + d) * sites->planes + k) * sites->shape.n;
+            const uint8_t phase = sites->planes == 1 ? 1 : k ? to : from;
 
-            mf_mutable_window(c->pool.field, site->at, d, sites->planes == 1 ? 1 : k ? to : from, sites->window + w);
+            mf_mutable_window(c->sublattice.field, site->at, d, phase, sites->window + w);
             mf_flip_cpu.turn(&sites->shape, sites->window + w, sites->mirror + w);
         }
 }
@@ -192,7 +193,7 @@ static void accept(struct mf_chain *c, const size_t voxel[2], const uint8_t phas
 {
     apply(c);
     for (int s = 0; s < 2; ++s) {
-        mf_pool_set(&c->pool, voxel[s], phase[!s]);
+        mf_sublattice_set(&c->sublattice, voxel[s], phase[!s]);
         if (c->move) c->move[c->turn.accepted][s] = (int64_t)voxel[s];
     }
     ++c->turn.accepted;
@@ -235,7 +236,7 @@ const char *mf_chain_ended(const struct mf_anneal_opts *o, long step, double los
 
 void mf_chain_begin(struct mf_chain *c, long step, double loss, long rejected)
 {
-    c->number = step + (long)c->pool.number;
+    c->number = step + (long)c->sublattice.number;
     c->loss = loss;
     c->patience = (c->opts->patience + c->stride - 1) / c->stride;
     c->temperature = mf_chain_temperature(c->opts, c->number);
@@ -251,7 +252,7 @@ static int is_over(const struct mf_chain *c)
 
 void mf_chain_run(struct mf_chain *c, long most)
 {
-    mf_pool_fill(&c->pool);
+    mf_sublattice_fill(&c->sublattice);
     while (c->turn.steps < most && !is_over(c)) {
         step(c);
         c->temperature *= c->factor;
@@ -264,11 +265,12 @@ void mf_chain_repeat(struct mf_chain *c)
 {
     for (size_t i = 0; i < c->turn.accepted; ++i) {
         const size_t voxel[2] = {(size_t)c->move[i][0], (size_t)c->move[i][1]};
-        const uint8_t phase[2] = {mf_mutable_label(c->pool.field, voxel[0]), mf_mutable_label(c->pool.field, voxel[1])};
+        const uint8_t phase[2] = {mf_mutable_label(c->sublattice.field, voxel[0]),
+                                  mf_mutable_label(c->sublattice.field, voxel[1])};
 
         if (c->windows) place_both(c, voxel, phase);
         if (c->tally) mf_tally_energy(c->tally, voxel, phase, &c->counts);
         apply(c);
-        for (int s = 0; s < 2; ++s) mf_mutable_set(c->pool.field, voxel[s], phase[!s]);
+        for (int s = 0; s < 2; ++s) mf_mutable_set(c->sublattice.field, voxel[s], phase[!s]);
     }
 }

@@ -1,10 +1,10 @@
-/* A Markov chain of annealing: it makes steps one after the other, among the voxels of one pool. Chains of different
- * pools run at the same time, for each changes the residuals of its own slices alone. */
+/* A Markov chain of annealing: it makes steps one after the other, among the voxels of one sublattice. Chains of
+ * different sublattices run at the same time, for each changes the residuals of its own slices alone. */
 #ifndef MF_RECON_CHAIN_H
 #define MF_RECON_CHAIN_H
 
 #include "src/recon/anneal.h"
-#include "src/recon/pool.h"
+#include "src/recon/sublattice.h"
 #include "src/recon/swap.h"
 #include "src/recon/tally.h"
 
@@ -21,7 +21,7 @@ struct mf_chain_turn {
 struct mf_chain {
     const struct mf_anneal_opts *opts;
     struct mf_arena *arena;
-    struct mf_pool pool;
+    struct mf_sublattice sublattice;
     struct mf_swap swap;               /* two sites of its own; slices are everybody's */
     int windows;                       /* S2 or Variation have a weight */
     const struct mf_tally *tally;      /* NULL: no term is a count */
@@ -44,7 +44,7 @@ struct mf_chain_shared {
     const struct mf_anneal_opts *opts;
     struct mf_arena *arena;
     struct mf_mutable *field;
-    const struct mf_deal *deal;
+    const struct mf_partition *partition;
     const struct mf_swap *swap; /* its slices; its sites say how many windows there are */
     const struct mf_tally *tally;
     uint64_t seed;

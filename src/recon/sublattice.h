@@ -1,67 +1,69 @@
-/* Pools of voxels whose chains of annealing may run at the same time. Every axis is partitioned at random: pool i holds
- * the voxels whose three indices are all its own. Two pools share no slice and no neighbours, and a swap changes its
- * own slices alone. So chains of different pools are exactly independent. */
-#ifndef MF_RECON_POOL_H
-#define MF_RECON_POOL_H
+/* Sublattices: sets of voxels whose chains of annealing run at the same time. Every axis is partitioned at random.
+ * Sublattice i holds the voxels whose three indices all belong to part i.
+ * Rule: two sublattices share no slice and no neighbours. A swap changes its own slices alone, so chains of different
+ * sublattices are exactly independent. */
+#ifndef MF_RECON_SUBLATTICE_H
+#define MF_RECON_SUBLATTICE_H
 
 #include "src/base/cut.h"
 #include "src/recon/mutable.h"
 
-enum { MF_CLASSES = 7, MF_POOLS_MAX = 16 }; /* 0 .. 6 foreign neighbours */
+enum { MF_CLASSES = 7, MF_SUBLATTICES_MAX = 16 }; /* 0 .. 6 foreign neighbours */
 
-struct mf_deal {
+/** A partition of the three axes; part i of all axes is sublattice i. */
+struct mf_partition {
     struct mf_arena *arena;
-    size_t dims[3], pools;
-    struct mf_span span[3][MF_POOLS_MAX]; /* where a pool's indices stand among the dealt ones */
-    uint8_t *part[3];                     /* [dims[a]]: whose this index is */
-    uint32_t *index[3];                   /* [dims[a]]: pool by pool */
-    uint32_t *order[3];                   /* [dims[a]]: this index is so many-th of its pool's */
+    size_t dims[3], count;                      /* count: sublattices */
+    struct mf_span span[3][MF_SUBLATTICES_MAX]; /* part i is index[a][span.first ..] */
+    uint8_t *part[3];                           /* [dims[a]]: the part of an index */
+    uint32_t *index[3];                         /* [dims[a]]: all indices, part by part */
+    uint32_t *order[3];                         /* [dims[a]]: place of an index in its part */
 };
 
-/** Takes its memory, for as many pools as axes of these extents have room for. Local; MF_MEMORY, MF_USAGE: too many
- * voxels of a pool; close accepts half a one. */
-int mf_deal_open(struct mf_deal *deal, struct mf_arena *arena, const size_t dims[3]);
-void mf_deal_close(struct mf_deal *deal);
+/** Takes memory. The extents set the number of sublattices. Local; MF_MEMORY; MF_USAGE: 2^32 voxels in a sublattice.
+ * Close accepts a partition whose open failed. */
+int mf_partition_open(struct mf_partition *partition, struct mf_arena *arena, const size_t dims[3]);
+void mf_partition_close(struct mf_partition *partition);
 
-/** Deals anew, by random numbers of this seed and number; one pool has everything, in order. */
-void mf_deal_shuffle(struct mf_deal *deal, uint64_t seed, uint64_t number);
+/** A new partition, drawn from this seed and number. A single sublattice holds all voxels in order. */
+void mf_partition_shuffle(struct mf_partition *partition, uint64_t seed, uint64_t number);
 
-/** Are all three indices pool @p number's? */
-int mf_deal_has(const struct mf_deal *deal, size_t number, const uint32_t at[3]);
+/** Whether all three indices belong to part @p number. */
+int mf_partition_has(const struct mf_partition *partition, size_t number, const uint32_t at[3]);
 
-/** The number of a pool's voxel in its pool: [0, product of its spans). */
-uint32_t mf_deal_local(const struct mf_deal *deal, size_t number, const uint32_t at[3]);
+/** The number of a voxel in its sublattice: [0, product of its spans). */
+uint32_t mf_partition_local(const struct mf_partition *partition, size_t number, const uint32_t at[3]);
 
-/** The voxels of a pool that are not fixed, in lists by phase and number of foreign neighbours: one is drawn in
- * constant time. They stand there by their numbers in the pool. */
-struct mf_pool {
-    struct mf_mutable *field; /* all pools have the same; they touch nothing of each other's voxels */
-    const struct mf_deal *deal;
+/** One sublattice. Its voxels that are not fixed stand in lists by phase and number of foreign neighbours, so that one
+ * is drawn in constant time. Lists hold the numbers of voxels in the sublattice. */
+struct mf_sublattice {
+    struct mf_mutable *field; /* shared by all sublattices; each changes its own voxels */
+    const struct mf_partition *partition;
     size_t number, voxels;
-    const uint8_t *fixed; /* [voxels of the field]: where it is not MF_LABEL_OPEN no swap changes it; NULL: nowhere */
-    uint32_t *voxel, *place;                      /* [mf_pool_room()]; place: of a voxel in the lists */
+    const uint8_t *fixed;    /* [voxels of the field]: swaps change MF_LABEL_OPEN alone; NULL: all */
+    uint32_t *voxel, *place; /* [mf_sublattice_room()]; place: of a voxel in the lists */
     size_t first[MF_PHASES_MAX * MF_CLASSES + 1]; /* list i is voxel[first[i] .. first[i + 1]) */
 };
 
-/** Most voxels of a pool. */
-size_t mf_pool_room(const struct mf_deal *deal);
+/** Most voxels of a sublattice. */
+size_t mf_sublattice_room(const struct mf_partition *partition);
 
-/** Lists anew from the labels and the deal: the same for the same. */
-void mf_pool_fill(struct mf_pool *pool);
+/** Builds the lists from the labels and the partition. */
+void mf_sublattice_fill(struct mf_sublattice *sublattice);
 
-/** A label changes, and the lists with it. */
-void mf_pool_set(struct mf_pool *pool, size_t voxel, uint8_t phase);
+/** Changes a label and updates the lists. */
+void mf_sublattice_set(struct mf_sublattice *sublattice, size_t voxel, uint8_t phase);
 
-/** The voxel of the field that is number @p local of the pool. */
-size_t mf_pool_at(const struct mf_pool *pool, uint32_t local);
+/** The voxel of the field that is number @p local of the sublattice. */
+size_t mf_sublattice_at(const struct mf_sublattice *sublattice, uint32_t local);
 
-/** A voxel of @p phase, drawn with weight[its foreign neighbours], by two numbers in [0,1); the field's voxels: none
- * has any. */
-size_t mf_pool_draw(const struct mf_pool *pool, uint8_t phase, const double weight[MF_CLASSES], double list,
-                    double place);
+/** A random voxel of @p phase, with weight[its foreign neighbours]; list and place: random numbers in [0,1). The number
+ * of the field's voxels where no voxel has weight. */
+size_t mf_sublattice_draw(const struct mf_sublattice *sublattice, uint8_t phase, const double weight[MF_CLASSES],
+                          double list, double place);
 
-/** A voxel, all alike; one that is not of @p phase, all alike; the field's voxels: there is none. */
-size_t mf_pool_any(const struct mf_pool *pool, double place);
-size_t mf_pool_other(const struct mf_pool *pool, uint8_t phase, double place);
+/** A uniformly random voxel; one that is not of @p phase. The number of the field's voxels where there is none. */
+size_t mf_sublattice_any(const struct mf_sublattice *sublattice, double place);
+size_t mf_sublattice_other(const struct mf_sublattice *sublattice, uint8_t phase, double place);
 
 #endif

@@ -1,7 +1,7 @@
-/* The lists of pools of a field that changes voxel by voxel hold every voxel of theirs once, under its phase and number
- * of foreign neighbours; two pools share no slice; windows are what the labels say; draws follow the weights. Images
- * and volumes, periodic and not. */
-#include "src/recon/pool.h"
+/* The lists of sublattices of a field that changes voxel by voxel hold every voxel of theirs once, under its phase and
+ * number of foreign neighbours; two sublattices share no slice; windows are what the labels say; draws follow the
+ * weights. Images and volumes, periodic and not. */
+#include "src/recon/sublattice.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +48,12 @@ static int foreign(size_t v, int of)
     return n;
 }
 
-static void check_lists(const struct mf_pool *p, char *seen)
+static void check_lists(const struct mf_sublattice *p, char *seen)
 {
     CHECK(p->first[0] == 0 && p->first[PHASES * MF_CLASSES] == p->voxels);
     for (size_t l = 0; l < PHASES * MF_CLASSES; ++l)
         for (size_t i = p->first[l]; i < p->first[l + 1]; ++i) {
-            const size_t v = mf_pool_at(p, p->voxel[i]);
+            const size_t v = mf_sublattice_at(p, p->voxel[i]);
 
             CHECK(v < p->field->voxels && !seen[v]++ && p->place[p->voxel[i]] == i);
             CHECK(mf_mutable_label(p->field, v) == label[v] && l / MF_CLASSES == label[v]);
@@ -64,33 +64,34 @@ static void check_lists(const struct mf_pool *p, char *seen)
         }
 }
 
-/* Every index of every axis belongs to one pool, and every pool has its share of them. */
-static void check_deal(const struct mf_deal *deal, const struct mf_pool *pool)
+/* Every index of every axis belongs to one sublattice, and every sublattice has its share of them. */
+static void check_partition(const struct mf_partition *partition, const struct mf_sublattice *sublattice)
 {
     char seen[sizeof label] = {0};
 
     for (int a = 0; a < 3; ++a) {
-        size_t count[MF_POOLS_MAX] = {0};
+        size_t count[MF_SUBLATTICES_MAX] = {0};
 
-        for (size_t i = 0; i < deal->dims[a]; ++i) {
-            CHECK(deal->part[a][i] < deal->pools);
-            ++count[deal->part[a][i]];
+        for (size_t i = 0; i < partition->dims[a]; ++i) {
+            CHECK(partition->part[a][i] < partition->count);
+            ++count[partition->part[a][i]];
         }
-        for (size_t p = 0; p < deal->pools; ++p)
-            CHECK(count[p] == deal->dims[a] / deal->pools || count[p] == deal->dims[a] / deal->pools + 1);
+        for (size_t p = 0; p < partition->count; ++p)
+            CHECK(count[p] == partition->dims[a] / partition->count ||
+                  count[p] == partition->dims[a] / partition->count + 1);
     }
-    for (size_t p = 0; p < deal->pools; ++p) {
-        check_lists(&pool[p], seen);
-        for (size_t i = 0; i < pool[p].voxels; ++i) {
+    for (size_t p = 0; p < partition->count; ++p) {
+        check_lists(&sublattice[p], seen);
+        for (size_t i = 0; i < sublattice[p].voxels; ++i) {
             uint32_t at[3];
 
-            mf_mutable_at(pool[p].field, mf_pool_at(&pool[p], pool[p].voxel[i]), at);
-            CHECK(mf_deal_has(deal, p, at) && mf_deal_local(deal, p, at) == pool[p].voxel[i]);
-            for (int a = 0; a < 3; ++a) CHECK(deal->part[a][at[a]] == p);
+            mf_mutable_at(sublattice[p].field, mf_sublattice_at(&sublattice[p], sublattice[p].voxel[i]), at);
+            CHECK(mf_partition_has(partition, p, at) && mf_partition_local(partition, p, at) == sublattice[p].voxel[i]);
+            for (int a = 0; a < 3; ++a) CHECK(partition->part[a][at[a]] == p);
         }
     }
     for (size_t v = 0; v < dims[0] * dims[1] * dims[2]; ++v)
-        if (deal->pools == 1) CHECK(seen[v] == !(pool->fixed && pinned[v] != MF_LABEL_OPEN));
+        if (partition->count == 1) CHECK(seen[v] == !(sublattice->fixed && pinned[v] != MF_LABEL_OPEN));
 }
 
 static void check_window(const struct mf_mutable *m, size_t v, size_t side, uint8_t phase)
@@ -111,52 +112,52 @@ static void check_window(const struct mf_mutable *m, size_t v, size_t side, uint
 }
 
 /* Shares of draws against shares of weights. */
-static void check_draws(const struct mf_pool *p)
+static void check_draws(const struct mf_sublattice *p)
 {
     const double weight[MF_CLASSES] = {0, 1, 4, 9, 16, 25, 36};
     double sum = 0, want[MF_CLASSES] = {0};
     int got[MF_CLASSES] = {0};
 
     for (size_t i = 0; i < p->voxels; ++i) {
-        const size_t v = mf_pool_at(p, p->voxel[i]);
+        const size_t v = mf_sublattice_at(p, p->voxel[i]);
 
         if (label[v] != 2) continue;
         want[foreign(v, -1)] += weight[foreign(v, -1)];
         sum += weight[foreign(v, -1)];
     }
     for (uint64_t i = 0; i < DRAWS; ++i) {
-        const size_t v = mf_pool_draw(p, 2, weight, mf_random_uniform(5, 1, i), mf_random_uniform(5, 2, i));
-        const size_t o = mf_pool_other(p, 2, mf_random_uniform(5, 3, i));
+        const size_t v = mf_sublattice_draw(p, 2, weight, mf_random_uniform(5, 1, i), mf_random_uniform(5, 2, i));
+        const size_t o = mf_sublattice_other(p, 2, mf_random_uniform(5, 3, i));
 
         CHECK(v < p->field->voxels && label[v] == 2 && o < p->field->voxels && label[o] != 2);
-        CHECK(mf_pool_any(p, mf_random_uniform(5, 4, i)) < p->field->voxels);
+        CHECK(mf_sublattice_any(p, mf_random_uniform(5, 4, i)) < p->field->voxels);
         ++got[foreign(v, -1)];
     }
     for (int c = 0; c < MF_CLASSES; ++c) CHECK_NEAR((double)got[c] / DRAWS, want[c] / sum, 0.01);
 }
 
-/* Labels change voxel by voxel: of pools, which follow, and of one as another rank says. */
-static void change(struct mf_mutable *m, struct mf_pool *pool, const struct mf_deal *deal)
+/* Labels change voxel by voxel: of sublattices, which follow, and of one as another rank says. */
+static void change(struct mf_mutable *m, struct mf_sublattice *sublattice, const struct mf_partition *partition)
 {
     for (uint64_t i = 0; i < 300; ++i) {
-        struct mf_pool *p = &pool[deal->pools > 1 ? i % 2 : 0];
-        const size_t v = mf_pool_at(p, p->voxel[(size_t)((double)p->voxels * mf_random_uniform(2, 0, i))]);
+        struct mf_sublattice *p = &sublattice[partition->count > 1 ? i % 2 : 0];
+        const size_t v = mf_sublattice_at(p, p->voxel[(size_t)((double)p->voxels * mf_random_uniform(2, 0, i))]);
 
         label[v] = (uint8_t)(3 * mf_random_uniform(2, 1, i));
-        mf_pool_set(p, v, label[v]);
-        if (i % 50 == 0) check_deal(deal, pool);
+        mf_sublattice_set(p, v, label[v]);
+        if (i % 50 == 0) check_partition(partition, sublattice);
         check_window(m, v, m->dims[0] > 1 ? i % 3 : 0, (uint8_t)(i % PHASES));
     }
-    check_deal(deal, pool);
+    check_partition(partition, sublattice);
 }
 
 static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
 {
-    static uint32_t voxel[MF_POOLS_MAX][sizeof label], place[MF_POOLS_MAX][sizeof label];
-    struct mf_pool pool[MF_POOLS_MAX];
+    static uint32_t voxel[MF_SUBLATTICES_MAX][sizeof label], place[MF_SUBLATTICES_MAX][sizeof label];
+    struct mf_sublattice sublattice[MF_SUBLATTICES_MAX];
     struct mf_arena *arena;
     uint8_t plane[sizeof label];
-    struct mf_deal deal;
+    struct mf_partition partition;
     struct mf_mutable m;
 
     dims[0] = nz;
@@ -165,31 +166,32 @@ static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
     periodic = wraps;
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
     CHECK(mf_mutable_open(&m, arena, dims, PHASES, periodic, LAG) == MF_OK);
-    CHECK(mf_deal_open(&deal, arena, dims) == MF_OK);
-    CHECK(deal.pools == (nz > 16 ? 2 : 1));
+    CHECK(mf_partition_open(&partition, arena, dims) == MF_OK);
+    CHECK(partition.count == (nz > 16 ? 2 : 1));
     for (size_t v = 0; v < m.voxels; ++v) label[v] = (uint8_t)(3 * mf_random_uniform(1, 0, v / 2));
     for (size_t v = 0; v < m.voxels; ++v) pinned[v] = mf_random_uniform(1, 1, v) < 0.2 ? 0 : MF_LABEL_OPEN;
     mf_mutable_begin(&m);
     for (size_t z = 0; z < nz; ++z) mf_mutable_put(&m, z, label + z * ny * nx);
     for (uint64_t turn = 0; turn < 3; ++turn) {
-        mf_deal_shuffle(&deal, 7, turn);
-        for (size_t p = 0; p < MF_POOLS_MAX; ++p) {
-            pool[p] = (struct mf_pool){.field = &m, .deal = &deal, .number = p, .voxel = voxel[p], .place = place[p]};
-            if (turn != 1) pool[p].fixed = pinned;
+        mf_partition_shuffle(&partition, 7, turn);
+        for (size_t p = 0; p < MF_SUBLATTICES_MAX; ++p) {
+            sublattice[p] = (struct mf_sublattice){
+                .field = &m, .partition = &partition, .number = p, .voxel = voxel[p], .place = place[p]};
+            if (turn != 1) sublattice[p].fixed = pinned;
         }
-        for (size_t p = 0; p < deal.pools; ++p) {
-            mf_pool_fill(&pool[p]);
-            CHECK(pool[p].voxels <= mf_pool_room(&deal));
+        for (size_t p = 0; p < partition.count; ++p) {
+            mf_sublattice_fill(&sublattice[p]);
+            CHECK(sublattice[p].voxels <= mf_sublattice_room(&partition));
         }
-        check_deal(&deal, pool);
-        change(&m, pool, &deal);
+        check_partition(&partition, sublattice);
+        change(&m, sublattice, &partition);
     }
-    check_draws(pool);
+    check_draws(sublattice);
     for (size_t z = 0; z < nz; ++z) {
         mf_mutable_get(&m, z, plane);
         CHECK(memcmp(plane, label + z * ny * nx, ny * nx) == 0);
     }
-    mf_deal_close(&deal);
+    mf_partition_close(&partition);
     mf_mutable_close(&m);
     CHECK(mf_arena_live(arena) == 0);
     mf_arena_close(arena);

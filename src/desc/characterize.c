@@ -166,7 +166,7 @@ static int measure(struct mf_job *job)
     if (rc == MF_OK && !job->dry && !job->opts->silent) announce(job->out, job->micro);
     if (rc == MF_OK && job->exact) rc = mf_exact(job);
     if (rc == MF_OK && job->opts->example && job->micro->phase && !job->dry) rc = mf_example(job);
-    if (rc == MF_OK) rc = mf_pooled(job);
+    if (rc == MF_OK) rc = mf_slice_means(job);
     return rc == MF_OK && job->opts->whole ? mf_whole(job) : rc;
 }
 

@@ -279,7 +279,7 @@ static int join_meets(const struct mf_forest *f, const struct meet *meet, size_t
     return MF_OK;
 }
 
-int mf_forest_pool(struct mf_forest *f, struct mf_joined *j, int64_t **known)
+int mf_forest_merge(struct mf_forest *f, struct mf_joined *j, int64_t **known)
 {
     int64_t *all = *known = mf_arena_zeros(f->job->arena, MF_KNOWN * j->count, sizeof *all, "clusters");
 

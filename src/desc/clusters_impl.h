@@ -57,6 +57,6 @@ enum { MF_KNOWN_SIZE, MF_KNOWN_PHASE, MF_KNOWN_TOUCH, MF_KNOWN_FIRST, MF_KNOWN }
 
 /** *known [joined->count][MF_KNOWN], the caller's (job->arena): at the roots what the clusters that meet are together.
  * What is left of them on the ranks is 0. Collective, agreed: MF_MEMORY. */
-int mf_forest_pool(struct mf_forest *forest, struct mf_joined *joined, int64_t **known);
+int mf_forest_merge(struct mf_forest *forest, struct mf_joined *joined, int64_t **known);
 
 #endif

@@ -168,7 +168,7 @@ static int share(struct list *l, struct mf_cluster *list, uint32_t *id)
 static int find(struct list *l)
 {
     MF_TRY(mf_forest_find(&l->forest, 0, &l->joined));
-    return mf_forest_pool(&l->forest, &l->joined, &l->known);
+    return mf_forest_merge(&l->forest, &l->joined, &l->known);
 }
 
 int mf_clusters_list(const struct mf_measure_job *job, uint8_t phase, size_t most, struct mf_cluster *list,

@@ -40,8 +40,8 @@ int mf_whole(const struct mf_job *job);
  * as it is. @p stage: of planes. */
 float *mf_job_indicator(const struct mf_job *job, const struct mf_stage *stage, int phase, float *x);
 
-/** Everything else by the kernels (pooled.c): all levels, without level 0 if that was counted. */
-int mf_pooled(const struct mf_job *job);
+/** Means over slices by the kernels (slice_means.c): all levels, without level 0 if that was counted. */
+int mf_slice_means(const struct mf_job *job);
 
 /** Jumps of one phase between neighbours, over the whole volume (jumps.c). */
 struct mf_jumps {

@@ -31,7 +31,7 @@ static void tally_one(struct tally *t, int64_t size, int touch)
 static int tally_joined(struct mf_forest *f, struct mf_joined *j, struct tally *tally)
 {
     int64_t *known = NULL;
-    int rc = mf_forest_pool(f, j, &known);
+    int rc = mf_forest_merge(f, j, &known);
 
     for (size_t i = 0; rc == MF_OK && f->job->comm->rank == 0 && i < j->count; ++i) {
         const int64_t *c = known + MF_KNOWN * i;

@@ -1,0 +1,278 @@
+/* See job.h: means of descriptors over all slices of a side, by the kernels of the back end. They serve grey fields and
+ * the levels of the pyramid. */
+#include <string.h>
+
+#include "kernels/slices/slices.h"
+#include "kernels/stage.h"
+#include "mpi/redistribute.h"
+#include "src/base/err.h"
+#include "src/desc/job.h"
+#include "src/desc/registry.h"
+
+enum { FIELDS = 4 /* most fields of one descriptor */ };
+
+/** The slices of one normal, and the plans that compute their descriptors. Slices arrive in rounds. */
+struct slice_means {
+    const struct mf_job *job;
+    struct mf_queue *slices; /* the queue that computes them */
+    struct mf_target_side *side;
+    struct mf_redistribution *turn[FIELDS]; /* of the phase, and of those that a descriptor needs with it */
+    const struct mf_slice_ops *ops[MF_DESCRIPTORS];
+    struct mf_slice_plan *plan[MF_DESCRIPTORS];
+    float *x[FIELDS];      /* fields of the slab, device; NULL where a grey one can be taken as it is */
+    struct mf_stage stage; /* of planes */
+    double *total;         /* [levels][entries], queue->host */
+};
+
+float *mf_job_indicator(const struct mf_job *job, const struct mf_stage *stage, int phase, float *x)
+{
+    const struct mf_micro *m = job->micro;
+    size_t voxels = mf_slab_voxels(&m->slab), plane = m->slab.dims[1] * m->slab.dims[2];
+    uint8_t want = (uint8_t)(job->first + phase);
+    float *grey = m->grey ? m->grey + (m->fields > 1 ? want : 0) * voxels : NULL;
+
+    if (grey && !x) return grey;
+    if (grey) job->backend->put(job->queue, x, grey, voxels * sizeof *x);
+    for (size_t z = 0, run; !grey && z < m->slab.count; z += run) {
+        float *at = mf_stage_at(stage, x + z * plane);
+
+        run = mf_stage_run(stage, m->slab.count - z);
+        for (size_t i = 0; i < run * plane; ++i) at[i] = m->phase[z * plane + i] == want;
+        mf_stage_put(stage, x + z * plane, run);
+    }
+    return x;
+}
+
+static float *indicator(const struct slice_means *m, int phase, int which)
+{
+    return mf_job_indicator(m->job, &m->stage, phase, m->x[which]);
+}
+
+/** The finest level that kernels compute. Counting gives level 0 of the descriptors that every file has. */
+static size_t first_of(const struct slice_means *m, int descriptor)
+{
+    return descriptor < MF_FURTHER && m->job->exact ? 1 : 0;
+}
+
+/** Is there anything to do for a descriptor? */
+static int takes_part(const struct slice_means *m, int descriptor)
+{
+    const struct mf_descriptor *row = &mf_descriptors[descriptor];
+
+    return row->kind != MF_CROSS && first_of(m, descriptor) < m->side->levels &&
+           mf_descriptor_values(row, m->side, m->job->opts->lag, 0) != NULL;
+}
+
+/** The kernels of pairs of phases; those of S2 give the cross-correlations of MF_CROSS. NULL: nothing to do. */
+static const struct mf_slice_ops *ops_of_pairs(const struct slice_means *m, int descriptor)
+{
+    if (!mf_descriptor_is(&mf_descriptors[descriptor], MF_OF_PAIRS)) return NULL;
+    if (descriptor != MF_CROSS) return m->ops[descriptor];
+    return m->side->cross ? m->ops[MF_S2] : NULL;
+}
+
+static int has_pairs(const struct slice_means *m)
+{
+    for (int d = 0; d < MF_DESCRIPTORS; ++d)
+        if (ops_of_pairs(m, d)) return 1;
+    return 0;
+}
+
+/** Sums over slices and ranks to means, kept for the levels from @p first on. */
+static void keep(const struct slice_means *m, size_t entries, size_t first, double *values)
+{
+    size_t levels = m->side->levels;
+
+    m->slices->backend->sync(m->slices);
+    mf_comm_sum(m->job->comm, levels * entries, m->total);
+    for (size_t i = first * entries; i < levels * entries; ++i) values[i] = m->total[i] / (double)m->side->slices;
+}
+
+static void clear(const struct slice_means *m, size_t entries)
+{
+    memset(m->total, 0, m->side->levels * entries * sizeof(double));
+}
+
+static struct mf_slice_desc desc_of(const struct slice_means *m, int descriptor)
+{
+    const struct mf_job *job = m->job;
+
+    return (struct mf_slice_desc){.nu = m->side->nu,
+                                  .nv = m->side->nv,
+                                  .lag = job->opts->lag,
+                                  .levels = m->side->levels,
+                                  .count_max = mf_redistribute_batch(m->turn[0]),
+                                  .periodic = job->opts->periodic,
+                                  .steady = job->opts->steady,
+                                  .seam = job->opts->seam,
+                                  .threshold = job->opts->threshold,
+                                  .steepness = job->opts->steepness,
+                                  .vgg = job->opts->vgg,
+                                  .phases = (size_t)job->out->phases,
+                                  .first = first_of(m, descriptor)};
+}
+
+/** One descriptor of one phase. Collective. */
+static void total_phase(const struct slice_means *m, int descriptor, int phase, float *x)
+{
+    const struct mf_descriptor *row = &mf_descriptors[descriptor];
+    size_t lag = m->job->opts->lag, entries = mf_descriptor_entries(row, lag);
+    struct mf_slice_desc desc = desc_of(m, descriptor);
+    MF_PHASE(row->phase);
+
+    clear(m, entries);
+    for (size_t round = 0; round < mf_redistribute_rounds(m->turn[0]); ++round) {
+        struct mf_view view;
+
+        mf_redistribute_fetch(m->turn[0], round, x, &view);
+        mf_phase_count(row->form->cost(&desc, view.count, MF_COST_TOTAL));
+        if (view.count) m->ops[descriptor]->total(m->plan[descriptor], &view, m->total);
+    }
+    keep(m, entries, desc.first, mf_descriptor_values(row, m->side, lag, phase));
+}
+
+/** One descriptor of a pair of phases. Collective. */
+static void total_pair(const struct slice_means *m, int descriptor, size_t pair, float *x, float *y)
+{
+    const struct mf_descriptor *row = &mf_descriptors[descriptor];
+    size_t lag = m->job->opts->lag, entries = mf_descriptor_entries(row, lag);
+    struct mf_slice_desc desc = desc_of(m, descriptor);
+    struct mf_slice_plan *plan = m->plan[descriptor == MF_CROSS ? MF_S2 : descriptor];
+    MF_PHASE(row->phase);
+
+    clear(m, entries);
+    for (size_t round = 0; round < mf_redistribute_rounds(m->turn[0]); ++round) {
+        struct mf_view first, second;
+
+        mf_redistribute_fetch(m->turn[0], round, x, &first);
+        mf_redistribute_fetch(m->turn[1], round, y, &second);
+        mf_phase_count(descriptor == MF_CROSS ? mf_cost_s2(&desc, first.count, MF_COST_CROSS)
+                                              : row->form->cost(&desc, first.count, MF_COST_TOTAL));
+        if (first.count) ops_of_pairs(m, descriptor)->cross(plan, &first, &second, m->total);
+    }
+    keep(m, entries, desc.first, mf_descriptor_values(row, m->side, lag, (int)pair));
+}
+
+/** One descriptor of all phases together. Collective. */
+static void total_all(const struct slice_means *m, int descriptor)
+{
+    const struct mf_descriptor *row = &mf_descriptors[descriptor];
+    const size_t lag = m->job->opts->lag, entries = mf_descriptor_entries(row, lag);
+    const struct mf_slice_desc desc = desc_of(m, descriptor);
+    float *x[FIELDS] = {NULL};
+    MF_PHASE(row->phase);
+
+    clear(m, entries);
+    for (int p = 0; p < m->job->out->phases; ++p) x[p] = indicator(m, p, p);
+    for (size_t round = 0; round < mf_redistribute_rounds(m->turn[0]); ++round) {
+        struct mf_view view[FIELDS] = {{0}};
+
+        for (int p = 0; p < m->job->out->phases; ++p) mf_redistribute_fetch(m->turn[p], round, x[p], &view[p]);
+        mf_phase_count(row->form->cost(&desc, view[0].count, MF_COST_TOTAL));
+        if (view[0].count) m->ops[descriptor]->join(m->plan[descriptor], view, m->total);
+    }
+    keep(m, entries, desc.first, mf_descriptor_values(row, m->side, lag, 0));
+}
+
+/** All descriptors of a pair of phases. Collective. */
+static void look_at_pair(const struct slice_means *m, size_t pair)
+{
+    size_t a, b;
+    float *x, *y;
+
+    mf_descriptor_pair((size_t)m->job->out->phases, pair, &a, &b);
+    x = indicator(m, (int)a, 0);
+    y = indicator(m, (int)b, 1);
+    for (int d = 0; d < MF_DESCRIPTORS; ++d)
+        if (ops_of_pairs(m, d)) total_pair(m, d, pair, x, y);
+}
+
+/** How many phases are looked at together. */
+static int fields_of(const struct slice_means *m)
+{
+    int most = 1;
+
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        const struct mf_descriptor *row = &mf_descriptors[d];
+
+        if (!mf_descriptor_values(row, m->side, 1, 0)) continue;
+        if (mf_descriptor_is(row, MF_OF_PAIRS) && most < 2) most = 2;
+        if (mf_descriptor_is(row, MF_OF_ALL)) most = m->job->out->phases;
+    }
+    return most < FIELDS ? most : FIELDS;
+}
+
+/** Plans and memory. Local. */
+static int means_plan(struct slice_means *m)
+{
+    const struct mf_job *job = m->job;
+    size_t voxels = mf_slab_voxels(&job->micro->slab), most = 0;
+
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        struct mf_slice_desc desc = desc_of(m, d);
+        size_t entries = mf_descriptor_entries(&mf_descriptors[d], desc.lag);
+
+        if (!takes_part(m, d)) continue;
+        if (entries > most) most = entries;
+        MF_TRY(mf_descriptor_ops(&mf_descriptors[d], m->slices->backend, &m->ops[d]));
+        MF_TRY(mf_slices_plan(m->ops[d], m->slices, &desc, &m->plan[d]));
+    }
+    if (m->side->cross && m->ops[MF_S2] && !m->ops[MF_S2]->cross)
+        return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", m->slices->backend->name);
+    for (int i = 0; i < fields_of(m) && (!job->micro->grey || mf_apart(job->queue)); ++i) {
+        m->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
+        if (!m->x[i]) return MF_MEMORY;
+    }
+    MF_TRY(mf_stage_open(&m->stage, job->queue, job->micro->slab.dims[1] * job->micro->slab.dims[2],
+                         job->micro->slab.count));
+    m->total = mf_arena_take(job->queue->host, m->side->levels * most * sizeof(double), "totals");
+    return m->total ? MF_OK : MF_MEMORY;
+}
+
+static int means_open(struct slice_means *m, int normal)
+{
+    const struct mf_job *job = m->job;
+
+    for (int i = 0; i < fields_of(m); ++i)
+        MF_TRY(mf_redistribute_new(job->comm, &job->micro->slab, (enum mf_normal)normal, MF_OUT, 0, job->queue,
+                                   &m->turn[i]));
+    return mf_agree(job->comm, means_plan(m));
+}
+
+static void means_close(struct slice_means *m)
+{
+    mf_arena_give(m->job->queue->host, m->total);
+    mf_stage_close(&m->stage);
+    for (int i = FIELDS - 1; i >= 0; --i) mf_arena_give(m->job->queue->arena, m->x[i]);
+    for (int d = MF_DESCRIPTORS - 1; d >= 0; --d)
+        if (m->plan[d]) m->ops[d]->free(m->plan[d]);
+    for (int i = FIELDS - 1; i >= 0; --i)
+        if (m->turn[i]) mf_redistribute_free(m->turn[i]);
+}
+
+static int means_side(const struct mf_job *job, int normal)
+{
+    struct slice_means m = {.job = job, .slices = mf_slices_queue(job->queue), .side = &job->out->side[normal]};
+    int rc = means_open(&m, normal), phases = job->dry ? 0 : job->out->phases;
+    size_t pairs =
+        rc == MF_OK && phases > 0 && has_pairs(&m) ? mf_descriptor_parts(&mf_descriptors[MF_CROSS], (size_t)phases) : 0;
+
+    for (int p = 0; rc == MF_OK && p < phases; ++p) {
+        float *x = indicator(&m, p, 0);
+
+        for (int d = 0; d < MF_DESCRIPTORS; ++d)
+            if (m.plan[d] && m.ops[d]->total) total_phase(&m, d, p, x);
+    }
+    for (int d = 0; phases > 0 && rc == MF_OK && d < MF_DESCRIPTORS; ++d)
+        if (m.plan[d] && m.ops[d]->join) total_all(&m, d);
+    for (size_t pair = 0; pair < pairs; ++pair) look_at_pair(&m, pair);
+    means_close(&m);
+    return rc;
+}
+
+int mf_slice_means(const struct mf_job *job)
+{
+    for (int k = 0; k < job->out->sides; ++k)
+        if (!job->exact || job->out->side[k].levels > 1 || job->opts->more) MF_TRY(means_side(job, k));
+    return MF_OK;
+}

@@ -64,8 +64,8 @@ struct mf_strip_ops {
     void (*free)(struct mf_strip_plan *plan);
     /** The next level of own rows: means of 2 x 2 pixels. fine [2 rows][plane of slices of nv columns] -> coarse [rows]
      * [plane of nv / 2]; in a plane slices lie side by side (@p side: [nv][slices]) or one after the other. */
-    void (*pool)(struct mf_queue *queue, int side, size_t slices, size_t nv, size_t rows, const float *fine,
-                 float *coarse);
+    void (*coarsen)(struct mf_queue *queue, int side, size_t slices, size_t nv, size_t rows, const float *fine,
+                    float *coarse);
     /** The sums over own rows of all slices. @p level [levels]; @p target: what S2 is compared with (struct
      * mf_strip_task), of periodic slices the sums are less its middle (lag.h); out: @p sums, queue->host. */
     void (*values)(struct mf_strip_plan *plan, const struct mf_strip_rows *level, const float *target, float *sums);

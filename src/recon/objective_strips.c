@@ -287,8 +287,8 @@ void mf_objective_strips_start(struct mf_objective *o, const float *x)
         st->own[f] = at->level ? at->coarse : x + at->phase * mf_slab_voxels(&o->slab);
         if (at->level == 0) continue;
         mf_phase_count(mf_cost_pass((struct mf_extent){1, at->rows, at->plane}, 4, 5));
-        o->backend->slices->strips->pool(o->queue, is_x(at->side), s->slices, s->nv >> (at->level - 1), at->rows,
-                                         st->own[st->at[at->side][at->phase][at->level - 1]], at->coarse);
+        o->backend->slices->strips->coarsen(o->queue, is_x(at->side), s->slices, s->nv >> (at->level - 1), at->rows,
+                                            st->own[st->at[at->side][at->phase][at->level - 1]], at->coarse);
     }
     mf_halo_start(st->halo, st->own);
 }

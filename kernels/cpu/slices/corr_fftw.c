@@ -235,7 +235,7 @@ static void pyramid(const struct mf_slice_plan *plan, float *plane)
     const struct state *st = plan->state;
 
     for (size_t l = 1; l < plan->desc.levels; ++l)
-        mf_cpu_pool(plan->level[l - 1].nu, plan->level[l - 1].nv, plane + st->at[l - 1], plane + st->at[l]);
+        mf_cpu_coarsen(plan->level[l - 1].nu, plan->level[l - 1].nv, plane + st->at[l - 1], plane + st->at[l]);
 }
 
 static void one_slice(const struct mf_slice_plan *plan, const struct mf_slice_task *t, size_t s, struct area *a)

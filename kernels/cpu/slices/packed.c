@@ -131,9 +131,9 @@ static struct fields fields_among(const struct mf_slice_plan *plan, const struct
 
 static void pool(const struct mf_cpu_level *fine, const struct mf_cpu_level *to)
 {
-    mf_cpu_pool(fine->nu, fine->nv, fine->x, made(to->x));
-    if (to->y) mf_cpu_pool(fine->nu, fine->nv, fine->y, made(to->y));
-    if (to->z) mf_cpu_pool(fine->nu, fine->nv, fine->z, made(to->z));
+    mf_cpu_coarsen(fine->nu, fine->nv, fine->x, made(to->x));
+    if (to->y) mf_cpu_coarsen(fine->nu, fine->nv, fine->y, made(to->y));
+    if (to->z) mf_cpu_coarsen(fine->nu, fine->nv, fine->z, made(to->z));
 }
 
 /* D of slice s on all levels into the slot's values. */

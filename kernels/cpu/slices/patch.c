@@ -158,7 +158,7 @@ static void prepare(struct mf_slice_plan *p)
             mf_patch_project(p->queue->threads, &level->is.example, level->axes, &level->points);
         }
         for (size_t k = 0; k < phases; ++k)
-            mf_cpu_pool(e->nu >> l, e->nv >> l, p->pixels + k * apart, p->pixels + k * apart);
+            mf_cpu_coarsen(e->nu >> l, e->nv >> l, p->pixels + k * apart, p->pixels + k * apart);
     }
     p->ready = 1;
 }
@@ -208,7 +208,7 @@ static void match(struct mf_slice_plan *p, const struct mf_view *x, float *pull)
         for (size_t l = 0; l < p->desc.levels; ++l) {
             if (p->level[l].is.on) match_level(p, &p->level[l], apart, pull + s * size);
             for (size_t f = 0; f < phases; ++f)
-                mf_cpu_pool(p->desc.nu >> l, p->desc.nv >> l, p->pixels + f * apart, p->pixels + f * apart);
+                mf_cpu_coarsen(p->desc.nu >> l, p->desc.nv >> l, p->pixels + f * apart, p->pixels + f * apart);
         }
     }
 }
@@ -249,7 +249,7 @@ static void compare(const struct mf_slice_plan *p, const struct mf_slice_task *t
     double sum = 0;
 
     for (size_t l = 0; l + 1 < levels; ++l)
-        mf_cpu_pool(p->desc.nu >> l, p->desc.nv >> l, pyramid + p->level[l].is.at, pyramid + p->level[l + 1].is.at);
+        mf_cpu_coarsen(p->desc.nu >> l, p->desc.nv >> l, pyramid + p->level[l].is.at, pyramid + p->level[l + 1].is.at);
     for (size_t l = 0; l < levels; ++l) {
         const struct level *level = &p->level[l];
         const double w = task->weight[l];

@@ -238,7 +238,7 @@ void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct m
 
 /* -- pyramids -- */
 
-void mf_cpu_pool(size_t nu, size_t nv, const float *fine, float *coarse)
+void mf_cpu_coarsen(size_t nu, size_t nv, const float *fine, float *coarse)
 {
     for (size_t u = 0; u < nu / 2; ++u) {
         const float *a = fine + 2 * u * nv, *b = a + nv;

@@ -56,7 +56,7 @@ void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc
                     double *d, int threads);
 
 /** Means of 2 x 2 of nu x nv pixels, a last odd row or column dropped; @p coarse may be @p fine. */
-void mf_cpu_pool(size_t nu, size_t nv, const float *fine, float *coarse);
+void mf_cpu_coarsen(size_t nu, size_t nv, const float *fine, float *coarse);
 /** The way back: every one of the nu x nv fine pixels += share * the coarse pixel that it is part of. */
 void mf_cpu_spread(size_t nu, size_t nv, float share, const float *coarse, float *fine);
 

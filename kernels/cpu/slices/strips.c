@@ -225,21 +225,21 @@ static void strip_gradient(struct mf_strip_plan *plan, const struct mf_strip_row
 
 /* -- pyramid -- */
 
-MF_CPU_FAST static void pool_side(size_t n, const float *restrict a, const float *restrict b, size_t next,
-                                  float *restrict to)
+MF_CPU_FAST static void coarsen_side(size_t n, const float *restrict a, const float *restrict b, size_t next,
+                                     float *restrict to)
 {
 #pragma omp simd
     for (size_t s = 0; s < n; ++s) to[s] = 0.25f * ((a[s] + a[next + s]) + (b[s] + b[next + s]));
 }
 
-MF_CPU_FAST static void pool_row(size_t n, const float *restrict a, const float *restrict b, float *restrict to)
+MF_CPU_FAST static void coarsen_row(size_t n, const float *restrict a, const float *restrict b, float *restrict to)
 {
 #pragma omp simd
     for (size_t v = 0; v < n; ++v) to[v] = 0.25f * ((a[2 * v] + a[2 * v + 1]) + (b[2 * v] + b[2 * v + 1]));
 }
 
-static void strip_pool(struct mf_queue *queue, int side, size_t slices, size_t nv, size_t rows, const float *fine,
-                       float *coarse)
+static void strip_coarsen(struct mf_queue *queue, int side, size_t slices, size_t nv, size_t rows, const float *fine,
+                          float *coarse)
 {
     const size_t from = slices * nv, to = slices * (nv / 2);
 
@@ -249,8 +249,8 @@ static void strip_pool(struct mf_queue *queue, int side, size_t slices, size_t n
         float *out = coarse + u * to;
 
         for (size_t v = 0; side && v < nv / 2; ++v)
-            pool_side(slices, a + 2 * v * slices, b + 2 * v * slices, slices, out + v * slices);
-        for (size_t s = 0; !side && s < slices; ++s) pool_row(nv / 2, a + s * nv, b + s * nv, out + s * (nv / 2));
+            coarsen_side(slices, a + 2 * v * slices, b + 2 * v * slices, slices, out + v * slices);
+        for (size_t s = 0; !side && s < slices; ++s) coarsen_row(nv / 2, a + s * nv, b + s * nv, out + s * (nv / 2));
     }
 }
 
@@ -325,7 +325,7 @@ static void strip_compare(struct mf_strip_plan *plan, const struct mf_strip_task
 
 const struct mf_strip_ops mf_strip_cpu = {.plan = strip_plan,
                                           .free = strip_free,
-                                          .pool = strip_pool,
+                                          .coarsen = strip_coarsen,
                                           .values = strip_values,
                                           .compare = strip_compare,
                                           .gradient = strip_gradient};

@@ -134,8 +134,8 @@ struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task
 void run(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y)
 {
     if (!t->x.count) return;
-    mf_pyramid_pool(&plan->pyramid, plan->queue, &t->x, 0);
-    if (y) mf_pyramid_pool(&plan->pyramid, plan->queue, y, 1);
+    mf_pyramid_fill(&plan->pyramid, plan->queue, &t->x, 0);
+    if (y) mf_pyramid_fill(&plan->pyramid, plan->queue, y, 1);
     for (size_t l = plan->desc.levels; l-- > plan->desc.first;) {
         const struct mf_corr_job job = job_of(plan, t, y, l);
 

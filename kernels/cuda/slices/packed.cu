@@ -238,7 +238,7 @@ void values(struct mf_slice_plan *p, const struct fields &x)
     for (size_t f = 0; f < p->areas.fields; ++f) {
         mf_packed_gather(p->queue, x.at[f], level_view(p, 2 * f, 0, count));
         for (size_t l = 1; l < p->desc.levels; ++l)
-            mf_pool(p->queue, level_view(p, 2 * f, l - 1, count), level_view(p, 2 * f, l, count));
+            mf_coarsen(p->queue, level_view(p, 2 * f, l - 1, count), level_view(p, 2 * f, l, count));
     }
     for (size_t l = p->desc.first; l < p->desc.levels; ++l) {
         const struct mf_packed_job job = job_of(p, l, count);

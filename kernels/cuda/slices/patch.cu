@@ -169,7 +169,7 @@ void gather(const struct mf_slice_plan *p, const struct mf_view &x, size_t from,
     part.count = count;
     mf_packed_gather(p->queue, part, level_view(p, array, 0, count));
     for (size_t l = 1; l < p->desc.levels; ++l)
-        mf_pool(p->queue, level_view(p, array, l - 1, count), level_view(p, array, l, count));
+        mf_coarsen(p->queue, level_view(p, array, l - 1, count), level_view(p, array, l, count));
 }
 
 /* -- matching -- */

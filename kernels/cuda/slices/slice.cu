@@ -67,15 +67,15 @@ struct mf_view mf_pyramid_gradient(const struct mf_pyramid *p, const struct mf_v
     return l == 0 || !g->base ? *g : like(g, p->g + a->from[l], a->nu[l], a->nv[l]);
 }
 
-void mf_pool(struct mf_queue *q, const struct mf_view &fine, const struct mf_view &coarse)
+void mf_coarsen(struct mf_queue *q, const struct mf_view &fine, const struct mf_view &coarse)
 {
     mf_pixels(q, coarse, pool_body{fine, coarse});
 }
 
-void mf_pyramid_pool(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field)
+void mf_pyramid_fill(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field)
 {
     for (size_t l = 1; l < p->levels; ++l)
-        mf_pool(q, mf_pyramid_view(p, x, l - 1, field), mf_pyramid_view(p, x, l, field));
+        mf_coarsen(q, mf_pyramid_view(p, x, l - 1, field), mf_pyramid_view(p, x, l, field));
 }
 
 void mf_pyramid_pass(struct mf_queue *q, const struct mf_view &coarse, const struct mf_view &g, int add)

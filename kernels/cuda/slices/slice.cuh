@@ -1,5 +1,5 @@
 /* What the descriptors of slices share: pixels of a view dealt to threads so that neighbours in memory are neighbours
- * in a warp, the pyramid of mean-pooled slices, and the way of gradients back through it. */
+ * in a warp, the pyramid of coarser slices, and the transposed operation for gradients. */
 #ifndef MF_KERNELS_CUDA_SLICE_CUH
 #define MF_KERNELS_CUDA_SLICE_CUH
 
@@ -68,10 +68,10 @@ struct mf_view mf_pyramid_view(const struct mf_pyramid *p, const struct mf_view 
 struct mf_view mf_pyramid_gradient(const struct mf_pyramid *p, const struct mf_view *g, size_t l);
 
 /** coarse: means of 2 x 2 pixels of @p fine. */
-void mf_pool(struct mf_queue *q, const struct mf_view &fine, const struct mf_view &coarse);
+void mf_coarsen(struct mf_queue *q, const struct mf_view &fine, const struct mf_view &coarse);
 
 /** Fills the levels of a field from 1 to the coarsest. */
-void mf_pyramid_pool(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field);
+void mf_pyramid_fill(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field);
 
 /** What pixel (s, u, v) gets of the gradient of the next coarser level; base NULL: nothing. */
 __device__ inline float mf_from_coarse(const struct mf_view &coarse, size_t s, size_t u, size_t v)

@@ -89,7 +89,7 @@ void values(struct mf_slice_plan *plan, const struct mf_view *x)
     const struct mf_slice_desc *d = &plan->single.desc;
 
     MF_ASSERT(x->count <= d->count_max);
-    mf_pyramid_pool(&plan->pyramid, plan->queue, x, 0);
+    mf_pyramid_fill(&plan->pyramid, plan->queue, x, 0);
     for (size_t l = d->first; l < d->levels; ++l) {
         const struct mf_view at = mf_pyramid_view(&plan->pyramid, x, l, 0);
 

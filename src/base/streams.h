@@ -5,21 +5,21 @@
 #define MF_BASE_STREAMS_H
 
 enum mf_stream {
-    MF_STREAM_START = 0,           /* + phases: noise of an initial field, by voxel */
-    MF_STREAM_SWAP = 0x5a,         /* + 3: which voxels annealing swaps, by number of the swap */
-    MF_STREAM_SUBLATTICE = 0x5e,   /* + 3: order of an axis's planes in the sublattices of annealing */
-    MF_STREAM_CANDIDATE = 0x6361,  /* seeds of the candidates of a run */
-    MF_STREAM_CELL_POINT = 0x6365, /* centres of the cells of an initial field */
-    MF_STREAM_CELL_WAVE = 0x6366,  /* waves that bend their borders */
-    MF_STREAM_SLICES = 0x6772,     /* which slices an evaluation draws */
-    MF_STREAM_WAVES = 0x6c77,      /* waves of an initial field with a length */
-    MF_STREAM_SURROGATE = 0x7265,  /* images without structure that a micrograph is compared with */
-    MF_STREAM_SAMPLE = 0x43480000, /* which slice of a volume is characterised */
-    MF_STREAM_NOISE = 0x53590000,  /* synth: white noise, by voxel */
-    MF_STREAM_PLACE = 0x53590010,  /* + 3 axes: places of objects, by attempt */
-    MF_STREAM_TURN = 0x53590020,   /* + 3 axes: directions of fibres */
-    MF_STREAM_DEAL = 0x53590030,   /* phases of grains */
-    MF_STREAM_WAVE = 0x53590040    /* + 4: waves of lamellae */
+    MF_STREAM_START = 0,               /* + phases: noise of an initial field, by voxel */
+    MF_STREAM_SWAP = 0x5a,             /* + 3: which voxels annealing swaps, by number of the swap */
+    MF_STREAM_SUBLATTICE = 0x5e,       /* + 3: order of an axis's planes in the sublattices of annealing */
+    MF_STREAM_CANDIDATE = 0x6361,      /* seeds of the candidates of a run */
+    MF_STREAM_CELL_POINT = 0x6365,     /* centres of the cells of an initial field */
+    MF_STREAM_CELL_WAVE = 0x6366,      /* waves that bend their borders */
+    MF_STREAM_SLICES = 0x6772,         /* which slices an evaluation draws */
+    MF_STREAM_WAVES = 0x6c77,          /* waves of an initial field with a length */
+    MF_STREAM_SURROGATE = 0x7265,      /* images without structure that a micrograph is compared with */
+    MF_STREAM_SLICE_MODE = 0x43480000, /* which slice of a volume is characterised */
+    MF_STREAM_NOISE = 0x53590000,      /* synth: white noise, by voxel */
+    MF_STREAM_PLACE = 0x53590010,      /* + 3 axes: places of objects, by attempt */
+    MF_STREAM_TURN = 0x53590020,       /* + 3 axes: directions of fibres */
+    MF_STREAM_DEAL = 0x53590030,       /* phases of grains */
+    MF_STREAM_WAVE = 0x53590040        /* + 4: waves of lamellae */
 };
 
 #endif

@@ -14,7 +14,7 @@
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/recon_target.h"
 #include "src/cmd/reside.h"
-#include "src/cmd/sample.h"
+#include "src/cmd/slice_mode.h"
 #include "src/cmd/spacing.h"
 
 static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,
@@ -83,7 +83,7 @@ static int check_files(const struct mf_recon_cmd *o)
 {
     if (o->files.count != 1 && o->files.count != 3) return wrong_number(&o->files);
     MF_TRY(check_mask(o));
-    MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, mf_recon_more(o), o->mask && *o->mask));
+    MF_TRY(mf_slice_mode_check(o->slice_mode, o->symmetry, mf_recon_more(o), o->mask && *o->mask));
     return mf_spacing_check(&o->spacing);
 }
 

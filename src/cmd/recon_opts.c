@@ -10,7 +10,7 @@
 #include "src/cmd/gram_weights.h"
 #include "src/cmd/mask.h"
 #include "src/cmd/reside.h"
-#include "src/cmd/sample.h"
+#include "src/cmd/slice_mode.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 

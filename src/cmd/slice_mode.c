@@ -1,5 +1,5 @@
-/* See sample.h. */
-#include "src/cmd/sample.h"
+/* See slice_mode.h. */
+#include "src/cmd/slice_mode.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@
 /* Are all slices looked at? */
 static int takes_all(const char *mode) { return strcmp(mode, "average") == 0; }
 
-int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int is_masked)
+int mf_slice_mode_check(const char *mode, const char *symmetry, unsigned more, int is_masked)
 {
     if (takes_all(mode)) return MF_OK;
     if (is_masked) return mf_fail(MF_USAGE, "--mask: --slice_mode %s knows no masks", mode);
@@ -37,7 +37,7 @@ static void say_turned(const char *mode, const char *symmetry, const struct mf_m
                 "all directions");
 }
 
-int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int grey, const struct mf_micro *micro)
+int mf_slice_mode_fits(const char *mode, const char *symmetry, int isotropic, int grey, const struct mf_micro *micro)
 {
     const double *d = micro->spacing;
 
@@ -53,7 +53,7 @@ int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int gr
 
 static size_t index_of(const struct mf_session *session, const char *mode, size_t n, int normal)
 {
-    double u = mf_random_uniform((uint64_t)session->common->seed, MF_STREAM_SAMPLE, (uint64_t)normal);
+    double u = mf_random_uniform((uint64_t)session->common->seed, MF_STREAM_SLICE_MODE, (uint64_t)normal);
     size_t index = strcmp(mode, "sample") == 0 ? (size_t)(u * (double)n) : 0;
 
     return index < n ? index : n - 1;
@@ -89,8 +89,8 @@ static int one_of_each(struct mf_session *session, const char *residency, const 
     return rc;
 }
 
-int mf_sample_characterize(struct mf_session *session, const char *residency, const char *mode, struct mf_micro *micro,
-                           const struct mf_characterize_opts *opts, struct mf_target *out)
+int mf_slice_mode_characterize(struct mf_session *session, const char *residency, const char *mode,
+                               struct mf_micro *micro, const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     struct mf_target part[3] = {{0}};
     int rc;
@@ -109,8 +109,8 @@ int mf_sample_characterize(struct mf_session *session, const char *residency, co
     return rc;
 }
 
-int mf_sample_measure(const struct mf_session *s, const char *mode, const struct mf_micro *micro,
-                      const struct mf_characterize_opts *opts)
+int mf_slice_mode_measure(const struct mf_session *s, const char *mode, const struct mf_micro *micro,
+                          const struct mf_characterize_opts *opts)
 {
     int rc = MF_OK;
 

@@ -84,9 +84,9 @@ struct mf_target {
     size_t lag; /* L */
     int periodic, seam;
     double threshold,
-        steepness;             /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
-    int masked;                /* of a part of the voxels: one phase's values do not give the other's */
-    char network[MF_VGG_NAME]; /* which weights (kernels/slices/vgg.h); "": nothing here depends on them */
+        steepness;              /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
+    int masked;                 /* of a part of the voxels: one phase's values do not give the other's */
+    char vgg_name[MF_VGG_NAME]; /* the weights (kernels/slices/vgg.h); "": no value depends on them */
     struct mf_target_side side[3];
     double *whole[MF_WHOLE]; /* NULL: none */
     double spacing[3];

@@ -104,14 +104,14 @@ static int read_phases(struct mf_h5 *file, const char *path, struct mf_target *t
     return mf_h5_get_text(file, "/", "input_sha256", t->hash, sizeof t->hash);
 }
 
-/* Files without soft descriptors, or those of a network, have none of these. */
+/* Files without soft descriptors, or those of VGG-19, have none of these. */
 static int read_soft(struct mf_h5 *file, struct mf_target *t)
 {
     double soft[2] = {0, 0};
     size_t count = 2;
 
     if (mf_h5_has_attribute(file, "/", "vgg_network"))
-        MF_TRY(mf_h5_get_text(file, "/", "vgg_network", t->network, sizeof t->network));
+        MF_TRY(mf_h5_get_text(file, "/", "vgg_network", t->vgg_name, sizeof t->vgg_name));
 
     if (mf_h5_has_attribute(file, "/", "soft_threshold"))
         MF_TRY(mf_h5_get_reals(file, "/", "soft_threshold", 2, soft, &count));
@@ -326,7 +326,7 @@ static int take(void *context, FILE *from)
     MF_TRY(mf_guard_receive(from, &r->ours, sizeof r->ours));
     MF_TRY(mf_guard_receive(from, &head, sizeof head));
     MF_TRY(check_head(r->path, &head));
-    mf_guard_tame(head.network, sizeof head.network);
+    mf_guard_tame(head.vgg_name, sizeof head.vgg_name);
     mf_guard_tame(head.unit, sizeof head.unit);
     mf_guard_tame(head.hash, sizeof head.hash);
     mf_guard_tame(head.source, sizeof head.source);

@@ -29,7 +29,7 @@ void mf_target_parts(const struct mf_target *t, struct mf_target_side *side,
                                                       "u v"};
     for (int m = 0; m < MF_MORE; ++m) {
         const size_t n = mf_more_entries((enum mf_more)m, t->lag), q = mf_more_parts((enum mf_more)m, p);
-        const double most = mf_more_is(m, MF_OF_NETWORK | MF_IS_FREE) ? LARGEST : 1 + slack;
+        const double most = mf_more_is(m, MF_OF_VGG | MF_IS_FREE) ? LARGEST : 1 + slack;
 
         part[MF_TARGET_FIXED + m] =
             (struct mf_target_part){mf_more_rows[m].name,
@@ -37,7 +37,7 @@ void mf_target_parts(const struct mf_target *t, struct mf_target_side *side,
                                     q * k * n,
                                     3,
                                     {q, k, n, 0},
-                                    mf_more_is(m, MF_OF_NETWORK | MF_IS_FREE) ? -most : -slack,
+                                    mf_more_is(m, MF_OF_VGG | MF_IS_FREE) ? -most : -slack,
                                     most,
                                     0,
                                     mf_more_is(m, MF_OF_PAIRS) ? "pair level entry" : "phase level entry"};

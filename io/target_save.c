@@ -38,7 +38,7 @@ static int write_head(struct mf_h5 *file, const struct mf_target *t)
     if (t->masked) MF_TRY(mf_h5_put_ints(file, "/", "masked", 1, &masked));
     if (t->steepness > 0)
         MF_TRY(mf_h5_put_reals(file, "/", "soft_threshold", 2, (double[2]){t->threshold, t->steepness}));
-    if (*t->network) MF_TRY(mf_h5_put_text(file, "/", "vgg_network", t->network));
+    if (*t->vgg_name) MF_TRY(mf_h5_put_text(file, "/", "vgg_network", t->vgg_name));
     MF_TRY(mf_target_look_put(file, &t->look));
     MF_TRY(mf_h5_put_reals(file, "/", "spacing", 3, t->spacing));
     MF_TRY(mf_h5_put_text(file, "/", "unit", t->unit));

@@ -22,7 +22,7 @@ enum mf_trait {
     MF_IS_SOFT = 1,     /* it depends on the soft threshold */
     MF_OF_PAIRS = 2,    /* it is of pairs of phases */
     MF_OF_ALL = 4,      /* it is of all phases together */
-    MF_OF_NETWORK = 8,  /* it depends on the weights of VGG-19; its values may be any numbers */
+    MF_OF_VGG = 8,      /* it depends on the weights of VGG-19; its values may be any numbers */
     MF_IN_SPACE = 16,   /* of a volume as a whole, not of slices */
     MF_BY_EXAMPLE = 32, /* it compares slices with the target's example: has no values of its own, aims at 0 */
     MF_IS_COUNTED = 64, /* on labels, without a gradient: to measure, and for swaps to aim at */
@@ -84,7 +84,7 @@ enum mf_trait {
     X(STRUCTURE_TENSOR, structure_tensor, GPU, structure_tensor, 1, 1, 0, &mf_shown_structure_tensor,                  \
       "structure_tensor", "StructureTensor", NULL,                                                                     \
       "correlations of the smoothed orientation and strength of edges")                                                \
-    X(VGG, vgg, GPU, vgg, 0.01, 1, MF_OF_NETWORK, &mf_shown_vgg,                                                       \
+    X(VGG, vgg, GPU, vgg, 0.01, 1, MF_OF_VGG, &mf_shown_vgg,                                                           \
       "vgg_gram", "GramMatrices", NULL,                                                                                \
       "Gram matrices of what VGG-19 sees in the phase")
 
@@ -93,7 +93,7 @@ enum mf_trait {
     X(GRAM_CROSS, gram_cross, GPU, two_point, 10, 10, MF_IS_SOFT | MF_OF_PAIRS, &mf_shown_gram,                        \
       "three_point_cross", "CrossCorrelations", NULL,                                                                  \
       "soft three-point correlations from each phase to those before it")                                              \
-    X(VGG_ALL, vgg_all, GPU, vgg, 0.01, 1, MF_OF_ALL | MF_OF_NETWORK, &mf_shown_vgg,                                   \
+    X(VGG_ALL, vgg_all, GPU, vgg, 0.01, 1, MF_OF_ALL | MF_OF_VGG, &mf_shown_vgg,                                       \
       "vgg_gram_phases", "MultiPhaseGramMatrices", NULL,                                                               \
       "Gram matrices of what VGG-19 sees in an image with phases for colours")
 

@@ -14,7 +14,7 @@ struct family {
     size_t at; /* its pointer in struct mf_slices */
     /** NULL: the cuda back end has none. */
     int (*take)(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc);
-    const struct mf_packed_memory *memory; /* of take_packed(), take_network() */
+    const struct mf_packed_memory *memory; /* of take_packed(), take_vgg() */
 };
 
 struct mf_slice_plan {
@@ -123,7 +123,7 @@ static int take_packed(struct mf_slice_plan *plan, const struct mf_queue *queue,
 }
 
 /* The weights are held as on the GPU, and nobody copies them. */
-static int take_network(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
+static int take_vgg(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
 {
     int fresh, rc;
 
@@ -234,7 +234,7 @@ static struct mf_slice_ops table_of(const struct family *family)
 #define MF_ON_GPU(family, take)   {MF_AT(family), take, &mf_packed_##family},
 #define MF_ON_CORES(family, take) {MF_AT(family), NULL, NULL},
 #define MF_PACKED(ID, family, where, wo, we, c, traits, ...) \
-    MF_ON_##where(family, (traits)&MF_OF_NETWORK ? take_network : take_packed)
+    MF_ON_##where(family, (traits)&MF_OF_VGG ? take_vgg : take_packed)
 
 static const struct family families[MF_FAMILIES] = {MF_LIST_FIXED(MF_OWN) MF_LIST_CROSS(MF_PACKED)
                                                         MF_LIST_FURTHER(MF_PACKED)};

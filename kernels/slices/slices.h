@@ -32,7 +32,7 @@ struct mf_slice_desc {
     size_t first;  /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
     size_t phases; /* patch, vgg_all: fields that are looked at together */
     struct mf_slice_example example; /* patch */
-    struct mf_vgg *vgg;              /* vgg: its network */
+    struct mf_vgg *vgg;              /* vgg: VGG-19 */
     int flip; /* patch: for a binary field; gradients are exact changes by flips of single pixels (the pull held) */
 };
 

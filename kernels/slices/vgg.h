@@ -16,7 +16,7 @@ enum {
     MF_VGG_LEAST = 1 << (MF_VGG_BLOCKS - 1), /* pixels along an edge that leave one to the last block */
     MF_VGG_WIDEST = 512,                     /* most channels */
     MF_VGG_PANEL = 32,                       /* channels that weights lie side by side for */
-    MF_VGG_ARENAS = 4,                       /* most that count a network at a time */
+    MF_VGG_ARENAS = 4,                       /* most arenas that hold the weights at a time */
     MF_VGG_NAME = 48
 };
 
@@ -56,28 +56,28 @@ struct mf_slice_desc;
 const char *mf_unit_name(enum mf_unit unit);
 enum mf_unit mf_unit_find(const char *name);
 
-/** A network without weights yet; @p dry: it never gets any, plans can be made with it. MF_MEMORY. */
+/** VGG-19 without weights. @p dry: plans can be made with it, and it never gets weights. MF_MEMORY. */
 int mf_vgg_new(enum mf_unit unit, int dry, struct mf_vgg **vgg);
 void mf_vgg_free(struct mf_vgg *vgg);
 
-/** Lays out a layer. @p weight: [out][in][3][3]; @p bias: [out]. */
+/** Stores the weights of a layer. @p weight: [out][in][3][3]; @p bias: [out]. */
 void mf_vgg_put(struct mf_vgg *vgg, size_t layer, const float *weight, const float *bias);
 
-/** Bytes of all weights, as they are laid out. */
+/** Bytes of all stored weights. */
 size_t mf_vgg_bytes(void);
 
 /** Refuses with MF_USAGE slices that leave the last block no pixel, and with @p all more phases than colours. */
 int mf_vgg_check(const struct mf_slice_desc *desc, int all);
-/** Of which of the phases the colours are, when all are looked at: three, or one (returned) in all three of them. */
+/** Which phases are the colours when all phases make one image. Returns 3, or 1: one phase in all three colours. */
 size_t mf_vgg_colours(size_t phases, size_t field[MF_VGG_COLOURS]);
 
-/** Plans that use a network say so: its bytes are booked once in an arena, however many they are. MF_MEMORY. */
+/** A plan takes a share of the weights. All plans of an arena share one booking of their bytes. MF_MEMORY. */
 int mf_vgg_hold(struct mf_vgg *vgg, struct mf_arena *arena);
-/** The same where they need a copy in the arena's memory: room for one. *fresh: it has to be filled. MF_MEMORY. */
+/** The same, with a copy of the weights in the arena's memory. *fresh: the caller must fill the copy. MF_MEMORY. */
 int mf_vgg_hold_copy(struct mf_vgg *vgg, struct mf_arena *arena, int *fresh);
-/** That copy; laid out as memory. */
+/** That copy; laid out as vgg->memory. */
 float *mf_vgg_copy(const struct mf_vgg *vgg, const struct mf_arena *arena);
-/** The last plan of an arena gives back all of it. */
+/** A plan returns its share. The last one of an arena frees booking and copy. */
 void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena);
 
 #endif

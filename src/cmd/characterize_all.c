@@ -41,7 +41,7 @@ static const char *why_not(const struct mf_session *s, const struct mf_character
         return "counted on phases, and the field is grey";
     if (!mf_descriptor_is(row, MF_IN_SPACE) && !mf_slices_of(s->backend, row->family))
         return "the back end has no kernels; try: --device cpu";
-    if (!mf_descriptor_is(row, MF_OF_NETWORK)) return NULL;
+    if (!mf_descriptor_is(row, MF_OF_VGG)) return NULL;
     if (!o->vgg) return "no weights of VGG-19 are named; try: --gram_weights_filename";
     if (mf_vgg_feeds(micro, o->pyramid ? lag : 0, mf_descriptor_is(row, MF_OF_ALL))) return NULL;
     return "slices or coarse levels are too small for VGG-19, or phases too many";

@@ -204,8 +204,8 @@ static int finish(const struct mf_session *s, const struct mf_compare_opts *o, c
     return rc;
 }
 
-/* The network of what is compared: where it was named, or asked for by the name of a descriptor. Collective. */
-static int load_network(const struct mf_session *s, struct compare_cmd *cmd, const struct mf_compared *want)
+/* Loads VGG-19 where its weights or one of its descriptors were named. Collective. */
+static int load_vgg(const struct mf_session *s, struct compare_cmd *cmd, const struct mf_compared *want)
 {
     struct mf_compare_opts *o = &cmd->compare;
     const struct mf_target *target = want->described ? &want->target : NULL;
@@ -246,7 +246,7 @@ static int run(struct mf_session *s, void *options)
     rc = mf_compare_read(&show, o, files[0], 1, &want);
     report.figure.columns = COLUMNS;
     if (rc == MF_OK) say_unused(s, &want);
-    if (rc == MF_OK) rc = load_network(s, cmd, &want);
+    if (rc == MF_OK) rc = load_vgg(s, cmd, &want);
     if (rc == MF_OK) rc = mf_compare_describe(&show, o, NULL, &want);
     if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);

@@ -1,4 +1,4 @@
-/* --gram_weights_filename and --nl_method: the network of the descriptors that need one. */
+/* --gram_weights_filename and --nl_method: the VGG-19 of descriptors that need it. */
 #ifndef MF_CMD_GRAM_WEIGHTS_H
 #define MF_CMD_GRAM_WEIGHTS_H
 

@@ -35,11 +35,11 @@ int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const ch
                        "'%s' and '%s' cannot become one target: their soft thresholds differ (--soft_threshold, "
                        "--threshold_steepness)",
                        first, second);
-    if (*a->network && *b->network && strcmp(a->network, b->network) != 0)
+    if (*a->vgg_name && *b->vgg_name && strcmp(a->vgg_name, b->vgg_name) != 0)
         return mf_fail(MF_INPUT,
                        "'%s' and '%s' cannot become one target: their VGG-19 are '%s' and '%s' (--nl_method, "
                        "--gram_weights_filename)",
-                       first, second, a->network, b->network);
+                       first, second, a->vgg_name, b->vgg_name);
     if (!mf_target_same_pixels(a, b))
         return mf_fail(MF_INPUT, "'%s' and '%s' cannot become one target: their pixels differ in size or unit", first,
                        second);
@@ -99,7 +99,7 @@ void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct
     }
     join_more(to);
     for (int i = 1; i < SIDES; ++i)
-        if (*from[i].network) memcpy(to->network, from[i].network, sizeof to->network);
+        if (*from[i].vgg_name) memcpy(to->vgg_name, from[i].vgg_name, sizeof to->vgg_name);
     for (int i = 1; i < SIDES; ++i)
         if (from[i].steepness > 0) {
             to->threshold = from[i].threshold;

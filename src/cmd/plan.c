@@ -231,11 +231,11 @@ static int verify(struct work *w, const struct mf_plan_ask *ask)
 }
 
 /* Only what measures needs weights. */
-static int find_network(struct mf_session *s, struct plan_cmd *o)
+static int find_vgg(struct mf_session *s, struct plan_cmd *o)
 {
     struct mf_recon_cmd *r = &o->recon;
 
-    if (o->verify) return mf_recon_network(s, r, NULL);
+    if (o->verify) return mf_recon_vgg(s, r, NULL);
     return mf_vgg_wanted(mf_recon_more(r)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->vgg)) : MF_OK;
 }
 
@@ -249,7 +249,7 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
 
     if (rc == MF_OK) rc = spare_inputs(s, o);
     if (rc == MF_OK) rc = find_problem(s, o, &target, dims);
-    if (rc == MF_OK) rc = find_network(s, o);
+    if (rc == MF_OK) rc = find_vgg(s, o);
     if (rc == MF_OK) rc = mf_agree(s->comm, mf_recon_plan(s, &o->recon, &target, dims, &solve));
     if (rc == MF_OK) rc = find_machine(&w, o);
     if (rc == MF_OK) {

@@ -32,7 +32,7 @@ struct mf_recon_cmd {
     int target_open;                /* the target is not periodic, whatever the result is */
     const char *compat;
     const char *nl_method, *gram_weights;
-    struct mf_vgg *vgg; /* of descriptors that need a network (mf_recon_network); NULL: none */
+    struct mf_vgg *vgg; /* VGG-19 for descriptors that need it (mf_recon_vgg); NULL: none */
     /* the volume */
     struct mf_longs size;
     long extent_x, extent_y, extent_z, add_dimension;
@@ -96,11 +96,11 @@ int mf_recon_nominal(const struct mf_recon_cmd *o, const size_t dims[3], int pha
 unsigned mf_recon_more(const struct mf_recon_cmd *o);
 
 /**
- * Loads the network that the descriptors need, if they do, into o->vgg: with @p target (NULL: it is to be measured) it
- * has to be the one that this was made with, or where arrays do not say which, becomes its own. The caller frees it.
+ * Loads VGG-19 into o->vgg where a descriptor needs it. A @p target must have been computed with the same weights; a
+ * target from arrays names no weights and takes these. NULL: the target is computed later. The caller frees o->vgg.
  * Collective; refuses (agreed) as mf_gram_weights_open().
  */
-int mf_recon_network(const struct mf_session *session, struct mf_recon_cmd *o, struct mf_target *target);
+int mf_recon_vgg(const struct mf_session *session, struct mf_recon_cmd *o, struct mf_target *target);
 
 /** From options and target to a solution's options. MF_USAGE. Not collective. */
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,

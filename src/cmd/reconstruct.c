@@ -152,7 +152,7 @@ static int run(struct mf_session *session, void *options)
     if (rc == MF_OK) rc = fit_types(session, &target, o);
     rc = mf_agree(session->comm, rc);
     if (rc == MF_OK) rc = mf_session_serves(session, mf_recon_more(o));
-    if (rc == MF_OK) rc = mf_recon_network(session, o, &target);
+    if (rc == MF_OK) rc = mf_recon_vgg(session, o, &target);
     if (rc == MF_OK) rc = mf_recon_run(session, o, &target, NULL, base);
     mf_vgg_free(o->vgg);
     free(base);

@@ -112,8 +112,8 @@ static int prepare(struct mf_job *job)
             out->steepness = opts->steepness;
         }
     for (int k = 0; k < MF_MORE; ++k)
-        if (opts->more >> k & 1 && mf_more_is(k, MF_OF_NETWORK))
-            memcpy(out->network, opts->vgg->name, sizeof out->network);
+        if (opts->more >> k & 1 && mf_more_is(k, MF_OF_VGG))
+            memcpy(out->vgg_name, opts->vgg->name, sizeof out->vgg_name);
     memcpy(out->spacing, m->spacing, sizeof out->spacing);
     snprintf(out->unit, sizeof out->unit, "%s", m->unit);
     for (int k = 0; k < out->sides; ++k) {

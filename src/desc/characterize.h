@@ -29,7 +29,7 @@ struct mf_characterize_opts {
     unsigned more;               /* further descriptors: bits 1 << enum mf_more (mf_descriptor_wants) */
     unsigned whole;              /* S2_3D and its like as well, bits 1 << enum mf_whole; only of a volume */
     double threshold, steepness; /* of the soft ones */
-    struct mf_vgg *vgg;          /* of those that need a network; NULL: none does */
+    struct mf_vgg *vgg;          /* VGG-19 for those that need it; NULL: none does */
     int example;                 /* of labelled fields an example as well */
     size_t example_max;          /* its longest edge; 0: MF_EXAMPLE_MAX */
     enum mf_symmetry symmetry;

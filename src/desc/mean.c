@@ -98,7 +98,7 @@ static const char *difference(const struct mf_target *a, const struct mf_target 
     if (a->lag != b->lag) return "numbers of lags";
     if (a->sides != b->sides) return "directions";
     if (!mf_target_same_pixels(a, b)) return "pixels";
-    if (strcmp(a->network, b->network) != 0) return "networks";
+    if (strcmp(a->vgg_name, b->vgg_name) != 0) return "networks";
     if (a->threshold != b->threshold || a->steepness != b->steepness) return "soft thresholds";
     return NULL;
 }
@@ -188,7 +188,7 @@ int mf_target_between(const struct mf_target *a, const struct mf_target *b, doub
     MF_ASSERT(a->phases == b->phases && a->lag == b->lag && t >= 0 && t <= 1);
     MF_TRY(combine(from, 2, weight, a->sides > b->sides ? a->sides : b->sides, to));
     to->masked = a->masked || b->masked;
-    if (!*to->network) memcpy(to->network, from[1]->network, sizeof to->network);
+    if (!*to->vgg_name) memcpy(to->vgg_name, from[1]->vgg_name, sizeof to->vgg_name);
     if (to->steepness == 0) {
         to->threshold = from[1]->threshold;
         to->steepness = from[1]->steepness;

@@ -210,7 +210,7 @@ int mf_descriptor_square(const struct mf_descriptor *row)
 double mf_descriptor_most(const struct mf_descriptor *row)
 {
     if (row->kind == MF_VARIATION) return 4;
-    return mf_descriptor_is(row, MF_IS_FREE) || mf_descriptor_is(row, MF_OF_NETWORK) ? INFINITY : 1;
+    return mf_descriptor_is(row, MF_IS_FREE) || mf_descriptor_is(row, MF_OF_VGG) ? INFINITY : 1;
 }
 
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,

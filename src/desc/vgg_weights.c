@@ -86,7 +86,7 @@ int mf_vgg_load(const struct mf_comm *comm, const char *path, enum mf_unit unit,
 int mf_vgg_wanted(unsigned more)
 {
     for (int m = 0; m < MF_MORE; ++m)
-        if (more >> m & 1 && mf_more_is(m, MF_OF_NETWORK)) return 1;
+        if (more >> m & 1 && mf_more_is(m, MF_OF_VGG)) return 1;
     return 0;
 }
 
@@ -113,15 +113,15 @@ const char *mf_vgg_unit(const char *asked, const struct mf_target *target)
         const char *name = mf_unit_name((enum mf_unit)unit);
         const size_t length = strlen(name);
 
-        if (strncmp(target->network, name, length) == 0 && target->network[length] == ' ') return name;
+        if (strncmp(target->vgg_name, name, length) == 0 && target->vgg_name[length] == ' ') return name;
     }
     return mf_unit_name(MF_UNIT_RELU);
 }
 
 int mf_vgg_same(const struct mf_target *target, const struct mf_vgg *vgg)
 {
-    if (!*target->network || strcmp(target->network, vgg->name) == 0) return MF_OK;
+    if (!*target->vgg_name || strcmp(target->vgg_name, vgg->name) == 0) return MF_OK;
     return mf_fail(MF_INPUT,
                    "'%s' was made with the VGG-19 '%s', this one is '%s' (--nl_method, --gram_weights_filename)",
-                   target->source, target->network, vgg->name);
+                   target->source, target->vgg_name, vgg->name);
 }

@@ -50,7 +50,7 @@ struct mf_objective_opts {
     uint64_t seed;  /* of what is drawn */
     double phase_weight[MF_PHASES_MAX]; /* q of every field */
     long hold;          /* Patches: evaluations with gradient that neighbours are held for, at least; 0: for none */
-    struct mf_vgg *vgg; /* of terms that need a network; NULL: none does */
+    struct mf_vgg *vgg; /* VGG-19 for terms that need it; NULL: none does */
     int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices/slices.h) */
     int by_swaps;       /* nobody descends: terms without a gradient are compared too, and leave none */
     int captured;       /* what slices come to will be asked for (mf_objective_capture()) */

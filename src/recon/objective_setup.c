@@ -247,7 +247,7 @@ static int check_mean(const struct mf_objective *o, size_t t)
     if (!o->opts.mean) return MF_OK;
     if (!o->ops[t]->total && !o->ops[t]->cross)
         return mf_fail(MF_USAGE, "--slice_objective mean: %s has no values of a mean slice; try: each", row->name);
-    if (mf_descriptor_is(row, MF_OF_NETWORK))
+    if (mf_descriptor_is(row, MF_OF_VGG))
         return mf_fail(MF_USAGE, "--slice_objective mean: values of %s are too large for it; try: each", row->name);
     return MF_OK;
 }

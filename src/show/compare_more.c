@@ -22,7 +22,7 @@ static int is_quick(const struct mf_compare_opts *o) { return is_word(o, "quick"
 static int is_costly(unsigned more)
 {
     return more == MF_MORE_LINEAL_SOFT || more == MF_MORE_GRAM || more == MF_MORE_GRAM_CROSS ||
-           mf_more_is((int)more, MF_OF_NETWORK);
+           mf_more_is((int)more, MF_OF_VGG);
 }
 
 /* The bit of a measure called so; 0: there is none. */
@@ -118,7 +118,7 @@ unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_backen
     if (want && want->described) wants = of_file(&want->target);
     if (phases < 2) wants &= ~(unsigned)MF_WANTS_CROSS;
     for (int m = 0; m < MF_MORE; ++m)
-        if ((mf_more_is(m, MF_OF_PAIRS) && phases < 2) || (mf_more_is(m, MF_OF_NETWORK) && !mf_compare_names(o, want) &&
+        if ((mf_more_is(m, MF_OF_PAIRS) && phases < 2) || (mf_more_is(m, MF_OF_VGG) && !mf_compare_names(o, want) &&
                                                            !mf_vgg_feeds(micro, 0, mf_more_is(m, MF_OF_ALL))))
             wants &= ~(1u << m);
     return wants;

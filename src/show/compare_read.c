@@ -68,7 +68,7 @@ int mf_compare_describe(const struct mf_show *s, const struct mf_compare_opts *o
         }
     }
     for (int m = 0; m < MF_MORE && !o->vgg; ++m)
-        if (mf_more_is(m, MF_OF_NETWORK)) more &= ~(1u << m);
+        if (mf_more_is(m, MF_OF_VGG)) more &= ~(1u << m);
     opts.vgg = o->vgg;
     opts.more = more & MF_WANTS_MORE;
     opts.cross = (more & MF_WANTS_CROSS) != 0;

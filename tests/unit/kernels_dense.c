@@ -180,7 +180,7 @@ static void whole_numbers(float *x)
 
 /* Those of one field that need no network. */
 #define OF_CPU(ID, family, where, work, weight, compat, traits, ...) \
-    (traits) & (MF_OF_NETWORK | MF_OF_PAIRS) ? NULL : mf_backend_cpu.slices->family,
+    (traits) & (MF_OF_VGG | MF_OF_PAIRS) ? NULL : mf_backend_cpu.slices->family,
 
 int main(void)
 {

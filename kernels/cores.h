@@ -1,17 +1,18 @@
-/* Sets of cores (hardware threads), and those that this process has. */
+/* Sets of cores (hardware threads), and the cores that this process may use.
+ * Rule: a set has room for every core that a Linux kernel can number. */
 #ifndef MF_KERNELS_CORES_H
 #define MF_KERNELS_CORES_H
 
 #include <sched.h>
 #include <stddef.h>
 
-/* As many as a kernel can be built for. The C library's cpu_set_t ends at 1024, and the system gives none at all into a
- * set that has no room for every core that the machine could have. */
+/* The most cores that a kernel can be built for. The C library's cpu_set_t ends at 1024, and the system call fails for
+ * a set without room for every possible core. */
 enum { MF_CORES_MOST = 8192 };
 
-/** A set; = {0}: none. Also of NUMA nodes. */
+/** A set of cores; = {0}: the empty set. Also a set of NUMA nodes. */
 struct mf_cores {
-    cpu_set_t part[MF_CORES_MOST / CPU_SETSIZE]; /* as the C library's macros for larger sets take it */
+    cpu_set_t part[MF_CORES_MOST / CPU_SETSIZE]; /* the layout of the C library's macros for larger sets */
 };
 
 static inline int mf_cores_has(const struct mf_cores *set, size_t core)
@@ -19,12 +20,12 @@ static inline int mf_cores_has(const struct mf_cores *set, size_t core)
     return CPU_ISSET_S(core, sizeof *set, set->part);
 }
 
-/** One that is larger than all can be is left out. */
+/** Adds a core; a number beyond MF_CORES_MOST is ignored. */
 static inline void mf_cores_add(struct mf_cores *set, size_t core) { CPU_SET_S(core, sizeof *set, set->part); }
 
 static inline int mf_cores_count(const struct mf_cores *set) { return CPU_COUNT_S(sizeof *set, set->part); }
 
-/** What is in @p more as well; what is in both; is there such? */
+/** Union, intersection, and whether the intersection is not empty. */
 static inline void mf_cores_join(struct mf_cores *set, const struct mf_cores *more)
 {
     CPU_OR_S(sizeof *set, set->part, set->part, more->part);
@@ -46,18 +47,18 @@ static inline int mf_cores_meet(const struct mf_cores *a, const struct mf_cores 
 }
 
 /**
- * The hardware threads that this process may use: what OpenMP has shared out among its threads counts too, as it binds
- * the first of them to a part of it before main() (OMP_PROC_BIND, OMP_PLACES). As many as are online where the system
- * does not say which. Not collective. Never refuses.
+ * The hardware threads that this process may use. OpenMP may bind the first thread to a part of them before main()
+ * (OMP_PROC_BIND, OMP_PLACES); the cores of its other threads count too. Where the system does not say which cores, all
+ * that are online. Local. Never refuses.
  */
 struct mf_cores mf_cores_own(void);
 
-/** The thread that calls it, and those that it starts, keep to @p set: 0 where that cannot be. Not collective. */
+/** Binds the calling thread, and those that it starts, to @p set. 0: it failed. Local. */
 int mf_cores_keep(const struct mf_cores *set);
 
 /**
- * Gives them all back to the thread that calls it, which goes on as another program: that would take the part for the
- * whole. Nothing where the system does not say which they are. Not collective. Never refuses.
+ * Binds the calling thread to all cores of the process before it starts another program, which would take a part for
+ * the whole. Does nothing where the system does not say which cores. Local. Never refuses.
  */
 void mf_cores_release(void);
 

@@ -1,13 +1,13 @@
-/* What the kernels move and compute by their formulas: the numbers behind GB/s and GFLOP/s of --log-view and of nothing
- * else. They belong to the formula and not to a back end, so rates of different back ends, and of different algorithms
- * for one formula, can be compared. What a back end really does where it has a shorter way is its family's cost()
- * (kernels/slices/slices.h), by which plans choose.
+/* Bytes and operations of the kernels by their formulas. GB/s and GFLOP/s of --log-view come from them.
+ * Rule: a cost belongs to the formula, not to a back end, so that rates of back ends and of algorithms can be compared.
+ * Where a back end does less work than the formula, its family's cost() says so (kernels/slices/slices.h), and plans
+ * use that.
  *
- * bytes        what must pass between memory and the caches: every float that is read or written, once per call. A
- *              slice is worked on while it is in a cache, so its transforms move nothing.
- * operations   additions and multiplications of floats by the plainest way to the result. A real transform of N points
- *              is counted as 5/2 N log2 N (as FFTW's benchmarks do), although one that skips lags beyond L does less.
- *              Comparisons, projections and conversions are not counted. */
+ * bytes        traffic between memory and the caches: every float that is read or written, once per call. A slice stays
+ *              in a cache while it is processed, so its transforms cause no traffic.
+ * operations   additions and multiplications of floats in the plainest algorithm. A real transform of N points counts
+ *              as 5/2 N log2 N, as in FFTW's benchmarks, although one that skips lags beyond L does less. Comparisons,
+ *              projections and conversions do not count. */
 #ifndef MF_KERNELS_COST_H
 #define MF_KERNELS_COST_H
 

@@ -1,7 +1,8 @@
-/* Pointwise work on a slab [planes][plane] of floats: what every stage between two evaluations needs. Sums come back
- * per plane, in double, each added in a fixed order: the caller adds planes in global order, so a sum is bitwise the
- * same on any number of ranks and threads. Memory: x, y, g are device memory; out, grey and mean come from queue->host
- * and hold after sync(); shift is read at the call. */
+/* Pointwise operations on a slab [planes][plane] of floats, and sums over its planes.
+ * Rule: a sum comes back per plane, in double, added in a fixed order. The caller adds planes in global order, so a sum
+ * is bitwise the same on any number of ranks and threads.
+ * Memory: x, y, g are device memory; out, grey and mean come from queue->host and are valid after sync(); shift is read
+ * at the call. */
 #ifndef MF_KERNELS_FIELD_H
 #define MF_KERNELS_FIELD_H
 
@@ -30,9 +31,9 @@ struct mf_field_ops {
     /** out[phase * planes + plane] = sum of x over the plane */
     void (*sum)(struct mf_queue *q, struct mf_extent e, const float *x, double *out);
     /**
-     * The terms that lead a field to its end, added to the gradient in one pass over x:
+     * Penalty of grey values and constraint of the means, added to the gradient in one pass over x:
      *   g[p] += lambda (1 - 2 x) + shift[p];  grey[plane] = sum x (1 - x);  mean[phase * planes + plane] = sum x
-     * lambda, shift already carry their 1/N. mean may be taken from an earlier pass: then grey and mean may be NULL.
+     * lambda and shift include their 1/N. grey and mean may be NULL when an earlier pass computed them.
      */
     void (*guide)(struct mf_queue *q, struct mf_extent e, float lambda, const float *shift, const float *x, float *g,
                   double *grey, double *mean);

@@ -1,7 +1,8 @@
-/* Labels of a slab, one byte a voxel, in device memory: from grey fields to phases, and what the swap polish asks of a
- * whole field: which moves of voxels at interfaces promise most, and the bits around the best of them. Memory: own,
- * halo, label, x, g, score, jump, self are device memory; picks, changes, rest, window come from queue->host, and what
- * is written there holds after sync(). */
+/* Labels of a slab, one byte per voxel: from grey fields to labels, and the search of swap polish for voxels at
+ * interfaces whose moves promise most.
+ * Rule: results do not depend on the number of ranks or threads.
+ * Memory: own, halo, label, x, g, score, jump, self are device memory; picks, changes, rest, window come from
+ * queue->host, and results there are valid after sync(). */
 #ifndef MF_KERNELS_LABELS_H
 #define MF_KERNELS_LABELS_H
 
@@ -12,7 +13,7 @@
 
 enum { MF_LABEL_OPEN = 255 }; /* no phase yet */
 
-/** A voxel gets a label. */
+/** The new label of a voxel. */
 struct mf_change {
     uint64_t voxel;
     uint8_t label;

@@ -1,4 +1,5 @@
-/* Back ends that are libraries of their own, opened when they are asked for. */
+/* Back ends in libraries of their own: opens such a library when the back end is asked for.
+ * Rule: a library of another build is refused. */
 #ifndef MF_KERNELS_LOAD_H
 #define MF_KERNELS_LOAD_H
 

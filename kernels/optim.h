@@ -1,6 +1,8 @@
-/* The vectors of the optimisers, fused: each function is one pass over the slab. A point stays in the box [0,1] (one
- * phase) or on the simplex (several phases) by projection. Sums per plane as in kernels/field.h. Memory: vectors and
- * the history are device memory; out comes from queue->host and holds after sync(); c is read at the call. */
+/* Vector operations of the optimisers, fused: each function is one pass over the slab.
+ * Rule: projection keeps a point in the box [0,1] (one phase) or on the simplex (several phases). Sums per plane are as
+ * in kernels/field.h.
+ * Memory: vectors and the history are device memory; out comes from queue->host and is valid after sync(); c is read at
+ * the call. */
 #ifndef MF_KERNELS_OPTIM_H
 #define MF_KERNELS_OPTIM_H
 

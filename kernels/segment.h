@@ -1,4 +1,4 @@
-/* A segment: work on a queue that comes back unchanged again and again, and that a device can be given as one (a CUDA
+/* A segment: a sequence of kernel calls that repeats unchanged. A device may record it once and replay it (a CUDA
  * graph).
  *
  *     if (mf_segment_begin(queue, &key, sizeof key)) {
@@ -6,10 +6,10 @@
  *     }
  *     mf_segment_end(queue);
  *
- * Where a segment of this key is known, begin() returns 0, the calls are left out, and end() puts on the queue what
- * they were. So whatever bears on the calls themselves belongs in the key (addresses, what is read at the call), while
- * what stands in the memory they work on may change. Inside: kernel calls alone; no put, get or sync, nothing of the
- * host's that the caller relies on, no other segment. */
+ * For a known key begin() returns 0, the calls are skipped, and end() replays them.
+ * Rule: the key holds everything that the calls depend on, such as addresses and arguments read at the call. The
+ * contents of memory may change. A segment holds kernel calls alone: no put, get or sync, no other segment, and no work
+ * of the host that the caller relies on. */
 #ifndef MF_KERNELS_SEGMENT_H
 #define MF_KERNELS_SEGMENT_H
 
@@ -18,11 +18,11 @@
 
 enum { MF_SEGMENT_KEY = 96 };
 
-/** A number that no other segment of this queue has had: keys of what lives and dies begin with one. */
+/** A number that no other segment of this queue has had. Keys of objects that come and go begin with one. */
 static inline unsigned long mf_segment_name(struct mf_queue *queue) { return ++queue->segments; }
 
-/** @p key: at most MF_SEGMENT_KEY bytes, without gaps that nothing has been written to. Calls are made, and timed, each
- * by itself while a run counts its phases. */
+/** @p key: at most MF_SEGMENT_KEY bytes, all of them initialised. While a run times its phases, every call runs and is
+ * timed by itself. */
 static inline int mf_segment_begin(struct mf_queue *queue, const void *key, size_t bytes)
 {
     return mf_phases_timed() || !queue->backend->segment_begin || queue->backend->segment_begin(queue, key, bytes);

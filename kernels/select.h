@@ -1,7 +1,8 @@
-/* Choosing exactly so many places of a volume by their scores: a radix selection, of which the kernels count and mark
- * and the caller adds counts over ranks (src/recon/select.h). Larger scores come first, equal ones by index; -INFINITY
- * takes no part (kernels/form/key.h). Memory: score and label are device memory; bins, ties, picks come from
- * queue->host. Counts are whole numbers: the same in any order. */
+/* Selection of the n highest scores in a volume by radix selection. The kernels count and mark; the caller adds counts
+ * over the ranks (src/recon/select.h).
+ * Rule: larger scores come first, equal scores in order of index; -INFINITY takes no part (kernels/form/key.h). Counts
+ * are integers, so the order of additions does not matter.
+ * Memory: score and label are device memory; bins, ties, picks come from queue->host. */
 #ifndef MF_KERNELS_SELECT_H
 #define MF_KERNELS_SELECT_H
 

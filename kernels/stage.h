@@ -1,6 +1,6 @@
-/* Device memory as the host sees it. Where device memory is the host's (cpu) that is the memory itself: nothing is
- * taken and nothing copied. Else it is a buffer of queue->host with put and get: of a few planes for what passes
- * through an array once (a stage), of the whole where an algorithm needs it at once (a mirror). */
+/* Host access to device memory. A stage holds a few planes of an array that is processed once; a mirror holds all of
+ * it. On cpu both are the device memory itself.
+ * Rule: where device memory is the host's, nothing is allocated and nothing is copied. */
 #ifndef MF_KERNELS_STAGE_H
 #define MF_KERNELS_STAGE_H
 

@@ -1,5 +1,5 @@
-/* What the files of the cpu back end share: how passes over a slab are dealt to threads so that no sum depends on them,
- * and the dot products. */
+/* Shared by the files of the cpu back end: passes over a slab on several threads, and dot products.
+ * Rule: a sum does not depend on the number of threads. */
 #ifndef MF_KERNELS_CPU_CPU_H
 #define MF_KERNELS_CPU_CPU_H
 

@@ -1,4 +1,4 @@
-/* Lines of the cache as vectors: 16 floats that the compiler cuts to what the instruction set has. */
+/* Vectors of 16 floats, one cache line. The compiler splits them into the registers of the instruction set. */
 #ifndef MF_KERNELS_CPU_LINE_H
 #define MF_KERNELS_CPU_LINE_H
 

@@ -1,5 +1,5 @@
-/* Passes over the planes of a slab with sums per plane, in double, in an order that depends on the plane's size alone:
- * a plane is cut into chunks, a block adds a chunk, and chunks are added one after the other. */
+/* Passes over the planes of a slab with sums per plane, in double. A plane is cut into chunks, a block adds a chunk,
+ * and chunks are added in order. Rule: the order of additions depends on the size of a plane alone. */
 #ifndef MF_KERNELS_CUDA_PASS_CUH
 #define MF_KERNELS_CUDA_PASS_CUH
 

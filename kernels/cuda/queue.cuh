@@ -1,5 +1,6 @@
-/* What all files of the cuda back end share: launches, checks, the queue. The same sources are read by nvcc and, with
- * the stand-in for the toolkit in tests/emu, by g++, which runs them on machines without a GPU. */
+/* Shared by all files of the cuda back end: launches, error checks, the queue.
+ * Rule: nvcc compiles these sources, and so does g++ with the stand-in for the toolkit in tests/emu, which runs them on
+ * machines without a GPU. */
 #ifndef MF_KERNELS_CUDA_QUEUE_CUH
 #define MF_KERNELS_CUDA_QUEUE_CUH
 

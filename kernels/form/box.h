@@ -1,4 +1,4 @@
-/* One phase: a voxel is a number of the box [0,1]. */
+/* Fields of one phase: the value of a voxel is a number in the box [0,1]. */
 #ifndef MF_KERNELS_FORM_BOX_H
 #define MF_KERNELS_FORM_BOX_H
 

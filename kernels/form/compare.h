@@ -1,4 +1,5 @@
-/* How a value D is compared with its target T: |w (D - T)|^p, p 1 or 2. */
+/* The distance of a value D from its target T: |w (D - T)|^p, p = 1 or 2.
+ * Rule: sums of values rounded by mf_compare_grain() are exact, so their order does not matter. */
 #ifndef MF_KERNELS_FORM_COMPARE_H
 #define MF_KERNELS_FORM_COMPARE_H
 
@@ -13,8 +14,8 @@ MF_HD double mf_compare_loss(int power, double e) { return power == 1 ? fabs(e) 
 MF_HD double mf_compare_slope(int power, double e) { return power == 1 ? (double)((e > 0) - (e < 0)) : 2.0 * e; }
 
 /**
- * A slice's value with so few digits that sums over less than 2^15 slices are exact: the sum then is the same however
- * slices lie over threads and ranks. Off by 2e-12 at most, far below the float arithmetic that the value comes from.
+ * Rounds the value of a slice so that sums over less than 2^15 slices are exact. Then a sum does not depend on the
+ * distribution of slices over threads and ranks. The error is at most 2e-12, far below that of float arithmetic.
  */
 MF_HD double mf_compare_grain(double value) { return nearbyint(value * 274877906944.0) / 274877906944.0; /* 2^38 */ }
 

@@ -1,4 +1,5 @@
-/* Formulas that gcc and nvcc both read: each is written once, every back end writes its own loop around it. */
+/* MF_HD marks a formula that gcc and nvcc both compile.
+ * Rule: a formula is written once; every back end writes its own loop around it. */
 #ifndef MF_KERNELS_FORM_HD_H
 #define MF_KERNELS_FORM_HD_H
 

@@ -1,4 +1,4 @@
-/* The size of a jump between two pixels: |d|, or smoothed so that the slope is continuous (Huber),
+/* The size of a jump d between two neighbouring pixels: |d|, or Huber's smoothed form with a continuous derivative,
  *   size(d) = (d^2 / 2e where |d| < e, else |d| - e/2) / (1 - e/2),  0 < e <= 1, which is 0 at 0 and 1 at 1. */
 #ifndef MF_KERNELS_FORM_JUMP_H
 #define MF_KERNELS_FORM_JUMP_H

@@ -1,4 +1,4 @@
-/* Scores as unsigned numbers of the same order, and their digits: what a radix selection counts. */
+/* Maps scores to unsigned integers of the same order, and extracts their digits for radix selection. */
 #ifndef MF_KERNELS_FORM_KEY_H
 #define MF_KERNELS_FORM_KEY_H
 

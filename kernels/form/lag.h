@@ -1,4 +1,4 @@
-/* Pairs of pixels at a lag. */
+/* Counts of pairs of pixels at a lag, and the central value of S2. */
 #ifndef MF_KERNELS_FORM_LAG_H
 #define MF_KERNELS_FORM_LAG_H
 
@@ -13,9 +13,9 @@ MF_HD double mf_lag_norm(int periodic, size_t nu, size_t nv, size_t du, size_t d
     return 1.0 / ((double)(nu - du) * (double)(nv - dv));
 }
 
-/** About what a target's windows [side][side] are: the mean of their first row, of lags that are far. Correlations of
- * periodic slices are taken less it before they are rounded, where they are compared: what is left of them near their
- * target is small beside it. Others are as they are (0). */
+/** The asymptotic value of a target's window [side][side]: the mean of its first row, the farthest lags. Before
+ * comparison it is subtracted from correlations of periodic slices, so that rounding to float loses less. 0 where
+ * slices are not periodic. */
 MF_HD double mf_lag_middle(int periodic, size_t side, const float *target)
 {
     double sum = 0;

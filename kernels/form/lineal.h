@@ -1,7 +1,7 @@
-/* Runs of pixels of the lineal path: entry 0 is the mean of x; then for each odd length n = 3, 5, .. 2L + 1 the four
- * directions of mf_lineal_along(). Sharp, f_n is mf_soft_line(n) of form/soft.h, and as s / n = 4 whatever n, its
- * exponential is a running product of one number of every pixel; behind the four entries of a length stand those of
- * what is not the phase. Exact, a run counts where less than half a pixel of it is missing. */
+/* The lineal path: runs of n pixels, n = 3, 5, .. 2L + 1, in the four directions of mf_lineal_along().
+ * Entry 0 is the mean of x. Sharp: f_n is mf_soft_line(n) of form/soft.h. As s / n = 4 for all n, its exponential is a
+ * running product of one number per pixel. The four entries of a length are followed by the four of the complement.
+ * Exact: a run counts where less than half a pixel of it is missing. */
 #ifndef MF_KERNELS_FORM_LINEAL_H
 #define MF_KERNELS_FORM_LINEAL_H
 

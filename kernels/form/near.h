@@ -1,4 +1,5 @@
-/* The labels near a voxel, and what a move of it changes: read by every back end's loop over a slab's interfaces. */
+/* The labels around a voxel and the change of energy when the voxel moves to another phase. Every back end's loop over
+ * the interfaces of a slab uses these formulas. */
 #ifndef MF_KERNELS_FORM_NEAR_H
 #define MF_KERNELS_FORM_NEAR_H
 

@@ -1,5 +1,5 @@
-/* One step of the first-order rules for one number, as Keras 2.15 has them (Adam: D. P. Kingma, J. Ba, "Adam: a method
- * for stochastic optimization", 2015, alg. 1, whose epsilon stands beside the corrected root). */
+/* One step of Keras 2.15's first-order optimisers for one number (Adam: D. P. Kingma, J. Ba, "Adam: a method for
+ * stochastic optimization", 2015, alg. 1, with epsilon beside the corrected root). */
 #ifndef MF_KERNELS_FORM_RULES_H
 #define MF_KERNELS_FORM_RULES_H
 

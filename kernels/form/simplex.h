@@ -1,9 +1,9 @@
-/* Several phases: a voxel is a point of the simplex {v >= 0, sum v = 1}. Both projections start from all components and
- * drop those that end at zero: the set only shrinks, so phases - 1 rounds find it (C. Michelot, "A finite algorithm for
- * finding the projection of a point onto the canonical simplex of R^n", 1986).
+/* Projections for several phases: a voxel is a point of the simplex {v >= 0, sum v = 1}. Both start from all components
+ * and drop those that end at zero. The set only shrinks, so phases - 1 rounds suffice (C. Michelot, "A finite algorithm
+ * for finding the projection of a point onto the canonical simplex of R^n", 1986).
  *
- * Both work on @p width voxels side by side, phase p of voxel w at [p * width + w]: a thread of a GPU takes one, a cpu
- * as many as its vectors hold; the loops over w become vector code when width is a constant. */
+ * Both process @p width voxels side by side, phase p of voxel w at [p * width + w]. A thread of a GPU takes one voxel,
+ * a core as many as a vector holds. Loops over w become vector code where width is a constant. */
 #ifndef MF_KERNELS_FORM_SIMPLEX_H
 #define MF_KERNELS_FORM_SIMPLEX_H
 

@@ -1,6 +1,5 @@
-/* Thresholds that can be differentiated. The soft threshold of pairs and lines of pixels is the logistic function,
- * scaled and shifted so that 0 stays 0 and 1 stays 1: f(z) = a sigma(s (z - t)) + b,  sigma(y) = 1 / (1 + exp(-y)),
- * f(0) = 0, f(1) = 1. */
+/* Differentiable thresholds. The soft threshold of pairs and lines is the logistic function, scaled and shifted so that
+ * f(0) = 0 and f(1) = 1:  f(z) = a sigma(s (z - t)) + b,  sigma(y) = 1 / (1 + exp(-y)). */
 #ifndef MF_KERNELS_FORM_SOFT_H
 #define MF_KERNELS_FORM_SOFT_H
 

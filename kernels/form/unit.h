@@ -1,4 +1,4 @@
-/* What a neuron makes of its sum z, and the derivative. That of the first three follows from what they made of it. */
+/* Activation functions of a neuron and their derivatives. The derivatives of the first three follow from the output. */
 #ifndef MF_KERNELS_FORM_UNIT_H
 #define MF_KERNELS_FORM_UNIT_H
 

@@ -1,6 +1,7 @@
-/* Private to the shadow back end: a GPU for machines without one. It runs the kernels of cpu on memory that the host
- * cannot touch, and delivers what they leave in host memory no earlier than at sync(). What is forgotten in a caller
- * (a copy, a wait, the right memory) then breaks at its line. Same bits as cpu. */
+/* Private to the shadow back end: a GPU for tests on machines without one. It runs cpu's kernels on memory that the
+ * host cannot touch, and delivers results in host memory at sync() and not before.
+ * Rule: a caller that forgets a copy, a wait or the right memory stops at that line. Results have the same bits as
+ * cpu's. */
 #ifndef MF_KERNELS_SHADOW_SHADOW_H
 #define MF_KERNELS_SHADOW_SHADOW_H
 

@@ -1,6 +1,6 @@
-/* Work areas of plans of slices on a GPU: pure functions of what a plan is made for and of the GPU's compute
- * capability. The cuda back end takes its memory by them, and so does a plan that is made where there is no GPU
- * (kernels/dry.h): the bytes of both are the same because there is one text. Read by the C and the C++ compiler. */
+/* Sizes of the work areas of plans on a GPU, as pure functions of the plan and of the GPU's compute capability.
+ * Rule: the cuda back end and plans for an absent GPU (kernels/dry.h) use the same functions, so their bytes agree.
+ * Compiled as C and as C++. */
 #ifndef MF_KERNELS_AREAS_H
 #define MF_KERNELS_AREAS_H
 

@@ -1,6 +1,7 @@
-/* Counting on binary fields packed 64 voxels to a word: exact integer two-point counts, and the energies of single
- * flips that the swap polish needs. All in host memory, by the host, whatever the back end: the queue gives threads and
- * its arena of host memory. */
+/* Binary fields packed 64 voxels to a word: exact integer two-point counts, and the energies of single flips for swap
+ * polish.
+ * Rule: all arrays are in host memory and the host computes, whatever the back end. The queue provides threads and
+ * memory. */
 #ifndef MF_KERNELS_BITS_H
 #define MF_KERNELS_BITS_H
 

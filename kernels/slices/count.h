@@ -1,5 +1,5 @@
-/* Descriptors of a slice that follow from whole numbers counted on it, pixel by pixel: what kernels measure and what
- * swaps of labels aim at (src/recon/tally.h) is one count. */
+/* Descriptors of a slice by counting labels: integers, exact.
+ * Rule: kernels that measure and swaps that aim at a target (src/recon/tally.h) use the same counts. */
 #ifndef MF_KERNELS_COUNT_H
 #define MF_KERNELS_COUNT_H
 

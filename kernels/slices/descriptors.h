@@ -1,18 +1,18 @@
-/* The descriptors, one line each. Everything that has to know them all is made from these lists: the pointers of a back
- * end and its tables, declarations, the datasets of a target, the rows of the registry, what annealing counts, the
- * texts of --help. A further descriptor is a further line, and its file (docs/DESCRIPTORS.md, "Adding one").
+/* The list of descriptors, one line each. Rule: everything that knows all descriptors is generated from these lists:
+ * tables of back ends, declarations, datasets of targets, the registry, the tallies of annealing, the texts of --help.
+ * A new descriptor is a new line and its file (docs/DESCRIPTORS.md, "Adding one").
  *
  *   X(ID, family, where, work, weight, compat, traits, shown, dataset, name, alias, summary)
  *
  *   ID        MF_<ID> is its enum mf_descriptor_kind, MF_MORE_<ID> its enum mf_more
  *   family    its kernels: mf_<family>_cpu, mf_kind_<family> and so on
  *   where     GPU: mf_<family>_cuda too, with the memory mf_packed_<family> (slices/areas.h); CORES: GPUs refuse it
- *   work      mf_phase_<work> is what reports call the time it takes (src/desc/phases.h)
+ *   work      mf_phase_<work> is the phase of --log-view that its time belongs to (src/desc/phases.h)
  *   weight    in the loss, unless the user gives one; compat: the same under --compat mcrpy
  *   traits    enum mf_trait, or 0
  *   shown     &mf_shown_..: draws it (src/desc/shown.h); NULL: there is nothing to draw
- *   dataset   what a file calls its values
- *   name      what users call it, as MCRpy does where MCRpy has it; alias: a further spelling, or NULL
+ *   dataset   the name of its values in a file
+ *   name      the name that users type, MCRpy's where MCRpy has it; alias: another spelling, or NULL
  *   summary   one line */
 #ifndef MF_KERNELS_DESCRIPTORS_H
 #define MF_KERNELS_DESCRIPTORS_H

@@ -1,6 +1,7 @@
-/* Energies of single flips of binary slices, for the swap polish. A window is the neighbourhood of a pixel p within the
- * lags -L+1 .. L-1, `rows` rows of `words` 32-bit words: bit b of row k says whether pixel p + (k - L+1, b - L+1) is in
- * the phase; spare bits and the centre are 0. All in host memory, by the host, whatever the back end. */
+/* Energies of single flips in binary slices, for swap polish. A window holds the neighbours of a pixel p at the lags
+ * -L+1 .. L-1 as `rows` rows of `words` 32-bit words. Bit b of row k is set where pixel p + (k - L+1, b - L+1) is in
+ * the phase; spare bits and the centre are 0.
+ * Rule: all arrays are in host memory and the host computes, whatever the back end. */
 #ifndef MF_KERNELS_FLIP_H
 #define MF_KERNELS_FLIP_H
 

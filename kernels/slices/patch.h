@@ -1,5 +1,6 @@
-/* Patches of images: where they are, how their pixels weigh, the axes that they are compared along, and what a plan of
- * patches looks at on every level. Every back end has its own search. */
+/* Patches of images: their positions, the weights of their pixels, the principal axes that they are compared along, and
+ * the levels of a plan.
+ * Rule: these are the same for all back ends; each back end has its own nearest-neighbour search. */
 #ifndef MF_KERNELS_PATCH_H
 #define MF_KERNELS_PATCH_H
 

@@ -1,6 +1,6 @@
-/* Descriptors of slices: what they are compared with and how their gradients come back. S2, Variation, volume
- * fraction and all others fill the same table, so the objective treats them alike and a further descriptor is a further
- * table. */
+/* The contract of descriptors of slices: values, comparison with a target, gradients.
+ * Rule: every descriptor fills the same table (struct mf_slice_ops). The objective treats all alike, and a new
+ * descriptor is a new table. */
 #ifndef MF_KERNELS_SLICES_H
 #define MF_KERNELS_SLICES_H
 

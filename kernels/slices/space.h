@@ -1,14 +1,14 @@
-/* The two-point correlation of a field in space: planes by two-dimensional transforms, lags across planes by products
- * of their spectra. With F_k the spectrum of plane k, planes of ny x nx voxels and L lags
+/* The two-point correlation of a field in space, by two-dimensional transforms of planes and products of spectra. With
+ * F_k the spectrum of plane k, planes of ny x nx voxels and L lags
  *
- *   S_d = sum over k of conj(F_k) F_(k+d), d = 0 .. L-1        (added over all ranks by the caller)
- *   D(d, u, v) = inverse transform of S_d at (u, v), over the number of pairs
+ *   S_d = sum over k of conj(F_k) F_(k+d), d = 0 .. L-1        (the caller adds over all ranks)
+ *   D(d, u, v) = inverse transform of S_d at (u, v), divided by the number of pairs
  *
- * so a rank needs its planes' spectra, L - 1 above them, and L - 1 below them for a gradient. D(-d, -u, -v) is
- * D(d, u, v): windows have the lags d >= 0 alone, [L][2L-1][2L-1], u and v from -L+1 on.
+ * A rank needs the spectra of its planes and of the L - 1 planes above, for a gradient also of the L - 1 below. As
+ * D(-d, -u, -v) = D(d, u, v), windows hold the lags d >= 0 alone: [L][2L-1][2L-1], u and v from -L+1 on.
  *
- * The same of two fields, S_d = sum over k of conj(F_k) G_(k+d), gives what lies behind one voxel of the first in the
- * second; lags d < 0 are those of the second and the first, turned round. */
+ * Two fields: S_d = sum over k of conj(F_k) G_(k+d) is their cross-correlation. Lags d < 0 are those of the exchanged
+ * fields, point-reflected. */
 #ifndef MF_KERNELS_SPACE_H
 #define MF_KERNELS_SPACE_H
 

@@ -1,11 +1,10 @@
-/* S2 and Variation of slices of which a rank has some rows: a strip. What whole slices take by two-dimensional
- * transforms (slices.h) is done here by transforms along the rows and products of rows that are up to L - 1 apart,
+/* S2 and Variation of strips. A strip is the rows of a slice that a rank owns. Whole slices use two-dimensional
+ * transforms (slices.h); strips use transforms along the rows and products of rows that are up to L - 1 apart,
  *
- *   C_d(k) = sum over own rows u of conj(X_u(k)) X_{u+d}(k),   D(d, .) = transform of C_d, added over the ranks,
+ *   C_d(k) = sum over own rows u of conj(X_u(k)) X_{u+d}(k),   D(d, .) = transform of C_d, added over the ranks.
  *
- * so that a rank needs the L - 1 rows beside its own and no other part of a slice: less travels between ranks, and
- * nothing on its way back. How sums are rounded depends on where strips are cut. For back ends whose device memory is
- * the host's. */
+ * A rank needs the L - 1 rows beside its own and nothing else, so ranks exchange less, and gradients need no exchange.
+ * Rule: rounding depends on the positions of the cuts. For back ends whose device memory is the host's. */
 #ifndef MF_KERNELS_STRIPS_H
 #define MF_KERNELS_STRIPS_H
 

@@ -1,7 +1,8 @@
-/* The part of VGG-19 that Gram matrices are taken of (Simonyan & Zisserman 2015, configuration E; Gatys, Ecker & Bethge
- * 2016 for means in place of maxima): sixteen convolutions of 3 x 3 pixels in five blocks, means of 2 x 2 pixels
- * between the blocks, and a Gram matrix behind the last convolution of each. Its weights lie in host memory, laid out
- * for the kernels, and stay as they are as long as a plan is; plans on a GPU have one copy of them there. */
+/* The layers of VGG-19 that Gram matrices use (Simonyan & Zisserman 2015, configuration E): sixteen convolutions of
+ * 3 x 3 pixels in five blocks, means of 2 x 2 pixels between the blocks (Gatys, Ecker & Bethge 2016), and a Gram matrix
+ * after each block.
+ * Rule: the weights are in host memory, in the order that kernels read, and do not change while a plan exists. Plans on
+ * a GPU share one copy there. */
 #ifndef MF_KERNELS_VGG_H
 #define MF_KERNELS_VGG_H
 

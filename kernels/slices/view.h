@@ -1,4 +1,4 @@
-/* Parallel slices inside a larger array. Read by gcc and nvcc. */
+/* A view: parallel slices inside a larger array, by strides. Compiled by gcc and nvcc. */
 #ifndef MF_KERNELS_VIEW_H
 #define MF_KERNELS_VIEW_H
 

@@ -1,8 +1,8 @@
-/* Private to the bits of the cpu back end: adding windows of bits, each bit to a counter of its own.
+/* Private to the bits of the cpu back end: adds windows of bits, each bit to its own counter.
  *
- * A window is the 16 x 32 neighbourhood of a voxel in its slice, one bit per lag: row k, bit j stand for the lag
- * (du0 + k, dv0 + j). Adding the windows of b at every voxel of a counts all 512 lags at once. The 512 counters are
- * kept bitwise, digit by digit, so that an addition is a few logical operations on whole windows (carry-save adders,
+ * A window is the 16 x 32 neighbourhood of a voxel in its slice, one bit per lag. Row k, bit j is the lag
+ * (du0 + k, dv0 + j). Adding the windows of b at every voxel of a counts all 512 lags at once. Counters are bit-sliced:
+ * one word per binary digit, so that an addition is a few logical operations on whole windows (carry-save adders,
  * Harley and Seal). */
 #ifndef MF_KERNELS_CPU_BITS_WINDOW_H
 #define MF_KERNELS_CPU_BITS_WINDOW_H

@@ -1,6 +1,7 @@
-/* Private to S2 on the cpu: one plan, two engines. Engine `lanes` is our own transform with lines in the SIMD lanes,
- * engine `fftw` takes every size. Both work on pairs of slices or single slices one after the other, so that what a
- * slice gives does not depend on its neighbours in a batch. */
+/* Private to S2 on the cpu: one plan, two engines. Engine `lanes` is our own transform with lines in the SIMD lanes;
+ * engine `fftw` takes every size.
+ * Rule: both process pairs of slices or single slices, so that the result of a slice does not depend on its
+ * neighbours. */
 #ifndef MF_KERNELS_CPU_CORR_H
 #define MF_KERNELS_CPU_CORR_H
 

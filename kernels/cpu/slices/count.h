@@ -1,5 +1,5 @@
-/* What is counted on slices of labels (kernels/slices/count.h) as a family of the cpu back end: a pixel is of the phase
- * where it is above one half. */
+/* Counts on slices of labels (kernels/slices/count.h) as a family of the cpu back end.
+ * Rule: a pixel belongs to the phase where its value is above one half. */
 #ifndef MF_KERNELS_CPU_COUNT_H
 #define MF_KERNELS_CPU_COUNT_H
 

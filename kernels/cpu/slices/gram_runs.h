@@ -1,5 +1,5 @@
-/* The channels of soft three-point correlations at one anchor: runs of lags that differ in their columns alone, so that
- * lines of the cache hold many of them. form/gram.h says what they are. */
+/* The channels of soft three-point correlations (form/gram.h) at one anchor. A run is a set of lags that differ in
+ * their columns alone, so that vectors of one cache line hold many of them. */
 #ifndef MF_KERNELS_CPU_GRAM_RUNS_H
 #define MF_KERNELS_CPU_GRAM_RUNS_H
 

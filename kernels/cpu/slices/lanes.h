@@ -1,16 +1,16 @@
-/* What the engine `lanes` (corr_lanes.c) and its text share. The text (lanes_text.c) is compiled for several vector
+/* Shared by the engine `lanes` (corr_lanes.c) and its text (lanes_text.c). The text is compiled for several vector
  * widths and instruction sets; the engine picks one when the program runs.
  *
- * One pair of slices (a, b) is transformed as a + ib, W lines side by side in the W lanes of a vector. "Cell" is W
+ * A pair of slices (a, b) is transformed as a + ib, W lines side by side in the W lanes of a vector. A "cell" is W
  * complex numbers: a vector of real parts and one of imaginary parts.
  *
- *   plane [vb][zs]       cells: lanes are W columns v, one after the other the rows u
- *   spectrum [2 blocks][xs]  cells: lanes are W rows, one after the other the columns v. Block 2k holds rows
+ *   plane [vb][zs]       cells: lanes are W columns v, the rows u follow one another
+ *   spectrum [2 blocks][xs]  cells: lanes are W rows, the columns v follow one another. Block 2k holds rows
  *                        u = kW .. kW+W-1, block 2k+1 rows -u in the same lanes, so that a frequency and its mirror
  *                        image meet without a shuffle. Row 0 is its own mirror: its place in block 1 holds row mu/2.
- *   window [wb][mu]      cells: lanes are W lags dv, one after the other the rows u
+ *   window [wb][mu]      cells: lanes are W lags dv, the rows u follow one another
  *
- * Only forward transforms exist: the inverse of z is the forward transform of z with its parts exchanged, exchanged. */
+ * Only forward transforms exist. The inverse exchanges real and imaginary parts before and after one. */
 #ifndef MF_KERNELS_CPU_LANES_H
 #define MF_KERNELS_CPU_LANES_H
 

@@ -1,5 +1,5 @@
-/* From the plane of a pair over its spectrum to the window of lags, for lanes_text.c: pair by pair, or for the sum of
- * many pairs, whose |spectrum|^2 ("energy") are added before the one way back. */
+/* For lanes_text.c: from the plane of a pair over its spectrum to the window of lags. Either pair by pair, or for the
+ * sum of many pairs, whose |spectrum|^2 ("energy") are added before a single inverse transform. */
 #ifndef MF_KERNELS_CPU_LANES_FORWARD_H
 #define MF_KERNELS_CPU_LANES_FORWARD_H
 

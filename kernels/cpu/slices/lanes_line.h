@@ -1,5 +1,5 @@
-/* One-dimensional transforms of W lines at once for lanes_text.c: passes of the self-sorting kind, each reading with a
- * constant distance and leaving its results in order, so that no pass of its own sorts. */
+/* For lanes_text.c: one-dimensional transforms of W lines at once. The passes are self-sorting (Stockham): each reads
+ * with a constant stride and writes in order, so that no separate sorting pass is needed. */
 #ifndef MF_KERNELS_CPU_LANES_LINE_H
 #define MF_KERNELS_CPU_LANES_LINE_H
 

@@ -1,4 +1,5 @@
-/* Vectors of MF_LANES floats for lanes_text.c: transposition and butterflies. One text for all instruction sets. */
+/* For lanes_text.c: vectors of MF_LANES floats, their transposition and butterflies. One text for all instruction
+ * sets. */
 #ifndef MF_KERNELS_CPU_LANES_VEC_H
 #define MF_KERNELS_CPU_LANES_VEC_H
 

@@ -1,5 +1,6 @@
-/* Slices into planes and back, and the pyramid on planes, for lanes_text.c. A plane is [vb][zs] cells; slice 2k of a
- * pair is in the real parts. On the way back the parts are exchanged (lanes.h). A span is the rows to work on. */
+/* For lanes_text.c: copies slices into planes and back, and builds the pyramid on planes. A plane is [vb][zs] cells;
+ * slice 2k of a pair is in the real parts. Gradients have real and imaginary parts exchanged (lanes.h). A span is the
+ * range of rows to process. */
 #ifndef MF_KERNELS_CPU_LANES_VIEW_H
 #define MF_KERNELS_CPU_LANES_VIEW_H
 

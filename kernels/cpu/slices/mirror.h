@@ -1,10 +1,11 @@
-/* A matrix and its transpose, eight by eight: Gram matrices are symmetric, and so is what comes back to their rows. */
+/* Symmetric matrices in blocks of 8 x 8: copies one triangle of a matrix to the other, and adds a matrix to its
+ * transpose. */
 #ifndef MF_KERNELS_CPU_MIRROR_H
 #define MF_KERNELS_CPU_MIRROR_H
 
 #include <stddef.h>
 
-enum { MF_MIRROR = 16 /* rows of a call: those of different calls can be made at the same time */ };
+enum { MF_MIRROR = 16 /* rows of a call; calls for different rows may run at the same time */ };
 
 /**
  * Rows @p i .. i + MF_MIRROR - 1 of to [n][n] from column i on, and the same columns from row i on: each * sum, which

@@ -1,4 +1,4 @@
-/* Labels to bits. */
+/* Packs labels into bits. */
 #ifndef MF_KERNELS_CPU_PACK_H
 #define MF_KERNELS_CPU_PACK_H
 

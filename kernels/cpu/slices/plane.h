@@ -1,5 +1,5 @@
-/* Levels of a slice through FFTW, one at a time and in place: rows of a plane that is as large as the level where it is
- * periodic, else zero to the far side. */
+/* FFTW transforms of the levels of a slice, one level at a time and in place. A plane has the extents of the level
+ * where it is periodic; else it is padded with zeros. */
 #ifndef MF_KERNELS_CPU_PLANE_H
 #define MF_KERNELS_CPU_PLANE_H
 

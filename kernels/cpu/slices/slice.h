@@ -1,5 +1,6 @@
-/* What the pointwise descriptors of slices share on the cpu. Slices with contiguous rows are worked on one at a time;
- * slices whose pixels lie side by side (normal to x) in groups, one slice to a lane. Both add in the same order. */
+/* Shared by the pointwise descriptors of slices on the cpu. Slices with contiguous rows are processed one at a time;
+ * slices whose pixels are interleaved (normal to x) in groups, one slice per lane.
+ * Rule: both add in the same order. */
 #ifndef MF_KERNELS_CPU_SLICE_H
 #define MF_KERNELS_CPU_SLICE_H
 

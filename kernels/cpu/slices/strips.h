@@ -1,5 +1,5 @@
-/* What plans of strips (strips.c) and their text (strips_text.c) share; the text is compiled for several instruction
- * sets, as lanes.h tells. W slices stand in the W lanes of a vector; a cell is W complex numbers. */
+/* Shared by plans of strips (strips.c) and their text (strips_text.c). The text is compiled for several instruction
+ * sets, as in lanes.h. W slices occupy the W lanes of a vector; a cell is W complex numbers. */
 #ifndef MF_KERNELS_CPU_STRIPS_H
 #define MF_KERNELS_CPU_STRIPS_H
 

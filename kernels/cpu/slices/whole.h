@@ -1,13 +1,13 @@
-/* Products of rows of numbers in [0, 1] with a symmetric matrix, in whole numbers of 16 bits: twice as fast as in float
- * where the cpu multiplies pairs of such and adds them up in 32 bits (avx512_vnni; in two steps with avx2, 1.5 times as
- * fast, unless there is avx512f, whose floats are faster by the count of ports: not measured). Sums in whole numbers
- * are exact, what is lost is lost by rounding: rows to 2^-14, up or down by a pattern that averages out, a column of
- * the matrix to a step of its own, the smallest that no sum of MF_WHOLE_PAIRS pairs overflows with: rows that are finer
- * would leave fewer bits to it. The diagonal, often much larger than the rest, stays in float. Errors of single
- * elements average out where many make a result: of gradients through 200 channels or more, the relative one, over all
- * pixels in L2, is below 1e-5 (float: below 1e-6) far from the target; near it what is off is at float rounding itself,
- * and both ways are off alike. Columns with no element above 1e-25, or with sums of 1e25 or more, have no scale in
- * float and count as 0 but for their diagonal. */
+/* Products of rows of numbers in [0, 1] with a symmetric matrix, in 16-bit integers. This is twice as fast as float
+ * where the cpu multiplies pairs of them and adds in 32 bits (avx512_vnni). avx2 needs two steps and is 1.5 times as
+ * fast, except beside avx512f, whose floats are faster by the count of ports (not measured).
+ * Rule: integer sums are exact; only rounding loses precision. Rows are rounded to 2^-14, up or down by a pattern that
+ * averages out. A column of the matrix has its own step: the smallest with which no sum of MF_WHOLE_PAIRS pairs
+ * overflows. Finer rows would leave fewer bits to the matrix. The diagonal, often much larger than the rest, stays in
+ * float. Errors of single elements average out in sums. For gradients through 200 channels or more the relative error,
+ * over all pixels in L2, is below 1e-5 far from the target (float: below 1e-6). Near the target both are at the level
+ * of float rounding. Columns with no element above 1e-25, or with sums of 1e25 or more, have no scale in float and
+ * count as 0 except for their diagonal. */
 #ifndef MF_KERNELS_CPU_WHOLE_H
 #define MF_KERNELS_CPU_WHOLE_H
 

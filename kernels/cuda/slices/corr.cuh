@@ -1,9 +1,10 @@
 /* Private to S2 on cuda: one plan, two engines. Both transform UNITS: two slices, one as the real, one as the imaginary
- * part; or, for a cross-correlation, the two slices of the two fields. What a unit gives depends on nothing else.
+ * part. For a cross-correlation they are the two slices of the two fields.
+ * Rule: the result of a unit depends on nothing else.
  *
  *   Z = F(a + i b),  F(a) = (Z(k) + conj Z(-k)) / 2,  F(b) = (Z(k) - conj Z(-k)) / 2i
  *   D_a + i D_b = F^-1(|F(a)|^2 + i |F(b)|^2) / pairs                    (both D are real)
- *   dA/da + i dA/db = F^-1(Re H_a F(a) + i Re H_b F(b))                  (H: transforms of what the window says) */
+ *   dA/da + i dA/db = F^-1(Re H_a F(a) + i Re H_b F(b))                  (H: transforms of the slopes in the window) */
 #ifndef MF_KERNELS_CUDA_CORR_CUH
 #define MF_KERNELS_CUDA_CORR_CUH
 

@@ -1,6 +1,6 @@
-/* Transforms of many lines in shared memory, in place, by the threads of one block: forward from the natural order to
- * the one that the radices leave (decimation in frequency), backward from there, so that nothing is ever reordered. A
- * warp works on the same butterfly of neighbouring lines. Not scaled. */
+/* In-place transforms of many lines in shared memory, by the threads of one block. Forward transforms turn the natural
+ * order into the order of decimation in frequency; backward transforms start from that order, so nothing is reordered.
+ * A warp computes the same butterfly of neighbouring lines. Not scaled. */
 #ifndef MF_KERNELS_CUDA_LINES_CUH
 #define MF_KERNELS_CUDA_LINES_CUH
 

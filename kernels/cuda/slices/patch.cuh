@@ -1,5 +1,5 @@
-/* Private to patches on cuda: a plan, and the search for nearest patches. Patch s is the one whose first pixel is
- * (s / pv, s % pv); coordinate c of it stands at at[c * count + s]. */
+/* Private to patches on cuda: a plan, and the search for nearest patches. The first pixel of patch s is
+ * (s / pv, s % pv); its coordinate c is at[c * count + s]. */
 #ifndef MF_KERNELS_CUDA_PATCH_CUH
 #define MF_KERNELS_CUDA_PATCH_CUH
 

@@ -1,9 +1,10 @@
-/* Descriptors with one number a level (interface density, volume fraction): sums over the pixels of a slice, the
- * comparison with the target, and what becomes of a slice's numbers.
+/* Descriptors with one number per level (interface density, volume fraction): sums over the pixels of a slice, their
+ * comparison with the target, and gradients.
  *
- * A slice is cut into bands of pixels in the order (u, v), the i-th pixel of a band belongs to class i % CLASSES; a
- * class is added pixel by pixel, classes by a tree, bands one after the other, all in double. How slices lie decides
- * which thread adds a class, never the order: the bits of a slice depend on its pixels alone. */
+ * A slice is cut into bands of pixels in the order (u, v). The i-th pixel of a band belongs to class i % CLASSES. A
+ * class is added pixel by pixel, classes by a tree, bands in order, all in double.
+ * Rule: the layout of slices decides which thread adds a class, never the order. The bits of a slice depend on its
+ * pixels alone. */
 #ifndef MF_KERNELS_CUDA_SINGLE_CUH
 #define MF_KERNELS_CUDA_SINGLE_CUH
 

@@ -1,5 +1,6 @@
-/* What the descriptors of slices share: pixels of a view dealt to threads so that neighbours in memory are neighbours
- * in a warp, the pyramid of coarser slices, and the transposed operation for gradients. */
+/* Shared by the descriptors of slices: loops over the pixels of a view, the pyramid of coarser slices, and the
+ * transposed operation for gradients.
+ * Rule: neighbours in memory are neighbours in a warp. */
 #ifndef MF_KERNELS_CUDA_SLICE_CUH
 #define MF_KERNELS_CUDA_SLICE_CUH
 

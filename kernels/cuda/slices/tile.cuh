@@ -1,5 +1,5 @@
-/* Products of matrices in tiles of 64 columns: a block of 16 x 16 threads has a tile, DEPTH products of every number of
- * it come from shared memory at a time. What is multiplied is made as it is loaded. */
+/* Matrix products in tiles of 64 columns. A block of 16 x 16 threads computes a tile; shared memory holds DEPTH
+ * products of each of its numbers at a time. Factors are computed as they are loaded. */
 #ifndef MF_KERNELS_CUDA_TILE_CUH
 #define MF_KERNELS_CUDA_TILE_CUH
 

@@ -1,6 +1,6 @@
-/* An array of numbers in a file of any format we read: what it is, and its values row by row in bounded pieces. Foreign
- * formats (PNG, TIFF, HDF5, NRRD, VTK) are decoded in a guarded child process; .npy is parsed here, and raw values are
- * read here. Nothing here is collective. */
+/* An array of numbers in a file of any format that we read: its header, and its values row by row in bounded pieces.
+ * Rule: foreign formats (PNG, TIFF, HDF5, NRRD, VTK) are decoded in a guarded child process. .npy and raw values are
+ * read here. All functions are local. */
 #ifndef MF_IO_ARRAY_H
 #define MF_IO_ARRAY_H
 

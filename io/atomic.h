@@ -1,5 +1,6 @@
-/* Files that appear whole or not at all: written under a temporary name in the same folder, agreed by all ranks,
- * flushed to disk, renamed over the old file. */
+/* Atomic files: a file appears whole or not at all.
+ * Rule: it is written under a temporary name in its folder, agreed by all ranks, flushed to disk, and renamed over the
+ * old file. */
 #ifndef MF_IO_ATOMIC_H
 #define MF_IO_ATOMIC_H
 

@@ -1,4 +1,4 @@
-/* A volume's bytes on disk by the shortest program that does it: what our own files are measured beside. */
+/* Writes and reads the bytes of a volume by the shortest program. Benchmarks compare our own files with it. */
 #ifndef MF_IO_BARE_H
 #define MF_IO_BARE_H
 

@@ -1,5 +1,5 @@
-/* Values that lie in a file in another way than in memory: as text, in base 64, compressed, or after each other. What
- * .nrrd and VTK's XML files hold. For the guarded child: it may be slow, and its library may break. */
+/* Decodes values that a file holds as text, in base 64, compressed, or in another order than memory (.nrrd, VTK's XML).
+ * Rule: only the guarded child calls it; it may be slow, and its library may crash. */
 #ifndef MF_IO_DECODE_H
 #define MF_IO_DECODE_H
 

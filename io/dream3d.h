@@ -1,4 +1,4 @@
-/* DREAM.3D's files: HDF5 with image geometries and arrays of their cells. Written as DREAM.3D 6 does (file version 7),
+/* DREAM.3D files: HDF5 with image geometries and arrays of their cells. Written as DREAM.3D 6 does (file version 7),
  * read in the layouts of 6 and of NX (version 8). */
 #ifndef MF_IO_DREAM3D_H
 #define MF_IO_DREAM3D_H

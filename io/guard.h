@@ -1,5 +1,5 @@
-/* Parsing a hostile file at arm's length: the work runs in a child process with limits, its result comes back through a
- * pipe. A crash, an endless loop or a library that ends the process is then a refusal like any other. */
+/* Parses hostile files safely: the work runs in a child process with limits and returns its result through a pipe.
+ * Rule: a crash, an endless loop or a library that ends the process is a refusal like any other. */
 #ifndef MF_IO_GUARD_H
 #define MF_IO_GUARD_H
 

@@ -1,10 +1,9 @@
-/* HDF5 files. One object is a whole file, written or read by one rank (hardened: no plug-in is loaded, no link out of
- * the file is followed, and what is asked for is checked before it is read). Of a file that all ranks write rank 0
- * makes everything but the values, and io/rows.h writes those. Names
- * are paths from the root ("/microstructure/phase"). Text attributes are UTF-8, variable length: h5py shows them as
- * str.
+/* HDF5 files. An object is a whole file, which one rank writes or reads. Where all ranks write a file, rank 0 makes
+ * everything but the values, and io/rows.h writes those. Names are paths from the root ("/microstructure/phase"). Text
+ * attributes are UTF-8 of variable length, so h5py shows them as str.
  *
- * A foreign file is hostile: read it inside mf_guard() (io/guard.h), so that a crash of the library is a refusal. */
+ * Rule: a foreign file is hostile. No plug-in is loaded, no link out of the file is followed, and every request is
+ * checked before it is read. Read it inside mf_guard() (io/guard.h), so that a crash of the library is a refusal. */
 #ifndef MF_IO_H5_H
 #define MF_IO_H5_H
 

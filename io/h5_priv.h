@@ -1,4 +1,4 @@
-/* What the two halves of h5 share. */
+/* Private to the files of h5. */
 #ifndef MF_IO_H5_PRIV_H
 #define MF_IO_H5_PRIV_H
 

@@ -1,4 +1,4 @@
-/* SHA-256 of files: the name under which an input is remembered in outputs. */
+/* SHA-256 of files. Outputs name their inputs by it. */
 #ifndef MF_IO_HASH_H
 #define MF_IO_HASH_H
 

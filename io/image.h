@@ -1,5 +1,5 @@
-/* PNG and TIFF as arrays of grey values. Decoding runs in a guarded child (see array.h), so these functions may be slow
- * and their libraries may break. */
+/* PNG and TIFF as arrays of grey values.
+ * Rule: decoding runs in a guarded child (array.h); it may be slow, and its library may crash. */
 #ifndef MF_IO_IMAGE_H
 #define MF_IO_IMAGE_H
 

@@ -1,4 +1,4 @@
-/* What the writers and readers of PNG share. */
+/* Private to the writers and readers of PNG. */
 #ifndef MF_IO_IMAGE_PRIV_H
 #define MF_IO_IMAGE_PRIV_H
 

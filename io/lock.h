@@ -1,4 +1,4 @@
-/* One run at a time writes an output: who comes second is told who is there. */
+/* Locks of outputs. Rule: one run at a time writes an output; a second run is told which run holds it. */
 #ifndef MF_IO_LOCK_H
 #define MF_IO_LOCK_H
 

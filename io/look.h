@@ -1,4 +1,4 @@
-/* What an HDF5 file says about itself: provenance, convergence, the arrays in it. For info and view. */
+/* What an HDF5 file says about itself: provenance, convergence, its arrays. info and view show it. */
 #ifndef MF_IO_LOOK_H
 #define MF_IO_LOOK_H
 

@@ -1,5 +1,5 @@
-/* A microstructure: a two- or three-dimensional field of phases with its spacing and where it came from. On disk and,
- * slab by slab, in memory. Arrays are [z][y][x]; an image has nz = 1. */
+/* A microstructure: a two- or three-dimensional field of phases, its spacing and its origin, on disk and in memory.
+ * Rule: every rank holds one slab. Arrays are [z][y][x]; an image has nz = 1. */
 #ifndef MF_IO_MICRO_H
 #define MF_IO_MICRO_H
 

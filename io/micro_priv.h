@@ -1,5 +1,5 @@
-/* The inside of reading a microstructure: what is decided (micro_read.c), and values on their way to the slab
- * (micro_load.c). */
+/* Private to reading a microstructure: micro_read.c decides what the values mean, micro_load.c moves them into the
+ * slab. */
 #ifndef MF_IO_MICRO_PRIV_H
 #define MF_IO_MICRO_PRIV_H
 

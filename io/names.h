@@ -1,4 +1,4 @@
-/* Names of files. */
+/* Names of files: without folder, with a number, of a run. */
 #ifndef MF_IO_NAMES_H
 #define MF_IO_NAMES_H
 

@@ -1,4 +1,4 @@
-/* NumPy's .npy: versions 1 to 3, either byte order, C and Fortran order, plain numbers only (no pickle, ever). */
+/* NumPy's .npy: versions 1 to 3, either byte order, C and Fortran order. Rule: plain numbers only, never a pickle. */
 #ifndef MF_IO_NPY_H
 #define MF_IO_NPY_H
 

@@ -1,5 +1,5 @@
-/* NRRD: a few lines of text and the values, in the same file (.nrrd) or in another one of its folder (.nhdr). The lines
- * name the fastest axis first. */
+/* NRRD: a few lines of text and the values, in the same file (.nrrd) or in another file of its folder (.nhdr). The text
+ * names the fastest axis first. */
 #ifndef MF_IO_NRRD_H
 #define MF_IO_NRRD_H
 

@@ -1,6 +1,6 @@
-/* Phases side by side: arrays [y][x][phase] or [phase][y][x], and of volumes. A voxel has 1 (or 255) for its phase and
- * 0 for the others, or shares of phases that sum to 1. Such arrays seldom say so; here alone it is decided, by their
- * values. */
+/* One-hot arrays: [y][x][phase] or [phase][y][x], and those of volumes. A voxel has 1 (or 255) for its phase and 0 for
+ * the others, or fractions of phases that sum to 1.
+ * Rule: such arrays seldom say so; this module alone decides it, by their values. */
 #ifndef MF_IO_ONEHOT_H
 #define MF_IO_ONEHOT_H
 

@@ -1,4 +1,4 @@
-/* Pictures: PNG drawn by cairo. Rank 0 draws; not collective. Labelled axes, sizes readable on a page. */
+/* Figures as PNG, drawn by cairo, with labelled axes and sizes readable on a page. Rule: rank 0 draws; local. */
 #ifndef MF_IO_PLOT_H
 #define MF_IO_PLOT_H
 

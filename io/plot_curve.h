@@ -1,4 +1,4 @@
-/* The panels of curves and of bars. */
+/* Panels of curves and of bars. */
 #ifndef MF_IO_PLOT_CURVE_H
 #define MF_IO_PLOT_CURVE_H
 

@@ -1,4 +1,4 @@
-/* What the files of plot share: boxes, axes, text, colours. Lengths are in points; a point is SCALE pixels. */
+/* Private to the files of plot: boxes, axes, text, colours. Lengths are in points; a point is SCALE pixels. */
 #ifndef MF_IO_PLOT_PRIV_H
 #define MF_IO_PLOT_PRIV_H
 

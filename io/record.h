@@ -1,6 +1,7 @@
-/* What a volume of ours says about itself, once more, behind the end that HDF5 knows of and before the seal: where its
- * values lie and what they mean. It stands in for the library (and the child process in which that would run) only
- * where the seal then proves to hold: nobody has changed the file since. docs/FILES.md has the layout. */
+/* The record of a volume of ours: where its values are and what they mean, a second time. It stands between the end of
+ * the HDF5 file and the seal (docs/FILES.md has the layout).
+ * Rule: it replaces the library, and the child process that runs it, only where the seal proves that nobody has changed
+ * the file. */
 #ifndef MF_IO_RECORD_H
 #define MF_IO_RECORD_H
 

@@ -1,5 +1,5 @@
-/* Values of a file that rank 0 has made but for them: every rank writes its own, side by side. What fails on one rank
- * leaves no other in a library that waits for it: the ranks meet again in agreeing on their codes. */
+/* Values of a file, written by all ranks side by side; rank 0 has made everything else.
+ * Rule: the functions are local. The ranks then agree on their codes, so that no rank waits for one that failed. */
 #ifndef MF_IO_ROWS_H
 #define MF_IO_ROWS_H
 

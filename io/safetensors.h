@@ -1,6 +1,7 @@
-/* Arrays of numbers by name in a .safetensors file: eight bytes that say how long the header is, a header of JSON that
- * says where every array lies, and their bytes, one behind the other. A foreign file is hostile: all of the header is
- * checked when it is opened, and an array is read only where it is what the caller asks for. */
+/* Named arrays in a .safetensors file: eight bytes with the length of the header, a JSON header with the place of every
+ * array, and the bytes of the arrays.
+ * Rule: a foreign file is hostile. All of the header is checked when the file is opened, and an array is read only
+ * where it is what the caller asks for. */
 #ifndef MF_IO_SAFETENSORS_H
 #define MF_IO_SAFETENSORS_H
 

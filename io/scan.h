@@ -1,4 +1,4 @@
-/* What values an array holds, over all ranks: the ground on which labels and thresholds are decided. */
+/* Statistics of the values of an array over all ranks. Decisions about labels and thresholds use them. */
 #ifndef MF_IO_SCAN_H
 #define MF_IO_SCAN_H
 

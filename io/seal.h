@@ -1,10 +1,10 @@
-/* A seal at the end of a file: checksums of its bytes, block by block, so that damage is found and named. What reads
- * the file by its own rules (HDF5) never sees it: it lies behind the end that the file itself knows of.
+/* A seal at the end of a file: checksums of its blocks, so that damage is found and named.
+ * Rule: HDF5 never sees it, because it stands behind the end of the HDF5 file.
  *
  *   uint32 crc[blocks]   CRC-32C of every block of 1 MiB of the file before the seal (the last may be shorter)
  *   footer, 32 bytes     "MFSEAL01", uint64 bytes of the file before the seal, uint32 blocks, uint32 bytes of a block,
  *                        uint32 mark (of a checkpoint: its turn; else 0), uint32 CRC-32C of the list and of the footer
- * up to here Numbers are little-endian. */
+ * up to here. Numbers are little-endian. */
 #ifndef MF_IO_SEAL_H
 #define MF_IO_SEAL_H
 

@@ -1,5 +1,5 @@
-/* Descriptors of a microstructure as values: what characterize writes, merge combines and reconstruct aims at. Plain
- * data, equal on all ranks. */
+/* A target: descriptors of a microstructure as values. characterize writes it, merge combines it, reconstruct aims at
+ * it. Rule: plain data, equal on all ranks. */
 #ifndef MF_IO_TARGET_H
 #define MF_IO_TARGET_H
 

@@ -1,4 +1,4 @@
-/* What was seen of a micrograph (struct mf_target_look) as an attribute of its descriptor file. */
+/* What was seen of a micrograph (struct mf_target_look), as an attribute of its descriptor file. */
 #ifndef MF_IO_TARGET_LOOK_H
 #define MF_IO_TARGET_LOOK_H
 

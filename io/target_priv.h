@@ -1,4 +1,4 @@
-/* The arrays of a descriptor file, as they are written and read. Inner header of this room. */
+/* Private to descriptor files: their arrays, as they are written and read. */
 #ifndef MF_IO_TARGET_PRIV_H
 #define MF_IO_TARGET_PRIV_H
 

@@ -1,5 +1,5 @@
-/* One page of a TIFF that is read, and what libtiff says meanwhile. Rule: what libtiff says of pixels while it decodes
- * them is a refusal. For a guarded child. */
+/* One page of a TIFF while it is read, and the messages of libtiff. For a guarded child.
+ * Rule: a message of libtiff about pixels that it decodes is a refusal. */
 #ifndef MF_IO_TIFF_PAGE_H
 #define MF_IO_TIFF_PAGE_H
 

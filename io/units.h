@@ -1,5 +1,5 @@
-/* Units of length: spacings of several units become spacings of one. An unknown unit has no length; nothing is
- * guessed. */
+/* Units of length: converts spacings of several units to one unit.
+ * Rule: an unknown unit has no length; nothing is guessed. */
 #ifndef MF_IO_UNITS_H
 #define MF_IO_UNITS_H
 

@@ -1,5 +1,5 @@
-/* A volume as HDF5: our schema and VTKHDF image data in one file, and the .xdmf beside it. docs/FILES.md has the
- * layout. */
+/* A volume as HDF5: our schema and VTKHDF image data in one file, and the .xdmf beside it (docs/FILES.md has the
+ * layout). */
 #ifndef MF_IO_VOLUME_H
 #define MF_IO_VOLUME_H
 

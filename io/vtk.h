@@ -1,5 +1,5 @@
-/* VTK's XML files of image data (.vti) and of rectilinear grids (.vtr) with planes at equal distances: one array of
- * cells, or of points where there are no cells. */
+/* VTK's XML files of image data (.vti), and of rectilinear grids (.vtr) whose planes are equidistant.
+ * Rule: one array of cells is read, or one of points where there are no cells. */
 #ifndef MF_IO_VTK_H
 #define MF_IO_VTK_H
 

@@ -1,4 +1,5 @@
-/* What started this program, from the environment. Numbers of ranks never come from here, but from MPI. */
+/* What started this program, by its environment variables.
+ * Rule: numbers of ranks come from MPI and never from here. */
 #ifndef MF_SLURM_LAUNCHER_H
 #define MF_SLURM_LAUNCHER_H
 

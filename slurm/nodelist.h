@@ -1,5 +1,5 @@
-/* Slurm's short forms, written out. They refuse with MF_INPUT what is none of them, and what stands for more than there
- * can be, before they take memory for it. Not collective. */
+/* Expands Slurm's short lists of nodes and tasks.
+ * Rule: a malformed list (MF_INPUT), or one longer than a machine can be, is refused before memory is taken. Local. */
 #ifndef MF_SLURM_NODELIST_H
 #define MF_SLURM_NODELIST_H
 

@@ -1,6 +1,6 @@
-/* What the launcher says by PMIx. The library that MPI has loaded is asked, of no other version and by no other way;
- * where MPI has none, or nobody launched this program, nothing is asked. A launcher leaves out what it likes: every
- * answer may be missing, and none of them numbers ranks. */
+/* What the launcher says through PMIx: node, local rank, cores.
+ * Rule: it asks the PMIx library that MPI has loaded and no other. Without one, or without a launcher, it asks nothing.
+ * Every answer may be missing, and no answer numbers ranks. */
 #ifndef MF_SLURM_PMIX_H
 #define MF_SLURM_PMIX_H
 

@@ -1,5 +1,5 @@
-/* A job as the command line or the batch script that starts it. What a user wrote comes in as words and goes out as
- * words; only mf_words_print() writes them for a shell. */
+/* Renders a job as the command line or the batch script that starts it.
+ * Rule: a user's words go in and out unchanged; only mf_words_print() quotes them for a shell. */
 #ifndef MF_SLURM_RENDER_H
 #define MF_SLURM_RENDER_H
 

@@ -1,4 +1,5 @@
-/* Command lines as lists of words, and the one place where a word is written for a shell. */
+/* Command lines as lists of words.
+ * Rule: this is the one place where a word is quoted for a shell. */
 #ifndef MF_SLURM_WORDS_H
 #define MF_SLURM_WORDS_H
 

@@ -1,4 +1,4 @@
-/* Every large array comes from here: memory with a limit, a live count and a high-water mark per tag. */
+/* The arena: every large array comes from it. It has a limit, and counts live and peak bytes of every tag. */
 #ifndef MF_BASE_ARENA_H
 #define MF_BASE_ARENA_H
 

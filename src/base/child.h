@@ -1,4 +1,5 @@
-/* Another program, started and waited for. */
+/* Starts another program and waits for it.
+ * Rule: a stop signal reaches the child and its group, and no child starts after it. */
 #ifndef MF_BASE_CHILD_H
 #define MF_BASE_CHILD_H
 

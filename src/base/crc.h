@@ -1,4 +1,4 @@
-/* CRC-32C (Castagnoli; RFC 3720 appendix B.4): what tells damaged bytes from sound ones. */
+/* The checksum CRC-32C (Castagnoli; RFC 3720 appendix B.4), which detects damaged bytes. */
 #ifndef MF_BASE_CRC_H
 #define MF_BASE_CRC_H
 

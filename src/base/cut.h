@@ -1,4 +1,4 @@
-/* Cutting n things into nearly equal runs, alike on every rank. */
+/* Cuts n items into nearly equal runs. Rule: every rank computes the same cuts. */
 #ifndef MF_BASE_CUT_H
 #define MF_BASE_CUT_H
 

@@ -1,5 +1,5 @@
-/* Refusals and breakages. A refusal is something outside the program that is not as asked: the first function that
- * knows the cause records one sentence with mf_fail() and returns its code; everybody above only passes the code on.
+/* Refusals and breakages. A refusal: something outside the program is wrong. Rule: the first function that knows the
+ * cause records one sentence with mf_fail() and returns its code; all callers pass the code on unchanged.
  * A breakage is a bug or a broken machine: mf_die() prints one line and ends the job on every rank. */
 #ifndef MF_BASE_ERR_H
 #define MF_BASE_ERR_H

@@ -1,4 +1,4 @@
-/* What the system is asked of files, where a signal may come in between. */
+/* System calls on files that go on after a signal interrupts them. */
 #ifndef MF_BASE_FILE_H
 #define MF_BASE_FILE_H
 

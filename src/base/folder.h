@@ -1,4 +1,4 @@
-/* A folder of the program's own for a while. */
+/* A temporary folder: makes one, and removes it with its contents. */
 #ifndef MF_BASE_FOLDER_H
 #define MF_BASE_FOLDER_H
 

@@ -1,5 +1,5 @@
-/* JSON: writing (one object, numbers with %.17g, NaN and infinities refused as bugs) and reading (files of ours that
- * people edit). A thin cover of jansson so that only this room includes it. */
+/* JSON: writes values (%.17g; NaN and infinities are bugs) and reads files of ours that people edit.
+ * Rule: only this module includes jansson. */
 #ifndef MF_BASE_JSON_H
 #define MF_BASE_JSON_H
 

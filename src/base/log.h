@@ -1,4 +1,4 @@
-/* Lines for people, on standard error, from rank 0 only. Results go to standard output and never through here. */
+/* Messages for people, on standard error, by rank 0. Rule: results go to standard output and never through here. */
 #ifndef MF_BASE_LOG_H
 #define MF_BASE_LOG_H
 

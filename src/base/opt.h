@@ -1,6 +1,6 @@
-/* Options as rows. One row is one option: its word, the field it fills, its kind, its default as a user would type it,
- * and its help. From the rows come parsing, --help, man pages, configuration files, --print-config, and the attributes
- * written into every output. Words are long; '-' and '_' are the same. */
+/* Options as rows: a row has an option's word, the field it fills, its kind, its default as typed, and its help. Rule:
+ * parsing, --help, man pages, configuration files, --print-config and attributes of outputs all come from the rows.
+ * Words are long; '-' and '_' are the same. */
 #ifndef MF_BASE_OPT_H
 #define MF_BASE_OPT_H
 

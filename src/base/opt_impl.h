@@ -1,4 +1,4 @@
-/* Shared by opt.c (rows and arguments), opt_value.c (words to values), conf.c (YAML) and opt_help.c (printing). */
+/* Private to the options: opt.c (rows and arguments), opt_value.c (values), conf.c (YAML), opt_help.c (printing). */
 #ifndef MF_BASE_OPT_IMPL_H
 #define MF_BASE_OPT_IMPL_H
 

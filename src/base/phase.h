@@ -1,5 +1,5 @@
-/* Where a run spends its time: phases with names that users understand, what they move and compute (--log-view). The
- * room that does the work defines the phase (io/phases.h, src/desc/phases.h, ...):
+/* Phases: where a run spends its time, and what it moves and computes (--log-view). Users understand their names.
+ * Rule: the room that does the work defines the phase (io/phases.h, src/desc/phases.h, ...):
  *
  *     struct mf_phase mf_phase_step = {.name = "step", .kind = MF_WORK};
  *     {
@@ -7,8 +7,8 @@
  *         mf_phase_count(mf_cost_step(n)); what the innermost open phase moves and computes
  *     }
  *
- * Phases nest; one thread of a process opens them (never inside a parallel region). Without --log-view a phase costs
- * one branch, with it two looks at the clock. */
+ * Phases nest. One thread of a process opens them, never inside a parallel region. Without --log-view a phase costs
+ * one branch, with it two readings of the clock. */
 #ifndef MF_BASE_PHASE_H
 #define MF_BASE_PHASE_H
 

@@ -1,8 +1,8 @@
-/* Memory of this process as the system counts it: what was resident at most since a run began, less what was resident
- * then, so that it can be compared with what the run took from its arena.
+/* Resident memory of this process by the system's count: the peak since a run began, less what was resident then. It is
+ * compared with the bytes that the run took from its arena.
  *
- * Memory that ranks of a node share is counted by the system in every process that has mapped it. Here it belongs to
- * the rank that made it: who maps another's says so, and it does not count. */
+ * Rule: memory that ranks of a node share belongs to the rank that made it. The system counts it in every process that
+ * maps it; a process that maps another rank's memory says so, and it does not count. */
 #ifndef MF_BASE_RESIDENT_H
 #define MF_BASE_RESIDENT_H
 

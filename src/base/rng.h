@@ -1,5 +1,5 @@
-/* Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11): a counter-based generator. A
- * number depends on (seed, stream, index) alone, so a field is the same on any number of ranks. */
+/* Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11): a counter-based generator.
+ * Rule: a number depends on (seed, stream, index) alone, so a field is the same on any number of ranks. */
 #ifndef MF_BASE_RNG_H
 #define MF_BASE_RNG_H
 

@@ -1,5 +1,5 @@
-/* Signals that end a process that saves nothing, and those that ask a run to save itself: SIGTERM, SIGUSR1, SIGINT,
- * SIGHUP, SIGXCPU (and leave), SIGUSR2 (and go on). */
+/* Signals. SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGXCPU ask a run to save and leave, SIGUSR2 to save and go on.
+ * Rule: in a process that has nothing to save a signal ends it at once. */
 #ifndef MF_BASE_STOP_H
 #define MF_BASE_STOP_H
 

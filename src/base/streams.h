@@ -1,6 +1,7 @@
-/* The random streams of the program, all of them. A random number is a function of (seed, stream, index), so two uses
- * that share a stream would see the same numbers. A new use takes a stream of its own here; the values of old ones
- * stay, because results depend on them. "+ n": that many streams follow from the first. */
+/* The list of all random streams. A random number is a function of (seed, stream, index), so two uses of one stream
+ * would get the same numbers.
+ * Rule: a new use takes a new stream here, and values of old streams never change, because results depend on them.
+ * "+ n": the use takes n streams from this one on. */
 #ifndef MF_BASE_STREAMS_H
 #define MF_BASE_STREAMS_H
 

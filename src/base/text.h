@@ -1,4 +1,4 @@
-/* Small questions about strings, and texts that stand in files. */
+/* Questions about strings, and texts of files. */
 #ifndef MF_BASE_TEXT_H
 #define MF_BASE_TEXT_H
 

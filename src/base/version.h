@@ -1,4 +1,4 @@
-/* Versions of the libraries that this room stands on, one line each. */
+/* Versions of the libraries that this room uses, one line each. */
 #ifndef MF_BASE_VERSION_H
 #define MF_BASE_VERSION_H
 

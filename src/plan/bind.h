@@ -1,4 +1,5 @@
-/* Which rank takes which GPU. Pure: from the map of nodes and what each rank may see to one GPU per rank. */
+/* Assigns one GPU to each rank, from the map of nodes and the GPUs that each rank sees.
+ * Rule: pure, so every rank computes the same assignment. */
 #ifndef MF_PLAN_BIND_H
 #define MF_PLAN_BIND_H
 

@@ -1,4 +1,5 @@
-/* What the control group grants this process: cores and memory, versions 1 and 2, and both at once. */
+/* The limits of this process's control group on cores and memory, in versions 1 and 2.
+ * Rule: where both versions are in use, the tightest limit counts. */
 #ifndef MF_PLAN_CGROUP_H
 #define MF_PLAN_CGROUP_H
 

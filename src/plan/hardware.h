@@ -1,6 +1,6 @@
-/* The machine that a plan is made for: nodes, their cores, memory, GPUs and the links between them. A probe fills it
- * from the machine it runs on, a file (docs/FILES.md, "hardware files") from one that may be elsewhere. Rates are in
- * 1e9 bytes per second and direction; 0 is "not known" wherever a value may be missing. */
+/* The machine that a plan is made for: nodes, cores, memory, GPUs and the links between them. A probe fills it from
+ * this machine, a file (docs/FILES.md, "hardware files") from any machine.
+ * Rule: rates are in 1e9 bytes per second and direction; 0 means "not known" wherever a value may be missing. */
 #ifndef MF_PLAN_HARDWARE_H
 #define MF_PLAN_HARDWARE_H
 

@@ -1,4 +1,4 @@
-/* What reading and writing of hardware files share: one row per key. */
+/* Private to reading and writing hardware files. Rule: one row per key. */
 #ifndef MF_PLAN_HARDWARE_PRIV_H
 #define MF_PLAN_HARDWARE_PRIV_H
 

@@ -1,4 +1,4 @@
-/* The ranks of a running program as the planner sees them: their machines, and what each rank has already. */
+/* The ranks of a running program as the planner sees them: their machines, and the memory that each rank holds. */
 #ifndef MF_PLAN_HERE_H
 #define MF_PLAN_HERE_H
 

@@ -1,4 +1,5 @@
-/* This machine's processor and memory, as the kernel tells them. */
+/* This machine's processor and memory, as the Linux kernel reports them.
+ * Rule: a value that the kernel does not report stays 0. */
 #ifndef MF_PLAN_HOST_H
 #define MF_PLAN_HOST_H
 

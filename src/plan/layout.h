@@ -1,4 +1,4 @@
-/* Layouts of ranks on a machine that a plan tries. Private to the planner. */
+/* Private to the planner: the layouts of ranks on a machine that a plan tries. */
 #ifndef MF_PLAN_LAYOUT_H
 #define MF_PLAN_LAYOUT_H
 

@@ -1,4 +1,4 @@
-/* Which network adapter is nearest to a rank. */
+/* Finds the network adapter nearest to a rank. */
 #ifndef MF_PLAN_NIC_H
 #define MF_PLAN_NIC_H
 

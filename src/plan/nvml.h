@@ -1,5 +1,5 @@
-/* NVIDIA GPUs of this machine as the driver's management library (NVML) tells them. The library is opened when the
- * program asks and is not needed to run; what an older driver cannot tell stays "not known". */
+/* NVIDIA GPUs of this machine, by the driver's management library (NVML).
+ * Rule: the library is opened on demand and never required. A value that an older driver lacks stays "not known". */
 #ifndef MF_PLAN_NVML_H
 #define MF_PLAN_NVML_H
 

@@ -1,5 +1,6 @@
-/* The part of NVML's interface that is used, by the documentation of the library ("NVML API Reference Guide"): names of
- * functions with their version suffix, argument types, layouts, numbers. All of it is fixed for a given suffix. */
+/* The part of NVML's binary interface that this program uses, from the "NVML API Reference Guide": function names with
+ * their version suffix, argument types, layouts, constants.
+ * Rule: everything here is fixed for a given suffix. */
 #ifndef MF_PLAN_NVML_ABI_H
 #define MF_PLAN_NVML_ABI_H
 

@@ -1,4 +1,4 @@
-/* Which cores a rank keeps to, where several ranks may all use the same ones. */
+/* Shares the cores of a node among ranks that may all use the same cores. */
 #ifndef MF_PLAN_PIN_H
 #define MF_PLAN_PIN_H
 

@@ -1,4 +1,4 @@
-/* What the ranks of this run find on their machines, brought together: the same on every rank. */
+/* The probe: every rank looks at its machine, and all ranks get the same result. */
 #ifndef MF_PLAN_PROBE_H
 #define MF_PLAN_PROBE_H
 

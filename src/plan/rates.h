@@ -1,5 +1,6 @@
-/* What a machine gives to each of the ranks laid out on it: bytes and operations per second, memory, latencies. Ranks
- * that share a part of the machine share its rate. Nominal rates stand in for those that a hardware file lacks. */
+/* Rates of a rank in a layout: bytes and operations per second, memory, latencies.
+ * Rule: ranks that share a part of the machine share its rate. Nominal rates replace those that a hardware file
+ * lacks. */
 #ifndef MF_PLAN_RATES_H
 #define MF_PLAN_RATES_H
 

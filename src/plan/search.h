@@ -1,4 +1,4 @@
-/* The search for a plan, between its files: plan.c tries settings on layouts, choose.c picks one and says why. */
+/* Private to the search for a plan: plan.c tries settings on layouts, choose.c picks one and gives the reason. */
 #ifndef MF_PLAN_SEARCH_H
 #define MF_PLAN_SEARCH_H
 

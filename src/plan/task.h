@@ -1,6 +1,6 @@
-/* A task is work that the planner can plan: a reconstruction, a training, a generation. It says which settings there
- * are, in which order to try them, how many bytes a rank takes and how many seconds a step costs; the planner knows the
- * machine. Its functions are pure: the same arguments give the same answer on every rank. */
+/* A task that the planner can plan, such as a reconstruction or a training. It lists its settings in the order to try
+ * them, and says how many bytes a rank takes and how many seconds a step costs. The planner knows the machine.
+ * Rule: its functions are pure: the same arguments give the same answer on every rank. */
 #ifndef MF_PLAN_TASK_H
 #define MF_PLAN_TASK_H
 

@@ -1,4 +1,4 @@
-/* Which GPUs CUDA shows to a process: the meaning of CUDA_VISIBLE_DEVICES. Pure. */
+/* Which GPUs CUDA shows to a process, by CUDA_VISIBLE_DEVICES. Pure. */
 #ifndef MF_PLAN_VISIBLE_H
 #define MF_PLAN_VISIBLE_H
 

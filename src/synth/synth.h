@@ -1,6 +1,7 @@
 /* Generators of synthetic microstructures with known statistics: periodic, of any extents, in two or three dimensions.
- * A voxel's label depends on the seed and its global position alone: the bytes are equal on any number of ranks and
- * threads. Lengths are in voxels; voxel i is centred at i + 1/2. An axis of one voxel adds nothing to a distance. */
+ * Rule: a voxel's label depends on the seed and its global position alone, so the bytes are equal on any number of
+ * ranks and threads. Lengths are in voxels; voxel i is centred at i + 1/2. An axis of one voxel adds nothing to a
+ * distance. */
 #ifndef MF_SYNTH_SYNTH_H
 #define MF_SYNTH_SYNTH_H
 

@@ -1,4 +1,4 @@
-/* What the generators share. Private to src/synth. */
+/* Private to src/synth: what the generators share. */
 #ifndef MF_SYNTH_PRIV_H
 #define MF_SYNTH_PRIV_H
 

@@ -6,6 +6,7 @@
 #define MF_KERNELS_FORM_STRUCTURE_TENSOR_H
 
 #include <math.h>
+#include <stddef.h>
 
 #include "kernels/form/hd.h"
 

@@ -62,6 +62,24 @@ void mf_json_bool(struct mf_json *at, const char *key, int value) { mf_json_put(
 
 void mf_json_null(struct mf_json *at, const char *key) { mf_json_put(at, key, out(json_null())); }
 
+void mf_json_finite(struct mf_json *at, const char *key, double value)
+{
+    if (isfinite(value))
+        mf_json_real(at, key, value);
+    else
+        mf_json_null(at, key);
+}
+
+void mf_json_some(struct mf_json *at, const char *key, const char *text)
+{
+    if (text && *text)
+        mf_json_text(at, key, text);
+    else
+        mf_json_null(at, key);
+}
+
+void mf_json_size(struct mf_json *at, const char *key, unsigned long value) { mf_json_int(at, key, (long long)value); }
+
 void mf_json_drop(struct mf_json *at, const char *key) { (void)json_object_del(in(at), key); }
 
 void mf_json_reals(struct mf_json *at, const char *key, const double *values, size_t count)

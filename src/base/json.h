@@ -17,6 +17,43 @@ void mf_json_int(struct mf_json *at, const char *key, long long value);
 void mf_json_text(struct mf_json *at, const char *key, const char *value);
 void mf_json_bool(struct mf_json *at, const char *key, int value);
 void mf_json_null(struct mf_json *at, const char *key);
+/** The same, null where a number is not finite; where a text is NULL or empty. */
+void mf_json_finite(struct mf_json *at, const char *key, double value);
+void mf_json_some(struct mf_json *at, const char *key, const char *text);
+/** For MF_JSON: sizes of arrays. */
+void mf_json_size(struct mf_json *at, const char *key, unsigned long value);
+
+/**
+ * MF_JSON(object, "key", value, "key", value, ..): puts up to twelve members at once. The type of a value decides:
+ * numbers, texts, or another mf_json, which is taken.
+ */
+#define MF_JSON(at, ...)                                                                                             \
+    MF_JSON_PICK(__VA_ARGS__, MF_JSON_12, 0, MF_JSON_11, 0, MF_JSON_10, 0, MF_JSON_9, 0, MF_JSON_8, 0, MF_JSON_7, 0, \
+                 MF_JSON_6, 0, MF_JSON_5, 0, MF_JSON_4, 0, MF_JSON_3, 0, MF_JSON_2, 0, MF_JSON_1, 0)                 \
+    (at, __VA_ARGS__)
+#define MF_JSON_PICK(k1, v1, k2, v2, k3, v3, k4, v4, k5, v5, k6, v6, k7, v7, k8, v8, k9, v9, k10, v10, k11, v11, k12, \
+                     v12, pick, ...)                                                                                  \
+    pick
+#define MF_JSON_1(at, key, value) \
+    _Generic((value), double                  \
+             : mf_json_real, float            \
+             : mf_json_real, char *           \
+             : mf_json_text, const char *     \
+             : mf_json_text, struct mf_json * \
+             : mf_json_put, unsigned long     \
+             : mf_json_size, default          \
+             : mf_json_int)(at, key, value)
+#define MF_JSON_2(at, key, value, ...)  (MF_JSON_1(at, key, value), MF_JSON_1(at, __VA_ARGS__))
+#define MF_JSON_3(at, key, value, ...)  (MF_JSON_1(at, key, value), MF_JSON_2(at, __VA_ARGS__))
+#define MF_JSON_4(at, key, value, ...)  (MF_JSON_1(at, key, value), MF_JSON_3(at, __VA_ARGS__))
+#define MF_JSON_5(at, key, value, ...)  (MF_JSON_1(at, key, value), MF_JSON_4(at, __VA_ARGS__))
+#define MF_JSON_6(at, key, value, ...)  (MF_JSON_1(at, key, value), MF_JSON_5(at, __VA_ARGS__))
+#define MF_JSON_7(at, key, value, ...)  (MF_JSON_1(at, key, value), MF_JSON_6(at, __VA_ARGS__))
+#define MF_JSON_8(at, key, value, ...)  (MF_JSON_1(at, key, value), MF_JSON_7(at, __VA_ARGS__))
+#define MF_JSON_9(at, key, value, ...)  (MF_JSON_1(at, key, value), MF_JSON_8(at, __VA_ARGS__))
+#define MF_JSON_10(at, key, value, ...) (MF_JSON_1(at, key, value), MF_JSON_9(at, __VA_ARGS__))
+#define MF_JSON_11(at, key, value, ...) (MF_JSON_1(at, key, value), MF_JSON_10(at, __VA_ARGS__))
+#define MF_JSON_12(at, key, value, ...) (MF_JSON_1(at, key, value), MF_JSON_11(at, __VA_ARGS__))
 /** Takes a member out of an object; none of that name is no matter. */
 void mf_json_drop(struct mf_json *at, const char *key);
 /** A row of reals, or rows x columns of them as nested arrays. */

@@ -12,8 +12,6 @@ void mf_bench_scaling(struct mf_bench_point *points, size_t n, int weak)
         double ranks = (double)p->ranks, gain;
 
         p->seconds = mf_bench_median(p->sample, p->samples);
-        p->least_exchange_seconds = mf_bench_median(p->least, p->samples);
-        p->exchange_seconds = mf_bench_median(p->exchange, p->samples);
         gain = first->seconds / p->seconds;
         p->speedup = weak ? gain * ranks : gain * (double)first->ranks;
         p->efficiency = p->speedup / ranks;

@@ -11,11 +11,8 @@ struct mf_bench_point {
     long ranks;
     size_t dims[3]; /* z y x */
     double sample[MF_BENCH_TURNS];
-    double exchange[MF_BENCH_TURNS]; /* seconds of them that a rank spends on others, the one that does most */
-    double least[MF_BENCH_TURNS];    /* and the one that does least: it waits for nobody */
     size_t samples;
-    double seconds; /* median of the samples */
-    double exchange_seconds, least_exchange_seconds;
+    double seconds;    /* median of the samples */
     double speedup;    /* of one rank; weak: of the work that grows with the ranks */
     double efficiency; /* speedup / ranks */
     double serial; /* Karp and Flatt's (1990) share of the work that is as slow as on one rank; strong, from two ranks

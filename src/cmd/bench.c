@@ -9,7 +9,6 @@
 #include "src/base/json.h"
 #include "src/bench/net.h"
 #include "src/cmd/about.h"
-#include "src/cmd/bench_predict.h"
 #include "src/cmd/bench_runs.h"
 #include "src/cmd/bench_show.h"
 #include "src/cmd/cmd.h"
@@ -20,7 +19,6 @@ struct bench {
     long factor;
     double precision, seconds;
     struct mf_bench_runs runs;
-    struct mf_bench_predict predict;
 };
 
 static const struct mf_opt rows[] = {
@@ -37,8 +35,6 @@ static const struct mf_opt rows[] = {
     MF_OPT(bench, "launcher", runs.launcher, MF_TEXT, NULL,
            "what starts ranks, before -n RANKS (default: srun in a Slurm job, else mpirun)"),
     MF_OPT(bench, "image", runs.image, MF_TEXT, NULL, "reconstruct from this micrograph (default: one is made)"),
-    MF_OPT(bench, "measured", predict.measured, MF_TEXTS, NULL, "predict from these files of bench --output"),
-    MF_OPT(bench, "network", predict.network, MF_TEXT, NULL, "what lies between nodes (examples/network.json)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -83,7 +79,7 @@ static int check_numbers(const struct mf_session *s, const struct bench *o, stru
 
 static int no_such(const char *name)
 {
-    char list[200] = "reconstruct, characterize, kernels, io, predict";
+    char list[200] = "reconstruct, characterize, kernels, io";
 
     for (const struct mf_bench_net *net = mf_bench_nets; net->name; ++net) {
         size_t at = strlen(list);
@@ -104,10 +100,6 @@ static int check_names(const struct mf_session *s, const struct bench *o)
             continue;
         }
         if (strcmp(name[i], "io") == 0) continue;
-        if (strcmp(name[i], "predict") == 0) {
-            MF_TRY(mf_bench_runs_ranks(&o->runs.scaling));
-            continue;
-        }
         if (!mf_bench_net_find(name[i])) return no_such(name[i]);
         if (s->comm->size < 2 && s->ahead)
             return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: --ntasks 2 before '--'", name[i]);
@@ -179,8 +171,6 @@ static int measure_one(const struct mf_session *s, const struct bench *o, const 
 {
     if (mf_bench_runs_has(what)) return mf_bench_runs_measure(s, &o->runs, what, to);
     if (strcmp(what, "io") == 0) return measure_files(s, o, to);
-    if (strcmp(what, "predict") == 0)
-        return mf_agree(s->comm, mf_bench_predict_run(s, &o->predict, &o->runs.scaling, o->runs.extent, to));
     return measure_net(s, o, range, mf_bench_net_find(what), to);
 }
 
@@ -218,14 +208,6 @@ static int report(const struct mf_session *s, const struct mf_json *json)
     return mf_atomic_close(s->comm, &file, first ? mf_json_save(json, file.temporary, s->common->output) : MF_OK);
 }
 
-static int spare_inputs(const struct mf_session *s, const struct bench *o)
-{
-    const struct mf_texts *measured = &o->predict.measured;
-
-    MF_TRY(mf_session_spares(s, s->common->output, measured->count, (const char *const *)measured->at));
-    return mf_session_spares(s, s->common->output, 1, &o->predict.network);
-}
-
 static int run(struct mf_session *s, void *options)
 {
     const struct bench *o = options;
@@ -237,7 +219,6 @@ static int run(struct mf_session *s, void *options)
 
     MF_TRY(mf_agree(s->comm, rc));
     MF_TRY(mf_session_may_write(s, s->common->output, ".json"));
-    if (s->common->output) MF_TRY(spare_inputs(s, o));
     n = mf_options_positional(s->options, &name);
     json = mf_json_object();
     list = mf_json_array();
@@ -263,12 +244,6 @@ static const char text[] =
     "  io              a volume of labels to the disk and back: our files, HDF5\n"
     "                  alone, bytes alone, in --data_folder, which must be there\n"
     "                  (default: the current one)\n"
-    "  predict         an evaluation on the ranks of --scaling, which may be more\n"
-    "                  than there are, from files of reconstruct, allreduce and\n"
-    "                  evaluation and the --network between nodes, over which goes\n"
-    "                  what a plan of such a run has: slices, or strips beside slabs\n"
-    "                  (held first against what was measured: from that run's own\n"
-    "                  work, and from the work of one rank)\n"
     "or what ranks exchange, in the columns of nccl-tests:\n"
     "  allreduce       sums over all ranks, of losses and gradients\n"
     "  reduce-scatter  the same, each rank its part (MPI's)\n"
@@ -287,9 +262,7 @@ static const char text[] =
     "  mpirun -n 4 mesoforge bench allreduce\n"
     "  srun --mpi=pmix -n 16 mesoforge bench alltoall halo --output net.json\n"
     "  mesoforge bench reconstruct --scaling 1,2,4 --weak --extent 128\n"
-    "  mesoforge bench kernels --extent 256\n"
-    "  mesoforge bench predict --measured run.json net.json --extent 2048 \\\n"
-    "    --network examples/network.json --scaling 8,64,512,4096\n";
+    "  mesoforge bench kernels --extent 256\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_bench = {

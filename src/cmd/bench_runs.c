@@ -18,6 +18,9 @@
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
+/* What runs reconstruct from: lags, and pixels along each edge of the image that is made. */
+enum { LAG = 16, IMAGE = 128 };
+
 enum {
     WORDS = 64, /* of a command: LAUNCHER and those of a run */
     LAUNCHER = 32,
@@ -79,7 +82,7 @@ static void reconstruct(struct runs *r, const size_t dims[3])
     add(r, "match");
     add(r, "%s", image_of(r, name));
     add(r, "--limit_to");
-    add(r, "%d", MF_BENCH_LAG);
+    add(r, "%d", LAG);
     add(r, "--size");
     for (int a = 0; a < 3; ++a) add(r, "%zu", dims[a]);
     add(r, "--max_iter");
@@ -107,28 +110,24 @@ static void characterize(struct runs *r, const size_t dims[3])
     add(r, "characterize");
     add(r, "%s", name);
     add(r, "--limit_to");
-    add(r, "%d", MF_BENCH_LAG);
+    add(r, "%d", LAG);
     add(r, "--output");
     add(r, "%s/out.h5", r->folder);
 }
 
-/* Seconds of the row @p name of --log-view, of the rank that has the "max" or "min". */
-static double stage_of(const struct mf_json *said, const char *name, const char *rank)
+/* Seconds of the stage in the --log-view, of the slowest rank. */
+static double characterising(const struct mf_json *said)
 {
     const struct mf_json *rows = mf_json_get(mf_json_get(said, "log_view"), "rows");
 
     for (size_t i = 0; i < mf_json_count(rows); ++i) {
         const struct mf_json *row = mf_json_item(rows, i);
 
-        if (strcmp(mf_json_to_text(mf_json_get(row, "name")), name) == 0)
-            return mf_json_to_real(mf_json_get(mf_json_get(row, "seconds"), rank));
+        if (strcmp(mf_json_to_text(mf_json_get(row, "name")), "characterise") == 0)
+            return mf_json_to_real(mf_json_get(mf_json_get(row, "seconds"), "max"));
     }
     return 0;
 }
-
-static double stage(const struct mf_json *said, const char *name) { return stage_of(said, name, "max"); }
-
-static double characterising(const struct mf_json *said) { return stage(said, "characterise"); }
 
 static const struct kind kinds[] = {
     {"reconstruct", "an evaluation", reconstruct, per_evaluation},
@@ -146,7 +145,8 @@ static const struct kind *find(const char *what)
 
 int mf_bench_runs_has(const char *what) { return find(what) != NULL; }
 
-int mf_bench_runs_ranks(const struct mf_longs *ranks)
+/* Refuses numbers of ranks that do not grow. */
+static int check_ranks(const struct mf_longs *ranks)
 {
     if (ranks->count < 1 || ranks->count > SCALINGS)
         return mf_fail(MF_USAGE, "--scaling wants 1 to %d numbers of ranks", SCALINGS);
@@ -199,15 +199,15 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
 {
     MF_TRY(check_starter(s, o));
     MF_TRY(check_launcher(o->launcher));
-    MF_TRY(mf_bench_runs_ranks(&o->scaling));
+    MF_TRY(check_ranks(&o->scaling));
     if (!o->launcher && !s->ahead && !mf_launcher_find().is_inside &&
         o->scaling.at[o->scaling.count - 1] > CROWD * sysconf(_SC_NPROCESSORS_ONLN))
         return mf_fail(MF_USAGE,
                        "--scaling up to %ld ranks on a machine of %ld cores measures how they are in each other's way; "
                        "a --launcher that starts them on others would do",
                        o->scaling.at[o->scaling.count - 1], sysconf(_SC_NPROCESSORS_ONLN));
-    if (o->extent < 2 * MF_BENCH_LAG || o->extent > 1 << 16)
-        return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * MF_BENCH_LAG, 1 << 16);
+    if (o->extent < 2 * LAG || o->extent > 1 << 16)
+        return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * LAG, 1 << 16);
     if (o->turns < 1 || o->turns > MF_BENCH_TURNS)
         return mf_fail(MF_USAGE, "--turns is %ld, it must be from 1 to %d", o->turns, MF_BENCH_TURNS);
     return MF_OK;
@@ -268,17 +268,6 @@ static void pass_on(struct runs *r)
     add(r, "40");
 }
 
-/* What of the seconds is spent on other ranks; evaluations send no messages but these. Sums of one rank cost next to
- * nothing. */
-static double with_others(const struct kind *kind, const struct mf_json *said, const char *rank)
-{
-    double all = stage_of(said, "exchange", rank) + stage_of(said, "waiting", rank) + stage_of(said, "reduction", rank);
-    double evaluations = mf_json_to_real(mf_json_get(said, "evaluations"));
-
-    if (kind->seconds == per_evaluation) return evaluations > 0 ? all / evaluations : 0;
-    return all + stage_of(said, "messages", rank);
-}
-
 /* What it prints as JSON; a run that refuses is refused with its own code. */
 static int run_it(struct runs *r, struct mf_json **said)
 {
@@ -332,7 +321,7 @@ static int make(struct runs *r, const char *name, size_t count, const size_t *di
 /* The input of a run, if it is not there yet. */
 static int input(struct runs *r, const struct kind *kind, const size_t dims[3])
 {
-    const size_t square[2] = {MF_BENCH_IMAGE, MF_BENCH_IMAGE};
+    const size_t square[2] = {IMAGE, IMAGE};
     char name[WORD];
 
     if (kind->command == characterize) {
@@ -351,8 +340,6 @@ static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point
     add(r, "--json");
     add(r, "--log-view");
     MF_TRY(run_it(r, said));
-    p->exchange[p->samples] = with_others(kind, *said, "max");
-    p->least[p->samples] = with_others(kind, *said, "min");
     p->sample[p->samples++] = kind->seconds(*said);
     return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "a run to be measured said no time");
 }

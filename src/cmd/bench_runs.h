@@ -14,14 +14,8 @@ struct mf_bench_runs {
     const char *image;    /* the target; NULL: one is made */
 };
 
-/** What its runs reconstruct from: lags, and pixels along each edge of the image that is made. */
-enum { MF_BENCH_LAG = 16, MF_BENCH_IMAGE = 128 };
-
 /** "reconstruct", "characterize" or "kernels"? */
 int mf_bench_runs_has(const char *what);
-
-/** Refuses (MF_USAGE) numbers of ranks that do not grow. Local. */
-int mf_bench_runs_ranks(const struct mf_longs *ranks);
 
 /** Refuses (MF_USAGE) what does not fit together. Local. */
 int mf_bench_runs_check(const struct mf_session *session, const struct mf_bench_runs *options);

@@ -142,8 +142,6 @@ static struct mf_json *point_json(const struct mf_bench_point *p, int weak)
     mf_json_put(json, "shape", dims_json(p->dims));
     mf_json_real(json, "seconds", p->seconds);
     mf_json_reals(json, "samples", p->sample, p->samples);
-    mf_json_real(json, "exchange_seconds", p->exchange_seconds);
-    mf_json_real(json, "least_exchange_seconds", p->least_exchange_seconds);
     mf_json_real(json, "speedup", p->speedup);
     mf_json_real(json, "efficiency", p->efficiency);
     if (!weak && p->ranks > 1) mf_json_real(json, "serial_share", p->serial);

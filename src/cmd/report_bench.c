@@ -71,19 +71,6 @@ static void kernel_cells(const struct mf_json *row, char cell[CELLS][CELL])
     snprintf(cell[6], CELL, "%.1f %%", 100 * real(row, "share_of_fp32"));
 }
 
-static double log_ranks(const struct mf_json *row) { return log2(ranks(row)); }
-static double seconds(const struct mf_json *row) { return real(row, "seconds"); }
-
-static void predict_cells(const struct mf_json *row, char cell[CELLS][CELL])
-{
-    snprintf(cell[0], CELL, "%.0f", ranks(row));
-    snprintf(cell[1], CELL, "%.6f", seconds(row));
-    snprintf(cell[2], CELL, "%.6f", real(row, "work"));
-    snprintf(cell[3], CELL, "%.6f", real(row, "exchange"));
-    snprintf(cell[4], CELL, "%.6f", real(row, "reduction"));
-    snprintf(cell[5], CELL, "%.3f", efficiency(row));
-}
-
 #define SCALING "ranks", "extents", "seconds", "speedup", "efficiency", "serial share"
 
 static const struct kind net = {"Bus bandwidth",
@@ -103,24 +90,11 @@ static const struct kind kernels = {
     NULL, NULL, NULL,         7, {"kernel", "calls", "us per call", "GB/s", "of memory", "GFLOP/s", "of arithmetic"},
     NULL, NULL, kernel_cells, 0, 0};
 
-static const struct kind predict = {
-    .title = "Seconds of an evaluation, predicted",
-    .xlabel = "ranks [log2]",
-    .ylabel = "s",
-    .columns = 6,
-    .column = {"ranks", "seconds", "work", "exchange", "reduction", "efficiency"},
-    .x = log_ranks,
-    .y = seconds,
-    .cells = predict_cells,
-    .log_y = 1,
-};
-
 static const char *text(const struct mf_json *at, const char *key) { return mf_json_to_text(mf_json_get(at, key)); }
 
 static const struct kind *kind_of(const struct mf_json *one)
 {
     if (strcmp(text(one, "what"), "kernels") == 0) return &kernels;
-    if (strcmp(text(one, "what"), "predict") == 0) return &predict;
     if (strcmp(text(one, "scaling"), "strong") == 0) return &strong;
     if (strcmp(text(one, "scaling"), "weak") == 0) return &weak;
     return mf_bench_net_find(text(one, "what")) ? &net : NULL;
@@ -255,19 +229,6 @@ static int picture(const struct mf_page *page, const char *folder, const char *t
     return mf_page_picture(page, path, title);
 }
 
-/* What stands above the rows of a file: of which volume they are, and what bench itself doubts of them. */
-static void about(const struct mf_page *page, const char *name, const struct mf_json *measurement)
-{
-    const struct mf_json *doubts = mf_json_get(measurement, "doubts"), *extent = mf_json_get(measurement, "extent");
-
-    if (extent)
-        mf_page_text(page, "%s: %lld voxels along each edge", name, (long long)mf_json_to_int(extent));
-    else
-        mf_page_text(page, "%s", name);
-    for (size_t i = 0; i < mf_json_count(doubts); ++i)
-        mf_page_text(page, "Warning: %s.", mf_json_to_text(mf_json_item(doubts, i)));
-}
-
 /* One kind of measurement, of all files that have it. */
 static int section(const struct mf_page *page, const char *folder, size_t n, const struct mf_report_bench *files,
                    const struct mf_json *one)
@@ -275,7 +236,7 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
     const struct kind *kind = kind_of(one);
     struct mf_curve curves[2 * CURVES + 1];
     char bare[CURVES][CELL];
-    const struct mf_json *rows[CURVES], *whole[CURVES];
+    const struct mf_json *rows[CURVES];
     const char *name[CURVES];
     size_t found = 0;
     char title[200];
@@ -292,7 +253,6 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
             mf_page_text(page, "Only the first %d files are shown.", CURVES);
             break;
         }
-        whole[found] = mine;
         rows[found] = mf_json_get(mine, "rows");
         name[found++] = files[i].name;
     }
@@ -303,7 +263,7 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
         for (size_t i = 0; i < drawn; ++i) free((void *)(uintptr_t)curves[i].x);
     }
     for (size_t i = 0; i < found; ++i) {
-        about(page, name[i], whole[i]);
+        mf_page_text(page, "%s", name[i]);
         table(page, kind, rows[i]);
     }
     return rc;

@@ -49,16 +49,6 @@ void mf_recon_take_settings(const struct mf_plan_numbers *settings, struct mf_so
 /** Most slices of a direction that a rank works on at a time, of a plan's derived numbers. */
 size_t mf_recon_in_flight(const struct mf_plan_numbers *derived);
 
-/** Bytes that a rank moves in an evaluation by strips; 0: whole slices travel. */
-struct mf_recon_moved {
-    double memory;  /* through memory: every float is written, sent and read */
-    double network; /* of a node: the planes of the ranks at its borders, and sums once each way */
-};
-struct mf_recon_moved mf_recon_strips(const double fact[MF_PLAN_FACTS]);
-
-/** Bytes through memory per voxel and field where whole slices travel: both directions, and their gradients back. */
-enum { MF_RECON_COPIED = 64 };
-
 /**
  * A target with @p phases phases and no particular values, for plans of problems that only their extents are known of:
  * one side per direction, of slices of the volume. Refuses with MF_USAGE (lag too large), MF_MEMORY.

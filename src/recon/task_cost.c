@@ -157,7 +157,7 @@ static double vectors_traffic(const struct mf_recon_work *p, size_t history)
 
 /* Per voxel and field: bytes that an exchange of both directions, forth and back, sends, and over the bus of a device.
  */
-enum { SENT = 16, STAGED = 32 };
+enum { SENT = 16, STAGED = 32, COPIED = 64 }; /* COPIED: both directions through memory, and their gradients back */
 
 /* Slices that stream through a device: per voxel, field and direction bytes over the bus (as many each way, at once),
  * and through the host's memory (packed, unpacked, added). Both overlap the work on the device; the rest is waited
@@ -171,22 +171,17 @@ static double streaming(const struct mf_recon_work *p, const struct mf_rates *r,
     return fmax(0, fmax(bytes * STREAMED / r->to_host, bytes * HANDLED / r->home) - work);
 }
 
-struct mf_recon_moved mf_recon_strips(const double fact[MF_PLAN_FACTS])
-{
-    const double all = fact[MF_RECON_PLANES] + 2 * fact[MF_RECON_SUMS];
-
-    return fact[MF_RECON_PLANES] > 0 ? (struct mf_recon_moved){3 * all, all} : (struct mf_recon_moved){0, 0};
-}
-
+/* By strips (there are planes beside slabs) a node sends the planes at its borders, and sums both ways; every float of
+ * them is written, sent and read in memory. Else whole slices travel. */
 static double exchange(const struct mf_placement *place, size_t rank, const struct mf_rates *r,
                        const double fact[MF_PLAN_FACTS], double voxels)
 {
-    const struct mf_recon_moved strips = mf_recon_strips(fact);
+    const double sent = fact[MF_RECON_PLANES] + 2 * fact[MF_RECON_SUMS];
     double here = (double)mf_plan_sharers(place, rank, 0), ranks = (double)place->ranks, seconds;
 
     if (place->ranks == 1) return 0;
-    if (strips.memory > 0) return strips.memory / r->memory + strips.network / here / r->network;
-    seconds = voxels * (place->device && !place->nccl ? STAGED / r->to_host : MF_RECON_COPIED / r->memory);
+    if (fact[MF_RECON_PLANES] > 0) return 3 * sent / r->memory + sent / here / r->network;
+    seconds = voxels * (place->device && !place->nccl ? STAGED / r->to_host : COPIED / r->memory);
     if (place->nccl) seconds += voxels * SENT * (here - 1) / ranks / r->link;
     if (here < ranks) seconds += voxels * SENT * (1 - here / ranks) / r->network;
     return seconds;

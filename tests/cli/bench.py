@@ -123,92 +123,6 @@ def in_a_step():
     check(done.status == 4 and "ended with status 1" in done.err, f"another launcher in a step: {done}")
 
 
-def save(name, value):
-    with open(name, "w") as file:
-        json.dump(value, file)
-
-
-def sent(extent, steps):
-    """Bytes that the two ranks of a run such as bench's, on a node each, have sent in exchanges and sums; evaluations; arrays of its plan."""
-    said = runs.measure(program, "match", "target.npy", "--limit_to", 16, "--size", *[extent] * 3, "--max_iter", steps, "--tolerance", 0, "--no_polish", *runs.S2,
-                        "--threads", 1, "--log-view", "--output", "out.npy", ranks=2, mpiexec=mpiexec, env={**os.environ, "MF_NODES": "2"})
-    rows = {row["name"]: row["bytes_sent"] for row in said["log_view"]["rows"]}
-    return rows["exchange"], rows["reduction"], said["evaluations"], said["plan"]["bytes"]["arrays"]
-
-
-def travels(words):
-    """What goes from node to node in an evaluation is what a run's plan has and the run sends: by strips, sums there and back (the run has a few
-    small ones beside), and where slabs are thin by slices."""
-    runs.run(program, *"synth --size 128 128 --volume-fraction 0.4 --correlation-length 6 --output target.npy".split())
-    save("apart.json", {"gb_per_s": 0.5, "latency_us": 0, "ranks_per_node": 1})
-    for extent, way in ((128, "strips"), (64, "slices")):
-        few, more = sent(extent, 4), sent(extent, 12)
-        exchanged, summed = ((more[i] - few[i]) / 2 / (more[2] - few[2]) for i in (0, 1))
-        said = measured(*words, 2, "--extent", extent, "--network", "apart.json", ranks=1)
-        row = said["measured"][0]["rows"][0]
-        planned = more[3].get("planes beside slabs", 0) + 2 * more[3].get("sums of strips", 0)
-        check(row["travel"] == way and (planned == row["bytes_sent"]) == (way == "strips"), f"{extent}: {row}, the plan {planned}")
-        check(math.isclose(row["bytes_sent"], exchanged + (2 * summed if way == "strips" else 0), rel_tol=0.01), f"{extent}: {row}, the run {exchanged} {summed}")
-    for name in ("target.npy", "out.npy", "apart.json"):
-        os.remove(name)
-
-
-def predict():
-    """By hand: work of the rank that waits least, an exchange as measured, six sums; between nodes four slabs' part over its network."""
-    points = [{"ranks": r, "shape": [64, 64, 64], "seconds": s, "exchange_seconds": 2 * e, "least_exchange_seconds": e} for r, s, e in ((1, 0.04, 0), (2, 0.024, 0.004))]
-    time = {"min": 0, "median": 1e-5, "max": 0}
-    turns = [{"bytes": b, "seconds": {**time, "median": b / 1e9}} for b in (1024, 1024**2, 1024**3)]
-    save("run.json", {"ranks": 1, "measured": [{"what": "reconstruct", "scaling": "strong", "rows": points}]})
-    save("net.json", {"ranks": 2, "measured": [{"what": "evaluation", "rows": turns}, {"what": "allreduce", "rows": [{"bytes": 8, "seconds": time}]}]})
-    save("sums.json", {"ranks": 2, "measured": [{"what": "allreduce", "rows": [{"bytes": 8, "seconds": time}]}]})
-    save("link.json", {"gb_per_s": 0.5, "latency_us": 0, "ranks_per_node": 2})
-    words = ["predict", "--measured", "run.json", "net.json", "--scaling"]
-    travels(words)
-    words[-1:-1] = ["--extent", 128]
-    said = measured(*words, "1,2,8", "--network", "link.json", ranks=1)
-    if not said:
-        return
-    done = runs.run(program, "bench", *words, 2)
-    shown = done.out.splitlines()[0].split()
-    check("measured on 2 ranks is not what the same formula says" in done.err, f"14 % are doubtful: {done.err}")
-    check(shown[:2] == ["#", "measured"] and len(shown) > 8 and len(set(shown[2:])) == len(shown) - 2, f"columns of one name: {shown}")
-    done = runs.run(program, "bench", "predict", "--measured", "run.json", "--scaling", "1")
-    check(done.status == 0 and done.out.startswith("# measured: nothing to hold against what is predicted: no allreduce and no evaluation of two"), f"without an exchange: {done}")
-    save("one.json", {"ranks": 1, "measured": [{"what": "reconstruct", "scaling": "strong", "rows": points[:1]}]})
-    done = runs.run(program, "bench", "predict", "--measured", "one.json", "net.json", "--scaling", "1")
-    check(done.status == 0 and "predicted: no reconstruct of two ranks" in done.out.splitlines()[0], f"one rank alone: {done}")
-    check(any("measured on 2 ranks is not what" in d for d in said["measured"][0]["doubts"]), f"doubts in the file: {said['measured'][0].get('doubts')}")
-    one, voxels, work = said["measured"][0], 128**3, 0.02 * 2 / 64**3
-    again = 0.02 + 4 * 64**3 / 2 / 1e9 + 6e-5
-    check(math.isclose(one["checks"][0]["predicted"], again, rel_tol=1e-6), f"{one['checks']} {again}")
-    check(math.isclose(one["checks"][0]["predicted_from_one"], 0.04 / 2 + 4 * 64**3 / 2 / 1e9 + 6e-5, rel_tol=1e-6), f"from one rank: {one['checks']}")
-    slab = 4 * voxels / 8
-    wants = [work * voxels, work * voxels / 2 + 4 * voxels / 2 / 1e9 + 6e-5,
-             work * voxels / 8 + slab / 1e9 + 4 * slab * 0.75 * 2 / 0.5e9 + 6e-5]
-    check([r["ranks"] for r in one["rows"]] == [1, 2, 8], f"{one['rows']}")
-    for row, want in zip(one["rows"], wants):
-        check(math.isclose(row["seconds"], want, rel_tol=1e-6), f"{row} {want}")
-        check(math.isclose(row["seconds"], row["work"] + row["exchange"] + row["reduction"], rel_tol=1e-12), f"{row}")
-        check(row["travel"] == ("slices" if row["ranks"] > 2 else "nothing") and (row["bytes_sent"] > 0) == (row["ranks"] > 2), f"{row}")
-        check(math.isclose(row["efficiency"], work * voxels / row["ranks"] / want, rel_tol=1e-6), f"{row}")
-    save("odd.json", {"gb_per_s": 1, "latency_us": 1, "ranks_per_node": 1, "colour": 3})
-    save("slow.json", {"gb_per_s": 0, "latency_us": 1, "ranks_per_node": 1})
-    runs.refuses(program, [
-        (2, ["bench", "predict"], "wants files of bench"),
-        (2, ["bench", "predict", "--measured", "net.json"], "no strong scaling of reconstruct"),
-        (2, ["bench", "predict", "--measured", "run.json", "--scaling", "2"], "holds no allreduce and no evaluation of two ranks"),
-        (2, ["bench", "predict", "--measured", "run.json", "sums.json", "--scaling", "2"], "holds no evaluation of two ranks"),
-        (2, ["bench", *map(str, words), "8"], "say the --network"),
-        (3, ["bench", *map(str, words), "8", "--network", "odd.json"], 'nothing is known of "colour"'),
-        (3, ["bench", *map(str, words), "8", "--network", "slow.json"], '"gb_per_s" above 0'),
-        (3, ["bench", "predict", "--measured", "gone.json"], "gone.json"),
-        (2, ["bench", *map(str, words), "2", "--output", "net.json"], "is the input 'net.json'"),
-        (2, ["bench", *map(str, words), "8", "--network", "link.json", "--output", "link.json"], "is the input 'link.json'"),
-    ], ranks=(1,), mpiexec=mpiexec)
-    for name in ("run", "net", "sums", "link", "odd", "slow"):
-        os.remove(f"{name}.json")
-
-
 def table():
     """Rows for people have the columns of nccl-tests; a file gets what --json prints."""
     status, out, err = runs.run(program, "bench", "allreduce", "--max_bytes", 1024, *QUICK, "--output", "net.json", ranks=2,
@@ -230,7 +144,6 @@ with tempfile.TemporaryDirectory() as folder:
     scaling()
     job_cores()
     in_a_step()
-    predict()
     exchanges(2, "--device", "shadow")
     table()
     runs.refuses(program, [

@@ -92,6 +92,10 @@ double mf_json_to_real(const struct mf_json *value); /* whole numbers as well */
 long long mf_json_to_int(const struct mf_json *value);
 int mf_json_to_bool(const struct mf_json *value);
 const char *mf_json_to_text(const struct mf_json *value);
+/** The same of a member of an object. */
+double mf_json_get_real(const struct mf_json *object, const char *key);
+long long mf_json_get_int(const struct mf_json *object, const char *key);
+const char *mf_json_get_text(const struct mf_json *object, const char *key);
 /** Calls @p see for every member of an object. */
 void mf_json_each(const struct mf_json *object,
                   void (*see)(void *context, const char *key, const struct mf_json *value), void *context);

@@ -69,6 +69,21 @@ const char *mf_json_to_text(const struct mf_json *value)
     return text ? text : "";
 }
 
+double mf_json_get_real(const struct mf_json *object, const char *key)
+{
+    return mf_json_to_real(mf_json_get(object, key));
+}
+
+long long mf_json_get_int(const struct mf_json *object, const char *key)
+{
+    return mf_json_to_int(mf_json_get(object, key));
+}
+
+const char *mf_json_get_text(const struct mf_json *object, const char *key)
+{
+    return mf_json_to_text(mf_json_get(object, key));
+}
+
 void mf_json_each(const struct mf_json *object,
                   void (*see)(void *context, const char *key, const struct mf_json *value), void *context)
 {

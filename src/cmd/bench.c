@@ -123,9 +123,7 @@ static struct mf_json *what_json(const struct mf_bench_net *net, struct mf_json 
 {
     struct mf_json *one = mf_json_object();
 
-    mf_json_text(one, "what", net->name);
-    mf_json_text(one, "redop", net->redop);
-    mf_json_put(one, "rows", rows_taken);
+    MF_JSON(one, "what", net->name, "redop", net->redop, "rows", rows_taken);
     return one;
 }
 
@@ -186,12 +184,8 @@ static int place_json(const struct mf_session *s, struct mf_json *json)
     rc = mf_comm_gather(s->comm, name, sizeof name, &all, NULL);
     for (int r = 0; rc == MF_OK && r < s->comm->size; ++r)
         mf_json_text(hosts, NULL, (char *)all + (size_t)r * sizeof name);
-    mf_json_put(json, "hosts", hosts);
-    mf_json_int(json, "ranks", s->comm->size);
-    mf_json_int(json, "threads", s->threads);
-    mf_json_text(json, "device", s->backend->name);
-    mf_json_text(json, "mpi", mf_comm_version());
-    mf_json_text(json, "build", mf_about_build());
+    MF_JSON(json, "hosts", hosts, "ranks", s->comm->size, "threads", s->threads, "device", s->backend->name, "mpi",
+            mf_comm_version(), "build", mf_about_build());
     free(all);
     return rc;
 }

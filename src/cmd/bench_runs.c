@@ -97,10 +97,7 @@ static void reconstruct(struct runs *r, const size_t dims[3])
     add(r, "%s/out.npy", r->folder);
 }
 
-static double per_evaluation(const struct mf_json *said)
-{
-    return mf_json_to_real(mf_json_get(said, "seconds_per_evaluation"));
-}
+static double per_evaluation(const struct mf_json *said) { return mf_json_get_real(said, "seconds_per_evaluation"); }
 
 static void characterize(struct runs *r, const size_t dims[3])
 {
@@ -123,8 +120,8 @@ static double characterising(const struct mf_json *said)
     for (size_t i = 0; i < mf_json_count(rows); ++i) {
         const struct mf_json *row = mf_json_item(rows, i);
 
-        if (strcmp(mf_json_to_text(mf_json_get(row, "name")), "characterise") == 0)
-            return mf_json_to_real(mf_json_get(mf_json_get(row, "seconds"), "max"));
+        if (strcmp(mf_json_get_text(row, "name"), "characterise") == 0)
+            return mf_json_get_real(mf_json_get(row, "seconds"), "max");
     }
     return 0;
 }

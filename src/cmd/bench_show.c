@@ -32,11 +32,8 @@ static struct mf_json *time_json(const struct mf_bench_time *time)
 {
     struct mf_json *json = mf_json_object();
 
-    mf_json_real(json, "min", time->least);
-    mf_json_real(json, "median", time->median);
-    mf_json_real(json, "max", time->most);
-    mf_json_int(json, "samples", time->samples);
-    mf_json_int(json, "calls", time->calls);
+    MF_JSON(json, "min", time->least, "median", time->median, "max", time->most, "samples", time->samples, "calls",
+            time->calls);
     return json;
 }
 
@@ -44,13 +41,9 @@ struct mf_json *mf_bench_row_json(const struct mf_bench_row *row)
 {
     struct mf_json *json = mf_json_object();
 
-    mf_json_int(json, "bytes", (long long)row->bytes);
-    mf_json_int(json, "count", (long long)row->count);
-    mf_json_put(json, "seconds", time_json(&row->own));
+    MF_JSON(json, "bytes", row->bytes, "count", row->count, "seconds", time_json(&row->own));
     if (row->has_own) mf_json_put(json, "bare_seconds", time_json(&row->bare));
-    mf_json_real(json, "algorithm_bandwidth", row->algorithm);
-    mf_json_real(json, "bus_bandwidth", row->bus);
-    mf_json_int(json, "wrong", (long long)row->wrong);
+    MF_JSON(json, "algorithm_bandwidth", row->algorithm, "bus_bandwidth", row->bus, "wrong", row->wrong);
     return json;
 }
 
@@ -99,9 +92,7 @@ struct mf_json *mf_bench_files_json(size_t n, const struct mf_bench_files *files
     static const char *const what[] = {"write", "read"};
     struct mf_json *json = mf_json_object();
 
-    mf_json_text(json, "what", "io");
-    mf_json_put(json, "shape", dims_json((size_t[3]){n, n, n}));
-    mf_json_int(json, "bytes", (long long)files->bytes);
+    MF_JSON(json, "what", "io", "shape", dims_json((size_t[3]){n, n, n}), "bytes", files->bytes);
     for (int i = 0; i < 2; ++i) {
         struct mf_json *one = mf_json_object();
 
@@ -138,12 +129,9 @@ static struct mf_json *point_json(const struct mf_bench_point *p, int weak)
 {
     struct mf_json *json = mf_json_object();
 
-    mf_json_int(json, "ranks", p->ranks);
-    mf_json_put(json, "shape", dims_json(p->dims));
-    mf_json_real(json, "seconds", p->seconds);
+    MF_JSON(json, "ranks", p->ranks, "shape", dims_json(p->dims), "seconds", p->seconds);
     mf_json_reals(json, "samples", p->sample, p->samples);
-    mf_json_real(json, "speedup", p->speedup);
-    mf_json_real(json, "efficiency", p->efficiency);
+    MF_JSON(json, "speedup", p->speedup, "efficiency", p->efficiency);
     if (!weak && p->ranks > 1) mf_json_real(json, "serial_share", p->serial);
     return json;
 }
@@ -154,10 +142,7 @@ struct mf_json *mf_bench_points_json(const char *what, long threads, int weak, c
     struct mf_json *json = mf_json_object(), *rows = mf_json_array();
 
     for (size_t i = 0; i < n; ++i) mf_json_put(rows, NULL, point_json(&points[i], weak));
-    mf_json_text(json, "what", what);
-    mf_json_text(json, "scaling", weak ? "weak" : "strong");
-    mf_json_int(json, "threads", threads);
-    mf_json_put(json, "rows", rows);
+    MF_JSON(json, "what", what, "scaling", weak ? "weak" : "strong", "threads", threads, "rows", rows);
     return json;
 }
 
@@ -173,14 +158,14 @@ static int work_of(const struct mf_json *view, size_t i, struct work *w)
 {
     const struct mf_json *row = mf_json_item(mf_json_get(view, "rows"), i), *ceiling = mf_json_get(row, "of_ceiling");
 
-    *w = (struct work){.name = mf_json_to_text(mf_json_get(row, "name")),
-                       .count = mf_json_to_int(mf_json_get(row, "count")),
-                       .seconds = mf_json_to_real(mf_json_get(mf_json_get(row, "seconds"), "max")),
-                       .bytes = mf_json_to_real(mf_json_get(row, "bytes")),
-                       .operations = mf_json_to_real(mf_json_get(row, "operations")),
-                       .memory = mf_json_to_real(mf_json_get(ceiling, "memory")),
-                       .fp32 = mf_json_to_real(mf_json_get(ceiling, "fp32"))};
-    return strcmp(mf_json_to_text(mf_json_get(row, "kind")), "work") == 0 && w->count > 0 && w->seconds > 0;
+    *w = (struct work){.name = mf_json_get_text(row, "name"),
+                       .count = mf_json_get_int(row, "count"),
+                       .seconds = mf_json_get_real(mf_json_get(row, "seconds"), "max"),
+                       .bytes = mf_json_get_real(row, "bytes"),
+                       .operations = mf_json_get_real(row, "operations"),
+                       .memory = mf_json_get_real(ceiling, "memory"),
+                       .fp32 = mf_json_get_real(ceiling, "fp32")};
+    return strcmp(mf_json_get_text(row, "kind"), "work") == 0 && w->count > 0 && w->seconds > 0;
 }
 
 void mf_bench_show_kernels(const size_t dims[3], const struct mf_json *view)
@@ -208,17 +193,10 @@ struct mf_json *mf_bench_kernels_json(const size_t dims[3], const struct mf_json
         if (work_of(view, i, &w)) {
             struct mf_json *one = mf_json_object();
 
-            mf_json_text(one, "kernel", w.name);
-            mf_json_int(one, "calls", w.count);
-            mf_json_real(one, "seconds", w.seconds);
-            mf_json_real(one, "bandwidth", w.bytes / w.seconds);
-            mf_json_real(one, "rate", w.operations / w.seconds);
-            mf_json_real(one, "share_of_memory", w.memory);
-            mf_json_real(one, "share_of_fp32", w.fp32);
+            MF_JSON(one, "kernel", w.name, "calls", w.count, "seconds", w.seconds, "bandwidth", w.bytes / w.seconds,
+                    "rate", w.operations / w.seconds, "share_of_memory", w.memory, "share_of_fp32", w.fp32);
             mf_json_put(rows, NULL, one);
         }
-    mf_json_text(json, "what", "kernels");
-    mf_json_put(json, "shape", dims_json(dims));
-    mf_json_put(json, "rows", rows);
+    MF_JSON(json, "what", "kernels", "shape", dims_json(dims), "rows", rows);
     return json;
 }

@@ -192,9 +192,7 @@ static struct mf_json *plan_json(const struct mf_micro *micro, const char *file,
     mf_json_bool(plan, "dry_run", 1);
     mf_json_text(plan, "file", file);
     for (int a = 3 - micro->ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)micro->slab.dims[a]);
-    mf_json_put(plan, "shape", shape);
-    mf_json_int(plan, "lag", (long long)lag);
-    mf_json_int(plan, "levels", (long long)levels);
+    MF_JSON(plan, "shape", shape, "lag", lag, "levels", levels);
     for (int i = 0; i < (bytes[4] ? 5 : 4); ++i) mf_json_int(sizes, of[i], (long long)bytes[i]);
     mf_json_put(plan, "bytes", sizes);
     return plan;

@@ -80,10 +80,7 @@ static int print_json(const struct mf_findings *found, const size_t count[3])
         char finding[sizeof f->text + WHERE];
 
         mf_find_where(f, finding + snprintf(finding, sizeof f->text, "%s", f->text), WHERE);
-        mf_json_text(one, "state", states[f->state]);
-        mf_json_text(one, "what", f->what);
-        mf_json_text(one, "finding", finding);
-        mf_json_text(one, "remedy", f->remedy);
+        MF_JSON(one, "state", states[f->state], "what", f->what, "finding", finding, "remedy", f->remedy);
         mf_json_put(checks, NULL, one);
     }
     mf_json_put(json, "checks", checks);

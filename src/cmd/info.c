@@ -33,13 +33,8 @@ static void put_look(struct mf_json *json, const struct mf_look *look)
 {
     struct mf_json *from = mf_json_object(), *results = look->results ? mf_json_parse(look->results) : NULL;
 
-    mf_json_text(from, "creator", look->creator);
-    mf_json_text(from, "created", look->created);
-    mf_json_text(from, "command", look->command);
-    mf_json_text(from, "options", look->options);
-    mf_json_int(from, "seed", look->seed);
-    mf_json_text(from, "input_sha256", look->hash);
-    mf_json_int(from, "schema_version", look->version);
+    MF_JSON(from, "creator", look->creator, "created", look->created, "command", look->command, "options",
+            look->options, "seed", look->seed, "input_sha256", look->hash, "schema_version", look->version);
     mf_json_put(json, "provenance", from);
     if (results) mf_json_put(json, "results", results);
     if (!look->convergence_count) return;
@@ -69,9 +64,9 @@ static void print_plan(const struct mf_look *look)
 {
     struct mf_json *results = look->results ? mf_json_parse(look->results) : NULL;
     const struct mf_json *plan = results ? mf_json_get(results, "plan") : NULL;
-    const long long ranks = mf_json_to_int(mf_json_get(plan, "ranks"));
-    const long long threads = mf_json_to_int(mf_json_get(plan, "threads"));
-    const long long slices = mf_json_to_int(mf_json_get(results, "batch"));
+    const long long ranks = mf_json_get_int(plan, "ranks");
+    const long long threads = mf_json_get_int(plan, "threads");
+    const long long slices = mf_json_get_int(results, "batch");
     const struct mf_json *history = mf_json_get(mf_json_get(plan, "settings"), "history");
     char batch[40] = "", pairs[40] = "";
 
@@ -80,9 +75,8 @@ static void print_plan(const struct mf_look *look)
     if (plan)
         printf("  plan:      %s: %lld rank%s, device %s, %lld thread%s a rank%s%s,\n"
                "             %lld bytes of arrays on the fullest rank\n",
-               mf_json_to_text(mf_json_get(plan, "hash")), ranks, MF_S(ranks),
-               mf_json_to_text(mf_json_get(plan, "device")), threads, MF_S(threads), batch, pairs,
-               mf_json_to_int(mf_json_get(mf_json_get(plan, "bytes"), "total")));
+               mf_json_get_text(plan, "hash"), ranks, MF_S(ranks), mf_json_get_text(plan, "device"), threads,
+               MF_S(threads), batch, pairs, mf_json_get_int(mf_json_get(plan, "bytes"), "total"));
     mf_json_free(results);
 }
 
@@ -159,9 +153,8 @@ static void put_array(struct mf_json *json, const struct mf_array *a, const stru
     struct mf_json *shape = mf_json_array();
     char type[16];
 
-    mf_json_text(json, "format", a->cells ? "dream3d" : format_names[a->format]);
-    mf_json_text(json, "kind", v->is_labels ? "microstructure" : "array");
-    mf_json_text(json, "type", type_of(a->kind, a->size, type));
+    MF_JSON(json, "format", a->cells ? "dream3d" : format_names[a->format], "kind",
+            v->is_labels ? "microstructure" : "array", "type", type_of(a->kind, a->size, type));
     for (int i = 0; i < a->ndim; ++i) mf_json_int(shape, NULL, (long long)a->shape[i]);
     mf_json_put(json, "shape", shape);
     if (*a->dataset) mf_json_text(json, "dataset", a->dataset);
@@ -233,15 +226,12 @@ static void put_side(struct mf_json *sides, const struct mf_target *t, int i)
 
     mf_json_int(shape, NULL, (long long)s->nu);
     mf_json_int(shape, NULL, (long long)s->nv);
-    mf_json_put(side, "slice_shape", shape);
-    mf_json_int(side, "slices", (long long)s->slices);
-    mf_json_int(side, "levels", (long long)s->levels);
+    MF_JSON(side, "slice_shape", shape, "slices", s->slices, "levels", s->levels);
     for (int p = 0; p < t->phases; ++p) {
         mf_json_real(fraction, NULL, s->fraction[(size_t)p * s->levels]);
         if (s->variation) mf_json_real(variation, NULL, s->variation[(size_t)p * s->levels]);
     }
-    mf_json_put(side, "volume_fraction", fraction);
-    mf_json_put(side, "variation", variation);
+    MF_JSON(side, "volume_fraction", fraction, "variation", variation);
     for (int m = 0; m < MF_MORE; ++m)
         if (s->more[m]) mf_json_text(further, NULL, mf_more_rows[m].name);
     mf_json_put(side, "further", further);
@@ -264,12 +254,9 @@ static void put_target(struct mf_json *json, const struct mf_target *t)
 {
     struct mf_json *labels = mf_json_array(), *sides = mf_json_object();
 
-    mf_json_text(json, "format", "hdf5");
-    mf_json_text(json, "kind", "descriptors");
-    mf_json_text(json, "source", t->source);
+    MF_JSON(json, "format", "hdf5", "kind", "descriptors", "source", t->source);
     for (int p = 0; p < t->phases; ++p) mf_json_int(labels, NULL, t->label[p]);
-    mf_json_put(json, "labels", labels);
-    mf_json_int(json, "lag", (long long)t->lag);
+    MF_JSON(json, "labels", labels, "lag", t->lag);
     mf_json_bool(json, "periodic", t->periodic);
     mf_json_bool(json, "seam", t->seam);
     mf_json_bool(json, "masked", t->masked);
@@ -332,16 +319,14 @@ static void put_sets(struct mf_json *json, const struct mf_look *look)
     struct mf_json *list = mf_json_array();
     char type[16];
 
-    mf_json_text(json, "format", "hdf5");
-    mf_json_text(json, "kind", "hdf5");
+    MF_JSON(json, "format", "hdf5", "kind", "hdf5");
     for (size_t i = 0; i < look->set_count; ++i) {
         const struct mf_look_set *s = &look->set[i];
         struct mf_json *set = mf_json_object(), *shape = mf_json_array();
 
         mf_json_text(set, "path", s->path);
         for (int k = 0; k < s->shape.ndim; ++k) mf_json_int(shape, NULL, (long long)s->shape.dims[k]);
-        mf_json_put(set, "shape", shape);
-        mf_json_text(set, "type", s->shape.kind ? type_of(s->shape.kind, s->shape.size, type) : "other");
+        MF_JSON(set, "shape", shape, "type", s->shape.kind ? type_of(s->shape.kind, s->shape.size, type) : "other");
         mf_json_put(list, NULL, set);
     }
     mf_json_put(json, "datasets", list);
@@ -477,8 +462,7 @@ static struct mf_json *refused(const char *given)
     char *file;
 
     mf_array_split(given, &file, &array);
-    mf_json_text(one, "file", file);
-    mf_json_text(one, "error", mf_err_text());
+    MF_JSON(one, "file", file, "error", mf_err_text());
     free(file);
     return one;
 }

@@ -137,9 +137,7 @@ static int report(struct walk *w)
 
     mf_json_put(json, "outputs", w->written);
     w->written = NULL;
-    mf_json_int(json, "n_steps", (long long)w->steps);
-    mf_json_int(json, "lag", (long long)w->end[0].lag);
-    mf_json_int(json, "phases", w->end[0].phases);
+    MF_JSON(json, "n_steps", w->steps, "lag", w->end[0].lag, "phases", w->end[0].phases);
     if (w->session->comm->rank == 0 && w->session->common->json) rc = mf_json_write(json, stdout);
     mf_json_free(json);
     return mf_agree(w->session->comm, rc);

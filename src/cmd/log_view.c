@@ -368,21 +368,17 @@ static struct mf_json *row_json(const struct row *row)
 {
     struct mf_json *j = mf_json_object(), *seconds = mf_json_object(), *ceiling = mf_json_object();
 
-    mf_json_text(j, "name", row->name);
-    mf_json_text(j, "kind", row->kind == REST ? "rest" : is_stage(row->kind) ? "stage" : "work");
-    mf_json_int(j, "count", (long long)row->count);
-    mf_json_real(seconds, "max", row->most);
-    mf_json_real(seconds, "avg", row->mean);
-    mf_json_real(seconds, "min", row->least);
+    MF_JSON(j, "name", row->name, "kind",
+            row->kind == REST     ? "rest"
+            : is_stage(row->kind) ? "stage"
+                                  : "work",
+            "count", (long long)row->count);
+    MF_JSON(seconds, "max", row->most, "avg", row->mean, "min", row->least);
     mf_json_put(j, "seconds", seconds);
     if (row->kind != REST) mf_json_real(j, is_stage(row->kind) ? "seconds_self" : "seconds_inclusive", row->other);
     if (row->kind != REST) mf_json_real(j, "seconds_of_cores", row->cores);
-    mf_json_real(j, "share", row->share);
-    mf_json_real(j, "bytes", row->bytes);
-    mf_json_real(j, "operations", row->operations);
-    mf_json_real(j, "bytes_sent", row->sent);
-    mf_json_real(ceiling, "memory", row->ceiling_memory);
-    mf_json_real(ceiling, "fp32", row->ceiling_flop);
+    MF_JSON(j, "share", row->share, "bytes", row->bytes, "operations", row->operations, "bytes_sent", row->sent);
+    MF_JSON(ceiling, "memory", row->ceiling_memory, "fp32", row->ceiling_flop);
     mf_json_put(j, "of_ceiling", ceiling);
     return j;
 }
@@ -391,15 +387,11 @@ static struct mf_json *view_json(const struct view *view)
 {
     struct mf_json *j = mf_json_object(), *rows = mf_json_array(), *balance = mf_json_object();
 
-    mf_json_real(j, "seconds", view->seconds);
-    mf_json_real(j, "memory_rate", 1e-9 * view->memory_rate);
-    mf_json_real(j, "fp32_rate", 1e-12 * view->flop_rate);
-    mf_json_int(balance, "busiest_rank", view->busiest);
-    mf_json_real(balance, "busiest_seconds", view->busiest_seconds);
-    mf_json_real(balance, "mean_seconds", view->busy_seconds);
-    mf_json_put(j, "balance", balance);
-    mf_json_real(j, "share_with_others", view->with_others);
-    mf_json_real(j, "share_of_cores_with_others", view->cores_with_others);
+    MF_JSON(j, "seconds", view->seconds, "memory_rate", 1e-9 * view->memory_rate, "fp32_rate", 1e-12 * view->flop_rate);
+    MF_JSON(balance, "busiest_rank", view->busiest, "busiest_seconds", view->busiest_seconds, "mean_seconds",
+            view->busy_seconds);
+    MF_JSON(j, "balance", balance, "share_with_others", view->with_others, "share_of_cores_with_others",
+            view->cores_with_others);
     for (size_t i = 0; i < view->rows; ++i) mf_json_put(rows, NULL, row_json(&view->row[i]));
     mf_json_put(j, "rows", rows);
     return j;

@@ -86,9 +86,7 @@ static int report(const struct mf_session *session, const struct plan *plan, con
     sides = mf_json_object();
     mf_json_text(json, "output", path);
     for (int i = 0; i < FILES; ++i) mf_json_text(sides, (const char *[]){"z", "y", "x"}[i], plan->file[i]);
-    mf_json_put(json, "sides", sides);
-    mf_json_int(json, "lag", (long long)t->lag);
-    mf_json_int(json, "phases", t->phases);
+    MF_JSON(json, "sides", sides, "lag", t->lag, "phases", t->phases);
     mf_json_bool(json, "replaced", replaced);
     rc = mf_json_write(json, stdout);
     mf_json_free(json);

@@ -1,6 +1,7 @@
 /* See probe_print.h. */
 #include "src/cmd/probe_print.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,14 +163,6 @@ void mf_probe_print(FILE *to, const struct mf_probe_report *report)
 
 /* ---- object ---- */
 
-static void put_text(struct mf_json *at, const char *key, const char *text)
-{
-    if (*text)
-        mf_json_text(at, key, text);
-    else
-        mf_json_null(at, key);
-}
-
 static void put_number(struct mf_json *at, const char *key, long number)
 {
     if (number >= 0)
@@ -183,24 +176,15 @@ static struct mf_json *rank_json(const struct mf_probe_report *report, size_t r)
     const struct mf_probe_rank *rank = &report->probe->rank[r];
     struct mf_json *one = mf_json_object(), *gpus = mf_json_array();
 
-    mf_json_int(one, "rank", (long long)r);
-    mf_json_int(one, "node", rank->node);
-    mf_json_int(one, "local_rank", rank->local_rank);
-    mf_json_int(one, "cores", (long long)report->where[r].share);
-    mf_json_int(one, "affinity_cores", rank->cores);
-    if (rank->quota > 0)
-        mf_json_real(one, "quota_cores", rank->quota);
-    else
-        mf_json_null(one, "quota_cores");
+    MF_JSON(one, "rank", r, "node", rank->node, "local_rank", rank->local_rank, "cores",
+            (long long)report->where[r].share, "affinity_cores", rank->cores);
+    mf_json_finite(one, "quota_cores", rank->quota > 0 ? rank->quota : NAN);
     for (size_t i = 0; i < rank->gpus; ++i) mf_json_int(gpus, NULL, (long long)rank->gpu[i]);
     mf_json_put(one, "visible_gpus", gpus);
-    if (report->gpu[r] >= 0)
-        mf_json_int(one, "gpu", (long long)rank->gpu[report->gpu[r]]);
-    else
-        mf_json_null(one, "gpu");
+    put_number(one, "gpu", report->gpu[r] >= 0 ? (long)rank->gpu[report->gpu[r]] : -1);
     mf_json_text(one, "core_list", report->where[r].cores);
-    put_text(one, "numa_list", report->where[r].numa);
-    put_text(one, "nic", report->where[r].nic);
+    mf_json_some(one, "numa_list", report->where[r].numa);
+    mf_json_some(one, "nic", report->where[r].nic);
     return one;
 }
 
@@ -236,9 +220,9 @@ static struct mf_json *pmix_json(const struct mf_pmix *pmix)
     put_number(one, "local_size", pmix->local_size);
     put_number(one, "node", pmix->node);
     put_number(one, "nodes", pmix->nodes);
-    put_text(one, "host", pmix->host);
-    put_text(one, "node_list", pmix->list);
-    put_text(one, "cpuset", pmix->set);
+    mf_json_some(one, "host", pmix->host);
+    mf_json_some(one, "node_list", pmix->list);
+    mf_json_some(one, "cpuset", pmix->set);
     return one;
 }
 
@@ -248,15 +232,12 @@ static struct mf_json *launcher_json(const struct mf_launcher *launcher, const s
     double hours;
 
     mf_json_text(one, "kind", launcher->kind);
-    put_text(one, "slurm_job", launcher->job);
-    put_text(one, "slurm_array_task", launcher->task);
-    mf_json_int(one, "slurm_restarts", launcher->restarts);
-    mf_json_put(one, "slurm_nodes", nodes_json(launcher));
+    mf_json_some(one, "slurm_job", launcher->job);
+    mf_json_some(one, "slurm_array_task", launcher->task);
+    MF_JSON(one, "slurm_restarts", launcher->restarts, "slurm_nodes", nodes_json(launcher));
     mf_json_bool(one, "slurm_nodes_too_long", launcher->too_long);
-    if (launcher->end > 0 && mf_launcher_hours(launcher, &hours) == MF_OK)
-        mf_json_real(one, "hours_left", hours);
-    else
-        mf_json_null(one, "hours_left");
+    if (launcher->end <= 0 || mf_launcher_hours(launcher, &hours) != MF_OK) hours = NAN;
+    mf_json_finite(one, "hours_left", hours);
     mf_err_clear();
     if (*pmix->version)
         mf_json_put(one, "pmix", pmix_json(pmix));
@@ -269,27 +250,14 @@ static struct mf_json *versions_json(const struct mf_probe *probe)
 {
     struct mf_json *one = mf_json_object();
     const struct mf_probe_rank *rank = first_with_driver(probe);
-    char cuda[48];
+    char cuda[48] = "";
 
-    mf_json_text(one, "mpi", mf_comm_version());
-    mf_json_text(one, "hdf5", mf_io_hdf5());
-    mf_json_text(one, "fftw", mf_kernels_fftw());
-    if (*mf_load_cuda_path())
-        mf_json_text(one, "cuda_back_end", mf_load_cuda_path());
-    else
-        mf_json_null(one, "cuda_back_end");
-    if (mf_transport_version())
-        mf_json_text(one, "nccl", mf_transport_version());
-    else
-        mf_json_null(one, "nccl");
-    if (!rank) {
-        mf_json_null(one, "driver");
-        mf_json_null(one, "cuda");
-        return one;
-    }
-    snprintf(cuda, sizeof cuda, "%lld.%lld", (long long)rank->cuda / 1000, (long long)rank->cuda % 1000 / 10);
-    mf_json_text(one, "driver", rank->driver);
-    mf_json_text(one, "cuda", cuda);
+    MF_JSON(one, "mpi", mf_comm_version(), "hdf5", mf_io_hdf5(), "fftw", mf_kernels_fftw());
+    if (rank) snprintf(cuda, sizeof cuda, "%lld.%lld", (long long)rank->cuda / 1000, (long long)rank->cuda % 1000 / 10);
+    mf_json_some(one, "cuda_back_end", mf_load_cuda_path());
+    mf_json_some(one, "nccl", mf_transport_version());
+    mf_json_some(one, "driver", rank ? rank->driver : NULL);
+    mf_json_some(one, "cuda", cuda);
     return one;
 }
 
@@ -299,23 +267,18 @@ struct mf_json *mf_probe_json(const struct mf_probe_report *report)
     struct mf_json *json = mf_hardware_json(&probe->hardware), *ranks = mf_json_array(), *remarks = mf_json_array();
 
     for (size_t r = 0; r < probe->ranks; ++r) mf_json_put(ranks, NULL, rank_json(report, r));
-    mf_json_put(json, "ranks", ranks);
-    mf_json_put(json, "launcher", launcher_json(&report->launcher, &report->pmix));
-    mf_json_put(json, "versions", versions_json(probe));
+    MF_JSON(json, "ranks", ranks, "launcher", launcher_json(&report->launcher, &report->pmix), "versions",
+            versions_json(probe));
     for (size_t r = 0; r < probe->ranks; ++r)
         for (int k = 0; k < 2; ++k) {
             struct mf_json *one;
 
             if (!*remark_of(probe, r, k)) continue;
             one = mf_json_object();
-            mf_json_int(one, "node", probe->rank[r].node);
-            mf_json_text(one, "text", remark_of(probe, r, k));
+            MF_JSON(one, "node", probe->rank[r].node, "text", remark_of(probe, r, k));
             mf_json_put(remarks, NULL, one);
         }
     mf_json_put(json, "remarks", remarks);
-    if (report->refusal)
-        mf_json_text(json, "refusal", report->refusal);
-    else
-        mf_json_null(json, "refusal");
+    mf_json_some(json, "refusal", report->refusal);
     return json;
 }

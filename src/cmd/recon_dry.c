@@ -25,10 +25,7 @@ static int print_json(const struct mf_session *s, const size_t dims[3], size_t f
     mf_json_put(j, "options", options);
     mf_json_wholes(bytes, "arena", peak->arena, (size_t)s->comm->size);
     if (peak->device) mf_json_wholes(bytes, "device", peak->device, (size_t)s->comm->size);
-    mf_json_put(j, "bytes", bytes);
-    mf_json_text(j, "device", s->backend->name);
-    mf_json_int(j, "ranks", s->comm->size);
-    mf_json_int(j, "threads", s->queue->threads);
+    MF_JSON(j, "bytes", bytes, "device", s->backend->name, "ranks", s->comm->size, "threads", s->queue->threads);
     rc = mf_json_write(j, stdout);
     mf_json_free(j);
     return rc;

@@ -188,7 +188,7 @@ static void say(const struct ask *a, const struct mf_json *json, size_t in_fligh
         snprintf(history, sizeof history, ", history %zu", a->solve->method.history);
     mf_info("plan: %zu rank%s of %zu thread%s on %s, %zu slice%s in flight%s", size_in(json, "ranks"),
             MF_S(size_in(json, "ranks")), size_in(json, "threads"), MF_S(size_in(json, "threads")),
-            mf_json_to_text(mf_json_get(json, "device")), in_flight, MF_S(in_flight), history);
+            mf_json_get_text(json, "device"), in_flight, MF_S(in_flight), history);
     for (size_t i = 0; i < mf_json_count(notes); ++i) mf_info("plan: %s", mf_json_to_text(mf_json_item(notes, i)));
     for (size_t i = 0; i < mf_json_count(tried); ++i) {
         const struct mf_json *one = mf_json_item(tried, i);

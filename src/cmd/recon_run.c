@@ -58,9 +58,7 @@ static int put_peaks(const struct mf_session *session, struct mf_json *at)
 
 static void put_device(const struct mf_session *s, struct mf_json *at)
 {
-    mf_json_text(at, "device", s->backend->name);
-    mf_json_int(at, "ranks", s->comm->size);
-    mf_json_int(at, "threads", s->queue->threads);
+    MF_JSON(at, "device", s->backend->name, "ranks", s->comm->size, "threads", s->queue->threads);
 }
 
 /* The object that --json prints. */
@@ -271,11 +269,8 @@ static int evaluate(struct job *job, struct mf_json **json)
     if (job->out.path) mf_json_text(*json, "gradient", job->out.path);
     mf_json_null(*json, "output");
     mf_micro_shape(job->out.dims, *json);
-    mf_json_int(*json, "seed", (long long)job->out.solve.seed);
-    mf_json_real(*json, "loss", loss);
-    mf_json_real(*json, "loss_final", loss);
-    mf_json_int(*json, "evaluations", 1);
-    mf_json_real(*json, "seconds", mf_now() - s->start);
+    MF_JSON(*json, "seed", job->out.solve.seed, "loss", loss, "loss_final", loss, "evaluations", 1, "seconds",
+            mf_now() - s->start);
     put_device(s, *json);
     if (s->comm->rank == 0 && !s->common->json) printf("loss %.17g\n", loss);
     return put_peaks(s, *json);

@@ -128,23 +128,22 @@ static void run_facts(const struct mf_page *page, const struct mf_json *info)
     facts(page, info, "", whole);
     facts(page, from, "", made);
     facts(page, results, "", reached);
-    if (mf_json_to_int(mf_json_get(results, "batch")) > 0) facts(page, results, "", slices); /* else from a slab */
+    if (mf_json_get_int(results, "batch") > 0) facts(page, results, "", slices); /* else from a slab */
     facts(page, plan, "plan: ", planned);
     facts(page, mf_json_get(plan, "settings"), "plan: ", settings);
     mf_page_table_end(page);
-    if (*mf_json_to_text(mf_json_get(from, "options")))
-        mf_page_code(page, mf_json_to_text(mf_json_get(from, "options")));
+    if (*mf_json_get_text(from, "options")) mf_page_code(page, mf_json_get_text(from, "options"));
 }
 
 /* What view warns of, which is asked in silence. */
 static int warn_damage(const struct mf_json *info)
 {
-    const char *is = mf_json_to_text(mf_json_get(info, "checksums"));
+    const char *is = mf_json_get_text(info, "checksums");
     struct mf_comm self;
 
     if (!*is || strcmp(is, "sound") == 0) return MF_OK;
     mf_comm_self(&self);
-    return mf_seal_doubt(&self, mf_json_to_text(mf_json_get(info, "file")), 1, NULL);
+    return mf_seal_doubt(&self, mf_json_get_text(info, "file"), 1, NULL);
 }
 
 /* --labels and --threshold as view takes them. */

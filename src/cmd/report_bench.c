@@ -25,25 +25,26 @@ struct kind {
     int ideal; /* a line of what would be best: y = x */
 };
 
-static double real(const struct mf_json *row, const char *key) { return mf_json_to_real(mf_json_get(row, key)); }
+static double median(const struct mf_json *row, const char *key)
+{
+    return mf_json_get_real(mf_json_get(row, key), "median");
+}
 
-static double median(const struct mf_json *row, const char *key) { return real(mf_json_get(row, key), "median"); }
-
-static double log_bytes(const struct mf_json *row) { return log2(real(row, "bytes")); }
-static double bus(const struct mf_json *row) { return 1e-9 * real(row, "bus_bandwidth"); }
-static double ranks(const struct mf_json *row) { return real(row, "ranks"); }
-static double speedup(const struct mf_json *row) { return real(row, "speedup"); }
-static double efficiency(const struct mf_json *row) { return real(row, "efficiency"); }
+static double log_bytes(const struct mf_json *row) { return log2(mf_json_get_real(row, "bytes")); }
+static double bus(const struct mf_json *row) { return 1e-9 * mf_json_get_real(row, "bus_bandwidth"); }
+static double ranks(const struct mf_json *row) { return mf_json_get_real(row, "ranks"); }
+static double speedup(const struct mf_json *row) { return mf_json_get_real(row, "speedup"); }
+static double efficiency(const struct mf_json *row) { return mf_json_get_real(row, "efficiency"); }
 
 static void net_cells(const struct mf_json *row, char cell[CELLS][CELL])
 {
     const struct mf_json *bare = mf_json_get(row, "bare_seconds");
 
-    snprintf(cell[0], CELL, "%.0f", real(row, "bytes"));
+    snprintf(cell[0], CELL, "%.0f", mf_json_get_real(row, "bytes"));
     snprintf(cell[1], CELL, "%.2f", 1e6 * median(row, "seconds"));
-    snprintf(cell[2], CELL, "%.3f", 1e-9 * real(row, "algorithm_bandwidth"));
-    snprintf(cell[3], CELL, "%.3f", 1e-9 * real(row, "bus_bandwidth"));
-    snprintf(cell[4], CELL, "%.0f", real(row, "wrong"));
+    snprintf(cell[2], CELL, "%.3f", 1e-9 * mf_json_get_real(row, "algorithm_bandwidth"));
+    snprintf(cell[3], CELL, "%.3f", 1e-9 * mf_json_get_real(row, "bus_bandwidth"));
+    snprintf(cell[4], CELL, "%.0f", mf_json_get_real(row, "wrong"));
     snprintf(cell[5], CELL, bare ? "%.2f" : "-", 1e6 * median(row, "bare_seconds"));
 }
 
@@ -54,21 +55,21 @@ static void scaling_cells(const struct mf_json *row, char cell[CELLS][CELL])
     snprintf(cell[0], CELL, "%.0f", ranks(row));
     snprintf(cell[1], CELL, "%lld x %lld x %lld", mf_json_to_int(mf_json_item(shape, 0)),
              mf_json_to_int(mf_json_item(shape, 1)), mf_json_to_int(mf_json_item(shape, 2)));
-    snprintf(cell[2], CELL, "%.6f", real(row, "seconds"));
+    snprintf(cell[2], CELL, "%.6f", mf_json_get_real(row, "seconds"));
     snprintf(cell[3], CELL, "%.3f", speedup(row));
     snprintf(cell[4], CELL, "%.3f", efficiency(row));
-    snprintf(cell[5], CELL, mf_json_get(row, "serial_share") ? "%.4f" : "-", real(row, "serial_share"));
+    snprintf(cell[5], CELL, mf_json_get(row, "serial_share") ? "%.4f" : "-", mf_json_get_real(row, "serial_share"));
 }
 
 static void kernel_cells(const struct mf_json *row, char cell[CELLS][CELL])
 {
-    snprintf(cell[0], CELL, "%s", mf_json_to_text(mf_json_get(row, "kernel")));
-    snprintf(cell[1], CELL, "%.0f", real(row, "calls"));
-    snprintf(cell[2], CELL, "%.2f", 1e6 * real(row, "seconds") / real(row, "calls"));
-    snprintf(cell[3], CELL, "%.2f", 1e-9 * real(row, "bandwidth"));
-    snprintf(cell[4], CELL, "%.1f %%", 100 * real(row, "share_of_memory"));
-    snprintf(cell[5], CELL, "%.2f", 1e-9 * real(row, "rate"));
-    snprintf(cell[6], CELL, "%.1f %%", 100 * real(row, "share_of_fp32"));
+    snprintf(cell[0], CELL, "%s", mf_json_get_text(row, "kernel"));
+    snprintf(cell[1], CELL, "%.0f", mf_json_get_real(row, "calls"));
+    snprintf(cell[2], CELL, "%.2f", 1e6 * mf_json_get_real(row, "seconds") / mf_json_get_real(row, "calls"));
+    snprintf(cell[3], CELL, "%.2f", 1e-9 * mf_json_get_real(row, "bandwidth"));
+    snprintf(cell[4], CELL, "%.1f %%", 100 * mf_json_get_real(row, "share_of_memory"));
+    snprintf(cell[5], CELL, "%.2f", 1e-9 * mf_json_get_real(row, "rate"));
+    snprintf(cell[6], CELL, "%.1f %%", 100 * mf_json_get_real(row, "share_of_fp32"));
 }
 
 #define SCALING "ranks", "extents", "seconds", "speedup", "efficiency", "serial share"
@@ -90,19 +91,18 @@ static const struct kind kernels = {
     NULL, NULL, NULL,         7, {"kernel", "calls", "us per call", "GB/s", "of memory", "GFLOP/s", "of arithmetic"},
     NULL, NULL, kernel_cells, 0, 0};
 
-static const char *text(const struct mf_json *at, const char *key) { return mf_json_to_text(mf_json_get(at, key)); }
-
 static const struct kind *kind_of(const struct mf_json *one)
 {
-    if (strcmp(text(one, "what"), "kernels") == 0) return &kernels;
-    if (strcmp(text(one, "scaling"), "strong") == 0) return &strong;
-    if (strcmp(text(one, "scaling"), "weak") == 0) return &weak;
-    return mf_bench_net_find(text(one, "what")) ? &net : NULL;
+    if (strcmp(mf_json_get_text(one, "what"), "kernels") == 0) return &kernels;
+    if (strcmp(mf_json_get_text(one, "scaling"), "strong") == 0) return &strong;
+    if (strcmp(mf_json_get_text(one, "scaling"), "weak") == 0) return &weak;
+    return mf_bench_net_find(mf_json_get_text(one, "what")) ? &net : NULL;
 }
 
 static int same(const struct mf_json *a, const struct mf_json *b)
 {
-    return strcmp(text(a, "what"), text(b, "what")) == 0 && strcmp(text(a, "scaling"), text(b, "scaling")) == 0;
+    return strcmp(mf_json_get_text(a, "what"), mf_json_get_text(b, "what")) == 0 &&
+           strcmp(mf_json_get_text(a, "scaling"), mf_json_get_text(b, "scaling")) == 0;
 }
 
 /* What of a file is the same measurement as @p one; NULL: nothing. */
@@ -242,8 +242,9 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
     char title[200];
     int rc = MF_OK;
 
-    snprintf(title, sizeof title, "%s%s%s%s", text(one, "what"), *text(one, "scaling") ? ", " : "",
-             text(one, "scaling"), *text(one, "scaling") ? " scaling" : "");
+    snprintf(title, sizeof title, "%s%s%s%s", mf_json_get_text(one, "what"),
+             *mf_json_get_text(one, "scaling") ? ", " : "", mf_json_get_text(one, "scaling"),
+             *mf_json_get_text(one, "scaling") ? " scaling" : "");
     mf_page_heading(page, title);
     for (size_t i = 0; i < n; ++i) {
         const struct mf_json *mine = of_file(&files[i], one);
@@ -280,7 +281,7 @@ static void io_section(const struct mf_page *page, size_t n, const struct mf_rep
     mf_page_table(page, 6, column);
     for (size_t i = 0; i < n; ++i) {
         const struct mf_json *mine = of_file(&files[i], one);
-        double bytes = real(mine, "bytes");
+        double bytes = mf_json_get_real(mine, "bytes");
 
         for (int w = 0; mine && w < 2; ++w) {
             const struct mf_json *at = mf_json_get(mine, way[w]);
@@ -306,12 +307,13 @@ static void machines(const struct mf_page *page, size_t n, const struct mf_repor
         const struct mf_json *said = files[i].said;
         char number[2][CELL];
 
-        snprintf(number[0], CELL, "%lld", mf_json_to_int(mf_json_get(said, "ranks")));
-        snprintf(number[1], CELL, "%lld", mf_json_to_int(mf_json_get(said, "threads")));
+        snprintf(number[0], CELL, "%lld", mf_json_get_int(said, "ranks"));
+        snprintf(number[1], CELL, "%lld", mf_json_get_int(said, "threads"));
         mf_page_row(page, 7,
                     (const char *const[]){files[i].name, number[0], number[1],
                                           mf_json_to_text(mf_json_item(mf_json_get(said, "hosts"), 0)),
-                                          text(said, "device"), text(said, "mpi"), text(said, "build")});
+                                          mf_json_get_text(said, "device"), mf_json_get_text(said, "mpi"),
+                                          mf_json_get_text(said, "build")});
     }
     mf_page_table_end(page);
 }
@@ -334,10 +336,10 @@ int mf_report_bench(const struct mf_page *page, const char *folder, size_t n, co
             const struct mf_json *one = mf_json_item(list, k);
 
             if (is_seen(files, i, one)) continue;
-            if (strcmp(text(one, "what"), "io") != 0 && !kind_of(one))
+            if (strcmp(mf_json_get_text(one, "what"), "io") != 0 && !kind_of(one))
                 return mf_fail(MF_INPUT, "'%s' holds the measurement '%.60s', which this version does not know",
-                               files[i].name, text(one, "what"));
-            if (strcmp(text(one, "what"), "io") == 0)
+                               files[i].name, mf_json_get_text(one, "what"));
+            if (strcmp(mf_json_get_text(one, "what"), "io") == 0)
                 io_section(page, n, files, one);
             else
                 MF_TRY(section(page, folder, n, files, one));

@@ -78,8 +78,7 @@ static struct mf_json *facts(const struct mf_session *s, const struct mf_micro *
             printf("  label %ld: volume fraction %.6f, was %.6f\n", m->label[p], (double)is[p] / all,
                    (double)was[p] / all);
     }
-    mf_json_put(json, "volume_fractions", fractions);
-    mf_json_int(json, "changed", (long long)is[MF_PHASES_MAX]);
+    MF_JSON(json, "volume_fractions", fractions, "changed", is[MF_PHASES_MAX]);
     if (s->comm->rank == 0 && !s->common->json)
         printf("%s: %lld of %.0f voxels changed\n", path, (long long)is[MF_PHASES_MAX], all);
     return json;

@@ -40,9 +40,7 @@ static void put_phases(const struct synth_run *run, struct mf_json *at)
     for (int p = 0; p < run->wish.phases; ++p) {
         struct mf_json *phase = mf_json_object();
 
-        mf_json_int(phase, "label", p);
-        mf_json_real(phase, "volume_fraction", run->facts.fraction[p]);
-        mf_json_int(phase, "voxels", (long long)run->facts.voxels[p]);
+        MF_JSON(phase, "label", p, "volume_fraction", run->facts.fraction[p], "voxels", run->facts.voxels[p]);
         mf_json_put(phases, NULL, phase);
     }
     mf_json_put(at, "phases", phases);
@@ -53,13 +51,11 @@ static struct mf_json *truth(const struct synth_run *run)
 {
     struct mf_json *json = mf_json_object(), *parameters = mf_json_object();
 
-    mf_json_text(json, "file", run->path);
-    mf_json_text(json, "kind", run->opts->kind);
+    MF_JSON(json, "file", run->path, "kind", run->opts->kind);
     put_shape(&run->wish, json);
     put_phases(run, json);
     mf_synth_wish_json(&run->wish, parameters);
-    mf_json_put(json, "parameters", parameters);
-    mf_json_int(json, "seed", run->opts->common.seed);
+    MF_JSON(json, "parameters", parameters, "seed", run->opts->common.seed);
     if (run->facts.object) mf_json_int(json, "objects", (long long)run->facts.objects);
     if (run->wish.kind == MF_SYNTH_LAMELLAE) mf_json_real(json, "period", run->facts.period);
     return json;
@@ -154,8 +150,7 @@ static int report(const struct synth_run *run)
         json = truth(run);
         mf_json_real(json, "seconds", mf_now() - session->start);
         mf_peaks_json(&peaks, json);
-        mf_json_int(json, "ranks", session->comm->size);
-        mf_json_int(json, "threads", session->threads);
+        MF_JSON(json, "ranks", session->comm->size, "threads", session->threads);
         rc = mf_json_write(json, stdout);
         mf_json_free(json);
     }
@@ -184,13 +179,11 @@ static int dry_json(const struct synth_run *run, double bytes)
     int rc;
 
     mf_json_bool(json, "dry_run", 1);
-    mf_json_text(json, "file", run->path);
-    mf_json_text(json, "kind", run->opts->kind);
+    MF_JSON(json, "file", run->path, "kind", run->opts->kind);
     for (int a = 3 - run->wish.ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)run->wish.dims[a]);
     mf_json_put(json, "shape", shape);
     mf_json_real(sizes, "all_ranks", bytes);
-    mf_json_put(json, "bytes", sizes);
-    mf_json_int(json, "ranks", run->session->comm->size);
+    MF_JSON(json, "bytes", sizes, "ranks", run->session->comm->size);
     rc = mf_json_write(json, stdout);
     mf_json_free(json);
     return rc;

@@ -148,7 +148,7 @@ void mf_measures_text(FILE *to, const struct mf_json *measures)
     for (size_t i = 0; i < mf_json_count(measures); ++i) {
         const struct mf_json *phase = mf_json_item(measures, i);
 
-        fprintf(to, " label %lld\n", mf_json_to_int(mf_json_get(phase, "label")));
+        fprintf(to, " label %lld\n", mf_json_get_int(phase, "label"));
         for (const struct measure *m = rows; m->name; ++m) {
             const struct mf_json *values = mf_json_get(phase, m->name);
 

@@ -95,8 +95,7 @@ static void put_two(const struct mf_micro *m, const struct meets *meets, int pha
 
         if (value == 0) continue;
         one = mf_json_object();
-        mf_json_int(one, "label", m->label[q]);
-        mf_json_real(one, "density", value);
+        MF_JSON(one, "label", m->label[q], "density", value);
         mf_json_put(to, NULL, one);
     }
 }
@@ -117,8 +116,7 @@ static void put_three(const struct mf_micro *m, const struct meets *meets, int p
             others = mf_json_array();
             mf_json_int(others, NULL, m->label[q]);
             mf_json_int(others, NULL, m->label[r]);
-            mf_json_put(one, "labels", others);
-            mf_json_real(one, "density", value);
+            MF_JSON(one, "labels", others, "density", value);
             mf_json_put(to, NULL, one);
         }
 }
@@ -136,8 +134,7 @@ int mf_measure_boundaries(const struct mf_measure_job *job, struct mf_json *cons
 
         put_two(job->micro, meets, p, two);
         put_three(job->micro, meets, p, three);
-        mf_json_put(values, "double", two);
-        mf_json_put(values, "triple", three);
+        MF_JSON(values, "double", two, "triple", three);
         mf_json_put(phase[p], "boundaries", values);
     }
     mf_reach_free(job, &reach);
@@ -150,13 +147,12 @@ void mf_measure_boundaries_text(FILE *to, const struct mf_json *values)
     const struct mf_json *two = mf_json_get(values, "double"), *three = mf_json_get(values, "triple");
 
     for (size_t i = 0; i < mf_json_count(two); ++i)
-        fprintf(to, "  boundary with label %lld: %.6g\n", mf_json_to_int(mf_json_get(mf_json_item(two, i), "label")),
-                mf_json_to_real(mf_json_get(mf_json_item(two, i), "density")));
+        fprintf(to, "  boundary with label %lld: %.6g\n", mf_json_get_int(mf_json_item(two, i), "label"),
+                mf_json_get_real(mf_json_item(two, i), "density"));
     for (size_t i = 0; i < mf_json_count(three); ++i) {
         const struct mf_json *labels = mf_json_get(mf_json_item(three, i), "labels");
 
         fprintf(to, "  triple boundary with labels %lld and %lld: %.6g\n", mf_json_to_int(mf_json_item(labels, 0)),
-                mf_json_to_int(mf_json_item(labels, 1)),
-                mf_json_to_real(mf_json_get(mf_json_item(three, i), "density")));
+                mf_json_to_int(mf_json_item(labels, 1)), mf_json_get_real(mf_json_item(three, i), "density"));
     }
 }

@@ -185,11 +185,8 @@ static void put_axis(const struct chords *c, int axis, int phase, struct mf_json
         if (count[i]) longest = (int64_t)i;
     }
     for (int64_t i = 1; i <= longest; ++i) mf_json_int(list, NULL, count[i]);
-    mf_json_int(one, "number", number);
-    mf_json_real(one, "mean", number ? (double)voxels / (double)number : 0);
-    mf_json_int(one, "longest", longest);
-    mf_json_int(one, "whole_lines", count[0]);
-    mf_json_put(one, "counts", list);
+    MF_JSON(one, "number", number, "mean", number ? (double)voxels / (double)number : 0, "longest", longest,
+            "whole_lines", count[0], "counts", list);
     mf_json_put(values, mf_axis_name(axis), one);
 }
 
@@ -236,7 +233,6 @@ void mf_measure_chords_text(FILE *to, const struct mf_json *values)
 
         if (one)
             fprintf(to, "  chords along %s: %lld, mean %.6g, longest %lld [pixels]\n", mf_axis_name(a),
-                    mf_json_to_int(mf_json_get(one, "number")), mf_json_to_real(mf_json_get(one, "mean")),
-                    mf_json_to_int(mf_json_get(one, "longest")));
+                    mf_json_get_int(one, "number"), mf_json_get_real(one, "mean"), mf_json_get_int(one, "longest"));
     }
 }

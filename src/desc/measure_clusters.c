@@ -74,9 +74,8 @@ static void put(const struct mf_measure_job *job, const struct tally *t, const s
     struct mf_json *sizes = mf_json_array();
     int bins = BINS;
 
-    mf_json_int(values, "number", t->number);
-    mf_json_int(values, "largest", t->largest);
-    mf_json_real(values, "mean", t->number ? (double)t->voxels / (double)t->number : 0);
+    MF_JSON(values, "number", t->number, "largest", t->largest, "mean",
+            t->number ? (double)t->voxels / (double)t->number : 0);
     while (bins > 0 && t->bins[bins - 1] == 0) --bins;
     for (int b = 0; b < bins; ++b) mf_json_int(sizes, NULL, t->bins[b]);
     mf_json_put(values, "sizes", sizes);
@@ -84,8 +83,7 @@ static void put(const struct mf_measure_job *job, const struct tally *t, const s
         mf_json_int(number, mf_axis_name(a), open->spanning[a]);
         mf_json_real(share, mf_axis_name(a), t->voxels ? (double)open->spanning_voxels[a] / (double)t->voxels : 0);
     }
-    mf_json_put(values, "spanning", number);
-    mf_json_put(values, "spanning_fraction", share);
+    MF_JSON(values, "spanning", number, "spanning_fraction", share);
     mf_json_put(phase, "clusters", values);
 }
 
@@ -121,15 +119,14 @@ int mf_clusters_share(const struct mf_measure_job *job, double (*share)[3])
 
 void mf_measure_clusters_text(FILE *to, const struct mf_json *values)
 {
-    fprintf(to, "  clusters: %lld, mean %.6g, largest %lld voxels; spanning",
-            mf_json_to_int(mf_json_get(values, "number")), mf_json_to_real(mf_json_get(values, "mean")),
-            mf_json_to_int(mf_json_get(values, "largest")));
+    fprintf(to, "  clusters: %lld, mean %.6g, largest %lld voxels; spanning", mf_json_get_int(values, "number"),
+            mf_json_get_real(values, "mean"), mf_json_get_int(values, "largest"));
     for (int a = 0; a < 3; ++a) {
         const struct mf_json *number = mf_json_get(mf_json_get(values, "spanning"), mf_axis_name(a));
 
         if (number)
             fprintf(to, " %s: %lld (%.4f of the phase)", mf_axis_name(a), mf_json_to_int(number),
-                    mf_json_to_real(mf_json_get(mf_json_get(values, "spanning_fraction"), mf_axis_name(a))));
+                    mf_json_get_real(mf_json_get(values, "spanning_fraction"), mf_axis_name(a)));
     }
     fputc('\n', to);
 }

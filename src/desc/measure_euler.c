@@ -102,8 +102,7 @@ int mf_measure_euler(const struct mf_measure_job *job, struct mf_json *const *ph
     for (int p = 0; rc == MF_OK && p < job->micro->phases; ++p) {
         struct mf_json *values = mf_json_object();
 
-        mf_json_int(values, "faces", euler[2 * p]);
-        mf_json_int(values, "corners", euler[2 * p + 1]);
+        MF_JSON(values, "faces", euler[2 * p], "corners", euler[2 * p + 1]);
         mf_json_put(phase[p], "euler", values);
     }
     mf_arena_give(job->arena, f.empty);
@@ -114,6 +113,6 @@ int mf_measure_euler(const struct mf_measure_job *job, struct mf_json *const *ph
 
 void mf_measure_euler_text(FILE *to, const struct mf_json *values)
 {
-    fprintf(to, "  Euler number: %lld (joined by faces), %lld (by corners)\n",
-            mf_json_to_int(mf_json_get(values, "faces")), mf_json_to_int(mf_json_get(values, "corners")));
+    fprintf(to, "  Euler number: %lld (joined by faces), %lld (by corners)\n", mf_json_get_int(values, "faces"),
+            mf_json_get_int(values, "corners"));
 }

@@ -60,10 +60,8 @@ static struct mf_json *window_json(const struct mf_micro *m, size_t edge, const 
     }
     number = (double)windows * (double)size;
     mean = (double)sums->voxels / number;
-    mf_json_int(one, "edge", (long long)edge);
-    mf_json_int(one, "windows", (long long)windows);
-    mf_json_real(one, "mean", mean);
-    mf_json_real(one, "variance", (double)sums->squares / number / (double)size - mean * mean);
+    MF_JSON(one, "edge", edge, "windows", windows, "mean", mean, "variance",
+            (double)sums->squares / number / (double)size - mean * mean);
     return one;
 }
 
@@ -101,7 +99,7 @@ void mf_measure_local_fraction_text(FILE *to, const struct mf_json *values)
         const struct mf_json *one = mf_json_item(values, i);
 
         fprintf(to, "  in %lld windows of edge %lld: volume fraction %.6g, variance %.6g\n",
-                mf_json_to_int(mf_json_get(one, "windows")), mf_json_to_int(mf_json_get(one, "edge")),
-                mf_json_to_real(mf_json_get(one, "mean")), mf_json_to_real(mf_json_get(one, "variance")));
+                mf_json_get_int(one, "windows"), mf_json_get_int(one, "edge"), mf_json_get_real(one, "mean"),
+                mf_json_get_real(one, "variance"));
     }
 }

@@ -20,8 +20,7 @@ static void put(const struct mf_measure_job *job, const struct mf_jumps *jumps, 
         faces += jump / voxels / m->spacing[a];
         if (pairs > 0) crossings += jump / pairs / m->spacing[a] / (3 - first);
     }
-    mf_json_real(values, "faces", faces);
-    mf_json_real(values, "crofton", (m->ndim == 2 ? 1.5707963267948966 : 2) * crossings);
+    MF_JSON(values, "faces", faces, "crofton", (m->ndim == 2 ? 1.5707963267948966 : 2) * crossings);
     mf_json_put(phase, "surface", values);
 }
 
@@ -37,6 +36,6 @@ int mf_measure_surface(const struct mf_measure_job *job, struct mf_json *const *
 
 void mf_measure_surface_text(FILE *to, const struct mf_json *values)
 {
-    fprintf(to, "  surface: %.6g by faces, %.6g by crossings\n", mf_json_to_real(mf_json_get(values, "faces")),
-            mf_json_to_real(mf_json_get(values, "crofton")));
+    fprintf(to, "  surface: %.6g by faces, %.6g by crossings\n", mf_json_get_real(values, "faces"),
+            mf_json_get_real(values, "crofton"));
 }

@@ -127,8 +127,7 @@ static void put_axis(const struct search *s, int axis, const struct ways *w, str
 
     mf_json_real(one, "reached", w->voxels ? (double)w->reached / (double)w->voxels : 0);
     if (w->reached) {
-        mf_json_real(one, "mean", (double)w->sum / (double)w->reached / length);
-        mf_json_real(one, "least", (double)w->least / length);
+        MF_JSON(one, "mean", (double)w->sum / (double)w->reached / length, "least", (double)w->least / length);
     } else {
         mf_json_null(one, "mean");
         mf_json_null(one, "least");
@@ -188,11 +187,11 @@ void mf_measure_tortuosity_text(FILE *to, const struct mf_json *values)
 {
     for (int axis = 0; axis < 3; ++axis) {
         const struct mf_json *one = mf_json_get(values, mf_axis_name(axis));
-        const double reached = mf_json_to_real(mf_json_get(one, "reached"));
+        const double reached = mf_json_get_real(one, "reached");
 
         if (one && reached > 0)
             fprintf(to, "  tortuosity along %s: %.6g, least %.6g, reached %.4f of the far face\n", mf_axis_name(axis),
-                    mf_json_to_real(mf_json_get(one, "mean")), mf_json_to_real(mf_json_get(one, "least")), reached);
+                    mf_json_get_real(one, "mean"), mf_json_get_real(one, "least"), reached);
         else if (one)
             fprintf(to, "  tortuosity along %s: no way through\n", mf_axis_name(axis));
     }

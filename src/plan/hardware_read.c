@@ -309,7 +309,7 @@ static int check_schema(const struct place *place, const struct mf_json *file)
     const struct mf_json *version;
 
     MF_TRY(check_keys(place, file, NULL, mf_hardware_more));
-    if (strcmp(mf_json_to_text(mf_json_get(file, "schema")), "hardware") != 0)
+    if (strcmp(mf_json_get_text(file, "schema"), "hardware") != 0)
         return mf_fail(MF_INPUT, "'%.300s' is no hardware file: its schema is not \"hardware\"", place->file);
     version = mf_json_get(file, "schema_version");
     if (mf_json_kind(version) != MF_JSON_INT || mf_json_to_int(version) < 1)

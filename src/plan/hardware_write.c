@@ -97,9 +97,7 @@ struct mf_json *mf_hardware_json(const struct mf_hardware *hardware)
 {
     struct mf_json *json = mf_json_object(), *nodes = mf_json_array();
 
-    mf_json_text(json, "schema", "hardware");
-    mf_json_int(json, "schema_version", MF_HARDWARE_VERSION);
-    mf_json_text(json, "creator", "mesoforge " MF_VERSION);
+    MF_JSON(json, "schema", "hardware", "schema_version", MF_HARDWARE_VERSION, "creator", "mesoforge " MF_VERSION);
     if (*hardware->note) mf_json_text(json, "note", hardware->note);
     for (size_t h = 0; h < hardware->hosts; ++h) {
         const struct mf_host *host = &hardware->host[h];

@@ -55,11 +55,8 @@ static struct mf_json *bytes_json(const struct mf_plan *p, int memory)
     put_sizes(bytes, "per_rank", p->bytes[memory], p->ranks);
     mf_json_int(bytes, "fullest_rank", (long long)p->fullest);
     for (size_t i = 0; i < b->tags; ++i) mf_json_int(arrays, b->tag[i].name, (long long)b->tag[i].bytes);
-    mf_json_put(bytes, "arrays", arrays);
-    mf_json_int(bytes, "total", (long long)b->total);
-    mf_json_int(bytes, "context", (long long)p->memory[memory].context);
-    mf_json_int(bytes, "reserve", (long long)p->memory[memory].reserve);
-    mf_json_int(bytes, "free", (long long)p->memory[memory].room);
+    MF_JSON(bytes, "arrays", arrays, "total", b->total, "context", p->memory[memory].context, "reserve",
+            p->memory[memory].reserve, "free", p->memory[memory].room);
     return bytes;
 }
 
@@ -87,13 +84,8 @@ static struct mf_json *candidate_json(const struct mf_plan *p, const struct mf_p
     struct mf_json *one = mf_json_object();
     char seconds[64];
 
-    mf_json_text(one, "device", mf_plan_device(c->device, c->apart));
-    mf_json_int(one, "nodes", (long long)c->nodes);
-    mf_json_int(one, "ranks", (long long)c->ranks);
-    mf_json_int(one, "threads", (long long)c->threads);
-    mf_json_put(one, "settings", numbers_json(&c->settings));
-    mf_json_int(one, "bytes", (long long)c->bytes);
-    mf_json_int(one, "free", (long long)c->free);
+    MF_JSON(one, "device", mf_plan_device(c->device, c->apart), "nodes", c->nodes, "ranks", c->ranks, "threads",
+            c->threads, "settings", numbers_json(&c->settings), "bytes", c->bytes, "free", c->free);
     if (c->fits)
         put_seconds(one, seconds_key(p, seconds), c->seconds);
     else
@@ -107,16 +99,9 @@ static void put_chosen(struct mf_json *json, const struct mf_plan *p)
 {
     char seconds[64];
 
-    mf_json_text(json, "device", mf_plan_device(p->device, p->apart));
-    mf_json_int(json, "nodes", (long long)p->nodes);
-    mf_json_int(json, "ranks", (long long)p->ranks);
-    mf_json_int(json, "ranks_per_node", (long long)p->per_node);
-    mf_json_int(json, "ranks_per_gpu", (long long)p->ranks_per_gpu);
-    mf_json_int(json, "threads", (long long)p->threads);
-    mf_json_text(json, "exchange", p->exchange);
-    mf_json_put(json, "settings", numbers_json(&p->settings));
-    mf_json_put(json, "derived", numbers_json(&p->derived));
-    mf_json_put(json, "bytes", bytes_json(p, MF_PLAN_STATE));
+    MF_JSON(json, "device", mf_plan_device(p->device, p->apart), "nodes", p->nodes, "ranks", p->ranks, "ranks_per_node",
+            p->per_node, "ranks_per_gpu", p->ranks_per_gpu, "threads", p->threads, "exchange", p->exchange, "settings",
+            numbers_json(&p->settings), "derived", numbers_json(&p->derived), "bytes", bytes_json(p, MF_PLAN_STATE));
     if (p->apart) mf_json_put(json, "host_bytes", bytes_json(p, MF_PLAN_HOST));
     mf_json_put(json, seconds_key(p, seconds), cost_json(&p->cost));
 }
@@ -134,11 +119,8 @@ static struct mf_json *body(const struct mf_plan *p)
 {
     struct mf_json *json = mf_json_object(), *candidates = mf_json_array(), *notes = mf_json_array();
 
-    mf_json_text(json, "schema", "plan");
-    mf_json_int(json, "schema_version", MF_PLAN_VERSION);
-    mf_json_text(json, "creator", "mesoforge " MF_VERSION);
-    mf_json_put(json, "problem", lines_json(&p->problem));
-    mf_json_put(json, "machine", lines_json(&p->machine));
+    MF_JSON(json, "schema", "plan", "schema_version", MF_PLAN_VERSION, "creator", "mesoforge " MF_VERSION, "problem",
+            lines_json(&p->problem), "machine", lines_json(&p->machine));
     if (p->ranks > 0)
         put_chosen(json, p);
     else if (p->least)
@@ -247,9 +229,9 @@ int mf_plan_numbers_read(const struct mf_json *json, struct mf_plan_numbers *num
 
 static int read_schema(const char *path, const struct mf_json *file)
 {
-    const long long version = mf_json_to_int(mf_json_get(file, "schema_version"));
+    const long long version = mf_json_get_int(file, "schema_version");
 
-    if (strcmp(mf_json_to_text(mf_json_get(file, "schema")), "plan") != 0)
+    if (strcmp(mf_json_get_text(file, "schema"), "plan") != 0)
         return mf_fail(MF_INPUT, "'%.300s' is no plan: its schema is not \"plan\"", path);
     if (version == MF_PLAN_VERSION) return MF_OK;
     return mf_fail(MF_INPUT, "'%.300s' is a plan of schema version %lld, this program reads %d; try: make it again",
@@ -258,7 +240,7 @@ static int read_schema(const char *path, const struct mf_json *file)
 
 static int read_body(const char *path, const struct mf_json *file, struct mf_plan *plan)
 {
-    const char *device = mf_json_to_text(mf_json_get(file, "device"));
+    const char *device = mf_json_get_text(file, "device");
 
     MF_TRY(read_schema(path, file));
     MF_TRY(read_lines(path, mf_json_get(file, "problem"), "problem", &plan->problem));
@@ -280,7 +262,7 @@ int mf_plan_is_whole(struct mf_json *json)
 {
     char hash[MF_PLAN_HASH], said[MF_PLAN_HASH];
 
-    snprintf(said, sizeof said, "%s", mf_json_to_text(mf_json_get(json, "hash")));
+    snprintf(said, sizeof said, "%s", mf_json_get_text(json, "hash"));
     mf_json_drop(json, "hash");
     mf_json_drop(json, "verified");
     hash_of(json, hash);
@@ -298,7 +280,7 @@ int mf_plan_read(const char *path, struct mf_plan *plan)
     rc = read_body(path, file, plan);
     if (rc == MF_OK && !mf_plan_is_whole(file))
         rc = mf_fail(MF_INPUT, "'%.300s' is not as it was written: its hash is of another text", path);
-    if (rc == MF_OK) snprintf(plan->hash, sizeof plan->hash, "%s", mf_json_to_text(mf_json_get(file, "hash")));
+    if (rc == MF_OK) snprintf(plan->hash, sizeof plan->hash, "%s", mf_json_get_text(file, "hash"));
     mf_json_free(file);
     return rc;
 }

@@ -201,45 +201,28 @@ static void json_candidates(const struct mf_outcome *out, struct mf_json *at)
         const struct mf_candidate *c = &out->candidate[k];
         struct mf_json *one = mf_json_object();
 
-        mf_json_int(one, "seed", (long long)c->seed);
-        mf_json_int(one, "evaluations", c->evaluations);
-        mf_json_real(one, "score", c->score);
-        mf_json_real(one, "copied", c->copied);
+        MF_JSON(one, "seed", c->seed, "evaluations", c->evaluations, "score", c->score, "copied", c->copied);
         mf_json_put(all, NULL, one);
     }
-    mf_json_put(at, "candidates", all);
-    mf_json_int(at, "kept", (long long)out->kept);
+    MF_JSON(at, "candidates", all, "kept", out->kept);
 }
 
 void mf_outcome_json(const struct mf_outcome *out, struct mf_json *j)
 {
     const struct mf_solve_result *r = &out->result;
 
-    mf_json_int(j, "seed", (long long)out->solve.seed);
-    mf_json_text(j, "problem", out->run->problem);
-    mf_json_real(j, "loss", r->loss);
-    mf_json_real(j, "loss_cut", r->loss_cut);
-    mf_json_real(j, "loss_final", r->loss_final);
-    mf_json_int(j, "lag", (long long)out->target->lag);
+    MF_JSON(j, "seed", out->solve.seed, "problem", out->run->problem, "loss", r->loss, "loss_cut", r->loss_cut,
+            "loss_final", r->loss_final, "lag", out->target->lag);
     mf_json_bool(j, "periodic", out->solve.objective.periodic);
-    mf_json_int(j, "evaluations", r->evaluations);
-    mf_json_int(j, "binarise_from", r->binarise);
-    mf_json_real(j, "seconds", out->seconds);
-    mf_json_real(j, "seconds_per_evaluation", per_evaluation(r));
-    mf_json_real(j, "polish_seconds", r->polish_seconds);
-    mf_json_int(j, "swaps_tried", r->swaps_tried);
-    mf_json_int(j, "swaps", r->swaps);
-    mf_json_real(j, "grey_fraction", 0);
-    mf_json_real(j, "grey_before_cut", r->grey);
+    MF_JSON(j, "evaluations", r->evaluations, "binarise_from", r->binarise, "seconds", out->seconds,
+            "seconds_per_evaluation", per_evaluation(r), "polish_seconds", r->polish_seconds, "swaps_tried",
+            r->swaps_tried, "swaps", r->swaps, "grey_fraction", 0.0, "grey_before_cut", r->grey);
     json_fractions(out, j);
     json_errors(out, j);
     if (has_whole(out, MF_WHOLE_S2)) json_space(out, j);
     if (has_whole(out, MF_WHOLE_S2)) json_spans(out, j);
     if (has_whole(out, MF_WHOLE_CROSS)) json_pairs(out, j);
-    if (isnan(out->variation_error))
-        mf_json_null(j, "variation_error");
-    else
-        mf_json_real(j, "variation_error", out->variation_error);
+    mf_json_finite(j, "variation_error", out->variation_error);
     if (out->copied.edge) mf_json_real(j, "copied", out->copied.share);
     if (out->copied.edge) mf_json_int(j, "copied_window", (long long)out->copied.edge);
     if (out->candidates > 1) json_candidates(out, j);

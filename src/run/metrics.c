@@ -29,7 +29,7 @@ static int is_others(int file, const char *path, const char *output)
     if (is) return 1;
     from = fopen(path, "re");
     row = from && getline(&line, &room, from) > 0 ? mf_json_parse(line) : NULL;
-    theirs = mf_json_to_text(mf_json_get(row, "output"));
+    theirs = mf_json_get_text(row, "output");
     is = theirs && *theirs && strcmp(theirs, output) != 0;
     mf_json_free(row);
     free(line);

@@ -116,7 +116,7 @@ static struct mf_json *results_of(const char *path, const char *problem)
     }
     if (look.results) results = mf_json_parse(look.results);
     mf_look_free(&look);
-    says = results ? mf_json_to_text(mf_json_get(results, "problem")) : NULL;
+    says = results ? mf_json_get_text(results, "problem") : NULL;
     if (says && strcmp(says, problem) == 0) return results;
     mf_json_free(results);
     return NULL;

@@ -128,9 +128,7 @@ void mf_values_json(struct mf_json *json, const struct mf_values *v, const struc
     struct mf_json *phases = mf_json_array();
 
     if (v->count > 0) {
-        mf_json_real(json, "minimum", v->least);
-        mf_json_real(json, "maximum", v->most);
-        mf_json_real(json, "mean", v->sum / v->count / SCALE);
+        MF_JSON(json, "minimum", v->least, "maximum", v->most, "mean", v->sum / v->count / SCALE);
     }
     mf_json_int(json, "not_finite", (long long)v->not_finite);
     for (int i = 0; v->is_labels && i < v->distinct; ++i) {
@@ -139,8 +137,7 @@ void mf_values_json(struct mf_json *json, const struct mf_values *v, const struc
 
         mf_json_int(phase, "label", label_of(array, v->at[i], &name));
         if (*name) mf_json_text(phase, "name", name);
-        mf_json_int(phase, "voxels", (long long)v->times[i]);
-        mf_json_real(phase, "volume_fraction", v->times[i] / v->count);
+        MF_JSON(phase, "voxels", (long long)v->times[i], "volume_fraction", v->times[i] / v->count);
         mf_json_put(phases, NULL, phase);
     }
     mf_json_put(json, "phases", phases);

@@ -49,11 +49,11 @@ static int is_first(const struct drawing *d) { return d->show->comm->rank == 0; 
 static void find_run(struct drawing *d)
 {
     struct mf_json *results = d->found.look && d->found.look->results ? mf_json_parse(d->found.look->results) : NULL;
-    long long lag = mf_json_to_int(mf_json_get(results, "lag"));
+    long long lag = mf_json_get_int(results, "lag");
 
     if (lag > 0 && lag <= MOST_LAG)
         d->run = (struct run){(size_t)lag, !mf_json_to_bool(mf_json_get(results, "periodic")),
-                              mf_json_to_real(mf_json_get(results, "binarise_from"))};
+                              mf_json_get_real(results, "binarise_from")};
     mf_json_free(results);
     mf_comm_bcast(d->show->comm, 0, &d->run, sizeof d->run);
 }

@@ -43,7 +43,7 @@ int mf_view_is_metrics(const char *file)
 
 static int add(struct lines *to, const struct mf_json *json)
 {
-    const char *stage = mf_json_to_text(mf_json_get(json, "stage"));
+    const char *stage = mf_json_get_text(json, "stage");
     struct row *more;
 
     if (to->count == to->room) {
@@ -52,13 +52,12 @@ static int add(struct lines *to, const struct mf_json *json)
         to->row = more;
         to->room = 2 * to->room + 64;
     }
-    if (to->count == 0) snprintf(to->output, sizeof to->output, "%s", mf_json_to_text(mf_json_get(json, "output")));
+    if (to->count == 0) snprintf(to->output, sizeof to->output, "%s", mf_json_get_text(json, "output"));
     to->row[to->count++] =
-        (struct row){{mf_json_to_real(mf_json_get(json, "step")), mf_json_to_real(mf_json_get(json, "time")),
-                      mf_json_to_real(mf_json_get(json, "loss"))},
+        (struct row){{mf_json_get_real(json, "step"), mf_json_get_real(json, "time"), mf_json_get_real(json, "loss")},
                      strcmp(stage, "binarise") == 0,
                      strcmp(stage, "final") == 0,
-                     mf_json_to_int(mf_json_get(json, "seed"))};
+                     mf_json_get_int(json, "seed")};
     return MF_OK;
 }
 

@@ -75,9 +75,24 @@ int mf_compare_names(const struct mf_compare_opts *options, const struct mf_comp
 /** By "all"? */
 int mf_compare_is_all(const struct mf_compare_opts *options);
 
-/** Those on one side: {name: {"rms", "error"}}; the same for people. */
-struct mf_json *mf_compare_more_json(const struct mf_comparison *comparison, int side);
+enum { MF_COMPARE_ROWS = 32 };
+
+/** Root mean squares of what should be and of the difference, over all labels; NAN: there are none. */
+struct mf_compare_row {
+    char name[64];
+    double want, off;
+};
+
+/** Further descriptors of one side, and measures of whole fields: how many rows. The same for people, with a head. */
+size_t mf_compare_more_rows(const struct mf_comparison *comparison, int side,
+                            struct mf_compare_row rows[MF_COMPARE_ROWS]);
+size_t mf_compare_measure_rows(const struct mf_comparison *comparison, struct mf_compare_row rows[MF_COMPARE_ROWS]);
 void mf_compare_more_text(FILE *to, const struct mf_comparison *comparison, int side);
+void mf_compare_measures_text(FILE *to, const struct mf_comparison *comparison);
+
+/** Rows as {name: {"rms", "error"}}, as lines. */
+struct mf_json *mf_compare_rows_json(size_t count, const struct mf_compare_row *rows);
+void mf_compare_rows_text(FILE *to, size_t count, const struct mf_compare_row *rows);
 
 /** Measures beside those of mf_compare_counted() that are compared (bits 1 << row of measure.h). */
 unsigned mf_compare_measures(const struct mf_compare_opts *options);
@@ -88,25 +103,18 @@ int mf_compare_names_measures(const struct mf_compare_opts *options);
 /** Are whole fields compared: two images, or two volumes? */
 int mf_compare_has_field(const struct mf_comparison *comparison);
 
-/** Those measures: {name: {"rms", "error"}}; the same for people. */
-struct mf_json *mf_compare_measures_json(const struct mf_comparison *comparison);
-void mf_compare_measures_text(FILE *to, const struct mf_comparison *comparison);
-
 /** A name, and relative errors of the labels (or of all: one); NAN: there is none. */
 struct mf_compare_error {
     const char *name;
     double of[MF_PHASES_MAX];
 };
 
-enum { MF_COMPARE_ERRORS = 32 };
-
-/** Errors of the table's rows, in its order. Return how many: of numbers of a side, of its further descriptors (all
- * labels), of numbers of whole fields, of measures (all labels; names are kept by @p keep). */
+/** Errors of the table's lines, in its order: of numbers of a side, of numbers of whole fields, of rows (whose names
+ * @p keep holds). Return how many, at most MF_COMPARE_ROWS. */
 size_t mf_compare_side_errors(const struct mf_comparison *comparison, int side, struct mf_compare_error *errors);
-size_t mf_compare_more_errors(const struct mf_comparison *comparison, int side, struct mf_compare_error *errors);
 size_t mf_compare_field_errors(const struct mf_comparison *comparison, struct mf_compare_error *errors);
-size_t mf_compare_measure_errors(const struct mf_comparison *comparison, struct mf_figure *keep,
-                                 struct mf_compare_error *errors);
+size_t mf_compare_rows_errors(size_t count, const struct mf_compare_row *rows, struct mf_figure *keep,
+                              struct mf_compare_error *errors);
 
 /** Is a further descriptor in the table? */
 int mf_compare_more_has(const struct mf_comparison *comparison, int side, size_t row);

@@ -48,9 +48,9 @@ static int draw_one(const struct mf_show *s, struct mf_figure *f, const struct m
 
 /* ---- errors ---- */
 
-static void clear(struct mf_compare_error errors[MF_COMPARE_ERRORS])
+static void clear(struct mf_compare_error errors[MF_COMPARE_ROWS])
 {
-    for (size_t i = 0; i < MF_COMPARE_ERRORS; ++i)
+    for (size_t i = 0; i < MF_COMPARE_ROWS; ++i)
         for (size_t p = 0; p < MF_PHASES_MAX; ++p) errors[i].of[p] = NAN;
 }
 
@@ -89,15 +89,16 @@ static size_t labels_of(const struct mf_comparison *c)
 
 static void draw_side_errors(struct mf_figure *f, const struct mf_comparison *c, int side)
 {
-    struct mf_compare_error errors[MF_COMPARE_ERRORS];
+    struct mf_compare_error errors[MF_COMPARE_ROWS];
+    struct mf_compare_row rows[MF_COMPARE_ROWS];
     const char *of = c->sides > 1 ? mf_figure_text(f, ", normal to %s", mf_side_name(&c->got->target, 3, side)) : "";
 
     clear(errors);
     put_errors(f, mf_figure_text(f, "Errors of numbers%s", of), c, errors, mf_compare_side_errors(c, side, errors),
                labels_of(c));
     clear(errors);
-    put_errors(f, mf_figure_text(f, "Errors of descriptors%s", of), c, errors, mf_compare_more_errors(c, side, errors),
-               1);
+    put_errors(f, mf_figure_text(f, "Errors of descriptors%s", of), c, errors,
+               mf_compare_rows_errors(mf_compare_more_rows(c, side, rows), rows, f, errors), 1);
 }
 
 /* ---- curves over each other ---- */
@@ -124,7 +125,8 @@ static void draw_curves(struct mf_panels *panels, const struct mf_comparison *c,
 
 static void draw_field(struct mf_panels *panels, const struct mf_comparison *c)
 {
-    struct mf_compare_error errors[MF_COMPARE_ERRORS];
+    struct mf_compare_error errors[MF_COMPARE_ROWS];
+    struct mf_compare_row rows[MF_COMPARE_ROWS];
 
     if (mf_compare_has_field(c)) {
         clear(errors);
@@ -132,7 +134,7 @@ static void draw_field(struct mf_panels *panels, const struct mf_comparison *c)
                    labels_of(c));
         clear(errors);
         put_errors(panels->figure, "Errors of measures", c, errors,
-                   mf_compare_measure_errors(c, panels->figure, errors), 1);
+                   mf_compare_rows_errors(mf_compare_measure_rows(c, rows), rows, panels->figure, errors), 1);
     }
     for (size_t d = 0; d < MF_DESCRIPTORS; ++d) {
         const struct mf_descriptor *row = &mf_descriptors[d];

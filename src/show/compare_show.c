@@ -58,7 +58,7 @@ struct value {
 
 static double member(const struct mf_json *of, const char *what, const char *key)
 {
-    return mf_json_to_real(mf_json_get(mf_json_get(of, what), key));
+    return mf_json_get_real(mf_json_get(of, what), key);
 }
 
 /* Values of one phase, those of axes for the ones there are. Returns how many. */
@@ -86,8 +86,7 @@ static int field_values(const struct mf_compared *one, int phase, struct value v
         const struct mf_json *share = mf_json_get(mf_json_get(m, "clusters"), "spanning_fraction");
         const char *name = mf_axis_name(axis);
 
-        value[count++] =
-            (struct value){spanning[axis][0], spanning[axis][1], mf_json_to_real(mf_json_get(share, name))};
+        value[count++] = (struct value){spanning[axis][0], spanning[axis][1], mf_json_get_real(share, name)};
         value[count++] =
             (struct value){chords[axis][0], chords[axis][1], member(mf_json_get(m, "chords"), name, "mean")};
     }
@@ -128,21 +127,13 @@ static void part_name(const struct mf_comparison *c, enum mf_whole which, size_t
 
 /* ---- JSON ---- */
 
-static void put_real(struct mf_json *at, const char *key, double value)
-{
-    if (isfinite(value))
-        mf_json_real(at, key, value);
-    else
-        mf_json_null(at, key);
-}
-
 static void put_both(struct mf_json *at, const char *key, double want, double got)
 {
     struct mf_json *one = mf_json_object();
 
-    put_real(one, "target", want);
-    put_real(one, "result", got);
-    put_real(one, "error", mf_relative_error(got, want));
+    mf_json_finite(one, "target", want);
+    mf_json_finite(one, "result", got);
+    mf_json_finite(one, "error", mf_relative_error(got, want));
     mf_json_put(at, key, one);
 }
 
@@ -163,18 +154,19 @@ static struct mf_json *phase_json(const struct mf_comparison *c, int side, int p
 
 static struct mf_json *side_json(const struct mf_comparison *c, int side)
 {
+    struct mf_compare_row rows[MF_COMPARE_ROWS];
     struct mf_json *one = mf_json_object(), *errors = mf_json_object(), *phases = mf_json_array();
 
-    put_real(one, "score", c->off[side].score);
-    put_real(one, "copied", c->copied[side].share);
+    mf_json_finite(one, "score", c->off[side].score);
+    mf_json_finite(one, "copied", c->copied[side].share);
     if (c->copied[side].edge) mf_json_int(one, "copied_window", (long long)c->copied[side].edge);
     mf_json_int(one, "slices", (long long)c->got->taken[side]);
-    for (int e = 0; e < MF_TEXTURE_ERRORS; ++e) put_real(errors, mf_texture_errors[e].name, c->off[side].error[e]);
-    put_real(errors, "specks_percent", c->off[side].specks);
+    for (int e = 0; e < MF_TEXTURE_ERRORS; ++e)
+        mf_json_finite(errors, mf_texture_errors[e].name, c->off[side].error[e]);
+    mf_json_finite(errors, "specks_percent", c->off[side].specks);
     mf_json_put(one, "errors", errors);
     for (int p = 0; p < c->got->micro.phases; ++p) mf_json_put(phases, NULL, phase_json(c, side, p));
-    mf_json_put(one, "phases", phases);
-    mf_json_put(one, "descriptors", mf_compare_more_json(c, side));
+    MF_JSON(one, "phases", phases, "descriptors", mf_compare_rows_json(mf_compare_more_rows(c, side, rows), rows));
     return one;
 }
 
@@ -212,18 +204,20 @@ static void put_whole(struct mf_json *at, const char *key, const struct mf_compa
 
 struct mf_json *mf_compare_json(const struct mf_comparison *c)
 {
+    struct mf_compare_row rows[MF_COMPARE_ROWS];
     struct mf_json *all = mf_json_object(), *sides = mf_json_object();
 
     mf_json_text(all, "result", c->got->file);
     mf_micro_shape(c->got->micro.slab.dims, all);
     mf_json_int(all, "lag", (long long)lag_of(c));
-    put_real(all, "score", c->score);
-    put_real(all, "copied", c->copy);
+    mf_json_finite(all, "score", c->score);
+    mf_json_finite(all, "copied", c->copy);
     for (int d = 0; d < c->sides; ++d)
         mf_json_put(sides, mf_side_name(&c->got->target, c->got->micro.ndim, d), side_json(c, d));
     mf_json_put(all, "directions", sides);
     if (mf_compare_has_field(c)) mf_json_put(all, "field", field_json(c));
-    if (mf_compare_has_field(c)) mf_json_put(all, "measures", mf_compare_measures_json(c));
+    if (mf_compare_has_field(c))
+        mf_json_put(all, "measures", mf_compare_rows_json(mf_compare_measure_rows(c, rows), rows));
     put_whole(all, "s2_3d_rms", c, MF_WHOLE_S2);
     put_whole(all, "cross_s2_3d_rms", c, MF_WHOLE_CROSS);
     return all;

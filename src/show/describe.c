@@ -8,10 +8,12 @@
 #include "io/plot.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/show/describe_more.h"
+#include "src/show/panels.h"
 #include "src/show/side.h"
 
-enum { PHASES_DRAWN = 6 };
+enum { ENTRIES_SHOWN = 4096, DIRECTIONS = 4, AXES = 3 };
+
+static const char *const axis_names[AXES] = {"z", "y", "x"};
 
 static const double *s2_of(const struct mf_target_side *side, size_t lag, int phase)
 {
@@ -22,9 +24,8 @@ void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, do
 {
     size_t width = 2 * lag - 1;
     const double *s2 = s2_of(side, lag, phase);
-    double *count = calloc(lag, sizeof *count);
+    double *count = MF_MUST(calloc(lag, sizeof *count), "a curve");
 
-    if (!count) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a curve");
     for (size_t d = 0; d < lag; ++d) {
         curve[0][d] = 0;
         curve[1][d] = s2[(lag - 1 + d) * width + lag - 1];
@@ -71,12 +72,80 @@ static void ascending(const struct mf_target *t, int *order)
 static void put_turned(struct mf_json *at, const char *key, const double *window, size_t width)
 {
     size_t n = width * width;
-    double *turned = malloc(n * sizeof *turned);
+    double *turned = MF_MUST(malloc(n * sizeof *turned), "a window");
 
-    if (!turned) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a window");
     for (size_t i = 0; i < n; ++i) turned[i] = window[n - 1 - i];
     mf_json_table(at, key, turned, width, width);
     free(turned);
+}
+
+/* S2_3D at lag @p d along axis @p axis. */
+static double in_space(const struct mf_target *t, int phase, int axis, size_t d)
+{
+    size_t width = 2 * t->lag - 1, centre = t->lag - 1;
+    const double *window = t->whole[MF_WHOLE_S2] + (size_t)phase * t->lag * width * width;
+
+    return window[((axis == 0 ? d : 0) * width + centre + (axis == 1 ? d : 0)) * width + centre + (axis == 2 ? d : 0)];
+}
+
+static void put_space(struct mf_json *phase, const struct mf_target *t, int index)
+{
+    struct mf_json *axes = mf_json_object();
+
+    for (int a = 0; a < AXES; ++a) {
+        struct mf_json *values = mf_json_array();
+
+        for (size_t d = 0; d < t->lag; ++d) mf_json_real(values, NULL, in_space(t, index, a, d));
+        mf_json_put(axes, axis_names[a], values);
+    }
+    mf_json_put(phase, "s2_3d", axes);
+}
+
+/* Those of phases, or of pairs of them. */
+static void put_further(struct mf_json *to, const struct mf_target *target, int ndim, int pairs, size_t index)
+{
+    for (int m = 0; m < MF_MORE; ++m) {
+        size_t n = mf_more_entries((enum mf_more)m, target->lag);
+        struct mf_json *sides;
+
+        if (!target->side[0].more[m] || n > ENTRIES_SHOWN || mf_more_is(m, MF_OF_PAIRS) != pairs) continue;
+        sides = mf_json_object();
+        for (int k = 0; k < target->sides; ++k) {
+            const struct mf_target_side *s = &target->side[k];
+
+            mf_json_reals(sides, mf_side_name(target, ndim, k), s->more[m] + index * s->levels * n, n);
+        }
+        mf_json_put(to, mf_more_rows[m].name, sides);
+    }
+}
+
+static void put_more(struct mf_json *phase, const struct mf_target *target, int ndim, int index)
+{
+    put_further(phase, target, ndim, 0, (size_t)index);
+    if (target->whole[MF_WHOLE_S2]) put_space(phase, target, index);
+}
+
+/* CrossS2_3D along the axes, lags from -L+1 on; turned: behind the second. */
+static void put_cross_space(struct mf_json *pair, const struct mf_target *t, size_t index, int turned)
+{
+    const size_t width = 2 * t->lag - 1, n = width * width * width, step[AXES] = {width * width, width, 1};
+    const double *centre = t->whole[MF_WHOLE_CROSS] + index * n + n / 2;
+    struct mf_json *axes = mf_json_object();
+
+    for (int a = 0; a < AXES; ++a) {
+        struct mf_json *values = mf_json_array();
+
+        for (ptrdiff_t d = 1 - (ptrdiff_t)t->lag; d < (ptrdiff_t)t->lag; ++d)
+            mf_json_real(values, NULL, centre[(turned ? -d : d) * (ptrdiff_t)step[a]]);
+        mf_json_put(axes, axis_names[a], values);
+    }
+    mf_json_put(pair, "cross_3d", axes);
+}
+
+static void put_pair(struct mf_json *pair, const struct mf_target *target, int ndim, size_t index, int turned)
+{
+    put_further(pair, target, ndim, 1, index);
+    if (target->whole[MF_WHOLE_CROSS]) put_cross_space(pair, target, index, turned);
 }
 
 static void put_windows(struct mf_json *at, const struct mf_target *t, int ndim, size_t phase)
@@ -110,7 +179,7 @@ static struct mf_json *pair_json(const struct mf_target *t, int ndim, int a, int
             put_turned(s2, mf_side_name(t, ndim, k), window, width);
     }
     mf_json_put(one, "s2", s2);
-    mf_describe_pair_json(one, t, ndim, pair, a > b);
+    put_pair(one, t, ndim, pair, a > b);
     return one;
 }
 
@@ -136,15 +205,13 @@ struct mf_json *mf_describe_json(const struct mf_target *target, const char *fil
         struct mf_json *phase = mf_json_object();
         int p = order[i];
 
-        mf_json_int(phase, "label", target->label[p]);
-        mf_json_real(phase, "volume_fraction", scalar(target, p, 0));
-        mf_json_real(phase, "variation", scalar(target, p, 1));
+        MF_JSON(phase, "label", target->label[p], "volume_fraction", scalar(target, p, 0), "variation",
+                scalar(target, p, 1));
         put_windows(phase, target, ndim, (size_t)p);
-        mf_describe_more_json(phase, target, ndim, p);
+        put_more(phase, target, ndim, p);
         mf_json_put(phases, NULL, phase);
     }
-    mf_json_put(out, "phases", phases);
-    mf_json_put(out, "cross", cross_json(target, ndim, order));
+    MF_JSON(out, "phases", phases, "cross", cross_json(target, ndim, order));
     return out;
 }
 
@@ -171,9 +238,8 @@ static void print_interface(FILE *to, const struct mf_target *t, int ndim, doubl
 static void print_curves(FILE *to, const struct mf_target *t, int ndim, int phase)
 {
     size_t lag = t->lag;
-    double *values = malloc(9 * lag * sizeof *values), *curve[3][3];
+    double *values = MF_MUST(malloc(9 * lag * sizeof *values), "curves"), *curve[3][3];
 
-    if (!values) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for curves");
     fprintf(to, "  S2 by distance [pixels]\n    d");
     for (int k = 0; k < t->sides; ++k) {
         const char *side = mf_side_name(t, ndim, k), *const *axis = mf_side_axes(t, ndim, k);
@@ -192,6 +258,56 @@ static void print_curves(FILE *to, const struct mf_target *t, int ndim, int phas
     }
     fputc('\n', to);
     free(values);
+}
+
+/* Directions of the lineal path in the order of its entries, by the axes of a side's rows and columns. */
+static void direction_name(const char *const axis[2], int direction, char text[16])
+{
+    if (direction < 2)
+        snprintf(text, 16, direction == 0 ? "%s=%s" : "%s=-%s", axis[0], axis[1]);
+    else
+        snprintf(text, 16, "along %s", axis[direction == 2]);
+}
+
+/* Of runs of 2c + 1 pixels; c = 0: of single ones. */
+static double lineal(const struct mf_target *t, int side, int phase, size_t c, int direction)
+{
+    const struct mf_target_side *s = &t->side[side];
+    const double *d =
+        s->more[MF_MORE_LINEAL_EXACT] + (size_t)phase * s->levels * mf_more_entries(MF_MORE_LINEAL_EXACT, t->lag);
+
+    return c == 0 ? d[0] : d[1 + DIRECTIONS * (c - 1) + (size_t)direction];
+}
+
+static void print_space(FILE *to, const struct mf_target *t, int phase)
+{
+    fprintf(to, "  S2 in space by distance [voxels]\n    d");
+    for (int a = 0; a < AXES; ++a) fprintf(to, "   along %s", axis_names[a]);
+    for (size_t d = 0; d < t->lag; ++d) {
+        fprintf(to, "\n  %3zu", d);
+        for (int a = 0; a < AXES; ++a) fprintf(to, "  %8.6f", in_space(t, phase, a, d));
+    }
+    fputc('\n', to);
+}
+
+static void print_more(FILE *to, const struct mf_target *target, int ndim, int phase)
+{
+    char name[16];
+
+    if (target->whole[MF_WHOLE_S2]) print_space(to, target, phase);
+    if (!target->side[0].more[MF_MORE_LINEAL_EXACT]) return;
+    fprintf(to, "  lineal path by length [pixels]\n    n");
+    for (int k = 0; k < target->sides; ++k)
+        for (int i = 0; i < DIRECTIONS; ++i) {
+            direction_name(mf_side_axes(target, ndim, k), i, name);
+            fprintf(to, "  %8s", name);
+        }
+    for (size_t c = 0; c <= target->lag; ++c) {
+        fprintf(to, "\n  %3zu", 2 * c + 1);
+        for (int k = 0; k < target->sides; ++k)
+            for (int i = 0; i < DIRECTIONS; ++i) fprintf(to, "  %8.6f", lineal(target, k, phase, c, i));
+    }
+    fputc('\n', to);
 }
 
 void mf_describe_text(FILE *to, const struct mf_target *target, const char *file, int ndim, const size_t dims[3])
@@ -213,85 +329,20 @@ void mf_describe_text(FILE *to, const struct mf_target *target, const char *file
         fputc('\n', to);
         print_interface(to, target, ndim, variation);
         print_curves(to, target, ndim, p);
-        mf_describe_more_text(to, target, ndim, p);
+        print_more(to, target, ndim, p);
     }
 }
 
 /* -- picture -- */
 
-/** One phase and side: a map and its curves. Names and numbers live in the caller's buffers. */
-struct drawing {
-    char title[2][96], label[2][48];
-    double *x, *y[3];
-    struct mf_curve curve[3];
-    struct mf_lineal_lines lineal;
-};
-
-static int draw(const struct mf_target *t, int ndim, int phase, int k, struct drawing *d, struct mf_panel panel[2])
-{
-    const char *const *axis = mf_side_axes(t, ndim, k);
-    const char *side = mf_side_name(t, ndim, k);
-    size_t width = 2 * t->lag - 1;
-    double reach = (double)t->lag - 0.5;
-
-    d->x = malloc(4 * t->lag * sizeof *d->x);
-    if (!d->x) return mf_fail(MF_MEMORY, "no memory for a picture");
-    for (int c = 0; c < 3; ++c) d->y[c] = d->x + (size_t)(c + 1) * t->lag;
-    for (size_t i = 0; i < t->lag; ++i) d->x[i] = (double)i;
-    mf_side_curves(&t->side[k], t->lag, phase, d->y);
-    for (int c = 0; c < 3; ++c)
-        d->curve[c] = (struct mf_curve){
-            .name = c ? axis[c - 1] : "radial", .count = t->lag, .x = d->x, .y = d->y[c], .dashed = c > 0};
-    snprintf(d->title[0], sizeof d->title[0], ndim == 3 ? "S2, label %ld, slices %s" : "S2, label %ld", t->label[phase],
-             side);
-    for (int i = 0; i < 2; ++i) snprintf(d->label[i], sizeof d->label[i], "lag along %s [pixels]", axis[i]);
-    snprintf(d->title[1], sizeof d->title[1], "vf %.4f, variation %.4f", scalar(t, phase, 0), scalar(t, phase, 1));
-    panel[0] = (struct mf_panel){.kind = MF_PANEL_IMAGE,
-                                 .title = d->title[0],
-                                 .xlabel = d->label[1],
-                                 .ylabel = d->label[0],
-                                 .rows = width,
-                                 .columns = width,
-                                 .image = s2_of(&t->side[k], t->lag, phase),
-                                 .extent = {-reach, reach, -reach, reach}};
-    panel[1] = (struct mf_panel){.kind = MF_PANEL_CURVES,
-                                 .title = d->title[1],
-                                 .xlabel = "distance [pixels]",
-                                 .ylabel = "S2",
-                                 .curve_count = 3,
-                                 .curves = d->curve};
-    return MF_OK;
-}
-
 int mf_describe_plot(const char *path, const struct mf_target *target, const char *file, int ndim)
 {
-    int phases = target->phases < PHASES_DRAWN ? target->phases : PHASES_DRAWN, n = phases * target->sides;
-    int each = target->side[0].more[MF_MORE_LINEAL_EXACT] ? 3 : 2; /* panels of a phase and side */
-    struct drawing *drawings = calloc((size_t)n, sizeof *drawings);
-    struct mf_panel *panels = calloc((size_t)each * (size_t)n, sizeof *panels);
-    const char *slash = strrchr(file, '/');
-    int rc = drawings && panels ? MF_OK : mf_fail(MF_MEMORY, "no memory for a picture");
+    struct mf_figure figure = {.columns = target->sides == 3 ? 3 : 4};
+    struct mf_panels panels = {.figure = &figure, .got = target, .ndim = ndim};
+    int rc;
 
-    for (int i = 0; rc == MF_OK && i < n; ++i) {
-        struct mf_panel *at = &panels[each * i];
-        int phase = i / target->sides, side = i % target->sides;
-
-        rc = draw(target, ndim, phase, side, &drawings[i], at);
-        if (rc != MF_OK || each == 2) continue;
-        drawings[i].lineal.values = malloc(5 * (target->lag + 1) * sizeof(double));
-        if (drawings[i].lineal.values)
-            mf_describe_lineal(target, ndim, phase, side, &drawings[i].lineal, at + 2);
-        else
-            rc = mf_fail(MF_MEMORY, "no memory for a picture");
-    }
-    if (rc == MF_OK)
-        rc = mf_plot_write(path, slash ? slash + 1 : file, panels, (size_t)each * (size_t)n,
-                           (size_t)each * (target->sides == 1 ? 1 : 3));
-    for (int i = 0; drawings && i < n; ++i) {
-        free(drawings[i].x);
-        free(drawings[i].lineal.values);
-    }
-    free(drawings);
-    free(panels);
+    mf_panels_descriptors(&panels);
+    rc = mf_plot_write(path, mf_name_base(file), figure.panel, figure.count, figure.columns);
+    mf_figure_free(&figure);
     return rc;
 }

@@ -69,8 +69,7 @@ void mf_figure_json(const struct mf_figure *f, int has_title, struct mf_json *to
 {
     struct mf_json *drawn = mf_json_array();
 
-    mf_json_int(to, "panels", (long long)mf_figure_drawn(f, 0));
-    mf_json_int(to, "left_out", (long long)f->left);
+    MF_JSON(to, "panels", mf_figure_drawn(f, 0), "left_out", f->left);
     for (size_t i = 0; i < f->count; ++i) {
         struct mf_json *one;
         double cell[4];
@@ -293,52 +292,6 @@ void mf_figure_curves(struct mf_figure *f, const struct mf_target *got, const st
                            .ylabel = ylabel,
                            .curve_count = b.count,
                            .curves = b.curves};
-}
-
-/* Shares of runs by length, the mean of the four directions, against 1, 3, .. 2L+1; NULL: not known. */
-static struct mf_curve lineal_curve(struct mf_figure *f, const struct mf_target *t, const struct mf_target_side *side,
-                                    int phase)
-{
-    const size_t n = t->lag + 1, entries = mf_more_entries(MF_MORE_LINEAL_EXACT, t->lag);
-    const double *d = side->more[MF_MORE_LINEAL_EXACT];
-    double *x = mf_figure_keep(f, 2 * n * sizeof *x), *y = x + n;
-
-    if (!d) return (struct mf_curve){0};
-    d += (size_t)phase * side->levels * entries;
-    for (size_t c = 0; c < n; ++c) {
-        x[c] = (double)(2 * c + 1);
-        y[c] = d[0];
-        if (c > 0) y[c] = (d[4 * c - 3] + d[4 * c - 2] + d[4 * c - 1] + d[4 * c]) / 4;
-    }
-    return (struct mf_curve){.count = n, .x = x, .y = y, .colour = phase + 1};
-}
-
-void mf_figure_lineal(struct mf_figure *f, const struct mf_target *got, const struct mf_target *want, int side)
-{
-    struct mf_curve *curves = mf_figure_keep(f, (size_t)2 * PHASES_DRAWN * sizeof *curves);
-    struct mf_panel *p = mf_figure_next(f);
-
-    *p = (struct mf_panel){.kind = MF_PANEL_CURVES,
-                           .title = "Lineal path, mean of four directions",
-                           .xlabel = "length of a run [pixels]",
-                           .ylabel = "lies in the phase",
-                           .curves = curves};
-    for (int phase = 0; phase < got->phases && phase < PHASES_DRAWN; ++phase) {
-        const int other = find_label(want, got->label[phase]);
-        struct mf_curve own = lineal_curve(f, got, &got->side[side], phase), wanted = {0};
-
-        if (other >= 0) wanted = lineal_curve(f, want, mf_target_for(want, (enum mf_normal)side), other);
-        if (own.y) {
-            own.name = mf_figure_text(f, "label %ld", got->label[phase]);
-            curves[p->curve_count++] = own;
-        }
-        if (wanted.y) {
-            wanted.name = mf_figure_text(f, "label %ld, target", got->label[phase]);
-            wanted.colour = own.colour;
-            wanted.marks = 1;
-            curves[p->curve_count++] = wanted;
-        }
-    }
 }
 
 /* Rows [first, end) of the loss as a curve. */

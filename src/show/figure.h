@@ -62,9 +62,6 @@ void mf_figure_map(struct mf_figure *figure, const char *whose, const struct mf_
 void mf_figure_curves(struct mf_figure *figure, const struct mf_target *got, const struct mf_target *want, int ndim,
                       int side);
 
-/** Lineal path (LinealPathExact) of the phases of one side by length, and what it should be (circles). */
-void mf_figure_lineal(struct mf_figure *figure, const struct mf_target *got, const struct mf_target *want, int side);
-
 /** Pictures of labels get the scale of the largest where they are in one unit, but none less than a third of its own.
  */
 void mf_figure_one_scale(struct mf_figure *figure);

@@ -45,7 +45,7 @@ static void keep(struct found *f, const struct mf_json *list, const char *x, con
     for (size_t i = 0; i < n; ++i) {
         const struct mf_json *item = mf_json_item(list, i);
 
-        at[i] = x ? mf_json_to_real(mf_json_get(item, x)) : f->picture->first + (double)i;
+        at[i] = x ? mf_json_get_real(item, x) : f->picture->first + (double)i;
         value[i] = number(y ? mf_json_get(item, y) : item);
     }
     *c = (struct mf_curve){.count = n, .x = at, .y = value};
@@ -97,7 +97,7 @@ static void label_of(const struct mf_json *item, char name[NAME])
         snprintf(name, NAME, "with %lld, %lld", mf_json_to_int(mf_json_item(labels, 0)),
                  mf_json_to_int(mf_json_item(labels, 1)));
     else
-        snprintf(name, NAME, "with %lld", mf_json_to_int(mf_json_get(item, "label")));
+        snprintf(name, NAME, "with %lld", mf_json_get_int(item, "label"));
 }
 
 static void follow_all(struct found *f, const struct mf_json *v, const char *rest, const char *name)
@@ -178,8 +178,7 @@ static size_t place_in(const struct found *f, const char *name)
 
 static const char *of_label(struct mf_panels *panels, const struct mf_json *measures, size_t phase)
 {
-    return mf_figure_text(panels->figure, "label %lld",
-                          mf_json_to_int(mf_json_get(mf_json_item(measures, phase), "label")));
+    return mf_figure_text(panels->figure, "label %lld", mf_json_get_int(mf_json_item(measures, phase), "label"));
 }
 
 /* ---- curves: a panel for every phase ---- */

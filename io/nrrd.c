@@ -423,9 +423,8 @@ char *mf_nrrd_header(const struct mf_micro *m, const char *data)
 {
     char *text;
     size_t size;
-    FILE *to = open_memstream(&text, &size);
+    FILE *to = MF_MUST(open_memstream(&text, &size), "a header");
 
-    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a header");
     fprintf(to, "NRRD0004\ntype: uint8\ndimension: %d\nsizes:", m->ndim);
     for (int i = 0; i < m->ndim; ++i) fprintf(to, " %zu", m->slab.dims[2 - i]);
     fputs("\nspacings:", to);

@@ -466,9 +466,8 @@ void mf_vtk_around(const struct mf_micro *micro, int rectilinear, char **before,
 {
     const char *kind = rectilinear ? "RectilinearGrid" : "ImageData";
     const uint64_t size = (uint64_t)micro->slab.dims[0] * micro->slab.dims[1] * micro->slab.dims[2];
-    FILE *to = open_memstream(before, bytes);
+    FILE *to = MF_MUST(open_memstream(before, bytes), "a header");
 
-    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a header");
     fprintf(to,
             "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" byte_order=\"LittleEndian\" "
             "header_type=\"UInt64\">\n <%s",

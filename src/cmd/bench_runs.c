@@ -62,6 +62,22 @@ static void add(struct runs *r, const char *format, ...)
     r->word[++r->words] = NULL;
 }
 
+/* Several words, parted by blanks. */
+static void add_all(struct runs *r, const char *words)
+{
+    for (size_t n; *(words += strspn(words, " ")); words += n) {
+        n = strcspn(words, " ");
+        add(r, "%.*s", (int)n, words);
+    }
+}
+
+/* --size and extents. */
+static void add_size(struct runs *r, size_t count, const size_t *dims)
+{
+    add(r, "--size");
+    for (size_t a = 0; a < count; ++a) add(r, "%zu", dims[a]);
+}
+
 static const char *image_of(struct runs *r, char name[WORD])
 {
     if (r->o->image) return r->o->image;
@@ -81,19 +97,10 @@ static void reconstruct(struct runs *r, const size_t dims[3])
 
     add(r, "match");
     add(r, "%s", image_of(r, name));
-    add(r, "--limit_to");
-    add(r, "%d", LAG);
-    add(r, "--size");
-    for (int a = 0; a < 3; ++a) add(r, "%zu", dims[a]);
-    add(r, "--max_iter");
-    add(r, "%ld", evaluations < 10 ? 10 : evaluations > 1000 ? 1000 : (long)evaluations);
-    add(r, "--tolerance");
-    add(r, "0");
-    add(r, "--no_polish");
-    add(r, "--descriptor_types");
-    add(r, "FFTCorrelations");
-    add(r, "Variation");
-    add(r, "--output");
+    add(r, "--limit_to=%d", LAG);
+    add_size(r, 3, dims);
+    add(r, "--max_iter=%ld", evaluations < 10 ? 10 : evaluations > 1000 ? 1000 : (long)evaluations);
+    add_all(r, "--tolerance 0 --no_polish --descriptor_types FFTCorrelations Variation --output");
     add(r, "%s/out.npy", r->folder);
 }
 
@@ -106,10 +113,8 @@ static void characterize(struct runs *r, const size_t dims[3])
     volume_of(r, dims, name);
     add(r, "characterize");
     add(r, "%s", name);
-    add(r, "--limit_to");
-    add(r, "%d", LAG);
-    add(r, "--output");
-    add(r, "%s/out.h5", r->folder);
+    add(r, "--limit_to=%d", LAG);
+    add(r, "--output=%s/out.h5", r->folder);
 }
 
 /* Seconds of the stage in the --log-view, of the slowest rank. */
@@ -226,7 +231,7 @@ static long threads_of(const struct runs *r)
 static void begin(struct runs *r, long ranks)
 {
     const char *launcher = r->o->launcher;
-    char self[WORD], words[WORD], *save = NULL;
+    char self[WORD];
     struct mf_words starter = {0};
     struct mf_job job = {.by = mf_launcher_find().is_inside ? MF_BY_SRUN : MF_BY_MPIRUN,
                          .parts = 1,
@@ -234,10 +239,9 @@ static void begin(struct runs *r, long ranks)
                          .user = (long)geteuid()};
 
     r->words = 0;
-    snprintf(words, sizeof words, "%s", launcher ? launcher : "");
     mf_child_self(self, sizeof self);
     if (launcher) {
-        for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save)) add(r, "%s", w);
+        add_all(r, launcher);
         add(r, "-n");
         add(r, "%ld", ranks);
     } else if (ranks > 1) {
@@ -255,14 +259,11 @@ static void pass_on(struct runs *r)
 {
     const struct mf_common *c = r->session->common;
 
-    add(r, "--threads");
-    add(r, "%ld", threads_of(r));
+    add(r, "--threads=%ld", threads_of(r));
     if (c->share_gpu) add(r, "--share-gpu");
     if (c->deterministic) add(r, "--deterministic");
-    add(r, "--device");
-    add(r, "%s", c->device);
-    add(r, "--logging_level");
-    add(r, "40");
+    add(r, "--device=%s", c->device);
+    add(r, "--logging_level=40");
 }
 
 /* What it prints as JSON; a run that refuses is refused with its own code. */
@@ -300,15 +301,9 @@ static int make(struct runs *r, const char *name, size_t count, const size_t *di
 
     begin(r, 1);
     add(r, "synth");
-    add(r, "--size");
-    for (size_t a = 0; a < count; ++a) add(r, "%zu", dims[a]);
-    add(r, "--volume-fraction");
-    add(r, "0.4");
-    add(r, "--correlation-length");
-    add(r, "6");
-    add(r, "--output");
+    add_size(r, count, dims);
+    add_all(r, "--volume-fraction 0.4 --correlation-length 6 --json --output");
     add(r, "%s", name);
-    add(r, "--json");
     pass_on(r);
     rc = run_it(r, &said);
     mf_json_free(said);
@@ -334,8 +329,7 @@ static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point
     begin(r, p->ranks);
     kind->command(r, p->dims);
     pass_on(r);
-    add(r, "--json");
-    add(r, "--log-view");
+    add_all(r, "--json --log-view");
     MF_TRY(run_it(r, said));
     p->sample[p->samples++] = kind->seconds(*said);
     return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "a run to be measured said no time");

@@ -374,8 +374,7 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(mf_reside(session, o->residency));
     MF_TRY(mf_gram_weights_open(session, o->gram_weights, o->nl_method, more, &o->vgg));
     MF_ASSERT(files > 0); /* was checked */
-    results = calloc(files, sizeof *results);
-    if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
+    results = MF_MUST(calloc(files, sizeof *results), "a list");
     array = mf_json_array();
     for (size_t i = 0; rc == MF_OK && i < files; ++i) {
         const char *file = mf_characterize_input(session, o, i);

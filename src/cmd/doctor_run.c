@@ -100,17 +100,15 @@ void mf_doctor_launch(struct mf_findings *to)
 /* The folder, or the nearest above it that is there: it will be made. */
 static char *nearest(const char *folder)
 {
-    char *path = strdup(folder);
+    char *path = MF_MUST(strdup(folder), "a name");
     struct stat is;
 
-    if (!path) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     while (stat(path, &is) != 0) {
         char *slash = strrchr(path, '/');
 
         if (slash == path || !slash) {
             free(path);
-            path = strdup(slash ? "/" : ".");
-            if (!path) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+            path = MF_MUST(strdup(slash ? "/" : "."), "a name");
             break;
         }
         *slash = '\0';

@@ -119,8 +119,7 @@ static int run(struct mf_session *session, void *options)
 
     MF_TRY(mf_session_may_write(session, session->common->output, ".png"));
     cmd->view.lag_given = mf_options_given(session->options, "limit_to");
-    stem = mf_stem(files[0]);
-    if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    stem = MF_MUST(mf_stem(files[0]), "a name");
     rc = mf_session_path(session, stem, "_view.png", &path);
     free(stem);
     if (rc == MF_OK) rc = mf_session_spares(session, path, 2, (const char *[]){o->original, o->target});

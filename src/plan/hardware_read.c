@@ -174,11 +174,10 @@ static int check_ids(const struct place *place, const struct mf_host *host)
 
 static int read_gpus(const struct place *place, const struct mf_json *array, struct mf_host *host)
 {
-    struct mf_gpu *gpu = malloc(MF_HARDWARE_GPUS * sizeof *gpu);
+    struct mf_gpu *gpu = MF_MUST(malloc(MF_HARDWARE_GPUS * sizeof *gpu), "GPUs");
     size_t n = 0;
     int rc = MF_OK;
 
-    if (!gpu) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for GPUs");
     if (array && mf_json_kind(array) != MF_JSON_ARRAY) rc = wrong_kind(place, "gpus", array, "an array");
     for (size_t i = 0; rc == MF_OK && i < mf_json_count(array); ++i) {
         struct place here = inside(place, "gpus", i);
@@ -340,8 +339,7 @@ static int read_file(const struct place *place, const struct mf_json *file, stru
     if (mf_json_count(nodes) < 1 || mf_json_count(nodes) > NODES_MOST)
         return mf_fail(MF_INPUT, "'%.300s': nodes wants 1 to %d nodes, not %zu", place->file, NODES_MOST,
                        mf_json_count(nodes));
-    hardware->host = calloc(mf_json_count(nodes), sizeof *hardware->host);
-    if (!hardware->host) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for nodes");
+    hardware->host = MF_MUST(calloc(mf_json_count(nodes), sizeof *hardware->host), "nodes");
     for (size_t i = 0; i < mf_json_count(nodes); ++i) {
         struct place here = inside(place, "nodes", i);
 

@@ -228,8 +228,7 @@ static void look_at_links(const struct look *look)
     struct mf_nvml *seen = look->seen;
     size_t n = seen->gpus;
 
-    seen->link = calloc(n * n + 1, sizeof *seen->link);
-    if (!seen->link) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for links");
+    seen->link = MF_MUST(calloc(n * n + 1, sizeof *seen->link), "links");
     for (size_t a = 0; a < n; ++a)
         for (size_t b = a + 1; b < n; ++b)
             if (is_linked(&seen->gpu[a]) && is_linked(&seen->gpu[b]))

@@ -75,11 +75,10 @@ int mf_view_sheet(const struct mf_show *show, const struct mf_view_opts *o, size
 
     figure->columns = (size_t)o->columns;
     for (size_t i = 0; i < count; ++i) {
-        char *name = mf_stem(files[i]);
+        char *name = MF_MUST(mf_stem(files[i]), "a name");
         struct mf_view_file found;
         int rc;
 
-        if (!name) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
         rc = mf_view_look(show, o, files[i], &found);
         if (rc == MF_OK) rc = add(&sheet, &found, name);
         mf_view_file_free(&found);

@@ -7,13 +7,9 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/exchange.h"
-#include "src/cmd/gram_weights.h"
 #include "src/cmd/log_view.h"
-#include "src/cmd/mask.h"
+#include "src/cmd/micrograph.h"
 #include "src/cmd/peaks.h"
-#include "src/cmd/reside.h"
-#include "src/cmd/slice_mode.h"
-#include "src/cmd/spacing.h"
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
 #include "src/desc/measure.h"
@@ -89,7 +85,7 @@ static unsigned at_most(const struct mf_session *session, const struct mf_charac
 
     if (!mf_characterize_is_all(o)) return more_of(o);
     for (int m = 0; m < MF_MORE; ++m)
-        if (mf_more_is(m, MF_OF_VGG)) network |= 1u << m;
+        if (mf_more_is(m, MF_OF_NETWORK)) network |= 1u << m;
     return more_of(o) | (MF_WANTS_MORE & ~(mf_gram_weights_named(session, o->gram_weights) ? 0 : network));
 }
 
@@ -156,7 +152,7 @@ static int check_all(const struct mf_session *session, const struct mf_character
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
-    MF_TRY(mf_slice_mode_check(o->slice_mode, o->symmetry, more_of(o), o->mask != NULL));
+    MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, more_of(o), o->mask != NULL));
     return MF_OK;
 }
 
@@ -178,7 +174,7 @@ static int read_file(const struct mf_session *session, const struct mf_character
     mf_spacing_spread(&o->spacing, spacing);
     MF_TRY(mf_micro_read(session->comm, session->arena, file, &read, micro));
     rc = mf_spacing_fits(&o->spacing, micro->ndim);
-    if (rc == MF_OK) rc = mf_slice_mode_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey, micro);
+    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey, micro);
     if (rc != MF_OK) mf_micro_free(micro);
     return rc;
 }
@@ -232,7 +228,7 @@ static int describe(struct mf_session *session, const struct mf_characterize_cmd
     MF_PHASE(&mf_phase_characterise);
 
     if (o->mask) return mf_masked_characterize(session, o->residency, micro, opts, out);
-    return mf_slice_mode_characterize(session, o->residency, o->slice_mode, micro, opts, out);
+    return mf_sample_characterize(session, o->residency, o->slice_mode, micro, opts, out);
 }
 
 /** Where it is left to the program: looked at as match does, and measured again where it chooses something else. */
@@ -324,9 +320,9 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {
-        rc = mf_slice_mode_measure(session, o->slice_mode, &micro, &opts);
+        rc = mf_sample_measure(session, o->slice_mode, &micro, &opts);
         if (mf_peaks_unlimited(session, rc)) {
-            rc = mf_slice_mode_measure(session, o->slice_mode, &micro, &opts);
+            rc = mf_sample_measure(session, o->slice_mode, &micro, &opts);
             if (rc == MF_OK) rc = mf_peaks_over(session);
         }
         if (rc == MF_OK) say_plan(session, &opts, &micro, file, &result->plan);

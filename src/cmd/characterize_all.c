@@ -6,7 +6,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/characterize.h"
-#include "src/cmd/gram_weights.h"
+#include "src/cmd/micrograph.h"
 #include "src/desc/registry.h"
 
 int mf_characterize_is_all(const struct mf_characterize_cmd *o)

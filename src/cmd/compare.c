@@ -10,7 +10,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/gram_weights.h"
+#include "src/cmd/micrograph.h"
 
 struct compare_cmd {
     struct mf_common common;

@@ -8,14 +8,11 @@
 #include "src/base/log.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
-#include "src/cmd/mask.h"
+#include "src/cmd/micrograph.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/recon_target.h"
-#include "src/cmd/reside.h"
-#include "src/cmd/slice_mode.h"
-#include "src/cmd/spacing.h"
 
 static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows, mf_common_opts, NULL};
@@ -83,7 +80,7 @@ static int check_files(const struct mf_recon_cmd *o)
 {
     if (o->files.count != 1 && o->files.count != 3) return wrong_number(&o->files);
     MF_TRY(check_mask(o));
-    MF_TRY(mf_slice_mode_check(o->slice_mode, o->symmetry, mf_recon_more(o), o->mask && *o->mask));
+    MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, mf_recon_more(o), o->mask && *o->mask));
     return mf_spacing_check(&o->spacing);
 }
 
@@ -114,7 +111,7 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(mf_recon_may_write(session, o));
     MF_TRY(mf_session_serves(session, mf_recon_more(o)));
     MF_TRY(mf_reside(session, o->residency));
-    rc = mf_recon_vgg(session, o, NULL);
+    rc = mf_recon_network(session, o, NULL);
     if (rc == MF_OK) rc = with_files(session, o);
     mf_vgg_free(o->vgg);
     return rc;

@@ -6,12 +6,11 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/gram_weights.h"
+#include "src/cmd/micrograph.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/recon_target.h"
-#include "src/cmd/reside.h"
 #include "src/plan/probe.h"
 
 struct plan_cmd {

@@ -3,8 +3,8 @@
 #define MF_CMD_RECON_PLAN_H
 
 #include "src/base/json.h"
+#include "src/cmd/micrograph.h"
 #include "src/cmd/recon_opts.h"
-#include "src/cmd/reside.h"
 
 struct mf_recon_plan {
     struct mf_json *json; /* the plan; NULL: --plan off */

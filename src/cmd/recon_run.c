@@ -14,9 +14,9 @@
 #include "src/cmd/join.h"
 #include "src/cmd/keep.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/micrograph.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon_plan.h"
-#include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
 
 /* All realisations of one target, as the options want them. */

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/cmd/mask.h"
+#include "src/cmd/micrograph.h"
 #include "src/cmd/recon_auto.h"
-#include "src/cmd/slice_mode.h"
-#include "src/cmd/spacing.h"
 #include "src/desc/characterize.h"
 #include "src/desc/phases.h"
 #include "src/desc/registry.h"
@@ -59,7 +57,7 @@ static int measure(struct mf_session *s, const struct mf_recon_cmd *o, const cha
     MF_PHASE(&mf_phase_characterise);
 
     rc = names_mask(o) ? mf_masked_characterize(s, o->residency, micro, &c, target)
-                       : mf_slice_mode_characterize(s, o->residency, o->slice_mode, micro, &c, target);
+                       : mf_sample_characterize(s, o->residency, o->slice_mode, micro, &c, target);
     if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
     return rc;
 }
@@ -91,7 +89,7 @@ static int measure_all(struct mf_session *s, struct mf_recon_cmd *o, struct mf_m
         if (o->files.count > 1 && micro[i].ndim == 3)
             return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", o->files.at[i]);
         MF_TRY(mf_spacing_fits(&o->spacing, micro[i].ndim));
-        MF_TRY(mf_slice_mode_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, &micro[i]));
+        MF_TRY(mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, &micro[i]));
         mf_recon_fit(s, o, &micro[i]);
     }
     MF_TRY(measure_first(s, o, &micro[0], &target[0]));

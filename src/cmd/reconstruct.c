@@ -8,10 +8,10 @@
 #include "src/base/text.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/micrograph.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
-#include "src/cmd/reside.h"
 
 static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows,    mf_common_opts, NULL};

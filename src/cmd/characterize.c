@@ -85,7 +85,7 @@ static unsigned at_most(const struct mf_session *session, const struct mf_charac
 
     if (!mf_characterize_is_all(o)) return more_of(o);
     for (int m = 0; m < MF_MORE; ++m)
-        if (mf_more_is(m, MF_OF_NETWORK)) network |= 1u << m;
+        if (mf_more_is(m, MF_OF_VGG)) network |= 1u << m;
     return more_of(o) | (MF_WANTS_MORE & ~(mf_gram_weights_named(session, o->gram_weights) ? 0 : network));
 }
 

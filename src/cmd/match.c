@@ -111,7 +111,7 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(mf_recon_may_write(session, o));
     MF_TRY(mf_session_serves(session, mf_recon_more(o)));
     MF_TRY(mf_reside(session, o->residency));
-    rc = mf_recon_network(session, o, NULL);
+    rc = mf_recon_vgg(session, o, NULL);
     if (rc == MF_OK) rc = with_files(session, o);
     mf_vgg_free(o->vgg);
     return rc;

@@ -137,7 +137,7 @@ int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int gr
 
 static size_t index_of(const struct mf_session *session, const char *mode, size_t n, int normal)
 {
-    double u = mf_random_uniform((uint64_t)session->common->seed, MF_STREAM_SAMPLE, (uint64_t)normal);
+    double u = mf_random_uniform((uint64_t)session->common->seed, MF_STREAM_SLICE_MODE, (uint64_t)normal);
     size_t index = strcmp(mode, "sample") == 0 ? (size_t)(u * (double)n) : 0;
 
     return index < n ? index : n - 1;

@@ -401,17 +401,17 @@ static size_t batch_of(const struct mf_session *s, const struct mf_recon_cmd *o,
 /* Arrays do not say which network they are of. */
 static void name_network(const struct mf_recon_cmd *o, struct mf_target *target)
 {
-    memcpy(target->network, o->vgg->name, sizeof target->network);
+    memcpy(target->vgg_name, o->vgg->name, sizeof target->vgg_name);
     if (o->nl_method && *o->nl_method) return;
     mf_warn("--target: the files of Gram matrices do not say which unit they were made with; taken as %s (--nl_method)",
             mf_unit_name(o->vgg->unit));
 }
 
-int mf_recon_network(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target)
+int mf_recon_vgg(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target)
 {
     MF_TRY(mf_gram_weights_open(s, o->gram_weights, mf_vgg_unit(o->nl_method, target), mf_recon_more(o), &o->vgg));
     if (!o->vgg || !target) return MF_OK;
-    if (o->arrays.count && !*target->network) name_network(o, target);
+    if (o->arrays.count && !*target->vgg_name) name_network(o, target);
     return mf_vgg_same(target, o->vgg);
 }
 

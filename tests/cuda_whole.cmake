@@ -57,5 +57,7 @@ set_tests_properties(cuda_loss_default PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 7
   ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;PROGRAM=$<TARGET_FILE:mesoforge>")
 add_test(NAME cuda_golden COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${PROJECT_SOURCE_DIR}/../shared 1)
-set_tests_properties(cuda_golden PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "golden;cuda"
+add_test(NAME cuda_made COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
+  ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${CMAKE_CURRENT_SOURCE_DIR}/data 1)
+set_tests_properties(cuda_golden cuda_made PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "golden;cuda"
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda;PROGRAM=$<TARGET_FILE:mesoforge>")

@@ -46,7 +46,9 @@ list(APPEND MF_SHADOW_ENV PROGRAM=$<TARGET_FILE:mesoforge>)
 set(on_device ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh)
 add_test(NAME golden_losses_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
   ${on_device} ${PROJECT_SOURCE_DIR}/../shared 1)
-set_tests_properties(golden_losses_shadow PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS "golden;shadow"
+add_test(NAME made_losses_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
+  ${on_device} ${CMAKE_CURRENT_SOURCE_DIR}/data 1)
+set_tests_properties(golden_losses_shadow made_losses_shadow PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "golden;shadow"
   ENVIRONMENT "${MF_SHADOW_ENV}")
 foreach(name log_view loss_default recon_ranks recon_refusals recon_result restart foreign)
   add_test(NAME ${name}_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py ${on_device}

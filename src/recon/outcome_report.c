@@ -260,6 +260,18 @@ static const char *remedy_of_swaps(const struct mf_outcome *out)
                           : "--acceptance_distribution exponential";
 }
 
+enum { SMALL_SLICE = 256 }; /* voxels */
+
+/* Are there slices too small for each to have the statistics of the target? Their mean can have them. */
+static int has_small_slices(const struct mf_outcome *out)
+{
+    const struct mf_objective_opts *o = &out->solve.objective;
+    const size_t *n = out->dims;
+
+    if (mf_outcome_ndim(out) != 3 || o->mean || o->compat || o->draw) return 0;
+    return n[0] * n[1] < SMALL_SLICE || n[0] * n[2] < SMALL_SLICE || n[1] * n[2] < SMALL_SLICE;
+}
+
 /* What brings interfaces nearer than what was aimed at. */
 static const char *remedy(const struct mf_outcome *out)
 {
@@ -275,6 +287,7 @@ static const char *remedy(const struct mf_outcome *out)
     if (brief) return "more --max_iter: the run used all of them";
     if (out->solve.method.method->swaps) return remedy_of_swaps(out);
     if (o->terms > 2) return "FFTCorrelations and Variation alone, or with larger weights";
+    if (has_small_slices(out)) return "--slice_objective mean: slices are too small for each to be like the target";
     return "more --max_iter, a larger weight of Variation, or targets that do not contradict each other";
 }
 

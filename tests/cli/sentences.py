@@ -29,6 +29,12 @@ for name, fraction in (("a", 0.85), ("b", 0.15), ("c", 0.84)):
     np.save(f"{name}.npy", (random.random((24, 24)) < fraction).astype(np.uint8))
     says(0, [], f"characterize {name}.npy --limit_to 4 --output {name}.h5")
 
+# Slices of 4 x 6 voxels cannot each be like the target; their mean can, and the warning says how.
+says(0, [], "synth --kind gaussian --size 64 64 --output g.npy")
+long = "match g.npy --size 4 6 40 --output l.npy"
+says(0, ["try: --slice_objective mean: slices are too small"], long)
+says(0, [], long, "--slice_objective mean", without=["interfaces of its target"])
+
 # Sides of a target whose volume fractions contradict each other.
 part = "contradict each other: the volume fraction of label "
 for names, words in (("'b.h5' and 'a.h5'", "merge a.h5 b.h5 ab.h5"),

@@ -54,6 +54,27 @@ static void test_numbers(void)
     }
 }
 
+/* The type of a value decides what it becomes; what is not finite, and what is not there, is null. */
+static void test_members(void)
+{
+    struct mf_json *one = mf_json_object(), *inner = mf_json_array();
+    const char *name = "x";
+    char *text;
+
+    MF_JSON(one, "a", 1, "b", (size_t)2, "c", 0.5, "d", name, "e", inner, "f", -3L);
+    mf_json_finite(one, "g", 1.0 / 0.0);
+    mf_json_finite(one, "h", 0.25);
+    mf_json_some(one, "i", "");
+    mf_json_some(one, "j", name);
+    text = text_of(one);
+    CHECK(text && strcmp(text, "{\"a\":1,\"b\":2,\"c\":0.5,\"d\":\"x\",\"e\":[],\"f\":-3,\"g\":null,\"h\":0.25,"
+                               "\"i\":null,\"j\":\"x\"}\n") == 0);
+    CHECK(mf_json_get_int(one, "f") == -3 && strcmp(mf_json_get_text(one, "d"), "x") == 0);
+    CHECK(mf_json_get_real(one, "c") == 0.5 && mf_json_get_real(one, "z") == 0);
+    free(text);
+    mf_json_free(one);
+}
+
 int main(void)
 {
     static const double table[] = {1, 2, 3, 4, 5, 6};
@@ -77,6 +98,7 @@ int main(void)
         fclose(full);
     }
     mf_json_free(object);
+    test_members();
     test_numbers();
     CHECK(status_of_nan(NAN) == MF_BROKEN && status_of_nan(INFINITY) == MF_BROKEN && status_of_nan(1) == 0);
     return failures != 0;

@@ -344,7 +344,7 @@ def full_disk(folder):
     """A disk that three sides do not fit on is found before they are measured; one side fits."""
     disk, name = os.path.join(folder, "disk"), os.path.join(folder, "fits.npy")
     os.mkdir(disk)
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk], capture_output=True).returncode:
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=484k", "tmpfs", disk], capture_output=True).returncode:
         print("full disk: skipped (cannot mount)")
         return
     np.save(name, (np.random.default_rng(3).random((72, 72, 72)) < 0.3).astype("u1"))

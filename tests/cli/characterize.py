@@ -344,11 +344,11 @@ def full_disk(folder):
     """A disk that three sides do not fit on is found before they are measured; one side fits."""
     disk, name = os.path.join(folder, "disk"), os.path.join(folder, "fits.npy")
     os.mkdir(disk)
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=484k", "tmpfs", disk], capture_output=True).returncode:
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=660k", "tmpfs", disk], capture_output=True).returncode:
         print("full disk: skipped (cannot mount)")
         return
-    np.save(name, (np.random.default_rng(3).random((72, 72, 72)) < 0.3).astype("u1"))
-    words = [name, "--limit_to", 36, "--descriptor_types", "S2", "--data_folder", disk]
+    np.save(name, (np.random.default_rng(3).random((96, 96, 96)) < 0.3).astype("u1"))
+    words = [name, "--limit_to", 48, "--descriptor_types", "S2", "--data_folder", disk]
     try:
         for ranks in (0, 3):
             got, _, err = run(*words, ranks=ranks)

@@ -169,6 +169,15 @@ static const char *remedy_for(const struct mf_plan_options *o, const struct mf_p
     return "more ranks or nodes";
 }
 
+/* The task has no setting for any layout. */
+static int nothing_offered(const struct mf_plan_ask *ask)
+{
+    const size_t ranks = ask->world ? ask->world->ranks : ask->options->ranks;
+
+    if (ranks == 0) return mf_fail(MF_USAGE, "there are no settings for any number of ranks that this machine holds");
+    return mf_fail(MF_USAGE, "there are no settings for %zu rank%s; try: another number of ranks", ranks, MF_S(ranks));
+}
+
 int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
 {
     const struct mf_plan_options *o = ask->options;
@@ -176,6 +185,7 @@ int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
     const int forbidden = c && c->device && o->remedy;
     char settings[200];
 
+    if (plan->candidates == 0) return nothing_offered(ask);
     if (!c) return mf_fail(MF_MEMORY, "nothing fits: %s", plan->candidate[0].reason);
     return mf_fail(MF_MEMORY,
                    "nothing fits into memory: the least plan (%zu rank%s%s%s%s) needs %zu bytes for arrays%s of rank "

@@ -86,8 +86,9 @@ struct mf_plan_ask {
 
 /**
  * Makes a plan. Not collective. Refuses with MF_MEMORY when nothing fits (bytes needed and there, and the least plan;
- * plan->least and the candidates then stand in @p plan), with MF_DEVICE (--gpu_ids or --device that the machine has
- * not), and as the task does. mf_plan_free() it, also after a refusal.
+ * plan->least and the candidates then stand in @p plan), with MF_USAGE when the task has no setting for the ranks, with
+ * MF_DEVICE (--gpu_ids or --device that the machine has not), and as the task does. mf_plan_free() it, also after a
+ * refusal.
  */
 int mf_plan_make(const struct mf_plan_ask *ask, struct mf_plan *plan);
 void mf_plan_free(struct mf_plan *plan);

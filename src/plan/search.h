@@ -17,7 +17,8 @@ struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, i
 void mf_plan_reason(const struct mf_plan_ask *ask, int device, struct mf_plan_candidate *chosen,
                     const struct mf_placement *place, struct mf_plan *plan);
 
-/** Refuses with MF_MEMORY: the candidate that lacks least, and what would help. Sets plan->least. */
+/** Refuses with MF_MEMORY: the candidate that lacks least, and what would help. Sets plan->least. Where there is no
+ * candidate at all: MF_USAGE. */
 int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan);
 
 /** "12.3 MiB", "4.56 GiB". */

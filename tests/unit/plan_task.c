@@ -211,6 +211,18 @@ static void refusal(void)
     mf_plan_free(&plan);
 }
 
+/* The effective batch does not divide among three ranks, so there is nothing to try. */
+static void indivisible(void)
+{
+    const struct mf_plan_options options = {.device = "auto", .ranks = 3};
+    struct training t = {.parameters = 1e9};
+    struct mf_plan plan;
+
+    CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &task, &t, &options, NULL}, &plan) == MF_USAGE);
+    CHECK(strstr(mf_err_text(), "no settings for 3 ranks") && plan.candidates == 0);
+    mf_plan_free(&plan);
+}
+
 /* What a real step says wins, if it gains enough. */
 static void verified(void)
 {
@@ -265,6 +277,7 @@ int main(void)
     machine();
     search();
     refusal();
+    indivisible();
     verified();
     stored("plan_task.json");
     return failures != 0;

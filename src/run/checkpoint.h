@@ -45,7 +45,8 @@ void mf_checkpoint_real(struct mf_checkpoint *checkpoint, const char *name, doub
 void mf_checkpoint_int(struct mf_checkpoint *checkpoint, const char *name, long *value);
 void mf_checkpoint_flag(struct mf_checkpoint *checkpoint, const char *name, int *value);
 void mf_checkpoint_text(struct mf_checkpoint *checkpoint, const char *name, char *text, size_t room);
-/** Saving: memory that stays until mf_checkpoint_write() has returned. Loading: fills the piece. */
+/** Saving: memory that stays until mf_checkpoint_write() has returned. All ranks list the same arrays in the same
+ * order, with `count` 0 where a rank has no rows. Loading: fills the piece. */
 void mf_checkpoint_array(struct mf_checkpoint *checkpoint, const struct mf_piece *piece);
 /** An array of doubles that is the same on every rank. */
 void mf_checkpoint_reals(struct mf_checkpoint *checkpoint, const char *name, double *values, size_t count);
@@ -60,7 +61,8 @@ double mf_checkpoint_bytes(const struct mf_checkpoint *checkpoint);
 
 /**
  * Writes a file: temporary name, sealed (io/seal.h), flushed, renamed. @p turn: its number among the run's, the larger
- * is the newer. Collective; refuses (agreed) with MF_OUTPUT: an older file of that name is then untouched.
+ * is the newer. Numbers are those of rank 0. Collective; refuses (agreed) with MF_OUTPUT, and with MF_BROKEN where
+ * ranks list different arrays. An older file of that name is then untouched.
  */
 int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from);
 

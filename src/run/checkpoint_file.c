@@ -85,8 +85,51 @@ static int make_arrays(struct mf_h5 *file, const struct mf_checkpoint *c, uint64
         MF_TRY(mf_h5_dataset(file, path, file_type(p->type), ndim, dims));
         MF_TRY(mf_h5_put_text(file, path, "type", mf_type_name(p->type)));
         place[i] = mf_h5_place(file, path);
+        if (place[i] == 0) return mf_fail(MF_OUTPUT, "HDF5 gives the array '%s' no place in its file", p->name);
     }
     return MF_OK;
+}
+
+/* All arrays, one a line: "field: f32 2 x 9 x 3, cut along 1". */
+static char *lines_of(const struct mf_checkpoint *c)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&text, &size), "the list of a checkpoint");
+
+    for (size_t i = 0; i < c->pieces; ++i) {
+        const struct mf_piece *p = &c->piece[i];
+
+        fprintf(to, "%s: %s", p->name, mf_type_name(p->type));
+        for (int a = 0; a < p->ndim; ++a) fprintf(to, "%s %zu", a ? " x" : "", p->dims[a]);
+        fprintf(to, p->cut == MF_UNCUT ? ", uncut\n" : ", cut along %d\n", p->cut);
+    }
+    MF_ASSERT(fclose(to) == 0);
+    return text;
+}
+
+static int same_lines(const char *first, const char *own)
+{
+    size_t at = 0, a, b;
+
+    for (size_t i = 0; first[i] && first[i] == own[i]; ++i)
+        if (first[i] == '\n') at = i + 1;
+    if (strcmp(first + at, own + at) == 0) return MF_OK;
+    a = strcspn(first + at, "\n");
+    b = strcspn(own + at, "\n");
+    return mf_fail(MF_BROKEN, "ranks list different arrays for a checkpoint: rank 0 has '%.*s', this one '%.*s'",
+                   (int)(a < 150 ? a : 150), first + at, (int)(b < 150 ? b : 150), own + at);
+}
+
+/* Values go by the order of the list, so a rank with another list would write over others. Collective. */
+static int same_lists(const struct mf_comm *comm, const struct mf_checkpoint *c)
+{
+    char *own = lines_of(c), *first = mf_comm_text(comm, own);
+    const int rc = mf_agree(comm, same_lines(first, own));
+
+    free(own);
+    free(first);
+    return rc;
 }
 
 /* Host memory with rows of a piece that stand at @p at. */
@@ -193,10 +236,13 @@ static int write_all(const struct mf_comm *comm, const struct mf_atomic *tempora
 int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from)
 {
     const size_t bytes = all_bytes(from);
-    uint64_t *place = MF_MUST(calloc(from->pieces + 1, sizeof *place), "the places of a checkpoint");
     struct mf_atomic file;
-    int rc = mf_atomic_open_alone(comm, path, bytes + (bytes >> 10) + 65536, &file);
+    uint64_t *place;
+    int rc;
 
+    MF_TRY(same_lists(comm, from));
+    place = MF_MUST(calloc(from->pieces + 1, sizeof *place), "the places of a checkpoint");
+    rc = mf_atomic_open_alone(comm, path, bytes + (bytes >> 10) + 65536, &file);
     if (rc == MF_OK) rc = mf_atomic_close(comm, &file, write_all(comm, &file, turn, from, place));
     free(place);
     return rc;

@@ -163,10 +163,10 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
             mf_debug("the next checkpoint after %.1f s", between(k));
         k->next = !k->next;
         ++k->turn;
-    } else if (!(asked & MF_KEEP_LEAVE)) {
-        rc = go_on_without(k, comm);
-    } else {
+    } else if (asked & MF_KEEP_LEAVE) {
         rc = lost(k, rc);
+    } else if (rc == MF_OUTPUT) {
+        rc = go_on_without(k, comm);
     }
     free(path);
     return rc;

@@ -48,7 +48,7 @@ int mf_keeper_ask(struct mf_keeper *keeper, const struct mf_comm *comm, long ste
 
 /**
  * Writes the next checkpoint. One that is only due may fail: a warning, and the run goes on; one on leaving refuses,
- * and so does any where the folder is gone.
+ * and so does any where the folder is gone, or whose arrays differ between ranks (MF_BROKEN).
  * @p asked: what mf_keeper_ask() said. Collective; MF_OUTPUT (agreed).
  */
 int mf_keeper_save(struct mf_keeper *keeper, const struct mf_comm *comm, int asked, long steps,

@@ -170,6 +170,39 @@ static void check_refusals(const char *path)
     }
 }
 
+/* Two arrays; the last rank's list is another one, in one of four ways. */
+static int save_unlike(const char *path, int how)
+{
+    const int last = comm.rank + 1 == comm.size;
+    double values[2] = {1, 2};
+    struct mf_checkpoint *c = mf_checkpoint_new("a: 1\n");
+    const size_t has = (size_t)(comm.rank == 0);
+    struct mf_piece one = {.name = "one", .type = MF_F64, .ndim = 1, .dims = {1}, .count = has, .at = values};
+    struct mf_piece two = {.name = "two", .type = MF_F64, .ndim = 1, .dims = {1}, .count = has, .at = values + 1};
+    int rc;
+
+    if (last && how == 1) two.type = MF_I64;
+    if (last && how == 2) two.dims[0] = 2;
+    mf_checkpoint_array(c, last && how == 3 ? &two : &one);
+    if (!last || how != 4) mf_checkpoint_array(c, last && how == 3 ? &one : &two);
+    rc = mf_checkpoint_write(&comm, path, 1, c);
+    mf_checkpoint_free(c);
+    return rc;
+}
+
+/* Ranks that list different arrays are refused before anything is written, and the first difference is named. */
+static void check_unlike(const char *path)
+{
+    static const char *const says[] = {"", "'two: i64 1, cut along 0'", "'two: f64 2, cut along 0'",
+                                       "rank 0 has 'one: f64 1, cut along 0'", "this one ''"};
+
+    CHECK(save_unlike(path, 0) == MF_OK);
+    for (int how = 1; how < 5 && comm.size > 1; ++how) {
+        CHECK(save_unlike(path, how) == MF_BROKEN && strstr(mf_err_text(), says[how]));
+        CHECK(mf_seal_check(&comm, path, NULL) == MF_OK);
+    }
+}
+
 /* A sealed file that says it is a checkpoint of schema @p version. */
 static void write_schema(const char *path, int64_t version)
 {
@@ -248,6 +281,7 @@ int main(int argc, char **argv)
     scratch_open(&comm);
     check_round(scratch_file("round.h5"));
     check_refusals(scratch_file("round.h5"));
+    check_unlike(scratch_file("unlike.h5"));
     check_schema(scratch_file("schema"));
     check_pair(scratch_file("pair"));
     scratch_close(&comm);

@@ -2,6 +2,7 @@
  * order until one fits; the next level only if nothing fits. */
 #include "src/plan/plan.h"
 
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,9 @@
 #include "src/base/text.h"
 #include "src/plan/search.h"
 
-enum { MEMORY = 4096 };
-
 /* What was measured already: ranks of equal shape take equal bytes. */
 struct known {
-    uint64_t key;
+    uint64_t key; /* first, as the tree compares it alone */
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
 };
 
@@ -23,8 +22,7 @@ struct search {
     const struct mf_plan_ask *ask;
     const struct mf_plan_task *task;
     struct mf_plan *plan;
-    size_t known_count;
-    struct known **known; /* each a small block of its own: a large one would change how the heap grows */
+    void *known; /* tree of struct known (tsearch) */
 };
 
 void mf_plan_note(struct mf_plan *plan, const char *format, ...)
@@ -52,21 +50,36 @@ static uint64_t key_of(const struct search *s, const struct mf_plan_rank *r, con
     return mf_fnv(key, r->simd, strlen(r->simd));
 }
 
+static int by_key(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Asks the task, and remembers what it says unless it refuses. */
+static int measure(struct search *s, uint64_t key, const struct mf_plan_rank *rank,
+                   const struct mf_plan_numbers *settings)
+{
+    struct known *known = MF_MUST(calloc(1, sizeof *known), "a plan");
+    int rc;
+
+    known->key = key;
+    rc = s->task->bytes(s->ask->context, rank, settings, known->bytes);
+    if (rc == MF_OK)
+        MF_MUST(tsearch(known, &s->known, by_key), "a plan");
+    else
+        free(known);
+    return rc;
+}
+
 static int bytes_of(struct search *s, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
                     const struct mf_plan_bytes **bytes)
 {
-    uint64_t key = key_of(s, rank, settings);
-    size_t i = 0;
+    const uint64_t key = key_of(s, rank, settings);
 
-    while (i < s->known_count && s->known[i]->key != key) ++i;
-    if (i == s->known_count) {
-        MF_ASSERT(i < MEMORY);
-        s->known[i] = MF_MUST(calloc(1, sizeof **s->known), "a plan");
-        s->known[i]->key = key;
-        ++s->known_count;
-        MF_TRY(s->task->bytes(s->ask->context, rank, settings, s->known[i]->bytes));
-    }
-    *bytes = s->known[i]->bytes;
+    if (!tfind(&key, &s->known, by_key)) MF_TRY(measure(s, key, rank, settings));
+    *bytes = (*(struct known **)tfind(&key, &s->known, by_key))->bytes;
     return MF_OK;
 }
 
@@ -310,11 +323,9 @@ int mf_plan_make(const struct mf_plan_ask *ask, struct mf_plan *plan)
     plan->task = ask->task;
     ask->task->describe(ask->context, &plan->problem);
     mf_plan_machine(ask->hardware, &plan->machine);
-    s.known = MF_MUST(calloc(MEMORY, sizeof *s.known), "a plan");
     rc = search_all(&s, layouts);
     for (int device = 0; device < 2; ++device) mf_layouts_free(&layouts[device]);
-    for (size_t i = 0; i < s.known_count; ++i) free(s.known[i]);
-    free(s.known);
+    tdestroy(s.known, free);
     if (rc == MF_OK) mf_plan_seal(plan);
     return rc;
 }

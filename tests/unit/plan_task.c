@@ -13,7 +13,13 @@ struct training {
     double parameters;
     size_t micro;      /* 0: free */
     double seconds[2]; /* that the trials say */
+    size_t effective;  /* batch; 0: EFFECTIVE */
+    int ragged;        /* every rank's share is another one */
+    int twice;         /* each micro-batch is offered twice */
+    size_t refused;    /* micro-batches of this size on are refused; 0: none */
 };
+
+static size_t effective_of(const struct training *t) { return t->effective ? t->effective : EFFECTIVE; }
 
 static void describe(const void *context, struct mf_plan_lines *problem)
 {
@@ -23,7 +29,7 @@ static void describe(const void *context, struct mf_plan_lines *problem)
     mf_plan_say(problem, "parameters", "%g", t->parameters);
 }
 
-static size_t most_ranks(const void *context) { return context ? EFFECTIVE : 0; }
+static size_t most_ranks(const void *context) { return effective_of(context); }
 
 static size_t threads(const void *context, size_t ranks, size_t most) { return context && ranks ? most : 0; }
 
@@ -33,16 +39,23 @@ static int settings(const void *context, const struct mf_placement *place, size_
                     struct mf_plan_numbers *s)
 {
     const struct training *t = context;
-    const size_t micro = trial == 0 ? 1 : t->micro ? t->micro : (size_t)MICRO >> (trial - 1);
+    const size_t halvings = (trial - 1) / (t->twice ? 2 : 1);
+    const size_t micro = trial == 0 ? 1 : t->micro ? t->micro : (size_t)MICRO >> halvings;
 
-    if (micro == 0 || EFFECTIVE % place->ranks) return 0;
+    if (micro == 0 || effective_of(t) % place->ranks) return 0;
     mf_plan_set(s, "micro_batch", micro);
-    mf_plan_set(s, "accumulation", EFFECTIVE / place->ranks / micro);
+    mf_plan_set(s, "accumulation", effective_of(t) / place->ranks / micro);
     mf_plan_set(s, "zero", level);
     return 1;
 }
 
-static uint64_t share(const void *context, size_t ranks, size_t rank) { return context && ranks > rank; }
+static uint64_t share(const void *context, size_t ranks, size_t rank)
+{
+    const struct training *t = context;
+
+    CHECK(rank < ranks);
+    return t->ragged ? rank : 0;
+}
 
 static void add(struct mf_plan_bytes *b, const char *name, double bytes)
 {
@@ -58,6 +71,7 @@ static int bytes(const void *context, const struct mf_plan_rank *rank, const str
     const size_t zero = mf_plan_get(s, "zero");
     struct mf_plan_bytes *b = &memory[MF_PLAN_STATE];
 
+    if (t->refused && mf_plan_get(s, "micro_batch") >= t->refused) return mf_fail(MF_MEMORY, "too many samples");
     add(b, "weights", 4 * t->parameters / (zero > 2 ? (double)rank->ranks : 1));
     add(b, "gradients", 4 * t->parameters / (zero > 1 ? (double)rank->ranks : 1));
     add(b, "optimiser", 8 * t->parameters / (zero > 0 ? (double)rank->ranks : 1));
@@ -223,6 +237,30 @@ static void indivisible(void)
     mf_plan_free(&plan);
 }
 
+/* Ranks whose shares differ, more of them than any table would hold. */
+static void many(void)
+{
+    const struct mf_plan_options options = {.device = "cuda", .ranks = 4096};
+    struct training t = {.parameters = 0.5e9, .effective = 8192, .ragged = 1};
+    struct mf_plan plan;
+
+    host.count = 1024;
+    CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &task, &t, &options, NULL}, &plan) == MF_OK);
+    CHECK(plan.ranks == 4096 && plan.bytes[0][4095] > 0);
+    mf_plan_free(&plan);
+    host.count = 1;
+}
+
+/* What was refused is refused again when it is asked for again. */
+static void refused_twice(void)
+{
+    struct training t = {.parameters = 0.1e9, .twice = 1, .refused = 8};
+    struct mf_plan plan;
+
+    CHECK(make(&t, &plan) == MF_OK && mf_plan_get(&plan.settings, "micro_batch") == 4);
+    mf_plan_free(&plan);
+}
+
 /* What a real step says wins, if it gains enough. */
 static void verified(void)
 {
@@ -278,6 +316,8 @@ int main(void)
     search();
     refusal();
     indivisible();
+    many();
+    refused_twice();
     verified();
     stored("plan_task.json");
     return failures != 0;

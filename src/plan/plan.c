@@ -41,7 +41,7 @@ static uint64_t mix(uint64_t key, uint64_t value) { return mf_fnv(key, &value, s
 
 static uint64_t key_of(const struct search *s, const struct mf_plan_rank *r, const struct mf_plan_numbers *settings)
 {
-    uint64_t key = s->task->share(s->ask->context, r->ranks, r->rank);
+    uint64_t key = s->task->share(s->ask->context, settings, r->ranks, r->rank);
 
     key = mix(mix(mix(key, r->ranks), r->local_size), r->threads);
     key = mix(mix(key, r->in_use), (uint64_t)r->apart);
@@ -163,12 +163,17 @@ static int fill_or_pass(struct search *s, const struct mf_placement *place, stru
 static void price(const struct search *s, const struct mf_placement *place, const struct mf_plan_candidate *c,
                   struct mf_plan_cost *worst)
 {
+    uint64_t share = 0, last;
+
     *worst = (struct mf_plan_cost){.total = -1};
     for (size_t r = 0; r < place->ranks; ++r) {
         struct mf_plan_cost cost = {.total = 0};
         struct mf_rates rates;
 
-        if (r > 0 && place->node[r] == place->node[r - 1] && place->gpu[r] == place->gpu[r - 1]) continue;
+        last = share;
+        share = s->task->share(s->ask->context, &c->settings, place->ranks, r);
+        if (r > 0 && share == last && place->node[r] == place->node[r - 1] && place->gpu[r] == place->gpu[r - 1])
+            continue;
         rates = mf_rates_of(s->ask->hardware, place, r);
         s->task->price(s->ask->context, place, r, &rates, &c->settings, c->fact, &cost);
         if (cost.total > worst->total) *worst = cost;

@@ -112,8 +112,8 @@ struct mf_plan_task {
     int (*settings)(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *settings);
 
-    /** Ranks of equal keys take equal bytes. */
-    uint64_t (*share)(const void *context, size_t ranks, size_t rank);
+    /** Ranks of equal keys take equal bytes with these settings, and on one node and GPU a step costs them the same. */
+    uint64_t (*share)(const void *context, const struct mf_plan_numbers *settings, size_t ranks, size_t rank);
 
     /** Bytes of a rank where its state is (a GPU, or its node), and of a GPU's rank on its node. Refuses as the run
      * would. */

@@ -60,7 +60,7 @@ int mf_recon_nominal_target(const size_t dims[3], int phases, size_t lag, size_t
 
 enum { MF_RECON_PLANES, MF_RECON_SUMS }; /* facts: bytes of the planes beside the slab that travel, and of sums */
 
-uint64_t mf_recon_share(const void *work, size_t ranks, size_t rank);
+uint64_t mf_recon_share(const void *work, const struct mf_plan_numbers *settings, size_t ranks, size_t rank);
 int mf_recon_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
                    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);
 size_t mf_recon_threads(const void *work, size_t ranks, size_t most);

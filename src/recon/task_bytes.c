@@ -11,12 +11,13 @@
 #include "src/recon/grid.h"
 #include "src/recon/task.h"
 
-/* Ranks that agree in this own equally many planes and slices on every grid. */
-uint64_t mf_recon_share(const void *work, size_t ranks, size_t rank)
+/* Ranks that agree in this own equally many planes and slices on every grid, whatever the settings. */
+uint64_t mf_recon_share(const void *work, const struct mf_plan_numbers *settings, size_t ranks, size_t rank)
 {
     const struct mf_recon_work *w = work;
     uint64_t key = MF_FNV;
 
+    (void)settings;
     for (int level = 0; level < 16; ++level)
         for (int a = 0; a < 3; ++a) {
             const size_t count = mf_cut_grain(w->dims[a] >> level, 2, ranks, rank).count;

@@ -1,5 +1,6 @@
 /* The planner with a task that is no reconstruction: a made-up training, with micro-batches, accumulation to a fixed
  * effective batch, and optimiser, gradients and weights cut over the ranks (ZeRO 0 to 3). */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct training {
     size_t micro;      /* 0: free */
     double seconds[2]; /* that the trials say */
     size_t effective;  /* batch; 0: EFFECTIVE */
-    int ragged;        /* every rank's share is another one */
+    int ragged;        /* every rank's share is another one, and the later the dearer, as stages may be */
     int twice;         /* each micro-batch is offered twice */
     size_t refused;    /* micro-batches of this size on are refused; 0: none */
 };
@@ -49,11 +50,11 @@ static int settings(const void *context, const struct mf_placement *place, size_
     return 1;
 }
 
-static uint64_t share(const void *context, size_t ranks, size_t rank)
+static uint64_t share(const void *context, const struct mf_plan_numbers *s, size_t ranks, size_t rank)
 {
     const struct training *t = context;
 
-    CHECK(rank < ranks);
+    CHECK(rank < ranks && mf_plan_get(s, "micro_batch") > 0);
     return t->ragged ? rank : 0;
 }
 
@@ -84,11 +85,11 @@ static void price(const void *context, const struct mf_placement *place, size_t 
                   const struct mf_plan_numbers *s, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
     const struct training *t = context;
-    const double ranks = (double)place->ranks;
+    const double ranks = (double)place->ranks, stage = t->ragged ? (double)rank + 1 : 1;
     const double reductions = mf_plan_get(s, "zero") > 1 ? (double)mf_plan_get(s, "accumulation") : 1;
 
     CHECK(fact[0] == 4 * t->parameters && rank < place->ranks);
-    mf_plan_pay(cost, "arithmetic", 6 * t->parameters * 2048 * EFFECTIVE / ranks / rates->flops);
+    mf_plan_pay(cost, "arithmetic", stage * 6 * t->parameters * 2048 * EFFECTIVE / ranks / rates->flops);
     if (place->nccl) mf_plan_pay(cost, "exchange", reductions * 2 * fact[0] * (ranks - 1) / ranks / rates->link);
     cost->tried = cost->total;
 }
@@ -251,6 +252,23 @@ static void many(void)
     host.count = 1;
 }
 
+/* Of ranks of one node the dearest is priced. */
+static void slowest(void)
+{
+    const struct mf_plan_options options = {.device = "cpu", .ranks = 4};
+    double seconds[2];
+
+    for (int ragged = 0; ragged < 2; ++ragged) {
+        struct training t = {.parameters = 0.1e9, .ragged = ragged};
+        struct mf_plan plan;
+
+        CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &task, &t, &options, NULL}, &plan) == MF_OK);
+        seconds[ragged] = mf_plan_paid(&plan.cost, "arithmetic");
+        mf_plan_free(&plan);
+    }
+    CHECK(seconds[0] > 0 && fabs(seconds[1] / seconds[0] - 4) < 1e-9);
+}
+
 /* What was refused is refused again when it is asked for again. */
 static void refused_twice(void)
 {
@@ -317,6 +335,7 @@ int main(void)
     refusal();
     indivisible();
     many();
+    slowest();
     refused_twice();
     verified();
     stored("plan_task.json");

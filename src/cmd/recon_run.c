@@ -164,7 +164,7 @@ static int may_write(void *context, struct mf_run *run)
     return spares_inputs(job);
 }
 
-static int name_problem(const struct job *job, struct mf_run *run)
+static int number_problem(const struct job *job, struct mf_run *run)
 {
     uint32_t number = 0;
 
@@ -174,10 +174,10 @@ static int name_problem(const struct job *job, struct mf_run *run)
     return MF_OK;
 }
 
-/* The plan of the run, and the number of the problem that it then is. */
-static int settle(void *context, struct mf_run *run)
+static int name(void *context, struct mf_run *run) { return mf_agree(run->comm, number_problem(context, run)); }
+
+static int plan(struct job *job, struct mf_run *run)
 {
-    struct job *job = context;
     const int keeps = run->keeper.restart && job->out.solve.history_free;
 
     job->out.run = run;
@@ -186,8 +186,7 @@ static int settle(void *context, struct mf_run *run)
     job->out.solve.metrics = job->out.name && !job->out.no_metrics ? run->metrics : NULL;
     job->out.solve.output = job->out.name;
     job->out.solve.history_kept = keeps ? mf_solve_kept_history(run->comm, run->stem) : 0;
-    MF_TRY(make_plan(job));
-    return mf_agree(run->comm, name_problem(job, run));
+    return make_plan(job);
 }
 
 /* A disk that the volume does not fit on is found before the work is done. */
@@ -197,6 +196,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **json)
     const size_t *n = job->out.dims;
     int rc;
 
+    MF_TRY(plan(job, run));
     MF_TRY(mf_micro_may_write(run->comm, job->out.path, mf_outcome_ndim(&job->out), n[0] * n[1] * n[2]));
     MF_TRY(mf_outcome_solve(&job->out));
     rc = mf_agree(run->comm, write_volume(job, json));
@@ -216,7 +216,7 @@ static const char *go_on(const struct job *job, char text[200])
 
 static int realise(struct job *job, const char *base, struct mf_json **json)
 {
-    static const struct mf_run_client client = {may_write, settle, work};
+    static const struct mf_run_client client = {may_write, name, work};
     const struct mf_recon_cmd *o = job->o;
     struct mf_session *s = job->session;
     struct mf_run run = {.comm = s->comm, .part = "candidate", .parts = job->out.candidates};

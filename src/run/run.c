@@ -192,7 +192,7 @@ int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *cont
     rc = take_lock(run);
     if (rc == MF_OK) rc = client->may_write(context, run);
     if (rc == MF_OK) rc = may_save(run);
-    if (rc == MF_OK) rc = client->settle(context, run);
+    if (rc == MF_OK) rc = client->name(context, run);
     if (rc == MF_OK) rc = work(run, client, context, results);
     mf_comm_hint(NULL);
     mf_lock_give(&run->lock);

@@ -15,7 +15,7 @@ struct mf_run {
     const char *part;             /* what parts are called that save themselves on their own: "candidate" */
     size_t parts;                 /* how many; 1: the run saves itself as a whole */
     struct mf_keeper_opts keeper; /* when to save and to leave; the run adds its names */
-    char problem[16];             /* its number, hexadecimal, once the client has settled it */
+    char problem[16];             /* its number, hexadecimal, once the client has named it */
     /* the run's own */
     char *stem, *metrics, *stop_file, *save_file;
     struct mf_lock lock;
@@ -25,9 +25,10 @@ struct mf_run {
 struct mf_run_client {
     /** May the output be written, and does it spare the inputs? */
     int (*may_write)(void *context, struct mf_run *run);
-    /** Decides what the options leave open, and fills run->problem. */
-    int (*settle)(void *context, struct mf_run *run);
-    /** To the output on disk. *results: the object that the run prints and that the output holds, with the problem. */
+    /** Fills run->problem. It knows no plan: a run that has ended already needs none. */
+    int (*name)(void *context, struct mf_run *run);
+    /** Plans and works, to the output on disk. *results: the object that the run prints and that the output holds, with
+     * the problem. */
     int (*work)(void *context, struct mf_run *run, struct mf_json **results);
 };
 

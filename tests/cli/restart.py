@@ -377,6 +377,7 @@ one = base + ["--add_dimension", "12", "--output", "one.h5", "--restart", "auto"
 check(run(one)[0] == 0, "one volume")
 code, out, text = run(one, 2)
 check(code == 0 and json.loads(out).get("done_before"), f"done before, on two ranks: {code} {out} {text}")
+check("plan:" not in text, f"a run that is done was planned again: {text}")
 code, out, text = run(one + ["--spacing", "0.5", "--unit", "um"])
 check(code == 0 and not json.loads(out).get("done_before"), f"another spacing: {code} {out} {text}")
 

@@ -11,7 +11,7 @@ static struct mf_comm comm;
 
 /* What the client does, and what it has done. */
 struct client {
-    int may, settled, worked; /* calls */
+    int may, named, worked; /* calls */
     int refuse, fail, code;   /* may_write refuses; work fails with the code */
     const char *problem;
 };
@@ -25,11 +25,11 @@ static int may_write(void *context, struct mf_run *run)
     return c->refuse ? mf_fail(MF_OUTPUT, "not there") : MF_OK;
 }
 
-static int settle(void *context, struct mf_run *run)
+static int name(void *context, struct mf_run *run)
 {
     struct client *c = context;
 
-    ++c->settled;
+    ++c->named;
     snprintf(run->problem, sizeof run->problem, "%s", c->problem);
     return MF_OK;
 }
@@ -74,7 +74,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     return rc;
 }
 
-static const struct mf_run_client calls = {may_write, settle, work};
+static const struct mf_run_client calls = {may_write, name, work};
 
 /* Runs the client; *done: it was passed over. */
 static int go(struct client *c, const char *output, int restart, int *done)
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
     stem = scratch_file("v");
     output = scratch_file("v.h5");
     c.refuse = 1;
-    CHECK(go(&c, output, 1, &done) == MF_OUTPUT && c.may == 1 && !c.settled && !c.worked && kept(stem) == 0);
+    CHECK(go(&c, output, 1, &done) == MF_OUTPUT && c.may == 1 && !c.named && !c.worked && kept(stem) == 0);
     c.refuse = 0;
     c.fail = 1;
     c.code = MF_STOPPED;
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     CHECK(go(&c, output, 1, &done) == MF_OUTPUT && strstr(mf_err_text(), "no more; the same command with --restart"));
     c.fail = 0;
     CHECK(go(&c, output, 1, &done) == MF_OK && c.worked == 1 && !done && kept(stem) == 0);
-    CHECK(go(&c, output, 1, &done) == MF_OK && c.worked == 0 && c.settled == 1 && done == (comm.rank == 0));
+    CHECK(go(&c, output, 1, &done) == MF_OK && c.worked == 0 && c.named == 1 && done == (comm.rank == 0));
     CHECK(go(&c, output, 0, &done) == MF_OK && c.worked == 1 && !done);
     c.problem = "4321";
     CHECK(go(&c, output, 1, &done) == MF_OK && c.worked == 1 && !done);

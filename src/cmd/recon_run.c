@@ -216,7 +216,7 @@ static const char *go_on(const struct job *job, char text[200])
 
 static int realise(struct job *job, const char *base, struct mf_json **json)
 {
-    static const struct mf_run_client client = {may_write, name, work};
+    static const struct mf_run_client client = {may_write, name, mf_run_results_h5, work};
     const struct mf_recon_cmd *o = job->o;
     struct mf_session *s = job->session;
     struct mf_run run = {.comm = s->comm, .part = "candidate", .parts = job->out.candidates};

@@ -99,16 +99,14 @@ static int may_save(const struct mf_run *run)
     return rc;
 }
 
-/* What the output says of the run that wrote it, if that solved this problem; else NULL. Rank 0 alone. */
-static struct mf_json *results_of(const char *path, const char *problem)
+struct mf_json *mf_run_results_h5(const char *output)
 {
     struct mf_json *results = NULL;
     struct mf_look look;
-    const char *says;
-    int is_h5 = 0, rc = mf_look_is_h5(path, &is_h5);
+    int is_h5 = 0, rc = mf_look_is_h5(output, &is_h5);
 
     if (rc == MF_OK && !is_h5) return NULL;
-    if (rc == MF_OK) rc = mf_look(path, &look);
+    if (rc == MF_OK) rc = mf_look(output, &look);
     if (rc != MF_OK) {
         mf_warn("%s; whether it is this run's result cannot be told, and it is made again", mf_err_text());
         mf_err_clear();
@@ -116,14 +114,21 @@ static struct mf_json *results_of(const char *path, const char *problem)
     }
     if (look.results) results = mf_json_parse(look.results);
     mf_look_free(&look);
-    says = results ? mf_json_get_text(results, "problem") : NULL;
-    if (says && strcmp(says, problem) == 0) return results;
+    return results;
+}
+
+/* The output's results, if they are of this problem; else NULL. Rank 0 alone. */
+static struct mf_json *results_of(const struct mf_run *run, const struct mf_run_client *client)
+{
+    struct mf_json *results = client->results(run->output);
+
+    if (results && strcmp(mf_json_get_text(results, "problem"), run->problem) == 0) return results;
     mf_json_free(results);
     return NULL;
 }
 
 /* Has an earlier run of this problem ended: its output says so, and no checkpoint is there? Collective. */
-static int is_done(const struct mf_run *run, struct mf_json **results)
+static int is_done(const struct mf_run *run, const struct mf_run_client *client, struct mf_json **results)
 {
     int done = run->comm->rank == 0 && access(run->output, F_OK) == 0;
 
@@ -133,7 +138,7 @@ static int is_done(const struct mf_run *run, struct mf_json **results)
         done = done && access(name, F_OK) != 0;
         free(name);
     }
-    if (done) *results = results_of(run->output, run->problem);
+    if (done) *results = results_of(run, client);
     done = done && *results;
     mf_comm_bcast(run->comm, 0, &done, sizeof done);
     return done;
@@ -176,7 +181,7 @@ static int work(struct mf_run *run, const struct mf_run_client *client, void *co
 {
     int rc;
 
-    if (run->keeper.restart && is_done(run, results)) return pass_over(run, *results);
+    if (run->keeper.restart && is_done(run, client, results)) return pass_over(run, *results);
     rc = say_kept(run, client->work(context, run, results));
     if (rc == MF_OK) remove_checkpoints(run);
     return rc;

@@ -21,12 +21,14 @@ struct mf_run {
     struct mf_lock lock;
 };
 
-/** The work. All are collective, and refuse alike on all ranks. */
+/** The work. All are collective and refuse alike on all ranks, but `results`. */
 struct mf_run_client {
     /** May the output be written, and does it spare the inputs? */
     int (*may_write)(void *context, struct mf_run *run);
     /** Fills run->problem. It knows no plan: a run that has ended already needs none. */
     int (*name)(void *context, struct mf_run *run);
+    /** What the output says of the run that wrote it, with the "problem"; NULL: nothing. The caller frees. Rank 0. */
+    struct mf_json *(*results)(const char *output);
     /** Plans and works, to the output on disk. *results: the object that the run prints and that the output holds, with
      * the problem. */
     int (*work)(void *context, struct mf_run *run, struct mf_json **results);
@@ -39,6 +41,9 @@ struct mf_run_client {
  * client does.
  */
 int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *context, struct mf_json **results);
+
+/** The `results` of a client that writes HDF5 or VTKHDF (the other files of io/micro.h say nothing of their run). */
+struct mf_json *mf_run_results_h5(const char *output);
 
 /** Where part @p k saves itself (0: run->stem); the caller frees. */
 char *mf_run_stem(const struct mf_run *run, size_t k);

@@ -1,5 +1,5 @@
-/* A run holds its lock while it works, passes over an output of the same problem, keeps its checkpoints unless it ends
- * well, and touches nothing when the client refuses. */
+/* A run holds its lock while it works, passes over an output of the same problem (of any format), keeps its checkpoints
+ * unless it ends well, and touches nothing when the client refuses. */
 #include "src/run/run.h"
 
 #include "io/micro.h"
@@ -12,9 +12,20 @@ static struct mf_comm comm;
 /* What the client does, and what it has done. */
 struct client {
     int may, named, worked; /* calls */
-    int refuse, fail, code;   /* may_write refuses; work fails with the code */
+    int refuse, fail, code; /* may_write refuses; work fails with the code */
     const char *problem;
+    const struct mf_run_client *calls;
 };
+
+/* An output that is no HDF5 file but the results themselves. */
+static struct mf_json *results_text(const char *output)
+{
+    struct mf_json *results = NULL;
+
+    CHECK(comm.rank == 0);
+    if (mf_json_load(output, 1000, &results) != MF_OK) mf_err_clear();
+    return results;
+}
 
 static int may_write(void *context, struct mf_run *run)
 {
@@ -36,17 +47,34 @@ static int name(void *context, struct mf_run *run)
 
 static void list(void *context, struct mf_checkpoint *checkpoint) { mf_checkpoint_real(checkpoint, "step", context); }
 
-/* Saves both parts, then writes a volume of one voxel plane with the problem among its results. */
-static int work(void *context, struct mf_run *run, struct mf_json **results)
+static int write_text(struct mf_run *run, const struct mf_json *results)
+{
+    return mf_agree(&comm, comm.rank == 0 ? mf_json_save(results, run->output, run->output) : MF_OK);
+}
+
+/* A volume of one voxel plane. */
+static int write_h5(struct mf_run *run, const struct mf_json *results)
 {
     static const size_t dims[3] = {1, 4, 4};
-    struct client *c = context;
     struct mf_micro micro = {.ndim = 2, .phases = 2, .label = {0, 1}, .spacing = {1, 1, 1}};
     struct mf_provenance from = {.command = "test", .options = "", .input_hash = ""};
     uint8_t phase[16] = {1};
-    double step = 1;
-    char *text;
+    char *text = mf_json_string(results);
     int rc;
+
+    from.json = text;
+    micro.slab = mf_slab_of(&comm, dims, comm.rank);
+    micro.phase = phase;
+    rc = mf_micro_write(&comm, run->output, &micro, &from);
+    free(text);
+    return rc;
+}
+
+/* Saves both parts, then writes the output with the problem among its results. */
+static int work(void *context, struct mf_run *run, struct mf_json **results)
+{
+    struct client *c = context;
+    double step = 1;
 
     ++c->worked;
     for (size_t k = 0; k < run->parts; ++k) {
@@ -65,16 +93,11 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     if (c->fail) return mf_fail(c->code, "no more");
     *results = mf_json_object();
     mf_json_text(*results, "problem", run->problem);
-    text = mf_json_string(*results);
-    from.json = text;
-    micro.slab = mf_slab_of(&comm, dims, comm.rank);
-    micro.phase = phase;
-    rc = mf_micro_write(&comm, run->output, &micro, &from);
-    free(text);
-    return rc;
+    return c->calls->results == results_text ? write_text(run, *results) : write_h5(run, *results);
 }
 
-static const struct mf_run_client calls = {may_write, name, work};
+static const struct mf_run_client h5 = {may_write, name, mf_run_results_h5, work};
+static const struct mf_run_client json = {may_write, name, results_text, work};
 
 /* Runs the client; *done: it was passed over. */
 static int go(struct client *c, const char *output, int restart, int *done)
@@ -84,8 +107,8 @@ static int go(struct client *c, const char *output, int restart, int *done)
     int rc;
 
     run.keeper.restart = restart;
-    *c = (struct client){.refuse = c->refuse, .fail = c->fail, .code = c->code, .problem = c->problem};
-    rc = mf_run_do(&run, &calls, c, &results);
+    c->may = c->named = c->worked = 0;
+    rc = mf_run_do(&run, c->calls, c, &results);
     *done = mf_json_to_bool(mf_json_get(results, "done_before"));
     CHECK(comm.rank != 0 || !mf_lock_held(output));
     mf_json_free(results);
@@ -109,7 +132,7 @@ static int kept(const char *stem)
 
 int main(int argc, char **argv)
 {
-    struct client c = {.problem = "1234"};
+    struct client c = {.problem = "1234", .calls = &h5};
     const char *stem, *output;
     int done;
 
@@ -130,6 +153,12 @@ int main(int argc, char **argv)
     CHECK(go(&c, output, 1, &done) == MF_OK && c.worked == 0 && c.named == 1 && done == (comm.rank == 0));
     CHECK(go(&c, output, 0, &done) == MF_OK && c.worked == 1 && !done);
     c.problem = "4321";
+    CHECK(go(&c, output, 1, &done) == MF_OK && c.worked == 1 && !done);
+    c.calls = &json;
+    output = scratch_file("w.json");
+    for (int again = 0; again < 2; ++again)
+        CHECK(go(&c, output, 1, &done) == MF_OK && c.worked == !again && done == (again && comm.rank == 0));
+    c.problem = "1234";
     CHECK(go(&c, output, 1, &done) == MF_OK && c.worked == 1 && !done);
     scratch_close(&comm);
     mf_comm_close(&comm);

@@ -18,7 +18,6 @@
 #include "io/image.h"
 #include "io/npy.h"
 #include "io/nrrd.h"
-#include "io/record.h"
 #include "io/seal.h"
 #include "io/target.h"
 #include "io/unread.h"
@@ -281,30 +280,6 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
             "'%s' holds one array without a name, and '%s' is asked for; HDF5, DREAM.3D and VTK files name theirs",
             path, dataset);
     MF_TRY(inspect(&a));
-    *array = a;
-    return MF_OK;
-}
-
-/* A record is as much to be believed as any file. */
-static int is_sound(struct mf_array *a)
-{
-    const int is =
-        check_shape(a) == MF_OK && check_claim(a) == MF_OK && check_scale(a) == MF_OK && check_own(a) == MF_OK;
-
-    mf_err_clear();
-    return is;
-}
-
-int mf_array_recall(const char *path, struct mf_array *array)
-{
-    struct mf_array a = {.path = path}, said;
-
-    MF_TRY(look(&a));
-    said = a;
-    if (a.format == MF_HDF5 && mf_record_read(&said) && is_sound(&said))
-        a = said;
-    else
-        MF_TRY(inspect(&a));
     *array = a;
     return MF_OK;
 }

@@ -42,13 +42,11 @@ struct mf_array {
     char data[MF_DATASET_TEXT]; /* the file in which the values lie; "": path. bytes is of that */
     /* HDF5, VTK */
     char dataset[MF_DATASET_TEXT];
-    int cells;     /* [z][y][x][1] of DREAM.3D's; a single plane is an image */
-    int lead;      /* axes of one value in the file before the first of shape */
-    int matlab;    /* MATLAB wrote it: its first axis is the last one here */
-    int ours;      /* the file says that mesoforge wrote it */
-    int own;       /* a volume by our schema: what follows is known */
-    int recalled;  /* all this is said by its record (io/record.h): true if its seal holds, with: */
-    uint32_t seal; /* its checksum */
+    int cells;  /* [z][y][x][1] of DREAM.3D's; a single plane is an image */
+    int lead;   /* axes of one value in the file before the first of shape */
+    int matlab; /* MATLAB wrote it: its first axis is the last one here */
+    int ours;   /* the file says that mesoforge wrote it */
+    int own;    /* a volume by our schema: what follows is known */
     int phases;
     int64_t label[MF_PHASES_MAX];
     char name[MF_PHASES_MAX][MF_NAME_TEXT];
@@ -69,9 +67,6 @@ typedef int mf_array_take(void *context, const void *values, size_t n, size_t at
  * Fault site "io.open".
  */
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array);
-
-/** The same without --dataset, from the record of a volume of ours where there is one. */
-int mf_array_recall(const char *path, struct mf_array *array);
 
 /** Leaves out axes of one value, as long as two others stay: of arrays whose axes nobody has named. */
 void mf_array_squeeze(struct mf_array *array);

@@ -29,7 +29,6 @@ struct mf_reading {
     int64_t bytes[256];           /* how often each occurs in this rank's slab */
     struct mf_scan_share part;    /* the slab: its rows in the file, and the mask over it */
     struct mf_seal_seen seen;     /* of a file of ours */
-    int stale;                    /* what its record said is not to be believed: its seal does not hold */
 };
 
 /** Are its values those of an indicator field, and wanted as such? Not collective. */

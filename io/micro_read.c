@@ -29,8 +29,7 @@ static int same_everywhere(const struct mf_comm *comm, const struct mf_array *a)
 {
     enum { BEFORE = 4, ALL = BEFORE + MF_ARRAY_DIMS };
     const int64_t kind = a->kind << 16 | (int64_t)a->size << 8 | (a->own ? a->phases + 1 : 0);
-    const int64_t way =
-        (int64_t)a->recalled << 24 | (int64_t)a->format << 16 | (int64_t)a->coding << 8 | (a->swap ? 1 : 0);
+    const int64_t way = (int64_t)a->format << 16 | (int64_t)a->coding << 8 | (a->swap ? 1 : 0);
     const int64_t is[ALL] = {a->ndim, kind, way, (int64_t)a->offset};
     int64_t seen[2 * ALL];
 
@@ -335,15 +334,9 @@ static int read_phases(struct mf_reading *r)
 }
 
 /* Is the seal to be looked at? Then what one pass over bytes reads need not be read for it again. */
-static int check_seal(struct mf_reading *r, const struct mf_seal_seen *seen)
+static int check_seal(const struct mf_reading *r, const struct mf_seal_seen *seen)
 {
-    int whole;
-
-    if (r->array.format != MF_HDF5) return MF_OK;
-    if (!r->array.recalled) return mf_seal_doubt(r->comm, r->array.path, r->array.ours, seen);
-    MF_TRY(mf_seal_holds(r->comm, r->array.path, seen, r->array.seal, &whole));
-    r->stale = !whole;
-    return whole ? MF_OK : MF_INPUT;
+    return r->array.format == MF_HDF5 ? mf_seal_doubt(r->comm, r->array.path, r->array.ours, seen) : MF_OK;
 }
 
 /* Collective: what values there are. Those of one byte are in memory then. */
@@ -457,20 +450,9 @@ static int open_array(struct mf_reading *r, const char *given, const char *file,
 {
     if (array && r->read->dataset)
         return mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
-    if (!array && !r->read->dataset && !r->stale)
-        MF_TRY(mf_array_recall(file, &r->array));
-    else
-        MF_TRY(mf_array_open(file, array ? array : r->read->dataset, &r->array));
+    MF_TRY(mf_array_open(file, array ? array : r->read->dataset, &r->array));
     mf_array_squeeze(&r->array);
     return MF_OK;
-}
-
-static void drop_values(struct mf_micro *micro)
-{
-    mf_arena_give(micro->arena, micro->phase);
-    mf_arena_give(micro->arena, micro->grey);
-    micro->phase = NULL;
-    micro->grey = NULL;
 }
 
 /* FILE, or FILE:ARRAY. */
@@ -483,12 +465,6 @@ static int read_named(struct mf_reading *r, const char *given)
     mf_array_split(given, &file, &array);
     rc = mf_agree(r->comm, open_array(r, given, file, array));
     if (rc == MF_OK) rc = read_values(r);
-    if (r->stale) {
-        drop_values(r->micro);
-        memset(r->bytes, 0, sizeof r->bytes);
-        rc = mf_agree(r->comm, open_array(r, given, file, array));
-        if (rc == MF_OK) rc = read_values(r);
-    }
     if (rc == MF_OK) rc = set_scale(r);
     if (rc == MF_OK) {
         if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
@@ -545,7 +521,10 @@ void mf_micro_free(struct mf_micro *micro)
     for (int i = 0; i < 2; ++i)
         if (micro->hashing[i]) (void)mf_hash_finish(micro->hashing[i], NULL);
     micro->hashing[0] = micro->hashing[1] = NULL;
-    drop_values(micro);
+    mf_arena_give(micro->arena, micro->phase);
+    mf_arena_give(micro->arena, micro->grey);
+    micro->phase = NULL;
+    micro->grey = NULL;
     mf_micro_free(micro->mask);
     free(micro->mask);
     micro->mask = NULL;

@@ -218,16 +218,6 @@ int mf_seal_mark(const char *path, uint32_t *mark)
     return MF_OK;
 }
 
-int mf_seal_bytes(const char *path, uint64_t *bytes, uint32_t *crc)
-{
-    struct footer footer;
-
-    MF_TRY(read_footer(path, &footer));
-    *bytes = footer.bytes;
-    *crc = footer.crc;
-    return MF_OK;
-}
-
 static int compare(const char *path, const struct footer *footer, const uint32_t *sealed, const uint32_t *found)
 {
     uint64_t bad = 0, first = 0;
@@ -299,21 +289,6 @@ int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_stat
     struct footer footer = {0};
 
     return look(comm, path, NULL, &footer, state, text);
-}
-
-int mf_seal_holds(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, uint32_t crc,
-                  int *whole)
-{
-    struct footer footer = {0};
-    enum mf_seal_state state;
-    char text[MF_ERR_TEXT];
-    int64_t other;
-
-    MF_TRY(look(comm, path, seen, &footer, &state, text));
-    other = state != MF_SEAL_WHOLE || footer.crc != crc;
-    mf_comm_max_int(comm, 1, &other);
-    *whole = !other;
-    return MF_OK;
 }
 
 int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen)

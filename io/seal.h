@@ -42,10 +42,6 @@ int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name
 /** The mark of a sealed file; of its bytes only the seal itself is checked. Not collective. MF_INPUT. */
 int mf_seal_mark(const char *path, uint32_t *mark);
 
-/** How long the file was when it was sealed, and the checksum of its seal, by which this file is known; the same
- * otherwise. */
-int mf_seal_bytes(const char *path, uint64_t *bytes, uint32_t *crc);
-
 /**
  * Is every byte what was sealed? Refuses (agreed) with MF_INPUT: the file has no seal (cut short, or never sealed:
  * *sealed is 0 then), or names the first damaged bytes. @p sealed may be NULL. Collective.
@@ -59,11 +55,6 @@ enum mf_seal_state { MF_SEAL_WHOLE, MF_SEAL_NONE, MF_SEAL_BROKEN };
  * Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text);
-
-/** *whole: is every byte what was sealed, and the seal (on all ranks) still the one of @p crc, that no other file has
- * come in its place? @p seen: as below. Collective; refuses (agreed) with MF_MEMORY. */
-int mf_seal_holds(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, uint32_t crc,
-                  int *whole);
 
 /**
  * For files that are read though they may have been edited: one warning where a seal does not hold, and where there is

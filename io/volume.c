@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
-#include "io/record.h"
 #include "io/rows.h"
 #include "io/seal.h"
 #include "src/base/err.h"
@@ -145,7 +144,7 @@ static int make_file(const struct mf_atomic *temporary, const struct mf_micro *m
     if (rc == MF_OK) rc = make(file, m, created, p, places);
     end = mf_h5_close(file);
     if (rc == MF_OK) rc = end;
-    return rc == MF_OK ? mf_record_write(temporary->temporary, temporary->path, m, places->values) : rc;
+    return rc;
 }
 
 /* This rank's. */

@@ -38,11 +38,6 @@ static void on_warning(png_structp png, png_const_charp text)
         if (strncmp(text, vital[i], 4) == 0 && !strcasestr(text, "extra compressed data")) on_error(png, text);
 }
 
-png_structp mf_png_reader(char text[MF_PNG_TEXT])
-{
-    return png_create_read_struct(PNG_LIBPNG_VER_STRING, text, on_error, on_warning);
-}
-
 png_structp mf_png_writer(char text[MF_PNG_TEXT])
 {
     return png_create_write_struct(PNG_LIBPNG_VER_STRING, text, on_error, on_warning);
@@ -62,7 +57,7 @@ static int reader_open(struct reader *r, const char *path)
     *r = (struct reader){0};
     r->file = fopen(path, "rb");
     if (!r->file) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
-    r->png = mf_png_reader(r->text);
+    r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r->text, on_error, on_warning);
     r->info = r->png ? png_create_info_struct(r->png) : NULL;
     if (!r->info) return mf_fail(MF_MEMORY, "no memory to read '%s'", path);
     return MF_OK;

@@ -1,4 +1,4 @@
-/* Private to the writers and readers of PNG. */
+/* Private to the writers of PNG. */
 #ifndef MF_IO_IMAGE_PRIV_H
 #define MF_IO_IMAGE_PRIV_H
 
@@ -6,9 +6,8 @@
 
 enum { MF_PNG_TEXT = 200 };
 
-/** libpng's reader and writer, the caller's: an error, or a warning about pixels, is left in @p text, which outlives
- * it, and jumps; other warnings are dropped. NULL without memory. */
-png_structp mf_png_reader(char text[MF_PNG_TEXT]);
+/** libpng's writer, the caller's: an error, or a warning about pixels, is left in @p text, which outlives it, and
+ * jumps; other warnings are dropped. NULL without memory. */
 png_structp mf_png_writer(char text[MF_PNG_TEXT]);
 
 #endif

@@ -168,7 +168,7 @@ static int inspect(TIFF *tiff, struct mf_array *a)
         last = TIFFCurrentDirOffset(tiff);
         MF_TRY(see_page(tiff, &s));
     } while (TIFFReadDirectory(tiff));
-    if (mf_tiff_said()) return mf_tiff_damaged(a->path);
+    if (*mf_tiff_said()) return mf_tiff_damaged(a->path);
     MF_TRY(ends_whole(tiff, last, a->path, a->bytes, &whole));
     if (!whole)
         return mf_fail(MF_INPUT, "'%s' is a damaged TIFF: it is cut behind the header of page %zu", a->path,
@@ -181,7 +181,7 @@ static int inspect(TIFF *tiff, struct mf_array *a)
 
 int mf_tiff_inspect(struct mf_array *array)
 {
-    TIFF *tiff = mf_tiff_open(array->path);
+    TIFF *tiff = mf_tiff_open(array->path, "rm");
     int rc = tiff ? inspect(tiff, array) : mf_tiff_damaged(array->path);
 
     if (tiff) TIFFClose(tiff);

@@ -188,7 +188,7 @@ static int send_band(TIFF *tiff, const struct outlet *o, const struct band *b, u
     for (uint16_t s = 0; s < o->page->planes; ++s)
         MF_TRY(b->tile_columns ? read_tiles(tiff, o, b, y, s, b->bytes + s * whole)
                                : read_strip(tiff, o, y, s, rows, b->bytes + s * whole));
-    if (mf_tiff_said()) return mf_tiff_damaged(o->array->path);
+    if (*mf_tiff_said()) return mf_tiff_damaged(o->array->path);
     for (uint32_t r = 0; r < rows; ++r) {
         if (y + r < o->first || y + r >= o->first + o->count) continue;
         for (int c = 0; c < o->page->samples; ++c)
@@ -279,7 +279,7 @@ static int send_pages(TIFF *tiff, const struct mf_array *a, size_t first, size_t
 
 int mf_tiff_send(const struct mf_array *array, size_t first, size_t count, FILE *to)
 {
-    TIFF *tiff = mf_tiff_open(array->path);
+    TIFF *tiff = mf_tiff_open(array->path, "rm");
     int rc = tiff ? send_pages(tiff, array, first, count, to) : mf_tiff_damaged(array->path);
 
     if (tiff) TIFFClose(tiff);

@@ -1,28 +1,11 @@
 /* TIFF stacks that are written. See image.h. */
 #include "io/image.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <tiffio.h>
 
+#include "io/tiff_page.h"
 #include "src/base/err.h"
-
-static char last_error[200];
-
-static void on_error(const char *module, const char *format, va_list args)
-{
-    (void)module;
-    vsnprintf(last_error, sizeof last_error, format, args);
-}
-
-static TIFF *tiff_open(const char *path, const char *mode)
-{
-    last_error[0] = '\0';
-    TIFFSetErrorHandler(on_error);
-    TIFFSetWarningHandler(NULL);
-    return TIFFOpen(path, mode);
-}
 
 struct mf_tiff {
     TIFF *tiff;
@@ -33,8 +16,9 @@ struct mf_tiff {
 
 static int refuse_write(const struct mf_tiff *t)
 {
-    return mf_fail(MF_OUTPUT, "cannot write '%s': %s", t->name,
-                   last_error[0] ? last_error : "the TIFF library refused");
+    const char *why = mf_tiff_said();
+
+    return mf_fail(MF_OUTPUT, "cannot write '%s': %s", t->name, *why ? why : "the TIFF library refused");
 }
 
 int mf_tiff_create(const char *path, const char *name, size_t pages, size_t rows, size_t columns, struct mf_tiff **tiff)
@@ -47,7 +31,7 @@ int mf_tiff_create(const char *path, const char *name, size_t pages, size_t rows
     t->rows = (uint32_t)rows;
     t->columns = (uint32_t)columns;
     t->tiff = rows <= UINT32_MAX && columns <= UINT32_MAX
-                  ? tiff_open(path, (double)pages * (double)rows * (double)columns > 3.5e9 ? "w8" : "w")
+                  ? mf_tiff_open(path, (double)pages * (double)rows * (double)columns > 3.5e9 ? "w8" : "w")
                   : NULL;
     if (!t->tiff) {
         rc = refuse_write(t);
@@ -86,7 +70,7 @@ int mf_tiff_close(struct mf_tiff *t)
     int rc = MF_OK;
 
     TIFFClose(t->tiff);
-    if (last_error[0]) rc = refuse_write(t);
+    if (*mf_tiff_said()) rc = refuse_write(t);
     free(t->name);
     free(t);
     return rc;

@@ -47,16 +47,16 @@ static void on_warning(const char *module, const char *format, va_list args)
     snprintf(said.text, sizeof said.text, "%s", text);
 }
 
-TIFF *mf_tiff_open(const char *path)
+TIFF *mf_tiff_open(const char *path, const char *mode)
 {
     said.text[0] = '\0';
     said.decoding = 0;
     TIFFSetErrorHandler(on_error);
     TIFFSetWarningHandler(on_warning);
-    return TIFFOpen(path, "rm");
+    return TIFFOpen(path, mode);
 }
 
-int mf_tiff_said(void) { return said.text[0] != '\0'; }
+const char *mf_tiff_said(void) { return said.text; }
 
 void mf_tiff_decoding(int is) { said.decoding = is; }
 

@@ -1,4 +1,4 @@
-/* One page of a TIFF while it is read, and the messages of libtiff. For a guarded child.
+/* One page of a TIFF while it is read (by a guarded child), and the messages of libtiff.
  * Rule: a message of libtiff about pixels that it decodes is a refusal. */
 #ifndef MF_IO_TIFF_PAGE_H
 #define MF_IO_TIFF_PAGE_H
@@ -7,14 +7,14 @@
 
 #include "io/array.h"
 
-/** Opens a file and forgets what was said of others; NULL: see mf_tiff_damaged(). */
-TIFF *mf_tiff_open(const char *path);
+/** TIFFOpen(), which forgets what was said of other files; NULL: see mf_tiff_said(). */
+TIFF *mf_tiff_open(const char *path, const char *mode);
 
-/** Has libtiff complained since? While pixels are decoded (@p is) all its warnings are complaints. */
-int mf_tiff_said(void);
+/** The first complaint of libtiff since; "": none. While pixels are decoded (@p is) all its warnings are complaints. */
+const char *mf_tiff_said(void);
 void mf_tiff_decoding(int is);
 
-/** Refuses with libtiff's first complaint. */
+/** Refuses a file that is read with libtiff's first complaint. */
 int mf_tiff_damaged(const char *path);
 
 struct mf_tiff_page {

@@ -12,20 +12,13 @@ struct exchange {
     size_t at; /* so much of every rank's bytes has gone before */
 };
 
-static size_t piece(size_t bytes, size_t at)
-{
-    const size_t left = bytes > at ? bytes - at : 0;
-
-    return left < mf_comm_most ? left : mf_comm_most;
-}
-
 /* The next piece of what this rank gets from, or has for, every other one. Are there more behind them? */
 static int post(struct exchange *t, int gets, char *bytes, const size_t *count)
 {
     int more = 0;
 
     for (int r = 0; r < t->comm->size; bytes += count[r++]) {
-        const int many = (int)piece(count[r], t->at);
+        const int many = (int)mf_piece(count[r], t->at);
         MPI_Request *request = &t->request[t->posted];
 
         if (many == 0) continue;

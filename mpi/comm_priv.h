@@ -7,6 +7,7 @@
 #include "mpi/comm.h"
 #include "mpi/node_reduce.h"
 #include "mpi/watch.h"
+#include "src/base/bounds.h"
 
 enum { MF_COMM_NAME = 64 };
 
@@ -27,6 +28,9 @@ struct mf_comm_impl {
 
 /** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */
 extern size_t mf_comm_most;
+
+/** So many of the bytes (or elements) from @p at on go by the next call; 0: none is left. */
+static inline size_t mf_piece(size_t bytes, size_t at) { return bytes > at ? mf_min(bytes - at, mf_comm_most) : 0; }
 
 /** A communicator's inside for the ranks of @p ranks, which it takes. Collective. */
 struct mf_comm_impl *mf_impl_new(MPI_Comm ranks);

@@ -24,26 +24,22 @@ static uint64_t clock_ms(void)
     return 1000 * (uint64_t)t.tv_sec + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void set(_Atomic uint64_t *at, uint64_t value) { atomic_store_explicit(at, value, memory_order_relaxed); }
-
-static uint64_t get(const _Atomic uint64_t *at) { return atomic_load_explicit(at, memory_order_relaxed); }
-
 void mf_flight_enter(struct mf_flight *own, uint64_t number, const struct mf_doing *doing, uint64_t in_group)
 {
     struct mf_flight_entry *e = &own->entry[number % MF_FLIGHT_MOST];
 
-    set(&e->number, number);
-    set(&e->in_group, in_group);
-    set(&e->doing.count, get(&doing->count));
-    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) set(&e->doing.name[i], get(&doing->name[i]));
-    for (size_t i = 0; i < MF_GROUP_WORDS; ++i) set(&e->doing.title[i], get(&doing->title[i]));
-    set(&e->came, clock_ms());
-    set(&e->left, 0);
+    mf_word_set(&e->number, number);
+    mf_word_set(&e->in_group, in_group);
+    mf_word_set(&e->doing.count, mf_word_get(&doing->count));
+    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) mf_word_set(&e->doing.name[i], mf_word_get(&doing->name[i]));
+    for (size_t i = 0; i < MF_GROUP_WORDS; ++i) mf_word_set(&e->doing.title[i], mf_word_get(&doing->title[i]));
+    mf_word_set(&e->came, clock_ms());
+    mf_word_set(&e->left, 0);
 }
 
 void mf_flight_leave(struct mf_flight *own, uint64_t number)
 {
-    set(&own->entry[number % MF_FLIGHT_MOST].left, clock_ms());
+    mf_word_set(&own->entry[number % MF_FLIGHT_MOST].left, clock_ms());
 }
 
 /* ---- the file ---- */
@@ -60,7 +56,7 @@ static struct page {
 static void print_doing(FILE *to, const struct mf_doing *doing, uint64_t in_group)
 {
     char name[MF_WATCH_TEXT], title[MF_GROUP_TEXT];
-    uint64_t count = get(&doing->count);
+    uint64_t count = mf_word_get(&doing->count);
 
     mf_words_get(doing->name, MF_WATCH_WORDS, name);
     mf_words_get(doing->title, MF_GROUP_WORDS, title);
@@ -82,17 +78,17 @@ static void print_here(FILE *to, int rank)
     const struct mf_flight *flight = mf_board_flight(page.view.board, page.view.size, rank);
     uint64_t last = 0;
 
-    if (get(&page.view.board->record[rank].place) == MF_PLACE_GONE) return;
+    if (mf_word_get(&page.view.board->record[rank].place) == MF_PLACE_GONE) return;
     for (size_t i = 0; i < MF_FLIGHT_MOST; ++i)
-        if (get(&flight->entry[i].number) > last) last = get(&flight->entry[i].number);
+        if (mf_word_get(&flight->entry[i].number) > last) last = mf_word_get(&flight->entry[i].number);
     for (uint64_t n = last < MF_FLIGHT_MOST ? 1 : last - MF_FLIGHT_MOST + 1; n <= last; ++n) {
         const struct mf_flight_entry *e = &flight->entry[n % MF_FLIGHT_MOST];
 
-        if (get(&e->number) != n) continue; /* it is just being replaced */
+        if (mf_word_get(&e->number) != n) continue; /* it is just being replaced */
         fprintf(to, "%d\t%s\t%" PRIu64, rank, page.view.post[rank].host, n);
-        print_doing(to, &e->doing, get(&e->in_group));
-        print_time(to, page.now, get(&e->came));
-        print_time(to, page.now, get(&e->left));
+        print_doing(to, &e->doing, mf_word_get(&e->in_group));
+        print_time(to, page.now, mf_word_get(&e->came));
+        print_time(to, page.now, mf_word_get(&e->left));
         fprintf(to, "\n");
     }
 }
@@ -101,11 +97,11 @@ static void print_here(FILE *to, int rank)
 static void print_there(FILE *to, int rank)
 {
     const struct mf_record *r = &page.view.board->record[rank];
-    const struct mf_seen seen = {.standing = r->standing, .standings = get(&r->standings)};
+    const struct mf_seen seen = {.standing = r->standing, .standings = mf_word_get(&r->standings)};
 
-    if (get(&r->place) == MF_PLACE_GONE) return;
+    if (mf_word_get(&r->place) == MF_PLACE_GONE) return;
     fprintf(to, "%d\t%s\t-", rank, page.view.post[rank].host);
-    print_doing(to, &r->doing, mf_seen_count(&seen, get(&r->doing.group)));
+    print_doing(to, &r->doing, mf_seen_count(&seen, mf_word_get(&r->doing.group)));
     fprintf(to, "\t-\t-\n");
 }
 

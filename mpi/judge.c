@@ -5,19 +5,17 @@
 /* How a rank stands to a wait of another. */
 enum stance { HERE, LATE, BUSY, BLOCKED, UNHEARD };
 
-static uint64_t load(const _Atomic uint64_t *at) { return atomic_load_explicit(at, memory_order_relaxed); }
-
 uint64_t mf_seen_count(const struct mf_seen *seen, uint64_t group)
 {
     for (size_t i = 0; group && i < seen->standings; ++i)
-        if (load(&seen->standing[i].group) == group) return load(&seen->standing[i].count);
+        if (mf_word_get(&seen->standing[i].group) == group) return mf_word_get(&seen->standing[i].count);
     return 0;
 }
 
 static int is_member(const struct mf_seen *seen, uint64_t group)
 {
     for (size_t i = 0; i < seen->standings; ++i)
-        if (load(&seen->standing[i].group) == group) return 1;
+        if (mf_word_get(&seen->standing[i].group) == group) return 1;
     return 0;
 }
 
@@ -124,8 +122,8 @@ static void weigh(struct mf_seen *seen, int size, int rank, double seconds)
     const struct mf_seen *s = &seen[rank];
 
     for (size_t i = 0; i < s->standings; ++i) {
-        int waiter = waiter_in(seen, size, load(&s->standing[i].group));
-        uint64_t count = load(&s->standing[i].count);
+        int waiter = waiter_in(seen, size, mf_word_get(&s->standing[i].group));
+        uint64_t count = mf_word_get(&s->standing[i].count);
 
         if (waiter < 0) continue;
         tally(&seen[waiter].wait, to_collective(s, &seen[waiter], seconds));

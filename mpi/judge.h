@@ -8,6 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** A word of a record, which one rank writes and others read; nothing else is ordered by it. */
+static inline void mf_word_set(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+static inline uint64_t mf_word_get(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
 /** A rank's place in the run: odd while it waits inside something, even outside. It grows with every step. */
 #define MF_PLACE_GONE UINT64_MAX /* after the last */
 

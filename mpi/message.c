@@ -7,13 +7,6 @@
 
 enum { TAG = 1 /* exchanges have 0 */ };
 
-static size_t piece(size_t bytes, size_t at)
-{
-    const size_t left = bytes > at ? bytes - at : 0;
-
-    return left < mf_comm_most ? left : mf_comm_most;
-}
-
 /* Waits, and tells the watch for which rank. */
 static void await(const struct mf_comm *comm, int peer, int sends, MPI_Request *request)
 {
@@ -55,8 +48,8 @@ void mf_comm_send_receive(const struct mf_comm *comm, int to, const void *out, s
     do {
         const int goes = at == 0 || at < sent, comes = at == 0 || at < got;
 
-        exchange(comm, goes ? to : MF_NO_RANK, (const char *)out + (goes ? at : 0), piece(sent, at),
-                 comes ? from : MF_NO_RANK, (char *)in + (comes ? at : 0), piece(got, at));
+        exchange(comm, goes ? to : MF_NO_RANK, (const char *)out + (goes ? at : 0), mf_piece(sent, at),
+                 comes ? from : MF_NO_RANK, (char *)in + (comes ? at : 0), mf_piece(got, at));
         at += mf_comm_most;
     } while (at < sent || at < got);
 }

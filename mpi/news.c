@@ -152,10 +152,6 @@ static struct peer *peer_of(int64_t head)
 
 /* -- in -- */
 
-static void set(_Atomic uint64_t *at, uint64_t value) { atomic_store_explicit(at, value, memory_order_relaxed); }
-
-static uint64_t get(const _Atomic uint64_t *at) { return atomic_load_explicit(at, memory_order_relaxed); }
-
 /* Bytes of an entry. */
 static size_t length(const struct entry *e) { return sizeof *e + e->text + e->standings * sizeof(struct pair); }
 
@@ -171,25 +167,25 @@ static void take_standings(struct mf_record *r, const char *from, size_t standin
 
     for (size_t i = 0; i < standings; ++i) {
         memcpy(&pair, from + i * sizeof pair, sizeof pair);
-        set(&r->standing[i].count, pair.count);
-        set(&r->standing[i].group, pair.group);
+        mf_word_set(&r->standing[i].count, pair.count);
+        mf_word_set(&r->standing[i].group, pair.group);
     }
-    set(&r->standings, standings);
+    mf_word_set(&r->standings, standings);
 }
 
 /* Letters may overtake each other: an older look does not replace a newer one. @p at: behind the entry. */
 static void take(struct mf_record *r, const struct entry *e, const char *at)
 {
-    if (e->looks < get(&r->looks)) return;
+    if (e->looks < mf_word_get(&r->looks)) return;
     take_names(&r->doing, at);
     take_standings(r, at + e->text, e->standings);
-    set(&r->doing.count, e->count);
-    set(&r->doing.group, e->group);
+    mf_word_set(&r->doing.count, e->count);
+    mf_word_set(&r->doing.group, e->group);
     atomic_store_explicit(&r->doing.peer, e->peer, memory_order_relaxed);
-    set(&r->quiet, e->quiet);
-    set(&r->stopped, e->stopped);
-    set(&r->lives, e->lives);
-    set(&r->looks, e->looks);
+    mf_word_set(&r->quiet, e->quiet);
+    mf_word_set(&r->stopped, e->stopped);
+    mf_word_set(&r->lives, e->lives);
+    mf_word_set(&r->looks, e->looks);
     atomic_store_explicit(&r->place, e->place, memory_order_release);
 }
 
@@ -267,14 +263,14 @@ static struct entry entry_of(const struct mf_record *r, int rank)
 {
     struct entry e = {.rank = rank, .place = atomic_load_explicit(&r->place, memory_order_acquire)};
 
-    e.lives = get(&r->lives);
-    e.looks = get(&r->looks);
-    e.quiet = least(get(&r->quiet));
-    e.stopped = least(get(&r->stopped));
-    e.count = get(&r->doing.count);
-    e.group = get(&r->doing.group);
+    e.lives = mf_word_get(&r->lives);
+    e.looks = mf_word_get(&r->looks);
+    e.quiet = least(mf_word_get(&r->quiet));
+    e.stopped = least(mf_word_get(&r->stopped));
+    e.count = mf_word_get(&r->doing.count);
+    e.group = mf_word_get(&r->doing.group);
     e.peer = atomic_load_explicit(&r->doing.peer, memory_order_relaxed);
-    e.standings = (uint16_t)get(&r->standings);
+    e.standings = (uint16_t)mf_word_get(&r->standings);
     return e;
 }
 
@@ -289,7 +285,7 @@ static size_t write_entry(const struct mf_record *r, int rank, char *to)
     mf_words_get(r->doing.title, MF_GROUP_WORDS, title);
     e.text = (uint16_t)(title + strlen(title) + 1 - text);
     for (size_t i = 0; i < e.standings; ++i) {
-        const struct pair pair = {get(&r->standing[i].group), get(&r->standing[i].count)};
+        const struct pair pair = {mf_word_get(&r->standing[i].group), mf_word_get(&r->standing[i].count)};
 
         memcpy(text + e.text + i * sizeof pair, &pair, sizeof pair);
     }

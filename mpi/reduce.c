@@ -11,8 +11,6 @@
 
 size_t mf_comm_most = (size_t)1 << 30;
 
-static size_t piece(size_t left) { return left < mf_comm_most ? left : mf_comm_most; }
-
 /* What may be reduced, for MPI and for memory that the ranks share. */
 static const struct kind {
     MPI_Datatype type;
@@ -26,7 +24,7 @@ static void by_mpi(const struct mf_comm *comm, size_t n, char *values, const str
     size_t many;
 
     for (size_t i = 0; i < n; i += many) {
-        many = piece(n - i);
+        many = mf_piece(n, i);
         MPI_Allreduce(MPI_IN_PLACE, values + i * kind->size, (int)many, kind->type, op, comm->impl->ranks);
         mf_comm_alive();
     }
@@ -79,7 +77,7 @@ static void bcast(const struct mf_comm *comm, int root, void *data, size_t bytes
 
     mf_phase_sent(comm->size > 1 && comm->rank == root ? bytes : 0);
     for (size_t at = 0; at < bytes; at += many) {
-        many = piece(bytes - at);
+        many = mf_piece(bytes, at);
         MPI_Bcast((char *)data + at, (int)many, MPI_BYTE, root, comm->impl->ranks);
         mf_comm_alive();
     }

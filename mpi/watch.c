@@ -61,14 +61,10 @@ static struct {
 
 /* -- this rank -- */
 
-static void set(_Atomic uint64_t *at, uint64_t value) { atomic_store_explicit(at, value, memory_order_relaxed); }
-
-static uint64_t get(const _Atomic uint64_t *at) { return atomic_load_explicit(at, memory_order_relaxed); }
-
 /* This rank's main thread alone changes its place. It grows by 2 between two things that a rank is inside of. */
 static void step_on(uint64_t parity)
 {
-    uint64_t place = get(&w.own->place);
+    uint64_t place = mf_word_get(&w.own->place);
 
     atomic_store_explicit(&w.own->place, place + (place % 2 == parity ? 2 : 1), memory_order_release);
 }
@@ -79,8 +75,8 @@ static void say_doing(const struct entered *e)
 
     mf_words_put(doing->name, MF_WATCH_WORDS, e->name);
     mf_words_put(doing->title, MF_GROUP_WORDS, e->group->name);
-    set(&doing->count, e->n);
-    set(&doing->group, e->group->id);
+    mf_word_set(&doing->count, e->n);
+    mf_word_set(&doing->group, e->group->id);
     atomic_store_explicit(&doing->peer, e->peer, memory_order_relaxed);
 }
 
@@ -93,7 +89,7 @@ void mf_watch_enter(const struct mf_watch_group *group, const char *name, size_t
     ++w.depth;
     *e = (struct entered){.group = group, .n = n, .peer = peer, .number = ++w.number};
     snprintf(e->name, sizeof e->name, "%s", name);
-    if (!peer) set(&w.own->standing[group->slot].count, mf_watch_number(group) + 1);
+    if (!peer) mf_word_set(&w.own->standing[group->slot].count, mf_watch_number(group) + 1);
     say_doing(e);
     mf_flight_enter(w.flight, e->number, &w.own->doing, mf_watch_number(group));
     step_on(1);
@@ -109,7 +105,7 @@ void mf_watch_leave(void)
 
 unsigned long long mf_watch_number(const struct mf_watch_group *group)
 {
-    return w.own && group->slot >= 0 ? get(&w.own->standing[group->slot].count) : 0;
+    return w.own && group->slot >= 0 ? mf_word_get(&w.own->standing[group->slot].count) : 0;
 }
 
 /* The low half tells groups of one first member apart; the world is the first of rank 0. */
@@ -124,7 +120,7 @@ static int free_slot(void)
 {
     int slot = 0;
 
-    while (slot < MF_GROUPS_MOST && get(&w.own->standing[slot].group)) ++slot;
+    while (slot < MF_GROUPS_MOST && mf_word_get(&w.own->standing[slot].group)) ++slot;
     return slot;
 }
 
@@ -136,14 +132,15 @@ void mf_watch_join(struct mf_watch_group *group)
     if (!w.own) return;
     group->slot = free_slot();
     MF_ASSERT(group->slot < MF_GROUPS_MOST);
-    set(&w.own->standing[group->slot].count, 0);
-    set(&w.own->standing[group->slot].group, group->id);
-    if ((uint64_t)group->slot >= get(&w.own->standings)) set(&w.own->standings, (uint64_t)group->slot + 1);
+    mf_word_set(&w.own->standing[group->slot].count, 0);
+    mf_word_set(&w.own->standing[group->slot].group, group->id);
+    if ((uint64_t)group->slot >= mf_word_get(&w.own->standings))
+        mf_word_set(&w.own->standings, (uint64_t)group->slot + 1);
 }
 
 void mf_watch_part(struct mf_watch_group *group)
 {
-    if (group->slot >= 0) set(&w.own->standing[group->slot].group, 0);
+    if (group->slot >= 0) mf_word_set(&w.own->standing[group->slot].group, 0);
     group->slot = -1;
 }
 
@@ -176,7 +173,7 @@ static int has_stopped(int rank)
     if (rank == w.rank || w.seen[rank].silent <= EVERY) return 0;
     state = is_near(rank) ? mf_process_look(w.post[rank].process).state : 0;
     if (state) return state == 'T' || state == 't';
-    return w.seen[rank].silent >= SILENT || atomic_load_explicit(&w.board->record[rank].stopped, memory_order_relaxed);
+    return w.seen[rank].silent >= SILENT || mf_word_get(&w.board->record[rank].stopped);
 }
 
 /* What follows from what was heard of all ranks of a board. */
@@ -211,8 +208,8 @@ static void note(void)
         struct mf_record *record = &w.board->record[r];
 
         if (!is_near(r)) continue;
-        atomic_store_explicit(&record->quiet, (uint64_t)(1000 * w.seen[r].quiet), memory_order_relaxed);
-        atomic_store_explicit(&record->stopped, (uint64_t)w.seen[r].stopped, memory_order_relaxed);
+        mf_word_set(&record->quiet, (uint64_t)(1000 * w.seen[r].quiet));
+        mf_word_set(&record->stopped, (uint64_t)w.seen[r].stopped);
     }
     mf_news_write(&own);
 }
@@ -234,7 +231,7 @@ static void hear(void)
 /* News is old when it comes: by as much as the sender says. */
 static double first_quiet(int rank)
 {
-    return is_near(rank) ? 0 : 1e-3 * (double)atomic_load_explicit(&w.board->record[rank].quiet, memory_order_relaxed);
+    return is_near(rank) ? 0 : 1e-3 * (double)mf_word_get(&w.board->record[rank].quiet);
 }
 
 /* What has changed at one rank since the last look, @p step seconds ago. */
@@ -242,16 +239,15 @@ static void look_at(int rank, double step)
 {
     struct mf_record *r = &w.board->record[rank];
     struct mf_seen *s = &w.seen[rank];
-    struct past now = {atomic_load_explicit(&r->place, memory_order_acquire),
-                       atomic_load_explicit(&r->lives, memory_order_relaxed),
-                       atomic_load_explicit(&r->looks, memory_order_relaxed)};
+    struct past now = {atomic_load_explicit(&r->place, memory_order_acquire), mf_word_get(&r->lives),
+                       mf_word_get(&r->looks)};
     int quiet = now.place == w.past[rank].place && now.lives == w.past[rank].lives;
 
     s->place = now.place;
-    s->group = get(&r->doing.group);
+    s->group = mf_word_get(&r->doing.group);
     s->peer = atomic_load_explicit(&r->doing.peer, memory_order_relaxed);
     s->standing = r->standing;
-    s->standings = get(&r->standings);
+    s->standings = mf_word_get(&r->standings);
     s->quiet = quiet ? s->quiet + step : first_quiet(rank);
     s->silent = now.looks == w.past[rank].looks ? s->silent + step : 0;
     if (rank == w.rank) s->silent = 0;

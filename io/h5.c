@@ -40,14 +40,14 @@ int mf_h5_refuse(const struct mf_h5 *file, const char *what, const char *object)
                    object ? " " : "", object ? object : "", text[0] ? ": " : "", text);
 }
 
-hid_t mf_h5_memory_type(enum mf_h5_type type)
+hid_t mf_h5_type_of(enum mf_h5_type type, int in_file)
 {
     switch (type) {
-    case MF_H5_U8: return H5T_NATIVE_UINT8;
-    case MF_H5_I32: return H5T_NATIVE_INT32;
-    case MF_H5_I64: return H5T_NATIVE_INT64;
-    case MF_H5_F32: return H5T_NATIVE_FLOAT;
-    default: return H5T_NATIVE_DOUBLE;
+    case MF_H5_U8: return in_file ? H5T_STD_U8LE : H5T_NATIVE_UINT8;
+    case MF_H5_I32: return in_file ? H5T_STD_I32LE : H5T_NATIVE_INT32;
+    case MF_H5_I64: return in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
+    case MF_H5_F32: return in_file ? H5T_IEEE_F32LE : H5T_NATIVE_FLOAT;
+    default: return in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE;
     }
 }
 

@@ -20,7 +20,7 @@ int mf_h5_refuse(const struct mf_h5 *file, const char *what, const char *object)
 /** Opens an object; when reading, only by links that stay in the file. Negative after a refusal. */
 hid_t mf_h5_object(const struct mf_h5 *file, const char *path);
 
-/** Type of the elements in memory. */
-hid_t mf_h5_memory_type(enum mf_h5_type type);
+/** Type of the elements in memory, or @p in_file. */
+hid_t mf_h5_type_of(enum mf_h5_type type, int in_file);
 
 #endif

@@ -12,17 +12,6 @@ enum { UNPACK_MAX = 2048, CHUNK_MAX = 1 << 30 };
 /* No more than this in one transfer, after which this rank shows that it lives. */
 #define PIECE_MAX ((size_t)1 << 30)
 
-static hid_t disk_type(enum mf_h5_type type)
-{
-    switch (type) {
-    case MF_H5_U8: return H5T_STD_U8LE;
-    case MF_H5_I32: return H5T_STD_I32LE;
-    case MF_H5_I64: return H5T_STD_I64LE;
-    case MF_H5_F32: return H5T_IEEE_F32LE;
-    default: return H5T_IEEE_F64LE;
-    }
-}
-
 static hid_t dataset_make(struct mf_h5 *file, const char *path, hid_t type, int ndim, const size_t *dims)
 {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space, id;
@@ -46,7 +35,7 @@ int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, in
 {
     hid_t id;
 
-    id = dataset_make(file, path, disk_type(type), ndim, dims);
+    id = dataset_make(file, path, mf_h5_type_of(type, 1), ndim, dims);
     if (id >= 0) H5Dclose(id);
     return id < 0 ? MF_OUTPUT : MF_OK;
 }
@@ -89,7 +78,7 @@ static int write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type
     if (id < 0) return mf_h5_refuse(file, "it has no dataset", path);
     if (mf_fault("io.write"))
         rc = mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", file->name);
-    else if (move_rows(file, id, mf_h5_memory_type(type), 0, 0, count, (void *)(uintptr_t)from))
+    else if (move_rows(file, id, mf_h5_type_of(type, 0), 0, 0, count, (void *)(uintptr_t)from))
         rc = mf_h5_refuse(file, "writing dataset", path);
     if (H5Dclose(id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing dataset", path);
     return rc;
@@ -285,7 +274,7 @@ static int read_rows(struct mf_h5 *file, const char *path, hid_t type, int axis,
 
 int mf_h5_read_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count, void *to)
 {
-    return read_rows(file, path, mf_h5_memory_type(type), 0, first, count, to);
+    return read_rows(file, path, mf_h5_type_of(type, 0), 0, first, count, to);
 }
 
 /* An enumeration is read in its own base type: the library does not convert it to an integer. */

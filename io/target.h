@@ -69,7 +69,7 @@ struct mf_target_look {
     double example;       /* pixels of it */
     double pixels;        /* of the slice; where it is chosen, of all slices of the result, in all directions */
     double rare;          /* the smallest volume fraction */
-    double coherence;     /* how straight edges are (root of C^2 / E^2, form/tensor.h), over that of the surrogates */
+    double coherence;     /* how straight edges are (root of C^2 / E^2), over that of the surrogates */
     double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
     double wave;          /* periods per pixel of its strongest wave; 0: none was seen */
     double cells;         /* walls of the rarer phase part the other into so many a pixel; 0: not into cells */

@@ -1,10 +1,10 @@
 /* See recon_auto.h. */
 #include "src/cmd/recon_auto.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
@@ -85,25 +85,24 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
     if (recipe->history && !mf_options_given(s->options, "history")) o->history = recipe->history;
 }
 
-static long least(long a, long b) { return a < b ? a : b; }
-
 void mf_auto_lag(long lag) { mf_info("L = %ld, half of the shortest edge (--limit_to: another)", lag); }
 
 void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_micro *micro)
 {
     static const char *const words[3] = {"extent-z", "extent-y", "extent-x"};
     const long extent[3] = {o->extent_z, o->extent_y, o->extent_x};
-    long edge = LONG_MAX;
+    size_t edge = SIZE_MAX;
 
     if ((o->compat && *o->compat) || mf_options_given(s->options, "limit-to")) return;
-    for (int a = micro->ndim == 2; a < 3; ++a) edge = least(edge, (long)micro->slab.dims[a]);
-    if (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1) edge = least(edge, o->add_dimension);
+    for (int a = micro->ndim == 2; a < 3; ++a) edge = mf_min(edge, micro->slab.dims[a]);
+    if (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1)
+        edge = mf_min(edge, (size_t)o->add_dimension);
     for (size_t i = 0; i < o->size.count; ++i)
-        if (o->size.at[i] > 1) edge = least(edge, o->size.at[i]);
+        if (o->size.at[i] > 1) edge = mf_min(edge, (size_t)o->size.at[i]);
     for (int a = 0; a < 3; ++a)
-        if (mf_options_given(s->options, words[a]) && extent[a] > 1) edge = least(edge, extent[a]);
-    if (edge < 2 || edge / 2 >= o->lag) return;
-    o->lag = edge / 2;
+        if (mf_options_given(s->options, words[a]) && extent[a] > 1) edge = mf_min(edge, (size_t)extent[a]);
+    if (edge < 2 || edge / 2 >= (size_t)o->lag) return;
+    o->lag = (long)(edge / 2);
     mf_auto_lag(o->lag);
 }
 
@@ -196,10 +195,10 @@ int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const st
 /* A file has the L that it has. */
 static void say_lag(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target)
 {
-    const long lag = least(o->lag, (long)target->look.edge / 2);
+    const size_t lag = mf_min((size_t)o->lag, target->look.edge / 2);
 
-    if (lag >= 1 && lag != (long)target->lag && !mf_options_given(s->options, "limit-to"))
-        mf_info("auto: the descriptors have L = %zu, where match would take %ld for such a result", target->lag, lag);
+    if (lag >= 1 && lag != target->lag && !mf_options_given(s->options, "limit-to"))
+        mf_info("auto: the descriptors have L = %zu, where match would take %zu for such a result", target->lag, lag);
 }
 
 int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target, const char *file)

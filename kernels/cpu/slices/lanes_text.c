@@ -5,6 +5,7 @@
 #include "kernels/cpu/slices/lanes_line.h"
 #include "kernels/cpu/slices/lanes_vec.h"
 #include "kernels/cpu/slices/lanes_view.h"
+#include "src/base/bounds.h"
 
 static void put(float *values, size_t side, size_t u, size_t v, vec d)
 {
@@ -380,7 +381,7 @@ static void total(const struct mf_lanes_job *job, const struct mf_lanes_area *ar
         memset(r.energy + v->energy + mine.first * v->xs, 0, mine.count * v->xs * sizeof *r.energy);
     }
     for (size_t i = 0, n; i < job->pairs; i += n) {
-        n = least(job->together, job->pairs - i);
+        n = mf_min(job->together, job->pairs - i);
         lanes_gather(job->level, rows, &job->task->x, 2 * (job->first + i), n, plane, each);
         meet(job->parts);
         for (size_t k = 0; k < n; ++k) pair_energy(job, &r, plane + k * each);

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/slices/lanes.h"
 #include "kernels/cpu/slices/lanes_vec.h"
+#include "src/base/bounds.h"
 #include "src/base/cut.h"
 
 /* Rows, or blocks of columns, ahead of those being copied that are asked for: they may lie far apart in memory. */
@@ -15,8 +16,6 @@ enum { AHEAD = 8 };
 AI float *part_of(cell *c, size_t part) { return (float *)(void *)c + part * W; }
 
 AI const float *part_in(const cell *c, size_t part) { return (const float *)(const void *)c + part * W; }
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static void zero_rows(const struct mf_lanes_level *l, cell *plane)
 {
@@ -39,7 +38,7 @@ static void gather_slice(const struct mf_lanes_level *l, struct mf_span rows, co
         const float *row = x->base + s * x->ss + u * x->su;
 
         for (size_t b = 0; b < l->vb; ++b, row += W * x->sv) {
-            const size_t n = least(W, l->nv - b * W);
+            const size_t n = mf_min(W, l->nv - b * W);
             float *to = part_of(plane + b * l->zs + u, part);
 
             if (n == W && x->sv == 1) {
@@ -59,7 +58,7 @@ static void scatter_slice(const struct mf_lanes_level *l, struct mf_span rows, c
         float *row = g->base + s * g->ss + u * g->su;
 
         for (size_t b = 0; b < l->vb; ++b, row += W * g->sv) {
-            const size_t n = least(W, l->nv - b * W);
+            const size_t n = mf_min(W, l->nv - b * W);
             const float *from = part_in(plane + b * l->zs + u, part);
 
             if (n == W && g->sv == 1)
@@ -127,7 +126,7 @@ static void gather_side(const struct mf_lanes_level *l, struct mf_span rows, con
 {
     for (size_t u = rows.first; u < rows.first + rows.count; ++u)
         for (size_t b = 0; b < l->vb; ++b) {
-            const size_t columns = least(W, l->nv - b * W);
+            const size_t columns = mf_min(W, l->nv - b * W);
             const float *from = x->base + s + u * x->su + b * W * x->sv;
             cell *to = plane + b * l->zs + u;
 
@@ -148,7 +147,7 @@ static void scatter_side(const struct mf_lanes_level *l, struct mf_span rows, co
 {
     for (size_t u = rows.first; u < rows.first + rows.count; ++u)
         for (size_t b = 0; b < l->vb; ++b) {
-            const size_t columns = least(W, l->nv - b * W);
+            const size_t columns = mf_min(W, l->nv - b * W);
             float *to = x->base + s + u * x->su + b * W * x->sv;
             const cell *from = plane + b * l->zs + u;
 
@@ -170,7 +169,7 @@ static void scatter_side(const struct mf_lanes_level *l, struct mf_span rows, co
 /* Whole vectors of slices that lie side by side, of those from s to end that are there. */
 static size_t groups_of(const struct mf_view *x, size_t s, size_t end)
 {
-    return x->ss == 1 && x->sv != 1 ? (least(end, x->count) - s) / W : 0;
+    return x->ss == 1 && x->sv != 1 ? (mf_min(end, x->count) - s) / W : 0;
 }
 
 /* Pairs of slices from slice s on into planes `each` cells apart. A missing slice is zeros. */
@@ -226,7 +225,7 @@ static void lanes_pool(const struct mf_lanes_level *fine, const cell *from, cons
                        struct mf_span rows, cell *to)
 {
     for (size_t b = 0; b < coarse->vb; ++b) {
-        const size_t n = least(W, coarse->nv - b * W);
+        const size_t n = mf_min(W, coarse->nv - b * W);
         const cell *left = from + 2 * b * fine->zs, *right = 2 * b + 1 < fine->vb ? left + fine->zs : NULL;
 
         for (size_t u = rows.first; u < rows.first + rows.count; ++u) {
@@ -245,7 +244,7 @@ static void lanes_spread(const struct mf_lanes_level *coarse, struct mf_span row
                          const struct mf_lanes_level *fine, cell *to)
 {
     for (size_t b = 0; b < coarse->vb; ++b) {
-        const size_t n = least(W, coarse->nv - b * W);
+        const size_t n = mf_min(W, coarse->nv - b * W);
         cell *left = to + 2 * b * fine->zs, *right = 2 * b + 1 < fine->vb ? left + fine->zs : NULL;
 
         for (size_t u = 2 * rows.first; u < 2 * (rows.first + rows.count); ++u) {

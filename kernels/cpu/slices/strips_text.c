@@ -4,12 +4,11 @@
 
 #include "kernels/cpu/slices/lanes_line.h"
 #include "kernels/cpu/slices/lanes_vec.h"
+#include "src/base/bounds.h"
 
 enum { LANES = MF_STRIP_LANES, LAGS = MF_LANES == 16 ? 8 : 4 /* as many pairs of sums as registers hold */ };
 
 static const cell zero = {{0}, {0}};
-
-static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 static vec *vecs(float *x) { return (vec *)(void *)x; }
 static cell *cells(float *x) { return (cell *)(void *)x; }
@@ -63,7 +62,7 @@ AI void load_side(const float *row, const float *ahead, size_t sv, size_t n, siz
 AI void load_turned(const float *row, const float *ahead, size_t ss, size_t n, size_t columns, size_t part, cell *to)
 {
     for (size_t v = 0; v < columns; v += W) {
-        const size_t many = least(W, columns - v);
+        const size_t many = mf_min(W, columns - v);
         vec t[W];
 
         for (size_t s = 0; s < W; ++s) {
@@ -306,7 +305,7 @@ static void values(const struct mf_strip_job *job, const struct mf_strip_area *a
 
         if (job->desc->s2) memset(area->products, 0, s.l->half * lag * sizeof(cell));
         for (size_t u = 0; u < s.l->rows; u += job->block >> l)
-            values_of_block(&s, u, least(job->block >> l, s.l->rows - u), &jumps);
+            values_of_block(&s, u, mf_min(job->block >> l, s.l->rows - u), &jumps);
         for (size_t d = 0; d < lag && job->desc->s2; d += 2) lags_of(&s, d, d + 1 < lag);
         for (size_t j = 0; j < W && job->desc->variation; ++j) {
             float *to = s.sums + (s.entries - 2) * LANES + j;
@@ -511,7 +510,7 @@ static void store_row(const struct strip *s, const vec *from, float *row)
     }
     row += s->job->first * ss;
     for (size_t v = 0; v < columns; v += W) {
-        const size_t many = least(W, columns - v);
+        const size_t many = mf_min(W, columns - v);
         vec t[W];
 
         for (size_t j = 0; j < W; ++j) t[j] = j < many ? from[v + j] : (vec){0};
@@ -532,7 +531,7 @@ static void gradient(const struct mf_strip_job *job, const struct mf_strip_area 
     const size_t lag = job->desc->lag, levels = job->desc->levels;
 
     for (size_t u = 0; u < job->level->rows; u += job->block) {
-        const size_t rows = least(job->block, job->level->rows - u);
+        const size_t rows = mf_min(job->block, job->level->rows - u);
 
         for (size_t l = levels; l-- > 0;) {
             const struct strip s = strip_of(job, area, l);

@@ -332,6 +332,13 @@ int mf_options_takes(const struct mf_opt *const *tables, const char *word)
     return row && row->kind != MF_FLAG && row->kind != MF_UNFLAG;
 }
 
+int mf_texts_have(const struct mf_texts *texts, const char *word)
+{
+    for (size_t i = 0; i < texts->count; ++i)
+        if (strcmp(texts->at[i], word) == 0) return 1;
+    return 0;
+}
+
 int mf_options_knows(const struct mf_options *options, const char *word)
 {
     return mf_options_find(options, word, strlen(word)) != NULL;

@@ -30,6 +30,9 @@ struct mf_texts {
     const char **at;
 };
 
+/** Is @p word one of them? */
+int mf_texts_have(const struct mf_texts *texts, const char *word);
+
 /** One option. @p alias_of: NULL, or the word of the row this one is another spelling of. */
 struct mf_opt {
     const char *word; /* without "--"; NULL ends the table */

@@ -9,12 +9,7 @@
 #include "src/cmd/micrograph.h"
 #include "src/desc/registry.h"
 
-int mf_characterize_is_all(const struct mf_characterize_cmd *o)
-{
-    for (size_t i = 0; i < o->descriptors.count; ++i)
-        if (strcmp(o->descriptors.at[i], "all") == 0) return 1;
-    return 0;
-}
+int mf_characterize_is_all(const struct mf_characterize_cmd *o) { return mf_texts_have(&o->descriptors, "all"); }
 
 int mf_characterize_all_check(const struct mf_characterize_cmd *o)
 {

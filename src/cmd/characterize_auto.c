@@ -8,12 +8,7 @@
 #include "src/cmd/recon_auto.h"
 #include "src/desc/registry.h"
 
-int mf_characterize_is_auto(const struct mf_characterize_cmd *o)
-{
-    for (size_t i = 0; i < o->descriptors.count; ++i)
-        if (strcmp(o->descriptors.at[i], "auto") == 0) return 1;
-    return 0;
-}
+int mf_characterize_is_auto(const struct mf_characterize_cmd *o) { return mf_texts_have(&o->descriptors, "auto"); }
 
 int mf_characterize_auto_check(const struct mf_session *session, const struct mf_characterize_cmd *o)
 {

@@ -239,12 +239,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     return MF_OK;
 }
 
-int mf_recon_is_auto(const struct mf_recon_cmd *o)
-{
-    for (size_t t = 0; t < o->types.count; ++t)
-        if (strcmp(o->types.at[t], "auto") == 0) return 1;
-    return 0;
-}
+int mf_recon_is_auto(const struct mf_recon_cmd *o) { return mf_texts_have(&o->types, "auto"); }
 
 int mf_recon_named(const struct mf_recon_cmd *o)
 {

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/forest.h"
 #include "src/desc/clusters.h"
 #include "src/desc/clusters_impl.h"
 #include "src/desc/differ.h"
-#include "src/desc/forest.h"
 
 enum {
     EDGES = 5,          /* first and last plane, the next one, and what meets there, twice as large */

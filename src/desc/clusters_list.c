@@ -2,9 +2,9 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/base/forest.h"
 #include "src/desc/clusters.h"
 #include "src/desc/clusters_impl.h"
-#include "src/desc/forest.h"
 
 struct list {
     struct mf_forest forest;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/desc/forest.h"
+#include "src/base/forest.h"
 #include "src/desc/slice.h"
 
 enum { REACH = 10, SPECK = 3, MOST_ERROR = 2 };

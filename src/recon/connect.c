@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/forest.h"
 #include "src/base/log.h"
-#include "src/desc/forest.h"
 
 enum {
     CLUSTERS_MOST = 4096, /* of a phase, and parts of them, that are looked at: the largest; few of a small volume */

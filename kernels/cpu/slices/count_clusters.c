@@ -5,25 +5,9 @@
 #include "kernels/cost.h"
 #include "kernels/cpu/slices/count.h"
 #include "kernels/form/axes.h"
+#include "src/base/forest.h"
 
 /* -- which cluster a pixel is of -- */
-
-static uint32_t root_of(uint32_t *parent, uint32_t i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-/* The root is the first pixel of a cluster. */
-static void join(uint32_t *parent, size_t i, size_t j)
-{
-    const uint32_t a = root_of(parent, (uint32_t)i), b = root_of(parent, (uint32_t)j);
-
-    if (a < b)
-        parent[b] = a;
-    else
-        parent[a] = b;
-}
 
 /* A pixel follows its left neighbour; where those above both are in as well, they are joined already. */
 static void join_neighbours(const struct mf_count_slice *s, int periodic, uint32_t *parent)
@@ -36,12 +20,12 @@ static void join_neighbours(const struct mf_count_slice *s, int periodic, uint32
 
             parent[i] = left ? parent[i - 1] : (uint32_t)i;
             if (!s->is[i]) parent[i] = (uint32_t)i;
-            if (s->is[i] && u > 0 && s->is[i - nv] && !(left && s->is[i - nv - 1])) join(parent, i, i - nv);
+            if (s->is[i] && u > 0 && s->is[i - nv] && !(left && s->is[i - nv - 1])) mf_forest_join(parent, i, i - nv);
         }
     for (size_t u = 0; periodic && u < nu; ++u)
-        if (s->is[u * nv] && s->is[u * nv + nv - 1]) join(parent, u * nv, u * nv + nv - 1);
+        if (s->is[u * nv] && s->is[u * nv + nv - 1]) mf_forest_join(parent, u * nv, u * nv + nv - 1);
     for (size_t v = 0; periodic && v < nv; ++v)
-        if (s->is[v] && s->is[(nu - 1) * nv + v]) join(parent, v, (nu - 1) * nv + v);
+        if (s->is[v] && s->is[(nu - 1) * nv + v]) mf_forest_join(parent, v, (nu - 1) * nv + v);
 }
 
 /* id [nu][nv]: 1 + the first pixel of its cluster; 0: not of the phase. */

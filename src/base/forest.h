@@ -1,7 +1,6 @@
-/* Disjoint sets (union-find). The smallest member names a set, so names do not depend on the order of unions. Private
- * to src/desc. */
-#ifndef MF_DESC_FOREST_H
-#define MF_DESC_FOREST_H
+/* Disjoint sets (union-find). The smallest member names a set, so names do not depend on the order of unions. */
+#ifndef MF_BASE_FOREST_H
+#define MF_BASE_FOREST_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -45,10 +45,8 @@ static char *own_name(const char *path, const char *output)
 {
     const char *dot = strrchr(output, '.');
     int folder = (int)(mf_name_base(path) - path), stem = dot && dot != output ? (int)(dot - output) : -1;
-    char *name = NULL;
 
-    if (asprintf(&name, "%.*s%.*s.metrics.jsonl", folder, path, stem, output) < 0) name = NULL;
-    return MF_MUST(name, "a file name");
+    return mf_format("%.*s%.*s.metrics.jsonl", folder, path, stem, output);
 }
 
 /* "output": NAME, escaped; heap. */

@@ -27,13 +27,13 @@ void mf_mirror_put(struct mf_queue *queue, void *device, const void *mirror, siz
 
 int mf_stage_open(struct mf_stage *stage, struct mf_queue *queue, size_t plane, size_t planes)
 {
-    const size_t bytes = plane * sizeof(float), most = bytes ? STAGE_BYTES / bytes : 0;
+    const size_t most = plane ? STAGE_BYTES / plane : 0;
 
-    *stage = (struct mf_stage){.queue = queue, .plane = plane, .planes = planes};
+    *stage = (struct mf_stage){.queue = queue, .planes = planes};
     if (!mf_apart(queue)) return MF_OK;
     if (stage->planes > most) stage->planes = most;
     if (stage->planes == 0) stage->planes = 1;
-    stage->buffer = mf_arena_take(queue->host, stage->planes * bytes, "stage");
+    stage->buffer = mf_arena_take(queue->host, stage->planes * plane, "stage");
     return stage->buffer ? MF_OK : MF_MEMORY;
 }
 
@@ -50,40 +50,16 @@ size_t mf_stage_run(const struct mf_stage *stage, size_t left)
     return passes(stage) && stage->planes < left ? stage->planes : left;
 }
 
-static void put(const struct mf_stage *stage, void *device, size_t bytes)
+void *mf_stage_at(const struct mf_stage *stage, void *device) { return passes(stage) ? stage->buffer : device; }
+
+void mf_stage_put(const struct mf_stage *stage, void *device, size_t bytes)
 {
-    stage->queue->backend->put(stage->queue, device, stage->buffer, bytes);
+    if (passes(stage)) stage->queue->backend->put(stage->queue, device, stage->buffer, bytes);
 }
 
-static const void *get(const struct mf_stage *stage, const void *device, size_t bytes)
+const void *mf_stage_get(const struct mf_stage *stage, const void *device, size_t bytes)
 {
+    if (!passes(stage)) return device;
     stage->queue->backend->get(stage->queue, stage->buffer, device, bytes);
     return stage->buffer;
-}
-
-float *mf_stage_at(const struct mf_stage *stage, float *device) { return passes(stage) ? stage->buffer : device; }
-
-void mf_stage_put(const struct mf_stage *stage, float *device, size_t planes)
-{
-    if (passes(stage)) put(stage, device, planes * stage->plane * sizeof *device);
-}
-
-const float *mf_stage_get(const struct mf_stage *stage, const float *device, size_t planes)
-{
-    return passes(stage) ? get(stage, device, planes * stage->plane * sizeof *device) : device;
-}
-
-uint8_t *mf_stage_labels_at(const struct mf_stage *stage, uint8_t *device)
-{
-    return passes(stage) ? (uint8_t *)stage->buffer : device;
-}
-
-void mf_stage_labels_put(const struct mf_stage *stage, uint8_t *device, size_t planes)
-{
-    if (passes(stage)) put(stage, device, planes * stage->plane);
-}
-
-const uint8_t *mf_stage_labels_get(const struct mf_stage *stage, const uint8_t *device, size_t planes)
-{
-    return passes(stage) ? get(stage, device, planes * stage->plane) : device;
 }

@@ -38,18 +38,18 @@ void mf_mirror_put(struct mf_queue *queue, void *device, const void *mirror, siz
  *       n = mf_stage_run(stage, count - z);
  *       float *at = mf_stage_at(stage, x + z * plane);     (n planes to fill)
  *       ...
- *       mf_stage_put(stage, x + z * plane, n);
+ *       mf_stage_put(stage, x + z * plane, n * plane * sizeof *x);
  *   }
  *
  * A stage of NULL stands for x in host memory.
  */
 struct mf_stage {
     struct mf_queue *queue;
-    size_t plane, planes; /* floats of a plane; planes of a run */
-    float *buffer;        /* NULL: device memory is the host's */
+    size_t planes; /* of a run */
+    void *buffer;  /* NULL: device memory is the host's */
 };
 
-/** For planes of @p plane floats, at most @p planes at a time. MF_MEMORY. */
+/** For planes of at most @p plane bytes, at most @p planes at a time. MF_MEMORY. */
 int mf_stage_open(struct mf_stage *stage, struct mf_queue *queue, size_t plane, size_t planes);
 /** Also of a stage that is all zero. */
 void mf_stage_close(struct mf_stage *stage);
@@ -57,15 +57,10 @@ void mf_stage_close(struct mf_stage *stage);
 /** Planes of the next run when @p left are left. */
 size_t mf_stage_run(const struct mf_stage *stage, size_t left);
 /** Host memory for the planes of a run that stand at @p device. */
-float *mf_stage_at(const struct mf_stage *stage, float *device);
-/** They are filled: to the device with @p planes of them. */
-void mf_stage_put(const struct mf_stage *stage, float *device, size_t planes);
+void *mf_stage_at(const struct mf_stage *stage, void *device);
+/** They are filled: to the device with so many bytes of them. */
+void mf_stage_put(const struct mf_stage *stage, void *device, size_t bytes);
 /** The other way: host memory with what stands at @p device. */
-const float *mf_stage_get(const struct mf_stage *stage, const float *device, size_t planes);
-
-/** The same for planes of labels, one byte a voxel. */
-uint8_t *mf_stage_labels_at(const struct mf_stage *stage, uint8_t *device);
-void mf_stage_labels_put(const struct mf_stage *stage, uint8_t *device, size_t planes);
-const uint8_t *mf_stage_labels_get(const struct mf_stage *stage, const uint8_t *device, size_t planes);
+const void *mf_stage_get(const struct mf_stage *stage, const void *device, size_t bytes);
 
 #endif

@@ -38,7 +38,7 @@ float *mf_job_indicator(const struct mf_job *job, const struct mf_stage *stage, 
 
         run = mf_stage_run(stage, m->slab.count - z);
         for (size_t i = 0; i < run * plane; ++i) at[i] = m->phase[z * plane + i] == want;
-        mf_stage_put(stage, x + z * plane, run);
+        mf_stage_put(stage, x + z * plane, run * plane * sizeof *x);
     }
     return x;
 }
@@ -223,7 +223,7 @@ static int means_plan(struct slice_means *m)
         m->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
         if (!m->x[i]) return MF_MEMORY;
     }
-    MF_TRY(mf_stage_open(&m->stage, job->queue, job->micro->slab.dims[1] * job->micro->slab.dims[2],
+    MF_TRY(mf_stage_open(&m->stage, job->queue, job->micro->slab.dims[1] * job->micro->slab.dims[2] * sizeof *m->x[0],
                          job->micro->slab.count));
     m->total = mf_arena_take(job->queue->host, m->side->levels * most * sizeof(double), "totals");
     return m->total ? MF_OK : MF_MEMORY;

@@ -26,7 +26,7 @@ static int take(struct whole *w)
         w->x = mf_arena_take(w->job->queue->arena, mf_slab_voxels(&m->slab) * sizeof *w->x, "indicator");
         if (!w->x) return MF_MEMORY;
     }
-    return mf_stage_open(&w->stage, w->job->queue, m->slab.dims[1] * m->slab.dims[2], m->slab.count);
+    return mf_stage_open(&w->stage, w->job->queue, m->slab.dims[1] * m->slab.dims[2] * sizeof *w->x, m->slab.count);
 }
 
 /* Its place in one of them; NULL: that one is not wanted. */

@@ -67,7 +67,7 @@ static int grid_memory(struct mf_grid *r)
         if (!r->fixed) return MF_MEMORY;
     }
     /* as many planes as rank 0, which has the most, needs: ranks write a vector in equally many runs */
-    MF_TRY(mf_stage_open(&r->planes, r->queue, r->slab.dims[1] * r->slab.dims[2],
+    MF_TRY(mf_stage_open(&r->planes, r->queue, r->slab.dims[1] * r->slab.dims[2] * sizeof(float),
                          mf_slab_of(r->comm, r->slab.dims, 0).count));
     return mf_optimiser_new(&r->optimiser, r->backend, r->queue, mf_grid_extent(r), &r->method);
 }

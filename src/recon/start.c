@@ -33,7 +33,7 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
 
                 at[i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
             }
-            mf_stage_put(stage, x, run);
+            mf_stage_put(stage, x, run * plane * sizeof *x);
         }
 }
 
@@ -132,7 +132,7 @@ size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *
             for (size_t k = 0; k < run; ++k)
                 lay(wave, waves, p + 1 < fields ? -size : size, fraction[p], seed, (uint32_t)p, dims,
                     slab->first + z + k, at + k * plane);
-            mf_stage_put(stage, x, run);
+            mf_stage_put(stage, x, run * plane * sizeof *x);
         }
     return waves;
 }
@@ -157,10 +157,12 @@ void mf_start_fixed(const struct mf_slab *slab, size_t fields, const uint8_t *fi
 
     for (size_t p = 0; p < fields; ++p)
         for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
+            const float *from;
+
             run = mf_stage_run(stage, slab->count - z);
-            fix_run(run * plane, (uint8_t)(fields == 1 ? 1 : p), fixed + z * plane, mf_stage_get(stage, x, run),
-                    mf_stage_at(stage, x));
-            mf_stage_put(stage, x, run);
+            from = mf_stage_get(stage, x, run * plane * sizeof *x);
+            fix_run(run * plane, (uint8_t)(fields == 1 ? 1 : p), fixed + z * plane, from, mf_stage_at(stage, x));
+            mf_stage_put(stage, x, run * plane * sizeof *x);
         }
 }
 
@@ -211,7 +213,7 @@ static void refine(const struct mf_slab *from, const float *planes, ptrdiff_t fi
             refine_plane(planes + (at + 1) * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], f,
                          out + k * plane);
         }
-        mf_stage_put(stage, x + z * plane, run);
+        mf_stage_put(stage, x + z * plane, run * plane * sizeof *x);
     }
 }
 

@@ -220,7 +220,7 @@ size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *f
             for (size_t q = 0; q < run; ++q)
                 at[q * plane + i] = (float)((p + q + 1 == fields) == (share < 0.5) ? wall : 1 - wall);
         }
-        mf_stage_put(stage, x + p * plane, run);
+        mf_stage_put(stage, x + p * plane, run * plane * sizeof *x);
     }
     free(b.first);
     free(b.name);

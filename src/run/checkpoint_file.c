@@ -132,25 +132,19 @@ static int same_lists(const struct mf_comm *comm, const struct mf_checkpoint *c)
     return rc;
 }
 
-/* Host memory with rows of a piece that stand at @p at. */
-static const void *host_rows(const struct mf_piece *p, const char *at, size_t rows)
-{
-    MF_ASSERT(!p->stage || p->type == MF_F32 || p->type == MF_U8);
-    if (p->type == MF_U8) return mf_stage_labels_get(p->stage, (const uint8_t *)at, rows);
-    return mf_stage_get(p->stage, (const float *)(const void *)at, rows);
-}
-
 /* As many rows at a time as the stage holds. */
 static int put_rows(struct mf_rows *rows, const struct mf_piece *p, const struct mf_piece_rows *r, uint64_t place)
 {
     const size_t row = r->inner * r->size;
 
+    MF_ASSERT(!p->stage || p->type == MF_F32 || p->type == MF_U8); /* what a stage has room for */
     for (size_t o = 0; o < r->outer; ++o)
         for (size_t z = 0, run; z < r->count; z += run) {
             const char *at = (const char *)p->at + (o * r->count + z) * row;
 
             run = mf_stage_run(p->stage, r->count - z);
-            MF_TRY(mf_rows_put(rows, host_rows(p, at, run), run * row, place + (o * r->rows + r->first + z) * row));
+            MF_TRY(mf_rows_put(rows, mf_stage_get(p->stage, at, run * row), run * row,
+                               place + (o * r->rows + r->first + z) * row));
         }
     return MF_OK;
 }
@@ -341,15 +335,11 @@ static int get_rows(const struct mf_checkpoint *c, const struct mf_piece *p, uin
     for (size_t o = 0; o < r.outer; ++o)
         for (size_t z = 0, run; z < r.count; z += run) {
             char *at = (char *)p->at + (o * r.count + z) * row;
-            void *to = p->type == MF_U8 ? (void *)mf_stage_labels_at(p->stage, (uint8_t *)at)
-                                        : mf_stage_at(p->stage, (float *)(void *)at);
 
             run = mf_stage_run(p->stage, r.count - z);
-            MF_TRY(mf_read_at(c->descriptor, c->path, to, run * row, place + (o * r.rows + r.first + z) * row));
-            if (p->type == MF_U8)
-                mf_stage_labels_put(p->stage, (uint8_t *)at, run);
-            else
-                mf_stage_put(p->stage, (float *)(void *)at, run);
+            MF_TRY(mf_read_at(c->descriptor, c->path, mf_stage_at(p->stage, at), run * row,
+                              place + (o * r.rows + r.first + z) * row));
+            mf_stage_put(p->stage, at, run * row);
         }
     return MF_OK;
 }

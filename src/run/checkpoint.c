@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/run/checkpoint_priv.h"
+#include "src/run/problem.h"
 
 #define LIST "the list of a checkpoint"
 
@@ -60,7 +61,7 @@ static struct mf_number *add(struct mf_checkpoint *c, const char *name, enum mf_
 static int has(struct mf_checkpoint *c, const char *name)
 {
     if (c->code == MF_OK && !mf_h5_has_attribute(c->file, "/numbers", name))
-        c->code = mf_fail(MF_INPUT, "'%s' lacks the number '%s'; begin anew with --restart no", c->path, name);
+        c->code = mf_fail(MF_INPUT, "'%s' lacks the number '%s'; " MF_RUN_ANEW, c->path, name);
     return c->code == MF_OK;
 }
 
@@ -230,9 +231,7 @@ int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf
         mf_err_clear();
         return MF_OK;
     }
-    return mf_fail(MF_INPUT,
-                   "no checkpoint of '%s' can be read (%s.ckpt-a.h5, -b.h5); leave --restart out to begin anew", stem,
-                   stem);
+    return mf_fail(MF_INPUT, "no checkpoint of '%s' can be read; " MF_RUN_ANEW, stem);
 }
 
 void mf_checkpoint_remove_one(const struct mf_comm *comm, const char *stem, int which)

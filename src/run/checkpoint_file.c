@@ -12,6 +12,7 @@
 #include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/run/checkpoint_priv.h"
+#include "src/run/problem.h"
 
 enum { PROBLEM_MAX = 1 << 20, NAME = 160 };
 
@@ -257,8 +258,7 @@ static int check_kind(struct mf_checkpoint *c)
     c->foreign = version != MF_CHECKPOINT_SCHEMA;
     if (!c->foreign) return MF_OK;
     return mf_fail(MF_INPUT,
-                   "'%s' is a checkpoint of schema %lld, and this version of mesoforge reads schema %d; begin anew "
-                   "with --restart no",
+                   "'%s' is a checkpoint of schema %lld, and this version of mesoforge reads schema %d; " MF_RUN_ANEW,
                    c->path, (long long)version, MF_CHECKPOINT_SCHEMA);
 }
 
@@ -314,7 +314,7 @@ static int find(const struct mf_checkpoint *c, const struct mf_piece *p, const c
     int same;
 
     if (!mf_h5_has(c->file, path))
-        return mf_fail(MF_INPUT, "'%s' lacks the array '%s'; begin anew with --restart no", c->path, p->name);
+        return mf_fail(MF_INPUT, "'%s' lacks the array '%s'; " MF_RUN_ANEW, c->path, p->name);
     MF_TRY(mf_h5_shape(c->file, path, &shape));
     MF_TRY(mf_h5_get_text(c->file, path, "type", type, sizeof type));
     same = shape.ndim == ndim && strcmp(type, mf_type_name(p->type)) == 0 && shape.offset && !shape.swap;

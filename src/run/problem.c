@@ -6,7 +6,7 @@
 
 #include "src/base/err.h"
 
-#define ANEW "restore it, or leave --restart out to begin anew"
+#define ANEW "restore it; " MF_RUN_ANEW
 
 static size_t line_of(const char *text) { return strcspn(text, "\n"); }
 
@@ -73,8 +73,7 @@ static int refuse(const struct mf_problem_word *words, const char *theirs, const
         return mf_fail(MF_INPUT, "the checkpoint is of a run with %s, this one has %s: %s; " ANEW, quoted(theirs, a),
                        quoted(mine, b), word->says);
     return mf_fail(MF_INPUT,
-                   "the checkpoint is of another problem: it says %s, this run %s; restore the option, or leave "
-                   "--restart out to begin anew",
+                   "the checkpoint is of another problem: it says %s, this run %s; restore the option; " MF_RUN_ANEW,
                    quoted(theirs, a), quoted(mine, b));
 }
 

@@ -3,6 +3,10 @@
 #ifndef MF_RUN_PROBLEM_H
 #define MF_RUN_PROBLEM_H
 
+/** What helps where no checkpoint can be used. Scripts of launch say --restart auto by themselves, so the option is no
+ * way to begin anew. */
+#define MF_RUN_ANEW "to begin anew, remove the run's checkpoints (.ckpt-a.h5, .ckpt-b.h5)"
+
 /** A key with a sentence of its own. */
 struct mf_problem_word {
     const char *key;  /* "--max_iter" */

@@ -18,7 +18,8 @@ enum { MF_CHECKPOINT_SCHEMA = 5, MF_PIECE_DIMS = 6, MF_UNCUT = -1 };
 
 /**
  * An array, and this rank's piece of it. Of axis `cut` the piece has the rows [first, first + count), of all other axes
- * everything. Pieces do not overlap; they may differ in size and be empty. MF_UNCUT: each rank holds the whole array.
+ * everything. Pieces do not overlap; they may differ in size and be empty. MF_UNCUT: each rank holds the whole array,
+ * which is small, and rank 0's is saved.
  */
 struct mf_piece {
     const char *name; /* "optimiser/point" */

@@ -9,7 +9,6 @@
 #include "io/rows.h"
 #include "io/seal.h"
 #include "io/volume.h"
-#include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/run/checkpoint_priv.h"
 #include "src/run/problem.h"
@@ -159,23 +158,16 @@ struct own {
     const uint64_t *place;
 };
 
-/* This rank's pieces; of an array that all ranks hold, its share. */
+/* This rank's pieces; of an array that all ranks hold, all of it by rank 0: other ranks' seconds are others. */
 static int put_own(struct mf_rows *rows, const void *context)
 {
     const struct own *own = context;
 
     for (size_t i = 0; i < own->c->pieces; ++i) {
-        struct mf_piece p = own->c->piece[i];
-        struct mf_piece_rows r = mf_piece_rows(&p);
+        const struct mf_piece *p = &own->c->piece[i];
+        const struct mf_piece_rows r = mf_piece_rows(p);
 
-        if (p.cut == MF_UNCUT) {
-            const struct mf_span share = mf_cut(r.rows, (size_t)own->comm->size, (size_t)own->comm->rank);
-
-            r.first = share.first;
-            r.count = share.count;
-            p.at = (char *)p.at + share.first * r.size;
-        }
-        MF_TRY(put_rows(rows, &p, &r, own->place[i]));
+        if (p->cut != MF_UNCUT || own->comm->rank == 0) MF_TRY(put_rows(rows, p, &r, own->place[i]));
     }
     return MF_OK;
 }

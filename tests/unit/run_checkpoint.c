@@ -13,7 +13,8 @@ enum { NZ = 9, NY = 3, NX = 4, FIELDS = 2, FIELD = FIELDS * NZ * NY * NX, RAGGED
 
 static struct mf_comm comm;
 
-/* Every type, cut along every axis, by nearly equal pieces; a ragged list; an array that all ranks hold. */
+/* Every type, cut along every axis, by nearly equal pieces; a ragged list; an array that all ranks hold, of which rank
+ * 0's is saved. */
 static const struct mf_piece arrays[] = {
     {.name = "field", .type = MF_F32, .ndim = 4, .dims = {FIELDS, NZ, NY, NX}, .cut = 1},
     {.name = "label", .type = MF_U8, .ndim = 3, .dims = {NZ, NY, NX}, .cut = 0},
@@ -98,6 +99,7 @@ static int save(const char *path, int64_t turn)
         const struct mf_piece p = piece_of(k, (size_t)comm.rank, (size_t)comm.size, room[k]);
 
         visit(k, &p, 1);
+        if (p.cut == MF_UNCUT && comm.rank > 0) memset(room[k], 0x5A, MOST);
         mf_checkpoint_array(c, &p);
     }
     rc = mf_checkpoint_write(&comm, path, turn, c);

@@ -83,23 +83,36 @@ static int wishes(struct mf_keeper *k, double now)
     return wish;
 }
 
-int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long steps)
+void mf_keeper_wish(struct mf_keeper *k, int rank, long steps, int64_t wish[MF_KEEPER_WISHES])
 {
-    double now = mf_now();
-    int64_t say[3] = {0, mf_stop_signal(), mf_stop_saves()};
+    const double now = mf_now();
 
     if (k->asked > 0 && now - k->asked > k->gap) k->gap = now - k->asked;
     k->asked = now;
-    if (comm->rank == 0) say[0] = wishes(k, now);
-    if (comm->rank == 0 && !say[0] && is_due(k, now, steps)) say[0] = MF_KEEP_SAVE;
-    mf_comm_max_int(comm, 3, say);
-    if (say[2] > k->saves && say[0] == 0) say[0] = MF_KEEP_SAVE;
-    k->saves = say[2]; /* of the rank that has heard of most: the others' news of the same signals is none */
-    if (say[1]) {
-        if (!k->why[0]) snprintf(k->why, sizeof k->why, "signal %d (%s)", (int)say[1], strsignal((int)say[1]));
-        say[0] = MF_KEEP_LEAVE;
-    }
-    return say[0] == MF_KEEP_LEAVE ? MF_KEEP_LEAVE | MF_KEEP_SAVE : (int)say[0];
+    wish[0] = rank == 0 ? wishes(k, now) : 0;
+    if (rank == 0 && !wish[0] && is_due(k, now, steps)) wish[0] = MF_KEEP_SAVE;
+    wish[1] = mf_stop_signal();
+    wish[2] = mf_stop_saves();
+}
+
+int mf_keeper_heed(struct mf_keeper *k, const int64_t wish[MF_KEEPER_WISHES])
+{
+    const int is_new = wish[2] > k->saves;
+
+    k->saves = wish[2]; /* of the rank that has heard of most: the others' news of the same signals is none */
+    if (wish[1] && !k->why[0]) snprintf(k->why, sizeof k->why, "signal %d (%s)", (int)wish[1], strsignal((int)wish[1]));
+    k->leaving = wish[1] || wish[0] == MF_KEEP_LEAVE;
+    if (k->leaving) return MF_KEEP_LEAVE | MF_KEEP_SAVE;
+    return wish[0] || is_new ? MF_KEEP_SAVE : 0;
+}
+
+int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long steps)
+{
+    int64_t wish[MF_KEEPER_WISHES];
+
+    mf_keeper_wish(k, comm->rank, steps, wish);
+    mf_comm_max_int(comm, MF_KEEPER_WISHES, wish);
+    return mf_keeper_heed(k, wish);
 }
 
 /* The run ends with @p rc, and its state could not be written. */
@@ -172,14 +185,12 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
     return rc;
 }
 
-int mf_keeper_step(struct mf_keeper *k, const struct mf_comm *comm, long steps, const char *problem,
-                   void (*list)(void *context, struct mf_checkpoint *checkpoint), void *context)
+int mf_keeper_act(struct mf_keeper *k, const struct mf_comm *comm, int asked, long steps, const char *problem,
+                  void (*list)(void *context, struct mf_checkpoint *checkpoint), void *context)
 {
-    const int asked = mf_keeper_ask(k, comm, steps);
     struct mf_checkpoint *checkpoint;
     int rc;
 
-    k->leaving = (asked & MF_KEEP_LEAVE) != 0;
     if (!(asked & MF_KEEP_SAVE)) return MF_OK;
     checkpoint = mf_checkpoint_new(problem);
     list(context, checkpoint);
@@ -187,6 +198,14 @@ int mf_keeper_step(struct mf_keeper *k, const struct mf_comm *comm, long steps, 
     mf_checkpoint_free(checkpoint);
     return rc;
 }
+
+int mf_keeper_step(struct mf_keeper *k, const struct mf_comm *comm, long steps, const char *problem,
+                   void (*list)(void *context, struct mf_checkpoint *checkpoint), void *context)
+{
+    return mf_keeper_act(k, comm, mf_keeper_ask(k, comm, steps), steps, problem, list, context);
+}
+
+void mf_keeper_resume(struct mf_keeper *k, long steps) { k->saved_steps = steps; }
 
 int mf_keeper_left(const struct mf_keeper *k)
 {

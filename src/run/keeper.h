@@ -34,7 +34,7 @@ struct mf_keeper {
     char why[80];      /* it leaves */
 };
 
-enum { MF_KEEP_SAVE = 1, MF_KEEP_LEAVE = 2 };
+enum { MF_KEEP_SAVE = 1, MF_KEEP_LEAVE = 2, MF_KEEPER_WISHES = 3 };
 
 /**
  * Opens the keeper, and with opts->restart the newest checkpoint into *from (else NULL). Warns of old checkpoints that
@@ -43,8 +43,16 @@ enum { MF_KEEP_SAVE = 1, MF_KEEP_LEAVE = 2 };
 int mf_keeper_begin(struct mf_keeper *keeper, const struct mf_comm *comm, const struct mf_keeper_opts *opts,
                     double bytes, struct mf_checkpoint **from);
 
-/** What is to be done now, MF_KEEP_ bits, the same on all ranks. @p steps so far. Collective. */
+/** The run goes on from a checkpoint after @p steps. */
+void mf_keeper_resume(struct mf_keeper *keeper, long steps);
+
+/** What is to be done now, MF_KEEP_ bits, the same on all ranks. Sets keeper->leaving. @p steps so far. Collective. */
 int mf_keeper_ask(struct mf_keeper *keeper, const struct mf_comm *comm, long steps);
+
+/* The same in two local halves, for a loop that has a reduction of its own in each step: it takes the maxima of what
+ * ranks wish, and each rank heeds them. */
+void mf_keeper_wish(struct mf_keeper *keeper, int rank, long steps, int64_t wish[MF_KEEPER_WISHES]);
+int mf_keeper_heed(struct mf_keeper *keeper, const int64_t wish[MF_KEEPER_WISHES]);
 
 /**
  * Writes the next checkpoint. One that is only due may fail: a warning, and the run goes on; one on leaving refuses,
@@ -54,10 +62,11 @@ int mf_keeper_ask(struct mf_keeper *keeper, const struct mf_comm *comm, long ste
 int mf_keeper_save(struct mf_keeper *keeper, const struct mf_comm *comm, int asked, long steps,
                    const struct mf_checkpoint *checkpoint);
 
-/**
- * After a step: asks, and where a checkpoint is wanted has @p list fill it and saves it. Sets keeper->leaving.
- * Collective; MF_OUTPUT (agreed).
- */
+/** Where a checkpoint is wanted, has @p list fill it and saves it. Otherwise as mf_keeper_save(). */
+int mf_keeper_act(struct mf_keeper *keeper, const struct mf_comm *comm, int asked, long steps, const char *problem,
+                  void (*list)(void *context, struct mf_checkpoint *checkpoint), void *context);
+
+/** After a step: asks and acts. Collective; MF_OUTPUT (agreed). */
 int mf_keeper_step(struct mf_keeper *keeper, const struct mf_comm *comm, long steps, const char *problem,
                    void (*list)(void *context, struct mf_checkpoint *checkpoint), void *context);
 

@@ -101,6 +101,35 @@ static void check_turns(const char *stem)
     CHECK(look(stem).turn[1] == -1 && look(stem).turn[0] == -1);
 }
 
+/* A loop's own reduction carries the wishes beside a number of the loop. */
+static int fold(struct mf_keeper *k, long steps)
+{
+    int64_t all[MF_KEEPER_WISHES + 1];
+
+    mf_keeper_wish(k, comm.rank, steps, all);
+    all[MF_KEEPER_WISHES] = comm.rank;
+    mf_comm_max_int(&comm, MF_KEEPER_WISHES + 1, all);
+    CHECK(all[MF_KEEPER_WISHES] == comm.size - 1);
+    return mf_keeper_heed(k, all);
+}
+
+static void check_folding(const char *stem)
+{
+    const struct mf_keeper_opts opts = {.stem = stem, .every_steps = 10, .begin = mf_now()};
+    struct mf_keeper k;
+    double step = 0;
+
+    open_keeper(&k, &opts);
+    mf_keeper_resume(&k, 100);
+    CHECK(fold(&k, 109) == 0 && fold(&k, 110) == MF_KEEP_SAVE && !k.leaving);
+    CHECK(mf_keeper_act(&k, &comm, MF_KEEP_SAVE, 110, "a: 1\n", list, &step) == MF_OK && look(stem).turn[1] == 1);
+    CHECK(mf_keeper_act(&k, &comm, 0, 111, "a: 1\n", list, &step) == MF_OK && look(stem).turn[0] == -1);
+    mf_fault_set("run.leave:rank=0");
+    CHECK(fold(&k, 112) == (MF_KEEP_SAVE | MF_KEEP_LEAVE) && k.leaving);
+    mf_fault_set(NULL);
+    mf_checkpoint_remove(&comm, stem);
+}
+
 static void check_leaving(const char *stem)
 {
     const struct mf_keeper_opts opts = {.stem = stem,
@@ -147,6 +176,7 @@ int main(int argc, char **argv)
     CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
     scratch_open(&comm);
     check_turns(scratch_file("turns"));
+    check_folding(scratch_file("fold"));
     check_leaving(scratch_file("leaving"));
     check_signal(scratch_file("signal"));
     scratch_close(&comm);

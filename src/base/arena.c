@@ -313,7 +313,11 @@ size_t mf_arena_limit(const struct mf_arena *arena)
 
 void mf_arena_unlimit(struct mf_arena *arena) { arena->limit = 0; }
 
-void mf_arena_mark(struct mf_arena *arena) { arena->peak = arena->live; }
+void mf_arena_mark(struct mf_arena *arena)
+{
+    arena->peak = arena->live;
+    for (size_t t = 0; t < arena->tags; ++t) arena->tag[t].at_peak = arena->tag[t].live;
+}
 
 void mf_arena_tags(const struct mf_arena *arena,
                    void (*visit)(void *context, const char *tag, size_t live, size_t peak), void *context)

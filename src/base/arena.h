@@ -66,7 +66,7 @@ size_t mf_arena_limit(const struct mf_arena *arena);
 /** From now on there is no limit: what is counted and never taken may go on to its end. */
 void mf_arena_unlimit(struct mf_arena *arena);
 
-/** The high-water mark starts anew from what is live. Those of tags stay. */
+/** The high-water mark starts anew from what is live. Those of single tags stay. */
 void mf_arena_mark(struct mf_arena *arena);
 
 /** Visits every tag: bytes live now and at that tag's own high-water mark. */

@@ -198,6 +198,30 @@ static void test_many_tags(void)
     mf_arena_close(arena);
 }
 
+static void add_bytes(void *context, const char *tag, size_t bytes)
+{
+    size_t *sum = context;
+
+    CHECK(tag && bytes > 0);
+    *sum += bytes;
+}
+
+/* After a mark too the tags add up to the high-water mark. */
+static void test_mark(void)
+{
+    struct mf_arena *arena;
+    size_t sum = 0;
+
+    CHECK(mf_arena_open(&arena, NULL, 0) == MF_OK);
+    CHECK(mf_arena_book(arena, 100, "kept") == MF_OK && mf_arena_book(arena, 300, "work") == MF_OK);
+    CHECK(mf_arena_book(arena, -300, "work") == MF_OK);
+    mf_arena_mark(arena);
+    mf_arena_peak_tags(arena, add_bytes, &sum);
+    CHECK(mf_arena_peak(arena) == 100 && sum == 100);
+    CHECK(mf_arena_book(arena, -100, "kept") == MF_OK);
+    mf_arena_close(arena);
+}
+
 int main(void)
 {
     test_many_tags();
@@ -208,5 +232,6 @@ int main(void)
     outside = 0;
     test_reserve();
     test_threads();
+    test_mark();
     return failures != 0;
 }

@@ -121,6 +121,7 @@ void mf_checkpoint_array(struct mf_checkpoint *c, const struct mf_piece *piece)
         if (c->code == MF_OK) c->code = mf_piece_load(c, piece);
         return;
     }
+    MF_ASSERT(strlen(piece->name) <= MF_PIECE_NAME);
     c->piece = MF_MUST(realloc(c->piece, (c->pieces + 1) * sizeof *c->piece), LIST);
     c->piece[c->pieces] = *piece;
     c->piece[c->pieces++].name = MF_MUST(strdup(piece->name), LIST);

@@ -14,7 +14,7 @@
 
 #define MF_CHECKPOINT_NAME "checkpoint" /* attribute schema */
 
-enum { MF_CHECKPOINT_SCHEMA = 5, MF_PIECE_DIMS = 6, MF_UNCUT = -1 };
+enum { MF_CHECKPOINT_SCHEMA = 5, MF_PIECE_DIMS = 6, MF_PIECE_NAME = 1000, MF_UNCUT = -1 };
 
 /**
  * An array, and this rank's piece of it. Of axis `cut` the piece has the rows [first, first + count), of all other axes
@@ -22,7 +22,7 @@ enum { MF_CHECKPOINT_SCHEMA = 5, MF_PIECE_DIMS = 6, MF_UNCUT = -1 };
  * which is small, and rank 0's is saved.
  */
 struct mf_piece {
-    const char *name; /* "optimiser/point" */
+    const char *name; /* "optimiser/point"; at most MF_PIECE_NAME letters */
     enum mf_type type;
     int ndim;
     size_t dims[MF_PIECE_DIMS]; /* of the whole array; one without numbers is not stored */
@@ -49,6 +49,8 @@ void mf_checkpoint_text(struct mf_checkpoint *checkpoint, const char *name, char
 /** Saving: memory that stays until mf_checkpoint_write() has returned. All ranks list the same arrays in the same
  * order, with `count` 0 where a rank has no rows. Loading: fills the piece. */
 void mf_checkpoint_array(struct mf_checkpoint *checkpoint, const struct mf_piece *piece);
+/** Is there an array of this name to load? Then its type, ndim and dims are filled in. Not collective. */
+int mf_checkpoint_find(const struct mf_checkpoint *checkpoint, const char *name, struct mf_piece *shape);
 /** An array of doubles that is the same on every rank. */
 void mf_checkpoint_reals(struct mf_checkpoint *checkpoint, const char *name, double *values, size_t count);
 

@@ -13,13 +13,12 @@
 #include "src/run/checkpoint_priv.h"
 #include "src/run/problem.h"
 
-enum { PROBLEM_MAX = 1 << 20, NAME = 160 };
+enum { PROBLEM_MAX = 1 << 20, NAME = MF_PIECE_NAME + 16 };
 
-static void path_of(const struct mf_piece *p, char path[NAME])
+static void path_of(const char *name, char path[NAME])
 {
-    const int n = snprintf(path, NAME, "/arrays/%s", p->name);
-
-    MF_ASSERT(n > 0 && n < NAME);
+    MF_ASSERT(strlen(name) <= MF_PIECE_NAME);
+    snprintf(path, NAME, "/arrays/%s", name);
 }
 
 /* Numbers of two bytes have no type in HDF5 1.10: they are pairs of bytes. */
@@ -84,7 +83,7 @@ static int make_arrays(struct mf_h5 *file, const struct mf_checkpoint *c, uint64
         char path[NAME];
 
         if (bytes_of(p) == 0) continue;
-        path_of(p, path);
+        path_of(p->name, path);
         MF_TRY(mf_h5_dataset(file, path, file_type(p->type), ndim, dims));
         MF_TRY(mf_h5_put_text(file, path, "type", mf_type_name(p->type)));
         place[i] = mf_h5_place(file, path);
@@ -299,26 +298,55 @@ int mf_checkpoint_open(const struct mf_comm *comm, const char *path, int checked
     return mf_checkpoint_open_checked(comm, path, checked, in, &foreign);
 }
 
+static enum mf_type type_named(const char *name)
+{
+    int type = 0;
+
+    while (type < MF_TYPES && strcmp(mf_type_name((enum mf_type)type), name) != 0) ++type;
+    return (enum mf_type)type;
+}
+
+/* Type and dims of an array that is there, and where its values begin (0: they cannot be read as they lie). */
+static int look(const struct mf_checkpoint *c, const char *path, struct mf_piece *is, uint64_t *place)
+{
+    struct mf_h5_shape shape;
+    char type[16] = "";
+
+    MF_TRY(mf_h5_shape(c->file, path, &shape));
+    MF_TRY(mf_h5_get_text(c->file, path, "type", type, sizeof type));
+    is->type = type_named(type);
+    is->ndim = is->type < MF_TYPES ? shape.ndim - is_pair(is->type) : 0;
+    if (is->ndim < 1 || is->ndim > MF_PIECE_DIMS)
+        return mf_fail(MF_INPUT, "'%s' has no array at '%s'; " MF_RUN_ANEW, c->path, path);
+    memcpy(is->dims, shape.dims, (size_t)is->ndim * sizeof *is->dims);
+    *place = shape.swap ? 0 : shape.offset;
+    return MF_OK;
+}
+
 /* Is the dataset the array that is wanted, and where do its values begin? */
 static int find(const struct mf_checkpoint *c, const struct mf_piece *p, const char *path, uint64_t *place)
 {
-    struct mf_h5_shape shape;
-    size_t dims[MF_H5_DIMS];
-    const int ndim = file_dims(p, dims);
-    char type[16] = "";
-    int same;
+    struct mf_piece is;
 
     if (!mf_h5_has(c->file, path))
         return mf_fail(MF_INPUT, "'%s' lacks the array '%s'; " MF_RUN_ANEW, c->path, p->name);
-    MF_TRY(mf_h5_shape(c->file, path, &shape));
-    MF_TRY(mf_h5_get_text(c->file, path, "type", type, sizeof type));
-    same = shape.ndim == ndim && strcmp(type, mf_type_name(p->type)) == 0 && shape.offset && !shape.swap;
-    for (int a = 0; same && a < ndim; ++a) same = shape.dims[a] == dims[a];
-    if (!same)
-        return mf_fail(MF_INPUT, "the array '%s' in '%s' has another shape or type than this run needs", p->name,
-                       c->path);
-    *place = shape.offset;
-    return MF_OK;
+    MF_TRY(look(c, path, &is, place));
+    if (is.type == p->type && is.ndim == p->ndim && *place &&
+        memcmp(is.dims, p->dims, (size_t)p->ndim * sizeof *p->dims) == 0)
+        return MF_OK;
+    return mf_fail(MF_INPUT, "the array '%s' in '%s' has another shape or type than this run needs", p->name, c->path);
+}
+
+int mf_checkpoint_find(const struct mf_checkpoint *c, const char *name, struct mf_piece *shape)
+{
+    uint64_t place;
+    char path[NAME];
+
+    path_of(name, path);
+    if (!mf_h5_has(c->file, path)) return 0;
+    if (look(c, path, shape, &place) == MF_OK) return 1;
+    mf_err_clear(); /* a group of arrays */
+    return 0;
 }
 
 static int get_rows(const struct mf_checkpoint *c, const struct mf_piece *p, uint64_t place)
@@ -344,7 +372,7 @@ int mf_piece_load(const struct mf_checkpoint *c, const struct mf_piece *p)
     uint64_t place = 0;
     char path[NAME];
 
-    path_of(p, path);
+    path_of(p->name, path);
     if (bytes_of(p) == 0 && !mf_h5_has(c->file, path)) return MF_OK;
     MF_TRY(find(c, p, path, &place));
     return get_rows(c, p, place);

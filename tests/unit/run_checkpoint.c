@@ -13,6 +13,10 @@ enum { NZ = 9, NY = 3, NX = 4, FIELDS = 2, FIELD = FIELDS * NZ * NY * NX, RAGGED
 
 static struct mf_comm comm;
 
+/* A hundred letters. */
+#define TEN  "abcdefghij"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
 /* Every type, cut along every axis, by nearly equal pieces; a ragged list; an array that all ranks hold, of which rank
  * 0's is saved. */
 static const struct mf_piece arrays[] = {
@@ -25,6 +29,7 @@ static const struct mf_piece arrays[] = {
     {.name = "brain", .type = MF_BF16, .ndim = 1, .dims = {RAGGED}, .cut = 0},
     {.name = "ragged", .type = MF_I64, .ndim = 1, .dims = {RAGGED}, .cut = 0},
     {.name = "whole", .type = MF_F64, .ndim = 1, .dims = {WHOLE}, .cut = MF_UNCUT},
+    {.name = LONG "/" LONG "/" LONG, .type = MF_U8, .ndim = 1, .dims = {NX}, .cut = 0},
     {.name = "empty", .type = MF_F64, .ndim = 2, .dims = {0, 3}, .cut = MF_UNCUT}};
 
 enum { ARRAYS = sizeof arrays / sizeof *arrays, MOST = FIELD * 8 };
@@ -107,6 +112,21 @@ static int save(const char *path, int64_t turn)
     return rc;
 }
 
+/* A reader asks what is there before it reads. */
+static void check_find(const struct mf_checkpoint *c)
+{
+    struct mf_piece is;
+
+    for (size_t k = 0; k + 1 < ARRAYS; ++k) {
+        const struct mf_piece *p = &arrays[k];
+
+        CHECK(mf_checkpoint_find(c, p->name, &is) && is.type == p->type && is.ndim == p->ndim);
+        CHECK(memcmp(is.dims, p->dims, (size_t)p->ndim * sizeof *p->dims) == 0);
+    }
+    CHECK(!mf_checkpoint_find(c, "empty", &is) && !mf_checkpoint_find(c, "none", &is));
+    CHECK(!mf_checkpoint_find(c, "group", &is) && mf_checkpoint_code(c) == MF_OK);
+}
+
 /* Everything, as rank @p rank of @p ranks would. */
 static void read_as(struct mf_checkpoint *c, size_t rank, size_t ranks)
 {
@@ -133,6 +153,7 @@ static void check_round(const char *path)
     CHECK(mf_checkpoint_loads(c) && strcmp(mf_checkpoint_problem(c), "a: 1\nb: 2\n") == 0);
     numbers(c, &real, &whole, &flag, text);
     CHECK(real == 1e300 && whole == -(1L << 60) && flag == 1 && strcmp(text, "as it is") == 0);
+    check_find(c);
     for (size_t ranks = 1; ranks < 12; ++ranks)
         for (size_t rank = 0; rank < ranks; ++rank) read_as(c, rank, ranks);
     mf_checkpoint_free(c);
@@ -145,7 +166,7 @@ static void check_refusals(const char *path)
     struct mf_piece wrong[6];
     double real = 5;
 
-    for (size_t i = 0; i < 6; ++i) wrong[i] = piece_of(i == 5 ? 9 : 1, 0, 1, room);
+    for (size_t i = 0; i < 6; ++i) wrong[i] = piece_of(i == 5 ? ARRAYS - 1 : 1, 0, 1, room);
     wrong[0].name = "none";
     wrong[1].dims[2] += 1;
     wrong[2].ndim = 2;

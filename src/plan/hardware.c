@@ -82,7 +82,7 @@ void mf_hardware_free(struct mf_hardware *hardware)
     *hardware = (struct mf_hardware){.hosts = 0};
 }
 
-static int same_fields(const struct mf_key *keys, const char *a, const char *b)
+int mf_fields_same(const struct mf_key *keys, const char *a, const char *b)
 {
     int same = 1;
 
@@ -99,23 +99,6 @@ static int same_fields(const struct mf_key *keys, const char *a, const char *b)
 
 int mf_gpu_same(const struct mf_gpu *a, const struct mf_gpu *b)
 {
-    return same_fields(mf_gpu_keys, (const char *)a, (const char *)b) && a->major == b->major && a->minor == b->minor;
-}
-
-static int same_host(const struct mf_host *a, const struct mf_host *b)
-{
-    if (!same_fields(mf_host_keys, (const char *)a, (const char *)b) || a->gpus != b->gpus) return 0;
-    for (size_t g = 0; g < a->gpus; ++g)
-        if (!mf_gpu_same(&a->gpu[g], &b->gpu[g])) return 0;
-    for (size_t i = 0; i < a->gpus * a->gpus; ++i)
-        if (a->link[i].kind != b->link[i].kind || a->link[i].rate != b->link[i].rate) return 0;
-    return 1;
-}
-
-int mf_hardware_same(const struct mf_hardware *a, const struct mf_hardware *b)
-{
-    if (strcmp(a->note, b->note) != 0 || a->hosts != b->hosts) return 0;
-    for (size_t h = 0; h < a->hosts; ++h)
-        if (!same_host(&a->host[h], &b->host[h])) return 0;
-    return 1;
+    return mf_fields_same(mf_gpu_keys, (const char *)a, (const char *)b) && a->major == b->major &&
+           a->minor == b->minor;
 }

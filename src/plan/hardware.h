@@ -79,9 +79,6 @@ void mf_host_gpus(struct mf_host *host, size_t gpus);
 
 void mf_hardware_free(struct mf_hardware *hardware);
 
-/** Equal in every field. */
-int mf_hardware_same(const struct mf_hardware *a, const struct mf_hardware *b);
-
 /** "nvlink", "switch", "host", "system". */
 extern const char *const mf_link_names[MF_LINK_KINDS];
 

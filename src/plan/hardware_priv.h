@@ -20,7 +20,8 @@ struct mf_key {
 
 extern const struct mf_key mf_host_keys[], mf_gpu_keys[];
 
-/** Equal in every field. */
+/** Equal in every field of the rows; of a GPU, in every field. */
+int mf_fields_same(const struct mf_key *keys, const char *a, const char *b);
 int mf_gpu_same(const struct mf_gpu *a, const struct mf_gpu *b);
 
 /** Keys beside the rows. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/plan/hardware.h"
+#include "src/plan/hardware_priv.h"
 #include "tests/check.h"
 #include "tests/scratch.h"
 
@@ -129,6 +129,24 @@ static void accepts(void)
     mf_hardware_free(&h);
 }
 
+static int same_host(const struct mf_host *a, const struct mf_host *b)
+{
+    if (!mf_fields_same(mf_host_keys, (const char *)a, (const char *)b) || a->gpus != b->gpus) return 0;
+    for (size_t g = 0; g < a->gpus; ++g)
+        if (!mf_gpu_same(&a->gpu[g], &b->gpu[g])) return 0;
+    for (size_t i = 0; i < a->gpus * a->gpus; ++i)
+        if (a->link[i].kind != b->link[i].kind || a->link[i].rate != b->link[i].rate) return 0;
+    return 1;
+}
+
+static int same(const struct mf_hardware *a, const struct mf_hardware *b)
+{
+    if (strcmp(a->note, b->note) != 0 || a->hosts != b->hosts) return 0;
+    for (size_t h = 0; h < a->hosts; ++h)
+        if (!same_host(&a->host[h], &b->host[h])) return 0;
+    return 1;
+}
+
 /* Read, written, read. */
 static void comes_back(const char *folder, const char *name, size_t hosts, size_t gpus)
 {
@@ -141,9 +159,9 @@ static void comes_back(const char *folder, const char *name, size_t hosts, size_
     CHECK(a.hosts == hosts && a.host[0].gpus == gpus && strlen(a.note) > 100);
     json = mf_hardware_json(&a);
     CHECK(mf_hardware_write(&self, scratch_file("back.json"), json) == MF_OK);
-    CHECK(mf_hardware_read(scratch_file("back.json"), &b) == MF_OK && mf_hardware_same(&a, &b));
+    CHECK(mf_hardware_read(scratch_file("back.json"), &b) == MF_OK && same(&a, &b));
     if (b.hosts > 0) b.host[0].cores += 1;
-    CHECK(!mf_hardware_same(&a, &b));
+    CHECK(!same(&a, &b));
     mf_json_free(json);
     mf_hardware_free(&a);
     mf_hardware_free(&b);

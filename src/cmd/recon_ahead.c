@@ -76,24 +76,32 @@ static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *giv
     return rc;
 }
 
-static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
-                   const struct mf_plan *file)
+static int compare_keys(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
+                        const struct mf_plan *file, const struct mf_plan_lines *problem)
 {
     const char *key[KEYS];
     const size_t keys = keys_of(s, o, key);
-    struct mf_plan_lines problem = {.count = 0};
 
-    const int rc = problem_of(s, o, &problem);
+    for (size_t k = 0; k < keys; ++k) MF_TRY(mf_plan_same_key(path, file, problem, key[k]));
+    return MF_OK;
+}
+
+static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
+                   const struct mf_plan *file)
+{
+    struct mf_plan_lines problem = {.count = 0};
+    int rc = problem_of(s, o, &problem);
     char why[MF_ERR_TEXT];
 
-    if (rc != MF_OK && rc != MF_USAGE) return rc;
-    if (rc == MF_USAGE) { /* the stand-in is not what these options are for, as the run's own target may be */
+    if (rc == MF_OK)
+        rc = compare_keys(s, o, path, file, &problem);
+    else if (rc == MF_USAGE) { /* the stand-in is not what these options are for, as the run's own target may be */
         mf_err_take(why, sizeof why);
         mf_warn("'%s' is compared with these options when the run begins, not before: %.700s", path, why);
-        return MF_OK;
+        rc = MF_OK;
     }
-    for (size_t k = 0; k < keys; ++k) MF_TRY(mf_plan_same_key(path, file, &problem, key[k]));
-    return MF_OK;
+    mf_plan_lines_free(&problem);
+    return rc;
 }
 
 /* Of an image that nobody has read the options say how far the result goes into the third axis. */

@@ -93,30 +93,48 @@ int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o
     return MF_OK;
 }
 
-/* A stored plan replaces what is free; what the user also gave must be the same. */
-static int take_file(struct ask *a)
+static int same_problem(const struct ask *a, const struct mf_plan *file)
+{
+    struct mf_plan_lines problem = {.count = 0};
+    int rc;
+
+    mf_recon_task.describe(&a->work, &problem);
+    rc = mf_plan_same(a->o->plan, file, &problem, &a->here.probe.hardware);
+    mf_plan_lines_free(&problem);
+    return rc;
+}
+
+static int check_file(const struct ask *a, const struct mf_plan *file)
 {
     const char *path = a->o->plan;
     const size_t ranks = a->here.world.ranks;
-    struct mf_plan_lines problem = {.count = 0};
-    struct mf_plan file;
 
-    MF_TRY(mf_plan_read(path, &file));
-    mf_recon_task.describe(&a->work, &problem);
-    MF_TRY(mf_plan_same(path, &file, &problem, &a->here.probe.hardware));
-    MF_TRY(mf_plan_for_ranks(path, &file, ranks));
-    if (!file.apart && mf_device_is_free(a->session))
+    MF_TRY(same_problem(a, file));
+    MF_TRY(mf_plan_for_ranks(path, file, ranks));
+    if (!file->apart && mf_device_is_free(a->session))
         return mf_fail(MF_DEVICE, "--plan '%.200s' is for the cores", path);
-    MF_TRY(mf_plan_for_device(path, &file, a->session->backend->name));
-    for (size_t r = 0; r < ranks; ++r) MF_TRY(mf_plan_for_threads(path, &file, r, a->here.world.threads[r]));
-    MF_TRY(mf_recon_plan_given(a->session, a->o, path, &file, a->work.batch));
-    if (file.apart) a->work.residency = mf_plan_get(&file.settings, "offload") ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
-    a->options.device = file.device ? "cuda" : "cpu";
-    a->work.batch = mf_plan_get(&file.settings, "batch");
-    if (!a->solve->history_kept && mf_plan_find(&file.settings, "history"))
-        a->work.history = mf_plan_get(&file.settings, "history");
-    a->work.history_fixed = 1;
-    return MF_OK;
+    MF_TRY(mf_plan_for_device(path, file, a->session->backend->name));
+    for (size_t r = 0; r < ranks; ++r) MF_TRY(mf_plan_for_threads(path, file, r, a->here.world.threads[r]));
+    return mf_recon_plan_given(a->session, a->o, path, file, a->work.batch);
+}
+
+/* A stored plan replaces what is free; what the user also gave must be the same. */
+static int take_file(struct ask *a)
+{
+    struct mf_plan file;
+    int rc = mf_plan_read(a->o->plan, &file);
+
+    if (rc == MF_OK) rc = check_file(a, &file);
+    if (rc == MF_OK) {
+        if (file.apart) a->work.residency = mf_plan_get(&file.settings, "offload") ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
+        a->options.device = file.device ? "cuda" : "cpu";
+        a->work.batch = mf_plan_get(&file.settings, "batch");
+        if (!a->solve->history_kept && mf_plan_find(&file.settings, "history"))
+            a->work.history = mf_plan_get(&file.settings, "history");
+        a->work.history_fixed = 1;
+    }
+    mf_plan_free(&file);
+    return rc;
 }
 
 /* The run is on GPUs and the plan is not. */

@@ -341,6 +341,8 @@ void mf_plan_free(struct mf_plan *plan)
         free(plan->bytes[m]);
         plan->bytes[m] = NULL;
     }
+    mf_plan_lines_free(&plan->problem);
+    mf_plan_lines_free(&plan->machine);
     free(plan->candidate);
     plan->candidate = NULL;
     plan->candidates = 0;

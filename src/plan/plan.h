@@ -118,7 +118,7 @@ void mf_plan_print(FILE *to, const struct mf_plan *plan, int explain);
 
 /**
  * Takes what a stored plan fixes (nodes, ranks, threads, device, settings) and its lines. Refuses with MF_INPUT what is
- * no plan, of another schema version, or changed by hand. @p plan holds no candidates then.
+ * no plan, of another schema version, or changed by hand. mf_plan_free() it, also after a refusal.
  */
 int mf_plan_read(const char *path, struct mf_plan *plan);
 

@@ -5,6 +5,7 @@
 
 #include "io/hash.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/plan/plan.h"
 
 enum { FILE_MOST = 64 << 20 };
@@ -23,10 +24,10 @@ static struct mf_json *lines_json(const struct mf_plan_lines *lines)
     struct mf_json *all = mf_json_array();
 
     for (size_t i = 0; i < lines->count; ++i) {
-        char text[sizeof lines->at->key + sizeof lines->at->value + 4];
+        char *text = mf_format("%s: %s", lines->at[i].key, lines->at[i].value);
 
-        snprintf(text, sizeof text, "%s: %s", lines->at[i].key, lines->at[i].value);
         mf_json_text(all, NULL, text);
+        free(text);
     }
     return all;
 }
@@ -180,14 +181,15 @@ struct mf_json *mf_plan_json(const struct mf_plan *plan)
 
 static int read_lines(const char *path, const struct mf_json *all, const char *key, struct mf_plan_lines *lines)
 {
-    if (mf_json_count(all) > MF_PLAN_LINES || mf_json_count(all) == 0)
-        return mf_fail(MF_INPUT, "'%.300s': %s wants an array of lines", path, key);
+    if (mf_json_count(all) == 0) return mf_fail(MF_INPUT, "'%.300s': %s wants an array of lines", path, key);
     for (size_t i = 0; i < mf_json_count(all); ++i) {
         const char *text = mf_json_to_text(mf_json_item(all, i)), *colon = strstr(text, ": ");
+        char *name;
 
         if (!colon) return mf_fail(MF_INPUT, "'%.300s': %s[%zu] wants \"key: value\"", path, key, i);
-        mf_plan_say(lines, "", "%s", colon + 2);
-        snprintf(lines->at[i].key, sizeof lines->at->key, "%.*s", (int)(colon - text), text);
+        name = MF_MUST(strndup(text, (size_t)(colon - text)), "a plan");
+        mf_plan_say(lines, name, "%s", colon + 2);
+        free(name);
     }
     return MF_OK;
 }
@@ -212,7 +214,8 @@ static void read_number(void *context, const char *name, const struct mf_json *v
 {
     struct reading *r = context;
 
-    if (mf_json_kind(value) != MF_JSON_INT || mf_json_to_int(value) < 0 || r->numbers->count == MF_PLAN_NUMBERS)
+    if (mf_json_kind(value) != MF_JSON_INT || mf_json_to_int(value) < 0 || r->numbers->count == MF_PLAN_NUMBERS ||
+        strlen(name) >= sizeof r->numbers->at[0].name)
         r->bad = 1;
     else
         mf_plan_set(r->numbers, name, (size_t)mf_json_to_int(value));

@@ -1,6 +1,7 @@
 /* See plan.h: the lines that plans are compared by, and whether a stored plan is for a run. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -9,15 +10,25 @@
 
 void mf_plan_say(struct mf_plan_lines *lines, const char *key, const char *format, ...)
 {
-    struct mf_plan_line *line = &lines->at[lines->count];
+    struct mf_plan_line line = {.key = MF_MUST(strdup(key), "a plan")};
     va_list list;
 
-    MF_ASSERT(lines->count < MF_PLAN_LINES);
     va_start(list, format);
-    snprintf(line->key, sizeof line->key, "%s", key);
-    vsnprintf(line->value, sizeof line->value, format, list);
+    if (vasprintf(&line.value, format, list) < 0) line.value = NULL;
     va_end(list);
-    ++lines->count;
+    MF_MUST(line.value, "a plan");
+    lines->at = MF_MUST(realloc(lines->at, (lines->count + 1) * sizeof line), "a plan");
+    lines->at[lines->count++] = line;
+}
+
+void mf_plan_lines_free(struct mf_plan_lines *lines)
+{
+    for (size_t i = 0; i < lines->count; ++i) {
+        free(lines->at[i].key);
+        free(lines->at[i].value);
+    }
+    free(lines->at);
+    *lines = (struct mf_plan_lines){.count = 0};
 }
 
 /* GPUs @p g and those after it with the same name and memory. */
@@ -31,16 +42,15 @@ static size_t run_of(const struct mf_host *host, size_t g)
     return n;
 }
 
-/* Many unlike nodes are described by the first of them and counted. */
 void mf_plan_machine(const struct mf_hardware *hardware, struct mf_plan_lines *lines)
 {
     mf_plan_say(lines, "nodes", "%zu", mf_plan_nodes(hardware));
-    for (size_t h = 0; h < hardware->hosts && lines->count + 8 < MF_PLAN_LINES; ++h) {
+    for (size_t h = 0; h < hardware->hosts; ++h) {
         const struct mf_host *host = &hardware->host[h];
 
         mf_plan_say(lines, "cores", "%lld x %lld", (long long)host->count, (long long)host->cores);
         mf_plan_say(lines, "node", "%s vectors, %lld bytes", host->simd, (long long)host->ram_bytes);
-        for (size_t g = 0, n; g < host->gpus && lines->count + 4 < MF_PLAN_LINES; g += n) {
+        for (size_t g = 0, n; g < host->gpus; g += n) {
             n = run_of(host, g);
             mf_plan_say(lines, "gpus", "%zu x %.80s of %lld bytes", n, host->gpu[g].name,
                         (long long)host->gpu[g].memory_bytes);
@@ -53,8 +63,8 @@ static const struct mf_plan_line none = {"", "nothing"};
 static int agree(const char *path, const char *of, const struct mf_plan_line *x, const struct mf_plan_line *y)
 {
     if (strcmp(x->key, y->key) == 0 && strcmp(x->value, y->value) == 0) return MF_OK;
-    return mf_fail(MF_INPUT, "'%.200s' is a plan of another %s: it says '%s%s%s', here it is '%s%s%s'", path, of,
-                   x->key, *x->key ? ": " : "", x->value, y->key, *y->key ? ": " : "", y->value);
+    return mf_fail(MF_INPUT, "'%.200s' is a plan of another %s: it says '%.99s%s%.200s', here it is '%.99s%s%.200s'",
+                   path, of, x->key, *x->key ? ": " : "", x->value, y->key, *y->key ? ": " : "", y->value);
 }
 
 /* The next line of this key from @p *at on, or that there is none. */
@@ -88,21 +98,29 @@ static int is_told(const struct mf_plan_lines *stored, const struct mf_plan_line
     return 0;
 }
 
+static int same_machine(const char *path, const struct mf_plan *stored, const struct mf_hardware *hardware)
+{
+    struct mf_plan_lines machine = {.count = 0};
+    int rc = MF_OK;
+
+    mf_plan_machine(hardware, &machine);
+    for (size_t i = 0; i < machine.count && rc == MF_OK; ++i)
+        if (!is_told(&stored->machine, &machine.at[i]))
+            rc = mf_fail(MF_INPUT, "'%.200s' is a plan of another machine: here it is '%s: %s'; try: --plan auto", path,
+                         machine.at[i].key, machine.at[i].value);
+    mf_plan_lines_free(&machine);
+    return rc;
+}
+
 int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf_plan_lines *problem,
                  const struct mf_hardware *hardware)
 {
     const struct mf_plan_lines *said = &stored->problem;
-    struct mf_plan_lines machine = {.count = 0};
 
     for (size_t i = 0; i < said->count || i < problem->count; ++i)
         MF_TRY(agree(path, "problem", i < said->count ? &said->at[i] : &none,
                      i < problem->count ? &problem->at[i] : &none));
-    mf_plan_machine(hardware, &machine);
-    for (size_t i = 0; i < machine.count; ++i)
-        if (!is_told(&stored->machine, &machine.at[i]))
-            return mf_fail(MF_INPUT, "'%.200s' is a plan of another machine: here it is '%s: %s'; try: --plan auto",
-                           path, machine.at[i].key, machine.at[i].value);
-    return MF_OK;
+    return same_machine(path, stored, hardware);
 }
 
 int mf_plan_for_ranks(const char *path, const struct mf_plan *stored, size_t ranks)

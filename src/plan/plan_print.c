@@ -42,6 +42,7 @@ static void print_settings(FILE *to, const struct mf_plan *p)
             MF_S(p->threads));
     p->task->show(p, &lines);
     for (size_t i = 0; i < lines.count; ++i) fprintf(to, "  %-9s %s\n", lines.at[i].key, lines.at[i].value);
+    mf_plan_lines_free(&lines);
     fprintf(to, "  time      %.3g ms per %s:", 1e3 * p->cost.total, p->task->step);
     for (size_t i = 0; i < p->cost.parts; ++i)
         fprintf(to, "%s %s %.3g", i ? "," : "", p->cost.part[i].name, 1e3 * p->cost.part[i].seconds);

@@ -25,7 +25,7 @@ void mf_plan_set(struct mf_plan_numbers *numbers, const char *name, size_t value
     size_t i = 0;
 
     while (i < numbers->count && strcmp(numbers->at[i].name, name) != 0) ++i;
-    MF_ASSERT(i < MF_PLAN_NUMBERS);
+    MF_ASSERT(i < MF_PLAN_NUMBERS && strlen(name) < sizeof numbers->at[i].name);
     snprintf(numbers->at[i].name, sizeof numbers->at[i].name, "%s", name);
     numbers->at[i].value = value;
     if (i == numbers->count) ++numbers->count;

@@ -9,32 +9,27 @@
 
 #include "src/plan/rates.h"
 
-enum {
-    MF_PLAN_TAGS = 40,
-    MF_PLAN_LINES = 48,
-    MF_PLAN_NUMBERS = 16,
-    MF_PLAN_FACTS = 4,
-    MF_PLAN_PARTS = 8,
-    MF_PLAN_TRIALS = 3
-};
+enum { MF_PLAN_TAGS = 40, MF_PLAN_NUMBERS = 16, MF_PLAN_FACTS = 4, MF_PLAN_PARTS = 8, MF_PLAN_TRIALS = 3 };
 
-/** Lines "key: value". */
+/** Lines "key: value", none at first. */
 struct mf_plan_lines {
     size_t count;
     struct mf_plan_line {
-        char key[32], value[160];
-    } at[MF_PLAN_LINES];
+        char *key, *value;
+    } * at;
 };
 
 /** Appends a line (printf format). */
 void mf_plan_say(struct mf_plan_lines *lines, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+void mf_plan_lines_free(struct mf_plan_lines *lines);
+
 /** Named whole numbers, in the order in which they were set. */
 struct mf_plan_numbers {
     size_t count;
     struct {
-        char name[24];
+        char name[24]; /* a longer one is a bug */
         size_t value;
     } at[MF_PLAN_NUMBERS];
 };

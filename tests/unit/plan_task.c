@@ -317,10 +317,11 @@ static void stored(const char *path)
     CHECK(mf_plan_for_setting(path, &back, "zero", "--zero", 1) == MF_OK);
     CHECK(mf_plan_for_setting(path, &back, "zero", "--zero", 2) == MF_USAGE);
     t.parameters = 1e9;
-    plan.problem.count = 0;
+    mf_plan_lines_free(&plan.problem);
     describe(&t, &plan.problem);
     CHECK(mf_plan_same(path, &back, &plan.problem, &hardware) == MF_INPUT);
     mf_plan_free(&plan);
+    mf_plan_free(&back);
     file = fopen(path, "w");
     fputs("{\"schema\": \"plan\", \"schema_version\": 1, \"history\": 2}", file);
     fclose(file);
@@ -328,9 +329,48 @@ static void stored(const char *path)
     remove(path);
 }
 
+/* Lines of any number and length are compared to their ends. */
+static void lines(void)
+{
+    static const char key[] = "a key of more than thirty letters, number %d", long_value[] = "%0250d";
+    struct mf_plan stored = {.problem = {.count = 0}};
+    struct mf_plan_lines same = {.count = 0}, other = {.count = 0};
+    char name[64];
+
+    mf_plan_machine(&hardware, &stored.machine);
+    for (int i = 0; i < 100; ++i) {
+        snprintf(name, sizeof name, key, i);
+        mf_plan_say(&stored.problem, name, long_value, i);
+        mf_plan_say(&same, name, long_value, i);
+        mf_plan_say(&other, name, long_value, i == 99 ? 98 : i);
+    }
+    CHECK(mf_plan_same("file", &stored, &same, &hardware) == MF_OK);
+    CHECK(mf_plan_same_key("file", &stored, &same, name) == MF_OK);
+    CHECK(mf_plan_same("file", &stored, &other, &hardware) == MF_INPUT);
+    CHECK(mf_plan_same_key("file", &stored, &other, name) == MF_INPUT && strstr(mf_err_text(), name));
+    mf_plan_lines_free(&same);
+    mf_plan_lines_free(&other);
+    mf_plan_free(&stored);
+}
+
+/* A file's names of settings are told apart by all of their letters, or refused. */
+static void names(void)
+{
+    struct mf_json *json = mf_json_parse("{\"twenty-three letters ...a\": 1}");
+    struct mf_plan_numbers numbers = {.count = 0};
+
+    CHECK(json && !mf_plan_numbers_read(json, &numbers));
+    mf_json_free(json);
+    mf_plan_set(&numbers, "micro", 1);
+    mf_plan_set(&numbers, "micro_batch", 2);
+    CHECK(mf_plan_get(&numbers, "micro") == 1 && mf_plan_get(&numbers, "micro_batch") == 2);
+}
+
 int main(void)
 {
     machine();
+    lines();
+    names();
     search();
     refusal();
     indivisible();

@@ -61,7 +61,8 @@ static int add(struct lines *to, const struct mf_json *json)
     return MF_OK;
 }
 
-/* The last line may be half written by a run under way; any other that is not one is refused. */
+/* Rows without a loss have nothing to draw. The last line may be half written by a run under way; any other that is not
+ * a row is refused. */
 static int read_lines(FILE *from, const char *path, struct lines *to)
 {
     char *line = NULL;
@@ -75,7 +76,7 @@ static int read_lines(FILE *from, const char *path, struct lines *to)
         ++number;
         if (mf_json_get(json, "step") && mf_json_get(json, "loss"))
             rc = add(to, json);
-        else if (whole)
+        else if (whole && !mf_json_get(json, "step"))
             rc = mf_fail(MF_INPUT, "'%s', line %zu: not a row of metrics", path, number);
         mf_json_free(json);
     }
@@ -92,7 +93,7 @@ static int read_file(const char *path, struct lines *to)
     if (!from) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
     rc = read_lines(from, path, to);
     (void)fclose(from);
-    if (rc == MF_OK && to->count == 0) rc = mf_fail(MF_INPUT, "'%s' holds no row of metrics yet", path);
+    if (rc == MF_OK && to->count == 0) rc = mf_fail(MF_INPUT, "'%s' holds no row of metrics with a loss yet", path);
     return rc;
 }
 

@@ -261,11 +261,15 @@ def viewing():
             for step in (0, 10, 20, 20):
                 file.write(json.dumps({"seed": seed, "step": step, "time": 0.1 * step, "loss": 1 / (step + 1),
                                        "stage": "descend"}) + "\n")
+            file.write(json.dumps({"seed": seed, "step": 20, "validation": 0.5}) + "\n")  # nothing to draw
         file.write('{"seed": 4, "st')
     for name in ("run", "run/metrics.jsonl"):
         said = json.loads(good("view", name, "--output", "metrics.png", "--json", ranks=2))
         check(said["panels"] == 2, "a panel for every seed: %s" % said)
         picture("metrics.png")
+    with open("run/metrics.jsonl", "w") as file:
+        file.write('{"step": 1}\n')
+    refused(3, "no row of metrics with a loss", "view", "run")
     with open("run/metrics.jsonl", "w") as file:
         file.write("no row\n")
     refused(3, "line 1", "view", "run")

@@ -57,24 +57,23 @@ static int parse_hours(const struct mf_session *s, const char *text, double *sec
     return MF_OK;
 }
 
-int mf_keep_check(const struct mf_session *session, const char *every, const char *hours)
+int mf_keep_check(const struct mf_session *session, const struct mf_keep *keep)
 {
     struct mf_keeper_opts ignored;
     double seconds;
 
-    MF_TRY(parse_hours(session, hours, &seconds));
-    return parse_every(every, &ignored);
+    MF_TRY(parse_hours(session, keep->hours, &seconds));
+    return parse_every(keep->every, &ignored);
 }
 
-struct mf_keeper_opts mf_keep_opts(const struct mf_session *s, const char *every, const char *hours,
-                                   const char *restart)
+struct mf_keeper_opts mf_keep_opts(const struct mf_session *s, const struct mf_keep *keep)
 {
-    struct mf_keeper_opts opts = {.begin = s->start, .restart = strcmp(restart, "auto") == 0};
+    struct mf_keeper_opts opts = {.begin = s->start, .restart = strcmp(keep->restart, "auto") == 0};
 
-    if (parse_hours(s, hours, &opts.max_seconds) != MF_OK) { /* was checked: time is over by now */
+    if (parse_hours(s, keep->hours, &opts.max_seconds) != MF_OK) { /* was checked: time is over by now */
         mf_err_clear();
         opts.max_seconds = SOON;
     }
-    (void)parse_every(every, &opts); /* was checked */
+    (void)parse_every(keep->every, &opts); /* was checked */
     return opts;
 }

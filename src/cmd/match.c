@@ -117,6 +117,8 @@ static int run(struct mf_session *session, void *options)
     return rc;
 }
 
+static const char *const names[] = {"microstructure-filenames", NULL};
+
 const struct mf_cmd mf_cmd_match = {
     .name = "match",
     .summary = "characterise a micrograph and make a microstructure like it",
@@ -140,6 +142,8 @@ const struct mf_cmd mf_cmd_match = {
     .check_plan = mf_recon_plan_ahead,
     .run = run,
     .writes = 1,
+    .names = names,
+    .small = mf_recon_small,
     .checkpoints = 1,
     .work = MF_WORK_GPUS,
 };

@@ -150,6 +150,8 @@ const struct mf_opt mf_recon_rows[] = {
         "volumes: every evaluation looks at --batch-size slices of each direction, drawn at random (Adam and its kin)"),
     MF_OPT_END};
 
+const char *const mf_recon_small[] = {"batch-size", "4", "max-iter", "20", NULL};
+
 int mf_recon_knows_done(const struct mf_session *s)
 {
     const char *output = s->common->output, *dot = output ? strrchr(output, '.') : NULL;

@@ -60,6 +60,9 @@ struct mf_recon_cmd {
 /** Rows of both verbs and of plan; of match (input images) alone; of reconstruct (descriptor file) alone. */
 extern const struct mf_opt mf_recon_rows[], mf_match_rows[], mf_reconstruct_rows[], mf_run_rows[];
 
+/** What launch --debug adds to both. */
+extern const char *const mf_recon_small[];
+
 /** Is it left to the program what to aim at? */
 int mf_recon_is_auto(const struct mf_recon_cmd *o);
 

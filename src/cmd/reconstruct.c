@@ -160,6 +160,8 @@ static int run(struct mf_session *session, void *options)
     return rc;
 }
 
+static const char *const names[] = {"descriptor-filename", "target", NULL};
+
 const struct mf_cmd mf_cmd_reconstruct = {
     .name = "reconstruct",
     .summary = "make a microstructure that has given descriptors",
@@ -179,6 +181,8 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .check_plan = mf_recon_plan_ahead,
     .run = run,
     .writes = 1,
+    .names = names,
+    .small = mf_recon_small,
     .checkpoints = 1,
     .work = MF_WORK_GPUS,
 };

@@ -298,8 +298,10 @@ def refusals():
     for array, words in (("1-9:3%2", ("--information", "%a")), ("0,4,7-8", ("--data_folder", "d%a")), ("0-1", ("--output", "v%a.h5")), ("7", ("--seed", "%a"))):
         status, _, err, _ = launch("--launcher", "sbatch", "--array", array, *run, *words)
         check(status == 0, f"an array {array} {words}: {err}")
-    status, _, err, _ = launch("--launcher", "sbatch", "--array", "0-1", "--", "match", "m%a.npy", "--seed", "%a")
-    check(status == 0, f"inputs that differ give results that differ: {err}")
+    for words in (("match", "m%a.npy", "--seed", "%a"), ("match", "--microstructure_filenames", "m%a.npy"), ("reconstruct", "--target", "S2=s%a.npy"),
+                  ("reconstruct", "--descriptor-filename", "t%a.h5"), ("characterize", "--microstructure-filename", "m%a.npy")):
+        status, _, err, _ = launch("--launcher", "sbatch", "--array", "0-1", "--", *words)
+        check(status == 0, f"inputs that differ give results that differ: {words} {err}")
     status, _, err, _ = launch("--launcher", "sbatch", "--array", "1-2", "--", "info", "m%a.npy")
     check(status == 0, f"what only prints: {err}")
     refused(2, "--hosts is for", "--launcher", "srun", "--hosts", "a", *one)

@@ -69,6 +69,12 @@ def launched():
     says(2, "", "try: -- data import\n", "launch", "data", "import", "--limit", "3")
     says(2, "", "--restart no: the script is put back", "launch", "--launcher", "sbatch", *verb, "--restart", "no")
     says(2, "", "no option '--limit'", "launch", *verb, "--limit", "3")
+    array = ("launch", "--launcher", "sbatch", "--array", "0-1", *verb)
+    says(2, "", "would write the same file", *array, "--seed", "%a")
+    for more in (("--results-dir", "r%a"), ("--results_dir", "r%a"), ("--data_folder", "d%a")):
+        says(0, "--array=0-1", "", *array, *more)
+    line = says(0, "--results-dir few --logging-level 10", "", "launch", "--launcher", "mpirun", "--ntasks", "2", "--debug", *verb).out
+    check("max-iter" not in line, f"options of another verb: {line}")
     open("plan.json", "w").close()
     says(3, "", "'plan.json' is no plan of 2 ranks for no", "launch", "--launcher", "mpirun", "--ntasks", "2", *verb, "--plan", "plan.json")
     os.symlink("/etc/passwd", "import")

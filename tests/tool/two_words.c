@@ -8,12 +8,15 @@
 
 struct data {
     struct mf_common common;
-    const char *plan, *restart, *max_hours;
+    const char *plan, *restart, *max_hours, *folder;
 };
 
 static const struct mf_opt rows[] = {MF_OPT(data, "plan", plan, MF_TEXT, "auto", "a plan"),
                                      MF_OPT(data, "restart", restart, MF_TEXT, "no", "no or auto"),
-                                     MF_OPT(data, "max-hours", max_hours, MF_TEXT, "0", "hours, or auto"), MF_OPT_END};
+                                     MF_OPT(data, "max-hours", max_hours, MF_TEXT, "0", "hours, or auto"),
+                                     MF_OPT(data, "results-dir", folder, MF_TEXT, "run", "where results go"),
+                                     MF_OPT_END};
+static const char *const names[] = {"results-dir", NULL}, *const small[] = {"results-dir", "few", NULL};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
 static int check_plan(const struct mf_session *session, const void *options, const char *plan, size_t ranks)
@@ -38,6 +41,7 @@ static int run(struct mf_session *session, void *options)
     {                                                                                                             \
         .name = verb, .summary = "a verb of two words", .synopsis = "FILE", .tables = tables,                     \
         .size = sizeof(struct data), .positional_max = 1, .check_plan = check_plan, .run = run, .checkpoints = 1, \
+        .writes = 1, .names = names, .small = small,                                                              \
     }
 
 static const struct mf_cmd import = ROW("data import"), export = ROW("data export"), data = ROW("alone");

@@ -128,8 +128,12 @@ struct asked {
 
 static int run_ranks(const struct asked *asked, struct mf_comm *comm, double start)
 {
-    struct mf_session session = {
-        .comm = comm, .common = asked->into, .options = asked->options, .start = start, .work = asked->verb->work};
+    struct mf_session session = {.comm = comm,
+                                 .common = asked->into,
+                                 .options = asked->options,
+                                 .start = start,
+                                 .work = asked->verb->work,
+                                 .remedy = asked->verb->remedy};
 
     MF_TRY(mf_agree(comm, asked->rc));
     MF_TRY(mf_same_options(comm, asked->options));

@@ -104,8 +104,11 @@ static int threads_asked(const struct mf_common *common)
     return wanted > 0 ? (int)wanted : 0;
 }
 
-/* What fields that are too large want. */
-static const char advice[] = "more ranks, or smaller extents";
+/* What arrays that are too large want. */
+static void advise(const struct mf_session *session, struct mf_arena *arena)
+{
+    mf_arena_advise(arena, session->remedy ? session->remedy : "more ranks, or smaller extents");
+}
 
 /* A dry run promises memory: where a device has its own, a back end that only counts stands in for it. */
 static int open_dry(struct mf_session *session, size_t limit)
@@ -118,7 +121,7 @@ static int open_dry(struct mf_session *session, size_t limit)
     session->dry.backend.devices = backend->devices;
     session->backend = &session->dry.backend;
     MF_TRY(mf_arena_open(&session->device, &mf_mem_dry, limit));
-    mf_arena_advise(session->device, advice);
+    advise(session, session->device);
     MF_TRY(mf_queue_dry(&session->queue, &session->dry, session->threads, session->common->deterministic,
                         session->device, session->arena));
     session->home = session->queue;
@@ -134,11 +137,11 @@ static int open_local(struct mf_session *session, int number)
     const struct mf_mem *host = backend->host_mem ? backend->host_mem : backend->mem;
 
     MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &mf_mem_dry : host, limit));
-    mf_arena_advise(session->arena, advice);
+    advise(session, session->arena);
     session->device = session->arena;
     if (backend->host_mem && common->dry_run) return open_dry(session, limit);
     if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
-    mf_arena_advise(session->device, advice);
+    advise(session, session->device);
     MF_TRY(backend->queue_open(&session->queue, number, session->threads, common->deterministic, session->device,
                                session->arena));
     session->home = session->queue;

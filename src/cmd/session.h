@@ -65,6 +65,7 @@ struct mf_session {
     double predicted;            /* bytes of host memory that the plan predicts for this rank; 0: no plan (peaks.h) */
     double predicted_device;     /* the same of a device's memory; 0: no plan, or one memory is both */
     enum mf_work work;           /* of the verb */
+    const char *remedy;          /* of the verb (cmd.h) */
     const char *ahead; /* "srun" or "mpirun": launch checks a job that this will start, and the environment is not the
                           job's; NULL: this is the run */
 };

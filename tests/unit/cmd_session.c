@@ -18,7 +18,7 @@ static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
 static int with(int argc, char **argv, void (*use)(struct mf_session *))
 {
     struct mf_options *options = NULL;
-    struct mf_session session = {.comm = &comm, .common = &common};
+    struct mf_session session = {.comm = &comm, .common = &common, .remedy = "fewer words"};
     int rc = mf_options_parse(&options, "test", tables, &common, sizeof common, argc, argv, 0);
 
     if (rc != MF_OK) return rc;
@@ -34,6 +34,12 @@ static int with(int argc, char **argv, void (*use)(struct mf_session *))
 }
 
 static void nothing(struct mf_session *session) { CHECK(session->threads >= 1); }
+
+static void full(struct mf_session *session)
+{
+    CHECK(!mf_arena_take(session->arena, (size_t)2 << 20, "test") && strstr(mf_err_text(), "fewer words"));
+    mf_err_clear();
+}
 
 /* What the address checker keeps beside every 8 bytes, and the system counts. */
 #ifdef __SANITIZE_ADDRESS__
@@ -87,6 +93,7 @@ int main(int argc, char **argv)
     CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
     CHECK(mf_session_cores(&comm) >= 1);
     CHECK(WITH(nothing, "--threads", "2", "--memory_limit", "100") == MF_OK);
+    CHECK(WITH(full, "--memory_limit", "1") == MF_OK);
     CHECK(WITH(peaks, "--device=cpu", "--no_memory_growth", "--use_distributed_loss") == MF_OK);
     CHECK(WITH(paths, "--data_folder", "out_session/a/", "--information", "x", "--logfile_name", "log") == MF_OK);
     CHECK(access("out_session/a/log.log", R_OK) == 0);

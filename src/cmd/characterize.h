@@ -4,6 +4,7 @@
 
 #include "io/target.h"
 #include "src/base/json.h"
+#include "src/cmd/accepted.h"
 #include "src/cmd/cmd.h"
 #include "src/desc/characterize.h"
 
@@ -17,6 +18,7 @@ struct mf_characterize_cmd {
     struct mf_reals spacing;
     double steepness, soft;
     int isotropic, periodic, multiphase, pyramid, grey, average, explain;
+    struct mf_accepted accepted;
     struct mf_vgg *vgg; /* of descriptors that need one */
 };
 

@@ -39,17 +39,6 @@ const struct mf_opt mf_common_opts[] = {
         mf_common, "exchange", exchange, "auto", "auto|nccl|host",
         "how ranks on GPUs exchange slices: from GPU to GPU (nccl), through the host's memory (host), or nccl where "
         "every rank has a GPU of its own and NCCL is here (auto)"),
-    MF_OPT(mf_common, "memory_growth", memory_growth, MF_FLAG, "1", "take memory when it is needed"),
-    MF_OPT(mf_common, "no_memory_growth", memory_growth, MF_UNFLAG, NULL,
-           "reconstruct, match: take all planned memory (without a plan: --memory-limit) at the start"),
-    MF_OPT(mf_common, "enable_mixed_precision", mixed_precision, MF_FLAG, NULL,
-           "changes nothing: 16 bits are too few for what is matched (accepted for old scripts)"),
-    MF_OPT(mf_common, "use_distributed_loss", distributed_loss, MF_FLAG, NULL,
-           "share the loss between ranks (always so; accepted for old scripts)"),
-    MF_OPT(mf_common, "auto_gpu_config", auto_gpu, MF_FLAG, "1",
-           "plan what is left open (reconstruct, match: --plan auto)"),
-    MF_OPT(mf_common, "no_auto_gpu_config", auto_gpu, MF_UNFLAG, NULL,
-           "options and defaults alone (reconstruct, match: --plan off)"),
     MF_OPT_END};
 
 int mf_common_check(const struct mf_common *common)

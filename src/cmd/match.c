@@ -108,6 +108,7 @@ static int run(struct mf_session *session, void *options)
     struct mf_recon_cmd *o = options;
     int rc;
 
+    mf_accepted_say(session, &o->accepted);
     MF_TRY(mf_recon_may_write(session, o));
     MF_TRY(mf_session_serves(session, mf_recon_more(o)));
     MF_TRY(mf_reside(session, o->residency));

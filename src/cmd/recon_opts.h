@@ -3,6 +3,7 @@
 #define MF_CMD_RECON_OPTS_H
 
 #include "src/base/json.h"
+#include "src/cmd/accepted.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/keep.h"
 #include "src/recon/outcome.h"
@@ -51,6 +52,7 @@ struct mf_recon_cmd {
     struct mf_keep keep;
     const char *plan;      /* --plan auto|off|FILE */
     const char *residency; /* --residency auto|device|host */
+    struct mf_accepted accepted;
     /* how a micrograph is read and measured */
     double soft, steepness;
     const char *slice_mode;

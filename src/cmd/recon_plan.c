@@ -36,16 +36,16 @@ void mf_recon_plan_device(const struct mf_common *common, const char *residency,
 
 static int is_off(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    return s->common->dry_run || !s->common->auto_gpu || strcmp(o->plan, "off") == 0;
+    return s->common->dry_run || !o->accepted.auto_gpu || strcmp(o->plan, "off") == 0;
 }
 
 int mf_recon_plan_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     if (!*o->plan) return mf_fail(MF_USAGE, "--plan wants auto, off or a file of mesoforge plan --output");
-    if (!s->common->auto_gpu && mf_options_given(s->options, "plan") && strcmp(o->plan, "off") != 0)
+    if (!o->accepted.auto_gpu && mf_options_given(s->options, "plan") && strcmp(o->plan, "off") != 0)
         return mf_fail(MF_USAGE, "--no_auto_gpu_config turns the planner off: it and --plan %s contradict each other",
                        o->plan);
-    if (s->common->auto_gpu && mf_options_given(s->options, "auto_gpu_config") && strcmp(o->plan, "off") == 0)
+    if (o->accepted.auto_gpu && mf_options_given(s->options, "auto_gpu_config") && strcmp(o->plan, "off") == 0)
         return mf_fail(MF_USAGE, "--auto_gpu_config and --plan off contradict each other");
     return MF_OK;
 }
@@ -281,7 +281,7 @@ static size_t ahead(const struct mf_arena *arena, double planned, const struct m
 }
 
 /* --no_memory_growth: what the run will need it has from now on. */
-static int reserve(const struct mf_session *s, const struct mf_recon_plan *plan)
+static int reserve(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_recon_plan *plan)
 {
     const int apart = s->device != s->arena;
     const struct mf_json *state = mf_json_get(plan->json, "bytes"), *home = mf_json_get(plan->json, "host_bytes");
@@ -289,7 +289,7 @@ static int reserve(const struct mf_session *s, const struct mf_recon_plan *plan)
     const size_t device = apart ? ahead(s->device, s->predicted_device, state) : 0;
     int rc;
 
-    if (s->common->memory_growth || s->common->dry_run) return MF_OK;
+    if (o->accepted.memory_growth || s->common->dry_run) return MF_OK;
     rc = mf_arena_reserve(s->home_arena ? s->home_arena : s->arena, host, 1);
     if (rc == MF_OK && apart) rc = mf_arena_reserve(s->device, device, 0);
     if (host + device == 0)
@@ -308,7 +308,7 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
 
     *plan = (struct mf_recon_plan){.json = NULL};
     session->predicted = session->predicted_device = 0;
-    if (is_off(session, o)) return reserve(session, plan);
+    if (is_off(session, o)) return reserve(session, o, plan);
     a.work = (struct mf_recon_work){.dims = dims,
                                     .target = target,
                                     .opts = solve,
@@ -322,7 +322,7 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
                                     .worth = 1};
     mf_recon_work_look(&a.work);
     rc = make_and_try(&a, plan);
-    if (rc == MF_OK) rc = reserve(session, plan);
+    if (rc == MF_OK) rc = reserve(session, o, plan);
     mf_plan_free(&a.plan);
     mf_plan_here_free(&a.here);
     return rc;

@@ -143,6 +143,7 @@ static int run(struct mf_session *session, void *options)
     char *base;
     int rc, recalled;
 
+    mf_accepted_say(session, &o->accepted);
     MF_TRY(mf_recon_may_write(session, o));
     MF_TRY(mf_reside(session, o->residency));
     MF_TRY(load_target(session, o, &target));

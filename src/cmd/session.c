@@ -49,7 +49,6 @@ static int open_log(const struct mf_common *common, int rank)
 /* Options about GPUs have an answer on the cpu too. */
 static int answer_gpu_options(const struct mf_session *session)
 {
-    const struct mf_options *options = session->options;
     const char *device = session->backend->name;
     const int gpus = session->backend->devices != NULL;
 
@@ -58,18 +57,6 @@ static int answer_gpu_options(const struct mf_session *session)
         return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
                        session->common->gpu_ids.at[0], device);
     if (!gpus && session->common->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
-    if (mf_options_given(options, "memory_growth") && session->common->memory_growth)
-        mf_info("--memory_growth: memory is taken when it is needed, up to --memory-limit");
-    if (session->common->mixed_precision)
-        mf_info(
-            "--enable_mixed_precision changes nothing: 16 bits hold three digits, S2 is matched to more; the %s back "
-            "end computes in 32 bits, sums in 64",
-            device);
-    if (session->common->distributed_loss)
-        mf_info("--use_distributed_loss: the loss is always shared by all ranks (%d here)", session->comm->size);
-    if (mf_options_given(options, "auto_gpu_config"))
-        mf_info("--%sauto_gpu_config: reconstruct and match are %splanned", session->common->auto_gpu ? "" : "no_",
-                session->common->auto_gpu ? "" : "not ");
     return MF_OK;
 }
 

@@ -31,7 +31,6 @@ struct mf_common {
     const char *bind;     /* --bind auto|none: mf_session_pin() */
     int verbose;          /* --verbose: where.h */
     const char *exchange; /* --exchange: mf_exchange_of() */
-    int memory_growth, mixed_precision, distributed_loss, auto_gpu;
 };
 
 extern const struct mf_opt mf_common_opts[];

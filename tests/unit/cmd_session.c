@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     CHECK(mf_session_cores(&comm) >= 1);
     CHECK(WITH(nothing, "--threads", "2", "--memory_limit", "100") == MF_OK);
     CHECK(WITH(full, "--memory_limit", "1") == MF_OK);
-    CHECK(WITH(peaks, "--device=cpu", "--no_memory_growth", "--use_distributed_loss") == MF_OK);
+    CHECK(WITH(peaks, "--device=cpu", "--share-gpu") == MF_OK);
     CHECK(WITH(paths, "--data_folder", "out_session/a/", "--information", "x", "--logfile_name", "log") == MF_OK);
     CHECK(access("out_session/a/log.log", R_OK) == 0);
     CHECK(WITH(output, "--output", "here.npy") == MF_OK);

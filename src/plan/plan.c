@@ -46,7 +46,8 @@ static uint64_t key_of(const struct search *s, const struct mf_plan_rank *r, con
     key = mix(mix(mix(key, r->ranks), r->local_size), r->threads);
     key = mix(mix(key, r->in_use), (uint64_t)r->apart);
     key = mix(mix(key, (uint64_t)r->capability), (uint64_t)r->nccl);
-    for (size_t i = 0; i < settings->count; ++i) key = mix(key, settings->at[i].value);
+    for (size_t i = 0; i < settings->count; ++i)
+        key = mix(mf_fnv(key, settings->at[i].name, strlen(settings->at[i].name) + 1), settings->at[i].value);
     return mf_fnv(key, r->simd, strlen(r->simd));
 }
 

@@ -17,6 +17,7 @@ struct training {
     size_t effective;  /* batch; 0: EFFECTIVE */
     int ragged;        /* every rank's share is another one, and the later the dearer, as stages may be */
     int twice;         /* each micro-batch is offered twice */
+    int named;         /* a level is the name of a setting, not its value */
     size_t refused;    /* micro-batches of this size on are refused; 0: none */
 };
 
@@ -36,6 +37,8 @@ static size_t threads(const void *context, size_t ranks, size_t most) { return c
 
 static size_t levels(const void *context, int apart) { return context && apart ? 4 : 1; }
 
+static const char *const cut[] = {"nothing", "optimiser", "gradients", "weights"};
+
 static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *s)
 {
@@ -46,8 +49,17 @@ static int settings(const void *context, const struct mf_placement *place, size_
     if (micro == 0 || effective_of(t) % place->ranks) return 0;
     mf_plan_set(s, "micro_batch", micro);
     mf_plan_set(s, "accumulation", effective_of(t) / place->ranks / micro);
-    mf_plan_set(s, "zero", level);
+    mf_plan_set(s, "zero", t->named ? level > 0 : level);
+    if (t->named) mf_plan_set(s, cut[level], 1);
     return 1;
+}
+
+/* The level that settings are of. */
+static size_t zero_of(const struct mf_plan_numbers *s)
+{
+    for (size_t level = 1; level < sizeof cut / sizeof *cut; ++level)
+        if (mf_plan_get(s, cut[level])) return level;
+    return mf_plan_get(s, "zero");
 }
 
 static uint64_t share(const void *context, const struct mf_plan_numbers *s, size_t ranks, size_t rank)
@@ -69,7 +81,7 @@ static int bytes(const void *context, const struct mf_plan_rank *rank, const str
                  struct mf_plan_bytes memory[MF_PLAN_MEMORIES])
 {
     const struct training *t = context;
-    const size_t zero = mf_plan_get(s, "zero");
+    const size_t zero = zero_of(s);
     struct mf_plan_bytes *b = &memory[MF_PLAN_STATE];
 
     if (t->refused && mf_plan_get(s, "micro_batch") >= t->refused) return mf_fail(MF_MEMORY, "too many samples");
@@ -252,6 +264,16 @@ static void many(void)
     host.count = 1;
 }
 
+/* Settings of equal values and other names are others. */
+static void named(void)
+{
+    struct training t = {.parameters = 4e9, .named = 1};
+    struct mf_plan plan;
+
+    CHECK(make(&t, &plan) == MF_OK && zero_of(&plan.settings) == 3);
+    mf_plan_free(&plan);
+}
+
 /* Of ranks of one node the dearest is priced. */
 static void slowest(void)
 {
@@ -376,6 +398,7 @@ int main(void)
     indivisible();
     many();
     slowest();
+    named();
     refused_twice();
     verified();
     stored("plan_task.json");

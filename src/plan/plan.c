@@ -160,25 +160,37 @@ static int fill_or_pass(struct search *s, const struct mf_placement *place, stru
 
 /* ---- settings ---- */
 
+static int price_rank(struct search *s, const struct mf_placement *place, size_t r,
+                      const struct mf_plan_numbers *settings, struct mf_plan_cost *cost)
+{
+    const struct mf_plan_rank rank = rank_of(s, place, r);
+    const struct mf_rates rates = mf_rates_of(s->ask->hardware, place, r);
+    const struct mf_plan_bytes *bytes;
+
+    MF_TRY(bytes_of(s, &rank, settings, &bytes));
+    *cost = (struct mf_plan_cost){.total = 0};
+    s->task->price(s->ask->context, place, r, &rates, settings, bytes->fact, cost);
+    return MF_OK;
+}
+
 /* The cost on the slowest rank. */
-static void price(const struct search *s, const struct mf_placement *place, const struct mf_plan_candidate *c,
-                  struct mf_plan_cost *worst)
+static int price(struct search *s, const struct mf_placement *place, const struct mf_plan_candidate *c,
+                 struct mf_plan_cost *worst)
 {
     uint64_t share = 0, last;
 
     *worst = (struct mf_plan_cost){.total = -1};
     for (size_t r = 0; r < place->ranks; ++r) {
-        struct mf_plan_cost cost = {.total = 0};
-        struct mf_rates rates;
+        struct mf_plan_cost cost;
 
         last = share;
         share = s->task->share(s->ask->context, &c->settings, place->ranks, r);
         if (r > 0 && share == last && place->node[r] == place->node[r - 1] && place->gpu[r] == place->gpu[r - 1])
             continue;
-        rates = mf_rates_of(s->ask->hardware, place, r);
-        s->task->price(s->ask->context, place, r, &rates, &c->settings, c->fact, &cost);
+        MF_TRY(price_rank(s, place, r, &c->settings, &cost));
         if (cost.total > worst->total) *worst = cost;
     }
+    return MF_OK;
 }
 
 static void add(struct mf_plan *plan, const struct mf_plan_candidate *c)
@@ -213,7 +225,7 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
         if (!c.fits) does_not_fit(s->plan, &c);
         if (!c.fits && trial == 0) return MF_OK;
         if (!c.fits || trial == 0) continue;
-        price(s, place, &c, &cost);
+        MF_TRY(price(s, place, &c, &cost));
         c.seconds = cost.total;
         c.reason[0] = '\0';
         add(s->plan, &c);
@@ -287,7 +299,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     p->settings = c->settings;
     p->fullest = c->rank;
     p->exchange = mf_plan_exchange(place, place->nccl);
-    price(s, place, c, &p->cost);
+    MF_TRY(price(s, place, c, &p->cost));
     s->task->finish(s->ask->context, place, c->fact, p);
     return write_bytes(s, place, c);
 }

@@ -115,14 +115,14 @@ struct mf_plan_task {
     int (*bytes)(const void *context, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
                  struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);
 
-    /** The cost of a step on a rank. @p fact: of the last rank's bytes. */
+    /** The cost of a step on a rank. @p fact: of this rank's bytes. */
     void (*price)(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                   const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost);
 
     /** Does a step with @p a achieve less than one with @p b? Then it is not preferred for its speed. */
     int (*worse)(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b);
 
-    /** Completes a plan: its exchange, derived numbers and notes. */
+    /** Completes a plan: its exchange, derived numbers and notes. @p fact: of the last rank's bytes. */
     void (*finish)(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                    struct mf_plan *plan);
 

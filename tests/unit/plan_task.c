@@ -90,6 +90,7 @@ static int bytes(const void *context, const struct mf_plan_rank *rank, const str
     add(b, "optimiser", 8 * t->parameters / (zero > 0 ? (double)rank->ranks : 1));
     add(b, "activations", 2e9 * (double)mf_plan_get(s, "micro_batch"));
     b->fact[0] = 4 * t->parameters;
+    b->fact[1] = t->ragged ? (double)rank->rank : 0;
     return MF_OK;
 }
 
@@ -100,7 +101,7 @@ static void price(const void *context, const struct mf_placement *place, size_t 
     const double ranks = (double)place->ranks, stage = t->ragged ? (double)rank + 1 : 1;
     const double reductions = mf_plan_get(s, "zero") > 1 ? (double)mf_plan_get(s, "accumulation") : 1;
 
-    CHECK(fact[0] == 4 * t->parameters && rank < place->ranks);
+    CHECK(fact[0] == 4 * t->parameters && fact[1] == (t->ragged ? (double)rank : 0));
     mf_plan_pay(cost, "arithmetic", stage * 6 * t->parameters * 2048 * EFFECTIVE / ranks / rates->flops);
     if (place->nccl) mf_plan_pay(cost, "exchange", reductions * 2 * fact[0] * (ranks - 1) / ranks / rates->link);
     cost->tried = cost->total;

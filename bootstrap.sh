@@ -16,7 +16,7 @@ for_package=(file dpkg-dev) # cpack -G DEB asks them what a package depends on
 for_tests=(g++ python3-h5py python3-numpy hdf5-tools clang-format clang-tidy)
 for_slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev iproute2)
 jobs=${MF_JOBS:-$(nproc)}
-lint_seconds=${MF_LINT_SECONDS:-600}
+lint_seconds=${MF_LINT_SECONDS:-300}
 
 say() { printf '== %s\n' "$*"; }
 stop() {

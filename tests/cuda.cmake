@@ -46,9 +46,10 @@ target_compile_definitions(mesoforge_cuda_emu PRIVATE MF_CUFFT_LIBRARY="$<TARGET
 target_link_libraries(mesoforge_cuda_emu PRIVATE emu_cudart)
 add_dependencies(mesoforge_cuda_emu emu_cufft)
 
-# mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders. Label cuda.
+# mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders; of SLOW ones, and under sanitizers, two
+# in the configuration long alone. Label cuda.
 function(mf_emu_test name)
-  cmake_parse_arguments(T "" "TIMEOUT;ROOM" "ARGS;ENV" ${ARGN})
+  cmake_parse_arguments(T "SLOW" "TIMEOUT;ROOM" "ARGS;ENV" ${ARGN})
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 120)
   endif()
@@ -59,7 +60,11 @@ function(mf_emu_test name)
   target_link_libraries(cuda_${name} PRIVATE ${T_ROOM})
   add_dependencies(cuda_${name} mesoforge_cuda_emu old_backend)
   foreach(order forward reverse mixed)
-    add_test(NAME cuda_${name}_${order} COMMAND cuda_${name} ${T_ARGS})
+    set(when)
+    if(NOT order STREQUAL mixed AND (T_SLOW OR MF_SANITIZE))
+      set(when CONFIGURATIONS long)
+    endif()
+    add_test(NAME cuda_${name}_${order} COMMAND cuda_${name} ${T_ARGS} ${when})
     set_tests_properties(cuda_${name}_${order} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS cuda
       ENVIRONMENT "${MF_TEST_ENV};MF_EMU_ORDER=${order};MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu>;${T_ENV}")
   endforeach()
@@ -73,11 +78,11 @@ mf_emu_test(optim)
 mf_emu_test(labels)
 mf_emu_test(segment)
 mf_emu_test(single)
-mf_emu_test(dense TIMEOUT 300)
-mf_emu_test(vgg TIMEOUT 300)
+mf_emu_test(dense SLOW TIMEOUT 300)
+mf_emu_test(vgg SLOW TIMEOUT 300)
 mf_emu_test(patch)
 mf_emu_test(space)
-mf_emu_test(corr TIMEOUT 300)
+mf_emu_test(corr SLOW TIMEOUT 300)
 # All through cuFFT, and one unit at a time.
 add_test(NAME cuda_corr_cufft COMMAND cuda_corr)
 set_tests_properties(cuda_corr_cufft PROPERTIES TIMEOUT 300 LABELS cuda

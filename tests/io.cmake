@@ -28,12 +28,17 @@ mf_fault_test(h5 io.write:rank=0 7)
 mf_fault_test(h5 io.write:rank=2 7)
 mf_fault_test(npy io.write:rank=1 7)
 set(MF_IO_FIXTURES ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/io)
-mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS 250 ${MF_IO_FIXTURES}/labels.npy
+set(mutations 240) # of a file
+if(MF_SANITIZE)
+  set(mutations 80)
+endif()
+math(EXPR fewer "${mutations} / 3")
+mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS ${mutations} ${MF_IO_FIXTURES}/labels.npy
   ${MF_IO_FIXTURES}/grey.npy ${MF_IO_FIXTURES}/grey8.png ${MF_IO_FIXTURES}/interlaced.png ${MF_IO_FIXTURES}/stack8.tif
   ${MF_IO_FIXTURES}/tiles.tif ${MF_IO_FIXTURES}/lzw.tif ${MF_IO_FIXTURES}/volume.h5 ${MF_IO_FIXTURES}/blocks.vti
   ${MF_IO_FIXTURES}/text.vti ${MF_IO_FIXTURES}/raw.vti ${MF_IO_FIXTURES}/packed.nrrd)
 target_link_libraries(io_fuzz PRIVATE TIFF::TIFF)
-mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS 90 kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors
+mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS ${fewer} kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors
   .behind.tif .colours.tif .palette.tif)
 target_link_libraries(io_fuzz_written PRIVATE TIFF::TIFF)
 mf_test(NAME io_foreign SOURCE unit/io_foreign.c ROOM mf_io ARGS ${MF_IO_FIXTURES})

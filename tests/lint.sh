@@ -33,7 +33,7 @@ files() {
     {
         [ $# = 0 ] || printf 'deep %s\n' "$@"
         find src kernels mpi slurm io -name '*.c' -printf 'quick %p\n' | sort
-    } | grep -E ' (src|kernels|mpi|slurm|io)/' | grep -vE ' kernels/cpu/(lanes_text|mirror).c$' | awk '!seen[$2]++'
+    } | grep -E ' (src|kernels|mpi|slurm|io)/' | grep -vE ' kernels/cpu/slices/(lanes_text|strips_text|mirror).c$' | awk '!seen[$2]++'
 }
 
 if [ "$1" = --one ]; then

@@ -60,6 +60,6 @@ add_test(NAME cli_characterize_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_S
 add_test(NAME cli_view_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/view.py ${on_device} ${MF_MPIEXEC}
   ${CMAKE_CURRENT_BINARY_DIR}/cli_view_shadow CONFIGURATIONS shadow)
 add_test(NAME smoke_shadow COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/smoke.sh ${on_device} ${MF_MPIEXEC}
-  ${CMAKE_CURRENT_BINARY_DIR}/smoke_shadow CONFIGURATIONS shadow)
+  ${CMAKE_CURRENT_BINARY_DIR}/smoke_shadow 1 3 CONFIGURATIONS shadow)
 set_tests_properties(${whole} cli_characterize_shadow cli_view_shadow smoke_shadow PROPERTIES TIMEOUT 3600
   SKIP_RETURN_CODE 77 LABELS "cli;shadow" ENVIRONMENT "${MF_SHADOW_ENV}")

@@ -223,7 +223,8 @@ def results(folder):
         got, _ = seen(folder, of, "--add_dimension", 16, "--limit_to", 8, "--max_iter", 0)
         check(got and got["chosen"].startswith(f"auto: {name}, as "), f"a volume, {name}: {got}")
     copied(folder)
-    from_layers(folder)
+    if runs.LONG:
+        from_layers(folder)
     from_cells(folder)
     got, _ = seen(folder, image, "--size", 1, 64, 64, "--max_iter", 0)
     check(got and "lamellae" in got["chosen"], f"an image of three extents: {got}")
@@ -372,9 +373,9 @@ def filed(folder):
     """characterize and reconstruct make what match makes, to the last bit: the file says what was seen of the micrograph."""
     at = f"{folder}/look.h5"
     volume, few = ["--limit_to", 8], ["--seed", 3, "--max_iter", 6]
-    for name, image, size, more, ranks in (("blobs", lamellae(40, 8, False), [40, 40], [], 1), ("closed network", network(48), [48, 48], [], 3),
+    for name, image, size, more, ranks in runs.some((("blobs", lamellae(40, 8, False), [40, 40], [], 1), ("closed network", network(48), [48, 48], [], 3),
                                            ("several phases", blobs((32, 36), [0.5, 0.3, 0.2], 2), [32, 36], [], 1),
-                                           ("lamellae", lamellae(48, 4, True), [16, 20, 24], volume, 1), ("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1), [12, 24, 24], ["--limit_to", 6], 1)):
+                                           ("lamellae", lamellae(48, 4, True), [16, 20, 24], volume, 1), ("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1), [12, 24, 24], ["--limit_to", 6], 1)), 4):
         path, made, where = save(folder, "image.npy", image), [], {"ranks": ranks, "mpiexec": MPIEXEC}
         done = run(PROGRAM, "characterize", path, "--descriptor_types", "auto", "--explain", *more, "--output", at, **where)
         check(done.status == 0 and PATTERN.search(done.err) and "reconstruct of one as large will aim at FFTCorrelations" in done.err, f"{name}: {done}")

@@ -60,7 +60,7 @@ def files(ranks):
 
 def no_memory():
     """A rank that has none, at whichever reading, ends all of them."""
-    for visit in range(2, 16, 2):
+    for visit in runs.some(range(2, 16, 2), 3):
         done = runs.run(program, "bench", "io", "--extent", 64, *QUICK, "--timeout", 5, ranks=3, mpiexec=mpiexec, fault=f"memory:visit={visit}:rank=1")
         check(done.status == 5 and "no memory (injected) (rank 1; 1 of 3 ranks failed)" in done.err, f"visit {visit}: {done.status} {done.err}")
         check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
@@ -68,14 +68,14 @@ def no_memory():
 
 def scaling():
     """Speedups by hand, and what kernels say adds up."""
-    said = measured("reconstruct", "characterize", "kernels", "--scaling", "1,2", "--weak", "--extent", 32, "--turns", 1,
+    verbs, weak = ["reconstruct", *["characterize"] * runs.LONG], ["--weak"] * runs.LONG
+    said = measured(*verbs, "kernels", "--scaling", "1,2", *weak, "--extent", 32, "--turns", 1,
                     "--launcher", " ".join([mpiexec] if isinstance(mpiexec, str) else mpiexec), ranks=1)
     if not said:
         return
     kinds = [(m["what"], m.get("scaling")) for m in said["measured"]]
-    check(kinds == [("reconstruct", "strong"), ("reconstruct", "weak"), ("characterize", "strong"), ("characterize", "weak"),
-                    ("kernels", None)], f"{kinds}")
-    for one in said["measured"][:4]:
+    check(kinds == [*((verb, way) for verb in verbs for way in ("strong", *["weak"] * runs.LONG)), ("kernels", None)], f"{kinds}")
+    for one in said["measured"][:-1]:
         first, last = one["rows"]
         gain = first["seconds"] / last["seconds"]
         weak = one["scaling"] == "weak"
@@ -83,7 +83,7 @@ def scaling():
         check(math.isclose(last["speedup"], gain * (2 if weak else 1), rel_tol=1e-9), f"{one}")
         check(math.isclose(last["efficiency"], last["speedup"] / 2, rel_tol=1e-9), f"{one}")
         check(weak or math.isclose(last["serial_share"], (1 / gain - 0.5) / 0.5, rel_tol=1e-6, abs_tol=1e-9), f"{one}")
-    kernels = {k["kernel"]: k for k in said["measured"][4]["rows"]}
+    kernels = {k["kernel"]: k for k in said["measured"][-1]["rows"]}
     check(kernels["S2"]["calls"] > 0 and kernels["S2"]["bandwidth"] > 0 and kernels["S2"]["rate"] > 0, f"{kernels}")
     check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
 
@@ -136,7 +136,7 @@ def table():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for n in (3, 4):
+    for n in runs.some((3, 4)):
         exchanges(n)
     files(1)
     files(3)

@@ -112,7 +112,7 @@ def brute_force(folder):
             words = (*made, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder) + words
             got, text = measure(*words)
             compare_all(got, **how)
-            for ranks in () if how.get("seam") else several:
+            for ranks in () if how.get("seam") else runs.some(several):
                 check(measure(*words, ranks=ranks)[1] == text, f"{words} on {ranks} ranks")
         compare_all(measure(*made, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder, "--no_multiphase")[0], phases=[1])
 
@@ -257,7 +257,7 @@ def symmetries_of_volumes(folder):
     """The same of volumes: a mean over all mirror images, and for cubes over all 48 ways to turn them, of slices and of the whole."""
     rng, types = np.random.default_rng(14), ("--limit_to", 2, "--descriptor_types", "Correlations", "StructureTensor", "LinealPath")
     three, box, grey = rng.integers(0, 3, (6, 6, 6)), rng.integers(0, 2, (5, 6, 8)), rng.random((6, 6, 6))
-    for field, word, more in ((three, "cubic", ("CrossS2_3D", "S2_3D")), (three, "cubic", ()), (box, "mirror", ("S2_3D", "--non_periodic")), (grey, "cubic", ("--grey_values",))):
+    for field, word, more in runs.some(((three, "cubic", ("CrossS2_3D", "S2_3D")), (three, "cubic", ()), (box, "mirror", ("S2_3D", "--non_periodic")), (grey, "cubic", ("--grey_values",)))):
         files = []
         for axes in itertools.permutations(range(3)) if word == "cubic" else [(0, 1, 2)]:
             for mirrored in itertools.product((1, -1), repeat=3):
@@ -301,8 +301,8 @@ def foretold(folder):
              "prime": rng.random((257, 254))}
     for name, field in names.items():
         np.save(os.path.join(folder, name + ".npy"), field if field.dtype == float else field.astype(np.uint8))
-    for name, words, ranks in (("image", (), 0), ("image", ("--symmetry", "mirror"), 0), ("volume", (), 0), ("volume", (), 3), ("phases", (), 0), ("phases", ("--non_periodic",), 3), ("phases", ("--no_multiphase",), 0),
-                               ("phases", ("--no_multigrid_descriptor",), 0), ("volume", ("--slice_mode", "sample"), 0), ("grey", ("--grey_values",), 0), ("prime", ("--grey_values",), 0)):
+    for name, words, ranks in runs.some((("image", (), 0), ("image", ("--symmetry", "mirror"), 0), ("volume", (), 0), ("volume", (), 3), ("phases", (), 0), ("phases", ("--non_periodic",), 3), ("phases", ("--no_multiphase",), 0),
+                               ("phases", ("--no_multigrid_descriptor",), 0), ("volume", ("--slice_mode", "sample"), 0), ("grey", ("--grey_values",), 0), ("prime", ("--grey_values",), 0)), 3):
         words = (os.path.join(folder, name + ".npy"), "--limit_to", 12, "--threads", 3, "--data_folder", folder, *words)
         plan, _ = measure(*words, "--dry-run", ranks=ranks)
         both = plan["bytes"]["arena"], plan["bytes"].get("device", 0)
@@ -322,11 +322,11 @@ def every(folder):
     counted = "SurfaceCorrelations, Chords, EulerNumber, LocalFraction, ClusterFunction, Clusters, Tortuosity"
     shown = [line.split()[0] for line in runs.run(MESOFORGE, "characterize", "--help").out.splitlines() if line.startswith("  ") and line[2:3].isupper()]
     rng = np.random.default_rng(6)
-    for name, field, words, lacks in (("image", rng.integers(0, 3, (17, 20)), (), (space, network)),
+    for name, field, words, lacks in runs.some((("image", rng.integers(0, 3, (17, 20)), (), (space, network)),
                                       ("volume", rng.integers(0, 2, (9, 8, 10)), (), (network,)),
                                       ("single", rng.integers(0, 2, (12, 12)), ("--no_multiphase",), (space, pairs, network)),
                                       ("sampled", rng.integers(0, 2, (9, 8, 10)), ("--slice_mode", "sample"), (space, network)),
-                                      ("grey", rng.random((14, 12)), ("--grey_values",), (space, pairs, network, counted))):
+                                      ("grey", rng.random((14, 12)), ("--grey_values",), (space, pairs, network, counted)))):
         path, words = os.path.join(folder, f"all_{name}.npy"), ("--limit_to", 3, "--json", *words)
         np.save(path, field if field.dtype == float else field.astype(np.uint8))
         out = {}

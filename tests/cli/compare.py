@@ -235,7 +235,8 @@ def brute(folder):
                     first = said
                     compared(f"{words}, {'' if periodic else 'not '}periodic", said["results"][0], fields[1], fields[0], lag, periodic, most)
                 check(said == first, f"{words}: {ranks} ranks differ from one")
-    large_windows(folder)
+    if runs.LONG:
+        large_windows(folder)
     said = measure(PROGRAM, "compare", paths["image"], paths["image"], paths["like"])
     check(said and [r["score"] == 0 and r["copied"] == 1 for r in said["results"]] == [True, False], f"itself: {said}")
 
@@ -450,7 +451,7 @@ def pictures(folder):
     a, b = blobs((26, 26), [0.5, 0.3, 0.2], 23), blobs((26, 24), [0.5, 0.3, 0.2], 24)
     u, v = blobs((12, 14, 13), [0.6, 0.4], 25), blobs((14, 12, 13), [0.6, 0.4], 26)
     bars = {"Correlations", "LineCorrelations", "CrossCorrelations", "EulerNumber", "Boundaries", "Clusters", "Tortuosity"}
-    for one, other, ranks in ((a, b, 1), (u, v, 3)):
+    for one, other, ranks in runs.some(((u, v, 3), (a, b, 1))):
         files = [save(folder, name + ".npy", x) for name, x in (("pone", one), ("pother", other))]
         picture, phases = os.path.join(folder, "all.png"), int(one.max()) + 1
         said = measure(PROGRAM, "compare", *files, "--limit_to", 5, "--descriptor_types", "all", "--output", picture, ranks=ranks, mpiexec=MPIEXEC)

@@ -5,6 +5,7 @@
 import sys
 import tempfile
 
+import runs
 from counts import clusters
 from hdf5 import h5py
 from runs import check, finish, measure, run
@@ -50,12 +51,12 @@ def apart():
 def made(folder):
     """Volumes at a fraction near the threshold of percolation: with the same bits on 1 to 3 ranks and on the shadow as much spans as in
     the target, to what the polish changes at surfaces; left alone it does not. Clusters are joined, or parted (grains)."""
-    for seed, fractions, words in ((3, [0.78, 0.22], ()), (4, [0.78, 0.22], ("--non_periodic",)), (5, [0.5, 0.28, 0.22], ()), (6, None, ())):
+    for seed, fractions, words in runs.some(((3, [0.78, 0.22], ()), (4, [0.78, 0.22], ("--non_periodic",)), (5, [0.5, 0.28, 0.22], ()), (6, None, ()))):
         target = blobs((20, 18, 22), fractions, seed, 2) if fractions else apart()
         fractions = fractions or [0, 0]
         name, want, bits = save(folder, "t.npy", target), shares(target, len(fractions)), None
         line = ("match", name, "--limit_to", 4, "--descriptor_types", "S2_3D", "Variation", "--max_iter", 80, "--deterministic", "--seed", seed, *words)
-        for ranks, more in ((1, ()), (3, ()), (2, ("--device", "shadow")), (1, ("--no_polish",)), (1, ("--no_connect",))):
+        for ranks, more in ((1, ()), *runs.some(((3, ()), (2, ("--device", "shadow")))), (1, ("--no_polish",)), (1, ("--no_connect",))):
             json = measure(PROGRAM, *line, "--output", f"{folder}/r.npy", *more, ranks=ranks, mpiexec=MPIEXEC)
             if json is None:
                 return

@@ -48,12 +48,12 @@ def brute_force(folder):
     cases = [("two phases", blobs((27, 34), [0.6, 0.4], 1), 3), ("three phases", blobs((18, 24), [0.5, 0.3, 0.2], 2), 3),
              ("wide", blobs((16, 150), [0.6, 0.4], 2), 2), ("volume", blobs((9, 12, 14), [0.6, 0.4], 3), 2),
              ("rows beside whole tiles", blobs((34, 35), [0.6, 0.4], 4), 17)]
-    for name, field, lag in cases:
+    for name, field, lag in runs.some(cases, 3):
         path = save(folder, "field.npy", field)
         volume = field[None] if field.ndim == 2 else field
         for periodic in (True, False):
             bits = None
-            for ranks in (1, 2, 3) if field.ndim == 3 else (1,):
+            for ranks in runs.some((1, 2, 3)) if field.ndim == 3 else (1,):
                 with characterized(folder, path, lag, *([] if periodic else ["--non_periodic"]), ranks=ranks) as file:
                     now = {}
                     for normal in "z" if field.ndim == 2 else "zyx":

@@ -139,7 +139,7 @@ def lawful(calls, want):
     tried = refused = 0
     caller = os.path.abspath("caller")
     for how in LAWFUL:
-        for call in some(calls, 8):
+        for call in some(calls, 4):
             folder = fresh("lawful")
             done = run(folder, FAULTY_HOW=how, FAULTY_CALL=call, FAULTY_CALLER=caller)
             what, by = f"{how} at call {call}", os.path.basename(open(caller).read().strip())

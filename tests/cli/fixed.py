@@ -83,7 +83,7 @@ def main():
     stays("a device, fields in host memory", deep, [*volume, "--device", "shadow", "--residency", "host"])
     stays("not periodic", flat, [two, *short, "--fixed", "fixed.npy", "--non_periodic"])
     stays("coarse to fine", flat, [two, "--limit_to", 3, "--max_iter", 40, "--fixed", "fixed.npy", "--use_multigrid_reconstruction"])
-    for method in ("SPG", "TNC", "Adam", "Adadelta", "SGD", "RMSprop"):
+    for method in runs.some(("SPG", "TNC", "Adam", "Adadelta", "SGD", "RMSprop")):
         stays(method, flat, [two, *short, "--fixed", "fixed.npy", "--optimizer_type", method, "--no_polish"])
     for rule in ("random", "relaxed_neighbor", "neighbor_in_phase"):
         anneal = ["--limit_to", 4, "--max_iter", 3000, "--optimizer_type", "SimulatedAnnealing", "--mutation_rule", rule]

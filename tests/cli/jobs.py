@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from runs import around, check, finish
+from runs import around, check, finish, some
 
 program, scripts = map(os.path.abspath, sys.argv[1:3])
 ORDER = ("synth characterize reconstruct match smooth compare verify view info merge interpolate plan probe doctor "
@@ -66,7 +66,7 @@ def benches():
     known = re.findall(r"^  ([a-z0-9-]+)  ", help_text.partition("WHAT is")[2].partition("Beside our own")[0], re.MULTILINE)
     check(sorted(parts) == sorted(set(known)), f"parts of bench: {parts}, not {known}")
     check(f"#SBATCH --array=0-{len(parts) - 1}\n" in text, f"an array of {len(parts)} parts")
-    for task, part in enumerate(parts):
+    for task, part in some(enumerate(parts), 3):
         made = f"bench-{task}.json"
         job("bench", made, task, ranks=2)
         check(os.path.exists(made) and f'"{part}"' in open(made).read(), f"{made} says nothing of {part}")

@@ -43,7 +43,7 @@ def to_the_byte():
              (2, "volume.npy --limit_to 3 --device cuda --no_polish --descriptor_types S2_3D StructureTensor", {}),
              (1, "wide.npy --limit_to 5 --device cuda --no_polish {S2}", l4),
              (1, "prime.npy --limit_to 5 --device cuda --no_polish --deterministic {S2}", l4)]
-    for ranks, words, env in cases:
+    for ranks, words, env in cases[::1 if runs.LONG else -2]:
         words = words.format(S2=" ".join(runs.S2)).split()
         done, _ = match(*words, "--output", "p.h5", ranks=ranks, **env)
         peak = done.get("peak_bytes", {})
@@ -58,7 +58,7 @@ def networks():
     """VGG-19: both memories to the byte, weights in either, and the losses of cpu."""
     write("vgg.safetensors", network())
     words = ["--limit_to", 8, "--size", 17, 18, "--no_polish", "--gram_weights_filename", "vgg.safetensors", "--output", "v.npy"]
-    for image, types in (("two.npy", ["S2", "GramMatrices"]), ("three.npy", ["MultiPhaseGramMatrices"])):
+    for image, types in runs.some((("two.npy", ["S2", "GramMatrices"]), ("three.npy", ["MultiPhaseGramMatrices"]))):
         each = [match(image, "--descriptor_types", *types, *words, "--device", device)[0] for device in ("cpu", "cuda")]
         losses = [one.get("loss") for one in each]
         check(None not in losses and abs(losses[0] - losses[1]) <= 1e-4 * losses[0], f"{types}: losses {losses}")

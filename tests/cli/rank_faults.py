@@ -105,7 +105,7 @@ def slowed():
 def slow():
     """No false alarm, and who is slow is named, both times: by chance it is one time in nine. How much slower it was is
     not judged: other work on the machine slows all."""
-    for _ in range(2):
+    for _ in runs.some(range(2)):
         balance = slowed()
         print("slow:", balance)
         check(balance and balance["busiest_rank"] == 1, f"slow: {balance}")
@@ -134,9 +134,9 @@ def ends(name, ended, most, *parts):
 
 def calls():
     """A call of MPI that is late, never ends, is lost, fails, or is the last of its rank."""
-    two = CALLS[0], CALLS[-1]
+    two = runs.some((CALLS[0], CALLS[-1]))
     inside = r"rank [012] on \S+ (and rank [012] on \S+ )?ha(s|ve) not come (to|out of) [a-z]+|no rank has come out of [a-z]+"
-    for call in CALLS:
+    for call in runs.some(CALLS, 3):
         status, _, lines = faulty(call, "delay:0.6", 1)
         check(status == 0 and not lines and digest("faulty.npy") == digest("here.npy"), f"{call} is late: {status} {lines}")
         os.remove("faulty.npy")

@@ -90,7 +90,7 @@ def verbs(tally):
     """Those that read and write something else."""
     cases = [[words[0], f"in/m.{form}", *words[1:], *(["--labels", "0,255"] if name == "measure" and form == "png" else [])] for form in FORMATS for name, words in VERBS.items()
              if (name != "verify" or form == "h5") and (name != "smooth" or form not in ("png", "tiff"))]
-    for words in cases + OTHERS:
+    for words in runs.some(cases + OTHERS, 1 if every else 3):
         calls, whole = calls_of(words, "in")
         want = outputs()
         names = {w for w in map(str, words) if w.startswith("in/")} | ({"in/m.npy"} if "--config" in words else {"in/metrics.jsonl"} if "in" in words else set())

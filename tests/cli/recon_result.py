@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 
+import runs
 from runs import S2, check, finish, measure, optional, run
 from samples import blobs, grey, np, save
 
@@ -124,7 +125,7 @@ def shapes(folder):
     match(folder, "no polish", [image], "--no-polish", lag=8, files=[path])
     match(folder, "coarse to fine", [image], "--use_multigrid_reconstruction", lag=8, wanted=1e-2, files=[path])
     match(folder, "coarse to fine, volume", [blobs((32, 32), [0.6, 0.4], 7)], "--add-dimension", 32, "--use_multigrid_reconstruction", "--max_iter", 60, ranks=2)
-    for kind in ("SSE", "RMS", "L1", "L2"):
+    for kind in runs.some(("RMS", "L1", "SSE", "L2")):
         match(folder, kind, [image], "--loss_type", kind, lag=8, wanted=2e-2, files=[path])
     start = save(folder, "start.npy", blobs((20, 30), [0.6, 0.4], 8))
     match(folder, "start of another size", [image], "--initial_microstructure_file", start, lag=8, wanted=1e-2, files=[path])
@@ -233,7 +234,7 @@ def dry(folder):
     match = ["match", image, *S2, "--limit_to", 4, "--max_iter"]
     for words in (match + [9], match + [9, "--add_dimension", 20], match + [9, "--add_dimension", 20, "--no-polish", "--optimizer_type", "Adam"], match + [0],
                   match + [9, "--size", 40, 40, 40, "--use_multigrid_reconstruction"], ["match", three, *S2, "--limit_to", 4, "--max_iter", 9, "--size", 16, 18, 20]):
-        for ranks in (1, 3):
+        for ranks in runs.some((3, 1)):
             before = sorted(os.listdir(folder))
             plan = measure(PROGRAM, *words, "--dry-run", "--output", f"{folder}/dry.npy", ranks=ranks, mpiexec=MPIEXEC)
             check(plan["dry_run"] is True and sorted(os.listdir(folder)) == before, f"{words}: not dry")
@@ -299,7 +300,7 @@ def files(folder):
 
 def many_phases(folder):
     """The polish of many phases takes what made it worse back, makes fewer swaps, and so gets on and comes to its end."""
-    for phases in (4, 6):
+    for phases in runs.some((4, 6)):
         image = save(folder, f"many{phases}.npy", blobs((20, 20), [1 / phases] * phases, 3))
         status, out, err = run(PROGRAM, "match", image, "--descriptor_types", "LinealPath", "FFTCorrelations", "--max_iter", 20, "--limit_to", 4,
                                "--seed", 1, "--threads", 1, "--logging_level", 10, "--json", "--output", f"{folder}/many.npy")

@@ -13,6 +13,7 @@ import tempfile
 import time
 
 failures = []
+LONG = os.environ.get("MF_LONG") == "1" # every case of every test; else some of the slow ones (CONTRIBUTING.md)
 S2 = ("--descriptor_types", "FFTCorrelations", "Variation")  # for tests of something else than what match chooses
 Done = collections.namedtuple("Done", "status out err")
 
@@ -23,6 +24,11 @@ def check(condition, what):
         failures.append(what)
         print("FAILED:", what, file=sys.stderr, flush=True)
     return condition
+
+
+def some(cases, every=2):
+    """Each @every-th of the cases, the first among them; all in a long run."""
+    return list(cases)[::1 if LONG else every]
 
 
 def finish(name):
@@ -85,9 +91,10 @@ def locked(path, *lines):
 
 
 def refuses(program, cases, *more, ranks=(1, 3), mpiexec="mpirun"):
-    """Each of @cases, (exit status, words, part of the sentence), on so many ranks, with @more words."""
-    for status, words, says in cases:
-        for n in ranks:
+    """Each of @cases, (exit status, words, part of the sentence), with @more words, on each of these numbers of ranks; in a usual run
+    the first on each, the others on one of them, in turn."""
+    for i, (status, words, says) in enumerate(cases):
+        for n in ranks if LONG or i == 0 else [ranks[i % len(ranks)]]:
             got, _, err = run(program, *words, *more, ranks=n, mpiexec=mpiexec)
             check(got == status and says in err, f"{words} on {n} ranks: {got} {err}")
 

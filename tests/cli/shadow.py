@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from runs import check, finish, measure, run
+from runs import check, finish, measure, run, some
 from samples import blobs, grey, save
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -33,7 +33,7 @@ def volume(folder, name, images, many, *words, where=()):
     files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
     words = ["match", *files, "--limit_to", 4, "--max_iter", 30, "--polish-rounds", 4, "--deterministic", "--output", f"{folder}/v.npy", *words]
     want, first = go(folder, "cpu", 1, words, "v.npy")
-    for ranks in many:
+    for ranks in some(many):
         done, again = go(folder, "shadow", ranks, [*words, *where], "v.npy")
         check(again == first, f"{name}: other bytes on {ranks} ranks of shadow {where}")
         for key in SAME:
@@ -47,7 +47,7 @@ def gradient(folder, name, image, shape, many, *words, where=()):
     words = ["match", files[0], "--size", *shape, "--initial_microstructure_file", files[1], "--max_iter", 0, "--limit_to", 2, "--deterministic",
              "--save_gradient", f"{folder}/g.npy", *words]
     want, first = go(folder, "cpu", 1, words, "g.npy")
-    for ranks in many:
+    for ranks in some(many):
         done, again = go(folder, "shadow", ranks, [*words, *where], "g.npy")
         check(again == first and done["loss"] == want["loss"], f"{name}: other gradient on {ranks} ranks of shadow")
 
@@ -55,7 +55,7 @@ def gradient(folder, name, image, shape, many, *words, where=()):
 def characterised(folder, name, field, many, *words):
     """Descriptors, as they are printed."""
     path, first = save(folder, "field.npy", field), None
-    for device, ranks in (("cpu", 1), *(("shadow", n) for n in many)):
+    for device, ranks in (("cpu", 1), *(("shadow", n) for n in some(many))):
         got = measure(PROGRAM, "characterize", path, "--limit_to", 2, "--device", device, "--data_folder", folder, "--deterministic", *words, ranks=ranks, mpiexec=MPIEXEC)
         first = first or got
         check(got == first, f"{name}: other descriptors on {ranks} ranks of {device}")

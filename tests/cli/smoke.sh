@@ -1,8 +1,9 @@
 #!/bin/sh
 # Every verb once on one rank and once on three (launch: on one), with --verbose where it has that: what unit tests under
 # sanitizers do not reach. And nothing of it tells what stands in the environment.
-# usage: smoke.sh MESOFORGE MPIEXEC FOLDER
+# usage: smoke.sh MESOFORGE MPIEXEC FOLDER RANKS ...
 program=$1 mpiexec=$2 folder=$3
+shift 3
 failures=0 seen=
 secret=canary-$$-in-the-mine
 export AWS_SECRET_ACCESS_KEY="$secret" MESOFORGE_TOKEN="$secret" SLURM_PASSWORD="$secret"
@@ -29,7 +30,7 @@ ends() {
     failures=$((failures + 1))
 }
 
-for ranks in 1 3; do
+for ranks; do
     ends 0 $ranks synth --kind gaussian --size 24 24 --volume-fraction 0.4 --correlation-length 2 --output image.npy
     ends 0 $ranks synth --kind hard-spheres --size 12 14 16 --volume-fraction 0.2 --radius 3 --output spheres.h5
     ends 0 $ranks characterize image.npy spheres.h5 --limit_to 5 --data_folder .

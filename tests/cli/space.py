@@ -40,7 +40,7 @@ def values(folder):
             words = ([] if periodic else ["--non_periodic"]) + (["--grey_values"] if name == "grey" else [])
             want = np.stack([correlation(x, lag, periodic) for x in fields])
             bits = None
-            for ranks, device in ((1, "cpu"), (2, "cpu"), (4, "cpu"), (3, "shadow")) if lag == 4 else ((1, "cpu"), (3, "cpu")):
+            for ranks, device in ((1, "cpu"), *runs.some(((2, "cpu"), (4, "cpu"), (3, "shadow")))) if lag == 4 else ((1, "cpu"), (3, "cpu")):
                 got = characterized(folder, path, lag, *words, "--device", device, ranks=ranks)
                 if got is None:
                     continue
@@ -88,7 +88,7 @@ def slopes(folder):
         x = np.moveaxis(start.astype(float), -1, 0) if phases > 1 else start[None].astype(float)
         want = [correlation(1.0 * (target == p), lag, periodic) for p in (range(3) if phases > 1 else [1])]
         last = None
-        for ranks, device in ((1, "cpu"), (3, "cpu"), (2, "shadow")):
+        for ranks, device in ((1, "cpu"), *runs.some(((2, "shadow"), (3, "cpu")))):
             json = measure(PROGRAM, "match", name, *words, "--save-gradient", f"{folder}/g.npy", "--deterministic", "--device", device, ranks=ranks,
                            mpiexec=MPIEXEC)
             if json is None:

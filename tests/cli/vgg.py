@@ -62,7 +62,7 @@ def values(folder, net, weights):
     """One image of odd extents with two levels, periodic and not; every unit."""
     image = blobs((35, 37), [0.6, 0.4], 2)
     path, out = save(folder, "i.npy", image), f"{folder}/i.h5"
-    for periodic, unit in ((True, "relu"), (False, "relu"), (True, "gelu"), (True, "silu"), (False, "elu"), (True, "leaky_relu")):
+    for periodic, unit in ((True, "relu"), (False, "relu"), (True, "gelu"), (True, "silu"), (False, "elu"), (True, "leaky_relu"))[: None if runs.LONG else 3]:
         status, _, err = run(PROGRAM, "characterize", path, "--limit_to", 8, "--descriptor_types", "GramMatrices", "--output", out, "--no_multiphase",
                              "--gram_weights_filename", weights, "--nl_method", unit, *([] if periodic else ["--non_periodic"]))
         if not check(status == 0, f"{unit}: {err}"):
@@ -77,7 +77,7 @@ def values(folder, net, weights):
 def among_all(folder, weights):
     """--descriptor_types all has both where weights are named, of slices that feed the network, on any number of ranks."""
     words = ["--descriptor_types", "all", "--limit_to", 6, "--no_multigrid_descriptor", "--gram_weights_filename", weights, "--output", f"{folder}/all.h5"]
-    for shape, phases, has in (((24, 25), 2, {"vgg_gram", "vgg_gram_phases"}), ((24, 25), 5, {"vgg_gram"}), ((12, 17), 2, set()), ((28, 33), 2, set())):
+    for shape, phases, has in runs.some((((24, 25), 2, {"vgg_gram", "vgg_gram_phases"}), ((24, 25), 5, {"vgg_gram"}), ((12, 17), 2, set()), ((28, 33), 2, set()))):
         words = [word for word in words if shape != (28, 33) or word != "--no_multigrid_descriptor"]
         for ranks in (1, 3):
             status, _, err = run(PROGRAM, "characterize", save(folder, "all.npy", blobs(shape, [1 / phases] * phases, 2)), *words, ranks=ranks, mpiexec=MPIEXEC)
@@ -94,7 +94,7 @@ def colours(x):
 def phases_together(folder, net, weights):
     """Two to four phases in three colours: values, and of three phases loss and gradient, on 1 and 3 ranks and the shadow."""
     words = ["--descriptor_types", "MultiPhaseGramMatrices", "--gram_weights_filename", weights, "--limit_to", 8]
-    for phases in (2, 3, 4):
+    for phases in runs.some((3, 2, 4), 3):
         image = blobs((17, 19), [1 / phases] * phases, 2)
         status, _, err = run(PROGRAM, "characterize", save(folder, "m.npy", image), *words, "--output", f"{folder}/m.h5")
         if check(status == 0, f"{phases} phases: {err}"):
@@ -103,7 +103,7 @@ def phases_together(folder, net, weights):
                 near(file["all/vgg_gram_phases"][0, 0], gram(colours(np.eye(phases)[image]), net, True), f"{phases} phases")
     status, _, err = run(PROGRAM, "characterize", save(folder, "m5.npy", blobs((17, 19), [0.2] * 5, 2)), *words, "--data_folder", folder)
     check(status == 2 and "at most 4" in err, f"five phases: {status} {err}")
-    for shape in ((16, 18), (16, 16, 16)):
+    for shape in runs.some(((16, 18), (16, 16, 16))):
         image, start, last = blobs(shape, [0.4, 0.3, 0.3], 3), grey(shape, 3, 5), None
         for ranks, device in ((1, "cpu"), (3, "cpu"), (1, "shadow")) if len(shape) == 3 else ((1, "cpu"),):
             got = measure(PROGRAM, "match", save(folder, "m.npy", image), *words, "--nl_method", "elu", "--descriptor_weights", 0.1, "--max_iter", 0, "--initial_microstructure_file",
@@ -128,7 +128,7 @@ def phases_together(folder, net, weights):
 
 def slopes(folder, net, weights):
     """Loss and gradient of a grey field; a volume on 1 to 4 ranks and the shadow in the same bits."""
-    for shape, lag, periodic, unit in (((16, 19), 8, True, "relu"), ((18, 17), 8, False, "gelu"), ((16, 16, 16), 8, True, "relu")):
+    for shape, lag, periodic, unit in runs.some((((16, 19), 8, True, "relu"), ((18, 17), 8, False, "gelu"), ((16, 16, 16), 8, True, "relu"))):
         what, random = f"{shape}, periodic {periodic}, {unit}", np.random.default_rng(4)
         image, start = blobs(shape[:2], [0.6, 0.4], 3), grey(shape, 1, 3)
         words = ["--limit_to", lag, "--max_iter", 0, "--initial_microstructure_file", save(folder, "x.npy", start), "--nl_method", unit, "--gram_weights_filename", weights,
@@ -342,7 +342,8 @@ def own(place):
     phases_together(place, net, weights)
     hostile(place, net, weights)
     joined(place, weights)
-    compared(place, net, weights)
+    if runs.LONG:
+        compared(place, net, weights)
     arrays(place, weights)
 
 

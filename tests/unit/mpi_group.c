@@ -51,7 +51,7 @@ static int members(const struct mf_comm *c, const struct way *way, int *member)
 
 static void sums(const struct mf_comm *g, const int *member)
 {
-    enum { N = 5000 };
+    enum { N = 500 };
     double x[N], want;
     float y[N];
     int64_t k[2] = {member[g->rank], 1};

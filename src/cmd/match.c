@@ -91,7 +91,7 @@ static int check(const struct mf_session *session, void *options)
 
     mf_recon_default(o, 1);
     MF_TRY(mf_recon_check(session, o));
-    MF_TRY(mf_recon_plan_check(session, o));
+    MF_TRY(mf_planned_check(session, o->plan, o->accepted.auto_gpu));
     MF_TRY(mf_recon_may_explain(session, o));
     if (!o->files.count) {
         o->files.count = mf_options_positional(session->options, &words);

@@ -149,7 +149,7 @@ static struct mf_plan_ask ask_of(struct work *w)
     const struct mf_session *s = w->session;
 
     w->options = (struct mf_plan_options){.ranks = (size_t)w->o->ranks, .threads = (size_t)s->common->threads};
-    mf_recon_plan_device(s->common, w->o->recon.residency, &w->number, &w->options);
+    mf_planned_device(s->common, w->o->recon.residency, &w->number, &w->options);
     w->options.apart = strcmp(w->options.device, "shadow") == 0;
     return (struct mf_plan_ask){&w->hardware, &mf_recon_task, &w->recon, &w->options, NULL};
 }

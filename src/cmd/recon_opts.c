@@ -7,6 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/micrograph.h"
+#include "src/cmd/planned.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 
@@ -43,10 +44,7 @@ const struct mf_opt mf_reconstruct_rows[] = {
     MF_OPT_END};
 
 const struct mf_opt mf_run_rows[] = {
-    ROW("explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor-types auto"),
-    ROW("plan", plan, MF_TEXT, "auto",
-        "auto: slices in flight and memory are planned; off: options and defaults alone; FILE: a plan of mesoforge "
-        "plan --output"),
+    ROW("explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor-types auto"), MF_PLAN_ROW(mf_recon_cmd),
     MF_OPT_END};
 
 const struct mf_opt mf_recon_rows[] = {

@@ -23,7 +23,7 @@ struct job {
     struct mf_session *session;
     const struct mf_recon_cmd *o;
     struct mf_outcome out;
-    struct mf_recon_plan plan;
+    struct mf_run_plan plan;
     size_t asked_batch; /* as objective.batch, before the plan */
     int unfit;          /* that plan is not for the devices */
 };
@@ -71,7 +71,7 @@ static int results(const struct job *job, struct mf_json **json)
     mf_outcome_json(&job->out, j);
     put_device(job->session, j);
     MF_TRY(put_peaks(job->session, j));
-    mf_recon_plan_put(&job->plan, &job->out.result, j);
+    if (mf_run_plan_put(&job->plan, j)) mf_json_int(j, "batch", (long long)job->out.result.batch);
     return MF_OK;
 }
 
@@ -229,7 +229,7 @@ static int realise(struct job *job, const char *base, struct mf_json **json)
         job->out.name = mf_name_run(job->out.path, o->realisations > 1, job->out.solve.seed);
         rc = mf_run_do(&run, &client, job, json);
     }
-    mf_recon_plan_free(&job->plan);
+    mf_run_plan_free(&job->plan);
     job->out.run = NULL;
     job->out.solve.keeper = NULL;
     job->out.solve.metrics = job->out.solve.output = job->out.solve.snapshot_stem = NULL;
@@ -282,7 +282,7 @@ static int probe(struct job *job, struct mf_json **json)
     if (rc == MF_OK && job->out.path) rc = spares_inputs(job);
     if (rc == MF_OK) rc = make_plan(job);
     if (rc == MF_OK) rc = evaluate(job, json);
-    mf_recon_plan_free(&job->plan);
+    mf_run_plan_free(&job->plan);
     free(job->out.path);
     job->out.path = NULL;
     return rc;

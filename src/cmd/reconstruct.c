@@ -125,7 +125,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(mf_recon_check(session, o));
     MF_TRY(mf_recon_may_explain(session, o));
     if (!is_ours(o)) MF_TRY(mf_recon_named(o));
-    MF_TRY(mf_recon_plan_check(session, o));
+    MF_TRY(mf_planned_check(session, o->plan, o->accepted.auto_gpu));
     MF_TRY(check_target(session, o));
     if ((o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
         return mf_fail(MF_USAGE,

@@ -1,0 +1,61 @@
+/* The plan of a run that is about to begin, of any task of the planner: made on rank 0 or taken from a file, tried by
+ * real steps, and the same on all ranks. Rule: what settings mean to the run only its verb knows, by its functions. */
+#ifndef MF_CMD_PLANNED_H
+#define MF_CMD_PLANNED_H
+
+#include "src/base/json.h"
+#include "src/cmd/cmd.h"
+#include "src/plan/plan.h"
+
+/** The row of --plan, in the options of a verb. */
+#define MF_PLAN_ROW(type)                                                                                          \
+    MF_OPT(type, "plan", plan, MF_TEXT, "auto",                                                                    \
+           "auto: what options leave open is planned; off: options and defaults alone; FILE: a plan of mesoforge " \
+           "plan --output")
+
+struct mf_planned {
+    struct mf_session *session;
+    const struct mf_plan_task *task;
+    void *work;              /* its context */
+    struct mf_queue **queue; /* that of work, for trials */
+    const char *plan;        /* --plan: auto, off or FILE */
+    const char *residency;   /* --residency */
+    int off;                 /* nothing is planned, whatever --plan says */
+    int reserves;            /* memory is taken at once: --no_memory_growth */
+    int tries;               /* settings may be tried where --plan is auto */
+    size_t in_use;           /* bytes that this rank will hold beside those that the task counts */
+
+    void *context; /* of: */
+    /** Puts what the plan of a file fixes into work; refuses (MF_USAGE) what options say otherwise. Local. */
+    int (*take)(void *context, const char *path, const struct mf_plan *file);
+    /** Puts what a plan fixes into the run. Collective; refuses (agreed). */
+    int (*apply)(void *context, const struct mf_plan_numbers *settings);
+    /** Writes of a plan what a user wants to know: ", 8 slices in flight". Local. */
+    void (*tell)(const void *context, const struct mf_plan_numbers *derived, FILE *to);
+};
+
+struct mf_run_plan {
+    struct mf_json *json; /* the plan; NULL: nothing was planned */
+    int unfit;            /* there was none for the devices of this run: nothing fits, or cores are faster */
+};
+
+/** --device, --gpu_ids, --share-gpu, --memory-limit and --residency in the planner's words; @p number: room for N of
+ * cuda:N. */
+void mf_planned_device(const struct mf_common *common, const char *residency, long *number,
+                       struct mf_plan_options *options);
+
+/** Checks --plan, and --auto_gpu_config beside it: MF_USAGE. Not collective. */
+int mf_planned_check(const struct mf_session *session, const char *plan, int auto_gpu);
+
+/**
+ * Plans a run. Collective; refuses (agreed) with MF_MEMORY when nothing fits, MF_INPUT when the plan of a file is of
+ * another problem or machine, MF_USAGE when it is for other ranks, and as @p planned does. mf_run_plan_free() the plan,
+ * also after a refusal.
+ */
+int mf_planned_make(const struct mf_planned *planned, struct mf_run_plan *plan);
+void mf_run_plan_free(struct mf_run_plan *plan);
+
+/** Puts "plan" into the object of a run; returns 0 where there is none. */
+int mf_run_plan_put(const struct mf_run_plan *plan, struct mf_json *at);
+
+#endif

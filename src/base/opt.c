@@ -243,17 +243,18 @@ static const char *config_of(int argc, char **argv)
 
 static int parse(struct mf_options *options, int argc, char **argv)
 {
-    const char *config = config_of(argc, argv);
+    const char *config = config_of(argc, argv), **words;
+    size_t filed;
 
     if (config) MF_TRY(mf_options_file(options, config));
-    options->filed_words = options->words;
-    options->filed = options->positional;
+    words = options->words;
+    filed = options->positional;
     options->words = NULL;
     options->positional = 0;
     MF_TRY(parse_all(options, argc, argv));
     if (options->positional == 0) {
-        options->words = options->filed_words;
-        options->positional = options->filed;
+        options->words = words;
+        options->positional = filed;
     }
     for (size_t i = 0; i < options->entries; ++i)
         if (options->entry[i].origin == MF_FROM_DEFAULT) MF_TRY(mf_options_default(options, &options->entry[i]));
@@ -303,12 +304,6 @@ int mf_options_env(struct mf_options *options, const char *word, const char *var
 }
 
 const char *mf_options_config(const struct mf_options *options) { return options->control.config; }
-
-size_t mf_options_filed(const struct mf_options *options, const char *const **words)
-{
-    *words = options->filed_words;
-    return options->filed;
-}
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words)
 {

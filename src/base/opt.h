@@ -99,8 +99,6 @@ size_t mf_options_positional(const struct mf_options *options, const char *const
 
 /** The file of --config; NULL: none. */
 const char *mf_options_config(const struct mf_options *options);
-/** The same of --config alone, also where the command line has others. */
-size_t mf_options_filed(const struct mf_options *options, const char *const **words);
 
 /** Is @p word, as it is typed ("--word"), an option of these tables that takes the word behind it? */
 int mf_options_takes(const struct mf_opt *const *tables, const char *word);

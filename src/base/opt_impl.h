@@ -32,12 +32,11 @@ struct mf_block {
 
 struct mf_options {
     const char *verb;
-    size_t entries, spellings, positional, positional_max, filed;
+    size_t entries, spellings, positional, positional_max;
     struct mf_entry *entry;
     struct mf_spelling *spelling;
-    const char **words;       /* [positional] */
-    const char **filed_words; /* [filed] those of --config */
-    struct mf_block *owned;   /* every block the options hand out */
+    const char **words;     /* [positional] */
+    struct mf_block *owned; /* every block the options hand out */
     struct {
         const char *config;
         int print_config, help;

@@ -146,8 +146,7 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
         return mf_fail(MF_OUTPUT, "the current folder is gone: %s", strerror(errno));
     MF_TRY(mf_launch_verb_find(words, word, &verb));
     snprintf(l->name, sizeof l->name, "mesoforge-%.40s", verb.cmd->name);
-    blank = strchr(l->name, ' ');
-    if (blank) *blank = '-';
+    while ((blank = strchr(l->name, ' '))) *blank = '-';
     *job = o->job;
     job->within = *here.job != '\0';
     job->more = o->more.count;

@@ -105,7 +105,7 @@ def pure():
     status, out, err = run("reconstruct", *gpus, "--json", ranks=2)
     check(status == 0 and json.loads(out)["ranks"] == 1 and "--ranks 2: so many" in err, f"ranks here are none of a file's machine: {err}")
     check(plan(*gpus, "--ranks", 2)["ranks"] == 2, "ranks that are asked for")
-    status, out, _ = run(verb="plan", *("--help",))
+    status, out, _ = run("match", "--help")
     check("for this machine those that mpirun started" in " ".join(out.split()), "plan --help says whose ranks")
     text = texts.pop()
     body = text[:text.rindex(',"hash":')] + "}\n"
@@ -306,8 +306,8 @@ def refusals():
     threads = len(os.sched_getaffinity(0)) + 1
     notes = plan("--size", 64, 64, 64, "--limit_to", 4, "--ranks", 1, "--threads", threads, "--device", "cpu")["notes"]
     check(any(f"1 rank of {threads} threads on" in n and "start it there" in n for n in notes), f"{threads} threads: {notes}")
-    refuses(2, "what is to be planned", "view")
-    refuses(2, "what is to be planned")
+    refuses(2, "no verb 'plan view'; try: plan match, plan reconstruct", "view")
+    refuses(2, "which verb?")
     refuses(2, "--ranks", "reconstruct", "--ranks", -1)
     refuses(2, "--mask", "reconstruct", "--size", 64, 64, "--mask", "m.npy")
     refuses(2, "--target", "reconstruct", "--size", 64, 64, "--target", "S2=s.npy")

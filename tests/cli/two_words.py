@@ -84,9 +84,9 @@ def launched():
 
 
 def planned():
-    says(2, "", "'data' is neither", "plan", "data", "imprt")
+    for words in (("plan", "data", "import", "a.npy"), ("plan", "reconstruct")):
+        says(2, "", "try: plan match", *words)
     says(2, "", "one FILE", "plan", "match", "a.npy", "b.npy")
-    says(3, "", "'a.npy'", "plan", "data", "import", "a.npy")
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -46,4 +46,5 @@ static int run(struct mf_session *session, void *options)
 
 static const struct mf_cmd import = ROW("data import"), export = ROW("data export"), data = ROW("alone");
 
-const struct mf_cmd *const mf_cmds[] = {&data, &export, &import, &mf_cmd_launch, &mf_cmd_match, &mf_cmd_plan, NULL};
+const struct mf_cmd *const mf_cmds[] = {&data, &export, &import, &mf_cmd_launch, &mf_cmd_match, &mf_cmd_plan_match,
+                                        NULL};

@@ -1,0 +1,47 @@
+/* `mesoforge plan VERB`: what a run of VERB would do on a machine. Each verb that can be planned has such a row, with
+ * its own options and those here. It finds what is solved; machine, plan and report are the same for all. */
+#ifndef MF_CMD_PLAN_H
+#define MF_CMD_PLAN_H
+
+#include "src/cmd/cmd.h"
+#include "src/plan/plan.h"
+
+struct mf_plan_wish {
+    const char *hardware;
+    long ranks;
+    int explain, verify;
+};
+
+/** The rows, in the options of a verb that has a struct mf_plan_wish called wish. */
+#define MF_PLAN_WISH_ROWS(type)                                                                  \
+    MF_OPT(type, "hardware", wish.hardware, MF_TEXT, NULL,                                       \
+           "plan for the machine in this file; without: for this one"),                          \
+        MF_OPT(type, "ranks", wish.ranks, MF_LONG, "0",                                          \
+               "on so many ranks; 0: chosen, and for this machine those that mpirun started"),   \
+        MF_OPT(type, "explain", wish.explain, MF_FLAG, NULL, "every array and every candidate"), \
+        MF_OPT(type, "verify", wish.verify, MF_FLAG, NULL,                                       \
+               "try the planned settings and others by two steps each, on these ranks; the fastest is planned")
+
+/** Refuses wishes that contradict each other: MF_USAGE. Local. */
+int mf_plan_wish_check(const struct mf_session *session, const struct mf_plan_wish *wish);
+
+/** Refuses an --output that cannot be written, or that is the machine's file or @p file (NULL: none), before anything
+ * is read. Collective. */
+int mf_plan_may_write(const struct mf_session *session, const struct mf_plan_wish *wish, const char *file);
+
+/** What is planned. */
+struct mf_planning {
+    struct mf_session *session;
+    struct mf_common *common; /* the session's: of --device auto, cpu where no GPU may count */
+    struct mf_plan_wish *wish;
+    const struct mf_plan_task *task;
+    void *work;              /* its context */
+    struct mf_queue **queue; /* that of work, for --verify */
+    const char *residency;
+};
+
+/** Finds the machine, plans, says what was found, and writes the --output. Collective; refuses (agreed) as
+ * mf_plan_make() and mf_hardware_read(). */
+int mf_plan_verb(const struct mf_planning *planning);
+
+#endif

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "io/atomic.h"
 #include "io/decode.h"
 #include "io/guard.h"
 #include "src/base/err.h"

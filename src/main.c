@@ -16,7 +16,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/stop.h"
-#include "src/base/text.h"
 #include "src/cmd/about.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/log_view.h"

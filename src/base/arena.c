@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/log.h"
 
 enum { ALIGN = 64 };
 

@@ -13,7 +13,6 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/base/version.h"
-#include "src/cmd/about.h"
 #include "src/cmd/doctor.h"
 #include "src/plan/nic.h"
 

@@ -8,7 +8,6 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
-#include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/join.h"
 #include "src/desc/mean.h"

@@ -8,7 +8,6 @@
 #include "slurm/nodelist.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/cmd/cmd.h"
 #include "src/plan/host.h"
 #include "src/plan/plan.h"
 #include "src/plan/visible.h"

@@ -7,7 +7,6 @@
 #include "io/target.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
-#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/join.h"

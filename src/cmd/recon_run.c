@@ -9,7 +9,6 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
-#include "src/base/text.h"
 #include "src/cmd/device.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"

@@ -6,7 +6,6 @@
 #include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
-#include "src/base/log.h"
 #include "src/cmd/cmd.h"
 #include "src/show/view_axes.h"
 #include "src/show/view_draw.h"

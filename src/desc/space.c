@@ -6,7 +6,6 @@
 
 #include "kernels/field.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
 struct mf_space {
     const struct mf_comm *comm;

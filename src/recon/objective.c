@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "kernels/segment.h"
-#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"

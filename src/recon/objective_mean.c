@@ -9,7 +9,6 @@
 
 #include "kernels/form/compare.h"
 #include "kernels/stage.h"
-#include "src/base/err.h"
 
 /* One part of one term of one direction. */
 struct part {

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/desc/distance.h"

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/log.h"
 #include "src/desc/measure.h"
 #include "src/desc/registry.h"
 #include "src/desc/vgg_weights.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"

@@ -8,7 +8,6 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/text.h"
 #include "src/show/panels.h"
 
 /* Most values of a plane that is drawn. */

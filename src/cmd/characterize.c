@@ -43,17 +43,9 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "use_multigrid_descriptor", pyramid, MF_FLAG, "1", "all pyramid levels"),
     MF_OPT(mf_characterize_cmd, "no_multigrid_descriptor", pyramid, MF_UNFLAG, NULL, "full resolution only"),
     MF_OPT(mf_characterize_cmd, "average", average, MF_FLAG, NULL, "one result, the mean of all files"),
-    MF_OPT(mf_characterize_cmd, "threshold", threshold, MF_TEXT, NULL,
-           "binarise grey input: otsu, or phase 1 above this value"),
+    MF_PHASES_ROWS(mf_characterize_cmd),
     MF_MASK_ROW(mf_characterize_cmd),
-    MF_OPT(mf_characterize_cmd, "dataset", dataset, MF_TEXT, NULL,
-           "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),
-    MF_OPT(mf_characterize_cmd, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
-    MF_OPT(mf_characterize_cmd, "grey_values", grey, MF_FLAG, NULL,
-           "real values in [0,1] are an indicator, not binarised"),
-    MF_OPT(mf_characterize_cmd, "spacing", spacing, MF_REALS, NULL,
-           "edge of a voxel [unit]: one value, or z y x (y x)"),
-    MF_OPT(mf_characterize_cmd, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um"),
+    MF_ARRAY_ROWS(mf_characterize_cmd),
     MF_CHOICE(mf_characterize_cmd, "compat", compat, "none", "none|mcrpy",
               "mcrpy: Variation counts row and column 0 twice"),
     MF_RESIDENCY_ROW(mf_characterize_cmd),
@@ -168,14 +160,14 @@ static int read_file(const struct mf_session *session, const struct mf_character
                                  .unit = o->unit,
                                  .dataset = o->dataset,
                                  .mask = o->mask,
-                                 .grey = o->grey || !o->multiphase};
+                                 .grey = o->grey_values || !o->multiphase};
 
     int rc;
 
     mf_spacing_spread(&o->spacing, spacing);
     MF_TRY(mf_micro_read(session->comm, session->arena, file, &read, micro));
     rc = mf_spacing_fits(&o->spacing, micro->ndim);
-    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey, micro);
+    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, micro);
     if (rc != MF_OK) mf_micro_free(micro);
     return rc;
 }

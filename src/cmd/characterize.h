@@ -17,7 +17,7 @@ struct mf_characterize_cmd {
     struct mf_longs labels;
     struct mf_reals spacing;
     double steepness, soft;
-    int isotropic, periodic, multiphase, pyramid, grey, average, explain;
+    int isotropic, periodic, multiphase, pyramid, grey_values, average, explain;
     struct mf_accepted accepted;
     struct mf_vgg *vgg; /* of descriptors that need one */
 };

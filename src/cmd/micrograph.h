@@ -11,6 +11,22 @@
 #include "src/desc/vgg_weights.h"
 #include "src/recon/task.h"
 
+/* -- how a micrograph is read -- */
+
+/** Rows in the options of a verb: which array of a file it is, and how long a voxel is. */
+#define MF_ARRAY_ROWS(type)                                                                                         \
+    MF_OPT(type, "dataset", dataset, MF_TEXT, NULL,                                                                 \
+           "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),                    \
+        MF_OPT(type, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (2-D: y x)"), \
+        MF_OPT(type, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um")
+
+/** Which of its values are phases (of reconstruct: those of the initial field). */
+#define MF_PHASES_ROWS(type)                                                                                       \
+    MF_OPT(type, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"), \
+        MF_OPT(type, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),          \
+        MF_OPT(type, "grey-values", grey_values, MF_FLAG, NULL,                                                    \
+               "real values in [0,1] are an indicator, not binarised")
+
 /* -- where fields stay: --residency -- */
 
 /** The row of --residency in the options of a verb. */

@@ -1,4 +1,4 @@
-/* See comm.h: how ranks agree, and how one that goes does not leave others waiting for its answer. */
+/* See comm.h: how ranks agree, and how a rank that ends takes part so that others do not wait for its answer. */
 #include <stdio.h>
 
 #include "mpi/comm_priv.h"
@@ -7,8 +7,9 @@
 
 enum { CLOSING = 1 << 20 /* above every code: "this rank is in mf_comm_close()" */ };
 
-/* The last agreement: who is in mf_agree() instead learns here that a rank has left, and ends the job. The barrier
- * keeps that rank out of MPI_Finalize meanwhile: an abort while others finalize can hang mpirun (Open MPI 4.1.4). */
+/* The last agreement. A rank that is in mf_agree() instead learns here that another rank has left, and ends the job.
+ * The barrier keeps the leaving rank out of MPI_Finalize meanwhile: an abort while others finalize can hang mpirun
+ * (Open MPI 4.1.4). */
 void mf_agree_last(const struct mf_comm *comm)
 {
     struct {

@@ -17,8 +17,8 @@
 
 enum { BORN = 22, END = 52 }; /* fields of /proc/N/stat */
 
-/* Of all ranks of the job: a shared board takes all of its pages at once (MAP_POPULATE), also those of ranks of other
- * nodes, which stay empty; a rank's own one only those that are written. */
+/* Bytes for all ranks of the job. A shared board populates all of its pages at once (MAP_POPULATE), also those of ranks
+ * on other nodes, which stay empty. A rank's own board populates only pages that are written. */
 static size_t board_bytes(int size)
 {
     return sizeof(struct mf_board) + (size_t)size * (sizeof(struct mf_record) + sizeof(struct mf_flight));

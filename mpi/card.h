@@ -1,4 +1,4 @@
-/* A card tells other processes of the node where to find one rank's memory. Inner header of this room. */
+/* A card tells other processes of the node where to find one rank's memory. Inner header of this folder. */
 #ifndef MF_MPI_CARD_H
 #define MF_MPI_CARD_H
 

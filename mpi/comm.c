@@ -1,8 +1,8 @@
-/* See comm.h: the world's beginning and end. Agreement is in agree.c, reductions and copies in reduce.c.
+/* See comm.h: start and end of the world. Agreement is in agree.c, reductions and copies in reduce.c.
  *
- * How nobody waits for ever: a breakage, an MPI error, and an exit without mf_comm_close() all end in MPI_Abort; a rank
- * that closes takes part in one last agreement, so that a rank which still wants to agree finds out. A killed process
- * is the launcher's business (mpirun ends the job by itself, srun with --kill-on-bad-exit=1). */
+ * No rank waits for ever. A breakage, an MPI error, and an exit without mf_comm_close() all end in MPI_Abort. A rank
+ * that closes takes part in one last agreement, so that a rank which still wants to agree finds out. The launcher
+ * handles a killed process (mpirun ends the job by itself, srun with --kill-on-bad-exit=1). */
 #include "mpi/comm.h"
 
 #include <pthread.h>
@@ -31,7 +31,8 @@ static const char *task_here = ""; /* mf_comm_task() */
 
 static atomic_int usable; /* MPI_Init is over and MPI_Finalize has not begun: MPI may be called */
 
-/* An abort can hang when others are in MPI_Finalize or the launcher has gone: the process ends all the same. */
+/* An abort can hang when others are in MPI_Finalize or the launcher is gone. So this thread ends the process in any
+ * case. */
 static void *end_late(void *code)
 {
     sleep(END_SECONDS);
@@ -139,7 +140,7 @@ static MPI_Comm copy_of(MPI_Comm from)
     return copy;
 }
 
-/* A test may have the ranks of a node taken for those of several: MF_NODES=2, one after the other, or 2r, in turn. */
+/* In a test the ranks of one node stand for several nodes: MF_NODES=2 gives consecutive ranks, 2r alternating ones. */
 static int node_of(const struct mf_comm *comm)
 {
     const char *hook = getenv("MF_NODES");

@@ -1,4 +1,4 @@
-/* What the files of this room share. No other header of ours includes mpi.h. */
+/* What the files of mpi/ share. No other header includes mpi.h. */
 #ifndef MF_MPI_COMM_PRIV_H
 #define MF_MPI_COMM_PRIV_H
 
@@ -11,7 +11,7 @@
 
 enum { MF_COMM_NAME = 64 };
 
-/** NULL in struct mf_comm: a rank by itself. */
+/** The inside of a communicator. struct mf_comm holds NULL instead where one rank runs alone. */
 struct mf_comm_impl {
     MPI_Comm ranks;                     /* ours alone: no library's message can meet one of ours */
     MPI_Comm files;                     /* handed out by mf_comm_native() */
@@ -26,20 +26,20 @@ struct mf_comm_impl {
     struct mf_node_reduce *node_reduce; /* sums by memory that ranks share; NULL: by MPI */
 };
 
-/** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */
+/** Most bytes (or elements, in a reduction) of one MPI call, because MPI counts with int. A test may lower it. */
 extern size_t mf_comm_most;
 
-/** So many of the bytes (or elements) from @p at on go by the next call; 0: none is left. */
+/** Number of bytes (or elements) from @p at on that the next call moves; 0: none is left. */
 static inline size_t mf_piece(size_t bytes, size_t at) { return bytes > at ? mf_min(bytes - at, mf_comm_most) : 0; }
 
-/** A communicator's inside for the ranks of @p ranks, which it takes. Collective. */
+/** Makes the inside of a communicator for the ranks of @p ranks, which it takes over. Collective. */
 struct mf_comm_impl *mf_impl_new(MPI_Comm ranks);
 
-/** Ends what it has of MPI (collective), and then its memory. */
+/** mf_impl_close() ends what the inside has of MPI (collective); then mf_impl_free() frees its memory. */
 void mf_impl_close(struct mf_comm_impl *impl);
 void mf_impl_free(struct mf_comm_impl *impl);
 
-/** Local ranks and leader, once comm->impl->node is there. Collective. */
+/** Sets local ranks and leader, once comm->impl->node exists. Collective. */
 void mf_impl_on_node(struct mf_comm *comm);
 
 /** The rank in the world of @p rank of a real communicator. */
@@ -48,14 +48,15 @@ static inline int mf_world_rank(const struct mf_comm *comm, int rank)
     return comm->impl->world_rank ? comm->impl->world_rank[rank] : rank;
 }
 
-/** Around the wait for a message to (@p sends) or from another rank @p peer, which the watch names. Not collective. */
+/** Enclose the wait for a message to (@p sends) or from rank @p peer, which the watch then names. Not collective. */
 void mf_message_enter(const struct mf_comm *comm, int peer, int sends);
 void mf_message_leave(void);
 
-/** The last agreement, of ranks that close. Collective. */
+/** The last agreement of ranks that close their communicator. Collective. */
 void mf_agree_last(const struct mf_comm *comm);
 
-/** Everything written by any rank of this node before is seen by every rank of it after. Collective. */
+/** A barrier and memory fence of one node: what a rank of this node wrote before is visible to all its ranks after.
+ * Collective. */
 void mf_comm_meet(const struct mf_comm *comm);
 
 #endif

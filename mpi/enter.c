@@ -1,4 +1,4 @@
-/* See comm.h: into a collective or a message and out of it. The watch and the comparison of names hook in here. */
+/* See comm.h: entering and leaving a collective or a message, for the watch and the comparison of names. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -124,7 +124,8 @@ static void *write_page(void *nothing)
     return nothing;
 }
 
-/* Of a job of Slurm's it begins with its number, as the scripts of launch expect: other jobs may use the folder. */
+/* In a Slurm job the name begins with the job's number, as the scripts of launch expect, because other jobs may use the
+ * folder. */
 static void name_page(void)
 {
     const struct mf_post *own = page.view.size > 0 ? &page.view.post[page.view.rank] : NULL;

@@ -1,4 +1,4 @@
-/* See halo.h. Every rank works out for itself what each asks of whom, in one order, so that messages need no labels. */
+/* See halo.h. Every rank computes all requests between ranks, in one order, so messages need no labels. */
 #include "mpi/halo.h"
 
 #include <stdlib.h>

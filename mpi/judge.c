@@ -132,7 +132,7 @@ static void weigh(struct mf_seen *seen, int size, int rank, double seconds)
     if (s->peer && waits(s, seconds)) tally(&seen[rank].wait, to_message(seen, rank, seconds));
 }
 
-/* Of the waits that @p how is counted in: one that waits for no other wait, else the longest; -1: none. */
+/* Chooses among the waits that @p how counts: one that waits for no other wait, else the longest; -1: none. */
 static int choose(const struct mf_seen *seen, int size, int (*how)(const struct mf_wait *wait))
 {
     int best = -1;

@@ -1,6 +1,6 @@
 /* Decides which rank keeps others waiting. The decision is a pure function of what one rank has seen of all ranks, so
- * tests need no processes. A rank waits inside a collective of one group, or inside a message to or from one rank.
- * Inner header of this room. */
+ * tests need no processes. A rank waits in a collective of one group, or in a message to or from one rank. Inner header
+ * of this folder. */
 #ifndef MF_MPI_JUDGE_H
 #define MF_MPI_JUDGE_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** A word of a record, which one rank writes and others read; nothing else is ordered by it. */
+/** A word of a record, which one rank writes and others read. It does not order other memory accesses. */
 static inline void mf_word_set(_Atomic uint64_t *word, uint64_t value)
 {
     atomic_store_explicit(word, value, memory_order_relaxed);
@@ -18,8 +18,8 @@ static inline uint64_t mf_word_get(const _Atomic uint64_t *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/** A rank's place in the run: odd while it waits inside something, even outside. It grows with every step. */
-#define MF_PLACE_GONE UINT64_MAX /* after the last */
+/** A rank's place counts its steps: it is odd while the rank waits in a collective or message, else even. */
+#define MF_PLACE_GONE UINT64_MAX /* the rank has finished */
 
 /** A group that a rank belongs to, and how many collectives of that group it has entered. */
 struct mf_standing {
@@ -33,15 +33,15 @@ struct mf_seen {
     int64_t peer;                       /* mf_sends_to(), mf_receives_from(); 0: a collective */
     const struct mf_standing *standing; /* [standings]: all its groups */
     size_t standings;
-    double quiet;  /* seconds in which neither its place changed nor a sign of life came */
-    double silent; /* seconds in which its watch was not heard */
-    int stopped;   /* its process is there and does not run */
+    double quiet;  /* [s] since its place last changed or a sign of life last came */
+    double silent; /* [s] since its watch was last heard */
+    int stopped;   /* its process exists but is stopped */
     int dead;      /* its process is gone */
-    int unknown;   /* its node is silent, so its place may be an old one */
-    int guilty;    /* out: it is named */
+    int unknown;   /* its node is silent, so its place may be out of date */
+    int guilty;    /* output: the verdict names it */
 
     struct mf_wait { /* work memory of the judge */
-        int bucket;  /* of its hash table of groups: the furthest waiter, -1: none */
+        int bucket;  /* of the hash table of groups: the waiter that has come furthest; -1: none */
         int late, busy, blocked, unheard;
         uint64_t least;
     } wait;
@@ -55,21 +55,21 @@ static inline int64_t mf_receives_from(int rank) { return -((int64_t)rank + 1); 
 static inline int mf_peer_rank(int64_t peer) { return (int)((peer < 0 ? -peer : peer) - 1); }
 
 enum mf_verdict_kind {
-    MF_NOBODY,  /* nobody waits for too long */
+    MF_NOBODY,  /* no rank has waited for too long */
     MF_DEAD,    /* the guilty ranks' processes are gone */
     MF_MISSING, /* the guilty ranks have not come to the waiter's collective or message */
-    MF_UNHEARD, /* nothing is heard from the guilty ranks' nodes */
-    MF_INSIDE   /* all are inside, the guilty ones (or none) do not come out */
+    MF_UNHEARD, /* nothing is heard from the nodes of the guilty ranks */
+    MF_INSIDE   /* all are inside; the guilty ones (perhaps none) do not leave */
 };
 
 struct mf_verdict {
     enum mf_verdict_kind kind;
-    int waiter; /* a rank that is known to wait; -1: nobody is */
+    int waiter; /* a rank that is known to wait; -1: none is */
     int guilty; /* number of ranks marked */
-    int other;  /* MF_INSIDE: a rank that waits elsewhere, for the waiter in the end; -1: there is no such circle */
+    int other;  /* MF_INSIDE: a rank elsewhere in the same circle of waiting ranks; -1: there is no circle */
 };
 
-/** How many collectives of @p group the rank has entered; 0 also where it does not belong to the group. */
+/** How many collectives of @p group the rank has entered; 0 if it is not in the group. */
 uint64_t mf_seen_count(const struct mf_seen *seen, uint64_t group);
 
 /** Is the rank inside a collective or a message? */

@@ -1,4 +1,4 @@
-/* See watch.h and, of mf_comm_hint(), comm.h: the last line of a job that a lost or stuck rank ends. */
+/* See watch.h and, for mf_comm_hint(), comm.h: the last line of a job that ends because of a lost or stuck rank. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

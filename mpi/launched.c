@@ -1,5 +1,5 @@
-/* See launched.h. A launcher that is not known here would start as many runs as it starts ranks: the list rather has
- * names too many. */
+/* See launched.h. An unknown launcher would start as many separate runs as it starts ranks, so the list has rather too
+ * many names than too few. */
 #include "mpi/launched.h"
 
 #include <stdlib.h>
@@ -47,8 +47,8 @@ int mf_launched(int *launched)
     return MF_OK;
 }
 
-/* Of another launcher, one around this, a variable may be left. Below mpirun ranks inherit words of Slurm that are
- * about its daemons. What starts one task by itself is right about it: it is refused only where nobody says one. */
+/* A variable may come from an outer launcher. Below mpirun, ranks inherit Slurm's variables for its daemons. A launcher
+ * of one task states so correctly. So the function returns several tasks only if no variable says one. */
 long mf_launched_tasks(const char **says)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};

@@ -3,26 +3,26 @@
 #define MF_MPI_LAUNCHED_H
 
 /**
- * *launched: by a launcher of ranks, as far as the environment says (mpirun, srun, PMIx, PMI and their like), or where
- * MESOFORGE_MPI=1 (true, yes, on) says that it was. Not a batch script's own shell. Refuses with MF_USAGE another word
- * in MESOFORGE_MPI than those and 0, false, no, off, which leave it to the environment. Local.
+ * *launched: did a launcher of ranks start this process? The environment says so (mpirun, srun, PMIx, PMI and the
+ * like), or MESOFORGE_MPI=1 (true, yes, on). MESOFORGE_MPI=0 (false, no, off) leaves it to the environment; another
+ * value is refused with MF_USAGE. A batch script's own shell does not count. Local.
  */
 int mf_launched(int *launched);
 
 /**
- * Tasks that a launcher started this process as one of, and in *says the variable that says it; 1 outside of steps, and
- * where any variable says 1: then *says stays. Local.
+ * Number of tasks in the launch that this process belongs to; *says names the variable that states it. Returns 1
+ * outside of a launch, and where any variable states 1; *says is not set then. Local.
  */
 long mf_launched_tasks(const char **says);
 
 /**
- * Refuses with MF_DEVICE one of several tasks of srun that has nothing by which Open MPI finds the others (PMIx, PMI,
- * an mpirun around it): that would end it in words of its own. Not where MESOFORGE_MPI=1 knows better, as with
- * libraries for Slurm's first PMI, which needs no variables of its own. Local.
+ * Refuses with MF_DEVICE one of several tasks of srun that has no way to find the others (PMIx, PMI, an mpirun around
+ * it). Open MPI itself would end it with a less clear message. Does not refuse with MESOFORGE_MPI=1: libraries for
+ * Slurm's first PMI need no variables of their own. Local.
  */
 int mf_launched_apart(void);
 
-/** The rank that a launcher says this process has, before MPI is there to ask; NULL: it says none. Local. */
+/** The rank that a launcher gave this process, known before MPI starts; NULL: not known. Local. */
 const char *mf_launched_rank(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* See comm.h: bytes from one rank to another, in pieces where MPI's int counts end. */
+/* See comm.h: bytes from one rank to another, in pieces that MPI's int counts allow. */
 #include <string.h>
 
 #include "mpi/comm_priv.h"

@@ -1,12 +1,12 @@
 /* The part of NCCL's interface that this program uses, declared here because the library is opened at run time. Names,
  * argument types and numbers follow NCCL's documentation ("NCCL API", "NCCL Types"). They are the same in every version
- * 2 since 2.14, the first whose start need not block. Inner header of this room. */
+ * 2 since 2.14, the first whose start need not block. Inner header of this folder. */
 #ifndef MF_MPI_NCCL_ABI_H
 #define MF_MPI_NCCL_ABI_H
 
 #include <stddef.h>
 
-typedef void *nccl_comm; /* ncclComm_t, a pointer to a struct that nobody sees */
+typedef void *nccl_comm; /* ncclComm_t, a pointer to an opaque struct */
 
 enum { NCCL_OK = 0, NCCL_IN_PROGRESS = 7 }; /* ncclResult_t */
 enum { NCCL_BYTE = 0 };                     /* ncclDataType_t: ncclInt8 */
@@ -18,10 +18,10 @@ struct nccl_id { /* ncclUniqueId, passed by value */
 
 _Static_assert(sizeof(struct nccl_id) == 128, "NCCL's layout");
 
-struct nccl_config { /* ncclConfig_t of 2.14, of which later ones are prolongations */
+struct nccl_config { /* ncclConfig_t of 2.14; later versions append members */
     size_t size;
-    unsigned magic, version; /* NCCL_MAGIC, the version that it is of */
-    int blocking;            /* 0: calls return before they are done, and async() says how they go on */
+    unsigned magic, version; /* NCCL_MAGIC, and the version of this layout */
+    int blocking;            /* 0: calls return before they are complete, and async() reports progress */
 };
 
 enum { NCCL_MAGIC = (int)0xcafebeef };
@@ -41,12 +41,12 @@ struct nccl {
     int (*receive)(void *, size_t n, int type, int from, nccl_comm, void *queue);  /* ncclRecv */
     const char *(*error)(int rc);                                                  /* ncclGetErrorString */
     const char *(*last)(nccl_comm comm);                                           /* ncclGetLastError */
-    int code;                                                                      /* what version() says */
+    int code;                                                                      /* what version() returns */
     char number[24];                                                               /* "2.28.9" */
 };
 
-/** Opens the library, once: libnccl.so.2, or MF_NCCL_LIBRARY (a whole path, for tests). Refuses with MF_DEVICE: not
- * installed, does not load, is none or too old. Not collective. */
+/** Opens the library, once: libnccl.so.2, or MF_NCCL_LIBRARY (an absolute path, for tests). Refuses with MF_DEVICE
+ * where the library is not installed, does not load, is not NCCL or is too old. Not collective. */
 int mf_nccl_open(const struct nccl **api);
 
 #endif

@@ -1,4 +1,4 @@
-/* See nccl_transport.h: when NCCL may be used, its beginning and end, and groups of moves. */
+/* See nccl_transport.h: when NCCL may be used, its start and end, and groups of sends and receives. */
 #include "mpi/nccl_transport.h"
 
 #include <pthread.h>
@@ -131,7 +131,8 @@ static int start_local(const struct mf_comm *comm, struct mf_transport *transpor
     return rc;
 }
 
-/* Until all ranks have started, or one cannot: then the others, which would wait for it inside NCCL, leave off, too. */
+/* Waits until all ranks have started NCCL, or one has failed. Then the others stop too, because they would wait for it
+ * inside NCCL. */
 static int arrive(const struct mf_comm *comm, const struct mf_transport *transport, int rc)
 {
     const struct timespec while_ = {0, 1000000};

@@ -12,46 +12,49 @@ enum mf_exchange { MF_EXCHANGE_AUTO, MF_EXCHANGE_NCCL, MF_EXCHANGE_HOST };
 enum mf_exchange mf_exchange_of(const char *name);
 
 /**
- * Sets comm->transport, or leaves it NULL: exchanges on @p queue's device memory then pass through the host. AUTO: NCCL
- * where there are several ranks, each on a whole GPU of its own, and it starts; one line says what was chosen and why.
- * NCCL: that or MF_DEVICE; a rank by itself then exchanges with itself. Collective; refuses (agreed) with MF_DEVICE.
- * The device of the queue must be the calling thread's.
+ * Sets comm->transport, or leaves it NULL: exchanges of @p queue's device memory then pass through the host.
+ *
+ * - AUTO: uses NCCL where it starts, there are several ranks, and each has a whole GPU of its own. One line of the log
+ *   says what was chosen and why.
+ * - NCCL: uses NCCL or refuses with MF_DEVICE. One rank alone then exchanges with itself.
+ *
+ * The queue's device must be the calling thread's. Collective; refuses (agreed) with MF_DEVICE.
  */
 int mf_transport_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange wish);
 
-/** Ends it, before the queues that it served. Does nothing without a transport. Collective. */
+/** Ends the transport, before the queues that it served. Does nothing without a transport. Collective. */
 void mf_transport_close(struct mf_comm *comm);
 
 /** Gives a dry communicator (mf_comm_dry()) a transport on which nothing can be sent. */
 void mf_transport_dry(struct mf_comm *comm);
 
-/** Does @p queue's device memory travel by NCCL? */
+/** Does NCCL move @p queue's device memory? */
 static inline int mf_transport_carries(const struct mf_comm *comm, const struct mf_queue *queue)
 {
     return comm->transport && mf_apart(queue);
 }
 
-/** NCCL's version here, "2.28.9"; NULL: it does not load (mf_err_text() says why). Not collective. */
+/** NCCL's version here, "2.28.9". NULL: it does not load, and mf_err_text() says why. Not collective. */
 const char *mf_transport_version(void);
 
-/* -- inside this room -- */
+/* -- inside this folder -- */
 
 /**
- * A group of moves: every rank begins it, puts in its sends and receives (the k-th from one rank to another meets the
- * k-th that the other receives from it, of as many bytes; none of 0 bytes), and ends it. They run after what the queue
- * holds already, all at once, and after mf_transport_wait() they are done. An error of NCCL ends the job with
- * MF_DEVICE.
+ * A group of sends and receives, as NCCL groups them. Every rank begins the group, adds its sends and receives, and
+ * ends it. The k-th send to a rank meets that rank's k-th receive from here, with as many bytes; 0 bytes are not
+ * allowed. The moves run together, after the work that the queue already holds. They are complete after
+ * mf_transport_wait(). An error of NCCL ends the job with MF_DEVICE.
  */
 void mf_transport_begin(const struct mf_comm *comm);
 void mf_transport_send(const struct mf_comm *comm, struct mf_queue *queue, const void *device, size_t bytes, int to);
 void mf_transport_receive(const struct mf_comm *comm, struct mf_queue *queue, void *device, size_t bytes, int from);
 void mf_transport_end(const struct mf_comm *comm);
 
-/** A collective of its own under @p name and @p n (mf_comm_enter): so a rank that does not come to it is told from
- * those that wait for its data. */
+/** Waits for the moves, as a collective of its own under @p name and @p n (mf_comm_enter). So error lines tell a rank
+ * that does not come from ranks that wait for its data. */
 void mf_transport_wait(const struct mf_comm *comm, struct mf_queue *queue, const char *name, size_t n);
 
-/** On the way out of a job: what NCCL has running ends. Any thread; no group can be begun any more. */
+/** Ends what NCCL has running, because the job ends. Any thread; no group can begin after it. */
 void mf_transport_abort(void);
 
 #endif

@@ -15,8 +15,8 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-/* A letter fits into a packet of Ethernet, which is lost as a whole or not. PACKET: what the kernel of a receiver
- * counts for one. ENTRIES: of ranks in four groups, in one letter. */
+/* A letter fits into one Ethernet packet, so it arrives completely or not at all. PACKET: bytes that the receiver's
+ * kernel counts for one. ENTRIES: ranks in four groups that fit into one letter. */
 enum {
     LETTER = 1384,
     ENTRIES = 7,
@@ -25,8 +25,8 @@ enum {
 };
 static const double HEARD = 5; /* seconds for which the address that a board was heard from is the one to use */
 
-/* A rank's record as it travels; numbers as they stand in memory: the ranks run the same build. Behind it stand
- * `text` bytes, the two names, each with its zero, and `standings` pairs of group and count. */
+/* A rank's record in a datagram. Numbers have the byte order of memory, because all ranks run the same build. It is
+ * followed by `text` bytes, the two names with their zeros, and by `standings` pairs of group and count. */
 struct entry {
     int32_t rank;
     uint16_t text, standings;
@@ -197,7 +197,7 @@ static int is_text(const char *text, size_t bytes)
     return first && memchr(first + 1, 0, bytes - (size_t)(first + 1 - text));
 }
 
-/* The entry at @p at of the @p left bytes that a letter still has; 0: it has none that is sound. */
+/* The entry at @p at, in the remaining @p left bytes of a letter; 0: there is no valid one. */
 static int next_entry(const struct mf_news *news, const struct letter *l, size_t at, struct entry *e)
 {
     const size_t left = (size_t)l->bytes - at;

@@ -1,20 +1,20 @@
-/* What the nodes of a run tell each other about their ranks: datagrams of the watches, once a second, from every board
- * to every other. The next one makes up for one that is lost. Inner header of this room.
+/* Datagrams by which the nodes of a run tell each other the state of their ranks. Once a second every board sends to
+ * every other. Lost datagrams are not repeated: the next one replaces them. Inner header of this folder.
  *
- * A rank of the world alone takes about 104 bytes, in four groups 176; 13 or 7 of them go into a letter of 1384. Each
- * second a node sends, and gets:
+ * A rank that is in the world alone takes about 104 bytes, one in four groups 176. A datagram ("letter") of 1384 bytes
+ * holds 13 or 7 of them. Each second a node sends, and receives:
  *   1000 nodes of 4 ranks: 999 letters of 448 or 736 bytes, 0.45 or 0.74 MB (6 Mbit/s, and some 3 ms of one core)
  *   64 nodes of 128 ranks: 63 times 10 or 19 letters, 0.86 or 1.5 MB (12 Mbit/s)
- * While a letter waits to be taken the kernel counts up to 2304 bytes for it, whatever it holds: 2.3 and 2.8 MB in a
- * second, where a system that nobody has tuned grants 0.4 MB. So letters go out in parts, to a twentieth of the boards
- * at a time, and what has come is taken as often. */
+ * The kernel of the receiver counts up to 2304 bytes for every waiting letter, whatever its size. That is 2.3 or 2.8 MB
+ * a second, while a system without tuning grants 0.4 MB. So a node sends to a twentieth of the boards at a time, and
+ * reads what has arrived as often. */
 #ifndef MF_MPI_NEWS_H
 #define MF_MPI_NEWS_H
 
 #include "mpi/watch.h"
 
-/** Opens the way in of a rank that has made a board, and writes into @p own how others find it (port 0: they cannot).
- * Not collective, as all of these. */
+/** Opens the socket of a rank that made a board, and writes its address into @p own (port 0: none). Not collective,
+ * like all functions here. */
 void mf_news_open(struct mf_post *own);
 void mf_news_close(void);
 
@@ -25,14 +25,14 @@ struct mf_news {
     int rank, size;
 };
 
-/** Takes what has come onto the board; only for the rank that has made it. */
+/** Reads the datagrams that have arrived and updates the board. Only for the rank that made the board. */
 void mf_news_hear(const struct mf_news *news);
 
-/** Writes down what stands on the board of the ranks that share it, as it is now. */
+/** Composes the letters from what the board says now of the ranks that share it. */
 void mf_news_write(const struct mf_news *news);
 
-/** Tells that to the others whose turn it is in part @p part of @p parts of a second; to all: part 0 of 1.
- * Of few boards the first parts do. */
+/** Sends the letters to the boards of part @p part of @p parts in a second; to all: part 0 of 1. Few boards need only
+ * the first parts. */
 void mf_news_send(const struct mf_news *news, unsigned part, unsigned parts);
 
 #endif

@@ -1,10 +1,11 @@
-/* See node_reduce.h. A piece goes through in three steps: every rank puts the numbers that others add up into its own
- * half of memory, adds up its part of all ranks' numbers there, and takes all parts. What fits into a few lines of a
- * cache goes through in two: every rank adds up all of it by itself. Two halves take turns: who has arrived with piece
- * k + 1 has taken piece k, so when all have, the half of piece k is free for piece k + 2.
+/* See node_reduce.h. Vectors are summed in pieces. A piece takes three steps. Every rank writes the numbers that others
+ * sum into its own buffer. It sums its part of all ranks' numbers there. Then it copies all parts. A piece that fits
+ * into a few cache lines takes two steps: every rank sums all of it by itself. Each rank has two buffers, which
+ * alternate. A rank that has arrived with piece k + 1 has read piece k. So when all have arrived, the buffer of piece k
+ * is free for piece k + 2.
  *
- * Of ranks on several nodes each adds its part up with those of the same place on the other nodes before it lets others
- * take it: every number crosses the network once each way, whatever the number of ranks on a node. */
+ * With several nodes, a rank first sums its part with the ranks of the same local index on the other nodes. So every
+ * number crosses the network once each way, whatever the number of ranks on a node. */
 #include "mpi/node_reduce.h"
 
 #include <sched.h>
@@ -36,7 +37,7 @@ struct note {
     char numbers[NOTE_BYTES - sizeof(uint64_t)];
 };
 
-/* At the begin of a rank's memory, on cache lines of their own: pieces that it has put in, and added up. */
+/* At the begin of a rank's memory, on separate cache lines: counts of pieces that it has written, and summed. */
 struct flags {
     _Alignas(LINE) _Atomic uint64_t put;
     _Alignas(LINE) _Atomic uint64_t added;
@@ -166,8 +167,8 @@ static size_t part(const struct mf_node_reduce *reduce, int rank, size_t n, size
     return first < n ? first : n;
 }
 
-/* The own part becomes the sum of all ranks' numbers, those of a node in the order of its ranks, in @p values, which no
- * other rank's processor holds, and then for all to take. */
+/* Replaces this rank's part by the sum of all ranks' numbers, added in rank order on a node. It writes to @p values
+ * first, which no other rank's processor caches, and then to shared memory. */
 static void add_part(const struct mf_node_reduce *reduce, enum mf_reduce_type type, size_t first, size_t last,
                      char *values)
 {

@@ -16,7 +16,7 @@ enum mf_raw {
 };
 
 /** Makes one call, from @p from [n] to @p to [n], in host memory. n is a multiple of 2 size and fits into an int. One
- * rank alone does nothing. Collective; the caller stands inside mf_comm_enter(). */
+ * rank alone does nothing. Collective; the caller calls mf_comm_enter() before. */
 void mf_raw(const struct mf_comm *comm, enum mf_raw what, size_t n, const float *from, float *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* See redistribute.h: the memory of a redistribution, and the way of a round through it. */
+/* See redistribute.h: the memory of a redistribution, and the steps of a round. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static int take_own(struct mf_redistribution *t, struct mf_arena *arena, float *
     return *fields && *grads ? MF_OK : MF_MEMORY;
 }
 
-/* Own planes of a round's slices of the ranks that messages go to; none has more slices than rank 0. */
+/* Own planes of a round's slices for the ranks that get messages; no rank has more slices than rank 0. */
 static size_t sent_floats(const struct mf_redistribution *t)
 {
     const size_t far = (size_t)(t->comm.size - (t->shared ? t->comm.local_size : 1));
@@ -160,7 +160,8 @@ static size_t *copy_of(const struct mf_redistribution *t, size_t copy[2], size_t
     return &copy[mf_redistribute_slot(t, round)];
 }
 
-/* A round's slices come together; on the host, and set out for the device, where its buffers' last ones have got to. */
+/* Collects a round's slices. On the host it also starts their copy to the device, after the previous copy from these
+ * buffers is complete. */
 static void send(struct mf_redistribution *t, size_t round, float *x)
 {
     const struct mf_backend *be = t->queue->backend;
@@ -220,8 +221,8 @@ static void receive(struct mf_redistribution *t, size_t round, float *g)
     mf_redistribute_back(t, round, g);
 }
 
-/* With two buffers of a kind a round's gradients are added while the device works on the next; the last round is
- * waited for. */
+/* With two buffers of a kind, a round's gradients are added while the device works on the next. It waits for the last
+ * round. */
 void mf_redistribute_add(struct mf_redistribution *plan, size_t round, float *g)
 {
     size_t end = round + 1 == plan->rounds ? plan->rounds : round + 2 - plan->depth;

@@ -6,14 +6,14 @@
 
 #include "mpi/slab.h"
 
-/** A planned redistribution. Slices are shared out with mf_cut_grain(n, 2). With one rank the views alias the slab
- * itself and nothing is copied. */
+/** A planned redistribution. Ranks share the slices by mf_cut_grain(n, 2). On one rank the views alias the slab itself
+ * and nothing is copied. */
 struct mf_redistribution;
 
-/** What travels: slices to the ranks that look at them, or gradients back to the slabs too. Kinds of round buffers. */
+/** What moves: slices outwards only, or also their gradients back. */
 enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
 
-/** Buffers that ranks share are booked in the arena by this name: they are no memory of it. */
+/** The arena counts round buffers in memory that ranks share under this tag, though it does not hold them. */
 #define MF_SHARED_TAG "slices shared"
 
 /**
@@ -36,64 +36,67 @@ int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, 
                         enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **plan);
 void mf_redistribute_free(struct mf_redistribution *plan);
 
-/** The batch and the rounds that mf_redistribute_new() would choose for MF_OUT_AND_BACK on the rank with the longest
- * share; @p passes: for fields that stay in host memory while their slices pass through a device. Not collective. */
+/** The batch and the number of rounds that mf_redistribute_new() would choose for MF_OUT_AND_BACK on the rank with most
+ * slices. @p passes: fields stay in host memory and their slices pass through a device. Not collective. */
 void mf_redistribute_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes,
                            size_t asked, size_t *batch, size_t *rounds);
 
-/** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */
+/** Number of rounds until every rank has seen its slices. It is the same on every rank; in late rounds a rank may have
+ * none. */
 size_t mf_redistribute_rounds(const struct mf_redistribution *plan);
 /** Most slices of one round on this rank, and the extents of a slice. Not collective. */
 size_t mf_redistribute_batch(const struct mf_redistribution *plan);
 /** Global indices of the slices this rank holds in @p round. Not collective. */
 struct mf_span mf_redistribute_span(const struct mf_redistribution *plan, size_t round);
 
-/** The same of all rounds together. */
+/** The slices that this rank holds in all rounds together. */
 struct mf_span mf_redistribute_share(const struct mf_redistribution *plan);
 
-/** The slices of @p round of field @p x [own planes][ny][nx] (memory of the queue; the view: of the slices' queue);
- * valid until the next fetch. Rounds are fetched from 0 on, one after the other; x stays until the last. view->count
- * may be 0. */
+/** Gets the slices of @p round of field @p x [own planes][ny][nx], which is memory of the slab's queue. The view is
+ * memory of the slices' queue and is valid until the next fetch. Fetch the rounds in order from 0. @p x must not change
+ * before the last one. view->count may be 0. */
 void mf_redistribute_fetch(struct mf_redistribution *plan, size_t round, float *x, struct mf_view *view);
 
 /**
- * Where gradients of the slices of @p round go: with one rank the slab @p g (device) itself, else a cleared buffer of
- * the same shape. The plan goes MF_OUT_AND_BACK. Not collective.
+ * Says where gradients of the slices of @p round go. On one rank this is the slab @p g (device) itself, else a cleared
+ * buffer of the same shape. Only for MF_OUT_AND_BACK. Not collective.
  */
 void mf_redistribute_open(struct mf_redistribution *plan, size_t round, float *g, struct mf_view *view);
 
-/** Adds the buffer of mf_redistribute_open() to the slabs it belongs to: g += , all of it after the last round. The
- * plan goes MF_OUT_AND_BACK. Collective. */
+/** Adds the buffer of mf_redistribute_open() to the slabs that it belongs to: g +=. The sum is complete after the last
+ * round. Only for MF_OUT_AND_BACK. Collective. */
 void mf_redistribute_add(struct mf_redistribution *plan, size_t round, float *g);
 
 /**
- * Do the ranks of a node see each other's slices? Then they can share the work of a round dynamically, so that nobody
- * waits long for a slower core. Instead of the three calls above, all ranks spread a round of some redistributions,
- * take slices until none are left (their own first), and gather the gradients. A slice gives the same result whoever
- * works on it. Not collective, the same on all ranks.
+ * Do the ranks of a node share memory for slices? Then they can share the work of a round dynamically, so that no rank
+ * waits long for a slower core. All ranks then make three other calls than those above: spread a round of some
+ * redistributions, take slices until none are left (their own first), and gather the gradients. A slice gives the same
+ * result on any rank. Not collective, the same on all ranks.
  */
 int mf_redistribute_deals(const struct mf_redistribution *plan);
 
-/** Slices that a rank has taken: the @p at-th of @p owner's and those behind it; span: their global indices. */
+/** Slices that a rank has taken from rank @p owner: the @p at-th of its round, and those behind it. span: global
+ * indices. */
 struct mf_dealt {
     int owner;
     size_t at;
     struct mf_span span;
 };
 
-/** Round @p round of the plans [n] out of the fields x [n]. Collective. */
+/** Distributes round @p round of the fields x [n] to the ranks of the plans [n]. Collective. */
 void mf_redistribute_spread(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *x);
 
-/** The next slices of this node's ranks, @p most (even) at most, that nobody has begun; 0: there are none. Not
- * collective. */
+/** Takes the next slices of this node's ranks that nobody has begun, at most @p most (even). Returns 0 if none are
+ * left. Not collective. */
 int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t most, struct mf_dealt *dealt);
 
-/** Views of slices that were taken, of any plan with the same slices; those of gradients (@p g; NULL: there are none,
- * as where the plan goes MF_OUT) cleared. Not collective. */
+/** Views of slices that were taken, of any plan with the same slices. Those of gradients are cleared; @p g NULL: there
+ * are none, as for MF_OUT. Not collective. */
 void mf_redistribute_dealt(const struct mf_redistribution *plan, size_t round, const struct mf_dealt *dealt,
                            struct mf_view *x, struct mf_view *g);
 
-/** Adds all gradients of the round to the slabs g [n], one plan after the other; all go MF_OUT_AND_BACK. Collective. */
+/** Adds all gradients of the round to the slabs g [n], one plan after the other. Only for MF_OUT_AND_BACK.
+ * Collective. */
 void mf_redistribute_gather(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *g);
 
 #endif

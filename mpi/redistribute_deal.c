@@ -1,5 +1,6 @@
-/* See redistribute.h: slices that the ranks of a node deal out as they go. All of theirs stand in memory that they see,
- * so any of them can work on any; how many of a rank's slices somebody has begun stands behind its buffers. */
+/* See redistribute.h: dynamic distribution of slices among the ranks of a node. All their slices are in shared
+ * memory, so any rank can work on any slice. A counter behind each rank's buffers says how many of its slices have
+ * been begun. */
 #include <stdatomic.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
-/* How planes travel between slabs and round buffers. A rank writes its planes straight into the buffers of the ranks of
- * its node, and reads gradients straight out of them; to and from every other rank there is a message. Slabs are device
- * memory, the buffers of both ways the host's; where there is the NCCL transport (nccl_transport.h) they are the
- * device's. */
+/* How planes move between slabs and round buffers. A rank writes its planes directly into the buffers of the ranks of
+ * its node, and reads gradients directly from them. With every other rank it exchanges messages. Slabs are in device
+ * memory, and buffers in host memory; with the NCCL transport (nccl_transport.h) buffers are in device memory too. */
 #include <stdatomic.h>
 
 #include "kernels/move.h"
@@ -30,7 +29,7 @@ static void add(const struct mf_redistribution *t, struct mf_block block, const 
     t->home->backend->move->add(t->home, &block, packed, slab);
 }
 
-/* Where the planes of the slab that begins at plane @p first stand in a round buffer of @p count slices. */
+/* Offset, in a round buffer of @p count slices, of the planes of the slab that begins at plane @p first. */
 static size_t place(const struct mf_redistribution *t, size_t first, size_t count) { return first * t->wide * count; }
 
 /* First come the buffers of fields, then those of gradients. */

@@ -1,16 +1,16 @@
-/* See redistribute.h: which slices a rank holds in which round, where they stand in buffers, and how many bytes that
- * is. All of it follows from extents and ranks: nothing here takes memory or moves. */
+/* See redistribute.h: which slices a rank holds in a round, their position in buffers, and the bytes. All of it follows
+ * from extents and ranks; nothing here takes memory or moves data. */
 #include "mpi/redistribute_priv.h"
 #include "src/base/phase.h"
 
 enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 }; /* rounds: where work on one hides the copies of another */
-/* Of all ranks, at batch 0: both kinds within the last cache. A redistribution that only goes out lives for few rounds:
- * of memory that the host clears for it, it takes less. */
+/* Bytes of all ranks' buffers, at batch 0: both kinds fit into the last-level cache. A redistribution that only goes
+ * outwards exists for few rounds. It takes less memory, because the host must clear it. */
 static const size_t ROUND_BYTES = (size_t)8 << 20, FEW_BYTES = (size_t)2 << 20;
 
 static size_t even(size_t n) { return n + n % 2; }
 
-/* A view of the slab itself is what a slice is, unless it lies across ranks or must go to a device. */
+/* A slice is a view of the slab itself, unless it is spread over ranks or must go to a device. */
 static void orient(struct mf_redistribution *t, enum mf_normal normal, int passes)
 {
     t->normal = normal;
@@ -135,8 +135,8 @@ static size_t round_bytes(const struct mf_redistribution *t, size_t round, int o
     return t->slab.count * t->wide * slices * sizeof(float);
 }
 
-/* A round: what is packed is read and written, what is added is read twice and written. Planes of other ranks' slices
- * leave this rank on the way out; on the way back this rank gives its slices' planes away. */
+/* Cost of a round. Packed planes are read and written; added planes are read twice and written. Outwards this rank
+ * sends its planes of other ranks' slices; back it sends the planes of its slices. */
 static struct mf_cost round_cost(const struct mf_redistribution *t, size_t round, int back)
 {
     double bytes = (double)round_bytes(t, round, 0);

@@ -1,4 +1,4 @@
-/* Reductions and copies between ranks, in pieces where MPI's int counts end. MPI promises the same bits of an
+/* Reductions and copies between ranks, in pieces that MPI's int counts allow. MPI promises the same bits of an
  * all-reduce on every rank (MPI 3.1, 5.9.6). */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* See slab.h: who owns which planes, and planes by global index. */
+/* See slab.h: the owners of planes, and copies of planes by global index. */
 #include "mpi/slab.h"
 
 #include <stdlib.h>
@@ -32,8 +32,8 @@ struct want {
     int64_t first, count;
 };
 
-/* Planes that one rank asks for and one rank owns, a run of consecutive ones: plane @p plane of the volume is plane
- * @p at of the asker's output. */
+/* A run of consecutive planes that one rank requests and one rank owns. Plane @p plane of the volume is plane @p at of
+ * the requester's output. */
 struct run {
     int owner;
     size_t plane, at, count;

@@ -1,5 +1,5 @@
-/* How a volume lies over the ranks: slabs of consecutive planes, cut in z at even planes. A rank may own no plane at
- * all. Whole planes travel between slabs by mf_slab_fetch(). */
+/* How a volume is divided among the ranks: slabs of consecutive planes, cut in z at even planes. A rank may own no
+ * plane. mf_slab_fetch() copies whole planes between slabs. */
 #ifndef MF_MPI_SLAB_H
 #define MF_MPI_SLAB_H
 
@@ -32,23 +32,23 @@ int mf_slab_owner(const struct mf_comm *comm, const size_t dims[3], size_t plane
 size_t mf_slab_voxels(const struct mf_slab *slab);
 
 /**
- * Fetches planes by global index: plane k of @p out is plane (first + k) mod nz of the volume, k < count; @p first may
- * be negative. Any range, also one that spans several ranks' slabs or wraps more than once: halo exchange and the
- * refinement of a coarse field are both this. @p plane_bytes: bytes of one plane in @p own [slab.count] and @p out.
- * Every rank calls it, with its own range (count may be 0). Not periodic: the caller asks for no plane outside.
- * Refuses (agreed) with MF_MEMORY.
+ * Fetches planes by global index: plane k of @p out is plane (first + k) mod nz of the volume, k < count. @p first may
+ * be negative. The range may span several ranks' slabs, or wrap around more than once. Halo exchange and the refinement
+ * of a coarse field use it. @p plane_bytes: bytes of one plane in @p own [slab.count] and @p out. Every rank calls it
+ * with its own range (count may be 0). Not periodic: the caller asks for no plane outside. Refuses (agreed) with
+ * MF_MEMORY.
  */
 int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,
                   ptrdiff_t first, size_t count, void *out);
 
-/** The same where @p own is device memory of @p queue; @p out is host memory. Planes that other ranks ask for pass
- * through queue->host, or with the NCCL transport (nccl_transport.h) from device to device. */
+/** The same where @p own is device memory of @p queue and @p out is host memory. Planes for other ranks pass through
+ * queue->host. With the NCCL transport (nccl_transport.h) they go from device to device. */
 int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
                          const void *own, size_t plane_bytes, ptrdiff_t first, size_t count, void *out);
 
 /**
- * The most own planes that others ask for in one fetch when every rank fetches the @p deep planes below its own, and
- * then those above: the planes that pass through queue->host. Not @p periodic: none outside. Not collective.
+ * Most own planes that other ranks request in one fetch: these pass through queue->host. It assumes that every rank
+ * fetches the @p deep planes below its own, and then those above. Not @p periodic: none outside. Not collective.
  */
 size_t mf_slab_asked(const struct mf_comm *comm, const struct mf_slab *slab, size_t deep, int periodic);
 

@@ -1,4 +1,4 @@
-/* See watch.h: this rank's record, and the thread that looks at all. */
+/* See watch.h: this rank's record, and the thread that examines all records. */
 #include "mpi/watch.h"
 
 #include <float.h>
@@ -19,9 +19,9 @@
 enum { DEPTH = 8 /* collectives inside each other */ };
 enum { PARTS = 20 }; /* of a look, between which what comes from other nodes is taken (news.h) */
 
-/* Seconds. A look that comes late counts for no more than STEP_MOST: a whole job that was suspended goes on. The rank
- * that should speak is waited for when it is on another node; one that speaks has ended the job or itself by
- * SPOKEN_MOST. */
+/* Seconds. A late look counts for at most STEP_MOST, so that a job that was suspended as a whole can continue.
+ * OTHERS_FIRST: time for the rank that should print the line, if it is on another node. SPOKEN_MOST: a rank that prints
+ * the line has ended the job or itself by then. */
 static const double EVERY = 1, STEP_MOST = 5, STANDARD = 600, SILENT = 5, OTHERS_FIRST = 4, SPOKEN_MOST = 6;
 
 struct past {
@@ -296,7 +296,8 @@ static void speak(const struct mf_verdict *verdict)
     mf_watch_end(line, record);
 }
 
-/* The first rank that is not guilty speaks; others on its node are as good, on other nodes they give it time. */
+/* The first rank that is not guilty prints the line. Other ranks of its node may do so too; ranks of other nodes
+ * wait. */
 static int is_my_turn(const struct mf_verdict *verdict)
 {
     int first = 0;
@@ -307,9 +308,10 @@ static int is_my_turn(const struct mf_verdict *verdict)
     return first == w.size || is_near(first) || w.ready > OTHERS_FIRST;
 }
 
-/* Somebody ends the job: on another node, the first that hears of it leaves the record of this one. When nothing has
- * come of it by then, this rank ends without a word, itself alone: an abort of its own would wait for those of other
- * nodes as long as the first one did, and all who have heard of it end so. */
+/* Another rank ends the job. If it is on another node, the first rank here that learns of it writes this node's
+ * flight record. If the job has not ended by SPOKEN_MOST, this rank ends only itself, without a message. An abort of
+ * its own would wait for the aborts of other nodes as long as the first one did. All ranks that have heard of it do
+ * the same. */
 static void end_quietly(double step)
 {
     int64_t spoken = atomic_load(&w.board->spoken), wanted = 1;

@@ -171,7 +171,7 @@ static void say_unheard(struct line *line, const struct mf_watch_view *v, const 
     add(line, " for %.0f s: a host or the network between hosts is lost", v->seen[verdict->waiter].quiet);
 }
 
-/* A rank that is inside the waiter's collective of the group, by its number, and calls it something else; -1: none. */
+/* A rank in the group's collective with the waiter's number but another name; -1: none. */
 static int elsewhere(const struct mf_watch_view *v, int waiter)
 {
     const struct mf_seen *w = &v->seen[waiter];

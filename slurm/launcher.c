@@ -1,6 +1,6 @@
-/* See launcher.h. The environment is the one that the process was started with: MPI puts variables of its own into it,
- * which a program that was started without a launcher would find as well. Below mpirun ranks inherit the variables of
- * the batch script's shell, so mpirun is asked first. */
+/* See launcher.h. It reads the environment with which the process was started, because MPI adds variables that would
+ * look like a launcher's. Below mpirun, ranks inherit the variables of the batch script's shell, so mpirun is checked
+ * first. */
 #include "slurm/launcher.h"
 
 #include <math.h>
@@ -117,8 +117,8 @@ struct mf_launcher mf_launcher_find(void)
     return launcher;
 }
 
-/* What squeue says is left, "1-02:03:04", or "UNLIMITED" or the like: its first line, "" where it says nothing. A
- * user's own choice of jobs and columns does not count, and one that hangs is not waited for. */
+/* The remaining time from squeue, "1-02:03:04", or "UNLIMITED" or similar: its first line, "" if it says nothing. The
+ * user's own filters and formats do not apply, and a call that hangs is stopped. */
 static void ask_squeue(const struct mf_launcher *l, char *left, size_t n)
 {
     char job[100], *said = NULL;

@@ -1,5 +1,5 @@
-/* See pmix.h. The declarations are those of the PMIx standard, version 4; of a value only its type and the beginning of
- * its union are looked at. */
+/* See pmix.h. The declarations are those of the PMIx standard, version 4. Of a value only its type and the beginning of
+ * its union are read. */
 #include "slurm/pmix.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-/* What the launcher says through PMIx: node, local rank, cores.
- * Rule: it asks the PMIx library that MPI has loaded and no other. Without one, or without a launcher, it asks nothing.
- * Every answer may be missing, and no answer numbers ranks. */
+/* Asks the launcher through PMIx for node, local rank and cores.
+ * Rule: it asks only the PMIx library that MPI has loaded. Without that library, or without a launcher, it asks
+ * nothing. Every answer may be missing, and no answer numbers ranks. */
 #ifndef MF_SLURM_PMIX_H
 #define MF_SLURM_PMIX_H
 
@@ -9,12 +9,12 @@
 struct mf_pmix {
     char version[80];                    /* of the library; "": nothing was asked */
     long local_rank, local_size;         /* on its node, of this job; -1: no answer */
-    long node, nodes;                    /* the same */
-    char host[128], list[512], set[256]; /* name of the node, of all nodes, cores that it is bound to; "": no answer */
+    long node, nodes;                    /* the same for nodes */
+    char host[128], list[512], set[256]; /* names of this node and of all nodes, cores it may use; "": no answer */
 };
 
-/** After MPI has started, which makes itself a server where there is no launcher: @p launcher says so. Not collective.
- */
+/** Call it after MPI has started. Without a launcher MPI is its own PMIx server, so @p launcher says whether there is
+ * one. Not collective. */
 struct mf_pmix mf_pmix_ask(const struct mf_launcher *launcher);
 
 #endif

@@ -20,7 +20,7 @@ static void say_text(struct mf_words *to, const char *option, const char *text)
     if (text) mf_words_say(to, "--%s=%s", option, text);
 }
 
-/* In a job a step has as many ranks as the job has tasks (SLURM_NTASKS), unless it says their number itself. */
+/* Within a job a step has as many ranks as the job has tasks (SLURM_NTASKS), unless it states their number. */
 static void part_words(struct mf_words *to, const struct mf_job *job, const struct mf_job_part *part)
 {
     const int is_step = job->by == MF_BY_SRUN && job->within;
@@ -84,8 +84,8 @@ static void apptainer_words(struct mf_words *to, const struct mf_job *job)
     mf_words_add(to, job->image);
 }
 
-/* The GPUs that the job was given and no others. docker takes their list for one field of CSV, which wants quotes of
- * its own; podman takes one word for each. */
+/* The GPUs of the job and no others. docker reads their list as one field of CSV, which needs extra quotes; podman
+ * takes one option for each. */
 static void say_gpus(struct mf_words *to, const struct mf_job *job)
 {
     const int is_script = job->by == MF_BY_SBATCH;
@@ -104,8 +104,8 @@ static void say_gpus(struct mf_words *to, const struct mf_job *job)
             mf_words_say(to, "--device=nvidia.com/gpu=%.*s", (int)strcspn(at, ","), at);
 }
 
-/* What the program and its OpenMP know their job by, and what docs/CLUSTER.md and doctor say to MPI, as far as it is
- * set. CUDA_VISIBLE_DEVICES stays outside: in the container the GPUs that it shows have other numbers. */
+/* Variables to pass into the container: those by which the program and its OpenMP know their job, and settings of MPI
+ * from docs/CLUSTER.md and doctor. CUDA_VISIBLE_DEVICES is not passed: GPUs have other numbers in the container. */
 static const char *const known[] = {"OMP_NUM_THREADS",
                                     "SLURM_JOB_ID",
                                     "SLURM_RESTART_COUNT",
@@ -201,8 +201,8 @@ static void mpirun_place(struct mf_words *to, const struct mf_job *job)
         mf_words_say(to, "slot:PE=%ld", part->cores);
 }
 
-/* By those that the job has, which somebody may have changed: tasks are slots to mpirun, on each node as many as Slurm
- * has put there. say_ranks() is before it. */
+/* Places ranks by the tasks that the job has, which may have been changed. mpirun takes tasks as slots, on each node as
+ * many as Slurm gave it. Needs say_ranks() before. */
 static void mpirun_place_tasks(struct mf_words *to, const struct mf_job *job)
 {
     char cores[60] = "slot";
@@ -316,8 +316,8 @@ static const char *itself(const struct mf_job *job)
     return job->array ? "\"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"" : "\"$SLURM_JOB_ID\"";
 }
 
-/* Sets ranks from what Slurm says of the job, "2(x3),1" tasks; a container has those of one node. Beside
- * --ntasks-per-node Slurm says that number of every node, also where the script wants fewer tasks (22.05). */
+/* Sets ranks from Slurm's description of the job, tasks "2(x3),1"; a container has those of one node. With
+ * --ntasks-per-node Slurm states that number for every node, even if the script wants fewer tasks (22.05). */
 static void say_ranks(FILE *to, const struct mf_job *job)
 {
     const struct mf_job_part *part = job->part;
@@ -334,8 +334,8 @@ static void say_ranks(FILE *to, const struct mf_job *job)
     fputs("\n", to);
 }
 
-/* The command, and its status in rc. The shell looks at its mpirun once a second: from a wait that a signal interrupts
- * bash (5.2) may come back without the status, and never have it. */
+/* Runs the command and stores its status in rc. The shell polls mpirun once a second: after a wait that a signal
+ * interrupts, bash (5.2) may lose the status for ever. */
 static void body(FILE *to, const struct mf_job *job, int by_shell)
 {
     struct mf_words words = {0};
@@ -371,8 +371,8 @@ static const char *records(const struct mf_job *job)
     return job->parts == 1 ? "\"mesoforge-flight-$SLURM_JOB_ID-*\"" : "'mesoforge-flight-*'";
 }
 
-/* A record of this start is one that was not there, or otherwise, as it began: what tells them apart comes from their
- * file system alone, whose clock need not be that of the node. */
+/* A flight record of this start is one that did not exist at the begin, or has changed. The comparison uses only the
+ * file system, because its clock may differ from the node's. */
 static void say_records(FILE *to, const struct mf_job *job)
 {
     fprintf(to,

@@ -107,7 +107,7 @@ struct further {
     int of_script; /* elsewhere it is the user's */
 };
 
-/* What launch has an option of its own for: of what it is not told it would make the wrong script. */
+/* Options of Slurm that launch has itself: without knowing their values it would write a wrong script. */
 static const struct further own[] = {
     {"nodes", "--nodes", 0},
     {"ntasks", "--ntasks", 0},
@@ -329,7 +329,8 @@ int mf_job_array(const char *array, long *first, long *last)
     return *at ? bad_array(array) : MF_OK;
 }
 
-/* What only Slurm could heed, where mpirun starts the ranks; what only a job has, where they are a step of one. */
+/* Refuses options that only Slurm could use when mpirun starts the ranks, and options of a job when the ranks are a
+ * step of one. */
 static int check_slurm_heeds(const struct mf_job *job)
 {
     const struct {

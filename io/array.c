@@ -55,7 +55,8 @@ static int recognise(const char *path, int file, enum mf_format *format)
     return is_h5 ? MF_OK : mf_unread(path, head, n);
 }
 
-/* A length that hardly any of the disk stands for: what reads a file to its end (its checksum) would never be done. */
+/* Is the file sparse, with a length far above its disk blocks? Reading such a file to its end (for a checksum) would
+ * take too long. */
 static int is_hollow(const struct stat *info)
 {
     const uint64_t there = (uint64_t)info->st_blocks * 512, bytes = (uint64_t)info->st_size;
@@ -242,7 +243,8 @@ static int check_scale(struct mf_array *a)
     return MF_OK;
 }
 
-/* Plain values are in the file; packed ones may be so many times as long as it (deflate reaches about 1030). */
+/* Plain values are stored in the file. Compressed values may be several times as long as the file (deflate reaches
+ * about 1030). */
 static int check_claim(const struct mf_array *a)
 {
     const size_t bytes = a->shape[0] * mf_array_row(a) * a->size;

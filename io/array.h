@@ -1,4 +1,5 @@
-/* An array of numbers in a file of any format that we read: its header, and its values row by row in bounded pieces.
+/* An array of numbers in a file of any format that the program reads: its header, and its values row by row in bounded
+ * pieces.
  * Rule: foreign formats (PNG, TIFF, HDF5, NRRD, VTK) are decoded in a guarded child process. .npy and raw values are
  * read here. All functions are local. */
 #ifndef MF_IO_ARRAY_H
@@ -13,16 +14,16 @@ enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512, MF_UNSCALED_TEXT = 160 };
 
 enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK };
 
-/** How values lie in a file: as in memory, but for their byte order; as only a library knows; or as io/decode.h says,
- * VTK's behind their size or in compressed blocks. */
+/** How a file stores values. MF_PLAIN: as in memory, except for the byte order. MF_LIBRARY: only a library can read
+ * them. Others: see io/decode.h; VTK writes a size before the values, or stores compressed blocks. */
 enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_ZLIB, MF_ZLIB };
 
-/** What a user is to know of how an image was read. */
+/** Facts about how an image was read that the user is told. */
 enum mf_said {
-    MF_SAID_ALPHA = 1,   /* an alpha channel that is opaque everywhere is left out */
-    MF_SAID_WHITE = 2,   /* white-is-zero: values are turned over */
-    MF_SAID_REDUCED = 4, /* smaller copies of its pages are left out */
-    MF_SAID_TURNED = 8   /* it wants to be shown turned or mirrored, which it is not */
+    MF_SAID_ALPHA = 1,   /* an alpha channel that is opaque everywhere is ignored */
+    MF_SAID_WHITE = 2,   /* white-is-zero: values are inverted */
+    MF_SAID_REDUCED = 4, /* reduced copies of its pages are ignored */
+    MF_SAID_TURNED = 8   /* its tag asks viewers to rotate or mirror it, which is ignored */
 };
 
 struct mf_array {
@@ -39,63 +40,63 @@ struct mf_array {
     enum mf_axes axes;
     enum mf_coding coding;
     int wide;                   /* sizes have 64 bits */
-    char data[MF_DATASET_TEXT]; /* the file in which the values lie; "": path. bytes is of that */
+    char data[MF_DATASET_TEXT]; /* the file that holds the values, to which bytes refers; "": path */
     /* HDF5, VTK */
     char dataset[MF_DATASET_TEXT];
     int cells;  /* [z][y][x][1] of DREAM.3D's; a single plane is an image */
-    int lead;   /* axes of one value in the file before the first of shape */
+    int lead;   /* the file has so many axes of length 1 before the first of shape */
     int matlab; /* MATLAB wrote it: its first axis is the last one here */
     int ours;   /* the file says that mesoforge wrote it */
-    int own;    /* a volume by our schema: what follows is known */
+    int own;    /* a volume in the schema of this program: the following is known */
     int phases;
     int64_t label[MF_PHASES_MAX];
     char name[MF_PHASES_MAX][MF_NAME_TEXT];
-    int scaled; /* what follows is known: */
+    int scaled; /* the following is known */
     double spacing[3];
     char unit[MF_UNIT_TEXT];
-    char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not to be believed; "": it is */
+    char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not used; "": it is */
     int said;                        /* images: enum mf_said */
 };
 
-/** Called with @p n elements in native byte order; element k is number at + k * stride (C order) of the rows asked for.
- */
+/** Receives @p n elements in native byte order. Element k has the number at + k * stride (C order) in the rows asked
+ * for. */
 typedef int mf_array_take(void *context, const void *values, size_t n, size_t at, size_t stride);
 
 /**
- * Recognises the format by its first bytes and reads the header; sizes are checked against the length of the file.
- * @p dataset: array of an HDF5 file, NULL: ours. Refuses with MF_INPUT; MF_USAGE: one of a file that has no names.
- * Fault site "io.open".
+ * Recognises the format by its first bytes and reads the header. Checks sizes against the length of the file. @p
+ * dataset: array of an HDF5 file; NULL: that of our schema. Refuses with MF_INPUT; with MF_USAGE a @p dataset of a file
+ * without names. Fault site "io.open".
  */
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array);
 
-/** Leaves out axes of one value, as long as two others stay: of arrays whose axes nobody has named. */
+/** Drops axes of length 1, as long as two others remain. For arrays whose axes have no stated meaning. */
 void mf_array_squeeze(struct mf_array *array);
 
-/** Is there something to read of what a user gives (mf_array_split())? MF_INPUT: no, or in no format that is known. */
+/** Does the file that a user gives (mf_array_split()) exist, in a known format? Refuses with MF_INPUT if not. */
 int mf_array_there(const char *given);
 
 /**
- * What a user gives where a field is read: a file, or FILE:ARRAY, an array of a file that holds several. *file: heap;
- * *array: what stands behind the colon in @p given, NULL: nothing does. Names of files may have colons too.
+ * Splits what a user gives as input: a file, or FILE:ARRAY for one array of several. *file: heap. *array: the text
+ * behind the colon in @p given, or NULL. Names of files may contain colons too.
  */
 void mf_array_split(const char *given, char **file, const char **array);
 
-/** The other file in which the values of @p path lie, where its header stands alone; "" where none does. */
+/** The other file that holds the values of @p path, where @p path is a header only; else "". */
 void mf_array_apart(const char *path, char data[MF_DATASET_TEXT]);
 
 /**
- * Visits rows [first, first + count) along axis 0 (of a stack: pages), every element once, in pieces of at most
+ * Visits rows [first, first + count) along axis 0 (of a stack: pages). Every element comes once, in pieces of at most
  * 512 KiB. Stops at the first refusal of @p take and passes it on. MF_INPUT. Fault site "io.read".
  */
 int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context);
 
-/** Says in the log, on rank 0, how an image was read where that is no matter of course. */
+/** Logs, on rank 0, how an image was read if that is unusual. */
 void mf_array_say(const struct mf_array *array);
 
 /** Elements in one row along axis 0. */
 size_t mf_array_row(const struct mf_array *array);
 
-/** What is no label: an unsigned value beyond the range of labels. */
+/** Stands for a value that is no label: an unsigned value beyond the range of labels. */
 #define MF_NO_LABEL INT64_MAX
 
 /** Elements as integers (not of 'f'; unsigned values beyond the range become MF_NO_LABEL) or as reals. */

@@ -1,4 +1,4 @@
-/* Elements of an array, whichever file they come from, as numbers of this machine. See array.h. */
+/* Converts elements of an array, from any file format, to numbers of this machine. See array.h. */
 #include <string.h>
 
 #include "io/array.h"

@@ -22,7 +22,7 @@
 
 enum { TRIES = 100 };
 
-/* So much on its way to the disk while the next is handed over: who flushes in the end waits for less. */
+/* Bytes that are sent to disk while the program prepares the next ones, so that the final flush waits for less. */
 enum { PIECE = 4 << 20 };
 
 /* The folder of a path; the caller frees. */
@@ -43,7 +43,7 @@ static int cannot_write(const char *path, const char *folder, int why)
                    folder);
 }
 
-/* A name that its folder does not take is found before the work is done, not by the rename behind it. */
+/* Refuses a name that the folder does not accept before the work, not at the final rename. */
 static int check_length(const char *path, const char *folder)
 {
     const long most = pathconf(folder, _PC_NAME_MAX);
@@ -358,7 +358,7 @@ int mf_atomic_close_both(const struct mf_comm *comm, struct mf_atomic *file, int
     return rc;
 }
 
-/* A pipe would be waited for; a file that comes from tape, or that another has a lease on, must be. */
+/* Opens without waiting for a pipe. Waits only for a file on tape, or one on which another process has a lease. */
 int mf_open_plain(const char *path, int flags, int *file)
 {
     struct stat is;

@@ -11,53 +11,58 @@ struct mf_atomic {
     char *temporary; /* what to write until then, in the same folder */
 };
 
-/** Refuses (MF_OUTPUT) when the disk of @p path has less than @p bytes free, or this process may not write a file of so
- * many (ulimit -f), naming both. Not collective. */
+/** Refuses with MF_OUTPUT when the disk of @p path has less than @p bytes free, or when ulimit -f forbids a file of
+ * that size. The sentence names both sizes. Not collective. */
 int mf_atomic_room(const char *path, size_t bytes);
 
-/** Refuses (MF_OUTPUT) a @p path that is a folder, or in a folder that takes no new file or no name as long. Not
- * collective. */
+/** Refuses with MF_OUTPUT a @p path that is a folder, and one whose folder accepts no new file or no name of that
+ * length. Not collective. */
 int mf_atomic_reaches(const char *path);
 
-/** The same, and one that is locked by another run. */
+/** The same; also refuses a file that another run has locked. */
 int mf_atomic_may(const char *path);
 
-/** Is it one file that both names would be given to, once there, however they are spelled? Not collective. */
+/** Would both names be the same file, however they are spelled? The files need not exist. Not collective. */
 int mf_atomic_same(const char *one, const char *other);
 
 /**
- * Makes an empty temporary file beside @p path. @p bytes: about how many will be written, compared with the free space
- * first (0: not known). Collective: rank 0 touches the disk, all ranks get the names. Refuses (agreed) with MF_OUTPUT:
- * the folder is missing or not writable, @p path is not a plain file or its name too long, too little space (naming
- * needed and free bytes), or a limit of some rank's process on the size of files. On success mf_atomic_close() must
- * follow. Names of an output that this run has locked (io/lock.h) are as below. Fault site "io.create".
+ * Makes an empty temporary file beside @p path. @p bytes: about how many will be written (0: not known); the free space
+ * is checked first. Rank 0 touches the disk, all ranks get the names. On success mf_atomic_close() must follow. For
+ * names of an output that this run has locked (io/lock.h), it does what mf_atomic_open_alone() does.
+ *
+ * Collective; refuses (agreed) with MF_OUTPUT:
+ * - The folder does not exist or is not writable.
+ * - @p path is not a plain file, or its name is too long.
+ * - There is too little space; the sentence names needed and free bytes.
+ * - A rank's process may not write a file of that size.
+ *
+ * Fault site "io.create".
  */
 int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
 
 /**
- * The same for a name that only one run at a time writes: its temporary has always the same name, and one that a killed
- * run left behind is used again instead of staying for ever.
+ * The same for a name that only one run at a time writes. The temporary file always has the same name, so a run reuses
+ * one that a killed run left behind.
  */
 int mf_atomic_open_alone(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
 
 /**
- * Reserves disk blocks for @p bytes of the temporary file without changing its length, so that a full disk is found
- * before anything is written (no effect where the file system cannot). Not collective. Refuses with MF_OUTPUT.
+ * Reserves disk blocks for @p bytes of the temporary file without changing its length. So a full disk is found before
+ * anything is written. Has no effect where the file system cannot do it. Not collective. Refuses with MF_OUTPUT.
  */
 int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes);
 
 /**
- * Ends it: agrees on the ranks' codes; if all are MF_OK, flushes to disk and renames, else removes the temporary and
- * leaves an old file as it was. Only where the folder cannot be flushed in the end does the new file stand all the
- * same, and the sentence says so. Frees the names. Collective; returns the agreed code. Fault site "io.rename".
+ * Agrees on the ranks' codes. If all are MF_OK, flushes the temporary file to disk and renames it; else removes it and
+ * leaves an old file as it was. If only the last flush, of the folder, fails, the new file stays and the sentence says
+ * so. Frees the names. Collective; returns the agreed code. Fault site "io.rename".
  */
 int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code);
 
 /**
- * The same of a file and of another in its folder that is of use only with it, and must not cost it: the disk is waited
- * for once for both. @p beside: the rank's code of the other one, which is zeros where it could not be
- * opened. *stands: @p file is there and whole, and what is
- * refused is the other one. Collective.
+ * Closes a file together with a companion in its folder. The companion is useless without the file, and its failure
+ * must not harm the file. Both are flushed in one wait. @p beside: the rank's code for the companion, which is zeros if
+ * it could not be opened. *stands: @p file is complete, and only the companion was refused. Collective.
  */
 int mf_atomic_close_both(const struct mf_comm *comm, struct mf_atomic *file, int code, struct mf_atomic *other,
                          int beside, int *stands);
@@ -67,14 +72,14 @@ int mf_atomic_close_both(const struct mf_comm *comm, struct mf_atomic *file, int
  */
 int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes, size_t offset);
 
-/** open() with @p flags; what is not a plain file is refused, without waiting for it. Not collective. Refuses with
- * MF_INPUT naming @p path, @p file is then -1. */
+/** Calls open() with @p flags. Refuses what is not a plain file, without waiting for it: MF_INPUT naming @p path, *file
+ * is then -1. Not collective. */
 int mf_open_plain(const char *path, int flags, int *file);
 
 /** Reads @p bytes at @p offset, or as many as there are. Not collective. Refuses with MF_INPUT naming @p path. */
 int mf_read_some(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset, size_t *got);
 
-/** The same; that there are fewer is refused. */
+/** The same; refuses if there are fewer. */
 int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset);
 
 #endif

@@ -1,4 +1,5 @@
-/* Writes and reads the bytes of a volume by the shortest program. Benchmarks compare our own files with it. */
+/* Writes and reads the bytes of a volume with as little code as possible. Benchmarks compare this program's files with
+ * it. */
 #ifndef MF_IO_BARE_H
 #define MF_IO_BARE_H
 
@@ -7,16 +8,16 @@
 #include "mpi/slab.h"
 
 /**
- * One contiguous dataset "phase" of HDF5, every rank its slab. @p durable: as our own files, under another name first
- * (@p path and ".tmp"), flushed to disk, renamed, the folder flushed; else written, and the system flushes when it
- * likes. Collective; MF_OUTPUT (agreed).
+ * Writes one contiguous HDF5 dataset "phase", to which every rank writes its slab. @p durable: writes as this program
+ * does, under another name (@p path and ".tmp"), then flushes, renames and flushes the folder. Not @p durable: the
+ * system flushes when it likes. Collective; MF_OUTPUT (agreed).
  */
 int mf_bare_h5_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int durable,
                      const uint8_t *phase);
 /** Reads it back; MF_INPUT (agreed). */
 int mf_bare_h5_read(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, uint8_t *phase);
 
-/** The bytes alone, every rank its slab at its place, as durable. Collective; MF_OUTPUT (agreed). */
+/** Writes only the bytes, every rank its slab at its place, and flushes. Collective; MF_OUTPUT (agreed). */
 int mf_bare_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase);
 /** Reads them back; MF_INPUT (agreed). */
 int mf_bare_read(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, uint8_t *phase);

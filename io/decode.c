@@ -1,5 +1,5 @@
-/* See decode.h. A decoder gives bytes one after the other: out of the file, out of base 64, out of the blocks of VTK
- * (sizes, then each block compressed by zlib), out of gzip. */
+/* See decode.h. A decoder delivers bytes one after the other. Sources are the file, base 64, gzip, and the blocks of
+ * VTK (sizes, then each block compressed by zlib). */
 #include "io/decode.h"
 
 #include <ctype.h>

@@ -7,16 +7,16 @@
 
 #include "io/array.h"
 
-/** Sends rows [first, first + count) of an array with a coding that is not MF_PLAIN, in native byte order. MF_INPUT. */
+/** Sends rows [first, first + count) of an array that is not MF_PLAIN, in native byte order. MF_INPUT. */
 int mf_decode_send(const struct mf_array *array, size_t first, size_t count, FILE *to);
 
-/** The same of all values into @p to, also of a plain array. */
+/** Decodes all values into @p to; also works for a plain array. */
 int mf_decode(const struct mf_array *array, void *to);
 
-/** Values in reversed byte order, in place. */
+/** Reverses the byte order of values, in place. */
 void mf_swap_bytes(void *values, size_t n, size_t size);
 
-/** Name of the file in which the values lie. */
+/** Name of the file that holds the values. */
 const char *mf_array_file(const struct mf_array *array);
 
 #endif

@@ -75,7 +75,8 @@ static int is_said(int number)
     return is;
 }
 
-/* Around fork(): a handler of the parent must not run in the child, nor one of them end it before it ignores them. */
+/* Blocks signals around fork(). A handler of the parent must not run in the child, and a signal must not end the child
+ * before it ignores them. */
 static void hold(sigset_t *before)
 {
     sigset_t said;
@@ -94,7 +95,8 @@ static void tell_limit(int number, siginfo_t *from, void *context)
     (void)raise(number); /* comes when this handler returns */
 }
 
-/* What ends the parent, or is ignored there, does the same to the child; what the parent heeds is not the child's. */
+/* Signals that end the parent have their default action in the child. Signals that only notify the parent, which it
+ * handles or ignores, are ignored in the child. */
 static void set_signals(const sigset_t *before)
 {
     struct sigaction limit = {.sa_sigaction = tell_limit, .sa_flags = SA_SIGINFO | SA_RESTART}, is;
@@ -142,7 +144,7 @@ static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *c
     _exit(0);
 }
 
-/* What has been spent of the time that all openings of one file share: of the file that was opened last. */
+/* The time spent so far of the budget that all openings of one file share, for the file that was opened last. */
 static struct {
     char path[4096];
     double spent;

@@ -13,8 +13,8 @@
 
 enum { TEXT_MAX = 1 << 24, PATH_MAX_TEXT = 1024, USER_BLOCK_MIN = 512, USER_BLOCK_MAX = 1 << 26 };
 
-/* Of "file write failed: time = ..., errno = 5, error message = 'Input/output error', ..." the first words and the
- * reason. */
+/* Keeps the first words and the reason of "file write failed: time = ..., errno = 5, error message = 'Input/output
+ * error', ...". */
 static herr_t keep_sentence(unsigned n, const H5E_error2_t *error, void *text)
 {
     static const char mark[] = "error message = '";
@@ -180,7 +180,7 @@ int mf_h5_close(struct mf_h5 *file)
 
 enum where { NOWHERE, INSIDE, LED_AWAY };
 
-/* Every step of the path must be a hard link: nothing leads out of the file, nothing runs a plug-in. */
+/* Every step of the path must be a hard link, so that nothing leads out of the file and no plug-in runs. */
 static enum where look_for(const struct mf_h5 *file, const char *path)
 {
     char step[PATH_MAX_TEXT];

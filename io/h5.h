@@ -1,9 +1,10 @@
-/* HDF5 files. An object is a whole file, which one rank writes or reads. Where all ranks write a file, rank 0 makes
- * everything but the values, and io/rows.h writes those. Names are paths from the root ("/microstructure/phase"). Text
- * attributes are UTF-8 of variable length, so h5py shows them as str.
+/* HDF5 files. One object is one whole file, which one rank writes or reads. Where all ranks write a file, rank 0
+ * makes everything but the values; io/rows.h writes the values. Names are paths from the root
+ * ("/microstructure/phase"). Text attributes are UTF-8 of variable length, so h5py shows them as str.
  *
  * Rule: a foreign file is hostile. No plug-in is loaded, no link out of the file is followed, and every request is
- * checked before it is read. Read it inside mf_guard() (io/guard.h), so that a crash of the library is a refusal. */
+ * checked before it is read. Read it inside mf_guard() (io/guard.h), so that a crash of the library becomes a
+ * refusal. */
 #ifndef MF_IO_H5_H
 #define MF_IO_H5_H
 
@@ -24,39 +25,40 @@ struct mf_h5_shape {
     size_t size; /* bytes of one element in memory */
     int ndim;    /* 0: a single value */
     size_t dims[MF_H5_DIMS];
-    size_t offset; /* of values that lie together in the file as they are in memory; 0: only the library reads them */
-    int swap;      /* they do, but for their byte order */
-    int lead;      /* rows to be read are of this axis, and those before it have one value */
+    size_t offset; /* where the values begin, if they lie together in the file as in memory; 0: only the library reads
+                      them */
+    int swap;      /* as in memory, except for the byte order */
+    int lead;      /* rows are counted along this axis; those before it have length 1 */
 };
 
 /**
- * To be called once, before MPI starts: HDF5 (1.10) then never ends itself. On its way out, which it ties to the end of
- * MPI, it closes once more what it could not close, as on a disk that is full, and reads memory that it has freed
- * (found by tests/cli/faults.py). Files are closed by mf_h5_close().
+ * Call it once, before MPI starts: then HDF5 (1.10) does not run its own shutdown, which it ties to the end of MPI.
+ * After a disk is full, that shutdown closes files a second time and reads freed memory (tests/cli/faults.py checks
+ * this). mf_h5_close() closes files instead.
  */
 void mf_h5_begin(void);
 
 /**
- * Creates (or empties) a file. @p name: what sentences call it (the temporary @p path means nothing to a user). Not
- * collective. Refuses with MF_OUTPUT.
+ * Creates (or empties) a file. @p name: how error messages name it, because @p path is a temporary name that users do
+ * not know. Not collective. Refuses with MF_OUTPUT.
  */
 int mf_h5_create(const char *path, const char *name, struct mf_h5 **file);
 
-/** @p is: whether an open @p file is HDF5. Its signature is at its start or behind a user block of another program
- * (MATLAB: 512 bytes). Refuses with MF_INPUT naming @p path what cannot be read. */
+/** *is: is the open @p file HDF5? Its signature is at the start, or behind another program's user block (MATLAB: 512
+ * bytes). Refuses with MF_INPUT, naming @p path, what cannot be read. */
 int mf_h5_signed(int file, const char *path, int *is);
 
 /** Opens for reading, serial. Not collective. Refuses with MF_INPUT. Fault site "io.open". */
 int mf_h5_open(const char *path, struct mf_h5 **file);
 
-/** @p rc of what was read of a file, or MF_INPUT where its disk failed: HDF5 takes for absent what it cannot read. One
- * file is watched, the last that was opened, until any is closed. */
+/** Returns @p rc, the code of reading a file, or MF_INPUT where its disk failed: HDF5 reports unreadable objects as
+ * absent. Only one file is observed: the last that was opened, until any file is closed. */
 int mf_h5_unread(const struct mf_h5 *file, int rc);
 
-/** Flushes and closes; says whether all of it worked. MF_OUTPUT (written) or MF_INPUT. Frees. */
+/** Flushes, closes and frees. Refuses if anything failed: MF_OUTPUT (written) or MF_INPUT (read). */
 int mf_h5_close(struct mf_h5 *file);
 
-/* Writing: MF_OUTPUT. Groups on the way are made. @p object: a group or dataset that exists; "/" the root. */
+/* Writing: MF_OUTPUT. Missing groups of a path are made. @p object: an existing group or dataset; "/" is the root. */
 int mf_h5_group(struct mf_h5 *file, const char *path);
 int mf_h5_put_text(struct mf_h5 *file, const char *object, const char *name, const char *text);
 int mf_h5_put_ascii(struct mf_h5 *file, const char *object, const char *name, const char *text); /* fixed length */
@@ -72,7 +74,7 @@ int mf_h5_link(struct mf_h5 *file, const char *object, const char *second);
 int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text);
 /** Creates a contiguous dataset, nothing written yet. */
 int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims);
-/** Where in the file a dataset's values begin [bytes]; 0: that cannot be said. */
+/** Byte offset of a dataset's values in the file; 0: not known. */
 size_t mf_h5_place(struct mf_h5 *file, const char *path);
 /** Dataset and all its values at once. Fault site "io.write". */
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,

@@ -1,4 +1,4 @@
-/* Private to the files of h5. */
+/* What the files of HDF5 access share. */
 #ifndef MF_IO_H5_PRIV_H
 #define MF_IO_H5_PRIV_H
 
@@ -9,9 +9,9 @@
 struct mf_h5 {
     hid_t id;
     int writing;
-    char *name;   /* for sentences */
+    char *name;   /* for error messages */
     size_t bytes; /* length of a file that is read */
-    int unread;   /* errno of what its disk did not give */
+    int unread;   /* errno of a failed read of its disk */
 };
 
 /** Records "cannot read/write 'FILE': WHAT OBJECT: the library's deepest sentence". */

@@ -19,10 +19,10 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 
-/* Bytes read at a time; bytes summed up at a time: who wants it no more waits for one of each at most. */
+/* Bytes read at a time; bytes hashed at a time. A caller that cancels waits for at most one of each. */
 enum { PIECE = 1 << 16, SUM = 1 << 12 };
 
-/* Before anything else is asked of the library: exit() must not clear away what a thread of ours still works with. */
+/* Initialises OpenSSL first, so that exit() does not free what a running thread still uses. */
 static void ready(void) { (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
 
 struct mf_hashing {

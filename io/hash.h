@@ -1,4 +1,4 @@
-/* SHA-256 of files. Outputs name their inputs by it. */
+/* SHA-256 of files, by which outputs name their inputs. */
 #ifndef MF_IO_HASH_H
 #define MF_IO_HASH_H
 
@@ -8,8 +8,8 @@
 int mf_hash_file(const char *path, char hex[65]);
 
 /**
- * The same beside other work, in a thread: begun here, and waited for there. What begins must be finished; @p hex NULL:
- * nobody wants it any more, and it stops without a word. Not collective; mf_hash_finish() refuses with MF_INPUT.
+ * Computes it in a thread, beside other work. What is started must be finished; @p hex NULL: cancels it without a
+ * message. Not collective; mf_hash_finish() refuses with MF_INPUT.
  */
 struct mf_hashing;
 struct mf_hashing *mf_hash_start(const char *path);
@@ -18,7 +18,7 @@ int mf_hash_finish(struct mf_hashing *hashing, char hex[65]);
 /** The same of bytes in memory. Never refuses. */
 void mf_hash_bytes(const void *bytes, size_t count, char hex[65]);
 
-/** Of several checksums, each followed by a newline; @p hex may be one of them. Never refuses. */
+/** SHA-256 of several checksums, each followed by a newline; @p hex may be one of them. Never refuses. */
 void mf_hash_join(size_t count, const char *const *each, char hex[65]);
 
 #endif

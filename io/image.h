@@ -8,8 +8,8 @@
 #include "io/array.h"
 
 /**
- * Headers: extents, 8 or 16 bits; a palette is expanded; colour, transparency, negative sizes, more than an image can
- * hold are refused. Need path and bytes. MF_INPUT.
+ * Reads the header: extents, 8 or 16 bits. Expands a palette. Refuses colour, transparency, negative sizes, and more
+ * than an image can hold. Needs path and bytes. MF_INPUT.
  */
 int mf_png_inspect(struct mf_array *array);
 int mf_tiff_inspect(struct mf_array *array);
@@ -23,7 +23,7 @@ int mf_png_write(const char *path, const char *name, size_t rows, size_t columns
 
 struct mf_tiff;
 
-/** A TIFF stack of 8-bit pages written one by one (BigTIFF where it must be). MF_OUTPUT naming @p name. */
+/** A TIFF stack of 8-bit pages, written one by one (BigTIFF if it is large). MF_OUTPUT naming @p name. */
 int mf_tiff_create(const char *path, const char *name, size_t pages, size_t rows, size_t columns,
                    struct mf_tiff **tiff);
 int mf_tiff_page(struct mf_tiff *tiff, const uint8_t *grey);

@@ -28,8 +28,8 @@ static void on_error(png_structp png, png_const_charp text)
     png_longjmp(png, 1);
 }
 
-/* A warning about pixels, colours or transparency means that they are not as the file has them; behind the pixels there
- * may be more. */
+/* Warnings about pixels, colours or transparency mean that these differ from the file. Extra data behind the pixels are
+ * allowed. */
 static void on_warning(png_structp png, png_const_charp text)
 {
     static const char *const vital[] = {"IDAT", "PLTE", "tRNS"};

@@ -11,8 +11,8 @@
 /* A compressed file may claim this many times its length. */
 enum { RATIO_MAX = 2048, SLACK = 1 << 16, PAGES_MAX = 1 << 20 };
 
-/* The page at a place, the last one, says that none follows: libtiff takes a file that is cut in these bytes for one
- * that says so. */
+/* Does the last page, at @p at, really state that no page follows? libtiff reads a file that is cut in these bytes as
+ * if it did. */
 static int ends_whole(TIFF *tiff, uint64_t at, const char *path, size_t bytes, int *is)
 {
     unsigned char head[4], word[8] = {0};

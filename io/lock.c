@@ -58,8 +58,8 @@ static int is_output(const char *path, const char *file)
     return !*file || strcmp(mf_name_base(path), file) == 0 || mf_ends_with(path, ".xdmf") || mf_ends_with(path, ".raw");
 }
 
-/* @p file: the output of who has the lock, perhaps another one of that stem. Between hosts a file system keeps the lock
- * of one that is lost, some for ever. */
+/* @p file: the output of the lock's owner, perhaps another one with the same stem. On shared file systems the lock of a
+ * lost host stays, on some for ever. */
 static int refuse(const char *owner, const char *file, const char *path, const char *name)
 {
     const int same = is_output(path, file), folder = same ? 0 : (int)(mf_name_base(path) - path);

@@ -9,33 +9,35 @@ struct mf_lock {
     char *path;
 };
 
-/** Of the one that asks: name "", where there is none. */
+/** The job that asks for a lock; name "": none. */
 struct mf_lock_job {
     const char *name;
-    long restarts; /* how often it was started again */
+    long restarts; /* how often it was restarted */
 };
 
 /**
- * Locks the output @p path for this job through a file ".STEM.lock" beside it, STEM its name without the ending, which
- * says @p job (rank 0's), host, process and the name. A process has one lock at a time. The system lets go when the
- * process ends, however it ends: a file that a killed run has left behind locks nothing. Not so where a whole host is
- * lost that had locked a file of a file system between hosts: what an earlier start of the same job has locked is taken
- * over; of others the refusal says which file to remove. Refuses (agreed) with MF_OUTPUT naming the owner. A file
- * system without locks, and one that takes no new file, locks nothing: what cannot be written is found later.
- * Collective.
+ * Locks the output @p path for this job through a file ".STEM.lock" beside it; STEM is its name without the ending. The
+ * file states @p job (rank 0's), host, process and name of the output. A process holds at most one lock.
+ *
+ * The system releases the lock when the process ends, so a file left by a killed run locks nothing. This fails when a
+ * whole host is lost that locked a file on a shared file system. A restart of the same job then takes over the job's
+ * own lock. For another job's lock the refusal says which file to remove.
+ *
+ * Nothing is locked on a file system without locks, or in a folder that accepts no new file: the write itself fails
+ * later. Collective; refuses (agreed) with MF_OUTPUT naming the owner.
  */
 int mf_lock_take(const struct mf_comm *comm, const char *path, const struct mf_lock_job *job, struct mf_lock *lock);
 
 /**
- * Refuses (MF_OUTPUT, naming the owner) a file that the output of another process is, or goes with. One's own is free.
- * Not collective.
+ * Refuses a file that belongs to the locked output of another process: MF_OUTPUT naming the owner. A process's own
+ * output is free. Not collective.
  */
 int mf_lock_free(const char *path);
 
-/** Has this process locked what @p path goes with? Not collective; rank 0 alone holds a lock. */
+/** Has this process locked the output that @p path belongs to? Not collective; only rank 0 holds a lock. */
 int mf_lock_held(const char *path);
 
-/** Also of one that is not taken. Not collective. */
+/** Releases the lock; does nothing if none is held. Not collective. */
 void mf_lock_give(struct mf_lock *lock);
 
 #endif

@@ -1,4 +1,4 @@
-/* See look.h. The child sends the struct as it is, then its three texts and tables, each with its length. */
+/* See look.h. The child sends the struct, then its three texts and tables, each with its length. */
 #include "io/look.h"
 
 #include <fcntl.h>

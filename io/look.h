@@ -9,7 +9,7 @@ enum { MF_LOOK_SETS = 200, MF_LOOK_PATH = 256 };
 
 struct mf_look_set {
     char path[MF_LOOK_PATH];
-    struct mf_h5_shape shape; /* kind 0: not numbers, or not in this file */
+    struct mf_h5_shape shape; /* kind 0: not numbers, or outside this file */
 };
 
 struct mf_look {

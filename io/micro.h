@@ -10,9 +10,9 @@
 
 enum { MF_PHASES_MAX = 32, MF_UNIT_TEXT = 32, MF_HASH_TEXT = 65, MF_NAME_TEXT = 64 };
 
-enum { MF_PHASE_FREE = 255 }; /* in fields that are partial: no phase */
+enum { MF_PHASE_FREE = 255 }; /* in partial fields: a voxel without a phase */
 
-/* Where a volume stands in an HDF5 file of ours. */
+/* Path of a volume in an HDF5 file of this program. */
 #define MF_MICRO_DATASET "/microstructure/phase"
 
 struct mf_micro {
@@ -23,16 +23,16 @@ struct mf_micro {
     char name[MF_PHASES_MAX][MF_NAME_TEXT]; /* "" where the file has none */
     double spacing[3];                      /* {z, y, x} [unit]; 1 where unknown */
     char unit[MF_UNIT_TEXT];                /* "" unknown */
-    char hash[MF_HASH_TEXT];                /* SHA-256 of the input file, hexadecimal; "" before mf_micro_hash() */
-    struct mf_hashing *hashing[2];          /* of a file that was read, on rank 0: it goes on meanwhile; io/hash.h */
-    struct mf_micro *mask;                  /* of equal slab, phase 1 where a voxel does not count; NULL: all count */
-    uint8_t *phase;                         /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */
-    float *grey;            /* [fields][slab.count][ny][nx] in [0,1]: an indicator that is not binary; else NULL */
-    int fields;             /* of grey: 1 (indicator of phase 1), or P (last axis of the file) */
+    char hash[MF_HASH_TEXT];                /* SHA-256 of the input file in hexadecimal; "" before mf_micro_hash() */
+    struct mf_hashing *hashing[2];          /* rank 0: checksums of the files read, still running; io/hash.h */
+    struct mf_micro *mask; /* mask on the same slab: phase 1 where a voxel does not count; NULL: all count */
+    uint8_t *phase;        /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */
+    float *grey;           /* [fields][slab.count][ny][nx] in [0,1]: an indicator field that is not binary; else NULL */
+    int fields;            /* of grey: 1 (indicator of phase 1), or P (last axis of the file) */
     struct mf_arena *arena; /* phase and grey come from it */
 };
 
-/** How a file is to be understood. */
+/** How to interpret a file. */
 struct mf_micro_read {
     const char *threshold; /* NULL; "otsu", or a number: grey input is binarised (value > threshold: phase 1) */
     size_t label_count;    /* 0, or labels that are phases 0, 1, ... in this order given by the user */
@@ -40,44 +40,46 @@ struct mf_micro_read {
     const double *spacing; /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
     const char *unit;      /* NULL, or replaces the file's */
     int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
-    int partial; /* values are phases 0, 1, ..; -1 and 255 are MF_PHASE_FREE; micro->phases: the last of them + 1 */
-    int is_mask; /* phase 1 where a value is above 0, whatever there is */
+    int partial;         /* values are phases 0, 1, ...; -1 and 255 are MF_PHASE_FREE; micro->phases: the largest + 1 */
+    int is_mask;         /* phase 1 where a value is above 0, whatever the values are */
     const char *mask;    /* NULL, or the file of a mask: voxels where it is above 0 do not count */
-    int unhashed;        /* nobody asks for its checksum: none is begun, mf_micro_hash() has none */
+    int unhashed;        /* do not compute its checksum; mf_micro_hash() then has none */
     const char *dataset; /* NULL, or which array of an HDF5 file */
 };
 
 /**
- * Reads a microstructure (.npy, .png, .tif/.tiff, a folder is refused, .h5/.vtkhdf of ours, VTK, NRRD, DREAM.3D,
- * recognised by its first bytes), each rank its slab. @p path: a file, or FILE:ARRAY (mf_array_split()). Files hold
- * labels, integers or floats that are exactly integers: consecutive from 0, else refused unless read->labels maps them
- * (then every value of the file must be among them); more than MF_PHASES_MAX refused. A grey image (PNG, TIFF, .npy)
- * that is neither labelled nor thresholded is refused naming --threshold and
- * --labels. Two axes are an image, three a volume.
+ * Reads a microstructure, each rank its slab. Formats are recognised by their first bytes: .npy, PNG, TIFF, HDF5 of
+ * this program (.h5, .vtkhdf), VTK, NRRD, DREAM.3D. A folder is refused. @p path: a file, or FILE:ARRAY
+ * (mf_array_split()). Two axes are an image, three a volume.
  *
- * Arrays of phases side by side, [y][x][P] or [P][y][x] and of volumes, are told by their values (io/onehot.h). With
- * read->grey a float array with all values in [0, 1] is an indicator field, micro->grey: of phase 1,
- * [H][W] or [z][y][x], or of all phases where they stand side by side; along the last axis these may be as many as
- * MF_PHASES_MAX in an image of any size.
+ * Files hold labels: integers, or floats with integer values. They must be consecutive from 0 unless read->labels maps
+ * them; then every value of the file must be among those labels. More than MF_PHASES_MAX labels are refused. A grey
+ * image (PNG, TIFF, .npy) needs labels or a threshold: without them the refusal names --threshold and --labels.
  *
- * read->mask is read first. Nothing under it is looked at: not by Otsu's method, not for labels, NaN is allowed there.
- * Such voxels have phase 0 and micro->mask has phase 1. MF_INPUT: other extents, or it covers everything.
+ * One-hot arrays ([y][x][P] or [P][y][x], and those of volumes) are recognised by their values (io/onehot.h). With
+ * read->grey a float array with all values in [0, 1] is an indicator field, micro->grey. It is that of phase 1, [H][W]
+ * or [z][y][x], or of all phases along a first or last axis. Along the last axis an image of any size may have up to
+ * MF_PHASES_MAX phases.
  *
- * A file of ours keeps its labels, names, spacing and unit. Sizes are checked before allocation; nothing in a file is
- * executed or followed. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY, and MF_USAGE for a senseless @p read.
+ * read->mask is read first. Values under it are ignored by Otsu's method and for labels, and may be NaN. These voxels
+ * have phase 0, and micro->mask has phase 1 there. MF_INPUT: the mask has other extents, or covers everything.
+ *
+ * A file of this program keeps its labels, names, spacing and unit. Sizes are checked before allocation; nothing in a
+ * file is executed or followed. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY, and MF_USAGE for a senseless @p
+ * read.
  */
 int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path,
                   const struct mf_micro_read *read, struct mf_micro *micro);
 void mf_micro_free(struct mf_micro *micro);
 
 /**
- * Sets micro->hash, on all ranks, unless it was read->unhashed. A checksum that no damage can imitate takes longer than
- * all else that is done to a file, and one core: it is waited for only here. Collective; refuses (agreed) with
+ * Sets micro->hash on all ranks, except after read->unhashed. Only this function waits for the checksum: a
+ * cryptographic one takes longer than all other work on a file, and one core. Collective; refuses (agreed) with
  * MF_INPUT.
  */
 int mf_micro_hash(const struct mf_comm *comm, struct mf_micro *micro);
 
-/** What goes with a volume into its file: rank 0's is written, the others' may differ (times). */
+/** What a volume's file states of its origin. Rank 0's is written; other ranks' times may differ. */
 struct mf_provenance {
     const char *command;    /* the verb */
     const char *options;    /* all options, YAML */
@@ -89,41 +91,42 @@ struct mf_provenance {
 };
 
 /**
- * Writes a volume. The ending chooses: .h5 or .vtkhdf (own schema and VTKHDF in one file, parallel slabs, an .xdmf
- * beside it), .npy (uint8, C order), .png (2-D), .tif. Written under a temporary name, every rank's status agreed,
- * flushed, renamed. Collective; refuses (agreed) with MF_USAGE (the ending), MF_OUTPUT: then an old file of that name
- * is untouched and nothing is left behind.
+ * Writes a volume. The ending chooses the format: .h5 or .vtkhdf (own schema and VTKHDF in one file, parallel slabs, an
+ * .xdmf beside it), .npy (uint8, C order), .png (2-D), .tif. The file is written under a temporary name. The ranks
+ * agree on their codes, then it is flushed and renamed. Collective; refuses (agreed) with MF_USAGE (the ending) or
+ * MF_OUTPUT. After MF_OUTPUT an old file of that name is untouched and nothing is left behind.
  */
 int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                    const struct mf_provenance *provenance);
 
 /**
- * Refuses what mf_micro_write() would refuse after a long run: an unknown ending, a picture of a volume, a folder that
- * is missing or closed, a folder of that name, a disk without room for its @p voxels. Touches nothing. Collective;
- * MF_USAGE or MF_OUTPUT (agreed).
+ * Refuses early what mf_micro_write() would refuse after a long run. Examples are an unknown ending, a volume as a
+ * picture, a folder that does not exist or is not writable, a name that is a folder, or a disk without space for @p
+ * voxels. Changes nothing. Collective; MF_USAGE or MF_OUTPUT (agreed).
  */
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels);
 
-/** What of that the name alone says, whoever holds its lock and whatever has how many axes. */
+/** The same checks, but only those that need just the name; locks and the number of axes are ignored. */
 int mf_micro_may_name(const struct mf_comm *comm, const char *path);
 
-/** What the axes of an array of reals are; .npy of ours says it by the length of its header (io/npy.h). */
+/** Meaning of the axes of an array of reals. A .npy of this program encodes it in the length of its header
+ * (io/npy.h). */
 enum mf_axes {
     MF_AXES_UNSAID,
     MF_AXES_PLACES,      /* [y][x], [z][y][x] */
     MF_AXES_PHASES_LAST, /* [y][x][phase], [z][y][x][phase] */
-    MF_AXES_PHASE_LEVEL, /* of descriptors: [phase][level] and their values */
+    MF_AXES_PHASE_LEVEL, /* of descriptors: [phase][level], then their values */
     MF_AXES_PAIR_LEVEL,  /* the same of pairs of phases */
     MF_AXES_PHASE_LAG,   /* [phase][lag along z][along y][along x] */
     MF_AXES_PAIR_LAG
 };
 
-/** Writes rank 0's numbers as .npy, float64, C order, with what their axes are. Collective. MF_OUTPUT, agreed. */
+/** Writes rank 0's numbers as .npy (float64, C order) with the meaning of their axes. Collective. MF_OUTPUT, agreed. */
 int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, enum mf_axes axes,
                    const double *values);
 
-/** Writes a float field as .npy: [nz][ny][nx] (2-D: [ny][nx]), fields > 1: as last axis; the file says so (enum
- * mf_axes). Collective. MF_OUTPUT. */
+/** Writes a float field as .npy: [nz][ny][nx] (2-D: [ny][nx]); fields > 1 are the last axis. The file states the
+ * meaning of its axes. Collective. MF_OUTPUT. */
 int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int ndim, int fields,
                    const float *x);
 

@@ -1,4 +1,4 @@
-/* See micro_priv.h: values of a file on their way to a rank's slab. */
+/* See micro_priv.h: reads the values of a file into a rank's slab. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -14,8 +14,8 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 
-/* Elements at a time; bytes of a file before its values; bytes that fit a core's cache; parts of a rank's bytes, at
- * most. Fewer than SHARED bytes are read before a second thread has woken. */
+/* Elements at a time; bytes of a file before its values; bytes that fit into a core's cache; most parts of a rank's
+ * bytes. Fewer than SHARED bytes are read before a second thread has started. */
 enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, PARTS = 64, SHARED = 1 << 21 };
 
 /* Values of an indicator may be off by this much. */
@@ -226,7 +226,7 @@ struct part {
     char text[MF_ERR_TEXT]; /* a thread has a sentence of its own */
 };
 
-/* What the file holds before the values in their first block of the seal, that the block is seen whole. */
+/* Reads the bytes before the values in their first block, so that the block's checksum is complete. */
 static int see_before(struct mf_seal_seen *seen, int file, const char *path, uint64_t first)
 {
     uint8_t some[AHEAD];
@@ -279,8 +279,8 @@ static size_t cut_parts(uint64_t begin, uint64_t bytes, struct part *part)
     return n;
 }
 
-/* What lies in the file as in memory takes no detour; all threads share it. Each takes parts that lie together, ever
- * fewer: a huge page of fresh memory is cleared by one of them, who fills it while the cache has it. */
+/* Reads values that the file stores as in memory, with all threads. Each thread takes contiguous parts of decreasing
+ * size. A huge page of new memory is cleared by the thread that then fills it, while it is in the cache. */
 static int read_straight(struct mf_reading *r)
 {
     const size_t row = mf_array_row(&r->array);

@@ -1,5 +1,5 @@
-/* Private to reading a microstructure: micro_read.c decides what the values mean, micro_load.c moves them into the
- * slab. */
+/* What the files that read a microstructure share. micro_read.c decides what the values mean; micro_load.c puts them
+ * into the slab. */
 #ifndef MF_IO_MICRO_PRIV_H
 #define MF_IO_MICRO_PRIV_H
 
@@ -10,7 +10,7 @@
 #include "io/scan.h"
 #include "io/seal.h"
 
-/* Everything known while a file is read. */
+/* The state of reading a file. */
 struct mf_reading {
     const struct mf_comm *comm;
     struct mf_arena *arena;
@@ -18,10 +18,10 @@ struct mf_reading {
     struct mf_array array;
     struct mf_scan scan;
     struct mf_micro *micro;
-    enum mf_phase_axis axis; /* phases stand side by side along it */
+    enum mf_phase_axis axis; /* the axis of phases in a one-hot array */
     int binary;              /* a threshold was given */
     double threshold;
-    double stray; /* a value that is no label, when there is one */
+    double stray; /* a value that is no label, if there is one */
     int64_t strays;
     int64_t left_out;             /* voxels under the mask */
     int64_t count[MF_PHASES_MAX]; /* voxels of every phase that count */
@@ -31,23 +31,23 @@ struct mf_reading {
     struct mf_seal_seen seen;     /* of a file of ours */
 };
 
-/** Are its values those of an indicator field, and wanted as such? Not collective. */
+/** Are the values those of an indicator field, and is one wanted? Not collective. */
 int mf_reading_is_indicator(const struct mf_reading *reading);
 
 /** Local: an indicator field of one phase, or of all phases along their axis. */
 int mf_reading_grey(struct mf_reading *reading);
 
-/** Local: the slab as phases, of an array that has 1 for a voxel's phase and 0 for the others. */
+/** Local: converts a one-hot array to the phases of the slab. */
 int mf_reading_onehot(struct mf_reading *reading);
 
-/** Local: lays the array over the ranks. */
+/** Local: divides the array among the ranks. */
 void mf_reading_lay(struct mf_reading *reading);
 
-/** Local: the slab of one-byte elements, in the only pass over them. What a seal says of them needs no other; how long
- * a file is that has values of ours says nothing of how much there is to be seen. */
+/** Local: reads the slab of one-byte elements in a single pass. The same pass counts the values and computes the
+ * checksums that the seal needs. It covers blocks up to the end of the array, whatever the file's length. */
 int mf_reading_bytes(struct mf_reading *reading);
 
-/** Local: the slab as phases, once it is known what values mean. */
+/** Local: converts the slab to phases, once the meaning of values is known. */
 int mf_reading_phases(struct mf_reading *reading);
 
 #endif

@@ -224,7 +224,7 @@ static int may_be_onehot(const struct mf_array *a)
     return a->format == MF_HDF5 && !a->own && !a->cells;
 }
 
-/* Real numbers that are wanted as an indicator field may have as many phases as they like, along the last axis. */
+/* An indicator field of real numbers may have any number of phases along the last axis. */
 static int may_be_along(const struct mf_reading *r, enum mf_phase_axis axis)
 {
     const struct mf_array *a = &r->array;
@@ -408,7 +408,7 @@ static int read_values(struct mf_reading *r)
     return mf_reading_is_indicator(r) ? read_grey(r) : read_phases(r);
 }
 
-/* It goes on beside what is done with the values; while they were read it would have been in the way. Rank 0. */
+/* The checksum is computed beside the work on the values; during reading it would have slowed the reading. Rank 0. */
 static void start_hash(struct mf_reading *r)
 {
     r->micro->hashing[0] = mf_hash_start(r->array.path);

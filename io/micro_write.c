@@ -85,8 +85,8 @@ static int body_phases(int descriptor, const char *path, size_t offset, const vo
 
 static size_t voxels_of(const struct mf_micro *m) { return m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2]; }
 
-/* A thin volume says that it is one: else an axis of one value is left out, and few planes may look like phases side
- * by side (io/onehot.h). */
+/* A thin volume states its axes. Otherwise readers would drop an axis of length 1, or take few planes for phases of a
+ * one-hot array (io/onehot.h). */
 static enum mf_axes axes_of(const struct mf_micro *m)
 {
     const size_t *n = m->slab.dims;

@@ -1,4 +1,4 @@
-/* See npy.h. The header is a Python dictionary display; a small parser of our own reads just that. */
+/* See npy.h. The header is a Python dictionary; a small parser here reads only that. */
 #include "io/npy.h"
 
 #include <ctype.h>
@@ -169,8 +169,8 @@ static int check_length(const struct mf_array *a)
 /* Longer than any header without axes. */
 static size_t length_of(enum mf_axes axes) { return 256 + 64 * (size_t)axes; }
 
-/* What the axes are, by the length of a header that is to the letter one of ours: of version 1, its text behind ten
- * bytes. */
+/* The meaning of the axes, from the length of a header that is exactly of this program's form: version 1, with the text
+ * after ten bytes. */
 static enum mf_axes axes_of(const struct mf_array *a, const struct header *h, const char *text, size_t length)
 {
     char ours[MF_NPY_HEADER];

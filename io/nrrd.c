@@ -1,4 +1,4 @@
-/* See nrrd.h. Fields as teem's definition of the format has them (NRRD0001 to NRRD0005). */
+/* See nrrd.h. Fields follow teem's definition of the format (NRRD0001 to NRRD0005). */
 #include "io/nrrd.h"
 
 #include <ctype.h>
@@ -76,7 +76,8 @@ static void see_spacings(struct nrrd *n, const char *text)
     }
 }
 
-/* What an axis is: "space" and "domain" are places, "???" and "none" say nothing, all others are parts of a value. */
+/* Kind of an axis: "space" and "domain" are positions, "???" and "none" mean nothing, all others are components of a
+ * value. */
 static void see_kinds(struct nrrd *n, const char *text)
 {
     static const char *const places[] = {"space", "domain", "???", "none"};
@@ -295,8 +296,8 @@ static void set_shape(struct nrrd *n)
     for (int i = 0; i < a->ndim; ++i) a->shape[i] = n->sizes[a->ndim - 1 - i];
 }
 
-/* Of axes of more than one value. NaN is NRRD's word for unknown: of all axes, and there is no spacing; of some, and
- * there is nothing to do with the others. */
+/* Sets the spacing of axes longer than 1. NaN means unknown in NRRD. If all are unknown there is no spacing; if only
+ * some are, the others cannot be used. */
 static void set_spacing(struct nrrd *n)
 {
     struct mf_array *a = n->array;

@@ -1,6 +1,6 @@
 /* One-hot arrays: [y][x][phase] or [phase][y][x], and those of volumes. A voxel has 1 (or 255) for its phase and 0 for
  * the others, or fractions of phases that sum to 1.
- * Rule: such arrays seldom say so; this module alone decides it, by their values. */
+ * Rule: such arrays seldom say so; only this module decides it, from their values. */
 #ifndef MF_IO_ONEHOT_H
 #define MF_IO_ONEHOT_H
 
@@ -9,7 +9,7 @@
 
 enum mf_phase_axis { MF_PHASE_AXIS_NONE, MF_PHASE_AXIS_FIRST, MF_PHASE_AXIS_LAST };
 
-/** The axes of an array that are places, and the values of a voxel. */
+/** The spatial axes of an array, and the number of values in a voxel. */
 struct mf_places {
     int ndim;
     size_t dims[3]; /* z y x; of an image z is 1 */
@@ -18,19 +18,19 @@ struct mf_places {
 
 struct mf_places mf_places_of(const struct mf_array *array, enum mf_phase_axis axis);
 
-/** Place in its slab of element @p element of what mf_onehot_rows() names, and its phase; -1: of no place there. */
+/** Offset in @p slab of element @p element of the rows of mf_onehot_rows(), and its phase; -1: outside of the slab. */
 long long mf_onehot_place(const struct mf_places *places, enum mf_phase_axis axis, const struct mf_slab *slab,
                           size_t element, size_t *phase);
 
 /** Rows along axis 0 of the array that hold the values of @p slab. */
 struct mf_span mf_onehot_rows(const struct mf_array *array, enum mf_phase_axis axis, const struct mf_slab *slab);
 
-/** Are phases at most a quarter of the other extents? A layer of few voxels may look like them. */
+/** Are the phases at most a quarter of the other extents? A thin layer of voxels may look like phases. */
 int mf_onehot_is_few(const struct mf_array *array, enum mf_phase_axis axis);
 
 /**
- * Do the values of every voxel sum to 1 along @p axis (to 1e-3)? *are; *whole: each is 0 or 1, or 0 or another whole
- * number above 1. @p covered: [slab] 1 where a voxel is not looked at, NULL: nowhere. Reads the array once. Collective;
+ * *are: do the values of every voxel sum to 1 along @p axis (to 1e-3)? *whole: is each value 0 or 1, or 0 or another
+ * integer above 1? @p covered: [slab] 1 where a voxel is ignored; NULL: none is. Reads the array once. Collective;
  * refuses (agreed) with MF_INPUT, MF_MEMORY.
  */
 int mf_onehot_look(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_array *array,

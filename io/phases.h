@@ -1,4 +1,4 @@
-/* The phases of this room for --log-view (src/base/phase.h). */
+/* Phases of input and output, for --log-view (src/base/phase.h). */
 #ifndef MF_IO_PHASES_H
 #define MF_IO_PHASES_H
 

@@ -13,8 +13,8 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 
-/* A panel's cell and what stands around the picture in it; a figure's title. Points. Beside a bar there is room for a
- * square as high as the panels of curves. */
+/* Size of a panel's cell, margins around its picture, and height of a figure's title, in points. Beside a bar there is
+ * space for a square as high as the panels of curves. */
 static const double cell_width = 402, cell_height = 340, left_margin = 64, right_margin = 18, bar_margin = 84;
 static const double top_margin = 36, bottom_margin = 50, title_height = 34, title_size = 15, head_size = 17;
 static const double label_size = 12.5;
@@ -205,7 +205,7 @@ void mf_plot_cell(size_t count, size_t columns, int has_title, size_t i, double 
 
 static int is_picture(const struct mf_panel *p) { return p->kind == MF_PANEL_IMAGE || p->kind == MF_PANEL_PHASES; }
 
-/* Room at the right of every picture: where one has a bar or names, pictures beside it are as large. */
+/* Space at the right of every picture, so that pictures with and without a bar or names have the same size. */
 static double beside_pictures(const struct mf_panel *panels, size_t count)
 {
     for (size_t i = 0; i < count; ++i)

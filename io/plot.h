@@ -8,7 +8,7 @@
 struct mf_curve {
     const char *name;
     size_t count;
-    const double *x, *y; /* what is not finite (or, on a log axis, not positive) is left out */
+    const double *x, *y; /* values that are not finite (or, on a log axis, not positive) are left out */
     int dashed;
     int marks;  /* open circles at the points instead of a line */
     int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
@@ -28,18 +28,18 @@ struct mf_panel {
     const char *const *phase_names; /* [phase_count] for the legend, or NULL: none is drawn */
     const char *colours; /* cividis, viridis, magma or gray; NULL: cividis, and for phases one distinct colour each */
     double extent[4];    /* image axes: left, right, top, bottom; all 0: pixel numbers */
-    double share[2];     /* width and height of the picture whose scale it has, in units of extent; 0: it has its own */
+    double share[2];     /* width and height of the picture that sets the scale, in units of extent; 0: its own scale */
     int bare;            /* no ticks, labels, colour bar */
-    size_t curve_count;  /* MF_PANEL_CURVES, MF_PANEL_BARS: series, whose y stand beside each other at every bar */
+    size_t curve_count;  /* MF_PANEL_CURVES, MF_PANEL_BARS: series; bars of several series stand side by side */
     const struct mf_curve *curves;
-    size_t bar_count; /* MF_PANEL_BARS: places; a series that is shorter has none at the last */
+    size_t bar_count; /* MF_PANEL_BARS: positions; a shorter series has no bars at the last ones */
     const char *const *bar_names;
-    int sideways; /* bars lie, names beside them: of many, or long names */
+    int sideways; /* horizontal bars with names beside them: for many bars, or long names */
     int log_y;
-    int whole_x; /* its ticks are whole numbers: of ranks */
+    int whole_x; /* ticks of x at whole numbers, as for ranks */
 };
 
-/** Where panel @p i of a figure lies, title and axes with it: left, top, width, height in pixels of the file. */
+/** The cell of panel @p i, with its title and axes: left, top, width, height in pixels of the file. */
 void mf_plot_cell(size_t count, size_t columns, int has_title, size_t i, double cell[4]);
 
 /** Draws panels row by row, @p columns in a row. Written to a temporary name and renamed. MF_OUTPUT. */

@@ -1,6 +1,6 @@
 /* Colours. The maps viridis, magma (S. van der Walt, N. Smith, CC0) and cividis (J. Nunez, C. Anderton, R. Renslow,
- * PLoS ONE 13 (2018) e0199239, CC0) at 17 places; curves and phases: the palette of M. Okabe and K. Ito, which people
- * with any colour vision can tell apart. */
+ * PLoS ONE 13 (2018) e0199239, CC0) have 17 points. Curves and phases use the palette of M. Okabe and K. Ito, which
+ * people with any colour vision can distinguish. */
 #include <math.h>
 #include <string.h>
 

@@ -119,7 +119,7 @@ static int covers(struct mf_box box, double at, double down)
     return at > box.x && at < box.x + box.width && down > box.y && down < box.y + box.height;
 }
 
-/* How much of a curve a box would cover: places on the line that leads to each of its points. */
+/* How much of a curve a box would cover: number of positions on the line to each of its points. */
 static size_t covered(const struct mf_panel *p, const struct mf_curve *c, struct mf_box box, const struct mf_axis *x,
                       const struct mf_axis *y)
 {

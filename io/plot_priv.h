@@ -1,4 +1,4 @@
-/* Private to the files of plot: boxes, axes, text, colours. Lengths are in points; a point is SCALE pixels. */
+/* What the files of plots share: boxes, axes, text, colours. Lengths are in points; a point is SCALE pixels. */
 #ifndef MF_IO_PLOT_PRIV_H
 #define MF_IO_PLOT_PRIV_H
 
@@ -10,17 +10,17 @@ struct mf_box {
     double x, y, width, height;
 };
 
-/** Values lo..hi lie at from..to on the page. */
+/** Maps values lo..hi to from..to on the page. */
 struct mf_axis {
     double lo, hi, from, to;
     int log;
     int whole; /* ticks at whole numbers */
 };
 
-/** Where a text stands at its point: 0 begins there, 1 ends there, 0.5 has its middle there. */
+/** How a text is aligned to its point: 0 begins there, 1 ends there, 0.5 is centred. */
 struct mf_text {
     double size, across, down;
-    int bold, upright; /* upright: read from below */
+    int bold, upright; /* upright: rotated, read from below */
 };
 
 enum { MF_TICKS = 64 };
@@ -46,17 +46,17 @@ uint32_t mf_plot_line(size_t k);
 void mf_plot_text(cairo_t *page, double x, double y, const char *text, struct mf_text style);
 double mf_plot_text_width(cairo_t *page, const char *text, double size);
 
-/** @p text as far as it goes into @p room [points]: of a longer one the middle is left out. UTF-8, into @p to [n]. */
+/** @p text shortened to a width of @p room [points] by leaving out its middle. UTF-8, into @p to [n]. */
 void mf_plot_text_cut(cairo_t *page, const char *text, double size, double room, char *to, size_t n);
 
-/** Where a value lies. */
+/** Position of a value on the page. */
 double mf_axis_at(const struct mf_axis *axis, double value);
 
 /** Widens lo..hi to round numbers. */
 void mf_axis_round(struct mf_axis *axis, int wanted);
 
-/** Draws the frame, its ticks and labels; @p x or @p y NULL: of the other alone. Returns how far the labels reach out
- * at the left. */
+/** Draws the frame, its ticks and labels; @p x or @p y may be NULL. Returns how far the labels reach out at the
+ * left. */
 double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y, int grid);
 
 /** Ticks of a vertical axis at its right side (a colour bar). */

@@ -82,7 +82,7 @@ static void look_reals(struct mf_scan *s, const double *v, size_t n)
     }
 }
 
-/* The next values, at most SOME: *n becomes how many of them count, which lie one behind the other then. */
+/* The next values, at most SOME. *n becomes the number that counts; these are then contiguous. */
 static const void *next(const struct look *l, const void *from, size_t at, size_t stride, size_t *n, char *room)
 {
     const size_t size = l->array->size;
@@ -119,8 +119,8 @@ static int look_at(void *context, const void *values, size_t n, size_t at, size_
     return MF_OK;
 }
 
-/* Some bytes, and how many of a block's lie one behind the other in a lane: a lane counts them in a byte. The program
- * takes what the processor has: 32 bytes are one register there, or two. */
+/* Vectors of bytes, and how many bytes of a block one lane counts, as a lane counts in a byte. The compiler maps 32
+ * bytes to one register or to two. */
 typedef uint8_t lanes __attribute__((vector_size(32)));
 enum { LANES = sizeof(lanes), BLOCK = 255 * LANES, FEW = 4 };
 #ifdef __x86_64__
@@ -162,8 +162,8 @@ FOR_EVERY_PROCESSOR static int64_t count_one(const uint8_t *at, uint8_t byte)
     return n;
 }
 
-/* Labels are few and small: a pass of its own for each of them is faster than one place in memory that waits for
- * itself; and two are told by their sum. */
+/* There are few labels. A separate pass for each is faster than a histogram, whose counters in memory wait for
+ * themselves. Two labels are counted by their sum. */
 void mf_scan_count(const uint8_t *at, size_t n, const struct mf_crc_look *look, int64_t seen[256])
 {
     int64_t ones;

@@ -18,10 +18,10 @@ enum mf_more {
         MF_MORE
 };
 
-/** What a file calls one, and what it is made of. */
+/** A further descriptor: what a file calls it, and how it is computed. */
 struct mf_more_row {
     const char *name;                 /* of its dataset */
-    const struct mf_slice_kind *kind; /* that knows how many entries it has */
+    const struct mf_slice_kind *kind; /* states how many entries it has */
     size_t family;                    /* offset of its kernels in struct mf_slices */
     unsigned traits;                  /* enum mf_trait */
 };
@@ -32,82 +32,82 @@ extern const struct mf_more_row mf_more_rows[];
 /** Has enum mf_more @p which this trait? */
 static inline int mf_more_is(int which, enum mf_trait trait) { return (mf_more_rows[which].traits & trait) != 0; }
 
-/** How many there are of it with so many phases: phases, or pairs (a < b) of them, (0,1) (0,2) .. (1,2) .. */
+/** Number of parts for so many phases: one per phase, or per pair (a < b) in the order (0,1) (0,2) .. (1,2) .. */
 size_t mf_more_parts(enum mf_more which, size_t phases);
 
-/** Entries per level of one; lag: L. */
+/** Entries per level of one part; lag: L. */
 size_t mf_more_entries(enum mf_more which, size_t lag);
 
 /** Descriptors of a volume as a whole. */
 enum mf_whole {
     MF_WHOLE_S2,    /* S2_3D: [phases][L][2L-1][2L-1], lags dz >= 0, dy, dx */
     MF_WHOLE_CROSS, /* CrossS2_3D: [pairs][2L-1][2L-1][2L-1], all lags */
-    MF_WHOLE_SPANS, /* [phases][3]: share of its voxels in clusters that reach from face to face along z, y, x */
+    MF_WHOLE_SPANS, /* [phases][3]: share of a phase's voxels in clusters that span the volume along z, y, x */
     MF_WHOLE
 };
 
-/** Descriptors of the slices with one normal, meant over them. */
+/** Descriptors of the slices with one normal, averaged over the slices. */
 struct mf_target_side {
-    size_t nu, nv, slices; /* extents of the slices they came from; how many */
+    size_t nu, nv, slices; /* extents of the slices that were measured; their number */
     size_t levels;         /* pyramid levels present */
     double *s2;            /* [phases][levels][W][W], W = 2L-1, rows du, columns dv, zero lag in the centre */
     double *cross;         /* [pairs][levels][W][W], pairs (a < b) in order (0,1) (0,2) .. (1,2) ..; NULL: none */
     double *variation;     /* [phases][levels], jumps per pixel; NULL: none (imported two-point statistics) */
     double *fraction;      /* [phases][levels] */
     double *more[MF_MORE]; /* [parts][levels][entries] each; NULL: none */
-    double *example; /* [example_nu][example_nv]: phase of every pixel of a slice, -1: none of these; NULL: none */
+    double *example;       /* [example_nu][example_nv]: phase of every pixel of a slice, -1: not known; NULL: none */
     size_t example_nu, example_nv; /* at most MF_EXAMPLE_MAX: the middle of a larger slice */
 };
 
-/** What was seen of a micrograph, by which it is chosen what to aim at (src/recon/recipe.h); of two phases or more of
- * phase 1. */
+/** Properties of a micrograph, by which descriptors are chosen (src/recon/recipe.h). With two or more phases they are
+ * those of phase 1. */
 struct mf_target_look {
-    int phases;           /* 0: nobody looked */
-    int foreign;          /* a file says what another version saw, which is not known here */
-    size_t edge;          /* the shorter one of the example; where it is chosen, of the result as well */
-    size_t coarsest;      /* the same of the coarsest grid, at least; 0: nothing was chosen */
+    int phases;           /* 0: not measured */
+    int foreign;          /* the file has the properties of another version, which this one does not know */
+    size_t edge;          /* the shorter edge of the example; where descriptors are chosen, of the result as well */
+    size_t coarsest;      /* the same on the coarsest grid, at least; 0: nothing was chosen */
     double example;       /* pixels of it */
-    double pixels;        /* of the slice; where it is chosen, of all slices of the result, in all directions */
+    double pixels;        /* of the slice; where descriptors are chosen, of all slices of the result */
     double rare;          /* the smallest volume fraction */
-    double coherence;     /* how straight edges are (root of C^2 / E^2), over that of the surrogates */
-    double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
-    double wave;          /* periods per pixel of its strongest wave; 0: none was seen */
-    double cells;         /* walls of the rarer phase part the other into so many a pixel; 0: not into cells */
-    double sizes;         /* standard deviation over the mean of the areas of inclusions; -1: too few lie whole in it */
-    double seam;          /* do opposite borders fit? 0: as neighbours inside do; 1: as pixels far apart, or not seen */
+    double coherence;     /* straightness of edges (root of C^2 / E^2) over that of the surrogates */
+    double trough, crest; /* least autocovariance over its value at 0, and the largest beyond it; 0: none was found */
+    double wave;          /* periods per pixel of its strongest wave; 0: none was found */
+    double cells;         /* cells per pixel that walls of the rarer phase enclose; 0: no cells */
+    double sizes;         /* standard deviation over mean of the areas of inclusions; -1: too few lie inside */
+    double seam; /* mismatch of opposite borders: 0 as between neighbours; 1 as between far pixels, or not measured */
 };
 
 struct mf_target {
     int phases;
-    int sides; /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
+    int sides; /* 1: an image or an isotropic mean, for every direction; 3: normals z, y, x */
     long label[MF_PHASES_MAX];
     size_t lag; /* L */
     int periodic, seam;
     double threshold,
         steepness;              /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
-    int masked;                 /* of a part of the voxels: one phase's values do not give the other's */
+    int masked;                 /* measured on part of the voxels: one phase's values do not give the other's */
     char vgg_name[MF_VGG_NAME]; /* the weights (kernels/slices/vgg.h); "": no value depends on them */
     struct mf_target_side side[3];
     double *whole[MF_WHOLE]; /* NULL: none */
     double spacing[3];
     char unit[MF_UNIT_TEXT];
     char hash[MF_HASH_TEXT]; /* of the input(s) */
-    char source[256];        /* name of the file it came from */
+    char source[256];        /* name of the file that was measured */
     struct mf_target_look look;
 };
 
-/** Allocates the arrays of a side (heap, cleared; extents 0; cross only where there are pairs). MF_MEMORY. */
+/** Allocates the arrays of a side (heap, cleared; extents 0; cross only if there are pairs). MF_MEMORY. */
 int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross);
-/** Room for one of the further descriptors (cleared; of pairs only where there are pairs). MF_MEMORY. */
+/** Allocates a further descriptor (cleared; of pairs only if there are pairs). MF_MEMORY. */
 int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enum mf_more which);
-/** Entries of one part, and how many parts (phases, or pairs of them) there are. */
+/** Entries of one part, and number of parts (phases, or pairs of them). */
 size_t mf_whole_entries(enum mf_whole which, size_t lag);
 size_t mf_whole_parts(enum mf_whole which, size_t phases);
-/** Room for one of these (heap, cleared). MF_MEMORY. */
+/** Allocates one of these (heap, cleared). MF_MEMORY. */
 int mf_target_whole_new(struct mf_target *target, enum mf_whole which);
-/** Room for an example (heap, cleared). MF_MEMORY. */
+/** Allocates an example (heap, cleared). MF_MEMORY. */
 int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv);
-/** Only the middle of an example that has a longer edge than @p most. */
+/** Keeps only the middle of an example with an edge longer than @p most. */
 void mf_target_example_cut(struct mf_target_side *side, size_t most);
 void mf_target_side_free(struct mf_target_side *side);
 void mf_target_free(struct mf_target *target);
@@ -121,7 +121,7 @@ static inline size_t mf_target_phase(const struct mf_target *target, size_t fiel
     return fields == 1 && target->phases > 1 ? 1 : f;
 }
 
-/** Does a side's example repeat as its slices do? (Not when it is the middle of a larger one.) */
+/** Is a side's example periodic, as its slices are? (Not if it is the middle of a larger one.) */
 int mf_target_example_periodic(const struct mf_target *target, const struct mf_target_side *side);
 
 /** Most pyramid levels for slices of this size: floor(log2(min(nu, nv) / L)), at most MF_LEVELS_MAX; 0: L is too large.
@@ -129,33 +129,35 @@ int mf_target_example_periodic(const struct mf_target *target, const struct mf_t
 size_t mf_levels(size_t nu, size_t nv, size_t lag);
 
 /**
- * Reads a descriptor file of ours (.h5, schema in docs/FILES.md; a foreign .npy window of S2 is mf_target_import).
- * Rank 0 reads it, in a guarded child: types, extents and values are checked there and again here. All ranks get the
- * values. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY; @p target is set only on success.
+ * Reads a descriptor file of this program (.h5, schema in docs/FILES.md). mf_target_import reads a foreign .npy window
+ * of S2. Rank 0 reads the file in a guarded child; types, extents and values are checked there and again here. All
+ * ranks get the values. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY; @p target is set only on success.
  */
 int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_target *target);
 
-/** Writes one. @p provenance may be NULL; where it names no input hash, the target's own is written. Rank 0 touches the
- * disk; the file appears whole or not at all. Collective; refuses (agreed) with MF_OUTPUT. */
+/** Writes a descriptor file. @p provenance may be NULL; if it names no input hash, the target's own is written. Rank 0
+ * touches the disk; the file appears whole or not at all. Collective; refuses (agreed) with MF_OUTPUT. */
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,
                    const struct mf_provenance *provenance);
 
-/** Before its values are known: has the disk of @p path room for what is there of @p target? MF_OUTPUT. Local. */
+/** Has the disk of @p path space for the arrays of @p target? Works before their values are known. MF_OUTPUT. Local. */
 int mf_target_room(const char *path, const struct mf_target *target);
 
-/** Rank 0's target to all ranks (theirs are filled; free what they held before). Collective; MF_MEMORY, agreed. */
+/** Broadcasts rank 0's target. The other ranks' targets are overwritten; free them before. Collective; MF_MEMORY,
+ * agreed. */
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target);
 
-/** Have both pixels of one size and unit? Along z it counts where both have slices of all directions. */
+/** Do both have pixels of one size and unit? The size along z counts only if both have slices of all directions. */
 int mf_target_same_pixels(const struct mf_target *a, const struct mf_target *b);
 
 #define MF_ALL_LAGS SIZE_MAX
 
 /**
- * Two-point statistics computed elsewhere: a .npy [H][W] (one phase, zero lag at [H/2][W/2] as PyMKS centres it) or
- * [H][W][1]; cut to the lags -L+1..L-1, symmetrised about the centre (MF_ALL_LAGS: as many as there are; unless L is @p
- * named by the user: as many of them as there are); its centre is the volume fraction. No Variation. Collective;
- * refuses (agreed) with MF_INPUT, and with MF_USAGE when L is too large for the array (naming the largest).
+ * Reads two-point statistics computed elsewhere: a .npy [H][W] or [H][W][1] of one phase, with zero lag at [H/2][W/2]
+ * as in PyMKS. Cuts it to the lags -L+1..L-1 and symmetrises it about the centre. MF_ALL_LAGS keeps all lags. If @p
+ * named is 0, the user named no L, and a small array gives as many lags as it has. The centre is the volume fraction.
+ * There is no Variation. Collective; refuses (agreed) with MF_INPUT, and with MF_USAGE, naming the largest L, when L is
+ * too large.
  */
 int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, int named, struct mf_target *target);
 

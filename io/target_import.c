@@ -76,8 +76,8 @@ static int check_values(const struct mf_array *a, const double *s2)
     return MF_OK;
 }
 
-/* Lags r and -r are the same pairs; and of two events of probability f both happen with at least 2 f - 1. Lags of both
- * signs stand about the centre: an axis of even length has one lag that is alone. */
+/* Lags r and -r are the same pairs. Two events of probability f occur together with at least 2 f - 1. Lags are centred,
+ * so an axis of even length has one lag without an opposite. */
 static int check_pairs(const struct mf_array *a, const double *s2)
 {
     size_t h = a->shape[0], w = a->shape[1], i0 = h % 2 ? 0 : 1, j0 = w % 2 ? 0 : 1;

@@ -26,8 +26,8 @@ static int has_any(const char *text, const char *const *words)
     return 0;
 }
 
-/* A warning about pixels means guessed pixels, but for habits that decode right. A warning about a tag is dropped, but
- * for a tag whose loss changes pixels or shape, and for pages that are lost. */
+/* A warning about pixels means guessed pixels, except for known habits that decode correctly. A warning about a tag is
+ * dropped, unless the tag changes pixels or shape, or pages are lost. */
 static void on_warning(const char *module, const char *format, va_list args)
 {
     static const char *const habits[] = {"Old-style LZW", "JPEG strip size exceeds expected", "progressive mode", NULL};

@@ -7,14 +7,15 @@
 
 #include "io/array.h"
 
-/** TIFFOpen(), which forgets what was said of other files; NULL: see mf_tiff_said(). */
+/** Calls TIFFOpen() and forgets messages about other files. NULL: see mf_tiff_said(). */
 TIFF *mf_tiff_open(const char *path, const char *mode);
 
-/** The first complaint of libtiff since; "": none. While pixels are decoded (@p is) all its warnings are complaints. */
+/** The first complaint of libtiff since then; "": none. While pixels are decoded (@p is) every warning counts as a
+ * complaint. */
 const char *mf_tiff_said(void);
 void mf_tiff_decoding(int is);
 
-/** Refuses a file that is read with libtiff's first complaint. */
+/** Refuses a file to be read with libtiff's first complaint. */
 int mf_tiff_damaged(const char *path);
 
 struct mf_tiff_page {
@@ -27,13 +28,13 @@ struct mf_tiff_page {
     int wide;               /* a palette whose values need 16 bits */
 };
 
-/** The header of the page at which libtiff stands. MF_INPUT. */
+/** Reads the header of libtiff's current page. MF_INPUT. */
 int mf_tiff_page_read(TIFF *tiff, const char *path, struct mf_tiff_page *page);
 
 /** Sets kind and size of the values. MF_INPUT. */
 int mf_tiff_page_type(const struct mf_tiff_page *page, struct mf_array *array);
 
-/** A smaller copy of another page (a thumbnail), which is no plane. */
+/** Is the page a reduced copy of another page (a thumbnail)? Such a page is no plane. */
 int mf_tiff_is_reduced(TIFF *tiff);
 
 #endif

@@ -8,12 +8,12 @@
 struct mf_tiff_shape {
     const char *by; /* the program that wrote the description */
     size_t planes;  /* 0: the description says nothing */
-    int behind;     /* planes without headers may lie behind the first one */
-    int each;       /* every page has a description of its own, of one plane */
+    int behind;     /* planes without headers may follow the first one */
+    int each;       /* every page has its own description, of one plane */
 };
 
-/** Reads @p text, the description of a file of pages [rows][columns] with @p samples values in each pixel. MF_INPUT:
- * channels or time steps; naming @p path. */
+/** Parses @p text, the description of a file of pages [rows][columns] with @p samples values per pixel. Refuses with
+ * MF_INPUT, naming @p path, channels and time steps. */
 int mf_tiff_described(const char *path, const char *text, size_t rows, size_t columns, size_t samples,
                       struct mf_tiff_shape *shape);
 

@@ -1,4 +1,5 @@
-/* Formats that we do not read. Rule: a format that users are likely to give is named, with what to do. */
+/* Formats that the program does not read.
+ * Rule: a format that users are likely to give is named, with what to do. */
 #ifndef MF_IO_UNREAD_H
 #define MF_IO_UNREAD_H
 

@@ -1,4 +1,4 @@
-/* Versions of the libraries that this room uses, one line each. */
+/* Versions of the libraries that io/ uses, one line each. */
 #ifndef MF_IO_VERSION_H
 #define MF_IO_VERSION_H
 
@@ -6,7 +6,7 @@
 
 void mf_io_version(FILE *to);
 
-/** "1.10.8"; in a buffer that the next call reuses. */
+/** "1.10.8". The next call reuses the buffer. */
 const char *mf_io_hdf5(void);
 
 #endif

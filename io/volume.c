@@ -77,8 +77,8 @@ static int make_own(struct mf_h5 *file, const struct mf_micro *m)
 
 #define VTK_PHASE "/VTKHDF/PointData/phase"
 
-/* VTKHDF image data. ParaView 5.11 breaks down over an axis without extent: a single plane is stored there as a layer
- * between two equal planes, and a field that is one voxel wide or high goes without. */
+/* VTKHDF image data. ParaView 5.11 crashes on an axis of length 1. So a single plane is stored as a layer between two
+ * equal planes, and a field one voxel wide or high has no VTKHDF data. */
 static int has_vtk(const struct mf_micro *m) { return m->slab.dims[1] > 1 && m->slab.dims[2] > 1; }
 
 /* Two equal planes of their own. */

@@ -8,8 +8,8 @@
 
 enum { MF_SCHEMA_VERSION = 1 };
 
-/** Writes the volume, and then the .xdmf; a refusal says so where only that one is missing. Collective; MF_OUTPUT,
- * agreed. @p provenance may be NULL; rank 0's counts. */
+/** Writes the volume, and then the .xdmf. If only the .xdmf fails, the refusal says so. @p provenance may be NULL; rank
+ * 0's is used. Collective; MF_OUTPUT, agreed. */
 int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                     const struct mf_provenance *provenance);
 
@@ -17,9 +17,9 @@ int mf_volume_write(const struct mf_comm *comm, const char *path, const struct m
 int mf_volume_may_write(const char *path);
 
 /**
- * What every HDF5 file of ours says at its root: schema (a word) and schema_version, creator, version, created (UTC),
- * command, options, seed, input_sha256; /results as JSON text and /convergence [rows][3] where there are any. @p
- * created [MF_UNIT_TEXT]: from mf_created(), by rank 0. Not collective. MF_OUTPUT.
+ * Writes what every HDF5 file of this program has at its root: schema (a word) and schema_version, creator, version,
+ * created (UTC), command, options, seed, input_sha256. Adds /results as JSON text and /convergence [rows][3] if there
+ * are any. @p created [MF_UNIT_TEXT]: from mf_created(), by rank 0. Not collective. MF_OUTPUT.
  */
 int mf_h5_provenance(struct mf_h5 *file, const char *schema, const char *created,
                      const struct mf_provenance *provenance);

@@ -1,4 +1,4 @@
-/* See vtk.h. The tags are few and their order is free; a scanner for just these reads them. */
+/* See vtk.h. There are few tags, in any order; a small scanner here reads only these. */
 #include "io/vtk.h"
 
 #include <errno.h>
@@ -328,7 +328,7 @@ static int choose(const struct vtk *v, const struct data_array **chosen)
     return mf_fail(MF_INPUT, "'%s' holds several arrays, name one as FILE:ARRAY: %s", v->array->path, text);
 }
 
-/* A single plane is an image, along whichever axis it has no extent: what is @p flat then, else -1. */
+/* A single plane is an image, whichever axis has length 1. @p flat: that axis, else -1. */
 static int set_shape(const struct vtk *v, enum section section, struct mf_array *a)
 {
     int flat = 0;

@@ -5,11 +5,11 @@
 
 #include "io/array.h"
 
-/** Fills @p array from the tags; its dataset names one of several arrays. For the guarded child. MF_INPUT. */
+/** Fills @p array from the tags; its dataset names one of several arrays. Only in the guarded child. MF_INPUT. */
 int mf_vtk_inspect(struct mf_array *array);
 
-/** What stands before [*bytes] and behind the values of @p micro in a file that we write, a .vtr if @p rectilinear;
- * both heap. */
+/** The text before [*bytes] and behind the values of @p micro in a file to write, a .vtr if @p rectilinear. Both
+ * heap. */
 void mf_vtk_around(const struct mf_micro *micro, int rectilinear, char **before, size_t *bytes, char **behind);
 
 #endif

@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 /**
- * Bytes per second of a[i] = b[i] + s c[i] (three streams; write-allocate traffic not counted), mean of
- * about @p seconds. a, b, c: [n], filled by mf_ceiling_touch(); choose n larger than the caches.
+ * Memory bandwidth [bytes/s] of a[i] = b[i] + s c[i], averaged over about @p seconds. Three streams are counted;
+ * write-allocate traffic is not. a, b, c: [n], filled by mf_ceiling_touch(). Choose n larger than the caches.
  */
 double mf_ceiling_memory(int threads, double seconds, size_t n, float *a, const float *b, const float *c);
 
 /** Fills the arrays, each thread its own part, so that first touch places it near its core. */
 void mf_ceiling_touch(int threads, size_t n, float *a, float *b, float *c);
 
-/** Multiplications and additions per second, of 32 bits, in registers, of @p threads threads, mean of about @p seconds.
- */
+/** Arithmetic rate [additions and multiplications per second] in 32 bits, in registers, of @p threads threads. Averaged
+ * over about @p seconds. */
 double mf_ceiling_flops(int threads, double seconds);
 
 #endif

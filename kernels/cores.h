@@ -48,7 +48,7 @@ static inline int mf_cores_meet(const struct mf_cores *a, const struct mf_cores 
 
 /**
  * The hardware threads that this process may use. OpenMP may bind the first thread to a part of them before main()
- * (OMP_PROC_BIND, OMP_PLACES); the cores of its other threads count too. Where the system does not say which cores, all
+ * (OMP_PROC_BIND, OMP_PLACES); the cores of its other threads count too. If the system does not say which cores, all
  * that are online. Local. Never refuses.
  */
 struct mf_cores mf_cores_own(void);
@@ -57,8 +57,8 @@ struct mf_cores mf_cores_own(void);
 int mf_cores_keep(const struct mf_cores *set);
 
 /**
- * Binds the calling thread to all cores of the process before it starts another program, which would take a part for
- * the whole. Does nothing where the system does not say which cores. Local. Never refuses.
+ * Binds the calling thread to all cores of the process. Call it before starting another program, which would otherwise
+ * inherit only a part of the cores. Does nothing if the system does not say which cores. Local. Never refuses.
  */
 void mf_cores_release(void);
 

@@ -1,4 +1,4 @@
-/* Dry back ends: the back end of another machine, to plan with and not to run.
+/* Dry back ends: they stand for another machine, to plan a run and not to run it.
  * Rule: its plans take the same bytes as plans on that machine. */
 #ifndef MF_KERNELS_DRY_H
 #define MF_KERNELS_DRY_H
@@ -10,7 +10,7 @@
 
 /** The other machine. */
 struct mf_dry_kind {
-    const char *simd; /* its widest vectors: "avx512", "avx2", else the baseline; "": this machine's */
+    const char *simd; /* its widest vectors: "avx512", "avx2", other: baseline; "": this machine's */
     int apart;        /* its device memory is not the host's, as on a GPU */
     int capability;   /* of its GPU, 10 major + minor; 0: its cores compute */
 };
@@ -24,18 +24,18 @@ struct mf_backend_dry {
 };
 
 /**
- * Fills the back end of such a machine. Its plans take the same work areas as there. mf_queue_dry() opens its queues.
- * To plan with, not to run.
+ * Fills the back end of such a machine; mf_queue_dry() opens its queues. Its plans take the same work areas as there.
+ * They cannot run.
  */
 void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry);
 int mf_queue_dry(struct mf_queue **queue, const struct mf_backend_dry *dry, int threads, int deterministic,
                  struct mf_arena *arena, struct mf_arena *host);
 
-/** Plans that take the memory of the cuda back end's: dry_gpu.c, dry_space.c. */
+/** Plans that take the same memory as the cuda back end: dry_gpu.c, dry_space.c. */
 void mf_dry_gpu(struct mf_backend_dry *dry);
 extern const struct mf_space_ops mf_space_dry;
 
-/** Memory for such plans: addresses without pages until they are touched; they read as zeros. */
+/** Memory for such plans: address space that gets pages only when touched, and reads as zeros. */
 extern const struct mf_mem mf_mem_dry;
 
 #endif

@@ -6,9 +6,9 @@
 #include "kernels/backend.h"
 
 /**
- * Opens the library of the cuda back end, once, and checks that it belongs to this program. It is looked for as
- * MF_CUDA_LIBRARY (a whole path, for tests), beside the program, and in ../lib/mesoforge from there. Refuses with
- * MF_DEVICE: not installed, does not load, of another build. Says nothing of devices.
+ * Opens the library of the cuda back end, once, and checks that it belongs to this program. Search order:
+ * MF_CUDA_LIBRARY (an absolute path, for tests), beside the program, ../lib/mesoforge from there. Refuses with
+ * MF_DEVICE where the library is not installed, does not load, or is of another build. Does not look for devices.
  */
 int mf_load_cuda(const struct mf_backend **backend);
 

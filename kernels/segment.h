@@ -18,11 +18,11 @@
 
 enum { MF_SEGMENT_KEY = 96 };
 
-/** A number that no other segment of this queue has had. Keys of objects that come and go begin with one. */
+/** A number that no other segment of this queue has had. Begin the keys of short-lived objects with one. */
 static inline unsigned long mf_segment_name(struct mf_queue *queue) { return ++queue->segments; }
 
-/** @p key: at most MF_SEGMENT_KEY bytes, all of them initialised. While a run times its phases, every call runs and is
- * timed by itself. */
+/** @p key: at most MF_SEGMENT_KEY bytes, all initialised. While a run times its phases, every call runs and is timed on
+ * its own. */
 static inline int mf_segment_begin(struct mf_queue *queue, const void *key, size_t bytes)
 {
     return mf_phases_timed() || !queue->backend->segment_begin || queue->backend->segment_begin(queue, key, bytes);

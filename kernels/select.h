@@ -9,7 +9,7 @@
 #include "kernels/backend.h"
 #include "kernels/form/key.h"
 
-/** A place that was chosen. */
+/** A chosen position. */
 struct mf_pick {
     uint64_t voxel;
     float score;
@@ -21,12 +21,13 @@ struct mf_select_ops {
     void (*count)(struct mf_queue *q, size_t n, const float *score, int digit, uint32_t prefix, int64_t *bins);
     /** ties[plane] = number of scores [planes][plane] with key @p key; holds after sync(). */
     void (*ties)(struct mf_queue *q, size_t planes, size_t plane, const float *score, uint32_t key, int64_t *ties);
-    /** Index of the score with key @p key that has @p before such ones before it; there is one. Waits for it. */
+    /** Index of the score with key @p key that has @p before equal keys before it. Such a score must exist. Waits for
+     * it. */
     size_t (*nth)(struct mf_queue *q, size_t n, const float *score, uint32_t key, size_t before);
     /** label[i] = value where score i is chosen */
     void (*mark)(struct mf_queue *q, size_t n, const float *score, struct mf_choice choice, uint8_t value,
                  uint8_t *label);
-    /** The chosen ones in any order, of which there are at most @p most: pick [most]. How many; waits for them. */
+    /** Lists the chosen scores, at most @p most, in any order in pick [most]. Returns their number; waits for them. */
     size_t (*list)(struct mf_queue *q, size_t n, const float *score, struct mf_choice choice, size_t most,
                    struct mf_pick *pick);
 };

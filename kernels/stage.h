@@ -11,13 +11,14 @@
 /** May the host not touch the queue's device memory? */
 static inline int mf_apart(const struct mf_queue *queue) { return queue->backend->host_mem != NULL; }
 
-/** Where slices of fields of @p queue are compared: there, but for fields that are too large for a device. */
+/** The queue on which slices of fields of @p queue are compared: itself, unless the fields are too large for a
+ * device. */
 static inline struct mf_queue *mf_slices_queue(struct mf_queue *queue)
 {
     return queue->compute ? queue->compute : queue;
 }
 
-/** Where mirrors of the queue's memory come from, and that memory itself where they are the same. */
+/** The arena of mirrors. Where the host can touch device memory, it is the arena of that memory. */
 static inline struct mf_arena *mf_mirror_arena(const struct mf_queue *queue)
 {
     return mf_apart(queue) ? queue->host : queue->arena;
@@ -25,14 +26,14 @@ static inline struct mf_arena *mf_mirror_arena(const struct mf_queue *queue)
 
 /** Takes the mirror of @p device [bytes], not filled. NULL after mf_fail(MF_MEMORY). */
 void *mf_mirror_take(struct mf_queue *queue, void *device, size_t bytes, const char *tag);
-/** Gives it back, before @p device. NULLs are accepted. */
+/** Frees the mirror, before @p device. NULLs are accepted. */
 void mf_mirror_give(struct mf_queue *queue, const void *device, void *mirror);
 /** Device to mirror, mirror to device. */
 void mf_mirror_get(struct mf_queue *queue, void *mirror, const void *device, size_t bytes);
 void mf_mirror_put(struct mf_queue *queue, void *device, const void *mirror, size_t bytes);
 
 /**
- * A stage passes the planes of a slab by, in runs:
+ * A stage moves the planes of a slab through a small buffer, a run of planes at a time:
  *
  *   for (size_t z = 0, n; z < count; z += n) {
  *       n = mf_stage_run(stage, count - z);
@@ -41,7 +42,7 @@ void mf_mirror_put(struct mf_queue *queue, void *device, const void *mirror, siz
  *       mf_stage_put(stage, x + z * plane, n * plane * sizeof *x);
  *   }
  *
- * A stage of NULL stands for x in host memory.
+ * Where @p stage is NULL, x is host memory.
  */
 struct mf_stage {
     struct mf_queue *queue;
@@ -51,16 +52,16 @@ struct mf_stage {
 
 /** For planes of at most @p plane bytes, at most @p planes at a time. MF_MEMORY. */
 int mf_stage_open(struct mf_stage *stage, struct mf_queue *queue, size_t plane, size_t planes);
-/** Also of a stage that is all zero. */
+/** Closes a stage; does nothing for one that is all zero. */
 void mf_stage_close(struct mf_stage *stage);
 
 /** Planes of the next run when @p left are left. */
 size_t mf_stage_run(const struct mf_stage *stage, size_t left);
-/** Host memory for the planes of a run that stand at @p device. */
+/** Host memory for the planes of a run at @p device. */
 void *mf_stage_at(const struct mf_stage *stage, void *device);
-/** They are filled: to the device with so many bytes of them. */
+/** Copies so many bytes of filled planes to the device. */
 void mf_stage_put(const struct mf_stage *stage, void *device, size_t bytes);
-/** The other way: host memory with what stands at @p device. */
+/** The other direction: copies bytes at @p device to host memory and returns that. */
 const void *mf_stage_get(const struct mf_stage *stage, const void *device, size_t bytes);
 
 #endif

@@ -20,7 +20,7 @@ enum {
     MF_CPU_MANY = 256,     /* the same of several phases */
     MF_CPU_SERIAL = 32768, /* below so many voxels threads cost more than they save */
     MF_CPU_SUMS = 64,      /* most values of a block */
-    MF_CPU_CHUNKS = 256    /* most chunks of a plane */
+    MF_CPU_CHUNKS = 256    /* most partial sums of a plane */
 };
 
 extern const struct mf_move_ops mf_move_cpu;
@@ -36,7 +36,7 @@ extern const struct mf_label_ops mf_label_cpu;
 /** A pass over the planes of a slab, block by block. */
 struct mf_cpu_pass {
     size_t phases, planes, plane; /* voxels of a plane */
-    size_t sums, maxima;          /* values of a block: those added, then those of which the largest counts */
+    size_t sums, maxima;          /* values of a block: first the sums, then the maxima */
     const void *args;
     /**
      * Works on voxels [at, at + n) of the slab, all in one plane, all phases; n <= MF_CPU_BLOCK, or MF_CPU_MANY when
@@ -47,8 +47,8 @@ struct mf_cpu_pass {
     void (*store)(const void *args, size_t plane, const double *value);
 };
 
-/** Runs a pass: planes or parts of planes in parallel, values added in an order that depends on the plane's size only.
- */
+/** Runs a pass over planes, or parts of planes, in parallel. The order of additions depends only on the size of a
+ * plane. */
 void mf_cpu_run(struct mf_queue *q, const struct mf_cpu_pass *pass);
 
 /** Threads for @p voxels voxels. */
@@ -57,7 +57,8 @@ int mf_cpu_threads(const struct mf_queue *q, size_t voxels);
 /** sum x y, in double, in an order that depends on n only. */
 double mf_cpu_dot(size_t n, const float *x, const float *y);
 
-/** out[0] += sum a x, out[1] += sum a y: faster, with short runs in float (relative error below 1e-8 of a plane). */
+/** out[0] += sum a x, out[1] += sum a y. Fast: short runs are summed in float (relative error below 1e-8 of a
+ * plane). */
 void mf_cpu_dot2(size_t n, const float *a, const float *x, const float *y, double out[2]);
 
 /** sum x. */

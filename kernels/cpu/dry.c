@@ -1,4 +1,4 @@
-/* See dry.h. What a machine's vectors change is the transforms' work areas. */
+/* See dry.h. The width of a machine's vectors changes the work areas of transforms. */
 #include "kernels/dry.h"
 
 #include <string.h>

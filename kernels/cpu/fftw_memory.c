@@ -1,6 +1,6 @@
-/* See fftw_memory.h. The library takes all its memory by three functions of its own, which it exports and calls through
- * the symbol table; those below take their place, in a shared library as in a static one, and count. A library linked
- * so that they do not would hold 0 bytes: tests/unit/kernels_corr.c looks. */
+/* See fftw_memory.h. FFTW takes all its memory by three functions, which it exports and calls through the symbol table.
+ * The functions below replace them, for a shared and for a static library, and count bytes. If the replacement failed,
+ * FFTW would seem to hold 0 bytes: tests/unit/kernels_corr.c checks this. */
 #include "kernels/cpu/fftw_memory.h"
 
 #include <fftw3.h>
@@ -23,8 +23,8 @@ void *fftwf_malloc_plain(size_t bytes);
 void fftwf_ifree(void *memory);
 void fftwf_ifree0(void *memory);
 
-/* Its callers know no failure. The bytes asked for stand before the block: what the heap adds to them is not the same
- * every time, and what a plan foretells must be. */
+/* FFTW's callers do not handle failure. The requested size is stored before the block: the heap's own overhead varies,
+ * and the prediction of a plan must not. */
 REPLACES void *fftwf_malloc_plain(size_t bytes)
 {
     void *memory = NULL;

@@ -1,5 +1,5 @@
 /* Memory that FFTW allocates itself: plans, tables of roots, buffers.
- * Rule: every byte of it is booked, so that a plan of memory is exact. */
+ * Rule: the arena counts every byte of it, so that memory plans are exact. */
 #ifndef MF_KERNELS_CPU_FFTW_MEMORY_H
 #define MF_KERNELS_CPU_FFTW_MEMORY_H
 
@@ -15,16 +15,16 @@ size_t mf_fftw_peak(void);
 void mf_fftw_mark(void);
 
 /**
- * One thread at a time makes and destroys plans, between mf_fftw_begin() and one of the others. mf_fftw_made() returns
- * the bytes of the plans just made, and of other memory that FFTW took before. mf_fftw_gone() takes this number when
- * the plans are destroyed.
+ * Only one thread at a time makes or destroys plans: between mf_fftw_begin() and mf_fftw_made() or mf_fftw_gone().
+ * mf_fftw_made() returns the bytes of the plans just made, including memory that FFTW took since the last call. Pass
+ * this number to mf_fftw_gone() when the plans are destroyed.
  */
 void mf_fftw_begin(void);
 ptrdiff_t mf_fftw_made(void);
 void mf_fftw_gone(ptrdiff_t made);
 
-/** An upper bound of FFTW's buffers in bytes while it transforms a plane of mu x mv: some lines, and blocks of half a
- * megabyte for unfavourable strides (FFTW 3.3; tests/unit/kernels_corr.c checks it). */
+/** An upper bound of FFTW's buffers [bytes] while it transforms a plane of mu x mv. These are some lines, and blocks of
+ * half a megabyte for unfavourable strides (FFTW 3.3; tests/unit/kernels_corr.c checks it). */
 size_t mf_fftw_buffers(size_t mu, size_t mv);
 
 #endif

@@ -1,5 +1,5 @@
-/* See kernels/optim.h. A block of voxels goes through all its steps while it is in the caches of a core, so that each
- * function reads and writes the slab once. */
+/* See kernels/optim.h. A block of voxels goes through all steps while it is in the caches of a core. So each function
+ * reads and writes the slab once. */
 #include "kernels/optim.h"
 
 #include <math.h>

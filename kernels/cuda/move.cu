@@ -1,5 +1,5 @@
-/* See kernels/move.h. What crosses to the host goes through a page-locked buffer of the queue, a piece at a time:
- * kernels read and write that over the bus, the host copies it. */
+/* See kernels/move.h. Data to and from the host pass through a page-locked buffer of the queue, a piece at a time.
+ * Kernels access the buffer over the bus, and the host copies it. */
 #include "kernels/cuda/pass.cuh"
 
 namespace

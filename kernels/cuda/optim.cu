@@ -1,4 +1,4 @@
-/* See kernels/optim.h. Each function reads and writes the slab once, as long as the history is short. */
+/* See kernels/optim.h. Each function reads and writes the slab once, if the history is short. */
 #include "kernels/cuda/pass.cuh"
 #include "kernels/cuda/voxel.cuh"
 

@@ -8,14 +8,14 @@
 enum {
     MF_PASS_CHUNK = 4096,   /* voxels of a chunk at least */
     MF_PASS_CHUNKS = 512,   /* most chunks of a plane */
-    MF_PASS_PARTS = 1 << 19 /* sums of chunks that wait at a time */
+    MF_PASS_PARTS = 1 << 19 /* partial sums of chunks held at a time */
 };
 
 /*
- * A body says what is added:
- *   enum { SUMS, MAXIMA }                        values of a voxel: those added, then those of which the largest counts
+ * A body defines what is summed:
+ *   enum { SUMS, MAXIMA }                        values of a voxel: first the sums, then the maxima
  *   void operator()(size_t i, double *value)     works on voxel i of a phase's slab, adds to value [SUMS + MAXIMA]
- *   void store(size_t plane, int v, double sum)  takes a value of a plane
+ *   void store(size_t plane, int v, double sum)  receives a value of a plane
  */
 template <class Body> struct mf_pass {
     Body body;
@@ -32,8 +32,8 @@ template <class Body> __device__ inline double mf_pass_join(int v, double a, dou
     return v < int(Body::SUMS) ? a + b : (b > a ? b : a);
 }
 
-/* Adds the values of a block's threads: within each warp neighbours, then warp after warp; thread v < COUNT gets the
- * v-th. */
+/* Adds the values of a block's threads: first within each warp, then warp after warp. Thread v < COUNT gets the v-th
+ * sum. */
 template <class Body> __device__ inline double mf_pass_block(const double *value, double *shared)
 {
     enum { COUNT = mf_pass_values<Body>::COUNT };
@@ -137,13 +137,13 @@ template <class Body> void mf_each(struct mf_queue *q, size_t n, const Body &bod
 
 /* -- phases -- */
 
-/** P phases; 0: known when it runs. */
+/** P phases; 0: the number is known at run time. */
 template <int P> struct mf_phases {
     static constexpr int ROOM = P > 0 ? P : int(MF_SIMPLEX_MAX);
     __host__ __device__ static int count(size_t phases) { return P > 0 ? P : int(phases); }
 };
 
-/** Calls @p work with the number of phases as a type, so that the usual ones have their voxels in registers. */
+/** Calls @p work with the number of phases as a type, so that common numbers keep voxels in registers. */
 template <class Work> void mf_by_phases(size_t phases, const Work &work)
 {
     switch (phases) {

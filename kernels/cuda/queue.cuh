@@ -25,11 +25,11 @@ extern "C" {
 
 #ifdef __CUDACC__
 #define MF_LAUNCH(kernel, grid, block, shared, stream, ...) (kernel)<<<grid, block, shared, stream>>>(__VA_ARGS__)
-/* The shared memory of a block, whose size the launch says. */
+/* Shared memory of a block; the launch sets its size. */
 #define MF_SHARED(type, name)                              \
     extern __shared__ __align__(16) unsigned char block[]; \
     type *name = reinterpret_cast<type *>(block)
-/* The emulator makes host memory that a kernel will write NaN until it has run. */
+/* The emulator fills host memory with NaN that a kernel will write, until the kernel has run. */
 #define MF_SPOIL(host, bytes) ((void)0)
 #define MF_UNROLL             _Pragma("unroll")
 #else
@@ -49,22 +49,22 @@ void mf_cuda_check(cudaError_t error, const char *file, int line);
 
 enum { MF_CUDA_WARP = 32, MF_CUDA_THREADS = 256, MF_CUDA_STAGE = 1 << 20 };
 
-/** Copies beside the kernels: up to the device and down from it, so many of a kind remembered one by one. */
+/** Asynchronous copies to and from the device; so many of a kind are tracked individually. */
 enum { MF_CUDA_UP, MF_CUDA_DOWN, MF_CUDA_WAYS, MF_CUDA_COPIES = 64 };
 
 /** queue->impl */
 struct mf_cuda_queue {
     cudaStream_t stream;
     cudaStream_t way[MF_CUDA_WAYS];
-    cudaEvent_t here;                               /* all that the stream had to do when a copy was started */
-    cudaEvent_t done[MF_CUDA_WAYS][MF_CUDA_COPIES]; /* the n-th copy of a kind is done, or one that came later */
+    cudaEvent_t here;                               /* all work that the stream had when a copy was started */
+    cudaEvent_t done[MF_CUDA_WAYS][MF_CUDA_COPIES]; /* the n-th copy of a kind, or a later one, is complete */
     size_t copies[MF_CUDA_WAYS];
     int device, processors; /* multiprocessors of it */
     struct mf_port port;
     struct mf_gpu_limits limits; /* of its compute capability */
-    double *part;                /* [MF_PASS_PARTS] device: sums of parts of planes */
-    double *word;                /* page-locked: one number that a kernel sends */
-    float *stage;                /* [MF_CUDA_STAGE] page-locked: what crosses between slabs and other host memory */
+    double *part;                /* [MF_PASS_PARTS] device: partial sums of planes */
+    double *word;                /* page-locked: one number from a kernel */
+    float *stage;                /* [MF_CUDA_STAGE] page-locked: data between slabs and other host memory */
     struct mf_cuda_segments *segments;
 };
 
@@ -73,7 +73,7 @@ static inline struct mf_cuda_queue *mf_cuda_of(const struct mf_queue *q)
     return static_cast<struct mf_cuda_queue *>(q->impl);
 }
 
-/* -- segment.cu: graphs of work that comes back -- */
+/* -- segment.cu: CUDA graphs of repeated work -- */
 
 /** Refuses with MF_MEMORY. */
 int mf_cuda_segments_open(struct mf_cuda_queue *own);

@@ -1,4 +1,4 @@
-/* Ranges of Nsight's timelines by NVTX, which is a header: it costs nothing where no tool has put itself in. */
+/* Ranges for Nsight's timelines, by NVTX. NVTX is only a header, and costs nothing unless a tool is attached. */
 #include <stdlib.h>
 
 #include <nvtx3/nvToolsExt.h>

@@ -1,5 +1,5 @@
-/* Segments as CUDA graphs: see kernels/segment.h. The first time the calls of a key are made as they are (kernels that
- * have never run are loaded then), the second time they are captured, and from then on the graph is launched. */
+/* Segments as CUDA graphs: see kernels/segment.h. The first time, the calls of a key are made normally, which loads
+ * kernels that have not run yet. The second time they are captured. From then on the graph is launched. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,13 +12,13 @@ MF_HD float mf_clamp(float x, float lo, float hi)
     return low > hi ? hi : low;
 }
 
-/** True where x stands at a bound of [0,1] and -g points out. */
+/** True where x is at a bound of [0,1] and -g points out of the box. */
 MF_HD int mf_box_held(float x, float g) { return (x <= 0.0f && g > 0.0f) || (x >= 1.0f && g < 0.0f); }
 
-/** What may still move: g, or 0 where held. */
+/** The free part of the gradient: g, or 0 where x is held. */
 MF_HD float mf_box_free(float x, float g) { return mf_box_held(x, g) ? 0.0f : g; }
 
-/** How grey a voxel is, and the derivative. */
+/** The grey penalty x (1 - x) of a voxel, and its derivative. */
 MF_HD float mf_grey(float x) { return x * (1.0f - x); }
 MF_HD float mf_grey_slope(float x) { return 1.0f - 2.0f * x; }
 

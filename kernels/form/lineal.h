@@ -26,7 +26,7 @@ static inline size_t mf_lineal_entries(int exact, size_t lag)
     return 1 + (exact ? 1 : 2) * (size_t)MF_LINEAL_DIRECTIONS * lag;
 }
 
-/** Entry of runs of 2c + 1 pixels; @p rest: of what is not the phase. */
+/** Entry of runs of 2c + 1 pixels; @p rest: of the complement of the phase. */
 MF_HD size_t mf_lineal_entry(int exact, size_t c, int direction, int rest)
 {
     const size_t each = MF_LINEAL_DIRECTIONS;
@@ -45,13 +45,13 @@ MF_HD double mf_lineal_runs(int periodic, size_t nu, size_t nv, int du, int dv, 
     return rows > 0 && columns > 0 ? rows * columns : 0;
 }
 
-/** What a pixel gives to the products of its runs: of the phase, and of what is not the phase. */
+/** The factor of a pixel in the products of its runs: for the phase, and for its complement. */
 MF_HD float mf_lineal_in(float x) { return mf_soft_exp(MF_LINEAL_STEEP * (1.0f - x)); }
 MF_HD float mf_lineal_out(float x) { return mf_soft_exp(MF_LINEAL_STEEP * x); }
 
 /** The logistic function of a run by its product. */
 MF_HD float mf_lineal_sharp(float product) { return 1.0f / (1.0f + MF_LINEAL_EDGE * product); }
-/** What the sum of a run's pixels counts there, without a and s / n. */
+/** Derivative of mf_lineal_sharp() by the sum of a run's pixels, without the factors a and s / n. */
 MF_HD float mf_lineal_slope(float sharp) { return sharp * (1.0f - sharp); }
 
 /** Is a run of n pixels with this sum in the phase? */

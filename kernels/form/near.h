@@ -11,7 +11,7 @@
 
 enum { MF_LABEL_NONE = 255 }; /* outside of a field that is not periodic */
 
-/** Lead of phase @p phase over the best of @p rivals (a bit each); phase p of the voxel is x[p * stride]. */
+/** Lead of phase @p phase over the best of @p rivals (a bit each). Phase p of the voxel is x[p * stride]. */
 MF_HD float mf_lead_of(const float *x, size_t stride, size_t phases, size_t phase, uint32_t rivals)
 {
     float other = -1e30f;
@@ -21,12 +21,13 @@ MF_HD float mf_lead_of(const float *x, size_t stride, size_t phases, size_t phas
     return x[phase * stride] - other;
 }
 
-/** Labels of a slab, and of the planes below and above it that others own (or, periodic, itself). */
+/** Labels of a slab, and of the planes below and above it. Those belong to other ranks or, periodic, to the slab
+ * itself. */
 struct mf_labels {
     const uint8_t *own;  /* [planes][ny][nx] */
     const uint8_t *halo; /* [2 deep][ny][nx]: those below, then those above; an image has none */
     size_t planes, deep, ny, nx;
-    size_t first, nz; /* the slab's first plane in a volume of so many; 1: an image */
+    size_t first, nz; /* first global plane of the slab; planes of the volume, 1: an image */
     int periodic;
 };
 
@@ -41,7 +42,7 @@ MF_HD const uint8_t *mf_near_plane(const struct mf_labels *l, ptrdiff_t z)
     return l->halo + (size_t)(z < 0 ? z + (ptrdiff_t)l->deep : z - planes + (ptrdiff_t)l->deep) * l->ny * l->nx;
 }
 
-/** Place @p i of an axis of @p n, wrapped; n itself where the field ends. */
+/** Index @p i on an axis of @p n, wrapped; n where the field ends. */
 MF_HD size_t mf_near_index(ptrdiff_t i, size_t n, int periodic)
 {
     if (i >= 0 && i < (ptrdiff_t)n) return (size_t)i;
@@ -96,15 +97,15 @@ MF_HD int mf_near_jumps(const uint8_t pair[2], uint8_t phase, int was_in)
     return change;
 }
 
-/** What first-order energies of moves of voxels from one phase to another are made of: the sum over the phase left (-)
- * and the phase entered (+), where a field stands for it, of
+/** The parts of first-order energies, for moving voxels from one phase to another. The energy is a sum over the phase
+ * left (-) and the phase entered (+), if a field stands for the phase, of
  *   +-g + sum over sides of (self + jump * jumps that the flip adds) of the voxel's slice */
 struct mf_moves {
     uint8_t from, to;
     size_t fields, sides;         /* 1: field 0 is the indicator of phase 1; else field f is phase f's */
     const float *g;               /* [fields][voxels]: gradient */
-    const double *jump[MF_SIDES]; /* [fields][slices]: what one more jump in the slice costs */
-    const double *self[MF_SIDES]; /* [fields][slices]: what a flip adds through zero lag beyond the gradient */
+    const double *jump[MF_SIDES]; /* [fields][slices]: cost of one more jump in the slice */
+    const double *self[MF_SIDES]; /* [fields][slices]: cost of a flip at lag zero, beyond the gradient */
 };
 
 /** The energy of moving voxel (z, y, x) of the slab; *rest: the part without jumps. */
@@ -137,7 +138,8 @@ MF_HD float mf_move_energy(const struct mf_moves *m, const struct mf_labels *l, 
     return (float)(smooth + variation);
 }
 
-/** Windows of a voxel's slice: of phase 1 where one field stands for it; else of the phase left, the phase entered. */
+/** Number of windows of a voxel's slice, and their phases. One field: phase 1. Else: the phase left, the phase
+ * entered. */
 MF_HD size_t mf_move_phases(const struct mf_moves *m) { return m->fields == 1 ? 1 : 2; }
 MF_HD uint8_t mf_move_phase(const struct mf_moves *m, size_t k) { return m->fields == 1 ? 1 : k ? m->to : m->from; }
 

@@ -22,18 +22,18 @@ struct mf_rule_opts {
     double rate, beta1, beta2, rho, momentum, epsilon;
 };
 
-/** What is the same for all voxels of step t. */
+/** The constants of step t, the same for all voxels. */
 struct mf_rule {
     enum mf_rule_kind kind;
     float keep1, take1; /* of m: beta1, 1 - beta1; momentum, - */
     float keep2, take2; /* of v: beta2, 1 - beta2; rho, 1 - rho */
-    float rate;         /* what multiplies m (SGD, RMSprop, Adagrad: g) */
-    float ahead;        /* Nadam: what multiplies g */
+    float rate;         /* factor of m (SGD, RMSprop, Adagrad: of g) */
+    float ahead;        /* Nadam: factor of g */
     float root;         /* 1 / sqrt(1 - beta2^t) */
     float epsilon;
 };
 
-/** What m and v are at the begin; which of the two a rule has: mf_rule_has_m(), mf_rule_has_v(). */
+/** Initial value of v (that of m is 0); mf_rule_has_m() and mf_rule_has_v() say which of the two a rule has. */
 MF_HD float mf_rule_first_v(enum mf_rule_kind kind) { return kind == MF_RULE_ADAGRAD ? 0.1f : 0.0f; }
 
 MF_HD int mf_rule_has_m(enum mf_rule_kind kind, double momentum)
@@ -118,7 +118,7 @@ MF_HD float mf_rule_adagrad(struct mf_rule a, float g, float *v, float x)
     return x - a.rate * g / sqrtf(*v + a.epsilon);
 }
 
-/** SGD: v is not looked at; without momentum m is not either. */
+/** SGD: v is unused; without momentum m is unused too. */
 MF_HD float mf_rule_momentum(struct mf_rule a, float step, float *m, float x)
 {
     if (a.keep1 > 0) step = *m = a.keep1 * *m + step;
@@ -131,7 +131,7 @@ MF_HD float mf_rule_rmsprop(struct mf_rule a, float g, float *m, float *v, float
     return mf_rule_momentum(a, a.rate * g / sqrtf(*v + a.epsilon), m, x);
 }
 
-/** Updates what the rule @p kind (that of @p a) keeps with gradient g; returns the new x, not yet projected. */
+/** Updates the state of rule @p kind (that of @p a) with gradient g. Returns the new x, not yet projected. */
 MF_HD float mf_rule_step(enum mf_rule_kind kind, struct mf_rule a, float g, float *m, float *v, float x)
 {
     switch (kind) {

@@ -11,7 +11,7 @@
 
 enum { MF_SIMPLEX_WIDTH = 16 }; /* largest width */
 
-/** What is kept of phase v above tau is added to sum and count. */
+/** Adds v to sum and 1 to count if v is above tau: the components that are kept. */
 MF_HD void mf_simplex_above(int width, const float *v, const float *tau, float *sum, float *count)
 {
     MF_EACH (w, width) {
@@ -20,7 +20,7 @@ MF_HD void mf_simplex_above(int width, const float *v, const float *tau, float *
     }
 }
 
-/** v [phases][width] becomes the nearest points of the simplex. */
+/** Replaces v [phases][width] by the nearest points of the simplex. */
 MF_HD void mf_simplex_project(int phases, int width, float *v)
 {
     float top[MF_SIMPLEX_WIDTH], tau[MF_SIMPLEX_WIDTH];
@@ -51,12 +51,12 @@ MF_HD void mf_simplex_project(int phases, int width, float *v)
         }
 }
 
-/** 1 where a phase may move: x is above 0, or g is not above the mean of the kept. Without branches. */
+/** 1 where a phase may move: x is above 0, or g is not above the mean over the kept phases. Without branches. */
 MF_HD float mf_simplex_kept(float x, float g, float mean) { return ((x > 0.0f) | (g <= mean)) ? 1.0f : 0.0f; }
 
 /**
  * The free gradient at x: minus the projection of -g onto the cone of directions that stay on the simplex.
- *   r_p = g_p - mean of g over the kept, keep_p = 1;  r_p = 0, keep_p = 0 where x_p = 0 and g_p lies above that mean
+ *   r_p = g_p - mean of g over the kept, keep_p = 1;  r_p = 0, keep_p = 0 where x_p = 0 and g_p is above that mean
  * All [phases][width].
  */
 MF_HD void mf_simplex_free(int phases, int width, const float *x, const float *g, float *r, float *keep)

@@ -25,10 +25,11 @@ MF_HD struct mf_soft mf_soft_of(double t, double s)
     return f;
 }
 
-/** The threshold for "all n pixels of a line": between n - 1 of them and n, the steeper the longer the line. */
+/** The threshold for "all n pixels of a line": between n - 1 and n pixels, and steeper for longer lines. */
 MF_HD struct mf_soft mf_soft_line(double n) { return mf_soft_of(1.0 - 0.5 / n, 4.0 * n); }
 
-/** exp(y) to 2e-7 relative, y cut to [-80, 80]: without a call or a branch, so that loops become vector code. */
+/** exp(y) to a relative error of 2e-7, with y limited to [-80, 80]. It has no call and no branch, so loops become
+ * vector code. */
 MF_HD float mf_soft_exp(float y)
 {
     const float big = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number, which its lowest bits are */
@@ -51,7 +52,7 @@ MF_HD float mf_soft_exp(float y)
 
 MF_HD float mf_logistic(float y) { return 1.0f / (1.0f + mf_soft_exp(-y)); }
 
-/** sigma of f at z: what the value and the slope are made of. */
+/** sigma of f at z; the value and the slope follow from it. */
 MF_HD float mf_soft_sigma(struct mf_soft f, float z) { return mf_logistic(f.s * (z - f.t)); }
 MF_HD float mf_soft_value(struct mf_soft f, float sigma) { return f.a * sigma + f.b; }
 MF_HD float mf_soft_slope(struct mf_soft f, float sigma) { return f.a * f.s * sigma * (1.0f - sigma); }

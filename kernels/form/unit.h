@@ -19,10 +19,10 @@ MF_HD float mf_unit(enum mf_unit unit, float z)
     }
 }
 
-/** Is the derivative a function of z and not of mf_unit(z)? */
+/** Is the derivative computed from z, and not from mf_unit(z)? */
 MF_HD int mf_unit_by_sum(enum mf_unit unit) { return unit == MF_UNIT_SILU || unit == MF_UNIT_GELU; }
 
-/** Its derivative. @p y: z where it is by the sum, else mf_unit(z). */
+/** The derivative. @p y: z if mf_unit_by_sum(), else mf_unit(z). */
 MF_HD float mf_unit_slope(enum mf_unit unit, float y)
 {
     float s;

@@ -1,5 +1,5 @@
-/* Device memory of the shadow: see shadow.h. A block is whole pages of its own and one behind them, so that an access
- * beside it is caught as one into it is. */
+/* Device memory of the shadow: see shadow.h. A block has its own pages and one page behind them, so that an access
+ * beyond its end is caught too. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -153,7 +153,7 @@ static const char *name_of(const void *address)
     return "past its end";
 }
 
-/* A fault of ours ends the job with one line; any other one happens again with the handler that was there before. */
+/* A fault in shadow memory ends the job with one line. Any other fault is repeated with the previous handler. */
 static void fault(int number, siginfo_t *info, void *context)
 {
     (void)number;

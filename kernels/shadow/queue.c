@@ -1,4 +1,4 @@
-/* The shadow back end: its table, its queue, and what waits for sync(). See shadow.h. */
+/* The shadow back end: its table, its queue, and the work pending until sync(). See shadow.h. */
 #include <stdlib.h>
 #include <string.h>
 

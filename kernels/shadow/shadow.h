@@ -14,18 +14,18 @@
 #include "kernels/slices/slices.h"
 #include "kernels/slices/space.h"
 
-/* -- memory.c: whole pages per block, closed unless a kernel runs -- */
+/* -- memory.c: every block has whole pages, which only a running kernel can access -- */
 
 extern const struct mf_mem mf_shadow_mem;
 
-/** All device memory is open between these; they nest. One thread of the process calls them. */
+/** Opens all device memory; closes it. Calls nest. Only one thread of the process calls them. */
 void mf_shadow_enter(void);
 void mf_shadow_leave(void);
 
 /** Is there device memory at @p address? */
 int mf_shadow_is_device(const void *address);
 
-/** A queue's arena can be asked for the names of its memory from now on, or no more. */
+/** From now on names of memory can be asked from a queue's arena; no longer. */
 void mf_shadow_watch(const struct mf_arena *arena);
 void mf_shadow_unwatch(const struct mf_arena *arena);
 
@@ -38,12 +38,12 @@ struct mf_queue *mf_shadow_inner(const struct mf_queue *queue);
 void mf_shadow_device(const char *kernel, size_t n, const void *const *address);
 
 /**
- * Where a kernel writes instead of @p host [bytes]: memory of the shadow's own with its present content, delivered at
- * sync(). Until then @p host holds NaN. Breaks unless it comes from queue->host. NULL stays NULL.
+ * Returns memory of the shadow back end, with the present content of @p host [bytes], for a kernel to write. sync()
+ * copies it to @p host, which holds NaN until then. Breaks unless @p host comes from queue->host. NULL stays NULL.
  */
 void *mf_shadow_output(struct mf_queue *queue, const char *kernel, void *host, size_t bytes);
 
-/** Breaks at sync() when @p host [bytes] has changed since, and now unless it comes from queue->host. */
+/** Breaks now unless @p host [bytes] comes from queue->host, and at sync() if it has changed since. */
 void mf_shadow_input(struct mf_queue *queue, const char *kernel, const void *host, size_t bytes);
 
 /** Runs a kernel: checks its device memory, opens it, and closes it again. */

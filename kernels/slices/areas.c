@@ -73,8 +73,8 @@ static int largest_prime(int n)
     return n > 1 ? n : prime;
 }
 
-/* Kernels for factors up to 127 go through a second array as large as the transforms; Bluestein's way for larger ones
- * through extents of up to four times as much. */
+/* cuFFT's kernels for factors up to 127 need a second array as large as the transforms. Bluestein's method for larger
+ * factors uses extents of up to four times as much. */
 static size_t cufft_bytes(const struct mf_corr_area *at)
 {
     const size_t bytes = at->batch * numbers_of(at) * NUMBER;

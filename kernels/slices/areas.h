@@ -11,46 +11,46 @@
 
 enum { MF_LINE_STAGES = 12 }; /* most radices of a transform in shared memory */
 
-/** What decides on the layout of a plan. */
+/** Limits of a GPU that decide the layout of a plan. */
 struct mf_gpu_limits {
     size_t shared; /* bytes of shared memory that one block may have */
     size_t cache;  /* bytes of the second-level cache that a batch may fill */
 };
 
 /**
- * Those of all GPUs of a compute capability (10 major + minor): the shared memory of the programming guide, and a cache
- * that even the smallest of them has.
+ * The limits of all GPUs of a compute capability (10 major + minor). The shared memory is that of the programming
+ * guide. The cache is that of the smallest such GPU.
  */
 struct mf_gpu_limits mf_gpu_limits_of(int capability);
 
-/** Radices of @p n: eights, then what is left of the twos, threes, fives. 0: it has other factors. */
+/** Radices of @p n: eights, then the remaining twos, threes, fives. 0: it has other factors. */
 int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages);
 
 /** S2: one level of the pyramid. */
 struct mf_corr_area {
-    int nu, nv, mu, mv; /* pooled extents; of the transform */
-    int block;          /* a unit (two slices) in the shared memory of a block; else cuFFT */
+    int nu, nv, mu, mv; /* pooled extents; extents of the transform */
+    int block;          /* 1: a unit (two slices) fits into the shared memory of a block; 0: cuFFT */
     size_t shared;      /* bytes of it */
-    size_t batch;       /* units at a time; 0: a level that takes no part */
-    size_t tables;      /* bytes of twiddles and places, of a block alone */
+    size_t batch;       /* units at a time; 0: the level takes no part */
+    size_t tables;      /* bytes of twiddles and positions, only for a block */
     size_t work;        /* bytes that cuFFT may ask for */
 };
 
-/** S2: bytes of every array, and the layout behind them. */
+/** S2: bytes of every array, and their layout. */
 struct mf_corr_areas {
     struct mf_corr_area level[MF_PYRAMID_MAX];
     size_t entries; /* (2L-1)^2 */
-    size_t chunk;   /* slices whose values are added at a time */
+    size_t chunk;   /* slices whose values are summed at a time */
     size_t numbers; /* complex numbers of one array of a batch */
     size_t scale, loss, values, spectrum, window, work;
 };
 
-/** Numbers of a row in shared memory: odd, so that neighbouring rows lie in other banks. */
+/** Row length in shared memory [numbers]. It is odd, so that neighbouring rows lie in different banks. */
 MF_HD int mf_corr_pitch(int mv) { return mv | 1; }
 
 /**
- * Lays a plan of S2 out. A batch of cuFFT is the same whatever is asked of the plan where bits may not depend on how
- * slices were dealt out (@p deterministic). Refuses with MF_USAGE a lag that would meet itself and slices above 16384.
+ * Lays out a plan of S2. With @p deterministic the batch of cuFFT does not depend on the number of slices, so that bits
+ * do not depend on their distribution. Refuses with MF_USAGE a lag that would meet itself, and slices above 16384.
  */
 int mf_areas_corr(const struct mf_slice_desc *desc, int deterministic, struct mf_gpu_limits limits,
                   struct mf_corr_areas *areas);
@@ -58,42 +58,42 @@ int mf_areas_corr(const struct mf_slice_desc *desc, int deterministic, struct mf
 /** The pooled slices of a plan and their gradients. */
 struct mf_pyramid_areas {
     size_t nu[MF_PYRAMID_MAX], nv[MF_PYRAMID_MAX];
-    size_t from[MF_PYRAMID_MAX]; /* where a level begins */
+    size_t from[MF_PYRAMID_MAX]; /* offset of a level */
     size_t numbers;              /* of all levels from 1 on */
     size_t x, g;                 /* bytes; 0: there is one level */
 };
 
-/** @p fields: how many pyramids of slices there are beside the one of gradients. */
+/** @p fields: number of pyramids of slices, besides that of gradients. */
 void mf_areas_pyramid(const struct mf_slice_desc *desc, size_t fields, struct mf_pyramid_areas *areas);
 
-enum { MF_SINGLE_BAND = 16384 }; /* pixels whose sum is a number of its own */
+enum { MF_SINGLE_BAND = 16384 }; /* pixels that are summed separately */
 
 /** Interface density, volume fraction: sums of bands of pixels, and slopes. */
 struct mf_single_areas {
     size_t bands, part, slope; /* most bands of a level; bytes */
 };
 
-/** Pure; whoever makes a plan has checked the description (mf_slices_check()). */
+/** Pure; the maker of a plan has checked the description (mf_slices_check()). */
 void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *areas);
 
 /* -- descriptors of packed slices, a chunk of slices at a time: kernels/slices/areas_packed.c -- */
 
 enum {
-    MF_PACKED_PART = 4096, /* entries whose losses are a sum of their own */
-    MF_LINEAL_BAND = 1024, /* pixels whose runs are a sum of their own */
-    MF_MASKS_GROUP = 32,   /* masks whose slopes wait at a time */
+    MF_PACKED_PART = 4096, /* entries whose losses are summed separately */
+    MF_LINEAL_BAND = 1024, /* pixels whose runs are summed separately */
+    MF_MASKS_GROUP = 32,   /* masks whose slopes are held at a time */
     MF_GRAM_TILE = 64,     /* channels of a tile */
     MF_PACKED_ALL = 0,
-    MF_PACKED_FIELDS = 3 /* most that are looked at together */
+    MF_PACKED_FIELDS = 3 /* most fields of a family */
 };
 
-/** What decides on the memory of such a descriptor. */
+/** Properties of a descriptor that decide its memory. */
 struct mf_packed_memory {
     const struct mf_slice_kind *kind;
     size_t fields; /* 2: of pairs; MF_PACKED_ALL: of all phases in colours (mf_vgg_colours) */
     size_t (*scratch)(const struct mf_slice_desc *desc); /* floats of a slice */
     size_t (*table)(const struct mf_slice_desc *desc);   /* bytes, for all slices; NULL: none */
-    size_t share;                                        /* bytes that the slices of a chunk share; 0: the usual */
+    size_t share;                                        /* bytes that the slices of a chunk share; 0: the default */
 };
 
 /** mf_packed_<family> of all that have kernels for GPUs, but MF_LIST_FIXED. */
@@ -107,23 +107,23 @@ MF_LIST_FURTHER(MF_FAMILY)
 #undef MF_ON_GPU
 
 struct mf_packed_areas {
-    size_t fields;                              /* that are looked at together */
-    size_t entries, chunk;                      /* slices of a chunk */
-    size_t parts;                               /* sums of losses of a slice */
-    size_t from[MF_PYRAMID_MAX], numbers;       /* floats before a level of a chunk, of all levels */
+    size_t fields;                              /* fields of the family */
+    size_t entries, chunk;                      /* entries of a level; slices of a chunk */
+    size_t parts;                               /* partial sums of losses per slice */
+    size_t from[MF_PYRAMID_MAX], numbers;       /* offset of a level in a chunk, and size of all levels [floats] */
     size_t pixels, value, part, scratch, table; /* bytes */
 };
 
-/** As many slices a chunk as share memory->share bytes, desc->count_max at most, one at least. Pure, checked as above.
- */
+/** A chunk has as many slices as share memory->share bytes: at least one, at most desc->count_max. Pure, checked as
+ * above. */
 void mf_areas_packed(const struct mf_slice_desc *desc, const struct mf_packed_memory *memory,
                      struct mf_packed_areas *areas);
 
-/** Gram matrices of VGG-19: where arrays of a slice begin in the scratch [floats, times the slices of a chunk]. Pixels
+/** Gram matrices of VGG-19: offsets of a slice's arrays in the scratch [floats, times the slices of a chunk]. Pixels
  * are rows of channels. */
 struct mf_vgg_area {
     size_t input[MF_VGG_BLOCKS];                 /* of the blocks */
-    size_t y[MF_VGG_LAYERS], sum[MF_VGG_LAYERS]; /* what layers make, and what of; y itself where its slope asks y */
+    size_t y[MF_VGG_LAYERS], sum[MF_VGG_LAYERS]; /* outputs of layers, and their sums; equal if y gives the slope */
     size_t back[2];                              /* gradients of a layer, and of the next */
     size_t matrix;                               /* [512][512] */
 };
@@ -134,16 +134,16 @@ size_t mf_areas_vgg(const struct mf_slice_desc *desc, size_t level, struct mf_vg
 /* -- patches: kernels/slices/areas_patch.c -- */
 
 enum {
-    MF_PATCH_BAND = 4096, /* pixels whose mismatch is a sum of its own */
-    MF_PATCH_REST = 128   /* the same of what a parabola leaves */
+    MF_PATCH_BAND = 4096, /* pixels whose mismatch is summed separately */
+    MF_PATCH_REST = 128   /* the same for the remainder beside the principal axes */
 };
 
-/** Of a level on a GPU: places of patches, and where its part of an array begins [numbers]. */
+/** A level of patches on a GPU: positions of patches, and offsets of its parts of arrays [numbers]. */
 struct mf_patch_area {
     struct mf_patch_level is;
     size_t patches, others;     /* in the slice, in the example */
     size_t image, axes, points; /* in the arrays of the example */
-    size_t from;                /* of a pyramid of a chunk */
+    size_t from;                /* in a pyramid of a chunk */
 };
 
 struct mf_patch_areas {

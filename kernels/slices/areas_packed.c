@@ -1,5 +1,5 @@
-/* See areas.h. A chunk is as many slices as share about a hundred megabytes, with VGG-19 five hundred: its last layers
- * have few pixels in a slice, and many channels. */
+/* See areas.h. A chunk has as many slices as fit into about a hundred megabytes; with VGG-19 five hundred, because its
+ * last layers have few pixels per slice and many channels. */
 #include <string.h>
 
 #include "kernels/form/gram.h"

@@ -1,4 +1,4 @@
-/* See areas.h. A chunk is as many slices as share about a hundred megabytes. */
+/* See areas.h. A chunk has as many slices as fit into about a hundred megabytes. */
 #include <string.h>
 
 #include "kernels/slices/areas.h"

@@ -27,16 +27,18 @@ struct mf_bits_ops {
     /**
      * Two-point counts of all slices with normals z, y, x, summed over the slices, for first points in the own planes:
      *   count[normal][(du + L-1) * (2L-1) + dv + L-1] += #{p : a(p) and b(p + r)}
-     * with r = (du, dv) in that normal's plane (z: (y,x), y: (z,x), x: (z,y)). a = b: the autocorrelation. For du < 0
-     * along z the pair is counted at its partner: only planes after the slab are needed (halo >= L-1, or halo 0 with
-     * the slab the whole volume, which then wraps by itself). periodic in all axes, or in none: then only pairs inside
-     * count and @p z0, @p nz say where the slab stands. Counts are exact. normals: bit mask 1 z, 2 y, 4 x; windows
-     * [3], those of other normals stay as they are. Lags below the extents. Not collective; may refuse with MF_MEMORY
-     * (counters of each thread from queue->host).
+     * with r = (du, dv) in that normal's plane (z: (y,x), y: (z,x), x: (z,y)). a = b gives the autocorrelation. For du
+     * < 0 along z the pair is counted at its partner, so only planes after the slab are needed. That is halo >= L-1, or
+     * halo 0 where the slab is the whole volume, which then wraps by itself.
+     *
+     * All axes are periodic, or none is. If none, only pairs inside count, and @p z0, @p nz give the slab's position.
+     * normals: bit mask 1 z, 2 y, 4 x. count has three windows; those of other normals stay unchanged. Lags are below
+     * the extents. Counts are exact. Not collective; may refuse with MF_MEMORY (each thread's counters from
+     * queue->host).
      */
     int (*count)(struct mf_queue *q, const struct mf_bits *a, const struct mf_bits *b, size_t lag, int periodic,
                  size_t z0, size_t nz, int normals, int64_t *count);
-    /** Most bytes of queue->host that count() of such fields has in use; @p same: a = b. a->row is not looked at. */
+    /** Most bytes of queue->host that count() of such fields uses; @p same: a = b. Does not read a->row. */
     size_t (*count_bytes)(const struct mf_queue *q, const struct mf_bits *a, int same, size_t lag, int normals);
 };
 

@@ -8,7 +8,7 @@
 
 /** A slice of labels. */
 struct mf_count_slice {
-    const uint8_t *is; /* [nu][nv] 1: of the phase, else 0; of pairs of phases 1: of the first, 2: of the second */
+    const uint8_t *is; /* [nu][nv] 1: of the phase, else 0. Pairs: 1 of the first phase, 2 of the second */
     size_t nu, nv, lag;
     int periodic;
 };
@@ -17,14 +17,14 @@ struct mf_count_slice {
 enum { MF_COUNT_FIRST = 1, MF_COUNT_SECOND = 2 };
 
 struct mf_count {
-    int pairs;                     /* it is of pairs of phases */
-    size_t (*numbers)(size_t lag); /* how many whole numbers, at least as many as entries */
-    size_t (*entries)(size_t lag); /* how many values */
+    int pairs;                     /* it counts pairs of phases */
+    size_t (*numbers)(size_t lag); /* number of integers, at least as many as entries */
+    size_t (*entries)(size_t lag); /* number of values */
     /** Bytes of scratch, 8-byte aligned; NULL: none. */
     size_t (*room)(size_t nu, size_t nv);
-    /** number [numbers]: of the slice. The scratch need not be cleared. */
+    /** Counts: number [numbers] gets the slice's counts. The scratch need not be cleared. */
     void (*count)(const struct mf_count_slice *slice, void *scratch, int64_t *number);
-    /** value [entries]: the descriptor of a slice with these numbers; slice->is is not read. */
+    /** Computes value [entries], the descriptor of a slice with these counts; does not read slice->is. */
     void (*values)(const struct mf_count_slice *slice, const int64_t *number, double *value);
 };
 
@@ -43,10 +43,10 @@ static inline size_t mf_windows_edges(size_t lag)
     return n;
 }
 
-/** Its numbers: of every edge the pixels of the phase in windows, then the squares of those of each window. */
+/** Index of its numbers: for every edge the sum over windows of the phase's pixels, and the sum of their squares. */
 static inline size_t mf_windows_number(size_t edge, int squares) { return 2 * edge + (size_t)squares; }
 
-/** Boundaries of a pair: where pixels of both lie side by side; where 2 x 2 pixels are of both and of a third. */
+/** Boundaries of a pair: sides between pixels of both phases; 2 x 2 blocks with pixels of both and of a third phase. */
 enum { MF_BOUNDARY_SIDES, MF_BOUNDARY_CORNERS, MF_BOUNDARY_NUMBERS };
 
 #endif

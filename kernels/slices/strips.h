@@ -11,10 +11,10 @@
 #include "kernels/backend.h"
 #include "kernels/slices/slices.h"
 
-enum { MF_STRIP_LANES = 16 /* slices whose numbers stand side by side */ };
+enum { MF_STRIP_LANES = 16 /* slices whose numbers lie side by side */ };
 
-/** What a plan is made for: slices as in struct mf_slice_desc, a row's pixels one by one or side by side with those of
- * other slices. */
+/** Describes what a plan computes. Slices are as in struct mf_slice_desc. The pixels of a row are contiguous, or
+ * interleaved with those of other slices. */
 struct mf_strip_desc {
     size_t slices, nu, nv; /* how many; their extents [pixels] */
     size_t rows;           /* own rows u, a multiple of 2^(levels-1) */
@@ -31,20 +31,20 @@ struct mf_strip_rows {
     size_t ss, sv;
 };
 
-/** Which of a level's sums a strip has: L(2L-1) of S2, lags du = 0 .. L-1, dv = -L+1 .. L-1, then the jumps along u and
- * along v. */
+/** Number of a strip's sums on a level: L(2L-1) of S2, for lags du = 0 .. L-1, dv = -L+1 .. L-1; then the jumps along u
+ * and along v. */
 static inline size_t mf_strip_entries(size_t lag) { return lag * (2 * lag - 1) + 2; }
 
-/** Rows beside the own that a strip needs on every level. */
+/** Rows beside its own that a strip needs on every level. */
 static inline size_t mf_strip_reach(size_t lag) { return lag > 1 ? lag - 1 : 1; }
 
-/** Floats of the sums of so many slices: [slices / 16, rounded up][levels][entries][16]. */
+/** Floats of the sums of a number of slices: [slices / 16, rounded up][levels][entries][16]. */
 static inline size_t mf_strip_sums(size_t slices, size_t levels, size_t lag)
 {
     return (slices + MF_STRIP_LANES - 1) / MF_STRIP_LANES * levels * mf_strip_entries(lag) * MF_STRIP_LANES;
 }
 
-/** How the sums of whole slices are compared. */
+/** Compares the sums of whole slices with a target. */
 struct mf_strip_task {
     const float *target[2];  /* of S2 [levels][(2L-1)^2], of Variation [levels], device; NULL: not compared */
     const double *weight[2]; /* [levels] */
@@ -61,14 +61,16 @@ struct mf_strip_ops {
     int (*plan)(const struct mf_strip_ops *ops, struct mf_queue *queue, const struct mf_strip_desc *desc,
                 struct mf_strip_plan **plan);
     void (*free)(struct mf_strip_plan *plan);
-    /** The next level of own rows: means of 2 x 2 pixels. fine [2 rows][plane of slices of nv columns] -> coarse [rows]
-     * [plane of nv / 2]; in a plane slices lie side by side (@p side: [nv][slices]) or one after the other. */
+    /** Computes the next level of own rows: means of 2 x 2 pixels. fine [2 rows][plane of slices of nv columns] ->
+     * coarse [rows] [plane of nv / 2]. In a plane slices lie side by side (@p side: [nv][slices]) or one after the
+     * other. */
     void (*coarsen)(struct mf_queue *queue, int side, size_t slices, size_t nv, size_t rows, const float *fine,
                     float *coarse);
     /** The sums over own rows of all slices. @p level [levels]; @p target: what S2 is compared with (struct
-     * mf_strip_task), of periodic slices the sums are less its middle (lag.h); out: @p sums, queue->host. */
+     * mf_strip_task). For periodic slices the target's asymptotic value (lag.h) is subtracted from the sums. out: @p
+     * sums, queue->host. */
     void (*values)(struct mf_strip_plan *plan, const struct mf_strip_rows *level, const float *target, float *sums);
-    /** From the sums over all rows what each is worth in the gradient, in their places. */
+    /** Compares the sums over all rows with the target. Replaces each sum by its factor in the gradient. */
     void (*compare)(struct mf_strip_plan *plan, const struct mf_strip_task *task, float *sums);
     /** Adds the gradient of own rows: element (s, u, v) to g[u * su + s * ss + v * sv], strides of level 0. */
     void (*gradient)(struct mf_strip_plan *plan, const struct mf_strip_rows *level, const float *sums, float *g,

@@ -7,12 +7,12 @@
 enum { MF_SIDES = 3 }; /* directions of slices, by their normals z, y, x */
 
 /**
- * @p count slices of @p nu rows and @p nv columns: element (s, u, v) stands at
+ * @p count slices of @p nu rows and @p nv columns: element (s, u, v) is at
  *     base[s * ss + u * su + v * sv],
- * one of the three strides is 1. A slice normal to z is (u, v) = (y, x), to y (z, x), to x (z, y).
+ * where one of the three strides is 1. (u, v) is (y, x) in a slice normal to z, (z, x) normal to y, (z, y) normal to x.
  *
  * Slices are transformed in pairs (2k, 2k+1) counted from the view's first slice, so a view starts at an even global
- * slice: then a slice's arithmetic does not depend on how slices were dealt out.
+ * slice. Then a slice's arithmetic does not depend on the distribution of slices.
  */
 struct mf_view {
     float *base; /* device memory of the back end in use */

@@ -1,6 +1,6 @@
 /* Surface correlations and chords of slices (form/axes.h): counts, without a gradient. A pixel is in the phase where it
- * is above one half: on labels, where it is the phase.
- *   D = count / how many there could be (none: 0) */
+ * is above one half; on labels that is exact.
+ *   D = count / largest possible count (if that is 0: 0) */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* See kernels/slices/bits.h. All three normals are the same to the counter: slices of nu packed rows, a row is nv bits
- * along v. Slices normal to x get theirs by transposing the packed field. One half of every window of lags is counted
- * in blocks of 16 x 32 lags (bits_window.h), the other half is its mirror image. Where a is dense its zeros are counted
- * instead: #a(p) b(p+r) = #b(p+r) - #(1 - a(p)) b(p+r). */
+/* See kernels/slices/bits.h. The counter treats all three normals alike: a slice has nu packed rows of nv bits. Slices
+ * normal to x get them from the transposed packed field. One half of every window of lags is counted in blocks of 16 x
+ * 32 lags (bits_window.h); the other half is its mirror image. Where a is dense, its zeros are counted instead: #a(p)
+ * b(p+r) = #b(p+r) - #(1 - a(p)) b(p+r). */
 #include "kernels/slices/bits.h"
 
 #include <omp.h>
@@ -54,7 +54,7 @@ static void copy_bits(const uint64_t *source, size_t words, size_t from, size_t 
     }
 }
 
-/** Row @p u of a slice of b with what lies L-1 voxels before and behind it: the row itself again, or nothing. */
+/** Row @p u of a slice of b, extended by L-1 voxels on both sides: periodically, or by zeros. */
 static void pad_row(const struct job *j, size_t slice, size_t u, uint64_t *padded)
 {
     size_t words = (j->nv + 63) / 64;

@@ -21,31 +21,32 @@ enum {
 /** Half a window, 8 rows. */
 typedef uint64_t mf_half __attribute__((vector_size(32)));
 
-/** The counters of a thread, in binary: low digits, and above them a sum and a carry that waits, per digit. */
+/** The binary counters of a thread: low digits, and above them a sum and a pending carry per digit. */
 struct mf_counters {
     mf_half low[2][4], sum[2][MF_WIN_DIGITS], carry[2][MF_WIN_DIGITS];
     uint64_t groups; /* of 16 windows added so far */
 };
 
-/** The windows of a tile: rows window[column][row], and which of them are to be added. */
+/** The windows of a tile, row window[column][row], and the list of windows to add. */
 struct mf_windows {
     uint32_t row[MF_WIN_BITS * MF_WIN_STRIDE + MF_WIN_ROWS]; /* behind them a window without bits */
     uint16_t list[MF_WIN_TILE * MF_WIN_BITS + 16];
     uint64_t bits[MF_WIN_STRIDE];
-    uint16_t columns[256][8]; /* of the bits set in a byte: where their windows start; then anything */
+    uint16_t columns[256][8]; /* for a byte: the columns of its set bits, where their windows begin; then undefined */
     uint8_t count[256];       /* bits set in a byte */
 };
 
 /** Fills the tables; once, before anything else. */
 void mf_windows_open(struct mf_windows *w);
 
-/** From w->bits (64 bits of each row from the first column's first lag on) all rows of all columns. */
+/** Spreads w->bits to the rows of all columns. w->bits has 64 bits of each row, from the first column's first lag
+ * on. */
 void mf_windows_spread(struct mf_windows *w);
 
 /** Lists the windows of the voxels set in mask[rows]; returns their number, rounded up to 16 by empty windows. */
 size_t mf_windows_list(struct mf_windows *w, size_t rows, const uint32_t *mask);
 
-/** Adds the first @p count windows of the list; halves: 1, or 2 where lags du of the second half are wanted. */
+/** Adds the first @p count windows of the list. halves: 1, or 2 if lags du of the second half are wanted. */
 void mf_windows_add(struct mf_counters *c, const struct mf_windows *w, size_t count, int halves);
 
 /** Adds the counters to count[16][32] and clears them. */

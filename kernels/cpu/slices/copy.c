@@ -1,5 +1,5 @@
-/* See kernels/slices/copy.h. A window is edge x edge bits for each bit of a class; windows differ where any of them
- * does. Those of the image are held, and every window of the example strikes out its copies. */
+/* See kernels/slices/copy.h. A window has edge x edge bits for each bit of a class; two windows differ if any bits do.
+ * The windows of the image are stored, and every window of the example marks its copies. */
 #include "kernels/slices/copy.h"
 
 #include <stdlib.h>

@@ -52,7 +52,7 @@ static int fill(struct mf_slice_plan *plan)
     return plan->engine->open(plan);
 }
 
-/* Operations of a transform of n points, per point, on the lanes; a prime r above 5 takes about 3 r. */
+/* Operations per point of a transform of n points by the lanes; a prime r above 5 costs about 3 r. */
 static double on_lanes(size_t n)
 {
     double work = 0;
@@ -154,8 +154,8 @@ static size_t group_of(size_t count)
     return even < 2 ? 2 : even < MF_CORR_GROUP ? even : MF_CORR_GROUP;
 }
 
-/* Sums of floats in double are exact where their exponents are near, so that sums of single slices do not depend on how
- * these were dealt to ranks. Sums of groups do, by their rounding. */
+/* Sums of floats in double are exact if their exponents are close. So sums of single slices do not depend on the
+ * distribution of slices to ranks. Sums of groups do, by their rounding. */
 static void corr_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
 {
     const size_t each = group_of(x->count), step = plan->deterministic ? plan->chunk : plan->chunk * each;

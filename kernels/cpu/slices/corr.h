@@ -13,21 +13,22 @@ enum { MF_CORR_GROUP = 16 /* most slices whose power spectra are added in float 
 /** One pyramid level. */
 struct mf_corr_level {
     size_t nu, nv; /* pooled extents */
-    size_t mu, mv; /* extents of the transform: the same, or with room for the zeros of the non-periodic case */
+    size_t mu, mv; /* extents of the transform: equal, or with zero padding for the non-periodic case */
 };
 
-/** How transforms are done. The functions are called with a valid plan only. */
+/** How transforms are computed. The functions need a valid plan. */
 struct mf_corr_engine {
     const char *name;
     const void *text; /* the engine's own */
-    /** Takes the engine's own part of the plan (plan->state); may refuse with MF_MEMORY, then close() is still called.
-     */
+    /** Takes the engine's own part of the plan (plan->state). May refuse with MF_MEMORY; close() is called even
+     * then. */
     int (*open)(struct mf_slice_plan *plan);
     void (*close)(struct mf_slice_plan *plan);
     /** As mf_slice_ops.eval(); here task->target may be NULL when only values are wanted. */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
-    /** Sums of D over groups of @p each slices, even, from the view's first slice: values [groups][levels][entries].
-     * each <= MF_CORR_GROUP. The power spectra are added, which leaves one transform back per group. */
+    /** Sums of D over groups of @p each slices (even), from the view's first slice on: values
+     * [groups][levels][entries]. each <= MF_CORR_GROUP. It sums the power spectra first, so a group needs only one
+     * inverse transform. */
     void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, size_t each, float *values);
     /** Cross-correlation of every slice: values [count][levels][entries]. */
     void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, float *values);
@@ -46,7 +47,7 @@ struct mf_slice_plan {
 
 extern const struct mf_corr_engine mf_corr_fftw;
 
-/** mf_slice_ops.plan() with a given engine, not the one thought fastest: for tests and benchmarks too. */
+/** mf_slice_ops.plan() with a given engine instead of the fastest one, for tests and benchmarks. */
 int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const struct mf_corr_engine *engine,
                  struct mf_slice_plan **out);
 

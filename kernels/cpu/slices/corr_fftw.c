@@ -1,5 +1,5 @@
-/* Engine `fftw` of S2: one slice at a time through real FFTW transforms; any extents. A slice has the same alignment
- * and the same plan wherever it stands, so its result does not depend on the batch. */
+/* Engine `fftw` of S2: transforms one slice at a time by real FFTW transforms, for any extents. A slice always has the
+ * same alignment and the same plan, so its result does not depend on the batch. */
 #include <fftw3.h>
 #include <math.h>
 #include <omp.h>
@@ -167,8 +167,8 @@ static void extract(const struct mf_corr_level *l, const float *real, float *pla
     for (size_t u = 0; u < l->nu; ++u) memcpy(plane + u * l->nv, real + u * l->mv, l->nv * sizeof *real);
 }
 
-/* The window of correlations in `real` against its target: returns the share of the loss; real then holds dA/dS of the
- * window, normalised for the way back. */
+/* Compares the window of correlations in `real` with its target and returns the share of the loss. `real` then holds
+ * dA/dS, normalised for the inverse transform. */
 static double window(const struct mf_slice_plan *plan, size_t level, const struct mf_slice_task *t, size_t s,
                      struct area *a)
 {
@@ -255,7 +255,7 @@ static void one_slice(const struct mf_slice_plan *plan, const struct mf_slice_ta
     store_add(&t->g, s, a->grad);
 }
 
-/* What of n things this thread works on, with the area of its number: no more threads take part than have one. */
+/* This thread's share of n items, and its work area; there are as many threads as areas. */
 static struct mf_span share(const struct mf_slice_plan *plan, size_t n, struct area *a)
 {
     const struct state *st = plan->state;

@@ -1,4 +1,4 @@
-/* Engine `lanes` of S2: plans and deals out the work of lanes_text.c. */
+/* Engine `lanes` of S2: plans and distributes the work of lanes_text.c. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,8 @@ int mf_cpu_count_open(struct mf_slice_plan *plan);
 void mf_cpu_count_close(struct mf_slice_plan *plan);
 void mf_cpu_count_value(const struct mf_cpu_job *job, double *d);
 
-/** Of @p counts; @p below: a power of 2 that values stay below. NOLINTNEXTLINE(bugprone-macro-parentheses) */
+/** Defines the family of @p counts. @p below: a power of 2 above all values.
+ * NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define MF_CPU_COUNT(counts, below)                                                            \
     {                                                                                          \
         {mf_cpu_count_open, mf_cpu_count_close, mf_cpu_count_value, NULL, below, 0}, &(counts) \

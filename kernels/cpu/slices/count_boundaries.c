@@ -1,5 +1,5 @@
-/* Where two phases meet in slices: sides of pixels between them, and corners between four pixels of both and of a third
- * (as the measure boundaries has them). The values are per pixel. */
+/* Boundaries between two phases in slices: pixel sides between them, and corners among four pixels of both and of a
+ * third (as in the measure boundaries). Values are per pixel. */
 #include <string.h>
 
 #include "kernels/cost.h"

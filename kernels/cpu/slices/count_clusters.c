@@ -1,5 +1,6 @@
-/* Clusters of slices, pixels joined by sides, across the border where it is periodic: how likely two pixels along the
- * axes are of one cluster, how many there are, the largest, and what spans (without joins across the border). */
+/* Clusters of slices: pixels connected by sides, across a periodic border too. Values: the probability that two pixels
+ * along the axes are in one cluster, the number of clusters, the largest, and the spanning share. Spanning ignores
+ * connections across the border. */
 #include <string.h>
 
 #include "kernels/cost.h"
@@ -188,7 +189,7 @@ const struct mf_slice_kind mf_kind_cluster_function = {"cluster_function", "clus
 const struct mf_slice_kind mf_kind_cluster = {"cluster", "clusters", cluster_entries, mf_cost_clusters};
 
 static const struct mf_cpu_count cluster_function = MF_CPU_COUNT(mf_count_cluster_function, 1);
-/* At most L^2 / 2 clusters in L x L pixels; sums over slices that are below 2^25 in all are exact. */
+/* There are at most L^2 / 2 clusters in L x L pixels; sums over slices below 2^25 in total are exact. */
 static const struct mf_cpu_count cluster = MF_CPU_COUNT(mf_count_clusters, 1 << 10);
 
 MF_CPU_OF_FIELD(cluster_function, cluster_function);

@@ -1,6 +1,6 @@
-/* The Euler number of slices, pixels joined by sides (4) and by corners (8): of 2 x 2 pixels, each at home in one, what
- * vertices less edges plus faces there are in them of the cells that centres of pixels span, and of the pixels
- * themselves as closed squares. The values are per pixel. */
+/* The Euler number of slices, for pixels connected by sides (4) and by corners (8). It is the sum over all squares of 2
+ * x 2 pixels of vertices minus edges plus faces; each cell is counted in one square. By sides: cells between pixel
+ * centres. By corners: the pixels as closed squares. Values are per pixel. */
 #include <string.h>
 
 #include "kernels/cost.h"
@@ -8,9 +8,9 @@
 
 enum { SIDES, CORNERS, NUMBERS };
 
-/* Pixels of the four: 1 here, 2 to the right, 4 below, 8 below to the right. By sides: this pixel, less its pairs to
- * the right and below, plus the square of all; by corners: the vertex between the four, less its edges to the right and
- * below (of the pixels on both sides), plus this pixel. */
+/* Bits of the four pixels: 1 this one, 2 right, 4 below, 8 below right. By sides: this pixel, minus its pairs to the
+ * right and below, plus the square of all four. By corners: the vertex between the four, minus its edges to the right
+ * and below (of the pixels on both sides), plus this pixel. */
 static const int8_t part[16][NUMBERS] = {{0, 0}, {1, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, -1}, {-1, 0},
                                          {0, 1}, {1, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, -1}, {0, 0}};
 

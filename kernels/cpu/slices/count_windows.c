@@ -1,5 +1,5 @@
-/* Mean and variance of the volume fraction in windows of slices: squares of 2, 4, .. pixels that fill a slice from its
- * origin, those that do not fit left out (as the measure local_fraction has them). */
+/* Mean and variance of the volume fraction in windows of slices. Windows are squares of 2, 4, .. pixels that tile a
+ * slice from its origin; incomplete ones are left out (as in the measure local_fraction). */
 #include <string.h>
 
 #include "kernels/cost.h"
@@ -9,7 +9,7 @@ static size_t numbers(size_t lag) { return mf_windows_number(mf_windows_edges(la
 
 static size_t room(size_t nu, size_t nv) { return (nu / 2) * (nv / 2) * sizeof(int32_t); }
 
-/* Windows of two pixels; then those of the next edge, of four each, in the place of those that they are made of. */
+/* Windows of two pixels. Windows of the next edge are sums of four each, and replace the smaller ones in memory. */
 static void first_windows(const struct mf_count_slice *s, int32_t *sum)
 {
     const size_t wide = s->nv / 2;

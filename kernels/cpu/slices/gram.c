@@ -1,7 +1,7 @@
 /* Soft three-point correlations of slices: see form/gram.h. Families: gram, gram_axes, gram_cross.
  *
- * Channels of DEPTH anchors are made at a time: exp(-s (z - t)) is a product of two numbers of one pixel each, so a
- * channel costs a product and a quotient. Their products are added up in tiles that stay in registers. */
+ * Channels of DEPTH anchors are computed at a time. exp(-s (z - t)) is a product of two numbers of one pixel each, so a
+ * channel costs one product and one quotient. Products of channels are summed in tiles that stay in registers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ enum {
     LOTS = 8    /* of tiles, for each thread */
 };
 
-/* Of a gradient, with a frame each: what is added up does not depend on threads, of which no more share it. */
+/* Pieces of a gradient, each with a frame. Their number does not depend on threads, so neither does the sum; no more
+ * threads than pieces take part. */
 enum { MOST_PIECES = 16, LEAST_PIECES = 4, FEW_CHANNELS = 64, FRAMES = 1 << 22 /* floats in all, or nearly */ };
 
 struct gram {
@@ -49,8 +50,8 @@ static void close_plan(struct mf_slice_plan *plan)
 
 static size_t aligned(size_t floats) { return (floats + MF_LINE - 1) / MF_LINE * MF_LINE; }
 
-/* Floats of a row of channels: room for what whole tiles and lines read and write beyond the last, and an odd number of
- * lines, or rows would crowd in few sets of the cache. */
+/* Floats of a row of channels. It has space for the reads and writes of whole tiles and lines beyond the last channel.
+ * It is an odd number of lines, because otherwise rows would share few sets of the cache. */
 static size_t width_of(size_t channels)
 {
     const size_t lines = (channels + MF_LINE + MF_TILE_COLUMNS - 1) / MF_TILE_COLUMNS * MF_TILE_COLUMNS / MF_LINE;
@@ -73,10 +74,10 @@ static size_t pieces_of(const struct gram *m, size_t nu, size_t nv)
     return pieces;
 }
 
-/* Scratch: exponentials of the framed slice, and of the one of anchors (the same, unless there are two), sums of
- * products in double, the slopes as a matrix, in float and in whole numbers; for every piece framed gradients of both;
- * for every part channels, in float and in whole numbers, and what comes back to them. Frames have a line more, which
- * the ends of runs read and add nothing to. */
+/* The scratch. Exponentials of the framed slice, and of the anchors' slice (the same, unless there are two). Sums of
+ * products in double. The slopes as a matrix, in float and as integers. For every piece framed gradients of both
+ * slices. For every part channels, in float and as integers, and their gradients. A frame has an extra line, which the
+ * ends of runs read without effect. */
 struct areas {
     float *e, *own, *slope, *frames, *f, *h;
     size_t frame, second; /* floats of a frame, and of the second field's */
@@ -176,7 +177,7 @@ static void make_row(const struct block *b, size_t k, float *f)
     for (size_t c = m->lags.channels; c < m->width; ++c) f[c] = 0;
 }
 
-/* Channels of a block as rows, those of anchors that are not there 0; @p whole: in whole numbers as well. */
+/* Writes the channels of a block as rows; rows of missing anchors are 0. @p whole: also as integers. */
 static void make_rows(const struct block *b, const struct areas *at, int whole)
 {
     const size_t width = b->m->width;
@@ -192,8 +193,8 @@ static void make_rows(const struct block *b, const struct areas *at, int whole)
     }
 }
 
-/* The first place of channel @p c in panels: 32 channels of all anchors lie together, so that tiles read one behind the
- * other. Panels are a row apart, or they would crowd in few sets of the cache. */
+/* Index of channel @p c in panels. A panel has 32 channels of all anchors, so that tiles read it sequentially. Panels
+ * are a row apart, because otherwise they would share few sets of the cache. */
 static size_t in_panel(size_t c) { return c / MF_TILE_COLUMNS * (DEPTH + 1) * MF_TILE_COLUMNS + c % MF_TILE_COLUMNS; }
 
 /* Channels of a block as panels; @p row has room for one row. */
@@ -272,7 +273,8 @@ MF_CPU_FAST static void add_tile(const struct chunk *w, size_t last, size_t i, s
     }
 }
 
-/* Tiles below each other from (i, j) on, above row @p last: what stands in their columns stays in the cache. */
+/* Computes the tiles below each other from (i, j) on, above row @p last. The data of their columns stay in the
+ * cache. */
 static void product(const struct chunk *w, size_t last, size_t i, size_t j)
 {
     float c[BAND][MF_TILE_ROWS * MF_TILE_COLUMNS] = {{0}};
@@ -290,8 +292,8 @@ static void product(const struct chunk *w, size_t last, size_t i, size_t j)
     for (size_t t = 0, row = i; row < last; ++t, row += MF_TILE_ROWS) add_tile(w, last, row, j, c[t]);
 }
 
-/* Columns that are whole tiles, or nearly. A few more come below the diagonal, as rows of a low tile: L^2 + (L - 1)^2
- * is often one more than a multiple of 32. */
+/* Columns that form whole tiles, or nearly. The few others are computed below the diagonal, as rows of a low tile: L^2
+ * + (L - 1)^2 is often one more than a multiple of 32. */
 static size_t upright(size_t n)
 {
     const size_t rest = n % MF_TILE_COLUMNS;
@@ -299,8 +301,8 @@ static size_t upright(size_t n)
     return rest <= MF_TILE_GROUP ? n - rest : n;
 }
 
-/* Those tiles of F^T F that begin in some of its groups of rows: it has those on and above the diagonal, and what
- * stands in columns that are not upright, below it. Returns how many groups it has. */
+/* Computes the tiles of F^T F that begin in some of its groups of rows. These are the tiles on and above the diagonal
+ * and, for the remaining columns, below it. Returns the number of groups. */
 static size_t products(const struct chunk *w, struct mf_span some)
 {
     const size_t n = w->m->lags.channels, end = upright(n);
@@ -326,7 +328,7 @@ static void areas_all(const struct mf_cpu_job *job, struct areas at[PARTS])
         areas_of(job->plan->state, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
 }
 
-/* Makes the channels of a chunk, if there are any: those of the next one while products are taken of this one. */
+/* Makes the channels of a chunk, if it exists: those of the next chunk, while the products of this one are computed. */
 static void make_chunk(const struct mf_cpu_job *job, const struct areas *at, size_t number, size_t all)
 {
 #pragma omp for schedule(static, 1) nowait
@@ -338,8 +340,8 @@ static void make_chunk(const struct mf_cpu_job *job, const struct areas *at, siz
     }
 }
 
-/* Channels of PARTS blocks are made at a time, and those of the next while tiles of these are dealt out: a sum is one
- * thread's at a time. */
+/* Makes the channels of PARTS blocks at a time, and those of the next while threads take tiles of these. Only one
+ * thread at a time adds to a sum. */
 static void value(const struct mf_cpu_job *job, double *d)
 {
     const struct gram *m = job->plan->state;

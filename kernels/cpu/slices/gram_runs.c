@@ -1,4 +1,4 @@
-/* See gram_runs.h. Loops go over whole lines, forth or back, in which the compiler sees vectors. */
+/* See gram_runs.h. Loops go over whole lines, so that the compiler vectorises them. */
 #include "kernels/cpu/slices/gram_runs.h"
 
 #include "kernels/cpu/cpu.h"

@@ -1,5 +1,5 @@
-/* The channels of soft three-point correlations (form/gram.h) at one anchor. A run is a set of lags that differ in
- * their columns alone, so that vectors of one cache line hold many of them. */
+/* The channels of soft three-point correlations (form/gram.h) at one anchor. A run is a set of lags that differ only in
+ * their columns, so that one vector of a cache line holds many of them. */
 #ifndef MF_KERNELS_CPU_GRAM_RUNS_H
 #define MF_KERNELS_CPU_GRAM_RUNS_H
 
@@ -11,7 +11,7 @@ struct mf_gram_run {
     struct mf_gram_lag lag;
     int step;
     size_t first, count;
-    float last[MF_LINE]; /* 1 where its last line has a channel, else 0 */
+    float last[MF_LINE]; /* mask of the last line: 1 for a channel, else 0 */
 };
 
 struct mf_gram_runs {
@@ -21,19 +21,19 @@ struct mf_gram_runs {
     int pair; /* anchors are of a second field; channel 0 is of the anchor alone */
 };
 
-/** Sets the runs of a kind, where there is room for 2 @p lag of them; soft and pair are the caller's. */
+/** Makes the runs of a kind, in memory for 2 @p lag of them. The caller sets soft and pair. */
 void mf_gram_runs_make(struct mf_gram_runs *m, enum mf_gram_kind kind, size_t lag);
 
 /**
- * f [channels and a line] = the channels at an anchor, behind which anything. e, own: exponentials of pixels and of
- * anchors in frames with rows of @p stride floats; @p here: the anchor's place in them, for lags with columns >= 0 and
- * < 0. Up to a line is read on either side of what is used.
+ * Computes f [channels and a line], the channels at an anchor; the rest of the last line is undefined. e, own:
+ * exponentials of pixels and of anchors, in frames with rows of @p stride floats. @p here: the anchor's index in them,
+ * for lags with columns >= 0 and < 0. Up to a line before and after the used values is read.
  */
 void mf_gram_runs_channels(const struct mf_gram_runs *m, const float *e, const float *own, size_t stride,
                            const size_t here[2], float *f);
 
-/** The way back: adds half of dE/dz to the frames g, of pixels, and own_g, of anchors (the same, but for pairs), from
- * w [channels and a line], what the channels count. */
+/** The adjoint. From w [channels and a line], the factors of the channels, adds half of dE/dz to the frames g of pixels
+ * and own_g of anchors. Both frames are the same, except for pairs. */
 void mf_gram_runs_give(const struct mf_gram_runs *m, float *w, size_t stride, const size_t here[2], float *g,
                        float *own_g);
 

@@ -22,30 +22,29 @@ enum { MF_LINE_PASSES = 32, MF_LANES_PAIRS = 8 /* most pairs of a batch */ };
 struct mf_line {
     size_t n, passes;
     size_t radix[MF_LINE_PASSES];
-    size_t in, out; /* parts of the first and last pass that hold lags, at either end; 0: not worth knowing */
+    size_t in, out; /* parts of the first and last pass that contain lags, at either end; 0: not used */
     float *twiddle[MF_LINE_PASSES];
     float *roots[MF_LINE_PASSES]; /* of a radix without a butterfly of its own: w^j, j < r */
 };
 
-/** Prepares transforms of @p n cells, of which lags below @p lag at either end are all there is, or all that is wanted,
- * where a transform is told so; @p registers: the machine has 32 vectors. Refuses with MF_MEMORY; close it all the
- * same. */
+/** Prepares transforms of @p n cells. Transforms that are told so use only the lags below @p lag at either end, as
+ * input or as output. @p registers: the machine has 32 vectors. Refuses with MF_MEMORY; close it even then. */
 int mf_line_open(struct mf_line *line, size_t n, size_t lag, int registers);
 void mf_line_close(struct mf_line *line);
 
-/** A level of the pyramid in cells; kept in the plan. */
+/** A level of the pyramid in cells, kept in the plan. */
 struct mf_lanes_level {
     size_t nu, nv, mu, mv;
     size_t vb, zs;          /* blocks of columns that hold pixels; cells from one to the next */
-    size_t slots, blocks;   /* rows u >= 0 that have a mirror image or a place beside one; blocks of them */
+    size_t slots, blocks;   /* rows u >= 0 with a mirror image or a position beside one; blocks of them */
     size_t xs;              /* cells from block to block of the spectrum */
     size_t wb, lag;         /* blocks of lags */
     size_t plane, spectrum; /* sizes [cells] */
-    size_t energy;          /* where the level's begins [vectors] */
+    size_t energy;          /* offset of the level's energy [vectors] */
     const struct mf_line *along_u, *along_v;
-    const float *norm;   /* [2L-1][wb W]: what makes a correlation of what the transforms leave; 0 beyond the lags */
-    const float *target; /* [2L-1][wb W], less the middle; 0 beyond the lags */
-    double middle;       /* of the target (lag.h) */
+    const float *norm;   /* [2L-1][wb W]: factor from the transforms' result to a correlation; 0 beyond the lags */
+    const float *target; /* [2L-1][wb W], minus `middle`; 0 beyond the lags */
+    double middle;       /* asymptotic value of the target (lag.h) */
 };
 
 /** Work area of one thread. Threads that share a batch share all but the lines. */
@@ -78,7 +77,8 @@ struct mf_lanes_text {
 
 extern const struct mf_lanes_text mf_lanes_text_4, mf_lanes_text_8, mf_lanes_text_16;
 
-/** Engines of the texts; only what this machine can run may be planned with. 8 and 16 are there on x86-64 alone. */
+/** Engines of the vector widths. Only those that this machine can run may be planned with. 8 and 16 exist only on
+ * x86-64. */
 extern const struct mf_corr_engine mf_corr_lanes4, mf_corr_lanes8, mf_corr_lanes16;
 
 /** The widest of them that this machine can run. */

@@ -14,12 +14,12 @@ struct run {
     cell *plane, *spectrum, *window, *work[3], *line, *more;
     vec *energy;
     int power, gradient, cross;
-    double weight, middle, scale[2], *sums; /* middle: what correlations are less (lag.h); sums [wb][2] */
+    double weight, middle, scale[2], *sums; /* middle: subtracted from correlations (lag.h); sums [wb][2] */
     size_t part, parts;
     float *values[2]; /* [2L-1][2L-1] or NULL */
 };
 
-/* The share of n things of this thread, of those that work on the run. */
+/* This thread's share of n items, among the threads that work on the run. */
 static struct mf_span share(const struct run *r, size_t n) { return mf_cut(n, r->parts, r->part); }
 
 static void meet(size_t parts)
@@ -75,7 +75,7 @@ static void columns_forward(const struct run *r)
     }
 }
 
-/* From p = Z(k), q = Z(-k) of Z = A + iB, times 4, parts exchanged: |A|^2 + i |B|^2. */
+/* From p = Z(k), q = Z(-k) of Z = A + iB, times 4, with real and imaginary parts exchanged: |A|^2 + i |B|^2. */
 AI cell power(cell p, cell q)
 {
     const vec s = p.r * p.r + p.i * p.i + q.r * q.r + q.i * q.i, c = 2 * (p.r * q.r - p.i * q.i);
@@ -106,8 +106,9 @@ static void powers(const struct run *r, const cell *p, const cell *q, int own, c
     }
 }
 
-/* Frequency 0 of the pair's powers in the first lane, from the first block of rows before their transform: less what
- * the middle of the target is, in double, as it is as large as all others together. to: of a, of b. */
+/* Writes frequency 0 of the pair's powers to the first lane. It comes from the first block of rows before their
+ * transform, minus the contribution of the target's middle. It is computed in double, as it is as large as all others
+ * together. to: of a, of b. */
 static void power_of_means(const struct run *r, const cell *rows, double *to)
 {
     const size_t n = r->l->vb * W;
@@ -201,7 +202,7 @@ static void rows_energy(const struct run *r)
     }
 }
 
-/* powers() of all pairs added: |A|^2 + |B|^2 in the place of a slice's own. */
+/* powers() of the sum over all pairs: |A|^2 + |B|^2 instead of a slice's own. */
 static void energies(const struct run *r, const vec *p, const vec *q, int own)
 {
     const size_t n = r->l->mv;
@@ -213,7 +214,7 @@ static void energies(const struct run *r, const vec *p, const vec *q, int own)
     }
 }
 
-/* rows_forward() from the energies on. */
+/* rows_forward(), beginning with the energies. */
 static void rows_of_energy(const struct run *r)
 {
     const struct mf_lanes_level *l = r->l;

@@ -19,8 +19,9 @@ AI void butterfly(size_t r, cell *a)
     if (r == 16) dft16(a);
 }
 
-/* x [r][m][s] -> y [m][r][s], times w^(pk). Where m is 1 there are no twiddles. Of the r parts of x only the first and
- * the last `in` are read, the others being zeros; of those of y only the first and last `out` are written. */
+/* x [r][m][s] -> y [m][r][s], times w^(pk). If m is 1, there are no twiddle factors. Only the first and the last `in`
+ * of the r parts of x are read, because the others are zeros. Only the first and the last `out` parts of y are
+ * written. */
 AI void pass_of(size_t r, const cell *x, cell *y, size_t m, size_t s, const float *w, size_t in, size_t out)
 {
     for (size_t p = 0; p < m; ++p)
@@ -41,7 +42,7 @@ AI void pass_of(size_t r, const cell *x, cell *y, size_t m, size_t s, const floa
         }
 }
 
-/* The three kinds of pass apart, so that each is compiled with what it knows. */
+/* Three kinds of pass, so that each is compiled for its special case. */
 #define PASS(r)                                                                                                \
     static __attribute__((noinline)) void pass_##r(const cell *x, cell *y, size_t m, size_t s, const float *w) \
     {                                                                                                          \
@@ -53,8 +54,7 @@ AI void pass_of(size_t r, const cell *x, cell *y, size_t m, size_t s, const floa
             pass_of(r, x, y, m, s, w, r, r);                                                                   \
     }
 
-/* First pass of a line of which only n / r * k elements at either end are not 0, last pass of one of which only so many
- * are wanted. */
+/* First pass of a line whose elements are 0 except for n / r * k at either end; last pass if only those are wanted. */
 #define PRUNED(r, k)                                                                                        \
     static __attribute__((noinline)) void first_##r##_##k(const cell *x, cell *y, size_t m, const float *w) \
     {                                                                                                       \
@@ -75,7 +75,7 @@ PASS(9)
 PASS(10)
 PASS(16)
 #pragma GCC push_options
-#pragma GCC optimize("no-signed-zeros") /* so that adding a part that is not there costs nothing */
+#pragma GCC optimize("no-signed-zeros") /* so that adding a zero part costs nothing */
 PRUNED(4, 1)
 PRUNED(5, 1)
 PRUNED(6, 1)
@@ -182,8 +182,8 @@ static void last(const struct mf_line *l, const cell *x, cell *y, size_t s)
 
 enum { ALL = 0, LAGS_IN = 1, LAGS_OUT = 2 };
 
-/** x [n] -> y [n], may be the same; work: two lines and one of the longest radix, apart from x and y. LAGS_IN: x is 0
- * but for the lags (line_clear()); LAGS_OUT: of y only the lags are wanted. */
+/** x [n] -> y [n]; they may be the same. work: two lines and one of the longest radix, apart from x and y. LAGS_IN: x
+ * is 0 except for the lags (line_clear()). LAGS_OUT: only the lags of y are wanted. */
 static void line_fft(const struct mf_line *l, const cell *x, cell *y, cell *const work[3], int which)
 {
     size_t m = l->n, s = 1;
@@ -204,7 +204,7 @@ static void line_fft(const struct mf_line *l, const cell *x, cell *y, cell *cons
     }
 }
 
-/** Zeros to those elements beyond the lags that a transform with LAGS_IN reads. */
+/** Zeroes those elements beyond the lags that a transform with LAGS_IN reads. */
 static void line_clear(const struct mf_line *l, size_t lag, cell *x)
 {
     const size_t end = l->in ? l->n / l->radix[0] * l->in : l->n;

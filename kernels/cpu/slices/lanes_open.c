@@ -1,4 +1,4 @@
-/* One-dimensional transforms of lanes.h: which radices, and the roots of unity that their passes need. */
+/* Prepares the one-dimensional transforms of lanes.h: radices, and the roots of unity of their passes. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "src/base/bounds.h"
 #include "src/base/cut.h"
 
-/* Rows, or blocks of columns, ahead of those being copied that are asked for: they may lie far apart in memory. */
+/* Prefetch distance in rows, or blocks of columns: these may be far apart in memory. */
 enum { AHEAD = 8 };
 
 /* W columns of one row of one slice: part 0 or 1 of a cell. */
@@ -30,7 +30,7 @@ static void zero_part(const struct mf_lanes_level *l, struct mf_span rows, size_
             store(part_of(plane + b * l->zs + u, part), (vec){0});
 }
 
-/* Slice s, its elements anyhow. */
+/* Slice s, with any strides. */
 static void gather_slice(const struct mf_lanes_level *l, struct mf_span rows, const struct mf_view *x, size_t s,
                          size_t part, cell *plane)
 {
@@ -74,7 +74,7 @@ AI void ask(const float *row, size_t n)
     for (size_t v = 0; v < n; v += 16) __builtin_prefetch(row + v);
 }
 
-/* Slices s and s + 1 with elements one after the other in a row. */
+/* Slices s and s + 1, each with contiguous rows. */
 static void gather_rows(const struct mf_lanes_level *l, struct mf_span rows, const struct mf_view *x, size_t s,
                         cell *plane)
 {
@@ -166,7 +166,7 @@ static void scatter_side(const struct mf_lanes_level *l, struct mf_span rows, co
         }
 }
 
-/* Whole vectors of slices that lie side by side, of those from s to end that are there. */
+/* Number of whole vectors among the slices from s to @p end that lie side by side. */
 static size_t groups_of(const struct mf_view *x, size_t s, size_t end)
 {
     return x->ss == 1 && x->sv != 1 ? (mf_min(end, x->count) - s) / W : 0;
@@ -194,7 +194,7 @@ static void lanes_gather(const struct mf_lanes_level *l, struct mf_span rows, co
     }
 }
 
-/* The way back: adds to the slices that are there. */
+/* The reverse: adds to the slices that exist. */
 static void lanes_scatter(const struct mf_lanes_level *l, struct mf_span rows, const struct mf_view *g, size_t s,
                           size_t pairs, const cell *plane, size_t each)
 {

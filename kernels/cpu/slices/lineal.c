@@ -1,8 +1,8 @@
-/* Lineal path of slices: how likely a straight run of pixels lies in the phase as a whole (form/lineal.h).
+/* Lineal path of slices: the probability that a straight run of pixels lies completely in the phase (form/lineal.h).
  *   D = mean over runs p, p + e, .. p + (n-1) e of f_n(mean of x over the run)
- * Periodic: all pixels are beginnings; else those whose run stays inside (none: D = 0). Two families: sharp, which can
- * be differentiated, and exact, on a labelled field the lineal path itself. Along a direction the sum of a run of n
- * pixels is that of n - 2 and two pixels more, and so is its product of exponentials. */
+ * Periodic: a run begins at every pixel; else only where it stays inside (nowhere: D = 0). Two families: sharp is
+ * differentiable; exact is the lineal path itself on a labelled field. Along a direction the sum of a run of n pixels
+ * is that of n - 2 pixels plus two more, and so is its product of exponentials. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static struct walk walk_of(const struct mf_cpu_job *job, int direction, const fl
     return w;
 }
 
-/* Columns [lo, hi) where a run of n pixels may begin in row u; rows of which all or none may. */
+/* Columns [lo, hi) where a run of n pixels may begin in row u. In a row all runs may begin there, or none. */
 struct range {
     int lo, hi;
 };
@@ -87,7 +87,7 @@ ALWAYS void add_pair(const struct walk *w, const float *p, size_t c, float *rest
     for (int i = 0; i < RUN; ++i) sum[i] += a[i] + b[i];
 }
 
-/* Of one length: the values of the phase, and of what is not the phase, column i in the i % WAYS-th. */
+/* For one length: sums for the phase and for its complement; column i is added to sum i % WAYS. */
 struct ways {
     double in[WAYS], out[WAYS];
 };
@@ -259,8 +259,8 @@ ALWAYS void add_run(float *restrict to, const float *restrict h)
     for (int i = 0; i < RUN; ++i) to[i] += h[i];
 }
 
-/* A pixel k steps from the beginning is in all runs of more than k pixels: from the longest to the shortest. weight
- * [L + 1]; slopes [L + 1][RUN]: room. */
+/* A pixel k steps from the begin is in all runs of more than k pixels. Works from the longest run to the shortest.
+ * weight [L + 1]; slopes [L + 1][RUN]: scratch. */
 ALWAYS void gradient_run(const struct walk *w, const struct weight *weight, size_t u, size_t v, float *g,
                          float (*restrict slopes)[RUN])
 {

@@ -1,4 +1,4 @@
-/* Soft descriptors of slices that are means over the places of masks: see kernels/slices/masks.h. */
+/* Soft descriptors of slices that are means over positions of masks: see kernels/slices/masks.h. */
 #include "kernels/slices/masks.h"
 #include "kernels/cost.h"
 

@@ -8,12 +8,13 @@
 enum { MF_MIRROR = 16 /* rows of a call; calls for different rows may run at the same time */ };
 
 /**
- * Rows @p i .. i + MF_MIRROR - 1 of to [n][n] from column i on, and the same columns from row i on: each * sum, which
- * has n columns and is known on and above the diagonal, in columns from @p end on (a multiple of eight, or n) below it.
+ * Writes rows @p i .. i + MF_MIRROR - 1 of to [n][n] from column i on, and the same columns from row i on. Each element
+ * is each * sum. sum has n columns. It is known on and above the diagonal, and in columns from @p end on (a multiple of
+ * eight, or n) also below it.
  */
 void mf_cpu_mirror_out(size_t n, size_t end, double each, const double *sum, size_t i, double *to);
 
-/** The same rows and columns of to [n][width] = each * (from + its transpose), from [n][n]; 0 behind column n. */
+/** The same rows and columns of to [n][width] = each * (from + its transpose), from [n][n]; 0 after column n. */
 void mf_cpu_mirror_add(size_t n, size_t width, double each, const double *from, size_t i, float *to);
 
 #endif

@@ -7,42 +7,47 @@
 
 #include "kernels/cpu/cpu.h"
 
-enum { MF_CPU_FIELDS = 3 /* most that a family looks at */ };
+enum { MF_CPU_FIELDS = 3 /* most fields of a family */ };
 
 /** One level of a slice: pixel (u, v) is x[u * nv + v]. */
 struct mf_cpu_level {
     size_t nu, nv;
     const float *x;
     float *g;           /* its gradient, laid out alike */
-    const float *y, *z; /* of families of several fields: the second and third, and their gradients; else NULL */
+    const float *y, *z; /* families of several fields: the second and third, and their gradients; else NULL */
     float *h, *k;
 };
 
-/** One worker's view of the work: a level (or all of them, one behind the other, of families that take them together),
- * memory for itself, and how many threads it may start. */
+/** A worker's part of the work: a level, its memory, and how many threads it may start. For families that process all
+ * levels together it has all of them, one after the other. */
 struct mf_cpu_job {
     const struct mf_slice_plan *plan;
     const struct mf_cpu_level *level;
     float *scratch; /* [plan->scratch] */
     int threads;
-    size_t slot; /* which of the plan's; threads more than one: the first */
+    size_t slot; /* index among the plan's slots; several threads: the first */
 };
 
 struct mf_cpu_family {
-    /** Sets plan->scratch, plan->pair where it looks at two fields (task->y, h as well; no total()), or plan->field and
-     * plan->triple where it looks at all fields, plan->together where value() and gradient() take all levels at once (d
-     * and slope [levels][entries], of which those before desc.first have no part in it), and takes what else the family
-     * needs (plan->state, from the heap). May refuse with MF_MEMORY; close() is called then too. */
+    /** Takes what the family needs and describes it in the plan:
+     * - plan->scratch: floats of a job.
+     * - plan->pair: it uses two fields (also task->y, h) and has no total().
+     * - plan->field and plan->triple: it uses all fields.
+     * - plan->together: value() and gradient() process all levels at once. d and slope are then [levels][entries], and
+     *   levels before desc.first take no part.
+     * - plan->state: anything else, from the heap.
+     *
+     * May refuse with MF_MEMORY; close() is called even then. */
     int (*open)(struct mf_slice_plan *plan);
     void (*close)(struct mf_slice_plan *plan);
     /** d [entries]: D of the level. The result does not depend on job->threads. */
     void (*value)(const struct mf_cpu_job *job, double *d);
-    /** level->g += sum over entries of slope [entries] times dD/dx. The scratch is as value() of all
-     * levels, and then gradient() of coarser ones, left it. NULL: the family has no gradient. */
+    /** level->g += sum over entries of slope [entries] times dD/dx. The scratch is as value() of all levels left it,
+     * and then gradient() of coarser levels. NULL: the family has no gradient. */
     void (*gradient)(const struct mf_cpu_job *job, const double *slope);
-    /** A power of 2 that values stay below, so that sums of them are exact (form/compare.h); 0: 1. */
+    /** A power of 2 above all values, so that their sums are exact (form/compare.h); 0: 1. */
     double most;
-    int all; /* it looks at plan->field of task->fields; no total(), but join() */
+    int all; /* it uses plan->field of task->fields; it has join() instead of total() */
 };
 
 struct mf_slice_plan {
@@ -52,10 +57,10 @@ struct mf_slice_plan {
     const struct mf_cpu_family *family;
     void *state;
     int pair, triple, together;
-    size_t field[MF_CPU_FIELDS]; /* of families with a join(): which of the fields; those behind the first if triple */
+    size_t field[MF_CPU_FIELDS]; /* families with join(): the fields used; those after the first if triple */
     size_t entries, scratch;     /* scratch: floats that a job needs */
     size_t pixels, size;         /* floats of all levels, of a slot */
-    size_t slots;                /* slices worked on at the same time */
+    size_t slots;                /* slices processed at the same time */
     float *area;                 /* slots of [pixels] x, [pixels] g, of pairs y and h, of triples z and k, [scratch] */
     double *value;               /* [slots][levels][entries]: D, then its slopes */
 };
@@ -69,7 +74,7 @@ void mf_cpu_packed_total(struct mf_slice_plan *plan, const struct mf_view *x, do
 void mf_cpu_packed_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
 void mf_cpu_packed_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
 
-/** The table of a family: of one field, of pairs of them, of all. NOLINTBEGIN(bugprone-macro-parentheses) */
+/** The table of a family of one field, of pairs, or of all fields. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define MF_CPU_PACKED(name, own, ...)                                        \
     const struct mf_slice_ops mf_##name##_cpu = {.kind = &mf_kind_##name,    \
                                                  .family = &own,             \
@@ -82,9 +87,9 @@ void mf_cpu_packed_cross(struct mf_slice_plan *plan, const struct mf_view *x, co
 #define MF_CPU_OF_ALL(name, own)   MF_CPU_PACKED(name, own, .join = mf_cpu_packed_join)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* -- slices with a frame around them, so that a line or pair that leaves a slice is an offset like any other -- */
+/* -- framed slices: a line or pair that leaves a slice uses a plain offset -- */
 
-enum { MF_CPU_RUN = 64 /* columns worked on at a time: rows have room for whole runs */ };
+enum { MF_CPU_RUN = 64 /* columns processed at a time; rows have memory for whole runs */ };
 
 /** Pixel (u, v), -left <= v < nv + right, 0 <= u < nu + below, is base[u * stride + left + v]. */
 struct mf_cpu_frame {
@@ -99,9 +104,9 @@ static inline size_t mf_cpu_frame_size(const struct mf_cpu_frame *f, size_t nu, 
 {
     return (nu + f->below) * mf_cpu_frame_stride(f, nv);
 }
-/** Copies a level into its frame: @p periodic, what lies beyond an edge is the other side's, else 0. */
+/** Copies a level into its frame. Beyond an edge is the opposite side (@p periodic), else 0. */
 void mf_cpu_frame_fill(const struct mf_cpu_frame *f, int periodic, const struct mf_cpu_level *level, float *base);
-/** The way back of a gradient: level->g += what the frame holds at a pixel and (periodic) at its images. */
+/** The adjoint for gradients: level->g += the frame at a pixel and (periodic) at its images. */
 void mf_cpu_frame_fold(const struct mf_cpu_frame *f, int periodic, const struct mf_cpu_level *level, const float *base);
 
 #endif

@@ -1,6 +1,6 @@
-/* Soft two-point correlations of slices, D(r) = mean over p of f((x(p) + x(p+r))/2)^2, as a few correlations: the
- * function of two pixels is a sum of products (terms.h), so that D is the weighted sum of the autocorrelations of
- * psi_m(x), all lags at once through FFTW. One lag after the other is masks.c. */
+/* Soft two-point correlations of slices, D(r) = mean over p of f((x(p) + x(p+r))/2)^2. The function of two pixels is a
+ * sum of products (terms.h). So D is the weighted sum of the autocorrelations of psi_m(x), for all lags at once by
+ * FFTW. masks.c computes one lag after the other. */
 #include "kernels/cpu/slices/pairs.h"
 
 #include <stdlib.h>
@@ -23,8 +23,8 @@ struct state {
     struct mf_terms terms;
 };
 
-/* The products that a plan takes. 0: a pass for every lag, as few lags are faster so, and a steep threshold is exact
- * only so. */
+/* Makes the products of a plan. 0: use one pass per lag, which is faster for few lags, and the only exact way for a
+ * steep threshold. */
 static int make_terms(const struct mf_slice_desc *desc, struct mf_terms *terms)
 {
     return desc->lag >= LAG_LEAST && mf_terms_make(mf_soft_of(desc->threshold, desc->steepness), terms);
@@ -82,8 +82,8 @@ static struct work work_of(const struct mf_cpu_job *job)
                          job->threads};
 }
 
-/* Of a term, or its slope, in all pixels: about as much work as a transform, and what threads share. Transforms are
- * one's. */
+/* Values of a term, or of its derivative, in all pixels. This takes about as long as a transform, and threads share it;
+ * one thread does a transform. */
 static void values_of(const struct work *w, const double *of)
 {
     const size_t n = w->level->nu * w->level->nv;
@@ -164,8 +164,8 @@ static void pairs_gradient(const struct mf_cpu_job *job, const double *slope)
 static const struct mf_cpu_family pairs = {
     .open = pairs_open, .close = pairs_close, .value = pairs_value, .gradient = pairs_gradient};
 
-/* Per field and pixel 3 n + 12 for a polynomial of n coefficients, and a transform on N points as of S2
- * (kernels/cost.h); with a gradient three times that. Works the products out (1-2 ms). */
+/* Per field and pixel 3 n + 12 for a polynomial of n coefficients, and a transform on N points as for S2
+ * (kernels/cost.h). A gradient needs three times that. It computes the products first (1-2 ms). */
 static struct mf_cost cost(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     const double more = d->periodic || d->seam ? 0 : (double)d->lag - 1, ways = what == MF_COST_GRADIENT ? 3 : 1;

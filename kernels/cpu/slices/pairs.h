@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/slices/packed.h"
 
-/** The same lag by lag (masks.c). A plan uses it where it is faster, or where it alone is exact. */
+/** The same, lag by lag (masks.c). A plan uses it where it is faster, or where only it is exact. */
 extern const struct mf_cpu_family mf_cpu_pair_masks;
 
 #endif

@@ -1,12 +1,13 @@
-/* How far the patches of a slice are from those of an example, both ways: see kernels/slices/slices.h. On every level
+/* The distance of a slice's patches from those of an example, in both directions: see kernels/slices/slices.h. On every
+ * level
  *
- *   E = (1/n) sum over patches p of the slice    |p - q(p)|^2     q(p): the example's patch that is nearest to p
- *     + (1/m) sum over patches q of the example  |p(q) - q|^2     p(q): the slice's patch that is nearest to q
+ *   E = (1/n) sum over patches p of the slice    |p - q(p)|^2     q(p): the nearest patch of the example
+ *     + (1/m) sum over patches q of the example  |p(q) - q|^2     p(q): the nearest patch of the slice
  *   D = sqrt(E), compared with 0
  *
- * |.|^2 is weighted by a Gaussian of sum 1 and added over all phases. With neighbours held E is one parabola for every
- * pixel, E = C + sum_i A_i (x_i - M_i)^2: A, M and C are the slice's pull, and all that eval() needs. A level on which
- * the slice or the example is smaller than a patch takes no part. */
+ * |.|^2 is weighted by a Gaussian of sum 1 and summed over all phases. With fixed neighbours E is one parabola per
+ * pixel, E = C + sum_i A_i (x_i - M_i)^2. A, M and C are the slice's pull, which is all that eval() needs. A level on
+ * which the slice or the example is smaller than a patch takes no part. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +142,8 @@ static void gather(const struct mf_view *x, size_t s, size_t lanes, float *to, s
 
 /* -- matching -- */
 
-/* Patches of the example on all levels: not before they are needed, for plans are also made to be measured. */
+/* Prepares the patches of the example on all levels. It waits until they are needed, because plans are also made only
+ * to measure memory. */
 static void prepare(struct mf_slice_plan *p)
 {
     const struct mf_slice_example *e = &p->desc.example;
@@ -239,7 +241,8 @@ static void slopes(const struct level *level, size_t phase, const float *pull, d
     for (size_t i = 0; second && i < level->is.pixels; ++i) second[i] = c1 * strength[i];
 }
 
-/* One slice, whose pixels stand at the begin of a pyramid: sum and values; with a gradient the pyramid becomes it. */
+/* Compares one slice, whose pixels are at the begin of a pyramid: sum and values. With a gradient, the pyramid is
+ * replaced by it. */
 static void compare(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t s, float *pyramid)
 {
     const size_t phases = mf_patch_phases(&p->desc), levels = p->desc.levels;

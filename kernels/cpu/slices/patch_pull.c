@@ -1,6 +1,6 @@
-/* See patch.h. What neighbours have at the pixels of a slice, added up. Every pixel's sums are taken in one order,
- * whatever the vectors and the threads: first over the patches that hold it, from the nearest first pixel on, then over
- * the example's patches by their slots. */
+/* See patch.h. Sums the neighbours' pixels at the pixels of a slice. Every pixel has one order of summation,
+ * independent of vectors and threads. First come the patches that contain it, from the nearest first pixel on. Then
+ * come the example's patches in the order of their slots. */
 #include <string.h>
 
 #include "kernels/cpu/slices/patch.h"
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void add_run(size_t n, const float 
     }
 }
 
-/* What the patches that begin in row pu and hold row u = pu + i pull the pixels of row u with. */
+/* Adds the pull on the pixels of row u by the patches that begin in row pu and contain row u = pu + i. */
 MF_CPU_FAST static void add_row(const struct mf_patch_image *slice, const float *weight, const float *from,
                                 size_t apart, float *one, float *two)
 {
@@ -101,7 +101,7 @@ static inline __attribute__((always_inline)) void pull_run(const struct mf_patch
     }
 }
 
-/* A patch of the example, from @p x on, pulls the slice's patch at slot @p at, which is the nearest to it. */
+/* Adds the pull of an example's patch, at @p x, on its nearest patch of the slice, at slot @p at. */
 MF_CPU_FAST static void pull_patch(const struct mf_patch_level *is, const float *x, size_t at, const float *weight,
                                    float *sums)
 {

@@ -1,6 +1,6 @@
-/* See patch.h. The search is a matrix product in blocks, |p - q|^2 = |p|^2 + |q|^2 - 2 p q, whose entries are looked at
- * while they are in registers: nothing of its size is stored. What was nearest before is near still, so most entries
- * are left after some of their products. */
+/* See patch.h. The search is a blocked matrix product, |p - q|^2 = |p|^2 + |q|^2 - 2 p q. Its entries are used while
+ * they are in registers, so nothing of its size is stored. The last nearest patch is usually still near, so most
+ * entries are abandoned after a part of their products. */
 #include <math.h>
 #include <string.h>
 
@@ -100,8 +100,9 @@ void mf_patch_project(int threads, const struct mf_patch_image *image, const flo
 
 /* -- neighbours -- */
 
-/* A point is no nearer than in some of its coordinates. Of every slot half of what the first FEW add to its square, and
- * half of how far its neighbour may be: 0 where a slot holds no patch, which needs none. */
+/* The distance in some coordinates is a lower bound of the distance. For every slot: half of the contribution of the
+ * first FEW coordinates to its square, and half of the squared distance to its current neighbour. 0 for a slot without
+ * a patch. */
 struct mf_patch_reach {
     const float *few, *far;
 };
@@ -127,10 +128,10 @@ struct mf_patch_block {
         }                                                                                                \
     }
 
-/* Squared distances of so many rows from slot first on, of which the farthest neighbour is within @p reach, to two
- * vectors of so many lanes: sums stay in registers. Wider vectors than the machine has would go through memory; where a
- * function itself is not for the instruction set, the compiler takes comparisons apart before it comes to be part of
- * one that is. 0, and none of them, where the first coordinates say that none is a neighbour. */
+/* Squared distances of so many rows, from slot first on, to two vectors of lanes; sums stay in registers. @p reach
+ * bounds the rows' current neighbours. Returns 0, and computes nothing, if the first coordinates already exclude a
+ * nearer neighbour. Wider vectors than the machine's would use memory. A function for another instruction set would
+ * have its comparisons split by the compiler before it is inlined. */
 #define TILE(name, lanes, tall, target)                                                                         \
     target ALWAYS int name(const struct mf_patch_block *s, const float *row, size_t first, const float *column, \
                            size_t slot, float reach, float *far)                                                \
@@ -171,10 +172,10 @@ TILE(tile_8, 8, 4, AVX2)
 TILE(tile_16, 16, 8, AVX512)
 #endif
 
-/* a where it is so, else b, by bits: a choice becomes a masked store, which is slow on some machines. */
+/* a if so, else b, by bit operations. The ternary operator becomes a masked store, which is slow on some machines. */
 ALWAYS int32_t chosen(int so, int32_t a, int32_t b) { return b ^ ((a ^ b) & -(int32_t)so); }
 
-/* The nearest so far of every row in every lane, and the panel it lies in; of every column the row. */
+/* Updates the nearest row so far in every lane with its panel, and the nearest row of every column. */
 ALWAYS void look(size_t tall, size_t wide, const float *far, int32_t panel, size_t from, float (*near)[LANES],
                  int32_t (*in)[LANES], int32_t first, float *column, int32_t *row)
 {

@@ -20,7 +20,7 @@ struct mf_planes {
     ptrdiff_t held, booked;
 };
 
-/** Plans for all levels of @p plan; refuses with MF_MEMORY. mf_planes_close() in any case. */
+/** Makes plans for all levels of @p plan; refuses with MF_MEMORY. Call mf_planes_close() even then. */
 int mf_planes_open(const struct mf_slice_plan *plan, int periodic, struct mf_planes *planes);
 void mf_planes_close(const struct mf_slice_plan *plan, struct mf_planes *planes);
 
@@ -33,10 +33,10 @@ static inline fftwf_complex *mf_spectrum(float *plane) { return (fftwf_complex *
 void mf_plane_transform(const struct mf_plane_shape *shape, const struct mf_cpu_level *level, const float *x,
                         float *plane);
 
-/** The way back, without one over the transform's size. */
+/** The inverse transform, not divided by its size. */
 void mf_plane_back(const struct mf_plane_shape *shape, float *plane);
 
-/** Where lag (u, v) stands in a plane, and one over its pairs and the transform. */
+/** Index of lag (u, v) in a plane; one over its number of pairs and the transform's size. */
 size_t mf_plane_place(const struct mf_plane_shape *shape, long u, long v);
 double mf_plane_norm(const struct mf_planes *planes, const struct mf_plane_shape *shape,
                      const struct mf_cpu_level *level, long u, long v);

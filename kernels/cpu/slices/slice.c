@@ -6,8 +6,8 @@
 
 #include "src/base/err.h"
 
-/* About BAND numbers of some rows of at most COLUMNS are added in WAYS floats, column i in the i % WAYS-th, and these
- * then in double. */
+/* About BAND numbers of some rows of at most COLUMNS are summed in WAYS floats; column i goes to sum i % WAYS. These
+ * sums are added in double. */
 enum { WAYS = 16, BAND = 512, COLUMNS = 256 };
 
 /* Values that are compared at a time, and how often as many before their losses are added. */
@@ -123,7 +123,7 @@ ALWAYS double fold(const float *way)
     return half[0];
 }
 
-/* Which of the WAYS column i of n goes to: the last, incomplete WAYS are those that end the row. */
+/* The sum that column i of n goes to. The columns of the last, incomplete group go to those sums that end the row. */
 ALWAYS size_t way_of(size_t n, size_t i) { return i < n / WAYS * WAYS || n < WAYS ? i % WAYS : i - (n - WAYS); }
 
 /* The last @p rest numbers of a row, as one more vector, those before them as 0. */

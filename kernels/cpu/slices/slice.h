@@ -18,12 +18,12 @@ struct mf_cpu_group {
     size_t xu, xv;
     float *g; /* NULL: no gradient wanted */
     size_t gu, gv, gs;
-    size_t wide; /* most lanes of a group of this batch: what the work area of one slot holds */
+    size_t wide; /* most lanes of a group of this batch, which the work area of one slot holds */
 };
 
 /**
- * Deals the slices of a view to threads in groups of at most @p lanes. Groups worked on at the same time have different
- * slots; slots of `wide` lanes each, one behind the other, fit into mf_cpu_room().
+ * Distributes the slices of a view to threads in groups of at most @p lanes. Groups processed at the same time have
+ * different slots. All slots, of `wide` lanes each, fit into mf_cpu_room().
  */
 void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, const struct mf_view *g,
                    void (*work)(void *args, const struct mf_cpu_group *group, size_t slot), void *args);
@@ -31,7 +31,7 @@ void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, co
 /** Lanes of all slots together, for views of at most @p count_max slices. */
 size_t mf_cpu_room(const struct mf_queue *q, size_t lanes, size_t count_max);
 
-/** What is added up: p, |p - q|, or the smoothed |p - q| without its norm. */
+/** The term that is summed: p, |p - q|, or the smoothed |p - q| without its norm. */
 enum mf_cpu_term { MF_CPU_VALUE, MF_CPU_HARD, MF_CPU_SOFT };
 
 /** Pixels (r, i) of lane s at [r * step + i * stride + s], r < rows, i < n; stride 1 means one lane. */
@@ -43,7 +43,7 @@ struct mf_cpu_block {
 void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct mf_cpu_block *block, const float *p,
                       const float *q, double *sum);
 
-/** How many rows of @p n pixels are best added at a time: even. */
+/** The best number of rows of @p n pixels to sum at a time: even. */
 size_t mf_cpu_band(size_t n);
 
 /**
@@ -58,7 +58,7 @@ void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc
 
 /** Means of 2 x 2 of nu x nv pixels, a last odd row or column dropped; @p coarse may be @p fine. */
 void mf_cpu_coarsen(size_t nu, size_t nv, const float *fine, float *coarse);
-/** The way back: every one of the nu x nv fine pixels += share * the coarse pixel that it is part of. */
+/** The adjoint: every one of the nu x nv fine pixels += share * its coarse pixel. */
 void mf_cpu_spread(size_t nu, size_t nv, float share, const float *coarse, float *fine);
 
 /** Adds a row: g[i * gv + s * gs] += row[i * lanes + s]. */

@@ -1,6 +1,6 @@
-/* Two-point correlation in space on the cpu: see kernels/slices/space.h. Planes are transformed in place by FFTW.
- * Products are taken in columns of a few points of the spectrum through all planes, which lie in a cache while all lags
- * are. */
+/* Two-point correlation in space on the cpu: see kernels/slices/space.h. FFTW transforms planes in place. Products are
+ * computed for columns: a few points of the spectrum through all planes. A column stays in a cache while all lags are
+ * computed. */
 #include "kernels/slices/space.h"
 #include "kernels/cost.h"
 
@@ -229,7 +229,7 @@ static void space_window(struct mf_space_plan *p, const double *sums, double *wi
     for (size_t d = 0; d < p->desc.lag; ++d) window_plane(p, d, sums + d * p->plane, window + d * width * width);
 }
 
-/* The spectrum of a plane of slopes, of lags @p d planes apart; times: as often as a voxel is one of such a pair. */
+/* The spectrum of a plane of slopes for planes @p d apart. times: how often a voxel occurs in such a pair. */
 static void slope_plane(const struct mf_space_plan *p, size_t d, double times, const double *slope, float *x)
 {
     const long reach = (long)p->desc.lag - 1;

@@ -1,4 +1,5 @@
-/* Strips of slices on the cpu: plans, comparison, and who works on which slices. The sums are in strips_text.c. */
+/* Strips of slices on the cpu: plans, comparison, and distribution of slices to threads. The sums are in
+ * strips_text.c. */
 #include "kernels/cpu/slices/strips.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static void strip_free(struct mf_strip_plan *plan)
     free(plan);
 }
 
-/* Rows of a block: as many as the area holds beside the rows that are transformed again with every block. */
+/* Rows of a block: as many as the area holds beside the rows that every block transforms again. */
 static size_t block_of(const struct mf_strip_plan *plan, size_t half)
 {
     const size_t grain = (size_t)1 << (plan->desc.levels - 1), reach = mf_strip_reach(plan->desc.lag);

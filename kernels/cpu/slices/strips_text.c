@@ -116,7 +116,7 @@ static void transform(const struct strip *s, const cell *x, cell *y, int which)
     line_fft(s->l->along, x, y, work, which);
 }
 
-/* Spectra a and b of two real lines at frequency k as one line of n, parts exchanged for the way back. */
+/* Combines spectra a and b of two real lines at frequency k to one line of n, with parts exchanged for the inverse. */
 AI void join(cell a, cell b, size_t k, size_t n, cell *z)
 {
     z[k] = (cell){a.i + b.r, a.r - b.i};
@@ -167,7 +167,8 @@ AI void products(size_t n, const cell *x, size_t rows, size_t first, cell *c)
     for (size_t d = 0; d < n; ++d) c[first + d] = sum[d];
 }
 
-/* The same of frequency 0, whose numbers are real and as large as all others together, in double and less @p less. */
+/* The same for frequency 0, whose numbers are real and as large as all others together. It is computed in double, minus
+ * @p less. */
 static void products_of_means(const cell *x, size_t rows, size_t lag, double less, cell *c)
 {
     for (size_t d = 0; d < lag; ++d)
@@ -206,8 +207,8 @@ struct jumps {
 
 AI float size_of(int soft, struct mf_jump jump, float d) { return soft ? mf_jump_soft(jump, d) : mf_jump_hard(d); }
 
-/* What counts of the jumps that a new pair of rows brings: from the row before to its first row, and from that to its
- * second; inside the first, inside the second; over the border. 0 or 1. */
+/* Which jumps of a new pair of rows count, 0 or 1: from the row before to the first; from the first to the second;
+ * inside the first; inside the second; over the border. */
 struct counts {
     float to_first, to_second, first, second, over;
 };
@@ -400,8 +401,8 @@ AI float slope_of(int soft, struct mf_jump jump, float d)
     return soft ? mf_jump_soft_slope(jump, d) : mf_jump_hard_slope(d);
 }
 
-/* Slopes of the last row of the pair before and of the first of this one, from the jumps into them, between and out of
- * them, those that there are, and along them. cu, cv [W]: what they count. */
+/* Slopes of the last row of the pair before and of the first of this one. They come from the jumps into, between and
+ * out of these rows, where they exist, and along them. cu, cv [W]: their weights. */
 AI void add_slopes(int soft, struct mf_jump jump, size_t n, const struct counts *k, float in, const float *cu,
                    const float *cv, const cell *before, const cell *pair, float *last, float *first)
 {
@@ -431,7 +432,8 @@ AI void add_slopes(int soft, struct mf_jump jump, size_t n, const struct counts 
     }
 }
 
-/* Rows u, u + 1 are there, u - 2, u - 1 were before: slopes of rows u - 1 and u, those that are own. */
+/* Rows u, u + 1 are the current pair, u - 2, u - 1 the one before. Computes the slopes of rows u - 1 and u that are
+ * own. */
 static void slopes_of_pair(const struct strip *s, const cell *before, const cell *pair, ptrdiff_t u, ptrdiff_t own,
                            vec *to)
 {

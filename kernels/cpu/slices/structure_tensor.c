@@ -1,7 +1,9 @@
-/* Structure tensor of slices (form/structure_tensor.h): S2 of its smoothed components and of their coherence, that is,
- * how edges are turned at one place and how at another. Per map, lags r in the order of mf_structure_tensor_lags(): D =
- * mean over cells p of T(p) T(p + r) Periodic: as many cells as pixels; else those between pixels, pairs inside, and a
- * Gaussian that is cut off at an edge is divided by what is left of it. */
+/* Structure tensor of slices (form/structure_tensor.h): autocorrelations of its smoothed components and of their
+ * coherence. They relate the orientations of edges at two positions. Per map, with lags r in the order of
+ * mf_structure_tensor_lags():
+ * D = mean over cells p of T(p) T(p + r)
+ * Periodic: as many cells as pixels. Else: cells between pixels, and pairs inside; a Gaussian that an edge cuts off is
+ * divided by its remaining weight. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,8 +260,8 @@ static void make_maps(const struct mf_cpu_job *job, const struct cells *c, const
 
 /* -- correlations -- */
 
-/* sum [MAPS] over cells of t(p) t(p + offset), all maps side by side, or every sum would wait for itself. @p t: cell
- * (0, 0) of the first. */
+/* sum [MAPS] over cells of t(p) t(p + offset), for all maps at once; separate sums would wait for their own additions.
+ * @p t: cell (0, 0) of the first map. */
 MF_CPU_FAST static void products_at(const struct cells *c, const float *t, ptrdiff_t offset, double sum[MAPS])
 {
     double ways[MAPS][WAYS] = {0};
@@ -323,7 +325,7 @@ static void value(const struct mf_cpu_job *job, double *d)
 
 /* -- gradient -- */
 
-/* Vectors that stay in registers; arrays of these loops went through memory with every lag, and so do vectors of 64
+/* Width of vectors that stay in registers. The compiler kept arrays of these loops in memory, and also vectors of 64
  * bytes where registers hold 32. */
 enum { WIDE = 8 };
 typedef float wide __attribute__((vector_size(WIDE * sizeof(float))));

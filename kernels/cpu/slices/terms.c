@@ -1,4 +1,4 @@
-/* See terms.h: the function at Chebyshev's points is a symmetric matrix, and its eigenvectors are psi. */
+/* See terms.h. The function at Chebyshev's points is a symmetric matrix, whose eigenvectors give the psi. */
 #include "kernels/cpu/slices/terms.h"
 
 #include <math.h>

@@ -13,8 +13,8 @@ struct mf_terms {
     double value[MF_TERMS_MAX][MF_TERMS_DEGREE], slope[MF_TERMS_MAX][MF_TERMS_DEGREE]; /* of psi and its derivative */
 };
 
-/** To 3e-7, of which float is 1e-7, and its slopes to 1e-6 of the largest, looked at where polynomials swing most; 0:
- * not with so many terms (the threshold is too steep). */
+/** The error is 3e-7 (1e-7 of it from float), and 1e-6 of the largest slope for slopes. It is checked where polynomials
+ * oscillate most. 0: the threshold is too steep for so many terms. */
 int mf_terms_make(struct mf_soft f, struct mf_terms *terms);
 
 /** y = psi_m(x), or with @p of = terms->slope[m] its derivative. x, y: [n] */

@@ -37,8 +37,8 @@ ALWAYS void wide(size_t groups, size_t depth, const float *const *a, size_t row,
     }
 }
 
-/* Where registers are half as many or half as wide: half of the columns at a time, rows @p from .. @p to - 1, both
- * known to the compiler. */
+/* For registers that are half as many or half as wide: half of the columns at a time, rows @p from .. @p to - 1, both
+ * compile-time constants. */
 ALWAYS void narrow(size_t from, size_t to, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
                    size_t width, float *c)
 {

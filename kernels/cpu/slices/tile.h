@@ -12,13 +12,13 @@ enum {
 };
 
 /**
- * c[m][n] += sum over k < depth of a[m / 4][m % 4 * row + k * step] b[k * width + n], m < 4 groups, n < 32; c
- * [4 groups][32]. Terms are summed in the order of k, then added to c; shorter parts make a long sum more exact.
+ * c[m][n] += sum over k < depth of a[m / 4][m % 4 * row + k * step] b[k * width + n], m < 4 groups, n < 32; c [4
+ * groups][32]. Terms are summed in the order of k and then added to c. Splitting a long sum makes it more exact.
  */
 typedef void mf_cpu_tile(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
                          size_t width, float *c);
 
-/** The i-th that this machine can run, the widest vectors first; NULL behind the last. */
+/** The i-th tile that this machine can run, the widest vectors first; NULL after the last. */
 mf_cpu_tile *mf_cpu_tile_of(size_t i);
 
 /**

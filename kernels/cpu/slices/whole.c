@@ -12,7 +12,8 @@
 #include <immintrin.h>
 #endif
 
-/* Elements in 16 bits; sums of columns: times half of the steps in 32; both with room for how elements are rounded. */
+/* Limits of elements in 16 bits, and of sums over columns, times half of the steps, in 32 bits. Both leave space for
+ * the rounding of elements. */
 enum { MOST = 16380, MOST_ELEMENT = 32750, MOST_SUM = 262000, CHOICE = 256 };
 
 size_t mf_cpu_whole_place(struct mf_cpu_whole *w, float *memory)
@@ -70,8 +71,8 @@ MF_LINE_INLINE struct extent extent_of(const struct mf_cpu_whole *w, const float
     return e;
 }
 
-/* As much as 16 bits hold of an element and 32 of a sum; half of the largest is whole, and so all are where there are
- * only these two. */
+/* The largest scale by which elements fit into 16 bits and sums into 32. Half of the largest element becomes an
+ * integer. So all elements are integers if they have only these two values. */
 static float scale_of(float most, float together)
 {
     const float limit = fminf(MOST_ELEMENT / most, MOST_SUM / together);
@@ -125,9 +126,10 @@ void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k)
         pack(a + j, b + j, there ? 1 : 0, w->scale + j, w->pairs + p * panel + k * MF_TILE_COLUMNS);
 }
 
-/* Elements are rounded down after 1/16 to 15/16 is added, by multiples of the golden ratio, which lie evenly: what many
- * have in common is not rounded alike, and what is whole stays so. Rows of gentle thresholds lie a little beyond these,
- * by rounding of floats, and are cut, or sums would not fit. */
+/* Elements are rounded down after adding a number between 1/16 and 15/16. The numbers are multiples of the golden
+ * ratio, which are evenly distributed: equal elements are not all rounded alike, and integers stay exact. Rounding of
+ * floats moves rows of gentle thresholds slightly outside the range. They are clipped, because otherwise sums would
+ * overflow. */
 MF_CPU_WIDE void mf_cpu_whole_row(const struct mf_cpu_whole *w, size_t number, const float *x, int16_t *to)
 {
     const float *restrict from = x, steps = w->steps;

@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 enum {
-    MF_WHOLE_PAIRS = 32, /* added up before they become floats */
+    MF_WHOLE_PAIRS = 32, /* summed before conversion to float */
     MF_WHOLE_LEAST = 200 /* channels: fewer are multiplied in float */
 };
 
-/** A matrix S [n][n]; sum over k of x[k] S[k][j] = inverse[j] * (the product in whole numbers) + half[j] + diagonal[j]
- * * x[j]. Rows are rounded to x * steps - steps / 2. */
+/** A matrix S [n][n]. sum over k of x[k] S[k][j] = inverse[j] * (the integer product) + half[j] + diagonal[j] * x[j].
+ * Rows are rounded to x * steps - steps / 2. */
 struct mf_cpu_whole {
     size_t n, width; /* width: from row to row, of rows and of S */
     float steps;
@@ -28,28 +28,29 @@ struct mf_cpu_whole {
     float *scale, *inverse, *half, *diagonal; /* [width] each */
 };
 
-/** Floats of memory that @p w needs, which has n and width; with memory, says what lies where. */
+/** Floats of memory that @p w needs; n and width are set. With memory, sets the pointers of @p w. */
 size_t mf_cpu_whole_place(struct mf_cpu_whole *w, float *memory);
 
-/** An even number of steps, with which 0, 1 and @p often are whole, or nearly. */
+/** An even number of steps by which 0, 1 and @p often become integers, or nearly so. */
 float mf_cpu_whole_steps(float often);
 
-/** Sets scale, .. of MF_LINE columns of S [n][width] from @p j on and takes their diagonal out of it; not @p whole:
- * such that a product in float is what counts, as beyond S to the end of the last panel. */
+/** Sets scale, inverse, half and diagonal of MF_LINE columns of S [n][width] from @p j on, and removes their diagonal
+ * from S. Not @p whole: sets them so that only a product in float counts, as beyond S up to the end of the last
+ * panel. */
 void mf_cpu_whole_columns(const struct mf_cpu_whole *w, int whole, size_t j, float *s);
 
-/** The pairs @p k of all columns of S; after all columns. */
+/** Packs pair @p k of all columns of S. Call it after all columns are set. */
 void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k);
 
-/** Rounds a row [width], the one with this @p number: places where numbers are rounded up differ from row to row.
- * Numbers below 0 count as 0, those above 1 as 1. */
+/** Rounds row @p number [width]. The positions where numbers are rounded up differ from row to row. Numbers are limited
+ * to [0, 1]. */
 void mf_cpu_whole_row(const struct mf_cpu_whole *w, size_t number, const float *x, int16_t *to);
 
 /** c [12 rows][32 columns], @p width floats from row to row, = 12 rounded rows times 32 columns from @p j on. Sums of
- * MF_WHOLE_PAIRS pairs are exact and become floats, which are added in their order: every way has the same bits. */
+ * MF_WHOLE_PAIRS pairs are exact. They become floats, which are added in order, so every variant has the same bits. */
 typedef void mf_cpu_whole_tile(const struct mf_cpu_whole *w, const int16_t *rows, size_t j, float *c);
 
-/** Those that are faster than floats and that this machine can run, the fastest first; behind the last NULL. */
+/** The variants that this machine can run and that are faster than floats, the fastest first; NULL after the last. */
 mf_cpu_whole_tile *mf_cpu_whole_of(size_t i);
 
 #endif

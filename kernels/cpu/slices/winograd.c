@@ -142,8 +142,7 @@ MF_CPU_FAST static void turn_weights_large(const float *restrict w, size_t plane
 
 /* -- pixels to points -- */
 
-/* Where the rows and columns of a tile stand; those beyond the frame, which no pixel that is there asks for, at its
- * end. */
+/* Positions of a tile's rows and columns. Those beyond the frame, which no existing pixel needs, are set to its end. */
 struct place {
     size_t u[LARGE], v[LARGE];
 };

@@ -29,7 +29,7 @@
 
 #include "kernels/cpu/slices/tile.h"
 
-enum { MF_WINOGRAD_PIXELS = 16 /* most of a tile */ };
+enum { MF_WINOGRAD_PIXELS = 16 /* most pixels of a tile */ };
 
 struct mf_winograd {
     mf_cpu_rows *rows;
@@ -37,21 +37,21 @@ struct mf_winograd {
     const float *weights; /* [panels][9][in][32] */
 };
 
-/** Tiles of a result of nu x nv pixels, row by row; those at an odd edge have pixels beyond it. */
+/** Tiles of a result of nu x nv pixels, row by row. Tiles at an odd edge reach beyond it. */
 size_t mf_winograd_tiles(size_t side, size_t nu, size_t nv);
 
-/** What a panel costs with so many tiles, in vectors of products for each channel. */
+/** Cost of a panel with so many tiles, in vector products per channel. */
 size_t mf_winograd_cost(size_t side, size_t tiles);
 
-/** Tiles that are worked on together; and the floats of memory for it. */
+/** Number of tiles that are processed together; floats of memory for that. */
 size_t mf_winograd_most(size_t side, size_t in);
 size_t mf_winograd_floats(size_t side, size_t in);
 
-/** Points of a tile to the t-th place of memory, t < mf_winograd_most(). @p x: [nu + 2][nv + 2][in], pixel (u, v) of
- * the result is of x's (u .. u + 2, v .. v + 2). */
+/** Writes the points of a tile to index t of memory, t < mf_winograd_most(). @p x: [nu + 2][nv + 2][in]. Pixel (u, v)
+ * of the result depends on pixels (u .. u + 2, v .. v + 2) of x. */
 void mf_winograd_points(const struct mf_winograd *k, const float *x, size_t nu, size_t nv, size_t tile, size_t t,
                         float *memory);
-/** A panel's, of tiles 0 .. count - 1 in memory. @p more: the next panel follows. */
+/** Multiplies a panel's points with those of tiles 0 .. count - 1 in memory. @p more: the next panel follows. */
 void mf_winograd_multiply(const struct mf_winograd *k, size_t panel, int more, size_t count, float *memory);
 /** y [m][m][32]: the pixels of the t-th tile. */
 void mf_winograd_pixels(const struct mf_winograd *k, size_t t, const float *memory, float *y);

@@ -11,12 +11,12 @@
 #include "kernels/cuda/slices/slice.cuh"
 #include "kernels/form/lag.h"
 
-/** A transform of n points, in place: its radices, and tables in device memory. Frequencies end in the order that the
- * radices leave them in. */
+/** An in-place transform of n points: its radices, and tables in device memory. Frequencies end in the order of the
+ * radices. */
 struct mf_line {
     int n, stages, radix[MF_LINE_STAGES];
     const float2 *twiddle; /* [n] exp(-2 pi i k / n) */
-    const int *negative;   /* [n] where the frequency -k stands, for the one that stands here */
+    const int *negative;   /* [n] index of frequency -k, for the index of k */
 };
 
 /** One level of one batch. */
@@ -25,7 +25,7 @@ struct mf_corr_job {
     struct mf_view g, coarse; /* base NULL: no gradient; none of a coarser level */
     int add;                  /* g +=, else g = */
     int nu, nv, mu, mv, lag, periodic;
-    const float *target; /* [(2L-1)^2] device; NULL: values alone are wanted */
+    const float *target; /* [(2L-1)^2] device; NULL: only values are wanted */
     const double *scale; /* [count] device; NULL: all 1 */
     double weight;
     int power;
@@ -39,7 +39,7 @@ struct mf_corr_job {
 struct mf_corr_level {
     struct mf_line u, v;
     void *tables;         /* device */
-    struct mf_cufft *fft; /* NULL in a block */
+    struct mf_cufft *fft; /* NULL for engine `block` */
 };
 
 struct mf_slice_plan {
@@ -51,7 +51,7 @@ struct mf_slice_plan {
     double *scale, *loss; /* [count_max]; [levels][count_max] device */
     float *values;        /* [chunk][levels][entries] device */
     float2 *spectrum;     /* device: Z of a batch of units, and for cuFFT a second array as large */
-    float2 *window;       /* device: [units][(2L-1)^2] of a batch, cuFFT alone */
+    float2 *window;       /* device: [units][(2L-1)^2] of a batch, only for cuFFT */
     void *work;           /* device: cuFFT's own */
 };
 
@@ -64,7 +64,7 @@ void mf_corr_block_run(struct mf_slice_plan *plan, size_t l, const struct mf_cor
 
 /* -- engine `cufft`: kernels/cuda/slices/corr_cufft.cu -- */
 
-/** Transform plan; *work: at least the bytes that it needs. MF_DEVICE without cuFFT, MF_MEMORY. */
+/** Makes the transform plan; *work: its bytes. MF_DEVICE without cuFFT, MF_MEMORY. */
 int mf_corr_cufft_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level, size_t *work);
 void mf_corr_cufft_close(struct mf_corr_level *level);
 /** Tells the plan where plan->work is. */
@@ -91,7 +91,7 @@ __device__ inline float2 mf_corr_power(float2 z, float2 w)
     return make_float2(0.25f * (ar * ar + ai * ai), 0.25f * (br * br + bi * bi));
 }
 
-/** From Z at k and -k: conj(F(a)) F(b) at k; at -k stands its conjugate. */
+/** From Z at k and -k: conj(F(a)) F(b) at k; at -k it is the conjugate. */
 __device__ inline float2 mf_corr_cross(float2 z, float2 w)
 {
     const float ar = 0.5f * (z.x + w.x), ai = 0.5f * (z.y - w.y), br = 0.5f * (z.y + w.y), bi = -0.5f * (z.x - w.x);
@@ -109,7 +109,7 @@ __device__ inline void mf_corr_gradient(float2 z, float2 w, float2 *h, float2 *k
     *k = make_float2(ha * ar - hb * br, hb * bi - ha * ai);
 }
 
-/** The lag that row or column @p i of @p m stands for; false: none of the window. */
+/** The lag of row or column @p i of @p m; false: outside the window. */
 __device__ inline bool mf_corr_lag(int i, int m, int lag, int *d)
 {
     *d = i < lag ? i : i - m;
@@ -117,8 +117,8 @@ __device__ inline bool mf_corr_lag(int i, int m, int lag, int *d)
 }
 
 /**
- * Entry (du, dv) of the window of a unit, not yet divided: writes its values, adds to the two slices' losses, returns
- * what goes back for it.
+ * Handles entry (du, dv) of a unit's window, not yet divided. Writes its values, adds to the two slices' losses, and
+ * returns the entry for the inverse transform.
  */
 __device__ inline float2 mf_corr_entry(const struct mf_corr_job &j, size_t unit, int du, int dv, float2 z,
                                        double loss[2])
@@ -148,7 +148,7 @@ __device__ inline float2 mf_corr_entry(const struct mf_corr_job &j, size_t unit,
     return make_float2(back[0], back[1]);
 }
 
-/** Gradient @p g of pixel (s, u, v), with what comes from the coarser level. */
+/** Stores gradient @p g of pixel (s, u, v), plus the part of the coarser level. */
 __device__ inline void mf_corr_store(const struct mf_corr_job &j, size_t s, size_t u, size_t v, float g)
 {
     float *to = j.g.base + mf_at(j.g, s, u, v);

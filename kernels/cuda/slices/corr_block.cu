@@ -1,4 +1,4 @@
-/* Engine `block` of S2: the whole life of a unit in the shared memory of one block. */
+/* Engine `block` of S2: all work on a unit happens in the shared memory of one block. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* Engine `cufft` of S2: units too large for the shared memory of a block, or of extents with large primes, in batches
- * that stay in the second-level cache. cuFFT is opened when the first such plan is made. */
+/* Engine `cufft` of S2: for units too large for the shared memory of a block, and for extents with large prime factors.
+ * It works in batches that stay in the second-level cache. cuFFT is opened when the first such plan is made. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

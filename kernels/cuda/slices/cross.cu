@@ -1,5 +1,5 @@
-/* Cross-correlations of two fields of slices, D(r) = mean over p of x(p) y(p + r): by sums, for windows are small
- * beside slices. */
+/* Cross-correlations of two fields of slices, D(r) = mean over p of x(p) y(p + r). They are computed as sums, because
+ * windows are small compared with slices. */
 #include "kernels/cuda/slices/lags.cuh"
 
 namespace

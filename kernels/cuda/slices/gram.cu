@@ -1,7 +1,7 @@
-/* Soft three-point correlations of slices: see form/gram.h. Both ways are products of matrices in tiles, whose channels
- * are made as they are loaded, so that nothing of their size is stored:
+/* Soft three-point correlations of slices: see form/gram.h. Values and gradients are tiled matrix products. Channels
+ * are computed as they are loaded, so nothing of their size is stored:
  *   values     F^T F, F [anchors][channels], tiles on and above the diagonal
- *   gradient   F (slope + its transpose), a column of tiles at a time, which pixels then take their shares of */
+ *   gradient   F (slope + its transpose), a column of tiles at a time, from which pixels gather their parts */
 #include "kernels/cuda/pass.cuh"
 #include "kernels/cuda/slices/packed.cuh"
 #include "kernels/cuda/slices/tile.cuh"
@@ -183,7 +183,8 @@ __device__ bool anchor_in(const struct work &w, int negative, int u, int v, size
     return true;
 }
 
-/* Block (pixels, slice): what the channels of a column have for a pixel, as their anchor and as its partner. */
+/* Block (pixels, slice): gathers for a pixel the contributions of a column's channels, as their anchor and as their
+ * partner. */
 __global__ void __launch_bounds__(THREADS) take(struct work w, size_t first, float *g, float *h)
 {
     const size_t i = blockIdx.x * size_t(THREADS) + threadIdx.x, slice = blockIdx.y;

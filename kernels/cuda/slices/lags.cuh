@@ -28,7 +28,7 @@ template <class Lags> __device__ inline double mf_lags_share(const mf_lags<Lags>
                : 0.0;
 }
 
-/** Where pixel (u, v) stands; false: outside of what is not periodic. */
+/** Offset of pixel (u, v); false: outside of a slice that is not periodic. */
 template <class Lags> __device__ inline bool mf_lags_at(const mf_lags<Lags> &w, int u, int v, size_t *at)
 {
     if (w.periodic) {

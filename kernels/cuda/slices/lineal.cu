@@ -1,6 +1,6 @@
-/* Lineal path of slices: see form/lineal.h. A thread walks along the runs that begin at its pixels, from the shortest
- * to the longest. For the gradient it leaves behind what a pixel gets from the runs that have it as their k-th; every
- * pixel then goes back along the direction and takes what is left there for it. */
+/* Lineal path of slices: see form/lineal.h. A thread follows the runs that begin at its pixels, from the shortest to
+ * the longest. For the gradient it stores what a pixel gets from the runs in which it is the k-th. Then every pixel
+ * goes back along the direction and gathers these parts. */
 #include "kernels/cuda/pass.cuh"
 #include "kernels/cuda/slices/packed.cuh"
 #include "kernels/form/lineal.h"
@@ -229,7 +229,7 @@ struct weight_body {
     }
 };
 
-/* Pixel i begins runs of all lengths: slope [c - 1] is what they count that have at least 2c + 1 pixels. */
+/* Pixel i begins runs of all lengths. slope [c - 1] is the gradient of those with at least 2c + 1 pixels. */
 struct slope_body {
     struct work w;
     int direction;

@@ -6,9 +6,9 @@
 
 #include "kernels/cuda/slices/corr.cuh"
 
-/** Which lines, and where their numbers stand: z[line * pitch + i * step]. */
+/** The lines, and where their numbers are: z[line * pitch + i * step]. */
 struct mf_lines {
-    int count, head, jump; /* the i-th is i, or i + jump from head on */
+    int count, head, jump; /* line i is i, or i + jump from `head` on */
     int pitch, step;
 };
 
@@ -124,7 +124,7 @@ __device__ inline void mf_stage(const struct mf_line &line, const struct mf_line
     __syncthreads();
 }
 
-/** Transforms the lines; the block's threads have met before and meet behind. */
+/** Transforms the lines. The block must synchronise before; it is synchronised after. */
 template <bool BACK> __device__ void mf_transform(const struct mf_line &line, const struct mf_lines &lines, float2 *z)
 {
     int sub = BACK ? 1 : line.n;

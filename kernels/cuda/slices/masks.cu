@@ -1,6 +1,6 @@
-/* Soft descriptors of slices that are means over the places of masks: see kernels/slices/masks.h. A block adds up a
- * mask of a slice. For the gradient the slopes of all places of a group of masks are kept, and every pixel takes what
- * the places that have a tap on it have for it. */
+/* Soft descriptors of slices that are means over positions of masks: see kernels/slices/masks.h. A block sums one mask
+ * of one slice. For the gradient the slopes of all positions of a group of masks are stored. Every pixel then gathers
+ * from the positions that have a tap on it. */
 #include "kernels/cuda/pass.cuh"
 #include "kernels/cuda/slices/packed.cuh"
 
@@ -122,7 +122,7 @@ template <enum mf_masks_kind KIND> void value(const struct mf_packed_job *job)
 
 /* -- gradient -- */
 
-/* Block (pixels, mask of the group, slice): what z counts at the places of a mask, 0 where there is none. */
+/* Block (pixels, mask of the group, slice): the factor of z at the positions of a mask, 0 elsewhere. */
 __global__ void __launch_bounds__(THREADS) slopes(struct work w)
 {
     const size_t i = blockIdx.x * size_t(THREADS) + threadIdx.x, mask = w.first + blockIdx.y, slice = blockIdx.z;

@@ -10,11 +10,11 @@
 /** One level of a chunk: pixel (u, v) of slice s is x[(s * nu + u) * nv + v]. */
 struct mf_packed_level {
     int nu, nv;
-    const float *x, *y, *z; /* y, z: of kinds of several fields, the second and third; else NULL */
+    const float *x, *y, *z; /* families of several fields: the second and third; else NULL */
     float *g, *h, *k;       /* their gradients, laid out alike */
 };
 
-/** A level of a chunk, and room for what a family needs meanwhile. */
+/** A level of a chunk, and the work area of a family. */
 struct mf_packed_job {
     struct mf_queue *q;
     const struct mf_slice_desc *desc;
@@ -39,10 +39,10 @@ struct mf_packed_family {
     void (*value)(const struct mf_packed_job *job);
     /** at.g (and at.h, at.k) += sum over entries of slope times dD/dx. NULL: the family has no gradient. */
     void (*gradient)(const struct mf_packed_job *job);
-    /** What plans hold beside their arrays; NULL: nothing. May refuse. */
+    /** Makes what a plan holds beside its arrays; NULL: nothing. May refuse. */
     int (*open)(struct mf_queue *queue, const struct mf_slice_desc *desc) = nullptr;
     void (*close)(struct mf_queue *queue, const struct mf_slice_desc *desc) = nullptr;
-    /** A power of 2 that values stay below, so that sums of them are exact (form/compare.h). */
+    /** A power of 2 above all values, so that their sums are exact (form/compare.h). */
     double most = 1;
 };
 

@@ -1,6 +1,6 @@
-/* How far the patches of slices are from those of an example, both ways: see kernels/cpu/slices/patch.c for what is
- * computed, patch_search.cu for the search. What the example's patches count at the pixels of the slice's nearest ones
- * is added up in whole numbers, so that no order of threads is to be seen. */
+/* The distance of patches of slices from those of an example, in both directions. kernels/cpu/slices/patch.c has the
+ * formulas, patch_search.cu the search. The contributions of the example's patches are summed as integers, so that the
+ * result does not depend on the order of threads. */
 #include "kernels/cuda/slices/patch.cuh"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* See patch.cuh. The search is a product of matrices in tiles, |p - q|^2 = |p|^2 + |q|^2 - 2 p q, whose entries are
- * looked at while they are in registers: nothing of its size is stored. */
+/* See patch.cuh. The search is a tiled matrix product, |p - q|^2 = |p|^2 + |q|^2 - 2 p q. Its entries are used while
+ * they are in registers, so nothing of its size is stored. */
 #include "kernels/cuda/slices/patch.cuh"
 
 namespace

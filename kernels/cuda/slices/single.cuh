@@ -12,14 +12,14 @@
 
 enum {
     MF_SINGLE_CLASSES = 128,
-    MF_SINGLE_LANES = 32,   /* slices of a block where they lie side by side */
+    MF_SINGLE_LANES = 32,   /* slices of a block whose slices lie side by side */
     MF_SINGLE_THREADS = 256 /* of such a block */
 };
 
 /** The numbers of a plan's slices. */
 struct mf_single {
     struct mf_slice_desc desc;
-    size_t bands;                    /* most of a level */
+    size_t bands;                    /* most bands of a level */
     unsigned filled[MF_PYRAMID_MAX]; /* those of each level */
     double *part;                    /* [levels][count_max][bands] device */
     double *slope;                   /* [levels][count_max] device: scale dA/dD */
@@ -29,10 +29,10 @@ struct mf_single {
 struct mf_slice_plan {
     struct mf_queue *queue;
     struct mf_single single;
-    struct mf_pyramid pyramid; /* all zero: its levels need no pooled slices */
+    struct mf_pyramid pyramid; /* all zero: the descriptor needs no pooled slices */
 };
 
-/** What stands in the table of each: a plan with or without @p pooled slices. */
+/** The table's plan(), with or without @p pooled slices. */
 int mf_single_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc, int pooled,
                    struct mf_slice_plan **plan);
 void mf_single_free(struct mf_slice_plan *plan);

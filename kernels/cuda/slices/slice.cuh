@@ -8,7 +8,7 @@
 #include "kernels/form/compare.h"
 #include "kernels/form/jump.h"
 
-/** Where pixel (s, u, v) stands. */
+/** Index of pixel (s, u, v). */
 __host__ __device__ inline size_t mf_at(const struct mf_view &x, size_t s, size_t u, size_t v)
 {
     return s * x.ss + u * x.su + v * x.sv;
@@ -41,7 +41,7 @@ static inline unsigned mf_grid(size_t n, size_t each)
     return unsigned(blocks < MF_GRID_MOST ? blocks : MF_GRID_MOST);
 }
 
-/** Calls body(s, u, v) for every pixel of slices that lie as @p x does. */
+/** Calls body(s, u, v) for every pixel, in the memory order of @p x. */
 template <class Body> void mf_pixels(struct mf_queue *q, const struct mf_view &x, const Body &body)
 {
     const int lanes = mf_side_by_side(&x);
@@ -53,7 +53,7 @@ template <class Body> void mf_pixels(struct mf_queue *q, const struct mf_view &x
            dim3(unsigned(MF_TILE_FAST), unsigned(MF_TILE_MID)), 0, q, x, lanes, body);
 }
 
-/** The pooled slices of a plan and their gradients; they lie as the slices do that they are made of. */
+/** The pooled slices of a plan and their gradients; their memory order is that of the original slices. */
 struct mf_pyramid {
     size_t levels;
     struct mf_pyramid_areas areas;
@@ -74,18 +74,18 @@ void mf_coarsen(struct mf_queue *q, const struct mf_view &fine, const struct mf_
 /** Fills the levels of a field from 1 to the coarsest. */
 void mf_pyramid_fill(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field);
 
-/** What pixel (s, u, v) gets of the gradient of the next coarser level; base NULL: nothing. */
+/** The part of pixel (s, u, v) in the gradient of the next coarser level; base NULL: none. */
 __device__ inline float mf_from_coarse(const struct mf_view &coarse, size_t s, size_t u, size_t v)
 {
     if (!coarse.base || u / 2 >= coarse.nu || v / 2 >= coarse.nv) return 0.0f;
     return 0.25f * coarse.base[mf_at(coarse, s, u / 2, v / 2)];
 }
 
-/** g = or += what comes from the coarser level: for levels that take no part themselves. */
+/** g = or += the part of the coarser level, for levels that take no part themselves. */
 void mf_pyramid_pass(struct mf_queue *q, const struct mf_view &coarse, const struct mf_view &g, int add);
 
-/** Sum of a block's values in a fixed order; every thread gets it. @p shared: [blockDim.x] doubles; a power of two of
- * threads. */
+/** Sum of a block's values in a fixed order; every thread gets it. @p shared: [blockDim.x] doubles. The number of
+ * threads must be a power of two. */
 __device__ inline double mf_block_sum(double value, double *shared)
 {
     __syncthreads();

@@ -1,8 +1,7 @@
-/* Two-point correlation in space: see kernels/slices/space.h. By sums over voxels, without transforms: "spectra" are
- * the planes themselves, and S_d (u, v), lags in the order of the window, the sum over voxels of x_k(y, x) x_(k+d)(y +
- * u, x
- * + v). A block takes a row of the window of a pair of planes, a run of neighbouring lags at a time, which share what
- * is loaded. What planes give is rounded so that it adds up exactly, in any order. */
+/* Two-point correlation in space: see kernels/slices/space.h. It uses sums over voxels instead of transforms. Its
+ * "spectra" are the planes themselves. S_d(u, v), with lags in the order of the window, is the sum over voxels of
+ * x_k(y, x) x_(k+d)(y + u, x + v). A block computes a row of the window of a pair of planes, a run of neighbouring lags
+ * at a time, which share loaded data. Results of planes are rounded so that their sum is exact in any order. */
 #include <stdlib.h>
 
 #include "kernels/cuda/pass.cuh"
@@ -90,7 +89,7 @@ struct field field_of(const struct mf_space_plan *p, const float *x, const float
     return {int(d->nz), int(d->ny), int(d->nx), int(d->lag), d->periodic, p->plane, x, y};
 }
 
-/* Row or column i of n, from the other side where it lies beyond; false: outside of what is not periodic. */
+/* Wraps row or column i of n; false: outside of a field that is not periodic. */
 __device__ bool inside(const struct field &w, int *i, int n)
 {
     if (*i >= 0 && *i < n) return true;
@@ -151,7 +150,7 @@ struct add_body {
     }
 };
 
-/* The caller adds up whole planes of sums: the window of a distance stands at the begin of its plane. */
+/* The caller adds whole planes of sums, so the window of a distance is at the begin of its plane. */
 struct lay_body {
     const double *sum;
     size_t plane, window;
@@ -210,7 +209,7 @@ void window(struct mf_space_plan *p, const double *sums, double *values)
 
 /* -- gradient -- */
 
-/* What the sum of products at a lag counts; twice where its mirror image is no entry of its own. */
+/* The factor of the sum of products at a lag; twice if its mirror image is not an entry. */
 struct weight_body {
     struct field w;
     size_t each;

@@ -1,7 +1,7 @@
 /* Structure tensor of slices (form/structure_tensor.h): maps of smoothed components and of their coherence, which are
- * correlated (lags.cuh). Periodic: as many cells as pixels; else those between pixels, pairs inside, and a Gaussian
- * that is cut off at an edge is divided by what is left of it. What the maps count goes back the same way, every step
- * gathered. */
+ * correlated (lags.cuh). Periodic: as many cells as pixels. Else: cells between pixels, and pairs inside; a Gaussian
+ * that an edge cuts off is divided by its remaining weight. The gradient goes through the same steps in reverse; each
+ * step gathers. */
 #include "kernels/cuda/pass.cuh"
 #include "kernels/cuda/slices/lags.cuh"
 #include "kernels/form/structure_tensor.h"

@@ -7,7 +7,7 @@
 
 constexpr int MF_TILE_DEPTH = 16, MF_TILE_SIDE = 16, MF_TILE_EACH = 4;
 constexpr int MF_TILE_THREADS = MF_TILE_SIDE * MF_TILE_SIDE, MF_TILE_WIDTH = MF_TILE_SIDE * MF_TILE_EACH;
-constexpr int MF_TILE_FOLD = 8; /* depths that are added in float */
+constexpr int MF_TILE_FOLD = 8; /* products that are summed in float */
 
 /** A thread's numbers: G times four neighbouring rows of a group of 64, and four neighbouring columns. */
 template <int G> struct mf_tile {
@@ -48,7 +48,7 @@ template <int G> __device__ inline void mf_tile_multiply(const float *a, int pit
 /* -- Gram matrices: F^T F of F [rows][channels] -- */
 
 /**
- * Who says what F is:
+ * Defines F:
  *   size_t rows, channels
  *   at(size_t row)                                          what all channels of a row have in common
  *   float operator()(size_t slice, at(row), size_t channel)

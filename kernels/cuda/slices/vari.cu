@@ -1,6 +1,6 @@
 /* Interface density of slices: see kernels/slices/slices.h.
  *   V = cu sum |x(u+1,v) - x(u,v)| + cv sum |x(u,v+1) - x(u,v)|
- * cu = cv = 1 / (nu nv) on a periodic slice, else one over the number of jumps of that kind. */
+ * cu = cv = 1 / (nu nv) on a periodic slice, else one over the number of jumps along that axis. */
 #include "kernels/cuda/slices/single.cuh"
 
 namespace

@@ -1,9 +1,8 @@
-/* Gram matrices of what VGG-19 sees in slices: see kernels/cpu/slices/vgg.c for what is computed. Pixels are rows of
- * channels, of all slices of a chunk one behind the other. A convolution is a product of matrices whose left one,
- * pixels times taps and channels, is read from where it stands: tap and channel of a column say which pixel. The way
- * back is the same with the weights turned round, and so is what a Gram matrix gives back, of one tap. What of a
- * product becomes what is said by a body. Sums run over taps and then channels, whatever the shape of a tile, so that
- * bits do not depend on the number of slices. */
+/* Gram matrices of the features of VGG-19 in slices: kernels/cpu/slices/vgg.c has the formulas. Pixels are rows of
+ * channels, for all slices of a chunk one after the other. A convolution is a matrix product. Its left matrix, pixels
+ * times taps and channels, is read in place: tap and channel of a column select the pixel. The gradient is the same
+ * with reversed weights, and that of a Gram matrix is the same with one tap. A body defines what happens to a product.
+ * Sums run over taps and then channels, whatever the shape of a tile, so bits do not depend on the number of slices. */
 #include "kernels/cuda/pass.cuh"
 #include "kernels/cuda/slices/packed.cuh"
 #include "kernels/cuda/slices/tile.cuh"

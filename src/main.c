@@ -1,5 +1,5 @@
-/* The program: finds the verb, parses its options on every rank, opens a session, runs the verb, and prints one line
- * if that was refused. All ranks leave with the same exit status. */
+/* The program. It finds the verb, parses its options on every rank, opens a session and runs the verb. After a refusal
+ * it prints one line. All ranks leave with the same exit status. */
 #include <ctype.h>
 #include <signal.h>
 #include <stdint.h>
@@ -234,8 +234,8 @@ static int is_busy(void)
     return 2 * running >= LOOKS * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* OpenMP threads spin while they wait for each other. On a busy machine they take cores from threads that work, so they
- * spin briefly there. GCC's OpenMP reads the limit before main() begins: the program starts itself again. */
+/* OpenMP threads spin while they wait for each other. On a busy machine they take cores from working threads, so they
+ * should spin only briefly. GCC's OpenMP reads the limit before main() begins. So the program starts itself again. */
 static void wait_briefly(char **argv)
 {
     char path[4096];

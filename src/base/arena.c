@@ -1,4 +1,5 @@
-/* See arena.h. Blocks are remembered by address in a table, since device memory cannot hold a header of ours. */
+/* See arena.h. Blocks are recorded by address in a table, because device memory cannot hold a header that the host
+ * reads. */
 #include "src/base/arena.h"
 
 #include <pthread.h>

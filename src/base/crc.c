@@ -1,4 +1,4 @@
-/* See crc.h: the processor's instructions where it has them, else one table. */
+/* See crc.h: uses the processor's instructions if it has them, else a table. */
 #include "src/base/crc.h"
 
 #include <pthread.h>

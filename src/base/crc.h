@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The checksum of what @p crc is the checksum of (0: nothing), followed by @p count more bytes. */
+/** Continues checksum @p crc (0: the start) with @p count more bytes. */
 uint32_t mf_crc32c(uint32_t crc, const void *bytes, size_t count);
 
-/** What bytes are together, found on the way: begins as {0}. */
+/** Properties of all bytes together, collected while the checksum is computed. Begins as {0}. */
 struct mf_crc_look {
     uint64_t sum;
-    uint8_t any; /* bits that at least one of them has */
+    uint8_t any; /* bits that at least one byte has set */
 };
 
 /** The same, and adds the bytes to @p look. */

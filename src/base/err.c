@@ -38,8 +38,8 @@ void mf_die_hook(void (*hook)(int code)) { die_hook = hook; }
 
 void mf_err_rank(int rank) { own_rank = rank; }
 
-/* The first thread that comes here ends the program; another one waits for that, and the same one again (an exit
- * handler may) ends at once. */
+/* Only the first thread that comes here ends the program. Another thread waits for that. The same thread again (from an
+ * exit handler) ends at once. */
 static void only_once(int code)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
@@ -65,7 +65,7 @@ void mf_end(int code)
     end(code);
 }
 
-/* In one write, past the buffers of stdio: lines of several ranks do not mix, and nobody can be holding a lock. */
+/* Prints with one write, without stdio's buffers: lines of several ranks do not mix, and no lock can block it. */
 void mf_die(int code, const char *file, int line, const char *format, ...)
 {
     char said[MF_ERR_TEXT], where[256] = "", whole[MF_ERR_TEXT + sizeof where];

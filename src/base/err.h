@@ -24,7 +24,7 @@ enum { MF_ERR_TEXT = 1024 };
 /** Records one sentence (printf format, no newline) and returns @p code. The last sentence recorded wins. */
 int mf_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#ifdef __clang_analyzer__ /* it then sees that the code comes back */
+#ifdef __clang_analyzer__ /* it then knows that the code is returned */
 #define mf_fail(code, ...) (mf_fail(code, __VA_ARGS__), (code))
 #endif
 
@@ -34,37 +34,37 @@ const char *mf_err_text(void);
 /** Forgets the sentence (a caller that handles a refusal itself). */
 void mf_err_clear(void);
 
-/** The same, and what it said without the advice behind it goes into @p why. */
+/** Forgets the sentence, and copies it without its advice to @p why. */
 void mf_err_take(char *why, size_t size);
 
-/** Prints one line "mesoforge: broken: <text>", of a bug (MF_BROKEN) with "(file:line)", in one piece, calls the hook
- * and exits with @p code. Never returns. Any thread may call it; the first one speaks. */
+/** Prints one line "mesoforge: broken: <text>", for a bug (MF_BROKEN) with "(file:line)". Then calls the hook and exits
+ * with @p code. Never returns. Any thread may call it; only the first prints. */
 void mf_die(int code, const char *file, int line, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
 
-/** Ends the job without a word: the hook, and exit with @p code. Never returns. */
+/** Ends the job without a message: calls the hook and exits with @p code. Never returns. */
 void mf_end(int code) __attribute__((noreturn));
 
 /** What mf_die() calls last, so that a rank can end the whole job (mpi/comm.c installs MPI_Abort). NULL: exit(code). */
 void mf_die_hook(void (*hook)(int code));
 
 /**
- * A place that can be made to refuse for a test: true when the environment asks for it.
- * MF_FAULT=site[:visit=N][:rank=R] makes the N-th visit (default 1) of this site refuse on rank R (default all). The
- * environment is read once: sites may lie where time counts.
+ * A fault site: a place that a test can make refuse. MF_FAULT=site[:visit=N][:rank=R] makes the N-th visit (default 1)
+ * of this site refuse on rank R (default all); then it returns true. The environment is read once, because sites may be
+ * in code where time matters.
  */
 int mf_fault(const char *site);
 
-/** @p fault (kept by the caller; NULL: none) in place of MF_FAULT. Visits are counted from here. */
+/** Uses @p fault (kept by the caller; NULL: none) instead of MF_FAULT. Visits are counted from here. */
 void mf_fault_set(const char *fault);
 
-/** 1: sites neither refuse nor count their visits (what is rehearsed is not what is tested); 0: they do again. */
+/** 1: sites neither refuse nor count their visits, because a rehearsal is not the test; 0: they do again. */
 void mf_fault_hold(int hold);
 
-/** Tells err which rank this is (for MF_FAULT). */
+/** States which rank this is (for MF_FAULT). */
 void mf_err_rank(int rank);
 
-/** @p memory that there must be: without it, a breakage "no memory for WHAT". */
+/** Returns @p memory. If it is NULL, ends as a breakage "no memory for WHAT". */
 #define MF_MUST(memory, what) mf_must(memory, __FILE__, __LINE__, what)
 void *mf_must(void *memory, const char *file, int line, const char *what);
 

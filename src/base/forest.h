@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The name of @p i's set; ways to it get shorter as they are gone. */
+/** The name of @p i's set. Shortens the path to it (path halving). */
 static inline uint32_t mf_forest_root(uint32_t *parent, uint32_t i)
 {
     while (parent[i] != i) i = parent[i] = parent[parent[i]];

@@ -1,4 +1,4 @@
-/* See json.h. A struct mf_json is a json_t that nobody outside sees. */
+/* See json.h. A struct mf_json is a json_t, which is hidden outside of this file. */
 #include "src/base/json.h"
 
 #include <errno.h>

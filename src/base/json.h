@@ -1,4 +1,4 @@
-/* JSON: writes values (%.17g; NaN and infinities are bugs) and reads files of ours that people edit.
+/* JSON: writes values (%.17g; NaN and infinities are bugs) and reads files of this program that people edit.
  * Rule: only this module includes jansson. */
 #ifndef MF_BASE_JSON_H
 #define MF_BASE_JSON_H
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct mf_json; /* any JSON value, owned by whoever made it until it is put into another */
+struct mf_json; /* any JSON value, owned by its maker until it is put into another */
 
 struct mf_json *mf_json_object(void);
 struct mf_json *mf_json_array(void);
@@ -17,7 +17,7 @@ void mf_json_int(struct mf_json *at, const char *key, long long value);
 void mf_json_text(struct mf_json *at, const char *key, const char *value);
 void mf_json_bool(struct mf_json *at, const char *key, int value);
 void mf_json_null(struct mf_json *at, const char *key);
-/** The same, null where a number is not finite; where a text is NULL or empty. */
+/** Put null instead of a number that is not finite; of a text that is NULL or empty. */
 void mf_json_finite(struct mf_json *at, const char *key, double value);
 void mf_json_some(struct mf_json *at, const char *key, const char *text);
 /** For MF_JSON: sizes of arrays. */
@@ -54,15 +54,15 @@ void mf_json_size(struct mf_json *at, const char *key, unsigned long value);
 #define MF_JSON_10(at, key, value, ...) (MF_JSON_1(at, key, value), MF_JSON_9(at, __VA_ARGS__))
 #define MF_JSON_11(at, key, value, ...) (MF_JSON_1(at, key, value), MF_JSON_10(at, __VA_ARGS__))
 #define MF_JSON_12(at, key, value, ...) (MF_JSON_1(at, key, value), MF_JSON_11(at, __VA_ARGS__))
-/** Takes a member out of an object; none of that name is no matter. */
+/** Removes a member of an object, if there is one. */
 void mf_json_drop(struct mf_json *at, const char *key);
 /** A row of reals, or rows x columns of them as nested arrays. */
 void mf_json_reals(struct mf_json *at, const char *key, const double *values, size_t count);
 void mf_json_table(struct mf_json *at, const char *key, const double *values, size_t rows, size_t columns);
-/** A row of whole numbers that are held as reals: bytes. */
+/** An array of whole numbers that are stored as reals, such as bytes. */
 void mf_json_wholes(struct mf_json *at, const char *key, const double *values, size_t count);
 
-/** A value from JSON text. NULL where it is none; says nothing. */
+/** Parses JSON text. NULL if it is none; no message. */
 struct mf_json *mf_json_parse(const char *text);
 
 /** A value from a file of at most @p most bytes; refuses with MF_INPUT: unreadable, too long, no JSON (line, column).
@@ -79,7 +79,7 @@ enum mf_json_kind {
     MF_JSON_OBJECT
 };
 
-/** Of NULL: MF_JSON_NULL. "a number", "text", ... for a sentence. */
+/** NULL is MF_JSON_NULL. The second function returns "a number", "text", ... for a sentence. */
 enum mf_json_kind mf_json_kind(const struct mf_json *value);
 const char *mf_json_kind_name(const struct mf_json *value);
 /** Borrowed from the object or array; NULL where there is none. */
@@ -87,7 +87,7 @@ struct mf_json *mf_json_get(const struct mf_json *object, const char *key);
 struct mf_json *mf_json_item(const struct mf_json *array, size_t i);
 /** Elements of an array; of anything else 0. */
 size_t mf_json_count(const struct mf_json *array);
-/** What a value of the right kind holds; of another kind 0, "" (borrowed). */
+/** The content of a value. Of another kind: 0 or "" (borrowed). */
 double mf_json_to_real(const struct mf_json *value); /* whole numbers as well */
 long long mf_json_to_int(const struct mf_json *value);
 int mf_json_to_bool(const struct mf_json *value);
@@ -102,12 +102,13 @@ void mf_json_each(const struct mf_json *object,
 /** The first key of an object that is not among @p known (NULL-terminated); NULL if there is none. */
 const char *mf_json_stranger(const struct mf_json *object, const char *const *known);
 
-/** A file @p path of it, on several lines, two blanks a level; @p name: what sentences call it. MF_OUTPUT. */
+/** Writes a file @p path on several lines, with two blanks per level. @p name: how error messages name it.
+ * MF_OUTPUT. */
 int mf_json_save(const struct mf_json *value, const char *path, const char *name);
 
 /** Writes it on one line (compact) and a newline; flushes. Refuses with MF_OUTPUT. */
 int mf_json_write(const struct mf_json *value, FILE *to);
-/** What that writes, newline and all; the caller frees. */
+/** The text that mf_json_write() writes, with its newline; the caller frees. */
 char *mf_json_string(const struct mf_json *value);
 void mf_json_free(struct mf_json *value);
 

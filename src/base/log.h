@@ -4,13 +4,14 @@
 
 enum mf_log_level { MF_QUIET, MF_WARN, MF_INFO, MF_DEBUG };
 
-/** Who speaks and how much. Rank 0 speaks; the others only from MF_DEBUG on, with "[rank/size]" before the line. */
+/** Sets which rank prints, and how much. Rank 0 prints; others only from MF_DEBUG on, with "[rank/size]" before the
+ * line. */
 void mf_log_open(int rank, int size, enum mf_log_level level);
 
-/** 1: warnings alone, until 0 (what is done many times over need not be told each time). */
+/** 1: prints only warnings, until 0. For work that is repeated many times. */
 void mf_log_hush(int hush);
 
-/** Lines go to this file as well (rank 0), appended; NULL closes it. Refuses with MF_OUTPUT. */
+/** Also appends lines to this file (rank 0); NULL closes it. Refuses with MF_OUTPUT. */
 int mf_log_copy(const char *path);
 
 void mf_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -18,9 +19,9 @@ void mf_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mf_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
- * One line of progress: a bar that overwrites itself on a terminal, else a plain line at most every 30 s (first after
- * 1 s, the last always). @p done of @p total steps; @p text is shown behind it. Knows the time that is left. @p total
- * 0: nobody knows how many steps there are; they are counted.
+ * One line of progress. On a terminal it is a bar that overwrites itself. Else it is a plain line at most every 30 s;
+ * the first comes after 1 s, the last always. @p done of @p total steps, and behind that @p text. It shows the
+ * remaining time. @p total 0: unknown, so the line only counts steps.
  */
 void mf_progress(const char *what, long done, long total, const char *text);
 

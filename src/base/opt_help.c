@@ -1,4 +1,4 @@
-/* What is printed from the rows: help, man page, configuration, command line; and the nearest word. */
+/* Output made from the rows: help, man page, configuration, command line. Also finds the nearest word. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Words become values: conversion, choices, contradictions, defaults. */
+/* Converts words to values: conversion, choices, contradictions, defaults. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

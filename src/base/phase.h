@@ -1,5 +1,5 @@
 /* Phases: where a run spends its time, and what it moves and computes (--log-view). Users understand their names.
- * Rule: the room that does the work defines the phase (io/phases.h, src/desc/phases.h, ...):
+ * Rule: the folder that does the work defines the phase (io/phases.h, src/desc/phases.h, ...):
  *
  *     struct mf_phase mf_phase_step = {.name = "step", .kind = MF_WORK};
  *     {
@@ -7,55 +7,56 @@
  *         mf_phase_count(mf_cost_step(n)); what the innermost open phase moves and computes
  *     }
  *
- * Phases nest. One thread of a process opens them, never inside a parallel region. Without --log-view a phase costs
- * one branch, with it two readings of the clock. */
+ * Phases nest. One thread of a process opens them, never inside a parallel region. Without --log-view a phase costs one
+ * branch, with it two readings of the clock. */
 #ifndef MF_BASE_PHASE_H
 #define MF_BASE_PHASE_H
 
 #include <stddef.h>
 
-/** Stages follow each other and make up the run; work happens inside them, and again and again. */
+/** Stages follow each other and make up the run. Work is inside a stage, and may repeat. */
 enum mf_phase_kind { MF_STAGE, MF_WORK, MF_TALK /* work with other ranks */ };
 
-/** What a piece of work moves between memory and caches at least, and how many numbers it adds or multiplies. */
+/** Least bytes that a piece of work moves between memory and caches, and its additions and multiplications. */
 struct mf_cost {
     double bytes, operations;
 };
 
-/** One phase of one rank: all doubles, so that it travels as such. Inclusive numbers hold those of phases inside it. */
+/** One phase on one rank. All members are doubles, so that MPI can send it. Inclusive numbers contain phases inside
+ * it. */
 struct mf_phase_sum {
     double count;
     double total, self;   /* seconds: inclusive; without phases inside it */
-    double cores[2];      /* seconds of cores that its process has had meanwhile, all threads: own, inclusive */
+    double cores[2];      /* [s] processor time of all threads meanwhile: own, inclusive */
     double bytes[2];      /* moved: own, inclusive */
     double operations[2]; /* the same */
-    double sent[2];       /* bytes that this rank gave to others: the same */
+    double sent[2];       /* bytes sent to other ranks: own, inclusive */
 };
 
-/** Defined once, by the room that has it. */
+/** Defined once, by the folder that does the work. */
 struct mf_phase {
-    const char *name; /* unlike all others */
+    const char *name; /* unique */
     enum mf_phase_kind kind;
     struct mf_phase_sum sum;
-    int open;              /* how often: a phase inside itself is not counted twice */
+    int open;              /* nesting depth: a phase inside itself is not counted twice */
     int listed;            /* it is among mf_phases() */
     struct mf_phase *next; /* of those */
 };
 
-/** The first phase of every program: what ends when the command line is read. */
+/** The first phase of every program; it ends when the command line is read. */
 extern struct mf_phase mf_phase_start;
 
 extern int mf_phases_on; /* read-only: someone listens */
 
-/** Clears all sums; from now on phases are timed (@p on), or not. The start began at @p begun and ends here. */
+/** Clears all sums; from now on phases are timed (@p on), or not. The start phase began at @p begun and ends here. */
 void mf_phases_open(int on, double begun);
 
-/** Those that were opened since, in the order of their first time: a list from the start on. */
+/** The phases that were opened since, in order of first use, as a list. */
 const struct mf_phase *mf_phases(void);
 
 /**
- * Calls @p push with a phase's name where it begins and @p pop where it ends, timed or not: for the ranges of a
- * device's profiler. NULL ends it.
+ * Calls @p push with the name where a phase begins and @p pop where it ends, timed or not. Used for the ranges of a
+ * device's profiler. NULL stops this.
  */
 void mf_phases_hook(void (*push)(const char *name), void (*pop)(void));
 
@@ -84,10 +85,10 @@ static inline void mf_phase_leave(const int *entered)
 #define MF_PHASE_AT(line, phase) \
     const int MF_PHASE_NAME(mf_phase_, line) __attribute__((cleanup(mf_phase_leave), unused)) = mf_phase_enter(phase)
 
-/** Opens a phase until the end of the block, whichever way that is left. */
+/** Opens a phase until the end of the block, however the block is left. */
 #define MF_PHASE(phase) MF_PHASE_AT(__LINE__, phase)
 
-/** Adds to the innermost open phase: a cost (computed only when someone listens), bytes given to other ranks. */
+/** Adds to the innermost open phase: a cost (computed only if phases are timed); bytes sent to other ranks. */
 #define mf_phase_count(cost)                                                \
     do {                                                                    \
         if (__builtin_expect(mf_phases_on, 0)) {                            \

@@ -1,5 +1,5 @@
-/* See resident.h. The system's high-water mark (VmHWM) is read and set back at every change of what is borrowed, so
- * that each part of the run is measured with its own. */
+/* See resident.h. The system's high-water mark (VmHWM) is read and reset whenever the mapped memory of other processes
+ * changes. So each part of the run is measured with its own. */
 #include "src/base/resident.h"
 
 #include <fcntl.h>

@@ -1,22 +1,22 @@
-/* Resident memory of this process by the system's count: the peak since a run began, less what was resident then. It is
- * compared with the bytes that the run took from its arena.
+/* Resident memory of this process as the system counts it: the peak since a run began, minus the resident memory at the
+ * start. It is compared with the bytes that the run took from its arena.
  *
  * Rule: memory that ranks of a node share belongs to the rank that made it. The system counts it in every process that
- * maps it; a process that maps another rank's memory says so, and it does not count. */
+ * maps it. So a process that maps another rank's memory reports that, and it is subtracted. */
 #ifndef MF_BASE_RESIDENT_H
 #define MF_BASE_RESIDENT_H
 
 #include <stddef.h>
 
-/** From now on. */
+/** Begins the measurement. */
 void mf_resident_open(void);
 
-/** @p bytes of other processes will be mapped here, or (negative) were until now. Not on several threads at once. */
+/** @p bytes of other processes' memory will be mapped here; negative: are no longer. Not on several threads at once. */
 void mf_resident_borrow(ptrdiff_t bytes);
 
 /**
- * Most bytes since mf_resident_open(). 0 where the system does not tell; where it does not let a process start its
- * high-water mark anew, what was borrowed for a while may count.
+ * Peak bytes since mf_resident_open(). 0 if the system does not tell. If the system does not let a process reset its
+ * high-water mark, memory that was mapped for a while may be included.
  */
 size_t mf_resident_peak(void);
 

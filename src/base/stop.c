@@ -33,7 +33,7 @@ static void note_save(int number)
     ++saves;
 }
 
-/* The system says it again with every second of the processor's time; a limit of its own ends the process. */
+/* The system repeats this signal with every second of processor time, until its hard limit ends the process. */
 static void note_limit(int number)
 {
     if (!seen && patience) (void)alarm(patience);
@@ -48,7 +48,8 @@ static void end_by(int number)
     (void)raise(number); /* comes when the handler returns */
 }
 
-/* The system may give a signal to any thread; the one that makes files must not go on with one while they go. */
+/* The system may deliver a signal to any thread. The thread that writes files must not continue with a file while it is
+ * removed. */
 static void end_first(int number)
 {
     if (pthread_equal(pthread_self(), maker))

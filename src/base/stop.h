@@ -3,33 +3,35 @@
 #ifndef MF_BASE_STOP_H
 #define MF_BASE_STOP_H
 
-/** Of a run that is still in its start, where nothing is lost yet but its place in a queue: SIGTERM, SIGUSR1, SIGUSR2
- * and SIGXCPU, which schedulers send, are noted as by mf_stop_on_signals(); who waits at a terminal ends it at once.
- * Where that is not called within @p seconds of a wish to leave, the start hangs, and the signal ends the process. */
+/** For the start of a run, where nothing is lost but its place in a queue. Signals of schedulers (SIGTERM, SIGUSR1,
+ * SIGUSR2, SIGXCPU) are recorded as by mf_stop_on_signals(). SIGINT and SIGHUP end the process at once. A wish to leave
+ * that is not followed by mf_stop_on_signals() within @p seconds means that the start hangs: the signal ends the
+ * process. */
 void mf_stop_ahead(unsigned seconds);
 
-/** Of a process that has nothing to save: SIGTERM, SIGINT and SIGHUP, where they are not ignored, end it as they always
- * do; temporary files go before. Called by the thread that writes files. */
+/** For a process that has nothing to save. SIGTERM, SIGINT and SIGHUP, where not ignored, remove temporary files and
+ * end it as usual. The thread that writes files calls this. */
 void mf_stop_ends(void);
 
-/** Does @p number end the process so? */
+/** Does signal @p number end the process in this way? */
 int mf_stop_is_end(int number);
 
-/** Ends the process by the signal @p number, which was noted elsewhere; temporary files go before. */
+/** Removes temporary files and ends the process by signal @p number, which was recorded elsewhere. */
 void mf_stop_end(int number);
 
-/** From now on they are noted and no more (SIGPIPE is ignored, here and by mf_stop_ahead(): who reads a run's lines may
- * go before it ends); SIGHUP only where it is not ignored. One of them but SIGXCPU and SIGUSR2 that comes again, a
- * second or more after its first, ends the process as it always does; temporary files go before. */
+/** From now on the signals above are only recorded; SIGHUP only where it is not ignored. SIGPIPE is ignored, here and
+ * by mf_stop_ahead(): whoever reads a run's lines may end before the run. A signal other than SIGXCPU and SIGUSR2 that
+ * comes again after a second or more removes temporary files and ends the process as usual. */
 void mf_stop_on_signals(void);
 
 /** Number of the signal that asked to leave, 0: none. */
 int mf_stop_signal(void);
 
-/** How often SIGUSR2 has come. */
+/** Number of SIGUSR2 received. */
 long mf_stop_saves(void);
 
-/** A file that is being written goes if a signal ends the process; @p name lives until mf_stop_keeps(). */
+/** Names a file that is being written, which a signal that ends the process removes. @p name lives until
+ * mf_stop_keeps(). */
 void mf_stop_takes(const char *name);
 void mf_stop_keeps(const char *name);
 

@@ -1,4 +1,4 @@
-/* Versions of the libraries that this room uses, one line each. */
+/* Versions of the libraries that src/base uses, one line each. */
 #ifndef MF_BASE_VERSION_H
 #define MF_BASE_VERSION_H
 
@@ -7,7 +7,7 @@
 
 void mf_base_version(FILE *to);
 
-/** The number that the linker gave this very program, in hexadecimal digits; "" where it gave none. */
+/** The linker's build id of this program in hexadecimal; "" if there is none. */
 void mf_build_id(char *text, size_t n);
 
 #endif

@@ -153,7 +153,7 @@ static void measure(struct work *w, const struct mf_bench_enough *enough, struct
     result->wrong = (size_t)wrong;
 }
 
-/* All that the ways leave behind or have under way; a signal that ends a rank takes them with it. */
+/* Names all files that the ways create, so that a signal that ends a rank also removes them. */
 static void name(struct work *w, const char *folder, long long id)
 {
     static const char *const ending[FILES] = {"own.h5",   "bare.h5",     "raw",     "loose.h5",

@@ -1,25 +1,29 @@
-/* How fast a volume reaches the disk and comes back: our files, bare HDF5, bare bytes. */
+/* How fast a volume is written to disk and read back: this program's files, plain HDF5, plain bytes. */
 #ifndef MF_BENCH_FILES_H
 #define MF_BENCH_FILES_H
 
 #include "src/base/arena.h"
 #include "src/bench/clock.h"
 
-/* The fourth way: written, bare HDF5 that leaves the flushing to the system; read, ours and its SHA-256 waited for. */
+/* The fourth way, MF_BENCH_OTHER. Written: plain HDF5 without fsync. Read: this program's file, waiting for its
+ * SHA-256. */
 enum { MF_BENCH_OWN, MF_BENCH_H5, MF_BENCH_RAW, MF_BENCH_OTHER, MF_BENCH_WAYS };
 
 struct mf_bench_files {
     size_t bytes;
     struct mf_bench_time write[MF_BENCH_WAYS], read[MF_BENCH_WAYS];
-    size_t wrong; /* bytes that came back otherwise, over all ranks and ways */
+    size_t wrong; /* bytes that differ after reading, over all ranks and ways */
 };
 
 /**
- * Labels of n x n x n voxels, one byte each, in files in @p folder that are gone afterwards. Written, all alike: under
- * another name, to the disk (fsync), renamed, the folder flushed; ours with all that it says about itself, its seal and
- * the .xdmf. Read, most likely from the page cache, into memory that is taken for it (the arena's, also for HDF5
- * alone: malloc's may lie on small pages); ours with its seal checked and its labels counted, and once more with its
- * SHA-256 waited for, which in a run goes on beside what follows. Collective; MF_MEMORY, MF_OUTPUT, MF_INPUT (agreed).
+ * Measures with labels of n x n x n voxels, one byte each, in temporary files in @p folder.
+ *
+ * Writing is the same for all ways: under another name, fsync, rename, fsync of the folder. This program's file has its
+ * metadata, its seal and the .xdmf.
+ *
+ * Reading comes most likely from the page cache, into memory from the arena. Plain HDF5 uses it too, because malloc's
+ * memory may have small pages. This program also checks the seal and counts the labels. In one more way it waits for
+ * the SHA-256, which a run computes beside other work. Collective; MF_MEMORY, MF_OUTPUT, MF_INPUT (agreed).
  */
 int mf_bench_files(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_bench_enough *enough,
                    const char *folder, size_t n, struct mf_bench_files *result);

@@ -1,4 +1,4 @@
-/* Inner header of this room: the middle of a sample. */
+/* The median of a sample. Inner header of this folder. */
 #ifndef MF_BENCH_MEDIAN_H
 #define MF_BENCH_MEDIAN_H
 

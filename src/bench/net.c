@@ -1,4 +1,4 @@
-/* See net.h. What is checked: numbers small enough that floats add them exactly. */
+/* See net.h. Results are checked with numbers so small that sums of floats are exact. */
 #include "src/bench/net.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What ranks exchange, measured: our own way beside MPI's bare call, in the columns of nccl-tests. */
+/* Measures what ranks exchange: this program's way and MPI's plain call, in the columns of nccl-tests. */
 #ifndef MF_BENCH_NET_H
 #define MF_BENCH_NET_H
 
@@ -9,29 +9,29 @@
 struct mf_bench_row {
     size_t bytes, count; /* of one rank's buffer; floats in it */
     struct mf_bench_time own, bare;
-    int has_own; /* else the program has no way of its own, and own is MPI's */
+    int has_own; /* 0: the program uses MPI's call, and own is MPI's */
     double algorithm, bus;
-    size_t wrong; /* elements that came out wrong, over all ranks */
+    size_t wrong; /* wrong elements, over all ranks */
 };
 
 struct mf_bench_net {
     const char *name;    /* "allreduce" */
-    const char *summary; /* what it stands for */
+    const char *summary; /* what it represents */
     const char *redop;   /* "sum", "none" */
     int (*measure)(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
                    size_t bytes, struct mf_bench_row *row);
     double (*share)(
-        int ranks); /* bus = algorithm times this: what a rank's link carries (nccl-tests, PERFORMANCE.md) */
+        int ranks); /* bus = algorithm bandwidth times this: the load of a rank's link (nccl-tests, PERFORMANCE.md) */
 };
 
 /** Ends with a row without a name. */
 extern const struct mf_bench_net mf_bench_nets[];
 
-/** NULL: there is none of this name. */
+/** NULL: no such name. */
 const struct mf_bench_net *mf_bench_net_find(const char *name);
 
 /**
- * Measures one size, rounded up to what the ranks can share. Buffers come from the queue's arena. Collective; refuses
+ * Measures one size, rounded up so that ranks can share it. Buffers come from the queue's arena. Collective; refuses
  * (agreed) with MF_MEMORY.
  */
 int mf_bench_net_measure(const struct mf_bench_net *net, const struct mf_comm *comm, struct mf_queue *queue,

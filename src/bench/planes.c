@@ -1,4 +1,4 @@
-/* Exchanges of planes and slices, as runs make them, beside MPI's call for as many bytes. See net.h. */
+/* Exchanges of planes and slices as in runs, compared with MPI's call for as many bytes. See net.h. */
 #include "src/bench/planes.h"
 #include "mpi/redistribute.h"
 

@@ -1,4 +1,4 @@
-/* Times on several numbers of ranks, and what they say. */
+/* Times on several numbers of ranks: speedup, efficiency, serial share. */
 #ifndef MF_BENCH_SCALING_H
 #define MF_BENCH_SCALING_H
 
@@ -13,15 +13,14 @@ struct mf_bench_point {
     double sample[MF_BENCH_TURNS];
     size_t samples;
     double seconds;    /* median of the samples */
-    double speedup;    /* of one rank; weak: of the work that grows with the ranks */
+    double speedup;    /* relative to one rank; weak: of work that grows with the ranks */
     double efficiency; /* speedup / ranks */
-    double serial; /* Karp and Flatt's (1990) share of the work that is as slow as on one rank; strong, from two ranks
-                      on */
+    double serial;     /* serial fraction (Karp and Flatt 1990); strong, from two ranks on */
 };
 
 /**
- * Fills in medians, speedups, efficiencies and serial shares of points [n] with samples: against the first, whose own
- * speedup counts as its number of ranks. @p weak: extents grew with the ranks.
+ * Sets medians, speedups, efficiencies and serial fractions of points [n] from their samples. The first point is the
+ * reference: its own speedup counts as its number of ranks. @p weak: extents grew with the ranks.
  */
 void mf_bench_scaling(struct mf_bench_point *points, size_t n, int weak);
 

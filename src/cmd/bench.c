@@ -1,4 +1,4 @@
-/* bench: how fast this machine does what the program does. A kind of measurement is one line in kinds[]. */
+/* bench: measures how fast this machine does the program's work. A kind of measurement is one line in kinds[]. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

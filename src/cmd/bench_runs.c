@@ -1,4 +1,4 @@
-/* See bench_runs.h. A run is a child: this program under a launcher, so what is measured is what a user starts. */
+/* See bench_runs.h. A run is a child process: this program under a launcher, as a user starts it. */
 #include "src/cmd/bench_runs.h"
 
 #include <errno.h>
@@ -215,8 +215,8 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
     return MF_OK;
 }
 
-/* Threads of every rank, the same on any number of them: --threads, or such that the most ranks fill the cores of this
- * node. */
+/* Threads of every rank, the same for all numbers of ranks: --threads, or such that the largest number of ranks fills
+ * the cores of this node. */
 static long threads_of(const struct runs *r)
 {
     const long nodes = r->o->launcher ? 1 : mf_launcher_find().job_nodes; /* srun deals ranks to all of them */
@@ -335,7 +335,7 @@ static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point
     return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "a run to be measured said no time");
 }
 
-/* All numbers of ranks by turns, up and down, so that what else the machine does falls on all alike. */
+/* Runs all numbers of ranks alternately, up and down, so that other load affects all alike. */
 static int take_turns(struct runs *r, const struct kind *kind, struct mf_bench_point *points, size_t n,
                       struct mf_json **last)
 {

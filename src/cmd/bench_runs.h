@@ -1,4 +1,4 @@
-/* Whole verbs, measured on several numbers of ranks by runs of their own (bench.c). */
+/* Measures whole verbs on several numbers of ranks, each in a separate run (bench.c). */
 #ifndef MF_CMD_BENCH_RUNS_H
 #define MF_CMD_BENCH_RUNS_H
 
@@ -8,20 +8,20 @@
 /** Options of these measurements. */
 struct mf_bench_runs {
     struct mf_longs scaling; /* numbers of ranks */
-    int weak;                /* the volume's height grows with them */
+    int weak;                /* the volume's height grows with the number of ranks */
     long extent, turns;
     const char *launcher; /* words before "-n RANKS" */
-    const char *image;    /* the target; NULL: one is made */
+    const char *image;    /* the target; NULL: it is generated */
 };
 
 /** "reconstruct", "characterize" or "kernels"? */
 int mf_bench_runs_has(const char *what);
 
-/** Refuses (MF_USAGE) what does not fit together. Local. */
+/** Refuses (MF_USAGE) options that contradict each other. Local. */
 int mf_bench_runs_check(const struct mf_session *session, const struct mf_bench_runs *options);
 
-/** Runs, prints rows (unless --json), appends an object to @p to. One rank alone calls it; MF_DEVICE when a run fails,
- * MF_OUTPUT. */
+/** Runs, prints rows (unless --json) and appends an object to @p to. Only one rank calls it. MF_DEVICE when a run
+ * fails, MF_OUTPUT. */
 int mf_bench_runs_measure(const struct mf_session *session, const struct mf_bench_runs *options, const char *what,
                           struct mf_json *to);
 

@@ -1,4 +1,4 @@
-/* Measurements as rows for people and for programs. */
+/* Prints measurements as rows. */
 #ifndef MF_CMD_BENCH_SHOW_H
 #define MF_CMD_BENCH_SHOW_H
 
@@ -7,7 +7,7 @@
 #include "src/bench/net.h"
 #include "src/bench/scaling.h"
 
-/** Standard output; rank 0 calls them. */
+/** On standard output; rank 0 calls them. */
 void mf_bench_show_head(const struct mf_bench_net *net, int ranks);
 void mf_bench_show_row(const struct mf_bench_net *net, const struct mf_bench_row *row);
 
@@ -16,13 +16,13 @@ struct mf_json *mf_bench_row_json(const struct mf_bench_row *row);
 void mf_bench_show_files(int ranks, size_t n, const struct mf_bench_files *files);
 struct mf_json *mf_bench_files_json(size_t n, const struct mf_bench_files *files);
 
-/** Points [n] of one scaling of @p what, seconds of one @p unit. */
+/** Points [n] of a scaling measurement of @p what, in seconds of one @p unit. */
 void mf_bench_show_points(const char *what, const char *unit, long threads, int weak,
                           const struct mf_bench_point *points, size_t n);
 struct mf_json *mf_bench_points_json(const char *what, long threads, int weak, const struct mf_bench_point *points,
                                      size_t n);
 
-/** The work rows of a run's --log-view (docs/FILES.md): rates, and their share of what the cores can do. */
+/** The work rows of a run's --log-view (docs/FILES.md): rates, and their share of the cores' peak rates. */
 void mf_bench_show_kernels(const size_t dims[3], const struct mf_json *view);
 struct mf_json *mf_bench_kernels_json(const size_t dims[3], const struct mf_json *view);
 

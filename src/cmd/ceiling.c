@@ -5,8 +5,8 @@
 #include "src/base/err.h"
 #include "src/cmd/cores.h"
 
-/* Floats per array so that three of them on every rank of a node are well beyond its last caches, all of them: a
- * processor may have a dozen, and each holds its share of the arrays. Collective. */
+/* Floats per array. Three arrays on every rank of a node must exceed all its last-level caches together: a processor
+ * may have a dozen, and each holds a share of the arrays. Collective. */
 static size_t floats(const struct mf_session *session, const struct mf_host *host)
 {
     const size_t ranks = (size_t)session->comm->local_size, least = ((size_t)96 << 20) / ranks;

@@ -187,8 +187,8 @@ static struct mf_json *plan_json(const struct mf_micro *micro, const char *file,
     return plan;
 }
 
-/** --dry-run: what would be computed, and rank 0's bytes for it: of the largest arrays, and the high-water mark of its
- * arena since it was set back before the file was read. With --json into *json. */
+/** --dry-run: prints the work, and rank 0's bytes for it: of the largest arrays, and the high-water mark of its arena
+ * since before the file was read. With --json into *json. */
 static void say_plan(const struct mf_session *session, const struct mf_characterize_opts *opts,
                      const struct mf_micro *micro, const char *file, struct mf_json **json)
 {
@@ -224,7 +224,7 @@ static int describe(struct mf_session *session, const struct mf_characterize_cmd
     return mf_sample_characterize(session, o->residency, o->slice_mode, micro, opts, out);
 }
 
-/** Where it is left to the program: looked at as match does, and measured again where it chooses something else. */
+/** The program chooses the descriptors: examines the image as match does, and measures again if it chooses others. */
 static int describe_chosen(struct mf_session *session, const struct mf_characterize_cmd *o, struct mf_micro *micro,
                            const char *file, struct mf_characterize_opts *opts, struct mf_target *out)
 {
@@ -247,7 +247,7 @@ static int describe_chosen(struct mf_session *session, const struct mf_character
     return MF_OK;
 }
 
-/* What is counted on phases has nothing to count on a grey field; exact lines take a pixel above 1/2 for one of it. */
+/* Counted descriptors need labels, not a grey field; exact lines count pixels above 1/2 as the phase. */
 static int check_counted(const struct mf_characterize_cmd *o, const struct mf_micro *micro)
 {
     const struct mf_descriptor *row;

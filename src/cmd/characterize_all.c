@@ -1,5 +1,5 @@
-/* See characterize.h: --descriptor_types all. What a field, a back end or lacking weights rule out is left out, and
- * said. */
+/* See characterize.h: --descriptor_types all. Leaves out, and reports, what a field, a back end or missing weights
+ * exclude. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* A verb is a row of a table: its name, its help, its options, what it does, and the few things that make it unlike
- * other verbs. What the program does with a verb (main.c, help, launch, plan) it reads from this row alone. */
+/* A verb is a row of a table: its name, its help, its options, its function, and its few special properties. main.c,
+ * help, launch and plan use only this row. */
 #ifndef MF_CMD_CMD_H
 #define MF_CMD_CMD_H
 
@@ -7,7 +7,7 @@
 #include "src/cmd/session.h"
 
 struct mf_cmd {
-    const char *name;     /* one word, or two with a blank between them: "data import" */
+    const char *name;     /* one word, or two separated by a blank: "data import" */
     const char *summary;  /* one line */
     const char *synopsis; /* "[--option VALUE ...] FILE ..." */
     const char *text;     /* paragraphs and worked examples for --help and the manual page; may be NULL */
@@ -16,8 +16,8 @@ struct mf_cmd {
     size_t size;                        /* of the options struct, whose first member is a struct mf_common */
     size_t positional_max;              /* most arguments without "--" */
 
-    /** Refuses options that contradict each other, before a file or a device is looked at: MF_USAGE. Local. NULL: all
-     * options go together. */
+    /** Refuses options that contradict each other, before any file or device is used: MF_USAGE. Local. NULL: no
+     * check. */
     int (*check)(const struct mf_session *session, void *options);
 
     /** Compares the plan in file @p plan with these options and @p ranks ranks (0: unknown): MF_INPUT, MF_USAGE. Called
@@ -27,18 +27,19 @@ struct mf_cmd {
     /** Does the work on all ranks. Collective; refuses (agreed). */
     int (*run)(struct mf_session *session, void *options);
 
-    /** In place of run: the verb uses no MPI and runs on one process. Its options need no struct mf_common. */
+    /** Replaces run for a verb that uses no MPI and runs on one process. Its options need no struct mf_common. */
     int (*alone)(const struct mf_options *options, void *into);
 
     enum mf_work work;  /* what its arithmetic needs */
     const char *remedy; /* what needs less memory; NULL: more ranks, or smaller extents */
-    int writes;         /* it writes a file also where no --output names one */
-    int checkpoints;    /* a signal makes it save its state and leave (exit status 75); --restart goes on from there */
-    int diagnoses; /* it says why ranks do not work together: it runs where they have other builds, or do not meet */
+    int writes;         /* it writes a file even without --output */
+    int checkpoints;    /* on a signal it saves its state and leaves (exit status 75); --restart continues */
+    int diagnoses;      /* it explains why ranks do not work together, so it also runs if builds differ or ranks do not
+                           connect */
 
     /* what launch asks of it; both end with NULL */
-    const char *const *names; /* options by which its files are called where no --output is given */
-    const char *const *small; /* options and their values, in turn, that make a run small (--debug); NULL: none */
+    const char *const *names; /* options that name its files if --output is not given */
+    const char *const *small; /* options and values, alternating, that make a run small (--debug); NULL: none */
 };
 
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf_cmd_merge, mf_cmd_interpolate,
@@ -48,14 +49,14 @@ extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf
 /** All verbs, NULL-terminated (verbs.c). */
 extern const struct mf_cmd *const mf_cmds[];
 
-/** The verb whose name the words begin with, one or two (*used); NULL: none. */
+/** The verb whose name is at the begin of the words, one or two of them (*used); NULL: none. */
 const struct mf_cmd *mf_cmd_find(size_t n, const char *const *words, size_t *used);
 
-/** Is @p word the first of verbs of two words; is @p verb one of these? */
+/** First: is @p word the first word of verbs with two words? Second: is @p verb such a verb? */
 int mf_cmd_is_family(const char *word);
 int mf_cmd_is_of(const struct mf_cmd *verb, const char *family);
 
-/** Refuses words that begin with no verb, and names the nearest: MF_USAGE. */
+/** Refuses words that begin with no verb, naming the nearest: MF_USAGE. */
 int mf_cmd_none(size_t n, const char *const *words);
 
 #endif

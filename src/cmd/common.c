@@ -1,4 +1,4 @@
-/* The options that every verb has, and what their values cannot be. */
+/* The options that every verb has, and the limits of their values. */
 #include <string.h>
 
 #include "src/base/err.h"

@@ -1,4 +1,4 @@
-/* compare: a microstructure and others that should look like it, by all that describes them. */
+/* compare: compares a microstructure with others that should resemble it, by all descriptors and measures. */
 #include "src/show/compare.h"
 
 #include <math.h>

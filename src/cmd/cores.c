@@ -21,8 +21,8 @@ struct place {
     int near, may; /* as mf_session_pin() has them */
 };
 
-/* A number that is this machine's own among the machines of a job: of its name and its boot's number, as containers on
- * several machines may share a name. */
+/* A number that identifies this machine within a job, from its name and boot id, because containers on several machines
+ * may share a name. */
 static uint64_t node_number(void)
 {
     char name[256 + 64] = "";
@@ -86,8 +86,8 @@ static int is_open(const char *root, const struct mf_session *s, const struct mf
            (s->threads_free || s->threads * s->comm->local_size <= count);
 }
 
-/* Programs that came before would find their cores taken: was less than a quarter of the node at work the last minute?
- */
+/* Binding would take cores from programs that were already running. Was less than a quarter of the node in use during
+ * the last minute? */
 static int is_idle(const char *root, int cores)
 {
     char path[512], line[64] = "";

@@ -1,4 +1,4 @@
-/* mesoforge doctor: what of the machine and its software works, what does not, and what to do about it. */
+/* mesoforge doctor: finds what works on the machine and in its software, what does not, and the remedy. */
 #include "src/cmd/doctor.h"
 
 #include <stdio.h>

@@ -162,8 +162,8 @@ static int lock(int file, int how)
     return fcntl(file, how, &all) == 0 ? 0 : errno;
 }
 
-/* Rank 0: makes the file and takes it. The lock of a process, as MPI-IO takes it, is let go again: it would not hold
- * off this process itself, which is all there is on one rank. */
+/* Rank 0 makes the file and locks it. A process lock, as in MPI-IO, is released again on one rank: it would not exclude
+ * this process itself. */
 static int take(const char *path, int *file)
 {
     struct flock none = {.l_type = F_UNLCK, .l_whence = SEEK_SET};

@@ -95,8 +95,8 @@ static void print_look(const struct mf_look *look)
                look->convergence[2], last[2]);
 }
 
-/* Of files that this program wrote, which a damaged one may no longer say; of descriptors whoever loads them warns.
- * Rank 0. */
+/* Warns of broken seals of files that this program wrote; a damaged file may no longer state its writer. Loading
+ * descriptors already warns. Rank 0. */
 static int tell_seal(const char *file, const struct mf_look *look, struct mf_json *json)
 {
     static const char *const names[] = {"sound", "none", "damaged"};
@@ -481,7 +481,7 @@ static int tell_into(struct mf_json *all, const char *file, const char *dataset)
     return rc;
 }
 
-/* Rank 0: a file that cannot be read does not hide the others; as text, or as objects of @p all. */
+/* Rank 0: a file that cannot be read does not prevent output about the others. As text, or as objects of @p all. */
 static int tell_each(const char *const *files, size_t count, const char *dataset, struct mf_json *all)
 {
     size_t bad = 0;

@@ -1,4 +1,4 @@
-/* When a run saves itself and when it leaves, from the options --checkpoint-every, --max-hours and --restart. */
+/* When a run saves itself and when it leaves, by the options --checkpoint-every, --max-hours and --restart. */
 #ifndef MF_CMD_KEEP_H
 #define MF_CMD_KEEP_H
 
@@ -19,10 +19,10 @@ struct mf_keep {
         MF_OPT(type, "max-hours", keep.hours, MF_TEXT, "0",                                                       \
                "save the run and leave (exit 75) before so many hours; auto: before Slurm ends the job; 0: no limit")
 
-/** Refuses values that say nothing: MF_USAGE. Not collective: rank 0 alone must know when its job ends. */
+/** Refuses invalid values: MF_USAGE. Not collective: only rank 0 must know when its job ends. */
 int mf_keep_check(const struct mf_session *session, const struct mf_keep *keep);
 
-/** What they say, once they were checked; the names of files are left to the run (src/run/run.h). */
+/** The checked options as a struct; the run sets the names of files (src/run/run.h). */
 struct mf_keeper_opts mf_keep_opts(const struct mf_session *session, const struct mf_keep *keep);
 
 #endif

@@ -1,4 +1,4 @@
-/* launch: the command line or batch script that starts a verb on many ranks, shown or run. */
+/* launch: shows or runs the command line or batch script that starts a verb on many ranks. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -105,8 +105,7 @@ static const char *program_of(const struct mf_launch *o, char *path, size_t n)
     return o->container || !*path ? "mesoforge" : path;
 }
 
-/* GPUs of the job around this, or those that CUDA may use here, by the numbers that they have outside of containers;
- * NULL: all. */
+/* GPUs of the surrounding job, or those that CUDA may use here, by their numbers outside of containers; NULL: all. */
 static const char *devices_here(void)
 {
     const char *of_job = getenv("SLURM_JOB_GPUS");
@@ -114,8 +113,8 @@ static const char *devices_here(void)
     return of_job && *of_job ? of_job : getenv("CUDA_VISIBLE_DEVICES");
 }
 
-/* What nobody asked for goes only where it can be heeded: a verb that does not save itself would be ended by the signal
- * that asks for it. */
+/* Defaults apply only where they have an effect: a verb that does not save itself would be ended by the signal that
+ * asks for it. */
 static void drop_defaults(const struct mf_options *options, const struct mf_cmd *verb, struct mf_launch_job *l)
 {
     struct mf_job *job = &l->job;

@@ -1,4 +1,4 @@
-/* See launch_job.h: the log of a job and the mounts of its container, as far as they can be seen from here. */
+/* See launch_job.h: the log of a job and the mounts of its container, as far as launch can check them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ static const char *wrong_with(const char *folder)
     return access(folder, W_OK) == 0 ? NULL : "cannot be written";
 }
 
-/* Folders whose names Slurm makes (%j) are not looked at. The nodes may have a place that this machine does not, and a
- * script may be meant for elsewhere: only what is submitted from here must find its folder. */
+/* Folders with names that Slurm makes (%j) are not checked. The nodes may have folders that this machine lacks, and a
+ * script may be for another machine. So only a job that is submitted from here must find its folder. */
 static int check_log_file(const char *option, const char *file, int is_submitted)
 {
     const char *slash = strrchr(file, '/'), *wrong;

@@ -192,8 +192,8 @@ static int fit_hosts(const struct mf_launch *o, struct mf_job *job)
     return MF_OK;
 }
 
-/* Nodes that nobody has counted: one, or those of the job around this, as far as there are ranks for them. Ranks that
- * are counted mpirun puts on the job's nodes by itself. */
+/* Number of nodes if not given: one, or those of the surrounding job that have ranks. If the number of ranks is given,
+ * mpirun chooses the job's nodes itself. */
 static long nodes_open(const struct mf_launch *o, const struct mf_launcher *here, const struct mf_job *job)
 {
     const int is_elsewhere = job->by == MF_BY_SBATCH || job->hosts || mf_job_wraps(job);
@@ -289,7 +289,7 @@ static int check_cores(const struct mf_launch *o, const struct mf_job *job)
                    o->plan ? "plan for fewer --ranks or --threads" : "ask for fewer", job->part->per_node);
 }
 
-/* Tasks that the job around this has on a node at most, on all of its nodes, and these; 0: nobody says. */
+/* Most tasks of the surrounding job on a node; on all of its nodes; number of nodes. 0: not known. */
 static long tasks_of(const struct mf_launcher *here, long *all, long *nodes)
 {
     long *tasks = NULL, most = 0;
@@ -317,7 +317,8 @@ static void from_job(const struct mf_launcher *here, struct mf_job_part *part)
     part->ranks = all;
 }
 
-/* A step does not have the cores of a task from its job; where there are more ranks than tasks they share them. */
+/* A step does not inherit the cores of a task from its job. If there are more ranks than tasks, they share the
+ * cores. */
 static long step_cores(const struct mf_launcher *here, const struct mf_job_part *part)
 {
     long all, nodes, each = tasks_of(here, &all, &nodes), share;

@@ -1,5 +1,5 @@
-/* From the options of launch to a job: who starts it, how many ranks where, and the words that each of them runs. What
- * is wrong with the job is refused here, before anything waits in a queue. */
+/* Makes a job from the options of launch: who starts it, how many ranks run where, and each rank's command line. An
+ * impossible job is refused here, before it waits in a queue. */
 #ifndef MF_CMD_LAUNCH_JOB_H
 #define MF_CMD_LAUNCH_JOB_H
 
@@ -7,7 +7,7 @@
 #include "slurm/render.h"
 #include "src/cmd/cmd.h"
 
-/** The options. Those that a job takes as they are stand in @p job. */
+/** The options. Those that a job takes unchanged are in @p job. */
 struct mf_launch {
     struct mf_job job;
     /* how many, where */
@@ -31,37 +31,37 @@ struct mf_launch_job {
     char name[64], folder[4096];
 };
 
-/** The verb that is started: @p name words of its own begin those that every rank gets. */
+/** The verb to start: the first @p name words of each rank's command line are its name. */
 struct mf_launch_verb {
     const struct mf_cmd *cmd;
     size_t name, words;
     const char *const *word; /* [words] */
 };
 
-/** Finds it: MF_USAGE where it is none, or none that runs on ranks. */
+/** Finds it. MF_USAGE: no verb, or one that does not run on ranks. */
 int mf_launch_verb_find(size_t words, const char *const *word, struct mf_launch_verb *verb);
 
-/** Decides who starts the ranks, where they are and how many: MF_USAGE, MF_INPUT (--plan), MF_DEVICE (missing GPUs). */
+/** Decides who starts the ranks, where and how many. MF_USAGE, MF_INPUT (--plan), MF_DEVICE (missing GPUs). */
 int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job);
 
 /** Ranks on all nodes. Without numbers: the tasks of the job that this runs in; 0: unknown. */
 long mf_launch_ranks(const struct mf_job *job);
 
 /**
- * Checks the verb's options as the verb does, and writes the words that every rank runs. Adds --plan, --restart auto in
- * a script, and the options of a small run with --debug. Sets job->says_end. MF_USAGE, MF_INPUT.
+ * Checks the verb's options as the verb does, and writes each rank's command line. Adds --plan, in a script --restart
+ * auto, and with --debug the options of a small run. Sets job->says_end. MF_USAGE, MF_INPUT.
  */
 int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struct mf_launch_verb *verb,
                       struct mf_words *command);
 
-/** Refuses (MF_USAGE), or warns of, a log in a folder that is missing: Slurm ends such a job without a message. */
+/** Refuses (MF_USAGE), or warns of, a log in a folder that does not exist: Slurm ends such a job without a message. */
 int mf_launch_log_check(const struct mf_job *job, int is_submitted);
 
 /** Writes the mounts of a container as absolute paths: MF_USAGE. */
 int mf_launch_mount(const struct mf_texts *mounts, struct mf_launch_job *l);
 
-/** Warns of files that the container would not show: the words behind the @p name words of the verb, and what its
- * configuration file names. */
+/** Warns of files that are not visible in the container: words behind the @p name words of the verb, and files named in
+ * its configuration file. */
 void mf_launch_warn_outside(const struct mf_job *job, size_t name, const struct mf_words *words,
                             const struct mf_options *options);
 

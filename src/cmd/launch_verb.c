@@ -1,4 +1,4 @@
-/* See launch_job.h: the verb that is launched, the check of its options, and the command of every rank. */
+/* See launch_job.h: the verb to launch, the check of its options, and each rank's command line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* See launch_job.h: what a container shows of the files that a verb is given. */
+/* See launch_job.h: finds files of a verb that are not visible in the container. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +76,8 @@ static char *link_of(const struct view *v, const char *path)
     return link;
 }
 
-/* Where a path leads in the container, as the system there goes: along links, which may lead to what is yet to be
- * made; heap. */
+/* Resolves a path in the container as the system there would. It follows links, which may lead to files that do not
+ * exist yet; heap. */
 static char *place_of(const struct view *v, const char *path)
 {
     char *at = MF_MUST(strdup(""), "a name"), *rest = mf_format("%s/%s", *path == '/' ? "" : v->job->folder, path);
@@ -148,8 +148,8 @@ static void close_view(struct view *v)
 
 /* ---- warnings ---- */
 
-/* What is to be mounted for @p path: the nearest folder that is here, else its own, as the nodes may have it; heap.
- * NULL: that would be everything, or cannot be mounted. */
+/* The folder to mount for @p path: the nearest existing folder, else its own, which may exist on the nodes; heap. NULL:
+ * that would be everything, or cannot be mounted. */
 static char *mount_of(const char *path)
 {
     char *at = MF_MUST(strdup(path), "a name");

@@ -145,7 +145,7 @@ static void add_rates(const struct view *view, struct row *row)
     if (view->flop_rate > 0) row->ceiling_flop = row->flop_rate / view->flop_rate;
 }
 
-/* Seconds in which a rank did not wait for others, or talk to them; in the start all wait for all. */
+/* Seconds in which a rank neither waits for others nor communicates; at the start all ranks wait. */
 static double work_of(const struct part *part)
 {
     double seconds = part->seconds - sum_of(part, mf_phase_start.name).self;
@@ -155,7 +155,8 @@ static double work_of(const struct part *part)
     return seconds;
 }
 
-/* Where ranks are more than cores they wait for a core while others compute, and that is time but no work of cores. */
+/* With more ranks than cores, ranks wait for a core while others compute. This counts as time, but not as work of
+ * cores. */
 static void add_shares(struct view *view)
 {
     double seconds = 0, cores = 0, all = 0, all_cores = 0;

@@ -1,5 +1,5 @@
-/* Finds the verb that words begin with, in the table of verbs.c. A name is one word ("match") or two ("data import");
- * the longest name wins. The verbs of two words that begin alike are a family ("data"). */
+/* Finds the verb at the begin of some words, in the table of verbs.c. A name is one word ("match") or two ("data
+ * import"); the longest name wins. Verbs of two words with the same first word are a family ("data"). */
 #include <stdio.h>
 #include <string.h>
 

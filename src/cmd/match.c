@@ -1,4 +1,4 @@
-/* mesoforge match: characterise micrographs and reconstruct from them, in one go. */
+/* mesoforge match: characterises micrographs and reconstructs from them in one step. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

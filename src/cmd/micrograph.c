@@ -111,7 +111,7 @@ int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int i
     return MF_OK;
 }
 
-/* A symmetry is that of the field: what its word means of a field of the other kind is said. */
+/* Reports the meaning of a symmetry's word for a field of the other kind. */
 static void say_turned(const char *mode, const char *symmetry, const struct mf_micro *micro)
 {
     if (micro->ndim == 2 && strcmp(symmetry, "cubic") == 0)

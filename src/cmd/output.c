@@ -61,7 +61,7 @@ static int check_apart(const char *path, const char *input)
     return mf_fail(MF_USAGE, "the output '%s' is the input '%s': give it another name", path, input);
 }
 
-/* Values that are written beside a header spare the inputs, and the values of inputs that have such a header. */
+/* Values in a separate file must not replace an input, nor the separate values of an input. */
 static int check_values(const char *path, const char *input)
 {
     char *values = mf_nrrd_values(path), data[MF_DATASET_TEXT];

@@ -1,5 +1,5 @@
-/* The files that a verb writes: their names, and what is refused of a name before the work is done. No verb writes over
- * a file that it reads. */
+/* The files that a verb writes: their names, and early refusals of a name.
+ * Rule: no verb writes over a file that it reads. */
 #ifndef MF_CMD_OUTPUT_H
 #define MF_CMD_OUTPUT_H
 
@@ -11,16 +11,16 @@ int mf_output_folder(const char *path);
 /** "FOLDER/BASE[_INFIX]SUFFIX"; @p infix may be NULL. The caller frees. */
 char *mf_output_join(const char *folder, const char *base, const char *infix, const char *suffix);
 
-/** "FOLDER/BASE[_INFORMATION]SUFFIX" of --data_folder and --information, or --output as it is. Rank 0 makes the folder.
- * The caller frees. Collective; refuses (agreed) with MF_OUTPUT. */
+/** "FOLDER/BASE[_INFORMATION]SUFFIX" from --data_folder and --information, or --output unchanged. Rank 0 makes the
+ * folder. The caller frees. Collective; refuses (agreed) with MF_OUTPUT. */
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path);
 
-/** Refuses (MF_USAGE) an output that is one of @p n files the verb reads, or that of --config; NULLs and "" are passed
- * over. Collective. */
+/** Refuses (MF_USAGE) an output that is one of @p n files that the verb reads, or the file of --config. NULLs and ""
+ * are ignored. Collective. */
 int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs);
 
-/** Refuses a @p path that does not end with @p ending (MF_USAGE) or whose folder cannot be written (MF_OUTPUT), before
- * the work is done and not after it. NULL: nothing to refuse. Collective. */
+/** Refuses before the work a @p path that does not end with @p ending (MF_USAGE) or whose folder is not writable
+ * (MF_OUTPUT). NULL: no check. Collective. */
 int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending);
 
 #endif

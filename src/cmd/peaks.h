@@ -1,4 +1,4 @@
-/* What a run needed of memory, per rank, beside what was foretold. */
+/* The memory that a run needed, per rank, and the prediction of the plan. */
 #ifndef MF_CMD_PEAKS_H
 #define MF_CMD_PEAKS_H
 
@@ -7,12 +7,11 @@
 
 struct mf_peaks {
     int ranks;
-    double *arena; /* [ranks] high-water mark of the arena: what the program has booked */
-    double *rss; /* [ranks] what the system counted (src/base/resident.h): program and libraries at the begin are not in
-                    it */
-    double *device;           /* [ranks] high-water mark of the arena of device memory; NULL: one arena is both */
-    double *used;             /* backend->peak(): what the device says; NULL: nobody counts it */
-    double *predicted;        /* [ranks] session->predicted; NULL: it is not known */
+    double *arena;  /* [ranks] high-water mark of the arena: what the program has counted */
+    double *rss;    /* [ranks] the system's count (src/base/resident.h), without program and libraries at the start */
+    double *device; /* [ranks] high-water mark of the arena of device memory; NULL: there is only one arena */
+    double *used;   /* backend->peak(): the device's count; NULL: none */
+    double *predicted;        /* [ranks] session->predicted; NULL: not known */
     double *predicted_device; /* [ranks] the same of device memory */
 };
 
@@ -20,18 +19,18 @@ struct mf_peaks {
 int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks);
 void mf_peaks_free(struct mf_peaks *peaks);
 
-/** "peak_bytes": {"predicted", "arena", "rss", "device"}; null where it is not known, or where there is no memory but
- * the host's; and "device_used" where a device counts, "predicted_device" where it was planned. */
+/** "peak_bytes": {"predicted", "arena", "rss", "device"}. null: not known, or there is only host memory. Also
+ * "device_used" if a device counts, and "predicted_device" if it was planned. */
 void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at);
 
 /**
- * Has a dry run ended (@p rc) at --memory-limit? Then that is forgotten and the limit is gone: measure again, and let
- * mf_peaks_over() (collective) refuse with the bytes of all arrays.
+ * Did a dry run end (@p rc) at --memory-limit? Then clears the refusal and removes the limit. Measure again, and
+ * mf_peaks_over() (collective) refuses with the bytes of all arrays.
  */
 int mf_peaks_unlimited(const struct mf_session *session, int rc);
 int mf_peaks_over(const struct mf_session *session);
 
-/** One line about the fullest rank; for whoever debugs, what each rank's arrays took. Not collective. */
+/** One line about the fullest rank; for debugging also each rank's arrays. Not collective. */
 void mf_peaks_say(const struct mf_session *session, const struct mf_peaks *peaks);
 
 #endif

@@ -1,4 +1,4 @@
-/* probe: what this run has to work with, as a table, as an object, as a hardware file. */
+/* probe: shows the hardware of this run as a table, as a JSON object, or as a hardware file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,8 @@ static const struct mf_opt rows[] = {MF_OPT(probe, "measure", measure, MF_FLAG, 
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-/* All ranks at the same time, as in a run; the best of three windows, since other programs may be there as well. */
+/* Measures on all ranks at the same time, as in a run. The best of three windows counts, because other programs may
+ * run. */
 static int measure(const struct mf_session *session, struct mf_probe *probe)
 {
     struct mf_probe_rates rates;
@@ -74,7 +75,7 @@ static int bind(const struct mf_common *common, const struct mf_probe *probe, in
     return rc;
 }
 
-/* What is seen is shown even where ranks and GPUs do not fit together; that is refused afterwards, as a run would. */
+/* The hardware is shown even if ranks and GPUs do not match; that is refused afterwards, as a run would refuse it. */
 static int bind_and_report(const struct mf_session *session, struct mf_probe *probe, int measures, int *gpu)
 {
     const struct mf_common *common = session->common;

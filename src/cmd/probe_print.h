@@ -1,4 +1,4 @@
-/* A probe as a table and as an object. */
+/* Shows a probe as a table and as a JSON object. */
 #ifndef MF_CMD_PROBE_PRINT_H
 #define MF_CMD_PROBE_PRINT_H
 
@@ -9,14 +9,14 @@
 #include "src/base/json.h"
 #include "src/cmd/where.h"
 
-/** gpu [ranks]: what each rank takes. */
+/** gpu [ranks]: the GPU of each rank. */
 struct mf_probe_report {
     const struct mf_probe *probe;
     const int *gpu;
     const struct mf_where *where; /* [ranks] */
     struct mf_launcher launcher;
     struct mf_pmix pmix;
-    const char *refusal; /* why ranks and GPUs do not fit together; NULL */
+    const char *refusal; /* why ranks and GPUs do not match; NULL */
 };
 
 void mf_probe_print(FILE *to, const struct mf_probe_report *report);

@@ -1,6 +1,6 @@
-/* See recon_plan.h: a plan of a file against the options of a run that is not there yet. What depends on a micrograph
- * or on the machine is left to the run; all else is found by the lines that the run itself would compare, for a target
- * that stands in for the one nobody has read. */
+/* See recon_plan.h: compares a stored plan with the options of a run that does not exist yet. Options that depend on a
+ * micrograph or on the machine are left to the run. The rest uses the lines that the run itself would compare, for a
+ * nominal target in place of the unread one. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* See recon_opts.h: what annealing is told, and what it cannot be asked for. */
+/* See recon_opts.h: the options of annealing, and the descriptors that it refuses. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

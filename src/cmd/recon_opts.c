@@ -11,8 +11,8 @@
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 
-/* Weight of a pyramid level against the finer one. With equal weights the coarse levels of an image, whose windows span
- * nearly all of it, bind the result to the target itself and S2 at full resolution ends twice as far off. */
+/* Ratio of the weights of one pyramid level and the next finer one. With equal weights the coarse windows of an image,
+ * which span nearly all of it, make the result copy the target. S2 at full resolution then has twice the error. */
 static const double LEVEL_WEIGHT = 0.3;
 
 /* Their squares, and losses by them, are far inside of what floats hold. */
@@ -313,8 +313,8 @@ static int wants_multiphase(const struct mf_recon_cmd *o, const struct mf_target
         mf_info("the target has %d phases: all of them are optimised (--no_multiphase: phase 1 alone)", target->phases);
         return 1;
     }
-    /* Periodic, one phase's S2 gives the other's; else the other's depends on where its voxels are near the edges, or
-     * near what does not count. */
+    /* In periodic slices one phase's S2 determines the other's. Else it depends on voxels near the edges, or near
+     * masked voxels. */
     if ((!o->non_periodic && !masked) || compat) return 0;
     mf_info("%s: both phases are optimised (--no_multiphase: phase 1 alone)", masked ? "a mask" : "not periodic");
     return 1;

@@ -1,4 +1,4 @@
-/* Options that reconstruct and match share, and what both do with a target. */
+/* Options that reconstruct and match share, and their common work on a target. */
 #ifndef MF_CMD_RECON_OPTS_H
 #define MF_CMD_RECON_OPTS_H
 
@@ -9,7 +9,7 @@
 #include "src/recon/outcome.h"
 #include "src/recon/recipe.h"
 
-#define MF_MAX_ITER "500" /* where nobody says it */
+#define MF_MAX_ITER "500" /* the default */
 
 struct mf_recon_cmd {
     struct mf_common common;
@@ -26,19 +26,19 @@ struct mf_recon_cmd {
     int greedy;
     int non_periodic, isotropic, no_pyramid, use_multiphase, no_multiphase;
     int explain;                    /* numbers of --descriptor_types auto */
-    const struct mf_recipe *recipe; /* that was chosen, or NULL */
-    double layers;                  /* of the start of a volume, in periods a voxel; 0: noise */
-    double cells;                   /* of the start of an image, a pixel; 0: noise */
-    double bend;                    /* of their walls */
-    size_t example_max;             /* longest edge of the example; 0: as always */
-    int target_open;                /* the target is not periodic, whatever the result is */
+    const struct mf_recipe *recipe; /* the chosen one, or NULL */
+    double layers;                  /* layers of a volume's initial field, in periods per voxel; 0: noise */
+    double cells;                   /* cells of an image's initial field, per pixel; 0: noise */
+    double bend;                    /* displacement of their walls */
+    size_t example_max;             /* longest edge of the example; 0: the default */
+    int target_open;                /* the target is not periodic, even if the result is */
     const char *compat;
     const char *nl_method, *gram_weights;
     struct mf_vgg *vgg; /* VGG-19 for descriptors that need it (mf_recon_vgg); NULL: none */
     /* the volume */
     struct mf_longs size;
     long extent_x, extent_y, extent_z, add_dimension;
-    int sized; /* the target says how large what it was measured on is */
+    int sized; /* the target states the extents of the measured field */
     /* how it is found */
     const char *optimizer;
     long max_iter, history, convergence_steps, outfile_data_steps, polish_rounds, realisations, candidates;
@@ -59,7 +59,7 @@ struct mf_recon_cmd {
     int grey_values;
 };
 
-/** Rows of both verbs and of plan; of match (input images) alone; of reconstruct (descriptor file) alone. */
+/** Rows of both verbs and of plan; only of match (input images); only of reconstruct (descriptor file); of runs. */
 extern const struct mf_opt mf_recon_rows[], mf_match_rows[], mf_reconstruct_rows[], mf_run_rows[];
 
 /** What launch --debug adds to both. */
@@ -68,13 +68,13 @@ extern const char *const mf_recon_small[];
 /** Is it left to the program what to aim at? */
 int mf_recon_is_auto(const struct mf_recon_cmd *o);
 
-/** For verbs that have no micrograph to look at: MF_USAGE where it is. Not collective. */
+/** For verbs without a micrograph, where the program cannot choose: MF_USAGE. Not collective. */
 int mf_recon_named(const struct mf_recon_cmd *o);
 
-/** Says of options that they have no effect, as others are: MF_USAGE (no such optimiser). Not collective. */
+/** Reports options without effect, given the other options. MF_USAGE: no such optimiser. Not collective. */
 int mf_recon_unused(const struct mf_session *session, const struct mf_recon_cmd *o);
 
-/** The same of those that the target or the result leave nothing to do. Not collective. */
+/** Reports options without effect, given the target and the result. Not collective. */
 void mf_recon_unused_here(const struct mf_session *session, const struct mf_recon_cmd *o,
                           const struct mf_target *target, const size_t dims[3], const struct mf_solve_opts *opts);
 
@@ -86,15 +86,15 @@ enum { MF_SHAPE_TEXT = 72 };
 void mf_recon_shape_text(const size_t dims[3], char text[MF_SHAPE_TEXT]);
 
 /**
- * Extents of the volume {nz, ny, nx}: of the options, of the volume that the target was taken from (@p volume; NULL:
- * from images) or of the target's slices. MF_USAGE. Not collective.
+ * Extents of the volume {nz, ny, nx}: from the options, from the volume that was measured (@p volume; NULL: images), or
+ * from the target's slices. MF_USAGE. Not collective.
  */
 int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                      const size_t *volume, size_t dims[3]);
 
 /**
- * A target of these extents and phases as these options would have one made, without statistics: what is planned and
- * compared does not depend on them. mf_target_free() it, also after a refusal. Local.
+ * A target of these extents, phases and options, without statistics, for plans and comparisons that do not depend on
+ * them. Call mf_target_free(), also after a refusal. Local.
  */
 int mf_recon_nominal(const struct mf_recon_cmd *o, const size_t dims[3], int phases, struct mf_target *target);
 
@@ -108,26 +108,26 @@ unsigned mf_recon_more(const struct mf_recon_cmd *o);
  */
 int mf_recon_vgg(const struct mf_session *session, struct mf_recon_cmd *o, struct mf_target *target);
 
-/** From options and target to a solution's options. MF_USAGE. Not collective. */
+/** Makes the options of mf_solve() from options and target. MF_USAGE. Not collective. */
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t dims[3], struct mf_solve_opts *opts);
 
-/** What of that is annealing's (recon_anneal.c): refuses with MF_USAGE what swaps have no update for. Not collective.
- */
+/** The part of that for annealing (recon_anneal.c). Refuses with MF_USAGE descriptors that swaps cannot update. Not
+ * collective. */
 int mf_recon_anneal(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                     const size_t dims[3], struct mf_solve_opts *opts);
 
-/** Does an output of this name carry the results of its run? */
+/** Can an output of this name store the results of its run? */
 int mf_recon_knows_done(const struct mf_session *session);
 
-/** Refuses an --output that no run could write, or that is one of its inputs, before anything is read. Collective. */
+/** Refuses, before anything is read, an --output that no run could write, or that is one of its inputs. Collective. */
 int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o);
 
-/** Is there anything to reconstruct? MF_INPUT where one phase is everything. Not collective. */
+/** Is there anything to reconstruct? MF_INPUT: one phase fills everything. Not collective. */
 int mf_recon_worth(const struct mf_target *target);
 
 /**
- * All realisations of a target: solves, writes, reports. @p volume: extents of the volume it was taken from, or NULL;
+ * All realisations of a target: solves, writes, reports. @p volume: extents of the volume that was measured, or NULL.
  * @p base: first part of default file names. Collective; refuses (agreed).
  */
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,

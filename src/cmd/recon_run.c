@@ -287,7 +287,7 @@ static int probe(struct job *job, struct mf_json **json)
     return rc;
 }
 
-/* What goes on where no output says that it is done: the one that was stopped, then those after it. */
+/* How to continue if outputs cannot record that they are complete: the stopped realisation, then those after it. */
 static int one_by_one(const struct job *job, long k)
 {
     unsigned long long seed = job->out.solve.seed;

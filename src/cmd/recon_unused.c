@@ -1,5 +1,5 @@
-/* See recon_opts.h: options that have nothing to do in a run. What contradicts another option is refused where that is
- * checked; what merely has no effect is said here, a line for every reason. */
+/* See recon_opts.h: reports options without effect in a run, one line for every reason. Options that contradict each
+ * other are refused elsewhere. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

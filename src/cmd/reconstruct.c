@@ -1,4 +1,4 @@
-/* mesoforge reconstruct: a microstructure with given descriptors. */
+/* mesoforge reconstruct: makes a microstructure with given descriptors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +34,7 @@ static int check_arrays(const struct mf_session *s, const struct mf_recon_cmd *o
                    MF_TERMS_MAX);
 }
 
-/* Where nobody names descriptors: arrays are all aimed at; an imported S2 has no Variation, and the default set is then
- * S2 alone. */
+/* Default descriptors: all given arrays. An imported S2 has no Variation, so the default is then only S2. */
 static int fit_types(const struct mf_session *s, const struct mf_target *target, struct mf_recon_cmd *o)
 {
     static const char *s2_alone[] = {"FFTCorrelations"}, *names[MF_TERMS_MAX + 1];

@@ -1,4 +1,4 @@
-/* report: one page of what runs and measurements say, with pictures, that needs nothing beside it. */
+/* report: makes one self-contained page of runs and measurements, with pictures. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -142,7 +142,7 @@ static struct mf_curve curve_of(const struct kind *kind, const char *name, const
     return (struct mf_curve){.name = name, .count = n, .x = x, .y = y};
 }
 
-/* Beside it what MPI's bare call reaches with the same bytes, where the file says it; no points where it does not. */
+/* The curve of MPI's plain call with the same bytes, if the file has it; else no points. */
 static struct mf_curve bare_of(const struct mf_curve *own, const char *name, const struct mf_json *rows)
 {
     size_t n = mf_json_count(rows), count = 0;

@@ -1,4 +1,4 @@
-/* See same.h. Options travel as texts: those of rank 0 to all, "--word value" each, behind the arguments. */
+/* See same.h. Rank 0 broadcasts its options as texts, "--word value" each, behind the arguments. */
 #include "src/cmd/same.h"
 
 #include <stdlib.h>

@@ -97,7 +97,7 @@ static void advise(const struct mf_session *session, struct mf_arena *arena)
     mf_arena_advise(arena, session->remedy ? session->remedy : "more ranks, or smaller extents");
 }
 
-/* A dry run promises memory: where a device has its own, a back end that only counts stands in for it. */
+/* A dry run only counts memory. If a device has its own memory, a dry back end replaces it. */
 static int open_dry(struct mf_session *session, size_t limit)
 {
     const struct mf_backend *backend = session->backend;

@@ -1,4 +1,4 @@
-/* synth: a microstructure with known statistics, written with what was asked for and what came out. */
+/* synth: makes a microstructure with known statistics, and writes it with its parameters and properties. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

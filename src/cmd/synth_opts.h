@@ -1,4 +1,4 @@
-/* The options of synth and what they ask for. */
+/* The options of synth, and the parameters that follow from them. */
 #ifndef MF_CMD_SYNTH_OPTS_H
 #define MF_CMD_SYNTH_OPTS_H
 
@@ -31,13 +31,13 @@ struct synth_opts {
 extern const struct mf_opt mf_synth_opts[];
 
 /**
- * What the options ask for, with @p spacing {z, y, x}. Refuses with MF_USAGE: an option that the kind does not read,
- * sizes that contradict each other, too many or too few numbers, parameters that are impossible. Not collective.
+ * Converts the options to parameters, with @p spacing {z, y, x}. Refuses with MF_USAGE options that the kind does not
+ * use, sizes that contradict each other, too many or too few numbers, and impossible parameters. Not collective.
  */
 int mf_synth_wish(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish,
                   double spacing[3]);
 
-/** The parameters that the kind reads, resolved, as members of @p at. */
+/** Adds the parameters that the kind uses as members of @p at. */
 void mf_synth_wish_json(const struct mf_synth *wish, struct mf_json *at);
 
 #endif

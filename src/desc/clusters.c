@@ -1,5 +1,6 @@
-/* See clusters_impl.h: runs of rows in a forest (a union by the smaller index), compacted to one entry per cluster of
- * this rank; clusters that meet at the border of two slabs travel to all ranks, which join them alike. */
+/* See clusters_impl.h. Runs of rows are joined by union-find (towards the smaller index) and compacted to one entry per
+ * cluster of this rank. Clusters that meet at the border of two slabs are sent to all ranks, which join them
+ * identically. */
 #include <stdlib.h>
 #include <string.h>
 

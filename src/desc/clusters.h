@@ -6,24 +6,24 @@
 #include "src/desc/measure.h"
 
 /**
- * id[v], v an own voxel: a number that the voxels of its cluster have on all ranks, and no others (job->periodic:
- * joined across the border too). Collective; refuses (agreed) with MF_MEMORY, MF_INPUT (2^32 of them).
+ * id[v], v an own voxel: an id that all voxels of a cluster share on all ranks, and no other voxels. With job->periodic
+ * clusters continue across the border. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT (2^32 clusters).
  */
 int mf_clusters_name(const struct mf_measure_job *job, uint32_t *id);
 
 /**
- * Counts room for what finding the clusters of one phase after the other takes beside its results, which nobody knows
- * before there are voxels: as much as any field takes on its own planes, and more than noise does of what meets between
- * slabs. @p most: of mf_clusters_list(); 0: mf_clusters_share() alone. Where a dry run and the run itself ask for it,
- * they take the same. Local; refuses with MF_MEMORY.
+ * Counts an upper estimate of the work memory of cluster labelling, one phase after the other, without its results. The
+ * true need is not known before there are voxels. The estimate is the worst case for the own planes, and more than
+ * random noise needs at slab borders. @p most: as for mf_clusters_list(); 0: only mf_clusters_share() is used. A dry
+ * run and the run itself then take the same. Local; refuses with MF_MEMORY.
  */
 int mf_clusters_room(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *slab, size_t most);
 
-/** Bits of what a cluster touches: 2 a, the face at 0 of axis a (z y x); 2 a + 1, the far one. */
+/** Bits of a cluster's contacts with faces: 2 a for the face at 0 of axis a (z y x), 2 a + 1 for the far one. */
 static inline int mf_touch_spans(int touch, int a) { return (touch >> (2 * a) & 3) == 3; }
 
-/** share [phases][3]: what of the voxels of a phase is in clusters that reach from face to face along z, y, x, without
- * the joins of a periodic border. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT. */
+/** share [phases][3]: fraction of a phase's voxels in clusters that span the volume along z, y, x. A periodic border
+ * joins nothing here. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT. */
 int mf_clusters_share(const struct mf_measure_job *job, double (*share)[3]);
 
 struct mf_cluster {
@@ -33,9 +33,9 @@ struct mf_cluster {
 };
 
 /**
- * The clusters of @p phase, the largest first (ties: by first), at most @p most of them, equal on all ranks; id[v], v
- * an own voxel: 1 + its place in the list, 0: not in it. A periodic border joins nothing. Returns how many there are in
- * *count. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT.
+ * The clusters of @p phase, the largest first (ties: by first), at most @p most, equal on all ranks. id[v], v an own
+ * voxel: 1 + its cluster's index in the list, 0: not in it. A periodic border joins nothing. *count: number of
+ * clusters. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT.
  */
 int mf_clusters_list(const struct mf_measure_job *job, uint8_t phase, size_t most, struct mf_cluster *list,
                      size_t *count, uint32_t *id);

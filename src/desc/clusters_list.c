@@ -62,7 +62,8 @@ static int is_before(const struct list *l, size_t i, int64_t size, int64_t first
     return is > size || (is == size && first > 0 && look(l, i).is.first < first);
 }
 
-/** Are at most as many as the list has room for larger than @p size, or as large and begin before @p first? */
+/** Does the list have space for all clusters that are larger than @p size, or equally large and begin before @p
+ * first? */
 static int fit(const struct list *l, int64_t size, int64_t first)
 {
     int64_t before = 0;
@@ -111,8 +112,8 @@ static void put_place(struct list *l, int64_t id, size_t k)
     if (at >= 0 && at < (int64_t)l->forest.clusters) l->forest.cluster[at].size = (int64_t)k + 1;
 }
 
-/** Where all clusters of this rank, and the parts here of those that meet, are in the list: 1 + that, or 0, takes the
- * place of their sizes. */
+/** Replaces the sizes of this rank's clusters, and of its parts of joined clusters, by 1 + their index in the list, or
+ * 0. */
 static void find_places(struct list *l, const struct mf_listed *all)
 {
     struct mf_joined *j = &l->joined;

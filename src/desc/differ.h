@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Bit 8 k of every k < 8 with a[k] != b[k] (little-endian, as files' seals are). */
+/** Sets bit 8 k for every k < 8 with a[k] != b[k] (little-endian, as the seals of files are). */
 static inline uint64_t mf_differ8(const uint8_t *a, const uint8_t *b)
 {
     const uint64_t low = 0x7f7f7f7f7f7f7f7fU;
@@ -17,10 +17,10 @@ static inline uint64_t mf_differ8(const uint8_t *a, const uint8_t *b)
     return (((x & low) + low) | x) >> 7 & ~low >> 7;
 }
 
-/** How many bits it has. */
+/** Number of bits set. */
 static inline size_t mf_differ8_count(uint64_t bits) { return (size_t)(bits * 0x0101010101010101U >> 56); }
 
-/** The first k, which is taken out. */
+/** Returns the first k and removes it. */
 static inline size_t mf_differ8_next(uint64_t *bits)
 {
     const size_t k = (size_t)__builtin_ctzll(*bits) / 8;

@@ -1,4 +1,4 @@
-/* How far two descriptors are from each other, over the lags that both have. */
+/* The distance of two descriptors, over the lags that both have. */
 #ifndef MF_DESC_DISTANCE_H
 #define MF_DESC_DISTANCE_H
 

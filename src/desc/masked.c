@@ -68,8 +68,8 @@ struct division {
 
 static size_t pair_of(size_t a, size_t b, size_t n) { return a * n - a * (a + 1) / 2 + (b - a - 1); }
 
-/* Cross-correlation of two phases of the field, at all lags; *turned: for b, a, so that a lag stands at its opposite.
- */
+/* Cross-correlation of two phases of the field, at all lags. *turned: it is that of b, a, so a lag is at its
+ * opposite. */
 static const double *cross_of(const struct division *d, const struct mf_target_side *from, size_t a, size_t b,
                               int *turned)
 {
@@ -99,8 +99,8 @@ static double jumps(const struct division *d, const struct mf_target_side *from,
 
 /* -- numbers of pairs -- */
 
-/* Values of S2_3D, and those of large windows, were made with Fourier transforms in floats: of a lag that no pair has
- * they leave up to NOISE. Pairs are whole numbers, and of a mean over orientations whole parts of one. */
+/* S2_3D, and large windows, come from Fourier transforms in floats, which leave up to NOISE at a lag without pairs. The
+ * number of pairs is an integer, or for a mean over orientations an integer over their number. */
 static const double NOISE = 1e-7, TOO_FEW = 1e-6;
 enum { ORIENTATIONS = 8 }; /* of an image; those of a rectangle divide it */
 

@@ -12,42 +12,44 @@
 
 struct mf_measure_job {
     const struct mf_comm *comm;
-    struct mf_queue *queue; /* of the cpu: labels are the host's */
+    struct mf_queue *queue; /* of the cpu back end: labels are in host memory */
     struct mf_arena *arena;
     const struct mf_micro *micro; /* labelled */
     int periodic;
-    size_t lag; /* distances below it, at most half of every edge */
+    size_t lag; /* largest distance + 1, at most half of every edge */
 };
 
 /**
- * How some of the values of a measure are drawn. A path leads to them: keys with dots between; "*" is any key, or any
- * of an array's objects, which are called by their "label" or "labels"; "@key" an array of objects as a curve, whose
- * points stand at that member of theirs; "|" between paths to what is in one picture. Lists are curves, numbers bars.
+ * How some values of a measure are drawn. A path leads to them: keys separated by dots.
+ * - "*" is any key, or any object of an array; an object is named by its "label" or "labels".
+ * - "@key" turns an array of objects into a curve, whose abscissae are that member of the objects.
+ * - "|" separates paths to values in one picture.
+ *
+ * Lists are drawn as curves, numbers as bars.
  */
 struct mf_measure_picture {
     const char *path;
     int curves;
-    const char *title;  /* after the measure's name; "": nothing */
-    const char *across; /* curves: what points stand at; the first, one apart, at @p first */
+    const char *title;  /* added to the measure's name; "": nothing */
+    const char *across; /* curves: name of the abscissa, which counts from @p first */
     const char *value;
     double first;
 };
 
 enum { MF_MEASURE_PICTURES = 3 };
 
-/** Name of row @p i, and its pictures, MF_MEASURE_PICTURES of them, those without a path are none; NULL: no such row.
- */
+/** Name of row @p i, and its MF_MEASURE_PICTURES pictures, of which unused ones have no path. NULL: no such row. */
 const char *mf_measure_name(size_t i);
 const struct mf_measure_picture *mf_measure_pictures(size_t i);
 
-/** Why nothing can aim at the measure called @p name; NULL: there is no such measure. */
+/** Why reconstruction cannot aim at the measure called @p name; NULL: there is no such measure. */
 const char *mf_measure_why(const char *name);
 
-/** Bits 1 << row of the measures called @p names ("all": every one). Refuses with MF_USAGE: the list. */
+/** Bits 1 << row of the measures called @p names ("all": every one). Refuses with MF_USAGE, listing all names. */
 int mf_measures_find(size_t count, const char *const *names, unsigned *wanted);
 
 /**
- * *out: [{"label": l, "surface": {...}, ...}], a member per wanted measure (docs/FILES.md), phases in their order.
+ * *out: [{"label": l, "surface": {...}, ...}], one member per wanted measure (docs/FILES.md), phases in order.
  * Collective; refuses (agreed) with MF_INPUT (a grey field has no phases to count), MF_MEMORY.
  */
 int mf_measures_run(const struct mf_measure_job *job, unsigned wanted, struct mf_json **out);
@@ -55,11 +57,11 @@ int mf_measures_run(const struct mf_measure_job *job, unsigned wanted, struct mf
 /** The same for people. */
 void mf_measures_text(FILE *to, const struct mf_json *measures);
 
-/** Axis @p a by its name, and the first one that this field has: an image has no z. */
+/** Name of axis @p a; the first axis of this field, as an image has no z. */
 static inline const char *mf_axis_name(int a) { return a == 0 ? "z" : a == 1 ? "y" : "x"; }
 static inline int mf_axis_first(const struct mf_micro *micro) { return micro->ndim == 2; }
 
-/* A measure called NAME is mf_measure_NAME() and mf_measure_NAME_text(), in a file of its own. */
+/* A measure called NAME is mf_measure_NAME() and mf_measure_NAME_text(), in its own file. */
 #define MF_MEASURE(name)                                                                   \
     int mf_measure_##name(const struct mf_measure_job *job, struct mf_json *const *phase); \
     void mf_measure_##name##_text(FILE *to, const struct mf_json *values);

@@ -1,6 +1,5 @@
-/* Autocovariance of a phase along the axes: the mean of x(v) x(v + r e), x its indicator, less its volume fraction
- * squared.
- */
+/* Autocovariance of a phase along the axes: the mean of x(v) x(v + r e), minus the squared volume fraction; x is the
+ * phase's indicator. */
 #include "src/base/err.h"
 #include "src/desc/pairs.h"
 

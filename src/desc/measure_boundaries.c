@@ -1,4 +1,5 @@
-/* Where phases meet: two of them in the faces of voxels, three in their edges (images: in edges, and in corners). */
+/* Boundaries between phases: two of them at the faces of voxels, three at their edges (images: at edges, and at
+ * corners). */
 #include <string.h>
 
 #include "src/base/err.h"

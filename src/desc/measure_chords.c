@@ -1,6 +1,6 @@
-/* Chords: runs of a phase along an axis. Not periodic: a run that the border cuts is none. Periodic: it goes on behind
- * the border, and a line of one phase has no chord. One pass over the labels finds where they change; the first change
- * of a line in a slab ends a run that began on a rank before, which is where the last change before it was. */
+/* Chords: runs of a phase along an axis. Not periodic: a run that the border cuts does not count. Periodic: a run
+ * continues across the border, and a line of one phase has no chord. One pass over the labels finds where they change.
+ * The first change of a line in a slab ends a run from a lower rank, which began at the last change there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,9 +109,9 @@ static void along_x(struct chords *c, const uint8_t *row)
         emit(c, 2, row[nx - 1], first - (last - (int32_t)nx));
 }
 
-/** Where the run of each line that reaches this slab began (NONE: at the border): the last change on the ranks before
- * or, of a periodic volume, the last of all. A scan in log2(ranks) exchanges of a plane. work: [4][lines], of these the
- * first for begin, the third for the last change of all ranks (NONE: nowhere). */
+/** Finds where the run of each line that reaches this slab began (NONE: at the border). It is the last change on the
+ * lower ranks or, in a periodic volume, the last of all. A scan takes log2(ranks) exchanges of a plane. work:
+ * [4][lines]; the first is for begin, the third for the last change of all ranks (NONE: nowhere). */
 static int scan(const struct chords *c, const struct lines *l, int32_t *work)
 {
     const struct mf_comm *comm = c->job->comm;

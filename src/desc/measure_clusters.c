@@ -1,5 +1,5 @@
-/* Clusters of each phase, voxels joined by faces (clusters.h): how many, how large, and what spans. That is judged
- * without the joins of a periodic border: a cluster that reaches both faces. */
+/* Clusters of each phase, voxels joined by faces (clusters.h): their number, sizes, and the spanning ones. A cluster
+ * spans if it touches both faces without connections across a periodic border. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* Euler number by cells of 2 x 2 (x 2) voxels. Along a row, vertices less edges are runs, so only runs of rows, and of
- * rows and-ed (joined by faces: 6, in images 4) or or-ed (by corners: 26, 8) with their neighbours, are counted. */
+/* Euler number by cells of 2 x 2 (x 2) voxels. Along a row, vertices minus edges is the number of runs. So only runs
+ * are counted: of rows, and of rows combined with their neighbours. "And" is for voxels joined by faces (6; images 4),
+ * "or" for voxels joined by corners (26; images 8). */
 #include <string.h>
 
 #include "kernels/slices/bits.h"

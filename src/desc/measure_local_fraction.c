@@ -1,5 +1,5 @@
-/* How the volume fraction of a phase scatters between windows: cubes (squares) of 2, 4, 8, .. pixels that fill the
- * field from its origin, those that do not fit left out. A rank counts the windows that begin in its slab. */
+/* Variation of a phase's volume fraction between windows. Windows are cubes (squares) of 2, 4, 8, .. pixels that tile
+ * the field from its origin; incomplete ones are left out. A rank counts the windows that begin in its slab. */
 #include "src/base/err.h"
 #include "src/desc/pairs.h"
 

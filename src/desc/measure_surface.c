@@ -1,6 +1,6 @@
-/* Interface of a phase per volume (images: per area). Faces of voxels over-state it by their stairs (3/2 for an
- * isotropic field, 4/pi in two dimensions); crossings of lines along the axes do not (Cauchy-Crofton: 2 N_L, pi/2 N_L).
- */
+/* Interface of a phase per volume (images: per area). Faces of voxels overestimate it because of their steps (by 3/2
+ * for an isotropic field, 4/pi in two dimensions). Crossings of lines along the axes do not (Cauchy-Crofton: 2 N_L,
+ * pi/2 N_L). */
 #include "src/base/err.h"
 #include "src/desc/job.h"
 #include "src/desc/measure.h"

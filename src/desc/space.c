@@ -1,4 +1,4 @@
-/* See space.h. Spectra of a rank: L - 1 planes below its own (for a gradient), its own, L - 1 above. */
+/* See space.h. Spectra on a rank: L - 1 planes below its own (for a gradient), its own, L - 1 above. */
 #include "src/desc/space.h"
 
 #include <stdlib.h>
@@ -113,8 +113,8 @@ void mf_space_free(struct mf_space *s)
     free(s);
 }
 
-/* Planes [first, first + count) of all ranks' spectra to @p to; what lies outside a field that is not periodic is
- * zero. Collective. */
+/* Copies planes [first, first + count) of all ranks' spectra to @p to; planes outside of a field that is not periodic
+ * are zero. Collective. */
 static int fetch(const struct mf_space *s, const float *own, ptrdiff_t first, size_t count, float *to)
 {
     const ptrdiff_t nz = (ptrdiff_t)s->slab.dims[0];
@@ -180,7 +180,7 @@ void mf_space_window(struct mf_space *s, size_t field, double *window)
     memcpy(window, s->window, mf_whole_entries(MF_WHOLE_S2, s->opts.lag) * sizeof *window);
 }
 
-/* What lies at lag r behind a voxel of a in b lies at -r behind one of b in a. */
+/* A voxel of b at lag r from a voxel of a is at lag -r in the pair b, a. */
 void mf_space_cross(struct mf_space *s, size_t a, size_t b, double *window)
 {
     const size_t n = mf_whole_entries(MF_WHOLE_S2, s->opts.lag), all = mf_whole_entries(MF_WHOLE_CROSS, s->opts.lag);

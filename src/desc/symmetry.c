@@ -1,7 +1,7 @@
-/* See characterize.h: descriptors as the mean over the image or volume turned and mirrored.
+/* See characterize.h: descriptors averaged over the rotated and mirrored image or volume.
  *
- * A volume whose slices alone are looked at needs 4 of its 8 mirror images (no axis or two of them mirrored), which
- * show every slice mirrored in all 4 ways, and of its 6 orders of axes the two that turn every slice over. */
+ * If only slices of a volume are measured, 4 of its 8 mirror images are enough (with no axis or two axes mirrored).
+ * They show every slice mirrored in all 4 ways. Of its 6 orders of axes, the two that rotate every slice are enough. */
 #include "src/desc/symmetry.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void turn(const struct mf_micro *from, int how, struct mf_micro *to)
                    (char *)(to->grey + f * pixels));
 }
 
-/* One array of a volume: a new plane is an old slice, which all ranks look at and one keeps. Collective. */
+/* Rotates one array of a volume. A new plane is an old slice: all ranks gather it, and one keeps it. Collective. */
 static int turn_planes(const struct mf_comm *comm, const struct mf_slab *slab, const int axis[3], int mirror,
                        size_t size, const void *from, char *to)
 {

@@ -65,8 +65,8 @@ static void note_run(struct mf_texture *t, int way, int64_t length, int chord)
         if (length >= run_pixels[k]) t->runs[k] += length - run_pixels[k] + 1;
 }
 
-/** Runs begin where the pixel before has another phase or is outside. Pixels of none are on lines of one phase that
- * close: there is a place for every length at each of them. */
+/** A run begins where the pixel before has another phase or is outside. Pixels without a phase are on closed lines of
+ * one phase: every length has a position at each of them. */
 static void add_runs(const struct image *m, int phases, int way, struct mf_texture *add)
 {
     int64_t rest[MF_PHASES_MAX];
@@ -97,7 +97,8 @@ static int64_t places_of(const struct image *m, size_t n)
     return (int64_t)(m->nv > n ? m->nu * (m->nv - n) : 0) + (int64_t)(m->nu > n ? m->nv * (m->nu - n) : 0);
 }
 
-/** Squares of 2 x 2 pixels with one of a phase, less those with three: a fourth of that is the mean of both numbers. */
+/** Squares of 2 x 2 pixels with one of a phase, minus those with three; a fourth of that is the mean of both Euler
+ * numbers. */
 static void add_euler(const struct image *m, struct mf_texture *add)
 {
     for (size_t i = 0; i < (m->nu + 1) * (m->nv + 1); ++i) {

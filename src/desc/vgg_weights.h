@@ -1,4 +1,4 @@
-/* VGG-19: its weights from a file to every rank, and which descriptors and images can use them. */
+/* Loads VGG-19's weights from a file to every rank, and decides which descriptors and images can use them. */
 #ifndef MF_DESC_VGG_WEIGHTS_H
 #define MF_DESC_VGG_WEIGHTS_H
 
@@ -15,15 +15,15 @@ int mf_vgg_load(const struct mf_comm *comm, const char *path, enum mf_unit unit,
 /** Does one of the further descriptors @p more (bits 1 << enum mf_more) need VGG-19? */
 int mf_vgg_wanted(unsigned more);
 
-/** Are slices of @p micro large enough for VGG-19 on all pyramid levels that L = @p lag leaves (0: full resolution
- * only)? For all phases @p together: are there few enough phases to be its colours? */
+/** Are slices of @p micro large enough for VGG-19 on all pyramid levels with L = @p lag (0: only full resolution)? @p
+ * together: all phases are used at once; are there few enough for its colours? */
 int mf_vgg_feeds(const struct mf_micro *micro, size_t lag, int together);
 
-/** The activation function that was asked for (NULL, "": none), else that of @p target (NULL: not measured yet), else
- * ReLU. */
+/** The activation function requested by @p asked (NULL, "": none), else that of @p target (NULL: not measured yet),
+ * else ReLU. */
 const char *mf_vgg_unit(const char *asked, const struct mf_target *target);
 
-/** Refuses (MF_INPUT) a target that says it was made with other weights than @p vgg. Not collective. */
+/** Refuses (MF_INPUT) a target made with other weights than @p vgg. Not collective. */
 int mf_vgg_same(const struct mf_target *target, const struct mf_vgg *vgg);
 
 #endif

@@ -1,4 +1,4 @@
-/* See job.h: S2_3D of a volume, one phase after the other, and CrossS2_3D, each with those behind it. */
+/* See job.h: S2_3D of a volume, one phase after the other, and CrossS2_3D, each phase with the later ones. */
 #include <string.h>
 
 #include "src/base/err.h"

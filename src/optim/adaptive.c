@@ -1,5 +1,5 @@
-/* First-order rules with projection (kernels/form/rules.h): an evaluation is a step. They return to the best point
- * seen. */
+/* First-order rules with projection (kernels/form/rules.h); one evaluation per step. They return the best evaluated
+ * point. */
 #include <math.h>
 
 #include "kernels/cost.h"

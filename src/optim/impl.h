@@ -17,34 +17,34 @@ static inline void mf_optim_swap(float **a, float **b)
     *b = c;
 }
 
-/** What the kernel just called has left per plane in o->sums, added over all planes. */
+/** Sums the kernel's results per plane in o->sums over all planes. */
 void mf_optim_total(const struct mf_optimiser *o, const struct mf_problem *p, size_t n, int largest, double *out);
 
-/** Loss and gradient at @p x; one evaluation more. */
+/** Loss and gradient at @p x; counts as one evaluation. */
 int mf_optim_evaluate(struct mf_optimiser *o, const struct mf_problem *p, float *x, float *g, double *loss);
 
-/** x_new = P(x + step d), put on the queue; how far along the gradient it lies is left in o->sums. */
+/** Enqueues x_new = P(x + step d). o->sums gets the step's product with the gradient per plane. */
 void mf_optim_move(struct mf_optimiser *o, const float *d, double step, float *x_new);
 
 /** a.b over the whole field. */
 double mf_optim_dot(struct mf_optimiser *o, const struct mf_problem *p, const float *a, const float *b);
 
-/** Refuses with MF_NUMERIC where @p sum, of products with a gradient, is no finite number. */
+/** Refuses with MF_NUMERIC if @p sum, of products with a gradient, is not finite. */
 int mf_optim_finite(double sum);
 
-/** A line from x: its direction, room for the trial point and its gradient, the first step, d.g. */
+/** A line search from x: direction, memory for the trial point and its gradient, first step, d.g. */
 struct mf_line {
     const float *d;
     float *x_new, *g_new;
     double step, slope;
 };
 
-/** Backtracking along the projected step with the Armijo condition; *found: 1 when line->x_new, line->g_new, *loss are
- * an accepted point. */
+/** Backtracking along the projected step with the Armijo condition. *found: 1 if it accepted a point; that is in
+ * line->x_new, line->g_new and *loss. */
 int mf_optim_search(struct mf_optimiser *o, const struct mf_problem *p, const struct mf_line *line, double *loss,
                     int *found);
 
-/** Is the change of the loss from @p before to @p after too small to go on? */
+/** Is the change of the loss from @p before to @p after below the tolerance? */
 int mf_optim_rests(const struct mf_optimiser *o, double before, double after);
 
 /* -- rows of methods.c -- */

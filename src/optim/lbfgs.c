@@ -1,7 +1,7 @@
 /* Projected limited-memory BFGS. One iteration is two passes over the vectors: direction and step, then the new pair
- * with all the dot products that the next direction needs. Two-loop recursion on stored dot products (Nocedal & Wright
- * 2006, algorithm 7.4), free variables by the sign of the gradient at the bounds, backtracking with the Armijo
- * condition on the projected step. */
+ * with all dot products that the next direction needs. The two-loop recursion works on stored dot products (Nocedal &
+ * Wright 2006, algorithm 7.4). Free variables follow from the sign of the gradient at the bounds. Backtracking uses the
+ * Armijo condition on the projected step. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* Truncated Newton with bounds: conjugate gradients on the free variables find the step, with products of the second
- * derivative from differences of gradients, and end when the model gains little more, where curvature is not positive,
- * or when evaluations run out (Nash, SIAM J. Numer. Anal. 21 (1984) 770; Nocedal & Wright 2006, algorithm 7.1); then
- * backtracking on the projected step. */
+/* Truncated Newton with bounds. Conjugate gradients on the free variables find the step; products with the second
+ * derivative are differences of gradients. They end when the model gains little more, where curvature is not positive,
+ * or when evaluations run out (Nash, SIAM J. Numer. Anal. 21 (1984) 770; Nocedal & Wright 2006, algorithm 7.1).
+ * Backtracking on the projected step follows. */
 #include <math.h>
 
 #include "src/base/err.h"

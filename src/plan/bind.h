@@ -8,21 +8,26 @@
 struct mf_bind_rank {
     const char *host;       /* name of its node */
     int node, local_rank;   /* number of the node; of the rank on it, by MPI and never by a launcher's variables */
-    size_t gpus;            /* it may see so many */
-    const char *const *gpu; /* [gpus] their ids, in the order in which CUDA counts them */
+    size_t gpus;            /* number of GPUs that it may see */
+    const char *const *gpu; /* [gpus] their ids, in CUDA's order */
 };
 
 struct mf_bind_options {
     size_t count;
-    const long *gpu_ids; /* [count] --gpu_ids, counted as CUDA counts */
+    const long *gpu_ids; /* [count] --gpu_ids, in CUDA's numbering */
     int share;           /* --share-gpu */
 };
 
 /**
- * gpu [ranks]: which of its GPUs each rank takes; -1: it sees none. Local rank k takes the k-th of all that it sees (so
- * the only one, where a launcher gave it one), or the k-th of --gpu_ids, starting again at the end. Refuses with
- * MF_DEVICE: an id that does not exist, --gpu_ids where a rank sees no GPU, and two ranks on one GPU unless they may
- * share; gpu is set in that case, so that it can be shown. Not collective: same arguments, same answer.
+ * gpu [ranks]: index of the GPU that each rank takes; -1: it sees none. Local rank k takes the k-th GPU that it sees,
+ * or the k-th of --gpu_ids, starting again at the end. A launcher may give it only one; it takes that.
+ *
+ * Refuses with MF_DEVICE:
+ * - an id that does not exist
+ * - --gpu_ids where a rank sees no GPU
+ * - two ranks on one GPU, unless they may share; gpu is set nevertheless, so that it can be shown
+ *
+ * Not collective: the same arguments give the same answer.
  */
 int mf_bind(const struct mf_bind_rank *rank, size_t ranks, const struct mf_bind_options *options, int *gpu);
 

@@ -1,5 +1,5 @@
-/* See cgroup.h. A group is a folder below a mount point (proc/self/mountinfo) with a path of its own
- * (proc/self/cgroup); limits of folders above it hold as well, up to the mount point. */
+/* See cgroup.h. A group is a folder below a mount point (proc/self/mountinfo), at the path in proc/self/cgroup. Limits
+ * of parent folders up to the mount point hold as well. */
 #include "src/plan/cgroup.h"
 
 #include <limits.h>

@@ -10,12 +10,12 @@ enum { MF_LIMITS_FILE = 120 };
 struct mf_limits {
     double cores;                /* quota of processor time; 0: no limit */
     int64_t ram_bytes;           /* 0: no limit */
-    int64_t ram_available_bytes; /* of that, not yet used (file caches count as free); 0: no limit */
-    char cores_in[MF_LIMITS_FILE], ram_in[MF_LIMITS_FILE]; /* the files that say so; "" */
+    int64_t ram_available_bytes; /* of that, still free (file caches count as free); 0: no limit */
+    char cores_in[MF_LIMITS_FILE], ram_in[MF_LIMITS_FILE]; /* the files that state the limits; "" */
 };
 
-/** The tightest limit of this process's group and those above it. @p root: "", or for tests where proc/ and sys/ are.
- */
+/** The tightest limit of this process's group and its parents. @p root: "", or in tests the parent of proc/ and
+ * sys/. */
 void mf_cgroup_limits(const char *root, struct mf_limits *limits);
 
 #endif

@@ -101,7 +101,8 @@ void mf_plan_reason(const struct mf_plan_ask *ask, int device, struct mf_plan_ca
 
 /* ---- GPUs or cores ---- */
 
-/* The candidate that lacks least, of GPUs alone (@p gpus) or of all; NULL: all were refused for another reason. */
+/* The candidate that exceeds memory least, of GPUs only (@p gpus) or of all; NULL: all were refused for another
+ * reason. */
 static const struct mf_plan_candidate *least_of(const struct mf_plan *plan, int gpus)
 {
     const struct mf_plan_candidate *least = NULL;

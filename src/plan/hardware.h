@@ -1,5 +1,5 @@
-/* The machine that a plan is made for: nodes, cores, memory, GPUs and the links between them. A probe fills it from
- * this machine, a file (docs/FILES.md, "hardware files") from any machine.
+/* The machine of a plan: nodes, cores, memory, GPUs and the links between them. A probe describes this machine. A
+ * hardware file (docs/FILES.md) describes any machine.
  * Rule: rates are in 1e9 bytes per second and direction; 0 means "not known" wherever a value may be missing. */
 #ifndef MF_PLAN_HARDWARE_H
 #define MF_PLAN_HARDWARE_H
@@ -14,13 +14,13 @@ enum { MF_HARDWARE_VERSION = 1, MF_HARDWARE_TEXT = 96, MF_HARDWARE_NOTE = 512, M
 
 struct mf_gpu {
     char name[MF_HARDWARE_TEXT];
-    char uuid[MF_HARDWARE_TEXT]; /* "GPU-..." or, of a part of a GPU, "MIG-..."; "" in files that have none */
+    char uuid[MF_HARDWARE_TEXT]; /* "GPU-..." or, for a part of a GPU, "MIG-..."; "" in files without it */
     char pci[MF_HARDWARE_TEXT];  /* "00000000:17:00.0" */
     int64_t memory_bytes, memory_free_bytes;
     int64_t major, minor; /* compute capability */
     int64_t sms;          /* multiprocessors */
     int64_t numa_node;    /* -1: not known */
-    int64_t hidden;       /* 1: there, but no rank may use it */
+    int64_t hidden;       /* 1: it exists, but no rank may use it */
     double memory_rate;   /* [GB/s] */
     double fp32_rate;     /* [TFLOP/s] */
     double host_rate;     /* between it and the host's memory [GB/s] */
@@ -42,10 +42,10 @@ struct mf_link {
 };
 
 struct mf_host {
-    int64_t count; /* so many nodes are like this one */
+    int64_t count; /* number of identical nodes */
     char name[MF_HARDWARE_TEXT], cpu[MF_HARDWARE_TEXT], simd[MF_HARDWARE_TEXT];
     int64_t cores;                          /* hardware threads that may be used */
-    int64_t ram_bytes, ram_available_bytes; /* below the limit of the control group, where there is one */
+    int64_t ram_bytes, ram_available_bytes; /* at most the limit of the control group */
     int64_t numa_nodes, l1d_bytes, l2_bytes, l3_bytes;
     double memory_rate;  /* of all cores together [GB/s] */
     double fp32_rate;    /* the same [TFLOP/s] */
@@ -62,16 +62,17 @@ struct mf_hardware {
 };
 
 /**
- * Reads a hardware file. Refuses with MF_INPUT, one sentence with the place in it ("nodes[0].gpus[1].memory_bytes"):
- * not JSON, another schema or a newer version, a key that is missing, unknown, of the wrong type, or whose value no
- * machine has. Keys of a probe that describe the run and not the machine are passed over. Not collective.
+ * Reads a hardware file. Refuses with MF_INPUT, in a sentence with the place ("nodes[0].gpus[1].memory_bytes").
+ * Reasons: it is not JSON; another schema or a newer version; a key is missing, unknown or of the wrong type; no
+ * machine has such a value. Keys of a probe that describe the run and not the machine are ignored. Not collective.
  */
 int mf_hardware_read(const char *path, struct mf_hardware *hardware);
 
-/** The object of a hardware file; equal GPUs without ids become one with a "count". Never NULL; caller frees. */
+/** The object of a hardware file; equal GPUs without ids are merged with a "count". Never NULL; caller frees. */
 struct mf_json *mf_hardware_json(const struct mf_hardware *hardware);
 
-/** Writes such an object to a file, whole or not at all. Collective, rank 0 writes; refuses (agreed) with MF_OUTPUT. */
+/** Writes such an object to a file, completely or not at all. Collective, rank 0 writes; refuses (agreed) with
+ * MF_OUTPUT. */
 int mf_hardware_write(const struct mf_comm *comm, const char *path, const struct mf_json *json);
 
 /** @p gpus GPUs (zeroed) and the links between them for a host whose gpus field is 0. */

@@ -8,14 +8,14 @@
 
 enum mf_key_kind { MF_KEY_INT, MF_KEY_REAL, MF_KEY_TEXT };
 
-/** A key of an object and the field it fills; a value outside [least, most] is one that no machine has. */
+/** A key of an object and the field it fills. No machine has a value outside [least, most]. */
 struct mf_key {
     const char *key; /* NULL ends the rows */
     size_t offset;
     enum mf_key_kind kind;
     int required;
     double least, most; /* of a text: its length */
-    double standard;    /* what a missing key stands for; not written when the field has this value */
+    double standard;    /* the value of a missing key; not written if the field has this value */
 };
 
 extern const struct mf_key mf_host_keys[], mf_gpu_keys[];
@@ -24,7 +24,7 @@ extern const struct mf_key mf_host_keys[], mf_gpu_keys[];
 int mf_fields_same(const struct mf_key *keys, const char *a, const char *b);
 int mf_gpu_same(const struct mf_gpu *a, const struct mf_gpu *b);
 
-/** Keys beside the rows. */
+/** Further keys without rows. */
 extern const char *const mf_hardware_more[], *const mf_host_more[], *const mf_gpu_more[];
 
 #endif

@@ -1,4 +1,4 @@
-/* See hardware.h: reading. Every sentence names the file and the place: "'x.json': nodes[0].cores is missing". */
+/* See hardware.h: reading. Every error message names the file and the place: "'x.json': nodes[0].cores is missing". */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The ranks of a running program as the planner sees them: their machines, and the memory that each rank holds. */
+/* The ranks of a running program as input of the planner: their machines, and the memory that each rank holds. */
 #ifndef MF_PLAN_HERE_H
 #define MF_PLAN_HERE_H
 
@@ -11,13 +11,13 @@ struct mf_plan_here {
 };
 
 /**
- * Probes the machines and gathers what every rank says: its threads, and the bytes of arrays that it holds and will go
- * on holding. Collective; refuses (agreed) with MF_MEMORY. mf_plan_here_free() it, also after a refusal.
+ * Probes the machines and gathers every rank's threads and the bytes of arrays that it will keep holding. Collective;
+ * refuses (agreed) with MF_MEMORY. Call mf_plan_here_free(), also after a refusal.
  */
 int mf_plan_here(const struct mf_comm *comm, size_t threads, size_t in_use, struct mf_plan_here *here);
 void mf_plan_here_free(struct mf_plan_here *here);
 
-/** Does every rank see a GPU? A back end may find some where the driver's library does not. */
+/** Does every rank see a GPU? A back end may find GPUs where the driver's library finds none. */
 int mf_plan_here_gpus(const struct mf_plan_here *here);
 
 #endif

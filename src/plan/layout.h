@@ -1,4 +1,4 @@
-/* Private to the planner: the layouts of ranks on a machine that a plan tries. */
+/* The layouts of ranks on a machine that a plan tries. Private to the planner. */
 #ifndef MF_PLAN_LAYOUT_H
 #define MF_PLAN_LAYOUT_H
 
@@ -12,17 +12,18 @@ struct mf_layouts {
 };
 
 /**
- * All layouts worth a look, fewest ranks first: of GPUs (@p device) or of cores; on options->ranks ranks, or on a
- * world's. Refuses with MF_DEVICE what the machine has not. mf_layouts_free() it, also after a refusal.
+ * Makes all layouts worth trying, fewest ranks first: on GPUs (@p device) or on cores. The ranks are options->ranks, or
+ * those of a world. Refuses with MF_DEVICE what the machine does not have. Call mf_layouts_free(), also after a
+ * refusal.
  */
 int mf_layouts_make(const struct mf_plan_ask *ask, int device, struct mf_layouts *layouts);
 void mf_layouts_free(struct mf_layouts *layouts);
 
-/** GPUs of a node that may be used: not hidden, not older than the kernels need and, where --gpu_ids says which, among
- * those. place may be NULL. */
+/** Usable GPUs of a node: not hidden, not older than the kernels need and, with --gpu_ids, among those. place may be
+ * NULL. */
 size_t mf_layout_gpus(const struct mf_host *host, const struct mf_plan_options *options, int *place);
 
-/** The first GPU of the machine that may not be used for its age alone, or NULL. */
+/** The first GPU of the machine that is unusable only because of its age, or NULL. */
 const struct mf_gpu *mf_layout_old(const struct mf_hardware *hardware, const struct mf_plan_options *options);
 
 #endif

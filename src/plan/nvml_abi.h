@@ -4,7 +4,7 @@
 #ifndef MF_PLAN_NVML_ABI_H
 #define MF_PLAN_NVML_ABI_H
 
-typedef void *nvml_device; /* nvmlDevice_t, a pointer to a struct that nobody sees */
+typedef void *nvml_device; /* nvmlDevice_t, a pointer to an opaque struct */
 
 enum { /* nvmlReturn_t */
        NVML_OK = 0,
@@ -55,7 +55,7 @@ _Static_assert(sizeof(struct nvml_pci) == 68, "NVML's layout");
 _Static_assert(sizeof(struct nvml_attributes) == 40, "NVML's layout");
 _Static_assert(sizeof(struct nvml_field) == 40, "NVML's layout");
 
-/** The functions; those after `required` are NULL with drivers that lack them. */
+/** The functions. Those after `required` are NULL if the driver lacks them. */
 struct nvml {
     int (*init)(void);                                          /* nvmlInit_v2 */
     int (*shutdown)(void);                                      /* nvmlShutdown */
@@ -88,7 +88,7 @@ struct nvml {
     void *library;
 };
 
-/** Opens the library and finds the functions; else 0 and the reason in @p why [n]. */
+/** Opens the library and finds the functions. Returns 0, and the reason in @p why [n], if it fails. */
 int mf_nvml_open(struct nvml *api, char *why, unsigned n);
 
 #endif

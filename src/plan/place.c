@@ -55,7 +55,7 @@ size_t mf_plan_sharers(const struct mf_placement *place, size_t rank, int gpu)
     return n;
 }
 
-/* What the ranks of a node hold there already: it is not free, and what they will need counts it again. */
+/* Bytes that the ranks of a node already hold. They are not free, but the predicted bytes contain them again. */
 static size_t held(const struct mf_placement *place, size_t rank)
 {
     size_t bytes = 0;

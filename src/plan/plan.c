@@ -1,5 +1,5 @@
-/* See plan.h: the search. Layouts are tried from the fewest ranks on; on each, the settings of a level in the task's
- * order until one fits; the next level only if nothing fits. */
+/* See plan.h: the search. Layouts are tried from the fewest ranks on. On each, the settings of a level are tried in the
+ * task's order until one fits. The next level is tried only if nothing fits. */
 #include "src/plan/plan.h"
 
 #include <search.h>
@@ -209,7 +209,7 @@ static void does_not_fit(struct mf_plan *plan, struct mf_plan_candidate *c)
     add(plan, c);
 }
 
-/* A layout with one level of settings: the first that fits, but first of all the one that needs least. */
+/* Tries a layout with one level of settings: first the one that needs least memory, then the others until one fits. */
 static int try_layout(struct search *s, const struct mf_placement *place, size_t level)
 {
     struct mf_plan_candidate c = {.device = place->device,

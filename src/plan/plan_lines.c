@@ -1,4 +1,4 @@
-/* See plan.h: the lines that plans are compared by, and whether a stored plan is for a run. */
+/* See plan.h: the lines by which plans are compared, and whether a stored plan matches a run. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,8 +88,8 @@ int mf_plan_same_key(const char *path, const struct mf_plan *stored, const struc
     return MF_OK;
 }
 
-/* Is a machine's line among the stored ones? How many nodes and cores there are is not asked: a run has a part of them,
- * and a launcher binds its ranks to some. */
+/* Is a machine's line among the stored ones? Numbers of nodes and cores are not compared: a run has only a part of
+ * them, and a launcher binds its ranks. */
 static int is_told(const struct mf_plan_lines *stored, const struct mf_plan_line *line)
 {
     if (strcmp(line->key, "nodes") == 0 || strcmp(line->key, "cores") == 0) return 1;

@@ -9,47 +9,47 @@
 /** Ranks laid out on nodes. */
 struct mf_placement {
     int device; /* 1: one GPU each (or shared) */
-    int apart;  /* 1: the state is in a memory of its own, a GPU's or (to test) a part of the node's */
-    int nccl;   /* 1: they exchange by NCCL */
+    int apart;  /* 1: the state is in separate memory: a GPU's or, for tests, a part of the node's */
+    int nccl;   /* 1: ranks exchange by NCCL */
     size_t nodes, per_node, ranks, threads;
-    const int *node;      /* [ranks] of the hardware's nodes, each host counted as often as its count says */
+    const int *node;      /* [ranks] among the hardware's nodes, where a host counts as often as its count says */
     const int *gpu;       /* [ranks] index in the node's list; -1: none */
-    const size_t *in_use; /* [ranks] bytes of arrays that a rank holds on its node already; NULL: nothing */
+    const size_t *in_use; /* [ranks] bytes of arrays that a rank already holds on its node; NULL: none */
 };
 
-/** Nodes of a machine; node @p i. */
+/** Number of nodes of a machine; node @p i. */
 size_t mf_plan_nodes(const struct mf_hardware *hardware);
 const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i);
 
-/** Ranks on the node of @p rank, itself included; @p gpu: those that share its GPU. */
+/** Number of ranks on the node of @p rank, including itself; @p gpu: number that share its GPU. */
 size_t mf_plan_sharers(const struct mf_placement *place, size_t rank, int gpu);
 
 /**
- * Bytes of a rank beside its arrays, bytes that are left alone, and what is there for its arrays, on its GPU or on its
- * node. @p limit: most bytes of arrays; 0: none.
+ * For a rank, on its GPU or on its node: bytes beside its arrays, bytes left unused, and bytes for its arrays. @p
+ * limit: most bytes of arrays; 0: none.
  */
 void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
                   size_t limit, size_t *context, size_t *reserve, size_t *room);
 
-/** Of one rank. */
+/** The rates of one rank. */
 struct mf_rates {
     double memory;  /* of its state [bytes per second] */
     double home;    /* of its node's memory */
     double flops;   /* peak of 32-bit arithmetic [per second] */
     double network; /* to other nodes */
     double to_host; /* between GPU and node; 0 on cores */
-    double link;    /* to other GPUs of the node by NCCL; 0: not so */
+    double link;    /* to other GPUs of the node by NCCL; 0: not used */
 };
 
 struct mf_rates mf_rates_of(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank);
 
-/* Seconds of a barrier among neighbours, of a message, of a kernel's start, of a group of NCCL calls. */
+/* Seconds of a barrier on a node, of a message, of a kernel launch, of a group of NCCL calls. */
 #define MF_SECONDS_MEET    4e-6
 #define MF_SECONDS_MESSAGE 6e-6
 #define MF_SECONDS_LAUNCH  8e-6
 #define MF_SECONDS_GROUP   20e-6
 
-/** How ranks exchange: "none", "nccl", "shared memory", "messages", "shared memory and messages". */
+/** The kind of exchange: "none", "nccl", "shared memory", "messages", "shared memory and messages". */
 const char *mf_plan_exchange(const struct mf_placement *place, int nccl);
 
 #endif

@@ -4,21 +4,22 @@
 
 #include "src/plan/layout.h"
 
-/* More ranks, or the other kind of device, must gain this part of the time. */
+/* More ranks, or the other kind of device, must save this fraction of the time. */
 #define MF_PLAN_WORTH 0.10
 
 /** The fewest ranks within 10 % of the fastest, on GPUs or on cores; NULL: nothing fits there. */
 struct mf_plan_candidate *mf_plan_choose(struct mf_plan *plan, int device);
 
-/** Of GPUs where something fits there, unless the cores are clearly faster; notes say why not GPUs. NULL: nothing. */
+/** Chooses GPUs if something fits there, unless cores are clearly faster; notes then say why not GPUs. NULL: nothing
+ * fits. */
 struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, int device, struct mf_plan *plan);
 
-/** Reasons of all candidates, and notes about the chosen one. @p device: GPUs were looked at. */
+/** Sets the reasons of all candidates, and notes about the chosen one. @p device: GPUs were tried. */
 void mf_plan_reason(const struct mf_plan_ask *ask, int device, struct mf_plan_candidate *chosen,
                     const struct mf_placement *place, struct mf_plan *plan);
 
-/** Refuses with MF_MEMORY: the candidate that lacks least, and what would help. Sets plan->least. Where there is no
- * candidate at all: MF_USAGE. */
+/** Refuses with MF_MEMORY, naming the candidate that exceeds memory least, and what would help. Sets plan->least.
+ * MF_USAGE: there is no candidate at all. */
 int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan);
 
 /** "12.3 MiB", "4.56 GiB". */

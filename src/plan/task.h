@@ -44,21 +44,21 @@ size_t mf_plan_get(const struct mf_plan_numbers *numbers, const char *name);
 /** "batch 8, history 2". */
 const char *mf_plan_numbers_text(const struct mf_plan_numbers *numbers, size_t size, char *text);
 
-/** A rank whose bytes are wanted. */
+/** A rank whose bytes are asked for. */
 struct mf_plan_rank {
     size_t ranks, rank, local_size, threads;
     const char *simd; /* of its node */
-    int apart;        /* 1: the state is in a memory of its own */
+    int apart;        /* 1: the state is in separate memory */
     int capability;   /* of its GPU, 10 major + minor; 0: on cores */
-    int nccl;         /* 1: device memory travels by NCCL */
-    size_t in_use;    /* bytes of arrays that it holds already */
+    int nccl;         /* 1: NCCL moves device memory */
+    size_t in_use;    /* bytes of arrays that it already holds */
 };
 
 enum { MF_PLAN_STATE, MF_PLAN_HOST, MF_PLAN_MEMORIES };
 
 /** Bytes of arrays of one memory at its peak, and their parts, which add up to the total. */
 struct mf_plan_bytes {
-    double fact[MF_PLAN_FACTS]; /* what the task found beside bytes; its price gets them (of MF_PLAN_STATE) */
+    double fact[MF_PLAN_FACTS]; /* numbers that the task found besides bytes, for its price() (of MF_PLAN_STATE) */
     size_t total, tags;
     struct {
         char name[40];
@@ -68,7 +68,7 @@ struct mf_plan_bytes {
 
 /** Seconds of one step, by named parts. */
 struct mf_plan_cost {
-    double total, tried; /* tried: of the total, what a trial of this step measures */
+    double total, tried; /* tried: the part of the total that a trial of this step measures */
     size_t parts;
     struct {
         const char *name;
@@ -79,35 +79,36 @@ struct mf_plan_cost {
 /** Adds a part to the total. */
 void mf_plan_pay(struct mf_plan_cost *cost, const char *name, double seconds);
 
-/** The seconds of a part, 0 where there is none. */
+/** The seconds of a part; 0 if there is none. */
 double mf_plan_paid(const struct mf_plan_cost *cost, const char *name);
 
 struct mf_plan;
 
 struct mf_plan_task {
-    const char *step;    /* what a price is of: "evaluation" */
-    const char *smaller; /* what needs less memory on any machine: "a smaller volume" */
+    const char *step;    /* the step that has the price: "evaluation" */
+    const char *smaller; /* a change that needs less memory on any machine: "a smaller volume" */
 
-    /** What is planned. Plans are compared by these lines when they are used again. */
+    /** Describes the task. When a plan is used again, these lines are compared. */
     void (*describe)(const void *context, struct mf_plan_lines *problem);
 
-    /** More ranks would have no work. */
+    /** With more ranks some would have no work. */
     size_t (*most_ranks)(const void *context);
 
-    /** Threads of a rank on cores that are worth their start: 1 to @p most. */
+    /** Useful number of threads of a rank on cores: 1 to @p most. */
     size_t (*threads)(const void *context, size_t ranks, size_t most);
 
     /** Levels of settings, the least intrusive first. A level is tried only if the one before fits on no layout. */
     size_t (*levels)(const void *context, int apart);
 
     /**
-     * A setting of a level: @p trial 0 is the one that needs least (if it does not fit, none does), then from 1 on the
-     * wanted ones, until one fits. 0: there is none, on these ranks.
+     * A setting of a level. @p trial 0 needs least memory; if it does not fit, none does. From 1 on come the preferred
+     * settings, tried until one fits. Returns 0: there is none, on these ranks.
      */
     int (*settings)(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *settings);
 
-    /** Ranks of equal keys take equal bytes with these settings, and on one node and GPU a step costs them the same. */
+    /** A key of the rank. With these settings ranks with equal keys take equal bytes. On the same node and GPU, a step
+     * also costs them the same. */
     uint64_t (*share)(const void *context, const struct mf_plan_numbers *settings, size_t ranks, size_t rank);
 
     /** Bytes of a rank where its state is (a GPU, or its node), and of a GPU's rank on its node. Refuses as the run
@@ -119,7 +120,7 @@ struct mf_plan_task {
     void (*price)(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                   const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost);
 
-    /** Does a step with @p a achieve less than one with @p b? Then it is not preferred for its speed. */
+    /** Does a step with @p a make less progress than one with @p b? Then it is not preferred for its speed. */
     int (*worse)(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b);
 
     /** Completes a plan: its exchange, derived numbers and notes. @p fact: of the last rank's bytes. */
@@ -137,7 +138,7 @@ struct mf_plan_task {
     /** Seconds of a step with each of @p n settings, on the slowest rank. Collective; refuses (agreed). */
     int (*steps)(void *context, size_t n, const struct mf_plan_numbers *settings, double *seconds);
 
-    /** From now on these settings alone are tried. */
+    /** From now on only these settings are tried. */
     void (*fix)(void *context, const struct mf_plan_numbers *settings);
 };
 

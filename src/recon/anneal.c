@@ -16,9 +16,8 @@
 #include "src/recon/phases.h"
 #include "src/recon/polish_impl.h"
 
-/* Steps: of a round, at least; of a turn of a single chain, at least. Where there are several sublattices a chain makes
- * one step for every 16 voxels before the next partition: then the loss falls as fast as with one chain over all
- * voxels. */
+/* Least steps of a round; least steps of a turn of a single chain. With several sublattices a chain makes one step for
+ * every 16 voxels before the next partition. The loss then falls as fast as with one chain over all voxels. */
 enum { ROUND = 65536, TURN_LEAST = 8192, VOXELS_PER_STEP = 16 };
 
 struct anneal {

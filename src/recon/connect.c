@@ -285,7 +285,7 @@ static void share_ways(struct mf_connect *c)
     }
 }
 
-/* The way that is worth most for its length; @p lacking: that leads to the largest cluster, whatever it is worth. */
+/* The path with the best ratio of gain to length. @p lacking: a path to the largest cluster, whatever its gain. */
 static struct mf_way *best_way(struct mf_connect *c, const struct mf_account *is, int lacking)
 {
     struct mf_way *best = NULL;

@@ -35,7 +35,7 @@ void mf_grid_counts(const struct mf_grid *r, uint64_t counts[MF_PHASES_MAX])
     mf_phase_counts((uint64_t)mf_grid_voxels(r), (size_t)r->result->phases, fraction, counts);
 }
 
-/* Every voxel that is neither fixed nor pinned (@p c; NULL: none is) to the phase that leads there; the gradient is
+/* Assigns every voxel that is neither fixed nor pinned (@p c; NULL: none is) to its leading phase; the gradient is
  * scratch. */
 static void binarise(struct mf_grid *r, const struct mf_connect *c, int64_t *room)
 {

@@ -1,9 +1,9 @@
-/* See grid.h. What is minimised by the gradient stages is
+/* See grid.h. The gradient stages minimise
  *
  *   F = c loss + lambda mean_i sum_p x (1 - x) + mu sum_p (mean x_p - fraction_p)^2
  *
- * lambda grows over the stages and makes grey expensive; the mean is held because a cut at the exact volume fraction
- * spoils the correlations of a field whose mean has drifted. */
+ * lambda grows over the stages and penalises grey values. The mean is held because of the later cut at the exact volume
+ * fraction: it spoils the correlations of a field whose mean has drifted. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 enum { STEPS_MAX = 3 + 2 * MF_RAMP_STAGES, LEAST = 4 /* evaluations of a stage, on the average */ };
 static const struct mf_ramp USUAL = {5, 0.03, 1, 0.5};
 static const double MU = 1e4, SCALE = 1e4;
-/* Slices of a volume are led to overshoot by so many times what their mean misses (objective.h). A stage may follow its
- * lead fully, so with more than 1 the misses of successive stages grow instead of shrinking. */
+/* Factor by which targets of slices overshoot the mean slice's error (objective.h). A stage may follow completely, so
+ * with a factor above 1 the errors of successive stages would grow. */
 static const double LEAD = 1;
 
 struct mf_extent mf_grid_extent(const struct mf_grid *r)
@@ -157,7 +157,7 @@ static long noted(const struct mf_solve_result *out)
     return out->rows ? (long)out->convergence[3 * (out->rows - 1)] : 0;
 }
 
-/* A step may take several evaluations: a row comes with the first step at or past a multiple of the number. */
+/* A step may take several evaluations, so a row is written at the first step at or past a multiple of the interval. */
 static int after_step(void *context, long evaluations, double loss)
 {
     struct mf_grid *r = context;
@@ -196,7 +196,8 @@ void mf_grid_follow(struct mf_grid *r)
     r->led = 1;
 }
 
-/* Every slice is compared by itself; what their mean misses is small beside that, and is what counts in the end. */
+/* Every slice is compared separately. The mean slice's error is small compared with that of a slice, but it is what
+ * counts in the end. */
 static void lead(struct mf_grid *r)
 {
     size_t t = mf_grid_s2_term(&r->opts->objective);
@@ -228,8 +229,8 @@ int mf_grid_one_descent(const struct mf_solve_opts *o, int last)
     return o->evaluations < (2 + (last ? ramp_of(o)->stages : 0)) * LEAST;
 }
 
-/* Two descents from the start; on the last grid, the stages of growing lambda. Each begins with an evaluation that goes
- * nowhere, so a few evaluations are those of one descent. */
+/* The script: two descents; on the last grid, then the stages of growing lambda. Each descent begins with an extra
+ * evaluation, so few evaluations are used for one descent. */
 static size_t script_of(const struct mf_grid *r, int last, struct step script[STEPS_MAX])
 {
     const struct mf_ramp *ramp = ramp_of(r->opts);

@@ -128,7 +128,8 @@ static void label_loss(struct mf_grid *r, double *loss)
     mf_grid_loss(r, r->optimiser.x, loss);
 }
 
-/* Only the field, and one as scratch, is needed from now on; the labels take the room of a quarter of one. */
+/* From now on only the field, and one vector as scratch, is needed; the labels take a quarter of one vector's
+ * memory. */
 static int take_labels(struct mf_grid *r)
 {
     mf_optimiser_trim(&r->optimiser);

@@ -21,127 +21,129 @@ struct mf_grid {
     double fraction[MF_PHASES_MAX]; /* of each field */
     struct mf_method_opts method;   /* opts->method, with the history of a checkpoint */
     struct mf_objective *objective;
-    struct mf_objective_opts compared; /* opts->objective, with fewer slices in flight where memory was short */
+    struct mf_objective_opts compared; /* opts->objective, with fewer slices in flight if memory was short */
     struct mf_strips_floats strips;    /* of the last grid's evaluations */
-    size_t shrunk;                     /* slices in flight before there were fewer, of which nothing was said; or 0 */
-    char lacked[MF_ERR_TEXT];          /* what there was no memory for */
+    size_t shrunk;                     /* slices in flight before they were reduced, until that is reported; or 0 */
+    char lacked[MF_ERR_TEXT];          /* message about the memory that was short */
     struct mf_optimiser optimiser;
     uint8_t *label; /* [voxels] of the last grid, device; NULL before the cut */
-    uint8_t *fixed; /* [voxels] of the last grid, device: phases that stay, MF_LABEL_OPEN elsewhere; or NULL */
-    uint64_t held[MF_PHASES_MAX]; /* how many of each phase */
-    struct mf_stage planes;       /* by which the host reaches planes of the grid */
+    uint8_t *fixed; /* [voxels] of the last grid, device: phases to keep, MF_LABEL_OPEN elsewhere; or NULL */
+    uint64_t held[MF_PHASES_MAX]; /* number of fixed voxels of each phase */
+    struct mf_stage planes;       /* gives the host access to planes of the grid */
     double *global;               /* [nz][MF_PLANE_WIDTH]: sums of all planes */
     double *plane;                /* [planes][1 + fields], queue->host */
-    double *miss[3];              /* [fields][(2L-1)^2]: what the mean slice misses in S2 */
+    double *miss[3];              /* [fields][(2L-1)^2]: error of the mean slice in S2 */
     double scale, lambda;
-    double loss, start;   /* of the last evaluation; wall clock at the begin of the run, less what it had run before */
-    double stage_start;   /* wall clock at the begin of the gradient stages on this grid */
+    double loss, start; /* of the last evaluation; wall clock at the begin of the run, minus the time of earlier runs */
+    double stage_start; /* wall clock at the begin of the gradient stages on this grid */
     long before, planned; /* evaluations of coarser grids; of this run, for the progress line */
     const char *stage;
     struct mf_solve_result *result;
-    int dry; /* memory is taken and given back, and nothing is computed */
+    int dry; /* memory is taken and freed, but nothing is computed */
     struct mf_metrics metrics;
-    /* where the run stands, for those who save it */
+    /* position of the run, for those who save it */
     long level, step;              /* of the pyramid; of the grid's script */
-    int led;                       /* slices are led by miss */
+    int led;                       /* the error of the mean slice is corrected (mf_objective_lead) */
     int polishing, leaving;        /* the gradient stages are over; the run was asked to stop */
-    int failed;                    /* the code of a save on leaving */
+    int failed;                    /* code of a save on leaving */
     struct mf_keeper keeper;       /* opts->keeper's */
-    struct mf_checkpoint *from;    /* NULL: a run from its begin */
-    struct mf_polish_state polish; /* as it was saved */
+    struct mf_checkpoint *from;    /* NULL: a new run */
+    struct mf_polish_state polish; /* as saved */
     struct mf_optimiser_state saved;
-    int resumed;   /* it goes on from a checkpoint */
-    char *problem; /* heap: what a checkpoint must have in common with this run */
+    int resumed;   /* it continues from a checkpoint */
+    char *problem; /* heap: the lines that a checkpoint must share with this run */
 };
 
-/* -- descend.c: what is minimised, and the steps of a grid -- */
+/* -- descend.c: the minimised function, and the steps of a grid -- */
 
-/** What of the field this rank holds, for kernels; voxels of the whole field, of all ranks. */
+/** Extent of this rank's part of the field, for kernels; number of voxels of the whole field. */
 struct mf_extent mf_grid_extent(const struct mf_grid *run);
 double mf_grid_voxels(const struct mf_grid *run);
 
-/** Does the descent see |d| of Variation rounded? */
+/** Does the descent use the smoothed |d| of Variation? */
 int mf_grid_rounds(const struct mf_grid *run);
 
-/** The first loss, its shares, the scale; said once, and the first row. Collective; MF_NUMERIC. */
+/** Evaluates the first loss, its shares and the scale; reports them once and writes the first row. Collective;
+ * MF_NUMERIC. */
 int mf_grid_look(struct mf_grid *run);
 
-/** Loss of a field with |d| as it is. */
+/** Loss of a field with the exact |d|. */
 void mf_grid_loss(struct mf_grid *run, float *x, double *loss);
 
-/** Number of the S2 term; terms when there is none. */
+/** Index of the S2 term; opts.terms if there is none. */
 size_t mf_grid_s2_term(const struct mf_objective_opts *o);
 
-/** From now on slices are led by run->miss. */
+/** From now on corrects the mean slice's error run->miss (mf_objective_lead). */
 void mf_grid_follow(struct mf_grid *run);
 
-/** Host memory that a snapshot takes beside all else, taken and given back. Collective; MF_MEMORY. */
+/** Takes and frees the additional host memory of a snapshot. Collective; MF_MEMORY. */
 int mf_grid_snapshot_room(struct mf_grid *run);
 
-/** The field @p x that was evaluated last into a file, if that was one of every opts->snapshot_every. One that cannot
- * be written is a warning. Collective. */
+/** Writes the last evaluated field @p x to a file, for one in opts->snapshot_every evaluations. A failed write is a
+ * warning. Collective. */
 void mf_grid_snapshot(struct mf_grid *run, float *x);
 
-/** Where voxels are fixed x becomes @p value, in all fields. */
+/** Sets x to @p value at fixed voxels, in all fields. */
 void mf_grid_hold(struct mf_grid *run, float value, float *x);
 
-/** A row of convergence and of the metrics. */
+/** Writes a row of convergence and of the metrics. */
 void mf_grid_note(struct mf_grid *run, long evaluations);
 
-/** Whether evaluations are so few that those of a grid are one descent; @p last: as below. */
+/** Are there so few evaluations that each grid has only one descent? @p last: see mf_grid_descend(). */
 int mf_grid_one_descent(const struct mf_solve_opts *opts, int last);
 
 /**
- * All gradient stages of a grid; @p last: with those that make it binary. Goes on where a loaded run stood. Returns
- * with run->leaving set when the run was asked to stop. Collective.
+ * All gradient stages of a grid. @p last: including those that make it binary. Continues where a loaded run stopped.
+ * Returns with run->leaving set when the run was asked to stop. Collective.
  */
 int mf_grid_descend(struct mf_grid *run, int last);
 
 /* -- solve.c -- */
 
-/** After a refusal @p rc that all ranks share: was it for memory, and may half the slices in flight do? They give the
- * same bits. */
+/** After a refusal @p rc that all ranks share: was memory short, and may half as many slices in flight help? The
+ * results keep the same bits. */
 int mf_grid_shrinks(struct mf_grid *run, int rc);
-/** One warning for all that it did since the last. */
+/** One warning for all reductions since the last. */
 void mf_grid_say_shrunk(struct mf_grid *run);
 
-/** The objective of the last stage replaces the one of the gradient stages. Collective. */
+/** Replaces the objective of the gradient stages by that of the last stage. Collective. */
 int mf_grid_sharpen(struct mf_grid *run);
 
 /* -- cut.c: from the grey field to labels -- */
 
-/** Does as much of its phases reach through the result as through the target (connect.h)? */
+/** Shall the result's phases span as much as the target's (connect.h)? */
 int mf_grid_connects(const struct mf_grid *run);
 
-/** Cuts at the volume fractions, and connects. Collective; MF_MEMORY. */
+/** Cuts at the volume fractions, and connects clusters. Collective; MF_MEMORY. */
 int mf_grid_cut(struct mf_grid *run);
 
-/** Voxels that every phase of the result is to have. */
+/** Number of voxels that every phase of the result shall have. */
 void mf_grid_counts(const struct mf_grid *run, uint64_t counts[MF_PHASES_MAX]);
 
 /* -- finish.c: labels -- */
 
-/** Cuts, polishes or anneals, and hands the labels out; or goes on with labels that were saved. Collective. */
+/** Cuts, polishes or anneals, and returns the labels; or continues with saved labels. Collective. */
 int mf_grid_finish(struct mf_grid *run);
 
-/** What works on the labels of this run: "polish" or "annealing". */
+/** The current work on the labels: "polish" or "annealing". */
 const char *mf_grid_label_work(const struct mf_grid *run);
 
-/** Takes what that takes, and gives it back. */
+/** Takes and frees the memory of that. */
 int mf_grid_measure_finish(struct mf_grid *run);
 
 /* -- resume.c: saving and loading -- */
 
-/** What a run must have in common with one that goes on with it: lines "key: value"; heap, NULL without memory. */
+/** The lines "key: value" that a run shares with one that continues it; heap, NULL without memory. */
 char *mf_grid_problem(const struct mf_grid *run, const size_t dims[3]);
 
-/** Opens the keeper; with opts->restart looks for a checkpoint and what it says of the run. Collective; MF_INPUT. */
+/** Opens the keeper. With opts->restart it finds a checkpoint and reads the run's state. Collective; MF_INPUT. */
 int mf_grid_find(struct mf_grid *run, const size_t dims[3]);
 
-/** Between two steps, or two rounds of the polish (@p polish not NULL): true when the run is to leave. Collective. */
+/** Call it between two steps, or two rounds of the polish (@p polish not NULL). True: the run must leave.
+ * Collective. */
 int mf_grid_keep(struct mf_grid *run, long evaluations, const struct mf_polish_state *polish);
 
-/** Vectors of the optimiser, or the labels, from the checkpoint; closes it. Collective; MF_INPUT. */
+/** Loads the optimiser's vectors, or the labels, from the checkpoint and closes it. Collective; MF_INPUT. */
 int mf_grid_load(struct mf_grid *run);
 
 #endif

@@ -95,8 +95,8 @@ size_t mf_mutable_around(const struct mf_mutable *m, size_t voxel, size_t near[6
     return n;
 }
 
-/* Labels before and behind a voxel along an axis, in a slice that goes along it; those along x stand in its row,
- * whatever lies beyond its ends. */
+/* Labels before and after a voxel along an axis, in a slice that contains the axis. Those along x are in its row,
+ * including the padding at its ends. */
 static void pair_at(const struct mf_mutable *m, const uint32_t at[3], int axis, uint8_t pair[2])
 {
     const size_t d = axis == 0 ? MF_Y : MF_Z, last = m->dims[axis] - 1, step = axis == 2 ? 1 : m->step[d];

@@ -14,16 +14,15 @@ struct mf_mutable {
     size_t pad, stride[2];     /* labels before a row; bytes of a row along x, along y */
     size_t step[MF_SIDES];     /* bytes from row to row of a slice */
     uint8_t *rows[2];          /* along x [nz][ny][stride[0]]; along y (volumes) [nz][nx][stride[1]] */
-    uint8_t **slice[MF_SIDES]; /* [dims]: first label of a slice. Rows of those normal to x go along y, of the others
-                                  along x */
+    uint8_t **slice[MF_SIDES]; /* [dims]: first label of a slice; rows along x, or along y if normal to x */
 };
 
-/** Takes its memory for a field of these extents and windows. MF_MEMORY. Close accepts half a one. */
+/** Takes memory for a field of these extents and windows. MF_MEMORY. mf_mutable_close() accepts an incomplete one. */
 int mf_mutable_open(struct mf_mutable *m, struct mf_arena *arena, const size_t dims[3], int phases, int periodic,
                     size_t lag);
 void mf_mutable_close(struct mf_mutable *m);
 
-/** Begins an empty field: mf_mutable_put() of every plane follows. */
+/** Begins an empty field; mf_mutable_put() must follow for every plane. */
 void mf_mutable_begin(struct mf_mutable *m);
 
 /** Writes and reads a plane [ny][nx] of labels. */
@@ -37,13 +36,13 @@ void mf_mutable_at(const struct mf_mutable *m, size_t voxel, uint32_t at[3]);
 /** Neighbours of a voxel; returns their number. */
 size_t mf_mutable_around(const struct mf_mutable *m, size_t voxel, size_t near[6]);
 
-/** Those of them that are of another phase; @p of (-1: any): of this one. */
+/** Number of them with another phase; @p of: only that phase, -1: any. */
 int mf_mutable_foreign(const struct mf_mutable *m, size_t voxel, int of);
 
 /** The window around a voxel in its slice normal to @p side, of one phase. */
 void mf_mutable_window(const struct mf_mutable *m, const uint32_t at[3], size_t side, uint8_t phase, uint32_t *window);
 
-/** A label changes, in all rows that hold the voxel, what surrounds them included. */
+/** Changes a label in all rows that contain the voxel, and in their periodic copies. */
 void mf_mutable_set(struct mf_mutable *m, size_t voxel, uint8_t phase);
 
 #endif

@@ -1,5 +1,5 @@
-/* Evaluating the loss (objective.h). One rank at a time works on a slice. Ranks exchange slices (mpi/slab.h), and at
- * the end one vector of numbers per slice. */
+/* Evaluates the loss (objective.h). One rank at a time works on a slice. Ranks exchange slices (mpi/redistribute.h),
+ * and finally one vector of numbers per slice. */
 #include "src/recon/objective_impl.h"
 
 #include <math.h>
@@ -189,7 +189,7 @@ static void run_terms(struct mf_objective *o, const struct round *r, int gradien
     mf_segment_end(o->queue);
 }
 
-/* The gradient that comes through q: the same number for every pixel of a slice, dq/dx = -2 (1 - vf) / pixels. */
+/* The gradient through q: the same number for every pixel of a slice, dq/dx = -2 (1 - vf) / pixels. */
 static void through_weights(struct mf_objective *o, const struct round *r)
 {
     const double one = 1, part = part_of(o, r->side);
@@ -240,8 +240,8 @@ static int is_plain(const struct mf_objective *o)
            o->opts.norm != MF_RMS && o->opts.norm != MF_L2;
 }
 
-/* q, slopes and scales of the slices at hand. RMS and L2 need the whole norm before the gradient: one more forward
- * pass. Of a plain objective nothing is put on the queue. */
+/* Computes q, slopes and scales of the current slices. RMS and L2 need the whole norm before the gradient, so they take
+ * one more forward pass. For a plain objective nothing is enqueued. */
 static void weigh(struct mf_objective *o, const struct round *r, int gradient)
 {
     int root = o->opts.norm == MF_RMS || o->opts.norm == MF_L2;
@@ -339,7 +339,8 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
 
 /* -- slices that ranks deal out -- */
 
-/* Slices at a time: those that share a vector of a kernel; at the end few, so that nobody waits long. */
+/* Number of slices to take at a time: those that share a vector of a kernel; few at the end, so that no rank waits
+ * long. */
 static size_t handful(const struct mf_objective *o, size_t d)
 {
     const size_t wanted = (d == MF_X ? 16 : 4) * (size_t)o->queue->threads;
@@ -365,8 +366,8 @@ static void take_slices(struct mf_objective *o, size_t d, size_t k, double facto
     }
 }
 
-/* Round @p k of the directions first .. end - 1. Those with whole slices on every rank come while others still spread;
- * last the one that is dealt out in the smallest pieces. */
+/* Round @p k of the directions first .. end - 1. Directions with whole slices on every rank come first, while other
+ * ranks still copy. The direction with the smallest pieces comes last. */
 static void eval_dealt(struct mf_objective *o, size_t first, size_t end, size_t k, float *x, float *g, double factor)
 {
     struct mf_redistribution *turn[MF_SIDES * MF_PHASES_MAX];

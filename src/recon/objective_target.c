@@ -1,5 +1,5 @@
-/* What slices are compared with: vectors of the target, its example, and vectors that make up for what the mean slice
- * misses. */
+/* What slices are compared with: vectors of the target, its example, and vectors that correct the mean slice's
+ * error. */
 #include <string.h>
 
 #include "kernels/segment.h"
@@ -72,8 +72,7 @@ static void aim_at_none(struct mf_objective *o, struct mf_objective_side *s, siz
     mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
 }
 
-/* A window is as much at a lag as at its opposite, and kernels look at one half of it: what a file has otherwise is
- * parted evenly. */
+/* A window is symmetric, and kernels read only one half of it. If a file's window is not, both halves are averaged. */
 static void even_out(float *window, size_t entries)
 {
     for (size_t i = 0; i < entries / 2; ++i)

@@ -1,4 +1,4 @@
-/* See outcome.h: from a target to a described result, the best of several where there are candidates. */
+/* See outcome.h: from a target to a described result, with the best of several candidates. */
 #include "src/recon/outcome.h"
 
 #include <math.h>
@@ -16,8 +16,8 @@
 
 enum { SLICES = 16 /* of a volume in each direction, as compare takes */ };
 
-/* What is copied looks right and is of no use. A few windows that are in the target as well are chance; a result that
- * is all of it counts as much as the largest error. */
+/* A copy scores well but is useless. A few windows that also occur in the target are chance. A complete copy counts as
+ * much as the largest error. */
 static const double COPY = 2;
 
 static void fill_micro(struct mf_outcome *out)

@@ -1,4 +1,4 @@
-/* See outcome.h: errors, fractions, times, as an object and as lines. */
+/* See outcome.h: reports errors, fractions and times, as a JSON object and as lines. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ unsigned mf_outcome_whole(const struct mf_outcome *out)
 
 static int has_whole(const struct mf_outcome *out, enum mf_whole which) { return mf_outcome_whole(out) >> which & 1; }
 
-/* The same over all lags in space, of part @p i of what there is and part @p j of what was wanted. */
+/* The same over all lags in space, of part @p i of the result and part @p j of the target. */
 static double whole_error(const struct mf_outcome *out, enum mf_whole which, size_t i, size_t j)
 {
     const size_t lag = out->target->lag, n = mf_whole_entries(which, lag);
@@ -149,8 +149,7 @@ static void json_space(const struct mf_outcome *out, struct mf_json *at)
     mf_json_put(at, "s2_3d_rms_error", all);
 }
 
-/* What of phase p reaches through the volume along z, y, x: of the result, and of the target; NULL: that is not known.
- */
+/* Share of phase p that spans along z, y, x, in the result and in the target; NULL: not known. */
 static const double *spans(const struct mf_outcome *out, int p) { return out->got.whole[MF_WHOLE_SPANS] + 3 * p; }
 
 static const double *spans_wanted(const struct mf_outcome *out, int p)

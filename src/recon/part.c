@@ -1,6 +1,6 @@
-/* See connect_impl.h. The clusters that span too much are worn off until they fall into cores, which then grow back
- * over them; where two of the parts meet is a neck. Parts are cut off there, those first that take the most away for
- * the size of their necks. */
+/* See connect_impl.h. Clusters that span too much are eroded until they fall into cores, which then grow back over
+ * them. A neck is where two of the parts meet. Parts are cut off there, first those with the largest gain for the size
+ * of their necks. */
 #include <string.h>
 
 #include "src/base/err.h"

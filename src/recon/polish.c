@@ -1,4 +1,4 @@
-/* See polish.h. This file is the round: sites from all ranks, trials. Residuals stand in polish_residual.c, energies in
+/* See polish.h. This file has the round: sites from all ranks, trials. Residuals are in polish_residual.c, energies in
  * swap.c, candidates in candidates.c. */
 #include "src/recon/polish.h"
 
@@ -14,8 +14,8 @@
 
 enum { MOVED = 2, PARTNERS = 64, ROUNDS_MAX = 1000 };
 
-/* Five rounds in a row that gain less than this part of the loss end it: with S2_3D, whose rounds are dear and whose
- * window is near enough by then, sooner. */
+/* Five consecutive rounds that gain less than this fraction of the loss end the polish. With S2_3D the fraction is
+ * larger, because rounds are expensive and its window is already close to the target. */
 static const double SLOW = 2e-3, SLOW_IN_SPACE = 1e-2;
 
 static int by_energy(const void *a, const void *b)
@@ -41,8 +41,8 @@ static int owner(const struct mf_polish *p, const struct mf_site *site)
     return r;
 }
 
-/* The best sites behind those that the round already has. Their windows lie rank by rank: @p at [ranks], in words, is
- * where the next one of a rank is. */
+/* Appends the best sites to those of the round. Their windows are ordered by rank: @p at [ranks], in words, is the
+ * position of a rank's next one. */
 static void append(struct mf_polish_work *w, const struct mf_site *best, size_t count, const uint32_t *bits, size_t *at)
 {
     struct mf_sites *sites = &w->swap.sites;
@@ -119,8 +119,8 @@ static int ranked_order(const void *a, const void *b)
     return by_energy(&((const struct mf_ranked *)a)->site, &((const struct mf_ranked *)b)->site);
 }
 
-/* Sites [first, end) sorted into @p order: by exact energy, or by its first-order part where all share one slice and
- * second orders of a pair cancel. */
+/* Sorts sites [first, end) into @p order by exact energy. If all share one slice, second orders of a pair cancel, and
+ * they are sorted by the first-order part. */
 static void rank_sites(struct mf_polish_work *w, size_t first, size_t end, uint32_t *order)
 {
     struct mf_sites *sites = &w->swap.sites;
@@ -160,7 +160,7 @@ static int is_held(const struct mf_polish_work *w, uint32_t i)
     return w->swap.used[i] || (w->polish->whole_clusters && !mf_swap_keeps(&w->swap, i));
 }
 
-/* Volumes: two flips seldom share a slice, so the best of one kind goes with the best of the other. */
+/* Volumes: two flips rarely share a slice, so the best site of one kind is paired with the best of the other. */
 static long pair_best(struct mf_polish_work *w, const uint32_t *out, size_t outs, const uint32_t *in, size_t ins)
 {
     const struct mf_site *site = w->swap.sites.site;
@@ -207,8 +207,7 @@ static long pair_many(struct mf_polish_work *w, const uint32_t *out, size_t outs
     return swaps;
 }
 
-/* Sites of this rank that have moved get the labels that they entered, or, @p back, those that they left. A voxel moves
- * at most once in a round. */
+/* Gives this rank's moved sites their new labels or, @p back, their old ones. A voxel moves at most once in a round. */
 static void relabel(struct mf_polish_work *w, int back)
 {
     struct mf_polish *p = w->polish;
@@ -241,7 +240,7 @@ static void set_rests(struct mf_polish_work *w)
     }
 }
 
-/* All kinds of moves: sites [begin[k], begin[k + 1]) are those of kind k, opposite kinds 2m and 2m + 1. */
+/* All kinds of moves: sites [begin[k], begin[k + 1]) are of kind k; 2m and 2m + 1 are opposite kinds. */
 static int gather_all(struct mf_polish_work *w, size_t *begin)
 {
     size_t kind = 0;
@@ -292,11 +291,11 @@ static double slow(const struct mf_polish_work *w)
     return p->rounds == 0 && mf_objective_in_space(p->objective) < p->objective->terms ? SLOW_IN_SPACE : SLOW;
 }
 
-/* Fewer swaps than the @p swaps of all kinds that made it worse. The limit is of a kind: of many kinds a quarter of all
- * swaps is no less than that, and rounds of the same swaps would go on for ever. */
+/* A limit below the @p swaps of all kinds that made the loss worse. The limit is per kind. With many kinds a quarter of
+ * all swaps may not be smaller, and the same swaps would repeat for ever. */
 static long fewer(long limit, long swaps) { return swaps / 4 < limit ? swaps / 4 : limit / 2; }
 
-/* Half of the @p swaps of all kinds that brought less than they promised, for each kind, and never more than before. */
+/* Half of the @p swaps of all kinds that gained less than predicted, for each kind; never more than before. */
 static long half_of(long limit, long swaps)
 {
     const long half = swaps > 2 ? swaps / 2 : 1;
@@ -305,8 +304,8 @@ static long half_of(long limit, long swaps)
 }
 
 /*
- * What the exact energies leave out holds to first order only, so a round is a step in a region of trust: one that
- * makes the loss worse is taken back, and the next makes fewer swaps.
+ * Effects beyond the exact energies are only first order. So a round is a trust-region step: a round that makes the
+ * loss worse is undone, and the next makes fewer swaps.
  */
 static void judge(struct mf_polish_work *w, double before, long swaps, long *idle)
 {
@@ -347,8 +346,8 @@ static void start(struct mf_polish_work *w, struct mf_polish_state *at)
     for (size_t d = 0; d < w->swap.sites.sides; ++d) at->miss[d] = w->led[d];
 }
 
-/* The round is over: true when the polish is to end here. Where neighbours of patches have been held for long enough
- * the field is looked at anew, as by a polish that goes on from here; only there may it be saved. */
+/* The end of a round. Returns true if the polish ends here. If neighbours of patches were used long enough, they are
+ * searched again, as a continued polish would do; only then may it be saved. */
 static int wants_to_end(struct mf_polish_work *w, struct mf_polish_state *at)
 {
     struct mf_polish *p = w->polish;

@@ -6,47 +6,46 @@
 #include "src/recon/candidates.h"
 #include "src/recon/swap.h"
 
-/* A site that is ranked, and its place before. */
+/* A site with its rank, and its index before sorting. */
 struct mf_ranked {
     struct mf_site site;
     size_t place;
 };
 
-/* What lives as long as the polish. */
+/* State that lives as long as the polish. */
 struct mf_polish_work {
     struct mf_polish *polish;
     struct mf_objective *objective;
     struct mf_swap swap;
-    size_t s2_term, v_term; /* of the objective; its terms when absent */
+    size_t s2_term, v_term; /* indices of terms in the objective; opts.terms if absent */
     size_t levels[MF_SIDES];
     size_t lag, most;                  /* most sites of one kind of move */
-    float *s2[MF_SIDES], *v[MF_SIDES]; /* captured by kernels: [fields][slices][levels][entries] */
+    float *s2[MF_SIDES], *v[MF_SIDES]; /* values that kernels capture: [fields][slices][levels][entries] */
     struct mf_candidates candidates;
-    double *miss[MF_SIDES];   /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
-    double *led[MF_SIDES];    /* the same as it led the last refresh */
+    double *miss[MF_SIDES];   /* [fields][entries]: the mean slice's error at the last refresh */
+    double *led[MF_SIDES];    /* the same, as corrected by the last refresh */
     struct mf_site *found;    /* [most]: this rank's */
     uint32_t *bits;           /* [most][sides][planes][n]: this rank's windows */
-    struct mf_change *change; /* [sites]: what a round does to this rank's labels */
+    struct mf_change *change; /* [sites]: changes of this rank's labels in a round */
     size_t *begin;            /* [kinds of moves + 1]: where a kind's sites begin */
-    uint32_t *order;          /* [2 most]: sites of a kind and of its opposite, the best first */
-    struct mf_ranked *ranked; /* [most]: a kind of moves while it is sorted */
+    uint32_t *order;          /* [2 most]: sites of a kind and of its opposite, sorted by energy */
+    struct mf_ranked *ranked; /* [most]: one kind of moves, for sorting */
     double loss;
-    double predicted; /* change of the loss that the round's swaps promise */
+    double predicted; /* change of the loss that the round's swaps predict */
     long limit;       /* most swaps of a kind in a round */
-    size_t booked;    /* bytes that the exchange of sites has in use for a moment */
+    size_t booked;    /* bytes that the exchange of sites uses for a short time */
 };
 
-/** Takes everything a polish needs. Collective; refuses (agreed); mf_polish_close() accepts half a one. */
+/** Takes everything a polish needs. Collective; refuses (agreed); mf_polish_close() accepts an incomplete one. */
 int mf_polish_open(struct mf_polish_work *work);
 void mf_polish_close(struct mf_polish_work *work);
 
-/** Sets what mean slices missed; NULL: nothing. */
+/** Sets the errors of mean slices; NULL: zero. */
 void mf_polish_set_miss(struct mf_polish_work *work, double *const miss[MF_SIDES]);
 
 /**
- * At the binary field as it is now: its gradient (of polishes that are not plain), the residual windows and V of all
- * slices on all ranks, the loss that the polish lowers, and what mean slices miss (which leads the next refresh).
- * Collective.
+ * Recomputes, at the current binary field: the gradient (if not plain), the residual windows and V of all slices on all
+ * ranks, the loss that the polish lowers, and the mean slices' errors, which the next refresh corrects. Collective.
  */
 void mf_polish_refresh(struct mf_polish_work *work);
 

@@ -13,8 +13,8 @@ enum {
     HOLD = 3 /* rounds of held neighbours, fewer than idle ones end a polish */
 };
 
-/* Slices are led to overshoot by so many times what their mean misses (objective.h): rounds are short, so more of it
- * than in the gradient stages holds. */
+/* Factor by which targets of slices overshoot the mean slice's error (objective.h). Rounds are short, so it may be
+ * larger than in the gradient stages. */
 static const double LEAD = 3;
 
 static double lead_of(const struct mf_polish_work *w) { return w->polish->plain ? 0 : LEAD; }
@@ -200,8 +200,8 @@ void mf_polish_close(struct mf_polish_work *w)
     mf_objective_free(w->objective);
 }
 
-/* The objective that ranks: Variation has no weight in it (its exact change is added per site), S2 and V are captured.
- */
+/* The objective for ranking: Variation has weight 0 in it (its exact change is added per site); S2 and V are
+ * captured. */
 static int open_objective(struct mf_polish_work *w)
 {
     struct mf_polish *p = w->polish;
@@ -290,8 +290,8 @@ static void spread_values(struct mf_polish_work *w, size_t d)
 }
 
 /*
- * What the mean slice misses now, from the captured values. Returns what makes the led loss just evaluated the one that
- * the polish lowers: plain loss + LEAD times the square of the mean slice's miss.
+ * Recomputes the mean slice's error from the captured values. Returns the difference between the loss just evaluated
+ * and the one that the polish lowers: plain loss + LEAD times the squared error of the mean slice.
  */
 static double new_miss(struct mf_polish_work *w, size_t d)
 {

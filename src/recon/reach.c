@@ -76,8 +76,8 @@ static struct row row_of(const struct mf_reach *r, size_t z, size_t y)
 
 static uint32_t smaller(uint32_t best, uint32_t owner) { return best == 0 || owner < best ? owner : best; }
 
-/* Voxels without a mark get the smallest of those that neighbours at @p far have, and are a step further. Returns how
- * many do. */
+/* Gives voxels without a mark the smallest mark of neighbours at distance @p far, and the next distance. Returns their
+ * number. */
 static size_t flood_row(const struct row *row, size_t nx, uint8_t far)
 {
     size_t reached = 0;

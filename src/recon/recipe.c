@@ -7,18 +7,18 @@
 #include "src/desc/texture.h"
 #include "src/recon/start.h"
 
-/* Edges this much straighter than a surrogate's are a texture of lines (Gaussian fields cut anywhere: 0.92 to 1.08,
- * networks 1.35 to 1.5); inclusions are of one size whose areas spread less than ALIKE (hard spheres 0.03, Gaussian
- * fields 0.5 to 1.8); S2 oscillates where its autocovariance rises above CREST again; a phase below RARE is rare,
- * below SCARCE it is no network; borders fit below SEAM. */
+/* Thresholds. LINES: straightness of edges over that of a surrogate (cut Gaussian fields 0.92 to 1.08, networks 1.35 to
+ * 1.5). ALIKE: relative spread of the areas of inclusions of one size (hard spheres 0.03, Gaussian fields 0.5 to 1.8).
+ * CREST: the autocovariance of an oscillating S2 rises above it again. RARE: a phase below it is rare; below SCARCE it
+ * forms no network. SEAM: borders match below it. */
 static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SCARCE = 0.03, SEAM = 0.5;
 
-/* Operations of all searches for patches that a run may take, some 15 minutes of a core; a pair of patches takes
- * SEARCH, a search serves HELD evaluations, and an example has at least LEAST x LEAST pixels. */
+/* Most operations of all searches for patches in a run, about 15 minutes of a core. A pair of patches takes SEARCH
+ * operations, a search serves HELD evaluations, and an example has at least LEAST x LEAST pixels. */
 static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
 
-/* The same of all candidates, for each that a recipe has, some seconds: all of them up to 64 x 64 pixels, of four one
- * from 96 x 96 on (of recipes with fewer evaluations more). */
+/* The same for all candidates, per candidate of the recipe: some seconds. It allows all candidates up to 64 x 64
+ * pixels, and of four one from 96 x 96 on (more for recipes with fewer evaluations). */
 static const double AFFORD = 7.5e10;
 
 /* Operations of a run without patches, for each pixel, in the same unit of time. */
@@ -26,7 +26,7 @@ static const double FIELD = 1e6;
 
 enum { PATCH = 9 /* of Patches, its edge */ };
 
-/* From this edge on [pixels] coarse grids have room for patches, and what they place is not the whole example. */
+/* From this edge on [pixels] coarse grids are large enough for patches, and place less than the whole example. */
 enum { WIDE = 128 };
 
 void mf_recipe_for(const size_t dims[3], struct mf_target_look *look)
@@ -37,8 +37,8 @@ void mf_recipe_for(const size_t dims[3], struct mf_target_look *look)
     look->pixels = (double)dims[0] * (double)dims[1] * (double)dims[2] * (dims[0] > 1 ? 3 : 1);
 }
 
-/* From trials on the images of benchmarks/textures.py. The ramp ends where grey is dear enough that the cut changes
- * little. Polish would win in S2 what is lost where lamellae or phases join. */
+/* From trials on the images of benchmarks/textures.py. The ramp ends where grey is so expensive that the cut changes
+ * little. A polish would improve S2 but break connections of lamellae or phases. */
 static const struct mf_ramp slow = {8, 0.01, 10, 0.43};
 
 /* For what begins with layers: the first part, without lambda, would melt them. */
@@ -85,8 +85,8 @@ static const struct mf_recipe wide_network = {.name = "large network or inclusio
                                               .evaluations = 200,
                                               .history = 10,
                                               .ramp = &slow};
-/* What the walls of a start enclose stays closed: patches need not know a grain, only how walls bend, meet and how
- * thick they are. */
+/* Regions that the walls of the start enclose stay closed. So patches need not cover a grain, only the bends, junctions
+ * and thickness of walls. */
 static const struct mf_recipe closed_network = {.name = "closed network",
                                                 .terms = 3,
                                                 .type = {"FFTCorrelations", "Variation", "Patches"},
@@ -124,8 +124,8 @@ static const struct mf_recipe several = {.name = "several phases",
                                          .history = 10,
                                          .ramp = &slow};
 
-/* Of volumes, from trials at 64^3. A search for patches in all slices costs as much as ten to twenty evaluations
- * without, so only lamellae, which nothing else mends, have them. */
+/* For volumes, from trials at 64^3. A search for patches in all slices costs as much as ten to twenty other
+ * evaluations. So only lamellae use patches, because nothing else repairs them. */
 static const struct mf_recipe defaults = {
     .name = "S2 and Variation", .terms = 2, .type = {"FFTCorrelations", "Variation"}, .weight = {1, 5}};
 /* Most patches of such an image show background alone; those that do not make specks and bars of discs. */
@@ -146,8 +146,8 @@ static const struct mf_recipe several_inside = {.name = "several phases",
                                                 .history = 10,
                                                 .ramp = &slow};
 
-/* From noise slices get spots, where layers lie in their plane, and nothing turns these. S2 of an image of lamellae
- * asks for waves along the axes, which are such layers, so it counts little. */
+/* From noise, slices in the plane of layers get spots, and nothing rotates the layers. S2 of an image of lamellae
+ * favours waves along the axes, which are such layers, so its weight is small. */
 static const struct mf_recipe lamellae_inside = {.name = "lamellae",
                                                  .terms = 3,
                                                  .type = {"FFTCorrelations", "Variation", "Patches"},

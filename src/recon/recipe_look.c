@@ -15,14 +15,14 @@
 /* The autocovariance of what may be a wave falls below this. */
 static const double TROUGH = -0.1;
 
-/* Walls are closed where they part at least so many pieces for every cell that they are long enough for, and FEWEST
- * at all: what lies around a few inclusions is one. */
+/* Walls are closed if they separate at least so many pieces per cell that their length allows, and at least FEWEST: the
+ * surroundings of a few inclusions are one piece. */
 static const double PIECES = 0.5, FEWEST = 8;
 
 enum { SHIFTS = 256, PASSES = 256, PIXELS = 1 << 16, SURROGATES = 16 };
 
-/* So many inclusions say of what size they are, if they hold so much of their phase: dust in grains does not. A piece
- * of so few pixels is none. */
+/* So many inclusions determine their size, if they contain enough of their phase; dust in grains does not. A piece of
+ * at most SPECK pixels does not count. */
 enum { INCLUSIONS = 4, SPECK = 3 };
 static const double HELD = 0.3;
 
@@ -133,8 +133,8 @@ static void smooth(size_t nu, size_t nv, double *field, double *room)
     }
 }
 
-/* Cut at the picture's share, and smoothed until it has no more jumps than the picture: the spectrum of sharp edges in
- * random phases is rough. field, room [nu][nv]. */
+/* Cut at the picture's fraction, and smoothed until it has no more jumps than the picture, because a spectrum of sharp
+ * edges with random phases is rough. field, room [nu][nv]. */
 static void surrogate(const struct pictures *p, size_t number, double *field, double *room)
 {
     const size_t nu = p->nu, nv = p->nv, n = nu * nv;
@@ -188,7 +188,7 @@ static int straightness(struct mf_arena *arena, const struct pictures *p, double
     return MF_OK;
 }
 
-/* Jumps per pair of pixels across the borders: 0, as many as inside; 1, as many as of pixels far apart. */
+/* Jumps per pair of pixels across the borders: 0: as many as inside; 1: as many as between distant pixels. */
 static double seam(const struct pictures *p)
 {
     const double nu = (double)p->nu, nv = (double)p->nv, share = (double)p->marked / (nu * nv);
@@ -222,8 +222,8 @@ static double at_radius(const double *s2, long reach, long r)
     return count > 0 ? sum / (double)count : 0;
 }
 
-/* The wave number at which the spectrum of a window, behind a Gaussian and meant over all ways, is largest: periods per
- * pixel, to a 256th. */
+/* The wave number with the largest spectrum of a window, weighted by a Gaussian and averaged over all directions:
+ * periods per pixel, to a 256th. */
 static double strongest(const double *s2, long reach, double fraction)
 {
     enum { NUMBERS = 128 };
@@ -272,9 +272,9 @@ static void waves(const struct mf_target *target, const struct mf_target_side *s
              look);
 }
 
-/* Cells a pixel by the length of the walls: random points as dense have walls as long between them, 2 sqrt(cells) a
- * pixel, with 4 / pi jumps along each pixel of both faces. 0 where the commoner phase is in far fewer pieces, or in
- * few. */
+/* Cells per pixel from the length of the walls. Random points of density `cells` have walls of length 2 sqrt(cells) per
+ * pixel between them, with 4 / pi jumps along each pixel of both faces. 0 if the commoner phase has far fewer pieces,
+ * or few. */
 static int walled(struct mf_arena *arena, const struct pictures *p, double *cells)
 {
     const size_t n = p->nu * p->nv;
@@ -316,8 +316,8 @@ static size_t take_piece(size_t nu, size_t nv, uint8_t *left, size_t *stack, siz
     return inside ? pixels : 0;
 }
 
-/* Standard deviation over the mean of the areas of the rarer phase's pieces that lie whole in the picture; -1: of too
- * few, or of too little of the phase. */
+/* Standard deviation over mean of the areas of the rarer phase's pieces that lie completely in the picture; -1: too
+ * few, or too little of the phase. */
 static int spread_of(struct mf_arena *arena, const struct pictures *p, double *sizes)
 {
     const size_t n = p->nu * p->nv;

@@ -1,4 +1,4 @@
-/* See grid.h: the state of a run as a list of named numbers and arrays. Saving and loading walk the same list. */
+/* See grid.h: the state of a run as a list of named numbers and arrays. Saving and loading use the same list. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* See select.h. A radix selection: scores become unsigned numbers of the same order, histograms of one digit after the
- * other find the last number that is chosen, and ties are dealt out in global order. What crosses from the device are
- * the histograms and one count of ties for every plane. */
+/* See select.h. A radix selection: scores become unsigned numbers of the same order. Histograms of one digit after the
+ * other find the last number that is chosen. Ties are resolved in global order. Only the histograms, and one count of
+ * ties per plane, are copied from the device. */
 #include "src/recon/select.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ static uint32_t last_bin(const int64_t *bins, uint64_t *want)
     return b;
 }
 
-/* How many of @p want ties, dealt out in the order of ranks, are this rank's, which holds @p mine. */
+/* Number of @p want ties that belong to this rank, which has @p mine; ties are taken in the order of ranks. */
 static uint64_t share(const struct select *s, uint64_t want, uint64_t mine)
 {
     uint64_t before = 0;
@@ -144,7 +144,7 @@ static size_t rarest(size_t phases, const uint64_t *counts, const int *dealt)
     return best;
 }
 
-/* Gives phase @p p as many voxels as it is to have: those of largest @p score among the open ones. */
+/* Gives phase @p p its number of voxels: those of largest @p score among the open ones. */
 static void deal(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, const float *score,
                  size_t p, uint64_t count, int64_t *room, uint8_t *label)
 {

@@ -307,7 +307,7 @@ static void open_metrics(struct mf_grid *r)
                    out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
 }
 
-/* A plan measures the memory of ranks that are not there: their part of what is fixed is not known. */
+/* Only an existing rank knows its part of the fixed voxels; a plan also measures ranks that do not exist. */
 static int is_here(const struct mf_grid *r) { return r->comm->impl != NULL || r->comm->size == 1; }
 
 /* Labels are never grey. */

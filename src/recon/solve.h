@@ -1,5 +1,5 @@
-/* The reconstruction, from a target to a labelled field: descent from noise, a continuation that drives every voxel to
- * one phase, an exact cut at the target's volume fractions, and a polish by swaps. */
+/* Reconstruction, from a target to labels: descent from noise, a continuation that drives every voxel to one phase, an
+ * exact cut at the target's volume fractions, and a polish by swaps. */
 #ifndef MF_RECON_SOLVE_H
 #define MF_RECON_SOLVE_H
 
@@ -9,11 +9,11 @@
 #include "src/recon/objective.h"
 #include "src/run/keeper.h"
 
-/** How grey is made expensive: lambda (descend.c) grows geometrically over stages of equally many evaluations. */
+/** The penalty of grey values: lambda (descend.c) grows geometrically over stages with equal numbers of evaluations. */
 struct mf_ramp {
     int stages; /* at most MF_RAMP_STAGES */
     double first, last;
-    double share; /* of the evaluations, without lambda before that */
+    double share; /* fraction of the evaluations; before them lambda is 0 */
 };
 enum { MF_RAMP_STAGES = 16 };
 
@@ -21,36 +21,36 @@ struct mf_solve_opts {
     struct mf_objective_opts objective;
     struct mf_method_opts method; /* of the gradient stages; tolerance: of each */
     struct mf_anneal_opts anneal; /* of methods that swap */
-    int history_free;             /* nobody asked for it: that of a checkpoint is kept */
-    size_t history_kept;          /* of the checkpoint that the run goes on from, for its plan; 0: there is none */
+    int history_free;             /* the user did not set it, so that of a checkpoint is kept */
+    size_t history_kept;          /* of the checkpoint that the run continues, for its plan; 0: none */
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     int coarse_to_fine;
-    const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, behind half of the evaluations, if there are 28 */
-    double layers; /* two phases in a volume begin with layers of so many periods a voxel in every slice; 0: noise */
-    double cells;  /* two phases in an image begin with so many cells a pixel, walls of the rarer one; 0: noise */
+    const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, after half of the evaluations, if there are at least 28 */
+    double layers; /* a volume of two phases begins with layers of so many periods per voxel in every slice; 0: noise */
+    double cells;  /* an image of two phases begins with so many cells per pixel, walls of the rarer one; 0: noise */
     double bend;   /* of these walls (start.h) */
-    int connect;   /* aiming at S2_3D: as much of a phase spans as in the target, where that is known */
+    int connect;   /* with S2_3D: a phase shall span as much as in the target, where that is known */
     int polish;
     long polish_rounds; /* most rounds; 0: until nothing improves */
     uint64_t seed;
     const struct mf_micro *start; /* initial field of any extents (resampled; an image for an image), or NULL: noise */
-    const struct mf_micro *fixed; /* a partial field of the result's extents whose phases the result has, or NULL */
+    const struct mf_micro *fixed; /* a partial field of the result's extents, whose phases the result keeps, or NULL */
     const char *metrics;          /* JSON lines go here (rank 0; without them if they cannot be written), or NULL */
-    const char *output;           /* of the run, where it has metrics: its name in their folder */
-    int metrics_append;           /* behind what the file holds */
-    int metrics_said;             /* that they go to a file of their own */
+    const char *output;           /* output of a run with metrics, which names it in their folder */
+    int metrics_append;           /* append to the file */
+    int metrics_said;             /* it was reported that they go to a separate file */
     long report_every;            /* evaluations between two rows of metrics and convergence */
-    long snapshot_every;          /* evaluations between two files with the field that was evaluated; 0: none */
-    const char *snapshot_stem;    /* how their names begin */
+    long snapshot_every;          /* evaluations between two snapshots of the field; 0: none */
+    const char *snapshot_stem;    /* prefix of their names */
     const struct mf_keeper_opts *keeper; /* when the run is saved and may be asked to leave; NULL: never */
 };
 
-/** Pairs of history of the run that the newest checkpoint at @p stem is of; 0: there is none. Collective. */
+/** Pairs of history in the newest checkpoint at @p stem; 0: there is none. Collective. */
 size_t mf_solve_kept_history(const struct mf_comm *comm, const char *stem);
 
 struct mf_solve_result {
     uint8_t *label;         /* [slab.count][ny][nx], 0..phases-1; host memory */
-    struct mf_arena *arena; /* of the labels */
+    struct mf_arena *arena; /* of label */
     int phases;
     double loss;       /* before binarisation */
     double loss_cut;   /* after the cut at the volume fractions */
@@ -61,50 +61,51 @@ struct mf_solve_result {
     double seconds;          /* wall time of the gradient stages */
     long swaps_tried, swaps; /* of the polish */
     double polish_seconds;
-    double elapsed;             /* of earlier runs that this one went on with */
+    double elapsed;             /* of earlier runs that this one continued */
     double share[MF_TERMS_MAX]; /* of each term in the first loss */
-    size_t batch;               /* slices in flight, as opts->objective.batch; less where memory was short */
-    int metrics_lost;           /* rank 0: they could not be written, which was said */
-    int metrics_own;            /* rank 0: they went to a file of their own, which was said */
+    size_t batch;               /* slices in flight, as opts->objective.batch; less if memory was short */
+    int metrics_lost;           /* rank 0: they could not be written, which was reported */
+    int metrics_own;            /* rank 0: they went to a separate file, which was reported */
     size_t rows;                /* of convergence [rows][3]: evaluation, seconds, loss; heap */
     double *convergence;
 };
 
-/** Grids of a run: one, or coarse to fine as many as the target's levels and L leave. */
+/** Number of grids of a run: one, or from coarse to fine as many as the target's levels and L allow. */
 size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
 
 /**
- * Reconstructs a volume dims {nz, ny, nx} (nz = 1: an image). Collective; refuses (agreed) with MF_USAGE, MF_INPUT,
- * MF_MEMORY, MF_NUMERIC (the loss is not finite), MF_STOPPED (opts->keeper saved the run; the next one with
- * keeper->restart goes on, and with queue->deterministic ends in the same bits as if nothing had happened), MF_OUTPUT
- * (it could not be saved). Checkpoints stay until the caller has written the result (mf_checkpoint_remove()).
+ * Reconstructs a volume dims {nz, ny, nx} (nz = 1: an image). Checkpoints stay until the caller has written the result
+ * (mf_checkpoint_remove()). Collective; refuses (agreed) with MF_USAGE, MF_INPUT, MF_MEMORY and:
+ * - MF_NUMERIC: the loss is not finite.
+ * - MF_STOPPED: opts->keeper saved the run. The next run with keeper->restart continues it; with queue->deterministic
+ *   it ends in the same bits as an uninterrupted run.
+ * - MF_OUTPUT: the run could not be saved.
  */
 int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue, const size_t dims[3],
              const struct mf_target *target, const struct mf_solve_opts *opts, struct mf_solve_result *result);
 
 /**
- * Takes from the queue's arenas what mf_solve() (mf_solve_probe() where opts->evaluations is 0) takes, in its order,
- * and gives it back without having touched what is large: the arenas' high-water marks are then those of a run.
- * *strips: of an evaluation at full resolution (NULL: nobody asks). Collective; refuses (agreed) as they do.
+ * A dry run: takes from the queue's arenas what mf_solve() (mf_solve_probe() if opts->evaluations is 0) takes, in its
+ * order. It frees everything without touching large arrays, so the arenas' high-water marks are those of a run.
+ * *strips: of an evaluation at full resolution (NULL: not wanted). Collective; refuses (agreed) as they do.
  */
 int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                      const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                      struct mf_strips_floats *strips);
 
-/** Gives back the labels and the convergence. */
+/** Frees the labels and the convergence. */
 void mf_solve_free(struct mf_solve_result *result);
 
 /**
- * The loss of the initial field alone, as documented in objective.h (no rounding of |d|, no terms of the solver), and
- * its gradient into *gradient [fields][slab.count][ny][nx] when @p gradient is not NULL (from mf_mirror_arena()).
- * Collective.
+ * The loss of the initial field, as defined in objective.h (exact |d|, no terms of the solver). With @p gradient not
+ * NULL also its gradient, [fields][slab.count][ny][nx], from mf_mirror_arena(). Collective.
  */
 int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                    const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                    float **gradient, double *loss);
 
 /**
- * Seconds of one evaluation with every batch[i] (as objective.batch), on the slowest rank: the faster of two at the
+ * Seconds of one evaluation with every batch[i] (as objective.batch), on the slowest rank: the faster of two, at the
  * initial field. Collective; refuses (agreed) as mf_solve() does.
  */
 int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
@@ -112,13 +113,14 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
                   const size_t *batch, double *seconds);
 
 /**
- * A number that two runs share only if they solve the same problem: extents, target, options that bear on the result,
- * seed; the history only where somebody asked for it. Not collective. Refuses with MF_MEMORY.
+ * A hash that two runs share only if they solve the same problem: extents, target, options that affect the result,
+ * seed; the history only if the user set it. Not collective. Refuses with MF_MEMORY.
  */
 int mf_solve_problem(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                      uint32_t *number);
 
-/** Fields a target is solved with: all of its phases when objective.multiphase, else 1 (indicator of phase 1). */
+/** Number of fields of a reconstruction: all phases of the target with objective.multiphase, else 1 (indicator of phase
+ * 1). */
 size_t mf_solve_fields(const struct mf_target *target, const struct mf_solve_opts *opts);
 
 #endif

@@ -11,8 +11,8 @@
 /* Deviations of noise, and of layers and the noise beside them. */
 static const double NOISE = 0.1, LAYERS = 0.4, FAINT = 0.02;
 
-/* Waves of layers: how far what slices see may be from what is wanted; the smallest part of k over its length; the
- * largest that is tried, over what is wanted. */
+/* Waves of layers: tolerance of the periods that slices see; least component of k over its length; largest tried wave
+ * number over the wanted one. */
 static const double TOLERANCE = 0.25, TILT = 0.2, REACH = 1.5;
 
 enum { WAVES = 512, TRIALS = 1 << 18, BLOCK = 1024 };
@@ -42,8 +42,9 @@ struct wave {
     double k[3], phase;
 };
 
-/* Slices see the part of k that lies in their plane: how near to what is wanted is it in all three? 1: it is; 0: of a
- * wave along an axis one of them sees nothing. With one part of k small, two see stripes along an axis. */
+/* A slice sees the part of k in its plane. Returns how near this is to the wanted number in all three directions. 1:
+ * equal. 0: a wave along an axis, which is uniform in one direction. If one component of k is small, two directions see
+ * stripes along an axis. */
 static double suits(const double k[3], double wanted)
 {
     double off = 0, least = INFINITY, length = 0;
@@ -79,8 +80,8 @@ static size_t draw_all(const size_t dims[3], double wanted, uint64_t seed, struc
     return n;
 }
 
-/* plane [ny][nx] += a wave of this size. By blocks of columns that are as wide as most planes: each counts anew where
- * the wave is in its rows. */
+/* plane [ny][nx] += a wave of this size. It works by blocks of columns; each computes the wave's position in its rows
+ * again. */
 static void add_wave(const struct wave *w, double size, size_t z, size_t ny, size_t nx, float *plane)
 {
     const double turn = 2 * acos(-1);

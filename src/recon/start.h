@@ -1,4 +1,4 @@
-/* Start fields of the optimisation. Fields are [fields][slab.count][ny][nx] in device memory, which the host reaches
+/* Initial fields of the optimisation. They are [fields][slab.count][ny][nx] in device memory, which the host accesses
  * through a stage of planes [ny][nx]. Without a stage (NULL) they are host memory. */
 #ifndef MF_RECON_START_H
 #define MF_RECON_START_H
@@ -19,18 +19,19 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
 
 /**
  * Layers in a volume: plane waves around the volume fractions of two phases (1 or 2 fields), with whole periods along
- * every axis and so turned that slices of all three directions see @p wanted periods a voxel, as nearly as may be: none
- * is an axis', for one of the slices would see a spot of it. Returns how many waves; 0 where none that fits into the
- * volume was found: @p x is as it was then. Keyed by seed. The same field on any number of ranks. Not collective.
+ * every axis. Their directions are such that slices of all three directions have about @p wanted periods per voxel. No
+ * wave is parallel to an axis, because slices normal to it would be uniform. Returns the number of waves. 0: none fits
+ * the volume, and @p x is unchanged. Keyed by seed. The same field on any number of ranks. Not collective.
  */
 size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
                        const struct mf_stage *stage, float *x);
 
 /**
- * Cells in an image: walls of the rarer of two phases (1 or 2 fields), as much of it as there is, between @p wanted
- * random points a pixel, where two of them are equally near; across the borders too. Waves about as long as a cell move
- * the walls by @p bend of a cell's edge (root mean square; 0: they are straight). Returns how many cells; below
- * MF_START_CELLS of them 0: @p x is as it was then. Keyed by seed. Not collective; MF_MEMORY ends the job.
+ * Cells in an image: walls of the rarer of two phases (1 or 2 fields) between @p wanted random points per pixel. The
+ * walls are where two points are equally near, across the borders too, and they take up that phase's volume fraction.
+ * Waves about as long as a cell displace the walls by @p bend of a cell's edge (root mean square; 0: straight walls).
+ * Returns the number of cells. 0: fewer than MF_START_CELLS, and @p x is unchanged. Keyed by seed. Not collective;
+ * MF_MEMORY ends the job.
  */
 size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, double bend,
                       uint64_t seed, const struct mf_stage *stage, float *x);
@@ -39,20 +40,20 @@ size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *f
  * collective. */
 void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x);
 
-/** The same into a field where the labels are phases; where they are MF_PHASE_FREE it stays. Not collective. */
+/** The same, only where the labels are phases; where they are MF_PHASE_FREE the field is unchanged. Not collective. */
 void mf_start_fixed(const struct mf_slab *slab, size_t fields, const uint8_t *fixed, const struct mf_stage *stage,
                     float *x);
 
 /**
- * Bytes of host memory that mf_start_refine() has in use for a moment: planes of one field, and on a queue whose device
- * memory is apart (@p apart) those that other ranks ask for. Not collective.
+ * Bytes of host memory that mf_start_refine() uses for a short time: planes of one field and, with separate device
+ * memory (@p apart), planes for other ranks. Not collective.
  */
 size_t mf_start_bytes(const struct mf_comm *comm, const struct mf_slab *from, const struct mf_slab *slab, int apart);
 
 /**
- * A coarse field on a finer (or any other) grid by periodic trilinear interpolation between cell centres. @p from lies
- * over the same ranks; @p coarse is device memory of @p queue, or (@p queue NULL) host memory. Takes scratch from the
- * stage's queue. Collective; refuses (agreed) with MF_MEMORY.
+ * Interpolates a coarse field to a finer (or any other) grid: periodic, trilinear, between cell centres. @p from is
+ * distributed over the same ranks. @p coarse is device memory of @p queue, or (@p queue NULL) host memory. Takes
+ * scratch from the stage's queue. Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_start_refine(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *from, const float *coarse,
                     const struct mf_slab *slab, size_t fields, const struct mf_stage *stage, float *x);

@@ -22,7 +22,7 @@ struct bins {
     struct point *point;
 };
 
-/* The two nearest points, by distance and then by name, so that the order in which they are met does not matter. */
+/* The two nearest points, ordered by distance and then by number, so that the order of the search does not matter. */
 struct pair {
     double far[2];
     size_t name[2];
@@ -96,8 +96,8 @@ static void meet_ring(const struct bins *b, long ring, const size_t at[2], const
                          place[0], place[1], p);
 }
 
-/* How far (y, x) is from where its two nearest points are equally near. What lies beyond a ring is farther than as many
- * bins, and a little for rounding. */
+/* Distance of (y, x) from the wall, where its two nearest points are equally near. Points beyond a ring of bins are
+ * farther than so many bins, with a margin for rounding. */
 static double from_wall(const struct bins *b, const size_t dims[3], double y, double x)
 {
     const double place[2] = {y, x}, edge = 0.999 * fmin(b->edge[0], b->edge[1]);
@@ -152,8 +152,8 @@ static struct bins scatter(size_t n, const size_t dims[3], uint64_t seed)
     return b;
 }
 
-/* Straight walls are alike, so a good many would be the image's by chance: waves across a plane move them. @p turn: of
- * a wave along the axes, whole ones on the way around; @p by: how far it moves a place. */
+/* Straight walls look alike, so many would match the image by chance; waves in the plane displace them. @p turn: whole
+ * numbers of periods along the axes; @p by: displacement of a position. */
 struct wave {
     struct point turn, by;
     double phase;

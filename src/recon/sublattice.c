@@ -147,7 +147,7 @@ static void put(struct mf_sublattice *p, size_t place, uint32_t local)
     p->place[local] = (uint32_t)place;
 }
 
-/* Voxels of lists in between make room: one of each goes from one end of its list to the other. */
+/* The lists in between make space: one voxel of each moves from one end of its list to the other. */
 static void move(struct mf_sublattice *p, uint32_t local, size_t from, size_t to)
 {
     size_t hole = p->place[local];

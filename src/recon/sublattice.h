@@ -17,7 +17,7 @@ struct mf_partition {
     struct mf_span span[3][MF_SUBLATTICES_MAX]; /* part i is index[a][span.first ..] */
     uint8_t *part[3];                           /* [dims[a]]: the part of an index */
     uint32_t *index[3];                         /* [dims[a]]: all indices, part by part */
-    uint32_t *order[3];                         /* [dims[a]]: place of an index in its part */
+    uint32_t *order[3];                         /* [dims[a]]: position of an index in its part */
 };
 
 /** Takes memory. The extents set the number of sublattices. Local; MF_MEMORY; MF_USAGE: 2^32 voxels in a sublattice.
@@ -40,8 +40,8 @@ struct mf_sublattice {
     struct mf_mutable *field; /* shared by all sublattices; each changes its own voxels */
     const struct mf_partition *partition;
     size_t number, voxels;
-    const uint8_t *fixed;    /* [voxels of the field]: swaps change MF_LABEL_OPEN alone; NULL: all */
-    uint32_t *voxel, *place; /* [mf_sublattice_room()]; place: of a voxel in the lists */
+    const uint8_t *fixed;    /* [voxels of the field]: swaps change only MF_LABEL_OPEN; NULL: all */
+    uint32_t *voxel, *place; /* [mf_sublattice_room()]; place: position of a voxel in the lists */
     size_t first[MF_PHASES_MAX * MF_CLASSES + 1]; /* list i is voxel[first[i] .. first[i + 1]) */
 };
 
@@ -57,12 +57,12 @@ void mf_sublattice_set(struct mf_sublattice *sublattice, size_t voxel, uint8_t p
 /** The voxel of the field that is number @p local of the sublattice. */
 size_t mf_sublattice_at(const struct mf_sublattice *sublattice, uint32_t local);
 
-/** A random voxel of @p phase, with weight[its foreign neighbours]; list and place: random numbers in [0,1). The number
- * of the field's voxels where no voxel has weight. */
+/** A random voxel of @p phase; its probability is weight[number of foreign neighbours]. list and place: random numbers
+ * in [0,1). Returns the number of the field's voxels if no voxel has weight. */
 size_t mf_sublattice_draw(const struct mf_sublattice *sublattice, uint8_t phase, const double weight[MF_CLASSES],
                           double list, double place);
 
-/** A uniformly random voxel; one that is not of @p phase. The number of the field's voxels where there is none. */
+/** A uniformly random voxel; one that is not of @p phase. Returns the number of the field's voxels if there is none. */
 size_t mf_sublattice_any(const struct mf_sublattice *sublattice, double place);
 size_t mf_sublattice_other(const struct mf_sublattice *sublattice, uint8_t phase, double place);
 

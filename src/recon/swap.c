@@ -100,7 +100,7 @@ static ptrdiff_t apart(uint32_t a, uint32_t b, size_t n, int periodic)
     return 2 * t < -m ? t + m : t;
 }
 
-/* What two flips of one phase in one slice say to each other when the second lies in the window of the first. */
+/* Interaction of two flips of one phase in one slice, if the second is in the window of the first. */
 static double meeting(const struct mf_swap *w, size_t d, size_t i, size_t j, size_t ki, size_t kj, ptrdiff_t du,
                       ptrdiff_t dv)
 {
@@ -196,8 +196,8 @@ static int is_in(const struct mf_swap *w, size_t i, int phase, const int off[3])
     return w->sites.planes == 2 || phase == 1 ? set : !set;
 }
 
-/* Neighbours by faces, 2 a below and 2 a + 1 above on axis a, that are in @p phase: a bit each. Are they joined by the
- * voxels at edges between them? */
+/* Neighbours by faces, 2 a below and 2 a + 1 above on axis a, that are in @p phase, one bit each. Are they connected by
+ * the voxels at the edges between them? */
 static int is_joined(const struct mf_swap *w, size_t i, int phase)
 {
     const int first = w->sites.sides == 1 ? 2 : 0;

@@ -147,7 +147,8 @@ size_t mf_tally_room(const struct mf_tally *t) { return changes_room(t) + t->wor
 
 /* -- what is aimed at -- */
 
-/* What is small beside a target, as what it lacks at the end, is so by the float that kernels compare with. */
+/* Targets are rounded to float, because kernels compare in float. At the end of a run the remaining difference is as
+ * small as this rounding. */
 static void aim_block(struct mf_tally *t, const struct mf_polish *p, size_t d, const struct mf_tally_part *part,
                       size_t block, double share)
 {

@@ -44,8 +44,7 @@ static int has_turned(const struct turns *t, const struct mf_pixel *p)
     return 0;
 }
 
-/* What becomes of a pixel's surroundings when it is no longer of its phase: those that were inside lie at the surface.
- */
+/* Changes around a pixel that leaves its phase: pixels that were inside become surface. */
 static struct turns turns_of(const struct mf_pixel *p)
 {
     struct turns t = {.phase = *p->label};

@@ -1,4 +1,4 @@
-/* See tally_impl.h: where phases meet. A pixel has four sides and is in four squares of 2 x 2. */
+/* See tally_impl.h: boundaries between phases. A pixel has four sides and is in four squares of 2 x 2. */
 #include "src/recon/tally_impl.h"
 
 static int64_t *pair_of(const struct mf_tally *t, int64_t *count, uint8_t a, uint8_t b)
@@ -41,7 +41,7 @@ static void add_corner(const struct mf_tally *t, const uint8_t *label, int n, in
         for (int k = i + 1; k < kinds; ++k) pair_of(t, count, kind[i], kind[k])[MF_BOUNDARY_CORNERS] += sign;
 }
 
-/* The square of the pixel and the three at its side @p u, @p v; with it, and less what they are by themselves. */
+/* The square of the pixel and the three at its side @p u, @p v; with the pixel, minus without it. */
 static void add_square(const struct mf_tally *t, const struct mf_pixel *p, int u, int v, int sign, int64_t *count)
 {
     struct mf_pixel a = *p, b = *p, c;

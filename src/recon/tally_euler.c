@@ -1,4 +1,4 @@
-/* See tally_impl.h: the Euler number. A pixel changes it by what its eight neighbours say. */
+/* See tally_impl.h: the Euler number. The change by a pixel depends on its eight neighbours. */
 #include "src/recon/tally_impl.h"
 
 /* The neighbours in turn: from one to the next along a side of their ring. Sides are at even places, corners between.

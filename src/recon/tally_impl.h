@@ -10,11 +10,12 @@
 struct mf_pixel {
     const uint8_t *label;
     size_t u, v, nu, nv;
-    ptrdiff_t su, sv; /* labels from row to row, from column to column */
+    ptrdiff_t su, sv; /* bytes from row to row, from column to column of labels */
     int periodic;
 };
 
-/** To the pixel @p by (less than an extent) from it along axis 0 or 1 of the slice; 0: the slice ends. */
+/** Moves to the pixel @p by (less than an extent) further along axis 0 or 1 of the slice. Returns 0 at the end of the
+ * slice. */
 static inline int mf_pixel_go(struct mf_pixel *p, int axis, ptrdiff_t by)
 {
     const ptrdiff_t n = (ptrdiff_t)(axis ? p->nv : p->nu), at = (ptrdiff_t)(axis ? p->v : p->u);
@@ -29,24 +30,24 @@ static inline int mf_pixel_go(struct mf_pixel *p, int axis, ptrdiff_t by)
     return 1;
 }
 
-/** A descriptor that is counted: whole numbers of a slice and phase (or, of pairs of phases, of a slice and pair).
- * Arrays are [numbers]. */
+/** A counted descriptor: integers for a slice and phase or, of pairs of phases, for a slice and pair. Arrays are
+ * [numbers]. */
 struct mf_counted {
-    int of_volumes; /* swaps change it in volumes alone */
-    /** One that slices have as kernels count them: its numbers and what follows from them. NULL: it has
-     * mf_descriptor_entries() numbers, which count() makes, and D = number * inverse. */
+    int of_volumes; /* swaps change it only in volumes */
+    /** The kernels' way of counting a slice: its numbers and values. NULL: count() makes mf_descriptor_entries()
+     * numbers, and D = number * inverse. */
     const struct mf_count *whole;
-    /** 1 over how many there could be in a slice normal to @p d, number by number; 0: none. Without whole. */
+    /** 1 over the largest possible count in a slice normal to @p d, number by number; 0: none. Only without `whole`. */
     void (*inverse)(const struct mf_tally *tally, size_t d, double *inverse);
-    /** count += what a pixel adds to the counts of its phase, so that all pixels together make them. Without whole. */
+    /** count += the contribution of a pixel to the counts of its phase; over all pixels it gives the total. Only
+     * without `whole`. */
     void (*count)(const struct mf_tally *tally, const struct mf_pixel *pixel, int64_t *count);
-    /** count += sign times what the counts of this pixel's phase are more with it than if it were of none; of pairs:
-     * [pairs][numbers], what those of all pairs are. NULL: a swap changes what no look around it tells, and the slices
-     * that it touches are counted anew. */
+    /** count += sign times the difference of the counts with and without this pixel. Pairs: [pairs][numbers], for all
+     * pairs. NULL: the difference is not local, and the slices that a swap changes are recounted. */
     void (*add)(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int64_t *count);
 };
 
-/** Of the volume fractions, and of all that MF_LIST_COUNTED names. */
+/** For the volume fractions, and for all in MF_LIST_COUNTED. */
 extern const struct mf_counted mf_counted_frac;
 #define MF_ROW(ID, family, ...) extern const struct mf_counted mf_counted_##family;
 MF_LIST_COUNTED(MF_ROW)

@@ -79,8 +79,8 @@ static void count_runs(const struct mf_tally *t, const struct mf_pixel *p, int64
     }
 }
 
-/* The runs that this pixel is in. Where an axis is as short as the longest run, a closed line has a run less than there
- * are places in one. */
+/* The runs that contain this pixel. If an axis is as short as the longest run, a periodic line has fewer runs than
+ * positions in one. */
 static void add_along(const struct mf_tally *t, const struct mf_pixel *p, int direction, int sign, int64_t *count)
 {
     const int du = along[direction][0], dv = along[direction][1];

@@ -1,4 +1,4 @@
-/* See task.h: the settings of a reconstruction, their order, and what a plan says of them. */
+/* See task.h: the settings of a reconstruction, their order, and the content of its plan. */
 #include "src/recon/task.h"
 #include "mpi/redistribute.h"
 
@@ -205,7 +205,7 @@ static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
 
 /* ---- trials ---- */
 
-/* In a run trials are worth it only where some evaluations are a small part of one that takes a while. */
+/* Trials are worthwhile only if an evaluation takes at least this long. */
 static const double WORTH_SECONDS = 0.01;
 enum { WORTH_EVALUATIONS = 200 };
 

@@ -7,58 +7,59 @@
 #include "src/plan/plan.h"
 #include "src/recon/solve.h"
 
-/** Where fields and the optimiser's vectors stay in a run on devices. Auto: there, if they fit, else in host memory. */
+/** Where fields and the optimiser's vectors are in a run on devices. Auto: on the device if they fit, else in host
+ * memory. */
 enum mf_residency { MF_RESIDE_AUTO, MF_RESIDE_DEVICE, MF_RESIDE_HOST };
 
 struct mf_recon_work {
-    /* what is solved */
+    /* the problem */
     const size_t *dims;
     const struct mf_target *target;
     const struct mf_solve_opts *opts;
     int deterministic;
-    int kept; /* labels of a best candidate wait beside: a byte a voxel */
+    int kept; /* labels of a best candidate are kept beside: one byte per voxel */
 
-    /* what the user asked for */
+    /* requested by the user */
     size_t batch, history; /* batch 0: free */
     int history_fixed;
     enum mf_residency residency;
 
-    /* for trials: ranks and queue of the run; at most so many settings, and (worth) none that cost too much of a run */
+    /* for trials: ranks and queue of the run; most settings; worth: skip settings that cost too much of a run */
     const struct mf_comm *comm;
     struct mf_queue *queue;
     size_t trials;
     int worth;
 
-    /* filled by mf_recon_work_look(): what memory and time depend on */
-    size_t fields, levels;   /* levels: of the pyramid, most of all directions */
+    /* set by mf_recon_work_look(): what memory and time depend on */
+    size_t fields, levels;   /* levels: of the pyramid, the largest number of a direction */
     int s2, variation;       /* are these descriptors compared? */
-    double terms;            /* descriptors that read every slice */
+    double terms;            /* number of descriptors that read every slice */
     double further_flops[2]; /* of all other descriptors per voxel and field: on cores, on a device */
-    int twice;               /* RMS, L2: the forward half runs twice */
+    int twice;               /* RMS, L2: the forward part runs twice */
 };
 
-/** Its context is a struct mf_recon_work that mf_recon_work_look() has completed. */
+/** The task. Its context is a struct mf_recon_work after mf_recon_work_look(). */
 extern const struct mf_plan_task mf_recon_task;
 
 /** Completes a work. Not collective. */
 void mf_recon_work_look(struct mf_recon_work *work);
 
-/** What a plan fixes (its numbers as JSON holds them), in the options of a run. */
+/** Copies the settings of a plan (numbers as in its JSON) to the options of a run. */
 void mf_recon_take_settings(const struct mf_plan_numbers *settings, struct mf_solve_opts *opts);
 
-/** Most slices of a direction that a rank works on at a time, of a plan's derived numbers. */
+/** From a plan's derived numbers: most slices of a direction that a rank processes at a time. */
 size_t mf_recon_in_flight(const struct mf_plan_numbers *derived);
 
 /**
- * A target with @p phases phases and no particular values, for plans of problems that only their extents are known of:
- * one side per direction, of slices of the volume. Refuses with MF_USAGE (lag too large), MF_MEMORY.
+ * A target with @p phases phases and arbitrary values, for plans of problems with known extents only. It has one side
+ * per direction, of slices of the volume. Refuses with MF_USAGE (lag too large), MF_MEMORY.
  */
 int mf_recon_nominal_target(const size_t dims[3], int phases, size_t lag, size_t levels_max, unsigned more,
                             struct mf_target *target);
 
 /* -- parts of the task -- */
 
-enum { MF_RECON_PLANES, MF_RECON_SUMS }; /* facts: bytes of the planes beside the slab that travel, and of sums */
+enum { MF_RECON_PLANES, MF_RECON_SUMS }; /* facts: bytes of exchanged planes beside the slab, and of sums */
 
 uint64_t mf_recon_share(const void *work, const struct mf_plan_numbers *settings, size_t ranks, size_t rank);
 int mf_recon_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,

@@ -1,5 +1,5 @@
-/* See task.h: the bytes that any rank of any number of ranks would take, by the calls that a run itself makes. Nothing
- * large is touched, no message is sent. */
+/* See task.h: the bytes of any rank of any number of ranks, from the allocations of a run itself. No large memory is
+ * touched, no message is sent. */
 #include <stdio.h>
 #include <string.h>
 

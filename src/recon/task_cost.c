@@ -1,4 +1,4 @@
-/* See task.h: what an evaluation costs. The formulas and where their numbers come from: docs/PLANNER.md. */
+/* See task.h: the cost of an evaluation. docs/PLANNER.md has the formulas and the sources of their constants. */
 #include <math.h>
 
 #include "kernels/dry.h"
@@ -7,8 +7,8 @@
 /* Share of the peak rate of 32-bit arithmetic that the transforms reach, on cores and on GPUs. */
 static const double CORE_SHARE = 0.50, GPU_SHARE = 0.20;
 
-/* Operations of an evaluation that are worth a thread: with less of them its start takes longer than its work. Two
- * threads are as fast as one at 8e6 (192 x 192 pixels, 16 lags; docs/PLANNER.md). */
+/* Operations of an evaluation that justify a thread; with fewer, its start takes longer than its work. Two threads are
+ * as fast as one at 8e6 (192 x 192 pixels, 16 lags; docs/PLANNER.md). */
 static const double THREAD_WORK = 4e6;
 
 enum { WORD = 4 };
@@ -159,9 +159,9 @@ static double vectors_traffic(const struct mf_recon_work *p, size_t history)
  */
 enum { SENT = 16, STAGED = 32, COPIED = 64 }; /* COPIED: both directions through memory, and their gradients back */
 
-/* Slices that stream through a device: per voxel, field and direction bytes over the bus (as many each way, at once),
- * and through the host's memory (packed, unpacked, added). Both overlap the work on the device; the rest is waited
- * for. */
+/* Slices that stream through a device. Bytes per voxel, field and direction over the bus (equally many each way, at
+ * once), and through the host's memory (packed, unpacked, added). Both overlap the device's work; only the rest is
+ * waiting time. */
 enum { STREAMED = WORD, HANDLED = 5 * WORD };
 
 static double streaming(const struct mf_recon_work *p, const struct mf_rates *r, double voxels, double work)
@@ -171,8 +171,8 @@ static double streaming(const struct mf_recon_work *p, const struct mf_rates *r,
     return fmax(0, fmax(bytes * STREAMED / r->to_host, bytes * HANDLED / r->home) - work);
 }
 
-/* By strips (there are planes beside slabs) a node sends the planes at its borders, and sums both ways; every float of
- * them is written, sent and read in memory. Else whole slices travel. */
+/* With strips (planes beside slabs) a node sends the planes at its borders, and sums in both directions. Every float of
+ * them is written, sent and read in memory. Else whole slices are exchanged. */
 static double exchange(const struct mf_placement *place, size_t rank, const struct mf_rates *r,
                        const double fact[MF_PLAN_FACTS], double voxels)
 {
@@ -187,7 +187,8 @@ static double exchange(const struct mf_placement *place, size_t rank, const stru
     return seconds;
 }
 
-/* Ranks of a node meet, and send to those of other nodes; by strips to two neighbours, and all meet for the sums. */
+/* Ranks of a node synchronise, and send to ranks of other nodes. With strips they send to two neighbours, and all
+ * synchronise for the sums. */
 static double waiting(const struct mf_placement *place, size_t rank, int nccl, int strips, double meetings)
 {
     double here = (double)mf_plan_sharers(place, rank, 0), ranks = (double)place->ranks, seconds;

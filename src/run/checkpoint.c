@@ -1,4 +1,4 @@
-/* See checkpoint.h: the list, and the two files of a run. Bytes of one file: checkpoint_file.c. */
+/* See checkpoint.h: the list, and the two files of a run. checkpoint_file.c has the format of one file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,7 +177,7 @@ char *mf_checkpoint_name(const char *stem, int which)
     return name;
 }
 
-/* Rank 0's look at one: its turn, -1 where there is none, -2 where the seal is broken (a warning unless @p quiet). */
+/* Rank 0 reads a file's seal: its number, -1 if there is none, -2 if the seal is broken (a warning unless @p quiet). */
 static int64_t turn_of(const char *path, int quiet)
 {
     uint32_t mark;

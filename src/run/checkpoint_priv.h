@@ -1,4 +1,4 @@
-/* The list of a checkpoint, as its two files see it. */
+/* The list of a checkpoint, private to checkpoint.c and checkpoint_file.c. */
 #ifndef MF_RUN_CHECKPOINT_PRIV_H
 #define MF_RUN_CHECKPOINT_PRIV_H
 

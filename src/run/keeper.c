@@ -41,8 +41,8 @@ static int is_due(const struct mf_keeper *k, double now, long steps)
 
 static double seconds_of(struct timespec t) { return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
 
-/* Was the file touched since @p since [mf_now()]? It stays, for other runs may have been asked too; one that is older
- * than the run was meant for an earlier one. */
+/* Was the file touched since @p since [mf_now()]? It is not removed, because other runs may have been asked too. A file
+ * older than the run was for an earlier one. */
 static int touched(const char *path, double now, double since)
 {
     struct timespec clock;
@@ -136,8 +136,8 @@ static int is_folder_gone(const char *stem)
     return gone;
 }
 
-/* A checkpoint that was only due could not be written: a disk may have room again later, but nothing brings back a
- * folder, and the result would be as lost in hours as it is now. */
+/* A scheduled checkpoint could not be written. A full disk may have space again later. But a removed folder does not
+ * return, and the result would be lost too, so the run ends now. */
 static int go_on_without(struct mf_keeper *k, const struct mf_comm *comm)
 {
     char text[400];
@@ -225,7 +225,7 @@ static void foresee_room(const struct mf_comm *comm, const char *stem, double by
     free(name);
 }
 
-/* A run from its begin over checkpoints of an earlier one: those are gone once it has one of its own. */
+/* A new run over checkpoints of an earlier one: those are removed after its own first checkpoint. */
 static void replace_old(struct mf_keeper *k, const struct mf_checkpoint_pair *pair)
 {
     if (pair->turn[0] == -1 && pair->turn[1] == -1) return;

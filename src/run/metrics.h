@@ -1,7 +1,8 @@
-/* Metrics of a run: lines of JSON, one per row, each a list of keys and values that begins with the run's "output". The
- * result counts, not its history: what cannot be written is said once, and the run goes on. A file belongs to one run,
- * which locks it while it writes. Rule: a row has a "step"; where a run has several parts (seeds), each row names its
- * own. Not collective: rank 0 alone writes. */
+/* Metrics of a run: lines of JSON, one per row. A row is a list of keys and values that begins with the run's "output".
+ * The result matters more than its history: a failed write is reported once, and the run continues. A file belongs to
+ * one run, which locks it while it writes.
+ * Rule: a row has a "step"; if a run has several parts (seeds), each row names its part. Not collective: only rank 0
+ * writes. */
 #ifndef MF_RUN_METRICS_H
 #define MF_RUN_METRICS_H
 
@@ -17,29 +18,29 @@ struct mf_metric {
     const char *text; /* plain letters */
 };
 
-/** All zero: none; then every function does nothing. */
+/** All zero: no metrics; every function then does nothing. */
 struct mf_metrics {
     FILE *file;
     char *path;
-    char *output; /* the run's, as a member of a JSON object */
-    int lost;     /* it could not be opened or written to the end */
-    int own;      /* beside the path, which is another output's */
+    char *output; /* the run's output, as a member of a JSON object */
+    int lost;     /* it could not be opened or written */
+    int own;      /* a file beside the path, because that file belongs to another output */
 };
 
 /**
- * Opens @p path, or "NAME.metrics.jsonl" beside it (NAME: @p output less its ending) where @p path is the file of a run
- * of another output, which is said unless it was (@p said); emptied unless @p append. Lines go to its end, also when it
- * has been cut since.
+ * Opens @p path. If that file belongs to a run of another output, opens "NAME.metrics.jsonl" beside it (NAME: @p output
+ * without its ending) and reports that, unless @p said. Empties the file unless @p append. Lines go to its end, even
+ * after somebody has truncated it.
  */
 void mf_metrics_open(struct mf_metrics *metrics, const char *path, const char *output, int append, int said);
 
 /**
- * Removes what a run wrote after the checkpoint it goes on from, as it will write that again: of the rows whose @p key
- * is @p part, those behind the first @p rows and those beyond @p step, and half a row at the end. Others stay.
+ * Removes what a run wrote after its checkpoint, because it will write that again. Of the rows whose @p key is @p part,
+ * it removes those after the first @p rows, those beyond @p step, and an incomplete last row. Others stay.
  */
 void mf_metrics_cut(const struct mf_metrics *metrics, const char *key, uint64_t part, size_t rows, long step);
 
-/** One row, as a line. Numbers that JSON has no words for are written as null. */
+/** Writes one row as a line. Numbers that JSON cannot represent are written as null. */
 void mf_metrics_row(struct mf_metrics *metrics, size_t count, const struct mf_metric *values);
 void mf_metrics_close(struct mf_metrics *metrics);
 

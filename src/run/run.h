@@ -1,6 +1,6 @@
-/* A long run around one output: the names of its files, its lock, what is refused before any work, whether an earlier
- * run has finished it, and what stays at its end. A client brings the work as callbacks. The rule: no file of another
- * run is touched before the lock is held. */
+/* A long run with one output: names of its files, its lock, early refusals, whether an earlier run has finished it, and
+ * what remains at its end. A client does the work in callbacks.
+ * Rule: no file of another run is touched before the lock is held. */
 #ifndef MF_RUN_RUN_H
 #define MF_RUN_RUN_H
 
@@ -11,38 +11,38 @@
 struct mf_run {
     const struct mf_comm *comm;
     const char *output;           /* path of the file that the run makes */
-    const char *again;            /* the command that goes on with this run; NULL: the same with --restart auto */
-    const char *part;             /* what parts are called that save themselves on their own: "candidate" */
-    size_t parts;                 /* how many; 1: the run saves itself as a whole */
+    const char *again;            /* the command that continues this run; NULL: the same with --restart auto */
+    const char *part;             /* the name of parts that save themselves separately: "candidate" */
+    size_t parts;                 /* number of parts; 1: the run saves itself as a whole */
     struct mf_keeper_opts keeper; /* when to save and to leave; the run adds its names */
-    char problem[16];             /* its number, hexadecimal, once the client has named it */
+    char problem[16];             /* hash of the problem, hexadecimal, after name() */
     /* the run's own */
     char *stem, *metrics, *stop_file, *save_file;
     struct mf_lock lock;
 };
 
-/** The work. All are collective and refuse alike on all ranks, but `results`. */
+/** The work. All callbacks but `results` are collective, and refuse alike on all ranks. */
 struct mf_run_client {
-    /** May the output be written, and does it spare the inputs? */
+    /** May the output be written, without replacing an input? */
     int (*may_write)(void *context, struct mf_run *run);
-    /** Fills run->problem. It knows no plan: a run that has ended already needs none. */
+    /** Fills run->problem, without a plan: a run that is already complete needs none. */
     int (*name)(void *context, struct mf_run *run);
-    /** What the output says of the run that wrote it, with the "problem"; NULL: nothing. The caller frees. Rank 0. */
+    /** What the output states of the run that wrote it, with the "problem"; NULL: nothing. The caller frees. Rank 0. */
     struct mf_json *(*results)(const char *output);
-    /** Plans and works, to the output on disk. *results: the object that the run prints and that the output holds, with
-     * the problem. */
+    /** Plans, and works until the output is on disk. *results: the object that the run prints and stores in the output,
+     * with the problem. */
     int (*work)(void *context, struct mf_run *run, struct mf_json **results);
 };
 
 /**
- * Runs the client, unless keeper.restart is set and the output holds the results of the same problem: then *results is
- * what that run said, on rank 0. Checkpoints are removed at a good end. From now on signals ask the run to leave.
- * Collective; refuses (agreed) with MF_OUTPUT (another run holds the lock, no checkpoint could be written) or as the
- * client does.
+ * Runs the client. With keeper.restart, if the output holds the results of the same problem, it does nothing: *results
+ * is then what that run reported, on rank 0. A successful run removes its checkpoints. From now on signals ask the run
+ * to leave. Collective; refuses (agreed) as the client does, or with MF_OUTPUT. That is so if another run holds the
+ * lock, or if no checkpoint could be written.
  */
 int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *context, struct mf_json **results);
 
-/** The `results` of a client that writes HDF5 or VTKHDF (the other files of io/micro.h say nothing of their run). */
+/** The `results` of a client that writes HDF5 or VTKHDF. Other files of io/micro.h state nothing of their run. */
 struct mf_json *mf_run_results_h5(const char *output);
 
 /** Where part @p k saves itself (0: run->stem); the caller frees. */

@@ -14,7 +14,8 @@ enum { LABELS = 4 /* series of bars */ };
 
 /* ---- both ---- */
 
-/* What a descriptor file shows of its slices; an empty panel where that is nothing, or not of its phases alone. */
+/* Draws the example slice of a descriptor file; an empty panel if there is none, or if it does not have all its
+ * phases. */
 static int draw_example(const struct mf_show *s, struct mf_figure *f, const struct mf_compared *one, int normal)
 {
     const struct mf_target_side *side = &one->target.side[normal];

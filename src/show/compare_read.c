@@ -10,8 +10,7 @@
 #include "src/desc/registry.h"
 #include "src/show/compare.h"
 
-/* L as it was asked for or as the target's descriptors have it, which may be refused; else what slices have of the
- * standard. */
+/* L as requested or from the target's descriptors, which may be refused; else the default, limited by the slices. */
 static size_t lag_of(const struct mf_compare_opts *o, const struct mf_compared *one, const struct mf_compared *want)
 {
     const size_t *n = one->micro.slab.dims;
@@ -35,7 +34,8 @@ static int count_measures(const struct mf_show *s, const struct mf_compare_opts 
     return mf_measures_run(&job, mf_compare_counted() | (alone ? 0 : mf_compare_measures(o)), &one->measures);
 }
 
-/* Of volumes: what the target has; of the target itself S2_3D, and pairs of phases where there are more than two. */
+/* Descriptors of volumes to measure: those of the target; for the target itself S2_3D, and pairs of phases if there are
+ * more than two. */
 static unsigned wholes_of(const struct mf_compared *want, int is_there)
 {
     unsigned bits = 0;

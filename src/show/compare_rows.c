@@ -1,5 +1,4 @@
-/* See compare.h: rows of the table that have a root mean square: further descriptors of one side, measures of the
- * field. */
+/* See compare.h: rows of the table with a root mean square: further descriptors of one side, measures of the field. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Descriptors shown: as JSON, as text, as a picture. */
+/* Shows descriptors as JSON, as text, or as a picture. */
 #ifndef MF_SHOW_DESCRIBE_H
 #define MF_SHOW_DESCRIBE_H
 
@@ -8,8 +8,8 @@
 #include "src/base/json.h"
 
 /**
- * S2 against distance on level 0: curve[i][0 .. lag - 1] for i = 0 radial (mean over the lags that round to d), 1 along
- * u, 2 along v.
+ * S2 against distance on level 0: curve[i][0 .. lag - 1]. i = 0: radial, the mean over lags that round to d; 1: along
+ * u; 2: along v.
  */
 void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, double *const curve[3]);
 
@@ -19,7 +19,7 @@ void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, do
  */
 struct mf_json *mf_describe_json(const struct mf_target *target, const char *file, int ndim, const size_t dims[3]);
 
-/** What a person wants to know, a few dozen lines. */
+/** A summary of a few dozen lines. */
 void mf_describe_text(FILE *to, const struct mf_target *target, const char *file, int ndim, const size_t dims[3]);
 
 /** Maps and curves of every phase and side as a PNG. Rank 0 only; MF_OUTPUT. */

@@ -288,7 +288,7 @@ static size_t lines_of(struct mf_panels *panels, const struct mf_panel_place *p,
     return count;
 }
 
-/* Root mean square of the difference; NAN where nobody says what it should be, or lags differ and it is no window. */
+/* Root mean square of the difference; NAN if there is no target, or if lags differ and it is no window. */
 static double rms_of(const struct mf_panels *panels, const struct mf_panel_place *p)
 {
     const double *got = values_of(panels->got, p), *want = wanted(panels, p);

@@ -1,4 +1,4 @@
-/* See panels.h: measures, whose values are found by the paths of their rows. */
+/* See panels.h: measures, whose values are found by the paths in their rows. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

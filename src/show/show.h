@@ -1,5 +1,5 @@
-/* What a picture or a table of this room is computed with: the ranks, and one rank's back end and memory. Rank 0 draws;
- * the others help to read, cut and characterise. */
+/* What computing a picture or table needs: the ranks, and one rank's back end and memory. Rank 0 draws; the others help
+ * to read, cut and characterise. */
 #ifndef MF_SHOW_SHOW_H
 #define MF_SHOW_SHOW_H
 
@@ -8,7 +8,7 @@
 
 struct mf_show {
     const struct mf_comm *comm;
-    const struct mf_backend *backend; /* NULL: nothing can be computed, files are drawn as they are */
+    const struct mf_backend *backend; /* NULL: nothing can be computed, and files are drawn without measurements */
     struct mf_queue *queue, *home;    /* of slices; of whole fields */
     struct mf_arena *arena;           /* host memory */
 };

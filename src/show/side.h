@@ -1,4 +1,4 @@
-/* What the sides of a target are called. */
+/* Names of the sides of a target. */
 #ifndef MF_SHOW_SIDE_H
 #define MF_SHOW_SIDE_H
 

@@ -116,8 +116,8 @@ static const char *said(const struct mf_array *a)
 
 /* ---- what values say ---- */
 
-/* Do the values of all phases along the last axis, or the first, sum to 1 everywhere? *are stays 0 where an array is
- * too large to be looked at by one rank. */
+/* Do the values of all phases along the last axis, or the first, sum to 1 everywhere? *are stays 0 if an array is too
+ * large for one rank to read. */
 static int sum_to_one(struct mf_arena *arena, const struct mf_array *a, enum mf_phase_axis axis, int *are)
 {
     const struct mf_places p = mf_places_of(a, axis);

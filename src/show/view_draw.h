@@ -1,4 +1,4 @@
-/* A picture of one file: its microstructure with correlations, its descriptors, its values, or the course of a run. */
+/* Draws one file: its microstructure with correlations, its descriptors, its values, or the convergence of a run. */
 #ifndef MF_SHOW_VIEW_DRAW_H
 #define MF_SHOW_VIEW_DRAW_H
 

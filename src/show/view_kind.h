@@ -1,4 +1,4 @@
-/* What a file is that is to be drawn. */
+/* Decides what a file to be drawn contains. */
 #ifndef MF_SHOW_VIEW_KIND_H
 #define MF_SHOW_VIEW_KIND_H
 
@@ -8,18 +8,18 @@
 
 enum mf_view_kind { MF_VIEW_DESCRIPTORS, MF_VIEW_LABELS, MF_VIEW_VALUES, MF_VIEW_METRICS };
 
-/** A file that was looked at; all but the kind is rank 0's. */
+/** A file and its contents; rank 0 has everything, the others only the kind. */
 struct mf_view_file {
-    const char *file; /* what the user calls it */
+    const char *file; /* its name for the user */
     enum mf_view_kind kind;
-    char *plain;              /* the file of FILE:ARRAY, which the array borrows */
+    char *plain;              /* the file part of FILE:ARRAY; the array borrows it */
     struct mf_array array;    /* of labels and values */
     struct mf_view_axes axes; /* of values */
     struct mf_look *look;     /* HDF5 files: else NULL */
 };
 
-/** Looks at @p file as the options want it read. Collective; refuses (agreed) with what reading refuses with, and with
- * MF_USAGE where --axes, --threshold or --labels does not fit. The caller frees @p found whatever the outcome. */
+/** Inspects @p file with the options for reading. Collective; refuses (agreed) as reading does, and with MF_USAGE if
+ * --axes, --threshold or --labels does not fit. The caller frees @p found in any case. */
 int mf_view_look(const struct mf_show *show, const struct mf_view_opts *o, const char *file,
                  struct mf_view_file *found);
 

@@ -61,8 +61,8 @@ static int add(struct lines *to, const struct mf_json *json)
     return MF_OK;
 }
 
-/* Rows without a loss have nothing to draw. The last line may be half written by a run under way; any other that is not
- * a row is refused. */
+/* Rows without a loss are skipped. The last line may be incomplete while a run writes; any other invalid line is
+ * refused. */
 static int read_lines(FILE *from, const char *path, struct lines *to)
 {
     char *line = NULL;

@@ -1,10 +1,10 @@
-/* The convergence of runs from the lines that they write (metrics.jsonl), also while they are under way. Rank 0. */
+/* The convergence of runs, from the lines that they write (metrics.jsonl), also while they run. Rank 0. */
 #ifndef MF_SHOW_VIEW_METRICS_H
 #define MF_SHOW_VIEW_METRICS_H
 
 #include "src/show/figure.h"
 
-/** Is @p file such lines (by its ending), or a folder? */
+/** Is @p file a metrics file (by its ending), or a folder? */
 int mf_view_is_metrics(const char *file);
 
 /** A panel for every seed in @p file, or in metrics.jsonl of that folder. Refuses with MF_INPUT, MF_MEMORY. */

@@ -1,6 +1,6 @@
-/* A checkerboard: phase = (sum of the cell's indices) mod P. A multiple of P cells stands along every axis so that the
- * box repeats; where the extent is no multiple of the cell, cells differ by one voxel. With exact fractions (two
- * phases) the value is the distance to the nearest edge, positive in phase 1. */
+/* A checkerboard: phase = (sum of the cell's indices) mod P. The number of cells along every axis is a multiple of P,
+ * so that the box is periodic. If the extent is no multiple of the cell, cells differ by one voxel. With exact
+ * fractions (two phases) the value is the distance to the nearest edge, positive in phase 1. */
 #include <math.h>
 
 #include "src/synth/synth_priv.h"

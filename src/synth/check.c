@@ -4,8 +4,8 @@
 #include "src/base/text.h"
 #include "src/synth/synth_priv.h"
 
-/* Where random sequential addition of equal balls ends: the parking constant on a line; in the plane and in space the
- * limits that simulations find. */
+/* Volume fraction at which random sequential addition of equal balls ends: the parking constant on a line; limits from
+ * simulations in the plane and in space. */
 static double jammed(int axes) { return axes == 1 ? 0.7476 : axes == 2 ? 0.547 : 0.384; }
 
 /* Objects far smaller than a voxel make no picture. */

@@ -1,4 +1,4 @@
-/* Placing objects: how many, where, and which way they point. Every rank makes the same list from the seed. */
+/* Places objects: their number, positions and directions. Every rank makes the same list from the seed. */
 #include <math.h>
 #include <stdlib.h>
 

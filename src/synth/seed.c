@@ -1,7 +1,8 @@
 /* Voronoi grains: every voxel belongs to the nearest seed across the periodic box, found in a list of seeds by cell.
- * With exact fractions, phase p takes from the phases below it the voxels with the largest
- *   value = distance to their nearest seed - distance to the nearest seed of phase p,
- * highest phase first; cut at 0 that is the plain Voronoi cell, so each wall moves by one difference of distances. */
+ * With exact fractions, phases are treated from the highest on. Phase p takes from the phases below it the voxels with
+ * the largest
+ *   value = distance to their nearest seed - distance to the nearest seed of phase p.
+ * A cut at 0 gives the plain Voronoi cell, so each wall moves by one difference of distances. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,8 @@ static void look_shell(const struct lattice *l, const ptrdiff_t at[3], ptrdiff_t
         }
 }
 
-/* Shells of cells around s->p until no seed further out can be nearer than the nearest, or within the limit. */
+/* Searches shells of cells around s->p until no seed further out can be nearer than the nearest, or within the
+ * limit. */
 static void look_around(const struct lattice *l, struct search *s)
 {
     ptrdiff_t at[3];
@@ -193,8 +195,8 @@ struct tile {
     size_t z, y, x, rows, columns;
 };
 
-/* The nearest seed of every voxel of a tile: squared distance and grain, [rows][columns]. Only seeds can be it that are
- * no further from the tile's middle than the nearest there plus twice the distance to a corner. */
+/* The nearest seed of every voxel of a tile: squared distance and grain, [rows][columns]. A candidate is at most as far
+ * from the tile's middle as the nearest seed there plus twice the distance to a corner. */
 static void search_tile(const struct lattice *l, const struct tile *t, double *d2, size_t *grain)
 {
     struct search around = {.limit2 = -1}, one = {.limit2 = -1};
@@ -359,7 +361,8 @@ static int by_key(const void *a, const void *b)
     return p->grain < q->grain ? -1 : p->grain > q->grain;
 }
 
-/* Phases to grains in shuffled order: as many of each as the fractions ask for, at least one where they ask for any. */
+/* Assigns phases to grains in shuffled order: as many of each as the fractions require, at least one for a fraction
+ * above 0. */
 static int deal(const struct mf_synth_job *job, struct mf_synth_facts *facts)
 {
     size_t n = facts->objects, at = 0;

@@ -1,4 +1,4 @@
-/* See synth.h: one microstructure from the wish to labels and counts. */
+/* See synth.h: makes one microstructure, from its parameters to labels and counts. */
 #include "src/synth/synth.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
-/* Generators of synthetic microstructures with known statistics: periodic, of any extents, in two or three dimensions.
- * Rule: a voxel's label depends on the seed and its global position alone, so the bytes are equal on any number of
- * ranks and threads. Lengths are in voxels; voxel i is centred at i + 1/2. An axis of one voxel adds nothing to a
- * distance. */
+/* Generators of synthetic microstructures with known statistics: periodic, of any extents, in two or three
+ * dimensions.
+ * Rule: a voxel's label depends only on the seed and its global position, so the bytes are equal on any number of ranks
+ * and threads. Lengths are in voxels; voxel i is centred at i + 1/2. An axis of one voxel adds nothing to a distance.
+ */
 #ifndef MF_SYNTH_SYNTH_H
 #define MF_SYNTH_SYNTH_H
 
@@ -12,23 +13,23 @@
 enum mf_synth_kind {
     MF_SYNTH_GAUSSIAN,     /* Gaussian random field, cut at one or more levels */
     MF_SYNTH_SPHERES,      /* spheres (discs) of one radius that may overlap */
-    MF_SYNTH_HARD_SPHERES, /* that may not: random sequential addition */
+    MF_SYNTH_HARD_SPHERES, /* spheres that may not overlap: random sequential addition */
     MF_SYNTH_FIBRES,       /* cylinders along an axis, or capsules in a plane or in space */
-    MF_SYNTH_VORONOI,      /* grains: the voxels nearest to a seed */
+    MF_SYNTH_VORONOI,      /* grains: the voxels nearest to each seed */
     MF_SYNTH_LAMELLAE,     /* layers, plane or wavy */
     MF_SYNTH_CHECKERBOARD
 };
 
-/** Where fibres lie: along an axis, in planes normal to z, or anywhere in space. */
+/** Directions of fibres: along an axis, in planes normal to z, or in space. */
 enum mf_synth_lie { MF_LIE_Z, MF_LIE_Y, MF_LIE_X, MF_LIE_PLANAR, MF_LIE_RANDOM };
 
-/** What is wanted. Fields that a kind does not name are not read. */
+/** Parameters of a generator. Members that a kind does not name are ignored. */
 struct mf_synth {
     enum mf_synth_kind kind;
     int ndim;                       /* 2: dims[0] is 1 */
     size_t dims[3];                 /* {nz, ny, nx} */
     int phases;                     /* 2 .. MF_PHASES_MAX */
-    double fraction[MF_PHASES_MAX]; /* of every phase, sum 1; a checkerboard reads them with exact only */
+    double fraction[MF_PHASES_MAX]; /* of every phase, sum 1; a checkerboard uses them only with exact */
     int exact;                      /* volume fractions exact to one voxel */
     uint64_t seed;
     double length[3];            /* gaussian: correlation length l along z, y, x; covariance exp(-r^2 / (2 l^2)) */
@@ -51,11 +52,11 @@ struct mf_synth_object {
     int phase;
 };
 
-/** What came out. */
+/** Properties of the generated microstructure. */
 struct mf_synth_facts {
     int64_t voxels[MF_PHASES_MAX];
     double fraction[MF_PHASES_MAX];
-    size_t objects; /* 0 where the kind has none */
+    size_t objects; /* 0 if the kind has none */
     struct mf_synth_object *object;
     double period;          /* lamellae: after fitting it into the periodic box */
     size_t cells[3];        /* checkerboard: cells along z, y, x after fitting */
@@ -63,7 +64,7 @@ struct mf_synth_facts {
 };
 
 /**
- * Are these parameters possible? Refuses with MF_USAGE and one sentence; for hard objects with the largest volume
+ * Refuses impossible parameters with MF_USAGE and one sentence. For hard objects the sentence gives the largest volume
  * fraction that random sequential addition reaches. Not collective.
  */
 int mf_synth_check(const struct mf_synth *what);
@@ -71,14 +72,14 @@ int mf_synth_check(const struct mf_synth *what);
 /**
  * Makes a microstructure: micro->phase [own planes][ny][nx] with labels 0 .. phases-1, spacing 1, no unit.
  *
- * A kind gives every voxel a real value and phases are what lies between cuts of that value: a Gaussian field's value,
- * a distance (positive inside objects; more than two phases are shells about them), a place in the period of
- * lamellae. With what->exact the cuts are the values with the right number of voxels below them over all ranks (ties
- * in the order of the voxels' global index): objects then grow or shrink together by a fraction of a voxel, and
- * between Voronoi grains every wall moves by the same difference of distances.
+ * A kind gives every voxel a real value: a Gaussian field's value, a distance (positive inside objects), or the
+ * position in the period of lamellae. Phases lie between cuts of that value; more than two phases of objects are shells
+ * around them. With what->exact the cuts are the values with the right number of voxels below them over all ranks. Ties
+ * are in the order of the voxels' global index. Objects then grow or shrink together by a fraction of a voxel. Between
+ * Voronoi grains every wall moves by the same difference of distances.
  *
- * Memory: 1 byte per voxel of the slab; 8 more while it works for Gaussian fields and with exact. Collective; refuses
- * (agreed) with MF_USAGE, MF_MEMORY.
+ * Memory: 1 byte per voxel of the slab, and 8 more during the work for Gaussian fields and with exact. Collective;
+ * refuses (agreed) with MF_USAGE, MF_MEMORY.
  */
 int mf_synth_make(const struct mf_comm *comm, struct mf_arena *arena, int threads, const struct mf_synth *what,
                   struct mf_micro *micro, struct mf_synth_facts *facts);

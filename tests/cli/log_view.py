@@ -15,7 +15,7 @@ MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 
 
 def run(*words, ranks=1):
-    done = runs.run(MESOFORGE, *words, "--threads", 1, "--logging_level", 30, ranks=ranks, mpiexec=MPIEXEC, timeout=240)
+    done = runs.run(MESOFORGE, *words, "--threads", 1, "--logging_level", 30, "--memory-limit", 400, ranks=ranks, mpiexec=MPIEXEC, timeout=240)
     check(done.status == 0, f"{words}: {done.status} {done.err}")
     return done.out
 

@@ -132,7 +132,7 @@ def counted():
     status, out, err = runs.run(program, *words, env=environment(1))
     check(status == 0 and json.loads(out)["device"] == "cpu" and f"{why}: the plan is for the cores" in json.loads(out)["notes"], f"plan: {out[-300:]} {err}")
     status, _, err = runs.run(program, *words, "--device", "cuda", env=environment(1))
-    check(status == 4 and f"plan: {why}; try: --device cpu" in err, f"plan: {status} {err}")
+    check(status == 4 and f"plan reconstruct: {why}; try: --device cpu" in err, f"plan: {status} {err}")
     done, err = match("two.npy", "--limit_to", 4, "--descriptor_types", "TwoPointCorrelations", "--gpu_ids", 0, "--output", "c.npy")
     check(done.get("device") == "cuda" and "after all" not in err, f"what it has kernels for: {err}")
 

@@ -105,7 +105,7 @@ def slowed():
 def slow():
     """No false alarm, and who is slow is named, both times: by chance it is one time in nine. How much slower it was is
     not judged: other work on the machine slows all."""
-    for _ in runs.some(range(2)):
+    for _ in range(2):
         balance = slowed()
         print("slow:", balance)
         check(balance and balance["busiest_rank"] == 1, f"slow: {balance}")
@@ -207,7 +207,7 @@ def long_run(seconds):
 folder = tempfile.mkdtemp(prefix="rank-faults-")
 os.chdir(folder)
 runs.run(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
-for part in (different, slow, calls, never_together, not_a_number, lambda: long_run(4)):
+for part in (different, *[slow] * runs.LONG, calls, never_together, not_a_number, lambda: long_run(4)):
     begin = time.time()
     part()
     print(f"  {time.time() - begin:.1f} s")

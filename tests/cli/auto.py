@@ -225,7 +225,7 @@ def results(folder):
     copied(folder)
     if runs.LONG:
         from_layers(folder)
-    from_cells(folder)
+        from_cells(folder)
     got, _ = seen(folder, image, "--size", 1, 64, 64, "--max_iter", 0)
     check(got and "lamellae" in got["chosen"], f"an image of three extents: {got}")
 

@@ -326,7 +326,7 @@ def every(folder):
                                       ("volume", rng.integers(0, 2, (9, 8, 10)), (), (network,)),
                                       ("single", rng.integers(0, 2, (12, 12)), ("--no_multiphase",), (space, pairs, network)),
                                       ("sampled", rng.integers(0, 2, (9, 8, 10)), ("--slice_mode", "sample"), (space, network)),
-                                      ("grey", rng.random((14, 12)), ("--grey_values",), (space, pairs, network, counted)))):
+                                      ("grey", rng.random((14, 12)), ("--grey_values",), (space, pairs, network, counted))), 4):
         path, words = os.path.join(folder, f"all_{name}.npy"), ("--limit_to", 3, "--json", *words)
         np.save(path, field if field.dtype == float else field.astype(np.uint8))
         out = {}

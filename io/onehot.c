@@ -117,7 +117,7 @@ static void decide(const struct mf_comm *comm, const struct sums *s, int *are, i
     double seen[] = {s->open, s->several, s->most, -s->least}, worst, one;
 
     mf_comm_max(comm, 4, seen);
-    *whole = !seen[1] && seen[2] == -seen[3] && seen[2] >= 1 && seen[2] == rint(seen[2]);
+    *whole = seen[1] == 0 && seen[2] == -seen[3] && seen[2] >= 1 && seen[2] == rint(seen[2]);
     one = *whole ? seen[2] : 1;
     worst = seen[0] > 0 || seen[2] > one + RANGE_SLACK ? 1 : worst_sum(s, one);
     mf_comm_max(comm, 1, &worst);

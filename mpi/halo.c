@@ -111,7 +111,7 @@ static int take(struct mf_halo *h)
 }
 
 int mf_halo_new(const struct mf_comm *comm, const struct mf_slab *slab, size_t reach, int periodic, size_t n,
-                const struct mf_halo_field *field, struct mf_arena *arena, struct mf_halo **out)
+                const struct mf_halo_field *field, struct mf_arena *arena, struct mf_halo **halo)
 {
     struct mf_halo *h = calloc(1, sizeof *h);
     int rc;
@@ -123,7 +123,7 @@ int mf_halo_new(const struct mf_comm *comm, const struct mf_slab *slab, size_t r
     if (h->field) list(h);
     rc = h->field ? take(h) : mf_fail(MF_MEMORY, "no memory for the planes beside slabs");
     if (rc == MF_OK)
-        *out = h;
+        *halo = h;
     else
         mf_halo_free(h);
     return rc;

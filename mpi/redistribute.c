@@ -8,123 +8,123 @@
 #include "src/base/err.h"
 
 /* Own planes of all slices of a round. */
-static size_t packed_floats(const struct mf_redistribution *t)
+static size_t packed_floats(const struct mf_redistribution *p)
 {
     size_t all = 0;
 
-    for (int r = 0; r < t->comm.size; ++r)
-        if (!mf_redistribute_is_direct(t, r)) all += mf_redistribute_span_of(t, 0, r).count;
-    return t->slab.count * t->wide * all;
+    for (int r = 0; r < p->comm.size; ++r)
+        if (!mf_redistribute_is_direct(p, r)) all += mf_redistribute_span_of(p, 0, r).count;
+    return p->slab.count * p->wide * all;
 }
 
 /* Local: without shared memory all is the arena's. */
-static int take_own(struct mf_redistribution *t, struct mf_arena *arena, float **fields, float **grads)
+static int take_own(struct mf_redistribution *p, struct mf_arena *arena, float **fields, float **grads)
 {
-    const size_t bytes = t->depth * mf_redistribute_buffer_bytes(t);
+    const size_t bytes = p->depth * mf_redistribute_buffer_bytes(p);
 
     *fields = mf_arena_take(arena, bytes, "slices");
-    if (t->ways == MF_OUT) return *fields ? MF_OK : MF_MEMORY;
+    if (p->ways == MF_OUT) return *fields ? MF_OK : MF_MEMORY;
     *grads = mf_arena_take(arena, bytes, "slices");
     return *fields && *grads ? MF_OK : MF_MEMORY;
 }
 
 /* Own planes of a round's slices for the ranks that get messages; no rank has more slices than rank 0. */
-static size_t sent_floats(const struct mf_redistribution *t)
+static size_t sent_floats(const struct mf_redistribution *p)
 {
-    const size_t far = (size_t)(t->comm.size - (t->shared ? t->comm.local_size : 1));
+    const size_t far = (size_t)(p->comm.size - (p->shared ? p->comm.local_size : 1));
 
-    return t->slab.count * t->wide * far * mf_redistribute_span_of(t, 0, 0).count;
+    return p->slab.count * p->wide * far * mf_redistribute_span_of(p, 0, 0).count;
 }
 
-static int take_for_messages(struct mf_redistribution *t)
+static int take_for_messages(struct mf_redistribution *p)
 {
-    const size_t floats = sent_floats(t);
+    const size_t floats = sent_floats(p);
 
-    t->request = calloc(2 * (size_t)t->comm.size, sizeof(MPI_Request));
-    if (!t->request) return mf_fail(MF_MEMORY, "no memory for messages of %d ranks", t->comm.size);
-    if (floats) t->packed = mf_arena_take(t->queue->host, floats * sizeof(float), "slices packed");
-    if (floats && !t->packed) return MF_MEMORY;
-    return t->shared ? MF_OK : take_own(t, t->queue->host, &t->fields, &t->grads);
+    p->request = calloc(2 * (size_t)p->comm.size, sizeof(MPI_Request));
+    if (!p->request) return mf_fail(MF_MEMORY, "no memory for messages of %d ranks", p->comm.size);
+    if (floats) p->packed = mf_arena_take(p->queue->host, floats * sizeof(float), "slices packed");
+    if (floats && !p->packed) return MF_MEMORY;
+    return p->shared ? MF_OK : take_own(p, p->queue->host, &p->fields, &p->grads);
 }
 
 /* The round buffers in memory that the ranks of a node see, or none of it is booked. */
-static void share_buffers(struct mf_redistribution *t)
+static void share_buffers(struct mf_redistribution *p)
 {
-    const size_t bytes = t->booked;
+    const size_t bytes = p->booked;
 
-    mf_share_new(&t->comm, bytes + MF_REDISTRIBUTE_TAIL, &t->share);
-    if (t->share) {
-        t->fields = (float *)t->share->own;
-        if (t->ways == MF_OUT_AND_BACK) t->grads = (float *)(t->share->own + bytes / 2);
-        if (t->queue->backend->pin) t->queue->backend->pin(t->queue, t->share->own, bytes);
+    mf_share_new(&p->comm, bytes + MF_REDISTRIBUTE_TAIL, &p->share);
+    if (p->share) {
+        p->fields = (float *)p->share->own;
+        if (p->ways == MF_OUT_AND_BACK) p->grads = (float *)(p->share->own + bytes / 2);
+        if (p->queue->backend->pin) p->queue->backend->pin(p->queue, p->share->own, bytes);
         return;
     }
-    mf_arena_book(t->queue->host, -(ptrdiff_t)bytes, MF_SHARED_TAG);
-    t->booked = 0;
-    t->shared = 0;
+    mf_arena_book(p->queue->host, -(ptrdiff_t)bytes, MF_SHARED_TAG);
+    p->booked = 0;
+    p->shared = 0;
 }
 
 /* Shared memory where ranks have it in common (booked in the arena first), and what messages to others need. */
-static int take_buffers(struct mf_redistribution *t)
+static int take_buffers(struct mf_redistribution *p)
 {
-    size_t bytes = (size_t)t->ways * t->depth * mf_redistribute_buffer_bytes(t);
+    size_t bytes = (size_t)p->ways * p->depth * mf_redistribute_buffer_bytes(p);
     int rc;
 
-    if (t->alone) return mf_agree(&t->comm, take_own(t, t->queue->host, &t->fields, &t->grads));
-    rc = mf_arena_book(t->queue->host, (ptrdiff_t)bytes, MF_SHARED_TAG);
-    if (rc == MF_OK) t->booked = bytes;
-    t->shared = 1;
-    MF_TRY(mf_agree(&t->comm, rc));
-    if (t->comm.impl || !mf_share_wanted(&t->comm)) share_buffers(t); /* else it is a rank that is not there */
-    if (t->comm.impl) {
-        MPI_Type_contiguous((int)t->wide, MPI_FLOAT, &t->unit);
-        MPI_Type_commit(&t->unit);
+    if (p->alone) return mf_agree(&p->comm, take_own(p, p->queue->host, &p->fields, &p->grads));
+    rc = mf_arena_book(p->queue->host, (ptrdiff_t)bytes, MF_SHARED_TAG);
+    if (rc == MF_OK) p->booked = bytes;
+    p->shared = 1;
+    MF_TRY(mf_agree(&p->comm, rc));
+    if (p->comm.impl || !mf_share_wanted(&p->comm)) share_buffers(p); /* else it is a rank that is not there */
+    if (p->comm.impl) {
+        MPI_Type_contiguous((int)p->wide, MPI_FLOAT, &p->unit);
+        MPI_Type_commit(&p->unit);
     }
-    return mf_agree(&t->comm, take_for_messages(t));
+    return mf_agree(&p->comm, take_for_messages(p));
 }
 
 /* By NCCL all of it is device memory. Local. */
-static int take_by_nccl(struct mf_redistribution *t)
+static int take_by_nccl(struct mf_redistribution *p)
 {
-    t->packed = mf_arena_take(t->queue->arena, packed_floats(t) * sizeof(float), "slices packed");
-    if (!t->packed) return MF_MEMORY;
-    return take_own(t, t->queue->arena, &t->on_fields, &t->on_grads);
+    p->packed = mf_arena_take(p->queue->arena, packed_floats(p) * sizeof(float), "slices packed");
+    if (!p->packed) return MF_MEMORY;
+    return take_own(p, p->queue->arena, &p->on_fields, &p->on_grads);
 }
 
 /* Round buffers, and where kernels see them. */
-static int take_all(struct mf_redistribution *t)
+static int take_all(struct mf_redistribution *p)
 {
-    if (t->by_nccl) return mf_agree(&t->comm, take_by_nccl(t));
-    MF_TRY(take_buffers(t));
-    t->on_fields = t->fields;
-    t->on_grads = t->grads;
-    if (!mf_apart(t->queue)) return MF_OK;
-    return mf_agree(&t->comm, take_own(t, t->queue->arena, &t->on_fields, &t->on_grads));
+    if (p->by_nccl) return mf_agree(&p->comm, take_by_nccl(p));
+    MF_TRY(take_buffers(p));
+    p->on_fields = p->fields;
+    p->on_grads = p->grads;
+    if (!mf_apart(p->queue)) return MF_OK;
+    return mf_agree(&p->comm, take_own(p, p->queue->arena, &p->on_fields, &p->on_grads));
 }
 
 int mf_redistribute_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal,
                         enum mf_ways ways, size_t batch, struct mf_queue *queue, struct mf_redistribution **plan)
 {
-    struct mf_redistribution *t = calloc(1, sizeof *t);
+    struct mf_redistribution *p = calloc(1, sizeof *p);
     int rc;
 
-    if (!t) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a redistribution");
-    t->comm = *comm;
-    t->slab = *slab;
-    t->ways = ways;
-    t->home = queue;
-    t->queue = mf_slices_queue(queue);
-    if (!mf_apart(t->queue)) t->comm.transport = NULL;
-    mf_redistribute_lay_out(t, normal, t->queue != t->home, batch);
-    t->unit = MPI_DATATYPE_NULL;
+    if (!p) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a redistribution");
+    p->comm = *comm;
+    p->slab = *slab;
+    p->ways = ways;
+    p->home = queue;
+    p->queue = mf_slices_queue(queue);
+    if (!mf_apart(p->queue)) p->comm.transport = NULL;
+    mf_redistribute_lay_out(p, normal, p->queue != p->home, batch);
+    p->unit = MPI_DATATYPE_NULL;
     mf_comm_enter(comm, "plan of slices", batch);
-    rc = t->alias ? MF_OK : take_all(t);
+    rc = p->alias ? MF_OK : take_all(p);
     mf_comm_leave(comm);
     if (rc != MF_OK) {
-        mf_redistribute_free(t);
+        mf_redistribute_free(p);
         return rc;
     }
-    *plan = t;
+    *plan = p;
     return MF_OK;
 }
 
@@ -152,26 +152,26 @@ void mf_redistribute_free(struct mf_redistribution *plan)
 }
 
 /* Do rounds come together on the host, for a device that it cannot touch? */
-static int crosses(const struct mf_redistribution *t) { return mf_apart(t->queue) && !t->by_nccl; }
+static int crosses(const struct mf_redistribution *p) { return mf_apart(p->queue) && !p->by_nccl; }
 
 /* Where the copy of a round's buffer is noted. */
-static size_t *copy_of(const struct mf_redistribution *t, size_t copy[2], size_t round)
+static size_t *copy_of(const struct mf_redistribution *p, size_t copy[2], size_t round)
 {
-    return &copy[mf_redistribute_slot(t, round)];
+    return &copy[mf_redistribute_slot(p, round)];
 }
 
 /* Collects a round's slices. On the host it also starts their copy to the device, after the previous copy from these
  * buffers is complete. */
-static void send(struct mf_redistribution *t, size_t round, float *x)
+static void send(struct mf_redistribution *p, size_t round, float *x)
 {
-    const struct mf_backend *be = t->queue->backend;
-    size_t *copy = copy_of(t, t->put, round), bytes = mf_redistribute_held_bytes(t, mf_redistribute_span(t, round));
+    const struct mf_backend *be = p->queue->backend;
+    size_t *copy = copy_of(p, p->put, round), bytes = mf_redistribute_held_bytes(p, mf_redistribute_span(p, round));
 
-    mf_redistribute_count_out(t, round);
-    if (crosses(t)) be->finish(t->queue, *copy);
-    mf_redistribute_out(t, round, x);
-    if (!crosses(t)) return;
-    *copy = be->put_start(t->queue, mf_redistribute_at(t, t->on_fields, round), mf_redistribute_at(t, t->fields, round),
+    mf_redistribute_count_out(p, round);
+    if (crosses(p)) be->finish(p->queue, *copy);
+    mf_redistribute_out(p, round, x);
+    if (!crosses(p)) return;
+    *copy = be->put_start(p->queue, mf_redistribute_at(p, p->on_fields, round), mf_redistribute_at(p, p->fields, round),
                           bytes);
 }
 
@@ -214,11 +214,11 @@ void mf_redistribute_open(struct mf_redistribution *plan, size_t round, float *g
 }
 
 /* A round's gradients, once they are on the host, to the slabs. */
-static void receive(struct mf_redistribution *t, size_t round, float *g)
+static void receive(struct mf_redistribution *p, size_t round, float *g)
 {
-    mf_redistribute_count_back(t, round);
-    if (crosses(t)) t->queue->backend->finish(t->queue, *copy_of(t, t->got, round));
-    mf_redistribute_back(t, round, g);
+    mf_redistribute_count_back(p, round);
+    if (crosses(p)) p->queue->backend->finish(p->queue, *copy_of(p, p->got, round));
+    mf_redistribute_back(p, round, g);
 }
 
 /* With two buffers of a kind, a round's gradients are added while the device works on the next. It waits for the last

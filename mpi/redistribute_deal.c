@@ -38,10 +38,10 @@ int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t mo
     return 0;
 }
 
-static struct mf_view view_of(const struct mf_redistribution *t, size_t round, const struct mf_dealt *dealt, int grads)
+static struct mf_view view_of(const struct mf_redistribution *p, size_t round, const struct mf_dealt *dealt, int grads)
 {
-    struct mf_view v = mf_redistribute_view(t, mf_redistribute_span_of(t, round, dealt->owner).count,
-                                            mf_redistribute_seen(t, dealt->owner, round, grads));
+    struct mf_view v = mf_redistribute_view(p, mf_redistribute_span_of(p, round, dealt->owner).count,
+                                            mf_redistribute_seen(p, dealt->owner, round, grads));
 
     v.base += dealt->at * v.ss;
     v.count = dealt->span.count;
@@ -51,13 +51,13 @@ static struct mf_view view_of(const struct mf_redistribution *t, size_t round, c
 enum { MANY = 1 << 17 }; /* floats */
 
 /* Here and not before, so that they are still in a cache when gradients are added to them. */
-static void clear(const struct mf_redistribution *t, const struct mf_view *g)
+static void clear(const struct mf_redistribution *p, const struct mf_view *g)
 {
-    const int apart = t->normal == MF_X; /* slices of a row stand beside each other */
+    const int apart = p->normal == MF_X; /* slices of a row stand beside each other */
     const size_t rows = apart ? g->nu * g->nv : g->nu, run = apart ? g->count : g->count * g->nv;
     const size_t pitch = apart ? g->sv : g->su;
 
-#pragma omp parallel for num_threads(t->queue->threads) schedule(static) if (rows * run > MANY)
+#pragma omp parallel for num_threads(p->queue->threads) schedule(static) if (rows * run > MANY)
     for (size_t row = 0; row < rows; ++row) memset(g->base + row * pitch, 0, run * sizeof *g->base);
 }
 

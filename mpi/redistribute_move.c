@@ -9,39 +9,39 @@
 #include "src/base/err.h"
 
 /* One rank's slices of a round in the own planes; normal to z: its own. */
-static struct mf_block block_of(const struct mf_redistribution *t, struct mf_span span)
+static struct mf_block block_of(const struct mf_redistribution *p, struct mf_span span)
 {
-    size_t ny = t->slab.dims[1], nx = t->slab.dims[2];
+    size_t ny = p->slab.dims[1], nx = p->slab.dims[2];
 
-    if (t->normal == MF_Z) return (struct mf_block){span.count * ny, nx, nx, (span.first - t->slab.first) * ny * nx};
-    if (t->normal == MF_Y) return (struct mf_block){t->slab.count, span.count * nx, ny * nx, span.first * nx};
-    return (struct mf_block){t->slab.count * ny, span.count, nx, span.first};
+    if (p->normal == MF_Z) return (struct mf_block){span.count * ny, nx, nx, (span.first - p->slab.first) * ny * nx};
+    if (p->normal == MF_Y) return (struct mf_block){p->slab.count, span.count * nx, ny * nx, span.first * nx};
+    return (struct mf_block){p->slab.count * ny, span.count, nx, span.first};
 }
 
 /* Between slabs, wherever they are, and packed rows on the host. */
-static void pack(const struct mf_redistribution *t, struct mf_block block, const float *slab, float *packed)
+static void pack(const struct mf_redistribution *p, struct mf_block block, const float *slab, float *packed)
 {
-    t->home->backend->move->pack(t->home, &block, slab, packed);
+    p->home->backend->move->pack(p->home, &block, slab, packed);
 }
 
-static void add(const struct mf_redistribution *t, struct mf_block block, const float *packed, float *slab)
+static void add(const struct mf_redistribution *p, struct mf_block block, const float *packed, float *slab)
 {
-    t->home->backend->move->add(t->home, &block, packed, slab);
+    p->home->backend->move->add(p->home, &block, packed, slab);
 }
 
 /* Offset, in a round buffer of @p count slices, of the planes of the slab that begins at plane @p first. */
-static size_t place(const struct mf_redistribution *t, size_t first, size_t count) { return first * t->wide * count; }
+static size_t place(const struct mf_redistribution *p, size_t first, size_t count) { return first * p->wide * count; }
 
 /* First come the buffers of fields, then those of gradients. */
-float *mf_redistribute_seen(const struct mf_redistribution *t, int r, size_t round, int grads)
+float *mf_redistribute_seen(const struct mf_redistribution *p, int r, size_t round, int grads)
 {
     size_t bytes;
 
-    MF_ASSERT(!grads || t->ways == MF_OUT_AND_BACK);
-    if (r == t->comm.rank) return mf_redistribute_at(t, grads ? t->grads : t->fields, round);
-    if (!t->share || !t->share->at[r]) return NULL;
-    bytes = (t->share->bytes[r] - MF_REDISTRIBUTE_TAIL) / (size_t)t->ways;
-    return (float *)(t->share->at[r] + (grads ? bytes : 0) + mf_redistribute_slot(t, round) * (bytes / t->depth));
+    MF_ASSERT(!grads || p->ways == MF_OUT_AND_BACK);
+    if (r == p->comm.rank) return mf_redistribute_at(p, grads ? p->grads : p->fields, round);
+    if (!p->share || !p->share->at[r]) return NULL;
+    bytes = (p->share->bytes[r] - MF_REDISTRIBUTE_TAIL) / (size_t)p->ways;
+    return (float *)(p->share->at[r] + (grads ? bytes : 0) + mf_redistribute_slot(p, round) * (bytes / p->depth));
 }
 
 /* -- through the host: memory that a node's ranks share, messages between nodes -- */
@@ -49,67 +49,67 @@ float *mf_redistribute_seen(const struct mf_redistribution *t, int r, size_t rou
 enum { OUT = 1, BACK = 2 }; /* tags */
 
 /* The buffers of this node's ranks change hands. */
-static void meet(const struct mf_redistribution *t)
+static void meet(const struct mf_redistribution *p)
 {
-    if (t->share) mf_comm_meet(&t->comm);
+    if (p->share) mf_comm_meet(&p->comm);
 }
 
-static int is_far(const struct mf_redistribution *t, int r) { return mf_redistribute_seen(t, r, 0, 0) == NULL; }
+static int is_far(const struct mf_redistribution *p, int r) { return mf_redistribute_seen(p, r, 0, 0) == NULL; }
 
 /* Own planes into the buffers that this rank sees. */
-static void pack_near(const struct mf_redistribution *t, size_t round, const float *x)
+static void pack_near(const struct mf_redistribution *p, size_t round, const float *x)
 {
-    for (int i = 0; i < t->comm.size; ++i) {
-        int r = mf_redistribute_nth(t, i);
-        struct mf_span span = mf_redistribute_span_of(t, round, r);
-        float *to = mf_redistribute_seen(t, r, round, 0);
+    for (int i = 0; i < p->comm.size; ++i) {
+        int r = mf_redistribute_nth(p, i);
+        struct mf_span span = mf_redistribute_span_of(p, round, r);
+        float *to = mf_redistribute_seen(p, r, round, 0);
 
-        if (to) pack(t, block_of(t, span), x, to + place(t, t->slab.first, span.count));
+        if (to) pack(p, block_of(p, span), x, to + place(p, p->slab.first, span.count));
     }
 }
 
 /* Gradients out of them. */
-static void add_near(const struct mf_redistribution *t, size_t round, float *g)
+static void add_near(const struct mf_redistribution *p, size_t round, float *g)
 {
-    for (int i = 0; i < t->comm.size; ++i) {
-        int r = mf_redistribute_nth(t, i);
-        struct mf_span span = mf_redistribute_span_of(t, round, r);
-        const float *from = mf_redistribute_seen(t, r, round, 1);
+    for (int i = 0; i < p->comm.size; ++i) {
+        int r = mf_redistribute_nth(p, i);
+        struct mf_span span = mf_redistribute_span_of(p, round, r);
+        const float *from = mf_redistribute_seen(p, r, round, 1);
 
-        if (from) add(t, block_of(t, span), from + place(t, t->slab.first, span.count), g);
+        if (from) add(p, block_of(p, span), from + place(p, p->slab.first, span.count), g);
     }
 }
 
 /* In units of a row of planes: my planes of a rank's slices, and its planes of mine. */
-static size_t given(const struct mf_redistribution *t, size_t round, int r)
+static size_t given(const struct mf_redistribution *p, size_t round, int r)
 {
-    return t->slab.count * mf_redistribute_span_of(t, round, r).count;
+    return p->slab.count * mf_redistribute_span_of(p, round, r).count;
 }
 
-static size_t taken(const struct mf_redistribution *t, size_t round, int r)
+static size_t taken(const struct mf_redistribution *p, size_t round, int r)
 {
-    return mf_slab_of(&t->comm, t->slab.dims, r).count * mf_redistribute_span_of(t, round, t->comm.rank).count;
+    return mf_slab_of(&p->comm, p->slab.dims, r).count * mf_redistribute_span_of(p, round, p->comm.rank).count;
 }
 
 /* Planes of rank @p r in a round buffer of mine. */
-static float *part_of_buffer(const struct mf_redistribution *t, float *buffer, size_t round, int r)
+static float *part_of_buffer(const struct mf_redistribution *p, float *buffer, size_t round, int r)
 {
-    size_t first = mf_slab_of(&t->comm, t->slab.dims, r).first;
+    size_t first = mf_slab_of(&p->comm, p->slab.dims, r).first;
 
-    return buffer + place(t, first, mf_redistribute_span_of(t, round, t->comm.rank).count);
+    return buffer + place(p, first, mf_redistribute_span_of(p, round, p->comm.rank).count);
 }
 
-static MPI_Request *receives(const struct mf_redistribution *t, int r) { return &t->request[r]; }
-static MPI_Request *sends(const struct mf_redistribution *t, int r) { return &t->request[t->comm.size + r]; }
+static MPI_Request *receives(const struct mf_redistribution *p, int r) { return &p->request[r]; }
+static MPI_Request *sends(const struct mf_redistribution *p, int r) { return &p->request[p->comm.size + r]; }
 
-static void receive(const struct mf_redistribution *t, float *to, size_t units, int r, int tag)
+static void receive(const struct mf_redistribution *p, float *to, size_t units, int r, int tag)
 {
-    MPI_Irecv(to, (int)units, t->unit, r, tag, t->comm.impl->ranks, receives(t, r));
+    MPI_Irecv(to, (int)units, p->unit, r, tag, p->comm.impl->ranks, receives(p, r));
 }
 
-static void send(const struct mf_redistribution *t, const float *from, size_t units, int r, int tag)
+static void send(const struct mf_redistribution *p, const float *from, size_t units, int r, int tag)
 {
-    MPI_Isend(from, (int)units, t->unit, r, tag, t->comm.impl->ranks, sends(t, r));
+    MPI_Isend(from, (int)units, p->unit, r, tag, p->comm.impl->ranks, sends(p, r));
 }
 
 /* Until these are there, of which a rank has none with those whose buffers it sees. */
@@ -120,63 +120,63 @@ static void wait_for(MPI_Request *request, int n)
     MPI_Waitall(n, request, MPI_STATUSES_IGNORE);
 }
 
-static void no_messages(const struct mf_redistribution *t)
+static void no_messages(const struct mf_redistribution *p)
 {
-    for (int i = 0; i < 2 * t->comm.size; ++i) t->request[i] = MPI_REQUEST_NULL;
+    for (int i = 0; i < 2 * p->comm.size; ++i) p->request[i] = MPI_REQUEST_NULL;
 }
 
 /* Messages go first: they travel while planes are copied within this node. */
-static void start_out(const struct mf_redistribution *t, size_t round, const float *x)
+static void start_out(const struct mf_redistribution *p, size_t round, const float *x)
 {
-    float *fields = mf_redistribute_at(t, t->fields, round), *at = t->packed;
+    float *fields = mf_redistribute_at(p, p->fields, round), *at = p->packed;
 
-    no_messages(t);
-    for (int i = 1, r; i < t->comm.size; ++i) {
-        r = mf_redistribute_nth(t, i);
-        if (is_far(t, r)) receive(t, part_of_buffer(t, fields, round, r), taken(t, round, r), r, OUT);
+    no_messages(p);
+    for (int i = 1, r; i < p->comm.size; ++i) {
+        r = mf_redistribute_nth(p, i);
+        if (is_far(p, r)) receive(p, part_of_buffer(p, fields, round, r), taken(p, round, r), r, OUT);
     }
-    for (int i = 1, r; i < t->comm.size; ++i) {
-        r = mf_redistribute_nth(t, i);
-        if (!is_far(t, r)) continue;
-        pack(t, block_of(t, mf_redistribute_span_of(t, round, r)), x, at);
-        send(t, at, given(t, round, r), r, OUT);
-        at += given(t, round, r) * t->wide;
+    for (int i = 1, r; i < p->comm.size; ++i) {
+        r = mf_redistribute_nth(p, i);
+        if (!is_far(p, r)) continue;
+        pack(p, block_of(p, mf_redistribute_span_of(p, round, r)), x, at);
+        send(p, at, given(p, round, r), r, OUT);
+        at += given(p, round, r) * p->wide;
     }
 }
 
-static void start_back(const struct mf_redistribution *t, size_t round)
+static void start_back(const struct mf_redistribution *p, size_t round)
 {
-    float *grads = mf_redistribute_at(t, t->grads, round), *at = t->packed;
+    float *grads = mf_redistribute_at(p, p->grads, round), *at = p->packed;
 
-    no_messages(t);
-    for (int i = 1, r; i < t->comm.size; ++i) {
-        r = mf_redistribute_nth(t, i);
-        if (!is_far(t, r)) continue;
-        receive(t, at, given(t, round, r), r, BACK);
-        send(t, part_of_buffer(t, grads, round, r), taken(t, round, r), r, BACK);
-        at += given(t, round, r) * t->wide;
+    no_messages(p);
+    for (int i = 1, r; i < p->comm.size; ++i) {
+        r = mf_redistribute_nth(p, i);
+        if (!is_far(p, r)) continue;
+        receive(p, at, given(p, round, r), r, BACK);
+        send(p, part_of_buffer(p, grads, round, r), taken(p, round, r), r, BACK);
+        at += given(p, round, r) * p->wide;
     }
 }
 
 /* As they come. */
-static void add_far(const struct mf_redistribution *t, size_t round, float *g)
+static void add_far(const struct mf_redistribution *p, size_t round, float *g)
 {
-    const float *at = t->packed;
+    const float *at = p->packed;
 
-    for (int i = 1, r; i < t->comm.size; ++i) {
-        r = mf_redistribute_nth(t, i);
-        if (!is_far(t, r)) continue;
-        wait_for(receives(t, r), 1);
-        add(t, block_of(t, mf_redistribute_span_of(t, round, r)), at, g);
-        at += given(t, round, r) * t->wide;
+    for (int i = 1, r; i < p->comm.size; ++i) {
+        r = mf_redistribute_nth(p, i);
+        if (!is_far(p, r)) continue;
+        wait_for(receives(p, r), 1);
+        add(p, block_of(p, mf_redistribute_span_of(p, round, r)), at, g);
+        at += given(p, round, r) * p->wide;
     }
 }
 
 /* No slice of the round that comes is begun. Between meetings, so that nobody takes any. */
-static void deal_anew(struct mf_redistribution *t)
+static void deal_anew(struct mf_redistribution *p)
 {
-    if (t->share) atomic_store_explicit(mf_redistribute_begun(t, t->comm.rank), 0, memory_order_relaxed);
-    t->helped = 0;
+    if (p->share) atomic_store_explicit(mf_redistribute_begun(p, p->comm.rank), 0, memory_order_relaxed);
+    p->helped = 0;
 }
 
 void mf_redistribute_bring(struct mf_redistribution *const *plan, size_t n, size_t round, float *const *x)
@@ -210,98 +210,98 @@ void mf_redistribute_return(struct mf_redistribution *const *plan, size_t n, siz
 /* -- by NCCL -- */
 
 /* Own planes of the slices of @p span; packed has those of the ranks one after the other. */
-static size_t span_bytes(const struct mf_redistribution *t, struct mf_span span)
+static size_t span_bytes(const struct mf_redistribution *p, struct mf_span span)
 {
-    return t->slab.count * t->wide * span.count * sizeof(float);
+    return p->slab.count * p->wide * span.count * sizeof(float);
 }
 
 /* My slices' planes of rank @p rank in a round buffer. */
-static float *planes_of(const struct mf_redistribution *t, float *buffer, struct mf_slab theirs, size_t round,
+static float *planes_of(const struct mf_redistribution *p, float *buffer, struct mf_slab theirs, size_t round,
                         size_t *bytes)
 {
-    const size_t mine = mf_redistribute_span_of(t, round, t->comm.rank).count;
+    const size_t mine = mf_redistribute_span_of(p, round, p->comm.rank).count;
 
-    *bytes = theirs.count * t->wide * mine * sizeof(float);
-    return buffer + place(t, theirs.first, mine);
+    *bytes = theirs.count * p->wide * mine * sizeof(float);
+    return buffer + place(p, theirs.first, mine);
 }
 
-static void pack_by_nccl(struct mf_redistribution *t, size_t round, const float *x)
+static void pack_by_nccl(struct mf_redistribution *p, size_t round, const float *x)
 {
-    const struct mf_move_ops *move = t->queue->backend->move;
-    float *to = t->packed;
+    const struct mf_move_ops *move = p->queue->backend->move;
+    float *to = p->packed;
 
-    for (int r = 0; r < t->comm.size; ++r) {
-        struct mf_span span = mf_redistribute_span_of(t, round, r);
-        struct mf_block block = block_of(t, span);
+    for (int r = 0; r < p->comm.size; ++r) {
+        struct mf_span span = mf_redistribute_span_of(p, round, r);
+        struct mf_block block = block_of(p, span);
         size_t bytes;
 
-        if (mf_redistribute_is_direct(t, r)) {
-            move->pack_device(t->queue, &block, x, planes_of(t, t->on_fields, t->slab, round, &bytes));
+        if (mf_redistribute_is_direct(p, r)) {
+            move->pack_device(p->queue, &block, x, planes_of(p, p->on_fields, p->slab, round, &bytes));
         } else {
-            move->pack_device(t->queue, &block, x, to);
-            to += span_bytes(t, span) / sizeof *to;
+            move->pack_device(p->queue, &block, x, to);
+            to += span_bytes(p, span) / sizeof *to;
         }
     }
 }
 
-static void add_by_nccl(struct mf_redistribution *t, size_t round, float *g)
+static void add_by_nccl(struct mf_redistribution *p, size_t round, float *g)
 {
-    const struct mf_move_ops *move = t->queue->backend->move;
-    const float *from = t->packed;
+    const struct mf_move_ops *move = p->queue->backend->move;
+    const float *from = p->packed;
 
-    for (int r = 0; r < t->comm.size; ++r) {
-        struct mf_span span = mf_redistribute_span_of(t, round, r);
-        struct mf_block block = block_of(t, span);
+    for (int r = 0; r < p->comm.size; ++r) {
+        struct mf_span span = mf_redistribute_span_of(p, round, r);
+        struct mf_block block = block_of(p, span);
         size_t bytes;
 
-        if (mf_redistribute_is_direct(t, r)) {
-            move->add_device(t->queue, &block, planes_of(t, t->on_grads, t->slab, round, &bytes), g);
+        if (mf_redistribute_is_direct(p, r)) {
+            move->add_device(p->queue, &block, planes_of(p, p->on_grads, p->slab, round, &bytes), g);
         } else {
-            move->add_device(t->queue, &block, from, g);
-            from += span_bytes(t, span) / sizeof *from;
+            move->add_device(p->queue, &block, from, g);
+            from += span_bytes(p, span) / sizeof *from;
         }
     }
 }
 
 /* One group: my planes of their slices against their planes of mine; @p back: the other way round. */
-static void cross(struct mf_redistribution *t, size_t round, float *whole, int back)
+static void cross(struct mf_redistribution *p, size_t round, float *whole, int back)
 {
-    char *packed = (char *)t->packed;
+    char *packed = (char *)p->packed;
 
-    mf_transport_begin(&t->comm);
-    for (int r = 0; r < t->comm.size; ++r) {
-        size_t mine = span_bytes(t, mf_redistribute_span_of(t, round, r)), theirs;
-        float *planes = planes_of(t, whole, mf_slab_of(&t->comm, t->slab.dims, r), round, &theirs);
+    mf_transport_begin(&p->comm);
+    for (int r = 0; r < p->comm.size; ++r) {
+        size_t mine = span_bytes(p, mf_redistribute_span_of(p, round, r)), theirs;
+        float *planes = planes_of(p, whole, mf_slab_of(&p->comm, p->slab.dims, r), round, &theirs);
 
-        if (mf_redistribute_is_direct(t, r)) continue;
+        if (mf_redistribute_is_direct(p, r)) continue;
         if (back) {
-            mf_transport_send(&t->comm, t->queue, planes, theirs, r);
-            mf_transport_receive(&t->comm, t->queue, packed, mine, r);
+            mf_transport_send(&p->comm, p->queue, planes, theirs, r);
+            mf_transport_receive(&p->comm, p->queue, packed, mine, r);
         } else {
-            mf_transport_send(&t->comm, t->queue, packed, mine, r);
-            mf_transport_receive(&t->comm, t->queue, planes, theirs, r);
+            mf_transport_send(&p->comm, p->queue, packed, mine, r);
+            mf_transport_receive(&p->comm, p->queue, planes, theirs, r);
         }
         packed += mine;
     }
-    mf_transport_end(&t->comm);
+    mf_transport_end(&p->comm);
 }
 
-static void out_by_nccl(struct mf_redistribution *t, size_t round, const float *x)
+static void out_by_nccl(struct mf_redistribution *p, size_t round, const float *x)
 {
-    mf_comm_enter(&t->comm, "fetch of slices, round", round + 1);
-    pack_by_nccl(t, round, x);
-    cross(t, round, t->on_fields, 0);
-    mf_comm_leave(&t->comm);
-    mf_transport_wait(&t->comm, t->queue, "wait for slices by NCCL, round", round + 1);
+    mf_comm_enter(&p->comm, "fetch of slices, round", round + 1);
+    pack_by_nccl(p, round, x);
+    cross(p, round, p->on_fields, 0);
+    mf_comm_leave(&p->comm);
+    mf_transport_wait(&p->comm, p->queue, "wait for slices by NCCL, round", round + 1);
 }
 
-static void back_by_nccl(struct mf_redistribution *t, size_t round, float *g)
+static void back_by_nccl(struct mf_redistribution *p, size_t round, float *g)
 {
-    mf_comm_enter(&t->comm, "sum of gradients, round", round + 1);
-    cross(t, round, t->on_grads, 1);
-    mf_comm_leave(&t->comm);
-    mf_transport_wait(&t->comm, t->queue, "wait for gradients by NCCL, round", round + 1);
-    add_by_nccl(t, round, g);
+    mf_comm_enter(&p->comm, "sum of gradients, round", round + 1);
+    cross(p, round, p->on_grads, 1);
+    mf_comm_leave(&p->comm);
+    mf_transport_wait(&p->comm, p->queue, "wait for gradients by NCCL, round", round + 1);
+    add_by_nccl(p, round, g);
 }
 
 void mf_redistribute_out(struct mf_redistribution *plan, size_t round, float *x)

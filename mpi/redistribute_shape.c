@@ -11,69 +11,69 @@ static const size_t ROUND_BYTES = (size_t)8 << 20, FEW_BYTES = (size_t)2 << 20;
 static size_t even(size_t n) { return n + n % 2; }
 
 /* A slice is a view of the slab itself, unless it is spread over ranks or must go to a device. */
-static void orient(struct mf_redistribution *t, enum mf_normal normal, int passes)
+static void orient(struct mf_redistribution *p, enum mf_normal normal, int passes)
 {
-    t->normal = normal;
-    t->slices = t->slab.dims[normal];
-    t->wide = t->slab.dims[mf_slice_v(normal)];
-    t->by_nccl = t->comm.transport && !passes;
-    t->alone = (t->comm.size == 1 && !t->by_nccl) || normal == MF_Z;
-    t->alias = t->alone && !passes;
-    t->depth = passes ? 2 : 1;
+    p->normal = normal;
+    p->slices = p->slab.dims[normal];
+    p->wide = p->slab.dims[mf_slice_v(normal)];
+    p->by_nccl = p->comm.transport && !passes;
+    p->alone = (p->comm.size == 1 && !p->by_nccl) || normal == MF_Z;
+    p->alias = p->alone && !passes;
+    p->depth = passes ? 2 : 1;
 }
 
-static size_t slice_floats(const struct mf_redistribution *t) { return t->slab.dims[mf_slice_u(t->normal)] * t->wide; }
+static size_t slice_floats(const struct mf_redistribution *p) { return p->slab.dims[mf_slice_u(p->normal)] * p->wide; }
 
 /* Rank 0 has the longest share. */
-static size_t longest_share(const struct mf_redistribution *t)
+static size_t longest_share(const struct mf_redistribution *p)
 {
-    return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, 0).count;
+    return mf_cut_grain(p->slices, 2, (size_t)p->comm.size, 0).count;
 }
 
-static size_t choose_batch(const struct mf_redistribution *t, size_t asked)
+static size_t choose_batch(const struct mf_redistribution *p, size_t asked)
 {
-    size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
-    const size_t bytes = t->ways == MF_OUT && !t->by_nccl && t->depth == 1 ? FEW_BYTES : ROUND_BYTES;
+    size_t slice = slice_floats(p) * sizeof(float), share = longest_share(p), batch = asked;
+    const size_t bytes = p->ways == MF_OUT && !p->by_nccl && p->depth == 1 ? FEW_BYTES : ROUND_BYTES;
 
-    if (batch == 0) batch = bytes / (size_t)t->comm.size / (slice ? slice : 1);
-    if (asked == 0 && t->depth > 1 && batch > share / LEAST_ROUNDS) batch = share / LEAST_ROUNDS;
+    if (batch == 0) batch = bytes / (size_t)p->comm.size / (slice ? slice : 1);
+    if (asked == 0 && p->depth > 1 && batch > share / LEAST_ROUNDS) batch = share / LEAST_ROUNDS;
     if (asked == 0 && batch < LEAST_BATCH) batch = LEAST_BATCH;
-    if (batch > share || (asked == 0 && t->alias)) batch = share;
+    if (batch > share || (asked == 0 && p->alias)) batch = share;
     return batch ? even(batch) : 2;
 }
 
-void mf_redistribute_lay_out(struct mf_redistribution *t, enum mf_normal normal, int passes, size_t asked)
+void mf_redistribute_lay_out(struct mf_redistribution *p, enum mf_normal normal, int passes, size_t asked)
 {
-    orient(t, normal, passes);
-    t->batch = choose_batch(t, asked);
-    t->rounds = t->normal == MF_Z && t->alias ? 1 : (longest_share(t) + t->batch - 1) / t->batch;
+    orient(p, normal, passes);
+    p->batch = choose_batch(p, asked);
+    p->rounds = p->normal == MF_Z && p->alias ? 1 : (longest_share(p) + p->batch - 1) / p->batch;
 }
 
 void mf_redistribute_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes,
                            size_t asked, size_t *batch, size_t *rounds)
 {
-    struct mf_redistribution t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0), .ways = MF_OUT_AND_BACK};
+    struct mf_redistribution p = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0), .ways = MF_OUT_AND_BACK};
 
-    mf_redistribute_lay_out(&t, normal, passes, asked);
-    *batch = t.batch;
-    *rounds = t.rounds;
+    mf_redistribute_lay_out(&p, normal, passes, asked);
+    *batch = p.batch;
+    *rounds = p.rounds;
 }
 
 /* Of a round buffer of this rank. */
-static size_t round_floats(const struct mf_redistribution *t)
+static size_t round_floats(const struct mf_redistribution *p)
 {
-    return slice_floats(t) * mf_redistribute_span_of(t, 0, t->comm.rank).count;
+    return slice_floats(p) * mf_redistribute_span_of(p, 0, p->comm.rank).count;
 }
 
 /* Whole lines of 64 bytes, so that the second buffer is aligned too. */
-size_t mf_redistribute_buffer_bytes(const struct mf_redistribution *t)
+size_t mf_redistribute_buffer_bytes(const struct mf_redistribution *p)
 {
-    return (round_floats(t) * sizeof(float) + 63) / 64 * 64;
+    return (round_floats(p) * sizeof(float) + 63) / 64 * 64;
 }
 
-float *mf_redistribute_at(const struct mf_redistribution *t, float *buffers, size_t round)
+float *mf_redistribute_at(const struct mf_redistribution *p, float *buffers, size_t round)
 {
-    return buffers + mf_redistribute_slot(t, round) * (mf_redistribute_buffer_bytes(t) / sizeof *buffers);
+    return buffers + mf_redistribute_slot(p, round) * (mf_redistribute_buffer_bytes(p) / sizeof *buffers);
 }
 
 size_t mf_redistribute_rounds(const struct mf_redistribution *plan) { return plan->rounds; }
@@ -94,70 +94,70 @@ struct mf_span mf_redistribute_span(const struct mf_redistribution *plan, size_t
     return mf_redistribute_span_of(plan, round, plan->comm.rank);
 }
 
-struct mf_span mf_redistribute_share(const struct mf_redistribution *t)
+struct mf_span mf_redistribute_share(const struct mf_redistribution *p)
 {
-    if (t->normal == MF_Z && t->alias) return (struct mf_span){t->slab.first, t->slab.count};
-    return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, (size_t)t->comm.rank);
+    if (p->normal == MF_Z && p->alias) return (struct mf_span){p->slab.first, p->slab.count};
+    return mf_cut_grain(p->slices, 2, (size_t)p->comm.size, (size_t)p->comm.rank);
 }
 
-size_t mf_redistribute_held_bytes(const struct mf_redistribution *t, struct mf_span span)
+size_t mf_redistribute_held_bytes(const struct mf_redistribution *p, struct mf_span span)
 {
-    return slice_floats(t) * span.count * sizeof(float);
+    return slice_floats(p) * span.count * sizeof(float);
 }
 
-struct mf_view mf_redistribute_view_of_slab(const struct mf_redistribution *t, struct mf_span span, float *x)
+struct mf_view mf_redistribute_view_of_slab(const struct mf_redistribution *p, struct mf_span span, float *x)
 {
-    size_t nz = t->slab.dims[0], ny = t->slab.dims[1], nx = t->slab.dims[2];
+    size_t nz = p->slab.dims[0], ny = p->slab.dims[1], nx = p->slab.dims[2];
 
-    if (t->normal == MF_Z) return (struct mf_view){x, span.count, ny, nx, ny * nx, nx, 1};
-    if (t->normal == MF_Y) return (struct mf_view){x + span.first * nx, span.count, nz, nx, nx, ny * nx, 1};
+    if (p->normal == MF_Z) return (struct mf_view){x, span.count, ny, nx, ny * nx, nx, 1};
+    if (p->normal == MF_Y) return (struct mf_view){x + span.first * nx, span.count, nz, nx, nx, ny * nx, 1};
     return (struct mf_view){x + span.first, span.count, nz, ny, 1, ny * nx, nx};
 }
 
-struct mf_view mf_redistribute_view(const struct mf_redistribution *t, size_t count, float *buffer)
+struct mf_view mf_redistribute_view(const struct mf_redistribution *p, size_t count, float *buffer)
 {
-    size_t nz = t->slab.dims[0];
+    size_t nz = p->slab.dims[0];
 
-    if (t->normal == MF_Z)
-        return (struct mf_view){buffer, count, t->slab.dims[1], t->wide, slice_floats(t), t->wide, 1};
-    if (t->normal == MF_Y) return (struct mf_view){buffer, count, nz, t->wide, t->wide, count * t->wide, 1};
-    return (struct mf_view){buffer, count, nz, t->wide, 1, count * t->wide, count};
+    if (p->normal == MF_Z)
+        return (struct mf_view){buffer, count, p->slab.dims[1], p->wide, slice_floats(p), p->wide, 1};
+    if (p->normal == MF_Y) return (struct mf_view){buffer, count, nz, p->wide, p->wide, count * p->wide, 1};
+    return (struct mf_view){buffer, count, nz, p->wide, 1, count * p->wide, count};
 }
 
 /* Bytes of the own planes of a round's slices, all ranks' or (@p others) those of other ranks. */
-static size_t round_bytes(const struct mf_redistribution *t, size_t round, int others)
+static size_t round_bytes(const struct mf_redistribution *p, size_t round, int others)
 {
     size_t slices = 0;
 
-    if (t->alone) return others ? 0 : mf_redistribute_held_bytes(t, mf_redistribute_span(t, round));
-    for (int r = 0; r < t->comm.size; ++r)
-        if (!others || r != t->comm.rank) slices += mf_redistribute_span_of(t, round, r).count;
-    return t->slab.count * t->wide * slices * sizeof(float);
+    if (p->alone) return others ? 0 : mf_redistribute_held_bytes(p, mf_redistribute_span(p, round));
+    for (int r = 0; r < p->comm.size; ++r)
+        if (!others || r != p->comm.rank) slices += mf_redistribute_span_of(p, round, r).count;
+    return p->slab.count * p->wide * slices * sizeof(float);
 }
 
 /* Cost of a round. Packed planes are read and written; added planes are read twice and written. Outwards this rank
  * sends its planes of other ranks' slices; back it sends the planes of its slices. */
-static struct mf_cost round_cost(const struct mf_redistribution *t, size_t round, int back)
+static struct mf_cost round_cost(const struct mf_redistribution *p, size_t round, int back)
 {
-    double bytes = (double)round_bytes(t, round, 0);
+    double bytes = (double)round_bytes(p, round, 0);
 
     return back ? (struct mf_cost){3 * bytes, bytes / sizeof(float)} : (struct mf_cost){2 * bytes, 0};
 }
 
-static size_t back_bytes(const struct mf_redistribution *t, size_t round)
+static size_t back_bytes(const struct mf_redistribution *p, size_t round)
 {
-    if (t->alone) return 0;
-    return (t->slab.dims[0] - t->slab.count) * t->wide * mf_redistribute_span(t, round).count * sizeof(float);
+    if (p->alone) return 0;
+    return (p->slab.dims[0] - p->slab.count) * p->wide * mf_redistribute_span(p, round).count * sizeof(float);
 }
 
-void mf_redistribute_count_out(const struct mf_redistribution *t, size_t round)
+void mf_redistribute_count_out(const struct mf_redistribution *p, size_t round)
 {
-    mf_phase_count(round_cost(t, round, 0));
-    mf_phase_sent(round_bytes(t, round, 1));
+    mf_phase_count(round_cost(p, round, 0));
+    mf_phase_sent(round_bytes(p, round, 1));
 }
 
-void mf_redistribute_count_back(const struct mf_redistribution *t, size_t round)
+void mf_redistribute_count_back(const struct mf_redistribution *p, size_t round)
 {
-    mf_phase_count(round_cost(t, round, 1));
-    mf_phase_sent(back_bytes(t, round));
+    mf_phase_count(round_cost(p, round, 1));
+    mf_phase_sent(back_bytes(p, round));
 }

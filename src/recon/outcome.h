@@ -72,7 +72,7 @@ unsigned mf_outcome_whole(const struct mf_outcome *outcome);
 double mf_outcome_variation(const struct mf_outcome *outcome);
 
 /** Adds the result and its time as members of the object that --json prints. */
-void mf_outcome_json(const struct mf_outcome *outcome, struct mf_json *at);
+void mf_outcome_json(const struct mf_outcome *outcome, struct mf_json *json);
 
 /** Prints the report. */
 void mf_outcome_report(const struct mf_outcome *outcome);

@@ -126,7 +126,7 @@ static int no_volume(struct mf_h5 *file, const char *path)
     if (mf_h5_has_attribute(file, "/", "schema") && mf_h5_get_text(file, "/", "schema", schema, sizeof schema) != MF_OK)
         mf_err_clear();
     if (strcmp(schema, MF_SCHEMA_TARGET) == 0)
-        return mf_fail(MF_INPUT, "'%s' holds descriptors, and a microstructure is wanted", path);
+        return mf_fail(MF_INPUT, "'%s' holds descriptors, but a microstructure is needed", path);
     return mf_fail(MF_INPUT,
                    "'%s' is not a volume of mesoforge: it has no %s; name an array as FILE:ARRAY, "
                    "mesoforge info lists them",
@@ -237,8 +237,8 @@ static int check_scale(struct mf_array *a)
         if (a->spacing[i] > 0 && isfinite(a->spacing[i])) continue;
         if (a->own)
             return mf_fail(MF_INPUT, "'%s' is damaged: the spacing of its volume holds %g", a->path, a->spacing[i]);
-        snprintf(a->unscaled, sizeof a->unscaled, "its spacing along %c is %g, and a length above 0 is wanted",
-                 "zyx"[i], a -> spacing[i]);
+        snprintf(a->unscaled, sizeof a->unscaled, "its spacing along %c is %g; it must be above 0", "zyx"[i],
+                 a -> spacing[i]);
     }
     return MF_OK;
 }
@@ -358,9 +358,9 @@ void mf_array_say(const struct mf_array *array)
 {
     static const char *const lines[] = {
         "its alpha channel is opaque everywhere and was left out",
-        "it is white-is-zero, so its values were turned over: white is the largest value now",
+        "it is white-is-zero, so its values were inverted: white is now the largest value",
         "smaller copies of its pages (thumbnails, pyramid levels) were left out",
-        "it asks to be shown turned or mirrored (its orientation tag); its rows were taken as they are stored"};
+        "its orientation tag asks to rotate or mirror it; its rows were read as stored"};
 
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
         if (array->said >> i & 1) mf_warn("'%s': %s", array->path, lines[i]);
@@ -462,7 +462,8 @@ int mf_array_load(const struct mf_array *array, size_t max, double **values)
     int rc;
 
     if (n > max)
-        return mf_fail(MF_INPUT, "'%s' holds %zu values, more than the %zu that make sense here", array->path, n, max);
+        return mf_fail(MF_INPUT, "'%s' holds %zu values, more than the %zu that are possible here", array->path, n,
+                       max);
     l.values = malloc(n * sizeof *l.values);
     if (!l.values) return mf_fail(MF_MEMORY, "no memory for the %zu values of '%s'", n, array->path);
     rc = mf_array_visit(array, 0, rows, load_values, &l);

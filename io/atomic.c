@@ -260,9 +260,8 @@ static int sync_folder(const char *path)
     free(folder);
     if (error == 0) return MF_OK;
     return mf_fail(MF_OUTPUT,
-                   "'%s' is written and whole, but the disk did not confirm its name (%s): it may be gone if "
-                   "the power goes",
-                   path, strerror(error));
+                   "'%s' is complete, but the disk did not confirm its name (%s): a power failure may lose it", path,
+                   strerror(error));
 }
 
 /* To the disk, and to its name. */

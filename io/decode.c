@@ -126,7 +126,7 @@ static int check_blocks(const struct decoder *d)
 
     if (d->blocks == 0 || d->blocks > d->array->bytes / 4 || d->block_bytes == 0 || d->block_bytes > BLOCK_MAX ||
         d->last_bytes > d->block_bytes || (d->blocks - 1) * d->block_bytes + last != bytes_of(d->array))
-        return damaged(d, "its blocks do not make up its extents");
+        return damaged(d, "its blocks do not add up to its extents");
     return MF_OK;
 }
 
@@ -273,7 +273,7 @@ static int take_token(struct decoder *d, char *to)
     token[n] = '\0';
     if (n == 0) return ended(d);
     if (d->array->kind == 'f' ? store_real(d->array, token, to) : store_whole(d->array, token, to)) return MF_OK;
-    return damaged(d, "a text among its values is no number of their type");
+    return damaged(d, "one of its values is not a number of its type");
 }
 
 static int from_text(struct decoder *d, char *to, size_t n)
@@ -299,8 +299,8 @@ static int check_size(struct decoder *d)
 
     MF_TRY(take_size(d, &bytes));
     if (bytes == bytes_of(d->array)) return MF_OK;
-    return mf_fail(MF_INPUT, "'%s' is damaged: %llu bytes of values, its extents want %zu", mf_array_file(d->array),
-                   (unsigned long long)bytes, bytes_of(d->array));
+    return mf_fail(MF_INPUT, "'%s' is damaged: it has %llu bytes of values, and its extents need %zu",
+                   mf_array_file(d->array), (unsigned long long)bytes, bytes_of(d->array));
 }
 
 static int open_decoder(struct decoder *d)

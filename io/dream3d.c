@@ -105,7 +105,7 @@ static int understand(struct mf_h5 *file, struct mf_array *a, const char *path)
     MF_TRY(numbers(file, container, "SPACING", spacing));
     for (int i = 0; i < 3; ++i)
         if ((double)s.dims[i] != extent[2 - i])
-            return mf_fail(MF_INPUT, "'%s': array '%s' has not the extents of its geometry (%g x %g x %g, x y z)",
+            return mf_fail(MF_INPUT, "'%s': array '%s' does not have the extents of its geometry (%g x %g x %g, x y z)",
                            a->path, path, extent[0], extent[1], extent[2]);
     snprintf(a->dataset, sizeof a->dataset, "%s", path);
     for (int i = 0; i < 3; ++i) a->spacing[i] = spacing[2 - i];

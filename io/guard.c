@@ -188,7 +188,7 @@ static int judge(const char *path, int end, const struct verdict *v, ssize_t got
     if (WIFSIGNALED(end) && (is_said(WTERMSIG(end)) || WTERMSIG(end) == SIGKILL))
         return mf_fail(MF_INPUT, "cannot read '%s': the process that decodes it was ended by signal %d (%s)", path,
                        WTERMSIG(end), strsignal(WTERMSIG(end)));
-    return mf_fail(MF_INPUT, "cannot read '%s': the library that decodes it broke down; the file is damaged", path);
+    return mf_fail(MF_INPUT, "cannot read '%s': the library that decodes it failed; the file is damaged", path);
 }
 
 static int parent(const char *path, double seconds, pid_t pid, int (*take)(void *, FILE *), void *context, int data,

@@ -132,7 +132,7 @@ static int see_page(TIFF *tiff, struct stack *s)
         return see_first(tiff, s);
     }
     if (is_equal(&p, &s->first)) return MF_OK;
-    return mf_fail(MF_INPUT, "'%s': page %zu differs from the first in size or type; want a stack of equal pages",
+    return mf_fail(MF_INPUT, "'%s': page %zu differs from the first in size or type; save a stack of equal pages",
                    s->array->path, s->directories);
 }
 
@@ -147,9 +147,8 @@ static int set_planes(TIFF *tiff, const struct stack *s, struct mf_array *a)
         a->coding = MF_PLAIN;
         a->swap = TIFFIsByteSwapped(tiff);
     } else if (s->shape.planes && s->shape.planes != s->pages && !s->shape.each) {
-        return mf_fail(
-            MF_INPUT, "'%s' says that it has %zu planes (%s), and it holds %zu; save it again, one page for each plane",
-            a->path, s->shape.planes, s->shape.by, s->pages);
+        return mf_fail(MF_INPUT, "'%s' declares %zu planes (%s) but holds %zu; save it again, one page for each plane",
+                       a->path, s->shape.planes, s->shape.by, s->pages);
     }
     a->ndim = planes > 1 ? 3 : 2;
     a->shape[0] = planes;

@@ -73,8 +73,8 @@ static int refuse(const char *owner, const char *file, const char *path, const c
                        "another run writes '%.*s%s' now%s%s%s; wait for it, stop it, or give another --output", folder,
                        path, what, why, *owner ? ": " : "", owner);
     return mf_fail(MF_OUTPUT,
-                   "another run writes '%.*s%s' now%s: %s; wait for it, stop it, or give another --output; or, where "
-                   "that host is lost and the run with it, remove '%s'",
+                   "another run writes '%.*s%s' now%s: %s; wait for it, stop it, or give another --output; or, if that "
+                   "host is lost, remove '%s'",
                    folder, path, what, why, owner, name);
 }
 
@@ -137,7 +137,7 @@ static int take(const char *path, const struct mf_lock_job *job, struct mf_lock 
         } else if (errno == EAGAIN || errno == EACCES) {
             rc = taken(descriptor, path, job, lock->path);
         } else {
-            mf_warn("'%s' cannot be locked (%s): see to it that no other run writes it", path, strerror(errno));
+            mf_warn("'%s' cannot be locked (%s): make sure that no other run writes it", path, strerror(errno));
             i = TRIES;
         }
         close(descriptor);

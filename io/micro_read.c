@@ -98,8 +98,8 @@ static int refuse_many(const struct mf_reading *r)
                        "array of phases (of grains: the phase of each)",
                        a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX);
     return mf_fail(MF_INPUT,
-                   "'%s' holds more than %d different values, from %g to %g: of a grey image give --threshold otsu or "
-                   "--threshold VALUE; of labels at most %d phases are possible",
+                   "'%s' holds more than %d different values, from %g to %g: for a grey image give --threshold otsu or "
+                   "--threshold VALUE; at most %d labels are possible",
                    a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX);
 }
 
@@ -110,10 +110,10 @@ static int choose_plain(struct mf_reading *r)
     char text[LIST_TEXT], given[LIST_TEXT];
 
     if (s->fractions)
-        return mf_fail(MF_INPUT,
-                       "'%s' is grey: it holds values that are no labels, from %g to %g; give --threshold otsu or "
-                       "--threshold VALUE",
-                       r->array.path, s->low, s->high);
+        return mf_fail(
+            MF_INPUT,
+            "'%s' is grey: its values from %g to %g are not labels; give --threshold otsu or --threshold VALUE",
+            r->array.path, s->low, s->high);
     if (s->distinct > MF_PHASES_MAX) return refuse_many(r);
     if (s->value[0] != 0 || s->value[s->distinct - 1] != s->distinct - 1)
         return mf_fail(MF_INPUT,
@@ -174,14 +174,13 @@ static int check_axes(const struct mf_reading *r)
 
     if (r->axis == MF_PHASE_AXIS_NONE && a->ndim == 3 && a->format == MF_NPY && a->shape[2] >= 3 && a->shape[2] <= 4 &&
         a->shape[1] > COLOURS)
-        mf_warn(
-            "'%s' is taken for a volume of %zu x %zu x %zu voxels; if it is an image of colours, make it grey before",
-            a->path, a->shape[0], a->shape[1], a->shape[2]);
+        mf_warn("'%s' is read as a volume of %zu x %zu x %zu voxels; if it is a colour image, convert it to grey",
+                a->path, a->shape[0], a->shape[1], a->shape[2]);
     if (ndim == 2 || ndim == 3) return MF_OK;
     if (ndim == 4 && a->kind == 'f' && r->read->grey)
         return mf_fail(MF_INPUT,
-                       "'%s' has four axes, but its values are no shares of 2 to %d phases along the last or the "
-                       "first: from 0 to 1, and in every voxel they sum to 1",
+                       "'%s' has four axes, but neither the first nor the last holds fractions of 2 to %d phases that "
+                       "sum to 1 in every voxel",
                        a->path, MF_PHASES_MAX);
     return mf_fail(MF_INPUT, "'%s' has %d %s; a microstructure has two (an image) or three (a volume)", a->path, ndim,
                    ndim == 1 ? "axis" : "axes");
@@ -209,10 +208,10 @@ static int check_onehot(const struct mf_reading *r, int whole)
         return mf_fail(MF_USAGE, "'%s' holds phases already, %s, which sum to 1 in every voxel; leave --%s out", path,
                        axes_of(r, text), r->read->threshold ? "threshold" : "labels");
     if (!whole && !r->read->grey)
-        return mf_fail(MF_INPUT,
-                       "'%s' holds shares of phases, %s, and every voxel needs one phase; give the likeliest, as by "
-                       "numpy.argmax(a, axis=%d)",
-                       path, axes_of(r, text), r->axis == MF_PHASE_AXIS_LAST ? -1 : 0);
+        return mf_fail(
+            MF_INPUT,
+            "'%s' holds fractions of phases, %s, but every voxel needs one phase; use numpy.argmax(a, axis=%d)", path,
+            axes_of(r, text), r->axis == MF_PHASE_AXIS_LAST ? -1 : 0);
     return MF_OK;
 }
 
@@ -294,8 +293,8 @@ static void describe(const struct mf_reading *r)
 
     mf_array_say(&r->array);
     if (r->array.matlab)
-        mf_warn("'%s' is of MATLAB, which stores the last index first: its A(i,j%s) is read as [%sj][i]", r->array.path,
-                m->ndim == 3 ? ",k" : "", m->ndim == 3 ? "k][" : "");
+        mf_warn("'%s' is from MATLAB, which stores the last index first: its A(i,j%s) is read as [%sj][i]",
+                r->array.path, m->ndim == 3 ? ",k" : "", m->ndim == 3 ? "k][" : "");
     if (r->read->is_mask) return;
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
     if (r->read->partial) describe_partial(r, all);
@@ -380,8 +379,7 @@ static int read_onehot(struct mf_reading *r)
 {
     char text[LIST_TEXT];
 
-    mf_info("'%s' is read as phases side by side, %s: of the values of a voxel one is not 0", r->array.path,
-            axes_of(r, text));
+    mf_info("'%s' is read as one-hot phases, %s: one value of each voxel is not 0", r->array.path, axes_of(r, text));
     use_labels(r->micro, mf_places_of(&r->array, r->axis).phases, NULL);
     MF_TRY(mf_agree(r->comm, mf_reading_onehot(r)));
     mf_comm_sum_int(r->comm, MF_PHASES_MAX, r->count);

@@ -144,7 +144,7 @@ static int type(struct mf_array *a, const char *descr)
          (*d == 'f' && (size == 2 || size == 4 || size == 8)));
     if (!known)
         return mf_fail(MF_INPUT,
-                       "'%s' holds values of type '%s'; want Booleans, integers of 8 to 64 or floats of 16 to 64 bits",
+                       "'%s' holds values of type '%s'; save Booleans, integers of 8 to 64 or floats of 16 to 64 bits",
                        a->path, descr);
     a->kind = *d;
     a->size = (size_t)size;
@@ -161,7 +161,7 @@ static int check_length(const struct mf_array *a)
         if (__builtin_mul_overflow(bytes, a->shape[i], &bytes))
             return mf_fail(MF_INPUT, "'%s' claims more values than can be counted", a->path);
     if (bytes != a->bytes - a->offset)
-        return mf_fail(MF_INPUT, "'%s' is damaged: its header promises %zu bytes of values, %zu are there", a->path,
+        return mf_fail(MF_INPUT, "'%s' is damaged: its header says %zu bytes of values, and the file has %zu", a->path,
                        bytes, a->bytes - a->offset);
     return MF_OK;
 }
@@ -213,7 +213,7 @@ static int inspect(struct mf_array *a, int descriptor)
     if (a->bytes < sizeof head) return mf_fail(MF_INPUT, "'%s' is damaged: it ends inside its header", a->path);
     MF_TRY(mf_read_at(descriptor, a->path, head, sizeof head, 0));
     if (head[6] < 1 || head[6] > 3)
-        return mf_fail(MF_INPUT, "'%s' is of .npy version %d; want 1, 2 or 3", a->path, head[6]);
+        return mf_fail(MF_INPUT, "'%s' has .npy version %d; it must be 1, 2 or 3", a->path, head[6]);
     start = head[6] == 1 ? 10 : 12;
     length = head[8] | (size_t)head[9] << 8;
     if (head[6] > 1) length |= (size_t)head[10] << 16 | (size_t)head[11] << 24;

@@ -46,11 +46,11 @@ static int see_sizes(struct nrrd *n, const char *text)
 {
     char *end;
 
-    if (n->dimension < 1) return damaged(n, "sizes stand before the dimension");
+    if (n->dimension < 1) return damaged(n, "sizes come before the dimension");
     for (long i = 0; i < n->dimension; ++i, text = end) {
         const long long size = strtoll(text, &end, 10);
 
-        if (end == text || size < 1 || size > 1LL << 40) return damaged(n, "an extent is none");
+        if (end == text || size < 1 || size > 1LL << 40) return damaged(n, "an extent is 0, too large or no number");
         n->sizes[i] = (size_t)size;
     }
     n->has_sizes = 1;
@@ -257,7 +257,7 @@ static int set_coding(const struct nrrd *n)
                 return damaged(n, "it does not say which byte comes first (endian)");
             return MF_OK;
         }
-    return mf_fail(MF_INPUT, "'%s' is encoded as '%s'; want raw, gzip or ascii", a->path, n->encoding);
+    return mf_fail(MF_INPUT, "'%s' is encoded as '%s'; save it as raw, gzip or ascii", a->path, n->encoding);
 }
 
 /* Lengths of the vectors, whose coordinates may have units of their own. */
@@ -276,7 +276,7 @@ static void measure_directions(struct nrrd *n)
         if (unit >= 0) copy(n->unit[i], WORD, n->space_unit[unit]);
         if (unit < 0)
             snprintf(n->array->unscaled, MF_UNSCALED_TEXT,
-                     "its coordinates have units that have nothing in common ('%.32s' and '%.32s')", units[0],
+                     "its coordinates have incompatible units ('%.32s' and '%.32s')", units[0],
                      strcmp(units[0], units[1]) != 0 ? units[1] : units[n->coordinates[i] - 1]);
     }
 }
@@ -317,15 +317,14 @@ static void set_spacing(struct nrrd *n)
     if (!a->scaled) return;
     unit = mf_units_same(axes, units, lengths);
     if (unit < 0)
-        snprintf(a->unscaled, sizeof a->unscaled,
-                 "its axes have units that have nothing in common ('%.32s' and '%.32s')", units[0],
+        snprintf(a->unscaled, sizeof a->unscaled, "its axes have incompatible units ('%.32s' and '%.32s')", units[0],
                  strcmp(units[0], units[1]) != 0 ? units[1] : units[axes - 1]);
     else
         snprintf(a->unit, sizeof a->unit, "%.*s", (int)sizeof a->unit - 1, units[unit]);
     for (int i = 0; i < axes; ++i) {
         if (!(lengths[i] > 0 && isfinite(lengths[i])))
-            snprintf(a->unscaled, sizeof a->unscaled, "the spacing of its axis %d is %g%s; a length above 0 is wanted",
-                     axis[i], lengths[i], isnan(lengths[i]) ? " (not known), of others it is known" : "");
+            snprintf(a->unscaled, sizeof a->unscaled, "the spacing of its axis %d is %g%s; it must be above 0", axis[i],
+                     lengths[i], isnan(lengths[i]) ? " (not known), of others it is known" : "");
         a->spacing[2 - (axis[i] - first)] = lengths[i];
     }
 }
@@ -334,7 +333,7 @@ static int check_kinds(const struct nrrd *n)
 {
     for (long i = 0; i < n->dimension; ++i)
         if (n->other[i] && n->sizes[i] > 1)
-            return mf_fail(MF_INPUT, "'%s' has %zu values in every voxel (axis %ld is none of space); want one",
+            return mf_fail(MF_INPUT, "'%s' has %zu values in every voxel (axis %ld is not spatial); it must have one",
                            n->array->path, n->sizes[i], i);
     return MF_OK;
 }
@@ -379,10 +378,10 @@ static int find_values(const struct nrrd *n)
     else if (n->byte_skip)
         return mf_fail(MF_INPUT, "'%s': a byte skip before packed values is not read", a->path);
     if (a->coding == MF_PLAIN && a->bytes > a->offset && bytes < a->bytes - a->offset)
-        return mf_fail(MF_INPUT, "'%s' is damaged: it promises %zu bytes of values and %zu more follow them",
+        return mf_fail(MF_INPUT, "'%s' is damaged: its header says %zu bytes of values, and %zu more follow them",
                        a->data[0] ? a->data : a->path, bytes, a->bytes - a->offset - bytes);
     if (a->coding == MF_PLAIN && (a->offset > a->bytes || bytes > a->bytes - a->offset))
-        return mf_fail(MF_INPUT, "'%s' is damaged: it promises %zu bytes of values, %zu are there",
+        return mf_fail(MF_INPUT, "'%s' is damaged: its header says %zu bytes of values, and the file has %zu",
                        a->data[0] ? a->data : a->path, bytes, a->bytes > a->offset ? a->bytes - a->offset : 0);
     return MF_OK;
 }

@@ -38,7 +38,7 @@ struct check {
 
 static int wrong(const struct mf_safetensors *f, const char *what, const char *name)
 {
-    return mf_fail(MF_INPUT, "'%.300s' is no sound safetensors file: %s%s%.60s%s", f->path, what, name ? " '" : "",
+    return mf_fail(MF_INPUT, "'%.300s' is not a valid safetensors file: %s%s%.60s%s", f->path, what, name ? " '" : "",
                    name ? name : "", name ? "'" : "");
 }
 
@@ -114,7 +114,7 @@ static int read_header(struct mf_safetensors *f, uint64_t length)
     if (rc == MF_OK && strlen(text) == length) f->header = mf_json_parse(text);
     free(text);
     MF_TRY(rc);
-    return mf_json_kind(f->header) == MF_JSON_OBJECT ? MF_OK : wrong(f, "its header is no JSON", NULL);
+    return mf_json_kind(f->header) == MF_JSON_OBJECT ? MF_OK : wrong(f, "its header is not JSON", NULL);
 }
 
 static int open_file(struct mf_safetensors *f)
@@ -133,7 +133,7 @@ static int open_file(struct mf_safetensors *f)
     if (end < LENGTH) return wrong(f, "it is shorter than eight bytes", NULL);
     MF_TRY(mf_read_at(f->from, f->path, start, LENGTH, 0));
     if (start[0] == 0x80 && start[1] >= 2 && start[1] <= 5)
-        return mf_fail(MF_INPUT, "'%.300s' is a pickle, which may run anything; try: tools/vgg-to-safetensors '%.300s'",
+        return mf_fail(MF_INPUT, "'%.300s' is a pickle, which can run any code; try: tools/vgg-to-safetensors '%.300s'",
                        f->path, f->path);
     for (int i = LENGTH; i-- > 0;) length = length << 8 | start[i];
     if (length > HEADER_MOST) return wrong(f, "its header is said to be longer than 1 MiB", NULL);
@@ -198,6 +198,7 @@ int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t nd
         return mf_fail(MF_INPUT, "'%s' in '%.300s' is not %s numbers of type F32", name, file->path, text);
     MF_TRY(mf_read_at(file->from, file->path, to, n * sizeof *to, file->first + r.begin));
     for (size_t i = 0; i < n; ++i)
-        if (!isfinite(to[i])) return mf_fail(MF_INPUT, "'%s' in '%.300s' holds what is no number", name, file->path);
+        if (!isfinite(to[i]))
+            return mf_fail(MF_INPUT, "'%s' in '%.300s' holds a value that is not a number", name, file->path);
     return MF_OK;
 }

@@ -200,7 +200,7 @@ static void merge(struct mf_scan *to, const struct mf_scan *from)
 static const struct mf_scan nothing = {.low = INFINITY, .high = -INFINITY};
 
 /* One answer for all ranks. */
-static int share(const struct mf_comm *comm, const struct mf_scan *mine, struct mf_scan *all)
+static int combine(const struct mf_comm *comm, const struct mf_scan *mine, struct mf_scan *all)
 {
     void *every = NULL;
     const int rc = mf_comm_gather(comm, mine, sizeof *mine, &every, NULL);
@@ -211,24 +211,24 @@ static int share(const struct mf_comm *comm, const struct mf_scan *mine, struct 
     return rc;
 }
 
-static int visit_share(const struct mf_comm *comm, const struct mf_scan_share *part, struct look *l,
+static int visit_share(const struct mf_comm *comm, const struct mf_scan_share *share, struct look *l,
                        mf_array_take *take)
 {
     const size_t n = l->array->ndim ? l->array->shape[0] : 1;
-    const struct mf_span rows = part ? part->rows : mf_cut(n, (size_t)comm->size, (size_t)comm->rank);
+    const struct mf_span rows = share ? share->rows : mf_cut(n, (size_t)comm->size, (size_t)comm->rank);
 
-    l->covered = part ? part->covered : NULL;
+    l->covered = share ? share->covered : NULL;
     return mf_agree(comm, mf_array_visit(l->array, rows.first, rows.count, take, l));
 }
 
-int mf_scan(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *part,
+int mf_scan(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *share,
             struct mf_scan *scan)
 {
     struct mf_scan mine = nothing;
     struct look l = {.array = array, .scan = &mine};
 
-    MF_TRY(visit_share(comm, part, &l, look_at));
-    return share(comm, &mine, scan);
+    MF_TRY(visit_share(comm, share, &l, look_at));
+    return combine(comm, &mine, scan);
 }
 
 int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, const int64_t seen[256],
@@ -244,7 +244,7 @@ int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, cons
         mf_array_ints(array, &byte, 1, &v);
         look_ints(&mine, &v, 1);
     }
-    return share(comm, &mine, scan);
+    return combine(comm, &mine, scan);
 }
 
 static int count_at(void *context, const void *values, size_t n, size_t at, size_t stride)
@@ -294,7 +294,7 @@ static size_t best_split(const int64_t *bins)
     return split;
 }
 
-int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *part,
+int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *share,
                  const struct mf_scan *scan, double *threshold)
 {
     int exact = !scan->fractions && scan->high - scan->low < MF_SCAN_BINS;
@@ -302,14 +302,14 @@ int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const
     int rc;
 
     if (scan->low == scan->high)
-        return mf_fail(MF_INPUT, "'%s' holds only the value %g: no threshold can part it", array->path, scan->low);
+        return mf_fail(MF_INPUT, "'%s' holds only the value %g: no threshold separates it", array->path, scan->low);
     if (!isfinite(scan->high - scan->low))
         return mf_fail(MF_INPUT, "'%s' holds values from %g to %g: no histogram spans them", array->path, scan->low,
                        scan->high);
     l.width = exact ? 1 : (scan->high - scan->low) / MF_SCAN_BINS;
     l.bins = calloc(MF_SCAN_BINS, sizeof *l.bins);
     rc = mf_agree(comm, l.bins ? MF_OK : mf_fail(MF_MEMORY, "no memory for a histogram"));
-    if (rc == MF_OK) rc = visit_share(comm, part, &l, count_at);
+    if (rc == MF_OK) rc = visit_share(comm, share, &l, count_at);
     if (rc == MF_OK) {
         mf_comm_sum_int(comm, MF_SCAN_BINS, l.bins);
         *threshold = l.origin + (double)(best_split(l.bins) + (exact ? 0 : 1)) * l.width;

@@ -19,7 +19,7 @@ static int check_array(const struct mf_array *a)
     int image = a->ndim == 2 || (a->ndim == 3 && a->shape[2] == 1);
 
     if (a->format != MF_NPY || !image)
-        return mf_fail(MF_INPUT, "'%s' is no two-point statistics: want a .npy of [H][W] or [H][W][1] numbers",
+        return mf_fail(MF_INPUT, "'%s' is no two-point statistics: it must be a .npy of [H][W] or [H][W][1] numbers",
                        a->path);
     return MF_OK;
 }
@@ -46,8 +46,8 @@ static int choose_lag(const struct mf_array *a, int named, size_t *wanted)
 
     if (lag == MF_ALL_LAGS || (!named && lag > largest)) {
         if (lag != MF_ALL_LAGS)
-            mf_info("the %zu x %zu lags of '%s' allow --limit_to %zu, which is taken", a->shape[0], a->shape[1],
-                    a->path, largest);
+            mf_info("the %zu x %zu lags of '%s' allow --limit_to %zu, which is used", a->shape[0], a->shape[1], a->path,
+                    largest);
         *wanted = largest;
         return MF_OK;
     }

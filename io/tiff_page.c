@@ -138,9 +138,10 @@ int mf_tiff_page_type(const struct mf_tiff_page *p, struct mf_array *a)
 
     if (!(bytes && (bare || p->format == SAMPLEFORMAT_INT || (real && p->bits > 8))) &&
         !(bare && (p->bits == 1 || p->bits == 2 || p->bits == 4)))
-        return mf_fail(MF_INPUT,
-                       "'%s' has TIFF samples of %d bits of format %d; want grey of 1, 2, 4, 8, 16, 32 or 64 bits",
-                       a->path, p->bits, p->format);
+        return mf_fail(
+            MF_INPUT,
+            "'%s' has TIFF samples of %d bits of format %d; save grey values of 1, 2, 4, 8, 16, 32 or 64 bits", a->path,
+            p->bits, p->format);
     a->kind = real ? 'f' : bare ? 'u' : 'i';
     a->size = p->bits < 8 ? 1 : p->bits / 8;
     if (p->light == PHOTOMETRIC_PALETTE) a->size = p->wide ? 2 : 1;

@@ -20,7 +20,7 @@ static int refuse_axes(const char *path, const char *by, size_t channels, size_t
 {
     return mf_fail(MF_INPUT,
                    "'%s' holds %zu channel%s, %zu plane%s along z and %zu time step%s (%s); save one channel at one "
-                   "time step; if all pages are planes along z, write them as %s",
+                   "time step, or declare all pages as %s",
                    path, channels, MF_S(channels), planes, MF_S(planes), times, MF_S(times), by,
                    strcmp(by, "ImageJ") == 0 ? "slices (ImageJ: Image > Properties)" : "axes ZYX");
 }
@@ -44,8 +44,8 @@ static int imagej(const char *path, const char *text, struct mf_tiff_shape *shap
     *shape = (struct mf_tiff_shape){.by = "ImageJ", .planes = images, .behind = 1};
     if (channels != 1 || times != 1) return refuse_axes(path, "ImageJ", channels, slices ? slices : 1, times);
     if (slices && slices != images)
-        return mf_fail(MF_INPUT, "'%s' says that it has %zu images and %zu slices (ImageJ); save it again", path,
-                       images, slices);
+        return mf_fail(MF_INPUT, "'%s' declares %zu images and %zu slices (ImageJ); save it again", path, images,
+                       slices);
     return MF_OK;
 }
 
@@ -98,7 +98,7 @@ static int ome(const char *path, const char *text, const size_t page[3], struct 
     size_t channels, times;
 
     if (tag_of(text, "BinaryOnly", &more))
-        return mf_fail(MF_INPUT, "'%s' says that another file describes it (OME); save it as one TIFF", path);
+        return mf_fail(MF_INPUT, "another file describes '%s' (OME); save it as one TIFF", path);
     if (!tag) return MF_OK;
     if (tag_of(end, "Pixels", &more))
         return mf_fail(MF_INPUT, "'%s' holds several images (OME); save one of them as its own TIFF", path);
@@ -108,10 +108,10 @@ static int ome(const char *path, const char *text, const size_t page[3], struct 
     if ((channels != 1 && channels != page[2]) || times != 1)
         return refuse_axes(path, "OME", channels, shape->planes, times);
     if (attribute(tag, end, "SizeY", page[0]) != page[0] || attribute(tag, end, "SizeX", page[1]) != page[1])
-        return mf_fail(MF_INPUT, "'%s' has pages of %zu x %zu pixels and says otherwise (OME); save it again", path,
+        return mf_fail(MF_INPUT, "'%s' has pages of %zu x %zu pixels but declares others (OME); save it again", path,
                        page[0], page[1]);
     if (!in_order(text))
-        return mf_fail(MF_INPUT, "'%s' says that its pages are not in the order of z (OME); save it again", path);
+        return mf_fail(MF_INPUT, "the pages of '%s' are not in the order of z (OME); save it again", path);
     return MF_OK;
 }
 
@@ -169,7 +169,7 @@ static int tifffile(const char *path, const char *text, const char *list, const 
     if (letters && (letters = strchr(letters + 6, '"'))) named = strspn(++letters, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
     *shape = (struct mf_tiff_shape){.by = "tifffile", .planes = 1, .behind = 1};
     if (before < 0)
-        return mf_fail(MF_INPUT, "'%s' says that its shape is %s (tifffile), and its pages have %zu x %zu pixels", path,
+        return mf_fail(MF_INPUT, "'%s' declares the shape %s (tifffile), but its pages have %zu x %zu pixels", path,
                        shape_text(axis, n, said), page[0], page[1]);
     for (int i = 0; i < before; ++i) {
         if (__builtin_mul_overflow(shape->planes, axis[i], &shape->planes)) shape->planes = SIZE_MAX;
@@ -179,12 +179,11 @@ static int tifffile(const char *path, const char *text, const char *list, const 
     }
     shape->each = shape->planes == 1;
     if (stacked < 2 && depth) return MF_OK;
-    return mf_fail(
-        MF_INPUT,
-        "'%s' has the shape %s%s%.*s (tifffile), of which not all pages are planes along z; save one channel "
-        "at one time step; if all pages are planes along z, write them as axes ZYX",
-        path, shape_text(axis, n, said), named ? ", axes " : "", named < AXES ? (int)named : AXES,
-        named ? letters : "");
+    return mf_fail(MF_INPUT,
+                   "'%s' has the shape %s%s%.*s (tifffile), so not all pages are planes along z; save one channel at "
+                   "one time step, or declare all pages as axes ZYX",
+                   path, shape_text(axis, n, said), named ? ", axes " : "", named < AXES ? (int)named : AXES,
+                   named ? letters : "");
 }
 
 int mf_tiff_described(const char *path, const char *text, size_t rows, size_t columns, size_t samples,

@@ -290,7 +290,7 @@ int mf_volume_write(const struct mf_comm *comm, const char *path, const struct m
         rc = mf_atomic_close_both(comm, &file, rc, &side, opened, &stands);
     }
     snprintf(why, sizeof why, "%s", mf_err_text());
-    if (stands) rc = mf_fail(rc, "%.700s; the volume itself, '%.200s', is written and whole", why, path);
+    if (stands) rc = mf_fail(rc, "%.700s; the volume itself, '%.200s', is complete", why, path);
     free(name);
     return rc;
 }

@@ -97,7 +97,8 @@ static int see_file(struct vtk *v, const char *tag, const char *end)
     v->swap = strcmp(order, "BigEndian") == 0;
     v->wide = strcmp(header, "UInt64") == 0;
     if (strcmp(v->kind, "ImageData") != 0 && strcmp(v->kind, "RectilinearGrid") != 0)
-        return mf_fail(MF_INPUT, "'%s' is a VTK file of kind '%s'; want ImageData (.vti) or RectilinearGrid (.vtr)",
+        return mf_fail(MF_INPUT,
+                       "'%s' is a VTK file of kind '%s'; save it as ImageData (.vti) or RectilinearGrid (.vtr)",
                        v->array->path, v->kind);
     return MF_OK;
 }
@@ -112,8 +113,7 @@ static int check_direction(const struct vtk *v, const char *tag, const char *end
         if (fabs(strtod(at, &at) - (i % 4 == 0)) > 1e-6)
             return mf_fail(
                 MF_INPUT,
-                "'%s' is turned in space (Direction=\"%.200s\"); want Direction=\"1 0 0 0 1 0 0 0 1\": resample "
-                "it along the axes",
+                "'%s' is rotated in space (Direction=\"%.200s\"); resample it to Direction=\"1 0 0 0 1 0 0 0 1\"",
                 v->array->path, text);
     return MF_OK;
 }
@@ -218,7 +218,7 @@ static int see_all(struct vtk *v)
         if (at[1] != '!' && at[1] != '?') MF_TRY(see(v, at, end));
         at = end + 1;
     }
-    if (!*v->kind) return mf_fail(MF_INPUT, "'%s' is XML and no VTK file", v->array->path);
+    if (!*v->kind) return mf_fail(MF_INPUT, "'%s' is XML but no VTK file", v->array->path);
     return v->pieces ? MF_OK : damaged(v, "it has no piece");
 }
 
@@ -257,11 +257,11 @@ static int locate(const struct vtk *v, const struct data_array *from, struct mf_
         return MF_OK;
     }
     if (*v->compressor && strcmp(v->compressor, "vtkZLibDataCompressor") != 0)
-        return mf_fail(MF_INPUT, "'%s' is compressed by %s; want vtkZLibDataCompressor, or no compression",
+        return mf_fail(MF_INPUT, "'%s' is compressed by %s; save it with vtkZLibDataCompressor, or without compression",
                        v->array->path, v->compressor);
     a->coding = packed ? MF_BASE64_ZLIB : MF_BASE64;
     if (!appended) return MF_OK;
-    if (!v->appended || from->at > a->bytes - v->appended) return damaged(v, "its appended values are not there");
+    if (!v->appended || from->at > a->bytes - v->appended) return damaged(v, "its appended values are missing");
     a->offset += v->appended;
     if (v->raw) a->coding = packed ? MF_ZLIB : MF_PLAIN;
     return MF_OK;
@@ -288,7 +288,8 @@ static int check_plain(const struct vtk *v, struct mf_array *a)
     memcpy(&got, is, width);
     a->offset += width;
     if (got == bytes && a->offset <= a->bytes && bytes <= a->bytes - a->offset) return MF_OK;
-    return mf_fail(MF_INPUT, "'%s' is damaged: its extents want %zu bytes of values, %llu are promised and %zu there",
+    return mf_fail(MF_INPUT,
+                   "'%s' is damaged: its extents need %zu bytes of values, its header says %llu, and the file has %zu",
                    a->path, bytes, (unsigned long long)got, a->bytes > a->offset ? a->bytes - a->offset : 0);
 }
 
@@ -366,7 +367,7 @@ static int distance(const struct vtk *v, const struct data_array *from, char axi
     int rc;
 
     MF_TRY(locate(v, from, &a));
-    if (n == 0 || n > a.bytes) return damaged(v, "its coordinates are not there");
+    if (n == 0 || n > a.bytes) return damaged(v, "its coordinates are missing");
     MF_TRY(check_plain(v, &a));
     at = malloc(n * sizeof *at);
     values = malloc(n * a.size);
@@ -375,9 +376,8 @@ static int distance(const struct vtk *v, const struct data_array *from, char axi
         mf_array_reals(&a, values, n, at);
         *spacing = n > 1 ? (at[n - 1] - at[0]) / (double)(n - 1) : 1;
         if (*spacing <= 0)
-            rc =
-                mf_fail(MF_INPUT, "'%s': its planes along %c descend, from %g to %g; turn coordinates and values round",
-                        v->array->path, axis, at[0], at[n - 1]);
+            rc = mf_fail(MF_INPUT, "'%s': its planes along %c descend, from %g to %g; reverse coordinates and values",
+                         v->array->path, axis, at[0], at[n - 1]);
         for (size_t i = 1; rc == MF_OK && i < n; ++i)
             if (!(fabs(at[i] - at[i - 1] - *spacing) <= 1e-4 * fabs(*spacing)))
                 rc = mf_fail(MF_INPUT, "'%s': its planes are not at equal distances; resample it to image data",
@@ -399,7 +399,7 @@ static int set_distances(struct vtk *v)
             MF_TRY(distance(v, &v->all[i], "xyz"[axis], n > 0 ? (size_t)n : 0, &v->spacing[axis]));
             ++axis;
         }
-    return axis == 3 ? MF_OK : damaged(v, "it has not three coordinates");
+    return axis == 3 ? MF_OK : damaged(v, "it does not have three coordinates");
 }
 
 static int understand(struct vtk *v)
@@ -411,11 +411,11 @@ static int understand(struct vtk *v)
     MF_TRY(see_all(v));
     MF_TRY(choose(v, &chosen));
     if (*chosen->components && strcmp(chosen->components, "1") != 0)
-        return mf_fail(MF_INPUT, "'%s': array '%s' has %s components; want one value for each cell", a->path,
+        return mf_fail(MF_INPUT, "'%s': array '%s' has %s components; it must have one value for each cell", a->path,
                        chosen->name, chosen->components);
     flat = set_shape(v, chosen->section, a);
     for (int i = 0; i < a->ndim; ++i)
-        if (a->shape[i] == 0 || a->shape[i] > (size_t)1 << 40) return damaged(v, "an extent is none");
+        if (a->shape[i] == 0 || a->shape[i] > (size_t)1 << 40) return damaged(v, "an extent is 0 or too large");
     MF_TRY(locate(v, chosen, a));
     MF_TRY(check_plain(v, a));
     if (strcmp(v->kind, "RectilinearGrid") == 0) MF_TRY(set_distances(v));

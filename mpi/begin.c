@@ -39,8 +39,8 @@ static _Noreturn void late(void)
 
     if (gethostname(host, sizeof host - 1) != 0) strcpy(host, "?");
     snprintf(line, sizeof line,
-             "rank %.20s on %s has waited for %g s for all ranks to come together (--timeout): one has not started or "
-             "does what needs no others (version, help, launch), or a link between them is lost; try: mesoforge doctor",
+             "rank %.20s on %s has waited %g s (--timeout) for all ranks to start: one did not start, runs version, "
+             "help or launch, or a link is lost; try: mesoforge doctor",
              *b.rank ? b.rank : "?", host, b.seconds);
     (void)mf_flight_write(NULL, line);
     mf_die(MF_DEVICE, __FILE__, __LINE__, "%s", line);

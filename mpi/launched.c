@@ -74,9 +74,8 @@ int mf_launched_apart(void)
 
     if (!is_step() || is_led() || is_asked(&asked) != MF_OK || asked || tasks < 2) return MF_OK;
     return mf_fail(MF_DEVICE,
-                   "srun started %ld tasks (%s) and gave them nothing by which Open MPI finds the others; try: srun "
-                   "--mpi=pmix (srun --mpi=list says what there is), mpirun, or MESOFORGE_MPI=1 in their environment "
-                   "where this library was built for Slurm's own PMI",
+                   "srun started %ld tasks (%s), but Open MPI cannot connect them; try: srun --mpi=pmix (srun "
+                   "--mpi=list shows the choices), mpirun, or MESOFORGE_MPI=1 if Open MPI was built with Slurm's PMI",
                    tasks, says);
 }
 

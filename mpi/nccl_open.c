@@ -45,8 +45,7 @@ static int check_version(struct nccl *api, const char *path)
     if (api->version(&api->code) != NCCL_OK) return mf_fail(MF_DEVICE, "'%s' does not say its version", path);
     set_number(api);
     if (api->code >= NCCL_OLDEST && api->number[0] == '2' && api->number[1] == '.') return MF_OK;
-    return mf_fail(MF_DEVICE, "'%s' is NCCL %s, this program speaks to 2.14 and later ones of version 2", path,
-                   api->number);
+    return mf_fail(MF_DEVICE, "'%s' is NCCL %s; this program needs version 2, from 2.14 on", path, api->number);
 }
 
 static int find_all(struct nccl *api, void *library, const char *path)

@@ -64,7 +64,7 @@ static int judge_seats(const struct seat *seat, int ranks)
                            (long long)seat[r].code, (long long)seat[0].code);
         for (int k = 0; k < r; ++k)
             if (seat[k].node == seat[r].node && strcmp(seat[k].board.text, seat[r].board.text) == 0)
-                return mf_fail(MF_DEVICE, "NCCL serves one rank on a GPU, ranks %d and %d are both on %s", k, r,
+                return mf_fail(MF_DEVICE, "NCCL needs one GPU per rank, but ranks %d and %d are both on %s", k, r,
                                seat[r].board.text);
         if (seat[r].is_part && ranks > 1)
             return mf_fail(MF_DEVICE, "NCCL does not connect parts of GPUs (MIG), rank %d has one", r);

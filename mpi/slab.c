@@ -218,7 +218,7 @@ static void ask(const struct fetch *f, struct want want, struct want *wants)
 {
     wants[f->comm->rank] = want;
     if (!f->comm->impl) return;
-    mf_comm_enter(f->comm, "wants of planes of bytes,", f->plane_bytes);
+    mf_comm_enter(f->comm, "requests of planes of bytes,", f->plane_bytes);
     MPI_Allgather(&want, 2, MPI_INT64_T, wants, 2, MPI_INT64_T, f->comm->impl->ranks);
     mf_comm_leave(f->comm);
 }

@@ -138,7 +138,7 @@ static double end_in(const char *left)
 {
     if (*left >= '0' && *left <= '9') return (double)time(NULL) + (double)mf_job_seconds(left);
     if (strcmp(left, "UNLIMITED") != 0) return 0;
-    mf_info("the job has no limit of time (squeue says %s): nothing to leave before", left);
+    mf_info("the job has no time limit (squeue says %s), so the run has none either", left);
     return (double)INFINITY;
 }
 
@@ -157,7 +157,7 @@ static int end_of(const struct mf_launcher *l, double *end)
     *end = l->end > 0 ? l->end : said;
     if (*end > 0) return MF_OK;
     return mf_fail(MF_USAGE,
-                   "nobody says when the job ends (SLURM_JOB_END_TIME is not set, or 0; squeue %s%s); give hours",
+                   "the end of the job is unknown (SLURM_JOB_END_TIME is not set, or 0; squeue %s%s); give hours",
                    !*l->job ? "needs a job"
                    : *left  ? "says "
                             : "does not answer",

@@ -36,7 +36,7 @@ static int number(const struct growing *g, const char **at, long *value, int *di
 
     for (*value = 0; isdigit((unsigned char)**at) && *at - from < DIGITS_MOST; ++*at) *value = 10 * *value + **at - '0';
     *digits = (int)(*at - from);
-    if (*digits == 0) return refuse(g->text, "a bracket wants numbers, as in [001-003,7]");
+    if (*digits == 0) return refuse(g->text, "a bracket needs numbers, as in [001-003,7]");
     return isdigit((unsigned char)**at) ? refuse(g->text, "a number is too long") : MF_OK;
 }
 
@@ -87,7 +87,7 @@ static int expand(struct growing *g, size_t length, const char *at, const char *
         ++at; /* past '[' or ',' */
         MF_TRY(range(g, length, &at, close, end));
     } while (*at == ',');
-    return at == close ? MF_OK : refuse(g->text, "a bracket wants numbers, as in [001-003,7]");
+    return at == close ? MF_OK : refuse(g->text, "a bracket needs numbers, as in [001-003,7]");
 }
 
 /* The end of the item that begins here: a comma outside of brackets, or the end of the text. NULL: it is none. */

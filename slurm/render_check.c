@@ -82,10 +82,10 @@ static int check_save(const struct mf_job *job)
     const long seconds = mf_job_seconds(job->time);
 
     if (job->save_before < 0 || job->save_before > 65535)
-        return mf_fail(MF_USAGE, "--save-before wants 0 to 65535 seconds, not %ld", job->save_before);
+        return mf_fail(MF_USAGE, "--save-before must be 0 to 65535 seconds, not %ld", job->save_before);
     if (seconds == 0 || job->save_before < seconds) return MF_OK;
     return mf_fail(MF_USAGE,
-                   "--save-before %ld: the job has %ld seconds (--time %s), and would be asked to leave at once",
+                   "--save-before %ld: the job has %ld seconds (--time %s), so the run would be asked to stop at once",
                    job->save_before, seconds, job->time);
 }
 
@@ -144,8 +144,8 @@ static const struct further own[] = {
 /* What would undo a promise of the line or script: Slurm heeds the last word. */
 static const struct further promised[] = {
     {"kill-on-bad-exit", "--kill-on-bad-exit=1, without which ranks wait for one that is lost", 0},
-    {"no-requeue", "--requeue, by which a run that has saved itself goes on", 1},
-    {"open-mode", "--open-mode=append, by which a run that goes on keeps its log", 1},
+    {"no-requeue", "--requeue, by which a saved run continues", 1},
+    {"open-mode", "--open-mode=append, by which a continued run keeps its log", 1},
     {NULL, NULL, 0}};
 
 /* Slurm takes the beginning of an option's name for the whole. NULL: none of these. */
@@ -162,9 +162,9 @@ static int check_further(const struct mf_job *job, const char *text)
 {
     const char *say = is_gres_of_gpus(text) ? "--gpus-per-node [TYPE:]NUMBER" : said_of(own, job, text);
 
-    if (say) return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch has to know of that; try: %s", text, say);
+    if (say) return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch must know this; try: %s", text, say);
     say = said_of(promised, job, text);
-    if (say) return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch counts on %s; leave it out", text, say);
+    if (say) return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch needs %s; leave it out", text, say);
     return check_text("slurm-options", text, FOR_SLURM);
 }
 
@@ -253,8 +253,7 @@ static int check_box(const struct mf_job *job)
 {
     const struct mf_job_part *part = job->part;
 
-    if (job->box == MF_BOX_NONE && job->mounts > 0)
-        return mf_fail(MF_USAGE, "--mount is what a container sees: it belongs to --container");
+    if (job->box == MF_BOX_NONE && job->mounts > 0) return mf_fail(MF_USAGE, "--mount needs --container");
     if (job->box == MF_BOX_NONE) return MF_OK;
     if (!*job->image) return mf_fail(MF_USAGE, "--container %s: names no image", mf_box_names[job->box]);
     if (*job->image == '-' || strpbrk(job->image, "\n"))
@@ -350,11 +349,11 @@ static int check_slurm_heeds(const struct mf_job *job)
     for (size_t i = 0; i < sizeof asked / sizeof *asked; ++i) {
         if (asked[i].given && job->by == MF_BY_MPIRUN)
             return mf_fail(MF_USAGE,
-                           "--%s is for Slurm, and here mpirun starts the ranks: say --launcher sbatch or srun (auto: "
+                           "--%s is for Slurm, but here mpirun starts the ranks: give --launcher sbatch or srun (auto: "
                            "mpirun where no sbatch is in PATH)",
                            asked[i].option);
         if (asked[i].given && asked[i].of_job && job->by == MF_BY_SRUN && job->within)
-            return mf_fail(MF_USAGE, "--%s is settled by the job around this: leave it out, or say --launcher sbatch",
+            return mf_fail(MF_USAGE, "--%s is fixed by the surrounding job: leave it out, or give --launcher sbatch",
                            asked[i].option);
     }
     return MF_OK;
@@ -365,9 +364,9 @@ static int check_heeded(const struct mf_job *job)
 {
     MF_TRY(check_slurm_heeds(job));
     if (job->log && job->by != MF_BY_SBATCH)
-        return mf_fail(MF_USAGE, "--log belongs to --launcher sbatch; else what the job prints comes here");
+        return mf_fail(MF_USAGE, "--log needs --launcher sbatch; otherwise the job prints here");
     if (job->by == MF_BY_SRUN && job->save_before > 0 && !job->time)
-        return mf_fail(MF_USAGE, "--save-before counts from the end of the time that --time gives: srun needs both");
+        return mf_fail(MF_USAGE, "--save-before counts back from the end of --time: srun needs both");
     if (job->mpi && (job->by == MF_BY_MPIRUN || job->mpirun_inside || mf_job_wraps(job)))
         return mf_fail(MF_USAGE, "--mpi is how srun starts ranks, and here mpirun does");
     return MF_OK;
@@ -392,7 +391,7 @@ int mf_job_check(const struct mf_job *job)
     for (size_t i = 0; job->array && i < job->words; ++i)
         if (strstr(job->word[i], "%a")) return MF_OK;
     if (job->array)
-        return mf_fail(MF_USAGE, "all tasks of the array would do and write the same: let them differ by %%a, their "
-                                 "number, as in --seed %%a --output volume-%%a.h5");
+        return mf_fail(MF_USAGE, "all tasks of the array would be the same: use %%a, the number of the task, as in "
+                                 "--seed %%a --output volume-%%a.h5");
     return MF_OK;
 }

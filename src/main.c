@@ -68,7 +68,7 @@ static int heed_environment(struct mf_options *options, const struct mf_common *
     MF_TRY(mf_options_env(options, "logging_level", "MESOFORGE_LOG"));
     if (mf_options_origin(options, "logging_level") != MF_FROM_ENV) return MF_OK;
     if (common->logging_level >= 0 && common->logging_level <= 50) return MF_OK;
-    return mf_fail(MF_USAGE, "MESOFORGE_LOG wants 0 to 50, not %ld", common->logging_level);
+    return mf_fail(MF_USAGE, "MESOFORGE_LOG must be 0 to 50, not %ld", common->logging_level);
 }
 
 /* Local: options from arguments, file and environment. */

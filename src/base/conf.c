@@ -50,7 +50,7 @@ static int scalar(const struct reader *r, const char **word, int *quoted)
     const yaml_event_t *e = &r->event;
 
     if (e->type != YAML_SCALAR_EVENT)
-        return refuse(r, e->start_mark, "a value or a list of values is wanted here, nothing deeper");
+        return refuse(r, e->start_mark, "this must be a value or a list of values, nothing deeper");
     if (e->data.scalar.tag || e->data.scalar.anchor)
         return refuse(r, e->start_mark, "tags and anchors are not supported");
     if (strlen((const char *)e->data.scalar.value) != e->data.scalar.length)
@@ -98,7 +98,7 @@ static int value(struct reader *r, const char *key, const struct mf_spelling *sp
     size_t n = 1;
 
     if (r->event.type == YAML_SEQUENCE_START_EVENT) {
-        if (kind < MF_LONGS) return mf_fail(MF_USAGE, "%s%s wants one value, not a list", said.place, key);
+        if (kind < MF_LONGS) return mf_fail(MF_USAGE, "%s%s must be one value, not a list", said.place, key);
         MF_TRY(list(r, &n, &words, &said.quoted));
     } else {
         MF_TRY(scalar(r, &word, &said.quoted));
@@ -130,7 +130,7 @@ static int pair(struct reader *r)
 
     MF_TRY(scalar(r, &key, &quoted));
     if (r->options->positional_max > 0 && strcmp(key, MF_ARGUMENTS) == 0) {
-        if (r->options->positional > 0) return mf_fail(MF_USAGE, "%s'%s' stands there twice", at, key);
+        if (r->options->positional > 0) return mf_fail(MF_USAGE, "%s'%s' is given twice", at, key);
         MF_TRY(next(r));
         return arguments(r);
     }
@@ -146,7 +146,7 @@ static int mapping(struct reader *r)
 {
     if (r->event.type == YAML_SCALAR_EVENT && r->event.data.scalar.length == 0) return next(r);
     if (r->event.type != YAML_MAPPING_START_EVENT)
-        return refuse(r, r->event.start_mark, "lines of the form 'option: value' are wanted");
+        return refuse(r, r->event.start_mark, "lines must have the form 'option: value'");
     MF_TRY(next(r));
     while (r->event.type != YAML_MAPPING_END_EVENT) {
         MF_TRY(pair(r));
@@ -163,7 +163,7 @@ static int stream(struct reader *r)
     MF_TRY(next(r));
     MF_TRY(mapping(r)); /* ends at document end */
     MF_TRY(next(r));
-    if (r->event.type != YAML_STREAM_END_EVENT) return refuse(r, r->event.start_mark, "only one document is wanted");
+    if (r->event.type != YAML_STREAM_END_EVENT) return refuse(r, r->event.start_mark, "only one document is allowed");
     return MF_OK;
 }
 

@@ -35,7 +35,7 @@ size_t mf_kind_size(enum mf_opt_kind kind)
 
 static int refuse(const struct mf_said *said, const char *want, const char *got)
 {
-    return mf_fail(MF_USAGE, "%s%s%s wants %s, not '%.200s'", said->place, said->dashes, said->word, want, got);
+    return mf_fail(MF_USAGE, "%s%s%s must be %s, not '%.200s'", said->place, said->dashes, said->word, want, got);
 }
 
 /* What a word that is no long should have been. */
@@ -132,7 +132,7 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
     int rc = MF_OK;
 
     if (said->quoted && row->kind != MF_TEXT && row->kind != MF_TEXTS)
-        return mf_fail(MF_USAGE, "%s%s: a text in quotes, where %s is wanted", said->place, said->word,
+        return mf_fail(MF_USAGE, "%s%s must be %s, not a text in quotes", said->place, said->word,
                        row->kind <= MF_UNFLAG ? "true or false" : "a number");
     switch (row->kind) {
     case MF_FLAG:
@@ -201,7 +201,7 @@ static int check_twice(const struct mf_entry *entry, const struct mf_said *said,
 {
     if (entry->origin == MF_FROM_DEFAULT || entry->origin < said->origin) return MF_OK;
     if (said->origin == MF_FROM_FILE)
-        return mf_fail(MF_USAGE, "%s'%s' sets again what '%s' has set", said->place, said->word, entry->said);
+        return mf_fail(MF_USAGE, "%s'%s' sets the same option as '%s'", said->place, said->word, entry->said);
     if (strcmp(entry->text, text) == 0) return MF_OK;
     if (strcmp(entry->said, said->word) == 0)
         return mf_fail(MF_USAGE, "--%s is given twice: '%.200s' and '%.200s'", said->word, entry->text, text);
@@ -243,7 +243,7 @@ int mf_options_set(struct mf_options *options, const struct mf_spelling *spellin
         return store(options, entry, said, 1, &answer[flag ^ spelling->negate]);
     }
     if (n == 0 && !(said->origin == MF_FROM_FILE && entry->row->kind >= MF_LONGS))
-        return mf_fail(MF_USAGE, "%s%s%s wants a value", said->place, said->dashes, said->word);
+        return mf_fail(MF_USAGE, "%s%s%s needs a value", said->place, said->dashes, said->word);
     return store(options, entry, said, n, words);
 }
 

@@ -8,10 +8,9 @@ void mf_accepted_say(const struct mf_session *session, const struct mf_accepted 
     if (mf_options_given(session->options, "memory_growth") && accepted->memory_growth)
         mf_info("--memory_growth: memory is taken when it is needed, up to --memory-limit");
     if (accepted->mixed_precision)
-        mf_info(
-            "--enable_mixed_precision changes nothing: 16 bits hold three digits, S2 is matched to more; the %s back "
-            "end computes in 32 bits, sums in 64",
-            session->backend->name);
+        mf_info("--enable_mixed_precision has no effect: S2 needs more digits than 16 bits hold; the %s back end "
+                "computes in 32 bits and adds in 64",
+                session->backend->name);
     if (accepted->distributed_loss)
         mf_info("--use_distributed_loss: the loss is always shared by all ranks (%d here)", session->comm->size);
     if (mf_options_given(session->options, "auto_gpu_config"))

@@ -15,7 +15,7 @@ struct mf_accepted {
         MF_OPT(type, "no_memory_growth", accepted.memory_growth, MF_UNFLAG, NULL,                            \
                "reconstruct, match: take all planned memory (without a plan: --memory-limit) at the start"), \
         MF_OPT(type, "enable_mixed_precision", accepted.mixed_precision, MF_FLAG, NULL,                      \
-               "changes nothing: 16 bits are too few for what is matched (accepted for old scripts)"),       \
+               "has no effect: S2 needs more digits than 16 bits hold (accepted for old scripts)"),          \
         MF_OPT(type, "use_distributed_loss", accepted.distributed_loss, MF_FLAG, NULL,                       \
                "share the loss between ranks (always so; accepted for old scripts)"),                        \
         MF_OPT(type, "auto_gpu_config", accepted.auto_gpu, MF_FLAG, "1",                                     \

@@ -24,10 +24,10 @@ struct bench {
 static const struct mf_opt rows[] = {
     MF_OPT(bench, "min_bytes", least, MF_TEXT, "8", "smallest message; K, M and G are powers of 1024"),
     MF_OPT(bench, "max_bytes", most, MF_TEXT, "16M", "largest message"),
-    MF_OPT(bench, "factor", factor, MF_LONG, "8", "each message so many times as large as the one before"),
+    MF_OPT(bench, "factor", factor, MF_LONG, "8", "ratio of successive message sizes"),
     MF_OPT(bench, "precision", precision, MF_REAL, "2",
-           "measure until the median is known to so many per cent (half its 95 % interval)"),
-    MF_OPT(bench, "seconds", seconds, MF_REAL, "1", "spend at most so long on one row"),
+           "measure until half the 95 % interval of the median is below this [%]"),
+    MF_OPT(bench, "seconds", seconds, MF_REAL, "1", "longest time for one row"),
     MF_OPT(bench, "scaling", runs.scaling, MF_LONGS, "1", "measure a verb on these numbers of ranks"),
     MF_OPT(bench, "weak", runs.weak, MF_FLAG, NULL, "also with a height that grows with the ranks"),
     MF_OPT(bench, "extent", runs.extent, MF_LONG, "64", "voxels along each edge of the volume (io: 256 unless given)"),
@@ -48,7 +48,7 @@ static int parse_bytes(const char *option, const char *text, size_t *bytes)
     const char *unit = *end ? strchr(units, *end) : NULL;
 
     if (end == text || (*end && (!unit || end[1])) || !(value >= 1 && value < 1e12))
-        return mf_fail(MF_USAGE, "--%s wants bytes, like 4096 or 16M, not '%.100s'", option, text);
+        return mf_fail(MF_USAGE, "--%s must be bytes, like 4096 or 16M, not '%.100s'", option, text);
     for (const char *u = units; unit && u <= unit; ++u) value *= 1024;
     if (value > (double)((size_t)1 << 32)) return mf_fail(MF_USAGE, "--%s: at most 4G, not '%.100s'", option, text);
     *bytes = (size_t)value;
@@ -63,7 +63,7 @@ static int check_numbers(const struct mf_session *s, const struct bench *o, stru
 {
     if (o->runs.extent < 2 || o->runs.extent > 1 << 16)
         return mf_fail(MF_USAGE, "--extent is %ld, it must be from 2 to %d", o->runs.extent, 1 << 16);
-    if (s->common->dry_run) return mf_fail(MF_USAGE, "--dry-run: bench has nothing to say of what it does not measure");
+    if (s->common->dry_run) return mf_fail(MF_USAGE, "bench has no --dry-run: it only measures");
     MF_TRY(parse_bytes("min_bytes", o->least, &range->least));
     MF_TRY(parse_bytes("max_bytes", o->most, &range->most));
     if (range->least > range->most)
@@ -73,7 +73,7 @@ static int check_numbers(const struct mf_session *s, const struct bench *o, stru
     if (!(o->precision > 0)) return mf_fail(MF_USAGE, "--precision is %g, it must be above 0", o->precision);
     if (!(o->seconds > 0)) return mf_fail(MF_USAGE, "--seconds is %g, it must be above 0", o->seconds);
     if (mf_options_positional(s->options, NULL) == 0)
-        return mf_fail(MF_USAGE, "bench wants to know what to measure; try: mesoforge bench allreduce");
+        return mf_fail(MF_USAGE, "bench: name what to measure; try: mesoforge bench allreduce");
     return MF_OK;
 }
 
@@ -86,7 +86,7 @@ static int no_such(const char *name)
 
         snprintf(list + at, sizeof list - at, ", %s", net->name);
     }
-    return mf_fail(MF_USAGE, "bench has no '%.100s': one of %s", name, list);
+    return mf_fail(MF_USAGE, "bench cannot measure '%.100s'; name one of %s", name, list);
 }
 
 static int check_names(const struct mf_session *s, const struct bench *o)
@@ -102,9 +102,9 @@ static int check_names(const struct mf_session *s, const struct bench *o)
         if (strcmp(name[i], "io") == 0) continue;
         if (!mf_bench_net_find(name[i])) return no_such(name[i]);
         if (s->comm->size < 2 && s->ahead)
-            return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: --ntasks 2 before '--'", name[i]);
+            return mf_fail(MF_USAGE, "bench %s needs at least two ranks; try: --ntasks 2 before '--'", name[i]);
         if (s->comm->size < 2)
-            return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: mpirun -n 2 mesoforge bench %s", name[i],
+            return mf_fail(MF_USAGE, "bench %s needs at least two ranks; try: mpirun -n 2 mesoforge bench %s", name[i],
                            name[i]);
     }
     return MF_OK;
@@ -140,7 +140,7 @@ static int measure_net(const struct mf_session *s, const struct bench *o, const 
     for (size_t bytes = range->least; bytes <= range->most && rc == MF_OK; bytes *= (size_t)o->factor) {
         rc = mf_bench_net_measure(net, s->comm, s->queue, &enough, bytes, &row);
         if (rc == MF_OK && row.wrong > 0)
-            rc = mf_fail(MF_BROKEN, "%s of %zu bytes: %zu elements came out wrong", net->name, row.bytes, row.wrong);
+            rc = mf_fail(MF_BROKEN, "%s of %zu bytes: %zu elements are wrong", net->name, row.bytes, row.wrong);
         if (rc == MF_OK && shows) mf_bench_show_row(net, &row);
         if (rc == MF_OK) mf_json_put(table, NULL, mf_bench_row_json(&row));
     }
@@ -158,7 +158,7 @@ static int measure_files(const struct mf_session *s, const struct bench *o, stru
     struct mf_bench_files files;
 
     MF_TRY(mf_bench_files(s->comm, s->arena, &enough, folder, n, &files));
-    if (files.wrong > 0) return mf_fail(MF_BROKEN, "%zu bytes came back otherwise than they were written", files.wrong);
+    if (files.wrong > 0) return mf_fail(MF_BROKEN, "%zu bytes differ from those written", files.wrong);
     if (s->comm->rank == 0 && !s->common->json) mf_bench_show_files(s->comm->size, n, &files);
     mf_json_put(to, NULL, mf_bench_files_json(n, &files));
     return MF_OK;
@@ -261,7 +261,7 @@ static const char text[] =
 
 const struct mf_cmd mf_cmd_bench = {
     .name = "bench",
-    .summary = "measure how fast this machine does what the program does",
+    .summary = "measure verbs, kernels, files and exchanges on this machine",
     .synopsis = "WHAT ... [--scaling 1,2,4] [--extent N] [--max_bytes 16M] [--json]",
     .text = text,
     .tables = tables,

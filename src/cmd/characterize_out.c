@@ -99,7 +99,7 @@ static int draw(const struct mf_session *session, const struct mf_characterized 
     if (session->comm->rank == 0) rc = mf_describe_plot(picture, &result->target, file, result->ndim);
     if (rc != MF_OK) {
         snprintf(why, sizeof why, "%s", mf_err_text());
-        rc = mf_fail(rc, "%.700s; the descriptors, '%.200s', are written and whole", why, path);
+        rc = mf_fail(rc, "%.700s; the descriptors, '%.200s', are complete", why, path);
     }
     return mf_agree(session->comm, rc);
 }

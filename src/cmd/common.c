@@ -44,14 +44,14 @@ const struct mf_opt mf_common_opts[] = {
 int mf_common_check(const struct mf_common *common)
 {
     if (common->threads < 0 || common->threads > MF_THREADS_MOST)
-        return mf_fail(MF_USAGE, "--threads wants 0 to %d, not %ld", MF_THREADS_MOST, common->threads);
+        return mf_fail(MF_USAGE, "--threads must be 0 to %d, not %ld", MF_THREADS_MOST, common->threads);
     if (common->memory_limit < 0 || common->memory_limit > 1L << 40)
-        return mf_fail(MF_USAGE, "--memory-limit wants a size in MiB, not %ld", common->memory_limit);
+        return mf_fail(MF_USAGE, "--memory-limit must be a size in MiB, not %ld", common->memory_limit);
     if (common->timeout < 0 || common->timeout > 1L << 30)
-        return mf_fail(MF_USAGE, "--timeout wants a number of seconds, 0 or more, not %ld", common->timeout);
+        return mf_fail(MF_USAGE, "--timeout must be a number of seconds, 0 or more, not %ld", common->timeout);
     if (common->logging_level < 0 || common->logging_level > 50)
-        return mf_fail(MF_USAGE, "--logging_level wants 0 to 50, not %ld", common->logging_level);
-    if (common->output && !*common->output) return mf_fail(MF_USAGE, "--output wants a file name");
+        return mf_fail(MF_USAGE, "--logging_level must be 0 to 50, not %ld", common->logging_level);
+    if (common->output && !*common->output) return mf_fail(MF_USAGE, "--output needs a file name");
     for (size_t i = 0; i < common->gpu_ids.count; ++i)
         if (common->gpu_ids.at[i] < 0) return mf_fail(MF_USAGE, "--gpu_ids: %ld is no GPU", common->gpu_ids.at[i]);
     if (common->gpu_ids.count > 0 && strncmp(common->device, "cuda:", 5) == 0)

@@ -49,8 +49,8 @@ static int check(const struct mf_session *s, void *options)
     MF_TRY(mf_compare_more_check(o));
     if (mf_options_positional(s->options, NULL) < 2)
         return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
-    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
-    if (o->slices < 0) return mf_fail(MF_USAGE, "--slices wants at least 0 (all), not %ld", o->slices);
+    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to must be at least 1, not %ld", o->lag);
+    if (o->slices < 0) return mf_fail(MF_USAGE, "--slices must be at least 0 (all), not %ld", o->slices);
     return MF_OK;
 }
 
@@ -317,7 +317,7 @@ static const char text[] =
 
 const struct mf_cmd mf_cmd_compare = {
     .name = "compare",
-    .summary = "say how alike microstructures are",
+    .summary = "compare microstructures by descriptors and measures, with a score",
     .synopsis = "TARGET RESULT [RESULT ...] [--output PNG]",
     .text = text,
     .tables = tables,

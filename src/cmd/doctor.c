@@ -130,7 +130,7 @@ static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
 
 const struct mf_cmd mf_cmd_doctor = {
     .name = "doctor",
-    .summary = "say what of this machine works for the program, what does not, and the remedy",
+    .summary = "check what works on this machine, what does not, and name the remedy",
     .synopsis = "[--data_folder FOLDER] [--json]",
     .text =
         "Looks at processor, threads, memory, limits of the control group and of open files, shared memory, "

@@ -72,7 +72,7 @@ void mf_doctor_network(struct mf_findings *to, const char *root)
         mf_find(to, MF_WARNED, what, "install libibverbs1 and ibverbs-providers (rdma-core), in the container too",
                 "%s is up, but libibverbs.so.1 does not load: ranks of several nodes go by TCP", fabric.name);
     else if (!is_installed("libucp.so.0") && !is_installed("libfabric.so.1"))
-        mf_find(to, MF_WARNED, what, "install libucx0 or libfabric1, as the MPI wants it",
+        mf_find(to, MF_WARNED, what, "install libucx0 or libfabric1, as the MPI needs it",
                 "%s is up, but neither UCX nor libfabric loads: ranks of several nodes go by TCP", fabric.name);
     else if (leaves_aside(root, why, sizeof why))
         mf_find(to, MF_WARNED, what, "export OMPI_MCA_pml=ucx (mpirun -x OMPI_MCA_pml)",

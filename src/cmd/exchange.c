@@ -30,7 +30,7 @@ static int split(const char *option, const char *text, int mcrpy, const struct m
 
     if (!equals || equals == text || !equals[1] || equals - text >= NAME)
         return mf_fail(MF_USAGE,
-                       "--%s '%s': want NAME=FILE.npy, as S2=target.npy; files of the verb stand before the options",
+                       "--%s '%s': write NAME=FILE.npy, as S2=target.npy; files of the verb come before the options",
                        option, text);
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
     MF_TRY(mf_descriptor_find(row, name));
@@ -310,8 +310,8 @@ static int head_of(const struct import *in, const struct mf_array *a, struct mf_
 
     if (a->ndim < 2 || a->ndim > 4 || shape[a->ndim - 2] != w || w % 2 == 0)
         return mf_fail(MF_INPUT,
-                       "'%s' is no S2: want [phases][levels][2L-1][2L-1], zero lag in the middle; statistics with zero "
-                       "lag at [H/2][W/2] are read by --descriptor_filename",
+                       "'%s' is no S2: it must be [phases][levels][2L-1][2L-1], zero lag in the middle; statistics "
+                       "with zero lag at [H/2][W/2] are read by --descriptor_filename",
                        a->path);
     if (in->opts->lag && 2 * in->opts->lag - 1 != w)
         return mf_fail(MF_USAGE, "--limit_to is %zu, the windows of '%s' have L = %zu", in->opts->lag, a->path,
@@ -351,7 +351,8 @@ static int load(const struct mf_descriptor *row, const char *file, int is_stacke
     MF_TRY(open_array(file, &a));
     all = (a.ndim ? a.shape[0] : 1) * mf_array_row(&a);
     if (all != n || (a.ndim > 1 && !is_stacked && all > 1 && row->kind != MF_S2 && a.shape[0] != parts))
-        return mf_fail(MF_INPUT, "'%s' is no %s of this target: %zu values, want %zu x %zu x %zu (%s, levels, entries)",
+        return mf_fail(MF_INPUT,
+                       "'%s' is no %s of this target: it has %zu values, not %zu x %zu x %zu (%s, levels, entries)",
                        file, row->name, all, parts, levels, entries,
                        parts == mf_descriptor_parts(row, parts) ? "phases" : "pairs of phases");
     MF_TRY(mf_array_load(&a, n, &values));

@@ -245,8 +245,8 @@ static void print_spans(const struct mf_target *t)
     for (int p = 0; t->whole[MF_WHOLE_SPANS] && p < t->phases; ++p) {
         const double *share = t->whole[MF_WHOLE_SPANS] + 3 * p;
 
-        printf("  %-10s label %ld: %.4f %.4f %.4f of it reaches from face to face (along z y x)\n",
-               p == 0 ? "spans:" : "", t->label[p], share[0], share[1], share[2]);
+        printf("  %-10s label %ld: %.4f %.4f %.4f of it spans the volume (along z y x)\n", p == 0 ? "spans:" : "",
+               t->label[p], share[0], share[1], share[2]);
     }
 }
 
@@ -540,7 +540,7 @@ static const char text[] =
 
 const struct mf_cmd mf_cmd_info = {
     .name = "info",
-    .summary = "say what is in a file",
+    .summary = "describe a file",
     .synopsis = "FILE[:ARRAY] ... [--json] [--dataset PATH]",
     .text = text,
     .tables = tables,

@@ -130,8 +130,8 @@ void mf_join_compare(const struct mf_target *t, const char *const file[SIDES])
                     worst = p;
                 }
     if (fraction(t, high, worst) - fraction(t, low, worst) <= PLAUSIBLE) return;
-    mf_warn("'%s' and '%s' contradict each other: the volume fraction of label %ld is %.4f and %.4f; a run takes the "
-            "mean of all directions, and no volume has all of their statistics",
+    mf_warn("'%s' and '%s' contradict each other: the volume fraction of label %ld is %.4f and %.4f; a run uses their "
+            "mean, and no volume can match both",
             name[low], name[high], t->label[worst], fraction(t, low, worst), fraction(t, high, worst));
 }
 
@@ -140,9 +140,9 @@ int mf_join_lag(const struct mf_options *options, long lag, size_t n, const char
     int arrays = 0;
 
     for (size_t i = 0; i < n; ++i) arrays |= mf_ends_with(files[i], ".npy");
-    if (lag < 0) return mf_fail(MF_USAGE, "--limit_to %ld: a number of lags, or 0", lag);
+    if (lag < 0) return mf_fail(MF_USAGE, "--limit_to must be a number of lags, or 0, not %ld", lag);
     if (!arrays && mf_options_given(options, "limit_to"))
-        return mf_fail(MF_USAGE, "--limit_to is for .npy files; descriptor files have the lags that they have");
+        return mf_fail(MF_USAGE, "--limit_to is for .npy files; descriptor files have fixed lags");
     return MF_OK;
 }
 

@@ -10,14 +10,14 @@ struct mf_keep {
 };
 
 /** The rows, in the options of a verb that has a struct mf_keep called keep. */
-#define MF_KEEP_ROWS(type)                                                                                        \
-    MF_OPT(type, "checkpoint-every", keep.every, MF_TEXT, "auto",                                                 \
-           "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by what a checkpoint costs; off: on " \
-           "leaving only"),                                                                                       \
-        MF_CHOICE(type, "restart", keep.restart, "no", "no|auto",                                                 \
-                  "auto: go on from the newest checkpoint, if there is one"),                                     \
-        MF_OPT(type, "max-hours", keep.hours, MF_TEXT, "0",                                                       \
-               "save the run and leave (exit 75) before so many hours; auto: before Slurm ends the job; 0: no limit")
+#define MF_KEEP_ROWS(type)                                                                                         \
+    MF_OPT(type, "checkpoint-every", keep.every, MF_TEXT, "auto",                                                  \
+           "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by the cost of a checkpoint; off: on " \
+           "leaving only"),                                                                                        \
+        MF_CHOICE(type, "restart", keep.restart, "no", "no|auto",                                                  \
+                  "auto: continue from the newest checkpoint, if there is one"),                                   \
+        MF_OPT(type, "max-hours", keep.hours, MF_TEXT, "0",                                                        \
+               "save the run and stop (exit 75) before this many hours; auto: before Slurm ends the job; 0: no limit")
 
 /** Refuses invalid values: MF_USAGE. Not collective: only rank 0 must know when its job ends. */
 int mf_keep_check(const struct mf_session *session, const struct mf_keep *keep);

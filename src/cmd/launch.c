@@ -29,10 +29,9 @@ static const struct mf_opt place_rows[] = {
     ROW("and", also, MF_TEXTS, NULL,
         "more nodes of another kind, each NODES:RANKS[:CORES[:GPUS[:CONSTRAINT]]] with ranks and GPUs of a node"),
     ROW("deepspeed", deepspeed, MF_FLAG, NULL,
-        "one rank for every GPU and all arrays shared out to them, as slabs are; refused with fewer than two GPUs"),
+        "one rank for every GPU, and all arrays distributed like slabs; refused with fewer than two GPUs"),
     ROW("debug", debug, MF_FLAG, NULL,
-        "a small run: --logging_level 10, and --batch-size 4 --max-iter 20 of match and reconstruct, where nobody gave "
-        "them"),
+        "a small run: --logging_level 10, for match and reconstruct --batch-size 4 --max-iter 20, unless given"),
     ROW("hosts", job.hosts, MF_TEXT, NULL, "of mpirun, with the ranks that each takes: a:4,b:4"),
     ROW("mpi", job.mpi, MF_TEXT, "pmix", "how srun starts programs of MPI (srun --mpi=list)"),
     ROW("mpirun", mpirun, MF_FLAG, NULL,
@@ -47,15 +46,16 @@ static const struct mf_opt place_rows[] = {
 static const struct mf_opt slurm_rows[] = {
     ROW("time", job.time, MF_TEXT, NULL, "limit of the job, as Slurm writes it: 12:00:00"),
     ROW("save-before", job.save_before, MF_LONG, "300",
-        "so long before the end of its time the run is asked to save itself [s], unless given at half of its time at "
-        "the earliest; Slurm looks every half minute; 0: never"),
+        "signal the run to save itself this long before its time ends [s] (unless given, after half of its time at the "
+        "earliest); Slurm checks every half minute; 0: never"),
     ROW("partition", job.partition, MF_TEXT, NULL, "of Slurm"),
     ROW("account", job.account, MF_TEXT, NULL, "that pays"),
     ROW("qos", job.qos, MF_TEXT, NULL, "quality of service"),
     ROW("constraint", constraint, MF_TEXT, NULL, "features that nodes must have"),
     ROW("mem", job.memory, MF_TEXT, NULL, "memory of a node, as Slurm writes it; 0: all"),
     ROW("exclusive", job.exclusive, MF_FLAG, NULL, "whole nodes"),
-    ROW("array", job.array, MF_TEXT, NULL, "an array of jobs, 0-9%4: %a in the verb's words is the number of each"),
+    ROW("array", job.array, MF_TEXT, NULL,
+        "an array of jobs, as 0-9%4: %a in the verb's words becomes the number of each"),
     ROW("job-name", job.name, MF_TEXT, NULL, "left out: mesoforge-VERB"),
     ROW("log", job.log, MF_TEXT, NULL, "file for what the job prints (sbatch --output); left out: %x-%j.out"),
     ROW("slurm-options", more, MF_TEXTS, NULL,

@@ -43,7 +43,7 @@ static enum mf_starter starter_of(const struct mf_launch *o, const struct mf_lau
 static int check_number(const char *option, long number)
 {
     if (number >= 0 && number <= MOST) return MF_OK;
-    return mf_fail(MF_USAGE, "--%s wants 0 to %d, not %ld", option, MOST, number);
+    return mf_fail(MF_USAGE, "--%s must be 0 to %d, not %ld", option, MOST, number);
 }
 
 static int check_numbers(const struct mf_launch *o)
@@ -285,7 +285,7 @@ static int check_cores(const struct mf_launch *o, const struct mf_job *job)
     return mf_fail(MF_DEVICE,
                    "%s %ld cores, this machine has %ld; %s, or start what takes turns yourself: mpirun --oversubscribe "
                    "-n %ld mesoforge ...",
-                   o->plan ? "the plan wants" : "the ranks want", wanted, here,
+                   o->plan ? "the plan needs" : "the ranks need", wanted, here,
                    o->plan ? "plan for fewer --ranks or --threads" : "ask for fewer", job->part->per_node);
 }
 
@@ -347,7 +347,7 @@ static int check_deepspeed(const struct mf_launch *o, const struct mf_launcher *
         gpus = gpus_of_job(job);
     }
     if (gpus * (nodes > 0 ? nodes : 1) < 2)
-        return mf_fail(MF_DEVICE, "--deepspeed shares a run out to two GPUs or more, %ld %s here; say --num_gpus", gpus,
+        return mf_fail(MF_DEVICE, "--deepspeed needs two GPUs or more, but %ld %s here; give --num_gpus", gpus,
                        gpus == 1 ? "is" : "are");
     for (size_t i = 1; i < job->parts && each == gpus; ++i) {
         each = job->part[i].per_node;

@@ -14,8 +14,7 @@ int mf_launch_verb_find(size_t words, const char *const *word, struct mf_launch_
     verb->cmd = mf_cmd_find(words, word, &verb->name);
     if (!verb->cmd) return mf_cmd_none(words, word);
     if (!verb->cmd->alone) return MF_OK;
-    return mf_fail(MF_USAGE, "'%s' is no verb that can be started on ranks; mesoforge help lists verbs",
-                   verb->cmd->name);
+    return mf_fail(MF_USAGE, "launch cannot start '%s'; mesoforge help lists the verbs", verb->cmd->name);
 }
 
 /* A verb's options as one task of an array has them. */
@@ -123,10 +122,8 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
 static int check_restart(const struct mf_job *job, const struct mf_cmd *cmd, const struct task *t)
 {
     if (!cmd->checkpoints || job->by != MF_BY_SBATCH || !has(t, "restart", "no", 1)) return MF_OK;
-    return mf_fail(MF_USAGE,
-                   "--restart no: the script is put back into the queue when the run stops early (its time, STOP, "
-                   "a lost node), and would begin anew each time; leave it out: where there are no checkpoints "
-                   "beside --output the run begins at its start");
+    return mf_fail(MF_USAGE, "--restart no: Slurm requeues a script whose run stopped early, and the run would start "
+                             "again each time; leave --restart out");
 }
 
 static const char *output_of(const struct task *t) { return ((const struct mf_common *)t->into)->output; }
@@ -205,8 +202,7 @@ int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struc
     if (job->array) MF_TRY(mf_job_array(job->array, &number, &last));
     if (job->save_before > 0 && !cmd->checkpoints)
         return mf_fail(MF_USAGE,
-                       "--save-before: %s does not save itself, and Slurm's signal would end it; try: leave it out, or "
-                       "--save-before 0",
+                       "--save-before: %s writes no checkpoints, so Slurm's signal would end it; try: --save-before 0",
                        cmd->name);
     rc = parse_task(verb, job, number, &first);
     if (rc == MF_OK) rc = check_restart(job, cmd, &first);

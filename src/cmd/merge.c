@@ -167,7 +167,7 @@ static const char text[] =
 
 const struct mf_cmd mf_cmd_merge = {
     .name = "merge",
-    .summary = "join descriptors of two or three images to one anisotropic target",
+    .summary = "join the descriptors of two or three images to one anisotropic target",
     .synopsis = "X_FILE Y_FILE [OUTFILE] [--z_file FILE]",
     .text = text,
     .tables = tables,

@@ -35,7 +35,7 @@ static int moves(const struct mf_session *s, const char *residency, int rc)
 {
     if (rc != MF_MEMORY || mf_residency_of(residency) != MF_RESIDE_AUTO) return 0;
     if (!mf_apart(s->queue) || s->home != s->queue) return 0;
-    mf_warn("%s; going on with fields in host memory", mf_err_text());
+    mf_warn("%s; continuing with fields in host memory", mf_err_text());
     mf_err_clear();
     return 1;
 }
@@ -216,7 +216,7 @@ int mf_spacing_check(const struct mf_reals *given)
     if (given->count > 3)
         return mf_fail(MF_USAGE, "--spacing takes one value, 2 (y x) or 3 (z y x), not %zu", given->count);
     for (size_t i = 0; i < given->count; ++i)
-        if (!(given->at[i] > 0)) return mf_fail(MF_USAGE, "--spacing wants values above 0, not %g", given->at[i]);
+        if (!(given->at[i] > 0)) return mf_fail(MF_USAGE, "--spacing must be above 0, not %g", given->at[i]);
     return MF_OK;
 }
 

@@ -11,14 +11,14 @@
 #include "src/cmd/planned.h"
 #include "src/plan/probe.h"
 
-int mf_plan_wish_check(const struct mf_session *s, const struct mf_plan_wish *o)
+int mf_plan_wish_check(const struct mf_session *s, const struct mf_plan_wish *wish)
 {
-    if (o->ranks < 0 || o->ranks > 1 << 20)
-        return mf_fail(MF_USAGE, "--ranks wants 0 to %d, not %ld", 1 << 20, o->ranks);
-    if (o->verify && s->common->dry_run)
+    if (wish->ranks < 0 || wish->ranks > 1 << 20)
+        return mf_fail(MF_USAGE, "--ranks must be 0 to %d, not %ld", 1 << 20, wish->ranks);
+    if (wish->verify && s->common->dry_run)
         return mf_fail(MF_USAGE, "--verify measures, and --dry-run computes nothing: leave one of them out");
-    if (o->verify && (o->hardware || (o->ranks > 0 && o->ranks != s->comm->size)))
-        return mf_fail(MF_USAGE, "--verify measures on the ranks that are here (%d): leave --hardware and --ranks out",
+    if (wish->verify && (wish->hardware || (wish->ranks > 0 && wish->ranks != s->comm->size)))
+        return mf_fail(MF_USAGE, "--verify measures on the running ranks (%d): leave --hardware and --ranks out",
                        s->comm->size);
     return MF_OK;
 }
@@ -33,9 +33,9 @@ static const char *output_of(const struct mf_session *s)
     return is_run ? NULL : output;
 }
 
-int mf_plan_may_write(const struct mf_session *s, const struct mf_plan_wish *o, const char *file)
+int mf_plan_may_write(const struct mf_session *s, const struct mf_plan_wish *wish, const char *file)
 {
-    const char *const inputs[] = {o->hardware, file};
+    const char *const inputs[] = {wish->hardware, file};
 
     MF_TRY(mf_session_may_write(s, output_of(s), ".json"));
     return output_of(s) ? mf_session_spares(s, output_of(s), sizeof inputs / sizeof *inputs, inputs) : MF_OK;
@@ -85,22 +85,21 @@ static int report(struct work *w, int made)
 static int find_machine(struct work *w)
 {
     const struct mf_comm *comm = w->p->session->comm;
-    struct mf_plan_wish *o = w->p->wish;
+    struct mf_plan_wish *wish = w->p->wish;
     struct mf_common *common = w->p->common;
     const struct mf_backend *backend;
     struct mf_probe probe;
 
-    if (o->hardware) {
-        if (o->ranks == 0 && comm->size > 1)
-            mf_info(
-                "plan: the ranks of another machine (--hardware) are chosen, whatever runs here; --ranks %d: so many",
-                comm->size);
-        return mf_agree(comm, mf_hardware_read(o->hardware, &w->hardware));
+    if (wish->hardware) {
+        if (wish->ranks == 0 && comm->size > 1)
+            mf_info("plan: the number of ranks is chosen for --hardware; --ranks %d plans the number that runs here",
+                    comm->size);
+        return mf_agree(comm, mf_hardware_read(wish->hardware, &w->hardware));
     }
     MF_TRY(mf_probe_run(comm, &probe));
     w->hardware = probe.hardware;
     probe.hardware = (struct mf_hardware){.hosts = 0};
-    if (o->ranks == 0 && (comm->size > 1 || o->verify)) o->ranks = comm->size;
+    if (wish->ranks == 0 && (comm->size > 1 || wish->verify)) wish->ranks = comm->size;
     mf_probe_free(&probe);
     if (strncmp(common->device, "cuda", 4) == 0) return mf_agree(comm, mf_backend_find(&backend, "cuda"));
     if (strcmp(common->device, "auto") != 0 || mf_backend_find(&backend, "cuda") == MF_OK) return MF_OK;

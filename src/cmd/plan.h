@@ -17,10 +17,10 @@ struct mf_plan_wish {
     MF_OPT(type, "hardware", wish.hardware, MF_TEXT, NULL,                                       \
            "plan for the machine in this file; without: for this one"),                          \
         MF_OPT(type, "ranks", wish.ranks, MF_LONG, "0",                                          \
-               "on so many ranks; 0: chosen, and for this machine those that mpirun started"),   \
+               "number of ranks; 0: chosen, or on this machine those that run"),                 \
         MF_OPT(type, "explain", wish.explain, MF_FLAG, NULL, "every array and every candidate"), \
         MF_OPT(type, "verify", wish.verify, MF_FLAG, NULL,                                       \
-               "try the planned settings and others by two steps each, on these ranks; the fastest is planned")
+               "measure two steps of the planned and of other settings on these ranks, and plan the fastest")
 
 /** Refuses wishes that contradict each other: MF_USAGE. Local. */
 int mf_plan_wish_check(const struct mf_session *session, const struct mf_plan_wish *wish);

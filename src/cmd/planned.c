@@ -36,7 +36,7 @@ void mf_planned_device(const struct mf_common *common, const char *residency, lo
 
 int mf_planned_check(const struct mf_session *s, const char *plan, int auto_gpu)
 {
-    if (!*plan) return mf_fail(MF_USAGE, "--plan wants auto, off or a file of mesoforge plan --output");
+    if (!*plan) return mf_fail(MF_USAGE, "--plan must be auto, off or a file of mesoforge plan --output");
     if (!auto_gpu && mf_options_given(s->options, "plan") && strcmp(plan, "off") != 0)
         return mf_fail(MF_USAGE, "--no_auto_gpu_config turns the planner off: it and --plan %s contradict each other",
                        plan);
@@ -239,9 +239,9 @@ static int reserve(const struct mf_session *s, const struct mf_run_plan *plan)
 
     if (rc == MF_OK && apart) rc = mf_arena_reserve(s->device, device, 0);
     if (host + device == 0)
-        mf_info("--no_memory_growth: nothing is taken ahead, there is neither a plan nor a --memory-limit");
+        mf_info("--no_memory_growth has no effect: there is neither a plan nor a --memory-limit");
     else if (rc == MF_OK)
-        mf_info("--no_memory_growth: %.1f MiB are taken now", mib(host + device));
+        mf_info("--no_memory_growth: %.1f MiB are reserved now", mib(host + device));
     return mf_agree(s->comm, rc);
 }
 

@@ -124,7 +124,7 @@ static int run(struct mf_session *session, void *options)
 
 const struct mf_cmd mf_cmd_probe = {
     .name = "probe",
-    .summary = "say what hardware a run has: nodes, cores, memory, GPUs, links",
+    .summary = "list the hardware of a run: nodes, cores, memory, GPUs, links",
     .synopsis = "[--measure] [--json] [--output HARDWARE.json]",
     .text =
         "Looks at every node of the run: cores by affinity and control group, memory below the control group's limit, "

@@ -26,7 +26,7 @@ static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_o
 
         if (!mf_descriptor_swaps(row)) return refuse_term(o, row);
         if (o->save_gradient && *o->save_gradient && mf_descriptor_is(row, MF_IS_COUNTED))
-            return mf_fail(MF_USAGE, "--save_gradient: %s has none", row->name);
+            return mf_fail(MF_USAGE, "--save_gradient: %s has no gradient", row->name);
         changes |= objective->term[t].weight > 0 && (row->kind != MF_FRACTION || volume);
     }
     if (!changes)

@@ -35,25 +35,25 @@ void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
 int mf_recon_may_explain(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     if (!o->explain || mf_recon_is_auto(o)) return MF_OK;
-    return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto, and %s",
+    return mf_fail(MF_USAGE, "--explain needs --descriptor_types auto, but %s",
                    mf_options_given(s->options, "descriptor-types")
-                       ? "the descriptors are named"
-                       : "S2 and Variation are what is aimed at where something else is said of what is compared");
+                       ? "--descriptor_types names descriptors"
+                       : "other options of this run select S2 and Variation");
 }
 
 void mf_auto_explain(const struct mf_target_look *look)
 {
-    char wave[80] = "does not fall and rise again", period[40] = "", cells[60] = "", sizes[80] = "";
+    char wave[80] = "does not oscillate", period[40] = "", cells[60] = "", sizes[80] = "";
 
     if (look->trough < 0) snprintf(wave, sizeof wave, "falls to %.2f and rises to %.2f", look->trough, look->crest);
     if (look->wave > 0) snprintf(period, sizeof period, ", with a period of %.1f pixels", 1 / look->wave);
-    if (look->cells > 0) snprintf(cells, sizeof cells, "; walls part cells of %.0f pixels", 1 / look->cells);
+    if (look->cells > 0) snprintf(cells, sizeof cells, "; walls separate cells of %.0f pixels", 1 / look->cells);
     if (look->sizes >= 0)
-        snprintf(sizes, sizeof sizes, "; areas of inclusions spread by %.2f of their mean (one size: below 0.3)",
+        snprintf(sizes, sizeof sizes, "; areas of inclusions vary by %.2f of their mean (one size: below 0.3)",
                  look->sizes);
-    mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.25); "
-            "autocovariance %s (a wave: below -0.1, above 0.05, in 4 L pixels or more)%s; borders fit as 0 "
-            "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)%s%s",
+    mf_info("auto: %d phases, the rarest %.3f; edge coherence %.2f times a surrogate image's (lines: above 1.25); "
+            "autocovariance %s (a wave: below -0.1, then above 0.05, in images of 4 L pixels or more)%s; mismatch of "
+            "opposite borders %.2f (0: as of adjacent rows, 1: as of unrelated rows, periodic: below 0.5)%s%s",
             look->phases, look->rare, look->coherence, wave, period, look->seam, cells, sizes);
 }
 
@@ -85,7 +85,7 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
     if (recipe->history && !mf_options_given(s->options, "history")) o->history = recipe->history;
 }
 
-void mf_auto_lag(long lag) { mf_info("L = %ld, half of the shortest edge (--limit_to: another)", lag); }
+void mf_auto_lag(long lag) { mf_info("L = %ld, half of the shortest edge; --limit_to sets another", lag); }
 
 void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_micro *micro)
 {
@@ -123,18 +123,18 @@ static int consider_result(const struct mf_session *s, const struct mf_recon_cmd
 /* The choice, on one line. */
 static void say(const struct mf_recon_cmd *o, const struct mf_target *target, const char *why)
 {
-    char text[256], best[40] = "", start[80] = "", from[340] = "";
+    char text[256], best[48] = "", start[80] = "", from[340] = "";
 
     mf_auto_list(o->recipe, text, sizeof text);
-    if (target->look.phases) snprintf(from, sizeof from, ", by what was seen of '%s'", target->source);
-    if (o->candidates > 1) snprintf(best, sizeof best, "; the best of %ld", o->candidates);
-    if (o->layers > 0) snprintf(start, sizeof start, "; from layers with a period of %.1f voxels", 1 / o->layers);
-    if (o->cells > 0) snprintf(start, sizeof start, "; from cells of %.0f pixels", 1 / o->cells);
+    if (target->look.phases) snprintf(from, sizeof from, ", by the image statistics of '%s'", target->source);
+    if (o->candidates > 1) snprintf(best, sizeof best, "; the best of %ld candidates", o->candidates);
+    if (o->layers > 0)
+        snprintf(start, sizeof start, "; starts from layers with a period of %.1f voxels", 1 / o->layers);
+    if (o->cells > 0) snprintf(start, sizeof start, "; starts from cells of %.0f pixels", 1 / o->cells);
     mf_info("auto%s: %s, as %s; the micrograph is taken as %speriodic: %s%s%s%s", from, o->recipe->name, why,
             o->target_open ? "not " : "", text, start, o->multigrid ? "; coarse to fine" : "", best);
     if (o->example_max)
-        mf_info("auto: patches are those of at most the middle %zu x %zu pixels, as more would take long",
-                o->example_max, o->example_max);
+        mf_info("auto: Patches uses at most the middle %zu x %zu pixels, to save time", o->example_max, o->example_max);
 }
 
 static int begins_anew(const struct mf_recon_cmd *o) { return !(o->initial_file && *o->initial_file); }
@@ -153,7 +153,7 @@ static const char *reason(const struct mf_target_look *look, const struct mf_rec
     const struct mf_recipe *flat = mf_recipe_choose(look, 0, &same);
 
     if (strcmp(flat->name, recipe->name) == 0) return why;
-    snprintf(text, 300, "%s (the recipe of such images, %s, is not for volumes)", why, flat->name);
+    snprintf(text, 300, "%s (the recipe for such images, %s, does not apply to volumes)", why, flat->name);
     return text;
 }
 
@@ -198,7 +198,7 @@ static void say_lag(const struct mf_session *s, const struct mf_recon_cmd *o, co
     const size_t lag = mf_min((size_t)o->lag, target->look.edge / 2);
 
     if (lag >= 1 && lag != target->lag && !mf_options_given(s->options, "limit-to"))
-        mf_info("auto: the descriptors have L = %zu, where match would take %zu for such a result", target->lag, lag);
+        mf_info("auto: the descriptors have L = %zu; match would use %zu for this result", target->lag, lag);
 }
 
 int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target, const char *file)
@@ -206,21 +206,20 @@ int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct m
     if (!mf_recon_is_auto(o)) return MF_OK;
     if (target->look.foreign)
         return mf_fail(MF_INPUT,
-                       "'%s' says what another version saw of its micrograph (look); name the descriptors, or measure "
-                       "it again: mesoforge characterize --descriptor_types auto",
+                       "'%s' holds image statistics (look) of another version; name the descriptors, or measure it "
+                       "again: mesoforge characterize --descriptor_types auto",
                        file);
     if (!target->look.phases) {
         if (mf_options_given(s->options, "descriptor-types"))
             return mf_fail(MF_INPUT,
-                           "'%s' does not say what was seen of its micrograph; name the descriptors, or try: "
-                           "mesoforge characterize --descriptor_types auto",
+                           "'%s' holds no image statistics; name the descriptors, or try: mesoforge characterize "
+                           "--descriptor_types auto",
                            file);
         o->types = (struct mf_texts){2, (const char **)(uintptr_t)plain};
         if (o->explain)
-            mf_warn(
-                "--explain: '%s' does not say what was seen of its micrograph, so nothing is chosen; try: mesoforge "
-                "characterize --descriptor_types auto",
-                file);
+            mf_warn("--explain: '%s' holds no image statistics, so nothing is chosen; try: mesoforge characterize "
+                    "--descriptor_types auto",
+                    file);
         return MF_OK;
     }
     MF_TRY(settle(s, o, target, NULL, target->look));

@@ -41,8 +41,8 @@ const struct mf_opt mf_reconstruct_rows[] = {
     MF_OPT_END};
 
 const struct mf_opt mf_run_rows[] = {
-    ROW("explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor-types auto"), MF_PLAN_ROW(mf_recon_cmd),
-    MF_OPT_END};
+    ROW("explain", explain, MF_FLAG, NULL, "log the image statistics behind --descriptor-types auto"),
+    MF_PLAN_ROW(mf_recon_cmd), MF_OPT_END};
 
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, NULL,
@@ -174,11 +174,12 @@ static int check_candidates(const struct mf_recon_cmd *o)
     if (o->candidates < 1 || o->candidates > MF_CANDIDATES_MAX)
         return mf_fail(MF_USAGE, "--candidates is %ld, 1 to %d are possible", o->candidates, MF_CANDIDATES_MAX);
     if (o->candidates == 1) return MF_OK;
-    if (o->max_iter == 0) return mf_fail(MF_USAGE, "--candidates are results, and --max_iter 0 makes none");
+    if (o->max_iter == 0) return mf_fail(MF_USAGE, "--candidates are results, but --max_iter 0 makes none");
     if (o->initial_file && *o->initial_file)
-        return mf_fail(MF_USAGE, "--candidates begin with noise of their own, not with --initial_microstructure_file");
+        return mf_fail(MF_USAGE,
+                       "--candidates start from noise, not from --initial_microstructure_file; leave one of them out");
     if (o->mask && *o->mask)
-        return mf_fail(MF_USAGE, "--candidates are judged by whole images: not together with --mask");
+        return mf_fail(MF_USAGE, "--candidates are judged by whole images, so not with --mask; leave one of them out");
     return MF_OK;
 }
 
@@ -215,7 +216,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (mf_options_given(s->options, "outfile-data-steps") && o->outfile_data_steps < 1)
         return mf_fail(MF_USAGE, "--outfile_data_steps is %ld, it must be at least 1", o->outfile_data_steps);
     if (o->outfile_data_steps && o->max_iter == 0)
-        return mf_fail(MF_USAGE, "--outfile_data_steps writes fields of a run, and --max_iter 0 makes none");
+        return mf_fail(MF_USAGE, "--outfile_data_steps writes fields of a run, but --max_iter 0 makes none");
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
     if (o->realisations > 1 && strcmp(o->keep.restart, "auto") == 0 && !mf_recon_knows_done(s))
         return mf_fail(MF_USAGE, "--restart auto with --realisations needs an output that ends in .h5: no other file "
@@ -238,7 +239,7 @@ static int check_auto(const struct mf_recon_cmd *o)
 {
     if (o->types.count > 1) return mf_fail(MF_USAGE, "--descriptor_types auto chooses all of them; name no others");
     if (o->weights.count) return mf_fail(MF_USAGE, "--descriptor_types auto chooses the weights as well");
-    if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--descriptor_types auto is nothing that MCRpy has");
+    if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types auto");
     return MF_OK;
 }
 
@@ -274,8 +275,8 @@ static int check_weights(const struct mf_recon_cmd *o)
         if (!(o->weights.at[t] >= 0) || !isfinite(o->weights.at[t]))
             return mf_fail(MF_USAGE, "--descriptor_weights holds %g, weights cannot be negative", o->weights.at[t]);
         if (o->weights.at[t] > 0 && !(o->weights.at[t] >= LIGHTEST && o->weights.at[t] <= HEAVIEST))
-            return mf_fail(MF_USAGE, "--descriptor_weights holds %g; want 0, or %g to %g", o->weights.at[t], LIGHTEST,
-                           HEAVIEST);
+            return mf_fail(MF_USAGE, "--descriptor_weights holds %g; a weight must be 0, or %g to %g", o->weights.at[t],
+                           LIGHTEST, HEAVIEST);
         if (o->weights.at[t] > 0) none = 0;
     }
     for (size_t p = 0; p < o->phase_weights.count; ++p)
@@ -283,8 +284,9 @@ static int check_weights(const struct mf_recon_cmd *o)
             return mf_fail(MF_USAGE, "--phase_weights must be at most %d numbers, none negative", MF_PHASES_MAX);
     for (size_t p = 0; p < o->phase_weights.count; ++p) held |= o->phase_weights.at[p] > 0;
     if (o->phase_weights.count && !held)
-        return mf_fail(MF_USAGE, "--phase_weights are all 0: nothing is left to aim at");
-    if (o->weights.count && none) return mf_fail(MF_USAGE, "--descriptor_weights are all 0: nothing is left to aim at");
+        return mf_fail(MF_USAGE, "--phase_weights are all 0: at least one must be positive");
+    if (o->weights.count && none)
+        return mf_fail(MF_USAGE, "--descriptor_weights are all 0: at least one must be positive");
     for (size_t l = 0; l < o->level_weights.count; ++l)
         if (!(o->level_weights.at[l] >= 0) || l >= MF_LEVELS_MAX)
             return mf_fail(MF_USAGE, "--level_weights must be at most %d numbers, none negative", MF_LEVELS_MAX);
@@ -361,8 +363,8 @@ static int plan_slices(const struct mf_session *s, const struct mf_recon_cmd *o,
     if (!greedy) return MF_OK;
     if (!opts->method.method->samples)
         return mf_fail(MF_USAGE,
-                       "--greedy: %s compares losses of one evaluation with the next, and each is of other "
-                       "slices; try: --optimizer_type Adam",
+                       "--greedy: %s compares the losses of successive evaluations, but each uses other slices; try: "
+                       "--optimizer_type Adam",
                        opts->method.method->name);
     opts->method.sampled = 1;
     e->draw = mf_options_given(s->options, "batch-size") ? o->batch_size : 1;

@@ -165,7 +165,7 @@ static int name_file(const struct mf_session *s, struct plan_cmd *o)
     if (inputs && o->recon.descriptor_filename)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", *input);
     if (o->recon.files.count + inputs > 1)
-        return mf_fail(MF_USAGE, "plan takes one FILE; three micrographs give what the first of them gives");
+        return mf_fail(MF_USAGE, "plan takes one FILE; of three micrographs give the first");
     o->file = inputs ? *input : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
     if (o->file) MF_TRY(is_descriptors(o->file, &o->described));
     if (o->file && mf_options_given(s->options, "phases")) mf_warn("--phases has no effect: '%s' says it", o->file);
@@ -215,7 +215,7 @@ static const char text[] =
 
 #define PLAN(verb)                                                                                                \
     {                                                                                                             \
-        .name = "plan " verb, .summary = "say what " verb " would do on a machine: ranks, memory, time",          \
+        .name = "plan " verb, .summary = "predict a run of " verb ": ranks, memory, time, and the reasons",       \
         .synopsis = "[FILE] [--hardware FILE] [--ranks N] [--explain] [OPTION VALUE ...]", .text = text,          \
         .tables = tables, .size = sizeof(struct plan_cmd), .positional_max = 3, .run = run, .work = MF_WORK_NONE, \
     }

@@ -296,14 +296,13 @@ static int one_by_one(const struct job *job, long k)
 
     snprintf(text, sizeof text, "%.*s", (int)strcspn(mf_err_text(), ";"), mf_err_text());
     if (k + 1 == job->o->realisations)
-        rc = mf_fail(rc, "%s; --output '%s' --seed %llu --restart auto without --realisations goes on", text,
+        rc = mf_fail(rc, "%s; continue with --output '%s' --seed %llu --restart auto, without --realisations", text,
                      name ? name : "..", seed);
     else
-        rc =
-            mf_fail(rc,
-                    "%s; --output '%s' --seed %llu --restart auto without --realisations goes on, then the others want "
-                    "--seed %llu --realisations %ld (outputs that end in .h5 go on together)",
-                    text, name ? name : "..", seed, seed + 1, job->o->realisations - k - 1);
+        rc = mf_fail(rc,
+                     "%s; continue with --output '%s' --seed %llu --restart auto, without --realisations, then start "
+                     "the rest with --seed %llu --realisations %ld (.h5 outputs continue together)",
+                     text, name ? name : "..", seed, seed + 1, job->o->realisations - k - 1);
     free(name);
     return rc;
 }
@@ -419,11 +418,10 @@ static int with_fixed(struct job *job, const char *base)
 static void say_sides(const struct mf_target *target, const size_t dims[3])
 {
     if (dims[0] == 1 && target->sides > 1)
-        mf_warn("the result is an image: of the target's three directions it is aimed at the first alone (slices "
-                "normal to z)");
+        mf_warn("the result is an image: only the first of the target's three directions (slices normal to z) is used");
     if (dims[0] > 1 && target->sides == 1 && target->spacing[1] != target->spacing[2])
-        mf_warn("the target's pixels are no squares (%g x %g), so slices normal to x have others, and the same lags in "
-                "pixels are aimed at; try: images of all three directions, or of square pixels",
+        mf_warn("the target's pixels are not square (%g x %g), but all directions use the same lags in pixels; try: "
+                "images of all three directions, or of square pixels",
                 target->spacing[1], target->spacing[2]);
 }
 
@@ -438,7 +436,8 @@ static void say_size(const struct job *job)
         given |= mf_options_given(job->session->options, words[i]);
     if (given || !job->o->sized) return;
     mf_recon_shape_text(job->out.dims, extents);
-    mf_info("as large as what '%s' was measured on: %s voxels (--size: another)", job->out.target->source, extents);
+    mf_info("the result has the size that '%s' was measured on: %s voxels; --size sets another",
+            job->out.target->source, extents);
 }
 
 /* Is this phase everything, in all directions? Its absence is another one's presence. */
@@ -459,7 +458,7 @@ int mf_recon_worth(const struct mf_target *t)
 {
     for (int phase = 0; phase < t->phases; ++phase)
         if (is_everything(t, phase))
-            return mf_fail(MF_INPUT, "%s'%s' holds one phase and nothing else: there is nothing to reconstruct",
+            return mf_fail(MF_INPUT, "%s'%s' holds only one phase: there is nothing to reconstruct",
                            t->masked ? "where --mask leaves it, " : "", t->source);
     return MF_OK;
 }
@@ -475,7 +474,7 @@ static int prepare(struct job *job, const size_t *volume)
     MF_TRY(mf_outcome_may_choose(&job->out));
     mf_join_compare(job->out.target, o->files.count == 3 ? o->files.at : NULL);
     if (o->realisations > 1 && o->initial_file && *o->initial_file)
-        mf_warn("all realisations begin with the same initial field: they will be equal");
+        mf_warn("all realisations start from the same initial field and will be equal");
     return mf_recon_plan(job->session, o, job->out.target, job->out.dims, &job->out.solve);
 }
 

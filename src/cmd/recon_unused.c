@@ -71,9 +71,9 @@ int mf_recon_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
         SAY(s, "nothing is connected without S2_3D and a cut", "no-connect");
     if (!method->swaps && o->no_polish) SAY(s, "--no-polish leaves the polish out", "polish-rounds");
     if (o->max_iter == 0 && s->work != MF_WORK_NONE)
-        SAY(s, "--max_iter 0 evaluates the start, and neither goes on nor writes a field", "output", "information",
-            "restart", "checkpoint-every", "max-hours", "tolerance", "convergence-data-steps", "polish-rounds",
-            "no-polish");
+        SAY(s, "--max_iter 0 evaluates the start; it neither continues a run nor writes a field", "output",
+            "information", "restart", "checkpoint-every", "max-hours", "tolerance", "convergence-data-steps",
+            "polish-rounds", "no-polish");
     return MF_OK;
 }
 

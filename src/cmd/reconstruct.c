@@ -65,7 +65,7 @@ static int name_file(const struct mf_session *session, struct mf_recon_cmd *o)
 
     if (mf_options_positional(session->options, &words) == 0) return MF_OK;
     if (o->descriptor_filename && *o->descriptor_filename)
-        return mf_fail(MF_USAGE, "'%s' and --descriptor_filename %s: name the descriptors one way or the other",
+        return mf_fail(MF_USAGE, "'%s' and --descriptor_filename %s both name descriptors; leave one of them out",
                        words[0], o->descriptor_filename);
     o->descriptor_filename = words[0];
     return MF_OK;
@@ -82,7 +82,7 @@ static int check_target(const struct mf_session *session, const struct mf_recon_
             "no descriptors to aim at; try: --descriptor_filename FILE, one of characterize or merge; or --target, "
             "arrays of NumPy");
     if (file && o->arrays.count)
-        return mf_fail(MF_USAGE, "--descriptor_filename and --target: say what is aimed at one way or the other");
+        return mf_fail(MF_USAGE, "--descriptor_filename and --target both name the target; leave one of them out");
     return check_arrays(session, o);
 }
 
@@ -127,9 +127,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(mf_planned_check(session, o->plan, o->accepted.auto_gpu));
     MF_TRY(check_target(session, o));
     if ((o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
-        return mf_fail(MF_USAGE,
-                       "--%s is about the initial field, and there is none; add --initial_microstructure_file",
-                       o->labels.count ? "labels" : "threshold");
+        return mf_fail(MF_USAGE, "--%s needs --initial_microstructure_file", o->labels.count ? "labels" : "threshold");
     if (strcmp(o->symmetry, "none") == 0) return MF_OK;
     return mf_fail(MF_USAGE, "--symmetry is for where a target is measured; try: mesoforge characterize --symmetry %s",
                    o->symmetry);

@@ -349,7 +349,7 @@ static int check(const struct mf_session *s, void *options)
     return mf_options_positional(s->options, NULL)
                ? MF_OK
                : mf_fail(MF_USAGE,
-                         "report wants files of runs or of bench; try: mesoforge report RESULT.h5 metrics.jsonl");
+                         "report needs files of runs or of bench; try: mesoforge report RESULT.h5 metrics.jsonl");
 }
 
 static int run(struct mf_session *s, void *options)
@@ -388,7 +388,7 @@ static const char text[] =
 
 const struct mf_cmd mf_cmd_report = {
     .name = "report",
-    .summary = "write one page of what runs and measurements say",
+    .summary = "write one page, with pictures, about runs and measurements",
     .synopsis = "FILE ... [--output PAGE.html] [--title TEXT] [--labels LABEL ...]",
     .text = text,
     .tables = tables,

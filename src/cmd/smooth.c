@@ -167,7 +167,7 @@ static const char text[] =
 
 const struct mf_cmd mf_cmd_smooth = {
     .name = "smooth",
-    .summary = "take the roughness from a microstructure",
+    .summary = "smooth a microstructure",
     .synopsis = "FILE [--strength S] [--keep_fractions]",
     .text = text,
     .tables = tables,

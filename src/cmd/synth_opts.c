@@ -80,9 +80,9 @@ static int check_readers(const struct synth_opts *opts, const struct mf_options 
 
     for (size_t i = 0; i < sizeof readers / sizeof *readers; ++i)
         if (!(readers[i].kinds >> wish->kind & 1) && mf_options_given(options, readers[i].word))
-            return mf_fail(MF_USAGE, "--%s means nothing for --kind %s", readers[i].word, opts->kind);
+            return mf_fail(MF_USAGE, "--%s does not apply to --kind %s", readers[i].word, opts->kind);
     if (mf_options_given(options, "grains") && mf_options_given(options, "grain-size"))
-        return mf_fail(MF_USAGE, "--grains and --grain-size say the same twice: leave one out");
+        return mf_fail(MF_USAGE, "--grains and --grain-size set the same thing: leave one of them out");
     if (wish->kind == MF_SYNTH_FIBRES && stick && (opts->overlap || mf_options_given(options, "gap")))
         return mf_fail(MF_USAGE, "--%s is for fibres along an axis; %s fibres may always overlap",
                        opts->overlap ? "overlap" : "gap", lies[wish->lie]);
@@ -108,7 +108,7 @@ static int read_size(const struct synth_opts *opts, const struct mf_options *opt
         for (int a = 3 - wish->ndim; a < 3; ++a) size[a] = opts->extent[a];
     } else if (opts->size.count) {
         if (opts->size.count < 2 || opts->size.count > 3)
-            return mf_fail(MF_USAGE, "--size wants y x, or z y x, not %zu numbers", opts->size.count);
+            return mf_fail(MF_USAGE, "--size must be y x, or z y x, not %zu numbers", opts->size.count);
         wish->ndim = (int)opts->size.count;
         for (int a = 3 - wish->ndim; a < 3; ++a) size[a] = opts->size.at[a - 3 + wish->ndim];
     }
@@ -126,13 +126,13 @@ static int read_fractions(const struct synth_opts *opts, struct mf_synth *wish)
     double left = 1;
 
     if (opts->phases < 2 || opts->phases > MF_PHASES_MAX)
-        return mf_fail(MF_USAGE, "--phases wants 2 to %d, not %ld", MF_PHASES_MAX, opts->phases);
+        return mf_fail(MF_USAGE, "--phases must be 2 to %d, not %ld", MF_PHASES_MAX, opts->phases);
     phases = (size_t)opts->phases;
     wish->phases = (int)phases;
     if (n && wish->kind == MF_SYNTH_CHECKERBOARD && !opts->exact)
         return mf_fail(MF_USAGE, "a checkerboard has the fractions of its cells: --volume-fraction needs --exact");
     if (n && n != phases && n != phases - 1)
-        return mf_fail(MF_USAGE, "--volume-fraction wants %zu numbers (phases 1 to %zu) or %zu (all), not %zu",
+        return mf_fail(MF_USAGE, "--volume-fraction must have %zu numbers (phases 1 to %zu) or %zu (all), not %zu",
                        phases - 1, phases - 1, phases, n);
     for (size_t p = n == phases ? 0 : 1; p < phases; ++p) {
         double share = sparse ? 0.3 / (double)(phases - 1) : 1 / (double)phases;
@@ -153,7 +153,8 @@ static int read_axes(const char *word, const struct mf_reals *list, int ndim, in
 {
     if (list->count == 0) return MF_OK;
     if (list->count != (size_t)ndim && !(one && list->count == 1))
-        return mf_fail(MF_USAGE, "--%s wants %s%d numbers here, not %zu", word, one ? "1 or " : "", ndim, list->count);
+        return mf_fail(MF_USAGE, "--%s must have %s%d numbers here, not %zu", word, one ? "1 or " : "", ndim,
+                       list->count);
     for (int a = 0; a < 3; ++a)
         if (list->count == 1 || a >= 3 - ndim) into[a] = list->at[list->count == 1 ? 0 : a - 3 + ndim];
     return MF_OK;
@@ -173,7 +174,7 @@ static int read_numbers(const struct synth_opts *opts, struct mf_synth *wish)
 {
     double stretch[3] = {1, 1, 1};
 
-    if (opts->grains < 0) return mf_fail(MF_USAGE, "--grains wants 1 or more, not %ld", opts->grains);
+    if (opts->grains < 0) return mf_fail(MF_USAGE, "--grains must be 1 or more, not %ld", opts->grains);
     if (!(opts->grain_size > 0)) return mf_fail(MF_USAGE, "--grain-size must be above 0, not %g", opts->grain_size);
     if (!(opts->wavelength >= 0)) return mf_fail(MF_USAGE, "--wavelength must be 0 or more, not %g", opts->wavelength);
     MF_TRY(read_axes("stretch", &opts->stretch, wish->ndim, 0, stretch));
@@ -203,7 +204,7 @@ static int read_spacing(const struct synth_opts *opts, int ndim, double spacing[
         if (!(spacing[a] > 0 && spacing[a] < HUGE_VAL))
             return mf_fail(MF_USAGE, "--spacing must be above 0, not %g", spacing[a]);
     if (opts->unit && strlen(opts->unit) >= MF_UNIT_TEXT)
-        return mf_fail(MF_USAGE, "--unit wants at most %d characters", MF_UNIT_TEXT - 1);
+        return mf_fail(MF_USAGE, "--unit must have at most %d characters", MF_UNIT_TEXT - 1);
     return MF_OK;
 }
 

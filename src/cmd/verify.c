@@ -101,12 +101,12 @@ static int run(struct mf_session *session, void *options)
     mf_json_free(all);
     rc = mf_agree(session->comm, rc);
     if (rc != MF_OK || !bad) return rc;
-    return count == 1 ? worst : mf_fail(worst, "%zu of %zu files were not found sound", bad, count);
+    return count == 1 ? worst : mf_fail(worst, "%zu of %zu files are damaged or cannot be checked", bad, count);
 }
 
 const struct mf_cmd mf_cmd_verify = {
     .name = "verify",
-    .summary = "say whether files are as they were written",
+    .summary = "check that files are unchanged",
     .synopsis = "FILE ... [--json]",
     .text = "Reads every byte of HDF5 files that this program wrote (volumes, descriptors, checkpoints) and compares "
             "it with the checksums at their ends. One line for each file: sound, or what is wrong and from which byte "

@@ -51,7 +51,7 @@ static int check_several(const struct mf_session *session, const struct mf_view_
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (mf_options_given(session->options, words[i]))
             return mf_fail(MF_USAGE, "--%s is for one file; several are drawn as they are", words[i]);
-    if (o->columns < 1 || o->columns > 64) return mf_fail(MF_USAGE, "--columns wants 1 to 64, not %ld", o->columns);
+    if (o->columns < 1 || o->columns > 64) return mf_fail(MF_USAGE, "--columns must be 1 to 64, not %ld", o->columns);
     return MF_OK;
 }
 
@@ -69,8 +69,8 @@ static int check(const struct mf_session *session, void *options)
     if (count > 1) return check_several(session, o);
     if (mf_options_given(session->options, "columns"))
         return mf_fail(MF_USAGE, "--columns is for several files, and there is one");
-    if (o->slices < 1 || o->slices > 64) return mf_fail(MF_USAGE, "--slices wants 1 to 64, not %ld", o->slices);
-    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
+    if (o->slices < 1 || o->slices > 64) return mf_fail(MF_USAGE, "--slices must be 1 to 64, not %ld", o->slices);
+    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to must be at least 1, not %ld", o->lag);
     return MF_OK;
 }
 
@@ -175,7 +175,7 @@ static const char text[] =
 
 const struct mf_cmd mf_cmd_view = {
     .name = "view",
-    .summary = "draw what is in a file",
+    .summary = "draw slices, correlations, curves and arrays",
     .synopsis = "FILE [FILE ...] [--original_ms FILE] [--target FILE] [--slices N] [--output PNG]",
     .text = text,
     .tables = tables,

@@ -61,7 +61,7 @@ static int check(const struct mf_micro *micro, const struct mf_characterize_opts
         if ((opts->more >> k & 1) && mf_more_is(k, MF_OF_PAIRS) && (opts->singlephase || fields_of(micro) < 2))
             return mf_fail(MF_USAGE, "%s is of pairs of phases, and there is one", mf_more_rows[k].name);
     if (opts->singlephase && !(micro->grey && micro->fields == 1) && micro->phases < 2)
-        return mf_fail(MF_INPUT, "only phase 1 is wanted (--no_multiphase), but the field has one phase");
+        return mf_fail(MF_INPUT, "--no_multiphase selects phase 1, but the field has one phase");
     return MF_OK;
 }
 

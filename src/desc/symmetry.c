@@ -34,20 +34,20 @@ int mf_symmetry_check(const struct mf_micro *micro, enum mf_symmetry symmetry)
     if (symmetry != MF_SYMMETRY_SQUARE) return MF_OK;
     if (n[1] != n[2] && micro->ndim == 2)
         return mf_fail(
-            MF_USAGE, "--symmetry: quarter turns want a square, the image has %zu x %zu pixels; try: --symmetry mirror",
+            MF_USAGE, "--symmetry: quarter turns need a square, the image has %zu x %zu pixels; try: --symmetry mirror",
             n[1], n[2]);
     if (micro->ndim == 3 && (n[0] != n[1] || n[1] != n[2]))
         return mf_fail(
             MF_USAGE,
-            "--symmetry: quarter turns want a cube, the volume has %zu x %zu x %zu voxels; try: --symmetry mirror",
+            "--symmetry: quarter turns need a cube, the volume has %zu x %zu x %zu voxels; try: --symmetry mirror",
             n[0], n[1], n[2]);
     if (d[1] != d[2] && micro->ndim == 2)
         return mf_fail(MF_USAGE,
-                       "--symmetry: quarter turns want square pixels, these are %g x %g; try: --symmetry mirror", d[1],
+                       "--symmetry: quarter turns need square pixels, these are %g x %g; try: --symmetry mirror", d[1],
                        d[2]);
     if (micro->ndim == 3 && (d[0] != d[1] || d[1] != d[2]))
         return mf_fail(MF_USAGE,
-                       "--symmetry: quarter turns want cubes as voxels, these are %g x %g x %g; try: --symmetry mirror",
+                       "--symmetry: quarter turns need cubic voxels, these are %g x %g x %g; try: --symmetry mirror",
                        d[0], d[1], d[2]);
     return MF_OK;
 }

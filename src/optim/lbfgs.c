@@ -194,7 +194,7 @@ static int live(struct mf_optimiser *o, float **vector, size_t *count)
     size_t n = 0;
 
     if (!(misses >= 0 && misses < 1e9 && pairs >= 0 && pairs < 1e9))
-        return mf_fail(MF_INPUT, "the saved optimiser makes no sense");
+        return mf_fail(MF_INPUT, "the saved state of the optimiser is invalid");
     if (pairs > (double)o->opts.history)
         return mf_fail(MF_INPUT, "the saved optimiser has %.0f pairs, %zu are kept", pairs, o->opts.history);
     for (size_t i = 0; i < count_of(o); ++i) {

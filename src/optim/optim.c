@@ -190,7 +190,8 @@ int mf_optimiser_load(struct mf_optimiser *o, struct mf_optimiser_state *state)
 
     o->loss = *number++;
     for (int i = 0; i < 3; ++i)
-        if (!(number[i] >= 0 && number[i] < 1e15)) return mf_fail(MF_INPUT, "the saved optimiser makes no sense");
+        if (!(number[i] >= 0 && number[i] < 1e15))
+            return mf_fail(MF_INPUT, "the saved state of the optimiser is invalid");
     o->evaluations = (long)*number++;
     o->started = (long)*number++;
     o->last = (long)*number++;

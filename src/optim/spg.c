@@ -154,7 +154,7 @@ static int live(struct mf_optimiser *o, float **vector, size_t *count)
     const struct spg *at = state_of(o);
 
     if (!(at->losses >= 1 && at->losses < 1e15 && at->misses >= 0 && at->misses < 1e9 && at->alpha >= 0))
-        return mf_fail(MF_INPUT, "the saved optimiser makes no sense");
+        return mf_fail(MF_INPUT, "the saved state of the optimiser is invalid");
     *count = at->best < INFINITY;
     if (*count) vector[0] = o->own[BEST];
     return MF_OK;

@@ -138,7 +138,7 @@ static int live(struct mf_optimiser *o, float **vector, size_t *count)
 {
     (void)vector;
     if (!(state_of(o)->misses >= 0 && state_of(o)->misses <= 2 && state_of(o)->numbers >= 1))
-        return mf_fail(MF_INPUT, "the saved optimiser makes no sense");
+        return mf_fail(MF_INPUT, "the saved state of the optimiser is invalid");
     *count = 0;
     return MF_OK;
 }

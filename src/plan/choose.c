@@ -54,7 +54,7 @@ static void give_reasons(struct mf_plan *plan, struct mf_plan_candidate *chosen)
 
         if (c->chosen || !c->fits) continue;
         if (c->seconds > chosen->seconds)
-            snprintf(c->reason, sizeof c->reason, "fits, %.2f times as long", c->seconds / chosen->seconds);
+            snprintf(c->reason, sizeof c->reason, "fits, takes %.2f times as long", c->seconds / chosen->seconds);
         else
             snprintf(c->reason, sizeof c->reason, "fits, but %zu rank%s gain%s %.0f %% only", c->ranks, MF_S(c->ranks),
                      c->ranks == 1 ? "s" : "", 100 * (1 - c->seconds / chosen->seconds));
@@ -83,8 +83,7 @@ static void note_crowd(const struct mf_hardware *hardware, const struct mf_place
         if ((end - first) * place->threads <= cores) continue;
         mf_plan_note(
             plan,
-            "%zu rank%s of %zu thread%s on %zu core%s take turns, and launch, which binds ranks to cores, does not "
-            "start %s there",
+            "%zu rank%s of %zu thread%s share %zu core%s; launch binds ranks to cores and does not start %s there",
             end - first, MF_S(end - first), place->threads, MF_S(place->threads), cores, MF_S(cores),
             end - first == 1 ? "it" : "them");
         return;
@@ -123,7 +122,8 @@ static void note_cores(struct mf_plan *plan)
     char needs[32], has[32];
 
     if (c)
-        mf_plan_note(plan, "no GPU holds its share (rank %zu needs %s%s, there are %s): the plan is for the cores",
+        mf_plan_note(plan,
+                     "no GPU has enough memory (rank %zu needs %s%s, %s are available): the plan is for the cores",
                      c->rank, mf_plan_size_text(c->bytes, needs), c->host ? " on its node" : "",
                      mf_plan_size_text(c->free, has));
     else
@@ -144,7 +144,7 @@ struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, i
     }
     if (ask->task->worse(&cores->settings, &gpus->settings) || cores_take >= gpus_take * (1 - MF_PLAN_WORTH))
         return gpus;
-    mf_plan_note(plan, "by the model %.3g ms per %s on the cores and %.3g ms on GPUs: the plan is for the cores",
+    mf_plan_note(plan, "the model predicts %.3g ms per %s on the cores and %.3g ms on GPUs: the plan is for the cores",
                  1e3 * cores_take, ask->task->step, 1e3 * gpus_take);
     plan->why_cores = plan->notes;
     return cores;
@@ -164,9 +164,9 @@ static const char *remedy_for(const struct mf_plan_options *o, const struct mf_p
         return is_limited(o, c) ? "more of --gpu_ids, a larger --memory-limit" : "more of --gpu_ids";
     if (is_limited(o, c)) return "a larger --memory-limit, more ranks";
     if (c->device && !c->host && c->free == 0) return "a GPU with more free memory, or --device cpu";
-    if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone take what there is";
+    if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone use all memory";
     if (c->free == 0)
-        return "a job or container with more memory, or fewer other programs: ours alone takes what there is";
+        return "a job or container with more memory, or fewer other programs: this program alone uses all memory";
     return "more ranks or nodes";
 }
 
@@ -175,8 +175,9 @@ static int nothing_offered(const struct mf_plan_ask *ask)
 {
     const size_t ranks = ask->world ? ask->world->ranks : ask->options->ranks;
 
-    if (ranks == 0) return mf_fail(MF_USAGE, "there are no settings for any number of ranks that this machine holds");
-    return mf_fail(MF_USAGE, "there are no settings for %zu rank%s; try: another number of ranks", ranks, MF_S(ranks));
+    if (ranks == 0) return mf_fail(MF_USAGE, "no settings are possible with any number of ranks on this machine");
+    return mf_fail(MF_USAGE, "no settings are possible with %zu rank%s; try: another number of ranks", ranks,
+                   MF_S(ranks));
 }
 
 int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
@@ -189,8 +190,8 @@ int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
     if (plan->candidates == 0) return nothing_offered(ask);
     if (!c) return mf_fail(MF_MEMORY, "nothing fits: %s", plan->candidate[0].reason);
     return mf_fail(MF_MEMORY,
-                   "nothing fits into memory: the least plan (%zu rank%s%s%s%s) needs %zu bytes for arrays%s of rank "
-                   "%zu, there are %zu%s; try: %s%s%s",
+                   "nothing fits into memory: the smallest plan (%zu rank%s%s%s%s) needs %zu bytes for arrays%s of "
+                   "rank %zu, but %zu are available%s; try: %s%s%s",
                    c->ranks, MF_S(c->ranks), c->device ? " on GPUs" : "", c->settings.count ? ", " : "",
                    mf_plan_numbers_text(&c->settings, sizeof settings, settings), c->bytes,
                    c->host ? " on the node" : "", c->rank, c->free, is_limited(o, c) ? " (--memory-limit)" : "",

@@ -37,7 +37,7 @@ static int missing(const struct place *place, const char *key)
 
 static int wrong_kind(const struct place *place, const char *key, const struct mf_json *value, const char *wanted)
 {
-    return mf_fail(MF_INPUT, "'%.300s': %s%s%s wants %s, not %s", place->file, place->at, dot(place), key, wanted,
+    return mf_fail(MF_INPUT, "'%.300s': %s%s%s must be %s, not %s", place->file, place->at, dot(place), key, wanted,
                    mf_json_kind_name(value));
 }
 
@@ -49,7 +49,7 @@ static int check_keys(const struct place *place, const struct mf_json *object, c
     size_t n = 0;
 
     if (mf_json_kind(object) != MF_JSON_OBJECT)
-        return mf_fail(MF_INPUT, "'%.300s': %s wants an object, not %s", place->file,
+        return mf_fail(MF_INPUT, "'%.300s': %s must be an object, not %s", place->file,
                        *place->at ? place->at : "the file", mf_json_kind_name(object));
     for (; keys && keys->key; ++keys) known[n++] = keys->key;
     for (; *more; ++more) known[n++] = *more;
@@ -84,7 +84,7 @@ static int read_text(const struct place *place, const struct mf_json *value, con
 
     if (mf_json_kind(value) != MF_JSON_TEXT) return wrong_kind(place, key->key, value, "text");
     if (length < (size_t)key->least || length > (size_t)key->most)
-        return mf_fail(MF_INPUT, "'%.300s': %s%s%s wants text of %.0f to %.0f bytes", place->file, place->at,
+        return mf_fail(MF_INPUT, "'%.300s': %s%s%s must be text of %.0f to %.0f bytes", place->file, place->at,
                        dot(place), key->key, key->least, key->most);
     memcpy(field, mf_json_to_text(value), length + 1);
     for (const char *c = field; *c; ++c)
@@ -133,8 +133,8 @@ static int read_capability(const struct place *place, const struct mf_json *obje
     /* NOLINTNEXTLINE(cert-err34-c): the range is checked below, and two digits cannot overflow */
     if (sscanf(mf_json_to_text(value), "%2d.%1d%n", &major, &minor, &length) != 2 || mf_json_to_text(value)[length] ||
         major < 1 || minor < 0)
-        return mf_fail(MF_INPUT, "'%.300s': %s.compute_capability is '%.40s', want text like \"9.0\"", place->file,
-                       place->at, mf_json_to_text(value));
+        return mf_fail(MF_INPUT, "'%.300s': %s.compute_capability is '%.40s', it must be text like \"9.0\"",
+                       place->file, place->at, mf_json_to_text(value));
     if (major > CAPABILITY_MOST)
         return mf_fail(MF_INPUT, "'%.300s': %s.compute_capability is %d.%d, which no machine has (1.0 to %d.9)",
                        place->file, place->at, major, minor, CAPABILITY_MOST);
@@ -228,7 +228,7 @@ static int read_link(const struct place *place, const struct mf_json *object, in
     while (link->kind < MF_LINK_KINDS && strcmp(name, mf_link_names[link->kind]) != 0) ++link->kind;
     if (!kind) return missing(place, "kind");
     if (link->kind == MF_LINK_KINDS)
-        return mf_fail(MF_INPUT, "'%.300s': %s.kind wants nvlink, switch, host or system", place->file, place->at);
+        return mf_fail(MF_INPUT, "'%.300s': %s.kind must be nvlink, switch, host or system", place->file, place->at);
     link->rate = 0;
     return rate ? read_number(place, rate, &row, &link->rate) : MF_OK;
 }
@@ -245,7 +245,7 @@ static int read_pair(const struct place *place, const struct mf_json *object, st
         long long g = mf_json_to_int(number);
 
         if (mf_json_count(pair) != 2 || mf_json_kind(number) != MF_JSON_INT || g < 0 || (size_t)g >= host->gpus)
-            return mf_fail(MF_INPUT, "'%.300s': %s.gpus wants two of the %zu GPU%s, counted from 0", place->file,
+            return mf_fail(MF_INPUT, "'%.300s': %s.gpus must be two of the %zu GPU%s, counted from 0", place->file,
                            place->at, host->gpus, MF_S(host->gpus));
         at[k] = (size_t)g;
     }
@@ -286,8 +286,8 @@ static int check_simd(const struct place *place, char simd[MF_HARDWARE_TEXT])
     if (!*simd) snprintf(simd, MF_HARDWARE_TEXT, "baseline");
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
         if (strcmp(simd, known[i]) == 0) return MF_OK;
-    return mf_fail(MF_INPUT, "'%.300s': %s.simd is '%.40s', want avx512, avx2 or baseline", place->file, place->at,
-                   simd);
+    return mf_fail(MF_INPUT, "'%.300s': %s.simd is '%.40s', it must be avx512, avx2 or baseline", place->file,
+                   place->at, simd);
 }
 
 static int read_host(const struct place *place, const struct mf_json *object, struct mf_host *host)
@@ -337,7 +337,7 @@ static int read_file(const struct place *place, const struct mf_json *file, stru
     if (!nodes) return missing(place, "nodes");
     if (mf_json_kind(nodes) != MF_JSON_ARRAY) return wrong_kind(place, "nodes", nodes, "an array");
     if (mf_json_count(nodes) < 1 || mf_json_count(nodes) > NODES_MOST)
-        return mf_fail(MF_INPUT, "'%.300s': nodes wants 1 to %d nodes, not %zu", place->file, NODES_MOST,
+        return mf_fail(MF_INPUT, "'%.300s': nodes must hold 1 to %d nodes, not %zu", place->file, NODES_MOST,
                        mf_json_count(nodes));
     hardware->host = MF_MUST(calloc(mf_json_count(nodes), sizeof *hardware->host), "nodes");
     for (size_t i = 0; i < mf_json_count(nodes); ++i) {

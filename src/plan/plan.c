@@ -204,7 +204,7 @@ static void does_not_fit(struct mf_plan *plan, struct mf_plan_candidate *c)
     char needs[32], has[32];
 
     if (c->bytes > 0)
-        snprintf(c->reason, sizeof c->reason, "rank %zu needs %s for arrays%s, there are %s", c->rank,
+        snprintf(c->reason, sizeof c->reason, "rank %zu needs %s for arrays%s, %s are available", c->rank,
                  mf_plan_size_text(c->bytes, needs), c->host ? " on its node" : "", mf_plan_size_text(c->free, has));
     add(plan, c);
 }

@@ -181,12 +181,12 @@ struct mf_json *mf_plan_json(const struct mf_plan *plan)
 
 static int read_lines(const char *path, const struct mf_json *all, const char *key, struct mf_plan_lines *lines)
 {
-    if (mf_json_count(all) == 0) return mf_fail(MF_INPUT, "'%.300s': %s wants an array of lines", path, key);
+    if (mf_json_count(all) == 0) return mf_fail(MF_INPUT, "'%.300s': %s must be an array of lines", path, key);
     for (size_t i = 0; i < mf_json_count(all); ++i) {
         const char *text = mf_json_to_text(mf_json_item(all, i)), *colon = strstr(text, ": ");
         char *name;
 
-        if (!colon) return mf_fail(MF_INPUT, "'%.300s': %s[%zu] wants \"key: value\"", path, key, i);
+        if (!colon) return mf_fail(MF_INPUT, "'%.300s': %s[%zu] must be \"key: value\"", path, key, i);
         name = MF_MUST(strndup(text, (size_t)(colon - text)), "a plan");
         mf_plan_say(lines, name, "%s", colon + 2);
         free(name);
@@ -200,7 +200,7 @@ static int read_size(const char *path, const struct mf_json *file, const char *k
     long long number = mf_json_to_int(value);
 
     if (mf_json_kind(value) != MF_JSON_INT || number < (long long)least || number > 1 << 30)
-        return mf_fail(MF_INPUT, "'%.300s': %s wants a whole number of at least %zu", path, key, least);
+        return mf_fail(MF_INPUT, "'%.300s': %s must be a whole number of at least %zu", path, key, least);
     *size = (size_t)number;
     return MF_OK;
 }
@@ -249,7 +249,7 @@ static int read_body(const char *path, const struct mf_json *file, struct mf_pla
     MF_TRY(read_lines(path, mf_json_get(file, "problem"), "problem", &plan->problem));
     MF_TRY(read_lines(path, mf_json_get(file, "machine"), "machine", &plan->machine));
     if (strcmp(device, "cpu") != 0 && strcmp(device, "cuda") != 0 && strcmp(device, "shadow") != 0)
-        return mf_fail(MF_INPUT, "'%.300s': device wants \"cpu\", \"cuda\" or \"shadow\"", path);
+        return mf_fail(MF_INPUT, "'%.300s': device must be \"cpu\", \"cuda\" or \"shadow\"", path);
     plan->device = strcmp(device, "cuda") == 0;
     plan->apart = strcmp(device, "cpu") != 0;
     MF_TRY(read_size(path, file, "nodes", 1, &plan->nodes));
@@ -258,7 +258,7 @@ static int read_body(const char *path, const struct mf_json *file, struct mf_pla
     MF_TRY(read_size(path, file, "ranks_per_gpu", 0, &plan->ranks_per_gpu));
     MF_TRY(read_size(path, file, "threads", 1, &plan->threads));
     if (mf_plan_numbers_read(mf_json_get(file, "settings"), &plan->settings)) return MF_OK;
-    return mf_fail(MF_INPUT, "'%.300s': settings wants an object of whole numbers", path);
+    return mf_fail(MF_INPUT, "'%.300s': settings must be an object of whole numbers", path);
 }
 
 int mf_plan_is_whole(struct mf_json *json)

@@ -48,7 +48,7 @@ static void print_settings(FILE *to, const struct mf_plan *p)
         fprintf(to, "%s %s %.3g", i ? "," : "", p->cost.part[i].name, 1e3 * p->cost.part[i].seconds);
     fprintf(to, "\n");
     for (int m = 0; m <= p->apart; ++m)
-        fprintf(to, "  memory    rank %zu, the fullest%s: %.3f GiB of arrays, %.3f GiB are there\n", p->fullest,
+        fprintf(to, "  memory    rank %zu, the fullest%s: %.3f GiB of arrays, %.3f GiB are available\n", p->fullest,
                 where(p, m), gib(p->memory[m].arrays.total), gib(p->memory[m].room));
 }
 

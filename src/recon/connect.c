@@ -480,11 +480,12 @@ void mf_connect_tell(const struct mf_connect *c, int more)
     uint64_t pins = 0;
 
     for (int p = 0; p < c->phases; ++p) pins += c->pinned[p];
-    mf_info("clusters: %ld joined, %ld parted, by %llu voxels; what spans is within %.3f of the target's", c->joined,
-            c->parted, (unsigned long long)pins, off);
+    mf_info(
+        "clusters: %ld joined, %ld parted, by %llu voxels; spanning shares differ from the target's by at most %.3f",
+        c->joined, c->parted, (unsigned long long)pins, off);
     if (off > NEAR_ENOUGH)
-        mf_warn("clusters: what spans stays off by %.3f: %s", off,
-                more      ? "that is how far as many new cuts came as are made"
-                : c->full ? "no more voxels may be asked for"
-                          : "nothing is left to join or to part that would help");
+        mf_warn("clusters: a spanning share still differs from the target's by %.3f: %s", off,
+                more      ? "the limit of new cuts is reached"
+                : c->full ? "the limit of prescribed voxels is reached"
+                          : "no further path or cut would help");
 }

@@ -266,7 +266,7 @@ static int has_small_slices(const struct mf_outcome *out)
     const struct mf_objective_opts *o = &out->solve.objective;
     const size_t *n = out->dims;
 
-    if (mf_outcome_ndim(out) != 3 || o->mean || o->compat || o->draw) return 0;
+    if (mf_outcome_ndim(out) != 3 || o->mean || o->compat || o->draw > 0) return 0;
     return n[0] * n[1] < SMALL_SLICE || n[0] * n[2] < SMALL_SLICE || n[1] * n[2] < SMALL_SLICE;
 }
 
@@ -318,8 +318,7 @@ void mf_outcome_report(const struct mf_outcome *out)
         const double *is = spans(out, p), *wanted = spans_wanted(out, p);
 
         if (wanted)
-            mf_info("phase %ld: %.4f %.4f %.4f of it reaches from face to face (along z y x), of the target %.4f %.4f "
-                    "%.4f",
+            mf_info("phase %ld: %.4f %.4f %.4f of it spans the volume (along z y x), in the target %.4f %.4f %.4f",
                     mf_outcome_label(out, p), is[0], is[1], is[2], wanted[0], wanted[1], wanted[2]);
     }
     for (size_t pair = 0; has_whole(out, MF_WHOLE_CROSS) && pair < pairs_of(out); ++pair) {
@@ -333,9 +332,10 @@ void mf_outcome_report(const struct mf_outcome *out)
         mf_info("copied from the target: %.*f %% of windows of %zu x %zu", decimals(100 * out->copied.share),
                 100 * out->copied.share, out->copied.edge, out->copied.edge);
     if (out->copied.edge && out->copied.share > COPIED)
-        mf_warn("more than half of the result is literally its target, which has few features; try: another --seed, a "
-                "larger micrograph, or %s",
+        mf_warn("more than half of the result is copied from its target, which has few features; try: another --seed, "
+                "a larger micrograph, or %s",
                 out->by_recipe ? "--descriptor_types and --descriptor_weights with less of Patches"
                                : "less of Patches (--descriptor_weights)");
-    if (out->variation_error > 0.1) mf_warn("the result has not the interfaces of its target; try: %s", remedy(out));
+    if (out->variation_error > 0.1)
+        mf_warn("the interface density of the result differs from its target's; try: %s", remedy(out));
 }

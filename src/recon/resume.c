@@ -361,7 +361,7 @@ static int go_on(struct mf_grid *r, const size_t dims[3])
 
     mf_keeper_resume(&r->keeper, r->before + mf_optimiser_made(&r->saved));
     if (rc == MF_OK)
-        mf_info("going on from a checkpoint: %s, %.1f s into the run",
+        mf_info("continuing from a checkpoint: %s, %.1f s into the run",
                 r->polishing ? mf_grid_label_work(r) : "gradient stages", mf_now() - r->start);
     return rc;
 }

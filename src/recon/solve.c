@@ -106,7 +106,7 @@ int mf_grid_shrinks(struct mf_grid *r, int rc)
 void mf_grid_say_shrunk(struct mf_grid *r)
 {
     if (r->shrunk)
-        mf_warn("%s; going on with %zu slices in flight instead of %zu", r->lacked, r->compared.batch, r->shrunk);
+        mf_warn("%s; continuing with %zu slices in flight instead of %zu", r->lacked, r->compared.batch, r->shrunk);
     r->shrunk = 0;
 }
 
@@ -188,13 +188,13 @@ static void begin_anew(struct mf_grid *r)
     if (layers > 0) {
         if (mf_start_layers(&r->slab, r->fields, r->fraction, layers, r->opts->seed, &r->planes, r->optimiser.x))
             return;
-        mf_info("no layers with a period of %.1f voxels fit into this volume: it begins with noise", 1 / layers);
+        mf_info("no layers with a period of %.1f voxels fit into this volume: it starts from noise", 1 / layers);
     }
     if (cells > 0) {
         if (mf_start_cells(&r->slab, r->fields, r->fraction, cells, r->opts->bend, r->opts->seed, &r->planes,
                            r->optimiser.x))
             return;
-        mf_info("fewer than %d cells of %.0f pixels fit into this image: it begins with noise", MF_START_CELLS,
+        mf_info("fewer than %d cells of %.0f pixels fit into this image: it starts from noise", MF_START_CELLS,
                 1 / cells);
     }
     mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, &r->planes, r->optimiser.x);

@@ -143,12 +143,14 @@ static void note(const struct mf_recon_work *w, const double fact[MF_PLAN_FACTS]
         mf_plan_note(p, "history %zu instead of %zu: nothing else fits; the descent takes more evaluations", history,
                      w->history);
     if (mf_plan_get(&p->settings, "offload") && w->residency == MF_RESIDE_AUTO)
-        mf_plan_note(p, "no device holds its share: fields stay in host memory, and slices pass through the device");
+        mf_plan_note(
+            p,
+            "the fields do not fit into device memory: they stay in host memory, and slices stream through the device");
     if (idle)
         mf_plan_note(p, "%zu ranks, and %zu pair%s of planes: %zu %s none and only %s", p->ranks, pairs, MF_S(pairs),
                      idle, idle == 1 ? "rank owns" : "ranks own", idle == 1 ? "waits" : "wait");
     if (fact[MF_RECON_PLANES] > 0)
-        mf_plan_note(p, "slices normal to y and x go by strips: planes beside the slabs travel, and sums");
+        mf_plan_note(p, "slices normal to y and x are exchanged as strips: planes beside the slabs, and sums");
 }
 
 static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],

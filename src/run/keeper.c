@@ -121,7 +121,7 @@ static int lost(const struct mf_keeper *k, int rc)
     char text[400];
 
     snprintf(text, sizeof text, "%s", mf_err_text());
-    return mf_fail(rc, "stopped early (%s), and what it had reached is not saved: %s", k->why, text);
+    return mf_fail(rc, "stopped early (%s), and the latest steps are not saved: %s", k->why, text);
 }
 
 /* Was the folder of the output removed? A process that stands in it still sees it, as one that has no name. */
@@ -146,10 +146,10 @@ static int go_on_without(struct mf_keeper *k, const struct mf_comm *comm)
     snprintf(text, sizeof text, "%s", mf_err_text());
     mf_err_clear();
     if (comm->rank == 0 && is_folder_gone(k->opts.stem))
-        rc = mf_fail(MF_OUTPUT, "the folder of '%s' is gone, and nothing that this run reaches can be kept: %s",
-                     k->opts.stem, text);
+        rc = mf_fail(MF_OUTPUT, "the folder of '%s' was removed, so this run cannot write its result: %s", k->opts.stem,
+                     text);
     MF_TRY(mf_agree(comm, rc));
-    if (!k->warned) mf_warn("%s; the run goes on without this checkpoint", text);
+    if (!k->warned) mf_warn("%s; the run continues without this checkpoint", text);
     k->warned = 1;
     return MF_OK;
 }
@@ -209,7 +209,7 @@ void mf_keeper_resume(struct mf_keeper *k, long steps) { k->saved_steps = steps;
 
 int mf_keeper_left(const struct mf_keeper *k)
 {
-    return mf_fail(MF_STOPPED, "stopped early (%s) and saved; the same command with --restart auto goes on", k->why);
+    return mf_fail(MF_STOPPED, "stopped early (%s) and saved; the same command with --restart auto continues", k->why);
 }
 
 /* -- the begin -- */
@@ -220,7 +220,7 @@ static void foresee_room(const struct mf_comm *comm, const char *stem, double by
     char *name = mf_checkpoint_name(stem, 1);
 
     if (comm->rank == 0 && mf_atomic_room(name, (size_t)bytes) != MF_OK)
-        mf_warn("%s: as it is, this run could not be saved", mf_err_text());
+        mf_warn("%s: this run could not save a checkpoint now", mf_err_text());
     mf_err_clear();
     free(name);
 }
@@ -229,7 +229,7 @@ static void foresee_room(const struct mf_comm *comm, const char *stem, double by
 static void replace_old(struct mf_keeper *k, const struct mf_checkpoint_pair *pair)
 {
     if (pair->turn[0] == -1 && pair->turn[1] == -1) return;
-    mf_warn("checkpoints of an earlier run will be replaced; with --restart auto the run would go on from them");
+    mf_warn("checkpoints of an earlier run will be replaced; --restart auto would continue from them");
     k->stale = 1;
 }
 
@@ -248,6 +248,6 @@ int mf_keeper_begin(struct mf_keeper *k, const struct mf_comm *comm, const struc
         replace_old(k, &pair);
     k->next = !pair.newest;
     k->turn = (pair.turn[pair.newest] > 0 ? pair.turn[pair.newest] : 0) + 1;
-    if (opts->restart && !*from) mf_info("no checkpoint of this run yet: it begins anew");
+    if (opts->restart && !*from) mf_info("no checkpoint of this run yet: it starts at the beginning");
     return MF_OK;
 }

@@ -82,7 +82,7 @@ void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output,
     if (file >= 0 && !append) (void)!ftruncate(file, 0); /* a pipe has no length */
     m->file = file >= 0 ? fdopen(file, "a") : NULL;
     if (m->file) return;
-    mf_warn("cannot write '%s': %s; the run goes on without it", m->path, strerror(file < 0 ? why : errno));
+    mf_warn("cannot write '%s': %s; the run continues without it", m->path, strerror(file < 0 ? why : errno));
     m->lost = 1;
 }
 
@@ -153,7 +153,7 @@ static void end(struct mf_metrics *m, int whole)
         whole = 0;
         why = errno;
     }
-    if (!whole) mf_warn("'%s' is not complete: %s; the run goes on without it", m->path, strerror(why));
+    if (!whole) mf_warn("'%s' is not complete: %s; the run continues without it", m->path, strerror(why));
     m->lost = !whole;
     m->file = NULL;
 }

@@ -66,12 +66,12 @@ static void hint(const struct mf_run *run)
     char text[256];
 
     if (run->keeper.every_seconds < 0)
-        snprintf(text, sizeof text, "the same command with --checkpoint-every auto: such an end then costs little");
+        snprintf(text, sizeof text, "the same command with --checkpoint-every auto, so that less work is lost");
     else if (run->again)
-        snprintf(text, sizeof text, "%.200s, which goes on from what was saved", run->again);
+        snprintf(text, sizeof text, "%.200s, which continues from the last checkpoint", run->again);
     else
         snprintf(text, sizeof text,
-                 "the same command with --restart auto, which goes on from %s.ckpt-*.h5 if that was saved",
+                 "the same command with --restart auto, which continues from %s.ckpt-*.h5 if that exists",
                  is_short ? run->stem : "...");
     mf_comm_hint(text);
 }
@@ -108,7 +108,7 @@ struct mf_json *mf_run_results_h5(const char *output)
     if (rc == MF_OK && !is_h5) return NULL;
     if (rc == MF_OK) rc = mf_look(output, &look);
     if (rc != MF_OK) {
-        mf_warn("%s; whether it is this run's result cannot be told, and it is made again", mf_err_text());
+        mf_warn("%s; it may not be this run's result and is made again", mf_err_text());
         mf_err_clear();
         return NULL;
     }
@@ -146,7 +146,7 @@ static int is_done(const struct mf_run *run, const struct mf_run_client *client,
 
 static int pass_over(const struct mf_run *run, struct mf_json *results)
 {
-    mf_info("%s is there already, of the same problem and finished: left as it is", run->output);
+    mf_info("%s exists and is finished, for the same problem: it is not changed", run->output);
     if (results) mf_json_bool(results, "done_before", 1);
     return MF_OK;
 }
@@ -163,7 +163,7 @@ static int say_kept(const struct mf_run *run, int rc)
     mf_err_take(text, sizeof text);
     mf_checkpoint_look(run->comm, run->stem, 1, &kept);
     if (kept.turn[0] < 0 && kept.turn[1] < 0) return mf_fail(rc, "%s", text);
-    return mf_fail(rc, "%s; the same command with --restart auto goes on from the last checkpoint", text);
+    return mf_fail(rc, "%s; the same command with --restart auto continues from the last checkpoint", text);
 }
 
 /* Without those of the first part, which go last, the run counts as finished. */

@@ -163,6 +163,6 @@ int mf_compare_draw(const struct mf_show *s, struct mf_figure *f, const struct m
     draw_field(&panels, c);
     f->left += panels.left;
     if (panels.left)
-        mf_info("%zu more panels are left out: drawn are %d phases or pairs of them", panels.left, MF_PANELS_PARTS);
+        mf_info("%zu more panels are left out: at most %d phases or pairs are drawn", panels.left, MF_PANELS_PARTS);
     return MF_OK;
 }

@@ -367,7 +367,7 @@ static const char *untold(const struct mf_comparison *c)
 static void reasons_text(FILE *to, const struct mf_comparison *c)
 {
     if (untold(c)) fprintf(to, " no score: slices are too small, or unknown, for the %s\n", untold(c));
-    if (!isfinite(c->copy)) fprintf(to, " nothing is said of copies: the target holds no labelled slice\n");
+    if (!isfinite(c->copy)) fprintf(to, " copies are not counted: the target holds no labelled slice\n");
 }
 
 void mf_compare_text(FILE *to, const struct mf_comparison *c)

@@ -303,10 +303,9 @@ static void draw_descriptors(struct drawing *d)
     mf_json_free(results);
     d->figure->left = panels.left;
     if (panels.left)
-        mf_info(
-            "%zu more panels are left out: drawn are %d phases or pairs of them, %d levels of the pyramid, of three "
-            "directions the finest",
-            panels.left, MF_PANELS_PARTS, MF_PANELS_LEVELS);
+        mf_info("%zu more panels are left out: at most %d phases or pairs and %d pyramid levels are drawn, and of "
+                "three directions the finest level",
+                panels.left, MF_PANELS_PARTS, MF_PANELS_LEVELS);
 }
 
 static int view_descriptors(struct drawing *d, const char **title)

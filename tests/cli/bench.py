@@ -147,31 +147,31 @@ with tempfile.TemporaryDirectory() as folder:
     exchanges(2, "--device", "shadow")
     table()
     runs.refuses(program, [
-        (2, ["bench", "alreduce"], "bench has no 'alreduce'"),
+        (2, ["bench", "alreduce"], "bench cannot measure 'alreduce'"),
         (2, ["bench", "halo", "--output", "net.csv"], "net.csv"),
         (2, ["bench", "reconstruct"], "start it without mpirun"),
     ], ranks=(2,), mpiexec=mpiexec)
     runs.refuses(program, [
-        (2, ["bench"], "wants to know what to measure"),
-        (2, ["bench", "halo", "--min_bytes", "8x"], "--min_bytes wants bytes"),
+        (2, ["bench"], "name what to measure"),
+        (2, ["bench", "halo", "--min_bytes", "8x"], "--min_bytes must be bytes"),
         (2, ["bench", "halo", "--max_bytes", "5G"], "at most 4G"),
         (2, ["bench", "halo", "--min_bytes", "1M", "--max_bytes", "1K"], "is more than --max_bytes"),
         (2, ["bench", "halo", "--factor", 1], "it must be from 2"),
         (2, ["bench", "halo", "--precision", 0], "it must be above 0"),
-        (2, ["bench", "p2p"], "wants at least two ranks"),
-        (2, ["bench", "reconstruct", "--scaling", "2,1"], "growing numbers of ranks"),
-        (2, ["bench", "reconstruct", "--scaling", "1,99999"], "in each other's way"),
+        (2, ["bench", "p2p"], "needs at least two ranks"),
+        (2, ["bench", "reconstruct", "--scaling", "2,1"], "increasing numbers of ranks"),
+        (2, ["bench", "reconstruct", "--scaling", "1,99999"], "would compete for the"),
         (2, ["bench", "reconstruct", "--extent", 8], "it must be from 32"),
         (2, ["bench", "reconstruct", "--turns", 0], "--turns is 0"),
-        (2, ["bench", "reconstruct", "--launcher", "env " + "A=1 " * 32], "--launcher wants 1 to 32 words"),
-        (2, ["bench", "reconstruct", "--launcher", "env A=" + "1" * 5000], "--launcher wants 1 to 32 words"),
-        (2, ["bench", "kernels", "--launcher", " "], "--launcher wants 1 to 32 words"),
+        (2, ["bench", "reconstruct", "--launcher", "env " + "A=1 " * 32], "--launcher must have 1 to 32 words"),
+        (2, ["bench", "reconstruct", "--launcher", "env A=" + "1" * 5000], "--launcher must have 1 to 32 words"),
+        (2, ["bench", "kernels", "--launcher", " "], "--launcher must have 1 to 32 words"),
         (4, ["bench", "reconstruct", "--launcher", "false " + "A=1 " * 31, "--extent", 32], "ended with status 1"),
         (2, ["bench", "io", "--extent", 1], "it must be from 2"),
         (4, ["bench", "reconstruct", "--launcher", "no-such-launcher", "--extent", 32], "cannot start 'no-such-launcher'"),
         (4, ["bench", "reconstruct", "--launcher", "false", "--extent", 32], "ended with status 1"),
         (3, ["bench", "reconstruct", "--image", "gone.npy", "--extent", 32], "ended with status 3"),
-        (2, ["bench", "kernels", "--dry-run"], "nothing to say"),
+        (2, ["bench", "kernels", "--dry-run"], "bench has no --dry-run"),
         (7, ["bench", "kernels", "--extent", 32, "--data_folder", "nowhere/at/all"], "nowhere/at/all"),
     ], ranks=(1,), mpiexec=mpiexec)
 for words in (["bench", "nosuch"], ["match", "t.npy", "--max-hours", "nan"]):  # said before a device is looked for

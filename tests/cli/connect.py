@@ -32,7 +32,7 @@ def measured(folder):
         told = measure(PROGRAM, "info", out)
         check(told and np.abs(np.array(told["spans"]) - want).max() < 1e-12, f"info: {told}")
         text = run(PROGRAM, "info", out)[1]
-        check(text.count("reaches from face to face") == len(fractions), f"info: {text}")
+        check(text.count("spans the volume") == len(fractions), f"info: {text}")
     run(PROGRAM, "characterize", name, "--limit_to", 3, "--output", f"{folder}/plain.h5")
     with h5py.File(f"{folder}/plain.h5") as file:
         check("spans" not in file, "spans of what was not asked for")
@@ -90,7 +90,7 @@ def among_fixed(folder):
         if not check(status == 0, err):
             return
         x = np.load(f"{folder}/r.npy")
-        check(err.count("no more voxels may be asked for") == 1, f"{ranks} ranks: what spans is not said to be off: {err}")
+        check(err.count("the limit of prescribed voxels is reached") == 1, f"{ranks} ranks: what spans is not said to be off: {err}")
         check((x == 1).sum() == target.sum(), f"{ranks} ranks: {(x == 1).sum()} voxels of phase 1, want {target.sum()}")
         check((x[fixed == 1] == 1).all(), f"{ranks} ranks: fixed voxels have changed")
         bits = bits or x.tobytes()

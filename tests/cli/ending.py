@@ -81,7 +81,7 @@ def other():
         for process in matching(job):
             os.kill(process, signal.SIGTERM)
         err = runs.words_of(job)
-    check(job.returncode == 4 and "the run to be measured was stopped before its end (status " in err, f"ended by another: {job.returncode} {err}")
+    check(job.returncode == 4 and "the measured run was stopped before its end (status " in err, f"ended by another: {job.returncode} {err}")
     nothing("ended by another")
 
 

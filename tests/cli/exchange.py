@@ -103,7 +103,7 @@ def refused():
     cases = [(2, ["S2"], "NAME=FILE.npy"), (2, ["S2=own.h5"], ".npy"), (2, ["S9=own.npy"], "no descriptor 'S9'"), (2, ["Patches=own.npy"], "no values"),
              (2, ["Variation=five.npy"], "names S2 0 times"), (2, ["S2=own.npy", "S2=own.npy"], "names S2 2 times"), (3, ["S2=even.npy"], "no S2"),
              (3, ["S2=shifted.npy"], "zero lag must be"), (3, ["S2=large.npy"], "it holds"), (3, ["S2=nan.npy"], "it holds"), (3, ["S2=cut.npy"], "cut.npy"),
-             (3, ["S2=gone.npy"], "gone.npy"), (3, ["S2=own.npy", "Variation=five.npy"], "no Variation"), (2, ["S2=own.npy", "--descriptor_filename", "t.h5"], "one way or the other"),
+             (3, ["S2=gone.npy"], "gone.npy"), (3, ["S2=own.npy", "Variation=five.npy"], "no Variation"), (2, ["S2=own.npy", "--descriptor_filename", "t.h5"], "both name the target"),
              (3, ["S2=lopsided.npy"], "at the opposite lag"), (3, ["S2=zero.npy"], "nothing to aim at"), (3, ["S2=both.npy"], "not to 1"),
              (3, ["S2=own.npy", "VolumeFractions=half.npy"], "and its volume fraction"), (2, ["S2=own.npy", "--limit_to", 4], "L = 6"), (3, ["S2=own.npy", "--descriptor_types", "Correlations"], "Correlations"),
              (3, ["S2=own.npy", "LinealPathExact=seven.npy"], "it holds 7"), (3, ["S2=own.npy", "LinealPathExact=below.npy"], "it holds -0.5"),

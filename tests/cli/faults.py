@@ -78,13 +78,13 @@ def said_and_kept(folder, done, want, what):
     lines = [line for line in runs.said(done.err) if not line.startswith("mesoforge: warning: ")]
     found = checkpoints(folder)
     check(done.status == 7 and len(lines) == 1, f"{what}: {done.status} {done.err[-900:]}")
-    check(phases(folder) is None or phases(folder) == want and "is written and whole" in done.err, f"{what}: the output: {done.err[-300:]}")
+    check(phases(folder) is None or phases(folder) == want and "is complete" in done.err, f"{what}: the output: {done.err[-300:]}")
     if found:
         whole = runs.run(program, "verify", *found, cwd=folder)
-        check(whole.status == 0 and "--restart auto goes on" in done.err, f"{what}: {found}: {whole} {done.err[-300:]}")
+        check(whole.status == 0 and "--restart auto continues" in done.err, f"{what}: {found}: {whole} {done.err[-300:]}")
     done = run(folder)
     check(done.status == 0 and phases(folder) == want and not left_behind(folder), f"{what}, then: {done.status} {os.listdir(folder)} {done.err[-300:]}")
-    check(("going on from a checkpoint" in done.err) == bool(found), f"{what}, then, from {found}: {done.err[-300:]}")
+    check(("continuing from a checkpoint" in done.err) == bool(found), f"{what}, then, from {found}: {done.err[-300:]}")
 
 
 def ends(folder, done, want, what):
@@ -168,7 +168,7 @@ def power(calls, want):
         found = checkpoints(disk)
         done = run(disk)
         gone_on += bool(found)
-        check(("going on from a checkpoint" in done.err) == bool(found), f"after call {call} and {found}: {done.err[-300:]}")
+        check(("continuing from a checkpoint" in done.err) == bool(found), f"after call {call} and {found}: {done.err[-300:]}")
         check(done.status == 0 and phases(disk) == want, f"after call {call} and {found}: {done.status} {done.err[-300:]}")
         halves += any(n.endswith(".tmp") for n in os.listdir(folder))
         done = run(folder)

@@ -90,7 +90,7 @@ def refused():
         f'<DataArray type="Float64" Name="c" format="ascii">{" ".join(map(str, a))}</DataArray>' for a in axes) + "</Coordinates>"
     long = 'Direction="' + " ".join(["1.0000000000000000e+00" if i % 4 == 0 else "0.0000000000000000e+00" for i in range(9)]) + '"'
     check(run(PROGRAM, "info", vti("straight.vti", long, small)).status == 0, "a Direction that turns nothing")
-    cases = [(vti("turned.vti", turn, small), "is turned in space"),
+    cases = [(vti("turned.vti", turn, small), "is rotated in space"),
              (vti("far.vti", 'Direction="' + " " * 600 + '0 1 0 1 0 0 0 0 1"', small), "its Direction is too long"),
              (vti("wide.vti", 'Spacing="1 1 1.' + "0" * 200 + '"', small), "its Spacing is too long"),
              (vti("down.vtr", "", small, "RectilinearGrid", planes([0, 1, 2, 3, 4], [3, 2, 1, 0], [0, 1, 2])), "along y descend"),
@@ -155,10 +155,10 @@ def kept():
     check(not os.path.exists("out.h5"), "refused before the work")
     for ranks in (1, 2):
         done = run(PROGRAM, "smooth", "i.npy", "--output", "late.h5", ranks=ranks, mpiexec=MPIEXEC, fault="io.write.xdmf:rank=0")
-        check(done.status == 7 and "'late.h5', is written and whole" in done.err, f"the .xdmf fails: {done.status} {done.err}")
+        check(done.status == 7 and "'late.h5', is complete" in done.err, f"the .xdmf fails: {done.status} {done.err}")
         check(run(PROGRAM, "verify", "late.h5").status == 0 and not os.path.exists("late.xdmf"), "the volume is there")
         done = run(PROGRAM, "characterize", "i.npy", "--limit_to", 4, "--output", "late.h5", ranks=ranks, mpiexec=MPIEXEC, fault="io.create:visit=2:rank=0")
-        check(done.status == 7 and "'late.h5', are written and whole" in done.err, f"the picture fails: {done.status} {done.err}")
+        check(done.status == 7 and "'late.h5', are complete" in done.err, f"the picture fails: {done.status} {done.err}")
         check(run(PROGRAM, "verify", "late.h5").status == 0 and not os.path.exists("late.png"), "the descriptors are there")
         os.remove("late.h5")
     with open("/dev/full", "w") as full:

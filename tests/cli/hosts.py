@@ -69,7 +69,7 @@ def stuck(hosts):
         begin = time.time()
         job = start(hosts, "n1", "n2", words=endless, mpirun=at_once)
         saves(job, begin, "s")
-        check(("going on from a checkpoint" in open("log").read()) == (number > 0), f"run {number}: {open('log').read()[-600:]}")
+        check(("continuing from a checkpoint" in open("log").read()) == (number > 0), f"run {number}: {open('log').read()[-600:]}")
         begin = time.time()
         os.kill(runs.ranks_of(program, os.getpid())[rank], signal.SIGSTOP)
         status, took = job.wait(timeout=60), time.time() - begin
@@ -122,7 +122,7 @@ def lost_host(hosts):
     begin = time.time()
     job = start(hosts, "n1", "n2")
     saves(job, begin)
-    check("going on from a checkpoint" in open("log").read(), "after a cut link it goes on")
+    check("continuing from a checkpoint" in open("log").read(), "after a cut link it goes on")
     begin = time.time()
     hosts.lose("n2")
     said_within(LIMIT + 5, begin, "rank [23] on n2", f"--timeout {LIMIT}")
@@ -141,7 +141,7 @@ try:
     cut_link(hosts)
     lost_host(hosts)
     job = start(hosts, "n1")
-    check(job.wait(timeout=100) == 0 and "going on from a checkpoint" in open("log").read(), f"on one host: {open('log').read()[-600:]}")
+    check(job.wait(timeout=100) == 0 and "continuing from a checkpoint" in open("log").read(), f"on one host: {open('log').read()[-600:]}")
     check(digest("v.npy") == digest("whole.npy"), "cut, lost and gone on: other bits")
     left = [n for n in os.listdir(".") if (".ckpt-" in n or n.endswith((".lock", ".tmp")))
             and not re.search(r"\.tmp-\d+-\d+\.lock$", n)]  # of Open MPI's own, where a file was being written

@@ -170,7 +170,7 @@ def from_plan():
     check(status == 0 and "--plan p.json" in text.replace("\\\n   ", "") and "#SBATCH --gpus-per-node=8" in text, f"{text}{err}")
     status, _, err = runs.run(program, *"plan reconstruct --size 256 256 256 --threads 4000 --output wide.json".split(), "--hardware", hardware)
     check(status == 0, f"a plan of many cores: {err}")
-    refused(4, f"the plan wants 32000 cores, this machine has {HERE}; plan for fewer --ranks or --threads, or start what takes turns yourself: mpirun --oversubscribe -n 8 ", "--launcher", "mpirun", "--plan", "wide.json", "--run", "--", "match", "--microstructure_filename", "m.npy")
+    refused(4, f"the plan needs 32000 cores, this machine has {HERE}; plan for fewer --ranks or --threads, or start what takes turns yourself: mpirun --oversubscribe -n 8 ", "--launcher", "mpirun", "--plan", "wide.json", "--run", "--", "match", "--microstructure_filename", "m.npy")
     match = ("--", "match", "--microstructure_filename", "m.npy")
     for more in (("--nodes", "2"), ("--gpus-per-node", "8"), ("--gpus-per-node", "h100:8", "--gpus", "8")):
         refused(2, "--plan says how many", "--plan", "p.json", *more, *match)
@@ -249,7 +249,7 @@ def refusals():
     refused(2, "behind '--': try: -- match", "--submit", "match", "--limit", "2")
     refused(2, "no option '--limit-to'; what is started stands behind", "--nodes", "2", "match", "--limit-to", "2")
     refused(2, "no option '--ndes'; try: --nodes\n", "--job-name", "match", "--ndes", "2")
-    refused(2, "no verb that can", "--", "launch", "--", "probe")
+    refused(2, "launch cannot start", "--", "launch", "--", "probe")
     refused(2, "no option '--limit'; try: --limit-to", "--", "match", "--limit", "3")
     refused(2, "no option '--ndes'; try: --nodes", "--ndes", "2", *one)
     refused(2, "contradict", "--run", "--dry-run", *one)
@@ -257,7 +257,7 @@ def refusals():
     refused(2, "do not fit", "--nodes", "2", "--ntasks", "5", "--ntasks-per-node", "2", *one)
     refused(2, "do not fit", "--nodes", "4", "--ntasks", "2", *one)
     refused(2, "say --gpus-per-node", "--nodes", "2", "--gpus", "3", *one)
-    refused(2, "wants 0 to", "--nodes", "-1", *one)
+    refused(2, "must be 0 to", "--nodes", "-1", *one)
     refused(2, "write it as NODES", "--and", "2", *one)
     refused(2, "write it as NODES", "--and", "2:x", *one)
     refused(2, "write it as NODES", "--and", "2:0", *one)
@@ -267,21 +267,21 @@ def refusals():
     refused(2, "man sbatch", "--launcher", "sbatch", "--slurm-options", "help", *one)
     refused(2, "nodes of several kinds", "--launcher", "mpirun", "--and", "2:1", *one)
     refused(2, "no arrays of jobs", "--launcher", "sbatch", "--array", "0-1", "--and", "2:1", "--", "probe", "--json", "--output", "%a")
-    refused(2, "would do and write the same", "--launcher", "sbatch", "--array", "0-1", *one)
+    refused(2, "would be the same", "--launcher", "sbatch", "--array", "0-1", *one)
     refused(2, "belongs to", "--launcher", "mpirun", "--array", "0-1", *one)
     for option in ("--time 9:00", "--partition p", "--account a", "--qos q", "--constraint c", "--mem 4G", "--exclusive", "--job-name n",
                    "--slurm-options nice=1", "--save-before 9"):
         refused(2, f"{option.split()[0]} is for Slurm", "--launcher", "mpirun", *option.split(), *one)
         refused(2, f"{option.split()[0]} is for Slurm", "--run", *option.split(), *one, PATH="/nowhere")
     for option in ("--partition p", "--account a", "--qos q", "--save-before 9"):
-        refused(2, f"{option.split()[0]} is settled", *option.split(), "--time", "9:00", *one, SLURM_JOB_ID="5")
-    refused(2, "--log belongs to", "--launcher", "mpirun", "--log", "l", *one)
-    refused(2, "--log belongs to", "--launcher", "srun", "--log", "l", *one)
+        refused(2, f"{option.split()[0]} is fixed", *option.split(), "--time", "9:00", *one, SLURM_JOB_ID="5")
+    refused(2, "--log needs", "--launcher", "mpirun", "--log", "l", *one)
+    refused(2, "--log needs", "--launcher", "srun", "--log", "l", *one)
     refused(2, "srun needs both", "--launcher", "srun", "--save-before", "9", *one)
     refused(2, "--mpi is how srun", "--launcher", "mpirun", "--mpi", "pmi2", *one)
     refused(2, "--mpi is how srun", "--launcher", "sbatch", "--mpirun", "--mpi", "pmi2", *one)
     refused(2, "--mpi is how srun", "--launcher", "sbatch", "--container", "docker:m", "--mpi", "pmi2", *one)
-    refused(2, "belongs to --container", "--mount", "/data", *one)
+    refused(2, "--mount needs --container", "--mount", "/data", *one)
     refused(2, "the word ':'", "--", "compare", "a", ":")
     for hosts in ("", "a:", "a:0", "a:-1", "a:x", "a:4x", "a:4:4", "a,,b", ",a", "a,", "a b", "a;b", "-x", "a:99999999", "$(x)", "a:4,a:2", "a\nb"):
         refused(2, "write it as a:4,b:4", "--launcher", "mpirun", "--hosts", hosts, *one)
@@ -315,10 +315,10 @@ def refusals():
                         ("gpus=a100:4", "--gpus, or --gpus-per-node TYPE:NUMBER"), ("chdir=/", "cd there before launch"), ("mpi=none", "--mpi"),
                         ("partition=p", "--partition"), ("mem=0", "--mem"), ("ntasks-per-gpu=2", "--ntasks-per-node, beside --gpus-per-node"),
                         ("ntasks-per-socket=1", "--ntasks-per-node"), ("ntasks-per-core=1", "--ntasks-per-node")):
-        refused(2, f"'{option}': launch has to know of that; try: {own}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
+        refused(2, f"'{option}': launch must know this; try: {own}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
     for option, promise in (("no-requeue", "--requeue, by"), ("no-req", "--requeue, by"), ("open-mode=truncate", "--open-mode=append, by"), ("kill-on-bad-exit=0", "--kill-on-bad-exit=1, w")):
-        refused(2, f"'{option}': launch counts on {promise}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
-    refused(2, "launch counts on --kill-on-bad-exit=1, w", "--launcher", "srun", "--slurm-options", "kill-on-bad-exit=0", *one)
+        refused(2, f"'{option}': launch needs {promise}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
+    refused(2, "launch needs --kill-on-bad-exit=1, w", "--launcher", "srun", "--slurm-options", "kill-on-bad-exit=0", *one)
     status, out, err, _ = launch("--launcher", "srun", "--slurm-options", "open-mode=truncate", "mem-per-cpu=2G", *one)
     check(status == 0 and b" --open-mode=truncate --mem-per-cpu=2G " in out, f"of srun the user's own: {err}")
     for gpus in ("-1", "", "x", "4x", "a100:", ":4", "a100:0", "a100:2,v100:1", "a,b:4", "a100:4:4", "99999999", "a" * 64 + ":1"):
@@ -351,7 +351,7 @@ def refusals():
         refused(2, "write it as MINUTES", "--launcher", "sbatch", "--time", time, *one)
     for memory in ("banana", "G", "4GB", "-1"):
         refused(2, "write it as a number and K, M, G or T", "--launcher", "sbatch", f"--mem={memory}", *one)
-    refused(4, f"the ranks want 9998 cores, this machine has {HERE}; ask for fewer, or start", "--launcher", "mpirun", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one)
+    refused(4, f"the ranks need 9998 cores, this machine has {HERE}; ask for fewer, or start", "--launcher", "mpirun", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one)
     for more in ({"SLURM_JOB_ID": "5"}, {"OMPI_MCA_orte_default_hostfile": "hosts"}, {"PBS_NODEFILE": "nodes"}):  # others are counted by nobody
         status, _, err, calls = launch("--launcher", "mpirun", "--nodes", "1", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one, **more)
         check(status == 0 and calls and calls[0][0] == "mpirun", f"{more}: {status} {err}")
@@ -369,7 +369,7 @@ def refusals():
     for box in ("pyxis", "enroot"):
         refused(2, "has blanks in its name, and", "--launcher", "sbatch", "--container", f"{box}:m", "--mount", "/a b", *one)
     for time in ("4", "0:4:0", "3:59", "0-0:4"):
-        refused(2, "would be asked to leave at once", "--launcher", "sbatch", "--time", time, "--save-before", "240", *one)
+        refused(2, "would be asked to stop at once", "--launcher", "sbatch", "--time", time, "--save-before", "240", *one)
     refused(2, "part of srun", "--container", "pyxis:m", "--launcher", "mpirun", *one)
     refused(4, "two GPUs or more", "--deepspeed", "--num_gpus", "1", *one)
     refused(2, "one rank per GPU", "--deepspeed", "--num_gpus", "2", "--ntasks-per-node", "3", "--launcher", "srun", *one)
@@ -406,13 +406,13 @@ def as_many_ranks():
                         (("--launcher", "srun", "--run", "--", "bench", "reconstruct", "--scaling", "1,9999", "--launcher", "mpirun"), {})):
         status, _, err, calls = launch(*words, **more)
         check(status == 0 and calls, f"{words} {more}: {status} {err}")
-    refused(2, "begin anew each time; leave it out", "--launcher", "sbatch", "--submit", "--", "match", "m.npy", "--restart", "no")
+    refused(2, "start again each time; leave --restart out", "--launcher", "sbatch", "--submit", "--", "match", "m.npy", "--restart", "no")
     status, _, err, calls = launch("--launcher", "srun", "--run", "--", "match", "m.npy", "--restart", "no")
     check(status == 0 and calls, f"--restart no where nothing puts it back: {status} {err}")
-    refused(2, "bench allreduce wants at least two ranks; try: --ntasks 2 before '--'", "--launcher", "sbatch", "--submit", "--", *allreduce)
-    refused(2, "bench allreduce wants at least two ranks; try: --ntasks 2 before '--'", "--run", "--", *allreduce, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1")
+    refused(2, "bench allreduce needs at least two ranks; try: --ntasks 2 before '--'", "--launcher", "sbatch", "--submit", "--", *allreduce)
+    refused(2, "bench allreduce needs at least two ranks; try: --ntasks 2 before '--'", "--run", "--", *allreduce, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1")
     for kind in ("reconstruct", "characterize", "kernels"):
-        own = "start it without launch, and say --scaling 1,2,4; in a job of Slurm as slurm/bench.sbatch does"
+        own = "start it without launch and give --scaling 1,2,4; in a Slurm job use slurm/bench.sbatch"
         refused(2, own, *four, "bench", kind)
         refused(2, own, "--launcher", "sbatch", "--submit", "--", "bench", kind)
         refused(2, own, "--launcher", "srun", "--run", "--", "bench", kind, "--launcher", "srun --mpi=pmix")

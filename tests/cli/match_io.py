@@ -87,13 +87,13 @@ for name, edge in (("small.h5", 1), ("large.h5", 3)):
 for line, status, words in (("characterize small.h5 large.h5 --average --limit_to 4 --output x.h5", 3, "their pixels differ"),
                             ("characterize m.npy --spacing 5 1 --symmetry square --limit_to 4 --output x.h5", 2, "square pixels"),
                             ("characterize v.h5 --isotropic --limit_to 4 --output x.h5", 0, "lags of different lengths"),
-                            (f"match m.npy --spacing 5 1 --add_dimension 8 {quick} --output x.h5", 0, "are no squares")):
+                            (f"match m.npy --spacing 5 1 --add_dimension 8 {quick} --output x.h5", 0, "are not square")):
     code, _, text = run(line)
     check(code == status and words in text, f"{line}: {code} {text}")
 
 # An image aims at the first of three directions, its volume fraction too; an extent has an end.
 code, out, text = run(f"match m.npy few.npy few.npy --size 24 24 {quick} --output x.npy --json")
-check(code == 0 and abs(json.loads(out)["volume_fractions"]["1"] - 0.4) < 2e-3 and "the first alone" in text, f"an image of three: {code} {out} {text}")
+check(code == 0 and abs(json.loads(out)["volume_fractions"]["1"] - 0.4) < 2e-3 and "only the first of" in text, f"an image of three: {code} {out} {text}")
 code, _, text = run(f"match m.npy --add_dimension 2000000000 {quick} --output x.npy")
 check(code == 2 and "too long" in text, f"an endless axis: {code} {text}")
 
@@ -117,7 +117,7 @@ check(code == 0 and "contradict" in text, f"volume fractions 0.4, 0.4, 0.2: {cod
 os.mkdir("pipe")
 os.mkfifo("pipe/metrics.jsonl")
 code, _, text = run(f"match m.npy {quick} --output pipe/x.h5")
-check(code == 0 and "goes on without it" in text and os.path.exists("pipe/x.h5"), f"a pipe as metrics: {code} {text}")
+check(code == 0 and "continues without it" in text and os.path.exists("pipe/x.h5"), f"a pipe as metrics: {code} {text}")
 
 # STOP asks every run of its folder, and none that starts later.
 os.mkdir("stop")

@@ -89,13 +89,13 @@ def units():
                    f"<DataArray type=\"UInt8\" Name=\"p\" format=\"ascii\">{' '.join(map(str, a.ravel()))}</DataArray></CellData></Piece></ImageData></VTKFile>")
     for k, spacing in enumerate(("nan 1 1", "1 0 1", "1 1 -1", "1 1")):
         open(f"v{k}.vti", "w").write('<?xml version="1.0"?>\n' + grid.format(spacing))
-        cases.append((3, ["characterize", f"v{k}.vti", "--limit_to", 2], "a length above 0"))
+        cases.append((3, ["characterize", f"v{k}.vti", "--limit_to", 2], "it must be above 0"))
     with h5py.File("sized.h5", "w") as file:
         for name, size in (("a", [3, 2, 1]), ("nan", [3, np.nan, 1]), ("two", [2, 1])):
             file[name] = a.astype("u1")[None, ..., None]
             file[name].attrs["element_size_um"] = np.array(size, float)
     check(same("sized.h5:a", a) == ([3, 2, 1], "um"), "element_size_um")
-    cases += [(3, ["characterize", "sized.h5:nan", "--limit_to", 2], "a length above 0"), (3, ["characterize", "sized.h5:two", "--limit_to", 2], "element_size_um")]
+    cases += [(3, ["characterize", "sized.h5:nan", "--limit_to", 2], "it must be above 0"), (3, ["characterize", "sized.h5:two", "--limit_to", 2], "element_size_um")]
     refuses(PROGRAM, cases, ranks=(1,))
     refuses(PROGRAM, cases[:1], ranks=(3,), mpiexec=MPIEXEC)
 

@@ -80,7 +80,7 @@ def those_that_run(group, ranks):
             fits.append(extent)
             continue
         lines = [line for line in runs.said(done.err) if line.startswith("mesoforge: ")]
-        check(done.status == 5 and len(lines) == 1 and re.search(r"needs \d+ bytes for arrays of rank \d, there are \d+; try: (more ranks or nodes|fewer ranks|a job or container)", lines[0]),
+        check(done.status == 5 and len(lines) == 1 and re.search(r"needs \d+ bytes for arrays of rank \d, but \d+ are available; try: (more ranks or nodes|fewer ranks|a job or container)", lines[0]),
               f"{extent} on {ranks} ranks: {done.status} {done.err[-400:]}")
     check(fits and ends == sorted(ends) and ends[-1] == 5, f"on {ranks} ranks: {ends}")
     return fits

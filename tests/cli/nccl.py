@@ -110,7 +110,7 @@ auto = match(ranks=1)
 check(auto[2] == 0 and "exchange:" not in auto[3] and not glob.glob("calls.*"), f"auto on one rank: {auto[3]}")
 for words, env, want in (
     ((), dict(MF_NCCL_LIBRARY="/nowhere/libnccl.so.2"), "NCCL does not load: "),
-    (("--share-gpu",), dict(MF_EMU_DEVICES=1), "NCCL serves one rank on a GPU, ranks 0 and 1 are both on 0000:01:00.0"),
+    (("--share-gpu",), dict(MF_EMU_DEVICES=1), "NCCL needs one GPU per rank, but ranks 0 and 1 are both on 0000:01:00.0"),
     ((), dict(MF_EMU_MIG=1), "NCCL does not connect parts of GPUs (MIG), rank 0 has one"),
     ((), dict(FAKE_NCCL_VERSION=2604), "is NCCL 2.6.4, this program speaks to 2.14 and later"),
     ((), dict(FAKE_NCCL_VERSION=30000), "is NCCL 3.0.0, this program speaks to 2.14 and later"),

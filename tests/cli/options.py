@@ -30,7 +30,7 @@ def unused():
              (image, FEW, ("--logfile_date",), "no log file"), (file, FEW, ("--soft_threshold", 0.5), "none of the descriptors is soft")]
     for verb, context, option, says in cases:
         status, _, err = run(PROGRAM, *verb, "--limit_to", 4, *context, *option, "--output", "u.h5")
-        said = [line for line in err.splitlines() if line.startswith("warning: ") and "interfaces of its target" not in line]
+        said = [line for line in err.splitlines() if line.startswith("warning: ") and "interface density of the result" not in line]
         check(status == 0 and len(said) == 1 and says in said[0] and option[0].replace("_", "-") in said[0].replace("_", "-"), f"{verb} {context} {option}: {status} {err}")
     for verb, context in ((image, ANNEAL), (volume, ANNEAL), (image, FEW), (volume, MEAN), (file, FEW), (volume, (*FEW, "--batch_size", 4)), (image, START[:2])):
         status, _, err = run(PROGRAM, *verb, "--limit_to", 4, *context, *(("--output", "u.h5") if context[1] else ()))
@@ -83,13 +83,13 @@ def explained():
         done = run(PROGRAM, "reconstruct", "--descriptor_filename", file, "--max_iter", 0, "--explain")
         check(done.status == 0 and says in done.err, f"{file}: {done}")
     file = ("reconstruct", "--descriptor_filename", "look.h5", "--explain")
-    refuses(PROGRAM, [(2, (*file, *S2), "the descriptors are named"), (2, (*file, "--loss_type", "L1"), "something else is said")], ranks=(1,))
+    refuses(PROGRAM, [(2, (*file, *S2), "names descriptors"), (2, (*file, "--loss_type", "L1"), "other options of this run")], ranks=(1,))
 
 
 def named():
     """What is refused is called what it was given as."""
     done = run(PROGRAM, "info", "two.npy", env={**os.environ, "MESOFORGE_LOG": "999"})
-    check(done.status == 2 and "MESOFORGE_LOG wants 0 to 50, not 999" in done.err and "--logging_level" not in done.err, f"{done}")
+    check(done.status == 2 and "MESOFORGE_LOG must be 0 to 50, not 999" in done.err and "--logging_level" not in done.err, f"{done}")
     refuses(PROGRAM, [(2, ("match", "two.npy", *S2, "--limit_to", 8, "--max_iter", 1, "--level_weights", 0), "no weight to any level; of this target and volume there is 1")], ranks=(1,))
 
 

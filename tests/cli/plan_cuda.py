@@ -70,7 +70,7 @@ def networks():
 
 
 def nothing_is_taken():
-    """A dry run of what no GPU holds says its bytes; the run itself finds no memory."""
+    """A dry run of what no GPU has enough memory says its bytes; the run itself finds no memory."""
     big, _ = match("two.npy", "--limit_to", 6, "--size", 2048, 2048, 2048, "--device", "cuda", "--dry-run", MF_EMU_MEMORY=1)
     check(big and big["bytes"]["device"][0] > 36 * 2048**3, f"{big}")
     status, out, err = runs.run(program, "characterize", "two.npy", "--limit_to", 6, "--device", "cuda", "--dry-run", "--json",
@@ -85,7 +85,7 @@ def too_small():
     words = ("two.npy", "--limit_to", 6, "--size", 20, 20, 20, "--no_polish", "--output", "s.npy")
     done, err = match(*words, "--device", "auto", FAKE_NVML_MEMORY=1496)
     said = [line for line in err.splitlines() if "cpu after all" in line]
-    check(done.get("device") == "cpu" and len(said) == 1 and re.search(r"no GPU holds its share \(rank 0 needs .* MiB.*, there are", said[0]),
+    check(done.get("device") == "cpu" and len(said) == 1 and re.search(r"no GPU has enough memory \(rank 0 needs .* MiB.*are available", said[0]),
           f"auto: {done.get('device')} {err}")
     check(done["plan"]["device"] == "cpu" and done["peak_bytes"]["predicted"] == done["peak_bytes"]["arena"], "its plan")
     _, err = match(*words, "--device", "cuda", code=5, FAKE_NVML_MEMORY=1496)
@@ -95,7 +95,7 @@ def too_small():
     status, out, err = runs.run(program, "plan", "reconstruct", *words[:-3], "--json", "--ranks", 1,
                                 env=environment(1, FAKE_NVML_MEMORY=1496))
     check(status == 0 and json.loads(out)["device"] == "cpu", f"plan agrees: {status} {err}")
-    check(status == 0 and any("no GPU holds" in note for note in json.loads(out)["notes"]), f"and says why: {out[:300]}")
+    check(status == 0 and any("no GPU has enough memory" in note for note in json.loads(out)["notes"]), f"and says why: {out[:300]}")
 
 
 def slower():
@@ -146,7 +146,7 @@ def taken_ahead():
     check(more["peak_bytes"]["device"] == done["peak_bytes"]["device"], "counted alike")
     beside = 4 << 20  # the queue's own
     _, err = match(*words, "--no_memory_growth", code=5, MF_EMU_MEMORY=need // 2 + beside)
-    check(re.search(r"no \d+ bytes to reserve", err) and "wrote" not in err, err)
+    check(re.search(r"cannot reserve \d+ bytes", err) and "wrote" not in err, err)
 
 
 with tempfile.TemporaryDirectory() as folder:

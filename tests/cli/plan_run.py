@@ -62,7 +62,7 @@ def between_nodes():
                         env={"MF_NODES": nodes})
         peak, made = done["peak_bytes"], done["plan"]
         check(peak["predicted"] == peak["arena"] and made["nodes"] == int(nodes), f"{nodes} nodes, {words}: {peak}, {made['nodes']}")
-        check(any("by strips" in n for n in made["notes"]) == strips == ("planes beside slabs" in made["bytes"]["arrays"]), f"{nodes} nodes, {words}: {made['notes']}, {made['bytes']['arrays']}")
+        check(any("as strips" in n for n in made["notes"]) == strips == ("planes beside slabs" in made["bytes"]["arrays"]), f"{nodes} nodes, {words}: {made['notes']}, {made['bytes']['arrays']}")
 
 
 def in_the_output():
@@ -84,7 +84,7 @@ def old_scripts():
     status, out, err = runs.run(program, "match", *words, "--use_distributed_loss", "--enable_mixed_precision", "--auto_gpu_config", "--json",
                                 ranks=2, mpiexec=mpiexec)
     check(status == 0 and bits("s.npy") == plain and "plan" in json.loads(out), f"options of old scripts: {status} {err[-500:]}")
-    for said in ("--use_distributed_loss: the loss is always shared by all ranks (2 here)", "--enable_mixed_precision changes nothing: ",
+    for said in ("--use_distributed_loss: the loss is always shared by all ranks (2 here)", "--enable_mixed_precision has no effect: ",
                  "--auto_gpu_config: reconstruct and match are planned"):
         check(sum(line.startswith(said) for line in err.splitlines()) == 1, f"'{said}' is not said once: {err}")
 
@@ -118,8 +118,8 @@ def from_a_file():
     text = open("six.json").read()
     for old, new, part in (('"batch": 6', '"batch": 8', "not as it was written"), ('"plan"', '"plot"', "is no plan"),
                            ('"schema_version": 2', '"schema_version": 1', "is a plan of schema version 1, this program reads 2"),
-                           ('"history": 3', '"history": "3"', "settings wants an object of whole numbers"),
-                           ('"ranks": 2,', '"ranks": 0,', "ranks wants a whole number"), ("{", "", "six")):
+                           ('"history": 3', '"history": "3"', "settings must be an object of whole numbers"),
+                           ('"ranks": 2,', '"ranks": 0,', "ranks must be a whole number"), ("{", "", "six")):
         with open("six-bad.json", "w") as file:
             file.write(text.replace(old, new, 1))
         line, _ = match(*run, "six-bad.json", ranks=2, code=3)
@@ -185,17 +185,17 @@ def taken_ahead():
     grown, _ = match(*words)
     status, out, err = runs.run(program, "match", *words, "--no_memory_growth", "--json")
     ahead = json.loads(out) if status == 0 else {"peak_bytes": {"arena": None, "rss": [0]}}
-    check(ahead["peak_bytes"]["arena"] == grown["peak_bytes"]["arena"] and "MiB are taken now" in err, f"{err}")
+    check(ahead["peak_bytes"]["arena"] == grown["peak_bytes"]["arena"] and "MiB are reserved now" in err, f"{err}")
     check(ahead["peak_bytes"]["rss"][0] >= 0.98 * ahead["peak_bytes"]["predicted"][0], f"{ahead['peak_bytes']}")
     status, out, err = runs.run(program, "match", *words, "--no_memory_growth", "--json", ranks=2, mpiexec=mpiexec)
     if check(status == 0, err):
-        plan_, taken = json.loads(out)["plan"]["bytes"], float(err.split(" MiB are taken now")[0].split()[-1]) * 2**20
+        plan_, taken = json.loads(out)["plan"]["bytes"], float(err.split(" MiB are reserved now")[0].split()[-1]) * 2**20
         shared = plan_["arrays"].get("slices shared", 0)
         check(shared > 2**20 and taken < max(plan_["per_rank"]) - shared + 2**17, f"{taken} bytes are taken, {shared} of {plan_['per_rank']} are shared")
     status, out, err = runs.run(program, "match", *words, "--no_memory_growth", "--plan", "off", "--json")
-    check(status == 0 and "nothing is taken ahead" in err, err)
+    check(status == 0 and "--no_memory_growth has no effect" in err, err)
     line, _ = match(*words, "--no_memory_growth", code=5, env={"MF_FAULT": "memory.reserve"})
-    check("bytes to reserve" in line, line)
+    check("cannot reserve" in line, line)
 
 
 def less_memory():
@@ -212,7 +212,7 @@ def less_memory():
     _, err = match(*words, "--threads", 1, "--plan", "off", "--memory-limit", 6, "--output", "off.npy", ranks=2)
     check(err.count("slices in flight instead of") == 1 and bits("off.npy") == bits("whole.npy"), f"--plan off: {err}")
     line, _ = match(*words, "--threads", 1, "--memory-limit", 1, "--output", "never.npy", ranks=2, code=5)
-    check("nothing fits into memory: the least plan (2 ranks, batch 2" in line and "there are 1048576" in line, line)
+    check("nothing fits into memory: the smallest plan (2 ranks, batch 2" in line and "1048576 are available" in line, line)
     for visit in range(12, 80, 9):
         env = {"MF_FAULT": f"memory:visit={visit}:rank=1"}
         status, _, err = runs.run(program, "match", *words, "--threads", 1, "--output", "fault.npy", *QUIET, ranks=2,

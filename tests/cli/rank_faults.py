@@ -169,7 +169,7 @@ def never_together():
     check(left(), "no flight record of a rank that is away")
     for what, status, took, lines in (("a lost message", lost.status, middle - begin, runs.said(lost.err)), ("a rank that is away", away[0], time.time() - middle, away[1])):
         print(f"{what} at the start: {status} after {took:.1f} s: {lines}")
-        check(status == 4 and took <= LIMIT + 5 + usual and len(lines) == 1 and re.search(rf"rank 0 on .* has waited for {LIMIT} s for all ranks", lines[0]),
+        check(status == 4 and took <= LIMIT + 5 + usual and len(lines) == 1 and re.search(rf"rank 0 on .* has waited {LIMIT} s \(--timeout\) for all ranks", lines[0]),
               f"{what} at the start: {status} after {took:.1f} s: {lines}")
 
 

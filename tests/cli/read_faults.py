@@ -157,7 +157,7 @@ def going_on(tally):
     check(done.status == -signal.SIGKILL, f"half a run: {done.status} {os.listdir('half')}")
     for ranks in (1, 2):
         calls, done = calls_of(RUN, half_way("on"), "on", ranks)
-        check(content("on/out.h5") == want and "going on from a checkpoint" in done.err, f"on {ranks} ranks: {done.err[-300:]}")
+        check(content("on/out.h5") == want and "continuing from a checkpoint" in done.err, f"on {ranks} ranks: {done.err[-300:]}")
         for how in (*BROKEN, *LAWFUL):
             for who in ("0",) if ranks == 1 else ("0", "1"):
                 for call in some(calls, 4 if ranks == 1 else 2):
@@ -173,10 +173,10 @@ def going_on(tally):
                         continue
                     lines = [line for line in runs.said(done.err) if not re.match(r"(mesoforge: )?warning: ", line)]
                     check(done.status in (3, 7) and len(lines) == 1 and re.search(r"'(out|m\.npy)", lines[0]), f"{what}: {done.status} {done.err[-500:]}")
-                    whole = os.path.exists("on/out.h5") and content("on/out.h5") == want and "is written and whole" in done.err
+                    whole = os.path.exists("on/out.h5") and content("on/out.h5") == want and "is complete" in done.err
                     check((whole or not os.path.exists("on/out.h5")) and checkpoints("on"), f"{what}: {os.listdir('on')}")
                     done = run(RUN, "on", "on")
-                    check(done.status == 0 and content("on/out.h5") == want and "going on from a checkpoint" in done.err, f"{what}, then: {done.status} {done.err[-300:]}")
+                    check(done.status == 0 and content("on/out.h5") == want and "continuing from a checkpoint" in done.err, f"{what}, then: {done.status} {done.err[-300:]}")
 
 
 print("FAULTS_SEED:", os.environ.get("FAULTS_SEED", "0"), "- every call" if every else "")

@@ -157,7 +157,7 @@ with tempfile.TemporaryDirectory() as folder:
         file.write('{"measured": []}')
     dry()
     runs.refuses(program, [
-        (2, ["report"], "report wants files"),
+        (2, ["report"], "report needs files"),
         (2, ["report", "one.json", "--output", "page.pdf"], ".html"),
         (3, ["report", "other.json"], "is no file of bench --output"),
         (3, ["report", "empty.json"], "is no file of bench --output"),

@@ -73,7 +73,7 @@ def unplanned():
     check(2 * peak[1] < peak[0], f"bytes of the device: {peak}")
     own = 4 << 20  # of the queue itself
     again, err = go("match", *words, "--batch_size", 8, MEMORY=own + (peak[0] + peak[1]) // 2)
-    check("going on with fields in host memory" in err and again["loss"] == here["loss"], err)
+    check("continuing with fields in host memory" in err and again["loss"] == here["loss"], err)
     go("match", *words, "--batch_size", 8, "--residency", "device", MEMORY=own + (peak[0] + peak[1]) // 2, code=5)
 
 
@@ -86,7 +86,7 @@ def characterised():
     there, _ = go("characterize", *words)
     little = (4 << 20) + sum(bytes_) // 2
     here, err = go("characterize", *words, MEMORY=little)
-    check(here == there and "going on with fields in host memory" in err, f"other descriptors: {err}")
+    check(here == there and "continuing with fields in host memory" in err, f"other descriptors: {err}")
     go("characterize", *words, "--residency", "device", MEMORY=little, code=5)
 
 
@@ -101,7 +101,7 @@ def stopped():
     go("match", *words, "parts.npy", "--residency", "device", "--restart", "auto", code=75)
     del os.environ["MF_FAULT"]
     status, _, err = runs.run(program, "match", *words, "parts.npy", "--residency", "host", "--restart", "auto", ranks=2, mpiexec=mpiexec)
-    check(status == 0 and "going on from a checkpoint" in err, f"the last leg: {status}: {err[-400:]}")
+    check(status == 0 and "continuing from a checkpoint" in err, f"the last leg: {status}: {err[-400:]}")
     check(np.load("parts.npy").tobytes() == np.load("whole.npy").tobytes(), "other bits after three legs in two memories")
 
 

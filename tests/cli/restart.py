@@ -296,7 +296,7 @@ for empty in (["--max-hours", ""], ["--max-hours="], ["--max-hours", " "]):
     code, _, text = run(options + empty)
     check(code == 2 and "--max-hours '" in text, f"{empty}, of a variable that is not set: {code} {text}")
 code, _, text = run(options + ["--max-hours", "auto"], 2)
-check(code == 2 and "nobody says when the job ends" in text and "squeue needs a job" in text, f"auto without a job: {code} {text}")
+check(code == 2 and "the end of the job is unknown" in text and "squeue needs a job" in text, f"auto without a job: {code} {text}")
 for says, part in (("exit 1", "squeue does not answer"), ("echo INVALID", "squeue says INVALID"), ("echo 0:00", "was over")):
     with open("bin/squeue", "w") as file:
         file.write(f"#!/bin/sh\n{says}\n")
@@ -305,12 +305,12 @@ for says, part in (("exit 1", "squeue does not answer"), ("echo INVALID", "squeu
 with open("bin/squeue", "w") as file:
     file.write("#!/bin/sh\necho UNLIMITED\n")
 done = runs.run(program, *cases["volume"], "--output", "endless.npy", "--max-hours", "auto", env=runs.around("SLURM_", SLURM_JOB_ID=6, PATH=ASKED["PATH"]))
-check(done.status == 0 and done.err.count("no limit of time") == 1, f"auto in a job without a limit: {done}")
+check(done.status == 0 and done.err.count("no time limit") == 1, f"auto in a job without a limit: {done}")
 check(digest("endless.npy") == digest("volume-whole.npy"), "auto in a job without a limit: other bits")
 
 # A checkpoint that is due and cannot be written is a warning; one on leaving a refusal. Nothing else is lost.
 code, _, text = run(cases["volume"] + ["--output", "full.npy", "--checkpoint-every", "5ev"], 2, "io.create:visit=2")
-check(code == 0 and "goes on without" in text, f"due and not written: {code} {text}")
+check(code == 0 and "continues without" in text, f"due and not written: {code} {text}")
 check(digest("full.npy") == digest("volume-whole.npy"), "due and not written: other bits")
 
 # A disk that is full when the time is over: what ended the run, and that it is not saved.
@@ -370,7 +370,7 @@ code, _, text = run(several, 1, "run.leave:visit=5")
 check(code == 75 and "--output 'many_seed0.npy' --seed 0 --restart auto" in text and "--seed 1 --realisations 2" in text,
       f"realisations without results: {code} {text}")
 code, _, text = run(base + "--output many_seed0.npy --seed 0 --restart auto".split())
-check(code == 0 and "going on" in text, f"the one that was stopped: {code} {text}")
+check(code == 0 and "continuing" in text, f"the one that was stopped: {code} {text}")
 
 # One volume that is done, asked for again on two ranks; with another spacing it is another.
 one = base + ["--add_dimension", "12", "--output", "one.h5", "--restart", "auto", "--json"]

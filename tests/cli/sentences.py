@@ -33,7 +33,7 @@ for name, fraction in (("a", 0.85), ("b", 0.15), ("c", 0.84)):
 says(0, [], "synth --kind gaussian --size 64 64 --output g.npy")
 long = "match g.npy --size 4 6 40 --output l.npy"
 says(0, ["try: --slice_objective mean: slices are too small"], long)
-says(0, [], long, "--slice_objective mean", without=["interfaces of its target"])
+says(0, [], long, "--slice_objective mean", without=["interface density of the result"])
 
 # Sides of a target whose volume fractions contradict each other.
 part = "contradict each other: the volume fraction of label "
@@ -55,10 +55,10 @@ large[0, 0] = 2**64 - 1
 np.save("u.npy", large)
 says(3, ["1.84467e+19"], "characterize u.npy --limit_to 2", without=["9.22337e+18"])
 says(3, ["1.84467e+19", "2^63 - 1"], "characterize u.npy --limit_to 2 --labels 0,1")
-says(2, ["--labels wants integers from -2^63 to 2^63 - 1"], "characterize u.npy --limit_to 2 --labels 0,18446744073709551615")
+says(2, ["--labels must be integers from -2^63 to 2^63 - 1"], "characterize u.npy --limit_to 2 --labels 0,18446744073709551615")
 says(2, ["fit along any axis, the longest has 7; try: --cell 3"], "synth --kind checkerboard --size 5 7 --output f.npy")
 says(0, [], "synth --kind checkerboard --size 5 7 --cell 3 --output f.npy")
-says(2, ["--labels wants integers, not 'x'"], "characterize u.npy --limit_to 2 --labels 0,x")
+says(2, ["--labels must be integers, not 'x'"], "characterize u.npy --limit_to 2 --labels 0,x")
 for verb in ("characterize", "smooth", "compare a.npy", "plan match"):  # a label of no voxel is said, whether it is wrong or a phase that is not there
     says(0, ["--labels names 7, -2, of which 'a.npy' has no voxel (it holds 0, 1): empty phases"], verb, "a.npy --labels 7,0,1,-2")
 says(3, ["'a.npy' holds the value 1, which --labels does not name"], "characterize a.npy --labels 0,7", without=["no voxel"])
@@ -113,14 +113,14 @@ says(0, ["the result is periodic; of its target, which is not,"], "reconstruct o
 
 # A file of another kind than the one that is wanted, and outputs that cannot be, before anything is looked at.
 says(0, [], "reconstruct a.h5", short.replace("--limit_to 4 ", ""))
-says(2, ["name the descriptors one way or the other"], "reconstruct a.h5 --descriptor_filename c.h5")
-says(3, ["'a.h5' holds descriptors, and a microstructure is wanted"], "smooth a.h5")
+says(2, ["both name descriptors"], "reconstruct a.h5 --descriptor_filename c.h5")
+says(3, ["'a.h5' holds descriptors, but a microstructure is needed"], "smooth a.h5")
 says(3, ["looks like a microstructure; try: mesoforge match a.npy"], "reconstruct a.npy --limit_to 4")
 np.save("nan.npy", np.where(np.load("a.npy"), 1, np.nan))
 says(3, ["it is NaN at ["], "reconstruct nan.npy --limit_to 4")
 np.save("one.npy", np.zeros((24, 24), np.uint8))
 says(3, ["'one.npy' holds one phase and nothing else"], "match one.npy --labels 0,1 --limit_to 4 --output w.npy", without=["micrograph is taken"])
-says(0, ["is not for volumes)"], "match a.npy --add_dimension 24 --limit_to 4 --max_iter 2 --no_polish --output w.npy")
+says(0, ["does not apply to volumes)"], "match a.npy --add_dimension 24 --limit_to 4 --max_iter 2 --no_polish --output w.npy")
 says(2, ["its name must end with"], "match a.npy --limit_to 4 --output w.foo", without=["label 0"])
 says(2, ["is the input 'a.npy'"], "match a.npy --limit_to 4 --output a.npy", without=["label 0"])
 says(0, ["limit_to: 4  # flag"], "info c.h5", without=["# default"])
@@ -141,7 +141,7 @@ for name, longest in (("n" * (most - 3) + ".npy", most + 1), ("n" * (most - 8) +
 says(7, [f"its name has {most + 7} bytes"], "match a.npy --limit_to 4 --max_iter 2 --information", "i" * (most - 12), without=["first loss"])
 np.save("c" * (most - 20) + ".npy", np.load("a.npy"))
 says(7, [f"its name has {most + 1} bytes"], "characterize --limit_to 4 a.npy", "c" * (most - 20) + ".npy", without=["characterised in"])
-says(7, [f"its name has {most + 2} bytes"], "synth --size 16 16 --output", "n" * (most - 3) + ".h5", without=["is written and whole"])
+says(7, [f"its name has {most + 2} bytes"], "synth --size 16 16 --output", "n" * (most - 3) + ".h5", without=["is complete"])
 
 # A symmetry's word of the other kind of field, and what labels are not.
 says(0, ["--symmetry cubic of an image is that of a square"], "characterize a.npy --limit_to 4 --symmetry cubic --output y.h5")

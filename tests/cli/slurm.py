@@ -297,7 +297,7 @@ def killed():
     check(status in (4, 137) and took < 10 and not ranks_of("c.npy"), f"killed: {status} after {took:.1f} s: {text}")
     check(re.search(r"task 1: Killed|rank 1 on n1 is lost", text) and not os.path.exists("c.npy"), f"killed: {text}")
     done = subprocess.run(["srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2", "-n3", program, *words], capture_output=True, text=True, timeout=120)
-    check(done.returncode == 0 and "going on from a checkpoint" in done.stderr, f"after a lost rank: {done.returncode} {done.stdout}\n{done.stderr}")
+    check(done.returncode == 0 and "continuing from a checkpoint" in done.stderr, f"after a lost rank: {done.returncode} {done.stdout}\n{done.stderr}")
     check(digest("c.npy") == digest("whole.npy"), "after a lost rank, another result")
 
 
@@ -322,7 +322,7 @@ def stuck():
         check(status == 4 and took <= limit + 5, f"rank {rank} stands still: status {status} after {took:.1f} s")
         named = [re.search(rf"rank {rank} on {node} has not come (?:to|out of) [a-z].* is stopped.*--timeout {limit}; .*: (\S+); try: .*--restart auto", line) for line in lines]
         check(len(named) == 1 and named[0] and os.path.exists(named[0][1]), f"rank {rank} stands still: {text} {os.listdir('.')}")
-        check(("going on from a checkpoint" in text) == (number > 0), f"run {number}: {text}")
+        check(("continuing from a checkpoint" in text) == (number > 0), f"run {number}: {text}")
         until("nobody is left", 5, lambda: not ranks_of("s.npy"))
 
 
@@ -359,7 +359,7 @@ def lost_node():
     again = lambda: locked("e").startswith(f"job {job} (restarts: 1), process ")
     until("it locks its output again, or has done so", PATIENCE, lambda: again() or state(job)[:2] == ("COMPLETED", 1))  # what was left may be a second's work
     ends(job)
-    check(log(job).count("going on from a checkpoint") == 1 and "NodeList=n1 " in do("scontrol", "-o", "show", "job", job), log(job))
+    check(log(job).count("continuing from a checkpoint") == 1 and "NodeList=n1 " in do("scontrol", "-o", "show", "job", job), log(job))
     check(digest("e.npy") == digest("whole.npy"), "after a lost node, another result")
 
 
@@ -385,7 +385,7 @@ def lost_ahead():
     until("it may start", PATIENCE, lambda: state(job)[0] != "COMPLETING")
     subprocess.run(["scontrol", "update", f"JobId={job}", "StartTime=now"], capture_output=True)  # it may have started by itself
     ends(job)
-    check(log(job).count("going on from a checkpoint") == 1, log(job))
+    check(log(job).count("continuing from a checkpoint") == 1, log(job))
     check(digest("f.npy") == digest("whole.npy"), "after a node that only the ranks knew to be lost, another result")
 
 

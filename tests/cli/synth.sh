@@ -36,17 +36,17 @@ same --kind voronoi --size 23 31 --phases 3 --exact
 same --kind hard-spheres --size 1 40 40 --radius 3
 
 refused 'one of gaussian' --kind blobs
-refused 'means nothing for --kind gaussian' --radius 3
+refused 'does not apply to --kind gaussian' --radius 3
 refused 'at most 0.384' --kind hard-spheres --size 32 32 32 --volume-fraction 0.6
-refused 'wants y x, or z y x' --size 8
+refused 'must be y x, or z y x' --size 8
 refused '1 voxel or more' --size 0 8
 refused 'give one of them' --size 8 8 --extent_x 8 --extent_y 8
-refused 'wants 2 to 32' --phases 1
+refused 'must be 2 to 32' --phases 1
 refused 'between 0 and 1' --volume-fraction -0.1
 refused 'more than 1' --phases 3 --volume-fraction 0.7 0.6
 refused 'numbers (phases 1 to 2)' --phases 3 --volume-fraction 0.2
 refused 'more than half of an extent' --correlation-length 100
-refused 'say the same twice' --kind voronoi --grains 5 --grain-size 5
+refused 'set the same thing' --kind voronoi --grains 5 --grain-size 5
 refused 'contradict' --kind fibres --size 16 16 16 --overlap --gap 1
 refused 'needs --exact' --kind checkerboard --volume-fraction 0.3
 refused 'above 0' --spacing 0

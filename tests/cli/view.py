@@ -248,7 +248,7 @@ def viewing():
     refused(2, "a file is needed", "view")
     refused(2, "--slices", "view", "a.npy", "--slices", 0)
     refused(2, "--target is for one file", "view", "a.npy", "b.npy", "--target", "two.h5")
-    refused(2, "--columns wants", "view", "a.npy", "b.npy", "--columns", 0)
+    refused(2, "--columns must be", "view", "a.npy", "b.npy", "--columns", 0)
     refused(2, "--columns is for several", "view", "a.npy", "--columns", 2)
     refused(3, "nowhere.npy", "view", "a.npy", "nowhere.npy", ranks=2)
     refused(3, "nowhere.npy", "view", "nowhere.npy", ranks=2)

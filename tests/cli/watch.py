@@ -78,7 +78,7 @@ def recorded(name, line, ranks, inside=None):
     check(there if inside is None else inside in there, f"{name}: in {waits_in} are {there}: {did}")
 
 
-GO_ON = "the same command with --restart auto, which goes on from out.ckpt-*.h5 if that was saved"
+GO_ON = "the same command with --restart auto, which continues from out.ckpt-*.h5 if that exists"
 AGAIN = "mesoforge doctor on these hosts, then the same command again"  # before there is anything to go on from
 
 

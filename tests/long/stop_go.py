@@ -67,7 +67,7 @@ def kills(problem):
             early += job.poll() is not None
             runs.kill(job.pid)
         code, _, text = run(options, after)
-        gone_on += "going on from a checkpoint" in text
+        gone_on += "continuing from a checkpoint" in text
         good = code == 0 and digest("killed.npy") == want
         held += good
         if not good:

@@ -105,16 +105,16 @@ static void test_refusals(void)
     REFUSED(parse("--steps 3 --max_iter 4", 0), MF_USAGE, "--steps and --max_iter contradict");
     REFUSED(parse("--seed 3 --seed 4", 0), MF_USAGE, "given twice");
     REFUSED(parse("--periodic --non_periodic", 0), MF_USAGE, "contradict");
-    REFUSED(parse("--seed", 0), MF_USAGE, "--seed wants a value");
-    REFUSED(parse("--name --json", 0), MF_USAGE, "--name wants a value");
-    REFUSED(parse("--seed 1.5", 0), MF_USAGE, "wants an integer, not '1.5'");
+    REFUSED(parse("--seed", 0), MF_USAGE, "--seed needs a value");
+    REFUSED(parse("--name --json", 0), MF_USAGE, "--name needs a value");
+    REFUSED(parse("--seed 1.5", 0), MF_USAGE, "must be an integer, not '1.5'");
     REFUSED(parse("--seed 99999999999999999999", 0), MF_USAGE, "integer");
-    REFUSED(parse("--tol nan", 0), MF_USAGE, "wants a number");
-    REFUSED(parse("--labels 1,,2", 0), MF_USAGE, "wants numbers");
-    REFUSED(parse("--labels 1 x", 0), MF_USAGE, "wants integers, not 'x'");
+    REFUSED(parse("--tol nan", 0), MF_USAGE, "must be a number");
+    REFUSED(parse("--labels 1,,2", 0), MF_USAGE, "must be numbers");
+    REFUSED(parse("--labels 1 x", 0), MF_USAGE, "must be integers, not 'x'");
     CHECK(parse("--weights 1 1.e5 a.npy", 3) == MF_OK && o.weights.count == 2 && o.weights.at[1] == 1e5);
-    REFUSED(parse("--labels 1 6x4 a.npy", 3), MF_USAGE, "wants integers, not '6x4'");
-    REFUSED(parse("--weights 1 2.5.1", 3), MF_USAGE, "wants numbers, not '2.5.1'");
+    REFUSED(parse("--labels 1 6x4 a.npy", 3), MF_USAGE, "must be integers, not '6x4'");
+    REFUSED(parse("--weights 1 2.5.1", 3), MF_USAGE, "must be numbers, not '2.5.1'");
     REFUSED(parse("--loss_type RMSE", 0), MF_USAGE, "not one of MSE|RMS|L1; try: ");
     REFUSED(parse("--json=maybe", 0), MF_USAGE, "true or false");
     REFUSED(parse("a b", 1), MF_USAGE, "unexpected argument 'b'");
@@ -137,12 +137,12 @@ static void test_file(void)
     CHECK(parse_file("{seed: 3, labels: '1'}", "") == MF_USAGE);
     snprintf(part, sizeof part, "%s:2:1: no option 'max_iterr'; try: max_iter", path);
     REFUSED(parse_file("seed: 1\nmax_iterr: 3\n", ""), MF_USAGE, part);
-    snprintf(part, sizeof part, "%s:1:7: seed wants an integer", path);
+    snprintf(part, sizeof part, "%s:1:7: seed must be an integer", path);
     REFUSED(parse_file("seed: x\n", ""), MF_USAGE, part);
     REFUSED(parse_file("seed: '3'\n", ""), MF_USAGE, "in quotes");
     REFUSED(parse_file("json: 'true'\n", ""), MF_USAGE, "true or false");
     REFUSED(parse_file("seed: 1\nseed: 1\n", ""), MF_USAGE, "sets again");
-    REFUSED(parse_file("steps: 1\nmax_iter: 1\n", ""), MF_USAGE, ":2:11: 'max_iter' sets again what 'steps'");
+    REFUSED(parse_file("steps: 1\nmax_iter: 1\n", ""), MF_USAGE, ":2:11: 'max_iter' sets the same option as 'steps'");
     REFUSED(parse_file("seed: [1]\n", ""), MF_USAGE, "not a list");
     REFUSED(parse_file("name: {a: b}\n", ""), MF_USAGE, "nothing deeper");
     REFUSED(parse_file("labels: [[1]]\n", ""), MF_USAGE, "nothing deeper");
@@ -179,7 +179,7 @@ static void test_record(void)
     CHECK(parse("--seed 1", 0) == MF_OK && mf_options_env(options, "seed", "T_SEED") == MF_OK && o.seed == 1);
     setenv("T_SEED", "x", 1);
     CHECK(parse("", 0) == MF_OK);
-    REFUSED(mf_options_env(options, "seed", "T_SEED"), MF_USAGE, "T_SEED wants an integer");
+    REFUSED(mf_options_env(options, "seed", "T_SEED"), MF_USAGE, "T_SEED must be an integer");
 }
 
 /* What --print-config prints gives the same options again. */

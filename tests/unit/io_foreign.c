@@ -116,7 +116,7 @@ static void signals(void)
 /* What a child may do to its parent: nothing. */
 static void guards(void)
 {
-    CHECK(mf_guard("x", 5, crash, NULL, NULL) == MF_INPUT && strstr(mf_err_text(), "broke down"));
+    CHECK(mf_guard("x", 5, crash, NULL, NULL) == MF_INPUT && strstr(mf_err_text(), "decodes it failed"));
     CHECK(mf_guard("x", 1, spin, NULL, NULL) == MF_INPUT && strstr(mf_err_text(), "too long"));
     CHECK(mf_guard("x", 5, refuse, NULL, NULL) == MF_NUMERIC && strcmp(mf_err_text(), "as the child says") == 0);
     CHECK(mf_guard("long", 7, linger, NULL, NULL) == MF_OK); /* some of its time is gone when it is opened again */

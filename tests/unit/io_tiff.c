@@ -250,18 +250,18 @@ static void descriptions(void)
     described("ImageJ=1.53t\n", 1, 1, NULL);
     described("ImageJ=1.53t\nimages=6\nchannels=2\nslices=3\n", 6, 1, "2 channels, 3 planes along z and 1 time step");
     described("ImageJ=1.53t\nimages=3\nframes=3\n", 3, 1, "3 time steps (ImageJ)");
-    described("ImageJ=1.53t\nimages=6\nslices=6\n", 3, 1, "6 planes (ImageJ), and it holds 3");
-    described("ImageJ=1.53t\nimages=6\nslices=6\n", 1, 1, "6 planes (ImageJ), and it holds 1");
+    described("ImageJ=1.53t\nimages=6\nslices=6\n", 3, 1, "6 planes (ImageJ) but holds 3");
+    described("ImageJ=1.53t\nimages=6\nslices=6\n", 1, 1, "6 planes (ImageJ) but holds 1");
     described("ImageJ=1.53t\nimages=3\nslices=2\n", 3, 1, "3 images and 2 slices");
     described(OME("SizeZ='3' SizeC='1' SizeT='1'", "<TiffData IFD='0' PlaneCount='3'/>"), 3, 1, NULL);
     described(OME("SizeZ='1' SizeC='3' SizeT='1'", ""), 1, 3, NULL);
     described(OME("SizeZ='2' SizeC='3' SizeT='1'", ""), 6, 1, "3 channels, 2 planes along z and 1 time step (OME)");
     described(OME("SizeZ='1' SizeC='1' SizeT='3'", ""), 3, 1, "3 time steps");
-    described(OME("SizeZ='4' SizeC='1' SizeT='1'", ""), 3, 1, "4 planes (OME), and it holds 3");
+    described(OME("SizeZ='4' SizeC='1' SizeT='1'", ""), 3, 1, "4 planes (OME) but holds 3");
     described(OME("SizeZ='3'", "<TiffData IFD='2' FirstZ='0'/><TiffData IFD='0' FirstZ='2'/>"), 3, 1, "order of z");
     described(OME("SizeZ='3'", "</Pixels><Pixels SizeZ='1'>"), 3, 1, "several images");
     described("<OME:OME xmlns:OME=\"x\"><OME:Pixels SizeZ=\"1\" SizeC=\"2\"/></OME:OME>", 2, 1, "2 channels");
-    described("<OME><Pixels SizeX='24' SizeY='36'/></OME>", 1, 1, "otherwise (OME)");
+    described("<OME><Pixels SizeX='24' SizeY='36'/></OME>", 1, 1, "declares others (OME)");
     described("<OME><BinaryOnly MetadataFile='a'/></OME>", 1, 1, "another file");
     described("{\"shape\": [3, 37, 24]}", 3, 1, NULL);
     described("{\"shape\": [1, 3, 1, 37, 24], \"axes\": \"TZCYX\"}", 3, 1, NULL);
@@ -271,7 +271,7 @@ static void descriptions(void)
     described("{\"shape\": [2, 3, 37, 24]}", 6, 1, "shape 2 x 3 x 37 x 24");
     described("shape=(2, 3, 37, 24)", 6, 1, "shape 2 x 3 x 37 x 24");
     described("{\"shape\": [3, 37, 24], \"axes\": \"CYX\"}", 3, 1, "axes CYX");
-    described("{\"shape\": [3, 37, 24]}", 6, 1, "3 planes (tifffile), and it holds 6");
+    described("{\"shape\": [3, 37, 24]}", 6, 1, "3 planes (tifffile) but holds 6");
     described("{\"shape\": [3, 24, 37]}", 3, 1, "3 x 24 x 37");
     described("{\"x\": 1} <Pixels", 2, 1, NULL);
 }
@@ -315,7 +315,7 @@ static void planes(void)
     bytes = tiff_load(file, &n);
     scratch_write(file, bytes, n - 1);
     free(bytes);
-    refused("cut", "4 planes (tifffile), and it holds 1");
+    refused("cut", "4 planes (tifffile) but holds 1");
     c.light = PHOTOMETRIC_MINISWHITE;
     tiff_behind(file, &c, 4);
     refused("white behind each other", "it holds 1");

@@ -108,8 +108,9 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "nothing fits into memory: the least plan (1 rank, batch 2, history 1) needs 30231878632 bytes for arrays of rank "
-     "0, there are 3388997632"},
+     "nothing fits into memory: the smallest plan (1 rank, batch 2, history 1) needs 30231878632 bytes for arrays of "
+     "rank "
+     "0, but 3388997632 are available"},
     {LAPTOP,
      {64, 64, 64},
      "LBFGSB",
@@ -197,8 +198,9 @@ static const struct row {
      0,
      50,
      MF_RESIDE_AUTO,
-     "nothing fits into memory: the least plan (4 ranks, batch 2, history 1) needs 173088840 bytes for arrays of rank "
-     "0, there are 52428800 (--memory-limit)"},
+     "nothing fits into memory: the smallest plan (4 ranks, batch 2, history 1) needs 173088840 bytes for arrays of "
+     "rank "
+     "0, but 52428800 are available (--memory-limit)"},
     {NODE,
      {40, 64, 64},
      "LBFGSB",
@@ -267,9 +269,9 @@ static const struct row {
      0,
      0,
      MF_RESIDE_DEVICE,
-     "nothing fits into memory: the least plan (4 ranks on GPUs, batch 2, history 1, offload 0) needs 27798309392 "
+     "nothing fits into memory: the smallest plan (4 ranks on GPUs, batch 2, history 1, offload 0) needs 27798309392 "
      "bytes for "
-     "arrays of rank 0, there are 23509577237"},
+     "arrays of rank 0, but 23509577237 are available"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",

@@ -22,20 +22,20 @@ static double slowest(const struct mf_comm *c, double seconds)
     return seconds;
 }
 
-static struct times once(const struct mf_comm *c, struct mf_redistribution *turn, float *x, float *g)
+static struct times once(const struct mf_comm *c, struct mf_redistribution *plan, float *x, float *g)
 {
     struct times t = {0, 0, 0};
     struct mf_view view;
     double at[4];
 
-    for (size_t r = 0; r < mf_redistribute_rounds(turn); ++r) {
+    for (size_t r = 0; r < mf_redistribute_rounds(plan); ++r) {
         mf_comm_barrier(c);
         at[0] = mf_now();
-        mf_redistribute_fetch(turn, r, x, &view);
+        mf_redistribute_fetch(plan, r, x, &view);
         at[1] = mf_now();
-        mf_redistribute_open(turn, r, g, &view);
+        mf_redistribute_open(plan, r, g, &view);
         at[2] = mf_now();
-        mf_redistribute_add(turn, r, g);
+        mf_redistribute_add(plan, r, g);
         at[3] = mf_now();
         t.forth += at[1] - at[0];
         t.clear += at[2] - at[1];
@@ -44,12 +44,12 @@ static struct times once(const struct mf_comm *c, struct mf_redistribution *turn
     return (struct times){slowest(c, t.forth), slowest(c, t.clear), slowest(c, t.back)};
 }
 
-static struct times least(const struct mf_comm *c, struct mf_redistribution *turn, float *x, float *g)
+static struct times least(const struct mf_comm *c, struct mf_redistribution *plan, float *x, float *g)
 {
     struct times best = {1e9, 1e9, 1e9}, t;
 
     for (int i = 0; i < REPEATS; ++i) {
-        t = once(c, turn, x, g);
+        t = once(c, plan, x, g);
         if (t.forth < best.forth) best.forth = t.forth;
         if (t.clear < best.clear) best.clear = t.clear;
         if (t.back < best.back) best.back = t.back;
@@ -86,22 +86,22 @@ static void row(const struct mf_comm *c, const struct mf_slab *slab, const char 
 
 static void measure(const struct mf_comm *c, struct mf_queue *queue, const size_t dims[3], size_t batch)
 {
-    static const char *const names[] = {"turn z", "turn y", "turn x"};
+    static const char *const names[] = {"plan z", "plan y", "plan x"};
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t bytes = mf_slab_voxels(&slab) * sizeof(float);
     struct mf_arena *arena = queue->arena;
     float *x = mf_arena_zeros(arena, 1, bytes, "x"), *g = mf_arena_zeros(arena, 1, bytes, "g");
-    struct mf_redistribution *turn;
+    struct mf_redistribution *plan;
     double copied;
 
     if (!x || !g) mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
     copied = copy(c, bytes, x, g);
     for (int normal = MF_Y; normal <= MF_X; ++normal) {
-        if (mf_redistribute_new(c, &slab, (enum mf_normal)normal, MF_OUT_AND_BACK, batch, queue, &turn) != MF_OK)
+        if (mf_redistribute_new(c, &slab, (enum mf_normal)normal, MF_OUT_AND_BACK, batch, queue, &plan) != MF_OK)
             mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
-        row(c, &slab, names[normal], least(c, turn, x, g), copied, mf_redistribute_batch(turn),
-            mf_redistribute_rounds(turn));
-        mf_redistribute_free(turn);
+        row(c, &slab, names[normal], least(c, plan, x, g), copied, mf_redistribute_batch(plan),
+            mf_redistribute_rounds(plan));
+        mf_redistribute_free(plan);
     }
     mf_arena_give(arena, x);
     mf_arena_give(arena, g);

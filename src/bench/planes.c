@@ -18,11 +18,11 @@ struct work {
     const struct mf_comm *comm;
     struct mf_queue *queue;
     struct mf_slab slab;
-    struct mf_redistribution *turn[2]; /* slices normal to y; and to x */
-    float *x, *g;                      /* device: own planes; what comes back, for both directions */
-    float *out;                        /* host: planes of others */
-    float *from, *to;                  /* host: for the bare call */
-    size_t floats;                     /* of each of these */
+    struct mf_redistribution *redistribution[2]; /* slices normal to y; and to x */
+    float *x, *g;                                /* device: own planes; what comes back, for both directions */
+    float *out;                                  /* host: planes of others */
+    float *from, *to;                            /* host: for the bare call */
+    size_t floats;                               /* of each of these */
     enum mf_raw raw;
     int failed;
 };
@@ -66,7 +66,7 @@ static int take(struct work *w)
 
 static void give(struct work *w)
 {
-    for (int d = 0; d < 2; ++d) mf_redistribute_free(w->turn[d]);
+    for (int d = 0; d < 2; ++d) mf_redistribute_free(w->redistribution[d]);
     mf_arena_give(w->queue->host, w->to);
     mf_arena_give(w->queue->host, w->from);
     mf_arena_give(w->queue->host, w->out);
@@ -103,7 +103,8 @@ static void slices(void *context)
     struct work *w = context;
     struct mf_view view;
 
-    for (size_t r = 0; r < mf_redistribute_rounds(w->turn[0]); ++r) mf_redistribute_fetch(w->turn[0], r, w->x, &view);
+    for (size_t r = 0; r < mf_redistribute_rounds(w->redistribution[0]); ++r)
+        mf_redistribute_fetch(w->redistribution[0], r, w->x, &view);
     w->queue->backend->sync(w->queue);
 }
 
@@ -124,13 +125,13 @@ static void deal(struct work *w, size_t first, size_t end, size_t round, int ech
     struct mf_view from, to;
     struct mf_dealt dealt;
 
-    mf_redistribute_spread(w->turn + first, end - first, round, x);
+    mf_redistribute_spread(w->redistribution + first, end - first, round, x);
     for (size_t d = first; d < end; ++d)
-        while (mf_redistribute_take(w->turn[d], round, TOGETHER, &dealt)) {
-            mf_redistribute_dealt(w->turn[d], round, &dealt, &from, &to);
+        while (mf_redistribute_take(w->redistribution[d], round, TOGETHER, &dealt)) {
+            mf_redistribute_dealt(w->redistribution[d], round, &dealt, &from, &to);
             if (echo) send_back(&from, &to);
         }
-    mf_redistribute_gather(w->turn + first, end - first, round, g);
+    mf_redistribute_gather(w->redistribution + first, end - first, round, g);
 }
 
 /* Elsewhere. */
@@ -138,22 +139,23 @@ static void pass(struct work *w, size_t d, int echo)
 {
     struct mf_view from, to;
 
-    for (size_t r = 0; r < mf_redistribute_rounds(w->turn[d]); ++r) {
-        mf_redistribute_fetch(w->turn[d], r, w->x, &from);
-        mf_redistribute_open(w->turn[d], r, w->g, &to);
+    for (size_t r = 0; r < mf_redistribute_rounds(w->redistribution[d]); ++r) {
+        mf_redistribute_fetch(w->redistribution[d], r, w->x, &from);
+        mf_redistribute_open(w->redistribution[d], r, w->g, &to);
         if (echo) send_back(&from, &to);
-        mf_redistribute_add(w->turn[d], r, w->g);
+        mf_redistribute_add(w->redistribution[d], r, w->g);
     }
 }
 
 static void both_ways(struct work *w, int echo)
 {
-    const int deals = mf_redistribute_deals(w->turn[0]),
-              once = mf_redistribute_rounds(w->turn[0]) == 1 && mf_redistribute_rounds(w->turn[1]) == 1;
+    const int deals = mf_redistribute_deals(w->redistribution[0]),
+              once = mf_redistribute_rounds(w->redistribution[0]) == 1 &&
+                     mf_redistribute_rounds(w->redistribution[1]) == 1;
 
     if (deals && once) deal(w, 0, 2, 0, echo);
     for (size_t d = 0; d < 2 && !(deals && once); ++d)
-        for (size_t r = 0; deals && r < mf_redistribute_rounds(w->turn[d]); ++r) deal(w, d, d + 1, r, echo);
+        for (size_t r = 0; deals && r < mf_redistribute_rounds(w->redistribution[d]); ++r) deal(w, d, d + 1, r, echo);
     for (size_t d = 0; d < 2 && !deals; ++d) pass(w, d, echo && !mf_apart(w->queue));
     w->queue->backend->sync(w->queue);
 }
@@ -216,9 +218,9 @@ static size_t wrong_slices(struct work *w)
     struct mf_view view;
     size_t wrong = 0;
 
-    for (size_t r = 0; r < mf_redistribute_rounds(w->turn[0]); ++r) {
-        mf_redistribute_fetch(w->turn[0], r, w->x, &view);
-        wrong += wrong_view(w, &view, mf_redistribute_span(w->turn[0], r).first);
+    for (size_t r = 0; r < mf_redistribute_rounds(w->redistribution[0]); ++r) {
+        mf_redistribute_fetch(w->redistribution[0], r, w->x, &view);
+        wrong += wrong_view(w, &view, mf_redistribute_span(w->redistribution[0], r).first);
     }
     return wrong;
 }
@@ -278,7 +280,7 @@ int mf_bench_slices(const struct mf_comm *comm, struct mf_queue *queue, const st
     struct work w = volume(comm, queue, bytes);
     int rc = take(&w);
 
-    if (rc == MF_OK) rc = mf_redistribute_new(comm, &w.slab, MF_Y, MF_OUT, 0, queue, &w.turn[0]);
+    if (rc == MF_OK) rc = mf_redistribute_new(comm, &w.slab, MF_Y, MF_OUT, 0, queue, &w.redistribution[0]);
     if (rc == MF_OK) {
         row->wrong = wrong_slices(&w);
         rc = compare(&w, enough, slices, bare, row);
@@ -293,8 +295,8 @@ int mf_bench_evaluation(const struct mf_comm *comm, struct mf_queue *queue, cons
     struct work w = volume(comm, queue, bytes);
     int rc = take(&w);
 
-    if (rc == MF_OK) rc = mf_redistribute_new(comm, &w.slab, MF_Y, MF_OUT_AND_BACK, 0, queue, &w.turn[0]);
-    if (rc == MF_OK) rc = mf_redistribute_new(comm, &w.slab, MF_X, MF_OUT_AND_BACK, 0, queue, &w.turn[1]);
+    if (rc == MF_OK) rc = mf_redistribute_new(comm, &w.slab, MF_Y, MF_OUT_AND_BACK, 0, queue, &w.redistribution[0]);
+    if (rc == MF_OK) rc = mf_redistribute_new(comm, &w.slab, MF_X, MF_OUT_AND_BACK, 0, queue, &w.redistribution[1]);
     if (rc == MF_OK) {
         row->wrong = wrong_back(&w);
         rc = compare(&w, enough, evaluation, bare_evaluation, row);

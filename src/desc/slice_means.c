@@ -16,7 +16,7 @@ struct slice_means {
     const struct mf_job *job;
     struct mf_queue *slices; /* the queue that computes them */
     struct mf_target_side *side;
-    struct mf_redistribution *turn[FIELDS]; /* of the phase, and of those that a descriptor needs with it */
+    struct mf_redistribution *redistribution[FIELDS]; /* of the phase, and of those that a descriptor needs with it */
     const struct mf_slice_ops *ops[MF_DESCRIPTORS];
     struct mf_slice_plan *plan[MF_DESCRIPTORS];
     float *x[FIELDS];      /* fields of the slab, device; NULL where a grey one can be taken as it is */
@@ -101,7 +101,7 @@ static struct mf_slice_desc desc_of(const struct slice_means *m, int descriptor)
                                   .nv = m->side->nv,
                                   .lag = job->opts->lag,
                                   .levels = m->side->levels,
-                                  .count_max = mf_redistribute_batch(m->turn[0]),
+                                  .count_max = mf_redistribute_batch(m->redistribution[0]),
                                   .periodic = job->opts->periodic,
                                   .steady = job->opts->steady,
                                   .seam = job->opts->seam,
@@ -121,10 +121,10 @@ static void total_phase(const struct slice_means *m, int descriptor, int phase, 
     MF_PHASE(row->phase);
 
     clear(m, entries);
-    for (size_t round = 0; round < mf_redistribute_rounds(m->turn[0]); ++round) {
+    for (size_t round = 0; round < mf_redistribute_rounds(m->redistribution[0]); ++round) {
         struct mf_view view;
 
-        mf_redistribute_fetch(m->turn[0], round, x, &view);
+        mf_redistribute_fetch(m->redistribution[0], round, x, &view);
         mf_phase_count(row->form->cost(&desc, view.count, MF_COST_TOTAL));
         if (view.count) m->ops[descriptor]->total(m->plan[descriptor], &view, m->total);
     }
@@ -141,11 +141,11 @@ static void total_pair(const struct slice_means *m, int descriptor, size_t pair,
     MF_PHASE(row->phase);
 
     clear(m, entries);
-    for (size_t round = 0; round < mf_redistribute_rounds(m->turn[0]); ++round) {
+    for (size_t round = 0; round < mf_redistribute_rounds(m->redistribution[0]); ++round) {
         struct mf_view first, second;
 
-        mf_redistribute_fetch(m->turn[0], round, x, &first);
-        mf_redistribute_fetch(m->turn[1], round, y, &second);
+        mf_redistribute_fetch(m->redistribution[0], round, x, &first);
+        mf_redistribute_fetch(m->redistribution[1], round, y, &second);
         mf_phase_count(descriptor == MF_CROSS ? mf_cost_s2(&desc, first.count, MF_COST_CROSS)
                                               : row->form->cost(&desc, first.count, MF_COST_TOTAL));
         if (first.count) ops_of_pairs(m, descriptor)->cross(plan, &first, &second, m->total);
@@ -164,10 +164,11 @@ static void total_all(const struct slice_means *m, int descriptor)
 
     clear(m, entries);
     for (int p = 0; p < m->job->out->phases; ++p) x[p] = indicator(m, p, p);
-    for (size_t round = 0; round < mf_redistribute_rounds(m->turn[0]); ++round) {
+    for (size_t round = 0; round < mf_redistribute_rounds(m->redistribution[0]); ++round) {
         struct mf_view view[FIELDS] = {{0}};
 
-        for (int p = 0; p < m->job->out->phases; ++p) mf_redistribute_fetch(m->turn[p], round, x[p], &view[p]);
+        for (int p = 0; p < m->job->out->phases; ++p)
+            mf_redistribute_fetch(m->redistribution[p], round, x[p], &view[p]);
         mf_phase_count(row->form->cost(&desc, view[0].count, MF_COST_TOTAL));
         if (view[0].count) m->ops[descriptor]->join(m->plan[descriptor], view, m->total);
     }
@@ -235,7 +236,7 @@ static int means_open(struct slice_means *m, int normal)
 
     for (int i = 0; i < fields_of(m); ++i)
         MF_TRY(mf_redistribute_new(job->comm, &job->micro->slab, (enum mf_normal)normal, MF_OUT, 0, job->queue,
-                                   &m->turn[i]));
+                                   &m->redistribution[i]));
     return mf_agree(job->comm, means_plan(m));
 }
 
@@ -247,7 +248,7 @@ static void means_close(struct slice_means *m)
     for (int d = MF_DESCRIPTORS - 1; d >= 0; --d)
         if (m->plan[d]) m->ops[d]->free(m->plan[d]);
     for (int i = FIELDS - 1; i >= 0; --i)
-        if (m->turn[i]) mf_redistribute_free(m->turn[i]);
+        if (m->redistribution[i]) mf_redistribute_free(m->redistribution[i]);
 }
 
 static int means_side(const struct mf_job *job, int normal)

@@ -322,18 +322,18 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
     size_t voxels = mf_slab_voxels(&o->slab);
     struct round r = {.side = s, .x = vx, .g = vg, .factor = factor, .share = share_of(o, s)};
 
-    for (size_t k = 0; k < mf_redistribute_rounds(s->turn[0]); ++k) {
-        r.span = mf_redistribute_span(s->turn[0], k);
+    for (size_t k = 0; k < mf_redistribute_rounds(s->redistribution[0]); ++k) {
+        r.span = mf_redistribute_span(s->redistribution[0], k);
         for (size_t p = 0; p < o->phases; ++p) {
-            mf_redistribute_fetch(s->turn[p], k, x + p * voxels, &vx[p]);
+            mf_redistribute_fetch(s->redistribution[p], k, x + p * voxels, &vx[p]);
             if (g)
-                mf_redistribute_open(s->turn[p], k, g + p * voxels, &vg[p]);
+                mf_redistribute_open(s->redistribution[p], k, g + p * voxels, &vg[p]);
             else
                 vg[p] = (struct mf_view){.base = NULL};
         }
         if (r.span.count) (o->drawn ? compare_drawn : compare)(o, &r);
         r.before += r.span.count;
-        for (size_t p = 0; g && p < o->phases; ++p) mf_redistribute_add(s->turn[p], k, g + p * voxels);
+        for (size_t p = 0; g && p < o->phases; ++p) mf_redistribute_add(s->redistribution[p], k, g + p * voxels);
     }
 }
 
@@ -356,9 +356,9 @@ static void take_slices(struct mf_objective *o, size_t d, size_t k, double facto
     const size_t most = handful(o, d);
     struct mf_dealt dealt;
 
-    while (mf_redistribute_take(s->turn[0], k, most, &dealt)) {
+    while (mf_redistribute_take(s->redistribution[0], k, most, &dealt)) {
         for (size_t p = 0; p < o->phases; ++p) {
-            mf_redistribute_dealt(s->turn[p], k, &dealt, &vx[p], gradient ? &vg[p] : NULL);
+            mf_redistribute_dealt(s->redistribution[p], k, &dealt, &vx[p], gradient ? &vg[p] : NULL);
         }
         r.span = dealt.span;
         memset(s->done + r.span.first, 1, r.span.count);
@@ -370,23 +370,26 @@ static void take_slices(struct mf_objective *o, size_t d, size_t k, double facto
  * ranks still copy. The direction with the smallest pieces comes last. */
 static void eval_dealt(struct mf_objective *o, size_t first, size_t end, size_t k, float *x, float *g, double factor)
 {
-    struct mf_redistribution *turn[MF_SIDES * MF_PHASES_MAX];
+    struct mf_redistribution *plan[MF_SIDES * MF_PHASES_MAX];
     float *from[MF_SIDES * MF_PHASES_MAX], *to[MF_SIDES * MF_PHASES_MAX];
     size_t n = 0, voxels = mf_slab_voxels(&o->slab);
 
     for (size_t d = first; d < end; ++d)
         for (size_t p = 0; p < o->phases; ++p, ++n) {
-            turn[n] = o->side[d].turn[p];
+            plan[n] = o->side[d].redistribution[p];
             from[n] = x + p * voxels;
             to[n] = g ? g + p * voxels : NULL;
         }
-    mf_redistribute_spread(turn, n, k, from);
+    mf_redistribute_spread(plan, n, k, from);
     if (first == MF_Y && k == 0) eval_slices(o, MF_Z, x, g, factor);
     for (size_t d = end; d-- > first;) take_slices(o, d, k, factor, g != NULL);
-    if (g) mf_redistribute_gather(turn, n, k, to);
+    if (g) mf_redistribute_gather(plan, n, k, to);
 }
 
-static size_t rounds_of(const struct mf_objective *o, size_t d) { return mf_redistribute_rounds(o->side[d].turn[0]); }
+static size_t rounds_of(const struct mf_objective *o, size_t d)
+{
+    return mf_redistribute_rounds(o->side[d].redistribution[0]);
+}
 
 /* Gradients are added direction by direction; where all slices are in one round, both directions are dealt at once. */
 static void eval_deals(struct mf_objective *o, float *x, float *g, double factor)
@@ -407,7 +410,7 @@ static int may_deal(const struct mf_objective *o)
     if (!is_plain(o) || o->sides == 1 || !o->slicewise) return 0;
     for (size_t d = MF_Y; d < o->sides; ++d) {
         for (size_t p = 0; p < o->phases; ++p)
-            if (!mf_redistribute_deals(o->side[d].turn[p])) return 0;
+            if (!mf_redistribute_deals(o->side[d].redistribution[p])) return 0;
         for (size_t t = 0; t < o->opts.terms; ++t)
             if (o->side[d].values[t]) return 0;
     }
@@ -421,7 +424,7 @@ static int is_mine(const struct mf_objective *o, size_t d, size_t i)
     struct mf_span share;
 
     if (o->deals && d != MF_Z) return s->done[i];
-    share = mf_redistribute_share(s->turn[0]);
+    share = mf_redistribute_share(s->redistribution[0]);
     return i >= share.first && i < share.first + share.count;
 }
 

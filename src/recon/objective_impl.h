@@ -18,7 +18,7 @@ struct mf_objective_plan {
 
 struct mf_objective_side {
     size_t nu, nv, slices, levels, entries;
-    struct mf_redistribution **turn;                 /* [phases] slabs to slices and back */
+    struct mf_redistribution **redistribution;       /* [phases] slabs to slices and back */
     struct mf_slice_plan *plan[MF_TERMS_MAX], *mean; /* mean: level 0 of the volume fraction, for q */
     float *target[MF_TERMS_MAX];                     /* [parts][levels][entries of the term], device */
     float *goal[MF_TERMS_MAX];                       /* its mirror in host memory */

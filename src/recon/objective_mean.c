@@ -49,11 +49,11 @@ static void look(struct mf_objective *o, struct mf_objective_side *s, float *x)
     struct part part;
 
     memset(s->sum, 0, s->entries * sizeof *s->sum);
-    for (size_t k = 0; k < mf_redistribute_rounds(s->turn[0]); ++k) {
-        const struct mf_span span = mf_redistribute_span(s->turn[0], k);
+    for (size_t k = 0; k < mf_redistribute_rounds(s->redistribution[0]); ++k) {
+        const struct mf_span span = mf_redistribute_span(s->redistribution[0], k);
         struct mf_view view[MF_PHASES_MAX];
 
-        for (size_t p = 0; p < o->phases; ++p) mf_redistribute_fetch(s->turn[p], k, x + p * voxels, &view[p]);
+        for (size_t p = 0; p < o->phases; ++p) mf_redistribute_fetch(s->redistribution[p], k, x + p * voxels, &view[p]);
         for (part = first_part(s); span.count && next(o, s, &part);) {
             const struct mf_slice_ops *ops = o->ops[part.t];
             MF_PHASE(o->opts.term[part.t].row->phase);
@@ -122,13 +122,13 @@ static void add(struct mf_objective *o, struct mf_objective_side *s, float *x, f
 
     for (size_t l = 0; l < s->levels; ++l) weight[l] = 1;
     for (size_t i = 0; i < s->slices; ++i) s->scale[i] = scale;
-    for (size_t k = 0; k < mf_redistribute_rounds(s->turn[0]); ++k) {
-        const struct mf_span span = mf_redistribute_span(s->turn[0], k);
+    for (size_t k = 0; k < mf_redistribute_rounds(s->redistribution[0]); ++k) {
+        const struct mf_span span = mf_redistribute_span(s->redistribution[0], k);
         struct mf_view view[MF_PHASES_MAX], slope[MF_PHASES_MAX];
 
         for (size_t p = 0; p < o->phases; ++p) {
-            mf_redistribute_fetch(s->turn[p], k, x + p * voxels, &view[p]);
-            mf_redistribute_open(s->turn[p], k, g + p * voxels, &slope[p]);
+            mf_redistribute_fetch(s->redistribution[p], k, x + p * voxels, &view[p]);
+            mf_redistribute_open(s->redistribution[p], k, g + p * voxels, &slope[p]);
         }
         for (part = first_part(s); span.count && next(o, s, &part);) {
             const struct mf_slice_task task = {.x = view[part.a],
@@ -144,7 +144,7 @@ static void add(struct mf_objective *o, struct mf_objective_side *s, float *x, f
             mf_phase_count(mf_objective_cost(o, s, part.t, span.count, MF_COST_GRADIENT));
             o->ops[part.t]->eval(s->plan[part.t], &task);
         }
-        for (size_t p = 0; p < o->phases; ++p) mf_redistribute_add(s->turn[p], k, g + p * voxels);
+        for (size_t p = 0; p < o->phases; ++p) mf_redistribute_add(s->redistribution[p], k, g + p * voxels);
     }
 }
 

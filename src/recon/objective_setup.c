@@ -89,7 +89,8 @@ static int side_pull(struct mf_objective *o, struct mf_objective_side *s, size_t
     size_t slices = 0;
 
     if (!o->ops[t]->pull) return MF_OK;
-    for (size_t k = 0; k < mf_redistribute_rounds(s->turn[0]); ++k) slices += mf_redistribute_span(s->turn[0], k).count;
+    for (size_t k = 0; k < mf_redistribute_rounds(s->redistribution[0]); ++k)
+        slices += mf_redistribute_span(s->redistribution[0], k).count;
     s->pull_size[t] = o->ops[t]->pull(&desc);
     if (s->pull_size[t] == 0 && o->opts.level_first == 0)
         return mf_fail(MF_USAGE,
@@ -140,17 +141,19 @@ static int side_shape(struct mf_objective *o, size_t normal)
     return MF_OK;
 }
 
-static int side_turns(struct mf_objective *o, size_t normal)
+static int plan_slices(struct mf_objective *o, size_t normal)
 {
     struct mf_objective_side *s = &o->side[normal];
 
-    s->turn = mf_fault("recon.turns") ? NULL : calloc(o->phases, sizeof *s->turn);
+    s->redistribution = mf_fault("recon.redistributions") ? NULL : calloc(o->phases, sizeof *s->redistribution);
     s->done = calloc(s->slices, 1);
-    MF_TRY(mf_agree(o->comm, s->turn && s->done ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
+    MF_TRY(
+        mf_agree(o->comm, s->redistribution && s->done ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
     for (size_t p = 0; p < o->phases; ++p) {
         MF_TRY(mf_redistribute_new(o->comm, &o->slab, (enum mf_normal)normal, MF_OUT_AND_BACK, o->opts.batch, o->home,
-                                   &s->turn[p]));
-        if (mf_redistribute_batch(s->turn[p]) > o->batch) o->batch = mf_redistribute_batch(s->turn[p]);
+                                   &s->redistribution[p]));
+        if (mf_redistribute_batch(s->redistribution[p]) > o->batch)
+            o->batch = mf_redistribute_batch(s->redistribution[p]);
     }
     return MF_OK;
 }
@@ -299,7 +302,7 @@ static int build(struct mf_objective *o)
     MF_TRY(mf_objective_space_open(o));
     o->threads = o->queue->threads;
     mf_comm_max_int(o->comm, 1, &o->threads);
-    for (size_t d = 0; d < o->sides; ++d) MF_TRY(side_turns(o, d));
+    for (size_t d = 0; d < o->sides; ++d) MF_TRY(plan_slices(o, d));
     return mf_agree(o->comm, prepare(o));
 }
 
@@ -348,8 +351,9 @@ void mf_objective_free(struct mf_objective *o)
             mf_arena_give(o->queue->arena, o->side[d].pull[t]);
         }
         mf_arena_give(o->queue->host, o->example[d]);
-        for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_redistribute_free(o->side[d].turn[p]);
-        free(o->side[d].turn);
+        for (size_t p = 0; o->side[d].redistribution && p < o->phases; ++p)
+            mf_redistribute_free(o->side[d].redistribution[p]);
+        free(o->side[d].redistribution);
         free(o->side[d].done);
     }
     mf_objective_strips_close(o);

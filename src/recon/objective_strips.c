@@ -312,7 +312,8 @@ static void count(struct mf_objective *o, size_t side, enum mf_cost_of what)
 
     for (size_t i = 0; i < 2; ++i)
         if (o->strips->term[i] < o->opts.terms)
-            mf_phase_count(mf_objective_cost(o, s, o->strips->term[i], mf_redistribute_share(s->turn[0]).count, what));
+            mf_phase_count(
+                mf_objective_cost(o, s, o->strips->term[i], mf_redistribute_share(s->redistribution[0]).count, what));
 }
 
 /* What a phase's slices are compared with by S2 (0) or Variation (1). */

@@ -130,8 +130,8 @@ void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const
 
         memset(s->sum, 0, o->phases * s->levels * entries * sizeof *s->sum);
         for (size_t p = 0; p < o->phases; ++p)
-            for (size_t k = 0; k < mf_redistribute_rounds(s->turn[p]); ++k) {
-                mf_redistribute_fetch(s->turn[p], k, x + p * voxels, &view);
+            for (size_t k = 0; k < mf_redistribute_rounds(s->redistribution[p]); ++k) {
+                mf_redistribute_fetch(s->redistribution[p], k, x + p * voxels, &view);
                 mf_phase_count(mf_objective_cost(o, s, t, view.count, MF_COST_TOTAL));
                 if (view.count) o->ops[t]->total(s->plan[t], &view, s->sum + p * s->levels * entries);
             }

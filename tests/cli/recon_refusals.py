@@ -234,7 +234,7 @@ def lost_on_one_rank(folder):
 
 def no_memory_on_one_rank(folder):
     """A small allocation that fails on one rank is every rank's refusal, and nothing of the others' is lost."""
-    for site in ("recon.objective", "recon.objective:visit=3", "recon.turns", "recon.polish", "recon.gather", "recon.gather:visit=2"):
+    for site in ("recon.objective", "recon.objective:visit=3", "recon.redistributions", "recon.polish", "recon.gather", "recon.gather:visit=2"):
         env = dict(os.environ, MF_FAULT=f"{site}:rank=1")
         status, out, err = run(PROGRAM, *GOOD, "--size", 8, 16, 16, "--batch_size", 2, "--output", "never.h5", "--logging_level", "40", ranks=3, mpiexec=MPIEXEC, timeout=60, cwd=folder, env=env)
         check(status == 5 and not out and "leak" not in err.lower(), f"no memory at {site}: exit {status}: {err[-600:]}")

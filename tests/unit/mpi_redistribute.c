@@ -68,17 +68,17 @@ static void check_slices(const struct device *d, enum mf_normal normal, struct m
 }
 
 /* Every slice once, in order, in even batches of at most `batch`. */
-static size_t one_round(const struct device *d, struct mf_redistribution *turn, enum mf_normal normal, size_t round,
+static size_t one_round(const struct device *d, struct mf_redistribution *plan, enum mf_normal normal, size_t round,
                         float *x, float *g, int alias)
 {
-    struct mf_span span = mf_redistribute_span(turn, round);
+    struct mf_span span = mf_redistribute_span(plan, round);
     struct mf_view view, grad;
 
-    CHECK(span.count <= mf_redistribute_batch(turn));
-    mf_redistribute_fetch(turn, round, x, &view);
-    mf_redistribute_open(turn, round, g, &grad);
+    CHECK(span.count <= mf_redistribute_batch(plan));
+    mf_redistribute_fetch(plan, round, x, &view);
+    mf_redistribute_open(plan, round, g, &grad);
     check_slices(d, normal, span, &view, &grad, alias);
-    mf_redistribute_add(turn, round, g);
+    mf_redistribute_add(plan, round, g);
     return span.count;
 }
 
@@ -100,7 +100,7 @@ static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, 
 {
     struct device d = {.be = NULL};
     struct mf_backend_dry dry;
-    struct mf_redistribution *turn;
+    struct mf_redistribution *plan;
     struct mf_comm comm;
 
     mf_comm_dry(&comm, c->rank, c->size, c->local_size);
@@ -109,43 +109,43 @@ static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, 
     CHECK(mf_arena_open(&d.arena, &mf_mem_dry, 0) == MF_OK && mf_arena_open(&d.host, &mf_mem_dry, 0) == MF_OK);
     CHECK(mf_queue_dry(&d.q, &dry, 1, 1, d.arena, d.host) == MF_OK);
     d.be = d.q->backend;
-    CHECK(mf_redistribute_new(&comm, slab, normal, ways, batch, d.q, &turn) == MF_OK);
+    CHECK(mf_redistribute_new(&comm, slab, normal, ways, batch, d.q, &plan) == MF_OK);
     CHECK(mf_arena_live(d.arena) == device && mf_arena_live(d.host) == host);
-    mf_redistribute_free(turn);
+    mf_redistribute_free(plan);
     device_close(&d);
 }
 
 /* Every slice once, whoever takes it; who is @p idle takes none, as if it were slow. */
-static size_t one_dealt(struct mf_redistribution *turn, enum mf_normal normal, size_t round, float *x, float *g,
+static size_t one_dealt(struct mf_redistribution *plan, enum mf_normal normal, size_t round, float *x, float *g,
                         int idle)
 {
     struct mf_view view, grad;
     struct mf_dealt dealt;
     size_t seen = 0;
 
-    mf_redistribute_spread(&turn, 1, round, &x);
-    while (!idle && mf_redistribute_take(turn, round, 2, &dealt)) {
+    mf_redistribute_spread(&plan, 1, round, &x);
+    while (!idle && mf_redistribute_take(plan, round, 2, &dealt)) {
         CHECK(dealt.span.count > 0 && dealt.span.count <= 2);
-        mf_redistribute_dealt(turn, round, &dealt, &view, &grad);
+        mf_redistribute_dealt(plan, round, &dealt, &view, &grad);
         check_views(normal, dealt.span, &view, &grad, 0);
         seen += dealt.span.count;
     }
-    mf_redistribute_gather(&turn, 1, round, &g);
+    mf_redistribute_gather(&plan, 1, round, &g);
     return seen;
 }
 
 /* Evaluations, each of which adds twice the field to g; returns how many. */
-static size_t evaluate(const struct mf_comm *c, const struct device *dev, struct mf_redistribution *turn,
+static size_t evaluate(const struct mf_comm *c, const struct device *dev, struct mf_redistribution *plan,
                        enum mf_normal normal, float *x, float *g, int alias, int64_t *seen)
 {
-    const size_t dealt = mf_redistribute_deals(turn) ? 2 : 0, all = 2 + dealt;
+    const size_t dealt = mf_redistribute_deals(plan) ? 2 : 0, all = 2 + dealt;
 
     for (size_t evaluation = 0; evaluation < all; ++evaluation)
-        for (size_t r = 0; r < mf_redistribute_rounds(turn); ++r)
+        for (size_t r = 0; r < mf_redistribute_rounds(plan); ++r)
             *seen +=
                 (int64_t)(evaluation % 2 < dealt / 2
-                              ? one_dealt(turn, normal, r, x, g, evaluation > 1 && c->rank == 0 && c->local_size > 1)
-                              : one_round(dev, turn, normal, r, x, g, alias));
+                              ? one_dealt(plan, normal, r, x, g, evaluation > 1 && c->rank == 0 && c->local_size > 1)
+                              : one_round(dev, plan, normal, r, x, g, alias));
     return all;
 }
 
@@ -171,7 +171,7 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t voxels = mf_slab_voxels(&slab);
     float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx, *dg;
-    struct mf_redistribution *turn;
+    struct mf_redistribution *plan;
     int64_t seen = 0;
     size_t held[2], evaluations;
 
@@ -180,20 +180,20 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     dg = device_put(field, g, voxels * sizeof *g);
     held[0] = mf_arena_live(dev->arena);
     held[1] = mf_arena_live(dev->host);
-    CHECK(mf_redistribute_new(c, &slab, normal, MF_OUT_AND_BACK, batch, field->q, &turn) == MF_OK);
+    CHECK(mf_redistribute_new(c, &slab, normal, MF_OUT_AND_BACK, batch, field->q, &plan) == MF_OK);
     if (!home && dev->arena != dev->host)
         check_foretold(c, &slab, normal, MF_OUT_AND_BACK, batch, mf_arena_live(dev->arena) - held[0],
                        mf_arena_live(dev->host) - held[1]);
-    CHECK(batch == 0 || (normal == MF_Z && alias) || mf_redistribute_batch(turn) <= batch);
-    CHECK(batch || !alias || mf_redistribute_rounds(turn) == 1);
-    CHECK(mf_redistribute_deals(turn) == (c->size > 1 && !alias && dev->arena == dev->host && !getenv("MF_SHARE")));
-    evaluations = evaluate(c, dev, turn, normal, dx, dg, alias, &seen);
+    CHECK(batch == 0 || (normal == MF_Z && alias) || mf_redistribute_batch(plan) <= batch);
+    CHECK(batch || !alias || mf_redistribute_rounds(plan) == 1);
+    CHECK(mf_redistribute_deals(plan) == (c->size > 1 && !alias && dev->arena == dev->host && !getenv("MF_SHARE")));
+    evaluations = evaluate(c, dev, plan, normal, dx, dg, alias, &seen);
     mf_comm_sum_int(c, 1, &seen);
     CHECK(seen == (int64_t)(evaluations * dims[normal]));
     device_get(field, NULL, dx, 0);
     device_get(field, g, dg, voxels * sizeof *g);
     for (size_t i = 0; i < voxels; ++i) CHECK(g[i] == 7 + (float)(2 * evaluations) * x[i]);
-    mf_redistribute_free(turn);
+    mf_redistribute_free(plan);
     CHECK(mf_arena_live(dev->arena) == 0 && mf_arena_live(dev->host) == 0);
     free(x);
     free(g);
@@ -207,28 +207,28 @@ static void only_out(const struct mf_comm *c, const size_t dims[3], enum mf_norm
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t voxels = mf_slab_voxels(&slab), live[2];
     float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx;
-    struct mf_redistribution *turn, *both;
+    struct mf_redistribution *plan, *both;
 
     fill(&slab, x, g);
     dx = device_put(dev, x, voxels * sizeof *x);
     live[0] = mf_arena_live(dev->arena);
     live[1] = mf_arena_live(dev->host);
-    CHECK(mf_redistribute_new(c, &slab, normal, MF_OUT, batch, dev->q, &turn) == MF_OK);
+    CHECK(mf_redistribute_new(c, &slab, normal, MF_OUT, batch, dev->q, &plan) == MF_OK);
     live[0] = mf_arena_live(dev->arena) - live[0];
     live[1] = mf_arena_live(dev->host) - live[1];
     if (dev->arena != dev->host) check_foretold(c, &slab, normal, MF_OUT, batch, live[0], live[1]);
-    for (size_t r = 0; r < mf_redistribute_rounds(turn); ++r) {
+    for (size_t r = 0; r < mf_redistribute_rounds(plan); ++r) {
         struct mf_view view, copy, none;
 
-        mf_redistribute_fetch(turn, r, dx, &view);
+        mf_redistribute_fetch(plan, r, dx, &view);
         copy = on_host(dev, &view);
         none = copy;
         none.base = calloc(reach(&copy) + 1, sizeof *none.base);
-        check_views(normal, mf_redistribute_span(turn, r), &copy, &none, 0);
+        check_views(normal, mf_redistribute_span(plan, r), &copy, &none, 0);
         free(copy.base);
         free(none.base);
     }
-    mf_redistribute_free(turn);
+    mf_redistribute_free(plan);
     live[0] += mf_arena_live(dev->arena);
     live[1] += mf_arena_live(dev->host);
     CHECK(mf_redistribute_new(c, &slab, normal, MF_OUT_AND_BACK, batch, dev->q, &both) == MF_OK);
@@ -269,12 +269,12 @@ static void refused(const struct mf_comm *c, const struct device *d)
 {
     size_t dims[3] = {16, 16, 16};
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
-    struct mf_redistribution *turn = NULL;
+    struct mf_redistribution *plan = NULL;
     struct device small = device_open(1, 1, 100);
 
-    CHECK(mf_redistribute_new(c, &slab, MF_Y, MF_OUT_AND_BACK, 0, c->rank == 0 ? small.q : d->q, &turn) ==
+    CHECK(mf_redistribute_new(c, &slab, MF_Y, MF_OUT_AND_BACK, 0, c->rank == 0 ? small.q : d->q, &plan) ==
           (c->size > 1 || c->transport ? MF_MEMORY : MF_OK));
-    mf_redistribute_free(turn);
+    mf_redistribute_free(plan);
     CHECK(mf_arena_live(d->arena) == 0 && mf_arena_live(d->host) == 0);
     device_close(&small);
 }

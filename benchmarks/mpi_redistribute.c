@@ -86,7 +86,7 @@ static void row(const struct mf_comm *c, const struct mf_slab *slab, const char 
 
 static void measure(const struct mf_comm *c, struct mf_queue *queue, const size_t dims[3], size_t batch)
 {
-    static const char *const names[] = {"plan z", "plan y", "plan x"};
+    static const char *const names[] = {"slices z", "slices y", "slices x"};
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t bytes = mf_slab_voxels(&slab) * sizeof(float);
     struct mf_arena *arena = queue->arena;

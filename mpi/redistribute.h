@@ -73,11 +73,11 @@ void mf_redistribute_add(struct mf_redistribution *plan, size_t round, float *g)
  * redistributions, take slices until none are left (their own first), and gather the gradients. A slice gives the same
  * result on any rank. Not collective, the same on all ranks.
  */
-int mf_redistribute_deals(const struct mf_redistribution *plan);
+int mf_redistribute_is_dynamic(const struct mf_redistribution *plan);
 
 /** Slices that a rank has taken from rank @p owner: the @p at-th of its round, and those behind it. span: global
  * indices. */
-struct mf_dealt {
+struct mf_taken {
     int owner;
     size_t at;
     struct mf_span span;
@@ -88,11 +88,11 @@ void mf_redistribute_spread(struct mf_redistribution *const *plan, size_t n, siz
 
 /** Takes the next slices of this node's ranks that nobody has begun, at most @p most (even). Returns 0 if none are
  * left. Not collective. */
-int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t most, struct mf_dealt *dealt);
+int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t most, struct mf_taken *taken);
 
 /** Views of slices that were taken, of any plan with the same slices. Those of gradients are cleared; @p g NULL: there
  * are none, as for MF_OUT. Not collective. */
-void mf_redistribute_dealt(const struct mf_redistribution *plan, size_t round, const struct mf_dealt *dealt,
+void mf_redistribute_taken(const struct mf_redistribution *plan, size_t round, const struct mf_taken *taken,
                            struct mf_view *x, struct mf_view *g);
 
 /** Adds all gradients of the round to the slabs g [n], one plan after the other. Only for MF_OUT_AND_BACK.

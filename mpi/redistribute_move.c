@@ -173,7 +173,7 @@ static void add_far(const struct mf_redistribution *p, size_t round, float *g)
 }
 
 /* No slice of the round that comes is begun. Between meetings, so that nobody takes any. */
-static void deal_anew(struct mf_redistribution *p)
+static void start_dynamic(struct mf_redistribution *p)
 {
     if (p->share) atomic_store_explicit(mf_redistribute_begun(p, p->comm.rank), 0, memory_order_relaxed);
     p->helped = 0;
@@ -186,7 +186,7 @@ void mf_redistribute_bring(struct mf_redistribution *const *plan, size_t n, size
     for (size_t i = 0; i < n; ++i) start_out(plan[i], round, x[i]);
     for (size_t i = 0; i < n; ++i) {
         pack_near(plan[i], round, x[i]);
-        deal_anew(plan[i]);
+        start_dynamic(plan[i]);
     }
     for (size_t i = 0; i < n; ++i) wait_for(plan[i]->request, 2 * plan[i]->comm.size);
     meet(plan[0]);

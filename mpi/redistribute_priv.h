@@ -1,5 +1,6 @@
 /* What the files of a redistribution share: geometry (redistribute_shape.c), memory and rounds (redistribute.c),
- * transport of planes (redistribute_move.c), and dealing of slices to the ranks of a node (redistribute_deal.c). */
+ * transport of planes (redistribute_move.c), and dynamic distribution of slices within a node
+ * (redistribute_dynamic.c). */
 #ifndef MF_MPI_REDISTRIBUTE_PRIV_H
 #define MF_MPI_REDISTRIBUTE_PRIV_H
 

@@ -118,17 +118,17 @@ static void send_back(const struct mf_view *from, const struct mf_view *to)
                     from->base[s * from->ss + u * from->su + v * from->sv];
 }
 
-/* As an evaluation does where slices are dealt out, but for the work on them; @p echo: something is sent back. */
-static void deal(struct work *w, size_t first, size_t end, size_t round, int echo)
+/* As an evaluation does with dynamic distribution, but for the work on them; @p echo: something is sent back. */
+static void evaluate_dynamic(struct work *w, size_t first, size_t end, size_t round, int echo)
 {
     float *const x[2] = {w->x, w->x}, *const g[2] = {w->g, w->g};
     struct mf_view from, to;
-    struct mf_dealt dealt;
+    struct mf_taken taken;
 
     mf_redistribute_spread(w->redistribution + first, end - first, round, x);
     for (size_t d = first; d < end; ++d)
-        while (mf_redistribute_take(w->redistribution[d], round, TOGETHER, &dealt)) {
-            mf_redistribute_dealt(w->redistribution[d], round, &dealt, &from, &to);
+        while (mf_redistribute_take(w->redistribution[d], round, TOGETHER, &taken)) {
+            mf_redistribute_taken(w->redistribution[d], round, &taken, &from, &to);
             if (echo) send_back(&from, &to);
         }
     mf_redistribute_gather(w->redistribution + first, end - first, round, g);
@@ -149,14 +149,15 @@ static void pass(struct work *w, size_t d, int echo)
 
 static void both_ways(struct work *w, int echo)
 {
-    const int deals = mf_redistribute_deals(w->redistribution[0]),
+    const int dynamic = mf_redistribute_is_dynamic(w->redistribution[0]),
               once = mf_redistribute_rounds(w->redistribution[0]) == 1 &&
                      mf_redistribute_rounds(w->redistribution[1]) == 1;
 
-    if (deals && once) deal(w, 0, 2, 0, echo);
-    for (size_t d = 0; d < 2 && !(deals && once); ++d)
-        for (size_t r = 0; deals && r < mf_redistribute_rounds(w->redistribution[d]); ++r) deal(w, d, d + 1, r, echo);
-    for (size_t d = 0; d < 2 && !deals; ++d) pass(w, d, echo && !mf_apart(w->queue));
+    if (dynamic && once) evaluate_dynamic(w, 0, 2, 0, echo);
+    for (size_t d = 0; d < 2 && !(dynamic && once); ++d)
+        for (size_t r = 0; dynamic && r < mf_redistribute_rounds(w->redistribution[d]); ++r)
+            evaluate_dynamic(w, d, d + 1, r, echo);
+    for (size_t d = 0; d < 2 && !dynamic; ++d) pass(w, d, echo && !mf_apart(w->queue));
     w->queue->backend->sync(w->queue);
 }
 

@@ -337,7 +337,7 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
     }
 }
 
-/* -- slices that ranks deal out -- */
+/* -- slices that are distributed dynamically -- */
 
 /* Number of slices to take at a time: those that share a vector of a kernel; few at the end, so that no rank waits
  * long. */
@@ -354,13 +354,13 @@ static void take_slices(struct mf_objective *o, size_t d, size_t k, double facto
     struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX] = {{0}};
     struct round r = {.side = s, .x = vx, .g = vg, .factor = factor, .share = share_of(o, s)};
     const size_t most = handful(o, d);
-    struct mf_dealt dealt;
+    struct mf_taken taken;
 
-    while (mf_redistribute_take(s->redistribution[0], k, most, &dealt)) {
+    while (mf_redistribute_take(s->redistribution[0], k, most, &taken)) {
         for (size_t p = 0; p < o->phases; ++p) {
-            mf_redistribute_dealt(s->redistribution[p], k, &dealt, &vx[p], gradient ? &vg[p] : NULL);
+            mf_redistribute_taken(s->redistribution[p], k, &taken, &vx[p], gradient ? &vg[p] : NULL);
         }
-        r.span = dealt.span;
+        r.span = taken.span;
         memset(s->done + r.span.first, 1, r.span.count);
         compare(o, &r);
     }
@@ -368,7 +368,7 @@ static void take_slices(struct mf_objective *o, size_t d, size_t k, double facto
 
 /* Round @p k of the directions first .. end - 1. Directions with whole slices on every rank come first, while other
  * ranks still copy. The direction with the smallest pieces comes last. */
-static void eval_dealt(struct mf_objective *o, size_t first, size_t end, size_t k, float *x, float *g, double factor)
+static void eval_dynamic(struct mf_objective *o, size_t first, size_t end, size_t k, float *x, float *g, double factor)
 {
     struct mf_redistribution *plan[MF_SIDES * MF_PHASES_MAX];
     float *from[MF_SIDES * MF_PHASES_MAX], *to[MF_SIDES * MF_PHASES_MAX];
@@ -391,26 +391,27 @@ static size_t rounds_of(const struct mf_objective *o, size_t d)
     return mf_redistribute_rounds(o->side[d].redistribution[0]);
 }
 
-/* Gradients are added direction by direction; where all slices are in one round, both directions are dealt at once. */
-static void eval_deals(struct mf_objective *o, float *x, float *g, double factor)
+/* Gradients are added direction by direction; where all slices are in one round, both directions are distributed at
+ * once. */
+static void eval_all_dynamic(struct mf_objective *o, float *x, float *g, double factor)
 {
     const int once = rounds_of(o, MF_Y) == 1 && rounds_of(o, MF_X) == 1;
 
     for (size_t d = MF_Y; d < o->sides; ++d) memset(o->side[d].done, 0, o->side[d].slices);
     if (once)
-        eval_dealt(o, MF_Y, MF_SIDES, 0, x, g, factor);
+        eval_dynamic(o, MF_Y, MF_SIDES, 0, x, g, factor);
     else
         for (size_t d = MF_Y; d < o->sides; ++d)
-            for (size_t k = 0; k < rounds_of(o, d); ++k) eval_dealt(o, d, d + 1, k, x, g, factor);
+            for (size_t k = 0; k < rounds_of(o, d); ++k) eval_dynamic(o, d, d + 1, k, x, g, factor);
 }
 
 /* Alike on all ranks. */
-static int may_deal(const struct mf_objective *o)
+static int may_be_dynamic(const struct mf_objective *o)
 {
     if (!is_plain(o) || o->sides == 1 || !o->slicewise) return 0;
     for (size_t d = MF_Y; d < o->sides; ++d) {
         for (size_t p = 0; p < o->phases; ++p)
-            if (!mf_redistribute_deals(o->side[d].redistribution[p])) return 0;
+            if (!mf_redistribute_is_dynamic(o->side[d].redistribution[p])) return 0;
         for (size_t t = 0; t < o->opts.terms; ++t)
             if (o->side[d].values[t]) return 0;
     }
@@ -423,7 +424,7 @@ static int is_mine(const struct mf_objective *o, size_t d, size_t i)
     const struct mf_objective_side *s = &o->side[d];
     struct mf_span share;
 
-    if (o->deals && d != MF_Z) return s->done[i];
+    if (o->dynamic && d != MF_Z) return s->done[i];
     share = mf_redistribute_share(s->redistribution[0]);
     return i >= share.first && i < share.first + share.count;
 }
@@ -488,11 +489,11 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
     o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->drawn || o->age == 0);
     o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->transport && o->home == o->queue;
     for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
-    o->deals = 0;
+    o->dynamic = 0;
     if (is_plain(o) && mf_objective_strips_serve(o))
         eval_strips(o, x, g, factor);
-    else if ((o->deals = may_deal(o)))
-        eval_deals(o, x, g, factor);
+    else if ((o->dynamic = may_be_dynamic(o)))
+        eval_all_dynamic(o, x, g, factor);
     else if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
         for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
     if (o->whole) mf_segment_end(o->queue);

@@ -76,7 +76,7 @@ struct mf_objective {
     double share[MF_TERMS_MAX];
     unsigned long name;                 /* of its segments (kernels/segment.h), while their arguments stay the same */
     int whole;                          /* an evaluation is one segment */
-    int deals;                          /* ranks share out this evaluation's slices dynamically (mpi/redistribute.h) */
+    int dynamic;                        /* ranks share out this evaluation's slices dynamically (mpi/redistribute.h) */
     struct mf_objective_strips *strips; /* NULL: whole slices are exchanged */
 };
 

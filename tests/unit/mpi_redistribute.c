@@ -116,19 +116,19 @@ static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, 
 }
 
 /* Every slice once, whoever takes it; who is @p idle takes none, as if it were slow. */
-static size_t one_dealt(struct mf_redistribution *plan, enum mf_normal normal, size_t round, float *x, float *g,
-                        int idle)
+static size_t one_dynamic(struct mf_redistribution *plan, enum mf_normal normal, size_t round, float *x, float *g,
+                          int idle)
 {
     struct mf_view view, grad;
-    struct mf_dealt dealt;
+    struct mf_taken taken;
     size_t seen = 0;
 
     mf_redistribute_spread(&plan, 1, round, &x);
-    while (!idle && mf_redistribute_take(plan, round, 2, &dealt)) {
-        CHECK(dealt.span.count > 0 && dealt.span.count <= 2);
-        mf_redistribute_dealt(plan, round, &dealt, &view, &grad);
-        check_views(normal, dealt.span, &view, &grad, 0);
-        seen += dealt.span.count;
+    while (!idle && mf_redistribute_take(plan, round, 2, &taken)) {
+        CHECK(taken.span.count > 0 && taken.span.count <= 2);
+        mf_redistribute_taken(plan, round, &taken, &view, &grad);
+        check_views(normal, taken.span, &view, &grad, 0);
+        seen += taken.span.count;
     }
     mf_redistribute_gather(&plan, 1, round, &g);
     return seen;
@@ -138,13 +138,13 @@ static size_t one_dealt(struct mf_redistribution *plan, enum mf_normal normal, s
 static size_t evaluate(const struct mf_comm *c, const struct device *dev, struct mf_redistribution *plan,
                        enum mf_normal normal, float *x, float *g, int alias, int64_t *seen)
 {
-    const size_t dealt = mf_redistribute_deals(plan) ? 2 : 0, all = 2 + dealt;
+    const size_t dynamic = mf_redistribute_is_dynamic(plan) ? 2 : 0, all = 2 + dynamic;
 
     for (size_t evaluation = 0; evaluation < all; ++evaluation)
         for (size_t r = 0; r < mf_redistribute_rounds(plan); ++r)
             *seen +=
-                (int64_t)(evaluation % 2 < dealt / 2
-                              ? one_dealt(plan, normal, r, x, g, evaluation > 1 && c->rank == 0 && c->local_size > 1)
+                (int64_t)(evaluation % 2 < dynamic / 2
+                              ? one_dynamic(plan, normal, r, x, g, evaluation > 1 && c->rank == 0 && c->local_size > 1)
                               : one_round(dev, plan, normal, r, x, g, alias));
     return all;
 }
@@ -186,7 +186,8 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
                        mf_arena_live(dev->host) - held[1]);
     CHECK(batch == 0 || (normal == MF_Z && alias) || mf_redistribute_batch(plan) <= batch);
     CHECK(batch || !alias || mf_redistribute_rounds(plan) == 1);
-    CHECK(mf_redistribute_deals(plan) == (c->size > 1 && !alias && dev->arena == dev->host && !getenv("MF_SHARE")));
+    CHECK(mf_redistribute_is_dynamic(plan) ==
+          (c->size > 1 && !alias && dev->arena == dev->host && !getenv("MF_SHARE")));
     evaluations = evaluate(c, dev, plan, normal, dx, dg, alias, &seen);
     mf_comm_sum_int(c, 1, &seen);
     CHECK(seen == (int64_t)(evaluations * dims[normal]));

@@ -7,7 +7,7 @@
 #include "mpi/phases.h"
 #include "mpi/redistribute_priv.h"
 
-int mf_redistribute_deals(const struct mf_redistribution *plan)
+int mf_redistribute_is_dynamic(const struct mf_redistribution *plan)
 {
     return plan->share && plan->depth == 1 && !mf_apart(plan->queue);
 }
@@ -21,7 +21,7 @@ void mf_redistribute_spread(struct mf_redistribution *const *plan, size_t n, siz
 }
 
 /* A rank whose slices are all begun is not asked again. */
-int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t most, struct mf_dealt *dealt)
+int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t most, struct mf_taken *taken)
 {
     for (; plan->helped < plan->comm.size; ++plan->helped) {
         const int r = mf_redistribute_nth(plan, plan->helped);
@@ -32,19 +32,19 @@ int mf_redistribute_take(struct mf_redistribution *plan, size_t round, size_t mo
         at = atomic_load_explicit(mf_redistribute_begun(plan, r), memory_order_relaxed);
         if (at < all.count) at = atomic_fetch_add_explicit(mf_redistribute_begun(plan, r), most, memory_order_relaxed);
         if (at >= all.count) continue;
-        *dealt = (struct mf_dealt){r, at, {all.first + at, all.count - at < most ? all.count - at : most}};
+        *taken = (struct mf_taken){r, at, {all.first + at, all.count - at < most ? all.count - at : most}};
         return 1;
     }
     return 0;
 }
 
-static struct mf_view view_of(const struct mf_redistribution *p, size_t round, const struct mf_dealt *dealt, int grads)
+static struct mf_view view_of(const struct mf_redistribution *p, size_t round, const struct mf_taken *taken, int grads)
 {
-    struct mf_view v = mf_redistribute_view(p, mf_redistribute_span_of(p, round, dealt->owner).count,
-                                            mf_redistribute_seen(p, dealt->owner, round, grads));
+    struct mf_view v = mf_redistribute_view(p, mf_redistribute_span_of(p, round, taken->owner).count,
+                                            mf_redistribute_seen(p, taken->owner, round, grads));
 
-    v.base += dealt->at * v.ss;
-    v.count = dealt->span.count;
+    v.base += taken->at * v.ss;
+    v.count = taken->span.count;
     return v;
 }
 
@@ -61,14 +61,14 @@ static void clear(const struct mf_redistribution *p, const struct mf_view *g)
     for (size_t row = 0; row < rows; ++row) memset(g->base + row * pitch, 0, run * sizeof *g->base);
 }
 
-void mf_redistribute_dealt(const struct mf_redistribution *plan, size_t round, const struct mf_dealt *dealt,
+void mf_redistribute_taken(const struct mf_redistribution *plan, size_t round, const struct mf_taken *taken,
                            struct mf_view *x, struct mf_view *g)
 {
     MF_PHASE(&mf_phase_exchange);
 
-    *x = view_of(plan, round, dealt, 0);
+    *x = view_of(plan, round, taken, 0);
     if (!g) return;
-    *g = view_of(plan, round, dealt, 1);
+    *g = view_of(plan, round, taken, 1);
     clear(plan, g);
 }
 

@@ -260,7 +260,7 @@ static void count(struct anneal *a)
 
 static void begin_round(struct anneal *a)
 {
-    mf_polish_set_miss(&a->work, NULL);
+    mf_polish_set_mean_error(&a->work, NULL);
     mf_polish_refresh(&a->work);
     a->loss = a->work.loss;
 }
@@ -313,7 +313,7 @@ static void run_rounds(struct anneal *a)
 
     if (a->polish->from) at = *a->polish->from;
     at.entries = a->polish->fields * rows * rows;
-    for (size_t d = 0; d < a->work.swap.sites.sides; ++d) at.miss[d] = a->work.led[d];
+    for (size_t d = 0; d < a->work.swap.sites.sides; ++d) at.mean_error[d] = a->work.applied[d];
     a->steps = at.tried;
     a->accepted = at.swaps;
     a->rejected = at.idle;

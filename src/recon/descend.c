@@ -21,7 +21,7 @@ static const struct mf_ramp USUAL = {5, 0.03, 1, 0.5};
 static const double MU = 1e4, SCALE = 1e4;
 /* Factor by which targets of slices overshoot the mean slice's error (objective.h). A stage may follow completely, so
  * with a factor above 1 the errors of successive stages would grow. */
-static const double LEAD = 1;
+static const double GAIN = 1;
 
 struct mf_extent mf_grid_extent(const struct mf_grid *r)
 {
@@ -190,28 +190,28 @@ size_t mf_grid_s2_term(const struct mf_objective_opts *o)
     return t;
 }
 
-void mf_grid_follow(struct mf_grid *r)
+void mf_grid_correct(struct mf_grid *r)
 {
-    mf_objective_lead(r->objective, mf_grid_s2_term(&r->opts->objective), LEAD, r->miss);
-    r->led = 1;
+    mf_objective_correct(r->objective, mf_grid_s2_term(&r->opts->objective), GAIN, r->mean_error);
+    r->corrected = 1;
 }
 
 /* Every slice is compared separately. The mean slice's error is small compared with that of a slice, but it is what
  * counts in the end. */
-static void lead(struct mf_grid *r)
+static void correct(struct mf_grid *r)
 {
     size_t t = mf_grid_s2_term(&r->opts->objective);
 
     if (mf_objective_sides(r->objective) == 1 || t == r->opts->objective.terms || r->opts->objective.compat ||
         r->opts->objective.mean)
         return;
-    mf_objective_miss(r->objective, t, r->optimiser.x, r->miss);
-    mf_grid_follow(r);
+    mf_objective_mean_error(r->objective, t, r->optimiser.x, r->mean_error);
+    mf_grid_correct(r);
 }
 
 /* A step of the script of a grid. */
 struct step {
-    const char *stage; /* NULL: no descent, only a lead */
+    const char *stage; /* NULL: no descent, only a correction */
     double lambda;
     long evaluations;
 };
@@ -316,7 +316,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
 
         MF_TRY(mf_grid_look(r));
         r->step = 0;
-        r->led = 0;
+        r->corrected = 0;
     }
     for (; (size_t)r->step < n; ++r->step) {
         const struct step *s = &script[r->step];
@@ -326,7 +326,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
         if (s->stage)
             MF_TRY(descend(r, s->stage, s->lambda, s->evaluations));
         else
-            lead(r);
+            correct(r);
         if (r->leaving) return MF_OK;
     }
     r->result->seconds += mf_now() - r->stage_start;

@@ -32,7 +32,7 @@ struct mf_grid {
     struct mf_stage planes;       /* gives the host access to planes of the grid */
     double *global;               /* [nz][MF_PLANE_WIDTH]: sums of all planes */
     double *plane;                /* [planes][1 + fields], queue->host */
-    double *miss[3];              /* [fields][(2L-1)^2]: error of the mean slice in S2 */
+    double *mean_error[3];        /* [fields][(2L-1)^2]: error of the mean slice in S2 */
     double scale, lambda;
     double loss, start; /* of the last evaluation; wall clock at the begin of the run, minus the time of earlier runs */
     double stage_start; /* wall clock at the begin of the gradient stages on this grid */
@@ -43,7 +43,7 @@ struct mf_grid {
     struct mf_metrics metrics;
     /* position of the run, for those who save it */
     long level, step;              /* of the pyramid; of the grid's script */
-    int led;                       /* the error of the mean slice is corrected (mf_objective_lead) */
+    int corrected;                 /* the error of the mean slice is corrected (mf_objective_correct) */
     int polishing, leaving;        /* the gradient stages are over; the run was asked to stop */
     int failed;                    /* code of a save on leaving */
     struct mf_keeper keeper;       /* opts->keeper's */
@@ -73,8 +73,8 @@ void mf_grid_loss(struct mf_grid *run, float *x, double *loss);
 /** Index of the S2 term; opts.terms if there is none. */
 size_t mf_grid_s2_term(const struct mf_objective_opts *o);
 
-/** From now on corrects the mean slice's error run->miss (mf_objective_lead). */
-void mf_grid_follow(struct mf_grid *run);
+/** From now on corrects the mean slice's error run->mean_error (mf_objective_correct). */
+void mf_grid_correct(struct mf_grid *run);
 
 /** Takes and frees the additional host memory of a snapshot. Collective; MF_MEMORY. */
 int mf_grid_snapshot_room(struct mf_grid *run);

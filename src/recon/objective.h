@@ -125,17 +125,17 @@ int mf_objective_renew(struct mf_objective *objective);
 void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[MF_SIDES]);
 
 /**
- * Error of the mean slice of every direction in term @p t at level 0: miss[side] [phases][entries] = mean of D over the
- * slices minus the target. Takes one forward pass over the field. Collective.
+ * Error of the mean slice of every direction in term @p t at level 0: mean_error[side] [phases][entries] = mean of D
+ * over the slices minus the target. Takes one forward pass over the field. Collective.
  */
-void mf_objective_miss(struct mf_objective *objective, size_t t, float *x, double *const miss[MF_SIDES]);
+void mf_objective_mean_error(struct mf_objective *objective, size_t t, float *x, double *const mean_error[MF_SIDES]);
 
 /**
- * From now on compares slices with T - gain * miss at level 0 of term @p t (miss as above; NULL: with T again). The
- * loss itself treats every slice alone. With this shift its gradient is that of loss + gain * (squared error of the
- * mean slice), linearised at the field of `miss`. Not collective.
+ * From now on compares slices with T - gain * mean_error at level 0 of term @p t (mean_error as above; NULL: with T
+ * again). The loss itself treats every slice alone. With this shift its gradient is that of loss + gain * (squared
+ * error of the mean slice), linearised at the field of `mean_error`. Not collective.
  */
-void mf_objective_lead(struct mf_objective *objective, size_t t, double gain, double *const miss[MF_SIDES]);
+void mf_objective_correct(struct mf_objective *objective, size_t t, double gain, double *const mean_error[MF_SIDES]);
 
 /** Share of term @p t in the last loss, before the square root of RMS and L2 [0..1]. */
 double mf_objective_share(const struct mf_objective *objective, size_t t);

@@ -118,7 +118,7 @@ static size_t entries_of(const struct mf_objective *o, size_t t, size_t d)
     return o->ops[t]->kind->entries(&desc);
 }
 
-void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const miss[MF_SIDES])
+void mf_objective_mean_error(struct mf_objective *o, size_t t, float *x, double *const mean_error[MF_SIDES])
 {
     size_t voxels = mf_slab_voxels(&o->slab);
 
@@ -139,12 +139,12 @@ void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const
         mf_comm_sum(o->comm, o->phases * s->levels * entries, s->sum);
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t i = 0; i < entries; ++i)
-                miss[d][p * entries + i] =
+                mean_error[d][p * entries + i] =
                     s->sum[p * s->levels * entries + i] / (double)s->slices - mf_objective_goal(o, t, d, p, entries)[i];
     }
 }
 
-void mf_objective_lead(struct mf_objective *o, size_t t, double gain, double *const miss[MF_SIDES])
+void mf_objective_correct(struct mf_objective *o, size_t t, double gain, double *const mean_error[MF_SIDES])
 {
     for (size_t d = 0; d < o->sides; ++d) {
         struct mf_objective_side *s = &o->side[d];
@@ -153,7 +153,8 @@ void mf_objective_lead(struct mf_objective *o, size_t t, double gain, double *co
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t i = 0; i < entries; ++i)
                 s->goal[t][p * s->levels * entries + i] =
-                    (float)(mf_objective_goal(o, t, d, p, entries)[i] - (miss ? gain * miss[d][p * entries + i] : 0));
+                    (float)(mf_objective_goal(o, t, d, p, entries)[i] -
+                            (mean_error ? gain * mean_error[d][p * entries + i] : 0));
         mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * s->levels * entries * sizeof(float));
     }
 }

@@ -337,13 +337,13 @@ static void start(struct mf_polish_work *w, struct mf_polish_state *at)
         w->polish->tried = from->tried;
         w->polish->swaps = from->swaps;
     } else {
-        mf_polish_set_miss(w, NULL);
-        mf_polish_refresh(w); /* finds the miss */
+        mf_polish_set_mean_error(w, NULL);
+        mf_polish_refresh(w); /* finds the error of the mean slice */
     }
-    if (from) mf_polish_set_miss(w, from->miss);
-    mf_polish_refresh(w); /* and this is led by it */
+    if (from) mf_polish_set_mean_error(w, from->mean_error);
+    mf_polish_refresh(w); /* and this corrects it */
     w->limit = at->limit;
-    for (size_t d = 0; d < w->swap.sites.sides; ++d) at->miss[d] = w->led[d];
+    for (size_t d = 0; d < w->swap.sites.sides; ++d) at->mean_error[d] = w->applied[d];
 }
 
 /* The end of a round. Returns true if the polish ends here. If neighbours of patches were used long enough, they are
@@ -354,7 +354,7 @@ static int wants_to_end(struct mf_polish_work *w, struct mf_polish_state *at)
 
     if (!mf_objective_renew(w->objective)) return 0;
     if (mf_objective_by_example(p->objective)) {
-        mf_polish_set_miss(w, at->miss);
+        mf_polish_set_mean_error(w, at->mean_error);
         mf_polish_refresh(w);
     }
 

@@ -9,9 +9,9 @@
 /** State of a polish between two rounds. With the labels, the rest of the polish depends only on this. */
 struct mf_polish_state {
     long round, idle, limit, tried, swaps;
-    double loss;     /* now; not saved */
-    size_t entries;  /* entries of miss, per direction; 0: that direction is not compared */
-    double *miss[3]; /* the correction used by the last refresh */
+    double loss;           /* now; not saved */
+    size_t entries;        /* entries of mean_error, per direction; 0: that direction is not compared */
+    double *mean_error[3]; /* the correction used by the last refresh */
 };
 
 /** Input and output of a polish; all borrowed. */

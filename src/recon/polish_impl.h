@@ -22,14 +22,14 @@ struct mf_polish_work {
     size_t lag, most;                  /* most sites of one kind of move */
     float *s2[MF_SIDES], *v[MF_SIDES]; /* values that kernels capture: [fields][slices][levels][entries] */
     struct mf_candidates candidates;
-    double *miss[MF_SIDES];   /* [fields][entries]: the mean slice's error at the last refresh */
-    double *led[MF_SIDES];    /* the same, as corrected by the last refresh */
-    struct mf_site *found;    /* [most]: this rank's */
-    uint32_t *bits;           /* [most][sides][planes][n]: this rank's windows */
-    struct mf_change *change; /* [sites]: changes of this rank's labels in a round */
-    size_t *begin;            /* [kinds of moves + 1]: where a kind's sites begin */
-    uint32_t *order;          /* [2 most]: sites of a kind and of its opposite, sorted by energy */
-    struct mf_ranked *ranked; /* [most]: one kind of moves, for sorting */
+    double *mean_error[MF_SIDES]; /* [fields][entries]: the mean slice's error at the last refresh */
+    double *applied[MF_SIDES];    /* the same, as corrected by the last refresh */
+    struct mf_site *found;        /* [most]: this rank's */
+    uint32_t *bits;               /* [most][sides][planes][n]: this rank's windows */
+    struct mf_change *change;     /* [sites]: changes of this rank's labels in a round */
+    size_t *begin;                /* [kinds of moves + 1]: where a kind's sites begin */
+    uint32_t *order;              /* [2 most]: sites of a kind and of its opposite, sorted by energy */
+    struct mf_ranked *ranked;     /* [most]: one kind of moves, for sorting */
     double loss;
     double predicted; /* change of the loss that the round's swaps predict */
     long limit;       /* most swaps of a kind in a round */
@@ -41,7 +41,7 @@ int mf_polish_open(struct mf_polish_work *work);
 void mf_polish_close(struct mf_polish_work *work);
 
 /** Sets the errors of mean slices; NULL: zero. */
-void mf_polish_set_miss(struct mf_polish_work *work, double *const miss[MF_SIDES]);
+void mf_polish_set_mean_error(struct mf_polish_work *work, double *const mean_error[MF_SIDES]);
 
 /**
  * Recomputes, at the current binary field: the gradient (if not plain), the residual windows and V of all slices on all

@@ -15,9 +15,9 @@ enum {
 
 /* Factor by which targets of slices overshoot the mean slice's error (objective.h). Rounds are short, so it may be
  * larger than in the gradient stages. */
-static const double LEAD = 3;
+static const double GAIN = 3;
 
-static double lead_of(const struct mf_polish_work *w) { return w->polish->plain ? 0 : LEAD; }
+static double gain_of(const struct mf_polish_work *w) { return w->polish->plain ? 0 : GAIN; }
 
 static void *take(struct mf_polish_work *w, size_t bytes)
 {
@@ -66,11 +66,11 @@ static int take_side(struct mf_polish_work *w, size_t d)
     side->v_target = take(w, fields * sizeof(double));
     w->s2[d] = take(w, slices * w->levels[d] * rows * rows * sizeof(float));
     w->v[d] = take(w, slices * w->levels[d] * sizeof(float));
-    w->miss[d] = take(w, fields * rows * rows * sizeof(double));
-    w->led[d] = take(w, fields * rows * rows * sizeof(double));
+    w->mean_error[d] = take(w, fields * rows * rows * sizeof(double));
+    w->applied[d] = take(w, fields * rows * rows * sizeof(double));
     w->swap.start[d] = take(w, (side->slices + 2) * sizeof(uint32_t));
-    if (!side->residual || !side->v || !side->v_target || !w->s2[d] || !w->v[d] || !w->miss[d] || !w->led[d] ||
-        !w->swap.start[d])
+    if (!side->residual || !side->v || !side->v_target || !w->s2[d] || !w->v[d] || !w->mean_error[d] ||
+        !w->applied[d] || !w->swap.start[d])
         return MF_MEMORY;
     if (!w->polish->objective->periodic) {
         side->a2 = take(w, n * sizeof(float));
@@ -172,15 +172,9 @@ void mf_polish_close(struct mf_polish_work *w)
     struct mf_arena *arena = w->polish->queue->host;
 
     for (size_t d = 0; d < MF_SIDES; ++d) {
-        void *const all[] = {w->swap.side[d].residual,
-                             w->swap.side[d].v,
-                             w->swap.side[d].v_target,
-                             w->swap.side[d].a2,
-                             w->s2[d],
-                             w->v[d],
-                             w->miss[d],
-                             w->led[d],
-                             w->swap.start[d],
+        void *const all[] = {w->swap.side[d].residual, w->swap.side[d].v, w->swap.side[d].v_target,
+                             w->swap.side[d].a2,       w->s2[d],          w->v[d],
+                             w->mean_error[d],         w->applied[d],     w->swap.start[d],
                              w->swap.member[d]};
 
         for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) mf_arena_give(arena, all[i]);
@@ -260,7 +254,7 @@ static void spread_values(struct mf_polish_work *w, size_t d)
     const struct mf_window_shape *shape = &w->swap.sites.shape;
     const struct mf_target_side *t = mf_target_for(w->polish->target, (enum mf_normal)d);
     size_t rows = shape->rows, entries = rows * rows, fields = w->polish->fields, c = mf_swap_centre(shape);
-    const double lead = lead_of(w);
+    const double gain = gain_of(w);
 
     memset(side->residual, 0, fields * side->slices * shape->n * 32 * sizeof(float));
     for (size_t f = 0; f < fields; ++f) {
@@ -272,12 +266,12 @@ static void spread_values(struct mf_polish_work *w, size_t d)
             size_t i = f * side->slices + s;
             float *r = side->residual + i * shape->n * 32;
             const float *value = w->s2[d] + i * w->levels[d] * entries;
-            const double *miss = w->miss[d] + f * entries;
+            const double *mean_error = w->mean_error[d] + f * entries;
 
             for (size_t k = 0; k < rows; ++k)
                 for (size_t j = 0; j < rows; ++j) {
                     size_t at = k * shape->words * 32 + j;
-                    double off = value[k * rows + j] - target[k * rows + j] + lead * miss[k * rows + j];
+                    double off = value[k * rows + j] - target[k * rows + j] + gain * mean_error[k * rows + j];
 
                     r[at] = (float)(side->a2 ? off * sqrt((double)side->a2[at]) : off);
                 }
@@ -291,15 +285,15 @@ static void spread_values(struct mf_polish_work *w, size_t d)
 
 /*
  * Recomputes the mean slice's error from the captured values. Returns the difference between the loss just evaluated
- * and the one that the polish lowers: plain loss + LEAD times the squared error of the mean slice.
+ * and the one that the polish lowers: plain loss + GAIN times the squared error of the mean slice.
  */
-static double new_miss(struct mf_polish_work *w, size_t d)
+static double new_mean_error(struct mf_polish_work *w, size_t d)
 {
     struct mf_polish *p = w->polish;
     const struct mf_target_side *t = mf_target_for(p->target, (enum mf_normal)d);
     size_t entries = w->swap.sites.shape.rows * w->swap.sites.shape.rows, slices = w->swap.side[d].slices;
     double change = 0;
-    const double lead = lead_of(w);
+    const double gain = gain_of(w);
 
     for (size_t f = 0; f < p->fields; ++f) {
         size_t phase = mf_target_phase(p->target, p->fields, f);
@@ -309,13 +303,13 @@ static double new_miss(struct mf_polish_work *w, size_t d)
             double sum = 0, old, new;
 
             for (size_t s = 0; s < slices; ++s) sum += w->s2[d][(f * slices + s) * w->levels[d] * entries + i];
-            old = w->miss[d][f * entries + i];
+            old = w->mean_error[d][f * entries + i];
             new = slices > 1 ? sum / (double)slices - target[i] : 0;
-            w->miss[d][f * entries + i] = new;
-            change += w->swap.q2[f] * (new *new - 2 * old *new - lead *old *old);
+            w->mean_error[d][f * entries + i] = new;
+            change += w->swap.q2[f] * (new *new - 2 * old *new - gain *old *old);
         }
     }
-    return lead * change * w->swap.side[d].s2_weight * (double)slices;
+    return gain * change * w->swap.side[d].s2_weight * (double)slices;
 }
 
 /* The gradient at the binary field, and all residuals on all ranks. */
@@ -331,11 +325,11 @@ void mf_polish_refresh(struct mf_polish_work *w)
 
         memset(w->s2[d], 0, slices * entries * sizeof(float));
         memset(w->v[d], 0, slices * sizeof(float));
-        memcpy(w->led[d], w->miss[d], p->fields * entries * sizeof(double));
+        memcpy(w->applied[d], w->mean_error[d], p->fields * entries * sizeof(double));
     }
     p->backend->label->indicate(p->queue, extent, p->label, p->x);
     if (!p->plain) p->backend->field->fill(p->queue, p->fields * mf_slab_voxels(&p->slab), 0, p->g);
-    mf_objective_lead(w->objective, w->s2_term, lead_of(w), w->miss);
+    mf_objective_correct(w->objective, w->s2_term, gain_of(w), w->mean_error);
     mf_objective_eval(w->objective, p->x, p->plain ? NULL : p->g, 1, &loss);
     for (size_t d = 0; d < w->swap.sites.sides; ++d) {
         size_t slices = p->fields * w->swap.side[d].slices * w->levels[d];
@@ -350,18 +344,18 @@ void mf_polish_refresh(struct mf_polish_work *w)
                 loss += w->swap.q2[f] * w->swap.side[d].v_weight * off * off;
             }
     }
-    for (size_t d = 0; d < w->swap.sites.sides; ++d) loss += new_miss(w, d);
+    for (size_t d = 0; d < w->swap.sites.sides; ++d) loss += new_mean_error(w, d);
     w->loss = loss;
 }
 
-void mf_polish_set_miss(struct mf_polish_work *w, double *const miss[MF_SIDES])
+void mf_polish_set_mean_error(struct mf_polish_work *w, double *const mean_error[MF_SIDES])
 {
     size_t rows = w->swap.sites.shape.rows, bytes = w->polish->fields * rows * rows * sizeof(double);
 
     for (size_t d = 0; d < w->swap.sites.sides; ++d) {
-        if (miss)
-            memcpy(w->miss[d], miss[d], bytes);
+        if (mean_error)
+            memcpy(w->mean_error[d], mean_error[d], bytes);
         else
-            memset(w->miss[d], 0, bytes);
+            memset(w->mean_error[d], 0, bytes);
     }
 }

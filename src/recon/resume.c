@@ -171,7 +171,7 @@ static void list_run(struct mf_grid *r, struct mf_optimiser_state *optimiser, do
     mf_checkpoint_int(c, "level", &r->level);
     mf_checkpoint_int(c, "step", &r->step);
     mf_checkpoint_int(c, "evaluations/before", &r->before);
-    mf_checkpoint_flag(c, "led", &r->led);
+    mf_checkpoint_flag(c, "led", &r->corrected);
     mf_checkpoint_real(c, "scale", &r->scale);
     mf_checkpoint_real(c, "loss", &r->loss);
     mf_checkpoint_real(c, "seconds/elapsed", elapsed);
@@ -209,8 +209,8 @@ static void list_labels(struct mf_grid *r, struct mf_checkpoint *c)
     mf_checkpoint_array(c, &piece);
 }
 
-/* What the mean slice misses, by which slices are led. */
-static void list_miss(struct mf_grid *r, double *const miss[3], struct mf_checkpoint *c)
+/* The error of the mean slice, by which targets of slices are corrected. */
+static void list_mean_error(struct mf_grid *r, double *const mean_error[3], struct mf_checkpoint *c)
 {
     static const char *const names[] = {"miss/z", "miss/y", "miss/x"};
     const size_t window = 2 * r->target->lag - 1;
@@ -221,7 +221,7 @@ static void list_miss(struct mf_grid *r, double *const miss[3], struct mf_checkp
                                        .ndim = 3,
                                        .dims = {r->fields, window, window},
                                        .cut = MF_UNCUT,
-                                       .at = miss[d]};
+                                       .at = mean_error[d]};
 
         mf_checkpoint_array(c, &piece);
     }
@@ -234,7 +234,7 @@ static void list_polish(struct mf_grid *r, struct mf_polish_state *p, struct mf_
     mf_checkpoint_int(c, "polish/limit", &p->limit);
     mf_checkpoint_int(c, "polish/tried", &p->tried);
     mf_checkpoint_int(c, "polish/swaps", &p->swaps);
-    list_miss(r, p->miss, c);
+    list_mean_error(r, p->mean_error, c);
     list_labels(r, c);
 }
 
@@ -246,7 +246,7 @@ static void list_grid(struct mf_grid *r, struct mf_optimiser_state *optimiser, s
         list_polish(r, polish, c);
         return;
     }
-    if (r->led && r->slab.dims[0] > 1) list_miss(r, r->miss, c);
+    if (r->corrected && r->slab.dims[0] > 1) list_mean_error(r, r->mean_error, c);
     for (size_t i = 0; i < optimiser->vectors; ++i) list_vector(r, i, optimiser->vector[i], c);
 }
 
@@ -378,12 +378,12 @@ int mf_grid_find(struct mf_grid *r, const size_t dims[3])
     return r->from ? go_on(r, dims) : MF_OK;
 }
 
-/* Room for what led the slices of a saved polish, in the buffers of the gradient stages. */
+/* Room for the correction of a saved polish, in the buffers of the gradient stages. */
 static void lend_miss(struct mf_grid *r)
 {
     const size_t window = 2 * r->target->lag - 1;
 
-    for (int d = 0; d < 3; ++d) r->polish.miss[d] = r->miss[d];
+    for (int d = 0; d < 3; ++d) r->polish.mean_error[d] = r->mean_error[d];
     r->polish.entries = r->fields * window * window;
 }
 
@@ -398,7 +398,7 @@ static int load(struct mf_grid *r)
 int mf_grid_load(struct mf_grid *r)
 {
     MF_TRY(mf_agree(r->comm, load(r)));
-    if (r->led && !r->polishing) mf_grid_follow(r);
+    if (r->corrected && !r->polishing) mf_grid_correct(r);
     mf_checkpoint_free(r->from);
     r->from = NULL;
     return MF_OK;

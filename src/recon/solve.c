@@ -48,8 +48,8 @@ static void grid_close(struct mf_grid *r)
     mf_stage_close(&r->planes);
     mf_arena_give(r->queue->host, r->global);
     mf_arena_give(r->queue->host, r->plane);
-    mf_arena_give(r->queue->host, r->miss[0]);
-    r->miss[0] = NULL;
+    mf_arena_give(r->queue->host, r->mean_error[0]);
+    r->mean_error[0] = NULL;
     r->global = r->plane = NULL;
 }
 
@@ -59,9 +59,9 @@ static int grid_memory(struct mf_grid *r)
 
     r->global = mf_arena_take(r->queue->host, r->slab.dims[0] * MF_PLANE_WIDTH * sizeof(double), "plane sums");
     r->plane = mf_arena_take(r->queue->host, (r->slab.count + 1) * (1 + r->fields) * sizeof(double), "plane sums");
-    r->miss[0] = mf_arena_take(r->queue->host, 3 * window * sizeof(double), "S2 of the mean slice");
-    if (!r->global || !r->plane || !r->miss[0]) return MF_MEMORY;
-    for (int d = 1; d < 3; ++d) r->miss[d] = r->miss[d - 1] + window;
+    r->mean_error[0] = mf_arena_take(r->queue->host, 3 * window * sizeof(double), "S2 of the mean slice");
+    if (!r->global || !r->plane || !r->mean_error[0]) return MF_MEMORY;
+    for (int d = 1; d < 3; ++d) r->mean_error[d] = r->mean_error[d - 1] + window;
     if (r->opts->fixed && r->level == 0) {
         r->fixed = mf_arena_take(r->queue->arena, mf_slab_voxels(&r->slab), "fixed voxels");
         if (!r->fixed) return MF_MEMORY;

@@ -81,7 +81,7 @@ static int look(struct mf_array *a)
     a->bytes = (size_t)info.st_size;
     descriptor = mf_open(a->path, O_RDONLY);
     if (descriptor < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
-    rc = mf_seal_blame(recognise(a->path, descriptor, &a->format), a->path);
+    rc = mf_seal_explain(recognise(a->path, descriptor, &a->format), a->path);
     close(descriptor);
     return rc;
 }
@@ -224,15 +224,15 @@ static int check_own(struct mf_array *a)
 {
     if (a->phases < 1 || a->phases > MF_PHASES_MAX || !labels_differ(a))
         return mf_fail(MF_INPUT, "'%s' is damaged: unusable labels of its volume", a->path);
-    for (int p = 0; p < a->phases; ++p) mf_guard_tame(a->name[p], sizeof a->name[p]);
+    for (int p = 0; p < a->phases; ++p) mf_guard_sanitise(a->name[p], sizeof a->name[p]);
     return MF_OK;
 }
 
 /* A volume of ours has a spacing; of other files --spacing replaces what cannot be one. */
 static int check_scale(struct mf_array *a)
 {
-    mf_guard_tame(a->unit, sizeof a->unit);
-    mf_guard_tame(a->unscaled, sizeof a->unscaled);
+    mf_guard_sanitise(a->unit, sizeof a->unit);
+    mf_guard_sanitise(a->unscaled, sizeof a->unscaled);
     for (int i = 0; i < 3 && a->ndim > 1 && !*a->unscaled; ++i) {
         if (a->spacing[i] > 0 && isfinite(a->spacing[i])) continue;
         if (a->own)
@@ -267,7 +267,7 @@ static int inspect_any(struct mf_array *a)
 }
 
 /* Once it is known what it is. */
-static int inspect(struct mf_array *a) { return mf_seal_blame(inspect_any(a), a->path); }
+static int inspect(struct mf_array *a) { return mf_seal_explain(inspect_any(a), a->path); }
 
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
 {

@@ -141,11 +141,11 @@ static int create(const char *name)
 {
     int descriptor, error;
 
-    mf_stop_takes(name);
+    mf_stop_register_file(name);
     descriptor = mf_open(name, O_RDWR | O_CREAT | O_EXCL);
     error = errno;
     if (descriptor < 0)
-        mf_stop_keeps(name);
+        mf_stop_unregister_file(name);
     else
         close(descriptor);
     errno = error;
@@ -312,7 +312,7 @@ static int finish_both(const struct mf_atomic *file, const struct mf_atomic *oth
 static void end(const struct mf_comm *comm, struct mf_atomic *file, int rc)
 {
     if (rc != MF_OK && comm->rank == 0 && file->temporary) (void)unlink(file->temporary);
-    mf_stop_keeps(file->temporary);
+    mf_stop_unregister_file(file->temporary);
     free(file->temporary);
     free(file->path);
     *file = (struct mf_atomic){NULL, NULL};

@@ -123,7 +123,7 @@ static int refuse_many(const struct mf_array *a, const struct cells *c)
     if (c->count == 0) return mf_fail(MF_INPUT, "'%s' holds no image geometry with one value for each cell", a->path);
     for (size_t i = 0; i < c->count && n < LIST_TEXT / 2; ++i)
         n += (size_t)snprintf(text + n, LIST_TEXT - n, "%s%s", i ? ", " : "", c->path[i] + 1);
-    mf_guard_tame(text, sizeof text);
+    mf_guard_sanitise(text, sizeof text);
     return mf_fail(MF_INPUT, "'%s' holds several arrays, name one as FILE:ARRAY: %s", a->path, text);
 }
 

@@ -40,7 +40,7 @@ int mf_guard_receive(FILE *from, void *what, size_t bytes)
     return MF_OK;
 }
 
-void mf_guard_tame(char *text, size_t room)
+void mf_guard_sanitise(char *text, size_t room)
 {
     text[room - 1] = '\0';
     for (; *text; ++text)

@@ -29,6 +29,6 @@ int mf_guard_send(FILE *to, const void *what, size_t bytes);
 int mf_guard_receive(FILE *from, void *what, size_t bytes);
 
 /** Terminates a foreign text in its @p room bytes and removes what could control a terminal; line breaks stay. */
-void mf_guard_tame(char *text, size_t room);
+void mf_guard_sanitise(char *text, size_t room);
 
 #endif

@@ -159,14 +159,14 @@ static int receive_piece(FILE *from, size_t most, void **piece, size_t *bytes)
 
 static void end_texts(struct mf_look *look)
 {
-    mf_guard_tame(look->schema, sizeof look->schema);
-    mf_guard_tame(look->creator, sizeof look->creator);
-    mf_guard_tame(look->created, sizeof look->created);
-    mf_guard_tame(look->command, sizeof look->command);
-    mf_guard_tame(look->hash, sizeof look->hash);
+    mf_guard_sanitise(look->schema, sizeof look->schema);
+    mf_guard_sanitise(look->creator, sizeof look->creator);
+    mf_guard_sanitise(look->created, sizeof look->created);
+    mf_guard_sanitise(look->command, sizeof look->command);
+    mf_guard_sanitise(look->hash, sizeof look->hash);
     if (look->set_count > MF_LOOK_SETS) look->set_count = 0;
     for (size_t i = 0; i < look->set_count; ++i) {
-        mf_guard_tame(look->set[i].path, MF_LOOK_PATH);
+        mf_guard_sanitise(look->set[i].path, MF_LOOK_PATH);
         if (look->set[i].shape.ndim < 0 || look->set[i].shape.ndim > MF_H5_DIMS) look->set[i].shape.ndim = 0;
     }
 }
@@ -184,7 +184,7 @@ static int take(void *context, FILE *from)
     look->convergence_count = 0;
     end_texts(look);
     MF_TRY(receive_piece(from, OPTIONS_MAX, (void **)&look->options, &bytes));
-    mf_guard_tame(look->options, bytes + 1);
+    mf_guard_sanitise(look->options, bytes + 1);
     MF_TRY(receive_piece(from, RESULTS_MAX, (void **)&look->results, &bytes));
     if (bytes == 0) {
         free(look->results);
@@ -202,7 +202,7 @@ int mf_look(const char *path, struct mf_look *look)
 {
     struct mf_look *fresh = calloc(1, sizeof *fresh);
     struct looker l = {path, fresh, NULL};
-    int rc = fresh ? mf_seal_blame(mf_guard(path, MF_GUARD_SECONDS, work, take, &l), path)
+    int rc = fresh ? mf_seal_explain(mf_guard(path, MF_GUARD_SECONDS, work, take, &l), path)
                    : mf_fail(MF_MEMORY, "no memory to look at '%s'", path);
 
     if (rc == MF_OK)

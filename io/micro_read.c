@@ -335,7 +335,7 @@ static int read_phases(struct mf_reading *r)
 /* Is the seal to be looked at? Then what one pass over bytes reads need not be read for it again. */
 static int check_seal(const struct mf_reading *r, const struct mf_seal_seen *seen)
 {
-    return r->array.format == MF_HDF5 ? mf_seal_doubt(r->comm, r->array.path, r->array.ours, seen) : MF_OK;
+    return r->array.format == MF_HDF5 ? mf_seal_warn(r->comm, r->array.path, r->array.ours, seen) : MF_OK;
 }
 
 /* Collective: what values there are. Those of one byte are in memory then. */

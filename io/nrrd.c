@@ -177,7 +177,7 @@ static int see_all(struct nrrd *n)
         text = strstr(line, ": ");
         if (*line == '#' || !text || strstr(line, ":=")) continue;
         *text = '\0';
-        mf_guard_tame(text + 2, (size_t)(line + LINE - text - 2));
+        mf_guard_sanitise(text + 2, (size_t)(line + LINE - text - 2));
         MF_TRY(see(n, line, text + 2));
     }
     return damaged(n, "its header has no end");

@@ -291,7 +291,7 @@ int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_stat
     return look(comm, path, NULL, &footer, state, text);
 }
 
-int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen)
+int mf_seal_warn(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen)
 {
     struct footer footer = {0};
     enum mf_seal_state state;
@@ -303,7 +303,7 @@ int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const 
     return MF_OK;
 }
 
-int mf_seal_blame(int rc, const char *path)
+int mf_seal_explain(int rc, const char *path)
 {
     enum mf_seal_state state;
     char why[MF_ERR_TEXT], text[MF_ERR_TEXT];

@@ -63,12 +63,12 @@ int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_stat
  * a file that is @p ours (it says that mesoforge wrote it) has no seal. @p seen: blocks that need not be read again (no
  * block seen by two ranks); NULL: none. Collective; refuses (agreed) with MF_MEMORY.
  */
-int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen);
+int mf_seal_warn(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen);
 
 /**
  * Passes on @p rc, the code of reading a file. If it is MF_INPUT and the file's seal does not hold, the sentence first
  * says that the file is damaged. Reads nothing if nothing was refused. Not collective.
  */
-int mf_seal_blame(int rc, const char *path);
+int mf_seal_explain(int rc, const char *path);
 
 #endif

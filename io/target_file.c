@@ -326,10 +326,10 @@ static int take(void *context, FILE *from)
     MF_TRY(mf_guard_receive(from, &r->ours, sizeof r->ours));
     MF_TRY(mf_guard_receive(from, &head, sizeof head));
     MF_TRY(check_head(r->path, &head));
-    mf_guard_tame(head.vgg_name, sizeof head.vgg_name);
-    mf_guard_tame(head.unit, sizeof head.unit);
-    mf_guard_tame(head.hash, sizeof head.hash);
-    mf_guard_tame(head.source, sizeof head.source);
+    mf_guard_sanitise(head.vgg_name, sizeof head.vgg_name);
+    mf_guard_sanitise(head.unit, sizeof head.unit);
+    mf_guard_sanitise(head.hash, sizeof head.hash);
+    mf_guard_sanitise(head.source, sizeof head.source);
     for (int i = 0; i < head.sides; ++i) MF_TRY(check_side(r->path, &head, &head.side[i]));
     MF_TRY(allocate(&head, r->target));
     for (int i = 0; i < head.sides; ++i) {
@@ -359,12 +359,12 @@ static int read_alone(struct reader *r)
     mf_comm_self(&self);
     MF_TRY(mf_look_is_h5(r->path, &is_h5));
     if (access(r->path, R_OK) == 0 && !is_h5)
-        return mf_seal_blame(
+        return mf_seal_explain(
             mf_fail(MF_INPUT, "'%s' is no descriptor file (not HDF5); make one with: mesoforge characterize", r->path),
             r->path);
     if (stat(r->path, &is) != 0) is.st_size = 0; /* opening it says why */
-    MF_TRY(mf_seal_blame(mf_guard(r->path, MF_GUARD_DECODING(is.st_size), work, take, r), r->path));
-    return mf_seal_doubt(&self, r->path, r->ours, NULL);
+    MF_TRY(mf_seal_explain(mf_guard(r->path, MF_GUARD_DECODING(is.st_size), work, take, r), r->path));
+    return mf_seal_warn(&self, r->path, r->ours, NULL);
 }
 
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target)

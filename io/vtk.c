@@ -58,7 +58,7 @@ static int attribute_of(const char *tag, const char *end, const char *name, size
         if (!to || (size_t)(to - from) >= room) return 0;
         memcpy(value, from, (size_t)(to - from));
         value[to - from] = '\0';
-        mf_guard_tame(value, room);
+        mf_guard_sanitise(value, room);
         return 1;
     }
     return 1;

@@ -44,7 +44,7 @@ static void abort_all(int code)
     pthread_t late;
 
     if (code == MF_OK) code = MF_BROKEN;
-    mf_watch_hush(code);
+    mf_watch_silence(code);
     if (!atomic_load(&usable)) _exit(code);
     if (pthread_create(&late, NULL, end_late, (void *)(intptr_t)code) != 0) _exit(code);
     mf_transport_abort();

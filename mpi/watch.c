@@ -149,7 +149,7 @@ void mf_comm_alive(void)
     if (w.own) atomic_fetch_add_explicit(&w.own->lives, 1, memory_order_relaxed);
 }
 
-void mf_watch_hush(int code)
+void mf_watch_silence(int code)
 {
     int64_t nobody = 0;
 

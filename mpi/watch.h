@@ -85,7 +85,7 @@ void mf_watch_leave(void);
 unsigned long long mf_watch_number(const struct mf_watch_group *group);
 
 /** This rank ends the job with an error line of its own, so the watches of other ranks print none. */
-void mf_watch_hush(int code);
+void mf_watch_silence(int code);
 
 /** Writes the flight record (flight.h) before this rank ends the job for a lost rank or link. Only the first rank of a
  * node to call writes it. Returns the record's name, or NULL. */

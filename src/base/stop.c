@@ -140,7 +140,7 @@ int mf_stop_signal(void) { return seen; }
 
 long mf_stop_saves(void) { return saves; }
 
-void mf_stop_takes(const char *name)
+void mf_stop_register_file(const char *name)
 {
     for (int i = 0; i < TEMPORARIES; ++i)
         if (!temporary[i]) {
@@ -150,7 +150,7 @@ void mf_stop_takes(const char *name)
     mf_die(MF_BROKEN, __FILE__, __LINE__, "more than %d files are being written at once", TEMPORARIES);
 }
 
-void mf_stop_keeps(const char *name)
+void mf_stop_unregister_file(const char *name)
 {
     for (int i = 0; i < TEMPORARIES; ++i)
         if (temporary[i] == name) temporary[i] = NULL;

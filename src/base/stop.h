@@ -31,8 +31,8 @@ int mf_stop_signal(void);
 long mf_stop_saves(void);
 
 /** Names a file that is being written, which a signal that ends the process removes. @p name lives until
- * mf_stop_keeps(). */
-void mf_stop_takes(const char *name);
-void mf_stop_keeps(const char *name);
+ * mf_stop_unregister_file(). */
+void mf_stop_register_file(const char *name);
+void mf_stop_unregister_file(const char *name);
 
 #endif

@@ -161,7 +161,7 @@ static void name(struct work *w, const char *folder, long long id)
 
     for (int i = 0; i < FILES; ++i) {
         snprintf(w->path[i], PATH, "%.1000s/.mesoforge-bench-%lld-%s", folder, id, ending[i]);
-        mf_stop_takes(w->path[i]);
+        mf_stop_register_file(w->path[i]);
     }
 }
 
@@ -170,7 +170,7 @@ static void clear(const struct work *w)
     mf_comm_barrier(w->comm);
     for (int i = 0; i < FILES; ++i) {
         if (w->comm->rank == 0) (void)unlink(w->path[i]);
-        mf_stop_keeps(w->path[i]);
+        mf_stop_unregister_file(w->path[i]);
     }
 }
 

@@ -151,12 +151,12 @@ static int rename_file(const char *folder, int *locks)
 
     snprintf(from, sizeof from, "%.4000s/.mesoforge-doctor-%ld.part", folder, (long)getpid());
     snprintf(to, sizeof to, "%.4000s/.mesoforge-doctor-%ld", folder, (long)getpid());
-    mf_stop_takes(from);
-    mf_stop_takes(to);
+    mf_stop_register_file(from);
+    mf_stop_register_file(to);
     file = mf_open(from, O_RDWR | O_CREAT | O_EXCL);
     why = file < 0 ? errno : use_file(file, from, to, locks);
-    mf_stop_keeps(from);
-    mf_stop_keeps(to);
+    mf_stop_unregister_file(from);
+    mf_stop_unregister_file(to);
     return why;
 }
 

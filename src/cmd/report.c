@@ -143,7 +143,7 @@ static int warn_damage(const struct mf_json *info)
 
     if (!*is || strcmp(is, "sound") == 0) return MF_OK;
     mf_comm_self(&self);
-    return mf_seal_doubt(&self, mf_json_get_text(info, "file"), 1, NULL);
+    return mf_seal_warn(&self, mf_json_get_text(info, "file"), 1, NULL);
 }
 
 /* --labels and --threshold as view takes them. */

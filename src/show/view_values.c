@@ -321,7 +321,7 @@ int mf_view_values(const struct mf_show *show, const struct mf_view_file *file, 
                        "zyxp or pluv",
                        file->file, file->array.ndim);
     mf_comm_self(&self);
-    if (p.array->format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, p.array->path, p.array->ours, NULL));
+    if (p.array->format == MF_HDF5) MF_TRY(mf_seal_warn(&self, p.array->path, p.array->ours, NULL));
     choose(&p);
     rc = take_all(show, file->file, &p);
     if (rc == MF_OK) rc = mf_array_visit(p.array, 0, p.array->shape[0], pick, &p);

@@ -29,9 +29,9 @@ static void touch(const char *name)
 static void child(int number, int times, long between, const char *half, const char *whole)
 {
     (times ? mf_stop_on_signals : mf_stop_ends)();
-    mf_stop_takes(half);
-    mf_stop_takes(whole);
-    mf_stop_keeps(whole);
+    mf_stop_register_file(half);
+    mf_stop_register_file(whole);
+    mf_stop_unregister_file(whole);
     for (int i = 0; i < times; ++i) {
         sleep_ms(i ? between : 0);
         (void)raise(number);

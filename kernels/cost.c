@@ -163,7 +163,7 @@ struct mf_cost mf_cost_clusters(const struct mf_slice_desc *d, size_t count, enu
     return mf_cost_pixels(d, count, what, 16);
 }
 
-struct mf_cost mf_cost_ways(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+struct mf_cost mf_cost_paths(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     return mf_cost_pixels(d, count, what, 20);
 }

@@ -75,7 +75,7 @@ struct mf_cost mf_cost_windows(const struct mf_slice_desc *desc, size_t count, e
 struct mf_cost mf_cost_boundaries(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_cluster_function(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_clusters(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
-struct mf_cost mf_cost_ways(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+struct mf_cost mf_cost_paths(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

@@ -32,7 +32,7 @@ extern const struct mf_count mf_count_euler;                               /* cp
 extern const struct mf_count mf_count_windows;                             /* cpu/slices/count_windows.c */
 extern const struct mf_count mf_count_boundaries;                          /* cpu/slices/count_boundaries.c */
 extern const struct mf_count mf_count_cluster_function, mf_count_clusters; /* cpu/slices/count_clusters.c */
-extern const struct mf_count mf_count_ways;                                /* cpu/slices/count_ways.c */
+extern const struct mf_count mf_count_paths;                               /* cpu/slices/count_paths.c */
 
 /** Edges of the windows of LocalFraction: 2, 4, .. up to L, at least one. */
 static inline size_t mf_windows_edges(size_t lag)

@@ -123,9 +123,9 @@ enum mf_trait {
     X(CLUSTERS, cluster, CORES, counting, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_clusters,                        \
       "clusters", "Clusters", "clusters",                                                                              \
       "number of clusters, the largest, and what spans, by counting")                                                  \
-    X(WAYS, way, CORES, counting, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_ways,                                    \
+    X(PATHS, path, CORES, counting, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_paths,                                    \
       "tortuosity", "Tortuosity", "tortuosity",                                                                        \
-      "shortest ways through along the axes, by counting")
+      "shortest paths through along the axes, by counting")
 
 /* clang-format on */
 

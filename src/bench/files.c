@@ -11,7 +11,7 @@
 #include "src/base/log.h"
 #include "src/base/stop.h"
 
-enum { PATH = 1100, FILES = 2 * MF_BENCH_WAYS /* the ways' own, then what stands beside */ };
+enum { PATH = 1100, FILES = 2 * MF_BENCH_METHODS /* those of the methods, then others */ };
 
 struct work {
     const struct mf_comm *comm;
@@ -127,16 +127,16 @@ static void fill(struct work *w)
 
 static void measure(struct work *w, const struct mf_bench_enough *enough, struct mf_bench_files *result)
 {
-    const struct mf_bench_call writes[MF_BENCH_WAYS] = {
+    const struct mf_bench_call writes[MF_BENCH_METHODS] = {
         {write_own, w, NULL}, {write_h5, w, NULL}, {write_raw, w, NULL}, {write_loose, w, NULL}};
-    const struct mf_bench_call reads[MF_BENCH_WAYS] = {
+    const struct mf_bench_call reads[MF_BENCH_METHODS] = {
         {read_own, w, NULL}, {read_h5, w, NULL}, {read_raw, w, NULL}, {read_hashed, w, NULL}};
     struct mf_micro back;
     int64_t wrong = 0;
 
-    mf_bench_measure(w->comm, enough, MF_BENCH_WAYS, writes, result->write);
+    mf_bench_measure(w->comm, enough, MF_BENCH_METHODS, writes, result->write);
     mf_bench_measure(w->comm, enough, MF_BENCH_OTHER, reads, result->read);
-    /* by itself: its thread would be in the others' way */
+    /* alone: its thread would slow the others */
     mf_bench_measure(w->comm, enough, 1, &reads[MF_BENCH_OTHER], &result->read[MF_BENCH_OTHER]);
     if (read_it(w, 1, &back)) {
         wrong += (int64_t)differ(w, back.phase);
@@ -153,7 +153,7 @@ static void measure(struct work *w, const struct mf_bench_enough *enough, struct
     result->wrong = (size_t)wrong;
 }
 
-/* Names all files that the ways create, so that a signal that ends a rank also removes them. */
+/* Names all files that the methods create, so that a signal that ends a rank also removes them. */
 static void name(struct work *w, const char *folder, long long id)
 {
     static const char *const ending[FILES] = {"own.h5",   "bare.h5",     "raw",     "loose.h5",

@@ -56,7 +56,7 @@ static struct mf_json *dims_json(const size_t dims[3])
 }
 
 /* HDF5's share: how near our files come to what HDF5 alone does with the same bytes. */
-static void show_way(const char *what, size_t bytes, double own, double h5, double raw)
+static void show_method(const char *what, size_t bytes, double own, double h5, double raw)
 {
     printf("  %-12s %12zu %10.5f %8.3f %8.3f", what, bytes, own, 1e-9 * (double)bytes / own, 1e-9 * (double)bytes / h5);
     if (raw > 0)
@@ -77,16 +77,17 @@ void mf_bench_show_files(int ranks, size_t n, const struct mf_bench_files *files
         n, n, n, ranks, MF_S(ranks));
     printf("# %-12s %12s %10s %8s %8s %8s %10s\n", "way", "bytes", "seconds", "ours", "HDF5", "raw", "ours/HDF5");
     printf("# %-12s %12s %10s %8s %8s %8s\n", "", "", "", "(GB/s)", "(GB/s)", "(GB/s)");
-    show_way("write", files->bytes, write[MF_BENCH_OWN].median, write[MF_BENCH_H5].median, write[MF_BENCH_RAW].median);
-    show_way("unflushed", files->bytes, write[MF_BENCH_OWN].median, write[MF_BENCH_OTHER].median, 0);
-    show_way("read", files->bytes, read[MF_BENCH_OWN].median, read[MF_BENCH_H5].median, read[MF_BENCH_RAW].median);
-    show_way("+ SHA-256", files->bytes, read[MF_BENCH_OTHER].median, read[MF_BENCH_H5].median, 0);
+    show_method("write", files->bytes, write[MF_BENCH_OWN].median, write[MF_BENCH_H5].median,
+                write[MF_BENCH_RAW].median);
+    show_method("unflushed", files->bytes, write[MF_BENCH_OWN].median, write[MF_BENCH_OTHER].median, 0);
+    show_method("read", files->bytes, read[MF_BENCH_OWN].median, read[MF_BENCH_H5].median, read[MF_BENCH_RAW].median);
+    show_method("+ SHA-256", files->bytes, read[MF_BENCH_OTHER].median, read[MF_BENCH_H5].median, 0);
     fflush(stdout);
 }
 
 struct mf_json *mf_bench_files_json(size_t n, const struct mf_bench_files *files)
 {
-    static const char *const way[2][MF_BENCH_WAYS] = {
+    static const char *const key[2][MF_BENCH_METHODS] = {
         {"seconds", "hdf5_seconds", "raw_seconds", "hdf5_unflushed_seconds"},
         {"seconds", "hdf5_seconds", "raw_seconds", "sha256_seconds"}};
     static const char *const what[] = {"write", "read"};
@@ -96,8 +97,8 @@ struct mf_json *mf_bench_files_json(size_t n, const struct mf_bench_files *files
     for (int i = 0; i < 2; ++i) {
         struct mf_json *one = mf_json_object();
 
-        for (int k = 0; k < MF_BENCH_WAYS; ++k)
-            mf_json_put(one, way[i][k], time_json(&(i ? files->read : files->write)[k]));
+        for (int k = 0; k < MF_BENCH_METHODS; ++k)
+            mf_json_put(one, key[i][k], time_json(&(i ? files->read : files->write)[k]));
         mf_json_put(json, what[i], one);
     }
     mf_json_int(json, "wrong", (long long)files->wrong);

@@ -287,7 +287,7 @@ static const char text[] =
     "are those that may take long; --descriptor_types all has them too:\n"
     "LinealPathApproximation (16 L^3 operations a pixel), Correlations and\n"
     "CrossCorrelations (12 L^4), GramMatrices and MultiPhaseGramMatrices (a net of\n"
-    "16 layers), tortuosity (ways through a phase, voxel by voxel). GramMatrices,\n"
+    "16 layers), tortuosity (paths through a phase, voxel by voxel). GramMatrices,\n"
     "also of a descriptor file, are there where the weights of VGG-19 are named\n"
     "(--gram_weights_filename) and slices have 16 x 16 pixels.\n"
     "\n"

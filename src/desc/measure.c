@@ -56,7 +56,7 @@ static const struct measure rows[] = {
         BARS("double.*.density", "with another phase", "area per volume"),
         BARS("triple.*.density", "with two others", "length per volume")),
     ROW(cluster_function, "two-point cluster function along the axes", NULL, BY_LAG("in one cluster")),
-    ROW(tortuosity, "shortest ways through along the axes", NULL,
+    ROW(tortuosity, "shortest paths through along the axes", NULL,
         BARS("*.mean|*.least", "mean and least", "length over extent"),
         BARS("*.reached", "reached", "share of the last plane")),
     {0}};

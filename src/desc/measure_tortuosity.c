@@ -21,7 +21,7 @@ struct search {
 };
 
 /** What the far face sees of a phase. least: its negative. */
-struct ways {
+struct paths {
     int64_t voxels, reached, sum, least;
 };
 
@@ -58,7 +58,7 @@ static void expand(struct search *s)
     }
 }
 
-/** From the plane beside the slab, whose labels and ways are known, to the own plane at @p own. */
+/** From the plane beside the slab, whose labels and paths are known, to the own plane at @p own. */
 static void enter(struct search *s, const uint8_t *label, const int32_t *far, size_t own)
 {
     for (size_t i = 0; i < s->plane; ++i)
@@ -94,7 +94,7 @@ static size_t coordinate(const struct search *s, size_t v, int axis)
     return axis == 2 ? v % n[2] : axis == 1 ? v / n[2] % n[1] : s->job->micro->slab.first + v / s->plane;
 }
 
-static int measure_axis(struct search *s, int axis, struct ways *ways)
+static int measure_axis(struct search *s, int axis, struct paths *paths)
 {
     const int phases = s->job->micro->phases;
     int64_t least[MF_PHASES_MAX];
@@ -104,24 +104,24 @@ static int measure_axis(struct search *s, int axis, struct ways *ways)
         if (coordinate(s, v, axis) == 0) reach(s, v, 1);
     MF_TRY(search(s));
     for (int p = 0; p < phases; ++p) least[p] = -NOWHERE;
-    memset(ways, 0, MF_PHASES_MAX * sizeof *ways);
+    memset(paths, 0, MF_PHASES_MAX * sizeof *paths);
     for (size_t v = 0; v < s->voxels; ++v) {
         const uint8_t p = s->job->micro->phase[v];
 
         if (coordinate(s, v, axis) + 1 != s->job->micro->slab.dims[axis]) continue;
-        ++ways[p].voxels;
+        ++paths[p].voxels;
         if (s->far[v] == NOWHERE) continue;
-        ++ways[p].reached;
-        ways[p].sum += s->far[v];
+        ++paths[p].reached;
+        paths[p].sum += s->far[v];
         if (-s->far[v] > least[p]) least[p] = -s->far[v];
     }
     mf_comm_max_int(s->job->comm, (size_t)phases, least);
-    mf_comm_sum_int(s->job->comm, (size_t)phases * sizeof *ways / sizeof(int64_t), &ways[0].voxels);
-    for (int p = 0; p < phases; ++p) ways[p].least = -least[p];
+    mf_comm_sum_int(s->job->comm, (size_t)phases * sizeof *paths / sizeof(int64_t), &paths[0].voxels);
+    for (int p = 0; p < phases; ++p) paths[p].least = -least[p];
     return MF_OK;
 }
 
-static void put_axis(const struct search *s, int axis, const struct ways *w, struct mf_json *values)
+static void put_axis(const struct search *s, int axis, const struct paths *w, struct mf_json *values)
 {
     struct mf_json *one = mf_json_object();
     const double length = (double)s->job->micro->slab.dims[axis];
@@ -138,14 +138,14 @@ static void put_axis(const struct search *s, int axis, const struct ways *w, str
 
 static int measure_all(struct search *s, struct mf_json *const *phase)
 {
-    struct ways ways[MF_PHASES_MAX];
+    struct paths paths[MF_PHASES_MAX];
     struct mf_json *values[MF_PHASES_MAX] = {NULL};
     int rc = MF_OK;
 
     for (int p = 0; p < s->job->micro->phases; ++p) mf_json_put(phase[p], "tortuosity", values[p] = mf_json_object());
     for (int axis = mf_axis_first(s->job->micro); rc == MF_OK && axis < 3; ++axis) {
-        rc = measure_axis(s, axis, ways);
-        for (int p = 0; rc == MF_OK && p < s->job->micro->phases; ++p) put_axis(s, axis, &ways[p], values[p]);
+        rc = measure_axis(s, axis, paths);
+        for (int p = 0; rc == MF_OK && p < s->job->micro->phases; ++p) put_axis(s, axis, &paths[p], values[p]);
     }
     return rc;
 }
@@ -156,11 +156,11 @@ static int take(struct search *s)
 
     if (s->voxels > UINT32_MAX)
         return mf_fail(MF_INPUT, "tortuosity: more than 2^32 voxels on a rank; try: more ranks");
-    s->far = mf_arena_take(arena, s->voxels * sizeof *s->far, "ways");
-    s->queue = mf_arena_take(arena, s->voxels * sizeof *s->queue, "ways");
-    s->waits = mf_arena_zeros(arena, s->voxels, 1, "ways");
-    s->before = mf_arena_take(arena, s->plane * sizeof *s->before, "ways");
-    s->after = mf_arena_take(arena, s->plane * sizeof *s->after, "ways");
+    s->far = mf_arena_take(arena, s->voxels * sizeof *s->far, "paths");
+    s->queue = mf_arena_take(arena, s->voxels * sizeof *s->queue, "paths");
+    s->waits = mf_arena_zeros(arena, s->voxels, 1, "paths");
+    s->before = mf_arena_take(arena, s->plane * sizeof *s->before, "paths");
+    s->after = mf_arena_take(arena, s->plane * sizeof *s->after, "paths");
     return s->far && s->queue && s->waits && s->before && s->after ? MF_OK : MF_MEMORY;
 }
 

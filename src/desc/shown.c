@@ -386,9 +386,9 @@ const struct mf_shown mf_shown_clusters = {.as = MF_SHOWN_NUMBER,
 static const char *const of_ways[] = {"reached along %u", "mean along %u", "least along %u",
                                       "reached along %v", "mean along %v", "least along %v"};
 
-const struct mf_shown mf_shown_ways = {.as = MF_SHOWN_NUMBER,
-                                       .count = COUNT(of_ways),
-                                       .name = of_ways,
-                                       .value = "length over extent, or share",
-                                       .extent = one,
-                                       .entry = by_number};
+const struct mf_shown mf_shown_paths = {.as = MF_SHOWN_NUMBER,
+                                        .count = COUNT(of_ways),
+                                        .name = of_ways,
+                                        .value = "length over extent, or share",
+                                        .extent = one,
+                                        .entry = by_number};

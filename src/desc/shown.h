@@ -31,6 +31,6 @@ extern const struct mf_shown mf_shown_gram, mf_shown_gram_axes, mf_shown_vgg;
 extern const struct mf_shown mf_shown_lineal, mf_shown_lineal_exact, mf_shown_lineal_soft, mf_shown_line_soft;
 extern const struct mf_shown mf_shown_surface, mf_shown_chords, mf_shown_variation, mf_shown_fraction;
 extern const struct mf_shown mf_shown_euler, mf_shown_windows, mf_shown_boundaries;
-extern const struct mf_shown mf_shown_cluster_function, mf_shown_clusters, mf_shown_ways;
+extern const struct mf_shown mf_shown_cluster_function, mf_shown_clusters, mf_shown_paths;
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { REACH = 10, SPECK = 3, MOST_ERROR = 2 };
 
-static const int ways[MF_TEXTURE_WAYS][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}}; /* rows, columns */
+static const int directions[MF_TEXTURE_DIRECTIONS][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}}; /* rows, columns */
 static const int64_t run_pixels[MF_TEXTURE_RUNS] = {5, 10, MF_TEXTURE_EDGE};
 
 const char *const mf_texture_names[MF_TEXTURE_VALUES] = {
@@ -19,7 +19,7 @@ const char *const mf_texture_names[MF_TEXTURE_VALUES] = {
     "lineal_path_15", "euler_per_pixel", "components_per_pixel", "cluster_10", "specks"};
 
 const struct mf_texture_error mf_texture_errors[MF_TEXTURE_ERRORS] = {
-    {"chords", "mean chord length", MF_TEXTURE_CHORD, MF_TEXTURE_WAYS},
+    {"chords", "mean chord length", MF_TEXTURE_CHORD, MF_TEXTURE_DIRECTIONS},
     {"lineal_path_5", "lineal path, 5 pixels", MF_TEXTURE_LINEAL, 1},
     {"lineal_path_10", "lineal path, 10 pixels", MF_TEXTURE_LINEAL + 1, 1},
     {"lineal_path_15", "lineal path, 15 pixels", MF_TEXTURE_LINEAL + 2, 1},
@@ -40,10 +40,10 @@ static size_t wrap(ptrdiff_t i, size_t n)
     return (size_t)i;
 }
 
-/** Moves by @p n steps of a way; 0: that is outside, and nothing moved. */
-static int go(const struct image *m, const int way[2], ptrdiff_t n, size_t *u, size_t *v)
+/** Moves by @p n steps; 0: that is outside, and nothing moved. */
+static int go(const struct image *m, const int step[2], ptrdiff_t n, size_t *u, size_t *v)
 {
-    const ptrdiff_t a = (ptrdiff_t)*u + n * way[0], b = (ptrdiff_t)*v + n * way[1];
+    const ptrdiff_t a = (ptrdiff_t)*u + n * step[0], b = (ptrdiff_t)*v + n * step[1];
     const int inside = a >= 0 && b >= 0 && a < (ptrdiff_t)m->nu && b < (ptrdiff_t)m->nv;
 
     if (!inside && !m->periodic) return 0;
@@ -55,19 +55,19 @@ static int go(const struct image *m, const int way[2], ptrdiff_t n, size_t *u, s
 static uint8_t at(const struct image *m, size_t u, size_t v) { return m->x[u * m->nv + v]; }
 
 /** A run of @p length pixels; @p chord: its ends are not the border. */
-static void note_run(struct mf_texture *t, int way, int64_t length, int chord)
+static void note_run(struct mf_texture *t, int direction, int64_t length, int chord)
 {
     if (chord) {
-        ++t->chords[way];
-        t->chord_pixels[way] += length;
+        ++t->chords[direction];
+        t->chord_pixels[direction] += length;
     }
-    for (int k = 0; way < 2 && k < MF_TEXTURE_RUNS; ++k)
+    for (int k = 0; direction < 2 && k < MF_TEXTURE_RUNS; ++k)
         if (length >= run_pixels[k]) t->runs[k] += length - run_pixels[k] + 1;
 }
 
 /** A run begins where the pixel before has another phase or is outside. Pixels without a phase are on closed lines of
  * one phase: every length has a position at each of them. */
-static void add_runs(const struct image *m, int phases, int way, struct mf_texture *add)
+static void add_runs(const struct image *m, int phases, int direction, struct mf_texture *add)
 {
     int64_t rest[MF_PHASES_MAX];
 
@@ -76,17 +76,17 @@ static void add_runs(const struct image *m, int phases, int way, struct mf_textu
     for (size_t i = 0; i < m->nu * m->nv; ++i) {
         const uint8_t phase = m->x[i];
         size_t u = i / m->nv, v = i % m->nv;
-        const int before = go(m, ways[way], -1, &u, &v);
+        const int before = go(m, directions[direction], -1, &u, &v);
         int64_t length = 0;
         int inside = 1;
 
         if (before && at(m, u, v) == phase) continue;
         for (u = i / m->nv, v = i % m->nv; inside && at(m, u, v) == phase; ++length)
-            inside = go(m, ways[way], 1, &u, &v);
-        note_run(&add[phase], way, length, before && inside);
+            inside = go(m, directions[direction], 1, &u, &v);
+        note_run(&add[phase], direction, length, before && inside);
         rest[phase] -= length;
     }
-    for (int p = 0; way < 2 && p < phases; ++p)
+    for (int p = 0; direction < 2 && p < phases; ++p)
         for (int k = 0; k < MF_TEXTURE_RUNS; ++k) add[p].runs[k] += rest[p];
 }
 
@@ -127,10 +127,11 @@ static void join_pixels(const struct image *m, uint32_t *parent)
 {
     for (size_t i = 0; i < m->nu * m->nv; ++i) parent[i] = (uint32_t)i;
     for (size_t i = 0; i < m->nu * m->nv; ++i)
-        for (int way = 0; way < 2; ++way) {
+        for (int direction = 0; direction < 2; ++direction) {
             size_t u = i / m->nv, v = i % m->nv;
 
-            if (go(m, ways[way], 1, &u, &v) && at(m, u, v) == m->x[i]) mf_forest_join(parent, i, u * m->nv + v);
+            if (go(m, directions[direction], 1, &u, &v) && at(m, u, v) == m->x[i])
+                mf_forest_join(parent, i, u * m->nv + v);
         }
     for (size_t i = 0; i < m->nu * m->nv; ++i) parent[i] = parent[parent[i]];
 }
@@ -146,10 +147,10 @@ static void add_components(const struct image *m, const uint32_t *parent, uint32
 
         if (parent[i] == i) ++t->components;
         if (size[parent[i]] <= SPECK) ++t->speck_pixels;
-        for (int way = 0; way < 2; ++way) {
+        for (int direction = 0; direction < 2; ++direction) {
             size_t u = i / m->nv, v = i % m->nv;
 
-            if (go(m, ways[way], REACH, &u, &v) && parent[u * m->nv + v] == parent[i]) ++t->pairs;
+            if (go(m, directions[direction], REACH, &u, &v) && parent[u * m->nv + v] == parent[i]) ++t->pairs;
         }
     }
 }
@@ -165,7 +166,7 @@ int mf_texture_add(const uint8_t *x, size_t nu, size_t nv, int phases, int perio
     join_pixels(&m, parent);
     add_components(&m, parent, parent + nu * nv, add);
     free(parent);
-    for (int way = 0; way < MF_TEXTURE_WAYS; ++way) add_runs(&m, phases, way, add);
+    for (int direction = 0; direction < MF_TEXTURE_DIRECTIONS; ++direction) add_runs(&m, phases, direction, add);
     add_euler(&m, add);
     for (int p = 0; p < phases; ++p) {
         add[p].pixels += (int64_t)(nu * nv);
@@ -214,9 +215,10 @@ static double quotient(int64_t a, int64_t b) { return b ? (double)a / (double)b 
 
 void mf_texture_values(const struct mf_texture *t, double value[MF_TEXTURE_VALUES])
 {
-    for (int way = 0; way < MF_TEXTURE_WAYS; ++way) value[MF_TEXTURE_CHORD + way] = NAN;
-    for (int way = 0; t->pixels && way < MF_TEXTURE_WAYS; ++way)
-        value[MF_TEXTURE_CHORD + way] = t->chords[way] ? quotient(t->chord_pixels[way], t->chords[way]) : 0;
+    for (int direction = 0; direction < MF_TEXTURE_DIRECTIONS; ++direction) value[MF_TEXTURE_CHORD + direction] = NAN;
+    for (int direction = 0; t->pixels && direction < MF_TEXTURE_DIRECTIONS; ++direction)
+        value[MF_TEXTURE_CHORD + direction] =
+            t->chords[direction] ? quotient(t->chord_pixels[direction], t->chords[direction]) : 0;
     for (int k = 0; k < MF_TEXTURE_RUNS; ++k) value[MF_TEXTURE_LINEAL + k] = quotient(t->runs[k], t->places[k]);
     value[MF_TEXTURE_EULER] = quotient(t->euler, t->pixels) / 12;
     value[MF_TEXTURE_COMPONENTS] = quotient(t->components, t->pixels);

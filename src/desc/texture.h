@@ -5,13 +5,17 @@
 
 #include "io/micro.h"
 
-enum { MF_TEXTURE_WAYS = 4, MF_TEXTURE_RUNS = 3, MF_TEXTURE_EDGE = 15 /* edge from which slices have all values */ };
+enum {
+    MF_TEXTURE_DIRECTIONS = 4,
+    MF_TEXTURE_RUNS = 3,
+    MF_TEXTURE_EDGE = 15 /* edge from which slices have all values */
+};
 
 /** Counts of one phase. All members are int64_t, so that MPI can send them. */
 struct mf_texture {
-    int64_t pixels;                  /* examined pixels, of all phases */
-    int64_t chords[MF_TEXTURE_WAYS]; /* along x, y, (1, 1), (1, -1): runs that do not end at the border */
-    int64_t chord_pixels[MF_TEXTURE_WAYS];
+    int64_t pixels;                        /* examined pixels, of all phases */
+    int64_t chords[MF_TEXTURE_DIRECTIONS]; /* along x, y, (1, 1), (1, -1): runs that do not end at the border */
+    int64_t chord_pixels[MF_TEXTURE_DIRECTIONS];
     int64_t runs[MF_TEXTURE_RUNS];   /* straight runs of 5, 10, 15 pixels along x and y inside the phase .. */
     int64_t places[MF_TEXTURE_RUNS]; /* .. among so many positions */
     int64_t euler;                   /* 12 times the mean of both Euler numbers (joined by edges, by corners) */
@@ -22,12 +26,12 @@ struct mf_texture {
 
 /** Values of one phase; NAN if slices are too small. */
 enum mf_texture_value {
-    MF_TEXTURE_CHORD,                                       /* mean length along each direction [pixels]; none: 0 */
-    MF_TEXTURE_LINEAL = MF_TEXTURE_CHORD + MF_TEXTURE_WAYS, /* fraction of positions */
-    MF_TEXTURE_EULER = MF_TEXTURE_LINEAL + MF_TEXTURE_RUNS, /* per pixel */
-    MF_TEXTURE_COMPONENTS,                                  /* per pixel */
-    MF_TEXTURE_CLUSTER,                                     /* fraction of positions */
-    MF_TEXTURE_SPECKS,                                      /* fraction of the pixels of all phases */
+    MF_TEXTURE_CHORD, /* mean length along each direction [pixels]; none: 0 */
+    MF_TEXTURE_LINEAL = MF_TEXTURE_CHORD + MF_TEXTURE_DIRECTIONS, /* fraction of positions */
+    MF_TEXTURE_EULER = MF_TEXTURE_LINEAL + MF_TEXTURE_RUNS,       /* per pixel */
+    MF_TEXTURE_COMPONENTS,                                        /* per pixel */
+    MF_TEXTURE_CLUSTER,                                           /* fraction of positions */
+    MF_TEXTURE_SPECKS,                                            /* fraction of the pixels of all phases */
     MF_TEXTURE_VALUES
 };
 

@@ -412,7 +412,7 @@ static int bring(const struct mf_connect *c, const void *mine, size_t bytes, voi
 
 static int lay_ways(struct mf_connect *c, uint8_t phase, size_t taken)
 {
-    uint64_t *voxel = mf_arena_take(c->arena, taken * WAY * sizeof *voxel, "ways");
+    uint64_t *voxel = mf_arena_take(c->arena, taken * WAY * sizeof *voxel, "paths");
     int rc = mf_agree(c->comm, voxel ? MF_OK : MF_MEMORY);
     void *all = NULL;
     size_t total = 0;

@@ -31,4 +31,4 @@ const struct mf_counted mf_counted_window = {.whole = &mf_count_windows, .add = 
 /* A single pixel joins or cuts clusters far from it: the slices that a swap touches are counted anew. */
 const struct mf_counted mf_counted_cluster_function = {.whole = &mf_count_cluster_function};
 const struct mf_counted mf_counted_cluster = {.whole = &mf_count_clusters};
-const struct mf_counted mf_counted_way = {.whole = &mf_count_ways};
+const struct mf_counted mf_counted_path = {.whole = &mf_count_paths};

@@ -79,7 +79,7 @@ int main(void)
     check(mf_cost_boundaries(&one, 1, MF_COST_VALUES), 1024, 128 * 8);
     check(mf_cost_cluster_function(&one, 1, MF_COST_VALUES), 512, 128 * (8 + 2 * 3 * 3));
     check(mf_cost_clusters(&one, 1, MF_COST_VALUES), 512, 128 * (8 + 8));
-    check(mf_cost_ways(&one, 1, MF_COST_VALUES), 512, 128 * 2 * 10);
+    check(mf_cost_paths(&one, 1, MF_COST_VALUES), 512, 128 * 2 * 10);
     /* 16 x 16 pixels; n k c of the layers, then n k^2 of the blocks */
     check(mf_cost_vgg(&seen, 1, MF_COST_VALUES), 1024,
           18.0 * (256 * (3 + 64) * 64 + 64 * (64 + 128) * 128 + 16 * (128 + 3 * 256) * 256 + 4 * (256 + 3 * 512) * 512 +

@@ -13,7 +13,7 @@
 enum { LAG = 4, PHASES = 3, SWAPS = 120, MOST = 12 * 13 * 11, ENTRIES = 64 };
 
 static const enum mf_descriptor_kind kinds[] = {MF_EULER, MF_WINDOWS, MF_CLUSTER_FUNCTION, MF_CLUSTERS,
-                                                MF_WAYS,  MF_CHORDS,  MF_BOUNDARIES /* the last: not of one field */};
+                                                MF_PATHS, MF_CHORDS,  MF_BOUNDARIES /* the last: not of one field */};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static size_t dims[3], fields;

@@ -97,16 +97,16 @@ static void values(const struct mf_count_slice *s, const int64_t *number, double
     }
 }
 
-const struct mf_count mf_count_ways = {
+const struct mf_count mf_count_paths = {
     .numbers = numbers, .entries = entries, .room = room, .count = count, .values = values};
 
 /* -- tables -- */
 
-static size_t of_slice(const struct mf_slice_desc *d) { return mf_count_ways.entries(d->lag); }
+static size_t of_slice(const struct mf_slice_desc *d) { return mf_count_paths.entries(d->lag); }
 
-const struct mf_slice_kind mf_kind_way = {"way", "shortest ways", of_slice, mf_cost_ways};
+const struct mf_slice_kind mf_kind_path = {"path", "shortest paths", of_slice, mf_cost_paths};
 
-/* Only ways that wind through nearly all pixels of large slices are 64 times as long as those. */
-static const struct mf_cpu_count way = MF_CPU_COUNT(mf_count_ways, 64);
+/* Only paths that wind through nearly all pixels of large slices are 64 times as long as those. */
+static const struct mf_cpu_count path = MF_CPU_COUNT(mf_count_paths, 64);
 
-MF_CPU_OF_FIELD(way, way);
+MF_CPU_OF_FIELD(path, path);

@@ -12,7 +12,7 @@
 
 #include "mpi/card.h"
 #include "mpi/comm_priv.h"
-#include "mpi/news.h"
+#include "mpi/heartbeat.h"
 #include "src/base/err.h"
 
 enum { BORN = 22, END = 52 }; /* fields of /proc/N/stat */
@@ -44,7 +44,7 @@ static struct mf_post own_post(int head, int is_head)
 
     post.born = mf_process_look(post.process).born;
     if (gethostname(post.host, sizeof post.host - 1) != 0) strcpy(post.host, "?");
-    if (is_head) mf_news_open(&post);
+    if (is_head) mf_heartbeat_open(&post);
     return post;
 }
 

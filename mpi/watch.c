@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "mpi/board.h"
-#include "mpi/news.h"
+#include "mpi/heartbeat.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
 enum { DEPTH = 8 /* collectives inside each other */ };
-enum { PARTS = 20 }; /* of a look, between which what comes from other nodes is taken (news.h) */
+enum { PARTS = 20 }; /* of a look, between which what comes from other nodes is taken (heartbeat.h) */
 
 /* Seconds. A late look counts for at most STEP_MOST, so that a job that was suspended as a whole can continue.
  * OTHERS_FIRST: time for the rank that should print the line, if it is on another node. SPOKEN_MOST: a rank that prints
@@ -197,12 +197,12 @@ static int is_speaker(void)
     return first == w.rank;
 }
 
-static struct mf_news news(void) { return (struct mf_news){w.board, w.post, w.rank, w.size}; }
+static struct mf_heartbeat heartbeat(void) { return (struct mf_heartbeat){w.board, w.post, w.rank, w.size}; }
 
-/* As it is now, for letters to come. */
+/* As it is now, for datagrams to come. */
 static void note(void)
 {
-    const struct mf_news own = news();
+    const struct mf_heartbeat own = heartbeat();
 
     for (int r = 0; r < w.size; ++r) {
         struct mf_record *record = &w.board->record[r];
@@ -211,21 +211,21 @@ static void note(void)
         mf_word_set(&record->quiet, (uint64_t)(1000 * w.seen[r].quiet));
         mf_word_set(&record->stopped, (uint64_t)w.seen[r].stopped);
     }
-    mf_news_write(&own);
+    mf_heartbeat_compose(&own);
 }
 
 static void tell(unsigned part, unsigned parts)
 {
-    const struct mf_news own = news();
+    const struct mf_heartbeat own = heartbeat();
 
-    mf_news_send(&own, part, parts);
+    mf_heartbeat_send(&own, part, parts);
 }
 
 static void hear(void)
 {
-    const struct mf_news own = news();
+    const struct mf_heartbeat own = heartbeat();
 
-    mf_news_hear(&own);
+    mf_heartbeat_receive(&own);
 }
 
 /* News is old when it comes: by as much as the sender says. */
@@ -428,7 +428,7 @@ void mf_watch_close(void)
     pthread_join(w.thread, NULL);
     pthread_cond_destroy(&w.wake);
     pthread_mutex_destroy(&w.lock);
-    mf_news_close();
+    mf_heartbeat_close();
     mf_board_close(w.board, w.size);
     w.board = NULL;
     w.own = NULL;

@@ -7,7 +7,7 @@ set_tests_properties(mpi_comm_asked PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMEN
 mf_test(NAME mpi_group SOURCE unit/mpi_group.c ROOM "mf_mpi" RANKS 1 2 3 4)
 mf_test(NAME mpi_launched SOURCE unit/mpi_launched.c ROOM mf_mpi)
 mf_test(NAME mpi_judge SOURCE unit/mpi_judge.c ROOM mf_mpi)
-mf_test(NAME mpi_news SOURCE unit/mpi_news.c ROOM mf_mpi)
+mf_test(NAME mpi_heartbeat SOURCE unit/mpi_heartbeat.c ROOM mf_mpi)
 mf_test(NAME mpi_watch_line SOURCE unit/mpi_watch_line.c ROOM mf_mpi)
 mf_test(NAME mpi_slab SOURCE unit/mpi_slab.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 mf_test(NAME mpi_redistribute SOURCE unit/mpi_redistribute.c ROOM "mf_mpi" RANKS 1 2 3 4 7)

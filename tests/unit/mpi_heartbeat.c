@@ -1,5 +1,5 @@
 /* What the watches of many nodes tell each other: on boards of nodes that never were, all on this machine. */
-#include "mpi/news.h"
+#include "mpi/heartbeat.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { BOARDS = 121, EACH = 13, RANKS = BOARDS * EACH, PARTS = 20, KEY = 7 };
 static struct mf_board *board;
 static struct mf_post post[RANKS];
 
-static void hear(void) { mf_news_hear(&(struct mf_news){board, post, 0, RANKS}); }
+static void hear(void) { mf_heartbeat_receive(&(struct mf_heartbeat){board, post, 0, RANKS}); }
 
 static struct mf_board *empty_board(void)
 {
@@ -24,13 +24,13 @@ static struct mf_board *empty_board(void)
     return memset(aligned_alloc(64, bytes), 0, bytes);
 }
 
-/* Boards of EACH ranks; all letters to the first find this process, those to others nobody. */
+/* Boards of EACH ranks; all datagrams to the first find this process, those to others nobody. */
 static void set_up(void)
 {
     struct mf_post own = {.head = 0};
 
     board = empty_board();
-    mf_news_open(&own);
+    mf_heartbeat_open(&own);
     CHECK(own.port > 0 && own.address[0]);
     for (int r = 0; r < RANKS; ++r) post[r] = (struct mf_post){.head = r / EACH * EACH};
     post[0] = own;
@@ -64,11 +64,11 @@ static void others_tell(uint64_t place, unsigned part, unsigned parts)
             atomic_store(&board->record[r].looks, place);
         }
         for (int head = EACH; head < RANKS; head += EACH) {
-            const struct mf_news news = {board, post, head, RANKS};
+            const struct mf_heartbeat heartbeat = {board, post, head, RANKS};
 
-            mf_news_close();
-            mf_news_write(&news);
-            mf_news_send(&news, part, parts);
+            mf_heartbeat_close();
+            mf_heartbeat_compose(&heartbeat);
+            mf_heartbeat_send(&heartbeat, part, parts);
         }
         _exit(0);
     }
@@ -84,7 +84,7 @@ static void a_burst_arrives_whole(void)
     forget();
 }
 
-/* No part has more letters than its share, and after the last everybody was told. */
+/* No part has more datagrams than its share, and after the last everybody was told. */
 static void parts_are_alike(void)
 {
     int before = 0, now, most = (BOARDS - 1) / PARTS + 1;
@@ -100,7 +100,7 @@ static void parts_are_alike(void)
     forget();
 }
 
-/* A letter of before does not replace one of later. */
+/* A datagram of before does not replace one of later. */
 static void the_latest_counts(void)
 {
     others_tell(9, 0, 1);
@@ -110,7 +110,7 @@ static void the_latest_counts(void)
     CHECK(known(9) == RANKS - EACH);
 }
 
-/* The longest entries, one of which fills a letter, and short ones between them. */
+/* The longest entries, one of which fills a datagram, and short ones between them. */
 static void names_and_groups_arrive_whole(void)
 {
     char name[MF_WATCH_TEXT], title[MF_GROUP_TEXT];
@@ -159,20 +159,20 @@ static void noise_is_no_news(void)
         int64_t head, spoken;
         int32_t entries, bytes;
         unsigned char noise[400];
-    } letter = {.key = KEY, .head = EACH, .entries = 1};
+    } datagram = {.key = KEY, .head = EACH, .entries = 1};
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)post[0].port)};
     int out = socket(AF_INET, SOCK_DGRAM, 0);
 
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     for (unsigned i = 0, seed = 1; i < 3000; ++i) {
-        for (size_t b = 0; b < sizeof letter.noise; ++b) {
+        for (size_t b = 0; b < sizeof datagram.noise; ++b) {
             seed = seed * 1103515245u + 12345u;
-            letter.noise[b] = (unsigned char)(seed >> 24);
+            datagram.noise[b] = (unsigned char)(seed >> 24);
         }
-        memcpy(letter.noise, &(int32_t){EACH}, sizeof(int32_t)); /* of a rank that may stand there */
-        if (i % 2) memset(letter.noise + 4, 0, 60);              /* with no names, no groups */
-        letter.bytes = (int32_t)(i % sizeof letter.noise);
-        (void)sendto(out, &letter, 32 + (size_t)letter.bytes, 0, (struct sockaddr *)&to, sizeof to);
+        memcpy(datagram.noise, &(int32_t){EACH}, sizeof(int32_t)); /* of a rank that may stand there */
+        if (i % 2) memset(datagram.noise + 4, 0, 60);              /* with no names, no groups */
+        datagram.bytes = (int32_t)(i % sizeof datagram.noise);
+        (void)sendto(out, &datagram, 32 + (size_t)datagram.bytes, 0, (struct sockaddr *)&to, sizeof to);
         if (i % 100 == 0) hear();
     }
     hear();
@@ -188,7 +188,7 @@ int main(void)
     the_latest_counts();
     names_and_groups_arrive_whole();
     noise_is_no_news();
-    mf_news_close();
+    mf_heartbeat_close();
     free(board);
     return failures != 0;
 }

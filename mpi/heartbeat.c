@@ -1,5 +1,5 @@
-/* See news.h. */
-#include "mpi/news.h"
+/* See heartbeat.h. */
+#include "mpi/heartbeat.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -15,10 +15,10 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-/* A letter fits into one Ethernet packet, so it arrives completely or not at all. PACKET: bytes that the receiver's
- * kernel counts for one. ENTRIES: ranks in four groups that fit into one letter. */
+/* A datagram fits into one Ethernet packet, so it arrives completely or not at all. PACKET: bytes that the receiver's
+ * kernel counts for one. ENTRIES: ranks in four groups that fit into one datagram. */
 enum {
-    LETTER = 1384,
+    DATAGRAM = 1384,
     ENTRIES = 7,
     PACKET = 2304,
     TOGETHER = 4 /* boards that are told in one part, where parts are left */
@@ -39,17 +39,17 @@ struct pair {
     uint64_t group, count;
 };
 
-struct letter {
+struct datagram {
     uint64_t key;
     int64_t head, spoken;
     int32_t entries, bytes;
-    char entry[LETTER - 32];
+    char entry[DATAGRAM - 32];
 };
 
-_Static_assert(sizeof(struct letter) == LETTER, "a letter has no gaps");
+_Static_assert(sizeof(struct datagram) == DATAGRAM, "a datagram has no gaps");
 _Static_assert(sizeof(struct entry) + MF_WATCH_TEXT + MF_GROUP_TEXT + MF_GROUPS_MOST * sizeof(struct pair) <=
-                   sizeof((struct letter *)0)->entry,
-               "the longest entry fits into a letter");
+                   sizeof((struct datagram *)0)->entry,
+               "the longest entry fits into a datagram");
 
 /* Another board. */
 struct peer {
@@ -64,8 +64,8 @@ static struct {
     unsigned turn, number; /* of this board among all */
     struct peer *peer;
     int peers; /* -1: not looked up yet */
-    struct letter *letter;
-    size_t letters;
+    struct datagram *datagram;
+    size_t datagrams;
 } n = {.socket = -1, .peers = -1};
 
 /* This machine's addresses; those that lead nowhere else only where there are no others. */
@@ -84,7 +84,7 @@ static void own_addresses(struct mf_post *own)
     freeifaddrs(all);
 }
 
-void mf_news_open(struct mf_post *own)
+void mf_heartbeat_open(struct mf_post *own)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_ANY)}};
     socklen_t length = sizeof at;
@@ -101,22 +101,22 @@ void mf_news_open(struct mf_post *own)
     own_addresses(own);
 }
 
-void mf_news_close(void)
+void mf_heartbeat_close(void)
 {
     if (n.socket >= 0) close(n.socket);
     free(n.peer);
-    free(n.letter);
+    free(n.datagram);
     n.socket = -1;
     n.peer = NULL;
-    n.letter = NULL;
-    n.letters = 0;
+    n.datagram = NULL;
+    n.datagrams = 0;
     n.peers = -1;
 }
 
 /* What comes within a second has room until it is taken, as far as the system allows (net.core.rmem_max). */
-static void make_room(const struct mf_news *news)
+static void make_room(const struct mf_heartbeat *heartbeat)
 {
-    size_t letters = (size_t)n.peers + (size_t)news->size / ENTRIES, bytes = letters * PACKET;
+    size_t datagrams = (size_t)n.peers + (size_t)heartbeat->size / ENTRIES, bytes = datagrams * PACKET;
     int room = bytes < INT_MAX / 2 ? (int)bytes : INT_MAX / 2, now = 0; /* the system doubles what it is told */
     socklen_t length = sizeof now;
 
@@ -125,22 +125,23 @@ static void make_room(const struct mf_news *news)
 }
 
 /* All boards but the own one. */
-static void find_peers(const struct mf_news *news)
+static void find_peers(const struct mf_heartbeat *heartbeat)
 {
-    const int64_t own = news->post[news->rank].head;
+    const int64_t own = heartbeat->post[heartbeat->rank].head;
     unsigned number = 0;
 
-    n.peer = calloc((size_t)news->size, sizeof *n.peer);
-    n.letter = calloc((size_t)news->size, sizeof *n.letter); /* pages that no letter needs are never touched */
-    if (!n.peer || !n.letter) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", news->size);
+    n.peer = calloc((size_t)heartbeat->size, sizeof *n.peer);
+    n.datagram =
+        calloc((size_t)heartbeat->size, sizeof *n.datagram); /* pages that no datagram needs are never touched */
+    if (!n.peer || !n.datagram) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", heartbeat->size);
     n.peers = 0;
-    for (int r = 0; r < news->size; ++r) {
-        if (news->post[r].head != r) continue;
+    for (int r = 0; r < heartbeat->size; ++r) {
+        if (heartbeat->post[r].head != r) continue;
         if (r == own) n.number = number;
         if (r != own) n.peer[n.peers++] = (struct peer){.head = r, .number = number};
         ++number;
     }
-    make_room(news);
+    make_room(heartbeat);
 }
 
 static struct peer *peer_of(int64_t head)
@@ -197,59 +198,59 @@ static int is_text(const char *text, size_t bytes)
     return first && memchr(first + 1, 0, bytes - (size_t)(first + 1 - text));
 }
 
-/* The entry at @p at, in the remaining @p left bytes of a letter; 0: there is no valid one. */
-static int next_entry(const struct mf_news *news, const struct letter *l, size_t at, struct entry *e)
+/* The entry at @p at, in the remaining @p left bytes of a datagram; 0: there is no valid one. */
+static int next_entry(const struct mf_heartbeat *heartbeat, const struct datagram *l, size_t at, struct entry *e)
 {
     const size_t left = (size_t)l->bytes - at;
 
     if (left < sizeof *e) return 0;
     memcpy(e, l->entry + at, sizeof *e);
     if (length(e) > left || e->standings > MF_GROUPS_MOST || !is_text(l->entry + at + sizeof *e, e->text)) return 0;
-    if (e->rank < 0 || e->rank >= news->size || news->post[e->rank].head != l->head) return 0;
-    return e->peer >= -(int64_t)news->size && e->peer <= (int64_t)news->size;
+    if (e->rank < 0 || e->rank >= heartbeat->size || heartbeat->post[e->rank].head != l->head) return 0;
+    return e->peer >= -(int64_t)heartbeat->size && e->peer <= (int64_t)heartbeat->size;
 }
 
 /* Anybody can send anything to a port. */
-static int is_sound(const struct mf_news *news, const struct letter *l, size_t bytes)
+static int is_sound(const struct mf_heartbeat *heartbeat, const struct datagram *l, size_t bytes)
 {
-    const size_t head = offsetof(struct letter, entry);
+    const size_t head = offsetof(struct datagram, entry);
     struct entry e;
     size_t at = 0;
 
-    if (bytes < head || l->key != news->post[0].key || l->bytes < 0 || bytes != head + (size_t)l->bytes) return 0;
+    if (bytes < head || l->key != heartbeat->post[0].key || l->bytes < 0 || bytes != head + (size_t)l->bytes) return 0;
     if (!peer_of(l->head)) return 0;
     for (int32_t i = 0; i < l->entries; ++i, at += length(&e))
-        if (!next_entry(news, l, at, &e)) return 0;
+        if (!next_entry(heartbeat, l, at, &e)) return 0;
     return at == (size_t)l->bytes;
 }
 
-static void take_all(const struct mf_news *news, const struct letter *l)
+static void take_all(const struct mf_heartbeat *heartbeat, const struct datagram *l)
 {
     struct entry e;
 
     for (size_t at = 0; at < (size_t)l->bytes; at += length(&e)) {
         memcpy(&e, l->entry + at, sizeof e);
-        take(&news->board->record[e.rank], &e, l->entry + at + sizeof e);
+        take(&heartbeat->board->record[e.rank], &e, l->entry + at + sizeof e);
     }
 }
 
-void mf_news_hear(const struct mf_news *news)
+void mf_heartbeat_receive(const struct mf_heartbeat *heartbeat)
 {
-    struct letter l = {0};
+    struct datagram l = {0};
     struct sockaddr_in from = {0};
     ssize_t bytes;
 
-    if (n.peers < 0) find_peers(news);
-    for (int i = 0; n.socket >= 0 && i < 8 * news->size; ++i) {
+    if (n.peers < 0) find_peers(heartbeat);
+    for (int i = 0; n.socket >= 0 && i < 8 * heartbeat->size; ++i) {
         socklen_t length = sizeof from;
         int64_t nobody = 0; /* a failed exchange overwrites it */
 
         bytes = recvfrom(n.socket, &l, sizeof l, 0, (struct sockaddr *)&from, &length);
         if (bytes < 0) return;
-        if (!is_sound(news, &l, (size_t)bytes)) continue;
-        take_all(news, &l);
-        if (l.spoken && atomic_compare_exchange_strong(&news->board->spoken, &nobody, l.spoken))
-            atomic_store(&news->board->wanted, (l.spoken & MF_WATCH_SPOKE) != 0);
+        if (!is_sound(heartbeat, &l, (size_t)bytes)) continue;
+        take_all(heartbeat, &l);
+        if (l.spoken && atomic_compare_exchange_strong(&heartbeat->board->spoken, &nobody, l.spoken))
+            atomic_store(&heartbeat->board->wanted, (l.spoken & MF_WATCH_SPOKE) != 0);
         peer_of(l.head)->heard_from = from.sin_addr.s_addr;
         peer_of(l.head)->heard = mf_now();
     }
@@ -303,53 +304,54 @@ static uint32_t address_of(const struct mf_post *post, const struct peer *peer, 
     return count ? post->address[n.turn % count] : 0;
 }
 
-static void send_to(const struct mf_news *news, const struct peer *peer, double now)
+static void send_to(const struct mf_heartbeat *heartbeat, const struct peer *peer, double now)
 {
-    const struct mf_post *post = &news->post[peer->head];
+    const struct mf_post *post = &heartbeat->post[peer->head];
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)post->port)};
 
     to.sin_addr.s_addr = address_of(post, peer, now);
     if (!post->port || !to.sin_addr.s_addr) return;
-    for (size_t i = 0; i < n.letters; ++i) {
-        size_t bytes = offsetof(struct letter, entry) + (size_t)n.letter[i].bytes;
+    for (size_t i = 0; i < n.datagrams; ++i) {
+        size_t bytes = offsetof(struct datagram, entry) + (size_t)n.datagram[i].bytes;
 
         /* What does not get through now does so in a second, or the others notice. */
-        (void)sendto(n.socket, &n.letter[i], bytes, 0, (struct sockaddr *)&to, sizeof to);
+        (void)sendto(n.socket, &n.datagram[i], bytes, 0, (struct sockaddr *)&to, sizeof to);
     }
 }
 
-void mf_news_write(const struct mf_news *news)
+void mf_heartbeat_compose(const struct mf_heartbeat *heartbeat)
 {
-    const struct letter empty = {
-        .key = news->post[0].key, .head = news->post[news->rank].head, .spoken = atomic_load(&news->board->spoken)};
-    char entry[sizeof(struct letter)];
-    struct letter *l;
+    const struct datagram empty = {.key = heartbeat->post[0].key,
+                                   .head = heartbeat->post[heartbeat->rank].head,
+                                   .spoken = atomic_load(&heartbeat->board->spoken)};
+    char entry[sizeof(struct datagram)];
+    struct datagram *l;
     size_t bytes;
 
-    if (n.peers < 0) find_peers(news);
+    if (n.peers < 0) find_peers(heartbeat);
     ++n.turn;
     if (n.peers == 0) return;
-    l = n.letter;
+    l = n.datagram;
     *l = empty;
-    for (int r = 0; r < news->size; ++r) {
-        if (news->post[r].head != empty.head) continue;
-        bytes = write_entry(&news->board->record[r], r, entry);
+    for (int r = 0; r < heartbeat->size; ++r) {
+        if (heartbeat->post[r].head != empty.head) continue;
+        bytes = write_entry(&heartbeat->board->record[r], r, entry);
         if ((size_t)l->bytes + bytes > sizeof l->entry) *++l = empty;
         memcpy(l->entry + l->bytes, entry, bytes);
         l->bytes += (int32_t)bytes;
         ++l->entries;
     }
-    n.letters = (size_t)(l - n.letter) + 1;
+    n.datagrams = (size_t)(l - n.datagram) + 1;
 }
 
 /* Both boards count: what comes to one is spread over the parts as what leaves it. */
-void mf_news_send(const struct mf_news *news, unsigned part, unsigned parts)
+void mf_heartbeat_send(const struct mf_heartbeat *heartbeat, unsigned part, unsigned parts)
 {
     const unsigned wanted = (unsigned)n.peers / TOGETHER + 1, used = wanted < parts ? wanted : parts;
     const double now = mf_now();
 
-    if (n.letters == 0) return;
+    if (n.datagrams == 0) return;
     if (n.socket < 0) n.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     for (int i = 0; n.socket >= 0 && i < n.peers; ++i)
-        if ((n.peer[i].number + n.number) % used == part) send_to(news, &n.peer[i], now);
+        if ((n.peer[i].number + n.number) % used == part) send_to(heartbeat, &n.peer[i], now);
 }

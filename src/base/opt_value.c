@@ -201,7 +201,7 @@ static int check_twice(const struct mf_entry *entry, const struct mf_said *said,
 {
     if (entry->origin == MF_FROM_DEFAULT || entry->origin < said->origin) return MF_OK;
     if (said->origin == MF_FROM_FILE)
-        return mf_fail(MF_USAGE, "%s'%s' sets the same option as '%s'", said->place, said->word, entry->said);
+        return mf_fail(MF_USAGE, "%s'%s' and '%s' set the same option", said->place, said->word, entry->said);
     if (strcmp(entry->text, text) == 0) return MF_OK;
     if (strcmp(entry->said, said->word) == 0)
         return mf_fail(MF_USAGE, "--%s is given twice: '%.200s' and '%.200s'", said->word, entry->text, text);

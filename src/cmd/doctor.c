@@ -132,17 +132,16 @@ const struct mf_cmd mf_cmd_doctor = {
     .name = "doctor",
     .summary = "check what works on this machine, what does not, and name the remedy",
     .synopsis = "[--data_folder FOLDER] [--json]",
-    .text =
-        "Looks at processor, threads, memory, limits of the control group and of open files, shared memory, "
-        "InfiniBand, GPUs and their "
-        "libraries, whether the launcher and MPI understand each other (without a launcher: whether two ranks can "
-        "be started), whether all ranks have the same libraries and the same program, the folder for results and "
-        "its locks, and HDF5 (writes a small file there and removes it). One line each: ok, warn or fail, "
-        "what was found and where, and what to try. Of further nodes the lines that are not ok are shown, once where "
-        "several have them. Exit "
-        "status 4 when something fails that the program needs, with --device cuda a GPU too.\n\n"
-        "  mesoforge doctor --data_folder results\n"
-        "  srun --mpi=pmix -N2 mesoforge doctor --json\n",
+    .text = "Looks at processor, threads, memory, limits of the control group and of open files, shared memory, "
+            "InfiniBand, GPUs and their libraries, whether the launcher and MPI understand each other (without a "
+            "launcher: whether two ranks can be started), whether all ranks have the same libraries and the same "
+            "program, the folder for results and its locks, and HDF5 (writes a small file there and removes it). One "
+            "line for each: ok, warn or fail, what was found and where, and what to try. Of further nodes the lines "
+            "that are not ok are shown, once where several have them. Exit status 4 when something fails that the "
+            "program needs, with --device cuda a GPU too.\n"
+            "\n"
+            "  mesoforge doctor --data_folder results\n"
+            "  srun --mpi=pmix -N2 mesoforge doctor --json\n",
     .tables = tables,
     .size = sizeof(struct doctor),
     .run = run,

@@ -37,7 +37,7 @@ static const struct mf_opt place_rows[] = {
     ROW("mpirun", mpirun, MF_FLAG, NULL,
         "the script of sbatch starts its ranks by mpirun (where srun has no PMIx), one for every task of the job"),
     ROW("program", program, MF_TEXT, NULL,
-        "path of the program on the nodes; left out: this one, in a container by PATH"),
+        "path of the program on the nodes; left out: this program, in a container that in PATH"),
     ROW("run", run, MF_FLAG, NULL, "start it now; of a script: submit it. Without, it is shown"),
     MF_ALIAS("submit", "run"),
     ROW("dry-run", dry_run, MF_FLAG, NULL, "show it (as without --run)"),
@@ -227,26 +227,25 @@ const struct mf_cmd mf_cmd_launch = {
     .name = "launch",
     .summary = "show or run the mpirun, srun, sbatch or container line of a verb",
     .synopsis = "[OPTION VALUE ...] [--run] -- VERB [OPTION VALUE ...]",
-    .text =
-        "Writes the command or the batch script that starts VERB on many ranks, and with --run starts or submits it. "
-        "What stands behind '--' is checked as VERB checks its options, before anything waits in a queue, and a plan "
-        "is held against it; other files are not looked at. Every word arrives as it "
-        "was given, whatever is in it. In a script Slurm asks the run to save itself before its time is over; it "
-        "leaves "
-        "with exit status 75, is put back into the queue and goes on (--restart auto). "
-        "--kill-on-bad-exit ends all ranks with the first that is lost. docs/CLUSTER.md leads from the login node to "
-        "such a job.\n\n"
-        "Without numbers mpirun starts one rank for every GPU of this machine that it may use, else one for every NUMA "
-        "node; in a job of Slurm all that the job has.\n\n"
-        "  mesoforge launch --num_gpus 4 --run -- match --config run.yaml\n"
-        "  mesoforge launch --launcher sbatch --nodes 4 --ntasks-per-node 8 \\\n"
-        "      --cpus-per-task 8 --time 12:00:00 --submit -- \\\n"
-        "      match --config run.yaml --output volume.h5\n"
-        "  mesoforge launch --plan plan.json -- match --config run.yaml\n"
-        "  mesoforge launch --array 0-9 -- \\\n"
-        "      match --config run.yaml --seed %a --output volume-%a.h5\n"
-        "  mesoforge launch --container apptainer:mesoforge.sif -- \\\n"
-        "      match --config run.yaml\n",
+    .text = "Writes the command or the batch script that starts VERB on many ranks, and with --run starts or submits "
+            "it. The words after '--' are checked as VERB checks its options, and compared with a plan, before "
+            "anything waits in a queue; other files are not read. Every word is passed on unchanged. In a script Slurm "
+            "signals the run before its time is over: it saves itself, leaves with exit status 75, is requeued and "
+            "continues (--restart auto). --kill-on-bad-exit ends all ranks with the first that is lost. "
+            "docs/CLUSTER.md leads from the login node to such a job.\n"
+            "\n"
+            "Without numbers mpirun starts one rank for every GPU of this machine that it may use, else one for every "
+            "NUMA node; in a job of Slurm all that the job has.\n"
+            "\n"
+            "  mesoforge launch --num_gpus 4 --run -- match --config run.yaml\n"
+            "  mesoforge launch --launcher sbatch --nodes 4 --ntasks-per-node 8 \\\n"
+            "      --cpus-per-task 8 --time 12:00:00 --submit -- \\\n"
+            "      match --config run.yaml --output volume.h5\n"
+            "  mesoforge launch --plan plan.json -- match --config run.yaml\n"
+            "  mesoforge launch --array 0-9 -- \\\n"
+            "      match --config run.yaml --seed %a --output volume-%a.h5\n"
+            "  mesoforge launch --container apptainer:mesoforge.sif -- \\\n"
+            "      match --config run.yaml\n",
     .tables = tables,
     .size = sizeof(struct mf_launch),
     .positional_max = 1 << 20,

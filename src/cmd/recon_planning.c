@@ -200,14 +200,14 @@ static int run(struct mf_session *s, void *options)
 }
 
 static const char text[] =
-    "Plans a run of match or reconstruct with these options: ranks per node and GPU, slices in flight, bytes of "
-    "every array on every rank (taken by the run's own calls on memory that is not there, so they are exact), "
-    "seconds of an evaluation by a model (docs/PLANNER.md), and the settings that were rejected. FILE: a "
-    "micrograph or descriptors; without one the target is of --phases phases and the volume of --extent_x, "
-    "_y, _z. The plan depends on the machine, the problem and the options alone. Nothing that fits: exit "
-    "status 5, with the bytes needed and there (--explain, --json: and what was looked at). --verify tries "
-    "batches on this machine. --output writes the plan; match and reconstruct take it "
-    "with --plan.\n\n"
+    "Plans a run of match or reconstruct with these options: ranks per node and GPU, slices in flight, bytes of every "
+    "array on every rank (taken by the run's own calls on memory that is not there, so they are exact), seconds of an "
+    "evaluation by a model (docs/PLANNER.md), and the settings that were rejected. FILE: a micrograph or descriptors; "
+    "without one the target is of --phases phases and the volume of --extent_x, _y, _z. The plan depends on the "
+    "machine, the problem and the options alone. If nothing fits, the exit status is 5, with the bytes needed and "
+    "available (--explain, --json: and all candidates). --verify tries batches on this machine. --output writes the "
+    "plan; match and reconstruct take it with --plan.\n"
+    "\n"
     "  mesoforge plan reconstruct --size 1024 1024 1024 \\\n"
     "      --hardware examples/hardware/h100x8.json --explain\n"
     "  mesoforge plan match micrograph.png --threshold otsu \\\n"

@@ -165,9 +165,10 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .summary = "make a microstructure that has given descriptors",
     .synopsis = "FILE | --target S2=FILE.npy .. [--size NZ NY NX] [OPTION VALUE ...]",
     .text = "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
-            "exact to one voxel. Arrays are [z][y][x]. Without --size it is as large as what FILE was measured on. A "
-            "file of characterize --descriptor_types auto says what was seen "
-            "of its micrograph: what to aim at, weights and schedule are then chosen as match does.\n\n"
+            "exact to one voxel. Arrays are [z][y][x]. Without --size the result has the size that FILE was measured "
+            "on. A file of characterize --descriptor_types auto holds image statistics; descriptors, weights and "
+            "schedule are then chosen as match does.\n"
+            "\n"
             "  mesoforge characterize --descriptor_types auto micrograph.npy\n"
             "  mesoforge reconstruct results/micrograph_characterization.h5 --size 64 64 64\n"
             "  mpirun -n 4 mesoforge reconstruct target.h5 \\\n"

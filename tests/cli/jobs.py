@@ -64,7 +64,7 @@ def benches():
     text = open(f"{scripts}/bench.sbatch").read()
     parts = [name for words in re.findall(r"^(?:ranks|runs)=\((.*?)\)", text, re.MULTILINE) for name in words.split()]
     help_text = subprocess.run([program, "bench", "--help"], capture_output=True, text=True).stdout
-    known = re.findall(r"^  ([a-z0-9-]+)  ", help_text.partition("WHAT is")[2].partition("Beside our own")[0], re.MULTILINE)
+    known = re.findall(r"^  ([a-z0-9-]+)  ", help_text.partition("WHAT is")[2].partition("MPI's plain")[0], re.MULTILINE)
     check(sorted(parts) == sorted(set(known)), f"parts of bench: {parts}, not {known}")
     check(f"#SBATCH --array=0-{len(parts) - 1}\n" in text, f"an array of {len(parts)} parts")
     for task, part in some(enumerate(parts), 3):

@@ -341,7 +341,7 @@ def refusals():
         check(status == 0 and not err, f"--log {log}: {status} {err}")
     status, out, err, _ = launch("--launcher", "sbatch", "--log", "/nowhere/l.out", *one)
     check(status == 0 and out and "'/nowhere' is not here" in err, f"a folder that only the nodes may have: {status} {err}")
-    refused(2, "characterize does not save itself, and Slurm's signal would end it; try: leave it out", "--launcher", "sbatch", "--time", "9:00", "--save-before", "9", "--", "characterize", "m.npy")
+    refused(2, "characterize writes no checkpoints, so Slurm's signal would end it; try: --save-before 0", "--launcher", "sbatch", "--time", "9:00", "--save-before", "9", "--", "characterize", "m.npy")
     for name in ("", "-x", "--mpi=none"):
         refused(2, "--program", "--launcher", "mpirun", f"--program={name}", *one)
     refused(2, "--time", "--launcher", "sbatch", "--time", "1h", *one)
@@ -375,7 +375,7 @@ def refusals():
     refused(2, "one rank per GPU", "--deepspeed", "--num_gpus", "2", "--ntasks-per-node", "3", "--launcher", "srun", *one)
     for starter in (("--launcher", "srun"), ("--launcher", "mpirun", "--container", "docker:i")):
         deep = [*starter, "--deepspeed"]
-        refused(4, "or more, 1 is here", *deep, *one, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1", SLURM_JOB_NUM_NODES="1", SLURM_JOB_GPUS="3")
+        refused(4, "or more, but 1 is here", *deep, *one, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1", SLURM_JOB_NUM_NODES="1", SLURM_JOB_GPUS="3")
         refused(2, "3 ranks and 2 GPUs of a node", *deep, *one, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="3", SLURM_JOB_NUM_NODES="1", SLURM_JOB_GPUS="0,1")
     refused(2, "at most 1048576 ranks", "--launcher", "srun", "--nodes", "65536", "--ntasks-per-node", "65536", *one)
     refused(4, "this machine shows", "--launcher", "mpirun", "--num_gpus", "999", "--run", *one)

@@ -154,7 +154,7 @@ def refused():
     field = np.load("field.npy")
     field[::2] = 0
     save(".", "sparse.npy", field)
-    refuses(PROGRAM, [(3, ["match", "sparse.npy", "--limit_to", 3, "--mask", "sparse.npy", *more], "where --mask leaves it, 'sparse.npy' holds one phase")
+    refuses(PROGRAM, [(3, ["match", "sparse.npy", "--limit_to", 3, "--mask", "sparse.npy", *more], "where --mask leaves it, 'sparse.npy' holds only one phase")
                       for more in ([], ["--no_multiphase"])], "--max_iter", 2, "--output", "one.npy", ranks=(1,))
     refuses(PROGRAM, [(2, [verb, *short], "2 or more") for verb in ("characterize", "match")], ranks=(1,))
     refuses(PROGRAM, [(code, ["characterize", *base, *words], says) for code, words, says in cases[:3]], ranks=(3,), mpiexec=MPIEXEC)

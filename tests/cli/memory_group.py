@@ -102,7 +102,7 @@ with tempfile.TemporaryDirectory() as home:
             check(runs.run(program, *line, ranks=ranks, mpiexec=mpiexec).status == 0 and digest("out.npy") == bits, f"{extent} on {ranks} ranks: other bits than with all memory")
         check(written(group.limit, HARDLY), "a lower limit")
         done = runs.run(program, *RUN, "--size", 64, 64, 64, preexec_fn=group.enter)
-        check(done.status == 5 and "there are 0; try: a job or container with more memory, or fewer other programs" in done.err, f"in {HARDLY} bytes: {done.status} {done.err[-400:]}")
+        check(done.status == 5 and "0 are available; try: a job or container with more memory, or fewer other programs" in done.err, f"in {HARDLY} bytes: {done.status} {done.err[-400:]}")
         check(group.killed() == 0, f"the kernel ended {group.killed()}")
     finally:
         group.remove()

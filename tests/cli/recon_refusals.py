@@ -153,7 +153,7 @@ CASES = {
     "start outside the box": (3, "start_out.npy", [*GOOD, "--initial_microstructure_file", "start_out.npy"]),
     "missing start": (3, "none.npy", [*GOOD, "--initial_microstructure_file", "none.npy"]),
     "huge labels of two neighbours, one named": (3, "value", ["match", "neighbours.npy", "--labels", f"{2**53},{2**53 + 2}", "--limit_to", "4"]),
-    "labels beyond the range": (3, "no labels", ["match", "beyond.npy", "--limit_to", "4"]),
+    "labels beyond the range": (3, "are not labels", ["match", "beyond.npy", "--limit_to", "4"]),
     "a file as folder": (7, "Not a directory", [*GOOD, "--output", "good.npy/v.h5"]),
     "unwritable folder": (7, "good.npy", [*GOOD, "--data_folder", "good.npy/results"]),
     "missing output folder": (7, "none", [*GOOD, "--output", "none/v.h5"]),

@@ -37,7 +37,7 @@ def planned():
         p, _ = go("plan", *words)
         check(p["device"] == device and p["settings"]["offload"] == offload, f"{edge}^3: {p['device']}, {p['settings']}")
     p, _ = go("plan", *machine, "--size", 768, 768, 768)
-    check(any("slices pass through the device" in note for note in p["notes"]), f"notes {p['notes']}")
+    check(any("slices stream through the device" in note for note in p["notes"]), f"notes {p['notes']}")
     check({c["settings"].get("offload") for c in p["candidates"]} == {0, 1, None}, "both were looked at")
     check("field" in p["host_bytes"]["arrays"] and "field" not in p["bytes"]["arrays"], f"{p['bytes']['arrays']}")
     check(p["host_bytes"]["arrays"]["field"] == 4 * 768**3, f"{p['host_bytes']['arrays']}")

@@ -444,7 +444,7 @@ def axes_of_arrays():
     for path, meaning in (("grey3.npy", "[z][y][x]"), ("large.npy", None), ("volume.npy", None), ("a.npy", None), ("plane.npy", None)):
         read_as(path, meaning, "yxp")
     np.save("five.npy", np.zeros((2, 3, 4, 5, 6)) + 0.5)
-    refused(3, "it has 5 axes", "view", "five.npy", "--output", "p.png", ranks=2)
+    refused(3, "its 5 axes", "view", "five.npy", "--output", "p.png", ranks=2)
     refused(2, "--axes yx is of 2 axes", "view", "long.npy", "--axes", "yx", ranks=2)
     refused(2, "--axes: 'xyz' is not one of", "view", "long.npy", "--axes", "xyz")
     np.save("wide.npy", np.concatenate([soft[:, :, :1], 1 - soft[:, :, :1]], 2))
@@ -481,7 +481,7 @@ def scales():
     good(*sheet, "many.png", ranks=3)
     check(open("one.png", "rb").read() == open("many.png", "rb").read(), "sheets of arrays do not depend on ranks")
     refused(2, "holds descriptors", "view", "a.npy", DES["a"], "--output", "p.png", ranks=2)
-    refused(3, "it has 5 axes", "view", "a.npy", "five.npy", "--output", "p.png", ranks=2)
+    refused(3, "its 5 axes", "view", "a.npy", "five.npy", "--output", "p.png", ranks=2)
 
 
 def interpolating():

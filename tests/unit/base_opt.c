@@ -141,8 +141,8 @@ static void test_file(void)
     REFUSED(parse_file("seed: x\n", ""), MF_USAGE, part);
     REFUSED(parse_file("seed: '3'\n", ""), MF_USAGE, "in quotes");
     REFUSED(parse_file("json: 'true'\n", ""), MF_USAGE, "true or false");
-    REFUSED(parse_file("seed: 1\nseed: 1\n", ""), MF_USAGE, "sets again");
-    REFUSED(parse_file("steps: 1\nmax_iter: 1\n", ""), MF_USAGE, ":2:11: 'max_iter' sets the same option as 'steps'");
+    REFUSED(parse_file("seed: 1\nseed: 1\n", ""), MF_USAGE, "set the same option");
+    REFUSED(parse_file("steps: 1\nmax_iter: 1\n", ""), MF_USAGE, ":2:11: 'max_iter' and 'steps' set the same option");
     REFUSED(parse_file("seed: [1]\n", ""), MF_USAGE, "not a list");
     REFUSED(parse_file("name: {a: b}\n", ""), MF_USAGE, "nothing deeper");
     REFUSED(parse_file("labels: [[1]]\n", ""), MF_USAGE, "nothing deeper");

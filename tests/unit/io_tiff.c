@@ -318,7 +318,7 @@ static void planes(void)
     refused("cut", "4 planes (tifffile) but holds 1");
     c.light = PHOTOMETRIC_MINISWHITE;
     tiff_behind(file, &c, 4);
-    refused("white behind each other", "it holds 1");
+    refused("white behind each other", "holds 1");
     c = (struct tiff_case){.light = PHOTOMETRIC_MINISBLACK, .depth = 4};
     CHECK(tiff_write(file, &c));
     refused("depth", "4 planes in one page");

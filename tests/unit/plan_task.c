@@ -247,7 +247,7 @@ static void indivisible(void)
     struct mf_plan plan;
 
     CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &task, &t, &options, NULL}, &plan) == MF_USAGE);
-    CHECK(strstr(mf_err_text(), "no settings for 3 ranks") && plan.candidates == 0);
+    CHECK(strstr(mf_err_text(), "no settings are possible with 3 ranks") && plan.candidates == 0);
     mf_plan_free(&plan);
 }
 

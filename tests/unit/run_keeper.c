@@ -93,7 +93,7 @@ static void check_turns(const char *stem)
     mf_fault_set("io.create:rank=0");
     CHECK(save(&k, MF_KEEP_SAVE, 40) == MF_OK);
     mf_fault_set("io.create:rank=0");
-    CHECK(save(&k, MF_KEEP_SAVE | MF_KEEP_LEAVE, 50) == MF_OUTPUT && strstr(mf_err_text(), "is not saved"));
+    CHECK(save(&k, MF_KEEP_SAVE | MF_KEEP_LEAVE, 50) == MF_OUTPUT && strstr(mf_err_text(), "are not saved"));
     mf_fault_set(NULL);
     CHECK(look(stem).turn[1] == 3 && look(stem).turn[0] == 2);
     check_going_on(stem);

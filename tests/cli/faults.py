@@ -193,7 +193,7 @@ def taken_away():
             err = runs.words_of(job)
         lines = [line for line in runs.said(err) if not line.startswith("mesoforge: warning: ")]
         print(f"the folder is gone, {ranks} ranks: status {job.returncode} after {time.monotonic() - gone:.1f} s: {lines}")
-        check(job.returncode == 7 and len(lines) == 1 and "the folder of 'out' is gone" in lines[0] and time.monotonic() - gone < 30, f"the folder is gone: {job.returncode} {err[-600:]}")
+        check(job.returncode == 7 and len(lines) == 1 and "the folder of 'out' was removed" in lines[0] and time.monotonic() - gone < 30, f"the folder is gone: {job.returncode} {err[-600:]}")
 
 
 def two_runs():

@@ -127,7 +127,7 @@ def windows():
     check(done.status == 0 and os.path.exists("way_1.h5"), f"interpolate: {done.err}")
     refuses(PROGRAM, [(2, ["merge", "merged.h5", "merged.h5", "--limit_to", 4], "--limit_to is for .npy"),
                       (2, ["merge", "s2.npy", "s2.npy", "--limit_to", 99], "allow --limit_to 1 to"),
-                      (2, ["merge", "s2.npy", "s2.npy", "--limit_to", -1], "--limit_to -1")], ranks=(1,))
+                      (2, ["merge", "s2.npy", "s2.npy", "--limit_to", -1], "not -1")], ranks=(1,))
 
 
 def planned():

@@ -133,7 +133,7 @@ def sentences():
     save(".", "grains.npy", grains.astype("i4"))
     save(".", "grey.npy", grains.astype("u2"))
     cases += [(3, ["characterize", "list.nhdr"], "several data files"), (3, ["characterize", "grains.npy"], "at most 32 phases are possible; give an array of phases"),
-              (3, ["characterize", "grey.npy"], "of labels at most 32 phases")]
+              (3, ["characterize", "grey.npy"], "at most 32 labels are possible")]
     refuses(PROGRAM, cases, ranks=(1,))
     check("--threshold" not in run(PROGRAM, "characterize", "grains.npy").err, "grain ids are no grey values")
     phase = (IMAGE[:15, :15] > 0) * 1.0

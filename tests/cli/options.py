@@ -79,7 +79,7 @@ def explained():
     """The numbers behind a choice that reconstruct makes; where none is made, that."""
     measure(PROGRAM, "characterize", "two.npy", "--descriptor_types", "auto", "--limit_to", 4, "--output", "look.h5")
     numbers = [line for line in run(PROGRAM, "match", "two.npy", "--limit_to", 4, "--max_iter", 0, "--explain").err.splitlines() if "the rarest" in line]
-    for file, says in (("look.h5", numbers[0]), ("two.h5", "'two.h5' does not say what was seen")):
+    for file, says in (("look.h5", numbers[0]), ("two.h5", "'two.h5' holds no image statistics")):
         done = run(PROGRAM, "reconstruct", "--descriptor_filename", file, "--max_iter", 0, "--explain")
         check(done.status == 0 and says in done.err, f"{file}: {done}")
     file = ("reconstruct", "--descriptor_filename", "look.h5", "--explain")

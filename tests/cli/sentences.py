@@ -119,7 +119,7 @@ says(3, ["looks like a microstructure; try: mesoforge match a.npy"], "reconstruc
 np.save("nan.npy", np.where(np.load("a.npy"), 1, np.nan))
 says(3, ["it is NaN at ["], "reconstruct nan.npy --limit_to 4")
 np.save("one.npy", np.zeros((24, 24), np.uint8))
-says(3, ["'one.npy' holds one phase and nothing else"], "match one.npy --labels 0,1 --limit_to 4 --output w.npy", without=["micrograph is taken"])
+says(3, ["'one.npy' holds only one phase"], "match one.npy --labels 0,1 --limit_to 4 --output w.npy", without=["micrograph is taken"])
 says(0, ["does not apply to volumes)"], "match a.npy --add_dimension 24 --limit_to 4 --max_iter 2 --no_polish --output w.npy")
 says(2, ["its name must end with"], "match a.npy --limit_to 4 --output w.foo", without=["label 0"])
 says(2, ["is the input 'a.npy'"], "match a.npy --limit_to 4 --output a.npy", without=["label 0"])

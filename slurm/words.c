@@ -20,7 +20,7 @@ static void take(struct mf_words *words, char *word, enum mf_word kind)
         words->at = MF_MUST(realloc(words->at, 2 * n * sizeof *words->at), "a command");
         words->kind = MF_MUST(realloc(words->kind, 2 * n), "a command");
     }
-    words->kind[words->count] = (char)kind;
+    words->kind[words->count] = (unsigned char)kind;
     words->at[words->count++] = MF_MUST(word, "a command");
     words->at[words->count] = NULL;
 }
@@ -90,7 +90,7 @@ void mf_words_print(FILE *to, const struct mf_words *words, const char *variable
     size_t column = 0;
 
     for (size_t i = 0; i < words->count; ++i) {
-        const enum mf_word kind = words->kind[i];
+        const enum mf_word kind = (enum mf_word)words->kind[i];
         char *text = kind == BARE ? MF_MUST(strdup(words->at[i]), "a command")
                                   : text_of(words->at[i], kind == NUMBERED ? variable : NULL);
         size_t length = strlen(text);

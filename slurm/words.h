@@ -10,7 +10,7 @@
 struct mf_words {
     size_t count;
     char **at;
-    char *kind; /* [count] how each is printed, enum mf_word of words.c */
+    unsigned char *kind; /* [count] how each is printed, enum mf_word of words.c */
 };
 
 /** Appends a copy of @p word, a text in printf's format, or copies of @p count words. */

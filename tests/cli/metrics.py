@@ -89,8 +89,8 @@ def initial():
     done = run(*words, *start, "--threshold", 100, "--json")
     check(json.loads(done.out)["loss"] == json.loads(same.out)["loss"], "threshold")
     run(*words, *start, "--threshold", 100, "--labels", 40, 140, status=2)
-    check("there is none" in run(*words, "--threshold", 100, status=2).err, "threshold of nothing")
-    check("there is none" in run(*words, "--labels", 1, 2, status=2).err, "labels of nothing")
+    check("needs --initial_microstructure_file" in run(*words, "--threshold", 100, status=2).err, "threshold of nothing")
+    check("needs --initial_microstructure_file" in run(*words, "--labels", 1, 2, status=2).err, "labels of nothing")
 
 
 with tempfile.TemporaryDirectory() as folder:

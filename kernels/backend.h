@@ -15,10 +15,11 @@
 
 #include <stddef.h>
 
+#include "kernels/net/ops.h"
 #include "src/base/arena.h"
 
 /** Changes with the layout of struct mf_backend or of a table in it. */
-enum { MF_BACKEND_ABI = 3000 };
+enum { MF_BACKEND_ABI = 3100 };
 
 /** Compute capability (10 major + minor) of the oldest GPUs that the kernels are compiled for. */
 enum { MF_GPU_OLDEST = 80 };
@@ -118,6 +119,7 @@ struct mf_backend {
     const struct mf_select_ops *select;
     const struct mf_label_ops *label;
     const struct mf_slices *slices; /* descriptors (kernels/slices/slices.h) */
+    const struct mf_op_table *net;  /* operations of networks (kernels/net/ops.h) */
 };
 
 /** The name of the @p i-th back end; NULL behind the last. */

@@ -22,6 +22,17 @@ static int failures;
         }                                                                           \
     } while (0)
 
+/* The same with a sentence (printf). */
+#define CHECK_SAYS(condition, ...)                                  \
+    do {                                                            \
+        if (!(condition)) {                                         \
+            ++failures;                                             \
+            fprintf(stderr, "%s:%d: failed: ", __FILE__, __LINE__); \
+            fprintf(stderr, __VA_ARGS__);                           \
+            fputc('\n', stderr);                                    \
+        }                                                           \
+    } while (0)
+
 #define CHECK_NEAR(got, want, tolerance)                                                                              \
     do {                                                                                                              \
         double check_got = (got), check_want = (want);                                                                \

@@ -23,7 +23,7 @@ function room(path) { sub(/\/[^\/]*$/, "", path); sub(/^kernels\/.*/, "kernels",
 function owner(header) {
     if (header ~ /^(mpi|nccl|pmix)\.h$/) return "^mpi/"
     if (header ~ /^(hdf5|H5.*|png|tiffio|tiff|cairo.*|zlib)\.h$/ || header ~ /^(openssl|cairo)\//) return "^io/"
-    if (header ~ /^(fftw3|omp|cblas)\.h$/) return "^kernels/cpu/"
+    if (header ~ /^(fftw3|omp|cblas)\.h$/ || header ~ /^oneapi\//) return "^kernels/cpu/"
     if (header ~ /^(yaml|jansson)\.h$/) return "^src/base/"
     if (header ~ /^(cuda|cublas|cufft|cudnn|nvml).*\.h$/) return "^kernels/cuda/"
     return ""

@@ -92,4 +92,5 @@ const struct mf_backend mf_backend_cpu = {
     .select = &mf_select_cpu,
     .label = &mf_label_cpu,
     .slices = &slices,
+    .net = &mf_net_cpu,
 };

@@ -32,6 +32,7 @@ MF_LIST_SLICES(MF_FAMILY)
 extern const struct mf_space_ops mf_space_cpu;
 extern const struct mf_select_ops mf_select_cpu;
 extern const struct mf_label_ops mf_label_cpu;
+extern const struct mf_op_table mf_net_cpu;
 
 /** A pass over the planes of a slab, block by block. */
 struct mf_cpu_pass {

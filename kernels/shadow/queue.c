@@ -313,4 +313,5 @@ const struct mf_backend mf_backend_shadow = {
     .select = &mf_select_shadow,
     .label = &mf_label_shadow,
     .slices = &slices,
+    .net = &mf_net_shadow,
 };

@@ -66,5 +66,6 @@ MF_LIST_SLICES(MF_FAMILY)
 extern const struct mf_space_ops mf_space_shadow;
 extern const struct mf_select_ops mf_select_shadow;
 extern const struct mf_label_ops mf_label_shadow;
+extern const struct mf_op_table mf_net_shadow;
 
 #endif

@@ -15,6 +15,7 @@ enum mf_stream {
     MF_STREAM_SLICES = 0x6772,         /* which slices an evaluation draws */
     MF_STREAM_WAVES = 0x6c77,          /* waves of an initial field with a length */
     MF_STREAM_SURROGATE = 0x7265,      /* images without structure that a micrograph is compared with */
+    MF_STREAM_DROPOUT = 0x44520000,    /* + nodes: what dropout drops, by sample and place */
     MF_STREAM_SLICE_MODE = 0x43480000, /* which slice of a volume is characterised */
     MF_STREAM_NOISE = 0x53590000,      /* synth: white noise, by voxel */
     MF_STREAM_PLACE = 0x53590010,      /* + 3 axes: places of objects, by attempt */

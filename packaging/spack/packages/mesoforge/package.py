@@ -22,6 +22,7 @@ class Mesoforge(CMakePackage, CudaPackage):
     depends_on("mpi")
     depends_on("hdf5+mpi")
     depends_on("fftw~mpi precision=float")
+    depends_on("onednn@2")
     depends_on("libyaml")
     depends_on("jansson")
     depends_on("libpng")

@@ -1,0 +1,104 @@
+/* Losses on cpu. See kernels/net/loss.c. */
+#include <math.h>
+
+#include "kernels/cpu/net/net.h"
+
+/* -- softmax_loss -- */
+
+/* log(sum of exp(x)). */
+MF_CPU_FAST static float log_sum(const float *x, size_t n)
+{
+    float most = x[0], sum = 0;
+
+    for (size_t i = 1; i < n; ++i) most = x[i] > most ? x[i] : most;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; ++i) sum += mf_exp(x[i] - most);
+    return most + logf(sum);
+}
+
+static void softmax_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t classes = mf_shape_last(&call->in[0].shape);
+    float *saved = call->out[1].at;
+
+    for (size_t r = from; r < to; ++r) saved[r] = log_sum((const float *)call->in[0].at + r * classes, classes);
+}
+
+static void softmax_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t rows = call->in[0].shape.d[0], classes = call->in[0].shape.d[1];
+    const float *x = call->in[0].at, *saved = call->out[1].at;
+    const int32_t *label = call->in[1].at;
+    double sum = 0;
+
+    mf_cpu_rows(queue, rows, classes, softmax_rows, call);
+    for (size_t r = 0; r < rows; ++r)
+        if (label[r] >= 0) sum += (double)saved[r] - (double)x[r * classes + (size_t)label[r]];
+    *(float *)call->out[0].at = (float)(sum / call->number[MF_NUMBER_ROWS]);
+}
+
+/* dx = (softmax(x) - label) dy / rows; 0 in rows that do not count. */
+static void softmax_back_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t classes = mf_shape_last(&call->in[0].shape);
+    const float f = (float)(*(const float *)call->dout.at / call->number[MF_NUMBER_ROWS]);
+    const float *saved = call->out[1].at;
+    const int32_t *label = call->in[1].at;
+
+    for (size_t r = from; r < to; ++r) {
+        const float *x = (const float *)call->in[0].at + r * classes;
+        float *dx = (float *)call->din[0].at + r * classes;
+
+        for (size_t i = 0; i < classes; ++i) dx[i] = label[r] < 0 ? 0 : f * mf_exp(x[i] - saved[r]);
+        if (label[r] >= 0) dx[label[r]] -= f;
+    }
+}
+
+static void softmax_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, call->in[0].shape.d[0], call->in[0].shape.d[1], softmax_back_rows, call);
+}
+
+const struct mf_op_calls mf_op_softmax_loss_cpu = {.forward = softmax_forward, .backward = softmax_backward};
+
+/* -- squared_loss -- */
+
+/* What a sum of squares is divided by. */
+static double squared_parts(const struct mf_call *call)
+{
+    const struct mf_shape *shape = &call->in[0].shape;
+
+    return call->number[MF_NUMBER_ROWS] * (double)(mf_shape_count(shape) / shape->d[0]);
+}
+
+static void squared_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t n = mf_shape_count(&call->in[0].shape);
+    const float *a = call->in[0].at, *b = call->in[1].at;
+    double sum = 0;
+
+    (void)queue;
+    for (size_t i = 0; i < n; ++i) sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+    *(float *)call->out[0].at = (float)(sum / squared_parts(call));
+}
+
+static void squared_back_range(const struct mf_call *call, size_t from, size_t to)
+{
+    const float f = (float)(2 * *(const float *)call->dout.at / squared_parts(call));
+    const float *a = call->in[0].at, *b = call->in[1].at;
+    float *da = call->din[0].at, *db = call->din[1].at;
+
+    for (size_t i = from; i < to; ++i) {
+        const float slope = f * (a[i] - b[i]);
+
+        if (da) da[i] = slope;
+        if (db) db[i] = -slope;
+    }
+}
+
+static void squared_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 1, squared_back_range, call);
+}
+
+const struct mf_op_calls mf_op_squared_loss_cpu = {.forward = squared_forward, .backward = squared_backward};

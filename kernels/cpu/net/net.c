@@ -1,0 +1,28 @@
+/* The operations of cpu, and rows over threads. */
+#include "kernels/cpu/net/net.h"
+
+#include "src/base/cut.h"
+
+const struct mf_op_table mf_net_cpu = {{
+#define MF_OP_ROW(NAME, name) [MF_OP_##NAME] = &mf_op_##name##_cpu,
+    MF_OP_LIST(MF_OP_ROW)
+#undef MF_OP_ROW
+}};
+
+void mf_cpu_rows(const struct mf_queue *queue, size_t rows, size_t cost,
+                 void (*work)(const struct mf_call *call, size_t from, size_t to), const struct mf_call *call)
+{
+    int threads = mf_cpu_threads(queue, rows * cost);
+
+    if ((size_t)threads > rows) threads = rows > 0 ? (int)rows : 1;
+    if (threads == 1) {
+        work(call, 0, rows);
+        return;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int i = 0; i < threads; ++i) {
+        const struct mf_span part = mf_cut(rows, (size_t)threads, (size_t)i);
+
+        work(call, part.first, part.first + part.count);
+    }
+}

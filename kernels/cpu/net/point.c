@@ -1,0 +1,117 @@
+/* add, dropout and fill on cpu. */
+#include "kernels/cpu/net/net.h"
+
+#include "src/base/rng.h"
+#include "src/base/streams.h"
+
+/* -- add -- */
+
+/* Numbers of a for one of b. */
+static size_t repeats(const struct mf_call *call)
+{
+    return mf_shape_count(&call->out[0].shape) / mf_shape_count(&call->in[1].shape);
+}
+
+MF_CPU_FAST static void sum_range(const float *a, const float *b, float *y, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) y[i] = a[i] + b[i];
+}
+
+/* One repetition of b after the other. */
+static void add_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = mf_shape_count(&call->in[1].shape);
+    const float *a = call->in[0].at;
+    float *y = call->out[0].at;
+
+    for (size_t r = from; r < to; ++r) sum_range(a + r * n, call->in[1].at, y + r * n, n);
+}
+
+static void add_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, repeats(call), mf_shape_count(&call->in[1].shape), add_rows, call);
+}
+
+static void copy_or_add(const float *from, float *to, size_t n, int add)
+{
+    if (add)
+        sum_range(to, from, to, n);
+    else if (from != to)
+        memcpy(to, from, n * sizeof *to);
+}
+
+/* The gradient of what was repeated is the sum of its repetitions, in their order. */
+static void add_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t all = mf_shape_count(&call->dout.shape);
+
+    (void)queue;
+    if (call->din[0].at) copy_or_add(call->dout.at, call->din[0].at, all, (int)(call->add & 1));
+    if (call->din[1].at) {
+        const size_t n = mf_shape_count(&call->din[1].shape);
+
+        copy_or_add(call->dout.at, call->din[1].at, n, (int)(call->add >> 1 & 1));
+        for (size_t at = n; at < all; at += n)
+            sum_range(call->din[1].at, (const float *)call->dout.at + at, call->din[1].at, n);
+    }
+}
+
+const struct mf_op_calls mf_op_add_cpu = {.forward = add_forward, .backward = add_backward};
+
+/* -- dropout: number i of the step's sample is dropped or not whatever rank and list computes it -- */
+
+/* y = x / (1 - rate), or 0 with probability rate. Four numbers share a random call. */
+static void drop(const struct mf_call *call, const float *x, float *y, size_t from, size_t to)
+{
+    const size_t samples =
+        call->out[0].shape.n || !call->dout.shape.n ? call->out[0].shape.d[0] : call->dout.shape.d[0];
+    const size_t each = mf_shape_count(call->out[0].shape.n ? &call->out[0].shape : &call->dout.shape) / samples;
+    const float scale = (float)(1 / (1 - call->attr->rate));
+    const uint32_t limit = (uint32_t)(call->attr->rate * 4294967295.0);
+    const uint64_t seed = (uint64_t)call->number[MF_NUMBER_SEED] + ((uint64_t)call->number[MF_NUMBER_STEP] << 32);
+    uint32_t four[4];
+
+    for (size_t s = from; s < to; ++s)
+        for (size_t i = 0; i < each; ++i) {
+            const uint64_t sample = (uint64_t)call->number[MF_NUMBER_SAMPLE] + s;
+
+            if (i % 4 == 0) mf_random4(seed, MF_STREAM_DROPOUT + call->attr->stream, sample << 32 | (i / 4), four);
+            y[s * each + i] = four[i % 4] < limit ? 0 : x[s * each + i] * scale;
+        }
+}
+
+static void drop_forward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    drop(call, call->in[0].at, call->out[0].at, from, to);
+}
+
+static void drop_backward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    drop(call, call->dout.at, call->din[0].at, from, to);
+}
+
+static void drop_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, call->out[0].shape.d[0], mf_shape_count(&call->out[0].shape), drop_forward_rows, call);
+}
+
+static void drop_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, call->dout.shape.d[0], mf_shape_count(&call->dout.shape), drop_backward_rows, call);
+}
+
+const struct mf_op_calls mf_op_dropout_cpu = {.forward = drop_forward, .backward = drop_backward};
+
+/* -- fill -- */
+
+static void fill(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t n = mf_shape_count(&call->out[0].shape);
+    float *y = call->out[0].at;
+
+    (void)queue;
+    for (size_t i = 0; i < n; ++i) y[i] = (float)call->attr->rate;
+}
+
+const struct mf_op_calls mf_op_fill_cpu = {.forward = fill};

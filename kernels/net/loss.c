@@ -1,0 +1,43 @@
+/* Losses: one number, a sum over rows divided by MF_NUMBER_ROWS, so that micro-batches and ranks add up to the mean.
+ * softmax_loss: logits [rows][classes], labels [rows] i32; rows with a negative label do not count. Saved: the
+ * logarithm of the sum of exponentials of every row. squared_loss: mean over a row's numbers of (a - b)^2. */
+#include "kernels/net/kinds.h"
+#include "src/base/err.h"
+
+static const struct mf_shape one = {.type = MF_F32, .n = 1, .d = {1}};
+
+static int softmax_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (in[0].n != 2 || in[1].n != 1 || in[1].type != MF_I32 || in[1].d[0] != in[0].d[0])
+        return mf_fail(MF_USAGE, "it has %zu rows and %zu labels", in[0].d[0], in[1].d[0]);
+    out[0] = one;
+    out[1] = (struct mf_shape){.type = MF_F32, .n = 1, .d = {in[0].d[0]}};
+    return MF_OK;
+}
+
+static void softmax_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr, (void)wanted;
+    *in = 3;
+    *out = 2;
+}
+
+static int squared_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (mf_shape_count(&in[0]) != mf_shape_count(&in[1]))
+        return mf_fail(MF_USAGE, "it compares %zu numbers with %zu", mf_shape_count(&in[0]), mf_shape_count(&in[1]));
+    out[0] = one;
+    return MF_OK;
+}
+
+static void squared_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr, (void)wanted;
+    *in = 3;
+    *out = 0;
+}
+
+const struct mf_op mf_op_softmax_loss = {.name = "softmax_loss", .shape = softmax_shape, .reads = softmax_reads};
+const struct mf_op mf_op_squared_loss = {.name = "squared_loss", .shape = squared_shape, .reads = squared_reads};

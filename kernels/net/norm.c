@@ -1,0 +1,37 @@
+/* Norms. layer_norm: y = (x - mean) / sqrt(variance + 1e-5) * g + b over the last axis. x [..][d], g and b [d]. Saved:
+ * mean and 1 / deviation of every row. (Ba, Kiros, Hinton, "Layer normalization", 2016; epsilon as PyTorch.) */
+#include "kernels/net/kinds.h"
+#include "src/base/err.h"
+
+static int layer_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    for (int i = 1; i < 3; ++i)
+        if (in[i].n != 1 || in[i].d[0] != mf_shape_last(&in[0]))
+            return mf_fail(MF_USAGE, "its weights have %zu numbers, the last axis of its input %zu", in[i].d[0],
+                           mf_shape_last(&in[0]));
+    out[0] = in[0];
+    out[1] = (struct mf_shape){.type = MF_F32, .n = 2, .d = {mf_shape_rows(&in[0]), 2}};
+    return MF_OK;
+}
+
+static void reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr;
+    *in = 1 | (wanted & 1 ? 2U : 0);
+    *out = 2;
+}
+
+static double operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+{
+    (void)attr, (void)in;
+    return 8.0 * (double)mf_shape_count(out);
+}
+
+const struct mf_op mf_op_layer_norm = {.name = "layer_norm",
+                                       .shape = layer_shape,
+                                       .reads = reads,
+                                       .operations = operations,
+                                       .back_over = 1,
+                                       .adds = 1,
+                                       .cheap = 1};

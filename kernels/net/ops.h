@@ -1,0 +1,38 @@
+/* The list of all operations of networks. The numbers of operations, their declarations and the table of a back end are
+ * generated from it.
+ * Rule: a new operation is a line here, a struct mf_op in kernels/net/, its calls in every back end, its oracle and its
+ * cases in tests/unit/net_ops.c. */
+#ifndef MF_KERNELS_NET_OPS_H
+#define MF_KERNELS_NET_OPS_H
+
+#include "kernels/op.h"
+
+#define MF_OP_LIST(X)                                                                                         \
+    X(LINEAR, linear) /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */                      \
+    X(RELU, relu)                                                                                             \
+    X(SILU, silu)                                                                                             \
+    X(GELU, gelu) /* x Phi(x), with the error function */                                                     \
+    X(ADD, add)   /* a + b; b of fewer axes is repeated */                                                    \
+    X(LAYER_NORM, layer_norm)                                                                                 \
+    X(SOFTMAX_LOSS, softmax_loss) /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
+    X(SQUARED_LOSS, squared_loss) /* mean of (a - b)^2 */                                                     \
+    X(DROPOUT, dropout)                                                                                       \
+    X(FILL, fill)   /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */         \
+    X(ADAMW, adamw) /* parameters, gradients, two moments */
+
+enum mf_op_id {
+#define MF_OP_NUMBER(NAME, name) MF_OP_##NAME,
+    MF_OP_LIST(MF_OP_NUMBER)
+#undef MF_OP_NUMBER
+        MF_OP_COUNT
+};
+
+/** [MF_OP_COUNT] */
+extern const struct mf_op *const mf_ops[];
+
+/** The operations of a back end. NULL: it lacks this one. */
+struct mf_op_table {
+    const struct mf_op_calls *calls[MF_OP_COUNT];
+};
+
+#endif

@@ -1,0 +1,11 @@
+/* adamw: parameters, gradients, first and second moments, all [n] f32. Its outputs are its inputs. */
+#include "kernels/net/kinds.h"
+#include "src/base/err.h"
+
+static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr, (void)in, (void)out;
+    return MF_OK;
+}
+
+const struct mf_op mf_op_adamw = {.name = "adamw", .shape = shape, .modifies = 1 | 4 | 8};

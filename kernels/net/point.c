@@ -1,0 +1,94 @@
+/* Pointwise operations: activations, sums, dropout, fill. */
+#include <string.h>
+
+#include "kernels/net/kinds.h"
+#include "src/base/err.h"
+
+int mf_shape_same(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    out[0] = in[0];
+    return MF_OK;
+}
+
+static void reads_input(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr, (void)wanted;
+    *in = 1;
+    *out = 0;
+}
+
+static void reads_output(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr, (void)wanted;
+    *in = 0;
+    *out = 1;
+}
+
+static double per_number(const struct mf_shape *out, double operations)
+{
+    return operations * (double)mf_shape_count(out);
+}
+
+static double few(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+{
+    (void)attr, (void)in;
+    return per_number(out, 1);
+}
+
+/* An exponential or an error function counts as ten operations. */
+static double many(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+{
+    (void)attr, (void)in;
+    return per_number(out, 12);
+}
+
+const struct mf_op mf_op_relu = {.name = "relu",
+                                 .shape = mf_shape_same,
+                                 .reads = reads_output,
+                                 .operations = few,
+                                 .over = 1,
+                                 .back_over = 1,
+                                 .adds = 1,
+                                 .cheap = 1};
+const struct mf_op mf_op_silu = {.name = "silu",
+                                 .shape = mf_shape_same,
+                                 .reads = reads_input,
+                                 .operations = many,
+                                 .over = 1,
+                                 .back_over = 1,
+                                 .adds = 1,
+                                 .cheap = 1};
+const struct mf_op mf_op_gelu = {.name = "gelu",
+                                 .shape = mf_shape_same,
+                                 .reads = reads_input,
+                                 .operations = many,
+                                 .over = 1,
+                                 .back_over = 1,
+                                 .adds = 1,
+                                 .cheap = 1};
+const struct mf_op mf_op_dropout = {
+    .name = "dropout", .shape = mf_shape_same, .operations = many, .over = 1, .back_over = 1, .cheap = 1};
+
+/* a + b: b has the shape of a, or that of a's last axes and is repeated along the first ones. */
+static int add_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    const int skipped = in[0].n - in[1].n;
+
+    (void)attr;
+    if (skipped < 0 || memcmp(in[0].d + skipped, in[1].d, (size_t)in[1].n * sizeof *in[1].d) != 0)
+        return mf_fail(MF_USAGE, "its second input does not have the last %d extents of its first", in[1].n);
+    out[0] = in[0];
+    return MF_OK;
+}
+
+const struct mf_op mf_op_add = {
+    .name = "add", .shape = add_shape, .operations = few, .over = 1, .passes = 3, .adds = 3};
+
+static int fill_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr, (void)in, (void)out; /* passes make its output */
+    return MF_OK;
+}
+
+const struct mf_op mf_op_fill = {.name = "fill", .shape = fill_shape};

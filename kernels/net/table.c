@@ -1,0 +1,10 @@
+/* See ops.h. */
+#include "kernels/net/ops.h"
+
+#include "kernels/net/kinds.h"
+
+const struct mf_op *const mf_ops[] = {
+#define MF_OP_ROW(NAME, name) [MF_OP_##NAME] = &mf_op_##name,
+    MF_OP_LIST(MF_OP_ROW)
+#undef MF_OP_ROW
+};

@@ -1,0 +1,117 @@
+/* The contract of an operation of networks: what holds on every back end (struct mf_op), what a back end does
+ * (struct mf_op_calls), and what one call gets (struct mf_call).
+ *
+ * Rule: an operation sees the tensors of its call and nothing else. It allocates nothing: work memory and handles of
+ * libraries are made when a list is planned (src/net/list.h). Images are stored [N][H][W][C]. */
+#ifndef MF_KERNELS_OP_H
+#define MF_KERNELS_OP_H
+
+#include <stddef.h>
+
+#include "src/base/type.h"
+
+enum { MF_DIMS = 5, MF_INS = 5, MF_OUTS = 2 };
+
+/** Type and extents of a tensor; contiguous, the last axis fastest. n = 0: there is no tensor. */
+struct mf_shape {
+    enum mf_type type;
+    int n;
+    size_t d[MF_DIMS];
+};
+
+/** Constants of a node. An operation reads those that its comment names. */
+struct mf_attr {
+    int kernel, stride, pad; /* conv, pool: edge, step and border [pixels] */
+    int groups, heads;       /* group norm; attention */
+    int act;                 /* enum mf_act: an activation that a fused node computes as well */
+    unsigned stream;         /* dropout: number of the node, part of its random stream */
+    double rate;             /* dropout: probability of a zero; fill: the number */
+};
+
+enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU };
+
+/** Numbers that change from step to step. Nodes read them in the walk. */
+enum mf_step_number {
+    MF_NUMBER_LEARNING_RATE,
+    MF_NUMBER_STEP,   /* of the optimiser, from 1 */
+    MF_NUMBER_SEED,   /* of dropout */
+    MF_NUMBER_SAMPLE, /* number of the first sample of this list among all samples of the run */
+    MF_NUMBER_ROWS,   /* rows that count in the mean of the loss, over all micro-batches and ranks */
+    MF_NUMBER_SCALE,  /* factor of the gradients in the optimiser: clipping */
+    MF_NUMBER_DECAY,  /* weight decay of the optimiser */
+    MF_NUMBERS
+};
+
+struct mf_tensor {
+    void *at; /* device memory; NULL: the call has no such tensor */
+    struct mf_shape shape;
+};
+
+/** One call. Forward: reads in, writes out. Backward: reads in, out and dout, writes din. out[1] is what forward saves
+ * for backward. */
+struct mf_call {
+    const struct mf_attr *attr;
+    struct mf_tensor in[MF_INS], out[MF_OUTS], din[MF_INS], dout;
+    unsigned add; /* bit i: din[i] is added to, else written */
+    int own;      /* backward may write over dout: nobody reads it later */
+    void *work, *plan;
+    const double *number; /* [MF_NUMBERS] */
+    int threads;
+};
+
+/** What holds for an operation on every back end. A mask has bit i for in[i]. */
+struct mf_op {
+    const char *name;
+    /** Shapes of the outputs from those of the inputs. Refuses with MF_USAGE. */
+    int (*shape)(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[]);
+    /** Which inputs and outputs backward reads to compute the @p wanted gradients. NULL: none of them. */
+    void (*reads)(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out);
+    /** Floating-point operations of forward; backward costs as much for each of the first two gradients. */
+    double (*operations)(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out);
+    unsigned passes;    /* inputs whose gradient is dout itself: no node, no copy */
+    unsigned over;      /* forward: inputs whose memory out[0] may take */
+    unsigned back_over; /* backward: gradients that may take the memory of dout */
+    unsigned adds;      /* gradients of activations that backward can add to; gradients of parameters it always can */
+    unsigned modifies;  /* inputs that forward changes (optimiser, exchange) */
+    int cheap;          /* forward costs little: it may be computed a second time instead of being kept */
+    int consumes;       /* backward needs the memory of dout, or work memory of that size */
+};
+
+/** What a back end does for an operation. Calls are enqueued; they never refuse. */
+struct mf_queue;
+struct mf_op_calls {
+    /**
+     * Makes the handles of a call, whose tensors have shapes and no memory, and says how much work memory it needs
+     * [bytes]. @p back: of backward. Depends on queue->threads. NULL: no handles, no work memory. Refuses with
+     * MF_MEMORY, MF_DEVICE.
+     */
+    int (*plan)(struct mf_queue *queue, const struct mf_call *call, int back, void **plan, size_t *work);
+    void (*release)(void *plan);
+    void (*forward)(struct mf_queue *queue, const struct mf_call *call);
+    void (*backward)(struct mf_queue *queue, const struct mf_call *call);
+};
+
+/** Numbers of a tensor. */
+static inline size_t mf_shape_count(const struct mf_shape *shape)
+{
+    size_t count = shape->n > 0;
+
+    for (int i = 0; i < shape->n; ++i) count *= shape->d[i];
+    return count;
+}
+
+static inline size_t mf_shape_bytes(const struct mf_shape *shape)
+{
+    return mf_shape_count(shape) * mf_type_bytes(shape->type);
+}
+
+/** Extent of the last axis: columns of a matrix, channels of images. */
+static inline size_t mf_shape_last(const struct mf_shape *shape) { return shape->d[shape->n - 1]; }
+
+/** Numbers along all other axes: rows of a matrix, pixels of all images. */
+static inline size_t mf_shape_rows(const struct mf_shape *shape)
+{
+    return mf_shape_count(shape) / mf_shape_last(shape);
+}
+
+#endif

@@ -1,0 +1,357 @@
+/* Every operation of networks: forward against plain loops in double, gradients against finite differences of those,
+ * written and added to; the same bits on one thread and three. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/net/ops.h"
+#include "src/base/err.h"
+#include "src/base/rng.h"
+#include "src/base/streams.h"
+#include "tests/check.h"
+#include "tests/device.h"
+
+enum { MOST = 64, NUMBERS = 4096 };
+
+/* An oracle computes out[0] from in, in double; labels are numbers, too. */
+typedef void oracle(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out);
+
+static double number[MF_NUMBERS] = {
+    [MF_NUMBER_STEP] = 3, [MF_NUMBER_SEED] = 5, [MF_NUMBER_SAMPLE] = 40, [MF_NUMBER_ROWS] = 7, [MF_NUMBER_SCALE] = 1};
+
+static double act(int kind, double x)
+{
+    if (kind == MF_ACT_RELU) return x > 0 ? x : 0;
+    if (kind == MF_ACT_SILU) return x / (1 + exp(-x));
+    if (kind == MF_ACT_GELU) return 0.5 * x * (1 + erf(x / sqrt(2)));
+    return x;
+}
+
+static void linear(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t k = shape[1].d[1], m = shape[1].d[0], rows = mf_shape_rows(&shape[0]);
+
+    for (size_t r = 0; r < rows; ++r)
+        for (size_t i = 0; i < m; ++i) {
+            double sum = in[2] ? in[2][i] : 0;
+
+            for (size_t j = 0; j < k; ++j) sum += in[0][r * k + j] * in[1][i * k + j];
+            out[r * m + i] = act(attr->act, sum);
+        }
+}
+
+static void point(int kind, const struct mf_shape shape[], double *const in[], double *out)
+{
+    for (size_t i = 0; i < mf_shape_count(&shape[0]); ++i) out[i] = act(kind, in[0][i]);
+}
+
+#define POINT(name, KIND)                                                                                        \
+    static void name(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out) \
+    {                                                                                                            \
+        (void)attr;                                                                                              \
+        point(KIND, shape, in, out);                                                                             \
+    }
+POINT(relu, MF_ACT_RELU)
+POINT(silu, MF_ACT_SILU)
+POINT(gelu, MF_ACT_GELU)
+
+static void add(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    (void)attr;
+    for (size_t i = 0; i < mf_shape_count(&shape[0]); ++i) out[i] = in[0][i] + in[1][i % mf_shape_count(&shape[1])];
+}
+
+static void layer_norm(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t d = mf_shape_last(&shape[0]);
+
+    (void)attr;
+    for (size_t r = 0; r < mf_shape_rows(&shape[0]); ++r) {
+        const double *x = in[0] + r * d;
+        double mean = 0, squares = 0;
+
+        for (size_t i = 0; i < d; ++i) mean += x[i] / (double)d;
+        for (size_t i = 0; i < d; ++i) squares += (x[i] - mean) * (x[i] - mean) / (double)d;
+        for (size_t i = 0; i < d; ++i) out[r * d + i] = (x[i] - mean) / sqrt(squares + 1e-5) * in[1][i] + in[2][i];
+    }
+}
+
+static void softmax_loss(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t n = shape[0].d[1];
+
+    (void)attr;
+    *out = 0;
+    for (size_t r = 0; r < shape[0].d[0]; ++r) {
+        double sum = 0;
+
+        if (in[1][r] < 0) continue;
+        for (size_t i = 0; i < n; ++i) sum += exp(in[0][r * n + i]);
+        *out += (log(sum) - in[0][r * n + (size_t)in[1][r]]) / number[MF_NUMBER_ROWS];
+    }
+}
+
+static void squared_loss(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t n = mf_shape_count(&shape[0]);
+
+    (void)attr;
+    *out = 0;
+    for (size_t i = 0; i < n; ++i)
+        *out += (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]) / number[MF_NUMBER_ROWS] / (double)(n / shape[0].d[0]);
+}
+
+/* The same numbers for the same place; that a quarter of them is dropped is checked below. */
+static void dropout(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t samples = shape[0].d[0], each = mf_shape_count(&shape[0]) / samples;
+    uint32_t four[4];
+
+    for (size_t s = 0; s < samples; ++s)
+        for (size_t i = 0; i < each; ++i) {
+            mf_random4(5 + (3ULL << 32), MF_STREAM_DROPOUT + attr->stream, (40 + s) << 32 | i / 4, four);
+            out[s * each + i] = four[i % 4] < attr->rate * 4294967296.0 ? 0 : in[0][s * each + i] / (1 - attr->rate);
+        }
+}
+
+struct test {
+    enum mf_op_id op;
+    oracle *oracle;
+    struct mf_attr attr;
+    unsigned wanted;
+    struct mf_shape in[MF_INS];
+};
+
+#define F(n, ...)                  \
+    {                              \
+        MF_F32, n, { __VA_ARGS__ } \
+    }
+static const struct test tests[] = {
+    {MF_OP_LINEAR, linear, {0}, 7, {F(2, 7, 5), F(2, 3, 5), F(1, 3)}},
+    {MF_OP_LINEAR, linear, {0}, 3, {F(3, 2, 3, 9), F(2, 17, 9)}},
+    {MF_OP_LINEAR, linear, {.act = MF_ACT_RELU}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
+    {MF_OP_LINEAR, linear, {.act = MF_ACT_SILU}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
+    {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
+    {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU}, 6, {F(2, 33, 20), F(2, 31, 20), F(1, 31)}},
+    {MF_OP_RELU, relu, {0}, 1, {F(2, 7, 19)}},
+    {MF_OP_SILU, silu, {0}, 1, {F(2, 7, 19)}},
+    {MF_OP_GELU, gelu, {0}, 1, {F(2, 7, 19)}},
+    {MF_OP_ADD, add, {0}, 3, {F(2, 5, 6), F(2, 5, 6)}},
+    {MF_OP_ADD, add, {0}, 3, {F(3, 4, 3, 5), F(2, 3, 5)}},
+    {MF_OP_LAYER_NORM, layer_norm, {0}, 7, {F(3, 2, 5, 21), F(1, 21), F(1, 21)}},
+    {MF_OP_LAYER_NORM, layer_norm, {0}, 6, {F(2, 9, 4), F(1, 4), F(1, 4)}},
+    {MF_OP_SOFTMAX_LOSS, softmax_loss, {0}, 1, {F(2, 7, 11), {MF_I32, 1, {7}}}},
+    {MF_OP_SQUARED_LOSS, squared_loss, {0}, 3, {F(2, 7, 3), F(2, 7, 3)}},
+    {MF_OP_DROPOUT, dropout, {.rate = 0.25, .stream = 3}, 1, {F(3, 6, 7, 9)}},
+};
+
+/* Inputs, weights of the outputs in the sum whose gradients are compared, and what the kernels gave. */
+struct trial {
+    const struct test *test;
+    struct mf_shape out[MF_OUTS];
+    double *in[MF_INS], weight[NUMBERS];
+    float value[MF_OUTS][NUMBERS], gradient[MF_INS][NUMBERS];
+};
+
+/* The sum that is differentiated. */
+static double total(const struct trial *t)
+{
+    static double out[NUMBERS];
+    double sum = 0;
+
+    t->test->oracle(&t->test->attr, t->test->in, t->in, out);
+    for (size_t i = 0; i < mf_shape_count(&t->out[0]); ++i) sum += out[i] * t->weight[i];
+    return sum;
+}
+
+static void make(struct trial *t, const struct test *test, uint64_t seed)
+{
+    *t = (struct trial){.test = test};
+    CHECK(mf_ops[test->op]->shape(&test->attr, test->in, t->out) == MF_OK);
+    for (int j = 0; j < MF_INS; ++j) {
+        const size_t n = mf_shape_count(&test->in[j]);
+
+        if (!test->in[j].n) continue;
+        t->in[j] = malloc(n * sizeof(double));
+        for (size_t i = 0; i < n; ++i) {
+            double x = mf_random_normal(seed, 90 + (unsigned)j, i);
+
+            if (test->in[j].type == MF_I32) x = (double)(i % 5) - (i % 3 == 0); /* -1: does not count */
+            t->in[j][i] = test->in[j].type == MF_I32 ? x : (double)(float)x;
+        }
+    }
+    for (size_t i = 0; i < NUMBERS; ++i) t->weight[i] = (double)(float)mf_random_normal(seed, 99, i);
+}
+
+static void *put(const struct device *d, const double *from, const struct mf_shape *shape)
+{
+    static float real[NUMBERS];
+    static int32_t whole[NUMBERS];
+
+    for (size_t i = 0; i < mf_shape_count(shape); ++i) {
+        real[i] = (float)from[i];
+        whole[i] = (int32_t)from[i];
+    }
+    return device_put(d, shape->type == MF_I32 ? (void *)whole : real, mf_shape_bytes(shape));
+}
+
+/* Forward, then backward of the wanted gradients, in separate memory. @p before: what gradients hold; NaN: they are
+ * written, else added to. */
+static void run(struct trial *t, const struct device *d, int own, float before)
+{
+    const struct mf_op *op = mf_ops[t->test->op];
+    const struct mf_op_calls *calls = d->be->net->calls[t->test->op];
+    struct mf_call call = {.attr = &t->test->attr, .number = number, .threads = d->q->threads}, back;
+    unsigned in = 0, out = 0;
+    size_t work = 0;
+    static float fill[NUMBERS];
+
+    for (int j = 0; j < MF_INS; ++j)
+        if (t->in[j]) call.in[j] = (struct mf_tensor){put(d, t->in[j], &t->test->in[j]), t->test->in[j]};
+    for (int j = 0; j < MF_OUTS; ++j)
+        if (t->out[j].n) call.out[j] = (struct mf_tensor){device_put(d, NULL, mf_shape_bytes(&t->out[j])), t->out[j]};
+    calls->forward(d->q, &call);
+    back = call;
+    if (op->reads) op->reads(call.attr, t->test->wanted, &in, &out);
+    for (int j = 0; j < MF_INS; ++j) { /* it gets what it says that it reads */
+        if (!(in >> j & 1)) back.in[j] = (struct mf_tensor){0};
+        if (!(t->test->wanted >> j & 1)) continue;
+        for (size_t i = 0; i < NUMBERS; ++i) fill[i] = before;
+        back.din[j] = (struct mf_tensor){device_put(d, fill, mf_shape_bytes(&t->test->in[j])), t->test->in[j]};
+        if (!isnan(before)) back.add |= 1U << j;
+    }
+    for (int j = 0; j < MF_OUTS; ++j)
+        if (!(out >> j & 1)) back.out[j] = (struct mf_tensor){0};
+    back.dout = (struct mf_tensor){put(d, t->weight, &t->out[0]), t->out[0]};
+    back.own = own && op->consumes;
+    if (calls->plan) CHECK(calls->plan(d->q, &back, 1, &back.plan, &work) == MF_OK);
+    back.work = device_put(d, NULL, work);
+    calls->backward(d->q, &back);
+    device_get(d, NULL, back.work, work);
+    device_get(d, NULL, back.dout.at, 0);
+    for (int j = 0; j < MF_OUTS; ++j)
+        if (call.out[j].at) device_get(d, t->value[j], call.out[j].at, mf_shape_bytes(&t->out[j]));
+    for (int j = 0; j < MF_INS; ++j) {
+        if (back.din[j].at) device_get(d, t->gradient[j], back.din[j].at, mf_shape_bytes(&t->test->in[j]));
+        if (call.in[j].at) device_get(d, NULL, call.in[j].at, 0);
+    }
+}
+
+static void check_value(const struct trial *t, const char *name)
+{
+    static double want[NUMBERS];
+
+    t->test->oracle(&t->test->attr, t->test->in, t->in, want);
+    for (size_t i = 0; i < mf_shape_count(&t->out[0]); ++i)
+        if (!(fabs(t->value[0][i] - want[i]) <= 2e-6 * (1 + fabs(want[i]))))
+            CHECK_SAYS(0, "%s: value %zu is %g, want %g", name, i, t->value[0][i], want[i]);
+}
+
+/* Differences are exact to 1e-8; the norm of the error is compared with that of the gradient. */
+static void check_gradient(const struct trial *t, const char *name, double before)
+{
+    for (int j = 0; j < MF_INS; ++j) {
+        double error = 0, norm = 0;
+
+        if (!(t->test->wanted >> j & 1)) continue;
+        for (size_t i = 0; i < mf_shape_count(&t->test->in[j]); ++i) {
+            const double x = t->in[j][i], h = 1e-5;
+            double up, down;
+
+            t->in[j][i] = x + h;
+            up = total(t);
+            t->in[j][i] = x - h;
+            down = total(t);
+            t->in[j][i] = x;
+            up = (up - down) / (2 * h);
+            norm += up * up;
+            error += (t->gradient[j][i] - before - up) * (t->gradient[j][i] - before - up);
+        }
+        CHECK_SAYS(sqrt(error) <= 1e-5 * sqrt(norm) + 1e-6, "%s: gradient %d is off by %.2g of %.2g", name, j,
+                   sqrt(error), sqrt(norm));
+    }
+}
+
+static void free_trial(struct trial *t)
+{
+    for (int j = 0; j < MF_INS; ++j) free(t->in[j]);
+}
+
+static void check_test(const struct test *test, const struct device *d)
+{
+    static struct trial one, other;
+    const struct mf_op *op = mf_ops[test->op];
+
+    for (int own = 0; own < 2; ++own) {
+        make(&one, test, 11);
+        run(&one, d, own, NAN);
+        check_value(&one, op->name);
+        check_gradient(&one, op->name, 0);
+        free_trial(&one);
+    }
+    if ((op->adds & test->wanted) == test->wanted) {
+        make(&one, test, 12);
+        run(&one, d, 0, 2);
+        check_gradient(&one, op->name, 2);
+        free_trial(&one);
+    }
+    make(&one, test, 13);
+    make(&other, test, 13);
+    run(&one, d, 0, NAN);
+    d->q->threads = 3;
+    run(&other, d, 0, NAN);
+    d->q->threads = 1;
+    CHECK(memcmp(one.value, other.value, sizeof one.value) == 0);
+    CHECK(memcmp(one.gradient, other.gradient, sizeof one.gradient) == 0);
+    free_trial(&one);
+    free_trial(&other);
+}
+
+/* Three steps of AdamW against the formulas in double; the gradient's scale counts. */
+static void check_adamw(const struct device *d)
+{
+    enum { N = 37 };
+    const struct mf_shape shape = F(1, N);
+    const struct mf_attr attr = {0};
+    double p[N], m[N] = {0}, v[N] = {0}, numbers[MF_NUMBERS] = {0};
+    float out[N];
+    struct mf_call call = {.attr = &attr, .number = numbers};
+    double *const zeros = (double[N]){0};
+
+    for (int i = 0; i < N; ++i) p[i] = (double)(float)mf_random_normal(1, 90, (uint64_t)i);
+    call.in[0] = (struct mf_tensor){put(d, p, &shape), shape};
+    call.in[2] = (struct mf_tensor){put(d, zeros, &shape), shape};
+    call.in[3] = (struct mf_tensor){put(d, zeros, &shape), shape};
+    numbers[MF_NUMBER_LEARNING_RATE] = 0.01;
+    numbers[MF_NUMBER_DECAY] = 0.1;
+    numbers[MF_NUMBER_SCALE] = 0.5;
+    for (int t = 1; t <= 3; ++t) {
+        double g[N];
+
+        numbers[MF_NUMBER_STEP] = t;
+        for (int i = 0; i < N; ++i) {
+            g[i] = (double)(float)mf_random_normal(2, (uint32_t)t, (uint64_t)i);
+            m[i] = 0.9 * m[i] + 0.1 * 0.5 * g[i];
+            v[i] = 0.999 * v[i] + 0.001 * 0.25 * g[i] * g[i];
+            p[i] =
+                p[i] * (1 - 0.01 * 0.1) - 0.01 * (m[i] / (1 - pow(0.9, t))) / (sqrt(v[i] / (1 - pow(0.999, t))) + 1e-8);
+        }
+        call.in[1] = (struct mf_tensor){put(d, g, &shape), shape};
+        d->be->net->calls[MF_OP_ADAMW]->forward(d->q, &call);
+        device_get(d, NULL, call.in[1].at, 0);
+    }
+    device_get(d, out, call.in[0].at, sizeof out);
+    for (int i = 0; i < N; ++i) CHECK_NEAR(out[i], p[i], 2e-6);
+    device_get(d, NULL, call.in[2].at, 0);
+    device_get(d, NULL, call.in[3].at, 0);
+}
+
+int main(void)
+{
+    struct device d = device_open(1, 1, 0);
+
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; ++i) check_test(&tests[i], &d);
+    check_adamw(&d);
+    device_close(&d);
+    return failures != 0;
+}

@@ -1,0 +1,125 @@
+/* See build.h. */
+#include "src/net/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+
+int mf_build_end(const struct mf_build *build) { return build->rc; }
+
+static int refused(struct mf_build *build, int rc)
+{
+    build->rc = rc;
+    return -1;
+}
+
+/* The shape of a value; of none that of one number, so that models go on after a refusal. */
+static struct mf_shape shape_of(const struct mf_build *build, int v)
+{
+    return v >= 0 ? build->list->net->value[v].shape : (struct mf_shape){.type = MF_F32, .n = 1, .d = {1}};
+}
+
+int mf_build_input(struct mf_build *build, const char *name, struct mf_shape shape)
+{
+    return mf_value_new(build->list->net, MF_ROLE_INPUT, shape, "%s", name);
+}
+
+int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape)
+{
+    struct mf_net *net = build->list->net;
+    int v = mf_value_find(net, name);
+
+    if (build->rc != MF_OK) return -1;
+    if (v < 0 || net->value[v].role != MF_ROLE_PARAMETER) {
+        v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", name);
+        net->value[v].set = build->set;
+    } else if (memcmp(&net->value[v].shape, &shape, sizeof shape) != 0) {
+        return refused(build, mf_fail(MF_USAGE, "parameter '%s' is used with two shapes", name));
+    }
+    return v;
+}
+
+int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, size_t n,
+                  const int in[])
+{
+    int out = -1, rc;
+
+    if (build->rc != MF_OK) return -1;
+    rc = mf_list_apply(build->list, op, &attr, name, n, in, &out);
+    if (rc != MF_OK) return refused(build, rc);
+    build->list->node[build->list->nodes - 1].segment = build->segment;
+    return out;
+}
+
+/* An operation of x with NAME.weight and NAME.bias, whose length is the weight's first extent. */
+static int weighted(struct mf_build *build, enum mf_op_id op, const char *name, int x, struct mf_shape weight)
+{
+    const struct mf_shape bias = {.type = MF_F32, .n = 1, .d = {weight.d[0]}};
+    char *names[] = {mf_format("%s.weight", name), mf_format("%s.bias", name)};
+    const int in[] = {x, mf_build_parameter(build, names[0], weight), mf_build_parameter(build, names[1], bias)};
+
+    free(names[0]);
+    free(names[1]);
+    return mf_build_node(build, op, (struct mf_attr){0}, name, 3, in);
+}
+
+int mf_build_linear(struct mf_build *build, const char *name, int x, size_t columns)
+{
+    const struct mf_shape shape = shape_of(build, x);
+
+    return weighted(build, MF_OP_LINEAR, name, x,
+                    (struct mf_shape){.type = MF_F32, .n = 2, .d = {columns, mf_shape_last(&shape)}});
+}
+
+int mf_build_layer_norm(struct mf_build *build, const char *name, int x)
+{
+    const struct mf_shape shape = shape_of(build, x);
+
+    return weighted(build, MF_OP_LAYER_NORM, name, x,
+                    (struct mf_shape){.type = MF_F32, .n = 1, .d = {mf_shape_last(&shape)}});
+}
+
+int mf_build_one(struct mf_build *build, enum mf_op_id op, const char *name, int x)
+{
+    return mf_build_node(build, op, (struct mf_attr){0}, name, 1, &x);
+}
+
+int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int a, int b)
+{
+    const int in[] = {a, b};
+
+    return mf_build_node(build, op, (struct mf_attr){0}, name, 2, in);
+}
+
+int mf_build_dropout(struct mf_build *build, const char *name, int x, double rate)
+{
+    const struct mf_attr attr = {.rate = rate, .stream = build->dropouts};
+
+    if (rate <= 0) return x;
+    ++build->dropouts;
+    return mf_build_node(build, MF_OP_DROPOUT, attr, name, 1, &x);
+}
+
+int mf_build_reshape(struct mf_build *build, int x, struct mf_shape shape)
+{
+    const struct mf_shape now = shape_of(build, x);
+
+    if (build->rc != MF_OK) return -1;
+    if (mf_shape_count(&now) != mf_shape_count(&shape))
+        return refused(build, mf_fail(MF_USAGE, "'%s' has %zu numbers and cannot take a shape of %zu",
+                                      build->list->net->value[x].name, mf_shape_count(&now), mf_shape_count(&shape)));
+    shape.type = now.type;
+    return mf_value_view(build->list->net, x, 0, shape, "~");
+}
+
+int mf_build_stop(struct mf_build *build, int x)
+{
+    int view;
+
+    if (build->rc != MF_OK) return -1;
+    view = mf_value_view(build->list->net, x, 0, shape_of(build, x), "|");
+    build->list->net->value[view].stop = 1;
+    return view;
+}

@@ -1,0 +1,50 @@
+/* Builds the forward list of a model by calls that read like the model.
+ *
+ * Rule: after the first refusal every call returns -1 and does nothing, so that models need no checks. The caller asks
+ * mf_build_end(). Names of parameters are those of PyTorch's state dict. */
+#ifndef MF_NET_BUILD_H
+#define MF_NET_BUILD_H
+
+#include "src/net/list.h"
+
+struct mf_build {
+    struct mf_list *list;
+    int set;           /* which network of the net the parameters belong to */
+    int segment;       /* of the next nodes: the number of a block; 0: none */
+    unsigned dropouts; /* nodes of dropout so far: streams of random numbers */
+    int rc;
+};
+
+/** MF_OK, or the code of the first refusal. */
+int mf_build_end(const struct mf_build *build);
+
+/** A value that the caller fills. */
+int mf_build_input(struct mf_build *build, const char *name, struct mf_shape shape);
+
+/** The parameter of this name; two calls with one name share it. Refuses with MF_USAGE where the shapes differ. */
+int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape);
+
+/** Any operation on @p n inputs (at most MF_INS). */
+int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, size_t n,
+                  const int in[]);
+
+/** x [..][k] -> [..][columns], with NAME.weight [columns][k] and NAME.bias. */
+int mf_build_linear(struct mf_build *build, const char *name, int x, size_t columns);
+
+/** With NAME.weight and NAME.bias of the last axis. */
+int mf_build_layer_norm(struct mf_build *build, const char *name, int x);
+
+/** An operation of one input (activations), or of two (add, losses). */
+int mf_build_one(struct mf_build *build, enum mf_op_id op, const char *name, int x);
+int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int a, int b);
+
+/** x itself where @p rate is 0. */
+int mf_build_dropout(struct mf_build *build, const char *name, int x, double rate);
+
+/** The same numbers in another shape. Refuses with MF_USAGE where the counts differ. */
+int mf_build_reshape(struct mf_build *build, int x, struct mf_shape shape);
+
+/** The same value, through which no gradient passes. */
+int mf_build_stop(struct mf_build *build, int x);
+
+#endif

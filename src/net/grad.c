@@ -1,0 +1,165 @@
+/* The pass grad: backward, from the loss to the parameters. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/net/pass.h"
+
+struct grads {
+    struct mf_list *list;
+    size_t values;         /* of forward */
+    int *gradient;         /* [values] of activations: its gradient as far as it is summed; -1: none yet */
+    unsigned char *needed; /* [values] it depends on a trained parameter */
+    unsigned *written;     /* [values] of parameters: nodes that have written its gradient */
+};
+
+static int is_needed(const struct grads *s, int v)
+{
+    const struct mf_value *value = &s->list->net->value[v];
+
+    if (value->stop) return 0;
+    return value->base >= 0 && value->role != MF_ROLE_PARAMETER ? is_needed(s, value->base) : s->needed[v];
+}
+
+static void mark_needed(struct grads *s, unsigned sets)
+{
+    const struct mf_net *net = s->list->net;
+
+    for (size_t v = 0; v < s->values; ++v)
+        s->needed[v] = net->value[v].role == MF_ROLE_PARAMETER && sets >> net->value[v].set & 1;
+    for (size_t i = 0; i < s->list->nodes; ++i) {
+        const struct mf_node *node = &s->list->node[i];
+
+        for (int j = 0; j < MF_INS; ++j)
+            if (node->out[0] >= 0 && node->in[j] >= 0 && is_needed(s, node->in[j])) s->needed[node->out[0]] = 1;
+    }
+}
+
+/* Gradients are f32, whatever the type of the value. */
+static struct mf_shape gradient_shape(const struct mf_net *net, int v)
+{
+    struct mf_shape shape = net->value[v].shape;
+
+    shape.type = MF_F32;
+    return shape;
+}
+
+/* Gives value @p v the gradient @p g: of a view to its base, a second one by a sum. */
+static void give(struct grads *s, int v, int g)
+{
+    struct mf_net *net = s->list->net;
+    const struct mf_attr none = {0};
+    char *name;
+
+    while (net->value[v].base >= 0) {
+        if (net->value[v].stop) return;
+        v = net->value[v].base;
+        MF_ASSERT(mf_shape_count(&net->value[v].shape) == mf_shape_count(&net->value[g].shape));
+        g = mf_value_view(net, g, 0, gradient_shape(net, v), "'");
+    }
+    if (s->gradient[v] >= 0) {
+        const int both[] = {s->gradient[v], g};
+
+        if (asprintf(&name, "%s.sum", net->value[v].name) < 0) name = NULL;
+        MF_MUST(name, "a name");
+        MF_ASSERT(mf_list_apply(s->list, MF_OP_ADD, &none, name, 2, both, &g) == MF_OK);
+        free(name);
+    }
+    s->gradient[v] = g;
+}
+
+/* The gradient of a parameter; more than one node writes it where weights are shared. */
+static int of_parameter(struct grads *s, int v)
+{
+    struct mf_net *net = s->list->net;
+
+    if (net->value[v].gradient < 0) {
+        const int g = mf_value_new(net, MF_ROLE_GRADIENT, gradient_shape(net, v), "%s.grad", net->value[v].name);
+
+        net->value[v].gradient = g;
+    }
+    return net->value[v].gradient;
+}
+
+/* Which inputs need a gradient that a node must compute. Where the gradient is dout itself, it is passed on. */
+static unsigned wanted_of(struct grads *s, const struct mf_node *node)
+{
+    const struct mf_net *net = s->list->net;
+    const int y = node->out[0];
+    unsigned wanted = 0;
+
+    for (int j = 0; j < MF_INS; ++j) {
+        const int x = node->in[j];
+
+        if (x < 0 || !is_needed(s, x)) continue;
+        if (mf_ops[node->op]->passes >> j & 1 && net->value[x].role != MF_ROLE_PARAMETER &&
+            mf_shape_count(&net->value[x].shape) == mf_shape_count(&net->value[y].shape))
+            give(s, x, s->gradient[y]);
+        else
+            wanted |= 1u << j;
+    }
+    return wanted;
+}
+
+/* Appends the backward node of @p of. */
+static void append(struct grads *s, const struct mf_node *of, unsigned wanted)
+{
+    struct mf_net *net = s->list->net;
+    struct mf_node *back = mf_list_insert(s->list, s->list->nodes, of->op, of->name);
+    unsigned in = 0, out = 0;
+    int din[MF_INS];
+
+    if (mf_ops[of->op]->reads) mf_ops[of->op]->reads(&of->attr, wanted, &in, &out);
+    back->attr = of->attr;
+    back->segment = of->segment;
+    back->back = 1;
+    back->dout = s->gradient[of->out[0]];
+    for (int j = 0; j < MF_OUTS; ++j) back->out[j] = out >> j & 1 ? of->out[j] : -1;
+    for (int j = 0; j < MF_INS; ++j) {
+        const int x = of->in[j];
+
+        din[j] = -1;
+        back->in[j] = in >> j & 1 ? x : -1;
+        if (!(wanted >> j & 1)) continue;
+        if (net->value[x].role == MF_ROLE_PARAMETER) {
+            din[j] = of_parameter(s, x);
+            if (s->written[x]++) back->add |= 1u << j;
+        } else {
+            din[j] = mf_value_new(net, MF_ROLE_ACTIVATION, gradient_shape(net, x), "%s.g%d", net->value[x].name, j);
+        }
+    }
+    memcpy(back->din, din, sizeof din);
+    for (int j = 0; j < MF_INS; ++j)
+        if (din[j] >= 0 && net->value[of->in[j]].role != MF_ROLE_PARAMETER) give(s, of->in[j], din[j]);
+}
+
+void mf_pass_grad(struct mf_list *list, int loss, unsigned sets)
+{
+    struct mf_net *net = list->net;
+    struct grads s = {.list = list, .values = net->values};
+    const size_t forward = list->nodes;
+
+    s.gradient = MF_MUST(malloc(s.values * sizeof *s.gradient), "gradients");
+    s.needed = MF_MUST(calloc(s.values, 1), "gradients");
+    s.written = MF_MUST(calloc(s.values, sizeof *s.written), "gradients");
+    for (size_t v = 0; v < s.values; ++v) s.gradient[v] = -1;
+    mark_needed(&s, sets);
+    s.gradient[loss] = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[loss].shape, "%s.grad", net->value[loss].name);
+    {
+        struct mf_node *seed = mf_list_insert(list, list->nodes, MF_OP_FILL, "seed");
+
+        seed->out[0] = s.gradient[loss];
+        seed->attr.rate = 1;
+    }
+    for (size_t i = forward; i-- > 0;) {
+        const struct mf_node node = list->node[i]; /* the list moves as it grows */
+        unsigned wanted;
+
+        if (node.out[0] < 0 || !s.needed[node.out[0]] || s.gradient[node.out[0]] < 0) continue;
+        wanted = wanted_of(&s, &node);
+        if (wanted) append(&s, &node, wanted);
+    }
+    free(s.gradient);
+    free(s.needed);
+    free(s.written);
+}

@@ -1,0 +1,228 @@
+/* See list.h. */
+#include "src/net/list.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+
+struct mf_net *mf_net_new(void) { return MF_MUST(calloc(1, sizeof(struct mf_net)), "a net"); }
+
+static void free_list(struct mf_list *list)
+{
+    for (size_t i = 0; i < list->nodes; ++i) free(list->node[i].name);
+    free(list->node);
+    free(list->at);
+    free(list->name);
+    free(list);
+}
+
+void mf_net_free(struct mf_net *net)
+{
+    if (!net) return;
+    for (size_t k = 0; k < net->lists; ++k) free_list(net->list[k]);
+    for (size_t v = 0; v < net->values; ++v) free(net->value[v].name);
+    free(net->value);
+    free(net);
+}
+
+struct mf_list *mf_list_new(struct mf_net *net, const char *name)
+{
+    struct mf_list *list = MF_MUST(calloc(1, sizeof *list), "a list");
+
+    MF_ASSERT(net->lists < sizeof net->list / sizeof *net->list);
+    list->name = MF_MUST(strdup(name), "a name");
+    list->net = net;
+    return net->list[net->lists++] = list;
+}
+
+/* -- values -- */
+
+int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, const char *format, ...)
+{
+    struct mf_value value = {.shape = shape, .role = role, .base = -1, .gradient = -1};
+    va_list words;
+
+    va_start(words, format); /* may name a value of the table that now moves */
+    if (vasprintf(&value.name, format, words) < 0) value.name = NULL;
+    va_end(words);
+    MF_MUST(value.name, "a name");
+    if (net->values == net->room_for) {
+        net->room_for = 2 * net->room_for + 64;
+        net->value = MF_MUST(realloc(net->value, net->room_for * sizeof *net->value), "values");
+    }
+    net->value[net->values] = value;
+    return (int)net->values++;
+}
+
+int mf_value_view(struct mf_net *net, int base, size_t shift, struct mf_shape shape, const char *suffix)
+{
+    int view = mf_value_new(net, net->value[base].role, shape, "%s%s", net->value[base].name, suffix);
+
+    net->value[view].base = base;
+    net->value[view].shift = shift;
+    return view;
+}
+
+int mf_value_root(const struct mf_net *net, int value, size_t *shift)
+{
+    size_t sum = 0;
+
+    for (; net->value[value].base >= 0; value = net->value[value].base) sum += net->value[value].shift;
+    if (shift) *shift = sum;
+    return value;
+}
+
+int mf_value_find(const struct mf_net *net, const char *name)
+{
+    for (size_t v = 0; v < net->values; ++v)
+        if (strcmp(net->value[v].name, name) == 0) return (int)v;
+    return -1;
+}
+
+/* -- nodes -- */
+
+struct mf_node *mf_list_insert(struct mf_list *list, size_t at, enum mf_op_id op, const char *name)
+{
+    struct mf_node *node;
+
+    if (list->nodes == list->room_for) {
+        list->room_for = 2 * list->room_for + 64;
+        list->node = MF_MUST(realloc(list->node, list->room_for * sizeof *list->node), "nodes");
+    }
+    node = list->node + at;
+    memmove(node + 1, node, (list->nodes++ - at) * sizeof *node);
+    *node = (struct mf_node){.op = op, .name = MF_MUST(strdup(name), "a name"), .dout = -1, .work = -1};
+    for (int i = 0; i < MF_INS; ++i) node->in[i] = node->din[i] = -1;
+    for (int i = 0; i < MF_OUTS; ++i) node->out[i] = -1;
+    return node;
+}
+
+void mf_list_compact(struct mf_list *list, const unsigned char *dead)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        if (dead[i])
+            free(list->node[i].name);
+        else
+            list->node[n++] = list->node[i];
+    }
+    list->nodes = n;
+}
+
+int mf_list_apply(struct mf_list *list, enum mf_op_id op, const struct mf_attr *attr, const char *name, size_t n,
+                  const int in[], int *out)
+{
+    struct mf_net *net = list->net;
+    struct mf_shape from[MF_INS] = {{0}}, to[MF_OUTS] = {{0}};
+    struct mf_node *node;
+    char why[MF_ERR_TEXT];
+
+    for (size_t i = 0; i < n; ++i)
+        if (in[i] >= 0) from[i] = net->value[in[i]].shape;
+    if (mf_ops[op]->shape(attr, from, to) != MF_OK) {
+        mf_err_take(why, sizeof why);
+        return mf_fail(MF_USAGE, "node '%s' (%s): %s", name, mf_ops[op]->name, why);
+    }
+    node = mf_list_insert(list, list->nodes, op, name);
+    node->attr = *attr;
+    memcpy(node->in, in, n * sizeof *in);
+    for (int i = 0; i < MF_OUTS; ++i)
+        if (to[i].n) node->out[i] = mf_value_new(net, MF_ROLE_ACTIVATION, to[i], i ? "%s.saved" : "%s", name);
+    *out = node->out[0];
+    return MF_OK;
+}
+
+size_t mf_node_operands(const struct mf_node *node, struct mf_operand operand[MF_OPERANDS])
+{
+    const struct mf_op *op = mf_ops[node->op];
+    size_t n = 0;
+
+    for (int i = 0; i < MF_INS; ++i) {
+        unsigned changed = !node->back && op->modifies >> i & 1 ? MF_WRITES : 0;
+
+        if (node->in[i] >= 0) operand[n++] = (struct mf_operand){node->in[i], MF_READS | changed};
+    }
+    for (int i = 0; i < MF_OUTS; ++i)
+        if (node->out[i] >= 0) operand[n++] = (struct mf_operand){node->out[i], node->back ? MF_READS : MF_WRITES};
+    if (node->dout >= 0) operand[n++] = (struct mf_operand){node->dout, MF_READS | (node->own ? MF_WRITES : 0)};
+    for (int i = 0; i < MF_INS; ++i) {
+        unsigned added = node->add >> i & 1 ? MF_READS : 0;
+
+        if (node->din[i] >= 0) operand[n++] = (struct mf_operand){node->din[i], MF_WRITES | added};
+    }
+    if (node->work >= 0) operand[n++] = (struct mf_operand){node->work, MF_WRITES};
+    return n;
+}
+
+static void give_shape(const struct mf_net *net, int value, struct mf_tensor *tensor)
+{
+    if (value >= 0) tensor->shape = net->value[value].shape;
+}
+
+void mf_node_call(const struct mf_net *net, const struct mf_node *node, struct mf_call *call)
+{
+    *call = (struct mf_call){.attr = &node->attr, .add = node->add, .own = node->own, .plan = node->plan};
+    for (int i = 0; i < MF_INS; ++i) {
+        give_shape(net, node->in[i], &call->in[i]);
+        give_shape(net, node->din[i], &call->din[i]);
+    }
+    for (int i = 0; i < MF_OUTS; ++i) give_shape(net, node->out[i], &call->out[i]);
+    give_shape(net, node->dout, &call->dout);
+}
+
+double mf_node_operations(const struct mf_net *net, const struct mf_node *node)
+{
+    const struct mf_op *op = mf_ops[node->op];
+    struct mf_shape in[MF_INS] = {{0}}, out = {0};
+    int y = node->back ? node->dout : node->out[0], wanted = 0;
+
+    if (!op->operations || y < 0) return 0;
+    for (int i = 0; i < MF_INS; ++i) {
+        int x = node->in[i] >= 0 ? node->in[i] : node->din[i]; /* backward may not read all inputs */
+
+        if (x >= 0) in[i] = net->value[x].shape;
+        wanted += i < 2 && node->din[i] >= 0;
+    }
+    out = net->value[y].shape;
+    return op->operations(&node->attr, in, &out) * (node->back ? wanted : 1);
+}
+
+/* -- the list as text -- */
+
+static void print_value(const struct mf_list *list, FILE *file, char sign, int v, int places)
+{
+    const struct mf_value *value = &list->net->value[v];
+
+    fprintf(file, " %c%s[", sign, value->name);
+    for (int i = 0; i < value->shape.n; ++i) fprintf(file, i ? ",%zu" : "%zu", value->shape.d[i]);
+    fprintf(file, value->shape.type == MF_F32 ? "]" : "]%s", mf_type_name(value->shape.type));
+    if (places) {
+        size_t shift;
+        int root = mf_value_root(list->net, v, &shift);
+        const struct mf_value *owner = &list->net->value[root];
+
+        fprintf(file, "@%s%zu", owner->lasting ? "lasting+" : "",
+                (owner->lasting ? owner->at : list->at[root]) + shift);
+    }
+}
+
+void mf_list_print(const struct mf_list *list, FILE *file, int places)
+{
+    struct mf_operand operand[MF_OPERANDS];
+
+    fprintf(file, "list %s: %zu nodes", list->name, list->nodes);
+    if (places) fprintf(file, ", room %zu bytes (floor %zu), lasting %zu", list->room, list->floor, list->net->lasting);
+    fputc('\n', file);
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+        size_t n = mf_node_operands(node, operand);
+
+        fprintf(file, "%4zu %s %-12s %-24s", i, node->back ? "bwd" : "fwd", mf_ops[node->op]->name, node->name);
+        for (size_t j = 0; j < n; ++j) print_value(list, file, "?<>+"[operand[j].access], operand[j].value, places);
+        fputc('\n', file);
+    }
+}

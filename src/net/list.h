@@ -1,0 +1,123 @@
+/* A model is a list of named nodes over the tensors of a net. Passes rewrite the list (src/net/pass.h); a walk executes
+ * it (src/net/walk.h).
+ *
+ * Rule: mf_node_operands() is the only place that knows what a node reads and writes. The lives of tensors, the checks
+ * and the printed list follow from it. Nothing here communicates; all functions are local. */
+#ifndef MF_NET_LIST_H
+#define MF_NET_LIST_H
+
+#include <stdio.h>
+
+#include "kernels/net/ops.h"
+
+enum mf_role {
+    MF_ROLE_INPUT,     /* the caller fills it before a walk */
+    MF_ROLE_PARAMETER, /* trained, or at least loaded */
+    MF_ROLE_GRADIENT,  /* of a parameter */
+    MF_ROLE_OPTIMISER, /* moments */
+    MF_ROLE_ACTIVATION,
+    MF_ROLE_WORK /* work memory of one node */
+};
+
+/** A tensor of a net. Lists refer to it by its number. */
+struct mf_value {
+    char *name;
+    struct mf_shape shape;
+    enum mf_role role;
+    int base;     /* it is a view of this value's memory; -1: it has memory of its own */
+    size_t shift; /* then: bytes from the beginning of base */
+    int stop;     /* a view that passes no gradient on */
+    int set;      /* of a parameter: which network of the net it belongs to */
+    int gradient; /* of a parameter: its gradient; -1: none yet */
+    int kept;     /* somebody reads it after the walk: a loss, an activation that is saved */
+    int lasting;  /* mf_pass_live(): it keeps its content between walks */
+    size_t at;    /* then: its place in the lasting memory [bytes] */
+};
+
+struct mf_node {
+    char *name;
+    enum mf_op_id op;
+    struct mf_attr attr;
+    int back;                                              /* of backward */
+    int segment;                                           /* number of its block in the model; 0: none */
+    int again;                                             /* its outputs are computed a second time in backward */
+    int own;                                               /* backward may write over dout */
+    int in[MF_INS], out[MF_OUTS], din[MF_INS], dout, work; /* values; -1: none */
+    unsigned add;                                          /* bit i: din[i] is added to */
+    void *plan;                                            /* handles of the back end */
+};
+
+struct mf_list {
+    char *name;
+    struct mf_net *net;
+    size_t nodes, room_for;
+    struct mf_node *node;
+    size_t room, floor; /* mf_pass_live(): memory of what does not last; the most that lives at one time [bytes] */
+    size_t peak;        /* then: the node at which so much lives */
+    size_t *at;         /* then: [values] places in that memory */
+};
+
+/** The tensors of a run and the lists over them, which share one memory. */
+struct mf_net {
+    size_t values, room_for;
+    struct mf_value *value;
+    size_t lists;
+    struct mf_list *list[8];
+    size_t lasting, room; /* mf_pass_live(): bytes of what lasts; of the largest list's room */
+};
+
+enum mf_access { MF_READS = 1, MF_WRITES = 2 };
+
+struct mf_operand {
+    int value;
+    unsigned access; /* enum mf_access; both: it is changed */
+};
+
+enum { MF_OPERANDS = 2 * MF_INS + MF_OUTS + 2 };
+
+struct mf_net *mf_net_new(void);
+void mf_net_free(struct mf_net *net);
+
+/** A new list, empty; the net frees it. */
+struct mf_list *mf_list_new(struct mf_net *net, const char *name);
+
+/** A value with memory of its own. @p format: printf, its name. */
+int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/** A view of @p base from byte @p shift on. Its name ends in @p suffix. */
+int mf_value_view(struct mf_net *net, int base, size_t shift, struct mf_shape shape, const char *suffix);
+
+/** The value that owns the memory of @p value, and, if @p shift is not NULL, the byte in it. */
+int mf_value_root(const struct mf_net *net, int value, size_t *shift);
+
+/** The value with this name; -1: there is none. */
+int mf_value_find(const struct mf_net *net, const char *name);
+
+/** Inserts an empty node before node @p at (nodes: behind the last). Valid until the next insertion. */
+struct mf_node *mf_list_insert(struct mf_list *list, size_t at, enum mf_op_id op, const char *name);
+
+/** Removes the nodes for which @p dead is true. */
+void mf_list_compact(struct mf_list *list, const unsigned char *dead);
+
+/**
+ * Adds a node behind the last, with new values for its outputs. @p out: the first of them.
+ * Refuses with MF_USAGE, naming the node, where the shapes do not fit.
+ */
+int mf_list_apply(struct mf_list *list, enum mf_op_id op, const struct mf_attr *attr, const char *name, size_t n,
+                  const int in[], int *out);
+
+/** Everything that the node touches, and how. Returns how many (at most MF_OPERANDS). */
+size_t mf_node_operands(const struct mf_node *node, struct mf_operand operand[MF_OPERANDS]);
+
+/** The call of a node: shapes, no memory. */
+void mf_node_call(const struct mf_net *net, const struct mf_node *node, struct mf_call *call);
+
+/** Floating-point operations of a node. */
+double mf_node_operations(const struct mf_net *net, const struct mf_node *node);
+
+/** One line for each node: '<' reads, '>' writes, '+' changes. @p places: with places in memory, after mf_pass_live().
+ */
+void mf_list_print(const struct mf_list *list, FILE *file, int places);
+
+#endif

@@ -1,0 +1,192 @@
+/* The pass live: first and last use of every tensor, and from them its place in one memory. Exact before anything ran.
+ */
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/net/pass.h"
+
+enum { LINE = 64 };
+
+static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
+
+/* The life of one memory (a root) in one list. */
+struct life {
+    int value, home;       /* home: the value whose memory this one has taken over; else itself */
+    ptrdiff_t first, last; /* nodes; -1: not in this list */
+    int open;              /* read before it is written */
+    size_t bytes;
+};
+
+static struct life *lives_of(const struct mf_list *list)
+{
+    const struct mf_net *net = list->net;
+    struct life *life = MF_MUST(malloc((net->values + 1) * sizeof *life), "lives");
+    struct mf_operand operand[MF_OPERANDS];
+
+    for (size_t v = 0; v < net->values; ++v) life[v] = (struct life){(int)v, (int)v, -1, -1, 0, 0};
+    for (size_t i = 0; i < list->nodes; ++i)
+        for (size_t j = mf_node_operands(&list->node[i], operand); j-- > 0;) {
+            struct life *one = &life[mf_value_root(net, operand[j].value, NULL)];
+
+            if (one->first < 0) {
+                one->first = (ptrdiff_t)i;
+                one->bytes = whole_lines(mf_shape_bytes(&net->value[one->value].shape));
+            }
+            if (one->first == (ptrdiff_t)i) one->open |= (operand[j].access & MF_READS) != 0;
+            one->last = (ptrdiff_t)i;
+        }
+    for (size_t v = 0; v < net->values; ++v) {
+        struct life *one = &life[mf_value_root(net, (int)v, NULL)];
+
+        if (one->first < 0) continue;
+        if (net->value[one->value].role == MF_ROLE_INPUT) one->first = 0; /* filled before the walk */
+        if (net->value[v].kept) one->last = (ptrdiff_t)list->nodes;
+    }
+    return life;
+}
+
+/* How many inputs of the node are this memory. */
+static int inputs_in(const struct mf_net *net, const struct mf_node *node, int root)
+{
+    int n = 0;
+
+    for (int k = 0; k < MF_INS; ++k) n += node->in[k] >= 0 && mf_value_root(net, node->in[k], NULL) == root;
+    return n;
+}
+
+/* The result of node @p i takes the memory of an operand that dies there and is as large: their lives become one. */
+static void take_over(const struct mf_list *list, size_t i, struct life *life)
+{
+    const struct mf_net *net = list->net;
+    const struct mf_node *node = &list->node[i];
+    const unsigned over = node->back ? mf_ops[node->op]->back_over : mf_ops[node->op]->over;
+
+    for (int j = 0; j < MF_INS; ++j) {
+        const int to = node->back ? node->din[j] : node->out[0], from = node->back ? node->dout : node->in[j];
+        struct life *x, *y;
+
+        if (!(over >> j & 1) || to < 0 || from < 0 || (node->back && node->add >> j & 1)) continue;
+        x = &life[mf_value_root(net, from, NULL)];
+        y = &life[mf_value_root(net, to, NULL)];
+        if (x == y || x->last != (ptrdiff_t)i || y->first != (ptrdiff_t)i || y->home != y->value ||
+            x->bytes != y->bytes || net->value[x->value].lasting || net->value[y->value].lasting ||
+            inputs_in(net, node, x->value) > 1)
+            continue;
+        y->home = x->value;
+        return;
+    }
+}
+
+static int home_of(const struct life *life, int v)
+{
+    while (life[v].home != v) v = life[v].home;
+    return v;
+}
+
+static void take_over_all(const struct mf_list *list, struct life *life)
+{
+    for (size_t i = 0; i < list->nodes; ++i) take_over(list, i, life);
+    for (size_t v = 0; v < list->net->values; ++v) {
+        const int home = home_of(life, (int)v);
+
+        if (life[v].last > life[home].last) life[home].last = life[v].last;
+        life[v].home = home;
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct life *x = a, *y = b;
+
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return x->value - y->value;
+}
+
+static int meet(const struct life *x, const struct life *y) { return x->first <= y->last && y->first <= x->last; }
+
+/* The lowest place at which a life overlaps none of those that are placed and alive at the same time. */
+static size_t lowest_gap(const struct life *life, size_t n, const size_t *at)
+{
+    size_t here = 0;
+
+    for (int moved = 1; moved;) {
+        moved = 0;
+        for (size_t k = 0; k < n; ++k)
+            if (meet(&life[k], &life[n]) && at[k] < here + life[n].bytes && here < at[k] + life[k].bytes) {
+                here = at[k] + life[k].bytes;
+                moved = 1;
+            }
+    }
+    return here;
+}
+
+/* The largest first. Sets the list's room, floor and places. */
+static void place(struct mf_list *list, const struct life *all)
+{
+    const struct mf_net *net = list->net;
+    struct life *life = MF_MUST(malloc((net->values + 1) * sizeof *life), "lives");
+    size_t *at = MF_MUST(malloc((net->values + 1) * sizeof *at), "places"), n = 0;
+
+    for (size_t v = 0; v < net->values; ++v)
+        if (all[v].first >= 0 && all[v].home == (int)v && !net->value[v].lasting) life[n++] = all[v];
+    qsort(life, n, sizeof *life, by_size);
+    list->at = MF_MUST(realloc(list->at, (net->values + 1) * sizeof *list->at), "places");
+    list->room = list->floor = 0;
+    for (size_t k = 0; k < n; ++k) {
+        at[k] = lowest_gap(life, k, at);
+        list->at[life[k].value] = at[k];
+        if (at[k] + life[k].bytes > list->room) list->room = at[k] + life[k].bytes;
+    }
+    for (size_t i = 0; i <= list->nodes; ++i) {
+        size_t sum = 0;
+
+        for (size_t k = 0; k < n; ++k)
+            sum += life[k].first <= (ptrdiff_t)i && (ptrdiff_t)i <= life[k].last ? life[k].bytes : 0;
+        if (sum > list->floor) {
+            list->floor = sum;
+            list->peak = i;
+        }
+    }
+    for (size_t v = 0; v < net->values; ++v)
+        if (all[v].first >= 0 && all[v].home != (int)v) list->at[v] = list->at[all[v].home];
+    free(life);
+    free(at);
+}
+
+/* Parameters and what belongs to the optimiser last; and what a list reads that it has not written; and what the caller
+ * touches, if two lists have it. */
+static int lasts(const struct mf_net *net, size_t v, struct life *const *life)
+{
+    const struct mf_value *value = &net->value[v];
+    int uses = 0, open = 0;
+
+    for (size_t k = 0; k < net->lists; ++k) {
+        uses += life[k][v].first >= 0;
+        open |= life[k][v].open;
+    }
+    if (value->base >= 0 || uses == 0) return 0;
+    if (value->role == MF_ROLE_INPUT) return uses > 1;
+    return value->role == MF_ROLE_PARAMETER || value->role == MF_ROLE_OPTIMISER || open || (uses > 1 && value->kept);
+}
+
+void mf_pass_live(struct mf_net *net)
+{
+    struct life *life[sizeof net->list / sizeof *net->list];
+
+    net->lasting = net->room = 0;
+    for (size_t k = 0; k < net->lists; ++k) life[k] = lives_of(net->list[k]);
+    for (size_t v = 0; v < net->values; ++v) {
+        struct mf_value *value = &net->value[v];
+
+        value->lasting = lasts(net, v, life);
+        if (!value->lasting) continue;
+        value->at = net->lasting;
+        net->lasting += whole_lines(mf_shape_bytes(&value->shape));
+    }
+    for (size_t k = 0; k < net->lists; ++k) {
+        take_over_all(net->list[k], life[k]);
+        place(net->list[k], life[k]);
+        if (net->list[k]->room > net->room) net->room = net->list[k]->room;
+        free(life[k]);
+    }
+}

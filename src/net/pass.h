@@ -1,0 +1,61 @@
+/* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, layout, optimiser, plan, live.
+ *
+ * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
+ * it belongs to. */
+#ifndef MF_NET_PASS_H
+#define MF_NET_PASS_H
+
+#include "src/net/list.h"
+
+struct mf_queue;
+
+enum mf_recompute {
+    MF_RECOMPUTE_NONE,
+    MF_RECOMPUTE_CHEAP, /* norms, activations, dropout */
+    MF_RECOMPUTE_BLOCKS /* everything within a segment but what leaves it */
+};
+
+/** Joins an operation and the activation behind it where nobody else reads what is between. With MF_RECOMPUTE_CHEAP
+ * activations that could be computed again stay nodes of their own. Returns how many were joined. */
+size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how);
+
+/** Appends backward: the gradients of @p loss (a value of one number) by the parameters whose set is a bit of
+ * @p sets. */
+void mf_pass_grad(struct mf_list *list, int loss, unsigned sets);
+
+/** Lets backward read second copies of activations, computed shortly before. */
+void mf_pass_recompute(struct mf_list *list, enum mf_recompute how);
+
+/** Turns sums of gradients into additions by the node that computes the second summand. Returns how many. */
+size_t mf_pass_fold(struct mf_list *list);
+
+/** The flat arrays of one list's trained parameters. A bucket is one array for each role, in the order in which
+ * backward finishes gradients. */
+struct mf_layout {
+    size_t buckets;
+    struct mf_bucket {
+        int parameters, gradients, first, second; /* values [numbers] f32; the optimiser's two moments */
+    } * bucket;
+    size_t numbers; /* of all buckets, with padding */
+};
+
+/** Makes the parameters in @p sets that have a gradient views of buckets of about @p bytes. Tensors begin at 64 bytes;
+ * the padding is zeros. mf_layout_free() frees the layout. */
+void mf_pass_layout(struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout);
+void mf_layout_free(struct mf_layout *layout);
+
+/** Appends AdamW on every bucket. */
+void mf_pass_adamw(struct mf_list *list, const struct mf_layout *layout);
+
+/** All gradients of parameters are added to what is there: an inner micro-batch. */
+void mf_pass_accumulate(struct mf_list *list);
+
+/** Makes the back end's handles, and values for work memory. Refuses as mf_op_calls.plan(); MF_DEVICE: the back end
+ * lacks an operation. mf_list_release() releases the handles. */
+int mf_pass_plan(struct mf_list *list, struct mf_queue *queue);
+void mf_list_release(struct mf_list *list, struct mf_queue *queue);
+
+/** Places all values of all lists: net->lasting and net->room are the exact bytes of a run. */
+void mf_pass_live(struct mf_net *net);
+
+#endif

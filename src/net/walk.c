@@ -1,0 +1,232 @@
+/* See walk.h. */
+#include "src/net/walk.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "src/base/err.h"
+
+enum { PAGE = 4096, LINE = 64, NOTHING = 255 }; /* bytes of 255 are NaN */
+
+struct mf_walk {
+    struct mf_net *net;
+    struct mf_queue *queue;
+    enum mf_walk_mode mode;
+    char *lasting, *room;
+    void **guarded; /* checked: [values] memory of roots */
+    struct mf_call *call[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
+    ptrdiff_t *last[sizeof((struct mf_net *)0)->list /
+                    sizeof(struct mf_list *)]; /* checked: [values] node of the last use; -1: it stays */
+    double number[MF_NUMBERS];
+};
+
+/* -- guarded memory -- */
+
+static size_t whole_pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+/* Ends, to a line, where a page begins that nobody may touch. NULL: there is no memory. */
+static void *guarded_new(size_t bytes)
+{
+    const size_t inner = whole_pages(bytes + LINE);
+    char *all = mmap(NULL, inner + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (all == MAP_FAILED) return NULL;
+    mprotect(all, PAGE, PROT_NONE);
+    mprotect(all + PAGE + inner, PAGE, PROT_NONE);
+    memset(all + PAGE, NOTHING, inner);
+    return all + PAGE + inner - (bytes + LINE - 1) / LINE * LINE;
+}
+
+static void guarded_free(void *memory, size_t bytes)
+{
+    const size_t inner = whole_pages(bytes + LINE);
+
+    if (memory) munmap((char *)memory + (bytes + LINE - 1) / LINE * LINE - inner - PAGE, inner + 2 * PAGE);
+}
+
+/* -- places -- */
+
+static size_t index_of(const struct mf_walk *walk, const struct mf_list *list)
+{
+    size_t k = 0;
+
+    while (walk->net->list[k] != list) ++k;
+    return k;
+}
+
+void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value)
+{
+    size_t shift;
+    int root;
+
+    if (value < 0) return NULL;
+    root = mf_value_root(walk->net, value, &shift);
+    if (walk->mode == MF_WALK_CHECKED) return (char *)walk->guarded[root] + shift;
+    if (walk->net->value[root].lasting) return walk->lasting + walk->net->value[root].at + shift;
+    return walk->room + list->at[root] + shift;
+}
+
+static void fill_call(struct mf_walk *walk, const struct mf_list *list, const struct mf_node *node,
+                      struct mf_call *call)
+{
+    mf_node_call(walk->net, node, call);
+    call->number = walk->number;
+    call->threads = walk->queue->threads;
+    call->work = mf_walk_at(walk, list, node->work);
+    call->dout.at = mf_walk_at(walk, list, node->dout);
+    for (int j = 0; j < MF_INS; ++j) {
+        call->in[j].at = mf_walk_at(walk, list, node->in[j]);
+        call->din[j].at = mf_walk_at(walk, list, node->din[j]);
+    }
+    for (int j = 0; j < MF_OUTS; ++j) call->out[j].at = mf_walk_at(walk, list, node->out[j]);
+}
+
+/* -- opening and closing -- */
+
+static int take_planned(struct mf_walk *walk)
+{
+    struct mf_arena *arena = walk->queue->arena;
+
+    walk->lasting = mf_arena_take(arena, walk->net->lasting, "parameters");
+    walk->room = walk->lasting ? mf_arena_take(arena, walk->net->room, "activations") : NULL;
+    if (!walk->room) return MF_MEMORY;
+    return MF_OK;
+}
+
+static int take_guarded(struct mf_walk *walk)
+{
+    walk->guarded = MF_MUST(calloc(walk->net->values + 1, sizeof *walk->guarded), "places");
+    for (size_t v = 0; v < walk->net->values; ++v) {
+        const struct mf_value *value = &walk->net->value[v];
+
+        if (value->base >= 0) continue;
+        walk->guarded[v] = guarded_new(mf_shape_bytes(&value->shape));
+        if (!walk->guarded[v]) return mf_fail(MF_MEMORY, "no memory for '%s' by itself", value->name);
+        if (value->lasting) memset(walk->guarded[v], 0, mf_shape_bytes(&value->shape));
+    }
+    return MF_OK;
+}
+
+/* Where each memory is used for the last time. What lasts or is kept stays. */
+static ptrdiff_t *last_uses(const struct mf_list *list)
+{
+    const struct mf_net *net = list->net;
+    ptrdiff_t *last = MF_MUST(malloc((net->values + 1) * sizeof *last), "last uses");
+    struct mf_operand operand[MF_OPERANDS];
+
+    for (size_t v = 0; v < net->values; ++v) last[v] = -1;
+    for (size_t i = 0; i < list->nodes; ++i)
+        for (size_t j = mf_node_operands(&list->node[i], operand); j-- > 0;)
+            last[mf_value_root(net, operand[j].value, NULL)] = (ptrdiff_t)i;
+    for (size_t v = 0; v < net->values; ++v) {
+        const int root = mf_value_root(net, (int)v, NULL);
+
+        if (net->value[v].kept || net->value[root].lasting) last[root] = -1;
+    }
+    return last;
+}
+
+/* Device memory is filled by copies from the host where it is not the host's. */
+static void fill_planned(struct mf_walk *walk)
+{
+    const struct mf_backend *backend = walk->queue->backend;
+    const size_t piece = 1 << 20;
+    char *bytes = MF_MUST(malloc(piece), "a piece");
+
+    memset(bytes, 0, piece);
+    for (size_t at = 0; at < walk->net->lasting; at += piece) {
+        const size_t left = walk->net->lasting - at;
+
+        backend->put(walk->queue, walk->lasting + at, bytes, left < piece ? left : piece);
+    }
+    memset(bytes, NOTHING, piece);
+    for (size_t at = 0; at < walk->net->room; at += piece) {
+        const size_t left = walk->net->room - at;
+
+        backend->put(walk->queue, walk->room + at, bytes, left < piece ? left : piece);
+    }
+    backend->sync(walk->queue);
+    free(bytes);
+}
+
+int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode)
+{
+    struct mf_walk *w = MF_MUST(calloc(1, sizeof *w), "a walk");
+    int rc;
+
+    w->net = net;
+    w->queue = queue;
+    w->mode = mode;
+    rc = mode == MF_WALK_CHECKED ? take_guarded(w) : take_planned(w);
+    if (rc != MF_OK) {
+        mf_walk_close(w);
+        return rc;
+    }
+    if (mode == MF_WALK_PLANNED) fill_planned(w);
+    for (size_t k = 0; k < net->lists; ++k) {
+        const struct mf_list *list = net->list[k];
+
+        w->call[k] = MF_MUST(calloc(list->nodes + 1, sizeof **w->call), "calls");
+        for (size_t i = 0; i < list->nodes; ++i) fill_call(w, list, &list->node[i], &w->call[k][i]);
+        w->last[k] = last_uses(list);
+    }
+    *walk = w;
+    return MF_OK;
+}
+
+void mf_walk_close(struct mf_walk *walk)
+{
+    if (!walk) return;
+    for (size_t v = 0; walk->guarded && v < walk->net->values; ++v)
+        guarded_free(walk->guarded[v], mf_shape_bytes(&walk->net->value[v].shape));
+    free(walk->guarded);
+    if (walk->room) mf_arena_give(walk->queue->arena, walk->room);
+    if (walk->lasting) mf_arena_give(walk->queue->arena, walk->lasting);
+    for (size_t k = 0; k < walk->net->lists; ++k) {
+        free(walk->call[k]);
+        free(walk->last[k]);
+    }
+    free(walk);
+}
+
+double *mf_walk_numbers(struct mf_walk *walk) { return walk->number; }
+
+/* -- walking -- */
+
+static void step(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
+{
+    const struct mf_op_calls *calls = walk->queue->backend->net->calls[node->op];
+
+    (node->back ? calls->backward : calls->forward)(walk->queue, call);
+}
+
+/* What a node says that it writes held nothing; what it was the last to use holds nothing any more. */
+static void poison(struct mf_walk *walk, size_t k, size_t i, int before)
+{
+    const struct mf_net *net = walk->net;
+    const struct mf_node *node = &net->list[k]->node[i];
+    struct mf_operand operand[MF_OPERANDS];
+
+    for (size_t j = mf_node_operands(node, operand); j-- > 0;) {
+        const int v = operand[j].value, root = mf_value_root(net, v, NULL);
+
+        if (before && operand[j].access == MF_WRITES)
+            memset(mf_walk_at(walk, net->list[k], v), NOTHING, mf_shape_bytes(&net->value[v].shape));
+        if (!before && walk->last[k][root] == (ptrdiff_t)i)
+            memset(walk->guarded[root], NOTHING, mf_shape_bytes(&net->value[root].shape));
+    }
+}
+
+void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
+{
+    const size_t k = index_of(walk, list);
+    const int checked = walk->mode == MF_WALK_CHECKED;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        if (checked) poison(walk, k, i, 1);
+        step(walk, &list->node[i], &walk->call[k][i]);
+        if (checked) poison(walk, k, i, 0);
+    }
+}

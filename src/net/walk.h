@@ -1,0 +1,34 @@
+/* Walks lists: executes their nodes in order on one queue. All memory is taken when the walk is opened.
+ *
+ * Rule: a walk decides nothing and allocates nothing. The lists do not change while it is open. */
+#ifndef MF_NET_WALK_H
+#define MF_NET_WALK_H
+
+#include "kernels/backend.h"
+#include "src/net/list.h"
+
+/** How the memory is laid out. Results have the same bits. */
+enum mf_walk_mode {
+    MF_WALK_PLANNED, /* as mf_pass_live() says: net->lasting + net->room bytes */
+    MF_WALK_CHECKED  /* every tensor has memory of its own between guard pages, which is NaN before its first and after
+                        its last use; back ends whose memory is the host's */
+};
+
+struct mf_walk;
+
+/** Opens a walk of the lists of @p net, which are planned for @p queue. Lasting memory is zeros, the rest NaN. Refuses
+ * with MF_MEMORY. */
+int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode);
+void mf_walk_close(struct mf_walk *walk);
+
+/** The numbers that nodes read: [MF_NUMBERS]. The caller sets them between walks. */
+double *mf_walk_numbers(struct mf_walk *walk);
+
+/** Where a value stands while @p list is walked, in device memory. A value that does not last is valid before the walk
+ * (inputs) or after it (kept). */
+void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value);
+
+/** Executes the list. Enqueues; the caller waits for the queue. */
+void mf_walk_run(struct mf_walk *walk, const struct mf_list *list);
+
+#endif

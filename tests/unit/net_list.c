@@ -1,0 +1,352 @@
+/* Lists of a small network with skips, shared weights, dropout and views: passes by their text, gradients against
+ * finite differences, the same bits however memory is laid out and whatever is computed again, micro-batches that add
+ * up. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/rng.h"
+#include "src/net/build.h"
+#include "src/net/pass.h"
+#include "src/net/walk.h"
+#include "tests/check.h"
+#include "tests/device.h"
+
+enum { ROWS = 8, COLUMNS = 12, CLASSES = 5, STEPS = 3, NUMBERS = 4096 };
+
+struct choice {
+    size_t rows;
+    enum mf_recompute recompute;
+    int fuse, fold, adamw, accumulate, stop;
+    double drop;
+};
+
+static const struct choice usual = {.rows = ROWS, .fuse = 1, .fold = 1, .adamw = 1, .stop = 1, .drop = 0.2};
+
+struct model {
+    struct mf_net *net;
+    struct mf_list *list;
+    int x, label, loss;
+    struct mf_layout layout;
+};
+
+static struct mf_shape flat(size_t a, size_t b) { return (struct mf_shape){.type = MF_F32, .n = 2, .d = {a, b}}; }
+
+/* Two residual blocks that share the weights of "fc"; a side branch that gets no gradient. */
+static int forward(struct mf_build *b, int x, const struct choice *c)
+{
+    int side;
+
+    x = mf_build_linear(b, "stem", mf_build_reshape(b, x, flat(c->rows, COLUMNS)), 16);
+    for (int i = 0; i < 2; ++i) {
+        int h;
+
+        b->segment = i + 1;
+        h = mf_build_layer_norm(b, i ? "norm1" : "norm0", x);
+        h = mf_build_one(b, MF_OP_GELU, i ? "act1" : "act0", mf_build_linear(b, "fc", h, 16));
+        h = mf_build_dropout(b, i ? "drop1" : "drop0", h, c->drop);
+        x = mf_build_two(b, MF_OP_ADD, i ? "skip1" : "skip0", x, h);
+    }
+    b->segment = 0;
+    side = mf_build_one(b, MF_OP_SILU, "gate", x);
+    x = mf_build_two(b, MF_OP_ADD, "side", x, c->stop ? mf_build_stop(b, side) : side);
+    return mf_build_linear(b, "head", mf_build_one(b, MF_OP_RELU, "act", x), CLASSES);
+}
+
+static struct model make(const struct choice *c, struct mf_queue *queue)
+{
+    struct model m = {.net = mf_net_new()};
+    struct mf_build b = {.list = mf_list_new(m.net, "train")};
+
+    m.list = b.list;
+    m.x = mf_build_input(&b, "x", (struct mf_shape){.type = MF_F32, .n = 3, .d = {c->rows, 3, COLUMNS / 3}});
+    m.label = mf_build_input(&b, "label", (struct mf_shape){.type = MF_I32, .n = 1, .d = {c->rows}});
+    m.loss = mf_build_two(&b, MF_OP_SOFTMAX_LOSS, "loss", forward(&b, m.x, c), m.label);
+    CHECK(mf_build_end(&b) == MF_OK);
+    m.net->value[m.loss].kept = 1;
+    if (c->fuse) mf_pass_fuse(m.list, c->recompute);
+    mf_pass_grad(m.list, m.loss, 1);
+    mf_pass_recompute(m.list, c->recompute);
+    if (c->fold) mf_pass_fold(m.list);
+    mf_pass_layout(m.list, 1, 1024, &m.layout);
+    if (c->adamw) mf_pass_adamw(m.list, &m.layout);
+    if (c->accumulate) mf_pass_accumulate(m.list);
+    for (size_t k = 0; !c->adamw && k < m.layout.buckets; ++k) m.net->value[m.layout.bucket[k].gradients].kept = 1;
+    CHECK(mf_pass_plan(m.list, queue) == MF_OK);
+    mf_pass_live(m.net);
+    return m;
+}
+
+static void drop_model(struct model *m, struct mf_queue *queue)
+{
+    mf_list_release(m->list, queue);
+    mf_layout_free(&m->layout);
+    mf_net_free(m->net);
+}
+
+/* -- running -- */
+
+static void put(const struct device *d, struct mf_walk *walk, const struct model *m, int v, const void *from)
+{
+    d->be->put(d->q, mf_walk_at(walk, m->list, v), from, mf_shape_bytes(&m->net->value[v].shape));
+}
+
+/* Parameters by their names, so that every layout has the same. */
+static void start(const struct device *d, struct mf_walk *walk, const struct model *m)
+{
+    static float numbers[NUMBERS];
+
+    for (size_t v = 0; v < m->net->values; ++v) {
+        const struct mf_value *value = &m->net->value[v];
+        uint64_t seed = 7;
+
+        if (value->role != MF_ROLE_PARAMETER || value->gradient < 0) continue;
+        for (const char *c = value->name; *c; ++c) seed = 31 * seed + (unsigned char)*c;
+        for (size_t i = 0; i < mf_shape_count(&value->shape); ++i)
+            numbers[i] = 0.3F * (float)mf_random_normal(seed, 1, i);
+        put(d, walk, m, (int)v, numbers);
+    }
+}
+
+/* Samples [first, first + rows); every fourth label does not count. */
+static void feed(const struct device *d, struct mf_walk *walk, const struct model *m, size_t first, size_t rows)
+{
+    float x[ROWS * COLUMNS];
+    int32_t label[ROWS];
+
+    for (size_t r = 0; r < rows; ++r) {
+        label[r] = (int32_t)((first + r) % 4 == 3 ? -1 : (int)((first + r) * 3 % CLASSES));
+        for (size_t i = 0; i < COLUMNS; ++i)
+            x[r * COLUMNS + i] = (float)mf_random_normal(3, 2, (first + r) * COLUMNS + i);
+    }
+    put(d, walk, m, m->x, x);
+    put(d, walk, m, m->label, label);
+    mf_walk_numbers(walk)[MF_NUMBER_SAMPLE] = (double)first;
+}
+
+static void set_numbers(struct mf_walk *walk, int step)
+{
+    double *number = mf_walk_numbers(walk);
+
+    number[MF_NUMBER_STEP] = step;
+    number[MF_NUMBER_LEARNING_RATE] = 0.01;
+    number[MF_NUMBER_DECAY] = 0.01;
+    number[MF_NUMBER_SCALE] = 1;
+    number[MF_NUMBER_ROWS] = 6;
+    number[MF_NUMBER_SEED] = 9;
+}
+
+static float loss_of(const struct device *d, struct mf_walk *walk, const struct model *m)
+{
+    float loss;
+
+    d->be->get(d->q, &loss, mf_walk_at(walk, m->list, m->loss), sizeof loss);
+    return loss;
+}
+
+/* Parameters, or gradients, in the order of their names' values. Returns how many. */
+static size_t gather(const struct device *d, struct mf_walk *walk, const struct model *m, int gradients, float *to)
+{
+    size_t n = 0;
+
+    for (size_t v = 0; v < m->net->values; ++v) {
+        const struct mf_value *value = &m->net->value[v];
+
+        if (value->role != MF_ROLE_PARAMETER || value->gradient < 0) continue;
+        d->be->get(d->q, to + n, mf_walk_at(walk, m->list, gradients ? value->gradient : (int)v),
+                   mf_shape_bytes(&value->shape));
+        n += mf_shape_count(&value->shape);
+    }
+    return n;
+}
+
+/* STEPS steps; parameters and the last loss behind them. */
+static size_t train(const struct device *d, const struct choice *c, enum mf_walk_mode mode, float *result)
+{
+    struct model m = make(c, d->q);
+    struct mf_walk *walk = NULL;
+    size_t n;
+
+    if (mf_walk_open(&walk, m.net, d->q, mode) != MF_OK) abort();
+    start(d, walk, &m);
+    for (int step = 1; step <= STEPS; ++step) {
+        set_numbers(walk, step);
+        feed(d, walk, &m, 0, c->rows);
+        mf_walk_run(walk, m.list);
+    }
+    n = gather(d, walk, &m, 0, result);
+    result[n++] = loss_of(d, walk, &m);
+    mf_walk_close(walk);
+    drop_model(&m, d->q);
+    return n;
+}
+
+/* However memory is laid out, and whatever is computed again. */
+static void check_bits(struct device *d)
+{
+    static float want[NUMBERS], got[NUMBERS];
+    struct choice c = usual;
+    const size_t n = train(d, &c, MF_WALK_PLANNED, want);
+
+    CHECK(n > 500 && isfinite(want[n - 1]));
+    for (int how = MF_RECOMPUTE_NONE; how <= MF_RECOMPUTE_BLOCKS; ++how)
+        for (int fuse = 0; fuse < 2; ++fuse)
+            for (int mode = 0; mode < (d->be->host_mem ? 1 : 2); ++mode) {
+                c.recompute = (enum mf_recompute)how;
+                c.fuse = fuse;
+                CHECK(train(d, &c, (enum mf_walk_mode)mode, got) == n);
+                CHECK_SAYS(memcmp(got, want, n * sizeof *got) == 0, "recompute %d, fuse %d, mode %d: other bits", how,
+                           fuse, mode);
+            }
+    c = usual;
+    c.fold = 0; /* sums in another order */
+    train(d, &c, MF_WALK_PLANNED, got);
+    for (size_t i = 0; i < n; ++i) CHECK_NEAR(got[i], want[i], 1e-4);
+    d->q->threads = 3;
+    train(d, &usual, MF_WALK_PLANNED, got);
+    d->q->threads = 1;
+    CHECK(memcmp(got, want, n * sizeof *got) == 0);
+}
+
+/* Along the gradient the loss rises by its squared norm. */
+static void check_slope(const struct device *d)
+{
+    struct choice c = usual;
+    struct model m;
+    struct mf_walk *walk = NULL;
+    static float x[NUMBERS], g[NUMBERS], moved[NUMBERS];
+    double norm = 0, loss[2];
+    size_t n;
+
+    c.adamw = c.stop = 0; /* what is stopped has a slope, too */
+    m = make(&c, d->q);
+    if (mf_walk_open(&walk, m.net, d->q, MF_WALK_PLANNED) != MF_OK) abort();
+    start(d, walk, &m);
+    set_numbers(walk, 1);
+    feed(d, walk, &m, 0, ROWS);
+    mf_walk_run(walk, m.list);
+    n = gather(d, walk, &m, 1, g);
+    gather(d, walk, &m, 0, x);
+    for (size_t i = 0; i < n; ++i) norm += (double)g[i] * g[i];
+    for (int side = 0; side < 2; ++side) {
+        size_t at = 0;
+
+        for (size_t i = 0; i < n; ++i) moved[i] = x[i] + (float)((side ? 1 : -1) * 0.01 / sqrt(norm)) * g[i];
+        for (size_t v = 0; v < m.net->values; ++v)
+            if (m.net->value[v].role == MF_ROLE_PARAMETER && m.net->value[v].gradient >= 0) {
+                put(d, walk, &m, (int)v, moved + at);
+                at += mf_shape_count(&m.net->value[v].shape);
+            }
+        feed(d, walk, &m, 0, ROWS);
+        mf_walk_run(walk, m.list);
+        loss[side] = loss_of(d, walk, &m);
+    }
+    CHECK_NEAR((loss[1] - loss[0]) / 0.02, sqrt(norm), 2e-3 * sqrt(norm));
+    mf_walk_close(walk);
+    drop_model(&m, d->q);
+}
+
+/* The gradient of a batch, and of its quarters added up. */
+static void check_accumulation(const struct device *d)
+{
+    static float whole[NUMBERS], sum[NUMBERS];
+    size_t n = 0;
+
+    for (int parts = 1; parts <= 4; parts += 3) {
+        struct choice c = usual;
+        struct model m;
+        struct mf_walk *walk = NULL;
+        double loss = 0;
+
+        c.adamw = 0;
+        c.rows = ROWS / (size_t)parts;
+        c.accumulate = parts > 1;
+        m = make(&c, d->q);
+        if (mf_walk_open(&walk, m.net, d->q, MF_WALK_PLANNED) != MF_OK) abort();
+        start(d, walk, &m);
+        set_numbers(walk, 1);
+        for (int k = 0; k < parts; ++k) {
+            feed(d, walk, &m, (size_t)k * c.rows, c.rows);
+            mf_walk_run(walk, m.list);
+            loss += loss_of(d, walk, &m);
+        }
+        n = gather(d, walk, &m, 1, parts == 1 ? whole : sum);
+        CHECK_NEAR(loss, 1.9, 1); /* of five classes */
+        mf_walk_close(walk);
+        drop_model(&m, d->q);
+    }
+    for (size_t i = 0; i < n; ++i) CHECK_NEAR(sum[i], whole[i], 2e-6);
+}
+
+/* What memory is planned: little more than what lives at one time, and less where activations are computed again. */
+static void check_memory(const struct device *d)
+{
+    size_t room[3];
+
+    for (int how = MF_RECOMPUTE_NONE; how <= MF_RECOMPUTE_BLOCKS; ++how) {
+        struct choice c = usual;
+        struct model m;
+
+        c.recompute = (enum mf_recompute)how;
+        m = make(&c, d->q);
+        CHECK_SAYS((double)m.list->room <= 1.1 * (double)m.list->floor, "room %zu, floor %zu", m.list->room,
+                   m.list->floor);
+        room[how] = m.list->room;
+        drop_model(&m, d->q);
+    }
+    CHECK(room[MF_RECOMPUTE_BLOCKS] <= room[MF_RECOMPUTE_NONE]);
+}
+
+/* Refusals name the node. */
+static void check_refusals(void)
+{
+    struct mf_net *net = mf_net_new();
+    struct mf_build b = {.list = mf_list_new(net, "bad")};
+    int x = mf_build_input(&b, "x", flat(3, 4)), y = mf_build_input(&b, "y", flat(3, 5));
+
+    x = mf_build_two(&b, MF_OP_ADD, "sum", x, y);
+    CHECK(x == -1 && mf_build_linear(&b, "after", x, 3) == -1 && mf_build_end(&b) == MF_USAGE);
+    CHECK(strstr(mf_err_text(), "node 'sum' (add): its second input") != NULL);
+    mf_net_free(net);
+}
+
+/* The lists of all ways to recompute, in the text of @p path; where it differs, the new text is printed. */
+static void check_text(const struct device *d, const char *path)
+{
+    char *got, want[1 << 16];
+    size_t n;
+    FILE *file = open_memstream(&got, &n);
+
+    for (int how = MF_RECOMPUTE_NONE; how <= MF_RECOMPUTE_BLOCKS; ++how) {
+        struct choice c = usual;
+        struct model m;
+
+        c.recompute = (enum mf_recompute)how;
+        m = make(&c, d->q);
+        mf_list_print(m.list, file, 1);
+        drop_model(&m, d->q);
+    }
+    fclose(file);
+    file = fopen(path, "r");
+    want[file ? fread(want, 1, sizeof want - 1, file) : 0] = 0;
+    if (file) fclose(file);
+    CHECK_SAYS(strcmp(got, want) == 0, "%s should be:\n%s", path, got);
+    free(got);
+}
+
+/* @p argv[1]: the golden text */
+int main(int argc, char **argv)
+{
+    struct device d = device_open(1, 1, 0);
+
+    if (argc != 2) return 2;
+    check_text(&d, argv[1]);
+    check_bits(&d);
+    check_slope(&d);
+    check_accumulation(&d);
+    check_memory(&d);
+    check_refusals();
+    device_close(&d);
+    return failures != 0;
+}

@@ -215,6 +215,7 @@ static int check_made(const struct mf_session *session, const char *file)
     if (rc == MF_OK) rc = mf_session_may_write(session, path, ".h5");
     if (rc == MF_OK) picture = picture_of(path);
     if (rc == MF_OK) rc = mf_session_may_write(session, picture, ".png");
+    if (rc == MF_OK) rc = mf_session_may_accompany(session, path, picture);
     free(picture);
     free(path);
     return rc;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "io/array.h"
 #include "io/atomic.h"
@@ -114,4 +115,14 @@ int mf_session_may_write(const struct mf_session *session, const char *path, con
     if (!path) return MF_OK;
     MF_TRY(mf_agree(session->comm, session->comm->rank == 0 ? check_path(path, ending) : MF_OK));
     return mf_session_spares(session, path, 0, NULL);
+}
+
+int mf_session_may_accompany(const struct mf_session *session, const char *output, const char *beside)
+{
+    int rc = MF_OK;
+
+    if (session->comm->rank == 0 && access(beside, F_OK) == 0 && access(output, F_OK) != 0)
+        rc = mf_fail(MF_OUTPUT, "'%s', which is written beside '%s', is there already; try: another --output", beside,
+                     output);
+    return mf_agree(session->comm, rc);
 }

@@ -23,4 +23,8 @@ int mf_session_spares(const struct mf_session *session, const char *path, size_t
  * (MF_OUTPUT). NULL: no check. Collective. */
 int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending);
 
+/** Refuses (MF_OUTPUT) a file written beside @p output if it is there and @p output is not: it is somebody else's.
+ * Collective. */
+int mf_session_may_accompany(const struct mf_session *session, const char *output, const char *beside);
+
 #endif

@@ -209,7 +209,7 @@ static int dry_run(const struct synth_run *run)
 static int make(struct synth_run *run, const double spacing[3])
 {
     MF_TRY(mf_session_spares(run->session, run->path, 0, NULL));
-    if (run->opts->list) MF_TRY(mf_session_spares(run->session, run->opts->list, 0, NULL));
+    MF_TRY(mf_session_may_write(run->session, run->opts->list, ".csv"));
     MF_TRY(mf_micro_may_write(run->session->comm, run->path, run->wish.ndim, 0));
     MF_TRY(mf_synth_make(run->session->comm, run->session->arena, run->session->threads, &run->wish, &run->micro,
                          &run->facts));

@@ -363,6 +363,20 @@ def full_disk(folder):
         subprocess.run(["umount", disk])
 
 
+def beside(folder):
+    """A picture that is there without its descriptors is somebody's."""
+    image, output = os.path.join(folder, "beside.npy"), os.path.join(folder, "own.h5")
+    np.save(image, np.random.default_rng(3).integers(0, 2, (16, 16), dtype=np.uint8))
+    with open(os.path.join(folder, "own.png"), "w") as file:
+        file.write("precious")
+    for ranks in (0, 3):
+        got, _, err = run(image, "--limit_to", 4, "--output", output, ranks=ranks)
+        check(got == 7 and "own.png', which is written beside" in err and open(os.path.join(folder, "own.png")).read() == "precious", f"{ranks} ranks: {got} {err}")
+    os.remove(os.path.join(folder, "own.png"))
+    for _ in range(2):
+        check(run(image, "--limit_to", 4, "--output", output)[0] == 0, "its own picture is replaced")
+
+
 def refusals(folder):
     name = os.path.join(folder, "9x11.npy")
     for status, words, says in [
@@ -400,5 +414,6 @@ with tempfile.TemporaryDirectory() as place:
     foretold(place)
     every(place)
     full_disk(place)
+    beside(place)
     refusals(place)
 finish("characterize")

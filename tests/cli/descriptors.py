@@ -106,6 +106,7 @@ def joined(folder):
         characterized(folder, image, 4, *words, types=types).close()
         files[name] = os.path.join(folder, name + ".h5")
         os.replace(f"{folder}/out.h5", files[name])
+        os.remove(f"{folder}/out.png")
     for second, kept in (("b", {"lineal_path", "lineal_path_sharp", "two_point_soft"}), ("l", {"lineal_path", "lineal_path_sharp"})):
         merged = f"{folder}/ab_{second}.h5"
         status, _, err = run(PROGRAM, "merge", files["a"], files[second], merged)

@@ -161,7 +161,7 @@ def refusals():
     cross = ("--limit_to", 3, "--descriptor_types", "CrossS2_3D")
     runs.refuses(PROGRAM, [
         (2, ("characterize", image, *cross), "CrossS2_3D is of volumes"),
-        (2, ("characterize", volume, *cross, "--no_multiphase"), "of pairs of phases"),
+        (2, ("characterize", volume, *cross, "--no_multiphase"), "pairs of phases"),
         (2, ("reconstruct", "--descriptor_filename", "pairs.h5", *cross, "--use_multiphase", "--size", 1, 16, 16, "--max_iter", 0), "CrossS2_3D is of volumes"),
         (2, ("match", volume, *cross, "--no_multiphase", "--max_iter", 0), "one field is optimised"),
         (2, ("match", volume, *cross, "--use_multiphase", "--compat", "mcrpy"), "MCRpy knows slices alone"),

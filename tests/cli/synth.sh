@@ -58,4 +58,6 @@ grep -q '"shape":\[16,20,24\]' out || fail "shape: $(cat out)"
 grep -q '"volume_fraction":0.25,"voxels":1920' out || fail "fraction: $(cat out)"
 [ -s results/synth_spheres_a.h5 ] || fail "no file of the standard name"
 [ "$(wc -l <l.csv)" -gt 1 ] || fail "no list"
+"$program" synth --kind spheres --size 16 20 24 --list l.npy --output l.npy 2>err
+[ $? -eq 2 ] && grep -q 'its name must end with .csv' err || fail "a list in the place of the output"
 [ $failures -eq 0 ]

@@ -67,7 +67,7 @@ def launched():
     check(all(w in unfolded(script) for w in (" data import a.h5 --max-hours auto --restart auto\n", "--signal=USR1@300", "SLURM_JOB_END_TIME")), f"the script: {script}")
     says(2, "", "launch: data: no verb 'data imprt'; try: data import\n", "launch", "--", "data", "imprt")
     says(2, "", "try: -- data import\n", "launch", "data", "import", "--limit", "3")
-    says(2, "", "--restart no: the script is put back", "launch", "--launcher", "sbatch", *verb, "--restart", "no")
+    says(2, "", "--restart no: Slurm requeues a script", "launch", "--launcher", "sbatch", *verb, "--restart", "no")
     says(2, "", "no option '--limit'", "launch", *verb, "--limit", "3")
     array = ("launch", "--launcher", "sbatch", "--array", "0-1", *verb)
     says(2, "", "would write the same file", *array, "--seed", "%a")

@@ -164,9 +164,9 @@ def hostile(folder, net, weights):
         ("short", dict(arrays={}, change=lambda header: b"", length=3), "ends within its header"),
         ("huge", dict(arrays=few, length=2**63), "longer than 1 MiB"),
         ("long", dict(arrays=few, length=2**19), "ends within its header"),
-        ("text", dict(arrays=few, change=lambda header: b"{not json"), "no JSON"),
-        ("zero", dict(arrays=few, change=lambda header: json.dumps(header).encode() + b"\0"), "no JSON"),
-        ("list", dict(arrays=few, change=lambda header: [1, 2]), "no JSON"),
+        ("text", dict(arrays=few, change=lambda header: b"{not json"), "not JSON"),
+        ("zero", dict(arrays=few, change=lambda header: json.dumps(header).encode() + b"\0"), "not JSON"),
+        ("list", dict(arrays=few, change=lambda header: [1, 2]), "not JSON"),
         ("outside", dict(arrays=few, change=text([12, 16])), "ends before"),
         ("overlap", dict(arrays=few, change=text([8, 12])), "overlap"),
         ("backward", dict(arrays=few, change=text([12, 4])), "data_offsets"),
@@ -177,7 +177,7 @@ def hostile(folder, net, weights):
         ("shape", dict(arrays=few, change=of(shape=[1, 3])), "3 numbers"),
         ("product", dict(arrays=few, change=of(shape=[2**40, 2**40])), "3 numbers"),
         ("lacks", dict(arrays=few), "no array 'conv1_1.weight'"),
-        ("nan", dict(arrays={"mean": np.array([1, np.nan, 2], "<f4")}), "no number"),
+        ("nan", dict(arrays={"mean": np.array([1, np.nan, 2], "<f4")}), "not a number"),
     ]
     for name, how, says in cases:
         file = write(f"{folder}/bad", **how) if how else f"{folder}/gone"

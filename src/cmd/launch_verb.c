@@ -43,14 +43,25 @@ static void words_of(const struct mf_job *job, long number, const struct mf_laun
     }
 }
 
+/* Refusals of the verb's own words begin with its name. */
+static int of_verb(const struct mf_cmd *cmd, int rc)
+{
+    char why[MF_ERR_TEXT];
+
+    if (rc == MF_OK) return rc;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    return mf_fail(rc, "%s: %s", cmd->name, why);
+}
+
 static int parse_task(const struct mf_launch_verb *verb, const struct mf_job *job, long number, struct task *t)
 {
     const struct mf_cmd *cmd = verb->cmd;
 
     *t = (struct task){.into = MF_MUST(calloc(1, cmd->size), "options")};
     words_of(job, number, verb, &t->words);
-    return mf_options_parse(&t->options, cmd->name, cmd->tables, t->into, cmd->size, (int)(verb->words - verb->name),
-                            t->words.at + verb->name, cmd->positional_max);
+    return of_verb(cmd,
+                   mf_options_parse(&t->options, cmd->name, cmd->tables, t->into, cmd->size,
+                                    (int)(verb->words - verb->name), t->words.at + verb->name, cmd->positional_max));
 }
 
 static void free_task(struct task *t)
@@ -205,8 +216,8 @@ int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struc
                        "--save-before: %s writes no checkpoints, so Slurm's signal would end it; try: --save-before 0",
                        cmd->name);
     rc = parse_task(verb, job, number, &first);
-    if (rc == MF_OK) rc = check_restart(job, cmd, &first);
-    if (rc == MF_OK) rc = check_values(o, job, cmd, &first);
+    if (rc == MF_OK) rc = of_verb(cmd, check_restart(job, cmd, &first));
+    if (rc == MF_OK) rc = of_verb(cmd, check_values(o, job, cmd, &first));
     if (rc == MF_OK && number != last) rc = check_apart(verb, job, &first, last);
     if (rc == MF_OK) write_command(o, job, verb, &first, command);
     free_task(&first);

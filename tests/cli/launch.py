@@ -212,7 +212,7 @@ def of_another_plan():
             if not as_run or plan:
                 continue
             said = runs.run(program, *options, *more, "--plan", "one.json", "--output", "v.npy")
-            check(said.status == status and said.err.splitlines()[-1].split(": ", 2)[2] == err.strip().split(": ", 2)[2], f"{more}: launch says {err}, the run {said}")
+            check(said.status == status and said.err.splitlines()[-1].split(": ", 1)[1] == err.strip().split(": ", 2)[2], f"{more}: launch says {err}, the run {said}")
     refused(2, "is for 1 rank, this run has 4", *sbatch, "--nodes", "2", "--ntasks-per-node", "2", "--", *words, "--plan", "one.json")
     untold_sizes(sbatch)
     for more in (("--descriptor_types", "GramMatrices"), ("--optimizer_type", "YTPost", "--descriptor_types", "LinealPath")):
@@ -250,7 +250,9 @@ def refusals():
     refused(2, "no option '--limit-to'; what is started stands behind", "--nodes", "2", "match", "--limit-to", "2")
     refused(2, "no option '--ndes'; try: --nodes\n", "--job-name", "match", "--ndes", "2")
     refused(2, "launch cannot start", "--", "launch", "--", "probe")
-    refused(2, "no option '--limit'; try: --limit-to", "--", "match", "--limit", "3")
+    refused(2, "launch: match: no option '--limit'; try: --limit-to", "--", "match", "--limit", "3")
+    refused(2, "launch: match: --restart no", "--launcher", "sbatch", *one, "--restart", "no")
+    refused(2, "launch: match: --seed must be", "--launcher", "sbatch", "--array", "0-1", *one, "--seed", "%ax")
     refused(2, "no option '--ndes'; try: --nodes", "--ndes", "2", *one)
     refused(2, "contradict", "--run", "--dry-run", *one)
     refused(2, "contradict", "--launcher", "srun", "--mpirun", *one)
@@ -393,7 +395,7 @@ def as_the_verb():
         said = runs.run(program, *words)
         status, out, err, calls = launch("--launcher", "sbatch", "--submit", "--", *words)
         check(said.status == 2 and status == 2 and not calls and not out, f"{words}: {said} {status} {err}")
-        reason = said.err.splitlines()[-1].split(": ", 2)[2]
+        reason = said.err.splitlines()[-1].split(": ", 1)[1]  # from the verb's name on
         check(err.count("\n") == 1 and err.split(": ", 2)[2].strip() == reason, f"{words}: launch says {err} and the verb {reason}")
 
 

@@ -68,7 +68,7 @@ def launched():
     says(2, "", "launch: data: no verb 'data imprt'; try: data import\n", "launch", "--", "data", "imprt")
     says(2, "", "try: -- data import\n", "launch", "data", "import", "--limit", "3")
     says(2, "", "--restart no: Slurm requeues a script", "launch", "--launcher", "sbatch", *verb, "--restart", "no")
-    says(2, "", "no option '--limit'", "launch", *verb, "--limit", "3")
+    says(2, "", "launch: data import: no option '--limit'", "launch", *verb, "--limit", "3")
     array = ("launch", "--launcher", "sbatch", "--array", "0-1", *verb)
     says(2, "", "would write the same file", *array, "--seed", "%a")
     for more in (("--results-dir", "r%a"), ("--results_dir", "r%a"), ("--data_folder", "d%a")):

@@ -4,15 +4,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "io/array.h"
 #include "src/base/text.h"
 
+/* "run" of ".", "../run/" and "run/x/.." alike; NULL: not a folder. A folder's name has no ending. */
+static char *folder_name(const char *path)
+{
+    struct stat is;
+    char *whole = stat(path, &is) == 0 && S_ISDIR(is.st_mode) ? realpath(path, NULL) : NULL;
+    char *name = whole ? strdup(mf_name_base(whole)) : NULL;
+
+    free(whole);
+    return name;
+}
+
 char *mf_stem(const char *path)
 {
     const char *array, *name, *dot;
-    char *file, *stem;
+    char *file, *stem = folder_name(path);
 
+    if (stem) return stem;
     mf_array_split(path, &file, &array);
     name = mf_name_base(file);
     dot = strrchr(name, '.');

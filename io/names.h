@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/** File name without folder and ending, and without the :ARRAY of an input. NULL without memory; the caller frees. */
+/** File name without folder and ending, and without the :ARRAY of an input; of a folder its own name. NULL without
+ * memory; the caller frees. */
 char *mf_stem(const char *path);
 
 /** @p path with "_", @p mark ("seed", "") and @p number before its ending. NULL without memory; the caller frees. */

@@ -267,6 +267,12 @@ def viewing():
         said = json.loads(good("view", name, "--output", "metrics.png", "--json", ranks=2))
         check(said["panels"] == 2, "a panel for every seed: %s" % said)
         picture("metrics.png")
+    os.makedirs("run/part.2", exist_ok=True)
+    shutil.copy("run/metrics.jsonl", "run/part.2/metrics.jsonl")
+    for name, stem in (("run/part.2/..", "run"), ("run/", "run"), ("run/part.2", "part.2")):
+        good("view", name, "--data_folder", "own")
+        check(os.listdir("own") == [stem + "_view.png"], "view %s writes %s" % (name, os.listdir("own")))
+        shutil.rmtree("own")
     with open("run/metrics.jsonl", "w") as file:
         file.write('{"step": 1}\n')
     refused(3, "no row of metrics with a loss", "view", "run")

@@ -88,20 +88,27 @@ int mf_atomic_room(const char *path, size_t bytes)
     return rc;
 }
 
+/* What has the name already can be replaced by a file. */
+static int check_old(const char *path)
+{
+    struct stat old;
+
+    if (stat(path, &old) != 0 || S_ISREG(old.st_mode)) return MF_OK;
+    return mf_fail(MF_OUTPUT, "cannot write '%s': it is %s", path,
+                   S_ISDIR(old.st_mode) ? "a folder" : "not a plain file");
+}
+
 int mf_atomic_reaches(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."); /* with its slash: a file is none */
-    struct stat at;
     int rc;
 
     if (!folder) return mf_fail(MF_MEMORY, "no memory for a file name");
     rc = access(folder, W_OK | X_OK) != 0 ? cannot_write(path, folder, errno) : check_length(path, folder);
     free(folder);
     MF_TRY(rc);
-    if (stat(path, &at) == 0 && S_ISDIR(at.st_mode))
-        return mf_fail(MF_OUTPUT, "cannot write '%s': it is a folder", path);
-    return MF_OK;
+    return check_old(path);
 }
 
 int mf_atomic_may(const char *path)
@@ -124,13 +131,10 @@ int mf_atomic_same(const char *one, const char *other)
 
 static int check_place(const char *path, const char *folder, size_t bytes)
 {
-    struct stat old;
-
     if (mf_fault("io.create")) return mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", path);
     if (!path[0]) return mf_fail(MF_OUTPUT, "the name of the output is empty");
     if (path[strlen(path) - 1] == '/') return mf_fail(MF_OUTPUT, "cannot write '%s': it names a folder", path);
-    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
-        return mf_fail(MF_OUTPUT, "cannot write '%s': something that is not a plain file has this name", path);
+    MF_TRY(check_old(path));
     MF_TRY(check_length(path, folder));
     MF_TRY(mf_lock_free(path));
     return bytes ? check_space(path, folder, bytes) : MF_OK;

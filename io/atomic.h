@@ -15,7 +15,7 @@ struct mf_atomic {
  * that size. The sentence names both sizes. Not collective. */
 int mf_atomic_room(const char *path, size_t bytes);
 
-/** Refuses with MF_OUTPUT a @p path that is a folder, and one whose folder accepts no new file or no name of that
+/** Refuses with MF_OUTPUT a @p path that is no plain file, and one whose folder accepts no new file or no name of that
  * length. Not collective. */
 int mf_atomic_reaches(const char *path);
 

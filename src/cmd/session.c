@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "io/atomic.h"
 #include "kernels/stage.h"
@@ -26,6 +26,15 @@ static enum mf_log_level level_of(long number)
     return number <= 10 ? MF_DEBUG : number <= 20 ? MF_INFO : number <= 30 ? MF_WARN : MF_QUIET;
 }
 
+/* A folder that takes no new file may have an old log file. Opening a pipe would wait for its reader. */
+static int check_log(const char *path)
+{
+    struct stat old;
+
+    if (stat(path, &old) != 0) return mf_atomic_reaches(path);
+    return S_ISFIFO(old.st_mode) ? mf_fail(MF_USAGE, "--logfile_name: '%s' is not a plain file", path) : MF_OK;
+}
+
 /* Rank 0 opens --logfile_name, in the data folder or where it says itself. */
 static int open_log(const struct mf_common *common, int rank)
 {
@@ -40,7 +49,7 @@ static int open_log(const struct mf_common *common, int rank)
     if (*common->data_folder && !whole) MF_TRY(mf_output_folder(common->data_folder));
     path = mf_output_join(whole ? "" : common->data_folder, common->logfile_name, *date ? date : NULL,
                           !*date && mf_ends_with(common->logfile_name, ".log") ? "" : ".log");
-    rc = access(path, F_OK) == 0 ? MF_OK : mf_atomic_reaches(path);
+    rc = check_log(path);
     if (rc == MF_OK) rc = mf_log_copy(path);
     free(path);
     return rc;

@@ -113,6 +113,11 @@ says(0, ["the result is periodic; of its target, which is not,"], "reconstruct o
 
 # A file of another kind than the one that is wanted, and outputs that cannot be, before anything is looked at.
 says(0, [], "reconstruct a.h5", short.replace("--limit_to 4 ", ""))
+os.mkfifo("pipe.h5")
+os.mkfifo("pipe.log")
+says(7, ["cannot write 'pipe.h5': it is not a plain file"], "match a.npy --limit_to 4 --max_iter 2 --output pipe.h5", without=["label 0"])
+for words in ("info a.npy", "match a.npy --limit_to 4 --max_iter 2"):
+    says(2, ["--logfile_name: './pipe.log' is not a plain file"], words, "--data_folder . --logfile_name pipe")
 says(2, ["both name descriptors"], "reconstruct a.h5 --descriptor_filename c.h5")
 says(3, ["'a.h5' holds descriptors, but a microstructure is needed"], "smooth a.h5")
 says(3, ["looks like a microstructure; try: mesoforge match a.npy"], "reconstruct a.npy --limit_to 4")

@@ -120,7 +120,7 @@ static void refusals(void)
     CHECK(mf_micro_write(&comm, scratch_file("no/x.tif"), &m, NULL) == MF_OUTPUT);
     if (comm.rank == 0) (void)mkdir(scratch_file("d.npy"), 0777);
     mf_comm_barrier(&comm);
-    CHECK(mf_micro_write(&comm, scratch_file("d.npy"), &m, NULL) == MF_OUTPUT && strstr(mf_err_text(), "plain file"));
+    CHECK(mf_micro_write(&comm, scratch_file("d.npy"), &m, NULL) == MF_OUTPUT && strstr(mf_err_text(), "a folder"));
     mf_comm_barrier(&comm);
     if (comm.rank == 0) (void)rmdir(scratch_file("d.npy"));
     if (comm.rank == 0) CHECK(scratch_count(1) == 1); /* f.npy of fields() */

@@ -126,7 +126,10 @@ static int no_volume(struct mf_h5 *file, const char *path)
     if (mf_h5_has_attribute(file, "/", "schema") && mf_h5_get_text(file, "/", "schema", schema, sizeof schema) != MF_OK)
         mf_err_clear();
     if (strcmp(schema, MF_SCHEMA_TARGET) == 0)
-        return mf_fail(MF_INPUT, "'%s' holds descriptors, but a microstructure is needed", path);
+        return mf_fail(MF_INPUT,
+                       "'%s' holds descriptors, but a microstructure is needed; "
+                       "try: mesoforge reconstruct --descriptor_filename %s",
+                       path, path);
     return mf_fail(MF_INPUT,
                    "'%s' is not a volume of mesoforge: it has no %s; name an array as FILE:ARRAY, "
                    "mesoforge info lists them",

@@ -37,6 +37,9 @@ static char *folder_of(const char *path)
 /* @p folder: of @p path, which may be the one that is missing. */
 static int cannot_write(const char *path, const char *folder, int why)
 {
+    if (why == EACCES || why == EROFS)
+        return mf_fail(MF_OUTPUT, "cannot write '%s': %s; try: another folder (--output, --data_folder)", path,
+                       strerror(why));
     if (why != ENOENT || access(folder, F_OK) == 0)
         return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(why));
     return mf_fail(MF_OUTPUT, "cannot write '%s': there is no folder '%.300s'; try: mkdir -p '%.300s'", path, folder,

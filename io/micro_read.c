@@ -386,6 +386,26 @@ static int read_onehot(struct mf_reading *r)
     return MF_OK;
 }
 
+/* Collective. */
+static int refuse_bad(struct mf_reading *r)
+{
+    const struct mf_array *a = &r->array;
+    const long long bad = r->scan.bad;
+    char at[LIST_TEXT] = "";
+    size_t first, place[MF_ARRAY_DIMS], n = 0;
+
+    MF_TRY(mf_scan_first_bad(r->comm, a, r->micro->mask ? &r->part : NULL, &first));
+    for (int d = a->ndim - 1; d >= 0; --d) {
+        place[d] = first % a->shape[d];
+        first /= a->shape[d];
+    }
+    for (int d = 0; d < a->ndim; ++d) n += (size_t)snprintf(at + n, sizeof at - n, "[%zu]", place[d]);
+    return mf_fail(MF_INPUT,
+                   "'%s' holds %lld value%s NaN or infinite, the first at %s; try: --mask (of match, reconstruct and "
+                   "characterize)",
+                   a->path, bad, bad == 1 ? " that is" : "s that are", at);
+}
+
 /* Collective: from an open header to the slab. */
 static int read_values(struct mf_reading *r)
 {
@@ -400,9 +420,7 @@ static int read_values(struct mf_reading *r)
         return r->read->grey && r->array.kind == 'f' ? read_grey(r) : read_onehot(r);
     }
     MF_TRY(look_over(r));
-    if (r->scan.bad)
-        return mf_fail(MF_INPUT, "'%s' holds %lld value%s NaN or infinite", r->array.path, (long long)r->scan.bad,
-                       r->scan.bad == 1 ? " that is" : "s that are");
+    if (r->scan.bad) return refuse_bad(r);
     return mf_reading_is_indicator(r) ? read_grey(r) : read_phases(r);
 }
 

@@ -18,6 +18,7 @@ struct look {
     struct mf_scan *scan;
     int64_t *bins; /* of a histogram */
     double origin, width;
+    size_t first; /* that is not finite, of this rank's */
 };
 
 static void note(struct mf_scan *s, int64_t v)
@@ -211,11 +212,15 @@ static int combine(const struct mf_comm *comm, const struct mf_scan *mine, struc
     return rc;
 }
 
+static struct mf_span rows_of(const struct mf_comm *comm, const struct mf_scan_share *share, const struct mf_array *a)
+{
+    return share ? share->rows : mf_cut(a->ndim ? a->shape[0] : 1, (size_t)comm->size, (size_t)comm->rank);
+}
+
 static int visit_share(const struct mf_comm *comm, const struct mf_scan_share *share, struct look *l,
                        mf_array_take *take)
 {
-    const size_t n = l->array->ndim ? l->array->shape[0] : 1;
-    const struct mf_span rows = share ? share->rows : mf_cut(n, (size_t)comm->size, (size_t)comm->rank);
+    const struct mf_span rows = rows_of(comm, share, l->array);
 
     l->covered = share ? share->covered : NULL;
     return mf_agree(comm, mf_array_visit(l->array, rows.first, rows.count, take, l));
@@ -229,6 +234,36 @@ int mf_scan(const struct mf_comm *comm, const struct mf_array *array, const stru
 
     MF_TRY(visit_share(comm, share, &l, look_at));
     return combine(comm, &mine, scan);
+}
+
+static int find_bad(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct look *l = context;
+
+    for (size_t k = 0; k < n; ++k) {
+        const size_t i = at + k * stride;
+        double real;
+
+        if (l->covered && l->covered[i]) continue;
+        mf_array_reals(l->array, (const char *)values + k * l->array->size, 1, &real);
+        if (!isfinite(real) && i < l->first) l->first = i;
+    }
+    return MF_OK;
+}
+
+int mf_scan_first_bad(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *share,
+                      size_t *first)
+{
+    struct look l = {.array = array, .first = SIZE_MAX};
+    size_t before = rows_of(comm, share, array).first;
+    int64_t most = -INT64_MAX; /* the least index, negated */
+
+    MF_TRY(visit_share(comm, share, &l, find_bad));
+    for (int d = 1; d < array->ndim; ++d) before *= array->shape[d];
+    if (l.first != SIZE_MAX) most = -(int64_t)(before + l.first);
+    mf_comm_max_int(comm, 1, &most);
+    *first = (size_t)-most;
+    return MF_OK;
 }
 
 int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, const int64_t seen[256],

@@ -26,8 +26,13 @@ struct mf_scan_share {
 int mf_scan(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *share,
             struct mf_scan *scan);
 
-/** The same for elements of one byte, from how often each value occurs in what this rank has read. Collective;
- * MF_MEMORY. */
+/** Which value of the array is the first, in C order, that is NaN or infinite; one must be. Reads as mf_scan() does.
+ * Collective; refuses (agreed) with MF_INPUT. */
+int mf_scan_first_bad(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *share,
+                      size_t *first);
+
+/** The same as mf_scan() for elements of one byte, from how often each value occurs in what this rank has read.
+ * Collective; MF_MEMORY. */
 int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, const int64_t seen[256],
                   struct mf_scan *scan);
 

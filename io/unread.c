@@ -58,7 +58,7 @@ int mf_unread(const char *path, const unsigned char *head, size_t n)
         if (u->length < 3 && !mf_ends_with(path, ".bmp")) continue; /* may be chance */
         return mf_fail(MF_INPUT, "'%s' is %s, which is not read here; %s", path, u->name, u->remedy);
     }
-    return mf_fail(MF_INPUT, "'%s' has no format that is read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML)%s", path,
-                   mf_ends_with(path, ".raw") || mf_ends_with(path, ".bin") ? "; raw values need a header: an .nhdr"
-                                                                            : "");
+    return mf_fail(
+        MF_INPUT, "'%s' has no format that is read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML, DREAM.3D)%s", path,
+        mf_ends_with(path, ".raw") || mf_ends_with(path, ".bin") ? "; raw values need a header: an .nhdr" : "");
 }

@@ -23,7 +23,8 @@ int mf_output_folder(const char *path)
         at = strchr(at + 1, '/');
         if (at) *at = '\0';
         if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            rc = mf_fail(MF_OUTPUT, "cannot make folder '%s': %s", copy, strerror(errno));
+            rc = mf_fail(MF_OUTPUT, "cannot make folder '%s': %s; try: --output FILE, or another --data_folder", copy,
+                         strerror(errno));
         if (at) *at = '/';
     }
     free(copy);

@@ -79,7 +79,9 @@ static int check_gauss(const struct mf_synth *what)
         if (what->dims[a] == 1) continue;
         if (!(what->length[a] > 0)) return mf_fail(MF_USAGE, "a correlation length must be above 0 voxels");
         if (what->length[a] > (double)what->dims[a] / 2)
-            return mf_fail(MF_USAGE, "a correlation length of %g voxels is more than half of an extent of %zu",
+            return mf_fail(MF_USAGE,
+                           "a correlation length of %g voxels is more than half of an extent of %zu; "
+                           "try: --correlation-length",
                            what->length[a], what->dims[a]);
     }
     return MF_OK;

@@ -118,11 +118,42 @@ os.mkfifo("pipe.log")
 says(7, ["cannot write 'pipe.h5': it is not a plain file"], "match a.npy --limit_to 4 --max_iter 2 --output pipe.h5", without=["label 0"])
 for words in ("info a.npy", "match a.npy --limit_to 4 --max_iter 2"):
     says(2, ["--logfile_name: './pipe.log' is not a plain file"], words, "--data_folder . --logfile_name pipe")
+open("plain", "w").close()
+says(7, ["cannot make folder 'plain/r': Not a directory; try: --output FILE"], "match a.npy --limit_to 4 --data_folder plain/r")
+os.makedirs("closed/results")
+os.chmod(".", 0o755)
+os.chmod("closed/results", 0o555)
+other = {"user": 65534} if os.geteuid() == 0 else {}  # root may write everywhere
+for words, part in (("--data_folder results", "cannot write 'results/a_smoothed.h5': Permission denied; try: another folder (--output, --data_folder)"),
+                    ("", "cannot make folder 'results': Permission denied; try: --output FILE, or another --data_folder")):
+    os.chmod("closed", 0o555)
+    got = subprocess.run([PROGRAM, "smooth", "../a.npy", *words.split()], cwd="closed", capture_output=True, text=True, env={**os.environ, "HOME": "/tmp"}, **other)
+    check(got.returncode == 7 and part in got.stderr, f"a closed folder: {got.returncode} {got.stderr}")
+    os.chmod("closed", 0o755)
+    if os.path.exists("closed/results"):
+        os.rmdir("closed/results")
 says(2, ["both name descriptors"], "reconstruct a.h5 --descriptor_filename c.h5")
-says(3, ["'a.h5' holds descriptors, but a microstructure is needed"], "smooth a.h5")
+for verb in ("smooth", "match"):
+    says(3, ["'a.h5' holds descriptors, but a microstructure is needed; try: mesoforge reconstruct --descriptor_filename a.h5"], verb, "a.h5")
+with open("words.txt", "w") as file:
+    file.write("words\n")
+says(3, ["VTK's XML, DREAM.3D)"], "match words.txt")
+says(2, ["more than half of an extent of 6; try: --correlation-length"], "synth --size 6 300")
 says(3, ["looks like a microstructure; try: mesoforge match a.npy"], "reconstruct a.npy --limit_to 4")
 np.save("nan.npy", np.where(np.load("a.npy"), 1, np.nan))
 says(3, ["it is NaN at ["], "reconstruct nan.npy --limit_to 4")
+holed = np.load("a.npy").astype(np.float32)
+covers = np.zeros((24, 24), np.uint8)
+holed[20, 3], holed[17, 5] = np.nan, np.inf
+covers[17, 5] = 1
+np.save("holed.npy", holed)
+np.save("holed_turned.npy", np.asfortranarray(holed))
+np.save("covers.npy", covers)
+for name in ("holed", "holed_turned"):
+    for ranks in (1, 3):
+        status, _, err = run(PROGRAM, "match", f"{name}.npy", ranks=ranks, mpiexec=sys.argv[2])
+        check(status == 3 and "holds 2 values that are NaN or infinite, the first at [17][5]; try: --mask" in err, f"{name} on {ranks}: {status} {err}")
+says(3, ["holds 1 value that is NaN or infinite, the first at [20][3]; try: --mask"], "match holed.npy --mask covers.npy")
 np.save("one.npy", np.zeros((24, 24), np.uint8))
 says(3, ["'one.npy' holds only one phase"], "match one.npy --labels 0,1 --limit_to 4 --output w.npy", without=["micrograph is taken"])
 says(0, ["does not apply to volumes)"], "match a.npy --add_dimension 24 --limit_to 4 --max_iter 2 --no_polish --output w.npy")

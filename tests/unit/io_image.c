@@ -175,7 +175,8 @@ static void unread(void)
         {"a.mat", "MATLAB 5.0 MAT-file", 0, "save it with -v7.3"},
         {"a.npz", "PK\3\4", 0, "give one .npy"},
         {"a.nii.gz", "\x1f\x8b\x08", 0, "unpack it"},
-        {"a.raw", "BM", 0, "no format that is read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML); raw values need"},
+        {"a.raw", "BM", 0,
+         "no format that is read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML, DREAM.3D); raw values need"},
         {"a.dat", "", 0, "no format that is read here"}};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {

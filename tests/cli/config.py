@@ -123,8 +123,9 @@ def spared(folder):
             check(run(PROGRAM, "characterize", "good.npy", "--limit_to", "4", "--output", "good.h5", cwd=folder)[0] == 0, "statistics")
         status, _, err = run(PROGRAM, verb, *words, "--config", "own.h5", "--output", "own.h5", cwd=folder)
         check(status == 2 and "the output 'own.h5' is the input 'own.h5'" in err and open(f"{folder}/own.h5").read() == kept, f"{verb}: {status} {err}")
-    status, _, err = run(PROGRAM, "synth", "--kind", "spheres", "--size", "16", "16", "16", "--config", "own.h5", "--list", "own.h5", "--output", "new.h5", cwd=folder)
-    check(status == 2 and "is the input 'own.h5'" in err and open(f"{folder}/own.h5").read() == kept, f"its list: {status} {err}")
+    os.rename(f"{folder}/own.h5", f"{folder}/own.csv")
+    status, _, err = run(PROGRAM, "synth", "--kind", "spheres", "--size", "16", "16", "16", "--config", "own.csv", "--list", "own.csv", "--output", "new.h5", cwd=folder)
+    check(status == 2 and "is the input 'own.csv'" in err and open(f"{folder}/own.csv").read() == kept, f"its list: {status} {err}")
 
 
 def main():

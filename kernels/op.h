@@ -2,7 +2,7 @@
  * (struct mf_op_calls), and what one call gets (struct mf_call).
  *
  * Rule: an operation sees the tensors of its call and nothing else. It allocates nothing: work memory and handles of
- * libraries are made when a list is planned (src/net/list.h). Images are stored [N][H][W][C]. */
+ * libraries are made when a list is planned (src/net/pass.h). */
 #ifndef MF_KERNELS_OP_H
 #define MF_KERNELS_OP_H
 
@@ -19,13 +19,11 @@ struct mf_shape {
     size_t d[MF_DIMS];
 };
 
-/** Constants of a node. An operation reads those that its comment names. */
+/** Constants of a node. */
 struct mf_attr {
-    int kernel, stride, pad; /* conv, pool: edge, step and border [pixels] */
-    int groups, heads;       /* group norm; attention */
-    int act;                 /* enum mf_act: an activation that a fused node computes as well */
-    unsigned stream;         /* dropout: number of the node, part of its random stream */
-    double rate;             /* dropout: probability of a zero; fill: the number */
+    int act;         /* enum mf_act: an activation that a fused node computes as well */
+    unsigned stream; /* dropout: number of the node, part of its random stream */
+    double rate;     /* dropout: probability of a zero; fill: the number */
 };
 
 enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU };
@@ -56,7 +54,6 @@ struct mf_call {
     int own;      /* backward may write over dout: nobody reads it later */
     void *work, *plan;
     const double *number; /* [MF_NUMBERS] */
-    int threads;
 };
 
 /** What holds for an operation on every back end. A mask has bit i for in[i]. */
@@ -105,10 +102,10 @@ static inline size_t mf_shape_bytes(const struct mf_shape *shape)
     return mf_shape_count(shape) * mf_type_bytes(shape->type);
 }
 
-/** Extent of the last axis: columns of a matrix, channels of images. */
+/** Extent of the last axis: columns of a matrix. */
 static inline size_t mf_shape_last(const struct mf_shape *shape) { return shape->d[shape->n - 1]; }
 
-/** Numbers along all other axes: rows of a matrix, pixels of all images. */
+/** Numbers along all other axes: rows of a matrix. */
 static inline size_t mf_shape_rows(const struct mf_shape *shape)
 {
     return mf_shape_count(shape) / mf_shape_last(shape);

@@ -8,7 +8,4 @@
 MF_OP_LIST(MF_OP_KIND)
 #undef MF_OP_KIND
 
-/** The output has the shape of in[0]. */
-int mf_shape_same(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[]);
-
 #endif

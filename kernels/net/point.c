@@ -4,7 +4,8 @@
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
-int mf_shape_same(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+/* The output has the shape of the input. */
+static int same(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     (void)attr;
     out[0] = in[0];
@@ -25,50 +26,33 @@ static void reads_output(const struct mf_attr *attr, unsigned wanted, unsigned *
     *out = 1;
 }
 
-static double per_number(const struct mf_shape *out, double operations)
-{
-    return operations * (double)mf_shape_count(out);
-}
-
 static double few(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
 {
     (void)attr, (void)in;
-    return per_number(out, 1);
+    return (double)mf_shape_count(out);
 }
 
 /* An exponential or an error function counts as ten operations. */
 static double many(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
 {
-    (void)attr, (void)in;
-    return per_number(out, 12);
+    return 12 * few(attr, in, out);
 }
 
-const struct mf_op mf_op_relu = {.name = "relu",
-                                 .shape = mf_shape_same,
-                                 .reads = reads_output,
-                                 .operations = few,
-                                 .over = 1,
-                                 .back_over = 1,
-                                 .adds = 1,
-                                 .cheap = 1};
-const struct mf_op mf_op_silu = {.name = "silu",
-                                 .shape = mf_shape_same,
-                                 .reads = reads_input,
-                                 .operations = many,
-                                 .over = 1,
-                                 .back_over = 1,
-                                 .adds = 1,
-                                 .cheap = 1};
-const struct mf_op mf_op_gelu = {.name = "gelu",
-                                 .shape = mf_shape_same,
-                                 .reads = reads_input,
-                                 .operations = many,
-                                 .over = 1,
-                                 .back_over = 1,
-                                 .adds = 1,
-                                 .cheap = 1};
+#define ACTIVATION(activation, reads_of, operations_of)                   \
+    const struct mf_op mf_op_##activation = {.name = #activation,         \
+                                             .shape = same,               \
+                                             .reads = reads_of,           \
+                                             .operations = operations_of, \
+                                             .over = 1,                   \
+                                             .back_over = 1,              \
+                                             .adds = 1,                   \
+                                             .cheap = 1}
+ACTIVATION(relu, reads_output, few);
+ACTIVATION(silu, reads_input, many);
+ACTIVATION(gelu, reads_input, many);
+
 const struct mf_op mf_op_dropout = {
-    .name = "dropout", .shape = mf_shape_same, .operations = many, .over = 1, .back_over = 1, .cheap = 1};
+    .name = "dropout", .shape = same, .operations = many, .over = 1, .back_over = 1, .cheap = 1};
 
 /* a + b: b has the shape of a, or that of a's last axes and is repeated along the first ones. */
 static int add_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])

@@ -138,6 +138,7 @@ void mf_pass_grad(struct mf_list *list, int loss, unsigned sets)
     struct mf_net *net = list->net;
     struct grads s = {.list = list, .values = net->values};
     const size_t forward = list->nodes;
+    struct mf_node *seed;
 
     s.gradient = MF_MUST(malloc(s.values * sizeof *s.gradient), "gradients");
     s.needed = MF_MUST(calloc(s.values, 1), "gradients");
@@ -145,12 +146,9 @@ void mf_pass_grad(struct mf_list *list, int loss, unsigned sets)
     for (size_t v = 0; v < s.values; ++v) s.gradient[v] = -1;
     mark_needed(&s, sets);
     s.gradient[loss] = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[loss].shape, "%s.grad", net->value[loss].name);
-    {
-        struct mf_node *seed = mf_list_insert(list, list->nodes, MF_OP_FILL, "seed");
-
-        seed->out[0] = s.gradient[loss];
-        seed->attr.rate = 1;
-    }
+    seed = mf_list_insert(list, list->nodes, MF_OP_FILL, "seed");
+    seed->out[0] = s.gradient[loss];
+    seed->attr.rate = 1;
     for (size_t i = forward; i-- > 0;) {
         const struct mf_node node = list->node[i]; /* the list moves as it grows */
         unsigned wanted;

@@ -53,7 +53,6 @@ struct mf_list {
     size_t nodes, room_for;
     struct mf_node *node;
     size_t room, floor; /* mf_pass_live(): memory of what does not last; the most that lives at one time [bytes] */
-    size_t peak;        /* then: the node at which so much lives */
     size_t *at;         /* then: [values] places in that memory */
 };
 

@@ -142,10 +142,7 @@ static void place(struct mf_list *list, const struct life *all)
 
         for (size_t k = 0; k < n; ++k)
             sum += life[k].first <= (ptrdiff_t)i && (ptrdiff_t)i <= life[k].last ? life[k].bytes : 0;
-        if (sum > list->floor) {
-            list->floor = sum;
-            list->peak = i;
-        }
+        if (sum > list->floor) list->floor = sum;
     }
     for (size_t v = 0; v < net->values; ++v)
         if (all[v].first >= 0 && all[v].home != (int)v) list->at[v] = list->at[all[v].home];

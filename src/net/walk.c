@@ -73,7 +73,6 @@ static void fill_call(struct mf_walk *walk, const struct mf_list *list, const st
 {
     mf_node_call(walk->net, node, call);
     call->number = walk->number;
-    call->threads = walk->queue->threads;
     call->work = mf_walk_at(walk, list, node->work);
     call->dout.at = mf_walk_at(walk, list, node->dout);
     for (int j = 0; j < MF_INS; ++j) {

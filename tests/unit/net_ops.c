@@ -201,7 +201,7 @@ static void run(struct trial *t, const struct device *d, int own, float before)
 {
     const struct mf_op *op = mf_ops[t->test->op];
     const struct mf_op_calls *calls = d->be->net->calls[t->test->op];
-    struct mf_call call = {.attr = &t->test->attr, .number = number, .threads = d->q->threads}, back;
+    struct mf_call call = {.attr = &t->test->attr, .number = number}, back;
     unsigned in = 0, out = 0;
     size_t work = 0;
     static float fill[NUMBERS];

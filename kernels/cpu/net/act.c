@@ -1,35 +1,16 @@
 /* Activations on cpu: pointwise operations, and the ranges that fused operations use. */
 #include "kernels/cpu/net/act.h"
 
-#include <math.h>
-
 #include "kernels/cpu/net/net.h"
+#include "kernels/form/unit.h"
 
-/* The normal distribution Phi(x); erf by Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26 (1.5e-7). */
-static inline float normal(float x)
-{
-    const float z = fabsf(x) * 0.70710678F, t = 1 / (1 + 0.3275911F * z);
-    const float poly =
-        t * (0.254829592F + t * (-0.284496736F + t * (1.421413741F + t * (-1.453152027F + t * 1.061405429F))));
-    const float tail = 0.5F * poly * mf_exp(-z * z);
-
-    return x < 0 ? tail : 1 - tail;
-}
-
-static inline float gelu(float x) { return x * normal(x); }
-static inline float gelu_slope(float x) { return normal(x) + x * 0.39894228F * mf_exp(-0.5F * x * x); }
-static inline float logistic(float x) { return 1 / (1 + mf_exp(-x)); }
-static inline float silu(float x) { return x * logistic(x); }
-
-static inline float silu_slope(float x)
-{
-    const float s = logistic(x);
-
-    return s * (1 + x * (1 - s));
-}
-
-static inline float relu(float x) { return x > 0 ? x : 0; }
-static inline float relu_slope(float y) { return y > 0 ? 1 : 0; }
+/* relu and silu as kernels/form/unit.h has them. @p seen: what mf_unit_slope() takes. */
+static inline float relu(float x) { return mf_unit(MF_UNIT_RELU, x); }
+static inline float relu_slope(float seen) { return mf_unit_slope(MF_UNIT_RELU, seen); }
+static inline float silu(float x) { return mf_unit(MF_UNIT_SILU, x); }
+static inline float silu_slope(float seen) { return mf_unit_slope(MF_UNIT_SILU, seen); }
+static inline float gelu(float x) { return mf_gelu(x); }
+static inline float gelu_slope(float seen) { return mf_gelu_slope(seen); }
 
 /* Forward and backward of one activation on a range of numbers. */
 #define RANGE(name)                                                                                      \

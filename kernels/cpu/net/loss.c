@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/cpu/net/net.h"
+#include "kernels/form/soft.h"
 
 /* -- softmax_loss -- */
 
@@ -12,7 +13,7 @@ MF_CPU_FAST static float log_sum(const float *x, size_t n)
 
     for (size_t i = 1; i < n; ++i) most = x[i] > most ? x[i] : most;
 #pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < n; ++i) sum += mf_exp(x[i] - most);
+    for (size_t i = 0; i < n; ++i) sum += mf_soft_exp(x[i] - most);
     return most + logf(sum);
 }
 
@@ -49,7 +50,7 @@ static void softmax_back_rows(const struct mf_call *call, size_t from, size_t to
         const float *x = (const float *)call->in[0].at + r * classes;
         float *dx = (float *)call->din[0].at + r * classes;
 
-        for (size_t i = 0; i < classes; ++i) dx[i] = label[r] < 0 ? 0 : f * mf_exp(x[i] - saved[r]);
+        for (size_t i = 0; i < classes; ++i) dx[i] = label[r] < 0 ? 0 : f * mf_soft_exp(x[i] - saved[r]);
         if (label[r] >= 0) dx[label[r]] -= f;
     }
 }

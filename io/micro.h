@@ -100,9 +100,9 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
                    const struct mf_provenance *provenance);
 
 /**
- * Refuses early what mf_micro_write() would refuse after a long run. Examples are an unknown ending, a volume as a
- * picture, a folder that does not exist or is not writable, a name that is a folder, or a disk without space for @p
- * voxels. Changes nothing. Collective; MF_USAGE or MF_OUTPUT (agreed).
+ * Refuses early what mf_micro_write() would refuse after a long run, and changes nothing. MF_USAGE: the ending is
+ * unknown, or a volume cannot be a picture. MF_OUTPUT: the folder is missing or not writable; the name is no plain
+ * file; the disk has no space for @p voxels. Collective; agreed.
  */
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels);
 

@@ -30,7 +30,7 @@ struct mf_planned {
     int (*take)(void *context, const char *path, const struct mf_plan *file);
     /** Puts what a plan fixes into the run. Collective; refuses (agreed). */
     int (*apply)(void *context, const struct mf_plan_numbers *settings);
-    /** Writes of a plan what a user wants to know: ", 8 slices in flight". Local. */
+    /** Adds to the line about the plan: ", 8 slices in flight". Local. */
     void (*tell)(const void *context, const struct mf_plan_numbers *derived, FILE *to);
 };
 
@@ -48,9 +48,11 @@ void mf_planned_device(const struct mf_common *common, const char *residency, lo
 int mf_planned_check(const struct mf_session *session, const char *plan, int auto_gpu);
 
 /**
- * Plans a run. Collective; refuses (agreed) with MF_MEMORY when nothing fits, MF_INPUT when the plan of a file is of
- * another problem or machine, MF_USAGE when it is for other ranks, and as @p planned does. mf_run_plan_free() the plan,
- * also after a refusal.
+ * Plans a run. mf_run_plan_free() frees the plan, also after a refusal. Collective; refuses (agreed) as the functions
+ * of @p planned do, and with
+ *   MF_MEMORY  nothing fits;
+ *   MF_INPUT   the plan of the file is for another problem or machine;
+ *   MF_USAGE   it is for another number of ranks.
  */
 int mf_planned_make(const struct mf_planned *planned, struct mf_run_plan *plan);
 void mf_run_plan_free(struct mf_run_plan *plan);

@@ -1,5 +1,5 @@
-/* A run holds its lock while it works, passes over an output of the same problem (of any format), keeps its checkpoints
- * unless it ends well, and touches nothing when the client refuses. */
+/* A run holds its lock while it works. It passes over an output of the same problem, in any format. It keeps its
+ * checkpoints unless it ends well. When the client refuses, it touches nothing. */
 #include "src/run/run.h"
 
 #include "io/micro.h"

@@ -21,9 +21,15 @@ struct mf_shape {
 
 /** Constants of a node. */
 struct mf_attr {
-    int act;         /* enum mf_act: an activation that a fused node computes as well */
-    unsigned stream; /* dropout: number of the node, part of its random stream */
-    double rate;     /* dropout: probability of a zero; fill: the number */
+    int act;             /* enum mf_act: an activation that a fused node computes as well */
+    unsigned stream;     /* dropout: number of the node, part of its random stream */
+    double rate;         /* dropout: probability of a zero; fill: the number; losses: label smoothing */
+    int stride, pad;     /* convolution */
+    int groups;          /* group norm */
+    int heads;           /* attention */
+    int causal;          /* attention: position i sees the positions up to i */
+    int axis;            /* concat, slice */
+    size_t first, count; /* slice: [first, first + count) of the axis */
 };
 
 enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU };

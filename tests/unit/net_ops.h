@@ -1,0 +1,30 @@
+/* Cases of the operations of networks, and their oracles. Each family has a file net_oracle_*.c with an array of cases,
+ * which ends with a case without an oracle. */
+#ifndef MF_TESTS_NET_OPS_H
+#define MF_TESTS_NET_OPS_H
+
+#include "kernels/net/ops.h"
+
+/** Computes out[0] from in, in double; labels are numbers, too. */
+typedef void net_oracle(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out);
+
+struct net_case {
+    enum mf_op_id op;
+    net_oracle *oracle;
+    struct mf_attr attr;
+    unsigned wanted; /* gradients */
+    struct mf_shape in[MF_INS];
+};
+
+/** A shape of n axes of f32. */
+#define F(n, ...)                  \
+    {                              \
+        MF_F32, n, { __VA_ARGS__ } \
+    }
+
+/** [MF_NUMBERS] what all calls read */
+extern double net_number[];
+
+extern const struct net_case net_plain[];
+
+#endif

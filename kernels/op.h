@@ -32,7 +32,7 @@ struct mf_attr {
     size_t first, count; /* slice: [first, first + count) of the axis */
 };
 
-enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU };
+enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU, MF_ACT_GELU_TANH };
 
 /** Numbers that change from step to step. Nodes read them in the walk. */
 enum mf_step_number {

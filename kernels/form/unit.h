@@ -35,6 +35,16 @@ MF_HD float mf_normal(float z)
 MF_HD float mf_gelu(float z) { return z * mf_normal(z); }
 MF_HD float mf_gelu_slope(float z) { return mf_normal(z) + 0.39894228f * z * mf_soft_exp(-0.5f * z * z); }
 
+/** GELU with Phi(z) approximated by sigma(2 sqrt(2 / pi) (z + 0.044715 z^3)), and its derivative (Hendrycks, Gimpel,
+ * "Gaussian error linear units", 2016). */
+MF_HD float mf_gelu_tanh(float z) { return z * mf_logistic(1.5957691f * z * (1 + 0.044715f * z * z)); }
+MF_HD float mf_gelu_tanh_slope(float z)
+{
+    const float s = mf_logistic(1.5957691f * z * (1 + 0.044715f * z * z));
+
+    return s + z * s * (1 - s) * 1.5957691f * (1 + 0.134145f * z * z);
+}
+
 /** Is the derivative computed from z, and not from mf_unit(z)? */
 MF_HD int mf_unit_by_sum(enum mf_unit unit) { return unit == MF_UNIT_SILU || unit == MF_UNIT_GELU; }
 

@@ -3,7 +3,7 @@
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
-static int keeps(const struct mf_attr *attr) { return attr->act == MF_ACT_SILU || attr->act == MF_ACT_GELU; }
+static int keeps(const struct mf_attr *attr) { return attr->act != MF_ACT_NONE && attr->act != MF_ACT_RELU; }
 
 static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {

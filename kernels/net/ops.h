@@ -11,8 +11,9 @@
     X(LINEAR, linear) /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */                      \
     X(RELU, relu)                                                                                             \
     X(SILU, silu)                                                                                             \
-    X(GELU, gelu) /* x Phi(x), with the error function */                                                     \
-    X(ADD, add)   /* a + b; b of fewer axes is repeated */                                                    \
+    X(GELU, gelu)           /* x Phi(x), with the error function */                                           \
+    X(GELU_TANH, gelu_tanh) /* x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), an approximation of gelu */ \
+    X(ADD, add)             /* a + b; b of fewer axes is repeated */                                          \
     X(LAYER_NORM, layer_norm)                                                                                 \
     X(SOFTMAX_LOSS, softmax_loss) /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
     X(SQUARED_LOSS, squared_loss) /* mean of (a - b)^2 */                                                     \

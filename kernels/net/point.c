@@ -50,6 +50,7 @@ static double many(const struct mf_attr *attr, const struct mf_shape in[], const
 ACTIVATION(relu, reads_output, few);
 ACTIVATION(silu, reads_input, many);
 ACTIVATION(gelu, reads_input, many);
+ACTIVATION(gelu_tanh, reads_input, many);
 
 const struct mf_op mf_op_dropout = {
     .name = "dropout", .shape = same, .operations = many, .over = 1, .back_over = 1, .cheap = 1};

@@ -11,6 +11,7 @@ static enum mf_act act_of(enum mf_op_id op)
     case MF_OP_RELU: return MF_ACT_RELU;
     case MF_OP_SILU: return MF_ACT_SILU;
     case MF_OP_GELU: return MF_ACT_GELU;
+    case MF_OP_GELU_TANH: return MF_ACT_GELU_TANH;
     default: return MF_ACT_NONE;
     }
 }

@@ -9,6 +9,7 @@ static double act(int kind, double x)
 {
     if (kind == MF_ACT_RELU) return x > 0 ? x : 0;
     if (kind == MF_ACT_SILU) return x / (1 + exp(-x));
+    if (kind == MF_ACT_GELU_TANH) return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
     if (kind == MF_ACT_GELU) return 0.5 * x * (1 + erf(x / sqrt(2)));
     return x;
 }
@@ -40,6 +41,7 @@ static void point(int kind, const struct mf_shape shape[], double *const in[], d
 POINT(relu, MF_ACT_RELU)
 POINT(silu, MF_ACT_SILU)
 POINT(gelu, MF_ACT_GELU)
+POINT(gelu_tanh, MF_ACT_GELU_TANH)
 
 static void add(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
@@ -66,14 +68,17 @@ static void softmax_loss(const struct mf_attr *attr, const struct mf_shape shape
 {
     const size_t n = shape[0].d[1];
 
-    (void)attr;
     *out = 0;
     for (size_t r = 0; r < shape[0].d[0]; ++r) {
         double sum = 0;
 
         if (in[1][r] < 0) continue;
         for (size_t i = 0; i < n; ++i) sum += exp(in[0][r * n + i]);
-        *out += (log(sum) - in[0][r * n + (size_t)in[1][r]]) / net_number[MF_NUMBER_ROWS];
+        for (size_t i = 0; i < n; ++i) {
+            const double target = attr->rate / (double)n + (i == (size_t)in[1][r] ? 1 - attr->rate : 0);
+
+            *out -= target * (in[0][r * n + i] - log(sum)) / net_number[MF_NUMBER_ROWS];
+        }
     }
 }
 
@@ -108,14 +113,17 @@ const struct net_case net_plain[] = {
     {MF_OP_LINEAR, linear, {.act = MF_ACT_SILU}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
     {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
     {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU}, 6, {F(2, 33, 20), F(2, 31, 20), F(1, 31)}},
+    {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU_TANH}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
     {MF_OP_RELU, relu, {0}, 1, {F(2, 7, 19)}},
     {MF_OP_SILU, silu, {0}, 1, {F(2, 7, 19)}},
     {MF_OP_GELU, gelu, {0}, 1, {F(2, 7, 19)}},
+    {MF_OP_GELU_TANH, gelu_tanh, {0}, 1, {F(2, 7, 19)}},
     {MF_OP_ADD, add, {0}, 3, {F(2, 5, 6), F(2, 5, 6)}},
     {MF_OP_ADD, add, {0}, 3, {F(3, 4, 3, 5), F(2, 3, 5)}},
     {MF_OP_LAYER_NORM, layer_norm, {0}, 7, {F(3, 2, 5, 21), F(1, 21), F(1, 21)}},
     {MF_OP_LAYER_NORM, layer_norm, {0}, 6, {F(2, 9, 4), F(1, 4), F(1, 4)}},
     {MF_OP_SOFTMAX_LOSS, softmax_loss, {0}, 1, {F(2, 7, 11), {MF_I32, 1, {7}}}},
+    {MF_OP_SOFTMAX_LOSS, softmax_loss, {.rate = 0.1}, 1, {F(2, 7, 11), {MF_I32, 1, {7}}}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 3, {F(2, 7, 3), F(2, 7, 3)}},
     {MF_OP_DROPOUT, dropout, {.rate = 0.25, .stream = 3}, 1, {F(3, 6, 7, 9)}},
     {0}};

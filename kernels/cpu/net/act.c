@@ -11,6 +11,8 @@ static inline float silu(float x) { return mf_unit(MF_UNIT_SILU, x); }
 static inline float silu_slope(float seen) { return mf_unit_slope(MF_UNIT_SILU, seen); }
 static inline float gelu(float x) { return mf_gelu(x); }
 static inline float gelu_slope(float seen) { return mf_gelu_slope(seen); }
+static inline float gelu_tanh(float x) { return mf_gelu_tanh(x); }
+static inline float gelu_tanh_slope(float seen) { return mf_gelu_tanh_slope(seen); }
 
 /* Forward and backward of one activation on a range of numbers. */
 #define RANGE(name)                                                                                      \
@@ -29,12 +31,14 @@ static inline float gelu_slope(float seen) { return mf_gelu_slope(seen); }
 RANGE(relu)
 RANGE(silu)
 RANGE(gelu)
+RANGE(gelu_tanh)
 
 void mf_act_forward(int act, const float *x, float *y, size_t n)
 {
     if (act == MF_ACT_RELU) relu_forward(x, y, n);
     if (act == MF_ACT_SILU) silu_forward(x, y, n);
     if (act == MF_ACT_GELU) gelu_forward(x, y, n);
+    if (act == MF_ACT_GELU_TANH) gelu_tanh_forward(x, y, n);
 }
 
 void mf_act_backward(int act, const float *seen, const float *dy, float *dx, size_t n, int add)
@@ -42,6 +46,7 @@ void mf_act_backward(int act, const float *seen, const float *dy, float *dx, siz
     if (act == MF_ACT_RELU) (add ? relu_backward_add : relu_backward)(seen, dy, dx, n);
     if (act == MF_ACT_SILU) (add ? silu_backward_add : silu_backward)(seen, dy, dx, n);
     if (act == MF_ACT_GELU) (add ? gelu_backward_add : gelu_backward)(seen, dy, dx, n);
+    if (act == MF_ACT_GELU_TANH) (add ? gelu_tanh_backward_add : gelu_tanh_backward)(seen, dy, dx, n);
 }
 
 /* -- as operations -- */
@@ -81,3 +86,4 @@ static void go(struct mf_queue *queue, const struct mf_call *call, int act, int 
 OPERATION(MF_ACT_RELU, relu)
 OPERATION(MF_ACT_SILU, silu)
 OPERATION(MF_ACT_GELU, gelu)
+OPERATION(MF_ACT_GELU_TANH, gelu_tanh)

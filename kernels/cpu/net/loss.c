@@ -17,6 +17,15 @@ MF_CPU_FAST static float log_sum(const float *x, size_t n)
     return most + logf(sum);
 }
 
+/* Minus the logarithm of the probability of the targets. @p l: log_sum() of x. */
+static double row_loss(const float *x, size_t n, int32_t label, float l, double smooth)
+{
+    double sum = 0;
+
+    for (size_t i = 0; smooth > 0 && i < n; ++i) sum += (double)x[i];
+    return (double)l - (1 - smooth) * (double)x[label] - smooth * sum / (double)n;
+}
+
 static void softmax_rows(const struct mf_call *call, size_t from, size_t to)
 {
     const size_t classes = mf_shape_last(&call->in[0].shape);
@@ -34,24 +43,35 @@ static void softmax_forward(struct mf_queue *queue, const struct mf_call *call)
 
     mf_cpu_rows(queue, rows, classes, softmax_rows, call);
     for (size_t r = 0; r < rows; ++r)
-        if (label[r] >= 0) sum += (double)saved[r] - (double)x[r * classes + (size_t)label[r]];
+        if (label[r] >= 0) sum += row_loss(x + r * classes, classes, label[r], saved[r], call->attr->rate);
     *(float *)call->out[0].at = (float)(sum / call->number[MF_NUMBER_ROWS]);
 }
 
-/* dx = (softmax(x) - label) dy / rows; 0 in rows that do not count. */
+/* dx = f softmax(x) - shift. @p l: log_sum() of x. */
+MF_CPU_FAST static void row_back(const float *x, float l, float f, float shift, float *dx, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) dx[i] = f * mf_soft_exp(x[i] - l) - shift;
+}
+
+/* dx = (softmax(x) - targets) dy / rows; 0 in rows that do not count. */
 static void softmax_back_rows(const struct mf_call *call, size_t from, size_t to)
 {
     const size_t classes = mf_shape_last(&call->in[0].shape);
     const float f = (float)(*(const float *)call->dout.at / call->number[MF_NUMBER_ROWS]);
+    const float smooth = (float)call->attr->rate;
     const float *saved = call->out[1].at;
     const int32_t *label = call->in[1].at;
 
     for (size_t r = from; r < to; ++r) {
-        const float *x = (const float *)call->in[0].at + r * classes;
         float *dx = (float *)call->din[0].at + r * classes;
 
-        for (size_t i = 0; i < classes; ++i) dx[i] = label[r] < 0 ? 0 : f * mf_soft_exp(x[i] - saved[r]);
-        if (label[r] >= 0) dx[label[r]] -= f;
+        if (label[r] < 0) {
+            memset(dx, 0, classes * sizeof *dx);
+            continue;
+        }
+        row_back((const float *)call->in[0].at + r * classes, saved[r], f, f * smooth / (float)classes, dx, classes);
+        dx[label[r]] -= f * (1 - smooth);
     }
 }
 

@@ -28,8 +28,16 @@ struct mf_attr {
     int groups;          /* group norm */
     int heads;           /* attention */
     int causal;          /* attention: position i sees the positions up to i */
+    int exchange;        /* start, finish: enum mf_exchange_kind */
     int axis;            /* concat, slice */
     size_t first, count; /* slice: [first, first + count) of the axis */
+};
+
+/** Exchanges of a flat array among ranks. A rank's piece is one of as many equal pieces as there are ranks. */
+enum mf_exchange_kind {
+    MF_EXCHANGE_SUM,     /* all-reduce */
+    MF_EXCHANGE_SCATTER, /* reduce-scatter: the own piece holds the sum, the rest is undefined */
+    MF_EXCHANGE_GATHER   /* all-gather: the own piece reaches all */
 };
 
 enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU, MF_ACT_GELU_TANH };

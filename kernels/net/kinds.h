@@ -7,5 +7,6 @@
 #define MF_OP_KIND(NAME, name) extern const struct mf_op mf_op_##name;
 MF_OP_LIST(MF_OP_KIND)
 #undef MF_OP_KIND
+extern const struct mf_op mf_op_start, mf_op_finish;
 
 #endif

@@ -7,26 +7,35 @@
 
 #include "kernels/op.h"
 
-#define MF_OP_LIST(X)                                                                                         \
-    X(LINEAR, linear) /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */                      \
-    X(RELU, relu)                                                                                             \
-    X(SILU, silu)                                                                                             \
-    X(GELU, gelu)           /* x Phi(x), with the error function */                                           \
-    X(GELU_TANH, gelu_tanh) /* x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), an approximation of gelu */ \
-    X(ADD, add)             /* a + b; b of fewer axes is repeated */                                          \
-    X(LAYER_NORM, layer_norm)                                                                                 \
-    X(SOFTMAX_LOSS, softmax_loss) /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
-    X(SQUARED_LOSS, squared_loss) /* mean of (a - b)^2 */                                                     \
-    X(DROPOUT, dropout)                                                                                       \
-    X(FILL, fill)   /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */         \
-    X(ADAMW, adamw) /* parameters, gradients, two moments */
+/* clang-format off: lines stay as they are when one is added */
+#define MF_OP_LIST(X)                                                                                           \
+    X(LINEAR, linear) /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */                        \
+    X(RELU, relu)                                                                                               \
+    X(SILU, silu)                                                                                               \
+    X(GELU, gelu)           /* x Phi(x), with the error function */                                             \
+    X(GELU_TANH, gelu_tanh) /* x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), an approximation of gelu */   \
+    X(ADD, add)             /* a + b; b of fewer axes is repeated */                                            \
+    X(LAYER_NORM, layer_norm)                                                                                   \
+    X(SOFTMAX_LOSS, softmax_loss) /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */   \
+    X(SQUARED_LOSS, squared_loss) /* mean of (a - b)^2 */                                                       \
+    X(DROPOUT, dropout)                                                                                         \
+    X(FILL, fill)             /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
+    X(ACCUMULATE, accumulate) /* a += b */                                                                      \
+    X(ADAMW, adamw)           /* parameters, gradients, two moments */
+/* clang-format on */
 
+/* Exchanges of an array among ranks are operations, too. The walk hands them to the run, not to the back end. */
 enum mf_op_id {
 #define MF_OP_NUMBER(NAME, name) MF_OP_##NAME,
     MF_OP_LIST(MF_OP_NUMBER)
 #undef MF_OP_NUMBER
-        MF_OP_COUNT
+        MF_OP_START, /* begins attr.exchange of in[0]; nobody touches the array before */
+    MF_OP_FINISH,    /* its end */
+    MF_OP_COUNT
 };
+
+/** Does the run execute it, and not the back end? */
+static inline int mf_op_is_exchange(enum mf_op_id op) { return op == MF_OP_START || op == MF_OP_FINISH; }
 
 /** [MF_OP_COUNT] */
 extern const struct mf_op *const mf_ops[];

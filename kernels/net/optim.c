@@ -9,3 +9,6 @@ static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct 
 }
 
 const struct mf_op mf_op_adamw = {.name = "adamw", .shape = shape, .modifies = 1 | 4 | 8};
+
+/* a += b */
+const struct mf_op mf_op_accumulate = {.name = "accumulate", .shape = shape, .modifies = 1};

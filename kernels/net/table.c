@@ -7,4 +7,6 @@ const struct mf_op *const mf_ops[] = {
 #define MF_OP_ROW(NAME, name) [MF_OP_##NAME] = &mf_op_##name,
     MF_OP_LIST(MF_OP_ROW)
 #undef MF_OP_ROW
+        [MF_OP_START] = &mf_op_start,
+    [MF_OP_FINISH] = &mf_op_finish,
 };

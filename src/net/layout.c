@@ -1,4 +1,4 @@
-/* The passes layout, adamw and accumulate: parameters, gradients and moments as flat arrays. */
+/* The pass layout: parameters, gradients and moments as flat arrays. */
 #include <stdlib.h>
 
 #include "src/base/err.h"
@@ -42,65 +42,71 @@ static struct place *places(const struct mf_list *list, unsigned sets, size_t *n
     return place;
 }
 
-static struct mf_bucket new_bucket(struct mf_net *net, const char *list, size_t k, size_t numbers)
-{
-    const struct mf_shape flat = {.type = MF_F32, .n = 1, .d = {numbers}};
+static struct mf_shape flat(size_t numbers) { return (struct mf_shape){.type = MF_F32, .n = 1, .d = {numbers}}; }
 
-    return (struct mf_bucket){mf_value_new(net, MF_ROLE_PARAMETER, flat, "%s.parameters.%zu", list, k),
-                              mf_value_new(net, MF_ROLE_GRADIENT, flat, "%s.gradients.%zu", list, k),
-                              mf_value_new(net, MF_ROLE_OPTIMISER, flat, "%s.first.%zu", list, k),
-                              mf_value_new(net, MF_ROLE_OPTIMISER, flat, "%s.second.%zu", list, k)};
+/* The own piece of an array; all of it where there is one piece. */
+static int piece_of(struct mf_net *net, int array, const struct mf_layout *layout)
+{
+    const size_t numbers = net->value[array].shape.d[0] / layout->pieces;
+
+    if (layout->pieces == 1) return array;
+    return mf_value_view(net, array, layout->piece * numbers * sizeof(float), flat(numbers), ".own");
 }
 
-/* Zeros behind a gradient, up to where the next one begins: norms and checks read whole buckets. */
-static void clear_gap(struct mf_list *list, int bucket, size_t from, size_t to)
+static void new_bucket(struct mf_net *net, const char *name, size_t numbers, struct mf_layout *layout)
 {
-    struct mf_net *net = list->net;
-    const struct mf_shape gap = {.type = MF_F32, .n = 1, .d = {(to - from) / sizeof(float)}};
+    struct mf_bucket *b = &layout->bucket[layout->buckets];
+    const struct mf_shape own = flat(numbers / layout->pieces);
+    const size_t k = layout->buckets++;
 
-    if (from == to) return;
-    mf_list_insert(list, list->nodes, MF_OP_FILL, net->value[bucket].name)->out[0] =
-        mf_value_view(net, bucket, from, gap, ".gap");
+    b->parameters = mf_value_new(net, MF_ROLE_PARAMETER, flat(numbers), "%s.parameters.%zu", name, k);
+    b->gradients = mf_value_new(net, MF_ROLE_GRADIENT, flat(numbers), "%s.gradients.%zu", name, k);
+    b->first = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.first.%zu", name, k);
+    b->second = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.second.%zu", name, k);
+    b->own_parameters = piece_of(net, b->parameters, layout);
+    b->own_gradients = b->summed = piece_of(net, b->gradients, layout);
+    if (layout->stage == 2) b->own_gradients = mf_value_new(net, MF_ROLE_GRADIENT, own, "%s.sums.%zu", name, k);
+    layout->numbers += numbers;
 }
 
 /* The parameters place[from .. to) become views of one bucket. */
-static void fill_bucket(struct mf_list *list, const struct place *place, size_t from, size_t to,
+static void fill_bucket(struct mf_net *net, const char *name, const struct place *place, size_t from, size_t to,
                         struct mf_layout *layout)
 {
-    struct mf_net *net = list->net;
-    struct mf_bucket *bucket = &layout->bucket[layout->buckets];
-    size_t bytes = 0, end;
+    const size_t unit = LINE * layout->pieces;
+    size_t bytes = 0;
 
     for (size_t k = from; k < to; ++k) bytes += whole_lines(mf_shape_bytes(&net->value[place[k].parameter].shape));
-    *bucket = new_bucket(net, list->name, layout->buckets++, bytes / sizeof(float));
-    layout->numbers += bytes / sizeof(float);
+    new_bucket(net, name, (bytes + unit - 1) / unit * unit / sizeof(float), layout);
     bytes = 0;
     for (size_t k = from; k < to; ++k) {
+        const struct mf_bucket *bucket = &layout->bucket[layout->buckets - 1];
         struct mf_value *parameter = &net->value[place[k].parameter], *gradient = &net->value[parameter->gradient];
 
         parameter->base = bucket->parameters;
         gradient->base = bucket->gradients;
         parameter->shift = gradient->shift = bytes;
-        end = bytes + mf_shape_bytes(&parameter->shape);
-        bytes = whole_lines(end);
-        clear_gap(list, bucket->gradients, end, bytes);
+        bytes += whole_lines(mf_shape_bytes(&parameter->shape));
     }
 }
 
-void mf_pass_layout(struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout)
+void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout)
 {
+    struct mf_net *net = list->net;
     size_t n, to;
     struct place *place = places(list, sets, &n);
 
-    *layout = (struct mf_layout){.bucket = MF_MUST(malloc((n + 1) * sizeof *layout->bucket), "buckets")};
+    if (layout->pieces == 0 || layout->stage == 0) layout->pieces = 1;
+    layout->buckets = layout->numbers = 0;
+    layout->bucket = MF_MUST(malloc((n + 1) * sizeof *layout->bucket), "buckets");
     for (size_t from = 0; from < n; from = to) {
         size_t size = 0;
 
         for (to = from; to < n; ++to) {
-            size += whole_lines(mf_shape_bytes(&list->net->value[place[to].parameter].shape));
+            size += whole_lines(mf_shape_bytes(&net->value[place[to].parameter].shape));
             if (to > from && size > bytes) break;
         }
-        fill_bucket(list, place, from, to, layout);
+        fill_bucket(net, list->name, place, from, to, layout);
     }
     free(place);
 }
@@ -111,15 +117,77 @@ void mf_layout_free(struct mf_layout *layout)
     *layout = (struct mf_layout){0};
 }
 
-void mf_pass_adamw(struct mf_list *list, const struct mf_layout *layout)
+/* -- padding -- */
+
+/* The values that are views of @p array, by their beginnings. */
+struct part {
+    size_t from, to; /* [bytes] */
+};
+
+static int by_beginning(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static struct part *parts_of(const struct mf_net *net, int array, size_t *n)
+{
+    struct part *part = MF_MUST(malloc((net->values + 1) * sizeof *part), "parts of an array");
+
+    *n = 0;
+    for (size_t v = 0; v < net->values; ++v) {
+        const struct mf_value *value = &net->value[v];
+
+        if (value->role == MF_ROLE_PARAMETER && value->gradient >= 0 && net->value[value->gradient].base == array)
+            part[(*n)++] = (struct part){value->shift, value->shift + mf_shape_bytes(&value->shape)};
+    }
+    qsort(part, *n, sizeof *part, by_beginning);
+    return part;
+}
+
+static void clear(struct mf_list *list, size_t at, int array, size_t from, size_t to)
+{
+    struct mf_net *net = list->net;
+
+    if (from < to)
+        mf_list_insert(list, at, MF_OP_FILL, net->value[array].name)->out[0] =
+            mf_value_view(net, array, from, flat((to - from) / sizeof(float)), ".gap");
+}
+
+/* Before the first node that writes the array. */
+static void clear_gaps(struct mf_list *list, int array)
+{
+    struct mf_uses uses;
+    size_t n, end = 0, at;
+    struct part *part = parts_of(list->net, array, &n);
+
+    mf_uses_make(list, &uses);
+    at = uses.first[array] < uses.first[array + 1] ? uses.use[uses.first[array]].node : list->nodes;
+    mf_uses_free(&uses);
+    for (size_t k = 0; k < n; ++k) {
+        clear(list, at, array, end, part[k].from);
+        end = part[k].to;
+    }
+    clear(list, at, array, end, mf_shape_bytes(&list->net->value[array].shape));
+    free(part);
+}
+
+void mf_pass_clear(struct mf_list *list, const struct mf_layout *layout)
+{
+    for (size_t k = 0; k < layout->buckets; ++k) clear_gaps(list, layout->bucket[k].gradients);
+}
+
+/* -- what works on the arrays -- */
+
+void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op)
 {
     for (size_t k = 0; k < layout->buckets; ++k) {
         const struct mf_bucket *bucket = &layout->bucket[k];
-        struct mf_node *node =
-            mf_list_insert(list, list->nodes, MF_OP_ADAMW, list->net->value[bucket->parameters].name);
+        struct mf_node *node = mf_list_insert(list, list->nodes, op, list->net->value[bucket->parameters].name);
 
-        node->in[0] = bucket->parameters;
-        node->in[1] = bucket->gradients;
+        node->in[0] = bucket->own_parameters;
+        node->in[1] = bucket->own_gradients;
         node->in[2] = bucket->first;
         node->in[3] = bucket->second;
     }

@@ -17,24 +17,49 @@ struct life {
     size_t bytes;
 };
 
+/* Is this operand read before it was written? Of a whole any part counts as written; of a part itself, or the whole.
+ * @p written [values]: 1, a part of it; 2, all of it. */
+static int is_open(const struct mf_net *net, const unsigned char *written, int v)
+{
+    const int root = mf_value_root(net, v, NULL);
+
+    return v == root ? written[v] == 0 : written[v] == 0 && written[root] < 2;
+}
+
+static void mark_written(const struct mf_net *net, unsigned char *written, int v)
+{
+    const int root = mf_value_root(net, v, NULL);
+
+    written[v] = 2;
+    written[root] |=
+        v == root || mf_shape_bytes(&net->value[v].shape) == mf_shape_bytes(&net->value[root].shape) ? 2 : 1;
+}
+
 static struct life *lives_of(const struct mf_list *list)
 {
     const struct mf_net *net = list->net;
     struct life *life = MF_MUST(malloc((net->values + 1) * sizeof *life), "lives");
+    unsigned char *written = MF_MUST(calloc(net->values + 1, 1), "marks");
     struct mf_operand operand[MF_OPERANDS];
 
     for (size_t v = 0; v < net->values; ++v) life[v] = (struct life){(int)v, (int)v, -1, -1, 0, 0};
-    for (size_t i = 0; i < list->nodes; ++i)
-        for (size_t j = mf_node_operands(&list->node[i], operand); j-- > 0;) {
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const size_t n = mf_node_operands(&list->node[i], operand);
+
+        for (size_t j = 0; j < n; ++j) {
             struct life *one = &life[mf_value_root(net, operand[j].value, NULL)];
 
             if (one->first < 0) {
                 one->first = (ptrdiff_t)i;
                 one->bytes = whole_lines(mf_shape_bytes(&net->value[one->value].shape));
             }
-            if (one->first == (ptrdiff_t)i) one->open |= (operand[j].access & MF_READS) != 0;
+            one->open |= operand[j].access & MF_READS && is_open(net, written, operand[j].value);
             one->last = (ptrdiff_t)i;
         }
+        for (size_t j = 0; j < n; ++j)
+            if (operand[j].access & MF_WRITES) mark_written(net, written, operand[j].value);
+    }
+    free(written);
     for (size_t v = 0; v < net->values; ++v) {
         struct life *one = &life[mf_value_root(net, (int)v, NULL)];
 

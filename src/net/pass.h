@@ -1,4 +1,5 @@
-/* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, layout, optimiser, plan, live.
+/* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, layout,
+ * clear, accumulate, reduce, optimise, gather, plan, live.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -29,23 +30,43 @@ void mf_pass_recompute(struct mf_list *list, enum mf_recompute how);
 /** Turns sums of gradients into additions by the node that computes the second summand. Returns how many. */
 size_t mf_pass_fold(struct mf_list *list);
 
-/** The flat arrays of one list's trained parameters. A bucket is one array for each role, in the order in which
- * backward finishes gradients. */
+/** The flat arrays of the trained parameters. A bucket is one array for each role, in the order in which backward
+ * finishes gradients. */
 struct mf_layout {
+    /* the caller sets: */
+    int stage;            /* of ZeRO. 0: every rank has everything; 1: moments are cut; 2: summed gradients, too */
+    size_t pieces, piece; /* ranks that share the work of the optimiser, and the number of this one; stage 0: 1, 0 */
+    /* mf_pass_layout() sets: */
     size_t buckets;
     struct mf_bucket {
-        int parameters, gradients, first, second; /* values [numbers] f32; the optimiser's two moments */
+        int parameters, gradients;         /* values [numbers] f32 */
+        int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
+        int first, second;                 /* the optimiser's two moments [numbers / pieces] */
+        int summed; /* the piece of gradients that an exchange sums; of stage 2 it is added to own_gradients */
     } * bucket;
     size_t numbers; /* of all buckets, with padding */
 };
 
-/** Makes the parameters in @p sets that have a gradient views of buckets of about @p bytes. Tensors begin at 64 bytes;
- * the padding is zeros. mf_layout_free() frees the layout. */
-void mf_pass_layout(struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout);
+/** Makes the parameters in @p sets that have a gradient views of buckets of about @p bytes, for all lists of the net.
+ * Tensors begin at 64 bytes; the padding is zeros where gradients last between lists. mf_layout_free() frees. */
+void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout);
 void mf_layout_free(struct mf_layout *layout);
 
-/** Appends AdamW on every bucket. */
-void mf_pass_adamw(struct mf_list *list, const struct mf_layout *layout);
+/** Inserts zeros for the padding of gradients that do not last: of a list with its own optimiser, of stage 2. */
+void mf_pass_clear(struct mf_list *list, const struct mf_layout *layout);
+
+/** Starts the sum of every bucket's gradients over ranks as soon as backward has finished it. Of stage 2 it ends one
+ * bucket later, and the own piece is added to the sums of earlier micro-batches; @p first: there are none. */
+void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int first);
+
+/** Appends the ends of these sums. Of stage 2: nothing. */
+void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout);
+
+/** Appends an optimiser (MF_OP_ADAMW, ...) of the own piece of every bucket. */
+void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op);
+
+/** Appends the exchange of the own pieces of parameters. Of stage 0: nothing. */
+void mf_pass_gather(struct mf_list *list, const struct mf_layout *layout);
 
 /** All gradients of parameters are added to what is there: an inner micro-batch. */
 void mf_pass_accumulate(struct mf_list *list);

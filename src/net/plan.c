@@ -36,6 +36,7 @@ int mf_pass_plan(struct mf_list *list, struct mf_queue *queue)
         struct mf_call call;
         size_t work = 0;
 
+        if (mf_op_is_exchange(node->op)) continue;
         if (!calls)
             return mf_fail(MF_DEVICE, "the %s back end has no operation %s (node '%s'); try: --device cpu",
                            queue->backend->name, mf_ops[node->op]->name, node->name);

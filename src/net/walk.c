@@ -20,6 +20,8 @@ struct mf_walk {
     ptrdiff_t *last[sizeof((struct mf_net *)0)->list /
                     sizeof(struct mf_list *)]; /* checked: [values] node of the last use; -1: it stays */
     double number[MF_NUMBERS];
+    const struct mf_exchange *exchange;
+    int *started; /* [values] number of the exchange of an array */
 };
 
 /* -- guarded memory -- */
@@ -164,6 +166,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
         return rc;
     }
     if (mode == MF_WALK_PLANNED) fill_planned(w);
+    w->started = MF_MUST(calloc(net->values + 1, sizeof *w->started), "exchanges");
     for (size_t k = 0; k < net->lists; ++k) {
         const struct mf_list *list = net->list[k];
 
@@ -181,6 +184,7 @@ void mf_walk_close(struct mf_walk *walk)
     for (size_t v = 0; walk->guarded && v < walk->net->values; ++v)
         guarded_free(walk->guarded[v], mf_shape_bytes(&walk->net->value[v].shape));
     free(walk->guarded);
+    free(walk->started);
     if (walk->room) mf_arena_give(walk->queue->arena, walk->room);
     if (walk->lasting) mf_arena_give(walk->queue->arena, walk->lasting);
     for (size_t k = 0; k < walk->net->lists; ++k) {
@@ -190,15 +194,35 @@ void mf_walk_close(struct mf_walk *walk)
     free(walk);
 }
 
+void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchange *by) { walk->exchange = by; }
+
 double *mf_walk_numbers(struct mf_walk *walk) { return walk->number; }
 
 /* -- walking -- */
+
+/* What stands in the queue before it, has written the array. */
+static void exchange(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
+{
+    const struct mf_exchange *by = walk->exchange;
+    int *number = &walk->started[mf_value_root(walk->net, node->in[0], NULL)];
+
+    if (!by) return;
+    walk->queue->backend->sync(walk->queue);
+    if (node->op == MF_OP_START)
+        *number = by->start(by->context, node->attr.exchange, call->in[0].at, mf_shape_count(&call->in[0].shape));
+    else
+        by->finish(by->context, *number);
+}
 
 static void step(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
     const struct mf_op_calls *calls = walk->queue->backend->net->calls[node->op];
 
-    (node->back ? calls->backward : calls->forward)(walk->queue, call);
+    if (mf_op_is_exchange(node->op))
+        exchange(walk, node, call);
+    else
+        (node->back ? calls->backward : calls->forward)(walk->queue, call);
+    if (walk->exchange) walk->exchange->poll(walk->exchange->context);
 }
 
 /* What a node says that it writes held nothing; what it was the last to use holds nothing any more. */

@@ -16,10 +16,21 @@ enum mf_walk_mode {
 
 struct mf_walk;
 
+/** Who executes exchanges among ranks. Arrays are flat f32, in device memory. */
+struct mf_exchange {
+    void *context;
+    int (*start)(void *context, enum mf_exchange_kind kind, float *array, size_t n); /* returns its number */
+    void (*finish)(void *context, int number);
+    void (*poll)(void *context); /* drives what has started; called after every node */
+};
+
 /** Opens a walk of the lists of @p net, which are planned for @p queue. Lasting memory is zeros, the rest NaN. Refuses
  * with MF_MEMORY. */
 int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode);
 void mf_walk_close(struct mf_walk *walk);
+
+/** Exchanges go to @p exchange from now on; NULL, as after opening: there is one rank, and nothing is exchanged. */
+void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchange *exchange);
 
 /** The numbers that nodes read: [MF_NUMBERS]. The caller sets them between walks. */
 double *mf_walk_numbers(struct mf_walk *walk);

@@ -70,7 +70,8 @@ static struct model make(const struct choice *c, struct mf_queue *queue)
     mf_pass_recompute(m.list, c->recompute);
     if (c->fold) mf_pass_fold(m.list);
     mf_pass_layout(m.list, 1, 1024, &m.layout);
-    if (c->adamw) mf_pass_adamw(m.list, &m.layout);
+    mf_pass_clear(m.list, &m.layout);
+    if (c->adamw) mf_pass_optimise(m.list, &m.layout, MF_OP_ADAMW);
     if (c->accumulate) mf_pass_accumulate(m.list);
     for (size_t k = 0; !c->adamw && k < m.layout.buckets; ++k) m.net->value[m.layout.bucket[k].gradients].kept = 1;
     CHECK(mf_pass_plan(m.list, queue) == MF_OK);

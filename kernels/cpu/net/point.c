@@ -1,4 +1,4 @@
-/* add, dropout and fill on cpu. */
+/* add, dropout, fill and accumulate on cpu. */
 #include "kernels/cpu/net/net.h"
 
 #include "src/base/rng.h"
@@ -115,3 +115,19 @@ static void fill(struct mf_queue *queue, const struct mf_call *call)
 }
 
 const struct mf_op_calls mf_op_fill_cpu = {.forward = fill};
+
+/* -- accumulate -- */
+
+static void accumulate_range(const struct mf_call *call, size_t from, size_t to)
+{
+    float *a = call->in[0].at;
+
+    sum_range(a + from, (const float *)call->in[1].at + from, a + from, to - from);
+}
+
+static void accumulate(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 1, accumulate_range, call);
+}
+
+const struct mf_op_calls mf_op_accumulate_cpu = {.forward = accumulate};

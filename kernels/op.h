@@ -25,9 +25,9 @@ struct mf_attr {
     unsigned stream;     /* dropout: number of the node, part of its random stream */
     double rate;         /* dropout: probability of a zero; fill: the number; losses: label smoothing */
     int stride, pad;     /* convolution */
-    int groups;          /* group norm */
+    int groups;          /* group norm; attention: heads of keys and values, 0: as many as heads */
     int heads;           /* attention */
-    int causal;          /* attention: position i sees the positions up to i */
+    int causal;          /* attention: the last query sees all keys, each one before it one less */
     int exchange;        /* start, finish: enum mf_exchange_kind */
     int axis;            /* concat, slice */
     size_t first, count; /* slice: [first, first + count) of the axis */

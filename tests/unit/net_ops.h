@@ -26,5 +26,6 @@ struct net_case {
 extern double net_number[];
 
 extern const struct net_case net_plain[];
+extern const struct net_case net_attention[];
 
 #endif

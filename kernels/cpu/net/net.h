@@ -30,4 +30,7 @@ struct mf_gemm {
 };
 void mf_cpu_gemm(const struct mf_queue *queue, const struct mf_gemm *gemm);
 
+/** The same on the calling thread, also within a parallel region. */
+void mf_cpu_gemm_alone(const struct mf_gemm *gemm);
+
 #endif

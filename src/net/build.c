@@ -1,6 +1,7 @@
 /* See build.h. */
 #include "src/net/build.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,8 @@ int mf_build_input(struct mf_build *build, const char *name, struct mf_shape sha
     return mf_value_new(build->list->net, MF_ROLE_INPUT, shape, "%s", name);
 }
 
-int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape)
+int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape, enum mf_start start,
+                       double spread)
 {
     struct mf_net *net = build->list->net;
     int v = mf_value_find(net, name);
@@ -35,6 +37,8 @@ int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape
     if (v < 0 || net->value[v].role != MF_ROLE_PARAMETER) {
         v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", name);
         net->value[v].set = build->set;
+        net->value[v].start = start;
+        net->value[v].spread = spread;
     } else if (memcmp(&net->value[v].shape, &shape, sizeof shape) != 0) {
         return refused(build, mf_fail(MF_USAGE, "parameter '%s' is used with two shapes", name));
     }
@@ -53,23 +57,29 @@ int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr,
     return out;
 }
 
-/* An operation of x with NAME.weight and NAME.bias, whose length is the weight's first extent. */
-static int weighted(struct mf_build *build, enum mf_op_id op, const char *name, int x, struct mf_shape weight)
+/* An operation of x with NAME.weight and NAME.bias, whose length is the weight's first extent. They start as in
+ * PyTorch: norms with 1 and 0, others uniformly within 1 / sqrt(numbers that one output sums). */
+static int weighted(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, int x,
+                    struct mf_shape weight)
 {
     const struct mf_shape bias = {.type = MF_F32, .n = 1, .d = {weight.d[0]}};
+    const int norm = weight.n == 1;
+    const enum mf_start start = norm ? MF_START_NUMBER : MF_START_UNIFORM;
+    const double spread = 1 / sqrt((double)(mf_shape_count(&weight) / weight.d[0]));
     char *names[] = {mf_format("%s.weight", name), mf_format("%s.bias", name)};
-    const int in[] = {x, mf_build_parameter(build, names[0], weight), mf_build_parameter(build, names[1], bias)};
+    const int in[] = {x, mf_build_parameter(build, names[0], weight, start, spread),
+                      mf_build_parameter(build, names[1], bias, start, norm ? 0 : spread)};
 
     free(names[0]);
     free(names[1]);
-    return mf_build_node(build, op, (struct mf_attr){0}, name, 3, in);
+    return mf_build_node(build, op, attr, name, 3, in);
 }
 
 int mf_build_linear(struct mf_build *build, const char *name, int x, size_t columns)
 {
     const struct mf_shape shape = shape_of(build, x);
 
-    return weighted(build, MF_OP_LINEAR, name, x,
+    return weighted(build, MF_OP_LINEAR, (struct mf_attr){0}, name, x,
                     (struct mf_shape){.type = MF_F32, .n = 2, .d = {columns, mf_shape_last(&shape)}});
 }
 
@@ -77,7 +87,7 @@ int mf_build_layer_norm(struct mf_build *build, const char *name, int x)
 {
     const struct mf_shape shape = shape_of(build, x);
 
-    return weighted(build, MF_OP_LAYER_NORM, name, x,
+    return weighted(build, MF_OP_LAYER_NORM, (struct mf_attr){0}, name, x,
                     (struct mf_shape){.type = MF_F32, .n = 1, .d = {mf_shape_last(&shape)}});
 }
 

@@ -21,8 +21,10 @@ int mf_build_end(const struct mf_build *build);
 /** A value that the caller fills. */
 int mf_build_input(struct mf_build *build, const char *name, struct mf_shape shape);
 
-/** The parameter of this name; two calls with one name share it. Refuses with MF_USAGE where the shapes differ. */
-int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape);
+/** The parameter of this name; two calls with one name share it. Refuses with MF_USAGE where the shapes differ.
+ * @p start, @p spread: what it holds before training. */
+int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape, enum mf_start start,
+                       double spread);
 
 /** Any operation on @p n inputs (at most MF_INS). */
 int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, size_t n,

@@ -19,15 +19,20 @@ enum mf_role {
     MF_ROLE_WORK /* work memory of one node */
 };
 
+/** What a parameter holds before training: uniform in [-spread, spread], normal with this deviation, or this number. */
+enum mf_start { MF_START_UNIFORM, MF_START_NORMAL, MF_START_NUMBER };
+
 /** A tensor of a net. Lists refer to it by its number. */
 struct mf_value {
     char *name;
     struct mf_shape shape;
     enum mf_role role;
-    int base;     /* it is a view of this value's memory; -1: it has memory of its own */
-    size_t shift; /* then: bytes from the beginning of base */
-    int stop;     /* a view that passes no gradient on */
-    int set;      /* of a parameter: which network of the net it belongs to */
+    int base;            /* it is a view of this value's memory; -1: it has memory of its own */
+    size_t shift;        /* then: bytes from the beginning of base */
+    int stop;            /* a view that passes no gradient on */
+    int set;             /* of a parameter: which network of the net it belongs to */
+    enum mf_start start; /* of a parameter */
+    double spread;
     int gradient; /* of a parameter: its gradient; -1: none yet */
     int kept;     /* somebody reads it after the walk: a loss, an activation that is saved */
     int lasting;  /* mf_pass_live(): it keeps its content between walks */

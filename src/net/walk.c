@@ -15,13 +15,14 @@ struct mf_walk {
     struct mf_queue *queue;
     enum mf_walk_mode mode;
     char *lasting, *room;
+    int borrowed;   /* lasting is the caller's */
     void **guarded; /* checked: [values] memory of roots */
     struct mf_call *call[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
     ptrdiff_t *last[sizeof((struct mf_net *)0)->list /
                     sizeof(struct mf_list *)]; /* checked: [values] node of the last use; -1: it stays */
     double number[MF_NUMBERS];
     const struct mf_exchange *exchange;
-    int *started; /* [values] number of the exchange of an array */
+    uint64_t *started; /* [values] number of the exchange of an array */
 };
 
 /* -- guarded memory -- */
@@ -86,11 +87,12 @@ static void fill_call(struct mf_walk *walk, const struct mf_list *list, const st
 
 /* -- opening and closing -- */
 
-static int take_planned(struct mf_walk *walk)
+static int take_planned(struct mf_walk *walk, void *lasting)
 {
     struct mf_arena *arena = walk->queue->arena;
 
-    walk->lasting = mf_arena_take(arena, walk->net->lasting, "parameters");
+    walk->borrowed = lasting != NULL;
+    walk->lasting = lasting ? lasting : mf_arena_take(arena, walk->net->lasting, "parameters");
     walk->room = walk->lasting ? mf_arena_take(arena, walk->net->room, "activations") : NULL;
     if (!walk->room) return MF_MEMORY;
     return MF_OK;
@@ -152,7 +154,8 @@ static void fill_planned(struct mf_walk *walk)
     free(bytes);
 }
 
-int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode)
+int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode,
+                 void *lasting)
 {
     struct mf_walk *w = MF_MUST(calloc(1, sizeof *w), "a walk");
     int rc;
@@ -160,7 +163,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
     w->net = net;
     w->queue = queue;
     w->mode = mode;
-    rc = mode == MF_WALK_CHECKED ? take_guarded(w) : take_planned(w);
+    rc = mode == MF_WALK_CHECKED ? take_guarded(w) : take_planned(w, lasting);
     if (rc != MF_OK) {
         mf_walk_close(w);
         return rc;
@@ -186,7 +189,7 @@ void mf_walk_close(struct mf_walk *walk)
     free(walk->guarded);
     free(walk->started);
     if (walk->room) mf_arena_give(walk->queue->arena, walk->room);
-    if (walk->lasting) mf_arena_give(walk->queue->arena, walk->lasting);
+    if (walk->lasting && !walk->borrowed) mf_arena_give(walk->queue->arena, walk->lasting);
     for (size_t k = 0; k < walk->net->lists; ++k) {
         free(walk->call[k]);
         free(walk->last[k]);
@@ -204,7 +207,7 @@ double *mf_walk_numbers(struct mf_walk *walk) { return walk->number; }
 static void exchange(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
     const struct mf_exchange *by = walk->exchange;
-    int *number = &walk->started[mf_value_root(walk->net, node->in[0], NULL)];
+    uint64_t *number = &walk->started[mf_value_root(walk->net, node->in[0], NULL)];
 
     if (!by) return;
     walk->queue->backend->sync(walk->queue);

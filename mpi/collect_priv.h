@@ -1,0 +1,103 @@
+/* What collect.c and collect_chunk.c share.
+ *
+ * Ranks that follow each other on one node form a team; they see each other's arrays. Teams form a chain. An array is
+ * worked on in chunks. In each team one rank has a chunk: it adds the team's numbers to the sum of the teams before,
+ * which comes as a message, and sends the sum on. The last team has the whole sum, and sends it back to all teams.
+ * With several teams, chunk i belongs to rank i modulo the team's size. In a single team any rank takes the next one.
+ */
+#ifndef MF_MPI_COLLECT_PRIV_H
+#define MF_MPI_COLLECT_PRIV_H
+
+#include <stdatomic.h>
+
+#include "mpi/collect.h"
+#include "mpi/comm_priv.h"
+#include "mpi/share.h"
+
+enum {
+    MF_COLLECT_MOST = 128,     /* exchanges under way */
+    MF_COLLECT_WINDOW = 8,     /* chunks that a rank works on at a time */
+    MF_COLLECT_CHUNK = 1 << 15 /* floats of a chunk */
+};
+
+/** Counts of an exchange in the memory of its team's first rank. The upper 40 bits are its number, so that a later
+ * exchange finds no trace of an earlier one. */
+struct mf_collect_counts {
+    _Alignas(64) _Atomic uint64_t taken;
+    _Alignas(64) _Atomic uint64_t done; /* chunks */
+};
+
+/** In front of each rank's arrays. */
+struct mf_collect_head {
+    _Alignas(64) _Atomic uint64_t started; /* number of the last exchange */
+    struct mf_collect_counts counts[MF_COLLECT_MOST];
+};
+
+enum mf_collect_kind { MF_COLLECT_SUM, MF_COLLECT_SCATTER, MF_COLLECT_GATHER };
+
+struct mf_exchange {
+    enum mf_collect_kind kind;
+    size_t first, n;       /* floats from the begin of the memory; of the array */
+    uint64_t each, chunks; /* of each rank's piece; in all */
+    uint64_t before;       /* chunks of all exchanges before */
+    uint64_t mine;         /* this rank has taken so many */
+};
+
+/** A chunk that this rank works on. */
+struct mf_chunk {
+    const struct mf_exchange *exchange;                               /* NULL: none */
+    uint64_t number, index;                                           /* of the exchange; of the chunk in it */
+    int owner;                                                        /* whose piece it is in */
+    size_t first, n;                                                  /* floats from the begin of the memory */
+    void (*next)(struct mf_collect *collect, struct mf_chunk *chunk); /* once all requests are over */
+    float *before;        /* [MF_COLLECT_CHUNK] the sum of the teams before */
+    MPI_Request *request; /* [teams] */
+    int requests;
+};
+
+struct mf_collect {
+    const struct mf_comm *comm;
+    struct mf_arena *arena;
+    struct mf_share *share; /* NULL: the memory is the arena's */
+    size_t booked;          /* bytes of it, where it is shared */
+    char *own;              /* this rank's memory, with its head */
+
+    int teams, team;               /* how many; this rank's */
+    int *begin;                    /* [teams + 1] first rank of each */
+    int size, place;               /* of this team; of this rank in it */
+    struct mf_collect_head **head; /* [size] */
+    float **array;                 /* [size] memory of arrays */
+
+    uint64_t started, finished; /* numbers of the last; all up to there are finished */
+    uint64_t ready;             /* the team has started all up to there */
+    uint64_t polled, emptied;   /* up to there: this rank's share is taken; all chunks are taken */
+    long pauses;
+    struct mf_exchange exchange[MF_COLLECT_MOST];
+    struct mf_chunk chunk[MF_COLLECT_WINDOW];
+    float *before; /* [MF_COLLECT_WINDOW] [MF_COLLECT_CHUNK]; NULL: there is one team */
+    MPI_Request *request;
+};
+
+static inline struct mf_exchange *mf_exchange_at(struct mf_collect *c, uint64_t number)
+{
+    return &c->exchange[number % MF_COLLECT_MOST];
+}
+
+static inline struct mf_collect_counts *mf_collect_counts_at(struct mf_collect *c, uint64_t number)
+{
+    return &c->head[0]->counts[number % MF_COLLECT_MOST];
+}
+
+/** The counter of exchange @p number after @p count. */
+static inline uint64_t mf_collect_word(uint64_t number, uint64_t count) { return number << 24 | count; }
+
+/** The count in a counter that is exchange @p number's, or an earlier one's. */
+static inline uint64_t mf_collect_count(uint64_t word, uint64_t number)
+{
+    return word >> 24 < number ? 0 : word & 0xffffff;
+}
+
+/** Works on the chunks that this rank has, and begins others. @p shared: of each exchange this rank's share only. */
+void mf_collect_work(struct mf_collect *collect, int shared);
+
+#endif

@@ -176,15 +176,19 @@ static int make_temporary(const char *path, const char *folder, char **name)
     return made ? MF_OK : cannot_write(path, folder, errno);
 }
 
-/* ".NAME.tmp", anew if it is there. What stood in it counts as free space, so it goes first. Where it does not go, a
- * name of its own. */
-static int retake_temporary(const char *path, const char *folder, size_t bytes, char **name)
+/* How a temporary file is called: a new name, ".NAME.tmp", or "NAME.partial". */
+enum called { OWN_NAME, HIDDEN, PARTIAL };
+
+/* A file of that name, anew if it is there. What stood in it counts as free space, so it goes first. Where it does not
+ * go, a name of its own. */
+static int retake_temporary(const char *path, const char *folder, size_t bytes, enum called called, char **name)
 {
     int made, rc, error;
     char shown[MF_NAME_SHORT];
 
     mf_name_short(mf_name_base(path), strlen(mf_name_base(path)), shown);
-    if (asprintf(name, "%s/.%s.tmp", folder, shown) < 0) return mf_fail(MF_MEMORY, "no memory for a file name");
+    if ((called == PARTIAL ? asprintf(name, "%s.partial", path) : asprintf(name, "%s/.%s.tmp", folder, shown)) < 0)
+        return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);
     made = rc == MF_OK && create(*name);
@@ -195,13 +199,13 @@ static int retake_temporary(const char *path, const char *folder, size_t bytes, 
     return error == EEXIST ? make_temporary(path, folder, name) : cannot_write(path, folder, error);
 }
 
-static int prepare(const char *path, size_t bytes, int alone, char **temporary)
+static int prepare(const char *path, size_t bytes, enum called called, char **temporary)
 {
     char *folder = folder_of(path);
     int rc = folder ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
 
-    if (rc == MF_OK && (alone || mf_lock_held(path))) {
-        rc = retake_temporary(path, folder, bytes, temporary);
+    if (rc == MF_OK && (called != OWN_NAME || mf_lock_held(path))) {
+        rc = retake_temporary(path, folder, bytes, called, temporary);
     } else if (rc == MF_OK) {
         rc = check_place(path, folder, bytes);
         if (rc == MF_OK) rc = make_temporary(path, folder, temporary);
@@ -210,12 +214,13 @@ static int prepare(const char *path, size_t bytes, int alone, char **temporary)
     return rc;
 }
 
-static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, int alone, struct mf_atomic *file)
+static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, enum called called,
+                    struct mf_atomic *file)
 {
     char *temporary = NULL, *told;
 
     MF_TRY(mf_agree(comm, check_limit(path, bytes)));
-    MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, alone, &temporary) : MF_OK));
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, called, &temporary) : MF_OK));
     told = mf_comm_text(comm, temporary);
     file->temporary = temporary ? temporary : told; /* rank 0's own is the one that a signal takes */
     if (temporary) free(told);
@@ -225,12 +230,17 @@ static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, 
 
 int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file)
 {
-    return open_one(comm, path, bytes, 0, file);
+    return open_one(comm, path, bytes, OWN_NAME, file);
 }
 
 int mf_atomic_open_alone(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file)
 {
-    return open_one(comm, path, bytes, 1, file);
+    return open_one(comm, path, bytes, HIDDEN, file);
+}
+
+int mf_atomic_open_partial(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file)
+{
+    return open_one(comm, path, bytes, PARTIAL, file);
 }
 
 int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes)

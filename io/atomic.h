@@ -46,6 +46,10 @@ int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, s
  */
 int mf_atomic_open_alone(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
 
+/** The same, with the temporary file PATH.partial, which users may look into while it grows. One that a killed run left
+ * behind is replaced. */
+int mf_atomic_open_partial(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
+
 /**
  * Reserves disk blocks for @p bytes of the temporary file without changing its length. So a full disk is found before
  * anything is written. Has no effect where the file system cannot do it. Not collective. Refuses with MF_OUTPUT.

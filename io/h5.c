@@ -46,6 +46,8 @@ hid_t mf_h5_type_of(enum mf_h5_type type, int in_file)
     case MF_H5_U8: return in_file ? H5T_STD_U8LE : H5T_NATIVE_UINT8;
     case MF_H5_I32: return in_file ? H5T_STD_I32LE : H5T_NATIVE_INT32;
     case MF_H5_I64: return in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
+    case MF_H5_U32: return in_file ? H5T_STD_U32LE : H5T_NATIVE_UINT32;
+    case MF_H5_U64: return in_file ? H5T_STD_U64LE : H5T_NATIVE_UINT64;
     case MF_H5_F32: return in_file ? H5T_IEEE_F32LE : H5T_NATIVE_FLOAT;
     default: return in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE;
     }

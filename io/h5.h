@@ -15,7 +15,7 @@
 
 struct mf_h5;
 
-enum mf_h5_type { MF_H5_U8, MF_H5_I32, MF_H5_I64, MF_H5_F32, MF_H5_F64 };
+enum mf_h5_type { MF_H5_U8, MF_H5_I32, MF_H5_I64, MF_H5_F32, MF_H5_F64, MF_H5_U32, MF_H5_U64 };
 
 enum { MF_H5_DIMS = 8 };
 
@@ -80,7 +80,23 @@ size_t mf_h5_place(struct mf_h5 *file, const char *path);
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
                 const void *from);
 
+/** Creates a dataset whose rows of axis 0 are compressed one by one: deflate of @p level. */
+int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims, int level);
+/** Writes the bytes of one of its rows, which the caller has compressed. Fault site "io.write". */
+int mf_h5_write_chunk(struct mf_h5 *file, const char *path, size_t row, size_t bytes, const void *from);
+
+/** How a dataset in chunks of whole rows lies in its file. */
+struct mf_h5_chunks {
+    size_t rows;  /* of a chunk; 0: the dataset is not in chunks */
+    size_t count; /* of chunks */
+    int deflate, shuffle;
+    uint64_t (*place)[2]; /* [count] offset and bytes of a chunk; heap */
+};
+
 /* Reading: MF_INPUT. */
+/** Finds the chunks of a dataset; refuses other filters, and chunks that cut a row. The time grows with the square of
+ * their number. */
+int mf_h5_chunks(struct mf_h5 *file, const char *path, struct mf_h5_chunks *chunks);
 int mf_h5_has(struct mf_h5 *file, const char *path); /* 1: the object exists */
 int mf_h5_has_attribute(struct mf_h5 *file, const char *object, const char *name);
 /** @p text [room]; longer text is refused. */

@@ -7,6 +7,7 @@ target_link_libraries(io_tiff PRIVATE TIFF::TIFF)
 mf_test(NAME io_hash SOURCE unit/io_hash.c ROOM mf_io)
 target_link_options(io_hash PRIVATE LINKER:--wrap=mf_comm_alive)
 mf_test(NAME io_safetensors SOURCE unit/io_safetensors.c ROOM mf_io)
+mf_test(NAME io_dataset SOURCE unit/io_dataset.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_seal SOURCE unit/io_seal.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_micro SOURCE unit/io_micro.c ROOM mf_io RANKS 1 2 3 4)
 

@@ -21,7 +21,8 @@ enum mf_stream {
     MF_STREAM_PLACE = 0x53590010,      /* + 3 axes: places of objects, by attempt */
     MF_STREAM_TURN = 0x53590020,       /* + 3 axes: directions of fibres */
     MF_STREAM_DEAL = 0x53590030,       /* phases of grains */
-    MF_STREAM_WAVE = 0x53590040        /* + 4: waves of lamellae */
+    MF_STREAM_WAVE = 0x53590040,       /* + 4: waves of lamellae */
+    MF_STREAM_ORDER = 0x44530000       /* order of samples, by epoch */
 };
 
 #endif

@@ -1,0 +1,161 @@
+/* Datasets of samples for training: microstructures or images with labels, real values and a split, in one HDF5 file
+ * (docs/FILES.md has the layout). A set is opened once, its facts are then in memory on every rank. Readers fetch
+ * batches of samples in threads of their own.
+ *
+ * Rule: only the open and the writer call HDF5. Readers know where every sample lies, and read and inflate it
+ * themselves. */
+#ifndef MF_IO_DATASET_H
+#define MF_IO_DATASET_H
+
+#include "io/micro.h"
+#include "src/base/arena.h"
+
+#define MF_SCHEMA_DATASET "dataset" /* attribute schema of a dataset */
+
+enum mf_split { MF_TRAIN, MF_VALIDATION, MF_TEST, MF_SPLITS };
+enum { MF_SPLIT_NONE = 255 }; /* of a sample that is in no split, as it was never completed */
+enum { MF_CHANNELS_MAX = 64, MF_CLASSES_MAX = 1 << 16, MF_REALS_MAX = 4096, MF_REAL_TEXT = 64 };
+
+/** "train", "validation", "test". */
+extern const char *const mf_split_names[MF_SPLITS];
+
+typedef char mf_name[MF_REAL_TEXT];
+
+/** Facts of a set. Arrays belong to it; those of which the file has none are NULL. */
+struct mf_dataset {
+    char *path;
+    size_t samples;
+    int ndim;            /* of one sample: 2 (nz is 1) or 3 */
+    size_t dims[4];      /* {nz, ny, nx, channels} of one sample in the file */
+    int is_float;        /* samples/x is float, else uint8 */
+    int phases;          /* values of x are phases 0 .. phases-1; 0: x is an image of grey or coloured channels */
+    size_t bytes;        /* of one sample's x */
+    size_t inputs;       /* channels of a network's input: see mf_batch.input */
+    size_t classes;      /* 0: there are no labels */
+    mf_name *class_name; /* [classes] */
+    int32_t *label;      /* [samples], 0 .. classes-1, or -1: not known */
+    size_t reals;        /* columns of real values: descriptors and properties */
+    mf_name *real_name;  /* [reals] */
+    float *real;         /* [samples][reals], finite */
+    uint64_t *seed;      /* [samples] of synthetic samples */
+    uint8_t *status;     /* [samples] 1: complete */
+    uint8_t *split;      /* [samples] enum mf_split, MF_SPLIT_NONE */
+    int split_given;     /* the file has it; else 80/10/10 by mf_split_make() */
+    size_t count[MF_SPLITS];
+    uint32_t *id[MF_SPLITS];      /* [count] samples of a split, ascending */
+    double mean[MF_CHANNELS_MAX]; /* of an image's channels over the train split: (v - mean) / deviation is input */
+    double deviation[MF_CHANNELS_MAX];
+    char hash[MF_HASH_TEXT];         /* of the contents, splits included: the same for the same samples */
+    struct mf_dataset_places *where; /* private: io/dataset_priv.h */
+};
+
+/**
+ * Opens a set for reading: all facts, no samples. An image whose file has no moments is read once, for mean and
+ * deviation; ranks share that work. Memory: about 40 bytes + 4 reals per sample, on every rank.
+ *
+ * Collective; refuses (agreed) with MF_INPUT what is no dataset, labels out of range, values that are not finite,
+ * extents that differ, and a storage that only HDF5 can read. MF_MEMORY.
+ */
+int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_dataset **set);
+void mf_dataset_close(struct mf_dataset *set); /* NULL is accepted */
+
+/** Refuses with MF_INPUT a set without a sample in @p split. Local. */
+int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);
+
+/**
+ * Fills split [n] at random, by error diffusion over the classes in turn: every class is divided as @p part {train,
+ * validation} says, to one sample, and so is the whole. The rest is the test split. @p label NULL: one class. Local.
+ * MF_MEMORY.
+ */
+int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split);
+
+/* ---- readers ---- */
+
+struct mf_reader_wish {
+    int threads;  /* that read; 0: mf_reader_take() reads */
+    size_t ahead; /* batches that are wanted and not given back, at most: 1 or more */
+    size_t batch; /* samples of a batch, at most */
+    int raw;      /* fill mf_batch.x */
+    int input;    /* fill mf_batch.input */
+};
+
+/** Samples in the order in which they were wanted. Its arrays stay until mf_reader_give(). */
+struct mf_batch {
+    size_t n;
+    const size_t *id;   /* [n] */
+    const uint8_t *x;   /* [n][set->bytes] as in the file; NULL: not wished */
+    const float *input; /* [n][nz][ny][nx][inputs]; NULL: not wished. Of two phases: 0 or 1 in one channel. Of more: one
+                           channel per phase. Of an image: its channels, (v - mean) / deviation */
+    const int32_t *label; /* [n]; NULL: none */
+    const float *real;    /* [n][set->reals]; NULL: none */
+    void *slot;           /* private */
+};
+
+struct mf_reader;
+
+/** Bytes that a reader takes from its arena. Local. */
+size_t mf_reader_bytes(const struct mf_dataset *set, const struct mf_reader_wish *wish);
+
+/** Opens the file, takes the memory and starts the threads. Both @p set and @p arena outlive the reader. Several
+ * readers of a set may be open. Local; MF_INPUT, MF_MEMORY. */
+int mf_reader_open(const struct mf_dataset *set, struct mf_arena *arena, const struct mf_reader_wish *wish,
+                   struct mf_reader **reader);
+void mf_reader_close(struct mf_reader *reader); /* NULL is accepted; batches may be under way */
+
+/** How many batches can still be wanted. Local. */
+size_t mf_reader_room(const struct mf_reader *reader);
+
+/** Queues a batch of @p n samples, which are read from now on; @p id is copied. There must be room. Local. */
+void mf_reader_want(struct mf_reader *reader, size_t n, const size_t *id);
+
+/**
+ * Waits for the oldest batch that was wanted and not taken. Refuses with MF_INPUT naming file and sample: the file
+ * ends, does not inflate, differs from its checksum, or holds a value that is no phase or not finite. Of several bad
+ * samples the first one of the batch is named. Such a batch is given back too. Local.
+ */
+int mf_reader_take(struct mf_reader *reader, struct mf_batch *batch);
+
+/** Gives back a batch, so another can be wanted. Batches go back in the order in which they were taken. Local. */
+void mf_reader_give(struct mf_reader *reader, struct mf_batch *batch);
+
+/** Seconds for which mf_reader_take() has waited so far. Local. */
+double mf_reader_waited(const struct mf_reader *reader);
+
+/* ---- writing ---- */
+
+/** What a set will hold. */
+struct mf_dataset_wish {
+    size_t samples;
+    int ndim;
+    size_t dims[4]; /* {nz, ny, nx, channels} */
+    int is_float, phases;
+    size_t classes;                /* 0: no labels */
+    const char *const *class_name; /* [classes] */
+    size_t reals;
+    const char *const *real_name; /* [reals] */
+    int seeded;                   /* there is a seed of every sample */
+    int compress;                 /* 0, or the level of deflate, 1 to 9 */
+    double part[2];               /* shares of train and validation, for mf_split_make() */
+    uint64_t split_seed;
+};
+
+/** One sample that is being made. */
+struct mf_sample {
+    void *x; /* [bytes] */
+    int32_t label;
+    float *real; /* [reals] */
+    uint64_t seed;
+};
+
+/** Makes or loads sample @p id. It may refuse, and makes no collective call. */
+typedef int mf_sample_make(void *context, size_t id, struct mf_sample *sample);
+
+/**
+ * Writes a set. Every rank makes a contiguous run of samples by @p make and writes them. The arrays have the same bytes
+ * on any number of ranks. The file is PATH.partial until it is complete and sealed. Collective; refuses (agreed) with
+ * the code of @p make, MF_OUTPUT, MF_MEMORY, and MF_INPUT for values that a set may not hold (see mf_dataset_open()).
+ */
+int mf_dataset_write(const struct mf_comm *comm, const char *path, const struct mf_dataset_wish *wish,
+                     const struct mf_provenance *provenance, mf_sample_make *make, void *context);
+
+#endif

@@ -1,0 +1,509 @@
+/* Opening a dataset. A guarded child of rank 0 reads the facts and sends them: the head, then arrays. See dataset.h. */
+#include "io/dataset_priv.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/atomic.h"
+#include "io/guard.h"
+#include "io/hash.h"
+#include "io/phases.h"
+#include "io/seal.h"
+#include "io/volume.h"
+#include "src/base/err.h"
+
+enum { SAMPLES_MAX = 1 << 28, AXES_TEXT = 64, TAIL = 32 };
+
+/* What comes before the arrays; bits of `has` are 1 << enum part. */
+enum part { X, LABEL, REAL, SEED, SPLIT, STATUS, CRC, MOMENTS, PARTS };
+static const char *const part_path[PARTS] = {MF_SET_X,     MF_SET_LABEL,  MF_SET_REAL, MF_SET_SEED,
+                                             MF_SET_SPLIT, MF_SET_STATUS, MF_SET_CRC,  MF_SET_MOMENTS};
+
+struct head {
+    uint64_t samples, dims[4], classes, reals, offset, rows, chunks;
+    int32_t ndim, is_float, phases, deflate, shuffle;
+    uint32_t has;
+    uint8_t tail[TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */
+};
+
+struct opening {
+    const char *path;
+    struct mf_dataset *set;
+    struct head head;
+};
+
+/* ---- the child ---- */
+
+static int get_int(struct mf_h5 *file, const char *object, const char *name, int64_t *value)
+{
+    size_t count;
+
+    if (!mf_h5_has_attribute(file, object, name)) return MF_OK;
+    return mf_h5_get_ints(file, object, name, 1, value, &count);
+}
+
+static int check_schema(struct mf_h5 *file, const char *path)
+{
+    char schema[MF_NAME_TEXT] = "";
+    int64_t version = MF_SCHEMA_VERSION;
+
+    if (mf_h5_has_attribute(file, "/", "schema")) MF_TRY(mf_h5_get_text(file, "/", "schema", schema, sizeof schema));
+    if (!mf_h5_has(file, MF_SET_X) || (*schema && strcmp(schema, MF_SCHEMA_DATASET) != 0))
+        return mf_fail(MF_INPUT, "'%s' is no dataset (%s%s); make one with: mesoforge synth --num-samples, data import",
+                       path, *schema ? "its schema is " : "it has no " MF_SET_X, schema);
+    MF_TRY(get_int(file, "/", "schema_version", &version));
+    if (version == MF_SCHEMA_VERSION) return MF_OK;
+    return mf_fail(MF_INPUT, "cannot read '%s': schema version %lld, this program knows %d", path, (long long)version,
+                   MF_SCHEMA_VERSION);
+}
+
+/* Axes (sample, [z,] y, x[, channel]). Without attribute axes up to four values along a last axis are channels. */
+static int read_axes(struct mf_h5 *file, const char *path, const struct mf_h5_shape *s, struct head *h)
+{
+    char axes[AXES_TEXT] = "";
+    int channels = s->ndim == 5 || (s->ndim == 4 && s->dims[3] <= 4);
+
+    if (mf_h5_has_attribute(file, MF_SET_X, "axes")) {
+        MF_TRY(mf_h5_get_text(file, MF_SET_X, "axes", axes, sizeof axes));
+        channels = strstr(axes, "channel") != NULL;
+    }
+    h->ndim = s->ndim - 1 - channels;
+    if (h->ndim != 2 && h->ndim != 3)
+        return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " has %d axes, not (sample, [z,] y, x[, channel])", path,
+                       s->ndim);
+    h->samples = s->dims[0];
+    h->dims[0] = h->ndim == 3 ? s->dims[1] : 1;
+    h->dims[1] = s->dims[h->ndim - 1];
+    h->dims[2] = s->dims[h->ndim];
+    h->dims[3] = channels ? s->dims[h->ndim + 1] : 1;
+    return MF_OK;
+}
+
+static int read_x(struct mf_h5 *file, const char *path, struct head *h, struct mf_h5_chunks *chunks)
+{
+    struct mf_h5_shape s;
+    int64_t phases = 0;
+
+    MF_TRY(mf_h5_shape(file, MF_SET_X, &s));
+    if (s.swap || !((s.kind == 'u' && s.size == 1) || (s.kind == 'f' && s.size == 4)))
+        return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " must hold uint8 or little-endian float32", path);
+    MF_TRY(read_axes(file, path, &s, h));
+    MF_TRY(get_int(file, MF_SET_X, "phases", &phases));
+    h->is_float = s.kind == 'f';
+    h->phases = phases < 0 || phases > MF_PHASES_MAX ? -1 : (int32_t)phases;
+    h->offset = s.offset;
+    MF_TRY(mf_h5_chunks(file, MF_SET_X, chunks));
+    h->rows = chunks->rows;
+    h->chunks = chunks->count;
+    h->deflate = chunks->deflate;
+    h->shuffle = chunks->shuffle;
+    return MF_OK;
+}
+
+/* Rows must be those of the samples; *columns: of an array with two axes. */
+static int check_part(struct mf_h5 *file, const char *path, enum part part, struct head *h, uint64_t *columns)
+{
+    struct mf_h5_shape s;
+
+    if (!mf_h5_has(file, part_path[part])) return MF_OK;
+    MF_TRY(mf_h5_shape(file, part_path[part], &s));
+    if (s.ndim != (columns ? 2 : 1) || s.dims[0] != h->samples)
+        return mf_fail(MF_INPUT, "cannot use '%s': %s has %zu rows and %d axes for %zu samples", path, part_path[part],
+                       s.dims[0], s.ndim, (size_t)h->samples);
+    if (columns) *columns = s.dims[1];
+    h->has |= 1u << part;
+    return MF_OK;
+}
+
+static int read_parts(struct mf_h5 *file, const char *path, struct head *h)
+{
+    uint64_t moments = 0;
+
+    MF_TRY(check_part(file, path, LABEL, h, NULL));
+    MF_TRY(check_part(file, path, REAL, h, &h->reals));
+    MF_TRY(check_part(file, path, SEED, h, NULL));
+    MF_TRY(check_part(file, path, SPLIT, h, NULL));
+    MF_TRY(check_part(file, path, STATUS, h, NULL));
+    MF_TRY(check_part(file, path, CRC, h, NULL));
+    MF_TRY(check_part(file, path, MOMENTS, h, &moments));
+    if (moments != 2 * h->dims[3] || h->phases) h->has &= ~(1u << MOMENTS);
+    return MF_OK;
+}
+
+/* Names of an attribute, if it is there. */
+static int read_names(struct mf_h5 *file, const char *object, const char *name, size_t max, mf_name *names,
+                      uint64_t *count)
+{
+    size_t n = 0;
+
+    *count = 0;
+    if (!mf_h5_has(file, object) || !mf_h5_has_attribute(file, object, name)) return MF_OK;
+    MF_TRY(mf_h5_get_texts(file, object, name, max, MF_REAL_TEXT, (char *)names, &n));
+    *count = n;
+    return MF_OK;
+}
+
+/* Sends an array [rows] of @p columns values of @p size bytes. */
+static int send_part(struct mf_h5 *file, const struct head *h, enum part part, enum mf_h5_type type, size_t bytes,
+                     FILE *to)
+{
+    void *values;
+    int rc;
+
+    if (!(h->has >> part & 1)) return MF_OK;
+    values = malloc(h->samples * bytes);
+    if (!values) return mf_fail(MF_MEMORY, "no memory for %s of a dataset", part_path[part]);
+    rc = mf_h5_read_rows(file, part_path[part], type, 0, h->samples, values);
+    if (rc == MF_OK) rc = mf_guard_send(to, values, h->samples * bytes);
+    free(values);
+    return rc;
+}
+
+static int send_parts(struct mf_h5 *file, const struct head *h, FILE *to)
+{
+    MF_TRY(send_part(file, h, LABEL, MF_H5_I32, sizeof(int32_t), to));
+    MF_TRY(send_part(file, h, REAL, MF_H5_F32, h->reals * sizeof(float), to));
+    MF_TRY(send_part(file, h, SEED, MF_H5_U64, sizeof(uint64_t), to));
+    MF_TRY(send_part(file, h, SPLIT, MF_H5_U8, 1, to));
+    MF_TRY(send_part(file, h, STATUS, MF_H5_U8, 1, to));
+    MF_TRY(send_part(file, h, CRC, MF_H5_U32, sizeof(uint32_t), to));
+    return send_part(file, h, MOMENTS, MF_H5_F64, 2 * h->dims[3] * sizeof(double), to);
+}
+
+static int read_tail(const char *path, struct head *h)
+{
+    struct stat is;
+    int file, rc;
+
+    MF_TRY(mf_open_plain(path, O_RDONLY, &file));
+    rc = fstat(file, &is) != 0 || is.st_size < TAIL ? mf_fail(MF_INPUT, "'%s' is too short", path) : MF_OK;
+    if (rc == MF_OK) rc = mf_read_at(file, path, h->tail, TAIL, (uint64_t)is.st_size - TAIL);
+    close(file);
+    return rc;
+}
+
+static int send_all(struct mf_h5 *file, const char *path, mf_name *names, FILE *to)
+{
+    struct mf_h5_chunks chunks = {0};
+    struct head h = {0};
+    uint64_t named;
+
+    MF_TRY(check_schema(file, path));
+    MF_TRY(read_x(file, path, &h, &chunks));
+    MF_TRY(read_parts(file, path, &h));
+    MF_TRY(read_tail(path, &h));
+    MF_TRY(read_names(file, MF_SET_LABEL, "classes", MF_CLASSES_MAX, names, &h.classes));
+    MF_TRY(mf_guard_send(to, &h, sizeof h));
+    MF_TRY(mf_guard_send(to, names, h.classes * sizeof *names));
+    MF_TRY(read_names(file, MF_SET_REAL, "names", MF_REALS_MAX, names, &named));
+    for (uint64_t i = named; i < h.reals && i < MF_REALS_MAX; ++i)
+        snprintf(names[i], sizeof *names, "value%zu", (size_t)i);
+    if (h.reals > MF_REALS_MAX)
+        return mf_fail(MF_INPUT, "cannot use '%s': it has %zu properties", path, (size_t)h.reals);
+    MF_TRY(mf_guard_send(to, names, h.reals * sizeof *names));
+    MF_TRY(mf_guard_send(to, chunks.place, h.chunks * sizeof *chunks.place));
+    return send_parts(file, &h, to);
+}
+
+static int work(void *context, FILE *to)
+{
+    const struct opening *o = context;
+    mf_name *names = calloc(MF_CLASSES_MAX, sizeof *names);
+    struct mf_h5 *file;
+    int rc, end;
+
+    if (!names) return mf_fail(MF_MEMORY, "no memory for the names of a dataset");
+    MF_TRY(mf_h5_open(o->path, &file));
+    rc = mf_h5_unread(file, send_all(file, o->path, names, to));
+    end = mf_h5_close(file);
+    free(names);
+    return rc == MF_OK ? end : rc;
+}
+
+/* ---- the parent: arrays, and what a sound set is ---- */
+
+static int check_head(const char *path, const struct head *h)
+{
+    const char *wrong = NULL;
+    uint64_t bytes = h->is_float ? sizeof(float) : 1;
+
+    if (h->samples < 1 || h->samples > SAMPLES_MAX) wrong = "number of samples";
+    for (int a = 0; a < 4; ++a)
+        if (h->dims[a] < 1 || __builtin_mul_overflow(bytes, h->dims[a], &bytes) || bytes > (uint64_t)1 << 40)
+            wrong = "extents";
+    if (h->phases < 0 || h->phases == 1 || h->phases > MF_PHASES_MAX || (h->phases && (h->is_float || h->dims[3] != 1)))
+        wrong = "number of phases";
+    if (h->dims[3] > MF_CHANNELS_MAX) wrong = "number of channels";
+    if (h->classes > MF_CLASSES_MAX || h->reals > MF_REALS_MAX) wrong = "number of names";
+    if (h->rows ? h->chunks != (h->samples + h->rows - 1) / h->rows || h->offset : !h->offset || h->chunks)
+        wrong = "storage of " MF_SET_X;
+    return wrong ? mf_fail(MF_INPUT, "cannot use dataset '%s': unusable %s in it", path, wrong) : MF_OK;
+}
+
+/* Everything that the head says the set has; the same on every rank. */
+static int make_arrays(struct mf_dataset *set, const struct head *h)
+{
+    struct mf_dataset_places *w = set->where;
+    const size_t n = h->samples;
+
+    set->samples = n;
+    set->ndim = h->ndim;
+    for (int a = 0; a < 4; ++a) set->dims[a] = h->dims[a];
+    set->is_float = h->is_float;
+    set->phases = h->phases;
+    set->bytes = set->dims[0] * set->dims[1] * set->dims[2] * set->dims[3] * (h->is_float ? sizeof(float) : 1);
+    set->inputs = h->phases == 0 ? h->dims[3] : h->phases == 2 ? 1 : (size_t)h->phases;
+    set->classes = h->classes;
+    set->reals = h->reals;
+    set->split_given = (int)(h->has >> SPLIT & 1);
+    w->offset = h->offset;
+    w->chunks = (struct mf_h5_chunks){h->rows, h->chunks, h->deflate, h->shuffle, NULL};
+#define NEW(at, count) ((at) = MF_MUST(calloc((count) + 1, sizeof *(at)), "a dataset"))
+    NEW(set->class_name, set->classes);
+    NEW(set->real_name, set->reals);
+    if (h->chunks) NEW(w->chunks.place, h->chunks);
+    if (h->has >> LABEL & 1) NEW(set->label, n);
+    if (h->has >> REAL & 1) NEW(set->real, n * set->reals);
+    if (h->has >> SEED & 1) NEW(set->seed, n);
+    NEW(set->split, n);
+    if (h->has >> STATUS & 1) NEW(set->status, n);
+    if (h->has >> CRC & 1) NEW(w->crc, n);
+    if (!set->phases) NEW(w->moments, n * 2 * set->dims[3]);
+#undef NEW
+    return MF_OK;
+}
+
+/* Visits all arrays, in the order in which they are sent. */
+static int each_array(struct mf_dataset *set, uint32_t has, int (*visit)(void *context, void *at, size_t bytes),
+                      void *context)
+{
+    struct mf_dataset_places *w = set->where;
+    const size_t n = set->samples;
+
+    MF_TRY(visit(context, set->class_name, set->classes * sizeof *set->class_name));
+    MF_TRY(visit(context, set->real_name, set->reals * sizeof *set->real_name));
+    MF_TRY(visit(context, w->chunks.place, w->chunks.count * sizeof *w->chunks.place));
+    if (has >> LABEL & 1) MF_TRY(visit(context, set->label, n * sizeof *set->label));
+    if (has >> REAL & 1) MF_TRY(visit(context, set->real, n * set->reals * sizeof *set->real));
+    if (has >> SEED & 1) MF_TRY(visit(context, set->seed, n * sizeof *set->seed));
+    if (has >> SPLIT & 1) MF_TRY(visit(context, set->split, n));
+    if (has >> STATUS & 1) MF_TRY(visit(context, set->status, n));
+    if (has >> CRC & 1) MF_TRY(visit(context, w->crc, n * sizeof *w->crc));
+    if (has >> MOMENTS & 1) MF_TRY(visit(context, w->moments, n * 2 * set->dims[3] * sizeof *w->moments));
+    return MF_OK;
+}
+
+static int receive(void *from, void *at, size_t bytes) { return bytes ? mf_guard_receive(from, at, bytes) : MF_OK; }
+
+static int take(void *context, FILE *from)
+{
+    struct opening *o = context;
+
+    MF_TRY(mf_guard_receive(from, &o->head, sizeof o->head));
+    MF_TRY(check_head(o->path, &o->head));
+    MF_TRY(make_arrays(o->set, &o->head));
+    return each_array(o->set, o->head.has, receive, from);
+}
+
+static int check_labels(const struct mf_dataset *s)
+{
+    for (size_t i = 0; s->label && i < s->samples; ++i)
+        if (s->label[i] < -1 || (s->classes && s->label[i] >= (int64_t)s->classes) || s->label[i] >= MF_CLASSES_MAX)
+            return mf_fail(MF_INPUT, "cannot use '%s': label %d of sample %zu is none of its %zu classes", s->path,
+                           s->label[i], i, s->classes);
+    return MF_OK;
+}
+
+static int check_values(struct mf_dataset *s)
+{
+    MF_TRY(check_labels(s));
+    for (size_t i = 0; i < s->reals; ++i) s->real_name[i][MF_REAL_TEXT - 1] = '\0';
+    for (size_t i = 0; i < s->classes; ++i) s->class_name[i][MF_REAL_TEXT - 1] = '\0';
+    for (size_t i = 0; s->real && i < s->samples * s->reals; ++i)
+        if (!isfinite(s->real[i]))
+            return mf_fail(MF_INPUT, "cannot use '%s': '%s' of sample %zu is not a finite number", s->path,
+                           s->real_name[i % s->reals], i / s->reals);
+    for (size_t i = 0; s->split_given && i < s->samples; ++i)
+        if (s->split[i] >= MF_SPLITS && s->split[i] != MF_SPLIT_NONE)
+            return mf_fail(MF_INPUT, "cannot use '%s': split %d of sample %zu is not 0 to %d, or %d for none", s->path,
+                           s->split[i], i, MF_SPLITS - 1, MF_SPLIT_NONE);
+    return MF_OK;
+}
+
+/* Classes without names are called by their numbers. */
+static void name_classes(struct mf_dataset *s)
+{
+    if (s->classes) return;
+    for (size_t i = 0; s->label && i < s->samples; ++i)
+        if (s->label[i] >= (int64_t)s->classes) s->classes = (size_t)s->label[i] + 1;
+    free(s->class_name);
+    s->class_name = MF_MUST(calloc(s->classes + 1, sizeof *s->class_name), "the classes of a dataset");
+    for (size_t c = 0; c < s->classes; ++c) snprintf(s->class_name[c], sizeof *s->class_name, "%zu", c);
+}
+
+static int make_splits(struct mf_dataset *s)
+{
+    static const double part[2] = MF_SPLIT_PARTS;
+    size_t at[MF_SPLITS] = {0};
+
+    if (!s->split_given) MF_TRY(mf_split_make(s->samples, s->label, s->classes, part, 0, s->split));
+    for (size_t i = 0; s->status && i < s->samples; ++i)
+        if (s->status[i] != 1) s->split[i] = MF_SPLIT_NONE;
+    for (size_t i = 0; i < s->samples; ++i)
+        if (s->split[i] < MF_SPLITS) ++s->count[s->split[i]];
+    for (int k = 0; k < MF_SPLITS; ++k)
+        s->id[k] = MF_MUST(calloc(s->count[k] + 1, sizeof *s->id[k]), "the splits of a dataset");
+    for (size_t i = 0; i < s->samples; ++i)
+        if (s->split[i] < MF_SPLITS) s->id[s->split[i]][at[s->split[i]]++] = (uint32_t)i;
+    return MF_OK;
+}
+
+/* Of the facts, the labels, real values and splits, and the checksums of samples. Without these, of the tail. */
+static void make_hash(struct mf_dataset *s, const struct head *h)
+{
+    char each[6][MF_HASH_TEXT];
+    const char *all[6];
+    const uint64_t facts[8] = {
+        s->samples, s->dims[0], s->dims[1], s->dims[2], s->dims[3], (uint64_t)s->phases, (uint64_t)s->is_float,
+        s->reals};
+
+    mf_hash_bytes(facts, sizeof facts, each[0]);
+    mf_hash_bytes(s->label, s->label ? s->samples * sizeof *s->label : 0, each[1]);
+    mf_hash_bytes(s->real, s->real ? s->samples * s->reals * sizeof *s->real : 0, each[2]);
+    mf_hash_bytes(s->split, s->samples, each[3]);
+    mf_hash_bytes(s->class_name, s->classes * sizeof *s->class_name, each[4]);
+    if (s->where->crc)
+        mf_hash_bytes(s->where->crc, s->samples * sizeof *s->where->crc, each[5]);
+    else
+        mf_hash_bytes(h->tail, TAIL, each[5]);
+    for (int i = 0; i < 6; ++i) all[i] = each[i];
+    mf_hash_join(6, all, s->hash);
+}
+
+/* ---- mean and deviation of images ---- */
+
+static int measure(struct mf_dataset *s, struct mf_span own)
+{
+    const size_t row = 2 * s->dims[3];
+    char *x = malloc(s->bytes + mf_sample_scratch(s));
+    int file, rc;
+
+    if (!x) return mf_fail(MF_MEMORY, "no memory for a sample of '%s'", s->path);
+    rc = mf_open_plain(s->path, O_RDONLY, &file);
+    for (size_t i = own.first; rc == MF_OK && i < own.first + own.count; ++i) {
+        rc = mf_sample_read(s, file, x + s->bytes, i, x);
+        if (rc == MF_OK) mf_sample_moments(s->dims, s->is_float, x, s->where->moments + i * row);
+        mf_comm_alive();
+    }
+    if (file >= 0) close(file);
+    free(x);
+    return rc;
+}
+
+/* Every rank measures a part. Collective. */
+static int measure_all(const struct mf_comm *comm, struct mf_dataset *s)
+{
+    const struct mf_span own = mf_cut(s->samples, (size_t)comm->size, (size_t)comm->rank);
+    const size_t row = 2 * s->dims[3] * sizeof(double);
+    void *all;
+
+    MF_TRY(mf_agree(comm, measure(s, own)));
+    MF_TRY(mf_comm_gather(comm, (char *)s->where->moments + own.first * row, own.count * row, &all, NULL));
+    memcpy(s->where->moments, all, s->samples * row);
+    free(all);
+    return MF_OK;
+}
+
+static int normalise(struct mf_dataset *s)
+{
+    const size_t channels = s->dims[3];
+    const double values = (double)(s->count[MF_TRAIN] * s->dims[0] * s->dims[1] * s->dims[2]);
+
+    for (size_t c = 0; c < channels; ++c) {
+        double sum = 0, square = 0, variance;
+
+        for (size_t k = 0; k < s->count[MF_TRAIN]; ++k) {
+            sum += s->where->moments[(s->id[MF_TRAIN][k] * channels + c) * 2];
+            square += s->where->moments[(s->id[MF_TRAIN][k] * channels + c) * 2 + 1];
+        }
+        s->mean[c] = values > 0 ? sum / values : 0;
+        variance = values > 0 ? square / values - s->mean[c] * s->mean[c] : 1;
+        s->deviation[c] = variance > 1e-12 * (1 + s->mean[c] * s->mean[c]) ? sqrt(variance) : 1;
+        if (!isfinite(s->mean[c]) || !isfinite(s->deviation[c]))
+            return mf_fail(MF_INPUT, "cannot use '%s': it holds values that are not finite numbers", s->path);
+    }
+    return MF_OK;
+}
+
+/* ---- all of it ---- */
+
+static int share(void *comm, void *at, size_t bytes)
+{
+    if (bytes) mf_comm_bcast(comm, 0, at, bytes);
+    return MF_OK;
+}
+
+static int load(const struct mf_comm *comm, struct opening *o)
+{
+    struct mf_dataset *s = o->set;
+    int rc = MF_OK;
+
+    if (comm->rank == 0) rc = mf_seal_explain(mf_guard(o->path, MF_GUARD_DECODING(1 << 30), work, take, o), o->path);
+    if (comm->rank == 0 && rc == MF_OK) rc = check_values(s);
+    MF_TRY(mf_agree(comm, rc));
+    mf_comm_bcast(comm, 0, &o->head, sizeof o->head);
+    if (comm->rank != 0) MF_TRY(make_arrays(s, &o->head));
+    MF_TRY(each_array(s, o->head.has, share, (void *)(uintptr_t)comm));
+    name_classes(s);
+    MF_TRY(mf_agree(comm, make_splits(s)));
+    make_hash(s, &o->head);
+    if (s->phases) return MF_OK;
+    if (!(o->head.has >> MOMENTS & 1)) MF_TRY(measure_all(comm, s));
+    return mf_agree(comm, normalise(s));
+}
+
+int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_dataset **set)
+{
+    MF_PHASE(&mf_phase_read);
+    struct opening o = {.path = path, .set = MF_MUST(calloc(1, sizeof **set), "a dataset")};
+    int rc;
+
+    o.set->path = MF_MUST(strdup(path), "a file name");
+    o.set->where = MF_MUST(calloc(1, sizeof *o.set->where), "a dataset");
+    rc = load(comm, &o);
+    if (rc != MF_OK)
+        mf_dataset_close(o.set);
+    else
+        *set = o.set;
+    return rc;
+}
+
+void mf_dataset_close(struct mf_dataset *set)
+{
+    if (!set) return;
+    for (int k = 0; k < MF_SPLITS; ++k) free(set->id[k]);
+    free(set->where->chunks.place);
+    free(set->where->crc);
+    free(set->where->moments);
+    free(set->where);
+    free(set->class_name);
+    free(set->real_name);
+    free(set->label);
+    free(set->real);
+    free(set->seed);
+    free(set->split);
+    free(set->status);
+    free(set->path);
+    free(set);
+}
+
+int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split)
+{
+    if (set->count[split]) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' has no sample in its %s split; divide it with: mesoforge data split", set->path,
+                   mf_split_names[split]);
+}

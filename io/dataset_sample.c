@@ -1,0 +1,169 @@
+/* One sample: its bytes, and what a network reads. See dataset_priv.h. */
+#include "io/dataset_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "src/base/crc.h"
+#include "src/base/err.h"
+
+/* ---- bytes ---- */
+
+static size_t largest_chunk(const struct mf_h5_chunks *c)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < c->count; ++i) most = c->place[i][1] > most ? (size_t)c->place[i][1] : most;
+    return most;
+}
+
+size_t mf_sample_scratch(const struct mf_dataset *set)
+{
+    const struct mf_h5_chunks *c = &set->where->chunks;
+
+    if (!c->rows) return 0;
+    return largest_chunk(c) + c->rows * set->bytes * (c->shuffle ? 2 : 1);
+}
+
+/* Local to a thread: no call of mf_comm_alive(), as only the main thread speaks for the rank. */
+static int read_at(const struct mf_dataset *set, int file, size_t id, void *to, size_t bytes, uint64_t offset)
+{
+    for (size_t got = 0; got < bytes;) {
+        const ssize_t n = pread(file, (char *)to + got, bytes - got, (off_t)(offset + got));
+
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return mf_fail(MF_INPUT, "cannot read sample %zu of '%s': %s", id, set->path, strerror(errno));
+        if (n == 0) return mf_fail(MF_INPUT, "'%s' is damaged: it ends before sample %zu does", set->path, id);
+        got += (size_t)n;
+    }
+    return MF_OK;
+}
+
+/* Byte k of every value, then byte k + 1, become values again. */
+static void unshuffle(size_t values, size_t size, const uint8_t *from, uint8_t *to)
+{
+    for (size_t k = 0; k < size; ++k)
+        for (size_t i = 0; i < values; ++i) to[i * size + k] = from[k * values + i];
+}
+
+static int read_chunk(const struct mf_dataset *set, int file, uint8_t *scratch, size_t id, void *to)
+{
+    const struct mf_h5_chunks *c = &set->where->chunks;
+    const uint64_t *place = c->place[id / c->rows];
+    const size_t size = set->is_float ? sizeof(float) : 1, whole = c->rows * set->bytes;
+    uint8_t *plain = scratch, *packed = scratch + whole * (c->shuffle ? 2 : 1);
+    uLongf got = whole;
+
+    MF_TRY(read_at(set, file, id, packed, place[1], place[0]));
+    if (!c->deflate) {
+        got = place[1] < whole ? place[1] : whole;
+        memcpy(plain, packed, got);
+    } else if (uncompress(plain, &got, packed, place[1]) != Z_OK)
+        got = 0;
+    if (got != whole)
+        return mf_fail(MF_INPUT, "'%s' is damaged: sample %zu cannot be decompressed; try: mesoforge verify '%s'",
+                       set->path, id, set->path);
+    if (c->shuffle) {
+        unshuffle(whole / size, size, plain, plain + whole);
+        plain += whole;
+    }
+    memcpy(to, plain + id % c->rows * set->bytes, set->bytes);
+    return MF_OK;
+}
+
+int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t id, void *to)
+{
+    const struct mf_dataset_places *w = set->where;
+
+    if (w->offset)
+        MF_TRY(read_at(set, file, id, to, set->bytes, w->offset + id * set->bytes));
+    else
+        MF_TRY(read_chunk(set, file, scratch, id, to));
+    if (w->crc && mf_crc32c(0, to, set->bytes) != w->crc[id])
+        return mf_fail(MF_INPUT, "'%s' is damaged: sample %zu differs from its checksum; try: mesoforge verify '%s'",
+                       set->path, id, set->path);
+    return MF_OK;
+}
+
+/* ---- input of networks ---- */
+
+static int one_hot(size_t voxels, int phases, const uint8_t *x, float *input)
+{
+    int worst = 0;
+
+    if (phases == 2) {
+        for (size_t i = 0; i < voxels; ++i) {
+            worst |= x[i];
+            input[i] = (float)(x[i] & 1);
+        }
+        return worst <= 1;
+    }
+    memset(input, 0, voxels * (size_t)phases * sizeof *input);
+    for (size_t i = 0; i < voxels; ++i)
+        if (x[i] < phases)
+            input[i * (size_t)phases + x[i]] = 1;
+        else
+            worst = 1;
+    return !worst;
+}
+
+static void normalise_bytes(const struct mf_dataset *set, size_t voxels, const uint8_t *x, float *input)
+{
+    const size_t channels = set->dims[3];
+
+    for (size_t c = 0; c < channels; ++c) {
+        const float mean = (float)set->mean[c], by = (float)(1 / set->deviation[c]);
+
+        for (size_t i = 0; i < voxels; ++i) input[i * channels + c] = ((float)x[i * channels + c] - mean) * by;
+    }
+}
+
+static int normalise_floats(const struct mf_dataset *set, size_t voxels, const float *x, float *input)
+{
+    const size_t channels = set->dims[3];
+    float nothing = 0; /* stays 0 while values are finite */
+
+    for (size_t c = 0; c < channels; ++c) {
+        const float mean = (float)set->mean[c], by = (float)(1 / set->deviation[c]);
+
+        for (size_t i = 0; i < voxels; ++i) {
+            nothing += x[i * channels + c] * 0;
+            input[i * channels + c] = (x[i * channels + c] - mean) * by;
+        }
+    }
+    return nothing == 0;
+}
+
+int mf_sample_input(const struct mf_dataset *set, size_t id, const void *x, float *input)
+{
+    const size_t voxels = set->dims[0] * set->dims[1] * set->dims[2];
+
+    if (set->phases && !one_hot(voxels, set->phases, x, input))
+        return mf_fail(MF_INPUT, "sample %zu of '%s' holds a value that is none of its %d phases", id, set->path,
+                       set->phases);
+    if (set->phases) return MF_OK;
+    if (!set->is_float)
+        normalise_bytes(set, voxels, x, input);
+    else if (!normalise_floats(set, voxels, x, input))
+        return mf_fail(MF_INPUT, "sample %zu of '%s' holds a value that is not a finite number", id, set->path);
+    return MF_OK;
+}
+
+void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments)
+{
+    const size_t voxels = dims[0] * dims[1] * dims[2], channels = dims[3];
+
+    memset(moments, 0, 2 * channels * sizeof *moments);
+    for (size_t i = 0; i < voxels; ++i)
+        for (size_t c = 0; c < channels; ++c) {
+            const double v = is_float ? (double)((const float *)x)[i * channels + c]
+                                      : (double)((const uint8_t *)x)[i * channels + c];
+
+            moments[2 * c] += v;
+            moments[2 * c + 1] += v * v;
+        }
+}

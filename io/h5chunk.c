@@ -1,0 +1,126 @@
+/* Datasets in chunks, which others than HDF5 compress and read. See h5.h. */
+#include "io/h5_priv.h"
+
+#include <stdlib.h>
+
+#include "src/base/err.h"
+
+enum { CHUNKS_MAX = 1 << 20 };
+
+int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims, int level)
+{
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space, id;
+    hsize_t extent[MF_H5_DIMS], chunk[MF_H5_DIMS];
+
+    for (int i = 0; i < ndim; ++i) chunk[i] = extent[i] = dims[i];
+    chunk[0] = 1;
+    space = H5Screate_simple(ndim, extent, NULL);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Pset_chunk(create, ndim, chunk);
+    H5Pset_deflate(create, (unsigned)level);
+    id = H5Dcreate2(file->id, path, mf_h5_type_of(type, 1), space, links, create, H5P_DEFAULT);
+    H5Sclose(space);
+    H5Pclose(create);
+    H5Pclose(links);
+    if (id < 0) return mf_h5_refuse(file, "making dataset", path);
+    H5Dclose(id);
+    return MF_OK;
+}
+
+int mf_h5_write_chunk(struct mf_h5 *file, const char *path, size_t row, size_t bytes, const void *from)
+{
+    hid_t id = H5Dopen2(file->id, path, H5P_DEFAULT);
+    hsize_t start[MF_H5_DIMS] = {row};
+    int rc = MF_OK;
+
+    if (id < 0) return mf_h5_refuse(file, "it has no dataset", path);
+    if (mf_fault("io.write"))
+        rc = mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", file->name);
+    else if (H5Dwrite_chunk(id, H5P_DEFAULT, 0, start, bytes, from) < 0)
+        rc = mf_h5_refuse(file, "writing dataset", path);
+    if (H5Dclose(id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing dataset", path);
+    return rc;
+}
+
+/* NULL, or why only the library can read them. */
+static const char *bad_filters(hid_t create, struct mf_h5_chunks *c)
+{
+    const int n = H5Pget_nfilters(create);
+
+    for (int i = 0; i < n; ++i) {
+        unsigned flags;
+        size_t values = 0;
+        H5Z_filter_t filter = H5Pget_filter2(create, (unsigned)i, &flags, &values, NULL, 0, NULL, NULL);
+
+        if (filter == H5Z_FILTER_SHUFFLE && i == 0)
+            c->shuffle = 1;
+        else if (filter == H5Z_FILTER_DEFLATE && i == n - 1)
+            c->deflate = 1;
+        else
+            return "only deflate, with or without shuffle, is understood here; not the filters of";
+    }
+    return NULL;
+}
+
+/* Chunks of whole rows: their number follows from the extents. */
+static const char *bad_chunks(const struct mf_h5 *file, hid_t id, hid_t create, struct mf_h5_chunks *c)
+{
+    hsize_t dims[MF_H5_DIMS] = {0}, chunk[MF_H5_DIMS] = {0}, stored = 0, block = 0;
+    hid_t space = H5Dget_space(id), whole = H5Fget_create_plist(file->id);
+    int n = H5Pget_chunk(create, MF_H5_DIMS, chunk), bad = n < 1 || H5Sget_simple_extent_ndims(space) != n;
+
+    if (!bad) H5Sget_simple_extent_dims(space, dims, NULL);
+    for (int i = 1; !bad && i < n; ++i) bad = chunk[i] != dims[i];
+    if (!bad) bad = chunk[0] < 1 || H5Dget_num_chunks(id, space, &stored) < 0;
+    if (whole >= 0) H5Pget_userblock(whole, &block);
+    if (whole >= 0) H5Pclose(whole);
+    H5Sclose(space);
+    if (bad || block) return "chunks are not whole samples in";
+    c->rows = (size_t)chunk[0];
+    c->count = (size_t)((dims[0] + chunk[0] - 1) / chunk[0]);
+    return stored == c->count && c->count <= CHUNKS_MAX ? NULL : "values are missing, or there are too many chunks, in";
+}
+
+/* This version of the library wants a space of the dataset, not H5S_ALL. */
+static const char *find_places(hid_t id, struct mf_h5_chunks *c)
+{
+    hid_t space = H5Dget_space(id);
+    int bad = 0;
+
+    c->place = MF_MUST(calloc(c->count, sizeof *c->place), "the places of chunks");
+    for (size_t i = 0; i < c->count; ++i) {
+        hsize_t start[MF_H5_DIMS] = {0}, bytes = 0;
+        unsigned skipped = 0;
+        haddr_t offset = HADDR_UNDEF;
+
+        bad = H5Dget_chunk_info(id, space, i, start, &skipped, &offset, &bytes) < 0 || offset == HADDR_UNDEF ||
+              skipped || start[0] / c->rows >= c->count;
+        if (bad) break;
+        c->place[start[0] / c->rows][0] = offset;
+        c->place[start[0] / c->rows][1] = bytes;
+    }
+    H5Sclose(space);
+    return bad ? "the places of chunks are not known in" : NULL;
+}
+
+int mf_h5_chunks(struct mf_h5 *file, const char *path, struct mf_h5_chunks *chunks)
+{
+    hid_t id = mf_h5_object(file, path), create;
+    struct mf_h5_chunks c = {0};
+    const char *wrong = NULL;
+
+    if (id < 0) return MF_INPUT;
+    create = H5Dget_create_plist(id);
+    if (create < 0) wrong = "there is no dataset at";
+    if (!wrong && H5Pget_layout(create) == H5D_CHUNKED) {
+        wrong = bad_chunks(file, id, create, &c);
+        if (!wrong) wrong = bad_filters(create, &c);
+        if (!wrong) wrong = find_places(id, &c);
+    }
+    if (wrong) mf_h5_refuse(file, wrong, path);
+    if (create >= 0) H5Pclose(create);
+    H5Oclose(id);
+    if (wrong) free(c.place);
+    if (!wrong) *chunks = c;
+    return wrong ? MF_INPUT : MF_OK;
+}

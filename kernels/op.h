@@ -29,8 +29,9 @@ struct mf_attr {
     int heads;           /* attention */
     int causal;          /* attention: the last query sees all keys, each one before it one less */
     int exchange;        /* start, finish: enum mf_exchange_kind */
-    int axis;            /* concat, slice */
+    int axis, other;     /* concat, slice: axis; transpose: both, which change places */
     size_t first, count; /* slice: [first, first + count) of the axis */
+    unsigned transposed; /* matmul: bit i: in[i] holds transposes */
 };
 
 /** Exchanges of a flat array among ranks. A rank's piece is one of as many equal pieces as there are ranks. */

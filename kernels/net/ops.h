@@ -15,8 +15,14 @@
     X(GELU, gelu)           /* x Phi(x), with the error function */                                             \
     X(GELU_TANH, gelu_tanh) /* x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), an approximation of gelu */   \
     X(ADD, add)             /* a + b; b of fewer axes is repeated */                                            \
+    X(MUL, mul)             /* a b, number by number; b of fewer axes is repeated */                            \
     X(LAYER_NORM, layer_norm)                                                                                   \
+    X(SOFTMAX, softmax)           /* over the last axis */                                                      \
     X(ATTENTION, attention)       /* softmax(q k' / sqrt(d)) v; q, k, v are columns of one tensor, or of two */ \
+    X(MATMUL, matmul)             /* a b: [..][m][k] [..][k][n] */                                              \
+    X(CONCAT, concat)             /* along attr.axis */                                                         \
+    X(SLICE, slice)               /* [first, first + count) of attr.axis */                                     \
+    X(TRANSPOSE, transpose)       /* attr.axis and attr.other change places */                                  \
     X(SOFTMAX_LOSS, softmax_loss) /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */   \
     X(SQUARED_LOSS, squared_loss) /* mean of (a - b)^2 */                                                       \
     X(DROPOUT, dropout)                                                                                         \

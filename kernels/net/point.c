@@ -47,6 +47,7 @@ static double many(const struct mf_attr *attr, const struct mf_shape in[], const
                                              .back_over = 1,              \
                                              .adds = 1,                   \
                                              .cheap = 1}
+ACTIVATION(softmax, reads_output, many); /* over the last axis */
 ACTIVATION(relu, reads_output, few);
 ACTIVATION(silu, reads_input, many);
 ACTIVATION(gelu, reads_input, many);
@@ -55,8 +56,8 @@ ACTIVATION(gelu_tanh, reads_input, many);
 const struct mf_op mf_op_dropout = {
     .name = "dropout", .shape = same, .operations = many, .over = 1, .back_over = 1, .cheap = 1};
 
-/* a + b: b has the shape of a, or that of a's last axes and is repeated along the first ones. */
-static int add_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+/* a + b and a b: b has the shape of a, or that of a's last axes and is repeated along the first ones. */
+static int repeated_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     const int skipped = in[0].n - in[1].n;
 
@@ -68,7 +69,23 @@ static int add_shape(const struct mf_attr *attr, const struct mf_shape in[], str
 }
 
 const struct mf_op mf_op_add = {
-    .name = "add", .shape = add_shape, .operations = few, .over = 1, .passes = 3, .adds = 3};
+    .name = "add", .shape = repeated_shape, .operations = few, .over = 1, .passes = 3, .adds = 3};
+
+static void mul_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr;
+    *in = (wanted & 1 ? 2U : 0) | (wanted & 2 ? 1U : 0);
+    *out = 0;
+}
+
+const struct mf_op mf_op_mul = {.name = "mul",
+                                .shape = repeated_shape,
+                                .reads = mul_reads,
+                                .operations = few,
+                                .over = 1,
+                                .back_over = 1,
+                                .adds = 3,
+                                .cheap = 1};
 
 static int fill_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {

@@ -103,6 +103,37 @@ int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int
     return mf_build_node(build, op, (struct mf_attr){0}, name, 2, in);
 }
 
+int mf_build_attention(struct mf_build *build, const char *name, int x, int kv, int mask, struct mf_attr attr)
+{
+    const int in[] = {x, kv, mask};
+
+    return mf_build_node(build, MF_OP_ATTENTION, attr, name, 3, in);
+}
+
+int mf_build_matmul(struct mf_build *build, const char *name, int a, int b, unsigned transposed)
+{
+    const int in[] = {a, b};
+
+    return mf_build_node(build, MF_OP_MATMUL, (struct mf_attr){.transposed = transposed}, name, 2, in);
+}
+
+int mf_build_concat(struct mf_build *build, const char *name, size_t n, const int in[], int axis)
+{
+    return mf_build_node(build, MF_OP_CONCAT, (struct mf_attr){.axis = axis}, name, n, in);
+}
+
+int mf_build_slice(struct mf_build *build, const char *name, int x, int axis, size_t first, size_t count)
+{
+    const struct mf_attr attr = {.axis = axis, .first = first, .count = count};
+
+    return mf_build_node(build, MF_OP_SLICE, attr, name, 1, &x);
+}
+
+int mf_build_transpose(struct mf_build *build, const char *name, int x, int axis, int other)
+{
+    return mf_build_node(build, MF_OP_TRANSPOSE, (struct mf_attr){.axis = axis, .other = other}, name, 1, &x);
+}
+
 int mf_build_dropout(struct mf_build *build, const char *name, int x, double rate)
 {
     const struct mf_attr attr = {.rate = rate, .stream = build->dropouts};

@@ -36,9 +36,22 @@ int mf_build_linear(struct mf_build *build, const char *name, int x, size_t colu
 /** With NAME.weight and NAME.bias of the last axis. */
 int mf_build_layer_norm(struct mf_build *build, const char *name, int x);
 
-/** An operation of one input (activations), or of two (add, losses). */
+/** An operation of one input (activations, softmax), or of two (add, mul, losses). */
 int mf_build_one(struct mf_build *build, enum mf_op_id op, const char *name, int x);
 int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int a, int b);
+
+/** @p x: the columns q, k, v; or q alone, and @p kv has k and v. @p kv, @p mask: -1: none. */
+int mf_build_attention(struct mf_build *build, const char *name, int x, int kv, int mask, struct mf_attr attr);
+
+/** [..][m][k] [..][k][n]. @p transposed: bit 0: a holds transposes; bit 1: b. */
+int mf_build_matmul(struct mf_build *build, const char *name, int a, int b, unsigned transposed);
+
+/** The @p n inputs, at most MF_INS, one behind the other along an axis; and a part of an axis. */
+int mf_build_concat(struct mf_build *build, const char *name, size_t n, const int in[], int axis);
+int mf_build_slice(struct mf_build *build, const char *name, int x, int axis, size_t first, size_t count);
+
+/** Two axes change places. */
+int mf_build_transpose(struct mf_build *build, const char *name, int x, int axis, int other);
 
 /** x itself where @p rate is 0. */
 int mf_build_dropout(struct mf_build *build, const char *name, int x, double rate);

@@ -229,7 +229,7 @@ static void check_adamw(const struct device *d)
     device_get(d, NULL, call.in[3].at, 0);
 }
 
-static const struct net_case *const cases[] = {net_plain, net_attention};
+static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange};
 
 int main(void)
 {

@@ -27,5 +27,6 @@ extern double net_number[];
 
 extern const struct net_case net_plain[];
 extern const struct net_case net_attention[];
+extern const struct net_case net_arrange[];
 
 #endif

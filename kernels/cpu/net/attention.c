@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/cpu/net/net.h"
+#include "kernels/cpu/net/softmax.h"
 #include "kernels/form/soft.h"
 #include "kernels/net/attention.h"
 #include "src/base/cut.h"
@@ -18,47 +19,12 @@ struct block {
     float scale;
 };
 
-/* -- rows of probabilities -- */
-
-/* x becomes softmax(scale x) over the keys that are seen. Returns log(sum of exp(scale x)). */
-MF_CPU_FAST static float row_forward(float *x, const unsigned char *seen, size_t n, float scale)
-{
-    float most = -INFINITY, sum = 0;
-
-    for (size_t i = 0; seen && i < n; ++i) x[i] = seen[i] ? x[i] : -INFINITY;
-#pragma omp simd reduction(max : most)
-    for (size_t i = 0; i < n; ++i) most = x[i] > most ? x[i] : most;
-    if (most == -INFINITY) {
-        memset(x, 0, n * sizeof *x);
-        return 0;
-    }
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < n; ++i) {
-        x[i] = x[i] == -INFINITY ? 0 : mf_soft_exp(scale * (x[i] - most));
-        sum += x[i];
-    }
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) x[i] *= 1 / sum;
-    return scale * most + logf(sum);
-}
-
-/* The same probabilities again. @p saved: what row_forward() returned. */
+/* The probabilities again. @p saved: what mf_softmax_row() returned. */
 MF_CPU_FAST static void row_again(float *x, const unsigned char *seen, size_t n, float scale, float saved)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; ++i) x[i] = mf_soft_exp(scale * x[i] - saved);
     for (size_t i = 0; seen && i < n; ++i) x[i] = seen[i] ? x[i] : 0;
-}
-
-/* dp becomes p (dp - sum of p dp) scale, the gradient of what row_forward() got. */
-MF_CPU_FAST static void row_backward(const float *p, float *dp, size_t n, float scale)
-{
-    float sum = 0;
-
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < n; ++i) sum += p[i] * dp[i];
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) dp[i] = p[i] * (dp[i] - sum) * scale;
 }
 
 /* -- blocks -- */
@@ -130,7 +96,7 @@ static void forward_block(const struct mf_call *call, size_t item, float *work)
     scores(call, &b, p);
     for (size_t r = 0; r < b.rows; ++r) {
         const size_t sees = mf_attention_sees(call->attr, &a, b.row + r);
-        const float shift = row_forward(p + r * a.keys, b.seen, sees, b.scale);
+        const float shift = mf_softmax_row(p + r * a.keys, b.seen, sees, b.scale);
 
         memset(p + r * a.keys + sees, 0, ((a.kept ? a.keys : b.keys) - sees) * sizeof *p);
         if (!a.kept) saved[r] = shift;
@@ -201,7 +167,8 @@ static void backward_block(const struct mf_call *call, const struct block *b, fl
                                         .ldb = b->a.k_step,
                                         .c = dp,
                                         .ldc = keys});
-    for (size_t r = 0; r < b->rows; ++r) row_backward(p + r * keys, dp + r * keys, b->keys, b->scale);
+    for (size_t r = 0; r < b->rows; ++r)
+        mf_softmax_row_back(p + r * keys, dp + r * keys, dp + r * keys, b->keys, b->scale, 0);
     if (dk) to_keys(b, dp, q, b->a.q_step, dk + k_at(b, b->a.k_first), add);
     if (dq)
         mf_cpu_gemm_alone(&(struct mf_gemm){.add = call->add & 1,

@@ -1,4 +1,4 @@
-/* add, dropout, fill and accumulate on cpu. */
+/* add, mul, dropout, fill and accumulate on cpu. */
 #include "kernels/cpu/net/net.h"
 
 #include "src/base/rng.h"
@@ -41,23 +41,93 @@ static void copy_or_add(const float *from, float *to, size_t n, int add)
         memcpy(to, from, n * sizeof *to);
 }
 
-/* The gradient of what was repeated is the sum of its repetitions, in their order. */
+/* The gradient of what was repeated is the sum of its repetitions, in their order: columns [from, to). */
+static void add_columns(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = mf_shape_count(&call->din[1].shape), all = mf_shape_count(&call->dout.shape);
+    const float *dy = call->dout.at;
+    float *db = (float *)call->din[1].at + from;
+
+    copy_or_add(dy + from, db, to - from, (int)(call->add >> 1 & 1));
+    for (size_t at = n + from; at < all; at += n) sum_range(db, dy + at, db, to - from);
+}
+
 static void add_backward(struct mf_queue *queue, const struct mf_call *call)
 {
     const size_t all = mf_shape_count(&call->dout.shape);
 
-    (void)queue;
     if (call->din[0].at) copy_or_add(call->dout.at, call->din[0].at, all, (int)(call->add & 1));
     if (call->din[1].at) {
         const size_t n = mf_shape_count(&call->din[1].shape);
 
-        copy_or_add(call->dout.at, call->din[1].at, n, (int)(call->add >> 1 & 1));
-        for (size_t at = n; at < all; at += n)
-            sum_range(call->din[1].at, (const float *)call->dout.at + at, call->din[1].at, n);
+        mf_cpu_rows(queue, n, all / n, add_columns, call);
     }
 }
 
 const struct mf_op_calls mf_op_add_cpu = {.forward = add_forward, .backward = add_backward};
+
+/* -- mul -- */
+
+/* y = a b, or y += a b. */
+MF_CPU_FAST static void product_range(const float *a, const float *b, float *y, size_t n, int add)
+{
+    if (!add)
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) y[i] = a[i] * b[i];
+    else
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) y[i] += a[i] * b[i];
+}
+
+static void mul_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = mf_shape_count(&call->in[1].shape);
+
+    for (size_t r = from; r < to; ++r)
+        product_range((const float *)call->in[0].at + r * n, call->in[1].at, (float *)call->out[0].at + r * n, n, 0);
+}
+
+static void mul_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, repeats(call), mf_shape_count(&call->in[1].shape), mul_rows, call);
+}
+
+static void mul_back_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = mf_shape_count(&call->in[1].shape);
+
+    for (size_t r = from; r < to; ++r)
+        product_range((const float *)call->dout.at + r * n, call->in[1].at, (float *)call->din[0].at + r * n, n,
+                      (int)(call->add & 1));
+}
+
+static void mul_back_columns(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = mf_shape_count(&call->din[1].shape), all = mf_shape_count(&call->dout.shape);
+    const float *a = call->in[0].at, *dy = call->dout.at;
+
+    for (size_t at = from; at < all; at += n)
+        product_range(dy + at, a + at, (float *)call->din[1].at + from, to - from, call->add & 2 || at >= n);
+}
+
+/* Columns first: da may take the memory of dout. */
+static void mul_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t all = mf_shape_count(&call->dout.shape);
+
+    if (call->din[1].at) {
+        const size_t n = mf_shape_count(&call->din[1].shape);
+
+        mf_cpu_rows(queue, n, all / n, mul_back_columns, call);
+    }
+    if (call->din[0].at) {
+        const size_t n = mf_shape_count(&call->in[1].shape);
+
+        mf_cpu_rows(queue, all / n, n, mul_back_rows, call);
+    }
+}
+
+const struct mf_op_calls mf_op_mul_cpu = {.forward = mul_forward, .backward = mul_backward};
 
 /* -- dropout: number i of the step's sample is dropped or not whatever rank and list computes it -- */
 

@@ -15,6 +15,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/run/metrics_priv.h"
 
 /* Is a regular file one that another run writes, or has written? */
 static int is_others(int file, const char *path, const char *output)
@@ -68,7 +69,7 @@ void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output,
     int file = open_file(path), why = errno;
     struct stat is;
 
-    *m = (struct mf_metrics){.path = MF_MUST(strdup(path), "a file name"), .output = member(output)};
+    *m = (struct mf_metrics){.path = MF_MUST(strdup(path), "a file name"), .output = member(output), .append = append};
     if (file >= 0 && fstat(file, &is) == 0 && S_ISREG(is.st_mode) && is_others(file, path, output)) {
         close(file);
         free(m->path);
@@ -94,21 +95,22 @@ struct cut {
     long step;
 };
 
-/* Does a line come after the checkpoint, or is it the half of one? */
-static int is_late(const char *line, struct cut *cut)
+/* Does a line come after the checkpoint? */
+static int is_late(const char *line, void *context)
 {
+    struct cut *cut = context;
     struct mf_json *row = mf_json_parse(line);
     const struct mf_json *part = mf_json_get(row, cut->key), *step = mf_json_get(row, "step");
-    int late = strchr(line, '\n') == NULL;
+    int late = 0;
 
     if (step && (uint64_t)mf_json_to_int(part) == cut->part)
-        late = ++cut->seen > cut->rows || mf_json_to_int(step) > cut->step || late;
+        late = ++cut->seen > cut->rows || mf_json_to_int(step) > cut->step;
     mf_json_free(row);
     return late;
 }
 
 /* Copies what stays behind the first late line; *first: where that one begins, -1: there is none. */
-static char *sift(FILE *from, struct cut *cut, long *first, size_t *size)
+static char *sift(FILE *from, int (*late)(const char *line, void *context), void *context, long *first, size_t *size)
 {
     char *line = NULL, *kept = NULL;
     size_t room = 0;
@@ -116,10 +118,10 @@ static char *sift(FILE *from, struct cut *cut, long *first, size_t *size)
 
     *first = -1;
     for (long at = 0; to && getline(&line, &room, from) > 0; at = ftell(from)) {
-        int late = is_late(line, cut);
+        const int drop = strchr(line, '\n') == NULL || late(line, context);
 
-        if (late && *first < 0) *first = at;
-        if (!late && *first >= 0) fputs(line, to);
+        if (drop && *first < 0) *first = at;
+        if (!drop && *first >= 0) fputs(line, to);
     }
     free(line);
     if (to && fclose(to) == 0 && !ferror(from)) return kept; /* else rows that could not be read would be gone */
@@ -127,62 +129,116 @@ static char *sift(FILE *from, struct cut *cut, long *first, size_t *size)
     return NULL;
 }
 
-void mf_metrics_cut(const struct mf_metrics *m, const char *key, uint64_t part, size_t rows, long step)
+void mf_metrics_sift(const char *path, int (*late)(const char *line, void *context), void *context)
 {
-    struct stat is;
-    FILE *file = m->file && fstat(fileno(m->file), &is) == 0 && S_ISREG(is.st_mode) ? fopen(m->path, "r+") : NULL;
-    struct cut cut = {.key = key, .part = part, .rows = rows, .step = step};
+    FILE *file = fopen(path, "r+");
     size_t size = 0;
     long first = -1;
-    char *kept;
+    char *kept = file ? sift(file, late, context, &first, &size) : NULL;
 
-    if (!file) return;
-    kept = sift(file, &cut, &first, &size);
     if (kept && first >= 0 && ftruncate(fileno(file), first) == 0 && fseek(file, first, SEEK_SET) == 0 &&
         fwrite(kept, 1, size, file) != size)
-        mf_warn("'%s' has lost rows of other parts of the run: %s", m->path, strerror(errno));
+        mf_warn("'%s' has lost rows of other parts of the run: %s", path, strerror(errno));
     free(kept);
-    (void)fclose(file);
+    if (file) (void)fclose(file);
 }
 
-static void end(struct mf_metrics *m, int whole)
+void mf_metrics_cut(struct mf_metrics *m, const char *key, uint64_t part, size_t rows, long step)
+{
+    struct cut cut = {.key = key, .part = part, .rows = rows, .step = step};
+    struct stat is;
+
+    if (m->file && fstat(fileno(m->file), &is) == 0 && S_ISREG(is.st_mode)) mf_metrics_sift(m->path, is_late, &cut);
+    m->cut = (struct mf_metrics_cut){key, part, step};
+    mf_tables_cut(m);
+    mf_events_cut(m, step);
+}
+
+/* Closes a file. Was it lost? */
+static int end(FILE **file, const char *path, int whole)
 {
     int why = errno;
 
-    if (fclose(m->file) != 0 && whole) {
+    if (fclose(*file) != 0 && whole) {
         whole = 0;
         why = errno;
     }
-    if (!whole) mf_warn("'%s' is not complete: %s; the run continues without it", m->path, strerror(why));
-    m->lost = !whole;
-    m->file = NULL;
+    if (!whole) mf_warn("'%s' is not complete: %s; the run continues without it", path, strerror(why));
+    *file = NULL;
+    return !whole;
+}
+
+void mf_metrics_flush(struct mf_metrics_file *file)
+{
+    if (fflush(file->to) != 0 || ferror(file->to)) (void)end(&file->to, file->path, 0);
+}
+
+void mf_metrics_number(FILE *to, const struct mf_metric *m)
+{
+    if (m->kind == MF_METRIC_INT)
+        fprintf(to, "%llu", (unsigned long long)m->whole);
+    else
+        fprintf(to, m->kind == MF_METRIC_SECONDS ? "%.6f" : "%.17g", m->real);
+}
+
+int mf_metrics_has_number(const struct mf_metric *m)
+{
+    return m->kind == MF_METRIC_INT || (m->kind != MF_METRIC_TEXT && isfinite(m->real));
+}
+
+const char *mf_metrics_kind(size_t count, const struct mf_metric *values)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (values[i].kind == MF_METRIC_TEXT && strcmp(values[i].key, "kind") == 0) return values[i].text;
+    return "";
 }
 
 static void put(FILE *to, const struct mf_metric *m)
 {
     fprintf(to, ", \"%s\": ", m->key);
-    if (m->kind == MF_METRIC_INT)
-        fprintf(to, "%llu", (unsigned long long)m->whole);
-    else if (m->kind == MF_METRIC_TEXT)
+    if (m->kind == MF_METRIC_TEXT)
         fprintf(to, "\"%s\"", m->text);
-    else if (!isfinite(m->real))
-        fputs("null", to);
+    else if (mf_metrics_has_number(m))
+        mf_metrics_number(to, m);
     else
-        fprintf(to, m->kind == MF_METRIC_SECONDS ? "%.6f" : "%.17g", m->real);
+        fputs("null", to);
+}
+
+static void put_line(struct mf_metrics *m, size_t count, const struct mf_metric *values)
+{
+    fprintf(m->file, "{%s", m->output);
+    for (size_t i = 0; i < count; ++i) put(m->file, &values[i]);
+    fputs("}\n", m->file);
+    if (fflush(m->file) != 0 || ferror(m->file)) m->lost = end(&m->file, m->path, 0);
 }
 
 void mf_metrics_row(struct mf_metrics *m, size_t count, const struct mf_metric *values)
 {
-    if (!m->file) return;
-    fprintf(m->file, "{%s", m->output);
-    for (size_t i = 0; i < count; ++i) put(m->file, &values[i]);
-    fputs("}\n", m->file);
-    if (fflush(m->file) != 0 || ferror(m->file)) end(m, 0);
+    if (m->file) put_line(m, count, values);
+    mf_tables_row(m, count, values);
+    mf_events_row(m, count, values);
+}
+
+void mf_metrics_also(struct mf_metrics *m, unsigned forms)
+{
+    m->forms = m->path ? forms : 0;
+    if (m->forms & MF_METRICS_EVENTS) mf_events_open(m);
+}
+
+static void close_file(struct mf_metrics_file *file)
+{
+    if (file->to) (void)end(&file->to, file->path, 1);
+    free(file->path);
+    free(file->kind);
+    free(file->header);
 }
 
 void mf_metrics_close(struct mf_metrics *m)
 {
-    if (m->file) end(m, 1);
+    if (m->file) m->lost = end(&m->file, m->path, 1);
+    for (size_t i = 0; i < m->tables; ++i) close_file(&m->table[i]);
+    close_file(&m->events);
+    free(m->table);
     free(m->path);
     free(m->output);
 }

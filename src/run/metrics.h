@@ -1,4 +1,5 @@
 /* Metrics of a run: lines of JSON, one per row. A row is a list of keys and values that begins with the run's "output".
+ * Beside them there may be tables (CSV) and event files of TensorBoard; one call writes a row to all of them.
  * The result matters more than its history: a failed write is reported once, and the run continues. A file belongs to
  * one run, which locks it while it writes.
  * Rule: a row has a "step"; if a run has several parts (seeds), each row names its part. Not collective: only rank 0
@@ -18,6 +19,24 @@ struct mf_metric {
     const char *text; /* plain letters */
 };
 
+/** Forms beside the lines of JSON. */
+enum { MF_METRICS_CSV = 1, MF_METRICS_EVENTS = 2 };
+
+/** A file of one form. */
+struct mf_metrics_file {
+    FILE *to; /* NULL: closed, or lost */
+    char *path;
+    char *kind;   /* tables: of the rows in it; "": they have none */
+    char *header; /* tables: names of the columns */
+};
+
+/** What a continued run writes again: rows of this part beyond this step. */
+struct mf_metrics_cut {
+    const char *key; /* NULL: nothing */
+    uint64_t part;
+    long step;
+};
+
 /** All zero: no metrics; every function then does nothing. */
 struct mf_metrics {
     FILE *file;
@@ -25,6 +44,11 @@ struct mf_metrics {
     char *output; /* the run's output, as a member of a JSON object */
     int lost;     /* it could not be opened or written */
     int own;      /* a file beside the path, because that file belongs to another output */
+    int append;
+    unsigned forms;
+    struct mf_metrics_file *table, events;
+    size_t tables;
+    struct mf_metrics_cut cut; /* for tables that are opened later */
 };
 
 /**
@@ -35,12 +59,23 @@ struct mf_metrics {
 void mf_metrics_open(struct mf_metrics *metrics, const char *path, const char *output, int append, int said);
 
 /**
- * Removes what a run wrote after its checkpoint, because it will write that again. Of the rows whose @p key is @p part,
- * it removes those after the first @p rows, those beyond @p step, and an incomplete last row. Others stay.
+ * Opens further @p forms beside an open file "metrics.jsonl"; with its name, if that is another one:
+ * - MF_METRICS_CSV: "metrics.csv" has the columns of the first row, and leaves out other keys of later rows. Rows with
+ * a text "kind" are in "metrics-KIND.csv", which has columns of its own.
+ * - MF_METRICS_EVENTS: a new file "events.out.tfevents.TIME.HOST.PID.N" in its folder, with the numbers of each row.
+ * The tag of a number is its key, or "KIND/KEY". Tables continue, or begin anew, as @p append of mf_metrics_open()
+ * says.
  */
-void mf_metrics_cut(const struct mf_metrics *metrics, const char *key, uint64_t part, size_t rows, long step);
+void mf_metrics_also(struct mf_metrics *metrics, unsigned forms);
 
-/** Writes one row as a line. Numbers that JSON cannot represent are written as null. */
+/**
+ * Removes what a run wrote after its checkpoint, because it will write that again. Of the rows whose @p key is @p part,
+ * it removes those after the first @p rows, those beyond @p step, and an incomplete last row. Others stay. Tables lose
+ * the rows beyond @p step. TensorBoard is told to forget these. @p key: the caller keeps the text.
+ */
+void mf_metrics_cut(struct mf_metrics *metrics, const char *key, uint64_t part, size_t rows, long step);
+
+/** Writes one row to all forms. A number that is not finite is null in JSON, empty in a table, and no event. */
 void mf_metrics_row(struct mf_metrics *metrics, size_t count, const struct mf_metric *values);
 void mf_metrics_close(struct mf_metrics *metrics);
 

@@ -28,6 +28,7 @@
     X(DROPOUT, dropout)                                                                                         \
     X(FILL, fill)             /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
     X(ACCUMULATE, accumulate) /* a += b */                                                                      \
+    X(SQUARE_SUM, square_sum) /* squared norm of an array; not finite if one number is not */                   \
     X(ADAMW, adamw)           /* parameters, gradients, two moments */
 /* clang-format on */
 

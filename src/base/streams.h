@@ -15,6 +15,7 @@ enum mf_stream {
     MF_STREAM_SLICES = 0x6772,         /* which slices an evaluation draws */
     MF_STREAM_WAVES = 0x6c77,          /* waves of an initial field with a length */
     MF_STREAM_SURROGATE = 0x7265,      /* images without structure that a micrograph is compared with */
+    MF_STREAM_WEIGHTS = 0x7774,        /* what weights start with, by number, with a seed of their name */
     MF_STREAM_DROPOUT = 0x44520000,    /* + nodes: what dropout drops, by sample and place */
     MF_STREAM_SLICE_MODE = 0x43480000, /* which slice of a volume is characterised */
     MF_STREAM_NOISE = 0x53590000,      /* synth: white noise, by voxel */

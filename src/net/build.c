@@ -16,8 +16,7 @@ static int refused(struct mf_build *build, int rc)
     return -1;
 }
 
-/* The shape of a value; of none that of one number, so that models go on after a refusal. */
-static struct mf_shape shape_of(const struct mf_build *build, int v)
+struct mf_shape mf_build_shape(const struct mf_build *build, int v)
 {
     return v >= 0 ? build->list->net->value[v].shape : (struct mf_shape){.type = MF_F32, .n = 1, .d = {1}};
 }
@@ -77,7 +76,7 @@ static int weighted(struct mf_build *build, enum mf_op_id op, struct mf_attr att
 
 int mf_build_linear(struct mf_build *build, const char *name, int x, size_t columns)
 {
-    const struct mf_shape shape = shape_of(build, x);
+    const struct mf_shape shape = mf_build_shape(build, x);
 
     return weighted(build, MF_OP_LINEAR, (struct mf_attr){0}, name, x,
                     (struct mf_shape){.type = MF_F32, .n = 2, .d = {columns, mf_shape_last(&shape)}});
@@ -85,7 +84,7 @@ int mf_build_linear(struct mf_build *build, const char *name, int x, size_t colu
 
 int mf_build_layer_norm(struct mf_build *build, const char *name, int x)
 {
-    const struct mf_shape shape = shape_of(build, x);
+    const struct mf_shape shape = mf_build_shape(build, x);
 
     return weighted(build, MF_OP_LAYER_NORM, (struct mf_attr){0}, name, x,
                     (struct mf_shape){.type = MF_F32, .n = 1, .d = {mf_shape_last(&shape)}});
@@ -145,7 +144,7 @@ int mf_build_dropout(struct mf_build *build, const char *name, int x, double rat
 
 int mf_build_reshape(struct mf_build *build, int x, struct mf_shape shape)
 {
-    const struct mf_shape now = shape_of(build, x);
+    const struct mf_shape now = mf_build_shape(build, x);
 
     if (build->rc != MF_OK) return -1;
     if (mf_shape_count(&now) != mf_shape_count(&shape))
@@ -160,7 +159,7 @@ int mf_build_stop(struct mf_build *build, int x)
     int view;
 
     if (build->rc != MF_OK) return -1;
-    view = mf_value_view(build->list->net, x, 0, shape_of(build, x), "|");
+    view = mf_value_view(build->list->net, x, 0, mf_build_shape(build, x), "|");
     build->list->net->value[view].stop = 1;
     return view;
 }

@@ -60,6 +60,7 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     const size_t k = layout->buckets++;
 
     b->parameters = mf_value_new(net, MF_ROLE_PARAMETER, flat(numbers), "%s.parameters.%zu", name, k);
+    net->value[b->parameters].flat = 1;
     b->gradients = mf_value_new(net, MF_ROLE_GRADIENT, flat(numbers), "%s.gradients.%zu", name, k);
     b->first = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.first.%zu", name, k);
     b->second = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.second.%zu", name, k);
@@ -179,6 +180,18 @@ void mf_pass_clear(struct mf_list *list, const struct mf_layout *layout)
 }
 
 /* -- what works on the arrays -- */
+
+void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *norm)
+{
+    for (size_t k = 0; k < layout->buckets; ++k) {
+        const int gradients = layout->bucket[k].own_gradients;
+        const struct mf_attr none = {0};
+
+        MF_ASSERT(mf_list_apply(list, MF_OP_SQUARE_SUM, &none, list->net->value[gradients].name, 1, &gradients,
+                                &norm[k]) == MF_OK);
+        list->net->value[norm[k]].kept = 1;
+    }
+}
 
 void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op)
 {

@@ -30,6 +30,7 @@ struct mf_value {
     int base;            /* it is a view of this value's memory; -1: it has memory of its own */
     size_t shift;        /* then: bytes from the beginning of base */
     int stop;            /* a view that passes no gradient on */
+    int flat;            /* an array of a layout, of which parameters are views */
     int set;             /* of a parameter: which network of the net it belongs to */
     enum mf_start start; /* of a parameter */
     double spread;
@@ -97,6 +98,12 @@ int mf_value_root(const struct mf_net *net, int value, size_t *shift);
 
 /** The value with this name; -1: there is none. */
 int mf_value_find(const struct mf_net *net, const char *name);
+
+/** Is it a parameter that a model names, and not an array of a layout? */
+static inline int mf_value_is_weight(const struct mf_value *value)
+{
+    return value->role == MF_ROLE_PARAMETER && !value->flat;
+}
 
 /** Inserts an empty node before node @p at (nodes: behind the last). Valid until the next insertion. */
 struct mf_node *mf_list_insert(struct mf_list *list, size_t at, enum mf_op_id op, const char *name);

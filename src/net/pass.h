@@ -62,6 +62,9 @@ void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int fi
 /** Appends the ends of these sums. Of stage 2: nothing. */
 void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout);
 
+/** Appends the squared norm of the own gradients of every bucket. @p norm [buckets]: its values, f64. */
+void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *norm);
+
 /** Appends an optimiser (MF_OP_ADAMW, ...) of the own piece of every bucket. */
 void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op);
 

@@ -231,6 +231,38 @@ static void check_adamw(const struct device *d)
 
 static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange};
 
+/* Over several blocks, on one thread and three; a number that is not finite shows. */
+static void check_square_sum(struct device *d)
+{
+    static float x[3 * NUMBERS + 5];
+    const struct mf_shape shape = F(1, sizeof x / sizeof *x), one = {MF_F64, 1, {1}};
+    const struct mf_op_calls *calls = d->be->net->calls[MF_OP_SQUARE_SUM];
+    double want = 0, got[3];
+
+    for (size_t i = 0; i < shape.d[0]; ++i) {
+        x[i] = (float)mf_random_normal(4, 90, i);
+        want += (double)x[i] * x[i];
+    }
+    for (int k = 0; k < 3; ++k) {
+        struct mf_call call = {.in = {{.shape = shape}}, .out = {{.shape = one}}};
+        size_t work;
+
+        if (k == 2) x[NUMBERS] = INFINITY;
+        d->q->threads = k == 1 ? 3 : 1;
+        CHECK(calls->plan(d->q, &call, 0, &call.plan, &work) == MF_OK);
+        call.work = device_put(d, NULL, work);
+        call.in[0].at = device_put(d, x, sizeof x);
+        call.out[0].at = device_put(d, NULL, sizeof(double));
+        calls->forward(d->q, &call);
+        device_get(d, &got[k], call.out[0].at, sizeof(double));
+        device_get(d, NULL, call.in[0].at, 0);
+        device_get(d, NULL, call.work, 0);
+    }
+    d->q->threads = 1;
+    CHECK_NEAR(got[0], want, 1e-12 * want);
+    CHECK(got[0] == got[1] && !isfinite(got[2]));
+}
+
 int main(void)
 {
     struct device d = device_open(1, 1, 0);
@@ -238,6 +270,7 @@ int main(void)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
         for (const struct net_case *test = cases[k]; test->oracle; ++test) check_test(test, &d);
     check_adamw(&d);
+    check_square_sum(&d);
     device_close(&d);
     return failures != 0;
 }

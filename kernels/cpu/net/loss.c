@@ -99,7 +99,8 @@ static void squared_forward(struct mf_queue *queue, const struct mf_call *call)
     double sum = 0;
 
     (void)queue;
-    for (size_t i = 0; i < n; ++i) sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+    for (size_t i = 0; i < n; ++i)
+        if (!isnan(b[i])) sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
     *(float *)call->out[0].at = (float)(sum / squared_parts(call));
 }
 
@@ -110,7 +111,7 @@ static void squared_back_range(const struct mf_call *call, size_t from, size_t t
     float *da = call->din[0].at, *db = call->din[1].at;
 
     for (size_t i = from; i < to; ++i) {
-        const float slope = f * (a[i] - b[i]);
+        const float slope = isnan(b[i]) ? 0 : f * (a[i] - b[i]);
 
         if (da) da[i] = slope;
         if (db) db[i] = -slope;

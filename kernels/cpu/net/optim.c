@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "kernels/cpu/net/net.h"
+#include "src/base/err.h"
 
 struct adamw {
     struct mf_call call; /* first: what mf_cpu_rows() hands on */
@@ -46,3 +47,45 @@ static void forward(struct mf_queue *queue, const struct mf_call *call)
 }
 
 const struct mf_op_calls mf_op_adamw_cpu = {.forward = forward};
+
+/* -- square_sum: blocks of one size, whose sums are added in their order -- */
+
+enum { BLOCK = 4096 };
+
+static int square_plan(struct mf_queue *queue, const struct mf_call *call, int back, void **made, size_t *work)
+{
+    (void)queue, (void)back;
+    *made = NULL;
+    *work = (mf_shape_count(&call->in[0].shape) + BLOCK - 1) / BLOCK * sizeof(double);
+    return MF_OK;
+}
+
+MF_CPU_FAST static double block_sum(const float *x, size_t n)
+{
+    double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; ++i) sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+static void square_blocks(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = mf_shape_count(&call->in[0].shape);
+
+    for (size_t b = from; b < to; ++b)
+        ((double *)call->work)[b] =
+            block_sum((const float *)call->in[0].at + b * BLOCK, n - b * BLOCK < BLOCK ? n - b * BLOCK : BLOCK);
+}
+
+static void square_sum(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t blocks = (mf_shape_count(&call->in[0].shape) + BLOCK - 1) / BLOCK;
+    double sum = 0;
+
+    mf_cpu_rows(queue, blocks, BLOCK, square_blocks, call);
+    for (size_t b = 0; b < blocks; ++b) sum += ((const double *)call->work)[b];
+    *(double *)call->out[0].at = sum;
+}
+
+const struct mf_op_calls mf_op_square_sum_cpu = {.plan = square_plan, .forward = square_sum};

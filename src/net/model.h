@@ -1,0 +1,32 @@
+/* Models: networks from images or volumes to classes or properties, by name.
+ * Rule: names of parameters are those that a PyTorch module of the same structure has. */
+#ifndef MF_NET_MODEL_H
+#define MF_NET_MODEL_H
+
+#include "src/net/build.h"
+
+/** Sizes of a model. A model ignores those that it does not have. */
+struct mf_model_args {
+    long width, depth, heads, patch;
+    double dropout;
+};
+
+struct mf_model {
+    const char *name, *summary;
+    struct mf_model_args standard; /* 0: the model does not have it */
+    /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that the model has are set. Refuses, by the
+     * builder, with MF_USAGE. */
+    int (*forward)(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs);
+};
+
+/** All models, NULL-terminated. */
+extern const struct mf_model *const mf_models[];
+
+/** The model of a name; NULL: there is none. */
+const struct mf_model *mf_model_find(const char *name);
+
+/** Sets every size that is 0 to the model's own. Refuses with MF_USAGE a size that the model does not have, and one
+ * that is negative. */
+int mf_model_complete(const struct mf_model *model, struct mf_model_args *args);
+
+#endif

@@ -1,0 +1,118 @@
+/* See network.h. */
+#include "src/train/network.h"
+
+#include <stdlib.h>
+
+#include "src/base/err.h"
+
+static struct mf_shape target_shape(const struct mf_network_wish *wish)
+{
+    if (wish->task.classify) return (struct mf_shape){.type = MF_I32, .n = 1, .d = {wish->batch}};
+    return (struct mf_shape){.type = MF_F32, .n = 2, .d = {wish->batch, wish->task.outputs}};
+}
+
+static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish, struct mf_build *build)
+{
+    const size_t *d = wish->task.dims;
+
+    n->x = mf_build_input(build, "x",
+                          (struct mf_shape){.type = MF_F32, .n = 5, .d = {wish->batch, d[0], d[1], d[2], d[3]}});
+    n->target = mf_build_input(build, "target", target_shape(wish));
+}
+
+/* The model and its loss. @p train 0: without dropout and smoothing; the output is kept. */
+static int forward(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int train,
+                   struct mf_pass_list *pass)
+{
+    struct mf_build build = {.list = mf_list_new(n->net, name)};
+    struct mf_model_args args = wish->args;
+    const struct mf_attr attr = {.rate = train ? wish->task.smoothing : 0};
+    int in[2];
+
+    pass->list = build.list;
+    if (n->net->lists == 1) make_inputs(n, wish, &build);
+    if (!train) args.dropout = 0;
+    in[0] = wish->model->forward(&build, n->x, &args, wish->task.outputs);
+    in[1] = n->target;
+    pass->loss =
+        mf_build_node(&build, wish->task.classify ? MF_OP_SOFTMAX_LOSS : MF_OP_SQUARED_LOSS, attr, "loss", 2, in);
+    MF_TRY(mf_build_end(&build));
+    n->net->value[pass->loss].kept = 1;
+    if (train) return MF_OK;
+    n->output = in[0];
+    n->net->value[n->output].kept = 1;
+    return MF_OK;
+}
+
+/* Places of a micro-batch in its step. */
+enum { FIRST = 1, LAST = 2 };
+
+static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int place,
+                       struct mf_pass_list *pass)
+{
+    MF_TRY(forward(n, wish, name, 1, pass));
+    mf_pass_fuse(pass->list, wish->recompute);
+    mf_pass_grad(pass->list, pass->loss, 1);
+    mf_pass_recompute(pass->list, wish->recompute);
+    mf_pass_fold(pass->list);
+    if (n->layout.buckets == 0) mf_pass_layout(pass->list, 1, wish->bucket, &n->layout);
+    if (wish->stage == 2)
+        mf_pass_clear(pass->list, &n->layout);
+    else if (!(place & FIRST))
+        mf_pass_accumulate(pass->list);
+    if (place & LAST || wish->stage == 2) mf_pass_reduce(pass->list, &n->layout, place & FIRST);
+    return MF_OK;
+}
+
+static int training(struct mf_network *n, const struct mf_network_wish *wish)
+{
+    n->layout = (struct mf_layout){.stage = wish->stage, .pieces = wish->ranks, .piece = wish->rank};
+    if (wish->micro > 1) MF_TRY(micro_batch(n, wish, "first", FIRST, &n->first));
+    if (wish->micro > 2) MF_TRY(micro_batch(n, wish, "inner", 0, &n->inner));
+    MF_TRY(micro_batch(n, wish, "last", wish->micro > 1 ? LAST : FIRST | LAST, &n->last));
+    n->reduce = mf_list_new(n->net, "reduce");
+    mf_pass_reduced(n->reduce, &n->layout);
+    n->norm = MF_MUST(malloc((n->layout.buckets + 1) * sizeof *n->norm), "norms");
+    mf_pass_norm(n->reduce, &n->layout, n->norm);
+    n->optimise = mf_list_new(n->net, "optimise");
+    mf_pass_optimise(n->optimise, &n->layout, wish->optimiser);
+    mf_pass_gather(n->optimise, &n->layout);
+    return MF_OK;
+}
+
+int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *n)
+{
+    *n = (struct mf_network){.net = mf_net_new(), .queue = queue, .ranks = wish->ranks, .rank = wish->rank};
+    if (wish->micro > 0) MF_TRY(training(n, wish));
+    MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
+    mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE);
+    for (size_t k = 0; k < n->net->lists; ++k) MF_TRY(mf_pass_plan(n->net->list[k], queue));
+    mf_pass_live(n->net);
+    return MF_OK;
+}
+
+void mf_network_free(struct mf_network *n)
+{
+    for (size_t k = 0; n->net && k < n->net->lists; ++k) mf_list_release(n->net->list[k], n->queue);
+    mf_layout_free(&n->layout);
+    free(n->norm);
+    mf_net_free(n->net);
+    *n = (struct mf_network){0};
+}
+
+size_t mf_network_parameters(const struct mf_network *n)
+{
+    size_t numbers = 0;
+
+    for (size_t v = 0; v < n->net->values; ++v)
+        if (mf_value_is_weight(&n->net->value[v])) numbers += mf_shape_count(&n->net->value[v].shape);
+    return numbers;
+}
+
+double mf_network_operations(const struct mf_network *n, const struct mf_list *list)
+{
+    double sum = 0;
+
+    for (size_t i = 0; list && i < list->nodes; ++i) sum += mf_node_operations(n->net, &list->node[i]);
+    return sum;
+}

@@ -1,0 +1,62 @@
+/* A network with all lists of its training: first, inner and last micro-batch of a step, sum of gradients, optimiser,
+ * evaluation. Its memory and its operations are known before it runs, on any machine.
+ * Rule: nothing here communicates; all functions are local. */
+#ifndef MF_TRAIN_NETWORK_H
+#define MF_TRAIN_NETWORK_H
+
+#include "kernels/backend.h"
+#include "src/net/model.h"
+#include "src/net/pass.h"
+
+/** What is learnt from a sample. */
+struct mf_task {
+    int classify;     /* else real values are predicted */
+    size_t dims[4];   /* of a sample: {nz, ny, nx, channels} */
+    size_t outputs;   /* classes, or columns of real values */
+    double smoothing; /* of labels */
+};
+
+struct mf_network_wish {
+    const struct mf_model *model;
+    struct mf_model_args args;
+    struct mf_task task;
+    size_t batch; /* samples of one pass */
+    size_t micro; /* passes of a step on this rank; 0: the network is not trained */
+    int stage;    /* of ZeRO */
+    size_t ranks, rank;
+    enum mf_recompute recompute;
+    enum mf_op_id optimiser;
+    size_t bucket; /* about as many bytes of gradients are summed together */
+};
+
+/** A list that reads a batch, and its loss: of this batch's rows the part of the step's mean. */
+struct mf_pass_list {
+    struct mf_list *list; /* NULL: it is not needed */
+    int loss;             /* value [1] */
+};
+
+struct mf_network {
+    struct mf_net *net;
+    struct mf_pass_list first, inner, last; /* one micro-batch is `last` alone, two are `first` and `last` */
+    struct mf_list *reduce;                 /* ends the sums over ranks, and makes squared norms */
+    struct mf_list *optimise;               /* and gathers parameters */
+    struct mf_pass_list evaluate;
+    struct mf_layout layout;
+    int x, target, output; /* values; output: of evaluation, logits or real values [batch][outputs] */
+    size_t ranks, rank;
+    int *norm; /* values [layout.buckets]: squared norm of the own gradients of a bucket */
+    struct mf_queue *queue;
+};
+
+/** Makes the lists and plans them for @p queue. mf_network_free() frees, also after a refusal: MF_USAGE, MF_MEMORY,
+ * MF_DEVICE. */
+int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *network);
+void mf_network_free(struct mf_network *network);
+
+/** Numbers of all parameters. */
+size_t mf_network_parameters(const struct mf_network *network);
+
+/** Floating-point operations of a list. */
+double mf_network_operations(const struct mf_network *network, const struct mf_list *list);
+
+#endif

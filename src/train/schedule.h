@@ -1,0 +1,25 @@
+/* Learning rates by step. Local. */
+#ifndef MF_TRAIN_SCHEDULE_H
+#define MF_TRAIN_SCHEDULE_H
+
+#include <stddef.h>
+
+#define MF_SCHEDULES "cosine|constant|one-cycle|warmup-decay"
+
+enum mf_schedule_kind { MF_SCHEDULE_COSINE, MF_SCHEDULE_CONSTANT, MF_SCHEDULE_ONE_CYCLE, MF_SCHEDULE_WARMUP_DECAY };
+
+struct mf_schedule {
+    enum mf_schedule_kind kind;
+    double rate;          /* the highest */
+    size_t warmup, steps; /* one-cycle has a rise of its own, 30 % of the steps */
+};
+
+/** The learning rate of a step, from 0 on; behind the last step that of the last.
+ *   cosine        rises linearly through the warm-up, then falls as half a cosine to 0
+ *   constant      rises, then stays
+ *   one-cycle     rate / 25 to rate in 30 % of the steps, then to rate / 250000, both as half a cosine (PyTorch's
+ *                 OneCycleLR; L. Smith, N. Topin, 2017)
+ *   warmup-decay  rises, then falls linearly to 0 */
+double mf_schedule_rate(const struct mf_schedule *schedule, size_t step);
+
+#endif

@@ -1,0 +1,172 @@
+/* See train.h: how well a network does on samples. Ranks take contiguous runs of them, so outputs come in their order.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/train/train_priv.h"
+
+/* Sums of one rank, then of all. Per column: error^2, |error|, y, y^2. */
+enum { LOSS, RIGHT, FIXED, COLUMN = 4 };
+
+struct tally {
+    struct mf_trainer *t;
+    size_t outputs, sums;
+    double *sum;
+    float *output; /* of a batch */
+    float *all;    /* of this rank's samples; NULL: not wanted */
+    size_t done;
+};
+
+static size_t best_of(const float *x, size_t n)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < n; ++i)
+        if (x[i] > x[best]) best = i;
+    return best;
+}
+
+static void count_class(struct tally *y, const float *output, int32_t label)
+{
+    const size_t taken = best_of(output, y->outputs);
+
+    if (label < 0) return;
+    y->sum[RIGHT] += taken == (size_t)label;
+    y->sum[FIXED + (size_t)label * y->outputs + taken] += 1;
+}
+
+/* In the units of the dataset. */
+static void count_columns(struct tally *y, float *output, const float *real)
+{
+    const struct mf_trainer *t = y->t;
+
+    for (size_t c = 0; c < y->outputs; ++c) {
+        const double want = real[t->opts.column[c]], got = output[c] * t->units.deviation[c] + t->units.mean[c];
+        double *sum = &y->sum[FIXED + COLUMN * c];
+
+        output[c] = (float)got;
+        sum[0] += (got - want) * (got - want);
+        sum[1] += fabs(got - want);
+        sum[2] += want;
+        sum[3] += want * want;
+    }
+}
+
+static void count_batch(struct tally *y, const struct mf_batch *batch)
+{
+    struct mf_trainer *t = y->t;
+    const struct mf_pass_list *pass = &t->network.evaluate;
+
+    mf_trainer_feed(t, pass->list, batch);
+    mf_walk_run(t->walk, pass->list);
+    y->sum[LOSS] += mf_trainer_number(t, pass->list, pass->loss);
+    t->queue->backend->get(t->queue, y->output, mf_walk_at(t->walk, pass->list, t->network.output),
+                           batch->n * y->outputs * sizeof *y->output);
+    t->queue->backend->sync(t->queue);
+    for (size_t r = 0; r < batch->n; ++r)
+        if (t->opts.classify)
+            count_class(y, y->output + r * y->outputs, batch->label ? batch->label[r] : -1);
+        else
+            count_columns(y, y->output + r * y->outputs, batch->real + r * t->set->reals);
+    if (y->all) memcpy(y->all + y->done * y->outputs, y->output, batch->n * y->outputs * sizeof *y->output);
+    y->done += batch->n;
+}
+
+static void want(struct tally *y, struct mf_reader *reader, const uint32_t *id, size_t n, size_t *asked)
+{
+    const size_t batch = y->t->opts.batch;
+
+    while (*asked < n && mf_reader_room(reader) > 0) {
+        const size_t count = n - *asked < batch ? n - *asked : batch;
+
+        for (size_t i = 0; i < count; ++i) y->t->id[i] = id[*asked + i];
+        mf_reader_want(reader, count, y->t->id);
+        *asked += count;
+    }
+}
+
+/* The samples of this rank. */
+static int count_all(struct tally *y, size_t n, const uint32_t *id)
+{
+    const struct mf_trainer *t = y->t;
+    const struct mf_reader_wish wish = {
+        .threads = (int)t->opts.readers, .ahead = 2, .batch = t->opts.batch, .input = 1};
+    struct mf_reader *reader = NULL;
+    size_t asked = 0;
+    int rc = mf_reader_open(t->set, t->arena, &wish, &reader);
+
+    while (rc == MF_OK && y->done < n) {
+        struct mf_batch batch;
+
+        want(y, reader, id, n, &asked);
+        rc = mf_reader_take(reader, &batch);
+        if (rc != MF_OK) break;
+        count_batch(y, &batch);
+        mf_reader_give(reader, &batch);
+    }
+    mf_reader_close(reader);
+    return rc;
+}
+
+static void finish(const struct tally *y, struct mf_scores *s)
+{
+    const double n = s->samples ? (double)s->samples : 1;
+
+    s->loss = y->sum[LOSS] / n;
+    s->accuracy = y->sum[RIGHT] / n;
+    if (y->t->opts.classify) memcpy(s->confusion, y->sum + FIXED, y->outputs * y->outputs * sizeof *s->confusion);
+    for (size_t c = 0; !y->t->opts.classify && c < y->outputs; ++c) {
+        const double *sum = &y->sum[FIXED + COLUMN * c], spread = sum[3] - sum[2] * sum[2] / n;
+
+        s->r2[c] = spread > 0 ? 1 - sum[0] / spread : NAN;
+        s->mean_error[c] = sum[1] / n;
+    }
+}
+
+int mf_trainer_score(struct mf_trainer *t, size_t n, const uint32_t *id, int outputs, struct mf_scores *s)
+{
+    const size_t classes = t->opts.classify ? t->set->classes : 0;
+    const struct mf_span own = mf_cut(n, (size_t)t->comm->size, (size_t)t->comm->rank);
+    struct tally y = {.t = t, .outputs = t->opts.classify ? classes : t->opts.columns};
+    void *all = NULL;
+    int rc;
+
+    y.sums = FIXED + (t->opts.classify ? classes * classes : COLUMN * y.outputs);
+    *s = (struct mf_scores){.samples = n};
+    y.sum = MF_MUST(calloc(y.sums, sizeof *y.sum), "scores");
+    y.output = MF_MUST(calloc(t->opts.batch * y.outputs + 1, sizeof *y.output), "outputs");
+    if (outputs) y.all = MF_MUST(calloc(own.count * y.outputs + 1, sizeof *y.all), "outputs");
+    s->confusion = MF_MUST(calloc(classes * classes + 1, sizeof *s->confusion), "scores");
+    s->r2 = MF_MUST(calloc(y.outputs + 1, sizeof *s->r2), "scores");
+    s->mean_error = MF_MUST(calloc(y.outputs + 1, sizeof *s->mean_error), "scores");
+    mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
+    rc = mf_agree(t->comm, count_all(&y, own.count, id + own.first));
+    if (rc == MF_OK) mf_comm_sum(t->comm, y.sums, y.sum);
+    if (rc == MF_OK) finish(&y, s);
+    if (rc == MF_OK && outputs) rc = mf_comm_gather(t->comm, y.all, own.count * y.outputs * sizeof *y.all, &all, NULL);
+    s->output = all;
+    free(y.sum);
+    free(y.output);
+    free(y.all);
+    return rc;
+}
+
+void mf_scores_free(struct mf_scores *s)
+{
+    free(s->confusion);
+    free(s->r2);
+    free(s->mean_error);
+    free(s->output);
+    *s = (struct mf_scores){0};
+}
+
+double mf_scores_merit(const struct mf_scores *s, const struct mf_train_opts *opts)
+{
+    double sum = 0;
+
+    if (opts->classify) return s->accuracy;
+    for (size_t c = 0; c < opts->columns; ++c) sum += s->r2[c];
+    return sum / (double)opts->columns;
+}

@@ -1,0 +1,91 @@
+/* See train.h: a step. */
+#include <math.h>
+
+#include "src/base/err.h"
+#include "src/train/train_priv.h"
+
+enum { SUMS = 3, WISHES = 8 };
+
+static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t micro)
+{
+    if (micro + 1 == t->micro) return &t->network.last;
+    return micro == 0 ? &t->network.first : &t->network.inner;
+}
+
+/* All passes of a step. A rank without samples left walks the same lists, so that sums over ranks find it. */
+static int pass_all(struct mf_trainer *t, double *loss)
+{
+    int rc = MF_OK;
+
+    *loss = 0;
+    for (size_t m = 0; m < t->micro; ++m) {
+        const struct mf_pass_list *pass = list_of(t, m);
+        const int read = rc == MF_OK ? mf_trainer_next(t, m, pass->list) : rc;
+
+        if (read != MF_OK) { /* all ranks hear of it behind the sums */
+            rc = read;
+            mf_trainer_feed(t, pass->list, NULL);
+        }
+        mf_walk_run(t->walk, pass->list);
+        *loss += mf_trainer_number(t, pass->list, pass->loss);
+    }
+    return rc;
+}
+
+static double squared_norm(struct mf_trainer *t)
+{
+    double sum = 0;
+
+    mf_walk_run(t->walk, t->network.reduce);
+    for (size_t k = 0; k < t->network.layout.buckets; ++k)
+        sum += mf_trainer_number(t, t->network.reduce, t->network.norm[k]);
+    return sum;
+}
+
+/* Losses add up over ranks, and squared norms where each has a piece of the gradients. */
+static void reduce(struct mf_trainer *t, int failed, size_t n, int64_t *wish, double *loss, double *square, int *any)
+{
+    const int cut = t->network.layout.pieces > 1;
+    double sums[SUMS] = {*loss, cut ? *square : 0, failed ? 1 : 0};
+
+    mf_collect_step(t->comm, SUMS, sums, n, wish);
+    *loss = sums[0];
+    if (cut) *square = sums[1];
+    *any = sums[2] > 0;
+}
+
+static size_t window_of(const struct mf_trainer *t)
+{
+    return mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, t->step).count;
+}
+
+static void optimise(struct mf_trainer *t, const struct mf_step *step)
+{
+    double *number = mf_walk_numbers(t->walk);
+    const double clip = t->opts.clip;
+
+    number[MF_NUMBER_LEARNING_RATE] = step->rate;
+    number[MF_NUMBER_SCALE] = clip > 0 && step->norm > clip ? clip / step->norm : 1;
+    mf_walk_run(t->walk, t->network.optimise);
+}
+
+int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_step *step)
+{
+    double *number = mf_walk_numbers(t->walk), square;
+    int rc, any;
+
+    mf_trainer_read_ahead(t);
+    *step = (struct mf_step){.samples = window_of(t), .rate = mf_schedule_rate(&t->opts.schedule, t->step)};
+    number[MF_NUMBER_ROWS] = (double)step->samples;
+    number[MF_NUMBER_STEP] = (double)(t->step + 1 - t->skipped);
+    rc = pass_all(t, &step->loss);
+    square = squared_norm(t);
+    reduce(t, rc != MF_OK, n, wish, &step->loss, &square, &any);
+    if (any) return mf_agree(t->comm, rc);
+    step->norm = sqrt(square);
+    step->skipped = !isfinite(square) || !isfinite(step->loss);
+    if (!step->skipped) optimise(t, step);
+    t->skipped += (size_t)step->skipped;
+    ++t->step;
+    return MF_OK;
+}

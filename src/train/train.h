@@ -1,0 +1,111 @@
+/* Trains a network on a dataset, on any number of ranks.
+ *
+ * A step takes one window of samples (window.h): ranks share its samples, and pass them in micro-batches. Gradients are
+ * means over the window, so the result does not depend on how it is cut. Every function that a run calls is collective
+ * unless it says otherwise. */
+#ifndef MF_TRAIN_TRAIN_H
+#define MF_TRAIN_TRAIN_H
+
+#include "io/dataset.h"
+#include "mpi/collect.h"
+#include "src/train/network.h"
+#include "src/train/schedule.h"
+#include "src/train/window.h"
+
+/** What is learnt, and how. The same on all ranks. */
+struct mf_train_opts {
+    const struct mf_model *model;
+    struct mf_model_args args;
+    int classify;         /* else columns of real values are predicted */
+    size_t columns;       /* of these: */
+    const size_t *column; /* [columns] in the dataset */
+    double smoothing;     /* of labels */
+    enum mf_op_id optimiser;
+    struct mf_schedule schedule; /* its steps are those of the run */
+    double decay, clip;          /* clip: largest norm of the gradients; 0: any */
+    size_t effective;            /* samples of a step, over all ranks */
+    uint64_t seed;
+    /* what a plan decides; the result does not depend on it */
+    size_t batch; /* samples of one pass */
+    int stage;    /* of ZeRO: 0, 1, 2 */
+    enum mf_recompute recompute;
+    size_t readers; /* threads */
+    size_t bucket;  /* [bytes] */
+};
+
+/** Columns that are predicted are learnt in units of their own: (y - mean) / deviation. */
+struct mf_units {
+    double *mean, *deviation; /* [columns] over the train split */
+};
+
+struct mf_trainer {
+    const struct mf_comm *comm;
+    struct mf_arena *arena;
+    struct mf_queue *queue;
+    const struct mf_dataset *set;
+    struct mf_train_opts opts;
+    struct mf_units units;
+    struct mf_network network;
+    struct mf_collect *collect;
+    struct mf_exchange exchange;
+    struct mf_walk *walk;
+    struct mf_reader *reader;
+    size_t *id;    /* [batch] */
+    float *target; /* of a batch */
+    float *blank;  /* a sample of zeros */
+    size_t micro;  /* passes of a step on every rank */
+    size_t step;   /* steps that were made or skipped */
+    size_t wanted; /* passes whose samples the reader was asked for, from the first step on */
+    size_t skipped;
+};
+
+/** What came of a step, the same on all ranks. */
+struct mf_step {
+    double loss;    /* mean over the window, before the step */
+    double norm;    /* of the gradients, before they are clipped */
+    double rate;    /* learning rate */
+    int skipped;    /* the gradients were not finite */
+    size_t samples; /* of the window */
+};
+
+/** Bytes, operations and lists of a rank of @p ranks with these options, before any run: the wish of its network. */
+struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
+                                     size_t rank);
+
+/** Opens a trainer, whose weights are at their start. Refuses (agreed) with MF_USAGE, MF_INPUT, MF_MEMORY. The caller
+ * closes it in every case. */
+int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct mf_queue *queue,
+                    const struct mf_dataset *set, const struct mf_train_opts *opts, struct mf_trainer *trainer);
+void mf_trainer_close(struct mf_trainer *trainer);
+
+/** Steps of an epoch. Local. */
+size_t mf_trainer_epoch(const struct mf_trainer *trainer);
+
+/**
+ * Makes the next step. @p wish [n] become the ranks' maxima on the way. Where gradients are not finite on one rank, no
+ * rank changes its weights. Refuses (agreed) with MF_INPUT a sample that cannot be read.
+ */
+int mf_trainer_step(struct mf_trainer *trainer, size_t n, int64_t *wish, struct mf_step *step);
+
+/** How well the network does on a split. */
+struct mf_scores {
+    size_t samples;
+    double loss;             /* mean; real values: in units of their own */
+    double accuracy;         /* part of the labels that are right */
+    double *confusion;       /* [outputs][outputs] samples of class (row) that were taken for class (column) */
+    double *r2, *mean_error; /* [outputs] 1 - squared error / variance; mean of the absolute error */
+    float *output;           /* [samples][outputs] of all samples in order, on rank 0; if it is wanted */
+};
+
+/** Scores on the samples @p id [n], each of which counts once. @p outputs: scores->output is wanted. Refuses (agreed)
+ * with MF_INPUT. mf_scores_free() frees. */
+int mf_trainer_score(struct mf_trainer *trainer, size_t n, const uint32_t *id, int outputs, struct mf_scores *scores);
+void mf_scores_free(struct mf_scores *scores);
+
+/** The figure by which networks are compared, larger is better: accuracy, or the mean of R2. Local. */
+double mf_scores_merit(const struct mf_scores *scores, const struct mf_train_opts *opts);
+
+/** Goes on from step @p step: the reader starts there. Local. */
+void mf_trainer_at(struct mf_trainer *trainer, size_t step);
+
+#endif

@@ -1,0 +1,20 @@
+/* Inner header of this folder: samples on their way to the network. All functions are local. */
+#ifndef MF_TRAIN_TRAIN_PRIV_H
+#define MF_TRAIN_TRAIN_PRIV_H
+
+#include "src/net/walk.h"
+#include "src/train/train.h"
+
+/** Asks the reader for the next passes, as many as it has room for. */
+void mf_trainer_read_ahead(struct mf_trainer *trainer);
+
+/** Puts the samples of micro-batch @p micro of the next step where @p list reads them. MF_INPUT. */
+int mf_trainer_next(struct mf_trainer *trainer, size_t micro, const struct mf_list *list);
+
+/** Puts a batch there; NULL: none. Rows behind its samples do not count. */
+void mf_trainer_feed(struct mf_trainer *trainer, const struct mf_list *list, const struct mf_batch *batch);
+
+/** The first number of a value, after its list was walked. */
+double mf_trainer_number(const struct mf_trainer *trainer, const struct mf_list *list, int value);
+
+#endif

@@ -1,0 +1,224 @@
+/* See train.h: opening and closing, and the samples on their way to the network. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/train/train_priv.h"
+#include "src/train/weights.h"
+
+enum { AHEAD = 3 }; /* batches that are read ahead */
+
+struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
+                                     size_t rank)
+{
+    return (struct mf_network_wish){.model = opts->model,
+                                    .args = opts->args,
+                                    .task = {.classify = opts->classify,
+                                             .dims = {set->dims[0], set->dims[1], set->dims[2], set->inputs},
+                                             .outputs = opts->classify ? set->classes : opts->columns,
+                                             .smoothing = opts->smoothing},
+                                    .batch = opts->batch,
+                                    .micro = opts->effective ? mf_window_micro(opts->effective, ranks, opts->batch) : 0,
+                                    .stage = ranks > 1 ? opts->stage : 0,
+                                    .ranks = ranks,
+                                    .rank = rank,
+                                    .recompute = opts->recompute,
+                                    .optimiser = opts->optimiser,
+                                    .bucket = opts->bucket};
+}
+
+/* -- units of real values -- */
+
+static void measure_units(struct mf_trainer *t)
+{
+    const struct mf_dataset *set = t->set;
+    const size_t n = set->count[MF_TRAIN];
+
+    for (size_t c = 0; c < t->opts.columns; ++c) {
+        double sum = 0, squares = 0, mean;
+
+        for (size_t i = 0; i < n; ++i) sum += set->real[set->id[MF_TRAIN][i] * set->reals + t->opts.column[c]];
+        mean = n ? sum / (double)n : 0;
+        for (size_t i = 0; i < n; ++i) {
+            const double d = set->real[set->id[MF_TRAIN][i] * set->reals + t->opts.column[c]] - mean;
+
+            squares += d * d;
+        }
+        t->units.mean[c] = mean;
+        t->units.deviation[c] = squares > 0 ? sqrt(squares / (double)n) : 1;
+    }
+}
+
+/* -- exchanges -- */
+
+static uint64_t start(void *context, enum mf_exchange_kind kind, float *array, size_t n)
+{
+    struct mf_collect *collect = context;
+
+    switch (kind) {
+    case MF_EXCHANGE_SUM: return mf_collect_sum(collect, array, n);
+    case MF_EXCHANGE_SCATTER: return mf_collect_scatter(collect, array, n);
+    default: return mf_collect_gather(collect, array, n);
+    }
+}
+
+static void finish(void *context, uint64_t number) { mf_collect_finish(context, number); }
+
+static void poll(void *context) { mf_collect_poll(context); }
+
+/* -- opening -- */
+
+static int open_walk(struct mf_trainer *t)
+{
+    MF_TRY(mf_collect_open(t->comm, t->arena, t->network.net->lasting, &t->collect));
+    MF_TRY(mf_agree(t->comm,
+                    mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, mf_collect_memory(t->collect))));
+    t->exchange = (struct mf_exchange){t->collect, start, finish, poll};
+    if (t->comm->size > 1) mf_walk_exchange(t->walk, &t->exchange);
+    return MF_OK;
+}
+
+static int open_reader(struct mf_trainer *t)
+{
+    const struct mf_reader_wish wish = {
+        .threads = (int)t->opts.readers, .ahead = AHEAD, .batch = t->opts.batch, .input = 1};
+
+    if (t->opts.effective == 0) return MF_OK;
+    return mf_reader_open(t->set, t->arena, &wish, &t->reader);
+}
+
+int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct mf_queue *queue,
+                    const struct mf_dataset *set, const struct mf_train_opts *opts, struct mf_trainer *t)
+{
+    const struct mf_network_wish wish = mf_train_wish(set, opts, (size_t)comm->size, (size_t)comm->rank);
+
+    *t = (struct mf_trainer){
+        .comm = comm, .arena = arena, .queue = queue, .set = set, .opts = *opts, .micro = wish.micro};
+    t->id = MF_MUST(calloc(opts->batch + 1, sizeof *t->id), "numbers of samples");
+    t->target = MF_MUST(calloc(opts->batch * wish.task.outputs + 1, sizeof *t->target), "targets");
+    t->blank = MF_MUST(calloc(set->dims[0] * set->dims[1] * set->dims[2] * set->inputs, sizeof *t->blank), "a sample");
+    t->units.mean = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
+    t->units.deviation = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
+    if (!opts->classify) measure_units(t);
+    MF_TRY(mf_agree(comm, mf_network_make(&wish, queue, &t->network)));
+    MF_TRY(open_walk(t));
+    MF_TRY(mf_agree(comm, open_reader(t)));
+    mf_weights_start(&t->network, t->walk, opts->seed);
+    mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)opts->seed;
+    mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = opts->decay;
+    return MF_OK;
+}
+
+void mf_trainer_close(struct mf_trainer *t)
+{
+    mf_reader_close(t->reader);
+    mf_walk_close(t->walk);
+    mf_collect_close(t->collect);
+    if (t->queue) mf_network_free(&t->network);
+    free(t->id);
+    free(t->target);
+    free(t->blank);
+    free(t->units.mean);
+    free(t->units.deviation);
+    *t = (struct mf_trainer){0};
+}
+
+size_t mf_trainer_epoch(const struct mf_trainer *t)
+{
+    return mf_window_steps(t->set->count[MF_TRAIN], t->opts.effective);
+}
+
+void mf_trainer_at(struct mf_trainer *t, size_t step)
+{
+    t->step = step;
+    t->wanted = step * t->micro;
+}
+
+/* -- samples -- */
+
+/* The positions of pass @p pass of this rank, counted over all steps. */
+static struct mf_span part_of(const struct mf_trainer *t, size_t pass, struct mf_window *window)
+{
+    *window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, pass / t->micro);
+    return mf_window_part(window, (size_t)t->comm->size, (size_t)t->comm->rank, t->opts.batch, pass % t->micro);
+}
+
+/* Passes without samples are not asked for. */
+void mf_trainer_read_ahead(struct mf_trainer *t)
+{
+    while (t->wanted < t->opts.schedule.steps * t->micro && mf_reader_room(t->reader) > 0) {
+        struct mf_window window;
+        const struct mf_span part = part_of(t, t->wanted++, &window);
+
+        if (part.count == 0) continue;
+        mf_window_ids(t->set, MF_TRAIN, t->opts.seed, window.epoch, &part, t->id);
+        mf_reader_want(t->reader, part.count, t->id);
+    }
+}
+
+/* Targets of a batch, and of rows that do not count behind it. */
+static const void *targets(struct mf_trainer *t, const struct mf_batch *batch)
+{
+    const size_t n = batch ? batch->n : 0;
+
+    if (t->opts.classify) {
+        int32_t *label = (int32_t *)t->target;
+
+        for (size_t r = 0; r < t->opts.batch; ++r) label[r] = r < n ? batch->label[r] : -1;
+        return label;
+    }
+    for (size_t r = 0; r < t->opts.batch; ++r)
+        for (size_t c = 0; c < t->opts.columns; ++c) {
+            float *y = &t->target[r * t->opts.columns + c];
+
+            *y = NAN;
+            if (r < n)
+                *y = (float)((batch->real[r * t->set->reals + t->opts.column[c]] - t->units.mean[c]) /
+                             t->units.deviation[c]);
+        }
+    return t->target;
+}
+
+static void *at(const struct mf_trainer *t, const struct mf_list *list, int v) { return mf_walk_at(t->walk, list, v); }
+
+void mf_trainer_feed(struct mf_trainer *t, const struct mf_list *list, const struct mf_batch *batch)
+{
+    const struct mf_net *net = t->network.net;
+    const size_t bytes = mf_shape_bytes(&net->value[t->network.x].shape), each = bytes / t->opts.batch;
+    const size_t n = batch ? batch->n : 0;
+    char *x = at(t, list, t->network.x);
+
+    if (n > 0) t->queue->backend->put(t->queue, x, batch->input, n * each);
+    for (size_t r = n; r < t->opts.batch; ++r) t->queue->backend->put(t->queue, x + r * each, t->blank, each);
+    t->queue->backend->put(t->queue, at(t, list, t->network.target), targets(t, batch),
+                           mf_shape_bytes(&net->value[t->network.target].shape));
+}
+
+int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_list *list)
+{
+    struct mf_window window;
+    const struct mf_span part = part_of(t, t->step * t->micro + micro, &window);
+    struct mf_batch batch;
+
+    mf_walk_numbers(t->walk)[MF_NUMBER_SAMPLE] = (double)(window.epoch * t->set->count[MF_TRAIN] + part.first);
+    if (part.count == 0) {
+        mf_trainer_feed(t, list, NULL);
+        return MF_OK;
+    }
+    MF_TRY(mf_reader_take(t->reader, &batch));
+    mf_trainer_feed(t, list, &batch);
+    t->queue->backend->sync(t->queue);
+    mf_reader_give(t->reader, &batch);
+    mf_trainer_read_ahead(t);
+    return MF_OK;
+}
+
+double mf_trainer_number(const struct mf_trainer *t, const struct mf_list *list, int value)
+{
+    float number;
+
+    t->queue->backend->get(t->queue, &number, at(t, list, value), sizeof number);
+    t->queue->backend->sync(t->queue);
+    return (double)number;
+}

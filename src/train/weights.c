@@ -1,0 +1,253 @@
+/* See weights.h. */
+#include "src/train/weights.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/cut.h"
+#include "src/base/err.h"
+#include "src/base/rng.h"
+#include "src/base/streams.h"
+#include "src/base/text.h"
+
+/* Weights last, so any list says where they are. */
+static void *at(const struct mf_network *n, const struct mf_walk *walk, int v)
+{
+    return mf_walk_at(walk, n->evaluate.list, v);
+}
+
+static float *room_for(const struct mf_value *value)
+{
+    return MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
+}
+
+/* -- start -- */
+
+/* FNV-1a of a name, so that weights do not depend on their order. */
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+
+    while (*name) hash = (hash ^ (unsigned char)*name++) * 0x100000001b3;
+    return hash;
+}
+
+static float start_of(const struct mf_value *value, uint64_t seed, size_t i)
+{
+    switch (value->start) {
+    case MF_START_UNIFORM: return (float)(value->spread * (2 * mf_random_uniform(seed, MF_STREAM_WEIGHTS, i) - 1));
+    case MF_START_NORMAL: return (float)(value->spread * mf_random_normal(seed, MF_STREAM_WEIGHTS, i));
+    default: return (float)value->spread;
+    }
+}
+
+void mf_weights_start(const struct mf_network *n, struct mf_walk *walk, uint64_t seed)
+{
+    for (size_t v = 0; v < n->net->values; ++v) {
+        const struct mf_value *value = &n->net->value[v];
+        float *numbers;
+
+        if (!mf_value_is_weight(value)) continue;
+        numbers = room_for(value);
+        for (size_t i = 0; i < mf_shape_count(&value->shape); ++i)
+            numbers[i] = start_of(value, seed ^ hash_of(value->name), i);
+        n->queue->backend->put(n->queue, at(n, walk, (int)v), numbers, mf_shape_bytes(&value->shape));
+        n->queue->backend->sync(n->queue);
+        free(numbers);
+    }
+}
+
+/* -- files -- */
+
+enum { NAMED = 10 };
+
+/* What is wrong with a file, array by array. */
+struct faults {
+    size_t count;
+    char text[1200];
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void fault(struct faults *f, const char *format, ...)
+{
+    va_list words;
+    int n;
+
+    if (f->count++ >= NAMED) return;
+    va_start(words, format);
+    n = vsnprintf(f->text + f->used, sizeof f->text - f->used, format, words);
+    va_end(words);
+    f->used += n > 0 ? (size_t)n : 0;
+    if (f->used >= sizeof f->text) f->used = sizeof f->text - 1;
+}
+
+static int same_extents(const struct mf_safetensors_entry *entry, const struct mf_shape *shape)
+{
+    return entry->ndim == (size_t)shape->n && memcmp(entry->dims, shape->d, entry->ndim * sizeof *entry->dims) == 0;
+}
+
+static const char *extents(size_t n, const size_t *d, char text[96])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < n && used < 80; ++i)
+        used += (size_t)snprintf(text + used, 96 - used, "%s%zu", i ? " " : "", d[i]);
+    return text;
+}
+
+static void check_weight(const struct mf_value *value, const struct mf_safetensors *file, struct faults *f)
+{
+    const struct mf_safetensors_entry *entry = mf_safetensors_find(file, value->name);
+    char has[96], wants[96];
+
+    if (!entry)
+        fault(f, "; '%.80s' is missing", value->name);
+    else if (!same_extents(entry, &value->shape))
+        fault(f, "; '%.80s' is [%s], the model's [%s]", value->name, extents(entry->ndim, entry->dims, has),
+              extents((size_t)value->shape.n, value->shape.d, wants));
+}
+
+static int has_weight(const struct mf_net *net, const char *name)
+{
+    const int v = mf_value_find(net, name);
+
+    return v >= 0 && mf_value_is_weight(&net->value[v]);
+}
+
+static int check_file(const struct mf_network *n, const struct mf_safetensors *file)
+{
+    struct faults f = {0};
+    size_t count;
+    const struct mf_safetensors_entry *entry = mf_safetensors_list(file, &count);
+
+    for (size_t v = 0; v < n->net->values; ++v)
+        if (mf_value_is_weight(&n->net->value[v])) check_weight(&n->net->value[v], file, &f);
+    for (size_t k = 0; k < count; ++k)
+        if (!has_weight(n->net, entry[k].name)) fault(&f, "; the model has no '%.80s'", entry[k].name);
+    if (f.count == 0) return MF_OK;
+    return mf_fail(MF_INPUT, "the file's arrays are not those of this model: %zu differ%s", f.count, f.text);
+}
+
+int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_safetensors *file)
+{
+    int rc = MF_OK;
+
+    MF_TRY(check_file(n, file));
+    for (size_t v = 0; rc == MF_OK && v < n->net->values; ++v) {
+        const struct mf_value *value = &n->net->value[v];
+        float *numbers;
+
+        if (!mf_value_is_weight(value)) continue;
+        numbers = room_for(value);
+        rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
+        if (rc == MF_OK) n->queue->backend->put(n->queue, at(n, walk, (int)v), numbers, mf_shape_bytes(&value->shape));
+        n->queue->backend->sync(n->queue);
+        free(numbers);
+    }
+    return rc;
+}
+
+int mf_weights_save(const struct mf_network *n, const struct mf_walk *walk, const char *path,
+                    const char *const *metadata)
+{
+    struct mf_safetensors_entry *entry = MF_MUST(calloc(n->net->values + 1, sizeof *entry), "names of weights");
+    size_t count = 0;
+    int rc;
+
+    for (size_t v = 0; v < n->net->values; ++v) {
+        const struct mf_value *value = &n->net->value[v];
+        struct mf_safetensors_entry *to = &entry[count];
+        float *numbers;
+
+        if (!mf_value_is_weight(value)) continue;
+        numbers = room_for(value);
+        n->queue->backend->get(n->queue, numbers, at(n, walk, (int)v), mf_shape_bytes(&value->shape));
+        *to = (struct mf_safetensors_entry){
+            .name = value->name, .type = MF_F32, .ndim = (size_t)value->shape.n, .data = numbers};
+        memcpy(to->dims, value->shape.d, to->ndim * sizeof *to->dims);
+        ++count;
+    }
+    rc = mf_safetensors_write(path, metadata, count, entry);
+    for (size_t k = 0; k < count; ++k) free((void *)(uintptr_t)entry[k].data);
+    free(entry);
+    return rc;
+}
+
+/* -- checkpoints -- */
+
+/* The bucket of a weight. */
+static const struct mf_bucket *bucket_of(const struct mf_network *n, int root)
+{
+    size_t k = 0;
+
+    while (n->layout.bucket[k].parameters != root) ++k;
+    return &n->layout.bucket[k];
+}
+
+/* A part of the numbers of a weight, which begins at @p memory. */
+static void keep(struct mf_checkpoint *checkpoint, const char *role, const struct mf_value *value, struct mf_span part,
+                 void *memory)
+{
+    char *name = mf_format("%s/%s", role, value->name);
+    const struct mf_piece piece = {.name = name,
+                                   .type = MF_F32,
+                                   .ndim = 1,
+                                   .dims = {mf_shape_count(&value->shape)},
+                                   .cut = 0,
+                                   .first = part.first,
+                                   .count = part.count,
+                                   .at = memory};
+
+    mf_checkpoint_array(checkpoint, &piece);
+    free(name);
+}
+
+/* A weight in its bucket, and the part of its numbers whose moments are here. */
+struct place {
+    const struct mf_bucket *bucket;
+    size_t shift;       /* of the weight in the bucket */
+    struct mf_span own; /* of its numbers */
+    size_t moment;      /* place of the first of these in the arrays of moments */
+};
+
+static struct place place_of(const struct mf_network *n, int v)
+{
+    const struct mf_layout *layout = &n->layout;
+    size_t bytes;
+    struct place p = {.bucket = bucket_of(n, mf_value_root(n->net, v, &bytes)), .shift = bytes / sizeof(float)};
+    const size_t count = mf_shape_count(&n->net->value[v].shape);
+    const size_t piece = n->net->value[p.bucket->parameters].shape.d[0] / layout->pieces;
+    const size_t begin = layout->piece * piece, end = begin + piece;
+    const size_t from = p.shift > begin ? p.shift : begin, to = p.shift + count < end ? p.shift + count : end;
+
+    if (from < to) {
+        p.own = (struct mf_span){from - p.shift, to - from};
+        p.moment = from - begin;
+    }
+    return p;
+}
+
+/* What every rank has whole is saved in parts, and loaded whole. */
+static void keep_weight(const struct mf_network *n, const struct mf_walk *walk, int v, struct mf_checkpoint *checkpoint)
+{
+    const struct mf_value *value = &n->net->value[v];
+    const struct place p = place_of(n, v);
+    const size_t count = mf_shape_count(&value->shape);
+    const struct mf_span all = {0, count};
+    const struct mf_span part = mf_checkpoint_loads(checkpoint) ? all : mf_cut(count, n->ranks, n->rank);
+    const struct mf_span moments = n->layout.pieces == 1 ? part : p.own;
+    const size_t skip = n->layout.pieces == 1 ? p.shift + part.first : p.moment;
+
+    keep(checkpoint, "parameters", value, part, (float *)at(n, walk, v) + part.first);
+    keep(checkpoint, "first", value, moments, (float *)at(n, walk, p.bucket->first) + skip);
+    keep(checkpoint, "second", value, moments, (float *)at(n, walk, p.bucket->second) + skip);
+}
+
+void mf_weights_keep(const struct mf_network *n, const struct mf_walk *walk, struct mf_checkpoint *checkpoint)
+{
+    for (size_t v = 0; v < n->net->values; ++v)
+        if (mf_value_is_weight(&n->net->value[v])) keep_weight(n, walk, (int)v, checkpoint);
+}

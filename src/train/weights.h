@@ -1,0 +1,25 @@
+/* The weights of a network by name: what they start with, files, checkpoints.
+ * Rule: a name and its extents say all. Files and checkpoints know nothing of buckets, ranks or stages of ZeRO. */
+#ifndef MF_TRAIN_WEIGHTS_H
+#define MF_TRAIN_WEIGHTS_H
+
+#include "io/safetensors.h"
+#include "src/net/walk.h"
+#include "src/run/checkpoint.h"
+#include "src/train/network.h"
+
+/** Sets all weights to what they start with. They depend on their names, extents and @p seed. Local. */
+void mf_weights_start(const struct mf_network *network, struct mf_walk *walk, uint64_t seed);
+
+/** Reads all weights from a file of ours or of PyTorch. Refuses with MF_INPUT, naming up to ten arrays that are
+ * missing, differ in extents, or are unknown. Local. */
+int mf_weights_load(const struct mf_network *network, struct mf_walk *walk, struct mf_safetensors *file);
+
+/** Writes all weights. @p metadata: as mf_safetensors_write(). Local; MF_OUTPUT. */
+int mf_weights_save(const struct mf_network *network, const struct mf_walk *walk, const char *path,
+                    const char *const *metadata);
+
+/** Lists weights and moments in a checkpoint, or fills them from one. On back ends whose memory is the host's. */
+void mf_weights_keep(const struct mf_network *network, const struct mf_walk *walk, struct mf_checkpoint *checkpoint);
+
+#endif

@@ -193,8 +193,9 @@ static int dry_run(const struct synth_run *run)
 {
     const struct mf_synth *w = &run->wish;
     double voxels = (double)w->dims[0] * (double)w->dims[1] * (double)w->dims[2];
-    int values = w->exact || w->kind == MF_SYNTH_GAUSSIAN ||
-                 (w->phases > 2 && w->kind >= MF_SYNTH_SPHERES && w->kind <= MF_SYNTH_FIBRES);
+    int values =
+        w->exact || w->kind == MF_SYNTH_GAUSSIAN ||
+        (w->phases > 2 && ((w->kind >= MF_SYNTH_SPHERES && w->kind <= MF_SYNTH_FIBRES) || w->kind == MF_SYNTH_CRACKS));
 
     if (run->session->common->json)
         return mf_agree(run->session->comm,
@@ -273,9 +274,11 @@ static const char text[] =
     "    so that the box repeats.\n"
     "  checkerboard: cells; their size is fitted so that a multiple of --phases of\n"
     "    them stands along every axis.\n"
+    "  cracks: what lies within --radius of bent lines of --crack-length, or of bent\n"
+    "    sheets in a volume; they cross. --list has their straight pieces.\n"
     "\n"
-    "More than two phases of spheres and fibres are shells: phase 1 outside, the\n"
-    "last phase inside; their fractions are always exact.\n"
+    "More than two phases of spheres, fibres and cracks are shells: phase 1\n"
+    "outside, the last phase inside; their fractions are always exact.\n"
     "\n"
     "With --exact volume fractions are exact to one voxel. Every voxel has a real\n"
     "value (the field; the depth below the nearest surface; the place in the\n"

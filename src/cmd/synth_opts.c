@@ -8,14 +8,15 @@
 
 const struct mf_opt mf_synth_opts[] = {
     MF_CHOICE(synth_opts, "kind", kind, "gaussian",
-              "gaussian|spheres|hard-spheres|fibres|voronoi|lamellae|checkerboard", "what to make (voronoi: grains)"),
+              "gaussian|spheres|hard-spheres|fibres|voronoi|lamellae|checkerboard|cracks",
+              "what to make (voronoi: grains)"),
     MF_OPT(synth_opts, "size", size, MF_LONGS, NULL, "extents y x, or z y x [voxels] (128 128)"),
     MF_OPT(synth_opts, "extent_x", extent[2], MF_LONG, "0", "extent along x, instead of --size [voxels]"),
     MF_OPT(synth_opts, "extent_y", extent[1], MF_LONG, "0", "extent along y [voxels]"),
     MF_OPT(synth_opts, "extent_z", extent[0], MF_LONG, "0", "extent along z; makes a volume [voxels]"),
     MF_OPT(synth_opts, "phases", phases, MF_LONG, "2", "number of phases, labelled 0, 1, ..."),
     MF_OPT(synth_opts, "volume-fraction", fraction, MF_REALS, NULL,
-           "of phases 1, 2, ..., or of all from 0 on [-] (equal; hard-spheres and fibres: 0.3 in all)"),
+           "of phases 1, 2, ..., or of all from 0 on [-] (equal; hard-spheres and fibres: 0.3 in all, cracks: 0.1)"),
     MF_OPT(synth_opts, "exact", exact, MF_FLAG, NULL, "volume fractions exact to one voxel"),
     MF_OPT(synth_opts, "spacing", spacing, MF_REALS, NULL, "edge of a voxel: one, or one per axis [unit] (1)"),
     MF_OPT(synth_opts, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um"),
@@ -23,13 +24,15 @@ const struct mf_opt mf_synth_opts[] = {
     MF_OPT(synth_opts, "correlation-length", correlation_length, MF_REAL, "5",
            "gaussian: l of the covariance exp(-r^2 / (2 l^2)) [voxels]"),
     MF_OPT(synth_opts, "stretch", stretch, MF_REALS, NULL, "gaussian: factors on l along y x, or z y x [-] (1)"),
-    MF_OPT(synth_opts, "radius", radius, MF_REAL, "5", "spheres, hard-spheres, fibres [voxels]"),
+    MF_OPT(synth_opts, "radius", radius, MF_REAL, "5",
+           "spheres, hard-spheres, fibres; half the width of cracks (1) [voxels]"),
     MF_OPT(synth_opts, "gap", gap, MF_REAL, "0",
            "hard-spheres, fibres along an axis: least distance between two surfaces [voxels]"),
     MF_CHOICE(synth_opts, "orientation", orientation, NULL, "x|y|z|planar|random",
               "fibres: along an axis, in planes normal to z, or in any direction (volume x, image planar)"),
     MF_OPT(synth_opts, "fibre-length", stick, MF_REAL, "0",
            "planar and random fibres: straight part; 0: six radii [voxels]"),
+    MF_OPT(synth_opts, "crack-length", crack_length, MF_REAL, "0", "cracks: from end to end; 0: 40 radii [voxels]"),
     MF_OPT(synth_opts, "overlap", overlap, MF_FLAG, NULL, "fibres along an axis may overlap (others always may)"),
     MF_OPT(synth_opts, "grains", grains, MF_LONG, "0", "voronoi: number of grains; 0: by --grain-size"),
     MF_OPT(synth_opts, "grain-size", grain_size, MF_REAL, "16",
@@ -48,14 +51,15 @@ static const struct {
     unsigned kinds;
 } readers[] = {{"correlation-length", BIT(GAUSSIAN)},
                {"stretch", BIT(GAUSSIAN)},
-               {"radius", BIT(SPHERES) | BIT(HARD_SPHERES) | BIT(FIBRES)},
+               {"radius", BIT(SPHERES) | BIT(HARD_SPHERES) | BIT(FIBRES) | BIT(CRACKS)},
+               {"crack-length", BIT(CRACKS)},
                {"gap", BIT(HARD_SPHERES) | BIT(FIBRES)},
                {"orientation", BIT(FIBRES)},
                {"fibre-length", BIT(FIBRES)},
                {"overlap", BIT(FIBRES)},
                {"grains", BIT(VORONOI)},
                {"grain-size", BIT(VORONOI)},
-               {"list", BIT(SPHERES) | BIT(HARD_SPHERES) | BIT(FIBRES) | BIT(VORONOI)},
+               {"list", BIT(SPHERES) | BIT(HARD_SPHERES) | BIT(FIBRES) | BIT(VORONOI) | BIT(CRACKS)},
                {"period", BIT(LAMELLAE)},
                {"normal", BIT(LAMELLAE)},
                {"waviness", BIT(LAMELLAE)},
@@ -63,7 +67,7 @@ static const struct {
                {"cell", BIT(CHECKERBOARD)}};
 
 static const char *const kinds[] = {"gaussian", "spheres",  "hard-spheres", "fibres",
-                                    "voronoi",  "lamellae", "checkerboard"};
+                                    "voronoi",  "lamellae", "checkerboard", "cracks"};
 static const char *const lies[] = {"z", "y", "x", "planar", "random"};
 
 static int index_of(const char *word, const char *const *words, int count)
@@ -122,7 +126,9 @@ static int read_size(const struct synth_opts *opts, const struct mf_options *opt
 static int read_fractions(const struct synth_opts *opts, struct mf_synth *wish)
 {
     size_t n = opts->fraction.count, phases;
-    int sparse = wish->kind == MF_SYNTH_HARD_SPHERES || wish->kind == MF_SYNTH_FIBRES;
+    double solid = wish->kind == MF_SYNTH_HARD_SPHERES || wish->kind == MF_SYNTH_FIBRES ? 0.3
+                   : wish->kind == MF_SYNTH_CRACKS                                      ? 0.1
+                                                                                        : 0;
     double left = 1;
 
     if (opts->phases < 2 || opts->phases > MF_PHASES_MAX)
@@ -135,7 +141,7 @@ static int read_fractions(const struct synth_opts *opts, struct mf_synth *wish)
         return mf_fail(MF_USAGE, "--volume-fraction must have %zu numbers (phases 1 to %zu) or %zu (all), not %zu",
                        phases - 1, phases - 1, phases, n);
     for (size_t p = n == phases ? 0 : 1; p < phases; ++p) {
-        double share = sparse ? 0.3 / (double)(phases - 1) : 1 / (double)phases;
+        double share = solid > 0 ? solid / (double)(phases - 1) : 1 / (double)phases;
 
         wish->fraction[p] = n == 0 ? share : opts->fraction.at[n == phases ? p : p - 1];
         if (!(wish->fraction[p] >= 0 && wish->fraction[p] <= 1))
@@ -170,7 +176,7 @@ static void read_grains(const struct synth_opts *opts, struct mf_synth *wish)
     if (wish->grains < 1) wish->grains = 1;
 }
 
-static int read_numbers(const struct synth_opts *opts, struct mf_synth *wish)
+static int read_numbers(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish)
 {
     double stretch[3] = {1, 1, 1};
 
@@ -188,6 +194,10 @@ static int read_numbers(const struct synth_opts *opts, struct mf_synth *wish)
     wish->radius = opts->radius;
     wish->gap = opts->gap;
     wish->stick = opts->stick != 0 ? opts->stick : 6 * opts->radius;
+    if (wish->kind == MF_SYNTH_CRACKS) {
+        if (!mf_options_given(options, "radius")) wish->radius = 1;
+        wish->stick = opts->crack_length != 0 ? opts->crack_length : 40 * wish->radius;
+    }
     wish->overlap = opts->overlap;
     wish->period = opts->period;
     wish->waviness = opts->waviness;
@@ -221,7 +231,7 @@ int mf_synth_wish(const struct synth_opts *opts, const struct mf_options *option
                                         lies, sizeof lies / sizeof *lies);
     MF_TRY(check_readers(opts, options, &w));
     MF_TRY(read_fractions(opts, &w));
-    MF_TRY(read_numbers(opts, &w));
+    MF_TRY(read_numbers(opts, options, &w));
     MF_TRY(read_spacing(opts, w.ndim, spacing));
     MF_TRY(mf_synth_check(&w));
     *wish = w;
@@ -238,8 +248,9 @@ void mf_synth_wish_json(const struct mf_synth *wish, struct mf_json *at)
     if (wish->kind != MF_SYNTH_CHECKERBOARD || wish->exact)
         mf_json_reals(at, "volume_fraction", wish->fraction, (size_t)wish->phases);
     if (wish->kind == MF_SYNTH_GAUSSIAN) mf_json_reals(at, "correlation_length", wish->length + skip, axes);
-    if (wish->kind == MF_SYNTH_SPHERES || wish->kind == MF_SYNTH_HARD_SPHERES || wish->kind == MF_SYNTH_FIBRES)
+    if ((wish->kind >= MF_SYNTH_SPHERES && wish->kind <= MF_SYNTH_FIBRES) || wish->kind == MF_SYNTH_CRACKS)
         mf_json_real(at, "radius", wish->radius);
+    if (wish->kind == MF_SYNTH_CRACKS) mf_json_real(at, "crack_length", wish->stick);
     if (wish->kind == MF_SYNTH_HARD_SPHERES || (wish->kind == MF_SYNTH_FIBRES && !stick && !wish->overlap))
         mf_json_real(at, "gap", wish->gap);
     if (wish->kind == MF_SYNTH_FIBRES) mf_json_text(at, "orientation", lies[wish->lie]);

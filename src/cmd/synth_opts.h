@@ -18,7 +18,7 @@ struct synth_opts {
     const char *unit, *list;
     double correlation_length;
     struct mf_reals stretch;
-    double radius, gap, stick;
+    double radius, gap, stick, crack_length;
     const char *orientation;
     int overlap;
     long grains;

@@ -41,6 +41,8 @@ static int check_objects(const struct mf_synth *what)
 
     if (!(what->radius > 0)) return mf_fail(MF_USAGE, "the radius must be above 0 voxels, not %g", what->radius);
     if (!(what->gap >= 0)) return mf_fail(MF_USAGE, "the gap must be 0 voxels or more, not %g", what->gap);
+    if (what->kind == MF_SYNTH_CRACKS && !(what->stick > 0))
+        return mf_fail(MF_USAGE, "the length of a crack must be above 0 voxels, not %g", what->stick);
     if (mf_synth_sticks(what) && !(what->stick >= 0))
         return mf_fail(MF_USAGE, "the length of a fibre must be 0 voxels or more, not %g", what->stick);
     if (mf_synth_sticks(what) && what->lie == MF_LIE_PLANAR && (what->dims[1] == 1 || what->dims[2] == 1))

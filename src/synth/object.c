@@ -52,11 +52,12 @@ double mf_synth_number(const struct mf_synth *what)
     double half = mf_synth_sticks(what) ? what->stick / 2 : 0, solid = 1 - what->fraction[0];
     double share = mf_synth_measure(mf_synth_axes(what), what->radius, half) / mf_synth_box(what), n;
 
+    if (what->kind == MF_SYNTH_CRACKS) share = mf_synth_crack_volume(what) / mf_synth_box(what);
     if (what->kind == MF_SYNTH_VORONOI) return (double)what->grains;
     if (solid <= 0) return 0;
     if (mf_synth_hard(what)) return what->exact ? ceil(solid / share - 1e-9) : floor(solid / share + 0.5);
     n = floor(log1p(-solid) / log1p(-fmin(share, 0.999999)) + 0.5);
-    return n < 1 ? 1 : n;
+    return (n < 1 ? 1 : n) * (what->kind == MF_SYNTH_CRACKS ? (double)mf_synth_crack_pieces(what) : 1);
 }
 
 static void place_at(const struct mf_synth *what, uint64_t attempt, double centre[3])
@@ -208,6 +209,9 @@ int mf_synth_place(const struct mf_synth_job *job, struct mf_synth_facts *facts)
     facts->object = mf_arena_zeros(job->arena, n, sizeof *facts->object, "synth objects");
     if (!facts->object) return MF_MEMORY;
     if (mf_synth_hard(job->what)) return crowd_place(job, n, facts->object);
-    scatter(job->what, n, facts->object);
+    if (job->what->kind == MF_SYNTH_CRACKS)
+        mf_synth_crack_place(job->what, n, facts->object);
+    else
+        scatter(job->what, n, facts->object);
     return MF_OK;
 }

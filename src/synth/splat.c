@@ -1,7 +1,7 @@
-/* Spheres and fibres as a field of distances. The value of a voxel is its depth below the nearest surface (radius minus
- * distance to the centre or line), the largest over all objects. Each object writes only the voxels that it reaches:
- * its inside and, with exact fractions or shells, a band around it. The band is doubled until the cut lies within. A
- * maximum does not depend on the order, so the result does not depend on ranks and threads. */
+/* Spheres, fibres and cracks as a field of distances. The value of a voxel is its depth below the nearest surface
+ * (radius minus distance to the centre or line), the largest over all objects. Each object writes only the voxels that
+ * it reaches: its inside and, with exact fractions or shells, a band around it. The band is doubled until the cut lies
+ * within. A maximum does not depend on the order, so the result does not depend on ranks and threads. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,12 +40,20 @@ static int scene_new(const struct mf_synth_job *job, const struct mf_synth_facts
     return MF_OK;
 }
 
+/* How far the line or the disc of an object goes from its centre along an axis. */
+static double span(const struct mf_synth_object *o, int a)
+{
+    const double along = fabs(o->direction[a]);
+
+    return o->half * (o->flat ? sqrt(fmax(0, 1 - along * along)) : along);
+}
+
 static void scene_band(struct scene *s, double band)
 {
     double most = 0;
 
     for (size_t i = 0; i < s->objects; ++i) {
-        double reach = s->object[i].radius + fabs(s->object[i].direction[0]) * s->object[i].half;
+        double reach = s->object[i].radius + span(&s->object[i], 0);
 
         if (reach > most) most = reach;
     }
@@ -56,7 +64,7 @@ static void scene_band(struct scene *s, double band)
 /* The voxels [first, last] along an axis that an object may touch, unwrapped. */
 static void range(const struct scene *s, const struct mf_synth_object *o, int a, ptrdiff_t *first, ptrdiff_t *last)
 {
-    double reach = o->radius + s->band + fabs(o->direction[a]) * o->half;
+    double reach = o->radius + s->band + span(o, a);
 
     *first = s->active[a] ? (ptrdiff_t)ceil(o->centre[a] - reach - 0.5) : 0;
     *last = s->active[a] ? (ptrdiff_t)floor(o->centre[a] + reach - 0.5) : (ptrdiff_t)s->what->dims[a] - 1;
@@ -69,7 +77,16 @@ static size_t wrap(ptrdiff_t i, size_t n)
     return (size_t)(m < 0 ? m + (ptrdiff_t)n : m);
 }
 
-/* Squared distance from the offset (dz, dy, dx) to the line of an object. */
+/* Squared distance from the offset (dz, dy, dx) to the disc of an object. */
+static double off_disc(const struct mf_synth_object *o, double dz, double dy, double dx)
+{
+    const double t = dz * o->direction[0] + dy * o->direction[1] + dx * o->direction[2];
+    const double beside = sqrt(fmax(0, dz * dz + dy * dy + dx * dx - t * t)) - o->half;
+
+    return t * t + (beside > 0 ? beside * beside : 0);
+}
+
+/* The same to its line. */
 static inline double off_line(const struct mf_synth_object *o, double dz, double dy, double dx)
 {
     double t = 0;
@@ -99,8 +116,9 @@ static void splat(const struct scene *s, const struct mf_synth_object *o, double
         size_t at = wrap(x0, nx);
 
         for (ptrdiff_t x = x0; x <= x1; ++x) {
-            double dx = s->active[2] ? (double)x + 0.5 - o->centre[2] : 0, d2 = off_line(o, dz, dy, dx);
+            double dx = s->active[2] ? (double)x + 0.5 - o->centre[2] : 0, d2;
 
+            d2 = o->flat ? off_disc(o, dz, dy, dx) : off_line(o, dz, dy, dx);
             if (d2 <= reach2) {
                 double depth = o->radius - sqrt(d2);
 

@@ -17,7 +17,8 @@ enum mf_synth_kind {
     MF_SYNTH_FIBRES,       /* cylinders along an axis, or capsules in a plane or in space */
     MF_SYNTH_VORONOI,      /* grains: the voxels nearest to each seed */
     MF_SYNTH_LAMELLAE,     /* layers, plane or wavy */
-    MF_SYNTH_CHECKERBOARD
+    MF_SYNTH_CHECKERBOARD,
+    MF_SYNTH_CRACKS /* bent cracks of one width: polylines in a plane, chains of discs in space */
 };
 
 /** Directions of fibres: along an axis, in planes normal to z, or in space. */
@@ -33,9 +34,9 @@ struct mf_synth {
     int exact;                      /* volume fractions exact to one voxel */
     uint64_t seed;
     double length[3];            /* gaussian: correlation length l along z, y, x; covariance exp(-r^2 / (2 l^2)) */
-    double radius;               /* spheres, hard spheres, fibres */
+    double radius;               /* spheres, hard spheres, fibres; half the width of cracks */
     double gap;                  /* hard spheres, fibres along an axis: least distance between surfaces */
-    double stick;                /* fibres in a plane or in space: length of the straight part */
+    double stick;                /* fibres in a plane or in space: length of the straight part; cracks: their length */
     enum mf_synth_lie lie;       /* fibres */
     int overlap;                 /* fibres along an axis: may they overlap */
     size_t grains;               /* voronoi: number of seeds */
@@ -44,11 +45,13 @@ struct mf_synth {
     double cell[3];              /* checkerboard: edge of a cell */
 };
 
-/** A sphere (half 0), a capsule about a straight line (half: half its length), or a Voronoi seed (radius 0). */
+/** A sphere (half 0), a capsule about a straight line (half: half its length), or a Voronoi seed (radius 0). Flat: what
+ * is nearer than radius to a plane disc of radius half. */
 struct mf_synth_object {
     double centre[3];    /* {z, y, x}, 0 <= centre < dims */
-    double direction[3]; /* unit vector of the line */
+    double direction[3]; /* unit vector of the line, or normal to the disc */
     double half, radius;
+    int flat;
     int phase;
 };
 

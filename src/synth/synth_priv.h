@@ -77,6 +77,12 @@ int mf_synth_sticks(const struct mf_synth *what);
 int mf_synth_hard(const struct mf_synth *what);
 double mf_synth_number(const struct mf_synth *what);
 
+/** How many pieces a crack has, and the volume of all. */
+size_t mf_synth_crack_pieces(const struct mf_synth *what);
+double mf_synth_crack_volume(const struct mf_synth *what);
+/** Places the pieces of cracks, object [n]. */
+void mf_synth_crack_place(const struct mf_synth *what, size_t n, struct mf_synth_object *object);
+
 /** Places the objects of a kind: the same list on every rank. Refuses with MF_USAGE, MF_MEMORY. Not collective. */
 int mf_synth_place(const struct mf_synth_job *job, struct mf_synth_facts *facts);
 

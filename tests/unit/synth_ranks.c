@@ -6,7 +6,7 @@
 #include "tests/check.h"
 #include "tests/unit/synth_case.h"
 
-enum { CASES = 27 };
+enum { CASES = 30 };
 
 /** The table: one wish per index. */
 static struct mf_synth case_of(int i)
@@ -46,7 +46,15 @@ static struct mf_synth case_of(int i)
         w.waviness = 1;
         w.exact = i % 2;
         break;
-    default: w = wish(MF_SYNTH_CHECKERBOARD, d[0], d[1], d[2], 2); w.exact = i % 2;
+    case 8:
+        w = wish(MF_SYNTH_CHECKERBOARD, d[0], d[1], d[2], 2);
+        w.exact = i % 2;
+        break;
+    default:
+        w = wish(MF_SYNTH_CRACKS, d[0], d[1], d[2], 2);
+        w.radius = 0.7;
+        w.stick = 40; /* longer than the box */
+        w.exact = i % 2;
     }
     w.seed += (unsigned)i;
     return w;

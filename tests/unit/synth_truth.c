@@ -268,6 +268,65 @@ static void check_board(void)
     done(&m);
 }
 
+/* Squared distance from a voxel to a piece of a crack, in one image of the box. */
+static double to_piece(const struct mf_synth_object *o, const double *d)
+{
+    double along = 0, all = 0, rest;
+
+    for (int a = 0; a < 3; ++a) {
+        along += d[a] * o->direction[a];
+        all += d[a] * d[a];
+    }
+    rest = o->flat ? fmax(0, sqrt(fmax(0, all - along * along)) - o->half) : fmax(0, fabs(along) - o->half);
+    return o->flat ? along * along + rest * rest : all - along * along + rest * rest;
+}
+
+/* The nearest image of all pieces. */
+static double to_cracks(const struct made *m, const double *p)
+{
+    double least = HUGE_VAL, d[3];
+
+    for (size_t i = 0; i < m->facts.objects; ++i)
+        for (int image = 0; image < 125; ++image) {
+            const int shift[3] = {image / 25 - 2, image / 5 % 5 - 2, image % 5 - 2};
+            int skip = 0;
+
+            for (int a = 0; a < 3; ++a) {
+                const double n = (double)m->wish.dims[a];
+
+                skip |= n <= 1 && shift[a];
+                d[a] = n > 1 ? p[a] - m->facts.object[i].centre[a] + n * shift[a] : 0;
+            }
+            if (!skip) least = fmin(least, to_piece(&m->facts.object[i], d));
+        }
+    return sqrt(least);
+}
+
+/* Voxels within the radius of the pieces are the crack; the fraction is what was asked for, in the mean. */
+static void check_cracks(size_t nz, size_t ny, size_t nx, double fraction)
+{
+    struct mf_synth w = wish(MF_SYNTH_CRACKS, nz, ny, nx, 2);
+    double mean = 0, wrong = 0;
+
+    w.fraction[1] = fraction;
+    w.fraction[0] = 1 - fraction;
+    w.radius = 0.9;
+    w.stick = 20;
+    for (w.seed = 0; w.seed < 20; ++w.seed) {
+        struct made m = make(w);
+
+        mean += m.facts.fraction[1] / 20;
+        for (size_t i = 0; w.seed < 3 && i < nz * ny * nx; ++i) {
+            const double p[3] = {(double)(i / (ny * nx)) + 0.5, (double)(i / nx % ny) + 0.5, (double)(i % nx) + 0.5};
+
+            wrong += m.micro.phase[i] != (to_cracks(&m, p) <= w.radius);
+        }
+        done(&m);
+    }
+    CHECK(wrong == 0);
+    CHECK_NEAR(mean, fraction, 0.25 * fraction);
+}
+
 int main(void)
 {
     mf_comm_self(&self);
@@ -286,6 +345,9 @@ int main(void)
     check_fibres();
     check_layers();
     check_board();
+    check_cracks(1, 41, 37, 0.15);
+    check_cracks(23, 24, 19, 0.1);
+    check_cracks(24, 1, 30, 0.15);
     mf_arena_close(arena);
     return failures != 0;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/dataset.h"
 #include "io/decode.h"
 #include "io/dream3d.h"
 #include "io/guard.h"
@@ -129,6 +130,9 @@ static int no_volume(struct mf_h5 *file, const char *path)
         return mf_fail(MF_INPUT,
                        "'%s' holds descriptors, but a microstructure is needed; "
                        "try: mesoforge reconstruct --descriptor_filename %s",
+                       path, path);
+    if (strcmp(schema, MF_SCHEMA_DATASET) == 0)
+        return mf_fail(MF_INPUT, "'%s' is a dataset of samples, but a microstructure is needed; try: mesoforge info %s",
                        path, path);
     return mf_fail(MF_INPUT,
                    "'%s' is not a volume of mesoforge: it has no %s; name an array as FILE:ARRAY, "

@@ -24,7 +24,7 @@ enum mf_stream {
     MF_STREAM_DEAL = 0x53590030,       /* phases of grains */
     MF_STREAM_WAVE = 0x53590040,       /* + 4: waves of lamellae */
     MF_STREAM_CRACK = 0x53590050,      /* + 3 axes: bends of cracks, by piece */
-    MF_STREAM_SET = 0x53590060,        /* + 8: what the samples of a dataset are, by sample */
+    MF_STREAM_SET = 0x53590060,        /* + 9: what the samples of a dataset are, by sample */
     MF_STREAM_ORDER = 0x44530000       /* order of samples, by epoch */
 };
 

@@ -11,6 +11,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/data.h"
 #include "src/run/checkpoint.h"
 #include "src/show/values.h"
 
@@ -312,6 +313,20 @@ static int tell_target(const char *file, const struct mf_look *look, struct mf_j
     return tell_look(file, look, json);
 }
 
+/* ---- datasets ---- */
+
+static int tell_dataset(const char *file, const struct mf_look *look, struct mf_json *json)
+{
+    struct mf_dataset *set = NULL;
+    struct mf_comm self;
+
+    mf_comm_self(&self);
+    MF_TRY(mf_dataset_open(&self, file, &set));
+    mf_data_tell(set, json);
+    mf_dataset_close(set);
+    return tell_look(file, look, json);
+}
+
 /* ---- HDF5 of others ---- */
 
 static void put_sets(struct mf_json *json, const struct mf_look *look)
@@ -413,6 +428,8 @@ static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
 
     if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_TARGET) == 0)
         rc = tell_target(file, look, json);
+    else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_DATASET) == 0)
+        rc = tell_dataset(file, look, json);
     else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_CHECKPOINT_NAME) == 0)
         rc = tell_checkpoint(file, look, json);
     else if (rc == MF_OK && (dataset || *look->schema))
@@ -528,9 +545,10 @@ static const char text[] =
     "(type, extents, labels with their volume fractions, or the range of grey\n"
     "values), volumes and descriptor files of mesoforge (the same, and spacing,\n"
     "phases, the options that were given, seed, input checksum and convergence of\n"
-    "the run that wrote them), and the arrays of any HDF5 file. Arrays are\n"
-    "[z][y][x]. --json has all options, the defaults as comments; of several files\n"
-    "it is an array, with an \"error\" for each that cannot be read.\n"
+    "the run that wrote them), datasets (samples, classes, columns, splits), and the\n"
+    "arrays of any HDF5 file. Arrays are [z][y][x]. --json has all options, the\n"
+    "defaults as comments; of several files it is an array, with an \"error\" for\n"
+    "each that cannot be read.\n"
     "\n"
     "Examples:\n"
     "  mesoforge info image.tif results/image_reconstructed.h5\n"

@@ -42,6 +42,14 @@ const struct mf_opt mf_synth_opts[] = {
     MF_OPT(synth_opts, "waviness", waviness, MF_REAL, "0", "lamellae: rms displacement along the normal [voxels]"),
     MF_OPT(synth_opts, "wavelength", wavelength, MF_REAL, "0", "lamellae: of the waviness; 0: three periods [voxels]"),
     MF_OPT(synth_opts, "cell", cell, MF_REALS, NULL, "checkerboard: edge of a cell: one, or one per axis [voxels] (8)"),
+    MF_OPT(synth_opts, "num-samples", samples, MF_LONG, "0", "make a dataset of so many samples for training"),
+    MF_OPT(synth_opts, "kinds", kinds, MF_TEXTS, NULL,
+           "classes of its samples: words of --kind, and grains (all eight)"),
+    MF_OPT(synth_opts, "fraction-range", fractions, MF_REALS, NULL,
+           "volume fraction of its samples: least and most [-] (0.12 0.32)"),
+    MF_OPT(synth_opts, "length-range", lengths, MF_REALS, NULL,
+           "length of its structures: least and most [voxels] (a twentieth and a tenth of the extent)"),
+    MF_OPT(synth_opts, "compress", compress, MF_LONG, "0", "deflate its samples: level 1 to 9; 0: not"),
     MF_OPT_END};
 
 /* Which kinds read an option; those that are not here are for all. */
@@ -68,6 +76,7 @@ static const struct {
 
 static const char *const kinds[] = {"gaussian", "spheres",  "hard-spheres", "fibres",
                                     "voronoi",  "lamellae", "checkerboard", "cracks"};
+static const char *const of_sets[] = {"kinds", "fraction-range", "length-range", "compress"};
 static const char *const lies[] = {"z", "y", "x", "planar", "random"};
 
 static int index_of(const char *word, const char *const *words, int count)
@@ -77,6 +86,20 @@ static int index_of(const char *word, const char *const *words, int count)
     while (i < count - 1 && strcmp(words[i], word) != 0) ++i;
     return i;
 }
+
+int mf_synth_kind_of(const char *word, enum mf_synth_kind *kind)
+{
+    const int count = sizeof kinds / sizeof *kinds, i = index_of(word, kinds, count);
+    const char *near;
+
+    *kind = (enum mf_synth_kind)i;
+    if (strcmp(kinds[i], word) == 0) return MF_OK;
+    near = mf_nearest(word, kinds, (size_t)count);
+    return mf_fail(MF_USAGE, "--kinds: there is no kind '%s'; try: %s", word,
+                   near ? near : "gaussian, spheres, grains, lamellae");
+}
+
+const char *mf_synth_kind_word(enum mf_synth_kind kind) { return kind == MF_SYNTH_VORONOI ? "grains" : kinds[kind]; }
 
 static int check_readers(const struct synth_opts *opts, const struct mf_options *options, const struct mf_synth *wish)
 {
@@ -97,7 +120,7 @@ static int check_readers(const struct synth_opts *opts, const struct mf_options 
     return MF_OK;
 }
 
-static int read_size(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish)
+int mf_synth_size(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish)
 {
     int extents = mf_options_given(options, "extent_x") + mf_options_given(options, "extent_y") +
                   mf_options_given(options, "extent_z");
@@ -224,11 +247,14 @@ int mf_synth_wish(const struct synth_opts *opts, const struct mf_options *option
     struct mf_synth w = {.exact = opts->exact, .seed = (uint64_t)opts->common.seed};
 
     w.kind = (enum mf_synth_kind)index_of(opts->kind, kinds, sizeof kinds / sizeof *kinds);
-    MF_TRY(read_size(opts, options, &w));
+    MF_TRY(mf_synth_size(opts, options, &w));
     w.lie = (enum mf_synth_lie)index_of(opts->orientation ? opts->orientation
                                         : w.ndim == 2     ? "planar"
                                                           : "x",
                                         lies, sizeof lies / sizeof *lies);
+    for (size_t i = 0; i < sizeof of_sets / sizeof *of_sets; ++i)
+        if (mf_options_given(options, of_sets[i]))
+            return mf_fail(MF_USAGE, "--%s is for a dataset: it needs --num-samples", of_sets[i]);
     MF_TRY(check_readers(opts, options, &w));
     MF_TRY(read_fractions(opts, &w));
     MF_TRY(read_numbers(opts, options, &w));

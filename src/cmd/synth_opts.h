@@ -26,6 +26,9 @@ struct synth_opts {
     struct mf_reals normal;
     double waviness, wavelength;
     struct mf_reals cell;
+    long samples, compress;
+    struct mf_texts kinds;
+    struct mf_reals fractions, lengths;
 };
 
 extern const struct mf_opt mf_synth_opts[];
@@ -36,6 +39,13 @@ extern const struct mf_opt mf_synth_opts[];
  */
 int mf_synth_wish(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish,
                   double spacing[3]);
+
+/** The extents: wish->ndim, wish->dims. MF_USAGE. Local. */
+int mf_synth_size(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish);
+
+/** The kind of a word of --kind (MF_USAGE: there is none), and the word of a kind. Local. */
+int mf_synth_kind_of(const char *word, enum mf_synth_kind *kind);
+const char *mf_synth_kind_word(enum mf_synth_kind kind);
 
 /** Adds the parameters that the kind uses as members of @p at. */
 void mf_synth_wish_json(const struct mf_synth *wish, struct mf_json *at);

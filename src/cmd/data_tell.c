@@ -1,0 +1,93 @@
+/* See data.h. */
+#include "src/cmd/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+
+/* How many samples have each class. The caller frees. */
+static size_t *count_classes(const struct mf_dataset *set)
+{
+    size_t *count = MF_MUST(calloc(set->classes + 1, sizeof *count), "a count");
+
+    for (size_t i = 0; set->label && i < set->samples; ++i)
+        if (set->label[i] >= 0) ++count[set->label[i]];
+    return count;
+}
+
+static void put(const struct mf_dataset *set, const size_t *count, struct mf_json *json)
+{
+    struct mf_json *shape = mf_json_array(), *classes = mf_json_object(), *names = mf_json_array();
+    struct mf_json *splits = mf_json_object();
+
+    for (int a = 3 - set->ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)set->dims[a]);
+    for (size_t c = 0; c < set->classes; ++c) mf_json_int(classes, set->class_name[c], (long long)count[c]);
+    for (size_t r = 0; r < set->reals; ++r) mf_json_text(names, NULL, set->real_name[r]);
+    for (int k = 0; k < MF_SPLITS; ++k) mf_json_int(splits, mf_split_names[k], (long long)set->count[k]);
+    MF_JSON(json, "format", "hdf5", "kind", MF_SCHEMA_DATASET, "samples", set->samples, "shape", shape, "channels",
+            set->dims[3], "type", set->is_float ? "float32" : "uint8", "phases", set->phases, "classes", classes,
+            "properties", names, "splits", splits, "hash", set->hash);
+    if (set->phases) return;
+    mf_json_reals(json, "mean", set->mean, set->dims[3]);
+    mf_json_reals(json, "deviation", set->deviation, set->dims[3]);
+}
+
+static void print(const struct mf_dataset *set, const size_t *count)
+{
+    enum { SHOWN = 20 };
+
+    printf("%s: dataset of %zu sample%s, ", set->path, set->samples, MF_S(set->samples));
+    for (int a = 3 - set->ndim; a < 3; ++a) printf("%s%zu", a > 3 - set->ndim ? " x " : "", set->dims[a]);
+    if (set->phases)
+        printf(" voxels of %d phases\n", set->phases);
+    else
+        printf(" pixels of %zu channel%s, %s\n", set->dims[3], MF_S(set->dims[3]), set->is_float ? "float32" : "uint8");
+    if (set->classes) printf("  classes:   ");
+    for (size_t c = 0; c < set->classes && c < SHOWN; ++c)
+        printf("%s%s %zu", c ? ", " : "", set->class_name[c], count[c]);
+    if (set->classes) printf("%s\n", set->classes > SHOWN ? ", .." : "");
+    if (set->reals) printf("  columns:   ");
+    for (size_t r = 0; r < set->reals && r < SHOWN; ++r) printf("%s%s", r ? ", " : "", set->real_name[r]);
+    if (set->reals) printf("%s\n", set->reals > SHOWN ? ", .." : "");
+    printf("  splits:    train %zu, validation %zu, test %zu%s\n", set->count[MF_TRAIN], set->count[MF_VALIDATION],
+           set->count[MF_TEST], set->split_given ? "" : " (the default: the file has none)");
+    if (!set->phases)
+        printf("  values:    mean %.6g, deviation %.6g (first channel)\n", set->mean[0], set->deviation[0]);
+    printf("  hash:      %.16s\n", set->hash);
+}
+
+void mf_data_tell(const struct mf_dataset *set, struct mf_json *json)
+{
+    size_t *count = count_classes(set);
+
+    if (json)
+        put(set, count, json);
+    else
+        print(set, count);
+    free(count);
+}
+
+int mf_data_report(const struct mf_session *session, const char *path)
+{
+    struct mf_dataset *set = NULL;
+    struct mf_json *json = NULL;
+    int rc = MF_OK;
+
+    MF_TRY(mf_dataset_open(session->comm, path, &set));
+    if (session->comm->rank == 0 && session->common->json) {
+        json = mf_json_object();
+        mf_json_text(json, "file", path);
+    }
+    if (session->comm->rank == 0) mf_data_tell(set, json);
+    if (json) {
+        MF_JSON(json, "seconds", mf_now() - session->start, "ranks", session->comm->size);
+        rc = mf_json_write(json, stdout);
+        mf_json_free(json);
+    }
+    mf_dataset_close(set);
+    return mf_agree(session->comm, rc);
+}

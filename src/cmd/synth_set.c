@@ -1,0 +1,284 @@
+/* See synth_set.h. The properties of a sample are what our measures find in it. */
+#include "src/cmd/synth_set.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/atomic.h"
+#include "io/dataset.h"
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/data.h"
+#include "src/cmd/output.h"
+#include "src/desc/measure.h"
+
+enum { LAGS = 5, FIXED = 6, NAMES = FIXED + LAGS };
+
+static const size_t lags[LAGS] = {1, 2, 4, 8, 16};
+
+/* ---- options ---- */
+
+/* The kinds that the words name, separated by blanks or commas. */
+static int read_kinds(const struct mf_texts *texts, struct mf_synth_mix *mix)
+{
+    mix->kinds = 0;
+    for (int k = 0; texts->count == 0 && k < MF_SYNTH_KINDS; ++k) mix->kind[mix->kinds++] = (enum mf_synth_kind)k;
+    for (size_t i = 0; i < texts->count; ++i)
+        for (const char *at = texts->at[i], *end; *at; at = *end ? end + 1 : end) {
+            enum mf_synth_kind kind;
+            char word[64];
+
+            end = strchrnul(at, ',');
+            snprintf(word, sizeof word, "%.*s", (int)(end - at), at);
+            MF_TRY(mf_synth_kind_of(strcmp(word, "grains") == 0 ? "voronoi" : word, &kind));
+            for (size_t k = 0; k < mix->kinds; ++k)
+                if (mix->kind[k] == kind) return mf_fail(MF_USAGE, "--kinds names %s twice", word);
+            mix->kind[mix->kinds++] = kind;
+        }
+    return MF_OK;
+}
+
+static int read_range(const char *word, const struct mf_reals *list, double range[2])
+{
+    if (list->count == 0) return MF_OK;
+    if (list->count != 2) return mf_fail(MF_USAGE, "--%s must be two numbers, not %zu", word, list->count);
+    range[0] = list->at[0];
+    range[1] = list->at[1];
+    return MF_OK;
+}
+
+/* Options of one microstructure have no meaning here. */
+static int check_options(const struct mf_options *options)
+{
+    static const char *const others[] = {
+        "kind",         "phases",     "volume-fraction", "exact",  "spacing",
+        "unit",         "list",       "stretch",         "gap",    "radius",
+        "overlap",      "grains",     "orientation",     "normal", "correlation-length",
+        "fibre-length", "grain-size", "crack-length",    "period", "waviness",
+        "wavelength",   "cell"};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
+        if (mf_options_given(options, others[i]))
+            return mf_fail(MF_USAGE, "--%s is for one microstructure; with --num-samples there is --%s", others[i],
+                           strcmp(others[i], "kind") == 0              ? "kinds"
+                           : strcmp(others[i], "volume-fraction") == 0 ? "fraction-range"
+                                                                       : "length-range");
+    return MF_OK;
+}
+
+int mf_synth_set_wish(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth_mix *mix)
+{
+    struct mf_synth size = {0};
+
+    if (opts->samples < 1 || opts->samples > 1 << 28)
+        return mf_fail(MF_USAGE, "--num-samples must be 1 to %d, not %ld", 1 << 28, opts->samples);
+    if (opts->compress < 0 || opts->compress > 9)
+        return mf_fail(MF_USAGE, "--compress must be 0 to 9, not %ld", opts->compress);
+    MF_TRY(check_options(options));
+    MF_TRY(mf_synth_size(opts, options, &size));
+    *mix = (struct mf_synth_mix){.ndim = size.ndim, .seed = (uint64_t)opts->common.seed, .fraction = {0.12, 0.32}};
+    memcpy(mix->dims, size.dims, sizeof mix->dims);
+    mf_synth_mix_lengths(mix->dims, mix->length);
+    MF_TRY(read_kinds(&opts->kinds, mix));
+    MF_TRY(read_range("fraction-range", &opts->fractions, mix->fraction));
+    MF_TRY(read_range("length-range", &opts->lengths, mix->length));
+    if (opts->common.output && !mf_ends_with(opts->common.output, ".h5"))
+        return mf_fail(MF_USAGE, "cannot write '%s': a dataset is an HDF5 file; end its name with .h5",
+                       opts->common.output);
+    return mf_synth_mix_check(mix);
+}
+
+/* ---- samples ---- */
+
+struct set {
+    struct mf_session *session;
+    struct mf_synth_mix mix;
+    struct mf_comm self;
+    unsigned measures;
+    size_t lags; /* of `lags` that fit into half of every extent */
+};
+
+/* Moves the field around the periodic box. */
+static void shift(const struct mf_synth_mix *mix, const size_t by[3], const uint8_t *from, uint8_t *to)
+{
+    const size_t *n = mix->dims;
+
+    for (size_t z = 0; z < n[0]; ++z)
+        for (size_t y = 0; y < n[1]; ++y) {
+            const uint8_t *row = from + ((z + by[0]) % n[0] * n[1] + (y + by[1]) % n[1]) * n[2];
+
+            memcpy(to, row + by[2], n[2] - by[2]);
+            memcpy(to + n[2] - by[2], row, by[2]);
+            to += n[2];
+        }
+}
+
+/* Two-point probability at a lag: the mean over the axes. */
+static double s2_at(const struct mf_json *curves, size_t lag, double fraction)
+{
+    double sum = 0;
+    int axes = 0;
+
+    for (int a = 0; a < 3; ++a) {
+        const struct mf_json *one = mf_json_get(curves, mf_axis_name(a));
+
+        if (mf_json_count(one) <= lag) continue;
+        sum += mf_json_to_real(mf_json_item(one, lag));
+        ++axes;
+    }
+    return axes ? sum / axes + fraction * fraction : 0;
+}
+
+/* One over the mean tortuosity along x; 0: no path leads through. */
+static double straightness(const struct mf_json *phase)
+{
+    const struct mf_json *way = mf_json_get(mf_json_get(phase, "tortuosity"), "x");
+
+    return mf_json_get_real(way, "reached") > 0 ? 1 / mf_json_get_real(way, "mean") : 0;
+}
+
+static void properties(const struct set *set, const struct mf_json *phases, double fraction, double length, float *real)
+{
+    const struct mf_json *phase = mf_json_item(phases, 1);
+    const double straight = straightness(phase);
+
+    *real++ = (float)fraction;
+    *real++ = (float)length;
+    *real++ = (float)mf_json_get_real(mf_json_get(phase, "surface"), "faces");
+    *real++ = straight > 0;
+    *real++ = (float)straight;
+    *real++ = (float)straightness(mf_json_item(phases, 0));
+    for (size_t k = 0; k < set->lags; ++k)
+        *real++ = (float)s2_at(mf_json_get(phase, "autocovariance"), lags[k], fraction);
+}
+
+static int measure(const struct set *set, struct mf_micro *micro, const struct mf_synth_facts *facts, double length,
+                   float *real)
+{
+    const struct mf_measure_job job = {
+        &set->self, set->session->home, set->session->arena, micro, 1, set->lags ? lags[set->lags - 1] + 1 : 1};
+    struct mf_json *json = NULL;
+
+    MF_TRY(mf_measures_run(&job, set->measures, &json));
+    properties(set, json, facts->fraction[1], length, real);
+    mf_json_free(json);
+    return MF_OK;
+}
+
+static int make(void *context, size_t id, struct mf_sample *sample)
+{
+    struct set *set = context;
+    struct mf_arena *arena = set->session->arena;
+    struct mf_synth_drawn drawn;
+    struct mf_synth_facts facts;
+    struct mf_micro micro;
+    uint8_t *made;
+    int rc;
+
+    mf_synth_draw(&set->mix, id, &drawn);
+    MF_TRY(mf_synth_make(&set->self, arena, 1, &drawn.what, &micro, &facts));
+    made = micro.phase;
+    shift(&set->mix, drawn.shift, made, sample->x);
+    micro.phase = sample->x;
+    rc = measure(set, &micro, &facts, drawn.length, sample->real);
+    sample->label = (int32_t)drawn.kind;
+    sample->seed = drawn.what.seed;
+    mf_arena_give(arena, made);
+    mf_synth_facts_free(&facts);
+    return rc;
+}
+
+/* ---- the set ---- */
+
+static void describe(struct set *set, const struct synth_opts *opts, const char *classes[], const char *names[],
+                     char (*s2)[16], struct mf_dataset_wish *wish)
+{
+    static const char *const fixed[FIXED] = {"volume_fraction", "length",         "interface_density",
+                                             "percolates_x",    "straightness_x", "matrix_straightness_x"};
+    const struct mf_synth_mix *mix = &set->mix;
+
+    *wish = (struct mf_dataset_wish){.samples = (size_t)opts->samples, .ndim = mix->ndim, .phases = 2, .seeded = 1};
+    memcpy(wish->dims, mix->dims, sizeof mix->dims);
+    wish->dims[3] = 1;
+    wish->compress = (int)opts->compress;
+    wish->part[0] = 0.8;
+    wish->part[1] = 0.1;
+    wish->split_seed = mix->seed;
+    for (size_t k = 0; k < mix->kinds; ++k) classes[k] = mf_synth_kind_word(mix->kind[k]);
+    wish->classes = mix->kinds;
+    wish->class_name = classes;
+    memcpy(names, fixed, sizeof fixed);
+    while (set->lags < LAGS) {
+        int fits = 1;
+
+        for (int a = 3 - mix->ndim; a < 3; ++a) fits &= 2 * (lags[set->lags] + 1) <= mix->dims[a];
+        if (!fits) break;
+        snprintf(s2[set->lags], sizeof *s2, "s2_%zu", lags[set->lags]);
+        names[FIXED + set->lags] = s2[set->lags];
+        ++set->lags;
+    }
+    wish->reals = FIXED + set->lags;
+    wish->real_name = names;
+}
+
+static int write_set(struct set *set, const struct synth_opts *opts, const char *path,
+                     const struct mf_dataset_wish *wish)
+{
+    char *options = mf_options_yaml(set->session->options);
+    const struct mf_provenance from = {
+        .command = "synth", .options = options, .input_hash = "", .seed = opts->common.seed};
+    const int rc = mf_dataset_write(set->session->comm, path, wish, &from, make, set);
+
+    free(options);
+    return rc;
+}
+
+static int dry_run(const struct set *set, const struct mf_dataset_wish *wish, const char *path)
+{
+    const double bytes =
+        (double)wish->samples * (double)(wish->dims[0] * wish->dims[1] * wish->dims[2] + 4 * wish->reals + 18);
+
+    if (set->session->comm->rank != 0) return MF_OK;
+    if (!set->session->common->json) {
+        printf("%s: %zu samples of %zu x %zu x %zu voxels, %zu classes, about %.0f MiB\n", path, wish->samples,
+               wish->dims[0], wish->dims[1], wish->dims[2], wish->classes, bytes / 0x1p20);
+        return MF_OK;
+    }
+    struct mf_json *json = mf_json_object();
+    int rc;
+
+    mf_json_bool(json, "dry_run", 1);
+    MF_JSON(json, "file", path, "samples", wish->samples, "classes", wish->classes, "bytes", bytes);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
+int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
+{
+    static const char *const words[] = {"surface", "autocovariance", "tortuosity"};
+    struct set set = {.session = session};
+    struct mf_dataset_wish wish;
+    const char *classes[MF_SYNTH_KINDS], *names[NAMES];
+    char s2[LAGS][16], *path;
+    int rc;
+
+    MF_TRY(mf_agree(session->comm, mf_synth_set_wish(opts, session->options, &set.mix)));
+    mf_comm_self(&set.self);
+    MF_TRY(mf_agree(session->comm, mf_measures_find(3, (const char **)(uintptr_t)words, &set.measures)));
+    describe(&set, opts, classes, names, s2, &wish);
+    MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));
+    if (opts->common.dry_run)
+        rc = mf_agree(session->comm, dry_run(&set, &wish, path));
+    else {
+        rc = mf_session_spares(session, path, 0, NULL);
+        if (rc == MF_OK) rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_atomic_may(path) : MF_OK);
+        if (rc == MF_OK) rc = write_set(&set, opts, path, &wish);
+        if (rc == MF_OK) rc = mf_data_report(session, path);
+    }
+    free(path);
+    return rc;
+}

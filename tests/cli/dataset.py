@@ -1,0 +1,116 @@
+"""Datasets of samples: synth --num-samples. The same samples on any number of ranks; readable by h5py; neither volume fraction nor length tells
+the class; properties are those of the sample. usage: dataset.py MESOFORGE MPIEXEC"""
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from runs import check, finish, optional
+
+program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
+os.chdir(tempfile.mkdtemp())
+h5py, numpy = optional("h5py"), optional("numpy")
+if not h5py or not numpy:
+    sys.exit(77)
+KINDS = ["gaussian", "spheres", "hard-spheres", "fibres", "grains", "lamellae", "checkerboard", "cracks"]
+
+
+def run(*words, **more):
+    return runs.run(program, *words, mpiexec=mpiexec, **more)
+
+
+def made(*words, **more):
+    done = run(*words, **more)
+    check(done.status == 0, f"{words}: {done}")
+    return done
+
+
+def arrays(path):
+    """All arrays of a file, by name."""
+    found = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, one: found.update({name: one[()]}) if isinstance(one, h5py.Dataset) else None)
+    return found
+
+
+def same(one, other):
+    a, b = arrays(one), arrays(other)
+    check(a.keys() == b.keys() and all(numpy.array_equal(a[k], b[k]) for k in a), f"{one} and {other} differ")
+
+
+def ranks_agree():
+    for size in (("24", "20"), ("12", "10", "9")):
+        words = ("synth", "--num-samples", 37, "--size", *size, "--seed", 3, "--output")
+        made(*words, "one.h5")
+        for ranks in (2, 3):
+            made(*words, "many.h5", ranks=ranks)
+            same("one.h5", "many.h5")
+            made(*words, "many.h5", "--compress", 4, ranks=ranks)
+            same("one.h5", "many.h5")
+    made(*[50 if w == 37 else w for w in words], "more.h5")
+    check(numpy.array_equal(arrays("more.h5")["samples/x"][:37], arrays("one.h5")["samples/x"]), "more samples are others")
+
+
+def guess(features, label, learn):
+    """Share of right guesses of a linear classifier (ridge regression of the classes) on squares and products."""
+    x = (features - features.mean(0)) / features.std(0)
+    x = numpy.column_stack([numpy.ones(len(x)), x, *(x[:, i] * x[:, j] for i in range(2) for j in range(i, 2))])
+    hot = numpy.eye(8)[label]
+    weights = numpy.linalg.solve(x[learn].T @ x[learn] + 1e-6 * numpy.eye(x.shape[1]), x[learn].T @ hot[learn])
+    return ((x[~learn] @ weights).argmax(1) == label[~learn]).mean()
+
+
+def neither_tells():
+    made("synth", "--num-samples", 2000, "--size", 64, 64, "--output", "set.h5")
+    with h5py.File("set.h5") as file:
+        check(list(file["samples/label"].attrs["classes"]) == KINDS, "classes")
+        names = list(file["samples/properties"].attrs["names"])
+        x, label = file["samples/x"][:], file["samples/label"][:]
+        real, split = file["samples/properties"][:], file["index/split"][:]
+    for second in ("length", "interface_density"):
+        right = guess(real[:, [0, names.index(second)]], label, split == 0)
+        check(right < 0.25, f"volume fraction and {second} tell the class {right:.2f} of the time")
+    check((numpy.bincount(label) == 250).all() and x.max() == 1, "classes are not of equal number")
+    check(all(abs((split[label == k] == 0).mean() - 0.8) < 0.01 for k in range(8)), "a class is divided unlike the others")
+    check(abs(x.mean((1, 2)) - real[:, 0]).max() < 1e-6, "volume fractions")
+    for lag in (1, 4, 16):
+        s2 = ((x * numpy.roll(x, lag, 1)).mean((1, 2)) + (x * numpy.roll(x, lag, 2)).mean((1, 2))) / 2
+        check(abs(s2 - real[:, names.index(f"s2_{lag}")]).max() < 1e-6, f"S2 at {lag}")
+    faces = (x != numpy.roll(x, 1, 1)).mean((1, 2)) + (x != numpy.roll(x, 1, 2)).mean((1, 2))
+    check(abs(faces - real[:, names.index("interface_density")]).max() < 1e-6, "interfaces")
+    through, straight = real[:, names.index("percolates_x")], real[:, names.index("straightness_x")]
+    check(((straight > 0) == (through == 1)).all() and straight.max() <= 1 and 0 < through.mean() < 1, "percolation")
+
+
+def told():
+    info = json.loads(made("info", "--json", "set.h5").out)
+    check(info["kind"] == "dataset" and info["samples"] == 2000 and info["shape"] == [64, 64] and info["phases"] == 2, info)
+    check(info["splits"] == {"train": 1600, "validation": 200, "test": 200} and info["checksums"] == "sound", info)
+    text = made("info", "set.h5").out
+    check("set.h5: dataset of 2000 samples, 64 x 64 voxels of 2 phases" in text and "cracks 250" in text, text)
+    made("verify", "set.h5")
+    wrong = run("characterize", "set.h5")
+    check(wrong.status == 3 and "is a dataset of samples" in wrong.err, wrong)
+    dry = json.loads(made("synth", "--num-samples", 10, "--size", 16, 16, "--dry-run", "--json", "--output", "never.h5").out)
+    check(dry["samples"] == 10 and not os.path.exists("never.h5"), dry)
+
+
+def refused():
+    for words, says in ((("--num-samples", 0), "--num-samples must be 1"), (("--num-samples", 5, "--kind", "voronoi"), "there is --kinds"),
+                        (("--num-samples", 5, "--kinds", "gaussian,blobs"), "there is no kind 'blobs'"),
+                        (("--num-samples", 5, "--kinds", "grains,voronoi"), "twice"), (("--kinds", "grains"), "needs --num-samples"),
+                        (("--num-samples", 5, "--size", 4, 4), "8 voxels or more"), (("--num-samples", 5, "--output", "never.npy"), "end its name with .h5"),
+                        (("--num-samples", 5, "--compress", 10), "0 to 9"), (("--num-samples", 5, "--fraction-range", 0.2, 0.7), "below 0.5"),
+                        (("--num-samples", 5, "--length-range", 5, 2), "rising")):
+        done = run("synth", *words)
+        check(done.status == 2 and says in done.err and done.err.count("\n") == 1, f"{words}: {done}")
+    full = run("synth", "--num-samples", 50, "--size", 64, 64, "--output", "never.h5", fault="io.write:visit=9")
+    check(full.status == 7 and not os.path.exists("never.h5") and not os.path.exists("never.h5.partial"), full)
+
+
+ranks_agree()
+neither_tells()
+told()
+refused()
+finish("dataset")

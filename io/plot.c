@@ -17,7 +17,7 @@
  * space for a square as high as the panels of curves. */
 static const double cell_width = 402, cell_height = 340, left_margin = 64, right_margin = 18, bar_margin = 84;
 static const double top_margin = 36, bottom_margin = 50, title_height = 34, title_size = 15, head_size = 17;
-static const double label_size = 12.5;
+static const double label_size = 12.5, tick_labels = 19;
 
 /* A page is at most this many pixels wide or high (cairo ends at 32767); an image drawn is at most this many. */
 enum { PAGE_MAX = 30000, IMAGE_MAX = 4096, INK = 0x202020 };
@@ -146,8 +146,8 @@ static struct mf_box fit(struct mf_box room, const double extent[4], const doubl
     return box;
 }
 
-/* *out: how far labels reach out at the left. Returns where the picture lies. */
-static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct mf_panel *p, double *out)
+/* @p out: how far labels reach out at the left, and below. Returns where the picture lies. */
+static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct mf_panel *p, double out[2])
 {
     double range[2] = {0, 1}, extent[4] = {0, (double)p->columns, 0, (double)p->rows};
     int given = p->extent[0] != p->extent[1] && p->extent[2] != p->extent[3];
@@ -161,7 +161,11 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
     x = (struct mf_axis){extent[0], extent[1], box.x, box.x + box.width, 0, 0};
     y = (struct mf_axis){extent[2], extent[3], box.y, box.y + box.height, 0, 0};
     if (p->bare) return box;
-    *out = mf_axes_draw(page, box, &x, &y, 0);
+    if (p->written) {
+        mf_plot_table(page, box, p, out);
+        return box;
+    }
+    out[0] = mf_axes_draw(page, box, &x, &y, 0);
     if (p->kind == MF_PANEL_IMAGE) draw_bar(page, box, p->colours, range);
     if (p->kind == MF_PANEL_PHASES && p->phase_names) draw_phase_names(page, box, p);
     return box;
@@ -209,7 +213,8 @@ static int is_picture(const struct mf_panel *p) { return p->kind == MF_PANEL_IMA
 static double beside_pictures(const struct mf_panel *panels, size_t count)
 {
     for (size_t i = 0; i < count; ++i)
-        if (is_picture(&panels[i]) && !panels[i].bare && (panels[i].kind == MF_PANEL_IMAGE || panels[i].phase_names))
+        if (is_picture(&panels[i]) && !panels[i].bare && !panels[i].written &&
+            (panels[i].kind == MF_PANEL_IMAGE || panels[i].phase_names))
             return bar_margin;
     return right_margin;
 }
@@ -228,27 +233,27 @@ static void draw_title(cairo_t *page, struct mf_box cell, struct mf_box box, con
 
 static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel *p, double beside)
 {
-    const double right = is_picture(p) ? beside : right_margin;
+    const double right = is_picture(p) ? beside : right_margin, names = p->written ? MF_TABLE_NAMES : 0;
     struct mf_box room = {cell.x + left_margin, cell.y + top_margin, cell.width - left_margin - right,
-                          cell.height - top_margin - bottom_margin};
+                          cell.height - top_margin - bottom_margin - names};
     struct mf_box box = room;
-    double out = 0;
+    double out[2] = {0, tick_labels};
 
     if (p->kind == MF_PANEL_EMPTY) return;
     if (p->kind == MF_PANEL_CURVES)
-        out = mf_curves_draw(page, room, p);
+        out[0] = mf_curves_draw(page, room, p);
     else if (p->kind == MF_PANEL_BARS)
-        out = mf_bars_draw(page, room, p);
+        out[0] = mf_bars_draw(page, room, p);
     else
-        box = draw_image(page, room, p, &out);
+        box = draw_image(page, room, p, out);
     mf_plot_ink(page, INK);
     if (p->title) draw_title(page, cell, box, p->title);
     if (p->bare && is_picture(p)) return;
     if (p->xlabel)
-        mf_plot_text(page, box.x + box.width / 2, box.y + box.height + 25, p->xlabel,
+        mf_plot_text(page, box.x + box.width / 2, box.y + box.height + out[1] + 6, p->xlabel,
                      (struct mf_text){label_size, 0.5, 0, 0, 0});
     if (p->ylabel)
-        mf_plot_text(page, fmax(cell.x + 3, box.x - out - 22), box.y + box.height / 2, p->ylabel,
+        mf_plot_text(page, fmax(cell.x + 3, box.x - out[0] - 22), box.y + box.height / 2, p->ylabel,
                      (struct mf_text){label_size, 0.5, 0, 0, 1});
 }
 
@@ -290,9 +295,17 @@ static int save(cairo_surface_t *surface, const struct mf_atomic *file)
     return rc;
 }
 
+/* More pixels for a table with many columns, so that its numbers can be read. */
+static double detail_of(const struct mf_panel *panels, size_t count)
+{
+    const double columns = count == 1 && panels->written ? (double)panels->columns : 0;
+
+    return fmax(1, fmin(columns / 10, 3));
+}
+
 int mf_plot_write(const char *path, const char *title, const struct mf_panel *panels, size_t count, size_t columns)
 {
-    const struct page sheet = page_of(count, columns, title != NULL);
+    struct page sheet = page_of(count, columns, title != NULL);
     cairo_surface_t *surface;
     struct mf_atomic file;
     struct mf_comm self;
@@ -301,6 +314,7 @@ int mf_plot_write(const char *path, const char *title, const struct mf_panel *pa
 
     mf_comm_self(&self);
     MF_TRY(mf_atomic_open(&self, path, 0, &file));
+    sheet.scale *= detail_of(panels, count);
     surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(sheet.width * sheet.scale),
                                          (int)(sheet.height * sheet.scale));
     page = cairo_create(surface);

@@ -5,12 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { MF_MARK_CIRCLES = 1, MF_MARK_DOTS };
+
 struct mf_curve {
     const char *name;
     size_t count;
     const double *x, *y; /* values that are not finite (or, on a log axis, not positive) are left out */
     int dashed;
-    int marks;  /* open circles at the points instead of a line */
+    int marks;  /* points instead of a line: open circles at some, or small filled dots at all of them */
     int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
 };
 
@@ -26,17 +28,20 @@ struct mf_panel {
     const uint8_t *phases; /* MF_PANEL_PHASES: labels, one colour each */
     int phase_count;
     const char *const *phase_names; /* [phase_count] for the legend, or NULL: none is drawn */
-    const char *colours; /* cividis, viridis, magma or gray; NULL: cividis, and for phases one distinct colour each */
-    double extent[4];    /* image axes: left, right, top, bottom; all 0: pixel numbers */
-    double share[2];     /* width and height of the picture that sets the scale, in units of extent; 0: its own scale */
-    int bare;            /* no ticks, labels, colour bar */
-    size_t curve_count;  /* MF_PANEL_CURVES, MF_PANEL_BARS: series; bars of several series stand side by side */
+    const char
+        *colours; /* cividis, viridis, magma, gray or blue; NULL: cividis, and for phases one distinct colour each */
+    double extent[4]; /* image axes: left, right, top, bottom; all 0: pixel numbers */
+    double share[2];  /* width and height of the picture that sets the scale, in units of extent; 0: its own scale */
+    int bare;         /* no ticks, labels, colour bar */
+    const double *written;    /* MF_PANEL_IMAGE as a table: whole numbers in its cells, without a bar; NULL: none */
+    const char *const *names; /* of a table's rows, and of its columns */
+    size_t curve_count;       /* MF_PANEL_CURVES, MF_PANEL_BARS: series; bars of several series stand side by side */
     const struct mf_curve *curves;
     size_t bar_count; /* MF_PANEL_BARS: positions; a shorter series has no bars at the last ones */
     const char *const *bar_names;
-    int sideways; /* horizontal bars with names beside them: for many bars, or long names */
-    int log_y;
-    int whole_x; /* ticks of x at whole numbers, as for ranks */
+    int sideways;         /* horizontal bars with names beside them: for many bars, or long names */
+    int log_y, from_zero; /* the axis of y begins at 0 */
+    int whole_x;          /* ticks of x at whole numbers, as for ranks */
 };
 
 /** The cell of panel @p i, with its title and axes: left, top, width, height in pixels of the file. */

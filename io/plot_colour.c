@@ -1,6 +1,6 @@
 /* Colours. The maps viridis, magma (S. van der Walt, N. Smith, CC0) and cividis (J. Nunez, C. Anderton, R. Renslow,
- * PLoS ONE 13 (2018) e0199239, CC0) have 17 points. Curves and phases use the palette of M. Okabe and K. Ito, which
- * people with any colour vision can distinguish. */
+ * PLoS ONE 13 (2018) e0199239, CC0) have 17 points. "blue" begins at white, for tables. Curves and phases use the
+ * palette of M. Okabe and K. Ito, which people with any colour vision can distinguish. */
 #include <math.h>
 #include <string.h>
 
@@ -24,6 +24,9 @@ static const struct map {
     {"gray",
      {0x000000, 0x101010, 0x202020, 0x303030, 0x404040, 0x505050, 0x606060, 0x707070, 0x808080, 0x8f8f8f, 0x9f9f9f,
       0xafafaf, 0xbfbfbf, 0xcfcfcf, 0xdfdfdf, 0xefefef, 0xffffff}},
+    {"blue",
+     {0xffffff, 0xeef5fb, 0xdcecf6, 0xcbe2f2, 0xbad8ed, 0xa8cfe9, 0x94c4e3, 0x7bb6db, 0x63a8d2, 0x4a9bca, 0x318dc2,
+      0x1980ba, 0x0072b2, 0x006099, 0x004e80, 0x003d66, 0x002b4d}},
 };
 
 static const uint32_t lines[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00, 0x7a4fa0, 0x8c564b};

@@ -51,8 +51,12 @@ static void axes_of(const struct mf_panel *p, struct mf_box box, struct mf_axis 
     *y = (struct mf_axis){0, 0, box.y + box.height, box.y, p->log_y, 0};
     range_of(p, x, y);
     widen(y);
+    if (p->from_zero && !p->log_y && y->lo > 0) {
+        y->lo = 0;
+        y->hi *= 1.04;
+    }
     if (p->log_y) mf_axis_round(y, 6);
-    if (!(x->hi > x->lo)) widen(x);
+    if (!(x->hi > x->lo) || (p->curve_count && p->curves[0].marks == MF_MARK_DOTS)) widen(x);
 }
 
 static uint32_t colour_of(const struct mf_panel *p, size_t k)
@@ -68,6 +72,22 @@ static void circle(cairo_t *page, double x, double y)
     cairo_new_sub_path(page);
     cairo_arc(page, x, y, 3, 0, 2 * M_PI);
     cairo_stroke(page);
+}
+
+/* Dots of many points are smaller and let each other through. */
+static void draw_dots(cairo_t *page, const struct mf_panel *p, size_t k, const struct mf_axis *x,
+                      const struct mf_axis *y)
+{
+    const struct mf_curve *c = &p->curves[k];
+    const uint32_t colour = colour_of(p, k);
+    const double radius = c->count > 2000 ? 1.3 : 2.2, alpha = c->count > 2000 ? 0.35 : 0.6;
+
+    cairo_set_source_rgba(page, (colour >> 16 & 255) / 255., (colour >> 8 & 255) / 255., (colour & 255) / 255., alpha);
+    for (size_t i = 0; i < c->count; ++i) {
+        if (!drawable(p, c, i)) continue;
+        cairo_arc(page, mf_axis_at(x, c->x[i]), mf_axis_at(y, c->y[i]), radius, 0, 2 * M_PI);
+        cairo_fill(page);
+    }
 }
 
 static void style(cairo_t *page, const struct mf_panel *p, size_t k)
@@ -93,6 +113,10 @@ static void draw_curve(cairo_t *page, const struct mf_panel *p, size_t k, const 
     size_t every = c->marks ? c->count / 24 + 1 : 1;
     int pen = 0;
 
+    if (c->marks == MF_MARK_DOTS) {
+        draw_dots(page, p, k, x, y);
+        return;
+    }
     style(page, p, k);
     for (size_t i = 0; i < c->count; i += every) {
         double at = mf_axis_at(x, c->x[i]), down;

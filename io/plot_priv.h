@@ -59,6 +59,13 @@ void mf_axis_round(struct mf_axis *axis, int wanted);
  * left. */
 double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y, int grid);
 
+/** Height of the names below a table, beyond that of ticks. */
+enum { MF_TABLE_NAMES = 40 };
+
+/** Writes the numbers of a table into its cells, and names beside them. @p out: how far these reach out at the left and
+ * below. */
+void mf_plot_table(cairo_t *page, struct mf_box box, const struct mf_panel *table, double out[2]);
+
 /** Ticks of a vertical axis at its right side (a colour bar). */
 void mf_axis_draw_right(cairo_t *page, double at, const struct mf_axis *y);
 

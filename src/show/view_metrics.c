@@ -2,6 +2,7 @@
 #include "src/show/view_metrics.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +12,13 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/show/training.h"
 
 enum { MOST = 12 /* panels */ };
 
-/* One line: evaluation, seconds, loss. */
+/* One line: evaluation, seconds, loss; of a training its columns. */
 struct row {
-    double values[3];
+    double values[3], training[MF_TRAINING_COLUMNS];
     int binarises, ends;
     long long seed;
 };
@@ -24,6 +26,7 @@ struct row {
 struct lines {
     struct row *row;
     size_t count, room;
+    int trains;       /* has what only a training has */
     char output[256]; /* whose run it was, where the first line says it */
 };
 
@@ -41,10 +44,25 @@ int mf_view_is_metrics(const char *file)
     return (n > 6 && strcmp(file + n - 6, ".jsonl") == 0) || is_folder(file);
 }
 
-static int add(struct lines *to, const struct mf_json *json)
+/* Columns of a training; NAN where a line has none. Does it have any but step and loss? */
+static int read_training(const struct mf_json *json, double columns[MF_TRAINING_COLUMNS])
+{
+    int any = 0;
+
+    for (int k = 0; k < MF_TRAINING_COLUMNS; ++k) {
+        const struct mf_json *value = mf_json_get(json, mf_training_key[k]);
+        const enum mf_json_kind kind = mf_json_kind(value);
+
+        columns[k] = kind == MF_JSON_INT || kind == MF_JSON_REAL ? mf_json_to_real(value) : NAN;
+        any |= value && k != MF_TRAINING_STEP && k != MF_TRAINING_LOSS;
+    }
+    return any;
+}
+
+static int add(struct lines *to, const struct mf_json *json, const double columns[MF_TRAINING_COLUMNS])
 {
     const char *stage = mf_json_get_text(json, "stage");
-    struct row *more;
+    struct row *row, *more;
 
     if (to->count == to->room) {
         more = realloc(to->row, (2 * to->room + 64) * sizeof *more);
@@ -53,16 +71,18 @@ static int add(struct lines *to, const struct mf_json *json)
         to->room = 2 * to->room + 64;
     }
     if (to->count == 0) snprintf(to->output, sizeof to->output, "%s", mf_json_get_text(json, "output"));
-    to->row[to->count++] =
-        (struct row){{mf_json_get_real(json, "step"), mf_json_get_real(json, "time"), mf_json_get_real(json, "loss")},
-                     strcmp(stage, "binarise") == 0,
-                     strcmp(stage, "final") == 0,
-                     mf_json_get_int(json, "seed")};
+    row = &to->row[to->count++];
+    *row = (struct row){
+        .values = {mf_json_get_real(json, "step"), mf_json_get_real(json, "time"), mf_json_get_real(json, "loss")},
+        .binarises = strcmp(stage, "binarise") == 0,
+        .ends = strcmp(stage, "final") == 0,
+        .seed = mf_json_get_int(json, "seed")};
+    memcpy(row->training, columns, sizeof row->training);
     return MF_OK;
 }
 
-/* Rows without a loss are skipped. The last line may be incomplete while a run writes; any other invalid line is
- * refused. */
+/* Rows without a loss or what else a training measures are skipped. The last line may be incomplete while a run writes;
+ * any other invalid line is refused. */
 static int read_lines(FILE *from, const char *path, struct lines *to)
 {
     char *line = NULL;
@@ -71,11 +91,14 @@ static int read_lines(FILE *from, const char *path, struct lines *to)
 
     while (rc == MF_OK && getline(&line, &room, from) > 0) {
         struct mf_json *json = mf_json_parse(line);
-        int whole = strchr(line, '\n') != NULL;
+        int whole = strchr(line, '\n') != NULL, trains;
+        double columns[MF_TRAINING_COLUMNS];
 
         ++number;
-        if (mf_json_get(json, "step") && mf_json_get(json, "loss"))
-            rc = add(to, json);
+        trains = read_training(json, columns);
+        to->trains |= trains;
+        if (mf_json_get(json, "step") && (trains || mf_json_get(json, "loss")))
+            rc = add(to, json, columns);
         else if (whole && !mf_json_get(json, "step"))
             rc = mf_fail(MF_INPUT, "'%s', line %zu: not a row of metrics", path, number);
         mf_json_free(json);
@@ -83,6 +106,11 @@ static int read_lines(FILE *from, const char *path, struct lines *to)
     if (rc == MF_OK && ferror(from)) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
     free(line);
     return rc;
+}
+
+static int none_yet(const char *path)
+{
+    return mf_fail(MF_INPUT, "'%s' holds no row of metrics with a loss yet", path);
 }
 
 static int read_file(const char *path, struct lines *to)
@@ -93,8 +121,7 @@ static int read_file(const char *path, struct lines *to)
     if (!from) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
     rc = read_lines(from, path, to);
     (void)fclose(from);
-    if (rc == MF_OK && to->count == 0) rc = mf_fail(MF_INPUT, "'%s' holds no row of metrics with a loss yet", path);
-    return rc;
+    return rc == MF_OK && to->count == 0 ? none_yet(path) : rc;
 }
 
 /* Rows of one seed, in their order; how many. */
@@ -135,6 +162,16 @@ static int is_new(const struct lines *lines, size_t i)
     return 1;
 }
 
+static int draw_training(const struct lines *lines, const char *path, struct mf_figure *figure)
+{
+    double(*rows)[MF_TRAINING_COLUMNS] = MF_MUST(malloc(lines->count * sizeof *rows), "a picture");
+
+    for (size_t i = 0; i < lines->count; ++i) memcpy(rows[i], lines->row[i].training, sizeof *rows);
+    mf_figure_training(figure, lines->count, (const double(*)[MF_TRAINING_COLUMNS])rows);
+    free(rows);
+    return figure->count ? MF_OK : none_yet(path);
+}
+
 static void draw(const struct lines *lines, struct mf_figure *figure)
 {
     double *rows = mf_figure_keep(figure, 3 * lines->count * sizeof *rows);
@@ -156,7 +193,10 @@ int mf_view_metrics(const char *file, struct mf_figure *figure, const char **tit
     struct lines lines = {.row = NULL};
     int rc = read_file(path, &lines);
 
-    if (rc == MF_OK) draw(&lines, figure);
+    if (rc == MF_OK && lines.trains)
+        rc = draw_training(&lines, path, figure);
+    else if (rc == MF_OK)
+        draw(&lines, figure);
     if (rc == MF_OK)
         *title = *lines.output ? mf_figure_text(figure, "%s: the run of %s", mf_name_base(path), lines.output) : path;
     if (rc == MF_OK && *lines.output) mf_info("'%s' is of the run of '%s'", path, lines.output);

@@ -274,6 +274,19 @@ def viewing():
         check(os.listdir("own") == [stem + "_view.png"], "view %s writes %s" % (name, os.listdir("own")))
         shutil.rmtree("own")
     with open("run/metrics.jsonl", "w") as file:
+        for step in range(1, 60):
+            file.write(json.dumps({"output": "run", "step": step, "epoch": step / 20, "loss": 3 / step, "learning_rate": 1e-3,
+                                   "samples_per_second": 400 + step}) + "\n")
+            if step % 20 == 0:
+                file.write(json.dumps({"output": "run", "kind": "epoch", "step": step, "epoch": step / 20, "val_loss": 4 / step,
+                                       "accuracy": None}) + "\n")
+    said = json.loads(good("view", "run", "--output", "training.png", "--json"))
+    check([p["title"] for p in said["drawn"]] == ["Loss", "Learning rate", "Samples per second"], "a training: %s" % said)
+    picture("training.png")
+    with open("run/metrics.jsonl", "w") as file:
+        file.write('{"step": 1, "epoch": 1}\n')
+    refused(3, "no row of metrics with a loss", "view", "run")
+    with open("run/metrics.jsonl", "w") as file:
         file.write('{"step": 1}\n')
     refused(3, "no row of metrics with a loss", "view", "run")
     with open("run/metrics.jsonl", "w") as file:

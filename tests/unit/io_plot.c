@@ -118,6 +118,29 @@ static void odd_values(void)
     CHECK(access("odd2.png", F_OK) != 0);
 }
 
+/* A table of few and of many columns, with any names, is drawn; dots are. */
+static void tables(void)
+{
+    static double shares[900], numbers[900];
+    const char *names[30];
+    struct mf_curve dots = {NULL, N, lag, s2, 0, MF_MARK_DOTS, 0};
+    struct mf_panel panel = {.kind = MF_PANEL_IMAGE,
+                             .image = shares,
+                             .range = {0, 1},
+                             .colours = "blue",
+                             .written = numbers,
+                             .names = names};
+    const struct mf_panel scatter = {.kind = MF_PANEL_CURVES, .curve_count = 1, .curves = &dots};
+
+    for (int i = 0; i < 900; ++i) shares[i] = (numbers[i] = i % 31 == 0) ? 1 : 0;
+    for (int i = 0; i < 30; ++i) names[i] = i % 2 ? "a very long name of a class \xff" : "";
+    for (size_t n = 1; n <= 30; n += n < 3 ? 1 : 27) {
+        panel.rows = panel.columns = n;
+        CHECK(mf_plot_write("table.png", "A table", &panel, 1, 1) == MF_OK && png_size("table.png") > 3000);
+    }
+    CHECK(mf_plot_write("table.png", NULL, &scatter, 1, 1) == MF_OK && png_size("table.png") > 3000);
+}
+
 /* The bytes of a picture of one panel. */
 static size_t drawn(const struct mf_panel *panel, char bytes[1 << 16])
 {
@@ -231,6 +254,7 @@ int main(int argc, char **argv)
     fill();
     figure("figure.png");
     odd_values();
+    tables();
     legend_beside_lines();
     point_alone();
     flat_map();

@@ -1,8 +1,10 @@
-/* A map says whose it is, and of two curves that agree both are seen. */
+/* A map says whose it is, and of two curves that agree both are seen. Pictures of a training have what was measured. */
 #include "src/show/figure.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "src/show/training.h"
 #include "tests/check.h"
 
 /* The descent, what made it binary, and the binary field, which is a point of its own where the last row is that. */
@@ -28,6 +30,80 @@ static void draws_a_convergence(void)
     mf_figure_free(&figure);
 }
 
+/* A row with all columns, at least the first ones. */
+static void fill(double row[MF_TRAINING_COLUMNS], double step, double epoch, double loss, double val_loss)
+{
+    for (int k = 0; k < MF_TRAINING_COLUMNS; ++k) row[k] = NAN;
+    row[MF_TRAINING_STEP] = step;
+    row[MF_TRAINING_EPOCH] = epoch;
+    row[MF_TRAINING_LOSS] = loss;
+    row[MF_TRAINING_VAL_LOSS] = val_loss;
+}
+
+/* Few rows, against the epoch: what nobody measured has no panel; the least loss of validation is marked. */
+static void draws_a_short_training(void)
+{
+    double rows[3][MF_TRAINING_COLUMNS];
+    struct mf_figure figure = {.columns = 1};
+    const struct mf_panel *p;
+
+    for (int i = 0; i < 3; ++i) fill(rows[i], 100 * i, i + 1, 3 - i, i == 1 ? 1 : 2);
+    rows[1][MF_TRAINING_ACCURACY] = 0.5;
+    mf_figure_training(&figure, 3, (const double(*)[MF_TRAINING_COLUMNS])rows);
+    p = figure.panel;
+    CHECK(figure.count == 2 && figure.columns == 2 && strcmp(p->xlabel, "epoch") == 0 && !p->log_y);
+    CHECK(p->curve_count == 3 && p->curves[0].count == 3 && p->curves[1].count == 3);
+    CHECK(p->curves[2].count == 1 && p->curves[2].x[0] == 2 && p->curves[2].y[0] == 1);
+    CHECK(strcmp(p->curves[2].name, "best: epoch 2") == 0);
+    CHECK(strcmp(p[1].title, "Accuracy") == 0 && p[1].curve_count == 2 && p[1].curves[1].y[0] == 0.5);
+    mf_figure_free(&figure);
+    rows[2][MF_TRAINING_EPOCH] = 2;
+    mf_figure_training(&figure, 3, (const double(*)[MF_TRAINING_COLUMNS])rows);
+    CHECK(strcmp(figure.panel->xlabel, "step") == 0);
+    mf_figure_free(&figure);
+    mf_figure_training(&figure, 0, NULL);
+    CHECK(figure.count == 0);
+    mf_figure_free(&figure);
+}
+
+/* Many rows are means that keep the last step; a loss over decades has a logarithmic axis. */
+static void draws_a_long_training(void)
+{
+    enum { ROWS = 10007 };
+    static double rows[ROWS][MF_TRAINING_COLUMNS];
+    struct mf_figure figure = {.columns = 1};
+    const struct mf_curve *c;
+    double mean = 0;
+
+    for (int i = 0; i < ROWS; ++i) fill(rows[i], i + 1, NAN, i < ROWS / 2 ? 100 : 0.1, i % 1000 ? NAN : 7);
+    mf_figure_training(&figure, ROWS, (const double(*)[MF_TRAINING_COLUMNS])rows);
+    c = figure.panel->curves;
+    CHECK(figure.panel->log_y && c[0].count > 300 && c[0].count <= 400 && c[0].x[c[0].count - 1] == ROWS);
+    CHECK(c[1].count == 11 && c[1].y[10] == 7);
+    for (size_t i = 0; i < c[0].count; ++i) mean += c[0].y[i] / (double)c[0].count;
+    CHECK_NEAR(mean, 50, 1);
+    mf_figure_free(&figure);
+}
+
+static void draws_predictions(void)
+{
+    const double counts[4] = {8, 2, 0, 10}, truth[4] = {1, 2, 3, 4}, predicted[4] = {1, 2, 3, 5};
+    const char *const names[] = {"a", "b"};
+    struct mf_figure figure = {.columns = 1};
+    const struct mf_panel *p;
+
+    mf_figure_confusion(&figure, 2, names, counts);
+    mf_figure_predicted(&figure, "size", 4, truth, predicted);
+    p = figure.panel;
+    CHECK(strcmp(p[0].title, "90.0 % of 20 right") == 0 && p[0].image[0] == 0.8 && p[0].written[3] == 10);
+    CHECK(strcmp(p[1].title, "size: R\302\262 = 0.8000, 4 samples") == 0);
+    CHECK(p[1].curves[0].count == 4 && p[1].curves[1].x[0] == 1 && p[1].curves[1].y[1] == 5);
+    mf_figure_free(&figure);
+    mf_figure_predicted(&figure, "same", 2, (const double[]){3, 3}, predicted);
+    CHECK(strcmp(figure.panel->title, "same: 2 samples") == 0);
+    mf_figure_free(&figure);
+}
+
 int main(void)
 {
     struct mf_target target = {.phases = 2, .lag = 3, .sides = 1, .periodic = 1, .label = {0, 1}};
@@ -42,6 +118,9 @@ int main(void)
     for (int k = 0; k < 4; ++k) CHECK(figure.panel[2].curves[k].dashed == (k == 2));
     mf_figure_free(&figure);
     draws_a_convergence();
+    draws_a_short_training();
+    draws_a_long_training();
+    draws_predictions();
     mf_target_free(&target);
     return failures != 0;
 }

@@ -1,0 +1,113 @@
+/* Tables: a picture of few values whose cells have numbers, and whose rows and columns have names. See plot_priv.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "io/plot_priv.h"
+
+enum { INK = 0x202020, FRAME = 0x404040, NAME = 128, FEW = 10 /* columns, up to which zeros are written */ };
+
+static const double number_size = 11.5, name_size = 10.5, beside = 84, below = MF_TABLE_NAMES + 14;
+
+/* White on a dark cell. */
+static uint32_t ink_on(uint32_t colour)
+{
+    const double light = 0.299 * (colour >> 16 & 255) + 0.587 * (colour >> 8 & 255) + 0.114 * (colour & 255);
+
+    return light < 140 ? 0xffffff : INK;
+}
+
+/* The size at which the longest number fits into a cell. */
+static double size_in(cairo_t *page, const struct mf_panel *p, double width, double height)
+{
+    double widest = 1;
+    char text[32];
+
+    for (size_t i = 0; i < p->rows * p->columns; ++i) {
+        snprintf(text, sizeof text, "%.0f", p->written[i]);
+        widest = fmax(widest, mf_plot_text_width(page, text, number_size));
+    }
+    return fmin(fmin(number_size, 0.8 * height), number_size * 0.86 * width / widest);
+}
+
+static void draw_numbers(cairo_t *page, struct mf_box box, const struct mf_panel *p)
+{
+    const double width = box.width / (double)p->columns, height = box.height / (double)p->rows;
+    const double size = size_in(page, p, width, height);
+    char text[32];
+
+    for (size_t i = 0; i < p->rows * p->columns; ++i) {
+        const double share = (p->image[i] - p->range[0]) / (p->range[1] - p->range[0]);
+
+        if (p->written[i] == 0 && p->columns > FEW) continue;
+        snprintf(text, sizeof text, "%.0f", p->written[i]);
+        mf_plot_ink(page, ink_on(mf_plot_map(p->colours, share)));
+        mf_plot_text(page, box.x + width * ((double)(i % p->columns) + 0.5),
+                     box.y + height * ((double)(i / p->columns) + 0.5), text, (struct mf_text){size, 0.5, 0.5, 0, 0});
+    }
+}
+
+/* Light lines between cells, and the frame. */
+static void draw_lines(cairo_t *page, struct mf_box box, const struct mf_panel *p)
+{
+    mf_plot_ink(page, 0xd8d8d8);
+    cairo_set_line_width(page, 0.6);
+    for (size_t i = 1; i < p->rows; ++i) {
+        cairo_move_to(page, box.x, box.y + box.height * (double)i / (double)p->rows);
+        cairo_rel_line_to(page, box.width, 0);
+    }
+    for (size_t i = 1; i < p->columns; ++i) {
+        cairo_move_to(page, box.x + box.width * (double)i / (double)p->columns, box.y);
+        cairo_rel_line_to(page, 0, box.height);
+    }
+    cairo_stroke(page);
+    mf_plot_ink(page, FRAME);
+    cairo_set_line_width(page, 0.9);
+    cairo_rectangle(page, box.x, box.y, box.width, box.height);
+    cairo_stroke(page);
+}
+
+/* Names of rows at the left. Returns how far they reach out. */
+static double draw_rows(cairo_t *page, struct mf_box box, const struct mf_panel *p)
+{
+    const double height = box.height / (double)p->rows, size = fmin(name_size, 0.85 * height);
+    char text[NAME];
+    double widest = 0;
+
+    for (size_t i = 0; i < p->rows; ++i) {
+        mf_plot_text_cut(page, p->names[i], size, beside, text, sizeof text);
+        widest = fmax(widest, mf_plot_text_width(page, text, size));
+        mf_plot_text(page, box.x - 5, box.y + height * ((double)i + 0.5), text, (struct mf_text){size, 1, 0.5, 0, 0});
+    }
+    return widest + 5;
+}
+
+/* Names of columns below: upright where one is wider than its column. Returns how far they reach out. */
+static double draw_columns(cairo_t *page, struct mf_box box, const struct mf_panel *p)
+{
+    const double width = box.width / (double)p->columns;
+    double widest = 0, size = name_size, longest = 0;
+    char text[NAME];
+    int upright;
+
+    for (size_t i = 0; i < p->columns; ++i) widest = fmax(widest, mf_plot_text_width(page, p->names[i], name_size));
+    upright = widest > 0.95 * width;
+    if (upright) size = fmin(size, 0.85 * width);
+    for (size_t i = 0; i < p->columns; ++i) {
+        const double x = box.x + width * ((double)i + 0.5), y = box.y + box.height + 5;
+
+        mf_plot_text_cut(page, p->names[i], size, upright ? below : width, text, sizeof text);
+        longest = fmax(longest, mf_plot_text_width(page, text, size));
+        mf_plot_text(page, x, y, text,
+                     upright ? (struct mf_text){size, 1, 0.5, 0, 1} : (struct mf_text){size, 0.5, 0, 0, 0});
+    }
+    return 5 + (upright ? longest : size);
+}
+
+void mf_plot_table(cairo_t *page, struct mf_box box, const struct mf_panel *p, double out[2])
+{
+    draw_lines(page, box, p);
+    draw_numbers(page, box, p);
+    mf_plot_ink(page, INK);
+    out[0] = draw_rows(page, box, p);
+    out[1] = draw_columns(page, box, p);
+}

@@ -1,0 +1,46 @@
+/* Pictures of a training: its course, a matrix of confusion, predictions beside true values. Rank 0. */
+#ifndef MF_SHOW_TRAINING_H
+#define MF_SHOW_TRAINING_H
+
+#include "src/show/figure.h"
+
+/** Columns of a row. A number that was not measured is NAN. */
+enum mf_training_column {
+    MF_TRAINING_STEP,
+    MF_TRAINING_EPOCH,
+    MF_TRAINING_LOSS,
+    MF_TRAINING_VAL_LOSS,
+    MF_TRAINING_ACCURACY,
+    MF_TRAINING_R2,
+    MF_TRAINING_LEARNING_RATE,
+    MF_TRAINING_SAMPLES_PER_SECOND,
+    MF_TRAINING_MEMORY, /* bytes */
+    MF_TRAINING_COLUMNS
+};
+
+/** Their keys in rows of metrics: "step", "epoch", "loss", "val_loss", ... */
+extern const char *const mf_training_key[MF_TRAINING_COLUMNS];
+
+/**
+ * Panels of loss, accuracy or R2, learning rate, samples per second and memory. A panel without numbers is left out.
+ * The axis is the epoch, if all rows have one and it grows from row to row, else the step. Many rows are averaged. A
+ * circle marks the row with the least loss of validation.
+ */
+void mf_figure_training(struct mf_figure *figure, size_t count, const double (*rows)[MF_TRAINING_COLUMNS]);
+
+/** Matrix of confusion: @p counts [true class][predicted class]. Colours are shares of the true class. */
+void mf_figure_confusion(struct mf_figure *figure, size_t classes, const char *const *names, const double *counts);
+
+/** Predicted against true values [count], with the diagonal, and R2 in the title. @p name: of the quantity, with its
+ * unit. */
+void mf_figure_predicted(struct mf_figure *figure, const char *name, size_t count, const double *truth,
+                         const double *predicted);
+
+/** Each writes one picture as a PNG. MF_OUTPUT. */
+int mf_show_training(const char *path, const char *title, size_t count, const double (*rows)[MF_TRAINING_COLUMNS]);
+int mf_show_confusion(const char *path, const char *title, size_t classes, const char *const *names,
+                      const double *counts);
+int mf_show_predicted(const char *path, const char *title, const char *name, size_t count, const double *truth,
+                      const double *predicted);
+
+#endif

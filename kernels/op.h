@@ -32,6 +32,9 @@ struct mf_attr {
     int axis, other;     /* concat, slice: axis; transpose: both, which change places */
     size_t first, count; /* slice: [first, first + count) of the axis */
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
+    double momentum;     /* optimisers: how much of the first moment, or of the last step, is kept */
+    double second;       /* adam, adamw: how much of the second moment is kept */
+    double epsilon;      /* adam, adamw: added to the root of the second moment */
 };
 
 /** Exchanges of a flat array among ranks. A rank's piece is one of as many equal pieces as there are ranks. */

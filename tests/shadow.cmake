@@ -29,6 +29,7 @@ mf_shadow(mpi_redistribute mpi_redistribute RANKS 1 3)
 mf_shadow(mpi_slab mpi_slab RANKS 1 3)
 mf_shadow(optim_methods optim_methods)
 mf_shadow(net_ops net_ops)
+mf_shadow(net_optim net_optim)
 mf_shadow(recon_select recon_select RANKS 1 3)
 # Families side by side with cpu: the tests of the other device.
 foreach(family move field optim labels segment single corr)

@@ -1,4 +1,9 @@
-/* adamw: parameters, gradients, first and second moments, all [n] f32. Its outputs are its inputs. */
+/* Optimisers, and what they ask of gradients. Flat arrays [n] f32; outputs of optimisers are their inputs.
+ *
+ * adamw, adam: parameters, gradients, first and second moments; attr.momentum, attr.second, attr.epsilon. adamw takes
+ * the weight decay off the parameters, adam adds it to the gradients. sgd: parameters, gradients, the sum of old steps
+ * (none: without momentum); attr.momentum; the decay is added to the gradients. All as PyTorch has them.
+ * square_sum: the sum of squares of in[0], [1] f64: not finite where a number is not. accumulate: a += b. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -9,8 +14,8 @@ static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct 
 }
 
 const struct mf_op mf_op_adamw = {.name = "adamw", .shape = shape, .modifies = 1 | 4 | 8};
-
-/* a += b */
+const struct mf_op mf_op_adam = {.name = "adam", .shape = shape, .modifies = 1 | 4 | 8};
+const struct mf_op mf_op_sgd = {.name = "sgd", .shape = shape, .modifies = 1 | 4};
 const struct mf_op mf_op_accumulate = {.name = "accumulate", .shape = shape, .modifies = 1};
 
 static int one_sum(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])

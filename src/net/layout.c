@@ -193,16 +193,21 @@ void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *nor
     }
 }
 
-void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op)
+void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op,
+                      const struct mf_attr *attr)
 {
+    static const struct mf_attr usual = {.momentum = 0.9, .second = 0.999, .epsilon = 1e-8};
+
+    if (!attr) attr = &usual;
     for (size_t k = 0; k < layout->buckets; ++k) {
         const struct mf_bucket *bucket = &layout->bucket[k];
         struct mf_node *node = mf_list_insert(list, list->nodes, op, list->net->value[bucket->parameters].name);
 
         node->in[0] = bucket->own_parameters;
         node->in[1] = bucket->own_gradients;
-        node->in[2] = bucket->first;
-        node->in[3] = bucket->second;
+        node->in[2] = op == MF_OP_SGD && attr->momentum <= 0 ? -1 : bucket->first;
+        node->in[3] = op == MF_OP_SGD ? -1 : bucket->second;
+        node->attr = *attr;
     }
 }
 

@@ -1,5 +1,5 @@
 /* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, layout,
- * clear, accumulate, reduce, optimise, gather, plan, live.
+ * clear, accumulate, reduce, norm, optimise, gather, plan, live.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -65,8 +65,10 @@ void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout);
 /** Appends the squared norm of the own gradients of every bucket. @p norm [buckets]: its values, f64. */
 void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *norm);
 
-/** Appends an optimiser (MF_OP_ADAMW, ...) of the own piece of every bucket. */
-void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op);
+/** Appends an optimiser (MF_OP_ADAMW, ...) of the own piece of every bucket. @p attr: its constants; NULL: 0.9, 0.999,
+ * 1e-8. sgd without momentum has no moments. */
+void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op,
+                      const struct mf_attr *attr);
 
 /** Appends the exchange of the own pieces of parameters. Of stage 0: nothing. */
 void mf_pass_gather(struct mf_list *list, const struct mf_layout *layout);

@@ -13,7 +13,7 @@
 #include "tests/check.h"
 #include "tests/device.h"
 
-enum { ROWS = 8, COLUMNS = 12, CLASSES = 5, STEPS = 3, NUMBERS = 4096 };
+enum { ROWS = 8, COLUMNS = 12, CLASSES = 5, STEPS = 3, NUMBERS = 4096, BUCKETS = 16 };
 
 struct choice {
     size_t rows;
@@ -27,7 +27,7 @@ static const struct choice usual = {.rows = ROWS, .fuse = 1, .fold = 1, .adamw =
 struct model {
     struct mf_net *net;
     struct mf_list *list;
-    int x, label, loss;
+    int x, label, loss, square[BUCKETS];
     struct mf_layout layout;
 };
 
@@ -71,7 +71,9 @@ static struct model make(const struct choice *c, struct mf_queue *queue)
     if (c->fold) mf_pass_fold(m.list);
     mf_pass_layout(m.list, 1, 1024, &m.layout);
     mf_pass_clear(m.list, &m.layout);
-    if (c->adamw) mf_pass_optimise(m.list, &m.layout, MF_OP_ADAMW);
+    CHECK(m.layout.buckets <= BUCKETS);
+    mf_pass_norm(m.list, &m.layout, m.square);
+    if (c->adamw) mf_pass_optimise(m.list, &m.layout, MF_OP_ADAMW, NULL);
     if (c->accumulate) mf_pass_accumulate(m.list);
     for (size_t k = 0; !c->adamw && k < m.layout.buckets; ++k) m.net->value[m.layout.bucket[k].gradients].kept = 1;
     CHECK(mf_pass_plan(m.list, queue) == MF_OK);
@@ -144,6 +146,18 @@ static float loss_of(const struct device *d, struct mf_walk *walk, const struct 
 
     d->be->get(d->q, &loss, mf_walk_at(walk, m->list, m->loss), sizeof loss);
     return loss;
+}
+
+/* The norm of all gradients. */
+static double norm_of(const struct device *d, struct mf_walk *walk, const struct model *m)
+{
+    double square, sum = 0;
+
+    for (size_t k = 0; k < m->layout.buckets; ++k) {
+        d->be->get(d->q, &square, mf_walk_at(walk, m->list, m->square[k]), sizeof square);
+        sum += square;
+    }
+    return sqrt(sum);
 }
 
 /* Parameters, or gradients, in the order of their names' values. Returns how many. */
@@ -230,6 +244,7 @@ static void check_slope(const struct device *d)
     n = gather(d, walk, &m, 1, g);
     gather(d, walk, &m, 0, x);
     for (size_t i = 0; i < n; ++i) norm += (double)g[i] * g[i];
+    CHECK_NEAR(norm_of(d, walk, &m), sqrt(norm), 1e-9 * sqrt(norm));
     for (int side = 0; side < 2; ++side) {
         size_t at = 0;
 

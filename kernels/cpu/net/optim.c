@@ -1,52 +1,120 @@
-/* adamw on cpu (Loshchilov, Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2; constants as
- * PyTorch):
+/* Optimisers on cpu.
  *
- *   m = 0.9 m + 0.1 g,  v = 0.999 v + 0.001 g^2,  p = p (1 - rate decay) - rate m' / (sqrt(v') + 1e-8)
+ * adamw (Loshchilov, Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2), with momentum a and
+ * second b:
  *
- * with m' = m / (1 - 0.9^t), v' = v / (1 - 0.999^t) at step t. */
+ *   m = a m + (1 - a) g,  v = b v + (1 - b) g^2,  p = p (1 - rate decay) - rate m' / (sqrt(v') + epsilon)
+ *
+ * with m' = m / (1 - a^t), v' = v / (1 - b^t) at step t. adam: g + decay p is the gradient, p keeps its size. sgd:
+ * m = a m + g + decay p,  p = p - rate m. */
 #include <math.h>
 
 #include "kernels/cpu/net/net.h"
 #include "src/base/err.h"
 
-struct adamw {
+struct step {
     struct mf_call call; /* first: what mf_cpu_rows() hands on */
-    float keep, rate, root, scale;
+    float keep, decay, rate, root, scale, momentum, second, epsilon;
 };
 
-MF_CPU_FAST static void range(const struct adamw *a, float *p, const float *g, float *m, float *v, size_t n)
+MF_CPU_FAST static void adam_range(const struct step *s, float *p, const float *g, float *m, float *v, size_t n)
 {
-    const float keep = a->keep, rate = a->rate, root = a->root, scale = a->scale;
+    const float keep = s->keep, decay = s->decay, rate = s->rate, root = s->root, scale = s->scale;
+    const float first = 1 - s->momentum, second = 1 - s->second, epsilon = s->epsilon;
 
 #pragma omp simd
     for (size_t i = 0; i < n; ++i) {
-        const float slope = g[i] * scale;
+        const float slope = g[i] * scale + decay * p[i];
 
-        m[i] += 0.1F * (slope - m[i]);
-        v[i] += 0.001F * (slope * slope - v[i]);
-        p[i] = p[i] * keep - rate * m[i] / (sqrtf(v[i]) * root + 1e-8F);
+        m[i] += first * (slope - m[i]);
+        v[i] += second * (slope * slope - v[i]);
+        p[i] = p[i] * keep - rate * m[i] / (sqrtf(v[i]) * root + epsilon);
     }
 }
 
-static void rows(const struct mf_call *call, size_t from, size_t to)
+MF_CPU_FAST static void sgd_range(const struct step *s, float *p, const float *g, float *m, size_t n)
 {
-    range((const struct adamw *)call, (float *)call->in[0].at + from, (const float *)call->in[1].at + from,
-          (float *)call->in[2].at + from, (float *)call->in[3].at + from, to - from);
+    const float decay = s->decay, rate = s->rate, scale = s->scale, momentum = s->momentum;
+
+    if (!m) {
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) p[i] -= rate * (g[i] * scale + decay * p[i]);
+        return;
+    }
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) {
+        m[i] = momentum * m[i] + g[i] * scale + decay * p[i];
+        p[i] -= rate * m[i];
+    }
 }
 
-static void forward(struct mf_queue *queue, const struct mf_call *call)
+static float *array(const struct mf_call *call, int j, size_t from)
 {
-    const double *number = call->number, step = number[MF_NUMBER_STEP], rate = number[MF_NUMBER_LEARNING_RATE];
-    const struct adamw a = {.call = *call,
-                            .keep = (float)(1 - rate * number[MF_NUMBER_DECAY]),
-                            .rate = (float)(rate / (1 - pow(0.9, step))),
-                            .root = (float)(1 / sqrt(1 - pow(0.999, step))),
-                            .scale = (float)number[MF_NUMBER_SCALE]};
-
-    mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 4, rows, &a.call);
+    return call->in[j].at ? (float *)call->in[j].at + from : NULL;
 }
 
-const struct mf_op_calls mf_op_adamw_cpu = {.forward = forward};
+static void adam_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    adam_range((const struct step *)call, array(call, 0, from), array(call, 1, from), array(call, 2, from),
+               array(call, 3, from), to - from);
+}
+
+static void sgd_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    sgd_range((const struct step *)call, array(call, 0, from), array(call, 1, from), array(call, 2, from), to - from);
+}
+
+/* What all optimisers take from the call. */
+static struct step step_of(const struct mf_call *call)
+{
+    const double *number = call->number;
+
+    return (struct step){.call = *call,
+                         .keep = 1,
+                         .decay = (float)number[MF_NUMBER_DECAY],
+                         .rate = (float)number[MF_NUMBER_LEARNING_RATE],
+                         .scale = (float)number[MF_NUMBER_SCALE],
+                         .momentum = (float)call->attr->momentum,
+                         .second = (float)call->attr->second,
+                         .epsilon = (float)call->attr->epsilon};
+}
+
+static struct step adam_step(const struct mf_call *call)
+{
+    const double *number = call->number;
+    struct step s = step_of(call);
+
+    s.rate = (float)(number[MF_NUMBER_LEARNING_RATE] / (1 - pow(call->attr->momentum, number[MF_NUMBER_STEP])));
+    s.root = (float)(1 / sqrt(1 - pow(call->attr->second, number[MF_NUMBER_STEP])));
+    return s;
+}
+
+static void adam(struct mf_queue *queue, const struct mf_call *call)
+{
+    const struct step s = adam_step(call);
+
+    mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 4, adam_rows, &s.call);
+}
+
+static void adamw(struct mf_queue *queue, const struct mf_call *call)
+{
+    struct step s = adam_step(call);
+
+    s.keep = (float)(1 - call->number[MF_NUMBER_LEARNING_RATE] * call->number[MF_NUMBER_DECAY]);
+    s.decay = 0;
+    mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 4, adam_rows, &s.call);
+}
+
+static void sgd(struct mf_queue *queue, const struct mf_call *call)
+{
+    const struct step s = step_of(call);
+
+    mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 3, sgd_rows, &s.call);
+}
+
+const struct mf_op_calls mf_op_adamw_cpu = {.forward = adamw};
+const struct mf_op_calls mf_op_adam_cpu = {.forward = adam};
+const struct mf_op_calls mf_op_sgd_cpu = {.forward = sgd};
 
 /* -- square_sum: blocks of one size, whose sums are added in their order -- */
 

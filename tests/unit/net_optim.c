@@ -1,0 +1,134 @@
+/* Optimisers of networks: three steps against the formulas of PyTorch in double, on one thread and three; sums of
+ * squares, which are not finite where a number is not. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/net/ops.h"
+#include "src/base/rng.h"
+#include "tests/check.h"
+#include "tests/device.h"
+
+enum { N = 40001, STEPS = 3 };
+
+static const struct mf_attr attr = {.momentum = 0.8, .second = 0.95, .epsilon = 1e-6};
+static const double rate = 0.01, decay = 0.1, scale = 0.5;
+static const struct mf_shape flat = {.type = MF_F32, .n = 1, .d = {N}};
+
+static double start(size_t i) { return (double)(float)mf_random_normal(1, 90, i); }
+static double slope(int t, size_t i) { return (double)(float)mf_random_normal(2, (uint32_t)t, i); }
+
+/* One step of one parameter with its moments. */
+static void adam(double *p, double *m, double *v, double g, int t)
+{
+    *m = attr.momentum * *m + (1 - attr.momentum) * g;
+    *v = attr.second * *v + (1 - attr.second) * g * g;
+    *p -= rate * (*m / (1 - pow(attr.momentum, t))) / (sqrt(*v / (1 - pow(attr.second, t))) + attr.epsilon);
+}
+
+static void move(enum mf_op_id op, double *p, double *m, double *v, double g, int t)
+{
+    if (op == MF_OP_ADAMW) {
+        *p *= 1 - rate * decay;
+        adam(p, m, v, g, t);
+    } else if (op == MF_OP_ADAM) {
+        adam(p, m, v, g + decay * *p, t);
+    } else {
+        *m = attr.momentum * *m + g + decay * *p;
+        *p -= rate * *m;
+    }
+}
+
+static double oracle(enum mf_op_id op, size_t i)
+{
+    double p = start(i), m = 0, v = 0;
+
+    for (int t = 1; t <= STEPS; ++t) move(op, &p, &m, &v, scale * slope(t, i), t);
+    return p;
+}
+
+static void run(const struct device *d, enum mf_op_id op, float *out)
+{
+    static float x[N];
+    static const float zeros[N];
+    double number[MF_NUMBERS] = {0};
+    struct mf_call call = {.attr = &attr, .number = number};
+
+    number[MF_NUMBER_LEARNING_RATE] = rate;
+    number[MF_NUMBER_DECAY] = decay;
+    number[MF_NUMBER_SCALE] = scale;
+    for (size_t i = 0; i < N; ++i) x[i] = (float)start(i);
+    for (int j = 0; j < (op == MF_OP_SGD ? 3 : 4); ++j)
+        call.in[j] = (struct mf_tensor){device_put(d, j == 0 ? x : zeros, sizeof x), flat};
+    for (int t = 1; t <= STEPS; ++t) {
+        number[MF_NUMBER_STEP] = t;
+        for (size_t i = 0; i < N; ++i) x[i] = (float)slope(t, i);
+        d->be->put(d->q, call.in[1].at, x, sizeof x);
+        d->be->net->calls[op]->forward(d->q, &call);
+    }
+    for (int j = 0; j < (op == MF_OP_SGD ? 3 : 4); ++j) device_get(d, j == 0 ? out : NULL, call.in[j].at, sizeof x);
+}
+
+static void check_steps(const struct device *d, enum mf_op_id op)
+{
+    static float one[N], three[N];
+
+    run(d, op, one);
+    d->q->threads = 3;
+    run(d, op, three);
+    d->q->threads = 1;
+    CHECK(memcmp(one, three, sizeof one) == 0);
+    for (size_t i = 0; i < N; i += 97)
+        CHECK_SAYS(fabs(one[i] - oracle(op, i)) < 2e-6, "%s: parameter %zu is %g, want %g", mf_ops[op]->name, i, one[i],
+                   oracle(op, i));
+}
+
+static double square_sum(const struct device *d, const float *x)
+{
+    const struct mf_op_calls *calls = d->be->net->calls[MF_OP_SQUARE_SUM];
+    struct mf_call call = {.in[0] = {device_put(d, x, N * sizeof *x), flat}};
+    size_t work;
+    double sum;
+
+    CHECK(mf_ops[MF_OP_SQUARE_SUM]->shape(&attr, &flat, &call.out[0].shape) == MF_OK);
+    CHECK(calls->plan(d->q, &call, 0, &call.plan, &work) == MF_OK);
+    call.out[0].at = device_put(d, NULL, sizeof sum);
+    call.work = device_put(d, NULL, work);
+    calls->forward(d->q, &call);
+    device_get(d, &sum, call.out[0].at, sizeof sum);
+    device_get(d, NULL, call.in[0].at, 0);
+    device_get(d, NULL, call.work, 0);
+    return sum;
+}
+
+static void check_square_sum(const struct device *d)
+{
+    static float x[N];
+    double want = 0, one;
+
+    for (size_t i = 0; i < N; ++i) {
+        x[i] = (float)slope(1, i);
+        want += (double)x[i] * (double)x[i];
+    }
+    one = square_sum(d, x);
+    CHECK_NEAR(one, want, 1e-9 * want);
+    d->q->threads = 3;
+    CHECK(square_sum(d, x) == one);
+    d->q->threads = 1;
+    x[N - 1] = INFINITY;
+    CHECK(isinf(square_sum(d, x)));
+    x[N / 2] = NAN;
+    CHECK(isnan(square_sum(d, x)));
+}
+
+int main(void)
+{
+    struct device d = device_open(1, 1, 0);
+
+    check_steps(&d, MF_OP_ADAMW);
+    check_steps(&d, MF_OP_ADAM);
+    check_steps(&d, MF_OP_SGD);
+    check_square_sum(&d);
+    device_close(&d);
+    return failures != 0;
+}

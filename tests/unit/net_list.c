@@ -1,6 +1,6 @@
-/* Lists of a small network with skips, shared weights, dropout and views: passes by their text, gradients against
- * finite differences, the same bits however memory is laid out and whatever is computed again, micro-batches that add
- * up. */
+/* Lists of a small network with skips, shared weights, dropout and views, and of a small transformer: passes by their
+ * text, gradients against finite differences, the same bits however memory is laid out and whatever is computed again,
+ * micro-batches that add up. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,12 @@ struct choice {
     enum mf_recompute recompute;
     int fuse, fold, adamw, accumulate, stop;
     double drop;
+    int transformer; /* or a network of skips */
 };
 
 static const struct choice usual = {.rows = ROWS, .fuse = 1, .fold = 1, .adamw = 1, .stop = 1, .drop = 0.2};
+static const struct choice attentive = {
+    .rows = ROWS, .fuse = 1, .fold = 1, .adamw = 1, .stop = 1, .drop = 0.2, .transformer = 1};
 
 struct model {
     struct mf_net *net;
@@ -34,7 +37,7 @@ struct model {
 static struct mf_shape flat(size_t a, size_t b) { return (struct mf_shape){.type = MF_F32, .n = 2, .d = {a, b}}; }
 
 /* Two residual blocks that share the weights of "fc"; a side branch that gets no gradient. */
-static int forward(struct mf_build *b, int x, const struct choice *c)
+static int skips(struct mf_build *b, int x, const struct choice *c)
 {
     int side;
 
@@ -54,6 +57,48 @@ static int forward(struct mf_build *b, int x, const struct choice *c)
     return mf_build_linear(b, "head", mf_build_one(b, MF_OP_RELU, "act", x), CLASSES);
 }
 
+/* A token's neighbours at work on it: attention and two layers, each with a skip. */
+static int block(struct mf_build *b, int x, const struct choice *c, int i)
+{
+    int h = mf_build_linear(b, i ? "qkv1" : "qkv0", mf_build_layer_norm(b, i ? "norm2" : "norm0", x), 24);
+
+    h = mf_build_attention(b, i ? "attention1" : "attention0", h, -1, -1, (struct mf_attr){.heads = 2, .causal = i});
+    x = mf_build_two(b, MF_OP_ADD, i ? "skip2" : "skip0", x, mf_build_linear(b, i ? "out1" : "out0", h, 8));
+    h = mf_build_linear(b, i ? "up1" : "up0", mf_build_layer_norm(b, i ? "norm3" : "norm1", x), 16);
+    h = mf_build_one(b, MF_OP_GELU_TANH, i ? "act1" : "act0", h);
+    h = mf_build_dropout(b, i ? "drop1" : "drop0", mf_build_linear(b, i ? "down1" : "down0", h, 8), c->drop);
+    return mf_build_two(b, MF_OP_ADD, i ? "skip3" : "skip1", x, h);
+}
+
+/* Attention by single operations, as a gate. */
+static int gate(struct mf_build *b, int x)
+{
+    const int turned = mf_build_transpose(b, "turned", x, 1, 2);
+    const int scores = mf_build_one(b, MF_OP_SOFTMAX, "softmax", mf_build_matmul(b, "scores", x, turned, 0));
+    const int mixed = mf_build_matmul(b, "mixed", scores, turned, 2);
+
+    return mf_build_two(b, MF_OP_MUL, "gated", x, mixed);
+}
+
+/* A transformer on three tokens with learned positions. Its head sees the first token twice. */
+static int transformer(struct mf_build *b, int x, const struct choice *c)
+{
+    int all[2];
+
+    x = mf_build_linear(b, "stem", x, 8);
+    x = mf_build_two(b, MF_OP_ADD, "placed", x, mf_build_parameter(b, "positions", flat(3, 8), MF_START_NORMAL, 0.02));
+    for (int i = 0; i < 2; ++i) {
+        b->segment = i + 1;
+        x = block(b, x, c, i);
+    }
+    b->segment = 0;
+    x = gate(b, x);
+    all[0] = mf_build_slice(b, "first", x, 1, 0, 1);
+    all[1] = x;
+    x = mf_build_concat(b, "all", 2, all, 1);
+    return mf_build_linear(b, "head", mf_build_reshape(b, x, flat(c->rows, 32)), CLASSES);
+}
+
 static struct model make(const struct choice *c, struct mf_queue *queue)
 {
     struct model m = {.net = mf_net_new()};
@@ -62,7 +107,7 @@ static struct model make(const struct choice *c, struct mf_queue *queue)
     m.list = b.list;
     m.x = mf_build_input(&b, "x", (struct mf_shape){.type = MF_F32, .n = 3, .d = {c->rows, 3, COLUMNS / 3}});
     m.label = mf_build_input(&b, "label", (struct mf_shape){.type = MF_I32, .n = 1, .d = {c->rows}});
-    m.loss = mf_build_two(&b, MF_OP_SOFTMAX_LOSS, "loss", forward(&b, m.x, c), m.label);
+    m.loss = mf_build_two(&b, MF_OP_SOFTMAX_LOSS, "loss", (c->transformer ? transformer : skips)(&b, m.x, c), m.label);
     CHECK(mf_build_end(&b) == MF_OK);
     m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute);
@@ -198,10 +243,10 @@ static size_t train(const struct device *d, const struct choice *c, enum mf_walk
 }
 
 /* However memory is laid out, and whatever is computed again. */
-static void check_bits(struct device *d)
+static void check_bits(struct device *d, const struct choice *base)
 {
     static float want[NUMBERS], got[NUMBERS];
-    struct choice c = usual;
+    struct choice c = *base;
     const size_t n = train(d, &c, MF_WALK_PLANNED, want);
 
     CHECK(n > 500 && isfinite(want[n - 1]));
@@ -214,20 +259,20 @@ static void check_bits(struct device *d)
                 CHECK_SAYS(memcmp(got, want, n * sizeof *got) == 0, "recompute %d, fuse %d, mode %d: other bits", how,
                            fuse, mode);
             }
-    c = usual;
+    c = *base;
     c.fold = 0; /* sums in another order */
     train(d, &c, MF_WALK_PLANNED, got);
     for (size_t i = 0; i < n; ++i) CHECK_NEAR(got[i], want[i], 1e-4);
     d->q->threads = 3;
-    train(d, &usual, MF_WALK_PLANNED, got);
+    train(d, base, MF_WALK_PLANNED, got);
     d->q->threads = 1;
     CHECK(memcmp(got, want, n * sizeof *got) == 0);
 }
 
 /* Along the gradient the loss rises by its squared norm. */
-static void check_slope(const struct device *d)
+static void check_slope(const struct device *d, const struct choice *base)
 {
-    struct choice c = usual;
+    struct choice c = *base;
     struct model m;
     struct mf_walk *walk = NULL;
     static float x[NUMBERS], g[NUMBERS], moved[NUMBERS];
@@ -358,8 +403,10 @@ int main(int argc, char **argv)
 
     if (argc != 2) return 2;
     check_text(&d, argv[1]);
-    check_bits(&d);
-    check_slope(&d);
+    check_bits(&d, &usual);
+    check_bits(&d, &attentive);
+    check_slope(&d, &usual);
+    check_slope(&d, &attentive);
     check_accumulation(&d);
     check_memory(&d);
     check_refusals();

@@ -190,6 +190,36 @@ static void check_test(const struct net_case *test, const struct device *d)
     free_trial(&other);
 }
 
+/* Shapes that do not fit. */
+static void check_refusals(void)
+{
+    static const struct net_case bad[] = {
+        {MF_OP_ADD, NULL, {0}, 0, {F(2, 5, 6), F(2, 6, 5)}},
+        {MF_OP_MUL, NULL, {0}, 0, {F(1, 6), F(2, 5, 6)}},
+        {MF_OP_ATTENTION, NULL, {0}, 0, {F(3, 2, 7, 18)}},
+        {MF_OP_ATTENTION, NULL, {.heads = 2}, 0, {F(3, 2, 7, 20)}},
+        {MF_OP_ATTENTION, NULL, {.heads = 3, .groups = 2}, 0, {F(3, 2, 7, 21)}},
+        {MF_OP_ATTENTION, NULL, {.heads = 2}, 0, {F(3, 2, 7, 18), {0}, F(2, 2, 7)}},
+        {MF_OP_ATTENTION, NULL, {.heads = 2}, 0, {F(3, 2, 7, 6), F(3, 3, 7, 12)}},
+        {MF_OP_ATTENTION, NULL, {.heads = 2, .causal = 1}, 0, {F(3, 2, 7, 6), F(3, 2, 6, 12)}},
+        {MF_OP_MATMUL, NULL, {0}, 0, {F(2, 5, 7), F(2, 6, 4)}},
+        {MF_OP_MATMUL, NULL, {0}, 0, {F(3, 2, 5, 7), F(3, 3, 7, 4)}},
+        {MF_OP_CONCAT, NULL, {0}, 0, {F(2, 5, 7), F(2, 5, 6)}},
+        {MF_OP_CONCAT, NULL, {.axis = 2}, 0, {F(2, 5, 7)}},
+        {MF_OP_SLICE, NULL, {.axis = 1, .first = 5, .count = 3}, 0, {F(2, 5, 7)}},
+        {MF_OP_SLICE, NULL, {.axis = 1}, 0, {F(2, 5, 7)}},
+        {MF_OP_TRANSPOSE, NULL, {.axis = 1, .other = 1}, 0, {F(2, 5, 7)}},
+        {MF_OP_TRANSPOSE, NULL, {.axis = 1, .other = -1}, 0, {F(2, 5, 7)}},
+    };
+
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
+        struct mf_shape out[MF_OUTS];
+
+        CHECK_SAYS(mf_ops[bad[k].op]->shape(&bad[k].attr, bad[k].in, out) == MF_USAGE, "bad shapes %zu (%s) pass", k,
+                   mf_ops[bad[k].op]->name);
+    }
+}
+
 static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange};
 
 int main(void)
@@ -198,6 +228,7 @@ int main(void)
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
         for (const struct net_case *test = cases[k]; test->oracle; ++test) check_test(test, &d);
+    check_refusals();
     device_close(&d);
     return failures != 0;
 }

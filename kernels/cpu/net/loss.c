@@ -9,9 +9,10 @@
 /* log(sum of exp(x)). */
 MF_CPU_FAST static float log_sum(const float *x, size_t n)
 {
-    float most = x[0], sum = 0;
+    float most = -INFINITY, sum = 0;
 
-    for (size_t i = 1; i < n; ++i) most = x[i] > most ? x[i] : most;
+#pragma omp simd reduction(max : most)
+    for (size_t i = 0; i < n; ++i) most = x[i] > most ? x[i] : most;
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < n; ++i) sum += mf_soft_exp(x[i] - most);
     return most + logf(sum);

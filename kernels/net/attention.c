@@ -4,8 +4,8 @@
  *
  * attr.groups: heads of keys and values, each for heads / groups heads of queries in a row; 0: as many as heads.
  * attr.causal: the last query sees all keys, each one before it one key less. in[2]: keys that are seen,
- * [samples][keys] u8, or none: all. A query that sees no key gives zeros. Saved: probabilities, or, for many keys, the
- * logarithm of the sum of exponentials of every row. */
+ * [samples][keys] u8, or none: all. A query that sees no key gives zeros. Saved: the logarithm of the sum of
+ * exponentials of every row; backward computes the probabilities again. */
 #include "kernels/net/attention.h"
 
 #include "kernels/net/kinds.h"
@@ -36,7 +36,7 @@ static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct 
         return mf_fail(MF_USAGE, "its mask is not one of %zu samples with %zu keys", a.samples, a.keys);
     out[0] = in[0];
     out[0].d[2] = a.heads * a.d;
-    out[1] = (struct mf_shape){MF_F32, 3 + a.kept, {a.samples, a.heads, a.rows, a.kept ? a.keys : 0}};
+    out[1] = (struct mf_shape){MF_F32, 3, {a.samples, a.heads, a.rows}};
     return MF_OK;
 }
 

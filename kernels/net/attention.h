@@ -4,15 +4,12 @@
 
 #include "kernels/op.h"
 
-/** Probabilities of so many keys are kept for backward; of more they are computed again. */
-enum { MF_ATTENTION_KEPT = 256 };
-
 struct mf_attention {
     size_t samples, rows, keys; /* rows: queries of a sample */
     size_t heads, groups, d;    /* heads of queries; heads of keys and values; numbers of a head */
     size_t q_step, k_step;      /* numbers from one query, or key, to the next */
     size_t k_first, v_first;    /* where the first head of keys, and of values, begins */
-    int kept;                   /* are the probabilities saved, or one number of every row? */
+    int causal;
 };
 
 /** @p q: of in[0]; @p kv: of in[1]. The shapes fit (mf_op.shape). */
@@ -33,13 +30,13 @@ static inline struct mf_attention mf_attention_of(const struct mf_attr *attr, co
                                  .k_step = packed ? q->d[2] : kv->d[2],
                                  .k_first = packed ? heads * d : 0,
                                  .v_first = (packed ? heads : 0) * d + groups * d,
-                                 .kept = keys <= MF_ATTENTION_KEPT};
+                                 .causal = attr->causal};
 }
 
 /** The keys that query @p row sees are the first so many. The last query sees all. */
-static inline size_t mf_attention_sees(const struct mf_attr *attr, const struct mf_attention *a, size_t row)
+static inline size_t mf_attention_sees(const struct mf_attention *a, size_t row)
 {
-    return attr->causal ? row + 1 + a->keys - a->rows : a->keys;
+    return a->causal ? row + 1 + a->keys - a->rows : a->keys;
 }
 
 #endif

@@ -12,7 +12,7 @@ struct mf_queue;
 
 enum mf_recompute {
     MF_RECOMPUTE_NONE,
-    MF_RECOMPUTE_CHEAP, /* norms, activations, dropout */
+    MF_RECOMPUTE_CHEAP, /* norms, activations, dropout, products number by number, moves */
     MF_RECOMPUTE_BLOCKS /* everything within a segment but what leaves it */
 };
 

@@ -76,5 +76,6 @@ const struct net_case net_attention[] = {
      {.heads = 4, .groups = 2, .causal = 1},
      3,
      {F(3, 2, 5, 12), F(3, 2, 8, 12), MASK(2, 8)}},
+    {MF_OP_ATTENTION, attention, {.heads = 4}, 1, {F(3, 2, 72, 24)}},
     {MF_OP_ATTENTION, attention, {.heads = 2, .causal = 1}, 3, {F(3, 1, 100, 2), F(3, 1, 700, 4)}},
     {0}};

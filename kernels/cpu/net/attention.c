@@ -1,5 +1,5 @@
 /* attention on cpu. See kernels/net/attention.c. A block of queries of one head at a time: its probabilities stay in
- * the second cache, and q, k, v are read where they stand. */
+ * the cache, and q, k, v are read where they stand. */
 #include <math.h>
 
 #include "kernels/cpu/net/net.h"
@@ -9,7 +9,7 @@
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
-enum { BLOCK_NUMBERS = 65536, BLOCK_LEAST = 32 };
+enum { BLOCK_NUMBERS = 1 << 18, BLOCK_LEAST = 32, CAUSAL_BLOCKS = 4 };
 
 /* One sample and one head; and a block of its queries, [row, row + rows), which see the first @p keys keys. */
 struct block {
@@ -29,11 +29,13 @@ MF_CPU_FAST static void row_again(float *x, const unsigned char *seen, size_t n,
 
 /* -- blocks -- */
 
+/* Causal blocks leave out what no query of theirs sees. */
 static size_t block_rows(const struct mf_attention *a)
 {
-    const size_t rows = BLOCK_NUMBERS / (a->keys + 1);
+    const size_t most = a->causal ? (a->rows + CAUSAL_BLOCKS - 1) / CAUSAL_BLOCKS : a->rows;
+    const size_t fits = BLOCK_NUMBERS / a->keys, rows = fits < most ? fits : most;
 
-    return rows < BLOCK_LEAST ? BLOCK_LEAST : rows < a->rows ? rows : a->rows;
+    return rows > BLOCK_LEAST ? rows : a->rows < BLOCK_LEAST ? a->rows : BLOCK_LEAST;
 }
 
 static size_t blocks(const struct mf_attention *a) { return (a->rows + block_rows(a) - 1) / block_rows(a); }
@@ -44,7 +46,7 @@ static struct block block_of(const struct mf_call *call, size_t sample, size_t h
     struct block b = {.a = a, .sample = sample, .head = head, .row = k * block_rows(&a)};
 
     b.rows = b.row + block_rows(&a) < a.rows ? block_rows(&a) : a.rows - b.row;
-    b.keys = mf_attention_sees(call->attr, &a, b.row + b.rows - 1);
+    b.keys = mf_attention_sees(&a, b.row + b.rows - 1);
     b.seen = call->in[2].at ? (const unsigned char *)call->in[2].at + sample * a.keys : NULL;
     b.scale = 1 / sqrtf((float)a.d);
     return b;
@@ -62,9 +64,7 @@ static size_t k_at(const struct block *b, size_t first)
 
 static float *saved_at(const struct mf_call *call, const struct block *b)
 {
-    const size_t row = (b->sample * b->a.heads + b->head) * b->a.rows + b->row;
-
-    return (float *)call->out[1].at + row * (b->a.kept ? b->a.keys : 1);
+    return (float *)call->out[1].at + (b->sample * b->a.heads + b->head) * b->a.rows + b->row;
 }
 
 static const struct mf_tensor *keys_of(const struct mf_call *call) { return &call->in[call->in[1].at ? 1 : 0]; }
@@ -86,20 +86,19 @@ static void scores(const struct mf_call *call, const struct block *b, float *p)
 
 /* -- forward -- */
 
-static void forward_block(const struct mf_call *call, size_t item, float *work)
+static void forward_block(const struct mf_call *call, size_t item, float *p)
 {
     const struct mf_attention a = mf_attention_of(call->attr, &call->in[0].shape, &call->in[1].shape);
     const size_t each = blocks(&a);
     const struct block b = block_of(call, item / each / a.heads, item / each % a.heads, item % each);
-    float *saved = saved_at(call, &b), *p = a.kept ? saved : work, *y = (float *)call->out[0].at + y_at(&b);
+    float *saved = saved_at(call, &b), *y = (float *)call->out[0].at + y_at(&b);
 
     scores(call, &b, p);
     for (size_t r = 0; r < b.rows; ++r) {
-        const size_t sees = mf_attention_sees(call->attr, &a, b.row + r);
-        const float shift = mf_softmax_row(p + r * a.keys, b.seen, sees, b.scale);
+        const size_t sees = mf_attention_sees(&a, b.row + r);
 
-        memset(p + r * a.keys + sees, 0, ((a.kept ? a.keys : b.keys) - sees) * sizeof *p);
-        if (!a.kept) saved[r] = shift;
+        saved[r] = mf_softmax_row(p + r * a.keys, b.seen, sees, b.scale);
+        memset(p + r * a.keys + sees, 0, (b.keys - sees) * sizeof *p);
     }
     mf_cpu_gemm_alone(&(struct mf_gemm){.m = b.rows,
                                         .n = a.d,
@@ -114,20 +113,18 @@ static void forward_block(const struct mf_call *call, size_t item, float *work)
 
 /* -- backward: a group's keys and values get gradients from all its heads and blocks, in one order -- */
 
-/* The block's probabilities, kept or computed again. */
-static const float *probabilities(const struct mf_call *call, const struct block *b, float *work)
+/* The block's probabilities once more. */
+static void probabilities(const struct mf_call *call, const struct block *b, float *p)
 {
     const float *saved = saved_at(call, b);
 
-    if (b->a.kept) return saved;
-    scores(call, b, work);
+    scores(call, b, p);
     for (size_t r = 0; r < b->rows; ++r) {
-        const size_t sees = mf_attention_sees(call->attr, &b->a, b->row + r);
+        const size_t sees = mf_attention_sees(&b->a, b->row + r);
 
-        row_again(work + r * b->a.keys, b->seen, sees, b->scale, saved[r]);
-        memset(work + r * b->a.keys + sees, 0, (b->keys - sees) * sizeof *work);
+        row_again(p + r * b->a.keys, b->seen, sees, b->scale, saved[r]);
+        memset(p + r * b->a.keys + sees, 0, (b->keys - sees) * sizeof *p);
     }
-    return work;
 }
 
 /* Gradient of the keys, or values: to = p' from, or to += it. */
@@ -151,11 +148,11 @@ static void backward_block(const struct mf_call *call, const struct block *b, fl
 {
     const size_t d = b->a.d, keys = b->a.keys;
     const float *q = (const float *)call->in[0].at + q_at(b), *dy = (const float *)call->dout.at + y_at(b);
-    const float *p = probabilities(call, b, work);
     const float *k = (const float *)keys_of(call)->at;
-    float *dp = work + (b->a.kept ? 0 : block_rows(&b->a) * keys);
+    float *p = work, *dp = work + block_rows(&b->a) * keys;
     float *dq = call->din[0].at, *dk = call->din[call->in[1].at ? 1 : 0].at;
 
+    probabilities(call, b, p);
     if (dk) to_keys(b, p, dy, b->a.heads * d, dk + k_at(b, b->a.v_first), add);
     mf_cpu_gemm_alone(&(struct mf_gemm){.tb = 1,
                                         .m = b->rows,
@@ -205,7 +202,7 @@ static size_t work_of(const struct mf_call *call, int back)
 {
     const struct mf_attention a = mf_attention_of(call->attr, &call->in[0].shape, &call->in[1].shape);
 
-    return (size_t)(back + !a.kept) * block_rows(&a) * a.keys;
+    return (size_t)(1 + back) * block_rows(&a) * a.keys;
 }
 
 /* Does items [0, n), each on one thread with @p work numbers of its own. @p cost: numbers that an item touches. */

@@ -1,34 +1,15 @@
 /* linear on cpu. See kernels/net/linear.c. */
-#include "kernels/cpu/net/act.h"
+#include "kernels/cpu/net/bias_act.h"
 #include "kernels/cpu/net/net.h"
 #include "src/base/err.h"
-
-static size_t up(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /* Backward through the activation works in dout, or else in work memory. */
 static int plan(struct mf_queue *queue, const struct mf_call *call, int back, void **made, size_t *work)
 {
     (void)queue;
     *made = NULL;
-    *work = back && call->attr->act && !call->own ? up(mf_shape_bytes(&call->dout.shape)) : 0;
+    *work = back ? mf_bias_act_work(call) : 0;
     return MF_OK;
-}
-
-/* y = act(y + b), rows [from, to); what the activation gets is kept where backward needs it. */
-static void finish_rows(const struct mf_call *call, size_t from, size_t to)
-{
-    const size_t m = mf_shape_last(&call->out[0].shape);
-    const float *bias = call->in[2].at;
-    float *sum = call->out[1].at ? call->out[1].at : call->out[0].at;
-
-    for (size_t r = from; r < to; ++r) {
-        float *row = sum + r * m;
-
-        if (bias)
-#pragma omp simd
-            for (size_t i = 0; i < m; ++i) row[i] += bias[i];
-    }
-    mf_act_forward(call->attr->act, sum + from * m, (float *)call->out[0].at + from * m, (to - from) * m);
 }
 
 static void forward(struct mf_queue *queue, const struct mf_call *call)
@@ -47,47 +28,14 @@ static void forward(struct mf_queue *queue, const struct mf_call *call)
                                     .ldc = m};
 
     mf_cpu_gemm(queue, &product);
-    if (call->in[2].at || call->attr->act) mf_cpu_rows(queue, rows, m, finish_rows, call);
-}
-
-/* dout through the activation, in place or in work memory. */
-static void through_rows(const struct mf_call *call, size_t from, size_t to)
-{
-    const size_t m = mf_shape_last(&call->dout.shape);
-    const float *seen = call->out[1].at ? call->out[1].at : call->out[0].at;
-    float *to_here = call->own ? call->dout.at : call->work;
-
-    mf_act_backward(call->attr->act, seen + from * m, (const float *)call->dout.at + from * m, to_here + from * m,
-                    (to - from) * m, 0);
-}
-
-/* Gradient of the bias: sums of columns [from, to) of dout, in the order of the rows. */
-struct columns {
-    struct mf_call call;
-    const float *slope;
-};
-
-static void bias_columns(const struct mf_call *call, size_t from, size_t to)
-{
-    const struct columns *c = (const struct columns *)call;
-    const size_t m = mf_shape_last(&call->dout.shape), rows = mf_shape_rows(&call->dout.shape);
-    float *sum = call->din[2].at;
-
-    if (!(call->add & 4)) memset(sum + from, 0, (to - from) * sizeof *sum);
-    for (size_t r = 0; r < rows; ++r)
-#pragma omp simd
-        for (size_t i = from; i < to; ++i) sum[i] += c->slope[r * m + i];
+    mf_bias_act_forward(queue, call, call->in[2].at);
 }
 
 static void backward(struct mf_queue *queue, const struct mf_call *call)
 {
     const size_t m = mf_shape_last(&call->dout.shape), rows = mf_shape_rows(&call->dout.shape);
-    const float *slope = call->dout.at;
+    const float *slope = mf_bias_act_backward(queue, call);
 
-    if (call->attr->act) {
-        mf_cpu_rows(queue, rows, m, through_rows, call);
-        slope = call->own ? call->dout.at : call->work;
-    }
     if (call->din[0].at) {
         const size_t k = call->in[1].shape.d[1];
         const struct mf_gemm product = {.add = call->add & 1,
@@ -119,11 +67,7 @@ static void backward(struct mf_queue *queue, const struct mf_call *call)
 
         mf_cpu_gemm(queue, &product);
     }
-    if (call->din[2].at) {
-        const struct columns columns = {*call, slope};
-
-        mf_cpu_rows(queue, m, rows, bias_columns, &columns.call);
-    }
+    mf_bias_backward(queue, call, slope);
 }
 
 const struct mf_op_calls mf_op_linear_cpu = {.plan = plan, .forward = forward, .backward = backward};

@@ -9,4 +9,13 @@ MF_OP_LIST(MF_OP_KIND)
 #undef MF_OP_KIND
 extern const struct mf_op mf_op_start, mf_op_finish;
 
+/** Does a fused activation keep what it got? The slope of relu is known from its output. */
+static inline int mf_act_keeps(const struct mf_attr *attr)
+{
+    return attr->act != MF_ACT_NONE && attr->act != MF_ACT_RELU;
+}
+
+/** linear.c: what backward of linear and of convolutions reads. */
+void mf_linear_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out);
+
 #endif

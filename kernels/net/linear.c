@@ -3,8 +3,6 @@
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
-static int keeps(const struct mf_attr *attr) { return attr->act != MF_ACT_NONE && attr->act != MF_ACT_RELU; }
-
 static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     if (in[0].n < 1 || in[1].n != 2 || mf_shape_last(&in[0]) != in[1].d[1])
@@ -14,14 +12,14 @@ static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct 
         return mf_fail(MF_USAGE, "its bias has %zu numbers, its weights %zu rows", in[2].d[0], in[1].d[0]);
     out[0] = in[0];
     out[0].d[in[0].n - 1] = in[1].d[0];
-    if (keeps(attr)) out[1] = out[0];
+    if (mf_act_keeps(attr)) out[1] = out[0];
     return MF_OK;
 }
 
-static void reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+void mf_linear_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
 {
     *in = (wanted & 1 ? 2U : 0) | (wanted & 2 ? 1U : 0);
-    *out = keeps(attr) ? 2 : attr->act == MF_ACT_RELU ? 1 : 0;
+    *out = mf_act_keeps(attr) ? 2 : attr->act == MF_ACT_RELU ? 1 : 0;
 }
 
 static double operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
@@ -31,4 +29,4 @@ static double operations(const struct mf_attr *attr, const struct mf_shape in[],
 }
 
 const struct mf_op mf_op_linear = {
-    .name = "linear", .shape = shape, .reads = reads, .operations = operations, .adds = 1, .consumes = 1};
+    .name = "linear", .shape = shape, .reads = mf_linear_reads, .operations = operations, .adds = 1, .consumes = 1};

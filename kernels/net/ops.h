@@ -10,6 +10,7 @@
 /* clang-format off: lines stay as they are when one is added */
 #define MF_OP_LIST(X)                                                                                           \
     X(LINEAR, linear) /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */                        \
+    X(CONV2D, conv2d) /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */               \
     X(RELU, relu)                                                                                               \
     X(SILU, silu)                                                                                               \
     X(GELU, gelu)           /* x Phi(x), with the error function */                                             \

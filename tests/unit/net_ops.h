@@ -28,5 +28,6 @@ extern double net_number[];
 extern const struct net_case net_plain[];
 extern const struct net_case net_attention[];
 extern const struct net_case net_arrange[];
+extern const struct net_case net_image[];
 
 #endif

@@ -1,0 +1,356 @@
+/* See conv_pass.h. The code is for the versions 2 and 3 of the library. */
+#include "kernels/cpu/net/conv_pass.h"
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <stdlib.h>
+
+#include "kernels/cpu/net/net.h"
+#include "src/base/err.h"
+
+/* Operands of a primitive. */
+enum { X, W, Y, SCRATCH, BIAS, OPERANDS };
+
+/* What one thread works with. */
+struct lane {
+    dnnl_stream_t stream;
+    dnnl_exec_arg_t arg[OPERANDS];
+};
+
+struct mf_conv_pass {
+    enum mf_conv_kind kind;
+    int threads, operands;
+    size_t pieces, x_step, y_step; /* numbers from piece to piece */
+    size_t weights, scratch;       /* bytes, multiples of 64 */
+    dnnl_primitive_t convolution, reorder;
+    dnnl_exec_arg_t from, to; /* of the reorder */
+    struct lane *lane;        /* [threads] */
+};
+
+static dnnl_engine_t engine;
+
+/* -- versions of the library -- */
+
+#if DNNL_VERSION_MAJOR >= 3
+typedef dnnl_memory_desc_t layout; /* ours to destroy */
+typedef const_dnnl_memory_desc_t known;
+
+static void layout_new(layout *made, int n, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+{
+    MF_ASSERT(dnnl_memory_desc_create_with_tag(made, n, dims, dnnl_f32, tag) == dnnl_success);
+}
+
+static known layout_of(const layout *made) { return *made; }
+
+static void layout_free(layout *made) { dnnl_memory_desc_destroy(*made); }
+
+static dnnl_status_t append_relu(dnnl_post_ops_t operations)
+{
+    return dnnl_post_ops_append_eltwise(operations, dnnl_eltwise_relu, 0, 0);
+}
+
+static dnnl_status_t append_sum(dnnl_post_ops_t operations)
+{
+    return dnnl_post_ops_append_sum(operations, 1, 0, dnnl_data_type_undef);
+}
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kind, const known of[],
+                              const dnnl_dims_t stride, const dnnl_dims_t pad, dnnl_primitive_attr_t attr,
+                              dnnl_primitive_desc_t forward)
+{
+    static const dnnl_dims_t none = {0, 0};
+
+    if (kind == MF_CONV_FORWARD)
+        return dnnl_convolution_forward_primitive_desc_create(made, engine, dnnl_forward_training,
+                                                              dnnl_convolution_direct, of[X], of[W], of[BIAS], of[Y],
+                                                              stride, none, pad, pad, attr);
+    if (kind == MF_CONV_DATA)
+        return dnnl_convolution_backward_data_primitive_desc_create(made, engine, dnnl_convolution_direct, of[X], of[W],
+                                                                    of[Y], stride, none, pad, pad, forward, attr);
+    return dnnl_convolution_backward_weights_primitive_desc_create(made, engine, dnnl_convolution_direct, of[X], of[W],
+                                                                   NULL, of[Y], stride, none, pad, pad, forward, attr);
+}
+#else
+typedef dnnl_memory_desc_t layout;
+typedef const dnnl_memory_desc_t *known;
+
+static void layout_new(layout *made, int n, const dnnl_dims_t dims, dnnl_format_tag_t tag)
+{
+    MF_ASSERT(dnnl_memory_desc_init_by_tag(made, n, dims, dnnl_f32, tag) == dnnl_success);
+}
+
+static known layout_of(const layout *made) { return made; }
+
+static void layout_free(layout *made) { (void)made; }
+
+static dnnl_status_t append_relu(dnnl_post_ops_t operations)
+{
+    return dnnl_post_ops_append_eltwise(operations, 1, dnnl_eltwise_relu, 0, 0);
+}
+
+static dnnl_status_t append_sum(dnnl_post_ops_t operations) { return dnnl_post_ops_append_sum(operations, 1); }
+
+static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kind, const known of[],
+                              const dnnl_dims_t stride, const dnnl_dims_t pad, dnnl_primitive_attr_t attr,
+                              dnnl_primitive_desc_t forward)
+{
+    dnnl_convolution_desc_t d;
+    dnnl_status_t rc;
+
+    if (kind == MF_CONV_FORWARD)
+        rc = dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, dnnl_convolution_direct, of[X], of[W],
+                                                of[BIAS], of[Y], stride, pad, pad);
+    else if (kind == MF_CONV_DATA)
+        rc = dnnl_convolution_backward_data_desc_init(&d, dnnl_convolution_direct, of[X], of[W], of[Y], stride, pad,
+                                                      pad);
+    else
+        rc = dnnl_convolution_backward_weights_desc_init(&d, dnnl_convolution_direct, of[X], of[W], NULL, of[Y], stride,
+                                                         pad, pad);
+    return rc == dnnl_success ? dnnl_primitive_desc_create(made, &d, attr, engine, forward) : rc;
+}
+#endif
+
+/* -- opening and closing -- */
+
+static size_t up(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/* Images of a piece: few enough for many threads, enough to use weights, or their sums, while they are near. */
+static size_t piece_of(size_t images, enum mf_conv_kind kind)
+{
+    const size_t least = kind == MF_CONV_WEIGHTS ? 4 : 2;
+    size_t piece = images / 8 < 8 ? images / 8 : 8;
+
+    if (piece < least) piece = least < images ? least : images;
+    while (images % piece) --piece;
+    return piece;
+}
+
+static known operand_of(const dnnl_primitive_desc_t desc, int arg)
+{
+    return arg == DNNL_ARG_SCRATCHPAD ? dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0)
+                                      : dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, arg);
+}
+
+static dnnl_status_t memory_new(dnnl_exec_arg_t *made, int arg, known of)
+{
+    made->arg = arg;
+    return dnnl_memory_create(&made->memory, of, engine, DNNL_MEMORY_NONE);
+}
+
+/* The primitive and what threads hand to it. */
+static dnnl_status_t make_lanes(struct mf_conv_pass *p, dnnl_primitive_desc_t desc)
+{
+    static const int arg[][OPERANDS] = {
+        {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD, DNNL_ARG_BIAS},
+        {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD},
+        {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD}};
+    dnnl_status_t rc = dnnl_primitive_create(&p->convolution, desc);
+
+    p->weights = up(dnnl_memory_desc_get_size(operand_of(desc, arg[p->kind][W])));
+    p->scratch = up(dnnl_memory_desc_get_size(operand_of(desc, DNNL_ARG_SCRATCHPAD)));
+    for (int t = 0; rc == dnnl_success && t < p->threads; ++t) {
+        rc = dnnl_stream_create(&p->lane[t].stream, engine, dnnl_stream_default_flags);
+        for (int i = 0; rc == dnnl_success && i < p->operands; ++i)
+            rc = memory_new(&p->lane[t].arg[i], arg[p->kind][i], operand_of(desc, arg[p->kind][i]));
+    }
+    return rc;
+}
+
+/* Weights from the master's order to the library's, or back. */
+static dnnl_status_t make_reorder(struct mf_conv_pass *p, known master, known own, int add)
+{
+    const int back = p->kind == MF_CONV_WEIGHTS;
+    const known from = back ? own : master, to = back ? master : own;
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_post_ops_t operations = NULL;
+    dnnl_status_t rc = dnnl_primitive_attr_create(&attr);
+
+    if (rc == dnnl_success) rc = dnnl_post_ops_create(&operations);
+    if (rc == dnnl_success && back && add) rc = append_sum(operations);
+    if (rc == dnnl_success) rc = dnnl_primitive_attr_set_post_ops(attr, operations);
+    if (rc == dnnl_success) rc = dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, attr);
+    if (rc == dnnl_success) rc = dnnl_primitive_create(&p->reorder, desc);
+    if (rc == dnnl_success) rc = memory_new(&p->from, DNNL_ARG_FROM, from);
+    if (rc == dnnl_success) rc = memory_new(&p->to, DNNL_ARG_TO, to);
+    if (desc) dnnl_primitive_desc_destroy(desc);
+    if (operations) dnnl_post_ops_destroy(operations);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    return rc;
+}
+
+static dnnl_status_t make_attr(dnnl_primitive_attr_t *attr, int relu)
+{
+    dnnl_post_ops_t operations = NULL;
+    dnnl_status_t rc = dnnl_primitive_attr_create(attr);
+
+    if (rc == dnnl_success) rc = dnnl_primitive_attr_set_scratchpad_mode(*attr, dnnl_scratchpad_mode_user);
+    if (rc == dnnl_success) rc = dnnl_post_ops_create(&operations);
+    if (rc == dnnl_success && relu) rc = append_relu(operations);
+    if (rc == dnnl_success) rc = dnnl_primitive_attr_set_post_ops(*attr, operations);
+    if (operations) dnnl_post_ops_destroy(operations);
+    return rc;
+}
+
+static void set(dnnl_dims_t dims, size_t a, size_t b, size_t c, size_t d)
+{
+    dims[0] = (dnnl_dim_t)a;
+    dims[1] = (dnnl_dim_t)b;
+    dims[2] = (dnnl_dim_t)c;
+    dims[3] = (dnnl_dim_t)d;
+}
+
+/* All handles, for one thread of the library. */
+static dnnl_status_t make(struct mf_conv_pass *p, const struct mf_call *call, const struct mf_shape *x,
+                          const struct mf_shape *w, const struct mf_shape *y)
+{
+    const dnnl_dims_t stride = {call->attr->stride, call->attr->stride}, pad = {call->attr->pad, call->attr->pad};
+    const size_t piece = x->d[0] / p->pieces;
+    dnnl_dims_t dims;
+    layout plain[4], master;
+    known of[OPERANDS] = {0};
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t forward = NULL, desc = NULL;
+    dnnl_status_t rc;
+
+    set(dims, piece, x->d[3], x->d[1], x->d[2]);
+    layout_new(&plain[X], 4, dims, dnnl_nhwc);
+    set(dims, piece, y->d[3], y->d[1], y->d[2]);
+    layout_new(&plain[Y], 4, dims, dnnl_nhwc);
+    set(dims, w->d[0], w->d[1], w->d[2], w->d[3]);
+    layout_new(&plain[W], 4, dims, dnnl_format_tag_any);
+    layout_new(&master, 4, dims, dnnl_oihw);
+    layout_new(&plain[3], 1, dims, dnnl_x); /* the bias */
+    for (int i = X; i <= Y; ++i) of[i] = layout_of(&plain[i]);
+    if (p->operands > BIAS) of[BIAS] = layout_of(&plain[3]);
+    rc = make_attr(&attr, p->kind == MF_CONV_FORWARD && call->attr->act == MF_ACT_RELU);
+    if (rc == dnnl_success) rc = describe(&forward, MF_CONV_FORWARD, of, stride, pad, attr, NULL);
+    if (rc == dnnl_success && p->kind != MF_CONV_FORWARD) rc = describe(&desc, p->kind, of, stride, pad, attr, forward);
+    if (rc == dnnl_success) rc = make_lanes(p, desc ? desc : forward);
+    if (rc == dnnl_success)
+        rc = make_reorder(p, layout_of(&master), operand_of(desc ? desc : forward, p->lane->arg[W].arg),
+                          call->add >> 1 & 1);
+    if (desc) dnnl_primitive_desc_destroy(desc);
+    if (forward) dnnl_primitive_desc_destroy(forward);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    for (int i = 0; i < 4; ++i) layout_free(&plain[i]);
+    layout_free(&master);
+    return rc;
+}
+
+int mf_conv_pass_open(struct mf_conv_pass **pass, enum mf_conv_kind kind, const struct mf_call *call, int threads)
+{
+    const struct mf_shape *x = call->in[0].shape.n ? &call->in[0].shape : &call->din[0].shape;
+    const struct mf_shape *w = call->in[1].shape.n ? &call->in[1].shape : &call->din[1].shape;
+    const struct mf_shape *y = kind == MF_CONV_FORWARD ? &call->out[0].shape : &call->dout.shape;
+    struct mf_conv_pass *p = MF_MUST(calloc(1, sizeof *p), "a convolution");
+    const int before = omp_get_max_threads();
+    dnnl_status_t rc = dnnl_success;
+
+    p->kind = kind;
+    p->operands = kind == MF_CONV_FORWARD && call->in[2].shape.n ? OPERANDS : BIAS;
+    p->pieces = x->d[0] / piece_of(x->d[0], kind);
+    p->threads = (size_t)threads < p->pieces ? threads : (int)p->pieces;
+    p->lane = MF_MUST(calloc((size_t)p->threads, sizeof *p->lane), "threads of a convolution");
+    p->x_step = mf_shape_count(x) / p->pieces;
+    p->y_step = mf_shape_count(y) / p->pieces;
+    omp_set_num_threads(1);
+    if (!engine) rc = dnnl_engine_create(&engine, dnnl_cpu, 0);
+    if (rc == dnnl_success) rc = make(p, call, x, w, y);
+    omp_set_num_threads(before);
+    if (rc != dnnl_success) {
+        mf_conv_pass_close(p);
+        return mf_fail(MF_DEVICE, "oneDNN cannot compute a convolution (status %d)", (int)rc);
+    }
+    *pass = p;
+    return MF_OK;
+}
+
+void mf_conv_pass_close(struct mf_conv_pass *p)
+{
+    if (!p) return;
+    for (int t = 0; t < p->threads; ++t) {
+        for (int i = 0; i < p->operands; ++i)
+            if (p->lane[t].arg[i].memory) dnnl_memory_destroy(p->lane[t].arg[i].memory);
+        if (p->lane[t].stream) dnnl_stream_destroy(p->lane[t].stream);
+    }
+    if (p->from.memory) dnnl_memory_destroy(p->from.memory);
+    if (p->to.memory) dnnl_memory_destroy(p->to.memory);
+    if (p->convolution) dnnl_primitive_destroy(p->convolution);
+    if (p->reorder) dnnl_primitive_destroy(p->reorder);
+    free(p->lane);
+    free(p);
+}
+
+/* -- running -- */
+
+/* Work memory: the weights in the library's order; scratch memory and, if weights are what is computed, partial sums of
+ * every thread. */
+static size_t each(const struct mf_conv_pass *p)
+{
+    return p->scratch + (p->kind == MF_CONV_WEIGHTS && p->pieces > 1 ? p->weights : 0);
+}
+
+size_t mf_conv_pass_work(const struct mf_conv_pass *p) { return p->weights + (size_t)p->threads * each(p); }
+
+static void put(const dnnl_exec_arg_t *arg, void *at)
+{
+    MF_ASSERT(dnnl_memory_set_data_handle(arg->memory, at) == dnnl_success);
+}
+
+static void execute(dnnl_primitive_t primitive, const struct lane *lane, int n, const dnnl_exec_arg_t *arg)
+{
+    MF_ASSERT(dnnl_primitive_execute(primitive, lane->stream, n, arg) == dnnl_success);
+    MF_ASSERT(dnnl_stream_wait(lane->stream) == dnnl_success);
+}
+
+static void turn(const struct mf_conv_pass *p, void *from, void *to)
+{
+    const dnnl_exec_arg_t both[] = {p->from, p->to};
+
+    put(&both[0], from);
+    put(&both[1], to);
+    execute(p->reorder, p->lane, 2, both);
+}
+
+MF_CPU_FAST static void sum_into(float *sum, const float *part, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) sum[i] += part[i];
+}
+
+/* Piece 0 first, then the others in their order. */
+static void collect(const struct mf_conv_pass *p, size_t piece, float *sum, const float *part)
+{
+    if (piece == 0)
+        memcpy(sum, part, p->weights);
+    else
+        sum_into(sum, part, p->weights / sizeof *sum);
+}
+
+void mf_conv_pass_run(struct mf_conv_pass *p, float *x, float *w, float *y, float *bias, void *work)
+{
+    const int sums = p->kind == MF_CONV_WEIGHTS, before = omp_get_max_threads();
+    char *const room = (char *)work + p->weights;
+
+    omp_set_num_threads(1); /* of the library */
+    if (!sums) turn(p, w, work);
+#pragma omp parallel for ordered num_threads(p->threads) schedule(static, 1)
+    for (size_t i = 0; i < p->pieces; ++i) {
+        const int t = omp_get_thread_num();
+        const struct lane *lane = &p->lane[t];
+        char *const own = room + (size_t)t * each(p);
+        char *const part = sums && p->pieces > 1 ? own + p->scratch : work;
+
+        put(&lane->arg[X], x + i * p->x_step);
+        put(&lane->arg[W], part);
+        put(&lane->arg[Y], y + i * p->y_step);
+        put(&lane->arg[SCRATCH], own);
+        if (p->operands > BIAS) put(&lane->arg[BIAS], bias);
+        execute(p->convolution, lane, p->operands, lane->arg);
+#pragma omp ordered
+        if (part != work) collect(p, i, work, (float *)part);
+    }
+    if (sums) turn(p, work, w);
+    omp_set_num_threads(before);
+}

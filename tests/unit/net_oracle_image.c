@@ -1,0 +1,48 @@
+/* Oracles and cases of the operations of images: convolution. */
+#include <math.h>
+
+#include "tests/unit/net_ops.h"
+
+static double act(int kind, double x)
+{
+    if (kind == MF_ACT_RELU) return x > 0 ? x : 0;
+    if (kind == MF_ACT_SILU) return x / (1 + exp(-x));
+    return x;
+}
+
+static void conv2d(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t *x = shape[0].d, *w = shape[1].d, stride = (size_t)attr->stride, pad = (size_t)attr->pad;
+    const size_t rows = (x[1] + 2 * pad - w[2]) / stride + 1, columns = (x[2] + 2 * pad - w[3]) / stride + 1;
+
+    for (size_t at = 0; at < x[0] * rows * columns * w[0]; ++at) {
+        const size_t o = at % w[0], q = at / w[0] % columns, p = at / w[0] / columns % rows;
+        const size_t image = at / w[0] / columns / rows;
+        double sum = in[2] ? in[2][o] : 0;
+
+        for (size_t k = 0; k < w[1] * w[2] * w[3]; ++k) {
+            const size_t c = k / w[3] / w[2], i = p * stride + k / w[3] % w[2], j = q * stride + k % w[3];
+
+            if (i >= pad && i < x[1] + pad && j >= pad && j < x[2] + pad)
+                sum +=
+                    in[1][o * w[1] * w[2] * w[3] + k] * in[0][((image * x[1] + i - pad) * x[2] + j - pad) * x[3] + c];
+        }
+        out[at] = act(attr->act, sum);
+    }
+}
+
+const struct net_case net_image[] = {
+    {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1}, 7, {F(4, 2, 5, 4, 3), F(4, 7, 3, 3, 3), F(1, 7)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 2, .pad = 1}, 7, {F(4, 1, 7, 6, 4), F(4, 5, 4, 3, 3), F(1, 5)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 0}, 3, {F(4, 3, 3, 4, 6), F(4, 17, 6, 1, 1)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 2, .pad = 0}, 6, {F(4, 2, 6, 5, 3), F(4, 4, 3, 1, 1), F(1, 4)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 4, .pad = 0}, 5, {F(4, 2, 8, 9, 3), F(4, 6, 3, 4, 4), F(1, 6)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 2}, 1, {F(4, 1, 6, 3, 2), F(4, 3, 2, 5, 5), F(1, 3)}},
+    {MF_OP_CONV2D,
+     conv2d,
+     {.stride = 1, .pad = 1, .act = MF_ACT_RELU},
+     7,
+     {F(4, 1, 5, 4, 3), F(4, 7, 3, 3, 3), F(1, 7)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1, .act = MF_ACT_SILU}, 7, {F(4, 1, 5, 4, 3), F(4, 7, 3, 3, 3)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1}, 7, {F(4, 16, 4, 4, 2), F(4, 16, 2, 3, 3), F(1, 16)}},
+    {0}};

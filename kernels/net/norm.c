@@ -1,5 +1,8 @@
 /* Norms. layer_norm: y = (x - mean) / sqrt(variance + 1e-5) * g + b over the last axis. x [..][d], g and b [d]. Saved:
- * mean and 1 / deviation of every row. (Ba, Kiros, Hinton, "Layer normalization", 2016; epsilon as PyTorch.) */
+ * mean and 1 / deviation of every row. (Ba, Kiros, Hinton, "Layer normalization", 2016; epsilon as PyTorch.)
+ * group_norm: the same over the pixels and channels of a group, then an activation. x [n][..][c], g and b [c];
+ * attr.groups divides c. Saved: mean and 1 / deviation of every group of every image. (Wu, He, "Group normalization",
+ * ECCV 2018.) */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -15,10 +18,32 @@ static int layer_shape(const struct mf_attr *attr, const struct mf_shape in[], s
     return MF_OK;
 }
 
+static int group_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    const size_t c = in[0].n > 1 ? mf_shape_last(&in[0]) : 0;
+
+    for (int i = 1; i < 3; ++i)
+        if (in[i].n != 1 || in[i].d[0] != c)
+            return mf_fail(MF_USAGE, "its weights have %zu numbers, its input %zu channels", in[i].d[0], c);
+    if (attr->groups < 1 || c % (size_t)attr->groups != 0)
+        return mf_fail(MF_USAGE, "its %zu channels are not divided by %d groups", c, attr->groups);
+    out[0] = in[0];
+    out[1] = (struct mf_shape){.type = MF_F32, .n = 3, .d = {in[0].d[0], (size_t)attr->groups, 2}};
+    return MF_OK;
+}
+
 static void reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
 {
     (void)attr;
     *in = 1 | (wanted & 1 ? 2U : 0);
+    *out = 2;
+}
+
+/* What an activation got follows from all inputs. */
+static void group_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)wanted;
+    *in = attr->act ? 7 : 3;
     *out = 2;
 }
 
@@ -35,3 +60,11 @@ const struct mf_op mf_op_layer_norm = {.name = "layer_norm",
                                        .back_over = 1,
                                        .adds = 1,
                                        .cheap = 1};
+const struct mf_op mf_op_group_norm = {.name = "group_norm",
+                                       .shape = group_shape,
+                                       .reads = group_reads,
+                                       .operations = operations,
+                                       .back_over = 1,
+                                       .adds = 1,
+                                       .cheap = 1,
+                                       .consumes = 1};

@@ -19,6 +19,9 @@
     X(MUL, mul)             /* a b, number by number; b of fewer axes is repeated */                            \
     X(LAYER_NORM, layer_norm)                                                                                   \
     X(SOFTMAX, softmax)           /* over the last axis */                                                      \
+    X(GROUP_NORM, group_norm)     /* then an activation, which is computed again in backward */                 \
+    X(POOL, pool)                 /* means of 2 x 2 pixels */                                                   \
+    X(MEAN, mean)                 /* of all pixels */                                                           \
     X(ATTENTION, attention)       /* softmax(q k' / sqrt(d)) v; q, k, v are columns of one tensor, or of two */ \
     X(MATMUL, matmul)             /* a b: [..][m][k] [..][k][n] */                                              \
     X(CONCAT, concat)             /* along attr.axis */                                                         \

@@ -1,4 +1,4 @@
-/* Oracles and cases of the operations of images: convolution. */
+/* Oracles and cases of the operations of images: convolution, group norm, means. */
 #include <math.h>
 
 #include "tests/unit/net_ops.h"
@@ -31,6 +31,52 @@ static void conv2d(const struct mf_attr *attr, const struct mf_shape shape[], do
     }
 }
 
+static void group_norm(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t c = mf_shape_last(&shape[0]), size = c / (size_t)attr->groups, images = shape[0].d[0];
+    const size_t each = mf_shape_count(&shape[0]) / images;
+
+    for (size_t image = 0; image < images; ++image)
+        for (size_t group = 0; group < c; group += size) {
+            const double *x = in[0] + image * each + group, n = (double)(each / c * size);
+            double mean = 0, squares = 0;
+
+            for (size_t i = 0; i < each / c * size; ++i) mean += x[i / size * c + i % size] / n;
+            for (size_t i = 0; i < each / c * size; ++i) squares += pow(x[i / size * c + i % size] - mean, 2) / n;
+            for (size_t i = 0; i < each / c * size; ++i) {
+                const size_t at = i / size * c + i % size, channel = group + i % size;
+
+                out[image * each + group + at] =
+                    act(attr->act, (x[at] - mean) / sqrt(squares + 1e-5) * in[1][channel] + in[2][channel]);
+            }
+        }
+}
+
+static void pool(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t *x = shape[0].d, rows = x[1] / 2, columns = x[2] / 2, c = x[3];
+
+    (void)attr;
+    for (size_t at = 0; at < x[0] * rows * columns * c; ++at) {
+        const size_t image = at / c / columns / rows, i = at / c / columns % rows * 2, j = at / c % columns * 2;
+        const double *from = in[0] + ((image * x[1] + i) * x[2] + j) * c + at % c;
+
+        out[at] = (from[0] + from[c] + from[x[2] * c] + from[x[2] * c + c]) / 4;
+    }
+}
+
+static void mean(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t *x = shape[0].d, pixels = x[1] * x[2];
+
+    (void)attr;
+    for (size_t at = 0; at < x[0] * x[3]; ++at) {
+        out[at] = 0;
+        for (size_t p = 0; p < pixels; ++p)
+            out[at] += in[0][(at / x[3] * pixels + p) * x[3] + at % x[3]] / (double)pixels;
+    }
+}
+
 const struct net_case net_image[] = {
     {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1}, 7, {F(4, 2, 5, 4, 3), F(4, 7, 3, 3, 3), F(1, 7)}},
     {MF_OP_CONV2D, conv2d, {.stride = 2, .pad = 1}, 7, {F(4, 1, 7, 6, 4), F(4, 5, 4, 3, 3), F(1, 5)}},
@@ -45,4 +91,13 @@ const struct net_case net_image[] = {
      {F(4, 1, 5, 4, 3), F(4, 7, 3, 3, 3), F(1, 7)}},
     {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1, .act = MF_ACT_SILU}, 7, {F(4, 1, 5, 4, 3), F(4, 7, 3, 3, 3)}},
     {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1}, 7, {F(4, 16, 4, 4, 2), F(4, 16, 2, 3, 3), F(1, 16)}},
+    {MF_OP_GROUP_NORM, group_norm, {.groups = 2}, 7, {F(4, 3, 4, 5, 6), F(1, 6), F(1, 6)}},
+    {MF_OP_GROUP_NORM, group_norm, {.groups = 5}, 6, {F(3, 2, 9, 10), F(1, 10), F(1, 10)}},
+    {MF_OP_GROUP_NORM, group_norm, {.groups = 2, .act = MF_ACT_SILU}, 7, {F(4, 2, 3, 5, 66), F(1, 66), F(1, 66)}},
+    {MF_OP_GROUP_NORM, group_norm, {.groups = 3, .act = MF_ACT_SILU}, 6, {F(3, 2, 70, 3), F(1, 3), F(1, 3)}},
+    {MF_OP_GROUP_NORM, group_norm, {.groups = 1, .act = MF_ACT_RELU}, 1, {F(4, 3, 2, 5, 4), F(1, 4), F(1, 4)}},
+    {MF_OP_POOL, pool, {0}, 1, {F(4, 2, 4, 6, 5)}},
+    {MF_OP_POOL, pool, {0}, 1, {F(4, 1, 5, 7, 3)}},
+    {MF_OP_MEAN, mean, {0}, 1, {F(4, 3, 9, 9, 7)}},
+    {MF_OP_MEAN, mean, {0}, 1, {F(4, 1, 2, 3, 70)}},
     {0}};

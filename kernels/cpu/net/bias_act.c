@@ -53,23 +53,6 @@ float *mf_bias_act_backward(const struct mf_queue *queue, const struct mf_call *
     return call->own ? call->dout.at : call->work;
 }
 
-enum { STRIP = 64, BLOCK = 64 };
-
-/* Sums of the columns of @p rows rows of @p m numbers, at most STRIP columns: blocks of rows in float, their sums in
- * double. */
-MF_CPU_FAST static void strip(const float *x, size_t rows, size_t m, size_t columns, double *sum)
-{
-    for (size_t first = 0; first < rows; first += BLOCK) {
-        const size_t end = first + BLOCK < rows ? first + BLOCK : rows;
-        float part[STRIP] = {0};
-
-        for (size_t r = first; r < end; ++r)
-#pragma omp simd
-            for (size_t i = 0; i < columns; ++i) part[i] += x[r * m + i];
-        for (size_t i = 0; i < columns; ++i) sum[i] += part[i];
-    }
-}
-
 struct columns {
     struct mf_call call; /* first: what mf_cpu_rows() hands on */
     const float *slope;
@@ -81,11 +64,11 @@ static void bias_columns(const struct mf_call *call, size_t from, size_t to)
     const size_t m = mf_shape_last(&call->dout.shape), rows = mf_shape_rows(&call->dout.shape);
     float *to_here = call->din[2].at;
 
-    for (size_t at = from; at < to; at += STRIP) {
-        const size_t columns = at + STRIP < to ? STRIP : to - at;
-        double sum[STRIP] = {0};
+    for (size_t at = from; at < to; at += MF_STRIP) {
+        const size_t columns = at + MF_STRIP < to ? MF_STRIP : to - at;
+        double sum[MF_STRIP];
 
-        strip(slope + at, rows, m, columns, sum);
+        mf_cpu_strip(slope + at, rows, m, columns, sum);
         for (size_t i = 0; i < columns; ++i)
             to_here[at + i] = (float)(sum[i] + (call->add & 4 ? (double)to_here[at + i] : 0));
     }

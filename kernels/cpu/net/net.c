@@ -26,3 +26,17 @@ void mf_cpu_rows(const struct mf_queue *queue, size_t rows, size_t cost,
         work(call, part.first, part.first + part.count);
     }
 }
+
+MF_CPU_FAST void mf_cpu_strip(const float *x, size_t rows, size_t m, size_t columns, double *sum)
+{
+    for (size_t i = 0; i < columns; ++i) sum[i] = 0;
+    for (size_t first = 0; first < rows; first += MF_BLOCK) {
+        const size_t end = first + MF_BLOCK < rows ? first + MF_BLOCK : rows;
+        float part[MF_STRIP] = {0};
+
+        for (size_t r = first; r < end; ++r)
+#pragma omp simd
+            for (size_t i = 0; i < columns; ++i) part[i] += x[r * m + i];
+        for (size_t i = 0; i < columns; ++i) sum[i] += (double)part[i];
+    }
+}

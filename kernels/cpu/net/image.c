@@ -1,0 +1,114 @@
+/* pool and mean on cpu. See kernels/net/image.c. */
+#include "kernels/cpu/net/net.h"
+
+/* to = factor * from, or to += it. */
+MF_CPU_FAST static void scale(const float *from, float factor, float *to, size_t n, int add)
+{
+    if (add)
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) to[i] += factor * from[i];
+    else
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) to[i] = factor * from[i];
+}
+
+/* -- pool -- */
+
+/* y of one row from the two rows of x, whose pixels have c numbers. */
+MF_CPU_FAST static void pool_row(const float *upper, const float *lower, float *y, size_t pixels, size_t c)
+{
+    for (size_t p = 0; p < pixels; ++p)
+#pragma omp simd
+        for (size_t i = 0; i < c; ++i)
+            y[p * c + i] = 0.25F * (upper[2 * p * c + i] + upper[(2 * p + 1) * c + i] + lower[2 * p * c + i] +
+                                    lower[(2 * p + 1) * c + i]);
+}
+
+/* Rows [from, to) of all images of y. */
+static void pool_forward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t *x = call->in[0].shape.d, *y = call->out[0].shape.d, row = x[2] * x[3];
+
+    for (size_t r = from; r < to; ++r) {
+        const float *upper = (const float *)call->in[0].at + (r / y[1] * x[1] + 2 * (r % y[1])) * row;
+
+        pool_row(upper, upper + row, (float *)call->out[0].at + r * y[2] * y[3], y[2], y[3]);
+    }
+}
+
+static void pool_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t *y = call->out[0].shape.d;
+
+    mf_cpu_rows(queue, y[0] * y[1], 4 * y[2] * y[3], pool_forward_rows, call);
+}
+
+/* Rows [from, to) of all images of x; an odd last row or column has no gradient. */
+static void pool_backward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t *x = call->din[0].shape.d, *y = call->dout.shape.d, c = x[3];
+
+    for (size_t r = from; r < to; ++r) {
+        const size_t image = r / x[1], p = r % x[1] / 2;
+        const float *dy = (const float *)call->dout.at + (image * y[1] + p) * y[2] * c;
+        float *dx = (float *)call->din[0].at + r * x[2] * c;
+
+        for (size_t j = 0; j < x[2]; ++j) {
+            if (p < y[1] && j / 2 < y[2])
+                scale(dy + j / 2 * c, 0.25F, dx + j * c, c, (int)(call->add & 1));
+            else if (!(call->add & 1))
+                memset(dx + j * c, 0, c * sizeof *dx);
+        }
+    }
+}
+
+static void pool_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t *x = call->din[0].shape.d;
+
+    mf_cpu_rows(queue, x[0] * x[1], x[2] * x[3], pool_backward_rows, call);
+}
+
+const struct mf_op_calls mf_op_pool_cpu = {.forward = pool_forward, .backward = pool_backward};
+
+/* -- mean -- */
+
+static void mean_forward_images(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t *x = call->in[0].shape.d, c = x[3], pixels = x[1] * x[2];
+
+    for (size_t n = from; n < to; ++n)
+        for (size_t at = 0; at < c; at += MF_STRIP) {
+            const size_t columns = at + MF_STRIP < c ? MF_STRIP : c - at;
+            double sum[MF_STRIP];
+
+            mf_cpu_strip((const float *)call->in[0].at + n * pixels * c + at, pixels, c, columns, sum);
+            for (size_t i = 0; i < columns; ++i)
+                ((float *)call->out[0].at)[n * c + at + i] = (float)(sum[i] / (double)pixels);
+        }
+}
+
+static void mean_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t *x = call->in[0].shape.d;
+
+    mf_cpu_rows(queue, x[0], x[1] * x[2] * x[3], mean_forward_images, call);
+}
+
+static void mean_backward_images(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t *x = call->din[0].shape.d, c = x[3], pixels = x[1] * x[2];
+
+    for (size_t p = from * pixels; p < to * pixels; ++p)
+        scale((const float *)call->dout.at + p / pixels * c, 1 / (float)pixels, (float *)call->din[0].at + p * c, c,
+              (int)(call->add & 1));
+}
+
+static void mean_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t *x = call->din[0].shape.d;
+
+    mf_cpu_rows(queue, x[0], x[1] * x[2] * x[3], mean_backward_images, call);
+}
+
+const struct mf_op_calls mf_op_mean_cpu = {.forward = mean_forward, .backward = mean_backward};

@@ -1,0 +1,46 @@
+/* Means of images. pool: of 2 x 2 pixels, y [n][height / 2][width / 2][c], rounded down. mean: of all pixels, y [n][c].
+ */
+#include "kernels/net/kinds.h"
+#include "src/base/err.h"
+
+static int is_image(const struct mf_shape *x)
+{
+    return x->n == 4 ? MF_OK : mf_fail(MF_USAGE, "its input has %d axes and is no image", x->n);
+}
+
+static int pool_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    MF_TRY(is_image(&in[0]));
+    if (in[0].d[1] < 2 || in[0].d[2] < 2)
+        return mf_fail(MF_USAGE, "its images have %zu x %zu pixels; 2 x 2 are the least", in[0].d[1], in[0].d[2]);
+    out[0] = in[0];
+    out[0].d[1] /= 2;
+    out[0].d[2] /= 2;
+    return MF_OK;
+}
+
+static int mean_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    MF_TRY(is_image(&in[0]));
+    out[0] = (struct mf_shape){.type = in[0].type, .n = 2, .d = {in[0].d[0], in[0].d[3]}};
+    return MF_OK;
+}
+
+static double pool_operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+{
+    (void)attr, (void)in;
+    return 4.0 * (double)mf_shape_count(out);
+}
+
+static double mean_operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+{
+    (void)attr, (void)out;
+    return (double)mf_shape_count(&in[0]);
+}
+
+const struct mf_op mf_op_pool = {
+    .name = "pool", .shape = pool_shape, .operations = pool_operations, .adds = 1, .cheap = 1};
+const struct mf_op mf_op_mean = {
+    .name = "mean", .shape = mean_shape, .operations = mean_operations, .adds = 1, .cheap = 1};

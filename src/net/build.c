@@ -82,12 +82,30 @@ int mf_build_linear(struct mf_build *build, const char *name, int x, size_t colu
                     (struct mf_shape){.type = MF_F32, .n = 2, .d = {columns, mf_shape_last(&shape)}});
 }
 
-int mf_build_layer_norm(struct mf_build *build, const char *name, int x)
+int mf_build_conv(struct mf_build *build, const char *name, int x, size_t channels, size_t k, int stride, int pad)
 {
     const struct mf_shape shape = mf_build_shape(build, x);
 
-    return weighted(build, MF_OP_LAYER_NORM, (struct mf_attr){0}, name, x,
-                    (struct mf_shape){.type = MF_F32, .n = 1, .d = {mf_shape_last(&shape)}});
+    return weighted(build, MF_OP_CONV2D, (struct mf_attr){.stride = stride, .pad = pad}, name, x,
+                    (struct mf_shape){.type = MF_F32, .n = 4, .d = {channels, mf_shape_last(&shape), k, k}});
+}
+
+/* With weights of the last axis. */
+static int norm(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, int x)
+{
+    const struct mf_shape shape = mf_build_shape(build, x);
+
+    return weighted(build, op, attr, name, x, (struct mf_shape){.type = MF_F32, .n = 1, .d = {mf_shape_last(&shape)}});
+}
+
+int mf_build_layer_norm(struct mf_build *build, const char *name, int x)
+{
+    return norm(build, MF_OP_LAYER_NORM, (struct mf_attr){0}, name, x);
+}
+
+int mf_build_group_norm(struct mf_build *build, const char *name, int x, int groups)
+{
+    return norm(build, MF_OP_GROUP_NORM, (struct mf_attr){.groups = groups}, name, x);
 }
 
 int mf_build_one(struct mf_build *build, enum mf_op_id op, const char *name, int x)

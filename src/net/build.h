@@ -36,10 +36,17 @@ int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr,
 /** x [..][k] -> [..][columns], with NAME.weight [columns][k] and NAME.bias. */
 int mf_build_linear(struct mf_build *build, const char *name, int x, size_t columns);
 
+/** x [n][height][width][c] -> [n][..][..][channels], in windows of @p k x @p k, with NAME.weight [channels][c][k][k]
+ * and NAME.bias. */
+int mf_build_conv(struct mf_build *build, const char *name, int x, size_t channels, size_t k, int stride, int pad);
+
 /** With NAME.weight and NAME.bias of the last axis. */
 int mf_build_layer_norm(struct mf_build *build, const char *name, int x);
 
-/** An operation of one input (activations, softmax), or of two (add, mul, losses). */
+/** x [n][..][c] in groups of channels, with NAME.weight and NAME.bias [c]. */
+int mf_build_group_norm(struct mf_build *build, const char *name, int x, int groups);
+
+/** An operation of one input (activations, softmax, pool, mean), or of two (add, mul, losses). */
 int mf_build_one(struct mf_build *build, enum mf_op_id op, const char *name, int x);
 int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int a, int b);
 

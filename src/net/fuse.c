@@ -16,14 +16,20 @@ static enum mf_act act_of(enum mf_op_id op)
     }
 }
 
-/* An activation whose slope is known from its output costs nothing to keep; others are kept for backward, and may
- * rather be computed again. */
+/* Operations that can compute an activation as well. */
+static int takes(enum mf_op_id op) { return op == MF_OP_LINEAR || op == MF_OP_CONV2D || op == MF_OP_GROUP_NORM; }
+
+/* Is what the activation gets kept for backward? A norm computes it again, and the slope of relu follows from its
+ * output. */
+static int keeps(enum mf_op_id op, enum mf_act act) { return op != MF_OP_GROUP_NORM && act != MF_ACT_RELU; }
+
+/* An activation that costs nothing to keep joins; others may rather be computed again. */
 static int joins(const struct mf_node *node, const struct mf_node *next, enum mf_recompute how)
 {
     const enum mf_act act = act_of(next->op);
 
-    return node->op == MF_OP_LINEAR && !node->attr.act && act && next->in[0] == node->out[0] &&
-           next->segment == node->segment && (act == MF_ACT_RELU || how != MF_RECOMPUTE_CHEAP);
+    return takes(node->op) && !node->attr.act && act && next->in[0] == node->out[0] && next->segment == node->segment &&
+           (!keeps(node->op, act) || how != MF_RECOMPUTE_CHEAP);
 }
 
 size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how)
@@ -41,7 +47,7 @@ size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how)
             mf_uses_readers(&uses, list->net, between, 0) != 1)
             continue;
         node->attr.act = (int)act_of(next->op);
-        if (node->attr.act != MF_ACT_RELU) node->out[1] = between;
+        if (keeps(node->op, act_of(next->op))) node->out[1] = between;
         node->out[0] = next->out[0];
         dead[i + 1] = 1;
         ++joined;

@@ -1,0 +1,150 @@
+/* Times an operation of networks on cpu, forward and backward.
+ *   bench_net_ops THREADS SECONDS conv2d IMAGES CHANNELS EXTENT OUT WINDOW STRIDE
+ *   bench_net_ops THREADS SECONDS group_norm IMAGES CHANNELS EXTENT GROUPS
+ *   bench_net_ops THREADS SECONDS pool|mean IMAGES CHANNELS EXTENT
+ * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/backend.h"
+#include "kernels/net/ops.h"
+#include "src/base/err.h"
+
+struct bench {
+    struct mf_queue *queue;
+    enum mf_op_id op;
+    struct mf_attr attr;
+    struct mf_shape in[MF_INS], out[MF_OUTS];
+    double seconds;
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Numbers between -1 and 1, without zeros that would be cheap. */
+static struct mf_tensor tensor(const struct bench *b, struct mf_shape shape)
+{
+    struct mf_tensor made = {.shape = shape};
+    const size_t n = mf_shape_count(&shape);
+    unsigned state = 1;
+
+    if (!shape.n) return made;
+    made.at = MF_MUST(mf_arena_take(b->queue->arena, n * sizeof(float), "tensor"), "a tensor");
+    for (size_t i = 0; i < n; ++i) {
+        state = state * 1664525 + 1013904223;
+        ((float *)made.at)[i] = (float)(state >> 8) / 8388608 - 1 + 1e-6F;
+    }
+    return made;
+}
+
+static void give(const struct bench *b, void *at)
+{
+    if (at) mf_arena_give(b->queue->arena, at);
+}
+
+/* Least of at least five runs, after one that does not count. */
+static double least(const struct bench *b, const struct mf_call *call,
+                    void (*run)(struct mf_queue *queue, const struct mf_call *call))
+{
+    const double begin = now();
+    double best = INFINITY;
+
+    run(b->queue, call);
+    for (int n = 0; n < 5 || now() - begin < b->seconds; ++n) {
+        const double start = now();
+
+        run(b->queue, call);
+        best = fmin(best, now() - start);
+    }
+    return best;
+}
+
+/* Input @p j's gradient; forward: -1. */
+static int measure(const struct bench *b, int j)
+{
+    const struct mf_op_calls *calls = mf_backend_cpu.net->calls[b->op];
+    const char *const pass[] = {"forward", "data", "weights", "bias"};
+    struct mf_call call = {.attr = &b->attr};
+    size_t work = 0;
+    double took;
+
+    for (int i = 0; i < MF_INS; ++i) call.in[i] = tensor(b, b->in[i]);
+    for (int i = 0; i < MF_OUTS; ++i) call.out[i] = tensor(b, b->out[i]);
+    if (j >= 0) {
+        call.din[j] = tensor(b, b->in[j]);
+        call.dout = tensor(b, b->out[0]);
+    }
+    if (calls->plan) MF_TRY(calls->plan(b->queue, &call, j >= 0, &call.plan, &work));
+    call.work = work ? MF_MUST(mf_arena_take(b->queue->arena, work, "work"), "work memory") : NULL;
+    took = least(b, &call, j < 0 ? calls->forward : calls->backward);
+    printf("%s\t%.3f\t%.2f\n", pass[j + 1], 1e3 * took,
+           1e-9 * mf_ops[b->op]->operations(&b->attr, b->in, b->out) / took);
+    if (call.plan) calls->release(call.plan);
+    give(b, call.work);
+    give(b, call.dout.at);
+    for (int i = 0; i < MF_INS; ++i) give(b, call.in[i].at);
+    for (int i = 0; i < MF_INS; ++i) give(b, call.din[i].at);
+    for (int i = 0; i < MF_OUTS; ++i) give(b, call.out[i].at);
+    return MF_OK;
+}
+
+static struct mf_shape shape(int n, size_t a, size_t b, size_t c, size_t d)
+{
+    return (struct mf_shape){.type = MF_F32, .n = n, .d = {a, b, c, d}};
+}
+
+/* The operation named @p argv[0], and its shapes. */
+static int read_op(struct bench *b, int argc, char **argv)
+{
+    size_t n[7] = {0};
+
+    for (int i = 1; i < argc && i < 7; ++i) n[i] = strtoul(argv[i], NULL, 10);
+    for (b->op = 0; b->op < MF_OP_COUNT && strcmp(mf_ops[b->op]->name, argv[0]) != 0;) ++b->op;
+    if (b->op == MF_OP_COUNT || argc < 4) return mf_fail(MF_USAGE, "no operation '%s' of so many numbers", argv[0]);
+    b->in[0] = shape(4, n[1], n[3], n[3], n[2]);
+    if (b->op == MF_OP_CONV2D) {
+        b->in[1] = shape(4, n[4], n[2], n[5], n[5]);
+        b->in[2] = shape(1, n[4], 0, 0, 0);
+        b->attr.stride = (int)n[6];
+        b->attr.pad = (int)n[5] / 2;
+    }
+    if (b->op == MF_OP_GROUP_NORM) {
+        b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
+        b->attr.groups = (int)n[4];
+    }
+    return mf_ops[b->op]->shape(&b->attr, b->in, b->out);
+}
+
+static int run(int argc, char **argv)
+{
+    struct bench b = {.seconds = atof(argv[2])};
+    struct mf_arena *arena;
+
+    MF_TRY(read_op(&b, argc - 3, argv + 3));
+    MF_TRY(mf_arena_open(&arena, mf_backend_cpu.mem, 0));
+    MF_TRY(mf_backend_cpu.queue_open(&b.queue, 0, atoi(argv[1]), 1, arena, arena));
+    for (int j = -1; j < 2; ++j)
+        if (j < 0 || b.in[j].n) MF_TRY(measure(&b, j));
+    mf_backend_cpu.queue_close(b.queue);
+    mf_arena_close(arena);
+    return MF_OK;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 5) {
+        fprintf(stderr, "usage: bench_net_ops THREADS SECONDS OPERATION NUMBERS...\n");
+        return MF_USAGE;
+    }
+    if (run(argc, argv) == MF_OK) return 0;
+    fprintf(stderr, "bench_net_ops: %s\n", mf_err_text());
+    return 1;
+}

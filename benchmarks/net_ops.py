@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Times operations of networks on cpu beside PyTorch, turn by turn. Needs torch.
+
+net_ops.py BENCH_NET_OPS [threads = 1] [rounds = 5]      prints TSV
+ratio: median over the rounds of our time / PyTorch's on the same shape (channels last; its outputs are new each time, as users have it).
+"""
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+os.environ["OMP_WAIT_POLICY"] = "passive"  # both share the cores with others
+import torch
+
+SHAPES = [
+    ("3x3 64->64 @64", "conv2d", [16, 64, 64, 64, 3, 1]),
+    ("3x3 192->192 @32", "conv2d", [16, 192, 32, 192, 3, 1]),
+    ("3x3 768->768 @8", "conv2d", [16, 768, 8, 768, 3, 1]),
+    ("3x3 s2 64->128 @64", "conv2d", [16, 64, 64, 128, 3, 2]),
+    ("1x1 192->384 @32", "conv2d", [16, 192, 32, 384, 1, 1]),
+    ("3x3 stem 3->64 @32", "conv2d", [64, 3, 32, 64, 3, 1]),
+    ("group norm 192 @32", "group_norm", [16, 192, 32, 32]),
+    ("pool 64 @64", "pool", [16, 64, 64]),
+    ("mean 192 @32", "mean", [16, 192, 32]),
+]
+SECONDS = 0.5
+
+
+def ours(bench, threads, op, numbers):
+    words = [bench, str(threads), str(SECONDS), op, *map(str, numbers)]
+    lines = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
+    return {row[0]: (float(row[1]), float(row[2])) for row in (line.split("\t") for line in lines)}
+
+
+def forward_of(op, numbers):
+    """The operation as a function of x, and the tensors that it trains."""
+    n, c, extent = numbers[:3]
+    x = torch.randn(n, c, extent, extent).to(memory_format=torch.channels_last)
+    if op == "conv2d":
+        o, k, stride = numbers[3:]
+        w = torch.randn(o, c, k, k).to(memory_format=torch.channels_last)
+        b = torch.randn(o)
+        return x, w, lambda x, w: torch.nn.functional.conv2d(x, w, b, stride, k // 2)
+    if op == "group_norm":
+        b = torch.randn(c)
+        return x, torch.randn(c), lambda x, w: torch.nn.functional.group_norm(x, numbers[3], w, b)
+    if op == "pool":
+        return x, None, lambda x, w: torch.nn.functional.avg_pool2d(x, 2)
+    return x, None, lambda x, w: x.mean((2, 3))
+
+
+def least(run):
+    run()
+    begin, best, n = time.perf_counter(), float("inf"), 0
+    while n < 5 or time.perf_counter() - begin < SECONDS:
+        start = time.perf_counter()
+        run()
+        best = min(best, time.perf_counter() - start)
+        n += 1
+    return 1e3 * best
+
+
+def theirs(op, numbers):
+    x, w, f = forward_of(op, numbers)
+    took = {}
+    with torch.no_grad():
+        took["forward"] = least(lambda: f(x, w))
+    for name, wanted in (("data", x), ("weights", w)):
+        if wanted is None:
+            continue
+        wanted.requires_grad_()
+        y = f(x, w)
+        slope = torch.ones_like(y)
+        took[name] = least(lambda: torch.autograd.grad(y, wanted, slope, retain_graph=True))
+        wanted.requires_grad_(False)
+    return took
+
+
+def main():
+    words = sys.argv[1:] + ["1", "5"][len(sys.argv) - 2 :]
+    bench, threads, rounds = words[0], int(words[1]), int(words[2])
+    torch.set_num_threads(threads)
+    print(f"# torch {torch.__version__}, {threads} threads, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
+    print("operation\tpass\tms\tGF/s\ttorch_ms\tratio")
+    for name, op, numbers in SHAPES:
+        turns = [(ours(bench, threads, op, numbers), theirs(op, numbers)) for _ in range(rounds)]
+        for key in turns[0][1]:
+            ms, peer = min(a[key][0] for a, _ in turns), min(b[key] for _, b in turns)
+            rate = max(a[key][1] for a, _ in turns)
+            ratio = statistics.median(a[key][0] / b[key] for a, b in turns)
+            print(f"{name}\t{key}\t{ms:.3f}\t{rate:.1f}\t{peer:.3f}\t{ratio:.2f}", flush=True)
+
+
+main()

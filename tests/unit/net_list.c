@@ -1,6 +1,6 @@
-/* Lists of a small network with skips, shared weights, dropout and views, and of a small transformer: passes by their
- * text, gradients against finite differences, the same bits however memory is laid out and whatever is computed again,
- * micro-batches that add up. */
+/* Lists of a small network with skips, shared weights, dropout and views, of a small transformer and of a network of
+ * images: passes by their text, gradients against finite differences, the same bits however memory is laid out and
+ * whatever is computed again, micro-batches that add up. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +20,10 @@ struct choice {
     enum mf_recompute recompute;
     int fuse, fold, adamw, accumulate, stop;
     double drop;
-    int transformer; /* or a network of skips */
+    int model; /* its number in models[] */
 };
 
 static const struct choice usual = {.rows = ROWS, .fuse = 1, .fold = 1, .adamw = 1, .stop = 1, .drop = 0.2};
-static const struct choice attentive = {
-    .rows = ROWS, .fuse = 1, .fold = 1, .adamw = 1, .stop = 1, .drop = 0.2, .transformer = 1};
 
 struct model {
     struct mf_net *net;
@@ -99,6 +97,28 @@ static int transformer(struct mf_build *b, int x, const struct choice *c)
     return mf_build_linear(b, "head", mf_build_reshape(b, x, flat(c->rows, 32)), CLASSES);
 }
 
+/* Images of 4 x 4 pixels: a residual block with a norm and its activation, a convolution and its own, means. */
+static int images(struct mf_build *b, int x, const struct choice *c)
+{
+    const struct mf_shape image = {.type = MF_F32, .n = 4, .d = {c->rows, 4, 4, 6}};
+    int h;
+
+    x = mf_build_linear(b, "stem", mf_build_reshape(b, x, flat(c->rows, COLUMNS)), 96);
+    x = mf_build_reshape(b, x, image);
+    b->segment = 1;
+    h = mf_build_group_norm(b, "norm0", mf_build_conv(b, "conv0", x, 6, 3, 1, 1), 2);
+    x = mf_build_two(b, MF_OP_ADD, "skip", x, mf_build_one(b, MF_OP_SILU, "act0", h));
+    b->segment = 2;
+    x = mf_build_one(b, MF_OP_RELU, "act1", mf_build_conv(b, "conv1", x, 8, 3, 1, 1));
+    x = mf_build_one(b, MF_OP_SILU, "act2", mf_build_conv(b, "conv2", x, 8, 3, 2, 1));
+    b->segment = 0;
+    x = mf_build_one(b, MF_OP_MEAN, "mean", mf_build_one(b, MF_OP_POOL, "pool", x));
+    return mf_build_linear(b, "head", x, CLASSES);
+}
+
+enum { MODELS = 3 };
+static int (*const models[MODELS])(struct mf_build *b, int x, const struct choice *c) = {skips, transformer, images};
+
 static struct model make(const struct choice *c, struct mf_queue *queue)
 {
     struct model m = {.net = mf_net_new()};
@@ -107,7 +127,7 @@ static struct model make(const struct choice *c, struct mf_queue *queue)
     m.list = b.list;
     m.x = mf_build_input(&b, "x", (struct mf_shape){.type = MF_F32, .n = 3, .d = {c->rows, 3, COLUMNS / 3}});
     m.label = mf_build_input(&b, "label", (struct mf_shape){.type = MF_I32, .n = 1, .d = {c->rows}});
-    m.loss = mf_build_two(&b, MF_OP_SOFTMAX_LOSS, "loss", (c->transformer ? transformer : skips)(&b, m.x, c), m.label);
+    m.loss = mf_build_two(&b, MF_OP_SOFTMAX_LOSS, "loss", models[c->model](&b, m.x, c), m.label);
     CHECK(mf_build_end(&b) == MF_OK);
     m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute);
@@ -309,13 +329,13 @@ static void check_slope(const struct device *d, const struct choice *base)
 }
 
 /* The gradient of a batch, and of its quarters added up. */
-static void check_accumulation(const struct device *d)
+static void check_accumulation(const struct device *d, const struct choice *base)
 {
     static float whole[NUMBERS], sum[NUMBERS];
     size_t n = 0;
 
     for (int parts = 1; parts <= 4; parts += 3) {
-        struct choice c = usual;
+        struct choice c = *base;
         struct model m;
         struct mf_walk *walk = NULL;
         double loss = 0;
@@ -403,11 +423,14 @@ int main(int argc, char **argv)
 
     if (argc != 2) return 2;
     check_text(&d, argv[1]);
-    check_bits(&d, &usual);
-    check_bits(&d, &attentive);
-    check_slope(&d, &usual);
-    check_slope(&d, &attentive);
-    check_accumulation(&d);
+    for (int k = 0; k < MODELS; ++k) {
+        struct choice base = usual;
+
+        base.model = k;
+        check_bits(&d, &base);
+        check_slope(&d, &base);
+        check_accumulation(&d, &base);
+    }
     check_memory(&d);
     check_refusals();
     device_close(&d);

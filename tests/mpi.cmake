@@ -56,15 +56,22 @@ foreach(n 2 3)
     "broken: rank ${last} on .* has not sent to rank ${first} on .*, which has waited for .* in receive from rank ${last} of expert group 1")
   mf_end_test(group_circle ${n} 4
     "broken: rank [0-2] is in receive from rank [0-2] of expert group 1 and rank [0-2] in receive .* they wait for each other")
+  mf_end_test(collect_late ${n} 4 "broken: rank ${last} on .* has not come to \\(finish of exchange 1\\|start of sum of floats, 100000\\), where rank 0 on .* has waited for")
+  mf_end_test(collect_kill ${n} any "")
+  mf_end_test(collect_busy ${n} 4 "broken: rank ${last} on .* has not come to \\(agreement\\|finish of exchange 1\\), where rank 0 on .* has waited for")
   # As on nodes that share no memory: the ranks tell each other by datagrams.
   add_test(NAME mpi_end_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4
     "broken: rank ${last} on .* has not come to agreement.* rank 0 on .* has waited for"
     env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> busy)
   add_test(NAME mpi_end_group_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "${sum}"
     env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> group_sum)
-  set_tests_properties(mpi_end_apart_${n} mpi_end_group_apart_${n} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+  add_test(NAME mpi_end_collect_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4
+    "broken: rank ${last} on .* has not come to finish of exchange 1, where rank 0 on .* has waited for"
+    env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> collect_busy)
+  set_tests_properties(mpi_end_apart_${n} mpi_end_group_apart_${n} mpi_end_collect_apart_${n} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
   if(MF_CHECK_COLLECTIVES)
     mf_end_test(close ${n} 70 "broken: rank ${last} is in close, rank 0 in agreement (collective")
+    mf_end_test(collect_other ${n} 70 "broken: rank ${last} is in start of sum of floats, 100001, rank 0 in start of sum of floats, 100000 (collective")
     mf_end_test(other ${n} 70 "broken: rank ${last} is in maximum of 1, rank 0 in sum of 1 (collective")
     mf_end_test(group_other ${n} 70 "broken: rank ${last} is in maximum of 1, rank ${first} in sum of 1 (collective 2 of expert group 1)")
   else()

@@ -9,7 +9,7 @@
 #include "src/base/rng.h"
 #include "tests/check.h"
 
-enum { ROOM = 1 << 20 /* floats */, KINDS = 3, MANY = 300 };
+enum { ROOM = 1 << 20 /* floats */, KINDS = 3, MANY = 200 };
 
 static struct mf_arena *arena;
 static uint64_t dice = 1;
@@ -119,8 +119,8 @@ static void many(const struct mf_comm *g, struct mf_collect *c)
     uint64_t number[MANY];
 
     for (int k = 0; k < MANY; ++k) {
-        n[k] = (size_t)k * 7919 % 3400;
-        at[k] = x + (size_t)k * 3400;
+        n[k] = (size_t)k * 7919 % 5200;
+        at[k] = x + (size_t)k * 5200;
         fill(at[k], n[k], g->rank, k % 2);
     }
     dice = 99u + (unsigned)g->rank;
@@ -145,7 +145,7 @@ static void rounds(const struct mf_comm *g, struct mf_collect *c)
     float *x = mf_collect_memory(c);
     uint64_t number[4];
 
-    for (int turn = 0; turn < 20; ++turn) {
+    for (int turn = 0; turn < 8; ++turn) {
         for (int b = 0; b < 4; ++b) {
             fill(x + (size_t)b * n, n, g->rank, b % 2);
             number[b] = mf_collect_scatter(c, x + (size_t)b * n, n);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/collect.h"
 #include "mpi/comm.h"
 #include "mpi/comm_priv.h"
 #include "mpi/watch.h"
@@ -94,6 +95,26 @@ static void in_groups(const struct mf_comm *c, const char *way)
     mf_comm_free(&g);
 }
 
+/* A sum is under way. The last rank does not come to it, is killed between its start and its finish, is busy there, or
+ * sums another number of floats. */
+static void collects(const struct mf_comm *c, const char *way)
+{
+    const int last = c->rank == c->size - 1, other = strcmp(way, "collect_other") == 0;
+    const size_t n = 100000;
+    struct mf_arena *arena;
+    struct mf_collect *collect;
+
+    if (mf_arena_open(&arena, NULL, 0) != MF_OK) exit(1);
+    if (mf_collect_open(c, arena, (n + 1) * sizeof(float), &collect) != MF_OK) exit(1);
+    if (last && strcmp(way, "collect_late") == 0) mf_fault_set("comm.late");
+    mf_collect_sum(collect, mf_collect_memory(collect), last && other ? n + 1 : n);
+    if (last && strcmp(way, "collect_kill") == 0) raise(SIGKILL);
+    if (last && strcmp(way, "collect_busy") == 0) by_busy(NULL);
+    mf_collect_finish(collect, 1);
+    mf_collect_close(collect);
+    mf_arena_close(arena);
+}
+
 /* The others agree, or sum while the last one takes the maximum. */
 static void stay(const struct mf_comm *c, const char *way)
 {
@@ -121,6 +142,7 @@ int main(int argc, char **argv)
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; ++w)
         if (strcmp(ways[w].name, way) == 0 && c.rank == c.size - 1) ways[w].leave(&c);
     if (strncmp(way, "group", 5) == 0) in_groups(&c, way);
+    if (strncmp(way, "collect", 7) == 0) collects(&c, way);
     stay(&c, way);
     mf_comm_close(&c);
     return 0;

@@ -12,7 +12,7 @@
 
 #define TAG "arrays of all ranks"
 
-enum { GRAIN = 16 /* floats */, PAUSES = 16 };
+enum { GRAIN = 16 /* floats */, CHUNK = 1 << 15, MESSAGE = 1 << 17, PAUSES = 16 };
 
 /* -- memory -- */
 
@@ -20,10 +20,7 @@ enum { GRAIN = 16 /* floats */, PAUSES = 16 };
 static size_t head_bytes(const struct mf_comm *comm) { return comm->size > 1 ? sizeof(struct mf_collect_head) : 0; }
 
 /* For messages. */
-static size_t buffer_bytes(int teams)
-{
-    return teams > 1 ? (size_t)MF_COLLECT_WINDOW * MF_COLLECT_CHUNK * sizeof(float) : 0;
-}
+static size_t buffer_bytes(int teams) { return teams > 1 ? (size_t)MF_COLLECT_WINDOW * MESSAGE * sizeof(float) : 0; }
 
 size_t mf_collect_bytes(const struct mf_comm *comm, size_t bytes)
 {
@@ -90,14 +87,17 @@ static void meet_team(struct mf_collect *c)
 
 static int take_buffers(struct mf_collect *c)
 {
-    const size_t teams = (size_t)c->teams;
+    const size_t teams = (size_t)c->teams, requests = MF_COLLECT_WINDOW * teams;
 
+    c->most = c->teams > 1 ? MESSAGE : CHUNK;
     if (c->teams > 1) c->before = mf_arena_take(c->arena, buffer_bytes(c->teams), "sums of other nodes");
     MF_TRY(mf_agree(c->comm, c->teams == 1 || c->before ? MF_OK : MF_MEMORY));
-    c->request = MF_MUST(malloc(MF_COLLECT_WINDOW * teams * sizeof(MPI_Request)), "messages");
+    c->request = MF_MUST(malloc(requests * sizeof *c->request), "messages");
+    c->ended = MF_MUST(malloc(requests * sizeof *c->ended), "messages");
+    for (size_t i = 0; i < requests; ++i) c->request[i] = MPI_REQUEST_NULL;
     for (size_t i = 0; i < MF_COLLECT_WINDOW; ++i) {
         c->chunk[i].request = c->request + i * teams;
-        if (c->before) c->chunk[i].before = c->before + i * MF_COLLECT_CHUNK;
+        if (c->before) c->chunk[i].before = c->before + i * c->most;
     }
     return MF_OK;
 }
@@ -143,6 +143,7 @@ void mf_collect_close(struct mf_collect *collect)
     free(c->head);
     free(c->array);
     free(c->request);
+    free(c->ended);
     free(c);
 }
 
@@ -185,11 +186,11 @@ static void rest(const struct mf_collect *c, long turn)
 static void await(struct mf_collect *c, uint64_t number)
 {
     advance_finished(c);
-    for (long turn = 0; c->finished < number; ++turn) {
-        mf_collect_work(c, 0);
-        advance_finished(c);
-        if (c->finished < number) rest(c, turn);
-    }
+    for (long turn = 0; c->finished < number; advance_finished(c))
+        if (mf_collect_work(c, 0))
+            turn = 0;
+        else
+            rest(c, turn++);
 }
 
 /* Describes the exchange, then tells the team. */
@@ -197,7 +198,7 @@ static void describe(struct mf_collect *c, enum mf_collect_kind kind, size_t fir
 {
     const struct mf_exchange *last = mf_exchange_at(c, c->started);
     const uint64_t before = c->started ? last->before + last->chunks : 0, ranks = (uint64_t)c->comm->size,
-                   each = (mf_collect_piece(n, c->comm->size, 0).count + MF_COLLECT_CHUNK - 1) / MF_COLLECT_CHUNK;
+                   each = (mf_collect_piece(n, c->comm->size, 0).count + c->most - 1) / c->most;
 
     *mf_exchange_at(c, ++c->started) = (struct mf_exchange){
         .kind = kind, .first = first, .n = n, .each = each, .chunks = each * ranks, .before = before};

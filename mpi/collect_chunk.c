@@ -59,25 +59,38 @@ static int tag_of(const struct mf_chunk *k, int what)
     return FIRST_TAG + 2 * (int)((k->exchange->before + k->index) % TAGS) + what;
 }
 
+static MPI_Request *next_request(struct mf_collect *c, struct mf_chunk *k)
+{
+    ++c->pending;
+    return &k->request[k->requests++];
+}
+
 static void send(struct mf_collect *c, struct mf_chunk *k, int team, int what)
 {
     MPI_Isend(lies_at(c, k), (int)k->n, MPI_FLOAT, rank_with(c, k, team), tag_of(k, what), c->comm->impl->ranks,
-              &k->request[k->requests++]);
+              next_request(c, k));
 }
 
 static void receive(struct mf_collect *c, struct mf_chunk *k, float *to, int team, int what)
 {
     MPI_Irecv(to, (int)k->n, MPI_FLOAT, rank_with(c, k, team), tag_of(k, what), c->comm->impl->ranks,
-              &k->request[k->requests++]);
+              next_request(c, k));
+}
+
+/* One call for all chunks, because each lets MPI look at all its connections. */
+static void test_messages(struct mf_collect *c)
+{
+    int ended = 0;
+
+    if (!c->pending) return;
+    MPI_Testsome(MF_COLLECT_WINDOW * c->teams, c->request, &ended, c->ended, MPI_STATUSES_IGNORE);
+    c->pending -= ended;
 }
 
 static int is_over(struct mf_chunk *k)
 {
-    int over = 1;
-
-    if (k->requests) MPI_Testall(k->requests, k->request, &over, MPI_STATUSES_IGNORE);
-    if (over) k->requests = 0;
-    return over;
+    while (k->requests && k->request[k->requests - 1] == MPI_REQUEST_NULL) --k->requests;
+    return k->requests == 0;
 }
 
 /* -- arithmetic -- */
@@ -170,9 +183,9 @@ static void begin(struct mf_collect *c, struct mf_chunk *k, uint64_t number, uin
     k->index = index;
     k->owner = (int)(index / x->each);
     piece = mf_collect_piece(x->n, c->comm->size, k->owner);
-    from = mf_min(index % x->each * MF_COLLECT_CHUNK, piece.count);
+    from = mf_min(index % x->each * c->most, piece.count);
     k->first = x->first + piece.first + from;
-    k->n = mf_min(piece.count - from, MF_COLLECT_CHUNK);
+    k->n = mf_min(piece.count - from, c->most);
     k->next = k->n ? give : end;
     if (k->n && x->kind != MF_COLLECT_GATHER && c->team) receive(c, k, k->before, c->team - 1, BEFORE);
 }
@@ -225,22 +238,29 @@ static int take_next(struct mf_collect *c, int shared, uint64_t *number, uint64_
     return 0;
 }
 
-static void go_on(struct mf_collect *c, struct mf_chunk *k)
+/* Takes all steps of a chunk that can be taken now; how many? */
+static int go_on(struct mf_collect *c, struct mf_chunk *k)
 {
-    while (k->exchange && is_over(k)) k->next(c, k);
+    int steps = 0;
+
+    for (; k->exchange && is_over(k); ++steps) k->next(c, k);
+    return steps;
 }
 
-void mf_collect_work(struct mf_collect *collect, int shared)
+int mf_collect_work(struct mf_collect *collect, int shared)
 {
     uint64_t number, index;
+    int steps = 0;
 
+    test_messages(collect);
     for (int i = 0; i < MF_COLLECT_WINDOW; ++i) {
         struct mf_chunk *k = &collect->chunk[i];
 
-        go_on(collect, k);
+        steps += go_on(collect, k);
         while (!k->exchange && take_next(collect, shared, &number, &index)) {
             begin(collect, k, number, index);
-            go_on(collect, k);
+            steps += go_on(collect, k);
         }
     }
+    return steps > 0;
 }

@@ -15,9 +15,8 @@
 #include "mpi/share.h"
 
 enum {
-    MF_COLLECT_MOST = 128,     /* exchanges under way */
-    MF_COLLECT_WINDOW = 8,     /* chunks that a rank works on at a time */
-    MF_COLLECT_CHUNK = 1 << 15 /* floats of a chunk */
+    MF_COLLECT_MOST = 128, /* exchanges under way */
+    MF_COLLECT_WINDOW = 8  /* chunks that a rank works on at a time */
 };
 
 /** Counts of an exchange in the memory of its team's first rank. The upper 40 bits are its number, so that a later
@@ -50,8 +49,8 @@ struct mf_chunk {
     int owner;                                                        /* whose piece it is in */
     size_t first, n;                                                  /* floats from the begin of the memory */
     void (*next)(struct mf_collect *collect, struct mf_chunk *chunk); /* once all requests are over */
-    float *before;        /* [MF_COLLECT_CHUNK] the sum of the teams before */
-    MPI_Request *request; /* [teams] */
+    float *before;                                                    /* [most] the sum of the teams before */
+    MPI_Request *request;                                             /* [teams] */
     int requests;
 };
 
@@ -71,11 +70,14 @@ struct mf_collect {
     uint64_t started, finished; /* numbers of the last; all up to there are finished */
     uint64_t ready;             /* the team has started all up to there */
     uint64_t polled, emptied;   /* up to there: this rank's share is taken; all chunks are taken */
+    size_t most;                /* floats of a chunk */
     long pauses;
     struct mf_exchange exchange[MF_COLLECT_MOST];
     struct mf_chunk chunk[MF_COLLECT_WINDOW];
-    float *before; /* [MF_COLLECT_WINDOW] [MF_COLLECT_CHUNK]; NULL: there is one team */
-    MPI_Request *request;
+    float *before;        /* [MF_COLLECT_WINDOW] [most]; NULL: there is one team */
+    MPI_Request *request; /* [MF_COLLECT_WINDOW] [teams] of all chunks; MPI_REQUEST_NULL: none */
+    int *ended;           /* [MF_COLLECT_WINDOW] [teams] what MPI says of them */
+    int pending;          /* requests that are not over */
 };
 
 static inline struct mf_exchange *mf_exchange_at(struct mf_collect *c, uint64_t number)
@@ -97,7 +99,8 @@ static inline uint64_t mf_collect_count(uint64_t word, uint64_t number)
     return word >> 24 < number ? 0 : word & 0xffffff;
 }
 
-/** Works on the chunks that this rank has, and begins others. @p shared: of each exchange this rank's share only. */
-void mf_collect_work(struct mf_collect *collect, int shared);
+/** Works on the chunks that this rank has, and begins others. @p shared: of each exchange this rank's share only.
+ * Returns whether there was anything to do. */
+int mf_collect_work(struct mf_collect *collect, int shared);
 
 #endif

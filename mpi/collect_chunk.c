@@ -250,14 +250,14 @@ static int go_on(struct mf_collect *c, struct mf_chunk *k)
 int mf_collect_work(struct mf_collect *collect, int shared)
 {
     uint64_t number, index;
-    int steps = 0;
+    int steps = 0, more = 1;
 
     test_messages(collect);
     for (int i = 0; i < MF_COLLECT_WINDOW; ++i) {
         struct mf_chunk *k = &collect->chunk[i];
 
         steps += go_on(collect, k);
-        while (!k->exchange && take_next(collect, shared, &number, &index)) {
+        while (more && !k->exchange && (more = take_next(collect, shared, &number, &index))) {
             begin(collect, k, number, index);
             steps += go_on(collect, k);
         }

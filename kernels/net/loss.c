@@ -1,8 +1,8 @@
 /* Losses: one number, a sum over rows divided by MF_NUMBER_ROWS, so that micro-batches and ranks add up to the mean.
  * softmax_loss: logits [rows][classes], labels [rows] i32; rows with a negative label do not count. attr.rate: the
- * target is 1 - rate at the label, and rate / classes more everywhere (label smoothing, as PyTorch). Saved: the
- * logarithm of the sum of exponentials of every row. squared_loss: mean over a row's numbers of (a - b)^2; where b is
- * NaN, a number does not count. */
+ * target is 1 - rate at the label, and rate / classes more everywhere (label smoothing, as PyTorch). Saved:
+ * the logarithm of the sum of exponentials, and the loss, of every row. squared_loss: mean over a row's numbers of (a -
+ * b)^2; where b is NaN, a number does not count. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -14,7 +14,7 @@ static int softmax_shape(const struct mf_attr *attr, const struct mf_shape in[],
     if (in[0].n != 2 || in[1].n != 1 || in[1].type != MF_I32 || in[1].d[0] != in[0].d[0])
         return mf_fail(MF_USAGE, "it has %zu rows and %zu labels", in[0].d[0], in[1].d[0]);
     out[0] = one;
-    out[1] = (struct mf_shape){.type = MF_F32, .n = 1, .d = {in[0].d[0]}};
+    out[1] = (struct mf_shape){.type = MF_F32, .n = 2, .d = {in[0].d[0], 2}};
     return MF_OK;
 }
 

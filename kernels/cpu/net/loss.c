@@ -18,33 +18,44 @@ MF_CPU_FAST static float log_sum(const float *x, size_t n)
     return most + logf(sum);
 }
 
-/* Minus the logarithm of the probability of the targets. @p l: log_sum() of x. */
-static double row_loss(const float *x, size_t n, int32_t label, float l, double smooth)
+MF_CPU_FAST static double sum_of(const float *x, size_t n)
 {
     double sum = 0;
 
-    for (size_t i = 0; smooth > 0 && i < n; ++i) sum += (double)x[i];
-    return (double)l - (1 - smooth) * (double)x[label] - smooth * sum / (double)n;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; ++i) sum += (double)x[i];
+    return sum;
+}
+
+/* Minus the logarithm of the probability of the targets. @p l: log_sum() of x. */
+static double row_loss(const float *x, size_t n, int32_t label, float l, double smooth)
+{
+    if (label < 0) return 0;
+    return (double)l - (1 - smooth) * (double)x[label] - (smooth > 0 ? smooth * sum_of(x, n) / (double)n : 0);
 }
 
 static void softmax_rows(const struct mf_call *call, size_t from, size_t to)
 {
     const size_t classes = mf_shape_last(&call->in[0].shape);
+    const int32_t *label = call->in[1].at;
     float *saved = call->out[1].at;
 
-    for (size_t r = from; r < to; ++r) saved[r] = log_sum((const float *)call->in[0].at + r * classes, classes);
+    for (size_t r = from; r < to; ++r) {
+        const float *x = (const float *)call->in[0].at + r * classes;
+
+        saved[2 * r] = log_sum(x, classes);
+        saved[2 * r + 1] = (float)row_loss(x, classes, label[r], saved[2 * r], call->attr->rate);
+    }
 }
 
 static void softmax_forward(struct mf_queue *queue, const struct mf_call *call)
 {
-    const size_t rows = call->in[0].shape.d[0], classes = call->in[0].shape.d[1];
-    const float *x = call->in[0].at, *saved = call->out[1].at;
-    const int32_t *label = call->in[1].at;
+    const size_t rows = call->in[0].shape.d[0];
+    const float *saved = call->out[1].at;
     double sum = 0;
 
-    mf_cpu_rows(queue, rows, classes, softmax_rows, call);
-    for (size_t r = 0; r < rows; ++r)
-        if (label[r] >= 0) sum += row_loss(x + r * classes, classes, label[r], saved[r], call->attr->rate);
+    mf_cpu_rows(queue, rows, call->in[0].shape.d[1], softmax_rows, call);
+    for (size_t r = 0; r < rows; ++r) sum += (double)saved[2 * r + 1];
     *(float *)call->out[0].at = (float)(sum / call->number[MF_NUMBER_ROWS]);
 }
 
@@ -71,7 +82,8 @@ static void softmax_back_rows(const struct mf_call *call, size_t from, size_t to
             memset(dx, 0, classes * sizeof *dx);
             continue;
         }
-        row_back((const float *)call->in[0].at + r * classes, saved[r], f, f * smooth / (float)classes, dx, classes);
+        row_back((const float *)call->in[0].at + r * classes, saved[2 * r], f, f * smooth / (float)classes, dx,
+                 classes);
         dx[label[r]] -= f * (1 - smooth);
     }
 }

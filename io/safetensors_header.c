@@ -6,7 +6,8 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 
-enum { MEMBER_MOST = 1 << 20 /* bytes of one member, but for the metadata */ };
+/* So much of a header is believed: bytes of one array's member, arrays, keys of the metadata. */
+enum { MEMBER_MOST = 1 << 20, ARRAYS_MOST = 1 << 20, KEYS_MOST = 1 << 16 };
 
 int mf_safetensors_wrong(const char *path, const char *what, const char *name)
 {
@@ -180,6 +181,7 @@ static int read_metadata(const char *path, char *text, struct mf_safetensors_hea
     while ((more = mf_safetensors_member(text, &at, &key, &value)) > 0) {
         char **pair;
 
+        if (h->keys == KEYS_MOST) return mf_safetensors_wrong(path, "its metadata has more than 65536 keys", NULL);
         h->metadata = MF_MUST(realloc(h->metadata, 2 * (h->keys + 1) * sizeof *h->metadata), "a header");
         pair = &h->metadata[2 * h->keys++];
         pair[0] = mf_safetensors_text(key);
@@ -200,6 +202,10 @@ static int read_member(const char *path, const char *key, char *value, uint64_t 
     if (strcmp(name, "__metadata__") == 0) {
         free(name);
         return read_metadata(path, value, h);
+    }
+    if (h->count == ARRAYS_MOST) {
+        free(name);
+        return mf_safetensors_wrong(path, "it has more than 1048576 arrays", NULL);
     }
     p = next_place(h);
     p->entry.name = name;

@@ -294,6 +294,19 @@ static void refuses_depth(const char *before, const char *after)
     free(text);
 }
 
+/* A header cannot make the program take many times its own size. */
+static void refuses_many_keys(void)
+{
+    enum { KEYS = 65537 };
+    char *text = malloc(64 + 16 * (size_t)KEYS);
+    size_t n = (size_t)sprintf(text, "{\"__metadata__\":{");
+
+    for (int i = 0; i < KEYS; ++i) n += (size_t)sprintf(text + n, "%s\"%d\":\"\"", i ? "," : "", i);
+    n += (size_t)sprintf(text + n, "}}");
+    CHECK(open_with(text, n, n, 0) == MF_INPUT && strstr(mf_err_text(), "65536 keys"));
+    free(text);
+}
+
 static void refuses_hostile_files(void)
 {
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; ++i) {
@@ -310,6 +323,7 @@ static void refuses_hostile_files(void)
     CHECK(mf_safetensors_open(scratch_file("bad"), &(struct mf_safetensors *){NULL}) == MF_INPUT);
     CHECK(open_with("", 0, 0x04034B50, 900) == MF_INPUT && strstr(mf_err_text(), "pickle"));
     CHECK(open_with("\x80\x02", 2, 0x0280, 900) == MF_INPUT && strstr(mf_err_text(), "pickle"));
+    refuses_many_keys();
     refuses_depth("{\"b\":", "}");
     refuses_depth("{\"__metadata__\":", "}");
     refuses_depth("{\"__metadata__\":{\"a\":", "}}");

@@ -33,7 +33,7 @@ struct mf_panel {
     double extent[4]; /* image axes: left, right, top, bottom; all 0: pixel numbers */
     double share[2];  /* width and height of the picture that sets the scale, in units of extent; 0: its own scale */
     int bare;         /* no ticks, labels, colour bar */
-    const double *written;    /* MF_PANEL_IMAGE as a table: whole numbers in its cells, without a bar; NULL: none */
+    const double *written;    /* MF_PANEL_IMAGE as a table: whole numbers in its cells; colours begin at 0; no bar */
     const char *const *names; /* of a table's rows, and of its columns */
     size_t curve_count;       /* MF_PANEL_CURVES, MF_PANEL_BARS: series; bars of several series stand side by side */
     const struct mf_curve *curves;

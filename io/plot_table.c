@@ -35,15 +35,16 @@ static void draw_numbers(cairo_t *page, struct mf_box box, const struct mf_panel
     const double size = size_in(page, p, width, height);
     char text[32];
 
-    for (size_t i = 0; i < p->rows * p->columns; ++i) {
-        const double share = (p->image[i] - p->range[0]) / (p->range[1] - p->range[0]);
+    for (size_t i = 0; i < p->rows; ++i)
+        for (size_t j = 0; j < p->columns; ++j) {
+            const double value = p->written[i * p->columns + j], share = p->image[i * p->columns + j] / p->range[1];
 
-        if (p->written[i] == 0 && p->columns > FEW) continue;
-        snprintf(text, sizeof text, "%.0f", p->written[i]);
-        mf_plot_ink(page, ink_on(mf_plot_map(p->colours, share)));
-        mf_plot_text(page, box.x + width * ((double)(i % p->columns) + 0.5),
-                     box.y + height * ((double)(i / p->columns) + 0.5), text, (struct mf_text){size, 0.5, 0.5, 0, 0});
-    }
+            if (value == 0 && p->columns > FEW) continue;
+            snprintf(text, sizeof text, "%.0f", value);
+            mf_plot_ink(page, ink_on(mf_plot_map(p->colours, share)));
+            mf_plot_text(page, box.x + width * ((double)j + 0.5), box.y + height * ((double)i + 0.5), text,
+                         (struct mf_text){size, 0.5, 0.5, 0, 0});
+        }
 }
 
 /* Light lines between cells, and the frame. */
@@ -103,11 +104,11 @@ static double draw_columns(cairo_t *page, struct mf_box box, const struct mf_pan
     return 5 + (upright ? longest : size);
 }
 
-void mf_plot_table(cairo_t *page, struct mf_box box, const struct mf_panel *p, double out[2])
+void mf_plot_table(cairo_t *page, struct mf_box box, const struct mf_panel *table, double out[2])
 {
-    draw_lines(page, box, p);
-    draw_numbers(page, box, p);
+    draw_lines(page, box, table);
+    draw_numbers(page, box, table);
     mf_plot_ink(page, INK);
-    out[0] = draw_rows(page, box, p);
-    out[1] = draw_columns(page, box, p);
+    out[0] = draw_rows(page, box, table);
+    out[1] = draw_columns(page, box, table);
 }

@@ -182,7 +182,8 @@ static int read_metadata(const char *path, char *text, struct mf_safetensors_hea
         char **pair;
 
         if (h->keys == KEYS_MOST) return mf_safetensors_wrong(path, "its metadata has more than 65536 keys", NULL);
-        h->metadata = MF_MUST(realloc(h->metadata, 2 * (h->keys + 1) * sizeof *h->metadata), "a header");
+        if ((h->keys & (h->keys - 1)) == 0)
+            h->metadata = MF_MUST(realloc(h->metadata, (4 * h->keys + 2) * sizeof *h->metadata), "a header");
         pair = &h->metadata[2 * h->keys++];
         pair[0] = mf_safetensors_text(key);
         pair[1] = mf_safetensors_text(value);

@@ -173,17 +173,17 @@ void mf_metrics_flush(struct mf_metrics_file *file)
     if (fflush(file->to) != 0 || ferror(file->to)) (void)end(&file->to, file->path, 0);
 }
 
-void mf_metrics_number(FILE *to, const struct mf_metric *m)
+void mf_metrics_number(FILE *to, const struct mf_metric *value)
 {
-    if (m->kind == MF_METRIC_INT)
-        fprintf(to, "%llu", (unsigned long long)m->whole);
+    if (value->kind == MF_METRIC_INT)
+        fprintf(to, "%llu", (unsigned long long)value->whole);
     else
-        fprintf(to, m->kind == MF_METRIC_SECONDS ? "%.6f" : "%.17g", m->real);
+        fprintf(to, value->kind == MF_METRIC_SECONDS ? "%.6f" : "%.17g", value->real);
 }
 
-int mf_metrics_has_number(const struct mf_metric *m)
+int mf_metrics_has_number(const struct mf_metric *value)
 {
-    return m->kind == MF_METRIC_INT || (m->kind != MF_METRIC_TEXT && isfinite(m->real));
+    return value->kind == MF_METRIC_INT || (value->kind != MF_METRIC_TEXT && isfinite(value->real));
 }
 
 const char *mf_metrics_kind(size_t count, const struct mf_metric *values)

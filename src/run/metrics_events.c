@@ -35,6 +35,9 @@ enum { AS_VARINT = 0, AS_8_BYTES = 1, AS_BYTES = 2, AS_4_BYTES = 5 };
 
 enum { TRIES = 100, HOST = 64 };
 
+/* A memory stream takes all; a file's error is found when it is flushed. */
+static void put_raw(FILE *to, const void *bytes, size_t n) { (void)fwrite(bytes, 1, n, to); }
+
 /* ---- protocol buffers ---- */
 
 /* A message under construction. */
@@ -67,7 +70,7 @@ static void put_bytes(FILE *to, unsigned field, const void *bytes, size_t n)
 {
     put_field(to, field, AS_BYTES);
     put_varint(to, n);
-    fwrite(bytes, 1, n, to);
+    put_raw(to, bytes, n);
 }
 
 /* The message as a field of another one; frees it. */
@@ -84,14 +87,14 @@ static void put_crc(FILE *to, const void *bytes, size_t n)
 {
     const uint32_t crc = mf_crc32c(0, bytes, n), masked = (crc >> 15 | crc << 17) + 0xa282ead8U;
 
-    fwrite(&masked, sizeof masked, 1, to);
+    put_raw(to, &masked, sizeof masked);
 }
 
 static void put_record(FILE *to, const void *bytes, uint64_t n)
 {
-    fwrite(&n, sizeof n, 1, to);
+    put_raw(to, &n, sizeof n);
     put_crc(to, &n, sizeof n);
-    fwrite(bytes, 1, n, to);
+    put_raw(to, bytes, n);
     put_crc(to, bytes, n);
 }
 
@@ -106,7 +109,7 @@ static void put_event(struct mf_metrics_file *file, uint64_t step, unsigned fiel
     seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
     message_begin(&event);
     put_field(event.to, WALL_TIME, AS_8_BYTES);
-    fwrite(&seconds, sizeof seconds, 1, event.to);
+    put_raw(event.to, &seconds, sizeof seconds);
     put_field(event.to, STEP, AS_VARINT);
     put_varint(event.to, step);
     put_bytes(event.to, field, bytes, n);
@@ -165,7 +168,7 @@ static void put_value(FILE *summary, const char *kind, const struct mf_metric *v
     message_begin(&m);
     put_bytes(m.to, VALUE_TAG, tag, strlen(tag));
     put_field(m.to, VALUE_SIMPLE, AS_4_BYTES);
-    fwrite(&number, sizeof number, 1, m.to);
+    put_raw(m.to, &number, sizeof number);
     put_message(summary, SUMMARY_VALUE, &m);
     free(tag);
 }

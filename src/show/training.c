@@ -54,7 +54,8 @@ static struct mf_curve curve_of(const struct course *c, enum mf_training_column 
     size_t all = 0, each, seen = 0, n = 0;
 
     for (size_t i = 0; i < c->count; ++i) all += (size_t)has(c, i, k);
-    each = all / POINTS + (all % POINTS != 0);
+    if (all == 0) return (struct mf_curve){.count = 0};
+    each = (all - 1) / POINTS + 1;
     for (size_t i = 0; i < c->count; ++i) {
         if (!has(c, i, k)) continue;
         x[n] = c->rows[i][c->axis];

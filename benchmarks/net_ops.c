@@ -2,6 +2,9 @@
  *   bench_net_ops THREADS SECONDS conv2d IMAGES CHANNELS EXTENT OUT WINDOW STRIDE
  *   bench_net_ops THREADS SECONDS group_norm IMAGES CHANNELS EXTENT GROUPS
  *   bench_net_ops THREADS SECONDS pool|mean IMAGES CHANNELS EXTENT
+ *   bench_net_ops THREADS SECONDS attention SAMPLES HEADS LENGTH NUMBERS [CAUSAL]
+ *   bench_net_ops THREADS SECONDS layer_norm|softmax|gelu|gelu_tanh|silu|softmax_loss ROWS COLUMNS
+ *   bench_net_ops THREADS SECONDS adamw|square_sum NUMBERS
  * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. */
 #include <math.h>
 #include <stdio.h>
@@ -38,10 +41,13 @@ static struct mf_tensor tensor(const struct bench *b, struct mf_shape shape)
     unsigned state = 1;
 
     if (!shape.n) return made;
-    made.at = MF_MUST(mf_arena_take(b->queue->arena, n * sizeof(float), "tensor"), "a tensor");
+    made.at = MF_MUST(mf_arena_take(b->queue->arena, mf_shape_bytes(&shape), "tensor"), "a tensor");
     for (size_t i = 0; i < n; ++i) {
         state = state * 1664525 + 1013904223;
-        ((float *)made.at)[i] = (float)(state >> 8) / 8388608 - 1 + 1e-6F;
+        if (shape.type == MF_I32)
+            ((int32_t *)made.at)[i] = (int32_t)(state >> 8) % (int32_t)mf_shape_last(&b->in[0]);
+        else
+            ((float *)made.at)[i] = (float)(state >> 8) / 8388608 - 1 + 1e-6F;
     }
     return made;
 }
@@ -73,7 +79,11 @@ static int measure(const struct bench *b, int j)
 {
     const struct mf_op_calls *calls = mf_backend_cpu.net->calls[b->op];
     const char *const pass[] = {"forward", "data", "weights", "bias"};
-    struct mf_call call = {.attr = &b->attr};
+    static const double number[MF_NUMBERS] = {
+        [MF_NUMBER_LEARNING_RATE] = 1e-3, [MF_NUMBER_STEP] = 5, [MF_NUMBER_ROWS] = 1e3, [MF_NUMBER_SCALE] = 1};
+    struct mf_call call = {.attr = &b->attr, .number = number};
+    double (*operations)(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out) =
+        mf_ops[b->op]->operations;
     size_t work = 0;
     double took;
 
@@ -87,7 +97,7 @@ static int measure(const struct bench *b, int j)
     call.work = work ? MF_MUST(mf_arena_take(b->queue->arena, work, "work"), "work memory") : NULL;
     took = least(b, &call, j < 0 ? calls->forward : calls->backward);
     printf("%s\t%.3f\t%.2f\n", pass[j + 1], 1e3 * took,
-           1e-9 * mf_ops[b->op]->operations(&b->attr, b->in, b->out) / took);
+           operations ? 1e-9 * operations(&b->attr, b->in, b->out) / took : 0);
     if (call.plan) calls->release(call.plan);
     give(b, call.work);
     give(b, call.dout.at);
@@ -102,14 +112,8 @@ static struct mf_shape shape(int n, size_t a, size_t b, size_t c, size_t d)
     return (struct mf_shape){.type = MF_F32, .n = n, .d = {a, b, c, d}};
 }
 
-/* The operation named @p argv[0], and its shapes. */
-static int read_op(struct bench *b, int argc, char **argv)
+static void images(struct bench *b, const size_t n[])
 {
-    size_t n[7] = {0};
-
-    for (int i = 1; i < argc && i < 7; ++i) n[i] = strtoul(argv[i], NULL, 10);
-    for (b->op = 0; b->op < MF_OP_COUNT && strcmp(mf_ops[b->op]->name, argv[0]) != 0;) ++b->op;
-    if (b->op == MF_OP_COUNT || argc < 4) return mf_fail(MF_USAGE, "no operation '%s' of so many numbers", argv[0]);
     b->in[0] = shape(4, n[1], n[3], n[3], n[2]);
     if (b->op == MF_OP_CONV2D) {
         b->in[1] = shape(4, n[4], n[2], n[5], n[5]);
@@ -121,6 +125,35 @@ static int read_op(struct bench *b, int argc, char **argv)
         b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
         b->attr.groups = (int)n[4];
     }
+}
+
+static void rows(struct bench *b, const size_t n[])
+{
+    b->in[0] = n[2] ? shape(2, n[1], n[2], 0, 0) : shape(1, n[1], 0, 0, 0);
+    if (b->op == MF_OP_LAYER_NORM) b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
+    if (b->op == MF_OP_SOFTMAX_LOSS) b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
+    if (b->op == MF_OP_ADAMW) {
+        b->in[1] = b->in[2] = b->in[3] = b->in[0];
+        b->attr = (struct mf_attr){.momentum = 0.9, .second = 0.999, .epsilon = 1e-8};
+    }
+    if (b->op == MF_OP_ATTENTION) {
+        b->in[0] = shape(3, n[1], n[3], 3 * n[2] * n[4], 0);
+        b->attr = (struct mf_attr){.heads = (int)n[2], .causal = (int)n[5]};
+    }
+}
+
+/* The operation named @p argv[0], and its shapes. */
+static int read_op(struct bench *b, int argc, char **argv)
+{
+    size_t n[7] = {0};
+
+    for (int i = 1; i < argc && i < 7; ++i) n[i] = strtoul(argv[i], NULL, 10);
+    for (b->op = 0; b->op < MF_OP_COUNT && strcmp(mf_ops[b->op]->name, argv[0]) != 0;) ++b->op;
+    if (b->op == MF_OP_COUNT || argc < 2) return mf_fail(MF_USAGE, "no operation '%s' of so many numbers", argv[0]);
+    if (b->op == MF_OP_CONV2D || b->op == MF_OP_GROUP_NORM || b->op == MF_OP_POOL || b->op == MF_OP_MEAN)
+        images(b, n);
+    else
+        rows(b, n);
     return mf_ops[b->op]->shape(&b->attr, b->in, b->out);
 }
 
@@ -133,7 +166,8 @@ static int run(int argc, char **argv)
     MF_TRY(mf_arena_open(&arena, mf_backend_cpu.mem, 0));
     MF_TRY(mf_backend_cpu.queue_open(&b.queue, 0, atoi(argv[1]), 1, arena, arena));
     for (int j = -1; j < 2; ++j)
-        if (j < 0 || b.in[j].n) MF_TRY(measure(&b, j));
+        if (j < 0 || (mf_backend_cpu.net->calls[b.op]->backward && b.in[j].n && b.in[j].type == MF_F32))
+            MF_TRY(measure(&b, j));
     mf_backend_cpu.queue_close(b.queue);
     mf_arena_close(arena);
     return MF_OK;

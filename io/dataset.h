@@ -40,6 +40,7 @@ struct mf_dataset {
     uint64_t *seed;      /* [samples] of synthetic samples */
     uint8_t *status;     /* [samples] 1: complete */
     uint8_t *split;      /* [samples] enum mf_split, MF_SPLIT_NONE */
+    int compressed;      /* x is deflated */
     int split_given;     /* the file has it; else 80/10/10 by mf_split_make() */
     size_t count[MF_SPLITS];
     uint32_t *id[MF_SPLITS];      /* [count] samples of a split, ascending */
@@ -137,6 +138,8 @@ struct mf_dataset_wish {
     int compress;                 /* 0, or the level of deflate, 1 to 9 */
     double part[2];               /* shares of train and validation, for mf_split_make() */
     uint64_t split_seed;
+    int filled;           /* refuse an empty split, unless its share is 0 */
+    const uint8_t *split; /* [samples] instead; NULL: none */
 };
 
 /** One sample that is being made. */

@@ -240,6 +240,19 @@ static int put_beside(struct mf_rows *rows, const void *context)
     return MF_OK;
 }
 
+static int check_filled(const struct mf_dataset_wish *w, const uint8_t *split)
+{
+    const double share[MF_SPLITS] = {w->part[0], w->part[1], 1 - w->part[0] - w->part[1]};
+    size_t count[MF_SPLITS] = {0};
+
+    for (size_t i = 0; i < w->samples; ++i) ++count[split[i]];
+    for (int k = 0; w->filled && k < MF_SPLITS; ++k)
+        if (share[k] > 1e-9 && count[k] == 0)
+            return mf_fail(MF_INPUT, "the %s split would be empty: a share of %g of %zu samples", mf_split_names[k],
+                           share[k], w->samples);
+    return MF_OK;
+}
+
 /* Every rank divides all samples alike. Collective. */
 static int divide(struct making *m)
 {
@@ -247,10 +260,14 @@ static int divide(struct making *m)
     void *all = NULL;
     int rc;
 
+    if (w->split) {
+        memcpy(m->split, w->split, w->samples);
+        return MF_OK;
+    }
     if (w->classes) MF_TRY(mf_comm_gather(m->comm, m->label, m->own.count * sizeof *m->label, &all, NULL));
     rc = mf_agree(m->comm, mf_split_make(w->samples, all, w->classes, w->part, w->split_seed, m->split));
     free(all);
-    return rc;
+    return rc == MF_OK ? check_filled(w, m->split) : rc;
 }
 
 /* ---- all of it ---- */

@@ -259,6 +259,7 @@ static int make_arrays(struct mf_dataset *set, const struct head *h)
     set->inputs = h->phases == 0 ? h->dims[3] : h->phases == 2 ? 1 : (size_t)h->phases;
     set->classes = h->classes;
     set->reals = h->reals;
+    set->compressed = h->deflate;
     set->split_given = (int)(h->has >> SPLIT & 1);
     w->offset = h->offset;
     w->chunks = (struct mf_h5_chunks){h->rows, h->chunks, h->deflate, h->shuffle, NULL};

@@ -3,7 +3,18 @@
 #define MF_CMD_DATA_H
 
 #include "io/dataset.h"
-#include "src/cmd/session.h"
+#include "src/cmd/cmd.h"
+
+/** How a set is divided: the members train and validation of an options struct. */
+#define MF_DATA_PART_ROWS(type)                                                                  \
+    MF_OPT(type, "train", train, MF_REAL, "0.8", "share of the samples that training sees [-]"), \
+        MF_OPT(type, "validation", validation, MF_REAL, "0.1", "share that chooses among models [-]")
+
+/** Refuses shares that are no shares (MF_USAGE). Local. */
+int mf_data_part(double train, double validation, double part[2]);
+
+/** The one file that the verb needs, before anything runs: MF_USAGE. Local. */
+int mf_data_one(const struct mf_session *session, const char *verb);
 
 /** Facts of a set as text, or as members of @p json (NULL: text). Local. */
 void mf_data_tell(const struct mf_dataset *set, struct mf_json *json);

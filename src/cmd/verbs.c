@@ -1,10 +1,16 @@
 /* The table of verbs: a new one is a line here. */
 #include "src/cmd/cmd.h"
 
+/* clang-format off */
 const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_bench,
     &mf_cmd_characterize,
     &mf_cmd_compare,
+    &mf_cmd_data_export,
+    &mf_cmd_data_import,
+    &mf_cmd_data_info,
+    &mf_cmd_data_split,
+    &mf_cmd_data_verify,
     &mf_cmd_doctor,
     &mf_cmd_info,
     &mf_cmd_interpolate,
@@ -22,3 +28,4 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_view,
     NULL,
 };
+/* clang-format on */

@@ -1,0 +1,33 @@
+/* Samples of other programs, from which datasets are made: a .npy array, an IDX file, or pictures that a table names.
+ * Rule: everything but the samples is read and checked when it is opened. All functions are local. */
+#ifndef MF_IO_SOURCE_H
+#define MF_IO_SOURCE_H
+
+#include "io/dataset.h"
+
+/** What the user gives. NULL or 0: nothing. */
+struct mf_source_wish {
+    const char *path;   /* .npy (sample, [z,] y, x[, channel]), IDX, or a folder of pictures */
+    const char *labels; /* .npy or IDX of whole numbers */
+    /* .csv with a line of names. Column file: pictures of the folder (needed there); label: numbers or names; split:
+     * train, validation, test; any other: a property */
+    const char *table;
+    size_t classes; /* names of classes 0, 1, ... */
+    const char *const *class_name;
+    int phases; /* values are phases 0 .. phases-1 */
+};
+
+struct mf_source;
+
+/** Opens it. Refuses with MF_INPUT what cannot be read, numbers of rows that differ, labels out of range, cells that
+ * are no finite numbers, and pictures named twice. */
+int mf_source_open(const struct mf_source_wish *wish, struct mf_source **source);
+void mf_source_close(struct mf_source *source); /* NULL is accepted */
+
+/** Sets what a dataset of it holds: extents, type, names, labels, splits. They belong to the source. */
+void mf_source_describe(const struct mf_source *source, struct mf_dataset_wish *wish);
+
+/** Gives sample @p id of the struct mf_source @p source, for mf_dataset_write(). MF_INPUT. */
+int mf_source_sample(void *source, size_t id, struct mf_sample *sample);
+
+#endif

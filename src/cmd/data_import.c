@@ -1,0 +1,145 @@
+/* data import: arrays, IDX files and pictures become a dataset. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "io/atomic.h"
+#include "io/names.h"
+#include "io/source.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/cmd/data.h"
+
+struct data_import {
+    struct mf_common common;
+    const char *labels, *table;
+    struct mf_texts classes;
+    long phases, compress;
+    double train, validation;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(data_import, "labels", labels, MF_TEXT, NULL, "class of every sample: .npy, or an IDX file"),
+    MF_OPT(data_import, "table", table, MF_TEXT, NULL,
+           "columns file (pictures), label, split; others are properties [.csv]"),
+    MF_ALIAS("properties", "table"),
+    MF_OPT(data_import, "classes", classes, MF_TEXTS, NULL, "names of classes 0, 1, ... (their numbers)"),
+    MF_OPT(data_import, "phases", phases, MF_LONG, "0", "values are phases 0, 1, ..., so many; 0: it is an image"),
+    MF_OPT(data_import, "compress", compress, MF_LONG, "0", "deflate the samples: level 1 to 9; 0: not"),
+    MF_DATA_PART_ROWS(data_import),
+    MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+static int check(const struct mf_session *session, void *options)
+{
+    const struct data_import *o = options;
+    double part[2];
+
+    MF_TRY(mf_data_one(session, "data import"));
+    MF_TRY(mf_data_part(o->train, o->validation, part));
+    if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)
+        return mf_fail(MF_USAGE, "--phases must be 2 to %d, or 0, not %ld", MF_PHASES_MAX, o->phases);
+    if (o->compress < 0 || o->compress > 9) return mf_fail(MF_USAGE, "--compress must be 0 to 9, not %ld", o->compress);
+    if (o->common.output && !mf_ends_with(o->common.output, ".h5"))
+        return mf_fail(MF_USAGE, "cannot write '%s': a dataset is an HDF5 file; end its name with .h5",
+                       o->common.output);
+    return MF_OK;
+}
+
+static struct mf_source_wish wish_of(const struct data_import *o, const char *path)
+{
+    return (struct mf_source_wish){path, o->labels, o->table, o->classes.count, o->classes.at, (int)o->phases};
+}
+
+/* All ranks have opened it. Collective. */
+static int import(struct mf_session *session, const struct data_import *o, struct mf_source *source, const char *path)
+{
+    struct mf_dataset_wish wish = {
+        .compress = (int)o->compress, .part = {o->train, o->validation}, .split_seed = (uint64_t)o->common.seed};
+    char *options = mf_options_yaml(session->options);
+    const struct mf_provenance from = {
+        .command = "data import", .options = options, .input_hash = "", .seed = o->common.seed};
+    int rc;
+
+    mf_source_describe(source, &wish);
+    wish.filled = mf_options_given(session->options, "train") || mf_options_given(session->options, "validation");
+    rc = mf_dataset_write(session->comm, path, &wish, &from, mf_source_sample, source);
+    free(options);
+    MF_TRY(rc);
+    return mf_data_report(session, path);
+}
+
+static int dry_run(const struct mf_session *session, const struct mf_source *source, const char *path)
+{
+    struct mf_dataset_wish wish = {0};
+
+    mf_source_describe(source, &wish);
+    if (session->comm->rank == 0)
+        printf("%s: %zu samples of %zu x %zu x %zu with %zu channel%s, %zu classes, %zu columns\n", path, wish.samples,
+               wish.dims[0], wish.dims[1], wish.dims[2], wish.dims[3], MF_S(wish.dims[3]), wish.classes, wish.reals);
+    return MF_OK;
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    const struct data_import *o = options;
+    const char *const *words;
+    struct mf_source *source = NULL;
+    struct mf_source_wish wish;
+    char *stem, *path;
+    int rc;
+
+    (void)mf_options_positional(session->options, &words);
+    wish = wish_of(o, words[0]);
+    stem = MF_MUST(mf_stem(words[0]), "a file name");
+    rc = mf_session_path(session, stem, ".h5", &path);
+    free(stem);
+    MF_TRY(rc);
+    rc = mf_session_spares(session, path, 3, (const char *const[]){words[0], o->labels, o->table});
+    if (rc == MF_OK) rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_atomic_may(path) : MF_OK);
+    if (rc == MF_OK) rc = mf_agree(session->comm, mf_source_open(&wish, &source));
+    if (rc == MF_OK) rc = o->common.dry_run ? dry_run(session, source, path) : import(session, o, source, path);
+    mf_source_close(source);
+    free(path);
+    return rc;
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Makes a dataset (.h5) for training of:\n"
+    "\n"
+    "  an array .npy [sample][y][x], [sample][z][y][x], and with a last axis of\n"
+    "    channels; up to four values along the last of four axes are channels;\n"
+    "  an IDX file, plain or .gz, as MNIST has them;\n"
+    "  a folder of PNG or TIFF of one size, which --table names in column file.\n"
+    "\n"
+    "Whole numbers must be 0 to 255 and are stored as bytes, others as float32.\n"
+    "With --phases they are phases, else images. --labels has the class of every\n"
+    "sample (-1: not known). A --table has a line of names first, and a line for\n"
+    "every sample: column label holds numbers or names of classes, split holds\n"
+    "train, validation, test or none, every other column is a property. Without\n"
+    "splits the samples are divided at random by --seed, every class alike.\n"
+    "\n"
+    "Refused are numbers of rows that differ, labels of no class, values that are\n"
+    "not finite, and files that are shorter than they say.\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge data import x.npy --labels y.npy --phases 2 --output set.h5\n"
+    "  mesoforge data import train-images-idx3-ubyte.gz \\\n"
+    "      --labels train-labels-idx1-ubyte.gz --output mnist.h5\n"
+    "  mesoforge data import pictures/ --table pictures/table.csv --output set.h5\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_data_import = {
+    .name = "data import",
+    .summary = "make a dataset of arrays, IDX files or pictures",
+    .synopsis = "FILE.npy|IDX|FOLDER [--labels FILE] [--table FILE.csv] [--output SET.h5]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct data_import),
+    .positional_max = 1,
+    .check = check,
+    .run = run,
+    .writes = 1,
+};

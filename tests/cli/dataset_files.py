@@ -1,0 +1,191 @@
+"""Datasets from and to files of others: data import, export, split, verify. What is wrong is refused by name.
+usage: dataset_files.py MESOFORGE MPIEXEC"""
+import gzip
+import json
+import os
+import struct
+import sys
+import tempfile
+
+import runs
+from runs import check, finish, optional
+
+program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
+os.chdir(tempfile.mkdtemp())
+h5py, numpy = optional("h5py"), optional("numpy")
+if not h5py or not numpy:
+    sys.exit(77)
+random = numpy.random.default_rng(4)
+
+
+def run(*words, **more):
+    return runs.run(program, *words, mpiexec=mpiexec, **more)
+
+
+def made(*words, **more):
+    done = run(*words, **more)
+    check(done.status == 0, f"{words}: {done}")
+    return done
+
+
+def refused(says, *words, status=3, ranks=1):
+    done = run(*words, ranks=ranks)
+    check(done.status == status and says in done.err and done.err.count("\n") == 1, f"{words}: {done}")
+
+
+def told(path):
+    return json.loads(made("data", "info", path, "--json").out)
+
+
+def idx(path, values, magic=None, cut=0):
+    code = {"uint8": 8, "float32": 13, "int32": 12}[str(values.dtype)]
+    head = struct.pack(">BBBB", 0, 0, code, values.ndim) if magic is None else magic
+    head += b"".join(struct.pack(">I", n) for n in values.shape)
+    data = head + values.astype(values.dtype.newbyteorder(">")).tobytes()
+    with (gzip.open if path.endswith(".gz") else open)(path, "wb") as file:
+        file.write(data[: len(data) - cut])
+
+
+def read(path, name="samples/x"):
+    with h5py.File(path) as file:
+        return file[name][:]
+
+
+def arrays():
+    cases = {"bytes": random.integers(0, 256, (23, 6, 5), dtype=numpy.uint8), "reals": random.normal(3, 2, (23, 4, 6, 5)),
+             "colours": random.integers(0, 256, (23, 6, 5, 3), dtype=numpy.uint8), "wide": random.integers(0, 256, (23, 6, 5)),
+             "turned": numpy.asfortranarray(random.normal(0, 1, (23, 6, 5)).astype("f4")), "big": random.normal(0, 1, (23, 6, 5)).astype(">f4")}
+    label = (numpy.arange(23) % 3).astype("i8")
+    numpy.save("y.npy", label)
+    for name, x in cases.items():
+        numpy.save("x.npy", x)
+        for ranks in (1, 2, 3):
+            made("data", "import", "x.npy", "--labels", "y.npy", "--classes", "a", "b", "c", "--output", "set.h5", ranks=ranks)
+            same = numpy.array_equal(read("set.h5"), x.astype("f4") if x.dtype.kind == "f" else x)
+            check(same and (read("set.h5", "samples/label") == label).all(), f"{name} on {ranks} ranks")
+        info = told("set.h5")
+        train = read("set.h5", "index/split") == 0
+        check(info["classes"] == {"a": 8, "b": 8, "c": 7} and abs(info["mean"][0] - x[train][..., :1 if name == "colours" else None].mean()) < 1e-4, info)
+        check(abs(info["deviation"][-1] - x[train][..., 2 if name == "colours" else slice(None)].std()) < 1e-4, info)
+        made("data", "verify", "set.h5", ranks=2)
+    numpy.save("x.npy", (cases["bytes"] % 3))
+    made("data", "import", "x.npy", "--phases", 3, "--compress", 3, "--output", "set.h5")
+    check(told("set.h5")["phases"] == 3 and numpy.array_equal(read("set.h5"), cases["bytes"] % 3), "phases")
+
+
+def idx_files():
+    x, y = random.integers(0, 256, (31, 7, 9), dtype=numpy.uint8), random.integers(0, 10, 31, dtype=numpy.uint8)
+    for end in ("", ".gz"):
+        idx("x" + end, x)
+        idx("y" + end, y)
+        for ranks in (1, 3):
+            made("data", "import", "x" + end, "--labels", "y" + end, "--output", "mnist.h5", ranks=ranks)
+            check(numpy.array_equal(read("mnist.h5"), x) and (read("mnist.h5", "samples/label") == y).all(), f"idx{end}")
+        idx("short" + end, x, cut=3)
+        refused("has 1950", "data", "import", "short" + end)
+        idx("wrong" + end, x, magic=b"\1\0\x08\3" if end else b"\0\0\x07\3")
+        refused("its magic number" if end else "names no type", "data", "import", "wrong" + end)
+    reals = random.normal(0, 1, (5, 8, 8)).astype("f4")
+    idx("f", reals)
+    made("data", "import", "f", "--output", "f.h5")
+    check(numpy.array_equal(read("f.h5"), reals), "floats of IDX")
+    with open("cut.gz", "wb") as file:
+        file.write(open("x.gz", "rb").read()[:-40])
+    refused("no sound IDX file", "data", "import", "cut.gz")
+
+
+def round_trips():
+    kinds = "gaussian", "spheres", "grains"
+    made("synth", "--num-samples", 30, "--kinds", *kinds, "--size", 16, 20, "--output", "a.h5")
+    for out, table, words in (("x.npy", "x.csv", ()), ("pictures", "pictures/table.csv", ())):
+        for ranks in (1, 2):
+            made("data", "export", "a.h5", "--output", out, ranks=ranks)
+            made("data", "import", out, "--table", table, "--phases", 2, "--classes", *kinds, "--output", "b.h5", ranks=ranks)
+            check(told("a.h5")["hash"] == told("b.h5")["hash"], f"{out} is another set: {told('a.h5')}, {told('b.h5')}")
+    check(numpy.array_equal(numpy.load("x.npy"), read("a.h5")), "x.npy")
+    made("data", "export", "a.h5", "--split", "test", "--output", "t.npy")
+    check(numpy.array_equal(numpy.load("t.npy"), read("a.h5")[read("a.h5", "index/split") == 2]), "t.npy")
+    refused("no grey pictures", "data", "export", "f.h5", "--output", "folder", status=2)
+    with open("named.csv", "w") as file:
+        file.write("file , label\r\n" + "".join(f"{i:08d}.png,{'zb'[i % 2]}\r\n" for i in range(9)))
+    made("data", "import", "pictures", "--table", "named.csv", "--output", "c.h5")
+    check(told("c.h5")["classes"] == {"b": 4, "z": 5}, told("c.h5"))
+    made("synth", "--size", 12, 16, 20, "--output", "pictures/other.tif")
+    with open("named.csv", "a") as file:
+        file.write("other.tif,b\n")
+    refused("other extents", "data", "import", "pictures", "--table", "named.csv", ranks=2)
+    refused("must name its pictures", "data", "import", "pictures", status=2)
+
+
+def splits():
+    before = told("a.h5")
+    made("data", "split", "a.h5", "--train", 0.5, "--validation", 0.3, "--seed", 5, "--output", "s.h5")
+    after = told("s.h5")
+    check(after["splits"] == {"train": 15, "validation": 9, "test": 6} and after["hash"] != before["hash"], after)
+    check(numpy.array_equal(read("a.h5"), read("s.h5")) and numpy.array_equal(read("a.h5", "samples/seed"), read("s.h5", "samples/seed")), "samples changed")
+    made("data", "split", "s.h5", "--seed", 0, ranks=2)
+    check(told("s.h5")["hash"] == before["hash"], "the same split is the same set")
+    refused("the validation split would be empty", "data", "split", "a.h5", "--validation", 0.001)
+    refused("no shares", "data", "split", "a.h5", "--train", 0.9, "--validation", 0.3, status=2)
+    made("data", "split", "a.h5", "--train", 1, "--validation", 0)
+    check(told("a.h5")["splits"]["train"] == 30, "all of them")
+    refused("has no sample in its test split", "data", "export", "a.h5", "--split", "test", "--output", "t.npy")
+
+
+def wrong():
+    numpy.save("x.npy", numpy.zeros((10, 4, 4), "u1"))
+    numpy.save("few.npy", numpy.zeros(9, "i4"))
+    refused("'few.npy' has 9 rows for 10 samples", "data", "import", "x.npy", "--labels", "few.npy", ranks=3)
+    numpy.save("y.npy", numpy.array([0, 1, 2, 0, 1, 5, 0, 0, 0, 0]))
+    refused("label 5 of sample 5", "data", "import", "x.npy", "--labels", "y.npy", "--classes", "a", "b", "c")
+    numpy.save("y.npy", numpy.full(10, -2))
+    refused("label -2 of sample 0", "data", "import", "x.npy", "--labels", "y.npy")
+    nan = numpy.zeros((10, 4, 4), "f4")
+    nan[7, 2, 1] = numpy.nan
+    numpy.save("nan.npy", nan)
+    refused("sample 7 holds a value that is not a finite number", "data", "import", "nan.npy", ranks=2)
+    refused("holds 3, which is none of the phases 0 to 1", *(lambda: (numpy.save("p.npy", numpy.full((10, 4, 4), 3, "u1")), ("data", "import", "p.npy", "--phases", 2))[1])())
+    numpy.save("w.npy", numpy.full((10, 4, 4), 300))
+    refused("must be 0 to 255", "data", "import", "w.npy")
+    for text, says in (("a,b\n1\n", "line 2 of 't.csv' has 1 cells"), ("a\n" + "1\n" * 9 + "nan\n", "is not a finite number"), ("a\n1\n", "has 1 rows"),
+                       ("split\n" + "tset\n" * 10, "is no split"), ("a\n", "no table")):
+        with open("t.csv", "w") as file:
+            file.write(text)
+        refused(says, "data", "import", "x.npy", "--properties", "t.csv")
+    refused("no file", "data", "verify", status=2)
+    refused("is no dataset", "data", "info", made("synth", "--size", 16, 16, "--output", "v.h5") and "v.h5")
+    refused("cannot open", "data", "import", "absent.npy")
+
+
+def damage():
+    for compress in (0, 6):
+        made("synth", "--num-samples", 16, "--size", 32, 32, "--compress", compress, "--output", "d.h5")
+        with h5py.File("d.h5", "r") as file:
+            x = file["samples/x"]
+            at = x.id.get_chunk_info(9).byte_offset + 20 if compress else x.id.get_offset() + 9 * 1024 + 20
+        with open("d.h5", "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)[0]
+            file.seek(at)
+            file.write(bytes([byte ^ 1]))
+        for ranks in (1, 2, 3):
+            refused("sample 9", "data", "verify", "d.h5", ranks=ranks)
+    with h5py.File("h.h5", "w") as file:  # by another program
+        file["samples/x"] = random.normal(0, 1, (12, 8, 8)).astype("f4")
+        file.create_dataset("samples/label", data=numpy.arange(12, dtype="i4") % 4)
+    check("without checksums" in made("data", "verify", "h.h5", ranks=2).out, "a file of another program")
+    with h5py.File("g.h5", "w") as file:
+        x = random.normal(0, 1, (50, 8, 8)).astype("f4")
+        file.create_dataset("samples/x", data=x, chunks=(7, 8, 8), compression="gzip", shuffle=True)
+    made("data", "verify", "g.h5")
+    made("data", "export", "g.h5", "--output", "g.npy")
+    check(numpy.array_equal(numpy.load("g.npy"), x), "chunks of several samples, shuffled")
+
+
+arrays()
+idx_files()
+round_trips()
+splits()
+wrong()
+damage()
+finish("dataset_files")

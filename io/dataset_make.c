@@ -16,10 +16,8 @@
 
 enum { OVERHEAD = 1 << 16 };
 
-/* Where the values of an array begin; 0: there is none, or it is compressed. */
-struct places {
-    uint64_t x, label, real, seed, split, status, crc, moments;
-};
+/* Compressed samples: chunks of one, or of several where there would be more chunks. */
+enum { CHUNKS = 1 << 13 };
 
 struct making {
     const struct mf_comm *comm;
@@ -27,18 +25,15 @@ struct making {
     mf_sample_make *make;
     void *context;
     size_t bytes; /* of one sample */
+    size_t rows;  /* samples of a chunk */
     struct mf_span own;
-    struct places at;
+    uint64_t x_at;                            /* where x begins; 0: it is compressed */
+    uint64_t columns[MF_PARTS], at[MF_PARTS]; /* of the arrays beside it: values in a row, and where they begin */
     struct mf_atomic file;
-    struct mf_h5 *h5; /* rank 0, while it is open */
-    /* of this rank's samples */
-    char *x; /* one sample */
-    int32_t *label;
-    float *real;
-    uint64_t *seed;
-    uint8_t *split, *status;
-    uint32_t *crc;
-    double *moments;
+    struct mf_h5 *h5;      /* rank 0, while it is open */
+    char *x;               /* one sample; compressed: the samples of a chunk */
+    void *array[MF_PARTS]; /* of this rank's samples */
+    uint8_t *split;        /* [samples] */
 };
 
 /* ---- the file without its values: rank 0 ---- */
@@ -60,19 +55,11 @@ static int make_x(struct making *m)
     for (int a = 3 - w->ndim; a < 3; ++a) extent[n++] = w->dims[a];
     if (w->dims[3] > 1) extent[n++] = w->dims[3];
     if (w->compress)
-        MF_TRY(mf_h5_deflated(m->h5, MF_SET_X, type, n, extent, w->compress));
+        MF_TRY(mf_h5_deflated(m->h5, MF_SET_X, type, n, extent, m->rows, w->compress));
     else
         MF_TRY(mf_h5_dataset(m->h5, MF_SET_X, type, n, extent));
     MF_TRY(mf_h5_put_text(m->h5, MF_SET_X, "axes", axes_of(w)));
     return w->phases ? mf_h5_put_ints(m->h5, MF_SET_X, "phases", 1, &phases) : MF_OK;
-}
-
-/* An array with a row per sample, of @p columns values; 0: one axis. */
-static int make_array(struct making *m, const char *path, enum mf_h5_type type, size_t columns, uint64_t *at)
-{
-    MF_TRY(mf_h5_dataset(m->h5, path, type, columns ? 2 : 1, (size_t[2]){m->wish->samples, columns}));
-    *at = mf_h5_place(m->h5, path);
-    return MF_OK;
 }
 
 static int make_arrays(struct making *m)
@@ -80,27 +67,28 @@ static int make_arrays(struct making *m)
     const struct mf_dataset_wish *w = m->wish;
 
     MF_TRY(make_x(m));
-    m->at.x = w->compress ? 0 : mf_h5_place(m->h5, MF_SET_X);
-    if (w->classes) {
-        MF_TRY(make_array(m, MF_SET_LABEL, MF_H5_I32, 0, &m->at.label));
-        MF_TRY(mf_h5_put_texts(m->h5, MF_SET_LABEL, "classes", w->classes, w->class_name));
+    m->x_at = w->compress ? 0 : mf_h5_place(m->h5, MF_SET_X);
+    for (int p = 0; p < MF_PARTS; ++p) {
+        const struct mf_set_part_kind *kind = &mf_set_parts[p];
+
+        if (!m->columns[p]) continue;
+        MF_TRY(
+            mf_h5_dataset(m->h5, kind->path, kind->type, 1 + kind->is_table, (size_t[2]){w->samples, m->columns[p]}));
+        m->at[p] = mf_h5_place(m->h5, kind->path);
     }
-    if (w->reals) {
-        MF_TRY(make_array(m, MF_SET_REAL, MF_H5_F32, w->reals, &m->at.real));
-        MF_TRY(mf_h5_put_texts(m->h5, MF_SET_REAL, "names", w->reals, w->real_name));
-    }
-    if (w->seeded) MF_TRY(make_array(m, MF_SET_SEED, MF_H5_U64, 0, &m->at.seed));
-    MF_TRY(make_array(m, MF_SET_SPLIT, MF_H5_U8, 0, &m->at.split));
-    MF_TRY(make_array(m, MF_SET_STATUS, MF_H5_U8, 0, &m->at.status));
-    MF_TRY(make_array(m, MF_SET_CRC, MF_H5_U32, 0, &m->at.crc));
-    return w->phases ? MF_OK : make_array(m, MF_SET_MOMENTS, MF_H5_F64, 2 * w->dims[3], &m->at.moments);
+    if (w->classes)
+        MF_TRY(mf_h5_put_texts(m->h5, mf_set_parts[MF_PART_LABEL].path, "classes", w->classes, w->class_name));
+    return w->reals ? mf_h5_put_texts(m->h5, mf_set_parts[MF_PART_REAL].path, "names", w->reals, w->real_name) : MF_OK;
 }
+
+static size_t part_row(const struct making *m, int part) { return m->columns[part] * mf_set_parts[part].size; }
 
 static size_t row_bytes(const struct making *m)
 {
-    const struct mf_dataset_wish *w = m->wish;
+    size_t bytes = m->bytes;
 
-    return m->bytes + w->reals * sizeof(float) + (w->phases ? 0 : 2 * w->dims[3] * sizeof(double)) + 32;
+    for (int p = 0; p < MF_PARTS; ++p) bytes += part_row(m, p);
+    return bytes;
 }
 
 static int make_file(struct making *m, const char *created, const struct mf_provenance *provenance)
@@ -123,40 +111,42 @@ static int close_file(struct making *m)
 /* ---- samples ---- */
 
 /* What a set may hold; the rest of its own checks need no more than a look at one sample. */
-static int check_sample(const struct making *m, size_t id, size_t k)
+static int check_sample(const struct making *m, size_t id, size_t k, const void *x)
 {
     const struct mf_dataset_wish *w = m->wish;
     const size_t voxels = m->bytes / (w->is_float ? sizeof(float) : 1);
-    const float *values = (const void *)m->x;
+    const float *values = x, *real = m->array[MF_PART_REAL];
+    const int32_t *label = m->array[MF_PART_LABEL];
 
-    if (w->classes && (m->label[k] < -1 || m->label[k] >= (int64_t)w->classes))
-        return mf_fail(MF_INPUT, "label %d of sample %zu is not 0 to %zu", m->label[k], id, w->classes - 1);
+    if (w->classes && (label[k] < -1 || label[k] >= (int64_t)w->classes))
+        return mf_fail(MF_INPUT, "label %d of sample %zu is not 0 to %zu", label[k], id, w->classes - 1);
     for (size_t i = 0; i < w->reals; ++i)
-        if (!isfinite(m->real[k * w->reals + i]))
+        if (!isfinite(real[k * w->reals + i]))
             return mf_fail(MF_INPUT, "'%s' of sample %zu is not a finite number", w->real_name[i], id);
     for (size_t i = 0; w->is_float && i < voxels; ++i)
         if (!isfinite(values[i])) return mf_fail(MF_INPUT, "sample %zu holds a value that is not a finite number", id);
     for (size_t i = 0; w->phases && i < voxels; ++i)
-        if ((uint8_t)m->x[i] >= w->phases)
-            return mf_fail(MF_INPUT, "sample %zu holds %d, which is none of the phases 0 to %d", id, (uint8_t)m->x[i],
-                           w->phases - 1);
+        if (((const uint8_t *)x)[i] >= w->phases)
+            return mf_fail(MF_INPUT, "sample %zu holds %d, which is none of the phases 0 to %d", id,
+                           ((const uint8_t *)x)[i], w->phases - 1);
     return MF_OK;
 }
 
-/* Makes own sample k into m->x and the arrays. Local. */
-static int make_sample(struct making *m, size_t k)
+/* Makes own sample k into @p x and the arrays. Local. */
+static int make_sample(struct making *m, size_t k, void *x)
 {
     const struct mf_dataset_wish *w = m->wish;
-    struct mf_sample sample = {.x = m->x, .label = -1, .real = m->real + k * w->reals};
+    struct mf_sample sample = {.x = x, .label = -1, .real = (float *)m->array[MF_PART_REAL] + k * w->reals};
 
     mf_comm_alive();
     MF_TRY(m->make(m->context, m->own.first + k, &sample));
-    m->label[k] = sample.label;
-    m->seed[k] = sample.seed;
-    m->status[k] = 1;
-    m->crc[k] = mf_crc32c(0, m->x, m->bytes);
-    if (!w->phases) mf_sample_moments(w->dims, w->is_float, m->x, m->moments + k * 2 * w->dims[3]);
-    return check_sample(m, m->own.first + k, k);
+    ((int32_t *)m->array[MF_PART_LABEL])[k] = sample.label;
+    ((uint64_t *)m->array[MF_PART_SEED])[k] = sample.seed;
+    ((uint8_t *)m->array[MF_PART_STATUS])[k] = 1;
+    ((uint32_t *)m->array[MF_PART_CRC])[k] = mf_crc32c(0, x, m->bytes);
+    if (!w->phases)
+        mf_sample_moments(w->dims, w->is_float, x, (double *)m->array[MF_PART_MOMENTS] + k * 2 * w->dims[3]);
+    return check_sample(m, m->own.first + k, k, x);
 }
 
 /* As they are: every rank at its own place. Local. */
@@ -165,44 +155,53 @@ static int put_plain(struct mf_rows *rows, const void *context)
     struct making *m = (struct making *)(uintptr_t)context;
 
     for (size_t k = 0; k < m->own.count; ++k) {
-        MF_TRY(make_sample(m, k));
-        MF_TRY(mf_rows_put(rows, m->x, m->bytes, m->at.x + (m->own.first + k) * m->bytes));
+        MF_TRY(make_sample(m, k, m->x));
+        MF_TRY(mf_rows_put(rows, m->x, m->bytes, m->x_at + (m->own.first + k) * m->bytes));
     }
     return MF_OK;
 }
 
-/* Compresses own sample k into @p packed. Local. */
-static int pack(struct making *m, size_t k, void *packed, size_t *bytes)
+static struct mf_span own_of(const struct making *m, int rank)
 {
-    uLongf got = compressBound(m->bytes);
+    return mf_cut_grain(m->wish->samples, m->rows, (size_t)m->comm->size, (size_t)rank);
+}
 
-    MF_TRY(make_sample(m, k));
-    MF_ASSERT(compress2(packed, &got, (const Bytef *)m->x, m->bytes, m->wish->compress) == Z_OK);
+/* Makes and compresses the own samples of the chunk that begins at @p first. The last chunk of all is filled with
+ * zeros. Local. */
+static int pack(struct making *m, size_t first, void *packed, size_t *bytes)
+{
+    const size_t most = m->rows * m->bytes, count = m->own.count - first < m->rows ? m->own.count - first : m->rows;
+    uLongf got = compressBound(most);
+
+    memset(m->x + count * m->bytes, 0, most - count * m->bytes);
+    for (size_t k = 0; k < count; ++k) MF_TRY(make_sample(m, first + k, m->x + k * m->bytes));
+    MF_ASSERT(compress2(packed, &got, (const Bytef *)m->x, most, m->wish->compress) == Z_OK);
     *bytes = got;
     return MF_OK;
 }
 
-/* Rank 0 writes what the ranks sent: the k-th sample of each. */
-static int put_packed(struct making *m, size_t k, const char *all, const size_t *offset)
+/* Rank 0 writes what the ranks sent: of each the chunk that begins with its sample @p first. */
+static int put_packed(struct making *m, size_t first, const char *all, const size_t *offset)
 {
     for (int r = 0; m->h5 && r < m->comm->size; ++r) {
-        const struct mf_span theirs = mf_cut(m->wish->samples, (size_t)m->comm->size, (size_t)r);
+        const struct mf_span theirs = own_of(m, r);
 
-        if (k < theirs.count)
-            MF_TRY(mf_h5_write_chunk(m->h5, MF_SET_X, theirs.first + k, offset[r + 1] - offset[r], all + offset[r]));
+        if (first < theirs.count)
+            MF_TRY(
+                mf_h5_write_chunk(m->h5, MF_SET_X, theirs.first + first, offset[r + 1] - offset[r], all + offset[r]));
     }
     return MF_OK;
 }
 
-/* In rounds of one sample a rank. Collective. */
+/* In rounds of one chunk a rank. Collective. */
 static int put_all_packed(struct making *m)
 {
-    const size_t rounds = mf_cut(m->wish->samples, (size_t)m->comm->size, 0).count;
-    void *packed = MF_MUST(malloc(compressBound(m->bytes)), "a compressed sample"), *all;
+    const size_t most = own_of(m, 0).count;
+    void *packed = MF_MUST(malloc(compressBound(m->rows * m->bytes)), "a compressed sample"), *all;
     size_t *offset = MF_MUST(calloc((size_t)m->comm->size + 1, sizeof *offset), "a compressed sample");
     int rc = MF_OK;
 
-    for (size_t k = 0; rc == MF_OK && k < rounds; ++k) {
+    for (size_t k = 0; rc == MF_OK && k < most; k += m->rows) {
         size_t bytes = 0;
 
         rc = mf_agree(m->comm, k < m->own.count ? pack(m, k, packed, &bytes) : MF_OK);
@@ -221,22 +220,11 @@ static int put_all_packed(struct making *m)
 static int put_beside(struct mf_rows *rows, const void *context)
 {
     const struct making *m = context;
-    const struct {
-        uint64_t at;
-        size_t row;
-        const void *from;
-    } part[] = {{m->at.label, sizeof *m->label, m->label},
-                {m->at.real, m->wish->reals * sizeof *m->real, m->real},
-                {m->at.seed, sizeof *m->seed, m->seed},
-                {m->at.split, 1, m->split + m->own.first},
-                {m->at.status, 1, m->status},
-                {m->at.crc, sizeof *m->crc, m->crc},
-                {m->at.moments, 2 * m->wish->dims[3] * sizeof *m->moments, m->moments}};
 
-    for (size_t i = 0; i < sizeof part / sizeof *part; ++i)
-        if (part[i].at && m->own.count)
-            MF_TRY(
-                mf_rows_put(rows, part[i].from, m->own.count * part[i].row, part[i].at + m->own.first * part[i].row));
+    for (int p = 0; p < MF_PARTS; ++p)
+        if (m->columns[p] && m->own.count)
+            MF_TRY(mf_rows_put(rows, m->array[p], m->own.count * part_row(m, p),
+                               m->at[p] + m->own.first * part_row(m, p)));
     return MF_OK;
 }
 
@@ -264,7 +252,8 @@ static int divide(struct making *m)
         memcpy(m->split, w->split, w->samples);
         return MF_OK;
     }
-    if (w->classes) MF_TRY(mf_comm_gather(m->comm, m->label, m->own.count * sizeof *m->label, &all, NULL));
+    if (w->classes)
+        MF_TRY(mf_comm_gather(m->comm, m->array[MF_PART_LABEL], m->own.count * sizeof(int32_t), &all, NULL));
     rc = mf_agree(m->comm, mf_split_make(w->samples, all, w->classes, w->part, w->split_seed, m->split));
     free(all);
     return rc == MF_OK ? check_filled(w, m->split) : rc;
@@ -274,28 +263,23 @@ static int divide(struct making *m)
 
 static void take_memory(struct making *m)
 {
-    const size_t n = m->own.count + 1;
+    const struct mf_dataset_wish *w = m->wish;
+    const uint64_t columns[MF_PARTS] = {
+        w->classes > 0, w->reals, w->seeded != 0, 1, 1, 1, w->phases ? 0 : 2 * w->dims[3]};
 
-    m->x = MF_MUST(malloc(m->bytes), "a sample");
-    m->label = MF_MUST(calloc(n, sizeof *m->label), "labels");
-    m->real = MF_MUST(calloc(n * (m->wish->reals + 1), sizeof *m->real), "properties");
-    m->seed = MF_MUST(calloc(n, sizeof *m->seed), "seeds");
-    m->split = MF_MUST(calloc(m->wish->samples + 1, 1), "splits");
-    m->status = MF_MUST(calloc(n, 1), "states");
-    m->crc = MF_MUST(calloc(n, sizeof *m->crc), "checksums");
-    m->moments = MF_MUST(calloc(n * 2 * m->wish->dims[3], sizeof *m->moments), "moments");
+    m->x = MF_MUST(malloc(m->rows * m->bytes), "a sample");
+    m->split = MF_MUST(calloc(w->samples + 1, 1), "splits");
+    for (int p = 0; p < MF_PARTS; ++p) {
+        m->columns[p] = columns[p];
+        m->array[p] = MF_MUST(calloc((m->own.count + 1) * (columns[p] + 1), mf_set_parts[p].size), "properties");
+    }
 }
 
 static void give_memory(struct making *m)
 {
     free(m->x);
-    free(m->label);
-    free(m->real);
-    free(m->seed);
     free(m->split);
-    free(m->status);
-    free(m->crc);
-    free(m->moments);
+    for (int p = 0; p < MF_PARTS; ++p) free(m->array[p]);
 }
 
 /* The file is open. Collective. */
@@ -307,13 +291,15 @@ static int fill(struct making *m, const char *created, const struct mf_provenanc
     if (!m->wish->compress && rc == MF_OK) rc = close_file(m);
     rc = mf_agree(comm, rc);
     if (rc != MF_OK) return rc;
-    mf_comm_bcast(comm, 0, &m->at, sizeof m->at);
+    mf_comm_bcast(comm, 0, &m->x_at, sizeof m->x_at);
+    mf_comm_bcast(comm, 0, m->at, sizeof m->at);
     if (m->wish->compress) {
         MF_TRY(put_all_packed(m));
         MF_TRY(mf_agree(comm, close_file(m)));
     } else
         MF_TRY(mf_agree(comm, mf_rows_write(comm, &m->file, 0, NULL, put_plain, m)));
     MF_TRY(divide(m));
+    memcpy(m->array[MF_PART_SPLIT], m->split + m->own.first, m->own.count);
     MF_TRY(mf_agree(comm, mf_rows_write(comm, &m->file, 0, NULL, put_beside, m)));
     return mf_seal_write(comm, m->file.temporary, m->file.path, 0, NULL);
 }
@@ -327,13 +313,16 @@ int mf_dataset_write(const struct mf_comm *comm, const char *path, const struct 
     int rc;
 
     m.bytes = wish->dims[0] * wish->dims[1] * wish->dims[2] * wish->dims[3] * (wish->is_float ? sizeof(float) : 1);
-    m.own = mf_cut(wish->samples, (size_t)comm->size, (size_t)comm->rank);
+    m.rows = wish->compress ? (wish->samples + CHUNKS - 1) / CHUNKS : 1;
+    m.own = own_of(&m, comm->rank);
     mf_created(comm, created);
-    MF_TRY(mf_atomic_open_partial(comm, path, OVERHEAD + wish->samples * row_bytes(&m), &m.file));
     take_memory(&m);
-    rc = fill(&m, created, provenance);
-    (void)close_file(&m);
-    rc = mf_atomic_close(comm, &m.file, rc);
+    rc = mf_atomic_open_partial(comm, path, OVERHEAD + wish->samples * row_bytes(&m), &m.file);
+    if (rc == MF_OK) {
+        rc = fill(&m, created, provenance);
+        (void)close_file(&m);
+        rc = mf_atomic_close(comm, &m.file, rc);
+    }
     give_memory(&m);
     return rc;
 }

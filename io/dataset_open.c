@@ -16,17 +16,13 @@
 #include "io/volume.h"
 #include "src/base/err.h"
 
-enum { SAMPLES_MAX = 1 << 28, AXES_TEXT = 64, TAIL = 32 };
+enum { SAMPLES_MAX = 1 << 28, CHUNK_MAX = 1 << 30, AXES_TEXT = 64, TAIL = 32 };
 
-/* What comes before the arrays; bits of `has` are 1 << enum part. */
-enum part { X, LABEL, REAL, SEED, SPLIT, STATUS, CRC, MOMENTS, PARTS };
-static const char *const part_path[PARTS] = {MF_SET_X,     MF_SET_LABEL,  MF_SET_REAL, MF_SET_SEED,
-                                             MF_SET_SPLIT, MF_SET_STATUS, MF_SET_CRC,  MF_SET_MOMENTS};
-
+/* What comes before the arrays. */
 struct head {
-    uint64_t samples, dims[4], classes, reals, offset, rows, chunks;
+    uint64_t samples, dims[4], classes, offset, rows, chunks;
+    uint64_t columns[MF_PARTS]; /* of the arrays beside x; 0: there is none */
     int32_t ndim, is_float, phases, deflate, shuffle;
-    uint32_t has;
     uint8_t tail[TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */
 };
 
@@ -104,33 +100,25 @@ static int read_x(struct mf_h5 *file, const char *path, struct head *h, struct m
     return MF_OK;
 }
 
-/* Rows must be those of the samples; *columns: of an array with two axes. */
-static int check_part(struct mf_h5 *file, const char *path, enum part part, struct head *h, uint64_t *columns)
+/* Rows must be those of the samples. */
+static int read_part(struct mf_h5 *file, const char *path, enum mf_set_part part, struct head *h)
 {
+    const struct mf_set_part_kind *kind = &mf_set_parts[part];
     struct mf_h5_shape s;
 
-    if (!mf_h5_has(file, part_path[part])) return MF_OK;
-    MF_TRY(mf_h5_shape(file, part_path[part], &s));
-    if (s.ndim != (columns ? 2 : 1) || s.dims[0] != h->samples)
-        return mf_fail(MF_INPUT, "cannot use '%s': %s has %zu rows and %d axes for %zu samples", path, part_path[part],
+    if (!mf_h5_has(file, kind->path)) return MF_OK;
+    MF_TRY(mf_h5_shape(file, kind->path, &s));
+    if (s.ndim != 1 + kind->is_table || s.dims[0] != h->samples)
+        return mf_fail(MF_INPUT, "cannot use '%s': %s has %zu rows and %d axes for %zu samples", path, kind->path,
                        s.dims[0], s.ndim, (size_t)h->samples);
-    if (columns) *columns = s.dims[1];
-    h->has |= 1u << part;
+    h->columns[part] = kind->is_table ? s.dims[1] : 1;
     return MF_OK;
 }
 
 static int read_parts(struct mf_h5 *file, const char *path, struct head *h)
 {
-    uint64_t moments = 0;
-
-    MF_TRY(check_part(file, path, LABEL, h, NULL));
-    MF_TRY(check_part(file, path, REAL, h, &h->reals));
-    MF_TRY(check_part(file, path, SEED, h, NULL));
-    MF_TRY(check_part(file, path, SPLIT, h, NULL));
-    MF_TRY(check_part(file, path, STATUS, h, NULL));
-    MF_TRY(check_part(file, path, CRC, h, NULL));
-    MF_TRY(check_part(file, path, MOMENTS, h, &moments));
-    if (moments != 2 * h->dims[3] || h->phases) h->has &= ~(1u << MOMENTS);
+    for (int p = 0; p < MF_PARTS; ++p) MF_TRY(read_part(file, path, (enum mf_set_part)p, h));
+    if (h->columns[MF_PART_MOMENTS] != 2 * h->dims[3] || h->phases) h->columns[MF_PART_MOMENTS] = 0;
     return MF_OK;
 }
 
@@ -147,31 +135,22 @@ static int read_names(struct mf_h5 *file, const char *object, const char *name, 
     return MF_OK;
 }
 
-/* Sends an array [rows] of @p columns values of @p size bytes. */
-static int send_part(struct mf_h5 *file, const struct head *h, enum part part, enum mf_h5_type type, size_t bytes,
-                     FILE *to)
+static size_t part_bytes(const struct head *h, int part)
 {
-    void *values;
-    int rc;
-
-    if (!(h->has >> part & 1)) return MF_OK;
-    values = malloc(h->samples * bytes);
-    if (!values) return mf_fail(MF_MEMORY, "no memory for %s of a dataset", part_path[part]);
-    rc = mf_h5_read_rows(file, part_path[part], type, 0, h->samples, values);
-    if (rc == MF_OK) rc = mf_guard_send(to, values, h->samples * bytes);
-    free(values);
-    return rc;
+    return h->samples * h->columns[part] * mf_set_parts[part].size;
 }
 
-static int send_parts(struct mf_h5 *file, const struct head *h, FILE *to)
+static int send_part(struct mf_h5 *file, const struct head *h, int part, FILE *to)
 {
-    MF_TRY(send_part(file, h, LABEL, MF_H5_I32, sizeof(int32_t), to));
-    MF_TRY(send_part(file, h, REAL, MF_H5_F32, h->reals * sizeof(float), to));
-    MF_TRY(send_part(file, h, SEED, MF_H5_U64, sizeof(uint64_t), to));
-    MF_TRY(send_part(file, h, SPLIT, MF_H5_U8, 1, to));
-    MF_TRY(send_part(file, h, STATUS, MF_H5_U8, 1, to));
-    MF_TRY(send_part(file, h, CRC, MF_H5_U32, sizeof(uint32_t), to));
-    return send_part(file, h, MOMENTS, MF_H5_F64, 2 * h->dims[3] * sizeof(double), to);
+    const struct mf_set_part_kind *kind = &mf_set_parts[part];
+    void *values = malloc(part_bytes(h, part) + 1);
+    int rc;
+
+    if (!values) return mf_fail(MF_MEMORY, "no memory for %s of a dataset", kind->path);
+    rc = mf_h5_read_rows(file, kind->path, kind->type, 0, h->samples, values);
+    if (rc == MF_OK) rc = mf_guard_send(to, values, part_bytes(h, part));
+    free(values);
+    return rc;
 }
 
 static int read_tail(const char *path, struct head *h)
@@ -196,17 +175,19 @@ static int send_all(struct mf_h5 *file, const char *path, mf_name *names, FILE *
     MF_TRY(read_x(file, path, &h, &chunks));
     MF_TRY(read_parts(file, path, &h));
     MF_TRY(read_tail(path, &h));
-    MF_TRY(read_names(file, MF_SET_LABEL, "classes", MF_CLASSES_MAX, names, &h.classes));
+    MF_TRY(read_names(file, mf_set_parts[MF_PART_LABEL].path, "classes", MF_CLASSES_MAX, names, &h.classes));
     MF_TRY(mf_guard_send(to, &h, sizeof h));
     MF_TRY(mf_guard_send(to, names, h.classes * sizeof *names));
-    MF_TRY(read_names(file, MF_SET_REAL, "names", MF_REALS_MAX, names, &named));
-    for (uint64_t i = named; i < h.reals && i < MF_REALS_MAX; ++i)
+    MF_TRY(read_names(file, mf_set_parts[MF_PART_REAL].path, "names", MF_REALS_MAX, names, &named));
+    for (uint64_t i = named; i < h.columns[MF_PART_REAL] && i < MF_REALS_MAX; ++i)
         snprintf(names[i], sizeof *names, "value%zu", (size_t)i);
-    if (h.reals > MF_REALS_MAX)
-        return mf_fail(MF_INPUT, "cannot use '%s': it has %zu properties", path, (size_t)h.reals);
-    MF_TRY(mf_guard_send(to, names, h.reals * sizeof *names));
+    if (h.columns[MF_PART_REAL] > MF_REALS_MAX)
+        return mf_fail(MF_INPUT, "cannot use '%s': it has %zu properties", path, (size_t)h.columns[MF_PART_REAL]);
+    MF_TRY(mf_guard_send(to, names, h.columns[MF_PART_REAL] * sizeof *names));
     MF_TRY(mf_guard_send(to, chunks.place, h.chunks * sizeof *chunks.place));
-    return send_parts(file, &h, to);
+    for (int p = 0; p < MF_PARTS; ++p)
+        if (h.columns[p]) MF_TRY(send_part(file, &h, p, to));
+    return MF_OK;
 }
 
 static int work(void *context, FILE *to)
@@ -238,7 +219,8 @@ static int check_head(const char *path, const struct head *h)
     if (h->phases < 0 || h->phases == 1 || h->phases > MF_PHASES_MAX || (h->phases && (h->is_float || h->dims[3] != 1)))
         wrong = "number of phases";
     if (h->dims[3] > MF_CHANNELS_MAX) wrong = "number of channels";
-    if (h->classes > MF_CLASSES_MAX || h->reals > MF_REALS_MAX) wrong = "number of names";
+    if (h->classes > MF_CLASSES_MAX || h->columns[MF_PART_REAL] > MF_REALS_MAX) wrong = "number of names";
+    if (h->rows > SAMPLES_MAX || h->rows * bytes > CHUNK_MAX) wrong = "chunks";
     if (h->rows ? h->chunks != (h->samples + h->rows - 1) / h->rows || h->offset : !h->offset || h->chunks)
         wrong = "storage of " MF_SET_X;
     return wrong ? mf_fail(MF_INPUT, "cannot use dataset '%s': unusable %s in it", path, wrong) : MF_OK;
@@ -248,9 +230,8 @@ static int check_head(const char *path, const struct head *h)
 static int make_arrays(struct mf_dataset *set, const struct head *h)
 {
     struct mf_dataset_places *w = set->where;
-    const size_t n = h->samples;
 
-    set->samples = n;
+    set->samples = h->samples;
     set->ndim = h->ndim;
     for (int a = 0; a < 4; ++a) set->dims[a] = h->dims[a];
     set->is_float = h->is_float;
@@ -258,43 +239,37 @@ static int make_arrays(struct mf_dataset *set, const struct head *h)
     set->bytes = set->dims[0] * set->dims[1] * set->dims[2] * set->dims[3] * (h->is_float ? sizeof(float) : 1);
     set->inputs = h->phases == 0 ? h->dims[3] : h->phases == 2 ? 1 : (size_t)h->phases;
     set->classes = h->classes;
-    set->reals = h->reals;
+    set->reals = h->columns[MF_PART_REAL];
     set->compressed = h->deflate;
-    set->split_given = (int)(h->has >> SPLIT & 1);
+    set->split_given = h->columns[MF_PART_SPLIT] > 0;
+    set->class_name = MF_MUST(calloc(set->classes + 1, sizeof *set->class_name), "a dataset");
+    set->real_name = MF_MUST(calloc(set->reals + 1, sizeof *set->real_name), "a dataset");
     w->offset = h->offset;
     w->chunks = (struct mf_h5_chunks){h->rows, h->chunks, h->deflate, h->shuffle, NULL};
-#define NEW(at, count) ((at) = MF_MUST(calloc((count) + 1, sizeof *(at)), "a dataset"))
-    NEW(set->class_name, set->classes);
-    NEW(set->real_name, set->reals);
-    if (h->chunks) NEW(w->chunks.place, h->chunks);
-    if (h->has >> LABEL & 1) NEW(set->label, n);
-    if (h->has >> REAL & 1) NEW(set->real, n * set->reals);
-    if (h->has >> SEED & 1) NEW(set->seed, n);
-    NEW(set->split, n);
-    if (h->has >> STATUS & 1) NEW(set->status, n);
-    if (h->has >> CRC & 1) NEW(w->crc, n);
-    if (!set->phases) NEW(w->moments, n * 2 * set->dims[3]);
-#undef NEW
+    w->chunks.place = MF_MUST(calloc(h->chunks + 1, sizeof *w->chunks.place), "a dataset");
+    for (int p = 0; p < MF_PARTS; ++p)
+        if (h->columns[p]) w->array[p] = MF_MUST(malloc(part_bytes(h, p)), "a dataset");
+    if (!w->array[MF_PART_SPLIT]) w->array[MF_PART_SPLIT] = MF_MUST(calloc(h->samples, 1), "a dataset");
+    if (!w->array[MF_PART_MOMENTS] && !h->phases)
+        w->array[MF_PART_MOMENTS] = MF_MUST(calloc(h->samples * 2 * h->dims[3], sizeof(double)), "a dataset");
+    set->label = w->array[MF_PART_LABEL];
+    set->real = w->array[MF_PART_REAL];
+    set->seed = w->array[MF_PART_SEED];
+    set->split = w->array[MF_PART_SPLIT];
+    set->status = w->array[MF_PART_STATUS];
+    w->crc = w->array[MF_PART_CRC];
+    w->moments = w->array[MF_PART_MOMENTS];
     return MF_OK;
 }
 
 /* Visits all arrays, in the order in which they are sent. */
-static int each_array(struct mf_dataset *set, uint32_t has, int (*visit)(void *context, void *at, size_t bytes),
+static int each_array(struct mf_dataset *set, const struct head *h, int (*visit)(void *context, void *at, size_t bytes),
                       void *context)
 {
-    struct mf_dataset_places *w = set->where;
-    const size_t n = set->samples;
-
     MF_TRY(visit(context, set->class_name, set->classes * sizeof *set->class_name));
     MF_TRY(visit(context, set->real_name, set->reals * sizeof *set->real_name));
-    MF_TRY(visit(context, w->chunks.place, w->chunks.count * sizeof *w->chunks.place));
-    if (has >> LABEL & 1) MF_TRY(visit(context, set->label, n * sizeof *set->label));
-    if (has >> REAL & 1) MF_TRY(visit(context, set->real, n * set->reals * sizeof *set->real));
-    if (has >> SEED & 1) MF_TRY(visit(context, set->seed, n * sizeof *set->seed));
-    if (has >> SPLIT & 1) MF_TRY(visit(context, set->split, n));
-    if (has >> STATUS & 1) MF_TRY(visit(context, set->status, n));
-    if (has >> CRC & 1) MF_TRY(visit(context, w->crc, n * sizeof *w->crc));
-    if (has >> MOMENTS & 1) MF_TRY(visit(context, w->moments, n * 2 * set->dims[3] * sizeof *w->moments));
+    MF_TRY(visit(context, set->where->chunks.place, h->chunks * sizeof *set->where->chunks.place));
+    for (int p = 0; p < MF_PARTS; ++p) MF_TRY(visit(context, set->where->array[p], part_bytes(h, p)));
     return MF_OK;
 }
 
@@ -307,7 +282,7 @@ static int take(void *context, FILE *from)
     MF_TRY(mf_guard_receive(from, &o->head, sizeof o->head));
     MF_TRY(check_head(o->path, &o->head));
     MF_TRY(make_arrays(o->set, &o->head));
-    return each_array(o->set, o->head.has, receive, from);
+    return each_array(o->set, &o->head, receive, from);
 }
 
 static int check_labels(const struct mf_dataset *s)
@@ -448,22 +423,30 @@ static int share(void *comm, void *at, size_t bytes)
     return MF_OK;
 }
 
+/* What the child may take to read the arrays. */
+static double seconds_of(const char *path)
+{
+    struct stat is;
+
+    return stat(path, &is) == 0 ? MF_GUARD_DECODING(is.st_size) : MF_GUARD_SECONDS;
+}
+
 static int load(const struct mf_comm *comm, struct opening *o)
 {
     struct mf_dataset *s = o->set;
     int rc = MF_OK;
 
-    if (comm->rank == 0) rc = mf_seal_explain(mf_guard(o->path, MF_GUARD_DECODING(1 << 30), work, take, o), o->path);
+    if (comm->rank == 0) rc = mf_seal_explain(mf_guard(o->path, seconds_of(o->path), work, take, o), o->path);
     if (comm->rank == 0 && rc == MF_OK) rc = check_values(s);
     MF_TRY(mf_agree(comm, rc));
     mf_comm_bcast(comm, 0, &o->head, sizeof o->head);
     if (comm->rank != 0) MF_TRY(make_arrays(s, &o->head));
-    MF_TRY(each_array(s, o->head.has, share, (void *)(uintptr_t)comm));
+    MF_TRY(each_array(s, &o->head, share, (void *)(uintptr_t)comm));
     name_classes(s);
     MF_TRY(mf_agree(comm, make_splits(s)));
     make_hash(s, &o->head);
     if (s->phases) return MF_OK;
-    if (!(o->head.has >> MOMENTS & 1)) MF_TRY(measure_all(comm, s));
+    if (!o->head.columns[MF_PART_MOMENTS]) MF_TRY(measure_all(comm, s));
     return mf_agree(comm, normalise(s));
 }
 
@@ -488,16 +471,10 @@ void mf_dataset_close(struct mf_dataset *set)
     if (!set) return;
     for (int k = 0; k < MF_SPLITS; ++k) free(set->id[k]);
     free(set->where->chunks.place);
-    free(set->where->crc);
-    free(set->where->moments);
+    for (int p = 0; p < MF_PARTS; ++p) free(set->where->array[p]);
     free(set->where);
     free(set->class_name);
     free(set->real_name);
-    free(set->label);
-    free(set->real);
-    free(set->seed);
-    free(set->split);
-    free(set->status);
     free(set->path);
     free(set);
 }

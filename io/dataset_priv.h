@@ -5,15 +5,30 @@
 #include "io/dataset.h"
 #include "io/h5.h"
 
-/* Paths in the file. */
-#define MF_SET_X       "/samples/x"
-#define MF_SET_LABEL   "/samples/label"
-#define MF_SET_REAL    "/samples/properties"
-#define MF_SET_SEED    "/samples/seed"
-#define MF_SET_SPLIT   "/index/split"
-#define MF_SET_STATUS  "/index/status"
-#define MF_SET_CRC     "/index/crc32c"
-#define MF_SET_MOMENTS "/index/moments"
+#define MF_SET_X "/samples/x"
+
+/** The arrays beside x, with a row for every sample. MF_PART_CRC: CRC-32C of its x. MF_PART_MOMENTS: sums of values and
+ * of squares of each channel, of images. */
+enum mf_set_part {
+    MF_PART_LABEL,
+    MF_PART_REAL,
+    MF_PART_SEED,
+    MF_PART_SPLIT,
+    MF_PART_STATUS,
+    MF_PART_CRC,
+    MF_PART_MOMENTS,
+    MF_PARTS
+};
+
+static const struct mf_set_part_kind {
+    const char *path;
+    enum mf_h5_type type;
+    size_t size;  /* bytes of a value */
+    int is_table; /* several values in a row */
+} mf_set_parts[MF_PARTS] = {{"/samples/label", MF_H5_I32, 4, 0}, {"/samples/properties", MF_H5_F32, 4, 1},
+                            {"/samples/seed", MF_H5_U64, 8, 0},  {"/index/split", MF_H5_U8, 1, 0},
+                            {"/index/status", MF_H5_U8, 1, 0},   {"/index/crc32c", MF_H5_U32, 4, 0},
+                            {"/index/moments", MF_H5_F64, 8, 1}};
 
 /** Shares of train and validation where nobody names others. */
 #define MF_SPLIT_PARTS \
@@ -25,8 +40,9 @@
 struct mf_dataset_places {
     uint64_t offset; /* of x, contiguous; 0: in chunks */
     struct mf_h5_chunks chunks;
-    uint32_t *crc;   /* [samples] CRC-32C of every sample's x; NULL: not known */
-    double *moments; /* [samples][channels][2] sums of values and of squares; NULL: not known */
+    void *array[MF_PARTS]; /* to which the public members point; NULL: none */
+    const uint32_t *crc;   /* [samples] */
+    double *moments;       /* [samples][channels][2] */
 };
 
 /** Bytes of scratch memory for mf_sample_read(): compressed bytes and one inflated chunk. */

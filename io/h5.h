@@ -80,9 +80,10 @@ size_t mf_h5_place(struct mf_h5 *file, const char *path);
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
                 const void *from);
 
-/** Creates a dataset whose rows of axis 0 are compressed one by one: deflate of @p level. */
-int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims, int level);
-/** Writes the bytes of one of its rows, which the caller has compressed. Fault site "io.write". */
+/** Creates a dataset in chunks of @p rows rows of axis 0, each compressed: deflate of @p level. */
+int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
+                   size_t rows, int level);
+/** Writes the bytes of the chunk that begins with @p row, which the caller has compressed. Fault site "io.write". */
 int mf_h5_write_chunk(struct mf_h5 *file, const char *path, size_t row, size_t bytes, const void *from);
 
 /** How a dataset in chunks of whole rows lies in its file. */

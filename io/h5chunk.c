@@ -5,15 +5,17 @@
 
 #include "src/base/err.h"
 
-enum { CHUNKS_MAX = 1 << 20 };
+/* Finding their places takes time with the square of their number: for these about 2 s. */
+enum { CHUNKS_MAX = 1 << 14 };
 
-int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims, int level)
+int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
+                   size_t rows, int level)
 {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space, id;
     hsize_t extent[MF_H5_DIMS], chunk[MF_H5_DIMS];
 
     for (int i = 0; i < ndim; ++i) chunk[i] = extent[i] = dims[i];
-    chunk[0] = 1;
+    chunk[0] = rows;
     space = H5Screate_simple(ndim, extent, NULL);
     H5Pset_create_intermediate_group(links, 1);
     H5Pset_chunk(create, ndim, chunk);
@@ -78,7 +80,8 @@ static const char *bad_chunks(const struct mf_h5 *file, hid_t id, hid_t create, 
     if (bad || block) return "chunks are not whole samples in";
     c->rows = (size_t)chunk[0];
     c->count = (size_t)((dims[0] + chunk[0] - 1) / chunk[0]);
-    return stored == c->count && c->count <= CHUNKS_MAX ? NULL : "values are missing, or there are too many chunks, in";
+    return stored == c->count && c->count <= CHUNKS_MAX ? NULL
+                                                        : "values are missing, or more than 16384 chunks are, in";
 }
 
 /* This version of the library wants a space of the dataset, not H5S_ALL. */

@@ -322,6 +322,49 @@ static void foreign(const struct mf_comm *c)
     }
 }
 
+/* Bytes of the header are changed at random: the file opens, or is refused; its samples are read, or refused. */
+static void hostile(struct mf_arena *arena, int compress)
+{
+    enum { BYTES = 1 << 16 };
+    const struct mf_reader_wish wish = {.ahead = 1, .batch = 8, .input = 1};
+    struct mf_dataset_wish w = wishes[0];
+    const char *path = scratch_file("hostile.h5");
+    static char good[BYTES], bad[BYTES];
+    struct mf_comm self;
+    size_t n, opened = 0;
+    FILE *from;
+
+    mf_comm_self(&self);
+    w.compress = compress;
+    CHECK(mf_dataset_write(&self, path, &w, NULL, make, &w) == MF_OK);
+    from = fopen(path, "rb");
+    n = from ? fread(good, 1, BYTES, from) : 0;
+    if (from) fclose(from);
+    for (uint64_t i = 0; n && i < (SANITIZED ? 20 : 60); ++i) {
+        struct mf_dataset *s = NULL;
+        struct mf_reader *r = NULL;
+        struct mf_batch b;
+        const size_t id[3] = {0, 17, 52};
+        int rc;
+
+        memcpy(bad, good, n);
+        for (uint64_t k = 0; k < 1 + i % 4; ++k)
+            bad[(size_t)(mf_random_uniform(i, 5, k) * (double)n)] = (char)(256 * mf_random_uniform(i, 6, k));
+        scratch_write(path, bad, n);
+        rc = mf_dataset_open(&self, path, &s);
+        CHECK(rc == MF_OK || rc == MF_INPUT);
+        if (!s) continue;
+        ++opened;
+        if (s->samples == w.samples && mf_reader_open(s, arena, &wish, &r) == MF_OK) {
+            mf_reader_want(r, 3, id);
+            (void)mf_reader_take(r, &b);
+        }
+        mf_reader_close(r);
+        mf_dataset_close(s);
+    }
+    CHECK(opened > 0);
+}
+
 int main(int argc, char **argv)
 {
     struct mf_arena *arena;
@@ -331,12 +374,17 @@ int main(int argc, char **argv)
     CHECK(mf_comm_open(&c, &argc, &argv, "test") == MF_OK);
     CHECK(mf_arena_open(&arena, NULL, 0) == MF_OK);
     scratch_open(&c);
-    same_hash(&c, arena);
-    split_fairly();
-    damage(&c, arena, 0);
-    damage(&c, arena, 1);
-    refuse(&c);
-    foreign(&c);
+    if (argc > 1) {
+        hostile(arena, 0);
+        hostile(arena, 4);
+    } else {
+        same_hash(&c, arena);
+        split_fairly();
+        damage(&c, arena, 0);
+        damage(&c, arena, 1);
+        refuse(&c);
+        foreign(&c);
+    }
     scratch_close(&c);
     mf_arena_close(arena);
     mf_comm_close(&c);

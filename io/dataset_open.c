@@ -338,7 +338,8 @@ static int make_splits(struct mf_dataset *s)
     return MF_OK;
 }
 
-/* Of the facts, the labels, real values and splits, and the checksums of samples. Without these, of the tail. */
+/* Of the facts, the labels, real values and splits, and the checksums of samples. Without these, of the moments of
+ * images, or of the file's tail. */
 static void make_hash(struct mf_dataset *s, const struct head *h)
 {
     char each[6][MF_HASH_TEXT];
@@ -354,6 +355,8 @@ static void make_hash(struct mf_dataset *s, const struct head *h)
     mf_hash_bytes(s->class_name, s->classes * sizeof *s->class_name, each[4]);
     if (s->where->crc)
         mf_hash_bytes(s->where->crc, s->samples * sizeof *s->where->crc, each[5]);
+    else if (s->where->moments)
+        mf_hash_bytes(s->where->moments, s->samples * 2 * s->dims[3] * sizeof(double), each[5]);
     else
         mf_hash_bytes(h->tail, TAIL, each[5]);
     for (int i = 0; i < 6; ++i) all[i] = each[i];
@@ -444,10 +447,9 @@ static int load(const struct mf_comm *comm, struct opening *o)
     MF_TRY(each_array(s, &o->head, share, (void *)(uintptr_t)comm));
     name_classes(s);
     MF_TRY(mf_agree(comm, make_splits(s)));
+    if (!s->phases && !o->head.columns[MF_PART_MOMENTS]) MF_TRY(measure_all(comm, s));
     make_hash(s, &o->head);
-    if (s->phases) return MF_OK;
-    if (!o->head.columns[MF_PART_MOMENTS]) MF_TRY(measure_all(comm, s));
-    return mf_agree(comm, normalise(s));
+    return mf_agree(comm, s->phases ? MF_OK : normalise(s));
 }
 
 int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_dataset **set)

@@ -14,13 +14,14 @@ static int is_flat(const struct mf_synth *what) { return mf_synth_axes(what) == 
 
 size_t mf_synth_crack_pieces(const struct mf_synth *what) { return is_flat(what) ? DISCS : LINES; }
 
-/* Discs of a quarter of the length stand a quarter apart: a strip of half the length with round ends. */
+/* Discs of a quarter of the length stand a quarter apart: a strip of half the length with round ends, and half a tube
+ * around it. */
 double mf_synth_crack_volume(const struct mf_synth *what)
 {
-    const double l = what->stick;
+    const double l = what->stick, r = what->radius;
 
-    if (!is_flat(what)) return mf_synth_measure(mf_synth_axes(what), what->radius, l / 2);
-    return 2 * what->radius * l * l * (0.25 + pi / 16);
+    if (!is_flat(what)) return mf_synth_measure(mf_synth_axes(what), r, l / 2);
+    return 2 * r * l * l * (0.25 + pi / 16) + pi / 2 * r * r * l * (1 + pi / 2);
 }
 
 /* A random vector on the axes that count. */

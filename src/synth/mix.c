@@ -50,8 +50,13 @@ static void size_kind(struct mf_synth *w, double f, double l, double met)
         w->stick = fmin(6 * w->radius, most - 2 * fmin(w->radius, most / 4));
         break;
     case MF_SYNTH_CRACKS:
-        w->radius = overlapping(f, met, cut);
         w->stick = 0.6 * most;
+        for (int i = 0; i < 4; ++i) { /* both faces, and the round edge, which grows with the radius */
+            const double edge = pi * w->radius * (space ? w->stick * (1 + pi / 2) / 2 : 1);
+            const double face = 2 * w->stick * (space ? w->stick * (0.25 + pi / 16) : 1);
+
+            w->radius = overlapping(f, met, cut * (1 + edge / (face + edge)));
+        }
         break;
     case MF_SYNTH_VORONOI: /* edges 2 / g, or faces 2.91 / g, of grains of size g; 2 f (1 - f) part two phases */
         w->grains = 2 + (size_t)(mf_synth_box(w) / pow(l * cut * (space ? 2.91 : 2), mf_synth_axes(w)));

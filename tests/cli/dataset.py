@@ -83,6 +83,17 @@ def neither_tells():
     check(((straight > 0) == (through == 1)).all() and straight.max() <= 1 and 0 < through.mean() < 1, "percolation")
 
 
+def meets_as_wished(axes, *size):
+    """Lines along the axes meet 2 f (1 - f) / l interfaces per voxel, whatever the kind."""
+    made("synth", "--num-samples", 240, "--size", *size, "--output", "met.h5")
+    with h5py.File("met.h5") as file:
+        names, real, label = list(file["samples/properties"].attrs["names"]), file["samples/properties"][:], file["samples/label"][:]
+    f, length, met = real[:, 0], real[:, names.index("length")], real[:, names.index("interface_density")] / axes
+    for k, kind in enumerate(KINDS):
+        ratio = (met * length / (2 * f * (1 - f)))[label == k].mean()
+        check(abs(ratio - 1) < 0.12, f"{kind}, {axes} axes: {ratio:.3f} of the interfaces")
+
+
 def told():
     info = json.loads(made("info", "--json", "set.h5").out)
     check(info["kind"] == "dataset" and info["samples"] == 2000 and info["shape"] == [64, 64] and info["phases"] == 2, info)
@@ -111,6 +122,8 @@ def refused():
 
 ranks_agree()
 neither_tells()
+meets_as_wished(2, 64, 64)
+meets_as_wished(3, 32, 32, 32)
 told()
 refused()
 finish("dataset")

@@ -1,8 +1,8 @@
 /* Asynchronous collectives beside MPI's calls and beside the least work in memory: mpirun -n R bench_collect [MIB ...].
  *
- * Part one, per exchange and size: least of 25 turns in which all ways alternate, the slowest rank each. `floor_ms` is
- * the same arithmetic on this rank's share alone, on all ranks at once, without any meeting. `iall_ms` is MPI's call
- * that does not wait, and a wait.
+ * Part one, per exchange and size: least of 25 turns and more in which all ways alternate, the slowest rank each.
+ * `floor_ms` is the same arithmetic on this rank's share alone, on all ranks at once, without any meeting. `iall_ms` is
+ * MPI's call that does not wait, and a wait.
  *
  * Part two: a step computes for a known time, starts the sum of a bucket after each eighth, and polls between pieces.
  * `hidden` is the share of the time of the sums alone by which compute and sums after each other take longer. In the
@@ -32,13 +32,10 @@ static double slowest(double seconds)
     return seconds;
 }
 
-static double least_of(const double *time)
-{
-    double best = time[0];
+/* Short ones are repeated more often. */
+static int turns(void) { return b.n >= (size_t)16 << 18 ? TURNS : TURNS * (int)(((size_t)16 << 18) / b.n); }
 
-    for (int t = 1; t < TURNS; ++t) best = time[t] < best ? time[t] : best;
-    return best;
-}
+static double least_of(double one, double other) { return one < other ? one : other; }
 
 /* -- one exchange -- */
 
@@ -86,22 +83,20 @@ static void exchange(int kind)
 {
     void (*const way[WAYS])(int) = {own, all, iall, least};
     static const char *const names[] = {"sum", "reduce-scatter", "all-gather"};
-    double time[WAYS][TURNS], start;
+    double time[WAYS] = {1e9, 1e9, 1e9, 1e9}, start;
 
     memset(b.array, 0, b.n * sizeof *b.array);
     memset(b.other, 0, b.n * sizeof *b.other);
-    for (int t = -2; t < TURNS; ++t)
+    for (int t = turns(); t > 0; --t)
         for (int w = 0; w < WAYS; ++w) {
             mf_comm_barrier(&b.comm);
             start = mf_now();
             way[w](kind);
-            start = slowest(mf_now() - start);
-            if (t >= 0) time[w][t] = 1e3 * start;
+            time[w] = least_of(time[w], 1e3 * slowest(mf_now() - start));
         }
-    for (int w = 0; w < WAYS; ++w) time[w][0] = least_of(time[w]);
     if (b.comm.rank) return;
-    printf("%s\t%d\t%zu\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\n", names[kind], b.comm.size, b.n >> 18, time[0][0],
-           time[1][0], time[2][0], time[3][0], time[0][0] / time[3][0], time[1][0] / time[0][0]);
+    printf("%s\t%d\t%zu\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%.2f\n", names[kind], b.comm.size, b.n >> 18, time[0], time[1],
+           time[2], time[3], time[0] / time[3], time[1] / time[0]);
 }
 
 /* -- beside a computation -- */
@@ -111,29 +106,29 @@ enum beside { COMPUTE, SUMS, BOTH, MPI_SUMS, MPI_BOTH, STEPS };
 static volatile double sink = 1;
 
 /* Counts turns, not time: it takes longer where others have the core. */
-static void compute(size_t turns)
+static void compute(size_t work)
 {
     double x = sink;
 
-    for (size_t i = 0; i < turns; ++i) x = x * 0.999999 + 1e-6;
+    for (size_t i = 0; i < work; ++i) x = x * 0.999999 + 1e-6;
     sink = x;
 }
 
-static size_t turns_of(double seconds)
+static size_t work_of(double seconds)
 {
-    const size_t turns = 1 << 20;
+    const size_t work = 1 << 20;
     double best = 1e9;
 
     for (int i = 0; i < 20; ++i) {
         const double start = mf_now();
 
-        compute(turns);
+        compute(work);
         if (mf_now() - start < best) best = mf_now() - start;
     }
-    return (size_t)((double)turns * seconds / best);
+    return (size_t)((double)work * seconds / best);
 }
 
-static void step(enum beside what, int uneven, size_t turns)
+static void step(enum beside what, int uneven, size_t work)
 {
     const size_t n = b.n / BUCKETS;
     MPI_Request request[BUCKETS];
@@ -141,10 +136,10 @@ static void step(enum beside what, int uneven, size_t turns)
     uint64_t last = 0;
 
     for (int k = 0; k < BUCKETS; ++k) {
-        const size_t more = uneven && (b.comm.rank == 0) == (k < BUCKETS / 2) ? turns / 4 : 0;
+        const size_t more = uneven && (b.comm.rank == 0) == (k < BUCKETS / 2) ? work / 4 : 0;
 
         for (int p = 0; p < PIECES; ++p) {
-            if (what == COMPUTE || what == BOTH || what == MPI_BOTH) compute(turns + more);
+            if (what == COMPUTE || what == BOTH || what == MPI_BOTH) compute(work + more);
             if (what == BOTH) mf_collect_poll(b.collect);
             if (what == MPI_BOTH && begun) MPI_Testall(begun, request, &over, MPI_STATUSES_IGNORE);
         }
@@ -158,33 +153,30 @@ static void step(enum beside what, int uneven, size_t turns)
 
 static void overlap(int uneven)
 {
-    double time[STEPS][TURNS], alone = 1e9, start, hidden[2];
-    size_t turns;
+    double time[STEPS] = {1e9, 1e9, 1e9, 1e9, 1e9}, alone = 1e9, start, hidden[2];
+    size_t work;
 
     memset(b.array, 0, b.n * sizeof *b.array);
     memset(b.other, 0, b.n * sizeof *b.other);
-    for (int t = 0; t < 5; ++t) {
+    for (int t = turns(); t > 0; --t) {
         mf_comm_barrier(&b.comm);
         start = mf_now();
         step(SUMS, 0, 0);
-        start = slowest(mf_now() - start);
-        if (start < alone) alone = start;
+        alone = least_of(alone, slowest(mf_now() - start));
     }
-    turns = turns_of(4 * alone / (BUCKETS * PIECES)); /* sums take a fifth of a step */
-    for (int t = 0; t < TURNS; ++t)
+    work = work_of(4 * alone / (BUCKETS * PIECES)); /* sums take a fifth of a step */
+    for (int t = turns(); t > 0; --t)
         for (int what = 0; what < STEPS; ++what) {
             mf_comm_barrier(&b.comm);
             start = mf_now();
-            step((enum beside)what, uneven, turns);
-            time[what][t] = 1e3 * slowest(mf_now() - start);
+            step((enum beside)what, uneven, work);
+            time[what] = least_of(time[what], 1e3 * slowest(mf_now() - start));
         }
-    for (int what = 0; what < STEPS; ++what) time[what][0] = least_of(time[what]);
     for (int i = 0; i < 2; ++i)
-        hidden[i] = (time[COMPUTE][0] + time[SUMS + 2 * i][0] - time[BOTH + 2 * i][0]) / time[SUMS + 2 * i][0];
+        hidden[i] = (time[COMPUTE] + time[SUMS + 2 * i] - time[BOTH + 2 * i]) / time[SUMS + 2 * i];
     if (b.comm.rank) return;
     printf("%s\t%d\t%zu\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\n", uneven ? "uneven" : "even", b.comm.size,
-           b.n >> 18, time[COMPUTE][0], time[SUMS][0], time[BOTH][0], hidden[0], time[MPI_SUMS][0], time[MPI_BOTH][0],
-           hidden[1]);
+           b.n >> 18, time[COMPUTE], time[SUMS], time[BOTH], hidden[0], time[MPI_SUMS], time[MPI_BOTH], hidden[1]);
 }
 
 int main(int argc, char **argv)

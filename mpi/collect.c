@@ -119,6 +119,7 @@ int mf_collect_open(const struct mf_comm *comm, struct mf_arena *arena, size_t b
 
     c->comm = comm;
     c->arena = arena;
+    c->room = bytes / sizeof(float);
     rc = open_all(c, bytes);
     if (rc == MF_OK)
         *collect = c;
@@ -207,11 +208,14 @@ static void describe(struct mf_collect *c, enum mf_collect_kind kind, size_t fir
 
 static uint64_t start(struct mf_collect *c, enum mf_collect_kind kind, const char *name, const float *array, size_t n)
 {
+    const size_t first = (size_t)(array - (const float *)mf_collect_memory(c)); /* huge where it is before */
+
+    MF_ASSERT(first <= c->room && n <= c->room - first);
     if (alone(c)) return ++c->started;
     mf_comm_enter(c->comm, name, n);
     if (c->started >= MF_COLLECT_MOST) await(c, c->started + 1 - MF_COLLECT_MOST);
     mf_comm_leave(c->comm);
-    describe(c, kind, (size_t)(array - c->array[c->place]), n);
+    describe(c, kind, first, n);
     return c->started;
 }
 

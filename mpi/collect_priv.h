@@ -60,6 +60,7 @@ struct mf_collect {
     struct mf_share *share; /* NULL: the memory is the arena's */
     size_t booked;          /* bytes of it, where it is shared */
     char *own;              /* this rank's memory, with its head */
+    size_t room;            /* floats in it */
 
     int teams, team;               /* how many; this rank's */
     int *begin;                    /* [teams + 1] first rank of each */

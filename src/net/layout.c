@@ -65,6 +65,7 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     b->first = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.first.%zu", name, k);
     b->second = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.second.%zu", name, k);
     b->own_parameters = piece_of(net, b->parameters, layout);
+    net->value[b->own_parameters].flat = 1;
     b->own_gradients = b->summed = piece_of(net, b->gradients, layout);
     if (layout->stage == 2) b->own_gradients = mf_value_new(net, MF_ROLE_GRADIENT, own, "%s.sums.%zu", name, k);
     layout->numbers += numbers;

@@ -30,7 +30,7 @@ struct mf_value {
     int base;            /* it is a view of this value's memory; -1: it has memory of its own */
     size_t shift;        /* then: bytes from the beginning of base */
     int stop;            /* a view that passes no gradient on */
-    int flat;            /* an array of a layout, of which parameters are views */
+    int flat;            /* an array of a layout, of which parameters are views, or a piece of one */
     int set;             /* of a parameter: which network of the net it belongs to */
     enum mf_start start; /* of a parameter */
     double spread;

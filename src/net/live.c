@@ -14,6 +14,7 @@ struct life {
     int value, home;       /* home: the value whose memory this one has taken over; else itself */
     ptrdiff_t first, last; /* nodes; -1: not in this list */
     int open;              /* read before it is written */
+    int exchanged;
     size_t bytes;
 };
 
@@ -42,7 +43,12 @@ static struct life *lives_of(const struct mf_list *list)
     unsigned char *written = MF_MUST(calloc(net->values + 1, 1), "marks");
     struct mf_operand operand[MF_OPERANDS];
 
-    for (size_t v = 0; v < net->values; ++v) life[v] = (struct life){(int)v, (int)v, -1, -1, 0, 0};
+    for (size_t v = 0; v < net->values; ++v)
+        life[v] = (struct life){.value = (int)v,
+                                .home = (int)v,
+                                .first = -1,
+                                .last = -1,
+                                .exchanged = net->value[v].role == MF_ROLE_GRADIENT};
     for (size_t i = 0; i < list->nodes; ++i) {
         const size_t n = mf_node_operands(&list->node[i], operand);
 
@@ -119,10 +125,13 @@ static void take_over_all(const struct mf_list *list, struct life *life)
     }
 }
 
+/* Gradients of parameters first: ranks exchange them, so their places may not depend on what only this rank has (work
+ * memory). Then the largest. */
 static int by_size(const void *a, const void *b)
 {
     const struct life *x = a, *y = b;
 
+    if (x->exchanged != y->exchanged) return y->exchanged - x->exchanged;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
     return x->value - y->value;
 }
@@ -145,7 +154,7 @@ static size_t lowest_gap(const struct life *life, size_t n, const size_t *at)
     return here;
 }
 
-/* The largest first. Sets the list's room, floor and places. */
+/* In that order. Sets the list's room, floor and places. */
 static void place(struct mf_list *list, const struct life *all)
 {
     const struct mf_net *net = list->net;

@@ -15,7 +15,7 @@ struct mf_walk {
     struct mf_queue *queue;
     enum mf_walk_mode mode;
     char *lasting, *room;
-    int borrowed;   /* lasting is the caller's */
+    struct mf_walk_memory given;
     void **guarded; /* checked: [values] memory of roots */
     struct mf_call *call[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
     ptrdiff_t *last[sizeof((struct mf_net *)0)->list /
@@ -87,15 +87,15 @@ static void fill_call(struct mf_walk *walk, const struct mf_list *list, const st
 
 /* -- opening and closing -- */
 
-static int take_planned(struct mf_walk *walk, void *lasting)
+static int take_planned(struct mf_walk *walk)
 {
     struct mf_arena *arena = walk->queue->arena;
 
-    walk->borrowed = lasting != NULL;
-    walk->lasting = lasting ? lasting : mf_arena_take(arena, walk->net->lasting, "parameters");
-    walk->room = walk->lasting ? mf_arena_take(arena, walk->net->room, "activations") : NULL;
-    if (!walk->room) return MF_MEMORY;
-    return MF_OK;
+    walk->lasting = walk->given.lasting;
+    walk->room = walk->given.room;
+    if (!walk->lasting) walk->lasting = mf_arena_take(arena, walk->net->lasting, "parameters");
+    if (walk->lasting && !walk->room) walk->room = mf_arena_take(arena, walk->net->room, "activations");
+    return walk->room ? MF_OK : MF_MEMORY;
 }
 
 static int take_guarded(struct mf_walk *walk)
@@ -155,7 +155,7 @@ static void fill_planned(struct mf_walk *walk)
 }
 
 int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode,
-                 void *lasting)
+                 const struct mf_walk_memory *given)
 {
     struct mf_walk *w = MF_MUST(calloc(1, sizeof *w), "a walk");
     int rc;
@@ -163,7 +163,8 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
     w->net = net;
     w->queue = queue;
     w->mode = mode;
-    rc = mode == MF_WALK_CHECKED ? take_guarded(w) : take_planned(w, lasting);
+    if (given) w->given = *given;
+    rc = mode == MF_WALK_CHECKED ? take_guarded(w) : take_planned(w);
     if (rc != MF_OK) {
         mf_walk_close(w);
         return rc;
@@ -188,8 +189,8 @@ void mf_walk_close(struct mf_walk *walk)
         guarded_free(walk->guarded[v], mf_shape_bytes(&walk->net->value[v].shape));
     free(walk->guarded);
     free(walk->started);
-    if (walk->room) mf_arena_give(walk->queue->arena, walk->room);
-    if (walk->lasting && !walk->borrowed) mf_arena_give(walk->queue->arena, walk->lasting);
+    if (walk->room && !walk->given.room) mf_arena_give(walk->queue->arena, walk->room);
+    if (walk->lasting && !walk->given.lasting) mf_arena_give(walk->queue->arena, walk->lasting);
     for (size_t k = 0; k < walk->net->lists; ++k) {
         free(walk->call[k]);
         free(walk->last[k]);

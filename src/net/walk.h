@@ -18,6 +18,11 @@ enum mf_walk_mode {
 
 struct mf_walk;
 
+/** Device memory, in which exchanges can reach arrays. NULL: the walk takes its own. */
+struct mf_walk_memory {
+    void *lasting, *room; /* [net->lasting], [net->room] bytes */
+};
+
 /** Who executes exchanges among ranks. Arrays are flat f32, in device memory. */
 struct mf_exchange {
     void *context;
@@ -27,9 +32,9 @@ struct mf_exchange {
 };
 
 /** Opens a walk of the lists of @p net, which are planned for @p queue. Lasting memory is zeros, the rest NaN.
- * @p lasting: the lasting memory, of the caller; NULL: taken from the queue's arena. Refuses with MF_MEMORY. */
+ * @p given: memory of the caller; NULL: all is taken from the queue's arena. Refuses with MF_MEMORY. */
 int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode,
-                 void *lasting);
+                 const struct mf_walk_memory *given);
 void mf_walk_close(struct mf_walk *walk);
 
 /** Exchanges go to @p exchange from now on; NULL, as after opening: there is one rank, and nothing is exchanged. */

@@ -100,10 +100,12 @@ static int is_late(const char *line, void *context)
 {
     struct cut *cut = context;
     struct mf_json *row = mf_json_parse(line);
-    const struct mf_json *part = mf_json_get(row, cut->key), *step = mf_json_get(row, "step");
+    const struct mf_json *step = mf_json_get(row, "step");
     int late = 0;
 
-    if (step && (uint64_t)mf_json_to_int(part) == cut->part)
+    if (step && !cut->key)
+        late = mf_json_to_int(step) > cut->step;
+    else if (step && (uint64_t)mf_json_to_int(mf_json_get(row, cut->key)) == cut->part)
         late = ++cut->seen > cut->rows || mf_json_to_int(step) > cut->step;
     mf_json_free(row);
     return late;
@@ -149,7 +151,7 @@ void mf_metrics_cut(struct mf_metrics *m, const char *key, uint64_t part, size_t
     struct stat is;
 
     if (m->file && fstat(fileno(m->file), &is) == 0 && S_ISREG(is.st_mode)) mf_metrics_sift(m->path, is_late, &cut);
-    m->cut = (struct mf_metrics_cut){key, part, step};
+    m->cut = (struct mf_metrics_cut){1, key, part, step};
     mf_tables_cut(m);
     mf_events_cut(m, step);
 }

@@ -50,14 +50,14 @@ static int is_late(const char *line, void *context)
     long long step, part;
 
     return cell_of(cut->header, line, "step", &step) && step > cut->what->step &&
-           (!cell_of(cut->header, line, cut->what->key, &part) || (uint64_t)part == cut->what->part);
+           (!cut->what->key || !cell_of(cut->header, line, cut->what->key, &part) || (uint64_t)part == cut->what->part);
 }
 
 static void cut_table(const struct mf_metrics_file *table, const struct mf_metrics_cut *what)
 {
     struct cut cut = {what, table->header};
 
-    if (what->key && table->header) mf_metrics_sift(table->path, is_late, &cut);
+    if (what->wanted && table->header) mf_metrics_sift(table->path, is_late, &cut);
 }
 
 void mf_tables_cut(const struct mf_metrics *m)

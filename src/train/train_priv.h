@@ -14,7 +14,7 @@ int mf_trainer_next(struct mf_trainer *trainer, size_t micro, const struct mf_li
 /** Puts a batch there; NULL: none. Rows behind its samples do not count. */
 void mf_trainer_feed(struct mf_trainer *trainer, const struct mf_list *list, const struct mf_batch *batch);
 
-/** The first number of a value, after its list was walked. */
+/** The first number of a value, f32 or f64, after its list was walked. */
 double mf_trainer_number(const struct mf_trainer *trainer, const struct mf_list *list, int value);
 
 #endif

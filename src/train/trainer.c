@@ -71,9 +71,14 @@ static void poll(void *context) { mf_collect_poll(context); }
 
 static int open_walk(struct mf_trainer *t)
 {
-    MF_TRY(mf_collect_open(t->comm, t->arena, t->network.net->lasting, &t->collect));
-    MF_TRY(mf_agree(t->comm,
-                    mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, mf_collect_memory(t->collect))));
+    const struct mf_net *net = t->network.net;
+    const int all = t->network.layout.stage == 2; /* gradients do not last */
+    struct mf_walk_memory memory;
+
+    MF_TRY(mf_collect_open(t->comm, t->arena, net->lasting + (all ? net->room : 0), &t->collect));
+    memory.lasting = mf_collect_memory(t->collect);
+    memory.room = all ? (char *)memory.lasting + net->lasting : NULL;
+    MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
     t->exchange = (struct mf_exchange){t->collect, start, finish, poll};
     if (t->comm->size > 1) mf_walk_exchange(t->walk, &t->exchange);
     return MF_OK;
@@ -216,9 +221,13 @@ int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_list *li
 
 double mf_trainer_number(const struct mf_trainer *t, const struct mf_list *list, int value)
 {
-    float number;
+    const enum mf_type type = t->network.net->value[value].shape.type;
+    union {
+        float single;
+        double wide;
+    } number;
 
-    t->queue->backend->get(t->queue, &number, at(t, list, value), sizeof number);
+    t->queue->backend->get(t->queue, &number, at(t, list, value), mf_type_bytes(type));
     t->queue->backend->sync(t->queue);
-    return (double)number;
+    return type == MF_F64 ? number.wide : (double)number.single;
 }

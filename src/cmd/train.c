@@ -1,0 +1,221 @@
+/* train classify, train regress: a network from a dataset. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/hash.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/log_view.h"
+#include "src/cmd/train_opts.h"
+#include "src/train/weights.h"
+
+struct job {
+    struct mf_session *session;
+    const struct mf_train_cmd *o;
+    struct mf_dataset *set;
+    size_t *column;
+    struct mf_train_opts opts;
+    struct mf_trainer trainer;
+    char *output, *problem;
+};
+
+/* -- what the harness asks for -- */
+
+static int may_write(void *context, struct mf_run *run)
+{
+    const struct job *job = context;
+    const char *const inputs[] = {job->o->data, job->o->model};
+
+    MF_TRY(mf_session_may_write(job->session, run->output, ".safetensors"));
+    return mf_session_spares(job->session, run->output, sizeof inputs / sizeof *inputs, inputs);
+}
+
+static int name(void *context, struct mf_run *run)
+{
+    const struct job *job = context;
+    char hash[MF_HASH_TEXT];
+
+    mf_hash_bytes(job->problem, strlen(job->problem), hash);
+    snprintf(run->problem, sizeof run->problem, "%.15s", hash);
+    return MF_OK;
+}
+
+static void say_begin(const struct job *job)
+{
+    const struct mf_trainer *t = &job->trainer;
+    const struct mf_train_opts *o = &t->opts;
+
+    mf_info("%s: %zu samples to learn from, %zu for validation, %zu for the test", job->set->path,
+            job->set->count[MF_TRAIN], job->set->count[MF_VALIDATION], job->set->count[MF_TEST]);
+    mf_info("%s: %zu parameters; %zu steps of %zu samples (%d ranks x %zu passes of %zu)", o->model->name,
+            mf_network_parameters(&t->network), o->schedule.steps, o->effective, t->comm->size, t->micro, o->batch);
+}
+
+static int start_from(struct job *job)
+{
+    struct mf_safetensors *file = NULL;
+    int rc;
+
+    if (!job->o->model || !*job->o->model) return MF_OK;
+    rc = mf_safetensors_open(job->o->model, &file);
+    if (rc == MF_OK) rc = mf_weights_load(&job->trainer.network, job->trainer.walk, file);
+    mf_safetensors_close(file);
+    return mf_agree(job->session->comm, rc);
+}
+
+static int work(void *context, struct mf_run *run, struct mf_json **results)
+{
+    struct job *job = context;
+    struct mf_session *s = job->session;
+    struct mf_loop loop = {.trainer = &job->trainer,
+                           .run = run,
+                           .problem = job->problem,
+                           .patience = (size_t)job->o->patience,
+                           .keep = (size_t)job->o->keep_last,
+                           .forms =
+                               (job->o->no_csv ? 0 : MF_METRICS_CSV) | (job->o->no_events ? 0 : MF_METRICS_EVENTS)};
+    int rc = mf_trainer_open(s->comm, s->arena, s->queue, job->set, &job->opts, &job->trainer);
+
+    if (rc == MF_OK) rc = start_from(job);
+    if (rc == MF_OK) say_begin(job);
+    if (rc == MF_OK) rc = mf_loop_run(&loop, results);
+    mf_trainer_close(&job->trainer);
+    return rc;
+}
+
+/* -- the verb -- */
+
+static int name_output(struct job *job)
+{
+    const struct mf_session *s = job->session;
+    const char *given = s->common->output;
+    int rc = MF_OK;
+
+    job->output = given && *given
+                      ? MF_MUST(strdup(given), "a name")
+                      : mf_output_join(job->o->results_dir, "model", s->common->information, ".safetensors");
+    if (!(given && *given) && s->comm->rank == 0) rc = mf_output_folder(job->o->results_dir);
+    return mf_agree(s->comm, rc);
+}
+
+static void print_scores(const struct mf_json *results, const char *split)
+{
+    const struct mf_json *j = mf_json_get(results, split), *r2 = j ? mf_json_get(j, "r2") : NULL;
+
+    if (!j) return;
+    printf("%-11s loss %.4g", split, mf_json_get_real(j, "loss"));
+    if (mf_json_get(j, "accuracy")) printf(", accuracy %.2f %%", 100 * mf_json_get_real(j, "accuracy"));
+    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
+        printf("%s%.4f", c ? " " : ", R2 ", mf_json_to_real(mf_json_item(r2, c)));
+    printf(" (%lld samples)\n", mf_json_get_int(j, "samples"));
+}
+
+static void print(const struct job *job, struct mf_json *results)
+{
+    if (job->session->comm->rank != 0 || !results) return;
+    if (job->session->common->json) {
+        mf_json_write(results, stdout);
+        return;
+    }
+    printf("%s: best of %lld epochs is %lld, %.0f samples/s\n", job->output, mf_json_get_int(results, "epochs"),
+           mf_json_get_int(results, "best_epoch"), mf_json_get_real(results, "samples_per_second"));
+    print_scores(results, "validation");
+    print_scores(results, "test");
+}
+
+static int train(struct job *job)
+{
+    static const struct mf_run_client client = {may_write, name, mf_loop_results, work};
+    const struct mf_session *s = job->session;
+    struct mf_run run = {.comm = s->comm, .part = "part", .parts = 1, .output = job->output};
+    struct mf_json *results = NULL;
+    int rc;
+
+    run.keeper = mf_keep_opts(s, &job->o->keep);
+    rc = mf_run_do(&run, &client, job, &results);
+    if (rc == MF_OK) print(job, results);
+    mf_json_free(results);
+    return rc;
+}
+
+static int run(struct mf_session *session, const struct mf_train_cmd *o, int classify)
+{
+    struct job job = {.session = session, .o = o};
+    int rc = mf_dataset_open(session->comm, o->data, &job.set);
+
+    if (rc == MF_OK) {
+        job.column = MF_MUST(calloc(job.set->reals + 1, sizeof *job.column), "columns");
+        rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, job.column, &job.opts));
+    }
+    if (rc == MF_OK) job.problem = mf_train_problem(job.set, &job.opts);
+    if (rc == MF_OK) rc = name_output(&job);
+    if (rc == MF_OK) rc = train(&job);
+    free(job.column);
+    free(job.problem);
+    free(job.output);
+    mf_dataset_close(job.set);
+    return rc;
+}
+
+static int check_classify(const struct mf_session *s, void *options) { return mf_train_check(s, options, 1); }
+static int check_regress(const struct mf_session *s, void *options) { return mf_train_check(s, options, 0); }
+static int run_classify(struct mf_session *s, void *options) { return run(s, options, 1); }
+static int run_regress(struct mf_session *s, void *options) { return run(s, options, 0); }
+
+static const struct mf_opt class_rows[] = {
+    MF_OPT(mf_train_cmd, "label-smoothing", smoothing, MF_REAL, "0", "part of the target that all classes share"),
+    MF_OPT_END};
+
+static const struct mf_opt *const classify_tables[] = {mf_train_rows, class_rows, mf_log_view_rows, mf_common_opts,
+                                                       NULL};
+static const struct mf_opt *const regress_tables[] = {mf_train_rows, mf_regress_rows, mf_log_view_rows, mf_common_opts,
+                                                      NULL};
+static const char *const names[] = {"results-dir", NULL};
+static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
+
+#define TEXT                                                                                                         \
+    "Ranks share the samples of a step, and sum gradients beside backward. The result does not depend on how many "  \
+    "ranks, passes and readers there are. After every epoch the network is scored on the validation split; "         \
+    "model.safetensors in --results-dir holds the weights of the best epoch, and how to build the network again. A " \
+    "run that is stopped or killed continues with --restart auto, also on another number of ranks.\n"
+
+const struct mf_cmd mf_cmd_train_classify = {
+    .name = "train classify",
+    .summary = "train a network that tells the classes of microstructures",
+    .synopsis = "--data FILE.h5 [--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",
+    .text = TEXT "\n"
+                 "  mesoforge synth --num-samples 2000 --size 64 64 --output micro.h5\n"
+                 "  mpirun -n 2 mesoforge train classify --data micro.h5 \\\n"
+                 "      --arch cnn --results-dir run\n",
+    .tables = classify_tables,
+    .size = sizeof(struct mf_train_cmd),
+    .check = check_classify,
+    .run = run_classify,
+    .work = MF_WORK_CORES,
+    .remedy = "a smaller --batch-size, or --recompute blocks",
+    .writes = 1,
+    .checkpoints = 1,
+    .names = names,
+    .small = small,
+};
+
+const struct mf_cmd mf_cmd_train_regress = {
+    .name = "train regress",
+    .summary = "train a network that predicts properties of microstructures",
+    .synopsis = "--data FILE.h5 [--target COLUMN ...] [--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",
+    .text = TEXT "\n"
+                 "  mesoforge train regress --data micro.h5 \\\n"
+                 "      --target interface_density --results-dir run\n",
+    .tables = regress_tables,
+    .size = sizeof(struct mf_train_cmd),
+    .check = check_regress,
+    .run = run_regress,
+    .work = MF_WORK_CORES,
+    .remedy = "a smaller --batch-size, or --recompute blocks",
+    .writes = 1,
+    .checkpoints = 1,
+    .names = names,
+    .small = small,
+};

@@ -1,0 +1,216 @@
+/* See train_opts.h. */
+#include "src/cmd/train_opts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+#define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
+
+const struct mf_opt mf_train_rows[] = {
+    ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),
+    ROW("results-dir", results_dir, MF_TEXT, "results/train",
+        "folder of model.safetensors, metrics, plots and checkpoints"),
+    MF_CHOICE(mf_train_cmd, "arch", arch, "cnn", "mlp|cnn|vit", "network (docs/LEARNING.md)"),
+    ROW("width", width, MF_LONG, NULL, "channels of the network; left out: the network's own"),
+    ROW("depth", depth, MF_LONG, NULL, "layers (mlp), stages (cnn), blocks (vit); left out: the network's own"),
+    ROW("heads", heads, MF_LONG, NULL, "heads of attention (vit)"),
+    ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit) [pixels]"),
+    ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
+    ROW("model", model, MF_TEXT, NULL, "start from the weights in this file (.safetensors)"),
+    MF_ALIAS("checkpoint-path", "model"),
+    ROW("epochs", epochs, MF_LONG, "20", "times that every sample of the train split is seen"),
+    ROW("max-steps", max_steps, MF_LONG, "0", "end after this many steps; 0: after --epochs"),
+    ROW("learning-rate", rate, MF_REAL, "0.001", "largest step of the optimiser"),
+    MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
+              "learning rate over the steps; all but one-cycle begin with --warmup"),
+    ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
+    MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", "adamw|adam|sgd",
+              "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
+    MF_ALIAS("optimiser", "optimizer"),
+    ROW("weight-decay", decay, MF_REAL, "0.01", "decay of the weights"),
+    ROW("clip", clip, MF_REAL, "1", "largest norm of the gradients of a step; 0: any"),
+    ROW("patience", patience, MF_LONG, "0",
+        "end after this many epochs without a better validation; 0: after the last epoch"),
+    ROW("keep-last", keep_last, MF_LONG, "0", "also keep the weights of the last N epochs: model_epochN.safetensors"),
+    ROW("batch-size", batch, MF_LONG, NULL, "samples of one rank in one pass; left out: chosen"),
+    ROW("effective-batch", effective, MF_LONG, NULL,
+        "samples of one step, over all ranks and passes; left out: 64, or what the other two make"),
+    ROW("accumulation-steps", accumulation, MF_LONG, NULL, "passes of a rank in one step; left out: chosen"),
+    ROW("exact-batch", exact, MF_FLAG, NULL,
+        "refuse batches that are not filled: ranks, passes and samples must divide"),
+    MF_CHOICE(mf_train_cmd, "zero", zero, "0", "0|1|2",
+              "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too"),
+    MF_CHOICE(mf_train_cmd, "recompute", recompute, "none", "none|cheap|blocks",
+              "activations that backward computes again instead of keeping: norms and activations, or all of a block"),
+    ROW("num-workers", workers, MF_LONG, "1", "threads of a rank that read samples; 0: none"),
+    ROW("no-csv", no_csv, MF_FLAG, NULL, "write no tables (metrics-step.csv, metrics-epoch.csv)"),
+    ROW("no-events", no_events, MF_FLAG, NULL, "write no event files of TensorBoard"),
+    ROW("no-plots", no_plots, MF_FLAG, NULL, "draw no pictures"),
+    MF_KEEP_ROWS(mf_train_cmd),
+    MF_OPT_END};
+
+const struct mf_opt mf_regress_rows[] = {
+    ROW("target", columns, MF_TEXTS, NULL, "columns of real values to predict; left out: all of the dataset"),
+    MF_OPT_END};
+
+static int positive(const char *option, long value)
+{
+    return value >= 0 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it cannot be negative", option, value);
+}
+
+/* An option that was given must be at least 1. */
+static int counted(const struct mf_session *s, const char *option, long value)
+{
+    if (!mf_options_given(s->options, option) || value >= 1) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, value);
+}
+
+static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    MF_TRY(counted(s, "batch-size", o->batch));
+    MF_TRY(counted(s, "effective-batch", o->effective));
+    MF_TRY(counted(s, "accumulation-steps", o->accumulation));
+    MF_TRY(counted(s, "epochs", o->epochs));
+    MF_TRY(positive("max-steps", o->max_steps));
+    MF_TRY(positive("warmup", o->warmup));
+    MF_TRY(positive("patience", o->patience));
+    MF_TRY(positive("keep-last", o->keep_last));
+    MF_TRY(positive("num-workers", o->workers));
+    if (!(o->rate > 0)) return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
+    if (!(o->decay >= 0)) return mf_fail(MF_USAGE, "--weight-decay %g: it cannot be negative", o->decay);
+    if (!(o->clip >= 0)) return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);
+    if (o->smoothing >= 0 && o->smoothing < 1) return MF_OK;
+    return mf_fail(MF_USAGE, "--label-smoothing %g: it must be from 0 to below 1", o->smoothing);
+}
+
+int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o, int classify)
+{
+    (void)classify;
+    if (!o->data || !*o->data)
+        return mf_fail(MF_USAGE,
+                       "no dataset; try: --data FILE.h5, one of mesoforge synth --num-samples or data import");
+    MF_TRY(check_numbers(s, o));
+    return mf_keep_check(s, &o->keep);
+}
+
+/* -- batches -- */
+
+/* batch, passes and effective batch from those that were given. What is not given, follows or is chosen. */
+static int find_batches(const struct mf_session *s, const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    enum { USUAL = 64 };
+    const size_t ranks = (size_t)s->comm->size, batch = (size_t)o->batch, passes = (size_t)o->accumulation;
+    size_t effective = (size_t)o->effective, each;
+
+    if (effective == 0) effective = batch ? batch * (passes ? passes : 1) * ranks : USUAL;
+    each = (effective + ranks - 1) / ranks;
+    opts->effective = effective;
+    opts->batch = batch ? batch : passes ? (each + passes - 1) / passes : each < USUAL ? each : USUAL;
+    if (batch && passes && batch * passes * ranks != effective)
+        return mf_fail(MF_USAGE,
+                       "--batch-size %zu x --accumulation-steps %zu x %zu ranks is %zu, and --effective-batch is %zu; "
+                       "leave one of them out",
+                       batch, passes, ranks, batch * passes * ranks, effective);
+    if (o->exact && effective % (opts->batch * ranks) != 0)
+        return mf_fail(MF_USAGE, "--exact-batch: --effective-batch %zu is no multiple of %zu samples x %zu ranks",
+                       effective, opts->batch, ranks);
+    return MF_OK;
+}
+
+/* -- columns -- */
+
+static int find_column(const struct mf_dataset *set, const char *name, size_t *column)
+{
+    const char *known[MF_REALS_MAX], *near;
+
+    for (*column = 0; *column < set->reals; ++*column) {
+        if (strcmp(set->real_name[*column], name) == 0) return MF_OK;
+        known[*column] = set->real_name[*column];
+    }
+    near = mf_nearest(name, known, set->reals);
+    return mf_fail(MF_USAGE, "--target %.100s: '%s' has no such column%s%s", name, set->path,
+                   near ? "; did you mean " : "", near ? near : "");
+}
+
+static int find_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *column,
+                        struct mf_train_opts *opts)
+{
+    if (set->reals == 0) return mf_fail(MF_INPUT, "'%s' has no columns of real values to predict", set->path);
+    opts->column = column;
+    opts->columns = o->columns.count ? o->columns.count : set->reals;
+    if (opts->columns > set->reals)
+        return mf_fail(MF_USAGE, "--target has %zu columns, '%s' has %zu", opts->columns, set->path, set->reals);
+    for (size_t c = 0; c < opts->columns; ++c) column[c] = c;
+    for (size_t c = 0; c < o->columns.count; ++c) MF_TRY(find_column(set, o->columns.at[c], &column[c]));
+    return MF_OK;
+}
+
+/* -- all of it -- */
+
+static enum mf_op_id optimizer_of(const char *word)
+{
+    static const enum mf_op_id op[] = {MF_OP_ADAMW, MF_OP_ADAMW, MF_OP_ADAMW};
+
+    return op[mf_options_choice("adamw|adam|sgd", word)];
+}
+
+static void find_schedule(const struct mf_session *s, const struct mf_train_cmd *o, size_t samples,
+                          struct mf_train_opts *opts)
+{
+    const size_t epoch = mf_window_steps(samples, opts->effective), all = epoch * (size_t)o->epochs;
+    const size_t steps = o->max_steps && (size_t)o->max_steps < all ? (size_t)o->max_steps : all;
+    const size_t usual = steps / 20 < 500 ? steps / 20 : 500;
+
+    opts->schedule = (struct mf_schedule){(enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule), o->rate,
+                                          mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps};
+}
+
+int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, int classify,
+                     const struct mf_dataset *set, size_t *column, struct mf_train_opts *opts)
+{
+    enum { BUCKET = 4 << 20 };
+
+    *opts = (struct mf_train_opts){.model = mf_model_find(o->arch),
+                                   .args = {o->width, o->depth, o->heads, o->patch, o->dropout},
+                                   .classify = classify,
+                                   .smoothing = o->smoothing,
+                                   .optimiser = optimizer_of(o->optimizer),
+                                   .decay = o->decay,
+                                   .clip = o->clip,
+                                   .seed = (uint64_t)s->common->seed,
+                                   .stage = mf_options_choice("0|1|2", o->zero),
+                                   .recompute = (enum mf_recompute)mf_options_choice("none|cheap|blocks", o->recompute),
+                                   .readers = (size_t)o->workers,
+                                   .bucket = BUCKET};
+    MF_TRY(mf_model_complete(opts->model, &opts->args));
+    MF_TRY(mf_dataset_needs(set, MF_TRAIN));
+    if (classify && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
+    if (!classify) MF_TRY(find_columns(o, set, column, opts));
+    MF_TRY(find_batches(s, o, opts));
+    find_schedule(s, o, set->count[MF_TRAIN], opts);
+    return MF_OK;
+}
+
+char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts *o)
+{
+    const struct mf_model_args *a = &o->args;
+    char *text = NULL;
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&text, &size), "a text");
+
+    fprintf(to, "dataset: %s\n", set->hash);
+    fprintf(to, "--arch: %s\n--width: %ld\n--depth: %ld\n--heads: %ld\n--patch: %ld\n--dropout: %.17g\n",
+            o->model->name, a->width, a->depth, a->heads, a->patch, a->dropout);
+    fprintf(to, "task: %s\n", o->classify ? "classify" : "regress");
+    for (size_t c = 0; c < o->columns; ++c) fprintf(to, "--target: %s\n", set->real_name[o->column[c]]);
+    fprintf(to, "--label-smoothing: %.17g\n--optimizer: %s\n", o->smoothing, mf_ops[o->optimiser]->name);
+    fprintf(to, "--schedule: %d\n--learning-rate: %.17g\n--warmup: %zu\nsteps: %zu\n", (int)o->schedule.kind,
+            o->schedule.rate, o->schedule.warmup, o->schedule.steps);
+    fprintf(to, "--weight-decay: %.17g\n--clip: %.17g\n--effective-batch: %zu\n--seed: %llu\n", o->decay, o->clip,
+            o->effective, (unsigned long long)o->seed);
+    fclose(to);
+    return text;
+}

@@ -1,0 +1,37 @@
+/* Options of train classify and train regress, and the training that they mean. */
+#ifndef MF_CMD_TRAIN_OPTS_H
+#define MF_CMD_TRAIN_OPTS_H
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/keep.h"
+#include "src/train/loop.h"
+
+struct mf_train_cmd {
+    struct mf_common common;
+    struct mf_keep keep;
+    const char *data, *results_dir, *arch, *model;
+    struct mf_texts columns;
+    long width, depth, heads, patch;
+    double dropout, rate, decay, clip, smoothing;
+    long epochs, max_steps, warmup, patience, keep_last;
+    const char *schedule, *optimizer, *recompute, *zero;
+    long batch, effective, accumulation, workers;
+    int exact, no_csv, no_events, no_plots;
+};
+
+extern const struct mf_opt mf_train_rows[], mf_regress_rows[];
+
+/** Refuses options that contradict each other: MF_USAGE. Local. */
+int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o, int classify);
+
+/**
+ * The training that the options mean on @p set. @p column: room for set->reals numbers; it must outlive the training.
+ * Refuses with MF_USAGE, MF_INPUT. Local.
+ */
+int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd *o, int classify,
+                     const struct mf_dataset *set, size_t *column, struct mf_train_opts *opts);
+
+/** The lines "key: value" that a run must share with the checkpoint it continues from. The caller frees. */
+char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts *opts);
+
+#endif

@@ -1,0 +1,342 @@
+/* See loop.h. */
+#include "src/train/loop.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/names.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/train/weights.h"
+
+enum { ROWS = 2000, BAD_STEPS = 20 }; /* rows of single steps, about; steps in a row that are not finite */
+
+/* -- checkpoints -- */
+
+static void list_state(void *context, struct mf_checkpoint *c)
+{
+    struct mf_loop *loop = context;
+    struct mf_trainer *t = loop->trainer;
+    long step = (long)t->step, skipped = (long)t->skipped;
+    double seconds = loop->seconds + mf_now() - loop->began;
+
+    mf_checkpoint_int(c, "step", &step);
+    mf_checkpoint_int(c, "skipped", &skipped);
+    mf_checkpoint_int(c, "epoch", &loop->epoch);
+    mf_checkpoint_int(c, "best/epoch", &loop->best_epoch);
+    mf_checkpoint_int(c, "best/since", &loop->since);
+    mf_checkpoint_real(c, "best/merit", &loop->best);
+    mf_checkpoint_real(c, "best/loss", &loop->best_loss);
+    mf_checkpoint_real(c, "sum/loss", &loop->sum);
+    mf_checkpoint_real(c, "sum/rows", &loop->rows);
+    mf_checkpoint_int(c, "ended", &loop->ended);
+    mf_checkpoint_real(c, "seconds", &seconds);
+    mf_weights_keep(&t->network, t->walk, c);
+    if (!mf_checkpoint_loads(c)) return;
+    t->skipped = (size_t)skipped;
+    loop->seconds = seconds;
+    mf_trainer_at(t, (size_t)step);
+}
+
+/* Bytes of a checkpoint, all ranks. */
+static double checkpoint_bytes(const struct mf_trainer *t)
+{
+    return 3.0 * sizeof(float) * (double)mf_network_parameters(&t->network);
+}
+
+static int load(struct mf_loop *loop, struct mf_checkpoint *from)
+{
+    static const struct mf_problem_word words[] = {{0}};
+    int rc = mf_problem_same(mf_checkpoint_problem(from), loop->problem, words);
+
+    if (rc == MF_OK) list_state(loop, from);
+    if (rc == MF_OK) rc = mf_checkpoint_code(from);
+    return mf_agree(loop->trainer->comm, rc);
+}
+
+static int begin(struct mf_loop *loop)
+{
+    struct mf_trainer *t = loop->trainer;
+    struct mf_keeper *k = &loop->keeper;
+    struct mf_checkpoint *from = NULL;
+    int rc;
+
+    loop->began = mf_now();
+    loop->best = -INFINITY;
+    MF_TRY(mf_keeper_begin(k, t->comm, &loop->run->keeper, checkpoint_bytes(t), &from));
+    rc = from ? load(loop, from) : MF_OK;
+    if (from && rc == MF_OK) {
+        mf_keeper_resume(k, (long)t->step);
+        mf_info("continuing after step %zu, in epoch %ld", t->step, loop->epoch + 1);
+    }
+    mf_checkpoint_free(from);
+    if (rc != MF_OK || t->comm->rank != 0) return rc;
+    mf_metrics_open(&loop->metrics, loop->run->metrics, loop->run->output, t->step > 0, 0);
+    mf_metrics_also(&loop->metrics, loop->forms);
+    if (t->step > 0) mf_metrics_cut(&loop->metrics, NULL, 0, 0, (long)t->step);
+    return MF_OK;
+}
+
+/* -- rows -- */
+
+#define INT(name, value) \
+    (struct mf_metric) { .key = name, .kind = MF_METRIC_INT, .whole = (uint64_t)(value) }
+#define REAL(name, value) \
+    (struct mf_metric) { .key = name, .kind = MF_METRIC_REAL, .real = (value) }
+#define KIND(name) \
+    (struct mf_metric) { .key = "kind", .kind = MF_METRIC_TEXT, .text = (name) }
+
+static double speed(const struct mf_loop *loop)
+{
+    const double seconds = mf_now() - loop->began;
+
+    return seconds > 0 ? (double)loop->seen / seconds : 0;
+}
+
+static void write_step(struct mf_loop *loop, const struct mf_step *step)
+{
+    const struct mf_trainer *t = loop->trainer;
+    const size_t each = t->opts.schedule.steps / ROWS + 1;
+    const struct mf_metric row[] = {KIND("step"),
+                                    INT("step", t->step),
+                                    INT("epoch", loop->epoch + 1),
+                                    REAL("loss", step->loss),
+                                    REAL("norm", step->norm),
+                                    REAL("learning_rate", step->rate),
+                                    REAL("samples_per_second", speed(loop)),
+                                    REAL("memory", (double)mf_arena_peak(t->arena))};
+    char text[120];
+
+    if (t->comm->rank != 0) return;
+    if (t->step % each == 0 || step->skipped) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row, row);
+    snprintf(text, sizeof text, "epoch %ld, loss %.4g, %.0f samples/s", loop->epoch + 1, step->loss, speed(loop));
+    mf_progress("train", (long)t->step, (long)t->opts.schedule.steps, text);
+}
+
+static void write_epoch(struct mf_loop *loop, const struct mf_scores *s)
+{
+    const struct mf_trainer *t = loop->trainer;
+    const struct mf_metric row[] = {
+        KIND("epoch"),
+        INT("step", t->step),
+        INT("epoch", loop->epoch),
+        REAL("loss", loop->rows > 0 ? loop->sum / loop->rows : NAN),
+        REAL("val_loss", s->samples ? s->loss : NAN),
+        REAL(t->opts.classify ? "val_accuracy" : "val_r2", s->samples ? mf_scores_merit(s, &t->opts) : NAN),
+        REAL("seconds", loop->seconds + mf_now() - loop->began)};
+
+    if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row, row);
+}
+
+/* -- epochs -- */
+
+/* Rank 0 writes; all hear of it. */
+static int write_model(const struct mf_loop *loop, const char *path, struct mf_json *results)
+{
+    const struct mf_trainer *t = loop->trainer;
+    struct mf_json *card = mf_saved_card(t, results);
+    const int rc = t->comm->rank == 0 ? mf_saved_write(t, path, card) : MF_OK;
+
+    mf_json_free(card);
+    return mf_agree(t->comm, rc);
+}
+
+/* The file of an epoch's weights, as long as it is one of the last. */
+static int keep_last(const struct mf_loop *loop)
+{
+    char *path, *old;
+    int rc;
+
+    if (loop->keep == 0) return MF_OK;
+    path = MF_MUST(mf_name_number(loop->run->output, "epoch", (uint64_t)loop->epoch), "a name");
+    rc = write_model(loop, path, NULL);
+    if (loop->trainer->comm->rank == 0 && loop->epoch > (long)loop->keep) {
+        old = MF_MUST(mf_name_number(loop->run->output, "epoch", (uint64_t)(loop->epoch - (long)loop->keep)), "a name");
+        unlink(old);
+        free(old);
+    }
+    free(path);
+    return rc;
+}
+
+/* Is this epoch the best? Equal merits are decided by the loss. */
+static int is_better(const struct mf_loop *loop, double merit, double loss)
+{
+    if (loop->best_epoch == 0) return 1;
+    return merit > loop->best || (merit >= loop->best && loss < loop->best_loss);
+}
+
+static int end_epoch(struct mf_loop *loop)
+{
+    struct mf_trainer *t = loop->trainer;
+    struct mf_scores s;
+    double merit, loss;
+    int rc = mf_trainer_score(t, t->set->count[MF_VALIDATION], t->set->id[MF_VALIDATION], 0, &s);
+
+    ++loop->epoch;
+    if (rc == MF_OK) {
+        write_epoch(loop, &s);
+        merit = s.samples ? mf_scores_merit(&s, &t->opts) : -loop->sum;
+        loss = s.samples ? s.loss : loop->sum;
+        if (is_better(loop, merit, loss)) {
+            loop->best = merit;
+            loop->best_loss = loss;
+            loop->best_epoch = loop->epoch;
+            rc = write_model(loop, loop->run->output, NULL);
+        }
+    }
+    mf_scores_free(&s);
+    loop->since = loop->epoch - loop->best_epoch;
+    loop->sum = loop->rows = 0;
+    if (rc == MF_OK) rc = keep_last(loop);
+    if (rc == MF_OK && loop->drawn && t->comm->rank == 0) loop->drawn(loop->context, loop);
+    loop->ended = loop->patience > 0 && loop->since >= (long)loop->patience;
+    return rc;
+}
+
+/* -- steps -- */
+
+static int is_last(const struct mf_loop *loop)
+{
+    return loop->ended || loop->trainer->step >= loop->trainer->opts.schedule.steps;
+}
+
+static int check_finite(const struct mf_loop *loop, const struct mf_step *step, size_t *bad)
+{
+    *bad = step->skipped ? *bad + 1 : 0;
+    if (step->skipped) mf_warn("step %zu: the gradients are not finite, and no weight changes", loop->trainer->step);
+    if (*bad < BAD_STEPS) return MF_OK;
+    return mf_fail(MF_NUMERIC, "%d steps in a row had gradients that are not finite; try: a smaller --learning-rate",
+                   BAD_STEPS);
+}
+
+static int go(struct mf_loop *loop)
+{
+    struct mf_trainer *t = loop->trainer;
+    const size_t each = mf_trainer_epoch(t);
+    size_t bad = 0;
+
+    while (!is_last(loop)) {
+        int64_t wish[MF_KEEPER_WISHES];
+        struct mf_step step;
+
+        mf_keeper_wish(&loop->keeper, t->comm->rank, (long)t->step + 1, wish);
+        MF_TRY(mf_trainer_step(t, MF_KEEPER_WISHES, wish, &step));
+        loop->seen += step.samples;
+        if (!step.skipped) {
+            loop->sum += step.loss * (double)step.samples;
+            loop->rows += (double)step.samples;
+        }
+        write_step(loop, &step);
+        MF_TRY(check_finite(loop, &step, &bad));
+        if (t->step % each == 0 || t->step == t->opts.schedule.steps) MF_TRY(end_epoch(loop));
+        if (is_last(loop)) break;
+        MF_TRY(mf_keeper_act(&loop->keeper, t->comm, mf_keeper_heed(&loop->keeper, wish), (long)t->step, loop->problem,
+                             list_state, loop));
+        if (loop->keeper.leaving) return mf_keeper_left(&loop->keeper);
+    }
+    return MF_OK;
+}
+
+/* -- the end -- */
+
+static void put_scores(const struct mf_loop *loop, const char *key, const struct mf_scores *s, struct mf_json *at)
+{
+    const struct mf_train_opts *o = &loop->trainer->opts;
+    struct mf_json *j = mf_json_object();
+
+    MF_JSON(j, "samples", s->samples, "loss", s->loss);
+    if (o->classify) {
+        mf_json_real(j, "accuracy", s->accuracy);
+    } else {
+        mf_json_reals(j, "r2", s->r2, o->columns);
+        mf_json_reals(j, "mean_error", s->mean_error, o->columns);
+    }
+    mf_json_put(at, key, j);
+}
+
+static int score(const struct mf_loop *loop, enum mf_split split, struct mf_json *at)
+{
+    struct mf_trainer *t = loop->trainer;
+    struct mf_scores s;
+    int rc;
+
+    if (t->set->count[split] == 0) return MF_OK;
+    rc = mf_trainer_score(t, t->set->count[split], t->set->id[split], 0, &s);
+    if (rc == MF_OK) put_scores(loop, mf_split_names[split], &s, at);
+    mf_scores_free(&s);
+    return rc;
+}
+
+/* The weights of the best epoch, from the run's file. */
+static int take_best(struct mf_loop *loop)
+{
+    struct mf_trainer *t = loop->trainer;
+    struct mf_saved saved;
+    int rc;
+
+    if (loop->best_epoch == loop->epoch) return MF_OK;
+    rc = mf_saved_open(loop->run->output, &saved);
+    if (rc == MF_OK) rc = mf_saved_load(&saved, t);
+    mf_saved_close(&saved);
+    return mf_agree(t->comm, rc);
+}
+
+static int conclude(struct mf_loop *loop, struct mf_json **results)
+{
+    const struct mf_trainer *t = loop->trainer;
+    struct mf_json *j = mf_json_object();
+    char *text;
+    int rc;
+
+    *results = j;
+    MF_TRY(take_best(loop));
+    MF_JSON(j, "output", loop->run->output, "problem", loop->run->problem, "steps", t->step, "epochs", loop->epoch,
+            "best_epoch", loop->best_epoch, "skipped", t->skipped, "parameters", mf_network_parameters(&t->network),
+            "seconds", loop->seconds + mf_now() - loop->began, "samples_per_second", speed(loop), "waited_for_data",
+            mf_reader_waited(t->reader), "ended_early", (int)loop->ended, "peak_memory", mf_arena_peak(t->arena));
+    MF_TRY(score(loop, MF_VALIDATION, j));
+    MF_TRY(score(loop, MF_TEST, j));
+    text = mf_json_string(j);
+    rc = write_model(loop, loop->run->output, mf_json_parse(text));
+    free(text);
+    return rc;
+}
+
+int mf_loop_run(struct mf_loop *loop, struct mf_json **results)
+{
+    int rc = begin(loop);
+
+    if (rc == MF_OK) rc = go(loop);
+    if (rc == MF_OK) rc = conclude(loop, results);
+    mf_metrics_close(&loop->metrics);
+    return rc;
+}
+
+struct mf_json *mf_loop_results(const char *path)
+{
+    struct mf_json *results = NULL, *card = NULL;
+    struct mf_safetensors *file = NULL;
+    const char *text;
+    char *copy;
+
+    if (mf_safetensors_open(path, &file) != MF_OK) {
+        mf_warn("%s; it may not be this run's result and is made again", mf_err_text());
+        mf_err_clear();
+        return NULL;
+    }
+    text = mf_safetensors_metadata(file, "mesoforge");
+    card = text ? mf_json_parse(text) : NULL;
+    if (card && mf_json_get(card, "results")) {
+        copy = mf_json_string(mf_json_get(card, "results"));
+        results = mf_json_parse(copy);
+        free(copy);
+    }
+    mf_json_free(card);
+    mf_safetensors_close(file);
+    return results;
+}

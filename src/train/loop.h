@@ -1,0 +1,42 @@
+/* A training from its first step to its result: epochs, metrics, checkpoints, the best weights, early end.
+ * Decisions rest on numbers that are the same on all ranks. */
+#ifndef MF_TRAIN_LOOP_H
+#define MF_TRAIN_LOOP_H
+
+#include "src/run/metrics.h"
+#include "src/run/problem.h"
+#include "src/run/run.h"
+#include "src/train/saved.h"
+
+struct mf_loop {
+    struct mf_trainer *trainer;
+    struct mf_run *run;
+    const char *problem; /* what a checkpoint must share: lines "key: value" */
+    size_t patience;     /* epochs without a better validation before the end; 0: never */
+    size_t keep;         /* files of the last epochs' weights: model_epochN.safetensors */
+    unsigned forms;      /* of metrics, MF_METRICS_... */
+    /* called on rank 0 after every epoch, with the metrics on disk; NULL: nothing */
+    void (*drawn)(void *context, const struct mf_loop *loop);
+    void *context;
+    /* how far it is: saved in checkpoints */
+    long epoch, best_epoch, since; /* epochs done; the best of them, from 1; epochs since then */
+    double best, best_loss;        /* its merit (mf_scores_merit()) and validation loss */
+    double sum, rows;              /* losses of this epoch, weighted by samples, and samples */
+    double seconds;                /* before this start */
+    long ended;                    /* early */
+    /* of this start */
+    struct mf_keeper keeper;
+    struct mf_metrics metrics;
+    double began;
+    size_t seen; /* samples */
+};
+
+/** Runs until the last step or an early end. The weights are then the best ones, and the file of the run holds them
+ * with their results: *results. Refuses (agreed) with MF_STOPPED when it leaves early and has saved itself, MF_INPUT,
+ * MF_OUTPUT; MF_NUMERIC where gradients stay not finite. Collective. */
+int mf_loop_run(struct mf_loop *loop, struct mf_json **results);
+
+/** What a model file says of its results, with its "problem"; NULL: it is not the end of a run. The caller frees. */
+struct mf_json *mf_loop_results(const char *path);
+
+#endif

@@ -1,0 +1,229 @@
+/* See saved.h. */
+#include "src/train/saved.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/train/weights.h"
+
+enum { CARD = 1 };
+
+/* -- writing -- */
+
+static struct mf_json *names_of(size_t n, const mf_name *name)
+{
+    struct mf_json *array = mf_json_array();
+
+    for (size_t i = 0; i < n; ++i) mf_json_text(array, NULL, name[i]);
+    return array;
+}
+
+static void put_outputs(const struct mf_trainer *t, struct mf_json *at)
+{
+    struct mf_json *columns;
+
+    if (t->opts.classify) {
+        mf_json_put(at, "classes", names_of(t->set->classes, (const mf_name *)t->set->class_name));
+        return;
+    }
+    columns = mf_json_array();
+    for (size_t c = 0; c < t->opts.columns; ++c) mf_json_text(columns, NULL, t->set->real_name[t->opts.column[c]]);
+    mf_json_put(at, "columns", columns);
+    mf_json_reals(at, "column_mean", t->units.mean, t->opts.columns);
+    mf_json_reals(at, "column_deviation", t->units.deviation, t->opts.columns);
+}
+
+struct mf_json *mf_saved_card(const struct mf_trainer *t, struct mf_json *results)
+{
+    struct mf_json *card = mf_json_object(), *args = mf_json_object(), *input = mf_json_object();
+    const struct mf_model_args *a = &t->opts.args;
+    const struct mf_dataset *set = t->set;
+    const double dims[] = {(double)set->dims[0], (double)set->dims[1], (double)set->dims[2], (double)set->inputs};
+
+    MF_JSON(card, "version", CARD, "arch", t->opts.model->name);
+    MF_JSON(args, "width", a->width, "depth", a->depth, "heads", a->heads, "patch", a->patch, "dropout", a->dropout);
+    mf_json_put(card, "arguments", args);
+    mf_json_wholes(input, "extents", dims, 4);
+    mf_json_int(input, "phases", set->phases);
+    if (!set->phases) {
+        mf_json_reals(input, "mean", set->mean, set->inputs);
+        mf_json_reals(input, "deviation", set->deviation, set->inputs);
+    }
+    mf_json_put(card, "input", input);
+    put_outputs(t, card);
+    if (results) mf_json_put(card, "results", results);
+    return card;
+}
+
+int mf_saved_write(const struct mf_trainer *t, const char *path, const struct mf_json *card)
+{
+    char *text = mf_json_string(card);
+    const char *const metadata[] = {"format", "pt", "mesoforge", text, NULL};
+    const int rc = mf_weights_save(&t->network, t->walk, path, metadata);
+
+    free(text);
+    return rc;
+}
+
+/* -- reading -- */
+
+static int not_understood(const struct mf_saved *s, const char *key)
+{
+    return mf_fail(MF_INPUT, "'%s': its metadata do not say '%s' as this program writes it", s->path, key);
+}
+
+/* Up to @p n numbers of an array; how many there are. */
+static size_t numbers_of(const struct mf_json *at, const char *key, size_t n, double *values)
+{
+    const struct mf_json *array = mf_json_get(at, key);
+    const size_t count = array && mf_json_kind(array) == MF_JSON_ARRAY ? mf_json_count(array) : 0;
+
+    for (size_t i = 0; i < count && i < n; ++i) values[i] = mf_json_to_real(mf_json_item(array, i));
+    return count;
+}
+
+static int read_model(struct mf_saved *s)
+{
+    const struct mf_json *args = mf_json_get(s->card, "arguments");
+    const char *arch = mf_json_get_text(s->card, "arch");
+
+    s->model = arch ? mf_model_find(arch) : NULL;
+    if (!s->model || !args) return not_understood(s, s->model ? "arguments" : "arch");
+    s->args = (struct mf_model_args){(long)mf_json_get_int(args, "width"), (long)mf_json_get_int(args, "depth"),
+                                     (long)mf_json_get_int(args, "heads"), (long)mf_json_get_int(args, "patch"),
+                                     mf_json_get_real(args, "dropout")};
+    return mf_model_complete(s->model, &s->args);
+}
+
+static int read_input(struct mf_saved *s)
+{
+    const struct mf_json *input = mf_json_get(s->card, "input");
+    double dims[4];
+
+    if (!input || numbers_of(input, "extents", 4, dims) != 4) return not_understood(s, "input");
+    for (int i = 0; i < 4; ++i) {
+        if (!(dims[i] >= 1 && dims[i] <= 1e6)) return not_understood(s, "extents");
+        s->dims[i] = (size_t)dims[i];
+    }
+    s->phases = (int)mf_json_get_int(input, "phases");
+    s->mean = MF_MUST(calloc(s->dims[3], sizeof *s->mean), "units");
+    s->deviation = MF_MUST(calloc(s->dims[3], sizeof *s->deviation), "units");
+    if (s->phases || (numbers_of(input, "mean", s->dims[3], s->mean) == s->dims[3] &&
+                      numbers_of(input, "deviation", s->dims[3], s->deviation) == s->dims[3]))
+        return MF_OK;
+    return not_understood(s, "mean");
+}
+
+static int read_outputs(struct mf_saved *s)
+{
+    const struct mf_json *names = mf_json_get(s->card, "classes");
+
+    s->classify = names != NULL;
+    if (!names) names = mf_json_get(s->card, "columns");
+    if (!names || mf_json_kind(names) != MF_JSON_ARRAY || mf_json_count(names) == 0)
+        return not_understood(s, "classes");
+    s->outputs = mf_json_count(names);
+    s->name = MF_MUST(calloc(s->outputs, sizeof *s->name), "names");
+    s->units.mean = MF_MUST(calloc(s->outputs, sizeof(double)), "units");
+    s->units.deviation = MF_MUST(calloc(s->outputs, sizeof(double)), "units");
+    for (size_t i = 0; i < s->outputs; ++i)
+        snprintf(s->name[i], sizeof s->name[i], "%s", mf_json_to_text(mf_json_item(names, i)));
+    if (s->classify || (numbers_of(s->card, "column_mean", s->outputs, s->units.mean) == s->outputs &&
+                        numbers_of(s->card, "column_deviation", s->outputs, s->units.deviation) == s->outputs))
+        return MF_OK;
+    return not_understood(s, "column_mean");
+}
+
+int mf_saved_open(const char *path, struct mf_saved *s)
+{
+    const char *text;
+
+    *s = (struct mf_saved){.path = MF_MUST(strdup(path), "a name")};
+    MF_TRY(mf_safetensors_open(path, &s->file));
+    text = mf_safetensors_metadata(s->file, "mesoforge");
+    if (!text)
+        return mf_fail(MF_INPUT, "'%s' does not say which model it is of: it has no 'mesoforge' in its metadata", path);
+    s->card = mf_json_parse(text);
+    if (!s->card || mf_json_kind(s->card) != MF_JSON_OBJECT) return not_understood(s, "mesoforge");
+    MF_TRY(read_model(s));
+    MF_TRY(read_input(s));
+    return read_outputs(s);
+}
+
+void mf_saved_close(struct mf_saved *s)
+{
+    mf_safetensors_close(s->file);
+    mf_json_free(s->card);
+    free(s->path);
+    free(s->name);
+    free(s->units.mean);
+    free(s->units.deviation);
+    free(s->mean);
+    free(s->deviation);
+    *s = (struct mf_saved){0};
+}
+
+/* -- use -- */
+
+static int fit_input(const struct mf_saved *s, struct mf_dataset *set)
+{
+    const size_t *d = s->dims, *e = set->dims;
+
+    if (d[0] != e[0] || d[1] != e[1] || d[2] != e[2] || d[3] != set->inputs || s->phases != set->phases)
+        return mf_fail(
+            MF_INPUT,
+            "samples of '%s' are [%zu %zu %zu] with %zu channels and %d phases; the model of '%s' reads [%zu "
+            "%zu %zu] with %zu channels and %d phases",
+            set->path, e[0], e[1], e[2], set->inputs, set->phases, s->path, d[0], d[1], d[2], d[3], s->phases);
+    for (size_t c = 0; !s->phases && c < d[3]; ++c) {
+        set->mean[c] = s->mean[c];
+        set->deviation[c] = s->deviation[c];
+    }
+    return MF_OK;
+}
+
+static int fit_classes(const struct mf_saved *s, const struct mf_dataset *set)
+{
+    if (set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
+    if (set->classes != s->outputs)
+        return mf_fail(MF_INPUT, "'%s' has %zu classes, the model of '%s' %zu", set->path, set->classes, s->path,
+                       s->outputs);
+    for (size_t c = 0; c < s->outputs; ++c)
+        if (strcmp(set->class_name[c], s->name[c]) != 0)
+            return mf_fail(MF_INPUT, "class %zu of '%s' is '%s', of the model '%s'", c, set->path, set->class_name[c],
+                           s->name[c]);
+    return MF_OK;
+}
+
+static int fit_columns(const struct mf_saved *s, const struct mf_dataset *set, size_t *column)
+{
+    for (size_t i = 0; i < s->outputs; ++i) {
+        column[i] = 0;
+        while (column[i] < set->reals && strcmp(set->real_name[column[i]], s->name[i]) != 0) ++column[i];
+        if (column[i] == set->reals)
+            return mf_fail(MF_INPUT, "'%s' has no column '%s', which the model of '%s' predicts", set->path, s->name[i],
+                           s->path);
+    }
+    return MF_OK;
+}
+
+int mf_saved_fit(const struct mf_saved *s, struct mf_dataset *set, struct mf_train_opts *opts, size_t *column)
+{
+    opts->model = s->model;
+    opts->args = s->args;
+    opts->classify = s->classify;
+    opts->columns = s->classify ? 0 : s->outputs;
+    opts->column = column;
+    MF_TRY(fit_input(s, set));
+    return s->classify ? fit_classes(s, set) : fit_columns(s, set, column);
+}
+
+int mf_saved_load(const struct mf_saved *s, struct mf_trainer *t)
+{
+    for (size_t c = 0; c < t->opts.columns; ++c) {
+        t->units.mean[c] = s->units.mean[c];
+        t->units.deviation[c] = s->units.deviation[c];
+    }
+    return mf_weights_load(&t->network, t->walk, s->file);
+}

@@ -1,0 +1,44 @@
+/* A trained model on disk: model.safetensors with a JSON object in its metadata ("mesoforge") that says how to build
+ * the model and what it reads and predicts. Lists of nodes are never stored. Not collective. */
+#ifndef MF_TRAIN_SAVED_H
+#define MF_TRAIN_SAVED_H
+
+#include "io/safetensors.h"
+#include "src/base/json.h"
+#include "src/train/train.h"
+
+/** What a file says of its model. */
+struct mf_saved {
+    char *path;
+    struct mf_safetensors *file;
+    struct mf_json *card; /* the object */
+    const struct mf_model *model;
+    struct mf_model_args args;
+    int classify;
+    size_t dims[4]; /* of a sample: {nz, ny, nx, channels of the network} */
+    int phases;     /* 0: images */
+    size_t outputs;
+    mf_name *name;            /* [outputs] of classes or columns */
+    struct mf_units units;    /* of columns */
+    double *mean, *deviation; /* [channels] of images */
+};
+
+/** The object of a trainer's model. @p results: put into it and taken over; NULL: none. The caller frees it. */
+struct mf_json *mf_saved_card(const struct mf_trainer *trainer, struct mf_json *results);
+
+/** Writes weights and card. MF_OUTPUT. */
+int mf_saved_write(const struct mf_trainer *trainer, const char *path, const struct mf_json *card);
+
+/** Reads everything but the weights. Refuses with MF_INPUT a file without a card, or with one that is not understood.
+ * mf_saved_close() frees, also after a refusal. */
+int mf_saved_open(const char *path, struct mf_saved *saved);
+void mf_saved_close(struct mf_saved *saved);
+
+/** Refuses with MF_INPUT a dataset whose samples, classes or columns are not those of the model, and makes the
+ * dataset's samples and @p opts those of the model: columns by name (opts->column [outputs] is the caller's). */
+int mf_saved_fit(const struct mf_saved *saved, struct mf_dataset *set, struct mf_train_opts *opts, size_t *column);
+
+/** Gives an open trainer the model's units and weights. MF_INPUT. */
+int mf_saved_load(const struct mf_saved *saved, struct mf_trainer *trainer);
+
+#endif

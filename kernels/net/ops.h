@@ -7,35 +7,36 @@
 
 #include "kernels/op.h"
 
-/* clang-format off: lines stay as they are when one is added */
-#define MF_OP_LIST(X)                                                                                           \
-    X(LINEAR, linear) /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */                        \
-    X(CONV2D, conv2d) /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */               \
-    X(RELU, relu)                                                                                               \
-    X(SILU, silu)                                                                                               \
-    X(GELU, gelu)           /* x Phi(x), with the error function */                                             \
-    X(GELU_TANH, gelu_tanh) /* x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), an approximation of gelu */   \
-    X(ADD, add)             /* a + b; b of fewer axes is repeated */                                            \
-    X(MUL, mul)             /* a b, number by number; b of fewer axes is repeated */                            \
-    X(LAYER_NORM, layer_norm)                                                                                   \
-    X(SOFTMAX, softmax)           /* over the last axis */                                                      \
-    X(GROUP_NORM, group_norm)     /* then an activation, which is computed again in backward */                 \
-    X(POOL, pool)                 /* means of 2 x 2 pixels */                                                   \
-    X(MEAN, mean)                 /* of all pixels */                                                           \
-    X(ATTENTION, attention)       /* softmax(q k' / sqrt(d)) v; q, k, v are columns of one tensor, or of two */ \
-    X(MATMUL, matmul)             /* a b: [..][m][k] [..][k][n] */                                              \
-    X(CONCAT, concat)             /* along attr.axis */                                                         \
-    X(SLICE, slice)               /* [first, first + count) of attr.axis */                                     \
-    X(TRANSPOSE, transpose)       /* attr.axis and attr.other change places */                                  \
-    X(SOFTMAX_LOSS, softmax_loss) /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */   \
-    X(SQUARED_LOSS, squared_loss) /* mean of (a - b)^2 */                                                       \
-    X(DROPOUT, dropout)                                                                                         \
-    X(FILL, fill)             /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
-    X(ACCUMULATE, accumulate) /* a += b */                                                                      \
-    X(SQUARE_SUM, square_sum) /* squared norm of an array; not finite if one number is not */                   \
-    X(ADAMW, adamw)           /* parameters, gradients, two moments */                                          \
-    X(ADAM, adam)             /* the same, with the decay as a part of the gradients */                         \
-    X(SGD, sgd)               /* parameters, gradients, the last step or none */
+/* Lines stay as they are when one is added. */
+/* clang-format off */
+#define MF_OP_LIST(X) \
+    X(LINEAR, linear) /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */ \
+    X(CONV2D, conv2d) /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */ \
+    X(RELU, relu) \
+    X(SILU, silu) \
+    X(GELU, gelu) /* x Phi(x), with the error function */ \
+    X(GELU_TANH, gelu_tanh) /* x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), an approximation of gelu */ \
+    X(ADD, add) /* a + b; b of fewer axes is repeated */ \
+    X(MUL, mul) /* a b, number by number; b of fewer axes is repeated */ \
+    X(LAYER_NORM, layer_norm) \
+    X(SOFTMAX, softmax) /* over the last axis */ \
+    X(GROUP_NORM, group_norm) /* then an activation, which is computed again in backward */ \
+    X(POOL, pool) /* means of 2 x 2 pixels */ \
+    X(MEAN, mean) /* of all pixels */ \
+    X(ATTENTION, attention) /* softmax(q k' / sqrt(d)) v; q, k, v are columns of one tensor, or of two */ \
+    X(MATMUL, matmul) /* a b: [..][m][k] [..][k][n] */ \
+    X(CONCAT, concat) /* along attr.axis */ \
+    X(SLICE, slice) /* [first, first + count) of attr.axis */ \
+    X(TRANSPOSE, transpose) /* attr.axis and attr.other change places */ \
+    X(SOFTMAX_LOSS, softmax_loss) /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
+    X(SQUARED_LOSS, squared_loss) /* mean of (a - b)^2 */ \
+    X(DROPOUT, dropout) \
+    X(FILL, fill) /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
+    X(ACCUMULATE, accumulate) /* a += b */ \
+    X(SQUARE_SUM, square_sum) /* squared norm of an array; not finite if one number is not */ \
+    X(ADAMW, adamw) /* parameters, gradients, two moments */ \
+    X(ADAM, adam) /* the same, with the decay as a part of the gradients */ \
+    X(SGD, sgd) /* parameters, gradients, the last step or none */
 /* clang-format on */
 
 /* Exchanges of an array among ranks are operations, too. The walk hands them to the run, not to the back end. */

@@ -30,6 +30,10 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", "adamw|adam|sgd",
               "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
     MF_ALIAS("optimiser", "optimizer"),
+    ROW("momentum", momentum, MF_REAL, "0.9", "sgd: part of the last step that is made again; 0: none"),
+    ROW("beta-1", beta_1, MF_REAL, "0.9", "adamw, adam: decay of the first moment"),
+    ROW("beta-2", beta_2, MF_REAL, "0.999", "adamw, adam: decay of the second moment"),
+    ROW("epsilon", epsilon, MF_REAL, "1e-8", "adamw, adam: added to the root of the second moment"),
     ROW("weight-decay", decay, MF_REAL, "0.01", "decay of the weights"),
     ROW("clip", clip, MF_REAL, "1", "largest norm of the gradients of a step; 0: any"),
     ROW("patience", patience, MF_LONG, "0",
@@ -68,6 +72,12 @@ static int counted(const struct mf_session *s, const char *option, long value)
     return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, value);
 }
 
+static int below_one(const char *option, double value)
+{
+    if (value >= 0 && value < 1) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s %g: it must be from 0 to below 1", option, value);
+}
+
 static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *o)
 {
     MF_TRY(counted(s, "batch-size", o->batch));
@@ -81,9 +91,13 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(positive("num-workers", o->workers));
     if (!(o->rate > 0)) return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
     if (!(o->decay >= 0)) return mf_fail(MF_USAGE, "--weight-decay %g: it cannot be negative", o->decay);
-    if (!(o->clip >= 0)) return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);
-    if (o->smoothing >= 0 && o->smoothing < 1) return MF_OK;
-    return mf_fail(MF_USAGE, "--label-smoothing %g: it must be from 0 to below 1", o->smoothing);
+    MF_TRY(below_one("momentum", o->momentum));
+    MF_TRY(below_one("beta-1", o->beta_1));
+    MF_TRY(below_one("beta-2", o->beta_2));
+    MF_TRY(below_one("label-smoothing", o->smoothing));
+    if (!(o->epsilon > 0)) return mf_fail(MF_USAGE, "--epsilon %g: it must be above 0", o->epsilon);
+    if (o->clip >= 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);
 }
 
 int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o, int classify)
@@ -152,7 +166,7 @@ static int find_columns(const struct mf_train_cmd *o, const struct mf_dataset *s
 
 static enum mf_op_id optimizer_of(const char *word)
 {
-    static const enum mf_op_id op[] = {MF_OP_ADAMW, MF_OP_ADAMW, MF_OP_ADAMW};
+    static const enum mf_op_id op[] = {MF_OP_ADAMW, MF_OP_ADAM, MF_OP_SGD};
 
     return op[mf_options_choice("adamw|adam|sgd", word)];
 }
@@ -178,6 +192,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .classify = classify,
                                    .smoothing = o->smoothing,
                                    .optimiser = optimizer_of(o->optimizer),
+                                   .moments = {.momentum = o->momentum},
                                    .decay = o->decay,
                                    .clip = o->clip,
                                    .seed = (uint64_t)s->common->seed,
@@ -185,6 +200,8 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .recompute = (enum mf_recompute)mf_options_choice("none|cheap|blocks", o->recompute),
                                    .readers = (size_t)o->workers,
                                    .bucket = BUCKET};
+    if (opts->optimiser != MF_OP_SGD)
+        opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};
     MF_TRY(mf_model_complete(opts->model, &opts->args));
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
     if (classify && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
@@ -207,6 +224,8 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     fprintf(to, "task: %s\n", o->classify ? "classify" : "regress");
     for (size_t c = 0; c < o->columns; ++c) fprintf(to, "--target: %s\n", set->real_name[o->column[c]]);
     fprintf(to, "--label-smoothing: %.17g\n--optimizer: %s\n", o->smoothing, mf_ops[o->optimiser]->name);
+    fprintf(to, "--momentum, --beta-1: %.17g\n--beta-2: %.17g\n--epsilon: %.17g\n", o->moments.momentum,
+            o->moments.second, o->moments.epsilon);
     fprintf(to, "--schedule: %d\n--learning-rate: %.17g\n--warmup: %zu\nsteps: %zu\n", (int)o->schedule.kind,
             o->schedule.rate, o->schedule.warmup, o->schedule.steps);
     fprintf(to, "--weight-decay: %.17g\n--clip: %.17g\n--effective-batch: %zu\n--seed: %llu\n", o->decay, o->clip,

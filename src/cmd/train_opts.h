@@ -12,7 +12,7 @@ struct mf_train_cmd {
     const char *data, *results_dir, *arch, *model;
     struct mf_texts columns;
     long width, depth, heads, patch;
-    double dropout, rate, decay, clip, smoothing;
+    double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *optimizer, *recompute, *zero;
     long batch, effective, accumulation, workers;

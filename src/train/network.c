@@ -75,7 +75,7 @@ static int training(struct mf_network *n, const struct mf_network_wish *wish)
     n->norm = MF_MUST(malloc((n->layout.buckets + 1) * sizeof *n->norm), "norms");
     mf_pass_norm(n->reduce, &n->layout, n->norm);
     n->optimise = mf_list_new(n->net, "optimise");
-    mf_pass_optimise(n->optimise, &n->layout, wish->optimiser, NULL);
+    mf_pass_optimise(n->optimise, &n->layout, wish->optimiser, &wish->moments);
     mf_pass_gather(n->optimise, &n->layout);
     return MF_OK;
 }

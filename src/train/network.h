@@ -26,7 +26,8 @@ struct mf_network_wish {
     size_t ranks, rank;
     enum mf_recompute recompute;
     enum mf_op_id optimiser;
-    size_t bucket; /* about as many bytes of gradients are summed together */
+    struct mf_attr moments; /* its constants */
+    size_t bucket;          /* about as many bytes of gradients are summed together */
 };
 
 /** A list that reads a batch, and its loss: of this batch's rows the part of the step's mean. */

@@ -22,6 +22,7 @@ struct mf_train_opts {
     const size_t *column; /* [columns] in the dataset */
     double smoothing;     /* of labels */
     enum mf_op_id optimiser;
+    struct mf_attr moments;      /* its constants */
     struct mf_schedule schedule; /* its steps are those of the run */
     double decay, clip;          /* clip: largest norm of the gradients; 0: any */
     size_t effective;            /* samples of a step, over all ranks */

@@ -25,6 +25,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .rank = rank,
                                     .recompute = opts->recompute,
                                     .optimiser = opts->optimiser,
+                                    .moments = opts->moments,
                                     .bucket = opts->bucket};
 }
 

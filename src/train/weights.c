@@ -230,7 +230,7 @@ static struct place place_of(const struct mf_network *n, int v)
     return p;
 }
 
-/* What every rank has whole is saved in parts, and loaded whole. */
+/* The optimiser may have one moment, or none. What every rank has whole is saved in parts, and loaded whole. */
 static void keep_weight(const struct mf_network *n, const struct mf_walk *walk, int v, struct mf_checkpoint *checkpoint)
 {
     const struct mf_value *value = &n->net->value[v];
@@ -242,8 +242,10 @@ static void keep_weight(const struct mf_network *n, const struct mf_walk *walk, 
     const size_t skip = n->layout.pieces == 1 ? p.shift + part.first : p.moment;
 
     keep(checkpoint, "parameters", value, part, (float *)at(n, walk, v) + part.first);
-    keep(checkpoint, "first", value, moments, (float *)at(n, walk, p.bucket->first) + skip);
-    keep(checkpoint, "second", value, moments, (float *)at(n, walk, p.bucket->second) + skip);
+    if (n->net->value[p.bucket->first].lasting)
+        keep(checkpoint, "first", value, moments, (float *)at(n, walk, p.bucket->first) + skip);
+    if (n->net->value[p.bucket->second].lasting)
+        keep(checkpoint, "second", value, moments, (float *)at(n, walk, p.bucket->second) + skip);
 }
 
 void mf_weights_keep(const struct mf_network *n, const struct mf_walk *walk, struct mf_checkpoint *checkpoint)

@@ -193,12 +193,12 @@ static int send_all(struct mf_h5 *file, const char *path, mf_name *names, FILE *
 static int work(void *context, FILE *to)
 {
     const struct opening *o = context;
-    mf_name *names = calloc(MF_CLASSES_MAX, sizeof *names);
     struct mf_h5 *file;
+    mf_name *names;
     int rc, end;
 
-    if (!names) return mf_fail(MF_MEMORY, "no memory for the names of a dataset");
     MF_TRY(mf_h5_open(o->path, &file));
+    names = MF_MUST(calloc(MF_CLASSES_MAX, sizeof *names), "the names of a dataset");
     rc = mf_h5_unread(file, send_all(file, o->path, names, to));
     end = mf_h5_close(file);
     free(names);

@@ -18,7 +18,7 @@ static int is_next(double part, size_t k)
 int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split)
 {
     const double rest = part[0] < 1 ? part[1] / (1 - part[0]) : 0;
-    size_t *first = calloc(classes + 2, sizeof *first), *row = malloc((n ? n : 1) * sizeof *row), others = 0;
+    size_t *first = calloc(classes + 2, sizeof *first), *row = calloc(n + 1, sizeof *row), others = 0;
 
     if (!first || !row) {
         free(first);

@@ -197,8 +197,8 @@ static int run(struct mf_session *session, void *options)
     choose(&o, e->split);
     rc = o.count ? MF_OK : mf_fail(MF_INPUT, "'%s' has no sample in its %s split", set->path, e->split);
     if (rc == MF_OK && !e->common.dry_run) rc = export(&o);
-    if (rc == MF_OK && session->comm->rank == 0)
-        printf("%s: %zu sample%s of '%s'\n", o.path, o.count, MF_S(o.count), set->path);
+    if (rc == MF_OK && session->comm->rank == 0) rc = mf_data_counted(session, o.path, o.count);
+    rc = mf_agree(session->comm, rc);
     mf_reader_close(o.reader);
     mf_dataset_close(set);
     free(o.id);

@@ -74,10 +74,7 @@ static int dry_run(const struct mf_session *session, const struct mf_source *sou
     struct mf_dataset_wish wish = {0};
 
     mf_source_describe(source, &wish);
-    if (session->comm->rank == 0)
-        printf("%s: %zu samples of %zu x %zu x %zu with %zu channel%s, %zu classes, %zu columns\n", path, wish.samples,
-               wish.dims[0], wish.dims[1], wish.dims[2], wish.dims[3], MF_S(wish.dims[3]), wish.classes, wish.reals);
-    return MF_OK;
+    return mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
 }
 
 static int run(struct mf_session *session, void *options)

@@ -71,6 +71,24 @@ void mf_data_tell(const struct mf_dataset *set, struct mf_json *json)
     free(count);
 }
 
+int mf_data_counted(const struct mf_session *session, const char *path, size_t samples)
+{
+    struct mf_json *json;
+    int rc;
+
+    if (!session->common->json) {
+        printf("%s: %zu sample%s%s\n", path, samples, MF_S(samples),
+               session->common->dry_run ? ", nothing is written" : "");
+        return MF_OK;
+    }
+    json = mf_json_object();
+    if (session->common->dry_run) mf_json_bool(json, "dry_run", 1);
+    MF_JSON(json, "file", path, "samples", samples);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
 int mf_data_report(const struct mf_session *session, const char *path)
 {
     struct mf_dataset *set = NULL;

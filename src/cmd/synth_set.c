@@ -236,27 +236,6 @@ static int write_set(struct set *set, const struct synth_opts *opts, const char 
     return rc;
 }
 
-static int dry_run(const struct set *set, const struct mf_dataset_wish *wish, const char *path)
-{
-    const double bytes =
-        (double)wish->samples * (double)(wish->dims[0] * wish->dims[1] * wish->dims[2] + 4 * wish->reals + 18);
-
-    if (set->session->comm->rank != 0) return MF_OK;
-    if (!set->session->common->json) {
-        printf("%s: %zu samples of %zu x %zu x %zu voxels, %zu classes, about %.0f MiB\n", path, wish->samples,
-               wish->dims[0], wish->dims[1], wish->dims[2], wish->classes, bytes / 0x1p20);
-        return MF_OK;
-    }
-    struct mf_json *json = mf_json_object();
-    int rc;
-
-    mf_json_bool(json, "dry_run", 1);
-    MF_JSON(json, "file", path, "samples", wish->samples, "classes", wish->classes, "bytes", bytes);
-    rc = mf_json_write(json, stdout);
-    mf_json_free(json);
-    return rc;
-}
-
 int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
 {
     static const char *const words[] = {"surface", "autocovariance", "tortuosity"};
@@ -272,7 +251,7 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     describe(&set, opts, classes, names, s2, &wish);
     MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));
     if (opts->common.dry_run)
-        rc = mf_agree(session->comm, dry_run(&set, &wish, path));
+        rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
     else {
         rc = mf_session_spares(session, path, 0, NULL);
         if (rc == MF_OK) rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_atomic_may(path) : MF_OK);

@@ -117,6 +117,8 @@ def refused():
         done = run("synth", *words)
         check(done.status == 2 and says in done.err and done.err.count("\n") == 1, f"{words}: {done}")
     full = run("synth", "--num-samples", 50, "--size", 64, 64, "--output", "never.h5", fault="io.write:visit=9")
+    check(full.status == 7 and not os.path.exists("never.h5"), full)
+    full = run("synth", "--num-samples", 50, "--size", 16, 16, "--output", "never.h5", ranks=2, fault="io.write:visit=3:rank=1")
     check(full.status == 7 and not os.path.exists("never.h5") and not os.path.exists("never.h5.partial"), full)
 
 

@@ -1,5 +1,5 @@
-/* Means of images. pool: of 2 x 2 pixels, y [n][height / 2][width / 2][c], rounded down. mean: of all pixels, y [n][c].
- */
+/* Means of images. pool: of 2 x 2 pixels, y [n][height / 2][width / 2][c], rounded down. mean: over all
+ * axes between the first and the last, y [n][c]. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -23,8 +23,8 @@ static int pool_shape(const struct mf_attr *attr, const struct mf_shape in[], st
 static int mean_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     (void)attr;
-    MF_TRY(is_image(&in[0]));
-    out[0] = (struct mf_shape){.type = in[0].type, .n = 2, .d = {in[0].d[0], in[0].d[3]}};
+    if (in[0].n < 3) return mf_fail(MF_USAGE, "its input has %d axes; it takes the mean over those between", in[0].n);
+    out[0] = (struct mf_shape){.type = in[0].type, .n = 2, .d = {in[0].d[0], mf_shape_last(&in[0])}};
     return MF_OK;
 }
 

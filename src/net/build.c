@@ -16,6 +16,11 @@ static int refused(struct mf_build *build, int rc)
     return -1;
 }
 
+int mf_build_refuse(struct mf_build *build, const char *sentence)
+{
+    return build->rc == MF_OK ? refused(build, mf_fail(MF_USAGE, "%s", sentence)) : -1;
+}
+
 struct mf_shape mf_build_shape(const struct mf_build *build, int v)
 {
     return v >= 0 ? build->list->net->value[v].shape : (struct mf_shape){.type = MF_F32, .n = 1, .d = {1}};

@@ -18,6 +18,9 @@ struct mf_build {
 /** MF_OK, or the code of the first refusal. */
 int mf_build_end(const struct mf_build *build);
 
+/** Refuses a model (MF_USAGE): -1. */
+int mf_build_refuse(struct mf_build *build, const char *sentence);
+
 /** The shape of a value; after a refusal that of one number, so that models go on. */
 struct mf_shape mf_build_shape(const struct mf_build *build, int value);
 

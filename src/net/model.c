@@ -6,7 +6,7 @@
 #include "src/base/err.h"
 #include "src/net/models.h"
 
-const struct mf_model *const mf_models[] = {&mf_model_mlp, NULL};
+const struct mf_model *const mf_models[] = {&mf_model_mlp, &mf_model_cnn, &mf_model_vit, NULL};
 
 const struct mf_model *mf_model_find(const char *name)
 {

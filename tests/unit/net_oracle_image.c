@@ -67,13 +67,12 @@ static void pool(const struct mf_attr *attr, const struct mf_shape shape[], doub
 
 static void mean(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
-    const size_t *x = shape[0].d, pixels = x[1] * x[2];
+    const size_t n = shape[0].d[0], c = mf_shape_last(&shape[0]), pixels = mf_shape_rows(&shape[0]) / n;
 
     (void)attr;
-    for (size_t at = 0; at < x[0] * x[3]; ++at) {
+    for (size_t at = 0; at < n * c; ++at) {
         out[at] = 0;
-        for (size_t p = 0; p < pixels; ++p)
-            out[at] += in[0][(at / x[3] * pixels + p) * x[3] + at % x[3]] / (double)pixels;
+        for (size_t p = 0; p < pixels; ++p) out[at] += in[0][(at / c * pixels + p) * c + at % c] / (double)pixels;
     }
 }
 
@@ -100,4 +99,5 @@ const struct net_case net_image[] = {
     {MF_OP_POOL, pool, {0}, 1, {F(4, 1, 5, 7, 3)}},
     {MF_OP_MEAN, mean, {0}, 1, {F(4, 3, 9, 9, 7)}},
     {MF_OP_MEAN, mean, {0}, 1, {F(4, 1, 2, 3, 70)}},
+    {MF_OP_MEAN, mean, {0}, 1, {F(3, 4, 11, 9)}},
     {0}};

@@ -75,7 +75,8 @@ const struct mf_op_calls mf_op_pool_cpu = {.forward = pool_forward, .backward = 
 
 static void mean_forward_images(const struct mf_call *call, size_t from, size_t to)
 {
-    const size_t *x = call->in[0].shape.d, c = x[3], pixels = x[1] * x[2];
+    const struct mf_shape *x = &call->in[0].shape;
+    const size_t c = mf_shape_last(x), pixels = mf_shape_rows(x) / x->d[0];
 
     for (size_t n = from; n < to; ++n)
         for (size_t at = 0; at < c; at += MF_STRIP) {
@@ -90,14 +91,15 @@ static void mean_forward_images(const struct mf_call *call, size_t from, size_t 
 
 static void mean_forward(struct mf_queue *queue, const struct mf_call *call)
 {
-    const size_t *x = call->in[0].shape.d;
+    const struct mf_shape *x = &call->in[0].shape;
 
-    mf_cpu_rows(queue, x[0], x[1] * x[2] * x[3], mean_forward_images, call);
+    mf_cpu_rows(queue, x->d[0], mf_shape_count(x) / x->d[0], mean_forward_images, call);
 }
 
 static void mean_backward_images(const struct mf_call *call, size_t from, size_t to)
 {
-    const size_t *x = call->din[0].shape.d, c = x[3], pixels = x[1] * x[2];
+    const struct mf_shape *x = &call->din[0].shape;
+    const size_t c = mf_shape_last(x), pixels = mf_shape_rows(x) / x->d[0];
 
     for (size_t p = from * pixels; p < to * pixels; ++p)
         scale((const float *)call->dout.at + p / pixels * c, 1 / (float)pixels, (float *)call->din[0].at + p * c, c,
@@ -106,9 +108,9 @@ static void mean_backward_images(const struct mf_call *call, size_t from, size_t
 
 static void mean_backward(struct mf_queue *queue, const struct mf_call *call)
 {
-    const size_t *x = call->din[0].shape.d;
+    const struct mf_shape *x = &call->din[0].shape;
 
-    mf_cpu_rows(queue, x[0], x[1] * x[2] * x[3], mean_backward_images, call);
+    mf_cpu_rows(queue, x->d[0], mf_shape_count(x) / x->d[0], mean_backward_images, call);
 }
 
 const struct mf_op_calls mf_op_mean_cpu = {.forward = mean_forward, .backward = mean_backward};

@@ -1,0 +1,96 @@
+/* vit: a transformer on patches of an image (Dosovitskiy et al., "An image is worth 16x16 words", 2021), with norms in
+ * front and a mean over patches. Parameters as timm: patch_embed.proj, pos_embed, blocks.I.norm1, attn.qkv, attn.proj,
+ * norm2, mlp.fc1, mlp.fc2, norm, head. */
+#include <stdlib.h>
+
+#include "src/base/text.h"
+#include "src/net/models.h"
+
+enum { WIDER = 4 }; /* hidden columns of a block's mlp, in widths */
+
+static int linear(struct mf_build *build, const char *block, const char *name, int x, size_t columns)
+{
+    char *text = mf_format("%s.%s", block, name);
+    const int y = mf_build_linear(build, text, x, columns);
+
+    free(text);
+    return y;
+}
+
+static int norm(struct mf_build *build, const char *block, const char *name, int x)
+{
+    char *text = mf_format("%s.%s", block, name);
+    const int y = mf_build_layer_norm(build, text, x);
+
+    free(text);
+    return y;
+}
+
+/* x + dropout(y) */
+static int join(struct mf_build *build, const char *block, const char *name, int x, int y, double dropout)
+{
+    char *drop = mf_format("%s.%s.drop", block, name), *sum = mf_format("%s.%s.sum", block, name);
+
+    x = mf_build_two(build, MF_OP_ADD, sum, x, mf_build_dropout(build, drop, y, dropout));
+    free(drop);
+    free(sum);
+    return x;
+}
+
+static int block(struct mf_build *build, const char *name, int x, const struct mf_model_args *args)
+{
+    const size_t width = (size_t)args->width;
+    char *attention = mf_format("%s.attn", name), *act = mf_format("%s.mlp.act", name);
+    int y = linear(build, name, "attn.qkv", norm(build, name, "norm1", x), 3 * width);
+
+    y = mf_build_attention(build, attention, y, -1, -1, (struct mf_attr){.heads = (int)args->heads});
+    x = join(build, name, "attn", x, linear(build, name, "attn.proj", y, width), args->dropout);
+    y = linear(build, name, "mlp.fc1", norm(build, name, "norm2", x), WIDER * width);
+    y = linear(build, name, "mlp.fc2", mf_build_one(build, MF_OP_GELU, act, y), width);
+    x = join(build, name, "mlp", x, y, args->dropout);
+    free(attention);
+    free(act);
+    return x;
+}
+
+/* Patches in rows: [n][patches][width], and their positions. */
+static int patches(struct mf_build *build, int x, const struct mf_model_args *args)
+{
+    const struct mf_shape in = mf_build_shape(build, x);
+    const size_t edge = (size_t)args->patch, width = (size_t)args->width, count = in.d[2] / edge * (in.d[3] / edge);
+    const struct mf_shape places = {.type = MF_F32, .n = 2, .d = {count, width}};
+    int position;
+
+    x = mf_build_reshape(build, x, (struct mf_shape){.n = 4, .d = {in.d[0], in.d[2], in.d[3], in.d[4]}});
+    x = mf_build_conv(build, "patch_embed.proj", x, width, edge, (int)edge, 0);
+    x = mf_build_reshape(build, x, (struct mf_shape){.n = 3, .d = {in.d[0], count, width}});
+    position = mf_build_parameter(build, "pos_embed", places, MF_START_NORMAL, 0.02);
+    return mf_build_two(build, MF_OP_ADD, "positions", x, position);
+}
+
+static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+{
+    const struct mf_shape in = mf_build_shape(build, x);
+
+    if (in.d[1] != 1)
+        return mf_build_refuse(build, "--arch vit reads images, and the samples are volumes; try: --arch mlp");
+    if (args->width % args->heads) return mf_build_refuse(build, "--width is no multiple of --heads");
+    if (in.d[2] % (size_t)args->patch || in.d[3] % (size_t)args->patch)
+        return mf_build_refuse(build, "the edges of the images are no multiples of --patch");
+    x = patches(build, x, args);
+    for (long i = 0; i < args->depth; ++i) {
+        char *name = mf_format("blocks.%ld", i);
+
+        build->segment = (int)i + 1;
+        x = block(build, name, x, args);
+        free(name);
+    }
+    build->segment = 0;
+    x = mf_build_one(build, MF_OP_MEAN, "pool", mf_build_layer_norm(build, "norm", x));
+    return mf_build_linear(build, "head", x, outputs);
+}
+
+const struct mf_model mf_model_vit = {.name = "vit",
+                                      .summary = "a transformer on patches of an image",
+                                      .standard = {.width = 128, .depth = 4, .heads = 4, .patch = 8},
+                                      .forward = forward};

@@ -18,7 +18,7 @@ struct data_import {
 };
 
 static const struct mf_opt rows[] = {
-    MF_OPT(data_import, "labels", labels, MF_TEXT, NULL, "class of every sample: .npy, or an IDX file"),
+    MF_OPT(data_import, "labels", labels, MF_TEXT, NULL, "class of every sample: .npy, an IDX file, or a table"),
     MF_OPT(data_import, "table", table, MF_TEXT, NULL,
            "columns file (pictures), label, split; others are properties [.csv]"),
     MF_ALIAS("properties", "table"),
@@ -37,6 +37,8 @@ static int check(const struct mf_session *session, void *options)
 
     MF_TRY(mf_data_one(session, "data import"));
     MF_TRY(mf_data_part(o->train, o->validation, part));
+    if (o->labels && o->table && mf_ends_with(o->labels, ".csv"))
+        return mf_fail(MF_USAGE, "--labels and --table are both tables; give one of them, with a column label");
     if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)
         return mf_fail(MF_USAGE, "--phases must be 2 to %d, or 0, not %ld", MF_PHASES_MAX, o->phases);
     if (o->compress < 0 || o->compress > 9) return mf_fail(MF_USAGE, "--compress must be 0 to 9, not %ld", o->compress);
@@ -48,7 +50,11 @@ static int check(const struct mf_session *session, void *options)
 
 static struct mf_source_wish wish_of(const struct data_import *o, const char *path)
 {
-    return (struct mf_source_wish){path, o->labels, o->table, o->classes.count, o->classes.at, (int)o->phases};
+    const int in_table = o->labels && mf_ends_with(o->labels, ".csv");
+
+    return (struct mf_source_wish){
+        path,          in_table ? NULL : o->labels, in_table ? o->labels : o->table, o->classes.count, o->classes.at,
+        (int)o->phases};
 }
 
 /* All ranks have opened it. Collective. */

@@ -98,6 +98,7 @@ struct set {
     struct mf_synth_mix mix;
     struct mf_comm self;
     unsigned measures;
+    int threads; /* of one sample: small ones are made faster by one */
     size_t lags; /* of `lags` that fit into half of every extent */
 };
 
@@ -179,7 +180,7 @@ static int make(void *context, size_t id, struct mf_sample *sample)
     int rc;
 
     mf_synth_draw(&set->mix, id, &drawn);
-    MF_TRY(mf_synth_make(&set->self, arena, 1, &drawn.what, &micro, &facts));
+    MF_TRY(mf_synth_make(&set->self, arena, set->threads, &drawn.what, &micro, &facts));
     made = micro.phase;
     shift(&set->mix, drawn.shift, made, sample->x);
     micro.phase = sample->x;
@@ -246,6 +247,7 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     int rc;
 
     MF_TRY(mf_agree(session->comm, mf_synth_set_wish(opts, session->options, &set.mix)));
+    set.threads = set.mix.dims[0] * set.mix.dims[1] * set.mix.dims[2] < 1 << 16 ? 1 : session->threads;
     mf_comm_self(&set.self);
     MF_TRY(mf_agree(session->comm, mf_measures_find(3, (const char **)(uintptr_t)words, &set.measures)));
     describe(&set, opts, classes, names, s2, &wish);

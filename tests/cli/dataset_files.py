@@ -108,12 +108,13 @@ def round_trips():
     refused("no grey pictures", "data", "export", "f.h5", "--output", "folder", status=2)
     with open("named.csv", "w") as file:
         file.write("file , label\r\n" + "".join(f"{i:08d}.png,{'zb'[i % 2]}\r\n" for i in range(9)))
-    made("data", "import", "pictures", "--table", "named.csv", "--output", "c.h5")
+    made("data", "import", "pictures", "--labels", "named.csv", "--output", "c.h5")
     check(told("c.h5")["classes"] == {"b": 4, "z": 5}, told("c.h5"))
     made("synth", "--size", 12, 16, 20, "--output", "pictures/other.tif")
     with open("named.csv", "a") as file:
         file.write("other.tif,b\n")
     refused("other extents", "data", "import", "pictures", "--table", "named.csv", ranks=2)
+    refused("both tables", "data", "import", "pictures", "--table", "named.csv", "--labels", "named.csv", status=2)
     refused("must name its pictures", "data", "import", "pictures", status=2)
 
 

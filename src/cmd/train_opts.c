@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/train/slots.h"
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
 
@@ -43,6 +44,9 @@ const struct mf_opt mf_train_rows[] = {
     ROW("effective-batch", effective, MF_LONG, NULL,
         "samples of one step, over all ranks and passes; left out: 64, or what the other two make"),
     ROW("accumulation-steps", accumulation, MF_LONG, NULL, "passes of a rank in one step; left out: chosen"),
+    ROW("slots", slots, MF_LONG, NULL,
+        "with --deterministic: parts of a step, a power of two; the result depends on them; left out: about 8 samples "
+        "each"),
     ROW("exact-batch", exact, MF_FLAG, NULL,
         "refuse batches that are not filled: ranks, passes and samples must divide"),
     MF_CHOICE(mf_train_cmd, "zero", zero, "0", "0|1|2",
@@ -89,6 +93,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(positive("patience", o->patience));
     MF_TRY(positive("keep-last", o->keep_last));
     MF_TRY(positive("num-workers", o->workers));
+    MF_TRY(positive("slots", o->slots));
     if (!(o->rate > 0)) return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
     if (!(o->decay >= 0)) return mf_fail(MF_USAGE, "--weight-decay %g: it cannot be negative", o->decay);
     MF_TRY(below_one("momentum", o->momentum));
@@ -131,6 +136,31 @@ static int find_batches(const struct mf_session *s, const struct mf_train_cmd *o
     if (o->exact && effective % (opts->batch * ranks) != 0)
         return mf_fail(MF_USAGE, "--exact-batch: --effective-batch %zu is no multiple of %zu samples x %zu ranks",
                        effective, opts->batch, ranks);
+    return MF_OK;
+}
+
+/* --deterministic: the passes are slots, which do not depend on the ranks. */
+static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    const size_t ranks = (size_t)s->comm->size, slots = o->slots ? (size_t)o->slots : mf_slots_usual(opts->effective);
+
+    if (!s->common->deterministic) {
+        if (o->slots) return mf_fail(MF_USAGE, "--slots is of --deterministic, and that is not given");
+        return MF_OK;
+    }
+    if (o->batch || o->accumulation || opts->stage)
+        return mf_fail(MF_USAGE, "--deterministic passes a step in --slots and on whole gradients; leave out --%s",
+                       o->batch          ? "batch-size"
+                       : o->accumulation ? "accumulation-steps"
+                                         : "zero");
+    if (slots & (slots - 1)) return mf_fail(MF_USAGE, "--slots %zu: it must be a power of two", slots);
+    if (slots > opts->effective)
+        return mf_fail(MF_USAGE, "--slots %zu: a step has only %zu samples", slots, opts->effective);
+    if (ranks > slots)
+        return mf_fail(MF_USAGE, "%zu ranks share %zu slots; try: a larger --effective-batch, or more --slots", ranks,
+                       slots);
+    opts->slots = slots;
+    opts->batch = (opts->effective + slots - 1) / slots;
     return MF_OK;
 }
 
@@ -207,6 +237,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     if (classify && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
     if (!classify) MF_TRY(find_columns(o, set, column, opts));
     MF_TRY(find_batches(s, o, opts));
+    MF_TRY(find_slots(s, o, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);
     return MF_OK;
 }
@@ -230,6 +261,7 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
             o->schedule.rate, o->schedule.warmup, o->schedule.steps);
     fprintf(to, "--weight-decay: %.17g\n--clip: %.17g\n--effective-batch: %zu\n--seed: %llu\n", o->decay, o->clip,
             o->effective, (unsigned long long)o->seed);
+    fprintf(to, "--slots: %zu\n", o->slots);
     fclose(to);
     return text;
 }

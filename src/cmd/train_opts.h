@@ -15,7 +15,7 @@ struct mf_train_cmd {
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *optimizer, *recompute, *zero;
-    long batch, effective, accumulation, workers;
+    long batch, effective, accumulation, slots, workers;
     int exact, no_csv, no_events, no_plots;
 };
 

@@ -163,11 +163,14 @@ static int keep_last(const struct mf_loop *loop)
     return rc;
 }
 
-/* Is this epoch the best? Equal merits are decided by the loss. */
+/* Is this epoch the best? Equal merits are decided by the loss. Rounding differs with the number of ranks, and does not
+ * decide. */
 static int is_better(const struct mf_loop *loop, double merit, double loss)
 {
-    if (loop->best_epoch == 0) return 1;
-    return merit > loop->best || (merit >= loop->best && loss < loop->best_loss);
+    const double little = 1e-9;
+
+    if (loop->best_epoch == 0 || merit > loop->best + little) return 1;
+    return merit > loop->best - little && loss < loop->best_loss * (1 - 1e-6);
 }
 
 static int end_epoch(struct mf_loop *loop)

@@ -67,11 +67,11 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
 static int training(struct mf_network *n, const struct mf_network_wish *wish)
 {
     n->layout = (struct mf_layout){.stage = wish->stage, .pieces = wish->ranks, .piece = wish->rank};
-    if (wish->micro > 1) MF_TRY(micro_batch(n, wish, "first", FIRST, &n->first));
-    if (wish->micro > 2) MF_TRY(micro_batch(n, wish, "inner", 0, &n->inner));
-    MF_TRY(micro_batch(n, wish, "last", wish->micro > 1 ? LAST : FIRST | LAST, &n->last));
+    if (wish->micro > 1 && !wish->slots) MF_TRY(micro_batch(n, wish, "first", FIRST, &n->first));
+    if (wish->micro > 2 && !wish->slots) MF_TRY(micro_batch(n, wish, "inner", 0, &n->inner));
+    MF_TRY(micro_batch(n, wish, "last", wish->slots ? FIRST : wish->micro > 1 ? LAST : FIRST | LAST, &n->last));
     n->reduce = mf_list_new(n->net, "reduce");
-    mf_pass_reduced(n->reduce, &n->layout);
+    if (!wish->slots) mf_pass_reduced(n->reduce, &n->layout);
     n->norm = MF_MUST(malloc((n->layout.buckets + 1) * sizeof *n->norm), "norms");
     mf_pass_norm(n->reduce, &n->layout, n->norm);
     n->optimise = mf_list_new(n->net, "optimise");

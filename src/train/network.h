@@ -22,6 +22,7 @@ struct mf_network_wish {
     struct mf_task task;
     size_t batch; /* samples of one pass */
     size_t micro; /* passes of a step on this rank; 0: the network is not trained */
+    int slots;    /* passes are slots (slots.h), whose gradients the lists neither add up nor exchange */
     int stage;    /* of ZeRO */
     size_t ranks, rank;
     enum mf_recompute recompute;

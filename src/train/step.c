@@ -2,13 +2,14 @@
 #include <math.h>
 
 #include "src/base/err.h"
+#include "src/train/slots.h"
 #include "src/train/train_priv.h"
 
 enum { SUMS = 3, WISHES = 8 };
 
 static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t micro)
 {
-    if (micro + 1 == t->micro) return &t->network.last;
+    if (t->slots || micro + 1 == t->micro) return &t->network.last;
     return micro == 0 ? &t->network.first : &t->network.inner;
 }
 
@@ -28,7 +29,9 @@ static int pass_all(struct mf_trainer *t, double *loss)
         }
         mf_walk_run(t->walk, pass->list);
         *loss += mf_trainer_number(t, pass->list, pass->loss);
+        if (t->slots) mf_slots_add(t->slots);
     }
+    if (t->slots) mf_slots_sum(t->slots);
     return rc;
 }
 

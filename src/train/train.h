@@ -27,6 +27,8 @@ struct mf_train_opts {
     double decay, clip;          /* clip: largest norm of the gradients; 0: any */
     size_t effective;            /* samples of a step, over all ranks */
     uint64_t seed;
+    size_t slots; /* parts of a step by which the weights are the same to the bit on any number of ranks (slots.h); 0:
+                     not */
     /* what a plan decides; the result does not depend on it */
     size_t batch; /* samples of one pass */
     int stage;    /* of ZeRO: 0, 1, 2 */
@@ -52,6 +54,7 @@ struct mf_trainer {
     struct mf_exchange exchange;
     struct mf_walk *walk;
     struct mf_reader *reader;
+    struct mf_slots *slots;
     size_t *id;    /* [batch] */
     float *target; /* of a batch */
     float *blank;  /* a sample of zeros */

@@ -4,10 +4,18 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/train/slots.h"
 #include "src/train/train_priv.h"
 #include "src/train/weights.h"
 
 enum { AHEAD = 3 }; /* batches that are read ahead */
+
+/* Passes of a step on a rank. */
+static size_t passes_of(const struct mf_train_opts *opts, size_t ranks, size_t rank)
+{
+    if (opts->effective == 0) return 0;
+    return opts->slots ? mf_cut(opts->slots, ranks, rank).count : mf_window_micro(opts->effective, ranks, opts->batch);
+}
 
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
                                      size_t rank)
@@ -19,7 +27,8 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                              .outputs = opts->classify ? set->classes : opts->columns,
                                              .smoothing = opts->smoothing},
                                     .batch = opts->batch,
-                                    .micro = opts->effective ? mf_window_micro(opts->effective, ranks, opts->batch) : 0,
+                                    .micro = passes_of(opts, ranks, rank),
+                                    .slots = opts->slots > 0,
                                     .stage = ranks > 1 ? opts->stage : 0,
                                     .ranks = ranks,
                                     .rank = rank,
@@ -110,6 +119,7 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     MF_TRY(mf_agree(comm, mf_network_make(&wish, queue, &t->network)));
     MF_TRY(open_walk(t));
     MF_TRY(mf_agree(comm, open_reader(t)));
+    if (opts->slots && opts->effective) MF_TRY(mf_slots_open(t, opts->slots, &t->slots));
     mf_weights_start(&t->network, t->walk, opts->seed);
     mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)opts->seed;
     mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = opts->decay;
@@ -118,6 +128,7 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
 
 void mf_trainer_close(struct mf_trainer *t)
 {
+    mf_slots_close(t->slots);
     mf_reader_close(t->reader);
     mf_walk_close(t->walk);
     mf_collect_close(t->collect);
@@ -147,6 +158,10 @@ void mf_trainer_at(struct mf_trainer *t, size_t step)
 static struct mf_span part_of(const struct mf_trainer *t, size_t pass, struct mf_window *window)
 {
     *window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, pass / t->micro);
+    if (t->opts.slots)
+        return mf_window_slot(window, t->opts.batch,
+                              mf_cut(t->opts.slots, (size_t)t->comm->size, (size_t)t->comm->rank).first +
+                                  pass % t->micro);
     return mf_window_part(window, (size_t)t->comm->size, (size_t)t->comm->rank, t->opts.batch, pass % t->micro);
 }
 

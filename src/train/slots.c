@@ -1,0 +1,258 @@
+/* See slots.h. Sums are kept in host memory, all buckets one after the other. */
+#include "src/train/slots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/net/walk.h"
+
+enum { DEEPEST = 64, SAMPLES = 8 };
+
+/* A sum: of slots [index << level, (index + 1) << level). */
+struct node {
+    int level;
+    size_t index;
+};
+
+struct mf_slots {
+    const struct mf_trainer *t;
+    size_t slots, numbers;
+    struct mf_span own;
+    size_t next;                   /* the slot that comes */
+    struct node node[2 * DEEPEST]; /* sums that wait for their neighbours, from left to right */
+    size_t nodes, most;            /* so many; at most */
+    float *sum;                    /* [most][numbers] */
+    float *part;                   /* sums of all ranks, of this rank's piece of the numbers */
+    size_t parts;                  /* [parts][own numbers] */
+};
+
+size_t mf_slots_usual(size_t effective)
+{
+    size_t slots = 1;
+
+    while (2 * slots * SAMPLES <= effective) slots *= 2;
+    return slots;
+}
+
+/* Is the last of the nodes the right neighbour of the one before? */
+static int are_neighbours(const struct node *node, size_t nodes)
+{
+    const struct node *a = &node[nodes - 2], *b = &node[nodes - 1];
+
+    return a->level == b->level && a->index + 1 == b->index && a->index % 2 == 0;
+}
+
+/* Makes one node of the last two. */
+static void join(struct node *node, size_t *nodes)
+{
+    --*nodes;
+    node[*nodes - 1] = (struct node){node[*nodes - 1].level + 1, node[*nodes - 1].index / 2};
+}
+
+/* The sums that remain of a run of slots; *most: so many stand at a time on the way. */
+static size_t remains(struct mf_span own, struct node *node, size_t *most)
+{
+    size_t nodes = 0;
+
+    *most = 0;
+    for (size_t i = 0; i < own.count; ++i) {
+        node[nodes++] = (struct node){0, own.first + i};
+        if (nodes > *most) *most = nodes;
+        while (nodes >= 2 && are_neighbours(node, nodes)) join(node, &nodes);
+    }
+    return nodes;
+}
+
+static size_t remains_of(size_t slots, size_t ranks, size_t rank)
+{
+    struct node node[2 * DEEPEST];
+    size_t most;
+
+    return remains(mf_cut(slots, ranks, rank), node, &most);
+}
+
+static size_t all_remains(size_t slots, size_t ranks)
+{
+    size_t sum = 0;
+
+    for (size_t r = 0; r < ranks; ++r) sum += remains_of(slots, ranks, r);
+    return sum;
+}
+
+static struct mf_span piece_of(size_t numbers, size_t ranks, size_t rank)
+{
+    return mf_cut_grain(numbers, 16, ranks, rank);
+}
+
+size_t mf_slots_bytes(const struct mf_network *n, size_t slots, size_t ranks, size_t rank)
+{
+    struct node node[2 * DEEPEST];
+    size_t most;
+
+    remains(mf_cut(slots, ranks, rank), node, &most);
+    return (most * n->layout.numbers + all_remains(slots, ranks) * piece_of(n->layout.numbers, ranks, rank).count) *
+           sizeof(float);
+}
+
+int mf_slots_open(const struct mf_trainer *t, size_t slots, struct mf_slots **tree)
+{
+    const size_t ranks = (size_t)t->comm->size, rank = (size_t)t->comm->rank, numbers = t->network.layout.numbers;
+    struct mf_slots *s = MF_MUST(calloc(1, sizeof *s), "slots");
+    int rc;
+
+    *tree = s;
+    s->t = t;
+    s->slots = slots;
+    s->numbers = numbers;
+    s->own = mf_cut(slots, ranks, rank);
+    s->next = s->own.first;
+    s->parts = all_remains(slots, ranks);
+    remains(s->own, s->node, &s->most);
+    s->sum = mf_arena_take(t->arena, s->most * numbers * sizeof(float), "sums of slots");
+    rc = s->sum ? MF_OK : MF_MEMORY;
+    if (rc == MF_OK)
+        s->part = mf_arena_take(t->arena, s->parts * piece_of(numbers, ranks, rank).count * sizeof(float) + 1,
+                                "sums of slots");
+    return mf_agree(t->comm, s->part ? MF_OK : MF_MEMORY);
+}
+
+void mf_slots_close(struct mf_slots *s)
+{
+    if (!s) return;
+    if (s->part) mf_arena_give(s->t->arena, s->part);
+    if (s->sum) mf_arena_give(s->t->arena, s->sum);
+    free(s);
+}
+
+/* -- the network's gradients, all buckets one after the other -- */
+
+static void move_gradients(const struct mf_slots *s, float *host, int to_network)
+{
+    const struct mf_trainer *t = s->t;
+    const struct mf_backend *backend = t->queue->backend;
+
+    for (size_t k = 0; k < t->network.layout.buckets; ++k) {
+        const int v = t->network.layout.bucket[k].gradients;
+        const size_t bytes = mf_shape_bytes(&t->network.net->value[v].shape);
+        void *device = mf_walk_at(t->walk, t->network.last.list, v);
+
+        if (to_network)
+            backend->put(t->queue, device, host, bytes);
+        else
+            backend->get(t->queue, host, device, bytes);
+        host += bytes / sizeof *host;
+    }
+    backend->sync(t->queue);
+}
+
+static void add(float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) a[i] += b[i];
+}
+
+void mf_slots_add(struct mf_slots *s)
+{
+    move_gradients(s, s->sum + s->nodes * s->numbers, 0);
+    s->node[s->nodes++] = (struct node){0, s->next++};
+    while (s->nodes >= 2 && are_neighbours(s->node, s->nodes)) {
+        join(s->node, &s->nodes);
+        add(s->sum + (s->nodes - 1) * s->numbers, s->sum + s->nodes * s->numbers, s->numbers);
+    }
+}
+
+/* -- ranks -- */
+
+/* What this rank sends to each: its remaining sums, of that rank's piece, one after the other. */
+static float *pack(const struct mf_slots *s, size_t *sent)
+{
+    const size_t ranks = (size_t)s->t->comm->size;
+    float *out = MF_MUST(malloc(s->nodes * s->numbers * sizeof *out + 1), "sums on their way"), *at = out;
+
+    for (size_t r = 0; r < ranks; ++r) {
+        const struct mf_span piece = piece_of(s->numbers, ranks, r);
+
+        sent[r] = s->nodes * piece.count * sizeof *out;
+        for (size_t k = 0; k < s->nodes; ++k, at += piece.count)
+            memcpy(at, s->sum + k * s->numbers + piece.first, piece.count * sizeof *at);
+        if (r == (size_t)s->t->comm->rank) { /* a rank sends nothing to itself */
+            at -= s->nodes * piece.count;
+            sent[r] = 0;
+        }
+    }
+    return out;
+}
+
+static void fill_own(struct mf_slots *s, size_t before, struct mf_span piece)
+{
+    for (size_t k = 0; k < s->nodes; ++k)
+        memcpy(s->part + (before + k) * piece.count, s->sum + k * s->numbers + piece.first,
+               piece.count * sizeof *s->part);
+}
+
+/* The sums of all ranks, of this rank's piece, in the order of the slots. */
+static void trade(struct mf_slots *s, struct mf_span piece)
+{
+    const struct mf_comm *comm = s->t->comm;
+    const size_t ranks = (size_t)comm->size, rank = (size_t)comm->rank;
+    size_t *sent = MF_MUST(calloc(2 * ranks, sizeof *sent), "sizes"), *got = sent + ranks, before = 0, after = 0;
+    float *out = pack(s, sent), *in;
+
+    for (size_t r = 0; r < ranks; ++r) {
+        const size_t nodes = remains_of(s->slots, ranks, r);
+
+        if (r < rank) before += nodes;
+        if (r != rank) got[r] = nodes * piece.count * sizeof *in;
+        if (r != rank) after += nodes;
+    }
+    in = MF_MUST(malloc(after * piece.count * sizeof *in + 1), "sums on their way");
+    mf_comm_alltoallv(comm, out, sent, in, got);
+    memcpy(s->part, in, before * piece.count * sizeof *in);
+    fill_own(s, before, piece);
+    memcpy(s->part + (before + s->nodes) * piece.count, in + before * piece.count,
+           (after - before) * piece.count * sizeof *in);
+    free(out);
+    free(in);
+    free(sent);
+}
+
+/* Joins neighbours up to the root: the first of s->part. */
+static void climb(struct mf_slots *s, struct mf_span piece)
+{
+    const size_t ranks = (size_t)s->t->comm->size;
+    struct node node[2 * DEEPEST], some[2 * DEEPEST];
+    size_t nodes = 0, from = 0, most;
+
+    for (size_t r = 0; r < ranks; ++r) {
+        const size_t n = remains(mf_cut(s->slots, ranks, r), some, &most);
+
+        for (size_t k = 0; k < n; ++k, ++from) {
+            if (from != nodes)
+                memmove(s->part + nodes * piece.count, s->part + from * piece.count, piece.count * sizeof *s->part);
+            node[nodes++] = some[k];
+            while (nodes >= 2 && are_neighbours(node, nodes)) {
+                join(node, &nodes);
+                add(s->part + (nodes - 1) * piece.count, s->part + nodes * piece.count, piece.count);
+            }
+        }
+    }
+    MF_ASSERT(nodes == 1);
+}
+
+void mf_slots_sum(struct mf_slots *s)
+{
+    const struct mf_comm *comm = s->t->comm;
+    const struct mf_span piece = piece_of(s->numbers, (size_t)comm->size, (size_t)comm->rank);
+    void *all = NULL;
+
+    MF_ASSERT(s->next == s->own.first + s->own.count);
+    if (comm->size > 1) {
+        trade(s, piece);
+        climb(s, piece);
+        MF_ASSERT(mf_comm_gather(comm, s->part, piece.count * sizeof *s->part, &all, NULL) == MF_OK);
+    }
+    move_gradients(s, all ? all : s->sum, 1);
+    free(all);
+    s->nodes = 0;
+    s->next = s->own.first;
+}

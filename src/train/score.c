@@ -8,7 +8,7 @@
 #include "src/train/train_priv.h"
 
 /* Sums of one rank, then of all. Per column: error^2, |error|, y, y^2. */
-enum { LOSS, RIGHT, FIXED, COLUMN = 4 };
+enum { LOSS, ROWS, RIGHT, FIXED, COLUMN = 4 };
 
 struct tally {
     struct mf_trainer *t;
@@ -33,6 +33,7 @@ static void count_class(struct tally *y, const float *output, int32_t label)
     const size_t taken = best_of(output, y->outputs);
 
     if (label < 0) return;
+    y->sum[ROWS] += 1;
     y->sum[RIGHT] += taken == (size_t)label;
     y->sum[FIXED + (size_t)label * y->outputs + taken] += 1;
 }
@@ -42,6 +43,7 @@ static void count_columns(struct tally *y, float *output, const float *real)
 {
     const struct mf_trainer *t = y->t;
 
+    y->sum[ROWS] += 1;
     for (size_t c = 0; c < y->outputs; ++c) {
         const double want = real[t->opts.column[c]], got = output[c] * t->units.deviation[c] + t->units.mean[c];
         double *sum = &y->sum[FIXED + COLUMN * c];
@@ -112,8 +114,9 @@ static int count_all(struct tally *y, size_t n, const uint32_t *id)
 
 static void finish(const struct tally *y, struct mf_scores *s)
 {
-    const double n = s->samples ? (double)s->samples : 1;
+    const double n = y->sum[ROWS] > 0 ? y->sum[ROWS] : 1;
 
+    s->rows = (size_t)y->sum[ROWS];
     s->loss = y->sum[LOSS] / n;
     s->accuracy = y->sum[RIGHT] / n;
     if (y->t->opts.classify) memcpy(s->confusion, y->sum + FIXED, y->outputs * y->outputs * sizeof *s->confusion);

@@ -57,9 +57,16 @@ static void reduce(struct mf_trainer *t, int failed, size_t n, int64_t *wish, do
     *any = sums[2] > 0;
 }
 
-static size_t window_of(const struct mf_trainer *t)
+/* A mean over no rows is 0. */
+static void begin(struct mf_trainer *t, struct mf_step *step)
 {
-    return mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, t->step).count;
+    const struct mf_window window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, t->step);
+    double *number = mf_walk_numbers(t->walk);
+
+    *step = (struct mf_step){.samples = window.count, .rate = mf_schedule_rate(&t->opts.schedule, t->step)};
+    step->rows = mf_window_rows(t->set, t->opts.seed, &window, t->opts.classify);
+    number[MF_NUMBER_ROWS] = step->rows ? (double)step->rows : 1;
+    number[MF_NUMBER_STEP] = (double)(t->step + 1 - t->skipped);
 }
 
 static void optimise(struct mf_trainer *t, const struct mf_step *step)
@@ -74,13 +81,11 @@ static void optimise(struct mf_trainer *t, const struct mf_step *step)
 
 int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_step *step)
 {
-    double *number = mf_walk_numbers(t->walk), square;
+    double square;
     int rc, any;
 
     mf_trainer_read_ahead(t);
-    *step = (struct mf_step){.samples = window_of(t), .rate = mf_schedule_rate(&t->opts.schedule, t->step)};
-    number[MF_NUMBER_ROWS] = (double)step->samples;
-    number[MF_NUMBER_STEP] = (double)(t->step + 1 - t->skipped);
+    begin(t, step);
     rc = pass_all(t, &step->loss);
     square = squared_norm(t);
     reduce(t, rc != MF_OK, n, wish, &step->loss, &square, &any);

@@ -66,11 +66,12 @@ struct mf_trainer {
 
 /** What came of a step, the same on all ranks. */
 struct mf_step {
-    double loss;    /* mean over the window, before the step */
+    double loss;    /* mean over the window's rows, before the step; 0 if there are none */
     double norm;    /* of the gradients, before they are clipped */
     double rate;    /* learning rate */
     int skipped;    /* the gradients were not finite */
     size_t samples; /* of the window */
+    size_t rows;    /* of these with a label; real values: all */
 };
 
 /** Bytes, operations and lists of a rank of @p ranks with these options, before any run: the wish of its network. */
@@ -94,7 +95,7 @@ int mf_trainer_step(struct mf_trainer *trainer, size_t n, int64_t *wish, struct 
 
 /** How well the network does on a split. */
 struct mf_scores {
-    size_t samples;
+    size_t samples, rows;    /* rows: samples with a label, which alone count in means; real values: all */
     double loss;             /* mean; real values: in units of their own */
     double accuracy;         /* part of the labels that are right */
     double *confusion;       /* [outputs][outputs] samples of class (row) that were taken for class (column) */

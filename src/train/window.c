@@ -35,9 +35,23 @@ size_t mf_window_micro(size_t effective, size_t ranks, size_t batch)
     return (most + batch - 1) / batch;
 }
 
+static size_t id_at(const struct mf_dataset *set, enum mf_split split, uint64_t seed, size_t epoch, size_t position)
+{
+    return set->id[split][mf_order(seed, epoch, set->count[split], position)];
+}
+
+size_t mf_window_rows(const struct mf_dataset *set, uint64_t seed, const struct mf_window *window, int labels)
+{
+    size_t rows = 0;
+
+    if (!labels) return window->count;
+    for (size_t i = 0; i < window->count; ++i)
+        rows += set->label[id_at(set, MF_TRAIN, seed, window->epoch, window->first + i)] >= 0;
+    return rows;
+}
+
 void mf_window_ids(const struct mf_dataset *set, enum mf_split split, uint64_t seed, size_t epoch,
                    const struct mf_span *span, size_t *id)
 {
-    for (size_t i = 0; i < span->count; ++i)
-        id[i] = set->id[split][mf_order(seed, epoch, set->count[split], span->first + i)];
+    for (size_t i = 0; i < span->count; ++i) id[i] = id_at(set, split, seed, epoch, span->first + i);
 }

@@ -25,6 +25,9 @@ struct mf_span mf_window_slot(const struct mf_window *window, size_t batch, size
 /** Micro-batches that every rank needs for the largest window. */
 size_t mf_window_micro(size_t effective, size_t ranks, size_t batch);
 
+/** How many samples of a window of the train split count in a mean: those with a label, or all where @p labels is 0. */
+size_t mf_window_rows(const struct mf_dataset *set, uint64_t seed, const struct mf_window *window, int labels);
+
 /** The samples at these positions of an epoch of a split. @p id [span->count]. */
 void mf_window_ids(const struct mf_dataset *set, enum mf_split split, uint64_t seed, size_t epoch,
                    const struct mf_span *span, size_t *id);

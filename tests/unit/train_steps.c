@@ -1,0 +1,337 @@
+/* Training comes to the same weights on any number of ranks, stage of ZeRO and number of passes. So it does where the
+ * last window of an epoch is small, a rank has no rows, samples have no label, and where it goes on from a checkpoint.
+ * Gradients that are not finite on one rank change nothing on any. */
+#include "src/train/saved.h"
+#include "src/train/weights.h"
+#include "tests/unit/train_case.h"
+
+static const char *const models[] = {"mlp", "cnn", "vit"};
+
+static void compare(const char *what, const struct mf_trainer *t, const float *want, double tolerance)
+{
+    size_t n;
+    float *got = weights_of(t, &n);
+    const double d = apart(n, got, want);
+
+    CHECK_SAYS(d <= tolerance, "%s, %s: %d ranks, stage %d, %zu passes of %zu: weights differ by %g", what,
+               t->opts.model->name, t->comm->size, t->opts.stage, t->micro, t->opts.batch, d);
+    free(got);
+}
+
+/* Against one rank without accumulation: 1, 2, 4 passes by stages 0, 1, 2, or only some of them. */
+static void same_weights(const struct bed *b, struct mf_train_opts o, int all, const char *what)
+{
+    struct mf_step want, got;
+    float *weights = reference(b, b->set, &o, STEPS, &want);
+
+    for (int k = 0; k < 3; ++k)
+        for (o.stage = all ? 0 : k; o.stage < (all ? 3 : k + 1); ++o.stage) {
+            const size_t passes = (size_t)1 << k;
+            struct mf_trainer t;
+
+            o.batch = batch_for(&b->world, o.effective, passes);
+            trainer_open(b, &b->world, b->set, &o, &t);
+            got = steps_until(&t, STEPS);
+            compare(what, &t, weights, 1e-5);
+            CHECK_NEAR(got.loss, want.loss, 1e-5);
+            CHECK_NEAR(got.norm, want.norm, 1e-4 * (1 + want.norm));
+            CHECK(got.rows == want.rows && got.samples == want.samples && t.skipped == 0);
+            mf_trainer_close(&t);
+        }
+    free(weights);
+}
+
+static void any_ranks(const struct bed *b)
+{
+    for (size_t m = 0; m < 3; ++m) {
+        struct mf_train_opts o = usual(models[m], m != 1, 1);
+
+        same_weights(b, o, 1, "windows of 13");
+        if (m > 0) continue;
+        o.effective = 1; /* most ranks never have a row, and some steps have none */
+        same_weights(b, o, 0, "windows of 1");
+        o.effective = 97; /* more than there are */
+        o.optimiser = MF_OP_SGD;
+        o.moments = (struct mf_attr){.momentum = 0.9};
+        same_weights(b, o, 0, "an epoch in a window");
+        o.moments.momentum = 0;
+        o.readers = 3;
+        same_weights(b, o, 0, "no moments");
+    }
+}
+
+/* Nothing to learn from: no loss, no gradient, and finite weights. */
+static void no_labels(const struct bed *b)
+{
+    struct mf_dataset *set = bed_set(&b->world, "none.h5", 1);
+    const struct mf_train_opts o = usual("mlp", 1, batch_for(&b->world, WINDOW, 2));
+    struct mf_scores scores;
+    struct mf_step step;
+    struct mf_trainer t;
+    size_t n;
+    float *weights;
+
+    trainer_open(b, &b->world, set, &o, &t);
+    step = steps_until(&t, STEPS);
+    CHECK(step.rows == 0 && step.loss == 0 && step.norm == 0 && t.skipped == 0);
+    weights = weights_of(&t, &n);
+    for (size_t i = 0; i < n; ++i) CHECK(isfinite(weights[i]));
+    CHECK(mf_trainer_score(&t, set->count[MF_TEST], set->id[MF_TEST], 0, &scores) == MF_OK);
+    CHECK(scores.rows == 0 && scores.loss == 0 && scores.accuracy == 0);
+    mf_scores_free(&scores);
+    free(weights);
+    mf_trainer_close(&t);
+    mf_dataset_close(set);
+}
+
+/* The mean is over samples with a label: other samples may join the window, and nothing changes. */
+static void means(const struct bed *b)
+{
+    struct mf_train_opts o = usual("mlp", 1, WINDOW);
+    struct mf_window window;
+    struct mf_trainer t;
+    struct mf_scores scores;
+    struct mf_step step;
+    uint32_t id[WINDOW];
+    size_t n = 0, labelled = 0;
+
+    o.args.dropout = o.smoothing = 0;
+    trainer_open(b, &b->self, b->set, &o, &t);
+    window = mf_window_of(LEARNT, WINDOW, 0);
+    for (size_t i = 0; i < WINDOW; ++i) {
+        const struct mf_span one = {window.first + i, 1};
+        size_t at;
+
+        mf_window_ids(b->set, MF_TRAIN, o.seed, 0, &one, &at);
+        id[n++] = (uint32_t)at;
+        labelled += b->set->label[at] >= 0;
+    }
+    CHECK(mf_trainer_score(&t, n, id, 0, &scores) == MF_OK);
+    step = steps_until(&t, 1);
+    CHECK(scores.rows == labelled && step.rows == labelled && labelled < WINDOW);
+    CHECK_NEAR(step.loss, scores.loss, 1e-6);
+    CHECK_NEAR(step.loss, log(CLASSES), 0.3);
+    mf_scores_free(&scores);
+    mf_trainer_close(&t);
+}
+
+/* -- checkpoints -- */
+
+static void numbers(struct mf_checkpoint *c, long *step) { mf_checkpoint_int(c, "step", step); }
+
+static void save(const struct mf_trainer *t, const char *path)
+{
+    struct mf_checkpoint *c = mf_checkpoint_new("a: 1\n");
+    long step = (long)t->step;
+
+    numbers(c, &step);
+    mf_weights_keep(&t->network, t->walk, c);
+    CHECK_SAYS(mf_checkpoint_write(t->comm, path, 1, c) == MF_OK, "%s", mf_err_text());
+    mf_checkpoint_free(c);
+}
+
+static void load(struct mf_trainer *t, const char *path)
+{
+    struct mf_checkpoint *c = NULL;
+    long step = 0;
+
+    CHECK_SAYS(mf_checkpoint_open(t->comm, path, 0, &c) == MF_OK, "%s", mf_err_text());
+    if (!c) return;
+    numbers(c, &step);
+    mf_weights_keep(&t->network, t->walk, c);
+    CHECK_SAYS(mf_checkpoint_code(c) == MF_OK, "%s", mf_err_text());
+    mf_checkpoint_free(c);
+    mf_trainer_at(t, (size_t)step);
+}
+
+/* Goes on from @p path on @p comm; the weights at the end must be @p want. */
+static void go_on(const struct bed *b, const struct mf_comm *comm, struct mf_train_opts o, const char *path,
+                  const float *want, double tolerance)
+{
+    struct mf_trainer t;
+
+    ++o.seed; /* of weights that are replaced, not of samples */
+    trainer_open(b, comm, b->set, &o, &t);
+    t.opts.seed = --o.seed;
+    mf_walk_numbers(t.walk)[MF_NUMBER_SEED] = (double)o.seed;
+    load(&t, path);
+    CHECK(t.step == 4);
+    steps_until(&t, STEPS);
+    compare("restart", &t, want, tolerance);
+    mf_trainer_close(&t);
+}
+
+static void restarts(const struct bed *b, enum mf_op_id optimiser, double momentum)
+{
+    const char *path = scratch_file("some.h5"), *alone = scratch_file("alone.h5");
+    struct mf_train_opts o = usual("cnn", 1, batch_for(&b->world, WINDOW, 2)), other = o;
+    struct mf_trainer t;
+
+    o.optimiser = optimiser;
+    o.moments.momentum = momentum;
+    other = o;
+    for (o.stage = 0; o.stage < 3; ++o.stage) {
+        float *want;
+        size_t n;
+
+        trainer_open(b, &b->world, b->set, &o, &t);
+        steps_until(&t, 4);
+        save(&t, path);
+        steps_until(&t, STEPS);
+        want = weights_of(&t, &n);
+        mf_trainer_close(&t);
+        go_on(b, &b->world, o, path, want, 0);
+        other.stage = (o.stage + 1) % 3;
+        other.batch = batch_for(&b->world, WINDOW, 4);
+        go_on(b, &b->world, other, path, want, 1e-5);
+        other.batch = WINDOW;
+        go_on(b, &b->self, other, path, want, 1e-5);
+
+        mf_comm_barrier(&b->world);
+        if (b->world.rank == 0) {
+            trainer_open(b, &b->self, b->set, &other, &t);
+            steps_until(&t, 4);
+            save(&t, alone);
+            mf_trainer_close(&t);
+        }
+        mf_comm_barrier(&b->world);
+        go_on(b, &b->world, o, alone, want, 1e-5);
+        free(want);
+    }
+}
+
+/* With slots the same to the bit on any number of ranks, also behind a restart. */
+static void slots(const struct bed *b)
+{
+    const char *path = scratch_file("slots.h5");
+
+    for (size_t m = 0; m < 3; ++m) {
+        struct mf_train_opts o = usual(models[m], m != 2, 4);
+        struct mf_trainer t;
+        float *want;
+        size_t n;
+
+        o.slots = 4;
+        trainer_open(b, &b->self, b->set, &o, &t);
+        steps_until(&t, STEPS);
+        want = weights_of(&t, &n);
+        mf_trainer_close(&t);
+        trainer_open(b, &b->world, b->set, &o, &t);
+        steps_until(&t, 4);
+        save(&t, path);
+        steps_until(&t, STEPS);
+        compare("slots", &t, want, 0);
+        mf_trainer_close(&t);
+        go_on(b, &b->self, o, path, want, 0);
+        free(want);
+    }
+}
+
+/* -- files of weights -- */
+
+static void files(const struct bed *b)
+{
+    const char *path = scratch_file("model.safetensors");
+    struct mf_train_opts o = usual("cnn", 0, 4), got = o;
+    size_t n, column[COLUMNS];
+    struct mf_trainer t, again;
+    struct mf_saved saved;
+    float *want;
+
+    trainer_open(b, &b->world, b->set, &o, &t);
+    steps_until(&t, 2);
+    want = weights_of(&t, &n);
+    if (b->world.rank == 0) {
+        struct mf_json *card = mf_saved_card(&t, NULL);
+
+        CHECK(mf_saved_write(&t, path, card) == MF_OK);
+        mf_json_free(card);
+    }
+    mf_comm_barrier(&b->world);
+    CHECK_SAYS(mf_saved_open(path, &saved) == MF_OK, "%s", mf_err_text());
+    got.model = NULL;
+    got.args = (struct mf_model_args){0};
+    got.classify = 1;
+    CHECK_SAYS(mf_saved_fit(&saved, b->set, &got, column) == MF_OK, "%s", mf_err_text());
+    CHECK(got.model == o.model && got.args.width == o.args.width && !got.classify && got.columns == COLUMNS);
+    ++got.seed;
+    trainer_open(b, &b->world, b->set, &got, &again);
+    CHECK_SAYS(mf_saved_load(&saved, &again) == MF_OK, "%s", mf_err_text());
+    compare("file", &again, want, 0);
+    CHECK(memcmp(again.units.mean, t.units.mean, COLUMNS * sizeof(double)) == 0);
+    mf_trainer_close(&again);
+    ++got.args.width;
+    CHECK(mf_trainer_open(&b->world, b->device.arena, b->device.q, b->set, &got, &again) != MF_OK ||
+          (mf_saved_load(&saved, &again) == MF_INPUT && strstr(mf_err_text(), "the model's [")));
+    mf_trainer_close(&again);
+    mf_saved_close(&saved);
+    mf_trainer_close(&t);
+    free(want);
+    mf_comm_barrier(&b->world);
+}
+
+/* -- what is not finite -- */
+
+static void poison(const struct mf_trainer *t, float value, float *was)
+{
+    size_t v = 0;
+
+    while (!mf_value_is_weight(&t->network.net->value[v])) ++v;
+    t->queue->backend->get(t->queue, was, weight_at(t, v), sizeof *was);
+    t->queue->backend->sync(t->queue);
+    t->queue->backend->put(t->queue, weight_at(t, v), &value, sizeof value);
+    t->queue->backend->sync(t->queue);
+}
+
+/* A weight of the last rank is not a number in one step. That step is skipped everywhere, then all goes on. */
+static void not_finite(const struct bed *b, float bad)
+{
+    struct mf_train_opts o = usual("mlp", 1, batch_for(&b->world, WINDOW, 2));
+    const int last = b->world.rank + 1 == b->world.size;
+
+    for (o.stage = 0; o.stage < 3; ++o.stage) {
+        struct mf_trainer t;
+        struct mf_step step;
+        float was, *want, *got, *of_first;
+        size_t n;
+
+        trainer_open(b, &b->world, b->set, &o, &t);
+        steps_until(&t, 3);
+        want = weights_of(&t, &n);
+        if (last) poison(&t, bad, &was);
+        step = steps_until(&t, 4);
+        CHECK(step.skipped && t.skipped == 1 && t.step == 4);
+        if (last) poison(&t, was, &was);
+        got = weights_of(&t, &n);
+        CHECK(apart(n, got, want) == 0);
+        free(want);
+        free(got);
+        step = steps_until(&t, STEPS);
+        CHECK(!step.skipped && t.skipped == 1 && isfinite(step.loss));
+        got = weights_of(&t, &n);
+        of_first = memcpy(malloc(n * sizeof *got), got, n * sizeof *got);
+        mf_comm_bcast(&b->world, 0, of_first, n * sizeof *got);
+        CHECK(apart(n, got, of_first) == 0);
+        free(got);
+        free(of_first);
+        mf_trainer_close(&t);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct bed b;
+
+    bed_open(&b, &argc, &argv);
+    any_ranks(&b);
+    no_labels(&b);
+    means(&b);
+    restarts(&b, MF_OP_ADAMW, 0.9);
+    restarts(&b, MF_OP_SGD, 0);
+    slots(&b);
+    files(&b);
+    not_finite(&b, NAN);
+    not_finite(&b, INFINITY);
+    bed_close(&b);
+    return failures != 0;
+}

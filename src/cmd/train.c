@@ -107,8 +107,15 @@ static void print_scores(const struct mf_json *results, const char *split)
     if (!j) return;
     printf("%-11s loss %.4g", split, mf_json_get_real(j, "loss"));
     if (mf_json_get(j, "accuracy")) printf(", accuracy %.2f %%", 100 * mf_json_get_real(j, "accuracy"));
-    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
-        printf("%s%.4f", c ? " " : ", R2 ", mf_json_to_real(mf_json_item(r2, c)));
+    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c) {
+        const struct mf_json *one = mf_json_item(r2, c);
+
+        fputs(c ? " " : ", R2 ", stdout);
+        if (mf_json_kind(one) == MF_JSON_NULL)
+            fputs("none", stdout);
+        else
+            printf("%.4f", mf_json_to_real(one));
+    }
     printf(" (%lld samples)\n", mf_json_get_int(j, "samples"));
 }
 

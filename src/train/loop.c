@@ -125,8 +125,8 @@ static void write_epoch(struct mf_loop *loop, const struct mf_scores *s)
         INT("step", t->step),
         INT("epoch", loop->epoch),
         REAL("loss", loop->rows > 0 ? loop->sum / loop->rows : NAN),
-        REAL("val_loss", s->samples ? s->loss : NAN),
-        REAL(t->opts.classify ? "val_accuracy" : "val_r2", s->samples ? mf_scores_merit(s, &t->opts) : NAN),
+        REAL("val_loss", s->rows ? s->loss : NAN),
+        REAL(t->opts.classify ? "val_accuracy" : "val_r2", s->rows ? mf_scores_merit(s, &t->opts) : NAN),
         REAL("seconds", loop->seconds + mf_now() - loop->began)};
 
     if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row, row);
@@ -163,6 +163,17 @@ static int keep_last(const struct mf_loop *loop)
     return rc;
 }
 
+/* What epochs are compared by. Without validation that is their own loss; R2 of equal values is not a number. */
+static void judge(const struct mf_loop *loop, const struct mf_scores *s, double *merit, double *loss)
+{
+    const double mean = loop->rows > 0 ? loop->sum / loop->rows : INFINITY;
+
+    *merit = s->rows ? mf_scores_merit(s, &loop->trainer->opts) : -mean;
+    *loss = s->rows ? s->loss : mean;
+    if (isnan(*merit)) *merit = -INFINITY;
+    if (isnan(*loss)) *loss = INFINITY;
+}
+
 /* Is this epoch the best? Equal merits are decided by the loss. Rounding differs with the number of ranks, and does not
  * decide. */
 static int is_better(const struct mf_loop *loop, double merit, double loss)
@@ -170,7 +181,7 @@ static int is_better(const struct mf_loop *loop, double merit, double loss)
     const double little = 1e-9;
 
     if (loop->best_epoch == 0 || merit > loop->best + little) return 1;
-    return merit > loop->best - little && loss < loop->best_loss * (1 - 1e-6);
+    return merit >= loop->best - little && loss < loop->best_loss * (1 - 1e-6);
 }
 
 static int end_epoch(struct mf_loop *loop)
@@ -183,8 +194,7 @@ static int end_epoch(struct mf_loop *loop)
     ++loop->epoch;
     if (rc == MF_OK) {
         write_epoch(loop, &s);
-        merit = s.samples ? mf_scores_merit(&s, &t->opts) : -loop->sum;
-        loss = s.samples ? s.loss : loop->sum;
+        judge(loop, &s, &merit, &loss);
         if (is_better(loop, merit, loss)) {
             loop->best = merit;
             loop->best_loss = loss;
@@ -231,8 +241,8 @@ static int go(struct mf_loop *loop)
         MF_TRY(mf_trainer_step(t, MF_KEEPER_WISHES, wish, &step));
         loop->seen += step.samples;
         if (!step.skipped) {
-            loop->sum += step.loss * (double)step.samples;
-            loop->rows += (double)step.samples;
+            loop->sum += step.loss * (double)step.rows;
+            loop->rows += (double)step.rows;
         }
         write_step(loop, &step);
         MF_TRY(check_finite(loop, &step, &bad));
@@ -247,17 +257,26 @@ static int go(struct mf_loop *loop)
 
 /* -- the end -- */
 
+static void put_columns(struct mf_json *at, const char *key, const double *value, size_t n)
+{
+    struct mf_json *array = mf_json_array();
+
+    for (size_t c = 0; c < n; ++c) mf_json_finite(array, NULL, value[c]);
+    mf_json_put(at, key, array);
+}
+
 static void put_scores(const struct mf_loop *loop, const char *key, const struct mf_scores *s, struct mf_json *at)
 {
     const struct mf_train_opts *o = &loop->trainer->opts;
     struct mf_json *j = mf_json_object();
 
-    MF_JSON(j, "samples", s->samples, "loss", s->loss);
+    mf_json_int(j, "samples", (long long)s->samples);
+    mf_json_finite(j, "loss", s->loss);
     if (o->classify) {
         mf_json_real(j, "accuracy", s->accuracy);
     } else {
-        mf_json_reals(j, "r2", s->r2, o->columns);
-        mf_json_reals(j, "mean_error", s->mean_error, o->columns);
+        put_columns(j, "r2", s->r2, o->columns);
+        put_columns(j, "mean_error", s->mean_error, o->columns);
     }
     mf_json_put(at, key, j);
 }

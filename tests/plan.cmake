@@ -47,3 +47,4 @@ add_test(NAME cli_plan_run COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/
   $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware/h100x8.json)
 set_tests_properties(cli_plan_run PROPERTIES TIMEOUT ${probe_timeout} SKIP_RETURN_CODE 77 LABELS cli
   ENVIRONMENT "${MF_TEST_ENV}")
+mf_test(NAME train_plan SOURCE unit/train_plan.c ROOM mf_train RANKS 1 2 3)

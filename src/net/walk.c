@@ -21,7 +21,7 @@ struct mf_walk {
     ptrdiff_t *last[sizeof((struct mf_net *)0)->list /
                     sizeof(struct mf_list *)]; /* checked: [values] node of the last use; -1: it stays */
     double number[MF_NUMBERS];
-    const struct mf_exchange *exchange;
+    const struct mf_exchanges *exchange;
     uint64_t *started; /* [values] number of the exchange of an array */
 };
 
@@ -198,7 +198,7 @@ void mf_walk_close(struct mf_walk *walk)
     free(walk);
 }
 
-void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchange *by) { walk->exchange = by; }
+void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchanges *by) { walk->exchange = by; }
 
 double *mf_walk_numbers(struct mf_walk *walk) { return walk->number; }
 
@@ -207,7 +207,7 @@ double *mf_walk_numbers(struct mf_walk *walk) { return walk->number; }
 /* What stands in the queue before it, has written the array. */
 static void exchange(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
-    const struct mf_exchange *by = walk->exchange;
+    const struct mf_exchanges *by = walk->exchange;
     uint64_t *number = &walk->started[mf_value_root(walk->net, node->in[0], NULL)];
 
     if (!by) return;

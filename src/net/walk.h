@@ -24,7 +24,7 @@ struct mf_walk_memory {
 };
 
 /** Who executes exchanges among ranks. Arrays are flat f32, in device memory. */
-struct mf_exchange {
+struct mf_exchanges {
     void *context;
     uint64_t (*start)(void *context, enum mf_exchange_kind kind, float *array, size_t n); /* returns its number */
     void (*finish)(void *context, uint64_t number);
@@ -38,7 +38,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
 void mf_walk_close(struct mf_walk *walk);
 
 /** Exchanges go to @p exchange from now on; NULL, as after opening: there is one rank, and nothing is exchanged. */
-void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchange *exchange);
+void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchanges *exchange);
 
 /** The numbers that nodes read: [MF_NUMBERS]. The caller sets them between walks. */
 double *mf_walk_numbers(struct mf_walk *walk);

@@ -93,8 +93,7 @@ static void want(struct tally *y, struct mf_reader *reader, const uint32_t *id, 
 static int count_all(struct tally *y, size_t n, const uint32_t *id)
 {
     const struct mf_trainer *t = y->t;
-    const struct mf_reader_wish wish = {
-        .threads = (int)t->opts.readers, .ahead = 2, .batch = t->opts.batch, .input = 1};
+    const struct mf_reader_wish wish = mf_trainer_reading(&t->opts, MF_AHEAD_SCORE);
     struct mf_reader *reader = NULL;
     size_t asked = 0;
     int rc = mf_reader_open(t->set, t->arena, &wish, &reader);

@@ -92,7 +92,8 @@ size_t mf_slots_bytes(const struct mf_network *n, size_t slots, size_t ranks, si
 
     remains(mf_cut(slots, ranks, rank), node, &most);
     return (most * n->layout.numbers + all_remains(slots, ranks) * piece_of(n->layout.numbers, ranks, rank).count) *
-           sizeof(float);
+               sizeof(float) +
+           1;
 }
 
 int mf_slots_open(const struct mf_trainer *t, size_t slots, struct mf_slots **tree)

@@ -51,7 +51,7 @@ struct mf_trainer {
     struct mf_units units;
     struct mf_network network;
     struct mf_collect *collect;
-    struct mf_exchange exchange;
+    struct mf_exchanges exchange;
     struct mf_walk *walk;
     struct mf_reader *reader;
     struct mf_slots *slots;
@@ -73,6 +73,9 @@ struct mf_step {
     size_t samples; /* of the window */
     size_t rows;    /* of these with a label; real values: all */
 };
+
+/** Numbers that the network predicts of a sample: classes, or columns. */
+size_t mf_train_outputs(const struct mf_dataset *set, const struct mf_train_opts *opts);
 
 /** Bytes, operations and lists of a rank of @p ranks with these options, before any run: the wish of its network. */
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,

@@ -5,6 +5,11 @@
 #include "src/net/walk.h"
 #include "src/train/train.h"
 
+enum { MF_AHEAD_TRAIN = 3, MF_AHEAD_SCORE = 2 }; /* batches that are read ahead */
+
+/** The reader of a training, or of a validation. */
+struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_t ahead);
+
 /** Asks the reader for the next passes, as many as it has room for. */
 void mf_trainer_read_ahead(struct mf_trainer *trainer);
 

@@ -8,7 +8,15 @@
 #include "src/train/train_priv.h"
 #include "src/train/weights.h"
 
-enum { AHEAD = 3 }; /* batches that are read ahead */
+size_t mf_train_outputs(const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    return opts->classify ? set->classes : opts->columns;
+}
+
+struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_t ahead)
+{
+    return (struct mf_reader_wish){.threads = (int)opts->readers, .ahead = ahead, .batch = opts->batch, .input = 1};
+}
 
 /* Passes of a step on a rank. */
 static size_t passes_of(const struct mf_train_opts *opts, size_t ranks, size_t rank)
@@ -24,7 +32,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .args = opts->args,
                                     .task = {.classify = opts->classify,
                                              .dims = {set->dims[0], set->dims[1], set->dims[2], set->inputs},
-                                             .outputs = opts->classify ? set->classes : opts->columns,
+                                             .outputs = mf_train_outputs(set, opts),
                                              .smoothing = opts->smoothing},
                                     .batch = opts->batch,
                                     .micro = passes_of(opts, ranks, rank),
@@ -89,15 +97,14 @@ static int open_walk(struct mf_trainer *t)
     memory.lasting = mf_collect_memory(t->collect);
     memory.room = all ? (char *)memory.lasting + net->lasting : NULL;
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
-    t->exchange = (struct mf_exchange){t->collect, start, finish, poll};
+    t->exchange = (struct mf_exchanges){t->collect, start, finish, poll};
     if (t->comm->size > 1) mf_walk_exchange(t->walk, &t->exchange);
     return MF_OK;
 }
 
 static int open_reader(struct mf_trainer *t)
 {
-    const struct mf_reader_wish wish = {
-        .threads = (int)t->opts.readers, .ahead = AHEAD, .batch = t->opts.batch, .input = 1};
+    const struct mf_reader_wish wish = mf_trainer_reading(&t->opts, MF_AHEAD_TRAIN);
 
     if (t->opts.effective == 0) return MF_OK;
     return mf_reader_open(t->set, t->arena, &wish, &t->reader);

@@ -1,0 +1,311 @@
+/* See task.h: the settings of a training, their order, and the content of its plan. */
+#include "src/train/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+
+/* A pass of fewer samples is worth it only where nothing else helps. */
+enum { FULL = 8 };
+
+static const struct mf_train_work *work_of(const void *context) { return context; }
+
+/* ---- the problem ---- */
+
+static void describe(const void *context, struct mf_plan_lines *p)
+{
+    const struct mf_train_work *w = work_of(context);
+    const struct mf_train_opts *o = w->opts;
+    const struct mf_model_args *a = &o->args;
+    const size_t *d = w->set->dims;
+
+    mf_plan_say(p, "verb", "train %s", o->classify ? "classify" : "regress");
+    mf_plan_say(p, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->model->name, a->width,
+                a->depth, a->heads, a->patch, a->dropout);
+    mf_plan_say(p, "sample", "%zu x %zu x %zu, %zu channel%s", d[0], d[1], d[2], w->set->inputs, MF_S(w->set->inputs));
+    mf_plan_say(p, "outputs", "%zu", mf_train_outputs(w->set, o));
+    if (w->effective)
+        mf_plan_say(p, "samples of a step", "%zu", w->effective);
+    else
+        mf_plan_say(p, "samples of a step", "%zu of a rank", mf_train_effective(w, 1));
+    mf_plan_say(p, "optimizer", "%s%s", mf_ops[o->optimiser]->name,
+                o->optimiser == MF_OP_SGD && !(o->moments.momentum > 0) ? " without momentum" : "");
+    mf_plan_say(p, "samples in the file", "%s", w->set->compressed ? "compressed" : "plain");
+    if (w->exact) mf_plan_say(p, "exact batch", "yes");
+    if (o->slots) mf_plan_say(p, "slots", "%zu", o->slots);
+    mf_plan_say(p, "deterministic", "%s", w->deterministic ? "yes" : "no");
+}
+
+size_t mf_train_effective(const struct mf_train_work *w, size_t ranks)
+{
+    return w->effective ? w->effective : w->batch * (w->passes ? w->passes : 1) * ranks;
+}
+
+static size_t most_ranks(const void *context)
+{
+    const struct mf_train_work *w = work_of(context);
+    const size_t samples = w->set->count[MF_TRAIN];
+
+    if (w->opts->slots) return w->opts->slots;
+    return w->effective && w->effective < samples ? w->effective : samples;
+}
+
+static size_t threads(const void *context, size_t ranks, size_t most)
+{
+    (void)context;
+    (void)ranks;
+    return most;
+}
+
+/* ---- settings ---- */
+
+static size_t stages(const struct mf_train_work *w) { return (size_t)(w->stage.most - w->stage.least) + 1; }
+
+/* First what ranks share instead of copying, then what is computed again. */
+static size_t levels(const void *context, int apart)
+{
+    const struct mf_train_work *w = work_of(context);
+
+    (void)apart;
+    return stages(w) + (size_t)(w->recompute.most - w->recompute.least);
+}
+
+/* Every pass of every rank is full. */
+static int is_exact(const struct mf_train_work *w, size_t ranks, size_t batch, size_t passes)
+{
+    return batch * passes * ranks == mf_train_effective(w, ranks);
+}
+
+static size_t cut(size_t samples, size_t passes) { return (samples + passes - 1) / passes; }
+
+/* Samples of a pass where a rank makes at least so many: a multiple of 8, if that adds few empty rows (a sixteenth). A
+ * third of a power of two is of use only then. 0: not of use. */
+static size_t batch_of(size_t each, size_t passes)
+{
+    const size_t batch = cut(each, passes), whole = (batch + 7) / 8 * 8;
+    const int is_power = (passes & (passes - 1)) == 0;
+
+    if (batch >= 8 && passes > 1 && whole * passes <= each + each / 16) return whole;
+    return is_power || batch * passes == each ? batch : 0;
+}
+
+enum { BATCHES = 130 };
+
+/* Samples of a pass to try, from all that a rank has in a step down to one: for 1, 2, 3, 4, 6, 8, 12, ... passes. */
+static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t least, size_t batch[BATCHES])
+{
+    const size_t each = cut(mf_train_effective(w, ranks), ranks);
+    size_t n = 0, passes = 1;
+
+    if (w->opts->slots) {
+        batch[0] = w->opts->batch;
+        return 1;
+    }
+    if (w->batch || w->passes) {
+        batch[0] = w->batch ? w->batch : cut(each, w->passes);
+        return !w->exact || is_exact(w, ranks, batch[0], cut(each, batch[0]));
+    }
+    if (each < least) least = each;
+    for (; passes < 2 * each && n < BATCHES;
+         passes = passes % 3 == 0 || passes == 1 ? cut(passes * 4, 3) : passes * 3 / 2) {
+        const size_t b = batch_of(each, passes);
+
+        if (b < least || (n > 0 && b >= batch[n - 1])) continue;
+        if (!w->exact || is_exact(w, ranks, b, cut(each, b))) batch[n++] = b;
+    }
+    return n;
+}
+
+static size_t passes_of(const struct mf_train_work *w, size_t ranks, size_t batch)
+{
+    if (w->opts->slots) return mf_cut(w->opts->slots, ranks, 0).count;
+    return mf_window_micro(mf_train_effective(w, ranks), ranks, batch);
+}
+
+static size_t readers_of(const struct mf_train_work *w, const struct mf_placement *place)
+{
+    if (w->readers >= 0) return (size_t)w->readers;
+    return !place->device ? 1 : place->threads < 3 ? place->threads : 3;
+}
+
+static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
+                    struct mf_plan_numbers *s)
+{
+    const struct mf_train_work *w = work_of(context);
+    const size_t stage = level < stages(w) ? level : stages(w) - 1, again = level - stage;
+    const int is_last = level + 1 == levels(context, place->apart);
+    size_t batch[BATCHES], n;
+
+    if (place->ranks > most_ranks(context)) return 0;
+    if (place->ranks == 1 && again == 0 && level > 0 && !is_last) return 0; /* nobody to share with */
+    n = batches_of(w, place->ranks, is_last ? 1 : FULL, batch);
+    if (n == 0 || trial > n) return 0;
+    mf_plan_set(s, "batch", batch[trial == 0 ? n - 1 : trial - 1]);
+    mf_plan_set(s, "passes", passes_of(w, place->ranks, mf_plan_get(s, "batch")));
+    mf_plan_set(s, "zero", place->ranks > 1 ? (size_t)w->stage.least + stage : 0);
+    mf_plan_set(s, "recompute", (size_t)w->recompute.least + again);
+    mf_plan_set(s, "readers", readers_of(w, place));
+    return 1;
+}
+
+/* Pieces of parameters are padded to equal sizes; runs of slots are not. */
+static uint64_t share(const void *context, const struct mf_plan_numbers *settings, size_t ranks, size_t rank)
+{
+    (void)settings;
+    (void)ranks;
+    return work_of(context)->opts->slots ? rank : 0;
+}
+
+/* Every setting makes the same step. */
+static int is_worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b)
+{
+    (void)a;
+    (void)b;
+    return 0;
+}
+
+void mf_train_take_settings(const struct mf_plan_numbers *s, struct mf_train_opts *opts)
+{
+    opts->batch = mf_plan_get(s, "batch");
+    opts->stage = (int)mf_plan_get(s, "zero");
+    opts->recompute = (enum mf_recompute)mf_plan_get(s, "recompute");
+    opts->readers = mf_plan_get(s, "readers");
+}
+
+int mf_train_shrink(struct mf_train_opts *opts)
+{
+    if (opts->batch < 2 || opts->slots) return 0;
+    opts->batch = (opts->batch + 1) / 2;
+    return 1;
+}
+
+/* ---- the plan ---- */
+
+static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
+                   struct mf_plan *p)
+{
+    const struct mf_train_work *w = work_of(context);
+    const size_t effective = mf_train_effective(w, place->ranks), zero = mf_plan_get(&p->settings, "zero");
+    const size_t rows = mf_plan_get(&p->settings, "batch") * mf_plan_get(&p->settings, "passes") * place->ranks;
+
+    mf_plan_set(&p->derived, "effective_batch", effective);
+    mf_plan_set(&p->derived, "parameters", (size_t)(fact[MF_TRAIN_GRADIENTS] / sizeof(float)));
+    if (rows > effective)
+        mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
+                     rows - effective, rows, place->ranks, mf_plan_get(&p->settings, "passes"),
+                     mf_plan_get(&p->settings, "batch"), effective);
+    if ((int)zero > w->stage.least)
+        mf_plan_note(p, "ranks share %s of the optimiser: copies of all do not fit",
+                     zero == 1 ? "the moments" : "moments and gradients");
+    if ((int)mf_plan_get(&p->settings, "recompute") > w->recompute.least)
+        mf_plan_note(p, "backward computes activations a second time: all of them do not fit");
+}
+
+static const char *const again_words[] = {"nothing", "norms and activations", "all of a block"};
+
+static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
+{
+    const struct mf_plan_numbers *s = &p->settings;
+
+    mf_plan_say(lines, "step", "%zu samples: %zu rank%s x %zu pass%s of %zu",
+                mf_plan_get(&p->derived, "effective_batch"), p->ranks, MF_S(p->ranks), mf_plan_get(s, "passes"),
+                mf_plan_get(s, "passes") == 1 ? "" : "es", mf_plan_get(s, "batch"));
+    mf_plan_say(lines, "zero", "%zu", mf_plan_get(s, "zero"));
+    mf_plan_say(lines, "again", "%s is computed a second time in backward", again_words[mf_plan_get(s, "recompute")]);
+    mf_plan_say(lines, "readers", "%zu thread%s per rank", mf_plan_get(s, "readers"), MF_S(mf_plan_get(s, "readers")));
+}
+
+/* ---- trials ---- */
+
+/* Trials are worthwhile only if a step takes at least this long. */
+static const double WORTH_SECONDS = 0.01, NEVER = 1e9;
+enum { WORTH_STEPS = 200, MEASURED = 2 };
+
+/* The planned samples of a pass, half of it, a quarter. */
+static size_t rivals(const void *context, const struct mf_plan *p, struct mf_plan_numbers rival[MF_PLAN_TRIALS])
+{
+    const struct mf_train_work *w = work_of(context);
+    size_t batch[BATCHES], n, k = 0, count = 1;
+
+    if (w->worth && (w->opts->schedule.steps < WORTH_STEPS || p->cost.total < WORTH_SECONDS)) return 0;
+    rival[0] = p->settings;
+    n = batches_of(w, p->ranks, FULL, batch);
+    while (k < n && batch[k] >= mf_plan_get(&p->settings, "batch")) ++k;
+    for (; k < n && count < MF_PLAN_TRIALS; ++k, ++count) {
+        rival[count] = p->settings;
+        mf_plan_set(&rival[count], "batch", batch[k]);
+        mf_plan_set(&rival[count], "passes", passes_of(w, p->ranks, batch[k]));
+    }
+    return count > 1 ? count : 0;
+}
+
+/* One step is not counted: it touches memory for the first time. */
+static int measure(const struct mf_train_work *w, struct mf_trainer *t, double *seconds)
+{
+    double least = NEVER;
+
+    for (int k = 0; k <= MEASURED; ++k) {
+        const double began = mf_now();
+        struct mf_step step;
+
+        MF_TRY(mf_trainer_step(t, 0, NULL, &step));
+        if (k > 0 && mf_now() - began < least) least = mf_now() - began;
+    }
+    mf_comm_max(w->comm, 1, &least);
+    *seconds = least;
+    return MF_OK;
+}
+
+static int steps(void *context, size_t n, const struct mf_plan_numbers *tried, double *seconds)
+{
+    const struct mf_train_work *w = context;
+
+    for (size_t i = 0; i < n; ++i) {
+        struct mf_train_opts opts = *w->opts;
+        struct mf_trainer trainer;
+        int rc;
+
+        mf_train_take_settings(&tried[i], &opts);
+        seconds[i] = NEVER;
+        rc = mf_trainer_open(w->comm, w->arena, w->queue, w->set, &opts, &trainer);
+        if (rc == MF_OK) rc = measure(w, &trainer, &seconds[i]);
+        mf_trainer_close(&trainer);
+        if (rc == MF_MEMORY) {
+            mf_info("plan: %zu samples in one pass do not fit: %s", opts.batch, mf_err_text());
+            mf_err_clear();
+        } else if (rc != MF_OK) {
+            return rc;
+        }
+    }
+    return MF_OK;
+}
+
+static void fix(void *context, const struct mf_plan_numbers *tried)
+{
+    struct mf_train_work *w = context;
+    const int zero = (int)mf_plan_get(tried, "zero"), again = (int)mf_plan_get(tried, "recompute");
+
+    w->batch = mf_plan_get(tried, "batch");
+    w->stage = (struct mf_train_range){zero, zero};
+    w->recompute = (struct mf_train_range){again, again};
+}
+
+const struct mf_plan_task mf_train_task = {.step = "step",
+                                           .smaller = "a smaller network or smaller samples",
+                                           .describe = describe,
+                                           .most_ranks = most_ranks,
+                                           .threads = threads,
+                                           .levels = levels,
+                                           .settings = settings,
+                                           .share = share,
+                                           .bytes = mf_train_bytes,
+                                           .price = mf_train_price,
+                                           .worse = is_worse,
+                                           .finish = finish,
+                                           .show = show,
+                                           .rivals = rivals,
+                                           .steps = steps,
+                                           .fix = fix};

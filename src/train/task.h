@@ -1,0 +1,64 @@
+/* A training as a task of the planner (src/plan/task.h). Its settings are "batch" (samples of one pass), "passes" (of a
+ * rank in one step), "zero", "recompute" (enum mf_recompute) and "readers". None of them changes what a step computes.
+ */
+#ifndef MF_TRAIN_TASK_H
+#define MF_TRAIN_TASK_H
+
+#include <stdio.h>
+
+#include "src/plan/plan.h"
+#include "src/train/train.h"
+
+/** A setting may be from least to most. */
+struct mf_train_range {
+    int least, most;
+};
+
+struct mf_train_work {
+    const struct mf_dataset *set; /* facts alone; trials read its samples */
+    const struct mf_train_opts *opts;
+    int deterministic;
+
+    /* requested by the user; 0: free */
+    size_t effective; /* 0: batch x passes x ranks */
+    size_t batch, passes;
+    int exact; /* every pass is full */
+    struct mf_train_range stage, recompute;
+    long readers; /* -1: free */
+
+    /* for trials: ranks, arena and queue of the run; worth: skip trials that cost too much of a run */
+    const struct mf_comm *comm;
+    struct mf_arena *arena;
+    struct mf_queue *queue;
+    int worth;
+};
+
+/** The task. Its context is a struct mf_train_work. */
+extern const struct mf_plan_task mf_train_task;
+
+/** Samples of a step on so many ranks. */
+size_t mf_train_effective(const struct mf_train_work *work, size_t ranks);
+
+/** Copies the settings of a plan (numbers as in its JSON) to the options of a run. */
+void mf_train_take_settings(const struct mf_plan_numbers *settings, struct mf_train_opts *opts);
+
+/** Halves the samples of a pass, which keeps those of a step. Returns 0: there is only one,
+ * or the result depends on them. */
+int mf_train_shrink(struct mf_train_opts *opts);
+
+/** Prints all lists of a rank of a training with these options: "list first: ..." and a line for each node. Refuses as
+ * mf_network_make(). */
+int mf_train_print_lists(const struct mf_train_work *work, const struct mf_plan_rank *rank,
+                         const struct mf_plan_numbers *settings, FILE *to);
+
+/* -- parts of the task -- */
+
+enum { MF_TRAIN_OPERATIONS, MF_TRAIN_TRAFFIC, MF_TRAIN_GRADIENTS, MF_TRAIN_NODES }; /* facts of a step; two in bytes */
+
+int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
+                   struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);
+void mf_train_price(const void *work, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
+                    const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
+                    struct mf_plan_cost *cost);
+
+#endif

@@ -1,0 +1,199 @@
+/* See task.h: the bytes of any rank, from the lists that it would walk, and the price of its step. docs/PLANNER.md has
+ * the formulas and the sources of their constants. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/dry.h"
+#include "src/base/err.h"
+#include "src/train/slots.h"
+#include "src/train/task.h"
+#include "src/train/train_priv.h"
+
+/* ---- lists ---- */
+
+/* A dry network, and what it was made with. */
+struct dry {
+    struct mf_backend_dry backend;
+    struct mf_arena *arena;
+    struct mf_queue *queue;
+    struct mf_comm comm;
+    struct mf_train_opts opts;
+    struct mf_network_wish wish;
+    struct mf_network network;
+};
+
+static int make(struct dry *d, const struct mf_train_work *w, const struct mf_plan_rank *r)
+{
+    MF_TRY(mf_arena_open(&d->arena, &mf_mem_dry, 0));
+    MF_TRY(mf_queue_dry(&d->queue, &d->backend, (int)r->threads, w->deterministic, d->arena, d->arena));
+    return mf_network_make(&d->wish, d->queue, &d->network);
+}
+
+static int open_dry(struct dry *d, const struct mf_train_work *w, const struct mf_plan_rank *r,
+                    const struct mf_plan_numbers *settings)
+{
+    const struct mf_dry_kind kind = {r->simd, r->apart, r->capability};
+    int rc;
+
+    *d = (struct dry){.opts = *w->opts};
+    mf_comm_dry(&d->comm, (int)r->rank, (int)r->ranks, (int)r->local_size);
+    mf_backend_dry(&kind, &d->backend);
+    d->opts.effective = mf_train_effective(w, r->ranks);
+    mf_train_take_settings(settings, &d->opts);
+    d->wish = mf_train_wish(w->set, &d->opts, r->ranks, r->rank);
+    mf_fault_hold(1);
+    rc = make(d, w, r);
+    mf_fault_hold(0);
+    return rc;
+}
+
+static void close_dry(struct dry *d)
+{
+    if (d->queue) {
+        mf_network_free(&d->network);
+        d->backend.backend.queue_close(d->queue);
+    }
+    mf_arena_close(d->arena);
+}
+
+/* ---- bytes ---- */
+
+static void add(struct mf_plan_bytes *b, const char *name, size_t bytes)
+{
+    if (bytes == 0) return;
+    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", name);
+    b->tag[b->tags++].bytes = bytes;
+    b->total += bytes;
+}
+
+static size_t reader_bytes(const struct dry *d, const struct mf_dataset *set, size_t ahead)
+{
+    const struct mf_reader_wish wish = mf_trainer_reading(&d->opts, ahead);
+
+    return mf_reader_bytes(set, &wish);
+}
+
+/* Where ranks exchange; activations are there, too, where gradients do not last. */
+static void add_all(const struct dry *d, const struct mf_dataset *set, const struct mf_plan_rank *r,
+                    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
+{
+    const struct mf_net *net = d->network.net;
+    const int all = d->network.layout.stage == 2;
+    struct mf_plan_bytes *state = &bytes[MF_PLAN_STATE], *host = r->apart ? &bytes[MF_PLAN_HOST] : state;
+    const size_t arrays = net->lasting + (all ? net->room : 0);
+
+    add(r->capability ? state : host, "parameters, gradients, moments", net->lasting);
+    add(r->capability ? state : host, "exchange", mf_collect_bytes(&d->comm, arrays) - arrays);
+    add(r->apart && !r->capability && all ? host : state, "activations", net->room);
+    add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
+    add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
+    if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));
+    add(host, "in use before", r->in_use);
+}
+
+/* ---- facts ---- */
+
+static double traffic_of(const struct mf_list *list)
+{
+    struct mf_operand operand[MF_OPERANDS];
+    double sum = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const size_t n = mf_node_operands(&list->node[i], operand);
+
+        for (size_t k = 0; k < n; ++k)
+            if (list->net->value[operand[k].value].role != MF_ROLE_WORK)
+                sum += (double)mf_shape_bytes(&list->net->value[operand[k].value].shape);
+    }
+    return sum;
+}
+
+static void count(const struct mf_network *n, const struct mf_list *list, double times, double fact[MF_PLAN_FACTS])
+{
+    if (!list) return;
+    fact[MF_TRAIN_OPERATIONS] += times * mf_network_operations(n, list);
+    fact[MF_TRAIN_TRAFFIC] += times * traffic_of(list);
+    fact[MF_TRAIN_NODES] += times * (double)list->nodes;
+}
+
+static void count_all(const struct dry *d, double fact[MF_PLAN_FACTS])
+{
+    const struct mf_network *n = &d->network;
+    const size_t passes = d->wish.micro;
+
+    count(n, n->first.list, 1, fact);
+    count(n, n->inner.list, passes > 2 ? (double)passes - 2 : 0, fact);
+    count(n, n->last.list, d->wish.slots ? (double)passes : 1, fact);
+    count(n, n->reduce, 1, fact);
+    count(n, n->optimise, 1, fact);
+    fact[MF_TRAIN_GRADIENTS] = (double)n->layout.numbers * sizeof(float);
+}
+
+int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
+                   struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
+{
+    const struct mf_train_work *w = work;
+    struct dry d;
+    int rc = open_dry(&d, w, rank, settings);
+
+    memset(bytes, 0, MF_PLAN_MEMORIES * sizeof *bytes);
+    if (rc == MF_OK) {
+        add_all(&d, w->set, rank, bytes);
+        count_all(&d, bytes[MF_PLAN_STATE].fact);
+    }
+    close_dry(&d);
+    return rc;
+}
+
+int mf_train_print_lists(const struct mf_train_work *w, const struct mf_plan_rank *rank,
+                         const struct mf_plan_numbers *settings, FILE *to)
+{
+    struct dry d;
+    const int rc = open_dry(&d, w, rank, settings);
+
+    for (size_t k = 0; rc == MF_OK && k < d.network.net->lists; ++k) mf_list_print(d.network.net->list[k], to, 1);
+    close_dry(&d);
+    return rc;
+}
+
+/* ---- price ---- */
+
+/* Share of the peak rate of 32-bit arithmetic that products and convolutions reach, on cores and on GPUs. */
+static const double CORE_SHARE = 0.40, GPU_SHARE = 0.30;
+
+/* A scatter and a gather of gradients' bytes: of stage 2 every pass has a scatter. On cores an array is read and
+ * written once in each. */
+static double exchange(const struct mf_placement *place, size_t rank, const struct mf_rates *r,
+                       const struct mf_plan_numbers *settings, double bytes)
+{
+    const double ranks = (double)place->ranks, here = (double)mf_plan_sharers(place, rank, 0);
+    const double scatters = mf_plan_get(settings, "zero") == 2 ? (double)mf_plan_get(settings, "passes") : 1;
+    const double moved = (scatters + 1) * bytes * (ranks - 1) / ranks;
+    double seconds;
+
+    if (place->ranks == 1) return 0;
+    seconds = place->nccl ? moved / r->link : 2 * moved / (place->device ? r->to_host : r->memory);
+    return here < ranks ? seconds + moved / here / r->network : seconds;
+}
+
+static double waiting(const struct mf_placement *place, const struct mf_plan_numbers *settings, double nodes)
+{
+    double seconds = place->device ? nodes * MF_SECONDS_LAUNCH : 0;
+
+    if (place->ranks == 1) return seconds;
+    return seconds + (double)(mf_plan_get(settings, "passes") + 2) * (log2((double)place->ranks) + 1) *
+                         (place->nodes > 1 ? MF_SECONDS_MESSAGE : MF_SECONDS_MEET);
+}
+
+void mf_train_price(const void *work, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
+                    const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
+{
+    (void)work;
+    mf_plan_pay(cost, "memory", fact[MF_TRAIN_TRAFFIC] / rates->memory);
+    mf_plan_pay(cost, "arithmetic",
+                fact[MF_TRAIN_OPERATIONS] / (rates->flops * (place->device ? GPU_SHARE : CORE_SHARE)));
+    mf_plan_pay(cost, "exchange", exchange(place, rank, rates, settings, fact[MF_TRAIN_GRADIENTS]));
+    mf_plan_pay(cost, "waiting", waiting(place, settings, fact[MF_TRAIN_NODES]));
+    cost->tried = cost->total;
+}

@@ -1,0 +1,247 @@
+/* A training as a task of the planner: the bytes of a rank are the high-water mark of its arena, to the byte, for
+ * models, ranks and settings of all kinds; settings come in their order, and keep the samples of a step. */
+#include "src/train/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/h5.h"
+#include "src/base/err.h"
+#include "src/base/rng.h"
+#include "tests/check.h"
+#include "tests/scratch.h"
+
+enum { EDGE = 16, SAMPLES = 90, CLASSES = 3, COLUMNS = 2 };
+
+static int make_sample(void *context, size_t id, struct mf_sample *sample)
+{
+    (void)context;
+    for (size_t i = 0; i < EDGE * EDGE; ++i)
+        ((uint8_t *)sample->x)[i] = mf_random_uniform(4, 1, id * EDGE * EDGE + i) < 0.5;
+    sample->label = (int32_t)(id % CLASSES);
+    sample->real[0] = (float)id;
+    sample->real[1] = -(float)id;
+    return MF_OK;
+}
+
+static struct mf_dataset *make_set(const struct mf_comm *comm, int compress)
+{
+    static const char *const classes[] = {"a", "b", "c"}, *const reals[] = {"p", "q"};
+    const struct mf_dataset_wish wish = {.samples = SAMPLES,
+                                         .ndim = 2,
+                                         .dims = {1, EDGE, EDGE, 1},
+                                         .phases = 2,
+                                         .classes = CLASSES,
+                                         .class_name = classes,
+                                         .reals = COLUMNS,
+                                         .real_name = reals,
+                                         .compress = compress,
+                                         .part = {0.7, 0.2}};
+    const char *path = scratch_file(compress ? "small.h5" : "plain.h5");
+    struct mf_dataset *set = NULL;
+
+    CHECK_SAYS(mf_dataset_write(comm, path, &wish, NULL, make_sample, NULL) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_dataset_open(comm, path, &set) == MF_OK, "%s", mf_err_text());
+    return set;
+}
+
+static const size_t columns[COLUMNS] = {0, 1};
+
+static struct mf_train_opts opts_of(const char *model, int classify, size_t effective)
+{
+    struct mf_train_opts o = {.model = mf_model_find(model),
+                              .args = {.width = 8, .dropout = 0.1},
+                              .classify = classify,
+                              .columns = classify ? 0 : COLUMNS,
+                              .column = columns,
+                              .optimiser = MF_OP_ADAMW,
+                              .moments = {.momentum = 0.9, .second = 0.999, .epsilon = 1e-8},
+                              .schedule = {MF_SCHEDULE_CONSTANT, 1e-3, 0, 1000},
+                              .effective = effective,
+                              .bucket = 4096};
+
+    if (strcmp(model, "vit") == 0) o.args.patch = 4;
+    CHECK(mf_model_complete(o.model, &o.args) == MF_OK);
+    return o;
+}
+
+static struct mf_train_work work_of(const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    return (struct mf_train_work){.set = set,
+                                  .opts = opts,
+                                  .effective = opts->effective,
+                                  .stage = {0, 2},
+                                  .recompute = {MF_RECOMPUTE_NONE, MF_RECOMPUTE_BLOCKS},
+                                  .readers = -1};
+}
+
+/* What a run on a fresh arena holds at its fullest: steps, and a validation. */
+static size_t run(const struct mf_comm *comm, const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    struct mf_trainer trainer;
+    struct mf_arena *arena;
+    struct mf_queue *queue;
+    struct mf_scores scores;
+    struct mf_step step;
+    size_t peak;
+
+    CHECK(mf_arena_open(&arena, NULL, 0) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&queue, 0, 1, 0, arena, arena) == MF_OK);
+    CHECK_SAYS(mf_trainer_open(comm, arena, queue, set, opts, &trainer) == MF_OK, "%s", mf_err_text());
+    for (int k = 0; k < 2; ++k) CHECK(mf_trainer_step(&trainer, 0, NULL, &step) == MF_OK);
+    CHECK(mf_trainer_score(&trainer, set->count[MF_VALIDATION], set->id[MF_VALIDATION], 0, &scores) == MF_OK);
+    mf_scores_free(&scores);
+    mf_trainer_close(&trainer);
+    peak = mf_arena_peak(arena);
+    mf_backend_cpu.queue_close(queue);
+    mf_arena_close(arena);
+    return peak;
+}
+
+static void compare(const struct mf_comm *comm, const struct mf_train_work *w, const struct mf_plan_numbers *settings)
+{
+    const struct mf_plan_rank rank = {.ranks = (size_t)comm->size,
+                                      .rank = (size_t)comm->rank,
+                                      .local_size = (size_t)comm->local_size,
+                                      .threads = 1,
+                                      .simd = ""};
+    struct mf_train_opts opts = *w->opts;
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    char text[160];
+    size_t peak, sum = 0;
+
+    CHECK_SAYS(mf_train_bytes(w, &rank, settings, bytes) == MF_OK, "%s", mf_err_text());
+    mf_train_take_settings(settings, &opts);
+    peak = run(comm, w->set, &opts);
+    CHECK_SAYS(bytes[0].total == peak, "%s, %s: %zu bytes predicted, %zu taken", opts.model->name,
+               mf_plan_numbers_text(settings, sizeof text, text), bytes[0].total, peak);
+    for (size_t i = 0; i < bytes[0].tags; ++i) sum += bytes[0].tag[i].bytes;
+    CHECK(sum == bytes[0].total && bytes[0].fact[MF_TRAIN_OPERATIONS] > 0);
+}
+
+static size_t pick(size_t k, size_t n) { return (size_t)(mf_random_uniform(11, 3, k) * (double)n); }
+
+/* As with --deterministic; every rank has one. */
+static void use_slots(struct mf_train_opts *opts)
+{
+    opts->slots = 4;
+    opts->effective += 4;
+    opts->batch = (opts->effective + 3) / 4;
+}
+
+static void exact(const struct mf_comm *comm)
+{
+    static const char *const models[] = {"mlp", "cnn", "vit"};
+    struct mf_dataset *sets[2] = {make_set(comm, 0), make_set(comm, 4)};
+
+    for (size_t k = 0; k < 24; ++k) {
+        const struct mf_dataset *set = sets[pick(7 * k, 2)];
+        struct mf_train_opts opts = opts_of(models[k % 3], pick(7 * k + 1, 2) == 0, 3 + pick(7 * k + 2, 60));
+        const struct mf_train_work w = work_of(set, &opts);
+        struct mf_plan_numbers settings = {.count = 0};
+
+        if (k % 5 == 4) opts.optimiser = MF_OP_SGD;
+        if (k % 5 == 3) use_slots(&opts);
+        mf_plan_set(&settings, "batch", opts.slots ? opts.batch : 1 + pick(7 * k + 3, 20));
+        mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots ? pick(7 * k + 4, 3) : 0);
+        mf_plan_set(&settings, "recompute", pick(7 * k + 5, 3));
+        mf_plan_set(&settings, "readers", pick(7 * k + 6, 3));
+        compare(comm, &w, &settings);
+    }
+    for (int i = 0; i < 2; ++i) mf_dataset_close(sets[i]);
+}
+
+/* The settings of a level, in order, as text: "64x1 32x2 ...". The first is the one that is tried for its bytes. */
+static const char *row(const struct mf_train_work *w, size_t ranks, size_t level, char text[300])
+{
+    const struct mf_placement place = {.ranks = ranks, .threads = 2};
+    struct mf_plan_numbers s = {.count = 0};
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (size_t trial = 0; mf_train_task.settings(w, &place, level, trial, &s); ++trial) {
+        length += (size_t)snprintf(text + length, 300 - length, "%s%zux%zu", trial ? " " : "", mf_plan_get(&s, "batch"),
+                                   mf_plan_get(&s, "passes"));
+        CHECK(mf_plan_get(&s, "batch") * mf_plan_get(&s, "passes") * ranks >= mf_train_effective(w, ranks));
+    }
+    return text;
+}
+
+static void order(void)
+{
+    const struct mf_dataset set = {.dims = {1, EDGE, EDGE, 1}, .inputs = 1, .classes = 3, .count = {1000}};
+    struct mf_train_opts opts = opts_of("mlp", 1, 64);
+    struct mf_train_work w = work_of(&set, &opts);
+    const struct mf_placement two = {.ranks = 2, .threads = 1};
+    struct mf_plan_numbers s = {.count = 0};
+    char text[300];
+
+#define ROW(ranks, level, want) CHECK_SAYS(strcmp(row(&w, ranks, level, text), want) == 0, "%s", text)
+    ROW(1, 0, "8x8 64x1 32x2 16x4 8x8");
+    ROW(1, 1, ""); /* there is nobody to share with */
+    ROW(1, 4, "1x64 64x1 32x2 16x4 8x8 4x16 2x32 1x64");
+    ROW(2, 0, "8x4 32x1 16x2 8x4");
+    ROW(3, 0, "11x2 22x1 11x2");
+    ROW(64, 0, "1x1 1x1");
+    ROW(65, 0, "");
+    w.effective = 48;
+    ROW(1, 0, "8x6 48x1 24x2 16x3 12x4 8x6");
+    w.effective = 100;
+    ROW(1, 0, "13x8 100x1 50x2 25x4 13x8");
+    w.exact = 1;
+    ROW(1, 0, "25x4 100x1 50x2 25x4");
+    ROW(3, 0, "");
+    w.exact = 0;
+    w.batch = 16;
+    ROW(2, 0, "16x4 16x4");
+    w.effective = 0;
+    ROW(2, 0, "16x1 16x1");
+    w.passes = 3;
+    ROW(2, 0, "16x3 16x3");
+    w.batch = 0;
+    w.effective = 100;
+    ROW(2, 0, "17x3 17x3");
+#undef ROW
+    /* moments are shared, then gradients; then cheap activations are computed again, then blocks */
+    CHECK(mf_train_task.levels(&w, 0) == 5);
+    for (size_t level = 0; level < 5; ++level) {
+        CHECK(mf_train_task.settings(&w, &two, level, 1, &s));
+        CHECK(mf_plan_get(&s, "zero") == (level < 2 ? level : 2));
+        CHECK(mf_plan_get(&s, "recompute") == (level < 2 ? 0 : level - 2));
+    }
+    opts.slots = 8;
+    opts.batch = 13;
+    CHECK_SAYS(strcmp(row(&w, 3, 0, text), "13x3 13x3") == 0, "%s", text);
+    CHECK(!mf_train_shrink(&opts) && mf_train_task.most_ranks(&w) == 8);
+    opts.slots = 0;
+    w.stage = (struct mf_train_range){1, 1};
+    w.recompute = (struct mf_train_range){1, 1};
+    CHECK(mf_train_task.levels(&w, 0) == 1 && mf_train_task.settings(&w, &two, 0, 1, &s));
+    CHECK(mf_plan_get(&s, "zero") == 1 && mf_plan_get(&s, "recompute") == 1);
+}
+
+/* Halves until one is left. */
+static void shrink(void)
+{
+    struct mf_train_opts opts = {.batch = 5};
+
+    CHECK(mf_train_shrink(&opts) && opts.batch == 3);
+    CHECK(mf_train_shrink(&opts) && opts.batch == 2);
+    CHECK(mf_train_shrink(&opts) && opts.batch == 1);
+    CHECK(!mf_train_shrink(&opts) && opts.batch == 1);
+}
+
+int main(int argc, char **argv)
+{
+    struct mf_comm comm;
+
+    mf_h5_begin();
+    CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
+    scratch_open(&comm);
+    exact(&comm);
+    order();
+    shrink();
+    scratch_close(&comm);
+    mf_comm_close(&comm);
+    return failures != 0;
+}

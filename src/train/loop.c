@@ -75,7 +75,7 @@ static int begin(struct mf_loop *loop)
     }
     mf_checkpoint_free(from);
     if (rc != MF_OK || t->comm->rank != 0) return rc;
-    mf_metrics_open(&loop->metrics, loop->run->metrics, loop->run->output, t->step > 0, 0);
+    mf_metrics_open(&loop->metrics, loop->run->metrics, mf_name_base(loop->run->output), t->step > 0, 0);
     mf_metrics_also(&loop->metrics, loop->forms);
     if (t->step > 0) mf_metrics_cut(&loop->metrics, NULL, 0, 0, (long)t->step);
     return MF_OK;

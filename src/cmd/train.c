@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/train_opts.h"
+#include "src/cmd/train_show.h"
 #include "src/train/weights.h"
 
 struct job {
@@ -18,6 +19,7 @@ struct job {
     size_t *column;
     struct mf_train_opts opts;
     struct mf_trainer trainer;
+    struct mf_train_show show;
     char *output, *problem;
 };
 
@@ -25,11 +27,13 @@ struct job {
 
 static int may_write(void *context, struct mf_run *run)
 {
-    const struct job *job = context;
+    struct job *job = context;
     const char *const inputs[] = {job->o->data, job->o->model};
 
     MF_TRY(mf_session_may_write(job->session, run->output, ".safetensors"));
-    return mf_session_spares(job->session, run->output, sizeof inputs / sizeof *inputs, inputs);
+    MF_TRY(mf_session_spares(job->session, run->output, sizeof inputs / sizeof *inputs, inputs));
+    if (job->o->no_plots) return MF_OK;
+    return mf_train_show_open(job->session, run->output, job->opts.classify, &job->show);
 }
 
 static int name(void *context, struct mf_run *run)
@@ -74,6 +78,8 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
                            .problem = job->problem,
                            .patience = (size_t)job->o->patience,
                            .keep = (size_t)job->o->keep_last,
+                           .drawn = mf_train_show_epoch,
+                           .context = &job->show,
                            .forms =
                                (job->o->no_csv ? 0 : MF_METRICS_CSV) | (job->o->no_events ? 0 : MF_METRICS_EVENTS)};
     int rc = mf_trainer_open(s->comm, s->arena, s->queue, job->set, &job->opts, &job->trainer);
@@ -81,6 +87,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     if (rc == MF_OK) rc = start_from(job);
     if (rc == MF_OK) say_begin(job);
     if (rc == MF_OK) rc = mf_loop_run(&loop, results);
+    if (rc == MF_OK) mf_train_show_end(&job->show, &job->trainer);
     mf_trainer_close(&job->trainer);
     return rc;
 }
@@ -142,6 +149,7 @@ static int train(struct job *job)
 
     run.keeper = mf_keep_opts(s, &job->o->keep);
     rc = mf_run_do(&run, &client, job, &results);
+    mf_train_show_close(&job->show);
     if (rc == MF_OK) print(job, results);
     mf_json_free(results);
     return rc;

@@ -84,6 +84,14 @@ void mf_figure_json(const struct mf_figure *f, int has_title, struct mf_json *to
     mf_json_put(to, "drawn", drawn);
 }
 
+int mf_figure_write(const char *path, const char *title, struct mf_figure *f)
+{
+    const int rc = mf_plot_write(path, title, f->panel, f->count, f->columns ? f->columns : 1);
+
+    mf_figure_free(f);
+    return rc;
+}
+
 void mf_figure_free(struct mf_figure *f)
 {
     for (size_t i = 0; i < f->owned_count; ++i) free(f->owned[i]);

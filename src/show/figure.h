@@ -34,6 +34,9 @@ size_t mf_figure_drawn(const struct mf_figure *figure, size_t first);
  * height]}]}. Boxes are in pixels; @p has_title: the picture has a title. */
 void mf_figure_json(const struct mf_figure *figure, int has_title, struct mf_json *to);
 
+/** Writes it as a PNG, and frees it. MF_OUTPUT. */
+int mf_figure_write(const char *path, const char *title, struct mf_figure *figure);
+
 void mf_figure_free(struct mf_figure *figure);
 
 /** Axes of a picture: names of rows and columns, and the size of a pixel. */

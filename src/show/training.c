@@ -9,7 +9,7 @@ enum { POINTS = 400 /* of a curve; more are averaged */, DOTS = 20000, COLUMNS =
 static const double decades = 30;
 
 const char *const mf_training_key[MF_TRAINING_COLUMNS] = {
-    "step", "epoch", "loss", "val_loss", "accuracy", "r2", "learning_rate", "samples_per_second", "memory"};
+    "step", "epoch", "loss", "val_loss", "val_accuracy", "val_r2", "learning_rate", "samples_per_second", "memory"};
 
 /* Rows under the axis that they are drawn against. */
 struct course {
@@ -241,40 +241,4 @@ void mf_figure_predicted(struct mf_figure *f, const char *name, size_t count, co
                            .ylabel = mf_figure_text(f, "predicted %s", name),
                            .curve_count = 2,
                            .curves = curves};
-}
-
-/* ---- files ---- */
-
-static int write(const char *path, const char *title, struct mf_figure *figure)
-{
-    const int rc = mf_plot_write(path, title, figure->panel, figure->count, figure->columns ? figure->columns : 1);
-
-    mf_figure_free(figure);
-    return rc;
-}
-
-int mf_show_training(const char *path, const char *title, size_t count, const double (*rows)[MF_TRAINING_COLUMNS])
-{
-    struct mf_figure figure = {.columns = 1};
-
-    mf_figure_training(&figure, count, rows);
-    return write(path, title, &figure);
-}
-
-int mf_show_confusion(const char *path, const char *title, size_t classes, const char *const *names,
-                      const double *counts)
-{
-    struct mf_figure figure = {.columns = 1};
-
-    mf_figure_confusion(&figure, classes, names, counts);
-    return write(path, title, &figure);
-}
-
-int mf_show_predicted(const char *path, const char *title, const char *name, size_t count, const double *truth,
-                      const double *predicted)
-{
-    struct mf_figure figure = {.columns = 1};
-
-    mf_figure_predicted(&figure, name, count, truth, predicted);
-    return write(path, title, &figure);
 }

@@ -36,11 +36,4 @@ void mf_figure_confusion(struct mf_figure *figure, size_t classes, const char *c
 void mf_figure_predicted(struct mf_figure *figure, const char *name, size_t count, const double *truth,
                          const double *predicted);
 
-/** Each writes one picture as a PNG. MF_OUTPUT. */
-int mf_show_training(const char *path, const char *title, size_t count, const double (*rows)[MF_TRAINING_COLUMNS]);
-int mf_show_confusion(const char *path, const char *title, size_t classes, const char *const *names,
-                      const double *counts);
-int mf_show_predicted(const char *path, const char *title, const char *name, size_t count, const double *truth,
-                      const double *predicted);
-
 #endif

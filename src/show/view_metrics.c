@@ -27,6 +27,7 @@ struct lines {
     struct row *row;
     size_t count, room;
     int trains;       /* has what only a training has */
+    int steps;        /* has rows of single steps */
     char output[256]; /* whose run it was, where the first line says it */
 };
 
@@ -57,6 +58,15 @@ static int read_training(const struct mf_json *json, double columns[MF_TRAINING_
         any |= value && k != MF_TRAINING_STEP && k != MF_TRAINING_LOSS;
     }
     return any;
+}
+
+/* The loss of an epoch is the mean of its steps: where they are drawn, it is not drawn again. */
+static void leave_mean(struct lines *to, const struct mf_json *json, double columns[MF_TRAINING_COLUMNS])
+{
+    const char *kind = mf_json_get_text(json, "kind");
+
+    to->steps |= strcmp(kind, "step") == 0;
+    if (to->steps && strcmp(kind, "epoch") == 0) columns[MF_TRAINING_LOSS] = NAN;
 }
 
 static int add(struct lines *to, const struct mf_json *json, const double columns[MF_TRAINING_COLUMNS])
@@ -97,6 +107,7 @@ static int read_lines(FILE *from, const char *path, struct lines *to)
         ++number;
         trains = read_training(json, columns);
         to->trains |= trains;
+        leave_mean(to, json, columns);
         if (mf_json_get(json, "step") && (trains || mf_json_get(json, "loss")))
             rc = add(to, json, columns);
         else if (whole && !mf_json_get(json, "step"))
@@ -187,7 +198,8 @@ static void draw(const struct lines *lines, struct mf_figure *figure)
     figure->columns = seeds < 3 ? seeds : 3;
 }
 
-int mf_view_metrics(const char *file, struct mf_figure *figure, const char **title)
+/* *output: whose run it was; "": nobody says. */
+static int draw_file(const char *file, struct mf_figure *figure, const char **title, const char **output)
 {
     const char *path = is_folder(file) ? mf_figure_text(figure, "%s/metrics.jsonl", file) : file;
     struct lines lines = {.row = NULL};
@@ -199,7 +211,27 @@ int mf_view_metrics(const char *file, struct mf_figure *figure, const char **tit
         draw(&lines, figure);
     if (rc == MF_OK)
         *title = *lines.output ? mf_figure_text(figure, "%s: the run of %s", mf_name_base(path), lines.output) : path;
-    if (rc == MF_OK && *lines.output) mf_info("'%s' is of the run of '%s'", path, lines.output);
+    *output = mf_figure_text(figure, "%s", lines.output);
     free(lines.row);
+    return rc;
+}
+
+int mf_view_metrics(const char *file, struct mf_figure *figure, const char **title)
+{
+    const char *output;
+
+    MF_TRY(draw_file(file, figure, title, &output));
+    if (*output) mf_info("'%s' is of the run of '%s'", file, output);
+    return MF_OK;
+}
+
+int mf_show_metrics(const char *file, const char *picture)
+{
+    struct mf_figure figure = {.columns = 1};
+    const char *title, *output;
+    const int rc = draw_file(file, &figure, &title, &output);
+
+    if (rc == MF_OK) return mf_figure_write(picture, title, &figure);
+    mf_figure_free(&figure);
     return rc;
 }

@@ -12,4 +12,7 @@ int mf_view_is_metrics(const char *file);
  * with MF_INPUT, MF_MEMORY. */
 int mf_view_metrics(const char *file, struct mf_figure *figure, const char **title);
 
+/** The same as a PNG, without a word. MF_INPUT, MF_MEMORY, MF_OUTPUT. */
+int mf_show_metrics(const char *file, const char *picture);
+
 #endif

@@ -279,7 +279,7 @@ def viewing():
                                    "samples_per_second": 400 + step}) + "\n")
             if step % 20 == 0:
                 file.write(json.dumps({"output": "run", "kind": "epoch", "step": step, "epoch": step / 20, "val_loss": 4 / step,
-                                       "accuracy": None}) + "\n")
+                                       "val_accuracy": None}) + "\n")
     said = json.loads(good("view", "run", "--output", "training.png", "--json"))
     check([p["title"] for p in said["drawn"]] == ["Loss", "Learning rate", "Samples per second"], "a training: %s" % said)
     picture("training.png")

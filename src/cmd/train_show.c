@@ -1,0 +1,94 @@
+/* See train_show.h. */
+#include "src/cmd/train_show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/output.h"
+#include "src/cmd/scores.h"
+#include "src/show/view_metrics.h"
+
+enum { SHARE = 20 }; /* seconds between drawings, for one of drawing */
+
+static char *picture_of(const char *output, const char *picture)
+{
+    const char *base = mf_name_base(output), *end = strrchr(base, '.');
+    const int folder = (int)(base - output), stem = (int)((end ? end : strchr(base, 0)) - base);
+
+    if (strncmp(base, "model.", 6) == 0) return mf_format("%.*s%s", folder, output, picture);
+    return mf_format("%.*s.%s", folder + stem, output, picture);
+}
+
+static int may_draw(const struct mf_session *session, const char *output, const char *picture)
+{
+    MF_TRY(mf_session_may_write(session, picture, ".png"));
+    return mf_session_may_accompany(session, output, picture);
+}
+
+int mf_train_show_open(const struct mf_session *session, const char *output, int classify, struct mf_train_show *show)
+{
+    *show = (struct mf_train_show){.course = picture_of(output, "training.png"),
+                                   .scores = picture_of(output, classify ? "confusion.png" : "predicted.png")};
+    MF_TRY(may_draw(session, output, show->course));
+    return may_draw(session, output, show->scores);
+}
+
+void mf_train_show_close(struct mf_train_show *show)
+{
+    free(show->course);
+    free(show->scores);
+    free(show->metrics);
+    *show = (struct mf_train_show){0};
+}
+
+static void check(struct mf_train_show *show, int rc)
+{
+    if (rc == MF_OK) return;
+    if (!show->failed) mf_warn("no picture: %s", mf_err_text());
+    show->failed = 1;
+    mf_err_clear();
+}
+
+static void draw_course(struct mf_train_show *show)
+{
+    const double start = mf_now();
+
+    check(show, mf_show_metrics(show->metrics, show->course));
+    show->is_old = 0;
+    show->next = mf_now() + SHARE * (mf_now() - start);
+}
+
+void mf_train_show_epoch(void *context, const struct mf_loop *loop)
+{
+    struct mf_train_show *show = context;
+
+    if (!show->course || !loop->metrics.path) return;
+    if (!show->metrics) show->metrics = MF_MUST(strdup(loop->metrics.path), "a name");
+    show->is_old = 1;
+    if (mf_now() >= show->next) draw_course(show);
+}
+
+/* Collective. */
+static void draw_scores(struct mf_train_show *show, struct mf_trainer *t, enum mf_split split)
+{
+    char *title = mf_format("%s: %s split", mf_name_base(t->set->path), mf_split_names[split]);
+    struct mf_scores s;
+    int rc = mf_trainer_score(t, t->set->count[split], t->set->id[split], !t->opts.classify, &s);
+
+    if (rc == MF_OK && t->comm->rank == 0) rc = mf_scores_draw(t, &s, t->set->id[split], title, show->scores);
+    check(show, rc);
+    mf_scores_free(&s);
+    free(title);
+}
+
+void mf_train_show_end(struct mf_train_show *show, struct mf_trainer *t)
+{
+    const size_t *count = t->set->count;
+
+    if (!show->course) return;
+    if (show->is_old) draw_course(show);
+    if (count[MF_TEST] || count[MF_VALIDATION]) draw_scores(show, t, count[MF_TEST] ? MF_TEST : MF_VALIDATION);
+}

@@ -1,0 +1,31 @@
+/* The pictures of a training beside its model: training.png after epochs, confusion.png or predicted.png at its end.
+ * Rule: a failed drawing is said once, and never ends a training. */
+#ifndef MF_CMD_TRAIN_SHOW_H
+#define MF_CMD_TRAIN_SHOW_H
+
+#include "src/cmd/session.h"
+#include "src/train/loop.h"
+
+/** All zero: no pictures; every function then does nothing. */
+struct mf_train_show {
+    char *course, *scores; /* names of the pictures */
+    char *metrics;         /* what the first is drawn from */
+    double next;           /* no earlier than this [s] is it drawn again */
+    int is_old;            /* it lacks the last epochs */
+    int failed;
+};
+
+/** Names the pictures of the model @p output: training.png beside model.safetensors, NAME.training.png beside
+ * NAME.safetensors. Refuses (agreed) with MF_OUTPUT what cannot be written, or is there without the model. Collective.
+ */
+int mf_train_show_open(const struct mf_session *session, const char *output, int classify, struct mf_train_show *show);
+void mf_train_show_close(struct mf_train_show *show);
+
+/** For mf_loop.drawn, whose context is the show. Drawing takes at most a twentieth of the time. */
+void mf_train_show_epoch(void *context, const struct mf_loop *loop);
+
+/** Where the training has ended: its course, and how well it does on samples that it has not learnt from. Collective.
+ */
+void mf_train_show_end(struct mf_train_show *show, struct mf_trainer *trainer);
+
+#endif

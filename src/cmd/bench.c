@@ -79,7 +79,7 @@ static int check_numbers(const struct mf_session *s, const struct bench *o, stru
 
 static int no_such(const char *name)
 {
-    char list[200] = "reconstruct, characterize, kernels, io";
+    char list[200] = "reconstruct, characterize, train, kernels, io";
 
     for (const struct mf_bench_net *net = mf_bench_nets; net->name; ++net) {
         size_t at = strlen(list);
@@ -230,10 +230,13 @@ static const char text[] =
     "WHAT is one or more of\n"
     "  reconstruct     one evaluation of a reconstruction\n"
     "  characterize    the descriptors of a volume\n"
+    "  train           one step of a network on 64 images of 64 x 64; --weak: on 64\n"
+    "                  for the least number of ranks, and in proportion for others\n"
     "  kernels         the kernels of an evaluation, each compared with the peak of\n"
     "                  the cores\n"
     "in separate runs that alternate between the numbers of ranks of --scaling:\n"
-    "seconds, speedup, efficiency, and the serial fraction (Karp and Flatt). Or\n"
+    "seconds, speedup, efficiency, the serial fraction (Karp and Flatt), and what it\n"
+    "leaves of the speedup of up to 4096 ranks. Or\n"
     "  io              a volume of labels to the disk and back: our files, HDF5\n"
     "                  alone, bytes alone, in --data_folder, which must exist\n"
     "                  (default: the current one)\n"

@@ -18,8 +18,9 @@
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
-/* What runs reconstruct from: lags, and pixels along each edge of the image that is made. */
-enum { LAG = 16, IMAGE = 128 };
+/* What runs reconstruct from: lags, and pixels along each edge of the image that is made. What they train on: images of
+ * one size, with so many in a step. */
+enum { LAG = 16, IMAGE = 128, SAMPLES = 640, SAMPLE = 64, STEP = 64, STEPS = 20 };
 
 enum {
     WORDS = 64, /* of a command: LAUNCHER and those of a run */
@@ -131,10 +132,23 @@ static double characterising(const struct mf_json *said)
     return 0;
 }
 
+/* Weak: the step grows with the ranks, as extents of volumes do. */
+static void train(struct runs *r, const size_t dims[3])
+{
+    add_all(r, "train classify --arch cnn --epochs 1000 --no-plots --no-csv --no-events --data");
+    add(r, "%s/samples.h5", r->folder);
+    add(r, "--results-dir=%s/run", r->folder);
+    add(r, "--max-steps=%d", STEPS);
+    add(r, "--effective-batch=%zu", STEP * dims[0] / dims[1]);
+}
+
+static double per_step(const struct mf_json *said) { return mf_json_get_real(said, "seconds_per_step"); }
+
 static const struct kind kinds[] = {
     {"reconstruct", "an evaluation", reconstruct, per_evaluation},
     {"characterize", "the descriptors", characterize, characterising},
     {"kernels", "an evaluation", reconstruct, per_evaluation},
+    {"train", "a step of the cnn", train, per_step},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -294,7 +308,8 @@ static int run_it(struct runs *r, struct mf_json **said)
     return rc;
 }
 
-static int make(struct runs *r, const char *name, size_t count, const size_t *dims)
+/* @p more: words that say what is made. */
+static int make(struct runs *r, const char *name, size_t count, const size_t *dims, const char *more)
 {
     struct mf_json *said;
     int rc;
@@ -302,7 +317,8 @@ static int make(struct runs *r, const char *name, size_t count, const size_t *di
     begin(r, 1);
     add(r, "synth");
     add_size(r, count, dims);
-    add_all(r, "--volume-fraction 0.4 --correlation-length 6 --json --output");
+    add_all(r, more);
+    add_all(r, "--json --output");
     add(r, "%s", name);
     pass_on(r);
     rc = run_it(r, &said);
@@ -313,15 +329,21 @@ static int make(struct runs *r, const char *name, size_t count, const size_t *di
 /* The input of a run, if it is not there yet. */
 static int input(struct runs *r, const struct kind *kind, const size_t dims[3])
 {
-    const size_t square[2] = {IMAGE, IMAGE};
-    char name[WORD];
+    static const char blobs[] = "--volume-fraction 0.4 --correlation-length 6";
+    const size_t square[2] = {IMAGE, IMAGE}, sample_size[2] = {SAMPLE, SAMPLE};
+    char name[WORD], many[64];
 
+    if (kind->command == train) {
+        snprintf(name, sizeof name, "%s/samples.h5", r->folder);
+        snprintf(many, sizeof many, "--num-samples %d", SAMPLES);
+        return access(name, F_OK) == 0 ? MF_OK : make(r, name, 2, sample_size, many);
+    }
     if (kind->command == characterize) {
         volume_of(r, dims, name);
-        return access(name, F_OK) == 0 ? MF_OK : make(r, name, 3, dims);
+        return access(name, F_OK) == 0 ? MF_OK : make(r, name, 3, dims, blobs);
     }
     (void)image_of(r, name);
-    return r->o->image || access(name, F_OK) == 0 ? MF_OK : make(r, name, 2, square);
+    return r->o->image || access(name, F_OK) == 0 ? MF_OK : make(r, name, 2, square, blobs);
 }
 
 static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point *p, struct mf_json **said)
@@ -368,8 +390,10 @@ static int scale(struct runs *r, const struct kind *kind, int weak, struct mf_js
     if (rc == MF_OK) rc = take_turns(r, kind, points, ranks->count, &last);
     if (rc == MF_OK) {
         mf_bench_scaling(points, ranks->count, weak);
-        if (!r->session->common->json)
+        if (!r->session->common->json) {
             mf_bench_show_points(kind->name, kind->unit, threads_of(r), weak, points, ranks->count);
+            if (!weak) mf_bench_show_more_ranks(points, ranks->count);
+        }
         mf_json_put(to, NULL, mf_bench_points_json(kind->name, threads_of(r), weak, points, ranks->count));
     }
     mf_json_free(last);

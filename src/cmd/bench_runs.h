@@ -14,7 +14,7 @@ struct mf_bench_runs {
     const char *image;    /* the target; NULL: it is generated */
 };
 
-/** "reconstruct", "characterize" or "kernels"? */
+/** "reconstruct", "characterize", "train" or "kernels"? */
 int mf_bench_runs_has(const char *what);
 
 /** Refuses (MF_USAGE) options that contradict each other. Local. */

@@ -16,6 +16,10 @@ struct mf_json *mf_bench_row_json(const struct mf_bench_row *row);
 void mf_bench_show_files(int ranks, size_t n, const struct mf_bench_files *files);
 struct mf_json *mf_bench_files_json(size_t n, const struct mf_bench_files *files);
 
+/** Prints the speedups of more ranks, up to 4096, that the serial share of the last point leaves (Amdahl's law).
+ * Nothing where it is not known. */
+void mf_bench_show_more_ranks(const struct mf_bench_point *points, size_t n);
+
 /** Points [n] of a scaling measurement of @p what, in seconds of one @p unit. */
 void mf_bench_show_points(const char *what, const char *unit, long threads, int weak,
                           const struct mf_bench_point *points, size_t n);

@@ -236,9 +236,13 @@ static int go(struct mf_loop *loop)
     while (!is_last(loop)) {
         int64_t wish[MF_KEEPER_WISHES];
         struct mf_step step;
+        double began;
 
         mf_keeper_wish(&loop->keeper, t->comm->rank, (long)t->step + 1, wish);
+        began = mf_now();
         MF_TRY(mf_trainer_step(t, MF_KEEPER_WISHES, wish, &step));
+        loop->stepping += mf_now() - began;
+        ++loop->steps;
         loop->seen += step.samples;
         if (!step.skipped) {
             loop->sum += step.loss * (double)step.rows;
@@ -318,9 +322,10 @@ static int conclude(struct mf_loop *loop, struct mf_json **results)
     *results = j;
     MF_TRY(take_best(loop));
     MF_JSON(j, "output", loop->run->output, "problem", loop->run->problem, "steps", t->step, "epochs", loop->epoch,
-            "best_epoch", loop->best_epoch, "skipped", t->skipped, "parameters", mf_network_parameters(&t->network),
-            "seconds", loop->seconds + mf_now() - loop->began, "samples_per_second", speed(loop), "waited_for_data",
-            mf_reader_waited(t->reader), "ended_early", (int)loop->ended, "peak_memory", mf_arena_peak(t->arena));
+            "best_epoch", loop->best_epoch, "skipped", t->skipped, "ended_early", (int)loop->ended, "parameters",
+            mf_network_parameters(&t->network), "peak_memory", mf_arena_peak(t->arena));
+    MF_JSON(j, "seconds", loop->seconds + mf_now() - loop->began, "samples_per_second", speed(loop), "seconds_per_step",
+            loop->steps > 0 ? loop->stepping / (double)loop->steps : 0, "waited_for_data", mf_reader_waited(t->reader));
     MF_TRY(score(loop, MF_VALIDATION, j));
     MF_TRY(score(loop, MF_TEST, j));
     text = mf_json_string(j);

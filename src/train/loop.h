@@ -28,7 +28,9 @@ struct mf_loop {
     struct mf_keeper keeper;
     struct mf_metrics metrics;
     double began;
-    size_t seen; /* samples */
+    size_t seen;     /* samples */
+    size_t steps;    /* made */
+    double stepping; /* seconds in steps, without scores and checkpoints */
 };
 
 /** Runs until the last step or an early end. The weights are then the best ones, and the file of the run holds them

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "src/base/err.h"
+#include "src/net/phases.h"
 
 enum { PAGE = 4096, LINE = 64, NOTHING = 255 }; /* bytes of 255 are NaN */
 
@@ -218,15 +219,29 @@ static void exchange(struct mf_walk *walk, const struct mf_node *node, const str
         by->finish(by->context, *number);
 }
 
+/* What a node moves at least, and its operations. */
+static struct mf_cost cost_of(const struct mf_walk *walk, const struct mf_node *node)
+{
+    struct mf_operand operand[MF_OPERANDS];
+    struct mf_cost cost = {.operations = mf_node_operations(walk->net, node)};
+
+    for (size_t j = mf_node_operands(node, operand); j-- > 0;)
+        cost.bytes += (double)mf_shape_bytes(&walk->net->value[operand[j].value].shape) *
+                      (operand[j].access == (MF_READS | MF_WRITES) ? 2 : 1);
+    return cost;
+}
+
 static void step(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
     const struct mf_op_calls *calls = walk->queue->backend->net->calls[node->op];
+    MF_PHASE(mf_phase_of_op(node->op, node->back));
 
     if (mf_op_is_exchange(node->op))
         exchange(walk, node, call);
     else
         (node->back ? calls->backward : calls->forward)(walk->queue, call);
     if (walk->exchange) walk->exchange->poll(walk->exchange->context);
+    if (!mf_op_is_exchange(node->op)) mf_phase_count(cost_of(walk, node));
 }
 
 /* What a node says that it writes held nothing; what it was the last to use holds nothing any more. */

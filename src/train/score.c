@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/train/phases.h"
 #include "src/train/train_priv.h"
 
 /* Sums of one rank, then of all. Per column: error^2, |error|, y, y^2. */
@@ -134,6 +135,7 @@ int mf_trainer_score(struct mf_trainer *t, size_t n, const uint32_t *id, int out
     struct tally y = {.t = t, .outputs = t->opts.classify ? classes : t->opts.columns};
     void *all = NULL;
     int rc;
+    MF_PHASE(&mf_phase_scores);
 
     y.sums = FIXED + (t->opts.classify ? classes * classes : COLUMN * y.outputs);
     *s = (struct mf_scores){.samples = n};

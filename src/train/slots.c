@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/net/walk.h"
+#include "src/train/phases.h"
 
 enum { DEEPEST = 64, SAMPLES = 8 };
 
@@ -245,6 +246,7 @@ void mf_slots_sum(struct mf_slots *s)
     const struct mf_comm *comm = s->t->comm;
     const struct mf_span piece = piece_of(s->numbers, (size_t)comm->size, (size_t)comm->rank);
     void *all = NULL;
+    MF_PHASE(&mf_phase_tree);
 
     MF_ASSERT(s->next == s->own.first + s->own.count);
     if (comm->size > 1) {

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "src/base/err.h"
+#include "src/train/phases.h"
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
 
@@ -83,6 +84,7 @@ int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_ste
 {
     double square;
     int rc, any;
+    MF_PHASE(&mf_phase_steps);
 
     mf_trainer_read_ahead(t);
     begin(t, step);

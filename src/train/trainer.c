@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/train/phases.h"
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
 #include "src/train/weights.h"
@@ -223,6 +224,13 @@ void mf_trainer_feed(struct mf_trainer *t, const struct mf_list *list, const str
                            mf_shape_bytes(&net->value[t->network.target].shape));
 }
 
+static int take(struct mf_trainer *t, struct mf_batch *batch)
+{
+    MF_PHASE(&mf_phase_samples);
+
+    return mf_reader_take(t->reader, batch);
+}
+
 int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_list *list)
 {
     struct mf_window window;
@@ -234,7 +242,7 @@ int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_list *li
         mf_trainer_feed(t, list, NULL);
         return MF_OK;
     }
-    MF_TRY(mf_reader_take(t->reader, &batch));
+    MF_TRY(take(t, &batch));
     mf_trainer_feed(t, list, &batch);
     t->queue->backend->sync(t->queue);
     mf_reader_give(t->reader, &batch);

@@ -1,2 +1,4 @@
-# Training: steps on any ranks, windows and scores.
+# Training: steps and scores on any ranks, windows.
+mf_test(NAME train_score SOURCE unit/train_score.c ROOM mf_train RANKS 1 2 3 4)
 mf_test(NAME train_steps SOURCE unit/train_steps.c ROOM mf_train RANKS 1 2 3 4)
+mf_test(NAME train_window SOURCE unit/train_window.c ROOM mf_train)

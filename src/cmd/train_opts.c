@@ -24,7 +24,8 @@ const struct mf_opt mf_train_rows[] = {
     MF_ALIAS("checkpoint-path", "model"),
     ROW("epochs", epochs, MF_LONG, "20", "times that every sample of the train split is seen"),
     ROW("max-steps", max_steps, MF_LONG, "0", "end after this many steps; 0: after --epochs"),
-    ROW("learning-rate", rate, MF_REAL, "0.001", "largest step of the optimiser"),
+    ROW("learning-rate", rate, MF_REAL, NULL,
+        "of the optimiser, at its highest; left out: the network's own (cnn: 0.003, others: 0.001)"),
     MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
               "learning rate over the steps; all but one-cycle begin with --warmup"),
     ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
@@ -94,7 +95,8 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(positive("keep-last", o->keep_last));
     MF_TRY(positive("num-workers", o->workers));
     MF_TRY(positive("slots", o->slots));
-    if (!(o->rate > 0)) return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
+    if (mf_options_given(s->options, "learning-rate") && !(o->rate > 0))
+        return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
     if (!(o->decay >= 0)) return mf_fail(MF_USAGE, "--weight-decay %g: it cannot be negative", o->decay);
     MF_TRY(below_one("momentum", o->momentum));
     MF_TRY(below_one("beta-1", o->beta_1));
@@ -208,7 +210,8 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
     const size_t steps = o->max_steps && (size_t)o->max_steps < all ? (size_t)o->max_steps : all;
     const size_t usual = steps / 20 < 500 ? steps / 20 : 500;
 
-    opts->schedule = (struct mf_schedule){(enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule), o->rate,
+    opts->schedule = (struct mf_schedule){(enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule),
+                                          o->rate > 0 ? o->rate : opts->model->rate,
                                           mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps};
 }
 

@@ -14,6 +14,7 @@ struct mf_model_args {
 struct mf_model {
     const char *name, *summary;
     struct mf_model_args standard; /* 0: the model does not have it */
+    double rate;                   /* a good learning rate of adamw */
     /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that the model has are set. Refuses, by the
      * builder, with MF_USAGE. */
     int (*forward)(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs);

@@ -95,4 +95,5 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 const struct mf_model mf_model_cnn = {.name = "cnn",
                                       .summary = "a residual network with group norms, for images",
                                       .standard = {.width = 32, .depth = 3},
+                                      .rate = 0.003,
                                       .forward = forward};

@@ -93,4 +93,5 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 const struct mf_model mf_model_vit = {.name = "vit",
                                       .summary = "a transformer on patches of an image",
                                       .standard = {.width = 128, .depth = 4, .heads = 4, .patch = 8},
+                                      .rate = 0.001,
                                       .forward = forward};

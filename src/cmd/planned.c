@@ -45,6 +45,16 @@ int mf_planned_check(const struct mf_session *s, const char *plan, int auto_gpu)
     return MF_OK;
 }
 
+int mf_planned_place(const struct mf_session *s, const char *path, const struct mf_plan *file, size_t ranks)
+{
+    const struct mf_common *common = s->common;
+    const char *device = strncmp(common->device, "cuda", 4) == 0 ? "cuda" : common->device;
+
+    if (ranks > 0) MF_TRY(mf_plan_for_ranks(path, file, ranks));
+    if (strcmp(device, "auto") != 0) MF_TRY(mf_plan_for_device(path, file, device));
+    return common->threads > 0 ? mf_plan_for_threads(path, file, 0, (size_t)common->threads) : MF_OK;
+}
+
 /* ---- rank 0 ---- */
 
 /* What the plan is made for. */

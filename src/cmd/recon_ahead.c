@@ -126,17 +126,6 @@ static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *
     return MF_OK;
 }
 
-/* Only what was asked for: what auto stands for is the run's. */
-static int compare_place(const struct mf_session *s, const char *path, const struct mf_plan *file, size_t ranks)
-{
-    const struct mf_common *common = s->common;
-    const char *device = strncmp(common->device, "cuda", 4) == 0 ? "cuda" : common->device;
-
-    if (ranks > 0) MF_TRY(mf_plan_for_ranks(path, file, ranks));
-    if (strcmp(device, "auto") != 0) MF_TRY(mf_plan_for_device(path, file, device));
-    return common->threads > 0 ? mf_plan_for_threads(path, file, 0, (size_t)common->threads) : MF_OK;
-}
-
 int mf_recon_plan_ahead(const struct mf_session *s, const void *options, const char *path, size_t ranks)
 {
     const struct mf_recon_cmd *o = options;
@@ -146,7 +135,7 @@ int mf_recon_plan_ahead(const struct mf_session *s, const void *options, const c
 
     if (rc == MF_OK) rc = compare(s, o, path, &file);
     if (rc == MF_OK) rc = compare_third(s, o, path, &file);
-    if (rc == MF_OK) rc = compare_place(s, path, &file, ranks);
+    if (rc == MF_OK) rc = mf_planned_place(s, path, &file, ranks);
     if (rc == MF_OK) rc = mf_recon_plan_given(s, o, path, &file, is_number ? (size_t)o->batch_size : 0);
     mf_plan_free(&file);
     return rc;

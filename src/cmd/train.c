@@ -8,7 +8,8 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/log_view.h"
-#include "src/cmd/train_opts.h"
+#include "src/cmd/peaks.h"
+#include "src/cmd/train_plan.h"
 #include "src/cmd/train_show.h"
 #include "src/train/weights.h"
 
@@ -20,6 +21,7 @@ struct job {
     struct mf_train_opts opts;
     struct mf_trainer trainer;
     struct mf_train_show show;
+    struct mf_run_plan plan;
     char *output, *problem;
 };
 
@@ -69,6 +71,15 @@ static int start_from(struct job *job)
     return mf_agree(job->session->comm, rc);
 }
 
+/* --show-list: those of rank 0. */
+static void show_lists(const struct job *job)
+{
+    const struct mf_net *net = job->trainer.network.net;
+
+    if (!job->o->show_list || job->session->comm->rank != 0) return;
+    for (size_t k = 0; k < net->lists; ++k) mf_list_print(net->list[k], stdout, 1);
+}
+
 static int work(void *context, struct mf_run *run, struct mf_json **results)
 {
     struct job *job = context;
@@ -82,10 +93,12 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
                            .context = &job->show,
                            .forms =
                                (job->o->no_csv ? 0 : MF_METRICS_CSV) | (job->o->no_events ? 0 : MF_METRICS_EVENTS)};
-    int rc = mf_trainer_open(s->comm, s->arena, s->queue, job->set, &job->opts, &job->trainer);
+    int rc = mf_train_plan_make(s, job->o, job->set, &job->opts, &job->plan);
 
+    if (rc == MF_OK) rc = mf_train_open(s, job->o, job->set, &job->opts, &job->trainer);
     if (rc == MF_OK) rc = start_from(job);
     if (rc == MF_OK) say_begin(job);
+    if (rc == MF_OK) show_lists(job);
     if (rc == MF_OK) rc = mf_loop_run(&loop, results);
     if (rc == MF_OK) mf_train_show_end(&job->show, &job->trainer);
     mf_trainer_close(&job->trainer);
@@ -139,6 +152,20 @@ static void print(const struct job *job, struct mf_json *results)
     print_scores(results, "test");
 }
 
+/* --json alone: a model file does not depend on the machine. Collective. */
+static int put_memory(const struct job *job, struct mf_json *results)
+{
+    struct mf_peaks peaks;
+
+    MF_TRY(mf_peaks_of(job->session, &peaks));
+    if (results) {
+        mf_run_plan_put(&job->plan, results);
+        mf_peaks_json(&peaks, results);
+    }
+    mf_peaks_free(&peaks);
+    return MF_OK;
+}
+
 static int train(struct job *job)
 {
     static const struct mf_run_client client = {may_write, name, mf_loop_results, work};
@@ -150,6 +177,7 @@ static int train(struct job *job)
     run.keeper = mf_keep_opts(s, &job->o->keep);
     rc = mf_run_do(&run, &client, job, &results);
     mf_train_show_close(&job->show);
+    if (rc == MF_OK && s->common->json) rc = put_memory(job, results);
     if (rc == MF_OK) print(job, results);
     mf_json_free(results);
     return rc;
@@ -162,11 +190,13 @@ static int run(struct mf_session *session, const struct mf_train_cmd *o, int cla
 
     if (rc == MF_OK) {
         job.column = MF_MUST(calloc(job.set->reals + 1, sizeof *job.column), "columns");
-        rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, job.column, &job.opts));
+        rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, (size_t)session->comm->size,
+                                                      job.column, &job.opts));
     }
     if (rc == MF_OK) job.problem = mf_train_problem(job.set, &job.opts);
     if (rc == MF_OK) rc = name_output(&job);
     if (rc == MF_OK) rc = train(&job);
+    mf_run_plan_free(&job.plan);
     free(job.column);
     free(job.problem);
     free(job.output);
@@ -207,6 +237,7 @@ const struct mf_cmd mf_cmd_train_classify = {
     .tables = classify_tables,
     .size = sizeof(struct mf_train_cmd),
     .check = check_classify,
+    .check_plan = mf_train_plan_ahead,
     .run = run_classify,
     .work = MF_WORK_CORES,
     .remedy = "a smaller --batch-size, or --recompute blocks",
@@ -226,6 +257,7 @@ const struct mf_cmd mf_cmd_train_regress = {
     .tables = regress_tables,
     .size = sizeof(struct mf_train_cmd),
     .check = check_regress,
+    .check_plan = mf_train_plan_ahead,
     .run = run_regress,
     .work = MF_WORK_CORES,
     .remedy = "a smaller --batch-size, or --recompute blocks",

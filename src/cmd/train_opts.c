@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/planned.h"
 #include "src/train/slots.h"
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
@@ -50,11 +51,18 @@ const struct mf_opt mf_train_rows[] = {
         "each"),
     ROW("exact-batch", exact, MF_FLAG, NULL,
         "refuse batches that are not filled: ranks, passes and samples must divide"),
-    MF_CHOICE(mf_train_cmd, "zero", zero, "0", "0|1|2",
-              "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too"),
-    MF_CHOICE(mf_train_cmd, "recompute", recompute, "none", "none|cheap|blocks",
-              "activations that backward computes again instead of keeping: norms and activations, or all of a block"),
-    ROW("num-workers", workers, MF_LONG, "1", "threads of a rank that read samples; 0: none"),
+    ROW("auto-batch-size", auto_batch, MF_FLAG, NULL,
+        "choose --batch-size by real steps, also where the run is too short to gain from it"),
+    MF_CHOICE(mf_train_cmd, "zero", zero, "auto", "auto|0|1|2",
+              "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too; auto: what fits"),
+    ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
+    ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 1, or 2 where that does not fit"),
+    MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", "auto|none|cheap|blocks",
+              "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
+              "auto: what fits"),
+    ROW("num-workers", workers, MF_TEXT, "auto", "threads of a rank that read samples; 0: none; auto: chosen"),
+    MF_PLAN_ROW(mf_train_cmd),
+    ROW("show-list", show_list, MF_FLAG, NULL, "print all lists of a step, with the places of tensors in memory"),
     ROW("no-csv", no_csv, MF_FLAG, NULL, "write no tables (metrics-step.csv, metrics-epoch.csv)"),
     ROW("no-events", no_events, MF_FLAG, NULL, "write no event files of TensorBoard"),
     ROW("no-plots", no_plots, MF_FLAG, NULL, "draw no pictures"),
@@ -93,7 +101,6 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(positive("warmup", o->warmup));
     MF_TRY(positive("patience", o->patience));
     MF_TRY(positive("keep-last", o->keep_last));
-    MF_TRY(positive("num-workers", o->workers));
     MF_TRY(positive("slots", o->slots));
     if (mf_options_given(s->options, "learning-rate") && !(o->rate > 0))
         return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
@@ -107,6 +114,37 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);
 }
 
+static int check_workers(const char *text)
+{
+    char *end;
+    const long workers = strtol(text, &end, 10);
+
+    if (strcmp(text, "auto") == 0 || (*text && !*end && workers >= 0 && workers <= 1024)) return MF_OK;
+    return mf_fail(MF_USAGE, "--num-workers %s: it must be auto, or a number from 0 to 1024", text);
+}
+
+/* What the planner is told in several ways. */
+static int check_planning(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    const int off = strcmp(o->plan, "off") == 0;
+
+    if (!*o->plan) return mf_fail(MF_USAGE, "--plan must be auto, off or a file of mesoforge plan --output");
+    if (o->ddp && o->deepspeed) return mf_fail(MF_USAGE, "--use_ddp and --use_deepspeed contradict each other");
+    if (o->ddp && (o->zero[0] == '1' || o->zero[0] == '2'))
+        return mf_fail(MF_USAGE, "--use_ddp is --zero 0: it and --zero %s contradict each other", o->zero);
+    if (o->deepspeed && o->zero[0] == '0')
+        return mf_fail(MF_USAGE, "--use_deepspeed is --zero 1 or 2: it and --zero 0 contradict each other");
+    if (o->auto_batch && mf_options_given(s->options, "batch-size"))
+        return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
+    if (o->auto_batch && strcmp(o->plan, "auto") != 0)
+        return mf_fail(MF_USAGE, "--auto-batch-size plans: it and --plan %s contradict each other", o->plan);
+    if (off && o->deepspeed && !strcmp(o->zero, "auto"))
+        return mf_fail(MF_USAGE, "--use_deepspeed plans: with --plan off say --zero 1 or --zero 2");
+    if (o->show_list && s->common->json)
+        return mf_fail(MF_USAGE, "--show-list and --json both print: leave one of them out");
+    return check_workers(o->workers);
+}
+
 int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o, int classify)
 {
     (void)classify;
@@ -114,37 +152,75 @@ int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o, int
         return mf_fail(MF_USAGE,
                        "no dataset; try: --data FILE.h5, one of mesoforge synth --num-samples or data import");
     MF_TRY(check_numbers(s, o));
+    MF_TRY(check_planning(s, o));
     return mf_keep_check(s, &o->keep);
 }
 
 /* -- batches -- */
 
-/* batch, passes and effective batch from those that were given. What is not given, follows or is chosen. */
-static int find_batches(const struct mf_session *s, const struct mf_train_cmd *o, struct mf_train_opts *opts)
+/* With --exact-batch a step is a whole number of these samples. */
+static int check_exact(const struct mf_train_cmd *o, size_t ranks, size_t effective)
 {
-    enum { USUAL = 64 };
-    const size_t ranks = (size_t)s->comm->size, batch = (size_t)o->batch, passes = (size_t)o->accumulation;
-    size_t effective = (size_t)o->effective, each;
+    const size_t batch = o->batch ? (size_t)o->batch : 1, passes = o->accumulation ? (size_t)o->accumulation : 1;
+    const size_t unit = ranks * batch * passes, below = effective / unit * unit;
 
-    if (effective == 0) effective = batch ? batch * (passes ? passes : 1) * ranks : USUAL;
-    each = (effective + ranks - 1) / ranks;
-    opts->effective = effective;
-    opts->batch = batch ? batch : passes ? (each + passes - 1) / passes : each < USUAL ? each : USUAL;
+    if (!o->exact || effective % unit == 0) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--exact-batch: --effective-batch %zu is no multiple of %zu ranks x %zu passes x %zu samples = %zu; "
+                   "try: %zu",
+                   effective, ranks, passes, batch, unit, below ? below : unit);
+}
+
+static int check_batches(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t ranks, size_t effective)
+{
+    const size_t batch = (size_t)o->batch, passes = (size_t)o->accumulation, samples = set->count[MF_TRAIN];
+
     if (batch && passes && batch * passes * ranks != effective)
         return mf_fail(MF_USAGE,
                        "--batch-size %zu x --accumulation-steps %zu x %zu ranks is %zu, and --effective-batch is %zu; "
                        "leave one of them out",
                        batch, passes, ranks, batch * passes * ranks, effective);
-    if (o->exact && effective % (opts->batch * ranks) != 0)
-        return mf_fail(MF_USAGE, "--exact-batch: --effective-batch %zu is no multiple of %zu samples x %zu ranks",
-                       effective, opts->batch, ranks);
+    if (ranks > effective)
+        return mf_fail(MF_USAGE,
+                       "of %zu ranks %zu would have none of the %zu samples of a step; try: fewer ranks, or a larger "
+                       "--effective-batch",
+                       ranks, ranks - effective, effective);
+    if (ranks > samples)
+        return mf_fail(MF_USAGE, "of %zu ranks %zu would have none of the %zu samples to learn from; try: fewer ranks",
+                       ranks, ranks - samples, samples);
+    return check_exact(o, ranks, effective);
+}
+
+/* The largest part of @p each that is no more than @p most, and with @p exact fits into it. */
+static size_t part_of(size_t each, size_t most, int exact)
+{
+    size_t part = each < most ? each : most;
+
+    while (exact && each % part != 0) --part;
+    return part;
+}
+
+/* batch, passes and effective batch from those that were given. What is not given, follows or is chosen. */
+static int find_batches(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t ranks,
+                        struct mf_train_opts *opts)
+{
+    enum { USUAL = 64 };
+    const size_t batch = (size_t)o->batch, passes = (size_t)o->accumulation;
+    size_t effective = (size_t)o->effective, each;
+
+    if (effective == 0) effective = batch ? batch * (passes ? passes : 1) * ranks : USUAL;
+    MF_TRY(check_batches(o, set, ranks, effective));
+    each = (effective + ranks - 1) / ranks;
+    opts->effective = effective;
+    opts->batch = batch ? batch : passes ? (each + passes - 1) / passes : part_of(each, USUAL, o->exact);
     return MF_OK;
 }
 
 /* --deterministic: the passes are slots, which do not depend on the ranks. */
-static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, struct mf_train_opts *opts)
+static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks,
+                      struct mf_train_opts *opts)
 {
-    const size_t ranks = (size_t)s->comm->size, slots = o->slots ? (size_t)o->slots : mf_slots_usual(opts->effective);
+    const size_t slots = o->slots ? (size_t)o->slots : mf_slots_usual(opts->effective);
 
     if (!s->common->deterministic) {
         if (o->slots) return mf_fail(MF_USAGE, "--slots is of --deterministic, and that is not given");
@@ -164,6 +240,49 @@ static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, 
     opts->slots = slots;
     opts->batch = (opts->effective + slots - 1) / slots;
     return MF_OK;
+}
+
+/* -- what is free -- */
+
+static struct mf_train_range stages_of(const struct mf_train_cmd *o)
+{
+    const int stage = o->zero[0] - '0';
+
+    if (o->ddp) return (struct mf_train_range){0, 0};
+    if (strcmp(o->zero, "auto") != 0) return (struct mf_train_range){stage, stage};
+    return (struct mf_train_range){o->deepspeed, 2};
+}
+
+static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
+{
+    const int how = mf_options_choice("auto|none|cheap|blocks", o->recompute) - 1;
+
+    return how < 0 ? (struct mf_train_range){MF_RECOMPUTE_NONE, MF_RECOMPUTE_BLOCKS}
+                   : (struct mf_train_range){how, how};
+}
+
+struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct mf_train_cmd *o,
+                                      const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    struct mf_train_work work = {.set = set,
+                                 .opts = opts,
+                                 .deterministic = s->common->deterministic,
+                                 .effective = o->effective || !o->batch ? opts->effective : 0,
+                                 .batch = (size_t)o->batch,
+                                 .passes = (size_t)o->accumulation,
+                                 .exact = o->exact,
+                                 .stage = stages_of(o),
+                                 .recompute = recompute_of(o),
+                                 .readers = strcmp(o->workers, "auto") == 0 ? -1 : strtol(o->workers, NULL, 10),
+                                 .comm = s->comm,
+                                 .arena = s->arena,
+                                 .worth = !o->auto_batch};
+
+    if (opts->slots) { /* the same bits, whatever fits */
+        work.stage.most = work.stage.least;
+        work.recompute.most = work.recompute.least;
+    }
+    return work;
 }
 
 /* -- columns -- */
@@ -216,7 +335,7 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
 }
 
 int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, int classify,
-                     const struct mf_dataset *set, size_t *column, struct mf_train_opts *opts)
+                     const struct mf_dataset *set, size_t ranks, size_t *column, struct mf_train_opts *opts)
 {
     enum { BUCKET = 4 << 20 };
 
@@ -229,9 +348,9 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .decay = o->decay,
                                    .clip = o->clip,
                                    .seed = (uint64_t)s->common->seed,
-                                   .stage = mf_options_choice("0|1|2", o->zero),
-                                   .recompute = (enum mf_recompute)mf_options_choice("none|cheap|blocks", o->recompute),
-                                   .readers = (size_t)o->workers,
+                                   .stage = stages_of(o).least,
+                                   .recompute = (enum mf_recompute)recompute_of(o).least,
+                                   .readers = strcmp(o->workers, "auto") == 0 ? 1 : strtoul(o->workers, NULL, 10),
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};
@@ -239,8 +358,8 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
     if (classify && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
     if (!classify) MF_TRY(find_columns(o, set, column, opts));
-    MF_TRY(find_batches(s, o, opts));
-    MF_TRY(find_slots(s, o, opts));
+    MF_TRY(find_batches(o, set, ranks, opts));
+    MF_TRY(find_slots(s, o, ranks, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);
     return MF_OK;
 }

@@ -5,6 +5,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/keep.h"
 #include "src/train/loop.h"
+#include "src/train/task.h"
 
 struct mf_train_cmd {
     struct mf_common common;
@@ -14,8 +15,9 @@ struct mf_train_cmd {
     long width, depth, heads, patch;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
-    const char *schedule, *optimizer, *recompute, *zero;
-    long batch, effective, accumulation, slots, workers;
+    const char *schedule, *optimizer, *recompute, *zero, *workers, *plan;
+    long batch, effective, accumulation, slots;
+    int auto_batch, ddp, deepspeed, show_list;
     int exact, no_csv, no_events, no_plots;
 };
 
@@ -25,11 +27,15 @@ extern const struct mf_opt mf_train_rows[], mf_regress_rows[];
 int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o, int classify);
 
 /**
- * The training that the options mean on @p set. @p column: room for set->reals numbers; it must outlive the training.
- * Refuses with MF_USAGE, MF_INPUT. Local.
+ * The training that the options mean on @p set and so many ranks. @p column: room for set->reals numbers; it must
+ * outlive the training. Refuses with MF_USAGE, MF_INPUT. Local.
  */
 int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd *o, int classify,
-                     const struct mf_dataset *set, size_t *column, struct mf_train_opts *opts);
+                     const struct mf_dataset *set, size_t ranks, size_t *column, struct mf_train_opts *opts);
+
+/** The same as a task of the planner: what the options leave open is free. @p set and @p opts outlive it. Local. */
+struct mf_train_work mf_train_work_of(const struct mf_session *session, const struct mf_train_cmd *o,
+                                      const struct mf_dataset *set, const struct mf_train_opts *opts);
 
 /** The lines "key: value" that a run must share with the checkpoint it continues from. The caller frees. */
 char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts *opts);

@@ -107,7 +107,7 @@ void mf_plan_seal(struct mf_plan *plan);
 struct mf_json *mf_plan_json(const struct mf_plan *plan);
 
 /** Does the hash in a plan's JSON match its text? */
-int mf_plan_is_whole(struct mf_json *json);
+int mf_plan_is_whole(const struct mf_json *json);
 
 /** Reads numbers that mf_plan_json() wrote; 0: malformed. */
 int mf_plan_numbers_read(const struct mf_json *json, struct mf_plan_numbers *numbers);

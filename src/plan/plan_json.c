@@ -261,16 +261,17 @@ static int read_body(const char *path, const struct mf_json *file, struct mf_pla
     return mf_fail(MF_INPUT, "'%.300s': settings must be an object of whole numbers", path);
 }
 
-int mf_plan_is_whole(struct mf_json *json)
+int mf_plan_is_whole(const struct mf_json *json)
 {
-    char hash[MF_PLAN_HASH], said[MF_PLAN_HASH];
+    char hash[MF_PLAN_HASH], *text = mf_json_string(json);
+    struct mf_json *body = mf_json_parse(text);
 
-    snprintf(said, sizeof said, "%s", mf_json_get_text(json, "hash"));
-    mf_json_drop(json, "hash");
-    mf_json_drop(json, "verified");
-    hash_of(json, hash);
-    mf_json_text(json, "hash", said);
-    return strcmp(hash, said) == 0;
+    mf_json_drop(body, "hash");
+    mf_json_drop(body, "verified");
+    hash_of(body, hash);
+    mf_json_free(body);
+    free(text);
+    return strcmp(hash, mf_json_get_text(json, "hash")) == 0;
 }
 
 int mf_plan_read(const char *path, struct mf_plan *plan)

@@ -193,7 +193,7 @@ static void finish(const void *context, const struct mf_placement *place, const 
 
     mf_plan_set(&p->derived, "effective_batch", effective);
     mf_plan_set(&p->derived, "parameters", (size_t)(fact[MF_TRAIN_GRADIENTS] / sizeof(float)));
-    if (rows > effective)
+    if (rows > effective + effective / 16)
         mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
                      rows - effective, rows, place->ranks, mf_plan_get(&p->settings, "passes"),
                      mf_plan_get(&p->settings, "batch"), effective);
@@ -269,6 +269,7 @@ static int steps(void *context, size_t n, const struct mf_plan_numbers *tried, d
         int rc;
 
         mf_train_take_settings(&tried[i], &opts);
+        if (opts.schedule.steps <= MEASURED) opts.schedule.steps = MEASURED + 1; /* a shorter run is tried as well */
         seconds[i] = NEVER;
         rc = mf_trainer_open(w->comm, w->arena, w->queue, w->set, &opts, &trainer);
         if (rc == MF_OK) rc = measure(w, &trainer, &seconds[i]);

@@ -1,0 +1,112 @@
+/* See train_plan.h: what of a plan is a training's. */
+#include "src/cmd/train_plan.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+
+/* A run, and what of it is planned. */
+struct planned {
+    const struct mf_train_cmd *o;
+    struct mf_train_opts *opts;
+    struct mf_train_work work;
+};
+
+/* What a stored plan says and the user says otherwise. On one rank there is nothing to share. */
+static int check_given(const struct mf_train_work *w, const char *path, const struct mf_plan *file)
+{
+    if (w->batch) MF_TRY(mf_plan_for_setting(path, file, "batch", "--batch-size", w->batch));
+    if (w->passes) MF_TRY(mf_plan_for_setting(path, file, "passes", "--accumulation-steps", w->passes));
+    if (w->readers >= 0) MF_TRY(mf_plan_for_setting(path, file, "readers", "--num-workers", (size_t)w->readers));
+    if (file->ranks > 1 && w->stage.least == w->stage.most)
+        MF_TRY(mf_plan_for_setting(path, file, "zero", "--zero", (size_t)w->stage.least));
+    if (w->recompute.least == w->recompute.most)
+        MF_TRY(mf_plan_for_setting(path, file, "recompute", "--recompute", (size_t)w->recompute.least));
+    return MF_OK;
+}
+
+static int take(void *context, const char *path, const struct mf_plan *file)
+{
+    struct planned *p = context;
+
+    MF_TRY(check_given(&p->work, path, file));
+    mf_train_task.fix(&p->work, &file->settings);
+    p->work.readers = (long)mf_plan_get(&file->settings, "readers");
+    return MF_OK;
+}
+
+static int apply(void *context, const struct mf_plan_numbers *settings)
+{
+    const struct planned *p = context;
+
+    mf_train_take_settings(settings, p->opts);
+    return MF_OK;
+}
+
+static void tell(const void *context, const struct mf_plan_numbers *derived, FILE *to)
+{
+    const struct planned *p = context;
+
+    fprintf(to, ", %zu samples in a step, %zu in a pass", mf_plan_get(derived, "effective_batch"), p->opts->batch);
+    if (p->opts->stage) fprintf(to, ", zero %d", p->opts->stage);
+    if (p->opts->recompute) fprintf(to, ", recompute %d", (int)p->opts->recompute);
+}
+
+int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
+                       struct mf_train_opts *opts, struct mf_run_plan *plan)
+{
+    struct mf_train_opts asked = *opts;
+    struct planned p = {.o = o, .opts = opts, .work = mf_train_work_of(session, o, set, &asked)};
+
+    return mf_planned_make(&(struct mf_planned){.session = session,
+                                                .task = &mf_train_task,
+                                                .work = &p.work,
+                                                .queue = &p.work.queue,
+                                                .plan = o->plan,
+                                                .residency = "auto",
+                                                .tries = !session->common->deterministic,
+                                                .context = &p,
+                                                .take = take,
+                                                .apply = apply,
+                                                .tell = tell},
+                           plan);
+}
+
+/* The samples are unknown: what options alone say is compared. */
+int mf_train_plan_ahead(const struct mf_session *session, const void *options, const char *path, size_t ranks)
+{
+    const struct mf_train_opts none = {.slots = 0};
+    const struct mf_train_work work = mf_train_work_of(session, options, NULL, &none);
+    struct mf_plan file;
+    int rc = mf_plan_read(path, &file);
+
+    if (rc == MF_OK) rc = mf_planned_place(session, path, &file, ranks);
+    if (rc == MF_OK) rc = check_given(&work, path, &file);
+    mf_plan_free(&file);
+    return rc;
+}
+
+/* Half of the samples of a pass; with --exact-batch only where that fills all passes. */
+static int shrink(const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    if (o->batch || o->accumulation || (o->exact && opts->batch % 2)) return 0;
+    return mf_train_shrink(opts);
+}
+
+int mf_train_open(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
+                  struct mf_train_opts *opts, struct mf_trainer *trainer)
+{
+    char why[MF_ERR_TEXT];
+
+    for (;;) {
+        const int rc = mf_trainer_open(s->comm, s->arena, s->queue, set, opts, trainer);
+
+        if (rc != MF_MEMORY || !shrink(o, opts)) return rc;
+        mf_trainer_close(trainer);
+        mf_err_take(why, sizeof why);
+        mf_warn("%s; all ranks go on with passes of %zu samples, a step keeps its %zu", why, opts->batch,
+                opts->effective);
+    }
+}

@@ -1,0 +1,21 @@
+/* The plan of a training that is about to run (planned.h). */
+#ifndef MF_CMD_TRAIN_PLAN_H
+#define MF_CMD_TRAIN_PLAN_H
+
+#include "src/cmd/planned.h"
+#include "src/cmd/train_opts.h"
+
+/** Plans the training: sets in @p opts what the options leave open. Where that is worth it, tries batches on the
+ * samples themselves. As mf_planned_make(). */
+int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
+                       struct mf_train_opts *opts, struct mf_run_plan *plan);
+
+/** The check_plan of trainings (cmd.h): @p options is a struct mf_train_cmd. */
+int mf_train_plan_ahead(const struct mf_session *session, const void *options, const char *path, size_t ranks);
+
+/** Opens the trainer. Where a rank has less memory than planned, all ranks pass fewer samples at a time, and say so;
+ * not if the user gave --batch-size. The caller closes it in every case. Collective; refuses (agreed). */
+int mf_train_open(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
+                  struct mf_train_opts *opts, struct mf_trainer *trainer);
+
+#endif

@@ -293,7 +293,7 @@ static const char text[] =
     "of equal value count in the order of their index. Objects and grains so grow\n"
     "or shrink together by a part of a voxel.\n"
     "\n"
-    "With --num-samples a dataset for training is made (mesoforge info describes it).\n"
+    "With --num-samples a dataset for training is made (mesoforge info tells of it).\n"
     "Its samples have two phases, exact fractions, and the kinds as classes, as many\n"
     "of each. Volume fraction and length come from one distribution for all kinds,\n"
     "so neither tells the kind: lines along the axes meet 2 f (1 - f) / l interfaces\n"

@@ -70,6 +70,10 @@ int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);
  */
 int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split);
 
+/** Converts x of a sample, as in the file, to input of a network [voxels][set->inputs] (struct mf_batch). MF_INPUT: a
+ * value that is no phase, or not finite. Local. */
+int mf_sample_input(const struct mf_dataset *set, size_t id, const void *x, float *input);
+
 /* ---- readers ---- */
 
 struct mf_reader_wish {

@@ -52,9 +52,6 @@ size_t mf_sample_scratch(const struct mf_dataset *set);
  * call it, with its own @p scratch. MF_INPUT. */
 int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t id, void *to);
 
-/** Converts x of a sample to input [voxels][set->inputs]; MF_INPUT: a value that is no phase, or not finite. */
-int mf_sample_input(const struct mf_dataset *set, size_t id, const void *x, float *input);
-
 /** Sums of values and squares of an image's channels, moments [channels][2]. */
 void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments);
 

@@ -166,7 +166,7 @@ void mf_saved_close(struct mf_saved *s)
 
 /* -- use -- */
 
-static int fit_input(const struct mf_saved *s, struct mf_dataset *set)
+int mf_saved_reads(const struct mf_saved *s, struct mf_dataset *set)
 {
     const size_t *d = s->dims, *e = set->dims;
 
@@ -215,7 +215,7 @@ int mf_saved_fit(const struct mf_saved *s, struct mf_dataset *set, struct mf_tra
     opts->classify = s->classify;
     opts->columns = s->classify ? 0 : s->outputs;
     opts->column = column;
-    MF_TRY(fit_input(s, set));
+    MF_TRY(mf_saved_reads(s, set));
     return s->classify ? fit_classes(s, set) : fit_columns(s, set, column);
 }
 

@@ -34,6 +34,9 @@ int mf_saved_write(const struct mf_trainer *trainer, const char *path, const str
 int mf_saved_open(const char *path, struct mf_saved *saved);
 void mf_saved_close(struct mf_saved *saved);
 
+/** Refuses with MF_INPUT a dataset whose samples the model cannot read, and makes them those of the model. */
+int mf_saved_reads(const struct mf_saved *saved, struct mf_dataset *set);
+
 /** Refuses with MF_INPUT a dataset whose samples, classes or columns are not those of the model, and makes the
  * dataset's samples and @p opts those of the model: columns by name (opts->column [outputs] is the caller's). */
 int mf_saved_fit(const struct mf_saved *saved, struct mf_dataset *set, struct mf_train_opts *opts, size_t *column);

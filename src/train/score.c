@@ -29,6 +29,41 @@ static size_t best_of(const float *x, size_t n)
     return best;
 }
 
+static size_t outputs_of(const struct mf_trainer *t) { return t->opts.classify ? t->set->classes : t->opts.columns; }
+
+/* What the network makes of a batch: output [batch->n][outputs]. */
+static void pass(struct mf_trainer *t, const struct mf_batch *batch, float *output)
+{
+    const struct mf_pass_list *p = &t->network.evaluate;
+
+    mf_trainer_feed(t, p->list, batch);
+    mf_walk_run(t->walk, p->list);
+    t->queue->backend->get(t->queue, output, mf_walk_at(t->walk, p->list, t->network.output),
+                           batch->n * outputs_of(t) * sizeof *output);
+    t->queue->backend->sync(t->queue);
+}
+
+/* Real values of a sample into the units of the dataset. */
+static void restore_units(const struct mf_trainer *t, float *output)
+{
+    for (size_t c = 0; c < t->opts.columns; ++c)
+        output[c] = (float)(output[c] * t->units.deviation[c] + t->units.mean[c]);
+}
+
+void mf_trainer_predict(struct mf_trainer *t, size_t n, const float *input, float *output)
+{
+    const size_t each = t->set->dims[0] * t->set->dims[1] * t->set->dims[2] * t->set->inputs, outputs = outputs_of(t);
+
+    mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
+    for (size_t done = 0; done < n; done += t->opts.batch) {
+        const size_t count = n - done < t->opts.batch ? n - done : t->opts.batch;
+        const struct mf_batch batch = {.n = count, .input = input + done * each};
+
+        pass(t, &batch, output + done * outputs);
+    }
+    for (size_t r = 0; !t->opts.classify && r < n; ++r) restore_units(t, output + r * outputs);
+}
+
 static void count_class(struct tally *y, const float *output, int32_t label)
 {
     const size_t taken = best_of(output, y->outputs);
@@ -39,17 +74,15 @@ static void count_class(struct tally *y, const float *output, int32_t label)
     y->sum[FIXED + (size_t)label * y->outputs + taken] += 1;
 }
 
-/* In the units of the dataset. */
-static void count_columns(struct tally *y, float *output, const float *real)
+static void count_columns(struct tally *y, const float *output, const float *real)
 {
     const struct mf_trainer *t = y->t;
 
     y->sum[ROWS] += 1;
     for (size_t c = 0; c < y->outputs; ++c) {
-        const double want = real[t->opts.column[c]], got = output[c] * t->units.deviation[c] + t->units.mean[c];
+        const double want = real[t->opts.column[c]], got = output[c];
         double *sum = &y->sum[FIXED + COLUMN * c];
 
-        output[c] = (float)got;
         sum[0] += (got - want) * (got - want);
         sum[1] += fabs(got - want);
         sum[2] += want;
@@ -60,19 +93,19 @@ static void count_columns(struct tally *y, float *output, const float *real)
 static void count_batch(struct tally *y, const struct mf_batch *batch)
 {
     struct mf_trainer *t = y->t;
-    const struct mf_pass_list *pass = &t->network.evaluate;
 
-    mf_trainer_feed(t, pass->list, batch);
-    mf_walk_run(t->walk, pass->list);
-    y->sum[LOSS] += mf_trainer_number(t, pass->list, pass->loss);
-    t->queue->backend->get(t->queue, y->output, mf_walk_at(t->walk, pass->list, t->network.output),
-                           batch->n * y->outputs * sizeof *y->output);
-    t->queue->backend->sync(t->queue);
-    for (size_t r = 0; r < batch->n; ++r)
-        if (t->opts.classify)
-            count_class(y, y->output + r * y->outputs, batch->label ? batch->label[r] : -1);
-        else
-            count_columns(y, y->output + r * y->outputs, batch->real + r * t->set->reals);
+    pass(t, batch, y->output);
+    y->sum[LOSS] += mf_trainer_number(t, t->network.evaluate.list, t->network.evaluate.loss);
+    for (size_t r = 0; r < batch->n; ++r) {
+        float *output = y->output + r * y->outputs;
+
+        if (t->opts.classify) {
+            count_class(y, output, batch->label[r]);
+            continue;
+        }
+        restore_units(t, output);
+        count_columns(y, output, batch->real + r * t->set->reals);
+    }
     if (y->all) memcpy(y->all + y->done * y->outputs, y->output, batch->n * y->outputs * sizeof *y->output);
     y->done += batch->n;
 }
@@ -132,7 +165,7 @@ int mf_trainer_score(struct mf_trainer *t, size_t n, const uint32_t *id, int out
 {
     const size_t classes = t->opts.classify ? t->set->classes : 0;
     const struct mf_span own = mf_cut(n, (size_t)t->comm->size, (size_t)t->comm->rank);
-    struct tally y = {.t = t, .outputs = t->opts.classify ? classes : t->opts.columns};
+    struct tally y = {.t = t, .outputs = outputs_of(t)};
     void *all = NULL;
     int rc;
     MF_PHASE(&mf_phase_scores);

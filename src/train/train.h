@@ -111,6 +111,10 @@ struct mf_scores {
 int mf_trainer_score(struct mf_trainer *trainer, size_t n, const uint32_t *id, int outputs, struct mf_scores *scores);
 void mf_scores_free(struct mf_scores *scores);
 
+/** What the network makes of @p n samples, input as in struct mf_batch: output [n][outputs], logits of classes, or real
+ * values. Local. */
+void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);
+
 /** The figure by which networks are compared, larger is better: accuracy, or the mean of R2. Local. */
 double mf_scores_merit(const struct mf_scores *scores, const struct mf_train_opts *opts);
 

@@ -194,7 +194,7 @@ static const void *targets(struct mf_trainer *t, const struct mf_batch *batch)
     if (t->opts.classify) {
         int32_t *label = (int32_t *)t->target;
 
-        for (size_t r = 0; r < t->opts.batch; ++r) label[r] = r < n ? batch->label[r] : -1;
+        for (size_t r = 0; r < t->opts.batch; ++r) label[r] = r < n && batch->label ? batch->label[r] : -1;
         return label;
     }
     for (size_t r = 0; r < t->opts.batch; ++r)
@@ -202,7 +202,7 @@ static const void *targets(struct mf_trainer *t, const struct mf_batch *batch)
             float *y = &t->target[r * t->opts.columns + c];
 
             *y = NAN;
-            if (r < n)
+            if (r < n && batch->real)
                 *y = (float)((batch->real[r * t->set->reals + t->opts.column[c]] - t->units.mean[c]) /
                              t->units.deviation[c]);
         }

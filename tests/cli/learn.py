@@ -1,13 +1,22 @@
-"""Trained models: pictures of a training. usage: learn.py MESOFORGE MPIEXEC"""
+"""Trained models: pictures of a training, eval, infer. usage: learn.py MESOFORGE MPIEXEC"""
+import csv
+import json
 import os
+import shutil
+import struct
 import sys
 import tempfile
 
 import runs
-from runs import check, finish
+from runs import check, finish, optional
 
 program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
 os.chdir(tempfile.mkdtemp())
+numpy = optional("numpy")
+if not numpy:
+    sys.exit(77)
+KINDS = ("gaussian", "lamellae", "checkerboard")
+MODEL = {"classify": "class/model.safetensors", "regress": "real/model.safetensors"}
 TRAIN = {"classify": ("--arch", "cnn", "--width", 4, "--depth", 2), "regress": ("--arch", "mlp", "--width", 8, "--target", "volume_fraction", "length")}
 
 
@@ -75,8 +84,184 @@ def ends_without_a_picture():
     check(drawn == 2, f"{drawn} pictures could not be written")
 
 
-good("synth", "--num-samples", 60, "--size", 16, 16, "--kinds", "gaussian", "lamellae", "checkerboard", "--output", "set.h5")
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def make_set(path, samples, kinds=KINDS, size=(16, 16)):
+    good("synth", "--num-samples", samples, "--size", *size, "--kinds", *kinds, "--output", path)
+
+
+def eval_of(kind, data, *more, ranks=1):
+    """What it prints, and its table."""
+    done = good("eval", MODEL[kind], "--data", data, "--json", "--output", "table.csv", *more, ranks=ranks)
+    return json.loads(done.out), table("table.csv")
+
+
+def infer(kind, *words, ranks=1):
+    done = good("infer", kind, MODEL[kind], *words, "--json", ranks=ranks)
+    return [one["probabilities" if kind == "classify" else "values"] for one in json.loads(done.out)["predictions"]]
+
+
+def near(one, other, limit=2e-6):
+    return one.keys() == other.keys() and all(abs(one[k] - other[k]) <= limit for k in one)
+
+
+def ranks_agree():
+    """Every sample counts once: fewer samples than ranks, one more, a prime."""
+    for kind in TRAIN:
+        for samples in (1, 2, 4, 61):
+            make_set("few.h5", samples)
+            said, rows = eval_of(kind, "few.h5", "--split", "all")
+            check(said["samples"] == samples and [int(r["id"]) for r in rows] == list(range(samples)), f"{samples} samples: {said}")
+            for ranks in (2, 3):
+                other, others = eval_of(kind, "few.h5", "--split", "all", "--batch-size", 5, ranks=ranks)
+                check(others == rows, f"{kind} on {ranks} ranks: predictions differ")
+                check(abs(other["loss"] - said["loss"]) < 1e-6 * said["loss"], f"{kind} on {ranks} ranks: {other['loss']}, not {said['loss']}")
+                check(other.get("confusion") == said.get("confusion"), f"{kind} on {ranks} ranks: another confusion")
+
+
+def figures_are_those_of_the_table():
+    results = json.loads(train("classify", "class", "--json").out)
+    for split in ("test", "validation"):
+        said, rows = eval_of("classify", "set.h5", "--split", split, "--plot", "confusion.png")
+        right = sum(r["true"] == r["predicted"] for r in rows) / len(rows)
+        check(abs(said["accuracy"] - right) < 1e-9, f"accuracy {said['accuracy']}, of the table {right}")
+        check(abs(said["accuracy"] - results[split]["accuracy"]) < 1e-9, f"{split}: the training said {results[split]}")
+        check(numpy.trace(said["confusion"]) == right * len(rows) and numpy.sum(said["confusion"]) == len(rows), "confusion")
+        for k, one in enumerate(said["classes"]):
+            is_k = [r for r in rows if r["true"] == one["name"]]
+            check(one["name"] == KINDS[k] and one["samples"] == len(is_k), f"class {one}")
+            check(abs(one["recall"] * len(is_k) - sum(r["predicted"] == KINDS[k] for r in is_k)) < 1e-9, f"recall of {one}")
+        check(all(abs(sum(float(r[k]) for k in KINDS) - 1) < 1e-5 for r in rows), "probabilities")
+    is_picture("confusion.png")
+    said, rows = eval_of("regress", "set.h5", "--plot", "real.png")
+    for one in said["columns"]:
+        true, got = (numpy.array([float(r[f"{which}_{one['name']}"]) for r in rows]) for which in ("true", "predicted"))
+        check(abs(one["mean_error"] - abs(true - got).mean()) < 1e-5, f"mean error of {one}")
+        check(abs(one["r2"] - 1 + ((true - got) ** 2).sum() / ((true - true.mean()) ** 2).sum()) < 1e-4, f"R2 of {one}")
+    is_picture("real.png")
+    check("recall" in good("eval", MODEL["classify"], "--data", "set.h5").out, "a table of classes")
+    check("mean absolute error" in good("eval", MODEL["regress"], "--data", "set.h5").out, "a table of columns")
+
+
+def unlabelled_samples_do_not_count():
+    good("data", "export", "set.h5", "--output", "x.npy")
+    x = numpy.load("x.npy")[:9]
+    numpy.save("nine.npy", x)
+    numpy.save("labels.npy", numpy.array([0, -1, 2, 1, 0, -1, 2, 1, 0], numpy.int32))
+    good("data", "import", "nine.npy", "--labels", "labels.npy", "--classes", *KINDS, "--phases", 2, "--output", "nine.h5")
+    said, rows = eval_of("classify", "nine.h5", "--split", "all", ranks=2)
+    right = sum(r["true"] == r["predicted"] for r in rows)
+    check(said["samples"] == 9 and said["labelled"] == 7 and abs(said["accuracy"] - right / 7) < 1e-9, f"without labels: {said}")
+    check(rows[1]["true"] == "" and rows[1]["predicted"] in KINDS, f"a sample without a label: {rows[1]}")
+
+
+def files_and_samples_agree():
+    good("data", "export", "set.h5", "--output", "pictures/")
+    for kind in TRAIN:
+        rows = eval_of(kind, "set.h5", "--split", "all")[1]
+        before = "" if kind == "classify" else "predicted_"
+        names = KINDS if kind == "classify" else ("volume_fraction", "length")
+        wanted = [{name: float(r[before + name]) for name in names} for r in rows]
+        whole = infer(kind, "set.h5", ranks=2)
+        check(len(whole) == 60 and all(map(near, whole, wanted)), f"{kind}: samples of a dataset")
+        for ranks in (1, 2, 3):
+            some = infer(kind, *[f"pictures/{k:08d}.png" for k in range(4)], "set.h5", "pictures/00000004.png", ranks=ranks)
+            check(all(map(near, some, [*wanted[:4], *wanted, wanted[4]])), f"{kind}: files, {ranks} ranks")
+
+
+def tiles_are_averaged():
+    x = numpy.load("x.npy")
+    numpy.save("one.npy", x[0])
+    numpy.save("two.npy", x[0][:, ::-1])
+    numpy.save("four.npy", numpy.tile(x[0], (2, 2)))
+    long = numpy.hstack([x[0], x[1][:, :5]])
+    numpy.save("long.npy", long)
+    numpy.save("first.npy", long[:, :16])
+    numpy.save("last.npy", long[:, 5:])
+    for kind in TRAIN:
+        one, four, whole, first, last = infer(kind, *(f"{n}.npy" for n in ("one", "four", "long", "first", "last")), "--batch-size", 3, ranks=2)
+        check(near(one, four), f"{kind}: four equal tiles")
+        check(near(whole, {k: (first[k] + last[k]) / 2 for k in first}), f"{kind}: two tiles that overlap")
+    check("mean of 4 tiles" in good("infer", "classify", MODEL["classify"], "four.npy").out, "tiles")
+    good("infer", "classify", MODEL["classify"], "one.npy", "set.h5", "--output", "said.csv")
+    rows = table("said.csv")
+    check(len(rows) == 61 and rows[0]["file"] == "one.npy" and rows[0]["sample"] == "" and rows[60]["sample"] == "59", "a table of files")
+
+
+def bad_models():
+    model = MODEL["classify"]
+    with open(model, "rb") as file:
+        data = file.read()
+    length = struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:8 + length])
+    card = json.loads(head["__metadata__"]["mesoforge"])
+
+    def write(name, change):
+        new = json.loads(json.dumps(head))
+        change(new)
+        text = json.dumps(new).encode()
+        with open(name, "wb") as file:
+            file.write(struct.pack("<Q", len(text)) + text + data[8 + length:])
+
+    write("bare.safetensors", lambda h: h.pop("__metadata__"))
+    write("other.safetensors", lambda h: h["__metadata__"].update(mesoforge=json.dumps({**card, "arch": "nothing"})))
+    write("wide.safetensors", lambda h: h["__metadata__"].update(mesoforge=json.dumps({**card, "arguments": {**card["arguments"], "width": 8}})))
+    with open("cut.safetensors", "wb") as file:
+        file.write(data[:-100])
+    shutil.copy("x.npy", "no.safetensors")
+    for name, said in (("bare", "has no 'mesoforge' in its metadata"), ("other", "'arch'"), ("wide", ""), ("cut", ""), ("no", ""), ("missing", "cannot open")):
+        for ranks in (1, 3):
+            refused(3, said, "eval", f"{name}.safetensors", "--data", "set.h5", ranks=ranks)
+            refused(3, said, "infer", "classify", f"{name}.safetensors", "one.npy", ranks=ranks)
+
+
+def bad_inputs():
+    model = MODEL["classify"]
+    make_set("small.h5", 12, size=(12, 12))
+    make_set("others.h5", 12, kinds=("gaussian", "lamellae", "spheres"))
+    make_set("two.h5", 12, kinds=("gaussian", "lamellae"))
+    numpy.save("tiny.npy", numpy.eye(8, dtype=numpy.uint8))
+    numpy.save("three.npy", numpy.arange(3).repeat(100)[:256].reshape(16, 16).astype(numpy.uint8))
+    numpy.save("ones.npy", numpy.ones((16, 16), numpy.uint8))
+    numpy.save("volume.npy", numpy.indices((20, 20, 20)).sum(0).astype(numpy.uint8) % 2)
+    for ranks in (1, 2):
+        refused(3, "samples of 'small.h5' are [1 12 12]", "eval", model, "--data", "small.h5", ranks=ranks)
+        refused(3, "class 2 of 'others.h5' is 'spheres'", "eval", model, "--data", "others.h5", ranks=ranks)
+        refused(3, "'two.h5' has 2 classes", "eval", model, "--data", "two.h5", ranks=ranks)
+        refused(3, "missing.h5", "eval", model, "--data", "missing.h5", ranks=ranks)
+        refused(3, "no sample in its test split", "eval", model, "--data", "few.h5", ranks=ranks)
+        refused(3, "'tiny.npy' is [1 8 8], and the model", "infer", "classify", model, "one.npy", "tiny.npy", ranks=ranks)
+        refused(3, "'three.npy' has 3 phases", "infer", "classify", model, "three.npy", ranks=ranks)
+        refused(3, "'volume.npy' is [20 20 20]", "infer", "classify", model, "volume.npy", ranks=ranks)
+        refused(3, "samples of 'small.h5'", "infer", "classify", model, "one.npy", "small.h5", ranks=ranks)
+        refused(3, "missing.png", "infer", "classify", model, "one.npy", "missing.png", ranks=ranks)
+        refused(2, "trained to classify; try: mesoforge infer classify", "infer", "regress", model, "one.npy", ranks=ranks)
+        refused(2, "trained to regress; try: mesoforge infer regress", "infer", "classify", MODEL["regress"], "one.npy", ranks=ranks)
+    refused(2, "--labels names 1 phase", "infer", "classify", model, "ones.npy", "--labels", 1)
+    good("infer", "classify", model, "ones.npy", "--labels", "0,1")
+    refused(2, "no model", "eval")
+    refused(2, "no dataset", "eval", model)
+    refused(2, "no file", "infer", "classify", model)
+    refused(2, "--batch-size", "infer", "classify", model, "one.npy", "--batch-size", 0)
+    refused(2, "end with .csv", "eval", model, "--data", "set.h5", "--output", "t.txt")
+    refused(2, "end with .png", "eval", model, "--data", "set.h5", "--plot", "t.csv")
+    refused(7, "nowhere", "eval", model, "--data", "set.h5", "--output", "nowhere/t.csv")
+    refused(7, "nowhere", "infer", "classify", model, "one.npy", "--output", "nowhere/t.csv", ranks=2)
+
+
+make_set("set.h5", 60)
 draws_a_training()
 replaces_no_picture()
 ends_without_a_picture()
+ranks_agree()
+figures_are_those_of_the_table()
+unlabelled_samples_do_not_count()
+files_and_samples_agree()
+tiles_are_averaged()
+bad_models()
+make_set("few.h5", 2)
+bad_inputs()
 finish("learn")

@@ -55,6 +55,17 @@ for ranks; do
     ends 0 $ranks smooth volume.h5 --output smooth.h5 --verbose
     ends 0 $ranks interpolate image_characterization.h5 merged.h5 --n_steps 3 --output between.h5
     ends 0 $ranks match image.npy --limit_to 5 --max_iter 2 --no-polish --output loud.npy --verbose --logging_level 10
+    ends 0 $ranks synth --num-samples 24 --size 12 12 --kinds gaussian lamellae --output set.h5
+    ends 0 $ranks data info set.h5
+    ends 0 $ranks data verify set.h5
+    ends 0 $ranks data export set.h5 --output x.npy
+    ends 0 $ranks data import x.npy --table x.csv --phases 2 --output again-set.h5
+    ends 0 $ranks data split again-set.h5 --train 0.5
+    ends 0 $ranks train classify --data set.h5 --arch mlp --epochs 1 --results-dir class --verbose
+    ends 0 $ranks train regress --data set.h5 --target length --arch mlp --epochs 1 --results-dir real
+    ends 0 $ranks eval class/model.safetensors --data set.h5 --output table.csv --plot confusion.png
+    ends 0 $ranks infer classify class/model.safetensors image.npy set.h5 --output table.csv
+    ends 0 $ranks infer regress real/model.safetensors image.npy --json
     ends 3 $ranks match missing.npy
     ends 2 $ranks match image.npy --limit_to 13
     ends 3 $ranks verify image.npy

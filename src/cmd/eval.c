@@ -1,0 +1,340 @@
+/* eval: how well a trained model does on the samples of a dataset. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/log_view.h"
+#include "src/cmd/predict.h"
+#include "src/cmd/scores.h"
+
+struct eval {
+    struct mf_common common;
+    const char *data, *split, *plot;
+    long batch;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(eval, "data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),
+    MF_CHOICE(eval, "split", split, "test", "test|validation|train|all", "which samples"),
+    MF_OPT(eval, "plot", plot, MF_TEXT, NULL,
+           "picture: the matrix of confusion, or predicted against true values [.png]"),
+    MF_PREDICT_ROW(eval), MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
+
+struct job {
+    struct mf_session *session;
+    const struct eval *o;
+    const char *model;
+    struct mf_dataset *set;
+    struct mf_predictor predictor;
+    size_t n;
+    uint32_t *id; /* [n] */
+    struct mf_scores scores;
+};
+
+static int check(const struct mf_session *session, void *options)
+{
+    const struct eval *o = options;
+    const char *const *words;
+
+    if (mf_options_positional(session->options, &words) != 1)
+        return mf_fail(MF_USAGE, "no model; try: mesoforge eval run/model.safetensors --data FILE.h5");
+    if (!o->data || !*o->data) return mf_fail(MF_USAGE, "no dataset; try: --data FILE.h5");
+    return mf_predictor_check(session, "eval", o->batch);
+}
+
+static int may_write(const struct job *job)
+{
+    const struct mf_session *s = job->session;
+    const char *const inputs[] = {job->model, job->o->data}, *output = s->common->output, *plot = job->o->plot;
+
+    MF_TRY(mf_session_may_write(s, output, ".csv"));
+    MF_TRY(mf_session_may_write(s, plot, ".png"));
+    if (output) MF_TRY(mf_session_spares(s, output, 2, inputs));
+    return plot ? mf_session_spares(s, plot, 2, inputs) : MF_OK;
+}
+
+/* Samples in their order. */
+static int choose(struct job *job)
+{
+    const struct mf_dataset *set = job->set;
+    const int all = strcmp(job->o->split, "all") == 0;
+
+    job->id = MF_MUST(malloc((set->samples + 1) * sizeof *job->id), "samples");
+    for (size_t i = 0; i < set->samples; ++i)
+        if (set->split[i] < MF_SPLITS && (all || strcmp(mf_split_names[set->split[i]], job->o->split) == 0))
+            job->id[job->n++] = (uint32_t)i;
+    if (job->n) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' has no sample in its %s split; try: --split all", set->path, job->o->split);
+}
+
+/* -- what is printed -- */
+
+/* Samples of a class, those that were taken for it, and those that are both. */
+struct counts {
+    double is, taken, right;
+};
+
+static struct counts counts_of(const struct job *job, size_t c)
+{
+    const size_t n = job->predictor.saved.outputs;
+    struct counts k = {.right = job->scores.confusion[c * n + c]};
+
+    for (size_t i = 0; i < n; ++i) {
+        k.is += job->scores.confusion[c * n + i];
+        k.taken += job->scores.confusion[i * n + c];
+    }
+    return k;
+}
+
+static double share(double part, double all) { return all > 0 ? part / all : NAN; }
+
+static void print_share(double value)
+{
+    if (isfinite(value))
+        printf("  %7.2f %%", 100 * value);
+    else
+        printf("  %9s", "-");
+}
+
+static int name_width(const struct mf_saved *s, const char *head)
+{
+    size_t width = strlen(head);
+
+    for (size_t i = 0; i < s->outputs; ++i)
+        if (strlen(s->name[i]) > width) width = strlen(s->name[i]);
+    return (int)width;
+}
+
+static void print_classes(const struct job *job)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+    const int width = name_width(s, "class");
+
+    printf(", accuracy %.2f %%\n%-*s  %8s  %9s  %9s\n", 100 * job->scores.accuracy, width, "class", "samples", "recall",
+           "precision");
+    for (size_t c = 0; c < s->outputs; ++c) {
+        const struct counts k = counts_of(job, c);
+
+        printf("%-*s  %8.0f", width, s->name[c], k.is);
+        print_share(share(k.right, k.is));
+        print_share(share(k.right, k.taken));
+        printf("\n");
+    }
+}
+
+static void print_columns(const struct job *job)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+    const int width = name_width(s, "column");
+
+    printf("\n%-*s  %9s  %19s\n", width, "column", "R2", "mean absolute error");
+    for (size_t c = 0; c < s->outputs; ++c) {
+        printf("%-*s  ", width, s->name[c]);
+        if (isfinite(job->scores.r2[c]))
+            printf("%9.4f", job->scores.r2[c]);
+        else
+            printf("%9s", "-");
+        printf("  %19.6g\n", job->scores.mean_error[c]);
+    }
+}
+
+static void print_text(const struct job *job)
+{
+    printf("%s on %s, split %s: %zu sample%s", job->model, job->set->path, job->o->split, job->n, MF_S(job->n));
+    if (job->scores.rows < job->n) printf(" (%zu with a label)", job->scores.rows);
+    printf(", loss %.4g", job->scores.loss);
+    if (job->predictor.saved.classify)
+        print_classes(job);
+    else
+        print_columns(job);
+}
+
+static struct mf_json *outputs_json(const struct job *job)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+    struct mf_json *array = mf_json_array();
+
+    for (size_t c = 0; c < s->outputs; ++c) {
+        struct mf_json *j = mf_json_object();
+
+        mf_json_text(j, "name", s->name[c]);
+        if (s->classify) {
+            const struct counts k = counts_of(job, c);
+
+            mf_json_int(j, "samples", (long long)k.is);
+            mf_json_finite(j, "recall", share(k.right, k.is));
+            mf_json_finite(j, "precision", share(k.right, k.taken));
+        } else {
+            mf_json_finite(j, "r2", job->scores.r2[c]);
+            mf_json_finite(j, "mean_error", job->scores.mean_error[c]);
+        }
+        mf_json_put(array, NULL, j);
+    }
+    return array;
+}
+
+static int print_json(const struct job *job)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+    struct mf_json *j = mf_json_object();
+    int rc;
+
+    MF_JSON(j, "model", job->model, "data", job->set->path, "split", job->o->split, "samples", job->n, "labelled",
+            job->scores.rows);
+    mf_json_finite(j, "loss", job->scores.loss);
+    if (s->classify) {
+        mf_json_real(j, "accuracy", job->scores.accuracy);
+        mf_json_table(j, "confusion", job->scores.confusion, s->outputs, s->outputs);
+    }
+    mf_json_put(j, s->classify ? "classes" : "columns", outputs_json(job));
+    MF_JSON(j, "seconds", mf_now() - job->session->start, "ranks", job->session->comm->size);
+    rc = mf_json_write(j, stdout);
+    mf_json_free(j);
+    return rc;
+}
+
+static int print(const struct job *job)
+{
+    if (job->session->comm->rank != 0) return MF_OK;
+    if (job->session->common->json) return print_json(job);
+    print_text(job);
+    return MF_OK;
+}
+
+/* -- predictions -- */
+
+static void put_classes(const struct job *job, FILE *to)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+
+    fprintf(to, "id,true,predicted");
+    for (size_t c = 0; c < s->outputs; ++c) {
+        fprintf(to, ",");
+        mf_predictor_cell(to, s->name[c]);
+    }
+    for (size_t i = 0; i < job->n; ++i) {
+        const float *p = job->scores.output + i * s->outputs;
+        const int32_t label = job->set->label[job->id[i]];
+
+        fprintf(to, "\n%lu,", (unsigned long)job->id[i]);
+        mf_predictor_cell(to, label < 0 ? "" : s->name[label]);
+        fprintf(to, ",");
+        mf_predictor_cell(to, s->name[mf_predictor_best(s, p)]);
+        for (size_t c = 0; c < s->outputs; ++c) fprintf(to, ",%.6f", (double)p[c]);
+    }
+    fprintf(to, "\n");
+}
+
+static void put_name(FILE *to, const char *before, const char *name)
+{
+    char *text = mf_format("%s%s", before, name);
+
+    fprintf(to, ",");
+    mf_predictor_cell(to, text);
+    free(text);
+}
+
+static void put_columns(const struct job *job, FILE *to)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+
+    fprintf(to, "id");
+    for (size_t c = 0; c < s->outputs; ++c) {
+        put_name(to, "true_", s->name[c]);
+        put_name(to, "predicted_", s->name[c]);
+    }
+    for (size_t i = 0; i < job->n; ++i) {
+        const float *real = job->set->real + job->id[i] * job->set->reals;
+
+        fprintf(to, "\n%lu", (unsigned long)job->id[i]);
+        for (size_t c = 0; c < s->outputs; ++c)
+            fprintf(to, ",%.7g,%.7g", (double)real[job->predictor.column[c]],
+                    (double)job->scores.output[i * s->outputs + c]);
+    }
+    fprintf(to, "\n");
+}
+
+static void put(const void *context, FILE *to)
+{
+    const struct job *job = context;
+
+    if (job->predictor.saved.classify)
+        put_classes(job, to);
+    else
+        put_columns(job, to);
+}
+
+/* -- all of it -- */
+
+static int draw(const struct job *job)
+{
+    char *title =
+        mf_format("%s on %s, split %s", mf_name_base(job->model), mf_name_base(job->set->path), job->o->split);
+    const int rc = job->session->comm->rank != 0
+                       ? MF_OK
+                       : mf_scores_draw(&job->predictor.trainer, &job->scores, job->id, title, job->o->plot);
+
+    free(title);
+    return mf_agree(job->session->comm, rc);
+}
+
+static int evaluate(struct job *job)
+{
+    const struct mf_session *s = job->session;
+    const char *output = s->common->output;
+    struct mf_predictor *p = &job->predictor;
+
+    MF_TRY(may_write(job));
+    MF_TRY(mf_predictor_open(s, job->model, p));
+    MF_TRY(mf_dataset_open(s->comm, job->o->data, &job->set));
+    MF_TRY(mf_agree(s->comm, choose(job)));
+    MF_TRY(mf_predictor_start(s, job->set, job->o->batch, p));
+    MF_TRY(
+        mf_trainer_score(&p->trainer, job->n, job->id, output || (job->o->plot && !p->saved.classify), &job->scores));
+    if (s->comm->rank == 0 && output) mf_predictor_shares(&p->saved, job->n, job->scores.output);
+    if (output) MF_TRY(mf_predictor_table(s->comm, output, put, job));
+    if (job->o->plot) MF_TRY(draw(job));
+    return mf_agree(s->comm, print(job));
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    struct job job = {.session = session, .o = options};
+    const char *const *words;
+    int rc;
+
+    (void)mf_options_positional(session->options, &words);
+    job.model = words[0];
+    rc = evaluate(&job);
+    mf_scores_free(&job.scores);
+    mf_predictor_close(&job.predictor);
+    mf_dataset_close(job.set);
+    free(job.id);
+    return rc;
+}
+
+const struct mf_cmd mf_cmd_eval = {
+    .name = "eval",
+    .summary = "measure how well a trained model does on a dataset",
+    .synopsis = "MODEL.safetensors --data FILE.h5 [--split test] [--output predictions.csv] [--plot FILE.png]",
+    .text = "Scores a model of train classify or train regress on samples of a dataset: the accuracy, and recall and "
+            "precision of every class; or R2 and the mean absolute error of every column. The dataset must have the "
+            "extents, the classes or the columns that the model was trained with. --output writes what is predicted "
+            "for every sample, --plot draws it. The figures do not depend on the number of ranks.\n"
+            "\n"
+            "  mesoforge eval run/model.safetensors --data micro.h5\n"
+            "  mpirun -n 2 mesoforge eval run/model.safetensors --data micro.h5 \\\n"
+            "      --split all --output predictions.csv --plot confusion.png\n",
+    .tables = tables,
+    .size = sizeof(struct eval),
+    .positional_max = 1,
+    .check = check,
+    .run = run,
+    .work = MF_WORK_CORES,
+    .remedy = "a smaller --batch-size",
+};

@@ -1,0 +1,539 @@
+/* infer classify, infer regress: what a trained model says of files and of datasets. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/look.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/log_view.h"
+#include "src/cmd/predict.h"
+
+struct infer {
+    struct mf_common common;
+    const char *threshold, *dataset;
+    struct mf_longs labels;
+    long batch;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(infer, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(infer, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT(infer, "dataset", dataset, MF_TEXT, NULL,
+           "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),
+    MF_PREDICT_ROW(infer), MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
+
+/* What is said of a file, or of a sample of a dataset. */
+struct said {
+    const char *file;
+    long sample;   /* -1: it is a file */
+    double tiles;  /* that it was cut into */
+    float *output; /* [outputs] */
+};
+
+struct job {
+    struct mf_session *session;
+    const struct infer *o;
+    const char *model, *const *files;
+    size_t count; /* of files */
+    uint8_t *is_set;
+    struct mf_predictor predictor;
+    struct mf_dataset like; /* no file: what samples of the model look like */
+    size_t voxels, outputs;
+    uint8_t *tile; /* [voxels] */
+    float *input;  /* of a batch */
+    float *output; /* of a batch */
+    struct said *said;
+    size_t lines, room;
+};
+
+/* -- the model -- */
+
+static struct mf_dataset samples_like(const struct mf_saved *s)
+{
+    struct mf_dataset set = {.path = s->path,
+                             .ndim = s->dims[0] > 1 ? 3 : 2,
+                             .dims = {s->dims[0], s->dims[1], s->dims[2], s->phases ? 1 : s->dims[3]},
+                             .phases = s->phases,
+                             .inputs = s->dims[3]};
+
+    if (s->classify) {
+        set.classes = s->outputs;
+        set.class_name = s->name;
+    } else {
+        set.reals = s->outputs;
+        set.real_name = s->name;
+    }
+    return set;
+}
+
+static int check_kind(const struct mf_saved *s, int classify)
+{
+    if (s->classify == classify) return MF_OK;
+    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", s->path,
+                   s->classify ? "classify" : "regress", s->classify ? "classify" : "regress");
+}
+
+/* Fewer labels would make phases of the wrong number. */
+static int check_labels(const struct mf_saved *s, size_t labels)
+{
+    if (labels == 0 || s->phases == 0 || labels == (size_t)s->phases) return MF_OK;
+    return mf_fail(MF_USAGE, "--labels names %zu phase%s, and the model of '%s' reads %d; name the label of each",
+                   labels, MF_S(labels), s->path, s->phases);
+}
+
+static int start(struct job *job, int classify)
+{
+    const struct mf_session *s = job->session;
+    struct mf_predictor *p = &job->predictor;
+    const size_t batch = (size_t)job->o->batch;
+
+    MF_TRY(mf_predictor_open(s, job->model, p));
+    MF_TRY(check_kind(&p->saved, classify));
+    MF_TRY(check_labels(&p->saved, job->o->labels.count));
+    job->like = samples_like(&p->saved);
+    MF_TRY(mf_predictor_start(s, &job->like, job->o->batch, p));
+    job->outputs = p->saved.outputs;
+    job->voxels = p->saved.dims[0] * p->saved.dims[1] * p->saved.dims[2];
+    job->tile = MF_MUST(malloc(job->voxels), "a tile");
+    job->input = MF_MUST(calloc(batch * job->voxels * p->saved.dims[3], sizeof *job->input), "tiles");
+    job->output = MF_MUST(calloc(batch * job->outputs, sizeof *job->output), "predictions");
+    return MF_OK;
+}
+
+static void predict(struct job *job, size_t n, const float *input, float *output)
+{
+    mf_trainer_predict(&job->predictor.trainer, n, input, output);
+    mf_predictor_shares(&job->predictor.saved, n, output);
+}
+
+static void say(struct job *job, struct said said, const float *output)
+{
+    if (job->lines == job->room) {
+        job->room = 2 * job->room + 16;
+        job->said = MF_MUST(realloc(job->said, job->room * sizeof *job->said), "predictions");
+    }
+    said.output = MF_MUST(malloc(job->outputs * sizeof *output), "predictions");
+    memcpy(said.output, output, job->outputs * sizeof *output);
+    job->said[job->lines++] = said;
+}
+
+/* -- files: ranks share them, each reads its own alone -- */
+
+static int fits(const struct job *job, const char *file, const struct mf_micro *micro)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+    const size_t *n = micro->slab.dims, *d = s->dims;
+
+    if (micro->phases > s->phases)
+        return mf_fail(MF_INPUT, "'%s' has %d phases, the model of '%s' reads %d; try: --threshold, or --labels", file,
+                       micro->phases, s->path, s->phases);
+    if (n[0] < d[0] || n[1] < d[1] || n[2] < d[2] || (d[0] == 1 && n[0] > 1))
+        return mf_fail(MF_INPUT, "'%s' is [%zu %zu %zu], and the model of '%s' reads [%zu %zu %zu] of %s", file, n[0],
+                       n[1], n[2], s->path, d[0], d[1], d[2], d[0] == 1 ? "an image" : "a volume");
+    return MF_OK;
+}
+
+/* Where tile @p k of an axis begins; the last one ends with the axis. */
+static size_t begin_of(size_t n, size_t edge, size_t k) { return (k + 1) * edge > n ? n - edge : k * edge; }
+
+static void cut(struct job *job, const struct mf_micro *micro, const size_t tiles[3], size_t k)
+{
+    const size_t *n = micro->slab.dims, *d = job->predictor.saved.dims;
+    const size_t z = begin_of(n[0], d[0], k / (tiles[1] * tiles[2]));
+    const size_t y = begin_of(n[1], d[1], k / tiles[2] % tiles[1]), x = begin_of(n[2], d[2], k % tiles[2]);
+    uint8_t *to = job->tile;
+
+    for (size_t i = 0; i < d[0]; ++i)
+        for (size_t j = 0; j < d[1]; ++j, to += d[2])
+            memcpy(to, micro->phase + ((z + i) * n[1] + y + j) * n[2] + x, d[2]);
+}
+
+/* Means over the tiles, of which there are *count. */
+static int predict_field(struct job *job, const struct mf_micro *micro, float *mean, double *count)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+    const size_t batch = (size_t)job->o->batch, each = job->voxels * s->dims[3];
+    size_t tiles[3], all = 1, filled = 0;
+    double *sum = MF_MUST(calloc(job->outputs, sizeof *sum), "predictions");
+    int rc = MF_OK;
+
+    for (int a = 0; a < 3; ++a) all *= tiles[a] = (micro->slab.dims[a] + s->dims[a] - 1) / s->dims[a];
+    for (size_t k = 0; rc == MF_OK && k < all; ++k) {
+        cut(job, micro, tiles, k);
+        rc = mf_sample_input(&job->like, k, job->tile, job->input + filled++ * each);
+        if (filled < batch && k + 1 < all) continue;
+        predict(job, filled, job->input, job->output);
+        for (size_t i = 0; i < filled * job->outputs; ++i) sum[i % job->outputs] += (double)job->output[i];
+        filled = 0;
+    }
+    for (size_t i = 0; i < job->outputs; ++i) mean[i] = (float)(sum[i] / (double)all);
+    *count = (double)all;
+    free(sum);
+    return rc;
+}
+
+static int predict_file(struct job *job, const char *file, float *mean, double *tiles)
+{
+    const struct mf_micro_read read = {.threshold = job->o->threshold,
+                                       .label_count = job->o->labels.count,
+                                       .labels = job->o->labels.at,
+                                       .dataset = job->o->dataset,
+                                       .unhashed = 1};
+    struct mf_micro micro;
+    struct mf_comm self;
+    int rc;
+
+    if (!job->predictor.saved.phases)
+        return mf_fail(MF_USAGE,
+                       "the model of '%s' reads images, no phases; try: mesoforge data import, and its dataset",
+                       job->model);
+    mf_comm_self(&self);
+    MF_TRY(mf_micro_read(&self, job->session->arena, file, &read, &micro));
+    rc = fits(job, file, &micro);
+    if (rc == MF_OK) rc = predict_field(job, &micro, mean, tiles);
+    mf_micro_free(&micro);
+    return rc;
+}
+
+/* What a rank has to say of a file, for the others. */
+struct answers {
+    size_t count;
+    float *output; /* [count][outputs] */
+    double *tiles; /* [count] */
+};
+
+static void answers_free(struct answers *a)
+{
+    free(a->output);
+    free(a->tiles);
+}
+
+static int predict_own(struct job *job, struct mf_span own, struct answers *a)
+{
+    size_t k = 0;
+
+    a->output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *a->output), "predictions");
+    a->tiles = MF_MUST(calloc(own.count + 1, sizeof *a->tiles), "predictions");
+    for (size_t i = 0; i < job->count; ++i) {
+        if (job->is_set[i]) continue;
+        if (k >= own.first && k < own.first + own.count) {
+            MF_TRY(predict_file(job, job->files[i], a->output + a->count * job->outputs, &a->tiles[a->count]));
+            ++a->count;
+        }
+        ++k;
+    }
+    return MF_OK;
+}
+
+/* All files that are no datasets. Collective. */
+static int predict_files(struct job *job, struct answers *all)
+{
+    const struct mf_comm *comm = job->session->comm;
+    struct answers own = {.count = 0};
+    void *output = NULL, *tiles = NULL;
+    size_t files = 0;
+    int rc;
+
+    for (size_t i = 0; i < job->count; ++i) files += !job->is_set[i];
+    rc = mf_agree(comm, predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own));
+    if (rc == MF_OK)
+        rc = mf_comm_gather(comm, own.output, own.count * job->outputs * sizeof *own.output, &output, NULL);
+    if (rc == MF_OK) rc = mf_comm_gather(comm, own.tiles, own.count * sizeof *own.tiles, &tiles, NULL);
+    *all = (struct answers){.count = files, .output = output, .tiles = tiles};
+    answers_free(&own);
+    return rc;
+}
+
+/* -- datasets: ranks share the samples -- */
+
+static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, float *output)
+{
+    const size_t batch = (size_t)job->o->batch;
+    const struct mf_reader_wish wish = {.threads = 1, .ahead = 2, .batch = batch, .input = 1};
+    size_t *id = MF_MUST(malloc(batch * sizeof *id), "samples");
+    struct mf_reader *reader = NULL;
+    size_t asked = 0, done = 0;
+    int rc = mf_reader_open(set, job->session->arena, &wish, &reader);
+
+    while (rc == MF_OK && done < own.count) {
+        struct mf_batch got;
+
+        while (asked < own.count && mf_reader_room(reader) > 0) {
+            const size_t n = own.count - asked < batch ? own.count - asked : batch;
+
+            for (size_t i = 0; i < n; ++i) id[i] = own.first + asked + i;
+            mf_reader_want(reader, n, id);
+            asked += n;
+        }
+        rc = mf_reader_take(reader, &got);
+        if (rc != MF_OK) break;
+        predict(job, got.n, got.input, output + done * job->outputs);
+        done += got.n;
+        mf_reader_give(reader, &got);
+    }
+    mf_reader_close(reader);
+    free(id);
+    return rc;
+}
+
+/* Collective. */
+static int predict_set(struct job *job, const char *file)
+{
+    const struct mf_comm *comm = job->session->comm;
+    struct mf_dataset *set = NULL;
+    struct mf_span own;
+    float *output = NULL;
+    void *all = NULL;
+    int rc;
+
+    MF_TRY(mf_dataset_open(comm, file, &set));
+    own = mf_cut(set->samples, (size_t)comm->size, (size_t)comm->rank);
+    rc = mf_agree(comm, mf_saved_reads(&job->predictor.saved, set));
+    if (rc == MF_OK) {
+        output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *output), "predictions");
+        rc = mf_agree(comm, predict_samples(job, set, own, output));
+    }
+    if (rc == MF_OK) rc = mf_comm_gather(comm, output, own.count * job->outputs * sizeof *output, &all, NULL);
+    for (size_t i = 0; rc == MF_OK && i < set->samples; ++i)
+        say(job, (struct said){.file = file, .sample = (long)i, .tiles = 1}, (float *)all + i * job->outputs);
+    free(output);
+    free(all);
+    mf_dataset_close(set);
+    return rc;
+}
+
+/* -- what is printed -- */
+
+enum { SHOWN = 3 /* classes of a file */ };
+
+static void print_best(const struct job *job, const struct said *said)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+    char *used = MF_MUST(calloc(job->outputs, 1), "classes");
+
+    for (size_t k = 0; k < SHOWN && k < job->outputs; ++k) {
+        size_t best = job->outputs;
+
+        for (size_t i = 0; i < job->outputs; ++i)
+            if (!used[i] && (best == job->outputs || said->output[i] > said->output[best])) best = i;
+        used[best] = 1;
+        printf("%s %s %.4f", k ? "," : ":", s->name[best], (double)said->output[best]);
+    }
+    free(used);
+}
+
+static void print_line(const struct job *job, const struct said *said)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+
+    printf("%s", said->file);
+    if (said->sample >= 0) printf(", sample %ld", said->sample);
+    if (s->classify) print_best(job, said);
+    for (size_t i = 0; !s->classify && i < job->outputs; ++i)
+        printf("%s %s %.6g", i ? "," : ":", s->name[i], (double)said->output[i]);
+    if (said->tiles > 1) printf(" (mean of %.0f tiles)", said->tiles);
+    printf("\n");
+}
+
+static struct mf_json *json_of(const struct job *job, const struct said *said)
+{
+    const struct mf_saved *s = &job->predictor.saved;
+    struct mf_json *j = mf_json_object(), *values = mf_json_object();
+
+    mf_json_text(j, "file", said->file);
+    if (said->sample >= 0) mf_json_int(j, "sample", said->sample);
+    mf_json_int(j, "tiles", (long long)said->tiles);
+    for (size_t i = 0; i < job->outputs; ++i) mf_json_finite(values, s->name[i], (double)said->output[i]);
+    if (s->classify) {
+        const size_t best = mf_predictor_best(s, said->output);
+
+        MF_JSON(j, "class", (const char *)s->name[best], "probability", (double)said->output[best]);
+    }
+    mf_json_put(j, s->classify ? "probabilities" : "values", values);
+    return j;
+}
+
+static int print(const struct job *job)
+{
+    struct mf_json *all, *j;
+    int rc;
+
+    if (!job->session->common->json) {
+        for (size_t i = 0; i < job->lines; ++i) print_line(job, &job->said[i]);
+        return MF_OK;
+    }
+    all = mf_json_array();
+    for (size_t i = 0; i < job->lines; ++i) mf_json_put(all, NULL, json_of(job, &job->said[i]));
+    j = mf_json_object();
+    MF_JSON(j, "model", job->model, "predictions", all);
+    MF_JSON(j, "seconds", mf_now() - job->session->start, "ranks", job->session->comm->size);
+    rc = mf_json_write(j, stdout);
+    mf_json_free(j);
+    return rc;
+}
+
+static void put(const void *context, FILE *to)
+{
+    const struct job *job = context;
+    const struct mf_saved *s = &job->predictor.saved;
+
+    fprintf(to, "file,sample%s", s->classify ? ",predicted" : "");
+    for (size_t c = 0; c < s->outputs; ++c) {
+        fprintf(to, ",");
+        mf_predictor_cell(to, s->name[c]);
+    }
+    for (size_t i = 0; i < job->lines; ++i) {
+        const struct said *said = &job->said[i];
+
+        fprintf(to, "\n");
+        mf_predictor_cell(to, said->file);
+        fprintf(to, ",");
+        if (said->sample >= 0) fprintf(to, "%ld", said->sample);
+        if (s->classify) {
+            fprintf(to, ",");
+            mf_predictor_cell(to, s->name[mf_predictor_best(s, said->output)]);
+        }
+        for (size_t c = 0; c < s->outputs; ++c) fprintf(to, s->classify ? ",%.6f" : ",%.7g", (double)said->output[c]);
+    }
+    fprintf(to, "\n");
+}
+
+/* -- all of it -- */
+
+static int look(const char *file, uint8_t *is_set)
+{
+    struct mf_look *found;
+    int is_h5;
+
+    MF_TRY(mf_look_is_h5(file, &is_h5));
+    if (!is_h5) return MF_OK;
+    found = MF_MUST(calloc(1, sizeof *found), "a file's facts");
+    if (mf_look(file, found) == MF_OK) {
+        *is_set = strcmp(found->schema, MF_SCHEMA_DATASET) == 0;
+        mf_look_free(found);
+    }
+    free(found);
+    return MF_OK; /* who reads it says what is wrong */
+}
+
+static int look_at_all(struct job *job)
+{
+    const struct mf_comm *comm = job->session->comm;
+    int rc = MF_OK;
+
+    job->is_set = MF_MUST(calloc(job->count + 1, 1), "a list");
+    for (size_t i = 0; rc == MF_OK && comm->rank == 0 && i < job->count; ++i) rc = look(job->files[i], &job->is_set[i]);
+    MF_TRY(mf_agree(comm, rc));
+    mf_comm_bcast(comm, 0, job->is_set, job->count);
+    return MF_OK;
+}
+
+/* In the order of the files. */
+static int predict_all(struct job *job)
+{
+    struct answers files;
+    size_t k = 0;
+    int rc = predict_files(job, &files);
+
+    for (size_t i = 0; rc == MF_OK && i < job->count; ++i) {
+        if (job->is_set[i]) {
+            rc = predict_set(job, job->files[i]);
+            continue;
+        }
+        say(job, (struct said){job->files[i], -1, files.tiles[k], NULL}, files.output + k * job->outputs);
+        ++k;
+    }
+    answers_free(&files);
+    return rc;
+}
+
+static int infer(struct job *job, int classify)
+{
+    const struct mf_session *s = job->session;
+    const char *output = s->common->output;
+
+    MF_TRY(mf_session_may_write(s, output, ".csv"));
+    if (output) MF_TRY(mf_session_spares(s, output, 1, &job->model));
+    if (output) MF_TRY(mf_session_spares(s, output, job->count, job->files));
+    MF_TRY(start(job, classify));
+    MF_TRY(look_at_all(job));
+    MF_TRY(predict_all(job));
+    if (output) MF_TRY(mf_predictor_table(s->comm, output, put, job));
+    return mf_agree(s->comm, s->comm->rank == 0 ? print(job) : MF_OK);
+}
+
+static int run(struct mf_session *session, void *options, int classify)
+{
+    struct job job = {.session = session, .o = options};
+    const char *const *words;
+    int rc;
+
+    job.count = mf_options_positional(session->options, &words) - 1;
+    job.model = words[0];
+    job.files = words + 1;
+    rc = infer(&job, classify);
+    mf_predictor_close(&job.predictor);
+    for (size_t i = 0; i < job.lines; ++i) free(job.said[i].output);
+    free(job.said);
+    free(job.is_set);
+    free(job.tile);
+    free(job.input);
+    free(job.output);
+    return rc;
+}
+
+static int check(const struct mf_session *session, const struct infer *o, const char *verb)
+{
+    const char *const *words;
+    const size_t n = mf_options_positional(session->options, &words);
+
+    if (n < 2)
+        return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
+    return mf_predictor_check(session, verb, o->batch);
+}
+
+static int check_classify(const struct mf_session *s, void *options) { return check(s, options, "infer classify"); }
+static int check_regress(const struct mf_session *s, void *options) { return check(s, options, "infer regress"); }
+static int run_classify(struct mf_session *s, void *options) { return run(s, options, 1); }
+static int run_regress(struct mf_session *s, void *options) { return run(s, options, 0); }
+
+#define TEXT                                                                                                        \
+    "Reads what characterize reads (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D), and datasets, of which every " \
+    "sample is predicted. A file that is larger than what the model was trained with is cut into tiles of that "    \
+    "size; the last ones end with the file. Tiles are predicted alone, and the mean is printed. A smaller file is " \
+    "refused. --output writes a table. Ranks share files and samples.\n"
+
+const struct mf_cmd mf_cmd_infer_classify = {
+    .name = "infer classify",
+    .summary = "tell the class of microstructures by a trained model",
+    .synopsis = "MODEL.safetensors FILE ... [--threshold otsu] [--output predictions.csv]",
+    .text = TEXT "\n"
+                 "  mesoforge infer classify run/model.safetensors steel.png --threshold otsu\n"
+                 "  mpirun -n 2 mesoforge infer classify run/model.safetensors micro.h5 \\\n"
+                 "      --output predictions.csv\n",
+    .tables = tables,
+    .size = sizeof(struct infer),
+    .positional_max = 4096,
+    .check = check_classify,
+    .run = run_classify,
+    .work = MF_WORK_CORES,
+    .remedy = "a smaller --batch-size",
+};
+
+const struct mf_cmd mf_cmd_infer_regress = {
+    .name = "infer regress",
+    .summary = "predict properties of microstructures by a trained model",
+    .synopsis = "MODEL.safetensors FILE ... [--threshold otsu] [--output predictions.csv]",
+    .text = TEXT "\n"
+                 "  mesoforge infer regress run/model.safetensors steel.png --threshold otsu\n",
+    .tables = tables,
+    .size = sizeof(struct infer),
+    .positional_max = 4096,
+    .check = check_regress,
+    .run = run_regress,
+    .work = MF_WORK_CORES,
+    .remedy = "a smaller --batch-size",
+};

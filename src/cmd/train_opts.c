@@ -78,11 +78,13 @@ static int positive(const char *option, long value)
     return value >= 0 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it cannot be negative", option, value);
 }
 
-/* An option that was given must be at least 1. */
+/* An option that was given must be at least 1. Products of three such numbers are below 2^63. */
 static int counted(const struct mf_session *s, const char *option, long value)
 {
-    if (!mf_options_given(s->options, option) || value >= 1) return MF_OK;
-    return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, value);
+    enum { MOST = 1 << 20 };
+
+    if (!mf_options_given(s->options, option) || (value >= 1 && value <= MOST)) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s %ld: it must be from 1 to %d", option, value, MOST);
 }
 
 static int below_one(const char *option, double value)

@@ -19,11 +19,13 @@ struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_
     return (struct mf_reader_wish){.threads = (int)opts->readers, .ahead = ahead, .batch = opts->batch, .input = 1};
 }
 
-/* Passes of a step on a rank. */
-static size_t passes_of(const struct mf_train_opts *opts, size_t ranks, size_t rank)
+/* Passes of a step on a rank. A window is at most an epoch. */
+static size_t passes_of(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks, size_t rank)
 {
+    const size_t samples = set->count[MF_TRAIN], most = opts->effective < samples ? opts->effective : samples;
+
     if (opts->effective == 0) return 0;
-    return opts->slots ? mf_cut(opts->slots, ranks, rank).count : mf_window_micro(opts->effective, ranks, opts->batch);
+    return opts->slots ? mf_cut(opts->slots, ranks, rank).count : mf_window_micro(most, ranks, opts->batch);
 }
 
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
@@ -36,7 +38,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                              .outputs = mf_train_outputs(set, opts),
                                              .smoothing = opts->smoothing},
                                     .batch = opts->batch,
-                                    .micro = passes_of(opts, ranks, rank),
+                                    .micro = passes_of(set, opts, ranks, rank),
                                     .slots = opts->slots > 0,
                                     .stage = ranks > 1 ? opts->stage : 0,
                                     .ranks = ranks,

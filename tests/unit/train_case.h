@@ -194,7 +194,7 @@ static inline float *reference(const struct bed *b, const struct mf_dataset *set
     float *weights;
     size_t n;
 
-    one.batch = o->effective;
+    one.batch = o->effective < LEARNT ? o->effective : LEARNT;
     one.stage = 0;
     trainer_open(b, &b->self, set, &one, &t);
     *last = steps_until(&t, steps);

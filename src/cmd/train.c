@@ -183,6 +183,21 @@ static int train(struct job *job)
     return rc;
 }
 
+/* Other weights at the start make another run. */
+static int name_problem(struct job *job)
+{
+    const struct mf_comm *comm = job->session->comm;
+    const char *model = job->o->model;
+    char *text = mf_train_problem(job->set, &job->opts), hash[MF_HASH_TEXT] = "none";
+    int rc = MF_OK;
+
+    if (model && *model && comm->rank == 0) rc = mf_hash_file(model, hash);
+    mf_comm_bcast(comm, 0, hash, sizeof hash);
+    job->problem = mf_format("%s--model: %s\n", text, hash);
+    free(text);
+    return mf_agree(comm, rc);
+}
+
 static int run(struct mf_session *session, const struct mf_train_cmd *o, int classify)
 {
     struct job job = {.session = session, .o = o};
@@ -193,7 +208,7 @@ static int run(struct mf_session *session, const struct mf_train_cmd *o, int cla
         rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, (size_t)session->comm->size,
                                                       job.column, &job.opts));
     }
-    if (rc == MF_OK) job.problem = mf_train_problem(job.set, &job.opts);
+    if (rc == MF_OK) rc = name_problem(&job);
     if (rc == MF_OK) rc = name_output(&job);
     if (rc == MF_OK) rc = train(&job);
     mf_run_plan_free(&job.plan);

@@ -1,0 +1,263 @@
+"""Trainings from end to end. Killed, stopped and continued on other numbers of ranks and readers they make the same steps and, with
+--deterministic, the same weights to the bit. What is wrong is refused in a sentence, and nothing is lost.
+usage: train.py MESOFORGE MPIEXEC"""
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import runs
+from runs import check, finish, optional, some
+
+program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
+os.chdir(tempfile.mkdtemp())
+h5py, numpy = optional("h5py"), optional("numpy")
+if not h5py or not numpy:
+    sys.exit(77)
+SMALL = ("--arch", "mlp", "--width", 16, "--effective-batch", 13, "--threads", 1, "--no-plots", "--no-events")
+DICE = random.Random(7)
+
+
+def run(*words, **more):
+    return runs.run(program, *words, mpiexec=mpiexec, **more)
+
+
+def train(folder, *words, task="classify", data="set.h5", status=0, **more):
+    done = run("train", task, "--data", data, "--results-dir", folder, *SMALL, *words, **more)
+    check(done.status == status, f"{folder} {words}: {done.status} {done.err[-500:]}")
+    return done
+
+
+def refused(status, says, *words, **more):
+    """One sentence, and no hang."""
+    done = train("never", *words, status=status, **more)
+    own = [line for line in done.err.splitlines() if line.startswith("mesoforge: ")]
+    check(says in done.err and len(own) == 1, f"{words}: {done.err}")
+
+
+def rows(folder, kind="step"):
+    with open(f"{folder}/metrics.jsonl") as file:
+        return [row for row in map(json.loads, file) if row["kind"] == kind]
+
+
+def steps_are_whole(folder, want):
+    """Each step once, in order, with the loss of the undisturbed run: so its samples are the same."""
+    got = rows(folder)
+    check([row["step"] for row in got] == [row["step"] for row in want], f"{folder}: steps {[row['step'] for row in got]}")
+    off = [(a["step"], a["loss"], b["loss"]) for a, b in zip(got, want) if abs(a["loss"] - b["loss"]) > 2e-5]
+    check(not off, f"{folder}: other losses {off}")
+
+
+def bits(path):
+    """Everything behind the header of a safetensors file: the weights."""
+    data = open(path, "rb").read()
+    return data[8 + struct.unpack("<Q", data[:8])[0]:]
+
+
+def checkpoints(folder):
+    return [f"{folder}/model.ckpt-{c}.h5" for c in "ab" if os.path.exists(f"{folder}/model.ckpt-{c}.h5")]
+
+
+def variant(name, change):
+    """A dataset that differs."""
+    shutil.copy("set.h5", name)
+    with h5py.File(name, "r+") as file:
+        change(file)
+
+
+# -- the same on any ranks --
+
+def ranks_agree():
+    for task in ("classify", "regress"):
+        said = json.loads(train(f"{task}1", "--epochs", 2, "--json", task=task).out)
+        check(said["steps"] == 8 and said["test"]["samples"] == 6 and said["skipped"] == 0, said)
+        for n, more in ((2, ("--accumulation-steps", 2)), (3, ("--zero", 2, "--num-workers", 2))):
+            train(f"{task}{n}", "--epochs", 2, *more, task=task, ranks=n)
+            steps_are_whole(f"{task}{n}", rows(f"{task}1"))
+    check("R2" in train("regress1", "--epochs", 2, "--restart", "auto", task="regress").out, "R2")
+
+
+# -- killed and continued --
+
+SLOW = ("train", "classify", "--data", "set.h5", "--arch", "mlp", "--width", 384, "--depth", 3, "--dropout", 0.1, "--effective-batch", 13,
+        "--epochs", 3, "--deterministic", "--slots", 4, "--checkpoint-every", "1ev", "--threads", 1, "--no-plots", "--no-events", "--results-dir")
+
+
+def kill_at(folder, step, ranks):
+    """Kills a run somewhere within the step behind @step; was it still at work?"""
+    def there():
+        return os.path.exists(f"{folder}/metrics.jsonl") and f'"step": {step},' in open(f"{folder}/metrics.jsonl").read()
+    line = runs.line(program, *SLOW, folder, "--restart", "auto", ranks=ranks, mpiexec=mpiexec)
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
+        while job.poll() is None and not there():
+            time.sleep(0.001)
+        time.sleep(DICE.uniform(0, 0.02))
+        runs.kill(job.pid)
+    return job.returncode != 0
+
+
+def killed():
+    done, kills = run(*SLOW, "whole"), 0
+    check(done.status == 0, done)
+    want = rows("whole")
+    check(len(want) == 12, want)
+    for trial, moments in enumerate(some([(2, 5, 10), (4, 8), (1, 7, 11)], 2)):  # 4 and 8 end an epoch
+        folder = f"killed{trial}"
+        for k, step in enumerate(moments):
+            if kill_at(folder, step, (1, 3, 2)[(k + trial) % 3]):
+                kills += 1
+                check(not states_results(folder), f"{folder}: says that it is done after step {step}")
+        for file in checkpoints(folder)[:trial % 2]:  # of two the other one is used
+            damage(file)
+        done = run(*SLOW, folder, "--restart", "auto", "--num-workers", 3, ranks=2 + trial % 2)
+        check(done.status == 0, f"{folder}: {done}")
+        steps_are_whole(folder, want)
+        check([r["epoch"] for r in rows(folder, "epoch")] == [1, 2, 3], f"{folder}: {rows(folder, 'epoch')}")
+        check(bits(f"{folder}/model.safetensors") == bits("whole/model.safetensors"), f"{folder}: other weights")
+        check(not checkpoints(folder), f"{folder}: checkpoints are left")
+    check(kills > 2, f"{kills} of the runs were killed")
+    done = run(*SLOW, folder, "--restart", "auto", "--json", ranks=2)
+    check(done.status == 0 and json.loads(done.out)["done_before"], done)
+
+
+def states_results(folder):
+    """Does the folder's model state results?"""
+    path = f"{folder}/model.safetensors"
+    if not os.path.exists(path):
+        return False
+    data = open(path, "rb").read()
+    head = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+    return "results" in json.loads(head["__metadata__"]["mesoforge"])
+
+
+def damage(path):
+    """Cuts a file, or turns one of its bits."""
+    data = bytearray(open(path, "rb").read())
+    if DICE.random() < 0.5:
+        data = data[:DICE.randrange(len(data))]
+    else:
+        data[DICE.randrange(len(data))] ^= 1 << DICE.randrange(8)
+    open(path, "wb").write(data)
+
+
+# -- stopped --
+
+def stopped():
+    train("stop", "--epochs", 2, status=75, fault="run.leave:visit=3", ranks=2)
+    check(len(checkpoints("stop")) == 1 and not states_results("stop"), os.listdir("stop"))
+    other = train("stop", "--epochs", 2, "--restart", "auto", data="other.h5", status=3)
+    check("of another problem" in other.err and len(checkpoints("stop")) == 1, other.err)
+    more = train("stop", "--epochs", 3, "--restart", "auto", status=3)
+    check("'steps: 8'" in more.err, more.err)
+    train("stop", "--epochs", 2, "--restart", "auto", "--zero", 1, ranks=3)
+    steps_are_whole("stop", rows("classify1"))
+    again = train("stop", "--epochs", 2, "--restart", "auto")
+    check("is finished" in again.err, again.err)
+    again = train("stop", "--epochs", 3, "--restart", "auto")
+    check("another problem" in again.err and rows("stop")[-1]["step"] == 12, again.err)
+    train("first", "--max-steps", 5)
+    check(json.loads(train("first", "--max-steps", 7, "--restart", "auto", "--json").out)["steps"] == 7, "fewer steps than asked")
+
+
+def signals():
+    for how, words in (("TERM", ()), ("hours", ("--max-hours", 0.0006))):
+        line = runs.line(program, "train", "classify", "--data", "set.h5", "--results-dir", how, *SMALL, "--epochs", 200000, *words, ranks=2, mpiexec=mpiexec)
+        with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True) as job:
+            runs.until(lambda: os.path.exists(f"{how}/metrics.jsonl") and len(open(f"{how}/metrics.jsonl").read()) > 0, f"{how}: it begins")
+            if how == "TERM":
+                runs.until(lambda: len(runs.ranks_of(program, job.pid)) == 2, "two ranks")
+                os.kill(runs.ranks_of(program, job.pid)[1], signal.SIGTERM)
+            text = runs.words_of(job)
+        check(job.returncode == 75 and "--restart auto continues" in text, f"{how}: {job.returncode} {text[-500:]}")
+        check(len(checkpoints(how)) >= 1, f"{how}: {os.listdir(how)}")
+
+
+def patience():
+    said = json.loads(train("patient", "--epochs", 500, "--patience", 2, "--keep-last", 3, "--json", "--learning-rate", 0.05).out)
+    kept = sorted(f for f in os.listdir("patient") if f.startswith("model_epoch"))
+    check(said["ended_early"] and said["epochs"] == said["best_epoch"] + 2, said)
+    check(len(kept) == 3 and any(str(said["epochs"]) in name for name in kept), kept)
+    accuracy = [row["val_accuracy"] for row in rows("patient", "epoch")]
+    check(abs(max(accuracy) - said["validation"]["accuracy"]) < 1e-9, f"the best of {accuracy} is not {said['validation']}")
+
+
+def weights():
+    one = train("from", "--max-steps", 1, "--learning-rate", 1e-9, "--weight-decay", 0, "--model", "classify1/model.safetensors")
+    check(rows("from")[0]["loss"] < rows("classify1")[0]["loss"], one)
+    other = train("from", "--max-steps", 1, "--learning-rate", 1e-9, "--weight-decay", 0, "--model", "classify2/model.safetensors", "--restart", "auto")
+    check("another problem" in other.err, f"other weights at the start: {other.err}")
+    wrong = train("never", "--depth", 9, "--model", "classify1/model.safetensors", status=3)
+    check(wrong.err.count("'layers.") == 10 and "differ" in wrong.err, wrong.err)
+    data = open("classify1/model.safetensors", "rb").read()
+    for name, bad in (("cut", data[:200]), ("short", data[:-4]), ("empty", b""), ("huge", struct.pack("<Q", 1 << 62) + data[8:]),
+                      ("noise", bytes(DICE.randrange(256) for _ in range(500))), ("json", struct.pack("<Q", 4) + b"{{{{")):
+        open(f"{name}.safetensors", "wb").write(bad)
+        refused(3, f"{name}.safetensors", "--model", f"{name}.safetensors", ranks=2 if name == "cut" else 1)
+    refused(3, "gone.safetensors", "--model", "gone.safetensors")
+
+
+# -- refusals --
+
+def one_value(file):
+    """Validation has one sample."""
+    split = file["index/split"][:]
+    split[numpy.flatnonzero(split == 1)[1:]] = 0
+    file["index/split"][:] = split
+
+
+def inputs():
+    variant("label.h5", lambda file: file["samples/label"].__setitem__(5, 99))
+    variant("nan.h5", lambda file: file["samples/properties"].__setitem__((5, 0), numpy.nan))
+    variant("none.h5", lambda file: file["index/split"].__setitem__(slice(None), 2))
+    variant("one.h5", one_value)
+    variant("unknown.h5", lambda file: file["samples/label"].__setitem__(slice(0, 40), -1))
+    variant("phase.h5", lambda file: file["samples/x"].__setitem__(slice(None), 7))
+    refused(3, "label 99 of sample 5", data="label.h5", ranks=2)
+    refused(3, "sample 5 is not a finite number", data="nan.h5", task="regress")
+    refused(3, "no sample in its train split", data="none.h5")
+    refused(3, "phase.h5", data="phase.h5", ranks=3)  # found by readers, in the middle of a step
+    refused(3, "gone.h5", data="gone.h5")
+    said = json.loads(train("one", "--epochs", 2, "--json", task="regress", data="one.h5").out)
+    check(said["validation"]["r2"][0] is None and "R2 none" in train("one", "--epochs", 2, "--restart", "auto", task="regress", data="one.h5").out, said)
+    said = json.loads(train("unknown", "--epochs", 2, "--json", data="unknown.h5", ranks=2).out)
+    check(said["skipped"] == 0 and said["test"]["samples"] == 6, said)
+
+
+def options():
+    refused(2, "--batch-size 0: it must be from 1", "--batch-size", 0)
+    refused(2, "--accumulation-steps 9223372036854775807: it must be from 1", "--accumulation-steps", (1 << 63) - 1)
+    refused(2, "--exact-batch: --effective-batch 13 is no multiple of", "--exact-batch", ranks=2)
+    refused(2, "is 24, and --effective-batch is 13", "--batch-size", 4, "--accumulation-steps", 3, ranks=2)
+    run("train", "classify", "--data", "set.h5", "--effective-batch", 1 << 20, "--max-steps", 2, "--results-dir", "vast", timeout=30)
+    check(rows("vast")[-1]["step"] == 2, "a step of many more samples than there are")
+    open("file", "w").close()
+    done = run("train", "classify", "--data", "set.h5", *SMALL, "--results-dir", "file", ranks=2)
+    check(done.status == 7 and "Not a directory" in done.err, done)
+
+
+def many_ranks():
+    """Seven ranks, five samples to learn from."""
+    def few(file):
+        split = file["index/split"][:]
+        split[numpy.flatnonzero(split == 0)[5:]] = 2
+        file["index/split"][:] = split
+    variant("few.h5", few)
+    done = run("train", "classify", "--data", "few.h5", "--results-dir", "few", *SMALL, "--epochs", 2, ranks=7)
+    check(done.status in (0, 2) and (done.status == 0 or "7 ranks" in done.err), done)
+
+
+run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
+run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
+for part in (ranks_agree, killed, stopped, signals, patience, weights, inputs, options, many_ranks):
+    began = time.time()
+    part()
+    print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)
+left = [name for name in os.listdir("never") if name.endswith((".safetensors", ".tmp", ".partial"))]
+check(not left, f"a refused run leaves {left}")
+finish("train")

@@ -120,22 +120,25 @@ static int name_output(struct job *job)
     return mf_agree(s->comm, rc);
 }
 
+/* What is not finite is null in the results. */
+static void print_number(const char *before, const char *format, const struct mf_json *number)
+{
+    fputs(before, stdout);
+    if (mf_json_kind(number) == MF_JSON_NULL)
+        fputs("none", stdout);
+    else
+        printf(format, mf_json_to_real(number));
+}
+
 static void print_scores(const struct mf_json *results, const char *split)
 {
     const struct mf_json *j = mf_json_get(results, split), *r2 = j ? mf_json_get(j, "r2") : NULL;
 
     if (!j) return;
-    printf("%-11s loss %.4g", split, mf_json_get_real(j, "loss"));
+    printf("%-11s ", split);
+    print_number("loss ", "%.4g", mf_json_get(j, "loss"));
     if (mf_json_get(j, "accuracy")) printf(", accuracy %.2f %%", 100 * mf_json_get_real(j, "accuracy"));
-    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c) {
-        const struct mf_json *one = mf_json_item(r2, c);
-
-        fputs(c ? " " : ", R2 ", stdout);
-        if (mf_json_kind(one) == MF_JSON_NULL)
-            fputs("none", stdout);
-        else
-            printf("%.4f", mf_json_to_real(one));
-    }
+    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c) print_number(c ? " " : ", R2 ", "%.4f", mf_json_item(r2, c));
     printf(" (%lld samples)\n", mf_json_get_int(j, "samples"));
 }
 

@@ -163,15 +163,16 @@ static int keep_last(const struct mf_loop *loop)
     return rc;
 }
 
-/* What epochs are compared by. Without validation that is their own loss; R2 of equal values is not a number. */
+/* What epochs are compared by. Without validation that is their own loss. R2 of equal values is not a number; and no
+ * part of right guesses counts where the loss is none. */
 static void judge(const struct mf_loop *loop, const struct mf_scores *s, double *merit, double *loss)
 {
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : INFINITY;
 
     *merit = s->rows ? mf_scores_merit(s, &loop->trainer->opts) : -mean;
     *loss = s->rows ? s->loss : mean;
-    if (isnan(*merit)) *merit = -INFINITY;
-    if (isnan(*loss)) *loss = INFINITY;
+    if (!isfinite(*loss)) *loss = INFINITY;
+    if (isnan(*merit) || !isfinite(*loss)) *merit = -INFINITY;
 }
 
 /* Is this epoch the best? Equal merits are decided by the loss. Rounding differs with the number of ranks, and does not

@@ -225,6 +225,10 @@ def inputs():
     refused(3, "gone.h5", data="gone.h5")
     said = json.loads(train("one", "--epochs", 2, "--json", task="regress", data="one.h5").out)
     check(said["validation"]["r2"][0] is None and "R2 none" in train("one", "--epochs", 2, "--restart", "auto", task="regress", data="one.h5").out, said)
+    many = train("diverged", "--epochs", 30, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, status=6, ranks=2)
+    check("20 steps in a row" in many.err, many.err)
+    few = train("diverged", "--epochs", 2, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0)
+    check("loss none" in few.out and "no weight changes" in few.err, few)
     said = json.loads(train("unknown", "--epochs", 2, "--json", data="unknown.h5", ranks=2).out)
     check(said["skipped"] == 0 and said["test"]["samples"] == 6, said)
 

@@ -161,6 +161,10 @@ def stopped():
     check("is finished" in again.err, again.err)
     again = train("stop", "--epochs", 3, "--restart", "auto")
     check("another problem" in again.err and rows("stop")[-1]["step"] == 12, again.err)
+    before = bits("stop/model.safetensors")
+    with runs.locked("stop/.model.lock", "process 99 on here", "model.safetensors"):
+        busy = train("stop", "--epochs", 2, status=7, ranks=2)
+        check("process 99 on here" in busy.err and bits("stop/model.safetensors") == before, busy.err)
     train("first", "--max-steps", 5)
     check(json.loads(train("first", "--max-steps", 7, "--restart", "auto", "--json").out)["steps"] == 7, "fewer steps than asked")
 

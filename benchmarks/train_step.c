@@ -1,0 +1,219 @@
+/* Times steps of training on cpu: forward, backward, AdamW.
+ *   bench_train_step THREADS ARCH BATCH EXTENT WIDTH
+ * says on one line the parameters, and the bytes that last and that a step needs beside them. Then for every line on
+ * standard input, a number of steps, it makes them and prints the milliseconds of each in the mean. "nodes N" prints
+ * TSV of N steps: list, node, operation, pass, ms, GF/s; the slowest first. Samples have one channel, labels ten
+ * classes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/base/err.h"
+#include "src/train/weights.h"
+
+enum { CLASSES = 10, PARTS = 3 };
+
+struct row {
+    const struct mf_list *list;
+    const struct mf_node *node;
+    double seconds;
+};
+
+struct bench {
+    struct mf_queue *queue;
+    struct mf_network network;
+    struct mf_walk *walk;
+    size_t step, rows, at; /* nodes of a step, and the next one that ends */
+    struct row *row;
+    double before;
+    size_t numbers, batch; /* of the samples */
+    float *x;
+    int32_t *label;
+};
+
+/* One thread: time of the processor, which other programs on the machine disturb less. */
+static double now(const struct bench *b)
+{
+    struct timespec t;
+
+    clock_gettime(b->queue->threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void make(struct bench *b, char **words)
+{
+    const size_t batch = strtoul(words[2], NULL, 10), extent = strtoul(words[3], NULL, 10);
+    struct mf_network_wish wish = {.model = mf_model_find(words[1]),
+                                   .args = {.width = strtol(words[4], NULL, 10)},
+                                   .task = {.classify = 1, .dims = {1, extent, extent, 1}, .outputs = CLASSES},
+                                   .batch = batch,
+                                   .micro = 1,
+                                   .ranks = 1,
+                                   .optimiser = MF_OP_ADAMW,
+                                   .moments = {.momentum = 0.9, .second = 0.999, .epsilon = 1e-8},
+                                   .bucket = 1 << 20};
+
+    MF_ASSERT(wish.model && mf_model_complete(wish.model, &wish.args) == MF_OK);
+    MF_ASSERT(mf_network_make(&wish, b->queue, &b->network) == MF_OK);
+    MF_ASSERT(mf_walk_open(&b->walk, b->network.net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
+    mf_weights_start(&b->network, b->walk, 1);
+    mf_walk_numbers(b->walk)[MF_NUMBER_ROWS] = (double)batch;
+    mf_walk_numbers(b->walk)[MF_NUMBER_LEARNING_RATE] = 1e-4;
+    mf_walk_numbers(b->walk)[MF_NUMBER_DECAY] = 0.01;
+    mf_walk_numbers(b->walk)[MF_NUMBER_SCALE] = 1;
+}
+
+/* Numbers between -1 and 1, and labels: as a reader of samples leaves them. */
+static void draw(struct bench *b)
+{
+    const struct mf_shape *shape = &b->network.net->value[b->network.x].shape;
+    unsigned state = 1;
+
+    b->numbers = mf_shape_count(shape);
+    b->batch = shape->d[0];
+    b->x = MF_MUST(malloc(b->numbers * sizeof *b->x), "samples");
+    b->label = MF_MUST(malloc(b->batch * sizeof *b->label), "labels");
+    for (size_t i = 0; i < b->numbers; ++i) {
+        state = state * 1664525 + 1013904223;
+        b->x[i] = (float)(state >> 8) / 8388608 - 1;
+    }
+    for (size_t r = 0; r < b->batch; ++r) b->label[r] = (int32_t)(r % CLASSES);
+}
+
+static void feed(struct bench *b)
+{
+    const struct mf_list *list = b->network.last.list;
+
+    memcpy(mf_walk_at(b->walk, list, b->network.x), b->x, b->numbers * sizeof *b->x);
+    memcpy(mf_walk_at(b->walk, list, b->network.target), b->label, b->batch * sizeof *b->label);
+}
+
+static void lists(const struct bench *b, const struct mf_list *list[PARTS])
+{
+    list[0] = b->network.last.list;
+    list[1] = b->network.reduce;
+    list[2] = b->network.optimise;
+}
+
+static void step(struct bench *b)
+{
+    const struct mf_list *list[PARTS];
+
+    lists(b, list);
+    feed(b);
+    mf_walk_numbers(b->walk)[MF_NUMBER_STEP] = (double)++b->step;
+    b->at = 0;
+    b->before = now(b);
+    for (size_t k = 0; k < PARTS; ++k) mf_walk_run(b->walk, list[k]);
+}
+
+/* -- nodes -- */
+
+static void tick(void *context)
+{
+    struct bench *b = context;
+    const double t = now(b);
+
+    b->row[b->at++].seconds += t - b->before;
+    b->before = t;
+}
+
+static int slower(const void *a, const void *b)
+{
+    const double x = ((const struct row *)a)->seconds, y = ((const struct row *)b)->seconds;
+
+    return (x < y) - (x > y);
+}
+
+static void name_rows(struct bench *b)
+{
+    const struct mf_list *list[PARTS];
+
+    lists(b, list);
+    b->rows = 0;
+    for (size_t k = 0; k < PARTS; ++k) b->rows += list[k]->nodes;
+    b->row = MF_MUST(calloc(b->rows, sizeof *b->row), "rows");
+    b->rows = 0;
+    for (size_t k = 0; k < PARTS; ++k)
+        for (size_t i = 0; i < list[k]->nodes; ++i) b->row[b->rows++] = (struct row){list[k], &list[k]->node[i], 0};
+}
+
+static uint64_t no_start(void *context, enum mf_exchange_kind kind, float *array, size_t n)
+{
+    (void)context;
+    (void)kind;
+    (void)array;
+    return n;
+}
+
+static void no_finish(void *context, uint64_t number)
+{
+    (void)context;
+    (void)number;
+}
+
+/* The walk tells after every node. */
+static void nodes(struct bench *b, long steps)
+{
+    const struct mf_exchanges every = {b, no_start, no_finish, tick};
+
+    name_rows(b);
+    step(b); /* does not count */
+    mf_walk_exchange(b->walk, &every);
+    for (long k = 0; k < steps; ++k) step(b);
+    mf_walk_exchange(b->walk, NULL);
+    qsort(b->row, b->rows, sizeof *b->row, slower);
+    for (size_t i = 0; i < b->rows; ++i) {
+        const struct row *r = &b->row[i];
+        const double took = r->seconds / (double)steps, work = mf_node_operations(b->network.net, r->node);
+
+        printf("%s\t%s\t%s\t%s\t%.3f\t%.1f\n", r->list->name, r->node->name,
+               mf_op_is_exchange(r->node->op) ? "exchange" : mf_ops[r->node->op]->name,
+               r->node->back ? "backward" : "forward", 1e3 * took, 1e-9 * work / took);
+    }
+    free(b->row);
+}
+
+static void serve(struct bench *b)
+{
+    char line[64];
+
+    while (fgets(line, sizeof line, stdin)) {
+        const long steps = strtol(strncmp(line, "nodes ", 6) == 0 ? line + 6 : line, NULL, 10);
+        const double begin = now(b);
+
+        if (strncmp(line, "nodes ", 6) == 0) {
+            nodes(b, steps);
+        } else {
+            for (long k = 0; k < steps; ++k) step(b);
+            printf("%.4f\n", 1e3 * (now(b) - begin) / (double)steps);
+        }
+        fflush(stdout);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct mf_arena *arena;
+    struct bench b = {0};
+
+    if (argc != 6) {
+        fprintf(stderr, "%s THREADS ARCH BATCH EXTENT WIDTH\n", argv[0]);
+        return 2;
+    }
+    MF_ASSERT(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
+    MF_ASSERT(mf_backend_cpu.queue_open(&b.queue, 0, atoi(argv[1]), 1, arena, arena) == MF_OK);
+    make(&b, argv + 1);
+    draw(&b);
+    printf("%zu\t%zu\t%zu\n", mf_network_parameters(&b.network), b.network.net->lasting, b.network.net->room);
+    fflush(stdout);
+    serve(&b);
+    mf_walk_close(b.walk);
+    mf_network_free(&b.network);
+    free(b.x);
+    free(b.label);
+    mf_backend_cpu.queue_close(b.queue);
+    mf_arena_close(arena);
+    return 0;
+}

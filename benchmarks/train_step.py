@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Times steps of training (forward, backward, clipping, AdamW) on cpu beside PyTorch, turn by turn. Needs torch.
+
+train_step.py BENCH_TRAIN_STEP [threads = 1] [rounds = 7] [CASE ...]      prints TSV
+ratio: median over the rounds of our time / PyTorch's (cnn: channels last). memory: bytes of parameters, moments, gradients, samples and
+activations of a step, ours as planned, PyTorch's by its profiler. One thread: time of the processor.
+"""
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+os.environ["OMP_WAIT_POLICY"] = "passive"  # both share the cores with others
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/data/net"))
+from models import make
+
+CASES = {  # arch, batch, extent, width
+    "mlp": ("mlp", 64, 64, 256),
+    "cnn": ("cnn", 64, 64, 32),
+    "vit": ("vit", 64, 64, 128),
+}
+CLASSES, SECONDS = 10, 1.0
+
+
+class Ours:
+    def __init__(self, bench, threads, case):
+        self.process = subprocess.Popen(
+            [bench, str(threads), *map(str, case)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.parameters, self.lasting, self.room = map(int, self.process.stdout.readline().split())
+
+    def milliseconds(self, steps):
+        print(steps, file=self.process.stdin, flush=True)
+        return float(self.process.stdout.readline())
+
+    def memory(self):
+        return self.lasting + self.room
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Peer:
+    def __init__(self, case, compiled):
+        arch, self.batch, extent, width = case
+        torch.manual_seed(0)
+        self.model = make(arch, (extent, extent), 1, CLASSES, width=width)
+        if arch == "cnn":
+            self.model = self.model.to(memory_format=torch.channels_last)
+        self.loss = torch.nn.CrossEntropyLoss()
+        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
+        self.forward = torch.compile(self.model) if compiled else self.model
+        self.x = torch.rand(self.batch, extent, extent, 1)
+        self.label = torch.arange(self.batch) % CLASSES
+
+    def step(self):
+        x, label = self.x.clone(), self.label.clone()
+        self.optimiser.zero_grad(set_to_none=True)
+        self.loss(self.forward(x), label).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimiser.step()
+
+    def milliseconds(self, steps):
+        now = time.process_time if torch.get_num_threads() == 1 else time.perf_counter  # as bench_train_step
+        begin = now()
+        for _ in range(steps):
+            self.step()
+        return 1e3 * (now() - begin) / steps
+
+    def memory(self):
+        """The most that lives at one time in a step, on top of parameters and moments."""
+        from torch.profiler import ProfilerActivity, profile
+
+        self.optimiser.zero_grad(set_to_none=True)
+        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+            self.step()
+        events = (e for e in seen.profiler.kineto_results.events() if e.name() == "[memory]")
+        live = most = 0
+        for event in sorted(events, key=lambda e: e.start_ns()):
+            live += event.nbytes()
+            most = max(most, live)
+        return most + 3 * sum(p.nbytes for p in self.model.parameters())
+
+
+def compare(bench, threads, rounds, name):
+    ours = Ours(bench, threads, CASES[name])
+    peers = {"eager": Peer(CASES[name], False), "compile": Peer(CASES[name], True)}
+    for peer in peers.values():  # compiles, and makes moments
+        peer.milliseconds(3)
+    steps = max(1, round(1e3 * SECONDS / ours.milliseconds(2)))
+    turns = [[ours.milliseconds(steps)] + [p.milliseconds(steps) for p in peers.values()] for _ in range(rounds)]
+    for i, (kind, peer) in enumerate(peers.items()):
+        ratios = [turn[0] / turn[1 + i] for turn in turns]
+        print(
+            f"{name}\t{kind}\t{statistics.median(t[0] for t in turns):.2f}\t"
+            f"{statistics.median(t[1 + i] for t in turns):.2f}\t{statistics.median(ratios):.2f}\t{min(ratios):.2f}\t{max(ratios):.2f}\t"
+            f"{ours.memory() / 2**20:.1f}\t{peer.memory() / 2**20:.1f}",
+            flush=True,
+        )
+    ours.close()
+
+
+def main():
+    words = sys.argv[1:] + ["1", "7"][len(sys.argv) - 2 :]
+    bench, threads, rounds = words[0], int(words[1]), int(words[2])
+    torch.set_num_threads(threads)
+    print(f"# torch {torch.__version__}, {threads} threads, {rounds} rounds, load {os.getloadavg()[0]:.1f}")
+    print("network\tpeer\tms\tpeer_ms\tratio\tleast\tmost\tMiB\tpeer_MiB")
+    for name in words[3:] or CASES:
+        compare(bench, threads, rounds, name)
+
+
+main()

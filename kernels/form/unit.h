@@ -20,20 +20,28 @@ MF_HD float mf_unit(enum mf_unit unit, float z)
 }
 
 /** Phi(z), the distribution function of the standard normal, by Abramowitz and Stegun, Handbook of Mathematical
- * Functions, 7.1.26 (error 1.5e-7). It has no call, so loops become vector code; mf_unit() calls erff. */
-MF_HD float mf_normal(float z)
+ * Functions, 7.1.26 (error 1.5e-7); @p bell: exp(-z^2 / 2). It has no call, so loops become vector code; mf_unit()
+ * calls erff. */
+MF_HD float mf_normal(float z, float bell)
 {
-    const float w = fabsf(z) * 0.70710678f, t = 1 / (1 + 0.3275911f * w);
+    const float t = 1 / (1 + 0.23164189f * fabsf(z));
     const float p =
         t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
-    const float tail = 0.5f * p * mf_soft_exp(-w * w);
+    const float tail = 0.5f * p * bell;
 
     return z < 0 ? tail : 1 - tail;
 }
 
+MF_HD float mf_bell(float z) { return mf_soft_exp(-0.5f * z * z); }
+
 /** GELU, z Phi(z), and its derivative, by mf_normal(). */
-MF_HD float mf_gelu(float z) { return z * mf_normal(z); }
-MF_HD float mf_gelu_slope(float z) { return mf_normal(z) + 0.39894228f * z * mf_soft_exp(-0.5f * z * z); }
+MF_HD float mf_gelu(float z) { return z * mf_normal(z, mf_bell(z)); }
+MF_HD float mf_gelu_slope(float z)
+{
+    const float bell = mf_bell(z);
+
+    return mf_normal(z, bell) + 0.39894228f * z * bell;
+}
 
 /** GELU with Phi(z) approximated by sigma(2 sqrt(2 / pi) (z + 0.044715 z^3)), and its derivative (Hendrycks, Gimpel,
  * "Gaussian error linear units", 2016). */

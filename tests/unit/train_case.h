@@ -118,8 +118,8 @@ static inline struct mf_train_opts usual(const char *model, int classify, size_t
 
     o.args.width = strcmp(model, "mlp") == 0 ? 24 : 8;
     o.args.depth = strcmp(model, "mlp") == 0 ? 2 : 1;
-    /* a bias before a norm has no gradient but noise, which adamw would make as large as any other */
-    if (strcmp(model, "cnn") == 0) o.moments.epsilon = 1e-3;
+    /* a bias before a norm, or of keys, has no gradient but noise, which adamw would make as large as any other */
+    if (strcmp(model, "mlp") != 0) o.moments.epsilon = 1e-3;
     if (strcmp(model, "vit") == 0) {
         o.args.heads = 2;
         o.args.patch = 4;

@@ -1,6 +1,6 @@
 """What an evaluation costs on two virtual hosts (tests/cli/virtual_hosts.py) that share this machine's cores: `match` on some ranks of each, and
 how much of its time, and of the cores', went to other ranks, as --log-view says. Needs root. Prints a tab-separated table; see README.md.
-Further options are match's (or, with --bench, what `bench` is to run: its table is printed instead).
+Further options are match's (or, with --bench, what `bench` is to run: its table is printed instead). --train: a step of `train classify` instead.
 
     benchmarks/hosts.py [--ranks 1 2] [--extent 256] [--image FILE] [--evaluations 20] [--turns 3] [--alone] [--rate 8gbit] [OPTION ...]
 """
@@ -18,6 +18,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 import virtual_hosts
 
 WITH_OTHERS = ("exchange", "waiting", "reduction")
+TRAIN = ("start of an exchange", "end of an exchange", "reduction")
+TRAIN_COLUMNS = ("hosts", "ranks", "batch", "steps", "s", "samples_per_s", *(f"{name}_%".replace(" ", "_") for name in TRAIN), "with_others_%")
 COLUMNS = ("hosts", "ranks", "extent", "evaluations", "s", "MB_sent", *(f"{name}_%" for name in WITH_OTHERS), "with_others_%", "of_cores_%")
 
 
@@ -32,6 +34,7 @@ def options():
     p.add_argument("--turns", type=int, default=3, help="the table has the turn of the median time")
     p.add_argument("--alone", action="store_true", help="all ranks on one of the hosts, for comparison")
     p.add_argument("--rate", help="of the link, each way, as tc says it (8gbit); without it as fast as the cores make it")
+    p.add_argument("--train", action="store_true", help="the cnn on 64 samples of 64 x 64 for each rank, in --evaluations steps")
     p.add_argument("--bench", action="store_true", help="mesoforge bench instead")
     return p.parse_known_args()
 
@@ -71,6 +74,21 @@ def evaluate(hosts, o, ranks, more):
     print(*next(turn for turn in turns if float(turn[4]) == middle), sep="\t", flush=True)
 
 
+def train(hosts, o, ranks, more):
+    words = (f"train classify --data s.h5 --arch cnn --effective-batch {128 * ranks} --epochs 1000 --max-steps {o.evaluations} --no-plots --no-csv --no-events "
+             "--results-dir r --log-view --json").split()
+    turns = []
+    for _ in range(o.turns):
+        said = json.loads(start(hosts, o, ranks, (*words, *more)))
+        rows = {row["name"]: row["seconds"]["avg"] for row in said["log_view"]["rows"]}
+        shares = [100 * rows.get(name, 0) / rows["steps"] for name in TRAIN]
+        seconds = rows["steps"] / o.evaluations
+        turns.append((1 if o.alone else 2, 2 * ranks, 128 * ranks, o.evaluations, f"{seconds:.4f}", f"{128 * ranks / seconds:.0f}",
+                      *(f"{share:.1f}" for share in (*shares, sum(shares)))))
+    middle = statistics.median_low(float(turn[4]) for turn in turns)
+    print(*next(turn for turn in turns if float(turn[4]) == middle), sep="\t", flush=True)
+
+
 def main():
     o, more = options()
     o.mesoforge = os.path.abspath(o.mesoforge)
@@ -86,10 +104,13 @@ def main():
         if o.bench:
             print(start(hosts, o, o.ranks[-1], ("bench", *more)), end="")
             return
-        virtual_hosts.do(o.mesoforge, *f"synth --kind gaussian --size {o.extent} {o.extent} --volume-fraction 0.4 --output t.npy".split())
-        print(*COLUMNS, sep="\t")
+        if o.train:
+            virtual_hosts.do(o.mesoforge, *"synth --num-samples 1280 --size 64 64 --output s.h5".split())
+        else:
+            virtual_hosts.do(o.mesoforge, *f"synth --kind gaussian --size {o.extent} {o.extent} --volume-fraction 0.4 --output t.npy".split())
+        print(*(TRAIN_COLUMNS if o.train else COLUMNS), sep="\t")
         for ranks in o.ranks:
-            evaluate(hosts, o, ranks, more)
+            (train if o.train else evaluate)(hosts, o, ranks, more)
     finally:
         os.chdir("/")
         hosts.close()

@@ -181,6 +181,7 @@ static int train(struct job *job)
     rc = mf_run_do(&run, &client, job, &results);
     mf_train_show_close(&job->show);
     if (rc == MF_OK && s->common->json) rc = put_memory(job, results);
+    if (rc == MF_OK) rc = mf_log_view_json(s, results);
     if (rc == MF_OK) print(job, results);
     mf_json_free(results);
     return rc;

@@ -95,6 +95,26 @@ def strips(hosts):
     check(memory and memory[1] == memory[2], f"by strips: {memory and memory[0]}")
 
 
+def train(hosts):
+    """A network between hosts: the same weights to the bit as on one rank."""
+    words = "train classify --data s.h5 --arch cnn --width 8 --depth 2 --max-steps 6 --effective-batch 32 --deterministic --no-plots --logging_level 40".split()
+    job = start(hosts, "n1", "n2", words=(*words, "--results-dir", "two"))
+    check(job.wait(timeout=60) == 0, f"a training: {open('log').read()[-600:]}")
+    do(program, *words, "--results-dir", "one", timeout=60)
+    check(weights("two") == weights("one"), "a training between hosts: other bits")
+    for zero in "0", "2":
+        job = start(hosts, "n1", "n2", words=(*[w for w in words if w != "--deterministic"], "--zero", zero, "--results-dir", f"zero{zero}"))
+        check(job.wait(timeout=60) == 0, f"--zero {zero}: {open('log').read()[-600:]}")
+
+
+def weights(folder):
+    """The bytes of the arrays, behind the header."""
+    with open(f"{folder}/model.safetensors", "rb") as f:
+        size = int.from_bytes(f.read(8), "little")
+        f.seek(8 + size)
+        return f.read()
+
+
 def cut_link(hosts):
     """Heard of on both sides; within a second that it is healed again nothing happens."""
     job = start(hosts, "n1", "n2")
@@ -136,6 +156,8 @@ hosts = virtual_hosts.Hosts()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *[w if w != "v.npy" else "whole.npy" for w in RUN], timeout=120)
+    do(program, *"synth --num-samples 96 --size 16 16 --output s.h5".split())
+    train(hosts)
     strips(hosts)
     stuck(hosts)
     cut_link(hosts)

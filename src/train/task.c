@@ -81,6 +81,14 @@ static int is_exact(const struct mf_train_work *w, size_t ranks, size_t batch, s
 
 static size_t cut(size_t samples, size_t passes) { return (samples + passes - 1) / passes; }
 
+/* What a rank has in a step, which is at most an epoch. */
+static size_t each_of(const struct mf_train_work *w, size_t ranks)
+{
+    const size_t effective = mf_train_effective(w, ranks), samples = w->set->count[MF_TRAIN];
+
+    return cut(w->exact || effective < samples ? effective : samples, ranks);
+}
+
 /* Samples of a pass where a rank makes at least so many: a multiple of 8, if that adds few empty rows (a sixteenth). A
  * third of a power of two is of use only then. 0: not of use. */
 static size_t batch_of(size_t each, size_t passes)
@@ -97,7 +105,7 @@ enum { BATCHES = 130 };
 /* Samples of a pass to try, from all that a rank has in a step down to one: for 1, 2, 3, 4, 6, 8, 12, ... passes. */
 static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t least, size_t batch[BATCHES])
 {
-    const size_t each = cut(mf_train_effective(w, ranks), ranks);
+    const size_t each = each_of(w, ranks);
     size_t n = 0, passes = 1;
 
     if (w->opts->slots) {
@@ -122,7 +130,7 @@ static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t lea
 static size_t passes_of(const struct mf_train_work *w, size_t ranks, size_t batch)
 {
     if (w->opts->slots) return mf_cut(w->opts->slots, ranks, 0).count;
-    return mf_window_micro(mf_train_effective(w, ranks), ranks, batch);
+    return cut(each_of(w, ranks), batch);
 }
 
 static size_t readers_of(const struct mf_train_work *w, const struct mf_placement *place)

@@ -207,14 +207,16 @@ static int find_batches(const struct mf_train_cmd *o, const struct mf_dataset *s
                         struct mf_train_opts *opts)
 {
     enum { USUAL = 64 };
-    const size_t batch = (size_t)o->batch, passes = (size_t)o->accumulation;
+    const size_t batch = (size_t)o->batch, passes = (size_t)o->accumulation, samples = set->count[MF_TRAIN];
     size_t effective = (size_t)o->effective, each;
 
     if (effective == 0) effective = batch ? batch * (passes ? passes : 1) * ranks : USUAL;
     MF_TRY(check_batches(o, set, ranks, effective));
-    each = (effective + ranks - 1) / ranks;
+    each = ((o->exact || effective < samples ? effective : samples) + ranks - 1) / ranks;
     opts->effective = effective;
-    opts->batch = batch ? batch : passes ? (each + passes - 1) / passes : part_of(each, USUAL, o->exact);
+    opts->batch = batch    ? (batch < each ? batch : each)
+                  : passes ? (each + passes - 1) / passes
+                           : part_of(each, USUAL, o->exact);
     return MF_OK;
 }
 

@@ -113,7 +113,7 @@ static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t lea
         return 1;
     }
     if (w->batch || w->passes) {
-        batch[0] = w->batch ? w->batch : cut(each, w->passes);
+        batch[0] = !w->batch ? cut(each, w->passes) : w->batch < each || w->exact ? w->batch : each;
         return !w->exact || is_exact(w, ranks, batch[0], cut(each, batch[0]));
     }
     if (each < least) least = each;

@@ -23,9 +23,9 @@ static size_t largest_chunk(const struct mf_h5_chunks *c)
 
 size_t mf_sample_scratch(const struct mf_dataset *set)
 {
-    const struct mf_h5_chunks *c = &set->where->chunks;
+    const struct mf_h5_chunks *c = set->where ? &set->where->chunks : NULL; /* facts alone have none */
 
-    if (!c->rows) return 0;
+    if (!c || !c->rows) return 0;
     return largest_chunk(c) + c->rows * set->bytes * (c->shuffle ? 2 : 1);
 }
 

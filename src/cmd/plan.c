@@ -71,6 +71,7 @@ static int report(struct work *w, int made)
 
     if (json && s->common->json) rc = mf_json_write(json, stdout);
     if (json && !s->common->json) mf_plan_print(stdout, &w->plan, explain);
+    if (json && made == MF_OK && w->p->also) rc = w->p->also(w->p->context, &w->plan);
     if (made != MF_OK) {
         mf_json_free(json);
         return made;
@@ -81,12 +82,10 @@ static int report(struct work *w, int made)
     return rc;
 }
 
-/* The machine of a file, or of this run: then a GPU counts only where this build has its back end. */
-static int find_machine(struct work *w)
+int mf_plan_machine_of(const struct mf_session *session, struct mf_common *common, struct mf_plan_wish *wish,
+                       struct mf_hardware *hardware)
 {
-    const struct mf_comm *comm = w->p->session->comm;
-    struct mf_plan_wish *wish = w->p->wish;
-    struct mf_common *common = w->p->common;
+    const struct mf_comm *comm = session->comm;
     const struct mf_backend *backend;
     struct mf_probe probe;
 
@@ -94,10 +93,10 @@ static int find_machine(struct work *w)
         if (wish->ranks == 0 && comm->size > 1)
             mf_info("plan: the number of ranks is chosen for --hardware; --ranks %d plans the number that runs here",
                     comm->size);
-        return mf_agree(comm, mf_hardware_read(wish->hardware, &w->hardware));
+        return mf_agree(comm, mf_hardware_read(wish->hardware, hardware));
     }
     MF_TRY(mf_probe_run(comm, &probe));
-    w->hardware = probe.hardware;
+    *hardware = probe.hardware;
     probe.hardware = (struct mf_hardware){.hosts = 0};
     if (wish->ranks == 0 && (comm->size > 1 || wish->verify)) wish->ranks = comm->size;
     mf_probe_free(&probe);
@@ -128,7 +127,7 @@ static int make(struct work *w)
 int mf_plan_verb(const struct mf_planning *planning)
 {
     struct work w = {.p = planning};
-    int rc = find_machine(&w);
+    int rc = mf_plan_machine_of(planning->session, planning->common, planning->wish, &w.hardware);
 
     if (rc == MF_OK) rc = report(&w, make(&w));
     mf_plan_free(&w.plan);

@@ -38,7 +38,14 @@ struct mf_planning {
     void *work;              /* its context */
     struct mf_queue **queue; /* that of work, for --verify */
     const char *residency;
+    int (*also)(void *context, const struct mf_plan *plan); /* on rank 0, with a plan that was made; NULL: nothing */
+    void *context;                                          /* of also */
 };
+
+/** The machine of --hardware, or of this run: then a GPU counts only where this build has its back end, and --ranks are
+ * those that run. Collective; refuses (agreed). mf_hardware_free() frees, also after a refusal. */
+int mf_plan_machine_of(const struct mf_session *session, struct mf_common *common, struct mf_plan_wish *wish,
+                       struct mf_hardware *hardware);
 
 /** Finds the machine, plans, says what was found, and writes the --output. Collective; refuses (agreed) as
  * mf_plan_make() and mf_hardware_read(). */

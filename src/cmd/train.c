@@ -228,12 +228,8 @@ static int check_regress(const struct mf_session *s, void *options) { return mf_
 static int run_classify(struct mf_session *s, void *options) { return run(s, options, 1); }
 static int run_regress(struct mf_session *s, void *options) { return run(s, options, 0); }
 
-static const struct mf_opt class_rows[] = {
-    MF_OPT(mf_train_cmd, "label-smoothing", smoothing, MF_REAL, "0", "part of the target that all classes share"),
-    MF_OPT_END};
-
-static const struct mf_opt *const classify_tables[] = {mf_train_rows, class_rows, mf_log_view_rows, mf_common_opts,
-                                                       NULL};
+static const struct mf_opt *const classify_tables[] = {mf_train_rows, mf_classify_rows, mf_log_view_rows,
+                                                       mf_common_opts, NULL};
 static const struct mf_opt *const regress_tables[] = {mf_train_rows, mf_regress_rows, mf_log_view_rows, mf_common_opts,
                                                       NULL};
 static const char *const names[] = {"results-dir", NULL};

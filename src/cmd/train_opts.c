@@ -69,6 +69,9 @@ const struct mf_opt mf_train_rows[] = {
     MF_KEEP_ROWS(mf_train_cmd),
     MF_OPT_END};
 
+const struct mf_opt mf_classify_rows[] = {
+    ROW("label-smoothing", smoothing, MF_REAL, "0", "part of the target that all classes share"), MF_OPT_END};
+
 const struct mf_opt mf_regress_rows[] = {
     ROW("target", columns, MF_TEXTS, NULL, "columns of real values to predict; left out: all of the dataset"),
     MF_OPT_END};
@@ -147,14 +150,19 @@ static int check_planning(const struct mf_session *s, const struct mf_train_cmd 
     return check_workers(o->workers);
 }
 
+int mf_train_check_values(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    MF_TRY(check_numbers(s, o));
+    return check_planning(s, o);
+}
+
 int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o, int classify)
 {
     (void)classify;
     if (!o->data || !*o->data)
         return mf_fail(MF_USAGE,
                        "no dataset; try: --data FILE.h5, one of mesoforge synth --num-samples or data import");
-    MF_TRY(check_numbers(s, o));
-    MF_TRY(check_planning(s, o));
+    MF_TRY(mf_train_check_values(s, o));
     return mf_keep_check(s, &o->keep);
 }
 
@@ -279,7 +287,6 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
                                  .recompute = recompute_of(o),
                                  .readers = strcmp(o->workers, "auto") == 0 ? -1 : strtol(o->workers, NULL, 10),
                                  .comm = s->comm,
-                                 .arena = s->arena,
                                  .worth = !o->auto_batch};
 
     if (opts->slots) { /* the same bits, whatever fits */

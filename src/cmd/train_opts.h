@@ -21,10 +21,11 @@ struct mf_train_cmd {
     int exact, no_csv, no_events, no_plots;
 };
 
-extern const struct mf_opt mf_train_rows[], mf_regress_rows[];
+extern const struct mf_opt mf_train_rows[], mf_classify_rows[], mf_regress_rows[];
 
-/** Refuses options that contradict each other: MF_USAGE. Local. */
+/** Refuses options that contradict each other: MF_USAGE. The second does not ask for --data. Local. */
 int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o, int classify);
+int mf_train_check_values(const struct mf_session *session, const struct mf_train_cmd *o);
 
 /**
  * The training that the options mean on @p set and so many ranks. @p column: room for set->reals numbers; it must

@@ -22,6 +22,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_merge,
     &mf_cmd_plan_match,
     &mf_cmd_plan_reconstruct,
+    &mf_cmd_plan_train,
     &mf_cmd_probe,
     &mf_cmd_reconstruct,
     &mf_cmd_report,

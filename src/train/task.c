@@ -201,6 +201,7 @@ static void finish(const void *context, const struct mf_placement *place, const 
 
     mf_plan_set(&p->derived, "effective_batch", effective);
     mf_plan_set(&p->derived, "parameters", (size_t)(fact[MF_TRAIN_GRADIENTS] / sizeof(float)));
+    if (place->device) mf_plan_note(p, "networks have no kernels for GPUs yet: a run of this version uses the cores");
     if (rows > effective + effective / 16)
         mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
                      rows - effective, rows, place->ranks, mf_plan_get(&p->settings, "passes"),
@@ -279,7 +280,7 @@ static int steps(void *context, size_t n, const struct mf_plan_numbers *tried, d
         mf_train_take_settings(&tried[i], &opts);
         if (opts.schedule.steps <= MEASURED) opts.schedule.steps = MEASURED + 1; /* a shorter run is tried as well */
         seconds[i] = NEVER;
-        rc = mf_trainer_open(w->comm, w->arena, w->queue, w->set, &opts, &trainer);
+        rc = mf_trainer_open(w->comm, w->queue->host, w->queue, w->set, &opts, &trainer);
         if (rc == MF_OK) rc = measure(w, &trainer, &seconds[i]);
         mf_trainer_close(&trainer);
         if (rc == MF_MEMORY) {

@@ -26,9 +26,8 @@ struct mf_train_work {
     struct mf_train_range stage, recompute;
     long readers; /* -1: free */
 
-    /* for trials: ranks, arena and queue of the run; worth: skip trials that cost too much of a run */
+    /* for trials: ranks and queue of the run; worth: skip trials that cost too much of a run */
     const struct mf_comm *comm;
-    struct mf_arena *arena;
     struct mf_queue *queue;
     int worth;
 };

@@ -101,6 +101,113 @@ def words_of_others():
     check(result["plan"]["settings"]["batch"] in (16, 32, 64), "one of those that were tried")
 
 
+def plan(*words, what="classify", **more):
+    done = run("plan", "train", what, *words, **more)
+    check(done.status == 0, f"plan train {what} {words}: {done}")
+    return done.out
+
+
+def as_in_a_run():
+    """plan train says what a run then does, its file is taken, and its lists are those that are walked."""
+    words = ("--data", "set.h5", "--arch", "mlp", "--effective-batch", 24)
+    said = json.loads(plan(*words, "--ranks", 2, "--output", "plan.json", "--json"))
+    result, _ = train("--arch", "mlp", "--effective-batch", 24, "--plan", "plan.json", ranks=2)
+    check(result["plan"]["settings"] == said["settings"] and result["peak_bytes"]["arena"] == said["bytes"]["per_rank"], f"{said}")
+    check(json.load(open("plan.json"))["hash"] == said["hash"], "the file has the plan that is printed")
+    for arch, more, ranks, status, says in (("mlp", ("--batch-size", 3), 2, 2, "says batch 12, --batch-size says 3"),
+                                            ("mlp", (), 1, 2, "is for 2 ranks, this run has 1"), ("vit", (), 2, 3, "is a plan of another problem")):
+        done = run("train", "classify", *SMALL, "--arch", arch, "--effective-batch", 24, "--plan", "plan.json", *more, ranks=ranks)
+        check(done.status == status and says in done.err, f"{arch} {more} on {ranks}: {done}")
+    lists = plan(*words, "--ranks", 2, "--show-list")
+    lists = lists[lists.index("list "):]
+    check([w.split(":")[0] for w in lists.splitlines() if w.startswith("list ")] == ["list last", "list reduce", "list optimise", "list evaluate"], lists)
+    done = run("train", "classify", *SMALL, "--results-dir", "run", "--arch", "mlp", "--effective-batch", 24, "--show-list", ranks=2)
+    check(lists in done.out, "train shows the lists of its plan")
+
+
+def verified():
+    said = json.loads(plan("--data", "set.h5", "--effective-batch", 32, "--verify", "--json", ranks=2))
+    check([t["settings"]["batch"] for t in said["verified"]][0] == 16 and said["settings"]["batch"] <= 16, f"{said.get('verified')}")
+
+
+TABLE = """\
+| GPU Memory | Batch Size | Gradient Accum | Effective Batch |
+|------------|------------|----------------|-----------------|
+| ≥20 GB (L4, A10) | 16 | 4 | 256 (4 GPUs) |
+| 14-20 GB (T4) | 12 | 5 | 240 (4 GPUs) |
+| 10-14 GB | 8 | 8 | 256 (4 GPUs) |
+| 6-10 GB | 4 | 16 | 256 (4 GPUs) |
+| <6 GB | 2 | 32 | 256 (4 GPUs) |
+"""
+FOUR_L4 = """\
+training:
+  batch_size_per_gpu: 16
+  gradient_accumulation_steps: 4
+  # Effective batch: 16 * 4 * 4 = 256
+  fp16: true
+  gradient_checkpointing: true
+  dataloader_num_workers: 12  # 3 per GPU
+
+deepspeed:
+  enabled: true
+  stage: 2
+"""
+
+
+def machine(name, gib=None, **more):
+    """A file of the l4x4 machine with GPUs of another size, or with none."""
+    with open(os.path.join(hardware, "l4x4.json")) as file:
+        one = json.load(file)
+    node = one["nodes"][0]
+    if gib:
+        node["gpus"][0].update(memory_bytes=int(gib * 2**30), **more)
+    else:
+        del node["gpus"], node["links"]
+    with open(name, "w") as file:
+        json.dump(one, file)
+    return name
+
+
+def table():
+    words = ("plan", "train", "--profile", "table:train", "--hardware")
+    done = run(*words, f"{hardware}/l4x4.json")
+    check(done.status == 0 and done.out == FOUR_L4, f"four L4: {done}")
+    check(run(*words, f"{hardware}/l4x4.json", "--explain").out == TABLE + "\n" + FOUR_L4, "the table, and four L4")
+    for gib, batch, passes, effective in ((22.5, 16, 4, 256), (15, 12, 5, 240), (11, 8, 8, 256), (8, 4, 16, 256), (4, 2, 32, 256)):
+        said = json.loads(run(*words, machine("gpus.json", gib), "--json").out)
+        row = [said[k] for k in ("batch_size_per_gpu", "gradient_accumulation_steps", "effective_batch", "dataloader_num_workers", "zero")]
+        check(row == [batch, passes, effective, 12, 2] and said["fp16"] is True, f"{gib} GiB: {said}")
+    said = json.loads(run(*words, f"{hardware}/l4x4.json", "--ranks", 1, "--json").out)
+    check((said["gradient_accumulation_steps"], said["zero"]) == (16, 0), f"one GPU: {said}")
+    check(json.loads(run(*words, machine("old.json", 16, compute_capability="6.1"), "--json").out)["fp16"] is False, "Pascal has no 16 bits")
+    said = json.loads(run(*words, machine("cores.json"), "--json").out)
+    check(said == {"profile": "table:train", "gpus": 0, "batch_size_per_gpu": 4, "gradient_accumulation_steps": 8, "effective_batch": 32,
+                   "dataloader_num_workers": 4, "zero": 0, "fp16": False, "gradient_checkpointing": True}, f"no GPU: {said}")
+
+
+def golden_plans():
+    vit = ("--size", 64, 64, "--arch", "vit", "--effective-batch", 256, "--explain")
+    large = ("--size", 224, 224, "--arch", "vit", "--patch", 16, "--width", 2048, "--depth", 26, "--heads", 16, "--effective-batch", 256)
+    cases = ((machine("cores.json"), "classify", vit), (machine("cores.json"), "regress", ("--size", 16, 16, 16, "--arch", "mlp", "--ranks", 3)),
+             (f"{hardware}/l4x4.json", "classify", (*vit, "--device", "cuda")), (f"{hardware}/l4x4.json", "classify", (*large, "--device", "cuda")),
+             (f"{hardware}/l4x4.json", "classify", (*large, "--device", "cuda", "--zero", 1)))
+    texts = [f"$ plan train {what} {' '.join(map(str, words))} --hardware {os.path.basename(file)}\n" + plan(*words, "--hardware", file, what=what)
+             for file, what, words in cases]
+    if sys.argv[-1] == "--write":
+        with open(golden, "w") as file:
+            file.write("\n".join(texts))
+    check(open(golden).read() == "\n".join(texts), "other plans; see them by --write")
+
+
+def senseless():
+    for words, says in ((("classify",), "no samples; try: --data FILE.h5, or --size"), ((), "plan train: which?"), (("vqa",), "there is only classify and regress"),
+                        (("classify", "--data", "set.h5", "--size", 8, 8), "--data says it: leave --size out"),
+                        (("classify", "--size", 8), "or --size y x"), (("classify", "--size", 8, 8, "--verify"), "it needs --data"),
+                        (("classify", "--size", 8, 8, "--show-list", "--json"), "--show-list and --json both print")):
+        done = run("plan", "train", *words)
+        check(done.status == 2 and says in done.err, f"{words}: {done}")
+
+
 done = run("synth", "--num-samples", 120, "--size", 24, 24, "--output", "set.h5")
 check(done.status == 0, f"{done}")
 exact()
@@ -108,4 +215,9 @@ short_of_memory()
 out_of_memory()
 refusals()
 words_of_others()
+as_in_a_run()
+verified()
+table()
+golden_plans()
+senseless()
 finish("train_plan")

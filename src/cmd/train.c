@@ -169,24 +169,6 @@ static int put_memory(const struct job *job, struct mf_json *results)
     return MF_OK;
 }
 
-static int train(struct job *job)
-{
-    static const struct mf_run_client client = {may_write, name, mf_loop_results, work};
-    const struct mf_session *s = job->session;
-    struct mf_run run = {.comm = s->comm, .part = "part", .parts = 1, .output = job->output};
-    struct mf_json *results = NULL;
-    int rc;
-
-    run.keeper = mf_keep_opts(s, &job->o->keep);
-    rc = mf_run_do(&run, &client, job, &results);
-    mf_train_show_close(&job->show);
-    if (rc == MF_OK && s->common->json) rc = put_memory(job, results);
-    if (rc == MF_OK) rc = mf_log_view_json(s, results);
-    if (rc == MF_OK) print(job, results);
-    mf_json_free(results);
-    return rc;
-}
-
 /* Other weights at the start make another run. */
 static int name_problem(struct job *job)
 {
@@ -202,6 +184,36 @@ static int name_problem(struct job *job)
     return mf_agree(comm, rc);
 }
 
+static int train(struct job *job)
+{
+    static const struct mf_run_client client = {may_write, name, mf_loop_results, work};
+    const struct mf_session *s = job->session;
+    struct mf_run run = {.comm = s->comm, .part = "part", .parts = 1};
+    struct mf_json *results = NULL;
+    int rc;
+
+    MF_TRY(name_problem(job));
+    MF_TRY(name_output(job));
+    run.output = job->output;
+    run.keeper = mf_keep_opts(s, &job->o->keep);
+    rc = mf_run_do(&run, &client, job, &results);
+    mf_train_show_close(&job->show);
+    if (rc == MF_OK && s->common->json) rc = put_memory(job, results);
+    if (rc == MF_OK) rc = mf_log_view_json(s, results);
+    if (rc == MF_OK) print(job, results);
+    mf_json_free(results);
+    return rc;
+}
+
+static void close_job(struct job *job)
+{
+    mf_run_plan_free(&job->plan);
+    free(job->column);
+    free(job->problem);
+    free(job->output);
+    mf_dataset_close(job->set);
+}
+
 static int run(struct mf_session *session, const struct mf_train_cmd *o, int classify)
 {
     struct job job = {.session = session, .o = o};
@@ -212,14 +224,8 @@ static int run(struct mf_session *session, const struct mf_train_cmd *o, int cla
         rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, (size_t)session->comm->size,
                                                       job.column, &job.opts));
     }
-    if (rc == MF_OK) rc = name_problem(&job);
-    if (rc == MF_OK) rc = name_output(&job);
-    if (rc == MF_OK) rc = train(&job);
-    mf_run_plan_free(&job.plan);
-    free(job.column);
-    free(job.problem);
-    free(job.output);
-    mf_dataset_close(job.set);
+    if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
+    close_job(&job);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/cmd/peaks.h"
 
 /* A run, and what of it is planned. */
 struct planned {
@@ -109,4 +110,59 @@ int mf_train_open(const struct mf_session *s, const struct mf_train_cmd *o, cons
         mf_warn("%s; all ranks go on with passes of %zu samples, a step keeps its %zu", why, opts->batch,
                 opts->effective);
     }
+}
+
+/* ---- a dry run ---- */
+
+/* Counts in the arena what the run would take. Local. */
+static int book(const struct mf_session *s, const struct mf_train_work *w, size_t *passes)
+{
+    const struct mf_comm *comm = s->comm;
+    const struct mf_plan_rank rank = {.ranks = (size_t)comm->size,
+                                      .rank = (size_t)comm->rank,
+                                      .local_size = (size_t)comm->local_size,
+                                      .threads = (size_t)s->queue->threads,
+                                      .simd = ""};
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    struct mf_plan_numbers settings = {.count = 0};
+
+    mf_train_give_settings(w->opts, &settings);
+    *passes = mf_train_wish(w->set, w->opts, rank.ranks, 0).micro;
+    MF_TRY(mf_train_bytes(w, &rank, &settings, bytes));
+    return mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a training");
+}
+
+static int print(const struct mf_session *s, const struct mf_train_opts *o, size_t passes, const struct mf_peaks *peaks)
+{
+    struct mf_json *j;
+    int rc;
+
+    if (!s->common->json) {
+        printf("# %zu steps of %zu samples (%d rank%s x %zu passes of %zu): %.0f bytes on rank 0; nothing is written\n",
+               o->schedule.steps, o->effective, s->comm->size, MF_S(s->comm->size), passes, o->batch, peaks->arena[0]);
+        return MF_OK;
+    }
+    j = mf_json_object();
+    mf_json_bool(j, "dry_run", 1);
+    MF_JSON(j, "steps", o->schedule.steps, "effective_batch", o->effective, "batch", o->batch, "passes", passes, "zero",
+            o->stage, "recompute", (int)o->recompute, "ranks", s->comm->size);
+    mf_json_wholes(j, "bytes", peaks->arena, (size_t)s->comm->size);
+    rc = mf_json_write(j, stdout);
+    mf_json_free(j);
+    return rc;
+}
+
+int mf_train_dry(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
+                 const struct mf_train_opts *opts)
+{
+    const struct mf_train_work work = mf_train_work_of(s, o, set, opts);
+    struct mf_peaks peaks;
+    size_t passes;
+    int rc = mf_agree(s->comm, book(s, &work, &passes));
+
+    MF_TRY(rc);
+    MF_TRY(mf_peaks_of(s, &peaks));
+    if (s->comm->rank == 0) rc = print(s, opts, passes, &peaks);
+    mf_peaks_free(&peaks);
+    return mf_agree(s->comm, rc);
 }

@@ -183,6 +183,14 @@ void mf_train_take_settings(const struct mf_plan_numbers *s, struct mf_train_opt
     opts->readers = mf_plan_get(s, "readers");
 }
 
+void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_numbers *s)
+{
+    mf_plan_set(s, "batch", opts->batch);
+    mf_plan_set(s, "zero", (size_t)opts->stage);
+    mf_plan_set(s, "recompute", (size_t)opts->recompute);
+    mf_plan_set(s, "readers", opts->readers);
+}
+
 int mf_train_shrink(struct mf_train_opts *opts)
 {
     if (opts->batch < 2 || opts->slots) return 0;

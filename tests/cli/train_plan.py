@@ -43,7 +43,7 @@ def exact():
             settings = as_planned(result, f"{words} on {ranks} ranks")
             for name, option in (("batch", "--batch-size"), ("passes", "--accumulation-steps"), ("readers", "--num-workers")):
                 if option in words and words[words.index(option) + 1] != "auto":
-                    check(settings[name] == words[words.index(option) + 1], f"{words}: {settings}")
+                    check(settings[name] in (words[words.index(option) + 1], -(-words[3] // ranks)), f"{words}: {settings}")
     result, _ = train("--deterministic", ranks=3)
     as_planned(result, "slots")
 
@@ -190,13 +190,24 @@ def golden_plans():
     large = ("--size", 224, 224, "--arch", "vit", "--patch", 16, "--width", 2048, "--depth", 26, "--heads", 16, "--effective-batch", 256)
     cases = ((machine("cores.json"), "classify", vit), (machine("cores.json"), "regress", ("--size", 16, 16, 16, "--arch", "mlp", "--ranks", 3)),
              (f"{hardware}/l4x4.json", "classify", (*vit, "--device", "cuda")), (f"{hardware}/l4x4.json", "classify", (*large, "--device", "cuda")),
-             (f"{hardware}/l4x4.json", "classify", (*large, "--device", "cuda", "--zero", 1)))
+             (f"{hardware}/l4x4.json", "classify", (*large, "--device", "cuda", "--zero", 2, "--recompute", "blocks")))
     texts = [f"$ plan train {what} {' '.join(map(str, words))} --hardware {os.path.basename(file)}\n" + plan(*words, "--hardware", file, what=what)
              for file, what, words in cases]
     if sys.argv[-1] == "--write":
         with open(golden, "w") as file:
             file.write("\n".join(texts))
     check(open(golden).read() == "\n".join(texts), "other plans; see them by --write")
+
+
+def dry_run():
+    """Without a plan, the bytes of a run, and nothing on the disk."""
+    for ranks in (1, 3):
+        words = ("--arch", "vit", "--effective-batch", 24, "--results-dir", "none")
+        said = json.loads(run("train", "classify", *SMALL, *words, "--dry-run", "--json", ranks=ranks).out)
+        check(not os.path.exists("none") and said["dry_run"] is True, "a dry run writes nothing")
+        check(said["bytes"] == train("--arch", "vit", "--effective-batch", 24, "--plan", "off", ranks=ranks)[0]["peak_bytes"]["arena"], f"{said}")
+    done = run("train", "classify", *SMALL, *words, "--dry-run", "--memory-limit", 1)
+    check(done.status == 5 and "1048576" in done.err, f"a dry run in a MiB: {done}")
 
 
 def senseless():
@@ -219,5 +230,6 @@ as_in_a_run()
 verified()
 table()
 golden_plans()
+dry_run()
 senseless()
 finish("train_plan")

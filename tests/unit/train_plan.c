@@ -156,13 +156,15 @@ static const char *row(const struct mf_train_work *w, size_t ranks, size_t level
 {
     const struct mf_placement place = {.ranks = ranks, .threads = 2};
     struct mf_plan_numbers s = {.count = 0};
+    const size_t effective = mf_train_effective(w, ranks), samples = w->set->count[MF_TRAIN];
     size_t length = 0;
 
     text[0] = '\0';
     for (size_t trial = 0; mf_train_task.settings(w, &place, level, trial, &s); ++trial) {
         length += (size_t)snprintf(text + length, 300 - length, "%s%zux%zu", trial ? " " : "", mf_plan_get(&s, "batch"),
                                    mf_plan_get(&s, "passes"));
-        CHECK(mf_plan_get(&s, "batch") * mf_plan_get(&s, "passes") * ranks >= mf_train_effective(w, ranks));
+        CHECK(mf_plan_get(&s, "batch") * mf_plan_get(&s, "passes") * ranks >=
+              (effective < samples ? effective : samples));
     }
     return text;
 }
@@ -201,6 +203,10 @@ static void order(void)
     w.batch = 0;
     w.effective = 100;
     ROW(2, 0, "17x3 17x3");
+    w.passes = 0;
+    w.effective = (size_t)1 << 40; /* a window is at most an epoch */
+    ROW(100, 0, "10x1 10x1");
+    w.effective = 100;
 #undef ROW
     /* moments are shared, then gradients; then cheap activations are computed again, then blocks */
     CHECK(mf_train_task.levels(&w, 0) == 5);

@@ -160,7 +160,7 @@ int mf_train_print_lists(const struct mf_train_work *w, const struct mf_plan_ran
 /* ---- price ---- */
 
 /* Share of the peak rate of 32-bit arithmetic that products and convolutions reach, on cores and on GPUs. */
-static const double CORE_SHARE = 0.40, GPU_SHARE = 0.30;
+static const double CORE_SHARE = 0.50, GPU_SHARE = 0.30;
 
 /* A scatter and a gather of gradients' bytes: of stage 2 every pass has a scatter. On cores an array is read and
  * written once in each. */

@@ -12,11 +12,11 @@ from runs import around, check, finish, some
 
 program, scripts = map(os.path.abspath, sys.argv[1:3])
 ORDER = ("synth characterize reconstruct match smooth compare verify view info merge interpolate plan probe doctor "
-         "bench report").split()
+         "train bench report").split()
 MAKES = {"synth": "micrograph.npy", "characterize": "results/micrograph_characterization.h5", "reconstruct": "volume.h5",
          "match": "volume.h5", "smooth": "smooth.h5", "compare": "compared.png", "view": "volume.png",
          "merge": "results/fibres.h5", "interpolate": "results/des_interpolated_4.h5", "plan": "plan.json",
-         "report": "report.html"}
+         "train": "results/train/model.safetensors", "report": "report.html"}
 SMALL = (("256", "32"), ("512", "32"), ("scaling=1,2,4,8,16,32", "scaling=1,2"),
          ("mesoforge bench", "mesoforge bench --max_bytes 1K --seconds 0.01 --extent 32 --turns 1"))
 
@@ -82,6 +82,7 @@ def grey():
         job(verb, made, changed=(("micrograph.npy ", "grey.npy "), ("more=()", "more=(--threshold otsu)")))
 
 
+subprocess.run([program, *"synth --num-samples 40 --size 16 16 --output micro.h5".split()], capture_output=True, check=True)
 for verb in ORDER:
     if verb == "bench":
         benches()

@@ -179,8 +179,6 @@ static int open_index(struct mf_safetensors *f, const char *path)
     int rc;
 
     MF_TRY(mf_text_load(path, INDEX_MOST, &text, &length));
-    text = MF_MUST(realloc(text, length + 1), "an index");
-    text[length] = '\0';
     rc = length > INDEX_MOST ? wrong_index(path, "it is longer than 16 MiB", NULL) : read_index(f, path, text, length);
     free(text);
     return rc;

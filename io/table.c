@@ -83,14 +83,9 @@ int mf_table_load(const char *path, struct mf_table *table)
 
     *table = (struct mf_table){.path = MF_MUST(strdup(path), "a file name")};
     rc = mf_text_load(path, TEXT_MAX, &table->text, &count);
-    if (rc != MF_OK) table->text = NULL;
-    if (rc == MF_OK && (count > TEXT_MAX || memchr(table->text, 0, count)))
+    if (rc == MF_OK && (count > TEXT_MAX || strlen(table->text) != count))
         rc = mf_fail(MF_INPUT, "'%s' is no table of text", path);
-    if (rc == MF_OK) {
-        table->text = MF_MUST(realloc(table->text, count + 1), "a table");
-        table->text[count] = '\0';
-        rc = parse(table);
-    }
+    if (rc == MF_OK) rc = parse(table);
     if (rc != MF_OK) mf_table_free(table);
     return rc;
 }

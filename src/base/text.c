@@ -133,12 +133,16 @@ int mf_text_load(const char *path, size_t most, char **text, size_t *count)
 {
     int file = mf_open(path, O_RDONLY | O_NONBLOCK), rc;
 
+    *text = NULL;
     if (file < 0 && errno == EWOULDBLOCK) file = mf_open(path, O_RDONLY); /* a lease: no pipe has one */
     if (file < 0) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
-    *text = MF_MUST(malloc(most + 1), "a file");
+    *text = MF_MUST(malloc(most + 2), "a file");
     rc = read_text(file, path, most + 1, *text, count);
     close(file);
-    if (rc != MF_OK) free(*text);
+    (*text)[*count] = '\0';
+    if (rc == MF_OK) return MF_OK;
+    free(*text);
+    *text = NULL;
     return rc;
 }
 

@@ -48,7 +48,6 @@ static int pass_on(int code, const char *path, const char *verb, const char *abo
 
     snprintf(head, sizeof head, "mesoforge: %s: ", verb);
     if (mf_text_load(path, SENTENCES, &text, &count) != MF_OK) mf_err_clear();
-    if (text) text[count < SENTENCES ? count : SENTENCES] = '\0';
     sentence = text ? strstr(text, head) : NULL;
     end = sentence ? strchr(sentence, '\n') : NULL;
     if (end) *end = '\0';

@@ -1,0 +1,29 @@
+/* Texts of files: a zero byte ends what was read; a refusal leaves no buffer. */
+#include "src/base/text.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "tests/check.h"
+
+int main(void)
+{
+    char path[] = "/tmp/mf-text-XXXXXX", *text = path;
+    size_t count = 0;
+    const int file = mkstemp(path);
+
+    CHECK(mallopt(M_PERTURB, 0x55)); /* fresh memory holds no zeros */
+    CHECK(file >= 0 && write(file, "pml = ob1", 9) == 9 && close(file) == 0);
+    CHECK(mf_text_load(path, 9, &text, &count) == MF_OK && count == 9 && strlen(text) == 9);
+    free(text);
+    CHECK(mf_text_load(path, 5, &text, &count) == MF_OK && count == 6 && strlen(text) == 6);
+    free(text);
+    unlink(path);
+    CHECK(mf_text_load(path, 9, &text, &count) == MF_INPUT && !text);
+    text = path;
+    CHECK(mf_text_load("/", 9, &text, &count) == MF_INPUT && !text); /* it opens, and cannot be read */
+    return failures != 0;
+}

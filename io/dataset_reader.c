@@ -18,7 +18,6 @@ enum { GRAB = 4 /* samples that a thread takes at a time */, ALIGN = 64 };
 struct slot {
     size_t n, next, done; /* samples; those that threads have begun, and finished */
     size_t bad;           /* the first sample that could not be read; n: none */
-    int code;
     char text[MF_ERR_TEXT];
     size_t *id;
     uint8_t *x;
@@ -128,7 +127,6 @@ static void note(struct slot *slot, size_t bad)
 {
     if (bad >= slot->bad) return;
     slot->bad = bad;
-    slot->code = MF_INPUT;
     snprintf(slot->text, sizeof slot->text, "%s", mf_err_text());
 }
 
@@ -258,7 +256,6 @@ void mf_reader_want(struct mf_reader *r, size_t n, const size_t *id)
     MF_ASSERT(mf_reader_room(r) > 0 && n <= r->wish.batch);
     slot->n = slot->bad = n;
     slot->next = slot->done = 0;
-    slot->code = MF_OK;
     for (size_t k = 0; k < n; ++k) {
         MF_ASSERT(id[k] < set->samples);
         slot->id[k] = id[k];
@@ -291,7 +288,7 @@ int mf_reader_take(struct mf_reader *r, struct mf_batch *batch)
     wait_for(r, slot);
     ++r->taken;
     *batch = (struct mf_batch){slot->n, slot->id, slot->x, slot->input, slot->label, slot->real, slot};
-    return slot->code == MF_OK ? MF_OK : mf_fail(slot->code, "%s", slot->text);
+    return slot->bad == slot->n ? MF_OK : mf_fail(MF_INPUT, "%s", slot->text);
 }
 
 void mf_reader_give(struct mf_reader *r, struct mf_batch *batch)

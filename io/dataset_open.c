@@ -20,7 +20,8 @@ enum { SAMPLES_MAX = 1 << 28, CHUNK_MAX = 1 << 30, AXES_TEXT = 64, TAIL = 32 };
 
 /* What comes before the arrays. */
 struct head {
-    uint64_t samples, dims[4], classes, offset, rows, chunks;
+    uint64_t samples, classes, offset, rows, chunks;
+    size_t dims[4];
     uint64_t columns[MF_PARTS]; /* of the arrays beside x; 0: there is none */
     int32_t ndim, is_float, phases, deflate, shuffle;
     uint8_t tail[TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */
@@ -57,26 +58,20 @@ static int check_schema(struct mf_h5 *file, const char *path)
                    MF_SCHEMA_VERSION);
 }
 
-/* Axes (sample, [z,] y, x[, channel]). Without attribute axes up to four values along a last axis are channels. */
 static int read_axes(struct mf_h5 *file, const char *path, const struct mf_h5_shape *s, struct head *h)
 {
     char axes[AXES_TEXT] = "";
-    int channels = s->ndim == 5 || (s->ndim == 4 && s->dims[3] <= 4);
+    int channels = -1;
 
     if (mf_h5_has_attribute(file, MF_SET_X, "axes")) {
         MF_TRY(mf_h5_get_text(file, MF_SET_X, "axes", axes, sizeof axes));
         channels = strstr(axes, "channel") != NULL;
     }
-    h->ndim = s->ndim - 1 - channels;
-    if (h->ndim != 2 && h->ndim != 3)
-        return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " has %d axes, not (sample, [z,] y, x[, channel])", path,
-                       s->ndim);
     h->samples = s->dims[0];
-    h->dims[0] = h->ndim == 3 ? s->dims[1] : 1;
-    h->dims[1] = s->dims[h->ndim - 1];
-    h->dims[2] = s->dims[h->ndim];
-    h->dims[3] = channels ? s->dims[h->ndim + 1] : 1;
-    return MF_OK;
+    h->ndim = mf_sample_axes(s->ndim, s->dims, channels, h->dims);
+    if (h->ndim) return MF_OK;
+    return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " has %d axes, not (sample, [z,] y, x[, channel])", path,
+                   s->ndim);
 }
 
 static int read_x(struct mf_h5 *file, const char *path, struct head *h, struct mf_h5_chunks *chunks)
@@ -227,13 +222,13 @@ static int check_head(const char *path, const struct head *h)
 }
 
 /* Everything that the head says the set has; the same on every rank. */
-static int make_arrays(struct mf_dataset *set, const struct head *h)
+static void make_arrays(struct mf_dataset *set, const struct head *h)
 {
     struct mf_dataset_places *w = set->where;
 
     set->samples = h->samples;
     set->ndim = h->ndim;
-    for (int a = 0; a < 4; ++a) set->dims[a] = h->dims[a];
+    memcpy(set->dims, h->dims, sizeof set->dims);
     set->is_float = h->is_float;
     set->phases = h->phases;
     set->bytes = set->dims[0] * set->dims[1] * set->dims[2] * set->dims[3] * (h->is_float ? sizeof(float) : 1);
@@ -259,7 +254,6 @@ static int make_arrays(struct mf_dataset *set, const struct head *h)
     set->status = w->array[MF_PART_STATUS];
     w->crc = w->array[MF_PART_CRC];
     w->moments = w->array[MF_PART_MOMENTS];
-    return MF_OK;
 }
 
 /* Visits all arrays, in the order in which they are sent. */
@@ -281,7 +275,7 @@ static int take(void *context, FILE *from)
 
     MF_TRY(mf_guard_receive(from, &o->head, sizeof o->head));
     MF_TRY(check_head(o->path, &o->head));
-    MF_TRY(make_arrays(o->set, &o->head));
+    make_arrays(o->set, &o->head);
     return each_array(o->set, &o->head, receive, from);
 }
 
@@ -443,7 +437,7 @@ static int load(const struct mf_comm *comm, struct opening *o)
     if (comm->rank == 0 && rc == MF_OK) rc = check_values(s);
     MF_TRY(mf_agree(comm, rc));
     mf_comm_bcast(comm, 0, &o->head, sizeof o->head);
-    if (comm->rank != 0) MF_TRY(make_arrays(s, &o->head));
+    if (comm->rank != 0) make_arrays(s, &o->head);
     MF_TRY(each_array(s, &o->head, share, (void *)(uintptr_t)comm));
     name_classes(s);
     MF_TRY(mf_agree(comm, make_splits(s)));

@@ -11,6 +11,20 @@
 #include "src/base/crc.h"
 #include "src/base/err.h"
 
+/* ---- axes ---- */
+
+int mf_sample_axes(int ndim, const size_t *extent, int channels, size_t dims[4])
+{
+    const int last = channels < 0 ? ndim == 5 || (ndim == 4 && extent[3] <= 4) : channels, axes = ndim - 1 - last;
+
+    if (axes != 2 && axes != 3) return 0;
+    dims[0] = axes == 3 ? extent[1] : 1;
+    dims[1] = extent[axes - 1];
+    dims[2] = extent[axes];
+    dims[3] = last ? extent[axes + 1] : 1;
+    return axes;
+}
+
 /* ---- bytes ---- */
 
 static size_t largest_chunk(const struct mf_h5_chunks *c)

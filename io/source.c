@@ -32,20 +32,12 @@ struct mf_source {
 
 /* ---- samples ---- */
 
-/* Axes (sample, [z,] y, x[, channel]): up to four values along a last axis of four are channels. */
-static int set_axes(struct mf_source *s, int ndim, const size_t *dims)
+static int set_axes(struct mf_source *s, int ndim, const size_t *extent)
 {
-    const int channels = ndim == 5 || (ndim == 4 && dims[3] <= 4);
-
-    s->ndim = ndim - 1 - channels;
-    if (s->ndim != 2 && s->ndim != 3)
-        return mf_fail(MF_INPUT, "'%s' has %d axes, not (sample, [z,] y, x[, channel])", s->wish->path, ndim);
-    s->samples = dims[0];
-    s->dims[0] = s->ndim == 3 ? dims[1] : 1;
-    s->dims[1] = dims[s->ndim - 1];
-    s->dims[2] = dims[s->ndim];
-    s->dims[3] = channels ? dims[ndim - 1] : 1;
-    return MF_OK;
+    s->samples = extent[0];
+    s->ndim = mf_sample_axes(ndim, extent, -1, s->dims);
+    if (s->ndim) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' has %d axes, not (sample, [z,] y, x[, channel])", s->wish->path, ndim);
 }
 
 static int open_idx(struct mf_source *s)

@@ -163,10 +163,8 @@ static int read_array(const char *path, const struct mf_json *array, uint64_t si
 
 static struct mf_safetensors_place *next_place(struct mf_safetensors_header *h)
 {
-    if (h->count == h->room) {
-        h->room = 2 * h->room + 16;
-        h->place = MF_MUST(realloc(h->place, h->room * sizeof *h->place), "a header");
-    }
+    if ((h->count & (h->count - 1)) == 0)
+        h->place = MF_MUST(realloc(h->place, (2 * h->count + 1) * sizeof *h->place), "a header");
     h->place[h->count] = (struct mf_safetensors_place){.begin = 0};
     return &h->place[h->count++];
 }

@@ -15,7 +15,7 @@ struct mf_safetensors_place {
 
 struct mf_safetensors_header {
     struct mf_safetensors_place *place; /* [count], in the order of their names */
-    size_t count, room;
+    size_t count;
     char **metadata; /* [2 * keys]: key, text; heap */
     size_t keys;
 };

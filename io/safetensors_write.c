@@ -16,7 +16,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays of .safetensors are little-endian");
 
-enum { LENGTH = 8, PIECE = 1 << 18 /* numbers converted at a time */ };
+enum { PIECE = 1 << 18 /* numbers converted at a time */ };
 
 static uint64_t bytes_of(const struct mf_safetensors_entry *e)
 {
@@ -85,11 +85,11 @@ static char *header_of(const char *const *metadata, size_t n, const struct mf_sa
     text = mf_json_string(json);
     own = strlen(text) - 1; /* without its newline */
     length = (own + 7) / 8 * 8;
-    all = MF_MUST(malloc(LENGTH + length), "a header");
-    memset(all, ' ', LENGTH + length);
-    memcpy(all, &length, LENGTH);
-    memcpy(all + LENGTH, text, own);
-    *bytes = LENGTH + length;
+    all = MF_MUST(malloc(MF_SAFETENSORS_LENGTH + length), "a header");
+    memset(all, ' ', MF_SAFETENSORS_LENGTH + length);
+    memcpy(all, &length, MF_SAFETENSORS_LENGTH);
+    memcpy(all + MF_SAFETENSORS_LENGTH, text, own);
+    *bytes = MF_SAFETENSORS_LENGTH + length;
     free(text);
     mf_json_free(json);
     return all;

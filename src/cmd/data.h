@@ -10,8 +10,8 @@
     MF_OPT(type, "train", train, MF_REAL, "0.8", "share of the samples that training sees [-]"), \
         MF_OPT(type, "validation", validation, MF_REAL, "0.1", "share that chooses among models [-]")
 
-/** Refuses shares that are no shares (MF_USAGE). Local. */
-int mf_data_part(double train, double validation, double part[2]);
+/** Refuses what are no shares of 1 (MF_USAGE). Local. */
+int mf_data_part(double train, double validation);
 
 /** The one file that the verb needs, before anything runs: MF_USAGE. Local. */
 int mf_data_one(const struct mf_session *session, const char *verb);

@@ -18,13 +18,10 @@ int mf_data_one(const struct mf_session *session, const char *verb)
     return mf_fail(MF_USAGE, "no file; try: mesoforge %s FILE", verb);
 }
 
-int mf_data_part(double train, double validation, double part[2])
+int mf_data_part(double train, double validation)
 {
-    if (!(train >= 0 && validation >= 0 && train + validation <= 1 + 1e-9))
-        return mf_fail(MF_USAGE, "--train %g and --validation %g are no shares of 1", train, validation);
-    part[0] = train;
-    part[1] = validation;
-    return MF_OK;
+    if (train >= 0 && validation >= 0 && train + validation <= 1 + 1e-9) return MF_OK;
+    return mf_fail(MF_USAGE, "--train %g and --validation %g are no shares of 1", train, validation);
 }
 
 static const char *file_of(const struct mf_session *session)
@@ -83,10 +80,9 @@ static const struct mf_opt *const split_tables[] = {split_rows, mf_common_opts, 
 static int check_split(const struct mf_session *session, void *options)
 {
     const struct data_split *o = options;
-    double part[2];
 
     MF_TRY(mf_data_one(session, "data split"));
-    return mf_data_part(o->train, o->validation, part);
+    return mf_data_part(o->train, o->validation);
 }
 
 /* Samples of a set that is open, one by one. */

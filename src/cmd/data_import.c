@@ -33,10 +33,9 @@ static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 static int check(const struct mf_session *session, void *options)
 {
     const struct data_import *o = options;
-    double part[2];
 
     MF_TRY(mf_data_one(session, "data import"));
-    MF_TRY(mf_data_part(o->train, o->validation, part));
+    MF_TRY(mf_data_part(o->train, o->validation));
     if (o->labels && o->table && mf_ends_with(o->labels, ".csv"))
         return mf_fail(MF_USAGE, "--labels and --table are both tables; give one of them, with a column label");
     if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)

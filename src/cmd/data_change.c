@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/atomic.h"
 #include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -153,7 +152,7 @@ static int run_split(struct mf_session *session, void *options)
     struct mf_dataset *set = NULL;
     int rc;
 
-    MF_TRY(mf_agree(session->comm, session->comm->rank == 0 ? mf_atomic_may(out) : MF_OK));
+    MF_TRY(mf_session_may_write(session, o->common.output, ".h5"));
     MF_TRY(mf_dataset_open(session->comm, in, &set));
     rc = o->common.dry_run ? MF_OK : write_again(session, o, set, out);
     mf_dataset_close(set);

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "io/atomic.h"
 #include "io/names.h"
 #include "io/source.h"
 #include "src/base/err.h"
@@ -41,9 +40,6 @@ static int check(const struct mf_session *session, void *options)
     if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)
         return mf_fail(MF_USAGE, "--phases must be 2 to %d, or 0, not %ld", MF_PHASES_MAX, o->phases);
     if (o->compress < 0 || o->compress > 9) return mf_fail(MF_USAGE, "--compress must be 0 to 9, not %ld", o->compress);
-    if (o->common.output && !mf_ends_with(o->common.output, ".h5"))
-        return mf_fail(MF_USAGE, "cannot write '%s': a dataset is an HDF5 file; end its name with .h5",
-                       o->common.output);
     return MF_OK;
 }
 
@@ -93,12 +89,12 @@ static int run(struct mf_session *session, void *options)
 
     (void)mf_options_positional(session->options, &words);
     wish = wish_of(o, words[0]);
+    MF_TRY(mf_session_may_write(session, o->common.output, ".h5"));
     stem = MF_MUST(mf_stem(words[0]), "a file name");
     rc = mf_session_path(session, stem, ".h5", &path);
     free(stem);
     MF_TRY(rc);
     rc = mf_session_spares(session, path, 3, (const char *const[]){words[0], o->labels, o->table});
-    if (rc == MF_OK) rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_atomic_may(path) : MF_OK);
     if (rc == MF_OK) rc = mf_agree(session->comm, mf_source_open(&wish, &source));
     if (rc == MF_OK) rc = o->common.dry_run ? dry_run(session, source, path) : import(session, o, source, path);
     mf_source_close(source);

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/atomic.h"
 #include "io/dataset.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
-#include "src/base/text.h"
 #include "src/cmd/data.h"
 #include "src/cmd/output.h"
 #include "src/desc/measure.h"
@@ -85,9 +83,6 @@ int mf_synth_set_wish(const struct synth_opts *opts, const struct mf_options *op
     MF_TRY(read_kinds(&opts->kinds, mix));
     MF_TRY(read_range("fraction-range", &opts->fractions, mix->fraction));
     MF_TRY(read_range("length-range", &opts->lengths, mix->length));
-    if (opts->common.output && !mf_ends_with(opts->common.output, ".h5"))
-        return mf_fail(MF_USAGE, "cannot write '%s': a dataset is an HDF5 file; end its name with .h5",
-                       opts->common.output);
     return mf_synth_mix_check(mix);
 }
 
@@ -251,15 +246,13 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     mf_comm_self(&set.self);
     MF_TRY(mf_agree(session->comm, mf_measures_find(3, (const char **)(uintptr_t)words, &set.measures)));
     describe(&set, opts, classes, names, s2, &wish);
+    MF_TRY(mf_session_may_write(session, opts->common.output, ".h5"));
     MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));
     if (opts->common.dry_run)
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
-    else {
-        rc = mf_session_spares(session, path, 0, NULL);
-        if (rc == MF_OK) rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_atomic_may(path) : MF_OK);
-        if (rc == MF_OK) rc = write_set(&set, opts, path, &wish);
-        if (rc == MF_OK) rc = mf_data_report(session, path);
-    }
+    else
+        rc = write_set(&set, opts, path, &wish);
+    if (rc == MF_OK && !opts->common.dry_run) rc = mf_data_report(session, path);
     free(path);
     return rc;
 }

@@ -111,7 +111,7 @@ def refused():
     for words, says in ((("--num-samples", 0), "--num-samples must be 1"), (("--num-samples", 5, "--kind", "voronoi"), "there is --kinds"),
                         (("--num-samples", 5, "--kinds", "gaussian,blobs"), "there is no kind 'blobs'"),
                         (("--num-samples", 5, "--kinds", "grains,voronoi"), "twice"), (("--kinds", "grains"), "needs --num-samples"),
-                        (("--num-samples", 5, "--size", 4, 4), "8 voxels or more"), (("--num-samples", 5, "--output", "never.npy"), "end its name with .h5"),
+                        (("--num-samples", 5, "--size", 4, 4), "8 voxels or more"), (("--num-samples", 5, "--output", "never.npy"), "must end with .h5"),
                         (("--num-samples", 5, "--compress", 10), "0 to 9"), (("--num-samples", 5, "--fraction-range", 0.2, 0.7), "below 0.5"),
                         (("--num-samples", 5, "--length-range", 5, 2), "rising")):
         done = run("synth", *words)

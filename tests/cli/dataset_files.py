@@ -57,6 +57,9 @@ def arrays():
              "turned": numpy.asfortranarray(random.normal(0, 1, (23, 6, 5)).astype("f4")), "big": random.normal(0, 1, (23, 6, 5)).astype(">f4")}
     label = (numpy.arange(23) % 3).astype("i8")
     numpy.save("y.npy", label)
+    numpy.save("x.npy", cases["bytes"])
+    dry = json.loads(made("data", "import", "x.npy", "--dry-run", "--json").out)
+    check(dry == {"dry_run": True, "file": "results/x.h5", "samples": 23} and not os.path.exists("results"), dry)
     for name, x in cases.items():
         numpy.save("x.npy", x)
         for ranks in (1, 2, 3):
@@ -127,6 +130,7 @@ def splits():
     made("data", "split", "s.h5", "--seed", 0, ranks=2)
     check(told("s.h5")["hash"] == before["hash"], "the same split is the same set")
     refused("the validation split would be empty", "data", "split", "a.h5", "--validation", 0.001)
+    refused("must end with .h5", "data", "split", "a.h5", "--output", "s.npy", status=2)
     refused("no shares", "data", "split", "a.h5", "--train", 0.9, "--validation", 0.3, status=2)
     made("data", "split", "a.h5", "--train", 1, "--validation", 0)
     check(told("a.h5")["splits"]["train"] == 30, "all of them")

@@ -101,6 +101,17 @@ int mf_synth_kind_of(const char *word, enum mf_synth_kind *kind)
 
 const char *mf_synth_kind_word(enum mf_synth_kind kind) { return kind == MF_SYNTH_VORONOI ? "grains" : kinds[kind]; }
 
+const char *mf_synth_of_one(const struct mf_options *options)
+{
+    static const char *const any[] = {"kind", "phases", "volume-fraction", "exact", "spacing", "unit"};
+
+    for (size_t i = 0; i < sizeof any / sizeof *any; ++i)
+        if (mf_options_given(options, any[i])) return any[i];
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; ++i)
+        if (mf_options_given(options, readers[i].word)) return readers[i].word;
+    return NULL;
+}
+
 static int check_readers(const struct synth_opts *opts, const struct mf_options *options, const struct mf_synth *wish)
 {
     int stick = wish->lie == MF_LIE_PLANAR || wish->lie == MF_LIE_RANDOM;

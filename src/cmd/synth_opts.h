@@ -40,6 +40,9 @@ extern const struct mf_opt mf_synth_opts[];
 int mf_synth_wish(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish,
                   double spacing[3]);
 
+/** An option that was given and describes one microstructure, not a dataset; NULL: there is none. Local. */
+const char *mf_synth_of_one(const struct mf_options *options);
+
 /** The extents: wish->ndim, wish->dims. MF_USAGE. Local. */
 int mf_synth_size(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish);
 

@@ -48,34 +48,20 @@ static int read_range(const char *word, const struct mf_reals *list, double rang
     return MF_OK;
 }
 
-/* Options of one microstructure have no meaning here. */
-static int check_options(const struct mf_options *options)
-{
-    static const char *const others[] = {
-        "kind",         "phases",     "volume-fraction", "exact",  "spacing",
-        "unit",         "list",       "stretch",         "gap",    "radius",
-        "overlap",      "grains",     "orientation",     "normal", "correlation-length",
-        "fibre-length", "grain-size", "crack-length",    "period", "waviness",
-        "wavelength",   "cell"};
-
-    for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
-        if (mf_options_given(options, others[i]))
-            return mf_fail(MF_USAGE, "--%s is for one microstructure; with --num-samples there is --%s", others[i],
-                           strcmp(others[i], "kind") == 0              ? "kinds"
-                           : strcmp(others[i], "volume-fraction") == 0 ? "fraction-range"
-                                                                       : "length-range");
-    return MF_OK;
-}
-
 int mf_synth_set_wish(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth_mix *mix)
 {
+    const char *other = mf_synth_of_one(options);
     struct mf_synth size = {0};
 
     if (opts->samples < 1 || opts->samples > 1 << 28)
         return mf_fail(MF_USAGE, "--num-samples must be 1 to %d, not %ld", 1 << 28, opts->samples);
     if (opts->compress < 0 || opts->compress > 9)
         return mf_fail(MF_USAGE, "--compress must be 0 to 9, not %ld", opts->compress);
-    MF_TRY(check_options(options));
+    if (other)
+        return mf_fail(MF_USAGE,
+                       "--%s is for one microstructure; with --num-samples there are --kinds, --fraction-range and "
+                       "--length-range",
+                       other);
     MF_TRY(mf_synth_size(opts, options, &size));
     *mix = (struct mf_synth_mix){.ndim = size.ndim, .seed = (uint64_t)opts->common.seed, .fraction = {0.12, 0.32}};
     memcpy(mix->dims, size.dims, sizeof mix->dims);

@@ -108,7 +108,7 @@ def told():
 
 
 def refused():
-    for words, says in ((("--num-samples", 0), "--num-samples must be 1"), (("--num-samples", 5, "--kind", "voronoi"), "there is --kinds"),
+    for words, says in ((("--num-samples", 0), "--num-samples must be 1"), (("--num-samples", 5, "--kind", "voronoi"), "there are --kinds"), (("--num-samples", 5, "--cell", 4), "--cell is for one microstructure"),
                         (("--num-samples", 5, "--kinds", "gaussian,blobs"), "there is no kind 'blobs'"),
                         (("--num-samples", 5, "--kinds", "grains,voronoi"), "twice"), (("--kinds", "grains"), "needs --num-samples"),
                         (("--num-samples", 5, "--size", 4, 4), "8 voxels or more"), (("--num-samples", 5, "--output", "never.npy"), "must end with .h5"),

@@ -1,6 +1,6 @@
 /* Datasets of samples for training: microstructures or images with labels, real values and a split, in one HDF5 file
- * (docs/FILES.md has the layout). A set is opened once, its facts are then in memory on every rank. Readers fetch
- * batches of samples in threads of their own.
+ * (docs/FILES.md has the layout). Opening a set brings its facts into the memory of every rank. Readers fetch batches
+ * of samples in threads of their own.
  *
  * Rule: only the open and the writer call HDF5. Readers know where every sample lies, and read and inflate it
  * themselves. */
@@ -13,7 +13,7 @@
 #define MF_SCHEMA_DATASET "dataset" /* attribute schema of a dataset */
 
 enum mf_split { MF_TRAIN, MF_VALIDATION, MF_TEST, MF_SPLITS };
-enum { MF_SPLIT_NONE = 255 }; /* of a sample that is in no split, as it was never completed */
+enum { MF_SPLIT_NONE = 255 }; /* of a sample that is in no split */
 enum { MF_CHANNELS_MAX = 64, MF_CLASSES_MAX = 1 << 16, MF_REALS_MAX = 4096, MF_REAL_TEXT = 64 };
 
 /** "train", "validation", "test". */
@@ -51,11 +51,11 @@ struct mf_dataset {
 };
 
 /**
- * Opens a set for reading: all facts, no samples. An image whose file has no moments is read once, for mean and
- * deviation; ranks share that work. Memory: about 40 bytes + 4 reals per sample, on every rank.
+ * Reads all facts of a set, and no samples. Images without moments are read once, for mean and deviation; ranks share
+ * that work. Memory: about 40 bytes + 4 reals per sample, on every rank.
  *
  * Collective; refuses (agreed) with MF_INPUT what is no dataset, labels out of range, values that are not finite,
- * extents that differ, and a storage that only HDF5 can read. MF_MEMORY.
+ * arrays without one row for each sample, and a storage that only HDF5 can read. MF_MEMORY.
  */
 int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_dataset **set);
 void mf_dataset_close(struct mf_dataset *set); /* NULL is accepted */
@@ -64,9 +64,9 @@ void mf_dataset_close(struct mf_dataset *set); /* NULL is accepted */
 int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);
 
 /**
- * Fills split [n] at random, by error diffusion over the classes in turn: every class is divided as @p part {train,
- * validation} says, to one sample, and so is the whole. The rest is the test split. @p label NULL: one class. Local.
- * MF_MEMORY.
+ * Fills split [n] at random. @p part {train, validation} are shares; the rest is the test split. Error diffusion over
+ * the classes in turn divides every class, and the whole set, to within one sample of these shares. @p label NULL: one
+ * class. Local. MF_MEMORY.
  */
 int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split);
 

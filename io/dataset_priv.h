@@ -52,7 +52,7 @@ size_t mf_sample_scratch(const struct mf_dataset *set);
  * call it, with its own @p scratch. MF_INPUT. */
 int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t id, void *to);
 
-/** Sums of values and squares of an image's channels, moments [channels][2]. */
+/** Sums of values and of squares of an image's channels: moments [channels][2]. */
 void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments);
 
 #endif

@@ -57,7 +57,7 @@ static int read_at(const struct mf_dataset *set, int file, size_t id, void *to, 
     return MF_OK;
 }
 
-/* Byte k of every value, then byte k + 1, become values again. */
+/* Undoes the shuffle: byte 0 of every value comes first, then byte 1 of every value, and so on. */
 static void unshuffle(size_t values, size_t size, const uint8_t *from, uint8_t *to)
 {
     for (size_t k = 0; k < size; ++k)

@@ -18,13 +18,13 @@ struct mf_idx {
     size_t at;  /* the next row */
 };
 
-/** Begins a file like an IDX file, or like one packed by gzip? Not what cannot be read. */
+/** Does a file begin like an IDX file, or like one packed by gzip? 0: it cannot be read. */
 int mf_idx_is(const char *path);
 
 /** Opens it and compares its length with the header: MF_INPUT. Closed by mf_idx_close() after success. */
 int mf_idx_open(const char *path, struct mf_idx *idx);
 
-/** Row @p i in native byte order. Rows before the last one read cost a new start. MF_INPUT. */
+/** Reads row @p i in native byte order. To go back, it reads the file from its start. MF_INPUT. */
 int mf_idx_read(struct mf_idx *idx, size_t i, void *to);
 void mf_idx_close(struct mf_idx *idx);
 

@@ -62,8 +62,8 @@ double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, c
 /** Height of the names below a table, beyond that of ticks. */
 enum { MF_TABLE_NAMES = 40 };
 
-/** Writes the numbers of a table into its cells, and names beside them. @p out: how far these reach out at the left and
- * below. */
+/** Writes the numbers of a table into its cells, and the names beside and below it. @p out: how far the names reach at
+ * the left, and below. */
 void mf_plot_table(cairo_t *page, struct mf_box box, const struct mf_panel *table, double out[2]);
 
 /** Ticks of a vertical axis at its right side (a colour bar). */

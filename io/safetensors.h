@@ -17,15 +17,15 @@ struct mf_safetensors;
 /** An array of a file. */
 struct mf_safetensors_entry {
     const char *name;  /* UTF-8 */
-    enum mf_type type; /* in the file; MF_TYPES: one that this program does not read */
+    enum mf_type type; /* in the file; MF_TYPES: one that this program has not */
     size_t ndim;       /* 0: one number */
     size_t dims[MF_SAFETENSORS_DIMS];
     const void *data; /* writing: int64_t for MF_I64, else float. Reading: NULL */
 };
 
 /**
- * Opens a file, the index of a split model ("model.safetensors.index.json"), or a folder that holds either as
- * "model.safetensors" or with the index's usual name. Refuses with MF_INPUT, naming the fault. Not collective.
+ * Opens a file, the index of a split model, or a folder. A folder stands for its "model.safetensors", else for its
+ * "model.safetensors.index.json". Refuses with MF_INPUT, naming the fault. Not collective.
  */
 int mf_safetensors_open(const char *path, struct mf_safetensors **file);
 void mf_safetensors_close(struct mf_safetensors *file);

@@ -9,8 +9,8 @@
 struct mf_source_wish {
     const char *path;   /* .npy (sample, [z,] y, x[, channel]), IDX, or a folder of pictures */
     const char *labels; /* .npy or IDX of whole numbers */
-    /* .csv with a line of names. Column file: pictures of the folder (needed there); label: numbers or names; split:
-     * train, validation, test; any other: a property */
+    /* .csv that begins with a line of names. Columns: file, the pictures of a folder; label, numbers or names of
+     * classes; split, train, validation, test or none; id, ignored. Any other is a property */
     const char *table;
     size_t classes; /* names of classes 0, 1, ... */
     const char *const *class_name;
@@ -19,8 +19,8 @@ struct mf_source_wish {
 
 struct mf_source;
 
-/** Opens it. Refuses with MF_INPUT what cannot be read, numbers of rows that differ, labels out of range, cells that
- * are no finite numbers, and pictures named twice. */
+/** Opens it. Refuses with MF_INPUT what cannot be read, labels or a table without one row for each sample, labels out
+ * of range, and cells that are no finite numbers. */
 int mf_source_open(const struct mf_source_wish *wish, struct mf_source **source);
 void mf_source_close(struct mf_source *source); /* NULL is accepted */
 

@@ -1,6 +1,5 @@
-/* Tables of text: comma-separated values, one line of names first. Cells have no quotes; blanks around them are no part
- * of them.
- * Rule: every line has as many cells as there are names. All functions are local. */
+/* Tables of text: comma-separated values after a line of names. Cells have no quotes. Blanks around a cell are no part
+ * of it. Rule: every line has as many cells as there are names. All functions are local. */
 #ifndef MF_IO_TABLE_H
 #define MF_IO_TABLE_H
 

@@ -55,7 +55,7 @@ const struct mf_cmd mf_cmd_data_info = {
     .name = "data info",
     .summary = "describe a dataset",
     .synopsis = "SET.h5 [--json]",
-    .text = "Says how many samples of which extents a dataset has, its classes, columns and splits, the mean and "
+    .text = "Says how many samples of which extents a dataset has, its classes, properties and splits, the mean and "
             "deviation of images, and a hash of its contents: the same samples have the same hash.\n"
             "\n"
             "  mesoforge data info micro.h5\n",
@@ -165,7 +165,7 @@ const struct mf_cmd mf_cmd_data_split = {
     .synopsis = "SET.h5 [--train 0.8] [--validation 0.1] [--seed N] [--output OTHER.h5]",
     .text = "Divides the samples at random by --seed, every class alike; the rest is the test split. The file is "
             "written again under its name, or under --output, with new checksums: an old one stays until the new one "
-            "is complete. Refused is a split that would be empty, unless its share is 0.\n"
+            "is complete. A split that would be empty is refused, unless its share is 0.\n"
             "\n"
             "  mesoforge data split micro.h5 --train 0.7 --validation 0.15 --seed 3\n",
     .tables = split_tables,
@@ -247,10 +247,9 @@ const struct mf_cmd mf_cmd_data_verify = {
     .name = "data verify",
     .summary = "check every sample of a dataset",
     .synopsis = "SET.h5 [--json]",
-    .text = "Checks that labels are classes, that properties are finite, that all arrays have as many rows as there "
-            "are samples; reads every sample and compares it with its checksum, its values with the phases; and "
-            "compares the file with its seal. The sentence names the first sample that is wrong; the exit status is "
-            "3. Ranks share the reading.\n"
+    .text = "Checks that labels are classes, that properties are finite, and that all arrays have one row for each "
+            "sample. Reads every sample, compares it with its checksum, and its values with the phases. Compares the "
+            "file with its seal. The first wrong sample is named, with exit status 3. Ranks share the reading.\n"
             "\n"
             "  mesoforge data verify micro.h5\n",
     .tables = info_tables,

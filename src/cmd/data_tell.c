@@ -46,18 +46,18 @@ static void print(const struct mf_dataset *set, const size_t *count)
         printf(" voxels of %d phases\n", set->phases);
     else
         printf(" pixels of %zu channel%s, %s\n", set->dims[3], MF_S(set->dims[3]), set->is_float ? "float32" : "uint8");
-    if (set->classes) printf("  classes:   ");
+    if (set->classes) printf("  classes:    ");
     for (size_t c = 0; c < set->classes && c < SHOWN; ++c)
         printf("%s%s %zu", c ? ", " : "", set->class_name[c], count[c]);
     if (set->classes) printf("%s\n", set->classes > SHOWN ? ", .." : "");
-    if (set->reals) printf("  columns:   ");
+    if (set->reals) printf("  properties: ");
     for (size_t r = 0; r < set->reals && r < SHOWN; ++r) printf("%s%s", r ? ", " : "", set->real_name[r]);
     if (set->reals) printf("%s\n", set->reals > SHOWN ? ", .." : "");
-    printf("  splits:    train %zu, validation %zu, test %zu%s\n", set->count[MF_TRAIN], set->count[MF_VALIDATION],
+    printf("  splits:     train %zu, validation %zu, test %zu%s\n", set->count[MF_TRAIN], set->count[MF_VALIDATION],
            set->count[MF_TEST], set->split_given ? "" : " (the default: the file has none)");
     if (!set->phases)
-        printf("  values:    mean %.6g, deviation %.6g (first channel)\n", set->mean[0], set->deviation[0]);
-    printf("  hash:      %.16s\n", set->hash);
+        printf("  values:     mean %.6g, deviation %.6g (first channel)\n", set->mean[0], set->deviation[0]);
+    printf("  hash:       %.16s\n", set->hash);
 }
 
 void mf_data_tell(const struct mf_dataset *set, struct mf_json *json)

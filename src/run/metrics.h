@@ -72,8 +72,8 @@ void mf_metrics_also(struct mf_metrics *metrics, unsigned forms);
 /**
  * Removes what a run wrote after its checkpoint, because it will write that again. Of the rows whose @p key is @p part,
  * it removes those after the first @p rows, those beyond @p step, and an incomplete last row. Others stay. Tables lose
- * the rows beyond @p step. TensorBoard is told to forget these. @p key: the caller keeps the text; NULL: the run has no
- * parts, and @p rows does not count.
+ * the rows beyond @p step, and TensorBoard forgets its events beyond it. @p key: the caller keeps the text; NULL: the
+ * run has no parts, and @p rows does not count.
  */
 void mf_metrics_cut(struct mf_metrics *metrics, const char *key, uint64_t part, size_t rows, long step);
 

@@ -1,5 +1,5 @@
-/* Metrics as event files of TensorBoard. A file is a row of records (the framing of TFRecord), each an Event in the
- * wire format of protocol buffers. See metrics.h. */
+/* Metrics as event files of TensorBoard. A file is a sequence of records (the framing of TFRecord). A record is an
+ * Event in the wire format of protocol buffers. See metrics.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static void put_event(struct mf_metrics_file *file, uint64_t step, unsigned fiel
 
 /* ---- the form ---- */
 
-/* A new file, after those of the second: TensorBoard reads them in the order of their names. */
+/* Makes a new file. N counts the files of one second, as TensorBoard reads files in the order of their names. */
 static int create(const char *lines, char **path)
 {
     const int folder = (int)(mf_name_base(lines) - lines);

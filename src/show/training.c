@@ -28,7 +28,7 @@ static enum mf_training_column axis_of(size_t count, const double (*rows)[MF_TRA
     return MF_TRAINING_EPOCH;
 }
 
-/* The row with the least loss of validation. Of one such row nothing is to be said. */
+/* The row with the least loss of validation; count: fewer than two rows have one. */
 static size_t best_of(size_t count, const double (*rows)[MF_TRAINING_COLUMNS])
 {
     size_t best = count, known = 0;
@@ -47,7 +47,7 @@ static int has(const struct course *c, size_t i, enum mf_training_column k)
     return isfinite(c->rows[i][k]) && isfinite(c->rows[i][c->axis]);
 }
 
-/* A column as a curve. Of too many points each mean of equally many is drawn at the last of them. */
+/* A column as a curve. Too many points are averaged in equal groups; a mean stands at the last point of its group. */
 static struct mf_curve curve_of(const struct course *c, enum mf_training_column k, const char *name, double unit)
 {
     double *x = mf_figure_keep(c->figure, 2 * POINTS * sizeof *x), *y = x + POINTS;
@@ -98,8 +98,8 @@ static int is_logarithmic(const struct mf_curve *curves, size_t count)
     return low > 0 && high > decades * low;
 }
 
-/* A panel of one or two columns; the best row is marked on column @p marked, if that is one.
- * Others begin at 0. */
+/* A panel of one or two columns. A circle marks the best row on column @p marked. MF_TRAINING_COLUMNS: no circle, and
+ * the axis begins at 0. */
 static void add(const struct course *c, const char *title, const char *ylabel, struct mf_curve first,
                 struct mf_curve second, enum mf_training_column marked)
 {

@@ -1,4 +1,4 @@
-/* Pictures of a training: its course, a matrix of confusion, predictions beside true values. Rank 0. */
+/* Pictures of a training: its course, a confusion matrix, predictions beside true values. Rank 0. */
 #ifndef MF_SHOW_TRAINING_H
 #define MF_SHOW_TRAINING_H
 
@@ -28,7 +28,7 @@ extern const char *const mf_training_key[MF_TRAINING_COLUMNS];
  */
 void mf_figure_training(struct mf_figure *figure, size_t count, const double (*rows)[MF_TRAINING_COLUMNS]);
 
-/** Matrix of confusion: @p counts [true class][predicted class]. Colours are shares of the true class. */
+/** Confusion matrix: @p counts [true class][predicted class]. Colours are shares of the true class. */
 void mf_figure_confusion(struct mf_figure *figure, size_t classes, const char *const *names, const double *counts);
 
 /** Predicted against true values [count], with the diagonal, and R2 in the title. @p name: of the quantity, with its

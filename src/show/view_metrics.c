@@ -60,7 +60,7 @@ static int read_training(const struct mf_json *json, double columns[MF_TRAINING_
     return any;
 }
 
-/* The loss of an epoch is the mean of its steps: where they are drawn, it is not drawn again. */
+/* The loss of an epoch is the mean over its steps. Where steps are drawn, that mean is left out. */
 static void leave_mean(struct lines *to, const struct mf_json *json, double columns[MF_TRAINING_COLUMNS])
 {
     const char *kind = mf_json_get_text(json, "kind");
@@ -91,8 +91,8 @@ static int add(struct lines *to, const struct mf_json *json, const double column
     return MF_OK;
 }
 
-/* Rows without a loss or what else a training measures are skipped. The last line may be incomplete while a run writes;
- * any other invalid line is refused. */
+/* Skips rows that have neither a loss nor another number of a training. The last line may be incomplete while a run
+ * writes; any other invalid line is refused. */
 static int read_lines(FILE *from, const char *path, struct lines *to)
 {
     char *line = NULL;

@@ -502,38 +502,21 @@ static int run_regress(struct mf_session *s, void *options) { return run(s, opti
 
 #define TEXT                                                                                                        \
     "Reads what characterize reads (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D), and datasets, of which every " \
-    "sample is predicted. A file that is larger than what the model was trained with is cut into tiles of that "    \
-    "size; the last ones end with the file. Tiles are predicted alone, and the mean is printed. A smaller file is " \
-    "refused. --output writes a table. Ranks share files and samples.\n"
+    "sample is predicted. A file that is larger than the samples of the training is cut into tiles of their size. " \
+    "The last tile of a row ends with the file, so it may overlap the one before. The mean over the tiles is "      \
+    "printed. A smaller file is refused. --output writes a table. Ranks share files and samples.\n\n"
 
-const struct mf_cmd mf_cmd_infer_classify = {
-    .name = "infer classify",
-    .summary = "tell the class of microstructures by a trained model",
-    .synopsis = "MODEL.safetensors FILE ... [--threshold otsu] [--output predictions.csv]",
-    .text = TEXT "\n"
-                 "  mesoforge infer classify run/model.safetensors steel.png --threshold otsu\n"
-                 "  mpirun -n 2 mesoforge infer classify run/model.safetensors micro.h5 \\\n"
-                 "      --output predictions.csv\n",
-    .tables = tables,
-    .size = sizeof(struct infer),
-    .positional_max = 4096,
-    .check = check_classify,
-    .run = run_classify,
-    .work = MF_WORK_CORES,
-    .remedy = "a smaller --batch-size",
-};
+#define INFER(task, what, example)                                                                             \
+    {                                                                                                          \
+        .name = "infer " #task, .summary = what " of microstructures by a trained model",                      \
+        .synopsis = "MODEL.safetensors FILE ... [--threshold otsu] [--output predictions.csv]",                \
+        .text = TEXT "  mesoforge infer " #task " run/model.safetensors steel.png --threshold otsu\n" example, \
+        .tables = tables, .size = sizeof(struct infer), .positional_max = 4096, .check = check_##task,         \
+        .run = run_##task, .work = MF_WORK_CORES, .remedy = "a smaller --batch-size",                          \
+    }
 
-const struct mf_cmd mf_cmd_infer_regress = {
-    .name = "infer regress",
-    .summary = "predict properties of microstructures by a trained model",
-    .synopsis = "MODEL.safetensors FILE ... [--threshold otsu] [--output predictions.csv]",
-    .text = TEXT "\n"
-                 "  mesoforge infer regress run/model.safetensors steel.png --threshold otsu\n",
-    .tables = tables,
-    .size = sizeof(struct infer),
-    .positional_max = 4096,
-    .check = check_regress,
-    .run = run_regress,
-    .work = MF_WORK_CORES,
-    .remedy = "a smaller --batch-size",
-};
+const struct mf_cmd mf_cmd_infer_classify =
+    INFER(classify, "tell the class",
+          "  mpirun -n 2 mesoforge infer classify run/model.safetensors micro.h5 \\\n"
+          "      --output predictions.csv\n");
+const struct mf_cmd mf_cmd_infer_regress = INFER(regress, "predict properties", "");

@@ -229,8 +229,7 @@ static int run(struct mf_session *session, const struct mf_train_cmd *o, int cla
     return rc;
 }
 
-static int check_classify(const struct mf_session *s, void *options) { return mf_train_check(s, options, 1); }
-static int check_regress(const struct mf_session *s, void *options) { return mf_train_check(s, options, 0); }
+static int check(const struct mf_session *s, void *options) { return mf_train_check(s, options); }
 static int run_classify(struct mf_session *s, void *options) { return run(s, options, 1); }
 static int run_regress(struct mf_session *s, void *options) { return run(s, options, 0); }
 
@@ -242,48 +241,27 @@ static const char *const names[] = {"results-dir", NULL};
 static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
 
 #define TEXT                                                                                                         \
-    "Ranks share the samples of a step, and sum gradients beside backward. The result does not depend on how many "  \
-    "ranks, passes and readers there are. After every epoch the network is scored on the validation split; "         \
-    "model.safetensors in --results-dir holds the weights of the best epoch, and how to build the network again. A " \
-    "run that is stopped or killed continues with --restart auto, also on another number of ranks.\n"
+    "Ranks share the samples of a step and sum gradients while backward still runs. The result does not depend on "  \
+    "the numbers of ranks, passes and readers. After every epoch the network is scored on the validation split. "    \
+    "model.safetensors in --results-dir holds the weights of the best epoch, and what eval and infer need to build " \
+    "the network. A run that was stopped or killed continues with --restart auto, also on another number of "        \
+    "ranks.\n\n"
 
-const struct mf_cmd mf_cmd_train_classify = {
-    .name = "train classify",
-    .summary = "train a network that tells the classes of microstructures",
-    .synopsis = "--data FILE.h5 [--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",
-    .text = TEXT "\n"
-                 "  mesoforge synth --num-samples 2000 --size 64 64 --output micro.h5\n"
-                 "  mpirun -n 2 mesoforge train classify --data micro.h5 \\\n"
-                 "      --arch cnn --results-dir run\n",
-    .tables = classify_tables,
-    .size = sizeof(struct mf_train_cmd),
-    .check = check_classify,
-    .check_plan = mf_train_plan_ahead,
-    .run = run_classify,
-    .work = MF_WORK_CORES,
-    .remedy = "a smaller --batch-size, or --recompute blocks",
-    .writes = 1,
-    .checkpoints = 1,
-    .names = names,
-    .small = small,
-};
+#define TRAIN(task, what, target, example)                                                                        \
+    {                                                                                                             \
+        .name = "train " #task, .summary = "train a network that " what " of microstructures",                    \
+        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",               \
+        .text = TEXT example, .tables = task##_tables, .size = sizeof(struct mf_train_cmd), .check = check,       \
+        .check_plan = mf_train_plan_ahead, .run = run_##task, .work = MF_WORK_CORES,                              \
+        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1, .names = names, \
+        .small = small,                                                                                           \
+    }
 
-const struct mf_cmd mf_cmd_train_regress = {
-    .name = "train regress",
-    .summary = "train a network that predicts properties of microstructures",
-    .synopsis = "--data FILE.h5 [--target COLUMN ...] [--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",
-    .text = TEXT "\n"
-                 "  mesoforge train regress --data micro.h5 \\\n"
-                 "      --target interface_density --results-dir run\n",
-    .tables = regress_tables,
-    .size = sizeof(struct mf_train_cmd),
-    .check = check_regress,
-    .check_plan = mf_train_plan_ahead,
-    .run = run_regress,
-    .work = MF_WORK_CORES,
-    .remedy = "a smaller --batch-size, or --recompute blocks",
-    .writes = 1,
-    .checkpoints = 1,
-    .names = names,
-    .small = small,
-};
+const struct mf_cmd mf_cmd_train_classify =
+    TRAIN(classify, "tells the classes", "",
+          "  mesoforge synth --num-samples 2000 --size 64 64 --output micro.h5\n"
+          "  mpirun -n 2 mesoforge train classify --data micro.h5 \\\n"
+          "      --arch cnn --results-dir run\n");
+const struct mf_cmd mf_cmd_train_regress = TRAIN(regress, "predicts properties", "[--target COLUMN ...] ",
+                                                 "  mesoforge train regress --data micro.h5 \\\n"
+                                                 "      --target interface_density --results-dir run\n");

@@ -156,9 +156,8 @@ int mf_train_check_values(const struct mf_session *s, const struct mf_train_cmd 
     return check_planning(s, o);
 }
 
-int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o, int classify)
+int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o)
 {
-    (void)classify;
     if (!o->data || !*o->data)
         return mf_fail(MF_USAGE,
                        "no dataset; try: --data FILE.h5, one of mesoforge synth --num-samples or data import");

@@ -24,7 +24,7 @@ struct mf_train_cmd {
 extern const struct mf_opt mf_train_rows[], mf_classify_rows[], mf_regress_rows[];
 
 /** Refuses options that contradict each other: MF_USAGE. The second does not ask for --data. Local. */
-int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o, int classify);
+int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o);
 int mf_train_check_values(const struct mf_session *session, const struct mf_train_cmd *o);
 
 /**

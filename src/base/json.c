@@ -111,6 +111,11 @@ struct mf_json *mf_json_parse(const char *text)
     return (struct mf_json *)(void *)json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
 }
 
+struct mf_json *mf_json_copy(const struct mf_json *value)
+{
+    return out(json_deep_copy((const json_t *)(const void *)value));
+}
+
 /* What a stream is called: standard output that goes to a file has the file's name. */
 static void name_of(FILE *to, char *name, size_t room)
 {

@@ -65,6 +65,9 @@ void mf_json_wholes(struct mf_json *at, const char *key, const double *values, s
 /** Parses JSON text. NULL if it is none; no message. */
 struct mf_json *mf_json_parse(const char *text);
 
+/** A copy with all that is in it. */
+struct mf_json *mf_json_copy(const struct mf_json *value);
+
 /** A value from a file of at most @p most bytes; refuses with MF_INPUT: unreadable, too long, no JSON (line, column).
  */
 int mf_json_load(const char *path, size_t most, struct mf_json **value);

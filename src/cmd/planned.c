@@ -278,11 +278,7 @@ void mf_run_plan_free(struct mf_run_plan *plan)
 
 int mf_run_plan_put(const struct mf_run_plan *plan, struct mf_json *at)
 {
-    char *text;
-
     if (!plan->json) return 0;
-    text = mf_json_string(plan->json);
-    mf_json_put(at, "plan", mf_json_parse(text));
-    free(text);
+    mf_json_put(at, "plan", mf_json_copy(plan->json));
     return 1;
 }

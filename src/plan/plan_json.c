@@ -263,14 +263,13 @@ static int read_body(const char *path, const struct mf_json *file, struct mf_pla
 
 int mf_plan_is_whole(const struct mf_json *json)
 {
-    char hash[MF_PLAN_HASH], *text = mf_json_string(json);
-    struct mf_json *body = mf_json_parse(text);
+    struct mf_json *body = mf_json_copy(json);
+    char hash[MF_PLAN_HASH];
 
     mf_json_drop(body, "hash");
     mf_json_drop(body, "verified");
     hash_of(body, hash);
     mf_json_free(body);
-    free(text);
     return strcmp(hash, mf_json_get_text(json, "hash")) == 0;
 }
 

@@ -317,8 +317,6 @@ static int conclude(struct mf_loop *loop, struct mf_json **results)
 {
     const struct mf_trainer *t = loop->trainer;
     struct mf_json *j = mf_json_object();
-    char *text;
-    int rc;
 
     *results = j;
     MF_TRY(take_best(loop));
@@ -329,10 +327,7 @@ static int conclude(struct mf_loop *loop, struct mf_json **results)
             loop->steps > 0 ? loop->stepping / (double)loop->steps : 0, "waited_for_data", mf_reader_waited(t->reader));
     MF_TRY(score(loop, MF_VALIDATION, j));
     MF_TRY(score(loop, MF_TEST, j));
-    text = mf_json_string(j);
-    rc = write_model(loop, loop->run->output, mf_json_parse(text));
-    free(text);
-    return rc;
+    return write_model(loop, loop->run->output, mf_json_copy(j));
 }
 
 int mf_loop_run(struct mf_loop *loop, struct mf_json **results)
@@ -350,7 +345,6 @@ struct mf_json *mf_loop_results(const char *path)
     struct mf_json *results = NULL, *card = NULL;
     struct mf_safetensors *file = NULL;
     const char *text;
-    char *copy;
 
     if (mf_safetensors_open(path, &file) != MF_OK) {
         mf_warn("%s; it may not be this run's result and is made again", mf_err_text());
@@ -359,11 +353,7 @@ struct mf_json *mf_loop_results(const char *path)
     }
     text = mf_safetensors_metadata(file, "mesoforge");
     card = text ? mf_json_parse(text) : NULL;
-    if (card && mf_json_get(card, "results")) {
-        copy = mf_json_string(mf_json_get(card, "results"));
-        results = mf_json_parse(copy);
-        free(copy);
-    }
+    if (card && mf_json_get(card, "results")) results = mf_json_copy(mf_json_get(card, "results"));
     mf_json_free(card);
     mf_safetensors_close(file);
     return results;

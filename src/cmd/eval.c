@@ -224,7 +224,7 @@ static void put_classes(const struct job *job, FILE *to)
         fprintf(to, "\n%lu,", (unsigned long)job->id[i]);
         mf_predictor_cell(to, label < 0 ? "" : s->name[label]);
         fprintf(to, ",");
-        mf_predictor_cell(to, s->name[mf_predictor_best(s, p)]);
+        mf_predictor_cell(to, s->name[mf_train_class(s->outputs, p)]);
         for (size_t c = 0; c < s->outputs; ++c) fprintf(to, ",%.6f", (double)p[c]);
     }
     fprintf(to, "\n");

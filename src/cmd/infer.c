@@ -348,7 +348,7 @@ static struct mf_json *json_of(const struct job *job, const struct said *said)
     mf_json_int(j, "tiles", (long long)said->tiles);
     for (size_t i = 0; i < job->outputs; ++i) mf_json_finite(values, s->name[i], (double)said->output[i]);
     if (s->classify) {
-        const size_t best = mf_predictor_best(s, said->output);
+        const size_t best = mf_train_class(s->outputs, said->output);
 
         MF_JSON(j, "class", (const char *)s->name[best], "probability", (double)said->output[best]);
     }
@@ -394,7 +394,7 @@ static void put(const void *context, FILE *to)
         if (said->sample >= 0) fprintf(to, "%ld", said->sample);
         if (s->classify) {
             fprintf(to, ",");
-            mf_predictor_cell(to, s->name[mf_predictor_best(s, said->output)]);
+            mf_predictor_cell(to, s->name[mf_train_class(s->outputs, said->output)]);
         }
         for (size_t c = 0; c < s->outputs; ++c) fprintf(to, s->classify ? ",%.6f" : ",%.7g", (double)said->output[c]);
     }

@@ -55,15 +55,6 @@ void mf_predictor_shares(const struct mf_saved *saved, size_t n, float *output)
     for (size_t r = 0; saved->classify && r < n; ++r) shares_of(saved->outputs, output + r * saved->outputs);
 }
 
-size_t mf_predictor_best(const struct mf_saved *saved, const float *output)
-{
-    size_t best = 0;
-
-    for (size_t i = 1; i < saved->outputs; ++i)
-        if (output[i] > output[best]) best = i;
-    return best;
-}
-
 void mf_predictor_cell(FILE *to, const char *text)
 {
     if (!strpbrk(text, ",\"\n\r")) {

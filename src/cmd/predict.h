@@ -31,9 +31,6 @@ void mf_predictor_close(struct mf_predictor *predictor);
 /** Makes probabilities of logits [n][outputs]; real values stay. Local. */
 void mf_predictor_shares(const struct mf_saved *saved, size_t n, float *output);
 
-/** The class with the largest probability. */
-size_t mf_predictor_best(const struct mf_saved *saved, const float *output);
-
 /** Prints a cell of a table, in quotes where it needs them. */
 void mf_predictor_cell(FILE *to, const char *text);
 

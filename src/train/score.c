@@ -20,16 +20,16 @@ struct tally {
     size_t done;
 };
 
-static size_t best_of(const float *x, size_t n)
+size_t mf_train_class(size_t n, const float *output)
 {
     size_t best = 0;
 
     for (size_t i = 1; i < n; ++i)
-        if (x[i] > x[best]) best = i;
+        if (output[i] > output[best]) best = i;
     return best;
 }
 
-static size_t outputs_of(const struct mf_trainer *t) { return t->opts.classify ? t->set->classes : t->opts.columns; }
+static size_t outputs_of(const struct mf_trainer *t) { return mf_train_outputs(t->set, &t->opts); }
 
 /* What the network makes of a batch: output [batch->n][outputs]. */
 static void pass(struct mf_trainer *t, const struct mf_batch *batch, float *output)
@@ -66,7 +66,7 @@ void mf_trainer_predict(struct mf_trainer *t, size_t n, const float *input, floa
 
 static void count_class(struct tally *y, const float *output, int32_t label)
 {
-    const size_t taken = best_of(output, y->outputs);
+    const size_t taken = mf_train_class(y->outputs, output);
 
     if (label < 0) return;
     y->sum[ROWS] += 1;

@@ -115,6 +115,9 @@ void mf_scores_free(struct mf_scores *scores);
  * values. Local. */
 void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);
 
+/** The class of a sample with the largest of its @p n logits or probabilities; of equals the first. Local. */
+size_t mf_train_class(size_t n, const float *output);
+
 /** The figure by which networks are compared, larger is better: accuracy, or the mean of R2. Local. */
 double mf_scores_merit(const struct mf_scores *scores, const struct mf_train_opts *opts);
 

@@ -167,12 +167,11 @@ void mf_trainer_at(struct mf_trainer *t, size_t step)
 /* The positions of pass @p pass of this rank, counted over all steps. */
 static struct mf_span part_of(const struct mf_trainer *t, size_t pass, struct mf_window *window)
 {
+    const size_t ranks = (size_t)t->comm->size, rank = (size_t)t->comm->rank, micro = pass % t->micro;
+
     *window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, pass / t->micro);
-    if (t->opts.slots)
-        return mf_window_slot(window, t->opts.batch,
-                              mf_cut(t->opts.slots, (size_t)t->comm->size, (size_t)t->comm->rank).first +
-                                  pass % t->micro);
-    return mf_window_part(window, (size_t)t->comm->size, (size_t)t->comm->rank, t->opts.batch, pass % t->micro);
+    if (!t->opts.slots) return mf_window_part(window, ranks, rank, t->opts.batch, micro);
+    return mf_window_part(window, 1, 0, t->opts.batch, mf_cut(t->opts.slots, ranks, rank).first + micro);
 }
 
 /* Passes without samples are not asked for. */

@@ -21,13 +21,6 @@ struct mf_span mf_window_part(const struct mf_window *window, size_t ranks, size
     return (struct mf_span){window->first + own.first + skip, left < batch ? left : batch};
 }
 
-struct mf_span mf_window_slot(const struct mf_window *window, size_t batch, size_t slot)
-{
-    const size_t skip = slot * batch < window->count ? slot * batch : window->count, left = window->count - skip;
-
-    return (struct mf_span){window->first + skip, left < batch ? left : batch};
-}
-
 size_t mf_window_micro(size_t effective, size_t ranks, size_t batch)
 {
     const size_t most = mf_cut(effective, ranks, 0).count;

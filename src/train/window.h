@@ -16,11 +16,9 @@ size_t mf_window_steps(size_t samples, size_t effective);
 /** The window of step @p step, from 0 on. */
 struct mf_window mf_window_of(size_t samples, size_t effective, size_t step);
 
-/** The positions that a rank takes in one of its micro-batches, at most @p batch; it may be none. */
+/** The positions that a rank takes in one of its micro-batches, at most @p batch; it may be none. Slot k of a window
+ * (slots.h) is micro-batch k of one rank. */
 struct mf_span mf_window_part(const struct mf_window *window, size_t ranks, size_t rank, size_t batch, size_t micro);
-
-/** The positions of slot @p slot of a window (slots.h), of @p batch samples; the last ones may have fewer, or none. */
-struct mf_span mf_window_slot(const struct mf_window *window, size_t batch, size_t slot);
 
 /** Micro-batches that every rank needs for the largest window. */
 size_t mf_window_micro(size_t effective, size_t ranks, size_t batch);

@@ -51,7 +51,7 @@ static void step(const struct mf_dataset *set, size_t effective, size_t number, 
 
     for (size_t k = 0; k < (slots ? slots : ranks * micro); ++k) {
         const struct mf_span part =
-            slots ? mf_window_slot(&w, batch, k) : mf_window_part(&w, ranks, k / micro, batch, k % micro);
+            slots ? mf_window_part(&w, 1, 0, batch, k) : mf_window_part(&w, ranks, k / micro, batch, k % micro);
 
         CHECK(part.count == 0 || (part.first >= w.first && part.first + part.count <= w.first + w.count));
         count += part.count;

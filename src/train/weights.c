@@ -183,7 +183,8 @@ static const struct mf_bucket *bucket_of(const struct mf_network *n, int root)
 {
     size_t k = 0;
 
-    while (n->layout.bucket[k].parameters != root) ++k;
+    while (k < n->layout.buckets && n->layout.bucket[k].parameters != root) ++k;
+    MF_ASSERT(k < n->layout.buckets); /* every weight has a gradient */
     return &n->layout.bucket[k];
 }
 

@@ -10,7 +10,6 @@
 
 /* A run, and what of it is planned. */
 struct planned {
-    const struct mf_train_cmd *o;
     struct mf_train_opts *opts;
     struct mf_train_work work;
 };
@@ -59,7 +58,7 @@ int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o,
                        struct mf_train_opts *opts, struct mf_run_plan *plan)
 {
     struct mf_train_opts asked = *opts;
-    struct planned p = {.o = o, .opts = opts, .work = mf_train_work_of(session, o, set, &asked)};
+    struct planned p = {.opts = opts, .work = mf_train_work_of(session, o, set, &asked)};
 
     return mf_planned_make(&(struct mf_planned){.session = session,
                                                 .task = &mf_train_task,

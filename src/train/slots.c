@@ -101,7 +101,6 @@ int mf_slots_open(const struct mf_trainer *t, size_t slots, struct mf_slots **tr
 {
     const size_t ranks = (size_t)t->comm->size, rank = (size_t)t->comm->rank, numbers = t->network.layout.numbers;
     struct mf_slots *s = MF_MUST(calloc(1, sizeof *s), "slots");
-    int rc;
 
     *tree = s;
     s->t = t;
@@ -112,8 +111,7 @@ int mf_slots_open(const struct mf_trainer *t, size_t slots, struct mf_slots **tr
     s->parts = all_remains(slots, ranks);
     remains(s->own, s->node, &s->most);
     s->sum = mf_arena_take(t->arena, s->most * numbers * sizeof(float), "sums of slots");
-    rc = s->sum ? MF_OK : MF_MEMORY;
-    if (rc == MF_OK)
+    if (s->sum)
         s->part = mf_arena_take(t->arena, s->parts * piece_of(numbers, ranks, rank).count * sizeof(float) + 1,
                                 "sums of slots");
     return mf_agree(t->comm, s->part ? MF_OK : MF_MEMORY);

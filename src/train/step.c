@@ -6,7 +6,7 @@
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
 
-enum { SUMS = 3, WISHES = 8 };
+enum { SUMS = 3 };
 
 static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t micro)
 {

@@ -145,9 +145,11 @@ static void print_columns(const struct job *job)
 
 static void print_text(const struct job *job)
 {
+    char loss[MF_LOSS_TEXT];
+
     printf("%s on %s, split %s: %zu sample%s", job->model, job->set->path, job->o->split, job->n, MF_S(job->n));
     if (job->scores.rows < job->n) printf(" (%zu with a label)", job->scores.rows);
-    printf(", loss %.4g", job->scores.loss);
+    printf(", loss %s", mf_loss_text(job->scores.loss, loss));
     if (job->predictor.saved.classify)
         print_classes(job);
     else

@@ -1,6 +1,7 @@
 /* See train.h: how well a network does on samples. Ranks take contiguous runs of them, so outputs come in their order.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,6 +198,12 @@ void mf_scores_free(struct mf_scores *s)
     free(s->mean_error);
     free(s->output);
     *s = (struct mf_scores){0};
+}
+
+const char *mf_loss_text(double loss, char text[MF_LOSS_TEXT])
+{
+    snprintf(text, MF_LOSS_TEXT, isfinite(loss) ? "%.4g" : "none", loss);
+    return text;
 }
 
 double mf_scores_merit(const struct mf_scores *s, const struct mf_train_opts *opts)

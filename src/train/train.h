@@ -118,6 +118,10 @@ void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input
 /** The class of a sample with the largest of its @p n logits or probabilities; of equals the first. Local. */
 size_t mf_train_class(size_t n, const float *output);
 
+/** A loss as it is printed; "none" where it is not finite. Local. */
+enum { MF_LOSS_TEXT = 24 };
+const char *mf_loss_text(double loss, char text[MF_LOSS_TEXT]);
+
 /** The figure by which networks are compared, larger is better: accuracy, or the mean of R2. Local. */
 double mf_scores_merit(const struct mf_scores *scores, const struct mf_train_opts *opts);
 

@@ -233,6 +233,9 @@ def inputs():
     check("20 steps in a row" in many.err, many.err)
     few = train("diverged", "--epochs", 2, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0)
     check("loss none" in few.out and "no weight changes" in few.err, few)
+    check("loss none, " in few.err and "nan" not in few.err, f"progress: {few.err}")
+    scored = run("eval", "diverged/model.safetensors", "--data", "set.h5", "--split", "validation")
+    check("loss none" in scored.out, scored)
     said = json.loads(train("unknown", "--epochs", 2, "--json", data="unknown.h5", ranks=2).out)
     check(said["skipped"] == 0 and said["test"]["samples"] == 6, said)
 

@@ -25,15 +25,7 @@ static float *room_for(const struct mf_value *value)
 
 /* -- start -- */
 
-/* FNV-1a of a name, so that weights do not depend on their order. */
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-
-    while (*name) hash = (hash ^ (unsigned char)*name++) * 0x100000001b3;
-    return hash;
-}
-
+/* Names are hashed into the seed, so weights do not depend on their order. */
 static float start_of(const struct mf_value *value, uint64_t seed, size_t i)
 {
     switch (value->start) {
@@ -47,12 +39,13 @@ void mf_weights_start(const struct mf_network *n, struct mf_walk *walk, uint64_t
 {
     for (size_t v = 0; v < n->net->values; ++v) {
         const struct mf_value *value = &n->net->value[v];
+        uint64_t own;
         float *numbers;
 
         if (!mf_value_is_weight(value)) continue;
+        own = seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name));
         numbers = room_for(value);
-        for (size_t i = 0; i < mf_shape_count(&value->shape); ++i)
-            numbers[i] = start_of(value, seed ^ hash_of(value->name), i);
+        for (size_t i = 0; i < mf_shape_count(&value->shape); ++i) numbers[i] = start_of(value, own, i);
         n->queue->backend->put(n->queue, at(n, walk, (int)v), numbers, mf_shape_bytes(&value->shape));
         n->queue->backend->sync(n->queue);
         free(numbers);

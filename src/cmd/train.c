@@ -55,8 +55,9 @@ static void say_begin(const struct job *job)
 
     mf_info("%s: %zu samples to learn from, %zu for validation, %zu for the test", job->set->path,
             job->set->count[MF_TRAIN], job->set->count[MF_VALIDATION], job->set->count[MF_TEST]);
-    mf_info("%s: %zu parameters; %zu steps of %zu samples (%d ranks x %zu passes of %zu)", o->model->name,
-            mf_network_parameters(&t->network), o->schedule.steps, o->effective, t->comm->size, t->micro, o->batch);
+    mf_info("%s: %zu parameters; %zu steps of %zu samples (%d rank%s x %zu pass%s of %zu)", o->model->name,
+            mf_network_parameters(&t->network), o->schedule.steps, o->effective, t->comm->size, MF_S(t->comm->size),
+            t->micro, t->micro == 1 ? "" : "es", o->batch);
 }
 
 static int start_from(struct job *job)

@@ -23,7 +23,7 @@ struct mf_span mf_window_part(const struct mf_window *window, size_t ranks, size
 /** Micro-batches that every rank needs for the largest window. */
 size_t mf_window_micro(size_t effective, size_t ranks, size_t batch);
 
-/** How many samples of a window of the train split count in a mean: those with a label, or all where @p labels is 0. */
+/** Samples of a window of the train split that count in a mean: those with a label, or all where @p labels is 0. */
 size_t mf_window_rows(const struct mf_dataset *set, uint64_t seed, const struct mf_window *window, int labels);
 
 /** The samples at these positions of an epoch of a split. @p id [span->count]. */

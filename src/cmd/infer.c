@@ -249,32 +249,27 @@ static int predict_files(struct job *job, struct answers *all)
 
 /* -- datasets: ranks share the samples -- */
 
+/* Outputs of samples, one after the other. */
+struct outputs {
+    struct job *job;
+    float *end;
+};
+
+static void predict_batch(void *context, const struct mf_batch *batch)
+{
+    struct outputs *to = context;
+
+    predict(to->job, batch->n, batch->input, to->end);
+    to->end += batch->n * to->job->outputs;
+}
+
 static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, float *output)
 {
-    const size_t batch = (size_t)job->o->batch;
-    const struct mf_reader_wish wish = {.threads = 1, .ahead = 2, .batch = batch, .input = 1};
-    size_t *id = MF_MUST(malloc(batch * sizeof *id), "samples");
-    struct mf_reader *reader = NULL;
-    size_t asked = 0, done = 0;
-    int rc = mf_reader_open(set, job->session->arena, &wish, &reader);
+    uint32_t *id = MF_MUST(malloc((own.count + 1) * sizeof *id), "samples");
+    int rc;
 
-    while (rc == MF_OK && done < own.count) {
-        struct mf_batch got;
-
-        while (asked < own.count && mf_reader_room(reader) > 0) {
-            const size_t n = own.count - asked < batch ? own.count - asked : batch;
-
-            for (size_t i = 0; i < n; ++i) id[i] = own.first + asked + i;
-            mf_reader_want(reader, n, id);
-            asked += n;
-        }
-        rc = mf_reader_take(reader, &got);
-        if (rc != MF_OK) break;
-        predict(job, got.n, got.input, output + done * job->outputs);
-        done += got.n;
-        mf_reader_give(reader, &got);
-    }
-    mf_reader_close(reader);
+    for (size_t i = 0; i < own.count; ++i) id[i] = (uint32_t)(own.first + i);
+    rc = mf_trainer_read(&job->predictor.trainer, set, own.count, id, predict_batch, &(struct outputs){job, output});
     free(id);
     return rc;
 }

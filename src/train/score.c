@@ -65,6 +65,39 @@ void mf_trainer_predict(struct mf_trainer *t, size_t n, const float *input, floa
     for (size_t r = 0; !t->opts.classify && r < n; ++r) restore_units(t, output + r * outputs);
 }
 
+static void want(const struct mf_trainer *t, struct mf_reader *reader, size_t n, const uint32_t *id, size_t *asked)
+{
+    while (*asked < n && mf_reader_room(reader) > 0) {
+        const size_t left = n - *asked, count = left < t->opts.batch ? left : t->opts.batch;
+
+        for (size_t i = 0; i < count; ++i) t->id[i] = id[*asked + i];
+        mf_reader_want(reader, count, t->id);
+        *asked += count;
+    }
+}
+
+int mf_trainer_read(const struct mf_trainer *t, const struct mf_dataset *set, size_t n, const uint32_t *id,
+                    void (*take)(void *context, const struct mf_batch *batch), void *context)
+{
+    const struct mf_reader_wish wish = mf_trainer_reading(&t->opts, MF_AHEAD_SCORE);
+    struct mf_reader *reader = NULL;
+    size_t asked = 0, done = 0;
+    int rc = mf_reader_open(set, t->arena, &wish, &reader);
+
+    while (rc == MF_OK && done < n) {
+        struct mf_batch batch;
+
+        want(t, reader, n, id, &asked);
+        rc = mf_reader_take(reader, &batch);
+        if (rc != MF_OK) break;
+        take(context, &batch);
+        done += batch.n;
+        mf_reader_give(reader, &batch);
+    }
+    mf_reader_close(reader);
+    return rc;
+}
+
 static void count_class(struct tally *y, const float *output, int32_t label)
 {
     const size_t taken = mf_train_class(y->outputs, output);
@@ -91,8 +124,9 @@ static void count_columns(struct tally *y, const float *output, const float *rea
     }
 }
 
-static void count_batch(struct tally *y, const struct mf_batch *batch)
+static void count_batch(void *context, const struct mf_batch *batch)
 {
+    struct tally *y = context;
     struct mf_trainer *t = y->t;
 
     pass(t, batch, y->output);
@@ -109,41 +143,6 @@ static void count_batch(struct tally *y, const struct mf_batch *batch)
     }
     if (y->all) memcpy(y->all + y->done * y->outputs, y->output, batch->n * y->outputs * sizeof *y->output);
     y->done += batch->n;
-}
-
-static void want(struct tally *y, struct mf_reader *reader, const uint32_t *id, size_t n, size_t *asked)
-{
-    const size_t batch = y->t->opts.batch;
-
-    while (*asked < n && mf_reader_room(reader) > 0) {
-        const size_t count = n - *asked < batch ? n - *asked : batch;
-
-        for (size_t i = 0; i < count; ++i) y->t->id[i] = id[*asked + i];
-        mf_reader_want(reader, count, y->t->id);
-        *asked += count;
-    }
-}
-
-/* The samples of this rank. */
-static int count_all(struct tally *y, size_t n, const uint32_t *id)
-{
-    const struct mf_trainer *t = y->t;
-    const struct mf_reader_wish wish = mf_trainer_reading(&t->opts, MF_AHEAD_SCORE);
-    struct mf_reader *reader = NULL;
-    size_t asked = 0;
-    int rc = mf_reader_open(t->set, t->arena, &wish, &reader);
-
-    while (rc == MF_OK && y->done < n) {
-        struct mf_batch batch;
-
-        want(y, reader, id, n, &asked);
-        rc = mf_reader_take(reader, &batch);
-        if (rc != MF_OK) break;
-        count_batch(y, &batch);
-        mf_reader_give(reader, &batch);
-    }
-    mf_reader_close(reader);
-    return rc;
 }
 
 static void finish(const struct tally *y, struct mf_scores *s)
@@ -180,7 +179,7 @@ int mf_trainer_score(struct mf_trainer *t, size_t n, const uint32_t *id, int out
     s->r2 = MF_MUST(calloc(y.outputs + 1, sizeof *s->r2), "scores");
     s->mean_error = MF_MUST(calloc(y.outputs + 1, sizeof *s->mean_error), "scores");
     mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
-    rc = mf_agree(t->comm, count_all(&y, own.count, id + own.first));
+    rc = mf_agree(t->comm, mf_trainer_read(t, t->set, own.count, id + own.first, count_batch, &y));
     if (rc == MF_OK) mf_comm_sum(t->comm, y.sums, y.sum);
     if (rc == MF_OK) finish(&y, s);
     if (rc == MF_OK && outputs) rc = mf_comm_gather(t->comm, y.all, own.count * y.outputs * sizeof *y.all, &all, NULL);

@@ -111,6 +111,11 @@ struct mf_scores {
 int mf_trainer_score(struct mf_trainer *trainer, size_t n, const uint32_t *id, int outputs, struct mf_scores *scores);
 void mf_scores_free(struct mf_scores *scores);
 
+/** Reads the samples @p id [n] of @p set in this order, and gives them to @p take batch by batch. Refuses with
+ * MF_INPUT, MF_MEMORY. Local. */
+int mf_trainer_read(const struct mf_trainer *trainer, const struct mf_dataset *set, size_t n, const uint32_t *id,
+                    void (*take)(void *context, const struct mf_batch *batch), void *context);
+
 /** What the network makes of @p n samples, input as in struct mf_batch: output [n][outputs], logits of classes, or real
  * values. Local. */
 void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);

@@ -101,18 +101,10 @@ def train(hosts):
     job = start(hosts, "n1", "n2", words=(*words, "--results-dir", "two"))
     check(job.wait(timeout=60) == 0, f"a training: {open('log').read()[-600:]}")
     do(program, *words, "--results-dir", "one", timeout=60)
-    check(weights("two") == weights("one"), "a training between hosts: other bits")
+    check(runs.weights("two/model.safetensors") == runs.weights("one/model.safetensors"), "a training between hosts: other bits")
     for zero in "0", "2":
         job = start(hosts, "n1", "n2", words=(*[w for w in words if w != "--deterministic"], "--zero", zero, "--results-dir", f"zero{zero}"))
         check(job.wait(timeout=60) == 0, f"--zero {zero}: {open('log').read()[-600:]}")
-
-
-def weights(folder):
-    """The bytes of the arrays, behind the header."""
-    with open(f"{folder}/model.safetensors", "rb") as f:
-        size = int.from_bytes(f.read(8), "little")
-        f.seek(8 + size)
-        return f.read()
 
 
 def cut_link(hosts):

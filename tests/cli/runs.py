@@ -70,6 +70,13 @@ def run(program, *words, ranks=1, mpiexec="mpirun", timeout=120, fault=None, env
     return Done(done.returncode, done.stdout, done.stderr or (silent if done.returncode else ""))
 
 
+def weights(path):
+    """The arrays of a safetensors file: all bytes behind its header."""
+    with open(path, "rb") as file:
+        data = file.read()
+    return data[8 + int.from_bytes(data[:8], "little"):]
+
+
 def machine(files):
     """A folder with these files, for MF_ROOT."""
     root = tempfile.mkdtemp(dir=".")

@@ -54,12 +54,6 @@ def steps_are_whole(folder, want):
     check(not off, f"{folder}: other losses {off}")
 
 
-def bits(path):
-    """Everything behind the header of a safetensors file: the weights."""
-    data = open(path, "rb").read()
-    return data[8 + struct.unpack("<Q", data[:8])[0]:]
-
-
 def checkpoints(folder):
     return [f"{folder}/model.ckpt-{c}.h5" for c in "ab" if os.path.exists(f"{folder}/model.ckpt-{c}.h5")]
 
@@ -119,7 +113,7 @@ def killed():
         check(done.status == 0, f"{folder}: {done}")
         steps_are_whole(folder, want)
         check([r["epoch"] for r in rows(folder, "epoch")] == [1, 2, 3], f"{folder}: {rows(folder, 'epoch')}")
-        check(bits(f"{folder}/model.safetensors") == bits("whole/model.safetensors"), f"{folder}: other weights")
+        check(runs.weights(f"{folder}/model.safetensors") == runs.weights("whole/model.safetensors"), f"{folder}: other weights")
         check(not checkpoints(folder), f"{folder}: checkpoints are left")
     check(kills > 2, f"{kills} of the runs were killed")
     done = run(*SLOW, folder, "--restart", "auto", "--json", ranks=2)
@@ -161,10 +155,10 @@ def stopped():
     check("is finished" in again.err, again.err)
     again = train("stop", "--epochs", 3, "--restart", "auto")
     check("another problem" in again.err and rows("stop")[-1]["step"] == 12, again.err)
-    before = bits("stop/model.safetensors")
+    before = runs.weights("stop/model.safetensors")
     with runs.locked("stop/.model.lock", "process 99 on here", "model.safetensors"):
         busy = train("stop", "--epochs", 2, status=7, ranks=2)
-        check("process 99 on here" in busy.err and bits("stop/model.safetensors") == before, busy.err)
+        check("process 99 on here" in busy.err and runs.weights("stop/model.safetensors") == before, busy.err)
     train("first", "--max-steps", 5)
     check(json.loads(train("first", "--max-steps", 7, "--restart", "auto", "--json").out)["steps"] == 7, "fewer steps than asked")
 

@@ -47,8 +47,8 @@ void mf_planned_device(const struct mf_common *common, const char *residency, lo
 /** Checks --plan, and --auto_gpu_config beside it: MF_USAGE. Not collective. */
 int mf_planned_check(const struct mf_session *session, const char *plan, int auto_gpu);
 
-/** Refuses with MF_USAGE a stored plan for other @p ranks (0: unknown), another device or other threads than somebody
- * asked for; what auto stands for is the run's. Local. */
+/** Refuses with MF_USAGE a stored plan for another number of ranks (0: unknown), device or threads than the user asked
+ * for. An option that is auto agrees with any plan. Local. */
 int mf_planned_place(const struct mf_session *session, const char *path, const struct mf_plan *file, size_t ranks);
 
 /**

@@ -1,4 +1,4 @@
-/* A trained model that predicts: its file, its network, and what it says in tables. */
+/* A trained model that predicts: its file, its network, and tables of its predictions. */
 #ifndef MF_CMD_PREDICT_H
 #define MF_CMD_PREDICT_H
 

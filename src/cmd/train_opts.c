@@ -33,7 +33,7 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", "adamw|adam|sgd",
               "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
     MF_ALIAS("optimiser", "optimizer"),
-    ROW("momentum", momentum, MF_REAL, "0.9", "sgd: part of the last step that is made again; 0: none"),
+    ROW("momentum", momentum, MF_REAL, "0.9", "sgd: share of the last update that is added to the next; 0: none"),
     ROW("beta-1", beta_1, MF_REAL, "0.9", "adamw, adam: decay of the first moment"),
     ROW("beta-2", beta_2, MF_REAL, "0.999", "adamw, adam: decay of the second moment"),
     ROW("epsilon", epsilon, MF_REAL, "1e-8", "adamw, adam: added to the root of the second moment"),
@@ -234,11 +234,11 @@ static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, 
     const size_t slots = o->slots ? (size_t)o->slots : mf_slots_usual(opts->effective);
 
     if (!s->common->deterministic) {
-        if (o->slots) return mf_fail(MF_USAGE, "--slots is of --deterministic, and that is not given");
+        if (o->slots) return mf_fail(MF_USAGE, "--slots needs --deterministic; leave it out, or add --deterministic");
         return MF_OK;
     }
     if (o->batch || o->accumulation || opts->stage)
-        return mf_fail(MF_USAGE, "--deterministic passes a step in --slots and on whole gradients; leave out --%s",
+        return mf_fail(MF_USAGE, "--deterministic cuts a step into --slots and keeps whole gradients; leave out --%s",
                        o->batch          ? "batch-size"
                        : o->accumulation ? "accumulation-steps"
                                          : "zero");
@@ -246,8 +246,10 @@ static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, 
     if (slots > opts->effective)
         return mf_fail(MF_USAGE, "--slots %zu: a step has only %zu samples", slots, opts->effective);
     if (ranks > slots)
-        return mf_fail(MF_USAGE, "%zu ranks share %zu slots; try: a larger --effective-batch, or more --slots", ranks,
-                       slots);
+        return mf_fail(
+            MF_USAGE,
+            "of %zu ranks %zu would have none of the %zu slots; try: a larger --effective-batch, or more --slots",
+            ranks, ranks - slots, slots);
     opts->slots = slots;
     opts->batch = (opts->effective + slots - 1) / slots;
     return MF_OK;

@@ -137,8 +137,9 @@ static int print(const struct mf_session *s, const struct mf_train_opts *o, size
     int rc;
 
     if (!s->common->json) {
-        printf("# %zu steps of %zu samples (%d rank%s x %zu passes of %zu): %.0f bytes on rank 0; nothing is written\n",
-               o->schedule.steps, o->effective, s->comm->size, MF_S(s->comm->size), passes, o->batch, peaks->arena[0]);
+        printf("# %zu steps of %zu samples (%d rank%s x %zu pass%s of %zu): %.0f bytes on rank 0; nothing is written\n",
+               o->schedule.steps, o->effective, s->comm->size, MF_S(s->comm->size), passes, passes == 1 ? "" : "es",
+               o->batch, peaks->arena[0]);
         return MF_OK;
     }
     j = mf_json_object();

@@ -10,21 +10,21 @@
 struct mf_train_show {
     char *course, *scores; /* names of the pictures */
     char *metrics;         /* what the first is drawn from */
-    double next;           /* no earlier than this [s] is it drawn again */
+    double next;           /* the course is not drawn again before this time [s] */
     int is_old;            /* it lacks the last epochs */
     int failed;
 };
 
 /** Names the pictures of the model @p output: training.png beside model.safetensors, NAME.training.png beside
- * NAME.safetensors. Refuses (agreed) with MF_OUTPUT what cannot be written, or is there without the model. Collective.
- */
+ * NAME.safetensors. Refuses (agreed) with MF_OUTPUT a picture that cannot be written, or that exists without the model.
+ * Collective. */
 int mf_train_show_open(const struct mf_session *session, const char *output, int classify, struct mf_train_show *show);
 void mf_train_show_close(struct mf_train_show *show);
 
 /** For mf_loop.drawn, whose context is the show. Drawing takes at most a twentieth of the time. */
 void mf_train_show_epoch(void *context, const struct mf_loop *loop);
 
-/** Where the training has ended: its course, and how well it does on samples that it has not learnt from. Collective.
+/** At the end of the training: draws its course, and its scores on the test split, or else on validation. Collective.
  */
 void mf_train_show_end(struct mf_train_show *show, struct mf_trainer *trainer);
 

@@ -164,8 +164,8 @@ static int keep_last(const struct mf_loop *loop)
     return rc;
 }
 
-/* What epochs are compared by. Without validation that is their own loss. R2 of equal values is not a number; and no
- * part of right guesses counts where the loss is none. */
+/* The figures by which epochs are compared. Without a validation split they come from the loss of the epoch. R2 of
+ * equal values is not a number. Accuracy does not count where the loss is not finite. */
 static void judge(const struct mf_loop *loop, const struct mf_scores *s, double *merit, double *loss)
 {
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : INFINITY;
@@ -176,8 +176,8 @@ static void judge(const struct mf_loop *loop, const struct mf_scores *s, double 
     if (isnan(*merit) || !isfinite(*loss)) *merit = -INFINITY;
 }
 
-/* Is this epoch the best? Equal merits are decided by the loss. Rounding differs with the number of ranks, and does not
- * decide. */
+/* Is this epoch the best? The loss decides between equal merits. Differences as small as rounding do not count: they
+ * depend on the number of ranks. */
 static int is_better(const struct mf_loop *loop, double merit, double loss)
 {
     const double little = 1e-9;

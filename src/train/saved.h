@@ -34,11 +34,12 @@ int mf_saved_write(const struct mf_trainer *trainer, const char *path, const str
 int mf_saved_open(const char *path, struct mf_saved *saved);
 void mf_saved_close(struct mf_saved *saved);
 
-/** Refuses with MF_INPUT a dataset whose samples the model cannot read, and makes them those of the model. */
+/** Refuses with MF_INPUT a dataset whose samples the model cannot read. Otherwise the set takes the model's mean and
+ * deviation of images. */
 int mf_saved_reads(const struct mf_saved *saved, struct mf_dataset *set);
 
-/** Refuses with MF_INPUT a dataset whose samples, classes or columns are not those of the model, and makes the
- * dataset's samples and @p opts those of the model: columns by name (opts->column [outputs] is the caller's). */
+/** As mf_saved_reads(), and refuses a dataset with other classes, or without the columns of the model. Sets the model
+ * and its columns in @p opts. @p column [outputs]: room of the caller for the columns, which are found by name. */
 int mf_saved_fit(const struct mf_saved *saved, struct mf_dataset *set, struct mf_train_opts *opts, size_t *column);
 
 /** Gives an open trainer the model's units and weights. MF_INPUT. */

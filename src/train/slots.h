@@ -2,7 +2,7 @@
  *
  * A step's window is cut into slots, a power of two of them, whatever ranks there are. A slot is passed by itself, in
  * one shape, and its gradient is a leaf of a binary tree: neighbours are added, then neighbours of sums, up to the
- * root. A rank owns a run of slots, adds what is whole among them, and ranks exchange the sums that remain. So every
+ * root. A rank owns a run of slots and adds the neighbours among them. Ranks exchange the sums that remain. So every
  * addition has the same operands on any number of ranks. Kernels give the same bits on any number of threads. */
 #ifndef MF_TRAIN_SLOTS_H
 #define MF_TRAIN_SLOTS_H

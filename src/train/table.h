@@ -1,5 +1,5 @@
 /* The settings that a published guide to multi-GPU training takes from tables, by the memory of the smallest GPU. They
- * do not look at the model. Local. */
+ * do not depend on the model. Local. */
 #ifndef MF_TRAIN_TABLE_H
 #define MF_TRAIN_TABLE_H
 

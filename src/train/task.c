@@ -89,8 +89,8 @@ static size_t each_of(const struct mf_train_work *w, size_t ranks)
     return cut(w->exact || effective < samples ? effective : samples, ranks);
 }
 
-/* Samples of a pass where a rank makes at least so many: a multiple of 8, if that adds few empty rows (a sixteenth). A
- * third of a power of two is of use only then. 0: not of use. */
+/* Samples of each of @p passes: a multiple of 8, if that adds at most a sixteenth of empty rows. Otherwise the number
+ * of passes must be a power of two, or all of them be full. 0: this number is not tried. */
 static size_t batch_of(size_t each, size_t passes)
 {
     const size_t batch = cut(each, passes), whole = (batch + 7) / 8 * 8;

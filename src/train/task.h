@@ -38,12 +38,12 @@ extern const struct mf_plan_task mf_train_task;
 /** Samples of a step on so many ranks. */
 size_t mf_train_effective(const struct mf_train_work *work, size_t ranks);
 
-/** Copies the settings of a plan (numbers as in its JSON) to the options of a run; and back, but for the passes. */
+/** Copies the settings of a plan to the options of a run, and back (without the passes). */
 void mf_train_take_settings(const struct mf_plan_numbers *settings, struct mf_train_opts *opts);
 void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_numbers *settings);
 
-/** Halves the samples of a pass, which keeps those of a step. Returns 0: there is only one,
- * or the result depends on them. */
+/** Halves the samples of a pass; a step keeps its samples. Returns 0: a pass has only one, or the result depends on
+ * them. */
 int mf_train_shrink(struct mf_train_opts *opts);
 
 /** Prints all lists of a rank of a training with these options: "list first: ..." and a line for each node. Refuses as

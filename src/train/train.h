@@ -77,7 +77,7 @@ struct mf_step {
 /** Numbers that the network predicts of a sample: classes, or columns. */
 size_t mf_train_outputs(const struct mf_dataset *set, const struct mf_train_opts *opts);
 
-/** Bytes, operations and lists of a rank of @p ranks with these options, before any run: the wish of its network. */
+/** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
                                      size_t rank);
 
@@ -116,8 +116,8 @@ void mf_scores_free(struct mf_scores *scores);
 int mf_trainer_read(const struct mf_trainer *trainer, const struct mf_dataset *set, size_t n, const uint32_t *id,
                     void (*take)(void *context, const struct mf_batch *batch), void *context);
 
-/** What the network makes of @p n samples, input as in struct mf_batch: output [n][outputs], logits of classes, or real
- * values. Local. */
+/** Outputs of the network for @p n samples, with input as in struct mf_batch: logits of classes, or real values
+ * [n][outputs]. Local. */
 void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);
 
 /** The class of a sample with the largest of its @p n logits or probabilities; of equals the first. Local. */

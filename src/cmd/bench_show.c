@@ -129,13 +129,15 @@ void mf_bench_show_points(const char *what, const char *unit, long threads, int 
 void mf_bench_show_more_ranks(const struct mf_bench_point *points, size_t n)
 {
     const struct mf_bench_point *last = &points[n - 1];
+    const char *comma = "";
 
     if (last->ranks < 2 || !(last->serial > 0)) return;
     printf("# more ranks, with the serial share of %ld (Amdahl):", last->ranks);
-    for (long ranks = 16; ranks <= 4096; ranks *= 4)
-        if (ranks > last->ranks)
-            printf("%s %ld ranks %.3g", ranks / 4 > last->ranks && ranks > 16 ? "," : "", ranks,
-                   1 / (last->serial + (1 - last->serial) / (double)ranks));
+    for (long ranks = 16; ranks <= 4096; ranks *= 4) {
+        if (ranks <= last->ranks) continue;
+        printf("%s %ld ranks %.3g", comma, ranks, 1 / (last->serial + (1 - last->serial) / (double)ranks));
+        comma = ",";
+    }
     printf("\n");
     fflush(stdout);
 }

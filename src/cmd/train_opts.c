@@ -9,6 +9,9 @@
 #include "src/cmd/planned.h"
 #include "src/train/slots.h"
 
+#define OPTIMIZERS "adamw|adam|sgd"
+#define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
+
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
 
 const struct mf_opt mf_train_rows[] = {
@@ -30,7 +33,7 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
               "learning rate over the steps; all but one-cycle begin with --warmup"),
     ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
-    MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", "adamw|adam|sgd",
+    MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", OPTIMIZERS,
               "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
     MF_ALIAS("optimiser", "optimizer"),
     ROW("momentum", momentum, MF_REAL, "0.9", "sgd: share of the last update that is added to the next; 0: none"),
@@ -57,7 +60,7 @@ const struct mf_opt mf_train_rows[] = {
               "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too; auto: what fits"),
     ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
     ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 1, or 2 where that does not fit"),
-    MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", "auto|none|cheap|blocks",
+    MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
               "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
               "auto: what fits"),
     ROW("num-workers", workers, MF_TEXT, "auto", "threads of a rank that read samples; 0: none; auto: chosen"),
@@ -268,7 +271,7 @@ static struct mf_train_range stages_of(const struct mf_train_cmd *o)
 
 static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
 {
-    const int how = mf_options_choice("auto|none|cheap|blocks", o->recompute) - 1;
+    const int how = mf_options_choice(RECOMPUTES, o->recompute) - 1;
 
     return how < 0 ? (struct mf_train_range){MF_RECOMPUTE_NONE, MF_RECOMPUTE_BLOCKS}
                    : (struct mf_train_range){how, how};
@@ -331,7 +334,7 @@ static enum mf_op_id optimizer_of(const char *word)
 {
     static const enum mf_op_id op[] = {MF_OP_ADAMW, MF_OP_ADAM, MF_OP_SGD};
 
-    return op[mf_options_choice("adamw|adam|sgd", word)];
+    return op[mf_options_choice(OPTIMIZERS, word)];
 }
 
 static void find_schedule(const struct mf_session *s, const struct mf_train_cmd *o, size_t samples,

@@ -38,7 +38,8 @@ char *mf_output_join(const char *folder, const char *base, const char *infix, co
     return mf_format("%s%s%s%s%s%s", folder, slash, base, infix ? "_" : "", infix ? infix : "", suffix);
 }
 
-int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)
+int mf_session_path_in(const struct mf_session *session, const char *folder, const char *base, const char *suffix,
+                       char **path)
 {
     const struct mf_common *common = session->common;
     int rc = MF_OK;
@@ -47,11 +48,15 @@ int mf_session_path(const struct mf_session *session, const char *base, const ch
         *path = mf_output_join("", common->output, NULL, "");
         return MF_OK;
     }
-    if (session->comm->rank == 0 && *common->data_folder && !common->dry_run)
-        rc = mf_output_folder(common->data_folder);
+    if (session->comm->rank == 0 && *folder && !common->dry_run) rc = mf_output_folder(folder);
     MF_TRY(mf_agree(session->comm, rc));
-    *path = mf_output_join(common->data_folder, base, common->information, suffix);
+    *path = mf_output_join(folder, base, common->information, suffix);
     return MF_OK;
+}
+
+int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)
+{
+    return mf_session_path_in(session, session->common->data_folder, base, suffix, path);
 }
 
 static int check_apart(const char *path, const char *input)

@@ -108,19 +108,6 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
 
 /* -- the verb -- */
 
-static int name_output(struct job *job)
-{
-    const struct mf_session *s = job->session;
-    const char *given = s->common->output;
-    int rc = MF_OK;
-
-    job->output = given && *given
-                      ? MF_MUST(strdup(given), "a name")
-                      : mf_output_join(job->o->results_dir, "model", s->common->information, ".safetensors");
-    if (!(given && *given) && s->comm->rank == 0) rc = mf_output_folder(job->o->results_dir);
-    return mf_agree(s->comm, rc);
-}
-
 /* What is not finite is null in the results. */
 static void print_number(const char *before, const char *format, const struct mf_json *number)
 {
@@ -194,7 +181,7 @@ static int train(struct job *job)
     int rc;
 
     MF_TRY(name_problem(job));
-    MF_TRY(name_output(job));
+    MF_TRY(mf_session_path_in(s, job->o->results_dir, "model", ".safetensors", &job->output));
     run.output = job->output;
     run.keeper = mf_keep_opts(s, &job->o->keep);
     rc = mf_run_do(&run, &client, job, &results);

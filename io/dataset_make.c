@@ -54,10 +54,7 @@ static int make_x(struct making *m)
 
     for (int a = 3 - w->ndim; a < 3; ++a) extent[n++] = w->dims[a];
     if (w->dims[3] > 1) extent[n++] = w->dims[3];
-    if (w->compress)
-        MF_TRY(mf_h5_deflated(m->h5, MF_SET_X, type, n, extent, m->rows, w->compress));
-    else
-        MF_TRY(mf_h5_dataset(m->h5, MF_SET_X, type, n, extent));
+    MF_TRY(mf_h5_deflated(m->h5, MF_SET_X, type, n, extent, w->compress ? m->rows : 0, w->compress));
     MF_TRY(mf_h5_put_text(m->h5, MF_SET_X, "axes", axes_of(w)));
     return w->phases ? mf_h5_put_ints(m->h5, MF_SET_X, "phases", 1, &phases) : MF_OK;
 }

@@ -80,7 +80,7 @@ size_t mf_h5_place(struct mf_h5 *file, const char *path);
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
                 const void *from);
 
-/** Creates a dataset in chunks of @p rows rows of axis 0, each compressed: deflate of @p level. */
+/** Creates a dataset in chunks of @p rows rows of axis 0, deflated by @p level; @p rows 0: contiguous. */
 int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
                    size_t rows, int level);
 /** Writes the bytes of the chunk that begins with @p row, which the caller has compressed. Fault site "io.write". */

@@ -8,27 +8,6 @@
 /* Finding their places takes time with the square of their number: for these about 2 s. */
 enum { CHUNKS_MAX = 1 << 14 };
 
-int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
-                   size_t rows, int level)
-{
-    hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space, id;
-    hsize_t extent[MF_H5_DIMS], chunk[MF_H5_DIMS];
-
-    for (int i = 0; i < ndim; ++i) chunk[i] = extent[i] = dims[i];
-    chunk[0] = rows;
-    space = H5Screate_simple(ndim, extent, NULL);
-    H5Pset_create_intermediate_group(links, 1);
-    H5Pset_chunk(create, ndim, chunk);
-    H5Pset_deflate(create, (unsigned)level);
-    id = H5Dcreate2(file->id, path, mf_h5_type_of(type, 1), space, links, create, H5P_DEFAULT);
-    H5Sclose(space);
-    H5Pclose(create);
-    H5Pclose(links);
-    if (id < 0) return mf_h5_refuse(file, "making dataset", path);
-    H5Dclose(id);
-    return MF_OK;
-}
-
 int mf_h5_write_chunk(struct mf_h5 *file, const char *path, size_t row, size_t bytes, const void *from)
 {
     hid_t id = H5Dopen2(file->id, path, H5P_DEFAULT);

@@ -12,17 +12,25 @@ enum { UNPACK_MAX = 2048, CHUNK_MAX = 1 << 30 };
 /* No more than this in one transfer, after which this rank shows that it lives. */
 #define PIECE_MAX ((size_t)1 << 30)
 
-static hid_t dataset_make(struct mf_h5 *file, const char *path, hid_t type, int ndim, const size_t *dims)
+/* Contiguous, or in deflated chunks of @p rows rows. */
+static hid_t dataset_make(struct mf_h5 *file, const char *path, hid_t type, int ndim, const size_t *dims, size_t rows,
+                          int level)
 {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space, id;
-    hsize_t extent[MF_H5_DIMS];
+    hsize_t extent[MF_H5_DIMS], chunk[MF_H5_DIMS];
 
-    for (int i = 0; i < ndim; ++i) extent[i] = dims[i];
+    for (int i = 0; i < ndim; ++i) chunk[i] = extent[i] = dims[i];
     space = ndim ? H5Screate_simple(ndim, extent, NULL) : H5Screate(H5S_SCALAR);
     H5Pset_create_intermediate_group(links, 1);
-    H5Pset_fill_time(create, H5D_FILL_TIME_NEVER);
-    H5Pset_layout(create, H5D_CONTIGUOUS);
-    H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
+    if (rows) {
+        chunk[0] = rows;
+        H5Pset_chunk(create, ndim, chunk);
+        H5Pset_deflate(create, (unsigned)level);
+    } else {
+        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER);
+        H5Pset_layout(create, H5D_CONTIGUOUS);
+        H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
+    }
     id = H5Dcreate2(file->id, path, type, space, links, create, H5P_DEFAULT);
     H5Sclose(space);
     H5Pclose(create);
@@ -31,13 +39,18 @@ static hid_t dataset_make(struct mf_h5 *file, const char *path, hid_t type, int 
     return id;
 }
 
-int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims)
+int mf_h5_deflated(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
+                   size_t rows, int level)
 {
-    hid_t id;
+    const hid_t id = dataset_make(file, path, mf_h5_type_of(type, 1), ndim, dims, rows, level);
 
-    id = dataset_make(file, path, mf_h5_type_of(type, 1), ndim, dims);
     if (id >= 0) H5Dclose(id);
     return id < 0 ? MF_OUTPUT : MF_OK;
+}
+
+int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims)
+{
+    return mf_h5_deflated(file, path, type, ndim, dims, 0, 0);
 }
 
 /* Moves rows along an axis of an open dataset, in pieces; the axes before it have one value; direction by the file. 0
@@ -113,7 +126,7 @@ int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
     H5Tset_size(type, strlen(text) ? strlen(text) : 1);
     H5Tset_cset(type, H5T_CSET_UTF8);
     H5Tset_strpad(type, H5T_STR_NULLPAD);
-    id = dataset_make(file, path, type, 0, NULL);
+    id = dataset_make(file, path, type, 0, NULL, 0, 0);
     if (id >= 0) bad = H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
     if (mf_fault("io.write.text")) bad = 1;
     if (bad) mf_h5_refuse(file, "writing dataset", path);

@@ -33,17 +33,18 @@ static size_t count_cells(const char *line)
 
 static int is_blank(const char *line) { return line[strspn(line, " \t\r")] == '\n' || !line[strspn(line, " \t\r")]; }
 
+static char *next_line(char *line)
+{
+    line += strcspn(line, "\n");
+    return *line ? line + 1 : line;
+}
+
 /* Lines with something on them. */
-static size_t count_lines(const char *text)
+static size_t count_lines(char *text)
 {
     size_t n = 0;
 
-    for (const char *line = text; *line;) {
-        const char *end = strchrnul(line, '\n');
-
-        n += !is_blank(line);
-        line = *end ? end + 1 : end;
-    }
+    for (char *line = text; *line; line = next_line(line)) n += !is_blank(line);
     return n;
 }
 
@@ -54,7 +55,7 @@ static int parse(struct mf_table *t)
     char *line = t->text;
 
     if (lines < 2) return mf_fail(MF_INPUT, "'%s' is no table: it needs a line of names and a line of values", t->path);
-    for (; is_blank(line); ++number) line = strchrnul(line, '\n') + 1;
+    for (; is_blank(line); ++number) line = next_line(line);
     t->columns = count_cells(line);
     t->rows = lines - 1;
     t->name = MF_MUST(calloc(t->columns, sizeof *t->name), "a table");
@@ -62,9 +63,7 @@ static int parse(struct mf_table *t)
     for (size_t c = 0; c < t->columns; ++c) line = cut_cell(line, &t->name[c]);
     for (++number; *line; ++number) {
         if (is_blank(line)) {
-            char *end = strchrnul(line, '\n');
-
-            line = *end ? end + 1 : end;
+            line = next_line(line);
             continue;
         }
         if (count_cells(line) != t->columns)

@@ -16,7 +16,7 @@
 
 enum { OVERHEAD = 1 << 16 };
 
-/* Compressed samples: chunks of one, or of several where there would be more chunks. */
+/* A chunk holds one compressed sample, or several if there would be more chunks than these. */
 enum { CHUNKS = 1 << 13 };
 
 struct making {
@@ -107,7 +107,7 @@ static int close_file(struct making *m)
 
 /* ---- samples ---- */
 
-/* What a set may hold; the rest of its own checks need no more than a look at one sample. */
+/* Refuses a sample that readers of the set would refuse. */
 static int check_sample(const struct making *m, size_t id, size_t k, const void *x)
 {
     const struct mf_dataset_wish *w = m->wish;
@@ -146,7 +146,7 @@ static int make_sample(struct making *m, size_t k, void *x)
     return check_sample(m, m->own.first + k, k, x);
 }
 
-/* As they are: every rank at its own place. Local. */
+/* Writes the own samples, uncompressed, to their places. Local. */
 static int put_plain(struct mf_rows *rows, const void *context)
 {
     struct making *m = (struct making *)(uintptr_t)context;
@@ -190,7 +190,7 @@ static int put_packed(struct making *m, size_t first, const char *all, const siz
     return MF_OK;
 }
 
-/* In rounds of one chunk a rank. Collective. */
+/* In rounds: each writes one chunk of every rank. Collective. */
 static int put_all_packed(struct making *m)
 {
     const size_t most = own_of(m, 0).count;

@@ -221,7 +221,7 @@ static int check_head(const char *path, const struct head *h)
     return wrong ? mf_fail(MF_INPUT, "cannot use dataset '%s': unusable %s in it", path, wrong) : MF_OK;
 }
 
-/* Everything that the head says the set has; the same on every rank. */
+/* Makes room for what the head announces; the same on every rank. */
 static void make_arrays(struct mf_dataset *set, const struct head *h)
 {
     struct mf_dataset_places *w = set->where;
@@ -332,8 +332,8 @@ static int make_splits(struct mf_dataset *s)
     return MF_OK;
 }
 
-/* Of the facts, the labels, real values and splits, and the checksums of samples. Without these, of the moments of
- * images, or of the file's tail. */
+/* The hash covers facts, labels, real values, splits, names of classes and the checksums of samples. Without checksums
+ * it takes the moments of images, else the file's tail. */
 static void make_hash(struct mf_dataset *s, const struct head *h)
 {
     char each[6][MF_HASH_TEXT];
@@ -420,7 +420,7 @@ static int share(void *comm, void *at, size_t bytes)
     return MF_OK;
 }
 
-/* What the child may take to read the arrays. */
+/* In which the child must have read the arrays. */
 static double seconds_of(const char *path)
 {
     struct stat is;

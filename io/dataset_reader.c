@@ -1,5 +1,5 @@
-/* Readers of batches. Slots stand in a ring: wanted by the caller, filled by the threads, taken and given back in
- * order. One lock guards the counters; samples are read without it. See dataset.h. */
+/* Readers of batches. Slots form a ring: the caller wants batches, threads fill them, and the caller takes and gives
+ * them back in order. One lock guards the counters; samples are read without it. See dataset.h. */
 #include "io/dataset_priv.h"
 
 #include <fcntl.h>

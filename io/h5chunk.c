@@ -5,7 +5,7 @@
 
 #include "src/base/err.h"
 
-/* Finding their places takes time with the square of their number: for these about 2 s. */
+/* The time to find their places grows with the square of their number: about 2 s for these. */
 enum { CHUNKS_MAX = 1 << 14 };
 
 int mf_h5_write_chunk(struct mf_h5 *file, const char *path, size_t row, size_t bytes, const void *from)
@@ -63,7 +63,7 @@ static const char *bad_chunks(const struct mf_h5 *file, hid_t id, hid_t create, 
                                                         : "values are missing, or more than 16384 chunks are, in";
 }
 
-/* This version of the library wants a space of the dataset, not H5S_ALL. */
+/* H5Dget_chunk_info() of some versions of the library refuses H5S_ALL. */
 static const char *find_places(hid_t id, struct mf_h5_chunks *c)
 {
     hid_t space = H5Dget_space(id);

@@ -12,7 +12,7 @@ struct mf_curve {
     size_t count;
     const double *x, *y; /* values that are not finite (or, on a log axis, not positive) are left out */
     int dashed;
-    int marks;  /* points instead of a line: open circles at some, or small filled dots at all of them */
+    int marks;  /* 0: a line. MF_MARK_CIRCLES: circles at some points; MF_MARK_DOTS: dots at all */
     int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
 };
 

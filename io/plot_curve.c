@@ -74,7 +74,7 @@ static void circle(cairo_t *page, double x, double y)
     cairo_stroke(page);
 }
 
-/* Dots of many points are smaller and let each other through. */
+/* Many dots are smaller and more transparent. */
 static void draw_dots(cairo_t *page, const struct mf_panel *p, size_t k, const struct mf_axis *x,
                       const struct mf_axis *y)
 {

@@ -6,7 +6,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 
-/* So much of a header is believed: bytes of one array's member, arrays, keys of the metadata. */
+/* Limits of a header: bytes of one array's member, arrays, keys of the metadata. */
 enum { MEMBER_MOST = 1 << 20, ARRAYS_MOST = 1 << 20, KEYS_MOST = 1 << 16 };
 
 int mf_safetensors_wrong(const char *path, const char *what, const char *name)

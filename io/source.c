@@ -215,7 +215,7 @@ static void name_classes(struct mf_source *s, size_t column)
     free(word);
 }
 
-/* 1: the cell is a number of class. */
+/* Is a cell the number of a class? */
 static int number_of(const char *cell, int32_t *label)
 {
     char *end;
@@ -225,7 +225,7 @@ static int number_of(const char *cell, int32_t *label)
     return end != cell && !*end && labs(value) < MF_CLASSES_MAX;
 }
 
-/* Numbers, or else names; an empty cell is not known. */
+/* Labels are numbers; if any cell is none, all are names. An empty cell is a class that is not known. */
 static int labels_of_table(struct mf_source *s, size_t column)
 {
     const struct mf_table *t = &s->table;

@@ -40,7 +40,7 @@ static inline uint16_t mf_f16_of(float value)
 
     if (size > 0x7F800000) return (uint16_t)(sign | 0x7E00);
     if (size >= 0x47800000) return (uint16_t)(sign | 0x7C00); /* from 65536 on */
-    /* Half as large a unit as that of the last digit of 2^-24 rounds the sum to a multiple of it. */
+    /* The last digit of 0.5 is 2^-24, the unit of such small values: the sum is rounded to it. */
     if (size < 0x38800000) return (uint16_t)(sign | (mf_float_bits(mf_bits_float(size) + 0.5F) - 0x3F000000));
     return (uint16_t)(sign | (size - 0x38000000 + 0xFFF + (size >> 13 & 1)) >> 13);
 }

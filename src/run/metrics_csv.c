@@ -11,7 +11,7 @@
 #include "src/base/text.h"
 #include "src/run/metrics_priv.h"
 
-/* Cells of a line, one after the other: *length letters at the result; NULL: there are no more. */
+/* The next cell of a line, *length letters; NULL: there is none. Moves *at behind it. */
 static const char *next_cell(const char **at, size_t *length)
 {
     const char *cell = *at;
@@ -22,7 +22,7 @@ static const char *next_cell(const char **at, size_t *length)
     return cell;
 }
 
-/* The whole number of a column; false: the line has none. */
+/* The whole number in column @p key; false: the line has none. */
 static int cell_of(const char *header, const char *line, const char *key, long long *value)
 {
     size_t named, length;

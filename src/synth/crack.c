@@ -14,8 +14,8 @@ static int is_flat(const struct mf_synth *what) { return mf_synth_axes(what) == 
 
 size_t mf_synth_crack_pieces(const struct mf_synth *what) { return is_flat(what) ? DISCS : LINES; }
 
-/* Discs of a quarter of the length stand a quarter apart: a strip of half the length with round ends, and half a tube
- * around it. */
+/* Radius and distance of discs are a quarter of the length. Together they are a strip, half as wide as the crack is
+ * long, with round ends, and half a tube around it. */
 double mf_synth_crack_volume(const struct mf_synth *what)
 {
     const double l = what->stick, r = what->radius;
@@ -31,7 +31,7 @@ static void draw(const struct mf_synth *what, uint32_t stream, uint64_t index, d
         v[a] = mf_synth_active(what, a) ? mf_random_normal(what->seed, stream + (uint32_t)a, index) : 0;
 }
 
-/* Scales v to length 1, without its part along @p off (NULL: all of it). */
+/* Removes the part of v along the unit vector @p off (NULL: nothing), and scales v to length 1. */
 static void unit(double v[3], const double *off)
 {
     double along = 0, length = 0;

@@ -28,11 +28,12 @@ void mf_synth_mix_lengths(const size_t dims[3], double length[2])
     length[1] = fmax(4, smallest(dims) / 10);
 }
 
-/* The radius of objects that may overlap: a surface of (1 - f) log(1 / (1 - f)) times that of each over its volume. */
+/* The radius of objects that may overlap (a Boolean model). The surface per volume is (1 - f) log(1 / (1 - f)) times
+ * the surface of an object over its volume. */
 static double overlapping(double f, double met, double surface) { return (1 - f) * log(1 / (1 - f)) * surface / met; }
 
-/* Sets the size of the kind's structure so that lines meet @p met interfaces per voxel. A line meets an isotropic
- * interface 2 / pi times per its length over the area, or 1 / 2 times per its area over the volume. */
+/* Sets the size of the kind's structure so that lines meet @p met interfaces per voxel. For isotropic
+ * interfaces that is 2 / pi of their length per area, or half their area per volume. */
 static void size_kind(struct mf_synth *w, double f, double l, double met)
 {
     const int space = mf_synth_axes(w) == 3;

@@ -36,4 +36,4 @@ static double operations(const struct mf_attr *attr, const struct mf_shape in[],
 }
 
 const struct mf_op mf_op_conv2d = {
-    .name = "conv2d", .shape = shape, .reads = mf_linear_reads, .operations = operations, .consumes = 1};
+    .name = "conv2d", .shape = shape, .reads = mf_product_reads, .operations = operations, .consumes = 1};

@@ -15,7 +15,8 @@ static inline int mf_act_keeps(const struct mf_attr *attr)
     return attr->act != MF_ACT_NONE && attr->act != MF_ACT_RELU;
 }
 
-/** linear.c: what backward of linear and of convolutions reads. */
-void mf_linear_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out);
+/** linear.c: what backward of a product of in[0] and in[1] reads: for each gradient the other factor; for a fused
+ * activation what its slope follows from. */
+void mf_product_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out);
 
 #endif

@@ -16,7 +16,7 @@ static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct 
     return MF_OK;
 }
 
-void mf_linear_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+void mf_product_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
 {
     *in = (wanted & 1 ? 2U : 0) | (wanted & 2 ? 1U : 0);
     *out = mf_act_keeps(attr) ? 2 : attr->act == MF_ACT_RELU ? 1 : 0;
@@ -29,4 +29,4 @@ static double operations(const struct mf_attr *attr, const struct mf_shape in[],
 }
 
 const struct mf_op mf_op_linear = {
-    .name = "linear", .shape = shape, .reads = mf_linear_reads, .operations = operations, .adds = 1, .consumes = 1};
+    .name = "linear", .shape = shape, .reads = mf_product_reads, .operations = operations, .adds = 1, .consumes = 1};

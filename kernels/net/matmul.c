@@ -18,13 +18,6 @@ static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct 
     return MF_OK;
 }
 
-static void reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
-{
-    (void)attr;
-    *in = (wanted & 1 ? 2U : 0) | (wanted & 2 ? 1U : 0);
-    *out = 0;
-}
-
 static double operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
 {
     const int j = in[0].n ? 0 : 1, t = (int)(attr->transposed >> j & 1); /* backward may have only one of them */
@@ -33,4 +26,4 @@ static double operations(const struct mf_attr *attr, const struct mf_shape in[],
 }
 
 const struct mf_op mf_op_matmul = {
-    .name = "matmul", .shape = shape, .reads = reads, .operations = operations, .adds = 3};
+    .name = "matmul", .shape = shape, .reads = mf_product_reads, .operations = operations, .adds = 3};

@@ -71,16 +71,9 @@ static int repeated_shape(const struct mf_attr *attr, const struct mf_shape in[]
 const struct mf_op mf_op_add = {
     .name = "add", .shape = repeated_shape, .operations = few, .over = 1, .passes = 3, .adds = 3};
 
-static void mul_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
-{
-    (void)attr;
-    *in = (wanted & 1 ? 2U : 0) | (wanted & 2 ? 1U : 0);
-    *out = 0;
-}
-
 const struct mf_op mf_op_mul = {.name = "mul",
                                 .shape = repeated_shape,
-                                .reads = mul_reads,
+                                .reads = mf_product_reads,
                                 .operations = few,
                                 .over = 1,
                                 .back_over = 1,

@@ -29,11 +29,5 @@ static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct 
     return MF_OK;
 }
 
-static double operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
-{
-    (void)attr; /* the bias alone: no weights, next to nothing to do */
-    return in[1].n ? 2.0 * (double)mf_shape_count(out) * (double)(mf_shape_count(&in[1]) / in[1].d[0]) : 0;
-}
-
 const struct mf_op mf_op_conv2d = {
-    .name = "conv2d", .shape = shape, .reads = mf_product_reads, .operations = operations, .consumes = 1};
+    .name = "conv2d", .shape = shape, .reads = mf_product_reads, .operations = mf_linear_operations, .consumes = 1};

@@ -19,4 +19,7 @@ static inline int mf_act_keeps(const struct mf_attr *attr)
  * activation what its slope follows from. */
 void mf_product_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out);
 
+/** linear.c: operations of linear and of convolutions: one output sums as many products as it has weights. */
+double mf_linear_operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out);
+
 #endif

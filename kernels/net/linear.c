@@ -22,11 +22,15 @@ void mf_product_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in,
     *out = mf_act_keeps(attr) ? 2 : attr->act == MF_ACT_RELU ? 1 : 0;
 }
 
-static double operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+double mf_linear_operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
 {
-    (void)attr; /* backward may have only one of x and w; either knows the columns */
-    return 2.0 * (double)mf_shape_count(out) * (double)(in[1].n ? in[1].d[1] : mf_shape_last(&in[0]));
+    (void)attr; /* backward of the bias alone has no weights, and next to nothing to do */
+    return in[1].n ? 2.0 * (double)mf_shape_count(out) * (double)(mf_shape_count(&in[1]) / in[1].d[0]) : 0;
 }
 
-const struct mf_op mf_op_linear = {
-    .name = "linear", .shape = shape, .reads = mf_product_reads, .operations = operations, .adds = 1, .consumes = 1};
+const struct mf_op mf_op_linear = {.name = "linear",
+                                   .shape = shape,
+                                   .reads = mf_product_reads,
+                                   .operations = mf_linear_operations,
+                                   .adds = 1,
+                                   .consumes = 1};

@@ -417,6 +417,38 @@ static void check_text(const struct device *d, const char *path)
 }
 
 /* @p argv[1]: the golden text */
+/* The operations of backward, of the inputs with these shapes, for the @p wanted gradients. It reads no others. */
+static double cost(enum mf_op_id op, struct mf_attr attr, const struct mf_shape in[3], struct mf_shape y,
+                   unsigned wanted)
+{
+    struct mf_net *net = mf_net_new();
+    struct mf_node *node = mf_list_insert(mf_list_new(net, "cost"), 0, op, "node");
+    unsigned reads, out;
+    double operations;
+
+    mf_ops[op]->reads(&attr, wanted, &reads, &out);
+    node->attr = attr;
+    node->back = 1;
+    node->dout = mf_value_new(net, MF_ROLE_ACTIVATION, y, "dy");
+    for (int i = 0; i < 3; ++i) {
+        if (in[i].n && reads >> i & 1) node->in[i] = mf_value_new(net, MF_ROLE_ACTIVATION, in[i], "x");
+        if (wanted >> i & 1) node->din[i] = mf_value_new(net, MF_ROLE_ACTIVATION, in[i], "dx");
+    }
+    operations = mf_node_operations(net, node);
+    mf_net_free(net);
+    return operations;
+}
+
+/* Two operations for each product and sum. */
+static void check_costs(void)
+{
+    const struct mf_shape layer[3] = {flat(7, 5), flat(3, 5), {.type = MF_F32, .n = 1, .d = {3}}};
+
+    CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 7) == 2 * 2 * 7 * 5 * 3);
+    CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 2) == 2 * 7 * 5 * 3);
+    CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 4) == 0);
+}
+
 int main(int argc, char **argv)
 {
     struct device d = device_open(1, 1, 0);
@@ -432,6 +464,7 @@ int main(int argc, char **argv)
         check_accumulation(&d, &base);
     }
     check_memory(&d);
+    check_costs();
     check_refusals();
     device_close(&d);
     return failures != 0;

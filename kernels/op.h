@@ -81,8 +81,10 @@ struct mf_op {
     int (*shape)(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[]);
     /** Which inputs and outputs backward reads to compute the @p wanted gradients. NULL: none of them. */
     void (*reads)(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out);
-    /** Floating-point operations of forward; backward costs as much for each of the first two gradients. */
+    /** Floating-point operations of forward. */
     double (*operations)(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out);
+    /** How many times as many backward has for the @p wanted gradients. NULL: once for each of the first two. */
+    double (*back)(const struct mf_shape in[], unsigned wanted);
     unsigned passes;    /* inputs whose gradient is dout itself: no node, no copy */
     unsigned over;      /* forward: inputs whose memory out[0] may take */
     unsigned back_over; /* backward: gradients that may take the memory of dout */

@@ -52,5 +52,14 @@ static double operations(const struct mf_attr *attr, const struct mf_shape in[],
     return 4.0 * (double)mf_shape_count(out) * (double)mf_attention_of(attr, &in[0], &in[1]).keys;
 }
 
+/* Forward has two products of matrices, and backward two: the probabilities again, and their gradient. Gradients of q,
+ * k and v have one each. */
+static double back(const struct mf_shape in[], unsigned wanted)
+{
+    const int packed = !in[1].n;
+
+    return 1 + (wanted & 1 ? 0.5 : 0) + (wanted & 2 || packed ? 1 : 0);
+}
+
 const struct mf_op mf_op_attention = {
-    .name = "attention", .shape = shape, .reads = reads, .operations = operations, .adds = 3};
+    .name = "attention", .shape = shape, .reads = reads, .operations = operations, .back = back, .adds = 3};

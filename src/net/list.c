@@ -178,17 +178,20 @@ double mf_node_operations(const struct mf_net *net, const struct mf_node *node)
 {
     const struct mf_op *op = mf_ops[node->op];
     struct mf_shape in[MF_INS] = {{0}}, out = {0};
-    int y = node->back ? node->dout : node->out[0], wanted = 0;
+    const int y = node->back ? node->dout : node->out[0];
+    unsigned wanted = 0;
+    double times = 1;
 
     if (!op->operations || y < 0) return 0;
     for (int i = 0; i < MF_INS; ++i) {
         int x = node->in[i] >= 0 ? node->in[i] : node->din[i]; /* backward may not read all inputs */
 
         if (x >= 0) in[i] = net->value[x].shape;
-        wanted += i < 2 && node->din[i] >= 0;
+        wanted |= (unsigned)(node->din[i] >= 0) << i;
     }
     out = net->value[y].shape;
-    return op->operations(&node->attr, in, &out) * (node->back ? wanted : 1);
+    if (node->back) times = op->back ? op->back(in, wanted) : (wanted & 1) + (wanted >> 1 & 1);
+    return times * op->operations(&node->attr, in, &out);
 }
 
 /* -- the list as text -- */

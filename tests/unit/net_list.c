@@ -443,10 +443,18 @@ static double cost(enum mf_op_id op, struct mf_attr attr, const struct mf_shape 
 static void check_costs(void)
 {
     const struct mf_shape layer[3] = {flat(7, 5), flat(3, 5), {.type = MF_F32, .n = 1, .d = {3}}};
+    const struct mf_shape packed[3] = {{MF_F32, 3, {2, 7, 18}}}, y = {MF_F32, 3, {2, 7, 6}};
+    const struct mf_shape apart[3] = {y, {MF_F32, 3, {2, 7, 12}}};
+    const struct mf_attr two_heads = {.heads = 2};
+    const double product = 2 * 2 * 7 * 7 * 6;
 
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 7) == 2 * 2 * 7 * 5 * 3);
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 2) == 2 * 7 * 5 * 3);
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 4) == 0);
+    CHECK(cost(MF_OP_ATTENTION, two_heads, packed, y, 1) == 5 * product);
+    CHECK(cost(MF_OP_ATTENTION, two_heads, apart, y, 3) == 5 * product);
+    CHECK(cost(MF_OP_ATTENTION, two_heads, apart, y, 1) == 3 * product);
+    CHECK(cost(MF_OP_ATTENTION, two_heads, apart, y, 2) == 4 * product);
 }
 
 int main(int argc, char **argv)

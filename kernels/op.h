@@ -122,6 +122,9 @@ static inline size_t mf_shape_bytes(const struct mf_shape *shape)
     return mf_shape_count(shape) * mf_type_bytes(shape->type);
 }
 
+/** Rounds up to whole cache lines of 64 bytes, at which arrays that share a memory begin. */
+static inline size_t mf_whole_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /** Extent of the last axis: columns of a matrix. */
 static inline size_t mf_shape_last(const struct mf_shape *shape) { return shape->d[shape->n - 1]; }
 

@@ -7,8 +7,6 @@
 
 enum { LINE = 64 }; /* bytes at which a tensor begins */
 
-static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
-
 struct place {
     int parameter;
     ptrdiff_t written; /* the last node that writes its gradient */
@@ -78,7 +76,7 @@ static void fill_bucket(struct mf_net *net, const char *name, const struct place
     const size_t unit = LINE * layout->pieces;
     size_t bytes = 0;
 
-    for (size_t k = from; k < to; ++k) bytes += whole_lines(mf_shape_bytes(&net->value[place[k].parameter].shape));
+    for (size_t k = from; k < to; ++k) bytes += mf_whole_lines(mf_shape_bytes(&net->value[place[k].parameter].shape));
     new_bucket(net, name, (bytes + unit - 1) / unit * unit / sizeof(float), layout);
     bytes = 0;
     for (size_t k = from; k < to; ++k) {
@@ -88,7 +86,7 @@ static void fill_bucket(struct mf_net *net, const char *name, const struct place
         parameter->base = bucket->parameters;
         gradient->base = bucket->gradients;
         parameter->shift = gradient->shift = bytes;
-        bytes += whole_lines(mf_shape_bytes(&parameter->shape));
+        bytes += mf_whole_lines(mf_shape_bytes(&parameter->shape));
     }
 }
 
@@ -105,7 +103,7 @@ void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, str
         size_t size = 0;
 
         for (to = from; to < n; ++to) {
-            size += whole_lines(mf_shape_bytes(&net->value[place[to].parameter].shape));
+            size += mf_whole_lines(mf_shape_bytes(&net->value[place[to].parameter].shape));
             if (to > from && size > bytes) break;
         }
         fill_bucket(net, list->name, place, from, to, layout);

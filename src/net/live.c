@@ -5,10 +5,6 @@
 #include "src/base/err.h"
 #include "src/net/pass.h"
 
-enum { LINE = 64 };
-
-static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
-
 /* The life of one memory (a root) in one list. */
 struct life {
     int value, home;       /* home: the value whose memory this one has taken over; else itself */
@@ -57,7 +53,7 @@ static struct life *lives_of(const struct mf_list *list)
 
             if (one->first < 0) {
                 one->first = (ptrdiff_t)i;
-                one->bytes = whole_lines(mf_shape_bytes(&net->value[one->value].shape));
+                one->bytes = mf_whole_lines(mf_shape_bytes(&net->value[one->value].shape));
             }
             one->open |= operand[j].access & MF_READS && is_open(net, written, operand[j].value);
             one->last = (ptrdiff_t)i;
@@ -212,7 +208,7 @@ void mf_pass_live(struct mf_net *net)
         value->lasting = lasts(net, v, life);
         if (!value->lasting) continue;
         value->at = net->lasting;
-        net->lasting += whole_lines(mf_shape_bytes(&value->shape));
+        net->lasting += mf_whole_lines(mf_shape_bytes(&value->shape));
     }
     for (size_t k = 0; k < net->lists; ++k) {
         take_over_all(net->list[k], life[k]);

@@ -40,14 +40,14 @@ static void *guarded_new(size_t bytes)
     mprotect(all, PAGE, PROT_NONE);
     mprotect(all + PAGE + inner, PAGE, PROT_NONE);
     memset(all + PAGE, NOTHING, inner);
-    return all + PAGE + inner - (bytes + LINE - 1) / LINE * LINE;
+    return all + PAGE + inner - mf_whole_lines(bytes);
 }
 
 static void guarded_free(void *memory, size_t bytes)
 {
     const size_t inner = whole_pages(bytes + LINE);
 
-    if (memory) munmap((char *)memory + (bytes + LINE - 1) / LINE * LINE - inner - PAGE, inner + 2 * PAGE);
+    if (memory) munmap((char *)memory + mf_whole_lines(bytes) - inner - PAGE, inner + 2 * PAGE);
 }
 
 /* -- places -- */

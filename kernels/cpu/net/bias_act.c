@@ -35,7 +35,7 @@ void mf_bias_act_forward(const struct mf_queue *queue, const struct mf_call *cal
 
 size_t mf_bias_act_work(const struct mf_call *call)
 {
-    return call->attr->act && !call->own ? (mf_shape_bytes(&call->dout.shape) + 63) / 64 * 64 : 0;
+    return call->attr->act && !call->own ? mf_whole_lines(mf_shape_bytes(&call->dout.shape)) : 0;
 }
 
 static void through_range(const struct mf_call *call, size_t from, size_t to)

@@ -43,7 +43,7 @@ static int open_data(struct mf_queue *queue, const struct mf_call *call, struct 
         return open_pass(queue, call, MF_CONV_DATA, &p->data, work);
     turned.in[1].shape.d[0] = w[1];
     turned.in[1].shape.d[1] = w[0];
-    p->turned = (mf_shape_bytes(&call->in[1].shape) + 63) / 64 * 64;
+    p->turned = mf_whole_lines(mf_shape_bytes(&call->in[1].shape));
     return open_pass(queue, &turned, MF_CONV_FORWARD, &p->data, work);
 }
 

@@ -112,8 +112,6 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kin
 
 /* -- opening and closing -- */
 
-static size_t up(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 /* Images of a piece: few enough for many threads, enough to use weights, or their sums, while they are near. */
 static size_t piece_of(size_t images, enum mf_conv_kind kind)
 {
@@ -146,8 +144,8 @@ static dnnl_status_t make_lanes(struct mf_conv_pass *p, dnnl_primitive_desc_t de
         {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD}};
     dnnl_status_t rc = dnnl_primitive_create(&p->convolution, desc);
 
-    p->weights = up(dnnl_memory_desc_get_size(operand_of(desc, arg[p->kind][W])));
-    p->scratch = up(dnnl_memory_desc_get_size(operand_of(desc, DNNL_ARG_SCRATCHPAD)));
+    p->weights = mf_whole_lines(dnnl_memory_desc_get_size(operand_of(desc, arg[p->kind][W])));
+    p->scratch = mf_whole_lines(dnnl_memory_desc_get_size(operand_of(desc, DNNL_ARG_SCRATCHPAD)));
     for (int t = 0; rc == dnnl_success && t < p->threads; ++t) {
         rc = dnnl_stream_create(&p->lane[t].stream, engine, dnnl_stream_default_flags);
         for (int i = 0; rc == dnnl_success && i < p->operands; ++i)

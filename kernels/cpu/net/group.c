@@ -19,7 +19,7 @@ struct room {
 
 static size_t room_bytes(size_t channels)
 {
-    return (channels * (2 * sizeof(double) + 5 * sizeof(float)) + 63) / 64 * 64;
+    return mf_whole_lines(channels * (2 * sizeof(double) + 5 * sizeof(float)));
 }
 
 static struct room room_of(const struct mf_call *call, size_t image, size_t c)

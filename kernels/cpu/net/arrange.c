@@ -3,16 +3,6 @@
 
 #include "kernels/cpu/net/net.h"
 
-static inline void move(const float *from, float *to, size_t n, int add)
-{
-    if (!add) {
-        memcpy(to, from, n * sizeof *to);
-        return;
-    }
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) to[i] += from[i];
-}
-
 /* -- concat and slice: rows are what the axis and all behind it span -- */
 
 /* Numbers of a row of a tensor. */
@@ -30,7 +20,7 @@ static void concat_rows(const struct mf_call *call, size_t from, size_t to)
         const size_t n = row_of(call, &call->in[j].shape);
 
         for (size_t r = from; r < to; ++r)
-            move((const float *)call->in[j].at + r * n, (float *)call->out[0].at + r * row + at, n, 0);
+            mf_cpu_move((const float *)call->in[j].at + r * n, (float *)call->out[0].at + r * row + at, n, 0);
         at += n;
     }
 }
@@ -45,8 +35,8 @@ static void concat_back_rows(const struct mf_call *call, size_t from, size_t to)
         const size_t n = shape->n ? row_of(call, shape) : 0;
 
         for (size_t r = from; call->din[j].at && r < to; ++r)
-            move((const float *)call->dout.at + r * row + at, (float *)call->din[j].at + r * n, n,
-                 (int)(call->add >> j & 1));
+            mf_cpu_move((const float *)call->dout.at + r * row + at, (float *)call->din[j].at + r * n, n,
+                        (int)(call->add >> j & 1));
         at += n;
     }
 }
@@ -57,7 +47,7 @@ static void slice_rows(const struct mf_call *call, size_t from, size_t to)
     const size_t at = n / call->attr->count * call->attr->first;
 
     for (size_t r = from; r < to; ++r)
-        move((const float *)call->in[0].at + r * row + at, (float *)call->out[0].at + r * n, n, 0);
+        mf_cpu_move((const float *)call->in[0].at + r * row + at, (float *)call->out[0].at + r * n, n, 0);
 }
 
 static void slice_back_rows(const struct mf_call *call, size_t from, size_t to)
@@ -68,7 +58,7 @@ static void slice_back_rows(const struct mf_call *call, size_t from, size_t to)
 
     for (size_t r = from; r < to; ++r) {
         if (!(call->add & 1)) memset(dx + r * row, 0, row * sizeof *dx);
-        move((const float *)call->dout.at + r * n, dx + r * row + at, n, 1);
+        mf_cpu_move((const float *)call->dout.at + r * n, dx + r * row + at, n, 1);
     }
 }
 
@@ -88,7 +78,7 @@ static void strip(const struct mf_swap *s, const float *x, float *y, size_t firs
                 float *to = y + ((j * s->between + b) * s->p + i) * k;
 
                 if (k > 1)
-                    move(from, to, k, add);
+                    mf_cpu_move(from, to, k, add);
                 else
                     *to = add ? *to + *from : *from;
             }

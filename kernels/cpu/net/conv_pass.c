@@ -311,21 +311,6 @@ static void turn(const struct mf_conv_pass *p, void *from, void *to)
     execute(p->reorder, p->lane, 2, both);
 }
 
-MF_CPU_FAST static void sum_into(float *sum, const float *part, size_t n)
-{
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) sum[i] += part[i];
-}
-
-/* Piece 0 first, then the others in their order. */
-static void collect(const struct mf_conv_pass *p, size_t piece, float *sum, const float *part)
-{
-    if (piece == 0)
-        memcpy(sum, part, p->weights);
-    else
-        sum_into(sum, part, p->weights / sizeof *sum);
-}
-
 void mf_conv_pass_run(struct mf_conv_pass *p, float *x, float *w, float *y, float *bias, void *work)
 {
     const int sums = p->kind == MF_CONV_WEIGHTS, before = omp_get_max_threads();
@@ -346,8 +331,9 @@ void mf_conv_pass_run(struct mf_conv_pass *p, float *x, float *w, float *y, floa
         put(&lane->arg[SCRATCH], own);
         if (p->operands > BIAS) put(&lane->arg[BIAS], bias);
         execute(p->convolution, lane, p->operands, lane->arg);
+        /* sums of pieces add in the order of the pieces */
 #pragma omp ordered
-        if (part != work) collect(p, i, work, (float *)part);
+        if (part != work) mf_cpu_move((const float *)part, work, p->weights / sizeof(float), i > 0);
     }
     if (sums) turn(p, work, w);
     omp_set_num_threads(before);

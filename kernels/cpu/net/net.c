@@ -40,3 +40,12 @@ MF_CPU_FAST void mf_cpu_strip(const float *x, size_t rows, size_t m, size_t colu
         for (size_t i = 0; i < columns; ++i) sum[i] += (double)part[i];
     }
 }
+
+MF_CPU_FAST void mf_cpu_move(const float *from, float *to, size_t n, int add)
+{
+    if (add)
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) to[i] += from[i];
+    else if (from != to)
+        memcpy(to, from, n * sizeof *to);
+}

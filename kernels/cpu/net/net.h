@@ -23,6 +23,9 @@ void mf_cpu_rows(const struct mf_queue *queue, size_t rows, size_t cost,
 enum { MF_STRIP = 64, MF_BLOCK = 64 };
 void mf_cpu_strip(const float *x, size_t rows, size_t m, size_t columns, double *sum);
 
+/** to = from, or to += from. The two may be one. */
+void mf_cpu_move(const float *from, float *to, size_t n, int add);
+
 /** C = A B, or C += A B, row by row. op(A): [m][k], op(B): [k][n]; @p ta, @p tb: the memory holds the transpose. lda,
  * ldb, ldc: numbers from row to row of the memory. */
 struct mf_gemm {

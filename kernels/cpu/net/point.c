@@ -33,14 +33,6 @@ static void add_forward(struct mf_queue *queue, const struct mf_call *call)
     mf_cpu_rows(queue, repeats(call), mf_shape_count(&call->in[1].shape), add_rows, call);
 }
 
-static void copy_or_add(const float *from, float *to, size_t n, int add)
-{
-    if (add)
-        sum_range(to, from, to, n);
-    else if (from != to)
-        memcpy(to, from, n * sizeof *to);
-}
-
 /* The gradient of what was repeated is the sum of its repetitions, in their order: columns [from, to). */
 static void add_columns(const struct mf_call *call, size_t from, size_t to)
 {
@@ -48,15 +40,15 @@ static void add_columns(const struct mf_call *call, size_t from, size_t to)
     const float *dy = call->dout.at;
     float *db = (float *)call->din[1].at + from;
 
-    copy_or_add(dy + from, db, to - from, (int)(call->add >> 1 & 1));
-    for (size_t at = n + from; at < all; at += n) sum_range(db, dy + at, db, to - from);
+    mf_cpu_move(dy + from, db, to - from, (int)(call->add >> 1 & 1));
+    for (size_t at = n + from; at < all; at += n) mf_cpu_move(dy + at, db, to - from, 1);
 }
 
 static void add_backward(struct mf_queue *queue, const struct mf_call *call)
 {
     const size_t all = mf_shape_count(&call->dout.shape);
 
-    if (call->din[0].at) copy_or_add(call->dout.at, call->din[0].at, all, (int)(call->add & 1));
+    if (call->din[0].at) mf_cpu_move(call->dout.at, call->din[0].at, all, (int)(call->add & 1));
     if (call->din[1].at) {
         const size_t n = mf_shape_count(&call->din[1].shape);
 
@@ -190,9 +182,7 @@ const struct mf_op_calls mf_op_fill_cpu = {.forward = fill};
 
 static void accumulate_range(const struct mf_call *call, size_t from, size_t to)
 {
-    float *a = call->in[0].at;
-
-    sum_range(a + from, (const float *)call->in[1].at + from, a + from, to - from);
+    mf_cpu_move((const float *)call->in[1].at + from, (float *)call->in[0].at + from, to - from, 1);
 }
 
 static void accumulate(struct mf_queue *queue, const struct mf_call *call)

@@ -26,6 +26,18 @@ struct mf_shape mf_build_shape(const struct mf_build *build, int v)
     return v >= 0 ? build->list->net->value[v].shape : (struct mf_shape){.type = MF_F32, .n = 1, .d = {1}};
 }
 
+void mf_build_block(struct mf_build *build, const char *name, long number)
+{
+    build->block = name;
+    build->segment = name ? (int)number + 1 : 0;
+}
+
+/* The name with that of its block. The caller frees it. */
+static char *full_name(const struct mf_build *build, const char *name)
+{
+    return build->block ? mf_format("%s.%d.%s", build->block, build->segment - 1, name) : mf_format("%s", name);
+}
+
 int mf_build_input(struct mf_build *build, const char *name, struct mf_shape shape)
 {
     return mf_value_new(build->list->net, MF_ROLE_INPUT, shape, "%s", name);
@@ -35,27 +47,34 @@ int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape
                        double spread)
 {
     struct mf_net *net = build->list->net;
-    int v = mf_value_find(net, name);
+    char *full;
+    int v;
 
     if (build->rc != MF_OK) return -1;
+    full = full_name(build, name);
+    v = mf_value_find(net, full);
     if (v < 0 || net->value[v].role != MF_ROLE_PARAMETER) {
-        v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", name);
+        v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", full);
         net->value[v].set = build->set;
         net->value[v].start = start;
         net->value[v].spread = spread;
     } else if (memcmp(&net->value[v].shape, &shape, sizeof shape) != 0) {
-        return refused(build, mf_fail(MF_USAGE, "parameter '%s' is used with two shapes", name));
+        v = refused(build, mf_fail(MF_USAGE, "parameter '%s' is used with two shapes", full));
     }
+    free(full);
     return v;
 }
 
 int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, size_t n,
                   const int in[])
 {
+    char *full;
     int out = -1, rc;
 
     if (build->rc != MF_OK) return -1;
-    rc = mf_list_apply(build->list, op, &attr, name, n, in, &out);
+    full = full_name(build, name);
+    rc = mf_list_apply(build->list, op, &attr, full, n, in, &out);
+    free(full);
     if (rc != MF_OK) return refused(build, rc);
     build->list->node[build->list->nodes - 1].segment = build->segment;
     return out;

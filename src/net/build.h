@@ -10,7 +10,8 @@
 struct mf_build {
     struct mf_list *list;
     int set;           /* which network of the net the parameters belong to */
-    int segment;       /* of the next nodes: the number of a block; 0: none */
+    const char *block; /* of the next nodes and parameters; NULL: none */
+    int segment;       /* the number of that block, from 1; 0: none */
     unsigned dropouts; /* nodes of dropout so far: streams of random numbers */
     int rc;
 };
@@ -23,6 +24,9 @@ int mf_build_refuse(struct mf_build *build, const char *sentence);
 
 /** The shape of a value; after a refusal that of one number, so that models go on. */
 struct mf_shape mf_build_shape(const struct mf_build *build, int value);
+
+/** What follows is in block @p number of @p name: its names begin with NAME.NUMBER and a dot. NULL: in no block. */
+void mf_build_block(struct mf_build *build, const char *name, long number);
 
 /** A value that the caller fills. */
 int mf_build_input(struct mf_build *build, const char *name, struct mf_shape shape);

@@ -1,10 +1,6 @@
 /* cnn: a residual network with group norms (He, Zhang, Ren, Sun, "Deep residual learning", 2016; Wu, He, "Group
  * normalization", 2018). A stem of 3x3 with stride 2, then stages of one block; each stage after the first halves the
  * image and doubles the channels. Parameters: stem, stages.S.conv1, norm1, conv2, norm2, skip, head. */
-#include <stdlib.h>
-
-#include "src/base/err.h"
-#include "src/base/text.h"
 #include "src/net/models.h"
 
 enum { GROUPS = 8, MOST_STAGES = 16 };
@@ -18,49 +14,23 @@ static int groups_of(size_t channels)
     return groups;
 }
 
-static int part(struct mf_build *build, const char *block, const char *name, int x, size_t channels, size_t k,
-                int stride)
+static int norm(struct mf_build *build, const char *name, int x)
 {
-    char *text = mf_format("%s.%s", block, name);
-    const int y = mf_build_conv(build, text, x, channels, k, stride, (int)k / 2);
+    const struct mf_shape shape = mf_build_shape(build, x);
 
-    free(text);
-    return y;
-}
-
-static int norm(struct mf_build *build, const char *block, const char *name, int x, size_t channels)
-{
-    char *text = mf_format("%s.%s", block, name);
-    const int y = mf_build_group_norm(build, text, x, groups_of(channels));
-
-    free(text);
-    return y;
-}
-
-static int silu(struct mf_build *build, const char *block, const char *name, int x)
-{
-    char *text = mf_format("%s.%s", block, name);
-    const int y = mf_build_one(build, MF_OP_SILU, text, x);
-
-    free(text);
-    return y;
+    return mf_build_group_norm(build, name, x, groups_of(mf_shape_last(&shape)));
 }
 
 /* y = silu(norm2(conv2(silu(norm1(conv1 x)))) + skip x) */
-static int block(struct mf_build *build, const char *name, int x, size_t channels, int stride, double dropout)
+static int block(struct mf_build *build, int x, size_t channels, int stride, double dropout)
 {
     const struct mf_shape in = mf_build_shape(build, x);
-    char *sum = mf_format("%s.sum", name), *drop = mf_format("%s.drop", name);
-    int y = part(build, name, "conv1", x, channels, 3, stride);
+    int y = norm(build, "norm1", mf_build_conv(build, "conv1", x, channels, 3, stride, 1));
 
-    y = silu(build, name, "act1", norm(build, name, "norm1", y, channels));
-    y = mf_build_dropout(build, drop, y, dropout);
-    y = norm(build, name, "norm2", part(build, name, "conv2", y, channels, 3, 1), channels);
-    if (stride != 1 || mf_shape_last(&in) != channels) x = part(build, name, "skip", x, channels, 1, stride);
-    y = silu(build, name, "act2", mf_build_two(build, MF_OP_ADD, sum, y, x));
-    free(sum);
-    free(drop);
-    return y;
+    y = mf_build_dropout(build, "drop", mf_build_one(build, MF_OP_SILU, "act1", y), dropout);
+    y = norm(build, "norm2", mf_build_conv(build, "conv2", y, channels, 3, 1, 1));
+    if (stride != 1 || mf_shape_last(&in) != channels) x = mf_build_conv(build, "skip", x, channels, 1, stride, 0);
+    return mf_build_one(build, MF_OP_SILU, "act2", mf_build_two(build, MF_OP_ADD, "sum", y, x));
 }
 
 /* [n][1][ny][nx][c] -> [n][ny][nx][c] */
@@ -79,16 +49,13 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
     if (in.d[1] != 1)
         return mf_build_refuse(build, "--arch cnn reads images, and the samples are volumes; try: --arch mlp");
     if (args->depth > MOST_STAGES) return mf_build_refuse(build, "--arch cnn has at most 16 stages (--depth)");
-    x = silu(build, "stem", "act",
-             norm(build, "stem", "norm", part(build, "stem", "conv", image_of(build, x), channels, 3, 2), channels));
+    x = norm(build, "stem.norm", mf_build_conv(build, "stem.conv", image_of(build, x), channels, 3, 2, 1));
+    x = mf_build_one(build, MF_OP_SILU, "stem.act", x);
     for (long s = 0; s < args->depth; ++s, channels *= 2) {
-        char *name = mf_format("stages.%ld", s);
-
-        build->segment = (int)s + 1;
-        x = block(build, name, x, channels, s > 0 ? 2 : 1, args->dropout);
-        free(name);
+        mf_build_block(build, "stages", s);
+        x = block(build, x, channels, s > 0 ? 2 : 1, args->dropout);
     }
-    build->segment = 0;
+    mf_build_block(build, NULL, 0);
     return mf_build_linear(build, "head", mf_build_one(build, MF_OP_MEAN, "pool", x), outputs);
 }
 

@@ -1,56 +1,21 @@
 /* vit: a transformer on patches of an image (Dosovitskiy et al., "An image is worth 16x16 words", 2021), with norms in
  * front and a mean over patches. Parameters as timm: patch_embed.proj, pos_embed, blocks.I.norm1, attn.qkv, attn.proj,
  * norm2, mlp.fc1, mlp.fc2, norm, head. */
-#include <stdlib.h>
-
-#include "src/base/text.h"
 #include "src/net/models.h"
 
 enum { WIDER = 4 }; /* hidden columns of a block's mlp, in widths */
 
-static int linear(struct mf_build *build, const char *block, const char *name, int x, size_t columns)
-{
-    char *text = mf_format("%s.%s", block, name);
-    const int y = mf_build_linear(build, text, x, columns);
-
-    free(text);
-    return y;
-}
-
-static int norm(struct mf_build *build, const char *block, const char *name, int x)
-{
-    char *text = mf_format("%s.%s", block, name);
-    const int y = mf_build_layer_norm(build, text, x);
-
-    free(text);
-    return y;
-}
-
-/* x + dropout(y) */
-static int join(struct mf_build *build, const char *block, const char *name, int x, int y, double dropout)
-{
-    char *drop = mf_format("%s.%s.drop", block, name), *sum = mf_format("%s.%s.sum", block, name);
-
-    x = mf_build_two(build, MF_OP_ADD, sum, x, mf_build_dropout(build, drop, y, dropout));
-    free(drop);
-    free(sum);
-    return x;
-}
-
-static int block(struct mf_build *build, const char *name, int x, const struct mf_model_args *args)
+static int block(struct mf_build *build, int x, const struct mf_model_args *args)
 {
     const size_t width = (size_t)args->width;
-    char *attention = mf_format("%s.attn", name), *act = mf_format("%s.mlp.act", name);
-    int y = linear(build, name, "attn.qkv", norm(build, name, "norm1", x), 3 * width);
+    const struct mf_attr heads = {.heads = (int)args->heads};
+    int y = mf_build_linear(build, "attn.qkv", mf_build_layer_norm(build, "norm1", x), 3 * width);
 
-    y = mf_build_attention(build, attention, y, -1, -1, (struct mf_attr){.heads = (int)args->heads});
-    x = join(build, name, "attn", x, linear(build, name, "attn.proj", y, width), args->dropout);
-    y = linear(build, name, "mlp.fc1", norm(build, name, "norm2", x), WIDER * width);
-    y = linear(build, name, "mlp.fc2", mf_build_one(build, MF_OP_GELU, act, y), width);
-    x = join(build, name, "mlp", x, y, args->dropout);
-    free(attention);
-    free(act);
-    return x;
+    y = mf_build_linear(build, "attn.proj", mf_build_attention(build, "attn", y, -1, -1, heads), width);
+    x = mf_build_two(build, MF_OP_ADD, "attn.sum", x, mf_build_dropout(build, "attn.drop", y, args->dropout));
+    y = mf_build_linear(build, "mlp.fc1", mf_build_layer_norm(build, "norm2", x), WIDER * width);
+    y = mf_build_linear(build, "mlp.fc2", mf_build_one(build, MF_OP_GELU, "mlp.act", y), width);
+    return mf_build_two(build, MF_OP_ADD, "mlp.sum", x, mf_build_dropout(build, "mlp.drop", y, args->dropout));
 }
 
 /* Patches in rows: [n][patches][width], and their positions. */
@@ -79,13 +44,10 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
         return mf_build_refuse(build, "the edges of the images are no multiples of --patch");
     x = patches(build, x, args);
     for (long i = 0; i < args->depth; ++i) {
-        char *name = mf_format("blocks.%ld", i);
-
-        build->segment = (int)i + 1;
-        x = block(build, name, x, args);
-        free(name);
+        mf_build_block(build, "blocks", i);
+        x = block(build, x, args);
     }
-    build->segment = 0;
+    mf_build_block(build, NULL, 0);
     x = mf_build_one(build, MF_OP_MEAN, "pool", mf_build_layer_norm(build, "norm", x));
     return mf_build_linear(build, "head", x, outputs);
 }

@@ -1,9 +1,10 @@
-/* Optimisers, and what they ask of gradients. Flat arrays [n] f32; outputs of optimisers are their inputs.
+/* Operations on flat arrays [n] f32: optimisers, and what gradients go through before. Optimisers change their inputs.
  *
  * adamw, adam: parameters, gradients, first and second moments; attr.momentum, attr.second, attr.epsilon. adamw takes
  * the weight decay off the parameters, adam adds it to the gradients. sgd: parameters, gradients, the sum of old steps
  * (none: without momentum); attr.momentum; the decay is added to the gradients. All as PyTorch has them.
- * square_sum: the sum of squares of in[0], [1] f64: not finite where a number is not. accumulate: a += b. */
+ * square_sum: the sum of squares of in[0], [1] f64: not finite where a number is not. accumulate: a += b.
+ * start, finish: an exchange of in[0] among ranks. Between them nobody touches the array. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -17,6 +18,8 @@ const struct mf_op mf_op_adamw = {.name = "adamw", .shape = shape, .modifies = 1
 const struct mf_op mf_op_adam = {.name = "adam", .shape = shape, .modifies = 1 | 4 | 8};
 const struct mf_op mf_op_sgd = {.name = "sgd", .shape = shape, .modifies = 1 | 4};
 const struct mf_op mf_op_accumulate = {.name = "accumulate", .shape = shape, .modifies = 1};
+const struct mf_op mf_op_start = {.name = "start", .shape = shape, .modifies = 1};
+const struct mf_op mf_op_finish = {.name = "finish", .shape = shape, .modifies = 1};
 
 static int one_sum(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
@@ -25,5 +28,4 @@ static int one_sum(const struct mf_attr *attr, const struct mf_shape in[], struc
     return MF_OK;
 }
 
-/* The sum of squares of in[0], in double. */
 const struct mf_op mf_op_square_sum = {.name = "square_sum", .shape = one_sum};

@@ -1,53 +1,53 @@
 /* The list of all operations of networks. The numbers of operations, their declarations and the table of a back end are
  * generated from it.
  * Rule: a new operation is a line here, a struct mf_op in kernels/net/, its calls in every back end, its oracle and its
- * cases in tests/unit/net_ops.c. */
+ * cases in tests/unit/net_oracle_*.c. */
 #ifndef MF_KERNELS_NET_OPS_H
 #define MF_KERNELS_NET_OPS_H
 
 #include "kernels/op.h"
 
-/* Lines stay as they are when one is added. */
+/* Columns by hand, so that a new line leaves the others as they are. */
 /* clang-format off */
 #define MF_OP_LIST(X) \
-    X(LINEAR, linear) /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */ \
-    X(CONV2D, conv2d) /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */ \
+    X(LINEAR, linear)              /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */ \
+    X(CONV2D, conv2d)              /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */ \
     X(RELU, relu) \
     X(SILU, silu) \
-    X(GELU, gelu) /* x Phi(x), with the error function */ \
-    X(GELU_TANH, gelu_tanh) /* x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), an approximation of gelu */ \
-    X(ADD, add) /* a + b; b of fewer axes is repeated */ \
-    X(MUL, mul) /* a b, number by number; b of fewer axes is repeated */ \
+    X(GELU, gelu)                  /* x Phi(x), with the error function */ \
+    X(GELU_TANH, gelu_tanh)        /* x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3))), an approximation of gelu */ \
+    X(ADD, add)                    /* a + b; b of fewer axes is repeated */ \
+    X(MUL, mul)                    /* a b, number by number; b of fewer axes is repeated */ \
     X(LAYER_NORM, layer_norm) \
-    X(SOFTMAX, softmax) /* over the last axis */ \
-    X(GROUP_NORM, group_norm) /* then an activation, which is computed again in backward */ \
-    X(POOL, pool) /* means of 2 x 2 pixels */ \
-    X(MEAN, mean) /* of all pixels */ \
-    X(ATTENTION, attention) /* softmax(q k' / sqrt(d)) v; q, k, v are columns of one tensor, or of two */ \
-    X(MATMUL, matmul) /* a b: [..][m][k] [..][k][n] */ \
-    X(CONCAT, concat) /* along attr.axis */ \
-    X(SLICE, slice) /* [first, first + count) of attr.axis */ \
-    X(TRANSPOSE, transpose) /* attr.axis and attr.other change places */ \
-    X(SOFTMAX_LOSS, softmax_loss) /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
-    X(SQUARED_LOSS, squared_loss) /* mean of (a - b)^2 */ \
+    X(SOFTMAX, softmax)            /* over the last axis */ \
+    X(GROUP_NORM, group_norm)      /* then an activation, which is computed again in backward */ \
+    X(POOL, pool)                  /* means of 2 x 2 pixels */ \
+    X(MEAN, mean)                  /* of all pixels */ \
+    X(ATTENTION, attention)        /* softmax(q k' / sqrt(d)) v; q, k, v are columns of one tensor, or of two */ \
+    X(MATMUL, matmul)              /* a b: [..][m][k] [..][k][n] */ \
+    X(CONCAT, concat)              /* along attr.axis */ \
+    X(SLICE, slice)                /* [first, first + count) of attr.axis */ \
+    X(TRANSPOSE, transpose)        /* attr.axis and attr.other change places */ \
+    X(SOFTMAX_LOSS, softmax_loss)  /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
+    X(SQUARED_LOSS, squared_loss)  /* mean of (a - b)^2 */ \
     X(DROPOUT, dropout) \
-    X(FILL, fill) /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
-    X(ACCUMULATE, accumulate) /* a += b */ \
-    X(SQUARE_SUM, square_sum) /* squared norm of an array; not finite if one number is not */ \
-    X(ADAMW, adamw) /* parameters, gradients, two moments */ \
-    X(ADAM, adam) /* the same, with the decay as a part of the gradients */ \
-    X(SGD, sgd) /* parameters, gradients, the last step or none */
-/* clang-format on */
+    X(FILL, fill)                  /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
+    X(ACCUMULATE, accumulate)      /* a += b */ \
+    X(SQUARE_SUM, square_sum)      /* squared norm of an array; not finite if one number is not */ \
+    X(ADAMW, adamw)                /* parameters, gradients, two moments */ \
+    X(ADAM, adam)                  /* the same, with the decay as a part of the gradients */ \
+    X(SGD, sgd)                    /* parameters, gradients, velocity or none */
 
 /* Exchanges of an array among ranks are operations, too. The walk hands them to the run, not to the back end. */
 enum mf_op_id {
 #define MF_OP_NUMBER(NAME, name) MF_OP_##NAME,
     MF_OP_LIST(MF_OP_NUMBER)
 #undef MF_OP_NUMBER
-        MF_OP_START, /* begins attr.exchange of in[0]; nobody touches the array before */
-    MF_OP_FINISH,    /* its end */
+    MF_OP_START,  /* begins attr.exchange of in[0]; until its end nobody touches the array */
+    MF_OP_FINISH, /* its end */
     MF_OP_COUNT
 };
+/* clang-format on */
 
 /** Does the run execute it, and not the back end? */
 static inline int mf_op_is_exchange(enum mf_op_id op) { return op == MF_OP_START || op == MF_OP_FINISH; }

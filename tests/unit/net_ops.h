@@ -22,6 +22,9 @@ struct net_case {
         MF_F32, n, { __VA_ARGS__ } \
     }
 
+/** An activation (enum mf_act), in double. */
+double net_act(int kind, double x);
+
 /** [MF_NUMBERS] what all calls read */
 extern double net_number[];
 

@@ -3,13 +3,6 @@
 
 #include "tests/unit/net_ops.h"
 
-static double act(int kind, double x)
-{
-    if (kind == MF_ACT_RELU) return x > 0 ? x : 0;
-    if (kind == MF_ACT_SILU) return x / (1 + exp(-x));
-    return x;
-}
-
 static void conv2d(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t *x = shape[0].d, *w = shape[1].d, stride = (size_t)attr->stride, pad = (size_t)attr->pad;
@@ -27,7 +20,7 @@ static void conv2d(const struct mf_attr *attr, const struct mf_shape shape[], do
                 sum +=
                     in[1][o * w[1] * w[2] * w[3] + k] * in[0][((image * x[1] + i - pad) * x[2] + j - pad) * x[3] + c];
         }
-        out[at] = act(attr->act, sum);
+        out[at] = net_act(attr->act, sum);
     }
 }
 
@@ -47,7 +40,7 @@ static void group_norm(const struct mf_attr *attr, const struct mf_shape shape[]
                 const size_t at = i / size * c + i % size, channel = group + i % size;
 
                 out[image * each + group + at] =
-                    act(attr->act, (x[at] - mean) / sqrt(squares + 1e-5) * in[1][channel] + in[2][channel]);
+                    net_act(attr->act, (x[at] - mean) / sqrt(squares + 1e-5) * in[1][channel] + in[2][channel]);
             }
         }
 }

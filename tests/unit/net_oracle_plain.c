@@ -5,7 +5,7 @@
 #include "src/base/streams.h"
 #include "tests/unit/net_ops.h"
 
-static double act(int kind, double x)
+double net_act(int kind, double x)
 {
     if (kind == MF_ACT_RELU) return x > 0 ? x : 0;
     if (kind == MF_ACT_SILU) return x / (1 + exp(-x));
@@ -23,13 +23,13 @@ static void linear(const struct mf_attr *attr, const struct mf_shape shape[], do
             double sum = in[2] ? in[2][i] : 0;
 
             for (size_t j = 0; j < k; ++j) sum += in[0][r * k + j] * in[1][i * k + j];
-            out[r * m + i] = act(attr->act, sum);
+            out[r * m + i] = net_act(attr->act, sum);
         }
 }
 
 static void point(int kind, const struct mf_shape shape[], double *const in[], double *out)
 {
-    for (size_t i = 0; i < mf_shape_count(&shape[0]); ++i) out[i] = act(kind, in[0][i]);
+    for (size_t i = 0; i < mf_shape_count(&shape[0]); ++i) out[i] = net_act(kind, in[0][i]);
 }
 
 #define POINT(name, KIND)                                                                                        \
@@ -93,7 +93,7 @@ static void squared_loss(const struct mf_attr *attr, const struct mf_shape shape
             (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]) / net_number[MF_NUMBER_ROWS] / (double)(n / shape[0].d[0]);
 }
 
-/* The same numbers for the same place; that a quarter of them is dropped is checked below. */
+/* The same random numbers as the operation. That it drops a quarter is checked in net_ops.c. */
 static void dropout(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t samples = shape[0].d[0], each = mf_shape_count(&shape[0]) / samples;

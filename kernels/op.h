@@ -32,7 +32,7 @@ struct mf_attr {
     int axis, other;     /* concat, slice: axis; transpose: both, which change places */
     size_t first, count; /* slice: [first, first + count) of the axis */
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
-    double momentum;     /* optimisers: how much of the first moment, or of the last step, is kept */
+    double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept */
     double second;       /* adam, adamw: how much of the second moment is kept */
     double epsilon;      /* adam, adamw: added to the root of the second moment */
 };

@@ -16,10 +16,10 @@ enum { GRAIN = 16 /* floats */, CHUNK = 1 << 15, MESSAGE = 1 << 17, PAUSES = 16 
 
 /* -- memory -- */
 
-/* Before the arrays. */
+/* Bytes in front of the arrays. */
 static size_t head_bytes(const struct mf_comm *comm) { return comm->size > 1 ? sizeof(struct mf_collect_head) : 0; }
 
-/* For messages. */
+/* Bytes for the sums that come as messages. */
 static size_t buffer_bytes(int teams) { return teams > 1 ? (size_t)MF_COLLECT_WINDOW * MESSAGE * sizeof(float) : 0; }
 
 size_t mf_collect_bytes(const struct mf_comm *comm, size_t bytes)
@@ -29,7 +29,7 @@ size_t mf_collect_bytes(const struct mf_comm *comm, size_t bytes)
     return head_bytes(comm) + bytes + buffer_bytes(teams);
 }
 
-/* Shared, where that is possible; else the arena's. */
+/* Memory that the ranks of a node share, where that is possible; else the arena's. */
 static int take_memory(struct mf_collect *c, size_t bytes)
 {
     const size_t all = c->comm->impl ? head_bytes(c->comm) + bytes : mf_collect_bytes(c->comm, bytes);

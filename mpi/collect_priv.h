@@ -36,7 +36,7 @@ enum mf_collect_kind { MF_COLLECT_SUM, MF_COLLECT_SCATTER, MF_COLLECT_GATHER };
 
 struct mf_exchange {
     enum mf_collect_kind kind;
-    size_t first, n;       /* floats from the begin of the memory; of the array */
+    size_t first, n;       /* floats from the beginning of the memory; of the array */
     uint64_t each, chunks; /* of each rank's piece; in all */
     uint64_t before;       /* chunks of all exchanges before */
     uint64_t mine;         /* this rank has taken so many */
@@ -47,7 +47,7 @@ struct mf_chunk {
     const struct mf_exchange *exchange;                               /* NULL: none */
     uint64_t number, index;                                           /* of the exchange; of the chunk in it */
     int owner;                                                        /* whose piece it is in */
-    size_t first, n;                                                  /* floats from the begin of the memory */
+    size_t first, n;                                                  /* floats from the beginning of the memory */
     void (*next)(struct mf_collect *collect, struct mf_chunk *chunk); /* once all requests are over */
     float *before;                                                    /* [most] the sum of the teams before */
     MPI_Request *request;                                             /* [teams] */

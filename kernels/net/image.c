@@ -1,5 +1,5 @@
-/* Means of images. pool: of 2 x 2 pixels, y [n][height / 2][width / 2][c], rounded down. mean: over all
- * axes between the first and the last, y [n][c]. */
+/* Means of images. pool: of 2 x 2 pixels, y [n][height / 2][width / 2][c], rounded down. mean: over all axes between
+ * the first and the last, y [n][c]. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 

@@ -1,8 +1,8 @@
 /* Operations on flat arrays [n] f32: optimisers, and what gradients go through before. Optimisers change their inputs.
  *
  * adamw, adam: parameters, gradients, first and second moments; attr.momentum, attr.second, attr.epsilon. adamw takes
- * the weight decay off the parameters, adam adds it to the gradients. sgd: parameters, gradients, the sum of old steps
- * (none: without momentum); attr.momentum; the decay is added to the gradients. All as PyTorch has them.
+ * the weight decay off the parameters, adam adds it to the gradients. sgd: parameters, gradients, velocity (none
+ * without momentum); attr.momentum; the decay is added to the gradients. All as PyTorch has them.
  * square_sum: the sum of squares of in[0], [1] f64: not finite where a number is not. accumulate: a += b.
  * start, finish: an exchange of in[0] among ranks. Between them nobody touches the array. */
 #include "kernels/net/kinds.h"

@@ -121,8 +121,8 @@ static void take_over_all(const struct mf_list *list, struct life *life)
     }
 }
 
-/* Gradients of parameters first: ranks exchange them, so their places may not depend on what only this rank has (work
- * memory). Then the largest. */
+/* Gradients of parameters first: ranks exchange them, so they have the same places on all ranks. Work memory differs
+ * between ranks. Then the largest. */
 static int by_size(const void *a, const void *b)
 {
     const struct life *x = a, *y = b;
@@ -150,7 +150,7 @@ static size_t lowest_gap(const struct life *life, size_t n, const size_t *at)
     return here;
 }
 
-/* In that order. Sets the list's room, floor and places. */
+/* Places all in the order of by_size(). Sets the list's room, floor and places. */
 static void place(struct mf_list *list, const struct life *all)
 {
     const struct mf_net *net = list->net;

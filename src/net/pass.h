@@ -1,5 +1,5 @@
-/* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, layout,
- * clear, accumulate, reduce, norm, optimise, gather, plan, live.
+/* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, layout, clear, accumulate,
+ * reduce, norm, optimise, gather, plan, live.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -42,7 +42,7 @@ struct mf_layout {
         int parameters, gradients;         /* values [numbers] f32 */
         int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
         int first, second;                 /* the optimiser's two moments [numbers / pieces] */
-        int summed; /* the piece of gradients that an exchange sums; of stage 2 it is added to own_gradients */
+        int summed; /* the piece of gradients that an exchange sums; stage 2 adds it to own_gradients */
     } * bucket;
     size_t numbers; /* of all buckets, with padding */
 };
@@ -52,14 +52,14 @@ struct mf_layout {
 void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout);
 void mf_layout_free(struct mf_layout *layout);
 
-/** Inserts zeros for the padding of gradients that do not last: of a list with its own optimiser, of stage 2. */
+/** Inserts zeros for the padding of gradients that do not last: in a list with its own optimiser, and in stage 2. */
 void mf_pass_clear(struct mf_list *list, const struct mf_layout *layout);
 
-/** Starts the sum of every bucket's gradients over ranks as soon as backward has finished it. Of stage 2 it ends one
- * bucket later, and the own piece is added to the sums of earlier micro-batches; @p first: there are none. */
+/** Starts the sum of every bucket's gradients over ranks as soon as backward has written them. In stage 2 it ends
+ * one bucket later; then the own piece is added to the sums of earlier micro-batches. @p first: there are none. */
 void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int first);
 
-/** Appends the ends of these sums. Of stage 2: nothing. */
+/** Appends the ends of these sums; nothing in stage 2. */
 void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout);
 
 /** Appends the squared norm of the own gradients of every bucket. @p norm [buckets]: its values, f64. */
@@ -70,7 +70,7 @@ void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *nor
 void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op,
                       const struct mf_attr *attr);
 
-/** Appends the exchange of the own pieces of parameters. Of stage 0: nothing. */
+/** Appends the all-gather of the own pieces of parameters; nothing in stage 0. */
 void mf_pass_gather(struct mf_list *list, const struct mf_layout *layout);
 
 /** All gradients of parameters are added to what is there: an inner micro-batch. */

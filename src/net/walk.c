@@ -205,7 +205,7 @@ double *mf_walk_numbers(struct mf_walk *walk) { return walk->number; }
 
 /* -- walking -- */
 
-/* What stands in the queue before it, has written the array. */
+/* Waits for the nodes before it, which write the array. */
 static void exchange(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
     const struct mf_exchanges *by = walk->exchange;

@@ -1,5 +1,6 @@
-/* Asynchronous collectives: exact values at all sizes, the same bits on all ranks and in the order of the ranks, many
- * under way at a time, ranks that come late, groups, and the numbers of a step. */
+/* Asynchronous collectives. Values are exact at all sizes. All ranks have the same bits, those of sums in the order of
+ * the ranks. Many exchanges are under way at a time, ranks come late, and groups work side by side. Then the numbers of
+ * a step. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -98,7 +99,7 @@ static void sizes(const struct mf_comm *g, struct mf_collect *c)
         }
 }
 
-/* Does nothing beside: what is behind an array, or in another one, stays. */
+/* An exchange leaves what is in front of its array and behind it. */
 static void beside(const struct mf_comm *g, struct mf_collect *c)
 {
     float *x = mf_collect_memory(c);
@@ -111,7 +112,7 @@ static void beside(const struct mf_comm *g, struct mf_collect *c)
     for (size_t i = 0; i < 3 * n; ++i) CHECK((i >= at && i < at + n) || x[i] == -7);
 }
 
-/* Arrays of all sizes and kinds at once; polls and pauses come by chance, on each rank others. */
+/* Arrays of all sizes and kinds at once; each rank polls and pauses at random. */
 static void many(const struct mf_comm *g, struct mf_collect *c)
 {
     float *x = mf_collect_memory(c), *at[MANY];
@@ -138,7 +139,7 @@ static void many(const struct mf_comm *g, struct mf_collect *c)
     for (int k = 0; k < MANY; ++k) check_array(g, k % KINDS, at[k], n[k], k % 2);
 }
 
-/* As training does: arrays begin again as soon as they are finished, and a gather follows each scatter. */
+/* As in training: a gather follows each scatter, and the next round uses the same arrays. */
 static void rounds(const struct mf_comm *g, struct mf_collect *c)
 {
     const size_t n = 70001;
@@ -193,7 +194,7 @@ static void everything(const struct mf_comm *g)
     CHECK(mf_arena_live(arena) == live);
 }
 
-/* Groups that work at the same time; in the second the order of ranks is turned round. */
+/* Groups that work at the same time; the second one reverses the order of the ranks. */
 static void groups(const struct mf_comm *c)
 {
     int colour[64], key[64];
@@ -224,7 +225,7 @@ static void refuses(const struct mf_comm *c)
     mf_arena_close(small);
 }
 
-/* A rank that is not there takes as much memory, and changes nothing. */
+/* A dry rank takes as much memory, and changes nothing. */
 static void dry(void)
 {
     struct mf_comm c;

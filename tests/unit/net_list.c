@@ -1,6 +1,6 @@
-/* Lists of a small network with skips, shared weights, dropout and views, of a small transformer and of a network of
- * images: passes by their text, gradients against finite differences, the same bits however memory is laid out and
- * whatever is computed again, micro-batches that add up. */
+/* Lists of three small networks: one with skips, shared weights, dropout and views; a transformer; one of images.
+ * Passes are compared by their text, gradients with finite differences. Bits do not depend on the places of memory, nor
+ * on what is computed again. Micro-batches add up. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static int skips(struct mf_build *b, int x, const struct choice *c)
     return mf_build_linear(b, "head", mf_build_one(b, MF_OP_RELU, "act", x), CLASSES);
 }
 
-/* A token's neighbours at work on it: attention and two layers, each with a skip. */
+/* A block of a transformer: attention, then two layers, each with a skip. */
 static int block(struct mf_build *b, int x, const struct choice *c, int i)
 {
     int h = mf_build_linear(b, i ? "qkv1" : "qkv0", mf_build_layer_norm(b, i ? "norm2" : "norm0", x), 24);
@@ -97,7 +97,7 @@ static int transformer(struct mf_build *b, int x, const struct choice *c)
     return mf_build_linear(b, "head", mf_build_reshape(b, x, flat(c->rows, 32)), CLASSES);
 }
 
-/* Images of 4 x 4 pixels: a residual block with a norm and its activation, a convolution and its own, means. */
+/* Images of 4 x 4 pixels: a residual block, convolutions with activations, and means. */
 static int images(struct mf_build *b, int x, const struct choice *c)
 {
     const struct mf_shape image = {.type = MF_F32, .n = 4, .d = {c->rows, 4, 4, 6}};

@@ -70,7 +70,7 @@ static void feed(const struct run *r, const struct mf_pass_list *pass, size_t fi
     mf_walk_numbers(r->walk)[MF_NUMBER_SAMPLE] = (double)first;
 }
 
-/* The gradients of a step; its loss. */
+/* Computes the gradients of a step. Returns its loss. */
 static double pass_all(const struct run *r, size_t micro)
 {
     double loss = 0;
@@ -127,7 +127,7 @@ static void open_run(struct run *r, enum mf_walk_mode mode)
     scatter(r, start);
 }
 
-/* STEPS steps and an evaluation; weights, and the losses behind them. */
+/* Takes STEPS steps and evaluates. @p result: the weights, then the losses. */
 static size_t train(struct device *d, struct mf_network *n, size_t micro, enum mf_walk_mode mode, float *result)
 {
     struct run r = {d, n, NULL};
@@ -149,7 +149,7 @@ static size_t train(struct device *d, struct mf_network *n, size_t micro, enum m
     return count + STEPS + 1;
 }
 
-/* What the checked walk came to, in a process of its own. */
+/* The checked walk runs in a process of its own, and leaves its result here. */
 static float *checked_result;
 
 enum outcome { SAME, OTHER, NOT_A_NUMBER, ENDED };
@@ -279,7 +279,7 @@ static const struct error {
     const char *name;
     void (*plant)(struct mf_network *n);
     enum outcome wanted;
-    int slope; /* it is this that notices */
+    int slope; /* the slope notices it */
 } errors[] = {{"none", NULL, SAME, 0},
               {"lifetime", lifetime, OTHER, 0},
               {"add flag", add_flag, SAME, 1},

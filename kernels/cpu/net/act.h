@@ -1,5 +1,5 @@
-/* Activations on ranges of numbers: relu, silu = x / (1 + e^-x), gelu = x Phi(x), and its
- * approximation gelu_tanh. */
+/* Activations on ranges of numbers: relu, silu = x / (1 + e^-x), gelu = x Phi(x), and its approximation
+ * gelu_tanh. */
 #ifndef MF_KERNELS_CPU_NET_ACT_H
 #define MF_KERNELS_CPU_NET_ACT_H
 

@@ -1,5 +1,5 @@
-/* group_norm on cpu. See kernels/net/norm.c. Images are shared out to threads. Sums over pixels are made in float for
- * blocks of them, and in double for all. */
+/* group_norm on cpu. See kernels/net/norm.c. Each image belongs to one thread. Sums over a block of pixels are floats;
+ * doubles sum the blocks. */
 #include <math.h>
 
 #include "kernels/cpu/net/act.h"
@@ -10,9 +10,9 @@ static const double epsilon = 1e-5;
 
 /* Work memory of one image: arrays of one number a channel. */
 struct room {
-    double *first,
-        *second;         /* sums over the pixels: of x and x^2, counted from the first pixel; of dy and dy (x - mean) */
-    float *mean, *scale; /* y = (x - mean) scale + b */
+    /* sums over the pixels: of x and x^2, counted from the first pixel; in backward of dy and dy (x - mean) */
+    double *first, *second;
+    float *mean, *scale;  /* y = (x - mean) scale + b */
     float *slope, *level; /* dx = scale dy + slope (x - mean) + level */
     float *unit;          /* y of one pixel */
 };

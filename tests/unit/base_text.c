@@ -15,7 +15,7 @@ int main(void)
     size_t count = 0;
     const int file = mkstemp(path);
 
-    CHECK(mallopt(M_PERTURB, 0x55)); /* fresh memory holds no zeros */
+    mallopt(M_PERTURB, 0x55); /* fresh memory holds no zeros; sanitizers refuse this and fill memory themselves */
     CHECK(file >= 0 && write(file, "pml = ob1", 9) == 9 && close(file) == 0);
     CHECK(mf_text_load(path, 9, &text, &count) == MF_OK && count == 9 && strlen(text) == 9);
     free(text);

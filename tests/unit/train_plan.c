@@ -132,20 +132,23 @@ static void use_slots(struct mf_train_opts *opts)
 static void exact(const struct mf_comm *comm)
 {
     static const char *const models[] = {"mlp", "cnn", "vit"};
+    const char *all = getenv("MF_LONG");
     struct mf_dataset *sets[2] = {make_set(comm, 0), make_set(comm, 4)};
 
-    for (size_t k = 0; k < 24; ++k) {
-        const struct mf_dataset *set = sets[pick(7 * k, 2)];
-        struct mf_train_opts opts = opts_of(models[k % 3], pick(7 * k + 1, 2) == 0, 3 + pick(7 * k + 2, 60));
+    for (size_t k = 0; k < (all && *all == '1' ? 72 : 24); ++k) {
+        const struct mf_dataset *set = sets[pick(9 * k, 2)];
+        struct mf_train_opts opts = opts_of(models[k % 3], pick(9 * k + 1, 2) == 0, 3 + pick(9 * k + 2, 60));
         const struct mf_train_work w = work_of(set, &opts);
         struct mf_plan_numbers settings = {.count = 0};
 
+        opts.args.width = (long)(8 * (1 + pick(9 * k + 7, 4)));
+        opts.args.depth = (long)(1 + pick(9 * k + 8, 4));
         if (k % 5 == 4) opts.optimiser = MF_OP_SGD;
         if (k % 5 == 3) use_slots(&opts);
-        mf_plan_set(&settings, "batch", opts.slots ? opts.batch : 1 + pick(7 * k + 3, 20));
-        mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots ? pick(7 * k + 4, 3) : 0);
-        mf_plan_set(&settings, "recompute", pick(7 * k + 5, 3));
-        mf_plan_set(&settings, "readers", pick(7 * k + 6, 3));
+        mf_plan_set(&settings, "batch", opts.slots ? opts.batch : 1 + pick(9 * k + 3, 20));
+        mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots ? pick(9 * k + 4, 3) : 0);
+        mf_plan_set(&settings, "recompute", pick(9 * k + 5, 3));
+        mf_plan_set(&settings, "readers", pick(9 * k + 6, 3));
         compare(comm, &w, &settings);
     }
     for (int i = 0; i < 2; ++i) mf_dataset_close(sets[i]);

@@ -20,7 +20,10 @@ struct mf_safetensors_entry {
     enum mf_type type; /* in the file; MF_TYPES: one that this program has not */
     size_t ndim;       /* 0: one number */
     size_t dims[MF_SAFETENSORS_DIMS];
-    const void *data; /* writing: int64_t for MF_I64, else float. Reading: NULL */
+    /* Writing: the numbers, int64_t for MF_I64, else float; or, with get(), whatever that copies numbers from. Reading:
+     * NULL, both. */
+    const void *data;
+    void (*get)(const void *data, size_t first, size_t count, void *to);
 };
 
 /**

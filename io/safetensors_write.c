@@ -16,7 +16,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays of .safetensors are little-endian");
 
-enum { PIECE = 1 << 18 /* numbers converted at a time */ };
+enum { PIECE = 1 << 18 /* numbers written at a time */ };
 
 static uint64_t bytes_of(const struct mf_safetensors_entry *e)
 {
@@ -97,21 +97,28 @@ static char *header_of(const char *const *metadata, size_t n, const struct mf_sa
 
 /* ---- values ---- */
 
-static int put_halves(int to, const char *path, const struct mf_safetensors_entry *e, uint64_t at)
+static void halve(enum mf_type type, const float *from, size_t n, uint16_t *to)
 {
-    const size_t n = mf_safetensors_numbers(e);
-    const float *from = e->data;
-    uint16_t *piece = MF_MUST(malloc(PIECE * sizeof *piece), "a file");
+    for (size_t i = 0; i < n; ++i) to[i] = type == MF_F16 ? mf_f16_of(from[i]) : mf_bf16_of(from[i]);
+}
+
+static int put_one(int to, const char *path, const struct mf_safetensors_entry *e, uint64_t at)
+{
+    const size_t n = mf_safetensors_numbers(e), bytes = mf_type_bytes(e->type), wide = bytes == 2 ? 4 : bytes;
+    char *numbers = e->get ? MF_MUST(malloc(PIECE * wide), "a file") : NULL;
+    uint16_t *halves = bytes == 2 ? MF_MUST(malloc(PIECE * sizeof *halves), "a file") : NULL;
     int rc = MF_OK;
 
     for (size_t first = 0; rc == MF_OK && first < n; first += PIECE) {
         const size_t count = n - first < PIECE ? n - first : PIECE;
+        const void *from = e->get ? numbers : (const char *)e->data + first * wide;
 
-        for (size_t i = 0; i < count; ++i)
-            piece[i] = e->type == MF_F16 ? mf_f16_of(from[first + i]) : mf_bf16_of(from[first + i]);
-        rc = mf_write_at(to, path, piece, count * sizeof *piece, at + first * sizeof *piece);
+        if (e->get) e->get(e->data, first, count, numbers);
+        if (halves) halve(e->type, from, count, halves);
+        rc = mf_write_at(to, path, halves ? halves : from, count * bytes, at + first * bytes);
     }
-    free(piece);
+    free(numbers);
+    free(halves);
     return rc;
 }
 
@@ -124,12 +131,8 @@ static int put_all(const struct mf_atomic *file, const char *header, size_t byte
 
     if (to < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
     rc = mf_write_at(to, file->path, header, bytes, 0);
-    for (size_t i = 0; rc == MF_OK && i < n; at += bytes_of(entries[i++])) {
-        const struct mf_safetensors_entry *e = entries[i];
-
-        rc = mf_type_bytes(e->type) == 2 ? put_halves(to, file->path, e, at)
-                                         : mf_write_at(to, file->path, e->data, bytes_of(e), at);
-    }
+    for (size_t i = 0; rc == MF_OK && i < n; at += bytes_of(entries[i++]))
+        rc = put_one(to, file->path, entries[i], at);
     close(to);
     return rc;
 }

@@ -12,15 +12,12 @@
 #include "src/base/streams.h"
 #include "src/base/text.h"
 
+enum { PIECE = 1 << 16 /* numbers made at a time */ };
+
 /* Weights last, so any list says where they are. */
 static void *at(const struct mf_network *n, const struct mf_walk *walk, int v)
 {
     return mf_walk_at(walk, n->evaluate.list, v);
-}
-
-static float *room_for(const struct mf_value *value)
-{
-    return MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
 }
 
 /* -- start -- */
@@ -35,20 +32,29 @@ static float start_of(const struct mf_value *value, uint64_t seed, size_t i)
     }
 }
 
+/* Through a small room: the planner counts no second copy of weights. */
+static void start_one(struct mf_queue *queue, const struct mf_value *value, uint64_t seed, float *to)
+{
+    const size_t n = mf_shape_count(&value->shape);
+    float *numbers = MF_MUST(malloc((n < PIECE ? n : PIECE) * sizeof *numbers), "weights on their way");
+
+    for (size_t first = 0; first < n; first += PIECE) {
+        const size_t count = n - first < PIECE ? n - first : PIECE;
+
+        for (size_t i = 0; i < count; ++i) numbers[i] = start_of(value, seed, first + i);
+        queue->backend->put(queue, to + first, numbers, count * sizeof *numbers);
+        queue->backend->sync(queue);
+    }
+    free(numbers);
+}
+
 void mf_weights_start(const struct mf_network *n, struct mf_walk *walk, uint64_t seed)
 {
     for (size_t v = 0; v < n->net->values; ++v) {
         const struct mf_value *value = &n->net->value[v];
-        uint64_t own;
-        float *numbers;
 
-        if (!mf_value_is_weight(value)) continue;
-        own = seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name));
-        numbers = room_for(value);
-        for (size_t i = 0; i < mf_shape_count(&value->shape); ++i) numbers[i] = start_of(value, own, i);
-        n->queue->backend->put(n->queue, at(n, walk, (int)v), numbers, mf_shape_bytes(&value->shape));
-        n->queue->backend->sync(n->queue);
-        free(numbers);
+        if (mf_value_is_weight(value))
+            start_one(n->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), at(n, walk, (int)v));
     }
 }
 
@@ -134,7 +140,7 @@ int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_
         float *numbers;
 
         if (!mf_value_is_weight(value)) continue;
-        numbers = room_for(value);
+        numbers = MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
         if (rc == MF_OK) n->queue->backend->put(n->queue, at(n, walk, (int)v), numbers, mf_shape_bytes(&value->shape));
         n->queue->backend->sync(n->queue);
@@ -143,28 +149,41 @@ int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_
     return rc;
 }
 
+/* Where a weight is. */
+struct source {
+    struct mf_queue *queue;
+    const float *at;
+};
+
+static void get(const void *data, size_t first, size_t count, void *to)
+{
+    const struct source *s = data;
+
+    s->queue->backend->get(s->queue, to, s->at + first, count * sizeof(float));
+    s->queue->backend->sync(s->queue);
+}
+
 int mf_weights_save(const struct mf_network *n, const struct mf_walk *walk, const char *path,
                     const char *const *metadata)
 {
     struct mf_safetensors_entry *entry = MF_MUST(calloc(n->net->values + 1, sizeof *entry), "names of weights");
+    struct source *source = MF_MUST(calloc(n->net->values + 1, sizeof *source), "places of weights");
     size_t count = 0;
     int rc;
 
     for (size_t v = 0; v < n->net->values; ++v) {
         const struct mf_value *value = &n->net->value[v];
         struct mf_safetensors_entry *to = &entry[count];
-        float *numbers;
 
         if (!mf_value_is_weight(value)) continue;
-        numbers = room_for(value);
-        n->queue->backend->get(n->queue, numbers, at(n, walk, (int)v), mf_shape_bytes(&value->shape));
+        source[count] = (struct source){n->queue, at(n, walk, (int)v)};
         *to = (struct mf_safetensors_entry){
-            .name = value->name, .type = MF_F32, .ndim = (size_t)value->shape.n, .data = numbers};
+            .name = value->name, .type = MF_F32, .ndim = (size_t)value->shape.n, .data = &source[count], .get = get};
         memcpy(to->dims, value->shape.d, to->ndim * sizeof *to->dims);
         ++count;
     }
     rc = mf_safetensors_write(path, metadata, count, entry);
-    for (size_t k = 0; k < count; ++k) free((void *)(uintptr_t)entry[k].data);
+    free(source);
     free(entry);
     return rc;
 }

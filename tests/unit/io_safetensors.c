@@ -205,6 +205,40 @@ static void refuses_indexes(void)
     scratch_count(1);
 }
 
+/* ---- numbers that come in pieces ---- */
+
+enum { MANY = (1 << 18) + 7 };
+
+static float number(size_t i) { return (float)(i % 1999); }
+
+static void get_numbers(const void *data, size_t first, size_t count, void *to)
+{
+    CHECK(data == values && first + count <= MANY);
+    for (size_t i = 0; i < count; ++i) ((float *)to)[i] = number(first + i);
+}
+
+static void writes_pieces(void)
+{
+    static const struct mf_safetensors_entry pieces[] = {
+        {.name = "full", .type = MF_F32, .ndim = 1, .dims = {MANY}, .data = values, .get = get_numbers},
+        {.name = "half", .type = MF_F16, .ndim = 1, .dims = {MANY}, .data = values, .get = get_numbers}};
+    static const size_t dims[] = {MANY};
+    static float got[MANY];
+    struct mf_safetensors *file;
+
+    CHECK(mf_safetensors_write(scratch_file("pieces"), NULL, 2, pieces) == MF_OK);
+    CHECK(mf_safetensors_open(scratch_file("pieces"), &file) == MF_OK);
+    for (int k = 0; k < 2; ++k) {
+        size_t same = 0;
+
+        CHECK(mf_safetensors_read(file, pieces[k].name, 1, dims, got) == MF_OK);
+        for (size_t i = 0; i < MANY; ++i) same += got[i] == number(i);
+        CHECK(same == MANY);
+    }
+    mf_safetensors_close(file);
+    scratch_count(1);
+}
+
 /* ---- hostile files ---- */
 
 #define ARRAY(name, type, shape, offsets) \
@@ -338,6 +372,7 @@ int main(void)
     rounds_halves();
     writes_and_reads();
     splits();
+    writes_pieces();
     refuses_indexes();
     refuses_hostile_files();
     scratch_close(&self);

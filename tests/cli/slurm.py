@@ -129,13 +129,13 @@ def probes():
     """Which GPU a rank takes, whatever srun shows it."""
     os.environ["LD_LIBRARY_PATH"] = driver + ":" + os.environ.get("LD_LIBRARY_PATH", "")
     os.environ["FAKE_NVML_GPUS"] = "2"
-    for options, taken in ((["--gpus-per-node=2"], [0, 1, 0, 1]), (["--gpus-per-task=1"], [0, 1, 0, 1]),
+    for options, taken in runs.some(((["--gpus-per-node=2"], [0, 1, 0, 1]), (["--gpus-per-task=1"], [0, 1, 0, 1]),
                            (["--gpus-per-node=2", "--gpu-bind=single:1"], [0, 1, 0, 1]),
                            (["--gpus-per-node=2", "--gpu-bind=per_task:1"], [0, 1, 0, 1]),
                            (["--gpus-per-node=2", "--gpu-bind=map_gpu:1,0"], [1, 0, 1, 0]),
                            (["--gpus-per-node=2", "--gpu-bind=mask_gpu:0x2,0x1"], [1, 0, 1, 0]),
                            (["--gpus-per-node=2", "--gpu-bind=closest"], [0, 1, 0, 1]),
-                           (["--gpus-per-task=1", "--gpu-bind=none"], [0, 1, 0, 1])):
+                           (["--gpus-per-task=1", "--gpu-bind=none"], [0, 1, 0, 1])), 4):
         out = do("srun", "--mpi=pmix", "-N2", "-n4", "--ntasks-per-node=2", *options, program, "probe", "--json", timeout=60)
         seen = json.loads(out)
         check([n["host"] for n in seen["nodes"]] == ["n1", "n2"], f"nodes {seen['nodes']}")
@@ -476,7 +476,8 @@ bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
-    again = sum(attempt(one) for one in (probes, without_pmix, examples, arrays, array_task_back, two_kinds, within, scales, before_the_end, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
+    parts = [probes, without_pmix, examples, arrays, within, before_the_end, killed, stopped_and_back, lost_node]
+    again = sum(attempt(one) for one in [*parts, *[array_task_back, two_kinds, scales, stuck, cancelled, by_mpirun, lost_ahead] * runs.LONG])
     print(f"parts begun again because MPI did not start, srun did not end or slurmd crashed: {again}")
 finally:
     bed.close()

@@ -20,7 +20,7 @@
 
 /* What runs reconstruct from: lags, and pixels along each edge of the image that is made. What they train on: images of
  * one size, with so many in a step. */
-enum { LAG = 16, IMAGE = 128, SAMPLES = 640, SAMPLE = 64, STEP = 64, STEPS = 20 };
+enum { LAG = 16, IMAGE = 128, SAMPLES = 1600, SAMPLE = 64, STEP = 64, STEPS = 20 };
 
 enum {
     WORDS = 64, /* of a command: LAUNCHER and those of a run */

@@ -131,8 +131,7 @@ static int put_all(const struct mf_atomic *file, const char *header, size_t byte
 
     if (to < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
     rc = mf_write_at(to, file->path, header, bytes, 0);
-    for (size_t i = 0; rc == MF_OK && i < n; at += bytes_of(entries[i++]))
-        rc = put_one(to, file->path, entries[i], at);
+    for (size_t i = 0; rc == MF_OK && i < n; at += bytes_of(entries[i++])) rc = put_one(to, file->path, entries[i], at);
     close(to);
     return rc;
 }

@@ -16,6 +16,7 @@ fail() {
     "$program" help | grep -q "^  $verb " || fail "help does not list $verb"
     help=$("$program" $verb --help) || fail "$verb --help fails"
     man=$("$program" man $verb) || fail "man $verb fails"
+    man=$(printf '%s\n' "$man" | sed 's/\\-/-/g')
     long=$(printf '%s\n' "$help" | awk "length > 79" | head -1)
     [ -z "$long" ] || fail "$verb --help: a line is too long: $long"
     torn=$(printf '%s\n' "$help" | awk 'one != "" && /^[^ ]/ { print one; exit }
@@ -27,8 +28,8 @@ fail() {
     words=$("$program" $verb --print-config | sed -n 's/^#* *\([a-zA-Z0-9_-]*\):.*/\1/p')
     [ -n "$words" ] || fail "$verb --print-config prints no option"
     for word in $words; do
-        printf '%s\n' "$help" | grep -q -- "--$word\b" || fail "$verb --help does not name --$word"
-        printf '%s\n' "$man" | sed 's/\\-/-/g' | grep -q -- "--$word\b" || fail "man $verb does not name --$word"
+        case "$help " in *--"$word"[!a-zA-Z0-9_]*) ;; *) fail "$verb --help does not name --$word" ;; esac
+        case "$man " in *--"$word"[!a-zA-Z0-9_]*) ;; *) fail "man $verb does not name --$word" ;; esac
     done
     "$program" $verb --print-config >config.$$ && "$program" $verb --config config.$$ --print-config |
         sed 's/ *# [a-z]*$//' >again.$$

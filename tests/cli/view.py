@@ -14,7 +14,7 @@ import zlib
 import runs
 from hdf5 import h5py
 from runs import check, finish
-from samples import blobs, np
+from samples import blobs, np, undone
 
 MESOFORGE, MPIEXEC, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 
@@ -69,7 +69,7 @@ def pixels(path):
 def picture(path, least=(400, 400)):
     width, height, raw = pixels(path)
     check(width >= least[0] and height >= least[1], "%s: %d x %d" % (path, width, height))
-    check(len(np.unique(raw)) > 40, path + ": hardly a colour in it")
+    check(len(np.unique(raw[::7])) > 40, path + ": hardly a colour in it")
     return width, height
 
 
@@ -322,7 +322,7 @@ def drawn_panels(path, *more, ranks=1):
     width, height, raw = pixels("drawn.png")
     rows = raw.reshape(height, 1 + 3 * width)
     check((rows[:, 0] == 2).all(), "rows are the ones above them and a difference")
-    page = np.add.accumulate(rows[:, 1:], 0, dtype=np.uint8).reshape(height, width, 3)
+    page = undone(rows[:, 1:]).reshape(height, width, 3)
     check(said["panels"] == len(said["drawn"]), "panels: %s" % said["panels"])
     found, seen = {}, set()
     for one in said["drawn"]:
@@ -478,7 +478,7 @@ def scales():
         said = json.loads(good("view", path, "--output", "scale.png", "--json", "--axes", "yxp", *more))
         width, height, raw = pixels("scale.png")
         rows = raw.reshape(height, 1 + 3 * width)
-        page = np.add.accumulate(rows[:, 1:], 0, dtype=np.uint8).reshape(height, width, 3)
+        page = undone(rows[:, 1:]).reshape(height, width, 3)
         boxes = [[round(v) for v in one["box"]] for one in said["drawn"]]
         return [tuple(page[top + tall // 2, left + wide // 2]) for left, top, wide, tall in boxes], [one["title"] for one in said["drawn"]]
 

@@ -27,7 +27,7 @@ endforeach()
 add_test(NAME cli_help COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/help.sh $<TARGET_FILE:mesoforge>)
 set_tests_properties(cli_help PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
-# Every verb, on one rank and on three; under sanitizers on two alone.
+# Every verb, on one rank, in a long run also on three; under sanitizers on two alone.
 set(smoke_ranks 1 3)
 if(MF_SANITIZE)
   set(smoke_ranks 2)

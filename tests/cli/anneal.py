@@ -50,7 +50,7 @@ cases = [(two, [], ALL), (two, ["--non_periodic", "--no_multiphase"], COUNTED), 
          (three, [], [*EVERY, *AXES, "LinealPathExact"]), (two, ["--add_dimension", 9], ["S2", "Variation", "VolumeFractions", *NEAR, *FAR, *AXES, "LinealPathExact"])]
 rules = ["random", "relaxed_neighbor", "neighbor", "neighbor_in_phase"]
 for number, (image, more, types) in enumerate(cases):
-    for walk in ([], [*WALK, 1e-2]):
+    for walk in ([], [*WALK, 1e-2]) if runs.LONG else ([[], [*WALK, 1e-2]][number // 4 % 2],):  # with every rule
         rule = rules[(number + bool(walk)) % 4]
         done = measure(PROGRAM, *words(image, *more, *walk, "--mutation_rule", rule, "--descriptor_types", *types))
         if done is None:
@@ -65,9 +65,9 @@ for number, (image, more, types) in enumerate(cases):
         check(all(abs(done["volume_fractions"][str(p)] - f) * voxels < 1 for p, f in enumerate(want)), f"{what}: {done['volume_fractions']}")
 
 # The same bytes on any number of ranks, and on the shadow.
-for image, more in ((two, []), (two, ["--add_dimension", 16, *WALK, 1e-6, "--descriptor_types", *COUNTED]), (three, ["--add_dimension", 8]),
-                    (two, ["--descriptor_types", "Variation", *AXES]), (two, ["--add_dimension", 16, "--descriptor_types", *NEAR, *FAR]),
-                    (three, ["--descriptor_types", *EVERY])):
+for image, more in runs.some(((two, []), (two, ["--add_dimension", 16, *WALK, 1e-6, "--descriptor_types", *COUNTED]), (three, ["--add_dimension", 8]),
+                              (two, ["--descriptor_types", "Variation", *AXES]), (two, ["--add_dimension", 16, "--descriptor_types", *NEAR, *FAR]),
+                              (three, ["--descriptor_types", *EVERY]))):
     one, first = bytes_of(*words(image, *more))
     for ranks, device in runs.some(((3, "shadow"), (2, "cpu"), *(((4, "cpu"),) if 16 in more else ())), 3):
         done, again = bytes_of(*words(image, *more, "--device", device), ranks=ranks)
@@ -79,9 +79,9 @@ for image, more in ((two, []), (two, ["--add_dimension", 16, *WALK, 1e-6, "--des
 wide = save(folder, "wide.npy", blobs((34, 36), THREE, 8))
 fixed = np.where(np.random.default_rng(1).random((25, 34, 36)) < 0.1, np.load(wide), -1).astype(np.int8)
 save(folder, "fixed.npy", fixed)
-for more in (["--add_dimension", 33, *WALK, 1e-5, "--descriptor_types", *COUNTED, *AXES],
-             ["--add_dimension", 25, "--fixed", "fixed.npy", "--non_periodic", "--descriptor_types", *COUNTED, *AXES],
-             ["--add_dimension", 25, "--fixed", "fixed.npy", "--mutation_rule", "random", "--descriptor_types", "VolumeFractions"]):
+for more in runs.some((["--add_dimension", 33, *WALK, 1e-5, "--descriptor_types", *COUNTED, *AXES],
+                       ["--add_dimension", 25, "--fixed", "fixed.npy", "--non_periodic", "--descriptor_types", *COUNTED, *AXES],
+                       ["--add_dimension", 25, "--fixed", "fixed.npy", "--mutation_rule", "random", "--descriptor_types", "VolumeFractions"])):
     one, first = bytes_of(*words(wide, *more, steps=40000))
     check(one["swaps"] > 200, f"{more}: {one['swaps']} swaps")
     check("--fixed" not in more or np.array_equal(first[fixed >= 0], fixed[fixed >= 0]), f"{more}: what was fixed has changed")
@@ -91,9 +91,9 @@ for more in (["--add_dimension", 33, *WALK, 1e-5, "--descriptor_types", *COUNTED
         check(done["peak_bytes"]["arena"] == done["peak_bytes"]["predicted"], f"{more}: taken and planned {done['peak_bytes']}")
 
 # One chain: the same bytes and ends on any number of ranks.
-for image, more, steps in ((two, WALK + [1e-5], 9000), (three, ["--non_periodic", "--mutation_rule", "neighbor_in_phase"], 3000),
-                           (two, ["--descriptor_types", *COUNTED, "--tolerance", 2e-3], 3000), (two, ["--final_temperature", 1e-5], 3000),
-                           (two, ["--add_dimension", 9], 1000)):
+for image, more, steps in runs.some(((two, WALK + [1e-5], 9000), (three, ["--non_periodic", "--mutation_rule", "neighbor_in_phase"], 3000),
+                                     (two, ["--descriptor_types", *COUNTED, "--tolerance", 2e-3], 3000), (two, ["--final_temperature", 1e-5], 3000),
+                                     (two, ["--add_dimension", 9], 1000))):
     command = [w for w in words(image, steps=steps) if "--tolerance" not in more or w not in ("--tolerance", 0)]
     command[-2:-2] = more
     one, first = bytes_of(*command)

@@ -2,6 +2,7 @@
 
     bench.py PROGRAM MPIEXEC
 """
+import itertools
 import json
 import math
 import os
@@ -60,7 +61,7 @@ def files(ranks):
 
 def no_memory():
     """A rank that has none, at whichever reading, ends all of them."""
-    for visit in runs.some(range(2, 16, 2), 3):
+    for visit in runs.some(range(2, 16, 2), 4):
         done = runs.run(program, "bench", "io", "--extent", 64, *QUICK, "--timeout", 5, ranks=3, mpiexec=mpiexec, fault=f"memory:visit={visit}:rank=1")
         check(done.status == 5 and "no memory (injected) (rank 1; 1 of 3 ranks failed)" in done.err, f"visit {visit}: {done.status} {done.err}")
         check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
@@ -115,10 +116,9 @@ def in_a_step():
     """Below srun another srun would wait for the tasks of this one; other launchers go on. What started it is what the refusal names."""
     step = runs.around("SLURM_", "OMPI_COMM", SLURM_JOB_ID=7, SLURM_STEP_ID=0, SLURM_PROCID=0)
     short = ["--extent", 32, "--turns", 1, "--scaling", 1]
-    for kind in ("reconstruct", "characterize", "kernels"):
-        for more in ([], ["--launcher", "srun"], ["--launcher", " /usr/bin/srun --mpi=pmix"]):
-            done = runs.run(program, "bench", kind, *short, *more, env=step)
-            check(done.status == 2 and "start it without srun and give --scaling" in done.err, f"{kind} {more}: {done}")
+    for kind, more in runs.some(itertools.product(("reconstruct", "characterize", "kernels"), ([], ["--launcher", "srun"], ["--launcher", " /usr/bin/srun --mpi=pmix"])), 4):
+        done = runs.run(program, "bench", kind, *short, *more, env=step)
+        check(done.status == 2 and "start it without srun and give --scaling" in done.err, f"{kind} {more}: {done}")
     done = runs.run(program, "bench", "kernels", *short, "--launcher", "false srun", env=step)
     check(done.status == 4 and "ended with status 1" in done.err, f"another launcher in a step: {done}")
 

@@ -90,9 +90,10 @@ def refusals(folder, image):
 
 with tempfile.TemporaryDirectory() as place:
     PICTURE = save(place, "picture.npy", blobs((24, 28), [0.6, 0.4], 9))
-    chosen(place, "image", PICTURE)
     chosen(place, "volume", PICTURE, "--add_dimension", 16)
-    chosen(place, "phases", save(place, "three.npy", blobs((24, 24), [0.5, 0.3, 0.2], 2)))
+    if runs.LONG:
+        chosen(place, "image", PICTURE)
+        chosen(place, "phases", save(place, "three.npy", blobs((24, 24), [0.5, 0.3, 0.2], 2)))
     automatic(place)
     stopped(place, PICTURE)
     refusals(place, PICTURE)

@@ -90,7 +90,7 @@ def compare(field, lag, got, periodic=True, seam=False, tolerance=1e-15, phases=
 def fields(folder):
     """Those that have one lag, with their files."""
     rng = np.random.default_rng(5)
-    for lag, ranks, several in [(4, (3,), [((12, 70), 2), ((9, 11), 3)]), (3, (2, 3, 4), [((7, 6, 9), 2)]), (2, (2, 3, 4), [((5, 8, 66), 3), ((10, 4, 5), 2)])]:
+    for lag, ranks, several in runs.some(((4, (3,), [((12, 70), 2), ((9, 11), 3)]), (3, (2, 3, 4), [((7, 6, 9), 2)]), (2, (2, 3, 4), [((5, 8, 66), 3), ((10, 4, 5), 2)]))):
         made = {}
         for shape, phases in several:
             field = rng.integers(0, phases, shape).astype(np.uint8)
@@ -112,7 +112,7 @@ def brute_force(folder):
             words = (*made, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder) + words
             got, text = measure(*words)
             compare_all(got, **how)
-            for ranks in () if how.get("seam") else runs.some(several):
+            for ranks in () if how.get("seam") else runs.some(several, 3):
                 check(measure(*words, ranks=ranks)[1] == text, f"{words} on {ranks} ranks")
         compare_all(measure(*made, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder, "--no_multiphase")[0], phases=[1])
 
@@ -133,24 +133,23 @@ def pyramid(folder):
     field = rng.integers(0, 3, (18, 13, 21)).astype(np.uint8)
     name, lag = os.path.join(folder, "odd.npy"), 3
     np.save(name, field)
-    for ranks in 0, 3:
-        for words, periodic in ((), True), (("--non_periodic",), False):
-            status, _, err = run(name, "--limit_to", lag, "--output", os.path.join(folder, "odd.h5"), *words, ranks=ranks)
-            check(status == 0 and "pyramid" in err, f"odd extents: {err}")
-            with h5py.File(os.path.join(folder, "odd.h5")) as file:
-                for n in "zyx":
-                    side = file[n]
-                    shape = [field.shape[a] for a in AXES[n]]
-                    levels = int(np.log2(min(shape) // lag))
-                    check(side["s2"].shape == (3, levels, 5, 5), f"levels {n} {side['s2'].shape}")
-                    for level in range(levels):
-                        x = [pooled((field == p).astype(float), level, AXES[n]) for p in range(3)]
-                        for p in range(3):
-                            close(side["s2"][p, level], window(x[p], x[p], lag, n, periodic), f"s2 {n} {level}")
-                            close(side["variation"][p, level], variation(x[p], n, periodic, False), f"variation {n} {level}")
-                            close(side["fraction"][p, level], x[p].mean(), f"fraction {n} {level}")
-                        for i, (p, q) in enumerate([(0, 1), (0, 2), (1, 2)]):
-                            close(side["cross"][i, level], window(x[p], x[q], lag, n, periodic), f"cross {n} {level}")
+    for ranks, periodic in runs.some(itertools.product((0, 3), (True, False)), 3):
+        status, _, err = run(name, "--limit_to", lag, "--output", os.path.join(folder, "odd.h5"), *[] if periodic else ["--non_periodic"], ranks=ranks)
+        check(status == 0 and "pyramid" in err, f"odd extents: {err}")
+        with h5py.File(os.path.join(folder, "odd.h5")) as file:
+            for n in "zyx":
+                side = file[n]
+                shape = [field.shape[a] for a in AXES[n]]
+                levels = int(np.log2(min(shape) // lag))
+                check(side["s2"].shape == (3, levels, 5, 5), f"levels {n} {side['s2'].shape}")
+                for level in range(levels):
+                    x = [pooled((field == p).astype(float), level, AXES[n]) for p in range(3)]
+                    for p in range(3):
+                        close(side["s2"][p, level], window(x[p], x[p], lag, n, periodic), f"s2 {n} {level}")
+                        close(side["variation"][p, level], variation(x[p], n, periodic, False), f"variation {n} {level}")
+                        close(side["fraction"][p, level], x[p].mean(), f"fraction {n} {level}")
+                    for i, (p, q) in enumerate([(0, 1), (0, 2), (1, 2)]):
+                        close(side["cross"][i, level], window(x[p], x[q], lag, n, periodic), f"cross {n} {level}")
 
 
 def close(got, want, what):
@@ -236,7 +235,7 @@ def symmetries(folder):
         for file, image in zip(files, images):
             np.save(file, image)
         want, _ = measure(*files, *types, *more, "--average", "--output", f"{folder}/want.h5")
-        for ranks in (0, 3):
+        for ranks in runs.some((0, 3), 1 if word == "mirror" else 2):
             got, _ = measure(files[0], *types, *more, "--symmetry", word, "--output", f"{folder}/sym.h5", ranks=ranks)
             check(got["phases"] == want["phases"] and got.get("cross") == want.get("cross"), f"{name}, {word}, {ranks} ranks")
         if h5py:
@@ -246,7 +245,7 @@ def symmetries(folder):
     check(plain["phases"] != want["phases"], "an image is not symmetric by itself")
     np.save(os.path.join(folder, "box.npy"), rng.integers(0, 2, (8, 8, 9)))
     for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("rectangle0", "cubic", "--symmetry: quarter turns need a square"), ("box", "cubic", "try: --symmetry mirror"), ("square0", "round", "none|mirror|square|cubic")):
-        for ranks in (0, 3):
+        for ranks in runs.some((0, 3)):
             got, _, err = run(os.path.join(folder, file + ".npy"), "--limit_to", 4, "--symmetry", word, "--data_folder", folder, ranks=ranks)
             check(got == 2 and err.count("mesoforge: ") == 1 and says in err, f"{file} {word}: {got} {err}")
     got, _, err = runs.run(MESOFORGE, "reconstruct", "--descriptor_filename", f"{folder}/sym.h5", "--symmetry", "square")
@@ -264,7 +263,7 @@ def symmetries_of_volumes(folder):
                 files.append(os.path.join(folder, f"way{len(files)}.npy"))
                 np.save(files[-1], np.ascontiguousarray(np.transpose(field, axes)[tuple(slice(None, None, m) for m in mirrored)]))
         measure(*files, *types, *more, "--average", *(["--isotropic"] if word == "cubic" else []), "--output", f"{folder}/want.h5")
-        for ranks in (0, 3):
+        for ranks in runs.some((0, 3), 1 if word == "mirror" else 2):
             measure(files[0], *types, *more, "--symmetry", word, "--output", f"{folder}/sym.h5", ranks=ranks)
             with h5py.File(f"{folder}/want.h5") as a, h5py.File(f"{folder}/sym.h5") as b:
                 names = []
@@ -278,7 +277,7 @@ def same_bits(folder):
     """A target is the same to the bit on any number of ranks: a run may go on with it elsewhere."""
     path, first = os.path.join(folder, "bits.npy"), None
     np.save(path, np.random.default_rng(8).integers(0, 2, (22, 26, 28)).astype(np.uint8))
-    for ranks in (0, 2, 3):
+    for ranks in (0, *runs.some((3, 2))):
         run(path, "--limit_to", 3, "--output", f"{folder}/bits.h5", ranks=ranks)
         with h5py.File(f"{folder}/bits.h5") as file:
             now = [file[n][k][:].tobytes() for n in "zyx" for k in ("s2", "variation", "fraction")]
@@ -302,7 +301,7 @@ def foretold(folder):
     for name, field in names.items():
         np.save(os.path.join(folder, name + ".npy"), field if field.dtype == float else field.astype(np.uint8))
     for name, words, ranks in runs.some((("image", (), 0), ("image", ("--symmetry", "mirror"), 0), ("volume", (), 0), ("volume", (), 3), ("phases", (), 0), ("phases", ("--non_periodic",), 3), ("phases", ("--no_multiphase",), 0),
-                               ("phases", ("--no_multigrid_descriptor",), 0), ("volume", ("--slice_mode", "sample"), 0), ("grey", ("--grey_values",), 0), ("prime", ("--grey_values",), 0)), 3):
+                               ("phases", ("--no_multigrid_descriptor",), 0), ("volume", ("--slice_mode", "sample"), 0), ("grey", ("--grey_values",), 0), ("prime", ("--grey_values",), 0)), 5):
         words = (os.path.join(folder, name + ".npy"), "--limit_to", 12, "--threads", 3, "--data_folder", folder, *words)
         plan, _ = measure(*words, "--dry-run", ranks=ranks)
         both = plan["bytes"]["arena"], plan["bytes"].get("device", 0)

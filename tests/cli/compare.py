@@ -225,7 +225,8 @@ def brute(folder):
     for words, fields, most in ((["image", "like"], (image, like), 16), (["three", "other"], (three, other), 16),
                                 (["image", "volume"], (image, volume), 4), (["volume", "again"], (volume, again), 0),
                                 (["image", "small"], (image, small), 16)):
-        for periodic in (False, True):
+        both = runs.LONG or "like" in words  # with and without opposite borders
+        for periodic in (False, True) if both else ("volume" in words,):
             lag = min([8] + [min(f.shape) // 2 for f in fields])
             line = ["compare", *(paths[w] for w in words), "--limit_to", lag, "--slices", most, *["--periodic"] * periodic]
             first = None
@@ -451,7 +452,7 @@ def pictures(folder):
     a, b = blobs((26, 26), [0.5, 0.3, 0.2], 23), blobs((26, 24), [0.5, 0.3, 0.2], 24)
     u, v = blobs((12, 14, 13), [0.6, 0.4], 25), blobs((14, 12, 13), [0.6, 0.4], 26)
     bars = {"Correlations", "LineCorrelations", "CrossCorrelations", "EulerNumber", "Boundaries", "Clusters", "Tortuosity"}
-    for one, other, ranks in runs.some(((u, v, 3), (a, b, 1))):
+    for one, other, ranks in runs.some(((a, b, 1), (u, v, 3))):
         files = [save(folder, name + ".npy", x) for name, x in (("pone", one), ("pother", other))]
         picture, phases = os.path.join(folder, "all.png"), int(one.max()) + 1
         said = measure(PROGRAM, "compare", *files, "--limit_to", 5, "--descriptor_types", "all", "--output", picture, ranks=ranks, mpiexec=MPIEXEC)

@@ -51,7 +51,7 @@ def apart():
 def made(folder):
     """Volumes at a fraction near the threshold of percolation: with the same bits on 1 to 3 ranks and on the shadow as much spans as in
     the target, to what the polish changes at surfaces; left alone it does not. Clusters are joined, or parted (grains)."""
-    for seed, fractions, words in runs.some(((3, [0.78, 0.22], ()), (4, [0.78, 0.22], ("--non_periodic",)), (5, [0.5, 0.28, 0.22], ()), (6, None, ()))):
+    for seed, fractions, words in runs.some(((3, [0.78, 0.22], ()), (4, [0.78, 0.22], ("--non_periodic",)), (5, [0.5, 0.28, 0.22], ()), (6, None, ())), 3):
         target = blobs((20, 18, 22), fractions, seed, 2) if fractions else apart()
         fractions = fractions or [0, 0]
         name, want, bits = save(folder, "t.npy", target), shares(target, len(fractions)), None

@@ -53,20 +53,20 @@ def brute_force(folder):
         volume = field[None] if field.ndim == 2 else field
         for periodic in (True, False):
             bits = None
-            for ranks in runs.some((1, 2, 3)) if field.ndim == 3 else (1,):
+            for ranks in runs.some((1, 2, 3), 2 if periodic else 3) if field.ndim == 3 else (1,):
                 with characterized(folder, path, lag, *([] if periodic else ["--non_periodic"]), ranks=ranks) as file:
                     now = {}
                     for normal in "z" if field.ndim == 2 else "zyx":
                         side = file["all" if field.ndim == 2 else normal]
                         for phase in range(field.max() + 1):
                             x = np.moveaxis(1.0 * (volume == phase), "zyx".index(normal), 0)
-                            for kind, set in SETS.items():
+                            for kind, set in SETS.items() if not bits else ():  # the same bits: below
                                 for level in range(side[set].shape[1]):
                                     want = FURTHER[kind](pooled(x, level), lag, periodic).mean(0)
                                     close(side[set][phase, level], want, f"{name}, {kind}, phase {phase}, normal {normal}, level {level}, periodic {periodic}")
                         y = [np.moveaxis(1.0 * (volume == phase), "zyx".index(normal), 0) for phase in range(field.max() + 1)]
                         for pair, (a, b) in enumerate((a, b) for a in range(len(y)) for b in range(a + 1, len(y))):
-                            for kind, set in PAIRS.items():
+                            for kind, set in PAIRS.items() if not bits else ():
                                 for level in range(side[set].shape[1]):
                                     want = formulas.PAIRS[kind](pooled(y[a], level), pooled(y[b], level), lag, periodic).mean(0)
                                     close(side[set][pair, level], want, f"{name}, {kind}, pair {a} {b}, normal {normal}, level {level}, periodic {periodic}")

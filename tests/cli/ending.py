@@ -104,7 +104,7 @@ def unread():
 def reporting(number):
     """report, in whichever of its children it is told."""
     ended = 0
-    for visit in range(8):
+    for visit in runs.some(range(8)):
         with begin("report", "volume.npy", "volume.npy", "volume.npy", "--output", "page.html") as job:
             at_once(lambda: runs.below(job.pid) or job.poll() is not None)
             signal.sigtimedwait([], 0.02 * visit)
@@ -121,7 +121,7 @@ def reporting(number):
 def writing(name, number, ranks, *words):
     """Told as soon as a file of its own is there, and a little later."""
     ended = 0
-    for visit in range(6):
+    for visit in runs.some(range(6)):
         with begin(*words, ranks=ranks) as job:
             at_once(lambda: there() or job.poll() is not None)
             signal.sigtimedwait([], 0.002 * visit)

@@ -1,5 +1,5 @@
-"""mpirun over two virtual hosts: a rank that stands still on either is named in time; a run that loses its link, then a whole host, goes on from its
-checkpoints each time, at last on the host that is left, and ends in the bits of one that nothing happened to.
+"""mpirun over two virtual hosts: a run that loses a host goes on from its checkpoint on the host that is left, and ends in the bits of one that
+nothing happened to. In a long run it has lost its link before, and a rank that stands still on either host is named in time.
 usage: hosts.py MESOFORGE MPIEXEC"""
 import glob
 import os
@@ -102,7 +102,7 @@ def train(hosts):
     check(job.wait(timeout=60) == 0, f"a training: {open('log').read()[-600:]}")
     do(program, *words, "--results-dir", "one", timeout=60)
     check(runs.weights("two/model.safetensors") == runs.weights("one/model.safetensors"), "a training between hosts: other bits")
-    for zero in "0", "2":
+    for zero in runs.some(("2", "0")):
         job = start(hosts, "n1", "n2", words=(*[w for w in words if w != "--deterministic"], "--zero", zero, "--results-dir", f"zero{zero}"))
         check(job.wait(timeout=60) == 0, f"--zero {zero}: {open('log').read()[-600:]}")
 
@@ -134,7 +134,7 @@ def lost_host(hosts):
     begin = time.time()
     job = start(hosts, "n1", "n2")
     saves(job, begin)
-    check("continuing from a checkpoint" in open("log").read(), "after a cut link it goes on")
+    check(("continuing from a checkpoint" in open("log").read()) == runs.LONG, "after a cut link it goes on")
     begin = time.time()
     hosts.lose("n2")
     said_within(LIMIT + 5, begin, "rank [23] on n2", f"--timeout {LIMIT}")
@@ -151,8 +151,9 @@ try:
     do(program, *"synth --num-samples 96 --size 16 16 --output s.h5".split())
     train(hosts)
     strips(hosts)
-    stuck(hosts)
-    cut_link(hosts)
+    if runs.LONG:
+        stuck(hosts)
+        cut_link(hosts)
     lost_host(hosts)
     job = start(hosts, "n1")
     check(job.wait(timeout=100) == 0 and "continuing from a checkpoint" in open("log").read(), f"on one host: {open('log').read()[-600:]}")

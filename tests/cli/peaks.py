@@ -37,7 +37,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((64, 64), [0.5, 0.5], 3))
     np.save("three.npy", blobs((64, 64), [0.4, 0.3, 0.3], 3))
-    for ranks in runs.some((1, 3, 2)):
+    for ranks in runs.some((3, 1, 2), 3):
         measured("a volume", "two.npy", "--size", 112, 112, 112, "--output", "v.h5", ranks=ranks)
     measured("three phases", "three.npy", "--size", 80, 80, 80, "--output", "v.npy", ranks=2)
     measured("an image", "two.npy", "--size", 1200, 1200, "--output", "v.png")

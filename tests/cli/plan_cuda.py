@@ -33,17 +33,18 @@ def match(*words, ranks=1, code=0, **env):
 def to_the_byte():
     """On any engine, layout and GPU: capability 8.9 has less shared memory, so larger slices go to cuFFT there."""
     l4 = {"FAKE_NVML_KIND": "l4", "MF_EMU_CAPABILITY": 89, "MF_EMU_SHARED": 101376}
-    cases = [(1, "two.npy --limit_to 6 --add_dimension 14 --device cuda", {}),
-             (1, "two.npy --limit_to 6 --add_dimension 14 --device cuda --threads 3", {}),
+    cases = [(1, "two.npy --limit_to 6 --add_dimension 14 --device cuda --threads 3", {}),
+             (1, "two.npy --limit_to 6 --add_dimension 14 --device cuda", {}),
              (2, "two.npy --limit_to 6 --add_dimension 15 --device cuda --loss_type RMS --non_periodic --no_polish", {}),
              (3, "three.npy --limit_to 4 --add_dimension 13 --device cuda --deterministic --batch_size 4 {S2}", {}),
              (2, "two.npy --limit_to 4 --size 18 20 22 --device cuda --use_multigrid_reconstruction --history 4", {}),
-             (1, "two.npy --limit_to 6 --device cuda --descriptor_types S2 Variation VolumeFractions", {}),
              (2, "three.npy --limit_to 3 --size 14 15 16 --device cuda --no_polish --descriptor_types Patches LinealPath TwoPointCorrelations", {}),
+             (1, "three.npy --limit_to 4 --device cuda --no_polish {S2}", {}),
+             (1, "two.npy --limit_to 6 --device cuda --descriptor_types S2 Variation VolumeFractions", {}),
              (2, "volume.npy --limit_to 3 --device cuda --no_polish --descriptor_types S2_3D StructureTensor", {}),
              (1, "wide.npy --limit_to 5 --device cuda --no_polish {S2}", l4),
              (1, "prime.npy --limit_to 5 --device cuda --no_polish --deterministic {S2}", l4)]
-    for ranks, words, env in cases[::1 if runs.LONG else -2]:
+    for ranks, words, env in runs.some(cases):
         words = words.format(S2=" ".join(runs.S2)).split()
         done, _ = match(*words, "--output", "p.h5", ranks=ranks, **env)
         peak = done.get("peak_bytes", {})
@@ -121,11 +122,12 @@ def counted():
     anneal = ("--limit_to", 4, "--optimizer_type", "SimulatedAnnealing", "--descriptor_types", "S2", "Chords", "--max_iter", 50)
     file = ("characterize", "two.npy", "--limit_to", 4, "--descriptor_types", "Chords", "--output", "counted.h5")
     again = ("reconstruct", "--descriptor_filename", "counted.h5", "--size", 16, 18, *anneal[2:], "--output", "c.npy")
-    for words in (file, ("match", "two.npy", *anneal, "--output", "c.npy"), again, (*again, "--plan", "off")):
+    for turn, words in enumerate((file, ("match", "two.npy", *anneal, "--output", "c.npy"), again, (*again, "--plan", "off"))):
         status, _, err = runs.run(program, *words, env=environment(1))
         said = [line for line in err.splitlines() if "cpu after all" in line]
         check(status == 0 and len(said) == 1 and f"(auto: {why})" in said[0], f"{words}: {status} {err}")
-        for device in (("--device", "cuda"), ("--device", "cuda:0"), ("--gpu_ids", 0)):
+        ways = [("--device", "cuda"), ("--device", "cuda:0"), ("--gpu_ids", 0)]
+        for device in ways if runs.LONG else [ways[turn % 3]]:
             status, _, err = runs.run(program, *words, *device, env=environment(1))
             check(status == 4 and runs.said(err) == [f"mesoforge: {words[0]}: {why}; try: --device cpu"], f"{words} {device}: {status} {err}")
     words = ("plan", "reconstruct", *anneal, "--size", 16, 18, "--json", "--ranks", 1)

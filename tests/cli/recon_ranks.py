@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from runs import check, finish, measure, run, some as some_of
+from runs import LONG, check, finish, measure, run, some as some_of
 from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
@@ -26,7 +26,7 @@ def one_field(folder, name, image, shape, many, *words):
     phases = 3 if image.max() > 1 else 1
     files = [save(folder, "image.npy", image), save(folder, "start.npy", grey(shape, phases, 5))]
     first = None
-    for ranks in (1, *some_of(many)):
+    for ranks in (1, *some_of(many, 4)):
         json = measure(PROGRAM, "match", files[0], "--size", *shape, "--initial_microstructure_file", files[1], "--max_iter", 0,
                        "--save_gradient", f"{folder}/g.npy", *words, ranks=ranks, mpiexec=MPIEXEC)
         if json is None:
@@ -106,32 +106,35 @@ def same_bytes(folder, name, images, many, *words):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        one_field(folder, "cube", blobs((16, 16), TWO, 1), (16, 16, 16), (2, 3, 4, 7), "--limit_to", 4)
-        one_field(folder, "7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 3, 4, 7), "--limit_to", 2)
+        one_field(folder, "cube", blobs((16, 16), TWO, 1), (16, 16, 16), (3, 2, 4, 7), "--limit_to", 4)
+        one_field(folder, "7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (7, 2, 3, 4), "--limit_to", 2)
         one_field(folder, "7x10x12, not periodic", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 7), "--limit_to", 3, "--non_periodic", "--no_multiphase", "--loss_type", "RMS")
         one_field(folder, "three phases", blobs((14, 17), THREE, 3), (7, 10, 12), (3, 4), "--limit_to", 2)
         for some, words in ((EVERY[:8], []), (EVERY[8:], []), (EVERY[:8], ["--non_periodic"]), (EVERY[8:], ["--non_periodic"])):
             one_field(folder, f"{some} {words}", blobs((18, 20, 21), THREE, 3), (18, 20, 21), (2, 3, 4), "--limit_to", 4, "--descriptor_types", *some, *words)
         one_field(folder, "image", blobs((17, 14), TWO, 4), (17, 14), (2,), "--limit_to", 4)
-        by_strips(folder, "48^3", blobs((48, 48), TWO, 2), (48, 48, 48), (2, 3, 4), "--limit_to", 4)
-        by_strips(folder, "24x40x31, not periodic, L1", blobs((40, 40), TWO, 2), (24, 40, 31), (2,), "--limit_to", 3, "--non_periodic", "--no_multiphase", "--loss_type", "L1")
-        by_strips(folder, "three phases", blobs((32, 32), THREE, 3), (40, 32, 34), (2,), "--limit_to", 4, "--descriptor_types", "S2", "Variation")
-        by_strips(folder, "S2 alone, one level", blobs((32, 32), TWO, 3), (26, 33, 35), (2, 3), "--limit_to", 3, "--descriptor_types", "S2", "--no_multigrid_descriptor")
-        by_strips(folder, "S2 alone, not periodic", blobs((48, 48), TWO, 2), (48, 48, 48), (2,), "--limit_to", 4, "--descriptor_types", "S2", "--non_periodic", "--no_multiphase", "--no_multigrid_descriptor")
-        by_strips(folder, "Variation alone, SSE", blobs((32, 32), TWO, 3), (32, 33, 34), (2,), "--limit_to", 2, "--descriptor_types", "Variation", "--loss_type", "SSE")
+        for name, image, shape, many, *words in some_of((
+                ("48^3", blobs((48, 48), TWO, 2), (48, 48, 48), (2, 3, 4), "--limit_to", 4),
+                ("24x40x31, not periodic, L1", blobs((40, 40), TWO, 2), (24, 40, 31), (2,), "--limit_to", 3, "--non_periodic", "--no_multiphase", "--loss_type", "L1"),
+                ("three phases", blobs((32, 32), THREE, 3), (40, 32, 34), (2,), "--limit_to", 4, "--descriptor_types", "S2", "Variation"),
+                ("S2 alone, one level", blobs((32, 32), TWO, 3), (26, 33, 35), (2, 3), "--limit_to", 3, "--descriptor_types", "S2", "--no_multigrid_descriptor"),
+                ("S2 alone, not periodic", blobs((48, 48), TWO, 2), (48, 48, 48), (2,), "--limit_to", 4, "--descriptor_types", "S2", "--non_periodic", "--no_multiphase", "--no_multigrid_descriptor"),
+                ("Variation alone, SSE", blobs((32, 32), TWO, 3), (32, 33, 34), (2,), "--limit_to", 2, "--descriptor_types", "Variation", "--loss_type", "SSE"))):
+            by_strips(folder, name, image, shape, many, *words)
         lopsided(folder)
         first_losses(folder, blobs((16, 16), TWO, 1))
         some = ((1, 2), (3, 1))
         a = same_bytes(folder, "image", [blobs((24, 32), TWO, 5)], ((1, 2), (2, 1)), "--seed", 1)
         b = same_bytes(folder, "volume", [blobs((16, 20), TWO, 6)], ((1, 2), (2, 2), (3, 1), (4, 1)), "--add_dimension", 13, "--seed", 1)
         same_bytes(folder, "three phases", [blobs((12, 16), THREE, 7)], some, "--add_dimension", 10)
-        same_bytes(folder, "three phases, image", [blobs((24, 20), THREE, 7)], ((4, 1),))
-        same_bytes(folder, "three images", [blobs(s, TWO, 8) for s in ((16, 20), (12, 20), (12, 16))], some, "--loss_type", "L1")
         same_bytes(folder, "Adam, coarse to fine", [blobs((16, 16), TWO, 9)], some, "--add_dimension", 16, "--optimizer_type", "Adam", "--use_multigrid_reconstruction")
         same_bytes(folder, "drawn slices", [blobs((12, 14), TWO, 9)], some, "--add_dimension", 10, "--optimizer_type", "Adam", "--greedy", "--batch_size", 0.3, "--no_polish")
         same_bytes(folder, "mean slice", [blobs((12, 14), TWO, 9)], some, "--add_dimension", 10, "--slice_objective", "mean")
-        same_bytes(folder, "not periodic", [blobs((16, 18), TWO, 9)], some, "--add_dimension", 12, "--non_periodic")
-        same_bytes(folder, "lines", [blobs((16, 20), TWO, 6)], some, "--add_dimension", 10, "--descriptor_types", "S2", "LinealPath", "Variation")
+        if LONG:
+            same_bytes(folder, "three phases, image", [blobs((24, 20), THREE, 7)], ((4, 1),))
+            same_bytes(folder, "three images", [blobs(s, TWO, 8) for s in ((16, 20), (12, 20), (12, 16))], some, "--loss_type", "L1")
+            same_bytes(folder, "not periodic", [blobs((16, 18), TWO, 9)], some, "--add_dimension", 12, "--non_periodic")
+            same_bytes(folder, "lines", [blobs((16, 20), TWO, 6)], some, "--add_dimension", 10, "--descriptor_types", "S2", "LinealPath", "Variation")
         for nodes, many in (("2", ((3, 1), (4, 1))), ("2r", ((3, 1),))):  # as if these ranks were on two, side by side or in turn
             os.environ["MF_NODES"] = nodes
             same_bytes(folder, f"nodes {nodes}", [blobs((12, 16), TWO, 6)], many, "--add_dimension", 12, "--batch_size", 4)

@@ -83,14 +83,15 @@ for name, options in cases.items():
     # Stopped again and again, at steps of the descents and rounds of the polish, on changing numbers of ranks.
     legs, code, out, dice = 0, 75, "", random.Random(name + SEED)
     go, ranks = [], deck(dice, 1, 2, 3, 4)
-    visits = deck(dice, *((2, 4, 7) if name == "image" else (3, 9, 17)))  # it has fewer steps at which it may leave
+    often, seldom = (2, (4, 7)) if name == "image" else (3, (9, 17))  # it has fewer steps at which it may leave
+    visits = deck(dice, *[often] * runs.LONG, *seldom)
     while code == 75 and legs < 40:
         code, out, text = run(options + go + ["--output", f"{name}.npy", "--json"], next(ranks),
                               f"run.leave:visit={next(visits)}")
         go = ["--restart", "auto"]
         legs += 1
         check(code in (0, 75), f"{name}: leg {legs} ended with {code}: {text}")
-    check(code == 0 and legs > 3, f"{name}: {legs} legs, the last ended with {code}")
+    check(code == 0 and legs > (3 if runs.LONG else 2), f"{name}: {legs} legs, the last ended with {code}")
     check(digest(f"{name}.npy") == want, f"{name}: other bits after {legs} legs")
     check(not checkpoints(name), f"{name}: checkpoints are left behind")
     said = json.loads(out)
@@ -125,7 +126,7 @@ for how in ("signal", "file", "hours", "auto", "asked"):
     line = [program] + slow + ["--output", f"{how}.npy"] + {"hours": ["--max-hours", "0.0003"], "auto": ["--max-hours", "auto"], "asked": ["--max-hours", "auto"]}.get(how, [])
     env = runs.around("SLURM_", **{"auto": {"SLURM_JOB_END_TIME": int(time.time()) + 12}, "asked": ASKED}.get(how, {}))  # it keeps 10 s
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=env) as job:
-        time.sleep(1)
+        runs.until(lambda: os.path.exists(f".{how}.lock"), "a run")
         if how == "signal":
             job.send_signal(signal.SIGUSR1)
         if how == "file":
@@ -169,7 +170,7 @@ def hears(process, number):
 
 begin = [program] + slow + ["--output", "early.npy"]
 wait = ["sh", "-c", 'until [ -e go ]; do sleep 0.05; done; exec "$@"', "sh"]
-for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR2):
+for number in runs.some((signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR2)):
     for left in checkpoints("early"):
         os.remove(left)
     line = launcher + ["-n", "1", *begin, ":", "-n", "1", *wait, *begin]
@@ -221,7 +222,7 @@ def told_while_it_decodes(number):
         return None if missed else (runs.words_of(job), job.wait())
 
 
-for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGXCPU):
+for number in runs.some((signal.SIGUSR1, signal.SIGTERM, signal.SIGXCPU), 3):
     said = next(filter(None, (told_while_it_decodes(number) for _ in range(20))), ("the decoder was never seen", None))
     check(said[1] == 75 and "--restart auto" in said[0] and len(checkpoints("decoded")) == 1, f"decoding, {number}: {said}")
 

@@ -40,7 +40,8 @@ def values(folder):
             words = ([] if periodic else ["--non_periodic"]) + (["--grey_values"] if name == "grey" else [])
             want = np.stack([correlation(x, lag, periodic) for x in fields])
             bits = None
-            for ranks, device in ((1, "cpu"), *runs.some(((2, "cpu"), (4, "cpu"), (3, "shadow")))) if lag == 4 else ((1, "cpu"), (3, "cpu")):
+            several = ((3, "shadow"), (4, "cpu"), (2, "cpu")) if lag == 4 else [(3, "cpu")] * (runs.LONG or not periodic)
+            for ranks, device in ((1, "cpu"), *runs.some(several, 3)):
                 got = characterized(folder, path, lag, *words, "--device", device, ranks=ranks)
                 if got is None:
                     continue
@@ -79,7 +80,7 @@ def loss_of(x, target, lag, periodic, kind, weight):
 
 def slopes(folder):
     """The loss of a volume and its gradient against the formula and its central differences, also beside slices."""
-    for kind, phases, periodic, lag in (("MSE", 1, True, 3), ("L1", 1, True, 2), ("RMS", 3, False, 2), ("L2", 1, False, 3), ("SSE", 3, True, 2)):
+    for kind, phases, periodic, lag in runs.some((("MSE", 1, True, 3), ("L1", 1, True, 2), ("RMS", 3, False, 2), ("L2", 1, False, 3), ("SSE", 3, True, 2))):
         name, what = save(folder, "t.npy", blobs((8, 10, 12), [0.5, 0.3, 0.2], 2)), f"{kind}, {phases} phases, periodic {periodic}"
         start, target = grey((8, 10, 12), phases, 3), np.load(name)
         words = ["--limit_to", lag, "--max_iter", 0, "--initial_microstructure_file", save(folder, "x.npy", start), "--loss_type", kind,

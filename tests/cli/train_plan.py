@@ -1,6 +1,7 @@
 """The plan of a training: the bytes that it predicts are those that a run takes, on any ranks and with any settings; what the user fixes
 stays; what is short of memory passes fewer samples at a time; what cannot be is refused with its arithmetic.
 usage: train_plan.py MESOFORGE MPIEXEC FOLDER_OF_HARDWARE GOLDEN [--write]"""
+import itertools
 import json
 import os
 import random
@@ -33,17 +34,16 @@ def as_planned(result, what):
 
 def exact():
     choose = random.Random(3)
-    for ranks in (1, 2, 3):
-        for arch in some(("mlp", "cnn", "vit"), 1):
-            words = ["--arch", arch, "--effective-batch", choose.choice((6, 24, 33))]
-            words += choose.choice(([], ["--batch-size", 5], ["--accumulation-steps", 3]))
-            words += ["--zero", choose.choice(("auto", 0, 1, 2)), "--recompute", choose.choice(("auto", "cheap", "blocks"))]
-            words += ["--num-workers", choose.choice(("auto", 0, 2))]
-            result, _ = train(*words, ranks=ranks, what=choose.choice(("classify", "regress")))
-            settings = as_planned(result, f"{words} on {ranks} ranks")
-            for name, option in (("batch", "--batch-size"), ("passes", "--accumulation-steps"), ("readers", "--num-workers")):
-                if option in words and words[words.index(option) + 1] != "auto":
-                    check(settings[name] in (words[words.index(option) + 1], -(-words[3] // ranks)), f"{words}: {settings}")
+    for ranks, arch in some(itertools.product((1, 2, 3), ("mlp", "cnn", "vit")), 4):
+        words = ["--arch", arch, "--effective-batch", choose.choice((6, 24, 33))]
+        words += choose.choice(([], ["--batch-size", 5], ["--accumulation-steps", 3]))
+        words += ["--zero", choose.choice(("auto", 0, 1, 2)), "--recompute", choose.choice(("auto", "cheap", "blocks"))]
+        words += ["--num-workers", choose.choice(("auto", 0, 2))]
+        result, _ = train(*words, ranks=ranks, what=choose.choice(("classify", "regress")))
+        settings = as_planned(result, f"{words} on {ranks} ranks")
+        for name, option in (("batch", "--batch-size"), ("passes", "--accumulation-steps"), ("readers", "--num-workers")):
+            if option in words and words[words.index(option) + 1] != "auto":
+                check(settings[name] in (words[words.index(option) + 1], -(-words[3] // ranks)), f"{words}: {settings}")
     result, _ = train("--deterministic", ranks=3)
     as_planned(result, "slots")
 

@@ -17,7 +17,7 @@ MAKES = {"synth": "micrograph.npy", "characterize": "results/micrograph_characte
          "match": "volume.h5", "smooth": "smooth.h5", "compare": "compared.png", "view": "volume.png",
          "merge": "results/fibres.h5", "interpolate": "results/des_interpolated_4.h5", "plan": "plan.json",
          "train": "results/train/model.safetensors", "report": "report.html"}
-SMALL = (("256", "32"), ("512", "32"), ("scaling=1,2,4,8,16,32", "scaling=1,2"),
+SMALL = (("256", "32"), ("probe --measure", "probe --measure --memory-limit 100"), ("512", "32"), ("scaling=1,2,4,8,16,32", "scaling=1,2"),
          ("mesoforge bench", "mesoforge bench --max_bytes 1K --seconds 0.01 --extent 32 --turns 1"))
 
 folder = tempfile.mkdtemp(prefix="jobs-")

@@ -95,7 +95,7 @@ def slices():
 def profile():
     """--profile: the table of --log-view."""
     for flag in ("--profile", "--log-view"):
-        status, out, err = run(PROGRAM, *MATCH, "--max_iter", 2, "--output", "r.npy", flag)
+        status, out, err = run(PROGRAM, *MATCH, "--max_iter", 2, "--memory-limit", 100, "--output", "r.npy", flag)
         check(status == 0 and "volume fractions" in out and "% mem" in out, f"{flag}: {out} {err}")
 
 

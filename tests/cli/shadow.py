@@ -124,17 +124,17 @@ with tempfile.TemporaryDirectory() as place:
     volume(place, "image", [blobs((24, 32), TWO, 5)], (1, 2))
     volume(place, "volume", [blobs((16, 20), TWO, 6)], (1, 2, 3, 4), "--add_dimension", 13)
     volume(place, "three phases", [blobs((12, 16), THREE, 7)], (1, 3), "--add_dimension", 10)
-    volume(place, "RMS, not periodic", [blobs((16, 18), TWO, 9)], (2,), "--add_dimension", 12, "--non_periodic", "--loss_type", "RMS")
     volume(place, "Adam, coarse to fine", [blobs((16, 16), TWO, 9)], (1, 3), "--add_dimension", 16, "--optimizer_type", "Adam", "--use_multigrid_reconstruction")
     volume(place, "labels as start", [blobs((16, 16), TWO, 9)], (2,), "--add_dimension", 12, "--initial_microstructure_file", save(place, "begin.npy", blobs((9, 10, 11), TWO, 3)))
-    volume(place, "at home, image", [blobs((24, 32), TWO, 5)], (1,), where=HOME)
     volume(place, "at home", [blobs((16, 20), TWO, 6)], (1, 2, 4), "--add_dimension", 13, where=(*HOME, "--batch_size", 4))
-    volume(place, "at home, Adam, coarse to fine", [blobs((16, 16), TWO, 9)], (2,), "--add_dimension", 16, "--optimizer_type", "Adam",
-           "--use_multigrid_reconstruction", where=HOME)
     if LONG:
         volume(place, "three phases, image", [blobs((16, 20), THREE, 7)], (1,))
         volume(place, "three images", [blobs(s, TWO, 8) for s in ((12, 14), (10, 14), (10, 12))], (3,), "--loss_type", "L1")
         volume(place, "at home, three phases, RMS", [blobs((12, 16), THREE, 7)], (1, 3), "--add_dimension", 10, "--loss_type", "RMS", where=(*HOME, "--batch_size", 2))
+        volume(place, "at home, image", [blobs((24, 32), TWO, 5)], (1,), where=HOME)
+        volume(place, "RMS, not periodic", [blobs((16, 18), TWO, 9)], (2,), "--add_dimension", 12, "--non_periodic", "--loss_type", "RMS")
+        volume(place, "at home, Adam, coarse to fine", [blobs((16, 16), TWO, 9)], (2,), "--add_dimension", 16, "--optimizer_type", "Adam",
+               "--use_multigrid_reconstruction", where=HOME)
     os.environ["MF_SHARE"] = "0"
     volume(place, "through messages, in rounds", [blobs((16, 20), TWO, 6)], (2,), "--add_dimension", 13, "--batch_size", 4)
     volume(place, "at home, through messages", [blobs((16, 20), TWO, 6)], (2,), "--add_dimension", 13, where=(*HOME, "--batch_size", 4))

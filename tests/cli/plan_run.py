@@ -212,7 +212,7 @@ def less_memory():
     check(err.count("slices in flight instead of") == 1 and bits("off.npy") == bits("whole.npy"), f"--plan off: {err}")
     line, _ = match(*words, "--threads", 1, "--memory-limit", 1, "--output", "never.npy", ranks=2, code=5)
     check("nothing fits into memory: the smallest plan (2 ranks, batch 2" in line and "1048576 are available" in line, line)
-    for visit in runs.some(range(12, 80, 9)):
+    for visit in runs.some(range(12, 80, 9), 3):
         env = {"MF_FAULT": f"memory:visit={visit}:rank=1"}
         status, _, err = runs.run(program, "match", *words, "--threads", 1, "--output", "fault.npy", *QUIET, ranks=2,
                                   mpiexec=mpiexec, env=dict(os.environ, **env))

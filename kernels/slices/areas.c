@@ -153,7 +153,9 @@ void mf_areas_pyramid(const struct mf_slice_desc *d, size_t fields, struct mf_py
 
 void mf_areas_single(const struct mf_slice_desc *d, struct mf_single_areas *areas)
 {
-    areas->bands = (d->nu * d->nv + MF_SINGLE_BAND - 1) / MF_SINGLE_BAND;
+    const size_t pixels = d->nu * d->nv, band = mf_single_band(pixels);
+
+    areas->bands = (pixels + band - 1) / band;
     areas->slope = d->levels * d->count_max * sizeof(double);
     areas->part = areas->slope * areas->bands;
 }

@@ -66,7 +66,14 @@ struct mf_pyramid_areas {
 /** @p fields: number of pyramids of slices, besides that of gradients. */
 void mf_areas_pyramid(const struct mf_slice_desc *desc, size_t fields, struct mf_pyramid_areas *areas);
 
-enum { MF_SINGLE_BAND = 16384 }; /* pixels that are summed separately */
+/** Pixels that are summed separately: 256, or as many as leave at most 4096 bands of them. */
+MF_HD size_t mf_single_band(size_t pixels)
+{
+    size_t band = 256;
+
+    while (band * 4096 < pixels) band *= 2;
+    return band;
+}
 
 /** Interface density, volume fraction: sums of bands of pixels, and slopes. */
 struct mf_single_areas {

@@ -10,20 +10,24 @@ struct weights {
     double level[MF_PYRAMID_MAX];
 };
 
-/* The value of a level: its bands one after the other. */
+/* The value of a level, by the threads of a warp: lane i adds every 32nd band from i on, lanes are added by a tree.
+ * Lane 0 gets it. */
 __device__ double value_of(const struct mf_single &p, size_t l, size_t s)
 {
     const double *part = mf_single_part(p, l, s);
-    double sum = part[0];
+    double sum = 0.0;
 
-    for (unsigned b = 1; b < p.filled[l]; ++b) sum += part[b];
-    return sum;
+    for (unsigned b = threadIdx.x % MF_CUDA_WARP; b < p.filled[l]; b += MF_CUDA_WARP) sum += part[b];
+    return mf_single_tree(sum);
 }
 
-/* Thread s: slice s. */
+__device__ size_t own_warp() { return (blockIdx.x * size_t(blockDim.x) + threadIdx.x) / MF_CUDA_WARP; }
+
+/* Warp s: slice s. */
 __global__ void compare(struct mf_single p, struct mf_slice_task t, struct weights w)
 {
-    const size_t s = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+    const size_t s = own_warp();
+    const bool writes = threadIdx.x % MF_CUDA_WARP == 0;
     double sum = 0.0;
 
     if (s >= t.x.count) return;
@@ -37,22 +41,24 @@ __global__ void compare(struct mf_single p, struct mf_slice_task t, struct weigh
 
             sum += mf_compare_loss(t.power, e);
             slope = scale * w.level[l] * mf_compare_slope(t.power, e);
-            if (t.values) t.values[s * p.desc.levels + l] = float(d);
+            if (t.values && writes) t.values[s * p.desc.levels + l] = float(d);
         }
-        p.slope[l * p.desc.count_max + s] = slope;
+        if (writes) p.slope[l * p.desc.count_max + s] = slope;
     }
-    if (t.sum) t.sum[s] = sum;
+    if (t.sum && writes) t.sum[s] = sum;
 }
 
-/* Block l: level first + l. The grains make the sum exact, so one order is as good as any. */
+/* Block l: level first + l; a warp adds every 8th slice. The grains make the sum exact, so one order is as good as any.
+ */
 __global__ void add(struct mf_single p, size_t count, double *total)
 {
     const size_t l = p.desc.first + blockIdx.x;
     MF_SHARED(double, shared);
     double sum = 0.0;
 
-    for (size_t s = threadIdx.x; s < count; s += blockDim.x) sum += mf_compare_grain(value_of(p, l, s));
-    sum = mf_block_sum(sum, shared);
+    for (size_t s = threadIdx.x / MF_CUDA_WARP; s < count; s += blockDim.x / MF_CUDA_WARP)
+        sum += mf_compare_grain(value_of(p, l, s));
+    sum = mf_block_sum(threadIdx.x % MF_CUDA_WARP ? 0.0 : sum, shared);
     if (threadIdx.x == 0) total[l] += sum;
 }
 
@@ -84,7 +90,7 @@ void mf_single_compare(const struct mf_single *p, struct mf_queue *q, const stru
     if (!task->x.count) return;
     for (size_t l = 0; l < p->desc.levels; ++l) w.level[l] = task->weight[l];
     MF_SPOIL(task->sum, task->sum ? task->x.count * sizeof *task->sum : 0);
-    MF_RUN(compare, unsigned((task->x.count + 63) / 64), 64, 0, q, *p, *task, w);
+    MF_RUN(compare, unsigned((task->x.count + 7) / 8), 8 * MF_CUDA_WARP, 0, q, *p, *task, w);
 }
 
 void mf_single_total(const struct mf_single *p, struct mf_queue *q, size_t count, double *total)

@@ -2,7 +2,8 @@
  * comparison with the target, and gradients.
  *
  * A slice is cut into bands of pixels in the order (u, v). The i-th pixel of a band belongs to class i % CLASSES. A
- * class is added pixel by pixel, classes by a tree, bands in order, all in double.
+ * class is added pixel by pixel, classes by a tree, bands likewise, all in double. Bands are short, so that few slices
+ * give blocks to all multiprocessors.
  * Rule: the layout of slices decides which thread adds a class, never the order. The bits of a slice depend on its
  * pixels alone. */
 #ifndef MF_KERNELS_CUDA_SINGLE_CUH
@@ -11,9 +12,9 @@
 #include "kernels/cuda/slices/slice.cuh"
 
 enum {
-    MF_SINGLE_CLASSES = 128,
-    MF_SINGLE_LANES = 32,   /* slices of a block whose slices lie side by side */
-    MF_SINGLE_THREADS = 256 /* of such a block */
+    MF_SINGLE_CLASSES = MF_CUDA_WARP,
+    MF_SINGLE_LANES = MF_CUDA_WARP, /* slices of a block whose slices lie side by side */
+    MF_SINGLE_WARPS = 8             /* of a block */
 };
 
 /** The numbers of a plan's slices. */
@@ -78,53 +79,73 @@ __device__ inline double mf_single_class(const Term &term, const float *x, size_
     return sum;
 }
 
-/* Block (s, band) with a thread for every class. */
-template <class Term> __global__ void mf_single_rows(struct mf_single p, size_t l, struct mf_view x, Term term)
+/* Sum of a warp's values in the order of the tree; lane 0 gets it. */
+__device__ inline double mf_single_tree(double sum)
 {
-    MF_SHARED(double, shared);
-    const size_t band = blockIdx.y * size_t(MF_SINGLE_BAND), pixels = x.nu * x.nv;
-    const size_t to = pixels - band < MF_SINGLE_BAND ? pixels : band + MF_SINGLE_BAND;
-    const double sum =
-        mf_block_sum(mf_single_class(term, x.base + blockIdx.x * x.ss, x.nv, band + threadIdx.x, to), shared);
-
-    if (threadIdx.x == 0) mf_single_part(p, l, blockIdx.x)[blockIdx.y] = sum;
+    for (unsigned half = MF_CUDA_WARP / 2; half; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half);
+    return sum;
 }
 
-/* Block (group of slices, band): a lane for every slice, a warp adds some classes. */
+/* Block (s, some bands): a warp for every band, a lane for every class. */
+template <class Term> __global__ void mf_single_rows(struct mf_single p, size_t l, struct mf_view x, Term term)
+{
+    const unsigned each = (p.filled[l] + MF_SINGLE_WARPS - 1) / MF_SINGLE_WARPS, lane = threadIdx.x % MF_CUDA_WARP;
+    const unsigned s = blockIdx.x / each, band = blockIdx.x % each * MF_SINGLE_WARPS + threadIdx.x / MF_CUDA_WARP;
+    const size_t pixels = x.nu * x.nv, length = mf_single_band(pixels), from = band * length;
+    const size_t to = pixels < from + length ? pixels : from + length;
+
+    if (band >= p.filled[l]) return;
+    const double sum = mf_single_tree(mf_single_class(term, x.base + s * x.ss, x.nv, from + lane, to));
+
+    if (lane == 0) mf_single_part(p, l, s)[band] = sum;
+}
+
+/* Block (group of slices, band): a lane for every slice. Warp w adds the classes w, w + 8, w + 16, w + 24, and joins
+ * them as the tree does. */
 template <class Term> __global__ void mf_single_lanes(struct mf_single p, size_t l, struct mf_view x, Term term)
 {
-    MF_SHARED(double, shared); /* [CLASSES][LANES] */
+    enum { EACH = int(MF_SINGLE_CLASSES) / int(MF_SINGLE_WARPS) };
+    MF_SHARED(double, shared); /* [WARPS][LANES] */
     const unsigned lane = threadIdx.x % MF_SINGLE_LANES, warp = threadIdx.x / MF_SINGLE_LANES;
-    const unsigned warps = MF_SINGLE_THREADS / MF_SINGLE_LANES;
-    const size_t band = blockIdx.y * size_t(MF_SINGLE_BAND), pixels = x.nu * x.nv;
-    const size_t to = pixels - band < MF_SINGLE_BAND ? pixels : band + MF_SINGLE_BAND;
-    const size_t s = blockIdx.x * size_t(MF_SINGLE_LANES) + lane;
+    const unsigned band = blockIdx.x % p.filled[l];
+    const size_t pixels = x.nu * x.nv, length = mf_single_band(pixels), from = band * length;
+    const size_t to = pixels < from + length ? pixels : from + length;
+    const size_t s = blockIdx.x / p.filled[l] * size_t(MF_SINGLE_LANES) + lane;
+    double sum[EACH] = {};
 
-    for (unsigned c = warp; c < MF_SINGLE_CLASSES; c += warps)
-        shared[c * MF_SINGLE_LANES + lane] =
-            s < x.count ? mf_single_class(term, x.base + s * x.ss, x.nv, band + c, to) : 0.0;
-    for (unsigned half = MF_SINGLE_CLASSES / 2; half; half /= 2) {
-        __syncthreads();
-        for (unsigned c = warp; c < half; c += warps)
-            shared[c * MF_SINGLE_LANES + lane] += shared[(c + half) * MF_SINGLE_LANES + lane];
+    MF_UNROLL
+    for (unsigned k = 0; k < EACH; ++k)
+        if (s < x.count) sum[k] = mf_single_class(term, x.base + s * x.ss, x.nv, from + warp + k * MF_SINGLE_WARPS, to);
+    MF_UNROLL
+    for (unsigned half = EACH / 2; half; half /= 2) {
+        MF_UNROLL
+        for (unsigned k = 0; k < half; ++k) sum[k] += sum[k + half];
     }
-    if (warp == 0 && s < x.count) mf_single_part(p, l, s)[blockIdx.y] = shared[lane];
+    shared[threadIdx.x] = sum[0];
+    for (unsigned half = MF_SINGLE_WARPS / 2; half; half /= 2) {
+        __syncthreads();
+        if (warp < half) shared[threadIdx.x] += shared[threadIdx.x + half * MF_SINGLE_LANES];
+    }
+    if (warp == 0 && s < x.count) mf_single_part(p, l, s)[band] = shared[lane];
 }
 
 /** part of level l: the sums of term over the slices of x, which is that level. */
 template <class Term>
 void mf_single_sum(struct mf_single *p, struct mf_queue *q, size_t l, const struct mf_view &x, const Term &term)
 {
-    const unsigned bands = unsigned((x.nu * x.nv + MF_SINGLE_BAND - 1) / MF_SINGLE_BAND);
+    const size_t pixels = x.nu * x.nv, length = mf_single_band(pixels);
+    const unsigned bands = unsigned((pixels + length - 1) / length), count = unsigned(x.count);
+    const unsigned threads = unsigned(MF_SINGLE_WARPS) * MF_CUDA_WARP;
 
-    if (!x.count) return;
+    if (!count) return;
+    MF_ASSERT(bands <= p->bands);
     p->filled[l] = bands;
     if (mf_side_by_side(&x))
-        MF_RUN(mf_single_lanes<Term>, dim3(unsigned((x.count + MF_SINGLE_LANES - 1) / MF_SINGLE_LANES), bands),
-               MF_SINGLE_THREADS, sizeof(double[MF_SINGLE_CLASSES][MF_SINGLE_LANES]), q, *p, l, x, term);
+        MF_RUN(mf_single_lanes<Term>, (count + MF_SINGLE_LANES - 1) / MF_SINGLE_LANES * bands, threads,
+               sizeof(double) * threads, q, *p, l, x, term);
     else
-        MF_RUN(mf_single_rows<Term>, dim3(unsigned(x.count), bands), MF_SINGLE_CLASSES,
-               sizeof(double[MF_SINGLE_CLASSES]), q, *p, l, x, term);
+        MF_RUN(mf_single_rows<Term>, count * ((bands + MF_SINGLE_WARPS - 1) / MF_SINGLE_WARPS), threads, 0, q, *p, l, x,
+               term);
 }
 
 #endif

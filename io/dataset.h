@@ -41,6 +41,7 @@ struct mf_dataset {
     uint8_t *status;     /* [samples] 1: complete */
     uint8_t *split;      /* [samples] enum mf_split, MF_SPLIT_NONE */
     int compressed;      /* x is deflated */
+    int ours;            /* mesoforge wrote the file */
     int split_given;     /* the file has it; else 80/10/10 by mf_split_make() */
     size_t count[MF_SPLITS];
     uint32_t *id[MF_SPLITS];      /* [count] samples of a split, ascending */

@@ -23,7 +23,8 @@ struct head {
     uint64_t samples, classes, offset, rows, chunks;
     size_t dims[4];
     uint64_t columns[MF_PARTS]; /* of the arrays beside x; 0: there is none */
-    int32_t ndim, is_float, phases, deflate, shuffle;
+    uint64_t at[MF_PARTS];      /* where they begin in the file; 0: not known */
+    int32_t ndim, is_float, phases, deflate, shuffle, ours;
     uint8_t tail[TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */
 };
 
@@ -107,6 +108,7 @@ static int read_part(struct mf_h5 *file, const char *path, enum mf_set_part part
         return mf_fail(MF_INPUT, "cannot use '%s': %s has %zu rows and %d axes for %zu samples", path, kind->path,
                        s.dims[0], s.ndim, (size_t)h->samples);
     h->columns[part] = kind->is_table ? s.dims[1] : 1;
+    h->at[part] = s.offset;
     return MF_OK;
 }
 
@@ -167,6 +169,7 @@ static int send_all(struct mf_h5 *file, const char *path, mf_name *names, FILE *
     uint64_t named;
 
     MF_TRY(check_schema(file, path));
+    h.ours = mf_h5_is_ours(file);
     MF_TRY(read_x(file, path, &h, &chunks));
     MF_TRY(read_parts(file, path, &h));
     MF_TRY(read_tail(path, &h));
@@ -236,6 +239,7 @@ static void make_arrays(struct mf_dataset *set, const struct head *h)
     set->classes = h->classes;
     set->reals = h->columns[MF_PART_REAL];
     set->compressed = h->deflate;
+    set->ours = h->ours;
     set->split_given = h->columns[MF_PART_SPLIT] > 0;
     set->class_name = MF_MUST(calloc(set->classes + 1, sizeof *set->class_name), "a dataset");
     set->real_name = MF_MUST(calloc(set->reals + 1, sizeof *set->real_name), "a dataset");
@@ -244,6 +248,10 @@ static void make_arrays(struct mf_dataset *set, const struct head *h)
     w->chunks.place = MF_MUST(calloc(h->chunks + 1, sizeof *w->chunks.place), "a dataset");
     for (int p = 0; p < MF_PARTS; ++p)
         if (h->columns[p]) w->array[p] = MF_MUST(malloc(part_bytes(h, p)), "a dataset");
+    for (int p = 0; p < MF_PARTS; ++p) {
+        w->part[p][0] = h->at[p];
+        w->part[p][1] = h->at[p] ? h->at[p] + part_bytes(h, p) : 0;
+    }
     if (!w->array[MF_PART_SPLIT]) w->array[MF_PART_SPLIT] = MF_MUST(calloc(h->samples, 1), "a dataset");
     if (!w->array[MF_PART_MOMENTS] && !h->phases)
         w->array[MF_PART_MOMENTS] = MF_MUST(calloc(h->samples * 2 * h->dims[3], sizeof(double)), "a dataset");
@@ -434,6 +442,7 @@ static int load(const struct mf_comm *comm, struct opening *o)
     int rc = MF_OK;
 
     if (comm->rank == 0) rc = mf_seal_explain(mf_guard(o->path, seconds_of(o->path), work, take, o), o->path);
+    if (comm->rank == 0 && rc == MF_OK) rc = mf_dataset_check(s);
     if (comm->rank == 0 && rc == MF_OK) rc = check_values(s);
     MF_TRY(mf_agree(comm, rc));
     mf_comm_bcast(comm, 0, &o->head, sizeof o->head);

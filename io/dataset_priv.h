@@ -40,9 +40,10 @@ static const struct mf_set_part_kind {
 struct mf_dataset_places {
     uint64_t offset; /* of x, contiguous; 0: in chunks */
     struct mf_h5_chunks chunks;
-    void *array[MF_PARTS]; /* to which the public members point; NULL: none */
-    const uint32_t *crc;   /* [samples] */
-    double *moments;       /* [samples][channels][2] */
+    void *array[MF_PARTS];      /* to which the public members point; NULL: none */
+    uint64_t part[MF_PARTS][2]; /* their first and end byte in the file; {0, 0}: not known */
+    const uint32_t *crc;        /* [samples] */
+    double *moments;            /* [samples][channels][2] */
 };
 
 /** Bytes of scratch memory for mf_sample_read(): compressed bytes and one inflated chunk. */
@@ -51,6 +52,11 @@ size_t mf_sample_scratch(const struct mf_dataset *set);
 /** Reads x of a sample from the open @p file into @p to [set->bytes], and compares it with its checksum. Any thread may
  * call it, with its own @p scratch. MF_INPUT. */
 int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t id, void *to);
+
+/** Compares with the seal what the file holds beside the samples. A damaged block is no fault of the arrays in it if it
+ * holds a damaged sample, which readers refuse. Warns where a set of ours has no seal. Not collective; MF_INPUT naming
+ * the arrays of the block. */
+int mf_dataset_check(const struct mf_dataset *set);
 
 /** Sums of values and of squares of an image's channels: moments [channels][2]. */
 void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments);

@@ -291,6 +291,45 @@ int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_stat
     return look(comm, path, NULL, &footer, state, text);
 }
 
+/* Blocks outside of [from, to), up to the first that differs. */
+static int compare_around(int file, const char *path, const struct footer *footer, const uint32_t *sealed,
+                          uint64_t from, uint64_t to, uint64_t bad[2])
+{
+    char *buffer = malloc(BLOCK);
+    int rc = buffer ? MF_OK : mf_fail(MF_MEMORY, "no memory to read '%s'", path);
+
+    for (uint64_t i = 0; i < footer->blocks && rc == MF_OK && !bad[1]; ++i) {
+        const uint64_t first = i * BLOCK, end = first + BLOCK < footer->bytes ? first + BLOCK : footer->bytes;
+        int64_t found = 0;
+
+        if (first >= from && end <= to) continue;
+        rc = read_block(file, path, footer->bytes, i, buffer, &found);
+        if (rc != MF_OK || found == KNOWN + sealed[i]) continue;
+        bad[0] = first;
+        bad[1] = end;
+    }
+    free(buffer);
+    return rc;
+}
+
+int mf_seal_around(const char *path, uint64_t from, uint64_t to, int *sealed, uint64_t bad[2])
+{
+    struct footer footer = {0};
+    uint32_t *crc = NULL;
+    uint64_t size = 0;
+    int file, rc = open_file(path, O_RDONLY, &size, &file);
+
+    bad[0] = bad[1] = 0;
+    if (rc == MF_OK) rc = read_seal(file, path, size, &footer, &crc);
+    *sealed = is_sealed(&footer);
+    if (rc == MF_OK) rc = compare_around(file, path, &footer, crc, from, to, bad);
+    if (file >= 0) close(file);
+    free(crc);
+    if (rc != MF_INPUT || *sealed) return rc;
+    mf_err_clear();
+    return MF_OK;
+}
+
 int mf_seal_warn(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen)
 {
     struct footer footer = {0};

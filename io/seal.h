@@ -59,6 +59,13 @@ enum mf_seal_state { MF_SEAL_WHOLE, MF_SEAL_NONE, MF_SEAL_BROKEN };
 int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text);
 
 /**
+ * Compares with the seal the blocks that are not wholly within bytes @p from to @p to. @p bad {first, end}: bytes of
+ * the first one that differs; {0, 0}: none. *sealed: as above; 0 is no refusal here. Not collective. MF_INPUT: the seal
+ * is broken; MF_MEMORY.
+ */
+int mf_seal_around(const char *path, uint64_t from, uint64_t to, int *sealed, uint64_t bad[2]);
+
+/**
  * For files that are read though somebody may have edited them. Warns once where a seal does not hold. Warns also where
  * a file that is @p ours (it says that mesoforge wrote it) has no seal. @p seen: blocks that need not be read again (no
  * block seen by two ranks); NULL: none. Collective; refuses (agreed) with MF_MEMORY.

@@ -208,14 +208,14 @@ static int read_all(struct mf_session *session, const struct mf_dataset *set)
 }
 
 /* A file of another program has no seal, which is no fault. */
-static int check_seal(const struct mf_session *session, const char *path, const char **said)
+static int check_seal(const struct mf_session *session, const struct mf_dataset *set, const char **said)
 {
     enum mf_seal_state state;
     char text[MF_ERR_TEXT];
 
-    MF_TRY(mf_seal_look(session->comm, path, &state, text));
+    MF_TRY(mf_seal_look(session->comm, set->path, &state, text));
     *said = state == MF_SEAL_WHOLE ? "sound" : "sound, without checksums of the file";
-    return state == MF_SEAL_BROKEN ? mf_fail(MF_INPUT, "%s", text) : MF_OK;
+    return state == MF_SEAL_BROKEN || (state == MF_SEAL_NONE && set->ours) ? mf_fail(MF_INPUT, "%s", text) : MF_OK;
 }
 
 static int run_verify(struct mf_session *session, void *options)
@@ -227,7 +227,7 @@ static int run_verify(struct mf_session *session, void *options)
     (void)options;
     MF_TRY(mf_dataset_open(session->comm, path, &set));
     rc = mf_agree(session->comm, read_all(session, set));
-    if (rc == MF_OK) rc = check_seal(session, path, &said);
+    if (rc == MF_OK) rc = check_seal(session, set, &said);
     if (rc == MF_OK && session->comm->rank == 0 && !session->common->json)
         printf("%s: %s (dataset of %zu sample%s)\n", path, said, set->samples, MF_S(set->samples));
     if (rc == MF_OK && session->comm->rank == 0 && session->common->json) {

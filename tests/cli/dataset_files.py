@@ -162,19 +162,35 @@ def wrong():
     refused("cannot open", "data", "import", "absent.npy")
 
 
+def flip(path, at):
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+
+
 def damage():
     for compress in (0, 6):
         made("synth", "--num-samples", 16, "--size", 32, 32, "--compress", compress, "--output", "d.h5")
         with h5py.File("d.h5", "r") as file:
             x = file["samples/x"]
             at = x.id.get_chunk_info(9).byte_offset + 20 if compress else x.id.get_offset() + 9 * 1024 + 20
-        with open("d.h5", "r+b") as file:
-            file.seek(at)
-            byte = file.read(1)[0]
-            file.seek(at)
-            file.write(bytes([byte ^ 1]))
+        flip("d.h5", at)
         for ranks in runs.some((1, 2, 3) if compress else (3, 2, 1), 3):
             refused("sample 9", "data", "verify", "d.h5", ranks=ranks)
+    made("synth", "--num-samples", 16, "--size", 32, 32, "--output", "d.h5")
+    for name, ranks in (("samples/label", 2), ("samples/properties", 1)):
+        with h5py.File("d.h5", "r") as file:
+            at = file[name].id.get_offset() + 20
+        flip("d.h5", at)
+        refused(name, "data", "split", "d.h5", "--train", 0.7, "--output", "o.h5", ranks=ranks)
+        flip("d.h5", at)
+    made("data", "verify", "d.h5")
+    with open("d.h5", "r+b") as file:
+        file.truncate(os.path.getsize("d.h5") - 1)
+    check("ends without checksums" in made("data", "info", "d.h5").err, "no warning of a cut file")
+    check(run("data", "verify", "d.h5").status == 3, "a cut file is sound")
     with h5py.File("h.h5", "w") as file:  # by another program
         file["samples/x"] = random.normal(0, 1, (12, 8, 8)).astype("f4")
         file.create_dataset("samples/label", data=numpy.arange(12, dtype="i4") % 4)

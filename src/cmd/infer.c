@@ -285,7 +285,7 @@ static int predict_set(struct job *job, const char *file)
     int rc;
 
     MF_TRY(mf_dataset_open(comm, file, &set));
-    own = mf_cut(set->samples, (size_t)comm->size, (size_t)comm->rank);
+    own = mf_trainer_share(&job->predictor.trainer, set->samples);
     rc = mf_agree(comm, mf_saved_reads(&job->predictor.saved, set));
     if (rc == MF_OK) {
         output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *output), "predictions");

@@ -1,5 +1,5 @@
-/* See train.h: how well a network does on samples. Ranks take contiguous runs of them, so outputs come in their order.
- */
+/* See train.h: how well a network does on samples. Ranks take contiguous runs of whole batches: outputs come in their
+ * order, and sums do not depend on the number of ranks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,16 @@
 #include "src/train/phases.h"
 #include "src/train/train_priv.h"
 
-/* Sums of one rank, then of all. Per column: error^2, |error|, y, y^2. */
-enum { LOSS, ROWS, RIGHT, FIXED, COLUMN = 4 };
+/* Whole numbers, whose sums are exact in any order; and real sums of a batch, which are added in the order of the
+ * batches. Per column: error^2, |error|, y, y^2. */
+enum { ROWS, RIGHT, COUNTS };
+enum { LOSS, SUMS, COLUMN = 4 };
 
 struct tally {
     struct mf_trainer *t;
-    size_t outputs, sums;
-    double *sum;
+    size_t outputs, counts, sums;
+    double *count; /* [counts] */
+    double *sum;   /* [batches of this rank][sums] */
     float *output; /* of a batch */
     float *all;    /* of this rank's samples; NULL: not wanted */
     size_t done;
@@ -103,19 +106,19 @@ static void count_class(struct tally *y, const float *output, int32_t label)
     const size_t taken = mf_train_class(y->outputs, output);
 
     if (label < 0) return;
-    y->sum[ROWS] += 1;
-    y->sum[RIGHT] += taken == (size_t)label;
-    y->sum[FIXED + (size_t)label * y->outputs + taken] += 1;
+    y->count[ROWS] += 1;
+    y->count[RIGHT] += taken == (size_t)label;
+    y->count[COUNTS + (size_t)label * y->outputs + taken] += 1;
 }
 
-static void count_columns(struct tally *y, const float *output, const float *real)
+static void count_columns(struct tally *y, double *sum, const float *output, const float *real)
 {
     const struct mf_trainer *t = y->t;
 
-    y->sum[ROWS] += 1;
-    for (size_t c = 0; c < y->outputs; ++c) {
+    y->count[ROWS] += 1;
+    sum += SUMS;
+    for (size_t c = 0; c < y->outputs; ++c, sum += COLUMN) {
         const double want = real[t->opts.column[c]], got = output[c];
-        double *sum = &y->sum[FIXED + COLUMN * c];
 
         sum[0] += (got - want) * (got - want);
         sum[1] += fabs(got - want);
@@ -128,9 +131,10 @@ static void count_batch(void *context, const struct mf_batch *batch)
 {
     struct tally *y = context;
     struct mf_trainer *t = y->t;
+    double *sum = y->sum + y->done / t->opts.batch * y->sums;
 
     pass(t, batch, y->output);
-    y->sum[LOSS] += mf_trainer_number(t, t->network.evaluate.list, t->network.evaluate.loss);
+    sum[LOSS] = mf_trainer_number(t, t->network.evaluate.list, t->network.evaluate.loss);
     for (size_t r = 0; r < batch->n; ++r) {
         float *output = y->output + r * y->outputs;
 
@@ -139,54 +143,100 @@ static void count_batch(void *context, const struct mf_batch *batch)
             continue;
         }
         restore_units(t, output);
-        count_columns(y, output, batch->real + r * t->set->reals);
+        count_columns(y, sum, output, batch->real + r * t->set->reals);
     }
     if (y->all) memcpy(y->all + y->done * y->outputs, y->output, batch->n * y->outputs * sizeof *y->output);
     y->done += batch->n;
 }
 
-static void finish(const struct tally *y, struct mf_scores *s)
+struct mf_span mf_trainer_share(const struct mf_trainer *t, size_t n)
 {
-    const double n = y->sum[ROWS] > 0 ? y->sum[ROWS] : 1;
+    const size_t batch = t->opts.batch, batches = (n + batch - 1) / batch;
+    const struct mf_span own = mf_cut(batches, (size_t)t->comm->size, (size_t)t->comm->rank);
+    const size_t first = own.first * batch, end = (own.first + own.count) * batch;
 
-    s->rows = (size_t)y->sum[ROWS];
-    s->loss = y->sum[LOSS] / n;
-    s->accuracy = y->sum[RIGHT] / n;
-    if (y->t->opts.classify) memcpy(s->confusion, y->sum + FIXED, y->outputs * y->outputs * sizeof *s->confusion);
-    for (size_t c = 0; !y->t->opts.classify && c < y->outputs; ++c) {
-        const double *sum = &y->sum[FIXED + COLUMN * c], spread = sum[3] - sum[2] * sum[2] / n;
+    return (struct mf_span){first, own.count == 0 ? 0 : end < n ? own.count * batch : n - first};
+}
+
+/* @p sum: of all batches. */
+static void finish(const struct tally *y, const double *sum, struct mf_scores *s)
+{
+    const double n = y->count[ROWS] > 0 ? y->count[ROWS] : 1;
+
+    s->rows = (size_t)y->count[ROWS];
+    s->loss = sum[LOSS] / n;
+    s->accuracy = y->count[RIGHT] / n;
+    if (y->t->opts.classify) memcpy(s->confusion, y->count + COUNTS, y->outputs * y->outputs * sizeof *s->confusion);
+    sum += SUMS;
+    for (size_t c = 0; !y->t->opts.classify && c < y->outputs; ++c, sum += COLUMN) {
+        const double spread = sum[3] - sum[2] * sum[2] / n;
 
         s->r2[c] = spread > 0 ? 1 - sum[0] / spread : NAN;
         s->mean_error[c] = sum[1] / n;
     }
 }
 
+/* Scores from the sums of all ranks. @p batches: of this one. */
+static int add_up(const struct tally *y, size_t batches, struct mf_scores *s)
+{
+    const struct mf_comm *comm = y->t->comm;
+    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "scores");
+    double *total = MF_MUST(calloc(y->sums, sizeof *total), "scores"), *sum;
+    void *all = NULL;
+    int rc;
+
+    mf_comm_sum(comm, y->counts, y->count);
+    rc = mf_comm_gather(comm, y->sum, batches * y->sums * sizeof *y->sum, &all, offset);
+    sum = all;
+    for (size_t i = 0; rc == MF_OK && i < offset[comm->size] / sizeof *sum; ++i) total[i % y->sums] += sum[i];
+    if (rc == MF_OK) finish(y, total, s);
+    free(offset);
+    free(total);
+    free(all);
+    return rc;
+}
+
+static struct tally tally_new(struct mf_trainer *t, size_t batches, size_t samples, int outputs)
+{
+    struct tally y = {.t = t, .outputs = outputs_of(t)};
+
+    y.counts = COUNTS + (t->opts.classify ? y.outputs * y.outputs : 0);
+    y.sums = SUMS + (t->opts.classify ? 0 : COLUMN * y.outputs);
+    y.count = MF_MUST(calloc(y.counts, sizeof *y.count), "scores");
+    y.sum = MF_MUST(calloc((batches + 1) * y.sums, sizeof *y.sum), "scores");
+    y.output = MF_MUST(calloc(t->opts.batch * y.outputs + 1, sizeof *y.output), "outputs");
+    if (outputs) y.all = MF_MUST(calloc(samples * y.outputs + 1, sizeof *y.all), "outputs");
+    return y;
+}
+
+static void tally_free(struct tally *y)
+{
+    free(y->count);
+    free(y->sum);
+    free(y->output);
+    free(y->all);
+}
+
 int mf_trainer_score(struct mf_trainer *t, size_t n, const uint32_t *id, int outputs, struct mf_scores *s)
 {
     const size_t classes = t->opts.classify ? t->set->classes : 0;
-    const struct mf_span own = mf_cut(n, (size_t)t->comm->size, (size_t)t->comm->rank);
-    struct tally y = {.t = t, .outputs = outputs_of(t)};
+    const struct mf_span own = mf_trainer_share(t, n);
+    const size_t batches = (own.count + t->opts.batch - 1) / t->opts.batch;
+    struct tally y = tally_new(t, batches, own.count, outputs);
     void *all = NULL;
     int rc;
     MF_PHASE(&mf_phase_scores);
 
-    y.sums = FIXED + (t->opts.classify ? classes * classes : COLUMN * y.outputs);
     *s = (struct mf_scores){.samples = n};
-    y.sum = MF_MUST(calloc(y.sums, sizeof *y.sum), "scores");
-    y.output = MF_MUST(calloc(t->opts.batch * y.outputs + 1, sizeof *y.output), "outputs");
-    if (outputs) y.all = MF_MUST(calloc(own.count * y.outputs + 1, sizeof *y.all), "outputs");
     s->confusion = MF_MUST(calloc(classes * classes + 1, sizeof *s->confusion), "scores");
     s->r2 = MF_MUST(calloc(y.outputs + 1, sizeof *s->r2), "scores");
     s->mean_error = MF_MUST(calloc(y.outputs + 1, sizeof *s->mean_error), "scores");
     mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
     rc = mf_agree(t->comm, mf_trainer_read(t, t->set, own.count, id + own.first, count_batch, &y));
-    if (rc == MF_OK) mf_comm_sum(t->comm, y.sums, y.sum);
-    if (rc == MF_OK) finish(&y, s);
+    if (rc == MF_OK) rc = add_up(&y, batches, s);
     if (rc == MF_OK && outputs) rc = mf_comm_gather(t->comm, y.all, own.count * y.outputs * sizeof *y.all, &all, NULL);
     s->output = all;
-    free(y.sum);
-    free(y.output);
-    free(y.all);
+    tally_free(&y);
     return rc;
 }
 

@@ -1,6 +1,7 @@
 /* See train.h: a step. */
 #include <math.h>
 
+#include "kernels/form/compare.h"
 #include "src/base/err.h"
 #include "src/train/phases.h"
 #include "src/train/slots.h"
@@ -29,7 +30,7 @@ static int pass_all(struct mf_trainer *t, double *loss)
             mf_trainer_feed(t, pass->list, NULL);
         }
         mf_walk_run(t->walk, pass->list);
-        *loss += mf_trainer_number(t, pass->list, pass->loss);
+        *loss += mf_compare_grain(mf_trainer_number(t, pass->list, pass->loss)); /* exact sums, in any order */
         if (t->slots) mf_slots_add(t->slots);
     }
     if (t->slots) mf_slots_sum(t->slots);

@@ -106,7 +106,12 @@ struct mf_scores {
     float *output;           /* [samples][outputs] of all samples in order, on rank 0; if it is wanted */
 };
 
-/** Scores on the samples @p id [n], each of which counts once. @p outputs: scores->output is wanted. Refuses (agreed)
+/** Of @p n samples those that this rank looks at: whole batches, so that a batch is the same on any number of ranks.
+ * Local. */
+struct mf_span mf_trainer_share(const struct mf_trainer *trainer, size_t n);
+
+/** Scores on the samples @p id [n], each of which counts once. On any number of ranks they are the same to the bit, if
+ * weights and opts.batch are. @p outputs: scores->output is wanted. Refuses (agreed)
  * with MF_INPUT. mf_scores_free() frees. */
 int mf_trainer_score(struct mf_trainer *trainer, size_t n, const uint32_t *id, int outputs, struct mf_scores *scores);
 void mf_scores_free(struct mf_scores *scores);

@@ -112,12 +112,16 @@ def killed():
         done = run(*SLOW, folder, "--restart", "auto", "--num-workers", 3, ranks=2 + trial % 2)
         check(done.status == 0, f"{folder}: {done}")
         steps_are_whole(folder, want)
-        check([r["epoch"] for r in rows(folder, "epoch")] == [1, 2, 3], f"{folder}: {rows(folder, 'epoch')}")
+        check(scores(folder) == scores("whole") and len(scores(folder)) == 3, f"{folder}: {scores(folder)}, not {scores('whole')}")
         check(runs.weights(f"{folder}/model.safetensors") == runs.weights("whole/model.safetensors"), f"{folder}: other weights")
         check(not checkpoints(folder), f"{folder}: checkpoints are left")
     check(kills > 2, f"{kills} of the runs were killed")
     done = run(*SLOW, folder, "--restart", "auto", "--json", ranks=2)
     check(done.status == 0 and json.loads(done.out)["done_before"], done)
+
+
+def scores(folder):
+    return [[row[key] for key in ("epoch", "loss", "val_loss", "val_accuracy")] for row in rows(folder, "epoch")]
 
 
 def states_results(folder):

@@ -8,9 +8,11 @@
 
 #include <zlib.h>
 
+#include "io/lock.h"
 #include "io/phases.h"
 #include "io/rows.h"
 #include "io/volume.h"
+#include "slurm/launcher.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
 
@@ -301,25 +303,39 @@ static int fill(struct making *m, const char *created, const struct mf_provenanc
     return mf_seal_write(comm, m->file.temporary, m->file.path, 0, NULL);
 }
 
+/* The file, which no other run writes meanwhile: its partial file has one name. Collective. */
+static int write_alone(struct making *m, const char *path, const struct mf_provenance *provenance)
+{
+    const struct mf_launcher launcher = mf_launcher_find();
+    const struct mf_lock_job job = {launcher.job, launcher.restarts};
+    char created[MF_UNIT_TEXT];
+    struct mf_lock lock;
+    int rc;
+
+    mf_created(m->comm, created);
+    MF_TRY(mf_lock_take(m->comm, path, &job, &lock));
+    rc = mf_atomic_open_partial(m->comm, path, OVERHEAD + m->wish->samples * row_bytes(m), &m->file);
+    if (rc == MF_OK) {
+        rc = fill(m, created, provenance);
+        (void)close_file(m);
+        rc = mf_atomic_close(m->comm, &m->file, rc);
+    }
+    mf_lock_give(&lock);
+    return rc;
+}
+
 int mf_dataset_write(const struct mf_comm *comm, const char *path, const struct mf_dataset_wish *wish,
                      const struct mf_provenance *provenance, mf_sample_make *make, void *context)
 {
     MF_PHASE(&mf_phase_write);
     struct making m = {.comm = comm, .wish = wish, .make = make, .context = context};
-    char created[MF_UNIT_TEXT];
     int rc;
 
     m.bytes = wish->dims[0] * wish->dims[1] * wish->dims[2] * wish->dims[3] * (wish->is_float ? sizeof(float) : 1);
     m.rows = wish->compress ? (wish->samples + CHUNKS - 1) / CHUNKS : 1;
     m.own = own_of(&m, comm->rank);
-    mf_created(comm, created);
     take_memory(&m);
-    rc = mf_atomic_open_partial(comm, path, OVERHEAD + wish->samples * row_bytes(&m), &m.file);
-    if (rc == MF_OK) {
-        rc = fill(&m, created, provenance);
-        (void)close_file(&m);
-        rc = mf_atomic_close(comm, &m.file, rc);
-    }
+    rc = write_alone(&m, path, provenance);
     give_memory(&m);
     return rc;
 }

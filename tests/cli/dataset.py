@@ -2,6 +2,7 @@
 the class; properties are those of the sample. usage: dataset.py MESOFORGE MPIEXEC"""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -122,10 +123,24 @@ def refused():
     check(full.status == 7 and not os.path.exists("never.h5") and not os.path.exists("never.h5.partial"), full)
 
 
+def writes_alone():
+    """Two runs with one output: the second is refused, and the first keeps its work."""
+    words = ("synth", "--num-samples", 10 ** 6, "--size", 32, 32, "--data_folder", ".")
+    first = subprocess.Popen(runs.line(program, *words))
+    runs.until(lambda: os.path.exists("synth_dataset.h5.partial"), "the first run begins")
+    second = run("synth", "--num-samples", 5, "--size", 16, 16, "--data_folder", ".")
+    check(second.status == 7 and f"process {first.pid} on" in second.err, second)
+    check(os.path.exists("synth_dataset.h5.partial"), "the work of the first run is lost")
+    first.kill()
+    first.wait()
+    made("synth", "--num-samples", 5, "--size", 16, 16, "--data_folder", ".")
+
+
 ranks_agree()
 neither_tells()
 meets_as_wished(2, 64, 64)
 meets_as_wished(3, 32, 32, 32)
 told()
 refused()
+writes_alone()
 finish("dataset")

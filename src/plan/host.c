@@ -119,6 +119,14 @@ static int64_t l3_of(const char *root, size_t core, struct mf_cores *mates)
     return 0;
 }
 
+/* What so many cores can have at most: a virtual machine, or a container with few cores, is shown the whole chip's. */
+static double l3_most(const struct mf_cores *own, const struct mf_cores *mates)
+{
+    const struct mf_cores both = mf_cores_both(own, mates);
+
+    return (double)mf_cores_count(&both) * (16 << 20);
+}
+
 double mf_host_l3_share(const char *root, const struct mf_cores *own, const struct mf_cores *ranks, size_t count)
 {
     struct mf_cores seen = {0};
@@ -126,15 +134,17 @@ double mf_host_l3_share(const char *root, const struct mf_cores *own, const stru
 
     for (size_t core = 0; core < MF_CORES_MOST; ++core) {
         struct mf_cores mates;
+        double bytes, most;
         size_t users = 0;
-        int64_t bytes;
 
         if (!mf_cores_has(own, core) || mf_cores_has(&seen, core)) continue;
-        bytes = l3_of(root, core, &mates);
-        if (bytes == 0) continue;
+        bytes = (double)l3_of(root, core, &mates);
+        if (bytes <= 0) continue;
         mf_cores_join(&seen, &mates);
         for (size_t r = 0; r < count; ++r) users += (size_t)mf_cores_meet(&ranks[r], &mates);
-        share += (double)bytes / (double)(users ? users : 1);
+        bytes /= (double)(users ? users : 1);
+        most = l3_most(own, &mates);
+        share += bytes < most ? bytes : most;
     }
     return share;
 }

@@ -173,6 +173,11 @@ static void caches(void)
     CHECK(mf_host_l3_share(root(), &left, &left, 1) == size);
     CHECK(mf_host_l3_share(root(), &all, (struct mf_cores[]){all, all, left}, 3) == size / 3 + size / 2);
     CHECK(mf_host_l3_share(root(), &one, (struct mf_cores[]){all, one}, 2) == size / 2);
+    for (size_t core = 0; core < 3; ++core) { /* a virtual machine on a large chip */
+        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%zu/cache/index0/size", core);
+        put(path, "491520K\n");
+    }
+    CHECK(mf_host_l3_share(root(), &left, &left, 1) == 3 * (size / 2));
     ++tree;
     put("sys/devices/system/cpu/cpu0/cache/index0/level", "3\n"); /* who shares it is not told */
     put("sys/devices/system/cpu/cpu0/cache/index0/size", "32768K\n");

@@ -21,7 +21,7 @@ fi
 [ "$status" = 0 ] || { cat try.log; exit 1; }
 
 failed=0
-for name in move field optim labels segment single corr packed vgg patch space; do
+for name in move field optim labels segment single corr lines packed vgg patch space; do
     if "$build/tests/cuda_$name"; then echo "cuda_$name passed"; else echo "cuda_$name FAILED"; failed=1; fi
     command -v compute-sanitizer >/dev/null || continue
     for tool in memcheck racecheck; do

@@ -6,9 +6,9 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 
-enum { MOST = 1 << 14, SPARE = 512 * (int)sizeof(double), NUMBER = 2 * (int)sizeof(float) };
-static const size_t CHUNK_BYTES = (size_t)1 << 24;    /* about what total() holds of values */
-static const size_t SPECTRUM_BYTES = (size_t)1 << 26; /* about what waits of units in shared memory */
+enum { MOST = 1 << 14, NUMBER = 2 * (int)sizeof(float) };
+static const size_t CHUNK_BYTES = (size_t)1 << 24; /* about what total() holds of values */
+static const size_t LINES_BYTES = (size_t)1 << 28; /* about what lines hold of spectra and sums */
 
 struct mf_gpu_limits mf_gpu_limits_of(int capability)
 {
@@ -54,13 +54,75 @@ static int extents(const struct mf_slice_desc *d, size_t l, struct mf_corr_area 
     return MF_OK;
 }
 
-static int fits_a_block(const struct mf_corr_area *at, struct mf_gpu_limits limits)
+/* -- engine `lines` -- */
+
+enum { POINTS = 2048, FEWEST = 3, ROWS = 16, THREADS = 256, TILE = 4 }; /* of kernels/cuda/slices/corr_lines.cu */
+
+/* A block transforms about 2048 points, and 8 pairs of rows at least: slices side by side are read 8 at a time. */
+static size_t shared_of(struct mf_corr_area *at, size_t limit)
+{
+    const size_t line = (size_t)mf_line_pitch(at->mv) * NUMBER;
+
+    while (at->shift < 7 && (at->shift < FEWEST || at->mv << (at->shift + 1) <= POINTS)) ++at->shift;
+    while (at->shift > 0 && line << at->shift > limit) --at->shift;
+    return line << at->shift;
+}
+
+/* One block does the window of a slice: sums [L][bins], twiddles, partial sums, slopes. */
+static size_t window_of(const struct mf_corr_area *at, size_t lag)
+{
+    const size_t sums = lag * ((size_t)at->bins | 1), turns = (size_t)mf_line_pad(at->mv);
+
+    return THREADS * sizeof(double) + (sums + turns + TILE * THREADS + lag * lag) * NUMBER;
+}
+
+/* Lines serve lags that fit into registers, and extents whose transforms and windows fit into shared memory. */
+static int lines_serve(const struct mf_slice_desc *d, struct mf_gpu_limits limits, struct mf_corr_area *at)
 {
     int radix[MF_LINE_STAGES], stages;
 
-    return mf_line_radices(at->mu, radix, &stages) && mf_line_radices(at->mv, radix, &stages) &&
-           at->shared <= limits.shared;
+    if (d->lag > MF_CORR_DEPTH || !mf_line_radices(at->mv, radix, &stages)) return 0;
+    at->bins = at->mv / 2 + 1;
+    at->shared = shared_of(at, limits.shared);
+    at->window = window_of(at, d->lag);
+    return at->shared <= limits.shared && at->window <= limits.shared;
 }
+
+/* Numbers of a slice: spectra of x and of the gradient, sums of products. */
+static size_t lines_numbers(const struct mf_corr_areas *a, const struct mf_corr_area *at)
+{
+    return (size_t)at->bins * (2 * (size_t)at->nu + (size_t)at->chunks * (size_t)a->depth);
+}
+
+/* Rows are cut by the extent of a slice alone, so that its bits depend on nothing else. */
+static void lay_lines(struct mf_corr_area *at)
+{
+    at->lines = 1;
+    at->mu = at->nu;
+    at->chunk = (at->nu + 3) / 4;
+    if (at->chunk < ROWS) at->chunk = ROWS;
+    at->chunks = (at->nu + at->chunk - 1) / at->chunk;
+    at->tables = (size_t)at->mv * (NUMBER + sizeof(int));
+}
+
+/* How many slices at a time, and where the levels are. */
+static void share_lines(const struct mf_slice_desc *d, struct mf_corr_areas *a)
+{
+    size_t each = 0;
+
+    a->slices = d->count_max + d->count_max % 2;
+    for (size_t l = d->first; l < d->levels; ++l)
+        if (a->level[l].lines) each += lines_numbers(a, &a->level[l]);
+    if (each && a->slices > LINES_BYTES / (each * NUMBER)) a->slices = LINES_BYTES / (each * NUMBER) / 2 * 2;
+    if (a->slices < 2) a->slices = 2;
+    for (size_t l = d->first, from = 0; l < d->levels; ++l) {
+        a->level[l].from = from;
+        if (a->level[l].lines) from += a->slices * lines_numbers(a, &a->level[l]);
+    }
+    a->lines = a->slices * each * NUMBER;
+}
+
+/* -- engine `cufft` -- */
 
 static size_t numbers_of(const struct mf_corr_area *at) { return (size_t)at->mu * (size_t)at->mv; }
 
@@ -88,31 +150,29 @@ static void engine(const struct mf_slice_desc *d, int deterministic, struct mf_g
     const size_t bytes = numbers_of(at) * NUMBER, most = d->count_max;
     size_t room;
 
+    if (lines_serve(d, limits, at)) {
+        lay_lines(at);
+        return;
+    }
     MF_ASSERT(bytes > 0);
-    at->shared = (size_t)at->mu * (size_t)mf_corr_pitch(at->mv) * NUMBER + SPARE;
-    at->block = fits_a_block(at, limits);
-    room = at->block ? SPECTRUM_BYTES / bytes : limits.cache / (2 * bytes);
+    room = limits.cache / (2 * bytes);
     if (room == 0) room = 1;
-    at->batch = room < most || (!at->block && deterministic) ? room : most ? most : 1;
-    if (at->block)
-        at->tables = ((size_t)at->mu + (size_t)at->mv) * (NUMBER + sizeof(int));
-    else
-        at->work = cufft_bytes(at);
+    at->batch = room < most || deterministic ? room : most ? most : 1;
+    at->work = cufft_bytes(at);
 }
 
-/* Levels come one after the other, so they share what is beside the engines. */
+/* Levels by cuFFT come one after the other, so they share their arrays. */
 static void share(const struct mf_slice_desc *d, struct mf_corr_areas *a)
 {
     const size_t each = a->entries * d->levels * sizeof(float);
-    size_t spectra = 0, windows = 0;
+    size_t windows = 0;
 
     for (size_t l = d->first; l < d->levels; ++l) {
         const struct mf_corr_area *at = &a->level[l];
 
         a->numbers = mf_max(a->numbers, at->batch * numbers_of(at));
         a->work = mf_max(a->work, at->work);
-        spectra = mf_max(spectra, at->block ? 1 : 2);
-        if (!at->block) windows = mf_max(windows, at->batch);
+        windows = mf_max(windows, at->batch);
     }
     a->chunk = CHUNK_BYTES / each / 2 * 2;
     if (a->chunk > d->count_max) a->chunk = d->count_max + d->count_max % 2;
@@ -120,7 +180,7 @@ static void share(const struct mf_slice_desc *d, struct mf_corr_areas *a)
     a->scale = d->count_max * sizeof(double);
     a->loss = d->levels * d->count_max * sizeof(double);
     a->values = a->chunk * each;
-    a->spectrum = spectra * a->numbers * NUMBER;
+    a->spectrum = 2 * a->numbers * NUMBER;
     a->window = windows * a->entries * NUMBER;
 }
 
@@ -131,7 +191,9 @@ int mf_areas_corr(const struct mf_slice_desc *d, int deterministic, struct mf_gp
     MF_ASSERT(d->lag > 0 && d->first < d->levels && d->levels <= MF_PYRAMID_MAX);
     areas->entries = (2 * d->lag - 1) * (2 * d->lag - 1);
     for (size_t l = 0; l < d->levels; ++l) MF_TRY(extents(d, l, &areas->level[l]));
+    areas->depth = d->lag <= 8 ? 8 : d->lag <= 16 ? 16 : MF_CORR_DEPTH;
     for (size_t l = d->first; l < d->levels; ++l) engine(d, deterministic || d->steady, limits, &areas->level[l]);
+    share_lines(d, areas);
     share(d, areas);
     return MF_OK;
 }

@@ -28,12 +28,15 @@ int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages);
 
 /** S2: one level of the pyramid. */
 struct mf_corr_area {
-    int nu, nv, mu, mv; /* pooled extents; extents of the transform */
-    int block;          /* 1: a unit (two slices) fits into the shared memory of a block; 0: cuFFT */
-    size_t shared;      /* bytes of it */
-    size_t batch;       /* units at a time; 0: the level takes no part */
-    size_t tables;      /* bytes of twiddles and positions, only for a block */
-    size_t work;        /* bytes that cuFFT may ask for */
+    int nu, nv, mu, mv;    /* pooled extents; extents of the transform (lines: along v alone) */
+    int lines;             /* 1: transforms of lines, products of rows; 0: cuFFT */
+    int shift, bins;       /* lines: a block transforms 2^shift pairs of rows; frequencies of a row */
+    int chunk, chunks;     /* lines: rows that are summed separately */
+    size_t shared, window; /* lines: bytes of shared memory, of transforms and of windows */
+    size_t from;           /* lines: where its numbers begin */
+    size_t tables;         /* lines: bytes of twiddles and positions; 0: another engine */
+    size_t batch;          /* cuFFT: units at a time; 0: another engine */
+    size_t work;           /* cuFFT: bytes it may ask for */
 };
 
 /** S2: bytes of every array, and their layout. */
@@ -41,12 +44,17 @@ struct mf_corr_areas {
     struct mf_corr_area level[MF_PYRAMID_MAX];
     size_t entries; /* (2L-1)^2 */
     size_t chunk;   /* slices whose values are summed at a time */
-    size_t numbers; /* complex numbers of one array of a batch */
-    size_t scale, loss, values, spectrum, window, work;
+    size_t slices;  /* slices at a time */
+    int depth;      /* lines: L rounded up to 8, 16, 32 */
+    size_t numbers; /* cuFFT: complex numbers of one array of a batch */
+    size_t scale, loss, values, lines, spectrum, window, work;
 };
 
-/** Row length in shared memory [numbers]. It is odd, so that neighbouring rows lie in different banks. */
-MF_HD int mf_corr_pitch(int mv) { return mv | 1; }
+enum { MF_CORR_DEPTH = 32 /* most lags of lines */ };
+
+/** Lines in shared memory: place of number i, and from line to line; so threads seldom meet in a bank. */
+MF_HD int mf_line_pad(int i) { return i + (i >> 4); }
+MF_HD int mf_line_pitch(int n) { return mf_line_pad(n) | 1; }
 
 /**
  * Lays out a plan of S2. With @p deterministic the batch of cuFFT does not depend on the number of slices, so that bits

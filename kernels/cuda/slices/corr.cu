@@ -15,8 +15,8 @@ int engines(struct mf_slice_plan *plan, size_t *work)
     for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
         const struct mf_corr_area *area = &plan->areas.level[l];
 
-        if (area->block)
-            MF_TRY(mf_corr_block_open(plan->queue, area, &plan->level[l]));
+        if (area->lines)
+            MF_TRY(mf_corr_lines_open(plan->queue, area, &plan->level[l]));
         else
             MF_TRY(mf_corr_cufft_open(plan->queue, area, &plan->level[l], work));
     }
@@ -32,14 +32,15 @@ int memory(struct mf_slice_plan *plan)
     plan->scale = static_cast<double *>(take(plan, a->scale));
     plan->loss = static_cast<double *>(take(plan, a->loss));
     plan->values = static_cast<float *>(take(plan, a->values));
+    plan->lines = static_cast<float2 *>(take(plan, a->lines));
     plan->spectrum = static_cast<float2 *>(take(plan, a->spectrum));
     plan->window = static_cast<float2 *>(take(plan, a->window));
     plan->work = take(plan, work);
-    if (!plan->scale || !plan->loss || !plan->values || !plan->spectrum || !plan->window || !plan->work)
+    if (!plan->scale || !plan->loss || !plan->values || !plan->lines || !plan->spectrum || !plan->window || !plan->work)
         return MF_MEMORY;
     MF_CUDA(cudaMemsetAsync(plan->spectrum, 0, a->spectrum, mf_cuda_of(plan->queue)->stream));
     for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
-        if (!a->level[l].block) mf_corr_cufft_work(plan, &plan->level[l]);
+        if (!a->level[l].lines) mf_corr_cufft_work(plan, &plan->level[l]);
     return mf_pyramid_open(&plan->pyramid, plan->queue, &plan->desc, 2);
 }
 
@@ -53,11 +54,12 @@ void corr_free(struct mf_slice_plan *plan)
     mf_pyramid_close(&plan->pyramid, plan->queue);
     for (size_t l = 0; l < plan->desc.levels; ++l) {
         mf_corr_cufft_close(&plan->level[l]);
-        mf_corr_block_close(plan->queue, &plan->level[l]);
+        mf_corr_lines_close(plan->queue, &plan->level[l]);
     }
     mf_arena_give(arena, plan->work);
     mf_arena_give(arena, plan->window);
     mf_arena_give(arena, plan->spectrum);
+    mf_arena_give(arena, plan->lines);
     mf_arena_give(arena, plan->values);
     mf_arena_give(arena, plan->loss);
     mf_arena_give(arena, plan->scale);
@@ -103,7 +105,19 @@ void check(const struct mf_slice_plan *plan, const struct mf_view *x)
     MF_ASSERT(x->ss == 1 || x->sv == 1 || x->su == 1);
 }
 
-struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y, size_t l)
+/* Slices [at, at + n) of a view, n at most `most`. */
+struct mf_view part(const struct mf_view *x, size_t at, size_t most)
+{
+    struct mf_view v = *x;
+
+    v.base += at * x->ss;
+    v.count = x->count - at < most ? x->count - at : most;
+    return v;
+}
+
+/* Level l of a task, whose slices begin at slice `first` of eval(). */
+struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y, size_t l,
+                          size_t first)
 {
     const struct mf_corr_area *at = &plan->areas.level[l];
     struct mf_corr_job j = {};
@@ -121,29 +135,46 @@ struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task
     j.periodic = plan->desc.periodic;
     j.target = t->target ? t->target + l * plan->areas.entries : nullptr;
     j.weight = t->target ? t->weight[l] : 0.0;
-    j.scale = t->scale ? plan->scale : nullptr;
+    j.scale = t->scale ? plan->scale + first : nullptr;
     j.power = t->power;
-    j.loss = plan->loss + l * plan->desc.count_max;
-    j.values = t->values ? t->values + l * plan->areas.entries : nullptr;
+    j.loss = plan->loss + l * plan->desc.count_max + first;
     j.stride = plan->desc.levels * plan->areas.entries;
+    j.values = t->values ? t->values + first * j.stride + l * plan->areas.entries : nullptr;
     j.units = y ? t->x.count : (t->x.count + 1) / 2;
     return j;
 }
 
 /* From the coarsest level down: each gradient takes what the one before has for it. */
-void run(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y)
+void run_slices(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y, size_t first)
 {
-    if (!t->x.count) return;
+    struct mf_corr_job job[MF_PYRAMID_MAX];
+
     mf_pyramid_fill(&plan->pyramid, plan->queue, &t->x, 0);
     if (y) mf_pyramid_fill(&plan->pyramid, plan->queue, y, 1);
-    for (size_t l = plan->desc.levels; l-- > plan->desc.first;) {
-        const struct mf_corr_job job = job_of(plan, t, y, l);
-
-        (plan->areas.level[l].block ? mf_corr_block_run : mf_corr_cufft_run)(plan, l, job);
-    }
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) job[l] = job_of(plan, t, y, l, first);
+    mf_corr_lines_compare(plan, job);
+    for (size_t l = plan->desc.levels; l-- > plan->desc.first;)
+        if (!plan->areas.level[l].lines)
+            mf_corr_cufft_run(plan, l, job[l]);
+        else if (t->g.base)
+            mf_corr_lines_gradient(plan, l, job[l]);
     for (size_t l = plan->desc.first; t->g.base && l-- > 0;)
         mf_pyramid_pass(plan->queue, mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1),
                         mf_pyramid_gradient(&plan->pyramid, &t->g, l), l == 0);
+}
+
+void run(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y)
+{
+    const size_t most = plan->areas.slices;
+
+    for (size_t first = 0; first < t->x.count; first += most) {
+        const struct mf_view second = y ? part(y, first, most) : mf_view{};
+        struct mf_slice_task some = *t;
+
+        some.x = part(&t->x, first, most);
+        if (t->g.base) some.g = part(&t->g, first, most);
+        run_slices(plan, &some, y ? &second : nullptr, first);
+    }
 }
 
 void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
@@ -183,23 +214,13 @@ struct total_body {
     }
 };
 
-/* Slices [at, at + n) of a view, n at most `most`. */
-struct mf_view part(const struct mf_view *x, size_t at, size_t most)
-{
-    struct mf_view v = *x;
-
-    v.base += at * x->ss;
-    v.count = x->count - at < most ? x->count - at : most;
-    return v;
-}
-
 void add(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
     const size_t size = plan->desc.levels * plan->areas.entries, from = plan->desc.first * plan->areas.entries;
 
     for (size_t at = 0; at < x->count; at += plan->areas.chunk) {
         struct mf_slice_task task = {};
-        struct mf_view second = y ? part(y, at, plan->areas.chunk) : mf_view{};
+        const struct mf_view second = y ? part(y, at, plan->areas.chunk) : mf_view{};
 
         task.x = part(x, at, plan->areas.chunk);
         task.power = 2;

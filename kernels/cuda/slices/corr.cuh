@@ -1,6 +1,7 @@
-/* Private to S2 on cuda: one plan, two engines. Both transform UNITS: two slices, one as the real, one as the imaginary
- * part. For a cross-correlation they are the two slices of the two fields.
- * Rule: the result of a unit depends on nothing else.
+/* Private to S2 on cuda: one plan, two engines. Engine `lines` transforms rows and multiplies them row by row
+ * (corr_lines.cu). Engine `cufft` transforms UNITS: two slices, one as the real, one as the imaginary part. For a
+ * cross-correlation they are the two slices of the two fields.
+ * Rule: the result of a slice depends on nothing else than its unit.
  *
  *   Z = F(a + i b),  F(a) = (Z(k) + conj Z(-k)) / 2,  F(b) = (Z(k) - conj Z(-k)) / 2i
  *   D_a + i D_b = F^-1(|F(a)|^2 + i |F(b)|^2) / pairs                    (both D are real)
@@ -16,7 +17,7 @@
 struct mf_line {
     int n, stages, radix[MF_LINE_STAGES];
     const float2 *twiddle; /* [n] exp(-2 pi i k / n) */
-    const int *negative;   /* [n] index of frequency -k, for the index of k */
+    const int *place;      /* [n] where frequency k ends */
 };
 
 /** One level of one batch. */
@@ -37,9 +38,9 @@ struct mf_corr_job {
 
 /** What an engine keeps for one level. */
 struct mf_corr_level {
-    struct mf_line u, v;
-    void *tables;         /* device */
-    struct mf_cufft *fft; /* NULL for engine `block` */
+    struct mf_line line;  /* along v */
+    void *tables;         /* device: of the line */
+    struct mf_cufft *fft; /* NULL for engine `lines` */
 };
 
 struct mf_slice_plan {
@@ -50,17 +51,22 @@ struct mf_slice_plan {
     struct mf_corr_level level[MF_PYRAMID_MAX];
     double *scale, *loss; /* [count_max]; [levels][count_max] device */
     float *values;        /* [chunk][levels][entries] device */
-    float2 *spectrum;     /* device: Z of a batch of units, and for cuFFT a second array as large */
-    float2 *window;       /* device: [units][(2L-1)^2] of a batch, only for cuFFT */
+    float2 *lines;        /* device: spectra and sums of areas.slices slices, of all levels by lines */
+    float2 *spectrum;     /* device: for cuFFT, Z of a batch of units, and a second array as large */
+    float2 *window;       /* device: for cuFFT, [units][(2L-1)^2] of a batch */
     void *work;           /* device: cuFFT's own */
 };
 
-/* -- engine `block`: kernels/cuda/slices/corr_block.cu -- */
+/* -- engine `lines`: kernels/cuda/slices/corr_lines.cu -- */
 
 /** Tables; MF_MEMORY. */
-int mf_corr_block_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level);
-void mf_corr_block_close(struct mf_queue *q, struct mf_corr_level *level);
-void mf_corr_block_run(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job);
+int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level);
+void mf_corr_lines_close(struct mf_queue *q, struct mf_corr_level *level);
+/** Values, losses, and all of the gradients but the last transform, of the levels that this engine works on. @p job
+ * [levels] */
+void mf_corr_lines_compare(struct mf_slice_plan *plan, const struct mf_corr_job *job);
+/** Adds the gradient of level @p l. */
+void mf_corr_lines_gradient(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job);
 
 /* -- engine `cufft`: kernels/cuda/slices/corr_cufft.cu -- */
 
@@ -116,36 +122,35 @@ __device__ inline bool mf_corr_lag(int i, int m, int lag, int *d)
     return *d<lag && * d> - lag;
 }
 
-/**
- * Handles entry (du, dv) of a unit's window, not yet divided. Writes its values, adds to the two slices' losses, and
- * returns the entry for the inverse transform.
- */
+/** Compares entry (du, dv) of slice @p s, whose value is @p d: writes it, adds to the loss, returns scale dA/dD. */
+__device__ inline double mf_corr_compare(const struct mf_corr_job &j, size_t s, int du, int dv, double d, double *loss)
+{
+    const size_t i = size_t(du + j.lag - 1) * size_t(2 * j.lag - 1) + size_t(dv + j.lag - 1);
+
+    if (j.values) j.values[s * j.stride + i] = float(d);
+    if (!j.target) return 0.0;
+    const double e = j.weight * (d - double(j.target[i])), scale = j.scale ? j.scale[s] : 1.0;
+
+    *loss += mf_compare_loss(j.power, e);
+    return scale * j.weight * mf_compare_slope(j.power, e);
+}
+
+/** The same of entry (du, dv) of a unit, not yet divided; returns the entry for the inverse transform. */
 __device__ inline float2 mf_corr_entry(const struct mf_corr_job &j, size_t unit, int du, int dv, float2 z,
                                        double loss[2])
 {
-    const size_t i = size_t(du + j.lag - 1) * size_t(2 * j.lag - 1) + size_t(dv + j.lag - 1);
     const double pairs =
         mf_lag_norm(j.periodic, size_t(j.nu), size_t(j.nv), size_t(du < 0 ? -du : du), size_t(dv < 0 ? -dv : dv));
-    const double norm = pairs / (double(j.mu) * double(j.mv));
-    float back[2] = {0.0f, 0.0f};
+    const double norm = pairs / (double(j.mu) * double(j.mv)), a = double(z.x) * norm, b = double(z.y) * norm;
+    float2 back = make_float2(0.0f, 0.0f);
 
     if (j.y.base) {
-        j.values[unit * j.stride + i] = float(double(z.x) * norm);
-        return make_float2(0.0f, 0.0f);
+        (void)mf_corr_compare(j, unit, du, dv, a, loss);
+        return back;
     }
-    for (int k = 0; k < 2; ++k) {
-        const size_t s = 2 * unit + size_t(k);
-        const float d = float(double(k ? z.y : z.x) * norm);
-
-        if (s >= j.x.count) continue;
-        if (j.values) j.values[s * j.stride + i] = d;
-        if (!j.target) continue;
-        const double e = j.weight * (double(d) - double(j.target[i])), scale = j.scale ? j.scale[s] : 1.0;
-
-        loss[k] += mf_compare_loss(j.power, e);
-        back[k] = float(2.0 * norm * scale * j.weight * mf_compare_slope(j.power, e));
-    }
-    return make_float2(back[0], back[1]);
+    back.x = float(2.0 * norm * mf_corr_compare(j, 2 * unit, du, dv, a, loss));
+    if (2 * unit + 1 < j.x.count) back.y = float(2.0 * norm * mf_corr_compare(j, 2 * unit + 1, du, dv, b, loss + 1));
+    return back;
 }
 
 /** Stores gradient @p g of pixel (s, u, v), plus the part of the coarser level. */

@@ -1,16 +1,10 @@
 /* In-place transforms of many lines in shared memory, by the threads of one block. Forward transforms turn the natural
  * order into the order of decimation in frequency; backward transforms start from that order, so nothing is reordered.
- * A warp computes the same butterfly of neighbouring lines. Not scaled. */
+ * Neighbouring threads compute the same butterfly of neighbouring lines. Not scaled. */
 #ifndef MF_KERNELS_CUDA_LINES_CUH
 #define MF_KERNELS_CUDA_LINES_CUH
 
 #include "kernels/cuda/slices/corr.cuh"
-
-/** The lines, and where their numbers are: z[line * pitch + i * step]. */
-struct mf_lines {
-    int count, head, jump; /* line i is i, or i + jump from `head` on */
-    int pitch, step;
-};
 
 __device__ inline float2 mf_times(float2 a, float2 b)
 {
@@ -97,21 +91,21 @@ template <int R, bool BACK> __device__ inline void mf_dft(float2 *v)
     if constexpr (R == 8) mf_dft8<BACK>(v);
 }
 
-/* One stage of all lines: butterflies of R numbers, sub apart. */
+/* One stage of 2^shift lines: butterflies of R numbers, sub apart. */
 template <int R, bool BACK>
-__device__ inline void mf_stage(const struct mf_line &line, const struct mf_lines &lines, int sub, float2 *z)
+__device__ inline void mf_stage(const struct mf_line &line, int shift, int pitch, unsigned sub, float2 *z)
 {
-    const int all = line.n / R * lines.count, spread = line.n / (R * sub), gap = sub * lines.step;
+    const unsigned all = unsigned(line.n) / R << shift, spread = unsigned(line.n) / (R * sub);
 
-    for (int item = int(threadIdx.x); item < all; item += int(blockDim.x)) {
-        const int i = item % lines.count, k = item / lines.count, j = k % sub;
-        float2 *at = z + (i < lines.head ? i : i + lines.jump) * lines.pitch + ((k - j) * R + j) * lines.step, v[R];
+    for (unsigned item = threadIdx.x; item < all; item += blockDim.x) {
+        const unsigned k = item >> shift, j = k % sub, first = (k - j) * R + j;
+        float2 *at = z + (item & ((1u << shift) - 1)) * unsigned(pitch), v[R];
 
         MF_UNROLL
-        for (int p = 0; p < R; ++p) v[p] = at[p * gap];
+        for (unsigned p = 0; p < R; ++p) v[p] = at[mf_line_pad(int(first + p * sub))];
         if (!BACK) mf_dft<R, BACK>(v);
         MF_UNROLL
-        for (int p = 1; p < R; ++p) {
+        for (unsigned p = 1; p < R; ++p) {
             float2 w = __ldg(line.twiddle + j * p * spread);
 
             if (BACK) w.y = -w.y;
@@ -119,28 +113,29 @@ __device__ inline void mf_stage(const struct mf_line &line, const struct mf_line
         }
         if (BACK) mf_dft<R, BACK>(v);
         MF_UNROLL
-        for (int p = 0; p < R; ++p) at[p * gap] = v[p];
+        for (unsigned p = 0; p < R; ++p) at[mf_line_pad(int(first + p * sub))] = v[p];
     }
     __syncthreads();
 }
 
-/** Transforms the lines. The block must synchronise before; it is synchronised after. */
-template <bool BACK> __device__ void mf_transform(const struct mf_line &line, const struct mf_lines &lines, float2 *z)
+/** Transforms 2^shift lines, @p pitch numbers apart; number i of a line is at mf_line_pad(i). The block must
+ * synchronise before; it is synchronised after. */
+template <bool BACK> __device__ void mf_transform(const struct mf_line &line, int shift, int pitch, float2 *z)
 {
-    int sub = BACK ? 1 : line.n;
+    unsigned sub = BACK ? 1 : unsigned(line.n);
 
     for (int stage = 0; stage < line.stages; ++stage) {
         const int radix = line.radix[BACK ? line.stages - 1 - stage : stage];
 
-        if (!BACK) sub /= radix;
+        if (!BACK) sub /= unsigned(radix);
         switch (radix) {
-        case 2: mf_stage<2, BACK>(line, lines, sub, z); break;
-        case 3: mf_stage<3, BACK>(line, lines, sub, z); break;
-        case 4: mf_stage<4, BACK>(line, lines, sub, z); break;
-        case 5: mf_stage<5, BACK>(line, lines, sub, z); break;
-        default: mf_stage<8, BACK>(line, lines, sub, z); break;
+        case 2: mf_stage<2, BACK>(line, shift, pitch, sub, z); break;
+        case 3: mf_stage<3, BACK>(line, shift, pitch, sub, z); break;
+        case 4: mf_stage<4, BACK>(line, shift, pitch, sub, z); break;
+        case 5: mf_stage<5, BACK>(line, shift, pitch, sub, z); break;
+        default: mf_stage<8, BACK>(line, shift, pitch, sub, z); break;
         }
-        if (BACK) sub *= radix;
+        if (BACK) sub *= unsigned(radix);
     }
 }
 

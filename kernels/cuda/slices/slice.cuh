@@ -15,7 +15,7 @@ __host__ __device__ inline size_t mf_at(const struct mf_view &x, size_t s, size_
 }
 
 /** Slices that lie side by side, pixel by pixel. */
-static inline int mf_side_by_side(const struct mf_view *x) { return x->ss == 1 && x->sv != 1; }
+__host__ __device__ inline int mf_side_by_side(const struct mf_view *x) { return x->ss == 1 && x->sv != 1; }
 
 constexpr size_t MF_TILE_FAST = 32, MF_TILE_MID = 8, MF_GRID_MOST = 65535;
 

@@ -84,10 +84,8 @@ static struct counts counts_of(const struct job *job, size_t c)
     const size_t n = job->predictor.saved.outputs;
     struct counts k = {.right = job->scores.confusion[c * n + c]};
 
-    for (size_t i = 0; i < n; ++i) {
-        k.is += job->scores.confusion[c * n + i];
-        k.taken += job->scores.confusion[i * n + c];
-    }
+    for (size_t i = 0; i < job->n; ++i) k.is += job->set->label[job->id[i]] == (int32_t)c;
+    for (size_t i = 0; i < n; ++i) k.taken += job->scores.confusion[i * n + c];
     return k;
 }
 
@@ -114,9 +112,10 @@ static void print_classes(const struct job *job)
 {
     const struct mf_saved *s = &job->predictor.saved;
     const int width = name_width(s, "class");
+    char text[MF_LOSS_TEXT];
 
-    printf(", accuracy %.2f %%\n%-*s  %8s  %9s  %9s\n", 100 * job->scores.accuracy, width, "class", "samples", "recall",
-           "precision");
+    printf(", accuracy %s\n%-*s  %8s  %9s  %9s\n", mf_accuracy_text(job->scores.accuracy, text), width, "class",
+           "samples", "recall", "precision");
     for (size_t c = 0; c < s->outputs; ++c) {
         const struct counts k = counts_of(job, c);
 
@@ -131,15 +130,12 @@ static void print_columns(const struct job *job)
 {
     const struct mf_saved *s = &job->predictor.saved;
     const int width = name_width(s, "column");
+    char r2[MF_LOSS_TEXT], error[MF_LOSS_TEXT];
 
     printf("\n%-*s  %9s  %19s\n", width, "column", "R2", "mean absolute error");
     for (size_t c = 0; c < s->outputs; ++c) {
-        printf("%-*s  ", width, s->name[c]);
-        if (isfinite(job->scores.r2[c]))
-            printf("%9.4f", job->scores.r2[c]);
-        else
-            printf("%9s", "-");
-        printf("  %19.6g\n", job->scores.mean_error[c]);
+        printf("%-*s  %9s  %19s\n", width, s->name[c], mf_r2_text(job->scores.r2[c], r2),
+               mf_loss_text(job->scores.mean_error[c], error));
     }
 }
 
@@ -190,7 +186,7 @@ static int print_json(const struct job *job)
             job->scores.rows);
     mf_json_finite(j, "loss", job->scores.loss);
     if (s->classify) {
-        mf_json_real(j, "accuracy", job->scores.accuracy);
+        mf_json_finite(j, "accuracy", job->scores.accuracy);
         mf_json_table(j, "confusion", job->scores.confusion, s->outputs, s->outputs);
     }
     mf_json_put(j, s->classify ? "classes" : "columns", outputs_json(job));
@@ -225,9 +221,8 @@ static void put_classes(const struct job *job, FILE *to)
 
         fprintf(to, "\n%lu,", (unsigned long)job->id[i]);
         mf_predictor_cell(to, label < 0 ? "" : s->name[label]);
-        fprintf(to, ",");
-        mf_predictor_cell(to, s->name[mf_train_class(s->outputs, p)]);
-        for (size_t c = 0; c < s->outputs; ++c) fprintf(to, ",%.6f", (double)p[c]);
+        mf_predictor_class(to, s, p);
+        for (size_t c = 0; c < s->outputs; ++c) mf_predictor_number(to, ",%.6f", p[c]);
     }
     fprintf(to, "\n");
 }
@@ -254,9 +249,10 @@ static void put_columns(const struct job *job, FILE *to)
         const float *real = job->set->real + job->id[i] * job->set->reals;
 
         fprintf(to, "\n%lu", (unsigned long)job->id[i]);
-        for (size_t c = 0; c < s->outputs; ++c)
-            fprintf(to, ",%.7g,%.7g", (double)real[job->predictor.column[c]],
-                    (double)job->scores.output[i * s->outputs + c]);
+        for (size_t c = 0; c < s->outputs; ++c) {
+            mf_predictor_number(to, ",%.7g", real[job->predictor.column[c]]);
+            mf_predictor_number(to, ",%.7g", job->scores.output[i * s->outputs + c]);
+        }
     }
     fprintf(to, "\n");
 }

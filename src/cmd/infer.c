@@ -1,4 +1,5 @@
 /* infer classify, infer regress: what a trained model says of files and of datasets. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,8 +308,13 @@ enum { SHOWN = 3 /* classes of a file */ };
 static void print_best(const struct job *job, const struct said *said)
 {
     const struct mf_saved *s = &job->predictor.saved;
-    char *used = MF_MUST(calloc(job->outputs, 1), "classes");
+    char *used;
 
+    if (mf_train_class(s->outputs, said->output) == s->outputs) {
+        printf(": none"); /* the model's output is not finite */
+        return;
+    }
+    used = MF_MUST(calloc(job->outputs, 1), "classes");
     for (size_t k = 0; k < SHOWN && k < job->outputs; ++k) {
         size_t best = job->outputs;
 
@@ -327,8 +333,10 @@ static void print_line(const struct job *job, const struct said *said)
     printf("%s", said->file);
     if (said->sample >= 0) printf(", sample %ld", said->sample);
     if (s->classify) print_best(job, said);
-    for (size_t i = 0; !s->classify && i < job->outputs; ++i)
-        printf("%s %s %.6g", i ? "," : ":", s->name[i], (double)said->output[i]);
+    for (size_t i = 0; !s->classify && i < job->outputs; ++i) {
+        printf("%s %s ", i ? "," : ":", s->name[i]);
+        printf(isfinite(said->output[i]) ? "%.6g" : "none", (double)said->output[i]);
+    }
     if (said->tiles > 1) printf(" (mean of %.0f tiles)", said->tiles);
     printf("\n");
 }
@@ -344,8 +352,10 @@ static struct mf_json *json_of(const struct job *job, const struct said *said)
     for (size_t i = 0; i < job->outputs; ++i) mf_json_finite(values, s->name[i], (double)said->output[i]);
     if (s->classify) {
         const size_t best = mf_train_class(s->outputs, said->output);
+        const int none = best == s->outputs;
 
-        MF_JSON(j, "class", (const char *)s->name[best], "probability", (double)said->output[best]);
+        mf_json_some(j, "class", none ? NULL : s->name[best]);
+        mf_json_finite(j, "probability", none ? NAN : (double)said->output[best]);
     }
     mf_json_put(j, s->classify ? "probabilities" : "values", values);
     return j;
@@ -387,11 +397,9 @@ static void put(const void *context, FILE *to)
         mf_predictor_cell(to, said->file);
         fprintf(to, ",");
         if (said->sample >= 0) fprintf(to, "%ld", said->sample);
-        if (s->classify) {
-            fprintf(to, ",");
-            mf_predictor_cell(to, s->name[mf_train_class(s->outputs, said->output)]);
-        }
-        for (size_t c = 0; c < s->outputs; ++c) fprintf(to, s->classify ? ",%.6f" : ",%.7g", (double)said->output[c]);
+        if (s->classify) mf_predictor_class(to, s, said->output);
+        for (size_t c = 0; c < s->outputs; ++c)
+            mf_predictor_number(to, s->classify ? ",%.6f" : ",%.7g", said->output[c]);
     }
     fprintf(to, "\n");
 }

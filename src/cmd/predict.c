@@ -66,6 +66,22 @@ void mf_predictor_cell(FILE *to, const char *text)
     fputc('"', to);
 }
 
+void mf_predictor_class(FILE *to, const struct mf_saved *saved, const float *output)
+{
+    const size_t best = mf_train_class(saved->outputs, output);
+
+    fputc(',', to);
+    if (best < saved->outputs) mf_predictor_cell(to, saved->name[best]);
+}
+
+void mf_predictor_number(FILE *to, const char *format, float value)
+{
+    if (isfinite(value))
+        fprintf(to, format, (double)value);
+    else
+        fputc(',', to);
+}
+
 static int print_table(const struct mf_atomic *file, void (*print)(const void *context, FILE *to), const void *context)
 {
     FILE *to = fopen(file->temporary, "w");

@@ -1,4 +1,5 @@
 /* train classify, train regress: a network from a dataset. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,24 +110,22 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
 /* -- the verb -- */
 
 /* What is not finite is null in the results. */
-static void print_number(const char *before, const char *format, const struct mf_json *number)
+static double number_of(const struct mf_json *number)
 {
-    fputs(before, stdout);
-    if (mf_json_kind(number) == MF_JSON_NULL)
-        fputs("none", stdout);
-    else
-        printf(format, mf_json_to_real(number));
+    return mf_json_kind(number) == MF_JSON_NULL ? NAN : mf_json_to_real(number);
 }
 
 static void print_scores(const struct mf_json *results, const char *split)
 {
     const struct mf_json *j = mf_json_get(results, split), *r2 = j ? mf_json_get(j, "r2") : NULL;
+    const struct mf_json *accuracy = j ? mf_json_get(j, "accuracy") : NULL;
+    char text[MF_LOSS_TEXT];
 
     if (!j) return;
-    printf("%-11s ", split);
-    print_number("loss ", "%.4g", mf_json_get(j, "loss"));
-    if (mf_json_get(j, "accuracy")) printf(", accuracy %.2f %%", 100 * mf_json_get_real(j, "accuracy"));
-    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c) print_number(c ? " " : ", R2 ", "%.4f", mf_json_item(r2, c));
+    printf("%-11s loss %s", split, mf_loss_text(number_of(mf_json_get(j, "loss")), text));
+    if (accuracy) printf(", accuracy %s", mf_accuracy_text(number_of(accuracy), text));
+    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
+        printf("%s%s", c ? " " : ", R2 ", mf_r2_text(number_of(mf_json_item(r2, c)), text));
     printf(" (%lld samples)\n", mf_json_get_int(j, "samples"));
 }
 

@@ -177,11 +177,12 @@ static void judge(const struct mf_loop *loop, const struct mf_scores *s, double 
 }
 
 /* Is this epoch the best? The loss decides between equal merits. Differences as small as rounding do not count: they
- * depend on the number of ranks. */
+ * depend on the number of ranks. No weights are kept whose loss is not finite. */
 static int is_better(const struct mf_loop *loop, double merit, double loss)
 {
     const double little = 1e-9;
 
+    if (!isfinite(loss)) return 0;
     if (loop->best_epoch == 0 || merit > loop->best + little) return 1;
     return merit >= loop->best - little && loss < loop->best_loss * (1 - 1e-6);
 }
@@ -279,7 +280,7 @@ static void put_scores(const struct mf_loop *loop, const char *key, const struct
     mf_json_int(j, "samples", (long long)s->samples);
     mf_json_finite(j, "loss", s->loss);
     if (o->classify) {
-        mf_json_real(j, "accuracy", s->accuracy);
+        mf_json_finite(j, "accuracy", s->accuracy);
     } else {
         put_columns(j, "r2", s->r2, o->columns);
         put_columns(j, "mean_error", s->mean_error, o->columns);
@@ -314,12 +315,31 @@ static int take_best(struct mf_loop *loop)
     return mf_agree(t->comm, rc);
 }
 
+/* Is the result of any use? */
+static int check_result(const struct mf_loop *loop)
+{
+    const size_t steps = loop->trainer->step, skipped = loop->trainer->skipped;
+
+    if (loop->best_epoch == 0 || skipped == steps)
+        return mf_fail(MF_NUMERIC,
+                       "the training diverged, and there is no model: %s (%zu of %zu steps changed no weight); try: a "
+                       "smaller --learning-rate",
+                       loop->best_epoch ? "all gradients were not finite" : "no epoch has a finite loss", skipped,
+                       steps);
+    if (skipped > 0)
+        mf_warn("%zu of %zu steps changed no weight, since their gradients were not finite; try: a smaller "
+                "--learning-rate",
+                skipped, steps);
+    return MF_OK;
+}
+
 static int conclude(struct mf_loop *loop, struct mf_json **results)
 {
     const struct mf_trainer *t = loop->trainer;
-    struct mf_json *j = mf_json_object();
+    struct mf_json *j;
 
-    *results = j;
+    MF_TRY(check_result(loop));
+    *results = j = mf_json_object();
     MF_TRY(take_best(loop));
     MF_JSON(j, "output", loop->run->output, "problem", loop->run->problem, "steps", t->step, "epochs", loop->epoch,
             "best_epoch", loop->best_epoch, "skipped", t->skipped, "ended_early", (int)loop->ended, "parameters",

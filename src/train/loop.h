@@ -35,7 +35,8 @@ struct mf_loop {
 
 /** Runs until the last step or an early end. The weights are then the best ones, and the file of the run holds them
  * with their results: *results. Refuses (agreed) with MF_STOPPED when it leaves early and has saved itself, MF_INPUT,
- * MF_OUTPUT; MF_NUMERIC where gradients stay not finite. Collective. */
+ * MF_OUTPUT; MF_NUMERIC where gradients stay not finite, or no
+ * epoch has a finite loss. Collective. */
 int mf_loop_run(struct mf_loop *loop, struct mf_json **results);
 
 /** What a model file says of its results, with its "problem"; NULL: it is not the end of a run. The caller frees. */

@@ -28,9 +28,11 @@ size_t mf_train_class(size_t n, const float *output)
 {
     size_t best = 0;
 
-    for (size_t i = 1; i < n; ++i)
+    for (size_t i = 0; i < n; ++i) {
+        if (isnan(output[i])) return n;
         if (output[i] > output[best]) best = i;
-    return best;
+    }
+    return isinf(output[best]) ? n : best;
 }
 
 static size_t outputs_of(const struct mf_trainer *t) { return mf_train_outputs(t->set, &t->opts); }
@@ -107,6 +109,7 @@ static void count_class(struct tally *y, const float *output, int32_t label)
 
     if (label < 0) return;
     y->count[ROWS] += 1;
+    if (taken == y->outputs) return;
     y->count[RIGHT] += taken == (size_t)label;
     y->count[COUNTS + (size_t)label * y->outputs + taken] += 1;
 }
@@ -161,11 +164,11 @@ struct mf_span mf_trainer_share(const struct mf_trainer *t, size_t n)
 /* @p sum: of all batches. */
 static void finish(const struct tally *y, const double *sum, struct mf_scores *s)
 {
-    const double n = y->count[ROWS] > 0 ? y->count[ROWS] : 1;
+    const double n = y->count[ROWS];
 
-    s->rows = (size_t)y->count[ROWS];
-    s->loss = sum[LOSS] / n;
-    s->accuracy = y->count[RIGHT] / n;
+    s->rows = (size_t)n;
+    s->loss = n > 0 ? sum[LOSS] / n : NAN;
+    s->accuracy = isfinite(s->loss) ? y->count[RIGHT] / n : NAN;
     if (y->t->opts.classify) memcpy(s->confusion, y->count + COUNTS, y->outputs * y->outputs * sizeof *s->confusion);
     sum += SUMS;
     for (size_t c = 0; !y->t->opts.classify && c < y->outputs; ++c, sum += COLUMN) {
@@ -247,6 +250,18 @@ void mf_scores_free(struct mf_scores *s)
     free(s->mean_error);
     free(s->output);
     *s = (struct mf_scores){0};
+}
+
+const char *mf_accuracy_text(double accuracy, char text[MF_LOSS_TEXT])
+{
+    snprintf(text, MF_LOSS_TEXT, isfinite(accuracy) ? "%.2f %%" : "none", 100 * accuracy);
+    return text;
+}
+
+const char *mf_r2_text(double r2, char text[MF_LOSS_TEXT])
+{
+    snprintf(text, MF_LOSS_TEXT, !isfinite(r2) ? "none" : fabs(r2) < 1e4 ? "%.4f" : "%.4g", r2);
+    return text;
 }
 
 const char *mf_loss_text(double loss, char text[MF_LOSS_TEXT])

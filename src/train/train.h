@@ -99,8 +99,8 @@ int mf_trainer_step(struct mf_trainer *trainer, size_t n, int64_t *wish, struct 
 /** How well the network does on a split. */
 struct mf_scores {
     size_t samples, rows;    /* rows: samples with a label, which alone count in means; real values: all */
-    double loss;             /* mean; real values: in units of their own */
-    double accuracy;         /* part of the labels that are right */
+    double loss;             /* mean; real values: in units of their own; NAN: no rows */
+    double accuracy;         /* part of the labels that are right; NAN where the loss is not finite */
     double *confusion;       /* [outputs][outputs] samples of class (row) that were taken for class (column) */
     double *r2, *mean_error; /* [outputs] 1 - squared error / variance; mean of the absolute error */
     float *output;           /* [samples][outputs] of all samples in order, on rank 0; if it is wanted */
@@ -125,12 +125,19 @@ int mf_trainer_read(const struct mf_trainer *trainer, const struct mf_dataset *s
  * [n][outputs]. Local. */
 void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);
 
-/** The class of a sample with the largest of its @p n logits or probabilities; of equals the first. Local. */
+/** The class of a sample with the largest of its @p n logits or probabilities; of equals the first. @p n: none, since
+ * they are not finite. Local. */
 size_t mf_train_class(size_t n, const float *output);
 
 /** A loss as it is printed; "none" where it is not finite. Local. */
 enum { MF_LOSS_TEXT = 24 };
 const char *mf_loss_text(double loss, char text[MF_LOSS_TEXT]);
+
+/** A share of the labels as it is printed: "12.50 %". Local. */
+const char *mf_accuracy_text(double accuracy, char text[MF_LOSS_TEXT]);
+
+/** R2 as it is printed: four decimals, or four digits of a large number; "none" where it is not finite. Local. */
+const char *mf_r2_text(double r2, char text[MF_LOSS_TEXT]);
 
 /** The figure by which networks are compared, larger is better: accuracy, or the mean of R2. Local. */
 double mf_scores_merit(const struct mf_scores *scores, const struct mf_train_opts *opts);

@@ -218,6 +218,24 @@ def bad_models():
             refused(3, said, "infer", "classify", f"{name}.safetensors", "one.npy", ranks=ranks)
 
 
+def models_of_no_use():
+    """Weights that are no numbers: no class, and no "nan"."""
+    for kind in TRAIN:
+        with open(MODEL[kind], "rb") as file:
+            data = file.read()
+        length = 8 + struct.unpack("<Q", data[:8])[0]
+        with open("nan.safetensors", "wb") as file:
+            file.write(data[:length] + b"\xff" * (len(data) - length))
+        said = json.loads(good("infer", kind, "nan.safetensors", "set.h5", "--json", "--output", "nan.csv").out)["predictions"][0]
+        check(set(said["probabilities" if kind == "classify" else "values"].values()) == {None}, f"{kind}: {said}")
+        check(said.get("class") is None and said.get("probability") is None, f"{kind}: {said}")
+        check(set(list(table("nan.csv")[0].values())[2:]) == {""}, f"{kind}: {table('nan.csv')[0]}")
+        said = json.loads(good("eval", "nan.safetensors", "--data", "set.h5", "--json", "--output", "nan.csv").out)
+        check(said["loss"] is None and said.get("accuracy") is None, f"{kind}: {said}")
+        texts = good("infer", kind, "nan.safetensors", "set.h5").out + good("eval", "nan.safetensors", "--data", "set.h5").out
+        check("none" in texts and "nan" not in (texts + open("nan.csv").read()).replace("nan.safetensors", ""), f"{kind}: {texts}")
+
+
 def bad_inputs():
     model = MODEL["classify"]
     make_set("small.h5", 12, size=(12, 12))
@@ -262,6 +280,7 @@ unlabelled_samples_do_not_count()
 files_and_samples_agree()
 tiles_are_averaged()
 bad_models()
+models_of_no_use()
 make_set("few.h5", 2)
 bad_inputs()
 finish("learn")

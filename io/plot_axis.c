@@ -30,15 +30,33 @@ static double round_step(double least)
 
 static double step_of(const struct mf_axis *axis, int wanted) { return round_step(fabs(axis->hi - axis->lo) / wanted); }
 
+static double largest_of(const struct mf_ticks *ticks)
+{
+    double largest = 0;
+
+    for (int k = 0; k < ticks->count; ++k) largest = fmax(largest, fabs(ticks->at[k]));
+    return largest;
+}
+
+/* Of ticks that are @p step apart, a power of ten: large and small numbers get a factor for all, 1e-9 or 1e7. */
+static void set_decimals(int step, struct mf_ticks *ticks)
+{
+    const double largest = largest_of(ticks);
+
+    if (largest > 0 && (step < -4 || largest >= 1e6)) ticks->power = (int)floor(log10(largest) + 1e-9);
+    ticks->decimals = ticks->power > step ? ticks->power - step : 0;
+    if (ticks->decimals > 9) ticks->decimals = 9;
+}
+
 static void linear_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks)
 {
     double step = fmax(step_of(axis, wanted), axis->whole ? 1 : 0), lo = fmin(axis->lo, axis->hi),
            hi = fmax(axis->lo, axis->hi);
     double first = ceil(lo / step - 1e-6);
 
-    ticks->decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
     for (double k = first; k * step <= hi + 1e-6 * step && ticks->count < MF_TICKS; ++k)
         ticks->at[ticks->count++] = k * step;
+    set_decimals((int)floor(log10(step) + 1e-9), ticks);
 }
 
 static void log_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks)
@@ -51,10 +69,9 @@ static void log_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *t
         if (k % every == 0) ticks->at[ticks->count++] = pow(10, k);
 }
 
-/* Round numbers within the axis, about @p wanted of them. */
-static void ticks_of(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks)
+void mf_axis_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks)
 {
-    ticks->count = 0;
+    *ticks = (struct mf_ticks){0};
     if (axis->log)
         log_ticks(axis, wanted, ticks);
     else
@@ -76,56 +93,38 @@ void mf_axis_round(struct mf_axis *axis, int wanted)
     axis->hi = ceil(axis->hi / step - 1e-6) * step;
 }
 
-/* 1e-9, 2e7: numbers that decimals would make too long. */
-static void scientific(double value, int decimals, char text[32], char power[20])
-{
-    int e = (int)floor(log10(fabs(value)) + 1e-9), digits = decimals + e;
-    double mantissa = value / pow(10, e);
-
-    if (digits < 0) digits = 0;
-    if (digits > 9) digits = 9;
-    snprintf(text, 32, "%.*f\302\26710", digits, mantissa);
-    snprintf(power, 20, "%d", e);
-}
-
 /* A real minus sign for the hyphen of printf. */
 static void set_minus(char *text, size_t room)
 {
-    char rest[32];
+    char rest[MF_TICK_TEXT];
 
     if (text[0] != '-') return;
     snprintf(rest, sizeof rest, "%s", text + 1);
-    snprintf(text, room, "\342\210\222%.12s", rest);
+    snprintf(text, room, "\342\210\222%.30s", rest);
 }
 
-/* The label of tick @p i ("0.25", "10"); for powers of ten the exponent goes to @p power, else it is "". */
-static void label_of(const struct mf_ticks *ticks, int i, char text[32], char power[20])
+void mf_tick_text(const struct mf_ticks *ticks, int i, char text[MF_TICK_TEXT], char power[MF_TICK_TEXT])
 {
-    double value = ticks->at[i], largest = 0;
+    const double value = ticks->at[i];
 
     power[0] = '\0';
-    for (int k = 0; k < ticks->count; ++k) largest = fmax(largest, fabs(ticks->at[k]));
     if (ticks->decimals < 0) {
-        snprintf(text, 32, "10");
-        snprintf(power, 20, "%d", (int)lround(log10(value)));
-    } else if (fabs(value) <= largest * 1e-12) {
-        snprintf(text, 32, "0");
-    } else if (ticks->decimals > 4 || largest >= 1e6) {
-        scientific(value, ticks->decimals, text, power);
+        snprintf(text, MF_TICK_TEXT, "10");
+        snprintf(power, MF_TICK_TEXT, "%d", (int)lround(log10(value)));
+    } else if (fabs(value) <= largest_of(ticks) * 1e-12) {
+        snprintf(text, MF_TICK_TEXT, "0");
     } else {
-        snprintf(text, 32, "%.*f", ticks->decimals, value);
+        snprintf(text, MF_TICK_TEXT, "%.*f", ticks->decimals, value / pow(10, ticks->power));
     }
-    set_minus(text, 32);
-    set_minus(power, 20);
+    set_minus(text, MF_TICK_TEXT);
+    set_minus(power, MF_TICK_TEXT);
 }
 
-/* A label with its exponent, at a point as the style says (exponents widen it). Returns its width. */
-static double label(cairo_t *page, double x, double y, const struct mf_ticks *ticks, int i, struct mf_text style)
+/* A text with its exponent, at a point as the style says (exponents widen it). Returns its width. */
+static double raised(cairo_t *page, double x, double y, const char *text, const char *power, struct mf_text style)
 {
-    char text[32], power[20];
     double width, small = 0.72 * style.size, raise = 0.42 * style.size, more;
 
-    label_of(ticks, i, text, power);
     width = mf_plot_text_width(page, text, style.size);
     more = *power ? mf_plot_text_width(page, power, small) + 1 : 0;
     x -= style.across * (width + more);
@@ -134,6 +133,25 @@ static double label(cairo_t *page, double x, double y, const struct mf_ticks *ti
     style.size = small;
     if (*power) mf_plot_text(page, x + width + 1, y - raise, power, style);
     return width + more;
+}
+
+static double label(cairo_t *page, double x, double y, const struct mf_ticks *ticks, int i, struct mf_text style)
+{
+    char text[MF_TICK_TEXT], power[MF_TICK_TEXT];
+
+    mf_tick_text(ticks, i, text, power);
+    return raised(page, x, y, text, power, style);
+}
+
+/* What all labels are to be multiplied with. */
+static void factor(cairo_t *page, double x, double y, const struct mf_ticks *ticks, struct mf_text style)
+{
+    char power[MF_TICK_TEXT];
+
+    if (!ticks->power) return;
+    snprintf(power, sizeof power, "%d", ticks->power);
+    set_minus(power, sizeof power);
+    (void)raised(page, x, y, "\303\22710", power, style);
 }
 
 static void line(cairo_t *page, double x0, double y0, double x1, double y1)
@@ -164,12 +182,29 @@ static int wanted_along(double length, double each)
     return n < 3 ? 3 : n > 8 ? 8 : n;
 }
 
+/* As many ticks along x as have labels beside each other. */
+static void ticks_along(cairo_t *page, const struct mf_axis *axis, double length, struct mf_ticks *ticks)
+{
+    char text[MF_TICK_TEXT], power[MF_TICK_TEXT];
+
+    for (int wanted = wanted_along(length, 52); wanted > 0; --wanted) {
+        double widest = 0;
+
+        mf_axis_ticks(axis, wanted, ticks);
+        for (int i = 0; i < ticks->count; ++i) {
+            mf_tick_text(ticks, i, text, power);
+            widest = fmax(widest, mf_plot_text_width(page, text, tick_size));
+        }
+        if ((widest + 6) * ticks->count < length) return;
+    }
+}
+
 static void draw_x(cairo_t *page, struct mf_box box, const struct mf_axis *axis, int grid)
 {
     double bottom = box.y + box.height;
     struct mf_ticks ticks;
 
-    ticks_of(axis, wanted_along(box.width, 52), &ticks);
+    ticks_along(page, axis, box.width, &ticks);
     for (int i = 0; i < ticks.count; ++i) {
         double x = mf_axis_at(axis, ticks.at[i]);
 
@@ -182,6 +217,7 @@ static void draw_x(cairo_t *page, struct mf_box box, const struct mf_axis *axis,
         mf_plot_ink(page, INK);
         label(page, x, bottom + tick_length + gap - 1, &ticks, i, (struct mf_text){tick_size, 0.5, 0, 0, 0});
     }
+    factor(page, box.x + box.width, bottom + 26, &ticks, (struct mf_text){tick_size, 1, 0, 0, 0});
 }
 
 /* Returns how far ticks and labels reach out of the box. */
@@ -190,7 +226,7 @@ static double draw_y(cairo_t *page, struct mf_box box, const struct mf_axis *axi
     struct mf_ticks ticks;
     double widest = 0;
 
-    ticks_of(axis, wanted_along(box.height, 42), &ticks);
+    mf_axis_ticks(axis, wanted_along(box.height, 42), &ticks);
     for (int i = 0; i < ticks.count; ++i) {
         double y = mf_axis_at(axis, ticks.at[i]);
 
@@ -204,6 +240,7 @@ static double draw_y(cairo_t *page, struct mf_box box, const struct mf_axis *axi
         widest = fmax(widest, label(page, box.x - tick_length - gap + 1, y, &ticks, i,
                                     (struct mf_text){tick_size, 1, 0.5, 0, 0}));
     }
+    factor(page, box.x - gap, box.y - 13, &ticks, (struct mf_text){tick_size, 1, 0.5, 0, 0});
     mf_plot_ink(page, FRAME);
     cairo_set_line_width(page, 0.6);
     if (axis->log) minor_ticks(page, box.x, axis);
@@ -226,7 +263,7 @@ void mf_axis_draw_right(cairo_t *page, double at, const struct mf_axis *y)
 {
     struct mf_ticks ticks;
 
-    ticks_of(y, wanted_along(fabs(y->to - y->from), 42), &ticks);
+    mf_axis_ticks(y, wanted_along(fabs(y->to - y->from), 42), &ticks);
     for (int i = 0; i < ticks.count; ++i) {
         double down = mf_axis_at(y, ticks.at[i]);
 
@@ -236,4 +273,5 @@ void mf_axis_draw_right(cairo_t *page, double at, const struct mf_axis *y)
         mf_plot_ink(page, INK);
         label(page, at + tick_length + gap - 3, down, &ticks, i, (struct mf_text){tick_size, 0, 0.5, 0, 0});
     }
+    factor(page, at, fmin(y->from, y->to) - 13, &ticks, (struct mf_text){tick_size, 0.5, 0.5, 0, 0});
 }

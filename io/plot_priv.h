@@ -29,7 +29,10 @@ struct mf_ticks {
     int count;
     double at[MF_TICKS];
     int decimals; /* of the labels; below 0: powers of ten */
+    int power;    /* of ten that all labels lack: it stands once, at the end of the axis */
 };
+
+enum { MF_TICK_TEXT = 40 };
 
 /** Red, green, blue in 0..1 as 0xRRGGBB. */
 void mf_plot_ink(cairo_t *page, uint32_t colour);
@@ -51,6 +54,12 @@ void mf_plot_text_cut(cairo_t *page, const char *text, double size, double room,
 
 /** Position of a value on the page. */
 double mf_axis_at(const struct mf_axis *axis, double value);
+
+/** Round numbers within the axis, about @p wanted of them. */
+void mf_axis_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks);
+
+/** The label of tick @p i ("0.25", "10"); of a power of ten the exponent goes to @p power, else it is "". */
+void mf_tick_text(const struct mf_ticks *ticks, int i, char text[MF_TICK_TEXT], char power[MF_TICK_TEXT]);
 
 /** Widens lo..hi to round numbers. */
 void mf_axis_round(struct mf_axis *axis, int wanted);

@@ -10,6 +10,7 @@ if(MF_PYTHON)
     ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 mf_test(NAME io_plot SOURCE unit/io_plot.c ROOM mf_io)
+target_link_libraries(io_plot PRIVATE PkgConfig::CAIRO)
 
 # merge, interpolate, smooth, info and view of the program.
 if(MF_PYTHON)

@@ -1,10 +1,13 @@
 /* Figures of every kind are drawn, whole or not at all. With an argument: the folder they go to, to be looked at. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/plot.h"
+#include "io/plot_priv.h"
 #include "src/base/err.h"
 #include "tests/check.h"
 
@@ -248,12 +251,37 @@ static void long_names(void)
     unlink("none.png");
 }
 
+/* Labels are short and all different, whatever the size of the values. */
+static void tick_labels(void)
+{
+    static const double ranges[][2] = {{0, 1},     {-1e9, 2e9}, {1.9e11, 1.95e11}, {1e-10, 3e-10},
+                                       {-1e30, 0}, {0, 999999}, {0.001, 0.002},    {-1e7, -9.9e6}};
+
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; ++k) {
+        const struct mf_axis axis = {.lo = ranges[k][0], .hi = ranges[k][1], .to = 300};
+        char text[MF_TICK_TEXT], power[MF_TICK_TEXT], before[MF_TICK_TEXT] = "";
+        struct mf_ticks ticks;
+
+        mf_axis_ticks(&axis, 6, &ticks);
+        CHECK(ticks.count > 2);
+        for (int i = 0; i < ticks.count; ++i) {
+            mf_tick_text(&ticks, i, text, power);
+            CHECK(strlen(text) < 9 && !*power && strcmp(text, before) != 0);
+            if (ticks.at[i] != 0)
+                CHECK_NEAR(fabs(atof(text + 3 * (*text == '\342'))) * pow(10, ticks.power), fabs(ticks.at[i]),
+                           1e-3 * fabs(ticks.at[i]));
+            snprintf(before, sizeof before, "%s", text);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) CHECK(chdir(argv[1]) == 0);
     fill();
     figure("figure.png");
     odd_values();
+    tick_labels();
     tables();
     legend_beside_lines();
     point_alone();

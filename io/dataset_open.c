@@ -15,6 +15,7 @@
 #include "io/seal.h"
 #include "io/volume.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 enum { SAMPLES_MAX = 1 << 28, CHUNK_MAX = 1 << 30, AXES_TEXT = 64, TAIL = 32 };
 
@@ -296,11 +297,25 @@ static int check_labels(const struct mf_dataset *s)
     return MF_OK;
 }
 
+/* Each names one thing. */
+static int check_names(const struct mf_dataset *s, size_t n, mf_name *names)
+{
+    const char **all = MF_MUST(calloc(n + 1, sizeof *all), "names"), *twice;
+
+    for (size_t i = 0; i < n; ++i) {
+        names[i][MF_REAL_TEXT - 1] = '\0';
+        all[i] = names[i];
+    }
+    twice = mf_text_twice(n, all);
+    free(all);
+    return twice ? mf_fail(MF_INPUT, "cannot use '%s': it has the name '%s' twice", s->path, twice) : MF_OK;
+}
+
 static int check_values(struct mf_dataset *s)
 {
     MF_TRY(check_labels(s));
-    for (size_t i = 0; i < s->reals; ++i) s->real_name[i][MF_REAL_TEXT - 1] = '\0';
-    for (size_t i = 0; i < s->classes; ++i) s->class_name[i][MF_REAL_TEXT - 1] = '\0';
+    MF_TRY(check_names(s, s->reals, s->real_name));
+    MF_TRY(check_names(s, s->classes, s->class_name));
     for (size_t i = 0; s->real && i < s->samples * s->reals; ++i)
         if (!isfinite(s->real[i]))
             return mf_fail(MF_INPUT, "cannot use '%s': '%s' of sample %zu is not a finite number", s->path,

@@ -1,7 +1,6 @@
 /* See table.h. */
 #include "io/table.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,68 +10,133 @@
 
 #define TEXT_MAX ((size_t)1 << 28)
 
-/* Ends a cell at the next comma or the end of its line, without blanks around; the place behind it. */
-static char *cut_cell(char *at, char **cell)
-{
-    char *end = at + strcspn(at, ",\n"), *next = *end ? end + 1 : end;
+static int is_gap(const struct mf_table *t, char c) { return c != t->parts && (c == ' ' || c == '\t' || c == '\r'); }
 
-    while (at < end && isspace((unsigned char)*at)) ++at;
-    while (end > at && isspace((unsigned char)end[-1])) --end;
-    *end = '\0';
-    *cell = at;
-    return next;
+static int is_end(const struct mf_table *t, char c) { return c == t->parts || c == '\n' || c == '\0'; }
+
+/* The text between quotes, in its place; NULL: they do not end. *end: behind it. */
+static char *unquote(char *at, char **end)
+{
+    char *to = at, *cell = at;
+
+    for (; *at && (*at != '"' || at[1] == '"'); ++at) {
+        at += *at == '"';
+        *to++ = *at;
+    }
+    *end = at + 1;
+    if (!*at) return NULL;
+    *to = '\0';
+    return cell;
 }
 
-static size_t count_cells(const char *line)
-{
-    size_t n = 1;
+/* Where a table is read, and what ended the last cell. */
+struct place {
+    char *at, last;
+    size_t line;
+};
 
-    for (; *line && *line != '\n'; ++line) n += *line == ',';
-    return n;
+/* Reads a cell. NULL: its quotes are wrong. */
+static char *take_cell(const struct mf_table *t, struct place *p)
+{
+    char *cell = p->at, *end, *text;
+
+    while (is_gap(t, *cell)) ++cell;
+    for (text = end = cell; *cell != '"' && !is_end(t, *end);) ++end;
+    if (*cell == '"') {
+        text = unquote(cell + 1, &end);
+        if (!text) return NULL;
+        while (is_gap(t, *end)) ++end;
+        if (!is_end(t, *end)) return NULL;
+    }
+    p->last = *end;
+    p->at = end + (*end != '\0');
+    if (text != cell) return text;
+    while (end > cell && is_gap(t, end[-1])) --end;
+    *end = '\0';
+    return cell;
 }
 
 static int is_blank(const char *line) { return line[strspn(line, " \t\r")] == '\n' || !line[strspn(line, " \t\r")]; }
 
-static char *next_line(char *line)
+/* What stands between the names, outside of quotes. */
+static char parts_of(const char *line)
 {
-    line += strcspn(line, "\n");
-    return *line ? line + 1 : line;
+    int quoted = 0;
+
+    for (; *line && (quoted || *line != '\n'); ++line) {
+        quoted ^= *line == '"';
+        if (!quoted && strchr(",;\t", *line)) return *line;
+    }
+    return ',';
 }
 
-/* Lines with something on them. */
-static size_t count_lines(char *text)
+/* Cells of a table, at most. */
+static size_t most_cells(const struct mf_table *t)
 {
-    size_t n = 0;
+    size_t n = 1;
 
-    for (char *line = text; *line; line = next_line(line)) n += !is_blank(line);
+    for (const char *at = t->text; *at; ++at) n += *at == t->parts || *at == '\n';
     return n;
+}
+
+/* Reads a line, which has more lines where its quotes do. */
+static int take_line(const struct mf_table *t, struct place *p, char **cells, size_t *count)
+{
+    size_t lines = 1;
+
+    *count = 0;
+    do {
+        char *cell = take_cell(t, p);
+
+        if (!cell)
+            return mf_fail(MF_INPUT, "the quotes of cell %zu in line %zu of '%s' do not end with the cell", *count + 1,
+                           p->line, t->path);
+        cells[(*count)++] = cell;
+        for (; *cell; ++cell) lines += *cell == '\n';
+    } while (p->last == t->parts);
+    p->line += lines;
+    return MF_OK;
+}
+
+static void skip_blank_lines(struct place *p)
+{
+    for (; *p->at && is_blank(p->at); ++p->line) {
+        p->at += strcspn(p->at, "\n");
+        p->at += *p->at == '\n';
+    }
+}
+
+static int check_names(const struct mf_table *t)
+{
+    const char *twice = mf_text_twice(t->columns, (const char *const *)t->name);
+
+    return twice ? mf_fail(MF_INPUT, "'%s' has two columns called '%.100s'", t->path, twice) : MF_OK;
 }
 
 static int parse(struct mf_table *t)
 {
-    const size_t lines = count_lines(t->text);
-    size_t number = 1, row = 0;
-    char *line = t->text;
+    struct place p = {.at = t->text + (strncmp(t->text, "\357\273\277", 3) == 0 ? 3 : 0), .line = 1}; /* a UTF-8 mark */
+    size_t used = 0;
 
-    if (lines < 2) return mf_fail(MF_INPUT, "'%s' is no table: it needs a line of names and a line of values", t->path);
-    for (; is_blank(line); ++number) line = next_line(line);
-    t->columns = count_cells(line);
-    t->rows = lines - 1;
-    t->name = MF_MUST(calloc(t->columns, sizeof *t->name), "a table");
-    t->cell = MF_MUST(calloc(t->rows * t->columns, sizeof *t->cell), "a table");
-    for (size_t c = 0; c < t->columns; ++c) line = cut_cell(line, &t->name[c]);
-    for (++number; *line; ++number) {
-        if (is_blank(line)) {
-            line = next_line(line);
-            continue;
-        }
-        if (count_cells(line) != t->columns)
-            return mf_fail(MF_INPUT, "line %zu of '%s' has %zu cells, and its first line %zu", number, t->path,
-                           count_cells(line), t->columns);
-        for (size_t c = 0; c < t->columns; ++c) line = cut_cell(line, &t->cell[row * t->columns + c]);
-        ++row;
+    skip_blank_lines(&p);
+    t->parts = parts_of(p.at);
+    t->name = MF_MUST(calloc(most_cells(t), sizeof *t->name), "a table");
+    MF_TRY(take_line(t, &p, t->name, &t->columns));
+    MF_TRY(check_names(t));
+    t->cell = t->name + t->columns;
+    for (skip_blank_lines(&p); *p.at; skip_blank_lines(&p)) {
+        const size_t line = p.line;
+        size_t count;
+
+        MF_TRY(take_line(t, &p, t->cell + used, &count));
+        if (count != t->columns)
+            return mf_fail(MF_INPUT, "line %zu of '%s' has %zu cells, and its first line %zu", line, t->path, count,
+                           t->columns);
+        used += count;
     }
-    return MF_OK;
+    t->rows = used / t->columns;
+    if (t->rows) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' is no table: it needs a line of names and a line of values", t->path);
 }
 
 int mf_table_load(const char *path, struct mf_table *table)
@@ -93,7 +157,6 @@ void mf_table_free(struct mf_table *table)
 {
     free(table->path);
     free(table->name);
-    free(table->cell);
     free(table->text);
     *table = (struct mf_table){0};
 }
@@ -108,11 +171,22 @@ size_t mf_table_column(const struct mf_table *table, const char *name)
 
 int mf_table_real(const struct mf_table *table, size_t row, size_t column, double *value)
 {
-    const char *cell = table->cell[row * table->columns + column];
-    char *end;
+    char *cell = table->cell[row * table->columns + column], *end, *comma = strchr(cell, ',');
 
+    if (comma && table->parts == ';') *comma = '.';
     *value = strtod(cell, &end);
     if (end != cell && !*end && isfinite(*value)) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' in row %zu of '%s', column '%s', is not a finite number", cell, row + 1, table->path,
                    table->name[column]);
+}
+
+void mf_table_put(FILE *to, const char *text)
+{
+    if (!strpbrk(text, ",;\t\"\n\r")) {
+        fputs(text, to);
+        return;
+    }
+    fputc('"', to);
+    for (; *text; ++text) fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', to);
 }

@@ -178,3 +178,17 @@ void mf_quote(FILE *to, const char *word)
             fputc(*word, to);
     fputc('\'', to);
 }
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+const char *mf_text_twice(size_t count, const char *const *texts)
+{
+    const char **sorted = MF_MUST(calloc(count + 1, sizeof *sorted), "names"), *twice = NULL;
+
+    for (size_t i = 0; i < count; ++i) sorted[i] = texts[i];
+    qsort(sorted, count, sizeof *sorted, by_text);
+    for (size_t i = 1; i < count && !twice; ++i)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0) twice = sorted[i];
+    free(sorted);
+    return twice;
+}

@@ -10,6 +10,9 @@
  * way. */
 int mf_ends_with(const char *text, const char *ending);
 
+/** The text that stands twice among them; NULL: none does. */
+const char *mf_text_twice(size_t count, const char *const *texts);
+
 /** Is @p text one of false, no, off, true, yes, on, in any case? Then *value is 0 or 1. */
 int mf_word_flag(const char *text, int *value);
 

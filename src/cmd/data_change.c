@@ -154,7 +154,10 @@ static int run_split(struct mf_session *session, void *options)
 
     MF_TRY(mf_session_may_write(session, o->common.output, ".h5"));
     MF_TRY(mf_dataset_open(session->comm, in, &set));
-    rc = o->common.dry_run ? MF_OK : write_again(session, o, set, out);
+    if (!o->common.dry_run)
+        rc = write_again(session, o, set, out);
+    else
+        rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, out, set->samples) : MF_OK);
     mf_dataset_close(set);
     return rc == MF_OK && !o->common.dry_run ? mf_data_report(session, out) : rc;
 }

@@ -7,6 +7,7 @@
 #include "io/image.h"
 #include "io/npy.h"
 #include "io/rows.h"
+#include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/data.h"
@@ -115,6 +116,12 @@ static int write_pictures(struct out *o)
 
 /* ---- the table ---- */
 
+static void put(FILE *to, const char *text)
+{
+    fputc(',', to);
+    mf_table_put(to, text);
+}
+
 static int print_table(const struct out *o, const char *temporary, const char *path)
 {
     const struct mf_dataset *s = o->set;
@@ -123,13 +130,13 @@ static int print_table(const struct out *o, const char *temporary, const char *p
 
     if (!to) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     fprintf(to, "id%s%s,split", o->pictures ? ",file" : "", s->label ? ",label" : "");
-    for (size_t r = 0; r < s->reals; ++r) fprintf(to, ",%s", s->real_name[r]);
+    for (size_t r = 0; r < s->reals; ++r) put(to, s->real_name[r]);
     for (size_t k = 0; k < o->count; ++k) {
         const size_t id = o->id[k];
 
         fprintf(to, "\n%zu", id);
         if (o->pictures) fprintf(to, ",%08zu.png", id);
-        if (s->label) fprintf(to, ",%s", s->label[id] < 0 ? "" : s->class_name[s->label[id]]);
+        if (s->label) put(to, s->label[id] < 0 ? "" : s->class_name[s->label[id]]);
         fprintf(to, ",%s", s->split[id] < MF_SPLITS ? mf_split_names[s->split[id]] : "none");
         for (size_t r = 0; r < s->reals; ++r) fprintf(to, ",%.9g", (double)s->real[id * s->reals + r]);
     }

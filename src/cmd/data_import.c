@@ -32,9 +32,11 @@ static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 static int check(const struct mf_session *session, void *options)
 {
     const struct data_import *o = options;
+    const char *twice = mf_text_twice(o->classes.count, o->classes.at);
 
     MF_TRY(mf_data_one(session, "data import"));
     MF_TRY(mf_data_part(o->train, o->validation));
+    if (twice) return mf_fail(MF_USAGE, "--classes names '%.100s' twice", twice);
     if (o->labels && o->table && mf_ends_with(o->labels, ".csv"))
         return mf_fail(MF_USAGE, "--labels and --table are both tables; give one of them, with a column label");
     if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)
@@ -117,11 +119,12 @@ static const char text[] =
     "sample (-1: not known). A --table has a line of names, then a line for\n"
     "every sample. Column label holds numbers or names of classes, split holds\n"
     "train, validation, test or none. id is ignored; every other column is a\n"
-    "property. Without splits --seed divides the samples at random, every class\n"
-    "alike.\n"
+    "property. Commas, semicolons or tabs part its cells. Without splits --seed\n"
+    "divides the samples at random, every class alike.\n"
     "\n"
     "It refuses labels and tables without one row for each sample, labels of no\n"
-    "class, values that are not finite, and files that end too early.\n"
+    "class, values that are not finite, and files that end too early. --dry-run\n"
+    "checks labels and tables, and reads no values of samples.\n"
     "\n"
     "Examples:\n"
     "  mesoforge data import x.npy --labels y.npy --phases 2 --output set.h5\n"

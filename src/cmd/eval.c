@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -213,14 +214,14 @@ static void put_classes(const struct job *job, FILE *to)
     fprintf(to, "id,true,predicted");
     for (size_t c = 0; c < s->outputs; ++c) {
         fprintf(to, ",");
-        mf_predictor_cell(to, s->name[c]);
+        mf_table_put(to, s->name[c]);
     }
     for (size_t i = 0; i < job->n; ++i) {
         const float *p = job->scores.output + i * s->outputs;
         const int32_t label = job->set->label[job->id[i]];
 
         fprintf(to, "\n%lu,", (unsigned long)job->id[i]);
-        mf_predictor_cell(to, label < 0 ? "" : s->name[label]);
+        mf_table_put(to, label < 0 ? "" : s->name[label]);
         mf_predictor_class(to, s, p);
         for (size_t c = 0; c < s->outputs; ++c) mf_predictor_number(to, ",%.6f", p[c]);
     }
@@ -232,7 +233,7 @@ static void put_name(FILE *to, const char *before, const char *name)
     char *text = mf_format("%s%s", before, name);
 
     fprintf(to, ",");
-    mf_predictor_cell(to, text);
+    mf_table_put(to, text);
     free(text);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/look.h"
+#include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -388,13 +389,13 @@ static void put(const void *context, FILE *to)
     fprintf(to, "file,sample%s", s->classify ? ",predicted" : "");
     for (size_t c = 0; c < s->outputs; ++c) {
         fprintf(to, ",");
-        mf_predictor_cell(to, s->name[c]);
+        mf_table_put(to, s->name[c]);
     }
     for (size_t i = 0; i < job->lines; ++i) {
         const struct said *said = &job->said[i];
 
         fprintf(to, "\n");
-        mf_predictor_cell(to, said->file);
+        mf_table_put(to, said->file);
         fprintf(to, ",");
         if (said->sample >= 0) fprintf(to, "%ld", said->sample);
         if (s->classify) mf_predictor_class(to, s, said->output);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "io/atomic.h"
+#include "io/table.h"
 #include "src/base/err.h"
 
 int mf_predictor_check(const struct mf_session *session, const char *verb, long batch)
@@ -55,23 +56,12 @@ void mf_predictor_shares(const struct mf_saved *saved, size_t n, float *output)
     for (size_t r = 0; saved->classify && r < n; ++r) shares_of(saved->outputs, output + r * saved->outputs);
 }
 
-void mf_predictor_cell(FILE *to, const char *text)
-{
-    if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, to);
-        return;
-    }
-    fputc('"', to);
-    for (; *text; ++text) fprintf(to, *text == '"' ? "\"\"" : "%c", *text);
-    fputc('"', to);
-}
-
 void mf_predictor_class(FILE *to, const struct mf_saved *saved, const float *output)
 {
     const size_t best = mf_train_class(saved->outputs, output);
 
     fputc(',', to);
-    if (best < saved->outputs) mf_predictor_cell(to, saved->name[best]);
+    if (best < saved->outputs) mf_table_put(to, saved->name[best]);
 }
 
 void mf_predictor_number(FILE *to, const char *format, float value)

@@ -31,9 +31,6 @@ void mf_predictor_close(struct mf_predictor *predictor);
 /** Makes probabilities of logits [n][outputs]; real values stay. Local. */
 void mf_predictor_shares(const struct mf_saved *saved, size_t n, float *output);
 
-/** Prints a cell of a table, in quotes where it needs them. */
-void mf_predictor_cell(FILE *to, const char *text);
-
 /** Prints a comma and the class of one sample's outputs; none: an empty cell. */
 void mf_predictor_class(FILE *to, const struct mf_saved *saved, const float *output);
 

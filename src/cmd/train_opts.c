@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/planned.h"
 #include "src/train/slots.h"
 
@@ -318,6 +319,9 @@ static int find_column(const struct mf_dataset *set, const char *name, size_t *c
 static int find_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *column,
                         struct mf_train_opts *opts)
 {
+    const char *twice = mf_text_twice(o->columns.count, o->columns.at);
+
+    if (twice) return mf_fail(MF_USAGE, "--target names '%.100s' twice", twice);
     if (set->reals == 0) return mf_fail(MF_INPUT, "'%s' has no columns of real values to predict", set->path);
     opts->column = column;
     opts->columns = o->columns.count ? o->columns.count : set->reals;

@@ -129,6 +129,8 @@ def splits():
     check(numpy.array_equal(read("a.h5"), read("s.h5")) and numpy.array_equal(read("a.h5", "samples/seed"), read("s.h5", "samples/seed")), "samples changed")
     made("data", "split", "s.h5", "--seed", 0, ranks=2)
     check(told("s.h5")["hash"] == before["hash"], "the same split is the same set")
+    dry = made("data", "split", "a.h5", "--seed", 9, "--dry-run", "--json", "--output", "never.h5")
+    check(json.loads(dry.out) == {"dry_run": True, "file": "never.h5", "samples": 30} and not os.path.exists("never.h5"), dry)
     refused("the validation split would be empty", "data", "split", "a.h5", "--validation", 0.001)
     refused("must end with .h5", "data", "split", "a.h5", "--output", "s.npy", status=2)
     refused("no shares", "data", "split", "a.h5", "--train", 0.9, "--validation", 0.3, status=2)
@@ -153,10 +155,13 @@ def wrong():
     numpy.save("w.npy", numpy.full((10, 4, 4), 300))
     refused("must be 0 to 255", "data", "import", "w.npy")
     for text, says in (("a,b\n1\n", "line 2 of 't.csv' has 1 cells"), ("a\n" + "1\n" * 9 + "nan\n", "is not a finite number"), ("a\n1\n", "has 1 rows"),
-                       ("split\n" + "tset\n" * 10, "is no split"), ("a\n", "no table")):
+                       ("split\n" + "tset\n" * 10, "is no split"), ("a\n", "no table"), ("s,s\n1,2\n", "two columns called 's'"),
+                       ('a\n"1"2\n', "the quotes of cell 1 in line 2"), ('\n"a\n', "the quotes of cell 1 in line 2"), ('a,b\n"x\ny",1\n1\n', "line 4 of 't.csv' has 1 cells")):
         with open("t.csv", "w") as file:
             file.write(text)
         refused(says, "data", "import", "x.npy", "--properties", "t.csv")
+    numpy.save("l.npy", numpy.arange(10) % 3)
+    refused("--classes names 'a' twice", "data", "import", "x.npy", "--labels", "l.npy", "--classes", "a", "b", "a", status=2)
     refused("no file", "data", "verify", status=2)
     refused("is no dataset", "data", "info", made("synth", "--size", 16, 16, "--output", "v.h5") and "v.h5")
     refused("cannot open", "data", "import", "absent.npy")
@@ -168,6 +173,25 @@ def flip(path, at):
         byte = file.read(1)[0]
         file.seek(at)
         file.write(bytes([byte ^ 1]))
+
+
+def tables():
+    """As spreadsheets write them."""
+    names = ["big, old", 'the "other"']
+    rows = [(("x", "y")[i % 2], 0.5 + i, -i) for i in range(6)]
+    plain = ["label", *('"' + n.replace('"', '""') + '"' for n in names)], *((f'"{c}"', f'"{a}"', b) for c, a, b in rows)
+    numpy.save("six.npy", numpy.zeros((6, 4, 4), "u1"))
+    for parts, end in ((",", "\n"), (";", "\r\n"), ("\t", "\n")):
+        text = end.join(parts.join(map(str, row)) for row in plain) + end
+        with open("t.csv", "wb") as file:
+            file.write(b"\xef\xbb\xbf" + (text.replace(".", ",") if parts == ";" else text).encode())
+        made("data", "import", "six.npy", "--table", "t.csv", "--output", "t.h5")
+        with h5py.File("t.h5") as file:
+            check(list(file["samples/properties"].attrs["names"]) == names and list(file["samples/label"].attrs["classes"]) == ["x", "y"], f"names with {parts!r}")
+            check(numpy.array_equal(file["samples/properties"], [row[1:] for row in rows]), f"values with {parts!r}")
+    made("data", "export", "t.h5", "--output", "again.npy")
+    made("data", "import", "again.npy", "--table", "again.csv", "--output", "again.h5")
+    check(told("again.h5")["hash"] == told("t.h5")["hash"], "a table with quotes")
 
 
 def damage():
@@ -208,5 +232,6 @@ idx_files()
 round_trips()
 splits()
 wrong()
+tables()
 damage()
 finish("dataset_files")

@@ -260,6 +260,7 @@ def bad_inputs():
         refused(2, "trained to regress; try: mesoforge infer regress", "infer", "classify", MODEL["regress"], "one.npy", ranks=ranks)
     refused(2, "--labels names 1 phase", "infer", "classify", model, "ones.npy", "--labels", 1)
     good("infer", "classify", model, "ones.npy", "--labels", "0,1")
+    refused(2, "--target names 'length' twice", "train", "regress", "--data", "set.h5", "--target", "length", "length")
     refused(2, "no model", "eval")
     refused(2, "no dataset", "eval", model)
     refused(2, "no file", "infer", "classify", model)

@@ -60,23 +60,32 @@ __host__ __device__ inline double *mf_single_part(const struct mf_single &p, siz
     return p.part + (l * p.desc.count_max + s) * p.bands;
 }
 
-/* Class c of a band: term(x of the slice, u, v) of every CLASSES-th pixel. */
-template <class Term>
-__device__ inline double mf_single_class(const Term &term, const float *x, size_t nv, size_t from, size_t to)
+/* EACH classes of a band, the first one's pixels from `from` on, the others APART pixels later: term(x of the slice, u,
+ * v) of every CLASSES-th pixel. Classes are independent, so their loads are on their way at once. */
+template <int EACH, int APART, class Term>
+__device__ inline void mf_single_classes(const Term &term, const float *x, size_t nv, size_t from, size_t to,
+                                         double *sum)
 {
-    const size_t rows = MF_SINGLE_CLASSES / nv, columns = MF_SINGLE_CLASSES % nv;
-    size_t u = from / nv, v = from % nv;
-    double sum = 0.0;
+    const unsigned rows = unsigned(MF_SINGLE_CLASSES / nv), columns = unsigned(MF_SINGLE_CLASSES % nv);
+    unsigned u[EACH], v[EACH];
 
-    for (; from < to; from += MF_SINGLE_CLASSES) {
-        sum += term(x, u, v);
-        u += rows;
-        v += columns;
-        if (v < nv) continue;
-        v -= nv;
-        ++u;
+    MF_UNROLL
+    for (int k = 0; k < EACH; ++k) {
+        sum[k] = 0.0;
+        u[k] = unsigned((from + size_t(k * APART)) / nv);
+        v[k] = unsigned((from + size_t(k * APART)) % nv);
     }
-    return sum;
+    for (; from < to; from += MF_SINGLE_CLASSES) {
+        MF_UNROLL
+        for (int k = 0; k < EACH; ++k) {
+            if (from + size_t(k * APART) < to) sum[k] += term(x, u[k], v[k]);
+            u[k] += rows;
+            v[k] += columns;
+            if (v[k] < nv) continue;
+            v[k] -= unsigned(nv);
+            ++u[k];
+        }
+    }
 }
 
 /* Sum of a warp's values in the order of the tree; lane 0 gets it. */
@@ -94,9 +103,11 @@ template <class Term> __global__ void mf_single_rows(struct mf_single p, size_t 
     const size_t pixels = x.nu * x.nv, length = mf_single_band(pixels), from = band * length;
     const size_t to = pixels < from + length ? pixels : from + length;
 
-    if (band >= p.filled[l]) return;
-    const double sum = mf_single_tree(mf_single_class(term, x.base + s * x.ss, x.nv, from + lane, to));
+    double sum;
 
+    if (band >= p.filled[l]) return;
+    mf_single_classes<1, 0>(term, x.base + s * x.ss, x.nv, from + lane, to, &sum);
+    sum = mf_single_tree(sum);
     if (lane == 0) mf_single_part(p, l, s)[band] = sum;
 }
 
@@ -113,9 +124,7 @@ template <class Term> __global__ void mf_single_lanes(struct mf_single p, size_t
     const size_t s = blockIdx.x / p.filled[l] * size_t(MF_SINGLE_LANES) + lane;
     double sum[EACH] = {};
 
-    MF_UNROLL
-    for (unsigned k = 0; k < EACH; ++k)
-        if (s < x.count) sum[k] = mf_single_class(term, x.base + s * x.ss, x.nv, from + warp + k * MF_SINGLE_WARPS, to);
+    if (s < x.count) mf_single_classes<EACH, MF_SINGLE_WARPS>(term, x.base + s * x.ss, x.nv, from + warp, to, sum);
     MF_UNROLL
     for (unsigned half = EACH / 2; half; half /= 2) {
         MF_UNROLL

@@ -76,16 +76,27 @@ static size_t window_of(const struct mf_corr_area *at, size_t lag)
     return THREADS * sizeof(double) + (sums + turns + TILE * THREADS + lag * lag) * NUMBER;
 }
 
-/* Lines serve lags that fit into registers, and extents whose transforms and windows fit into shared memory. */
-static int lines_serve(const struct mf_slice_desc *d, struct mf_gpu_limits limits, struct mf_corr_area *at)
+/* Transforms know the factors 2, 3 and 5. A periodic line with others is continued by L - 1 pixels at both ends. */
+static int line_extent(const struct mf_slice_desc *d, const struct mf_corr_area *at)
 {
     int radix[MF_LINE_STAGES], stages;
 
-    if (d->lag > MF_CORR_DEPTH || !mf_line_radices(at->mv, radix, &stages)) return 0;
-    at->bins = at->mv / 2 + 1;
-    at->shared = shared_of(at, limits.shared);
-    at->window = window_of(at, d->lag);
-    return at->shared <= limits.shared && at->window <= limits.shared;
+    return mf_line_radices(at->mv, radix, &stages) ? at->mv : (int)mf_cheap_extent((size_t)at->mv + 2 * (d->lag - 1));
+}
+
+/* Lines serve lags that fit into registers, and extents whose transforms and windows fit into shared memory. */
+static int lines_serve(const struct mf_slice_desc *d, struct mf_gpu_limits limits, struct mf_corr_area *at)
+{
+    struct mf_corr_area own = *at;
+
+    if (d->lag > MF_CORR_DEPTH) return 0;
+    own.mv = line_extent(d, at);
+    own.bins = own.mv / 2 + 1;
+    own.shared = shared_of(&own, limits.shared);
+    own.window = window_of(&own, d->lag);
+    if (own.shared > limits.shared || own.window > limits.shared) return 0;
+    *at = own;
+    return 1;
 }
 
 /* Numbers of a slice: spectra of x and of the gradient, sums of products. */

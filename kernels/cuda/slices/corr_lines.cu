@@ -82,17 +82,29 @@ __device__ void pixels(const struct mf_lines_level &w, const struct mf_view &x, 
     __syncthreads();
 }
 
-__device__ void load(const struct mf_lines_level &w, const struct mf_view &x, unsigned block, float2 *z)
+/* The pixel at place v of a line; -1: there is none. */
+__device__ int pixel_of(const struct mf_lines_level &w, bool continued, int v)
+{
+    const int beside = continued ? w.j.lag - 1 : 0;
+
+    if (v < w.j.nv) return v;
+    if (v < w.j.nv + beside) return v - w.j.nv;
+    return v < w.line.n - beside ? -1 : v - w.line.n + w.j.nv;
+}
+
+__device__ void load(const struct mf_lines_level &w, const struct mf_view &x, unsigned block, bool continued, float2 *z)
 {
     const float middle = mf_lines_middle(w.j);
 
-    pixels(w, x, block, w.j.mv, [&](const struct pair &at, unsigned p, int v) {
-        const float *from = x.base + mf_at(x, at.s, at.u, size_t(v));
+    pixels(w, x, block, w.line.n, [&](const struct pair &at, unsigned p, int v) {
+        const int from = pixel_of(w, continued, v);
         float2 to = make_float2(0.0f, 0.0f);
 
-        if (v < w.j.nv) {
-            to.x = *from - middle;
-            if (int(at.u) + 1 < w.j.nu) to.y = from[x.su] - middle;
+        if (from >= 0) {
+            const float *a = x.base + mf_at(x, at.s, at.u, size_t(from));
+
+            to.x = *a - middle;
+            if (int(at.u) + 1 < w.j.nu) to.y = a[x.su] - middle;
         }
         z[int(p) * w.pitch + mf_line_pad(v)] = to;
     });
@@ -105,16 +117,23 @@ __device__ void couple(const struct mf_lines_level &w, unsigned p, int k, int *p
     *minus = int(p) * w.pitch + mf_line_pad(__ldg(w.line.place + (k ? w.line.n - k : 0)));
 }
 
-/* X of the rows of x, or of y. */
-__global__ void __launch_bounds__(THREADS, 5) forward(const __grid_constant__ struct mf_lines_table t, int second)
+/* What is transformed to `spectrum`, or to `back`. */
+__host__ __device__ const struct mf_view &source_of(const struct mf_lines_level &w, int second)
+{
+    return second && w.j.y.base ? w.j.y : w.j.x;
+}
+
+/* X of the rows of x, or of y; @p late: rows are the later ones in products. */
+__global__ void __launch_bounds__(THREADS, 5)
+    forward(const __grid_constant__ struct mf_lines_table t, int second, int late)
 {
     MF_SHARED(float2, z);
     unsigned number;
     const struct mf_lines_level &w = mf_lines_own(t, &number);
-    const struct mf_view &x = second ? w.j.y : w.j.x;
+    const struct mf_view &x = source_of(w, second);
     float2 *spectrum = second ? w.back : w.spectrum;
 
-    load(w, x, number, z);
+    load(w, x, number, late && mf_lines_continued(w), z);
     mf_transform<false>(w.line, w.shift, w.pitch, z);
     along(w, x, number, w.bins, [&](const struct pair &at, unsigned p, int k) {
         float2 *to = spectrum + (size_t(at.s) * unsigned(w.j.nu) + at.u) * unsigned(w.bins) + k;
@@ -292,7 +311,7 @@ __global__ void __launch_bounds__(LANES, DEPTH > 16 ? 2 : 4) adjoint(const __gri
         h[d] = d < w.j.lag ? own[size_t(d) * unsigned(w.bins)] : make_float2(0.0f, 0.0f);
         middle += d ? 2.0f * h[d].x : h[d].x;
     }
-    middle *= at.k ? 0.0f : mf_lines_middle(w.j) * float(w.j.nv);
+    middle *= at.k ? 0.0f : mf_lines_middle(w.j) * float(w.line.n);
     read<2 * SIDE>(x, first - SIDE, kept);
     MF_NO_UNROLL
     for (int u = first; u < to; u += N) {
@@ -346,38 +365,61 @@ size_t most_shared(const struct mf_slice_plan *plan, size_t mf_corr_area::*bytes
     return most;
 }
 
-void run_forward(struct mf_slice_plan *plan, struct mf_lines_table *t, int second)
-{
-    const unsigned blocks =
-        mf_lines_number(t, [=](const struct mf_lines_level &w) { return blocks_of(w, second ? w.j.y : w.j.x); });
+unsigned products_of(const struct mf_lines_level &w) { return lanes_of(w) * unsigned(w.chunks); }
 
-    MF_RUN(forward, blocks, THREADS, most_shared(plan, &mf_corr_area::shared), plan->queue, *t, second);
+/* Only levels with @p own() take part. */
+template <class Own>
+void run_forward(struct mf_slice_plan *plan, struct mf_lines_table *t, int second, int late, const Own &own)
+{
+    const unsigned blocks = mf_lines_number(
+        t, [&](const struct mf_lines_level &w) { return own(w) ? blocks_of(w, source_of(w, second)) : 0; });
+
+    if (blocks)
+        MF_RUN(forward, blocks, THREADS, most_shared(plan, &mf_corr_area::shared), plan->queue, *t, second, late);
 }
 
-template <int DEPTH> void run_correlate(struct mf_slice_plan *plan, struct mf_lines_table *t, int pairs, int swap)
+template <int DEPTH, bool PAIRS, class Own>
+void run_correlate(struct mf_slice_plan *plan, struct mf_lines_table *t, int swap, const Own &own)
 {
     const unsigned blocks =
-        mf_lines_number(t, [](const struct mf_lines_level &w) { return lanes_of(w) * unsigned(w.chunks); });
+        mf_lines_number(t, [&](const struct mf_lines_level &w) { return own(w) ? products_of(w) : 0; });
 
-    if (pairs)
-        MF_RUN((correlate<DEPTH, true>), blocks, LANES, 0, plan->queue, *t, swap);
-    else
-        MF_RUN((correlate<DEPTH, false>), blocks, LANES, 0, plan->queue, *t, 0);
+    if (blocks) MF_RUN((correlate<DEPTH, PAIRS>), blocks, LANES, 0, plan->queue, *t, swap);
+}
+
+void run_windows(struct mf_slice_plan *plan, struct mf_lines_table *t, int depth, int swap)
+{
+    mf_lines_windows(plan->queue, t, most_shared(plan, &mf_corr_area::window), depth, swap);
+}
+
+/* Cross-correlations: x is the earlier field, then y. */
+template <int DEPTH> void run_pairs(struct mf_slice_plan *plan, struct mf_lines_table *t)
+{
+    const auto all = [](const struct mf_lines_level &) { return true; };
+
+    for (int swap = 0; swap < 2; ++swap) {
+        run_forward(plan, t, 0, swap, all);
+        run_forward(plan, t, 1, !swap, all);
+        run_correlate<DEPTH, true>(plan, t, swap, all);
+        run_windows(plan, t, DEPTH, swap);
+    }
 }
 
 template <int DEPTH> void run_table(struct mf_slice_plan *plan, struct mf_lines_table *t)
 {
-    const int pairs = t->level[0].j.y.base != nullptr;
+    const auto plain = [](const struct mf_lines_level &w) { return !mf_lines_continued(w); };
 
-    run_forward(plan, t, 0);
-    if (pairs) run_forward(plan, t, 1);
-    for (int swap = 0; swap <= pairs; ++swap) {
-        run_correlate<DEPTH>(plan, t, pairs, swap);
-        mf_lines_windows(plan->queue, t, most_shared(plan, &mf_corr_area::window), DEPTH, swap);
+    if (t->level[0].j.y.base) {
+        run_pairs<DEPTH>(plan, t);
+        return;
     }
+    run_forward(plan, t, 0, 1, [](const struct mf_lines_level &) { return true; });
+    run_forward(plan, t, 1, 0, mf_lines_continued);
+    run_correlate<DEPTH, false>(plan, t, 0, plain);
+    run_correlate<DEPTH, true>(plan, t, 1, mf_lines_continued);
+    run_windows(plan, t, DEPTH, 0);
     if (!t->level[0].j.g.base || !t->level[0].j.target) return;
-    const unsigned blocks =
-        mf_lines_number(t, [](const struct mf_lines_level &w) { return lanes_of(w) * unsigned(w.chunks); });
+    const unsigned blocks = mf_lines_number(t, products_of);
 
     MF_RUN(adjoint<DEPTH>, blocks, LANES, 0, plan->queue, *t);
 }

@@ -13,7 +13,7 @@ struct mf_lines_level {
     int shift;               /* a block transforms 2^shift pairs */
     int bins, pitch;         /* frequencies of a row; numbers from pair to pair in shared memory */
     int chunk, chunks;       /* rows u of a chunk, whose products are summed separately */
-    float2 *spectrum, *back; /* [slice][u][bins]: X of x; sums of H X, or X of y */
+    float2 *spectrum, *back; /* [slice][u][bins]: X of x; sums of H X, before that X of y or of x not continued */
     float2 *sums;            /* [slice][chunk][depth][bins]: C; chunk 0 then holds H */
 };
 
@@ -38,6 +38,15 @@ template <class Blocks> unsigned mf_lines_number(struct mf_lines_table *t, const
 {
     for (int i = 0; i < t->count; ++i) t->first[i + 1] = t->first[i] + blocks(t->level[i]);
     return t->first[t->count];
+}
+
+/**
+ * Is a periodic line continued? Its extent has no own transform then. In a product the later row is continued by L - 1
+ * pixels at both ends, and the earlier one by zeros.
+ */
+__host__ __device__ inline bool mf_lines_continued(const struct mf_lines_level &w)
+{
+    return w.j.periodic && w.line.n != w.j.nv;
 }
 
 /** What is subtracted from the pixels of a periodic slice, so that floats keep more digits of D. */

@@ -83,11 +83,11 @@ __device__ void transform_back(const struct mf_lines_level &w, const struct wind
 __device__ double offset_of(const struct mf_lines_level &w, const struct window &m, unsigned s)
 {
     const double middle = double(mf_lines_middle(w.j)), pixels = double(w.j.nu) * double(w.j.nv);
+    const float2 *from = (mf_lines_continued(w) ? w.back : w.spectrum) + size_t(s) * unsigned(w.j.nu * w.bins);
     double sum = 0.0;
 
     if (middle == 0.0) return 0.0;
-    for (int u = int(threadIdx.x); u < w.j.nu; u += THREADS)
-        sum += double(w.spectrum[(size_t(s) * unsigned(w.j.nu) + unsigned(u)) * unsigned(w.bins)].x);
+    for (int u = int(threadIdx.x); u < w.j.nu; u += THREADS) sum += double(from[u * w.bins].x);
     return middle * (2.0 * mf_block_sum(sum, m.shared) / pixels + middle);
 }
 

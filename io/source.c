@@ -54,10 +54,12 @@ static int open_array(struct mf_source *s)
 {
     s->form = ARRAY;
     MF_TRY(mf_array_open(s->wish->path, NULL, &s->array));
-    if (s->array.format != MF_NPY)
-        return mf_fail(MF_INPUT, "'%s' is neither .npy nor IDX nor a folder of pictures", s->wish->path);
-    s->is_float = s->array.kind == 'f';
-    return set_axes(s, s->array.ndim, s->array.shape);
+    if (s->array.format != MF_NPY && s->array.format != MF_PNG && s->array.format != MF_TIFF)
+        return mf_fail(MF_INPUT, "'%s' is neither .npy nor IDX nor a picture nor a folder of pictures", s->wish->path);
+    s->is_float = s->array.format == MF_NPY ? s->array.kind == 'f' : s->array.size > 1;
+    if (s->array.ndim == 2) return set_axes(s, 3, (size_t[3]){1, s->array.shape[0], s->array.shape[1]});
+    if (s->array.format == MF_NPY) return set_axes(s, s->array.ndim, s->array.shape);
+    return mf_fail(MF_INPUT, "'%s' is no single picture; put it into a folder, which --table names", s->wish->path);
 }
 
 /* The picture of sample @p id. */
@@ -139,7 +141,9 @@ int mf_source_sample(void *source, size_t id, struct mf_sample *sample)
     if (s->label) sample->label = s->label[id];
     if (s->reals) memcpy(sample->real, s->real + id * s->reals, s->reals * sizeof *s->real);
     if (s->form == IDX) return mf_idx_read(&s->idx, id, sample->x);
-    return s->form == ARRAY ? mf_array_visit(&s->array, id, 1, take, &t) : read_picture(s, id, sample->x);
+    if (s->form == PICTURES) return read_picture(s, id, sample->x);
+    return s->array.ndim == 2 ? mf_array_visit(&s->array, 0, s->array.shape[0], take, &t)
+                              : mf_array_visit(&s->array, id, 1, take, &t);
 }
 
 /* ---- labels ---- */

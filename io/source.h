@@ -1,4 +1,5 @@
-/* Samples of other programs, from which datasets are made: a .npy array, an IDX file, or pictures that a table names.
+/* Samples of other programs, from which datasets are made: a .npy array, an IDX file, a picture, or pictures that a
+ * table names.
  * Rule: everything but the samples is read and checked when it is opened. All functions are local. */
 #ifndef MF_IO_SOURCE_H
 #define MF_IO_SOURCE_H

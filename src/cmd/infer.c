@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/array.h"
 #include "io/look.h"
 #include "io/table.h"
 #include "src/base/err.h"
@@ -44,7 +45,8 @@ struct job {
     struct mf_predictor predictor;
     struct mf_dataset like; /* no file: what samples of the model look like */
     size_t voxels, outputs;
-    uint8_t *tile; /* [voxels] */
+    size_t each;   /* bytes of a voxel: a phase, or the channels of an image */
+    uint8_t *tile; /* [voxels][each] */
     float *input;  /* of a batch */
     float *output; /* of a batch */
     struct said *said;
@@ -59,6 +61,7 @@ static struct mf_dataset samples_like(const struct mf_saved *s)
                              .ndim = s->dims[0] > 1 ? 3 : 2,
                              .dims = {s->dims[0], s->dims[1], s->dims[2], s->phases ? 1 : s->dims[3]},
                              .phases = s->phases,
+                             .is_float = !s->phases,
                              .inputs = s->dims[3]};
 
     if (s->classify) {
@@ -78,9 +81,14 @@ static int check_kind(const struct mf_saved *s, int classify)
                    s->classify ? "classify" : "regress", s->classify ? "classify" : "regress");
 }
 
-/* Fewer labels would make phases of the wrong number. */
-static int check_labels(const struct mf_saved *s, size_t labels)
+/* Fewer labels would make phases of the wrong number, and images have none. */
+static int check_options(const struct mf_saved *s, const struct infer *o)
 {
+    const size_t labels = o->labels.count;
+
+    if (s->phases == 0 && (labels || o->threshold))
+        return mf_fail(MF_USAGE, "--%s makes phases, and the model of '%s' reads images",
+                       labels ? "labels" : "threshold", s->path);
     if (labels == 0 || s->phases == 0 || labels == (size_t)s->phases) return MF_OK;
     return mf_fail(MF_USAGE, "--labels names %zu phase%s, and the model of '%s' reads %d; name the label of each",
                    labels, MF_S(labels), s->path, s->phases);
@@ -94,12 +102,13 @@ static int start(struct job *job, int classify)
 
     MF_TRY(mf_predictor_open(s, job->model, p));
     MF_TRY(check_kind(&p->saved, classify));
-    MF_TRY(check_labels(&p->saved, job->o->labels.count));
+    MF_TRY(check_options(&p->saved, job->o));
     job->like = samples_like(&p->saved);
     MF_TRY(mf_predictor_start(s, &job->like, job->o->batch, p));
     job->outputs = p->saved.outputs;
     job->voxels = p->saved.dims[0] * p->saved.dims[1] * p->saved.dims[2];
-    job->tile = MF_MUST(malloc(job->voxels), "a tile");
+    job->each = p->saved.phases ? 1 : p->saved.dims[3] * sizeof(float);
+    job->tile = MF_MUST(malloc(job->voxels * job->each), "a tile");
     job->input = MF_MUST(calloc(batch * job->voxels * p->saved.dims[3], sizeof *job->input), "tiles");
     job->output = MF_MUST(calloc(batch * job->outputs, sizeof *job->output), "predictions");
     return MF_OK;
@@ -124,14 +133,17 @@ static void say(struct job *job, struct said said, const float *output)
 
 /* -- files: ranks share them, each reads its own alone -- */
 
-static int fits(const struct job *job, const char *file, const struct mf_micro *micro)
+/* Values of a file: a byte for each phase, or floats of an image's channels. */
+struct field {
+    size_t dims[3];
+    const void *values;
+};
+
+static int fits(const struct job *job, const char *file, const size_t n[3])
 {
     const struct mf_saved *s = &job->predictor.saved;
-    const size_t *n = micro->slab.dims, *d = s->dims;
+    const size_t *d = s->dims;
 
-    if (micro->phases > s->phases)
-        return mf_fail(MF_INPUT, "'%s' has %d phases, the model of '%s' reads %d; try: --threshold, or --labels", file,
-                       micro->phases, s->path, s->phases);
     if (n[0] < d[0] || n[1] < d[1] || n[2] < d[2] || (d[0] == 1 && n[0] > 1))
         return mf_fail(MF_INPUT, "'%s' is [%zu %zu %zu], and the model of '%s' reads [%zu %zu %zu] of %s", file, n[0],
                        n[1], n[2], s->path, d[0], d[1], d[2], d[0] == 1 ? "an image" : "a volume");
@@ -141,20 +153,21 @@ static int fits(const struct job *job, const char *file, const struct mf_micro *
 /* Where tile @p k of an axis begins; the last one ends with the axis. */
 static size_t begin_of(size_t n, size_t edge, size_t k) { return (k + 1) * edge > n ? n - edge : k * edge; }
 
-static void cut(struct job *job, const struct mf_micro *micro, const size_t tiles[3], size_t k)
+static void cut(struct job *job, const struct field *field, const size_t tiles[3], size_t k)
 {
-    const size_t *n = micro->slab.dims, *d = job->predictor.saved.dims;
+    const size_t *n = field->dims, *d = job->predictor.saved.dims;
     const size_t z = begin_of(n[0], d[0], k / (tiles[1] * tiles[2]));
     const size_t y = begin_of(n[1], d[1], k / tiles[2] % tiles[1]), x = begin_of(n[2], d[2], k % tiles[2]);
     uint8_t *to = job->tile;
 
     for (size_t i = 0; i < d[0]; ++i)
-        for (size_t j = 0; j < d[1]; ++j, to += d[2])
-            memcpy(to, micro->phase + ((z + i) * n[1] + y + j) * n[2] + x, d[2]);
+        for (size_t j = 0; j < d[1]; ++j, to += d[2] * job->each)
+            memcpy(to, (const char *)field->values + (((z + i) * n[1] + y + j) * n[2] + x) * job->each,
+                   d[2] * job->each);
 }
 
 /* Means over the tiles, of which there are *count. */
-static int predict_field(struct job *job, const struct mf_micro *micro, float *mean, double *count)
+static int predict_field(struct job *job, const struct field *field, float *mean, double *count)
 {
     const struct mf_saved *s = &job->predictor.saved;
     const size_t batch = (size_t)job->o->batch, each = job->voxels * s->dims[3];
@@ -162,9 +175,9 @@ static int predict_field(struct job *job, const struct mf_micro *micro, float *m
     double *sum = MF_MUST(calloc(job->outputs, sizeof *sum), "predictions");
     int rc = MF_OK;
 
-    for (int a = 0; a < 3; ++a) all *= tiles[a] = (micro->slab.dims[a] + s->dims[a] - 1) / s->dims[a];
+    for (int a = 0; a < 3; ++a) all *= tiles[a] = (field->dims[a] + s->dims[a] - 1) / s->dims[a];
     for (size_t k = 0; rc == MF_OK && k < all; ++k) {
-        cut(job, micro, tiles, k);
+        cut(job, field, tiles, k);
         rc = mf_sample_input(&job->like, k, job->tile, job->input + filled++ * each);
         if (filled < batch && k + 1 < all) continue;
         predict(job, filled, job->input, job->output);
@@ -177,6 +190,61 @@ static int predict_field(struct job *job, const struct mf_micro *micro, float *m
     return rc;
 }
 
+/* Axes of an image: those of the model's samples, the last one holding channels if there are several. */
+static int image_axes(const struct mf_saved *s, struct mf_array *a, size_t dims[3])
+{
+    const int channels = s->dims[3] > 1, axes = s->dims[0] > 1 ? 3 : 2;
+
+    if (a->format != MF_NPY && a->format != MF_PNG && a->format != MF_TIFF)
+        return mf_fail(MF_INPUT, "'%s' is no image that is read here: .npy, PNG or TIFF", a->path);
+    if (!channels) mf_array_squeeze(a);
+    if (a->ndim != axes + channels || (channels && a->shape[axes] != s->dims[3]))
+        return mf_fail(MF_INPUT, "'%s' is not the model's image of %d axes and %zu channel%s (%s.npy [y][x][channel])",
+                       a->path, axes, s->dims[3], MF_S(s->dims[3]), channels ? "" : "PNG, TIFF, ");
+    for (int k = 0; k < 3; ++k) dims[k] = k < 3 - axes ? 1 : a->shape[k - (3 - axes)];
+    return MF_OK;
+}
+
+static int load_image(const struct job *job, const char *path, const char *array, struct field *field, float **values)
+{
+    enum { MOST = 1 << 30 };
+    struct mf_array a;
+    double *reals = NULL;
+    size_t n;
+    int rc;
+
+    MF_TRY(mf_array_open(path, array, &a));
+    MF_TRY(image_axes(&job->predictor.saved, &a, field->dims));
+    MF_TRY(fits(job, path, field->dims));
+    MF_TRY(mf_array_load(&a, MOST, &reals));
+    n = a.shape[0] * mf_array_row(&a);
+    *values = malloc(n * sizeof **values);
+    rc = *values ? MF_OK : mf_fail(MF_MEMORY, "no memory for '%s'", path);
+    for (size_t i = 0; rc == MF_OK && i < n; ++i) {
+        (*values)[i] = (float)reals[i];
+        if (!isfinite((*values)[i])) rc = mf_fail(MF_INPUT, "'%s' holds a value that is not a finite number", path);
+    }
+    free(reals);
+    field->values = *values;
+    return rc;
+}
+
+static int predict_image(struct job *job, const char *given, float *mean, double *tiles)
+{
+    struct field field = {.values = NULL};
+    float *values = NULL;
+    const char *array;
+    char *path;
+    int rc;
+
+    mf_array_split(given, &path, &array);
+    rc = load_image(job, path, array ? array : job->o->dataset, &field, &values);
+    if (rc == MF_OK) rc = predict_field(job, &field, mean, tiles);
+    free(values);
+    free(path);
+    return rc;
+}
+
 static int predict_file(struct job *job, const char *file, float *mean, double *tiles)
 {
     const struct mf_micro_read read = {.threshold = job->o->threshold,
@@ -184,18 +252,23 @@ static int predict_file(struct job *job, const char *file, float *mean, double *
                                        .labels = job->o->labels.at,
                                        .dataset = job->o->dataset,
                                        .unhashed = 1};
+    const struct mf_saved *s = &job->predictor.saved;
     struct mf_micro micro;
     struct mf_comm self;
+    struct field field;
     int rc;
 
-    if (!job->predictor.saved.phases)
-        return mf_fail(MF_USAGE,
-                       "the model of '%s' reads images, no phases; try: mesoforge data import, and its dataset",
-                       job->model);
+    if (!s->phases) return predict_image(job, file, mean, tiles);
     mf_comm_self(&self);
     MF_TRY(mf_micro_read(&self, job->session->arena, file, &read, &micro));
-    rc = fits(job, file, &micro);
-    if (rc == MF_OK) rc = predict_field(job, &micro, mean, tiles);
+    if (micro.phases > s->phases)
+        rc = mf_fail(MF_INPUT, "'%s' has %d phases, the model of '%s' reads %d; try: --threshold, or --labels", file,
+                     micro.phases, s->path, s->phases);
+    else
+        rc = fits(job, file, micro.slab.dims);
+    field.values = micro.phase;
+    memcpy(field.dims, micro.slab.dims, sizeof field.dims);
+    if (rc == MF_OK) rc = predict_field(job, &field, mean, tiles);
     mf_micro_free(&micro);
     return rc;
 }
@@ -508,7 +581,8 @@ static int run_regress(struct mf_session *s, void *options) { return run(s, opti
     "Reads what characterize reads (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D), and datasets, of which every " \
     "sample is predicted. A file that is larger than the samples of the training is cut into tiles of their size. " \
     "The last tile of a row ends with the file, so it may overlap the one before. The mean over the tiles is "      \
-    "printed. A smaller file is refused. --output writes a table. Ranks share files and samples.\n\n"
+    "printed. A smaller file is refused. A model of images reads .npy, PNG and TIFF of grey values; of "            \
+    "several channels .npy [y][x][channel]. --output writes a table. Ranks share files and samples.\n\n"
 
 #define INFER(task, what, example)                                                                             \
     {                                                                                                          \

@@ -191,6 +191,29 @@ def tiles_are_averaged():
     check(len(rows) == 61 and rows[0]["file"] == "one.npy" and rows[0]["sample"] == "" and rows[60]["sample"] == "59", "a table of files")
 
 
+def images_of_files():
+    """A model of images reads files as it reads samples: grey ones, and .npy with channels."""
+    random = numpy.random.default_rng(2)
+    for name, x in (("grey", random.integers(0, 256, (40, 16, 16), numpy.uint8)), ("colour", random.random((40, 16, 16, 3)).astype("f4"))):
+        numpy.save("images.npy", x)
+        numpy.save("classes.npy", numpy.arange(40) % 2)
+        good("data", "import", "images.npy", "--labels", "classes.npy", "--output", f"{name}.h5")
+        good("train", "classify", "--data", f"{name}.h5", "--arch", "mlp", "--width", 4, "--epochs", 1, "--results-dir", name)
+        numpy.save("image.npy", x[7])
+        numpy.save("images2.npy", numpy.concatenate([x[7], x[8]], 1))
+        files = ["image.npy", "images2.npy"]
+        if name == "grey":
+            good("data", "export", "grey.h5", "--output", "greys/")
+            good("data", "import", "greys/00000007.png", "--output", "single.h5")
+            files += ["greys/00000007.png", "single.h5"]
+        said = [one["probabilities"] for one in json.loads(good("infer", "classify", f"{name}/model.safetensors", *files, f"{name}.h5", "--json", ranks=2).out)["predictions"]]
+        one, wide, all_of = said[0], said[1], said[len(files):]
+        check(all(near(one, s) for s in [*said[2:len(files)], all_of[7]]), f"{name}: files and samples differ")
+        check(near(wide, {k: (all_of[7][k] + all_of[8][k]) / 2 for k in one}), f"{name}: tiles")
+        refused(2, "reads images", "infer", "classify", f"{name}/model.safetensors", "image.npy", "--threshold", "otsu")
+        refused(3, "'labels.npy' is not the model's image", "infer", "classify", f"{name}/model.safetensors", "labels.npy")
+
+
 def bad_models():
     model = MODEL["classify"]
     with open(model, "rb") as file:
@@ -280,6 +303,7 @@ figures_are_those_of_the_table()
 unlabelled_samples_do_not_count()
 files_and_samples_agree()
 tiles_are_averaged()
+images_of_files()
 bad_models()
 models_of_no_use()
 make_set("few.h5", 2)

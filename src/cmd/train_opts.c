@@ -383,6 +383,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     return MF_OK;
 }
 
+/* The first line that differs is named: what others follow from comes before them. */
 char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts *o)
 {
     const struct mf_model_args *a = &o->args;
@@ -398,11 +399,10 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     fprintf(to, "--label-smoothing: %.17g\n--optimizer: %s\n", o->smoothing, mf_ops[o->optimiser]->name);
     fprintf(to, "--momentum, --beta-1: %.17g\n--beta-2: %.17g\n--epsilon: %.17g\n", o->moments.momentum,
             o->moments.second, o->moments.epsilon);
-    fprintf(to, "--schedule: %d\n--learning-rate: %.17g\n--warmup: %zu\nsteps: %zu\n", (int)o->schedule.kind,
-            o->schedule.rate, o->schedule.warmup, o->schedule.steps);
-    fprintf(to, "--weight-decay: %.17g\n--clip: %.17g\n--effective-batch: %zu\n--seed: %llu\n", o->decay, o->clip,
-            o->effective, (unsigned long long)o->seed);
-    fprintf(to, "--slots: %zu\n", o->slots);
+    fprintf(to, "--schedule: %d\n--learning-rate: %.17g\n--weight-decay: %.17g\n--clip: %.17g\n--seed: %llu\n",
+            (int)o->schedule.kind, o->schedule.rate, o->decay, o->clip, (unsigned long long)o->seed);
+    fprintf(to, "--effective-batch: %zu\nsteps: %zu\n--warmup: %zu\n--slots: %zu\n", o->effective, o->schedule.steps,
+            o->schedule.warmup, o->slots);
     fclose(to);
     return text;
 }

@@ -50,7 +50,12 @@ static double checkpoint_bytes(const struct mf_trainer *t)
 
 static int load(struct mf_loop *loop, struct mf_checkpoint *from)
 {
-    static const struct mf_problem_word words[] = {{0}};
+    static const struct mf_problem_word words[] = {
+        {"--effective-batch", 0,
+         "without that option a step takes --batch-size samples of every rank and pass; give it as the checkpoint has "
+         "it"},
+        {"steps", 0, "--epochs and --max-steps make them"},
+        {0}};
     int rc = mf_problem_same(mf_checkpoint_problem(from), loop->problem, words);
 
     if (rc == MF_OK) list_state(loop, from);

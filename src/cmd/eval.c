@@ -73,6 +73,17 @@ static int choose(struct job *job)
     return mf_fail(MF_INPUT, "'%s' has no sample in its %s split; try: --split all", set->path, job->o->split);
 }
 
+/* Without a label there is no confusion to draw. */
+static int check_plot(const struct job *job)
+{
+    size_t labelled = 0;
+
+    if (!job->o->plot || !job->predictor.saved.classify) return MF_OK;
+    for (size_t i = 0; i < job->n; ++i) labelled += job->set->label[job->id[i]] >= 0;
+    if (labelled > 0) return MF_OK;
+    return mf_fail(MF_INPUT, "--plot: none of the %zu sample%s has a label", job->n, MF_S(job->n));
+}
+
 /* -- what is printed -- */
 
 /* Samples of a class, those that were taken for it, and those that are both. */
@@ -293,6 +304,7 @@ static int evaluate(struct job *job)
     MF_TRY(mf_dataset_open(s->comm, job->o->data, &job->set));
     MF_TRY(mf_agree(s->comm, choose(job)));
     MF_TRY(mf_predictor_start(s, job->set, job->o->batch, p));
+    MF_TRY(mf_agree(s->comm, check_plot(job)));
     MF_TRY(
         mf_trainer_score(&p->trainer, job->n, job->id, output || (job->o->plot && !p->saved.classify), &job->scores));
     if (s->comm->rank == 0 && output) mf_predictor_shares(&p->saved, job->n, job->scores.output);

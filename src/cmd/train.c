@@ -49,13 +49,18 @@ static int name(void *context, struct mf_run *run)
     return MF_OK;
 }
 
+static size_t rows_of(const struct job *job, enum mf_split split)
+{
+    return mf_train_rows_of(job->set, &job->opts, split);
+}
+
 static void say_begin(const struct job *job)
 {
     const struct mf_trainer *t = &job->trainer;
     const struct mf_train_opts *o = &t->opts;
 
     mf_info("%s: %zu samples to learn from, %zu for validation, %zu for the test", job->set->path,
-            job->set->count[MF_TRAIN], job->set->count[MF_VALIDATION], job->set->count[MF_TEST]);
+            rows_of(job, MF_TRAIN), rows_of(job, MF_VALIDATION), rows_of(job, MF_TEST));
     mf_info("%s: %zu parameters; %zu steps of %zu samples (%d rank%s x %zu pass%s of %zu)", o->model->name,
             mf_network_parameters(&t->network), o->schedule.steps, o->effective, t->comm->size, MF_S(t->comm->size),
             t->micro, t->micro == 1 ? "" : "es", o->batch);
@@ -119,6 +124,8 @@ static void print_scores(const struct mf_json *results, const char *split)
 {
     const struct mf_json *j = mf_json_get(results, split), *r2 = j ? mf_json_get(j, "r2") : NULL;
     const struct mf_json *accuracy = j ? mf_json_get(j, "accuracy") : NULL;
+    const long long samples = j ? mf_json_get_int(j, "samples") : 0;
+    const long long labelled = j && mf_json_get(j, "labelled") ? mf_json_get_int(j, "labelled") : samples;
     char text[MF_LOSS_TEXT];
 
     if (!j) return;
@@ -126,7 +133,9 @@ static void print_scores(const struct mf_json *results, const char *split)
     if (accuracy) printf(", accuracy %s", mf_accuracy_text(number_of(accuracy), text));
     for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
         printf("%s%s", c ? " " : ", R2 ", mf_r2_text(number_of(mf_json_item(r2, c)), text));
-    printf(" (%lld samples)\n", mf_json_get_int(j, "samples"));
+    printf(" (%lld samples", samples);
+    if (labelled < samples) printf(", %lld labelled", labelled);
+    printf(")\n");
 }
 
 static void print(const struct job *job, struct mf_json *results)

@@ -353,6 +353,14 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
                                           mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps};
 }
 
+/* A plan without a dataset has classes, and no labels. */
+static int check_labels(int classify, const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    if (classify && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
+    if (!classify || !set->label || mf_train_rows_of(set, opts, MF_TRAIN) > 0) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' has no label in its train split: all are -1", set->path);
+}
+
 int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, int classify,
                      const struct mf_dataset *set, size_t ranks, size_t *column, struct mf_train_opts *opts)
 {
@@ -375,7 +383,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};
     MF_TRY(mf_model_complete(opts->model, &opts->args));
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
-    if (classify && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
+    MF_TRY(check_labels(classify, set, opts));
     if (!classify) MF_TRY(find_columns(o, set, column, opts));
     MF_TRY(find_batches(o, set, ranks, opts));
     MF_TRY(find_slots(s, o, ranks, opts));

@@ -86,9 +86,9 @@ static void draw_scores(struct mf_train_show *show, struct mf_trainer *t, enum m
 
 void mf_train_show_end(struct mf_train_show *show, struct mf_trainer *t)
 {
-    const size_t *count = t->set->count;
+    const enum mf_split split = mf_train_rows_of(t->set, &t->opts, MF_TEST) ? MF_TEST : MF_VALIDATION;
 
     if (!show->course) return;
     if (show->is_old) draw_course(show);
-    if (count[MF_TEST] || count[MF_VALIDATION]) draw_scores(show, t, count[MF_TEST] ? MF_TEST : MF_VALIDATION);
+    if (mf_train_rows_of(t->set, &t->opts, split)) draw_scores(show, t, split);
 }

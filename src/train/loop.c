@@ -282,7 +282,7 @@ static void put_scores(const struct mf_loop *loop, const char *key, const struct
     const struct mf_train_opts *o = &loop->trainer->opts;
     struct mf_json *j = mf_json_object();
 
-    mf_json_int(j, "samples", (long long)s->samples);
+    MF_JSON(j, "samples", s->samples, "labelled", s->rows);
     mf_json_finite(j, "loss", s->loss);
     if (o->classify) {
         mf_json_finite(j, "accuracy", s->accuracy);

@@ -77,6 +77,9 @@ struct mf_step {
 /** Numbers that the network predicts of a sample: classes, or columns. */
 size_t mf_train_outputs(const struct mf_dataset *set, const struct mf_train_opts *opts);
 
+/** Samples of a split that count in means: those with a label, or all where real values are predicted. */
+size_t mf_train_rows_of(const struct mf_dataset *set, const struct mf_train_opts *opts, enum mf_split split);
+
 /** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
                                      size_t rank);

@@ -14,6 +14,15 @@ size_t mf_train_outputs(const struct mf_dataset *set, const struct mf_train_opts
     return opts->classify ? set->classes : opts->columns;
 }
 
+size_t mf_train_rows_of(const struct mf_dataset *set, const struct mf_train_opts *opts, enum mf_split split)
+{
+    size_t rows = 0;
+
+    if (!opts->classify) return set->count[split];
+    for (size_t i = 0; i < set->count[split]; ++i) rows += set->label[set->id[split][i]] >= 0;
+    return rows;
+}
+
 struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_t ahead)
 {
     return (struct mf_reader_wish){.threads = (int)opts->readers, .ahead = ahead, .batch = opts->batch, .input = 1};

@@ -155,6 +155,11 @@ def unlabelled_samples_do_not_count():
     said, rows = eval_of("classify", "nine.h5", "--split", "all", ranks=2)
     right = sum(r["true"] == r["predicted"] for r in rows)
     check(said["samples"] == 9 and said["labelled"] == 7 and abs(said["accuracy"] - right / 7) < 1e-9, f"without labels: {said}")
+    numpy.save("labels.npy", numpy.full(9, -1, numpy.int32))
+    good("data", "import", "nine.npy", "--labels", "labels.npy", "--classes", *KINDS, "--phases", 2, "--output", "blank.h5")
+    said = eval_of("classify", "blank.h5", "--split", "all")[0]
+    check(said["labelled"] == 0 and said["accuracy"] is None and said["loss"] is None, f"no label: {said}")
+    refused(3, "none of the 9 samples has a label", "eval", MODEL["classify"], "--data", "blank.h5", "--split", "all", "--plot", "blank.png")
     check(rows[1]["true"] == "" and rows[1]["predicted"] in KINDS, f"a sample without a label: {rows[1]}")
 
 

@@ -225,6 +225,7 @@ def inputs():
     variant("none.h5", lambda file: file["index/split"].__setitem__(slice(None), 2))
     variant("one.h5", one_value)
     variant("unknown.h5", lambda file: file["samples/label"].__setitem__(slice(0, 40), -1))
+    variant("blank.h5", lambda file: file["samples/label"].__setitem__(slice(None), -1))
     variant("phase.h5", lambda file: file["samples/x"].__setitem__(slice(None), 7))
     refused(3, "label 99 of sample 5", data="label.h5", ranks=2)
     refused(3, "sample 5 is not a finite number", data="nan.h5", task="regress")
@@ -240,7 +241,10 @@ def inputs():
     check("loss none, " in few.err and "nan" not in few.err, f"progress: {few.err}")
     check(not os.path.exists("diverged/model.safetensors"), "a model of no use")
     said = json.loads(train("unknown", "--epochs", 2, "--json", data="unknown.h5", ranks=2).out)
-    check(said["skipped"] == 0 and said["test"]["samples"] == 6, said)
+    check(said["skipped"] == 0 and said["test"]["samples"] == 6 and said["test"]["labelled"] < 6, said)
+    done = train("unknown", "--epochs", 2, "--restart", "auto", data="unknown.h5")
+    check(f"(6 samples, {said['test']['labelled']} labelled)" in done.out, done.out)
+    refused(3, "has no label in its train split: all are -1", data="blank.h5")
 
 
 def options():

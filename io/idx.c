@@ -96,6 +96,20 @@ static int open_stream(struct mf_idx *idx)
     return MF_OK;
 }
 
+/* Whatever a damaged stream seems to hold, it is the stream that is damaged. */
+static int explain(const struct mf_idx *idx, int rc)
+{
+    char why[MF_ERR_TEXT], piece[PIECE];
+    int error = Z_OK;
+
+    if (rc == MF_OK || !idx->stream || gzdirect(idx->stream)) return rc;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    (void)gzrewind(idx->stream);
+    while (gzread(idx->stream, piece, PIECE) > 0) mf_comm_alive();
+    (void)gzerror(idx->stream, &error);
+    return error == Z_OK ? mf_fail(rc, "%s", why) : damaged(idx, "its gzip stream is damaged or cut short");
+}
+
 int mf_idx_open(const char *path, struct mf_idx *idx)
 {
     int rc;
@@ -106,6 +120,7 @@ int mf_idx_open(const char *path, struct mf_idx *idx)
     if (rc == MF_OK) rc = check_length(idx);
     if (rc == MF_OK && gzseek(idx->stream, (z_off_t)header_bytes(idx), SEEK_SET) < 0)
         rc = damaged(idx, "it cannot be read again");
+    rc = explain(idx, rc);
     if (rc != MF_OK) mf_idx_close(idx);
     return rc;
 }

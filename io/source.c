@@ -2,9 +2,11 @@
 #include "io/source.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "io/array.h"
 #include "io/idx.h"
@@ -50,9 +52,20 @@ static int open_idx(struct mf_source *s)
     return set_axes(s, s->idx.ndim, s->idx.dims);
 }
 
+static int known(const char *path)
+{
+    const int rc = mf_array_there(path);
+    char why[MF_ERR_TEXT];
+
+    if (rc == MF_OK || access(path, R_OK) != 0) return rc;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    return mf_fail(rc, "%.800s; samples are read from .npy, IDX (plain or .gz), PNG and TIFF", why);
+}
+
 static int open_array(struct mf_source *s)
 {
     s->form = ARRAY;
+    MF_TRY(known(s->wish->path));
     MF_TRY(mf_array_open(s->wish->path, NULL, &s->array));
     if (s->array.format != MF_NPY && s->array.format != MF_PNG && s->array.format != MF_TIFF)
         return mf_fail(MF_INPUT, "'%s' is neither .npy nor IDX nor a picture nor a folder of pictures", s->wish->path);

@@ -177,13 +177,17 @@ char *mf_checkpoint_name(const char *stem, int which)
     return name;
 }
 
-/* Rank 0 reads a file's seal: its number, -1 if there is none, -2 if the seal is broken (a warning unless @p quiet). */
+/* Rank 0 reads a file's seal: its number, -1 if there is none, -2 if the seal is broken or not that of a checkpoint (a
+ * warning unless @p quiet). */
 static int64_t turn_of(const char *path, int quiet)
 {
     uint32_t mark;
 
     if (access(path, F_OK) != 0) return -1;
-    if (mf_seal_mark(path, &mark) == MF_OK) return mark;
+    if (mf_seal_mark(path, &mark) == MF_OK) {
+        if (mark > 0) return mark;
+        (void)mf_fail(MF_INPUT, "'%s' is no checkpoint", path);
+    }
     if (!quiet) mf_warn("%s", mf_err_text());
     mf_err_clear();
     return -2;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -63,6 +64,15 @@ static int load(struct mf_loop *loop, struct mf_checkpoint *from)
     return mf_agree(loop->trainer->comm, rc);
 }
 
+/* A model for which there is no room is refused before the first step. Rank 0 writes it. */
+static int foresee_model(const struct mf_loop *loop)
+{
+    const struct mf_trainer *t = loop->trainer;
+    const size_t bytes = mf_network_parameters(&t->network) * sizeof(float);
+
+    return mf_agree(t->comm, t->comm->rank == 0 ? mf_atomic_room(loop->run->output, bytes) : MF_OK);
+}
+
 static int begin(struct mf_loop *loop)
 {
     struct mf_trainer *t = loop->trainer;
@@ -72,6 +82,7 @@ static int begin(struct mf_loop *loop)
 
     loop->began = mf_now();
     loop->best = -INFINITY;
+    MF_TRY(foresee_model(loop));
     MF_TRY(mf_keeper_begin(k, t->comm, &loop->run->keeper, checkpoint_bytes(t), &from));
     rc = from ? load(loop, from) : MF_OK;
     if (from && rc == MF_OK) {

@@ -88,6 +88,12 @@ def idx_files():
         refused("has 1950", "data", "import", "short" + end)
         idx("wrong" + end, x, magic=b"\1\0\x08\3" if end else b"\0\0\x07\3")
         refused("its magic number" if end else "names no type", "data", "import", "wrong" + end)
+    flip("x.gz", 60)
+    refused("its gzip stream is damaged", "data", "import", "x.gz")
+    flip("x.gz", 60)
+    with open("bad.idx", "wb") as file:
+        file.write(bytes(range(1, 100)))
+    refused("samples are read from .npy, IDX", "data", "import", "bad.idx")
     reals = random.normal(0, 1, (5, 8, 8)).astype("f4")
     idx("f", reals)
     made("data", "import", "f", "--output", "f.h5")

@@ -4,6 +4,7 @@ usage: train.py MESOFORGE MPIEXEC"""
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import struct
@@ -159,7 +160,10 @@ def stopped():
     check(more.status == 3 and "'--effective-batch: 16': without that option a step takes --batch-size samples of every rank" in more.err, more.err)
     more = run(*words, "--restart", "auto", "--effective-batch", 8, ranks=2)
     check(more.status == 0, more.err)
-    train("stop", "--epochs", 2, "--restart", "auto", "--zero", 1, ranks=3)
+    stray = next(name for name in (f"stop/model.ckpt-{c}.h5" for c in "ab") if not os.path.exists(name))
+    shutil.copy("set.h5", stray)
+    other = train("stop", "--epochs", 2, "--restart", "auto", "--zero", 1, ranks=3)
+    check(f"'{stray}' is no checkpoint" in other.err, other.err)
     steps_are_whole("stop", rows("classify1"))
     again = train("stop", "--epochs", 2, "--restart", "auto")
     check("is finished" in again.err, again.err)
@@ -232,6 +236,8 @@ def inputs():
     refused(3, "no sample in its train split", data="none.h5")
     refused(3, "phase.h5", data="phase.h5", ranks=3)  # found by readers, in the middle of a step
     refused(3, "gone.h5", data="gone.h5")
+    full = train("full", status=7, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)))
+    check("full/model.safetensors': it needs" in full.err and not os.path.exists("full/metrics.jsonl"), full)
     said = json.loads(train("one", "--epochs", 2, "--json", task="regress", data="one.h5").out)
     check(said["validation"]["r2"][0] is None and "R2 none" in train("one", "--epochs", 2, "--restart", "auto", task="regress", data="one.h5").out, said)
     many = train("diverged", "--epochs", 30, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, status=6, ranks=2)

@@ -96,6 +96,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
                            .problem = job->problem,
                            .patience = (size_t)job->o->patience,
                            .keep = (size_t)job->o->keep_last,
+                           .start = job->o->model,
                            .drawn = mf_train_show_epoch,
                            .context = &job->show,
                            .forms =

@@ -13,15 +13,6 @@
 
 enum { SHARE = 20 }; /* seconds between drawings, for one of drawing */
 
-static char *picture_of(const char *output, const char *picture)
-{
-    const char *base = mf_name_base(output), *end = strrchr(base, '.');
-    const int folder = (int)(base - output), stem = (int)((end ? end : strchr(base, 0)) - base);
-
-    if (strncmp(base, "model.", 6) == 0) return mf_format("%.*s%s", folder, output, picture);
-    return mf_format("%.*s.%s", folder + stem, output, picture);
-}
-
 static int may_draw(const struct mf_session *session, const char *output, const char *picture)
 {
     MF_TRY(mf_session_may_write(session, picture, ".png"));
@@ -30,8 +21,8 @@ static int may_draw(const struct mf_session *session, const char *output, const 
 
 int mf_train_show_open(const struct mf_session *session, const char *output, int classify, struct mf_train_show *show)
 {
-    *show = (struct mf_train_show){.course = picture_of(output, "training.png"),
-                                   .scores = picture_of(output, classify ? "confusion.png" : "predicted.png")};
+    *show = (struct mf_train_show){.course = mf_loop_picture(output, "training.png"),
+                                   .scores = mf_loop_picture(output, classify ? "confusion.png" : "predicted.png")};
     MF_TRY(may_draw(session, output, show->course));
     return may_draw(session, output, show->scores);
 }

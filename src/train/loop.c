@@ -78,7 +78,7 @@ static int begin(struct mf_loop *loop)
     struct mf_trainer *t = loop->trainer;
     struct mf_keeper *k = &loop->keeper;
     struct mf_checkpoint *from = NULL;
-    int rc;
+    int rc, had_metrics;
 
     loop->began = mf_now();
     loop->best = -INFINITY;
@@ -91,7 +91,9 @@ static int begin(struct mf_loop *loop)
     }
     mf_checkpoint_free(from);
     if (rc != MF_OK || t->comm->rank != 0) return rc;
+    had_metrics = access(loop->run->metrics, F_OK) == 0;
     mf_metrics_open(&loop->metrics, loop->run->metrics, mf_name_base(loop->run->output), t->step > 0, 0);
+    if (t->step == 0) mf_loop_clear(loop, had_metrics);
     mf_metrics_also(&loop->metrics, loop->forms);
     if (t->step > 0) mf_metrics_cut(&loop->metrics, NULL, 0, 0, (long)t->step);
     return MF_OK;
@@ -225,7 +227,7 @@ static int end_epoch(struct mf_loop *loop)
     loop->since = loop->epoch - loop->best_epoch;
     loop->sum = loop->rows = 0;
     if (rc == MF_OK) rc = keep_last(loop);
-    if (rc == MF_OK && loop->drawn && t->comm->rank == 0) loop->drawn(loop->context, loop);
+    if (rc == MF_OK && loop->drawn && loop->best_epoch > 0 && t->comm->rank == 0) loop->drawn(loop->context, loop);
     loop->ended = loop->patience > 0 && loop->since >= (long)loop->patience;
     return rc;
 }

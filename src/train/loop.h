@@ -15,7 +15,8 @@ struct mf_loop {
     size_t patience;     /* epochs without a better validation before the end; 0: never */
     size_t keep;         /* files of the last epochs' weights: model_epochN.safetensors */
     unsigned forms;      /* of metrics, MF_METRICS_... */
-    /* called on rank 0 after every epoch, with the metrics on disk; NULL: nothing */
+    const char *start;   /* file of the weights at the start; NULL: none */
+    /* called on rank 0 after every epoch that has a best one, with the metrics on disk; NULL: nothing */
     void (*drawn)(void *context, const struct mf_loop *loop);
     void *context;
     /* how far it is: saved in checkpoints */
@@ -38,6 +39,14 @@ struct mf_loop {
  * MF_OUTPUT; MF_NUMERIC where gradients stay not finite, or no
  * epoch has a finite loss. Collective. */
 int mf_loop_run(struct mf_loop *loop, struct mf_json **results);
+
+/** "FOLDER/PICTURE" beside "FOLDER/model.safetensors", "FOLDER/NAME.PICTURE" beside "FOLDER/NAME.safetensors". The
+ * caller frees. */
+char *mf_loop_picture(const char *output, const char *picture);
+
+/** Removes what an earlier run of this output left: its model, files of epochs, pictures, tables and, if its metrics
+ * were there, event files. The metrics of the new run are open. Rank 0. */
+void mf_loop_clear(const struct mf_loop *loop, int had_metrics);
 
 /** What a model file says of its results, with its "problem"; NULL: it is not the end of a run. The caller frees. */
 struct mf_json *mf_loop_results(const char *path);

@@ -196,6 +196,13 @@ def patience():
     check(said["ended_early"] and said["epochs"] == said["best_epoch"] + 2, said)
     check(len(kept) == 3 and any(str(said["epochs"]) in name for name in kept), kept)
     accuracy = [row["val_accuracy"] for row in rows("patient", "epoch")]
+    shutil.copytree("patient", "again")
+    open("again/model_epoch1.txt", "w").close()
+    for name in ("events.out.tfevents.1.here.2.0", "confusion.png"):
+        open(f"again/{name}", "w").close()
+    train("again", "--max-steps", 1, "--no-csv", "--model", f"again/{kept[0]}")
+    left = sorted(name for name in os.listdir("again") if not name.startswith("."))
+    check(left == sorted(["metrics.jsonl", "model.safetensors", "model_epoch1.txt", kept[0]]), f"files of an earlier run: {left}")
     check(abs(max(accuracy) - said["validation"]["accuracy"]) < 1e-9, f"the best of {accuracy} is not {said['validation']}")
 
 

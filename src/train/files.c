@@ -1,0 +1,91 @@
+/* See loop.h: what a training leaves beside its model. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/train/loop.h"
+
+char *mf_loop_picture(const char *output, const char *picture)
+{
+    const char *base = mf_name_base(output), *end = strrchr(base, '.');
+    const int folder = (int)(base - output), stem = (int)((end ? end : strchr(base, 0)) - base);
+
+    if (strncmp(base, "model.", 6) == 0) return mf_format("%.*s%s", folder, output, picture);
+    return mf_format("%.*s.%s", folder + stem, output, picture);
+}
+
+/* -- what an earlier run left -- */
+
+/* Is a name @p before, digits, @p after? */
+static int is_number(const char *name, const char *before, const char *after)
+{
+    const size_t n = strlen(before);
+    size_t digits;
+
+    if (strncmp(name, before, n) != 0) return 0;
+    digits = strspn(name + n, "0123456789");
+    return digits > 0 && strcmp(name + n + digits, after) == 0;
+}
+
+static int is_picture(const char *name, const char *output)
+{
+    static const char *const pictures[] = {"training.png", "confusion.png", "predicted.png"};
+    int is = 0;
+
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; ++i) {
+        char *path = mf_loop_picture(output, pictures[i]);
+
+        is = is || strcmp(mf_name_base(path), name) == 0;
+        free(path);
+    }
+    return is;
+}
+
+static int is_table(const char *name, const char *metrics)
+{
+    const char *base = mf_name_base(metrics);
+    const size_t stem = strlen(base) - strlen(".jsonl");
+
+    return strncmp(name, base, stem) == 0 && (!strcmp(name + stem, "-step.csv") || !strcmp(name + stem, "-epoch.csv"));
+}
+
+static int is_left(const struct mf_loop *loop, const char *name, int had_model, int had_metrics)
+{
+    const char *output = loop->run->output, *base = mf_name_base(output);
+    const struct mf_metrics *m = &loop->metrics;
+    char *before = mf_format("%.*s_epoch", (int)(strlen(base) - strlen(".safetensors")), base);
+    const int is_epoch = is_number(name, before, ".safetensors");
+
+    free(before);
+    if (had_model && (strcmp(name, base) == 0 || is_picture(name, output))) return 1;
+    if (is_epoch) return had_model || had_metrics;
+    if (is_table(name, m->path)) return 1;
+    return had_metrics && !m->own && strncmp(name, "events.out.tfevents.", 20) == 0;
+}
+
+/* Is it the file of the weights at the start? */
+static int is_start(const struct mf_loop *loop, int folder, const char *name)
+{
+    struct stat start, is;
+
+    return loop->start && stat(loop->start, &start) == 0 && fstatat(folder, name, &is, 0) == 0 &&
+           start.st_dev == is.st_dev && start.st_ino == is.st_ino;
+}
+
+void mf_loop_clear(const struct mf_loop *loop, int had_metrics)
+{
+    const char *output = loop->run->output;
+    const int had_model = access(output, F_OK) == 0;
+    char *path = mf_format("%.*s.", (int)(mf_name_base(output) - output), output);
+    DIR *folder = opendir(path);
+
+    for (struct dirent *one; folder && (one = readdir(folder));)
+        if (is_left(loop, one->d_name, had_model, had_metrics) && !is_start(loop, dirfd(folder), one->d_name))
+            unlinkat(dirfd(folder), one->d_name, 0);
+    if (folder) closedir(folder);
+    free(path);
+}

@@ -276,6 +276,10 @@ static int check_labels(struct mf_source *s, const char *path)
 {
     int32_t most = -1;
 
+    for (size_t c = 0; c < s->classes; ++c)
+        if (strlen(s->class_name[c]) >= MF_REAL_TEXT)
+            return mf_fail(MF_INPUT, "the class '%.80s' has a name of more than %d bytes", s->class_name[c],
+                           MF_REAL_TEXT - 1);
     for (size_t i = 0; i < s->samples; ++i) {
         if (s->label[i] < -1 || (s->classes && s->label[i] >= (int64_t)s->classes))
             return mf_fail(MF_INPUT, "label %d of sample %zu in '%s' is none of the %zu classes", s->label[i], i, path,

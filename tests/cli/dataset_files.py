@@ -168,6 +168,7 @@ def wrong():
         refused(says, "data", "import", "x.npy", "--properties", "t.csv")
     numpy.save("l.npy", numpy.arange(10) % 3)
     refused("--classes names 'a' twice", "data", "import", "x.npy", "--labels", "l.npy", "--classes", "a", "b", "a", status=2)
+    refused("a name of more than 63 bytes", "data", "import", "x.npy", "--labels", "l.npy", "--classes", "a", "b", "c" * 64)
     refused("no file", "data", "verify", status=2)
     refused("is no dataset", "data", "info", made("synth", "--size", 16, 16, "--output", "v.h5") and "v.h5")
     refused("cannot open", "data", "import", "absent.npy")

@@ -188,7 +188,6 @@ static void share(const struct mf_slice_desc *d, struct mf_corr_areas *a)
     a->chunk = CHUNK_BYTES / each / 2 * 2;
     if (a->chunk > d->count_max) a->chunk = d->count_max + d->count_max % 2;
     if (a->chunk < 2) a->chunk = 2;
-    a->scale = d->count_max * sizeof(double);
     a->loss = d->levels * d->count_max * sizeof(double);
     a->values = a->chunk * each;
     a->spectrum = 2 * a->numbers * NUMBER;

@@ -47,7 +47,7 @@ struct mf_corr_areas {
     size_t slices;  /* slices at a time */
     int depth;      /* lines: L rounded up to 8, 16, 32 */
     size_t numbers; /* cuFFT: complex numbers of one array of a batch */
-    size_t scale, loss, values, lines, spectrum, window, work;
+    size_t loss, values, lines, spectrum, window, work;
 };
 
 enum { MF_CORR_DEPTH = 32 /* most lags of lines */ };

@@ -7,7 +7,7 @@
 #include "kernels/slices/areas.h"
 #include "src/base/err.h"
 
-enum { AREAS = 9 + MF_PYRAMID_MAX };
+enum { AREAS = 8 + MF_PYRAMID_MAX };
 
 /** What a family takes. */
 struct family {
@@ -84,7 +84,6 @@ static int take_corr(struct mf_slice_plan *plan, const struct mf_queue *queue, c
     MF_TRY(mf_areas_corr(desc, queue->deterministic, mf_gpu_limits_of(capability_of(queue)), &a));
     for (size_t l = desc->first; l < desc->levels; ++l)
         if (a.level[l].lines) MF_TRY(take(plan, a.level[l].tables, "S2 work"));
-    MF_TRY(take(plan, a.scale, "S2 work"));
     MF_TRY(take(plan, a.loss, "S2 work"));
     MF_TRY(take(plan, a.values, "S2 work"));
     MF_TRY(take(plan, a.lines, "S2 work"));

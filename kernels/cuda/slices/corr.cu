@@ -29,14 +29,13 @@ int memory(struct mf_slice_plan *plan)
     size_t work = a->work;
 
     MF_TRY(engines(plan, &work));
-    plan->scale = static_cast<double *>(take(plan, a->scale));
     plan->loss = static_cast<double *>(take(plan, a->loss));
     plan->values = static_cast<float *>(take(plan, a->values));
     plan->lines = static_cast<float2 *>(take(plan, a->lines));
     plan->spectrum = static_cast<float2 *>(take(plan, a->spectrum));
     plan->window = static_cast<float2 *>(take(plan, a->window));
     plan->work = take(plan, work);
-    if (!plan->scale || !plan->loss || !plan->values || !plan->lines || !plan->spectrum || !plan->window || !plan->work)
+    if (!plan->loss || !plan->values || !plan->lines || !plan->spectrum || !plan->window || !plan->work)
         return MF_MEMORY;
     MF_CUDA(cudaMemsetAsync(plan->spectrum, 0, a->spectrum, mf_cuda_of(plan->queue)->stream));
     for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
@@ -62,7 +61,6 @@ void corr_free(struct mf_slice_plan *plan)
     mf_arena_give(arena, plan->lines);
     mf_arena_give(arena, plan->values);
     mf_arena_give(arena, plan->loss);
-    mf_arena_give(arena, plan->scale);
     free(plan);
 }
 
@@ -135,7 +133,7 @@ struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task
     j.periodic = plan->desc.periodic;
     j.target = t->target ? t->target + l * plan->areas.entries : nullptr;
     j.weight = t->target ? t->weight[l] : 0.0;
-    j.scale = t->scale ? plan->scale + first : nullptr;
+    j.scale = t->scale ? t->scale + first : nullptr;
     j.power = t->power;
     j.loss = plan->loss + l * plan->desc.count_max + first;
     j.stride = plan->desc.levels * plan->areas.entries;
@@ -189,9 +187,6 @@ void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     }
     if (!count) return;
     MF_SPOIL(task->sum, task->sum ? count * sizeof *task->sum : 0);
-    if (task->scale)
-        MF_CUDA(cudaMemcpyAsync(plan->scale, task->scale, count * sizeof(double), cudaMemcpyHostToDevice,
-                                mf_cuda_of(plan->queue)->stream));
     run(plan, task, nullptr);
     if (task->sum)
         mf_each(plan->queue, count,

@@ -27,7 +27,7 @@ struct mf_corr_job {
     int add;                  /* g +=, else g = */
     int nu, nv, mu, mv, lag, periodic;
     const float *target; /* [(2L-1)^2] device; NULL: only values are wanted */
-    const double *scale; /* [count] device; NULL: all 1 */
+    const double *scale; /* [count] queue->host; NULL: all 1 */
     double weight;
     int power;
     double *loss;  /* [count] device */
@@ -49,12 +49,12 @@ struct mf_slice_plan {
     struct mf_pyramid pyramid;
     struct mf_corr_areas areas;
     struct mf_corr_level level[MF_PYRAMID_MAX];
-    double *scale, *loss; /* [count_max]; [levels][count_max] device */
-    float *values;        /* [chunk][levels][entries] device */
-    float2 *lines;        /* device: spectra and sums of areas.slices slices, of all levels by lines */
-    float2 *spectrum;     /* device: for cuFFT, Z of a batch of units, and a second array as large */
-    float2 *window;       /* device: for cuFFT, [units][(2L-1)^2] of a batch */
-    void *work;           /* device: cuFFT's own */
+    double *loss;     /* [levels][count_max] device */
+    float *values;    /* [chunk][levels][entries] device */
+    float2 *lines;    /* device: spectra and sums of areas.slices slices, of all levels by lines */
+    float2 *spectrum; /* device: for cuFFT, Z of a batch of units, and a second array as large */
+    float2 *window;   /* device: for cuFFT, [units][(2L-1)^2] of a batch */
+    void *work;       /* device: cuFFT's own */
 };
 
 /* -- engine `lines`: kernels/cuda/slices/corr_lines.cu -- */
@@ -122,22 +122,28 @@ __device__ inline bool mf_corr_lag(int i, int m, int lag, int *d)
     return *d<lag && * d> - lag;
 }
 
-/** Compares entry (du, dv) of slice @p s, whose value is @p d: writes it, adds to the loss, returns scale dA/dD. */
+/** The scale of slice @p s. A thread reads it once: it is in the memory of the host. */
+__device__ inline double mf_corr_scale(const struct mf_corr_job &j, size_t s)
+{
+    return j.scale && s < j.x.count ? j.scale[s] : 1.0;
+}
+
+/** Compares entry (du, dv) of slice @p s, whose value is @p d: writes it, adds to the loss, returns dA/dD. */
 __device__ inline double mf_corr_compare(const struct mf_corr_job &j, size_t s, int du, int dv, double d, double *loss)
 {
     const size_t i = size_t(du + j.lag - 1) * size_t(2 * j.lag - 1) + size_t(dv + j.lag - 1);
 
     if (j.values) j.values[s * j.stride + i] = float(d);
     if (!j.target) return 0.0;
-    const double e = j.weight * (d - double(j.target[i])), scale = j.scale ? j.scale[s] : 1.0;
+    const double e = j.weight * (d - double(j.target[i]));
 
     *loss += mf_compare_loss(j.power, e);
-    return scale * j.weight * mf_compare_slope(j.power, e);
+    return j.weight * mf_compare_slope(j.power, e);
 }
 
 /** The same of entry (du, dv) of a unit, not yet divided; returns the entry for the inverse transform. */
 __device__ inline float2 mf_corr_entry(const struct mf_corr_job &j, size_t unit, int du, int dv, float2 z,
-                                       double loss[2])
+                                       const double scale[2], double loss[2])
 {
     const double pairs =
         mf_lag_norm(j.periodic, size_t(j.nu), size_t(j.nv), size_t(du < 0 ? -du : du), size_t(dv < 0 ? -dv : dv));
@@ -148,8 +154,9 @@ __device__ inline float2 mf_corr_entry(const struct mf_corr_job &j, size_t unit,
         (void)mf_corr_compare(j, unit, du, dv, a, loss);
         return back;
     }
-    back.x = float(2.0 * norm * mf_corr_compare(j, 2 * unit, du, dv, a, loss));
-    if (2 * unit + 1 < j.x.count) back.y = float(2.0 * norm * mf_corr_compare(j, 2 * unit + 1, du, dv, b, loss + 1));
+    back.x = float(2.0 * norm * scale[0] * mf_corr_compare(j, 2 * unit, du, dv, a, loss));
+    if (2 * unit + 1 < j.x.count)
+        back.y = float(2.0 * norm * scale[1] * mf_corr_compare(j, 2 * unit + 1, du, dv, b, loss + 1));
     return back;
 }
 

@@ -113,6 +113,7 @@ __global__ void windows(struct step s)
     const struct mf_corr_job &j = s.job;
     const int side = 2 * j.lag - 1;
     const size_t b = blockIdx.x, unit = s.first + b;
+    const double scale[2] = {mf_corr_scale(j, 2 * unit), mf_corr_scale(j, 2 * unit + 1)};
     double loss[2] = {0.0, 0.0};
 
     for (int i = int(threadIdx.x); i < side * side; i += int(blockDim.x)) {
@@ -120,7 +121,7 @@ __global__ void windows(struct step s)
         const size_t u = size_t(du < 0 ? du + j.mu : du), v = size_t(dv < 0 ? dv + j.mv : dv);
 
         s.window[b * size_t(side) * size_t(side) + size_t(i)] =
-            mf_corr_entry(j, unit, du, dv, s.p[s.at(b, u, v)], loss);
+            mf_corr_entry(j, unit, du, dv, s.p[s.at(b, u, v)], scale, loss);
     }
     for (size_t k = 0; k < 2; ++k) {
         const double sum = mf_block_sum(loss[k], shared);

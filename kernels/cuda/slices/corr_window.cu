@@ -93,7 +93,7 @@ __device__ double offset_of(const struct mf_lines_level &w, const struct window 
 
 /* Entries (du, dv), (du, -dv) and their opposites; adds to the loss, and leaves what goes back. */
 __device__ void entry(const struct mf_lines_level &w, const struct window &m, unsigned s, int du, int dv, double offset,
-                      double *loss)
+                      double scale, double *loss)
 {
     const struct mf_corr_job &j = w.j;
     const double norm = mf_lag_norm(j.periodic, size_t(j.nu), size_t(j.nv), size_t(du), size_t(dv));
@@ -109,8 +109,9 @@ __device__ void entry(const struct mf_lines_level &w, const struct window &m, un
         minus = mf_corr_compare(j, s, du, -dv, offset + each * double(sum.x - sum.y), loss);
         minus += mf_corr_compare(j, s, -du, dv, offset + each * double(sum.x - sum.y), loss);
     }
-    m.edge[du * j.lag + dv] = dv ? make_float2(float(each * (plus + minus)), float(each * (minus - plus)))
-                                 : make_float2(float(each * plus), 0.0f);
+    m.edge[du * j.lag + dv] =
+        dv ? make_float2(float(scale * each * (plus + minus)), float(scale * each * (minus - plus)))
+           : make_float2(float(scale * each * plus), 0.0f);
 }
 
 /* The same of pairs, values only. */
@@ -165,6 +166,7 @@ __global__ void __launch_bounds__(THREADS) windows(const __grid_constant__ struc
     unsigned s;
     const struct mf_lines_level &w = mf_lines_own(t, &s);
     const struct window m = window_of(w, shared);
+    const double scale = mf_corr_scale(w.j, s);
     double loss = 0.0;
 
     gather(w, m, s, depth);
@@ -175,7 +177,7 @@ __global__ void __launch_bounds__(THREADS) windows(const __grid_constant__ struc
         if (w.j.y.base)
             entry_of_pair(w, m, s, i / w.j.lag, i % w.j.lag, swap);
         else
-            entry(w, m, s, i / w.j.lag, i % w.j.lag, offset, &loss);
+            entry(w, m, s, i / w.j.lag, i % w.j.lag, offset, scale, &loss);
     }
     if (!w.j.target) return;
     loss = mf_block_sum(loss, shared);

@@ -182,20 +182,24 @@ static int wanted_along(double length, double each)
     return n < 3 ? 3 : n > 8 ? 8 : n;
 }
 
+static double widest_of(cairo_t *page, const struct mf_ticks *ticks)
+{
+    char text[MF_TICK_TEXT], power[MF_TICK_TEXT];
+    double widest = 0;
+
+    for (int i = 0; i < ticks->count; ++i) {
+        mf_tick_text(ticks, i, text, power);
+        widest = fmax(widest, mf_plot_text_width(page, text, tick_size));
+    }
+    return widest;
+}
+
 /* As many ticks along x as have labels beside each other. */
 static void ticks_along(cairo_t *page, const struct mf_axis *axis, double length, struct mf_ticks *ticks)
 {
-    char text[MF_TICK_TEXT], power[MF_TICK_TEXT];
-
     for (int wanted = wanted_along(length, 52); wanted > 0; --wanted) {
-        double widest = 0;
-
         mf_axis_ticks(axis, wanted, ticks);
-        for (int i = 0; i < ticks->count; ++i) {
-            mf_tick_text(ticks, i, text, power);
-            widest = fmax(widest, mf_plot_text_width(page, text, tick_size));
-        }
-        if ((widest + 6) * ticks->count < length) return;
+        if ((widest_of(page, ticks) + 6) * ticks->count < length) return;
     }
 }
 
@@ -223,10 +227,12 @@ static void draw_x(cairo_t *page, struct mf_box box, const struct mf_axis *axis,
 /* Returns how far ticks and labels reach out of the box. */
 static double draw_y(cairo_t *page, struct mf_box box, const struct mf_axis *axis, int grid)
 {
+    const double room = 36;
     struct mf_ticks ticks;
-    double widest = 0;
+    double widest = 0, size;
 
     mf_axis_ticks(axis, wanted_along(box.height, 42), &ticks);
+    size = tick_size * fmin(1, room / fmax(widest_of(page, &ticks), 1)); /* beside the name of the axis */
     for (int i = 0; i < ticks.count; ++i) {
         double y = mf_axis_at(axis, ticks.at[i]);
 
@@ -237,8 +243,8 @@ static double draw_y(cairo_t *page, struct mf_box box, const struct mf_axis *axi
         cairo_set_line_width(page, 0.8);
         line(page, box.x - tick_length, y, box.x, y);
         mf_plot_ink(page, INK);
-        widest = fmax(widest, label(page, box.x - tick_length - gap + 1, y, &ticks, i,
-                                    (struct mf_text){tick_size, 1, 0.5, 0, 0}));
+        widest = fmax(widest,
+                      label(page, box.x - tick_length - gap + 1, y, &ticks, i, (struct mf_text){size, 1, 0.5, 0, 0}));
     }
     factor(page, box.x - gap, box.y - 13, &ticks, (struct mf_text){tick_size, 1, 0.5, 0, 0});
     mf_plot_ink(page, FRAME);

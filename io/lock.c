@@ -13,6 +13,7 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 #include "src/base/log.h"
+#include "src/base/stop.h"
 #include "src/base/text.h"
 
 enum { TRIES = 100, OWNER = 400, HOST = 128, FILE_NAME = 256, TEXT = OWNER + FILE_NAME + 2 };
@@ -132,6 +133,7 @@ static int take(const char *path, const struct mf_lock_job *job, struct mf_lock 
             if (is_there(descriptor, lock->path)) {
                 sign(descriptor, path, job);
                 lock->descriptor = held = descriptor;
+                mf_stop_register_file(lock->path);
                 return MF_OK;
             }
         } else if (errno == EAGAIN || errno == EACCES) {
@@ -191,6 +193,7 @@ int mf_lock_take(const struct mf_comm *comm, const char *path, const struct mf_l
 void mf_lock_give(struct mf_lock *lock)
 {
     if (lock->path && lock->descriptor >= 0) {
+        mf_stop_unregister_file(lock->path);
         (void)unlink(lock->path); /* before the lock ends: nobody can have it by then */
         close(lock->descriptor);
         held = -1;

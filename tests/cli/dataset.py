@@ -131,8 +131,9 @@ def writes_alone():
     second = run("synth", "--num-samples", 5, "--size", 16, 16, "--data_folder", ".")
     check(second.status == 7 and f"process {first.pid} on" in second.err, second)
     check(os.path.exists("synth_dataset.h5.partial"), "the work of the first run is lost")
-    first.kill()
+    first.terminate()
     first.wait()
+    check(not any("synth_dataset" in name for name in os.listdir(".")), os.listdir("."))
     made("synth", "--num-samples", 5, "--size", 16, 16, "--data_folder", ".")
 
 

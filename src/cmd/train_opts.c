@@ -353,11 +353,11 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
                                           mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps};
 }
 
-/* A plan without a dataset has classes, and no labels. */
+/* A plan without a dataset has classes, and no samples. */
 static int check_labels(int classify, const struct mf_dataset *set, const struct mf_train_opts *opts)
 {
     if (classify && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
-    if (!classify || !set->label || mf_train_rows_of(set, opts, MF_TRAIN) > 0) return MF_OK;
+    if (!classify || !set->id[MF_TRAIN] || mf_train_rows_of(set, opts, MF_TRAIN) > 0) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' has no label in its train split: all are -1", set->path);
 }
 

@@ -1,6 +1,5 @@
 /* See recon_opts.h: reports options without effect in a run, one line for every reason. Options that contradict each
  * other are refused elsewhere. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,30 +7,9 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/recon_opts.h"
+#include "src/cmd/unused.h"
 #include "src/desc/registry.h"
 #include "src/recon/task.h"
-
-enum { WORDS = 512 };
-
-/* Of the words (NULL-terminated) those that were given have no effect, and why (printf format). */
-__attribute__((format(printf, 3, 4))) static void say(const struct mf_session *s, const char *const *words,
-                                                      const char *why, ...)
-{
-    char list[WORDS] = "", reason[WORDS];
-    size_t used = 0, count = 0;
-    va_list values;
-
-    for (; *words; ++words)
-        if (mf_options_given(s->options, *words) && used < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s", count++ ? ", " : "", *words);
-    if (count == 0) return;
-    va_start(values, why);
-    vsnprintf(reason, sizeof reason, why, values);
-    va_end(values);
-    mf_warn("%s ha%s no effect: %s", list, count == 1 ? "s" : "ve", reason);
-}
-
-#define SAY(session, why, ...) say(session, (const char *const[]){__VA_ARGS__, NULL}, "%s", why)
 
 /* Options of other optimisers than the one that was chosen. */
 static void say_method(const struct mf_session *s, const struct mf_method *method)
@@ -53,7 +31,7 @@ static void say_method(const struct mf_session *s, const struct mf_method *metho
 
         snprintf(word, sizeof word, " %s ", words[i]);
         if (!strstr(method->options, word))
-            say(s, (const char *const[]){words[i], NULL}, "%s does not use it", method->name);
+            mf_unused(s, (const char *const[]){words[i], NULL}, "%s does not use it", method->name);
     }
 }
 
@@ -68,32 +46,32 @@ int mf_recon_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
     say_method(s, method);
     if (o->no_connect && (method->swaps || !aims_in_space(o)))
-        SAY(s, "nothing is connected without S2_3D and a cut", "no-connect");
-    if (!method->swaps && o->no_polish) SAY(s, "--no-polish leaves the polish out", "polish-rounds");
+        MF_UNUSED(s, "nothing is connected without S2_3D and a cut", "no-connect");
+    if (!method->swaps && o->no_polish) MF_UNUSED(s, "--no-polish leaves the polish out", "polish-rounds");
     if (o->max_iter == 0 && s->work != MF_WORK_NONE)
-        SAY(s, "--max_iter 0 evaluates the start; it neither continues a run nor writes a field", "output",
-            "information", "restart", "checkpoint-every", "max-hours", "tolerance", "convergence-data-steps",
-            "polish-rounds", "no-polish");
+        MF_UNUSED(s, "--max_iter 0 evaluates the start; it neither continues a run nor writes a field", "output",
+                  "information", "restart", "checkpoint-every", "max-hours", "tolerance", "convergence-data-steps",
+                  "polish-rounds", "no-polish");
     return MF_OK;
 }
 
 /* Annealing: stages that it has not, and a temperature that nothing asks for. */
 static void say_annealing(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_anneal_opts *a)
 {
-    say(s, (const char *const[]){"no-polish", "polish-rounds", NULL}, "%s has no polish", o->optimizer);
-    say(s, (const char *const[]){"convergence-data-steps", NULL},
-        "%s has a row of convergence for every round of steps", o->optimizer);
-    say(s, (const char *const[]){"batch-size", NULL}, "steps of %s look at voxels, not at slices", o->optimizer);
+    mf_unused(s, (const char *const[]){"no-polish", "polish-rounds", NULL}, "%s has no polish", o->optimizer);
+    mf_unused(s, (const char *const[]){"convergence-data-steps", NULL},
+              "%s has a row of convergence for every round of steps", o->optimizer);
+    mf_unused(s, (const char *const[]){"batch-size", NULL}, "steps of %s look at voxels, not at slices", o->optimizer);
     if (a->exponential || a->final > 0 || strcmp(o->optimizer, "YTPost") == 0) return; /* whose options are named */
-    SAY(s, "--acceptance_distribution zero_tolerance takes no step uphill at any temperature", "initial-temperature",
-        "cooldown-factor");
+    MF_UNUSED(s, "--acceptance_distribution zero_tolerance takes no step uphill at any temperature",
+              "initial-temperature", "cooldown-factor");
 }
 
 static void say_image(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_solve_opts *opts)
 {
-    if (opts->objective.mean) SAY(s, "an image is one slice", "slice-objective");
-    if (o->greedy) SAY(s, "an image is one slice", "greedy");
-    if (!opts->method.method->swaps) SAY(s, "an image is one slice", "batch-size");
+    if (opts->objective.mean) MF_UNUSED(s, "an image is one slice", "slice-objective");
+    if (o->greedy) MF_UNUSED(s, "an image is one slice", "greedy");
+    if (!opts->method.method->swaps) MF_UNUSED(s, "an image is one slice", "batch-size");
 }
 
 void mf_recon_unused_here(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
@@ -107,12 +85,12 @@ void mf_recon_unused_here(const struct mf_session *s, const struct mf_recon_cmd 
     if (opts->method.method->swaps)
         say_annealing(s, o, &opts->anneal);
     else if (opts->objective.mean && dims[0] > 1)
-        SAY(s, "--slice_objective mean has no polish", "polish-rounds");
+        MF_UNUSED(s, "--slice_objective mean has no polish", "polish-rounds");
     if (dims[0] == 1) say_image(s, o, opts);
     if (o->level_weights.count > levels && mf_options_given(s->options, "level-weights"))
         mf_warn("--level_weights gives %zu weights, and the pyramid has %zu level%s: what is beyond has no effect",
                 o->level_weights.count, levels, MF_S(levels));
     if (o->multigrid && mf_solve_grids(dims, target, opts) == 1)
-        SAY(s, "no grid is coarser, by L and the levels of the target", "use-multigrid-reconstruction");
-    if (target->phases < 2) SAY(s, "the target has one phase", "use-multiphase", "no-multiphase");
+        MF_UNUSED(s, "no grid is coarser, by L and the levels of the target", "use-multigrid-reconstruction");
+    if (target->phases < 2) MF_UNUSED(s, "the target has one phase", "use-multiphase", "no-multiphase");
 }

@@ -41,4 +41,7 @@ struct mf_train_work mf_train_work_of(const struct mf_session *session, const st
 /** The lines "key: value" that a run must share with the checkpoint it continues from. The caller frees. */
 char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts *opts);
 
+/** Reports options without effect. Local. */
+void mf_train_unused(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set);
+
 #endif

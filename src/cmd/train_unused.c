@@ -1,0 +1,15 @@
+/* See train_opts.h: reports options without effect in a training. */
+#include <string.h>
+
+#include "src/cmd/train_opts.h"
+#include "src/cmd/unused.h"
+
+void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set)
+{
+    if (strcmp(o->optimizer, "sgd") == 0)
+        MF_UNUSED(s, "--optimizer sgd does not use it", "beta-1", "beta-2", "epsilon");
+    else
+        mf_unused(s, (const char *const[]){"momentum", NULL}, "--optimizer %s does not use it", o->optimizer);
+    if (set->count[MF_VALIDATION] == 0) MF_UNUSED(s, "there is no validation split to score", "patience");
+    if (!s->common->logfile_name) MF_UNUSED(s, "all files go to --results-dir", "data_folder");
+}

@@ -184,7 +184,7 @@ static int export(struct out *o)
         return write_table(o);
     }
     MF_TRY(mf_agree(comm, check_pictures(o->set)));
-    MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_output_folder(o->path) : MF_OK));
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_output_folder(o->path, "another --output") : MF_OK));
     MF_TRY(mf_agree(comm, write_pictures(o)));
     return write_table(o);
 }

@@ -14,7 +14,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 
-int mf_output_folder(const char *path)
+int mf_output_folder(const char *path, const char *remedy)
 {
     char *copy = MF_MUST(strdup(path), "a name");
     int rc = MF_OK;
@@ -23,8 +23,7 @@ int mf_output_folder(const char *path)
         at = strchr(at + 1, '/');
         if (at) *at = '\0';
         if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            rc = mf_fail(MF_OUTPUT, "cannot make folder '%s': %s; try: --output FILE, or another --data_folder", copy,
-                         strerror(errno));
+            rc = mf_fail(MF_OUTPUT, "cannot make folder '%s': %s; try: %s", copy, strerror(errno), remedy);
         if (at) *at = '/';
     }
     free(copy);
@@ -42,13 +41,15 @@ int mf_session_path_in(const struct mf_session *session, const char *folder, con
                        char **path)
 {
     const struct mf_common *common = session->common;
+    const char *remedy =
+        folder == common->data_folder ? MF_OUTPUT_ELSEWHERE : "--output FILE, or another --results-dir";
     int rc = MF_OK;
 
     if (common->output) {
         *path = mf_output_join("", common->output, NULL, "");
         return MF_OK;
     }
-    if (session->comm->rank == 0 && *folder && !common->dry_run) rc = mf_output_folder(folder);
+    if (session->comm->rank == 0 && *folder && !common->dry_run) rc = mf_output_folder(folder, remedy);
     MF_TRY(mf_agree(session->comm, rc));
     *path = mf_output_join(folder, base, common->information, suffix);
     return MF_OK;

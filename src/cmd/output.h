@@ -5,8 +5,9 @@
 
 #include "src/cmd/session.h"
 
-/** Makes a folder and those above it: MF_OUTPUT. Local. */
-int mf_output_folder(const char *path);
+/** Makes a folder and those above it: MF_OUTPUT, with the remedy. Local. */
+int mf_output_folder(const char *path, const char *remedy);
+#define MF_OUTPUT_ELSEWHERE "--output FILE, or another --data_folder"
 
 /** "FOLDER/BASE[_INFIX]SUFFIX"; @p infix may be NULL. The caller frees. */
 char *mf_output_join(const char *folder, const char *base, const char *infix, const char *suffix);

@@ -46,7 +46,7 @@ static int open_log(const struct mf_common *common, int rank)
 
     if (rank != 0 || !common->logfile_name) return MF_OK;
     if (common->logfile_date && localtime_r(&now, &local)) strftime(date, sizeof date, "%Y-%m-%d_%H-%M-%S", &local);
-    if (*common->data_folder && !whole) MF_TRY(mf_output_folder(common->data_folder));
+    if (*common->data_folder && !whole) MF_TRY(mf_output_folder(common->data_folder, MF_OUTPUT_ELSEWHERE));
     path = mf_output_join(whole ? "" : common->data_folder, common->logfile_name, *date ? date : NULL,
                           !*date && mf_ends_with(common->logfile_name, ".log") ? "" : ".log");
     rc = check_log(path);

@@ -47,11 +47,12 @@ static int apply(void *context, const struct mf_plan_numbers *settings)
 
 static void tell(const void *context, const struct mf_plan_numbers *derived, FILE *to)
 {
+    static const char *const recomputes[] = {[MF_RECOMPUTE_CHEAP] = "cheap", [MF_RECOMPUTE_BLOCKS] = "blocks"};
     const struct planned *p = context;
 
     fprintf(to, ", %zu samples in a step, %zu in a pass", mf_plan_get(derived, "effective_batch"), p->opts->batch);
     if (p->opts->stage) fprintf(to, ", zero %d", p->opts->stage);
-    if (p->opts->recompute) fprintf(to, ", recompute %d", (int)p->opts->recompute);
+    if (p->opts->recompute) fprintf(to, ", recompute %s", recomputes[p->opts->recompute]);
 }
 
 int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
@@ -113,8 +114,8 @@ int mf_train_open(const struct mf_session *s, const struct mf_train_cmd *o, cons
 
 /* ---- a dry run ---- */
 
-/* Counts in the arena what the run would take. Local. */
-static int book(const struct mf_session *s, const struct mf_train_work *w, size_t *passes)
+/* Counts in the arena what the run would take. @p lists: prints them. Local. */
+static int book(const struct mf_session *s, const struct mf_train_work *w, int lists, size_t *passes)
 {
     const struct mf_comm *comm = s->comm;
     const struct mf_plan_rank rank = {.ranks = (size_t)comm->size,
@@ -128,6 +129,7 @@ static int book(const struct mf_session *s, const struct mf_train_work *w, size_
     mf_train_give_settings(w->opts, &settings);
     *passes = mf_train_wish(w->set, w->opts, rank.ranks, 0).micro;
     MF_TRY(mf_train_bytes(w, &rank, &settings, bytes));
+    if (lists) MF_TRY(mf_train_print_lists(w, &rank, &settings, stdout));
     return mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a training");
 }
 
@@ -158,7 +160,7 @@ int mf_train_dry(const struct mf_session *s, const struct mf_train_cmd *o, const
     const struct mf_train_work work = mf_train_work_of(s, o, set, opts);
     struct mf_peaks peaks;
     size_t passes;
-    int rc = mf_agree(s->comm, book(s, &work, &passes));
+    int rc = mf_agree(s->comm, book(s, &work, o->show_list && s->comm->rank == 0, &passes));
 
     MF_TRY(rc);
     MF_TRY(mf_peaks_of(s, &peaks));

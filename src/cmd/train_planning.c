@@ -42,7 +42,7 @@ static int name_task(const struct mf_session *s, struct plan_cmd *o)
 
     o->classify = words && strcmp(word[0], "classify") == 0;
     if (words && (o->classify || strcmp(word[0], "regress") == 0)) return MF_OK;
-    if (!words) return mf_fail(MF_USAGE, "plan train: which? There is: plan train classify, plan train regress");
+    if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, or plan train regress");
     return mf_fail(MF_USAGE, "plan train %.100s: there is only classify and regress", word[0]);
 }
 

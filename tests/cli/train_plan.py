@@ -123,6 +123,8 @@ def as_in_a_run():
     check([w.split(":")[0] for w in lists.splitlines() if w.startswith("list ")] == ["list last", "list reduce", "list optimise", "list evaluate"], lists)
     done = run("train", "classify", *SMALL, "--results-dir", "run", "--arch", "mlp", "--effective-batch", 24, "--show-list", ranks=2)
     check(lists in done.out, "train shows the lists of its plan")
+    done = run("train", "classify", *SMALL, "--arch", "mlp", "--effective-batch", 24, "--show-list", "--dry-run", ranks=2)
+    check(done.status == 0 and "list evaluate" in done.out, f"lists of a dry run: {done}")
 
 
 def verified():
@@ -211,7 +213,7 @@ def dry_run():
 
 
 def senseless():
-    for words, says in ((("classify",), "no samples; try: --data FILE.h5, or --size"), ((), "plan train: which?"), (("vqa",), "there is only classify and regress"),
+    for words, says in ((("classify",), "no samples; try: --data FILE.h5, or --size"), ((), "no task; try: plan train classify"), (("vqa",), "there is only classify and regress"),
                         (("classify", "--data", "set.h5", "--size", 8, 8), "--data says it: leave --size out"),
                         (("classify", "--size", 8), "or --size y x"), (("classify", "--size", 8, 8, "--verify"), "it needs --data"),
                         (("classify", "--size", 8, 8, "--show-list", "--json"), "--show-list and --json both print")):

@@ -217,6 +217,8 @@ int mf_safetensors_open(const char *path, struct mf_safetensors **file)
     return MF_OK;
 }
 
+const char *mf_safetensors_path(const struct mf_safetensors *f) { return f->part[0].path; }
+
 void mf_safetensors_close(struct mf_safetensors *f)
 {
     if (!f) return;

@@ -33,6 +33,9 @@ struct mf_safetensors_entry {
 int mf_safetensors_open(const char *path, struct mf_safetensors **file);
 void mf_safetensors_close(struct mf_safetensors *file);
 
+/** Path of its file; of a split model that of the first part. */
+const char *mf_safetensors_path(const struct mf_safetensors *file);
+
 /** All arrays in the order of their names; the file owns them. */
 const struct mf_safetensors_entry *mf_safetensors_list(const struct mf_safetensors *file, size_t *count);
 

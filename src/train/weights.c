@@ -8,6 +8,7 @@
 
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/json.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
 #include "src/base/text.h"
@@ -116,9 +117,25 @@ static int has_weight(const struct mf_net *net, const char *name)
     return v >= 0 && mf_value_is_weight(&net->value[v]);
 }
 
+/* What the file says of its network, for a refusal. */
+static void describe(const struct mf_safetensors *file, char *text, size_t room)
+{
+    const char *metadata = mf_safetensors_metadata(file, "mesoforge");
+    struct mf_json *card = metadata ? mf_json_parse(metadata) : NULL;
+    const struct mf_json *args = card ? mf_json_get(card, "arguments") : NULL;
+    const char *arch = args ? mf_json_get_text(card, "arch") : NULL;
+
+    text[0] = 0;
+    if (arch)
+        snprintf(text, room, " (it is of --arch %.20s --width %lld --depth %lld)", arch, mf_json_get_int(args, "width"),
+                 mf_json_get_int(args, "depth"));
+    mf_json_free(card);
+}
+
 static int check_file(const struct mf_network *n, const struct mf_safetensors *file)
 {
     struct faults f = {0};
+    char own[100];
     size_t count;
     const struct mf_safetensors_entry *entry = mf_safetensors_list(file, &count);
 
@@ -127,7 +144,9 @@ static int check_file(const struct mf_network *n, const struct mf_safetensors *f
     for (size_t k = 0; k < count; ++k)
         if (!has_weight(n->net, entry[k].name)) fault(&f, "; the model has no '%.80s'", entry[k].name);
     if (f.count == 0) return MF_OK;
-    return mf_fail(MF_INPUT, "the file's arrays are not those of this model: %zu differ%s", f.count, f.text);
+    describe(file, own, sizeof own);
+    return mf_fail(MF_INPUT, "the arrays of '%s' are not those of this model%s: %zu differ%s",
+                   mf_safetensors_path(file), own, f.count, f.text);
 }
 
 int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_safetensors *file)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/show/training.h"
 
 enum { MOST = 12 /* panels */, COLUMNS = 3 };
@@ -36,8 +37,14 @@ int mf_scores_draw(const struct mf_trainer *t, const struct mf_scores *s, const 
 {
     const size_t columns = t->opts.classify ? 0 : t->opts.columns < MOST ? t->opts.columns : MOST;
     struct mf_figure figure = {.columns = columns < COLUMNS ? columns : COLUMNS};
+    char *some;
+    int rc;
 
     if (t->opts.classify) add_confusion(&figure, t->set, s);
     for (size_t c = 0; c < columns; ++c) add_column(&figure, t, s, id, c);
-    return mf_figure_write(path, title, &figure);
+    if (columns == t->opts.columns || t->opts.classify) return mf_figure_write(path, title, &figure);
+    some = mf_format("%s (%zu of %zu columns)", title, columns, t->opts.columns);
+    rc = mf_figure_write(path, some, &figure);
+    free(some);
+    return rc;
 }

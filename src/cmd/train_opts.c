@@ -303,17 +303,23 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
 
 /* -- columns -- */
 
+enum { ALL = 500 /* letters of all columns */ };
+
 static int find_column(const struct mf_dataset *set, const char *name, size_t *column)
 {
     const char *known[MF_REALS_MAX], *near;
+    char all[ALL] = "";
+    size_t used = 0;
 
     for (*column = 0; *column < set->reals; ++*column) {
         if (strcmp(set->real_name[*column], name) == 0) return MF_OK;
         known[*column] = set->real_name[*column];
     }
     near = mf_nearest(name, known, set->reals);
-    return mf_fail(MF_USAGE, "--target %.100s: '%s' has no such column%s%s", name, set->path,
-                   near ? "; did you mean " : "", near ? near : "");
+    for (size_t c = 0; c < set->reals && used < sizeof all; ++c)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", c ? ", " : "", known[c]);
+    return mf_fail(MF_USAGE, "--target %.100s: '%s' has no such column%s%s; it has: %s", name, set->path,
+                   near ? "; did you mean " : "", near ? near : "", all);
 }
 
 static int find_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *column,

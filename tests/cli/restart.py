@@ -55,9 +55,9 @@ CRC_OF = [crc_of(byte) for byte in range(256)]
 
 
 def seal(path):
-    """As docs/FILES.md describes it; a file below 1 MiB is one block."""
+    """As docs/FILES.md describes it; a file below 1 MiB is one block; the mark is the number of a checkpoint."""
     sound = open(path, "rb").read()
-    footer = struct.pack("<I8sQIII", crc32c(sound), b"MFSEAL01", len(sound), 1, 1 << 20, 0)
+    footer = struct.pack("<I8sQIII", crc32c(sound), b"MFSEAL01", len(sound), 1, 1 << 20, 9)
     with open(path, "ab") as file:
         file.write(footer + struct.pack("<I", crc32c(footer)))
 

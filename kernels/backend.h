@@ -19,7 +19,7 @@
 #include "src/base/arena.h"
 
 /** Changes with the layout of struct mf_backend or of a table in it. */
-enum { MF_BACKEND_ABI = 3100 };
+enum { MF_BACKEND_ABI = 3200 };
 
 /** Compute capability (10 major + minor) of the oldest GPUs that the kernels are compiled for. */
 enum { MF_GPU_OLDEST = 80 };
@@ -116,6 +116,7 @@ struct mf_backend {
     const struct mf_move_ops *move;
     const struct mf_field_ops *field;
     const struct mf_optim_ops *optim;
+    const struct mf_meanfield_ops *meanfield;
     const struct mf_select_ops *select;
     const struct mf_label_ops *label;
     const struct mf_slices *slices; /* descriptors (kernels/slices/slices.h) */

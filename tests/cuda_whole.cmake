@@ -26,7 +26,8 @@ foreach(name mpi_redistribute mpi_slab)
   endforeach()
 endforeach()
 add_test(NAME cuda_optim_methods COMMAND optim_methods)
-set_tests_properties(cuda_optim_methods ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+add_test(NAME cuda_meanfield COMMAND kernels_meanfield)
+set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 
 add_test(NAME cuda_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/cuda.py $<TARGET_FILE:mesoforge>

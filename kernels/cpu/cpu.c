@@ -106,6 +106,7 @@ const struct mf_backend mf_backend_cpu = {
     .move = &mf_move_cpu,
     .field = &mf_field_cpu,
     .optim = &mf_optim_cpu,
+    .meanfield = &mf_meanfield_cpu,
     .select = &mf_select_cpu,
     .label = &mf_label_cpu,
     .slices = &slices,

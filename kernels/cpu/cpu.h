@@ -7,6 +7,7 @@
 #include "kernels/cpu/fast.h"
 #include "kernels/field.h"
 #include "kernels/labels.h"
+#include "kernels/meanfield.h"
 #include "kernels/move.h"
 #include "kernels/optim.h"
 #include "kernels/select.h"
@@ -26,6 +27,7 @@ enum {
 extern const struct mf_move_ops mf_move_cpu;
 extern const struct mf_field_ops mf_field_cpu;
 extern const struct mf_optim_ops mf_optim_cpu;
+extern const struct mf_meanfield_ops mf_meanfield_cpu;
 #define MF_FAMILY(ID, family, ...) extern const struct mf_slice_ops mf_##family##_cpu;
 MF_LIST_SLICES(MF_FAMILY)
 #undef MF_FAMILY

@@ -427,6 +427,7 @@ const struct mf_backend mf_backend_cuda = {
     .move = &mf_move_cuda,
     .field = &mf_field_cuda,
     .optim = &mf_optim_cuda,
+    .meanfield = &mf_meanfield_cuda,
     .select = &mf_select_cuda,
     .label = &mf_label_cuda,
     .slices = &slices,

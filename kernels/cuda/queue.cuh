@@ -90,6 +90,7 @@ const struct mf_ranges *mf_cuda_ranges(void);
 extern const struct mf_move_ops mf_move_cuda;
 extern const struct mf_field_ops mf_field_cuda;
 extern const struct mf_optim_ops mf_optim_cuda;
+extern const struct mf_meanfield_ops mf_meanfield_cuda;
 #define MF_ON_GPU(family)                 extern const struct mf_slice_ops mf_##family##_cuda;
 #define MF_ON_CORES(family)               /* none */
 #define MF_FAMILY(ID, family, where, ...) MF_ON_##where(family)

@@ -310,6 +310,7 @@ const struct mf_backend mf_backend_shadow = {
     .move = &mf_move_shadow,
     .field = &mf_field_shadow,
     .optim = &mf_optim_shadow,
+    .meanfield = &mf_meanfield_shadow,
     .select = &mf_select_shadow,
     .label = &mf_label_shadow,
     .slices = &slices,

@@ -8,6 +8,7 @@
 #include "kernels/backend.h"
 #include "kernels/field.h"
 #include "kernels/labels.h"
+#include "kernels/meanfield.h"
 #include "kernels/move.h"
 #include "kernels/optim.h"
 #include "kernels/select.h"
@@ -60,6 +61,7 @@ void mf_shadow_input(struct mf_queue *queue, const char *kernel, const void *hos
 extern const struct mf_move_ops mf_move_shadow;
 extern const struct mf_field_ops mf_field_shadow;
 extern const struct mf_optim_ops mf_optim_shadow;
+extern const struct mf_meanfield_ops mf_meanfield_shadow;
 #define MF_FAMILY(ID, family, ...) extern const struct mf_slice_ops mf_##family##_shadow;
 MF_LIST_SLICES(MF_FAMILY)
 #undef MF_FAMILY

@@ -40,15 +40,15 @@ static void give(struct mf_optimiser *o, float **vector)
     *vector = NULL;
 }
 
-void mf_optimiser_trim(struct mf_optimiser *o)
+void mf_optimiser_trim(struct mf_optimiser *o, size_t kept)
 {
-    for (size_t i = MF_METHOD_VECTORS; i-- > 0;) give(o, &o->own[i]);
+    for (size_t i = MF_METHOD_VECTORS; i-- > kept;) give(o, &o->own[i]);
 }
 
 void mf_optimiser_free(struct mf_optimiser *o)
 {
     if (!o->queue) return;
-    mf_optimiser_trim(o);
+    mf_optimiser_trim(o, 0);
     give(o, &o->g);
     give(o, &o->x);
     mf_arena_give(o->queue->host, o->sums);

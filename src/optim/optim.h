@@ -97,8 +97,8 @@ int mf_optimiser_new(struct mf_optimiser *optimiser, const struct mf_backend *ba
                      struct mf_extent extent, const struct mf_method_opts *opts);
 void mf_optimiser_free(struct mf_optimiser *optimiser);
 
-/** Frees all vectors but x and g, for a stage after the descent. */
-void mf_optimiser_trim(struct mf_optimiser *optimiser);
+/** Frees all of the method's vectors but the first @p kept, for a stage after the descent. */
+void mf_optimiser_trim(struct mf_optimiser *optimiser, size_t kept);
 
 /** Number of vectors that a method takes, including x and g. */
 size_t mf_optimiser_vectors(const struct mf_method_opts *opts);

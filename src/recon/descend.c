@@ -14,14 +14,21 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/recon/grid.h"
+#include "src/recon/meanfield.h"
 #include "src/recon/phases.h"
 
-enum { STEPS_MAX = 3 + 2 * MF_RAMP_STAGES, LEAST = 4 /* evaluations of a stage, on the average */ };
+enum {
+    STEPS_MAX = 3 + 2 * MF_RAMP_STAGES,
+    LEAST = 4 /* evaluations of a stage, on the average */,
+    MEAN_FIELD_LEAST = 60
+};
 static const struct mf_ramp USUAL = {5, 0.03, 1, 0.5};
 static const double MU = 1e4, SCALE = 1e4;
 /* Factor by which targets of slices overshoot the mean slice's error (objective.h). A stage may follow completely, so
  * with a factor above 1 the errors of successive stages would grow. */
 static const double GAIN = 1;
+/* Share of the evaluations before mean-field annealing. */
+static const double BEFORE_MEAN_FIELD = 0.3;
 
 struct mf_extent mf_grid_extent(const struct mf_grid *r)
 {
@@ -34,7 +41,7 @@ double mf_grid_voxels(const struct mf_grid *r)
 }
 
 /* Sums over all planes in global order; what every rank has of the others' planes is exactly zero. */
-static void add(void *context, size_t n, const double *values, int largest, double *total)
+void mf_grid_add(void *context, size_t n, const double *values, int largest, double *total)
 {
     struct mf_grid *r = context;
     size_t nz = r->slab.dims[0];
@@ -64,7 +71,7 @@ static void means(struct mf_grid *r, const float *x, double *mean)
     r->backend->field->sum(r->queue, mf_grid_extent(r), x, r->plane);
     r->backend->sync(r->queue);
     for (size_t p = 0; p < r->fields; ++p) {
-        add(r, 1, r->plane + p * r->slab.count, -1, &mean[p]);
+        mf_grid_add(r, 1, r->plane + p * r->slab.count, -1, &mean[p]);
         mean[p] /= mf_grid_voxels(r);
     }
 }
@@ -117,7 +124,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     mf_objective_finish(r->objective, &r->loss);
     mf_grid_hold(r, 0, g);
     if (r->slab.count > 0 && mf_fault("recon.gradient")) r->backend->field->fill(r->queue, 1, NAN, g);
-    add(r, 1, r->plane, -1, &grey);
+    mf_grid_add(r, 1, r->plane, -1, &grey);
     *loss = r->scale * r->loss + r->lambda * grey / mf_grid_voxels(r) + pull;
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
     if (!r->optimiser.aside) mf_grid_snapshot(r, x);
@@ -158,9 +165,8 @@ static long noted(const struct mf_solve_result *out)
 }
 
 /* A step may take several evaluations, so a row is written at the first step at or past a multiple of the interval. */
-static int after_step(void *context, long evaluations, double loss)
+int mf_grid_after_step(struct mf_grid *r, long evaluations, double loss)
 {
-    struct mf_grid *r = context;
     long all = r->before + evaluations, every = r->opts->report_every > 0 ? r->opts->report_every : 10;
     char text[80];
 
@@ -171,9 +177,14 @@ static int after_step(void *context, long evaluations, double loss)
     return mf_objective_renew(r->objective) ? mf_grid_keep(r, all, NULL) : 0;
 }
 
+static int after_step(void *context, long evaluations, double loss)
+{
+    return mf_grid_after_step(context, evaluations, loss);
+}
+
 static int descend(struct mf_grid *r, const char *stage, double lambda, long evaluations)
 {
-    const struct mf_problem problem = {r, evaluate, add, after_step};
+    const struct mf_problem problem = {r, evaluate, mf_grid_add, after_step};
 
     r->stage = stage;
     r->lambda = lambda;
@@ -214,11 +225,12 @@ struct step {
     const char *stage; /* NULL: no descent, only a correction */
     double lambda;
     long evaluations;
+    int mean_field; /* instead of a descent */
 };
 
 static size_t push(struct step *script, size_t n, const char *stage, double lambda, long evaluations)
 {
-    script[n] = (struct step){stage, lambda, evaluations};
+    script[n] = (struct step){stage, lambda, evaluations, 0};
     return n + 1;
 }
 
@@ -229,12 +241,19 @@ int mf_grid_one_descent(const struct mf_solve_opts *o, int last)
     return o->evaluations < (2 + (last ? ramp_of(o)->stages : 0)) * LEAST;
 }
 
-/* The script: two descents; on the last grid, then the stages of growing lambda. Each descent begins with an extra
- * evaluation, so few evaluations are used for one descent. */
+int mf_grid_uses_mean_field(const struct mf_grid *r)
+{
+    return r->level == 0 && mf_solve_mean_field(r->slab.dims, r->target, r->opts);
+}
+
+/* The script: two descents; on the last grid, then mean-field annealing or the stages of growing lambda. Each descent
+ * begins with an extra evaluation, so few evaluations are used for one descent. */
 static size_t script_of(const struct mf_grid *r, int last, struct step script[STEPS_MAX])
 {
     const struct mf_ramp *ramp = ramp_of(r->opts);
-    long all = r->opts->evaluations, first = last ? (long)(ramp->share * (double)all) : all, rest = all - first;
+    const int annealed = last && mf_grid_uses_mean_field(r);
+    const double share = annealed ? BEFORE_MEAN_FIELD : last ? ramp->share : 1;
+    long all = r->opts->evaluations, first = (long)(share * (double)all), rest = all - first;
     size_t n;
 
     MF_ASSERT(ramp->stages > 1 && ramp->stages <= MF_RAMP_STAGES);
@@ -242,6 +261,11 @@ static size_t script_of(const struct mf_grid *r, int last, struct step script[ST
     n = push(script, 0, "descend", 0, first / 2);
     n = push(script, n, NULL, 0, 0);
     n = push(script, n, "descend", 0, first - first / 2);
+    if (annealed) {
+        n = push(script, n, "binarise", 0, rest);
+        script[n - 1].mean_field = 1;
+        return n;
+    }
     for (int s = 0; last && s < ramp->stages; ++s) {
         double lambda = ramp->first * pow(ramp->last / ramp->first, s / (double)(ramp->stages - 1));
 
@@ -304,6 +328,22 @@ int mf_grid_look(struct mf_grid *r)
     return MF_OK;
 }
 
+int mf_grid_in_mean_field(const struct mf_grid *r)
+{
+    struct step script[STEPS_MAX];
+    const size_t n = script_of(r, r->level == 0, script);
+
+    return (size_t)r->step < n && script[r->step].mean_field;
+}
+
+static int anneal(struct mf_grid *r, const struct step *s)
+{
+    if (!r->optimiser.under_way) r->result->loss = r->loss;
+    r->stage = s->stage;
+    r->lambda = 0;
+    return mf_meanfield_run(r, s->evaluations);
+}
+
 int mf_grid_descend(struct mf_grid *r, int last)
 {
     struct step script[STEPS_MAX];
@@ -320,10 +360,13 @@ int mf_grid_descend(struct mf_grid *r, int last)
     }
     for (; (size_t)r->step < n; ++r->step) {
         const struct step *s = &script[r->step];
-        MF_PHASE(s->lambda > 0 || r->lambda > 0 ? &mf_phase_continuation : &mf_phase_descent);
+        const int binarises = s->lambda > 0 || s->mean_field;
+        MF_PHASE(binarises || r->lambda > 0 ? &mf_phase_continuation : &mf_phase_descent);
 
-        if (s->lambda > 0 && !r->result->binarise) r->result->binarise = r->before + r->optimiser.evaluations;
-        if (s->stage)
+        if (binarises && !r->result->binarise) r->result->binarise = r->before + r->optimiser.evaluations;
+        if (s->mean_field)
+            MF_TRY(anneal(r, s));
+        else if (s->stage)
             MF_TRY(descend(r, s->stage, s->lambda, s->evaluations));
         else
             correct(r);

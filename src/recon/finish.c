@@ -65,12 +65,20 @@ static int polish(struct mf_grid *r, struct mf_polish *p)
     return MF_OK;
 }
 
+/* Swaps gain next to nothing behind mean-field annealing, unless that failed: its result is worse than the grey field.
+ * Whoever asks for rounds of swaps gets them. */
+static int needs_swaps(const struct mf_grid *r)
+{
+    return !mf_grid_uses_mean_field(r) || r->opts->polish_rounds > 0 || r->result->loss_cut > r->result->loss;
+}
+
 static int polishes(const struct mf_grid *r)
 {
     const struct mf_objective_opts *o = &r->opts->objective;
     int s2 = mf_grid_s2_term(o) < o->terms, in_space = mf_objective_in_space(o) < o->terms && o->terms < MF_TERMS_MAX;
 
     if (o->mean && r->slab.dims[0] > 1) return 0;
+    if (!needs_swaps(r)) return 0;
     /* windows of one lag hold no neighbours to count jumps towards */
     return r->opts->polish && r->target->lag > 1 && (s2 || in_space);
 }
@@ -132,7 +140,7 @@ static void label_loss(struct mf_grid *r, double *loss)
  * memory. */
 static int take_labels(struct mf_grid *r)
 {
-    mf_optimiser_trim(&r->optimiser);
+    mf_optimiser_trim(&r->optimiser, 0);
     r->label = mf_arena_take(r->queue->arena, mf_slab_voxels(&r->slab), "labels");
     return mf_agree(r->comm, r->label ? MF_OK : MF_MEMORY);
 }
@@ -144,7 +152,7 @@ static int make_labels(struct mf_grid *r)
     struct mf_solve_result *out = r->result;
     MF_PHASE(&mf_phase_cut);
 
-    mf_grid_loss(r, r->optimiser.x, &out->loss);
+    if (!mf_grid_uses_mean_field(r)) mf_grid_loss(r, r->optimiser.x, &out->loss);
     MF_TRY(take_labels(r));
     MF_TRY(mf_grid_cut(r));
     label_loss(r, &out->loss_cut);
@@ -184,7 +192,7 @@ int mf_grid_finish(struct mf_grid *r)
         MF_TRY(work_on_labels(r));
         if (r->leaving) return MF_OK;
         label_loss(r, &out->loss_final);
-    } else if (r->opts->polish) {
+    } else if (r->opts->polish && needs_swaps(r)) {
         mf_info(r->opts->objective.mean && r->slab.dims[0] > 1
                     ? "no polish: swaps are judged by every slice, not by their mean"
                     : "no polish: it needs S2 or S2_3D among the descriptors, with lags (--limit_to 2 or more)");

@@ -3,6 +3,7 @@
 #define MF_RECON_GRID_H
 
 #include "kernels/stage.h"
+#include "src/base/err.h"
 #include "src/recon/polish.h"
 #include "src/recon/solve.h"
 #include "src/run/keeper.h"
@@ -59,6 +60,18 @@ struct mf_grid {
 /** Extent of this rank's part of the field, for kernels; number of voxels of the whole field. */
 struct mf_extent mf_grid_extent(const struct mf_grid *run);
 double mf_grid_voxels(const struct mf_grid *run);
+
+/** Sums over all planes in global order; value @p largest is a maximum (-1: none is). @p values [planes][n], complete.
+ * Collective. */
+void mf_grid_add(void *run, size_t n, const double *values, int largest, double *total);
+
+/** Call it after every step: a row of metrics, the progress line, a checkpoint. True: the run must leave. */
+int mf_grid_after_step(struct mf_grid *run, long evaluations, double loss);
+
+/** Does mean-field annealing make the field of this grid binary? Else the penalty of grey values does. */
+int mf_grid_uses_mean_field(const struct mf_grid *run);
+/** Is that the step that a loaded run stopped in? */
+int mf_grid_in_mean_field(const struct mf_grid *run);
 
 /** Does the descent use the smoothed |d| of Variation? */
 int mf_grid_rounds(const struct mf_grid *run);

@@ -33,7 +33,7 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
 
     if (pair) mf_descriptor_pair(o->phases, p, &a, &b);
     if (values) values += (p * s->slices + r->span.first) * s->levels * entries;
-    for (size_t l = 0; l < s->levels; ++l) weight[l] = o->opts.term[t].weight * o->opts.level_weight[l];
+    for (size_t l = 0; l < s->levels; ++l) weight[l] = mf_objective_weight(o, t, l);
     return (struct mf_slice_task){.x = r->x[a],
                                   .g = r->g[a],
                                   .y = r->x[b],

@@ -32,6 +32,7 @@ enum { MF_TERMS_MAX = 16 };
 struct mf_term {
     const struct mf_descriptor *row;
     double weight;
+    int fine; /* compared at level 0 alone */
 };
 
 struct mf_objective_opts {

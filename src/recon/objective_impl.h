@@ -93,6 +93,14 @@ static inline size_t mf_objective_sums(const struct mf_objective *o, size_t slic
     return slices * mf_objective_row(o) + (o->space.space ? 1 + MF_WHOLE : 0);
 }
 
+/** Weight of an error of term @p t at level @p l. */
+static inline double mf_objective_weight(const struct mf_objective *o, size_t t, size_t l)
+{
+    const struct mf_term *term = &o->opts.term[t];
+
+    return term->fine && l > 0 ? 0 : term->weight * o->opts.level_weight[l];
+}
+
 /** E of a vector d of @p m entries from @p a, the sum of |d|^p; *slope: dE/da. */
 double mf_objective_norm(enum mf_norm norm, double a, double m, double *slope);
 

@@ -354,7 +354,7 @@ static void compare(struct mf_objective *o, size_t side, size_t phase)
         const size_t t = st->term[i];
 
         if (t == o->opts.terms) continue;
-        for (size_t l = 0; l < s->levels; ++l) weight[i][l] = o->opts.term[t].weight * o->opts.level_weight[l];
+        for (size_t l = 0; l < s->levels; ++l) weight[i][l] = mf_objective_weight(o, t, l);
         task.target[i] = target_of(o, side, phase, i);
         task.weight[i] = weight[i];
         task.sum[i] = s->a + (t * o->parts + phase) * s->slices;

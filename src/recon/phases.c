@@ -10,4 +10,5 @@ struct mf_phase mf_phase_search = {.name = "patch search", .kind = MF_WORK};
 struct mf_phase mf_phase_field = {.name = "field terms", .kind = MF_WORK};
 struct mf_phase mf_phase_rank = {.name = "polish: rank", .kind = MF_WORK};
 struct mf_phase mf_phase_gather = {.name = "polish: gather", .kind = MF_WORK};
+struct mf_phase mf_phase_mean_field = {.name = "mean field", .kind = MF_WORK};
 struct mf_phase mf_phase_swaps = {.name = "polish: swaps", .kind = MF_WORK};

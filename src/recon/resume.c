@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/recon/grid.h"
+#include "src/recon/meanfield.h"
 #include "src/run/problem.h"
 
 /* -- what two runs must have in common -- */
@@ -113,6 +114,7 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     if (o->ramp)
         fprintf(to, "ramp: %d %.17g %.17g %.17g\n", o->ramp->stages, o->ramp->first, o->ramp->last, o->ramp->share);
     if (mf_grid_one_descent(o, 1)) fprintf(to, "gradient stages: one descent\n");
+    if (mf_solve_mean_field(dims, r->target, o)) fprintf(to, "gradient stages: mean-field annealing\n");
     fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
     if (mf_grid_connects(r)) fprintf(to, "clusters connected\n");
     if (o->fixed) fprintf(to, "fixed voxels: %s\n", o->fixed->hash);
@@ -390,6 +392,7 @@ static void lend_miss(struct mf_grid *r)
 static int load(struct mf_grid *r)
 {
     lend_miss(r);
+    if (!r->polishing && mf_grid_in_mean_field(r)) r->optimiser.opts.method = &mf_mean_field;
     if (!r->polishing) MF_TRY(mf_optimiser_load(&r->optimiser, &r->saved));
     list_grid(r, &r->saved, r->polishing ? &r->polish : NULL, r->from);
     return mf_checkpoint_code(r->from);

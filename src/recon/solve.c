@@ -12,6 +12,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/recon/grid.h"
+#include "src/recon/meanfield.h"
 #include "src/recon/phases.h"
 #include "src/recon/start.h"
 
@@ -366,6 +367,7 @@ static int run(struct mf_grid *r, const size_t dims[3])
         grid_close(r);
     }
     if (rc != MF_OK || r->leaving) return rc;
+    if (r->dry && mf_grid_uses_mean_field(r)) MF_TRY(mf_meanfield_measure(r));
     MF_TRY(mf_grid_sharpen(r));
     mf_grid_say_shrunk(r);
     return r->dry ? mf_grid_measure_finish(r) : mf_grid_finish(r);

@@ -182,9 +182,9 @@ def as_in_a_run():
     for file, depth, ranks, words in some(cases):
         common = [file, "--threads", 1, *([] if "--descriptor_types" in words else S2), *words.split(), *(["--add_dimension", depth] if depth > 1 else [])]
         common += [] if "--limit_to" in words else ["--limit_to", 8]
+        common += ["--max_iter", 60] if depth == 30 else ["--max_iter", 2, "--polish_rounds", 1]  # 60: mean-field annealing
         p = plan(*common, "--ranks", ranks, "--device", "cpu")
-        status, out, err = run(*common, "--max_iter", 2, "--polish_rounds", 1, "--json", "--output", "o.h5", *QUIET,
-                               ranks=ranks, verb="match")
+        status, out, err = run(*common, "--json", "--output", "o.h5", *QUIET, ranks=ranks, verb="match")
         check(status == 0, f"match {common}: {err}")
         took = json.loads(out)["peak_bytes"]["arena"]
         check(took == p["bytes"]["per_rank"], f"{common}: planned {p['bytes']['per_rank']}, took {took}")

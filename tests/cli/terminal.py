@@ -39,7 +39,7 @@ def on_terminal(*command):
 
 with tempfile.TemporaryDirectory() as folder:
     image = save(folder, "image.npy", blobs((64, 64), [0.6, 0.4], 1))
-    status, text = on_terminal(PROGRAM, "match", image, "--add_dimension", "32", "--max_iter", "100", "--threads", "1",
+    status, text = on_terminal(PROGRAM, "match", image, "--add_dimension", "32", "--max_iter", "50", "--threads", "1",
                                "--limit_to", "10", "--output", f"{folder}/volume.npy")
     check(status == 0, f"exit {status}: {text[-600:]}")
     check("polish " in text and "evaluations [" in text, "no bar was drawn")

@@ -54,8 +54,8 @@ static inline struct mf_objective_opts case_objective(enum mf_norm norm, int per
 {
     struct mf_objective_opts o = {.terms = 2, .norm = norm, .periodic = periodic, .multiphase = multiphase};
 
-    o.term[0] = (struct mf_term){&mf_descriptors[MF_S2], 1};
-    o.term[1] = (struct mf_term){&mf_descriptors[MF_VARIATION], 5};
+    o.term[0] = (struct mf_term){&mf_descriptors[MF_S2], 1, 0};
+    o.term[1] = (struct mf_term){&mf_descriptors[MF_VARIATION], 5, 0};
     for (int l = 0; l < MF_LEVELS_MAX; ++l) o.level_weight[l] = 1;
     for (int p = 0; p < MF_PHASES_MAX; ++p) o.phase_weight[p] = 1;
     o.levels_max = 1;

@@ -153,7 +153,7 @@ static void aim_at(struct setup *s, const double *values)
 
         if (fields == 1 && mf_descriptor_is(row, MF_OF_PAIRS)) continue;
         s->target.side[0].more[kinds[k] - MF_FURTHER] = (double *)(uintptr_t)values;
-        s->objective.term[s->objective.terms++] = (struct mf_term){row, 1 + 0.5 * (double)k};
+        s->objective.term[s->objective.terms++] = (struct mf_term){row, 1 + 0.5 * (double)k, 0};
     }
 }
 

@@ -128,7 +128,7 @@ static const struct row {
      0,
      16,
      MF_RESIDE_AUTO,
-     "shadow, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 1469112 and 10529840 of 16777216, 1.121e-02 = "
+     "shadow, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 2983969 and 10529840 of 16777216, 1.121e-02 = "
      "5.636e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
     {NODE,
      {256, 256, 256},
@@ -209,7 +209,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 24 on 1, 1 threads, shared memory, batch 0: 4/4 in 1/1, history 2, 0 and 930136 of 10407690022, 8.157e-04 = "
+     "cpu, 24 on 1, 1 threads, shared memory, batch 0: 4/4 in 1/1, history 2, 0 and 1717833 of 10407690022, 8.157e-04 "
+     "= "
      "2.114e-04 + 1.683e-04 + 7.864e-05 + 3.574e-04, 1 looked at"},
     {GPU,
      {64, 64, 64},
@@ -229,7 +230,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 38313616 and 1794128888 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1794128888 of 23509577237, "
      "8.710e-02 = 5.503e-02 + 4.384e-03 + 2.394e-02 + 3.752e-03, 8 looked at"},
     {GPU,
      {1024, 1024, 1024},
@@ -289,7 +290,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 38313616 and 1794128888 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1794128888 of 23509577237, "
      "8.710e-02 = 5.503e-02 + 4.384e-03 + 2.394e-02 + 3.752e-03, 11 looked at"},
     {PAIR,
      {512, 512, 512},

@@ -1,0 +1,472 @@
+/* See meanfield.h. */
+#include "src/recon/meanfield.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/form/compare.h"
+#include "kernels/labels.h"
+#include "kernels/meanfield.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/recon/phases.h"
+#include "src/recon/plane_fit.h"
+
+/* The penalty goes from MELT to FREEZE over RAMP of the steps, in units of the stiffness. LEAD: targets of slices
+ * overshoot the mean slice's error (objective.h). */
+static const double MELT = -3, FREEZE = 1.5, RAMP = 0.9, LEAD = 3, MOMENTUM = 0.93;
+/* Step lengths: over the stiffness of all but the volumes of slices, and over that of these. */
+static const double STEP = 3.5, STEP_VOLUME = 25, PENALTY = 0.011, KEPT = 0.7;
+/* A step that makes loss and penalty worse by RINGS of the loss is too long. */
+static const double RINGS = 0.02, SHORTER = 0.7, LONGER = 1.05;
+
+struct side {
+    size_t slices, levels;
+    double s2_weight, v_weight; /* of a squared error of one slice */
+    float *s2, *v;              /* captured: [slices][levels][entries], [slices][levels] */
+    double *miss;               /* [entries]: error of the mean slice at the last evaluation; the grid's */
+    double *shift, v_shift;     /* what is taken off the targets */
+    const double *s2_target;
+    double v_target;
+};
+
+struct work {
+    struct mf_grid *grid;
+    size_t sides, entries, centre, s2_term, v_term; /* v_term: terms, if Variation is not compared */
+    struct side side[MF_SIDES];
+    double *plane;                       /* [planes][MF_INNER_VALUES], queue->host */
+    double *mean;                        /* [sides][entries + 1]: of captured S2, and V */
+    struct mf_plane_fit planes;          /* mean gradients of planes */
+    double stiff, stiff_volume, penalty; /* largest curvatures, and the unit of the penalty, of one voxel */
+    double rate_most;
+    double grey_slope; /* d loss / d grey at the last evaluation */
+};
+
+enum { LEAST = 60 /* evaluations of a run that has this stage */ };
+
+enum { VELOCITY }; /* of the optimiser's own vectors */
+
+/* What the rest of a run depends on beside x, the velocity and the errors of mean slices. */
+struct numbers {
+    double rate;
+    double grey;            /* mean of x (1 - x) */
+    double last, last_grey; /* loss and grey of the step before */
+};
+
+static struct numbers *numbers_of(const struct mf_optimiser *o) { return (struct numbers *)(uintptr_t)o->number; }
+
+static double voxels_of(const struct work *w) { return mf_grid_voxels(w->grid); }
+
+/* -- memory -- */
+
+/* The expected loss replaces the loss of the descent. */
+static int open_objective(struct work *w)
+{
+    struct mf_grid *r = w->grid;
+    struct mf_objective_opts o = r->compared;
+
+    o.smooth = 1; /* d^2: all of x + x' - 2 x x' but a multiple of x (1 - x) */
+    o.captured = 1;
+    w->s2_term = mf_grid_s2_term(&o);
+    w->v_term = o.terms;
+    for (size_t t = 0; t < o.terms; ++t)
+        if (o.term[t].row->kind == MF_VARIATION && o.term[t].weight != 0) {
+            w->v_term = t;
+            o.term[t].fine = 1; /* means of 2 x 2 pixels are grey in the end, too: d^2 is not their |d| */
+        }
+    mf_objective_free(r->objective);
+    r->objective = NULL;
+    return mf_objective_new(r->comm, r->queue, &r->slab, 1, r->target, &o, &r->objective);
+}
+
+static void *take(struct work *w, size_t bytes) { return mf_arena_take(w->grid->queue->host, bytes, "mean field"); }
+
+static int take_side(struct work *w, size_t d)
+{
+    struct side *s = &w->side[d];
+    const struct mf_objective_opts *o = &w->grid->compared;
+    const struct mf_target_side *t = mf_target_for(w->grid->target, (enum mf_normal)d);
+    const size_t phase = mf_target_phase(w->grid->target, 1, 0);
+    double share, q;
+
+    s->slices = w->grid->slab.dims[d];
+    s->levels = mf_objective_levels(w->grid->objective, d);
+    s->s2 = take(w, s->slices * s->levels * w->entries * sizeof *s->s2);
+    s->v = take(w, s->slices * s->levels * sizeof *s->v);
+    s->miss = w->grid->mean_error[d];
+    s->shift = take(w, w->entries * sizeof *s->shift);
+    if (!s->s2 || !s->v || !s->shift) return MF_MEMORY;
+    q = o->phase_weight[0] * o->level_weight[0];
+    share = q * q / ((double)w->sides * (double)s->slices * (double)mf_objective_entries(w->grid->objective, d));
+    s->s2_weight = share * o->term[w->s2_term].weight * o->term[w->s2_term].weight;
+    s->s2_target = t->s2 + (phase * t->levels + o->level_first) * w->entries;
+    if (w->v_term == o->terms) return MF_OK;
+    s->v_weight = share * o->term[w->v_term].weight * o->term[w->v_term].weight;
+    s->v_target = t->variation[phase * t->levels + o->level_first];
+    return MF_OK;
+}
+
+static int take_all(struct work *w)
+{
+    struct mf_grid *r = w->grid;
+
+    for (size_t d = 0; d < w->sides; ++d) MF_TRY(take_side(w, d));
+    w->plane = take(w, (r->slab.count + 1) * MF_INNER_VALUES * sizeof *w->plane);
+    w->mean = take(w, w->sides * (w->entries + 1) * sizeof *w->mean);
+    if (!w->plane || !w->mean) return MF_MEMORY;
+    return mf_plane_fit_open(&w->planes, r->comm, r->queue, &r->slab);
+}
+
+static void close_work(struct work *w)
+{
+    struct mf_arena *host = w->grid->queue->host;
+
+    mf_plane_fit_close(&w->planes);
+    mf_arena_give(host, w->mean);
+    mf_arena_give(host, w->plane);
+    for (size_t d = 0; d < MF_SIDES; ++d) {
+        mf_arena_give(host, w->side[d].shift);
+        mf_arena_give(host, w->side[d].v);
+        mf_arena_give(host, w->side[d].s2);
+    }
+}
+
+static void capture(struct work *w)
+{
+    float *s2[MF_SIDES], *v[MF_SIDES];
+
+    for (size_t d = 0; d < w->sides; ++d) {
+        s2[d] = w->side[d].s2;
+        v[d] = w->side[d].v;
+    }
+    mf_objective_capture(w->grid->objective, w->s2_term, s2);
+    if (w->v_term < w->grid->compared.terms) mf_objective_capture(w->grid->objective, w->v_term, v);
+}
+
+static int open_work(struct work *w)
+{
+    const size_t rows = 2 * w->grid->target->lag - 1;
+
+    mf_optimiser_trim(&w->grid->optimiser, 1); /* the velocity */
+    w->sides = MF_SIDES;
+    w->entries = rows * rows;
+    w->centre = w->entries / 2;
+    MF_TRY(open_objective(w));
+    MF_TRY(mf_agree(w->grid->comm, take_all(w)));
+    capture(w);
+    return MF_OK;
+}
+
+/* -- stiffness -- */
+
+/* Largest value of the spectrum of a window [rows][rows] that is zero outside: twice that bounds the curvatures of all
+ * modes that are not constant. @p room [rows][2]. */
+static double largest_spectrum(const double *window, size_t rows, double mean, double *room)
+{
+    const size_t steps = 4 * rows;
+    const double c = (double)(rows / 2), step = 2 * M_PI / (double)steps;
+    double most = 0;
+
+    for (size_t j = 0; j <= steps / 2; ++j) {
+        for (size_t u = 0; u < rows; ++u) {
+            room[2 * u] = room[2 * u + 1] = 0;
+            for (size_t v = 0; v < rows; ++v) {
+                room[2 * u] += (window[u * rows + v] - mean) * cos(step * (double)j * ((double)v - c));
+                room[2 * u + 1] += (window[u * rows + v] - mean) * sin(step * (double)j * ((double)v - c));
+            }
+        }
+        for (size_t k = 0; k < steps; ++k) {
+            double sum = 0;
+
+            for (size_t u = 0; u < rows; ++u) {
+                const double turn = step * (double)k * ((double)u - c);
+
+                sum += cos(turn) * room[2 * u] - sin(turn) * room[2 * u + 1];
+            }
+            if (sum > most) most = sum;
+        }
+    }
+    return most;
+}
+
+/* Curvatures of the loss per voxel, from the targets. An interface moves; the share of voxels there follows from the
+ * jumps of slices: about 1.75 jumps in the three directions a voxel. */
+static void measure_stiffness(struct work *w)
+{
+    const size_t rows = 2 * w->grid->target->lag - 1;
+    const double fraction = w->grid->fraction[0];
+    double jumps = 0, share;
+
+    for (size_t d = 0; d < w->sides; ++d) jumps += w->side[d].v_target;
+    share = jumps > 0 && jumps < 1.75 ? jumps / 1.75 : 1;
+    for (size_t d = 0; d < w->sides; ++d) {
+        const struct side *s = &w->side[d];
+        const double pixels = voxels_of(w) / (double)s->slices, unit = 4 * s->s2_weight * share / pixels;
+        const double modes =
+            unit * (1 + LEAD) * 2 * largest_spectrum(s->s2_target, rows, fraction * fraction, s->shift);
+        const double jumping = 20 * s->v_weight * share / pixels;
+
+        w->stiff = fmax(w->stiff, fmax(modes, jumping));
+        w->stiff_volume = fmax(w->stiff_volume, 2 * unit * (double)w->entries * fraction * fraction);
+    }
+    w->penalty = PENALTY * w->stiff / STEP;
+    w->rate_most = fmin(STEP / w->stiff, STEP_VOLUME / w->stiff_volume);
+}
+
+/* -- evaluation -- */
+
+/* Targets, less what the grey of the field adds to S2 at lag 0 and to jumps, less the lead. */
+static void shift_targets(struct work *w, double grey)
+{
+    double *s2[MF_SIDES], *v[MF_SIDES];
+
+    for (size_t d = 0; d < w->sides; ++d) {
+        struct side *s = &w->side[d];
+
+        for (size_t i = 0; i < w->entries; ++i) s->shift[i] = LEAD * s->miss[i];
+        s->shift[w->centre] += grey;
+        s->v_shift = 4 * grey;
+        s2[d] = s->shift;
+        v[d] = &s->v_shift;
+    }
+    mf_objective_correct(w->grid->objective, w->s2_term, 1, s2);
+    if (w->v_term < w->grid->compared.terms) mf_objective_correct(w->grid->objective, w->v_term, 1, v);
+}
+
+/* Mean over the slices of captured values; this rank has some of them, the others are zero. */
+static double mean_of(const struct side *s, const float *values, size_t entries, size_t i)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < s->slices; ++k) sum += mf_compare_grain((double)values[k * s->levels * entries + i]);
+    return sum / (double)s->slices;
+}
+
+static void gather_means(struct work *w)
+{
+    const size_t n = w->entries + 1;
+
+    for (size_t d = 0; d < w->sides; ++d) {
+        const struct side *s = &w->side[d];
+
+#pragma omp parallel for num_threads(w->grid->queue->threads)
+        for (size_t i = 0; i < w->entries; ++i) w->mean[d * n + i] = mean_of(s, s->s2, w->entries, i);
+        w->mean[d * n + w->entries] = mean_of(s, s->v, 1, 0);
+    }
+    if (w->grid->comm->size > 1) mf_comm_sum(w->grid->comm, w->sides * n, w->mean);
+}
+
+/* The new error of the mean slice. *loss, with the lead of the last one, becomes the loss with the lead of this one;
+ * *plain is without. Adds to the slope of the loss in the grey. */
+static void look_at_mean(struct work *w, size_t d, double grey, double *loss, double *plain)
+{
+    struct side *s = &w->side[d];
+    const double *mean = w->mean + d * (w->entries + 1), slices = (double)s->slices;
+    double led = 0, square = 0;
+
+    for (size_t i = 0; i < w->entries; ++i) {
+        const double old = s->miss[i], new = mean[i] - s->s2_target[i] + (i == w->centre ? grey : 0);
+
+        led += LEAD * old * (2 * new + LEAD *old);
+        square += new *new;
+        s->miss[i] = new;
+    }
+    *plain -= led * s->s2_weight * slices;
+    *loss += (LEAD * square - led) * s->s2_weight * slices;
+    w->grey_slope += 2 * s->s2_weight * slices * s->miss[w->centre];
+    w->grey_slope += 8 * s->v_weight * slices * (mean[w->entries] - s->v_target + 4 * grey);
+}
+
+/* Expected loss with the lead, and its gradient. */
+static int evaluate(void *context, float *x, float *g, double *loss)
+{
+    struct work *w = context;
+    struct mf_grid *r = w->grid;
+    const double grey = numbers_of(&r->optimiser)->grey;
+    MF_PHASE(&mf_phase_mean_field);
+
+    shift_targets(w, grey);
+    for (size_t d = 0; d < w->sides; ++d) {
+        const struct side *s = &w->side[d];
+
+        memset(s->s2, 0, s->slices * s->levels * w->entries * sizeof *s->s2);
+        memset(s->v, 0, s->slices * s->levels * sizeof *s->v);
+    }
+    r->backend->field->fill(r->queue, mf_slab_voxels(&r->slab), 0, g);
+    mf_objective_eval(r->objective, x, g, 1, loss);
+    r->loss = *loss;
+    gather_means(w);
+    w->grey_slope = 0;
+    for (size_t d = 0; d < w->sides; ++d) look_at_mean(w, d, grey, loss, &r->loss);
+    if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
+    mf_grid_snapshot(r, x);
+    return MF_OK;
+}
+
+static void sums(struct work *w, size_t values, int largest, double *total)
+{
+    w->grid->backend->sync(w->grid->queue);
+    mf_grid_add(w->grid, values, w->plane, largest, total);
+}
+
+/* -- steps -- */
+
+/* The gradient of the penalty, and of what the grey shifts. */
+static void add_penalty(struct work *w, double penalty)
+{
+    struct mf_grid *r = w->grid;
+    const float none = 0;
+
+    r->backend->field->guide(r->queue, mf_grid_extent(r), (float)(penalty + w->grey_slope / voxels_of(w)), &none,
+                             r->optimiser.x, r->optimiser.g, NULL, NULL);
+}
+
+/* The velocity becomes the field before its projection. */
+static void move(struct work *w, double rate)
+{
+    struct mf_grid *r = w->grid;
+    struct mf_optimiser *o = &r->optimiser;
+    const struct mf_meanfield_ops *ops = r->backend->meanfield;
+    const size_t n[3] = {r->slab.count, r->slab.dims[1], r->slab.dims[2]};
+    double inner[MF_INNER_VALUES];
+
+    ops->inner(r->queue, mf_grid_extent(r), o->x, o->g, w->plane);
+    sums(w, MF_INNER_VALUES, MF_INNER_VALUES - 1, inner);
+    mf_plane_fit(&w->planes, o->x, o->g, r->fixed, (float)(inner[1] > 0 ? inner[0] / inner[1] : 0), inner[3],
+                 1 - fmin(1, KEPT / (rate * w->stiff_volume)));
+    ops->move(r->queue, n, (float)MOMENTUM, (float)rate, w->planes.off, o->x, o->g, r->fixed, o->own[VELOCITY]);
+}
+
+/* Projects onto [0, 1] with the sum kept: two steps of Newton's method for the shift. The cut is exact in the end. */
+static void settle(struct work *w, double *grey)
+{
+    struct mf_grid *r = w->grid;
+    const struct mf_meanfield_ops *ops = r->backend->meanfield;
+    const struct mf_extent e = mf_grid_extent(r);
+    const double wanted = r->fraction[0] * voxels_of(w);
+    double shift = 0, total[2];
+
+    for (int k = 0; k < 2; ++k) {
+        ops->shifted(r->queue, e, (float)shift, r->optimiser.own[VELOCITY], w->plane);
+        sums(w, 2, -1, total);
+        if (total[1] > 0) shift += (total[0] - wanted) / total[1];
+    }
+    ops->settle(r->queue, e, (float)shift, r->optimiser.x, r->optimiser.own[VELOCITY], w->plane);
+    sums(w, 1, -1, grey);
+    *grey /= voxels_of(w);
+}
+
+/* A step that makes it worse has woken a stiff mode: shorter steps, less momentum. */
+static void judge(struct work *w, struct numbers *at, double loss, double penalty)
+{
+    const struct mf_grid *r = w->grid;
+    const double unit = penalty * voxels_of(w);
+
+    if (at->last > 0 && loss + unit * at->grey > at->last + unit * at->last_grey + RINGS * at->last) {
+        at->rate *= SHORTER;
+        r->backend->field->scale(r->queue, mf_slab_voxels(&r->slab), 0.5F, r->optimiser.own[VELOCITY]);
+    } else {
+        at->rate = fmin(w->rate_most, LONGER * at->rate);
+    }
+    at->last = loss;
+    at->last_grey = at->grey;
+}
+
+/* Starts at rest. */
+static int begin(struct mf_optimiser *o, const struct mf_problem *p)
+{
+    struct work *w = p->context;
+    struct mf_grid *r = w->grid;
+    struct numbers *at = numbers_of(o);
+    double inner[MF_INNER_VALUES];
+
+    r->backend->field->fill(r->queue, mf_slab_voxels(&r->slab), 0, o->own[VELOCITY]);
+    r->backend->meanfield->inner(r->queue, mf_grid_extent(r), o->x, o->x, w->plane);
+    sums(w, MF_INNER_VALUES, MF_INNER_VALUES - 1, inner);
+    at->grey = inner[2] / voxels_of(w);
+    at->rate = w->rate_most;
+    mf_objective_mean_error(r->objective, w->s2_term, o->x, r->mean_error);
+    for (size_t d = 0; d < w->sides; ++d) w->side[d].miss[w->centre] += at->grey;
+    r->corrected = 1;
+    return MF_OK;
+}
+
+static int step(struct mf_optimiser *o, const struct mf_problem *p, int *more)
+{
+    struct work *w = p->context;
+    struct numbers *at = numbers_of(o);
+    const double done = (double)(o->evaluations - o->started) / (RAMP * (double)(o->last - o->started));
+    const double penalty = (MELT + (FREEZE - MELT) * fmin(1, done)) * w->penalty;
+
+    *more = 1;
+    ++o->evaluations;
+    MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
+    judge(w, at, o->loss, penalty);
+    add_penalty(w, penalty);
+    move(w, at->rate);
+    settle(w, &at->grey);
+    mf_debug("mean field %ld: loss %.4e, grey %.4f, step %.2f", o->evaluations - o->started, w->grid->loss, at->grey,
+             at->rate / w->rate_most);
+    return MF_OK;
+}
+
+static int live(struct mf_optimiser *o, float **vector, size_t *count)
+{
+    vector[0] = o->own[VELOCITY];
+    *count = 1;
+    return MF_OK;
+}
+
+const struct mf_method mf_mean_field = {.name = "mean field", .begin = begin, .step = step, .live = live};
+
+/* -- the stage -- */
+
+static void add(void *context, size_t n, const double *values, int largest, double *total)
+{
+    mf_grid_add(((struct work *)context)->grid, n, values, largest, total);
+}
+
+static int after_step(void *context, long evaluations, double loss)
+{
+    return mf_grid_after_step(((struct work *)context)->grid, evaluations, loss);
+}
+
+int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
+{
+    const struct mf_objective_opts *o = &opts->objective;
+
+    return opts->evaluations >= LEAST && !opts->ramp && !opts->method.method->swaps &&
+           mf_optimiser_vectors(&opts->method) > 2 && dims[0] > 1 && target->lag > 1 &&
+           mf_solve_fields(target, opts) == 1 && o->norm == MF_MSE && !o->compat && !o->mean && o->draw == 0 &&
+           mf_grid_s2_term(o) < o->terms && !mf_objective_by_example(o);
+}
+
+int mf_meanfield_run(struct mf_grid *r, long evaluations)
+{
+    struct work w = {.grid = r};
+    const struct mf_problem problem = {&w, evaluate, add, after_step};
+    const struct mf_method *const usual = r->method.method;
+    int rc = open_work(&w);
+
+    if (rc == MF_OK) {
+        measure_stiffness(&w);
+        r->optimiser.opts.method = &mf_mean_field;
+        rc = mf_optimiser_run(&r->optimiser, &problem, evaluations);
+    }
+    if (!r->leaving) r->optimiser.opts.method = usual;
+    close_work(&w);
+    return rc == MF_OK ? r->failed : rc;
+}
+
+int mf_meanfield_measure(struct mf_grid *r)
+{
+    struct work w = {.grid = r};
+    int rc = open_work(&w);
+
+    if (rc == MF_OK)
+        rc = mf_agree(r->comm,
+                      mf_arena_book_once(r->queue->host, (ptrdiff_t)mf_objective_staged(r->objective), "planes sent"));
+    close_work(&w);
+    return rc;
+}

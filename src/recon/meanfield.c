@@ -75,9 +75,15 @@ static int open_objective(struct work *w)
             w->v_term = t;
             o.term[t].fine = 1; /* means of 2 x 2 pixels are grey in the end, too: d^2 is not their |d| */
         }
-    mf_objective_free(r->objective);
-    r->objective = NULL;
-    return mf_objective_new(r->comm, r->queue, &r->slab, 1, r->target, &o, &r->objective);
+    for (;;) {
+        int rc;
+
+        mf_objective_free(r->objective);
+        r->objective = NULL;
+        o.batch = r->compared.batch;
+        rc = mf_objective_new(r->comm, r->queue, &r->slab, 1, r->target, &o, &r->objective);
+        if (rc == MF_OK || !mf_grid_shrinks(r, rc)) return rc;
+    }
 }
 
 static void *take(struct work *w, size_t bytes) { return mf_arena_take(w->grid->queue->host, bytes, "mean field"); }
@@ -439,7 +445,7 @@ int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, co
     return opts->evaluations >= LEAST && !opts->ramp && !opts->method.method->swaps &&
            mf_optimiser_vectors(&opts->method) > 2 && dims[0] > 1 && target->lag > 1 &&
            mf_solve_fields(target, opts) == 1 && o->norm == MF_MSE && !o->compat && !o->mean && o->draw == 0 &&
-           mf_grid_s2_term(o) < o->terms && !mf_objective_by_example(o);
+           mf_grid_s2_term(o) < o->terms && mf_objective_in_space(o) == o->terms && !mf_objective_by_example(o);
 }
 
 int mf_meanfield_run(struct mf_grid *r, long evaluations)

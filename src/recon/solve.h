@@ -71,7 +71,8 @@ struct mf_solve_result {
 };
 
 /** Does mean-field annealing end the gradient stages (meanfield.h)? In volumes of two phases that are compared by S2 of
- * every slice in the mean square. Such runs need no more than MF_SOLVE_MEAN_FIELD evaluations. Not collective. */
+ * every slice in the mean square, but not as a whole (S2_3D). Such runs need no more than MF_SOLVE_MEAN_FIELD
+ * evaluations. Not collective. */
 enum { MF_SOLVE_MEAN_FIELD = 240 };
 int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
 

@@ -102,8 +102,8 @@ def each_of(few, many, most):
 
 
 few, many = report(28), report(56)
-each_of(few, many, {"waits": 6, "launches": 12, "copies": 2})
-each_of(report(60), report(90), {"waits": 20, "launches": 16, "copies": 16})  # mean-field annealing reads errors of slices
+each_of(few, many, {"waits": 8, "launches": 12, "copies": 2})
+each_of(report(60), report(80), {"waits": 20, "launches": 16, "copies": 16})  # mean-field annealing reads errors of slices
 check(many[1]["open"] == 0 and {"descent", "cut", "S2"} <= many[2], f"ranges: {many[1]} {many[2]}")
 
 # Several ranks on several GPUs; two on one only when they are told.

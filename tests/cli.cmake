@@ -40,7 +40,7 @@ set_tests_properties(smoke PROPERTIES TIMEOUT 900 LABELS unit ENVIRONMENT "${MF_
 # and it is in what users and other programs wrote that memory goes wrong.
 if(MF_SANITIZE)
   list(TRANSFORM cli_cases REPLACE "(.+)" "cli_\\1_1" OUTPUT_VARIABLE short)
-  set_tests_properties(foreign log_cut terminal ${short} PROPERTIES LABELS unit TIMEOUT 600)
+  set_tests_properties(foreign log_cut ${short} PROPERTIES LABELS unit TIMEOUT 600)
 endif()
 
 # The same program with another table of verbs.

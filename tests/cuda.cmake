@@ -47,7 +47,7 @@ target_link_libraries(mesoforge_cuda_emu PRIVATE emu_cudart)
 add_dependencies(mesoforge_cuda_emu emu_cufft)
 
 # mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders; of SLOW ones, and under sanitizers, two
-# in the configuration long alone. Label cuda.
+# in the configuration long alone; of SLOW ones under sanitizers all. Label cuda.
 function(mf_emu_test name)
   cmake_parse_arguments(T "SLOW" "TIMEOUT;ROOM" "ARGS;ENV" ${ARGN})
   if(NOT T_TIMEOUT)
@@ -61,7 +61,7 @@ function(mf_emu_test name)
   add_dependencies(cuda_${name} mesoforge_cuda_emu old_backend)
   foreach(order forward reverse mixed)
     set(when)
-    if(NOT order STREQUAL mixed AND (T_SLOW OR MF_SANITIZE))
+    if((NOT order STREQUAL mixed AND (T_SLOW OR MF_SANITIZE)) OR (T_SLOW AND MF_SANITIZE))
       set(when CONFIGURATIONS long)
     endif()
     add_test(NAME cuda_${name}_${order} COMMAND cuda_${name} ${T_ARGS} ${when})

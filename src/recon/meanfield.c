@@ -107,9 +107,8 @@ static int take_side(struct work *w, size_t d)
     share = q * q / ((double)w->sides * (double)s->slices * (double)mf_objective_entries(w->grid->objective, d));
     s->s2_weight = share * o->term[w->s2_term].weight * o->term[w->s2_term].weight;
     s->s2_target = t->s2 + (phase * t->levels + o->level_first) * w->entries;
-    if (w->v_term == o->terms) return MF_OK;
-    s->v_weight = share * o->term[w->v_term].weight * o->term[w->v_term].weight;
-    s->v_target = t->variation[phase * t->levels + o->level_first];
+    if (t->variation) s->v_target = t->variation[phase * t->levels + o->level_first];
+    if (w->v_term < o->terms) s->v_weight = share * o->term[w->v_term].weight * o->term[w->v_term].weight;
     return MF_OK;
 }
 

@@ -239,13 +239,14 @@ static void shift_targets(struct work *w, double grey)
     if (w->v_term < w->grid->compared.terms) mf_objective_correct(w->grid->objective, w->v_term, 1, v);
 }
 
-/* Mean over the slices of captured values; this rank has some of them, the others are zero. */
-static double mean_of(const struct side *s, const float *values, size_t entries, size_t i)
+/* Means over the slices of captured values, each [slices][levels][entries], at level 0. This rank has some slices, the
+ * others are zero. */
+static void mean_of(const struct side *s, const float *values, size_t entries, double *mean)
 {
-    double sum = 0;
-
-    for (size_t k = 0; k < s->slices; ++k) sum += mf_compare_grain((double)values[k * s->levels * entries + i]);
-    return sum / (double)s->slices;
+    for (size_t i = 0; i < entries; ++i) mean[i] = 0;
+    for (size_t k = 0; k < s->slices; ++k)
+        for (size_t i = 0; i < entries; ++i) mean[i] += mf_compare_grain((double)values[k * s->levels * entries + i]);
+    for (size_t i = 0; i < entries; ++i) mean[i] /= (double)s->slices;
 }
 
 static void gather_means(struct work *w)
@@ -253,11 +254,8 @@ static void gather_means(struct work *w)
     const size_t n = w->entries + 1;
 
     for (size_t d = 0; d < w->sides; ++d) {
-        const struct side *s = &w->side[d];
-
-#pragma omp parallel for num_threads(w->grid->queue->threads)
-        for (size_t i = 0; i < w->entries; ++i) w->mean[d * n + i] = mean_of(s, s->s2, w->entries, i);
-        w->mean[d * n + w->entries] = mean_of(s, s->v, 1, 0);
+        mean_of(&w->side[d], w->side[d].s2, w->entries, w->mean + d * n);
+        mean_of(&w->side[d], w->side[d].v, 1, w->mean + d * n + w->entries);
     }
     if (w->grid->comm->size > 1) mf_comm_sum(w->grid->comm, w->sides * n, w->mean);
 }

@@ -17,11 +17,7 @@
 #include "src/recon/meanfield.h"
 #include "src/recon/phases.h"
 
-enum {
-    STEPS_MAX = 3 + 2 * MF_RAMP_STAGES,
-    LEAST = 4 /* evaluations of a stage, on the average */,
-    MEAN_FIELD_LEAST = 60
-};
+enum { STEPS_MAX = 3 + 2 * MF_RAMP_STAGES, LEAST = 4 /* evaluations of a stage, on the average */ };
 static const struct mf_ramp USUAL = {5, 0.03, 1, 0.5};
 static const double MU = 1e4, SCALE = 1e4;
 /* Factor by which targets of slices overshoot the mean slice's error (objective.h). A stage may follow completely, so

@@ -94,7 +94,7 @@ static int take_side(struct work *w, size_t d)
     const struct mf_objective_opts *o = &w->grid->compared;
     const struct mf_target_side *t = mf_target_for(w->grid->target, (enum mf_normal)d);
     const size_t phase = mf_target_phase(w->grid->target, 1, 0);
-    double share, q;
+    const double q = o->phase_weight[0];
 
     s->slices = w->grid->slab.dims[d];
     s->levels = mf_objective_levels(w->grid->objective, d);
@@ -103,12 +103,10 @@ static int take_side(struct work *w, size_t d)
     s->miss = w->grid->mean_error[d];
     s->shift = take(w, w->entries * sizeof *s->shift);
     if (!s->s2 || !s->v || !s->shift) return MF_MEMORY;
-    q = o->phase_weight[0] * o->level_weight[0];
-    share = q * q / ((double)w->sides * (double)s->slices * (double)mf_objective_entries(w->grid->objective, d));
-    s->s2_weight = share * o->term[w->s2_term].weight * o->term[w->s2_term].weight;
+    s->s2_weight = mf_objective_square(w->grid->objective, d, q * o->term[w->s2_term].weight);
     s->s2_target = t->s2 + (phase * t->levels + o->level_first) * w->entries;
     if (t->variation) s->v_target = t->variation[phase * t->levels + o->level_first];
-    if (w->v_term < o->terms) s->v_weight = share * o->term[w->v_term].weight * o->term[w->v_term].weight;
+    if (w->v_term < o->terms) s->v_weight = mf_objective_square(w->grid->objective, d, q * o->term[w->v_term].weight);
     return MF_OK;
 }
 
@@ -165,7 +163,7 @@ static int open_work(struct work *w)
 
 /* -- stiffness -- */
 
-/* Largest value of the spectrum of a window [rows][rows] that is zero outside: twice that bounds the curvatures of all
+/* Largest value of the spectrum of a window [rows][rows] that is zero outside. Twice that bounds the curvatures of all
  * modes that are not constant. @p room [rows][2]. */
 static double largest_spectrum(const double *window, size_t rows, double mean, double *room)
 {
@@ -195,8 +193,8 @@ static double largest_spectrum(const double *window, size_t rows, double mean, d
     return most;
 }
 
-/* Curvatures of the loss per voxel, from the targets. An interface moves; the share of voxels there follows from the
- * jumps of slices: about 1.75 jumps in the three directions a voxel. */
+/* Curvatures of the loss per voxel, from the targets. Voxels at interfaces move. Their share follows from the jumps of
+ * slices: such a voxel has about 1.75 in the three directions (1.6 to 2.3 in three volumes). */
 static void measure_stiffness(struct work *w)
 {
     const size_t rows = 2 * w->grid->target->lag - 1;
@@ -320,6 +318,7 @@ static void add_penalty(struct work *w, double penalty)
 {
     struct mf_grid *r = w->grid;
     const float none = 0;
+    MF_PHASE(&mf_phase_mean_field);
 
     r->backend->field->guide(r->queue, mf_grid_extent(r), (float)(penalty + w->grey_slope / voxels_of(w)), &none,
                              r->optimiser.x, r->optimiser.g, NULL, NULL);
@@ -333,6 +332,7 @@ static void move(struct work *w, double rate)
     const struct mf_meanfield_ops *ops = r->backend->meanfield;
     const size_t n[3] = {r->slab.count, r->slab.dims[1], r->slab.dims[2]};
     double inner[MF_INNER_VALUES];
+    MF_PHASE(&mf_phase_mean_field);
 
     ops->inner(r->queue, mf_grid_extent(r), o->x, o->g, w->plane);
     sums(w, MF_INNER_VALUES, MF_INNER_VALUES - 1, inner);
@@ -349,6 +349,7 @@ static void settle(struct work *w, double *grey)
     const struct mf_extent e = mf_grid_extent(r);
     const double wanted = r->fraction[0] * voxels_of(w);
     double shift = 0, total[2];
+    MF_PHASE(&mf_phase_mean_field);
 
     for (int k = 0; k < 2; ++k) {
         ops->shifted(r->queue, e, (float)shift, r->optimiser.own[VELOCITY], w->plane);

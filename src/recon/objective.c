@@ -558,6 +558,14 @@ size_t mf_objective_sides(const struct mf_objective *o) { return o->sides; }
 size_t mf_objective_levels(const struct mf_objective *o, size_t side) { return o->side[side].levels; }
 size_t mf_objective_entries(const struct mf_objective *o, size_t side) { return o->side[side].entries; }
 
+double mf_objective_square(const struct mf_objective *o, size_t side, double weight)
+{
+    const double slices = o->opts.compat ? 1 : (double)o->sides * (double)o->side[side].slices;
+
+    weight *= o->opts.level_weight[0];
+    return weight * weight / (slices * (double)o->side[side].entries);
+}
+
 /* -- drawn slices (--greedy) -- */
 
 enum { MOST = 1 << 24 /* slices of a direction that are drawn */ };

@@ -147,6 +147,9 @@ size_t mf_objective_staged(const struct mf_objective *objective);
 /** Number of directions (1: an image, 3: a volume); slices and levels of one. */
 size_t mf_objective_sides(const struct mf_objective *objective);
 size_t mf_objective_levels(const struct mf_objective *objective, size_t side);
+/** Factor of the squared error of one entry of one slice at level 0 in the loss MSE, for a term of this weight, without
+ * the weight of the phase. Not collective. */
+double mf_objective_square(const struct mf_objective *objective, size_t side, double weight);
 /** Number of entries of one slice's vector d: the M of MSE. */
 size_t mf_objective_entries(const struct mf_objective *objective, size_t side);
 

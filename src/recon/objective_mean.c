@@ -82,7 +82,7 @@ static double compare(struct mf_objective *o, struct mf_objective_side *s, size_
         const double *goal = mf_objective_goal(o, part.t, d, part.p, part.entries);
 
         for (size_t i = 0; i < part.values; ++i) {
-            const double w = part.q * o->opts.term[part.t].weight * o->opts.level_weight[i / part.entries];
+            const double w = part.q * mf_objective_weight(o, part.t, i / part.entries);
             const double off = w * (part.d[i] - goal[i]);
 
             s->mean_sums[1 + part.t] += mf_compare_loss(power, off);

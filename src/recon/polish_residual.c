@@ -86,13 +86,9 @@ static void weights(struct mf_polish_work *w)
 
     for (size_t d = 0; d < w->swap.sites.sides; ++d) {
         struct mf_swap_side *side = &w->swap.side[d];
-        double share =
-            1 / ((double)w->swap.sites.sides * (double)side->slices * (double)mf_objective_entries(w->objective, d));
 
-        if (o->compat) share = 1 / (double)mf_objective_entries(w->objective, d);
-        share *= o->level_weight[0] * o->level_weight[0];
-        side->s2_weight = w->s2_term < o->terms ? share * o->term[w->s2_term].weight * o->term[w->s2_term].weight : 0;
-        side->v_weight = w->v_term < o->terms ? share * o->term[w->v_term].weight * o->term[w->v_term].weight : 0;
+        side->s2_weight = w->s2_term < o->terms ? mf_objective_square(w->objective, d, o->term[w->s2_term].weight) : 0;
+        side->v_weight = w->v_term < o->terms ? mf_objective_square(w->objective, d, o->term[w->v_term].weight) : 0;
     }
 }
 

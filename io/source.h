@@ -20,8 +20,8 @@ struct mf_source_wish {
 
 struct mf_source;
 
-/** Opens it. Refuses with MF_INPUT what cannot be read, labels or a table without one row for each sample, labels out
- * of range, and cells that are no finite numbers. */
+/** Opens it. Refuses with MF_INPUT what cannot be read. Labels and a table have one row for each sample. Labels are in
+ * range, and cells are finite numbers. */
 int mf_source_open(const struct mf_source_wish *wish, struct mf_source **source);
 void mf_source_close(struct mf_source *source); /* NULL is accepted */
 

@@ -65,8 +65,8 @@ static int polish(struct mf_grid *r, struct mf_polish *p)
     return MF_OK;
 }
 
-/* Swaps gain next to nothing behind mean-field annealing, unless that failed: its result is worse than the grey field.
- * Whoever asks for rounds of swaps gets them. */
+/* A result of mean-field annealing needs no swaps, unless it is worse than the grey field. Whoever asks for rounds of
+ * swaps gets them. */
 static int needs_swaps(const struct mf_grid *r)
 {
     return !mf_grid_uses_mean_field(r) || r->opts->polish_rounds > 0 || r->result->loss_cut > r->result->loss;

@@ -1,11 +1,11 @@
 /* Mean-field annealing: the last gradient stage of volumes of two phases, which makes the field binary. Voxels become
  * independent probabilities x in [0, 1], and momentum descent lowers the expected loss over such voxels. A penalty of
- * grey values that grows from negative (it melts interfaces) to positive drives them to 0 or 1.
+ * grey values drives them to 0 or 1. It grows from negative, where it melts interfaces, to positive.
  *
- * The loss of the expectation: S2 at lag 0 is the mean of x, not of x^2, and a jump of Variation is x + x' - 2 x x'.
- * Both are forms of the gradient stages plus a multiple of the mean of x (1 - x), by which targets are shifted.
+ * In the expected loss, S2 at lag 0 is the mean of x, not of x^2. A jump of Variation is x + x' - 2 x x'. Both equal
+ * the squares that kernels compute, plus a multiple of x (1 - x). So targets are shifted by the mean of x (1 - x).
  *
- * The stiffest modes of the loss are the volumes of single slices. They would force short steps, so a step leaves out
+ * The stiffest modes of the loss are the volumes of single slices. They would force short steps. So a step leaves out
  * the part of the gradient that is constant in a plane (plane_fit.h). */
 #ifndef MF_RECON_MEANFIELD_H
 #define MF_RECON_MEANFIELD_H

@@ -70,10 +70,10 @@ struct mf_solve_result {
     double *convergence;
 };
 
-/** Does mean-field annealing end the gradient stages (meanfield.h)? In volumes of two phases that are compared by S2 of
- * every slice in the mean square, but not as a whole (S2_3D). Such runs need no more than MF_SOLVE_MEAN_FIELD
- * evaluations. Not collective. */
+/** Evaluations of a run with mean-field annealing, unless the user says how many. */
 enum { MF_SOLVE_MEAN_FIELD = 240 };
+/** Does mean-field annealing end the gradient stages (meanfield.h)? It serves volumes of two phases whose slices are
+ * compared by S2 in the mean square. It does not serve S2_3D. Not collective. */
 int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
 
 /** Number of grids of a run: one, or from coarse to fine as many as the target's levels and L allow. */

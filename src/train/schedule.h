@@ -17,9 +17,10 @@ struct mf_schedule {
 /** The learning rate of @p step, counted from 0. Later steps have the rate of the last.
  *   cosine        rises linearly through the warm-up, then falls as half a cosine to 0
  *   constant      rises, then stays
- *   one-cycle     rises from rate / 25 to rate in 30 % of the steps, then falls to rate / 250000
+ *   one-cycle     rises from rate / 25 to rate in 30 % of the steps, then falls to rate / 250000.
+ *                 Both parts are half a cosine, as in PyTorch's OneCycleLR (L. Smith, N. Topin, 2017).
  *   warmup-decay  rises, then falls linearly to 0
- * Both parts of one-cycle are half a cosine, as in PyTorch's OneCycleLR (L. Smith, N. Topin, 2017). */
+ */
 double mf_schedule_rate(const struct mf_schedule *schedule, size_t step);
 
 #endif

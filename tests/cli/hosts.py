@@ -1,5 +1,5 @@
-"""mpirun over two virtual hosts: a run that loses a host goes on from its checkpoint on the host that is left, and ends in the bits of one that
-nothing happened to. In a long run it has lost its link before, and a rank that stands still on either host is named in time.
+"""mpirun over two virtual hosts. A run that loses a host goes on from its checkpoint on the host that is left. It ends in the bits of an
+undisturbed run. In a long run it has lost its link before, and a rank that stands still on either host is named in time.
 usage: hosts.py MESOFORGE MPIEXEC"""
 import glob
 import os

@@ -1,5 +1,5 @@
-/* Steps of mean-field annealing against plain loops: sums, lines of voxels that may move, the step and its projection,
- * with fixed voxels and without, the same on any number of threads. */
+/* Steps of mean-field annealing against plain loops: sums, lines of voxels that may move, the step and its projection.
+ * With fixed voxels and without, on one thread and three. */
 #include "kernels/meanfield.h"
 
 #include <math.h>

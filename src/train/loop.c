@@ -341,7 +341,7 @@ static int check_result(const struct mf_loop *loop)
 
     if (loop->best_epoch == 0 || skipped == steps)
         return mf_fail(MF_NUMERIC,
-                       "the training diverged, and there is no model: %s (%zu of %zu steps changed no weight); try: a "
+                       "the training diverged, and wrote no model: %s (%zu of %zu steps changed no weight); try: a "
                        "smaller --learning-rate",
                        loop->best_epoch ? "all gradients were not finite" : "no epoch has a finite loss", skipped,
                        steps);

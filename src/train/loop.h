@@ -44,8 +44,8 @@ int mf_loop_run(struct mf_loop *loop, struct mf_json **results);
  * caller frees. */
 char *mf_loop_picture(const char *output, const char *picture);
 
-/** Removes what an earlier run of this output left: its model, files of epochs, pictures, tables and, if its metrics
- * were there, event files. The metrics of the new run are open. Rank 0. */
+/** Removes what an earlier run of this output left: files of epochs, pictures, tables and, if its metrics were there,
+ * event files. Its model stays until this run writes its own. The metrics of the new run are open. Rank 0. */
 void mf_loop_clear(const struct mf_loop *loop, int had_metrics);
 
 /** What a model file says of its results, with its "problem"; NULL: it is not the end of a run. The caller frees. */

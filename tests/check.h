@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Where every access is looked at, a part of many like cases is enough. */
 #ifdef __SANITIZE_ADDRESS__
@@ -41,6 +42,15 @@ static int failures;
             fprintf(stderr, "%s:%d: %s = %.17g, want %.17g +- %g\n", __FILE__, __LINE__, #got, check_got, check_want, \
                     (double)(tolerance));                                                                             \
         }                                                                                                             \
+    } while (0)
+
+/* A test that needs so many arguments says which, with status 2 (tests/usage.sh). */
+#define NEEDS(count, words)                                  \
+    do {                                                     \
+        if (argc <= (count)) {                               \
+            fprintf(stderr, "usage: %s %s\n", *argv, words); \
+            exit(2);                                         \
+        }                                                    \
     } while (0)
 
 #endif

@@ -26,7 +26,8 @@ int main(int argc, char **argv)
     struct mf_micro m;
     char path[1024];
 
-    if (argc < 2 || access(argv[1], R_OK) != 0) return 77;
+    NEEDS(1, "FOLDER");
+    if (access(argv[1], R_OK) != 0) return 77;
     mf_comm_self(&comm);
     if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
     mf_log_open(0, 1, MF_QUIET);

@@ -61,7 +61,8 @@ int main(int argc, char **argv)
 {
     char fault[100];
 
-    if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK || argc != 4) return 1;
+    NEEDS(3, "EXTENSION FAULT CODE");
+    if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK) return 1;
     if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
     mf_log_open(comm.rank, comm.size, MF_QUIET);
     mf_err_rank(comm.rank);

@@ -125,7 +125,8 @@ static void guards(void)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2 || mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
+    NEEDS(1, "FOLDER");
+    if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
     mf_comm_self(&comm);
     mf_log_open(0, 1, MF_QUIET);
     snprintf(path, sizeof path, "%s/foreign.h5", argv[1]);

@@ -352,7 +352,8 @@ static void read_units(void)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3 || mf_arena_open(&arena, NULL, LIMIT) != MF_OK) return 1;
+    NEEDS(2, "MUTATIONS FILE ...");
+    if (mf_arena_open(&arena, NULL, LIMIT) != MF_OK) return 1;
     mf_comm_self(&comm);
     mf_log_open(0, 1, MF_QUIET);
     scratch_open(&comm);

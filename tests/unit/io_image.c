@@ -234,7 +234,8 @@ int main(int argc, char **argv)
 {
     struct mf_comm comm;
 
-    folder = argc > 1 ? argv[1] : ".";
+    NEEDS(1, "FOLDER");
+    folder = argv[1];
     read_right("grey8.png", GREY, 1, 1);
     read_right("grey16.png", WIDE, 1, 2);
     read_right("labels.png", LABELS, 1, 1);
@@ -270,7 +271,7 @@ int main(int argc, char **argv)
     mf_comm_self(&comm);
     scratch_open(&comm);
     for (int i = 0; i < 3; ++i) {
-        folder = argc > 1 ? argv[1] : ".";
+        folder = argv[1];
         damaged_png(((const char *const[]){"grey8.png", "palette.png", "interlaced.png"})[i]);
     }
     unread();

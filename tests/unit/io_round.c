@@ -82,7 +82,8 @@ int main(int argc, char **argv)
     struct mf_micro m;
     int rc;
 
-    if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK || argc < 3) return 1;
+    NEEDS(2, "write|image|check|refuse|limit|bound FILE [MEBIBYTES]");
+    if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK) return 1;
     if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
     mf_log_open(comm.rank, comm.size, MF_QUIET);
     if (strcmp(argv[1], "check") == 0) check(&comm, arena, argv[2], dims);

@@ -461,7 +461,7 @@ int main(int argc, char **argv)
 {
     struct device d = device_open(1, 1, 0);
 
-    if (argc != 2) return 2;
+    NEEDS(1, "LIST");
     check_text(&d, argv[1]);
     for (int k = 0; k < MODELS; ++k) {
         struct choice base = usual;

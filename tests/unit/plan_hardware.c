@@ -199,8 +199,9 @@ static int read_only(const char *path)
 
 int main(int argc, char **argv)
 {
-    const char *folder = argc > 1 ? argv[1] : "examples/hardware";
+    const char *folder = argv[1];
 
+    NEEDS(1, "FOLDER | --read FILE");
     if (argc > 2 && strcmp(argv[1], "--read") == 0) return read_only(argv[2]);
     mf_comm_self(&self);
     scratch_open(&self);

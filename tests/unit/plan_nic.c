@@ -56,7 +56,8 @@ int main(int argc, char **argv)
 {
     char command[2048];
 
-    if (argc != 2 || chdir(argv[1]) != 0) return 2;
+    NEEDS(1, "FOLDER");
+    if (chdir(argv[1]) != 0) return 2;
     snprintf(root, sizeof root, "nic.%ld", (long)getpid());
     snprintf(command, sizeof command,
              "mkdir -p '%s/sys/class/net/lo' '%s/sys/devices/system/node/node0' '%s/sys/devices/system/node/node1' && "

@@ -56,7 +56,8 @@ int main(int argc, char **argv)
     const struct mf_cores all = first(16), four = first(4), eight = first(8);
     char command[128];
 
-    if (argc != 2 || chdir(argv[1]) != 0) return 2;
+    NEEDS(1, "FOLDER");
+    if (chdir(argv[1]) != 0) return 2;
     snprintf(root, sizeof root, "pin.%ld", (long)getpid());
     make();
     gets(&all, 2, NULL, 0, "0-3,8-11");

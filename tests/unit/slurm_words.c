@@ -183,7 +183,8 @@ int main(int argc, char **argv)
 {
     char(*word)[LONGEST + 8] = calloc(WORDS, sizeof *word), path[] = "words.sh";
 
-    if (argc != 2 || chdir(argv[1]) != 0 || !word) return 2;
+    NEEDS(1, "FOLDER");
+    if (chdir(argv[1]) != 0 || !word) return 2;
     for (int i = 0; i < WORDS; ++i) make(word[i]);
     for (int i = 0; i < WORDS; ++i) by_parser(word[i]);
     write_script(path, word);

@@ -243,7 +243,8 @@ int main(int argc, char **argv)
 {
     struct device d = device_open(1, 1, 0);
 
-    folder = argc > 1 ? argv[1] : ".";
+    NEEDS(1, "FOLDER");
+    folder = argv[1];
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         check(&d, &cases[k], 1, MF_RECOMPUTE_NONE);
         check(&d, &cases[k], 4, MF_RECOMPUTE_BLOCKS);

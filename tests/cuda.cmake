@@ -38,13 +38,9 @@ function(mf_emu_library name kind)
 endfunction()
 set_source_files_properties(${sources} PROPERTIES LANGUAGE CXX)
 mf_emu_library(emu_cudart SHARED emu/fiber.cc emu/grid.cc emu/runtime.cc)
-mf_emu_library(emu_cufft MODULE emu/cufft.cc)
-target_link_libraries(emu_cufft PRIVATE emu_cudart PkgConfig::FFTW)
 mf_emu_library(mesoforge_cuda_emu MODULE ${sources} ${shared})
 target_compile_options(mesoforge_cuda_emu PRIVATE -fvisibility=hidden)
-target_compile_definitions(mesoforge_cuda_emu PRIVATE MF_CUFFT_LIBRARY="$<TARGET_FILE:emu_cufft>")
 target_link_libraries(mesoforge_cuda_emu PRIVATE emu_cudart)
-add_dependencies(mesoforge_cuda_emu emu_cufft)
 
 # mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders; of SLOW ones, and under sanitizers, two
 # in the configuration long alone; of SLOW ones under sanitizers all. Label cuda.
@@ -84,7 +80,3 @@ mf_emu_test(patch)
 mf_emu_test(space)
 mf_emu_test(lines)
 mf_emu_test(corr SLOW TIMEOUT 300)
-# All through cuFFT, and one unit at a time.
-add_test(NAME cuda_corr_cufft COMMAND cuda_corr)
-set_tests_properties(cuda_corr_cufft PROPERTIES TIMEOUT 300 LABELS cuda
-  ENVIRONMENT "${MF_TEST_ENV};MF_EMU_SHARED=9000;MF_EMU_L2=100000;MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu>")

@@ -25,7 +25,7 @@ function owner(header) {
     if (header ~ /^(hdf5|H5.*|png|tiffio|tiff|cairo.*|zlib)\.h$/ || header ~ /^(openssl|cairo)\//) return "^io/"
     if (header ~ /^(fftw3|omp|cblas)\.h$/ || header ~ /^oneapi\//) return "^kernels/cpu/"
     if (header ~ /^(yaml|jansson)\.h$/) return "^src/base/"
-    if (header ~ /^(cuda|cublas|cufft|cudnn|nvml).*\.h$/) return "^kernels/cuda/"
+    if (header ~ /^(cuda|cublas|cudnn|nvml).*\.h$/) return "^kernels/cuda/"
     return ""
 }
 function say(what) { printf "%s:%d: %s\n", file, FNR, what; ++bad }

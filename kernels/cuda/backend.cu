@@ -218,13 +218,9 @@ void open_port(struct mf_cuda_queue *own)
 size_t least(size_t a, int b) { return size_t(b) < a ? size_t(b) : a; }
 
 /* What its compute capability promises; a part of a GPU may have less. */
-struct mf_gpu_limits limits_of(int device)
+size_t shared_of(int device)
 {
-    struct mf_gpu_limits limits = mf_gpu_limits_of(capability_of(device));
-
-    limits.shared = least(limits.shared, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    limits.cache = least(limits.cache, attribute(cudaDevAttrL2CacheSize, device));
-    return limits;
+    return least(mf_gpu_shared(capability_of(device)), attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
 }
 
 cudaError_t open_ways(struct mf_cuda_queue *own)
@@ -255,7 +251,7 @@ int open_own(struct mf_cuda_queue *own, int device)
     }
     open_port(own);
     in_use.before = in_use.most = now_in_use();
-    own->limits = limits_of(device);
+    own->shared = shared_of(device);
     own->processors = attribute(cudaDevAttrMultiProcessorCount, device);
     MF_TRY(mf_cuda_segments_open(own));
     own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));

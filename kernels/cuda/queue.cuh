@@ -63,10 +63,10 @@ struct mf_cuda_queue {
     size_t copies[MF_CUDA_WAYS];
     int device, processors; /* multiprocessors of it */
     struct mf_port port;
-    struct mf_gpu_limits limits; /* of its compute capability */
-    double *part;                /* [MF_PASS_PARTS] device: partial sums of planes */
-    double *word;                /* page-locked: one number from a kernel */
-    float *stage;                /* [MF_CUDA_STAGE] page-locked: data between slabs and other host memory */
+    size_t shared; /* bytes of shared memory that a block may have */
+    double *part;  /* [MF_PASS_PARTS] device: partial sums of planes */
+    double *word;  /* page-locked: one number from a kernel */
+    float *stage;  /* [MF_CUDA_STAGE] page-locked: data between slabs and other host memory */
     struct mf_cuda_segments *segments;
 };
 

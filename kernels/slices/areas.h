@@ -11,57 +11,50 @@
 
 enum { MF_LINE_STAGES = 12 }; /* most radices of a transform in shared memory */
 
-/** Limits of a GPU that decide the layout of a plan. */
-struct mf_gpu_limits {
-    size_t shared; /* bytes of shared memory that one block may have */
-    size_t cache;  /* bytes of the second-level cache that a batch may fill */
-};
-
-/**
- * The limits of all GPUs of a compute capability (10 major + minor). The shared memory is that of the programming
- * guide. The cache is that of the smallest such GPU.
- */
-struct mf_gpu_limits mf_gpu_limits_of(int capability);
+/** Bytes of shared memory that one block may have, on all GPUs of a compute capability (10 major + minor), from the
+ * programming guide. They decide the layout of a plan. */
+size_t mf_gpu_shared(int capability);
 
 /** Radices of @p n: eights, then the remaining twos, threes, fives. 0: it has other factors. */
 int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages);
 
+enum {
+    MF_CORR_DEPTH = 32,   /* most lags that a thread sums in registers; further ones are a group of their own */
+    MF_CORR_ROWS = 8,     /* lags du of a block that compares */
+    MF_CORR_TILE = 4,     /* those of its threads */
+    MF_CORR_PART = 256,   /* frequencies that it holds at a time */
+    MF_CORR_TURNS = 4096, /* the longest line whose twiddles it holds */
+    MF_CORR_THREADS = 256
+};
+
 /** S2: one level of the pyramid. */
 struct mf_corr_area {
-    int nu, nv, mu, mv;    /* pooled extents; extents of the transform (lines: along v alone) */
-    int lines;             /* 1: transforms of lines, products of rows; 0: cuFFT */
-    int shift, bins;       /* lines: a block transforms 2^shift pairs of rows; frequencies of a row */
-    int chunk, chunks;     /* lines: rows that are summed separately */
-    size_t shared, window; /* lines: bytes of shared memory, of transforms and of windows */
-    size_t from;           /* lines: where its numbers begin */
-    size_t tables;         /* lines: bytes of twiddles and positions; 0: another engine */
-    size_t batch;          /* cuFFT: units at a time; 0: another engine */
-    size_t work;           /* cuFFT: bytes it may ask for */
+    int nu, nv, mv;        /* pooled extents; points of a line's transform */
+    int shift, bins;       /* a block transforms 2^shift pairs of rows; frequencies of a row */
+    int chunk, chunks;     /* rows that are summed separately */
+    size_t shared, window; /* bytes of shared memory, of transforms and of windows */
+    size_t from;           /* where its numbers begin */
+    size_t tables;         /* bytes of twiddles and positions */
 };
 
 /** S2: bytes of every array, and their layout. */
 struct mf_corr_areas {
     struct mf_corr_area level[MF_PYRAMID_MAX];
-    size_t entries; /* (2L-1)^2 */
-    size_t chunk;   /* slices whose values are summed at a time */
-    size_t slices;  /* slices at a time */
-    int depth;      /* lines: L rounded up to 8, 16, 32 */
-    size_t numbers; /* cuFFT: complex numbers of one array of a batch */
-    size_t loss, values, lines, spectrum, window, work;
+    size_t entries;    /* (2L-1)^2 */
+    size_t chunk;      /* slices whose values are summed at a time */
+    size_t slices;     /* slices at a time */
+    int depth, groups; /* L <= depth * groups; lags of a group: 8, 16, or 32 */
+    size_t blocks;     /* that compare one slice */
+    size_t loss, values, lines;
 };
-
-enum { MF_CORR_DEPTH = 32 /* most lags of lines */ };
 
 /** Lines in shared memory: place of number i, and from line to line; so threads seldom meet in a bank. */
 MF_HD int mf_line_pad(int i) { return i + (i >> 4); }
 MF_HD int mf_line_pitch(int n) { return mf_line_pad(n) | 1; }
 
-/**
- * Lays out a plan of S2. With @p deterministic the batch of cuFFT does not depend on the number of slices, so that bits
- * do not depend on their distribution. Refuses with MF_USAGE a lag that would meet itself, and slices above 16384.
- */
-int mf_areas_corr(const struct mf_slice_desc *desc, int deterministic, struct mf_gpu_limits limits,
-                  struct mf_corr_areas *areas);
+/** Lays out a plan of S2 on a GPU whose blocks may have @p shared bytes. Refuses with MF_USAGE a lag that would meet
+ * itself, and lines or lags that do not fit into these bytes. */
+int mf_areas_corr(const struct mf_slice_desc *desc, size_t shared, struct mf_corr_areas *areas);
 
 /** The pooled slices of a plan and their gradients. */
 struct mf_pyramid_areas {

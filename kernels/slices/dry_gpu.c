@@ -81,15 +81,11 @@ static int take_corr(struct mf_slice_plan *plan, const struct mf_queue *queue, c
 {
     struct mf_corr_areas a;
 
-    MF_TRY(mf_areas_corr(desc, queue->deterministic, mf_gpu_limits_of(capability_of(queue)), &a));
-    for (size_t l = desc->first; l < desc->levels; ++l)
-        if (a.level[l].lines) MF_TRY(take(plan, a.level[l].tables, "S2 work"));
+    MF_TRY(mf_areas_corr(desc, mf_gpu_shared(capability_of(queue)), &a));
+    for (size_t l = desc->first; l < desc->levels; ++l) MF_TRY(take(plan, a.level[l].tables, "S2 work"));
     MF_TRY(take(plan, a.loss, "S2 work"));
     MF_TRY(take(plan, a.values, "S2 work"));
     MF_TRY(take(plan, a.lines, "S2 work"));
-    MF_TRY(take(plan, a.spectrum, "S2 work"));
-    MF_TRY(take(plan, a.window, "S2 work"));
-    MF_TRY(take(plan, a.work, "S2 work"));
     return take_pyramid(plan, desc, 2);
 }
 

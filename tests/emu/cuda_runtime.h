@@ -113,7 +113,6 @@ enum cudaMemcpyKind {
 };
 
 enum cudaDeviceAttr {
-    cudaDevAttrL2CacheSize,
     cudaDevAttrMultiProcessorCount,
     cudaDevAttrMaxSharedMemoryPerBlockOptin,
     cudaDevAttrComputeCapabilityMajor,

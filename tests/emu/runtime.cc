@@ -184,7 +184,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 
     if (device < 0 || device >= number("MF_EMU_DEVICES", 1)) return keep(cudaErrorInvalidDevice);
     switch (attribute) {
-    case cudaDevAttrL2CacheSize: *value = int(number("MF_EMU_L2", 50 << 20)); break;
     case cudaDevAttrMultiProcessorCount: *value = 4; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = int(number("MF_EMU_SHARED", 232448)); break;
     case cudaDevAttrComputeCapabilityMajor: *value = int(capability / 10); break;

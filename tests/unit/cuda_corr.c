@@ -1,14 +1,14 @@
 /* S2 of slices is the same on cpu and cuda: values, losses, gradients, totals, cross-correlations; every direction,
- * extents of every kind of factor, levels, periodic or not, odd numbers of slices. MF_EMU_SHARED says how much fits
- * into a block: run with little, all goes through cuFFT. */
+ * extents of every kind of factor, levels, periodic or not, odd numbers of slices. */
 #include "tests/unit/cuda_slices.h"
 
 static struct side side[SIDES];
 
 static const struct {
     size_t nu, nv, lag, levels;
-} sizes[] = {{8, 8, 4, 1},   {16, 16, 4, 2},  {30, 42, 7, 2}, {33, 17, 4, 2}, {64, 64, 16, 2},   {31, 37, 8, 1},
-             {48, 50, 6, 3}, {128, 64, 8, 2}, {23, 20, 5, 1}, {15, 45, 7, 1}, {128, 128, 16, 1}, {11, 9, 5, 1}};
+} sizes[] = {{8, 8, 4, 1},      {16, 16, 4, 2}, {30, 42, 7, 2},    {33, 17, 4, 2},    {64, 64, 16, 2},
+             {31, 37, 8, 1},    {48, 50, 6, 3}, {128, 64, 8, 2},   {23, 20, 5, 1},    {15, 45, 7, 1},
+             {128, 128, 16, 1}, {11, 9, 5, 1},  {130, 129, 65, 1}, {140, 130, 129, 1}};
 
 /* A volume whose slices normal to `normal` have these extents. */
 static struct slices_case case_of(size_t i, int normal, size_t count)
@@ -34,7 +34,7 @@ int main(void)
             for (int normal = 0; normal < 3; ++normal, ++run) {
                 struct slices_case k = case_of(i, normal, 1 + run % 3);
 
-                if (run % step) continue;
+                if (run % step || (periodic && 2 * sizes[i].lag > sizes[i].nu + 1)) continue;
                 k.desc.periodic = periodic;
                 k.power = 1 + (int)(run % 2);
                 slices_check(side, "S2", &k, 1e-5);

@@ -1,5 +1,6 @@
-/* S2 of slices by lines equals plain loops in double: values, losses, gradients; odd and even extents, every depth of
- * lags, levels, periodic or not, every direction. A second evaluation has the same bits. */
+/* S2 of slices equals plain loops in double: values, losses, gradients; odd and even extents, every depth of lags,
+ * several groups of them, lines longer than a block's twiddles, levels, periodic or not, every direction. A second
+ * evaluation has the same bits. What does not fit into a block is refused. */
 #include "kernels/slices/areas.h"
 #include "tests/oracle/corr.h"
 #include "tests/unit/cuda_slices.h"
@@ -10,9 +11,9 @@ static struct side side;
 
 static const struct {
     size_t nu, nv, lag, levels;
-} sizes[] = {{16, 16, 4, 2}, {32, 40, 4, 3},  {33, 27, 8, 1},  {37, 40, 4, 2}, {64, 64, 16, 2},
-             {45, 50, 8, 2}, {64, 48, 16, 1}, {21, 64, 10, 1}, {64, 64, 4, 3}, {64, 72, 32, 1},
-             {22, 33, 8, 1}, {31, 37, 4, 2},  {64, 67, 32, 1}};
+} sizes[] = {{16, 16, 4, 2},  {32, 40, 4, 3},  {33, 27, 8, 1},  {37, 40, 4, 2},  {64, 64, 16, 2}, {45, 50, 8, 2},
+             {64, 48, 16, 1}, {21, 64, 10, 1}, {64, 64, 4, 3},  {64, 72, 32, 1}, {22, 33, 8, 1},  {31, 37, 4, 2},
+             {64, 67, 32, 1}, {70, 72, 33, 1}, {80, 83, 40, 1}, {9, 4099, 3, 1}, {5, 5000, 2, 1}};
 
 static struct slices_case case_of(size_t i, int normal)
 {
@@ -103,29 +104,32 @@ static void check_case(const struct slices_case *k)
     slices_free(&side, &b);
 }
 
-/* All of these levels are by lines on every GPU. */
-static void check_engine(const struct slices_case *k)
+static int layout(size_t nv, size_t lag, int capability)
 {
-    const struct mf_view v = slices_view(k, NULL);
-    struct mf_slice_desc desc = k->desc;
+    const struct mf_slice_desc desc = {.nu = 2 * lag, .nv = nv, .lag = lag, .levels = 1, .count_max = 1};
     struct mf_corr_areas areas;
 
-    desc.nu = v.nu;
-    desc.nv = v.nv;
-    desc.count_max = COUNT;
-    CHECK(mf_areas_corr(&desc, 0, mf_gpu_limits_of(80), &areas) == MF_OK);
-    for (size_t l = 0; l < desc.levels; ++l) CHECK(areas.level[l].lines);
+    return mf_areas_corr(&desc, mf_gpu_shared(capability), &areas);
+}
+
+static void check_room(void)
+{
+    CHECK(layout(16384, 16, 90) == MF_OK && layout(16384, 1000, 90) == MF_OK);
+    CHECK(layout(10000, 16, 89) == MF_OK);
+    CHECK(layout(16384, 16, 89) == MF_USAGE && strstr(mf_err_text(), "lines of 16200 pixels") == NULL);
+    CHECK(strstr(mf_err_text(), "a block of this GPU has 99") != NULL);
+    CHECK(layout(8000, 2000, 89) == MF_USAGE);
 }
 
 int main(void)
 {
+    check_room();
     side = side_open("cuda");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
         for (int turn = 0; turn < 2; ++turn) {
             struct slices_case k = case_of(i, (int)(2 * i + (size_t)turn) % 3);
 
             k.desc.periodic = turn;
-            check_engine(&k);
             check_case(&k);
         }
     side_close(&side);

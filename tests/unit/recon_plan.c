@@ -230,7 +230,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1794128888 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1794134008 of 23509577237, "
      "8.710e-02 = 5.503e-02 + 4.384e-03 + 2.394e-02 + 3.752e-03, 8 looked at"},
     {GPU,
      {1024, 1024, 1024},
@@ -240,7 +240,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 273597912 and 12134992656 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 273597912 and 12135004944 of 23509577237, "
      "6.773e-01 = 4.402e-01 + 3.865e-02 + 1.915e-01 + 6.952e-03, 9 looked at"},
     {GPU,
      {1472, 1472, 1472},
@@ -250,7 +250,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda by host, 4 on 1, 8 threads, shared memory, batch 0: 16/16 in 23/23, history 2, 30370935256 and 2054184376 "
+     "cuda by host, 4 on 1, 8 threads, shared memory, batch 0: 16/16 in 23/23, history 2, 30370935256 and 2147832048 "
      "of 23509577237, 3.205e+00 = 3.035e+00 + 1.204e-01 + 3.377e-02 + 1.573e-02, 9 looked at"},
     {GPU,
      {512, 512, 512},
@@ -260,7 +260,7 @@ static const struct row {
      4,
      0,
      MF_RESIDE_HOST,
-     "cuda by host, 2 on 1, 16 threads, shared memory, batch 4: 4/4 in 64/64, history 2, 2466868880 and 69851528 of "
+     "cuda by host, 2 on 1, 16 threads, shared memory, batch 4: 4/4 in 64/64, history 2, 2466868880 and 69851688 of "
      "23509577237, 2.193e-01 = 1.716e-01 + 8.769e-03 + 0.000e+00 + 3.893e-02, 1 looked at"},
     {GPU,
      {1472, 1472, 1472},
@@ -270,7 +270,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_DEVICE,
-     "nothing fits into memory: the smallest plan (4 ranks on GPUs, batch 2, history 1, offload 0) needs 28093286328 "
+     "nothing fits into memory: the smallest plan (4 ranks on GPUs, batch 2, history 1, offload 0) needs 28029298160 "
      "bytes for "
      "arrays of rank 0, but 23509577237 are available"},
     {GPU,
@@ -290,7 +290,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1794128888 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1794134008 of 23509577237, "
      "8.710e-02 = 5.503e-02 + 4.384e-03 + 2.394e-02 + 3.752e-03, 11 looked at"},
     {PAIR,
      {512, 512, 512},
@@ -310,7 +310,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 408569560 and 18143283192 of 23509577237, "
+     "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 408569560 and 18079286192 of 23509577237, "
      "1.925e+00 = 6.538e-01 + 6.019e-02 + 1.205e+00 + 5.376e-03, 16 looked at"},
     {PAIR,
      {1472, 1472, 1472},
@@ -320,7 +320,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 469251160 and 20731950552 of 23509577237, "
+     "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 469251160 and 20667954896 of 23509577237, "
      "2.066e+00 = 7.533e-01 + 6.935e-02 + 1.237e+00 + 6.171e-03, 5 looked at"},
 };
 

@@ -1,4 +1,4 @@
-/* S2 of slices: the table, plans, levels, and the sums made of single slices. The transforms are in corr_*.cu. */
+/* S2 of slices: the table, plans, levels, and the sums made of single slices. The kernels are in corr_*.cu. */
 #include <stdlib.h>
 
 #include "kernels/cuda/pass.cuh"
@@ -9,37 +9,16 @@ namespace
 
 void *take(struct mf_slice_plan *plan, size_t bytes) { return mf_arena_take(plan->queue->arena, bytes, "S2 work"); }
 
-/* Engines of the levels that take part; *work: what cuFFT asks for where that is more than was counted with. */
-int engines(struct mf_slice_plan *plan, size_t *work)
-{
-    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
-        const struct mf_corr_area *area = &plan->areas.level[l];
-
-        if (area->lines)
-            MF_TRY(mf_corr_lines_open(plan->queue, area, &plan->level[l]));
-        else
-            MF_TRY(mf_corr_cufft_open(plan->queue, area, &plan->level[l], work));
-    }
-    return MF_OK;
-}
-
 int memory(struct mf_slice_plan *plan)
 {
     const struct mf_corr_areas *a = &plan->areas;
-    size_t work = a->work;
 
-    MF_TRY(engines(plan, &work));
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
+        MF_TRY(mf_corr_lines_open(plan->queue, &a->level[l], &plan->line[l], &plan->tables[l]));
     plan->loss = static_cast<double *>(take(plan, a->loss));
     plan->values = static_cast<float *>(take(plan, a->values));
     plan->lines = static_cast<float2 *>(take(plan, a->lines));
-    plan->spectrum = static_cast<float2 *>(take(plan, a->spectrum));
-    plan->window = static_cast<float2 *>(take(plan, a->window));
-    plan->work = take(plan, work);
-    if (!plan->loss || !plan->values || !plan->lines || !plan->spectrum || !plan->window || !plan->work)
-        return MF_MEMORY;
-    MF_CUDA(cudaMemsetAsync(plan->spectrum, 0, a->spectrum, mf_cuda_of(plan->queue)->stream));
-    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
-        if (!a->level[l].lines) mf_corr_cufft_work(plan, &plan->level[l]);
+    if (!plan->loss || !plan->values || !plan->lines) return MF_MEMORY;
     return mf_pyramid_open(&plan->pyramid, plan->queue, &plan->desc, 2);
 }
 
@@ -51,13 +30,7 @@ void corr_free(struct mf_slice_plan *plan)
     arena = plan->queue->arena;
     mf_backend_cuda.sync(plan->queue);
     mf_pyramid_close(&plan->pyramid, plan->queue);
-    for (size_t l = 0; l < plan->desc.levels; ++l) {
-        mf_corr_cufft_close(&plan->level[l]);
-        mf_corr_lines_close(plan->queue, &plan->level[l]);
-    }
-    mf_arena_give(arena, plan->work);
-    mf_arena_give(arena, plan->window);
-    mf_arena_give(arena, plan->spectrum);
+    for (size_t l = 0; l < plan->desc.levels; ++l) mf_arena_give(arena, plan->tables[l]);
     mf_arena_give(arena, plan->lines);
     mf_arena_give(arena, plan->values);
     mf_arena_give(arena, plan->loss);
@@ -73,7 +46,7 @@ int corr_plan(const struct mf_slice_ops *, struct mf_queue *queue, const struct 
     if (!plan) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     plan->queue = queue;
     plan->desc = *desc;
-    rc = mf_areas_corr(desc, queue->deterministic, mf_cuda_of(queue)->limits, &plan->areas);
+    rc = mf_areas_corr(desc, mf_cuda_of(queue)->shared, &plan->areas);
     if (rc == MF_OK) rc = memory(plan);
     if (rc == MF_OK)
         *out = plan;
@@ -85,14 +58,14 @@ int corr_plan(const struct mf_slice_ops *, struct mf_queue *queue, const struct 
 /* -- evaluation -- */
 
 struct finish_body {
-    const double *loss; /* [levels][count_max] */
-    size_t first, levels, count_max;
+    const double *loss; /* [levels][blocks][count_max] */
+    size_t first, end, count_max;
     double *sum;
     __device__ void operator()(size_t s) const
     {
         double all = 0.0;
 
-        for (size_t l = first; l < levels; ++l) all += loss[l * count_max + s];
+        for (size_t i = first; i < end; ++i) all += loss[i * count_max + s];
         sum[s] = all;
     }
 };
@@ -114,48 +87,39 @@ struct mf_view part(const struct mf_view *x, size_t at, size_t most)
 }
 
 /* Level l of a task, whose slices begin at slice `first` of eval(). */
-struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y, size_t l,
-                          size_t first)
+struct mf_corr_level level_of(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y,
+                              size_t l, size_t first)
 {
-    const struct mf_corr_area *at = &plan->areas.level[l];
-    struct mf_corr_job j = {};
+    struct mf_corr_level w = {};
 
-    j.x = mf_pyramid_view(&plan->pyramid, &t->x, l, 0);
-    if (y) j.y = mf_pyramid_view(&plan->pyramid, y, l, 1);
-    if (t->g.base) j.g = mf_pyramid_gradient(&plan->pyramid, &t->g, l);
-    if (t->g.base && l + 1 < plan->desc.levels) j.coarse = mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1);
-    j.add = l == 0;
-    j.nu = at->nu;
-    j.nv = at->nv;
-    j.mu = at->mu;
-    j.mv = at->mv;
-    j.lag = int(plan->desc.lag);
-    j.periodic = plan->desc.periodic;
-    j.target = t->target ? t->target + l * plan->areas.entries : nullptr;
-    j.weight = t->target ? t->weight[l] : 0.0;
-    j.scale = t->scale ? t->scale + first : nullptr;
-    j.power = t->power;
-    j.loss = plan->loss + l * plan->desc.count_max + first;
-    j.stride = plan->desc.levels * plan->areas.entries;
-    j.values = t->values ? t->values + first * j.stride + l * plan->areas.entries : nullptr;
-    j.units = y ? t->x.count : (t->x.count + 1) / 2;
-    return j;
+    w.x = mf_pyramid_view(&plan->pyramid, &t->x, l, 0);
+    if (y) w.y = mf_pyramid_view(&plan->pyramid, y, l, 1);
+    if (t->g.base) w.g = mf_pyramid_gradient(&plan->pyramid, &t->g, l);
+    if (t->g.base && l + 1 < plan->desc.levels) w.coarse = mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1);
+    w.add = l == 0;
+    w.lag = int(plan->desc.lag);
+    w.periodic = plan->desc.periodic;
+    w.target = t->target ? t->target + l * plan->areas.entries : nullptr;
+    w.weight = t->target ? t->weight[l] : 0.0;
+    w.scale = t->scale ? t->scale + first : nullptr;
+    w.power = t->power;
+    w.count_max = plan->desc.count_max;
+    w.loss = plan->loss + l * plan->areas.blocks * w.count_max + first;
+    w.stride = plan->desc.levels * plan->areas.entries;
+    w.values = t->values ? t->values + first * w.stride + l * plan->areas.entries : nullptr;
+    return w;
 }
 
 /* From the coarsest level down: each gradient takes what the one before has for it. */
 void run_slices(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y, size_t first)
 {
-    struct mf_corr_job job[MF_PYRAMID_MAX];
+    struct mf_corr_level level[MF_PYRAMID_MAX];
 
     mf_pyramid_fill(&plan->pyramid, plan->queue, &t->x, 0);
     if (y) mf_pyramid_fill(&plan->pyramid, plan->queue, y, 1);
-    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) job[l] = job_of(plan, t, y, l, first);
-    mf_corr_lines_compare(plan, job);
-    for (size_t l = plan->desc.levels; l-- > plan->desc.first;)
-        if (!plan->areas.level[l].lines)
-            mf_corr_cufft_run(plan, l, job[l]);
-        else if (t->g.base)
-            mf_corr_lines_gradient(plan, l, job[l]);
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) level[l] = level_of(plan, t, y, l, first);
+    mf_corr_compare(plan, level);
+    for (size_t l = plan->desc.levels; t->g.base && l-- > plan->desc.first;) mf_corr_gradient(plan, l, level[l]);
     for (size_t l = plan->desc.first; t->g.base && l-- > 0;)
         mf_pyramid_pass(plan->queue, mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1),
                         mf_pyramid_gradient(&plan->pyramid, &t->g, l), l == 0);
@@ -190,7 +154,8 @@ void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     run(plan, task, nullptr);
     if (task->sum)
         mf_each(plan->queue, count,
-                finish_body{plan->loss, plan->desc.first, plan->desc.levels, plan->desc.count_max, task->sum});
+                finish_body{plan->loss, plan->desc.first * plan->areas.blocks, plan->desc.levels * plan->areas.blocks,
+                            plan->desc.count_max, task->sum});
 }
 
 /* -- totals -- */

@@ -1,16 +1,9 @@
-/* Private to S2 on cuda: one plan, two engines. Engine `lines` transforms rows and multiplies them row by row
- * (corr_lines.cu). Engine `cufft` transforms UNITS: two slices, one as the real, one as the imaginary part. For a
- * cross-correlation they are the two slices of the two fields.
- * Rule: the result of a slice depends on nothing else than its unit.
- *
- *   Z = F(a + i b),  F(a) = (Z(k) + conj Z(-k)) / 2,  F(b) = (Z(k) - conj Z(-k)) / 2i
- *   D_a + i D_b = F^-1(|F(a)|^2 + i |F(b)|^2) / pairs                    (both D are real)
- *   dA/da + i dA/db = F^-1(Re H_a F(a) + i Re H_b F(b))                  (H: transforms of the slopes in the window) */
+/* Private to S2 on cuda: its plan, and the tables of its launches. One launch does a step for all levels.
+ * Rule: the result of a slice depends on its pixels alone. */
 #ifndef MF_KERNELS_CUDA_CORR_CUH
 #define MF_KERNELS_CUDA_CORR_CUH
 
 #include "kernels/cuda/slices/slice.cuh"
-#include "kernels/form/lag.h"
 
 /** An in-place transform of n points: its radices, and tables in device memory. Frequencies end in the order of the
  * radices. */
@@ -20,27 +13,34 @@ struct mf_line {
     const int *place;      /* [n] where frequency k ends */
 };
 
-/** One level of one batch. */
-struct mf_corr_job {
+/** One level of some slices. Rows 2i and 2i + 1 of a slice are the real and the imaginary part of one transform: a
+ * pair.
+ */
+struct mf_corr_level {
     struct mf_view x, y;      /* y: the second field of a cross-correlation, else base NULL */
     struct mf_view g, coarse; /* base NULL: no gradient; none of a coarser level */
     int add;                  /* g +=, else g = */
-    int nu, nv, mu, mv, lag, periodic;
+    int nu, nv, lag, periodic, power;
     const float *target; /* [(2L-1)^2] device; NULL: only values are wanted */
     const double *scale; /* [count] queue->host; NULL: all 1 */
     double weight;
-    int power;
-    double *loss;  /* [count] device */
+    double *loss;  /* [blocks][count_max] device: of the rows of the window that a block compares */
     float *values; /* [count][stride]; NULL: not wanted */
-    size_t stride;
-    size_t units; /* of the whole batch */
+    size_t stride, count_max;
+    struct mf_line line;
+    int shift, bins, pitch;     /* as in struct mf_corr_area; numbers from pair to pair in shared memory */
+    int chunk, chunks, depth;   /* depth: lags of all groups */
+    float2 *spectrum, *back;    /* [slice][u][bins]: X of x; sums of H X, before that X of y or of x not continued */
+    const float2 *early, *late; /* which of them a product takes its earlier and its later row from */
+    float2 *sums;               /* [slice][chunk][depth][bins]: C; chunk 0 then holds H */
 };
 
-/** What an engine keeps for one level. */
-struct mf_corr_level {
-    struct mf_line line;  /* along v */
-    void *tables;         /* device: of the line */
-    struct mf_cufft *fft; /* NULL for engine `lines` */
+constexpr int MF_CORR_TABLE = 8; /* most levels of a table */
+
+struct mf_corr_table {
+    int count;
+    unsigned first[MF_CORR_TABLE + 1]; /* blocks of the levels */
+    struct mf_corr_level level[MF_CORR_TABLE];
 };
 
 struct mf_slice_plan {
@@ -48,125 +48,67 @@ struct mf_slice_plan {
     struct mf_slice_desc desc;
     struct mf_pyramid pyramid;
     struct mf_corr_areas areas;
-    struct mf_corr_level level[MF_PYRAMID_MAX];
-    double *loss;     /* [levels][count_max] device */
-    float *values;    /* [chunk][levels][entries] device */
-    float2 *lines;    /* device: spectra and sums of areas.slices slices, of all levels by lines */
-    float2 *spectrum; /* device: for cuFFT, Z of a batch of units, and a second array as large */
-    float2 *window;   /* device: for cuFFT, [units][(2L-1)^2] of a batch */
-    void *work;       /* device: cuFFT's own */
+    struct mf_line line[MF_PYRAMID_MAX];
+    void *tables[MF_PYRAMID_MAX]; /* device: of the lines */
+    double *loss;                 /* [levels][blocks][count_max] device */
+    float *values;                /* [chunk][levels][entries] device */
+    float2 *lines;                /* device: spectra and sums of areas.slices slices, of all levels */
 };
 
-/* -- engine `lines`: kernels/cuda/slices/corr_lines.cu -- */
+/* -- corr_lines.cu -- */
 
-/** Tables; MF_MEMORY. */
-int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level);
-void mf_corr_lines_close(struct mf_queue *q, struct mf_corr_level *level);
-/** Values, losses, and all of the gradients but the last transform, of the levels that this engine works on. @p job
- * [levels] */
-void mf_corr_lines_compare(struct mf_slice_plan *plan, const struct mf_corr_job *job);
+/** Tables of a line; MF_MEMORY. */
+int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_line *line, void **tables);
+/** Values, losses, and all of the gradients but the last transform. @p level [levels] */
+void mf_corr_compare(struct mf_slice_plan *plan, const struct mf_corr_level *level);
 /** Adds the gradient of level @p l. */
-void mf_corr_lines_gradient(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job);
+void mf_corr_gradient(struct mf_slice_plan *plan, size_t l, const struct mf_corr_level &level);
 
-/* -- engine `cufft`: kernels/cuda/slices/corr_cufft.cu -- */
+/* -- corr_window.cu: from C to losses and H; C of y and x with @p swap -- */
 
-/** Makes the transform plan; *work: its bytes. MF_DEVICE without cuFFT, MF_MEMORY. */
-int mf_corr_cufft_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level, size_t *work);
-void mf_corr_cufft_close(struct mf_corr_level *level);
-/** Tells the plan where plan->work is. */
-void mf_corr_cufft_work(struct mf_slice_plan *plan, struct mf_corr_level *level);
-void mf_corr_cufft_run(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job);
+void mf_corr_windows_open(struct mf_queue *q);
+void mf_corr_windows(struct mf_slice_plan *plan, struct mf_corr_table *t, int swap);
 
-/* -- what both compute -- */
-
-/** Pixel (u, v) of a unit. */
-__device__ inline float2 mf_corr_load(const struct mf_corr_job &j, size_t unit, size_t u, size_t v)
+/** The level of a block, and the block's number there. */
+__device__ inline const struct mf_corr_level &mf_corr_own(const struct mf_corr_table &t, unsigned *number)
 {
-    const size_t s = j.y.base ? unit : 2 * unit;
-    const float a = j.x.base[mf_at(j.x, s, u, v)];
+    int i = 0;
 
-    if (j.y.base) return make_float2(a, j.y.base[mf_at(j.y, s, u, v)]);
-    return make_float2(a, s + 1 < j.x.count ? j.x.base[mf_at(j.x, s + 1, u, v)] : 0.0f);
+    while (blockIdx.x >= t.first[i + 1]) ++i;
+    *number = blockIdx.x - t.first[i];
+    return t.level[i];
 }
 
-/** From Z at k and -k: |F(a)|^2 + i |F(b)|^2, the same at both. */
-__device__ inline float2 mf_corr_power(float2 z, float2 w)
+/** Fills table->first with blocks(level) of each level; returns the blocks of all. */
+template <class Blocks> unsigned mf_corr_number(struct mf_corr_table *t, const Blocks &blocks)
 {
-    const float ar = z.x + w.x, ai = z.y - w.y, br = z.x - w.x, bi = z.y + w.y;
-
-    return make_float2(0.25f * (ar * ar + ai * ai), 0.25f * (br * br + bi * bi));
+    for (int i = 0; i < t->count; ++i) t->first[i + 1] = t->first[i] + blocks(t->level[i]);
+    return t->first[t->count];
 }
 
-/** From Z at k and -k: conj(F(a)) F(b) at k; at -k it is the conjugate. */
-__device__ inline float2 mf_corr_cross(float2 z, float2 w)
+/** The most shared memory of a level. */
+inline size_t mf_corr_shared(const struct mf_slice_plan *plan, size_t mf_corr_area::*bytes)
 {
-    const float ar = 0.5f * (z.x + w.x), ai = 0.5f * (z.y - w.y), br = 0.5f * (z.y + w.y), bi = -0.5f * (z.x - w.x);
+    size_t most = 0;
 
-    return make_float2(ar * br + ai * bi, ar * bi - ai * br);
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
+        if (plan->areas.level[l].*bytes > most) most = plan->areas.level[l].*bytes;
+    return most;
 }
 
-/** From H and Z at k and -k: the gradient's transform at both, in place of h and k. */
-__device__ inline void mf_corr_gradient(float2 z, float2 w, float2 *h, float2 *k)
+/**
+ * Is a periodic line continued? Its extent has no own transform then. In a product the later row is continued by L - 1
+ * pixels at both ends, and the earlier one by zeros.
+ */
+__host__ __device__ inline bool mf_corr_continued(const struct mf_corr_level &w)
 {
-    const float ha = 0.5f * (h->x + k->x), hb = 0.5f * (h->y + k->y);
-    const float ar = 0.5f * (z.x + w.x), ai = 0.5f * (z.y - w.y), br = 0.5f * (z.x - w.x), bi = 0.5f * (z.y + w.y);
-
-    *h = make_float2(ha * ar + hb * br, ha * ai + hb * bi);
-    *k = make_float2(ha * ar - hb * br, hb * bi - ha * ai);
+    return w.periodic && w.line.n != w.nv;
 }
 
-/** The lag of row or column @p i of @p m; false: outside the window. */
-__device__ inline bool mf_corr_lag(int i, int m, int lag, int *d)
+/** What is subtracted from the pixels of a periodic slice, so that floats keep more digits of D. */
+__host__ __device__ inline float mf_corr_middle(const struct mf_corr_level &w)
 {
-    *d = i < lag ? i : i - m;
-    return *d<lag && * d> - lag;
-}
-
-/** The scale of slice @p s. A thread reads it once: it is in the memory of the host. */
-__device__ inline double mf_corr_scale(const struct mf_corr_job &j, size_t s)
-{
-    return j.scale && s < j.x.count ? j.scale[s] : 1.0;
-}
-
-/** Compares entry (du, dv) of slice @p s, whose value is @p d: writes it, adds to the loss, returns dA/dD. */
-__device__ inline double mf_corr_compare(const struct mf_corr_job &j, size_t s, int du, int dv, double d, double *loss)
-{
-    const size_t i = size_t(du + j.lag - 1) * size_t(2 * j.lag - 1) + size_t(dv + j.lag - 1);
-
-    if (j.values) j.values[s * j.stride + i] = float(d);
-    if (!j.target) return 0.0;
-    const double e = j.weight * (d - double(j.target[i]));
-
-    *loss += mf_compare_loss(j.power, e);
-    return j.weight * mf_compare_slope(j.power, e);
-}
-
-/** The same of entry (du, dv) of a unit, not yet divided; returns the entry for the inverse transform. */
-__device__ inline float2 mf_corr_entry(const struct mf_corr_job &j, size_t unit, int du, int dv, float2 z,
-                                       const double scale[2], double loss[2])
-{
-    const double pairs =
-        mf_lag_norm(j.periodic, size_t(j.nu), size_t(j.nv), size_t(du < 0 ? -du : du), size_t(dv < 0 ? -dv : dv));
-    const double norm = pairs / (double(j.mu) * double(j.mv)), a = double(z.x) * norm, b = double(z.y) * norm;
-    float2 back = make_float2(0.0f, 0.0f);
-
-    if (j.y.base) {
-        (void)mf_corr_compare(j, unit, du, dv, a, loss);
-        return back;
-    }
-    back.x = float(2.0 * norm * scale[0] * mf_corr_compare(j, 2 * unit, du, dv, a, loss));
-    if (2 * unit + 1 < j.x.count)
-        back.y = float(2.0 * norm * scale[1] * mf_corr_compare(j, 2 * unit + 1, du, dv, b, loss + 1));
-    return back;
-}
-
-/** Stores gradient @p g of pixel (s, u, v), plus the part of the coarser level. */
-__device__ inline void mf_corr_store(const struct mf_corr_job &j, size_t s, size_t u, size_t v, float g)
-{
-    float *to = j.g.base + mf_at(j.g, s, u, v);
-
-    g += mf_from_coarse(j.coarse, s, u, v);
-    *to = j.add ? *to + g : g;
+    return w.periodic && !w.y.base ? 0.5f : 0.0f;
 }
 
 #endif

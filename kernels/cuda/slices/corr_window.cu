@@ -1,151 +1,209 @@
-/* Windows of engine `lines` of S2. One block does a slice: it adds C of the chunks, transforms it for |dv| < L alone,
- * compares, and transforms the slopes to H. */
-#include "kernels/cuda/slices/corr_lines.cuh"
+/* Windows of S2. A block does some rows du of the window of a slice: it adds C of the chunks, transforms it for
+ * |dv| < L alone, compares, and transforms the slopes to H. It holds a part of the frequencies at a time. */
+#include "kernels/cuda/slices/lines.cuh"
+#include "kernels/form/lag.h"
 
 namespace
 {
 
-constexpr int THREADS = 256, TILE = 4; /* as in kernels/slices/areas.c */
+constexpr int THREADS = MF_CORR_THREADS, TILE = MF_CORR_TILE, ROWS = MF_CORR_ROWS, PART = MF_CORR_PART;
 
-/* The shared memory of windows(): window_of() of kernels/slices/areas.c. */
+/* The rows of a block, and its shared memory: window_of() of kernels/slices/areas.c. */
 struct window {
+    unsigned s;     /* slice */
+    int du, rows;   /* du .. du + rows - 1 */
+    int groups;     /* of TILE rows */
+    int parts;      /* frequencies are summed in so many parts */
     double *shared; /* [THREADS] */
-    float2 *c;      /* [lag][bins | 1] */
-    float2 *turn;   /* [n] exp(-2 pi i k / n) */
-    float2 *part;   /* [parts][groups][TILE][lag]: A = sum of Re C cos, B = - sum of Im C sin */
-    float2 *edge;   /* [lag][lag]: slopes at dv and -dv, their sum and difference */
-    int groups, parts, pitch;
+    float2 *c;      /* [ROWS][PART | 1] */
+    float2 *sum; /* [parts][groups][TILE][lag]: A = sum of Re C cos, B = - sum of Im C sin; then [ROWS][lag]: slopes at
+                    dv and -dv, their sum and difference */
+    const float2 *turn; /* [n] exp(-2 pi i k / n): here, or that of the plan */
+    int pad;
+
+    __device__ float2 turned(int i) const { return turn[i + (i >> pad)]; }
 };
 
-__device__ struct window window_of(const struct mf_lines_level &w, double *shared)
+__device__ struct window window_of(const struct mf_corr_level &w, unsigned block, double *shared)
 {
     struct window m;
 
-    m.groups = (w.j.lag + TILE - 1) / TILE;
-    m.parts = THREADS / (w.j.lag * m.groups);
-    m.pitch = w.bins | 1;
+    m.s = block % unsigned(w.x.count);
+    m.du = int(block / unsigned(w.x.count)) * ROWS;
+    m.rows = w.lag - m.du < ROWS ? w.lag - m.du : ROWS;
+    m.groups = (m.rows + TILE - 1) / TILE;
+    m.parts = THREADS / (w.lag * m.groups);
+    if (m.parts == 0) m.parts = 1;
     m.shared = shared;
     m.c = reinterpret_cast<float2 *>(shared + THREADS);
-    m.turn = m.c + w.j.lag * m.pitch;
-    m.part = m.turn + mf_line_pad(w.line.n);
-    m.edge = m.part + TILE * THREADS;
+    m.sum = m.c + ROWS * (PART | 1);
+    m.turn = w.line.twiddle;
+    m.pad = 31;
     return m;
 }
 
-/* C of all chunks, times 2 for the frequencies that are not stored. */
-__device__ void gather(const struct mf_lines_level &w, const struct window &m, unsigned s, int depth)
+/* Short tables of twiddles are read from shared memory. */
+__device__ void hold_turns(const struct mf_corr_level &w, struct window *m)
 {
-    const float2 *from = w.sums + size_t(s) * unsigned(w.chunks) * unsigned(depth * w.bins);
+    float2 *own = m->sum + (TILE * THREADS > ROWS * w.lag ? TILE * THREADS : ROWS * w.lag);
 
-    for (int i = int(threadIdx.x); i < w.line.n; i += THREADS) m.turn[mf_line_pad(i)] = w.line.twiddle[i];
-    for (int i = int(threadIdx.x); i < w.j.lag * w.bins; i += THREADS) {
-        const int k = i % w.bins;
+    if (w.line.n > MF_CORR_TURNS) return;
+    for (int i = int(threadIdx.x); i < w.line.n; i += THREADS) own[mf_line_pad(i)] = w.line.twiddle[i];
+    m->turn = own;
+    m->pad = 4; /* mf_line_pad() */
+}
+
+/* Row 0 of this block in the sums of a slice. */
+__device__ float2 *sums_of(const struct mf_corr_level &w, const struct window &m)
+{
+    return w.sums + (size_t(m.s) * unsigned(w.chunks) * unsigned(w.depth) + unsigned(m.du)) * unsigned(w.bins);
+}
+
+/* C of all chunks for frequencies k .. end - 1, times 2 for those that are not stored. */
+__device__ void gather(const struct mf_corr_level &w, const struct window &m, int first, int end)
+{
+    const float2 *from = sums_of(w, m);
+    const int bins = end - first;
+
+    __syncthreads();
+    for (int i = int(threadIdx.x); i < m.rows * bins; i += THREADS) {
+        const int k = first + i % bins, at = i / bins * w.bins + k;
         const float times = k == 0 || 2 * k == w.line.n ? 1.0f : 2.0f;
-        float2 sum = from[i];
+        float2 sum = from[at];
 
-        for (int chunk = 1; chunk < w.chunks; ++chunk) sum = mf_plus(sum, from[chunk * depth * w.bins + i]);
-        m.c[i / w.bins * m.pitch + k] = mf_scaled(times, sum);
+        for (int chunk = 1; chunk < w.chunks; ++chunk) sum = mf_plus(sum, from[chunk * w.depth * w.bins + at]);
+        m.c[i / bins * (PART | 1) + i % bins] = mf_scaled(times, sum);
     }
     __syncthreads();
 }
 
-/* A thread has one dv, TILE du and a part of the frequencies. */
-__device__ void transform_back(const struct mf_lines_level &w, const struct window &m)
+/* Adds frequencies first .. end - 1 of the part `part` of those in shared memory. */
+__device__ void add_back(const struct mf_corr_level &w, const struct window &m, int first, int end, int dv, int group,
+                         int part, float2 *sum)
 {
-    const int lag = w.j.lag, tid = int(threadIdx.x), dv = tid % lag, group = tid / lag % m.groups;
-    const int part = tid / (lag * m.groups), end = (part + 1) * w.bins / m.parts;
-    float2 sum[TILE] = {};
+    const int bins = end - first, to = (part + 1) * bins / m.parts;
+    int k = part * bins / m.parts, at = int((first + k) * (long long)dv % w.line.n);
 
-    if (part < m.parts) {
-        int k = part * w.bins / m.parts, at = k * dv % w.line.n;
+    for (; k < to; ++k) {
+        const float2 turn = m.turned(at);
 
-        for (; k < end; ++k) {
-            const float2 turn = m.turn[mf_line_pad(at)];
+        MF_UNROLL
+        for (int i = 0; i < TILE; ++i) {
+            const int row = group * TILE + i < m.rows ? group * TILE + i : m.rows - 1;
+            const float2 c = m.c[row * (PART | 1) + k];
 
-            MF_UNROLL
-            for (int i = 0; i < TILE; ++i) {
-                const int du = group * TILE + i < lag ? group * TILE + i : lag - 1;
-                const float2 c = m.c[du * m.pitch + k];
+            sum[i].x = fmaf(c.x, turn.x, sum[i].x);
+            sum[i].y = fmaf(c.y, turn.y, sum[i].y);
+        }
+        at += dv;
+        if (at >= w.line.n) at -= w.line.n;
+    }
+}
 
-                sum[i].x = fmaf(c.x, turn.x, sum[i].x);
-                sum[i].y = fmaf(c.y, turn.y, sum[i].y);
-            }
-            at += dv;
-            if (at >= w.line.n) at -= w.line.n;
+/* A thread has one dv, TILE du and a part of the frequencies; then the next ones. */
+__device__ void transform_back(const struct mf_corr_level &w, const struct window &m)
+{
+    const int items = m.parts * m.groups * w.lag;
+
+    for (int at = 0; at < items; at += THREADS) {
+        const int item = at + int(threadIdx.x), dv = item % w.lag, group = item / w.lag % m.groups;
+        const int part = item / (w.lag * m.groups);
+        float2 sum[TILE] = {};
+
+        for (int first = 0; first < w.bins; first += PART) {
+            const int end = w.bins - first < PART ? w.bins : first + PART;
+
+            gather(w, m, first, end);
+            if (item < items) add_back(w, m, first, end, dv, group, part, sum);
         }
         MF_UNROLL
-        for (int i = 0; i < TILE; ++i) m.part[((part * m.groups + group) * TILE + i) * lag + dv] = sum[i];
+        for (int i = 0; i < TILE; ++i)
+            if (item < items) m.sum[((part * m.groups + group) * TILE + i) * w.lag + dv] = sum[i];
     }
     __syncthreads();
 }
 
 /* What the middle adds to D. */
-__device__ double offset_of(const struct mf_lines_level &w, const struct window &m, unsigned s)
+__device__ double offset_of(const struct mf_corr_level &w, const struct window &m)
 {
-    const double middle = double(mf_lines_middle(w.j)), pixels = double(w.j.nu) * double(w.j.nv);
-    const float2 *from = (mf_lines_continued(w) ? w.back : w.spectrum) + size_t(s) * unsigned(w.j.nu * w.bins);
+    const double middle = double(mf_corr_middle(w)), pixels = double(w.nu) * double(w.nv);
+    const float2 *from = w.early + size_t(m.s) * unsigned(w.nu * w.bins);
     double sum = 0.0;
 
     if (middle == 0.0) return 0.0;
-    for (int u = int(threadIdx.x); u < w.j.nu; u += THREADS) sum += double(from[u * w.bins].x);
+    for (int u = int(threadIdx.x); u < w.nu; u += THREADS) sum += double(from[u * w.bins].x);
     return middle * (2.0 * mf_block_sum(sum, m.shared) / pixels + middle);
 }
 
+/* Compares entry (du, dv), whose value is @p d: writes it, adds to the loss, returns dA/dD. */
+__device__ double compare(const struct mf_corr_level &w, unsigned s, int du, int dv, double d, double *loss)
+{
+    const size_t i = size_t(du + w.lag - 1) * size_t(2 * w.lag - 1) + size_t(dv + w.lag - 1);
+
+    if (w.values) w.values[s * w.stride + i] = float(d);
+    if (!w.target) return 0.0;
+    const double e = w.weight * (d - double(w.target[i]));
+
+    *loss += mf_compare_loss(w.power, e);
+    return w.weight * mf_compare_slope(w.power, e);
+}
+
+/* Row and column of an entry: what a sum is multiplied by, and the sum. */
+__device__ double sum_of(const struct mf_corr_level &w, const struct window &m, int row, int dv, float2 *sum)
+{
+    *sum = make_float2(0.0f, 0.0f);
+    for (int part = 0; part < m.parts; ++part) *sum = mf_plus(*sum, m.sum[(part * m.groups * TILE + row) * w.lag + dv]);
+    return mf_lag_norm(w.periodic, size_t(w.nu), size_t(w.nv), size_t(m.du + row), size_t(dv)) / double(w.line.n);
+}
+
 /* Entries (du, dv), (du, -dv) and their opposites; adds to the loss, and leaves what goes back. */
-__device__ void entry(const struct mf_lines_level &w, const struct window &m, unsigned s, int du, int dv, double offset,
+__device__ void entry(const struct mf_corr_level &w, const struct window &m, int row, int dv, double offset,
                       double scale, double *loss)
 {
-    const struct mf_corr_job &j = w.j;
-    const double norm = mf_lag_norm(j.periodic, size_t(j.nu), size_t(j.nv), size_t(du), size_t(dv));
-    const double each = norm / double(w.line.n);
-    double plus, minus;
-    float2 sum = make_float2(0.0f, 0.0f);
+    const int du = m.du + row;
+    float2 sum;
+    const double each = sum_of(w, m, row, dv, &sum);
+    double plus = compare(w, m.s, du, dv, offset + each * double(sum.x + sum.y), loss), minus;
 
-    for (int q = 0; q < m.parts; ++q) sum = mf_plus(sum, m.part[(q * m.groups * TILE + du) * j.lag + dv]);
-    plus = mf_corr_compare(j, s, du, dv, offset + each * double(sum.x + sum.y), loss);
-    plus += du || dv ? mf_corr_compare(j, s, -du, -dv, offset + each * double(sum.x + sum.y), loss) : plus;
+    plus += du || dv ? compare(w, m.s, -du, -dv, offset + each * double(sum.x + sum.y), loss) : plus;
     minus = plus;
     if (du && dv) {
-        minus = mf_corr_compare(j, s, du, -dv, offset + each * double(sum.x - sum.y), loss);
-        minus += mf_corr_compare(j, s, -du, dv, offset + each * double(sum.x - sum.y), loss);
+        minus = compare(w, m.s, du, -dv, offset + each * double(sum.x - sum.y), loss);
+        minus += compare(w, m.s, -du, dv, offset + each * double(sum.x - sum.y), loss);
     }
-    m.edge[du * j.lag + dv] =
+    m.sum[row * w.lag + dv] =
         dv ? make_float2(float(scale * each * (plus + minus)), float(scale * each * (minus - plus)))
            : make_float2(float(scale * each * plus), 0.0f);
 }
 
 /* The same of pairs, values only. */
-__device__ void entry_of_pair(const struct mf_lines_level &w, const struct window &m, unsigned s, int du, int dv,
-                              int swap)
+__device__ void entry_of_pair(const struct mf_corr_level &w, const struct window &m, int row, int dv, int swap)
 {
-    const struct mf_corr_job &j = w.j;
-    const double norm = mf_lag_norm(j.periodic, size_t(j.nu), size_t(j.nv), size_t(du), size_t(dv));
-    const double each = norm / double(w.line.n);
-    float2 sum = make_float2(0.0f, 0.0f);
+    const int du = m.du + row;
+    float2 sum;
+    const double each = sum_of(w, m, row, dv, &sum);
     double loss = 0.0;
 
-    for (int q = 0; q < m.parts; ++q) sum = mf_plus(sum, m.part[(q * m.groups * TILE + du) * j.lag + dv]);
-    (void)mf_corr_compare(j, s, swap ? -du : du, swap ? -dv : dv, each * double(sum.x + sum.y), &loss);
-    (void)mf_corr_compare(j, s, swap ? -du : du, swap ? dv : -dv, each * double(sum.x - sum.y), &loss);
+    (void)compare(w, m.s, swap ? -du : du, swap ? -dv : dv, each * double(sum.x + sum.y), &loss);
+    (void)compare(w, m.s, swap ? -du : du, swap ? dv : -dv, each * double(sum.x - sum.y), &loss);
 }
 
 /* H from the slopes: a thread has a frequency and TILE du. */
-__device__ void leave(const struct mf_lines_level &w, const struct window &m, unsigned s, int depth)
+__device__ void leave(const struct mf_corr_level &w, const struct window &m)
 {
-    const int lag = w.j.lag;
-    float2 *to = w.sums + size_t(s) * unsigned(w.chunks) * unsigned(depth * w.bins);
+    float2 *to = sums_of(w, m);
 
     for (int i = int(threadIdx.x); i < m.groups * w.bins; i += THREADS) {
-        const int k = i % w.bins, du = i / w.bins * TILE;
+        const int k = i % w.bins, first = i / w.bins * TILE;
         float2 sum[TILE] = {};
         int at = 0;
 
-        for (int dv = 0; dv < lag; ++dv) {
-            const float2 turn = m.turn[mf_line_pad(at)];
+        for (int dv = 0; dv < w.lag; ++dv) {
+            const float2 turn = m.turned(at);
 
             MF_UNROLL
             for (int u = 0; u < TILE; ++u) {
-                const float2 edge = m.edge[(du + u < lag ? du + u : lag - 1) * lag + dv];
+                const float2 edge = m.sum[(first + u < m.rows ? first + u : m.rows - 1) * w.lag + dv];
 
                 sum[u].x = fmaf(edge.x, turn.x, sum[u].x);
                 sum[u].y = fmaf(edge.y, turn.y, sum[u].y);
@@ -155,48 +213,48 @@ __device__ void leave(const struct mf_lines_level &w, const struct window &m, un
         }
         MF_UNROLL
         for (int u = 0; u < TILE; ++u)
-            if (du + u < lag) to[(du + u) * w.bins + k] = sum[u];
+            if (first + u < m.rows) to[(first + u) * w.bins + k] = sum[u];
     }
 }
 
-/* Block s: slice s, from C to its loss and H. */
-__global__ void __launch_bounds__(THREADS) windows(const __grid_constant__ struct mf_lines_table t, int depth, int swap)
+/* Block (slice, rows of the window), from C to the loss and H. */
+__global__ void __launch_bounds__(THREADS) windows(const __grid_constant__ struct mf_corr_table t, int swap)
 {
     MF_SHARED(double, shared);
-    unsigned s;
-    const struct mf_lines_level &w = mf_lines_own(t, &s);
-    const struct window m = window_of(w, shared);
-    const double scale = mf_corr_scale(w.j, s);
+    unsigned number;
+    const struct mf_corr_level &w = mf_corr_own(t, &number);
+    struct window m = window_of(w, number, shared);
+    const double scale = w.scale ? w.scale[m.s] : 1.0; /* once: it is in the memory of the host */
     double loss = 0.0;
 
-    gather(w, m, s, depth);
+    hold_turns(w, &m);
     transform_back(w, m);
-    const double offset = offset_of(w, m, s);
+    const double offset = offset_of(w, m);
 
-    for (int i = int(threadIdx.x); i < w.j.lag * w.j.lag; i += THREADS) {
-        if (w.j.y.base)
-            entry_of_pair(w, m, s, i / w.j.lag, i % w.j.lag, swap);
+    for (int i = int(threadIdx.x); i < m.rows * w.lag; i += THREADS) {
+        if (w.y.base)
+            entry_of_pair(w, m, i / w.lag, i % w.lag, swap);
         else
-            entry(w, m, s, i / w.j.lag, i % w.j.lag, offset, scale, &loss);
+            entry(w, m, i / w.lag, i % w.lag, offset, scale, &loss);
     }
-    if (!w.j.target) return;
+    if (!w.target) return;
     loss = mf_block_sum(loss, shared);
-    if (threadIdx.x == 0) w.j.loss[s] = loss;
-    if (w.j.g.base) leave(w, m, s, depth);
+    if (threadIdx.x == 0) w.loss[size_t(m.du / ROWS) * w.count_max + m.s] = loss;
+    if (w.g.base) leave(w, m);
 }
 
 } // namespace
 
-void mf_lines_windows_open(struct mf_queue *q)
+void mf_corr_windows_open(struct mf_queue *q)
 {
-    const int limit = int(mf_cuda_of(q)->limits.shared);
-
-    MF_CUDA(cudaFuncSetAttribute(windows, cudaFuncAttributeMaxDynamicSharedMemorySize, limit));
+    MF_CUDA(cudaFuncSetAttribute(windows, cudaFuncAttributeMaxDynamicSharedMemorySize, int(mf_cuda_of(q)->shared)));
 }
 
-void mf_lines_windows(struct mf_queue *q, struct mf_lines_table *t, size_t shared, int depth, int swap)
+void mf_corr_windows(struct mf_slice_plan *plan, struct mf_corr_table *t, int swap)
 {
-    const unsigned blocks = mf_lines_number(t, [](const struct mf_lines_level &w) { return unsigned(w.j.x.count); });
+    const unsigned each = unsigned(plan->areas.blocks);
+    const unsigned blocks =
+        mf_corr_number(t, [&](const struct mf_corr_level &w) { return unsigned(w.x.count) * each; });
 
-    MF_RUN(windows, blocks, THREADS, shared, q, *t, depth, swap);
+    MF_RUN(windows, blocks, THREADS, mf_corr_shared(plan, &mf_corr_area::window), plan->queue, *t, swap);
 }

@@ -37,14 +37,10 @@ static void fill_micro(struct mf_outcome *out)
 
 static int describe(struct mf_outcome *out)
 {
-    const struct mf_characterize_opts c = {.lag = out->target->lag,
-                                           .levels = 1,
-                                           .periodic = out->solve.objective.periodic,
-                                           .whole = mf_outcome_whole(out),
-                                           .example =
-                                               out->candidates > 1 || mf_objective_by_example(&out->solve.objective)};
+    struct mf_characterize_opts c = mf_solve_described(out->target, &out->solve);
     MF_PHASE(&mf_phase_describe);
 
+    c.example = out->candidates > 1 || mf_objective_by_example(&out->solve.objective);
     MF_TRY(out->by.measure(out->by.context, &out->micro, &c, &out->got));
     out->variation_error = mf_outcome_variation(out);
     return c.example ? mf_agree(out->comm, mf_copies(&out->got, out->target, &out->copied)) : MF_OK;

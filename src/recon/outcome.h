@@ -65,9 +65,6 @@ static inline int mf_outcome_ndim(const struct mf_outcome *outcome) { return out
 /** Label of the result's phase @p p in the target's file. */
 long mf_outcome_label(const struct mf_outcome *outcome, int p);
 
-/** Terms of whole volumes, bits 1 << enum mf_whole. */
-unsigned mf_outcome_whole(const struct mf_outcome *outcome);
-
 /** The largest relative error of the interface densities, after outcome->got is set; NaN: the target has none. */
 double mf_outcome_variation(const struct mf_outcome *outcome);
 

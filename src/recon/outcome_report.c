@@ -40,17 +40,10 @@ static double s2_error(const struct mf_outcome *out, int p, int d)
     return sqrt(sum / (double)n);
 }
 
-unsigned mf_outcome_whole(const struct mf_outcome *out)
+static int has_whole(const struct mf_outcome *out, enum mf_whole which)
 {
-    const struct mf_objective_opts *o = &out->solve.objective;
-    unsigned wholes = 0;
-
-    for (size_t t = 0; t < o->terms; ++t)
-        if (mf_descriptor_is(o->term[t].row, MF_IN_SPACE)) wholes |= 1u << mf_descriptor_whole(o->term[t].row);
-    return wholes;
+    return mf_solve_described(out->target, &out->solve).whole >> which & 1;
 }
-
-static int has_whole(const struct mf_outcome *out, enum mf_whole which) { return mf_outcome_whole(out) >> which & 1; }
 
 /* The same over all lags in space, of part @p i of the result and part @p j of the target. */
 static double whole_error(const struct mf_outcome *out, enum mf_whole which, size_t i, size_t j)

@@ -493,6 +493,31 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
     return rc;
 }
 
+static unsigned wholes(const struct mf_objective_opts *o)
+{
+    unsigned bits = 0;
+
+    for (size_t t = 0; t < o->terms; ++t)
+        if (mf_descriptor_is(o->term[t].row, MF_IN_SPACE)) bits |= 1u << mf_descriptor_whole(o->term[t].row);
+    return bits;
+}
+
+struct mf_characterize_opts mf_solve_described(const struct mf_target *target, const struct mf_solve_opts *opts)
+{
+    return (struct mf_characterize_opts){
+        .lag = target->lag, .levels = 1, .periodic = opts->objective.periodic, .whole = wholes(&opts->objective)};
+}
+
+/* The labels of a grid that is closed are described. */
+static int measure_describe(const struct mf_grid *r)
+{
+    const struct mf_characterize_opts opts = mf_solve_described(r->target, r->opts);
+    const struct mf_micro micro = {
+        .ndim = r->slab.dims[0] > 1 ? 3 : 2, .slab = r->slab, .phases = r->result->phases, .phase = r->result->label};
+
+    return mf_characterize_measure(r->comm, r->backend, r->queue, r->queue->host, &micro, &opts);
+}
+
 int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                      const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                      struct mf_strips_floats *strips)
@@ -506,6 +531,7 @@ int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backen
     rc = opts->evaluations > 0 ? run(&r, dims) : run_grid(&r, dims, NULL, NULL);
     if (strips) *strips = r.strips;
     grid_close(&r);
+    if (rc == MF_OK && result.label) rc = measure_describe(&r);
     mf_solve_free(&result);
     return rc;
 }

@@ -4,6 +4,7 @@
 #define MF_RECON_SOLVE_H
 
 #include "io/micro.h"
+#include "src/desc/characterize.h"
 #include "src/optim/optim.h"
 #include "src/recon/anneal.h"
 #include "src/recon/objective.h"
@@ -90,10 +91,14 @@ size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, cons
 int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue, const size_t dims[3],
              const struct mf_target *target, const struct mf_solve_opts *opts, struct mf_solve_result *result);
 
+/** How a result is measured: level 0, and the whole-volume descriptors among the terms. */
+struct mf_characterize_opts mf_solve_described(const struct mf_target *target, const struct mf_solve_opts *opts);
+
 /**
  * A dry run: takes from the queue's arenas what mf_solve() (mf_solve_probe() if opts->evaluations is 0) takes, in its
- * order. It frees everything without touching large arrays, so the arenas' high-water marks are those of a run.
- * *strips: of an evaluation at full resolution (NULL: not wanted). Collective; refuses (agreed) as they do.
+ * order, and then what it takes to describe the labels. It frees everything without touching large arrays, so the
+ * arenas' high-water marks are those of a run. *strips: of an evaluation at full resolution (NULL: not wanted).
+ * Collective; refuses (agreed) as they do.
  */
 int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                      const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,

@@ -81,6 +81,18 @@ def nothing_is_taken():
     match("two.npy", "--limit_to", 6, "--device", "cuda", "--plan", "off", "--output", "o.h5", code=5, MF_EMU_MEMORY=1)
 
 
+def described():
+    """The host of a large volume on a GPU needs most when the labels are counted: a byte of a voxel, and its bit twice."""
+    words = ("two.npy", "--limit_to", 6, "--device", "cuda", "--no_polish")
+    voxels = 512**3
+    dry, _ = match(*words, "--size", 512, 512, 512, "--dry-run")
+    check(dry and voxels * 5 // 4 < dry["bytes"]["arena"][0] < voxels * 13 // 10, f"512^3: {dry.get('bytes')}")
+    if not runs.LONG:
+        return
+    peak = match(*words, "--size", 272, 272, 272, "--max_iter", 1, "--output", "d.npy")[0].get("peak_bytes", {})
+    check(peak.get("predicted") and peak["predicted"] == peak["arena"], f"272^3: {peak}")
+
+
 def too_small():
     """auto goes on on the cores, says so in one line, and plans them; --device cuda refuses. 1496 MiB leave none for arrays,
     wherever the fields are."""
@@ -159,7 +171,7 @@ with tempfile.TemporaryDirectory() as folder:
     np.save("volume.npy", blobs((7, 9, 10), [0.6, 0.4], 5))
     np.save("wide.npy", blobs((128, 96), [0.5, 0.5], 3))
     np.save("prime.npy", blobs((134, 26), [0.5, 0.5], 4))
-    for part in (to_the_byte, *[networks] * runs.LONG, nothing_is_taken, too_small, slower, counted, taken_ahead):
+    for part in (to_the_byte, *[networks] * runs.LONG, nothing_is_taken, described, too_small, slower, counted, taken_ahead):
         part()
     os.chdir("/")
 finish("plan_cuda")

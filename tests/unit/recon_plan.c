@@ -240,7 +240,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 273597912 and 12135004944 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 339792792 and 12135004944 of 23509577237, "
      "6.773e-01 = 4.402e-01 + 3.865e-02 + 1.915e-01 + 6.952e-03, 9 looked at"},
     {GPU,
      {1472, 1472, 1472},
@@ -310,7 +310,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 408569560 and 18079286192 of 23509577237, "
+     "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 506838424 and 18079286192 of 23509577237, "
      "1.925e+00 = 6.538e-01 + 6.019e-02 + 1.205e+00 + 5.376e-03, 16 looked at"},
     {PAIR,
      {1472, 1472, 1472},
@@ -320,7 +320,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 469251160 and 20667954896 of 23509577237, "
+     "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 582675864 and 20667954896 of 23509577237, "
      "2.066e+00 = 7.533e-01 + 6.935e-02 + 1.237e+00 + 6.171e-03, 5 looked at"},
 };
 

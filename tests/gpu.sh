@@ -1,50 +1,123 @@
-#!/bin/sh
-# The cuda back end on a real GPU: the tests of its kernels against cpu, then one match on both. usage: gpu.sh BUILD
-set -eu
-build=$(cd "$1" && pwd)
-library=$build/libmesoforge_cuda.so
-[ -f "$library" ] || { echo "gpu: no $library; configure with -DMF_CUDA=ON"; exit 77; }
-MF_CUDA_LIBRARY=$library
-OMP_NUM_THREADS=1
-export MF_CUDA_LIBRARY OMP_NUM_THREADS
-
+#!/usr/bin/env bash
+# The cuda back end on a real GPU: tests, times, memory and sanitizers, into one results file that can be committed.
+# It builds nothing. What the time does not suffice for is left out, the least valuable first. Status 77: no GPU here.
+# usage: gpu.sh BUILD [RESULTS] [--seconds 240] [--sizes "64 128 256 512"] [--lag 16] [--evaluations 25] [--tests "move field ..."] [--commit NAME]
+set -euo pipefail
+read -ra tests <<<"move field optim labels segment single corr lines packed vgg patch space"
+read -ra sizes <<<"64 128 256 512"
+seconds=240 lag=16 evaluations=25 results="" build="" commit=""
+while [ $# -gt 0 ]; do
+    case $1 in
+        --sizes | --tests) read -ra "${1#--}" <<<"$2" && shift ;;
+        --seconds | --lag | --evaluations | --commit) printf -v "${1#--}" %s "$2" && shift ;;
+        *) if [ -z "$build" ]; then build=$(cd "$1" && pwd); else results=$1; fi ;;
+    esac
+    shift
+done
+[ -n "$build" ] || { sed -n 's/^# usage/usage/p' "$0" >&2 && exit 2; }
+export MF_CUDA_LIBRARY=${MF_CUDA_LIBRARY:-$build/libmesoforge_cuda.so}
+[ -f "$MF_CUDA_LIBRARY" ] || { echo "gpu: no $MF_CUDA_LIBRARY; configure with -DMF_CUDA=ON" && exit 77; }
+root=$(cd "$(dirname "$0")/.." && pwd)
+[ -n "$commit" ] || commit=$(git -C "$root" describe --always --dirty --abbrev=12 2>/dev/null) || commit="not known"
+gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1) || gpu=""
+results=$(realpath -m "${results:-gpu-$(tr -cs 'A-Za-z0-9\n' - <<<"${gpu,,}" | sed 's/-*$//')-$(date -u +%F).md}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-"$build/mesoforge" synth --size 64 64 --correlation-length 3 --output image.npy >/dev/null
-status=0
-"$build/mesoforge" match image.npy --descriptor_types FFTCorrelations Variation --device cuda --max_iter 1 --no_polish --output try.h5 >try.log 2>&1 || status=$?
-if [ "$status" = 4 ]; then
-    tail -n 1 try.log
-    exit 77
-fi
-[ "$status" = 0 ] || { cat try.log; exit 1; }
+left_out=()
 
-failed=0
-for name in move field optim labels segment single corr lines packed vgg patch space; do
-    if "$build/tests/cuda_$name"; then echo "cuda_$name passed"; else echo "cuda_$name FAILED"; failed=1; fi
-    command -v compute-sanitizer >/dev/null || continue
-    for tool in memcheck racecheck; do
-        if compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/cuda_$name" >"$tool.log" 2>&1; then
-            echo "cuda_$name under $tool: clean"
-        else
-            tail -n 20 "$tool.log"
-            failed=1
-        fi
-    done
-done
-# NCCL, on one GPU with itself.
-for name in mpi_redistribute mpi_slab; do
-    if MF_TEST_DEVICE=cuda MF_TEST_EXCHANGE=nccl "$build/tests/$name"; then echo "$name by NCCL passed"; else
-        echo "$name by NCCL FAILED"
-        failed=1
+say() { printf '%s\n' "$@" | tee -a "$results"; }
+left() { echo $((seconds - SECONDS)); }
+
+# Is there time for a step that takes so many seconds? Else it is among those left out.
+time_for() {
+    [ "$(left)" -gt "$1" ] || { left_out+=("$2") && return 1; }
+}
+
+# begin NAME COMMAND ...: in the background, within the seconds of $limit and the time that is left; a row says what became of it.
+begin() {
+    local name=$1 start=$SECONDS most=$((limit < $(left) ? limit : $(left))) status=0
+    shift
+    {
+        timeout "$most" "$@" >"$name.log" 2>&1 || status=$?
+        case $status in
+            0) echo "| $name | passed | $((SECONDS - start)) |" ;;
+            77) echo "| $name | skipped | |" ;;
+            124) echo "| $name | did not end within $most s | |" ;;
+            *) echo "| $name | FAILED ($status) | $((SECONDS - start)) |" && tail -n 20 "$name.log" >&2 ;;
+        esac >"$name.row"
+    } &
+}
+
+# Rows of all that began, in their order.
+finish() {
+    wait
+    for name; do say "$(cat "$name.row")"; done
+}
+
+match() { timeout "$(left)" "$build/mesoforge" match "$@" --descriptor_types FFTCorrelations Variation --limit_to "$lag" --json --output out.h5 2>step.log; }
+number() { grep -oE "\"$1\":\[?[-+.0-9e]+" "$2" | head -n 1 | sed 's/.*[:[]//'; }
+mega() { awk -v bytes="$1" 'BEGIN { if (bytes == "") printf "-"; else printf "%.1f", bytes / 1e6 }'; }
+short() { awk -v x="${1:-0}" 'BEGIN { printf "%.3e", x }'; }
+milli() { awk -v s="${1:-0}" 'BEGIN { printf "%.2f", 1e3 * s }'; }
+
+# row EXTENT LABEL OPTIONS: a run beside its plan. Images have the levels that volumes of this extent use.
+row() {
+    local n=$1 label=$2 start took image=64.npy
+    shift 2
+    [ "$n" -lt 256 ] || image=256.npy
+    time_for 3 "$n^3, $label" || return 0
+    start=$(date +%s.%N)
+    if ! match "$image" --size "$n" "$n" "$n" "$@" >out.json || ! match "$image" --size "$n" "$n" "$n" "$@" --dry-run >dry.json; then
+        [ "$(left)" -gt 0 ] || { left_out+=("$n^3, $label (began)") && return 0; }
+        tail -n 5 step.log >&2
+        say "| $n^3 | $label | FAILED | | | | | | | | | |"
+        return 0
     fi
+    took=$(awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')
+    say "| $n^3 | $label | $(number evaluations out.json) | $(milli "$(number seconds_per_evaluation out.json)") | $took | $(short "$(number loss_final out.json)") | $(mega "$(number device dry.json)") | $(mega "$(grep -o '"device":\[.*' out.json | number device /dev/stdin)") | $(mega "$(number device_used out.json)") | $(mega "$(number arena dry.json)") | $(mega "$(number arena out.json)") | $(mega "$(number rss out.json)") |"
+}
+
+for n in 64 256; do "$build/mesoforge" synth --size $n $n --correlation-length 3 --output $n.npy >/dev/null; done
+status=0
+match 64.npy --device cuda --max_iter 1 --no_polish >try.json || status=$?
+[ "$status" != 4 ] || { tail -n 1 step.log && exit 77; }
+[ "$status" = 0 ] || { cat step.log && exit 1; }
+
+: >"$results"
+say "# On a GPU: ${gpu:-not named}, $(date -u +%F)" ""
+say "- GPU: $(nvidia-smi --query-gpu=name,compute_cap,memory.total,driver_version --format=csv,noheader 2>/dev/null | head -n 1 || echo 'not known') (name, compute capability, memory, driver)"
+say "- CUDA: $(nvidia-smi 2>/dev/null | grep -oE 'CUDA Version: [0-9.]+' || echo 'version not known'); NCCL: $("$build/mesoforge" probe 2>/dev/null | sed -n 's/^ *NCCL: //p')"
+say "- host: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
+say "- program: $("$build/mesoforge" --version | sed -n '1p;2s/^ *build */ /p' | paste -sd,); commit: $commit"
+say "- S2 and Variation, lag $lag, in at most $seconds s" ""
+
+say "## Tests" "" "| test | result | s |" "|---|---|---|"
+limit=$((seconds / 3))
+export OMP_NUM_THREADS=1
+for name in "${tests[@]}"; do begin "cuda_$name" "$build/tests/cuda_$name"; done
+begin kernels_meanfield env MF_TEST_DEVICE=cuda "$build/tests/kernels_meanfield"
+for name in mpi_redistribute mpi_slab; do begin "$name by NCCL" env MF_TEST_DEVICE=cuda MF_TEST_EXCHANGE=nccl "$build/tests/$name"; done
+finish "${tests[@]/#/cuda_}" kernels_meanfield "mpi_redistribute by NCCL" "mpi_slab by NCCL"
+unset OMP_NUM_THREADS
+
+say "" "## Times and memory" "" "Times include the optimiser's passes; s is the whole program and its dry run. Memory in MB: planned, then arrays, then what driver or system counted." ""
+say "| volume | run | evaluations | ms each | s | loss | device: planned | arrays | driver | host: planned | arrays | resident |" "|---|---|---|---|---|---|---|---|---|---|---|---|"
+few=(--max_iter "$evaluations" --no_polish)
+for n in "${sizes[@]}"; do row "$n" "cuda, $evaluations evaluations" --device cuda "${few[@]}"; done
+for n in "${sizes[@]}"; do [ "$n" -gt 256 ] || row "$n" "cuda, whole" --device cuda; done
+row "${sizes[0]}" "cpu, $evaluations evaluations" --device cpu "${few[@]}"
+row "${sizes[0]}" "cpu, whole" --device cpu
+row "${sizes[0]}" "cuda, fields on the host" --device cuda --residency host "${few[@]}"
+
+say "" "## Sanitizers" "" "| test | result | s |" "|---|---|---|"
+export OMP_NUM_THREADS=1
+command -v compute-sanitizer >/dev/null || say "| compute-sanitizer | not on the path | |"
+for tool in $(command -v compute-sanitizer >/dev/null && echo memcheck racecheck); do
+    time_for 5 "$tool" || continue
+    for name in "${tests[@]}"; do begin "$tool of cuda_$name" compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/cuda_$name"; done
+    finish "${tests[@]/#/$tool of cuda_}"
 done
-# On the cores, on the GPU, and from host memory through the GPU.
-for words in "cpu" "cuda" "cuda --residency host"; do
-    # shellcheck disable=SC2086
-    "$build/mesoforge" match image.npy --descriptor_types FFTCorrelations Variation --device $words --add-dimension 64 --max_iter 50 --no_polish --json \
-        --output out.h5 >out.json 2>out.log || { cat out.log; failed=1; }
-    echo "$words: $(grep -o '"loss":[^,]*' out.json) $(grep -o '"seconds_per_evaluation":[^,]*' out.json)"
-done
-exit "$failed"
+say "" "Left out for want of time: $(printf '%s; ' "${left_out[@]:-nothing}" | sed 's/; $//')." "It took $SECONDS s."
+echo "gpu: $results" >&2
+! grep -q FAILED "$results"

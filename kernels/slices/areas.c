@@ -8,7 +8,7 @@
 
 enum { MOST = 1 << 14, NUMBER = 2 * (int)sizeof(float) };
 static const size_t CHUNK_BYTES = (size_t)1 << 24; /* about what total() holds of values */
-static const size_t LINES_BYTES = (size_t)1 << 28; /* about what S2 holds of spectra and sums */
+static const size_t LINES_BYTES = (size_t)1 << 29; /* about what S2 holds of spectra and sums */
 
 size_t mf_gpu_shared(int capability)
 {
@@ -107,13 +107,17 @@ static void share_lines(const struct mf_slice_desc *d, struct mf_corr_areas *a)
     size_t each = 0;
 
     for (size_t l = d->first; l < d->levels; ++l) each += numbers_of(a, &a->level[l]);
-    a->slices = d->count_max + d->count_max % 2;
+    a->slices = (d->count_max + d->count_max % 2) * (d->calls ? d->calls : 1);
     if (a->slices > LINES_BYTES / (each * NUMBER)) a->slices = LINES_BYTES / (each * NUMBER) / 2 * 2;
     if (a->slices < 2) a->slices = 2;
     for (size_t l = d->first, from = 0; l < d->levels; ++l) {
         a->level[l].from = from;
+        a->level[l].jumps = a->jumps;
         from += a->slices * numbers_of(a, &a->level[l]);
+        a->jumps += a->slices * (size_t)(a->level[l].nu + 1) / 2 * 2;
     }
+    a->jumps *= sizeof(long long);
+    a->slope = d->levels * a->slices * (NUMBER + sizeof(double));
     a->lines = a->slices * each * NUMBER;
 }
 
@@ -135,23 +139,24 @@ int mf_areas_corr(const struct mf_slice_desc *d, size_t shared, struct mf_corr_a
     if (a->chunk > d->count_max) a->chunk = d->count_max + d->count_max % 2;
     if (a->chunk < 2) a->chunk = 2;
     a->values = a->chunk * each;
-    a->loss = d->levels * a->blocks * d->count_max * sizeof(double);
+    a->loss = d->levels * a->blocks * a->slices * sizeof(double);
     return MF_OK;
 }
 
 /* ---- pyramids, single numbers ---- */
 
-void mf_areas_pyramid(const struct mf_slice_desc *d, size_t fields, struct mf_pyramid_areas *areas)
+void mf_areas_pyramid(const struct mf_slice_desc *d, size_t slices, struct mf_pyramid_areas *areas)
 {
+    size_t numbers = 0;
+
     memset(areas, 0, sizeof *areas);
     for (size_t l = 0; l < d->levels; ++l) {
         areas->nu[l] = d->nu >> l;
         areas->nv[l] = d->nv >> l;
-        areas->from[l] = areas->numbers;
-        if (l > 0) areas->numbers += d->count_max * areas->nu[l] * areas->nv[l];
+        areas->from[l] = numbers;
+        if (l > 0) numbers += slices * areas->nu[l] * areas->nv[l];
     }
-    areas->x = fields * areas->numbers * sizeof(float);
-    areas->g = areas->numbers * sizeof(float);
+    areas->bytes = numbers * sizeof(float);
 }
 
 void mf_areas_single(const struct mf_slice_desc *d, struct mf_single_areas *areas)

@@ -33,7 +33,7 @@ struct mf_corr_area {
     int shift, bins;       /* a block transforms 2^shift pairs of rows; frequencies of a row */
     int chunk, chunks;     /* rows that are summed separately */
     size_t shared, window; /* bytes of shared memory, of transforms and of windows */
-    size_t from;           /* where its numbers begin */
+    size_t from, jumps;    /* where its numbers begin, and its sums of jumps */
     size_t tables;         /* bytes of twiddles and positions */
 };
 
@@ -42,10 +42,11 @@ struct mf_corr_areas {
     struct mf_corr_area level[MF_PYRAMID_MAX];
     size_t entries;    /* (2L-1)^2 */
     size_t chunk;      /* slices whose values are summed at a time */
-    size_t slices;     /* slices at a time */
+    size_t slices;     /* slices at a time: slots for their spectra, sums and pooled levels */
     int depth, groups; /* L <= depth * groups; lags of a group: 8, 16, or 32 */
     size_t blocks;     /* that compare one slice */
     size_t loss, values, lines;
+    size_t jumps, slope; /* Variation beside S2: sums of pairs of rows, of two kinds; slopes and losses */
 };
 
 /** Lines in shared memory: place of number i, and from line to line; so threads seldom meet in a bank. */
@@ -60,12 +61,10 @@ int mf_areas_corr(const struct mf_slice_desc *desc, size_t shared, struct mf_cor
 struct mf_pyramid_areas {
     size_t nu[MF_PYRAMID_MAX], nv[MF_PYRAMID_MAX];
     size_t from[MF_PYRAMID_MAX]; /* offset of a level */
-    size_t numbers;              /* of all levels from 1 on */
-    size_t x, g;                 /* bytes; 0: there is one level */
+    size_t bytes;                /* of all levels from 1 on, for slices and for gradients; 0: there is one level */
 };
 
-/** @p fields: number of pyramids of slices, besides that of gradients. */
-void mf_areas_pyramid(const struct mf_slice_desc *desc, size_t fields, struct mf_pyramid_areas *areas);
+void mf_areas_pyramid(const struct mf_slice_desc *desc, size_t slices, struct mf_pyramid_areas *areas);
 
 /** Pixels that are summed separately: 256, or as many as leave at most 4096 bands of them. */
 MF_HD size_t mf_single_band(size_t pixels)

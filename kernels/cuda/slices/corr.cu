@@ -1,4 +1,5 @@
-/* S2 of slices: the table, plans, levels, and the sums made of single slices. The kernels are in corr_*.cu. */
+/* S2 of slices: the table, plans, and what a launch works on. Tasks that are asked for together share launches, with
+ * Variation of the same slices. The kernels are in corr_*.cu. */
 #include <stdlib.h>
 
 #include "kernels/cuda/pass.cuh"
@@ -18,8 +19,14 @@ int memory(struct mf_slice_plan *plan)
     plan->loss = static_cast<double *>(take(plan, a->loss));
     plan->values = static_cast<float *>(take(plan, a->values));
     plan->lines = static_cast<float2 *>(take(plan, a->lines));
-    if (!plan->loss || !plan->values || !plan->lines) return MF_MEMORY;
-    return mf_pyramid_open(&plan->pyramid, plan->queue, &plan->desc, 2);
+    plan->jumps = static_cast<long long *>(take(plan, a->jumps));
+    plan->by = static_cast<float2 *>(take(plan, a->slope));
+    if (!plan->loss || !plan->values || !plan->lines || !plan->jumps || !plan->by) return MF_MEMORY;
+    MF_TRY(mf_pyramid_open(&plan->pyramid, plan->queue, &plan->desc, a->slices));
+    plan->second = plan->pyramid;
+    plan->second.x = plan->pyramid.g;
+    plan->second.g = plan->pyramid.x;
+    return MF_OK;
 }
 
 void corr_free(struct mf_slice_plan *plan)
@@ -31,6 +38,8 @@ void corr_free(struct mf_slice_plan *plan)
     mf_backend_cuda.sync(plan->queue);
     mf_pyramid_close(&plan->pyramid, plan->queue);
     for (size_t l = 0; l < plan->desc.levels; ++l) mf_arena_give(arena, plan->tables[l]);
+    mf_arena_give(arena, plan->by);
+    mf_arena_give(arena, plan->jumps);
     mf_arena_give(arena, plan->lines);
     mf_arena_give(arena, plan->values);
     mf_arena_give(arena, plan->loss);
@@ -55,19 +64,16 @@ int corr_plan(const struct mf_slice_ops *, struct mf_queue *queue, const struct 
     return rc;
 }
 
-/* -- evaluation -- */
+/* -- what launches work on -- */
 
-struct finish_body {
-    const double *loss; /* [levels][blocks][count_max] */
-    size_t first, end, count_max;
-    double *sum;
-    __device__ void operator()(size_t s) const
-    {
-        double all = 0.0;
-
-        for (size_t i = first; i < end; ++i) all += loss[i * count_max + s];
-        sum[s] = all;
-    }
+/* Slices of a task, on their way through a plan. */
+struct item {
+    struct mf_slice_plan *plan;
+    struct mf_slice_task task;
+    const struct mf_view *y;            /* the second field of a cross-correlation */
+    const struct mf_slice_call *beside; /* Variation of the same slices; NULL: none */
+    size_t done, most, slot;            /* slices that are done; at a time; the first one's slot */
+    int turn;                           /* items before it that add to the same gradient */
 };
 
 void check(const struct mf_slice_plan *plan, const struct mf_view *x)
@@ -81,81 +87,244 @@ struct mf_view part(const struct mf_view *x, size_t at, size_t most)
 {
     struct mf_view v = *x;
 
+    if (!v.base) return v;
     v.base += at * x->ss;
     v.count = x->count - at < most ? x->count - at : most;
     return v;
 }
 
-/* Level l of a task, whose slices begin at slice `first` of eval(). */
-struct mf_corr_level level_of(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y,
-                              size_t l, size_t first)
+/* What entries of level l are compared with. */
+struct mf_corr_aim aim_of(const struct item &i, const struct mf_slice_task &t, size_t l, size_t entries)
 {
+    const size_t stride = i.plan->desc.levels * entries;
+    struct mf_corr_aim a = {};
+
+    a.target = t.target ? t.target + l * entries : nullptr;
+    a.weight = t.target ? t.weight[l] : 0.0;
+    a.scale = t.scale ? t.scale + i.done : nullptr;
+    a.power = t.power;
+    a.values = t.values ? t.values + i.done * stride + l * entries : nullptr;
+    a.stride = stride;
+    a.sum = t.sum && l == i.plan->desc.first ? t.sum + i.done : nullptr;
+    return a;
+}
+
+struct mf_corr_beside beside_of(const struct item &i, size_t l, const struct mf_view &x)
+{
+    const struct mf_slice_plan *p = i.plan;
+    const size_t at = l * p->areas.slices + i.slot;
+    struct mf_corr_beside b = {};
+
+    if (!i.beside) return b;
+    b.is = 1;
+    b.jumps = mf_jumps_of(mf_single_desc(i.beside->plan), x);
+    b.aim = aim_of(i, i.beside->task, l, 1);
+    b.aim.blocks = 1;
+    b.aim.loss = reinterpret_cast<double *>(p->by + p->desc.levels * p->areas.slices) + at;
+    b.sums = p->jumps + p->areas.level[l].jumps + i.slot * ((x.nu + 1) / 2 * 2);
+    b.by = p->by + at;
+    return b;
+}
+
+/* Where level l of these slots is in the memory of the plan. */
+void place(const struct item &i, size_t l, struct mf_corr_level *w)
+{
+    const struct mf_slice_plan *p = i.plan;
+    const struct mf_corr_area *at = &p->areas.level[l];
+    const size_t rows = size_t(at->nu) * size_t(at->bins), numbers = p->areas.slices * rows;
+
+    w->slots = p->areas.slices;
+    w->line = p->line[l];
+    w->shared = unsigned(at->shared);
+    w->window = unsigned(at->window);
+    w->shift = at->shift;
+    w->bins = at->bins;
+    w->pitch = mf_line_pitch(at->mv);
+    w->chunk = at->chunk;
+    w->chunks = at->chunks;
+    w->depth = p->areas.depth * p->areas.groups;
+    w->spectrum = p->lines + at->from + i.slot * rows;
+    w->back = w->spectrum + numbers;
+    w->sums = p->lines + at->from + 2 * numbers + i.slot * size_t(at->chunks) * size_t(w->depth) * size_t(at->bins);
+    w->early = mf_corr_continued(*w) ? w->back : w->spectrum;
+    w->late = w->spectrum;
+    w->aim.blocks = p->areas.blocks;
+    w->aim.loss = p->loss + l * p->areas.blocks * p->areas.slices + i.slot;
+}
+
+struct mf_corr_level level_of(const struct item &i, size_t l)
+{
+    const struct mf_slice_plan *p = i.plan;
+    const struct mf_view x = part(&i.task.x, i.done, i.most), g = part(&i.task.g, i.done, i.most);
     struct mf_corr_level w = {};
 
-    w.x = mf_pyramid_view(&plan->pyramid, &t->x, l, 0);
-    if (y) w.y = mf_pyramid_view(&plan->pyramid, y, l, 1);
-    if (t->g.base) w.g = mf_pyramid_gradient(&plan->pyramid, &t->g, l);
-    if (t->g.base && l + 1 < plan->desc.levels) w.coarse = mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1);
+    w.x = mf_pyramid_view(&p->pyramid, &x, l, i.slot);
+    if (i.y) {
+        const struct mf_view y = part(i.y, i.done, i.most);
+
+        w.y = mf_pyramid_view(&p->second, &y, l, i.slot);
+    }
+    w.g = mf_pyramid_gradient(&p->pyramid, &g, l, i.slot);
     w.add = l == 0;
-    w.lag = int(plan->desc.lag);
-    w.periodic = plan->desc.periodic;
-    w.target = t->target ? t->target + l * plan->areas.entries : nullptr;
-    w.weight = t->target ? t->weight[l] : 0.0;
-    w.scale = t->scale ? t->scale + first : nullptr;
-    w.power = t->power;
-    w.count_max = plan->desc.count_max;
-    w.loss = plan->loss + l * plan->areas.blocks * w.count_max + first;
-    w.stride = plan->desc.levels * plan->areas.entries;
-    w.values = t->values ? t->values + first * w.stride + l * plan->areas.entries : nullptr;
+    w.coarser = l == p->desc.first ? int(p->desc.levels - 1 - l) : -1;
+    w.turn = i.turn;
+    w.nu = int(w.x.nu);
+    w.nv = int(w.x.nv);
+    w.lag = int(p->desc.lag);
+    w.periodic = p->desc.periodic;
+    w.aim = aim_of(i, i.task, l, p->areas.entries);
+    w.beside = beside_of(i, l, w.x);
+    place(i, l, &w);
     return w;
 }
 
-/* From the coarsest level down: each gradient takes what the one before has for it. */
-void run_slices(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y, size_t first)
-{
-    struct mf_corr_level level[MF_PYRAMID_MAX];
+/* -- rounds: the next slices of several items -- */
 
-    mf_pyramid_fill(&plan->pyramid, plan->queue, &t->x, 0);
-    if (y) mf_pyramid_fill(&plan->pyramid, plan->queue, y, 1);
-    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) level[l] = level_of(plan, t, y, l, first);
-    mf_corr_compare(plan, level);
-    for (size_t l = plan->desc.levels; t->g.base && l-- > plan->desc.first;) mf_corr_gradient(plan, l, level[l]);
-    for (size_t l = plan->desc.first; t->g.base && l-- > 0;)
-        mf_pyramid_pass(plan->queue, mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1),
-                        mf_pyramid_gradient(&plan->pyramid, &t->g, l), l == 0);
+/* How many items have this plan. */
+size_t same(const struct item *item, size_t n, const struct mf_slice_plan *plan)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; ++i) k += item[i].plan == plan;
+    return k;
 }
 
-void run(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y)
+/* How many of the items share launches: those that fit into a table, with two slots each, and are alike. */
+size_t together(const struct item *item, size_t n)
 {
-    const size_t most = plan->areas.slices;
+    const struct mf_corr_areas *one = &item->plan->areas;
+    size_t levels = 0, k = 0;
 
-    for (size_t first = 0; first < t->x.count; first += most) {
-        const struct mf_view second = y ? part(y, first, most) : mf_view{};
-        struct mf_slice_task some = *t;
+    for (; k < n; ++k) {
+        const struct mf_slice_plan *p = item[k].plan;
 
-        some.x = part(&t->x, first, most);
-        if (t->g.base) some.g = part(&t->g, first, most);
-        run_slices(plan, &some, y ? &second : nullptr, first);
+        levels += p->desc.levels - p->desc.first;
+        if (k > 0 &&
+            (levels > size_t(MF_CORR_TABLE) || p->areas.depth != one->depth || p->areas.groups != one->groups ||
+             !item[k].task.g.base != !item->task.g.base || 2 * same(item, k + 1, p) > p->areas.slices))
+            break;
+    }
+    return k;
+}
+
+/* Items with one plan share its slots. */
+void share(struct item *item, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        item[i].most = item[i].plan->areas.slices / same(item, n, item[i].plan) / 2 * 2;
+        item[i].slot = same(item, i, item[i].plan) * item[i].most;
     }
 }
 
-void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+/* Pooled levels of the next slices of all items. */
+void fill(struct mf_queue *q, const struct item *item, size_t n)
 {
-    const size_t count = task->x.count;
+    for (size_t from = 0, more = 1; more; from += MF_POOL_LEVELS) {
+        struct mf_pool job[MF_POOLS] = {};
+        int jobs = 0;
+
+        more = 0;
+        for (size_t i = 0; i < n; ++i)
+            for (int second = 0; second < (item[i].y ? 2 : 1); ++second) {
+                const struct mf_slice_plan *p = item[i].plan;
+                const struct mf_view x = part(second ? item[i].y : &item[i].task.x, item[i].done, item[i].most);
+
+                if (from + 1 >= p->desc.levels || !x.count) continue;
+                job[jobs++] = mf_pyramid_pool(second ? &p->second : &p->pyramid, &x, from, item[i].slot);
+                more = 1;
+            }
+        mf_pool_run(q, job, jobs);
+    }
+}
+
+/* Levels that take no part pass the gradient on. */
+void pass(struct mf_queue *q, const struct item &i)
+{
+    const struct mf_pyramid *p = &i.plan->pyramid;
+    const struct mf_view g = part(&i.task.g, i.done, i.most);
+
+    for (size_t l = i.plan->desc.first; g.base && l-- > 0;)
+        mf_pyramid_pass(q, mf_pyramid_gradient(p, &g, l + 1, i.slot), mf_pyramid_gradient(p, &g, l, i.slot), l == 0);
+}
+
+/* Thread s of a finest level: the sum of the losses of slice s at all levels. */
+__global__ void finish(const __grid_constant__ struct mf_corr_table t)
+{
+    unsigned block;
+    const struct mf_corr_level *w = &mf_corr_own(t, &block);
+    const unsigned s = block * blockDim.x + threadIdx.x;
+    double sum = 0.0, beside = 0.0;
+
+    if (s >= w->x.count) return;
+    for (int l = 0; l <= w->coarser; ++l) {
+        for (size_t i = 0; i < w->aim.blocks; ++i) sum += w[l].aim.loss[i * w->slots + s];
+        if (w->beside.is) beside += w[l].beside.aim.loss[s];
+    }
+    if (w->aim.sum) w->aim.sum[s] = sum;
+    if (w->beside.aim.sum) w->beside.aim.sum[s] = beside;
+}
+
+void run_finish(struct mf_queue *q, struct mf_corr_table *t)
+{
+    const unsigned each = MF_CUDA_THREADS,
+                   blocks = mf_corr_number(t, [&](const struct mf_corr_level &w) {
+                       return w.aim.sum || w.beside.aim.sum ? (unsigned(w.x.count) + each - 1) / each : 0;
+                   });
+
+    if (blocks) MF_RUN(finish, blocks, each, 0, q, *t);
+}
+
+/* The next slices of all items; 0: none are left. */
+int round(struct mf_queue *q, struct item *item, size_t n)
+{
+    const struct mf_corr_areas *areas = &item->plan->areas;
+    struct mf_corr_table t = {};
+
+    for (size_t i = 0; i < n; ++i)
+        for (size_t l = item[i].plan->desc.first; item[i].done < item[i].task.x.count && l < item[i].plan->desc.levels;
+             ++l)
+            t.level[t.count++] = level_of(item[i], l);
+    if (!t.count) return 0;
+    fill(q, item, n);
+    mf_corr_run(q, &t, areas->depth, areas->groups);
+    run_finish(q, &t);
+    for (size_t i = 0; i < n; ++i) {
+        pass(q, item[i]);
+        item[i].done += part(&item[i].task.x, item[i].done, item[i].most).count;
+    }
+    return 1;
+}
+
+void run(struct mf_queue *q, struct item *item, size_t n)
+{
+    for (size_t k; n > 0; item += k, n -= k) {
+        k = together(item, n);
+        share(item, k);
+        while (round(q, item, k)) continue;
+    }
+}
+
+struct item item_of(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    struct item i = {};
 
     check(plan, &task->x);
     MF_ASSERT(task->power == 1 || task->power == 2);
     if (task->g.base) {
         check(plan, &task->g);
-        MF_ASSERT(task->g.count == count);
+        MF_ASSERT(task->g.count == task->x.count);
     }
-    if (!count) return;
-    MF_SPOIL(task->sum, task->sum ? count * sizeof *task->sum : 0);
-    run(plan, task, nullptr);
-    if (task->sum)
-        mf_each(plan->queue, count,
-                finish_body{plan->loss, plan->desc.first * plan->areas.blocks, plan->desc.levels * plan->areas.blocks,
-                            plan->desc.count_max, task->sum});
+    i.plan = plan;
+    i.task = *task;
+    MF_SPOIL(task->sum, task->sum ? task->x.count * sizeof *task->sum : 0);
+    return i;
+}
+
+void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    struct item i = item_of(plan, task);
+
+    run(plan->queue, &i, 1);
 }
 
 /* -- totals -- */
@@ -185,7 +354,10 @@ void add(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_vi
         task.x = part(x, at, plan->areas.chunk);
         task.power = 2;
         task.values = plan->values;
-        run(plan, &task, y ? &second : nullptr);
+        struct item i = item_of(plan, &task);
+
+        if (y) i.y = &second;
+        run(plan->queue, &i, 1);
         mf_each(plan->queue, size - from, total_body{plan->values, task.x.count, from, size, total});
     }
 }
@@ -219,3 +391,64 @@ const struct mf_slice_ops mf_corr_cuda = {
     .match = nullptr,
     .cost = nullptr,
 };
+
+/* -- several tasks -- */
+
+namespace
+{
+
+bool same_view(const struct mf_view &a, const struct mf_view &b)
+{
+    return a.base == b.base && a.count == b.count && a.ss == b.ss && a.su == b.su && a.sv == b.sv;
+}
+
+/* Does this call of Variation go with that of S2? */
+bool beside(const struct mf_slice_call &vari, const struct mf_slice_call &corr)
+{
+    if (vari.ops != &mf_vari_cuda || corr.ops != &mf_corr_cuda) return false;
+    const struct mf_slice_desc *a = mf_single_desc(vari.plan), *b = &corr.plan->desc;
+
+    return a->levels == b->levels && a->first == b->first && a->periodic == b->periodic &&
+           same_view(vari.task.x, corr.task.x) && same_view(vari.task.g, corr.task.g);
+}
+
+/* A call's item, with Variation of the same slices if it is among the calls, and its turn. */
+struct item joined(const struct mf_slice_call *call, size_t calls, size_t k)
+{
+    struct item i = item_of(call[k].plan, &call[k].task);
+
+    for (size_t v = 0; v < calls && !i.beside; ++v)
+        if (beside(call[v], call[k])) i.beside = &call[v];
+    for (size_t before = 0; before < k; ++before)
+        i.turn += call[before].ops == &mf_corr_cuda && call[before].task.g.base == call[k].task.g.base;
+    if (i.beside) MF_SPOIL(i.beside->task.sum, i.beside->task.sum ? i.task.x.count * sizeof(double) : 0);
+    return i;
+}
+
+constexpr size_t MOST = 3 * MF_CORR_TABLE; /* calls of S2 at a time */
+
+bool is_taken(const struct item *item, size_t n, const struct mf_slice_call *call)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (item[i].beside == call) return true;
+    return call->ops == &mf_corr_cuda;
+}
+
+} // namespace
+
+void mf_slices_all(struct mf_queue *q, const struct mf_slice_call *call, size_t calls)
+{
+    struct item item[MOST];
+    size_t n = 0;
+
+    if (calls > MOST) {
+        mf_slices_all(q, call, MOST);
+        mf_slices_all(q, call + MOST, calls - MOST);
+        return;
+    }
+    for (size_t k = 0; k < calls; ++k)
+        if (call[k].ops == &mf_corr_cuda) item[n++] = joined(call, calls, k);
+    for (size_t k = 0; k < calls; ++k)
+        if (!is_taken(item, n, &call[k])) call[k].ops->eval(call[k].plan, &call[k].task);
+    run(q, item, n);
+}

@@ -1,9 +1,11 @@
-/* Private to S2 on cuda: its plan, and the tables of its launches. One launch does a step for all levels.
+/* Private to S2 on cuda: its plan, and the table of its launches. One launch does a step for all levels of all slices,
+ * of several tasks and their plans. Beside S2 the kernels do Variation of the same slices: forward transforms read all
+ * pixels anyway, backward ones write all gradients.
  * Rule: the result of a slice depends on its pixels alone. */
 #ifndef MF_KERNELS_CUDA_CORR_CUH
 #define MF_KERNELS_CUDA_CORR_CUH
 
-#include "kernels/cuda/slices/slice.cuh"
+#include "kernels/cuda/slices/jumps.cuh"
 
 /** An in-place transform of n points: its radices, and tables in device memory. Frequencies end in the order of the
  * radices. */
@@ -13,61 +15,83 @@ struct mf_line {
     const int *place;      /* [n] where frequency k ends */
 };
 
+/** What values of slices are compared with at one level. */
+struct mf_corr_aim {
+    const float *target; /* device; NULL: only values are wanted */
+    const double *scale; /* [count] queue->host; NULL: all 1 */
+    double weight;
+    int power;
+    double *loss, *sum;    /* [blocks][slots] device; of the finest level: [count] queue->host, or NULL */
+    float *values;         /* [count][stride]; NULL: not wanted */
+    size_t stride, blocks; /* blocks: parts of a loss */
+};
+
+/** Variation beside S2: sums of jumps are integers, in units of 2^-40, so their order does not matter. */
+struct mf_corr_beside {
+    int is;
+    struct mf_jumps jumps;
+    struct mf_corr_aim aim;
+    long long *sums; /* [count][pairs of rows][2]: along u, along v */
+    float2 *by;      /* [count]: mf_jumps_by() */
+};
+
 /** One level of some slices. Rows 2i and 2i + 1 of a slice are the real and the imaginary part of one transform: a
  * pair.
  */
 struct mf_corr_level {
-    struct mf_view x, y;      /* y: the second field of a cross-correlation, else base NULL */
-    struct mf_view g, coarse; /* base NULL: no gradient; none of a coarser level */
-    int add;                  /* g +=, else g = */
-    int nu, nv, lag, periodic, power;
-    const float *target; /* [(2L-1)^2] device; NULL: only values are wanted */
-    const double *scale; /* [count] queue->host; NULL: all 1 */
-    double weight;
-    double *loss;  /* [blocks][count_max] device: of the rows of the window that a block compares */
-    float *values; /* [count][stride]; NULL: not wanted */
-    size_t stride, count_max;
+    struct mf_view x, y; /* y: the second field of a cross-correlation, else base NULL */
+    struct mf_view g;    /* base NULL: no gradient is wanted */
+    int add;             /* g +=, else g = */
+    int coarser;         /* of the finest level: how many coarser ones stand behind it, which its g takes in; else -1 */
+    int turn;            /* gradients of the same turn have no memory in common */
+    int nu, nv, lag, periodic;
+    size_t slots;
+    struct mf_corr_aim aim;
+    struct mf_corr_beside beside;
     struct mf_line line;
-    int shift, bins, pitch;     /* as in struct mf_corr_area; numbers from pair to pair in shared memory */
+    unsigned shared, window;    /* as in struct mf_corr_area; likewise: */
+    int shift, bins, pitch;     /* pitch: numbers from pair to pair in shared memory */
     int chunk, chunks, depth;   /* depth: lags of all groups */
-    float2 *spectrum, *back;    /* [slice][u][bins]: X of x; sums of H X, before that X of y or of x not continued */
+    float2 *spectrum, *back;    /* [count][u][bins]: X of x; sums of H X, before that X of y or of x not continued */
     const float2 *early, *late; /* which of them a product takes its earlier and its later row from */
-    float2 *sums;               /* [slice][chunk][depth][bins]: C; chunk 0 then holds H */
+    float2 *sums;               /* [count][chunk][depth][bins]: C; chunk 0 then holds H */
 };
 
-constexpr int MF_CORR_TABLE = 8; /* most levels of a table */
+constexpr float MF_CORR_GRAIN = 1099511627776.0f; /* 2^40 */
+constexpr int MF_CORR_TABLE = 16;                 /* most levels of a table */
 
 struct mf_corr_table {
     int count;
     unsigned first[MF_CORR_TABLE + 1]; /* blocks of the levels */
     struct mf_corr_level level[MF_CORR_TABLE];
 };
+static_assert(sizeof(struct mf_corr_table) < 32764, "the arguments of a kernel");
 
 struct mf_slice_plan {
     struct mf_queue *queue;
     struct mf_slice_desc desc;
-    struct mf_pyramid pyramid;
+    struct mf_pyramid pyramid, second; /* second: of y; the same memory, gradients and slices exchanged */
     struct mf_corr_areas areas;
     struct mf_line line[MF_PYRAMID_MAX];
     void *tables[MF_PYRAMID_MAX]; /* device: of the lines */
-    double *loss;                 /* [levels][blocks][count_max] device */
+    double *loss;                 /* [levels][blocks][slots] device */
     float *values;                /* [chunk][levels][entries] device */
-    float2 *lines;                /* device: spectra and sums of areas.slices slices, of all levels */
+    float2 *lines;                /* device: spectra and sums of areas.slices slots, of all levels */
+    long long *jumps;             /* device: sums of jumps, of all levels */
+    float2 *by;                   /* [levels][slots] device, then [levels][slots] losses of Variation */
 };
 
 /* -- corr_lines.cu -- */
 
 /** Tables of a line; MF_MEMORY. */
 int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_line *line, void **tables);
-/** Values, losses, and all of the gradients but the last transform. @p level [levels] */
-void mf_corr_compare(struct mf_slice_plan *plan, const struct mf_corr_level *level);
-/** Adds the gradient of level @p l. */
-void mf_corr_gradient(struct mf_slice_plan *plan, size_t l, const struct mf_corr_level &level);
+/** Values, losses and gradients of a table's levels, whose plans have this depth and so many groups. */
+void mf_corr_run(struct mf_queue *q, struct mf_corr_table *t, int depth, int groups);
 
 /* -- corr_window.cu: from C to losses and H; C of y and x with @p swap -- */
 
 void mf_corr_windows_open(struct mf_queue *q);
-void mf_corr_windows(struct mf_slice_plan *plan, struct mf_corr_table *t, int swap);
+void mf_corr_windows(struct mf_queue *q, struct mf_corr_table *t, int swap);
 
 /** The level of a block, and the block's number there. */
 __device__ inline const struct mf_corr_level &mf_corr_own(const struct mf_corr_table &t, unsigned *number)
@@ -87,14 +111,16 @@ template <class Blocks> unsigned mf_corr_number(struct mf_corr_table *t, const B
 }
 
 /** The most shared memory of a level. */
-inline size_t mf_corr_shared(const struct mf_slice_plan *plan, size_t mf_corr_area::*bytes)
+inline unsigned mf_corr_most(const struct mf_corr_table &t, unsigned mf_corr_level::*bytes)
 {
-    size_t most = 0;
+    unsigned most = 0;
 
-    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
-        if (plan->areas.level[l].*bytes > most) most = plan->areas.level[l].*bytes;
+    for (int i = 0; i < t.count; ++i)
+        if (t.level[i].*bytes > most) most = t.level[i].*bytes;
     return most;
 }
+
+__host__ __device__ inline unsigned mf_corr_pairs(const struct mf_corr_level &w) { return unsigned(w.nu + 1) / 2; }
 
 /**
  * Is a periodic line continued? Its extent has no own transform then. In a product the later row is continued by L - 1

@@ -17,8 +17,6 @@ namespace
 
 constexpr int THREADS = MF_CORR_THREADS, WARPS = THREADS / MF_CUDA_WARP, LANES = 128;
 
-__host__ __device__ unsigned pairs_of(const struct mf_corr_level &w) { return unsigned(w.nu + 1) / 2; }
-
 /* -- transforms -- */
 
 /* Row u of slice s, and the next one. */
@@ -35,8 +33,8 @@ __host__ __device__ unsigned groups_of(const struct mf_corr_level &w, const stru
 
 unsigned blocks_of(const struct mf_corr_level &w, const struct mf_view &x)
 {
-    if (mf_side_by_side(&x)) return pairs_of(w) * groups_of(w, x);
-    return (pairs_of(w) * unsigned(x.count) + (1u << w.shift) - 1) >> w.shift;
+    if (mf_side_by_side(&x)) return mf_corr_pairs(w) * groups_of(w, x);
+    return (mf_corr_pairs(w) * unsigned(x.count) + (1u << w.shift) - 1) >> w.shift;
 }
 
 /* Pair p of a block. Its slice may be beyond the last one. */
@@ -49,7 +47,7 @@ __device__ struct pair pair_of(const struct mf_corr_level &w, const struct mf_vi
     }
     const unsigned q = (block << w.shift) + p;
 
-    return {q / pairs_of(w), 2 * (q % pairs_of(w))};
+    return {q / mf_corr_pairs(w), 2 * (q % mf_corr_pairs(w))};
 }
 
 /* Calls body(pair, its number p, i) for all pairs and i < n; neighbouring threads have neighbouring i. */
@@ -124,6 +122,44 @@ __host__ __device__ const struct mf_view &source_of(const struct mf_corr_level &
     return second && w.y.base ? w.y : w.x;
 }
 
+/* Sums of the jumps out of every pair of rows. They begin where the transforms then are. */
+__device__ void sum_jumps(const struct mf_corr_level &w, unsigned block, unsigned long long *sum)
+{
+    const struct mf_jumps &jumps = w.beside.jumps;
+    const unsigned kinds = 2u << w.shift;
+    unsigned own = 0;
+    long long u = 0, v = 0;
+    const auto add = [&]() {
+        atomicAdd(sum + 2 * own, (unsigned long long)u);
+        atomicAdd(sum + 2 * own + 1, (unsigned long long)v);
+    };
+
+    for (unsigned i = threadIdx.x; i < kinds; i += THREADS) sum[i] = 0;
+    __syncthreads();
+    pixels(w, w.x, block, w.nv, [&](const struct pair &at, unsigned p, int column) {
+        const float *x = w.x.base + at.s * w.x.ss;
+        float2 out = jumps.out(x, at.u, size_t(column));
+
+        if (int(at.u) + 1 < w.nu) out = mf_plus(out, jumps.out(x, at.u + 1, size_t(column)));
+        if (p != own) {
+            add();
+            own = p;
+            u = v = 0;
+        }
+        u += llrintf(MF_CORR_GRAIN * out.x);
+        v += llrintf(MF_CORR_GRAIN * out.y);
+    });
+    add();
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < kinds; i += THREADS) {
+        const struct pair at = pair_of(w, w.x, block, i / 2);
+
+        if (at.s < w.x.count)
+            w.beside.sums[(size_t(at.s) * mf_corr_pairs(w) + at.u / 2) * 2 + i % 2] = (long long)sum[i];
+    }
+    __syncthreads();
+}
+
 /* X of the rows of x, or of y; @p late: rows are the later ones in products. */
 __global__ void __launch_bounds__(THREADS, 5)
     forward(const __grid_constant__ struct mf_corr_table t, int second, int late)
@@ -134,6 +170,7 @@ __global__ void __launch_bounds__(THREADS, 5)
     const struct mf_view &x = source_of(w, second);
     float2 *spectrum = second ? w.back : w.spectrum;
 
+    if (w.beside.is && !second) sum_jumps(w, number, reinterpret_cast<unsigned long long *>(z));
     load(w, x, number, late && mf_corr_continued(w), z);
     mf_transform<false>(w.line, w.shift, w.pitch, z);
     along(w, x, number, w.bins, [&](const struct pair &at, unsigned p, int k) {
@@ -148,12 +185,19 @@ __global__ void __launch_bounds__(THREADS, 5)
     });
 }
 
-/* Gradient g of pixel (s, u, v), plus the part of the coarser level. */
-__device__ void store(const struct mf_corr_level &w, size_t s, size_t u, size_t v, float g)
+/* Gradient g of pixel (s, u, v), with that of Variation, and those of the coarser levels, which stand behind this one.
+ */
+__device__ void store(const struct mf_corr_level &w, unsigned s, size_t u, size_t v, float2 by, float g)
 {
-    float *to = w.g.base + mf_at(w.g, s, u, v);
+    float *to = w.g.base + mf_at(w.g, s, u, v), part = 1.0f;
 
-    g += mf_from_coarse(w.coarse, s, u, v);
+    if (w.beside.is) g += w.beside.jumps.gradient(w.x.base + s * w.x.ss, u, v, by);
+    for (int l = 1; l <= w.coarser; ++l) {
+        const struct mf_view &coarse = (&w)[l].g;
+
+        part *= 0.25f;
+        if (u >> l < coarse.nu && v >> l < coarse.nv) g += part * coarse.base[mf_at(coarse, s, u >> l, v >> l)];
+    }
     *to = w.add ? *to + g : g;
 }
 
@@ -177,9 +221,10 @@ __global__ void __launch_bounds__(THREADS, 5) inverse(const __grid_constant__ st
     mf_transform<true>(w.line, w.shift, w.pitch, z);
     pixels(w, g, number, w.nv, [&](const struct pair &at, unsigned p, int v) {
         const float2 own = z[int(p) * w.pitch + mf_line_pad(v)];
+        const float2 by = w.beside.is ? w.beside.by[at.s] : make_float2(0.0f, 0.0f);
 
-        store(w, at.s, at.u, size_t(v), own.x);
-        if (int(at.u) + 1 < w.nu) store(w, at.s, at.u + 1, size_t(v), own.y);
+        store(w, at.s, at.u, size_t(v), by, own.x);
+        if (int(at.u) + 1 < w.nu) store(w, at.s, at.u + 1, size_t(v), by, own.y);
     });
 }
 
@@ -405,56 +450,30 @@ __global__ void __launch_bounds__(LANES, 2) adjoint_groups(const __grid_constant
 
 /* -- launches -- */
 
-/* What the kernels work with at level l, for these slices. */
-struct mf_corr_level level_of(const struct mf_slice_plan *plan, size_t l, const struct mf_corr_level &slices)
-{
-    const struct mf_corr_area *at = &plan->areas.level[l];
-    const size_t numbers = plan->areas.slices * size_t(at->nu) * size_t(at->bins);
-    struct mf_corr_level w = slices;
-
-    w.nu = at->nu;
-    w.nv = at->nv;
-    w.line = plan->line[l];
-    w.shift = at->shift;
-    w.bins = at->bins;
-    w.pitch = mf_line_pitch(at->mv);
-    w.chunk = at->chunk;
-    w.chunks = at->chunks;
-    w.depth = plan->areas.depth * plan->areas.groups;
-    w.spectrum = plan->lines + at->from;
-    w.back = w.spectrum + numbers;
-    w.sums = w.back + numbers;
-    w.early = mf_corr_continued(w) ? w.back : w.spectrum;
-    w.late = w.spectrum;
-    return w;
-}
-
 /* Only levels with @p own() take part. */
-template <class Own>
-void run_forward(struct mf_slice_plan *plan, struct mf_corr_table *t, int second, int late, const Own &own)
+template <class Own> void run_forward(struct mf_queue *q, struct mf_corr_table *t, int second, int late, const Own &own)
 {
     const unsigned blocks = mf_corr_number(
         t, [&](const struct mf_corr_level &w) { return own(w) ? blocks_of(w, source_of(w, second)) : 0; });
 
-    if (blocks)
-        MF_RUN(forward, blocks, THREADS, mf_corr_shared(plan, &mf_corr_area::shared), plan->queue, *t, second, late);
+    if (blocks) MF_RUN(forward, blocks, THREADS, mf_corr_most(*t, &mf_corr_level::shared), q, *t, second, late);
 }
 
-template <int DEPTH, bool PAIRS, class Own>
-void run_correlate(struct mf_slice_plan *plan, struct mf_corr_table *t, const Own &own)
-{
-    const unsigned groups = unsigned(plan->areas.groups),
-                   blocks = mf_corr_number(t, [&](const struct mf_corr_level &w) {
-                       return own(w) ? lanes_of(w) * unsigned(w.chunks) * groups : 0;
-                   });
+unsigned chunks_of(const struct mf_corr_level &w) { return lanes_of(w) * unsigned(w.chunks); }
 
-    if (blocks) MF_RUN((correlate<DEPTH, PAIRS>), blocks, LANES, 0, plan->queue, *t);
+template <int DEPTH, bool PAIRS, class Own>
+void run_correlate(struct mf_queue *q, struct mf_corr_table *t, const Own &own)
+{
+    const unsigned blocks = mf_corr_number(
+        t, [&](const struct mf_corr_level &w) { return own(w) ? chunks_of(w) * unsigned(w.depth / DEPTH) : 0; });
+
+    if (blocks) MF_RUN((correlate<DEPTH, PAIRS>), blocks, LANES, 0, q, *t);
 }
 
 bool all(const struct mf_corr_level &) { return true; }
 
 /* Cross-correlations: x is the earlier field, then y. */
-template <int DEPTH> void run_pairs(struct mf_slice_plan *plan, struct mf_corr_table *t)
+template <int DEPTH> void run_pairs(struct mf_queue *q, struct mf_corr_table *t)
 {
     for (int swap = 0; swap < 2; ++swap) {
         for (int i = 0; i < t->count; ++i) {
@@ -463,45 +482,56 @@ template <int DEPTH> void run_pairs(struct mf_slice_plan *plan, struct mf_corr_t
             w->early = swap ? w->back : w->spectrum;
             w->late = swap ? w->spectrum : w->back;
         }
-        run_forward(plan, t, 0, swap, all);
-        run_forward(plan, t, 1, !swap, all);
-        run_correlate<DEPTH, true>(plan, t, all);
-        mf_corr_windows(plan, t, swap);
+        run_forward(q, t, 0, swap, all);
+        run_forward(q, t, 1, !swap, all);
+        run_correlate<DEPTH, true>(q, t, all);
+        mf_corr_windows(q, t, swap);
     }
 }
 
-template <int DEPTH> void run_table(struct mf_slice_plan *plan, struct mf_corr_table *t)
+template <int DEPTH> void run_adjoint(struct mf_queue *q, struct mf_corr_table *t, int groups)
 {
-    const bool several = plan->areas.groups > 1;
+    const unsigned blocks = mf_corr_number(t, chunks_of);
+
+    if (groups > 1)
+        MF_RUN(adjoint_groups<MF_CORR_DEPTH>, blocks, LANES, 0, q, *t);
+    else
+        MF_RUN(adjoint<DEPTH>, blocks, LANES, 0, q, *t);
+}
+
+/* Gradients: those of coarser levels, then of the finest ones that have no memory in common. */
+void run_inverse(struct mf_queue *q, struct mf_corr_table *t)
+{
+    const unsigned shared = mf_corr_most(*t, &mf_corr_level::shared);
+    int turns = 0;
+
+    for (int i = 0; i < t->count; ++i)
+        if (t->level[i].turn >= turns) turns = t->level[i].turn + 1;
+    for (int turn = -1; turn < turns; ++turn) {
+        const unsigned blocks = mf_corr_number(t, [&](const struct mf_corr_level &w) {
+            return (turn < 0 ? w.coarser < 0 : w.coarser >= 0 && w.turn == turn) ? blocks_of(w, w.g) : 0;
+        });
+
+        if (blocks) MF_RUN(inverse, blocks, THREADS, shared, q, *t);
+    }
+}
+
+template <int DEPTH> void run(struct mf_queue *q, struct mf_corr_table *t, int groups)
+{
+    const auto plain = [&](const struct mf_corr_level &w) { return groups == 1 && w.early == w.late; };
 
     if (t->level[0].y.base) {
-        run_pairs<DEPTH>(plan, t);
+        run_pairs<DEPTH>(q, t);
         return;
     }
-    run_forward(plan, t, 0, 1, all);
-    run_forward(plan, t, 1, 0, mf_corr_continued);
-    run_correlate<DEPTH, false>(plan, t, [&](const struct mf_corr_level &w) { return !several && w.early == w.late; });
-    run_correlate<DEPTH, true>(plan, t, [&](const struct mf_corr_level &w) { return several || w.early != w.late; });
-    mf_corr_windows(plan, t, 0);
-    if (!t->level[0].g.base || !t->level[0].target) return;
-    const unsigned blocks =
-        mf_corr_number(t, [](const struct mf_corr_level &w) { return lanes_of(w) * unsigned(w.chunks); });
-
-    if (several)
-        MF_RUN(adjoint_groups<MF_CORR_DEPTH>, blocks, LANES, 0, plan->queue, *t);
-    else
-        MF_RUN(adjoint<DEPTH>, blocks, LANES, 0, plan->queue, *t);
-}
-
-void run_all(struct mf_slice_plan *plan, struct mf_corr_table *t)
-{
-    if (t->count == 0) return;
-    switch (plan->areas.depth) {
-    case 8: run_table<8>(plan, t); break;
-    case 16: run_table<16>(plan, t); break;
-    default: run_table<MF_CORR_DEPTH>(plan, t); break;
-    }
-    t->count = 0;
+    run_forward(q, t, 0, 1, all);
+    run_forward(q, t, 1, 0, mf_corr_continued);
+    run_correlate<DEPTH, false>(q, t, plain);
+    run_correlate<DEPTH, true>(q, t, [&](const struct mf_corr_level &w) { return !plain(w); });
+    mf_corr_windows(q, t, 0);
+    if (!t->level[0].g.base) return;
+    run_adjoint<DEPTH>(q, t, groups);
+    run_inverse(q, t);
 }
 
 /* The frequency at position i: its digits, the first radix lowest. */
@@ -546,24 +576,11 @@ int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, stru
     return MF_OK;
 }
 
-void mf_corr_compare(struct mf_slice_plan *plan, const struct mf_corr_level *level)
+void mf_corr_run(struct mf_queue *q, struct mf_corr_table *t, int depth, int groups)
 {
-    struct mf_corr_table t = {};
-
-    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
-        t.level[t.count++] = level_of(plan, l, level[l]);
-        if (t.count == MF_CORR_TABLE) run_all(plan, &t);
+    switch (depth) {
+    case 8: run<8>(q, t, groups); break;
+    case 16: run<16>(q, t, groups); break;
+    default: run<MF_CORR_DEPTH>(q, t, groups); break;
     }
-    run_all(plan, &t);
-}
-
-void mf_corr_gradient(struct mf_slice_plan *plan, size_t l, const struct mf_corr_level &level)
-{
-    struct mf_corr_table t = {};
-
-    t.level[0] = level_of(plan, l, level);
-    t.count = 1;
-    const unsigned blocks = mf_corr_number(&t, [](const struct mf_corr_level &w) { return blocks_of(w, w.g); });
-
-    MF_RUN(inverse, blocks, THREADS, plan->areas.level[l].shared, plan->queue, t);
 }

@@ -135,17 +135,44 @@ __device__ double offset_of(const struct mf_corr_level &w, const struct window &
     return middle * (2.0 * mf_block_sum(sum, m.shared) / pixels + middle);
 }
 
-/* Compares entry (du, dv), whose value is @p d: writes it, adds to the loss, returns dA/dD. */
+/* Compares entry i of slice s, whose value is @p d: writes it, adds to the loss, returns dA/dD. */
+__device__ double compare(const struct mf_corr_aim &aim, unsigned s, size_t i, double d, double *loss)
+{
+    if (aim.values) aim.values[s * aim.stride + i] = float(d);
+    if (!aim.target) return 0.0;
+    const double e = aim.weight * (d - double(aim.target[i]));
+
+    *loss += mf_compare_loss(aim.power, e);
+    return aim.weight * mf_compare_slope(aim.power, e);
+}
+
+/* The same of entry (du, dv). */
 __device__ double compare(const struct mf_corr_level &w, unsigned s, int du, int dv, double d, double *loss)
 {
-    const size_t i = size_t(du + w.lag - 1) * size_t(2 * w.lag - 1) + size_t(dv + w.lag - 1);
+    return compare(w.aim, s, size_t(du + w.lag - 1) * size_t(2 * w.lag - 1) + size_t(dv + w.lag - 1), d, loss);
+}
 
-    if (w.values) w.values[s * w.stride + i] = float(d);
-    if (!w.target) return 0.0;
-    const double e = w.weight * (d - double(w.target[i]));
+/* A thread reads it once: it is in the memory of the host. */
+__device__ double scale_of(const struct mf_corr_aim &aim, unsigned s) { return aim.scale ? aim.scale[s] : 1.0; }
 
-    *loss += mf_compare_loss(w.power, e);
-    return w.weight * mf_compare_slope(w.power, e);
+/* Variation of slice s. */
+__device__ void compare_jumps(const struct mf_corr_level &w, unsigned s, double *shared)
+{
+    const struct mf_corr_beside &b = w.beside;
+    const long long *from = b.sums + size_t(s) * mf_corr_pairs(w) * 2;
+    double u = 0.0, v = 0.0, loss = 0.0;
+
+    for (unsigned i = threadIdx.x; i < mf_corr_pairs(w); i += THREADS) {
+        u += double(from[2 * i]);
+        v += double(from[2 * i + 1]);
+    }
+    u = mf_block_sum(u, shared);
+    v = mf_block_sum(v, shared);
+    if (threadIdx.x) return;
+    const double d = (b.jumps.cu * u + b.jumps.cv * v) / double(MF_CORR_GRAIN);
+
+    b.by[s] = mf_jumps_by(b.jumps, scale_of(b.aim, s) * compare(b.aim, s, 0, d, &loss));
+    b.aim.loss[s] = loss;
 }
 
 /* Row and column of an entry: what a sum is multiplied by, and the sum. */
@@ -224,7 +251,7 @@ __global__ void __launch_bounds__(THREADS) windows(const __grid_constant__ struc
     unsigned number;
     const struct mf_corr_level &w = mf_corr_own(t, &number);
     struct window m = window_of(w, number, shared);
-    const double scale = w.scale ? w.scale[m.s] : 1.0; /* once: it is in the memory of the host */
+    const double scale = scale_of(w.aim, m.s);
     double loss = 0.0;
 
     hold_turns(w, &m);
@@ -237,9 +264,10 @@ __global__ void __launch_bounds__(THREADS) windows(const __grid_constant__ struc
         else
             entry(w, m, i / w.lag, i % w.lag, offset, scale, &loss);
     }
-    if (!w.target) return;
+    if (!w.aim.target) return;
     loss = mf_block_sum(loss, shared);
-    if (threadIdx.x == 0) w.loss[size_t(m.du / ROWS) * w.count_max + m.s] = loss;
+    if (threadIdx.x == 0) w.aim.loss[size_t(m.du / ROWS) * w.slots + m.s] = loss;
+    if (w.beside.is && m.du == 0) compare_jumps(w, m.s, shared);
     if (w.g.base) leave(w, m);
 }
 
@@ -250,11 +278,10 @@ void mf_corr_windows_open(struct mf_queue *q)
     MF_CUDA(cudaFuncSetAttribute(windows, cudaFuncAttributeMaxDynamicSharedMemorySize, int(mf_cuda_of(q)->shared)));
 }
 
-void mf_corr_windows(struct mf_slice_plan *plan, struct mf_corr_table *t, int swap)
+void mf_corr_windows(struct mf_queue *q, struct mf_corr_table *t, int swap)
 {
-    const unsigned each = unsigned(plan->areas.blocks);
     const unsigned blocks =
-        mf_corr_number(t, [&](const struct mf_corr_level &w) { return unsigned(w.x.count) * each; });
+        mf_corr_number(t, [](const struct mf_corr_level &w) { return unsigned(w.x.count) * unsigned(w.aim.blocks); });
 
-    MF_RUN(windows, blocks, THREADS, mf_corr_shared(plan, &mf_corr_area::window), plan->queue, *t, swap);
+    MF_RUN(windows, blocks, THREADS, mf_corr_most(*t, &mf_corr_level::window), q, *t, swap);
 }

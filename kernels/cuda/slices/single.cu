@@ -100,6 +100,8 @@ void mf_single_total(const struct mf_single *p, struct mf_queue *q, size_t count
            count, total);
 }
 
+const struct mf_slice_desc *mf_single_desc(const struct mf_slice_plan *plan) { return &plan->single.desc; }
+
 void mf_single_free(struct mf_slice_plan *plan)
 {
     if (!plan) return;
@@ -119,7 +121,7 @@ int mf_single_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
     p->queue = queue;
     rc = mf_single_open(&p->single, queue, desc);
-    if (rc == MF_OK && pooled) rc = mf_pyramid_open(&p->pyramid, queue, desc, 1);
+    if (rc == MF_OK && pooled) rc = mf_pyramid_open(&p->pyramid, queue, desc, desc->count_max);
     if (rc == MF_OK)
         *plan = p;
     else

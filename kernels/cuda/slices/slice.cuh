@@ -53,6 +53,25 @@ template <class Body> void mf_pixels(struct mf_queue *q, const struct mf_view &x
            dim3(unsigned(MF_TILE_FAST), unsigned(MF_TILE_MID)), 0, q, x, lanes, body);
 }
 
+/** Slices and their pooled levels. */
+struct mf_pool {
+    int levels;              /* besides level 0 */
+    struct mf_view level[4]; /* each has means of 2 x 2 pixels of the one before */
+};
+
+constexpr int MF_POOL_LEVELS = 3, MF_POOLS = 16; /* most levels that are pooled in one pass; most jobs */
+
+/** Pools up to MF_POOL_LEVELS levels of up to MF_POOLS jobs in one launch. A last odd row or column is dropped. */
+void mf_pool_run(struct mf_queue *q, const struct mf_pool *job, int count);
+
+/** coarse: means of 2 x 2 pixels of @p fine. */
+inline void mf_coarsen(struct mf_queue *q, const struct mf_view &fine, const struct mf_view &coarse)
+{
+    const struct mf_pool job = {1, {fine, coarse}};
+
+    mf_pool_run(q, &job, 1);
+}
+
 /** The pooled slices of a plan and their gradients; their memory order is that of the original slices. */
 struct mf_pyramid {
     size_t levels;
@@ -60,19 +79,22 @@ struct mf_pyramid {
     float *x, *g; /* device: levels 1 .. levels - 1, one after the other */
 };
 
-/** Takes its memory from the queue's arena: @p fields times x, and g. May refuse with MF_MEMORY. */
-int mf_pyramid_open(struct mf_pyramid *p, struct mf_queue *q, const struct mf_slice_desc *desc, size_t fields);
+/** Takes its memory from the queue's arena, for @p slices slices. May refuse with MF_MEMORY. */
+int mf_pyramid_open(struct mf_pyramid *p, struct mf_queue *q, const struct mf_slice_desc *desc, size_t slices);
 void mf_pyramid_close(struct mf_pyramid *p, struct mf_queue *q);
 
-/** Level @p l of @p x, or of its gradient: x itself on level 0. @p field: which of the fields. */
-struct mf_view mf_pyramid_view(const struct mf_pyramid *p, const struct mf_view *x, size_t l, size_t field);
-struct mf_view mf_pyramid_gradient(const struct mf_pyramid *p, const struct mf_view *g, size_t l);
+/** Level @p l of @p x, or of its gradient: x itself on level 0. @p slot: the place of its first slice. */
+struct mf_view mf_pyramid_view(const struct mf_pyramid *p, const struct mf_view *x, size_t l, size_t slot);
+struct mf_view mf_pyramid_gradient(const struct mf_pyramid *p, const struct mf_view *g, size_t l, size_t slot);
 
-/** coarse: means of 2 x 2 pixels of @p fine. */
-void mf_coarsen(struct mf_queue *q, const struct mf_view &fine, const struct mf_view &coarse);
+/** The job that pools the next levels above @p from; without levels if there are none. */
+struct mf_pool mf_pyramid_pool(const struct mf_pyramid *p, const struct mf_view *x, size_t from, size_t slot);
 
-/** Fills the levels of a field from 1 to the coarsest. */
-void mf_pyramid_fill(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field);
+/** Fills the levels of slices from 1 to the coarsest. */
+void mf_pyramid_fill(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x);
+
+/** What S2 needs of Variation beside it: the description of its plan. */
+const struct mf_slice_desc *mf_single_desc(const struct mf_slice_plan *plan);
 
 /** The part of pixel (s, u, v) in the gradient of the next coarser level; base NULL: none. */
 __device__ inline float mf_from_coarse(const struct mf_view &coarse, size_t s, size_t u, size_t v)

@@ -3,7 +3,7 @@
 # It builds nothing. What the time does not suffice for is left out, the least valuable first. Status 77: no GPU here.
 # usage: gpu.sh BUILD [RESULTS] [--seconds 240] [--sizes "64 128 256 512"] [--lag 16] [--evaluations 25] [--tests "move field ..."] [--commit NAME]
 set -euo pipefail
-read -ra tests <<<"move field optim labels segment single corr lines packed vgg patch space"
+read -ra tests <<<"move field optim labels segment single corr lines together packed vgg patch space"
 read -ra sizes <<<"64 128 256 512"
 seconds=240 lag=16 evaluations=25 results="" build="" commit=""
 while [ $# -gt 0 ]; do

@@ -7,8 +7,6 @@
 
 #include "kernels/segment.h"
 #include "src/base/err.h"
-#include "src/base/rng.h"
-#include "src/base/streams.h"
 #include "src/desc/phases.h"
 #include "src/recon/phases.h"
 
@@ -22,8 +20,7 @@ struct round {
     double factor;
 };
 
-static struct mf_slice_task task_of(const struct mf_objective *o, const struct round *r, size_t t, size_t p,
-                                    double *weight)
+static struct mf_slice_task task_of(const struct mf_objective *o, const struct round *r, size_t t, size_t p)
 {
     const struct mf_objective_side *s = r->side;
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
@@ -33,7 +30,6 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
 
     if (pair) mf_descriptor_pair(o->phases, p, &a, &b);
     if (values) values += (p * s->slices + r->span.first) * s->levels * entries;
-    for (size_t l = 0; l < s->levels; ++l) weight[l] = mf_objective_weight(o, t, l);
     return (struct mf_slice_task){.x = r->x[a],
                                   .g = r->g[a],
                                   .y = r->x[b],
@@ -41,7 +37,7 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
                                   .fields = r->x,
                                   .slopes = r->g,
                                   .target = s->target[t] + p * s->levels * entries,
-                                  .weight = weight,
+                                  .weight = o->weight[t],
                                   .power = o->opts.norm == MF_L1 ? 1 : 2,
                                   .scale = s->scale + (joint ? o->phases : a) * s->slices + r->span.first,
                                   .sum = s->a + (t * o->parts + p) * s->slices + r->span.first,
@@ -155,20 +151,33 @@ struct key {
     size_t side, first, gradient; /* side: MF_SIDES, all of them */
 };
 
+/* Tasks that wait for each other go to the back end at once. */
+static void run_waiting(struct mf_objective *o)
+{
+    if (o->calls == 0) return;
+    MF_PHASE(o->opts.term[0].row->phase);
+
+    o->backend->slices->all(o->queue, o->call, o->calls);
+    o->calls = 0;
+}
+
 static void run_calls(struct mf_objective *o, const struct round *r, int gradient)
 {
-    double weight[MF_LEVELS_MAX];
-
     for (size_t t = 0; t < o->opts.terms; ++t)
         for (size_t p = 0; o->ops[t] && p < mf_objective_parts(o, t); ++p) {
-            struct mf_slice_task task = task_of(o, r, t, p, weight);
+            struct mf_slice_task task = task_of(o, r, t, p);
             MF_PHASE(o->opts.term[t].row->phase);
 
             mf_phase_count(
                 mf_objective_cost(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
             if (!gradient || mf_descriptor_is(o->opts.term[t].row, MF_IS_COUNTED)) task.g.base = task.h.base = NULL;
-            o->ops[t]->eval(r->side->plan[t], &task);
+            if (o->calls == o->most_calls) run_waiting(o);
+            if (o->backend->slices->all)
+                o->call[o->calls++] = (struct mf_slice_call){o->ops[t], r->side->plan[t], task};
+            else
+                o->ops[t]->eval(r->side->plan[t], &task);
         }
+    if (!o->waits) run_waiting(o);
 }
 
 /* An evaluation that is one segment has no others in it; descriptors by example change with what they match. */
@@ -261,6 +270,14 @@ static void weigh(struct mf_objective *o, const struct round *r, int gradient)
         }
     }
     set_scale(o, r);
+}
+
+/* Tasks of all fields point to the views of their round, so they cannot wait for other rounds. */
+static int may_wait(const struct mf_objective *o)
+{
+    for (size_t t = 0; t < o->opts.terms; ++t)
+        if (mf_descriptor_is(o->opts.term[t].row, MF_OF_ALL)) return 0;
+    return o->whole && !o->apart;
 }
 
 /* Puts sums and gradient of the slices at hand on the queue. */
@@ -488,6 +505,7 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
 
     o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->drawn || o->age == 0);
     o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->transport && o->home == o->queue;
+    o->waits = may_wait(o);
     for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
     o->dynamic = 0;
     if (is_plain(o) && mf_objective_strips_serve(o))
@@ -496,6 +514,7 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
         eval_all_dynamic(o, x, g, factor);
     else if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
         for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
+    run_waiting(o);
     if (o->whole) mf_segment_end(o->queue);
     if (o->space.space) mf_objective_space_eval(o, x, g, factor);
     o->age = o->side[0].example.x && g && o->opts.hold && !o->drawn ? o->age + 1 : 0;
@@ -564,44 +583,4 @@ double mf_objective_square(const struct mf_objective *o, size_t side, double wei
 
     weight *= o->opts.level_weight[0];
     return weight * weight / (slices * (double)o->side[side].entries);
-}
-
-/* -- drawn slices (--greedy) -- */
-
-enum { MOST = 1 << 24 /* slices of a direction that are drawn */ };
-
-static size_t draws_of(const struct mf_objective *o, size_t slices)
-{
-    const double draw = o->opts.draw >= 1 ? o->opts.draw : o->opts.draw * (double)slices;
-
-    return draw < 1 ? 1 : draw > MOST ? MOST : (size_t)draw;
-}
-
-int mf_objective_draw_open(struct mf_objective *o)
-{
-    for (size_t d = 0; o->opts.draw > 0 && d < o->sides; ++d) {
-        struct mf_objective_side *s = &o->side[d];
-
-        s->draws = draws_of(o, s->slices);
-        s->drawn = mf_arena_take(o->queue->host, s->slices * sizeof *s->drawn, "slice sums");
-        if (!s->drawn) return MF_MEMORY;
-    }
-    return MF_OK;
-}
-
-void mf_objective_draw(struct mf_objective *o, uint64_t number)
-{
-    if (!o->side[0].drawn) return;
-    for (size_t d = 0; d < o->sides; ++d) {
-        struct mf_objective_side *s = &o->side[d];
-
-        memset(s->drawn, 0, s->slices * sizeof *s->drawn);
-        for (size_t k = 0; k < s->draws; ++k) {
-            const double u = mf_random_uniform(o->opts.seed, MF_STREAM_SLICES, (number * MF_SIDES + d) * MOST + k);
-            const size_t i = (size_t)(u * (double)s->slices);
-
-            ++s->drawn[i < s->slices ? i : 0];
-        }
-    }
-    o->drawn = 1;
 }

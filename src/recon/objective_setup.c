@@ -40,6 +40,16 @@ size_t mf_objective_in_space(const struct mf_objective_opts *o)
     return t;
 }
 
+/* Directions whose slices have this shape, where all directions of a volume are compared at once. */
+static size_t alike(const struct mf_objective *o, const struct mf_objective_side *s)
+{
+    size_t n = 0;
+
+    if (o->comm->size > 1 || o->home != o->queue || o->queue->deterministic) return 1;
+    for (size_t d = 0; d < o->sides; ++d) n += o->side[d].nu == s->nu && o->side[d].nv == s->nv;
+    return n;
+}
+
 struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struct mf_objective_side *s, size_t levels)
 {
     return (struct mf_slice_desc){.nu = s->nu,
@@ -47,6 +57,7 @@ struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struc
                                   .lag = o->lag,
                                   .levels = levels,
                                   .count_max = o->batch,
+                                  .calls = alike(o, s),
                                   .periodic = o->opts.periodic,
                                   .seam = o->opts.compat,
                                   .threshold = o->goal->threshold,
@@ -237,6 +248,11 @@ static int prepare(struct mf_objective *o)
     o->work = mf_arena_take(o->queue->host, slices * work_size(o) * sizeof(double), "slice sums");
     if (!o->sums || !o->work) return MF_MEMORY;
     deal_work(o);
+    o->most_calls = o->sides * o->opts.terms * o->parts;
+    o->call = calloc(o->most_calls + 1, sizeof *o->call);
+    if (!o->call) return mf_fail(MF_MEMORY, "no memory for the objective");
+    for (size_t t = 0; t < o->opts.terms; ++t)
+        for (size_t l = 0; l < MF_LEVELS_MAX; ++l) o->weight[t][l] = mf_objective_weight(o, t, l);
     if (mf_objective_weighs(&o->opts)) MF_TRY(take_fixed(o));
     MF_TRY(mf_objective_draw_open(o));
     MF_TRY(mf_objective_strips_open(o));
@@ -358,6 +374,7 @@ void mf_objective_free(struct mf_objective *o)
     }
     mf_objective_strips_close(o);
     mf_objective_space_close(o);
+    free(o->call);
     mf_arena_give(o->queue->host, o->work);
     mf_arena_give(o->queue->host, o->sums);
     mf_arena_give(o->queue->arena, o->fixed);

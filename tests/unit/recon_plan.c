@@ -230,7 +230,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1794134008 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1879183864 of 23509577237, "
      "8.710e-02 = 5.503e-02 + 4.384e-03 + 2.394e-02 + 3.752e-03, 8 looked at"},
     {GPU,
      {1024, 1024, 1024},
@@ -240,8 +240,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 339792792 and 12135004944 of 23509577237, "
-     "6.773e-01 = 4.402e-01 + 3.865e-02 + 1.915e-01 + 6.952e-03, 9 looked at"},
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 339792792 and 11443961424 of 23509577237, "
+     "6.773e-01 = 4.402e-01 + 3.865e-02 + 1.915e-01 + 6.952e-03, 8 looked at"},
     {GPU,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -250,7 +250,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda by host, 4 on 1, 8 threads, shared memory, batch 0: 16/16 in 23/23, history 2, 30370935256 and 2147832048 "
+     "cuda by host, 4 on 1, 8 threads, shared memory, batch 0: 16/16 in 23/23, history 2, 30370935256 and 2252470192 "
      "of 23509577237, 3.205e+00 = 3.035e+00 + 1.204e-01 + 3.377e-02 + 1.573e-02, 9 looked at"},
     {GPU,
      {512, 512, 512},
@@ -260,7 +260,7 @@ static const struct row {
      4,
      0,
      MF_RESIDE_HOST,
-     "cuda by host, 2 on 1, 16 threads, shared memory, batch 4: 4/4 in 64/64, history 2, 2466868880 and 69851688 of "
+     "cuda by host, 2 on 1, 16 threads, shared memory, batch 4: 4/4 in 64/64, history 2, 2466868880 and 68491272 of "
      "23509577237, 2.193e-01 = 1.716e-01 + 8.769e-03 + 0.000e+00 + 3.893e-02, 1 looked at"},
     {GPU,
      {1472, 1472, 1472},
@@ -270,9 +270,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_DEVICE,
-     "nothing fits into memory: the smallest plan (4 ranks on GPUs, batch 2, history 1, offload 0) needs 28029298160 "
-     "bytes for "
-     "arrays of rank 0, but 23509577237 are available"},
+     "nothing fits into memory: the smallest plan (4 ranks on GPUs, batch 2, history 1, offload 0) needs 25209529776 "
+     "bytes for arrays of rank 0, but 23509577237 are available"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",
@@ -290,7 +289,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1794134008 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1879183864 of 23509577237, "
      "8.710e-02 = 5.503e-02 + 4.384e-03 + 2.394e-02 + 3.752e-03, 11 looked at"},
     {PAIR,
      {512, 512, 512},
@@ -310,7 +309,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 506838424 and 18079286192 of 23509577237, "
+     "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 506838424 and 16852731120 of 23509577237, "
      "1.925e+00 = 6.538e-01 + 6.019e-02 + 1.205e+00 + 5.376e-03, 16 looked at"},
     {PAIR,
      {1472, 1472, 1472},
@@ -320,7 +319,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 582675864 and 20667954896 of 23509577237, "
+     "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 582675864 and 19198954320 of 23509577237, "
      "2.066e+00 = 7.533e-01 + 6.935e-02 + 1.237e+00 + 6.171e-03, 5 looked at"},
 };
 

@@ -39,15 +39,19 @@ struct mf_rates {
     double network; /* to other nodes */
     double to_host; /* between GPU and node; 0 on cores */
     double link;    /* to other GPUs of the node by NCCL; 0: not used */
+    int capability; /* of its GPU, 10 major + minor; 0: none */
 };
 
 struct mf_rates mf_rates_of(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank);
 
-/* Seconds of a barrier on a node, of a message, of a kernel launch, of a group of NCCL calls. */
+/* Seconds of a barrier on a node, of a message, of a kernel launch, of one within a CUDA graph, of a group of NCCL
+ * calls, of a parallel region per doubling of its threads. */
 #define MF_SECONDS_MEET    4e-6
 #define MF_SECONDS_MESSAGE 6e-6
 #define MF_SECONDS_LAUNCH  8e-6
+#define MF_SECONDS_REPLAY  2.5e-6
 #define MF_SECONDS_GROUP   20e-6
+#define MF_SECONDS_FORK    40e-6
 
 /** The kind of exchange: "none", "nccl", "shared memory", "messages", "shared memory and messages". */
 const char *mf_plan_exchange(const struct mf_placement *place, int nccl);

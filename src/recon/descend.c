@@ -23,8 +23,6 @@ static const double MU = 1e4, SCALE = 1e4;
 /* Factor by which targets of slices overshoot the mean slice's error (objective.h). A stage may follow completely, so
  * with a factor above 1 the errors of successive stages would grow. */
 static const double GAIN = 1;
-/* Share of the evaluations before mean-field annealing. */
-static const double BEFORE_MEAN_FIELD = 0.3;
 
 struct mf_extent mf_grid_extent(const struct mf_grid *r)
 {
@@ -248,7 +246,7 @@ static size_t script_of(const struct mf_grid *r, int last, struct step script[ST
 {
     const struct mf_ramp *ramp = ramp_of(r->opts);
     const int annealed = last && mf_grid_uses_mean_field(r);
-    const double share = annealed ? BEFORE_MEAN_FIELD : last ? ramp->share : 1;
+    const double share = annealed ? MF_SOLVE_BEFORE : last ? ramp->share : 1;
     long all = r->opts->evaluations, first = (long)(share * (double)all), rest = all - first;
     size_t n;
 

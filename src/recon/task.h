@@ -36,6 +36,7 @@ struct mf_recon_work {
     double terms;            /* number of descriptors that read every slice */
     double further_flops[2]; /* of all other descriptors per voxel and field: on cores, on a device */
     int twice;               /* RMS, L2: the forward part runs twice */
+    int annealed;            /* mean-field annealing ends the gradient stages */
 };
 
 /** The task. Its context is a struct mf_recon_work after mf_recon_work_look(). */

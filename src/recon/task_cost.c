@@ -2,10 +2,15 @@
 #include <math.h>
 
 #include "kernels/dry.h"
+#include "kernels/slices/gpu_cost.h"
 #include "src/recon/task.h"
 
-/* Share of the peak rate of 32-bit arithmetic that the transforms reach, on cores and on GPUs. */
+/* Share of the peak rate of 32-bit arithmetic that the transforms reach on cores, and descriptors without a formula of
+ * their own on GPUs. */
 static const double CORE_SHARE = 0.50, GPU_SHARE = 0.20;
+
+/* Share of the nominal rates of a GPU that kernels reach: of memory (4.08 of 4.8 TB/s on an H200), of multiply-adds. */
+static const double GPU_MEMORY = 0.85, GPU_OPERATIONS = 0.95;
 
 /* Operations of an evaluation that justify a thread; with fewer, its start takes longer than its work. Two threads are
  * as fast as one at 8e6 (192 x 192 pixels, 16 lags; docs/PLANNER.md). */
@@ -15,21 +20,37 @@ enum { WORD = 4 };
 
 /* ---- what depends on the problem alone ---- */
 
+static size_t levels_for(const struct mf_recon_work *w, int d)
+{
+    const size_t *n = w->dims, has = mf_target_for(w->target, (enum mf_normal)d)->levels;
+    const size_t most = w->opts->objective.levels_max;
+    size_t levels = mf_levels(d == MF_Z ? n[1] : n[0], d == MF_X ? n[1] : n[2], w->target->lag);
+
+    if (levels > has) levels = has;
+    return most && levels > most ? most : levels;
+}
+
 static size_t levels_of(const struct mf_recon_work *w)
 {
     size_t most = 0;
 
-    for (int d = 0; d < (w->dims[0] > 1 ? 3 : 1); ++d) {
-        const size_t *n = w->dims;
-        size_t has = mf_target_for(w->target, (enum mf_normal)d)->levels;
-        size_t levels = mf_levels(d == MF_Z ? n[1] : n[0], d == MF_X ? n[1] : n[2], w->target->lag);
-
-        if (levels > has) levels = has;
-        if (w->opts->objective.levels_max && levels > w->opts->objective.levels_max)
-            levels = w->opts->objective.levels_max;
-        if (levels > most) most = levels;
-    }
+    for (int d = 0; d < (w->dims[0] > 1 ? 3 : 1); ++d)
+        if (levels_for(w, d) > most) most = levels_for(w, d);
     return most;
+}
+
+/* Slices normal to @p d, so many at a time. */
+static struct mf_slice_desc slices_of(const struct mf_recon_work *w, int d, size_t levels, size_t count_max)
+{
+    return (struct mf_slice_desc){.nu = d == MF_Z ? w->dims[1] : w->dims[0],
+                                  .nv = d == MF_X ? w->dims[1] : w->dims[2],
+                                  .count_max = count_max,
+                                  .lag = w->target->lag,
+                                  .levels = levels,
+                                  .periodic = w->opts->objective.periodic,
+                                  .seam = w->opts->objective.compat,
+                                  .threshold = w->target->threshold,
+                                  .steepness = w->target->steepness};
 }
 
 /* Operations of a descriptor per voxel and field, all directions and levels. */
@@ -39,14 +60,7 @@ static double flops_of(const struct mf_recon_work *w, const struct mf_backend *b
     double flops = 0;
 
     for (int d = 0; d < (n[0] > 1 && !mf_descriptor_is(row, MF_IN_SPACE) ? 3 : 1); ++d) {
-        const struct mf_slice_desc desc = {.nu = d == MF_Z ? n[1] : n[0],
-                                           .nv = d == MF_X ? n[1] : n[2],
-                                           .lag = w->target->lag,
-                                           .levels = w->levels,
-                                           .periodic = w->opts->objective.periodic,
-                                           .seam = w->opts->objective.compat,
-                                           .threshold = w->target->threshold,
-                                           .steepness = w->target->steepness};
+        const struct mf_slice_desc desc = slices_of(w, d, w->levels, 0);
 
         flops += mf_descriptor_cost(row, backend, &desc, 1, MF_COST_GRADIENT).operations /
                  ((double)desc.nu * (double)desc.nv);
@@ -71,6 +85,15 @@ static void look_further(struct mf_recon_work *w)
     }
 }
 
+/* With whatever history, which the plan chooses. */
+static int is_annealed(const struct mf_recon_work *w)
+{
+    struct mf_solve_opts opts = *w->opts;
+
+    if (opts.method.method->remembers) opts.method.history = 1;
+    return mf_solve_mean_field(w->dims, w->target, &opts);
+}
+
 void mf_recon_work_look(struct mf_recon_work *w)
 {
     const struct mf_objective_opts *e = &w->opts->objective;
@@ -78,6 +101,7 @@ void mf_recon_work_look(struct mf_recon_work *w)
 
     w->fields = mf_solve_fields(w->target, w->opts);
     w->levels = levels_of(w);
+    w->annealed = is_annealed(w);
     w->twice = e->norm == MF_RMS || e->norm == MF_L2;
     w->s2 = w->variation = 0;
     for (size_t t = 0; t < e->terms; ++t) {
@@ -100,8 +124,8 @@ static double plane_flops(const struct mf_recon_work *p, double nu, double nv)
     return 4 * 2.5 * mu * mv * log2(mu * mv + 1);
 }
 
-/* Per voxel and field: flops of all directions and levels. */
-static double flops(const struct mf_recon_work *p, int device)
+/* Per voxel and field: flops of all directions and levels, on cores. */
+static double flops(const struct mf_recon_work *p)
 {
     const double z = (double)p->dims[0], y = (double)p->dims[1], x = (double)p->dims[2];
     double pyramid = p->levels > 1 ? 4.0 / 3 : 1, sides = p->dims[0] > 1 ? 3 : 1, all = 0;
@@ -112,7 +136,7 @@ static double flops(const struct mf_recon_work *p, int device)
         if (p->twice) all *= 1.5;
     }
     if (p->variation) all += 16 * sides;
-    return all * pyramid + p->further_flops[device] * (p->twice ? 1.5 : 1);
+    return all * pyramid + p->further_flops[0] * (p->twice ? 1.5 : 1);
 }
 
 /* Voxels of the longest slab, of all fields. */
@@ -127,7 +151,7 @@ static double voxels_of(const struct mf_recon_work *p, size_t ranks)
 size_t mf_recon_threads(const void *work, size_t ranks, size_t most)
 {
     const struct mf_recon_work *p = work;
-    double worth = floor(voxels_of(p, ranks) * flops(p, 0) / THREAD_WORK);
+    double worth = floor(voxels_of(p, ranks) * flops(p) / THREAD_WORK);
 
     if (worth >= (double)most) return most;
     return worth > 1 ? (size_t)worth : 1;
@@ -137,20 +161,74 @@ size_t mf_recon_threads(const void *work, size_t ranks, size_t most)
 
 static double sides_of(const struct mf_recon_work *p) { return p->dims[0] > 1 ? 3 : 1; }
 
-/* Per voxel and field: bytes that pass between memory and processor for slices. */
-static double slices_traffic(const struct mf_recon_work *p, int device)
+/* Per voxel and field: bytes that pass between memory and processor for slices, with so many descriptors. */
+static double slices_traffic(const struct mf_recon_work *p, double terms)
 {
-    double slices = p->terms * 3 * WORD;
-
-    if (p->twice) slices += p->terms * WORD;
-    if (device && p->s2) slices += 80 * (p->levels > 1 ? 4.0 / 3 : 1); /* transforms that leave the chip */
-    return slices * sides_of(p);
+    return (p->twice ? 4 : 3) * terms * WORD * sides_of(p);
 }
 
-/* The same for the optimiser's vectors. */
+/* The same for the optimiser's vectors. Steps of mean-field annealing read field, gradient and velocity in five passes.
+ */
 static double vectors_traffic(const struct mf_recon_work *p, size_t history)
 {
-    return p->opts->method.method->traffic + 4 * WORD * (double)history + 20; /* mean, clear, guide, projection */
+    enum { SHARED = 20 /* mean, clear, guide, projection */, ANNEALED = 68 };
+    const double usual = p->opts->method.method->traffic + 4 * WORD * (double)history + SHARED;
+
+    return p->annealed ? MF_SOLVE_BEFORE * usual + (1 - MF_SOLVE_BEFORE) * ANNEALED : usual;
+}
+
+/* ---- kernels of a GPU ---- */
+
+/* Slices normal to @p d, as the objective hands them over: with those of other directions if they have this shape and
+ * nothing is exchanged. */
+static struct mf_slice_desc handed(const struct mf_recon_work *p, int d, int alone, size_t count_max)
+{
+    struct mf_slice_desc desc = slices_of(p, d, levels_for(p, d), count_max);
+
+    for (int k = 0; k < (p->dims[0] > 1 ? 3 : 1); ++k) {
+        const struct mf_slice_desc other = slices_of(p, k, 1, 1);
+
+        desc.calls += other.nu == desc.nu && other.nv == desc.nv;
+    }
+    if (!alone || p->deterministic) desc.calls = 1;
+    return desc;
+}
+
+/* S2 and Variation of a rank, all directions and fields. */
+static struct mf_gpu_cost kernels_of(const struct mf_recon_work *p, const struct mf_gpu_rates *r, double share,
+                                     int alone, const size_t in_flight[3], const size_t rounds[3])
+{
+    const int sides = p->dims[0] > 1 ? 3 : 1;
+    struct mf_gpu_cost all = {0, 0, 0};
+
+    for (int d = 0; d < sides; ++d) {
+        const struct mf_slice_desc desc = handed(p, d, alone, in_flight[d]);
+        const double times = (double)rounds[d], count = (double)p->dims[d] * share / times;
+        const double turns = times * (double)p->fields, tasks = alone ? sides : 1;
+        struct mf_gpu_cost one = {0, 0, 0};
+
+        if (p->s2) mf_gpu_cost_s2(&desc, count, p->variation, r, &one);
+        if (p->s2) one.launches = mf_gpu_launches(&desc, count, tasks, r) / tasks;
+        if (p->variation && !p->s2) mf_gpu_cost_variation(&desc, count, r, &one);
+        all.memory += turns * one.memory;
+        all.arithmetic += turns * one.arithmetic;
+        all.launches += turns * one.launches;
+    }
+    return all;
+}
+
+/* All of an evaluation that a GPU computes, but the optimiser's passes. */
+static struct mf_gpu_cost gpu_of(const struct mf_recon_work *p, const struct mf_rates *rates, double voxels, int alone,
+                                 const size_t in_flight[3], const size_t rounds[3])
+{
+    const struct mf_gpu_rates r = {GPU_MEMORY * rates->memory, GPU_OPERATIONS * rates->flops / 2, rates->capability};
+    const double whole = (double)p->dims[0] * (double)p->dims[1] * (double)p->dims[2] * (double)p->fields;
+    const double again = p->twice ? 1.5 : 1;
+    struct mf_gpu_cost cost = kernels_of(p, &r, voxels / whole, alone, in_flight, rounds);
+
+    cost.memory = again * cost.memory + voxels * slices_traffic(p, p->terms - p->s2 - p->variation) / r.memory;
+    cost.arithmetic = again * (cost.arithmetic + voxels * p->further_flops[1] / (rates->flops * GPU_SHARE));
+    return cost;
 }
 
 /* ---- exchange ---- */
@@ -187,6 +265,24 @@ static double exchange(const struct mf_placement *place, size_t rank, const stru
     return seconds;
 }
 
+/* Launches, waits and copies beside the graph of an evaluation, counted on the emulator; more where slices travel. */
+static double beside_graph(const struct mf_recon_work *p, int travels, double meetings)
+{
+    enum { DESCENT = 14, ANNEALED = 26, TRAVEL = 20 };
+    const double own = p->annealed ? MF_SOLVE_BEFORE * DESCENT + (1 - MF_SOLVE_BEFORE) * ANNEALED : DESCENT;
+
+    return MF_SECONDS_LAUNCH * (own + (travels ? TRAVEL * meetings : 0));
+}
+
+/* Threads of a node wait for each other at every parallel region, counted in runs. Threads of one rank and of several
+ * take equally long. */
+static double forks(const struct mf_recon_work *p, const struct mf_placement *place, size_t rank)
+{
+    const double threads = (double)(place->threads * mf_plan_sharers(place, rank, 0));
+
+    return MF_SECONDS_FORK * log2(threads) * (p->dims[0] > 1 ? 13 : 8);
+}
+
 /* Ranks of a node synchronise, and send to ranks of other nodes. With strips they send to two neighbours, and all
  * synchronise for the sums. */
 static double waiting(const struct mf_placement *place, size_t rank, int nccl, int strips, double meetings)
@@ -194,9 +290,8 @@ static double waiting(const struct mf_placement *place, size_t rank, int nccl, i
     double here = (double)mf_plan_sharers(place, rank, 0), ranks = (double)place->ranks, seconds;
     const double meet = MF_SECONDS_MEET, message = MF_SECONDS_MESSAGE;
 
-    seconds = place->device ? MF_SECONDS_LAUNCH * 20 * (meetings + 3) : 0;
-    if (place->ranks == 1) return seconds;
-    seconds += 6 * meet * (log2(ranks) + 1); /* reductions */
+    if (place->ranks == 1) return 0;
+    seconds = 6 * meet * (log2(ranks) + 1); /* reductions */
     if (nccl) return seconds + meetings * 2 * MF_SECONDS_GROUP;
     if (strips) return seconds + 4 * message + 2 * message * log2(ranks / here) + 5 * meet * (log2(here) + 1);
     return seconds + meetings * (2 * message * (ranks - here) + (here > 1 ? 5 * meet * (log2(here) + 1) : 0));
@@ -206,23 +301,30 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
     const struct mf_recon_work *w = work;
-    const int offload = mf_plan_get(settings, "offload") > 0;
+    const int offload = mf_plan_get(settings, "offload") > 0, device = place->device != 0;
+    const int alone = !offload && place->ranks == 1;
     const double voxels = voxels_of(w, place->ranks);
-    const double vectors =
-        voxels * vectors_traffic(w, mf_plan_get(settings, "history")) / (offload ? rates->home : rates->memory);
-    const double slices = voxels * slices_traffic(w, place->device) / rates->memory;
-    const double arithmetic =
-        voxels * flops(w, place->device != 0) / (rates->flops * (place->device ? GPU_SHARE : CORE_SHARE));
+    const double memory = offload ? rates->home : device ? GPU_MEMORY * rates->memory : rates->memory;
+    const double vectors = voxels * vectors_traffic(w, mf_plan_get(settings, "history")) / memory;
+    struct mf_gpu_cost own = {.launches = 0};
     size_t in_flight[3], rounds[3];
+    double meetings, beside;
 
     mf_recon_slices(w, place, settings, in_flight, rounds);
-    mf_plan_pay(cost, "memory", slices + vectors);
-    mf_plan_pay(cost, "arithmetic", arithmetic);
+    meetings = (double)((rounds[1] + rounds[2] + (offload ? rounds[0] : 0)) * w->fields);
+    if (device) own = gpu_of(w, rates, voxels, alone, in_flight, rounds);
+    beside = device ? beside_graph(w, !alone, meetings) : forks(w, place, rank);
+    if (!device) {
+        own.memory = voxels * slices_traffic(w, w->terms) / rates->memory;
+        own.arithmetic = voxels * flops(w) / (rates->flops * CORE_SHARE);
+    }
+    mf_plan_pay(cost, "memory", own.memory + vectors);
+    mf_plan_pay(cost, "arithmetic", own.arithmetic);
     mf_plan_pay(cost, "exchange",
-                offload && place->device ? streaming(w, rates, voxels, slices + arithmetic)
-                                         : exchange(place, rank, rates, fact, voxels));
+                offload && device ? streaming(w, rates, voxels, own.memory + own.arithmetic)
+                                  : exchange(place, rank, rates, fact, voxels));
     mf_plan_pay(cost, "waiting",
-                waiting(place, rank, place->nccl && !offload, fact[MF_RECON_PLANES] > 0,
-                        (double)((rounds[1] + rounds[2] + (offload ? rounds[0] : 0)) * w->fields)));
+                MF_SECONDS_REPLAY * own.launches + beside +
+                    waiting(place, rank, place->nccl && !offload, fact[MF_RECON_PLANES] > 0, meetings));
     cost->tried = cost->total - vectors;
 }

@@ -259,10 +259,10 @@ def verified():
 
 
 def which_device():
-    """auto takes what the model calls faster: small problems stay on the cores, and a note says the times of both."""
-    for machine, small, large in (("h100x8", 64, 512), ("laptop", 64, 256), ("a100x4-64nodes", 64, 256)):
+    """auto takes what the model calls faster: small images stay on the cores, and a note says the times of both."""
+    for machine, large in (("h100x8", 64), ("laptop", 256), ("a100x4-64nodes", 64)):
         on = ("--hardware", f"{hardware}/{machine}.json", "--limit_to", 8)
-        size = ("--size", small, small, small)
+        size, small = ("--size", 32, 32), "32 x 32"
         times = {device: plan(*size, *on, "--device", device)["seconds_per_evaluation"]["total"] for device in ("cpu", "cuda")}
         p = plan(*size, *on)
         check(times["cpu"] < 0.9 * times["cuda"] and p["device"] == "cpu", f"{machine}, {small}: {times}, {p['device']}")

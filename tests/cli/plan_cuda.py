@@ -114,7 +114,7 @@ def too_small():
 
 def slower():
     """What the model calls faster on the cores goes there under auto, in a run as in a plan, and by the plan's file."""
-    words = ("two.npy", "--limit_to", 6, "--size", 20, 20, 20)
+    words = ("two.npy", "--limit_to", 6, "--size", 20, 20)
     run = (*words, "--no_polish", "--output", "f.npy")
     done, err = match(*run, "--device", "auto")
     said = [line for line in err.splitlines() if "cpu after all" in line]

@@ -1,6 +1,7 @@
 /* Costs against numbers worked out by hand from the formulas in kernels/cost.h. */
 #include "kernels/backend.h"
 #include "kernels/cost.h"
+#include "kernels/slices/gpu_cost.h"
 
 #include "tests/check.h"
 
@@ -29,6 +30,41 @@ static void check_two_point(void)
     check(cost(&steep, 1, MF_COST_VALUES), 1024, 256 * (2 * 225 + 13 * 113));
     few.lag = 3;
     check(cost(&few, 2, MF_COST_GRADIENT), 6144, 512 * (6 * (2 * 13 - 1) + 26 * 13));
+}
+
+/* Seconds of one evaluation of S2 and Variation of a cube, all directions, on an H200. */
+static double on_h200(size_t n, size_t levels, double *launches)
+{
+    const struct mf_gpu_rates h200 = {4.1e12, 31.8e12, 90};
+    const struct mf_slice_desc desc = {
+        .nu = n, .nv = n, .count_max = n, .calls = 3, .lag = 16, .levels = levels, .periodic = 1};
+    struct mf_gpu_cost cost = {0, 0, mf_gpu_launches(&desc, (double)n, 3, &h200)};
+
+    for (int d = 0; d < 3; ++d) mf_gpu_cost_s2(&desc, (double)n, 1, &h200, &cost);
+    *launches = cost.launches;
+    return cost.memory + cost.arithmetic + 2.5e-6 * cost.launches;
+}
+
+/* The table of docs/GPU-STATUS.md, and the launches of a run on the emulator. */
+static void check_gpu(void)
+{
+    static const struct {
+        size_t n, levels;
+        double launches, seconds;
+    } rows[] = {{64, 2, 10, 0.04e-3}, {128, 2, 10, 0.12e-3}, {256, 4, 20, 0.76e-3}, {512, 4, 90, 5.8e-3}};
+    struct mf_gpu_cost ada = {0, 0, 0}, hopper = {0, 0, 0};
+    const struct mf_slice_desc desc = {.nu = 256, .nv = 256, .count_max = 9, .lag = 16, .levels = 1, .periodic = 1};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        double launches, seconds = on_h200(rows[i].n, rows[i].levels, &launches);
+
+        CHECK_NEAR(launches, rows[i].launches, 0);
+        CHECK_NEAR(seconds / rows[i].seconds, 1, 0.05);
+    }
+    /* sums in double are slow where a GPU has few such units */
+    mf_gpu_cost_variation(&desc, 9, &(struct mf_gpu_rates){1e12, 8e12, 89}, &ada);
+    mf_gpu_cost_variation(&desc, 9, &(struct mf_gpu_rates){1e12, 8e12, 90}, &hopper);
+    CHECK(hopper.arithmetic == 0 && ada.arithmetic > 4 * (hopper.memory - ada.memory));
 }
 
 int main(void)
@@ -92,5 +128,6 @@ int main(void)
     check(mf_cost_adapt(e, 2), 30 * 28, 30 * 14);
     check(mf_cost_guide(e), 30 * 12, 30 * 8);
     check_two_point();
+    check_gpu();
     return failures != 0;
 }

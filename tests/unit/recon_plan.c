@@ -68,8 +68,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 0 and 10665144 of 3388997632, 1.121e-02 = "
-     "5.636e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
+     "cpu, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 0 and 10665144 of 3388997632, 1.047e-02 = "
+     "4.902e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
     {LAPTOP,
      {1, 512, 512},
      "LBFGSB",
@@ -88,8 +88,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 1 threads, none, batch 0: 384/384 in 1/1, history 2, 0 and 2065938952 of 3388997632, 2.878e+00 = "
-     "1.217e+00 + 1.661e+00 + 0.000e+00 + 0.000e+00, 1 looked at"},
+     "cpu, 1 on 1, 1 threads, none, batch 0: 384/384 in 1/1, history 2, 0 and 2065938952 of 3388997632, 2.719e+00 = "
+     "1.059e+00 + 1.661e+00 + 0.000e+00 + 0.000e+00, 1 looked at"},
     {LAPTOP,
      {472, 472, 472},
      "LBFGSB",
@@ -98,8 +98,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 1 threads, none, batch 0: 472/472 in 1/1, history 1, 0 and 2968238400 of 3388997632, 5.232e+00 = "
-     "2.051e+00 + 3.182e+00 + 0.000e+00 + 0.000e+00, 2 looked at"},
+     "cpu, 1 on 1, 1 threads, none, batch 0: 472/472 in 1/1, history 1, 0 and 2968238400 of 3388997632, 5.085e+00 = "
+     "1.903e+00 + 3.182e+00 + 0.000e+00 + 0.000e+00, 2 looked at"},
     {LAPTOP,
      {1024, 1024, 1024},
      "LBFGSB",
@@ -128,8 +128,8 @@ static const struct row {
      0,
      16,
      MF_RESIDE_AUTO,
-     "shadow, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 2983969 and 10529840 of 16777216, 1.121e-02 = "
-     "5.636e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
+     "shadow, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 2983969 and 10529840 of 16777216, 1.047e-02 = "
+     "4.902e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -138,8 +138,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 2, 0 and 809241672 of 252099816326, 2.524e-02 = "
-     "1.804e-02 + 7.209e-03 + 0.000e+00 + 0.000e+00, 5 looked at"},
+     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 2, 0 and 809241672 of 252099816326, 2.602e-02 = "
+     "1.569e-02 + 7.209e-03 + 0.000e+00 + 3.120e-03, 5 looked at"},
     {NODE,
      {256, 256, 256},
      "Adam",
@@ -148,8 +148,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 0, 0 and 540806216 of 252099816326, 2.105e-02 = "
-     "1.384e-02 + 7.209e-03 + 0.000e+00 + 0.000e+00, 5 looked at"},
+     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 0, 0 and 540806216 of 252099816326, 2.476e-02 = "
+     "1.443e-02 + 7.209e-03 + 0.000e+00 + 3.120e-03, 5 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -159,7 +159,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cpu, 6 on 1, 10 threads, shared memory, batch 0: 16/16 in 3/3, history 2, 0 and 155942408 of 41932749975, "
-     "3.397e-02 = 1.860e-02 + 7.930e-03 + 6.921e-03 + 5.162e-04, 1 looked at"},
+     "3.462e-02 = 1.618e-02 + 7.930e-03 + 6.921e-03 + 3.588e-03, 1 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -169,7 +169,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cpu, 4 on 1, 16 threads, shared memory, batch 8: 8/8 in 8/8, history 2, 0 and 212934728 of 62949456610, "
-     "3.299e-02 = 1.804e-02 + 7.209e-03 + 6.711e-03 + 1.032e-03, 1 looked at"},
+     "3.376e-02 = 1.569e-02 + 7.209e-03 + 6.711e-03 + 4.152e-03, 1 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -178,8 +178,8 @@ static const struct row {
      0,
      205,
      MF_RESIDE_AUTO,
-     "cpu, 4 on 1, 16 threads, shared memory, batch 8: 8/8 in 8/8, history 2, 0 and 212934728 of 214958080, 3.299e-02 "
-     "= 1.804e-02 + 7.209e-03 + 6.711e-03 + 1.032e-03, 2 looked at"},
+     "cpu, 4 on 1, 16 threads, shared memory, batch 8: 8/8 in 8/8, history 2, 0 and 212934728 of 214958080, 3.376e-02 "
+     "= 1.569e-02 + 7.209e-03 + 6.711e-03 + 4.152e-03, 2 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -189,7 +189,7 @@ static const struct row {
      170,
      MF_RESIDE_AUTO,
      "cpu, 4 on 1, 16 threads, shared memory, batch 4: 4/4 in 16/16, history 1, 0 and 175185992 of 178257920, "
-     "3.227e-02 = 1.636e-02 + 7.209e-03 + 6.711e-03 + 1.992e-03, 4 looked at"},
+     "3.422e-02 = 1.518e-02 + 7.209e-03 + 6.711e-03 + 5.112e-03, 4 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -209,9 +209,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 24 on 1, 1 threads, shared memory, batch 0: 4/4 in 1/1, history 2, 0 and 1717833 of 10407690022, 8.157e-04 "
-     "= "
-     "2.114e-04 + 1.683e-04 + 7.864e-05 + 3.574e-04, 1 looked at"},
+     "cpu, 24 on 1, 1 threads, shared memory, batch 0: 4/4 in 1/1, history 2, 0 and 1717833 of 10407690022, 3.172e-03 "
+     "= 1.838e-04 + 1.683e-04 + 7.864e-05 + 2.742e-03, 1 looked at"},
     {GPU,
      {64, 64, 64},
      "LBFGSB",
@@ -220,8 +219,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 32 threads, none, batch 0: 64/64 in 1/1, history 2, 0 and 14842552 of 125999576515, 4.559e-04 = "
-     "2.818e-04 + 1.741e-04 + 0.000e+00 + 0.000e+00, 8 looked at"},
+     "cuda, 1 on 1, 32 threads, none, batch 0: 64/64 in 1/1, history 2, 2983969 and 24469680 of 23509577237, 5.004e-04 "
+     "= 2.962e-04 + 0.000e+00 + 0.000e+00 + 2.042e-04, 8 looked at"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",
@@ -231,7 +230,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1879183864 of 23509577237, "
-     "8.710e-02 = 5.503e-02 + 4.384e-03 + 2.394e-02 + 3.752e-03, 8 looked at"},
+     "6.026e-02 = 3.249e-02 + 0.000e+00 + 2.394e-02 + 3.834e-03, 8 looked at"},
     {GPU,
      {1024, 1024, 1024},
      "LBFGSB",
@@ -241,7 +240,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 339792792 and 11443961424 of 23509577237, "
-     "6.773e-01 = 4.402e-01 + 3.865e-02 + 1.915e-01 + 6.952e-03, 8 looked at"},
+     "4.541e-01 = 2.551e-01 + 0.000e+00 + 1.915e-01 + 7.506e-03, 8 looked at"},
     {GPU,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -250,8 +249,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda by host, 4 on 1, 8 threads, shared memory, batch 0: 16/16 in 23/23, history 2, 30370935256 and 2252470192 "
-     "of 23509577237, 3.205e+00 = 3.035e+00 + 1.204e-01 + 3.377e-02 + 1.573e-02, 9 looked at"},
+     "cuda by host, 2 on 1, 16 threads, shared memory, batch 0: 16/16 in 46/46, history 2, 59076642776 and 2252470192 "
+     "of 23509577237, 2.853e+00 = 2.821e+00 + 0.000e+00 + 0.000e+00 + 3.128e-02, 9 looked at"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",
@@ -261,7 +260,7 @@ static const struct row {
      0,
      MF_RESIDE_HOST,
      "cuda by host, 2 on 1, 16 threads, shared memory, batch 4: 4/4 in 64/64, history 2, 2466868880 and 68491272 of "
-     "23509577237, 2.193e-01 = 1.716e-01 + 8.769e-03 + 0.000e+00 + 3.893e-02, 1 looked at"},
+     "23509577237, 1.584e-01 = 1.097e-01 + 0.000e+00 + 5.771e-03 + 4.295e-02, 1 looked at"},
     {GPU,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -290,7 +289,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1879183864 of 23509577237, "
-     "8.710e-02 = 5.503e-02 + 4.384e-03 + 2.394e-02 + 3.752e-03, 11 looked at"},
+     "6.026e-02 = 3.249e-02 + 0.000e+00 + 2.394e-02 + 3.834e-03, 11 looked at"},
     {PAIR,
      {512, 512, 512},
      "LBFGSB",
@@ -300,7 +299,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cpu, 4 on 2, 16 threads, shared memory and messages, batch 0: 16/16 in 8/8, history 2, 0 and 1918485456 of "
-     "62949456610, 1.495e-01 = 7.214e-02 + 6.423e-02 + 1.302e-02 + 1.480e-04, 2 looked at"},
+     "62949456610, 1.427e-01 = 6.275e-02 + 6.423e-02 + 1.302e-02 + 2.748e-03, 2 looked at"},
     {PAIR,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -310,7 +309,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 506838424 and 16852731120 of 23509577237, "
-     "1.925e+00 = 6.538e-01 + 6.019e-02 + 1.205e+00 + 5.376e-03, 16 looked at"},
+     "1.651e+00 = 4.399e-01 + 0.000e+00 + 1.205e+00 + 5.925e-03, 16 looked at"},
     {PAIR,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -320,7 +319,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 582675864 and 19198954320 of 23509577237, "
-     "2.066e+00 = 7.533e-01 + 6.935e-02 + 1.237e+00 + 6.171e-03, 5 looked at"},
+     "1.751e+00 = 5.069e-01 + 0.000e+00 + 1.237e+00 + 6.846e-03, 5 looked at"},
 };
 
 static int make(const struct row *row, struct mf_plan *plan)

@@ -40,10 +40,11 @@ int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages)
 
 enum { POINTS = 2048, FEWEST = 3, ROWS = 16 }; /* points and 2^FEWEST pairs of a block at least; rows of a chunk */
 
-/* A block transforms about 2048 points, and 8 pairs of rows at least: slices side by side are read 8 at a time. */
+/* A block transforms about 2048 points, and 8 pairs of rows at least: slices side by side are read 8 at a time. Behind
+ * them are two sums of jumps of each pair. */
 static size_t shared_of(struct mf_corr_area *at, size_t limit)
 {
-    const size_t line = (size_t)mf_line_pitch(at->mv) * NUMBER;
+    const size_t line = (size_t)mf_line_pitch(at->mv) * NUMBER + 2 * sizeof(long long);
 
     while (at->shift < 7 && (at->shift < FEWEST || at->mv << (at->shift + 1) <= POINTS)) ++at->shift;
     while (at->shift > 0 && line << at->shift > limit) --at->shift;

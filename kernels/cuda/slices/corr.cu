@@ -152,28 +152,35 @@ void place(const struct item &i, size_t l, struct mf_corr_level *w)
     w->aim.loss = p->loss + l * p->areas.blocks * p->areas.slices + i.slot;
 }
 
+struct mf_corr_slices slices_of(const struct mf_view &v)
+{
+    MF_ASSERT(v.ss <= UINT32_MAX && v.su <= UINT32_MAX && v.sv <= UINT32_MAX);
+    return {v.base, unsigned(v.count), unsigned(v.nu), unsigned(v.nv), unsigned(v.ss), unsigned(v.su), unsigned(v.sv)};
+}
+
 struct mf_corr_level level_of(const struct item &i, size_t l)
 {
     const struct mf_slice_plan *p = i.plan;
     const struct mf_view x = part(&i.task.x, i.done, i.most), g = part(&i.task.g, i.done, i.most);
     struct mf_corr_level w = {};
 
-    w.x = mf_pyramid_view(&p->pyramid, &x, l, i.slot);
+    w.x = slices_of(mf_pyramid_view(&p->pyramid, &x, l, i.slot));
     if (i.y) {
         const struct mf_view y = part(i.y, i.done, i.most);
 
-        w.y = mf_pyramid_view(&p->second, &y, l, i.slot);
+        w.y = slices_of(mf_pyramid_view(&p->second, &y, l, i.slot));
     }
-    w.g = mf_pyramid_gradient(&p->pyramid, &g, l, i.slot);
+    w.g = slices_of(mf_pyramid_gradient(&p->pyramid, &g, l, i.slot));
     w.add = l == 0;
-    w.coarser = l == p->desc.first ? int(p->desc.levels - 1 - l) : -1;
+    w.finest = l == p->desc.first;
+    w.coarser = int(p->desc.levels - 1 - l);
     w.turn = i.turn;
     w.nu = int(w.x.nu);
     w.nv = int(w.x.nv);
     w.lag = int(p->desc.lag);
     w.periodic = p->desc.periodic;
     w.aim = aim_of(i, i.task, l, p->areas.entries);
-    w.beside = beside_of(i, l, w.x);
+    w.beside = beside_of(i, l, mf_pyramid_view(&p->pyramid, &x, l, i.slot));
     place(i, l, &w);
     return w;
 }
@@ -268,7 +275,7 @@ void run_finish(struct mf_queue *q, struct mf_corr_table *t)
 {
     const unsigned each = MF_CUDA_THREADS,
                    blocks = mf_corr_number(t, [&](const struct mf_corr_level &w) {
-                       return w.aim.sum || w.beside.aim.sum ? (unsigned(w.x.count) + each - 1) / each : 0;
+                       return w.finest && (w.aim.sum || w.beside.aim.sum) ? (unsigned(w.x.count) + each - 1) / each : 0;
                    });
 
     if (blocks) MF_RUN(finish, blocks, each, 0, q, *t);

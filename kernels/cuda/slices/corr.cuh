@@ -15,6 +15,18 @@ struct mf_line {
     const int *place;      /* [n] where frequency k ends */
 };
 
+/** A view whose strides have 32 bits, so that an address takes few instructions. */
+struct mf_corr_slices {
+    float *base;
+    unsigned count, nu, nv, ss, su, sv;
+
+    __device__ float *at(unsigned s, unsigned u, unsigned v) const
+    {
+        return base + (size_t(s) * ss + size_t(u) * su + size_t(v) * sv);
+    }
+    __host__ __device__ bool side_by_side() const { return ss == 1 && sv != 1; }
+};
+
 /** What values of slices are compared with at one level. */
 struct mf_corr_aim {
     const float *target; /* device; NULL: only values are wanted */
@@ -39,11 +51,11 @@ struct mf_corr_beside {
  * pair.
  */
 struct mf_corr_level {
-    struct mf_view x, y; /* y: the second field of a cross-correlation, else base NULL */
-    struct mf_view g;    /* base NULL: no gradient is wanted */
-    int add;             /* g +=, else g = */
-    int coarser;         /* of the finest level: how many coarser ones stand behind it, which its g takes in; else -1 */
-    int turn;            /* gradients of the same turn have no memory in common */
+    struct mf_corr_slices x, y; /* y: the second field of a cross-correlation, else base NULL */
+    struct mf_corr_slices g;    /* base NULL: no gradient is wanted */
+    int add;                    /* g +=, else g = */
+    int finest, coarser;        /* coarser: levels that stand behind this one; g takes in the gradient of the next */
+    int turn;                   /* gradients of the same turn have no memory in common */
     int nu, nv, lag, periodic;
     size_t slots;
     struct mf_corr_aim aim;

@@ -26,21 +26,22 @@ struct pair {
 
 /* Where slices are side by side, a block has a pair of each of 2^shift slices; else 2^shift pairs one after the other.
  */
-__host__ __device__ unsigned groups_of(const struct mf_corr_level &w, const struct mf_view &x)
+__host__ __device__ unsigned groups_of(const struct mf_corr_level &w, const struct mf_corr_slices &x)
 {
     return (unsigned(x.count) + (1u << w.shift) - 1) >> w.shift;
 }
 
-unsigned blocks_of(const struct mf_corr_level &w, const struct mf_view &x)
+unsigned blocks_of(const struct mf_corr_level &w, const struct mf_corr_slices &x)
 {
-    if (mf_side_by_side(&x)) return mf_corr_pairs(w) * groups_of(w, x);
+    if (x.side_by_side()) return mf_corr_pairs(w) * groups_of(w, x);
     return (mf_corr_pairs(w) * unsigned(x.count) + (1u << w.shift) - 1) >> w.shift;
 }
 
 /* Pair p of a block. Its slice may be beyond the last one. */
-__device__ struct pair pair_of(const struct mf_corr_level &w, const struct mf_view &x, unsigned block, unsigned p)
+__device__ struct pair pair_of(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block,
+                               unsigned p)
 {
-    if (mf_side_by_side(&x)) {
+    if (x.side_by_side()) {
         const unsigned groups = groups_of(w, x);
 
         return {(block % groups << w.shift) + p, 2 * (block / groups)};
@@ -52,7 +53,8 @@ __device__ struct pair pair_of(const struct mf_corr_level &w, const struct mf_vi
 
 /* Calls body(pair, its number p, i) for all pairs and i < n; neighbouring threads have neighbouring i. */
 template <class Body>
-__device__ void along(const struct mf_corr_level &w, const struct mf_view &x, unsigned block, int n, const Body &body)
+__device__ void along(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, int n,
+                      const Body &body)
 {
     for (unsigned p = threadIdx.x / MF_CUDA_WARP; p < 1u << w.shift; p += WARPS) {
         const struct pair at = pair_of(w, x, block, p);
@@ -63,20 +65,20 @@ __device__ void along(const struct mf_corr_level &w, const struct mf_view &x, un
     __syncthreads();
 }
 
-/* The same; neighbouring threads have neighbouring slices where those are side by side. */
+/* Calls body(pair, its number p, v, step) for pairs whose columns v, v + step and so on are this thread's; neighbouring
+ * threads have neighbouring slices where those are side by side. */
 template <class Body>
-__device__ void pixels(const struct mf_corr_level &w, const struct mf_view &x, unsigned block, int n, const Body &body)
+__device__ void columns(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, const Body &body)
 {
-    if (!mf_side_by_side(&x)) {
-        along(w, x, block, n, body);
-        return;
-    }
-    const struct pair first = pair_of(w, x, block, 0);
+    const bool lanes = x.side_by_side();
+    const unsigned count = 1u << w.shift, first = lanes ? threadIdx.x & (count - 1) : threadIdx.x / MF_CUDA_WARP;
+    const int v = int(lanes ? threadIdx.x >> w.shift : threadIdx.x % MF_CUDA_WARP);
+    const int step = lanes ? THREADS >> w.shift : MF_CUDA_WARP;
 
-    for (unsigned i = threadIdx.x; i < unsigned(n) << w.shift; i += THREADS) {
-        const unsigned p = i & ((1u << w.shift) - 1);
+    for (unsigned p = first; p < count; p += lanes ? count : WARPS) {
+        const struct pair at = pair_of(w, x, block, p);
 
-        if (first.s + p < x.count) body(pair{first.s + p, first.u}, p, int(i >> w.shift));
+        if (at.s < x.count) body(at, p, v, step);
     }
     __syncthreads();
 }
@@ -91,21 +93,23 @@ __device__ int pixel_of(const struct mf_corr_level &w, bool continued, int v)
     return v < w.line.n - beside ? -1 : v - w.line.n + w.nv;
 }
 
-__device__ void load(const struct mf_corr_level &w, const struct mf_view &x, unsigned block, bool continued, float2 *z)
+__device__ void load(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, bool continued,
+                     float2 *z)
 {
     const float middle = mf_corr_middle(w);
 
-    pixels(w, x, block, w.line.n, [&](const struct pair &at, unsigned p, int v) {
-        const int from = pixel_of(w, continued, v);
-        float2 to = make_float2(0.0f, 0.0f);
+    columns(w, x, block, [&](const struct pair &at, unsigned p, int first, int step) {
+        const float *row = x.at(at.s, at.u, 0), *next = row + (int(at.u) + 1 < w.nu ? x.su : 0);
+        float2 *to = z + int(p) * w.pitch;
 
-        if (from >= 0) {
-            const float *a = x.base + mf_at(x, at.s, at.u, size_t(from));
+        for (int v = first; v < w.line.n; v += step) {
+            const int from = pixel_of(w, continued, v);
+            const size_t offset = size_t(unsigned(from)) * x.sv;
 
-            to.x = *a - middle;
-            if (int(at.u) + 1 < w.nu) to.y = a[x.su] - middle;
+            to[mf_line_pad(v)] = from < 0
+                                     ? make_float2(0.0f, 0.0f)
+                                     : make_float2(row[offset] - middle, next == row ? 0.0f : next[offset] - middle);
         }
-        z[int(p) * w.pitch + mf_line_pad(v)] = to;
     });
 }
 
@@ -117,47 +121,44 @@ __device__ void couple(const struct mf_corr_level &w, unsigned p, int k, int *pl
 }
 
 /* What is transformed to `spectrum`, or to `back`. */
-__host__ __device__ const struct mf_view &source_of(const struct mf_corr_level &w, int second)
+__host__ __device__ const struct mf_corr_slices &source_of(const struct mf_corr_level &w, int second)
 {
     return second && w.y.base ? w.y : w.x;
 }
 
-/* Sums of the jumps out of every pair of rows. They begin where the transforms then are. */
-__device__ void sum_jumps(const struct mf_corr_level &w, unsigned block, unsigned long long *sum)
+/* Sums of the jumps out of every pair of rows z, behind which the block has room for them. */
+__device__ void sum_jumps(const struct mf_corr_level &w, unsigned block, const float2 *z)
 {
     const struct mf_jumps &jumps = w.beside.jumps;
-    const unsigned kinds = 2u << w.shift;
-    unsigned own = 0;
-    long long u = 0, v = 0;
-    const auto add = [&]() {
-        atomicAdd(sum + 2 * own, (unsigned long long)u);
-        atomicAdd(sum + 2 * own + 1, (unsigned long long)v);
-    };
+    const unsigned kinds = 2u << w.shift, nu = jumps.nu, nv = jumps.nv;
+    const float middle = mf_corr_middle(w);
+    unsigned long long *sum = (unsigned long long *)(z + (w.pitch << w.shift));
 
     for (unsigned i = threadIdx.x; i < kinds; i += THREADS) sum[i] = 0;
     __syncthreads();
-    pixels(w, w.x, block, w.nv, [&](const struct pair &at, unsigned p, int column) {
-        const float *x = w.x.base + at.s * w.x.ss;
-        float2 out = jumps.out(x, at.u, size_t(column));
+    columns(w, w.x, block, [&](const struct pair &at, unsigned p, int first, int step) {
+        const unsigned single = at.u + 1 == nu;
+        const float2 *row = z + int(p) * w.pitch;
+        const float *next = w.x.at(at.s, jumps.after(single ? at.u : at.u + 1, nu), 0);
+        long long u = 0, v = 0;
 
-        if (int(at.u) + 1 < w.nu) out = mf_plus(out, jumps.out(x, at.u + 1, size_t(column)));
-        if (p != own) {
-            add();
-            own = p;
-            u = v = 0;
+        for (unsigned i = unsigned(first); i < nv; i += unsigned(step)) {
+            const float2 x = row[mf_line_pad(int(i))], right = row[mf_line_pad(int(jumps.after(i, nv)))];
+            const float below = next[size_t(i) * w.x.sv] - middle;
+            const float down = jumps.size((single ? below : x.y) - x.x) + (single ? 0.0f : jumps.size(below - x.y));
+
+            u += llrintf(MF_CORR_GRAIN * jumps.times(i) * down);
+            v += llrintf(MF_CORR_GRAIN * (jumps.times(at.u) * jumps.size(right.x - x.x) + jumps.size(right.y - x.y)));
         }
-        u += llrintf(MF_CORR_GRAIN * out.x);
-        v += llrintf(MF_CORR_GRAIN * out.y);
+        atomicAdd(sum + 2 * p, (unsigned long long)u);
+        atomicAdd(sum + 2 * p + 1, (unsigned long long)v);
     });
-    add();
-    __syncthreads();
     for (unsigned i = threadIdx.x; i < kinds; i += THREADS) {
         const struct pair at = pair_of(w, w.x, block, i / 2);
 
         if (at.s < w.x.count)
             w.beside.sums[(size_t(at.s) * mf_corr_pairs(w) + at.u / 2) * 2 + i % 2] = (long long)sum[i];
     }
-    __syncthreads();
 }
 
 /* X of the rows of x, or of y; @p late: rows are the later ones in products. */
@@ -167,11 +168,11 @@ __global__ void __launch_bounds__(THREADS, 5)
     MF_SHARED(float2, z);
     unsigned number;
     const struct mf_corr_level &w = mf_corr_own(t, &number);
-    const struct mf_view &x = source_of(w, second);
+    const struct mf_corr_slices &x = source_of(w, second);
     float2 *spectrum = second ? w.back : w.spectrum;
 
-    if (w.beside.is && !second) sum_jumps(w, number, reinterpret_cast<unsigned long long *>(z));
     load(w, x, number, late && mf_corr_continued(w), z);
+    if (w.beside.is && !second) sum_jumps(w, number, z);
     mf_transform<false>(w.line, w.shift, w.pitch, z);
     along(w, x, number, w.bins, [&](const struct pair &at, unsigned p, int k) {
         float2 *to = spectrum + (size_t(at.s) * unsigned(w.nu) + at.u) * unsigned(w.bins) + k;
@@ -185,29 +186,50 @@ __global__ void __launch_bounds__(THREADS, 5)
     });
 }
 
-/* Gradient g of pixel (s, u, v), with that of Variation, and those of the coarser levels, which stand behind this one.
+/* The rows of a pair and their neighbours, for the gradient of Variation: slopes of jumps in, less those of jumps out.
  */
-__device__ void store(const struct mf_corr_level &w, unsigned s, size_t u, size_t v, float2 by, float g)
-{
-    float *to = w.g.base + mf_at(w.g, s, u, v), part = 1.0f;
+struct neighbours {
+    const struct mf_jumps &j;
+    const float *above, *row, *next, *below; /* next: row itself where the pair has no second one */
+    size_t sv;
+    float2 by;
+    float times;
 
-    if (w.beside.is) g += w.beside.jumps.gradient(w.x.base + s * w.x.ss, u, v, by);
-    for (int l = 1; l <= w.coarser; ++l) {
-        const struct mf_view &coarse = (&w)[l].g;
+    __device__ float2 operator()(unsigned v) const
+    {
+        const size_t at = v * sv, before = j.before(v, j.nv) * sv, after = j.after(v, j.nv) * sv;
+        const float x = row[at], y = next[at], under = below[at];
+        const float between = j.slope((next == row ? under : y) - x), u = by.x * j.times(v);
 
-        part *= 0.25f;
-        if (u >> l < coarse.nu && v >> l < coarse.nv) g += part * coarse.base[mf_at(coarse, s, u >> l, v >> l)];
+        return make_float2(u * (j.slope(x - above[at]) - between) +
+                               by.y * times * (j.slope(x - row[before]) - j.slope(row[after] - x)),
+                           u * (between - j.slope(under - y)) +
+                               by.y * (j.slope(y - next[before]) - j.slope(next[after] - y)));
     }
-    *to = w.add ? *to + g : g;
+};
+
+__device__ struct neighbours neighbours_of(const struct mf_corr_level &w, const struct pair &at)
+{
+    const struct mf_jumps &j = w.beside.jumps;
+    const unsigned last = at.u + 1 < j.nu ? at.u + 1 : at.u;
+
+    return {j,
+            w.x.at(at.s, j.before(at.u, j.nu), 0),
+            w.x.at(at.s, at.u, 0),
+            w.x.at(at.s, last, 0),
+            w.x.at(at.s, j.after(last, j.nu), 0),
+            w.x.sv,
+            w.beside.is ? w.beside.by[at.s] : make_float2(0.0f, 0.0f),
+            j.times(at.u)};
 }
 
 /* The gradient from its transform. */
-__global__ void __launch_bounds__(THREADS, 5) inverse(const __grid_constant__ struct mf_corr_table t)
+__global__ void __launch_bounds__(THREADS, 4) inverse(const __grid_constant__ struct mf_corr_table t)
 {
     MF_SHARED(float2, z);
     unsigned number;
     const struct mf_corr_level &w = mf_corr_own(t, &number);
-    const struct mf_view &g = w.g;
+    const struct mf_corr_slices &g = w.g;
 
     along(w, g, number, w.bins, [&](const struct pair &at, unsigned p, int k) {
         const float2 *from = w.back + (size_t(at.s) * unsigned(w.nu) + at.u) * unsigned(w.bins) + k;
@@ -219,12 +241,23 @@ __global__ void __launch_bounds__(THREADS, 5) inverse(const __grid_constant__ st
         z[plus] = make_float2(a.x - b.y, a.y + b.x);
     });
     mf_transform<true>(w.line, w.shift, w.pitch, z);
-    pixels(w, g, number, w.nv, [&](const struct pair &at, unsigned p, int v) {
-        const float2 own = z[int(p) * w.pitch + mf_line_pad(v)];
-        const float2 by = w.beside.is ? w.beside.by[at.s] : make_float2(0.0f, 0.0f);
+    columns(w, g, number, [&](const struct pair &at, unsigned p, int first, int step) {
+        const struct mf_corr_slices &coarse = (&w)[1].g; /* of the next level, which stands behind this one */
+        const unsigned coarser = w.coarser && at.u / 2 < coarse.nu ? coarse.nv : 0;
+        const float *row = coarser ? coarse.at(at.s, at.u / 2, 0) : nullptr;
+        const struct neighbours x = neighbours_of(w, at);
+        float *to = g.at(at.s, at.u, 0), *next = int(at.u) + 1 < w.nu ? to + g.su : nullptr;
 
-        store(w, at.s, at.u, size_t(v), by, own.x);
-        if (int(at.u) + 1 < w.nu) store(w, at.s, at.u + 1, size_t(v), by, own.y);
+        for (unsigned v = unsigned(first); v < unsigned(w.nv); v += unsigned(step)) {
+            float2 own = z[int(p) * w.pitch + mf_line_pad(int(v))];
+            const float part = v / 2 < coarser ? 0.25f * row[size_t(v / 2) * coarse.sv] : 0.0f;
+
+            if (w.beside.is) own = mf_plus(own, x(v));
+            float *one = to + size_t(v) * g.sv, *two = next + size_t(v) * g.sv;
+
+            *one = (w.add ? *one : 0.0f) + own.x + part;
+            if (next) *two = (w.add ? *two : 0.0f) + own.y + part;
+        }
     });
 }
 
@@ -499,21 +532,28 @@ template <int DEPTH> void run_adjoint(struct mf_queue *q, struct mf_corr_table *
         MF_RUN(adjoint<DEPTH>, blocks, LANES, 0, q, *t);
 }
 
-/* Gradients: those of coarser levels, then of the finest ones that have no memory in common. */
+/* Gradients of the levels that @p own() names. */
+template <class Own> void inverse_of(struct mf_queue *q, struct mf_corr_table *t, const Own &own)
+{
+    const unsigned blocks =
+        mf_corr_number(t, [&](const struct mf_corr_level &w) { return own(w) ? blocks_of(w, w.g) : 0; });
+
+    if (blocks) MF_RUN(inverse, blocks, THREADS, mf_corr_most(*t, &mf_corr_level::shared), q, *t);
+}
+
+/* From the coarsest levels to the finest ones; of these, those together that have no memory in common. */
 void run_inverse(struct mf_queue *q, struct mf_corr_table *t)
 {
-    const unsigned shared = mf_corr_most(*t, &mf_corr_level::shared);
-    int turns = 0;
+    int coarser = 0, turns = 0;
 
-    for (int i = 0; i < t->count; ++i)
-        if (t->level[i].turn >= turns) turns = t->level[i].turn + 1;
-    for (int turn = -1; turn < turns; ++turn) {
-        const unsigned blocks = mf_corr_number(t, [&](const struct mf_corr_level &w) {
-            return (turn < 0 ? w.coarser < 0 : w.coarser >= 0 && w.turn == turn) ? blocks_of(w, w.g) : 0;
-        });
-
-        if (blocks) MF_RUN(inverse, blocks, THREADS, shared, q, *t);
+    for (int i = 0; i < t->count; ++i) {
+        coarser = t->level[i].coarser > coarser ? t->level[i].coarser : coarser;
+        turns = t->level[i].turn + 1 > turns ? t->level[i].turn + 1 : turns;
     }
+    for (int c = 0; c < coarser; ++c)
+        inverse_of(q, t, [&](const struct mf_corr_level &w) { return !w.finest && w.coarser == c; });
+    for (int turn = 0; turn < turns; ++turn)
+        inverse_of(q, t, [&](const struct mf_corr_level &w) { return w.finest && w.turn == turn; });
 }
 
 template <int DEPTH> void run(struct mf_queue *q, struct mf_corr_table *t, int groups)

@@ -6,49 +6,20 @@
 
 #include "kernels/cuda/slices/slice.cuh"
 
-/** The jumps of one level. */
+/** The jumps of one level. Where a pixel has no neighbour, it is its own: a jump of 0. */
 struct mf_jumps {
-    struct mf_jump jump;
+    struct mf_jump jump; /* so steep that slopes are hard, where nothing is smoothed */
     int soft, periodic, seam;
     double cu, cv; /* what a unit jump counts */
-    size_t nu, nv, su, sv;
+    unsigned nu, nv;
 
     __device__ float size(float d) const { return soft ? mf_jump_soft(jump, d) : mf_jump_hard(d); }
-    __device__ float slope(float d) const { return soft ? mf_jump_soft_slope(jump, d) : mf_jump_hard_slope(d); }
+    __device__ float slope(float d) const { return mf_jump_soft_slope(jump, d); }
     /* Jumps along u count twice in column 0, those along v in row 0, where the seam does. */
-    __device__ float times(size_t beside) const { return seam && beside == 0 ? 2.0f : 1.0f; }
-
-    /* The jumps out of pixel (u, v), along u and along v. */
-    __device__ float2 out(const float *x, size_t u, size_t v) const
-    {
-        const float *at = x + u * su + v * sv;
-        float2 to = make_float2(0.0f, 0.0f);
-
-        if (u + 1 < nu || periodic) to.x = times(v) * size((u + 1 < nu ? at[su] : x[v * sv]) - *at);
-        if (v + 1 < nv || periodic) to.y = times(u) * size((v + 1 < nv ? at[sv] : x[u * su]) - *at);
-        return to;
-    }
-
-    /* What they count. */
-    __device__ double operator()(const float *x, size_t u, size_t v) const
-    {
-        const float2 own = out(x, u, v);
-
-        return cu * double(own.x) + cv * double(own.y);
-    }
-
-    /* The gradient at x(u, v): slopes of the jumps in, less those of the jumps out, times @p by along u and v. */
-    __device__ float gradient(const float *x, size_t u, size_t v, float2 by) const
-    {
-        const float *at = x + u * su + v * sv;
-        float in = 0.0f, out = 0.0f, left = 0.0f, right = 0.0f;
-
-        if (u > 0 || periodic) in = slope(*at - (u > 0 ? *(at - su) : x[(nu - 1) * su + v * sv]));
-        if (u + 1 < nu || periodic) out = slope((u + 1 < nu ? at[su] : x[v * sv]) - *at);
-        if (v > 0 || periodic) left = slope(*at - (v > 0 ? *(at - sv) : x[u * su + (nv - 1) * sv]));
-        if (v + 1 < nv || periodic) right = slope((v + 1 < nv ? at[sv] : x[u * su]) - *at);
-        return by.x * times(v) * (in - out) + by.y * times(u) * (left - right);
-    }
+    __device__ float times(unsigned beside) const { return seam && beside == 0 ? 2.0f : 1.0f; }
+    /* Neighbours of row or column i of n. */
+    __device__ unsigned before(unsigned i, unsigned n) const { return i ? i - 1 : periodic ? n - 1 : i; }
+    __device__ unsigned after(unsigned i, unsigned n) const { return i + 1 < n ? i + 1 : periodic ? 0 : i; }
 };
 
 /** What slopes of jumps are multiplied by, where dA/dV is @p slope. */
@@ -64,16 +35,15 @@ inline struct mf_jumps mf_jumps_of(const struct mf_slice_desc *d, const struct m
 
     j.jump = mf_jump_of(d->smooth);
     j.soft = d->smooth > 0;
+    if (!j.soft) j.jump.inverse = 1e30f;
     j.periodic = d->periodic;
     j.seam = d->periodic && d->seam;
     const double norm = j.soft ? j.jump.norm : 1.0;
 
     j.cu = d->periodic ? norm / (nu * nv) : x.nu > 1 ? norm / ((nu - 1) * nv) : 0.0;
     j.cv = d->periodic ? norm / (nu * nv) : x.nv > 1 ? norm / (nu * (nv - 1)) : 0.0;
-    j.nu = x.nu;
-    j.nv = x.nv;
-    j.su = x.su;
-    j.sv = x.sv;
+    j.nu = unsigned(x.nu);
+    j.nv = unsigned(x.nv);
     return j;
 }
 

@@ -5,6 +5,22 @@
 namespace
 {
 
+/* What the jumps out of pixel (u, v) count. */
+struct out_term {
+    struct mf_jumps j;
+    size_t su, sv;
+    __device__ double operator()(const float *x, size_t u, size_t v) const
+    {
+        const float own = x[u * su + v * sv];
+        const float down = x[j.after(unsigned(u), j.nu) * su + v * sv],
+                    right = x[u * su + j.after(unsigned(v), j.nv) * sv];
+
+        return j.cu * double(j.times(unsigned(v)) * j.size(down - own)) +
+               j.cv * double(j.times(unsigned(u)) * j.size(right - own));
+    }
+};
+
+/* Slopes of the jumps in, less those of the jumps out. */
 struct gradient_body {
     struct mf_jumps j;
     struct mf_view x, g, coarse;
@@ -13,10 +29,16 @@ struct gradient_body {
     __device__ void operator()(size_t s, size_t u, size_t v) const
     {
         float *to = g.base + mf_at(g, s, u, v);
-        const float own =
-            j.gradient(x.base + s * x.ss, u, v, mf_jumps_by(j, slope[s])) + mf_from_coarse(coarse, s, u, v);
+        const unsigned iu = unsigned(u), iv = unsigned(v);
+        const float *row = x.base + mf_at(x, s, u, 0), *column = x.base + mf_at(x, s, 0, v), own = row[v * x.sv];
+        const float down =
+            j.slope(own - column[j.before(iu, j.nu) * x.su]) - j.slope(column[j.after(iu, j.nu) * x.su] - own);
+        const float right =
+            j.slope(own - row[j.before(iv, j.nv) * x.sv]) - j.slope(row[j.after(iv, j.nv) * x.sv] - own);
+        const float2 by = mf_jumps_by(j, slope[s]);
+        const float sum = by.x * j.times(iv) * down + by.y * j.times(iu) * right + mf_from_coarse(coarse, s, u, v);
 
-        *to = add ? *to + own : own;
+        *to = add ? *to + sum : sum;
     }
 };
 
@@ -35,7 +57,7 @@ void values(struct mf_slice_plan *plan, const struct mf_view *x)
     for (size_t l = d->first; l < d->levels; ++l) {
         const struct mf_view at = mf_pyramid_view(&plan->pyramid, x, l, 0);
 
-        mf_single_sum(&plan->single, plan->queue, l, at, mf_jumps_of(d, at));
+        mf_single_sum(&plan->single, plan->queue, l, at, out_term{mf_jumps_of(d, at), at.su, at.sv});
     }
 }
 

@@ -50,6 +50,13 @@ void mf_plan_pay(struct mf_plan_cost *cost, const char *name, double seconds)
     cost->total += seconds;
 }
 
+void mf_plan_scale(struct mf_plan_cost *cost, double factor)
+{
+    cost->total *= factor;
+    cost->tried *= factor;
+    for (size_t i = 0; i < cost->parts; ++i) cost->part[i].seconds *= factor;
+}
+
 double mf_plan_paid(const struct mf_plan_cost *cost, const char *name)
 {
     for (size_t i = 0; i < cost->parts; ++i)

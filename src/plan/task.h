@@ -79,6 +79,9 @@ struct mf_plan_cost {
 /** Adds a part to the total. */
 void mf_plan_pay(struct mf_plan_cost *cost, const char *name, double seconds);
 
+/** Multiplies the total, what a trial measures, and all parts. */
+void mf_plan_scale(struct mf_plan_cost *cost, double factor);
+
 /** The seconds of a part; 0 if there is none. */
 double mf_plan_paid(const struct mf_plan_cost *cost, const char *name);
 

@@ -134,7 +134,8 @@ void mf_recon_take_settings(const struct mf_plan_numbers *settings, struct mf_so
 
 /* ---- the plan ---- */
 
-static void note(const struct mf_recon_work *w, const double fact[MF_PLAN_FACTS], struct mf_plan *p)
+static void note(const struct mf_recon_work *w, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
+                 struct mf_plan *p)
 {
     const size_t history = mf_plan_get(&p->settings, "history"), pairs = pairs_of(w);
     const size_t idle = p->ranks > pairs ? p->ranks - pairs : 0;
@@ -149,6 +150,8 @@ static void note(const struct mf_recon_work *w, const double fact[MF_PLAN_FACTS]
     if (idle)
         mf_plan_note(p, "%zu ranks, and %zu pair%s of planes: %zu %s none and only %s", p->ranks, pairs, MF_S(pairs),
                      idle, idle == 1 ? "rank owns" : "ranks own", idle == 1 ? "waits" : "wait");
+    if (mf_recon_measured(w, place) > 0 && !mf_plan_get(&p->settings, "offload"))
+        mf_plan_note(p, "the seconds are those that bench reconstruct measured; their parts are the model's");
     if (fact[MF_RECON_PLANES] > 0)
         mf_plan_note(p, "slices normal to y and x are exchanged as strips: planes beside the slabs, and sums");
 }
@@ -166,7 +169,7 @@ static void finish(const void *context, const struct mf_placement *place, const 
     for (int d = 0; d < sides; ++d) mf_plan_set(&p->derived, slices[d], in_flight[d]);
     for (int d = 0; d < sides; ++d) mf_plan_set(&p->derived, turns[d], rounds[d]);
     p->exchange = sides == 1 ? "none" : mf_plan_exchange(place, place->nccl && !mf_plan_get(&p->settings, "offload"));
-    note(w, fact, p);
+    note(w, place, fact, p);
 }
 
 size_t mf_recon_in_flight(const struct mf_plan_numbers *derived)

@@ -11,6 +11,18 @@
  * memory. */
 enum mf_residency { MF_RESIDE_AUTO, MF_RESIDE_DEVICE, MF_RESIDE_HOST };
 
+enum { MF_RECON_TIMES = 32 };
+
+/** Seconds of evaluations that were measured with these extents, on cores or GPUs. */
+struct mf_recon_times {
+    size_t count;
+    struct {
+        int device;
+        size_t ranks;
+        double seconds;
+    } at[MF_RECON_TIMES];
+};
+
 struct mf_recon_work {
     /* the problem */
     const size_t *dims;
@@ -23,6 +35,7 @@ struct mf_recon_work {
     size_t batch, history; /* batch 0: free */
     int history_fixed;
     enum mf_residency residency;
+    const struct mf_recon_times *times; /* they replace the model's; NULL: none */
 
     /* for trials: ranks and queue of the run; most settings; worth: skip settings that cost too much of a run */
     const struct mf_comm *comm;
@@ -69,6 +82,9 @@ size_t mf_recon_threads(const void *work, size_t ranks, size_t most);
 void mf_recon_price(const void *work, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
                     struct mf_plan_cost *cost);
+
+/** The seconds that were measured in this place; 0: none were. */
+double mf_recon_measured(const struct mf_recon_work *work, const struct mf_placement *place);
 
 /** Slices in flight and rounds by normal z, y, x. */
 void mf_recon_slices(const struct mf_recon_work *work, const struct mf_placement *place,

@@ -297,6 +297,14 @@ static double waiting(const struct mf_placement *place, size_t rank, int nccl, i
     return seconds + meetings * (2 * message * (ranks - here) + (here > 1 ? 5 * meet * (log2(here) + 1) : 0));
 }
 
+double mf_recon_measured(const struct mf_recon_work *w, const struct mf_placement *place)
+{
+    for (size_t i = 0; w->times && i < w->times->count; ++i)
+        if (w->times->at[i].device == (place->device != 0) && w->times->at[i].ranks == place->ranks)
+            return w->times->at[i].seconds;
+    return 0;
+}
+
 void mf_recon_price(const void *work, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
@@ -327,4 +335,5 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
                 MF_SECONDS_REPLAY * own.launches + beside +
                     waiting(place, rank, place->nccl && !offload, fact[MF_RECON_PLANES] > 0, meetings));
     cost->tried = cost->total - vectors;
+    if (!offload && mf_recon_measured(w, place) > 0) mf_plan_scale(cost, mf_recon_measured(w, place) / cost->total);
 }

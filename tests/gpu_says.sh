@@ -7,22 +7,22 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 wants() { grep -qE "$1" "$2" || { echo "gpu_says: '$1' is not in $2:" && cat "$2" && failed=1; }; }
-small=(--sizes 12 --lag 4 --evaluations 3 --tests "move field" --commit 0123abcd)
+small=(--sizes 8 --lag 4 --evaluations 3 --tests "move field" --commit 0123abcd)
 
 # A sanitizer that finds something where it looks for races.
 # shellcheck disable=SC2016
 printf '#!/bin/sh\n[ "$2" = memcheck ] || exit 9\nshift 4\nexec "$@"\n' >compute-sanitizer && chmod +x compute-sanitizer
 PATH=$folder:$PATH "$script" "$build" whole.md "${small[@]}" >out 2>err && echo "gpu_says: what failed is not in its status" && failed=1
 for row in '^- program: mesoforge .*commit: 0123abcd$' '^\| cuda_move \| passed' '^\| kernels_meanfield \| passed' '^\| mpi_slab by NCCL \| passed' \
-    '^\| 12\^3 \| cuda, 3 evaluations \| 3 \| [0-9.]+ \| [0-9.]+ \| [0-9.e-]+ \| ([0-9.]+) \| \1 \| [0-9.]+ \| ([0-9.]+) \| \2 \| [0-9.]+ \|$' \
-    '^\| 12\^3 \| cuda, whole \| 240 ' '^\| 12\^3 \| cpu, whole \| 240 .* - \| - \| - ' '^\| 12\^3 \| cuda, fields on the host \| 3 ' \
+    '^\| 8\^3 \| cuda, 3 evaluations \| 3 \| [0-9.]+ \| [0-9.]+ \| [0-9.e-]+ \| ([0-9.]+) \| \1 \| [0-9.]+ \| ([0-9.]+) \| \2 \| [0-9.]+ \|$' \
+    '^\| 8\^3 \| cuda, whole \| 240 ' '^\| 8\^3 \| cpu, whole \| 240 .* - \| - \| - ' '^\| 8\^3 \| cuda, fields on the host \| 3 ' \
     '^\| memcheck of cuda_field \| passed' '^\| racecheck of cuda_move \| FAILED \(9\)' 'want of time: nothing'; do
     wants "$row" whole.md
 done
 ! grep -q "$folder" whole.md || { echo "gpu_says: a path of this machine is in the results" && failed=1; }
 
 "$script" "$build" short.md "${small[@]}" --seconds 3 >out 2>err
-wants 'want of time: .*12\^3, cuda, whole; 12\^3, cpu' short.md
+wants 'want of time: .*8\^3, cuda, whole; 8\^3, cpu' short.md
 MF_EMU_DEVICES=0 "$script" "$build" none.md >out 2>err
 [ "$?$(cat none.md 2>/dev/null)" = 77 ] || { echo "gpu_says: without a device: $(cat out err)" && failed=1; }
 wants 'no CUDA device' out

@@ -32,9 +32,11 @@ extern "C" {
 /* The emulator fills host memory with NaN that a kernel will write, until the kernel has run. */
 #define MF_SPOIL(host, bytes) ((void)0)
 #define MF_UNROLL             _Pragma("unroll")
+#define MF_UNROLL_FOUR        _Pragma("unroll 4")
 #define MF_NO_UNROLL          _Pragma("unroll 1")
 #else
 #define MF_UNROLL
+#define MF_UNROLL_FOUR
 #define MF_NO_UNROLL
 #endif
 

@@ -16,6 +16,7 @@ namespace
 {
 
 constexpr int THREADS = MF_CORR_THREADS, WARPS = THREADS / MF_CUDA_WARP, LANES = 128;
+constexpr int AHEAD = 4; /* pixels of a thread that are on their way at once */
 
 /* -- transforms -- */
 
@@ -51,26 +52,12 @@ __device__ struct pair pair_of(const struct mf_corr_level &w, const struct mf_co
     return {q / mf_corr_pairs(w), 2 * (q % mf_corr_pairs(w))};
 }
 
-/* Calls body(pair, its number p, i) for all pairs and i < n; neighbouring threads have neighbouring i. */
+/* Calls body(pair, its number p, v, step) for pairs whose columns v, v + step and so on are this thread's. Neighbouring
+ * threads have neighbouring columns; with @p lanes neighbouring pairs. */
 template <class Body>
-__device__ void along(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, int n,
-                      const Body &body)
+__device__ void columns(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, bool lanes,
+                        const Body &body)
 {
-    for (unsigned p = threadIdx.x / MF_CUDA_WARP; p < 1u << w.shift; p += WARPS) {
-        const struct pair at = pair_of(w, x, block, p);
-
-        if (at.s < x.count)
-            for (int i = int(threadIdx.x % MF_CUDA_WARP); i < n; i += MF_CUDA_WARP) body(at, p, i);
-    }
-    __syncthreads();
-}
-
-/* Calls body(pair, its number p, v, step) for pairs whose columns v, v + step and so on are this thread's; neighbouring
- * threads have neighbouring slices where those are side by side. */
-template <class Body>
-__device__ void columns(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, const Body &body)
-{
-    const bool lanes = x.side_by_side();
     const unsigned count = 1u << w.shift, first = lanes ? threadIdx.x & (count - 1) : threadIdx.x / MF_CUDA_WARP;
     const int v = int(lanes ? threadIdx.x >> w.shift : threadIdx.x % MF_CUDA_WARP);
     const int step = lanes ? THREADS >> w.shift : MF_CUDA_WARP;
@@ -83,32 +70,42 @@ __device__ void columns(const struct mf_corr_level &w, const struct mf_corr_slic
     __syncthreads();
 }
 
-/* The pixel at place v of a line; -1: there is none. */
+/* The pixel at place v of a line; -1: there is none, as behind the line. */
 __device__ int pixel_of(const struct mf_corr_level &w, bool continued, int v)
 {
     const int beside = continued ? w.lag - 1 : 0;
 
     if (v < w.nv) return v;
     if (v < w.nv + beside) return v - w.nv;
-    return v < w.line.n - beside ? -1 : v - w.line.n + w.nv;
+    return v < w.line.n - beside || v >= w.line.n ? -1 : v - w.line.n + w.nv;
 }
 
 __device__ void load(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, bool continued,
                      float2 *z)
 {
     const float middle = mf_corr_middle(w);
+    const size_t sv = x.sv;
 
-    columns(w, x, block, [&](const struct pair &at, unsigned p, int first, int step) {
+    columns(w, x, block, x.side_by_side(), [&](const struct pair &at, unsigned p, int first, int step) {
         const float *row = x.at(at.s, at.u, 0), *next = row + (int(at.u) + 1 < w.nu ? x.su : 0);
         float2 *to = z + int(p) * w.pitch;
 
-        for (int v = first; v < w.line.n; v += step) {
-            const int from = pixel_of(w, continued, v);
-            const size_t offset = size_t(unsigned(from)) * x.sv;
+        MF_NO_UNROLL
+        for (int v = first; v < w.line.n; v += AHEAD * step) {
+            float2 own[AHEAD];
 
-            to[mf_line_pad(v)] = from < 0
-                                     ? make_float2(0.0f, 0.0f)
-                                     : make_float2(row[offset] - middle, next == row ? 0.0f : next[offset] - middle);
+            MF_UNROLL
+            for (int i = 0; i < AHEAD; ++i) {
+                const int from = pixel_of(w, continued, v + i * step);
+
+                own[i] = from < 0 ? make_float2(middle, middle)
+                                  : make_float2(row[unsigned(from) * sv], next[unsigned(from) * sv]);
+            }
+            MF_UNROLL
+            for (int i = 0; i < AHEAD; ++i)
+                if (v + i * step < w.line.n)
+                    to[mf_line_pad(v + i * step)] =
+                        make_float2(own[i].x - middle, next == row ? 0.0f : own[i].y - middle);
         }
     });
 }
@@ -136,7 +133,7 @@ __device__ void sum_jumps(const struct mf_corr_level &w, unsigned block, const f
 
     for (unsigned i = threadIdx.x; i < kinds; i += THREADS) sum[i] = 0;
     __syncthreads();
-    columns(w, w.x, block, [&](const struct pair &at, unsigned p, int first, int step) {
+    columns(w, w.x, block, w.x.side_by_side(), [&](const struct pair &at, unsigned p, int first, int step) {
         const unsigned single = at.u + 1 == nu;
         const float2 *row = z + int(p) * w.pitch;
         const float *next = w.x.at(at.s, jumps.after(single ? at.u : at.u + 1, nu), 0);
@@ -174,15 +171,19 @@ __global__ void __launch_bounds__(THREADS, 5)
     load(w, x, number, late && mf_corr_continued(w), z);
     if (w.beside.is && !second) sum_jumps(w, number, z);
     mf_transform<false>(w.line, w.shift, w.pitch, z);
-    along(w, x, number, w.bins, [&](const struct pair &at, unsigned p, int k) {
-        float2 *to = spectrum + (size_t(at.s) * unsigned(w.nu) + at.u) * unsigned(w.bins) + k;
-        int plus, minus;
+    columns(w, x, number, false, [&](const struct pair &at, unsigned p, int first, int step) {
+        float2 *to = spectrum + (size_t(at.s) * unsigned(w.nu) + at.u) * unsigned(w.bins);
+        float2 *next = int(at.u) + 1 < w.nu ? to + w.bins : nullptr;
 
-        couple(w, p, k, &plus, &minus);
-        const float2 a = z[plus], b = z[minus];
+        for (int k = first; k < w.bins; k += step) {
+            int plus, minus;
 
-        to[0] = make_float2(0.5f * (a.x + b.x), 0.5f * (a.y - b.y));
-        if (int(at.u) + 1 < w.nu) to[w.bins] = make_float2(0.5f * (a.y + b.y), 0.5f * (b.x - a.x));
+            couple(w, p, k, &plus, &minus);
+            const float2 a = z[plus], b = z[minus];
+
+            to[k] = make_float2(0.5f * (a.x + b.x), 0.5f * (a.y - b.y));
+            if (next) next[k] = make_float2(0.5f * (a.y + b.y), 0.5f * (b.x - a.x));
+        }
     });
 }
 
@@ -231,17 +232,22 @@ __global__ void __launch_bounds__(THREADS, 4) inverse(const __grid_constant__ st
     const struct mf_corr_level &w = mf_corr_own(t, &number);
     const struct mf_corr_slices &g = w.g;
 
-    along(w, g, number, w.bins, [&](const struct pair &at, unsigned p, int k) {
-        const float2 *from = w.back + (size_t(at.s) * unsigned(w.nu) + at.u) * unsigned(w.bins) + k;
-        const float2 a = from[0], b = int(at.u) + 1 < w.nu ? from[w.bins] : make_float2(0.0f, 0.0f);
-        int plus, minus;
+    columns(w, g, number, false, [&](const struct pair &at, unsigned p, int first, int step) {
+        const float2 *from = w.back + (size_t(at.s) * unsigned(w.nu) + at.u) * unsigned(w.bins);
+        const float2 *next = int(at.u) + 1 < w.nu ? from + w.bins : nullptr;
 
-        couple(w, p, k, &plus, &minus);
-        if (plus != minus) z[minus] = make_float2(a.x + b.y, b.x - a.y);
-        z[plus] = make_float2(a.x - b.y, a.y + b.x);
+        MF_UNROLL_FOUR
+        for (int k = first; k < w.bins; k += step) {
+            const float2 a = from[k], b = next ? next[k] : make_float2(0.0f, 0.0f);
+            int plus, minus;
+
+            couple(w, p, k, &plus, &minus);
+            if (plus != minus) z[minus] = make_float2(a.x + b.y, b.x - a.y);
+            z[plus] = make_float2(a.x - b.y, a.y + b.x);
+        }
     });
     mf_transform<true>(w.line, w.shift, w.pitch, z);
-    columns(w, g, number, [&](const struct pair &at, unsigned p, int first, int step) {
+    columns(w, g, number, g.side_by_side(), [&](const struct pair &at, unsigned p, int first, int step) {
         const struct mf_corr_slices &coarse = (&w)[1].g; /* of the next level, which stands behind this one */
         const unsigned coarser = w.coarser && at.u / 2 < coarse.nu ? coarse.nv : 0;
         const float *row = coarser ? coarse.at(at.s, at.u / 2, 0) : nullptr;

@@ -7,8 +7,9 @@
 #include "src/base/err.h"
 
 enum { MOST = 1 << 14, NUMBER = 2 * (int)sizeof(float) };
-static const size_t CHUNK_BYTES = (size_t)1 << 24; /* about what total() holds of values */
-static const size_t LINES_BYTES = (size_t)1 << 29; /* about what S2 holds of spectra and sums */
+static const size_t CHUNK_BYTES = (size_t)1 << 24;  /* about what total() holds of values */
+static const size_t PIXELS_BYTES = (size_t)1 << 25; /* of slices whose levels are held at a time */
+static const size_t LINES_BYTES = (size_t)1 << 29;  /* about what S2 holds of spectra and sums */
 
 size_t mf_gpu_shared(int capability)
 {
@@ -160,12 +161,14 @@ void mf_areas_pyramid(const struct mf_slice_desc *d, size_t slices, struct mf_py
     areas->bytes = numbers * sizeof(float);
 }
 
-void mf_areas_single(const struct mf_slice_desc *d, struct mf_single_areas *areas)
+void mf_areas_single(const struct mf_slice_desc *d, int pooled, struct mf_single_areas *areas)
 {
-    const size_t pixels = d->nu * d->nv, band = mf_single_band(pixels);
+    const size_t pixels = d->nu * d->nv, band = mf_single_band(pixels), room = PIXELS_BYTES / (pixels * sizeof(float));
 
+    areas->slices = d->count_max;
+    if (pooled && d->levels > 1 && areas->slices > room) areas->slices = room ? room : 1;
     areas->bands = (pixels + band - 1) / band;
-    areas->slope = d->levels * d->count_max * sizeof(double);
+    areas->slope = d->levels * areas->slices * sizeof(double);
     areas->part = areas->slope * areas->bands;
 }
 

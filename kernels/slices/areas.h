@@ -77,11 +77,13 @@ MF_HD size_t mf_single_band(size_t pixels)
 
 /** Interface density, volume fraction: sums of bands of pixels, and slopes. */
 struct mf_single_areas {
+    size_t slices;             /* at a time */
     size_t bands, part, slope; /* most bands of a level; bytes */
 };
 
-/** Pure; the maker of a plan has checked the description (mf_slices_check()). */
-void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *areas);
+/** @p pooled: levels take memory, so slices are worked on in parts. Pure; the maker of a plan has checked the
+ * description (mf_slices_check()). */
+void mf_areas_single(const struct mf_slice_desc *desc, int pooled, struct mf_single_areas *areas);
 
 /* -- descriptors of packed slices, a chunk of slices at a time: kernels/slices/areas_packed.c -- */
 

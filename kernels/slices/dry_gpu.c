@@ -68,13 +68,14 @@ static int take_pyramid(struct mf_slice_plan *plan, const struct mf_slice_desc *
     return take(plan, a.bytes, "slice levels");
 }
 
-static int take_single(struct mf_slice_plan *plan, const struct mf_slice_desc *desc)
+static int take_single(struct mf_slice_plan *plan, const struct mf_slice_desc *desc, int pooled)
 {
     struct mf_single_areas a;
 
-    mf_areas_single(desc, &a);
+    mf_areas_single(desc, pooled, &a);
     MF_TRY(take(plan, a.part, "slice values"));
-    return take(plan, a.slope, "slice values");
+    MF_TRY(take(plan, a.slope, "slice values"));
+    return pooled ? take_pyramid(plan, desc, a.slices) : MF_OK;
 }
 
 static int take_corr(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
@@ -95,15 +96,14 @@ static int take_vari(struct mf_slice_plan *plan, const struct mf_queue *queue, c
 {
     (void)queue;
     MF_TRY(mf_slices_check(desc));
-    MF_TRY(take_single(plan, desc));
-    return take_pyramid(plan, desc, desc->count_max);
+    return take_single(plan, desc, 1);
 }
 
 static int take_frac(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
 {
     (void)queue;
     MF_TRY(mf_slices_check(desc));
-    return take_single(plan, desc);
+    return take_single(plan, desc, 0);
 }
 
 static int take_packed(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)

@@ -25,6 +25,14 @@ static void check_sizes(void)
             }
 }
 
+/* More slices than a plan holds the levels of. */
+static void check_parts(void)
+{
+    struct slices_case k = {{530, 128, 130}, 0, 2, {.levels = 2, .periodic = 1}};
+
+    slices_check(side, "vari", &k, 1e-6);
+}
+
 static void check_bits(void)
 {
     for (int normal = 0; normal < 3; ++normal) {
@@ -65,11 +73,14 @@ static void check_layouts(void)
 
 int main(void)
 {
+    const char *order = getenv("MF_EMU_ORDER");
+
     side[0] = side_open("cpu");
     side[1] = side_open("cuda");
     check_sizes();
     check_bits();
     check_layouts();
+    if (!SANITIZED && (!order || strcmp(order, "mixed") == 0)) check_parts();
     for (int s = 0; s < SIDES; ++s) side_close(&side[s]);
     return failures != 0;
 }

@@ -229,7 +229,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1879183864 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1808401144 of 23509577237, "
      "6.026e-02 = 3.249e-02 + 0.000e+00 + 2.394e-02 + 3.834e-03, 8 looked at"},
     {GPU,
      {1024, 1024, 1024},
@@ -239,7 +239,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 339792792 and 11443961424 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 339792792 and 10702409680 of 23509577237, "
      "4.541e-01 = 2.551e-01 + 0.000e+00 + 1.915e-01 + 7.506e-03, 8 looked at"},
     {GPU,
      {1472, 1472, 1472},
@@ -249,8 +249,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda by host, 2 on 1, 16 threads, shared memory, batch 0: 16/16 in 46/46, history 2, 59076642776 and 2252470192 "
-     "of 23509577237, 2.853e+00 = 2.821e+00 + 0.000e+00 + 0.000e+00 + 3.128e-02, 9 looked at"},
+     "cuda, 4 on 1, 8 threads, nccl, batch 8: 8/8 in 46/46, history 1, 1005198744 and 23351511904 of 23509577237, "
+     "1.456e+00 = 8.648e-01 + 0.000e+00 + 5.688e-01 + 2.210e-02, 7 looked at"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",
@@ -269,8 +269,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_DEVICE,
-     "nothing fits into memory: the smallest plan (4 ranks on GPUs, batch 2, history 1, offload 0) needs 25209529776 "
-     "bytes for arrays of rank 0, but 23509577237 are available"},
+     "cuda, 4 on 1, 8 threads, nccl, batch 8: 8/8 in 46/46, history 1, 1005198744 and 23351511904 of 23509577237, "
+     "1.456e+00 = 8.648e-01 + 0.000e+00 + 5.688e-01 + 2.210e-02, 7 looked at"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",
@@ -288,7 +288,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1879183864 of 23509577237, "
+     "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 46986489 and 1808401144 of 23509577237, "
      "6.026e-02 = 3.249e-02 + 0.000e+00 + 2.394e-02 + 3.834e-03, 11 looked at"},
     {PAIR,
      {512, 512, 512},
@@ -308,7 +308,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 506838424 and 16852731120 of 23509577237, "
+     "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 506838424 and 15789525536 of 23509577237, "
      "1.651e+00 = 4.399e-01 + 0.000e+00 + 1.205e+00 + 5.925e-03, 16 looked at"},
     {PAIR,
      {1472, 1472, 1472},
@@ -318,7 +318,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 582675864 and 19198954320 of 23509577237, "
+     "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 582675864 and 17971274944 of 23509577237, "
      "1.751e+00 = 5.069e-01 + 0.000e+00 + 1.237e+00 + 6.846e-03, 5 looked at"},
 };
 

@@ -82,17 +82,6 @@ void check(const struct mf_slice_plan *plan, const struct mf_view *x)
     MF_ASSERT(x->ss == 1 || x->sv == 1 || x->su == 1);
 }
 
-/* Slices [at, at + n) of a view, n at most `most`. */
-struct mf_view part(const struct mf_view *x, size_t at, size_t most)
-{
-    struct mf_view v = *x;
-
-    if (!v.base) return v;
-    v.base += at * x->ss;
-    v.count = x->count - at < most ? x->count - at : most;
-    return v;
-}
-
 /* What entries of level l are compared with. */
 struct mf_corr_aim aim_of(const struct item &i, const struct mf_slice_task &t, size_t l, size_t entries)
 {
@@ -161,12 +150,12 @@ struct mf_corr_slices slices_of(const struct mf_view &v)
 struct mf_corr_level level_of(const struct item &i, size_t l)
 {
     const struct mf_slice_plan *p = i.plan;
-    const struct mf_view x = part(&i.task.x, i.done, i.most), g = part(&i.task.g, i.done, i.most);
+    const struct mf_view x = mf_part(&i.task.x, i.done, i.most), g = mf_part(&i.task.g, i.done, i.most);
     struct mf_corr_level w = {};
 
     w.x = slices_of(mf_pyramid_view(&p->pyramid, &x, l, i.slot));
     if (i.y) {
-        const struct mf_view y = part(i.y, i.done, i.most);
+        const struct mf_view y = mf_part(i.y, i.done, i.most);
 
         w.y = slices_of(mf_pyramid_view(&p->second, &y, l, i.slot));
     }
@@ -234,7 +223,7 @@ void fill(struct mf_queue *q, const struct item *item, size_t n)
         for (size_t i = 0; i < n; ++i)
             for (int second = 0; second < (item[i].y ? 2 : 1); ++second) {
                 const struct mf_slice_plan *p = item[i].plan;
-                const struct mf_view x = part(second ? item[i].y : &item[i].task.x, item[i].done, item[i].most);
+                const struct mf_view x = mf_part(second ? item[i].y : &item[i].task.x, item[i].done, item[i].most);
 
                 if (from + 1 >= p->desc.levels || !x.count) continue;
                 job[jobs++] = mf_pyramid_pool(second ? &p->second : &p->pyramid, &x, from, item[i].slot);
@@ -248,7 +237,7 @@ void fill(struct mf_queue *q, const struct item *item, size_t n)
 void pass(struct mf_queue *q, const struct item &i)
 {
     const struct mf_pyramid *p = &i.plan->pyramid;
-    const struct mf_view g = part(&i.task.g, i.done, i.most);
+    const struct mf_view g = mf_part(&i.task.g, i.done, i.most);
 
     for (size_t l = i.plan->desc.first; g.base && l-- > 0;)
         mf_pyramid_pass(q, mf_pyramid_gradient(p, &g, l + 1, i.slot), mf_pyramid_gradient(p, &g, l, i.slot), l == 0);
@@ -297,7 +286,7 @@ int round(struct mf_queue *q, struct item *item, size_t n)
     run_finish(q, &t);
     for (size_t i = 0; i < n; ++i) {
         pass(q, item[i]);
-        item[i].done += part(&item[i].task.x, item[i].done, item[i].most).count;
+        item[i].done += mf_part(&item[i].task.x, item[i].done, item[i].most).count;
     }
     return 1;
 }
@@ -356,9 +345,9 @@ void add(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_vi
 
     for (size_t at = 0; at < x->count; at += plan->areas.chunk) {
         struct mf_slice_task task = {};
-        const struct mf_view second = y ? part(y, at, plan->areas.chunk) : mf_view{};
+        const struct mf_view second = y ? mf_part(y, at, plan->areas.chunk) : mf_view{};
 
-        task.x = part(x, at, plan->areas.chunk);
+        task.x = mf_part(x, at, plan->areas.chunk);
         task.power = 2;
         task.values = plan->values;
         struct item i = item_of(plan, &task);

@@ -64,13 +64,14 @@ __global__ void add(struct mf_single p, size_t count, double *total)
 
 } // namespace
 
-int mf_single_open(struct mf_single *p, struct mf_queue *q, const struct mf_slice_desc *desc)
+int mf_single_open(struct mf_single *p, struct mf_queue *q, const struct mf_slice_desc *desc, int pooled)
 {
     struct mf_single_areas areas;
 
-    mf_areas_single(desc, &areas);
+    mf_areas_single(desc, pooled, &areas);
     *p = {};
     p->desc = *desc;
+    p->desc.count_max = areas.slices;
     p->bands = areas.bands;
     p->part = static_cast<double *>(mf_arena_take(q->arena, areas.part, "slice values"));
     p->slope = static_cast<double *>(mf_arena_take(q->arena, areas.slope, "slice values"));
@@ -120,8 +121,8 @@ int mf_single_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const
     p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
     p->queue = queue;
-    rc = mf_single_open(&p->single, queue, desc);
-    if (rc == MF_OK && pooled) rc = mf_pyramid_open(&p->pyramid, queue, desc, desc->count_max);
+    rc = mf_single_open(&p->single, queue, desc, pooled);
+    if (rc == MF_OK && pooled) rc = mf_pyramid_open(&p->pyramid, queue, desc, p->single.desc.count_max);
     if (rc == MF_OK)
         *plan = p;
     else

@@ -19,7 +19,7 @@ enum {
 
 /** The numbers of a plan's slices. */
 struct mf_single {
-    struct mf_slice_desc desc;
+    struct mf_slice_desc desc;       /* count_max: slices at a time */
     size_t bands;                    /* most bands of a level */
     unsigned filled[MF_PYRAMID_MAX]; /* those of each level */
     double *part;                    /* [levels][count_max][bands] device */
@@ -38,7 +38,7 @@ int mf_single_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const
                    struct mf_slice_plan **plan);
 void mf_single_free(struct mf_slice_plan *plan);
 
-int mf_single_open(struct mf_single *p, struct mf_queue *q, const struct mf_slice_desc *desc);
+int mf_single_open(struct mf_single *p, struct mf_queue *q, const struct mf_slice_desc *desc, int pooled);
 void mf_single_close(struct mf_single *p, struct mf_queue *q);
 
 /** Compares all levels: writes task->sum, task->values and the slopes. */
@@ -51,8 +51,12 @@ void mf_single_total(const struct mf_single *p, struct mf_queue *q, size_t count
 template <void (*Values)(struct mf_slice_plan *, const struct mf_view *)>
 void mf_single_totals(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
 {
-    Values(plan, x);
-    mf_single_total(&plan->single, plan->queue, x->count, sum);
+    for (size_t at = 0; at < x->count; at += plan->single.desc.count_max) {
+        const struct mf_view part = mf_part(x, at, plan->single.desc.count_max);
+
+        Values(plan, &part);
+        mf_single_total(&plan->single, plan->queue, part.count, sum);
+    }
 }
 
 __host__ __device__ inline double *mf_single_part(const struct mf_single &p, size_t l, size_t s)

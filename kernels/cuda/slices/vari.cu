@@ -82,9 +82,20 @@ void gradients(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 
 void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
-    values(plan, &task->x);
-    mf_single_compare(&plan->single, plan->queue, task);
-    if (task->g.base) gradients(plan, task);
+    const size_t most = plan->single.desc.count_max;
+
+    for (size_t at = 0; at < task->x.count; at += most) {
+        struct mf_slice_task some = *task;
+
+        some.x = mf_part(&task->x, at, most);
+        some.g = mf_part(&task->g, at, most);
+        if (some.scale) some.scale += at;
+        if (some.sum) some.sum += at;
+        if (some.values) some.values += at * plan->single.desc.levels;
+        values(plan, &some.x);
+        mf_single_compare(&plan->single, plan->queue, &some);
+        if (some.g.base) gradients(plan, &some);
+    }
 }
 
 } // namespace

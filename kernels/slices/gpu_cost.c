@@ -6,7 +6,7 @@
 #include "kernels/slices/areas.h"
 #include "src/base/err.h"
 
-/* A kernel that moves so many bytes and does so many operations for each of @p pixels. */
+/* A kernel that moves so many bytes and executes so many instructions for each of @p pixels. */
 static void pay(struct mf_gpu_cost *cost, const struct mf_gpu_rates *r, double pixels, double bytes, double operations)
 {
     const double moving = pixels * bytes / r->memory, computing = pixels * operations / r->operations;
@@ -20,7 +20,7 @@ static void pay(struct mf_gpu_cost *cost, const struct mf_gpu_rates *r, double p
 /* All coarser levels from the finest. */
 static void pool(const struct mf_slice_desc *d, double count, const struct mf_gpu_rates *r, struct mf_gpu_cost *cost)
 {
-    if (d->levels > 1) pay(cost, r, count * (double)d->nu * (double)d->nv, 16.0 / 3, 4);
+    if (d->levels > 1) pay(cost, r, count * (double)d->nu * (double)d->nv, 16.0 / 3, 29);
 }
 
 static double pools(const struct mf_slice_desc *d) { return ceil((double)(d->levels - 1) / 3); }
@@ -35,14 +35,14 @@ static void pay_level(const struct mf_slice_desc *d, const struct mf_corr_areas 
                       double count, int variation, const struct mf_gpu_rates *r, struct mf_gpu_cost *cost)
 {
     const double lag = (double)d->lag, depth = (double)(a->depth * a->groups), n = at->mv, chunk = at->chunk;
-    const double points = count * (double)at->nu * n, stages = 2.5 * log2(n);
+    const double points = count * (double)at->nu * n, stages = 3.5 * log2(n);
     const int several = a->groups > 1;
 
-    pay(cost, r, (is_continued(d, at) ? 2 : 1) * points, 8, stages + (variation ? 12 : 0));
-    pay(cost, r, points, 4 * a->groups + 16 * lag / n, 2 * depth * (1 + (lag + 7) / chunk));
+    pay(cost, r, (is_continued(d, at) ? 2 : 1) * points, 8, stages + (variation ? 69 : 57));
+    pay(cost, r, points, 4 * a->groups + 16 * lag / n, 3.2 * depth * (1 + (lag + 7) / chunk));
     pay(cost, r, points, 20 * lag / n, 32 * lag / n);
-    pay(cost, r, points, several ? 4 + 0.75 * lag : 8 + 16 * lag / n, several ? 4 * lag : 4 * lag - 2);
-    pay(cost, r, points, (at == a->level ? 40.0 / 3 : 8) + (variation ? 4 : 0), stages + (variation ? 24 : 0));
+    pay(cost, r, points, several ? 4 + 0.75 * lag : 8 + 16 * lag / n, several ? 5.6 * lag : 5.6 * lag - 2.8);
+    pay(cost, r, points, (at == a->level ? 13 : 9) + (variation ? 4 : 0), stages + (variation ? 77 : 53));
 }
 
 void mf_gpu_cost_s2(const struct mf_slice_desc *d, double count, int variation, const struct mf_gpu_rates *r,
@@ -65,11 +65,11 @@ double mf_gpu_launches(const struct mf_slice_desc *d, double count, double tasks
     if (mf_areas_corr(d, mf_gpu_shared(r->capability), &areas) != MF_OK) return 0;
     for (size_t l = d->first; l < d->levels; ++l) continued |= is_continued(d, &areas.level[l]);
     most = 2 * floor((double)areas.slices / (double)(d->calls ? d->calls : 1) / 2);
-    steps = pools(d) + STEPS + continued + (d->levels > d->first + 1) + tasks;
+    steps = pools(d) + STEPS + continued + (double)(d->levels - d->first - 1) + tasks;
     return ceil(count / fmax(most, 2)) * steps;
 }
 
-/* Multiply-adds of floats that take as long as one of doubles. */
+/* Instructions of floats that take as long as one of doubles. */
 static double double_worth(int capability) { return capability % 10 == 0 && capability < 120 ? 2 : 64; }
 
 void mf_gpu_cost_variation(const struct mf_slice_desc *d, double count, const struct mf_gpu_rates *r,

@@ -1,4 +1,4 @@
-/* Time of the kernels of S2 and Variation on a GPU, from their bytes and operations.
+/* Time of the kernels of S2 and Variation on a GPU, from their bytes and instructions.
  * Rule: a kernel takes the longer of its traffic beyond the caches and its arithmetic. docs/GPU-STATUS.md has the
  * numbers of every kernel. */
 #ifndef MF_KERNELS_GPU_COST_H
@@ -9,7 +9,7 @@
 /** What a GPU reaches. */
 struct mf_gpu_rates {
     double memory;     /* bytes per second */
-    double operations; /* multiply-adds of floats per second */
+    double operations; /* instructions of threads per second */
     int capability;    /* 10 major + minor */
 };
 

@@ -9,7 +9,7 @@
  * their own on GPUs. */
 static const double CORE_SHARE = 0.50, GPU_SHARE = 0.20;
 
-/* Share of the nominal rates of a GPU that kernels reach: of memory (4.08 of 4.8 TB/s on an H200), of multiply-adds. */
+/* Share of the nominal rates of a GPU that kernels reach: of memory (4.08 of 4.8 TB/s on an H200), of instructions. */
 static const double GPU_MEMORY = 0.85, GPU_OPERATIONS = 0.95;
 
 /* Operations of an evaluation that justify a thread; with fewer, its start takes longer than its work. Two threads are

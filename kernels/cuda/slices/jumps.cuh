@@ -8,12 +8,12 @@
 
 /** The jumps of one level. Where a pixel has no neighbour, it is its own: a jump of 0. */
 struct mf_jumps {
-    struct mf_jump jump; /* so steep that slopes are hard, where nothing is smoothed */
-    int soft, periodic, seam;
+    struct mf_jump jump; /* nothing smoothed: below 2^-60, so that powers of two keep |d| exact */
+    int periodic, seam;
     double cu, cv; /* what a unit jump counts */
     unsigned nu, nv;
 
-    __device__ float size(float d) const { return soft ? mf_jump_soft(jump, d) : mf_jump_hard(d); }
+    __device__ float size(float d) const { return mf_jump_soft(jump, d); }
     __device__ float slope(float d) const { return mf_jump_soft_slope(jump, d); }
     /* Jumps along u count twice in column 0, those along v in row 0, where the seam does. */
     __device__ float times(unsigned beside) const { return seam && beside == 0 ? 2.0f : 1.0f; }
@@ -33,12 +33,10 @@ inline struct mf_jumps mf_jumps_of(const struct mf_slice_desc *d, const struct m
     struct mf_jumps j = {};
     const double nu = double(x.nu), nv = double(x.nv);
 
-    j.jump = mf_jump_of(d->smooth);
-    j.soft = d->smooth > 0;
-    if (!j.soft) j.jump.inverse = 1e30f;
+    j.jump = mf_jump_of(d->smooth > 0 ? d->smooth : 0x1p-60);
     j.periodic = d->periodic;
     j.seam = d->periodic && d->seam;
-    const double norm = j.soft ? j.jump.norm : 1.0;
+    const double norm = j.jump.norm;
 
     j.cu = d->periodic ? norm / (nu * nv) : x.nu > 1 ? norm / ((nu - 1) * nv) : 0.0;
     j.cv = d->periodic ? norm / (nu * nv) : x.nv > 1 ? norm / (nu * (nv - 1)) : 0.0;

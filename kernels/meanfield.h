@@ -1,38 +1,60 @@
-/* Steps of mean-field annealing: voxels of a field x of one phase are independent probabilities in [0, 1], which
- * projected momentum descent drives to 0 or 1 (src/recon/meanfield.h). A voxel may move if 0 < x < 1, or if the
- * gradient g pulls it inwards compared with a level: x = 0 and g < level, x = 1 and g > level. Rule: sums over lines
- * and planes are sums of integers, so they do not depend on the order of additions. Memory: x, g, v, fixed, off and
- * tables are device memory; out comes from queue->host and is valid after sync(). */
+/* Steps of mean-field annealing: the phases x of voxels are probabilities, which projected momentum descent drives to 0
+ * or 1 (src/recon/meanfield.h). One phase is a number in [0, 1], several are a point of the simplex.
+ *
+ * A voxel follows the part of its gradient that does not leave these (form/meanfield.h). The gradient is
+ * g + slope (1 - 2 x) - level: slope and level of every phase.
+ * Pairs of phases p <= q are numbered (0,0), (0,1), ... (1,1), ...: mf_pair().
+ * Rule: sums over lines and planes are sums of integers, so they do not depend on the order of additions. Memory: x, g,
+ * v, fixed, off and tables are device memory, x, g and v are [phase][plane][ny][nx]; out comes from queue->host and is
+ * valid after sync(). Arrays in structs are read at the call. */
 #ifndef MF_KERNELS_MEANFIELD_H
 #define MF_KERNELS_MEANFIELD_H
 
 #include "kernels/field.h"
 
-enum { MF_INNER_VALUES = 4, MF_LINE_BITS = 18, MF_LINE_MOST = 1 << (31 - MF_LINE_BITS) /* voxels of a line */ };
+enum {
+    MF_MEANFIELD_PHASES = 6,
+    MF_MEANFIELD_PAIRS = MF_MEANFIELD_PHASES * (MF_MEANFIELD_PHASES + 1) / 2,
+    MF_PAIR_UNIT = 60, /* of sums of pairs over lines; a multiple of 1 to MF_MEANFIELD_PHASES */
+    MF_LINE_BITS = 18,
+    MF_LINE_MOST = 1 << (31 - MF_LINE_BITS), /* voxels of a line */
+    MF_MEANFIELD_VALUES = MF_MEANFIELD_PHASES + MF_MEANFIELD_PAIRS + 1
+};
 
-/** Sums of the voxels that may move over lines of a slab n[3] = {planes, ny, nx}: lines along x, along y, along z. */
+static inline size_t mf_pairs(size_t phases) { return phases * (phases + 1) / 2; }
+static inline size_t mf_pair(size_t phases, size_t p, size_t q) { return p * phases - p * (p + 1) / 2 + q; }
+
+/** Where a field stands; the slab has n[3] = {planes, ny, nx}. */
+struct mf_probabilities {
+    size_t phases, n[3];
+    const float *x, *g;
+    const uint8_t *fixed; /* NULL: none is */
+    float slope[MF_MEANFIELD_PHASES], level[MF_MEANFIELD_PHASES];
+};
+
+/**
+ * Sums over the lines of a slab along x, y and z: pairs of phases (form/meanfield.h), and for every phase the free
+ * gradient times @p scale, rounded and at most 2^MF_LINE_BITS.
+ */
 struct mf_lines {
-    int32_t *count_x, *sum_x; /* [planes][ny]: number, and sum of g scale rounded to integers; |g| scale <= 2^18 */
-    int32_t *count_y, *sum_y; /* [planes][nx] */
-    int32_t *count_z;         /* [ny][nx] */
+    int32_t *pair_x, *sum_x; /* [pair or phase][planes][ny] */
+    int32_t *pair_y, *sum_y; /* [pair or phase][planes][nx] */
+    int32_t *pair_z;         /* [pair][ny][nx] */
 };
 
 struct mf_meanfield_ops {
-    /** out[plane][0] = sum of g where 0 < x < 1; [1] = number of these voxels; [2] = sum x (1 - x); [3] = max |g| */
-    void (*inner)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, double *out);
-    /** Lines of the voxels that may move; voxels of @p fixed (NULL: none) that are a phase may not. */
-    void (*lines)(struct mf_queue *q, const size_t n[3], const float *x, const float *g, const uint8_t *fixed,
-                  float level, float scale, const struct mf_lines *lines);
+    void (*lines)(struct mf_queue *q, const struct mf_probabilities *at, float scale, const struct mf_lines *lines);
     /**
-     * v = x + momentum v - rate (g - off[z] - off[planes + y] - off[planes + ny + x]), not yet in [0, 1]; at fixed
-     * voxels infinite, with the sign that leaves x as it is.
+     * v = x + momentum v - rate (g + slope (1 - 2 x) - off), not yet probabilities; fixed voxels stay.
+     * off [phase][planes + ny + nx]: a part for every plane of the voxel.
+     * out[plane] [phases + pairs + 1]: as shifted(); the last is max |gradient|.
      */
-    void (*move)(struct mf_queue *q, const size_t n[3], float momentum, float rate, const float *off, const float *x,
-                 const float *g, const uint8_t *fixed, float *v);
-    /** Of clip(v - shift) to [0, 1]: out[plane][0] = its sum; [1] = number of voxels inside. */
-    void (*shifted)(struct mf_queue *q, struct mf_extent e, float shift, const float *v, double *out);
-    /** x = clip(v - shift); v = the change of x; out[plane] = sum x (1 - x) */
-    void (*settle)(struct mf_queue *q, struct mf_extent e, float shift, float *x, float *v, double *out);
+    void (*move)(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,
+                 const float *shift, float *v, double *out);
+    /** Of the nearest probabilities to v - shift [phases]: out[plane] [phases + pairs] = their sums, sums of pairs. */
+    void (*shifted)(struct mf_queue *q, struct mf_extent e, const float *shift, const float *v, double *out);
+    /** x = the nearest probabilities to v - shift [phases]; v = the change of x; out[plane][phase] = sum x (1 - x) */
+    void (*settle)(struct mf_queue *q, struct mf_extent e, const float *shift, float *x, float *v, double *out);
 };
 
 #endif

@@ -1,278 +1,403 @@
 /* See kernels/meanfield.h. */
 #include "kernels/meanfield.h"
 
+#include <string.h>
+
 #include "kernels/cpu/cpu.h"
-#include "kernels/form/box.h"
 #include "kernels/form/meanfield.h"
 #include "src/base/err.h"
 
-enum { LANES = 32 };
-
-struct args {
-    struct mf_extent e;
-    const float *from, *g;
-    float shift;
-    float *x, *v;
-    double *out;
-    size_t values; /* of a plane in out */
-};
-
-static void store(const void *args, size_t plane, const double *value)
-{
-    const struct args *a = args;
-
-    for (size_t k = 0; k < a->values; ++k) a->out[plane * a->values + k] = value[k];
-}
-
-/* @p maxima: the last ones of the values. */
-static void run(struct mf_queue *q, const struct args *a, size_t maxima,
-                void (*block)(const void *args, size_t at, size_t n, double *value))
-{
-    const struct mf_cpu_pass pass = {1, a->e.planes, a->e.plane, a->values - maxima, maxima, a, block, store};
-
-    MF_ASSERT(a->e.phases == 1);
-    mf_cpu_run(q, &pass);
-}
-
-/* Adds in LANES sums, whatever vectors a core has. */
-#define BY_LANES(strip, ...)                                             \
-    do {                                                                 \
-        size_t i = 0;                                                    \
-                                                                         \
-        for (; i + LANES <= n; i += LANES) strip(i, LANES, __VA_ARGS__); \
-        if (i < n) strip(i, n - i, __VA_ARGS__);                         \
-    } while (0)
-
-static double total(const double sum[LANES])
-{
-    double all = 0;
-
-    for (size_t l = 0; l < LANES; ++l) all += sum[l];
-    return all;
-}
-
 #define ALWAYS static inline __attribute__((always_inline))
 
-struct inner {
-    double sum[LANES], count[LANES], grey[LANES];
-    float most[LANES];
-};
+enum { WIDE = MF_SIMPLEX_WIDTH, ROOM = MF_MEANFIELD_PHASES * WIDE };
 
-ALWAYS void inner_strip(size_t from, size_t n, const float *x, const float *g, struct inner *to)
+/* Calls a function of (phases, width, ...) with constants, so that its loops become vector code. */
+#define BY_WIDTH(strip, phases, n, i, ...)                                   \
+    do {                                                                     \
+        size_t i = 0;                                                        \
+                                                                             \
+        for (; i + WIDE <= (n); i += WIDE) strip(phases, WIDE, __VA_ARGS__); \
+        for (; i < (n); ++i) strip(phases, 1, __VA_ARGS__);                  \
+    } while (0)
+
+#define BY_PHASES(work, phases, ...)               \
+    do {                                           \
+        switch (phases) {                          \
+        case 1: work(1, __VA_ARGS__); break;       \
+        case 2: work(2, __VA_ARGS__); break;       \
+        case 3: work(3, __VA_ARGS__); break;       \
+        default: work((int)(phases), __VA_ARGS__); \
+        }                                          \
+    } while (0)
+
+ALWAYS void load(int phases, int width, size_t stride, const float *from, float *to)
 {
-#pragma omp simd
-    for (size_t l = 0; l < n; ++l) {
-        const float at = x[from + l], slope = g[from + l];
-        const int is = mf_inside(at);
-
-        to->sum[l] += (double)(is ? slope : 0.0f);
-        to->count[l] += is;
-        to->grey[l] += (double)mf_grey(at);
-        to->most[l] = fabsf(slope) > to->most[l] ? fabsf(slope) : to->most[l];
-    }
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) to[p * width + w] = from[(size_t)p * stride + (size_t)w];
 }
 
-MF_CPU_FAST static void inner_block(const void *args, size_t at, size_t n, double *value)
+ALWAYS void store(int phases, int width, size_t stride, const float *from, float *to)
 {
-    const struct args *a = args;
-    struct inner all = {.sum = {0}};
-
-    BY_LANES(inner_strip, a->from + at, a->g + at, &all);
-    value[0] = total(all.sum);
-    value[1] = total(all.count);
-    value[2] = total(all.grey);
-    for (size_t l = 0; l < LANES; ++l) value[3] = (double)all.most[l] > value[3] ? (double)all.most[l] : value[3];
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) to[(size_t)p * stride + (size_t)w] = from[p * width + w];
 }
 
-static void inner(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, double *out)
-{
-    run(q, &(struct args){.e = e, .from = x, .g = g, .out = out, .values = MF_INNER_VALUES}, 1, inner_block);
-}
+static size_t voxels_of(const struct mf_probabilities *at) { return at->n[0] * at->n[1] * at->n[2]; }
 
 /* -- lines -- */
 
-/* What the lines of a row need. */
-struct row {
-    const float *x, *g;
-    const uint8_t *fixed;
-    float level, scale;
+enum { BLOCK = 64 /* columns of a tile */ };
+
+/* Sums over the rows of a tile, and of the current row. */
+struct tile {
+    int32_t pair_y[MF_MEANFIELD_PAIRS][BLOCK], sum_y[MF_MEANFIELD_PHASES][BLOCK];
+    int32_t pair_x[MF_MEANFIELD_PAIRS], sum_x[MF_MEANFIELD_PHASES];
+    int32_t *pair_z; /* [pair][ny][nx], at the row */
+    size_t plane;
 };
 
-ALWAYS int may_move(const struct row *r, size_t i, int holds)
+/* Voxels from @p i on; their columns in the tile from @p c on. */
+ALWAYS void lines_strip(int phases, int width, const struct mf_probabilities *at, float scale, size_t i, size_t c,
+                        struct tile *to)
 {
-    return mf_may_move(r->x[i], r->g[i], r->level) & (!holds || r->fixed[i] == MF_LABEL_OPEN);
-}
+    const size_t stride = voxels_of(at);
+    float x[ROOM], g[ROOM], r[ROOM], keep[ROOM], less[WIDE];
+    int k = 0;
 
-ALWAYS void row_lines(const struct row *r, size_t n, int holds, int32_t *restrict count, int32_t *restrict sum,
-                      int32_t *count_x, int32_t *sum_x)
-{
-    int32_t number = 0, total = 0;
+    load(phases, width, stride, at->x + i, x);
+    load(phases, width, stride, at->g + i, g);
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) g[p * width + w] += at->slope[p] * mf_grey_slope(x[p * width + w]) - at->level[p];
+    mf_meanfield_free(phases, width, x, g, r, keep);
+    mf_meanfield_less(phases, width, keep, less);
+    if (at->fixed)
+        for (int p = 0; p < phases; ++p)
+            MF_EACH (w, width) {
+                const float open = at->fixed[i + (size_t)w] == MF_LABEL_OPEN ? 1.0f : 0.0f;
 
-#pragma omp simd reduction(+ : number, total)
-    for (size_t i = 0; i < n; ++i) {
-        const int32_t is = may_move(r, i, holds), part = is ? (int32_t)rintf(r->g[i] * r->scale) : 0;
+                keep[p * width + w] *= open;
+                r[p * width + w] *= open;
+            }
+    for (int p = 0; p < phases; ++p) {
+        const float most = 1 << MF_LINE_BITS;
+        int32_t sum = 0;
 
-        count[i] += is;
-        sum[i] += part;
-        number += is;
-        total += part;
+#pragma omp simd reduction(+ : sum)
+        for (int w = 0; w < width; ++w) {
+            const int32_t part = (int32_t)rintf(mf_clamp(r[p * width + w] * scale, -most, most));
+
+            to->sum_y[p][c + (size_t)w] += part;
+            sum += part;
+        }
+        to->sum_x[p] += sum;
     }
-    *count_x = number;
-    *sum_x = total;
+    for (int p = 0; p < phases; ++p)
+        for (int q = p; q < phases; ++q, ++k) {
+            int32_t *z = to->pair_z + (size_t)k * to->plane + c, sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+            for (int w = 0; w < width; ++w) {
+                const int32_t pair =
+                    (int32_t)mf_meanfield_pair(p == q, keep[p * width + w], keep[q * width + w], less[w]);
+
+                to->pair_y[k][c + (size_t)w] += pair;
+                z[w] += pair;
+                sum += pair;
+            }
+            to->pair_x[k] += sum;
+        }
 }
 
-MF_CPU_FAST static void row_open(const struct row *r, size_t n, int32_t *count, int32_t *sum, int32_t *count_x,
-                                 int32_t *sum_x)
+ALWAYS void lines_row(int phases, const struct mf_probabilities *at, float scale, size_t from, size_t n,
+                      struct tile *to)
 {
-    row_lines(r, n, 0, count, sum, count_x, sum_x);
+    BY_WIDTH(lines_strip, phases, n, c, at, scale, from + c, c, to);
 }
 
-MF_CPU_FAST static void row_held(const struct row *r, size_t n, int32_t *count, int32_t *sum, int32_t *count_x,
-                                 int32_t *sum_x)
+MF_CPU_FAST static void add_row(const struct mf_probabilities *at, float scale, size_t from, size_t n, struct tile *to)
 {
-    row_lines(r, n, 1, count, sum, count_x, sum_x);
+    BY_PHASES(lines_row, at->phases, at, scale, from, n, to);
 }
 
-MF_CPU_FAST static void row_count(const struct row *r, size_t n, int32_t *count)
+/* Other threads add to the same lines along y. */
+static void add_columns(size_t n, const int32_t *from, int32_t *to, int shared)
 {
-    if (r->fixed)
-#pragma omp simd
-        for (size_t i = 0; i < n; ++i) count[i] += may_move(r, i, 1);
-    else
-#pragma omp simd
-        for (size_t i = 0; i < n; ++i) count[i] += may_move(r, i, 0);
+    for (size_t c = 0; c < n; ++c)
+        if (shared)
+#pragma omp atomic
+            to[c] += from[c];
+        else
+            to[c] += from[c];
 }
 
-static void plane_lines(const struct row *from, const size_t n[3], size_t z, const struct mf_lines *to)
+/* Rows @p first to @p last, columns from @p x on, of plane @p z. */
+static void add_tile(const struct mf_probabilities *at, float scale, size_t z, size_t first, size_t last, size_t x,
+                     const struct mf_lines *to, int shared)
 {
-    int32_t *count_y = to->count_y + z * n[2], *sum_y = to->sum_y + z * n[2];
+    const size_t ny = at->n[1], nx = at->n[2], n = nx - x < BLOCK ? nx - x : BLOCK, pairs = mf_pairs(at->phases);
+    struct tile tile;
 
-    for (size_t x = 0; x < n[2]; ++x) count_y[x] = sum_y[x] = 0;
-    for (size_t y = 0; y < n[1]; ++y) {
-        const size_t line = z * n[1] + y, at = line * n[2];
-        const struct row r = {from->x + at, from->g + at, from->fixed ? from->fixed + at : NULL, from->level,
-                              from->scale};
+    memset(&tile, 0, sizeof tile);
+    tile.plane = ny * nx;
+    for (size_t y = first; y < last; ++y) {
+        const size_t line = z * ny + y;
 
-        (r.fixed ? row_held : row_open)(&r, n[2], count_y, sum_y, to->count_x + line, to->sum_x + line);
+        memset(tile.pair_x, 0, sizeof tile.pair_x);
+        memset(tile.sum_x, 0, sizeof tile.sum_x);
+        tile.pair_z = to->pair_z + y * nx + x;
+        add_row(at, scale, line * nx + x, n, &tile);
+        for (size_t k = 0; k < pairs; ++k) to->pair_x[k * at->n[0] * ny + line] += tile.pair_x[k];
+        for (size_t p = 0; p < at->phases; ++p) to->sum_x[p * at->n[0] * ny + line] += tile.sum_x[p];
     }
+    for (size_t k = 0; k < pairs; ++k) add_columns(n, tile.pair_y[k], to->pair_y + (k * at->n[0] + z) * nx + x, shared);
+    for (size_t p = 0; p < at->phases; ++p)
+        add_columns(n, tile.sum_y[p], to->sum_y + (p * at->n[0] + z) * nx + x, shared);
 }
 
-/* Lines along z cross all planes: threads share the rows y, and read the field once more. */
-static void column_lines(const struct row *from, const size_t n[3], size_t y, int32_t *count)
+static void clear(const struct mf_probabilities *at, const struct mf_lines *to)
 {
-    for (size_t x = 0; x < n[2]; ++x) count[x] = 0;
-    for (size_t z = 0; z < n[0]; ++z) {
-        const size_t at = (z * n[1] + y) * n[2];
-        const struct row r = {from->x + at, from->g + at, from->fixed ? from->fixed + at : NULL, from->level,
-                              from->scale};
+    const size_t pairs = mf_pairs(at->phases), rows = at->n[0] * at->n[1], columns = at->n[0] * at->n[2];
 
-        row_count(&r, n[2], count);
-    }
+    memset(to->pair_x, 0, pairs * rows * sizeof(int32_t));
+    memset(to->sum_x, 0, at->phases * rows * sizeof(int32_t));
+    memset(to->pair_y, 0, pairs * columns * sizeof(int32_t));
+    memset(to->sum_y, 0, at->phases * columns * sizeof(int32_t));
+    memset(to->pair_z, 0, pairs * at->n[1] * at->n[2] * sizeof(int32_t));
 }
 
-static void lines(struct mf_queue *q, const size_t n[3], const float *x, const float *g, const uint8_t *fixed,
-                  float level, float scale, const struct mf_lines *to)
+/* Threads share the rows y of all planes, so that one pass serves the lines of all directions. */
+static void lines(struct mf_queue *q, const struct mf_probabilities *at, float scale, const struct mf_lines *to)
 {
-    const struct row from = {x, g, fixed, level, scale};
-    const int threads = mf_cpu_threads(q, n[0] * n[1] * n[2]);
+    const int threads = mf_cpu_threads(q, at->phases * voxels_of(at));
+    const size_t ny = at->n[1], parts = (size_t)threads < ny ? (size_t)threads : ny;
 
-    MF_ASSERT(n[1] <= MF_LINE_MOST && n[2] <= MF_LINE_MOST);
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp for schedule(static) nowait
-        for (size_t z = 0; z < n[0]; ++z) plane_lines(&from, n, z, to);
-#pragma omp for schedule(static)
-        for (size_t y = 0; y < n[1]; ++y) column_lines(&from, n, y, to->count_z + y * n[2]);
-    }
+    MF_ASSERT(ny <= MF_LINE_MOST && at->n[2] <= MF_LINE_MOST && at->phases <= MF_MEANFIELD_PHASES);
+    clear(at, to);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t part = 0; part < parts; ++part)
+        for (size_t z = 0; z < at->n[0]; ++z)
+            for (size_t x = 0; x < at->n[2]; x += BLOCK)
+                add_tile(at, scale, z, part * ny / parts, (part + 1) * ny / parts, x, to, parts > 1);
 }
 
 /* -- the step -- */
 
 struct motion {
-    float momentum, rate, level; /* level: what the plane and the row take off */
+    const struct mf_probabilities *at;
+    float momentum, rate;
+    const float *off, *shift;
+    float *v;
+    double *out;
 };
 
-MF_CPU_FAST static void row_move(const struct motion *m, size_t n, const float *restrict off, const float *restrict x,
-                                 const float *restrict g, float *restrict v)
-{
-    const float momentum = m->momentum, rate = m->rate, level = m->level;
+struct lanes {
+    double value[MF_MEANFIELD_VALUES - 1][WIDE];
+    float most[WIDE];
+};
 
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) v[i] = x[i] + momentum * v[i] - rate * (g[i] - level - off[i]);
+/* Adds the nearest probabilities to v - shift, and pairs; replaces v. */
+ALWAYS void add_shifted(int phases, int width, const float *shift, float *v, struct lanes *to)
+{
+    float keep[ROOM], less[WIDE];
+    int k = phases;
+
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) v[p * width + w] -= shift[p];
+    mf_meanfield_project(phases, width, v, keep);
+    mf_meanfield_less(phases, width, keep, less);
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) to->value[p][w] += (double)v[p * width + w];
+    for (int p = 0; p < phases; ++p)
+        for (int q = p; q < phases; ++q, ++k)
+            MF_EACH (w, width)
+                to->value[k][w] += (double)mf_meanfield_pair(p == q, keep[p * width + w], keep[q * width + w], less[w]);
 }
 
-MF_CPU_FAST static void row_hold(size_t n, const uint8_t *restrict fixed, const float *restrict x, float *restrict v)
+/* Voxels from @p i on; @p off: what the plane and the row take off every phase; @p along: what columns do. */
+ALWAYS void move_strip(int phases, int width, const struct motion *m, size_t i, const float *off, const float *along,
+                       size_t parts, struct lanes *to)
 {
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) v[i] = fixed[i] == MF_LABEL_OPEN ? v[i] : mf_stay(x[i]);
+    const struct mf_probabilities *at = m->at;
+    const size_t stride = voxels_of(at);
+    float x[ROOM], g[ROOM], v[ROOM];
+
+    load(phases, width, stride, at->x + i, x);
+    load(phases, width, stride, at->g + i, g);
+    load(phases, width, stride, m->v + i, v);
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) {
+            const int a = p * width + w;
+            const float slope = g[a] + at->slope[p] * mf_grey_slope(x[a]), size = fabsf(slope - at->level[p]);
+
+            v[a] = x[a] + m->momentum * v[a] - m->rate * (slope - off[p] - along[(size_t)p * parts + (size_t)w]);
+            to->most[w] = size > to->most[w] ? size : to->most[w];
+        }
+    if (at->fixed)
+        for (int p = 0; p < phases; ++p)
+            MF_EACH (w, width) {
+                const int a = p * width + w;
+
+                v[a] = at->fixed[i + (size_t)w] == MF_LABEL_OPEN ? v[a] : mf_stay(x[a]);
+            }
+    store(phases, width, stride, v, m->v + i);
+    add_shifted(phases, width, m->shift, v, to);
 }
 
-static void move(struct mf_queue *q, const size_t n[3], float momentum, float rate, const float *off, const float *x,
-                 const float *g, const uint8_t *fixed, float *v)
+/* A part of a row. */
+ALWAYS void move_row(int phases, const struct motion *m, size_t from, size_t n, struct lanes *to)
 {
-    const int threads = mf_cpu_threads(q, n[0] * n[1] * n[2]);
+    const struct mf_probabilities *at = m->at;
+    const size_t column = from % at->n[2], y = from / at->n[2] % at->n[1], z = from / at->n[2] / at->n[1];
+    const size_t parts = at->n[0] + at->n[1] + at->n[2];
+    const float *along = m->off + at->n[0] + at->n[1] + column;
+    float off[MF_MEANFIELD_PHASES];
 
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t line = 0; line < n[0] * n[1]; ++line) {
-        const size_t at = line * n[2];
-        const struct motion m = {momentum, rate, off[line / n[1]] + off[n[0] + line % n[1]]};
+    for (int p = 0; p < phases; ++p) off[p] = m->off[(size_t)p * parts + z] + m->off[(size_t)p * parts + at->n[0] + y];
+    BY_WIDTH(move_strip, phases, n, c, m, from + c, off, along + c, parts, to);
+}
 
-        row_move(&m, n[2], off + n[0] + n[1], x + at, g + at, v + at);
-        if (fixed) row_hold(n[2], fixed + at, x + at, v + at);
+static double total(const double sum[WIDE])
+{
+    double all = 0;
+
+    for (int l = 0; l < WIDE; ++l) all += sum[l];
+    return all;
+}
+
+static void totals(size_t phases, const struct lanes *from, double *value)
+{
+    for (size_t k = 0; k < phases; ++k) value[k] = total(from->value[k]);
+    for (size_t k = phases; k < phases + mf_pairs(phases); ++k) value[k] = total(from->value[k]) / MF_PAIR_UNIT;
+}
+
+MF_CPU_FAST static void move_block(const void *args, size_t at, size_t n, double *value)
+{
+    const struct motion *m = args;
+    const size_t nx = m->at->n[2];
+    double *most = value + m->at->phases + mf_pairs(m->at->phases);
+    struct lanes to;
+
+    memset(&to, 0, sizeof to);
+    for (size_t i = at, end = at + n, part; i < end; i += part) {
+        part = nx - i % nx < end - i ? nx - i % nx : end - i;
+        BY_PHASES(move_row, m->at->phases, m, i, part, &to);
     }
+    totals(m->at->phases, &to, value);
+    for (int l = 0; l < WIDE; ++l) *most = fmax(*most, (double)to.most[l]);
 }
 
-ALWAYS void shifted_strip(size_t from, size_t n, const float *v, float shift, double *sum, double *count)
+static void move_store(const void *args, size_t plane, const double *value)
 {
-#pragma omp simd
-    for (size_t l = 0; l < n; ++l) {
-        const float x = mf_clip(v[from + l] - shift);
+    const struct motion *m = args;
+    const size_t values = m->at->phases + mf_pairs(m->at->phases) + 1;
 
-        sum[l] += (double)x;
-        count[l] += mf_inside(x);
-    }
+    memcpy(m->out + plane * values, value, values * sizeof *value);
+}
+
+static void move(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,
+                 const float *shift, float *v, double *out)
+{
+    const struct motion m = {at, momentum, rate, off, shift, v, out};
+    const struct mf_cpu_pass pass = {at->phases, at->n[0], at->n[1] * at->n[2], at->phases + mf_pairs(at->phases),
+                                     1,          &m,       move_block,          move_store};
+
+    MF_ASSERT(at->phases <= MF_MEANFIELD_PHASES);
+    mf_cpu_run(q, &pass);
+}
+
+/* -- the projection -- */
+
+struct settling {
+    struct mf_extent e;
+    const float *shift, *from;
+    float *x, *v;
+    double *out;
+    size_t values;
+};
+
+static void store_values(const void *args, size_t plane, const double *value)
+{
+    const struct settling *s = args;
+
+    memcpy(s->out + plane * s->values, value, s->values * sizeof *value);
+}
+
+static void run(struct mf_queue *q, const struct settling *s,
+                void (*block)(const void *args, size_t at, size_t n, double *value))
+{
+    const struct mf_cpu_pass pass = {s->e.phases, s->e.planes, s->e.plane, s->values, 0, s, block, store_values};
+
+    MF_ASSERT(s->e.phases <= MF_MEANFIELD_PHASES);
+    mf_cpu_run(q, &pass);
+}
+
+ALWAYS void shifted_strip(int phases, int width, const struct settling *s, size_t i, struct lanes *to)
+{
+    float v[ROOM];
+
+    load(phases, width, s->e.planes * s->e.plane, s->from + i, v);
+    add_shifted(phases, width, s->shift, v, to);
+}
+
+ALWAYS void shifted_strips(int phases, const struct settling *s, size_t at, size_t n, struct lanes *to)
+{
+    BY_WIDTH(shifted_strip, phases, n, i, s, at + i, to);
 }
 
 MF_CPU_FAST static void shifted_block(const void *args, size_t at, size_t n, double *value)
 {
-    const struct args *a = args;
-    double sum[LANES] = {0}, count[LANES] = {0};
+    const struct settling *s = args;
+    struct lanes to;
 
-    BY_LANES(shifted_strip, a->from + at, a->shift, sum, count);
-    value[0] = total(sum);
-    value[1] = total(count);
+    memset(&to, 0, sizeof to);
+    BY_PHASES(shifted_strips, s->e.phases, s, at, n, &to);
+    totals(s->e.phases, &to, value);
 }
 
-static void shifted(struct mf_queue *q, struct mf_extent e, float shift, const float *v, double *out)
+static void shifted(struct mf_queue *q, struct mf_extent e, const float *shift, const float *v, double *out)
 {
-    run(q, &(struct args){.e = e, .from = v, .shift = shift, .out = out, .values = 2}, 0, shifted_block);
+    run(q, &(struct settling){.e = e, .shift = shift, .from = v, .out = out, .values = e.phases + mf_pairs(e.phases)},
+        shifted_block);
 }
 
-ALWAYS void settle_strip(size_t from, size_t n, float *restrict x, float *restrict v, float shift, double *grey)
+ALWAYS void settle_strip(int phases, int width, const struct settling *s, size_t i, double (*grey)[WIDE])
 {
-#pragma omp simd
-    for (size_t l = 0; l < n; ++l) {
-        const float to = mf_clip(v[from + l] - shift);
+    const size_t stride = s->e.planes * s->e.plane;
+    float v[ROOM], x[ROOM], keep[ROOM];
 
-        v[from + l] = to - x[from + l];
-        x[from + l] = to;
-        grey[l] += (double)mf_grey(to);
-    }
+    load(phases, width, stride, s->v + i, v);
+    load(phases, width, stride, s->x + i, x);
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) v[p * width + w] -= s->shift[p];
+    mf_meanfield_project(phases, width, v, keep);
+    store(phases, width, stride, v, s->x + i);
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) {
+            const int a = p * width + w;
+
+            grey[p][w] += (double)mf_grey(v[a]);
+            x[a] = v[a] - x[a];
+        }
+    store(phases, width, stride, x, s->v + i);
+}
+
+ALWAYS void settle_strips(int phases, const struct settling *s, size_t at, size_t n, double (*grey)[WIDE])
+{
+    BY_WIDTH(settle_strip, phases, n, i, s, at + i, grey);
 }
 
 MF_CPU_FAST static void settle_block(const void *args, size_t at, size_t n, double *value)
 {
-    const struct args *a = args;
-    double grey[LANES] = {0};
+    const struct settling *s = args;
+    double grey[MF_MEANFIELD_PHASES][WIDE] = {{0}};
 
-    BY_LANES(settle_strip, a->x + at, a->v + at, a->shift, grey);
-    value[0] = total(grey);
+    BY_PHASES(settle_strips, s->e.phases, s, at, n, grey);
+    for (size_t p = 0; p < s->e.phases; ++p) value[p] = total(grey[p]);
 }
 
-static void settle(struct mf_queue *q, struct mf_extent e, float shift, float *x, float *v, double *out)
+static void settle(struct mf_queue *q, struct mf_extent e, const float *shift, float *x, float *v, double *out)
 {
-    run(q, &(struct args){.e = e, .x = x, .v = v, .shift = shift, .out = out, .values = 1}, 0, settle_block);
+    run(q, &(struct settling){.e = e, .shift = shift, .x = x, .v = v, .out = out, .values = e.phases}, settle_block);
 }
 
-const struct mf_meanfield_ops mf_meanfield_cpu = {
-    .inner = inner, .lines = lines, .move = move, .shifted = shifted, .settle = settle};
+const struct mf_meanfield_ops mf_meanfield_cpu = {.lines = lines, .move = move, .shifted = shifted, .settle = settle};

@@ -1,72 +1,86 @@
 /* See kernels/meanfield.h. */
 #include "kernels/cuda/pass.cuh"
 
-#include "kernels/form/box.h"
 #include "kernels/form/meanfield.h"
 #include "kernels/labels.h"
-#include "kernels/meanfield.h"
 
 namespace
 {
 
-struct inner_body {
-    enum { SUMS = 3, MAXIMA = 1 };
-    const float *x, *g;
-    double *out;
-    __device__ void operator()(size_t i, double *value) const
-    {
-        const float at = x[i], slope = g[i];
+/** Calls @p work with the number of phases as a type. */
+template <class Work> void by_phases(size_t phases, const Work &work)
+{
+    MF_ASSERT(phases <= MF_MEANFIELD_PHASES);
+    mf_by_phases(phases, work);
+}
 
-        if (mf_inside(at)) {
-            value[0] += double(slope);
-            value[1] += 1.0;
-        }
-        value[2] += double(mf_grey(at));
-        value[3] = double(fabsf(slope)) > value[3] ? double(fabsf(slope)) : value[3];
-    }
-    __device__ void store(size_t plane, int v, double sum) const { out[plane * MF_INNER_VALUES + size_t(v)] = sum; }
+template <class Phases> struct room {
+    static constexpr int PHASES = Phases::ROOM < MF_MEANFIELD_PHASES ? Phases::ROOM : int(MF_MEANFIELD_PHASES);
+    static constexpr int PAIRS = PHASES * (PHASES + 1) / 2;
 };
 
-void inner(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, double *out)
+struct phase_values {
+    float of[MF_MEANFIELD_PHASES];
+};
+
+phase_values values_of(size_t phases, const float *from)
 {
-    MF_SPOIL(out, e.planes * MF_INNER_VALUES * sizeof *out);
-    mf_pass_run(q, e.planes, e.plane, inner_body{x, g, out});
+    phase_values to = {};
+
+    for (size_t p = 0; p < phases; ++p) to.of[p] = from[p];
+    return to;
 }
 
 /* -- lines -- */
 
-struct field {
-    size_t planes, ny, nx;
-    const float *x, *g;
-    const uint8_t *fixed;
-    float level, scale;
-};
-
 /* A block has a line along x; lines along y and z get their integers by atomic additions, in any order. */
-__global__ void __launch_bounds__(MF_CUDA_THREADS) add_lines(struct field f, struct mf_lines to)
+template <class Phases>
+__global__ void __launch_bounds__(MF_CUDA_THREADS)
+    add_lines(struct mf_probabilities at, float scale, struct mf_lines to)
 {
-    MF_SHARED(int, total); /* number, sum */
-    const size_t line = blockIdx.x, z = line / f.ny, y = line % f.ny;
+    constexpr int PHASES = room<Phases>::PHASES;
+    MF_SHARED(int, total); /* of pairs, of phases */
+    const int phases = Phases::count(at.phases), pairs = phases * (phases + 1) / 2;
+    const size_t ny = at.n[1], nx = at.n[2], rows = at.n[0] * ny, columns = at.n[0] * nx, all = rows * nx;
+    const size_t line = blockIdx.x, z = line / ny, y = line % ny;
 
-    if (threadIdx.x < 2) total[threadIdx.x] = 0;
+    for (int k = int(threadIdx.x); k < pairs + phases; k += int(blockDim.x)) total[k] = 0;
     __syncthreads();
-    for (size_t x = threadIdx.x; x < f.nx; x += blockDim.x) {
-        const size_t i = line * f.nx + x;
-        const float g = f.g[i];
+    for (size_t c = threadIdx.x; c < nx; c += blockDim.x) {
+        const size_t i = line * nx + c;
+        float x[PHASES], g[PHASES], r[PHASES], keep[PHASES], less;
 
-        if ((f.fixed && f.fixed[i] != MF_LABEL_OPEN) || !mf_may_move(f.x[i], g, f.level)) continue;
-        const int part = int(rintf(g * f.scale));
+        if (at.fixed && at.fixed[i] != MF_LABEL_OPEN) continue;
+        for (int p = 0; p < phases; ++p) {
+            x[p] = at.x[size_t(p) * all + i];
+            g[p] = at.g[size_t(p) * all + i] + at.slope[p] * mf_grey_slope(x[p]) - at.level[p];
+        }
+        mf_meanfield_free(phases, 1, x, g, r, keep);
+        mf_meanfield_less(phases, 1, keep, &less);
+        for (int p = 0, k = 0; p < phases; ++p) {
+            const float most = 1 << MF_LINE_BITS;
+            const int part = int(rintf(mf_clamp(r[p] * scale, -most, most)));
 
-        atomicAdd(&total[0], 1);
-        atomicAdd(&total[1], part);
-        atomicAdd(&to.count_y[z * f.nx + x], 1);
-        atomicAdd(&to.sum_y[z * f.nx + x], part);
-        atomicAdd(&to.count_z[y * f.nx + x], 1);
+            if (part != 0) {
+                atomicAdd(&total[pairs + p], part);
+                atomicAdd(&to.sum_y[size_t(p) * columns + z * nx + c], part);
+            }
+            for (int o = p; o < phases; ++o, ++k) {
+                const int pair = int(mf_meanfield_pair(p == o, keep[p], keep[o], less));
+
+                if (pair == 0) continue;
+                atomicAdd(&total[k], pair);
+                atomicAdd(&to.pair_y[size_t(k) * columns + z * nx + c], pair);
+                atomicAdd(&to.pair_z[size_t(k) * ny * nx + y * nx + c], pair);
+            }
+        }
     }
     __syncthreads();
-    if (threadIdx.x == 0) {
-        to.count_x[line] = total[0];
-        to.sum_x[line] = total[1];
+    for (int k = int(threadIdx.x); k < pairs + phases; k += int(blockDim.x)) {
+        if (k < pairs)
+            to.pair_x[size_t(k) * rows + line] = total[k];
+        else
+            to.sum_x[size_t(k - pairs) * rows + line] = total[k];
     }
 }
 
@@ -75,87 +89,169 @@ void clear(struct mf_queue *q, size_t n, int32_t *table)
     MF_CUDA(cudaMemsetAsync(table, 0, n * sizeof *table, mf_cuda_of(q)->stream));
 }
 
-void lines(struct mf_queue *q, const size_t n[3], const float *x, const float *g, const uint8_t *fixed, float level,
-           float scale, const struct mf_lines *to)
+void lines(struct mf_queue *q, const struct mf_probabilities *at, float scale, const struct mf_lines *to)
 {
-    const struct field f = {n[0], n[1], n[2], x, g, fixed, level, scale};
-    const size_t warps = (n[2] + 31) / 32 * 32, most = MF_CUDA_THREADS, threads = warps < most ? warps : most;
+    const size_t warps = (at->n[2] + 31) / 32 * 32, most = MF_CUDA_THREADS, threads = warps < most ? warps : most;
+    const size_t pairs = mf_pairs(at->phases);
 
-    MF_ASSERT(n[1] <= MF_LINE_MOST && n[2] <= MF_LINE_MOST);
-    clear(q, n[0] * n[2], to->count_y);
-    clear(q, n[0] * n[2], to->sum_y);
-    clear(q, n[1] * n[2], to->count_z);
-    if (n[0] > 0) MF_RUN(add_lines, unsigned(n[0] * n[1]), unsigned(threads), 2 * sizeof(int), q, f, *to);
+    MF_ASSERT(at->n[1] <= MF_LINE_MOST && at->n[2] <= MF_LINE_MOST);
+    clear(q, pairs * at->n[0] * at->n[2], to->pair_y);
+    clear(q, at->phases * at->n[0] * at->n[2], to->sum_y);
+    clear(q, pairs * at->n[1] * at->n[2], to->pair_z);
+    if (at->n[0] == 0) return;
+    by_phases(at->phases, [&](auto phases) {
+        MF_RUN(add_lines<decltype(phases)>, unsigned(at->n[0] * at->n[1]), unsigned(threads),
+               (pairs + at->phases) * sizeof(int), q, *at, scale, *to);
+    });
 }
 
 /* -- the step -- */
 
-struct move_body {
-    size_t planes, ny, nx;
-    float momentum, rate;
-    const float *off, *x, *g;
-    const uint8_t *fixed;
-    float *v;
-    __device__ void operator()(size_t i) const
-    {
-        const size_t line = i / nx;
-        const float level = off[line / ny] + off[planes + line % ny];
+/* Sums of the nearest probabilities and of pairs. Numbers of phases above 3 share the largest body. */
+template <class Phases> struct shifted_values {
+    static constexpr int PHASES = room<Phases>::PHASES, SUMS = PHASES + room<Phases>::PAIRS;
 
-        v[i] = fixed && fixed[i] != MF_LABEL_OPEN
-                   ? mf_stay(x[i])
-                   : x[i] + momentum * v[i] - rate * (g[i] - level - off[planes + ny + i % nx]);
+    /* Replaces v by v - shift, projected. */
+    static __device__ void add(int phases, const phase_values &shift, float *v, double *value)
+    {
+        float keep[PHASES], less;
+
+        for (int p = 0; p < phases; ++p) v[p] -= shift.of[p];
+        mf_meanfield_project(phases, 1, v, keep);
+        mf_meanfield_less(phases, 1, keep, &less);
+        for (int p = 0, k = PHASES; p < phases; ++p) {
+            value[p] += double(v[p]);
+            for (int o = p; o < phases; ++o, ++k) value[k] += double(mf_meanfield_pair(p == o, keep[p], keep[o], less));
+        }
+    }
+
+    static __device__ void store(int phases, int k, double sum, double *to)
+    {
+        if (k < phases)
+            to[k] = sum;
+        else if (k >= PHASES && k < PHASES + phases * (phases + 1) / 2)
+            to[phases + k - PHASES] = sum / double(MF_PAIR_UNIT);
     }
 };
 
-void move(struct mf_queue *q, const size_t n[3], float momentum, float rate, const float *off, const float *x,
-          const float *g, const uint8_t *fixed, float *v)
+template <class Phases> struct move_body {
+    typedef shifted_values<Phases> values;
+    static constexpr int PHASES = values::PHASES, SUMS = values::SUMS, MAXIMA = 1;
+    struct mf_probabilities at;
+    float momentum, rate;
+    const float *off;
+    phase_values shift;
+    float *v;
+    double *out;
+    __device__ void operator()(size_t i, double *value) const
+    {
+        const int phases = Phases::count(at.phases);
+        const size_t ny = at.n[1], nx = at.n[2], all = at.n[0] * ny * nx, line = i / nx;
+        const size_t parts = at.n[0] + ny + nx;
+        const bool held = at.fixed && at.fixed[i] != MF_LABEL_OPEN;
+        float to[PHASES];
+
+        for (int p = 0; p < phases; ++p) {
+            const size_t a = size_t(p) * all + i, k = size_t(p) * parts;
+            const float x = at.x[a], slope = at.g[a] + at.slope[p] * mf_grey_slope(x);
+            const double size = double(fabsf(slope - at.level[p]));
+            const float taken = off[k + line / ny] + off[k + at.n[0] + line % ny];
+
+            to[p] = held ? mf_stay(x) : x + momentum * v[a] - rate * (slope - taken - off[k + at.n[0] + ny + i % nx]);
+            v[a] = to[p];
+            value[SUMS] = size > value[SUMS] ? size : value[SUMS];
+        }
+        values::add(phases, shift, to, value);
+    }
+    __device__ void store(size_t plane, int k, double sum) const
+    {
+        const int phases = Phases::count(at.phases), most = phases + phases * (phases + 1) / 2;
+        double *to = out + plane * size_t(most + 1);
+
+        if (k == SUMS)
+            to[most] = sum;
+        else
+            values::store(phases, k, sum, to);
+    }
+};
+
+void move(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,
+          const float *shift, float *v, double *out)
 {
-    mf_each(q, n[0] * n[1] * n[2], move_body{n[0], n[1], n[2], momentum, rate, off, x, g, fixed, v});
+    MF_SPOIL(out, at->n[0] * (at->phases + mf_pairs(at->phases) + 1) * sizeof *out);
+    by_phases(at->phases, [&](auto phases) {
+        mf_pass_run(q, at->n[0], at->n[1] * at->n[2],
+                    move_body<decltype(phases)>{*at, momentum, rate, off, values_of(at->phases, shift), v, out});
+    });
 }
 
-struct shifted_body {
-    enum { SUMS = 2, MAXIMA = 0 };
-    float shift;
+template <class Phases> struct shifted_body {
+    typedef shifted_values<Phases> values;
+    static constexpr int SUMS = values::SUMS, MAXIMA = 0;
+    struct mf_extent e;
+    phase_values shift;
     const float *v;
     double *out;
     __device__ void operator()(size_t i, double *value) const
     {
-        const float x = mf_clip(v[i] - shift);
+        const int phases = Phases::count(e.phases);
+        float at[values::PHASES];
 
-        value[0] += double(x);
-        value[1] += mf_inside(x) ? 1.0 : 0.0;
+        for (int p = 0; p < phases; ++p) at[p] = v[size_t(p) * e.planes * e.plane + i];
+        values::add(phases, shift, at, value);
     }
-    __device__ void store(size_t plane, int k, double sum) const { out[2 * plane + size_t(k)] = sum; }
+    __device__ void store(size_t plane, int k, double sum) const
+    {
+        const int phases = Phases::count(e.phases);
+
+        values::store(phases, k, sum, out + plane * size_t(phases + phases * (phases + 1) / 2));
+    }
 };
 
-void shifted(struct mf_queue *q, struct mf_extent e, float shift, const float *v, double *out)
+void shifted(struct mf_queue *q, struct mf_extent e, const float *shift, const float *v, double *out)
 {
-    MF_SPOIL(out, 2 * e.planes * sizeof *out);
-    mf_pass_run(q, e.planes, e.plane, shifted_body{shift, v, out});
+    MF_SPOIL(out, e.planes * (e.phases + mf_pairs(e.phases)) * sizeof *out);
+    by_phases(e.phases, [&](auto phases) {
+        mf_pass_run(q, e.planes, e.plane, shifted_body<decltype(phases)>{e, values_of(e.phases, shift), v, out});
+    });
 }
 
-struct settle_body {
-    enum { SUMS = 1, MAXIMA = 0 };
-    float shift, *x, *v;
+template <class Phases> struct settle_body {
+    static constexpr int SUMS = room<Phases>::PHASES, MAXIMA = 0;
+    struct mf_extent e;
+    phase_values shift;
+    float *x, *v;
     double *out;
     __device__ void operator()(size_t i, double *value) const
     {
-        const float to = mf_clip(v[i] - shift);
+        const int phases = Phases::count(e.phases);
+        const size_t all = e.planes * e.plane;
+        float to[SUMS], keep[SUMS];
 
-        v[i] = to - x[i];
-        x[i] = to;
-        value[0] += double(mf_grey(to));
+        for (int p = 0; p < phases; ++p) to[p] = v[size_t(p) * all + i] - shift.of[p];
+        mf_meanfield_project(phases, 1, to, keep);
+        for (int p = 0; p < phases; ++p) {
+            const size_t a = size_t(p) * all + i;
+
+            v[a] = to[p] - x[a];
+            x[a] = to[p];
+            value[p] += double(mf_grey(to[p]));
+        }
     }
-    __device__ void store(size_t plane, int, double sum) const { out[plane] = sum; }
+    __device__ void store(size_t plane, int p, double sum) const
+    {
+        if (size_t(p) < e.phases) out[plane * e.phases + size_t(p)] = sum;
+    }
 };
 
-void settle(struct mf_queue *q, struct mf_extent e, float shift, float *x, float *v, double *out)
+void settle(struct mf_queue *q, struct mf_extent e, const float *shift, float *x, float *v, double *out)
 {
-    MF_SPOIL(out, e.planes * sizeof *out);
-    mf_pass_run(q, e.planes, e.plane, settle_body{shift, x, v, out});
+    MF_SPOIL(out, e.planes * e.phases * sizeof *out);
+    by_phases(e.phases, [&](auto phases) {
+        mf_pass_run(q, e.planes, e.plane, settle_body<decltype(phases)>{e, values_of(e.phases, shift), x, v, out});
+    });
 }
 
 } // namespace
 
-const struct mf_meanfield_ops mf_meanfield_cuda = {
-    .inner = inner, .lines = lines, .move = move, .shifted = shifted, .settle = settle};
+const struct mf_meanfield_ops mf_meanfield_cuda = {.lines = lines, .move = move, .shifted = shifted, .settle = settle};

@@ -36,7 +36,7 @@ MF_HD void mf_simplex_project(int phases, int width, float *v)
         }
     MF_EACH (w, width) tau[w] /= (float)phases;
     for (int round = 1; round < phases; ++round) {
-        float sum[MF_SIMPLEX_WIDTH], count[MF_SIMPLEX_WIDTH];
+        float sum[MF_SIMPLEX_WIDTH] = {0}, count[MF_SIMPLEX_WIDTH] = {0};
 
         MF_EACH (w, width) sum[w] = -1.0f;
         MF_EACH (w, width) count[w] = 0.0f;
@@ -68,7 +68,7 @@ MF_HD void mf_simplex_free(int phases, int width, const float *x, const float *g
         MF_EACH (w, width) mean[w] += g[p * width + w];
     MF_EACH (w, width) mean[w] /= (float)phases;
     for (int round = 1; round < phases; ++round) {
-        float sum[MF_SIMPLEX_WIDTH], count[MF_SIMPLEX_WIDTH];
+        float sum[MF_SIMPLEX_WIDTH] = {0}, count[MF_SIMPLEX_WIDTH] = {0};
 
         MF_EACH (w, width) sum[w] = count[w] = 0.0f;
         for (int p = 0; p < phases; ++p)

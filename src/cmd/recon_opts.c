@@ -77,8 +77,8 @@ const struct mf_opt mf_recon_rows[] = {
               "optimiser (docs/OPTIMIZERS.md)"),
     MF_ALIAS("optimiser-type", "optimizer-type"),
     ROW("max-iter", max_iter, MF_LONG, MF_MAX_ITER,
-        "evaluations per grid (annealing: steps); left out, 240 for a volume of two phases, where mean-field annealing "
-        "ends the descent; 0: evaluate the start, write no volume"),
+        "evaluations per grid (annealing: steps); left out, 240 for a volume of two phases, 320 of three to six, where "
+        "mean-field annealing ends the descent; 0: evaluate the start, write no volume"),
     ROW("history", history, MF_LONG, "2", "pairs that LBFGSB remembers [1..16]"),
     ROW("learning-rate", learning_rate, MF_REAL, "0.01", "step of Adam and its kin, RMSprop and SGD"),
     ROW("beta-1", beta_1, MF_REAL, "0.9", "decay of the first moment (Adam, Adamax, Nadam)"),
@@ -101,7 +101,7 @@ const struct mf_opt mf_recon_rows[] = {
     MF_RESIDENCY_ROW(mf_recon_cmd),
     ROW("polish-rounds", polish_rounds, MF_LONG, "0",
         "most rounds of the swap polish; 0: until it gains next to nothing (S2_3D: until it gains little); after "
-        "mean-field annealing (volumes of two phases) there is one only if this is given"),
+        "mean-field annealing (volumes of two to six phases) there is one only if this is given"),
     ROW("no-connect", no_connect, MF_FLAG, NULL,
         "S2_3D of a labelled volume: clusters are left as they come, however much spans (else as much of every phase "
         "as in the target)"),
@@ -465,7 +465,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     MF_TRY(plan_slices(s, o, mf_solve_fields(target, opts), dims[0] > 1, opts));
     if (!mf_options_given(s->options, "max-iter") && !(o->recipe && o->recipe->evaluations) &&
         mf_solve_mean_field(dims, target, opts))
-        opts->evaluations = MF_SOLVE_MEAN_FIELD;
+        opts->evaluations = mf_solve_fields(target, opts) > 1 ? MF_SOLVE_MEAN_FIELDS : MF_SOLVE_MEAN_FIELD;
     if (opts->method.method->swaps) MF_TRY(mf_recon_anneal(s, o, target, dims, opts));
     mf_recon_unused_here(s, o, target, dims, opts);
     return MF_OK;

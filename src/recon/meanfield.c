@@ -13,34 +13,42 @@
 #include "src/recon/phases.h"
 #include "src/recon/plane_fit.h"
 
-/* The penalty goes from MELT to FREEZE over RAMP of the steps, in units of the stiffness. LEAD: targets of slices
- * overshoot the mean slice's error (objective.h). */
-static const double MELT = -3, FREEZE = 1.5, RAMP = 0.9, LEAD = 3, MOMENTUM = 0.93;
-/* Step lengths: over the stiffness of all but the volumes of slices, and over that of these. */
-static const double STEP = 3.5, STEP_VOLUME = 25, PENALTY = 0.011, KEPT = 0.7;
+/* The penalty goes from MELT to FREEZE over RAMP of the steps, in units of the stiffness. */
+static const double MELT = -3, FREEZE = 1.5, RAMP = 0.9, MOMENTUM = 0.93;
+static const double STEP_VOLUME = 25, PENALTY = 0.011, KEPT = 0.7;
+/* Targets of slices overshoot the mean slice's error by lead (objective.h). Step lengths are over the stiffness of all
+ * but the volumes of slices. An error of the mean slice counts in several phases, if there are several. */
+static const struct pace {
+    double lead, step;
+} ONE = {3, 3.5}, SEVERAL = {1.5, 2};
+static const double MISSED = 1e-3; /* of a shift */
+enum { NEWTONS = 4 };
+static const double HEADROOM = 4; /* of sums of integers, for gradients that grow */
 /* A step that makes loss and penalty worse by RINGS of the loss is too long. */
 static const double RINGS = 0.02, SHORTER = 0.7, LONGER = 1.05;
 
 struct side {
     size_t slices, levels;
-    double s2_weight, v_weight; /* of a squared error of one slice */
-    float *s2, *v;              /* captured: [slices][levels][entries], [slices][levels] */
-    double *miss;               /* [entries]: error of the mean slice at the last evaluation; the grid's */
-    double *shift, v_shift;     /* what is taken off the targets */
-    const double *s2_target;
-    double v_target;
+    /* of every phase: what a squared error of one slice weighs; the target's interface density, what is taken off it */
+    double s2_weight[MF_MEANFIELD_PHASES], v_weight[MF_MEANFIELD_PHASES];
+    double v_target[MF_MEANFIELD_PHASES], v_shift[MF_MEANFIELD_PHASES];
+    float *s2, *v; /* captured: [phase][slices][levels][entries], [phase][slices][levels] */
+    double *miss;  /* [phase][entries]: error of the mean slice at the last evaluation; the grid's */
+    double *shift; /* [phase][entries]: what is taken off the target */
+    const double *s2_target[MF_MEANFIELD_PHASES];
 };
 
 struct work {
     struct mf_grid *grid;
-    size_t sides, entries, centre, s2_term, v_term; /* v_term: terms, if Variation is not compared */
+    size_t phases, sides, entries, centre, s2_term, v_term; /* v_term: terms, if Variation is not compared */
     struct side side[MF_SIDES];
-    double *plane;                       /* [planes][MF_INNER_VALUES], queue->host */
-    double *mean;                        /* [sides][entries + 1]: of captured S2, and V */
+    double *plane;                       /* [planes][values_at()], queue->host */
+    double *mean;                        /* [sides][phase][entries + 1]: of captured S2, and V */
     struct mf_plane_fit planes;          /* mean gradients of planes */
     double stiff, stiff_volume, penalty; /* largest curvatures, and the unit of the penalty, of one voxel */
     double rate_most;
-    double grey_slope; /* d loss / d grey at the last evaluation */
+    struct pace pace;
+    double grey_slope[MF_MEANFIELD_PHASES]; /* d loss / d grey at the last evaluation */
 };
 
 enum { LEAST = 60 /* evaluations of a run that has this stage */ };
@@ -50,8 +58,11 @@ enum { VELOCITY }; /* of the optimiser's own vectors */
 /* What the rest of a run depends on beside x, the velocity and the errors of mean slices. */
 struct numbers {
     double rate;
-    double grey;            /* mean of x (1 - x) */
-    double last, last_grey; /* loss and grey of the step before */
+    double last, last_grey;            /* loss and sum of grey of the step before */
+    double most;                       /* largest gradient of the step before; 0: there was none */
+    double grey[MF_MEANFIELD_PHASES];  /* mean of x (1 - x) */
+    double level[MF_MEANFIELD_PHASES]; /* mean gradient of what may move */
+    double shift[MF_MEANFIELD_PHASES]; /* that kept the sums of phases */
 };
 
 static struct numbers *numbers_of(const struct mf_optimiser *o) { return (struct numbers *)(uintptr_t)o->number; }
@@ -81,44 +92,58 @@ static int open_objective(struct work *w)
         mf_objective_free(r->objective);
         r->objective = NULL;
         o.batch = r->compared.batch;
-        rc = mf_objective_new(r->comm, r->queue, &r->slab, 1, r->target, &o, &r->objective);
+        rc = mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &o, &r->objective);
         if (rc == MF_OK || !mf_grid_shrinks(r, rc)) return rc;
     }
 }
 
 static void *take(struct work *w, size_t bytes) { return mf_arena_take(w->grid->queue->host, bytes, "mean field"); }
 
-static int take_side(struct work *w, size_t d)
+/* What a squared error of phase @p p weighs, and its target. */
+static void aim(struct work *w, size_t d, size_t p)
 {
     struct side *s = &w->side[d];
     const struct mf_objective_opts *o = &w->grid->compared;
     const struct mf_target_side *t = mf_target_for(w->grid->target, (enum mf_normal)d);
-    const size_t phase = mf_target_phase(w->grid->target, 1, 0);
-    const double q = o->phase_weight[0];
+    const size_t at = mf_target_phase(w->grid->target, w->phases, p) * t->levels + o->level_first;
+    const double q = o->phase_weight[p];
+
+    s->s2_weight[p] = mf_objective_square(w->grid->objective, d, q * o->term[w->s2_term].weight);
+    s->s2_target[p] = t->s2 + at * w->entries;
+    if (t->variation) s->v_target[p] = t->variation[at];
+    if (w->v_term < o->terms)
+        s->v_weight[p] = mf_objective_square(w->grid->objective, d, q * o->term[w->v_term].weight);
+}
+
+static size_t values_of(const struct work *w, const struct side *s) { return w->phases * s->slices * s->levels; }
+
+static int take_side(struct work *w, size_t d)
+{
+    struct side *s = &w->side[d];
 
     s->slices = w->grid->slab.dims[d];
     s->levels = mf_objective_levels(w->grid->objective, d);
-    s->s2 = take(w, s->slices * s->levels * w->entries * sizeof *s->s2);
-    s->v = take(w, s->slices * s->levels * sizeof *s->v);
+    s->s2 = take(w, values_of(w, s) * w->entries * sizeof *s->s2);
+    s->v = take(w, values_of(w, s) * sizeof *s->v);
     s->miss = w->grid->mean_error[d];
-    s->shift = take(w, w->entries * sizeof *s->shift);
+    s->shift = take(w, w->phases * w->entries * sizeof *s->shift);
     if (!s->s2 || !s->v || !s->shift) return MF_MEMORY;
-    s->s2_weight = mf_objective_square(w->grid->objective, d, q * o->term[w->s2_term].weight);
-    s->s2_target = t->s2 + (phase * t->levels + o->level_first) * w->entries;
-    if (t->variation) s->v_target = t->variation[phase * t->levels + o->level_first];
-    if (w->v_term < o->terms) s->v_weight = mf_objective_square(w->grid->objective, d, q * o->term[w->v_term].weight);
+    for (size_t p = 0; p < w->phases; ++p) aim(w, d, p);
     return MF_OK;
 }
+
+/* Values of a plane: see mf_meanfield_ops.move. */
+static size_t values_at(const struct work *w) { return w->phases + mf_pairs(w->phases) + 1; }
 
 static int take_all(struct work *w)
 {
     struct mf_grid *r = w->grid;
 
     for (size_t d = 0; d < w->sides; ++d) MF_TRY(take_side(w, d));
-    w->plane = take(w, (r->slab.count + 1) * MF_INNER_VALUES * sizeof *w->plane);
-    w->mean = take(w, w->sides * (w->entries + 1) * sizeof *w->mean);
+    w->plane = take(w, (r->slab.count + 1) * values_at(w) * sizeof *w->plane);
+    w->mean = take(w, w->sides * w->phases * (w->entries + 1) * sizeof *w->mean);
     if (!w->plane || !w->mean) return MF_MEMORY;
-    return mf_plane_fit_open(&w->planes, r->comm, r->queue, &r->slab);
+    return mf_plane_fit_open(&w->planes, r->comm, r->queue, &r->slab, w->phases);
 }
 
 static void close_work(struct work *w)
@@ -152,6 +177,8 @@ static int open_work(struct work *w)
     const size_t rows = 2 * w->grid->target->lag - 1;
 
     mf_optimiser_trim(&w->grid->optimiser, 1); /* the velocity */
+    w->phases = w->grid->fields;
+    w->pace = w->phases > 1 ? SEVERAL : ONE;
     w->sides = MF_SIDES;
     w->entries = rows * rows;
     w->centre = w->entries / 2;
@@ -193,45 +220,52 @@ static double largest_spectrum(const double *window, size_t rows, double mean, d
     return most;
 }
 
-/* Curvatures of the loss per voxel, from the targets. Voxels at interfaces move. Their share follows from the jumps of
- * slices: such a voxel has about 1.75 in the three directions (1.6 to 2.3 in three volumes). */
-static void measure_stiffness(struct work *w)
+/* Curvatures of the loss per voxel, from the targets of phase @p p. Voxels at interfaces move. Their share follows from
+ * the jumps of slices: such a voxel has about 1.75 in the three directions (1.6 to 2.3 in three volumes). */
+static void measure_phase(struct work *w, size_t p)
 {
     const size_t rows = 2 * w->grid->target->lag - 1;
-    const double fraction = w->grid->fraction[0];
+    const double fraction = w->grid->fraction[p];
     double jumps = 0, share;
 
-    for (size_t d = 0; d < w->sides; ++d) jumps += w->side[d].v_target;
+    for (size_t d = 0; d < w->sides; ++d) jumps += w->side[d].v_target[p];
     share = jumps > 0 && jumps < 1.75 ? jumps / 1.75 : 1;
     for (size_t d = 0; d < w->sides; ++d) {
         const struct side *s = &w->side[d];
-        const double pixels = voxels_of(w) / (double)s->slices, unit = 4 * s->s2_weight * share / pixels;
+        const double pixels = voxels_of(w) / (double)s->slices, unit = 4 * s->s2_weight[p] * share / pixels;
         const double modes =
-            unit * (1 + LEAD) * 2 * largest_spectrum(s->s2_target, rows, fraction * fraction, s->shift);
-        const double jumping = 20 * s->v_weight * share / pixels;
+            unit * (1 + w->pace.lead) * 2 * largest_spectrum(s->s2_target[p], rows, fraction * fraction, s->shift);
+        const double jumping = 20 * s->v_weight[p] * share / pixels;
 
         w->stiff = fmax(w->stiff, fmax(modes, jumping));
         w->stiff_volume = fmax(w->stiff_volume, 2 * unit * (double)w->entries * fraction * fraction);
     }
-    w->penalty = PENALTY * w->stiff / STEP;
-    w->rate_most = fmin(STEP / w->stiff, STEP_VOLUME / w->stiff_volume);
+}
+
+static void measure_stiffness(struct work *w)
+{
+    for (size_t p = 0; p < w->phases; ++p) measure_phase(w, p);
+    w->penalty = PENALTY * w->stiff / w->pace.step;
+    w->rate_most = fmin(w->pace.step / w->stiff, STEP_VOLUME / w->stiff_volume);
 }
 
 /* -- evaluation -- */
 
 /* Targets, less what the grey of the field adds to S2 at lag 0 and to jumps, less the lead. */
-static void shift_targets(struct work *w, double grey)
+static void shift_targets(struct work *w, const double *grey)
 {
     double *s2[MF_SIDES], *v[MF_SIDES];
 
     for (size_t d = 0; d < w->sides; ++d) {
         struct side *s = &w->side[d];
 
-        for (size_t i = 0; i < w->entries; ++i) s->shift[i] = LEAD * s->miss[i];
-        s->shift[w->centre] += grey;
-        s->v_shift = 4 * grey;
+        for (size_t i = 0; i < w->phases * w->entries; ++i) s->shift[i] = w->pace.lead * s->miss[i];
+        for (size_t p = 0; p < w->phases; ++p) {
+            s->shift[p * w->entries + w->centre] += grey[p];
+            s->v_shift[p] = 4 * grey[p];
+        }
         s2[d] = s->shift;
-        v[d] = &s->v_shift;
+        v[d] = s->v_shift;
     }
     mf_objective_correct(w->grid->objective, w->s2_term, 1, s2);
     if (w->v_term < w->grid->compared.terms) mf_objective_correct(w->grid->objective, w->v_term, 1, v);
@@ -247,36 +281,44 @@ static void mean_of(const struct side *s, const float *values, size_t entries, d
     for (size_t i = 0; i < entries; ++i) mean[i] /= (double)s->slices;
 }
 
+static double *mean_at(const struct work *w, size_t d, size_t p)
+{
+    return w->mean + (d * w->phases + p) * (w->entries + 1);
+}
+
 static void gather_means(struct work *w)
 {
-    const size_t n = w->entries + 1;
+    for (size_t d = 0; d < w->sides; ++d)
+        for (size_t p = 0; p < w->phases; ++p) {
+            const struct side *s = &w->side[d];
+            const size_t first = p * s->slices * s->levels;
 
-    for (size_t d = 0; d < w->sides; ++d) {
-        mean_of(&w->side[d], w->side[d].s2, w->entries, w->mean + d * n);
-        mean_of(&w->side[d], w->side[d].v, 1, w->mean + d * n + w->entries);
-    }
-    if (w->grid->comm->size > 1) mf_comm_sum(w->grid->comm, w->sides * n, w->mean);
+            mean_of(s, s->s2 + first * w->entries, w->entries, mean_at(w, d, p));
+            mean_of(s, s->v + first, 1, mean_at(w, d, p) + w->entries);
+        }
+    if (w->grid->comm->size > 1) mf_comm_sum(w->grid->comm, w->sides * w->phases * (w->entries + 1), w->mean);
 }
 
 /* The new error of the mean slice. *loss, with the lead of the last one, becomes the loss with the lead of this one;
  * *plain is without. Adds to the slope of the loss in the grey. */
-static void look_at_mean(struct work *w, size_t d, double grey, double *loss, double *plain)
+static void look_at_mean(struct work *w, size_t d, size_t p, double grey, double *loss, double *plain)
 {
     struct side *s = &w->side[d];
-    const double *mean = w->mean + d * (w->entries + 1), slices = (double)s->slices;
-    double led = 0, square = 0;
+    const double *mean = mean_at(w, d, p), *target = s->s2_target[p], slices = (double)s->slices;
+    const double s2_weight = s->s2_weight[p] * slices, v_weight = s->v_weight[p] * slices;
+    double led = 0, square = 0, *miss = s->miss + p * w->entries;
 
     for (size_t i = 0; i < w->entries; ++i) {
-        const double old = s->miss[i], new = mean[i] - s->s2_target[i] + (i == w->centre ? grey : 0);
+        const double old = miss[i], new = mean[i] - target[i] + (i == w->centre ? grey : 0);
 
-        led += LEAD * old * (2 * new + LEAD *old);
+        led += w->pace.lead * old * (2 * new + w->pace.lead *old);
         square += new *new;
-        s->miss[i] = new;
+        miss[i] = new;
     }
-    *plain -= led * s->s2_weight * slices;
-    *loss += (LEAD * square - led) * s->s2_weight * slices;
-    w->grey_slope += 2 * s->s2_weight * slices * s->miss[w->centre];
-    w->grey_slope += 8 * s->v_weight * slices * (mean[w->entries] - s->v_target + 4 * grey);
+    *plain -= led * s2_weight;
+    *loss += (w->pace.lead * square - led) * s2_weight;
+    w->grey_slope[p] += 2 * s2_weight * miss[w->centre];
+    w->grey_slope[p] += 8 * v_weight * (mean[w->entries] - s->v_target[p] + 4 * grey);
 }
 
 /* Expected loss with the lead, and its gradient. */
@@ -284,22 +326,23 @@ static int evaluate(void *context, float *x, float *g, double *loss)
 {
     struct work *w = context;
     struct mf_grid *r = w->grid;
-    const double grey = numbers_of(&r->optimiser)->grey;
+    const double *grey = numbers_of(&r->optimiser)->grey;
     MF_PHASE(&mf_phase_mean_field);
 
     shift_targets(w, grey);
     for (size_t d = 0; d < w->sides; ++d) {
         const struct side *s = &w->side[d];
 
-        memset(s->s2, 0, s->slices * s->levels * w->entries * sizeof *s->s2);
-        memset(s->v, 0, s->slices * s->levels * sizeof *s->v);
+        memset(s->s2, 0, values_of(w, s) * w->entries * sizeof *s->s2);
+        memset(s->v, 0, values_of(w, s) * sizeof *s->v);
     }
-    r->backend->field->fill(r->queue, mf_slab_voxels(&r->slab), 0, g);
+    r->backend->field->fill(r->queue, w->phases * mf_slab_voxels(&r->slab), 0, g);
     mf_objective_eval(r->objective, x, g, 1, loss);
     r->loss = *loss;
     gather_means(w);
-    w->grey_slope = 0;
-    for (size_t d = 0; d < w->sides; ++d) look_at_mean(w, d, grey, loss, &r->loss);
+    memset(w->grey_slope, 0, sizeof w->grey_slope);
+    for (size_t d = 0; d < w->sides; ++d)
+        for (size_t p = 0; p < w->phases; ++p) look_at_mean(w, d, p, grey[p], loss, &r->loss);
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
     mf_grid_snapshot(r, x);
     return MF_OK;
@@ -313,68 +356,124 @@ static void sums(struct work *w, size_t values, int largest, double *total)
 
 /* -- steps -- */
 
-/* The gradient of the penalty, and of what the grey shifts. */
-static void add_penalty(struct work *w, double penalty)
+/* The field with the gradient of loss, penalty, and what the grey shifts. */
+static struct mf_probabilities field_of(const struct work *w, double penalty)
 {
-    struct mf_grid *r = w->grid;
-    const float none = 0;
-    MF_PHASE(&mf_phase_mean_field);
+    const struct mf_grid *r = w->grid;
+    const struct numbers *at = numbers_of(&w->grid->optimiser);
+    struct mf_probabilities f = {.phases = w->phases,
+                                 .n = {r->slab.count, r->slab.dims[1], r->slab.dims[2]},
+                                 .x = r->optimiser.x,
+                                 .g = r->optimiser.g,
+                                 .fixed = r->fixed};
 
-    r->backend->field->guide(r->queue, mf_grid_extent(r), (float)(penalty + w->grey_slope / voxels_of(w)), &none,
-                             r->optimiser.x, r->optimiser.g, NULL, NULL);
+    for (size_t p = 0; p < w->phases; ++p) {
+        f.slope[p] = (float)(penalty + w->grey_slope[p] / voxels_of(w));
+        f.level[p] = (float)at->level[p];
+    }
+    return f;
 }
 
-/* The velocity becomes the field before its projection. */
-static void move(struct work *w, double rate)
+/* The velocity becomes the field before its projection; total: see mf_meanfield_ops.move. */
+static void push(struct work *w, const struct mf_probabilities *f, double momentum, double rate, double *total)
 {
-    struct mf_grid *r = w->grid;
-    struct mf_optimiser *o = &r->optimiser;
-    const struct mf_meanfield_ops *ops = r->backend->meanfield;
-    const size_t n[3] = {r->slab.count, r->slab.dims[1], r->slab.dims[2]};
-    double inner[MF_INNER_VALUES];
-    MF_PHASE(&mf_phase_mean_field);
+    struct mf_optimiser *o = &w->grid->optimiser;
+    const size_t values = values_at(w);
+    float shift[MF_MEANFIELD_PHASES];
 
-    ops->inner(r->queue, mf_grid_extent(r), o->x, o->g, w->plane);
-    sums(w, MF_INNER_VALUES, MF_INNER_VALUES - 1, inner);
-    mf_plane_fit(&w->planes, o->x, o->g, r->fixed, (float)(inner[1] > 0 ? inner[0] / inner[1] : 0), inner[3],
-                 1 - fmin(1, KEPT / (rate * w->stiff_volume)));
-    ops->move(r->queue, n, (float)MOMENTUM, (float)rate, w->planes.off, o->x, o->g, r->fixed, o->own[VELOCITY]);
+    for (size_t p = 0; p < w->phases; ++p) shift[p] = (float)numbers_of(o)->shift[p];
+    w->grid->backend->meanfield->move(w->grid->queue, f, (float)momentum, (float)rate, w->planes.off, shift,
+                                      o->own[VELOCITY], w->plane);
+    sums(w, values, (int)values - 1, total);
+    numbers_of(o)->most = total[values - 1];
 }
 
-/* Projects onto [0, 1] with the sum kept: two steps of Newton's method for the shift. The cut is exact in the end. */
-static void settle(struct work *w, double *grey)
+/* How large is the gradient of a run's first step? */
+static void look_at_gradient(struct work *w, const struct mf_probabilities *f)
 {
     struct mf_grid *r = w->grid;
+    const size_t voxels = w->phases * mf_slab_voxels(&r->slab);
+    double total[MF_MEANFIELD_VALUES];
+
+    mf_plane_fit_none(&w->planes);
+    push(w, f, 0, 0, total);
+    r->backend->field->fill(r->queue, voxels, 0, r->optimiser.own[VELOCITY]);
+}
+
+/* A step of Newton's method for the shifts that keep the sums of phases; total: see mf_meanfield_ops.shifted. Returns
+ * the largest change. */
+static double newton(struct work *w, const double *total, float shift[MF_MEANFIELD_PHASES])
+{
+    struct numbers *at = numbers_of(&w->grid->optimiser);
+    double excess[MF_MEANFIELD_PHASES], more[MF_MEANFIELD_PHASES], most = 0;
+
+    for (size_t p = 0; p < w->phases; ++p) excess[p] = total[p] - w->grid->fraction[p] * voxels_of(w);
+    mf_pairs_solve(w->phases, total + w->phases, excess, more);
+    for (size_t p = 0; p < w->phases; ++p) {
+        at->shift[p] += more[p];
+        shift[p] = (float)at->shift[p];
+        most = fmax(most, fabs(more[p]));
+    }
+    return most;
+}
+
+/* Projects. The sums of phases are nearly kept: what is missed, the next step makes up for. */
+static void settle(struct work *w, double *total)
+{
+    struct mf_grid *r = w->grid;
+    struct numbers *at = numbers_of(&r->optimiser);
     const struct mf_meanfield_ops *ops = r->backend->meanfield;
     const struct mf_extent e = mf_grid_extent(r);
-    const double wanted = r->fraction[0] * voxels_of(w);
-    double shift = 0, total[2];
+    float shift[MF_MEANFIELD_PHASES];
+    double more = newton(w, total, shift);
+
+    for (int k = 0; k < NEWTONS && more > MISSED; ++k) {
+        ops->shifted(r->queue, e, shift, r->optimiser.own[VELOCITY], w->plane);
+        sums(w, w->phases + mf_pairs(w->phases), -1, total);
+        more = newton(w, total, shift);
+    }
+    ops->settle(r->queue, e, shift, r->optimiser.x, r->optimiser.own[VELOCITY], w->plane);
+    sums(w, w->phases, -1, at->grey);
+    for (size_t p = 0; p < w->phases; ++p) at->grey[p] /= voxels_of(w);
+}
+
+static void move(struct work *w, double penalty)
+{
+    struct mf_grid *r = w->grid;
+    struct numbers *at = numbers_of(&r->optimiser);
+    struct mf_probabilities f = field_of(w, penalty);
+    double total[MF_MEANFIELD_VALUES], mean[MF_MEANFIELD_PHASES];
     MF_PHASE(&mf_phase_mean_field);
 
-    for (int k = 0; k < 2; ++k) {
-        ops->shifted(r->queue, e, (float)shift, r->optimiser.own[VELOCITY], w->plane);
-        sums(w, 2, -1, total);
-        if (total[1] > 0) shift += (total[0] - wanted) / total[1];
-    }
-    ops->settle(r->queue, e, (float)shift, r->optimiser.x, r->optimiser.own[VELOCITY], w->plane);
-    sums(w, 1, -1, grey);
-    *grey /= voxels_of(w);
+    if (at->most == 0) look_at_gradient(w, &f);
+    mf_plane_fit(&w->planes, &f, HEADROOM * at->most, 1 - fmin(1, KEPT / (at->rate * w->stiff_volume)), mean);
+    for (size_t p = 0; p < w->phases; ++p) at->level[p] += mean[p];
+    push(w, &f, MOMENTUM, at->rate, total);
+    settle(w, total);
+}
+
+static double grey_of(const struct work *w, const struct numbers *at)
+{
+    double sum = 0;
+
+    for (size_t p = 0; p < w->phases; ++p) sum += at->grey[p];
+    return sum;
 }
 
 /* A step that makes it worse has woken a stiff mode: shorter steps, less momentum. */
 static void judge(struct work *w, struct numbers *at, double loss, double penalty)
 {
     const struct mf_grid *r = w->grid;
-    const double unit = penalty * voxels_of(w);
+    const double unit = penalty * voxels_of(w), grey = grey_of(w, at);
 
-    if (at->last > 0 && loss + unit * at->grey > at->last + unit * at->last_grey + RINGS * at->last) {
+    if (at->last > 0 && loss + unit * grey > at->last + unit * at->last_grey + RINGS * at->last) {
         at->rate *= SHORTER;
-        r->backend->field->scale(r->queue, mf_slab_voxels(&r->slab), 0.5F, r->optimiser.own[VELOCITY]);
+        r->backend->field->scale(r->queue, w->phases * mf_slab_voxels(&r->slab), 0.5F, r->optimiser.own[VELOCITY]);
     } else {
         at->rate = fmin(w->rate_most, LONGER * at->rate);
     }
     at->last = loss;
-    at->last_grey = at->grey;
+    at->last_grey = grey;
 }
 
 /* Starts at rest. */
@@ -383,15 +482,17 @@ static int begin(struct mf_optimiser *o, const struct mf_problem *p)
     struct work *w = p->context;
     struct mf_grid *r = w->grid;
     struct numbers *at = numbers_of(o);
-    double inner[MF_INNER_VALUES];
+    const float none[MF_MEANFIELD_PHASES] = {0};
 
-    r->backend->field->fill(r->queue, mf_slab_voxels(&r->slab), 0, o->own[VELOCITY]);
-    r->backend->meanfield->inner(r->queue, mf_grid_extent(r), o->x, o->x, w->plane);
-    sums(w, MF_INNER_VALUES, MF_INNER_VALUES - 1, inner);
-    at->grey = inner[2] / voxels_of(w);
+    r->backend->field->copy(r->queue, w->phases * mf_slab_voxels(&r->slab), o->x, o->own[VELOCITY]);
+    r->backend->meanfield->settle(r->queue, mf_grid_extent(r), none, o->x, o->own[VELOCITY], w->plane);
+    sums(w, w->phases, -1, at->grey);
     at->rate = w->rate_most;
     mf_objective_mean_error(r->objective, w->s2_term, o->x, r->mean_error);
-    for (size_t d = 0; d < w->sides; ++d) w->side[d].miss[w->centre] += at->grey;
+    for (size_t k = 0; k < w->phases; ++k) {
+        at->grey[k] /= voxels_of(w);
+        for (size_t d = 0; d < w->sides; ++d) w->side[d].miss[k * w->entries + w->centre] += at->grey[k];
+    }
     r->corrected = 1;
     return MF_OK;
 }
@@ -407,11 +508,9 @@ static int step(struct mf_optimiser *o, const struct mf_problem *p, int *more)
     ++o->evaluations;
     MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
     judge(w, at, o->loss, penalty);
-    add_penalty(w, penalty);
-    move(w, at->rate);
-    settle(w, &at->grey);
-    mf_debug("mean field %ld: loss %.4e, grey %.4f, step %.2f", o->evaluations - o->started, w->grid->loss, at->grey,
-             at->rate / w->rate_most);
+    move(w, penalty);
+    mf_debug("mean field %ld: loss %.4e, grey %.4f, step %.2f", o->evaluations - o->started, w->grid->loss,
+             grey_of(w, at), at->rate / w->rate_most);
     return MF_OK;
 }
 
@@ -442,8 +541,9 @@ int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, co
 
     return opts->evaluations >= LEAST && !opts->ramp && !opts->method.method->swaps &&
            mf_optimiser_vectors(&opts->method) > 2 && dims[0] > 1 && target->lag > 1 &&
-           mf_solve_fields(target, opts) == 1 && o->norm == MF_MSE && !o->compat && !o->mean && o->draw == 0 &&
-           mf_grid_s2_term(o) < o->terms && mf_objective_in_space(o) == o->terms && !mf_objective_by_example(o);
+           mf_solve_fields(target, opts) <= MF_MEANFIELD_PHASES && o->norm == MF_MSE && !o->compat && !o->mean &&
+           o->draw == 0 && mf_grid_s2_term(o) < o->terms && mf_objective_in_space(o) == o->terms &&
+           !mf_objective_by_example(o);
 }
 
 int mf_meanfield_run(struct mf_grid *r, long evaluations)

@@ -1,6 +1,6 @@
-/* Mean-field annealing: the last gradient stage of volumes of two phases, which makes the field binary. Voxels become
- * independent probabilities x in [0, 1], and momentum descent lowers the expected loss over such voxels. A penalty of
- * grey values drives them to 0 or 1. It grows from negative, where it melts interfaces, to positive.
+/* Mean-field annealing: the last gradient stage of volumes of two to six phases, which makes the field binary. Phases
+ * of voxels become independent probabilities x, and momentum descent lowers the expected loss over such voxels. A
+ * penalty of grey values drives them to 0 or 1. It grows from negative, where it melts interfaces, to positive.
  *
  * In the expected loss, S2 at lag 0 is the mean of x, not of x^2. A jump of Variation is x + x' - 2 x x'. Both equal
  * the squares that kernels compute, plus a multiple of x (1 - x). So targets are shifted by the mean of x (1 - x).

@@ -7,22 +7,51 @@
 #include "kernels/stage.h"
 #include "src/base/err.h"
 
-enum { Z, Y, X, SWEEPS = 4 };
+enum { Z, Y, X, SWEEPS = 4, SOLVES = 60 };
+
+static size_t at_pair(const struct mf_plane_fit *p, size_t a, size_t b)
+{
+    return a < b ? mf_pair(p->phases, a, b) : mf_pair(p->phases, b, a);
+}
+
+void mf_pairs_solve(size_t phases, const double *pair, const double *b, double *x)
+{
+    const int rounds = phases > 1 ? SOLVES : 1;
+
+    memset(x, 0, phases * sizeof *x);
+    for (int k = 0; k < rounds; ++k)
+        for (size_t p = 0; p < phases; ++p) {
+            const double own = pair[mf_pair(phases, p, p)];
+            double rest = b[p];
+
+            for (size_t q = 0; q < phases; ++q)
+                if (q != p) rest -= pair[p < q ? mf_pair(phases, p, q) : mf_pair(phases, q, p)] * x[q];
+            x[p] = own > 0 ? rest / own : 0;
+        }
+}
+
+/* -- memory -- */
 
 /* Where the tables of lines begin in one block. */
-static struct mf_lines lines_at(int32_t *at, const struct mf_slab *s)
+static struct mf_lines lines_at(int32_t *at, const struct mf_slab *s, size_t phases)
 {
-    const size_t x = s->count * s->dims[1], y = s->count * s->dims[2];
+    const size_t x = s->count * s->dims[1], y = s->count * s->dims[2], pairs = mf_pairs(phases);
+    int32_t *sum_x = at + pairs * x, *pair_y = sum_x + phases * x, *sum_y = pair_y + pairs * y;
 
-    return (struct mf_lines){at, at + x, at + 2 * x, at + 2 * x + y, at + 2 * (x + y)};
+    return (struct mf_lines){at, sum_x, pair_y, sum_y, sum_y + phases * y};
 }
 
-static size_t table_bytes(const struct mf_slab *s)
+static size_t table_bytes(const struct mf_slab *s, size_t phases)
 {
-    return (2 * s->count * (s->dims[1] + s->dims[2]) + s->dims[1] * s->dims[2]) * sizeof(int32_t);
+    return ((mf_pairs(phases) + phases) * s->count * (s->dims[1] + s->dims[2]) +
+            mf_pairs(phases) * s->dims[1] * s->dims[2]) *
+           sizeof(int32_t);
 }
 
-static size_t off_bytes(const struct mf_slab *s) { return (s->count + s->dims[1] + s->dims[2]) * sizeof(float); }
+static size_t off_bytes(const struct mf_slab *s, size_t phases)
+{
+    return phases * (s->count + s->dims[1] + s->dims[2]) * sizeof(float);
+}
 
 /* Two of the three axes that a table is of, and its size. */
 static size_t table_size(const struct mf_plane_fit *p, int table)
@@ -32,31 +61,50 @@ static size_t table_size(const struct mf_plane_fit *p, int table)
     return p->slab.dims[rows[table]] * p->slab.dims[columns[table]];
 }
 
-int mf_plane_fit_open(struct mf_plane_fit *p, const struct mf_comm *comm, struct mf_queue *queue,
-                      const struct mf_slab *slab)
+static size_t all_size(const struct mf_plane_fit *p)
 {
-    struct mf_arena *host = queue->host;
-    int missing = 0;
+    const size_t two = table_size(p, 0) + table_size(p, 1);
 
-    *p = (struct mf_plane_fit){.comm = comm, .queue = queue, .slab = *slab};
+    return mf_pairs(p->phases) * (two + table_size(p, 2)) + p->phases * two;
+}
+
+static int take_host(struct mf_plane_fit *p)
+{
+    struct mf_arena *host = p->queue->host;
+    const size_t pairs = mf_pairs(p->phases);
+
+    p->all = mf_arena_take(host, all_size(p) * sizeof(double), "lines");
+    if (!p->all) return MF_MEMORY;
+    p->pair[0] = p->all;
+    for (int k = 1; k < 3; ++k) p->pair[k] = p->pair[k - 1] + pairs * table_size(p, k - 1);
+    p->sum[0] = p->pair[2] + pairs * table_size(p, 2);
+    p->sum[1] = p->sum[0] + p->phases * table_size(p, 0);
     for (int k = 0; k < 3; ++k) {
-        const size_t n = slab->dims[k];
+        const size_t n = p->slab.dims[k];
 
-        p->count[k] = mf_arena_take(host, table_size(p, k) * sizeof(int64_t), "lines");
-        p->part[k] = mf_arena_take(host, n * sizeof(double), "planes");
-        p->total[k] = mf_arena_take(host, n * sizeof(double), "planes");
-        p->number[k] = mf_arena_take(host, n * sizeof(int64_t), "planes");
-        if (k < 2) p->sum[k] = mf_arena_take(host, table_size(p, k) * sizeof(int64_t), "lines");
-        missing |= !p->count[k] || !p->part[k] || !p->total[k] || !p->number[k] || (k < 2 && !p->sum[k]);
+        p->part[k] = mf_arena_take(host, p->phases * n * sizeof(double), "planes");
+        p->total[k] = mf_arena_take(host, p->phases * n * sizeof(double), "planes");
+        p->number[k] = mf_arena_take(host, pairs * n * sizeof(double), "planes");
+        if (!p->part[k] || !p->total[k] || !p->number[k]) return MF_MEMORY;
     }
-    p->table = mf_arena_take(queue->arena, table_bytes(slab) + 1, "lines");
-    p->off = mf_arena_take(queue->arena, off_bytes(slab), "planes");
-    if (missing || !p->table || !p->off) return MF_MEMORY;
-    p->mirror = mf_mirror_take(queue, p->table, table_bytes(slab) + 1, "lines");
-    p->host_off = mf_mirror_take(queue, p->off, off_bytes(slab), "planes");
+    return MF_OK;
+}
+
+int mf_plane_fit_open(struct mf_plane_fit *p, const struct mf_comm *comm, struct mf_queue *queue,
+                      const struct mf_slab *slab, size_t phases)
+{
+    const size_t table = table_bytes(slab, phases) + 1, off = off_bytes(slab, phases);
+
+    *p = (struct mf_plane_fit){.comm = comm, .queue = queue, .slab = *slab, .phases = phases};
+    MF_TRY(take_host(p));
+    p->table = mf_arena_take(queue->arena, table, "lines");
+    p->off = mf_arena_take(queue->arena, off, "planes");
+    if (!p->table || !p->off) return MF_MEMORY;
+    p->mirror = mf_mirror_take(queue, p->table, table, "lines");
+    p->host_off = mf_mirror_take(queue, p->off, off, "planes");
     if (!p->mirror || !p->host_off) return MF_MEMORY;
-    p->lines = lines_at(p->table, slab);
-    p->seen = lines_at(p->mirror, slab);
+    p->lines = lines_at(p->table, slab, phases);
+    p->seen = lines_at(p->mirror, slab, phases);
     return MF_OK;
 }
 
@@ -68,125 +116,185 @@ void mf_plane_fit_close(struct mf_plane_fit *p)
     mf_arena_give(p->queue->arena, p->off);
     mf_arena_give(p->queue->arena, p->table);
     for (int k = 0; k < 3; ++k) {
-        if (k < 2) mf_arena_give(p->queue->host, p->sum[k]);
         mf_arena_give(p->queue->host, p->number[k]);
         mf_arena_give(p->queue->host, p->total[k]);
         mf_arena_give(p->queue->host, p->part[k]);
-        mf_arena_give(p->queue->host, p->count[k]);
     }
+    mf_arena_give(p->queue->host, p->all);
 }
 
-/* A table of this rank's rows, from row @p first on, into that of all ranks. */
-static void spread(const struct mf_plane_fit *p, const int32_t *from, size_t first, size_t n, size_t all, int64_t *to)
+void mf_plane_fit_none(struct mf_plane_fit *p)
 {
-    memset(to, 0, all * sizeof *to);
-    for (size_t i = 0; i < n; ++i) to[first + i] = from[i];
-    if (p->comm->size > 1) mf_comm_sum_int(p->comm, all, to);
+    p->queue->backend->field->fill(p->queue, off_bytes(&p->slab, p->phases) / sizeof *p->off, 0, p->off);
 }
 
+/* -- sums -- */
+
+/* Tables [n][count][width] of this rank's rows become [n][dims][width] of all, from row @p first on. */
+static void spread(size_t n, size_t count, size_t width, const int32_t *from, size_t first, size_t dims, double *to)
+{
+    for (size_t k = 0; k < n; ++k)
+        for (size_t i = 0; i < count * width; ++i)
+            to[(k * dims + first) * width + i] = (double)from[k * count * width + i];
+}
+
+/* Whole numbers below 2^53: sums of them are exact. */
 static void gather(struct mf_plane_fit *p)
 {
-    const size_t *n = p->slab.dims, first = p->slab.first, count = p->slab.count;
+    const size_t *n = p->slab.dims, first = p->slab.first, count = p->slab.count, pairs = mf_pairs(p->phases);
 
-    spread(p, p->seen.count_x, first * n[Y], count * n[Y], n[Z] * n[Y], p->count[0]);
-    spread(p, p->seen.sum_x, first * n[Y], count * n[Y], n[Z] * n[Y], p->sum[0]);
-    spread(p, p->seen.count_y, first * n[X], count * n[X], n[Z] * n[X], p->count[1]);
-    spread(p, p->seen.sum_y, first * n[X], count * n[X], n[Z] * n[X], p->sum[1]);
-    spread(p, p->seen.count_z, 0, n[Y] * n[X], n[Y] * n[X], p->count[2]);
+    if (p->comm->size > 1) memset(p->all, 0, all_size(p) * sizeof *p->all);
+    spread(pairs, count, n[Y], p->seen.pair_x, first, n[Z], p->pair[0]);
+    spread(pairs, count, n[X], p->seen.pair_y, first, n[Z], p->pair[1]);
+    spread(pairs, n[Y], n[X], p->seen.pair_z, 0, n[Y], p->pair[2]);
+    spread(p->phases, count, n[Y], p->seen.sum_x, first, n[Z], p->sum[0]);
+    spread(p->phases, count, n[X], p->seen.sum_y, first, n[Z], p->sum[1]);
+    if (p->comm->size > 1) mf_comm_sum(p->comm, all_size(p), p->all);
 }
 
-/* Sums over the planes normal to every axis; returns the mean of g. */
-static double planes_of(struct mf_plane_fit *p, double scale)
-{
-    const size_t *n = p->slab.dims;
-    int64_t all = 0, number = 0;
-    double mean;
-
-    for (int k = 0; k < 3; ++k) {
-        memset(p->number[k], 0, n[k] * sizeof(int64_t));
-        memset(p->part[k], 0, n[k] * sizeof(double));
-    }
-    for (size_t k = 0; k < n[Z] * n[Y]; ++k) {
-        p->number[Z][k / n[Y]] += p->count[0][k];
-        p->number[Y][k % n[Y]] += p->count[0][k];
-        p->part[Z][k / n[Y]] += (double)p->sum[0][k]; /* whole numbers below 2^53: exact */
-        p->part[Y][k % n[Y]] += (double)p->sum[0][k];
-        all += p->sum[0][k];
-        number += p->count[0][k];
-    }
-    for (size_t k = 0; k < n[Z] * n[X]; ++k) {
-        p->number[X][k % n[X]] += p->count[1][k];
-        p->part[X][k % n[X]] += (double)p->sum[1][k];
-    }
-    mean = number > 0 ? (double)all / (double)number / scale : 0;
-    for (int k = 0; k < 3; ++k)
-        for (size_t i = 0; i < n[k]; ++i) {
-            p->total[k][i] = p->part[k][i] / scale - mean * (double)p->number[k][i];
-            p->part[k][i] = 0;
-        }
-    return mean;
-}
-
-/* to[r] -= sum over c of table[r][c] x[c] */
-static void take_rows(size_t rows, size_t columns, const int64_t *table, const double *x, double *to)
+/* Adds the rows and columns of a table. */
+static void add_table(size_t rows, size_t columns, const double *table, double *row, double *column)
 {
     for (size_t r = 0; r < rows; ++r) {
         double sum = 0;
 
-        for (size_t c = 0; c < columns; ++c) sum += (double)table[r * columns + c] * x[c];
+        for (size_t c = 0; c < columns; ++c) {
+            sum += table[r * columns + c];
+            if (column) column[c] += table[r * columns + c];
+        }
+        if (row) row[r] += sum;
+    }
+}
+
+static double sum_of(size_t n, const double *x)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; ++i) sum += x[i];
+    return sum;
+}
+
+/* Sums over the planes normal to every axis. */
+static void planes_of(struct mf_plane_fit *p)
+{
+    const size_t *n = p->slab.dims;
+
+    for (int k = 0; k < 3; ++k) {
+        memset(p->number[k], 0, mf_pairs(p->phases) * n[k] * sizeof(double));
+        memset(p->total[k], 0, p->phases * n[k] * sizeof(double));
+    }
+    for (size_t k = 0; k < mf_pairs(p->phases); ++k) {
+        add_table(n[Z], n[Y], p->pair[0] + k * n[Z] * n[Y], p->number[Z] + k * n[Z], p->number[Y] + k * n[Y]);
+        add_table(n[Z], n[X], p->pair[1] + k * n[Z] * n[X], NULL, p->number[X] + k * n[X]);
+    }
+    for (size_t k = 0; k < p->phases; ++k) {
+        add_table(n[Z], n[Y], p->sum[0] + k * n[Z] * n[Y], p->total[Z] + k * n[Z], p->total[Y] + k * n[Y]);
+        add_table(n[Z], n[X], p->sum[1] + k * n[Z] * n[X], NULL, p->total[X] + k * n[X]);
+    }
+}
+
+/* The mean of every phase, which the sums of planes lose. @p unit: of a sum of pairs, in that of gradients. */
+static void take_mean(struct mf_plane_fit *p, double unit, double mean[MF_MEANFIELD_PHASES])
+{
+    const size_t nz = p->slab.dims[Z];
+    double number[MF_MEANFIELD_PAIRS] = {0}, sum[MF_MEANFIELD_PHASES] = {0};
+
+    for (size_t k = 0; k < mf_pairs(p->phases); ++k) number[k] = sum_of(nz, p->number[Z] + k * nz) * unit;
+    for (size_t k = 0; k < p->phases; ++k) sum[k] = sum_of(nz, p->total[Z] + k * nz);
+    mf_pairs_solve(p->phases, number, sum, mean);
+    for (int a = 0; a < 3; ++a)
+        for (size_t k = 0, n = p->slab.dims[a]; k < p->phases; ++k)
+            for (size_t q = 0; q < p->phases; ++q)
+                for (size_t i = 0; i < n; ++i)
+                    p->total[a][k * n + i] -= unit * mean[q] * p->number[a][at_pair(p, k, q) * n + i];
+}
+
+/* -- Gauss and Seidel's iteration -- */
+
+/* to[r] -= sum over c of table[r][c] x[c] */
+static void take_rows(size_t rows, size_t columns, const double *table, const double *x, double *to)
+{
+    for (size_t r = 0; r < rows; ++r) {
+        double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+        for (size_t c = 0; c < columns; ++c) sum += table[r * columns + c] * x[c];
         to[r] -= sum;
     }
 }
 
 /* to[c] -= sum over r of table[r][c] x[r] */
-static void take_columns(size_t rows, size_t columns, const int64_t *table, const double *x, double *to)
+static void take_columns(size_t rows, size_t columns, const double *table, const double *x, double *to)
 {
     for (size_t r = 0; r < rows; ++r)
-        for (size_t c = 0; c < columns; ++c) to[c] -= (double)table[r * columns + c] * x[r];
+        for (size_t c = 0; c < columns; ++c) to[c] -= table[r * columns + c] * x[r];
 }
 
-static void divide(struct mf_plane_fit *p, int axis)
+/* What phase @p q adds to the sums of phase @p k through the planes of the other axes. */
+static void take_others(const struct mf_plane_fit *p, int axis, size_t k, size_t q, double *to)
 {
-    for (size_t i = 0; i < p->slab.dims[axis]; ++i)
-        p->part[axis][i] = p->number[axis][i] > 0 ? p->part[axis][i] / (double)p->number[axis][i] : 0;
+    const size_t *n = p->slab.dims, at = at_pair(p, k, q);
+    const double *zy = p->pair[0] + at * n[Z] * n[Y], *zx = p->pair[1] + at * n[Z] * n[X],
+                 *yx = p->pair[2] + at * n[Y] * n[X];
+    const double *z = p->part[Z] + q * n[Z], *y = p->part[Y] + q * n[Y], *x = p->part[X] + q * n[X];
+
+    if (axis == Z) {
+        take_rows(n[Z], n[Y], zy, y, to);
+        take_rows(n[Z], n[X], zx, x, to);
+    } else if (axis == Y) {
+        take_columns(n[Z], n[Y], zy, z, to);
+        take_rows(n[Y], n[X], yx, x, to);
+    } else {
+        take_columns(n[Z], n[X], zx, z, to);
+        take_columns(n[Y], n[X], yx, y, to);
+    }
 }
 
-/* Gauss and Seidel's iteration: the parts of one axis, given the others'. */
-static void sweep(struct mf_plane_fit *p)
+/* The parts of one axis and phase, given all others. @p room [extent] */
+static void solve_part(struct mf_plane_fit *p, int axis, size_t k)
 {
-    const size_t *n = p->slab.dims;
+    const size_t n = p->slab.dims[axis];
+    const double *own = p->number[axis] + at_pair(p, k, k) * n;
+    double *to = p->part[axis] + k * n;
 
-    memcpy(p->part[Z], p->total[Z], n[Z] * sizeof(double));
-    take_rows(n[Z], n[Y], p->count[0], p->part[Y], p->part[Z]);
-    take_rows(n[Z], n[X], p->count[1], p->part[X], p->part[Z]);
-    divide(p, Z);
-    memcpy(p->part[Y], p->total[Y], n[Y] * sizeof(double));
-    take_columns(n[Z], n[Y], p->count[0], p->part[Z], p->part[Y]);
-    take_rows(n[Y], n[X], p->count[2], p->part[X], p->part[Y]);
-    divide(p, Y);
-    memcpy(p->part[X], p->total[X], n[X] * sizeof(double));
-    take_columns(n[Z], n[X], p->count[1], p->part[Z], p->part[X]);
-    take_columns(n[Y], n[X], p->count[2], p->part[Y], p->part[X]);
-    divide(p, X);
+    memcpy(to, p->total[axis] + k * n, n * sizeof *to);
+    for (size_t q = 0; q < p->phases; ++q) {
+        const double *pair = p->number[axis] + at_pair(p, k, q) * n, *other = p->part[axis] + q * n;
+
+        take_others(p, axis, k, q, to);
+        for (size_t i = 0; q != k && i < n; ++i) to[i] -= pair[i] * other[i];
+    }
+    for (size_t i = 0; i < n; ++i) to[i] = own[i] > 0 ? to[i] / own[i] : 0;
 }
 
-void mf_plane_fit(struct mf_plane_fit *p, const float *x, const float *g, const uint8_t *fixed, float level,
-                  double most, double share)
+static void solve(struct mf_plane_fit *p)
 {
-    const size_t n[3] = {p->slab.count, p->slab.dims[1], p->slab.dims[2]};
+    for (int a = 0; a < 3; ++a) memset(p->part[a], 0, p->phases * p->slab.dims[a] * sizeof(double));
+    for (int s = 0; s < SWEEPS * (int)p->phases; ++s)
+        for (int a = 0; a < 3; ++a)
+            for (size_t k = 0; k < p->phases; ++k) solve_part(p, a, k);
+}
+
+void mf_plane_fit(struct mf_plane_fit *p, const struct mf_probabilities *at, double most, double share,
+                  double mean[MF_MEANFIELD_PHASES])
+{
     /* a power of two: products are exact */
-    const double scale = most > 0 ? exp2(floor(log2((1 << MF_LINE_BITS) / most))) : 1;
-    const struct mf_backend *backend = p->queue->backend;
+    const double scale = most > 0 ? exp2(floor(log2((1 << MF_LINE_BITS) / most))) : 1, unit = scale / MF_PAIR_UNIT;
     float *off = p->host_off;
-    double mean;
 
-    backend->meanfield->lines(p->queue, n, x, g, fixed, level, (float)scale, &p->lines);
-    mf_mirror_get(p->queue, p->mirror, p->table, table_bytes(&p->slab));
+    p->queue->backend->meanfield->lines(p->queue, at, (float)scale, &p->lines);
+    mf_mirror_get(p->queue, p->mirror, p->table, table_bytes(&p->slab, p->phases));
     gather(p);
-    mean = planes_of(p, scale);
-    for (int k = 0; k < SWEEPS; ++k) sweep(p);
-    for (size_t z = 0; z < n[Z]; ++z) *off++ = (float)(mean + share * p->part[Z][p->slab.first + z]);
-    for (size_t y = 0; y < n[Y]; ++y) *off++ = (float)(share * p->part[Y][y]);
-    for (size_t k = 0; k < n[X]; ++k) *off++ = (float)(share * p->part[X][k]);
-    mf_mirror_put(p->queue, p->off, p->host_off, off_bytes(&p->slab));
+    planes_of(p);
+    take_mean(p, unit, mean);
+    solve(p);
+    for (size_t k = 0; k < p->phases; ++k) {
+        for (size_t z = 0; z < p->slab.count; ++z)
+            *off++ = (float)((double)at->level[k] + mean[k] +
+                             share / unit * p->part[Z][k * p->slab.dims[Z] + p->slab.first + z]);
+        for (int a = Y; a <= X; ++a)
+            for (size_t i = 0; i < p->slab.dims[a]; ++i)
+                *off++ = (float)(share / unit * p->part[a][k * p->slab.dims[a] + i]);
+    }
+    mf_mirror_put(p->queue, p->off, p->host_off, off_bytes(&p->slab, p->phases));
 }

@@ -167,11 +167,12 @@ static double slices_traffic(const struct mf_recon_work *p, double terms)
     return (p->twice ? 4 : 3) * terms * WORD * sides_of(p);
 }
 
-/* The same for the optimiser's vectors. Steps of mean-field annealing read field, gradient and velocity in five passes.
+/* The same for the optimiser's vectors. Steps of mean-field annealing read the field in three passes, gradient and
+ * velocity in two.
  */
 static double vectors_traffic(const struct mf_recon_work *p, size_t history)
 {
-    enum { SHARED = 20 /* mean, clear, guide, projection */, ANNEALED = 68 };
+    enum { SHARED = 20 /* mean, clear, guide, projection */, ANNEALED = 44 };
     const double usual = p->opts->method.method->traffic + 4 * WORD * (double)history + SHARED;
 
     return p->annealed ? MF_SOLVE_BEFORE * usual + (1 - MF_SOLVE_BEFORE) * ANNEALED : usual;

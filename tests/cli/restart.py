@@ -66,9 +66,11 @@ check(run("synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlatio
       "synth")
 run("synth --kind gaussian --size 32 32 --seed 1 --volume-fraction 0.4 --correlation-length 2 --output other.npy".split())
 save(".", "solid.npy", blobs((16, 14, 15), [0.78, 0.22], 3, 2))
+save(".", "three.npy", blobs((20, 24), [0.5, 0.3, 0.2], 3, 2))
 base = [*"match --microstructure_filename t.npy --limit_to 6 --deterministic --max_iter 60 --polish-rounds 12".split(), *S2]
 cases = {
     "volume": base + "--add_dimension 20".split(),
+    "phases": ["three.npy" if w == "t.npy" else "4" if w == "6" else w for w in base] + "--add_dimension 14".split(),
     "image": base[:-len(S2)],  # what the program chooses
     "adam": base + "--add_dimension 12 --optimizer_type Adam".split(),
     "spg": base + "--optimizer_type SPG --no-polish".split(),

@@ -4,52 +4,75 @@
 
 #include <math.h>
 
-#include "kernels/form/meanfield.h"
 #include "kernels/labels.h"
 #include "mpi/comm.h"
 #include "src/base/rng.h"
 #include "tests/device.h"
 
-enum { NZ = 11, NY = 13, NX = 17, VOXELS = NZ * NY * NX };
+enum { NZ = 11, NY = 13, NX = 17, VOXELS = NZ * NY * NX, PHASES = 3, PARTS = NZ + NY + NX };
 
 static const float LEVEL = 0.05F;
 
-static float x[VOXELS], g[VOXELS];
+static float x[PHASES * VOXELS], g[PHASES * VOXELS];
 static uint8_t fixed[VOXELS];
 
 /* A gradient with strong planes; few voxels may move, so planes share them unevenly. */
-static void fill(void)
+static void fill(size_t phases)
 {
     for (size_t i = 0; i < VOXELS; ++i) {
         const double u = mf_random_uniform(3, 1, i);
+        const size_t most = i % phases;
 
-        x[i] = u < 0.4 ? 0 : u > 0.6 ? 1 : (float)u;
-        g[i] = (float)(mf_random_normal(3, 2, i) + 3 * mf_random_normal(3, 3, i / (NX * NY)) +
-                       2 * mf_random_normal(3, 4, i / NX % NY) - 4 * mf_random_normal(3, 5, i % NX));
         fixed[i] = mf_random_uniform(3, 6, i) < 0.2 ? u > 0.6 : MF_LABEL_OPEN;
-        if (fixed[i] != MF_LABEL_OPEN) x[i] = (float)fixed[i];
+        for (size_t p = 0; p < phases; ++p) {
+            const uint32_t k = 10 * (uint32_t)p;
+            float *at = x + p * VOXELS + i;
+
+            if (phases == 1)
+                *at = u < 0.4 ? 0 : u > 0.6 ? 1 : (float)u;
+            else /* two phases meet, or one is alone */
+                *at = u < 0.5 ? p == most : p == most ? 0.75F : p == (most + 1) % phases ? 0.25F : 0;
+            g[p * VOXELS + i] =
+                (float)(mf_random_normal(3, k + 2, i) + 3 * mf_random_normal(3, k + 3, i / (NX * NY)) +
+                        2 * mf_random_normal(3, k + 4, i / NX % NY) - 4 * mf_random_normal(3, k + 5, i % NX));
+            if (fixed[i] != MF_LABEL_OPEN) *at = phases == 1 ? (float)fixed[i] : (float)(p == fixed[i]);
+        }
     }
 }
 
-/* What is taken off, of the planes of all ranks. */
-static void fit(const struct mf_comm *comm, int threads, double off[NZ + NY + NX])
+/* What is taken off, of the planes of all ranks: off[phase][PARTS]. */
+static void fit(const struct mf_comm *comm, int threads, size_t phases, double *off)
 {
     struct device d = device_open(threads, 1, 0);
     const size_t dims[3] = {NZ, NY, NX};
     const struct mf_slab slab = mf_slab_of(comm, dims, comm->rank);
     const size_t first = slab.first * NY * NX, n = mf_slab_voxels(&slab), planes = slab.count;
-    float *dx = device_put(&d, x + first, n * sizeof *x), *dg = device_put(&d, g + first, n * sizeof *g);
-    float got[NZ + NY + NX];
+    struct mf_probabilities at = {.phases = phases, .n = {planes, NY, NX}};
+    float *dx = device_put(&d, NULL, phases * n * sizeof *x), *dg = device_put(&d, NULL, phases * n * sizeof *g);
+    float got[PHASES * PARTS];
+    double mean[MF_MEANFIELD_PHASES];
     uint8_t *df = device_put(&d, fixed + first, n);
     struct mf_plane_fit p;
 
-    CHECK(mf_plane_fit_open(&p, comm, d.q, &slab) == MF_OK);
-    mf_plane_fit(&p, dx, dg, df, LEVEL, 20, 1);
-    d.be->get(d.q, got, p.off, (planes + NY + NX) * sizeof *got);
-    for (size_t z = 0; z < NZ; ++z) off[z] = 0;
-    for (size_t z = 0; z < planes; ++z) off[slab.first + z] = (double)got[z];
-    for (size_t k = 0; k < NY + NX; ++k) off[NZ + k] = (double)got[planes + k];
-    mf_comm_sum(comm, NZ, off);
+    for (size_t k = 0; k < phases; ++k) {
+        d.be->put(d.q, dx + k * n, x + k * VOXELS + first, n * sizeof *x);
+        d.be->put(d.q, dg + k * n, g + k * VOXELS + first, n * sizeof *g);
+        at.level[k] = LEVEL;
+    }
+    at.x = dx;
+    at.g = dg;
+    at.fixed = df;
+    CHECK(mf_plane_fit_open(&p, comm, d.q, &slab, phases) == MF_OK);
+    mf_plane_fit(&p, &at, 40, 1, mean);
+    d.be->get(d.q, got, p.off, phases * (planes + NY + NX) * sizeof *got);
+    memset(off, 0, phases * PARTS * sizeof *off);
+    for (size_t k = 0; k < phases; ++k) {
+        const float *from = got + k * (planes + NY + NX);
+
+        for (size_t z = 0; z < planes; ++z) off[k * PARTS + slab.first + z] = (double)from[z];
+        mf_comm_sum(comm, NZ, off + k * PARTS);
+        for (size_t i = 0; i < NY + NX; ++i) off[k * PARTS + NZ + i] = (double)from[planes + i];
+    }
     mf_plane_fit_close(&p);
     device_get(&d, NULL, dx, 0);
     device_get(&d, NULL, dg, 0);
@@ -57,35 +80,75 @@ static void fit(const struct mf_comm *comm, int threads, double off[NZ + NY + NX
     device_close(&d);
 }
 
-static void check_fit(const double off[NZ + NY + NX])
+/* May phase p of voxel i move, if the gradients of those that may have this mean? */
+static int moves(size_t phases, size_t p, size_t i, double mean)
 {
-    double sum[NZ + NY + NX] = {0}, number[NZ + NY + NX] = {0};
+    const double at = (double)x[p * VOXELS + i], slope = (double)g[p * VOXELS + i] - (double)LEVEL - mean;
+
+    return at > 0 ? phases > 1 || at < 1 || slope > 0 : slope <= 0;
+}
+
+/* What remains of the gradient of a voxel, in the phases that may move. The set of these shrinks until it fits. */
+static void rest_of(size_t phases, const double *off, size_t i, double rest[PHASES], double keep[PHASES])
+{
+    const size_t at[3] = {i / (NX * NY), NZ + i / NX % NY, NZ + NY + i % NX};
+    double mean = 0, left = 0, kept = 0;
+
+    for (size_t p = 0; p < phases; ++p) keep[p] = 1;
+    for (size_t round = 0; round < phases; ++round) {
+        mean = kept = 0;
+        for (size_t p = 0; p < phases; ++p) {
+            mean += keep[p] * ((double)g[p * VOXELS + i] - (double)LEVEL);
+            kept += keep[p];
+        }
+        mean = phases > 1 ? mean / kept : 0;
+        for (size_t p = 0; p < phases; ++p) keep[p] = moves(phases, p, i, mean);
+    }
+    for (size_t p = 0; p < phases; ++p) {
+        rest[p] = (double)g[p * VOXELS + i];
+        for (int a = 0; a < 3; ++a) rest[p] -= off[p * PARTS + at[a]];
+        left += keep[p] * rest[p];
+    }
+    for (size_t p = 0; p < phases; ++p) rest[p] = keep[p] * (rest[p] - (phases > 1 ? left / kept : 0));
+}
+
+static void check_fit(size_t phases, const double *off)
+{
+    double sum[PHASES][PARTS] = {{0}}, number[PHASES][PARTS] = {{0}};
 
     for (size_t i = 0; i < VOXELS; ++i) {
         const size_t at[3] = {i / (NX * NY), NZ + i / NX % NY, NZ + NY + i % NX};
+        double rest[PHASES];
+        double keep[PHASES];
 
-        if (fixed[i] != MF_LABEL_OPEN || !mf_may_move(x[i], g[i], LEVEL)) continue;
-        for (int a = 0; a < 3; ++a) {
-            sum[at[a]] += (double)g[i] - off[at[0]] - off[at[1]] - off[at[2]];
-            ++number[at[a]];
-        }
+        if (fixed[i] != MF_LABEL_OPEN) continue;
+        rest_of(phases, off, i, rest, keep);
+        for (size_t p = 0; p < phases; ++p)
+            for (int a = 0; a < 3; ++a) {
+                sum[p][at[a]] += rest[p];
+                number[p][at[a]] += keep[p];
+            }
     }
-    for (size_t k = 0; k < NZ + NY + NX; ++k)
-        CHECK_SAYS(fabs(sum[k]) < 0.02 * number[k] + 1e-3, "plane %zu: mean %g", k, sum[k] / number[k]);
+    for (size_t p = 0; p < phases; ++p)
+        for (size_t k = 0; k < PARTS; ++k)
+            CHECK_SAYS(fabs(sum[p][k]) < 0.02 * number[p][k] + 1e-3, "phase %zu of %zu, plane %zu: mean %g", p, phases,
+                       k, sum[p][k] / number[p][k]);
 }
 
 int main(int argc, char **argv)
 {
-    double off[NZ + NY + NX], alone[NZ + NY + NX];
+    double off[PHASES * PARTS], alone[PHASES * PARTS];
     struct mf_comm comm, self;
 
     CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
     mf_comm_self(&self);
-    fill();
-    fit(&self, 1, alone);
-    check_fit(alone);
-    fit(&comm, 3, off);
-    CHECK(memcmp(off, alone, sizeof off) == 0);
+    for (size_t phases = 1; phases <= PHASES; ++phases) {
+        fill(phases);
+        fit(&self, 1, phases, alone);
+        check_fit(phases, alone);
+        fit(&comm, 3, phases, off);
+        CHECK(memcmp(off, alone, phases * PARTS * sizeof *off) == 0);
+    }
     mf_comm_close(&comm);
     return failures != 0;
 }

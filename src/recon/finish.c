@@ -55,10 +55,22 @@ static int polish_or_less(struct mf_grid *r, struct mf_polish *p)
     return MF_OK;
 }
 
+/* Plans do not count a polish that follows only if mean-field annealing has failed: the labels stay as they are. */
+static int lacks_memory(const struct mf_grid *r, const struct mf_polish *p, int rc)
+{
+    if (rc != MF_MEMORY || p->tried > 0 || !mf_grid_uses_mean_field(r) || r->opts->polish_rounds > 0) return 0;
+    mf_warn("no polish: %s", mf_err_text());
+    mf_err_clear();
+    return 1;
+}
+
 static int polish(struct mf_grid *r, struct mf_polish *p)
 {
+    int rc;
+
     p->after_round = after_round;
-    MF_TRY(polish_or_less(r, p));
+    rc = polish_or_less(r, p);
+    if (rc != MF_OK) return lacks_memory(r, p, rc) ? MF_OK : rc;
     if (!r->leaving)
         mf_info("polish: %ld swap%s of %ld tried, %.2f s", p->swaps, MF_S(p->swaps), p->tried,
                 r->result->polish_seconds + mf_now() - r->stage_start);

@@ -224,6 +224,16 @@ def less_memory():
             os.remove("fault.npy")
 
 
+def polish_left_out():
+    """Mean-field annealing fails in so small a volume, and the polish that follows is in no plan: without memory for it the run ends well."""
+    np.save("coarse.npy", blobs((32, 32), [0.6, 0.4], 3, 2))
+    words = ("coarse.npy", "--limit_to", 4, "--size", 8, 8, 8, "--descriptor_types", "FFTCorrelations", "Variation", "--threads", 1, "--plan", "off", "--batch_size", 2)
+    done, err = match(*words, "--output", "polished.npy")
+    check(done["polish_seconds"] > 0 and "no polish" not in err, f"a polish after mean-field annealing: {done} {err}")
+    done, err = match(*words, "--output", "cut.npy", env={"MF_FAULT": "memory:visit=120"})
+    check(done["swaps_tried"] == 0 and "no polish:" in err and "no memory" in err, f"no memory for the polish: {done} {err}")
+
+
 def address_space():
     """A limit of address space (RLIMIT_AS), on a lone process and on one rank of two: from room enough downwards all runs end well, until one is
     refused with a line and without a file."""
@@ -248,7 +258,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((30, 32), [0.6, 0.4], 1))
     np.save("three.npy", blobs((48, 48), [0.5, 0.2, 0.3], 2))
-    for part in (predicted, between_nodes, in_the_output, old_scripts, from_a_file, of_a_configuration, history_of_the_checkpoint, already_held, taken_ahead, less_memory, address_space):
+    for part in (predicted, between_nodes, in_the_output, old_scripts, from_a_file, of_a_configuration, history_of_the_checkpoint, already_held, taken_ahead, less_memory, polish_left_out, address_space):
         part()
     check(sum(seen) >= (3 if runs.LONG else 1), f"went on with less memory {sum(seen)} times")
     os.chdir("/")

@@ -90,7 +90,8 @@ static const struct mf_mem memory = {.alloc = take, .release = release};
 
 #define MF_FAMILY(ID, family, ...) .family = &mf_##family##_cpu,
 
-static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).space = &mf_space_cpu, .strips = &mf_strip_cpu};
+static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).drain = mf_cpu_drain, .space = &mf_space_cpu,
+                                        .strips = &mf_strip_cpu};
 
 const struct mf_backend mf_backend_cpu = {
     .name = "cpu",

@@ -31,6 +31,7 @@ extern const struct mf_meanfield_ops mf_meanfield_cpu;
 #define MF_FAMILY(ID, family, ...) extern const struct mf_slice_ops mf_##family##_cpu;
 MF_LIST_SLICES(MF_FAMILY)
 #undef MF_FAMILY
+void mf_cpu_drain(struct mf_queue *queue, size_t n, int64_t *tally, double *sum); /* slices/slice.c */
 extern const struct mf_space_ops mf_space_cpu;
 extern const struct mf_select_ops mf_select_cpu;
 extern const struct mf_label_ops mf_label_cpu;

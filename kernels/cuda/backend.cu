@@ -394,8 +394,8 @@ void mf_cuda_check(cudaError_t error, const char *file, int line)
 #define MF_ON_CORES(family)               nullptr
 #define MF_FAMILY(ID, family, where, ...) .family = MF_ON_##where(family),
 
-static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).all = mf_slices_all, .space = &mf_space_cuda,
-                                        .strips = nullptr};
+static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).all = mf_slices_all, .drain = mf_slices_drain,
+                                        .space = &mf_space_cuda, .strips = nullptr};
 
 const struct mf_backend mf_backend_cuda = {
     .name = "cuda",

@@ -101,6 +101,7 @@ MF_LIST_SLICES(MF_FAMILY)
 #undef MF_ON_CORES
 #undef MF_ON_GPU
 void mf_slices_all(struct mf_queue *q, const struct mf_slice_call *call, size_t calls);
+void mf_slices_drain(struct mf_queue *q, size_t n, int64_t *tally, double *sum);
 extern const struct mf_space_ops mf_space_cuda;
 extern const struct mf_select_ops mf_select_cuda;
 extern const struct mf_label_ops mf_label_cuda;

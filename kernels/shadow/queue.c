@@ -289,7 +289,7 @@ static const struct mf_mem heap; /* all zero: malloc and free */
 
 #define MF_FAMILY(ID, family, ...) .family = &mf_##family##_shadow,
 
-static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).space = &mf_space_shadow};
+static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).drain = mf_shadow_drain, .space = &mf_space_shadow};
 
 const struct mf_backend mf_backend_shadow = {
     .name = "shadow",

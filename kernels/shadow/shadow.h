@@ -65,6 +65,7 @@ extern const struct mf_meanfield_ops mf_meanfield_shadow;
 #define MF_FAMILY(ID, family, ...) extern const struct mf_slice_ops mf_##family##_shadow;
 MF_LIST_SLICES(MF_FAMILY)
 #undef MF_FAMILY
+void mf_shadow_drain(struct mf_queue *queue, size_t n, int64_t *tally, double *sum);
 extern const struct mf_space_ops mf_space_shadow;
 extern const struct mf_select_ops mf_select_shadow;
 extern const struct mf_label_ops mf_label_shadow;

@@ -84,7 +84,9 @@ struct mf_slice_task {
     const double *scale;  /* in: [count], queue->host; NULL: all 1 */
     double *sum;          /* out: [count], queue->host; NULL: not wanted */
     float *values;        /* out: [count][levels][entries], queue->host: D itself; NULL: not wanted */
-    struct mf_view y, h;  /* families of pairs: the second field and its gradient, as x and g */
+    int64_t
+        *tally; /* corr, vari: in/out: [entries], device: += D at level first, in grains (form/compare.h); or NULL */
+    struct mf_view y, h;                   /* families of pairs: the second field and its gradient, as x and g */
     const struct mf_view *fields, *slopes; /* vgg_all: [desc.phases] all of them, and their gradients as g; read at the
                                               call */
     size_t phase;                          /* patch: which of the plan's fields is x */
@@ -157,6 +159,8 @@ struct mf_slices {
     /** Does several tasks together, in any order: of all directions, phases and descriptors. Their gradients may share
      * memory. A slice has the same bits as by eval() alone, but for Variation beside S2. NULL: eval() does each. */
     void (*all)(struct mf_queue *queue, const struct mf_slice_call *call, size_t calls);
+    /** sum[i] = what tally[i] has counted, i < n; clears the tally. tally: device; sum: queue->host. */
+    void (*drain)(struct mf_queue *queue, size_t n, int64_t *tally, double *sum);
     const struct mf_space_ops *space;  /* S2 of volumes, in space */
     const struct mf_strip_ops *strips; /* S2 and Variation of parts of slices; NULL: only of whole slices */
 };

@@ -2,6 +2,7 @@
 #ifndef MF_TESTS_CUDA_SLICES_H
 #define MF_TESTS_CUDA_SLICES_H
 
+#include "kernels/form/compare.h"
 #include "kernels/slices/slices.h"
 #include "tests/unit/cuda_case.h"
 
@@ -75,6 +76,41 @@ static inline const struct mf_slice_ops *slices_ops(const struct side *s, const 
     exit(1);
 }
 
+/* Nothing counted yet; NULL for descriptors that do not count. */
+static inline int64_t *tally_new(struct side *s, const struct mf_slice_ops *ops, size_t entries)
+{
+    void *none = calloc(entries, sizeof(int64_t)), *tally = NULL;
+
+    if (ops == s->be->slices->corr || ops == s->be->slices->vari) {
+        tally = mf_arena_take(s->device, entries * sizeof(int64_t), "test");
+        s->be->put(s->q, tally, none, entries * sizeof(int64_t));
+    }
+    free(none);
+    return tally;
+}
+
+/* It holds the sums of values [count][size] from the first entry on, once. */
+static inline void tally_check(struct side *s, size_t entries, int64_t *tally, size_t count, size_t size,
+                               const float *values)
+{
+    double *sum = sums_new(s, entries), *again = sums_new(s, entries);
+    size_t wrong = 0;
+
+    if (tally) s->be->slices->drain(s->q, entries, tally, sum);
+    if (tally) s->be->slices->drain(s->q, entries, tally, again);
+    s->be->sync(s->q);
+    for (size_t i = 0; tally && i < entries; ++i) {
+        double wanted = 0;
+
+        for (size_t k = 0; k < count; ++k) wanted += mf_compare_grain((double)values[k * size + i]);
+        wrong += sum[i] != wanted || again[i] != 0;
+    }
+    CHECK(wrong == 0);
+    mf_arena_give(s->host, again);
+    mf_arena_give(s->host, sum);
+    mf_arena_give(s->device, tally);
+}
+
 /* Evaluates slices [from, from + count); the gradient comes on top of quarters, and is so large that these do not hide
  * its digits. */
 static inline struct slices_answer slices_ask(struct side *s, const char *what, const struct slices_case *k,
@@ -90,6 +126,7 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     float *x = up(s, n, field), *y = up(s, n, other), *target, *g, *h;
     const struct mf_view view = slices_view(k, x), part = slices_part(view, from, count);
     double weight[4], *scale = sums_new(s, count + 1);
+    int64_t *tally;
     const struct mf_view none = {.base = NULL};
     const int has_gradient = strcmp(ops->kind->name, "lineal_exact") != 0;
 
@@ -99,6 +136,7 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     desc.nu = view.nu;
     desc.nv = view.nv;
     desc.count_max = view.count;
+    tally = tally_new(s, ops, ops->kind->entries(&desc));
     a.entries = ops->kind->entries(&desc) * desc.levels;
     free(field);
     field = slices_target(desc.levels, ops->kind->entries(&desc));
@@ -122,7 +160,8 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
                                             .power = k->power,
                                             .scale = scale,
                                             .sum = a.sum,
-                                            .values = a.values});
+                                            .values = a.values,
+                                            .tally = tally});
     memset(weight, 0, sizeof weight); /* it was read at the call */
     if (ops->total) ops->total(plan, &part, a.total);
     if (ops->cross) {
@@ -131,6 +170,7 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
         ops->cross(plan, &part, &second, a.cross);
     }
     s->be->sync(s->q);
+    tally_check(s, a.entries / desc.levels, tally, count, a.entries, a.values + desc.first * (a.entries / desc.levels));
     ops->free(plan);
     a.g = down(s, n, g);
     a.h = down(s, n, h);

@@ -74,6 +74,7 @@ static struct answer ask(const struct trial *t, int at_once)
     double *scale = sums_new(&side, 32);
     struct mf_slice_plan *plan[MF_SIDES][KINDS];
     struct mf_slice_call call[CALLS];
+    int64_t *tally[CALLS];
     size_t n = 0;
 
     for (size_t i = 0; i < FIELDS * a.voxels; ++i) field[i] = 0.25f;
@@ -96,6 +97,7 @@ static struct answer ask(const struct trial *t, int at_once)
                 a.numbers[n] = v.count * t->levels * (k == 1 ? (2 * t->lag - 1) * (2 * t->lag - 1) : 1);
                 a.sum[n] = sums_new(&side, v.count);
                 a.values[n] = mf_arena_zeros(side.host, a.numbers[n], sizeof(float), "test");
+                tally[n] = tally_new(&side, ops[k], a.numbers[n] / v.count / t->levels);
                 call[n] = (struct mf_slice_call){ops[k],
                                                  plan[d][k],
                                                  {.x = v,
@@ -105,10 +107,16 @@ static struct answer ask(const struct trial *t, int at_once)
                                                   .power = t->power,
                                                   .scale = scale,
                                                   .sum = a.sum[n],
-                                                  .values = a.values[n]}};
+                                                  .values = a.values[n],
+                                                  .tally = tally[n]}};
             }
     if (at_once) slices->all(side.q, call, n);
     for (size_t i = 0; !at_once && i < n; ++i) call[i].ops->eval(call[i].plan, &call[i].task);
+    for (size_t i = 0; i < n; ++i) {
+        const size_t size = a.numbers[i] / a.slices[i];
+
+        tally_check(&side, size / t->levels, tally[i], a.slices[i], size, a.values[i]);
+    }
     free_plans(ops, plan);
     a.g = down(&side, FIELDS * a.voxels, g);
     for (int k = 0; k < KINDS; ++k) mf_arena_give(side.device, target[k]);

@@ -7,9 +7,10 @@
 
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/slices/lanes.h"
+#include "kernels/form/compare.h"
 #include "src/base/err.h"
 
-enum { CHUNK_BYTES = 1 << 24 }; /* about what total() holds of values */
+enum { CHUNK_BYTES = 1 << 24 /* about what total() holds of values */, BLOCK = 64 /* entries counted at a time */ };
 
 /* Extents of every level; refuses those on which a lag would meet itself. */
 static int levels(struct mf_slice_plan *plan)
@@ -117,6 +118,56 @@ static void check(const struct mf_slice_plan *plan, const struct mf_view *x)
     MF_ASSERT(x->ss == 1 || x->sv == 1 || x->su == 1);
 }
 
+/* Slices [at, at + n) of a view, n at most `most`. A view without memory stays. */
+static struct mf_view part(const struct mf_view *x, size_t at, size_t most)
+{
+    struct mf_view v = *x;
+
+    if (!v.base) return v;
+    v.base += at * x->ss;
+    v.count = x->count - at < most ? x->count - at : most;
+    return v;
+}
+
+/* tally += values [count][levels][entries] at the first level. Sums of grains are exact, as whole numbers. */
+MF_CPU_FAST static void count_block(const struct mf_slice_plan *plan, size_t count, size_t first, size_t n,
+                                    const float *values, int64_t *tally)
+{
+    const size_t stride = plan->desc.levels * plan->entries;
+    double sum[BLOCK] = {0};
+
+    values += plan->desc.first * plan->entries + first;
+    for (size_t s = 0; s < count; ++s)
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) sum[i] += mf_compare_grain((double)values[s * stride + i]);
+    for (size_t i = 0; i < n; ++i) tally[first + i] += mf_compare_grains(sum[i]);
+}
+
+static void count(const struct mf_slice_plan *plan, size_t slices, const float *values, int64_t *tally)
+{
+#pragma omp parallel for schedule(static) num_threads(plan->threads)
+    for (size_t i = 0; i < plan->entries; i += BLOCK)
+        count_block(plan, slices, i, plan->entries - i < BLOCK ? plan->entries - i : BLOCK, values, tally);
+}
+
+/* The same slices as of one task, whose values are counted. */
+static void eval_counted(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    const size_t n = plan->desc.levels * plan->entries;
+
+    for (size_t at = 0; at < task->x.count; at += plan->chunk) {
+        struct mf_slice_task some = *task;
+
+        some.x = part(&task->x, at, plan->chunk);
+        some.g = part(&task->g, at, plan->chunk);
+        some.values = task->values ? task->values + at * n : plan->values;
+        if (some.scale) some.scale += at;
+        if (some.sum) some.sum += at;
+        plan->engine->eval(plan, &some);
+        count(plan, some.x.count, some.values, task->tally);
+    }
+}
+
 static void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
     check(plan, &task->x);
@@ -125,17 +176,10 @@ static void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *ta
         check(plan, &task->g);
         MF_ASSERT(task->g.count == task->x.count);
     }
-    plan->engine->eval(plan, task);
-}
-
-/* Slices [at, at + n) of a view, n at most `most`. */
-static struct mf_view part(const struct mf_view *x, size_t at, size_t most)
-{
-    struct mf_view v = *x;
-
-    v.base += at * x->ss;
-    v.count = x->count - at < most ? x->count - at : most;
-    return v;
+    if (task->tally)
+        eval_counted(plan, task);
+    else
+        plan->engine->eval(plan, task);
 }
 
 static void add(const struct mf_slice_plan *plan, size_t count, double *total)

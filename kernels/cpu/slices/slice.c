@@ -323,6 +323,26 @@ static double compare_level(int power, double weight, double scale, size_t n, do
     return sum;
 }
 
+/* Slices of other threads are counted at the same time. Grains are of the rounded value. */
+static void count(size_t n, const double *d, int64_t *tally)
+{
+    for (size_t i = 0; i < n; ++i) {
+        const int64_t grains = mf_compare_grains((double)(float)d[i]);
+
+#pragma omp atomic
+        tally[i] += grains;
+    }
+}
+
+void mf_cpu_drain(struct mf_queue *queue, size_t n, int64_t *tally, double *sum)
+{
+    (void)queue;
+    for (size_t i = 0; i < n; ++i) {
+        sum[i] = mf_compare_of(tally[i]);
+        tally[i] = 0;
+    }
+}
+
 void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, size_t entries,
                     double *d, int threads)
 {
@@ -331,6 +351,7 @@ void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc
     double sum = 0.0;
 
     for (size_t i = desc->first * entries; task->values && i < n; ++i) task->values[s * n + i] = (float)d[i];
+    if (task->tally) count(entries, d + desc->first * entries, task->tally);
     for (size_t i = 0; i < desc->first * entries; ++i) d[i] = 0.0;
     for (size_t l = desc->first; l < desc->levels; ++l)
         sum += compare_level(task->power == 1 ? 1 : 2, task->weight[l], scale, entries, d + l * entries,

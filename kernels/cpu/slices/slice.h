@@ -47,8 +47,8 @@ void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct m
 size_t mf_cpu_band(size_t n);
 
 /**
- * Compares one slice with its target (kernels/slices/slices.h): writes task->sum and task->values of slice @p s. The
- * result does not depend on threads.
+ * Compares one slice with its target (kernels/slices/slices.h): writes task->sum and task->values of slice @p s, and
+ * adds to task->tally. The result does not depend on threads.
  *
  * @param d in   [levels][entries] D
  *          out  scale dA/dD, 0 below the first level

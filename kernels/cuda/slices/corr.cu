@@ -93,6 +93,7 @@ struct mf_corr_aim aim_of(const struct item &i, const struct mf_slice_task &t, s
     a.scale = t.scale ? t.scale + i.done : nullptr;
     a.power = t.power;
     a.values = t.values ? t.values + i.done * stride + l * entries : nullptr;
+    a.tally = l == i.plan->desc.first ? t.tally : nullptr;
     a.stride = stride;
     a.sum = t.sum && l == i.plan->desc.first ? t.sum + i.done : nullptr;
     return a;

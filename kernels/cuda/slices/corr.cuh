@@ -35,6 +35,7 @@ struct mf_corr_aim {
     int power;
     double *loss, *sum;    /* [blocks][slots] device; of the finest level: [count] queue->host, or NULL */
     float *values;         /* [count][stride]; NULL: not wanted */
+    int64_t *tally;        /* [entries] of the finest level; NULL: not wanted */
     size_t stride, blocks; /* blocks: parts of a loss */
 };
 

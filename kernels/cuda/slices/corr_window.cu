@@ -135,10 +135,11 @@ __device__ double offset_of(const struct mf_corr_level &w, const struct window &
     return middle * (2.0 * mf_block_sum(sum, m.shared) / pixels + middle);
 }
 
-/* Compares entry i of slice s, whose value is @p d: writes it, adds to the loss, returns dA/dD. */
+/* Compares entry i of slice s, whose value is @p d: writes it, counts it, adds to the loss, returns dA/dD. */
 __device__ double compare(const struct mf_corr_aim &aim, unsigned s, size_t i, double d, double *loss)
 {
     if (aim.values) aim.values[s * aim.stride + i] = float(d);
+    if (aim.tally) mf_tally_add(aim.tally + i, d);
     if (!aim.target) return 0.0;
     const double e = aim.weight * (d - double(aim.target[i]));
 

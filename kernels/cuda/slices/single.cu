@@ -42,6 +42,7 @@ __global__ void compare(struct mf_single p, struct mf_slice_task t, struct weigh
             sum += mf_compare_loss(t.power, e);
             slope = scale * w.level[l] * mf_compare_slope(t.power, e);
             if (t.values && writes) t.values[s * p.desc.levels + l] = float(d);
+            if (t.tally && writes && l == p.desc.first) mf_tally_add(t.tally, d);
         }
         if (writes) p.slope[l * p.desc.count_max + s] = slope;
     }

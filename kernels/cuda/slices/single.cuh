@@ -41,7 +41,7 @@ void mf_single_free(struct mf_slice_plan *plan);
 int mf_single_open(struct mf_single *p, struct mf_queue *q, const struct mf_slice_desc *desc, int pooled);
 void mf_single_close(struct mf_single *p, struct mf_queue *q);
 
-/** Compares all levels: writes task->sum, task->values and the slopes. */
+/** Compares all levels: writes task->sum, task->values and the slopes, adds to task->tally. */
 void mf_single_compare(const struct mf_single *p, struct mf_queue *q, const struct mf_slice_task *task);
 
 /** total [levels] += the values of the first @p count slices. */

@@ -1,6 +1,8 @@
 /* See slice.cuh. */
 #include "kernels/cuda/slices/slice.cuh"
 
+#include "kernels/cuda/pass.cuh"
+
 namespace
 {
 
@@ -123,6 +125,16 @@ struct mf_view like(const struct mf_view *x, float *base, size_t nu, size_t nv)
     return {base, x->count, nu, nv, nu * nv, nv, 1};
 }
 
+struct drain_body {
+    int64_t *tally;
+    double *sum;
+    __device__ void operator()(size_t i) const
+    {
+        sum[i] = mf_compare_of(tally[i]);
+        tally[i] = 0;
+    }
+};
+
 } // namespace
 
 void mf_pool_run(struct mf_queue *q, const struct mf_pool *job, int count)
@@ -194,4 +206,10 @@ void mf_pyramid_fill(const struct mf_pyramid *p, struct mf_queue *q, const struc
 void mf_pyramid_pass(struct mf_queue *q, const struct mf_view &coarse, const struct mf_view &g, int add)
 {
     mf_pixels(q, g, pass_body{coarse, g, add});
+}
+
+void mf_slices_drain(struct mf_queue *q, size_t n, int64_t *tally, double *sum)
+{
+    MF_SPOIL(sum, n * sizeof *sum);
+    mf_each(q, n, drain_body{tally, sum});
 }

@@ -117,6 +117,14 @@ __device__ inline float mf_from_coarse(const struct mf_view &coarse, size_t s, s
 /** g = or += the part of the coarser level, for levels that take no part themselves. */
 void mf_pyramid_pass(struct mf_queue *q, const struct mf_view &coarse, const struct mf_view &g, int add);
 
+/** tally += value in grains. Integers: in any order. */
+__device__ inline void mf_tally_add(int64_t *tally, double value)
+{
+    typedef unsigned long long integer; /* negative numbers too: sums are modulo 2^64 */
+
+    atomicAdd(reinterpret_cast<integer *>(tally), integer(mf_compare_grains(double(float(value)))));
+}
+
 /** Sum of a block's values in a fixed order; every thread gets it. @p shared: [blockDim.x] doubles. The number of
  * threads must be a power of two. */
 __device__ inline double mf_block_sum(double value, double *shared)

@@ -62,7 +62,14 @@ static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     mf_shadow_input(plan->queue, name, t.scale, t.x.count * sizeof *t.scale);
     t.sum = mf_shadow_output(plan->queue, name, t.sum, t.x.count * sizeof *t.sum);
     t.values = mf_shadow_output(plan->queue, name, t.values, t.x.count * plan->values * sizeof *t.values);
-    MF_SHADOW_RUN(name, plan->ops->eval(plan->inner, &t), t.x.base, t.g.base, t.target, t.pull, t.y.base, t.h.base);
+    MF_SHADOW_RUN(name, plan->ops->eval(plan->inner, &t), t.x.base, t.g.base, t.target, t.tally, t.pull, t.y.base,
+                  t.h.base);
+}
+
+void mf_shadow_drain(struct mf_queue *queue, size_t n, int64_t *tally, double *sum)
+{
+    sum = mf_shadow_output(queue, "drain", sum, n * sizeof *sum);
+    MF_SHADOW_RUN("drain", mf_backend_cpu.slices->drain(mf_shadow_inner(queue), n, tally, sum), tally);
 }
 
 static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)

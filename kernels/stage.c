@@ -25,6 +25,11 @@ void mf_mirror_put(struct mf_queue *queue, void *device, const void *mirror, siz
     if (mirror != device) queue->backend->put(queue, device, mirror, bytes);
 }
 
+void mf_mirror_send(struct mf_queue *queue, void *device, const void *mirror, size_t bytes)
+{
+    if (mirror != device) queue->backend->follow(queue, queue->backend->put_start(queue, device, mirror, bytes));
+}
+
 int mf_stage_open(struct mf_stage *stage, struct mf_queue *queue, size_t plane, size_t planes)
 {
     const size_t most = plane ? STAGE_BYTES / plane : 0;

@@ -31,6 +31,8 @@ void mf_mirror_give(struct mf_queue *queue, const void *device, void *mirror);
 /** Device to mirror, mirror to device. */
 void mf_mirror_get(struct mf_queue *queue, void *mirror, const void *device, size_t bytes);
 void mf_mirror_put(struct mf_queue *queue, void *device, const void *mirror, size_t bytes);
+/** As mf_mirror_put(), but the host does not wait: the mirror must not change before the next sync(). */
+void mf_mirror_send(struct mf_queue *queue, void *device, const void *mirror, size_t bytes);
 
 /**
  * A stage moves the planes of a slab through a small buffer, a run of planes at a time:

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/form/compare.h"
 #include "kernels/labels.h"
 #include "kernels/meanfield.h"
 #include "src/base/err.h"
@@ -28,11 +27,10 @@ static const double HEADROOM = 4; /* of sums of integers, for gradients that gro
 static const double RINGS = 0.02, SHORTER = 0.7, LONGER = 1.05;
 
 struct side {
-    size_t slices, levels;
+    size_t slices;
     /* of every phase: what a squared error of one slice weighs; the target's interface density, what is taken off it */
     double s2_weight[MF_MEANFIELD_PHASES], v_weight[MF_MEANFIELD_PHASES];
     double v_target[MF_MEANFIELD_PHASES], v_shift[MF_MEANFIELD_PHASES];
-    float *s2, *v; /* captured: [phase][slices][levels][entries], [phase][slices][levels] */
     double *miss;  /* [phase][entries]: error of the mean slice at the last evaluation; the grid's */
     double *shift; /* [phase][entries]: what is taken off the target */
     const double *s2_target[MF_MEANFIELD_PHASES];
@@ -43,7 +41,6 @@ struct work {
     size_t phases, sides, entries, centre, s2_term, v_term; /* v_term: terms, if Variation is not compared */
     struct side side[MF_SIDES];
     double *plane;                       /* [planes][values_at()], queue->host */
-    double *mean;                        /* [sides][phase][entries + 1]: of captured S2, and V */
     struct mf_plane_fit planes;          /* mean gradients of planes */
     double stiff, stiff_volume, penalty; /* largest curvatures, and the unit of the penalty, of one voxel */
     double rate_most;
@@ -78,7 +75,7 @@ static int open_objective(struct work *w)
     struct mf_objective_opts o = r->compared;
 
     o.smooth = 1; /* d^2: all of x + x' - 2 x x' but a multiple of x (1 - x) */
-    o.captured = 1;
+    o.watched = 1;
     w->s2_term = mf_grid_s2_term(&o);
     w->v_term = o.terms;
     for (size_t t = 0; t < o.terms; ++t)
@@ -115,19 +112,14 @@ static void aim(struct work *w, size_t d, size_t p)
         s->v_weight[p] = mf_objective_square(w->grid->objective, d, q * o->term[w->v_term].weight);
 }
 
-static size_t values_of(const struct work *w, const struct side *s) { return w->phases * s->slices * s->levels; }
-
 static int take_side(struct work *w, size_t d)
 {
     struct side *s = &w->side[d];
 
     s->slices = w->grid->slab.dims[d];
-    s->levels = mf_objective_levels(w->grid->objective, d);
-    s->s2 = take(w, values_of(w, s) * w->entries * sizeof *s->s2);
-    s->v = take(w, values_of(w, s) * sizeof *s->v);
     s->miss = w->grid->mean_error[d];
     s->shift = take(w, w->phases * w->entries * sizeof *s->shift);
-    if (!s->s2 || !s->v || !s->shift) return MF_MEMORY;
+    if (!s->shift) return MF_MEMORY;
     for (size_t p = 0; p < w->phases; ++p) aim(w, d, p);
     return MF_OK;
 }
@@ -141,8 +133,7 @@ static int take_all(struct work *w)
 
     for (size_t d = 0; d < w->sides; ++d) MF_TRY(take_side(w, d));
     w->plane = take(w, (r->slab.count + 1) * values_at(w) * sizeof *w->plane);
-    w->mean = take(w, w->sides * w->phases * (w->entries + 1) * sizeof *w->mean);
-    if (!w->plane || !w->mean) return MF_MEMORY;
+    if (!w->plane) return MF_MEMORY;
     return mf_plane_fit_open(&w->planes, r->comm, r->queue, &r->slab, w->phases);
 }
 
@@ -151,25 +142,8 @@ static void close_work(struct work *w)
     struct mf_arena *host = w->grid->queue->host;
 
     mf_plane_fit_close(&w->planes);
-    mf_arena_give(host, w->mean);
     mf_arena_give(host, w->plane);
-    for (size_t d = 0; d < MF_SIDES; ++d) {
-        mf_arena_give(host, w->side[d].shift);
-        mf_arena_give(host, w->side[d].v);
-        mf_arena_give(host, w->side[d].s2);
-    }
-}
-
-static void capture(struct work *w)
-{
-    float *s2[MF_SIDES], *v[MF_SIDES];
-
-    for (size_t d = 0; d < w->sides; ++d) {
-        s2[d] = w->side[d].s2;
-        v[d] = w->side[d].v;
-    }
-    mf_objective_capture(w->grid->objective, w->s2_term, s2);
-    if (w->v_term < w->grid->compared.terms) mf_objective_capture(w->grid->objective, w->v_term, v);
+    for (size_t d = 0; d < MF_SIDES; ++d) mf_arena_give(host, w->side[d].shift);
 }
 
 static int open_work(struct work *w)
@@ -183,9 +157,7 @@ static int open_work(struct work *w)
     w->entries = rows * rows;
     w->centre = w->entries / 2;
     MF_TRY(open_objective(w));
-    MF_TRY(mf_agree(w->grid->comm, take_all(w)));
-    capture(w);
-    return MF_OK;
+    return mf_agree(w->grid->comm, take_all(w));
 }
 
 /* -- stiffness -- */
@@ -271,54 +243,21 @@ static void shift_targets(struct work *w, const double *grey)
     if (w->v_term < w->grid->compared.terms) mf_objective_correct(w->grid->objective, w->v_term, 1, v);
 }
 
-/* Means over the slices of captured values, each [slices][levels][entries], at level 0. This rank has some slices, the
- * others are zero. */
-static void mean_of(const struct side *s, const float *values, size_t entries, double *mean)
-{
-    for (size_t i = 0; i < entries; ++i) mean[i] = 0;
-    for (size_t k = 0; k < s->slices; ++k)
-        for (size_t i = 0; i < entries; ++i) mean[i] += mf_compare_grain((double)values[k * s->levels * entries + i]);
-    for (size_t i = 0; i < entries; ++i) mean[i] /= (double)s->slices;
-}
-
-static double *mean_at(const struct work *w, size_t d, size_t p)
-{
-    return w->mean + (d * w->phases + p) * (w->entries + 1);
-}
-
-static void gather_means(struct work *w)
-{
-    for (size_t d = 0; d < w->sides; ++d)
-        for (size_t p = 0; p < w->phases; ++p) {
-            const struct side *s = &w->side[d];
-            const size_t first = p * s->slices * s->levels;
-
-            mean_of(s, s->s2 + first * w->entries, w->entries, mean_at(w, d, p));
-            mean_of(s, s->v + first, 1, mean_at(w, d, p) + w->entries);
-        }
-    if (w->grid->comm->size > 1) mf_comm_sum(w->grid->comm, w->sides * w->phases * (w->entries + 1), w->mean);
-}
-
 /* The new error of the mean slice. *loss, with the lead of the last one, becomes the loss with the lead of this one;
  * *plain is without. Adds to the slope of the loss in the grey. */
 static void look_at_mean(struct work *w, size_t d, size_t p, double grey, double *loss, double *plain)
 {
+    const struct mf_objective *o = w->grid->objective;
     struct side *s = &w->side[d];
-    const double *mean = mean_at(w, d, p), *target = s->s2_target[p], slices = (double)s->slices;
-    const double s2_weight = s->s2_weight[p] * slices, v_weight = s->v_weight[p] * slices;
-    double led = 0, square = 0, *miss = s->miss + p * w->entries;
+    const double s2_weight = s->s2_weight[p] * (double)s->slices, v_weight = s->v_weight[p] * (double)s->slices;
+    double *miss = s->miss + p * w->entries;
+    const struct mf_mean_look look = mf_objective_look_at_mean(o, w->s2_term, d, p, w->pace.lead, grey, miss);
 
-    for (size_t i = 0; i < w->entries; ++i) {
-        const double old = miss[i], new = mean[i] - target[i] + (i == w->centre ? grey : 0);
-
-        led += w->pace.lead * old * (2 * new + w->pace.lead *old);
-        square += new *new;
-        miss[i] = new;
-    }
-    *plain -= led * s2_weight;
-    *loss += (w->pace.lead * square - led) * s2_weight;
+    *plain -= look.led * s2_weight;
+    *loss += (w->pace.lead * look.square - look.led) * s2_weight;
     w->grey_slope[p] += 2 * s2_weight * miss[w->centre];
-    w->grey_slope[p] += 8 * v_weight * (mean[w->entries] - s->v_target[p] + 4 * grey);
+    if (w->v_term < w->grid->compared.terms)
+        w->grey_slope[p] += 8 * v_weight * (*mf_objective_seen(o, w->v_term, d, p) - s->v_target[p] + 4 * grey);
 }
 
 /* Expected loss with the lead, and its gradient. */
@@ -330,16 +269,9 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     MF_PHASE(&mf_phase_mean_field);
 
     shift_targets(w, grey);
-    for (size_t d = 0; d < w->sides; ++d) {
-        const struct side *s = &w->side[d];
-
-        memset(s->s2, 0, values_of(w, s) * w->entries * sizeof *s->s2);
-        memset(s->v, 0, values_of(w, s) * sizeof *s->v);
-    }
     r->backend->field->fill(r->queue, w->phases * mf_slab_voxels(&r->slab), 0, g);
     mf_objective_eval(r->objective, x, g, 1, loss);
     r->loss = *loss;
-    gather_means(w);
     memset(w->grey_slope, 0, sizeof w->grey_slope);
     for (size_t d = 0; d < w->sides; ++d)
         for (size_t p = 0; p < w->phases; ++p) look_at_mean(w, d, p, grey[p], loss, &r->loss);

@@ -42,6 +42,7 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
                                   .scale = s->scale + (joint ? o->phases : a) * s->slices + r->span.first,
                                   .sum = s->a + (t * o->parts + p) * s->slices + r->span.first,
                                   .values = values,
+                                  .tally = s->tally[t] ? s->tally[t] + p * entries : NULL,
                                   .phase = p,
                                   .pull = s->pull[t] ? s->pull[t] + r->before * s->pull_size[t] : NULL};
 }
@@ -420,6 +421,7 @@ static void eval_all_dynamic(struct mf_objective *o, float *x, float *g, double 
     else
         for (size_t d = MF_Y; d < o->sides; ++d)
             for (size_t k = 0; k < rounds_of(o, d); ++k) eval_dynamic(o, d, d + 1, k, x, g, factor);
+    mf_objective_watch_drain(o);
 }
 
 /* Alike on all ranks. */
@@ -491,6 +493,13 @@ static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, doub
     mf_objective_beside_add(o, at, g);
 }
 
+static void eval_sides(struct mf_objective *o, float *x, float *g, double factor)
+{
+    for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
+    run_waiting(o);
+    mf_objective_watch_drain(o);
+}
+
 /* Slices that are whole are compared while planes are on their way. */
 static void eval_strips(struct mf_objective *o, float *x, float *g, double factor)
 {
@@ -503,6 +512,7 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
 {
     const struct key key = {.name = o->name, .x = x, .g = g, .side = MF_SIDES, .gradient = g != NULL};
 
+    mf_objective_aims_send(o);
     o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->drawn || o->age == 0);
     o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->transport && o->home == o->queue;
     o->waits = may_wait(o);
@@ -513,8 +523,7 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
     else if ((o->dynamic = may_be_dynamic(o)))
         eval_all_dynamic(o, x, g, factor);
     else if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
-        for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
-    run_waiting(o);
+        eval_sides(o, x, g, factor);
     if (o->whole) mf_segment_end(o->queue);
     if (o->space.space) mf_objective_space_eval(o, x, g, factor);
     o->age = o->side[0].example.x && g && o->opts.hold && !o->drawn ? o->age + 1 : 0;
@@ -534,6 +543,7 @@ static void gather(struct mf_objective *o, size_t slices)
         memcpy(volume + 1, o->space.sum, sizeof o->space.sum);
     }
     mf_comm_sum(o->comm, n, o->sums);
+    mf_objective_watch_gather(o);
 }
 
 void mf_objective_finish(struct mf_objective *o, double *loss)

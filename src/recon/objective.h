@@ -55,6 +55,7 @@ struct mf_objective_opts {
     int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices/slices.h) */
     int by_swaps;       /* there is no descent: terms without a gradient are included, and add none */
     int captured;       /* values of slices will be requested (mf_objective_capture()) */
+    int watched;        /* mean slices in S2 and Variation will be (mf_objective_seen()); each slice is compared once */
     size_t batch;       /* slices in flight per rank; 0: chosen */
 };
 
@@ -125,6 +126,24 @@ int mf_objective_renew(struct mf_objective *objective);
  */
 void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[MF_SIDES]);
 
+/** With opts->watched: D of S2 or Variation, term @p t, at level 0, as the last evaluation has seen it: [entries], the
+ * mean over the slices of direction @p side. The same bits on any number of ranks and threads. */
+const double *mf_objective_seen(const struct mf_objective *objective, size_t t, size_t side, size_t part);
+
+/**
+ * Losses of an evaluation that compared slices with T - gain * error (mf_objective_correct()), over the weight of a
+ * slice and the number of slices. Less `led` a loss has its own targets; `square` is the mean slice's new squared
+ * error.
+ */
+struct mf_mean_look {
+    double led, square;
+};
+
+/** From the mean slice that the last evaluation has seen. error [entries]: in the last error, out the new one.
+ * @p centre is added to D at lag 0. */
+struct mf_mean_look mf_objective_look_at_mean(const struct mf_objective *objective, size_t t, size_t side, size_t part,
+                                              double gain, double centre, double *error);
+
 /**
  * Error of the mean slice of every direction in term @p t at level 0: mean_error[side] [phases][entries] = mean of D
  * over the slices minus the target. Takes one forward pass over the field. Collective.
@@ -134,7 +153,7 @@ void mf_objective_mean_error(struct mf_objective *objective, size_t t, float *x,
 /**
  * From now on compares slices with T - gain * mean_error at level 0 of term @p t (mean_error as above; NULL: with T
  * again). The loss itself treats every slice alone. With this shift its gradient is that of loss + gain * (squared
- * error of the mean slice), linearised at the field of `mean_error`. Not collective.
+ * error of the mean slice), linearised at the field of `mean_error`. Not between start and finish. Not collective.
  */
 void mf_objective_correct(struct mf_objective *objective, size_t t, double gain, double *const mean_error[MF_SIDES]);
 

@@ -23,6 +23,8 @@ struct mf_objective_side {
     float *target[MF_TERMS_MAX];                     /* [parts][levels][entries of the term], device */
     float *goal[MF_TERMS_MAX];                       /* its mirror in host memory */
     float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
+    int64_t *tally[MF_TERMS_MAX];                    /* [phases][entries] device: its slices are counted; or NULL */
+    double *seen[MF_TERMS_MAX];                      /* the same, queue->host: mean over all slices */
     double *sums;                                    /* [slices][mf_objective_row()]: E, then the share of each term */
     double *sum;                                     /* [entries]: of all slices, of every term and part */
     double mean_sums[MF_OBJECTIVE_SUMS];             /* as sums, of the mean slice, by the number of directions */
@@ -63,6 +65,12 @@ struct mf_objective {
     struct mf_objective_side side[MF_SIDES];
     struct mf_objective_space space;
     struct mf_objective_plan plan[2 * MF_SIDES * (MF_TERMS_MAX + 1)];
+    float *targets, *goals;   /* of all sides and terms: device, and its mirror */
+    size_t aimed;             /* numbers of them */
+    int changed;              /* the mirror is newer */
+    int64_t *tally;           /* of all sides and terms; NULL: none is wanted */
+    double *seen;             /* the same */
+    size_t watched;           /* numbers of them */
     double *sums;             /* of all sides, for one reduction; then of the volume: E, and its sums */
     double *work;             /* of all sides: memory that kernels read and write for every slice */
     float *fixed;             /* device: 0 and -1, targets of the volume fraction that yield vf and its gradient */
@@ -114,6 +122,9 @@ size_t mf_objective_parts(const struct mf_objective *objective, size_t t);
 /** Does each part have several fields? Such parts have no weight q of a phase. */
 int mf_objective_joint(const struct mf_objective *objective, size_t t);
 
+/** Numbers of term @p t at one level of a slice of direction @p d. */
+size_t mf_objective_term_entries(const struct mf_objective *objective, size_t t, size_t d);
+
 /** Cost of so many slices, by the formula. */
 struct mf_cost mf_objective_cost(const struct mf_objective *objective, const struct mf_objective_side *side, size_t t,
                                  size_t count, enum mf_cost_of what);
@@ -122,6 +133,13 @@ struct mf_cost mf_objective_cost(const struct mf_objective *objective, const str
  * else in @p g. Second: adds it to @p g. */
 float *mf_objective_beside(struct mf_objective *objective, size_t d, float *g);
 void mf_objective_beside_add(struct mf_objective *objective, float *at, float *g);
+
+/** Mean slices of every evaluation (objective_watch.c), if they are wanted. Takes their memory (local; MF_MEMORY);
+ * frees it; brings the counts of an evaluation to the host, behind its work; adds those of all ranks (collective). */
+int mf_objective_watch_open(struct mf_objective *objective);
+void mf_objective_watch_close(struct mf_objective *objective);
+void mf_objective_watch_drain(struct mf_objective *objective);
+void mf_objective_watch_gather(struct mf_objective *objective);
 
 /** --slice-objective mean (objective_mean.c). Writes E of the mean slice of direction @p d and its shares to the side's
  * mean_sums. With @p g not NULL g += factor dE/dx. Collective. */
@@ -152,10 +170,15 @@ void mf_objective_space_close(struct mf_objective *objective);
 /** E of the volume into objective->space; with @p g not NULL g += factor dE/dx. Collective. */
 void mf_objective_space_eval(struct mf_objective *objective, const float *x, float *g, double factor);
 
-/** First: prepares the example of direction @p d, if a term needs it. Second: the target vectors of term @p t; also
- * counts their entries. Local; MF_INPUT, MF_MEMORY. */
+/** First: takes the memory of all target vectors. Second: prepares the example of direction @p d, if a term needs it.
+ * Third: the target vectors of term @p t; also counts their entries. Local; MF_INPUT, MF_MEMORY. */
+int mf_objective_aims_open(struct mf_objective *objective);
 int mf_objective_example(struct mf_objective *objective, size_t d);
 int mf_objective_aim(struct mf_objective *objective, size_t d, size_t t);
+void mf_objective_aims_close(struct mf_objective *objective);
+
+/** Sends target vectors to the device, if they have changed. */
+void mf_objective_aims_send(struct mf_objective *objective);
 
 /** Target of phase @p p of term @p t in direction @p d, from the first compared level on; NULL: there is none. */
 const double *mf_objective_goal(const struct mf_objective *objective, size_t t, size_t d, size_t p, size_t entries);

@@ -240,6 +240,7 @@ static int prepare(struct mf_objective *o)
 
     if (o->batch == 0) o->batch = 1;
     if (o->batch == 1 && o->sides > 1) o->batch = 2; /* a rank may work on a pair of another's */
+    MF_TRY(mf_objective_aims_open(o));
     for (size_t d = 0; d < o->sides; ++d) {
         MF_TRY(side_plans(o, d));
         slices += o->side[d].slices;
@@ -255,6 +256,7 @@ static int prepare(struct mf_objective *o)
         for (size_t l = 0; l < MF_LEVELS_MAX; ++l) o->weight[t][l] = mf_objective_weight(o, t, l);
     if (mf_objective_weighs(&o->opts)) MF_TRY(take_fixed(o));
     MF_TRY(mf_objective_draw_open(o));
+    MF_TRY(mf_objective_watch_open(o));
     MF_TRY(mf_objective_strips_open(o));
     return take_apart(o);
 }
@@ -361,11 +363,7 @@ void mf_objective_free(struct mf_objective *o)
     for (size_t d = 0; d < o->sides; ++d) {
         mf_arena_give(o->queue->host, o->side[d].drawn);
         mf_arena_give(o->queue->host, o->side[d].sum);
-        for (size_t t = 0; t < o->opts.terms; ++t) {
-            mf_mirror_give(o->queue, o->side[d].target[t], o->side[d].goal[t]);
-            mf_arena_give(o->queue->arena, o->side[d].target[t]);
-            mf_arena_give(o->queue->arena, o->side[d].pull[t]);
-        }
+        for (size_t t = 0; t < o->opts.terms; ++t) mf_arena_give(o->queue->arena, o->side[d].pull[t]);
         mf_arena_give(o->queue->host, o->example[d]);
         for (size_t p = 0; o->side[d].redistribution && p < o->phases; ++p)
             mf_redistribute_free(o->side[d].redistribution[p]);
@@ -374,6 +372,8 @@ void mf_objective_free(struct mf_objective *o)
     }
     mf_objective_strips_close(o);
     mf_objective_space_close(o);
+    mf_objective_watch_close(o);
+    mf_objective_aims_close(o);
     free(o->call);
     mf_arena_give(o->queue->host, o->work);
     mf_arena_give(o->queue->host, o->sums);

@@ -63,12 +63,12 @@ static int knows_terms(const struct mf_objective *o)
     return o->slicewise > 0 && o->slicewise == (size_t)(s2 < o->opts.terms) + (size_t)(variation < o->opts.terms);
 }
 
-/* Strips suit an evaluation whose scales are known before a slice is processed, and whose slice values nobody requests.
+/* Strips suit an evaluation whose scales are known before a slice is processed, and whose values nobody requests.
  * If the user limits slices in flight, memory is short, and strips need more of it. */
 static int suits(const struct mf_objective *o)
 {
-    return !o->opts.compat && !o->opts.mean && !o->opts.captured && o->opts.norm != MF_RMS && o->opts.norm != MF_L2 &&
-           o->opts.batch == 0;
+    return !o->opts.compat && !o->opts.mean && !o->opts.captured && !o->opts.watched && o->opts.norm != MF_RMS &&
+           o->opts.norm != MF_L2 && o->opts.batch == 0;
 }
 
 /* Do strips compute about as fast as whole slices? @p grain: rows that the pyramid binds together. */

@@ -65,11 +65,48 @@ int mf_objective_example(struct mf_objective *o, size_t d)
     return MF_OK;
 }
 
-/* Terms by example aim at 0; what they compare with is in their plans. */
-static void aim_at_none(struct mf_objective *o, struct mf_objective_side *s, size_t t, size_t n)
+size_t mf_objective_term_entries(const struct mf_objective *o, size_t t, size_t d)
 {
-    memset(s->goal[t], 0, o->phases * n * sizeof *s->goal[t]);
-    mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
+    const struct mf_slice_desc desc = mf_objective_desc(o, &o->side[d], 1);
+
+    return o->ops[t]->kind->entries(&desc);
+}
+
+/* Numbers of the target vectors of a term and direction. */
+static size_t numbers(const struct mf_objective *o, size_t t, size_t d)
+{
+    return o->ops[t] ? mf_objective_parts(o, t) * o->side[d].levels * mf_objective_term_entries(o, t, d) : 0;
+}
+
+int mf_objective_aims_open(struct mf_objective *o)
+{
+    size_t at = 0;
+
+    for (size_t d = 0; d < o->sides; ++d)
+        for (size_t t = 0; t < o->opts.terms; ++t) o->aimed += numbers(o, t, d);
+    o->targets = mf_arena_take(o->queue->arena, o->aimed * sizeof *o->targets, "target");
+    if (o->targets) o->goals = mf_mirror_take(o->queue, o->targets, o->aimed * sizeof *o->targets, "target");
+    if (!o->goals) return MF_MEMORY;
+    for (size_t d = 0; d < o->sides; ++d)
+        for (size_t t = 0; t < o->opts.terms; at += numbers(o, t++, d)) {
+            o->side[d].target[t] = o->targets + at;
+            o->side[d].goal[t] = o->goals + at;
+        }
+    o->changed = 1;
+    return MF_OK;
+}
+
+void mf_objective_aims_close(struct mf_objective *o)
+{
+    mf_mirror_give(o->queue, o->targets, o->goals);
+    mf_arena_give(o->queue->arena, o->targets);
+}
+
+/* Every evaluation is waited for before targets change again. */
+void mf_objective_aims_send(struct mf_objective *o)
+{
+    if (o->changed && o->aimed) mf_mirror_send(o->queue, o->targets, o->goals, o->aimed * sizeof *o->targets);
+    o->changed = 0;
 }
 
 /* A window is symmetric, and kernels read only one half of it. If a file's window is not, both halves are averaged. */
@@ -85,12 +122,9 @@ int mf_objective_aim(struct mf_objective *o, size_t d, size_t t)
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
     size_t entries = o->ops[t]->kind->entries(&desc), n = s->levels * entries, parts = mf_objective_parts(o, t);
 
-    s->target[t] = mf_arena_take(o->queue->arena, parts * n * sizeof(float), "target");
-    if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], parts * n * sizeof(float), "target");
-    if (!s->goal[t]) return MF_MEMORY;
     s->entries += parts * n;
-    if (mf_descriptor_is(o->opts.term[t].row, MF_BY_EXAMPLE)) {
-        aim_at_none(o, s, t, n);
+    if (mf_descriptor_is(o->opts.term[t].row, MF_BY_EXAMPLE)) { /* what it compares with is in its plan */
+        memset(s->goal[t], 0, parts * n * sizeof *s->goal[t]);
         return MF_OK;
     }
     for (size_t p = 0; p < parts; ++p) {
@@ -101,7 +135,6 @@ int mf_objective_aim(struct mf_objective *o, size_t d, size_t t)
         for (size_t l = 0; o->opts.term[t].row->kind == MF_S2 && l < s->levels; ++l)
             even_out(s->goal[t] + p * n + l * entries, entries);
     }
-    mf_mirror_put(o->queue, s->target[t], s->goal[t], parts * n * sizeof(float));
     return MF_OK;
 }
 
@@ -111,20 +144,13 @@ void mf_objective_capture(struct mf_objective *o, size_t t, float *const values[
     for (size_t d = 0; d < o->sides; ++d) o->side[d].values[t] = values ? values[d] : NULL;
 }
 
-static size_t entries_of(const struct mf_objective *o, size_t t, size_t d)
-{
-    struct mf_slice_desc desc = mf_objective_desc(o, &o->side[d], 1);
-
-    return o->ops[t]->kind->entries(&desc);
-}
-
 void mf_objective_mean_error(struct mf_objective *o, size_t t, float *x, double *const mean_error[MF_SIDES])
 {
     size_t voxels = mf_slab_voxels(&o->slab);
 
     for (size_t d = 0; d < o->sides; ++d) {
         struct mf_objective_side *s = &o->side[d];
-        size_t entries = entries_of(o, t, d);
+        size_t entries = mf_objective_term_entries(o, t, d);
         struct mf_view view;
         MF_PHASE(o->opts.term[t].row->phase);
 
@@ -148,13 +174,13 @@ void mf_objective_correct(struct mf_objective *o, size_t t, double gain, double 
 {
     for (size_t d = 0; d < o->sides; ++d) {
         struct mf_objective_side *s = &o->side[d];
-        size_t entries = entries_of(o, t, d);
+        size_t entries = mf_objective_term_entries(o, t, d);
 
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t i = 0; i < entries; ++i)
                 s->goal[t][p * s->levels * entries + i] =
                     (float)(mf_objective_goal(o, t, d, p, entries)[i] -
                             (mean_error ? gain * mean_error[d][p * entries + i] : 0));
-        mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * s->levels * entries * sizeof(float));
     }
+    o->changed = 1;
 }

@@ -296,5 +296,5 @@ void mf_plane_fit(struct mf_plane_fit *p, const struct mf_probabilities *at, dou
             for (size_t i = 0; i < p->slab.dims[a]; ++i)
                 *off++ = (float)(share / unit * p->part[a][k * p->slab.dims[a] + i]);
     }
-    mf_mirror_put(p->queue, p->off, p->host_off, off_bytes(&p->slab, p->phases));
+    mf_mirror_send(p->queue, p->off, p->host_off, off_bytes(&p->slab, p->phases));
 }

@@ -213,7 +213,7 @@ static int open_objective(struct mf_polish_work *w)
         o.term[o.terms].row = &mf_descriptors[MF_S2];
         o.term[o.terms++].weight = 0;
     }
-    o.captured = 1;
+    o.captured = o.watched = 1;
     return mf_objective_new(p->comm, p->queue, &p->slab, p->fields, p->target, &o, &w->objective);
 }
 
@@ -280,32 +280,22 @@ static void spread_values(struct mf_polish_work *w, size_t d)
 }
 
 /*
- * Recomputes the mean slice's error from the captured values. Returns the difference between the loss just evaluated
- * and the one that the polish lowers: plain loss + GAIN times the squared error of the mean slice.
+ * The mean slice's new error. Returns the difference between the loss just evaluated and the one that the polish
+ * lowers: plain loss + GAIN times the squared error of the mean slice. An image is its own mean.
  */
 static double new_mean_error(struct mf_polish_work *w, size_t d)
 {
-    struct mf_polish *p = w->polish;
-    const struct mf_target_side *t = mf_target_for(p->target, (enum mf_normal)d);
-    size_t entries = w->swap.sites.shape.rows * w->swap.sites.shape.rows, slices = w->swap.side[d].slices;
+    const size_t entries = w->swap.sites.shape.rows * w->swap.sites.shape.rows, slices = w->swap.side[d].slices;
+    const double gain = gain_of(w), weight = w->swap.side[d].s2_weight * (double)slices;
     double change = 0;
-    const double gain = gain_of(w);
 
-    for (size_t f = 0; f < p->fields; ++f) {
-        size_t phase = mf_target_phase(p->target, p->fields, f);
-        const double *target = t->s2 + (phase * t->levels + p->objective->level_first) * entries;
+    for (size_t f = 0; slices > 1 && f < w->polish->fields; ++f) {
+        double *error = w->mean_error[d] + f * entries;
+        const struct mf_mean_look look = mf_objective_look_at_mean(w->objective, w->s2_term, d, f, gain, 0, error);
 
-        for (size_t i = 0; i < entries; ++i) {
-            double sum = 0, old, new;
-
-            for (size_t s = 0; s < slices; ++s) sum += w->s2[d][(f * slices + s) * w->levels[d] * entries + i];
-            old = w->mean_error[d][f * entries + i];
-            new = slices > 1 ? sum / (double)slices - target[i] : 0;
-            w->mean_error[d][f * entries + i] = new;
-            change += w->swap.q2[f] * (new *new - 2 * old *new - gain *old *old);
-        }
+        change += w->swap.q2[f] * (gain * look.square - look.led);
     }
-    return gain * change * w->swap.side[d].s2_weight * (double)slices;
+    return change * weight;
 }
 
 /* The gradient at the binary field, and all residuals on all ranks. */

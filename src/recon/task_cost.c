@@ -266,13 +266,13 @@ static double exchange(const struct mf_placement *place, size_t rank, const stru
     return seconds;
 }
 
-/* Launches, waits and copies beside the graph of an evaluation, counted on the emulator; more where slices travel. */
-static double beside_graph(const struct mf_recon_work *p, int travels, double meetings)
+/* Launches, waits and copies beside the graph of an evaluation, counted on the emulator: as many for a step of descent
+ * as for one of mean-field annealing; more where slices travel. */
+static double beside_graph(int travels, double meetings)
 {
-    enum { DESCENT = 14, ANNEALED = 26, TRAVEL = 20 };
-    const double own = p->annealed ? MF_SOLVE_BEFORE * DESCENT + (1 - MF_SOLVE_BEFORE) * ANNEALED : DESCENT;
+    enum { STEP = 14, TRAVEL = 20 };
 
-    return MF_SECONDS_LAUNCH * (own + (travels ? TRAVEL * meetings : 0));
+    return MF_SECONDS_LAUNCH * (STEP + (travels ? TRAVEL * meetings : 0));
 }
 
 /* Threads of a node wait for each other at every parallel region, counted in runs. Threads of one rank and of several
@@ -322,7 +322,7 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
     mf_recon_slices(w, place, settings, in_flight, rounds);
     meetings = (double)((rounds[1] + rounds[2] + (offload ? rounds[0] : 0)) * w->fields);
     if (device) own = gpu_of(w, rates, voxels, alone, in_flight, rounds);
-    beside = device ? beside_graph(w, !alone, meetings) : forks(w, place, rank);
+    beside = device ? beside_graph(!alone, meetings) : forks(w, place, rank);
     if (!device) {
         own.memory = voxels * slices_traffic(w, w->terms) / rates->memory;
         own.arithmetic = voxels * flops(w) / (rates->flops * CORE_SHARE);

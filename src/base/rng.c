@@ -3,34 +3,16 @@
 
 #include <math.h>
 
+#include "src/base/philox.h"
+
 void mf_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-
-    for (int round = 0; round < 10; ++round) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
-        uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-
-        c1 = (uint32_t)p1;
-        c3 = (uint32_t)p0;
-        c0 = n0;
-        c2 = n2;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
+    mf_philox_rounds(counter, key, out);
 }
 
 void mf_random4(uint64_t seed, uint32_t stream, uint64_t index, uint32_t out[4])
 {
-    const uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), stream, 0};
-    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-
-    mf_philox(counter, key, out);
+    mf_philox_at(seed, stream, index, out);
 }
 
 static double unit(uint32_t high, uint32_t low)

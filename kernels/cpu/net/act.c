@@ -2,36 +2,26 @@
 #include "kernels/cpu/net/act.h"
 
 #include "kernels/cpu/net/net.h"
-#include "kernels/form/unit.h"
-
-/* relu and silu as kernels/form/unit.h has them. @p seen: what mf_unit_slope() takes. */
-static inline float relu(float x) { return mf_unit(MF_UNIT_RELU, x); }
-static inline float relu_slope(float seen) { return mf_unit_slope(MF_UNIT_RELU, seen); }
-static inline float silu(float x) { return mf_unit(MF_UNIT_SILU, x); }
-static inline float silu_slope(float seen) { return mf_unit_slope(MF_UNIT_SILU, seen); }
-static inline float gelu(float x) { return mf_gelu(x); }
-static inline float gelu_slope(float seen) { return mf_gelu_slope(seen); }
-static inline float gelu_tanh(float x) { return mf_gelu_tanh(x); }
-static inline float gelu_tanh_slope(float seen) { return mf_gelu_tanh_slope(seen); }
+#include "kernels/form/act.h"
 
 /* Forward and backward of one activation on a range of numbers. */
-#define RANGE(name)                                                                                      \
+#define RANGE(NAME, name)                                                                                \
     MF_CPU_FAST static void name##_forward(const float *x, float *y, size_t n)                           \
     {                                                                                                    \
-        _Pragma("omp simd") for (size_t i = 0; i < n; ++i) y[i] = name(x[i]);                            \
+        _Pragma("omp simd") for (size_t i = 0; i < n; ++i) y[i] = mf_act_value(NAME, x[i]);              \
     }                                                                                                    \
     MF_CPU_FAST static void name##_backward(const float *seen, const float *dy, float *dx, size_t n)     \
     {                                                                                                    \
-        _Pragma("omp simd") for (size_t i = 0; i < n; ++i) dx[i] = name##_slope(seen[i]) * dy[i];        \
+        _Pragma("omp simd") for (size_t i = 0; i < n; ++i) dx[i] = mf_act_slope(NAME, seen[i]) * dy[i];  \
     }                                                                                                    \
     MF_CPU_FAST static void name##_backward_add(const float *seen, const float *dy, float *dx, size_t n) \
     {                                                                                                    \
-        _Pragma("omp simd") for (size_t i = 0; i < n; ++i) dx[i] += name##_slope(seen[i]) * dy[i];       \
+        _Pragma("omp simd") for (size_t i = 0; i < n; ++i) dx[i] += mf_act_slope(NAME, seen[i]) * dy[i]; \
     }
-RANGE(relu)
-RANGE(silu)
-RANGE(gelu)
-RANGE(gelu_tanh)
+RANGE(MF_ACT_RELU, relu)
+RANGE(MF_ACT_SILU, silu)
+RANGE(MF_ACT_GELU, gelu)
+RANGE(MF_ACT_GELU_TANH, gelu_tanh)
 
 void mf_act_forward(int act, const float *x, float *y, size_t n)
 {

@@ -1,52 +1,32 @@
-/* Optimisers on cpu.
- *
- * adamw (Loshchilov, Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2), with momentum a and
- * second b:
- *
- *   m = a m + (1 - a) g,  v = b v + (1 - b) g^2,  p = p (1 - rate decay) - rate m' / (sqrt(v') + epsilon)
- *
- * with m' = m / (1 - a^t), v' = v / (1 - b^t) at step t. adam: g + decay p is the gradient, p keeps its size. sgd:
- * m = a m + g + decay p,  p = p - rate m. */
-#include <math.h>
+/* Optimisers on cpu. See kernels/form/update.h. */
+#include "kernels/form/update.h"
 
 #include "kernels/cpu/net/net.h"
 #include "src/base/err.h"
 
-struct step {
+struct step_call {
     struct mf_call call; /* first: what mf_cpu_rows() hands on */
-    float keep, decay, rate, root, scale, momentum, epsilon;
-    float first, second; /* 1 - a, 1 - b, subtracted in double: in single precision they are wrong by 1e-5 */
+    struct mf_update step;
 };
 
-MF_CPU_FAST static void adam_range(const struct step *s, float *p, const float *g, float *m, float *v, size_t n)
+MF_CPU_FAST static void adam_range(const struct mf_update *step, float *p, const float *g, float *m, float *v, size_t n)
 {
-    const float keep = s->keep, decay = s->decay, rate = s->rate, root = s->root, scale = s->scale;
-    const float first = s->first, second = s->second, epsilon = s->epsilon;
+    const struct mf_update s = *step;
 
 #pragma omp simd
-    for (size_t i = 0; i < n; ++i) {
-        const float slope = g[i] * scale + decay * p[i];
-
-        m[i] += first * (slope - m[i]);
-        v[i] += second * (slope * slope - v[i]);
-        p[i] = p[i] * keep - rate * m[i] / (sqrtf(v[i]) * root + epsilon);
-    }
+    for (size_t i = 0; i < n; ++i) mf_update_adam(&s, p + i, g[i], m + i, v + i);
 }
 
-MF_CPU_FAST static void sgd_range(const struct step *s, float *p, const float *g, float *m, size_t n)
+MF_CPU_FAST static void sgd_range(const struct mf_update *step, float *p, const float *g, float *m, size_t n)
 {
-    const float decay = s->decay, rate = s->rate, scale = s->scale, momentum = s->momentum;
+    const struct mf_update s = *step;
 
-    if (!m) {
+    if (m)
 #pragma omp simd
-        for (size_t i = 0; i < n; ++i) p[i] -= rate * (g[i] * scale + decay * p[i]);
-        return;
-    }
+        for (size_t i = 0; i < n; ++i) mf_update_sgd(&s, p + i, g[i], m + i);
+    else
 #pragma omp simd
-    for (size_t i = 0; i < n; ++i) {
-        m[i] = momentum * m[i] + g[i] * scale + decay * p[i];
-        p[i] -= rate * m[i];
-    }
+        for (size_t i = 0; i < n; ++i) mf_update_plain(&s, p + i, g[i]);
 }
 
 static float *array(const struct mf_call *call, int j, size_t from)
@@ -56,60 +36,33 @@ static float *array(const struct mf_call *call, int j, size_t from)
 
 static void adam_rows(const struct mf_call *call, size_t from, size_t to)
 {
-    adam_range((const struct step *)call, array(call, 0, from), array(call, 1, from), array(call, 2, from),
-               array(call, 3, from), to - from);
+    adam_range(&((const struct step_call *)call)->step, array(call, 0, from), array(call, 1, from),
+               array(call, 2, from), array(call, 3, from), to - from);
 }
 
 static void sgd_rows(const struct mf_call *call, size_t from, size_t to)
 {
-    sgd_range((const struct step *)call, array(call, 0, from), array(call, 1, from), array(call, 2, from), to - from);
-}
-
-/* What all optimisers take from the call. */
-static struct step step_of(const struct mf_call *call)
-{
-    const double *number = call->number;
-
-    return (struct step){.call = *call,
-                         .keep = 1,
-                         .decay = (float)number[MF_NUMBER_DECAY],
-                         .rate = (float)number[MF_NUMBER_LEARNING_RATE],
-                         .scale = (float)number[MF_NUMBER_SCALE],
-                         .momentum = (float)call->attr->momentum,
-                         .first = (float)(1 - call->attr->momentum),
-                         .second = (float)(1 - call->attr->second),
-                         .epsilon = (float)call->attr->epsilon};
-}
-
-static struct step adam_step(const struct mf_call *call)
-{
-    const double *number = call->number;
-    struct step s = step_of(call);
-
-    s.rate = (float)(number[MF_NUMBER_LEARNING_RATE] / (1 - pow(call->attr->momentum, number[MF_NUMBER_STEP])));
-    s.root = (float)(1 / sqrt(1 - pow(call->attr->second, number[MF_NUMBER_STEP])));
-    return s;
+    sgd_range(&((const struct step_call *)call)->step, array(call, 0, from), array(call, 1, from), array(call, 2, from),
+              to - from);
 }
 
 static void adam(struct mf_queue *queue, const struct mf_call *call)
 {
-    const struct step s = adam_step(call);
+    const struct step_call s = {*call, mf_update_adam_of(call)};
 
     mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 4, adam_rows, &s.call);
 }
 
 static void adamw(struct mf_queue *queue, const struct mf_call *call)
 {
-    struct step s = adam_step(call);
+    const struct step_call s = {*call, mf_update_adamw_of(call)};
 
-    s.keep = (float)(1 - call->number[MF_NUMBER_LEARNING_RATE] * call->number[MF_NUMBER_DECAY]);
-    s.decay = 0;
     mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 4, adam_rows, &s.call);
 }
 
 static void sgd(struct mf_queue *queue, const struct mf_call *call)
 {
-    const struct step s = step_of(call);
+    const struct step_call s = {*call, mf_update_sgd_of(call)};
 
     mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 3, sgd_rows, &s.call);
 }

@@ -1,8 +1,7 @@
 /* add, mul, dropout, fill and accumulate on cpu. */
 #include "kernels/cpu/net/net.h"
 
-#include "src/base/rng.h"
-#include "src/base/streams.h"
+#include "kernels/form/drop.h"
 
 /* -- add -- */
 
@@ -121,25 +120,21 @@ static void mul_backward(struct mf_queue *queue, const struct mf_call *call)
 
 const struct mf_op_calls mf_op_mul_cpu = {.forward = mul_forward, .backward = mul_backward};
 
-/* -- dropout: number i of the step's sample is dropped or not whatever rank and list computes it -- */
+/* -- dropout -- */
 
-/* y = x / (1 - rate), or 0 with probability rate. Four numbers share a random call. */
+/* y = x / (1 - rate), or 0 with probability rate: samples [from, to). */
 static void drop(const struct mf_call *call, const float *x, float *y, size_t from, size_t to)
 {
     const size_t samples =
         call->out[0].shape.n || !call->dout.shape.n ? call->out[0].shape.d[0] : call->dout.shape.d[0];
     const size_t each = mf_shape_count(call->out[0].shape.n ? &call->out[0].shape : &call->dout.shape) / samples;
-    const float scale = (float)(1 / (1 - call->attr->rate));
-    const uint32_t limit = (uint32_t)(call->attr->rate * 4294967295.0);
-    const uint64_t seed = (uint64_t)call->number[MF_NUMBER_SEED] + ((uint64_t)call->number[MF_NUMBER_STEP] << 32);
-    uint32_t four[4];
+    const struct mf_drop d = mf_drop_of(call);
+    uint32_t word[4];
 
     for (size_t s = from; s < to; ++s)
         for (size_t i = 0; i < each; ++i) {
-            const uint64_t sample = (uint64_t)call->number[MF_NUMBER_SAMPLE] + s;
-
-            if (i % 4 == 0) mf_random4(seed, MF_STREAM_DROPOUT + call->attr->stream, sample << 32 | (i / 4), four);
-            y[s * each + i] = four[i % 4] < limit ? 0 : x[s * each + i] * scale;
+            if (i % 4 == 0) mf_drop_words(&d, s, i / 4, word);
+            y[s * each + i] = mf_drop_value(&d, word[i % 4], x[s * each + i]);
         }
 }
 

@@ -1,0 +1,80 @@
+/* One step of the optimisers of networks, for one parameter.
+ *
+ * adamw (Loshchilov, Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2), with momentum a and
+ * second b:
+ *
+ *   m = a m + (1 - a) g,  v = b v + (1 - b) g^2,  p = p (1 - rate decay) - rate m' / (sqrt(v') + epsilon)
+ *
+ * with m' = m / (1 - a^t), v' = v / (1 - b^t) at step t. adam: g + decay p is the gradient, p keeps its size. sgd:
+ * m = a m + g + decay p,  p = p - rate m. */
+#ifndef MF_KERNELS_FORM_UPDATE_H
+#define MF_KERNELS_FORM_UPDATE_H
+
+#include <math.h>
+
+#include "kernels/form/hd.h"
+#include "kernels/op.h"
+
+/** The constants of a step, the same for all parameters. */
+struct mf_update {
+    float keep, decay, rate, root, scale, momentum, epsilon;
+    float first, second; /* 1 - a, 1 - b, subtracted in double: in single precision they are wrong by 1e-5 */
+};
+
+static inline struct mf_update mf_update_sgd_of(const struct mf_call *call)
+{
+    const double *number = call->number;
+    struct mf_update s;
+
+    s.keep = s.root = 1;
+    s.decay = (float)number[MF_NUMBER_DECAY];
+    s.rate = (float)number[MF_NUMBER_LEARNING_RATE];
+    s.scale = (float)number[MF_NUMBER_SCALE];
+    s.momentum = (float)call->attr->momentum;
+    s.first = (float)(1 - call->attr->momentum);
+    s.second = (float)(1 - call->attr->second);
+    s.epsilon = (float)call->attr->epsilon;
+    return s;
+}
+
+static inline struct mf_update mf_update_adam_of(const struct mf_call *call)
+{
+    const double *number = call->number;
+    struct mf_update s = mf_update_sgd_of(call);
+
+    s.rate = (float)(number[MF_NUMBER_LEARNING_RATE] / (1 - pow(call->attr->momentum, number[MF_NUMBER_STEP])));
+    s.root = (float)(1 / sqrt(1 - pow(call->attr->second, number[MF_NUMBER_STEP])));
+    return s;
+}
+
+static inline struct mf_update mf_update_adamw_of(const struct mf_call *call)
+{
+    struct mf_update s = mf_update_adam_of(call);
+
+    s.keep = (float)(1 - call->number[MF_NUMBER_LEARNING_RATE] * call->number[MF_NUMBER_DECAY]);
+    s.decay = 0;
+    return s;
+}
+
+MF_HD void mf_update_adam(const struct mf_update *s, float *p, float g, float *m, float *v)
+{
+    const float slope = g * s->scale + s->decay * *p;
+
+    *m += s->first * (slope - *m);
+    *v += s->second * (slope * slope - *v);
+    *p = *p * s->keep - s->rate * *m / (sqrtf(*v) * s->root + s->epsilon);
+}
+
+MF_HD void mf_update_sgd(const struct mf_update *s, float *p, float g, float *m)
+{
+    *m = s->momentum * *m + g * s->scale + s->decay * *p;
+    *p -= s->rate * *m;
+}
+
+/** Without momentum. */
+MF_HD void mf_update_plain(const struct mf_update *s, float *p, float g)
+{
+    *p -= s->rate * (g * s->scale + s->decay * *p);
+}
+
+#endif

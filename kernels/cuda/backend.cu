@@ -428,5 +428,5 @@ const struct mf_backend mf_backend_cuda = {
     .select = &mf_select_cuda,
     .label = &mf_label_cuda,
     .slices = &slices,
-    .net = NULL, /* cores alone compute networks */
+    .net = &mf_net_cuda,
 };

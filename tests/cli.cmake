@@ -27,10 +27,11 @@ endforeach()
 add_test(NAME cli_help COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/help.sh $<TARGET_FILE:mesoforge>)
 set_tests_properties(cli_help PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
-# Every verb, on one rank, in a long run also on three; under sanitizers on two alone.
-set(smoke_ranks 1 3)
+# Every verb: on two ranks under sanitizers, on one and on three in a long run.
 if(MF_SANITIZE)
   set(smoke_ranks 2)
+else()
+  set(smoke_ranks 1 3 CONFIGURATIONS long)
 endif()
 add_test(NAME smoke COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/smoke.sh $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
   ${CMAKE_CURRENT_BINARY_DIR}/smoke ${smoke_ranks})

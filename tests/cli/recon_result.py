@@ -238,7 +238,7 @@ def dry(folder):
     three = save(folder, "three.npy", blobs((24, 32), [0.5, 0.3, 0.2], 9))
     match = ["match", image, *S2, "--limit_to", 4, "--max_iter"]
     for words in (match + [9], match + [9, "--add_dimension", 20], match + [9, "--add_dimension", 20, "--no-polish", "--optimizer_type", "Adam"], match + [0],
-                  match + [9, "--size", 40, 40, 40, "--use_multigrid_reconstruction"], ["match", three, *S2, "--limit_to", 4, "--max_iter", 9, "--size", 16, 18, 20]):
+                  match + [9, "--size", 24, 26, 28, "--use_multigrid_reconstruction"], ["match", three, *S2, "--limit_to", 4, "--max_iter", 9, "--size", 16, 18, 20]):
         for ranks in runs.some((3, 1) if "--size" in words else (1, 3)):
             before = sorted(os.listdir(folder))
             plan = measure(PROGRAM, *words, "--dry-run", "--output", f"{folder}/dry.npy", ranks=ranks, mpiexec=MPIEXEC)

@@ -1,10 +1,9 @@
 #!/bin/sh
 # Every verb once on each of these numbers of ranks (launch: on one), with --verbose where it has that: what unit tests under
 # sanitizers do not reach. And nothing of it tells what stands in the environment.
-# usage: smoke.sh MESOFORGE MPIEXEC FOLDER RANKS ...; all of RANKS in a long run alone (MF_LONG=1)
+# usage: smoke.sh MESOFORGE MPIEXEC FOLDER RANKS ...
 program=$1 mpiexec=$2 folder=$3
 shift 3
-[ "$MF_LONG" = 1 ] || set -- "$1"
 failures=0 seen=
 secret=canary-$$-in-the-mine
 export AWS_SECRET_ACCESS_KEY="$secret" MESOFORGE_TOKEN="$secret" SLURM_PASSWORD="$secret"

@@ -14,7 +14,7 @@ struct value_body {
 template <class Add> struct slope_body {
     enum { ARRAYS = 3, READS = Add::IS ? 7 : 6, WRITES = 1 }; /* dx, what the slope follows from, dy */
     int act;
-    __device__ void operator()(float *v) const { v[0] = (Add::IS ? v[0] : 0.0f) + mf_act_slope(act, v[1]) * v[2]; }
+    __device__ void operator()(float *v) const { mf_put<Add>(mf_act_slope(act, v[1]) * v[2], v); }
 };
 
 void forward(struct mf_queue *q, const struct mf_call *call, int act)

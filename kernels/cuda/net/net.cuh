@@ -6,17 +6,29 @@
 #include "kernels/cuda/pass.cuh"
 
 /** The operations that this back end has. */
-#define MF_CUDA_OP_LIST(X)    \
-    X(RELU, relu)             \
-    X(SILU, silu)             \
-    X(GELU, gelu)             \
-    X(GELU_TANH, gelu_tanh)   \
-    X(FILL, fill)             \
-    X(ACCUMULATE, accumulate) \
-    X(DROPOUT, dropout)       \
-    X(SQUARE_SUM, square_sum) \
-    X(ADAMW, adamw)           \
-    X(ADAM, adam)             \
+#define MF_CUDA_OP_LIST(X)        \
+    X(RELU, relu)                 \
+    X(SILU, silu)                 \
+    X(GELU, gelu)                 \
+    X(GELU_TANH, gelu_tanh)       \
+    X(ADD, add)                   \
+    X(MUL, mul)                   \
+    X(LAYER_NORM, layer_norm)     \
+    X(SOFTMAX, softmax)           \
+    X(GROUP_NORM, group_norm)     \
+    X(POOL, pool)                 \
+    X(MEAN, mean)                 \
+    X(CONCAT, concat)             \
+    X(SLICE, slice)               \
+    X(TRANSPOSE, transpose)       \
+    X(SOFTMAX_LOSS, softmax_loss) \
+    X(SQUARED_LOSS, squared_loss) \
+    X(DROPOUT, dropout)           \
+    X(FILL, fill)                 \
+    X(ACCUMULATE, accumulate)     \
+    X(SQUARE_SUM, square_sum)     \
+    X(ADAMW, adamw)               \
+    X(ADAM, adam)                 \
     X(SGD, sgd)
 
 #define MF_CUDA_OP(NAME, name) extern const struct mf_op_calls mf_op_##name##_cuda;
@@ -79,6 +91,27 @@ template <int W> __device__ inline void mf_store(const float *v, float *to)
         *to = v[0];
 }
 
+/** to = value, or to += value. */
+template <class Add> __device__ inline void mf_put(float value, float *to) { *to = Add::IS ? *to + value : value; }
+
+/** The same for W numbers. */
+template <int W, class Add> __device__ inline void mf_give(const float *v, float *to)
+{
+    float sum[W];
+
+    if constexpr (Add::IS) mf_load<W>(to, sum);
+    for (int w = 0; w < W; ++w) sum[w] = Add::IS ? sum[w] + v[w] : v[w];
+    mf_store<W>(sum, to);
+}
+
+template <int W, class Add> __device__ inline void mf_move(const float *from, float *to)
+{
+    float v[W];
+
+    mf_load<W>(from, v);
+    mf_give<W, Add>(v, to);
+}
+
 /* -- numbers of several arrays -- */
 
 /** An operand. It begins again after so many numbers; 0: it is as long as the others. */
@@ -107,6 +140,7 @@ template <int W, class Body> __device__ inline void mf_place(const mf_places<Bod
     for (int j = 0; j < Body::ARRAYS; ++j) {
         const struct mf_operand &o = all.operand[j];
 
+        if (!((Body::READS | Body::WRITES) >> j & 1)) continue;
         at[j] = o.at + (o.period == 0 || i < o.period ? i : i % o.period);
         if (!(Body::READS >> j & 1)) continue;
         mf_load<W>(at[j], one);

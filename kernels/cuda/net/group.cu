@@ -1,0 +1,227 @@
+/* group_norm on cuda. See kernels/net/norm.c. What the activation got is computed again in backward, so that no array
+ * of slopes is kept. */
+#include "kernels/cuda/net/rows.cuh"
+#include "kernels/form/act.h"
+
+namespace
+{
+
+constexpr double EPSILON = 1e-5;
+
+/* A call: extents, operands, and work memory. saved [image][group]: mean, 1 / deviation. sums [image][channel]:
+ * forward: of x and x^2 over the pixels; backward: of the slope s before the activation, and of s (x - mean). */
+struct norm {
+    size_t images, pixels, c, groups;
+    int act;
+    const float *x, *g, *b, *dy;
+    float *saved;
+    double *sums;
+    float *line; /* [image][group] dx = scale g s + line[0] (x - mean) + line[1] */
+    __host__ __device__ size_t group(size_t image, size_t k) const { return image * groups + k / (c / groups); }
+    __device__ float normal(size_t image, size_t k, float v) const
+    {
+        const float *of = saved + 2 * group(image, k);
+
+        return (v - of[0]) * (of[1] * g[k]) + b[k];
+    }
+    __device__ float slope(size_t image, size_t k, float v, float up) const
+    {
+        if (act == MF_ACT_NONE) return up;
+        const float z = normal(image, k, v);
+
+        return mf_act_slope(act, act == MF_ACT_RELU ? mf_act_value(act, z) : z) * up;
+    }
+};
+
+/* -- forward -- */
+
+struct moments_body {
+    enum { SUMS = 2 };
+    struct norm s;
+    __device__ void operator()(size_t row, size_t k, double *value) const
+    {
+        const double v = double(s.x[row * s.c + k]);
+
+        value[0] += v;
+        value[1] += v * v;
+    }
+    __device__ void store(size_t image, size_t k, int v, double sum) const { s.sums[2 * (image * s.c + k) + v] = sum; }
+};
+
+/* Mean and 1 / deviation of group i of all images. */
+struct statistics_body {
+    struct norm s;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t size = s.c / s.groups;
+        const double n = double(s.pixels) * double(size), *sums = s.sums + 2 * i * size;
+        double first = 0, second = 0;
+
+        for (size_t k = 0; k < size; ++k) {
+            first += sums[2 * k];
+            second += sums[2 * k + 1];
+        }
+        const double mean = first / n, variance = second / n - mean * mean;
+
+        s.saved[2 * i] = float(mean);
+        s.saved[2 * i + 1] = float(1 / sqrt((variance > 0 ? variance : 0) + EPSILON));
+    }
+};
+
+template <int W> struct value_body {
+    struct norm s;
+    float *y;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t k = i * W % s.c, image = i * W / s.c / s.pixels;
+        float v[W];
+
+        mf_load<W>(s.x + i * W, v);
+        for (int w = 0; w < W; ++w) v[w] = mf_act_value(s.act, s.normal(image, k + size_t(w), v[w]));
+        mf_store<W>(v, y + i * W);
+    }
+};
+
+/* -- backward -- */
+
+struct products_body {
+    enum { SUMS = 2 };
+    struct norm s;
+    __device__ void operator()(size_t row, size_t k, double *value) const
+    {
+        const size_t image = row / s.pixels, i = row * s.c + k;
+        const float slope = s.slope(image, k, s.x[i], s.dy[i]);
+
+        value[0] += double(slope);
+        value[1] += double(slope) * double(s.x[i] - s.saved[2 * s.group(image, k)]);
+    }
+    __device__ void store(size_t image, size_t k, int v, double sum) const { s.sums[2 * (image * s.c + k) + v] = sum; }
+};
+
+/* dx = r (g s - mean(g s) - h mean(h g s)), h = (x - mean) r, r = 1 / deviation, in group i of all images. */
+struct line_body {
+    struct norm s;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t size = s.c / s.groups, channel = i % s.groups * size;
+        const double n = double(s.pixels) * double(size), r = double(s.saved[2 * i + 1]), *sums = s.sums + 2 * i * size;
+        double first = 0, second = 0;
+
+        for (size_t k = 0; k < size; ++k) {
+            first += double(s.g[channel + k]) * sums[2 * k];
+            second += double(s.g[channel + k]) * sums[2 * k + 1];
+        }
+        s.line[2 * i] = float(-second * r * r * r / n);
+        s.line[2 * i + 1] = float(-first * r / n);
+    }
+};
+
+template <int W, class Add> struct slope_body {
+    struct norm s;
+    float *dx;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t k = i * W % s.c, image = i * W / s.c / s.pixels;
+        float v[W], up[W];
+
+        mf_load<W>(s.x + i * W, v);
+        mf_load<W>(s.dy + i * W, up);
+        for (int w = 0; w < W; ++w) {
+            const size_t channel = k + size_t(w), group = s.group(image, channel);
+            const float scale = s.saved[2 * group + 1] * s.g[channel];
+
+            v[w] = scale * s.slope(image, channel, v[w], up[w]) +
+                   (s.line[2 * group] * (v[w] - s.saved[2 * group]) + s.line[2 * group + 1]);
+        }
+        mf_give<W, Add>(v, dx + i * W);
+    }
+};
+
+/* Gradients of g and b, either of which may be missing: sums over the images, in their order. */
+struct weights_body {
+    struct norm s;
+    float *dg, *db;
+    bool add_g, add_b;
+    __device__ void operator()(size_t k) const
+    {
+        double g = dg && add_g ? double(dg[k]) : 0, b = db && add_b ? double(db[k]) : 0;
+
+        for (size_t image = 0; image < s.images; ++image) {
+            const double *sums = s.sums + 2 * (image * s.c + k);
+
+            g += sums[1] * double(s.saved[2 * s.group(image, k) + 1]);
+            b += sums[0];
+        }
+        if (dg) dg[k] = float(g);
+        if (db) db[k] = float(b);
+    }
+};
+
+/* -- calls -- */
+
+size_t sums_bytes(const struct mf_shape &x) { return 2 * x.d[0] * mf_shape_last(&x) * sizeof(double); }
+
+int plan(struct mf_queue *, const struct mf_call *call, int, void **made, size_t *work)
+{
+    const struct mf_shape &x = call->in[0].shape;
+
+    *made = nullptr;
+    *work = sums_bytes(x) + 2 * x.d[0] * size_t(call->attr->groups) * sizeof(float);
+    return MF_OK;
+}
+
+struct norm norm_of(const struct mf_call *call)
+{
+    const struct mf_shape &x = call->in[0].shape;
+    struct norm s = {};
+
+    s.images = x.d[0];
+    s.pixels = mf_shape_rows(&x) / x.d[0];
+    s.c = mf_shape_last(&x);
+    s.groups = size_t(call->attr->groups);
+    s.act = call->attr->act;
+    s.x = mf_floats(call->in[0]);
+    s.g = mf_floats(call->in[1]);
+    s.b = mf_floats(call->in[2]);
+    s.dy = mf_floats(call->dout);
+    s.saved = mf_floats(call->out[1]);
+    s.sums = static_cast<double *>(call->work);
+    s.line = reinterpret_cast<float *>(static_cast<char *>(call->work) + sums_bytes(x));
+    return s;
+}
+
+void forward(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct norm s = norm_of(call);
+    float *y = mf_floats(call->out[0]);
+
+    mf_columns_run(q, s.images, s.pixels, s.c, moments_body{s});
+    mf_each(q, s.images * s.groups, statistics_body{s});
+    mf_by_width(s.c % 4 == 0 && mf_aligned(s.x) && mf_aligned(y), [&](auto width) {
+        constexpr int W = decltype(width)::OF;
+
+        mf_each(q, s.images * s.pixels * s.c / W, value_body<W>{s, y});
+    });
+}
+
+void backward(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct norm s = norm_of(call);
+    float *dx = mf_floats(call->din[0]), *dg = mf_floats(call->din[1]), *db = mf_floats(call->din[2]);
+
+    mf_columns_run(q, s.images, s.pixels, s.c, products_body{s});
+    if (dg || db) mf_each(q, s.c, weights_body{s, dg, db, (call->add & 2) != 0, (call->add & 4) != 0});
+    if (!dx) return;
+    mf_each(q, s.images * s.groups, line_body{s});
+    mf_choose(call->add & 1, [&](auto add) {
+        mf_by_width(s.c % 4 == 0 && mf_aligned(s.x) && mf_aligned(s.dy) && mf_aligned(dx), [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, s.images * s.pixels * s.c / W, slope_body<W, decltype(add)>{s, dx});
+        });
+    });
+}
+
+} // namespace
+
+const struct mf_op_calls mf_op_group_norm_cuda = {plan, nullptr, forward, backward};

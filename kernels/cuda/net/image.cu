@@ -1,0 +1,146 @@
+/* pool and mean on cuda. See kernels/net/image.c. */
+#include "kernels/cuda/net/rows.cuh"
+
+namespace
+{
+
+/* -- pool -- */
+
+struct images {
+    size_t height, width, rows, columns, c; /* pixels of x, of y; channels */
+};
+
+struct images images_of(const struct mf_shape &x, const struct mf_shape &y)
+{
+    return {x.d[1], x.d[2], y.d[1], y.d[2], x.d[3]};
+}
+
+template <int W> struct pool_body {
+    struct images s;
+    const float *x;
+    float *y;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t k = i * W % s.c, pixel = i * W / s.c, row = pixel / s.columns;
+        const size_t line = row / s.rows * s.height + row % s.rows * 2;
+        const float *upper = x + (line * s.width + pixel % s.columns * 2) * s.c + k, *lower = upper + s.width * s.c;
+        float v[4][W], mean[W];
+
+        mf_load<W>(upper, v[0]);
+        mf_load<W>(upper + s.c, v[1]);
+        mf_load<W>(lower, v[2]);
+        mf_load<W>(lower + s.c, v[3]);
+        for (int w = 0; w < W; ++w) mean[w] = 0.25f * (v[0][w] + v[1][w] + v[2][w] + v[3][w]);
+        mf_store<W>(mean, y + i * W);
+    }
+};
+
+/* An odd last row or column has no gradient. */
+template <int W, class Add> struct spread_body {
+    struct images s;
+    const float *dy;
+    float *dx;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t k = i * W % s.c, pixel = i * W / s.c, column = pixel % s.width / 2, line = pixel / s.width;
+        const size_t row = line % s.height / 2;
+        float v[W] = {0};
+
+        if (row < s.rows && column < s.columns)
+            mf_load<W>(dy + ((line / s.height * s.rows + row) * s.columns + column) * s.c + k, v);
+        for (int w = 0; w < W; ++w) v[w] *= 0.25f;
+        mf_give<W, Add>(v, dx + i * W);
+    }
+};
+
+void pool(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct images s = images_of(call->in[0].shape, call->out[0].shape);
+    const float *x = mf_floats(call->in[0]);
+    float *y = mf_floats(call->out[0]);
+
+    mf_by_width(s.c % 4 == 0 && mf_aligned(x) && mf_aligned(y), [&](auto width) {
+        constexpr int W = decltype(width)::OF;
+
+        mf_each(q, mf_shape_count(&call->out[0].shape) / W, pool_body<W>{s, x, y});
+    });
+}
+
+void pool_back(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct images s = images_of(call->din[0].shape, call->dout.shape);
+    const float *dy = mf_floats(call->dout);
+    float *dx = mf_floats(call->din[0]);
+
+    mf_choose(call->add & 1, [&](auto add) {
+        mf_by_width(s.c % 4 == 0 && mf_aligned(dy) && mf_aligned(dx), [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, mf_shape_count(&call->din[0].shape) / W, spread_body<W, decltype(add)>{s, dy, dx});
+        });
+    });
+}
+
+/* -- mean -- */
+
+struct mean_body {
+    enum { SUMS = 1 };
+    size_t pixels, c;
+    const float *x;
+    float *y;
+    __device__ void operator()(size_t row, size_t column, double *value) const
+    {
+        value[0] += double(x[row * c + column]);
+    }
+    __device__ void store(size_t image, size_t column, int, double sum) const
+    {
+        y[image * c + column] = float(sum / double(pixels));
+    }
+};
+
+template <int W, class Add> struct share_body {
+    size_t pixels, c;
+    const float *dy;
+    float *dx;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t pixel = i * W / c;
+        const float part = 1.0f / float(pixels);
+        float v[W];
+
+        mf_load<W>(dy + pixel / pixels * c + i * W % c, v);
+        for (int w = 0; w < W; ++w) v[w] *= part;
+        mf_give<W, Add>(v, dx + i * W);
+    }
+};
+
+size_t pixels_of(const struct mf_shape &x) { return mf_shape_rows(&x) / x.d[0]; }
+
+void mean(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct mf_shape &x = call->in[0].shape;
+    const size_t pixels = pixels_of(x), c = mf_shape_last(&x);
+
+    mf_columns_run(q, x.d[0], pixels, c, mean_body{pixels, c, mf_floats(call->in[0]), mf_floats(call->out[0])});
+}
+
+void mean_back(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct mf_shape &x = call->din[0].shape;
+    const size_t c = mf_shape_last(&x);
+    const float *dy = mf_floats(call->dout);
+    float *dx = mf_floats(call->din[0]);
+
+    mf_choose(call->add & 1, [&](auto add) {
+        mf_by_width(c % 4 == 0 && mf_aligned(dy) && mf_aligned(dx), [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, mf_shape_count(&x) / W, share_body<W, decltype(add)>{pixels_of(x), c, dy, dx});
+        });
+    });
+}
+
+} // namespace
+
+MF_CUDA_CALLS(pool, pool, pool_back)
+MF_CUDA_CALLS(mean, mean, mean_back)

@@ -1,0 +1,170 @@
+/* Losses on cuda. See kernels/net/loss.c. */
+#include "kernels/cuda/net/rows.cuh"
+#include "kernels/form/soft.h"
+
+namespace
+{
+
+/* -- softmax_loss -- */
+
+template <int W> struct row_body {
+    size_t n;
+    const float *x;
+    const int32_t *label;
+    double smooth;
+    float *saved;
+    __device__ void operator()(size_t row, unsigned lane) const
+    {
+        const float *from = x + row * n;
+        float most = -INFINITY, sum = 0, v[W];
+        double all = 0;
+
+        mf_lane<W>(n, lane, [&](size_t i) {
+            mf_load<W>(from + i, v);
+            for (int w = 0; w < W; ++w) {
+                most = v[w] > most ? v[w] : most;
+                all += double(v[w]);
+            }
+        });
+        most = mf_warp_max(most);
+        mf_lane<W>(n, lane, [&](size_t i) {
+            mf_load<W>(from + i, v);
+            for (int w = 0; w < W; ++w) sum += mf_soft_exp(v[w] - most);
+        });
+        sum = most + logf(mf_warp_sum(sum));
+        all = mf_warp_sum(all);
+        if (lane == 0) store(row, sum, smooth > 0 ? smooth * all / double(n) : 0.0);
+    }
+    /* Minus the logarithm of the probability of the targets; l: that of the sum of exponentials. */
+    __device__ void store(size_t row, float l, double even) const
+    {
+        const int32_t k = label[row];
+
+        saved[2 * row] = l;
+        saved[2 * row + 1] = k < 0 ? 0.0f : float(double(l) - (1 - smooth) * double(x[row * n + size_t(k)]) - even);
+    }
+};
+
+struct total_body {
+    enum { SUMS = 1, MAXIMA = 0 };
+    const float *saved;
+    double rows;
+    float *out;
+    __device__ void operator()(size_t i, double *value) const { value[0] += double(saved[2 * i + 1]); }
+    __device__ void store(size_t, int, double sum) const { *out = float(sum / rows); }
+};
+
+/* dx = (softmax(x) - targets) dy / rows; 0 in rows that do not count. */
+template <int W> struct row_slope_body {
+    size_t n;
+    const float *x, *saved, *dy;
+    const int32_t *label;
+    float part, smooth; /* 1 / rows; label smoothing */
+    float *dx;
+    __device__ void operator()(size_t row, unsigned lane) const
+    {
+        const int32_t k = label[row];
+        const float f = k < 0 ? 0.0f : *dy * part, even = f * smooth / float(n), l = saved[2 * row];
+        float v[W];
+
+        mf_lane<W>(n, lane, [&](size_t i) {
+            mf_load<W>(x + row * n + i, v);
+            for (int w = 0; w < W; ++w) {
+                const float target = even + (i + size_t(w) == size_t(k) ? f * (1 - smooth) : 0.0f);
+
+                v[w] = k < 0 ? 0.0f : f * mf_soft_exp(v[w] - l) - target;
+            }
+            mf_store<W>(v, dx + row * n + i);
+        });
+    }
+};
+
+const int32_t *labels(const struct mf_call *call) { return static_cast<const int32_t *>(call->in[1].at); }
+
+void softmax_loss(struct mf_queue *q, const struct mf_call *call)
+{
+    const size_t rows = call->in[0].shape.d[0], n = call->in[0].shape.d[1];
+    const float *x = mf_floats(call->in[0]);
+    float *saved = mf_floats(call->out[1]);
+
+    mf_by_width(n % 4 == 0 && mf_aligned(x), [&](auto width) {
+        mf_rows_run(q, rows, row_body<decltype(width)::OF>{n, x, labels(call), call->attr->rate, saved});
+    });
+    mf_pass_run(q, 1, rows, total_body{saved, call->number[MF_NUMBER_ROWS], mf_floats(call->out[0])});
+}
+
+void softmax_loss_back(struct mf_queue *q, const struct mf_call *call)
+{
+    const size_t rows = call->in[0].shape.d[0], n = call->in[0].shape.d[1];
+    const float *x = mf_floats(call->in[0]), *saved = mf_floats(call->out[1]), *dy = mf_floats(call->dout);
+    const float part = float(1 / call->number[MF_NUMBER_ROWS]), smooth = float(call->attr->rate);
+    float *dx = mf_floats(call->din[0]);
+
+    mf_by_width(n % 4 == 0 && mf_aligned(x) && mf_aligned(dx), [&](auto width) {
+        mf_rows_run(q, rows, row_slope_body<decltype(width)::OF>{n, x, saved, dy, labels(call), part, smooth, dx});
+    });
+}
+
+/* -- squared_loss -- */
+
+/* What a sum of squares is divided by. */
+double parts_of(const struct mf_call *call)
+{
+    const struct mf_shape &shape = call->in[0].shape;
+
+    return call->number[MF_NUMBER_ROWS] * double(mf_shape_count(&shape) / shape.d[0]);
+}
+
+struct squares_body {
+    enum { SUMS = 1, MAXIMA = 0 };
+    const float *a, *b;
+    double parts;
+    float *out;
+    __device__ void operator()(size_t i, double *value) const
+    {
+        const double apart = double(a[i]) - double(b[i]);
+
+        if (b[i] == b[i]) value[0] += apart * apart;
+    }
+    __device__ void store(size_t, int, double sum) const { *out = float(sum / parts); }
+};
+
+/* Both gradients, or one of them. */
+template <int WANTED> struct apart_body {
+    enum { ARRAYS = 4, READS = 12, WRITES = WANTED }; /* da, db, a, b */
+    const float *dy;
+    float factor;
+    __device__ void operator()(float *v) const
+    {
+        v[0] = v[3] == v[3] ? *dy * factor * (v[2] - v[3]) : 0.0f;
+        v[1] = -v[0];
+    }
+};
+
+template <int WANTED> void apart(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_places_run(
+        q, mf_shape_count(&call->in[0].shape), apart_body<WANTED>{mf_floats(call->dout), float(2 / parts_of(call))},
+        {{mf_floats(call->din[0])}, {mf_floats(call->din[1])}, {mf_floats(call->in[0])}, {mf_floats(call->in[1])}});
+}
+
+void squared_loss(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_pass_run(q, 1, mf_shape_count(&call->in[0].shape),
+                squares_body{mf_floats(call->in[0]), mf_floats(call->in[1]), parts_of(call), mf_floats(call->out[0])});
+}
+
+void squared_loss_back(struct mf_queue *q, const struct mf_call *call)
+{
+    if (call->din[0].at && call->din[1].at)
+        apart<3>(q, call);
+    else if (call->din[0].at)
+        apart<1>(q, call);
+    else
+        apart<2>(q, call);
+}
+
+} // namespace
+
+MF_CUDA_CALLS(softmax_loss, softmax_loss, softmax_loss_back)
+MF_CUDA_CALLS(squared_loss, squared_loss, squared_loss_back)

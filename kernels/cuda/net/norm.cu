@@ -1,0 +1,146 @@
+/* layer_norm on cuda. See kernels/net/norm.c. */
+#include "kernels/cuda/net/rows.cuh"
+
+namespace
+{
+
+constexpr float EPSILON = 1e-5f;
+
+template <int W> struct value_body {
+    size_t d;
+    const float *x, *g, *b;
+    float *y, *saved;
+    __device__ void operator()(size_t row, unsigned lane) const
+    {
+        const float *from = x + row * d;
+        float sum = 0, squares = 0, v[W], gain[W], base[W];
+
+        mf_lane<W>(d, lane, [&](size_t i) {
+            mf_load<W>(from + i, v);
+            for (int w = 0; w < W; ++w) sum += v[w];
+        });
+        const float mean = mf_warp_sum(sum) / float(d);
+
+        mf_lane<W>(d, lane, [&](size_t i) {
+            mf_load<W>(from + i, v);
+            for (int w = 0; w < W; ++w) squares += (v[w] - mean) * (v[w] - mean);
+        });
+        const float scale = 1.0f / sqrtf(mf_warp_sum(squares) / float(d) + EPSILON);
+
+        mf_lane<W>(d, lane, [&](size_t i) {
+            mf_load<W>(from + i, v);
+            mf_load<W>(g + i, gain);
+            mf_load<W>(b + i, base);
+            for (int w = 0; w < W; ++w) v[w] = (v[w] - mean) * scale * gain[w] + base[w];
+            mf_store<W>(v, y + row * d + i);
+        });
+        if (lane > 0) return;
+        saved[2 * row] = mean;
+        saved[2 * row + 1] = scale;
+    }
+};
+
+/* dx = scale (g dy - mean(g dy) - h mean(h g dy)), h = (x - mean) scale. */
+template <int W, class Add> struct slope_body {
+    size_t d;
+    const float *x, *g, *dy, *saved;
+    float *dx;
+    /* h and g dy of the numbers from i on */
+    __device__ void load(size_t row, size_t i, float *h, float *v) const
+    {
+        float gain[W];
+
+        mf_load<W>(x + row * d + i, h);
+        mf_load<W>(dy + row * d + i, v);
+        mf_load<W>(g + i, gain);
+        for (int w = 0; w < W; ++w) {
+            h[w] = (h[w] - saved[2 * row]) * saved[2 * row + 1];
+            v[w] *= gain[w];
+        }
+    }
+    __device__ void operator()(size_t row, unsigned lane) const
+    {
+        float first = 0, second = 0, h[W], v[W];
+
+        mf_lane<W>(d, lane, [&](size_t i) {
+            load(row, i, h, v);
+            for (int w = 0; w < W; ++w) {
+                first += v[w];
+                second += v[w] * h[w];
+            }
+        });
+        first = mf_warp_sum(first) / float(d);
+        second = mf_warp_sum(second) / float(d);
+        mf_lane<W>(d, lane, [&](size_t i) {
+            load(row, i, h, v);
+            for (int w = 0; w < W; ++w) v[w] = saved[2 * row + 1] * (v[w] - first - h[w] * second);
+            mf_give<W, Add>(v, dx + row * d + i);
+        });
+    }
+};
+
+/* Gradients of g and b, either of which may be missing. */
+struct weights_body {
+    enum { SUMS = 2 };
+    size_t d;
+    const float *x, *dy, *saved;
+    float *to[SUMS];
+    bool add[SUMS];
+    __device__ void operator()(size_t row, size_t column, double *value) const
+    {
+        const float slope = dy[row * d + column];
+
+        value[0] += double(slope * ((x[row * d + column] - saved[2 * row]) * saved[2 * row + 1]));
+        value[1] += double(slope);
+    }
+    __device__ void store(size_t, size_t column, int v, double sum) const
+    {
+        if (to[v]) to[v][column] = float(add[v] ? double(to[v][column]) + sum : sum);
+    }
+};
+
+void forward(struct mf_queue *q, const struct mf_call *call)
+{
+    const size_t d = mf_shape_last(&call->in[0].shape), rows = mf_shape_rows(&call->in[0].shape);
+    const float *x = mf_floats(call->in[0]), *g = mf_floats(call->in[1]), *b = mf_floats(call->in[2]);
+    float *y = mf_floats(call->out[0]), *saved = mf_floats(call->out[1]);
+
+    mf_by_width(d % 4 == 0 && mf_aligned(x) && mf_aligned(g) && mf_aligned(b) && mf_aligned(y), [&](auto width) {
+        mf_rows_run(q, rows, value_body<decltype(width)::OF>{d, x, g, b, y, saved});
+    });
+}
+
+void backward_rows(struct mf_queue *q, const struct mf_call *call)
+{
+    const size_t d = mf_shape_last(&call->in[0].shape), rows = mf_shape_rows(&call->in[0].shape);
+    const float *x = mf_floats(call->in[0]), *g = mf_floats(call->in[1]), *dy = mf_floats(call->dout);
+    const float *saved = mf_floats(call->out[1]);
+    float *dx = mf_floats(call->din[0]);
+    const bool four = d % 4 == 0 && mf_aligned(x) && mf_aligned(g) && mf_aligned(dy) && mf_aligned(dx);
+
+    mf_choose(call->add & 1, [&](auto add) {
+        mf_by_width(four, [&](auto width) {
+            mf_rows_run(q, rows, slope_body<decltype(width)::OF, decltype(add)>{d, x, g, dy, saved, dx});
+        });
+    });
+}
+
+/* Columns first: dx may take the memory of dout. */
+void backward(struct mf_queue *q, const struct mf_call *call)
+{
+    const size_t d = mf_shape_last(&call->in[0].shape), rows = mf_shape_rows(&call->in[0].shape);
+
+    if (call->din[1].at || call->din[2].at)
+        mf_columns_run(q, 1, rows, d,
+                       weights_body{d,
+                                    mf_floats(call->in[0]),
+                                    mf_floats(call->dout),
+                                    mf_floats(call->out[1]),
+                                    {mf_floats(call->din[1]), mf_floats(call->din[2])},
+                                    {(call->add & 2) != 0, (call->add & 4) != 0}});
+    if (call->din[0].at) backward_rows(q, call);
+}
+
+} // namespace
+
+MF_CUDA_CALLS(layer_norm, forward, backward)

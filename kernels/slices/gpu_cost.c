@@ -57,15 +57,20 @@ void mf_gpu_cost_s2(const struct mf_slice_desc *d, double count, int variation, 
 
 double mf_gpu_launches(const struct mf_slice_desc *d, double count, double tasks, const struct mf_gpu_rates *r)
 {
-    enum { STEPS = 5 /* forward, correlate, windows, adjoint, finish */ };
+    enum { STEPS = 4 /* forward, windows, adjoint, finish */ };
     struct mf_corr_areas areas;
     double most, steps;
-    int continued = 0;
+    int continued = 0, pairs = 0, plain = 0; /* kinds of forward and correlate */
 
     if (mf_areas_corr(d, mf_gpu_shared(r->capability), &areas) != MF_OK) return 0;
-    for (size_t l = d->first; l < d->levels; ++l) continued |= is_continued(d, &areas.level[l]);
+    for (size_t l = d->first; l < d->levels; ++l) {
+        continued |= is_continued(d, &areas.level[l]);
+        pairs |= areas.groups > 1 || is_continued(d, &areas.level[l]);
+        plain |= areas.groups == 1 && !is_continued(d, &areas.level[l]);
+    }
     most = 2 * floor((double)areas.slices / (double)(d->calls ? d->calls : 1) / 2);
-    steps = pools(d) + STEPS + continued + (double)(d->levels - d->first - 1) + tasks;
+    steps = pools(d) + STEPS + continued + pairs + plain + (double)(d->levels - d->first - 1) +
+            tasks * (double)(1 + d->first);
     return ceil(count / fmax(most, 2)) * steps;
 }
 

@@ -73,7 +73,7 @@ struct item {
     const struct mf_view *y;            /* the second field of a cross-correlation */
     const struct mf_slice_call *beside; /* Variation of the same slices; NULL: none */
     size_t done, most, slot;            /* slices that are done; at a time; the first one's slot */
-    int turn;                           /* items before it that add to the same gradient */
+    int order;                          /* gradients that share memory are added by launches in this order */
 };
 
 void check(const struct mf_slice_plan *plan, const struct mf_view *x)
@@ -164,7 +164,7 @@ struct mf_corr_level level_of(const struct item &i, size_t l)
     w.add = l == 0;
     w.finest = l == p->desc.first;
     w.coarser = int(p->desc.levels - 1 - l);
-    w.turn = i.turn;
+    w.order = i.order;
     w.nu = int(w.x.nu);
     w.nv = int(w.x.nv);
     w.lag = int(p->desc.lag);
@@ -405,19 +405,39 @@ bool beside(const struct mf_slice_call &vari, const struct mf_slice_call &corr)
     if (vari.ops != &mf_vari_cuda || corr.ops != &mf_corr_cuda) return false;
     const struct mf_slice_desc *a = mf_single_desc(vari.plan), *b = &corr.plan->desc;
 
-    return a->levels == b->levels && a->first == b->first && a->periodic == b->periodic &&
-           same_view(vari.task.x, corr.task.x) && same_view(vari.task.g, corr.task.g);
+    return a->levels == b->levels && a->first == b->first && a->periodic == b->periodic && vari.task.target &&
+           corr.task.target && same_view(vari.task.x, corr.task.x) && same_view(vari.task.g, corr.task.g);
 }
 
-/* A call's item, with Variation of the same slices if it is among the calls, and its turn. */
+/* Behind the last pixel of a view. */
+const float *end_of(const struct mf_view &v)
+{
+    return v.base + (v.count - 1) * v.ss + (v.nu - 1) * v.su + (v.nv - 1) * v.sv + 1;
+}
+
+/* May they have pixels in common? Views between whose pixels those of the other lie count as well. */
+bool overlap(const struct mf_view &a, const struct mf_view &b)
+{
+    return a.base && b.base && a.count && b.count && a.base < end_of(b) && b.base < end_of(a);
+}
+
+/* An item's gradient is added behind those of the items before it that share memory. */
+int order_of(const struct item *item, size_t k)
+{
+    int order = 0;
+
+    for (size_t i = 0; i < k; ++i)
+        if (overlap(item[i].task.g, item[k].task.g) && item[i].order >= order) order = item[i].order + 1;
+    return order;
+}
+
+/* A call's item, with Variation of the same slices if it is among the calls. */
 struct item joined(const struct mf_slice_call *call, size_t calls, size_t k)
 {
     struct item i = item_of(call[k].plan, &call[k].task);
 
     for (size_t v = 0; v < calls && !i.beside; ++v)
         if (beside(call[v], call[k])) i.beside = &call[v];
-    for (size_t before = 0; before < k; ++before)
-        i.turn += call[before].ops == &mf_corr_cuda && call[before].task.g.base == call[k].task.g.base;
     if (i.beside) MF_SPOIL(i.beside->task.sum, i.beside->task.sum ? i.task.x.count * sizeof(double) : 0);
     return i;
 }
@@ -443,8 +463,12 @@ void mf_slices_all(struct mf_queue *q, const struct mf_slice_call *call, size_t 
         mf_slices_all(q, call + MOST, calls - MOST);
         return;
     }
-    for (size_t k = 0; k < calls; ++k)
-        if (call[k].ops == &mf_corr_cuda) item[n++] = joined(call, calls, k);
+    for (size_t k = 0; k < calls; ++k) {
+        if (call[k].ops != &mf_corr_cuda) continue;
+        item[n] = joined(call, calls, k);
+        item[n].order = order_of(item, n);
+        ++n;
+    }
     for (size_t k = 0; k < calls; ++k)
         if (!is_taken(item, n, &call[k])) call[k].ops->eval(call[k].plan, &call[k].task);
     run(q, item, n);

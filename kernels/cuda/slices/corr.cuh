@@ -56,7 +56,7 @@ struct mf_corr_level {
     struct mf_corr_slices g;    /* base NULL: no gradient is wanted */
     int add;                    /* g +=, else g = */
     int finest, coarser;        /* coarser: levels that stand behind this one; g takes in the gradient of the next */
-    int turn;                   /* gradients of the same turn have no memory in common */
+    int order;                  /* of launches; gradients with the same one have no memory in common */
     int nu, nv, lag, periodic;
     size_t slots;
     struct mf_corr_aim aim;

@@ -550,16 +550,16 @@ template <class Own> void inverse_of(struct mf_queue *q, struct mf_corr_table *t
 /* From the coarsest levels to the finest ones; of these, those together that have no memory in common. */
 void run_inverse(struct mf_queue *q, struct mf_corr_table *t)
 {
-    int coarser = 0, turns = 0;
+    int coarser = 0, last = 0;
 
     for (int i = 0; i < t->count; ++i) {
         coarser = t->level[i].coarser > coarser ? t->level[i].coarser : coarser;
-        turns = t->level[i].turn + 1 > turns ? t->level[i].turn + 1 : turns;
+        last = t->level[i].order > last ? t->level[i].order : last;
     }
     for (int c = 0; c < coarser; ++c)
         inverse_of(q, t, [&](const struct mf_corr_level &w) { return !w.finest && w.coarser == c; });
-    for (int turn = 0; turn < turns; ++turn)
-        inverse_of(q, t, [&](const struct mf_corr_level &w) { return w.finest && w.turn == turn; });
+    for (int order = 0; order <= last; ++order)
+        inverse_of(q, t, [&](const struct mf_corr_level &w) { return w.finest && w.order == order; });
 }
 
 template <int DEPTH> void run(struct mf_queue *q, struct mf_corr_table *t, int groups)

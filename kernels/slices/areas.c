@@ -55,10 +55,10 @@ static size_t shared_of(struct mf_corr_area *at, size_t limit)
 /* A block compares some rows of the window of a slice: sums, twiddles, partial sums. */
 static size_t window_of(const struct mf_corr_area *at, size_t lag)
 {
-    const size_t turns = at->mv > MF_CORR_TURNS ? 0 : (size_t)mf_line_pad(at->mv);
+    const size_t twiddles = at->mv > MF_CORR_TWIDDLES ? 0 : (size_t)mf_line_pad(at->mv);
     const size_t parts = mf_max(MF_CORR_TILE * MF_CORR_THREADS, MF_CORR_ROWS * lag);
 
-    return MF_CORR_THREADS * sizeof(double) + (MF_CORR_ROWS * (MF_CORR_PART | 1) + turns + parts) * NUMBER;
+    return MF_CORR_THREADS * sizeof(double) + (MF_CORR_ROWS * (MF_CORR_PART | 1) + twiddles + parts) * NUMBER;
 }
 
 /* Points of a line. Transforms know the factors 2, 3 and 5. A periodic line with others is continued by L - 1 pixels at

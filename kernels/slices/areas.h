@@ -19,11 +19,11 @@ size_t mf_gpu_shared(int capability);
 int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages);
 
 enum {
-    MF_CORR_DEPTH = 32,   /* most lags that a thread sums in registers; further ones are a group of their own */
-    MF_CORR_ROWS = 8,     /* lags du of a block that compares */
-    MF_CORR_TILE = 4,     /* those of its threads */
-    MF_CORR_PART = 256,   /* frequencies that it holds at a time */
-    MF_CORR_TURNS = 4096, /* the longest line whose twiddles it holds */
+    MF_CORR_DEPTH = 32,      /* most lags that a thread sums in registers; further ones are a group of their own */
+    MF_CORR_ROWS = 8,        /* lags du of a block that compares */
+    MF_CORR_TILE = 4,        /* those of its threads */
+    MF_CORR_PART = 256,      /* frequencies that it holds at a time */
+    MF_CORR_TWIDDLES = 4096, /* the longest line whose twiddles it holds */
     MF_CORR_THREADS = 256
 };
 

@@ -28,7 +28,7 @@ struct mf_corr_slices {
 };
 
 /** What values of slices are compared with at one level. */
-struct mf_corr_aim {
+struct mf_corr_comparison {
     const float *target; /* device; NULL: only values are wanted */
     const double *scale; /* [count] queue->host; NULL: all 1 */
     double weight;
@@ -40,12 +40,12 @@ struct mf_corr_aim {
 };
 
 /** Variation beside S2: sums of jumps are integers, in units of 2^-40, so their order does not matter. */
-struct mf_corr_beside {
-    int is;
+struct mf_corr_variation {
+    int wanted;
     struct mf_jumps jumps;
-    struct mf_corr_aim aim;
+    struct mf_corr_comparison comparison;
     long long *sums; /* [count][pairs of rows][2]: along u, along v */
-    float2 *by;      /* [count]: mf_jumps_by() */
+    float2 *slopes;  /* [count]: mf_jumps_by() of dA/dV */
 };
 
 /** One level of some slices. Rows 2i and 2i + 1 of a slice are the real and the imaginary part of one transform: a
@@ -59,8 +59,8 @@ struct mf_corr_level {
     int order;                  /* of launches; gradients with the same one have no memory in common */
     int nu, nv, lag, periodic;
     size_t slots;
-    struct mf_corr_aim aim;
-    struct mf_corr_beside beside;
+    struct mf_corr_comparison comparison;
+    struct mf_corr_variation variation;
     struct mf_line line;
     unsigned shared, window;    /* as in struct mf_corr_area; likewise: */
     int shift, bins, pitch;     /* pitch: numbers from pair to pair in shared memory */
@@ -91,7 +91,7 @@ struct mf_slice_plan {
     float *values;                /* [chunk][levels][entries] device */
     float2 *lines;                /* device: spectra and sums of areas.slices slots, of all levels */
     long long *jumps;             /* device: sums of jumps, of all levels */
-    float2 *by;                   /* [levels][slots] device, then [levels][slots] losses of Variation */
+    float2 *slopes;               /* [levels][slots] device, then [levels][slots] losses of Variation */
 };
 
 /* -- corr_lines.cu -- */
@@ -100,6 +100,11 @@ struct mf_slice_plan {
 int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_line *line, void **tables);
 /** Values, losses and gradients of a table's levels, whose plans have this depth and so many groups. */
 void mf_corr_run(struct mf_queue *q, struct mf_corr_table *t, int depth, int groups);
+
+/* -- corr_rows.cu: from spectra to C, from H to sums of H X -- */
+
+void mf_corr_correlate(struct mf_queue *q, struct mf_corr_table *t, int depth, int groups);
+void mf_corr_adjoint(struct mf_queue *q, struct mf_corr_table *t, int depth, int groups);
 
 /* -- corr_window.cu: from C to losses and H; C of y and x with @p swap -- */
 

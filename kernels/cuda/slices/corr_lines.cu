@@ -1,12 +1,9 @@
-/* S2 by lines: transforms along v, products of rows along u in registers. Nothing is transposed, slices of any
+/* S2 by lines: transforms along v, products of rows along u (corr_rows.cu). Nothing is transposed, slices of any
  * layout are read where they are, and u may have any extent.
  *
  *   C_d(k) = sum over u of conj(X_u(k)) X_{u+d}(k),  0 <= d < L          (X_u: transform of row u)
  *   D(d, .) = inverse transform of C_d,  D(-d, -v) = D(d, v)
- *   gradient of row u = inverse transform of the sum over |d| < L of H_d X_{u+d},  H_-d = conj(H_d)
- *
- * A thread sums up to 32 lags in registers. Further lags are groups: other threads multiply them, and the same thread
- * adds them to the gradient one group after the other. */
+ *   gradient of row u = inverse transform of the sum over |d| < L of H_d X_{u+d},  H_-d = conj(H_d) */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +12,7 @@
 namespace
 {
 
-constexpr int THREADS = MF_CORR_THREADS, WARPS = THREADS / MF_CUDA_WARP, LANES = 128;
+constexpr int THREADS = MF_CORR_THREADS, WARPS = THREADS / MF_CUDA_WARP;
 constexpr int AHEAD = 4; /* pixels of a thread that are on their way at once */
 
 /* -- transforms -- */
@@ -73,11 +70,11 @@ __device__ void columns(const struct mf_corr_level &w, const struct mf_corr_slic
 /* The pixel at place v of a line; -1: there is none, as behind the line. */
 __device__ int pixel_of(const struct mf_corr_level &w, bool continued, int v)
 {
-    const int beside = continued ? w.lag - 1 : 0;
+    const int ends = continued ? w.lag - 1 : 0;
 
     if (v < w.nv) return v;
-    if (v < w.nv + beside) return v - w.nv;
-    return v < w.line.n - beside || v >= w.line.n ? -1 : v - w.line.n + w.nv;
+    if (v < w.nv + ends) return v - w.nv;
+    return v < w.line.n - ends || v >= w.line.n ? -1 : v - w.line.n + w.nv;
 }
 
 __device__ void load(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, bool continued,
@@ -126,7 +123,7 @@ __host__ __device__ const struct mf_corr_slices &source_of(const struct mf_corr_
 /* Sums of the jumps out of every pair of rows z, behind which the block has room for them. */
 __device__ void sum_jumps(const struct mf_corr_level &w, unsigned block, const float2 *z)
 {
-    const struct mf_jumps &jumps = w.beside.jumps;
+    const struct mf_jumps &jumps = w.variation.jumps;
     const unsigned kinds = 2u << w.shift, nu = jumps.nu, nv = jumps.nv;
     const float middle = mf_corr_middle(w);
     unsigned long long *sum = (unsigned long long *)(z + (w.pitch << w.shift));
@@ -154,7 +151,7 @@ __device__ void sum_jumps(const struct mf_corr_level &w, unsigned block, const f
         const struct pair at = pair_of(w, w.x, block, i / 2);
 
         if (at.s < w.x.count)
-            w.beside.sums[(size_t(at.s) * mf_corr_pairs(w) + at.u / 2) * 2 + i % 2] = (long long)sum[i];
+            w.variation.sums[(size_t(at.s) * mf_corr_pairs(w) + at.u / 2) * 2 + i % 2] = (long long)sum[i];
     }
 }
 
@@ -169,7 +166,7 @@ __global__ void __launch_bounds__(THREADS, 5)
     float2 *spectrum = second ? w.back : w.spectrum;
 
     load(w, x, number, late && mf_corr_continued(w), z);
-    if (w.beside.is && !second) sum_jumps(w, number, z);
+    if (w.variation.wanted && !second) sum_jumps(w, number, z);
     mf_transform<false>(w.line, w.shift, w.pitch, z);
     columns(w, x, number, false, [&](const struct pair &at, unsigned p, int first, int step) {
         float2 *to = spectrum + (size_t(at.s) * unsigned(w.nu) + at.u) * unsigned(w.bins);
@@ -193,25 +190,25 @@ struct neighbours {
     const struct mf_jumps &j;
     const float *above, *row, *next, *below; /* next: row itself where the pair has no second one */
     size_t sv;
-    float2 by;
+    float2 slopes;
     float times;
 
     __device__ float2 operator()(unsigned v) const
     {
         const size_t at = v * sv, before = j.before(v, j.nv) * sv, after = j.after(v, j.nv) * sv;
         const float x = row[at], y = next[at], under = below[at];
-        const float between = j.slope((next == row ? under : y) - x), u = by.x * j.times(v);
+        const float between = j.slope((next == row ? under : y) - x), u = slopes.x * j.times(v);
 
         return make_float2(u * (j.slope(x - above[at]) - between) +
-                               by.y * times * (j.slope(x - row[before]) - j.slope(row[after] - x)),
+                               slopes.y * times * (j.slope(x - row[before]) - j.slope(row[after] - x)),
                            u * (between - j.slope(under - y)) +
-                               by.y * (j.slope(y - next[before]) - j.slope(next[after] - y)));
+                               slopes.y * (j.slope(y - next[before]) - j.slope(next[after] - y)));
     }
 };
 
 __device__ struct neighbours neighbours_of(const struct mf_corr_level &w, const struct pair &at)
 {
-    const struct mf_jumps &j = w.beside.jumps;
+    const struct mf_jumps &j = w.variation.jumps;
     const unsigned last = at.u + 1 < j.nu ? at.u + 1 : at.u;
 
     return {j,
@@ -220,7 +217,7 @@ __device__ struct neighbours neighbours_of(const struct mf_corr_level &w, const 
             w.x.at(at.s, last, 0),
             w.x.at(at.s, j.after(last, j.nu), 0),
             w.x.sv,
-            w.beside.is ? w.beside.by[at.s] : make_float2(0.0f, 0.0f),
+            w.variation.wanted ? w.variation.slopes[at.s] : make_float2(0.0f, 0.0f),
             j.times(at.u)};
 }
 
@@ -258,233 +255,13 @@ __global__ void __launch_bounds__(THREADS, 4) inverse(const __grid_constant__ st
             float2 own = z[int(p) * w.pitch + mf_line_pad(int(v))];
             const float part = v / 2 < coarser ? 0.25f * row[size_t(v / 2) * coarse.sv] : 0.0f;
 
-            if (w.beside.is) own = mf_plus(own, x(v));
+            if (w.variation.wanted) own = mf_plus(own, x(v));
             float *one = to + size_t(v) * g.sv, *two = next + size_t(v) * g.sv;
 
             *one = (w.add ? *one : 0.0f) + own.x + part;
             if (next) *two = (w.add ? *two : 0.0f) + own.y + part;
         }
     });
-}
-
-/* -- products of rows -- */
-
-/* A thread's slice, chunk, group of lags, and frequency. */
-struct lane {
-    unsigned s, chunk, group, k;
-    bool is;
-};
-
-unsigned lanes_of(const struct mf_corr_level &w)
-{
-    return (unsigned(w.x.count) * unsigned(w.bins) + LANES - 1) / LANES;
-}
-
-__device__ struct lane lane_of(const struct mf_corr_level &w, unsigned block)
-{
-    const unsigned all = unsigned(w.x.count) * unsigned(w.bins), each = (all + LANES - 1) / LANES;
-    const unsigned q = block % each * LANES + threadIdx.x, part = block / each;
-
-    return {q / unsigned(w.bins), part % unsigned(w.chunks), part / unsigned(w.chunks), q % unsigned(w.bins), q < all};
-}
-
-/* The rows of a slice at one frequency: row u, periodically or 0 outside of the slice; inside(): without a test. */
-struct rows {
-    const float2 *first;
-    int nu, bins, periodic;
-
-    __device__ float2 inside(int u) const { return first[unsigned(u) * unsigned(bins)]; }
-    __device__ float2 at(int u) const
-    {
-        if (periodic) u += u < 0 ? nu : u >= nu ? -nu : 0;
-        return u >= 0 && u < nu ? inside(u) : make_float2(0.0f, 0.0f);
-    }
-};
-
-__device__ struct rows rows_of(const struct mf_corr_level &w, const float2 *spectrum, const struct lane &at)
-{
-    return {spectrum + size_t(at.s) * unsigned(w.nu) * unsigned(w.bins) + at.k, w.nu, w.bins, w.periodic};
-}
-
-/* [chunk][lag][bins]: the sums of its slice and frequency. */
-__device__ float2 *sums_of(const struct mf_corr_level &w, const struct lane &at)
-{
-    return w.sums + size_t(at.s) * unsigned(w.chunks) * unsigned(w.depth * w.bins) + at.k;
-}
-
-/* N rows from u on. */
-template <int N> __device__ inline void read(const struct rows &rows, int u, float2 *to)
-{
-    if (u >= 0 && u + N <= rows.nu) {
-        MF_UNROLL
-        for (int i = 0; i < N; ++i) to[i] = rows.inside(u + i);
-        return;
-    }
-    MF_UNROLL
-    for (int i = 0; i < N; ++i) to[i] = rows.at(u + i);
-}
-
-/* sum += conj(a) b, sum += a b: chains of multiply-adds. */
-__device__ inline void add_conj(float2 a, float2 b, float2 *sum)
-{
-    sum->x = fmaf(a.x, b.x, sum->x);
-    sum->y = fmaf(a.x, b.y, sum->y);
-    sum->x = fmaf(a.y, b.y, sum->x);
-    sum->y = fmaf(-a.y, b.x, sum->y);
-}
-__device__ inline void add_product(float2 a, float2 b, float2 *sum)
-{
-    sum->x = fmaf(a.x, b.x, sum->x);
-    sum->y = fmaf(a.x, b.y, sum->y);
-    sum->x = fmaf(-a.y, b.y, sum->x);
-    sum->y = fmaf(a.y, b.x, sum->y);
-}
-
-/* Lags in registers: DEPTH; rows of a step of a loop: so many that its code stays in the instruction cache. */
-template <int DEPTH> constexpr int STEP = 128 / DEPTH < 8 ? 128 / DEPTH : 8;
-template <int DEPTH> constexpr int OUT = 64 / DEPTH < 8 ? 64 / DEPTH : 8;
-
-/* C of a chunk and a group, a thread for every slice and frequency. The last rows stay in registers; those outside of
- * the chunk count as 0. PAIRS: the earlier row is another one than the later, DEPTH times the group before it. */
-template <int DEPTH, bool PAIRS>
-__global__ void __launch_bounds__(LANES, DEPTH > 16 ? 2
-                                         : PAIRS    ? 3
-                                                    : 4) correlate(const __grid_constant__ struct mf_corr_table t)
-{
-    constexpr int N = STEP<DEPTH>;
-    unsigned block;
-    const struct mf_corr_level &w = mf_corr_own(t, &block);
-    const struct lane at = lane_of(w, block);
-    const struct rows early = rows_of(w, w.early, at), late = PAIRS ? rows_of(w, w.late, at) : early;
-    const int first = int(at.chunk) * w.chunk, to = first + w.chunk < w.nu ? first + w.chunk : w.nu;
-    const int apart = PAIRS ? int(at.group) * DEPTH : 0, lags = w.lag - apart < DEPTH ? w.lag - apart : DEPTH;
-    float2 kept[DEPTH - 1 + N] = {}, next[N], sum[DEPTH] = {};
-
-    if (!at.is) return;
-    read<N>(late, first + apart, next);
-    MF_NO_UNROLL
-    for (int u = first; u < to + lags - 1; u += N) {
-        float2 now[N], *own = kept + DEPTH - 1;
-
-        MF_UNROLL
-        for (int i = 0; i < N; ++i) now[i] = own[i] = next[i];
-        read<N>(late, u + N + apart, next);
-        if (PAIRS) read<N>(early, u, own);
-        if (u + N > to) {
-            MF_UNROLL
-            for (int i = 0; i < N; ++i)
-                if (u + i >= to) own[i] = make_float2(0.0f, 0.0f);
-        }
-        MF_UNROLL
-        for (int i = 0; i < N; ++i) {
-            MF_UNROLL
-            for (int d = 0; d < DEPTH; ++d) add_conj(own[i - d], now[i], &sum[d]);
-        }
-        MF_UNROLL
-        for (int i = 0; i < DEPTH - 1; ++i) kept[i] = kept[i + N];
-    }
-    float2 *out = sums_of(w, at) + size_t(at.chunk) * unsigned(w.depth * w.bins) + unsigned(apart * w.bins);
-
-    MF_UNROLL
-    for (int d = 0; d < DEPTH; ++d) out[size_t(d) * unsigned(w.bins)] = sum[d];
-}
-
-/* out of rows first .. to - 1, plus what is there with ADD: sums of tap[e] times row u + from + e. */
-template <int TAPS, int N, bool ADD>
-__device__ inline void add_taps(const struct rows &x, int first, int to, int from, const float2 *tap, float2 start,
-                                float2 *out)
-{
-    float2 kept[TAPS - 1 + N];
-
-    read<TAPS - 1>(x, first + from, kept);
-    MF_NO_UNROLL
-    for (int u = first; u < to; u += N) {
-        float2 sum[N];
-
-        read<N>(x, u + from + TAPS - 1, kept + TAPS - 1);
-        MF_UNROLL
-        for (int i = 0; i < N; ++i) sum[i] = ADD && u + i < to ? out[unsigned(u + i) * unsigned(x.bins)] : start;
-        MF_UNROLL
-        for (int e = 0; e < TAPS; ++e) {
-            MF_UNROLL
-            for (int i = 0; i < N; ++i) add_product(tap[e], kept[e + i], &sum[i]);
-        }
-        MF_UNROLL
-        for (int i = 0; i < N; ++i)
-            if (u + i < to) out[unsigned(u + i) * unsigned(x.bins)] = sum[i];
-        MF_UNROLL
-        for (int i = 0; i < TAPS - 1; ++i) kept[i] = kept[i + N];
-    }
-}
-
-/* What the middle of the pixels adds to sums of H X. */
-__device__ float2 start_of(const struct mf_corr_level &w, const struct lane &at, const float2 *h)
-{
-    float sum = 0.0f;
-
-    if (at.k == 0)
-        for (int d = 0; d < w.lag; ++d) sum += (d ? 2.0f : 1.0f) * h[unsigned(d) * unsigned(w.bins)].x;
-    return make_float2(sum * mf_corr_middle(w) * float(w.line.n), 0.0f);
-}
-
-/* H_d, or its conjugate; 0 from L on. */
-__device__ inline float2 slope_of(const struct mf_corr_level &w, const float2 *h, int d, float sign)
-{
-    const float2 own = d < w.lag ? h[unsigned(d) * unsigned(w.bins)] : make_float2(0.0f, 0.0f);
-
-    return make_float2(own.x, sign * own.y);
-}
-
-/* Sums of H X for a chunk of rows, threads as above. */
-template <int DEPTH>
-__global__ void __launch_bounds__(LANES, DEPTH > 16 ? 2 : 4) adjoint(const __grid_constant__ struct mf_corr_table t)
-{
-    constexpr int SIDE = DEPTH - 1;
-    unsigned block;
-    const struct mf_corr_level &w = mf_corr_own(t, &block);
-    const struct lane at = lane_of(w, block);
-    const struct rows x = rows_of(w, w.spectrum, at);
-    const float2 *own = sums_of(w, at);
-    const int first = int(at.chunk) * w.chunk, to = first + w.chunk < w.nu ? first + w.chunk : w.nu;
-    float2 *out = w.back + (x.first - w.spectrum), h[2 * SIDE + 1];
-
-    if (!at.is) return;
-    MF_UNROLL
-    for (int d = 0; d < DEPTH; ++d) {
-        h[SIDE + d] = slope_of(w, own, d, 1.0f);
-        h[SIDE - d] = make_float2(h[SIDE + d].x, d ? -h[SIDE + d].y : h[SIDE].y);
-    }
-    add_taps<2 * SIDE + 1, OUT<DEPTH>, false>(x, first, to, -SIDE, h, start_of(w, at, own), out);
-}
-
-/* The same of several groups of lags: the later rows of a group, then the earlier ones. */
-template <int DEPTH>
-__global__ void __launch_bounds__(LANES, 2) adjoint_groups(const __grid_constant__ struct mf_corr_table t)
-{
-    unsigned block;
-    const struct mf_corr_level &w = mf_corr_own(t, &block);
-    const struct lane at = lane_of(w, block);
-    const struct rows x = rows_of(w, w.spectrum, at);
-    const float2 *own = sums_of(w, at);
-    const int first = int(at.chunk) * w.chunk, to = first + w.chunk < w.nu ? first + w.chunk : w.nu;
-    float2 *out = w.back + (x.first - w.spectrum);
-
-    if (!at.is) return;
-    const float2 start = start_of(w, at, own);
-
-    for (int u = first; u < to; ++u) out[unsigned(u) * unsigned(w.bins)] = start;
-    MF_NO_UNROLL
-    for (int d = 0; d < w.lag; d += DEPTH) {
-        float2 h[DEPTH];
-
-        MF_UNROLL
-        for (int e = 0; e < DEPTH; ++e) h[e] = slope_of(w, own, d + e, 1.0f);
-        add_taps<DEPTH, OUT<DEPTH>, true>(x, first, to, d, h, start, out);
-        MF_UNROLL
-        for (int e = 0; e < DEPTH; ++e) h[e] = slope_of(w, own, d + DEPTH - 1 - e, -1.0f);
-        if (d == 0) h[DEPTH - 1] = make_float2(0.0f, 0.0f);
-        add_taps<DEPTH, OUT<DEPTH>, true>(x, first, to, 1 - d - DEPTH, h, start, out);
-    }
 }
 
 /* -- launches -- */
@@ -498,21 +275,10 @@ template <class Own> void run_forward(struct mf_queue *q, struct mf_corr_table *
     if (blocks) MF_RUN(forward, blocks, THREADS, mf_corr_most(*t, &mf_corr_level::shared), q, *t, second, late);
 }
 
-unsigned chunks_of(const struct mf_corr_level &w) { return lanes_of(w) * unsigned(w.chunks); }
-
-template <int DEPTH, bool PAIRS, class Own>
-void run_correlate(struct mf_queue *q, struct mf_corr_table *t, const Own &own)
-{
-    const unsigned blocks = mf_corr_number(
-        t, [&](const struct mf_corr_level &w) { return own(w) ? chunks_of(w) * unsigned(w.depth / DEPTH) : 0; });
-
-    if (blocks) MF_RUN((correlate<DEPTH, PAIRS>), blocks, LANES, 0, q, *t);
-}
-
 bool all(const struct mf_corr_level &) { return true; }
 
 /* Cross-correlations: x is the earlier field, then y. */
-template <int DEPTH> void run_pairs(struct mf_queue *q, struct mf_corr_table *t)
+void run_pairs(struct mf_queue *q, struct mf_corr_table *t, int depth, int groups)
 {
     for (int swap = 0; swap < 2; ++swap) {
         for (int i = 0; i < t->count; ++i) {
@@ -523,19 +289,9 @@ template <int DEPTH> void run_pairs(struct mf_queue *q, struct mf_corr_table *t)
         }
         run_forward(q, t, 0, swap, all);
         run_forward(q, t, 1, !swap, all);
-        run_correlate<DEPTH, true>(q, t, all);
+        mf_corr_correlate(q, t, depth, groups);
         mf_corr_windows(q, t, swap);
     }
-}
-
-template <int DEPTH> void run_adjoint(struct mf_queue *q, struct mf_corr_table *t, int groups)
-{
-    const unsigned blocks = mf_corr_number(t, chunks_of);
-
-    if (groups > 1)
-        MF_RUN(adjoint_groups<MF_CORR_DEPTH>, blocks, LANES, 0, q, *t);
-    else
-        MF_RUN(adjoint<DEPTH>, blocks, LANES, 0, q, *t);
 }
 
 /* Gradients of the levels that @p own() names. */
@@ -562,24 +318,6 @@ void run_inverse(struct mf_queue *q, struct mf_corr_table *t)
         inverse_of(q, t, [&](const struct mf_corr_level &w) { return w.finest && w.order == order; });
 }
 
-template <int DEPTH> void run(struct mf_queue *q, struct mf_corr_table *t, int groups)
-{
-    const auto plain = [&](const struct mf_corr_level &w) { return groups == 1 && w.early == w.late; };
-
-    if (t->level[0].y.base) {
-        run_pairs<DEPTH>(q, t);
-        return;
-    }
-    run_forward(q, t, 0, 1, all);
-    run_forward(q, t, 1, 0, mf_corr_continued);
-    run_correlate<DEPTH, false>(q, t, plain);
-    run_correlate<DEPTH, true>(q, t, [&](const struct mf_corr_level &w) { return !plain(w); });
-    mf_corr_windows(q, t, 0);
-    if (!t->level[0].g.base) return;
-    run_adjoint<DEPTH>(q, t, groups);
-    run_inverse(q, t);
-}
-
 /* The frequency at position i: its digits, the first radix lowest. */
 int frequency(const struct mf_line *line, int i)
 {
@@ -598,7 +336,7 @@ int frequency(const struct mf_line *line, int i)
 
 int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_line *line, void **tables)
 {
-    const double turn = 2.0 * 3.14159265358979323846;
+    const double circle = 2.0 * 3.14159265358979323846;
     const int limit = int(mf_cuda_of(q)->shared), n = area->mv;
     float2 *twiddle = static_cast<float2 *>(malloc(area->tables));
     int *place = reinterpret_cast<int *>(twiddle + n);
@@ -607,7 +345,7 @@ int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, stru
     line->n = n;
     (void)mf_line_radices(n, line->radix, &line->stages);
     for (int i = 0; i < n; ++i) {
-        twiddle[i] = make_float2(float(cos(turn * i / n)), float(-sin(turn * i / n)));
+        twiddle[i] = make_float2(float(cos(circle * i / n)), float(-sin(circle * i / n)));
         place[frequency(line, i)] = i;
     }
     *tables = mf_arena_take(q->arena, area->tables, "S2 work");
@@ -624,9 +362,15 @@ int mf_corr_lines_open(struct mf_queue *q, const struct mf_corr_area *area, stru
 
 void mf_corr_run(struct mf_queue *q, struct mf_corr_table *t, int depth, int groups)
 {
-    switch (depth) {
-    case 8: run<8>(q, t, groups); break;
-    case 16: run<16>(q, t, groups); break;
-    default: run<MF_CORR_DEPTH>(q, t, groups); break;
+    if (t->level[0].y.base) {
+        run_pairs(q, t, depth, groups);
+        return;
     }
+    run_forward(q, t, 0, 1, all);
+    run_forward(q, t, 1, 0, mf_corr_continued);
+    mf_corr_correlate(q, t, depth, groups);
+    mf_corr_windows(q, t, 0);
+    if (!t->level[0].g.base) return;
+    mf_corr_adjoint(q, t, depth, groups);
+    run_inverse(q, t);
 }

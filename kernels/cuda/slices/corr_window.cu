@@ -18,10 +18,10 @@ struct window {
     float2 *c;      /* [ROWS][PART | 1] */
     float2 *sum; /* [parts][groups][TILE][lag]: A = sum of Re C cos, B = - sum of Im C sin; then [ROWS][lag]: slopes at
                     dv and -dv, their sum and difference */
-    const float2 *turn; /* [n] exp(-2 pi i k / n): here, or that of the plan */
+    const float2 *twiddle; /* [n] exp(-2 pi i k / n): here, or that of the plan */
     int pad;
 
-    __device__ float2 turned(int i) const { return turn[i + (i >> pad)]; }
+    __device__ float2 twiddle_at(int i) const { return twiddle[i + (i >> pad)]; }
 };
 
 __device__ struct window window_of(const struct mf_corr_level &w, unsigned block, double *shared)
@@ -37,19 +37,19 @@ __device__ struct window window_of(const struct mf_corr_level &w, unsigned block
     m.shared = shared;
     m.c = reinterpret_cast<float2 *>(shared + THREADS);
     m.sum = m.c + ROWS * (PART | 1);
-    m.turn = w.line.twiddle;
+    m.twiddle = w.line.twiddle;
     m.pad = 31;
     return m;
 }
 
 /* Short tables of twiddles are read from shared memory. */
-__device__ void hold_turns(const struct mf_corr_level &w, struct window *m)
+__device__ void hold_twiddles(const struct mf_corr_level &w, struct window *m)
 {
     float2 *own = m->sum + (TILE * THREADS > ROWS * w.lag ? TILE * THREADS : ROWS * w.lag);
 
-    if (w.line.n > MF_CORR_TURNS) return;
+    if (w.line.n > MF_CORR_TWIDDLES) return;
     for (int i = int(threadIdx.x); i < w.line.n; i += THREADS) own[mf_line_pad(i)] = w.line.twiddle[i];
-    m->turn = own;
+    m->twiddle = own;
     m->pad = 4; /* mf_line_pad() */
 }
 
@@ -85,15 +85,15 @@ __device__ void add_back(const struct mf_corr_level &w, const struct window &m, 
     int k = part * bins / m.parts, at = int((first + k) * (long long)dv % w.line.n);
 
     for (; k < to; ++k) {
-        const float2 turn = m.turned(at);
+        const float2 twiddle = m.twiddle_at(at);
 
         MF_UNROLL
         for (int i = 0; i < TILE; ++i) {
             const int row = group * TILE + i < m.rows ? group * TILE + i : m.rows - 1;
             const float2 c = m.c[row * (PART | 1) + k];
 
-            sum[i].x = fmaf(c.x, turn.x, sum[i].x);
-            sum[i].y = fmaf(c.y, turn.y, sum[i].y);
+            sum[i].x = fmaf(c.x, twiddle.x, sum[i].x);
+            sum[i].y = fmaf(c.y, twiddle.y, sum[i].y);
         }
         at += dv;
         if (at >= w.line.n) at -= w.line.n;
@@ -136,30 +136,30 @@ __device__ double offset_of(const struct mf_corr_level &w, const struct window &
 }
 
 /* Compares entry i of slice s, whose value is @p d: writes it, counts it, adds to the loss, returns dA/dD. */
-__device__ double compare(const struct mf_corr_aim &aim, unsigned s, size_t i, double d, double *loss)
+__device__ double compare(const struct mf_corr_comparison &with, unsigned s, size_t i, double d, double *loss)
 {
-    if (aim.values) aim.values[s * aim.stride + i] = float(d);
-    if (aim.tally) mf_tally_add(aim.tally + i, d);
-    if (!aim.target) return 0.0;
-    const double e = aim.weight * (d - double(aim.target[i]));
+    if (with.values) with.values[s * with.stride + i] = float(d);
+    if (with.tally) mf_tally_add(with.tally + i, d);
+    if (!with.target) return 0.0;
+    const double e = with.weight * (d - double(with.target[i]));
 
-    *loss += mf_compare_loss(aim.power, e);
-    return aim.weight * mf_compare_slope(aim.power, e);
+    *loss += mf_compare_loss(with.power, e);
+    return with.weight * mf_compare_slope(with.power, e);
 }
 
 /* The same of entry (du, dv). */
 __device__ double compare(const struct mf_corr_level &w, unsigned s, int du, int dv, double d, double *loss)
 {
-    return compare(w.aim, s, size_t(du + w.lag - 1) * size_t(2 * w.lag - 1) + size_t(dv + w.lag - 1), d, loss);
+    return compare(w.comparison, s, size_t(du + w.lag - 1) * size_t(2 * w.lag - 1) + size_t(dv + w.lag - 1), d, loss);
 }
 
 /* A thread reads it once: it is in the memory of the host. */
-__device__ double scale_of(const struct mf_corr_aim &aim, unsigned s) { return aim.scale ? aim.scale[s] : 1.0; }
+__device__ double scale_of(const struct mf_corr_comparison &c, unsigned s) { return c.scale ? c.scale[s] : 1.0; }
 
 /* Variation of slice s. */
 __device__ void compare_jumps(const struct mf_corr_level &w, unsigned s, double *shared)
 {
-    const struct mf_corr_beside &b = w.beside;
+    const struct mf_corr_variation &b = w.variation;
     const long long *from = b.sums + size_t(s) * mf_corr_pairs(w) * 2;
     double u = 0.0, v = 0.0, loss = 0.0;
 
@@ -172,8 +172,8 @@ __device__ void compare_jumps(const struct mf_corr_level &w, unsigned s, double 
     if (threadIdx.x) return;
     const double d = (b.jumps.cu * u + b.jumps.cv * v) / double(MF_CORR_GRAIN);
 
-    b.by[s] = mf_jumps_by(b.jumps, scale_of(b.aim, s) * compare(b.aim, s, 0, d, &loss));
-    b.aim.loss[s] = loss;
+    b.slopes[s] = mf_jumps_by(b.jumps, scale_of(b.comparison, s) * compare(b.comparison, s, 0, d, &loss));
+    b.comparison.loss[s] = loss;
 }
 
 /* Row and column of an entry: what a sum is multiplied by, and the sum. */
@@ -227,14 +227,14 @@ __device__ void leave(const struct mf_corr_level &w, const struct window &m)
         int at = 0;
 
         for (int dv = 0; dv < w.lag; ++dv) {
-            const float2 turn = m.turned(at);
+            const float2 twiddle = m.twiddle_at(at);
 
             MF_UNROLL
             for (int u = 0; u < TILE; ++u) {
                 const float2 edge = m.sum[(first + u < m.rows ? first + u : m.rows - 1) * w.lag + dv];
 
-                sum[u].x = fmaf(edge.x, turn.x, sum[u].x);
-                sum[u].y = fmaf(edge.y, turn.y, sum[u].y);
+                sum[u].x = fmaf(edge.x, twiddle.x, sum[u].x);
+                sum[u].y = fmaf(edge.y, twiddle.y, sum[u].y);
             }
             at += k;
             if (at >= w.line.n) at -= w.line.n;
@@ -252,10 +252,10 @@ __global__ void __launch_bounds__(THREADS) windows(const __grid_constant__ struc
     unsigned number;
     const struct mf_corr_level &w = mf_corr_own(t, &number);
     struct window m = window_of(w, number, shared);
-    const double scale = scale_of(w.aim, m.s);
+    const double scale = scale_of(w.comparison, m.s);
     double loss = 0.0;
 
-    hold_turns(w, &m);
+    hold_twiddles(w, &m);
     transform_back(w, m);
     const double offset = offset_of(w, m);
 
@@ -265,10 +265,10 @@ __global__ void __launch_bounds__(THREADS) windows(const __grid_constant__ struc
         else
             entry(w, m, i / w.lag, i % w.lag, offset, scale, &loss);
     }
-    if (!w.aim.target) return;
+    if (!w.comparison.target) return;
     loss = mf_block_sum(loss, shared);
-    if (threadIdx.x == 0) w.aim.loss[size_t(m.du / ROWS) * w.slots + m.s] = loss;
-    if (w.beside.is && m.du == 0) compare_jumps(w, m.s, shared);
+    if (threadIdx.x == 0) w.comparison.loss[size_t(m.du / ROWS) * w.slots + m.s] = loss;
+    if (w.variation.wanted && m.du == 0) compare_jumps(w, m.s, shared);
     if (w.g.base) leave(w, m);
 }
 
@@ -281,8 +281,8 @@ void mf_corr_windows_open(struct mf_queue *q)
 
 void mf_corr_windows(struct mf_queue *q, struct mf_corr_table *t, int swap)
 {
-    const unsigned blocks =
-        mf_corr_number(t, [](const struct mf_corr_level &w) { return unsigned(w.x.count) * unsigned(w.aim.blocks); });
+    const unsigned blocks = mf_corr_number(
+        t, [](const struct mf_corr_level &w) { return unsigned(w.x.count) * unsigned(w.comparison.blocks); });
 
     MF_RUN(windows, blocks, THREADS, mf_corr_most(*t, &mf_corr_level::window), q, *t, swap);
 }

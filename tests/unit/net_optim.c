@@ -1,5 +1,5 @@
-/* Optimisers of networks: three steps against the formulas of PyTorch in double, on one thread and three; sums of
- * squares, which are not finite where a number is not. */
+/* Optimisers of networks: three steps against the formulas of PyTorch in double, on one thread and three; fill and
+ * accumulate; sums of squares, which are not finite where a number is not. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +105,26 @@ static void check_moments(const struct device *d)
     }
 }
 
+/* fill, accumulate, and sgd without a velocity: (0.25 + x) - rate scale x. */
+static void check_flat(const struct device *d)
+{
+    static float x[N], y[N];
+    const struct mf_attr quarter = {.rate = 0.25};
+    double number[MF_NUMBERS] = {[MF_NUMBER_LEARNING_RATE] = rate, [MF_NUMBER_SCALE] = scale};
+    struct mf_call call = {.attr = &quarter, .number = number};
+
+    for (size_t i = 0; i < N; ++i) x[i] = (float)slope(1, i);
+    call.out[0] = (struct mf_tensor){device_put(d, NULL, sizeof x), flat};
+    d->be->net->calls[MF_OP_FILL]->forward(d->q, &call);
+    call.in[0] = call.out[0];
+    call.in[1] = (struct mf_tensor){device_put(d, x, sizeof x), flat};
+    d->be->net->calls[MF_OP_ACCUMULATE]->forward(d->q, &call);
+    d->be->net->calls[MF_OP_SGD]->forward(d->q, &call);
+    device_get(d, y, call.in[0].at, sizeof y);
+    device_get(d, NULL, call.in[1].at, 0);
+    for (size_t i = 0; i < N; ++i) CHECK_NEAR(y[i], 0.25 + (double)x[i] * (1 - rate * scale), 1e-6);
+}
+
 static double square_sum(const struct device *d, const float *x)
 {
     const struct mf_op_calls *calls = d->be->net->calls[MF_OP_SQUARE_SUM];
@@ -171,6 +191,7 @@ int main(void)
     check_steps(&d, MF_OP_ADAM);
     check_steps(&d, MF_OP_SGD);
     check_moments(&d);
+    check_flat(&d);
     if (strcmp(d.be->name, "cuda") != 0) check_tiny(&d); /* slow on cores alone */
     check_square_sum(&d);
     device_close(&d);

@@ -4,9 +4,8 @@
 
 #include "kernels/cpu/net/act.h"
 #include "kernels/cpu/net/net.h"
+#include "kernels/form/norm.h"
 #include "src/base/err.h"
-
-static const double epsilon = 1e-5;
 
 /* Work memory of one image: arrays of one number a channel. */
 struct room {
@@ -77,7 +76,7 @@ static void group_statistics(const float *x, const struct room *room, size_t fro
         squares += room->second[i] - 2 * d * room->first[i] + pixels * d * d;
     }
     saved[0] = (float)mean;
-    saved[1] = (float)(1 / sqrt(squares / n + epsilon));
+    saved[1] = (float)(1 / sqrt(squares / n + MF_NORM_EPSILON));
 }
 
 /* Mean and scale of every channel. */
@@ -99,7 +98,7 @@ MF_CPU_FAST static void normalise(const float *x, const struct room *room, const
 
     for (size_t p = 0; p < pixels; ++p)
 #pragma omp simd
-        for (size_t i = 0; i < c; ++i) y[p * c + i] = (x[p * c + i] - mean[i]) * scale[i] + b[i];
+        for (size_t i = 0; i < c; ++i) y[p * c + i] = mf_group_value(x[p * c + i], mean[i], scale[i], b[i]);
 }
 
 static void forward_images(const struct mf_call *call, size_t from, size_t to)
@@ -206,11 +205,11 @@ MF_CPU_FAST static void combine(const float *x, const float *dy, const struct ro
         if (add)
 #pragma omp simd
             for (size_t i = 0; i < c; ++i)
-                dx[p + i] += scale[i] * dy[p + i] + (slope[i] * (x[p + i] - mean[i]) + level[i]);
+                dx[p + i] += mf_group_slope(x[p + i], mean[i], scale[i], dy[p + i], slope[i], level[i]);
         else
 #pragma omp simd
             for (size_t i = 0; i < c; ++i)
-                dx[p + i] = scale[i] * dy[p + i] + (slope[i] * (x[p + i] - mean[i]) + level[i]);
+                dx[p + i] = mf_group_slope(x[p + i], mean[i], scale[i], dy[p + i], slope[i], level[i]);
 }
 
 static void backward_images(const struct mf_call *call, size_t from, size_t to)

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "kernels/cpu/net/net.h"
-#include "kernels/form/soft.h"
+#include "kernels/form/loss.h"
 
 /* -- softmax_loss -- */
 
@@ -63,7 +63,7 @@ static void softmax_forward(struct mf_queue *queue, const struct mf_call *call)
 MF_CPU_FAST static void row_back(const float *x, float l, float f, float shift, float *dx, size_t n)
 {
 #pragma omp simd
-    for (size_t i = 0; i < n; ++i) dx[i] = f * mf_soft_exp(x[i] - l) - shift;
+    for (size_t i = 0; i < n; ++i) dx[i] = mf_softmax_loss_slope(x[i], l, f, shift);
 }
 
 /* dx = (softmax(x) - targets) dy / rows; 0 in rows that do not count. */
@@ -124,7 +124,7 @@ static void squared_back_range(const struct mf_call *call, size_t from, size_t t
     float *da = call->din[0].at, *db = call->din[1].at;
 
     for (size_t i = from; i < to; ++i) {
-        const float slope = isnan(b[i]) ? 0 : f * (a[i] - b[i]);
+        const float slope = mf_squared_loss_slope(a[i], b[i], f);
 
         if (da) da[i] = slope;
         if (db) db[i] = -slope;

@@ -2,8 +2,7 @@
 #include <math.h>
 
 #include "kernels/cpu/net/net.h"
-
-static const double epsilon = 1e-5;
+#include "kernels/form/norm.h"
 
 MF_CPU_FAST static void row_forward(const float *x, const float *g, const float *b, float *y, float *saved, size_t d)
 {
@@ -14,9 +13,9 @@ MF_CPU_FAST static void row_forward(const float *x, const float *g, const float 
     mean = sum / (float)d;
 #pragma omp simd reduction(+ : squares)
     for (size_t i = 0; i < d; ++i) squares += (x[i] - mean) * (x[i] - mean);
-    scale = 1 / sqrtf(squares / (float)d + (float)epsilon);
+    scale = 1 / sqrtf(squares / (float)d + (float)MF_NORM_EPSILON);
 #pragma omp simd
-    for (size_t i = 0; i < d; ++i) y[i] = (x[i] - mean) * scale * g[i] + b[i];
+    for (size_t i = 0; i < d; ++i) y[i] = mf_norm_value(x[i], mean, scale, g[i], b[i]);
     saved[0] = mean;
     saved[1] = scale;
 }
@@ -53,10 +52,10 @@ MF_CPU_FAST static void row_backward(const float *x, const float *g, const float
     second /= (float)d;
     if (!add)
 #pragma omp simd
-        for (size_t i = 0; i < d; ++i) dx[i] = scale * (dy[i] * g[i] - first - (x[i] - mean) * scale * second);
+        for (size_t i = 0; i < d; ++i) dx[i] = mf_norm_slope(x[i], mean, scale, dy[i] * g[i], first, second);
     else
 #pragma omp simd
-        for (size_t i = 0; i < d; ++i) dx[i] += scale * (dy[i] * g[i] - first - (x[i] - mean) * scale * second);
+        for (size_t i = 0; i < d; ++i) dx[i] += mf_norm_slope(x[i], mean, scale, dy[i] * g[i], first, second);
 }
 
 static void backward_rows(const struct mf_call *call, size_t from, size_t to)

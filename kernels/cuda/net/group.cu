@@ -2,11 +2,10 @@
  * of slopes is kept. */
 #include "kernels/cuda/net/rows.cuh"
 #include "kernels/form/act.h"
+#include "kernels/form/norm.h"
 
 namespace
 {
-
-constexpr double EPSILON = 1e-5;
 
 /* A call: extents, operands, and work memory. saved [image][group]: mean, 1 / deviation. sums [image][channel]:
  * forward: of x and x^2 over the pixels; backward: of the slope s before the activation, and of s (x - mean). */
@@ -22,7 +21,7 @@ struct norm {
     {
         const float *of = saved + 2 * group(image, k);
 
-        return (v - of[0]) * (of[1] * g[k]) + b[k];
+        return mf_group_value(v, of[0], of[1] * g[k], b[k]);
     }
     __device__ float slope(size_t image, size_t k, float v, float up) const
     {
@@ -64,7 +63,7 @@ struct statistics_body {
         const double mean = first / n, variance = second / n - mean * mean;
 
         s.saved[2 * i] = float(mean);
-        s.saved[2 * i + 1] = float(1 / sqrt((variance > 0 ? variance : 0) + EPSILON));
+        s.saved[2 * i + 1] = float(1 / sqrt((variance > 0 ? variance : 0) + MF_NORM_EPSILON));
     }
 };
 
@@ -130,8 +129,8 @@ template <int W, class Add> struct slope_body {
             const size_t channel = k + size_t(w), group = s.group(image, channel);
             const float scale = s.saved[2 * group + 1] * s.g[channel];
 
-            v[w] = scale * s.slope(image, channel, v[w], up[w]) +
-                   (s.line[2 * group] * (v[w] - s.saved[2 * group]) + s.line[2 * group + 1]);
+            v[w] = mf_group_slope(v[w], s.saved[2 * group], scale, s.slope(image, channel, v[w], up[w]),
+                                  s.line[2 * group], s.line[2 * group + 1]);
         }
         mf_give<W, Add>(v, dx + i * W);
     }

@@ -1,6 +1,6 @@
 /* Losses on cuda. See kernels/net/loss.c. */
 #include "kernels/cuda/net/rows.cuh"
-#include "kernels/form/soft.h"
+#include "kernels/form/loss.h"
 
 namespace
 {
@@ -23,7 +23,7 @@ template <int W> struct row_body {
             mf_load<W>(from + i, v);
             for (int w = 0; w < W; ++w) {
                 most = v[w] > most ? v[w] : most;
-                all += double(v[w]);
+                if (smooth > 0) all += double(v[w]);
             }
         });
         most = mf_warp_max(most);
@@ -72,7 +72,7 @@ template <int W> struct row_slope_body {
             for (int w = 0; w < W; ++w) {
                 const float target = even + (i + size_t(w) == size_t(k) ? f * (1 - smooth) : 0.0f);
 
-                v[w] = k < 0 ? 0.0f : f * mf_soft_exp(v[w] - l) - target;
+                v[w] = k < 0 ? 0.0f : mf_softmax_loss_slope(v[w], l, f, target);
             }
             mf_store<W>(v, dx + row * n + i);
         });
@@ -136,7 +136,7 @@ template <int WANTED> struct apart_body {
     float factor;
     __device__ void operator()(float *v) const
     {
-        v[0] = v[3] == v[3] ? *dy * factor * (v[2] - v[3]) : 0.0f;
+        v[0] = mf_squared_loss_slope(v[2], v[3], *dy * factor);
         v[1] = -v[0];
     }
 };

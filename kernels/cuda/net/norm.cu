@@ -1,10 +1,9 @@
 /* layer_norm on cuda. See kernels/net/norm.c. */
 #include "kernels/cuda/net/rows.cuh"
+#include "kernels/form/norm.h"
 
 namespace
 {
-
-constexpr float EPSILON = 1e-5f;
 
 template <int W> struct value_body {
     size_t d;
@@ -25,13 +24,13 @@ template <int W> struct value_body {
             mf_load<W>(from + i, v);
             for (int w = 0; w < W; ++w) squares += (v[w] - mean) * (v[w] - mean);
         });
-        const float scale = 1.0f / sqrtf(mf_warp_sum(squares) / float(d) + EPSILON);
+        const float scale = 1.0f / sqrtf(mf_warp_sum(squares) / float(d) + float(MF_NORM_EPSILON));
 
         mf_lane<W>(d, lane, [&](size_t i) {
             mf_load<W>(from + i, v);
             mf_load<W>(g + i, gain);
             mf_load<W>(b + i, base);
-            for (int w = 0; w < W; ++w) v[w] = (v[w] - mean) * scale * gain[w] + base[w];
+            for (int w = 0; w < W; ++w) v[w] = mf_norm_value(v[w], mean, scale, gain[w], base[w]);
             mf_store<W>(v, y + row * d + i);
         });
         if (lane > 0) return;
@@ -40,40 +39,37 @@ template <int W> struct value_body {
     }
 };
 
-/* dx = scale (g dy - mean(g dy) - h mean(h g dy)), h = (x - mean) scale. */
 template <int W, class Add> struct slope_body {
     size_t d;
     const float *x, *g, *dy, *saved;
     float *dx;
-    /* h and g dy of the numbers from i on */
-    __device__ void load(size_t row, size_t i, float *h, float *v) const
+    /* x and g dy of the numbers from i on */
+    __device__ void load(size_t row, size_t i, float *from, float *up) const
     {
         float gain[W];
 
-        mf_load<W>(x + row * d + i, h);
-        mf_load<W>(dy + row * d + i, v);
+        mf_load<W>(x + row * d + i, from);
+        mf_load<W>(dy + row * d + i, up);
         mf_load<W>(g + i, gain);
-        for (int w = 0; w < W; ++w) {
-            h[w] = (h[w] - saved[2 * row]) * saved[2 * row + 1];
-            v[w] *= gain[w];
-        }
+        for (int w = 0; w < W; ++w) up[w] *= gain[w];
     }
     __device__ void operator()(size_t row, unsigned lane) const
     {
-        float first = 0, second = 0, h[W], v[W];
+        const float mean = saved[2 * row], scale = saved[2 * row + 1];
+        float first = 0, second = 0, from[W], v[W];
 
         mf_lane<W>(d, lane, [&](size_t i) {
-            load(row, i, h, v);
+            load(row, i, from, v);
             for (int w = 0; w < W; ++w) {
                 first += v[w];
-                second += v[w] * h[w];
+                second += v[w] * (from[w] - mean) * scale;
             }
         });
         first = mf_warp_sum(first) / float(d);
         second = mf_warp_sum(second) / float(d);
         mf_lane<W>(d, lane, [&](size_t i) {
-            load(row, i, h, v);
-            for (int w = 0; w < W; ++w) v[w] = saved[2 * row + 1] * (v[w] - first - h[w] * second);
+            load(row, i, from, v);
+            for (int w = 0; w < W; ++w) v[w] = mf_norm_slope(from[w], mean, scale, v[w], first, second);
             mf_give<W, Add>(v, dx + row * d + i);
         });
     }

@@ -1,0 +1,13 @@
+/* Losses of networks: the gradient of one number. See kernels/net/loss.c. */
+#ifndef MF_KERNELS_FORM_LOSS_H
+#define MF_KERNELS_FORM_LOSS_H
+
+#include "kernels/form/soft.h"
+
+/** softmax_loss, but for the label: f softmax(x) - even. @p l: logarithm of the sum of exponentials of the row. */
+MF_HD float mf_softmax_loss_slope(float x, float l, float f, float even) { return f * mf_soft_exp(x - l) - even; }
+
+/** squared_loss: a number whose b is NaN adds nothing. */
+MF_HD float mf_squared_loss_slope(float a, float b, float f) { return b == b ? f * (a - b) : 0; }
+
+#endif

@@ -1,0 +1,28 @@
+/* Norms of networks: what is done with one number. See kernels/net/norm.c. */
+#ifndef MF_KERNELS_FORM_NORM_H
+#define MF_KERNELS_FORM_NORM_H
+
+#include "kernels/form/hd.h"
+
+/** Added to a variance, as PyTorch does. */
+#define MF_NORM_EPSILON 1e-5
+
+/* layer_norm: h = (x - mean) scale, scale = 1 / deviation of the row */
+MF_HD float mf_norm_value(float x, float mean, float scale, float g, float b) { return (x - mean) * scale * g + b; }
+
+/** The gradient of x. @p up: g dy; @p first, @p second: means over the row of up and of up h. */
+MF_HD float mf_norm_slope(float x, float mean, float scale, float up, float first, float second)
+{
+    return scale * (up - first - (x - mean) * scale * second);
+}
+
+/* group_norm: scale = g / deviation of the group */
+MF_HD float mf_group_value(float x, float mean, float scale, float b) { return (x - mean) * scale + b; }
+
+/** The gradient of x. @p slope, @p level: how the mean and the deviation of the group change. */
+MF_HD float mf_group_slope(float x, float mean, float scale, float dy, float slope, float level)
+{
+    return scale * dy + (slope * (x - mean) + level);
+}
+
+#endif

@@ -80,12 +80,17 @@ static double double_worth(int capability) { return capability % 10 == 0 && capa
 void mf_gpu_cost_variation(const struct mf_slice_desc *d, double count, const struct mf_gpu_rates *r,
                            struct mf_gpu_cost *cost)
 {
+    struct mf_single_areas areas;
+
+    mf_areas_single(d, 1, &areas);
     pool(d, count, r, cost);
-    for (size_t l = 0; l < d->levels; ++l) {
+    for (size_t l = d->first; l < d->levels; ++l) {
         const double pixels = count * (double)(d->nu >> l) * (double)(d->nv >> l);
 
         pay(cost, r, pixels, 4, 12 + 8 * double_worth(r->capability)); /* sums in double */
         pay(cost, r, pixels, 12, 24);
     }
-    cost->launches += pools(d) + 2 * (double)d->levels + 1;
+    /* sums of levels, a comparison, gradients of all levels */
+    cost->launches +=
+        ceil(count / (double)areas.slices) * (pools(d) + (double)(d->levels - d->first) + 1 + (double)d->levels);
 }

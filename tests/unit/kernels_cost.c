@@ -45,6 +45,16 @@ static double on_h200(size_t n, size_t levels, double *launches)
     return cost.memory + cost.arithmetic + 2.5e-6 * cost.launches;
 }
 
+/* Launches of Variation alone: 9 slices of 1024^2 pixels are two parts of at most 8; two of three levels take part. */
+static double late_launches(void)
+{
+    const struct mf_slice_desc desc = {.nu = 1024, .nv = 1024, .count_max = 9, .levels = 3, .first = 1};
+    struct mf_gpu_cost cost = {0, 0, 0};
+
+    mf_gpu_cost_variation(&desc, 9, &(struct mf_gpu_rates){1e12, 8e12, 90}, &cost);
+    return cost.launches;
+}
+
 /* The table of docs/GPU-STATUS.md, and the launches of a run on the emulator. */
 static void check_gpu(void)
 {
@@ -61,10 +71,45 @@ static void check_gpu(void)
         CHECK_NEAR(launches, rows[i].launches, 0);
         CHECK_NEAR(seconds / rows[i].seconds, 1, 0.05);
     }
+    CHECK_NEAR(late_launches(), 2 * (1 + 2 + 1 + 3), 0);
     /* sums in double are slow where a GPU has few such units */
     mf_gpu_cost_variation(&desc, 9, &(struct mf_gpu_rates){1e12, 8e12, 89}, &ada);
     mf_gpu_cost_variation(&desc, 9, &(struct mf_gpu_rates){1e12, 8e12, 90}, &hopper);
     CHECK(hopper.arithmetic == 0 && ada.arithmetic > 4 * (hopper.memory - ada.memory));
+}
+
+/* Descriptors that are counted, Gram matrices of VGG-19. */
+static void check_counted(void)
+{
+    const struct mf_slice_desc one = {.nu = 8, .nv = 16, .lag = 3, .levels = 1, .periodic = 1};
+    const struct mf_slice_desc two = {.nu = 16, .nv = 16, .lag = 2, .levels = 2, .periodic = 1};
+    const struct mf_slice_desc seen = {.nu = 16, .nv = 16, .lag = 8, .levels = 1, .periodic = 1};
+
+    /* what is counted; L = 3, and of two levels 320 pixels, 256 operations to pool */
+    check(mf_cost_euler(&one, 2, MF_COST_VALUES), 1024, 256 * 4);
+    check(mf_cost_windows(&two, 1, MF_COST_TOTAL), 1024, 320 * 3 + 256);
+    check(mf_cost_boundaries(&one, 1, MF_COST_VALUES), 1024, 128 * 8);
+    check(mf_cost_cluster_function(&one, 1, MF_COST_VALUES), 512, 128 * (8 + 2 * 3 * 3));
+    check(mf_cost_clusters(&one, 1, MF_COST_VALUES), 512, 128 * (8 + 8));
+    check(mf_cost_paths(&one, 1, MF_COST_VALUES), 512, 128 * 2 * 10);
+    /* 16 x 16 pixels; n k c of the layers, then n k^2 of the blocks */
+    check(mf_cost_vgg(&seen, 1, MF_COST_VALUES), 1024,
+          18.0 * (256 * (3 + 64) * 64 + 64 * (64 + 128) * 128 + 16 * (128 + 3 * 256) * 256 + 4 * (256 + 3 * 512) * 512 +
+                  4 * 512 * 512) +
+              256 * 64 * 65 + 64 * 128 * 129 + 16 * 256 * 257 + 4 * 512 * 513 + 512 * 513);
+}
+
+/* Passes over fields. */
+static void check_fields(void)
+{
+    const struct mf_extent e = {2, 3, 5}; /* 30 floats */
+
+    check(mf_cost_direction(e, 0), 30 * 12, 30 * 4);
+    check(mf_cost_direction(e, 2), 30 * 4 * 13, 30 * 22);
+    check(mf_cost_step(e), 30 * 16, 150);
+    check(mf_cost_pair(e, 1), 30 * 32, 30 * 12);
+    check(mf_cost_adapt(e, 2), 30 * 28, 30 * 14);
+    check(mf_cost_guide(e), 30 * 12, 30 * 8);
 }
 
 int main(void)
@@ -73,8 +118,6 @@ int main(void)
     const struct mf_slice_desc two = {.nu = 16, .nv = 16, .lag = 2, .levels = 2, .periodic = 1};
     const struct mf_slice_desc late = {.nu = 16, .nv = 16, .lag = 2, .levels = 2, .periodic = 1, .first = 1};
     const struct mf_slice_desc open = {.nu = 6, .nv = 14, .lag = 3, .levels = 1};
-    const struct mf_slice_desc seen = {.nu = 16, .nv = 16, .lag = 8, .levels = 1, .periodic = 1};
-    const struct mf_extent e = {2, 3, 5}; /* 30 floats */
 
     /* 128 points: a transform is 2.5 * 128 * 7 = 2240; 25 lags */
     check(mf_cost_s2(&one, 1, MF_COST_VALUES), 512, 2 * 2240 + 192 + 125);
@@ -109,24 +152,8 @@ int main(void)
     /* 5 lags of 4 maps */
     check(mf_cost_structure_tensor(&one, 1, MF_COST_VALUES), 512, 128 * (148 + 40));
     check(mf_cost_structure_tensor(&one, 1, MF_COST_GRADIENT), 1536, 128 * (2 * 148 + 132 + 100));
-    /* what is counted; L = 3, and of two levels 320 pixels, 256 operations to pool */
-    check(mf_cost_euler(&one, 2, MF_COST_VALUES), 1024, 256 * 4);
-    check(mf_cost_windows(&two, 1, MF_COST_TOTAL), 1024, 320 * 3 + 256);
-    check(mf_cost_boundaries(&one, 1, MF_COST_VALUES), 1024, 128 * 8);
-    check(mf_cost_cluster_function(&one, 1, MF_COST_VALUES), 512, 128 * (8 + 2 * 3 * 3));
-    check(mf_cost_clusters(&one, 1, MF_COST_VALUES), 512, 128 * (8 + 8));
-    check(mf_cost_paths(&one, 1, MF_COST_VALUES), 512, 128 * 2 * 10);
-    /* 16 x 16 pixels; n k c of the layers, then n k^2 of the blocks */
-    check(mf_cost_vgg(&seen, 1, MF_COST_VALUES), 1024,
-          18.0 * (256 * (3 + 64) * 64 + 64 * (64 + 128) * 128 + 16 * (128 + 3 * 256) * 256 + 4 * (256 + 3 * 512) * 512 +
-                  4 * 512 * 512) +
-              256 * 64 * 65 + 64 * 128 * 129 + 16 * 256 * 257 + 4 * 512 * 513 + 512 * 513);
-    check(mf_cost_direction(e, 0), 30 * 12, 30 * 4);
-    check(mf_cost_direction(e, 2), 30 * 4 * 13, 30 * 22);
-    check(mf_cost_step(e), 30 * 16, 150);
-    check(mf_cost_pair(e, 1), 30 * 32, 30 * 12);
-    check(mf_cost_adapt(e, 2), 30 * 28, 30 * 14);
-    check(mf_cost_guide(e), 30 * 12, 30 * 8);
+    check_counted();
+    check_fields();
     check_two_point();
     check_gpu();
     return failures != 0;

@@ -10,6 +10,17 @@ namespace
 
 /* -- is it here? -- */
 
+/* Older drivers refuse the tables of S2 (slices/corr.cuh): kernels with more than 4096 bytes of arguments. */
+constexpr int OLDEST_DRIVER = 12010;
+
+int old_driver(int driver, int needed)
+{
+    return mf_fail(MF_DEVICE,
+                   "--device: the NVIDIA driver here serves CUDA up to %d.%d, the cuda back end needs %d.%d; try: "
+                   "a newer driver, or --device cpu",
+                   driver / 1000, driver % 1000 / 10, needed / 1000, needed % 1000 / 10);
+}
+
 /* Why the runtime does not start. */
 int no_runtime(cudaError_t error)
 {
@@ -20,11 +31,7 @@ int no_runtime(cudaError_t error)
     if (driver == 0)
         return mf_fail(MF_DEVICE, "--device: the cuda back end finds no NVIDIA driver on this machine; try: "
                                   "--device cpu");
-    if (error == cudaErrorInsufficientDriver)
-        return mf_fail(MF_DEVICE,
-                       "--device: the NVIDIA driver here serves CUDA up to %d.%d, the cuda back end needs %d.%d; try: "
-                       "a newer driver, or --device cpu",
-                       driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (error == cudaErrorInsufficientDriver) return old_driver(driver, runtime);
     if (error == cudaErrorNoDevice)
         return mf_fail(MF_DEVICE, "--device: no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it); try: "
                                   "--device auto");
@@ -34,11 +41,15 @@ int no_runtime(cudaError_t error)
 int count_devices(int *count)
 {
     cudaError_t error;
+    int driver = 0;
 
     *count = 0;
     error = cudaGetDeviceCount(count);
     if (error == cudaSuccess && *count == 0) error = cudaErrorNoDevice;
-    if (error == cudaSuccess) return MF_OK;
+    if (error == cudaSuccess) {
+        MF_CUDA(cudaDriverGetVersion(&driver));
+        return driver < OLDEST_DRIVER ? old_driver(driver, OLDEST_DRIVER) : MF_OK;
+    }
     (void)cudaGetLastError();
     return no_runtime(error);
 }

@@ -9,9 +9,9 @@
  * error.
  *
  * Environment: MF_EMU_DEVICES (1), MF_EMU_MIG (1: the devices are parts of one GPU), MF_EMU_DRIVER (13000),
- * MF_EMU_CAPABILITY (90), MF_EMU_SHARED (232448 bytes), MF_EMU_MEMORY (bytes; 0: no limit), MF_EMU_ORDER (forward,
- * reverse, mixed), MF_EMU_REPORT (a file: at the end it gets a line of what was asked of the runtime, and one of every
- * range of a profiler). */
+ * MF_EMU_RUNTIME (13000: drivers of an older main version are refused), MF_EMU_CAPABILITY (90), MF_EMU_SHARED (232448
+ * bytes), MF_EMU_MEMORY (bytes; 0: no limit), MF_EMU_ORDER (forward, reverse, mixed), MF_EMU_REPORT (a file: at the end
+ * it gets a line of what was asked of the runtime, and one of every range of a profiler). */
 #ifndef MF_EMU_CUDA_RUNTIME_H
 #define MF_EMU_CUDA_RUNTIME_H
 

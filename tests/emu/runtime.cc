@@ -65,9 +65,9 @@ cudaError_t keep(cudaError_t error)
 
 cudaError_t driver()
 {
-    const long version = number("MF_EMU_DRIVER", 13000);
+    const long version = number("MF_EMU_DRIVER", 13000), runtime = number("MF_EMU_RUNTIME", 13000);
 
-    if (version < 13000) return keep(cudaErrorInsufficientDriver);
+    if (version / 1000 < runtime / 1000) return keep(cudaErrorInsufficientDriver);
     return number("MF_EMU_DEVICES", 1) < 1 ? keep(cudaErrorNoDevice) : cudaSuccess;
 }
 
@@ -161,7 +161,7 @@ cudaError_t cudaDriverGetVersion(int *version)
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
-    *version = 13000;
+    *version = int(number("MF_EMU_RUNTIME", 13000));
     return cudaSuccess;
 }
 

@@ -35,6 +35,10 @@ static void check_drivers(void)
     refuses("no NVIDIA driver");
     setenv("MF_EMU_DRIVER", "12040", 1);
     refuses("serves CUDA up to 12.4, the cuda back end needs 13.0");
+    setenv("MF_EMU_DRIVER", "12000", 1);
+    setenv("MF_EMU_RUNTIME", "12040", 1);
+    refuses("serves CUDA up to 12.0, the cuda back end needs 12.1");
+    unsetenv("MF_EMU_RUNTIME");
     unsetenv("MF_EMU_DRIVER");
     setenv("MF_EMU_DEVICES", "0", 1);
     refuses("no CUDA device");

@@ -29,6 +29,9 @@ left_out=()
 say() { printf '%s\n' "$@" | tee -a "$results"; }
 left() { echo $((seconds - SECONDS)); }
 
+# A step's limit; never 0, by which timeout(1) means none.
+within() { timeout "$(($1 > 1 ? $1 : 1))" "${@:2}"; }
+
 # Is there time for a step that takes so many seconds? Else it is among those left out.
 time_for() {
     [ "$(left)" -gt "$1" ] || { left_out+=("$2") && return 1; }
@@ -39,7 +42,7 @@ begin() {
     local name=$1 start=$SECONDS most=$((limit < $(left) ? limit : $(left))) status=0
     shift
     {
-        timeout "$most" "$@" >"$name.log" 2>&1 || status=$?
+        within "$most" "$@" >"$name.log" 2>&1 || status=$?
         case $status in
             0) echo "| $name | passed | $((SECONDS - start)) |" ;;
             77) echo "| $name | skipped | |" ;;
@@ -55,7 +58,7 @@ finish() {
     for name; do say "$(cat "$name.row")"; done
 }
 
-match() { timeout "$(left)" "$build/mesoforge" match "$@" --descriptor_types FFTCorrelations Variation --limit_to "$lag" --json --output out.h5 2>step.log; }
+match() { within "$(left)" "$build/mesoforge" match "$@" --descriptor_types FFTCorrelations Variation --limit_to "$lag" --json --output out.h5 2>step.log; }
 number() { grep -oE "\"$1\":\[?[-+.0-9e]+" "$2" | head -n 1 | sed 's/.*[:[]//'; }
 mega() { awk -v bytes="$1" 'BEGIN { if (bytes == "") printf "-"; else printf "%.1f", bytes / 1e6 }'; }
 short() { awk -v x="${1:-0}" 'BEGIN { printf "%.3e", x }'; }
@@ -92,7 +95,7 @@ say "- host: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(np
 say "- program: $("$build/mesoforge" --version | sed -n '1p;2s/^ *build */ /p' | paste -sd,); commit: $commit"
 say "- S2 and Variation, lag $lag, in at most $seconds s" ""
 
-say "## Tests" "" "| test | result | s |" "|---|---|---|"
+say "## Tests" "" "All run at once on one GPU, here and under the sanitizers, so their seconds are no measurements." "" "| test | result | s |" "|---|---|---|"
 limit=$((seconds / 3))
 export OMP_NUM_THREADS=1
 for name in "${tests[@]}"; do begin "cuda_$name" "$build/tests/cuda_$name"; done
@@ -118,7 +121,8 @@ command -v compute-sanitizer >/dev/null || say "| compute-sanitizer | not on the
 for tool in $(command -v compute-sanitizer >/dev/null && echo memcheck racecheck); do
     time_for 5 "$tool" || continue
     for name in "${tests[@]}"; do begin "$tool of cuda_$name" compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/cuda_$name"; done
-    finish "${tests[@]/#/$tool of cuda_}"
+    begin "$tool of kernels_meanfield" env MF_TEST_DEVICE=cuda compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/kernels_meanfield"
+    finish "${tests[@]/#/$tool of cuda_}" "$tool of kernels_meanfield"
 done
 say "" "Left out for want of time: $(printf '%s; ' "${left_out[@]:-nothing}" | sed 's/; $//')." "It took $SECONDS s."
 echo "gpu: $results" >&2

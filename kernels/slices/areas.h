@@ -11,8 +11,8 @@
 
 enum { MF_LINE_STAGES = 12 }; /* most radices of a transform in shared memory */
 
-/** Bytes of shared memory that one block may have, on all GPUs of a compute capability (10 major + minor), from the
- * programming guide. They decide the layout of a plan. */
+/** Bytes of shared memory that one block may have on GPUs of a compute capability (10 major + minor). They come from
+ * the programming guide, and decide the layout of a plan. */
 size_t mf_gpu_shared(int capability);
 
 /** Radices of @p n: eights, then the remaining twos, threes, fives. 0: it has other factors. */

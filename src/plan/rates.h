@@ -44,8 +44,8 @@ struct mf_rates {
 
 struct mf_rates mf_rates_of(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank);
 
-/* Seconds of a barrier on a node, of a message, of a kernel launch, of one within a CUDA graph, of a group of NCCL
- * calls, of a parallel region per doubling of its threads. */
+/* Seconds, in this order: a barrier on a node, a message, a kernel launch, one within a CUDA graph, a group of NCCL
+ * calls. The last one is of a parallel region, per doubling of its threads. */
 #define MF_SECONDS_MEET    4e-6
 #define MF_SECONDS_MESSAGE 6e-6
 #define MF_SECONDS_LAUNCH  8e-6

@@ -1,5 +1,5 @@
-/* Windows of S2. A block does some rows du of the window of a slice: it adds C of the chunks, transforms it for
- * |dv| < L alone, compares, and transforms the slopes to H. It holds a part of the frequencies at a time. */
+/* Windows of S2. A block does some rows du of the window of a slice. It adds C of the chunks, transforms the sum for
+ * |dv| < L alone, and compares. Then it transforms the slopes to H. It holds a part of the frequencies at a time. */
 #include "kernels/cuda/slices/lines.cuh"
 #include "kernels/form/lag.h"
 

@@ -11,4 +11,5 @@ struct mf_phase mf_phase_two_point = {.name = "soft correlations", .kind = MF_WO
 struct mf_phase mf_phase_structure_tensor = {.name = "structure tensor", .kind = MF_WORK};
 struct mf_phase mf_phase_vgg = {.name = "VGG-19", .kind = MF_WORK};
 struct mf_phase mf_phase_patches = {.name = "patches", .kind = MF_WORK};
+struct mf_phase mf_phase_descriptors = {.name = "descriptors", .kind = MF_WORK};
 struct mf_phase mf_phase_counting = {.name = "counts", .kind = MF_WORK};

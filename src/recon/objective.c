@@ -156,7 +156,7 @@ struct key {
 static void run_waiting(struct mf_objective *o)
 {
     if (o->calls == 0) return;
-    MF_PHASE(o->opts.term[0].row->phase);
+    MF_PHASE(o->phase[0]);
 
     o->backend->slices->all(o->queue, o->call, o->calls);
     o->calls = 0;
@@ -167,7 +167,7 @@ static void run_calls(struct mf_objective *o, const struct round *r, int gradien
     for (size_t t = 0; t < o->opts.terms; ++t)
         for (size_t p = 0; o->ops[t] && p < mf_objective_parts(o, t); ++p) {
             struct mf_slice_task task = task_of(o, r, t, p);
-            MF_PHASE(o->opts.term[t].row->phase);
+            MF_PHASE(o->phase[t]);
 
             mf_phase_count(
                 mf_objective_cost(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));

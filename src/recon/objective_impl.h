@@ -85,9 +85,10 @@ struct mf_objective {
     double weight[MF_TERMS_MAX][MF_LEVELS_MAX]; /* mf_objective_weight() */
     struct mf_slice_call *call;                 /* [most_calls] that wait for each other (mf_slices.all) */
     size_t calls, most_calls;
-    int waits;                          /* those of all directions wait for each other */
-    unsigned long name;                 /* of its segments (kernels/segment.h), while their arguments stay the same */
-    int whole;                          /* an evaluation is one segment */
+    struct mf_phase *phase[MF_TERMS_MAX]; /* of a term's tasks; one for all where the back end gets them at once */
+    int waits;                            /* those of all directions wait for each other */
+    unsigned long name;                   /* of its segments (kernels/segment.h), while their arguments stay the same */
+    int whole;                            /* an evaluation is one segment */
     int dynamic;                        /* ranks share out this evaluation's slices dynamically (mpi/redistribute.h) */
     struct mf_objective_strips *strips; /* NULL: whole slices are exchanged */
 };

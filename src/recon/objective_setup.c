@@ -7,6 +7,7 @@
 #include "kernels/segment.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
+#include "src/desc/phases.h"
 
 const char *mf_norm_name(enum mf_norm norm)
 {
@@ -233,6 +234,18 @@ static int take_fixed(struct mf_objective *o)
     return MF_OK;
 }
 
+/* Descriptors that the back end gets at once share a phase: what they move and compute, and their time. */
+static void choose_phases(struct mf_objective *o)
+{
+    struct mf_phase *one = NULL;
+
+    for (size_t t = 0; t < o->opts.terms; ++t) {
+        o->phase[t] = o->opts.term[t].row->phase;
+        if (o->ops[t]) one = !one || one == o->phase[t] ? o->phase[t] : &mf_phase_descriptors;
+    }
+    for (size_t t = 0; o->backend->slices->all && t < o->opts.terms; ++t) o->phase[t] = one;
+}
+
 /* What this rank needs by itself once the batch is known. */
 static int prepare(struct mf_objective *o)
 {
@@ -254,6 +267,7 @@ static int prepare(struct mf_objective *o)
     if (!o->call) return mf_fail(MF_MEMORY, "no memory for the objective");
     for (size_t t = 0; t < o->opts.terms; ++t)
         for (size_t l = 0; l < MF_LEVELS_MAX; ++l) o->weight[t][l] = mf_objective_weight(o, t, l);
+    choose_phases(o);
     if (mf_objective_weighs(&o->opts)) MF_TRY(take_fixed(o));
     MF_TRY(mf_objective_draw_open(o));
     MF_TRY(mf_objective_watch_open(o));

@@ -18,9 +18,9 @@
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
-/* What runs reconstruct from: lags, and pixels along each edge of the image that is made. What they train on: images of
- * one size, with so many in a step. */
-enum { LAG = 16, IMAGE = 128, SAMPLES = 1600, SAMPLE = 64, STEP = 64, STEPS = 20 };
+/* What runs reconstruct from: pixels along each edge of the image that is made. What they train on: images of one size,
+ * with so many in a step. */
+enum { IMAGE = 128, SAMPLES = 1600, SAMPLE = 64, STEP = 64, STEPS = 20 };
 
 enum {
     WORDS = 64, /* of a command: LAUNCHER and those of a run */
@@ -98,7 +98,7 @@ static void reconstruct(struct runs *r, const size_t dims[3])
 
     add(r, "match");
     add(r, "%s", image_of(r, name));
-    add(r, "--limit_to=%d", LAG);
+    add(r, "--limit_to=%d", MF_BENCH_LAG);
     add_size(r, 3, dims);
     add(r, "--max_iter=%ld", evaluations < 10 ? 10 : evaluations > 1000 ? 1000 : (long)evaluations);
     add_all(r, "--tolerance 0 --no_polish --descriptor_types FFTCorrelations Variation --output");
@@ -114,7 +114,7 @@ static void characterize(struct runs *r, const size_t dims[3])
     volume_of(r, dims, name);
     add(r, "characterize");
     add(r, "%s", name);
-    add(r, "--limit_to=%d", LAG);
+    add(r, "--limit_to=%d", MF_BENCH_LAG);
     add(r, "--output=%s/out.h5", r->folder);
 }
 
@@ -222,8 +222,8 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
                        "--scaling: %ld ranks would compete for the %ld cores of this machine; give fewer ranks, or a "
                        "--launcher that starts them on other machines",
                        o->scaling.at[o->scaling.count - 1], sysconf(_SC_NPROCESSORS_ONLN));
-    if (o->extent < 2 * LAG || o->extent > 1 << 16)
-        return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * LAG, 1 << 16);
+    if (o->extent < 2 * MF_BENCH_LAG || o->extent > 1 << 16)
+        return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * MF_BENCH_LAG, 1 << 16);
     if (o->turns < 1 || o->turns > MF_BENCH_TURNS)
         return mf_fail(MF_USAGE, "--turns is %ld, it must be from 1 to %d", o->turns, MF_BENCH_TURNS);
     return MF_OK;

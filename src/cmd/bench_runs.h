@@ -5,6 +5,8 @@
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
 
+enum { MF_BENCH_LAG = 16 }; /* lags of the runs */
+
 /** Options of these measurements. */
 struct mf_bench_runs {
     struct mf_longs scaling; /* numbers of ranks */

@@ -10,6 +10,7 @@
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_target.h"
+#include "src/cmd/recon_times.h"
 
 struct plan_cmd {
     struct mf_recon_cmd recon; /* first: its rows are this verb's too */
@@ -24,8 +25,8 @@ static const struct mf_opt rows[] = {
     MF_PLAN_WISH_ROWS(plan_cmd),
     MF_OPT(plan_cmd, "phases", phases, MF_LONG, "2", "phases of the target where no FILE says it"),
     MF_OPT(plan_cmd, "measured", measured, MF_TEXTS, NULL,
-           "files of bench reconstruct --output on this machine: where they have these extents on as many ranks, their "
-           "times replace those of the model"),
+           "files of bench reconstruct --output on this machine: their times of these extents, on as many ranks and "
+           "threads, replace those of the model; S2 and Variation with the defaults alone"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows,          mf_match_rows,  mf_reconstruct_rows,
@@ -135,59 +136,12 @@ static int find_vgg(struct mf_session *s, struct plan_cmd *o)
     return mf_vgg_wanted(mf_recon_more(r)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->vgg)) : MF_OK;
 }
 
-/* -- times that were measured -- */
-
-enum { MOST_JSON = 1 << 24 };
-
-static void add_rows(const struct mf_json *measured, int device, const size_t dims[3], struct mf_recon_times *times)
-{
-    const struct mf_json *list = mf_json_get(measured, "rows");
-
-    for (size_t i = 0; i < mf_json_count(list) && times->count < MF_RECON_TIMES; ++i) {
-        const struct mf_json *row = mf_json_item(list, i), *shape = mf_json_get(row, "shape");
-        const double seconds = mf_json_get_real(row, "seconds");
-        int same = mf_json_count(shape) == 3 && seconds > 0;
-
-        for (size_t a = 0; same && a < 3; ++a) same = mf_json_to_int(mf_json_item(shape, a)) == (long long)dims[a];
-        if (!same) continue;
-        times->at[times->count].device = device;
-        times->at[times->count].ranks = (size_t)mf_json_get_int(row, "ranks");
-        times->at[times->count++].seconds = seconds;
-    }
-}
-
-static int add_file(const char *path, const size_t dims[3], struct mf_recon_times *times)
-{
-    const size_t before = times->count;
-    const struct mf_json *list;
-    struct mf_json *json;
-
-    MF_TRY(mf_json_load(path, MOST_JSON, &json));
-    list = mf_json_get(json, "measured");
-    for (size_t i = 0; i < mf_json_count(list); ++i)
-        if (strcmp(mf_json_get_text(mf_json_item(list, i), "what"), "reconstruct") == 0)
-            add_rows(mf_json_item(list, i), strcmp(mf_json_get_text(json, "device"), "cuda") == 0, dims, times);
-    mf_json_free(json);
-    if (times->count == before)
-        mf_warn("'%s' has no evaluation of %zu x %zu x %zu voxels: the model's times stay", path, dims[0], dims[1],
-                dims[2]);
-    return MF_OK;
-}
-
-static int find_times(const struct plan_cmd *o, const size_t dims[3], struct mf_recon_times *times)
-{
-    times->count = 0;
-    for (size_t i = 0; i < o->measured.count; ++i) MF_TRY(add_file(o->measured.at[i], dims, times));
-    return MF_OK;
-}
-
 static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct mf_target *target, const size_t dims[3])
 {
     struct mf_solve_opts solve;
     struct mf_recon_times times;
     struct mf_recon_work work;
 
-    MF_TRY(mf_agree(s->comm, find_times(o, dims, &times)));
     MF_TRY(mf_agree(s->comm, mf_recon_plan(s, &o->recon, target, dims, &solve)));
     work = (struct mf_recon_work){.dims = dims,
                                   .target = target,
@@ -202,6 +156,7 @@ static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct m
                                   .comm = s->comm,
                                   .trials = MF_PLAN_TRIALS};
     mf_recon_work_look(&work);
+    MF_TRY(mf_agree(s->comm, mf_recon_times_read(&o->measured, &work, &times)));
     return mf_plan_verb(&(struct mf_planning){.session = s,
                                               .common = &o->recon.common,
                                               .wish = &o->wish,

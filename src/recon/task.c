@@ -150,8 +150,10 @@ static void note(const struct mf_recon_work *w, const struct mf_placement *place
     if (idle)
         mf_plan_note(p, "%zu ranks, and %zu pair%s of planes: %zu %s none and only %s", p->ranks, pairs, MF_S(pairs),
                      idle, idle == 1 ? "rank owns" : "ranks own", idle == 1 ? "waits" : "wait");
-    if (mf_recon_measured(w, place) > 0 && !mf_plan_get(&p->settings, "offload"))
+    if (mf_recon_measured(w, place, &p->settings) > 0)
         mf_plan_note(p, "the seconds are those that bench reconstruct measured; their parts are the model's");
+    else if (w->times && w->times->count)
+        mf_plan_note(p, "no time of --measured is of these ranks, threads and settings: the seconds are the model's");
     if (fact[MF_RECON_PLANES] > 0)
         mf_plan_note(p, "slices normal to y and x are exchanged as strips: planes beside the slabs, and sums");
 }

@@ -13,14 +13,16 @@ enum mf_residency { MF_RESIDE_AUTO, MF_RESIDE_DEVICE, MF_RESIDE_HOST };
 
 enum { MF_RECON_TIMES = 32 };
 
-/** Seconds of evaluations that were measured with these extents, on cores or GPUs. */
+/** Seconds of an evaluation that was measured with these extents, on cores or GPUs; threads of a rank. */
+struct mf_recon_time {
+    int device;
+    size_t ranks, threads;
+    double seconds;
+};
+
 struct mf_recon_times {
     size_t count;
-    struct {
-        int device;
-        size_t ranks;
-        double seconds;
-    } at[MF_RECON_TIMES];
+    struct mf_recon_time at[MF_RECON_TIMES];
 };
 
 struct mf_recon_work {
@@ -83,8 +85,10 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
                     struct mf_plan_cost *cost);
 
-/** The seconds that were measured in this place; 0: none were. */
-double mf_recon_measured(const struct mf_recon_work *work, const struct mf_placement *place);
+/** The seconds that were measured in this place; 0: none were. On GPUs with whatever threads. Nothing is measured with
+ * offload, or with a shorter history. */
+double mf_recon_measured(const struct mf_recon_work *work, const struct mf_placement *place,
+                         const struct mf_plan_numbers *settings);
 
 /** Slices in flight and rounds by normal z, y, x. */
 void mf_recon_slices(const struct mf_recon_work *work, const struct mf_placement *place,

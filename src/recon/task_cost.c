@@ -298,11 +298,18 @@ static double waiting(const struct mf_placement *place, size_t rank, int nccl, i
     return seconds + meetings * (2 * message * (ranks - here) + (here > 1 ? 5 * meet * (log2(here) + 1) : 0));
 }
 
-double mf_recon_measured(const struct mf_recon_work *w, const struct mf_placement *place)
+double mf_recon_measured(const struct mf_recon_work *w, const struct mf_placement *place,
+                         const struct mf_plan_numbers *settings)
 {
-    for (size_t i = 0; w->times && i < w->times->count; ++i)
-        if (w->times->at[i].device == (place->device != 0) && w->times->at[i].ranks == place->ranks)
-            return w->times->at[i].seconds;
+    const int device = place->device != 0;
+
+    if (mf_plan_get(settings, "offload") || mf_plan_get(settings, "history") != w->history) return 0;
+    for (size_t i = w->times ? w->times->count : 0; i-- > 0;) {
+        const struct mf_recon_time *t = &w->times->at[i];
+
+        if (t->device == device && t->ranks == place->ranks && (device || t->threads == (size_t)place->threads))
+            return t->seconds;
+    }
     return 0;
 }
 
@@ -312,7 +319,7 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
     const struct mf_recon_work *w = work;
     const int offload = mf_plan_get(settings, "offload") > 0, device = place->device != 0;
     const int alone = !offload && place->ranks == 1;
-    const double voxels = voxels_of(w, place->ranks);
+    const double voxels = voxels_of(w, place->ranks), seconds = mf_recon_measured(w, place, settings);
     const double memory = offload ? rates->home : device ? GPU_MEMORY * rates->memory : rates->memory;
     const double vectors = voxels * vectors_traffic(w, mf_plan_get(settings, "history")) / memory;
     struct mf_gpu_cost own = {.launches = 0};
@@ -336,5 +343,5 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
                 MF_SECONDS_REPLAY * own.launches + beside +
                     waiting(place, rank, place->nccl && !offload, fact[MF_RECON_PLANES] > 0, meetings));
     cost->tried = cost->total - vectors;
-    if (!offload && mf_recon_measured(w, place) > 0) mf_plan_scale(cost, mf_recon_measured(w, place) / cost->total);
+    if (seconds > 0) mf_plan_scale(cost, seconds / cost->total);
 }

@@ -178,7 +178,10 @@ def as_in_a_run():
              ("two.npy", 1, 1, "--size 31 54 72 --limit_to 2 --descriptor_types S2 --history 4 --deterministic "
               "--use_multigrid_reconstruction --batch_size 19"),
              ("two.npy", 1, 2, "--size 62 25 69 --limit_to 2 --history 5 --use_multigrid_reconstruction --no_polish "
-              "--batch_size 13")]
+              "--batch_size 13"),
+             # examples of the results are compared
+             ("three.npy", 1, 1, "--candidates 2 --no_polish"), ("two.npy", 24, 2, "--candidates 2"),
+             ("two.npy", 1, 1, "--descriptor_types S2 Patches --no_polish"), ("two.npy", 24, 2, "--descriptor_types S2 Patches")]
     for file, depth, ranks, words in some(cases):
         common = [file, "--threads", 1, *([] if "--descriptor_types" in words else S2), *words.split(), *(["--add_dimension", depth] if depth > 1 else [])]
         common += [] if "--limit_to" in words else ["--limit_to", 8]
@@ -274,14 +277,20 @@ def which_device():
         check(plan(*size, *on, "--residency", "device")["device"] == "cuda", f"{machine}: a memory that was named")
 
 
+def bench_file(name, device, threads, rows, what="reconstruct"):
+    """What bench reconstruct --output writes, of rows (ranks, edge, seconds)."""
+    rows = [{"ranks": ranks, "shape": [edge, 64, 64], "seconds": seconds} for ranks, edge, seconds in rows]
+    with open(name, "w") as file:
+        json.dump({"device": device, "measured": [{"what": what, "threads": threads, "rows": rows}]}, file)
+
+
 def as_measured():
-    """Times of bench reconstruct replace those of the model, for these extents, ranks and this device alone."""
+    """Times of bench reconstruct replace those of the model, for these extents, ranks, threads and this device alone."""
     on = ("--size", 64, 64, 64, "--hardware", f"{hardware}/h100x8.json")
     model = plan(*on)["seconds_per_evaluation"]["total"]
-    for device, seconds in (("cpu", 5e-5), ("cuda", 1e-4)):
-        rows = [{"ranks": 1, "shape": [64, 64, 64], "seconds": seconds}, {"ranks": 1, "shape": [128, 64, 64], "seconds": 1e-9}]
-        with open(f"{device}.json", "w") as file:
-            json.dump({"device": device, "measured": [{"what": "characterize", "rows": rows[1:]}, {"what": "reconstruct", "rows": rows}]}, file)
+    threads = plan(*on, "--device", "cpu")["threads"]
+    bench_file("cpu.json", "cpu", threads, [(1, 64, 5e-5), (1, 128, 1e-9)])
+    bench_file("cuda.json", "cuda", 1, [(1, 64, 1e-4)])
     p = plan(*on, "--measured", "cpu.json", "cuda.json")
     check(p["device"] == "cpu" and abs(p["seconds_per_evaluation"]["total"] - 5e-5) < 1e-9, f"measured: {p['device']} {p['seconds_per_evaluation']}")
     check(any("bench reconstruct measured" in n for n in p["notes"]), f"{p['notes']}")
@@ -291,6 +300,37 @@ def as_measured():
     check(status == 0 and "'cpu.json' has no evaluation of 32 x 64 x 64 voxels" in err, f"other extents: {status} {err}")
     check(model > 1e-4, f"the model's: {model}")
     refuses(3, "nowhere.json", "reconstruct", *on, "--measured", "nowhere.json")
+
+
+def measured_otherwise():
+    """Times of other threads, another device or another problem leave the model's, and it is said."""
+    on = ("--size", 64, 64, 64, "--hardware", f"{hardware}/h100x8.json", "--device", "cpu")
+
+    def seconds(*words):
+        status, out, err = run("reconstruct", *on, *words, "--json")
+        check(status == 0, f"{words}: {err}")
+        p = json.loads(out)
+        return p["seconds_per_evaluation"]["total"], " ".join(p["notes"]), err
+
+    model, threads = seconds()[0], plan(*on)["threads"]
+    bench_file("cpu.json", "cpu", threads, [(1, 64, 1e-4)])
+    for words, other in (("--limit_to 8", "lags"), ("--phases 3", "phases"), ("--optimizer_type Adam", "optimiser"), ("--history 3", "history"),
+                         ("--descriptor_types S2", "descriptors"), ("--descriptor_types S2 Variation LinealPath", "descriptors"),
+                         ("--loss_type RMS", "loss"), ("--no_multigrid_descriptor", "levels")):
+        took, notes, err = seconds(*words.split(), "--measured", "cpu.json")
+        check(took == seconds(*words.split())[0] and "this plan has other" in err and other in err.split("has other")[1], f"{words}: {took} {err}")
+    bench_file("less.json", "cpu", threads - 1, [(1, 64, 1e-4)])
+    took, notes, err = seconds("--measured", "less.json")
+    check(took == model and "no time of --measured is of these ranks, threads and settings" in notes, f"other threads: {took} {notes}")
+    bench_file("shadow.json", "shadow", threads, [(1, 64, 1e-4)])
+    took, notes, err = seconds("--measured", "shadow.json")
+    check(took == model and "'shadow.json' is of the device 'shadow'" in err, f"another device: {took} {err}")
+    bench_file("later.json", "cpu", threads, [(1, 64, 2e-4), (1, 64, 3e-4)])
+    took, notes, err = seconds("--measured", "cpu.json", "later.json")
+    check(abs(took - 3e-4) < 1e-9 and "0.0003 s on 1 rank of" in err and "replace 0.0002 s" in err, f"the last counts: {took} {err}")
+    bench_file("many.json", "cpu", threads, [(ranks, 64, 1e-4) for ranks in range(40, 0, -1)])
+    took, notes, err = seconds("--measured", "many.json")
+    check(took == model and "'many.json' has more than 32 times" in err, f"too many: {took} {err}")
 
 
 def nothing_fits():
@@ -370,7 +410,7 @@ def refusals():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, dry_run_says_the_sum, smaller, which_device, as_measured, nothing_fits, by_strips, verified, refusals):
+    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, dry_run_says_the_sum, smaller, which_device, as_measured, measured_otherwise, nothing_fits, by_strips, verified, refusals):
         part()
     os.chdir("/")
 finish("plan")

@@ -77,8 +77,8 @@ const struct mf_opt mf_recon_rows[] = {
               "optimiser (docs/OPTIMIZERS.md)"),
     MF_ALIAS("optimiser-type", "optimizer-type"),
     ROW("max-iter", max_iter, MF_LONG, MF_MAX_ITER,
-        "evaluations per grid (annealing: steps); left out, 240 for a volume of two phases, 320 of three to six, where "
-        "mean-field annealing ends the descent; 0: evaluate the start, write no volume"),
+        "evaluations per grid (annealing: steps); left out, where mean-field annealing ends the descent: 240 if one "
+        "phase is optimised, 320 if several are; 0: evaluate the start, write no volume"),
     ROW("history", history, MF_LONG, "2", "pairs that LBFGSB remembers [1..16]"),
     ROW("learning-rate", learning_rate, MF_REAL, "0.01", "step of Adam and its kin, RMSprop and SGD"),
     ROW("beta-1", beta_1, MF_REAL, "0.9", "decay of the first moment (Adam, Adamax, Nadam)"),

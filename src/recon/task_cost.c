@@ -5,11 +5,12 @@
 #include "kernels/slices/gpu_cost.h"
 #include "src/recon/task.h"
 
-/* Share of the peak rate of 32-bit arithmetic that the transforms reach on cores, and descriptors without a formula of
- * their own on GPUs. */
+/* Shares of the peak rate of 32-bit arithmetic. On cores the transforms reach the first. On GPUs descriptors without a
+ * formula of their own reach the second. */
 static const double CORE_SHARE = 0.50, GPU_SHARE = 0.20;
 
-/* Share of the nominal rates of a GPU that kernels reach: of memory (4.08 of 4.8 TB/s on an H200), of instructions. */
+/* Shares of a GPU's nominal rates of memory and of instructions that kernels reach. Of memory an H200 reached 4.08 of
+ * 4.8 TB/s. */
 static const double GPU_MEMORY = 0.85, GPU_OPERATIONS = 0.95;
 
 /* Operations of an evaluation that justify a thread; with fewer, its start takes longer than its work. Two threads are
@@ -180,8 +181,8 @@ static double vectors_traffic(const struct mf_recon_work *p, size_t history)
 
 /* ---- kernels of a GPU ---- */
 
-/* Slices normal to @p d, as the objective hands them over: with those of other directions if they have this shape and
- * nothing is exchanged. */
+/* Slices normal to @p d, as the objective hands them over. Those of other directions go along if they have this shape
+ * and nothing is exchanged. */
 static struct mf_slice_desc handed(const struct mf_recon_work *p, int d, int alone, size_t count_max)
 {
     struct mf_slice_desc desc = slices_of(p, d, levels_for(p, d), count_max);
@@ -266,8 +267,8 @@ static double exchange(const struct mf_placement *place, size_t rank, const stru
     return seconds;
 }
 
-/* Launches, waits and copies beside the graph of an evaluation, counted on the emulator: as many for a step of descent
- * as for one of mean-field annealing; more where slices travel. */
+/* Launches, waits and copies beside the graph of an evaluation, counted on the emulator. Steps of descent and of
+ * mean-field annealing have equally many. There are more where slices travel. */
 static double beside_graph(int travels, double meetings)
 {
     enum { STEP = 14, TRAVEL = 20 };

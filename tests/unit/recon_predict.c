@@ -1,6 +1,6 @@
-/* What a plan prices: steps of mean-field annealing instead of those of the descent, where a run has them; soft
- * two-point correlations are less work on cores, which take a few fields, than on a device, which makes a pass for
- * every lag; of few lags and of steep thresholds they are the same on both. */
+/* What a plan prices. Steps of mean-field annealing replace those of the descent where a run has them. Soft two-point
+ * correlations are less work on cores, which take a few fields. A device makes a pass for every lag. Of few lags or of
+ * steep thresholds the work is the same on both. */
 #include "src/recon/task.h"
 
 #include "src/base/err.h"

@@ -2,11 +2,11 @@
  * or 1 (src/recon/meanfield.h). One phase is a number in [0, 1], several are a point of the simplex.
  *
  * A voxel follows the part of its gradient that does not leave these (form/meanfield.h). The gradient is
- * g + slope (1 - 2 x) - level: slope and level of every phase.
+ * g + slope (1 - 2 x) - level, with a slope and a level for every phase.
  * Pairs of phases p <= q are numbered (0,0), (0,1), ... (1,1), ...: mf_pair().
- * Rule: sums over lines and planes are sums of integers, so they do not depend on the order of additions. Memory: x, g,
- * v, fixed, off and tables are device memory, x, g and v are [phase][plane][ny][nx]; out comes from queue->host and is
- * valid after sync(). Arrays in structs are read at the call. */
+ * Rule: sums over lines are sums of integers, so the order of additions does not matter. Sums over planes are added in
+ * a fixed order. Memory: x, g, v, fixed, off and tables are device memory. x, g and v are [phase][plane][ny][nx]. out
+ * comes from queue->host and is valid after sync(). Arrays in structs are read at the call. */
 #ifndef MF_KERNELS_MEANFIELD_H
 #define MF_KERNELS_MEANFIELD_H
 
@@ -17,12 +17,15 @@ enum {
     MF_MEANFIELD_PAIRS = MF_MEANFIELD_PHASES * (MF_MEANFIELD_PHASES + 1) / 2,
     MF_PAIR_UNIT = 60, /* of sums of pairs over lines; a multiple of 1 to MF_MEANFIELD_PHASES */
     MF_LINE_BITS = 18,
-    MF_LINE_MOST = 1 << (31 - MF_LINE_BITS), /* voxels of a line */
+    MF_LINE_MOST = (1 << (31 - MF_LINE_BITS)) - 1, /* voxels of a line */
     MF_MEANFIELD_VALUES = MF_MEANFIELD_PHASES + MF_MEANFIELD_PAIRS + 1
 };
 
 static inline size_t mf_pairs(size_t phases) { return phases * (phases + 1) / 2; }
-static inline size_t mf_pair(size_t phases, size_t p, size_t q) { return p * phases - p * (p + 1) / 2 + q; }
+static inline size_t mf_pair(size_t phases, size_t p, size_t q)
+{
+    return p < q ? p * phases - p * (p + 1) / 2 + q : q * phases - q * (q + 1) / 2 + p;
+}
 
 /** Where a field stands; the slab has n[3] = {planes, ny, nx}. */
 struct mf_probabilities {
@@ -32,10 +35,8 @@ struct mf_probabilities {
     float slope[MF_MEANFIELD_PHASES], level[MF_MEANFIELD_PHASES];
 };
 
-/**
- * Sums over the lines of a slab along x, y and z: pairs of phases (form/meanfield.h), and for every phase the free
- * gradient times @p scale, rounded and at most 2^MF_LINE_BITS.
- */
+/** Sums over the lines of a slab along x, y and z. pair: of pairs of phases (form/meanfield.h). sum: of the free
+ * gradient times a scale, rounded; numbers above 2^MF_LINE_BITS are cut. */
 struct mf_lines {
     int32_t *pair_x, *sum_x; /* [pair or phase][planes][ny] */
     int32_t *pair_y, *sum_y; /* [pair or phase][planes][nx] */
@@ -46,7 +47,7 @@ struct mf_meanfield_ops {
     void (*lines)(struct mf_queue *q, const struct mf_probabilities *at, float scale, const struct mf_lines *lines);
     /**
      * v = x + momentum v - rate (g + slope (1 - 2 x) - off), not yet probabilities; fixed voxels stay.
-     * off [phase][planes + ny + nx]: a part for every plane of the voxel.
+     * off of a voxel: off[z] + off[planes + y] + off[planes + ny + x], for every phase [phase][planes + ny + nx].
      * out[plane] [phases + pairs + 1]: as shifted(); the last is max |gradient|.
      */
     void (*move)(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,

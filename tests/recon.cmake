@@ -5,6 +5,7 @@ mf_test(NAME recon_objective SOURCE unit/recon_objective.c ROOM mf_recon RANKS 1
 mf_test(NAME recon_predict SOURCE unit/recon_predict.c ROOM mf_recon)
 mf_test(NAME recon_plan SOURCE unit/recon_plan.c ROOM mf_recon)
 mf_test(NAME recon_reach SOURCE unit/recon_reach.c ROOM mf_recon RANKS 1 2 3 4 7)
+mf_test(NAME recon_pairs SOURCE unit/recon_pairs.c ROOM mf_recon)
 mf_test(NAME recon_plane_fit SOURCE unit/recon_plane_fit.c ROOM mf_recon RANKS 1 2 3 4)
 mf_test(NAME recon_select SOURCE unit/recon_select.c ROOM mf_recon RANKS 1 2 3 4)
 mf_test(NAME recon_solve SOURCE unit/recon_solve.c ROOM mf_recon RANKS 1 2 3)

@@ -61,15 +61,15 @@ ALWAYS void lines_strip(int phases, int width, const struct mf_probabilities *at
                         struct tile *to)
 {
     const size_t stride = voxels_of(at);
-    float x[ROOM], g[ROOM], r[ROOM], keep[ROOM], less[WIDE];
+    float x[ROOM], g[ROOM], r[ROOM], keep[ROOM], share[WIDE];
     int k = 0;
 
     load(phases, width, stride, at->x + i, x);
     load(phases, width, stride, at->g + i, g);
     for (int p = 0; p < phases; ++p)
         MF_EACH (w, width) g[p * width + w] += at->slope[p] * mf_grey_slope(x[p * width + w]) - at->level[p];
-    mf_meanfield_free(phases, width, x, g, r, keep);
-    mf_meanfield_less(phases, width, keep, less);
+    mf_meanfield_free_gradient(phases, width, x, g, r, keep);
+    mf_meanfield_share(phases, width, keep, share);
     if (at->fixed)
         for (int p = 0; p < phases; ++p)
             MF_EACH (w, width) {
@@ -98,7 +98,7 @@ ALWAYS void lines_strip(int phases, int width, const struct mf_probabilities *at
 #pragma omp simd reduction(+ : sum)
             for (int w = 0; w < width; ++w) {
                 const int32_t pair =
-                    (int32_t)mf_meanfield_pair(p == q, keep[p * width + w], keep[q * width + w], less[w]);
+                    (int32_t)mf_meanfield_pair(p == q, keep[p * width + w], keep[q * width + w], share[w]);
 
                 to->pair_y[k][c + (size_t)w] += pair;
                 z[w] += pair;
@@ -198,19 +198,20 @@ struct lanes {
 /* Adds the nearest probabilities to v - shift, and pairs; replaces v. */
 ALWAYS void add_shifted(int phases, int width, const float *shift, float *v, struct lanes *to)
 {
-    float keep[ROOM], less[WIDE];
+    float keep[ROOM], share[WIDE];
     int k = phases;
 
     for (int p = 0; p < phases; ++p)
         MF_EACH (w, width) v[p * width + w] -= shift[p];
     mf_meanfield_project(phases, width, v, keep);
-    mf_meanfield_less(phases, width, keep, less);
+    mf_meanfield_share(phases, width, keep, share);
     for (int p = 0; p < phases; ++p)
         MF_EACH (w, width) to->value[p][w] += (double)v[p * width + w];
     for (int p = 0; p < phases; ++p)
         for (int q = p; q < phases; ++q, ++k)
             MF_EACH (w, width)
-                to->value[k][w] += (double)mf_meanfield_pair(p == q, keep[p * width + w], keep[q * width + w], less[w]);
+                to->value[k][w] +=
+                    (double)mf_meanfield_pair(p == q, keep[p * width + w], keep[q * width + w], share[w]);
 }
 
 /* Voxels from @p i on; @p off: what the plane and the row take off every phase; @p along: what columns do. */

@@ -48,15 +48,15 @@ __global__ void __launch_bounds__(MF_CUDA_THREADS)
     __syncthreads();
     for (size_t c = threadIdx.x; c < nx; c += blockDim.x) {
         const size_t i = line * nx + c;
-        float x[PHASES], g[PHASES], r[PHASES], keep[PHASES], less;
+        float x[PHASES], g[PHASES], r[PHASES], keep[PHASES], share;
 
         if (at.fixed && at.fixed[i] != MF_LABEL_OPEN) continue;
         for (int p = 0; p < phases; ++p) {
             x[p] = at.x[size_t(p) * all + i];
             g[p] = at.g[size_t(p) * all + i] + at.slope[p] * mf_grey_slope(x[p]) - at.level[p];
         }
-        mf_meanfield_free(phases, 1, x, g, r, keep);
-        mf_meanfield_less(phases, 1, keep, &less);
+        mf_meanfield_free_gradient(phases, 1, x, g, r, keep);
+        mf_meanfield_share(phases, 1, keep, &share);
         for (int p = 0, k = 0; p < phases; ++p) {
             const float most = 1 << MF_LINE_BITS;
             const int part = int(rintf(mf_clamp(r[p] * scale, -most, most)));
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(MF_CUDA_THREADS)
                 atomicAdd(&to.sum_y[size_t(p) * columns + z * nx + c], part);
             }
             for (int o = p; o < phases; ++o, ++k) {
-                const int pair = int(mf_meanfield_pair(p == o, keep[p], keep[o], less));
+                const int pair = int(mf_meanfield_pair(p == o, keep[p], keep[o], share));
 
                 if (pair == 0) continue;
                 atomicAdd(&total[k], pair);
@@ -114,14 +114,15 @@ template <class Phases> struct shifted_values {
     /* Replaces v by v - shift, projected. */
     static __device__ void add(int phases, const phase_values &shift, float *v, double *value)
     {
-        float keep[PHASES], less;
+        float keep[PHASES], share;
 
         for (int p = 0; p < phases; ++p) v[p] -= shift.of[p];
         mf_meanfield_project(phases, 1, v, keep);
-        mf_meanfield_less(phases, 1, keep, &less);
+        mf_meanfield_share(phases, 1, keep, &share);
         for (int p = 0, k = PHASES; p < phases; ++p) {
             value[p] += double(v[p]);
-            for (int o = p; o < phases; ++o, ++k) value[k] += double(mf_meanfield_pair(p == o, keep[p], keep[o], less));
+            for (int o = p; o < phases; ++o, ++k)
+                value[k] += double(mf_meanfield_pair(p == o, keep[p], keep[o], share));
         }
     }
 

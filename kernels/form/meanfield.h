@@ -7,14 +7,14 @@
 #include "kernels/form/simplex.h"
 #include "kernels/meanfield.h"
 
-/** May a voxel of one phase move? @p g: less the level. */
+/** May a voxel of one phase move? @p g: the gradient without the level. */
 MF_HD int mf_may_move(float x, float g)
 {
     return ((x > 0.0f) & (x < 1.0f)) | ((x <= 0.0f) & (g < 0.0f)) | ((x >= 1.0f) & (g > 0.0f));
 }
 
 /** The part r of a gradient that voxels can follow; keep: 1 for the phases that may move. All [phases][width]. */
-MF_HD void mf_meanfield_free(int phases, int width, const float *x, const float *g, float *r, float *keep)
+MF_HD void mf_meanfield_free_gradient(int phases, int width, const float *x, const float *g, float *r, float *keep)
 {
     if (phases > 1) {
         mf_simplex_free(phases, width, x, g, r, keep);
@@ -42,22 +42,22 @@ MF_HD void mf_meanfield_project(int phases, int width, float *v, float *keep)
 }
 
 /**
- * When phase q of a voxel is pushed, phase p of the kept ones follows by
- *   keep_p keep_q (1 if p = q, else 0; less 1/m if there are several phases), m: number of the kept
- * mf_meanfield_less() is the last term of every voxel [width], in MF_PAIR_UNIT; then mf_meanfield_pair() is all.
+ * A pair of phases p, q of a voxel: how much p follows when q is pushed. It is 0 unless both are kept. Else it is 1 if
+ * p = q; with several phases 1 / m less, where m is the number of kept phases. Unit: 1 / MF_PAIR_UNIT.
+ * share [width]: the 1 / m of every voxel, 0 with one phase.
  */
-MF_HD void mf_meanfield_less(int phases, int width, const float *keep, float *less)
+MF_HD void mf_meanfield_share(int phases, int width, const float *keep, float *share)
 {
-    MF_EACH (w, width) less[w] = 0.0f;
+    MF_EACH (w, width) share[w] = 0.0f;
     if (phases == 1) return;
     for (int p = 0; p < phases; ++p)
-        MF_EACH (w, width) less[w] += keep[p * width + w];
-    MF_EACH (w, width) less[w] = (float)MF_PAIR_UNIT / (less[w] > 0.0f ? less[w] : 1.0f);
+        MF_EACH (w, width) share[w] += keep[p * width + w];
+    MF_EACH (w, width) share[w] = (float)MF_PAIR_UNIT / (share[w] > 0.0f ? share[w] : 1.0f);
 }
 
-MF_HD float mf_meanfield_pair(int same, float keep_p, float keep_q, float less)
+MF_HD float mf_meanfield_pair(int same, float keep_p, float keep_q, float share)
 {
-    return keep_p * keep_q * ((same ? (float)MF_PAIR_UNIT : 0.0f) - less);
+    return keep_p * keep_q * ((same ? (float)MF_PAIR_UNIT : 0.0f) - share);
 }
 
 /** Where phase p of a fixed voxel goes: to where it is, whatever the shift. */

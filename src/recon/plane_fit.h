@@ -1,5 +1,5 @@
-/* The part of a gradient that is constant in planes: g = mean + a[z] + b[y] + c[x] + rest for every phase, by least
- * squares over what voxels can follow (kernels/meanfield.h). */
+/* The part of a gradient that is constant in planes: g = mean + a[z] + b[y] + c[x] + rest for every phase. Least
+ * squares over what voxels can follow (kernels/meanfield.h) find it. */
 #ifndef MF_RECON_PLANE_FIT_H
 #define MF_RECON_PLANE_FIT_H
 
@@ -38,9 +38,5 @@ void mf_plane_fit_none(struct mf_plane_fit *planes);
  */
 void mf_plane_fit(struct mf_plane_fit *planes, const struct mf_probabilities *at, double most, double share,
                   double mean[MF_MEANFIELD_PHASES]);
-
-/** Solves sum over q of pair[p, q] x[q] = b[p] for a symmetric matrix of all pairs (mf_pair()), where x may be known
- * but for a constant. */
-void mf_pairs_solve(size_t phases, const double *pair, const double *b, double *x);
 
 #endif

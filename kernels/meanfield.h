@@ -44,11 +44,14 @@ struct mf_lines {
 };
 
 struct mf_meanfield_ops {
+    /** Of the phases of a voxel that are not at a bound, without level: out[plane] [phases + pairs + 1] = sums of the
+     * free gradient, sums of pairs; max |gradient| of all phases. */
+    void (*inner)(struct mf_queue *q, const struct mf_probabilities *at, double *out);
     void (*lines)(struct mf_queue *q, const struct mf_probabilities *at, float scale, const struct mf_lines *lines);
     /**
      * v = x + momentum v - rate (g + slope (1 - 2 x) - off), not yet probabilities; fixed voxels stay.
      * off of a voxel: off[z] + off[planes + y] + off[planes + ny + x], for every phase [phase][planes + ny + nx].
-     * out[plane] [phases + pairs + 1]: as shifted(); the last is max |gradient|.
+     * out: as shifted().
      */
     void (*move)(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,
                  const float *shift, float *v, double *out);

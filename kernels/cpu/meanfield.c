@@ -44,6 +44,108 @@ ALWAYS void store(int phases, int width, size_t stride, const float *from, float
 
 static size_t voxels_of(const struct mf_probabilities *at) { return at->n[0] * at->n[1] * at->n[2]; }
 
+/* -- sums -- */
+
+struct lanes {
+    double value[MF_MEANFIELD_VALUES - 1][WIDE];
+    float most[WIDE];
+};
+
+ALWAYS void add_pairs(int phases, int width, const float *keep, const float *share, struct lanes *to)
+{
+    int k = phases;
+
+    for (int p = 0; p < phases; ++p)
+        for (int q = p; q < phases; ++q, ++k)
+            MF_EACH (w, width)
+                to->value[k][w] +=
+                    (double)mf_meanfield_pair(p == q, keep[p * width + w], keep[q * width + w], share[w]);
+}
+
+static double total(const double sum[WIDE])
+{
+    double all = 0;
+
+    for (int l = 0; l < WIDE; ++l) all += sum[l];
+    return all;
+}
+
+static void totals(size_t phases, const struct lanes *from, double *value)
+{
+    for (size_t k = 0; k < phases; ++k) value[k] = total(from->value[k]);
+    for (size_t k = phases; k < phases + mf_pairs(phases); ++k) value[k] = total(from->value[k]) / MF_PAIR_UNIT;
+}
+
+/* What a pass over the planes stores. */
+struct stored {
+    double *out;
+    size_t values;
+};
+
+static void store_values(const void *args, size_t plane, const double *value)
+{
+    const struct stored *s = args;
+
+    memcpy(s->out + plane * s->values, value, s->values * sizeof *value);
+}
+
+/* -- gradients inside -- */
+
+struct looking {
+    struct stored to;
+    const struct mf_probabilities *at;
+};
+
+ALWAYS void inner_strip(int phases, int width, const struct mf_probabilities *at, size_t i, struct lanes *to)
+{
+    const size_t stride = voxels_of(at);
+    float x[ROOM], g[ROOM], keep[ROOM], share[WIDE], mean[WIDE] = {0};
+
+    load(phases, width, stride, at->x + i, x);
+    load(phases, width, stride, at->g + i, g);
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) {
+            const int a = p * width + w;
+            const float size = fabsf(g[a] += at->slope[p] * mf_grey_slope(x[a]));
+
+            to->most[w] = size > to->most[w] ? size : to->most[w];
+        }
+    mf_meanfield_inside(phases, width, x, keep);
+    mf_meanfield_share(phases, width, keep, share);
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) mean[w] += keep[p * width + w] * g[p * width + w] * (share[w] / (float)MF_PAIR_UNIT);
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) to->value[p][w] += (double)(keep[p * width + w] * (g[p * width + w] - mean[w]));
+    add_pairs(phases, width, keep, share, to);
+}
+
+ALWAYS void inner_strips(int phases, const struct mf_probabilities *at, size_t from, size_t n, struct lanes *to)
+{
+    BY_WIDTH(inner_strip, phases, n, i, at, from + i, to);
+}
+
+MF_CPU_FAST static void inner_block(const void *args, size_t at, size_t n, double *value)
+{
+    const struct looking *l = args;
+    double *most = value + l->to.values - 1;
+    struct lanes to;
+
+    memset(&to, 0, sizeof to);
+    BY_PHASES(inner_strips, l->at->phases, l->at, at, n, &to);
+    totals(l->at->phases, &to, value);
+    for (int w = 0; w < WIDE; ++w) *most = fmax(*most, (double)to.most[w]);
+}
+
+static void inner(struct mf_queue *q, const struct mf_probabilities *at, double *out)
+{
+    const size_t sums = at->phases + mf_pairs(at->phases);
+    const struct looking l = {{out, sums + 1}, at};
+    const struct mf_cpu_pass pass = {at->phases, at->n[0], at->n[1] * at->n[2], sums, 1, &l, inner_block, store_values};
+
+    MF_ASSERT(at->phases <= MF_MEANFIELD_PHASES);
+    mf_cpu_run(q, &pass);
+}
+
 /* -- lines -- */
 
 enum { BLOCK = 64 /* columns of a tile */ };
@@ -183,23 +285,17 @@ static void lines(struct mf_queue *q, const struct mf_probabilities *at, float s
 /* -- the step -- */
 
 struct motion {
+    struct stored to;
     const struct mf_probabilities *at;
     float momentum, rate;
     const float *off, *shift;
     float *v;
-    double *out;
-};
-
-struct lanes {
-    double value[MF_MEANFIELD_VALUES - 1][WIDE];
-    float most[WIDE];
 };
 
 /* Adds the nearest probabilities to v - shift, and pairs; replaces v. */
 ALWAYS void add_shifted(int phases, int width, const float *shift, float *v, struct lanes *to)
 {
     float keep[ROOM], share[WIDE];
-    int k = phases;
 
     for (int p = 0; p < phases; ++p)
         MF_EACH (w, width) v[p * width + w] -= shift[p];
@@ -207,11 +303,7 @@ ALWAYS void add_shifted(int phases, int width, const float *shift, float *v, str
     mf_meanfield_share(phases, width, keep, share);
     for (int p = 0; p < phases; ++p)
         MF_EACH (w, width) to->value[p][w] += (double)v[p * width + w];
-    for (int p = 0; p < phases; ++p)
-        for (int q = p; q < phases; ++q, ++k)
-            MF_EACH (w, width)
-                to->value[k][w] +=
-                    (double)mf_meanfield_pair(p == q, keep[p * width + w], keep[q * width + w], share[w]);
+    add_pairs(phases, width, keep, share, to);
 }
 
 /* Voxels from @p i on; @p off: what the plane and the row take off every phase; @p along: what columns do. */
@@ -228,10 +320,9 @@ ALWAYS void move_strip(int phases, int width, const struct motion *m, size_t i, 
     for (int p = 0; p < phases; ++p)
         MF_EACH (w, width) {
             const int a = p * width + w;
-            const float slope = g[a] + at->slope[p] * mf_grey_slope(x[a]), size = fabsf(slope - at->level[p]);
+            const float slope = g[a] + at->slope[p] * mf_grey_slope(x[a]);
 
             v[a] = x[a] + m->momentum * v[a] - m->rate * (slope - off[p] - along[(size_t)p * parts + (size_t)w]);
-            to->most[w] = size > to->most[w] ? size : to->most[w];
         }
     if (at->fixed)
         for (int p = 0; p < phases; ++p)
@@ -257,25 +348,10 @@ ALWAYS void move_row(int phases, const struct motion *m, size_t from, size_t n, 
     BY_WIDTH(move_strip, phases, n, c, m, from + c, off, along + c, parts, to);
 }
 
-static double total(const double sum[WIDE])
-{
-    double all = 0;
-
-    for (int l = 0; l < WIDE; ++l) all += sum[l];
-    return all;
-}
-
-static void totals(size_t phases, const struct lanes *from, double *value)
-{
-    for (size_t k = 0; k < phases; ++k) value[k] = total(from->value[k]);
-    for (size_t k = phases; k < phases + mf_pairs(phases); ++k) value[k] = total(from->value[k]) / MF_PAIR_UNIT;
-}
-
 MF_CPU_FAST static void move_block(const void *args, size_t at, size_t n, double *value)
 {
     const struct motion *m = args;
     const size_t nx = m->at->n[2];
-    double *most = value + m->at->phases + mf_pairs(m->at->phases);
     struct lanes to;
 
     memset(&to, 0, sizeof to);
@@ -284,23 +360,14 @@ MF_CPU_FAST static void move_block(const void *args, size_t at, size_t n, double
         BY_PHASES(move_row, m->at->phases, m, i, part, &to);
     }
     totals(m->at->phases, &to, value);
-    for (int l = 0; l < WIDE; ++l) *most = fmax(*most, (double)to.most[l]);
-}
-
-static void move_store(const void *args, size_t plane, const double *value)
-{
-    const struct motion *m = args;
-    const size_t values = m->at->phases + mf_pairs(m->at->phases) + 1;
-
-    memcpy(m->out + plane * values, value, values * sizeof *value);
 }
 
 static void move(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,
                  const float *shift, float *v, double *out)
 {
-    const struct motion m = {at, momentum, rate, off, shift, v, out};
-    const struct mf_cpu_pass pass = {at->phases, at->n[0], at->n[1] * at->n[2], at->phases + mf_pairs(at->phases),
-                                     1,          &m,       move_block,          move_store};
+    const size_t sums = at->phases + mf_pairs(at->phases);
+    const struct motion m = {{out, sums}, at, momentum, rate, off, shift, v};
+    const struct mf_cpu_pass pass = {at->phases, at->n[0], at->n[1] * at->n[2], sums, 0, &m, move_block, store_values};
 
     MF_ASSERT(at->phases <= MF_MEANFIELD_PHASES);
     mf_cpu_run(q, &pass);
@@ -309,24 +376,16 @@ static void move(struct mf_queue *q, const struct mf_probabilities *at, float mo
 /* -- the projection -- */
 
 struct settling {
+    struct stored to;
     struct mf_extent e;
     const float *shift, *from;
     float *x, *v;
-    double *out;
-    size_t values;
 };
-
-static void store_values(const void *args, size_t plane, const double *value)
-{
-    const struct settling *s = args;
-
-    memcpy(s->out + plane * s->values, value, s->values * sizeof *value);
-}
 
 static void run(struct mf_queue *q, const struct settling *s,
                 void (*block)(const void *args, size_t at, size_t n, double *value))
 {
-    const struct mf_cpu_pass pass = {s->e.phases, s->e.planes, s->e.plane, s->values, 0, s, block, store_values};
+    const struct mf_cpu_pass pass = {s->e.phases, s->e.planes, s->e.plane, s->to.values, 0, s, block, store_values};
 
     MF_ASSERT(s->e.phases <= MF_MEANFIELD_PHASES);
     mf_cpu_run(q, &pass);
@@ -357,7 +416,7 @@ MF_CPU_FAST static void shifted_block(const void *args, size_t at, size_t n, dou
 
 static void shifted(struct mf_queue *q, struct mf_extent e, const float *shift, const float *v, double *out)
 {
-    run(q, &(struct settling){.e = e, .shift = shift, .from = v, .out = out, .values = e.phases + mf_pairs(e.phases)},
+    run(q, &(struct settling){.e = e, .shift = shift, .from = v, .to = {out, e.phases + mf_pairs(e.phases)}},
         shifted_block);
 }
 
@@ -398,7 +457,8 @@ MF_CPU_FAST static void settle_block(const void *args, size_t at, size_t n, doub
 
 static void settle(struct mf_queue *q, struct mf_extent e, const float *shift, float *x, float *v, double *out)
 {
-    run(q, &(struct settling){.e = e, .shift = shift, .x = x, .v = v, .out = out, .values = e.phases}, settle_block);
+    run(q, &(struct settling){.e = e, .shift = shift, .x = x, .v = v, .to = {out, e.phases}}, settle_block);
 }
 
-const struct mf_meanfield_ops mf_meanfield_cpu = {.lines = lines, .move = move, .shifted = shifted, .settle = settle};
+const struct mf_meanfield_ops mf_meanfield_cpu = {
+    .inner = inner, .lines = lines, .move = move, .shifted = shifted, .settle = settle};

@@ -31,6 +31,82 @@ phase_values values_of(size_t phases, const float *from)
     return to;
 }
 
+/* Values of phases and of pairs. Numbers of phases above 3 share the largest body. */
+template <class Phases> struct phase_sums {
+    static constexpr int PHASES = room<Phases>::PHASES, SUMS = PHASES + room<Phases>::PAIRS;
+
+    static __device__ void add_pairs(int phases, const float *keep, float share, double *value)
+    {
+        for (int p = 0, k = PHASES; p < phases; ++p)
+            for (int o = p; o < phases; ++o, ++k)
+                value[k] += double(mf_meanfield_pair(p == o, keep[p], keep[o], share));
+    }
+
+    /* Of the nearest probabilities to v - shift, which replace v. */
+    static __device__ void add(int phases, const phase_values &shift, float *v, double *value)
+    {
+        float keep[PHASES], share;
+
+        for (int p = 0; p < phases; ++p) v[p] -= shift.of[p];
+        mf_meanfield_project(phases, 1, v, keep);
+        mf_meanfield_share(phases, 1, keep, &share);
+        for (int p = 0; p < phases; ++p) value[p] += double(v[p]);
+        add_pairs(phases, keep, share, value);
+    }
+
+    static __device__ void store(int phases, int k, double sum, double *to)
+    {
+        if (k < phases)
+            to[k] = sum;
+        else if (k >= PHASES && k < PHASES + phases * (phases + 1) / 2)
+            to[phases + k - PHASES] = sum / double(MF_PAIR_UNIT);
+    }
+};
+
+/* -- gradients inside -- */
+
+template <class Phases> struct inner_body {
+    typedef phase_sums<Phases> values;
+    static constexpr int SUMS = values::SUMS, MAXIMA = 1;
+    struct mf_probabilities at;
+    double *out;
+    __device__ void operator()(size_t i, double *value) const
+    {
+        const int phases = Phases::count(at.phases);
+        const size_t all = at.n[0] * at.n[1] * at.n[2];
+        float x[values::PHASES], g[values::PHASES], keep[values::PHASES], share, mean = 0.0f;
+
+        for (int p = 0; p < phases; ++p) {
+            x[p] = at.x[size_t(p) * all + i];
+            g[p] = at.g[size_t(p) * all + i] + at.slope[p] * mf_grey_slope(x[p]);
+            value[SUMS] = double(fabsf(g[p])) > value[SUMS] ? double(fabsf(g[p])) : value[SUMS];
+        }
+        mf_meanfield_inside(phases, 1, x, keep);
+        mf_meanfield_share(phases, 1, keep, &share);
+        for (int p = 0; p < phases; ++p) mean += keep[p] * g[p] * (share / float(MF_PAIR_UNIT));
+        for (int p = 0; p < phases; ++p) value[p] += double(keep[p] * (g[p] - mean));
+        values::add_pairs(phases, keep, share, value);
+    }
+    __device__ void store(size_t plane, int k, double sum) const
+    {
+        const int phases = Phases::count(at.phases), most = phases + phases * (phases + 1) / 2;
+        double *to = out + plane * size_t(most + 1);
+
+        if (k == SUMS)
+            to[most] = sum;
+        else
+            values::store(phases, k, sum, to);
+    }
+};
+
+void inner(struct mf_queue *q, const struct mf_probabilities *at, double *out)
+{
+    MF_SPOIL(out, at->n[0] * (at->phases + mf_pairs(at->phases) + 1) * sizeof *out);
+    by_phases(at->phases, [&](auto phases) {
+        mf_pass_run(q, at->n[0], at->n[1] * at->n[2], inner_body<decltype(phases)>{*at, out});
+    });
+}
+
 /* -- lines -- */
 
 /* A block has a line along x; lines along y and z get their integers by atomic additions, in any order. */
@@ -107,37 +183,9 @@ void lines(struct mf_queue *q, const struct mf_probabilities *at, float scale, c
 
 /* -- the step -- */
 
-/* Sums of the nearest probabilities and of pairs. Numbers of phases above 3 share the largest body. */
-template <class Phases> struct shifted_values {
-    static constexpr int PHASES = room<Phases>::PHASES, SUMS = PHASES + room<Phases>::PAIRS;
-
-    /* Replaces v by v - shift, projected. */
-    static __device__ void add(int phases, const phase_values &shift, float *v, double *value)
-    {
-        float keep[PHASES], share;
-
-        for (int p = 0; p < phases; ++p) v[p] -= shift.of[p];
-        mf_meanfield_project(phases, 1, v, keep);
-        mf_meanfield_share(phases, 1, keep, &share);
-        for (int p = 0, k = PHASES; p < phases; ++p) {
-            value[p] += double(v[p]);
-            for (int o = p; o < phases; ++o, ++k)
-                value[k] += double(mf_meanfield_pair(p == o, keep[p], keep[o], share));
-        }
-    }
-
-    static __device__ void store(int phases, int k, double sum, double *to)
-    {
-        if (k < phases)
-            to[k] = sum;
-        else if (k >= PHASES && k < PHASES + phases * (phases + 1) / 2)
-            to[phases + k - PHASES] = sum / double(MF_PAIR_UNIT);
-    }
-};
-
 template <class Phases> struct move_body {
-    typedef shifted_values<Phases> values;
-    static constexpr int PHASES = values::PHASES, SUMS = values::SUMS, MAXIMA = 1;
+    typedef phase_sums<Phases> values;
+    static constexpr int PHASES = values::PHASES, SUMS = values::SUMS, MAXIMA = 0;
     struct mf_probabilities at;
     float momentum, rate;
     const float *off;
@@ -155,31 +203,25 @@ template <class Phases> struct move_body {
         for (int p = 0; p < phases; ++p) {
             const size_t a = size_t(p) * all + i, k = size_t(p) * parts;
             const float x = at.x[a], slope = at.g[a] + at.slope[p] * mf_grey_slope(x);
-            const double size = double(fabsf(slope - at.level[p]));
             const float taken = off[k + line / ny] + off[k + at.n[0] + line % ny];
 
             to[p] = held ? mf_stay(x) : x + momentum * v[a] - rate * (slope - taken - off[k + at.n[0] + ny + i % nx]);
             v[a] = to[p];
-            value[SUMS] = size > value[SUMS] ? size : value[SUMS];
         }
         values::add(phases, shift, to, value);
     }
     __device__ void store(size_t plane, int k, double sum) const
     {
-        const int phases = Phases::count(at.phases), most = phases + phases * (phases + 1) / 2;
-        double *to = out + plane * size_t(most + 1);
+        const int phases = Phases::count(at.phases);
 
-        if (k == SUMS)
-            to[most] = sum;
-        else
-            values::store(phases, k, sum, to);
+        values::store(phases, k, sum, out + plane * size_t(phases + phases * (phases + 1) / 2));
     }
 };
 
 void move(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,
           const float *shift, float *v, double *out)
 {
-    MF_SPOIL(out, at->n[0] * (at->phases + mf_pairs(at->phases) + 1) * sizeof *out);
+    MF_SPOIL(out, at->n[0] * (at->phases + mf_pairs(at->phases)) * sizeof *out);
     by_phases(at->phases, [&](auto phases) {
         mf_pass_run(q, at->n[0], at->n[1] * at->n[2],
                     move_body<decltype(phases)>{*at, momentum, rate, off, values_of(at->phases, shift), v, out});
@@ -187,7 +229,7 @@ void move(struct mf_queue *q, const struct mf_probabilities *at, float momentum,
 }
 
 template <class Phases> struct shifted_body {
-    typedef shifted_values<Phases> values;
+    typedef phase_sums<Phases> values;
     static constexpr int SUMS = values::SUMS, MAXIMA = 0;
     struct mf_extent e;
     phase_values shift;
@@ -255,4 +297,5 @@ void settle(struct mf_queue *q, struct mf_extent e, const float *shift, float *x
 
 } // namespace
 
-const struct mf_meanfield_ops mf_meanfield_cuda = {.lines = lines, .move = move, .shifted = shifted, .settle = settle};
+const struct mf_meanfield_ops mf_meanfield_cuda = {
+    .inner = inner, .lines = lines, .move = move, .shifted = shifted, .settle = settle};

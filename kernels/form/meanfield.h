@@ -26,19 +26,25 @@ MF_HD void mf_meanfield_free_gradient(int phases, int width, const float *x, con
     }
 }
 
-/** The nearest probabilities. keep: 1 for the phases that are not at a bound. All [phases][width]. */
+/** keep: 1 for the phases that are not at a bound. All [phases][width]. */
+MF_HD void mf_meanfield_inside(int phases, int width, const float *x, float *keep)
+{
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) {
+            const float at = x[p * width + w];
+
+            keep[p * width + w] = ((at > 0.0f) & ((phases > 1) | (at < 1.0f))) ? 1.0f : 0.0f;
+        }
+}
+
+/** The nearest probabilities, and mf_meanfield_inside() of them. */
 MF_HD void mf_meanfield_project(int phases, int width, float *v, float *keep)
 {
     if (phases > 1)
         mf_simplex_project(phases, width, v);
     else
         MF_EACH (w, width) v[w] = mf_clamp(v[w], 0.0f, 1.0f);
-    for (int p = 0; p < phases; ++p)
-        MF_EACH (w, width) {
-            const float at = v[p * width + w];
-
-            keep[p * width + w] = ((at > 0.0f) & ((phases > 1) | (at < 1.0f))) ? 1.0f : 0.0f;
-        }
+    mf_meanfield_inside(phases, width, v, keep);
 }
 
 /**

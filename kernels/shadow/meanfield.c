@@ -3,6 +3,12 @@
 
 static const struct mf_meanfield_ops *cpu(void) { return mf_backend_cpu.meanfield; }
 
+static void inner(struct mf_queue *q, const struct mf_probabilities *at, double *out)
+{
+    out = mf_shadow_output(q, "inner", out, at->n[0] * (at->phases + mf_pairs(at->phases) + 1) * sizeof *out);
+    MF_SHADOW_RUN("inner", cpu()->inner(mf_shadow_inner(q), at, out), at->x, at->g);
+}
+
 static void lines(struct mf_queue *q, const struct mf_probabilities *at, float scale, const struct mf_lines *to)
 {
     MF_SHADOW_RUN("lines", cpu()->lines(mf_shadow_inner(q), at, scale, to), at->x, at->g, at->fixed, to->pair_x,
@@ -12,7 +18,7 @@ static void lines(struct mf_queue *q, const struct mf_probabilities *at, float s
 static void move(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,
                  const float *shift, float *v, double *out)
 {
-    const size_t values = at->phases + mf_pairs(at->phases) + 1;
+    const size_t values = at->phases + mf_pairs(at->phases);
 
     out = mf_shadow_output(q, "move", out, at->n[0] * values * sizeof *out);
     MF_SHADOW_RUN("move", cpu()->move(mf_shadow_inner(q), at, momentum, rate, off, shift, v, out), off, at->x, at->g,
@@ -32,4 +38,4 @@ static void settle(struct mf_queue *q, struct mf_extent e, const float *shift, f
 }
 
 const struct mf_meanfield_ops mf_meanfield_shadow = {
-    .lines = lines, .move = move, .shifted = shifted, .settle = settle};
+    .inner = inner, .lines = lines, .move = move, .shifted = shifted, .settle = settle};

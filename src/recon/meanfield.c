@@ -29,8 +29,8 @@ static const double STEP_VOLUME = 25, KEPT = 0.7;
 /* Steps of Newton's method go on while a shift of probabilities changes by more than MISSED. */
 static const double MISSED = 1e-3;
 enum { NEWTONS = 4 };
-/* How much larger a gradient may be than at the step before: sums of integers have room for it. */
-static const double HEADROOM = 4;
+/* Largest volume fraction of an optimised phase. With 0.98 fields lost their rare phase; up to 0.95 all went well. */
+static const double COMMON = 0.95;
 /* A step that makes loss and penalty worse by RINGS of the loss is too long: factors of the next step's length. */
 static const double RINGS = 0.02, SHORTER = 0.7, LONGER = 1.05;
 
@@ -64,9 +64,7 @@ enum { VELOCITY }; /* of the optimiser's own vectors */
 struct numbers {
     double rate;
     double last, last_grey;            /* loss and sum of grey of the step before */
-    double most;                       /* largest gradient of the step before; 0: there was none */
     double grey[MF_MEANFIELD_PHASES];  /* mean of x (1 - x) */
-    double level[MF_MEANFIELD_PHASES]; /* mean gradient of what may move */
     double shift[MF_MEANFIELD_PHASES]; /* that kept the sums of phases */
 };
 
@@ -134,7 +132,7 @@ static int take_side(struct work *w, size_t d)
     return MF_OK;
 }
 
-/* Values of a plane: see mf_meanfield_ops.move. */
+/* Values of a plane: see mf_meanfield_ops.inner. */
 static size_t values_at(const struct work *w) { return w->phases + mf_pairs(w->phases) + 1; }
 
 static int take_all(struct work *w)
@@ -302,44 +300,39 @@ static void sums(struct work *w, size_t values, int largest, double *total)
 static struct mf_probabilities field_of(const struct work *w, double penalty)
 {
     const struct mf_grid *r = w->grid;
-    const struct numbers *at = numbers_of(&w->grid->optimiser);
     struct mf_probabilities f = {.phases = w->phases,
                                  .n = {r->slab.count, r->slab.dims[1], r->slab.dims[2]},
                                  .x = r->optimiser.x,
                                  .g = r->optimiser.g,
                                  .fixed = r->fixed};
 
-    for (size_t p = 0; p < w->phases; ++p) {
-        f.slope[p] = (float)(penalty + w->grey_slope[p] / voxels_of(w));
-        f.level[p] = (float)at->level[p];
-    }
+    for (size_t p = 0; p < w->phases; ++p) f.slope[p] = (float)(penalty + w->grey_slope[p] / voxels_of(w));
     return f;
 }
 
-/* The velocity becomes the field before its projection; total: see mf_meanfield_ops.move. */
-static void advance(struct work *w, const struct mf_probabilities *f, double momentum, double rate, double *total)
+/* Levels: mean gradients inside; returns the largest gradient. */
+static double measure_gradient(struct work *w, struct mf_probabilities *f)
+{
+    const size_t values = values_at(w);
+    double total[MF_MEANFIELD_VALUES], level[MF_MEANFIELD_PHASES];
+
+    w->grid->backend->meanfield->inner(w->grid->queue, f, w->plane);
+    sums(w, values, (int)values - 1, total);
+    mf_pairs_solve(w->phases, total + w->phases, total, level);
+    for (size_t p = 0; p < w->phases; ++p) f->level[p] = (float)level[p];
+    return total[values - 1];
+}
+
+/* The velocity becomes the field before its projection; total: see mf_meanfield_ops.shifted. */
+static void advance(struct work *w, const struct mf_probabilities *f, double rate, double *total)
 {
     struct mf_optimiser *o = &w->grid->optimiser;
-    const size_t values = values_at(w);
     float shift[MF_MEANFIELD_PHASES];
 
     for (size_t p = 0; p < w->phases; ++p) shift[p] = (float)numbers_of(o)->shift[p];
-    w->grid->backend->meanfield->move(w->grid->queue, f, (float)momentum, (float)rate, w->planes.off, shift,
+    w->grid->backend->meanfield->move(w->grid->queue, f, (float)MOMENTUM, (float)rate, w->planes.off, shift,
                                       o->own[VELOCITY], w->plane);
-    sums(w, values, (int)values - 1, total);
-    numbers_of(o)->most = total[values - 1];
-}
-
-/* How large is the gradient of a run's first step? */
-static void measure_gradient(struct work *w, const struct mf_probabilities *f)
-{
-    struct mf_grid *r = w->grid;
-    const size_t voxels = w->phases * mf_slab_voxels(&r->slab);
-    double total[MF_MEANFIELD_VALUES];
-
-    mf_plane_fit_none(&w->planes);
-    advance(w, f, 0, 0, total);
-    r->backend->field->fill(r->queue, voxels, 0, r->optimiser.own[VELOCITY]);
+    sums(w, w->phases + mf_pairs(w->phases), -1, total);
 }
 
 /* A step of Newton's method for the shifts that keep the sums of phases; total: see mf_meanfield_ops.shifted. Returns
@@ -384,13 +377,13 @@ static void move(struct work *w, double penalty)
     struct mf_grid *r = w->grid;
     struct numbers *at = numbers_of(&r->optimiser);
     struct mf_probabilities f = field_of(w, penalty);
-    double total[MF_MEANFIELD_VALUES], mean[MF_MEANFIELD_PHASES];
+    const double share = 1 - fmin(1, KEPT / (at->rate * w->stiff_volume));
+    double total[MF_MEANFIELD_VALUES], most;
     MF_PHASE(&mf_phase_mean_field);
 
-    if (at->most == 0) measure_gradient(w, &f);
-    mf_plane_fit(&w->planes, &f, HEADROOM * at->most, 1 - fmin(1, KEPT / (at->rate * w->stiff_volume)), mean);
-    for (size_t p = 0; p < w->phases; ++p) at->level[p] += mean[p];
-    advance(w, &f, MOMENTUM, at->rate, total);
+    most = 2 * measure_gradient(w, &f); /* less a level, which is not larger */
+    mf_plane_fit(&w->planes, &f, most, share);
+    advance(w, &f, at->rate, total);
     project(w, total);
 }
 
@@ -477,6 +470,18 @@ static int after_step(void *context, long evaluations, double loss)
     return mf_grid_after_step(((struct work *)context)->grid, evaluations, loss);
 }
 
+/* The volumes of slices are so stiff for a common phase that steps would be too short. */
+static int has_common_phase(const struct mf_target *target, size_t fields)
+{
+    for (int s = 0; s < target->sides; ++s)
+        for (size_t p = 0; p < fields; ++p) {
+            const size_t at = mf_target_phase(target, fields, p) * target->side[s].levels;
+
+            if (target->side[s].fraction && target->side[s].fraction[at] > COMMON) return 1;
+        }
+    return 0;
+}
+
 int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
 {
     const struct mf_objective_opts *o = &opts->objective;
@@ -485,7 +490,8 @@ int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, co
            mf_optimiser_vectors(&opts->method) > 2 && dims[0] > 1 && target->lag > 1 && dims[1] <= MF_LINE_MOST &&
            dims[2] <= MF_LINE_MOST && mf_solve_fields(target, opts) <= MF_MEANFIELD_PHASES && o->norm == MF_MSE &&
            !o->compat && !o->mean && o->draw == 0 && mf_grid_s2_term(o) < o->terms &&
-           mf_objective_in_space(o) == o->terms && !mf_objective_by_example(o);
+           mf_objective_in_space(o) == o->terms && !mf_objective_by_example(o) &&
+           !has_common_phase(target, mf_solve_fields(target, opts));
 }
 
 int mf_meanfield_run(struct mf_grid *r, long evaluations)

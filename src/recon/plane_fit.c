@@ -103,11 +103,6 @@ void mf_plane_fit_close(struct mf_plane_fit *p)
     mf_arena_give(p->queue->host, p->all);
 }
 
-void mf_plane_fit_none(struct mf_plane_fit *p)
-{
-    p->queue->backend->field->fill(p->queue, off_bytes(&p->slab, p->phases) / sizeof *p->off, 0, p->off);
-}
-
 /* -- sums -- */
 
 /* Tables [n][count][width] of this rank's rows become [n][dims][width] of all, from row @p first on. */
@@ -255,11 +250,11 @@ static void solve(struct mf_plane_fit *p)
             for (size_t k = 0; k < p->phases; ++k) solve_part(p, a, k);
 }
 
-void mf_plane_fit(struct mf_plane_fit *p, const struct mf_probabilities *at, double most, double share,
-                  double mean[MF_MEANFIELD_PHASES])
+void mf_plane_fit(struct mf_plane_fit *p, const struct mf_probabilities *at, double most, double share)
 {
     /* a power of two: products are exact */
     const double scale = most > 0 ? exp2(floor(log2((1 << MF_LINE_BITS) / most))) : 1, unit = scale / MF_PAIR_UNIT;
+    double mean[MF_MEANFIELD_PHASES];
     float *off = p->host_off;
 
     p->queue->backend->meanfield->lines(p->queue, at, (float)scale, &p->lines);

@@ -28,15 +28,11 @@ int mf_plane_fit_open(struct mf_plane_fit *planes, const struct mf_comm *comm, s
                       const struct mf_slab *slab, size_t phases);
 void mf_plane_fit_close(struct mf_plane_fit *planes);
 
-/** planes->off = 0. */
-void mf_plane_fit_none(struct mf_plane_fit *planes);
-
 /**
  * planes->off = level + mean + share * the parts of every plane, in device memory, for mf_meanfield_ops.move.
  * @param most  largest |gradient| that is expected; larger ones are cut
  * Collective. The same bits on any number of ranks and threads.
  */
-void mf_plane_fit(struct mf_plane_fit *planes, const struct mf_probabilities *at, double most, double share,
-                  double mean[MF_MEANFIELD_PHASES]);
+void mf_plane_fit(struct mf_plane_fit *planes, const struct mf_probabilities *at, double most, double share);
 
 #endif

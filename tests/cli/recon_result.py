@@ -314,8 +314,16 @@ def many_phases(folder):
               f"polish of {phases} phases: {rounds} rounds, {done.get('loss_cut')} to {done.get('loss_final')} {err[-300:]}")
 
 
+def common_phase(folder):
+    """Mean-field annealing makes volumes binary, but not where a phase has more than 95 %: it lost the other one there."""
+    for common, share in ((0.9, 0.3), (0.98, 0.5)):
+        done = match(folder, f"a phase of {common}", [blobs((32, 32), [1 - common, common], 3, 2)], "--add_dimension", 16, "--max_iter", 100)
+        check(done["binarise_from"] <= share * 100 < done["binarise_from"] + 10, f"{common}: other stages, {done}")
+        check(done["loss_final"] < 2 * done["loss"], f"{common}: {done}")
+
+
 with tempfile.TemporaryDirectory() as place:
-    for part in (shapes, snapshots, written, losses, dry, gradients, which_phases, files, many_phases):
+    for part in (shapes, snapshots, written, losses, dry, gradients, which_phases, files, many_phases, common_phase):
         folder = os.path.join(place, part.__name__)
         os.mkdir(folder)
         part(folder)

@@ -50,7 +50,6 @@ static void fit(const struct mf_comm *comm, int threads, size_t phases, double *
     struct mf_probabilities at = {.phases = phases, .n = {planes, NY, NX}};
     float *dx = device_put(&d, NULL, phases * n * sizeof *x), *dg = device_put(&d, NULL, phases * n * sizeof *g);
     float got[PHASES * PARTS];
-    double mean[MF_MEANFIELD_PHASES];
     uint8_t *df = device_put(&d, fixed + first, n);
     struct mf_plane_fit p;
 
@@ -63,7 +62,7 @@ static void fit(const struct mf_comm *comm, int threads, size_t phases, double *
     at.g = dg;
     at.fixed = df;
     CHECK(mf_plane_fit_open(&p, comm, d.q, &slab, phases) == MF_OK);
-    mf_plane_fit(&p, &at, 40, 1, mean);
+    mf_plane_fit(&p, &at, 40, 1);
     d.be->get(d.q, got, p.off, phases * (planes + NY + NX) * sizeof *got);
     memset(off, 0, phases * PARTS * sizeof *off);
     for (size_t k = 0; k < phases; ++k) {

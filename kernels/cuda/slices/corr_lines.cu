@@ -267,7 +267,8 @@ __global__ void __launch_bounds__(THREADS, 4) inverse(const __grid_constant__ st
 /* -- launches -- */
 
 /* Only levels with @p own() take part. */
-template <class Own> void run_forward(struct mf_queue *q, struct mf_corr_table *t, int second, int late, const Own &own)
+void run_forward(struct mf_queue *q, struct mf_corr_table *t, int second, int late,
+                 bool (*own)(const struct mf_corr_level &))
 {
     const unsigned blocks = mf_corr_number(
         t, [&](const struct mf_corr_level &w) { return own(w) ? blocks_of(w, source_of(w, second)) : 0; });

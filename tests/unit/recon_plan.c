@@ -128,7 +128,7 @@ static const struct row {
      0,
      16,
      MF_RESIDE_AUTO,
-     "shadow, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 1505817 and 10529840 of 16777216, 9.922e-03 = "
+     "shadow, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 1505816 and 10529840 of 16777216, 9.922e-03 = "
      "4.352e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
     {NODE,
      {256, 256, 256},
@@ -209,7 +209,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 24 on 1, 1 threads, shared memory, batch 0: 4/4 in 1/1, history 2, 0 and 940513 of 10407690022, 3.152e-03 = "
+     "cpu, 24 on 1, 1 threads, shared memory, batch 0: 4/4 in 1/1, history 2, 0 and 940512 of 10407690022, 3.152e-03 = "
      "1.632e-04 + 1.683e-04 + 7.864e-05 + 2.742e-03, 1 looked at"},
     {GPU,
      {64, 64, 64},
@@ -219,7 +219,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 1 on 1, 32 threads, none, batch 0: 64/64 in 1/1, history 2, 1505817 and 24469680 of 23509577237, 4.156e-04 "
+     "cuda, 1 on 1, 32 threads, none, batch 0: 64/64 in 1/1, history 2, 1505816 and 24469680 of 23509577237, 4.156e-04 "
      "= 2.786e-04 + 0.000e+00 + 0.000e+00 + 1.370e-04, 8 looked at"},
     {GPU,
      {512, 512, 512},

@@ -58,7 +58,8 @@ static int polish_or_less(struct mf_grid *r, struct mf_polish *p)
 /* Plans do not count a polish that follows only if mean-field annealing has failed: the labels stay as they are. */
 static int lacks_memory(const struct mf_grid *r, const struct mf_polish *p, int rc)
 {
-    if (rc != MF_MEMORY || p->tried > 0 || !r->objective || !mf_grid_uses_mean_field(r) || r->opts->polish_rounds > 0) return 0;
+    if (rc != MF_MEMORY || p->tried > 0 || !r->objective || !mf_grid_uses_mean_field(r) || r->opts->polish_rounds > 0)
+        return 0;
     mf_warn("no polish: %s", mf_err_text());
     mf_err_clear();
     return 1;

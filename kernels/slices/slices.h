@@ -84,9 +84,8 @@ struct mf_slice_task {
     const double *scale;  /* in: [count], queue->host; NULL: all 1 */
     double *sum;          /* out: [count], queue->host; NULL: not wanted */
     float *values;        /* out: [count][levels][entries], queue->host: D itself; NULL: not wanted */
-    int64_t
-        *tally; /* corr, vari: in/out: [entries], device: += D at level first, in grains (form/compare.h); or NULL */
-    struct mf_view y, h;                   /* families of pairs: the second field and its gradient, as x and g */
+    int64_t *tally;       /* corr, vari: device [entries] or NULL: += D at level first, in grains (form/compare.h) */
+    struct mf_view y, h;  /* families of pairs: the second field and its gradient, as x and g */
     const struct mf_view *fields, *slopes; /* vgg_all: [desc.phases] all of them, and their gradients as g; read at the
                                               call */
     size_t phase;                          /* patch: which of the plan's fields is x */

@@ -20,4 +20,15 @@ struct mf_view {
     size_t ss, su, sv; /* strides [elements] */
 };
 
+/** Slices [at, at + n) of a view, n at most @p most; a view without memory as it is. */
+static inline struct mf_view mf_view_part(const struct mf_view *x, size_t at, size_t most)
+{
+    struct mf_view v = *x;
+
+    if (!v.base) return v;
+    v.base += at * x->ss;
+    v.count = x->count - at < most ? x->count - at : most;
+    return v;
+}
+
 #endif

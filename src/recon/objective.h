@@ -126,23 +126,22 @@ int mf_objective_renew(struct mf_objective *objective);
  */
 void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[MF_SIDES]);
 
-/** With opts->watched: D of S2 or Variation, term @p t, at level 0, as the last evaluation has seen it: [entries], the
- * mean over the slices of direction @p side. The same bits on any number of ranks and threads. */
+/** With opts->watched: the mean over the slices of direction @p side of D at level 0 [entries], at the last evaluation.
+ * Term @p t is S2 or Variation. The same bits on any number of ranks and threads. */
 const double *mf_objective_seen(const struct mf_objective *objective, size_t t, size_t side, size_t part);
 
 /**
- * Losses of an evaluation that compared slices with T - gain * error (mf_objective_correct()), over the weight of a
- * slice and the number of slices. Less `led` a loss has its own targets; `square` is the mean slice's new squared
- * error.
+ * An evaluation may compare slices with T - gain * error (mf_objective_correct()). Both are over the weight of a slice
+ * and the number of slices. led: what that adds to the loss. square: the mean slice's new squared error.
  */
-struct mf_mean_look {
+struct mf_error_losses {
     double led, square;
 };
 
 /** From the mean slice that the last evaluation has seen. error [entries]: in the last error, out the new one.
  * @p centre is added to D at lag 0. */
-struct mf_mean_look mf_objective_look_at_mean(const struct mf_objective *objective, size_t t, size_t side, size_t part,
-                                              double gain, double centre, double *error);
+struct mf_error_losses mf_objective_renew_error(const struct mf_objective *objective, size_t t, size_t side,
+                                                size_t part, double gain, double centre, double *error);
 
 /**
  * Error of the mean slice of every direction in term @p t at level 0: mean_error[side] [phases][entries] = mean of D
@@ -166,7 +165,7 @@ size_t mf_objective_staged(const struct mf_objective *objective);
 /** Number of directions (1: an image, 3: a volume); slices and levels of one. */
 size_t mf_objective_sides(const struct mf_objective *objective);
 size_t mf_objective_levels(const struct mf_objective *objective, size_t side);
-/** Factor of the squared error of one entry of one slice at level 0 in the loss MSE, for a term of this weight, without
+/** What a squared error of one entry of one slice at level 0 adds to the loss MSE. For a term of this weight, without
  * the weight of the phase. Not collective. */
 double mf_objective_square(const struct mf_objective *objective, size_t side, double weight);
 /** Number of entries of one slice's vector d: the M of MSE. */

@@ -70,19 +70,19 @@ const double *mf_objective_seen(const struct mf_objective *o, size_t t, size_t d
     return o->side[d].seen[t] + p * mf_objective_term_entries(o, t, d);
 }
 
-struct mf_mean_look mf_objective_look_at_mean(const struct mf_objective *o, size_t t, size_t d, size_t p, double gain,
-                                              double centre, double *error)
+struct mf_error_losses mf_objective_renew_error(const struct mf_objective *o, size_t t, size_t d, size_t p, double gain,
+                                                double centre, double *error)
 {
     const size_t entries = mf_objective_term_entries(o, t, d);
     const double *mean = mf_objective_seen(o, t, d, p), *goal = mf_objective_goal(o, t, d, p, entries);
-    struct mf_mean_look look = {0, 0};
+    struct mf_error_losses losses = {0, 0};
 
     for (size_t i = 0; i < entries; ++i) {
         const double old = error[i], now = mean[i] - goal[i] + (i == entries / 2 ? centre : 0);
 
-        look.led += gain * old * (2 * now + gain * old);
-        look.square += now * now;
+        losses.led += gain * old * (2 * now + gain * old);
+        losses.square += now * now;
         error[i] = now;
     }
-    return look;
+    return losses;
 }

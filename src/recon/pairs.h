@@ -6,8 +6,8 @@
 
 /**
  * Solves sum over q of A[p][q] x[q] = b[p] for x [phases], where A[p][q] = pair[mf_pair(p, q)] is positive
- * semidefinite. Phases that never meet have sums of their own, so x is known up to a constant for each such group: one
- * of its x is 0.
+ * semidefinite. Groups of phases that never meet have sums of their own. A constant may be added to the x of each
+ * group, so one x of each is 0.
  */
 void mf_pairs_solve(size_t phases, const double *pair, const double *b, double *x);
 

@@ -291,9 +291,9 @@ static double new_mean_error(struct mf_polish_work *w, size_t d)
 
     for (size_t f = 0; slices > 1 && f < w->polish->fields; ++f) {
         double *error = w->mean_error[d] + f * entries;
-        const struct mf_mean_look look = mf_objective_look_at_mean(w->objective, w->s2_term, d, f, gain, 0, error);
+        const struct mf_error_losses losses = mf_objective_renew_error(w->objective, w->s2_term, d, f, gain, 0, error);
 
-        change += w->swap.q2[f] * (gain * look.square - look.led);
+        change += w->swap.q2[f] * (gain * losses.square - losses.led);
     }
     return change * weight;
 }

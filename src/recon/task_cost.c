@@ -168,12 +168,11 @@ static double slices_traffic(const struct mf_recon_work *p, double terms)
     return (p->twice ? 4 : 3) * terms * WORD * sides_of(p);
 }
 
-/* The same for the optimiser's vectors. Steps of mean-field annealing read the field in three passes, gradient and
- * velocity in two.
- */
+/* The same for the optimiser's vectors. A step of mean-field annealing clears the gradient. It reads the field in four
+ * passes, the gradient in three, and writes field and velocity. */
 static double vectors_traffic(const struct mf_recon_work *p, size_t history)
 {
-    enum { SHARED = 20 /* mean, clear, guide, projection */, ANNEALED = 44 };
+    enum { SHARED = 20 /* mean, clear, guide, projection */, ANNEALED = 52 };
     const double usual = p->opts->method.method->traffic + 4 * WORD * (double)history + SHARED;
 
     return p->annealed ? MF_SOLVE_BEFORE * usual + (1 - MF_SOLVE_BEFORE) * ANNEALED : usual;

@@ -68,8 +68,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 0 and 10665144 of 3388997632, 9.922e-03 = "
-     "4.352e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
+     "cpu, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 0 and 10665144 of 3388997632, 1.011e-02 = "
+     "4.535e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
     {LAPTOP,
      {1, 512, 512},
      "LBFGSB",
@@ -88,8 +88,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 1 threads, none, batch 0: 384/384 in 1/1, history 2, 0 and 2065938952 of 3388997632, 2.601e+00 = "
-     "9.399e-01 + 1.661e+00 + 0.000e+00 + 0.000e+00, 1 looked at"},
+     "cpu, 1 on 1, 1 threads, none, batch 0: 384/384 in 1/1, history 2, 0 and 2065938952 of 3388997632, 2.640e+00 = "
+     "9.796e-01 + 1.661e+00 + 0.000e+00 + 0.000e+00, 1 looked at"},
     {LAPTOP,
      {472, 472, 472},
      "LBFGSB",
@@ -98,8 +98,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 1 threads, none, batch 0: 472/472 in 1/1, history 1, 0 and 2968238400 of 3388997632, 4.864e+00 = "
-     "1.682e+00 + 3.182e+00 + 0.000e+00 + 0.000e+00, 2 looked at"},
+     "cpu, 1 on 1, 1 threads, none, batch 0: 472/472 in 1/1, history 1, 0 and 2968238400 of 3388997632, 4.938e+00 = "
+     "1.756e+00 + 3.182e+00 + 0.000e+00 + 0.000e+00, 2 looked at"},
     {LAPTOP,
      {1024, 1024, 1024},
      "LBFGSB",
@@ -128,8 +128,8 @@ static const struct row {
      0,
      16,
      MF_RESIDE_AUTO,
-     "shadow, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 1505816 and 10529840 of 16777216, 9.922e-03 = "
-     "4.352e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
+     "shadow, 1 on 1, 1 threads, none, batch 0: 64/64 in 1/1, history 2, 1505816 and 10529840 of 16777216, 1.011e-02 = "
+     "4.535e-03 + 5.571e-03 + 0.000e+00 + 0.000e+00, 1 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -138,8 +138,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 2, 0 and 809241672 of 252099816326, 2.425e-02 = "
-     "1.393e-02 + 7.209e-03 + 0.000e+00 + 3.120e-03, 5 looked at"},
+     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 2, 0 and 809241672 of 252099816326, 2.484e-02 = "
+     "1.451e-02 + 7.209e-03 + 0.000e+00 + 3.120e-03, 5 looked at"},
     {NODE,
      {256, 256, 256},
      "Adam",
@@ -148,8 +148,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 0, 0 and 540806216 of 252099816326, 2.300e-02 = "
-     "1.267e-02 + 7.209e-03 + 0.000e+00 + 3.120e-03, 5 looked at"},
+     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 0, 0 and 540806216 of 252099816326, 2.358e-02 = "
+     "1.325e-02 + 7.209e-03 + 0.000e+00 + 3.120e-03, 5 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -159,7 +159,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cpu, 6 on 1, 10 threads, shared memory, batch 0: 16/16 in 3/3, history 2, 0 and 155942408 of 41932749975, "
-     "3.280e-02 = 1.436e-02 + 7.930e-03 + 6.921e-03 + 3.588e-03, 1 looked at"},
+     "3.340e-02 = 1.497e-02 + 7.930e-03 + 6.921e-03 + 3.588e-03, 1 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -169,7 +169,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cpu, 4 on 1, 16 threads, shared memory, batch 8: 8/8 in 8/8, history 2, 0 and 212934728 of 62949456610, "
-     "3.200e-02 = 1.393e-02 + 7.209e-03 + 6.711e-03 + 4.152e-03, 1 looked at"},
+     "3.258e-02 = 1.451e-02 + 7.209e-03 + 6.711e-03 + 4.152e-03, 1 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -178,8 +178,8 @@ static const struct row {
      0,
      205,
      MF_RESIDE_AUTO,
-     "cpu, 4 on 1, 16 threads, shared memory, batch 8: 8/8 in 8/8, history 2, 0 and 212934728 of 214958080, 3.200e-02 "
-     "= 1.393e-02 + 7.209e-03 + 6.711e-03 + 4.152e-03, 2 looked at"},
+     "cpu, 4 on 1, 16 threads, shared memory, batch 8: 8/8 in 8/8, history 2, 0 and 212934728 of 214958080, 3.258e-02 "
+     "= 1.451e-02 + 7.209e-03 + 6.711e-03 + 4.152e-03, 2 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -189,7 +189,7 @@ static const struct row {
      170,
      MF_RESIDE_AUTO,
      "cpu, 4 on 1, 16 threads, shared memory, batch 4: 4/4 in 16/16, history 1, 0 and 175185992 of 178257920, "
-     "3.245e-02 = 1.342e-02 + 7.209e-03 + 6.711e-03 + 5.112e-03, 4 looked at"},
+     "3.304e-02 = 1.401e-02 + 7.209e-03 + 6.711e-03 + 5.112e-03, 4 looked at"},
     {NODE,
      {256, 256, 256},
      "LBFGSB",
@@ -209,8 +209,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 24 on 1, 1 threads, shared memory, batch 0: 4/4 in 1/1, history 2, 0 and 940512 of 10407690022, 3.152e-03 = "
-     "1.632e-04 + 1.683e-04 + 7.864e-05 + 2.742e-03, 1 looked at"},
+     "cpu, 24 on 1, 1 threads, shared memory, batch 0: 4/4 in 1/1, history 2, 0 and 940512 of 10407690022, 3.159e-03 = "
+     "1.701e-04 + 1.683e-04 + 7.864e-05 + 2.742e-03, 1 looked at"},
     {GPU,
      {64, 64, 64},
      "LBFGSB",
@@ -219,8 +219,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cuda, 1 on 1, 32 threads, none, batch 0: 64/64 in 1/1, history 2, 1505816 and 24469680 of 23509577237, 4.156e-04 "
-     "= 2.786e-04 + 0.000e+00 + 0.000e+00 + 1.370e-04, 8 looked at"},
+     "cuda, 1 on 1, 32 threads, none, batch 0: 64/64 in 1/1, history 2, 1505816 and 24469680 of 23509577237, 4.214e-04 "
+     "= 2.844e-04 + 0.000e+00 + 0.000e+00 + 1.370e-04, 8 looked at"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",
@@ -230,7 +230,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 43200920 and 1808401144 of 23509577237, "
-     "5.811e-02 = 3.028e-02 + 0.000e+00 + 2.394e-02 + 3.894e-03, 8 looked at"},
+     "5.885e-02 = 3.102e-02 + 0.000e+00 + 2.394e-02 + 3.894e-03, 8 looked at"},
     {GPU,
      {1024, 1024, 1024},
      "LBFGSB",
@@ -240,7 +240,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 16/16, history 2, 339792792 and 10702409680 of 23509577237, "
-     "4.368e-01 = 2.375e-01 + 0.000e+00 + 1.915e-01 + 7.819e-03, 8 looked at"},
+     "4.426e-01 = 2.433e-01 + 0.000e+00 + 1.915e-01 + 7.819e-03, 8 looked at"},
     {GPU,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -250,7 +250,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 4 on 1, 8 threads, nccl, batch 8: 8/8 in 46/46, history 1, 1005198744 and 23351511904 of 23509577237, "
-     "1.405e+00 = 8.123e-01 + 0.000e+00 + 5.688e-01 + 2.341e-02, 7 looked at"},
+     "1.422e+00 = 8.298e-01 + 0.000e+00 + 5.688e-01 + 2.341e-02, 7 looked at"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",
@@ -260,7 +260,7 @@ static const struct row {
      0,
      MF_RESIDE_HOST,
      "cuda by host, 2 on 1, 16 threads, shared memory, batch 4: 4/4 in 64/64, history 2, 2466868880 and 68514360 of "
-     "23509577237, 1.457e-01 = 9.556e-02 + 0.000e+00 + 5.772e-03 + 4.432e-02, 1 looked at"},
+     "23509577237, 1.504e-01 = 1.003e-01 + 0.000e+00 + 5.772e-03 + 4.432e-02, 1 looked at"},
     {GPU,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -270,7 +270,7 @@ static const struct row {
      0,
      MF_RESIDE_DEVICE,
      "cuda, 4 on 1, 8 threads, nccl, batch 8: 8/8 in 46/46, history 1, 1005198744 and 23351511904 of 23509577237, "
-     "1.405e+00 = 8.123e-01 + 0.000e+00 + 5.688e-01 + 2.341e-02, 7 looked at"},
+     "1.422e+00 = 8.298e-01 + 0.000e+00 + 5.688e-01 + 2.341e-02, 7 looked at"},
     {GPU,
      {512, 512, 512},
      "LBFGSB",
@@ -289,7 +289,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 4 on 1, 8 threads, nccl, batch 0: 16/16 in 8/8, history 2, 43200920 and 1808401144 of 23509577237, "
-     "5.811e-02 = 3.028e-02 + 0.000e+00 + 2.394e-02 + 3.894e-03, 11 looked at"},
+     "5.885e-02 = 3.102e-02 + 0.000e+00 + 2.394e-02 + 3.894e-03, 11 looked at"},
     {PAIR,
      {512, 512, 512},
      "LBFGSB",
@@ -299,7 +299,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cpu, 4 on 2, 16 threads, shared memory and messages, batch 0: 16/16 in 8/8, history 2, 0 and 1918485456 of "
-     "62949456610, 1.357e-01 = 5.570e-02 + 6.423e-02 + 1.302e-02 + 2.748e-03, 2 looked at"},
+     "62949456610, 1.380e-01 = 5.805e-02 + 6.423e-02 + 1.302e-02 + 2.748e-03, 2 looked at"},
     {PAIR,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -309,7 +309,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 8 on 2, 8 threads, nccl, batch 0: 16/16 in 12/12, history 2, 506838424 and 15789525536 of 23509577237, "
-     "1.625e+00 = 4.137e-01 + 0.000e+00 + 1.205e+00 + 6.198e-03, 16 looked at"},
+     "1.634e+00 = 4.224e-01 + 0.000e+00 + 1.205e+00 + 6.198e-03, 16 looked at"},
     {PAIR,
      {1472, 1472, 1472},
      "LBFGSB",
@@ -319,7 +319,7 @@ static const struct row {
      0,
      MF_RESIDE_AUTO,
      "cuda, 7 on 2, 8 threads, nccl, batch 0: 16/16 in 14/14, history 2, 582675864 and 17971274944 of 23509577237, "
-     "1.721e+00 = 4.766e-01 + 0.000e+00 + 1.237e+00 + 7.168e-03, 5 looked at"},
+     "1.731e+00 = 4.867e-01 + 0.000e+00 + 1.237e+00 + 7.168e-03, 5 looked at"},
 };
 
 static int make(const struct row *row, struct mf_plan *plan)

@@ -118,17 +118,6 @@ static void check(const struct mf_slice_plan *plan, const struct mf_view *x)
     MF_ASSERT(x->ss == 1 || x->sv == 1 || x->su == 1);
 }
 
-/* Slices [at, at + n) of a view, n at most `most`. A view without memory stays. */
-static struct mf_view part(const struct mf_view *x, size_t at, size_t most)
-{
-    struct mf_view v = *x;
-
-    if (!v.base) return v;
-    v.base += at * x->ss;
-    v.count = x->count - at < most ? x->count - at : most;
-    return v;
-}
-
 /* tally += values [count][levels][entries] at the first level. Sums of grains are exact, as whole numbers. */
 MF_CPU_FAST static void count_block(const struct mf_slice_plan *plan, size_t count, size_t first, size_t n,
                                     const float *values, int64_t *tally)
@@ -158,8 +147,8 @@ static void eval_counted(struct mf_slice_plan *plan, const struct mf_slice_task 
     for (size_t at = 0; at < task->x.count; at += plan->chunk) {
         struct mf_slice_task some = *task;
 
-        some.x = part(&task->x, at, plan->chunk);
-        some.g = part(&task->g, at, plan->chunk);
+        some.x = mf_view_part(&task->x, at, plan->chunk);
+        some.g = mf_view_part(&task->g, at, plan->chunk);
         some.values = task->values ? task->values + at * n : plan->values;
         if (some.scale) some.scale += at;
         if (some.sum) some.sum += at;
@@ -206,7 +195,7 @@ static void corr_total(struct mf_slice_plan *plan, const struct mf_view *x, doub
 
     check(plan, x);
     for (size_t at = 0; at < x->count; at += step) {
-        struct mf_slice_task task = {.x = part(x, at, step), .power = 2, .values = plan->values};
+        struct mf_slice_task task = {.x = mf_view_part(x, at, step), .power = 2, .values = plan->values};
 
         if (!plan->deterministic) {
             plan->engine->total(plan, &task.x, each, plan->values);
@@ -225,7 +214,7 @@ static void corr_cross(struct mf_slice_plan *plan, const struct mf_view *a, cons
     check(plan, b);
     MF_ASSERT(a->count == b->count);
     for (size_t at = 0; at < a->count; at += plan->chunk) {
-        struct mf_view pa = part(a, at, plan->chunk), pb = part(b, at, plan->chunk);
+        struct mf_view pa = mf_view_part(a, at, plan->chunk), pb = mf_view_part(b, at, plan->chunk);
 
         plan->engine->cross(plan, &pa, &pb, plan->values);
         add(plan, pa.count, total);

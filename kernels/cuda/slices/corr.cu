@@ -151,12 +151,12 @@ struct mf_corr_slices slices_of(const struct mf_view &v)
 struct mf_corr_level level_of(const struct batch &b, size_t l)
 {
     const struct mf_slice_plan *p = b.plan;
-    const struct mf_view x = mf_part(&b.task.x, b.done, b.most), g = mf_part(&b.task.g, b.done, b.most);
+    const struct mf_view x = mf_view_part(&b.task.x, b.done, b.most), g = mf_view_part(&b.task.g, b.done, b.most);
     struct mf_corr_level w = {};
 
     w.x = slices_of(mf_pyramid_view(&p->pyramid, &x, l, b.slot));
     if (b.y) {
-        const struct mf_view y = mf_part(b.y, b.done, b.most);
+        const struct mf_view y = mf_view_part(b.y, b.done, b.most);
 
         w.y = slices_of(mf_pyramid_view(&p->second, &y, l, b.slot));
     }
@@ -224,7 +224,8 @@ void fill(struct mf_queue *q, const struct batch *batch, size_t n)
         for (size_t i = 0; i < n; ++i)
             for (int second = 0; second < (batch[i].y ? 2 : 1); ++second) {
                 const struct mf_slice_plan *p = batch[i].plan;
-                const struct mf_view x = mf_part(second ? batch[i].y : &batch[i].task.x, batch[i].done, batch[i].most);
+                const struct mf_view x =
+                    mf_view_part(second ? batch[i].y : &batch[i].task.x, batch[i].done, batch[i].most);
 
                 if (from + 1 >= p->desc.levels || !x.count) continue;
                 job[jobs++] = mf_pyramid_pool(second ? &p->second : &p->pyramid, &x, from, batch[i].slot);
@@ -238,7 +239,7 @@ void fill(struct mf_queue *q, const struct batch *batch, size_t n)
 void pass(struct mf_queue *q, const struct batch &b)
 {
     const struct mf_pyramid *p = &b.plan->pyramid;
-    const struct mf_view g = mf_part(&b.task.g, b.done, b.most);
+    const struct mf_view g = mf_view_part(&b.task.g, b.done, b.most);
 
     for (size_t l = b.plan->desc.first; g.base && l-- > 0;)
         mf_pyramid_pass(q, mf_pyramid_gradient(p, &g, l + 1, b.slot), mf_pyramid_gradient(p, &g, l, b.slot), l == 0);
@@ -288,7 +289,7 @@ int run_next(struct mf_queue *q, struct batch *batch, size_t n)
     run_finish(q, &t);
     for (size_t i = 0; i < n; ++i) {
         pass(q, batch[i]);
-        batch[i].done += mf_part(&batch[i].task.x, batch[i].done, batch[i].most).count;
+        batch[i].done += mf_view_part(&batch[i].task.x, batch[i].done, batch[i].most).count;
     }
     return 1;
 }
@@ -347,9 +348,9 @@ void add(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_vi
 
     for (size_t at = 0; at < x->count; at += plan->areas.chunk) {
         struct mf_slice_task task = {};
-        const struct mf_view second = y ? mf_part(y, at, plan->areas.chunk) : mf_view{};
+        const struct mf_view second = y ? mf_view_part(y, at, plan->areas.chunk) : mf_view{};
 
-        task.x = mf_part(x, at, plan->areas.chunk);
+        task.x = mf_view_part(x, at, plan->areas.chunk);
         task.power = 2;
         task.values = plan->values;
         struct batch b = batch_of(plan, &task);

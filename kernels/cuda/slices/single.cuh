@@ -52,7 +52,7 @@ template <void (*Values)(struct mf_slice_plan *, const struct mf_view *)>
 void mf_single_totals(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
 {
     for (size_t at = 0; at < x->count; at += plan->single.desc.count_max) {
-        const struct mf_view part = mf_part(x, at, plan->single.desc.count_max);
+        const struct mf_view part = mf_view_part(x, at, plan->single.desc.count_max);
 
         Values(plan, &part);
         mf_single_total(&plan->single, plan->queue, part.count, sum);

@@ -14,17 +14,6 @@ __host__ __device__ inline size_t mf_at(const struct mf_view &x, size_t s, size_
     return s * x.ss + u * x.su + v * x.sv;
 }
 
-/** Slices [at, at + n) of a view, n at most @p most; a view without memory as it is. */
-inline struct mf_view mf_part(const struct mf_view *x, size_t at, size_t most)
-{
-    struct mf_view v = *x;
-
-    if (!v.base) return v;
-    v.base += at * x->ss;
-    v.count = x->count - at < most ? x->count - at : most;
-    return v;
-}
-
 /** Slices that lie side by side, pixel by pixel. */
 __host__ __device__ inline int mf_side_by_side(const struct mf_view *x) { return x->ss == 1 && x->sv != 1; }
 

@@ -87,8 +87,8 @@ void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     for (size_t at = 0; at < task->x.count; at += most) {
         struct mf_slice_task some = *task;
 
-        some.x = mf_part(&task->x, at, most);
-        some.g = mf_part(&task->g, at, most);
+        some.x = mf_view_part(&task->x, at, most);
+        some.g = mf_view_part(&task->g, at, most);
         if (some.scale) some.scale += at;
         if (some.sum) some.sum += at;
         if (some.values) some.values += at * plan->single.desc.levels;

@@ -14,13 +14,21 @@ static double one_cycle(const struct mf_schedule *s, size_t step)
     return bend(s->rate, end, ((double)step - rise) / ((double)s->steps - 1 - rise));
 }
 
+/* Part of the highest rate in step @p step of the warm-up. */
+static double risen(const struct mf_schedule *s, size_t step)
+{
+    const double parts = (double)(s->warmup + 1), done = (double)(step + 1);
+
+    return s->log ? log(done + 1) / log(parts + 1) : done / parts;
+}
+
 double mf_schedule_rate(const struct mf_schedule *s, size_t step)
 {
     double left;
 
     if (s->steps > 0 && step >= s->steps) step = s->steps - 1;
     if (s->kind == MF_SCHEDULE_ONE_CYCLE && s->steps > 1) return one_cycle(s, step);
-    if (step < s->warmup) return s->rate * (double)(step + 1) / (double)(s->warmup + 1);
+    if (step < s->warmup) return s->rate * risen(s, step);
     left = s->steps > s->warmup ? (double)(s->steps - step) / (double)(s->steps - s->warmup) : 1;
     if (s->kind == MF_SCHEDULE_COSINE) return bend(0, s->rate, left);
     return s->kind == MF_SCHEDULE_WARMUP_DECAY ? s->rate * left : s->rate;

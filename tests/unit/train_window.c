@@ -111,11 +111,21 @@ static void orders(void)
 
 static void rate(enum mf_schedule_kind kind, size_t steps, size_t warmup, size_t step, double want)
 {
-    const struct mf_schedule s = {kind, 0.1, warmup, steps};
+    const struct mf_schedule s = {kind, 0.1, warmup, steps, 0};
     const double got = mf_schedule_rate(&s, step);
 
     CHECK_SAYS(fabs(got - want) < 1e-12, "schedule %d, step %zu of %zu: %.17g, want %.17g", (int)kind, step, steps, got,
                want);
+}
+
+/* A logarithm: steep, then flat; the step behind the warm-up has the highest rate. */
+static void logarithm(void)
+{
+    const struct mf_schedule s = {MF_SCHEDULE_CONSTANT, 0.1, 6, 10, 1};
+
+    CHECK_SAYS(fabs(mf_schedule_rate(&s, 0) - 0.1 / 3) < 1e-12, "log 2 of log 8: %g", mf_schedule_rate(&s, 0));
+    CHECK_SAYS(fabs(mf_schedule_rate(&s, 2) - 0.2 / 3) < 1e-12, "log 4 of log 8: %g", mf_schedule_rate(&s, 2));
+    CHECK_SAYS(mf_schedule_rate(&s, 6) == 0.1, "behind the warm-up: %g", mf_schedule_rate(&s, 6));
 }
 
 static void schedules(void)
@@ -159,5 +169,6 @@ int main(void)
     windows();
     orders();
     schedules();
+    logarithm();
     return failures != 0;
 }

@@ -303,6 +303,17 @@ int mf_options_env(struct mf_options *options, const char *word, const char *var
     return mf_options_set(options, spelling, &said, 1, &value);
 }
 
+int mf_options_adopt(struct mf_options *options, const char *word, const char *place, const char *key,
+                     const char *value)
+{
+    const struct mf_spelling *spelling = mf_options_find(options, word, strlen(word));
+    const struct mf_said said = {mf_options_copy(options, place, strlen(place)), "",
+                                 mf_options_copy(options, key, strlen(key)), MF_FROM_FOREIGN, 0};
+
+    MF_ASSERT(spelling);
+    return mf_options_set(options, spelling, &said, 1, &value);
+}
+
 const char *mf_options_config(const struct mf_options *options) { return options->control.config; }
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words)

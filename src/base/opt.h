@@ -62,7 +62,7 @@ struct mf_opt {
     }
 
 /** Where an option's value came from. */
-enum mf_origin { MF_FROM_DEFAULT, MF_FROM_FILE, MF_FROM_ENV, MF_FROM_FLAG };
+enum mf_origin { MF_FROM_DEFAULT, MF_FROM_FOREIGN, MF_FROM_FILE, MF_FROM_ENV, MF_FROM_FLAG };
 
 /** The parsed options of one verb: owns every string and list it hands out. */
 struct mf_options;
@@ -94,6 +94,14 @@ int mf_options_help_asked(size_t n, const char *const *words);
 
 /** Sets option @p word from the environment variable @p variable if that is set and the option has its default. */
 int mf_options_env(struct mf_options *options, const char *word, const char *variable);
+
+/**
+ * Gives option @p word the value that @p key of another program's file means; @p place is "FILE: ". The value is that
+ * of the option in all respects, and --print-config names the key. Refuses with MF_USAGE what the option refuses, and a
+ * value that contradicts the one which was given, naming both. Local.
+ */
+int mf_options_adopt(struct mf_options *options, const char *word, const char *place, const char *key,
+                     const char *value);
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words);
 

@@ -131,7 +131,7 @@ static void yaml_numbers(FILE *to, const char *text)
 
 static void yaml_entry(FILE *to, const struct mf_entry *entry)
 {
-    static const char *const origin[] = {"default", "file", "environment", "flag"};
+    const char *const origin[] = {"default", entry->said, "file", "environment", "flag"};
     const struct mf_texts *texts = entry->field;
     int given = entry->origin != MF_FROM_DEFAULT;
 

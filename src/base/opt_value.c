@@ -203,6 +203,9 @@ static int check_twice(const struct mf_entry *entry, const struct mf_said *said,
     if (said->origin == MF_FROM_FILE)
         return mf_fail(MF_USAGE, "%s'%s' and '%s' set the same option", said->place, said->word, entry->said);
     if (strcmp(entry->text, text) == 0) return MF_OK;
+    if (said->origin == MF_FROM_FOREIGN)
+        return mf_fail(MF_USAGE, "%s%s %s and %s%s %s contradict each other", said->place, said->word, text,
+                       entry->origin == MF_FROM_FOREIGN ? "" : "--", entry->said, entry->text);
     if (strcmp(entry->said, said->word) == 0)
         return mf_fail(MF_USAGE, "--%s is given twice: '%.200s' and '%.200s'", said->word, entry->text, text);
     return mf_fail(MF_USAGE, "--%s and --%s contradict each other", entry->said, said->word);
@@ -223,6 +226,7 @@ static int store(struct mf_options *options, struct mf_entry *entry, const struc
     for (size_t i = 0; entry->row->choices && i < n; ++i) MF_TRY(check_choice(options, entry->row, said, text[i]));
     joined = join(options, n, text);
     MF_TRY(check_twice(entry, said, joined));
+    if (entry->origin > said->origin) return MF_OK; /* it was given, and says the same */
     if (entry->row->kind == MF_UNFLAG) v.flag = !v.flag;
     memcpy(entry->field, &v, mf_kind_size(entry->row->kind));
     entry->origin = said->origin;

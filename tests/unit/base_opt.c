@@ -214,6 +214,24 @@ static void test_print(void)
     close(out);
 }
 
+/* Values of another program's file are like given ones. What was given stays, and may not say otherwise. */
+static void test_adopt(void)
+{
+    char *text;
+
+    CHECK(parse("--tol 0.5", 0) == MF_OK && mf_options_adopt(options, "steps", "ds.json: ", "a.b", "7") == MF_OK);
+    CHECK(o.many == 7 && mf_options_given(options, "steps"));
+    CHECK(mf_options_adopt(options, "tol", "ds.json: ", "a.c", "5e-1") == MF_OK);
+    CHECK(mf_options_origin(options, "tol") == MF_FROM_FLAG);
+    text = mf_options_yaml(options);
+    CHECK(strstr(text, "\nmax_iter: 7  # a.b\n") && strstr(text, "\ntol: 0.5  # flag\n"));
+    free(text);
+    REFUSED(mf_options_adopt(options, "tol", "ds.json: ", "a.c", "2"), MF_USAGE,
+            "ds.json: a.c 2 and --tol 0.5 contradict each other");
+    REFUSED(mf_options_adopt(options, "steps", "ds.json: ", "a.d", "8"), MF_USAGE, "a.d 8 and a.b 7 contradict");
+    REFUSED(mf_options_adopt(options, "seed", "ds.json: ", "a.e", "x"), MF_USAGE, "ds.json: a.e must be an integer");
+}
+
 /* Positional arguments are part of the configuration; those of the command line replace them. */
 static void test_arguments(void)
 {
@@ -245,6 +263,7 @@ int main(void)
     test_record();
     test_print();
     test_arguments();
+    test_adopt();
     mf_options_free(options);
     unlink(path);
     return failures != 0;

@@ -16,6 +16,9 @@ struct mf_cmd {
     size_t size;                        /* of the options struct, whose first member is a struct mf_common */
     size_t positional_max;              /* most arguments without "--" */
 
+    /** Takes options from a file that an option names, after all were parsed: MF_USAGE, MF_INPUT. Local. NULL: none. */
+    int (*adopt)(struct mf_options *options, const void *into);
+
     /** Refuses options that contradict each other, before any file or device is used: MF_USAGE. Local. NULL: no
      * check. */
     int (*check)(const struct mf_session *session, void *options);

@@ -7,6 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/cmd/deepspeed.h"
 #include "src/cmd/planned.h"
 #include "src/train/slots.h"
 
@@ -34,6 +35,7 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
               "learning rate over the steps; all but one-cycle begin with --warmup"),
     ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
+    MF_CHOICE(mf_train_cmd, "warmup-shape", warmup_shape, "linear", MF_WARMUPS, "how the learning rate rises"),
     MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", OPTIMIZERS,
               "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
     MF_ALIAS("optimiser", "optimizer"),
@@ -60,6 +62,8 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "zero", zero, "auto", "auto|0|1|2",
               "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too; auto: what fits"),
     ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
+    ROW("deepspeed", config, MF_TEXT, NULL,
+        "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),
     ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 1, or 2 where that does not fit"),
     MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
               "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
@@ -79,6 +83,13 @@ const struct mf_opt mf_classify_rows[] = {
 const struct mf_opt mf_regress_rows[] = {
     ROW("target", columns, MF_TEXTS, NULL, "columns of real values to predict; left out: all of the dataset"),
     MF_OPT_END};
+
+int mf_train_adopt(struct mf_options *options, const void *into)
+{
+    const struct mf_train_cmd *o = into;
+
+    return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
+}
 
 static int positive(const char *option, long value)
 {
@@ -356,7 +367,8 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
 
     opts->schedule = (struct mf_schedule){(enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule),
                                           o->rate > 0 ? o->rate : opts->model->rate,
-                                          mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps};
+                                          mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps,
+                                          mf_options_choice(MF_WARMUPS, o->warmup_shape)};
 }
 
 /* A plan without a dataset has classes, and no samples. */
@@ -417,6 +429,7 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
             (int)o->schedule.kind, o->schedule.rate, o->decay, o->clip, (unsigned long long)o->seed);
     fprintf(to, "--effective-batch: %zu\nsteps: %zu\n--warmup: %zu\n--slots: %zu\n", o->effective, o->schedule.steps,
             o->schedule.warmup, o->slots);
+    if (o->schedule.log) fprintf(to, "--warmup-shape: log\n");
     fclose(to);
     return text;
 }

@@ -15,13 +15,16 @@ struct mf_train_cmd {
     long width, depth, heads, patch;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
-    const char *schedule, *optimizer, *recompute, *zero, *workers, *plan;
+    const char *schedule, *warmup_shape, *optimizer, *recompute, *zero, *workers, *plan, *config;
     long batch, effective, accumulation, slots;
     int auto_batch, ddp, deepspeed, show_list;
     int exact, no_csv, no_events, no_plots;
 };
 
 extern const struct mf_opt mf_train_rows[], mf_classify_rows[], mf_regress_rows[];
+
+/** Takes options from the file of --deepspeed; for a row's adopt. */
+int mf_train_adopt(struct mf_options *options, const void *into);
 
 /** Refuses options that contradict each other: MF_USAGE. The second does not ask for --data. Local. */
 int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o);

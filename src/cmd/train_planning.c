@@ -216,6 +216,7 @@ const struct mf_cmd mf_cmd_plan_train = {
     .tables = tables,
     .size = sizeof(struct plan_cmd),
     .positional_max = 1,
+    .adopt = mf_train_adopt,
     .run = run,
     .work = MF_WORK_NONE,
 };

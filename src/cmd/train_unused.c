@@ -1,11 +1,13 @@
 /* See train_opts.h: reports options without effect in a training. */
 #include <string.h>
 
+#include "src/cmd/deepspeed.h"
 #include "src/cmd/train_opts.h"
 #include "src/cmd/unused.h"
 
 void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set)
 {
+    if (o->config && s->comm->rank == 0) mf_deepspeed_say(o->config);
     if (strcmp(o->optimizer, "sgd") == 0)
         MF_UNUSED(s, "--optimizer sgd does not use it", "beta-1", "beta-2", "epsilon");
     else

@@ -42,6 +42,16 @@ mf_emu_library(mesoforge_cuda_emu MODULE ${sources} ${shared})
 target_compile_options(mesoforge_cuda_emu PRIVATE -fvisibility=hidden)
 target_link_libraries(mesoforge_cuda_emu PRIVATE emu_cudart)
 
+# The libraries that networks call.
+mf_emu_library(emu_cublaslt MODULE emu/cublaslt.cc)
+target_link_libraries(emu_cublaslt PRIVATE emu_cudart)
+set(MF_EMU_LIBRARIES MF_CUBLASLT_LIBRARY=$<TARGET_FILE:emu_cublaslt>)
+if(built) # our declarations of them are those of their headers
+  get_property(headers GLOBAL PROPERTY MF_CUDA_HEADERS)
+  add_library(cuda_abi OBJECT unit/cuda_abi.cc)
+  target_include_directories(cuda_abi SYSTEM PRIVATE ${headers})
+endif()
+
 # mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders; of MIXED and SLOW ones, and under
 # sanitizers, two in the configuration long alone; of SLOW ones under sanitizers all. Label cuda.
 function(mf_emu_test name)

@@ -4,7 +4,7 @@ if(NOT TARGET mesoforge_cuda_emu)
   mf_skip(cuda_cli "no C++ compiler for the emulator")
   return()
 endif()
-set(MF_EMU_ENV ${MF_TEST_ENV} MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu>)
+set(MF_EMU_ENV ${MF_TEST_ENV} MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu> ${MF_EMU_LIBRARIES})
 
 # Tests that exist already and look at MF_TEST_DEVICE (tests/device.h), once more.
 foreach(name mpi_redistribute mpi_slab recon_select)
@@ -34,15 +34,16 @@ add_test(NAME cuda_meanfield COMMAND kernels_meanfield)
 set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 
-# Operations of networks. What cuda lacks is named, and skipped.
-set(lacks linear conv2d attention matmul)
+# Operations of networks. What cuda lacks is named, and skipped. In the second order cuBLASLt has no epilogues.
+set(lacks conv2d attention)
 foreach(order reverse mixed)
   add_test(NAME cuda_net_ops_${order} COMMAND net_ops ${lacks})
   add_test(NAME cuda_net_optim_${order} COMMAND net_optim)
   set_tests_properties(cuda_net_ops_${order} cuda_net_optim_${order} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
     ENVIRONMENT "${MF_EMU_ENV};MF_EMU_ORDER=${order};MF_TEST_DEVICE=cuda")
 endforeach()
-add_dependencies(net_ops mesoforge_cuda_emu)
+set_property(TEST cuda_net_ops_mixed APPEND PROPERTY ENVIRONMENT FAKE_LT_PLAIN=1)
+add_dependencies(net_ops mesoforge_cuda_emu emu_cublaslt)
 add_dependencies(net_optim mesoforge_cuda_emu)
 
 add_test(NAME cuda_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/cuda.py $<TARGET_FILE:mesoforge>

@@ -207,6 +207,7 @@ void queue_close(struct mf_queue *queue)
         if (own->stream) MF_CUDA(cudaStreamSynchronize(own->stream));
         close_ways(own);
         mf_cuda_segments_close(own);
+        mf_cuda_products_close(own);
         if (own->part) MF_CUDA(cudaFree(own->part));
         if (own->word) MF_CUDA(cudaFreeHost(own->word));
         if (own->stage) MF_CUDA(cudaFreeHost(own->stage));

@@ -70,6 +70,7 @@ struct mf_cuda_queue {
     double *word;  /* page-locked: one number from a kernel */
     float *stage;  /* [MF_CUDA_STAGE] page-locked: data between slabs and other host memory */
     struct mf_cuda_segments *segments;
+    void *lt, *dnn; /* handles of cuBLASLt and cuDNN; NULL: no plan has wanted them */
 };
 
 static inline struct mf_cuda_queue *mf_cuda_of(const struct mf_queue *q)
@@ -84,6 +85,10 @@ int mf_cuda_segments_open(struct mf_cuda_queue *own);
 void mf_cuda_segments_close(struct mf_cuda_queue *own);
 int mf_cuda_segment_begin(struct mf_queue *q, const void *key, size_t bytes);
 void mf_cuda_segment_end(struct mf_queue *q);
+
+/* -- net: handles of libraries -- */
+
+void mf_cuda_products_close(struct mf_cuda_queue *own);
 
 /* -- ranges.cu -- */
 

@@ -114,6 +114,7 @@ const struct net_case net_plain[] = {
     {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
     {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU}, 6, {F(2, 33, 20), F(2, 31, 20), F(1, 31)}},
     {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU_TANH}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
+    {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU_TANH}, 7, {F(2, 7, 5), F(2, 8, 5), F(1, 8)}},
     {MF_OP_RELU, relu, {0}, 1, {F(2, 7, 19)}},
     {MF_OP_SILU, silu, {0}, 1, {F(2, 7, 19)}},
     {MF_OP_GELU, gelu, {0}, 1, {F(2, 7, 19)}},

@@ -7,6 +7,7 @@
 
 /** The operations that this back end has. */
 #define MF_CUDA_OP_LIST(X)        \
+    X(LINEAR, linear)             \
     X(RELU, relu)                 \
     X(SILU, silu)                 \
     X(GELU, gelu)                 \
@@ -18,6 +19,7 @@
     X(GROUP_NORM, group_norm)     \
     X(POOL, pool)                 \
     X(MEAN, mean)                 \
+    X(MATMUL, matmul)             \
     X(CONCAT, concat)             \
     X(SLICE, slice)               \
     X(TRANSPOSE, transpose)       \

@@ -10,6 +10,7 @@ enum { LINE = 64 }; /* bytes at which a tensor begins */
 struct place {
     int parameter;
     ptrdiff_t written; /* the last node that writes its gradient */
+    int segment;       /* of that node */
 };
 
 static int by_place(const void *a, const void *b)
@@ -18,6 +19,13 @@ static int by_place(const void *a, const void *b)
 
     if (x->written != y->written) return x->written < y->written ? -1 : 1;
     return x->parameter - y->parameter;
+}
+
+static struct place place_of(const struct mf_list *list, const struct mf_uses *uses, int parameter)
+{
+    const ptrdiff_t written = mf_uses_last(uses, list->net, list->net->value[parameter].gradient, MF_WRITES);
+
+    return (struct place){parameter, written, written < 0 ? 0 : list->node[written].segment};
 }
 
 /* The trained parameters in the order in which backward finishes their gradients. */
@@ -33,7 +41,7 @@ static struct place *places(const struct mf_list *list, unsigned sets, size_t *n
         const struct mf_value *value = &net->value[v];
 
         if (value->role == MF_ROLE_PARAMETER && value->base < 0 && sets >> value->set & 1 && value->gradient >= 0)
-            place[(*n)++] = (struct place){(int)v, mf_uses_last(&uses, net, value->gradient, MF_WRITES)};
+            place[(*n)++] = place_of(list, &uses, (int)v);
     }
     mf_uses_free(&uses);
     qsort(place, *n, sizeof *place, by_place);
@@ -57,15 +65,17 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     const struct mf_shape own = flat(numbers / layout->pieces);
     const size_t k = layout->buckets++;
 
-    b->parameters = mf_value_new(net, MF_ROLE_PARAMETER, flat(numbers), "%s.parameters.%zu", name, k);
+    b->parameters = mf_value_new(net, layout->stage == 3 ? MF_ROLE_ACTIVATION : MF_ROLE_PARAMETER, flat(numbers),
+                                 "%s.parameters.%zu", name, k);
     net->value[b->parameters].flat = 1;
     b->gradients = mf_value_new(net, MF_ROLE_GRADIENT, flat(numbers), "%s.gradients.%zu", name, k);
     b->first = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.first.%zu", name, k);
     b->second = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.second.%zu", name, k);
-    b->own_parameters = piece_of(net, b->parameters, layout);
+    b->own_parameters = layout->stage == 3 ? mf_value_new(net, MF_ROLE_PARAMETER, own, "%s.parameters.%zu.own", name, k)
+                                           : piece_of(net, b->parameters, layout);
     net->value[b->own_parameters].flat = 1;
     b->own_gradients = b->summed = piece_of(net, b->gradients, layout);
-    if (layout->stage == 2) b->own_gradients = mf_value_new(net, MF_ROLE_GRADIENT, own, "%s.sums.%zu", name, k);
+    if (layout->stage >= 2) b->own_gradients = mf_value_new(net, MF_ROLE_GRADIENT, own, "%s.sums.%zu", name, k);
     layout->numbers += numbers;
 }
 
@@ -104,7 +114,7 @@ void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, str
 
         for (to = from; to < n; ++to) {
             size += mf_whole_lines(mf_shape_bytes(&net->value[place[to].parameter].shape));
-            if (to > from && size > bytes) break;
+            if (to > from && (size > bytes || (layout->stage == 3 && place[to].segment != place[from].segment))) break;
         }
         fill_bucket(net, list->name, place, from, to, layout);
     }

@@ -55,6 +55,7 @@ static struct life *lives_of(const struct mf_list *list)
                 one->first = (ptrdiff_t)i;
                 one->bytes = mf_whole_lines(mf_shape_bytes(&net->value[one->value].shape));
             }
+            one->exchanged |= mf_op_is_exchange(list->node[i].op);
             one->open |= operand[j].access & MF_READS && is_open(net, written, operand[j].value);
             one->last = (ptrdiff_t)i;
         }
@@ -96,8 +97,8 @@ static void take_over(const struct mf_list *list, size_t i, struct life *life)
         x = &life[mf_value_root(net, from, NULL)];
         y = &life[mf_value_root(net, to, NULL)];
         if (x == y || x->last != (ptrdiff_t)i || y->first != (ptrdiff_t)i || y->home != y->value ||
-            x->bytes != y->bytes || net->value[x->value].lasting || net->value[y->value].lasting ||
-            inputs_in(net, node, x->value) > 1)
+            x->bytes != y->bytes || x->exchanged || y->exchanged || net->value[x->value].lasting ||
+            net->value[y->value].lasting || inputs_in(net, node, x->value) > 1)
             continue;
         y->home = x->value;
         return;
@@ -121,8 +122,8 @@ static void take_over_all(const struct mf_list *list, struct life *life)
     }
 }
 
-/* Gradients of parameters first: ranks exchange them, so they have the same places on all ranks. Work memory differs
- * between ranks. Then the largest. */
+/* What ranks exchange comes first, so it has the same places on all ranks. Work memory differs between ranks. Then the
+ * largest. */
 static int by_size(const void *a, const void *b)
 {
     const struct life *x = a, *y = b;

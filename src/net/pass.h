@@ -1,5 +1,5 @@
 /* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, layout, clear, accumulate,
- * reduce, norm, optimise, gather, plan, live.
+ * reduce, fetch, norm, optimise, gather, plan, live.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -34,33 +34,40 @@ size_t mf_pass_fold(struct mf_list *list);
  * finishes gradients. */
 struct mf_layout {
     /* the caller sets: */
-    int stage;            /* of ZeRO. 0: every rank has everything; 1: moments are cut; 2: summed gradients, too */
+    int stage;            /* of ZeRO. 0: every rank has everything; 1: moments are cut; 2: summed gradients, too; 3:
+                             parameters, too */
     size_t pieces, piece; /* ranks that share the work of the optimiser, and the number of this one; stage 0: 1, 0 */
     /* mf_pass_layout() sets: */
     size_t buckets;
     struct mf_bucket {
-        int parameters, gradients;         /* values [numbers] f32 */
+        int parameters, gradients;         /* values [numbers] f32; stage 3: parameters do not last */
         int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
         int first, second;                 /* the optimiser's two moments [numbers / pieces] */
-        int summed; /* the piece of gradients that an exchange sums; stage 2 adds it to own_gradients */
+        int summed; /* the piece of gradients that an exchange sums; from stage 2 on it is added to own_gradients */
     } * bucket;
     size_t numbers; /* of all buckets, with padding */
 };
 
 /** Makes the parameters in @p sets that have a gradient views of buckets of about @p bytes, for all lists of the net.
- * Tensors begin at 64 bytes; the padding is zeros where gradients last between lists. mf_layout_free() frees. */
+ * In stage 3 a bucket has parameters of one segment. Tensors begin at 64 bytes; the padding is zeros where gradients
+ * last between lists. mf_layout_free() frees. */
 void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout);
 void mf_layout_free(struct mf_layout *layout);
 
-/** Inserts zeros for the padding of gradients that do not last: in a list with its own optimiser, and in stage 2. */
+/** Inserts zeros for the padding of gradients that do not last: in a list with its own optimiser, and from
+ * stage 2 on. */
 void mf_pass_clear(struct mf_list *list, const struct mf_layout *layout);
 
-/** Starts the sum of every bucket's gradients over ranks as soon as backward has written them. In stage 2 it ends
- * one bucket later; then the own piece is added to the sums of earlier micro-batches. @p first: there are none. */
+/** Starts the sum of every bucket's gradients over ranks as soon as backward has written them. From stage 2 on it
+ * ends one bucket later; then the own piece is added to the sums of earlier micro-batches. @p first: there are none. */
 void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int first);
 
-/** Appends the ends of these sums; nothing in stage 2. */
+/** Appends the ends of these sums; nothing from stage 2 on. */
 void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout);
+
+/** Stage 3: gathers every bucket of parameters before forward reads it, and again before backward does. The gather
+ * starts one bucket ahead. Behind the last reader the memory is free. Nothing in other stages. */
+void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout);
 
 /** Appends the squared norm of the own gradients of every bucket. @p norm [buckets]: its values, f64. */
 void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *norm);
@@ -70,7 +77,7 @@ void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *nor
 void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op,
                       const struct mf_attr *attr);
 
-/** Appends the all-gather of the own pieces of parameters; nothing in stage 0. */
+/** Appends the all-gather of the own pieces of parameters; nothing in stages 0 and 3. */
 void mf_pass_gather(struct mf_list *list, const struct mf_layout *layout);
 
 /** All gradients of parameters are added to what is there: an inner micro-batch. */

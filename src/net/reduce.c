@@ -1,4 +1,4 @@
-/* The passes reduce, reduced and gather: exchanges of flat arrays among ranks. */
+/* The passes reduce, reduced, fetch and gather: exchanges of flat arrays among ranks. */
 #include <stdlib.h>
 
 #include "src/base/err.h"
@@ -18,7 +18,7 @@ static enum mf_exchange_kind sum_of(const struct mf_layout *layout)
     return layout->stage == 0 ? MF_EXCHANGE_SUM : MF_EXCHANGE_SCATTER;
 }
 
-/* Stage 2: the sum ends, and its own piece is kept. */
+/* From stage 2 on: the sum ends, and its own piece is kept. */
 static void keep(struct mf_list *list, size_t at, const struct mf_bucket *bucket, int first)
 {
     struct mf_net *net = list->net;
@@ -43,7 +43,7 @@ void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int fi
         const struct mf_bucket *bucket = &layout->bucket[k];
         const ptrdiff_t last = mf_uses_last(&uses, list->net, bucket->gradients, MF_WRITES);
 
-        if (layout->stage == 2) keep(list, later, bucket, first);
+        if (layout->stage >= 2) keep(list, later, bucket, first);
         exchange(list, (size_t)last + 1, MF_OP_START, sum_of(layout), bucket->gradients);
         later = (size_t)last + 2;
     }
@@ -56,9 +56,121 @@ void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout)
         exchange(list, list->nodes, MF_OP_FINISH, sum_of(layout), layout->bucket[k].gradients);
 }
 
+/* -- fetch -- */
+
+/* A time in which a bucket's parameters are here. */
+struct stay {
+    size_t bucket, first; /* the first node that reads it */
+    int array;
+};
+
+static int by_first(const void *a, const void *b)
+{
+    const struct stay *x = a, *y = b;
+
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    return x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
+}
+
+/* The buckets that nodes [from, to) read, by their first readers. Returns how many. */
+static size_t stays_of(const struct mf_list *list, const struct mf_layout *layout, size_t from, size_t to,
+                       struct stay *stay)
+{
+    struct mf_uses uses;
+    size_t n = 0;
+
+    mf_uses_make(list, &uses);
+    for (size_t k = 0; k < layout->buckets; ++k) {
+        const int array = layout->bucket[k].parameters;
+        size_t u = uses.first[array];
+
+        while (u < uses.first[array + 1] && uses.use[u].node < from) ++u;
+        if (u < uses.first[array + 1] && uses.use[u].node < to) stay[n++] = (struct stay){k, uses.use[u].node, array};
+    }
+    mf_uses_free(&uses);
+    qsort(stay, n, sizeof *stay, by_first);
+    return n;
+}
+
+/* A view of @p second at the place that @p v has in the first array. */
+static int second_view(struct mf_net *net, int v, int second)
+{
+    const int view = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[v].shape, "%s'", net->value[v].name);
+    size_t shift;
+
+    (void)mf_value_root(net, v, &shift);
+    net->value[view].base = second;
+    net->value[view].shift = shift;
+    return view;
+}
+
+/* Nodes from @p from on read a second array in place of @p array. Returns it. */
+static int second_array(struct mf_list *list, size_t from, int array)
+{
+    struct mf_net *net = list->net;
+    const int second = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[array].shape, "%s'", net->value[array].name);
+
+    for (size_t i = from; i < list->nodes; ++i)
+        for (int j = 0; j < MF_INS; ++j) {
+            const int v = list->node[i].in[j];
+
+            if (v >= 0 && mf_value_root(net, v, NULL) == array) list->node[i].in[j] = second_view(net, v, second);
+        }
+    return second;
+}
+
+/* Puts the own piece into the array, and starts the gather. */
+static void start_gather(struct mf_list *list, size_t at, const struct mf_layout *layout, const struct stay *stay)
+{
+    struct mf_net *net = list->net;
+    const int own = layout->bucket[stay->bucket].own_parameters;
+    const struct mf_shape shape = net->value[own].shape;
+    const int to = mf_value_view(net, stay->array, layout->piece * mf_shape_bytes(&shape), shape, ".own");
+    struct mf_node *copy;
+
+    exchange(list, at, MF_OP_START, MF_EXCHANGE_GATHER, stay->array);
+    copy = mf_list_insert(list, at, MF_OP_SLICE, net->value[stay->array].name);
+    copy->in[0] = own;
+    copy->out[0] = to;
+    copy->attr.count = shape.d[0];
+}
+
+/* What forward reads last, backward reads first: so much stays, since its second gather would start at once. */
+static size_t joined(const struct stay *forward, size_t n, const struct stay *backward, size_t m)
+{
+    size_t k = 0;
+
+    while (k < 2 && k < n && k < m && forward[n - 1 - k].bucket == backward[k].bucket) ++k;
+    return k;
+}
+
+/* From the last node to the first, so that places in the list stay true. */
+void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout)
+{
+    struct stay *stay = MF_MUST(malloc((2 * layout->buckets + 1) * sizeof *stay), "gathers");
+    size_t seed = 0, n, m, kept;
+
+    while (seed < list->nodes && list->node[seed].op != MF_OP_FILL) ++seed; /* where backward begins */
+    n = layout->stage == 3 ? stays_of(list, layout, 0, seed, stay) : 0;
+    m = layout->stage == 3 ? stays_of(list, layout, seed, list->nodes, stay + n) : 0;
+    kept = joined(stay, n, stay + n, m);
+    for (size_t k = n; k + kept < n + m; ++k) {
+        stay[k] = stay[k + kept];
+        stay[k].array = second_array(list, seed, stay[k].array);
+    }
+    for (size_t k = n + m - kept; k-- > 0;) {
+        exchange(list, stay[k].first, MF_OP_FINISH, MF_EXCHANGE_GATHER, stay[k].array);
+        if (k + 1 < n + m - kept) start_gather(list, stay[k].first, layout, &stay[k + 1]);
+        if (k == 0) start_gather(list, stay[k].first, layout, &stay[k]);
+    }
+    free(stay);
+}
+
+/* -- gather -- */
+
 void mf_pass_gather(struct mf_list *list, const struct mf_layout *layout)
 {
-    if (layout->stage == 0) return;
+    if (layout->stage == 0 || layout->stage == 3) return;
     for (size_t k = 0; k < layout->buckets; ++k)
         exchange(list, list->nodes, MF_OP_START, MF_EXCHANGE_GATHER, layout->bucket[k].parameters);
     for (size_t k = 0; k < layout->buckets; ++k)

@@ -154,15 +154,14 @@ static void write_epoch(struct mf_loop *loop, const struct mf_scores *s)
 
 /* -- epochs -- */
 
-/* Rank 0 writes; all hear of it. */
 static int write_model(const struct mf_loop *loop, const char *path, struct mf_json *results)
 {
     const struct mf_trainer *t = loop->trainer;
     struct mf_json *card = mf_saved_card(t, results);
-    const int rc = t->comm->rank == 0 ? mf_saved_write(t, path, card) : MF_OK;
+    const int rc = mf_saved_write(t, path, card);
 
     mf_json_free(card);
-    return mf_agree(t->comm, rc);
+    return rc;
 }
 
 /* The file of an epoch's weights, as long as it is one of the last. */

@@ -56,11 +56,12 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
     mf_pass_recompute(pass->list, wish->recompute);
     mf_pass_fold(pass->list);
     if (n->layout.buckets == 0) mf_pass_layout(pass->list, 1, wish->bucket, &n->layout);
-    if (wish->stage == 2)
+    if (wish->stage >= 2)
         mf_pass_clear(pass->list, &n->layout);
     else if (!(place & FIRST))
         mf_pass_accumulate(pass->list);
-    if (place & LAST || wish->stage == 2) mf_pass_reduce(pass->list, &n->layout, place & FIRST);
+    if (place & LAST || wish->stage >= 2) mf_pass_reduce(pass->list, &n->layout, place & FIRST);
+    mf_pass_fetch(pass->list, &n->layout);
     return MF_OK;
 }
 
@@ -86,6 +87,7 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE);
+    mf_pass_fetch(n->evaluate.list, &n->layout);
     for (size_t k = 0; k < n->net->lists; ++k) MF_TRY(mf_pass_plan(n->net->list[k], queue));
     mf_pass_live(n->net);
     return MF_OK;

@@ -60,7 +60,7 @@ int mf_saved_write(const struct mf_trainer *t, const char *path, const struct mf
 {
     char *text = mf_json_string(card);
     const char *const metadata[] = {"format", "pt", "mesoforge", text, NULL};
-    const int rc = mf_weights_save(&t->network, t->walk, path, metadata);
+    const int rc = mf_weights_save(&t->network, t->walk, t->comm, path, metadata);
 
     free(text);
     return rc;

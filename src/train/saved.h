@@ -26,7 +26,7 @@ struct mf_saved {
 /** The object of a trainer's model. @p results: put into it and taken over; NULL: none. The caller frees it. */
 struct mf_json *mf_saved_card(const struct mf_trainer *trainer, struct mf_json *results);
 
-/** Writes weights and card. MF_OUTPUT. */
+/** Rank 0 writes weights and card. Collective; MF_OUTPUT (agreed). */
 int mf_saved_write(const struct mf_trainer *trainer, const char *path, const struct mf_json *card);
 
 /** Reads everything but the weights. Refuses with MF_INPUT a file without a card, or with one that is not understood.

@@ -49,6 +49,19 @@ static void pass(struct mf_trainer *t, const struct mf_batch *batch, float *outp
     t->queue->backend->sync(t->queue);
 }
 
+/* In stage 3 every pass gathers weights, so all ranks make as many passes as the first, which has most. */
+static void keep_company(struct mf_trainer *t, size_t samples, size_t done)
+{
+    const struct mf_list *list = t->network.evaluate.list;
+    const size_t batch = t->opts.batch, most = mf_cut((samples + batch - 1) / batch, (size_t)t->comm->size, 0).count;
+
+    for (size_t k = (done + batch - 1) / batch; t->network.layout.stage == 3 && k < most; ++k) {
+        mf_trainer_feed(t, list, NULL);
+        mf_walk_run(t->walk, list);
+    }
+    t->queue->backend->sync(t->queue);
+}
+
 /* Real values of a sample into the units of the dataset. */
 static void restore_units(const struct mf_trainer *t, float *output)
 {
@@ -235,7 +248,9 @@ int mf_trainer_score(struct mf_trainer *t, size_t n, const uint32_t *id, int out
     s->r2 = MF_MUST(calloc(y.outputs + 1, sizeof *s->r2), "scores");
     s->mean_error = MF_MUST(calloc(y.outputs + 1, sizeof *s->mean_error), "scores");
     mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
-    rc = mf_agree(t->comm, mf_trainer_read(t, t->set, own.count, id + own.first, count_batch, &y));
+    rc = mf_trainer_read(t, t->set, own.count, id + own.first, count_batch, &y);
+    keep_company(t, n, y.done);
+    rc = mf_agree(t->comm, rc);
     if (rc == MF_OK) rc = add_up(&y, batches, s);
     if (rc == MF_OK && outputs) rc = mf_comm_gather(t->comm, y.all, own.count * y.outputs * sizeof *y.all, &all, NULL);
     s->output = all;

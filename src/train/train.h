@@ -31,7 +31,7 @@ struct mf_train_opts {
                      not */
     /* what a plan decides; the result does not depend on it */
     size_t batch; /* samples of one pass */
-    int stage;    /* of ZeRO: 0, 1, 2 */
+    int stage;    /* of ZeRO: 0 to 3 */
     enum mf_recompute recompute;
     size_t readers; /* threads */
     size_t bucket;  /* [bytes] */
@@ -125,7 +125,7 @@ int mf_trainer_read(const struct mf_trainer *trainer, const struct mf_dataset *s
                     void (*take)(void *context, const struct mf_batch *batch), void *context);
 
 /** Outputs of the network for @p n samples, with input as in struct mf_batch: logits of classes, or real values
- * [n][outputs]. Local. */
+ * [n][outputs]. Local; not in stage 3 of ZeRO. */
 void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);
 
 /** The class of a sample with the largest of its @p n logits or probabilities; of equals the first. @p n: none, since

@@ -102,7 +102,7 @@ static void poll(void *context) { mf_collect_poll(context); }
 static int open_walk(struct mf_trainer *t)
 {
     const struct mf_net *net = t->network.net;
-    const int all = t->network.layout.stage == 2; /* gradients do not last */
+    const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
     struct mf_walk_memory memory;
 
     MF_TRY(mf_collect_open(t->comm, t->arena, net->lasting + (all ? net->room : 0), &t->collect));

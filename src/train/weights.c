@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/rng.h"
@@ -15,10 +14,62 @@
 
 enum { PIECE = 1 << 16 /* numbers made at a time */ };
 
-/* Weights last, so any list says where they are. */
+/* Of what lasts any list says where it is. */
 static void *at(const struct mf_network *n, const struct mf_walk *walk, int v)
 {
     return mf_walk_at(walk, n->evaluate.list, v);
+}
+
+/* -- places -- */
+
+/* The bucket of a weight. */
+static const struct mf_bucket *bucket_of(const struct mf_network *n, int root)
+{
+    size_t k = 0;
+
+    while (k < n->layout.buckets && n->layout.bucket[k].parameters != root) ++k;
+    MF_ASSERT(k < n->layout.buckets); /* every weight has a gradient */
+    return &n->layout.bucket[k];
+}
+
+/* A weight in its bucket, and the part of its numbers whose optimiser is here. */
+struct place {
+    const struct mf_bucket *bucket;
+    size_t shift;       /* of the weight in the bucket */
+    struct mf_span own; /* of its numbers */
+    size_t moment;      /* place of the first of these in the own piece */
+};
+
+static struct place place_of(const struct mf_network *n, int v)
+{
+    const struct mf_layout *layout = &n->layout;
+    size_t bytes;
+    struct place p = {.bucket = bucket_of(n, mf_value_root(n->net, v, &bytes)), .shift = bytes / sizeof(float)};
+    const size_t count = mf_shape_count(&n->net->value[v].shape);
+    const size_t piece = n->net->value[p.bucket->parameters].shape.d[0] / layout->pieces;
+    const size_t begin = layout->piece * piece, end = begin + piece;
+    const size_t from = p.shift > begin ? p.shift : begin, to = p.shift + count < end ? p.shift + count : end;
+
+    if (from < to) {
+        p.own = (struct mf_span){from - p.shift, to - from};
+        p.moment = from - begin;
+    }
+    return p;
+}
+
+/* The numbers of a weight that this rank has: all, or in stage 3 those in its piece of the bucket. */
+struct held {
+    struct mf_span part;
+    float *at; /* the first of them */
+};
+
+static struct held held_of(const struct mf_network *n, const struct mf_walk *walk, int v)
+{
+    struct place p;
+
+    if (n->layout.stage < 3) return (struct held){{0, mf_shape_count(&n->net->value[v].shape)}, at(n, walk, v)};
+    p = place_of(n, v);
+    return (struct held){p.own, (float *)at(n, walk, p.bucket->own_parameters) + p.moment};
 }
 
 /* -- start -- */
@@ -34,16 +85,16 @@ static float start_of(const struct mf_value *value, uint64_t seed, size_t i)
 }
 
 /* Through a small room: the planner counts no second copy of weights. */
-static void start_one(struct mf_queue *queue, const struct mf_value *value, uint64_t seed, float *to)
+static void start_one(struct mf_queue *queue, const struct mf_value *value, uint64_t seed, const struct held *held)
 {
-    const size_t n = mf_shape_count(&value->shape);
+    const size_t n = held->part.count;
     float *numbers = MF_MUST(malloc((n < PIECE ? n : PIECE) * sizeof *numbers), "weights on their way");
 
     for (size_t first = 0; first < n; first += PIECE) {
         const size_t count = n - first < PIECE ? n - first : PIECE;
 
-        for (size_t i = 0; i < count; ++i) numbers[i] = start_of(value, seed, first + i);
-        queue->backend->put(queue, to + first, numbers, count * sizeof *numbers);
+        for (size_t i = 0; i < count; ++i) numbers[i] = start_of(value, seed, held->part.first + first + i);
+        queue->backend->put(queue, held->at + first, numbers, count * sizeof *numbers);
         queue->backend->sync(queue);
     }
     free(numbers);
@@ -53,9 +104,11 @@ void mf_weights_start(const struct mf_network *n, struct mf_walk *walk, uint64_t
 {
     for (size_t v = 0; v < n->net->values; ++v) {
         const struct mf_value *value = &n->net->value[v];
+        struct held held;
 
-        if (mf_value_is_weight(value))
-            start_one(n->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), at(n, walk, (int)v));
+        if (!mf_value_is_weight(value)) continue;
+        held = held_of(n, walk, (int)v);
+        start_one(n->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), &held);
     }
 }
 
@@ -156,46 +209,96 @@ int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_
     MF_TRY(check_file(n, file));
     for (size_t v = 0; rc == MF_OK && v < n->net->values; ++v) {
         const struct mf_value *value = &n->net->value[v];
+        struct held held;
         float *numbers;
 
         if (!mf_value_is_weight(value)) continue;
+        held = held_of(n, walk, (int)v);
         numbers = MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
-        if (rc == MF_OK) n->queue->backend->put(n->queue, at(n, walk, (int)v), numbers, mf_shape_bytes(&value->shape));
+        if (rc == MF_OK)
+            n->queue->backend->put(n->queue, held.at, numbers + held.part.first, held.part.count * sizeof *numbers);
         n->queue->backend->sync(n->queue);
         free(numbers);
     }
     return rc;
 }
 
-/* Where a weight is. */
-struct source {
-    struct mf_queue *queue;
-    const float *at;
+void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
+                    struct mf_span part, float *to)
+{
+    const struct held held = held_of(n, walk, v);
+    const size_t first = part.first > held.part.first ? part.first : held.part.first;
+    const size_t one = part.first + part.count, other = held.part.first + held.part.count;
+    const size_t end = one < other ? one : other, count = first < end ? end - first : 0;
+    void *all = NULL;
+
+    if (count > 0) n->queue->backend->get(n->queue, to, held.at + first - held.part.first, count * sizeof *to);
+    n->queue->backend->sync(n->queue);
+    if (count == part.count && n->layout.stage < 3) return;
+    MF_ASSERT(mf_comm_gather(comm, to, count * sizeof *to, &all, NULL) == MF_OK); /* pieces in the order of the ranks */
+    memcpy(to, all, part.count * sizeof *to);
+    free(all);
+}
+
+/* A part of a weight that rank 0 writes; value -1: it wants no more. */
+struct want {
+    int value;
+    struct mf_span part;
 };
+
+struct source {
+    const struct mf_network *network;
+    const struct mf_walk *walk;
+    const struct mf_comm *comm;
+    int value;
+};
+
+/* In stage 3 all ranks hear what rank 0 wants. */
+static void ask(const struct source *s, struct want *want)
+{
+    if (s->network->layout.stage == 3) mf_comm_bcast(s->comm, 0, want, sizeof *want);
+}
 
 static void get(const void *data, size_t first, size_t count, void *to)
 {
     const struct source *s = data;
+    struct want want = {s->value, {first, count}};
 
-    s->queue->backend->get(s->queue, to, s->at + first, count * sizeof(float));
-    s->queue->backend->sync(s->queue);
+    ask(s, &want);
+    mf_weights_get(s->network, s->walk, s->comm, s->value, want.part, to);
 }
 
-int mf_weights_save(const struct mf_network *n, const struct mf_walk *walk, const char *path,
-                    const char *const *metadata)
+/* The other ranks take part while rank 0 writes. */
+static void serve(const struct source *s)
 {
-    struct mf_safetensors_entry *entry = MF_MUST(calloc(n->net->values + 1, sizeof *entry), "names of weights");
-    struct source *source = MF_MUST(calloc(n->net->values + 1, sizeof *source), "places of weights");
+    for (;;) {
+        struct want want = {.value = -1};
+        float *numbers;
+
+        ask(s, &want);
+        if (want.value < 0) return;
+        numbers = MF_MUST(malloc(want.part.count * sizeof *numbers), "weights on their way");
+        mf_weights_get(s->network, s->walk, s->comm, want.value, want.part, numbers);
+        free(numbers);
+    }
+}
+
+static int write(const struct source *all, const char *path, const char *const *metadata)
+{
+    const struct mf_net *net = all->network->net;
+    struct mf_safetensors_entry *entry = MF_MUST(calloc(net->values + 1, sizeof *entry), "names of weights");
+    struct source *source = MF_MUST(calloc(net->values + 1, sizeof *source), "places of weights");
     size_t count = 0;
     int rc;
 
-    for (size_t v = 0; v < n->net->values; ++v) {
-        const struct mf_value *value = &n->net->value[v];
+    for (size_t v = 0; v < net->values; ++v) {
+        const struct mf_value *value = &net->value[v];
         struct mf_safetensors_entry *to = &entry[count];
 
         if (!mf_value_is_weight(value)) continue;
-        source[count] = (struct source){n->queue, at(n, walk, (int)v)};
+        source[count] = *all;
+        source[count].value = (int)v;
         *to = (struct mf_safetensors_entry){
             .name = value->name, .type = MF_F32, .ndim = (size_t)value->shape.n, .data = &source[count], .get = get};
         memcpy(to->dims, value->shape.d, to->ndim * sizeof *to->dims);
@@ -207,17 +310,23 @@ int mf_weights_save(const struct mf_network *n, const struct mf_walk *walk, cons
     return rc;
 }
 
-/* -- checkpoints -- */
-
-/* The bucket of a weight. */
-static const struct mf_bucket *bucket_of(const struct mf_network *n, int root)
+int mf_weights_save(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm,
+                    const char *path, const char *const *metadata)
 {
-    size_t k = 0;
+    const struct source all = {n, walk, comm, -1};
+    struct want none = {.value = -1};
+    int rc = MF_OK;
 
-    while (k < n->layout.buckets && n->layout.bucket[k].parameters != root) ++k;
-    MF_ASSERT(k < n->layout.buckets); /* every weight has a gradient */
-    return &n->layout.bucket[k];
+    if (comm->rank == 0) {
+        rc = write(&all, path, metadata);
+        ask(&all, &none);
+    } else if (n->layout.stage == 3) {
+        serve(&all);
+    }
+    return mf_agree(comm, rc);
 }
+
+/* -- checkpoints -- */
 
 /* A part of the numbers of a weight, which begins at @p memory. */
 static void keep(struct mf_checkpoint *checkpoint, const char *role, const struct mf_value *value, struct mf_span part,
@@ -237,43 +346,20 @@ static void keep(struct mf_checkpoint *checkpoint, const char *role, const struc
     free(name);
 }
 
-/* A weight in its bucket, and the part of its numbers whose moments are here. */
-struct place {
-    const struct mf_bucket *bucket;
-    size_t shift;       /* of the weight in the bucket */
-    struct mf_span own; /* of its numbers */
-    size_t moment;      /* place of the first of these in the arrays of moments */
-};
-
-static struct place place_of(const struct mf_network *n, int v)
-{
-    const struct mf_layout *layout = &n->layout;
-    size_t bytes;
-    struct place p = {.bucket = bucket_of(n, mf_value_root(n->net, v, &bytes)), .shift = bytes / sizeof(float)};
-    const size_t count = mf_shape_count(&n->net->value[v].shape);
-    const size_t piece = n->net->value[p.bucket->parameters].shape.d[0] / layout->pieces;
-    const size_t begin = layout->piece * piece, end = begin + piece;
-    const size_t from = p.shift > begin ? p.shift : begin, to = p.shift + count < end ? p.shift + count : end;
-
-    if (from < to) {
-        p.own = (struct mf_span){from - p.shift, to - from};
-        p.moment = from - begin;
-    }
-    return p;
-}
-
 /* The optimiser may have one moment, or none. What every rank has whole is saved in parts, and loaded whole. */
 static void keep_weight(const struct mf_network *n, const struct mf_walk *walk, int v, struct mf_checkpoint *checkpoint)
 {
     const struct mf_value *value = &n->net->value[v];
     const struct place p = place_of(n, v);
+    const struct held held = held_of(n, walk, v);
     const size_t count = mf_shape_count(&value->shape);
     const struct mf_span all = {0, count};
     const struct mf_span part = mf_checkpoint_loads(checkpoint) ? all : mf_cut(count, n->ranks, n->rank);
+    const struct mf_span weights = n->layout.stage < 3 ? part : held.part;
     const struct mf_span moments = n->layout.pieces == 1 ? part : p.own;
     const size_t skip = n->layout.pieces == 1 ? p.shift + part.first : p.moment;
 
-    keep(checkpoint, "parameters", value, part, (float *)at(n, walk, v) + part.first);
+    keep(checkpoint, "parameters", value, weights, held.at + weights.first - held.part.first);
     if (n->net->value[p.bucket->first].lasting)
         keep(checkpoint, "first", value, moments, (float *)at(n, walk, p.bucket->first) + skip);
     if (n->net->value[p.bucket->second].lasting)

@@ -4,6 +4,8 @@
 #define MF_TRAIN_WEIGHTS_H
 
 #include "io/safetensors.h"
+#include "mpi/comm.h"
+#include "src/base/cut.h"
 #include "src/net/walk.h"
 #include "src/run/checkpoint.h"
 #include "src/train/network.h"
@@ -15,9 +17,14 @@ void mf_weights_start(const struct mf_network *network, struct mf_walk *walk, ui
  * missing, differ in extents, or are unknown. Local. */
 int mf_weights_load(const struct mf_network *network, struct mf_walk *walk, struct mf_safetensors *file);
 
-/** Writes all weights. @p metadata: as mf_safetensors_write(). Local; MF_OUTPUT. */
-int mf_weights_save(const struct mf_network *network, const struct mf_walk *walk, const char *path,
-                    const char *const *metadata);
+/** Copies a part of the numbers of weight @p value to @p to [part.count], on every rank. Collective in stage 3 of ZeRO,
+ * else local. */
+void mf_weights_get(const struct mf_network *network, const struct mf_walk *walk, const struct mf_comm *comm, int value,
+                    struct mf_span part, float *to);
+
+/** Rank 0 writes all weights. @p metadata: as mf_safetensors_write(). Collective; MF_OUTPUT (agreed). */
+int mf_weights_save(const struct mf_network *network, const struct mf_walk *walk, const struct mf_comm *comm,
+                    const char *path, const char *const *metadata);
 
 /** Lists weights and moments in a checkpoint, or fills them from one. On back ends whose memory is the host's. */
 void mf_weights_keep(const struct mf_network *network, const struct mf_walk *walk, struct mf_checkpoint *checkpoint);

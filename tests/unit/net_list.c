@@ -21,6 +21,7 @@ struct choice {
     int fuse, fold, adamw, accumulate, stop;
     double drop;
     int model; /* its number in models[] */
+    int stage; /* of ZeRO, on the second of two ranks; such a list is not walked */
 };
 
 static const struct choice usual = {.rows = ROWS, .fuse = 1, .fold = 1, .adamw = 1, .stop = 1, .drop = 0.2};
@@ -134,8 +135,11 @@ static struct model make(const struct choice *c, struct mf_queue *queue)
     mf_pass_grad(m.list, m.loss, 1);
     mf_pass_recompute(m.list, c->recompute);
     if (c->fold) mf_pass_fold(m.list);
+    m.layout = (struct mf_layout){.stage = c->stage, .pieces = 2, .piece = 1};
     mf_pass_layout(m.list, 1, 1024, &m.layout);
     mf_pass_clear(m.list, &m.layout);
+    if (c->stage) mf_pass_reduce(m.list, &m.layout, 1);
+    mf_pass_fetch(m.list, &m.layout);
     CHECK(m.layout.buckets <= BUCKETS);
     mf_pass_norm(m.list, &m.layout, m.square);
     if (c->adamw) mf_pass_optimise(m.list, &m.layout, MF_OP_ADAMW, NULL);
@@ -392,18 +396,22 @@ static void check_refusals(void)
     mf_net_free(net);
 }
 
-/* The lists of all ways to recompute, in the text of @p path; where it differs, the new text is printed. */
+/* The lists of all ways to recompute, and of stage 3, in the text of @p path; where it differs, the new text is
+ * printed. */
 static void check_text(const struct device *d, const char *path)
 {
-    char *got, want[1 << 16];
+    char *got, want[1 << 17];
     size_t n;
     FILE *file = open_memstream(&got, &n);
 
-    for (int how = MF_RECOMPUTE_NONE; how <= MF_RECOMPUTE_BLOCKS; ++how) {
+    for (int k = 0; k <= MF_RECOMPUTE_BLOCKS + 1; ++k) {
         struct choice c = usual;
         struct model m;
 
-        c.recompute = (enum mf_recompute)how;
+        if (k <= MF_RECOMPUTE_BLOCKS)
+            c.recompute = (enum mf_recompute)k;
+        else
+            c.stage = 3;
         m = make(&c, d->q);
         mf_list_print(m.list, file, 1);
         drop_model(&m, d->q);
@@ -416,7 +424,6 @@ static void check_text(const struct device *d, const char *path)
     free(got);
 }
 
-/* @p argv[1]: the golden text */
 /* The operations of backward, of the inputs with these shapes, for the @p wanted gradients. It reads no others. */
 static double cost(enum mf_op_id op, struct mf_attr attr, const struct mf_shape in[3], struct mf_shape y,
                    unsigned wanted)
@@ -457,6 +464,7 @@ static void check_costs(void)
     CHECK(cost(MF_OP_ATTENTION, two_heads, apart, y, 2) == 4 * product);
 }
 
+/* @p argv[1]: the golden text */
 int main(int argc, char **argv)
 {
     struct device d = device_open(1, 1, 0);

@@ -9,6 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "src/train/train.h"
+#include "src/train/weights.h"
 #include "tests/device.h"
 #include "tests/scratch.h"
 
@@ -150,12 +151,7 @@ static inline struct mf_step steps_until(struct mf_trainer *t, size_t step)
 
 /* -- weights -- */
 
-static inline float *weight_at(const struct mf_trainer *t, size_t v)
-{
-    return mf_walk_at(t->walk, t->network.evaluate.list, (int)v);
-}
-
-/* All weights by their names' order in the net; heap. */
+/* All weights by their names' order in the net, on every rank; heap. */
 static inline float *weights_of(const struct mf_trainer *t, size_t *n)
 {
     float *all = malloc((mf_network_parameters(&t->network) + 1) * sizeof *all);
@@ -163,12 +159,12 @@ static inline float *weights_of(const struct mf_trainer *t, size_t *n)
     *n = 0;
     for (size_t v = 0; v < t->network.net->values; ++v) {
         const struct mf_value *value = &t->network.net->value[v];
+        const struct mf_span whole = {0, mf_shape_count(&value->shape)};
 
         if (!mf_value_is_weight(value)) continue;
-        t->queue->backend->get(t->queue, all + *n, weight_at(t, v), mf_shape_bytes(&value->shape));
-        *n += mf_shape_count(&value->shape);
+        mf_weights_get(&t->network, t->walk, t->comm, (int)v, whole, all + *n);
+        *n += whole.count;
     }
-    t->queue->backend->sync(t->queue);
     return all;
 }
 

@@ -70,7 +70,7 @@ static struct mf_train_work work_of(const struct mf_dataset *set, const struct m
     return (struct mf_train_work){.set = set,
                                   .opts = opts,
                                   .effective = opts->effective,
-                                  .stage = {0, 2},
+                                  .stage = {0, 3},
                                   .recompute = {MF_RECOMPUTE_NONE, MF_RECOMPUTE_BLOCKS},
                                   .readers = -1};
 }
@@ -146,7 +146,7 @@ static void exact(const struct mf_comm *comm)
         if (k % 5 == 4) opts.optimiser = MF_OP_SGD;
         if (k % 5 == 3) use_slots(&opts);
         mf_plan_set(&settings, "batch", opts.slots ? opts.batch : 1 + pick(9 * k + 3, 20));
-        mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots ? pick(9 * k + 4, 3) : 0);
+        mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots ? pick(9 * k + 4, 4) : 0);
         mf_plan_set(&settings, "recompute", pick(9 * k + 5, 3));
         mf_plan_set(&settings, "readers", pick(9 * k + 6, 3));
         compare(comm, &w, &settings);
@@ -184,7 +184,7 @@ static void order(void)
 #define ROW(ranks, level, want) CHECK_SAYS(strcmp(row(&w, ranks, level, text), want) == 0, "%s", text)
     ROW(1, 0, "8x8 64x1 32x2 16x4 8x8");
     ROW(1, 1, ""); /* there is nobody to share with */
-    ROW(1, 4, "1x64 64x1 32x2 16x4 8x8 4x16 2x32 1x64");
+    ROW(1, 5, "1x64 64x1 32x2 16x4 8x8 4x16 2x32 1x64");
     ROW(2, 0, "8x4 32x1 16x2 8x4");
     ROW(3, 0, "11x2 22x1 11x2");
     ROW(64, 0, "1x1 1x1");
@@ -211,12 +211,12 @@ static void order(void)
     ROW(100, 0, "10x1 10x1");
     w.effective = 100;
 #undef ROW
-    /* moments are shared, then gradients; then cheap activations are computed again, then blocks */
-    CHECK(mf_train_task.levels(&w, 0) == 5);
-    for (size_t level = 0; level < 5; ++level) {
+    /* moments are shared, then gradients, then parameters; then cheap activations are computed again, then blocks */
+    CHECK(mf_train_task.levels(&w, 0) == 6);
+    for (size_t level = 0; level < 6; ++level) {
         CHECK(mf_train_task.settings(&w, &two, level, 1, &s));
-        CHECK(mf_plan_get(&s, "zero") == (level < 2 ? level : 2));
-        CHECK(mf_plan_get(&s, "recompute") == (level < 2 ? 0 : level - 2));
+        CHECK(mf_plan_get(&s, "zero") == (level < 3 ? level : 3));
+        CHECK(mf_plan_get(&s, "recompute") == (level < 3 ? 0 : level - 3));
     }
     opts.slots = 8;
     opts.batch = 13;

@@ -141,6 +141,7 @@ int main(int argc, char **argv)
     bed_open(&b, &argc, &argv);
     scores(&b, "mlp", 1, 0);
     scores(&b, "cnn", 0, 2);
+    scores(&b, "vit", 1, 3);
     bed_close(&b);
     return failures != 0;
 }

@@ -57,7 +57,7 @@ static const struct row {
     {"fp16.min_loss_scale", NULL, NULL},
     {"bf16.enabled", "precision-type", "true=bf16|false="},
     {"bfloat16.enabled", "precision-type", "true=bf16|false="},
-    {ZERO "stage", "zero", "0=0|1=1|2=2"},
+    {ZERO "stage", "zero", "0=0|1=1|2=2|3=3"},
     {ZERO "offload_optimizer.device", "offload", "none=|cpu=optimizer"},
     {ZERO "offload_optimizer.pin_memory", NULL, NULL},
     {ZERO "offload_optimizer.buffer_count", NULL, NULL},

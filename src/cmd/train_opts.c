@@ -59,12 +59,13 @@ const struct mf_opt mf_train_rows[] = {
         "refuse batches that are not filled: ranks, passes and samples must divide"),
     ROW("auto-batch-size", auto_batch, MF_FLAG, NULL,
         "choose --batch-size by real steps, also where the run is too short to gain from it"),
-    MF_CHOICE(mf_train_cmd, "zero", zero, "auto", "auto|0|1|2",
-              "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too; auto: what fits"),
+    MF_CHOICE(mf_train_cmd, "zero", zero, "auto", "auto|0|1|2|3",
+              "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too, 3 parameters, too; "
+              "auto: what fits"),
     ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
     ROW("deepspeed", config, MF_TEXT, NULL,
         "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),
-    ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 1, or 2 where that does not fit"),
+    ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 1, or more where that does not fit"),
     MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
               "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
               "auto: what fits"),
@@ -150,16 +151,16 @@ static int check_planning(const struct mf_session *s, const struct mf_train_cmd 
 
     if (!*o->plan) return mf_fail(MF_USAGE, "--plan must be auto, off or a file of mesoforge plan --output");
     if (o->ddp && o->deepspeed) return mf_fail(MF_USAGE, "--use_ddp and --use_deepspeed contradict each other");
-    if (o->ddp && (o->zero[0] == '1' || o->zero[0] == '2'))
+    if (o->ddp && o->zero[0] >= '1' && o->zero[0] <= '3')
         return mf_fail(MF_USAGE, "--use_ddp is --zero 0: it and --zero %s contradict each other", o->zero);
     if (o->deepspeed && o->zero[0] == '0')
-        return mf_fail(MF_USAGE, "--use_deepspeed is --zero 1 or 2: it and --zero 0 contradict each other");
+        return mf_fail(MF_USAGE, "--use_deepspeed is --zero 1, 2 or 3: it and --zero 0 contradict each other");
     if (o->auto_batch && mf_options_given(s->options, "batch-size"))
         return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
     if (o->auto_batch && strcmp(o->plan, "auto") != 0)
         return mf_fail(MF_USAGE, "--auto-batch-size plans: it and --plan %s contradict each other", o->plan);
     if (off && o->deepspeed && !strcmp(o->zero, "auto"))
-        return mf_fail(MF_USAGE, "--use_deepspeed plans: with --plan off say --zero 1 or --zero 2");
+        return mf_fail(MF_USAGE, "--use_deepspeed plans: with --plan off say --zero 1, 2 or 3");
     if (o->show_list && s->common->json)
         return mf_fail(MF_USAGE, "--show-list and --json both print: leave one of them out");
     return check_workers(o->workers);
@@ -278,7 +279,7 @@ static struct mf_train_range stages_of(const struct mf_train_cmd *o)
 
     if (o->ddp) return (struct mf_train_range){0, 0};
     if (strcmp(o->zero, "auto") != 0) return (struct mf_train_range){stage, stage};
-    return (struct mf_train_range){o->deepspeed, 2};
+    return (struct mf_train_range){o->deepspeed, 3};
 }
 
 static struct mf_train_range recompute_of(const struct mf_train_cmd *o)

@@ -200,6 +200,9 @@ int mf_train_shrink(struct mf_train_opts *opts)
 
 /* ---- the plan ---- */
 
+static const char *const shared_words[] = {"nothing", "the moments of the optimiser", "moments and gradients",
+                                           "moments, gradients and parameters"};
+
 static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                    struct mf_plan *p)
 {
@@ -214,9 +217,7 @@ static void finish(const void *context, const struct mf_placement *place, const 
         mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
                      rows - effective, rows, place->ranks, mf_plan_get(&p->settings, "passes"),
                      mf_plan_get(&p->settings, "batch"), effective);
-    if ((int)zero > w->stage.least)
-        mf_plan_note(p, "ranks share %s of the optimiser: copies of all do not fit",
-                     zero == 1 ? "the moments" : "moments and gradients");
+    if ((int)zero > w->stage.least) mf_plan_note(p, "ranks share %s: copies of all do not fit", shared_words[zero]);
     if ((int)mf_plan_get(&p->settings, "recompute") > w->recompute.least)
         mf_plan_note(p, "backward computes activations a second time: all of them do not fit");
 }

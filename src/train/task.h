@@ -53,7 +53,8 @@ int mf_train_print_lists(const struct mf_train_work *work, const struct mf_plan_
 
 /* -- parts of the task -- */
 
-enum { MF_TRAIN_OPERATIONS, MF_TRAIN_TRAFFIC, MF_TRAIN_GRADIENTS, MF_TRAIN_NODES }; /* facts of a step; two in bytes */
+/* Facts of a step. Traffic, gradients and what ranks exchange are in bytes. */
+enum { MF_TRAIN_OPERATIONS, MF_TRAIN_TRAFFIC, MF_TRAIN_GRADIENTS, MF_TRAIN_NODES, MF_TRAIN_EXCHANGED };
 
 int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
                    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);

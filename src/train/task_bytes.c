@@ -74,12 +74,12 @@ static size_t reader_bytes(const struct dry *d, const struct mf_dataset *set, si
     return mf_reader_bytes(set, &wish);
 }
 
-/* Where ranks exchange; activations are there, too, where gradients do not last. */
+/* Where ranks exchange; activations are there, too, where what they exchange does not last. */
 static void add_all(const struct dry *d, const struct mf_dataset *set, const struct mf_plan_rank *r,
                     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
 {
     const struct mf_net *net = d->network.net;
-    const int all = d->network.layout.stage == 2;
+    const int all = d->network.layout.stage >= 2;
     struct mf_plan_bytes *state = &bytes[MF_PLAN_STATE], *host = r->apart ? &bytes[MF_PLAN_HOST] : state;
     const size_t arrays = net->lasting + (all ? net->room : 0);
 
@@ -109,12 +109,28 @@ static double traffic_of(const struct mf_list *list)
     return sum;
 }
 
+/* A sum over ranks is a scatter and a gather. */
+static double exchanged_of(const struct mf_list *list)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+
+        if (node->op == MF_OP_START)
+            sum += (node->attr.exchange == MF_EXCHANGE_SUM ? 2 : 1) *
+                   (double)mf_shape_bytes(&list->net->value[node->in[0]].shape);
+    }
+    return sum;
+}
+
 static void count(const struct mf_network *n, const struct mf_list *list, double times, double fact[MF_PLAN_FACTS])
 {
     if (!list) return;
     fact[MF_TRAIN_OPERATIONS] += times * mf_network_operations(n, list);
     fact[MF_TRAIN_TRAFFIC] += times * traffic_of(list);
     fact[MF_TRAIN_NODES] += times * (double)list->nodes;
+    fact[MF_TRAIN_EXCHANGED] += times * exchanged_of(list);
 }
 
 static void count_all(const struct dry *d, double fact[MF_PLAN_FACTS])
@@ -128,6 +144,7 @@ static void count_all(const struct dry *d, double fact[MF_PLAN_FACTS])
     count(n, n->reduce, 1, fact);
     count(n, n->optimise, 1, fact);
     fact[MF_TRAIN_GRADIENTS] = (double)n->layout.numbers * sizeof(float);
+    if (d->wish.slots) fact[MF_TRAIN_EXCHANGED] = 2 * fact[MF_TRAIN_GRADIENTS];
 }
 
 int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
@@ -162,14 +179,11 @@ int mf_train_print_lists(const struct mf_train_work *w, const struct mf_plan_ran
 /* Share of the peak rate of 32-bit arithmetic that products and convolutions reach, on cores and on GPUs. */
 static const double CORE_SHARE = 0.50, GPU_SHARE = 0.30;
 
-/* A scatter and a gather of gradients' bytes: of stage 2 every pass has a scatter. On cores an array is read and
- * written once in each. */
-static double exchange(const struct mf_placement *place, size_t rank, const struct mf_rates *r,
-                       const struct mf_plan_numbers *settings, double bytes)
+/* @p bytes are scattered and gathered. On cores an array is read and written once in each. */
+static double exchange(const struct mf_placement *place, size_t rank, const struct mf_rates *r, double bytes)
 {
     const double ranks = (double)place->ranks, here = (double)mf_plan_sharers(place, rank, 0);
-    const double scatters = mf_plan_get(settings, "zero") == 2 ? (double)mf_plan_get(settings, "passes") : 1;
-    const double moved = (scatters + 1) * bytes * (ranks - 1) / ranks;
+    const double moved = bytes * (ranks - 1) / ranks;
     double seconds;
 
     if (place->ranks == 1) return 0;
@@ -193,7 +207,7 @@ void mf_train_price(const void *work, const struct mf_placement *place, size_t r
     mf_plan_pay(cost, "memory", fact[MF_TRAIN_TRAFFIC] / rates->memory);
     mf_plan_pay(cost, "arithmetic",
                 fact[MF_TRAIN_OPERATIONS] / (rates->flops * (place->device ? GPU_SHARE : CORE_SHARE)));
-    mf_plan_pay(cost, "exchange", exchange(place, rank, rates, settings, fact[MF_TRAIN_GRADIENTS]));
+    mf_plan_pay(cost, "exchange", exchange(place, rank, rates, fact[MF_TRAIN_EXCHANGED]));
     mf_plan_pay(cost, "waiting", waiting(place, settings, fact[MF_TRAIN_NODES]));
     cost->tried = cost->total;
 }

@@ -70,6 +70,7 @@ def meanings():
     check("learning-rate" not in got, f"left open: {got}")
     got = options({"train_batch_size": "auto", "gradient_clipping": "auto", "optimizer": {"type": "AdamW", "params": {"lr": "auto", "weight_decay": "auto"}}})
     check(set(got) == {"optimizer", "deepspeed"}, f"auto leaves the choice to the program: {got}")
+    has({"zero_optimization": {"stage": 3}}, {"zero": '"3"  # zero_optimization.stage'})
     has({"tensorboard": {"enabled": False}}, {"no-events": "true  # tensorboard.enabled"})
     has({"gradient_clipping": 2}, {"clip": "2  # flag"}, "--clip", "2.0")
     has({}, {"clip": "3  # flag"}, "--clip", 3)

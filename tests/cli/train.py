@@ -72,7 +72,7 @@ def ranks_agree():
     for task in ("classify", "regress"):
         said = json.loads(train(f"{task}1", "--epochs", 2, "--json", task=task).out)
         check(said["steps"] == 8 and said["test"]["samples"] == 6 and said["skipped"] == 0, said)
-        for n, more in some(((3, ("--zero", 2, "--num-workers", 2)), (2, ("--accumulation-steps", 2))), 1 if task == "classify" else 2):
+        for n, more in some(((3, ("--zero", 3, "--num-workers", 2)), (2, ("--accumulation-steps", 2))), 1 if task == "classify" else 2):
             train(f"{task}{n}", "--epochs", 2, *more, task=task, ranks=n)
             steps_are_whole(f"{task}{n}", rows(f"{task}1"))
     check("R2" in train("regress1", "--epochs", 2, "--restart", "auto", task="regress").out, "R2")
@@ -84,11 +84,11 @@ SLOW = ("train", "classify", "--data", "set.h5", "--arch", "mlp", "--width", 384
         "--epochs", 3, "--deterministic", "--slots", 4, "--checkpoint-every", "1ev", "--threads", 1, "--no-plots", "--no-events", "--results-dir")
 
 
-def kill_at(folder, step, ranks):
+def kill_at(folder, step, ranks, words=SLOW):
     """Kills a run somewhere within the step behind @step; was it still at work?"""
     def there():
         return os.path.exists(f"{folder}/metrics.jsonl") and f'"step": {step},' in open(f"{folder}/metrics.jsonl").read()
-    line = runs.line(program, *SLOW, folder, "--restart", "auto", ranks=ranks, mpiexec=mpiexec)
+    line = runs.line(program, *words, folder, "--restart", "auto", ranks=ranks, mpiexec=mpiexec)
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
         while job.poll() is None and not there():
             time.sleep(0.001)
@@ -119,6 +119,18 @@ def killed():
     check(kills > 2, f"{kills} of the runs were killed")
     done = run(*SLOW, folder, "--restart", "auto", "--json", ranks=2)
     check(done.status == 0 and json.loads(done.out)["done_before"], done)
+
+
+def other_stages():
+    """Killed where every rank has its pieces of the parameters alone, and continued on other ranks in another stage."""
+    free = [word for word in SLOW[2:] if word not in ("--deterministic", "--slots", 4)]
+    check(run("train", "classify", *free, "plain").status == 0, "an undisturbed run")
+    for first, second in ((3, 1), (0, 3)):
+        folder = f"zero{first}"
+        check(kill_at(folder, 5, 2, ("train", "classify", "--zero", first, *free)), f"{folder}: it ended before it was killed")
+        done = run("train", "classify", "--zero", second, *free, folder, "--restart", "auto", ranks=3)
+        check(done.status == 0 and "continuing after step" in done.err, f"{folder}: {done}")
+        steps_are_whole(folder, rows("plain"))
 
 
 def scores(folder):
@@ -296,7 +308,7 @@ def many_ranks():
 
 run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
-for part in (ranks_agree, killed, stopped, signals, patience, weights, inputs, options, many_ranks):
+for part in (ranks_agree, killed, other_stages, stopped, signals, patience, weights, inputs, options, many_ranks):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

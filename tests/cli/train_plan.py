@@ -37,7 +37,7 @@ def exact():
     for ranks, arch in some(itertools.product((1, 2, 3), ("mlp", "cnn", "vit")), 4):
         words = ["--arch", arch, "--effective-batch", choose.choice((6, 24, 33))]
         words += choose.choice(([], ["--batch-size", 5], ["--accumulation-steps", 3]))
-        words += ["--zero", choose.choice(("auto", 0, 1, 2)), "--recompute", choose.choice(("auto", "cheap", "blocks"))]
+        words += ["--zero", choose.choice(("auto", 0, 1, 2, 3)), "--recompute", choose.choice(("auto", "cheap", "blocks"))]
         words += ["--num-workers", choose.choice(("auto", 0, 2))]
         result, _ = train(*words, ranks=ranks, what=choose.choice(("classify", "regress")))
         settings = as_planned(result, f"{words} on {ranks} ranks")
@@ -62,7 +62,7 @@ def short_of_memory():
     check(settings["batch"] == 32 and settings["zero"] + settings["recompute"] > 0, f"a fixed batch in half of the memory: {settings}")
     check("plan: backward computes activations a second time" in err or "plan: ranks share" in err, f"what was done for it: {err}")
     done = run("train", "classify", *SMALL, "--results-dir", "run", *wide, "--memory-limit", 1, ranks=2)
-    check(done.status == 5 and "nothing fits into memory: the smallest plan (2 ranks, batch 1, passes 32, zero 2" in done.err, f"{done}")
+    check(done.status == 5 and "nothing fits into memory: the smallest plan (2 ranks, batch 1, passes 32, zero 3" in done.err, f"{done}")
 
 
 def out_of_memory():
@@ -80,7 +80,7 @@ def refusals():
     for words, ranks, says in (
             (("--zero", 1, "--use_ddp"), 1, "--use_ddp is --zero 0: it and --zero 1 contradict each other"),
             (("--use_deepspeed", "--use_ddp"), 1, "--use_ddp and --use_deepspeed contradict each other"),
-            (("--use_deepspeed", "--zero", 0), 1, "--use_deepspeed is --zero 1 or 2"),
+            (("--use_deepspeed", "--zero", 0), 1, "--use_deepspeed is --zero 1, 2 or 3"),
             (("--auto-batch-size", "--batch-size", 4), 1, "--auto-batch-size chooses --batch-size"),
             (("--auto-batch-size", "--plan", "off"), 1, "--auto-batch-size plans"),
             (("--num-workers", "many"), 1, "--num-workers many: it must be auto, or a number"),

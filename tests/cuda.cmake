@@ -32,12 +32,12 @@ enable_language(CXX)
 function(mf_emu_library name kind)
   add_library(${name} ${kind} ${ARGN})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/emu)
-  target_compile_options(${name} PRIVATE -fopenmp-simd -ffp-contract=off
+  target_compile_options(${name} PRIVATE -fopenmp-simd -ffp-contract=off -fno-strict-aliasing
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>) # arrays whose length is the number of phases
   set_target_properties(${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
 endfunction()
 set_source_files_properties(${sources} PROPERTIES LANGUAGE CXX)
-mf_emu_library(emu_cudart SHARED emu/fiber.cc emu/grid.cc emu/runtime.cc)
+mf_emu_library(emu_cudart SHARED emu/fiber.cc emu/grid.cc emu/runtime.cc emu/tensor.cc)
 mf_emu_library(mesoforge_cuda_emu MODULE ${sources} ${shared})
 target_compile_options(mesoforge_cuda_emu PRIVATE -fvisibility=hidden)
 target_link_libraries(mesoforge_cuda_emu PRIVATE emu_cudart)

@@ -35,7 +35,7 @@ set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEO
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 
 # Operations of networks. What cuda lacks is named, and skipped. In the second order cuBLASLt has no epilogues.
-set(lacks conv2d attention)
+set(lacks conv2d)
 foreach(order reverse mixed)
   add_test(NAME cuda_net_ops_${order} COMMAND net_ops ${lacks})
   add_test(NAME cuda_net_optim_${order} COMMAND net_optim)

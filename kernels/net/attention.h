@@ -2,6 +2,9 @@
 #ifndef MF_KERNELS_NET_ATTENTION_H
 #define MF_KERNELS_NET_ATTENTION_H
 
+#include <math.h>
+
+#include "kernels/form/hd.h"
 #include "kernels/op.h"
 
 struct mf_attention {
@@ -10,6 +13,7 @@ struct mf_attention {
     size_t q_step, k_step;      /* numbers from one query, or key, to the next */
     size_t k_first, v_first;    /* where the first head of keys, and of values, begins */
     int causal;
+    float scale; /* of the scores: 1 / sqrt(d) */
 };
 
 /** @p q: of in[0]; @p kv: of in[1]. The shapes fit (mf_op.shape). */
@@ -30,11 +34,12 @@ static inline struct mf_attention mf_attention_of(const struct mf_attr *attr, co
                                  .k_step = packed ? q->d[2] : kv->d[2],
                                  .k_first = packed ? heads * d : 0,
                                  .v_first = (packed ? heads : 0) * d + groups * d,
-                                 .causal = attr->causal};
+                                 .causal = attr->causal,
+                                 .scale = 1 / sqrtf((float)d)};
 }
 
 /** The keys that query @p row sees are the first so many. The last query sees all. */
-static inline size_t mf_attention_sees(const struct mf_attention *a, size_t row)
+MF_HD size_t mf_attention_sees(const struct mf_attention *a, size_t row)
 {
     return a->causal ? row + 1 + a->keys - a->rows : a->keys;
 }

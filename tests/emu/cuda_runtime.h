@@ -54,6 +54,10 @@ extern dim3 blockDim, gridDim;
 void __syncthreads();
 void __syncwarp(unsigned mask = 0xffffffffu);
 void *mf_emu_shared();
+/** Every lane of @p mask gives up to MF_EMU_BOX bytes, and sees those of all until its next exchange but one. */
+enum { MF_EMU_BOX = 24 };
+typedef unsigned char mf_emu_box[MF_EMU_BOX];
+const mf_emu_box *mf_emu_all(unsigned mask, const void *value, size_t bytes);
 /** Every lane of @p mask gives @p bytes (at most 8) and gets those of lane @p from; out of the warp: its own. */
 void mf_emu_exchange(unsigned mask, int from, void *value, size_t bytes);
 int mf_emu_lane();
@@ -73,6 +77,10 @@ template <class T> T __shfl_sync(unsigned mask, T value, int from)
     mf_emu_exchange(mask, from, &value, sizeof value);
     return value;
 }
+/** ldmatrix.m8n8.x4, and mma.m16n8k16 with sums in f32; @p type: "bf16", "f16". See tensor.cc. */
+void mf_emu_ldmatrix(uint32_t (&r)[4], const void *row, bool turned);
+void mf_emu_mma(float (&c)[4], const uint32_t *a, const uint32_t *b, const char *type);
+
 /* Threads take turns only at barriers, so these are whole. */
 template <class T> static inline T atomicAdd(T *to, T value)
 {

@@ -24,7 +24,7 @@ struct lane {
 };
 
 struct warp {
-    unsigned char value[2][WARP][8];
+    unsigned char value[2][WARP][MF_EMU_BOX];
     int turn;
 };
 
@@ -163,13 +163,20 @@ static void wait_warp(unsigned mask)
 void __syncwarp(unsigned mask) { wait_warp(mask); }
 
 /* Two boxes in turn: nobody can be two exchanges ahead of another. */
-void mf_emu_exchange(unsigned mask, int from, void *value, size_t bytes)
+const mf_emu_box *mf_emu_all(unsigned mask, const void *value, size_t bytes)
 {
     warp &w = warps[current / WARP];
     auto *box = w.value[w.turn];
 
-    if (bytes > sizeof box[0]) die("a shuffle of more than 8 bytes");
     memcpy(box[mf_emu_lane()], value, bytes);
     wait_warp(mask);
+    return box;
+}
+
+void mf_emu_exchange(unsigned mask, int from, void *value, size_t bytes)
+{
+    if (bytes > 8) die("a shuffle of more than 8 bytes");
+    const mf_emu_box *box = mf_emu_all(mask, value, bytes);
+
     if (from >= 0 && from < int(WARP)) memcpy(value, box[from], bytes);
 }

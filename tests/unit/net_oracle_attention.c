@@ -77,5 +77,10 @@ const struct net_case net_attention[] = {
      3,
      {F(3, 2, 5, 12), F(3, 2, 8, 12), MASK(2, 8)}},
     {MF_OP_ATTENTION, attention, {.heads = 4}, 1, {F(3, 2, 72, 24)}},
+    {MF_OP_ATTENTION, attention, {.heads = 2, .causal = 1}, 1, {F(3, 1, 40, 96)}},
+    {MF_OP_ATTENTION, attention, {.heads = 2}, 3, {F(3, 1, 18, 48), F(3, 1, 35, 96)}},
+    {MF_OP_ATTENTION, attention, {.heads = 2, .groups = 1}, 1, {F(3, 1, 19, 160)}},
+    {MF_OP_ATTENTION, attention, {.heads = 1}, 1, {F(3, 1, 5, 330)}},
+    {MF_OP_ATTENTION, attention, {.heads = 1}, 1, {F(3, 1, 5, 600)}},
     {MF_OP_ATTENTION, attention, {.heads = 2, .causal = 1}, 3, {F(3, 1, 100, 2), F(3, 1, 700, 4)}},
     {0}};

@@ -1,11 +1,9 @@
 /* attention on cpu. See kernels/net/attention.c. A block of queries of one head at a time: its probabilities stay in
  * the cache, and q, k, v are read where they stand. */
-#include <math.h>
-
+#include "kernels/net/attention.h"
 #include "kernels/cpu/net/net.h"
 #include "kernels/cpu/net/softmax.h"
-#include "kernels/form/soft.h"
-#include "kernels/net/attention.h"
+#include "kernels/form/softmax.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
@@ -16,14 +14,13 @@ struct block {
     struct mf_attention a;
     size_t sample, head, row, rows, keys;
     const unsigned char *seen; /* [a.keys] or NULL */
-    float scale;
 };
 
 /* The probabilities again. @p saved: what mf_softmax_row() returned. */
 MF_CPU_FAST static void row_again(float *x, const unsigned char *seen, size_t n, float scale, float saved)
 {
 #pragma omp simd
-    for (size_t i = 0; i < n; ++i) x[i] = mf_soft_exp(scale * x[i] - saved);
+    for (size_t i = 0; i < n; ++i) x[i] = mf_softmax_again(x[i], scale, saved);
     for (size_t i = 0; seen && i < n; ++i) x[i] = seen[i] ? x[i] : 0;
 }
 
@@ -48,7 +45,6 @@ static struct block block_of(const struct mf_call *call, size_t sample, size_t h
     b.rows = b.row + block_rows(&a) < a.rows ? block_rows(&a) : a.rows - b.row;
     b.keys = mf_attention_sees(&a, b.row + b.rows - 1);
     b.seen = call->in[2].at ? (const unsigned char *)call->in[2].at + sample * a.keys : NULL;
-    b.scale = 1 / sqrtf((float)a.d);
     return b;
 }
 
@@ -97,7 +93,7 @@ static void forward_block(const struct mf_call *call, size_t item, float *p)
     for (size_t r = 0; r < b.rows; ++r) {
         const size_t sees = mf_attention_sees(&a, b.row + r);
 
-        saved[r] = mf_softmax_row(p + r * a.keys, b.seen, sees, b.scale);
+        saved[r] = mf_softmax_row(p + r * a.keys, b.seen, sees, b.a.scale);
         memset(p + r * a.keys + sees, 0, (b.keys - sees) * sizeof *p);
     }
     mf_cpu_gemm_alone(&(struct mf_gemm){.m = b.rows,
@@ -122,7 +118,7 @@ static void probabilities(const struct mf_call *call, const struct block *b, flo
     for (size_t r = 0; r < b->rows; ++r) {
         const size_t sees = mf_attention_sees(&b->a, b->row + r);
 
-        row_again(p + r * b->a.keys, b->seen, sees, b->scale, saved[r]);
+        row_again(p + r * b->a.keys, b->seen, sees, b->a.scale, saved[r]);
         memset(p + r * b->a.keys + sees, 0, (b->keys - sees) * sizeof *p);
     }
 }
@@ -165,7 +161,7 @@ static void backward_block(const struct mf_call *call, const struct block *b, fl
                                         .c = dp,
                                         .ldc = keys});
     for (size_t r = 0; r < b->rows; ++r)
-        mf_softmax_row_back(p + r * keys, dp + r * keys, dp + r * keys, b->keys, b->scale, 0);
+        mf_softmax_row_back(p + r * keys, dp + r * keys, dp + r * keys, b->keys, b->a.scale, 0);
     if (dk) to_keys(b, dp, q, b->a.q_step, dk + k_at(b, b->a.k_first), add);
     if (dq)
         mf_cpu_gemm_alone(&(struct mf_gemm){.add = call->add & 1,

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "kernels/cpu/net/net.h"
-#include "kernels/form/soft.h"
+#include "kernels/form/softmax.h"
 
 MF_CPU_FAST float mf_softmax_row(float *x, const unsigned char *seen, size_t n, float scale)
 {
@@ -36,10 +36,10 @@ MF_CPU_FAST void mf_softmax_row_back(const float *p, const float *dp, float *dx,
     for (size_t i = 0; i < n; ++i) sum += p[i] * dp[i];
     if (!add)
 #pragma omp simd
-        for (size_t i = 0; i < n; ++i) dx[i] = p[i] * (dp[i] - sum) * scale;
+        for (size_t i = 0; i < n; ++i) dx[i] = mf_softmax_slope(p[i], dp[i], sum, scale);
     else
 #pragma omp simd
-        for (size_t i = 0; i < n; ++i) dx[i] += p[i] * (dp[i] - sum) * scale;
+        for (size_t i = 0; i < n; ++i) dx[i] += mf_softmax_slope(p[i], dp[i], sum, scale);
 }
 
 static void forward_rows(const struct mf_call *call, size_t from, size_t to)

@@ -19,6 +19,7 @@
     X(GROUP_NORM, group_norm)     \
     X(POOL, pool)                 \
     X(MEAN, mean)                 \
+    X(ATTENTION, attention)       \
     X(MATMUL, matmul)             \
     X(CONCAT, concat)             \
     X(SLICE, slice)               \

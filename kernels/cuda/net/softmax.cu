@@ -1,6 +1,6 @@
 /* softmax on cuda, over the last axis. */
 #include "kernels/cuda/net/rows.cuh"
-#include "kernels/form/soft.h"
+#include "kernels/form/softmax.h"
 
 namespace
 {
@@ -52,7 +52,7 @@ template <int W, class Add> struct slope_body {
         mf_lane<W>(n, lane, [&](size_t i) {
             mf_load<W>(y + at + i, p);
             mf_load<W>(dy + at + i, v);
-            for (int w = 0; w < W; ++w) v[w] = p[w] * (v[w] - sum);
+            for (int w = 0; w < W; ++w) v[w] = mf_softmax_slope(p[w], v[w], sum, 1);
             mf_give<W, Add>(v, dx + at + i);
         });
     }

@@ -43,7 +43,7 @@ struct mf_layout {
         int parameters, gradients;         /* values [numbers] f32; stage 3: parameters do not last */
         int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
         int first, second;                 /* the optimiser's two moments [numbers / pieces] */
-        int summed; /* the piece of gradients that an exchange sums; from stage 2 on it is added to own_gradients */
+        int summed; /* the piece of gradients that an exchange sums; from stage 2 on own_gradients keep it */
     } * bucket;
     size_t numbers; /* of all buckets, with padding */
 };

@@ -18,18 +18,29 @@ static enum mf_exchange_kind sum_of(const struct mf_layout *layout)
     return layout->stage == 0 ? MF_EXCHANGE_SUM : MF_EXCHANGE_SCATTER;
 }
 
+static void copy(struct mf_list *list, size_t at, int from, int to)
+{
+    struct mf_node *node = mf_list_insert(list, at, MF_OP_SLICE, list->net->value[to].name);
+
+    node->in[0] = from;
+    node->out[0] = to;
+    node->attr.count = list->net->value[from].shape.d[0];
+}
+
 /* From stage 2 on: the sum ends, and its own piece is kept. */
 static void keep(struct mf_list *list, size_t at, const struct mf_bucket *bucket, int first)
 {
-    struct mf_net *net = list->net;
-    const char *name = net->value[bucket->own_gradients].name;
-    struct mf_node *node;
+    const char *name = list->net->value[bucket->own_gradients].name;
 
     exchange(list, at, MF_OP_FINISH, MF_EXCHANGE_SCATTER, bucket->gradients);
-    if (first) mf_list_insert(list, ++at, MF_OP_FILL, name)->out[0] = bucket->own_gradients;
-    node = mf_list_insert(list, at + 1, MF_OP_ACCUMULATE, name);
-    node->in[0] = bucket->own_gradients;
-    node->in[1] = bucket->summed;
+    if (first) {
+        copy(list, at + 1, bucket->summed, bucket->own_gradients);
+    } else {
+        struct mf_node *node = mf_list_insert(list, at + 1, MF_OP_ACCUMULATE, name);
+
+        node->in[0] = bucket->own_gradients;
+        node->in[1] = bucket->summed;
+    }
 }
 
 /* From the last bucket to the first, so that places in the list stay true. */
@@ -126,13 +137,9 @@ static void start_gather(struct mf_list *list, size_t at, const struct mf_layout
     const int own = layout->bucket[stay->bucket].own_parameters;
     const struct mf_shape shape = net->value[own].shape;
     const int to = mf_value_view(net, stay->array, layout->piece * mf_shape_bytes(&shape), shape, ".own");
-    struct mf_node *copy;
 
     exchange(list, at, MF_OP_START, MF_EXCHANGE_GATHER, stay->array);
-    copy = mf_list_insert(list, at, MF_OP_SLICE, net->value[stay->array].name);
-    copy->in[0] = own;
-    copy->out[0] = to;
-    copy->attr.count = shape.d[0];
+    copy(list, at, own, to);
 }
 
 /* What forward reads last, backward reads first: so much stays, since its second gather would start at once. */

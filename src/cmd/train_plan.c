@@ -1,6 +1,7 @@
 /* See train_plan.h: what of a plan is a training's. */
 #include "src/cmd/train_plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -45,14 +46,20 @@ static int apply(void *context, const struct mf_plan_numbers *settings)
     return MF_OK;
 }
 
-static void tell(const void *context, const struct mf_plan_numbers *derived, FILE *to)
+static void tell_savings(const struct mf_train_opts *opts, FILE *to)
 {
     static const char *const recomputes[] = {[MF_RECOMPUTE_CHEAP] = "cheap", [MF_RECOMPUTE_BLOCKS] = "blocks"};
+
+    if (opts->stage) fprintf(to, ", zero %d", opts->stage);
+    if (opts->recompute) fprintf(to, ", recompute %s", recomputes[opts->recompute]);
+}
+
+static void tell(const void *context, const struct mf_plan_numbers *derived, FILE *to)
+{
     const struct planned *p = context;
 
     fprintf(to, ", %zu samples in a step, %zu in a pass", mf_plan_get(derived, "effective_batch"), p->opts->batch);
-    if (p->opts->stage) fprintf(to, ", zero %d", p->opts->stage);
-    if (p->opts->recompute) fprintf(to, ", recompute %s", recomputes[p->opts->recompute]);
+    tell_savings(p->opts, to);
 }
 
 int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
@@ -89,26 +96,59 @@ int mf_train_plan_ahead(const struct mf_session *session, const void *options, c
     return rc;
 }
 
-/* Half of the samples of a pass; with --exact-batch only where that fills all passes. */
-static int shrink(const struct mf_train_cmd *o, struct mf_train_opts *opts)
+static struct mf_plan_rank rank_of(const struct mf_session *s)
 {
-    if (o->batch || o->accumulation || (o->exact && opts->batch % 2)) return 0;
-    return mf_train_shrink(opts);
+    return (struct mf_plan_rank){.ranks = (size_t)s->comm->size,
+                                 .rank = (size_t)s->comm->rank,
+                                 .local_size = (size_t)s->comm->local_size,
+                                 .threads = (size_t)s->queue->threads,
+                                 .simd = ""};
+}
+
+/* What the smallest way to make a step needs, part by part, behind the reason. Local. */
+static int too_large(const struct mf_session *s, const struct mf_train_work *w, const char *why)
+{
+    const struct mf_plan_rank rank = rank_of(s);
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    struct mf_plan_numbers settings = {.count = 0};
+    char words[200], parts[600] = "";
+
+    mf_train_give_settings(w->opts, &settings);
+    if (mf_train_bytes(w, &rank, &settings, bytes) != MF_OK) mf_err_clear();
+    for (size_t i = 0, n = 0; i < bytes->tags && n < sizeof parts; ++i)
+        n += (size_t)snprintf(parts + n, sizeof parts - n, "%s%zu of %s", i ? ", " : "", bytes->tag[i].bytes,
+                              bytes->tag[i].name);
+    return mf_fail(MF_MEMORY, "%s; nothing smaller is left than %s: %zu bytes of a rank (%s)", why,
+                   mf_plan_numbers_text(&settings, sizeof words, words), bytes->total, parts);
+}
+
+static void warn_smaller(const char *why, const struct mf_train_opts *opts)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *to = MF_MUST(open_memstream(&text, &n), "a sentence");
+
+    tell_savings(opts, to);
+    fclose(to);
+    mf_warn("%s; all ranks go on with passes of %zu samples%s, a step keeps its %zu", why, opts->batch, text,
+            opts->effective);
+    free(text);
 }
 
 int mf_train_open(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
                   struct mf_train_opts *opts, struct mf_trainer *trainer)
 {
+    const struct mf_train_work work = mf_train_work_of(s, o, set, opts);
     char why[MF_ERR_TEXT];
 
     for (;;) {
         const int rc = mf_trainer_open(s->comm, s->arena, s->queue, set, opts, trainer);
 
-        if (rc != MF_MEMORY || !shrink(o, opts)) return rc;
+        if (rc != MF_MEMORY) return rc;
         mf_trainer_close(trainer);
         mf_err_take(why, sizeof why);
-        mf_warn("%s; all ranks go on with passes of %zu samples, a step keeps its %zu", why, opts->batch,
-                opts->effective);
+        if (!mf_train_shrink(&work, (size_t)s->comm->size, opts)) return too_large(s, &work, why);
+        warn_smaller(why, opts);
     }
 }
 
@@ -117,12 +157,7 @@ int mf_train_open(const struct mf_session *s, const struct mf_train_cmd *o, cons
 /* Counts in the arena what the run would take. @p lists: prints them. Local. */
 static int book(const struct mf_session *s, const struct mf_train_work *w, int lists, size_t *passes)
 {
-    const struct mf_comm *comm = s->comm;
-    const struct mf_plan_rank rank = {.ranks = (size_t)comm->size,
-                                      .rank = (size_t)comm->rank,
-                                      .local_size = (size_t)comm->local_size,
-                                      .threads = (size_t)s->queue->threads,
-                                      .simd = ""};
+    const struct mf_plan_rank rank = rank_of(s);
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     struct mf_plan_numbers settings = {.count = 0};
 

@@ -191,11 +191,26 @@ void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_num
     mf_plan_set(s, "readers", opts->readers);
 }
 
-int mf_train_shrink(struct mf_train_opts *opts)
+/* With full passes only where half of one is whole. */
+static int halve(const struct mf_train_work *w, size_t least, struct mf_train_opts *opts)
 {
-    if (opts->batch < 2 || opts->slots) return 0;
+    if (opts->batch <= least || w->batch || w->passes || opts->slots || (w->exact && opts->batch % 2)) return 0;
     opts->batch = (opts->batch + 1) / 2;
     return 1;
+}
+
+int mf_train_shrink(const struct mf_train_work *w, size_t ranks, struct mf_train_opts *opts)
+{
+    if (halve(w, FULL, opts)) return 1;
+    if ((int)opts->recompute < w->recompute.most) {
+        ++opts->recompute;
+        return 1;
+    }
+    if (ranks > 1 && opts->stage < w->stage.most) {
+        ++opts->stage;
+        return 1;
+    }
+    return halve(w, 1, opts);
 }
 
 /* ---- the plan ---- */

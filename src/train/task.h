@@ -42,9 +42,10 @@ size_t mf_train_effective(const struct mf_train_work *work, size_t ranks);
 void mf_train_take_settings(const struct mf_plan_numbers *settings, struct mf_train_opts *opts);
 void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_numbers *settings);
 
-/** Halves the samples of a pass; a step keeps its samples. Returns 0: a pass has only one, or the result depends on
- * them. */
-int mf_train_shrink(struct mf_train_opts *opts);
+/** Takes the next setting that needs less memory for the same step: passes of half as many samples, down to about
+ * eight; then backward computes more again; then ranks share more; at last passes of fewer samples. What the user
+ * requested stays. Returns 0: nothing is left. */
+int mf_train_shrink(const struct mf_train_work *work, size_t ranks, struct mf_train_opts *opts);
 
 /** Prints all lists of a rank of a training with these options: "list first: ..." and a line for each node. Refuses as
  * mf_network_make(). */

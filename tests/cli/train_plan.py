@@ -72,8 +72,42 @@ def out_of_memory():
         less, err = train("--effective-batch", 32, "--plan", plan, ranks=2, fault="memory:visit=1:rank=1")
         check("(rank 1; 1 of 2 ranks failed); all ranks go on with passes of 8 samples, a step keeps its 32" in err, f"out of memory, {plan}: {err}")
         check(abs(less["validation"]["loss"] - whole["validation"]["loss"]) < 1e-4, f"another result: {less}, {whole}")
-    done = run("train", "classify", *SMALL, "--results-dir", "run", "--batch-size", 16, ranks=2, fault="memory:visit=1:rank=1")
-    check(done.status == 5 and "go on" not in done.err, f"a fixed batch stays: {done}")
+    _, err = train("--batch-size", 16, ranks=2, fault="memory:visit=1:rank=1")
+    check("all ranks go on with passes of 16 samples, recompute cheap, a step keeps its 32" in err, f"a fixed batch stays: {err}")
+    done = run("train", "classify", *SMALL, "--results-dir", "run", "--batch-size", 16, "--recompute", "none", "--zero", 0, ranks=2, fault="memory:visit=1:rank=1")
+    check(done.status == 5 and "go on" not in done.err and "nothing smaller is left than batch 16, zero 0, recompute 0" in done.err
+          and " of parameters, gradients, moments, " in done.err, f"all is fixed: {done}")
+
+
+def ladder():
+    """Without a plan: down to what fits, with the same result. What does not fit at all is told part by part."""
+    words = ("--arch", "mlp", "--width", 1024, "--plan", "off")
+    whole, _ = train(*words, ranks=2)
+    less, err = train(*words, "--memory-limit", 24, ranks=2)
+    check("all ranks go on with passes of 8 samples, zero 1, recompute blocks, a step keeps its 64" in err and "zero 2" not in err, f"{err}")
+    check(abs(less["validation"]["loss"] - whole["validation"]["loss"]) < 1e-4, f"another result: {less}, {whole}")
+    done = run("train", "classify", *SMALL, "--results-dir", "run", *words, "--memory-limit", 10, ranks=2)
+    check(done.status == 5 and "go on with passes of 1 samples, zero 3, recompute blocks" in done.err and "nothing smaller is left than batch 1, zero 3" in done.err, f"{done}")
+
+
+def random_limits():
+    """What fits by the plan runs in what is planned, and never has to shrink. All else is refused before it begins."""
+    choose, fitted, plans = random.Random(11), 0, some(range(200), 10)
+    for _ in plans:
+        arch, ranks = choose.choice(("mlp", "cnn", "vit")), choose.choice((1, 2, 2, 3))
+        width = 8 * choose.randint(1, 128) if arch == "mlp" else 8 * choose.randint(1, 16)
+        words = ["--arch", arch, "--width", width, "--depth", choose.randint(1, 4), "--effective-batch", choose.randint(ranks, 70),
+                 "--optimizer", choose.choice(("adamw", "sgd")), "--memory-limit", int(2 ** choose.uniform(0, 6))]
+        words += choose.choice(((), (), ("--patch", 4))) if arch == "vit" else ()
+        words += choose.choice(((), (), ("--recompute", "none"), ("--zero", choose.randint(0, 3))))
+        done = run("train", choose.choice(("classify", "regress")), *SMALL, "--results-dir", "run", "--json", *words, ranks=ranks)
+        fits = done.status == 0
+        fitted += fits
+        check(fits or (done.status == 5 and "nothing fits into memory" in done.err), f"{words} on {ranks}: {done}")
+        check("go on with passes" not in done.err, f"{words} on {ranks}: {done.err}")
+        if fits:
+            as_planned(json.loads(done.out), f"{words} on {ranks}")
+    check(len(plans) // 4 < fitted < len(plans), f"{fitted} of {len(plans)} fit")
 
 
 def refusals():
@@ -226,6 +260,8 @@ check(done.status == 0, f"{done}")
 exact()
 short_of_memory()
 out_of_memory()
+ladder()
+random_limits()
 refusals()
 words_of_others()
 as_in_a_run()

@@ -221,7 +221,7 @@ static void order(void)
     opts.slots = 8;
     opts.batch = 13;
     CHECK_SAYS(strcmp(row(&w, 3, 0, text), "13x3 13x3") == 0, "%s", text);
-    CHECK(!mf_train_shrink(&opts) && mf_train_task.most_ranks(&w) == 8);
+    CHECK(mf_train_task.most_ranks(&w) == 8);
     opts.slots = 0;
     w.stage = (struct mf_train_range){1, 1};
     w.recompute = (struct mf_train_range){1, 1};
@@ -229,15 +229,36 @@ static void order(void)
     CHECK(mf_plan_get(&s, "zero") == 1 && mf_plan_get(&s, "recompute") == 1);
 }
 
-/* Halves until one is left. */
-static void shrink(void)
+static void check_ladder(const struct mf_train_work *w, size_t ranks, struct mf_train_opts opts, const char *want)
 {
-    struct mf_train_opts opts = {.batch = 5};
+    char text[300] = "";
+    size_t n = 0;
 
-    CHECK(mf_train_shrink(&opts) && opts.batch == 3);
-    CHECK(mf_train_shrink(&opts) && opts.batch == 2);
-    CHECK(mf_train_shrink(&opts) && opts.batch == 1);
-    CHECK(!mf_train_shrink(&opts) && opts.batch == 1);
+    while (mf_train_shrink(w, ranks, &opts))
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%zu r%d z%d", n ? ", " : "", opts.batch,
+                              (int)opts.recompute, opts.stage);
+    CHECK_SAYS(strcmp(text, want) == 0, "%s, not %s", text, want);
+}
+
+/* Smaller passes, then what is computed again, then what is shared, then passes of fewer than eight. */
+static void ladder(void)
+{
+    const struct mf_train_opts opts = {.batch = 21};
+    struct mf_train_opts slots = opts;
+    struct mf_train_work w = {.stage = {0, 3}, .recompute = {MF_RECOMPUTE_NONE, MF_RECOMPUTE_BLOCKS}};
+
+    check_ladder(&w, 2, opts,
+                 "11 r0 z0, 6 r0 z0, 6 r1 z0, 6 r2 z0, 6 r2 z1, 6 r2 z2, 6 r2 z3, 3 r2 z3, 2 r2 z3, 1 r2 z3");
+    check_ladder(&w, 1, opts, "11 r0 z0, 6 r0 z0, 6 r1 z0, 6 r2 z0, 3 r2 z0, 2 r2 z0, 1 r2 z0");
+    w.batch = 21;
+    check_ladder(&w, 2, opts, "21 r1 z0, 21 r2 z0, 21 r2 z1, 21 r2 z2, 21 r2 z3");
+    w.batch = 0;
+    w.exact = 1;
+    w.stage.most = w.recompute.most = 0;
+    check_ladder(&w, 2, opts, "");
+    w.exact = 0;
+    slots.slots = 8;
+    check_ladder(&w, 2, slots, "");
 }
 
 int main(int argc, char **argv)
@@ -249,7 +270,7 @@ int main(int argc, char **argv)
     scratch_open(&comm);
     exact(&comm);
     order();
-    shrink();
+    ladder();
     scratch_close(&comm);
     mf_comm_close(&comm);
     return failures != 0;

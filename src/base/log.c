@@ -128,8 +128,8 @@ static void progress_bar(const char *what, long done, long total, const char *te
 void mf_progress(const char *what, long done, long total, const char *text)
 {
     static double start, next, every;
-    static long last = -1;
-    static char of[32]; /* what the last call was about */
+    static long last = -1, first; /* done at the last call; when the first call came */
+    static char of[32];           /* what the last call was about */
     double now = mf_now(), left;
     int terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
 
@@ -137,6 +137,7 @@ void mf_progress(const char *what, long done, long total, const char *text)
     if (last < 0 || done < last || strncmp(of, what, sizeof of - 1) != 0) {
         snprintf(of, sizeof of, "%s", what);
         start = now;
+        first = done;
         next = now + (terminal ? 0.1 : 1.0);
         every = terminal ? 0.1 : 30.0;
     }
@@ -144,7 +145,7 @@ void mf_progress(const char *what, long done, long total, const char *text)
     if (now < next && !ended) return;
     next = now + every;
     results_first();
-    left = done > 0 ? (now - start) * (double)(total - done) / (double)done : 0;
+    left = done > first ? (now - start) * (double)(total - done) / (double)(done - first) : 0;
     if (total == 0)
         progress_count(what, done, text, now - start, terminal);
     else if (terminal)

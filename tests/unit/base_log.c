@@ -1,0 +1,37 @@
+/* The time that is left follows from what this start has done: a continued run has done the rest in no time. */
+#include "src/base/log.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/check.h"
+
+static void wait(double seconds)
+{
+    const double end = mf_now() + seconds;
+
+    while (mf_now() < end) usleep(1000);
+}
+
+int main(void)
+{
+    char path[64], line[256] = "";
+    double took, left = -1;
+    const int out = dup(STDERR_FILENO);
+    FILE *file;
+
+    snprintf(path, sizeof path, "/tmp/mf_log_%ld", (long)getpid());
+    mf_log_open(0, 1, MF_INFO);
+    CHECK(freopen(path, "w", stderr) != NULL);
+    mf_progress("steps", 900, 1000, "the first after a restart");
+    wait(1.1);
+    mf_progress("steps", 910, 1000, "ten more");
+    fflush(stderr);
+    dup2(out, STDERR_FILENO);
+    file = fopen(path, "r");
+    CHECK(file && fgets(line, sizeof line, file) && strstr(line, "steps 910/1000, "));
+    if (file) fclose(file);
+    CHECK_SAYS(sscanf(line, "steps 910/1000, %lf s, %lf s left", &took, &left) == 2 && left >= 9, "%s", line);
+    unlink(path);
+    return failures != 0;
+}

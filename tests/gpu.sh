@@ -10,11 +10,14 @@ while [ $# -gt 0 ]; do
     case $1 in
         --sizes | --tests) read -ra "${1#--}" <<<"$2" && shift ;;
         --seconds | --lag | --evaluations | --commit) printf -v "${1#--}" %s "$2" && shift ;;
-        *) if [ -z "$build" ]; then build=$(cd "$1" && pwd); else results=$1; fi ;;
+        -*) echo "gpu: no option $1" >&2 && exit 2 ;;
+        *) if [ -z "$build" ]; then build=$1; else results=$1; fi ;;
     esac
     shift
 done
 [ -n "$build" ] || { sed -n 's/^# usage/usage/p' "$0" >&2 && exit 2; }
+[ -d "$build" ] || { echo "gpu: there is no folder '$build'; the first argument is a build folder, as build/release" >&2 && exit 2; }
+build=$(cd "$build" && pwd)
 export MF_CUDA_LIBRARY=${MF_CUDA_LIBRARY:-$build/libmesoforge_cuda.so}
 [ -f "$MF_CUDA_LIBRARY" ] || { echo "gpu: no $MF_CUDA_LIBRARY; configure with -DMF_CUDA=ON" && exit 77; }
 root=$(cd "$(dirname "$0")/.." && pwd)

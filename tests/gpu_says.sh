@@ -29,4 +29,8 @@ wants 'no CUDA device' out
 MF_CUDA_LIBRARY='' "$script" "$folder" >out 2>err
 [ $? = 77 ] || { echo "gpu_says: without a library: $(cat out err)" && failed=1; }
 wants 'no .*libmesoforge_cuda.so; configure with -DMF_CUDA=ON' out
+for wrong in nosuch --nosuch; do
+    "$script" $wrong >out 2>err
+    [ "$?$(wc -l <err)" = 21 ] || { echo "gpu_says: $wrong: $(cat out err)" && failed=1; }
+done
 exit "$failed"

@@ -110,6 +110,9 @@ static int check_extents(const struct mf_recon_cmd *o, const size_t dims[3])
     if ((double)dims[0] * (double)dims[1] * (double)dims[2] > 0x1p50)
         return mf_fail(MF_USAGE, "%zu x %zu x %zu voxels are too many", dims[0], dims[1], dims[2]);
     if (dims[1] > 1 && dims[2] > 1) return MF_OK;
+    if (o->size.count == 3 && dims[0] > 1 && dims[1] * dims[2] > 1)
+        return mf_fail(MF_USAGE, "--size %zu %zu %zu: an image has two extents; try: --size %zu %zu", dims[0], dims[1],
+                       dims[2], dims[0], dims[1] * dims[2]);
     mf_recon_shape_text(dims, shape);
     return mf_fail(MF_USAGE, "a result of %s is too small: extents of at least 2 are needed; change %s", shape,
                    o->size.count ? "--size" : "--extent_y and --extent_x");

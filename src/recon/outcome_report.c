@@ -288,22 +288,43 @@ static int decimals(double percent)
     return percent <= 0 || percent >= 10 ? 0 : (int)fmin(15, 1 - floor(log10(percent)));
 }
 
+/* A phase that the target has and the result has not. */
+static void warn_of_none(const struct mf_outcome *out, int p)
+{
+    const struct mf_target_side *side = &out->target->side[0];
+    const double wanted = side->fraction[(size_t)aimed_at(out, p) * side->levels];
+
+    if (fraction_of(out, p) == 0 && wanted > 0)
+        mf_warn("phase %ld: the target's volume fraction, %.2g, rounds to no voxel of the result; try: a larger result",
+                mf_outcome_label(out, p), wanted);
+}
+
+/* One lag is the volume fraction, and says nothing of S2. */
+static void report_s2(const struct mf_outcome *out, int p)
+{
+    if (out->target->lag == 1)
+        mf_info("phase %ld: volume fraction %.6f; S2 is not compared, as L is 1 (--limit_to)", mf_outcome_label(out, p),
+                fraction_of(out, p));
+    else if (mf_outcome_ndim(out) == 3)
+        mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e %.2e %.2e (normals z y x)",
+                mf_outcome_label(out, p), fraction_of(out, p), s2_error(out, p, 0), s2_error(out, p, 1),
+                s2_error(out, p, 2));
+    else
+        mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", mf_outcome_label(out, p), fraction_of(out, p),
+                s2_error(out, p, 0));
+}
+
 void mf_outcome_report(const struct mf_outcome *out)
 {
     const struct mf_solve_result *r = &out->result;
     char name[64];
 
     report_losses(out);
-    for (int p = 0; p < r->phases; ++p) {
-        if (aimed_at(out, p) < 0) continue;
-        if (mf_outcome_ndim(out) == 3)
-            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e %.2e %.2e (normals z y x)",
-                    mf_outcome_label(out, p), fraction_of(out, p), s2_error(out, p, 0), s2_error(out, p, 1),
-                    s2_error(out, p, 2));
-        else
-            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", mf_outcome_label(out, p), fraction_of(out, p),
-                    s2_error(out, p, 0));
-    }
+    for (int p = 0; p < r->phases; ++p)
+        if (aimed_at(out, p) >= 0) {
+            report_s2(out, p);
+            warn_of_none(out, p);
+        }
     for (int p = 0; has_whole(out, MF_WHOLE_S2) && p < r->phases; ++p)
         if (aimed_at(out, p) >= 0)
             mf_info("phase %ld: S2_3D rms error %.2e", mf_outcome_label(out, p), space_error(out, p));

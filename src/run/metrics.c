@@ -75,7 +75,7 @@ void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output,
         free(m->path);
         m->path = own_name(path, output);
         m->own = 1;
-        if (!said) mf_info("'%s' is of another output; metrics go to '%s'", path, m->path);
+        if (!said) mf_info("'%s' has the metrics of another output; those of this run go to '%s'", path, m->path);
         file = open_file(m->path);
         why = errno;
         if (file >= 0) (void)flock(file, LOCK_EX | LOCK_NB);

@@ -62,7 +62,7 @@ def several():
     check({(row["output"], row["seed"]) for row in theirs} == {("two.h5", 0), ("two.h5", 1)}, f"rows: {theirs}")
     check("two.metrics.jsonl" in done.err, f"said: {done.err}")
     done = run(*words[:-1], 3, "--realisations", 2, "--output", "both/many.h5")
-    check(done.err.count("is of another output") == 1, f"said once for six runs: {done.err}")
+    check(done.err.count("has the metrics of another output; those of this run go to") == 1, f"said once for six runs: {done.err}")
     run(*words, "--output", "both/one.h5", "--seed", 3)
     own = [json.loads(line) for line in open("both/metrics.jsonl")]
     check({row["seed"] for row in own} == {3} and own[0]["output"] == "one.h5", f"the same output again: {own}")

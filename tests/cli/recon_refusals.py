@@ -158,6 +158,7 @@ CASES = {
     "unwritable folder": (7, "good.npy", [*GOOD, "--data_folder", "good.npy/results"]),
     "missing output folder": (7, "none", [*GOOD, "--output", "none/v.h5"]),
     "unknown ending": (2, ".h5", [*GOOD, "--output", "v.doc"]),
+    "an image of three extents": (2, "an image has two extents; try: --size 64 65", [*GOOD, "--size", "64", "1", "65"]),
     "picture of a volume": (2, ".png", [*GOOD, "--size", "8", "8", "8", "--output", "v.png"]),
     "output is a folder": (7, "folder.npy", [*GOOD, "--output", "folder.npy"]),
     "unwritable gradient": (7, "none", [*GOOD[:-1], "0", "--save_gradient", "none/g.npy"]),

@@ -101,7 +101,10 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
                            .context = &job->show,
                            .forms =
                                (job->o->no_csv ? 0 : MF_METRICS_CSV) | (job->o->no_events ? 0 : MF_METRICS_EVENTS)};
-    int rc = mf_train_plan_make(s, job->o, job->set, &job->opts, &job->plan);
+    int rc;
+
+    if (job->o->monitor && s->comm->rank == 0) loop.monitor = mf_monitor_open(job->o->monitor_every);
+    rc = mf_train_plan_make(s, job->o, job->set, &job->opts, &job->plan);
 
     if (rc == MF_OK) rc = mf_train_open(s, job->o, job->set, &job->opts, &job->trainer);
     if (rc == MF_OK) rc = start_from(job);
@@ -109,6 +112,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     if (rc == MF_OK) show_lists(job);
     if (rc == MF_OK) rc = mf_loop_run(&loop, results);
     if (rc == MF_OK) mf_train_show_end(&job->show, &job->trainer);
+    mf_monitor_close(loop.monitor);
     mf_trainer_close(&job->trainer);
     return rc;
 }

@@ -72,6 +72,10 @@ const struct mf_opt mf_train_rows[] = {
     ROW("num-workers", workers, MF_TEXT, "auto", "threads of a rank that read samples; 0: none; auto: chosen"),
     MF_PLAN_ROW(mf_train_cmd),
     ROW("show-list", show_list, MF_FLAG, NULL, "print all lists of a step, with the places of tensors in memory"),
+    ROW("monitor-gpu", monitor, MF_FLAG, NULL,
+        "use, memory, temperature and power of the GPUs of rank 0's node, in metrics and progress; memory and load of "
+        "the host, too, and a warning where memory grows and grows"),
+    ROW("monitor-interval", monitor_every, MF_REAL, "10", "--monitor-gpu: time between looks [s]"),
     ROW("no-csv", no_csv, MF_FLAG, NULL, "write no tables (metrics-step.csv, metrics-epoch.csv)"),
     ROW("no-events", no_events, MF_FLAG, NULL, "write no event files of TensorBoard"),
     ROW("no-plots", no_plots, MF_FLAG, NULL, "draw no pictures"),
@@ -130,6 +134,8 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(below_one("beta-1", o->beta_1));
     MF_TRY(below_one("beta-2", o->beta_2));
     MF_TRY(below_one("label-smoothing", o->smoothing));
+    if (!(o->monitor_every >= 0))
+        return mf_fail(MF_USAGE, "--monitor-interval %g: it cannot be negative", o->monitor_every);
     if (!(o->epsilon > 0)) return mf_fail(MF_USAGE, "--epsilon %g: it must be above 0", o->epsilon);
     if (o->clip >= 0) return MF_OK;
     return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);

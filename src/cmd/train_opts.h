@@ -17,6 +17,8 @@ struct mf_train_cmd {
     long epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *zero, *workers, *plan, *config;
     long batch, effective, accumulation, slots;
+    double monitor_every;
+    int monitor;
     int auto_batch, ddp, deepspeed, show_list;
     int exact, no_csv, no_events, no_plots;
 };

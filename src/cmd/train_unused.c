@@ -12,6 +12,7 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
         MF_UNUSED(s, "--optimizer sgd does not use it", "beta-1", "beta-2", "epsilon");
     else
         mf_unused(s, (const char *const[]){"momentum", NULL}, "--optimizer %s does not use it", o->optimizer);
+    if (!o->monitor) MF_UNUSED(s, "it is of --monitor-gpu", "monitor-interval");
     if (set->count[MF_VALIDATION] == 0) MF_UNUSED(s, "there is no validation split to score", "patience");
     if (!s->common->logfile_name) MF_UNUSED(s, "all files go to --results-dir", "data_folder");
 }

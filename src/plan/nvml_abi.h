@@ -17,6 +17,7 @@ enum { /* nvmlReturn_t */
 };
 
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 }; /* nvmlClockType_t */
+enum { NVML_SENSOR_GPU = 0 };                   /* nvmlTemperatureSensors_t */
 enum { NVML_P2P_CAPS_NVLINK = 2 };              /* nvmlGpuP2PCapsIndex_t; nvmlGpuP2PStatus_t: 0 is "can" */
 enum { NVML_NVLINK_MOST = 18 };                 /* links of a GPU */
 enum { NVML_FIELD_NVLINK_MBPS = 90 };           /* NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, MB/s of one link */
@@ -38,6 +39,10 @@ struct nvml_attributes { /* nvmlDeviceAttributes_t of nvmlDeviceGetAttributes_v2
     unsigned long long memory_mib;
 };
 
+struct nvml_use { /* nvmlUtilization_t: shares of the last second or less [%] */
+    unsigned gpu, memory;
+};
+
 struct nvml_field { /* nvmlFieldValue_t, 40 bytes */
     unsigned id, scope;
     long long time, latency;
@@ -53,6 +58,7 @@ struct nvml_field { /* nvmlFieldValue_t, 40 bytes */
 _Static_assert(sizeof(struct nvml_memory) == 24, "NVML's layout");
 _Static_assert(sizeof(struct nvml_pci) == 68, "NVML's layout");
 _Static_assert(sizeof(struct nvml_attributes) == 40, "NVML's layout");
+_Static_assert(sizeof(struct nvml_use) == 8, "NVML's layout");
 _Static_assert(sizeof(struct nvml_field) == 40, "NVML's layout");
 
 /** The functions. Those after `required` are NULL if the driver lacks them. */
@@ -85,6 +91,10 @@ struct nvml {
     int (*mig_gpu_instance)(nvml_device part, unsigned *id);                 /* nvmlDeviceGetGpuInstanceId */
     int (*mig_compute_instance)(nvml_device part, unsigned *id);             /* nvmlDeviceGetComputeInstanceId */
     int (*mig_attributes)(nvml_device part, struct nvml_attributes *of);     /* nvmlDeviceGetAttributes_v2 */
+    int (*by_uuid)(const char *uuid, nvml_device *gpu);                      /* nvmlDeviceGetHandleByUUID */
+    int (*use)(nvml_device gpu, struct nvml_use *of);                        /* nvmlDeviceGetUtilizationRates */
+    int (*temperature)(nvml_device gpu, int sensor, unsigned *celsius);      /* nvmlDeviceGetTemperature */
+    int (*power)(nvml_device gpu, unsigned *milliwatts);                     /* nvmlDeviceGetPowerUsage */
     void *library;
 };
 

@@ -42,6 +42,10 @@ static const struct symbol symbols[] = {
     {"nvmlDeviceGetGpuInstanceId", offsetof(struct nvml, mig_gpu_instance), 0},
     {"nvmlDeviceGetComputeInstanceId", offsetof(struct nvml, mig_compute_instance), 0},
     {"nvmlDeviceGetAttributes_v2", offsetof(struct nvml, mig_attributes), 0},
+    {"nvmlDeviceGetHandleByUUID", offsetof(struct nvml, by_uuid), 0},
+    {"nvmlDeviceGetUtilizationRates", offsetof(struct nvml, use), 0},
+    {"nvmlDeviceGetTemperature", offsetof(struct nvml, temperature), 0},
+    {"nvmlDeviceGetPowerUsage", offsetof(struct nvml, power), 0},
 };
 
 int mf_nvml_open(struct nvml *api, char *why, unsigned n)

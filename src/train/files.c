@@ -50,7 +50,12 @@ static int is_table(const char *name, const char *metrics)
     const char *base = mf_name_base(metrics);
     const size_t stem = strlen(base) - strlen(".jsonl");
 
-    return strncmp(name, base, stem) == 0 && (!strcmp(name + stem, "-step.csv") || !strcmp(name + stem, "-epoch.csv"));
+    static const char *const kinds[] = {"-step.csv", "-epoch.csv", "-host.csv"};
+
+    if (strncmp(name, base, stem) != 0) return 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
+        if (strcmp(name + stem, kinds[i]) == 0) return 1;
+    return is_number(name + stem, "-gpu", ".csv");
 }
 
 static int is_left(const struct mf_loop *loop, const char *name, int had_model, int had_metrics)

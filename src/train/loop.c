@@ -128,12 +128,13 @@ static void write_step(struct mf_loop *loop, const struct mf_step *step)
                                     REAL("samples_per_second", speed(loop)),
                                     REAL("memory", (double)mf_arena_peak(t->arena))};
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : step->loss; /* a last step may have one sample */
-    char text[120], loss[MF_LOSS_TEXT];
+    char text[240], loss[MF_LOSS_TEXT];
 
     if (t->comm->rank != 0) return;
     if (t->step % each == 0 || step->skipped) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row, row);
-    snprintf(text, sizeof text, "epoch %ld, loss %s, %.0f samples/s", loop->epoch + 1,
-             mf_loss_text(step->skipped ? NAN : mean, loss), speed(loop));
+    mf_monitor_step(loop->monitor, &loop->metrics, t->step);
+    snprintf(text, sizeof text, "epoch %ld, loss %s, %.0f samples/s%s", loop->epoch + 1,
+             mf_loss_text(step->skipped ? NAN : mean, loss), speed(loop), mf_monitor_text(loop->monitor));
     mf_progress("train", (long)t->step, (long)t->opts.schedule.steps, text);
 }
 

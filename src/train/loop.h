@@ -3,7 +3,7 @@
 #ifndef MF_TRAIN_LOOP_H
 #define MF_TRAIN_LOOP_H
 
-#include "src/run/metrics.h"
+#include "src/run/monitor.h"
 #include "src/run/problem.h"
 #include "src/run/run.h"
 #include "src/train/saved.h"
@@ -11,11 +11,12 @@
 struct mf_loop {
     struct mf_trainer *trainer;
     struct mf_run *run;
-    const char *problem; /* what a checkpoint must share: lines "key: value" */
-    size_t patience;     /* epochs without a better validation before the end; 0: never */
-    size_t keep;         /* files of the last epochs' weights: model_epochN.safetensors */
-    unsigned forms;      /* of metrics, MF_METRICS_... */
-    const char *start;   /* file of the weights at the start; NULL: none */
+    const char *problem;        /* what a checkpoint must share: lines "key: value" */
+    size_t patience;            /* epochs without a better validation before the end; 0: never */
+    size_t keep;                /* files of the last epochs' weights: model_epochN.safetensors */
+    unsigned forms;             /* of metrics, MF_METRICS_... */
+    struct mf_monitor *monitor; /* NULL: none */
+    const char *start;          /* file of the weights at the start; NULL: none */
     /* called on rank 0 after every epoch that has a best one, with the metrics on disk; NULL: nothing */
     void (*drawn)(void *context, const struct mf_loop *loop);
     void *context;

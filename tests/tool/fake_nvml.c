@@ -5,6 +5,7 @@
  *   FAKE_NVML_INIT=CODE      what nvmlInit_v2 answers (9: no module, 18: other version)
  *   FAKE_NVML_GPU=I:CODE     what everything about GPU I answers (15: lost, 4: no permission)
  *   FAKE_NVML_MIG=I:PARTS    GPU I is in MIG mode and has so many parts
+ *   FAKE_NVML_LEAK=MIB       memory in use that every look at it adds
  * Layouts are written here anew and not taken from the program: a test that shares a mistake finds none. */
 #include <stdint.h>
 #include <stdio.h>
@@ -100,13 +101,20 @@ EXPORT int nvmlDeviceGetUUID(void *device, char *text, unsigned n)
            0;
 }
 
+static unsigned long long leaked(int gpu)
+{
+    static int looks[MOST];
+
+    return (unsigned long long)(looks[gpu]++ * number("FAKE_NVML_LEAK", 0));
+}
+
 EXPORT int nvmlDeviceGetMemoryInfo(void *device, void *memory)
 {
     unsigned long long *field = memory; /* total, free, used */
     UNIT(device);
     field[0] = (unit->part >= 0 ? 9856ULL : is_h100(unit->gpu) ? 81559ULL : 23034ULL) << 20;
     if (number("FAKE_NVML_MEMORY", 0) > 0) field[0] = (unsigned long long)number("FAKE_NVML_MEMORY", 0) << 20;
-    field[2] = 600ULL << 20;
+    field[2] = (600ULL + leaked(unit->gpu)) << 20;
     field[1] = field[0] - field[2];
     return 0;
 }
@@ -217,6 +225,40 @@ EXPORT int nvmlDeviceGetFieldValues(void *device, int n, void *values)
     memcpy(at + 28, &rc, 4);
     memcpy(at + 32, &speed, 4);
     return 0;
+}
+
+/* GPU-I... of nvmlDeviceGetUUID. */
+EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
+{
+    unsigned gpu = 0, i = 0;
+
+    if (sscanf(uuid, "GPU-%1x", &gpu) == 1) return nvmlDeviceGetHandleByIndex_v2(gpu, device);
+    if (sscanf(uuid, "MIG-%1x%1x", &gpu, &i) != 2) return 2;
+    *device = &part[gpu][i];
+    return 0;
+}
+
+/* Parts do not tell what they use. */
+EXPORT int nvmlDeviceGetUtilizationRates(void *device, unsigned *use)
+{
+    UNIT(device);
+    use[0] = 87;
+    use[1] = 40;
+    return unit->part >= 0 ? 3 : 0;
+}
+
+EXPORT int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
+{
+    UNIT(device);
+    *celsius = 60 + (unsigned)unit->gpu;
+    return sensor == 0 ? 0 : 2;
+}
+
+EXPORT int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts)
+{
+    UNIT(device);
+    *milliwatts = 243400;
+    return unit->part >= 0 ? 3 : 0;
 }
 
 /* ---- parts ---- */

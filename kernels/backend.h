@@ -19,7 +19,7 @@
 #include "src/base/arena.h"
 
 /** Changes with the layout of struct mf_backend or of a table in it. */
-enum { MF_BACKEND_ABI = 3201 };
+enum { MF_BACKEND_ABI = 3202 };
 
 /** Compute capability (10 major + minor) of the oldest GPUs that the kernels are compiled for. */
 enum { MF_GPU_OLDEST = 80 };
@@ -28,6 +28,7 @@ enum { MF_GPU_OLDEST = 80 };
 struct mf_device_id {
     char text[48];
     int capability; /* of a GPU, 10 major + minor */
+    size_t bytes;   /* of its memory */
 };
 
 /** What a communication library for device memory needs to know of a queue. */

@@ -21,6 +21,7 @@ struct mf_arena {
     struct mf_mem mem;
     struct mf_arena *whole; /* what is taken here counts there too; or NULL */
     size_t limit, live, peak;
+    const char *option; /* that sets the limit; NULL: --memory-limit */
     const char *advice; /* what to try at the limit; NULL: nothing beside it */
     size_t tags, tags_room;
     struct tag *tag;
@@ -71,6 +72,8 @@ int mf_arena_open_in(struct mf_arena **arena, const struct mf_mem *mem, struct m
     return MF_OK;
 }
 
+void mf_arena_limited_by(struct mf_arena *arena, const char *option) { arena->option = option; }
+
 void mf_arena_advise(struct mf_arena *arena, const char *advice) { arena->advice = advice; }
 
 void mf_arena_close(struct mf_arena *arena)
@@ -107,9 +110,9 @@ static int fits(const struct mf_arena *a, size_t bytes, const char *tag)
     if (a->whole) return mf_arena_book(a->whole, (ptrdiff_t)bytes, tag);
     if (mf_fault("memory")) return mf_fail(MF_MEMORY, "%s: no memory (injected)", tag);
     if (!a->limit || (bytes <= a->limit && a->live <= a->limit - bytes)) return MF_OK;
-    return mf_fail(MF_MEMORY,
-                   "%s needs %zu bytes, %zu are in use and the memory limit is %zu; try: a larger --memory-limit%s%s",
-                   tag, bytes, a->live, a->limit, a->advice ? ", " : "", a->advice ? a->advice : "");
+    return mf_fail(MF_MEMORY, "%s needs %zu bytes, %zu are in use and the memory limit is %zu; try: a larger %s%s%s",
+                   tag, bytes, a->live, a->limit, a->option ? a->option : "--memory-limit", a->advice ? ", " : "",
+                   a->advice ? a->advice : "");
 }
 
 static void count(struct mf_arena *a, size_t t, size_t bytes)

@@ -25,6 +25,10 @@ int mf_arena_open_in(struct mf_arena **arena, const struct mf_mem *mem, struct m
  * message names only more memory. */
 void mf_arena_advise(struct mf_arena *arena, const char *advice);
 
+/** Sets the option that the message at the limit names instead of --memory-limit. @p option is borrowed and outlives
+ * the arena. */
+void mf_arena_limited_by(struct mf_arena *arena, const char *option);
+
 /** Closes the arena. Memory that has not been returned is a bug, and is named. NULL is accepted. */
 void mf_arena_close(struct mf_arena *arena);
 

@@ -12,6 +12,8 @@ const struct mf_opt mf_common_opts[] = {
            "threads per rank; 0: OMP_NUM_THREADS, else the cores this rank may use"),
     MF_OPT(mf_common, "memory-limit", memory_limit, MF_LONG, "0",
            "most memory for arrays, per rank [MiB], of the host and of a device each; 0: no limit"),
+    MF_OPT(mf_common, "gpu-memory-fraction", gpu_fraction, MF_REAL, "1",
+           "most memory for arrays on a GPU, of all that it has (0..1]; ranks that share it have a part each"),
     MF_OPT(mf_common, "seed", seed, MF_LONG, "0", "of all random numbers"),
     MF_OPT(mf_common, "deterministic", deterministic, MF_FLAG, NULL,
            "the same bits on any number of ranks (a little slower)"),
@@ -48,6 +50,8 @@ int mf_common_check(const struct mf_common *common)
         return mf_fail(MF_USAGE, "--threads must be 0 to %d, not %ld", MF_THREADS_MOST, common->threads);
     if (common->memory_limit < 0 || common->memory_limit > 1L << 40)
         return mf_fail(MF_USAGE, "--memory-limit must be a size in MiB, not %ld", common->memory_limit);
+    if (!(common->gpu_fraction > 0 && common->gpu_fraction <= 1))
+        return mf_fail(MF_USAGE, "--gpu-memory-fraction %g: it must be above 0 and at most 1", common->gpu_fraction);
     if (common->timeout < 0 || common->timeout > 1L << 30)
         return mf_fail(MF_USAGE, "--timeout must be a number of seconds, 0 or more, not %ld", common->timeout);
     if (common->logging_level < 0 || common->logging_level > 50)

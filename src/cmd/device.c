@@ -68,8 +68,20 @@ static int check_number(const struct mf_session *session, const struct wish *wis
     return MF_OK;
 }
 
+/* Bytes of this rank's GPU, by the ranks that take it. */
+static size_t bytes_of(const struct mf_session *session, const struct mf_bind_rank *rank, const int *gpu,
+                       const struct record *all)
+{
+    const int me = session->comm->rank;
+    size_t sharers = 0;
+
+    for (int r = 0; r < session->comm->size; ++r)
+        sharers += rank[r].node == rank[me].node && strcmp(rank[r].gpu[gpu[r]], rank[me].gpu[gpu[me]]) == 0;
+    return all[me].id[gpu[me]].bytes / sharers;
+}
+
 /* Which device each rank takes: the same on all ranks. */
-static int bind_all(const struct mf_session *session, const struct wish *wish, const struct record *all, int *device)
+static int bind_all(struct mf_session *session, const struct wish *wish, const struct record *all, int *device)
 {
     const struct mf_common *common = session->common;
     const size_t ranks = (size_t)session->comm->size;
@@ -86,6 +98,7 @@ static int bind_all(const struct mf_session *session, const struct wish *wish, c
         if (rc != MF_OK && wish->is_asked) mf_bind_say(rank, ranks, gpu);
     }
     *device = gpu[session->comm->rank];
+    if (rc == MF_OK) session->gpu_bytes = bytes_of(session, rank, gpu, all);
     free(rank);
     free(id);
     free(gpu);

@@ -23,6 +23,7 @@ void mf_planned_device(const struct mf_common *common, const char *residency, lo
     options->remedy = wish == MF_RESIDE_DEVICE ? "--residency auto" : NULL;
     options->device = common->device;
     options->memory_limit = (size_t)common->memory_limit << 20;
+    options->gpu_fraction = common->gpu_fraction;
     options->gpu_ids = common->gpu_ids.count;
     options->gpu_id = common->gpu_ids.at;
     options->share_gpu = common->share_gpu;

@@ -65,6 +65,8 @@ static int answer_gpu_options(const struct mf_session *session)
     if (!gpus && session->common->gpu_ids.count > 0)
         return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
                        session->common->gpu_ids.at[0], device);
+    if (!gpus && session->common->gpu_fraction < 1)
+        mf_info("--gpu-memory-fraction: the %s back end has no GPU", device);
     if (!gpus && session->common->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
     return MF_OK;
 }
@@ -124,6 +126,17 @@ static int open_dry(struct mf_session *session, size_t limit)
     return MF_OK;
 }
 
+/* Memory of a device: at most --memory-limit, and at most this rank's part of the GPU. */
+static int open_device(struct mf_session *session, size_t limit)
+{
+    const double fraction = session->common->gpu_fraction, share = fraction * (double)session->gpu_bytes;
+    const int capped = fraction < 1 && session->gpu_bytes > 0 && (limit == 0 || share < (double)limit);
+
+    MF_TRY(mf_arena_open(&session->device, session->backend->mem, capped ? (size_t)share + 1 : limit));
+    if (capped) mf_arena_limited_by(session->device, "--gpu-memory-fraction");
+    return MF_OK;
+}
+
 /* Local: memory and queue. */
 static int open_local(struct mf_session *session, int number)
 {
@@ -136,7 +149,7 @@ static int open_local(struct mf_session *session, int number)
     advise(session, session->arena);
     session->device = session->arena;
     if (backend->host_mem && common->dry_run) return open_dry(session, limit);
-    if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
+    if (backend->host_mem) MF_TRY(open_device(session, limit));
     advise(session, session->device);
     MF_TRY(backend->queue_open(&session->queue, number, session->threads, common->deterministic, session->device,
                                session->arena));
@@ -188,6 +201,7 @@ int mf_session_to_cores(struct mf_session *session)
 {
     close_local(session);
     session->capability = 0;
+    session->gpu_bytes = 0;
     MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, "cpu")));
     return mf_agree(session->comm, open_local(session, 0));
 }

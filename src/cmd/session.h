@@ -14,6 +14,7 @@ struct mf_common {
     const char *device;       /* --device auto|cpu|... */
     long threads;             /* --threads: per rank; 0: OMP_NUM_THREADS, else the cores this rank may use */
     long memory_limit;        /* --memory-limit [MB] per rank; 0: none */
+    double gpu_fraction;      /* --gpu-memory-fraction (0..1] */
     long seed;                /* --seed */
     long timeout;             /* --timeout [s]: see mf_comm_watch() */
     int json;                 /* --json */
@@ -59,6 +60,7 @@ struct mf_session {
     struct mf_arena *home_arena; /* their arena then, within the host's; else NULL */
     struct mf_backend_dry dry;   /* for --dry-run: counts the memory of a device */
     int capability;              /* of this rank's GPU, 10 major + minor; 0: it has none */
+    size_t gpu_bytes;            /* memory of that GPU, by the ranks that share it; 0: it has none */
     int threads;                 /* per rank: --threads, OMP_NUM_THREADS or the cores of this rank */
     int threads_free;            /* the user set no number, so a small problem takes fewer */
     double start;                /* mf_now() when the program started */

@@ -151,17 +151,11 @@ struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, i
 
 /* ---- nothing fits ---- */
 
-static int is_limited(const struct mf_plan_options *o, const struct mf_plan_candidate *c)
-{
-    return o->memory_limit > 0 && c->free == o->memory_limit;
-}
-
-/* What would help beside a smaller problem. */
+/* What would help beside a smaller problem and a larger limit. */
 static const char *remedy_for(const struct mf_plan_options *o, const struct mf_plan_candidate *c)
 {
-    if (c->device && o->gpu_ids > 0)
-        return is_limited(o, c) ? "more of --gpu_ids, a larger --memory-limit" : "more of --gpu_ids";
-    if (is_limited(o, c)) return "a larger --memory-limit, more ranks";
+    if (c->device && o->gpu_ids > 0) return "more of --gpu_ids";
+    if (c->limit) return "more ranks";
     if (c->device && !c->host && c->free == 0) return "a GPU with more free memory, or --device cpu";
     if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone use all memory";
     if (c->free == 0)
@@ -184,16 +178,17 @@ int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
     const struct mf_plan_options *o = ask->options;
     const struct mf_plan_candidate *c = plan->least = least_of(plan, 0);
     const int forbidden = c && c->device && o->remedy;
+    const char *limit = c && c->limit ? c->limit : "";
     char settings[200];
 
     if (plan->candidates == 0) return nothing_offered(ask);
     if (!c) return mf_fail(MF_MEMORY, "nothing fits: %s", plan->candidate[0].reason);
     return mf_fail(MF_MEMORY,
                    "nothing fits into memory: the smallest plan (%zu rank%s%s%s%s) needs %zu bytes for arrays%s of "
-                   "rank %zu, but %zu are available%s; try: %s%s%s",
+                   "rank %zu, but %zu are available%s%s%s; try: %s%s%s%s%s%s",
                    c->ranks, MF_S(c->ranks), c->device ? " on GPUs" : "", c->settings.count ? ", " : "",
                    mf_plan_numbers_text(&c->settings, sizeof settings, settings), c->bytes,
-                   c->host ? " on the node" : "", c->rank, c->free, is_limited(o, c) ? " (--memory-limit)" : "",
-                   forbidden ? o->remedy : remedy_for(o, c), forbidden || c->free == 0 ? "" : ", ",
-                   forbidden || c->free == 0 ? "" : ask->task->smaller);
+                   c->host ? " on the node" : "", c->rank, c->free, c->limit ? " (" : "", limit, c->limit ? ")" : "",
+                   c->limit ? "a larger " : "", limit, c->limit ? ", " : "", forbidden ? o->remedy : remedy_for(o, c),
+                   forbidden || c->free == 0 ? "" : ", ", forbidden || c->free == 0 ? "" : ask->task->smaller);
 }

@@ -101,31 +101,50 @@ static struct mf_plan_rank rank_of(const struct search *s, const struct mf_place
                                  .in_use = world ? world->in_use[rank] : 0};
 }
 
+/* Most bytes of arrays, and the option that says so; 0: none does. */
+static size_t limit_of(const struct search *s, const struct mf_placement *place, size_t rank, int on_gpu,
+                       const char **option)
+{
+    const struct mf_plan_options *o = s->ask->options;
+    double share;
+
+    *option = "--memory-limit";
+    if (!on_gpu || o->gpu_fraction <= 0 || o->gpu_fraction >= 1) return o->memory_limit;
+    share = o->gpu_fraction / (double)mf_plan_sharers(place, rank, 1) *
+            (double)mf_plan_node(s->ask->hardware, (size_t)place->node[rank])->gpu[place->gpu[rank]].memory_bytes;
+    if (o->memory_limit > 0 && (double)o->memory_limit <= share) return o->memory_limit;
+    *option = "--gpu-memory-fraction";
+    return (size_t)share + 1;
+}
+
 /* Keeps in @p c the memory that has the least room left. */
-static void weigh(struct mf_plan_candidate *c, size_t rank, size_t bytes, size_t room, int host)
+static void weigh(struct mf_plan_candidate *c, size_t rank, size_t bytes, size_t room, int host, const char *limit)
 {
     if (c->bytes + c->free > 0 && (double)room - (double)bytes >= (double)c->free - (double)c->bytes) return;
     c->rank = rank;
     c->bytes = bytes;
     c->free = room;
     c->host = host;
+    c->limit = limit;
 }
 
 /* The memories of one rank: its node's, or a GPU's and its node's, or two parts of its node's. */
 static void weigh_all(const struct search *s, const struct mf_placement *place, size_t rank,
                       const struct mf_plan_bytes *bytes, struct mf_plan_candidate *c)
 {
-    const size_t limit = s->ask->options->memory_limit;
-    size_t context, reserve, room;
+    const char *option;
+    size_t context, reserve, room, limit;
 
     if (place->apart && !place->device) {
         mf_plan_room(s->ask->hardware, place, rank, 0, 0, &context, &reserve, &room);
-        weigh(c, rank, bytes[MF_PLAN_STATE].total + bytes[MF_PLAN_HOST].total, room, 0);
+        weigh(c, rank, bytes[MF_PLAN_STATE].total + bytes[MF_PLAN_HOST].total, room, 0, NULL);
     }
     for (int m = 0; m <= place->apart; ++m) {
-        mf_plan_room(s->ask->hardware, place, rank, place->device && m == MF_PLAN_STATE, limit, &context, &reserve,
-                     &room);
-        weigh(c, rank, bytes[m].total, room, m == MF_PLAN_HOST);
+        const int on_gpu = place->device && m == MF_PLAN_STATE;
+
+        limit = limit_of(s, place, rank, on_gpu, &option);
+        mf_plan_room(s->ask->hardware, place, rank, on_gpu, limit, &context, &reserve, &room);
+        weigh(c, rank, bytes[m].total, room, m == MF_PLAN_HOST, limit > 0 && room == limit ? option : NULL);
     }
 }
 
@@ -266,10 +285,14 @@ static size_t ranks_per_gpu(const struct mf_plan_ask *ask, const struct mf_place
 static int write_bytes(struct search *s, const struct mf_placement *place, const struct mf_plan_candidate *c)
 {
     struct mf_plan *p = s->plan;
+    const char *option;
 
     for (int m = 0; m <= p->apart; ++m) {
-        mf_plan_room(s->ask->hardware, place, c->rank, c->device && m == MF_PLAN_STATE, s->ask->options->memory_limit,
-                     &p->memory[m].context, &p->memory[m].reserve, &p->memory[m].room);
+        const int on_gpu = c->device && m == MF_PLAN_STATE;
+        const size_t limit = limit_of(s, place, c->rank, on_gpu, &option);
+
+        mf_plan_room(s->ask->hardware, place, c->rank, on_gpu, limit, &p->memory[m].context, &p->memory[m].reserve,
+                     &p->memory[m].room);
         p->bytes[m] = MF_MUST(calloc(c->ranks, sizeof *p->bytes[m]), "a plan");
     }
     for (size_t r = 0; r < c->ranks; ++r) {

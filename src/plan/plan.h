@@ -15,6 +15,7 @@ struct mf_plan_options {
     size_t ranks, threads;
     int threads_free;    /* on cores the plan may use fewer threads */
     size_t memory_limit; /* bytes of arrays per rank; 0: none */
+    double gpu_fraction; /* of a GPU's memory that arrays may take; 0: all of it */
     size_t gpu_ids;
     const long *gpu_id; /* [gpu_ids] the only GPUs of every node that may be used */
     int share_gpu;
@@ -41,6 +42,7 @@ struct mf_plan_candidate {
     size_t bytes, free;         /* of the rank with the least free memory, in the memory where that is least */
     size_t rank;                /* that rank */
     int host;                   /* 1: that memory is the node memory of a GPU's rank */
+    const char *limit;          /* the option that limits it; NULL: none does */
     double seconds;             /* of a step; 0: it does not fit */
     int fits, chosen;
     char reason[MF_PLAN_REASON];

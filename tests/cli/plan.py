@@ -345,6 +345,13 @@ def nothing_fits():
         check({c["device"] for c in said["candidates"]} == {"cuda", "cpu"}, f"{words}: all devices were looked at")
         status, out, err = run("reconstruct", *words, *h100, "--explain", *QUIET)
         check(status == 5 and "nothing fits" in out and "candidates" in out and err.count("mesoforge: ") == 1, f"{words}: {out}")
+    capped = plan("--size", 512, 512, 512, *h100, "--device", "cuda", "--ranks", 2, "--gpu-memory-fraction", 0.05)
+    check(capped["bytes"]["free"] == int(0.05 * 85520809984) + 1 >= capped["bytes"]["total"], f"a part of a GPU: {capped['bytes']}")
+    shared = ("--size", 64, 64, 64, *h100, "--gpu_ids", 0, "--ranks", 2, "--share-gpu", "--gpu-memory-fraction")
+    check(plan(*shared, 0.02)["bytes"]["free"] == int(0.01 * 85520809984) + 1, "ranks that share a GPU have a part each")
+    refuses(5, "are available (--gpu-memory-fraction); try: a larger --gpu-memory-fraction, more of --gpu_ids", "reconstruct", *shared, 1e-9)
+    for fraction in (0, -0.5, 1.01):
+        refuses(2, f"--gpu-memory-fraction {fraction}: it must be above 0 and at most 1", "reconstruct", *shared, fraction)
     check("(--memory-limit)" in run("reconstruct", "--size", 64, 64, 64, "--memory-limit", 1, *h100)[2], "what it is that is short")
     refuses(2, "too large for the cuda back end", "reconstruct", "--size", 36000, 36000, 36000, *h100, "--device", "cuda")
 

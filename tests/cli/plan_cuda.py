@@ -104,6 +104,10 @@ def too_small():
     check(done["plan"]["device"] == "cpu" and done["peak_bytes"]["predicted"] == done["peak_bytes"]["arena"], "its plan")
     _, err = match(*words, "--device", "cuda", code=5, FAKE_NVML_MEMORY=1496)
     check("nothing fits into memory" in err and "on GPUs" in err and "try: a GPU with more free memory, or --device cpu" in err, err)
+    _, err = match(*words, "--device", "cuda", "--residency", "device", "--plan", "off", "--gpu-memory-fraction", 1e-6, code=5)
+    check(f"the memory limit is {int(80 * 2**30 / 1e6) + 1}; try: a larger --gpu-memory-fraction" in err, f"a part of its memory: {err}")
+    done, _ = match(*words, "--device", "cuda", "--plan", "off", "--gpu-memory-fraction", 1e-6)
+    check(0 < done["peak_bytes"]["device"][0] <= 80 * 2**30 / 1e6 + 1, f"fields on the host leave room: {done.get('peak_bytes')}")
     _, err = match(*words, "--device", "auto", "--gpu_ids", 0, code=5, FAKE_NVML_MEMORY=1496)
     check("nothing fits into memory" in err and "try: more of --gpu_ids" in err, f"a GPU that was named: {err}")
     status, out, err = runs.run(program, "plan", "reconstruct", *words[:-3], "--json", "--ranks", 1,

@@ -35,6 +35,16 @@ long = "match g.npy --size 4 6 40 --output l.npy"
 says(0, ["try: --slice_objective mean: slices are too small"], long)
 says(0, [], long, "--slice_objective mean", without=["interface density of the result"])
 
+# One lag is no S2. A phase of the target that the result has no voxel for.
+flat = "match g.npy --size 2 16 16 --max_iter 2 --output l.npy"
+says(0, ["S2 is not compared, as L is 1 (--limit_to)"], flat, without=["S2 rms error"])
+says(0, ["--gpu-memory-fraction: the cpu back end has no GPU"], flat, "--device cpu --gpu-memory-fraction 0.5")
+rare = np.zeros((48, 48), np.uint8)
+rare[3, 4] = 1
+np.save("rare.npy", rare)
+says(0, ["warning: phase 1: the target's volume fraction, 0.00043, rounds to no voxel of the result; try: a larger result"],
+     "match rare.npy --size 12 12 --limit_to 4 --max_iter 2 --output l.npy")
+
 # Sides of a target whose volume fractions contradict each other.
 part = "contradict each other: the volume fraction of label "
 for names, words in (("'b.h5' and 'a.h5'", "merge a.h5 b.h5 ab.h5"),

@@ -147,6 +147,7 @@ struct cudaDeviceProp {
     struct {
         char bytes[16];
     } uuid;
+    size_t totalGlobalMem;
 };
 
 cudaError_t cudaGetDeviceCount(int *count);

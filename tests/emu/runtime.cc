@@ -193,6 +193,16 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     return cudaSuccess;
 }
 
+namespace
+{
+size_t device_bytes()
+{
+    const size_t limit = size_t(number("MF_EMU_MEMORY", 0));
+
+    return limit ? limit : size_t(80) << 30;
+}
+} // namespace
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
     if (device < 0 || device >= number("MF_EMU_DEVICES", 1)) return keep(cudaErrorInvalidDevice);
@@ -200,6 +210,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
     snprintf(properties->name, sizeof properties->name,
              number("MF_EMU_MIG", 0) ? "emulated GPU MIG 1g" : "emulated GPU");
     properties->uuid.bytes[15] = char(device);
+    properties->totalGlobalMem = device_bytes();
     return cudaSuccess;
 }
 
@@ -212,9 +223,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int room, int device)
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
-    const size_t limit = size_t(number("MF_EMU_MEMORY", 0));
-
-    *total = limit ? limit : size_t(80) << 30;
+    *total = device_bytes();
     *free = *total - used;
     return cudaSuccess;
 }

@@ -71,6 +71,7 @@ def meanings():
     got = options({"train_batch_size": "auto", "gradient_clipping": "auto", "optimizer": {"type": "AdamW", "params": {"lr": "auto", "weight_decay": "auto"}}})
     check(set(got) == {"optimizer", "deepspeed"}, f"auto leaves the choice to the program: {got}")
     has({"zero_optimization": {"stage": 3}}, {"zero": '"3"  # zero_optimization.stage'})
+    has({"zero_optimization": {"stage": 3, "stage3_max_live_parameters": 1e9}}, {"zero": '"3"  # zero_optimization.stage'})
     has({"tensorboard": {"enabled": False}}, {"no-events": "true  # tensorboard.enabled"})
     has({"gradient_clipping": 2}, {"clip": "2  # flag"}, "--clip", "2.0")
     has({}, {"clip": "3  # flag"}, "--clip", 3)

@@ -44,8 +44,10 @@ target_link_libraries(mesoforge_cuda_emu PRIVATE emu_cudart)
 
 # The libraries that networks call.
 mf_emu_library(emu_cublaslt MODULE emu/cublaslt.cc)
+mf_emu_library(emu_cudnn MODULE emu/cudnn.cc)
 target_link_libraries(emu_cublaslt PRIVATE emu_cudart)
-set(MF_EMU_LIBRARIES MF_CUBLASLT_LIBRARY=$<TARGET_FILE:emu_cublaslt>)
+target_link_libraries(emu_cudnn PRIVATE emu_cudart)
+set(MF_EMU_LIBRARIES MF_CUBLASLT_LIBRARY=$<TARGET_FILE:emu_cublaslt> MF_CUDNN_LIBRARY=$<TARGET_FILE:emu_cudnn>)
 if(built) # our declarations of them are those of their headers
   get_property(headers GLOBAL PROPERTY MF_CUDA_HEADERS)
   add_library(cuda_abi OBJECT unit/cuda_abi.cc)

@@ -102,7 +102,7 @@ say "## Tests" "" "All run at once on one GPU, here and under the sanitizers, so
 limit=$((seconds / 3))
 export OMP_NUM_THREADS=1
 for name in "${tests[@]}"; do begin "cuda_$name" "$build/tests/cuda_$name"; done
-begin net_ops env MF_TEST_DEVICE=cuda "$build/tests/net_ops" linear conv2d attention matmul
+begin net_ops env MF_TEST_DEVICE=cuda "$build/tests/net_ops"
 begin net_optim env MF_TEST_DEVICE=cuda "$build/tests/net_optim"
 begin kernels_meanfield env MF_TEST_DEVICE=cuda "$build/tests/kernels_meanfield"
 for name in mpi_redistribute mpi_slab; do begin "$name by NCCL" env MF_TEST_DEVICE=cuda MF_TEST_EXCHANGE=nccl "$build/tests/$name"; done

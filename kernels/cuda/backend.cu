@@ -209,6 +209,7 @@ void queue_close(struct mf_queue *queue)
         close_ways(own);
         mf_cuda_segments_close(own);
         mf_cuda_products_close(own);
+        mf_cuda_convolutions_close(own);
         if (own->part) MF_CUDA(cudaFree(own->part));
         if (own->word) MF_CUDA(cudaFreeHost(own->word));
         if (own->stage) MF_CUDA(cudaFreeHost(own->stage));

@@ -89,6 +89,7 @@ void mf_cuda_segment_end(struct mf_queue *q);
 /* -- net: handles of libraries -- */
 
 void mf_cuda_products_close(struct mf_cuda_queue *own);
+void mf_cuda_convolutions_close(struct mf_cuda_queue *own);
 
 /* -- ranges.cu -- */
 

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 
-#include "kernels/cuda/net/cublaslt.h"
+#include "kernels/cuda/net/cublaslt_abi.h"
+#include "kernels/cuda/net/cudnn_abi.h"
 
 #define SAME(ours, theirs) static_assert(int(ours) == int(theirs), #ours " is " #theirs)
 
@@ -34,3 +35,19 @@ SAME(sizeof(struct mf_lt_algorithm), sizeof(cublasLtMatmulAlgo_t));
 SAME(sizeof(struct mf_lt_found), sizeof(cublasLtMatmulHeuristicResult_t));
 SAME(offsetof(struct mf_lt_found, work), offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
 SAME(offsetof(struct mf_lt_found, status), offsetof(cublasLtMatmulHeuristicResult_t, state));
+
+#if __has_include(<cudnn.h>)
+#include <cudnn.h>
+
+SAME(MF_DNN_F32, CUDNN_DATA_FLOAT);
+SAME(MF_DNN_F16, CUDNN_DATA_HALF);
+SAME(MF_DNN_BF16, CUDNN_DATA_BFLOAT16);
+SAME(MF_DNN_NHWC, CUDNN_TENSOR_NHWC);
+SAME(MF_DNN_CORRELATION, CUDNN_CROSS_CORRELATION);
+SAME(MF_DNN_TENSOR_OP_MATH, CUDNN_TENSOR_OP_MATH);
+SAME(MF_DNN_FMA_MATH, CUDNN_FMA_MATH);
+SAME(MF_DNN_IMPLICIT_GEMM, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM);
+SAME(MF_DNN_ALGORITHM_1, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM);
+SAME(MF_DNN_ALGORITHM_1, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1);
+SAME(MF_DNN_ALGORITHM_1, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1);
+#endif

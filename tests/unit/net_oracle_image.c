@@ -81,7 +81,7 @@ const struct net_case net_image[] = {
      {.stride = 1, .pad = 1, .act = MF_ACT_RELU},
      7,
      {F(4, 1, 5, 4, 3), F(4, 7, 3, 3, 3), F(1, 7)}},
-    {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1, .act = MF_ACT_SILU}, 7, {F(4, 1, 5, 4, 3), F(4, 7, 3, 3, 3)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1, .act = MF_ACT_SILU}, 3, {F(4, 1, 5, 4, 3), F(4, 7, 3, 3, 3)}},
     {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1}, 7, {F(4, 16, 4, 4, 2), F(4, 16, 2, 3, 3), F(1, 16)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 2}, 7, {F(4, 3, 4, 5, 6), F(1, 6), F(1, 6)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 5}, 6, {F(3, 2, 9, 10), F(1, 10), F(1, 10)}},

@@ -1,5 +1,5 @@
 /* Libraries of NVIDIA, opened when a plan first wants them: a program that does not train runs without them. Their
- * interfaces are declared here (cublaslt.h, cudnn.h). The stand-ins of tests/emu read the same declarations. */
+ * interfaces are declared here (cublaslt_abi.h, cudnn_abi.h). The stand-ins of tests/emu read the same declarations. */
 #ifndef MF_KERNELS_CUDA_NET_LIBRARY_H
 #define MF_KERNELS_CUDA_NET_LIBRARY_H
 

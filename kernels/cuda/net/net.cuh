@@ -8,6 +8,7 @@
 /** The operations that this back end has. */
 #define MF_CUDA_OP_LIST(X)        \
     X(LINEAR, linear)             \
+    X(CONV2D, conv2d)             \
     X(RELU, relu)                 \
     X(SILU, silu)                 \
     X(GELU, gelu)                 \

@@ -3,7 +3,7 @@
 #ifndef MF_KERNELS_CUDA_NET_PRODUCT_CUH
 #define MF_KERNELS_CUDA_NET_PRODUCT_CUH
 
-#include "kernels/cuda/net/cublaslt.h"
+#include "kernels/cuda/net/cublaslt_abi.h"
 #include "kernels/cuda/queue.cuh"
 
 /** C = A B, or C += A B, row by row, of packed matrices. op(A): [m][k], op(B): [k][n]; @p ta, @p tb: the memory holds

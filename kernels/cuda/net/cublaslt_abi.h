@@ -1,7 +1,7 @@
 /* The part of cuBLASLt's interface that the cuda back end uses. Names, argument types and numbers follow cublasLt.h;
  * they are the same in versions 12 and 13. Matrices are column by column. */
-#ifndef MF_KERNELS_CUDA_NET_CUBLASLT_H
-#define MF_KERNELS_CUDA_NET_CUBLASLT_H
+#ifndef MF_KERNELS_CUDA_NET_CUBLASLT_ABI_H
+#define MF_KERNELS_CUDA_NET_CUBLASLT_ABI_H
 
 #include <stdint.h>
 

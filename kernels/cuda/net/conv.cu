@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/net/bias_act.cuh"
 #include "kernels/cuda/net/convolution.cuh"
+#include "kernels/cuda/net/half.cuh"
 #include "kernels/cuda/net/linear.cuh"
 #include "kernels/cuda/net/net.cuh"
 
@@ -35,7 +36,7 @@ template <class T> struct turn_back_body {
     __device__ void operator()(size_t i) const
     {
         const size_t o = i / (window * c), channel = i / window % c;
-        const float value = float(from[(o * window + i % window) * c + channel]);
+        const float value = mf_wide(from[(o * window + i % window) * c + channel]);
 
         to[i] = add ? to[i] + value : value;
     }
@@ -156,9 +157,13 @@ void run_product(struct mf_queue *q, const struct mf_call *call, bool back)
 {
     const struct mf_call as = product_call(call, static_cast<char *>(call->work));
 
-    if (as.in[0].at != call->in[0].at) gather<float>(q, call, as.in[0].at);
+    mf_by_type(sums(call).type, [&](auto number) {
+        if (as.in[0].at != call->in[0].at) gather<decltype(number)>(q, call, as.in[0].at);
+    });
     (back ? mf_linear_backward : mf_linear_forward)(q, &as);
-    if (as.din[0].at != call->din[0].at) scatter<float>(q, call, as.din[0].at);
+    mf_by_type(sums(call).type, [&](auto number) {
+        if (as.din[0].at != call->din[0].at) scatter<decltype(number)>(q, call, as.din[0].at);
+    });
 }
 
 int plan_product(struct mf_queue *q, const struct mf_call *call, int back, struct plan *p, size_t *work)
@@ -179,28 +184,37 @@ size_t turned_bytes(const struct mf_call *call)
 
 size_t gradient_bytes(const struct mf_call *call) { return call->din[1].shape.n ? turned_bytes(call) : 0; }
 
-template <class T> void turn(struct mf_queue *q, const struct mf_call *call, void *to)
+void turn(struct mf_queue *q, const struct mf_call *call, void *to)
 {
     const struct mf_shape &w = call->in[1].shape;
 
-    mf_each(q, mf_shape_count(&w),
-            turn_body<T>{w.d[1], w.d[2] * w.d[3], static_cast<const T *>(call->in[1].at), static_cast<T *>(to)});
+    mf_by_type(w.type, [&](auto number) {
+        using T = decltype(number);
+
+        mf_each(q, mf_shape_count(&w),
+                turn_body<T>{w.d[1], w.d[2] * w.d[3], static_cast<const T *>(call->in[1].at), static_cast<T *>(to)});
+    });
 }
 
-template <class T> void turn_back(struct mf_queue *q, const struct mf_call *call, const void *from)
+/* cuDNN's gradient has the type of x, the call's is f32. */
+void turn_back(struct mf_queue *q, const struct mf_call *call, const void *from)
 {
     const struct mf_shape &w = call->din[1].shape;
+    float *to = static_cast<float *>(call->din[1].at);
 
-    mf_each(q, mf_shape_count(&w),
-            turn_back_body<T>{w.d[1], w.d[2] * w.d[3], static_cast<const T *>(from), mf_floats(call->din[1]),
-                              (call->add & 2) != 0});
+    mf_by_type(image(call).type, [&](auto number) {
+        using T = decltype(number);
+
+        mf_each(q, mf_shape_count(&w),
+                turn_back_body<T>{w.d[1], w.d[2] * w.d[3], static_cast<const T *>(from), to, (call->add & 2) != 0});
+    });
 }
 
 void run_forward(struct mf_queue *q, const struct mf_call *call)
 {
     char *turned = static_cast<char *>(call->work);
 
-    turn<float>(q, call, turned);
+    turn(q, call, turned);
     mf_convolution_run(plan_of(call)->forward, call->in[0].at, turned, mf_sums(call), turned + turned_bytes(call));
     mf_bias_forward(q, call);
     mf_act_forward(q, call);
@@ -214,12 +228,12 @@ void run_backward(struct mf_queue *q, const struct mf_call *call)
     char *work = gradient + gradient_bytes(call);
 
     if (p->data) {
-        turn<float>(q, call, turned);
+        turn(q, call, turned);
         mf_convolution_run(p->data, call->din[0].at, turned, slope, work);
     }
     if (p->weights) {
         mf_convolution_run(p->weights, call->in[0].at, gradient, slope, work);
-        turn_back<float>(q, call, gradient);
+        turn_back(q, call, gradient);
     }
     mf_bias_backward(q, call, slope);
 }

@@ -1,6 +1,12 @@
 /* The contract of an operation of networks: what holds on every back end (struct mf_op), what a back end does
  * (struct mf_op_calls), and what one call gets (struct mf_call).
  *
+ * Rule of types: arithmetic is f32. Activations, and the copies of weights that products read, may have 16 bits (bf16,
+ * f16): an operation widens what it reads, and rounds what it writes to the nearest. Its data inputs have one type, and
+ * out[0] has that type; what is saved for backward is f32, but a fused activation's input, which has the type of
+ * out[0]. The gradient of an activation has its type; gradients of parameters are f32, also where the operation read a
+ * copy of 16 bits.
+ *
  * Rule: an operation sees the tensors of its call and nothing else. It allocates nothing: work memory and handles of
  * libraries are made when a list is planned (src/net/pass.h). */
 #ifndef MF_KERNELS_OP_H
@@ -24,6 +30,8 @@ struct mf_attr {
     int act;             /* enum mf_act: an activation that a fused node computes as well */
     unsigned stream;     /* dropout: number of the node, part of its random stream */
     double rate;         /* dropout: probability of a zero; fill: the number; losses: label smoothing */
+    int scaled;          /* fill: times the scale of the loss */
+    int type;            /* cast: enum mf_type of the output */
     int stride, pad;     /* convolution */
     int groups;          /* group norm; attention: heads of keys and values, 0: as many as heads */
     int heads;           /* attention */
@@ -49,12 +57,13 @@ enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU, MF_ACT_GELU_TA
 /** Numbers that change from step to step. Nodes read them in the walk. */
 enum mf_step_number {
     MF_NUMBER_LEARNING_RATE,
-    MF_NUMBER_STEP,   /* of the optimiser, from 1 */
-    MF_NUMBER_SEED,   /* of dropout */
-    MF_NUMBER_SAMPLE, /* number of the first sample of this list among all samples of the run */
-    MF_NUMBER_ROWS,   /* rows that count in the mean of the loss, over all micro-batches and ranks */
-    MF_NUMBER_SCALE,  /* factor of the gradients in the optimiser: clipping */
-    MF_NUMBER_DECAY,  /* weight decay of the optimiser */
+    MF_NUMBER_STEP,       /* of the optimiser, from 1 */
+    MF_NUMBER_SEED,       /* of dropout */
+    MF_NUMBER_SAMPLE,     /* number of the first sample of this list among all samples of the run */
+    MF_NUMBER_ROWS,       /* rows that count in the mean of the loss, over all micro-batches and ranks */
+    MF_NUMBER_SCALE,      /* factor of the gradients in the optimiser: clipping */
+    MF_NUMBER_DECAY,      /* weight decay of the optimiser */
+    MF_NUMBER_LOSS_SCALE, /* factor of all gradients, so that none is too small for 16 bits */
     MF_NUMBERS
 };
 
@@ -85,6 +94,8 @@ struct mf_op {
     double (*operations)(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out);
     /** How many times as many backward has for the @p wanted gradients. NULL: once for each of the first two. */
     double (*back)(const struct mf_shape in[], unsigned wanted);
+    unsigned shared;    /* inputs that all samples read: weights */
+    unsigned f32;       /* inputs that stay f32 where others have 16 bits */
     unsigned passes;    /* inputs whose gradient is dout itself: no node, no copy */
     unsigned over;      /* forward: inputs whose memory out[0] may take */
     unsigned back_over; /* backward: gradients that may take the memory of dout */

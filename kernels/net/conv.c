@@ -24,10 +24,15 @@ static int shape(const struct mf_attr *attr, const struct mf_shape in[], struct 
         return mf_fail(MF_USAGE, "its window of %zu x %zu does not fit into %zu x %zu (stride %d, padding %d)", w[2],
                        w[3], x[1], x[2], attr->stride, attr->pad);
     out[0] = (struct mf_shape){
-        .type = MF_F32, .n = 4, .d = {x[0], places(attr, x[1], w[2]), places(attr, x[2], w[3]), w[0]}};
+        .type = in[0].type, .n = 4, .d = {x[0], places(attr, x[1], w[2]), places(attr, x[2], w[3]), w[0]}};
     if (mf_act_keeps(attr)) out[1] = out[0];
     return MF_OK;
 }
 
-const struct mf_op mf_op_conv2d = {
-    .name = "conv2d", .shape = shape, .reads = mf_product_reads, .operations = mf_linear_operations, .consumes = 1};
+const struct mf_op mf_op_conv2d = {.name = "conv2d",
+                                   .shape = shape,
+                                   .reads = mf_product_reads,
+                                   .operations = mf_linear_operations,
+                                   .shared = 6,
+                                   .f32 = 4,
+                                   .consumes = 1};

@@ -32,5 +32,7 @@ const struct mf_op mf_op_linear = {.name = "linear",
                                    .shape = shape,
                                    .reads = mf_product_reads,
                                    .operations = mf_linear_operations,
+                                   .shared = 6,
+                                   .f32 = 4,
                                    .adds = 1,
                                    .consumes = 1};

@@ -9,7 +9,8 @@
 
 /* Columns by hand, so that a new line leaves the others as they are. */
 /* clang-format off */
-#define MF_OP_LIST(X) \
+#define MF_OP_LIST(X) MF_OP_TENSOR_LIST(X) MF_OP_FLAT_LIST(X)
+#define MF_OP_TENSOR_LIST(X) \
     X(LINEAR, linear)              /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */ \
     X(CONV2D, conv2d)              /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */ \
     X(RELU, relu) \
@@ -30,7 +31,11 @@
     X(TRANSPOSE, transpose)        /* attr.axis and attr.other change places */ \
     X(SOFTMAX_LOSS, softmax_loss)  /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
     X(SQUARED_LOSS, squared_loss)  /* mean of (a - b)^2 */ \
-    X(DROPOUT, dropout) \
+    X(DROPOUT, dropout)
+
+/* Their arrays are flat, and each has the types that its operation takes. */
+#define MF_OP_FLAT_LIST(X) \
+    X(CAST, cast)                  /* to attr.type */ \
     X(FILL, fill)                  /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
     X(ACCUMULATE, accumulate)      /* a += b */ \
     X(SQUARE_SUM, square_sum)      /* squared norm of an array; not finite if one number is not */ \

@@ -1,4 +1,4 @@
-/* Pointwise operations: activations, sums, dropout, fill. */
+/* Pointwise operations: activations, sums, dropout, casts, fill. */
 #include <string.h>
 
 #include "kernels/net/kinds.h"
@@ -55,6 +55,16 @@ ACTIVATION(gelu_tanh, reads_input, many);
 
 const struct mf_op mf_op_dropout = {
     .name = "dropout", .shape = same, .operations = many, .over = 1, .back_over = 1, .cheap = 1};
+
+/* The same numbers in another type. The gradient of f32 may have to be rounded. */
+static int cast_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    out[0] = in[0];
+    out[0].type = (enum mf_type)attr->type;
+    return MF_OK;
+}
+
+const struct mf_op mf_op_cast = {.name = "cast", .shape = cast_shape, .operations = few, .cheap = 1};
 
 /* a + b and a b: b has the shape of a, or that of a's last axes and is repeated along the first ones. */
 static int repeated_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])

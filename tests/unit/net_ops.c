@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/half.h"
 #include "src/base/rng.h"
 #include "tests/check.h"
 #include "tests/device.h"
@@ -15,10 +16,21 @@ enum { NUMBERS = 4096, MANY = 2048 };
 double net_number[MF_NUMBERS] = {
     [MF_NUMBER_STEP] = 3, [MF_NUMBER_SEED] = 5, [MF_NUMBER_SAMPLE] = 40, [MF_NUMBER_ROWS] = 7, [MF_NUMBER_SCALE] = 1};
 
+/* Type of activations and weights; how far values and gradients may be off. */
+static enum mf_type type = MF_F32;
+static double tolerance = 2e-6, slack = 1e-5;
+
+/* A number as @p to can have it. */
+static double rounded(double x, enum mf_type to)
+{
+    if (to == MF_BF16) return (double)mf_bf16_to(mf_bf16_of((float)x));
+    return to == MF_F16 ? (double)mf_f16_to(mf_f16_of((float)x)) : (double)(float)x;
+}
+
 /* Inputs, weights of the outputs in the sum whose gradients are compared, and what the kernels gave. */
 struct trial {
     const struct net_case *test;
-    struct mf_shape out[MF_OUTS];
+    struct mf_shape from[MF_INS], out[MF_OUTS]; /* as the case has them, in the types of this trial */
     double *in[MF_INS], weight[NUMBERS];
     float value[MF_OUTS][NUMBERS], gradient[MF_INS][NUMBERS];
 };
@@ -36,8 +48,14 @@ static double total(const struct trial *t)
 
 static void make(struct trial *t, const struct net_case *test, uint64_t seed)
 {
+    const struct mf_op *op = mf_ops[test->op];
+
     *t = (struct trial){.test = test};
-    CHECK(mf_ops[test->op]->shape(&test->attr, test->in, t->out) == MF_OK);
+    for (int j = 0; j < MF_INS; ++j) {
+        t->from[j] = test->in[j];
+        if (t->from[j].type == MF_F32 && !(op->f32 >> j & 1)) t->from[j].type = type;
+    }
+    CHECK(op->shape(&test->attr, t->from, t->out) == MF_OK);
     for (int j = 0; j < MF_OUTS; ++j)
         if (mf_shape_count(&t->out[j]) > NUMBERS) abort();
     for (int j = 0; j < MF_INS; ++j) {
@@ -47,12 +65,12 @@ static void make(struct trial *t, const struct net_case *test, uint64_t seed)
         if (!test->in[j].n) continue;
         t->in[j] = malloc(n * sizeof(double));
         for (size_t i = 0; i < n; ++i) {
-            t->in[j][i] = (double)(float)mf_random_normal(seed, 90 + (unsigned)j, i);
+            t->in[j][i] = rounded(mf_random_normal(seed, 90 + (unsigned)j, i), t->from[j].type);
             if (test->in[j].type == MF_I32) t->in[j][i] = (double)(i % 5) - (i % 3 == 0); /* -1: does not count */
             if (test->in[j].type == MF_U8) t->in[j][i] = i % 4 != 1 && i / mf_shape_last(&test->in[j]) != 1;
         }
     }
-    for (size_t i = 0; i < NUMBERS; ++i) t->weight[i] = (double)(float)mf_random_normal(seed, 99, i);
+    for (size_t i = 0; i < NUMBERS; ++i) t->weight[i] = rounded(mf_random_normal(seed, 99, i), t->out[0].type);
 }
 
 /* Bytes by which all tensors stand behind an aligned place: views may begin anywhere. */
@@ -66,21 +84,30 @@ static void *lay(const struct device *d, const void *from, size_t bytes)
     return at;
 }
 
-static void take_back(const struct device *d, void *to, void *at, size_t bytes)
+/* @p to: floats, or NULL. */
+static void take_back(const struct device *d, float *to, void *at, const struct mf_shape *shape)
 {
-    if (to) d->be->get(d->q, to, at, bytes);
+    static uint16_t half[NUMBERS];
+    const int wide = shape->type == MF_F32 || shape->type == MF_F64;
+
+    if (to) d->be->get(d->q, wide ? (void *)to : half, at, mf_shape_bytes(shape));
+    for (size_t i = 0; to && !wide && i < mf_shape_count(shape); ++i)
+        to[i] = shape->type == MF_BF16 ? mf_bf16_to(half[i]) : mf_f16_to(half[i]);
     mf_arena_give(d->arena, (char *)at - shift);
 }
 
 static void *put(const struct device *d, const double *from, const struct mf_shape *shape)
 {
     static float real[NUMBERS];
+    static uint16_t half[NUMBERS];
     static int32_t whole[NUMBERS];
     static unsigned char byte[NUMBERS];
-    const void *const typed[MF_TYPES] = {[MF_F32] = real, [MF_I32] = whole, [MF_U8] = byte};
+    const void *const typed[MF_TYPES] = {
+        [MF_F32] = real, [MF_F16] = half, [MF_BF16] = half, [MF_I32] = whole, [MF_U8] = byte};
 
     for (size_t i = 0; i < mf_shape_count(shape); ++i) {
         real[i] = (float)from[i];
+        half[i] = shape->type == MF_BF16 ? mf_bf16_of(real[i]) : mf_f16_of(real[i]);
         whole[i] = (int32_t)from[i];
         byte[i] = (unsigned char)whole[i];
     }
@@ -100,6 +127,15 @@ static void carry_out(const struct device *d, enum mf_op_id op, struct mf_call *
     if (call->plan) calls->release(call->plan);
 }
 
+/* The gradient of a weight is f32; others have the type of their input. */
+static struct mf_shape gradient_shape(const struct trial *t, int j)
+{
+    struct mf_shape shape = t->from[j];
+
+    if (mf_ops[t->test->op]->shared >> j & 1) shape.type = MF_F32;
+    return shape;
+}
+
 /* Forward, then backward of the wanted gradients, in separate memory. @p before: what gradients hold; NaN: they are
  * written, else added to. */
 static void run(struct trial *t, const struct device *d, int own, float before)
@@ -107,10 +143,10 @@ static void run(struct trial *t, const struct device *d, int own, float before)
     const struct mf_op *op = mf_ops[t->test->op];
     struct mf_call call = {.attr = &t->test->attr, .number = net_number}, back;
     unsigned in = 0, out = 0;
-    static float fill[NUMBERS];
+    static double fill[NUMBERS];
 
     for (int j = 0; j < MF_INS; ++j)
-        if (t->in[j]) call.in[j] = (struct mf_tensor){put(d, t->in[j], &t->test->in[j]), t->test->in[j]};
+        if (t->in[j]) call.in[j] = (struct mf_tensor){put(d, t->in[j], &t->from[j]), t->from[j]};
     for (int j = 0; j < MF_OUTS; ++j)
         if (t->out[j].n) call.out[j] = (struct mf_tensor){lay(d, NULL, mf_shape_bytes(&t->out[j])), t->out[j]};
     carry_out(d, t->test->op, &call, 0);
@@ -120,8 +156,9 @@ static void run(struct trial *t, const struct device *d, int own, float before)
     for (int j = 0; j < MF_INS; ++j) { /* it gets what it says that it reads */
         if (!(in >> j & 1)) back.in[j] = (struct mf_tensor){0};
         if (!(t->test->wanted >> j & 1)) continue;
-        for (size_t i = 0; i < NUMBERS; ++i) fill[i] = before;
-        back.din[j] = (struct mf_tensor){lay(d, fill, mf_shape_bytes(&t->test->in[j])), t->test->in[j]};
+        for (size_t i = 0; i < NUMBERS; ++i) fill[i] = (double)before;
+        back.din[j].shape = gradient_shape(t, j);
+        back.din[j].at = put(d, fill, &back.din[j].shape);
         if (!isnan(before)) back.add |= 1U << j;
     }
     for (int j = 0; j < MF_OUTS; ++j)
@@ -130,12 +167,12 @@ static void run(struct trial *t, const struct device *d, int own, float before)
     back.own = own && op->consumes;
     back.plan = NULL;
     carry_out(d, t->test->op, &back, 1);
-    take_back(d, NULL, back.dout.at, 0);
+    take_back(d, NULL, back.dout.at, &t->out[0]);
     for (int j = 0; j < MF_OUTS; ++j)
-        if (call.out[j].at) take_back(d, t->value[j], call.out[j].at, mf_shape_bytes(&t->out[j]));
+        if (call.out[j].at) take_back(d, t->value[j], call.out[j].at, &t->out[j]);
     for (int j = 0; j < MF_INS; ++j) {
-        if (back.din[j].at) take_back(d, t->gradient[j], back.din[j].at, mf_shape_bytes(&t->test->in[j]));
-        if (call.in[j].at) take_back(d, NULL, call.in[j].at, 0);
+        if (back.din[j].at) take_back(d, t->gradient[j], back.din[j].at, &back.din[j].shape);
+        if (call.in[j].at) take_back(d, NULL, call.in[j].at, &t->from[j]);
     }
 }
 
@@ -145,7 +182,7 @@ static void check_value(const struct trial *t, const char *name)
 
     t->test->oracle(&t->test->attr, t->test->in, t->in, want);
     for (size_t i = 0; i < mf_shape_count(&t->out[0]); ++i)
-        if (!(fabs(t->value[0][i] - want[i]) <= 2e-6 * (1 + fabs(want[i]))))
+        if (!(fabs(t->value[0][i] - want[i]) <= tolerance * (1 + fabs(want[i]))))
             CHECK_SAYS(0, "%s: value %zu is %g, want %g", name, i, t->value[0][i], want[i]);
 }
 
@@ -154,11 +191,11 @@ static void check_value(const struct trial *t, const char *name)
 static void check_gradient(const struct trial *t, const char *name, double before)
 {
     for (int j = 0; j < MF_INS; ++j) {
-        const size_t n = mf_shape_count(&t->test->in[j]);
+        const size_t n = mf_shape_count(&t->test->in[j]), stride = n > MANY ? 29 : type == MF_F32 ? 1 : 7;
         double error = 0, norm = 0;
 
         if (!(t->test->wanted >> j & 1)) continue;
-        for (size_t i = 0; i<n; i += n> MANY ? 29 : 1) {
+        for (size_t i = 0; i < n; i += stride) {
             const double x = t->in[j][i], h = 1e-5;
             double up, down;
 
@@ -171,7 +208,8 @@ static void check_gradient(const struct trial *t, const char *name, double befor
             norm += up * up;
             error += (t->gradient[j][i] - before - up) * (t->gradient[j][i] - before - up);
         }
-        CHECK_SAYS(sqrt(error) <= 1e-5 * sqrt(norm) + 1e-6, "%s: gradient %d is off by %.2g of %.2g", name, j,
+        if (gradient_shape(t, j).type != MF_F32) norm += before * before * (double)n; /* the sum is rounded */
+        CHECK_SAYS(sqrt(error) <= slack * (sqrt(norm) + 0.1), "%s: gradient %d is off by %.2g of %.2g", name, j,
                    sqrt(error), sqrt(norm));
     }
 }
@@ -257,16 +295,32 @@ static void check_lacks(const struct device *d, int named, char **name)
     }
 }
 
-static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange, net_image};
+/* All cases with numbers of one type. Losses are f32 alone. */
+static void check_all(const struct device *d)
+{
+    static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange, net_image};
+
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
+        for (const struct net_case *test = cases[k]; test->oracle; ++test) {
+            const int loss = test->op == MF_OP_SOFTMAX_LOSS || test->op == MF_OP_SQUARED_LOSS;
+
+            if (d->be->net->calls[test->op] && (type == MF_F32 || !loss)) check_test(test, d);
+        }
+}
 
 int main(int argc, char **argv)
 {
     struct device d = device_open(1, 1, 0);
 
     check_lacks(&d, argc - 1, argv + 1);
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
-        for (const struct net_case *test = cases[k]; test->oracle; ++test)
-            if (d.be->net->calls[test->op]) check_test(test, &d);
+    check_all(&d);
+    if (strcmp(d.be->name, "cuda") == 0) printf("skipped: types of 16 bits, which %s lacks\n", d.be->name);
+    for (enum mf_type half = MF_F16; half <= MF_BF16 && strcmp(d.be->name, "cuda") != 0; ++half) {
+        type = half;
+        tolerance = half == MF_F16 ? 1e-3 : 8e-3;
+        slack = half == MF_F16 ? 1e-3 : 8e-3;
+        check_all(&d);
+    }
     check_refusals();
     device_close(&d);
     return failures != 0;

@@ -1,11 +1,34 @@
 /* The operations of cpu, and rows over threads. */
 #include "kernels/cpu/net/net.h"
 
+#include "kernels/cpu/net/half.h"
 #include "src/base/cut.h"
 
+/* Calls on tensors of 16 bits become calls on f32. */
+#define CALLS(NAME, name)                                                                                       \
+    static int name##_plan(struct mf_queue *q, const struct mf_call *call, int back, void **made, size_t *work) \
+    {                                                                                                           \
+        return mf_half_plan(q, call, back, made, work, MF_OP_##NAME, &mf_op_##name##_cpu);                      \
+    }                                                                                                           \
+    static void name##_release(void *made) { mf_half_release(made, &mf_op_##name##_cpu); }                      \
+    static void name##_forward(struct mf_queue *q, const struct mf_call *call)                                  \
+    {                                                                                                           \
+        mf_half_run(q, call, 0, MF_OP_##NAME, &mf_op_##name##_cpu);                                             \
+    }                                                                                                           \
+    static void name##_backward(struct mf_queue *q, const struct mf_call *call)                                 \
+    {                                                                                                           \
+        mf_half_run(q, call, 1, MF_OP_##NAME, &mf_op_##name##_cpu);                                             \
+    }                                                                                                           \
+    static const struct mf_op_calls name##_calls = {name##_plan, name##_release, name##_forward, name##_backward};
+MF_OP_TENSOR_LIST(CALLS)
+#undef CALLS
+
 const struct mf_op_table mf_net_cpu = {{
+#define MF_OP_ROW(NAME, name) [MF_OP_##NAME] = &name##_calls,
+    MF_OP_TENSOR_LIST(MF_OP_ROW)
+#undef MF_OP_ROW
 #define MF_OP_ROW(NAME, name) [MF_OP_##NAME] = &mf_op_##name##_cpu,
-    MF_OP_LIST(MF_OP_ROW)
+        MF_OP_FLAT_LIST(MF_OP_ROW)
 #undef MF_OP_ROW
 }};
 

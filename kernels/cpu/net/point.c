@@ -1,6 +1,7 @@
 /* add, mul, dropout, fill and accumulate on cpu. */
 #include "kernels/cpu/net/net.h"
 
+#include "kernels/cpu/net/convert.h"
 #include "kernels/form/drop.h"
 
 /* -- add -- */
@@ -164,11 +165,18 @@ const struct mf_op_calls mf_op_dropout_cpu = {.forward = drop_forward, .backward
 
 static void fill(struct mf_queue *queue, const struct mf_call *call)
 {
-    const size_t n = mf_shape_count(&call->out[0].shape);
-    float *y = call->out[0].at;
+    const struct mf_tensor *y = &call->out[0];
+    const size_t n = mf_shape_count(&y->shape);
+    const float value = (float)(call->attr->rate * (call->attr->scaled ? call->number[MF_NUMBER_LOSS_SCALE] : 1));
+    uint16_t half;
 
     (void)queue;
-    for (size_t i = 0; i < n; ++i) y[i] = (float)call->attr->rate;
+    if (y->shape.type == MF_F32) {
+        for (size_t i = 0; i < n; ++i) ((float *)y->at)[i] = value;
+    } else {
+        mf_cpu_narrow(y->shape.type, &value, &half, 1);
+        for (size_t i = 0; i < n; ++i) ((uint16_t *)y->at)[i] = half;
+    }
 }
 
 const struct mf_op_calls mf_op_fill_cpu = {.forward = fill};

@@ -59,7 +59,8 @@ struct fill_body {
 
 void fill(struct mf_queue *q, const struct mf_call *call)
 {
-    mf_places_run(q, mf_shape_count(&call->out[0].shape), fill_body{float(call->attr->rate)},
+    mf_places_run(q, mf_shape_count(&call->out[0].shape),
+                  fill_body{float(call->attr->rate * (call->attr->scaled ? call->number[MF_NUMBER_LOSS_SCALE] : 1))},
                   {{mf_floats(call->out[0])}});
 }
 

@@ -43,8 +43,8 @@ inline void put_number(kind k, void *at, size_t i, double x)
         return;
     }
     if (std::isfinite(x)) {
-        (void)std::frexp(x, &exponent); /* x = f 2^exponent, f from 0.5 on */
-        exponent = exponent + bias - 1 < 1 ? 1 : exponent + bias - 1;
+        (void)std::frexp(x, &exponent); /* x = f 2^exponent, f from 0.5 on; 0 has no such f */
+        exponent = x == 0 || exponent + bias - 1 < 1 ? 1 : exponent + bias - 1;
         bits = int(std::nearbyint(std::ldexp(std::fabs(x), bias + digits - exponent))) + ((exponent - 1) << digits);
         if (bits > infinite) bits = infinite;
     } else if (std::isnan(x)) {

@@ -19,17 +19,21 @@ template <class Add> struct slope_body {
 
 void forward(struct mf_queue *q, const struct mf_call *call, int act)
 {
-    mf_places_run(q, mf_shape_count(&call->out[0].shape), value_body{act},
-                  {{mf_floats(call->out[0])}, {mf_floats(call->in[0])}});
+    mf_by_type(call->out[0].shape.type, [&](auto number) {
+        mf_places_run<decltype(number)>(q, mf_shape_count(&call->out[0].shape), value_body{act},
+                                        {{call->out[0].at}, {call->in[0].at}});
+    });
 }
 
 void backward(struct mf_queue *q, const struct mf_call *call, int act)
 {
-    float *seen = mf_floats(act == MF_ACT_RELU ? call->out[0] : call->in[0]);
+    void *seen = act == MF_ACT_RELU ? call->out[0].at : call->in[0].at;
 
-    mf_choose(call->add & 1, [&](auto add) {
-        mf_places_run(q, mf_shape_count(&call->dout.shape), slope_body<decltype(add)>{act},
-                      {{mf_floats(call->din[0])}, {seen}, {mf_floats(call->dout)}});
+    mf_by_type(call->dout.shape.type, [&](auto number) {
+        mf_choose(call->add & 1, [&](auto add) {
+            mf_places_run<decltype(number)>(q, mf_shape_count(&call->dout.shape), slope_body<decltype(add)>{act},
+                                            {{call->din[0].at}, {seen}, {call->dout.at}});
+        });
     });
 }
 

@@ -13,27 +13,31 @@ struct band {
     size_t rows, n, row, at; /* columns of the band, of the wider array; first column of the band */
 };
 
-template <int W, class Add> struct band_body {
+template <int W, class Add, class T> struct band_body {
     struct band b;
     bool out; /* from the band to the dense array */
-    float *wide, *dense;
+    T *wide, *dense;
     __device__ void operator()(size_t i) const
     {
-        float *inside = wide + i * W / b.n * b.row + b.at + i * W % b.n, *other = dense + i * W;
+        T *inside = wide + i * W / b.n * b.row + b.at + i * W % b.n, *other = dense + i * W;
 
         mf_move<W, Add>(out ? inside : other, out ? other : inside);
     }
 };
 
-void move(struct mf_queue *q, const struct band &b, bool out, bool add, float *wide, float *dense)
+void move(struct mf_queue *q, const struct band &b, bool out, bool add, const struct mf_tensor &wide,
+          const struct mf_tensor &dense)
 {
-    const bool four = (b.n | b.row | b.at) % 4 == 0 && mf_aligned(wide) && mf_aligned(dense);
+    mf_by_type(dense.shape.type, [&](auto number) {
+        using T = decltype(number);
 
-    mf_choose(add, [&](auto more) {
-        mf_by_width(four, [&](auto width) {
-            constexpr int W = decltype(width)::OF;
+        mf_choose(add, [&](auto more) {
+            mf_by_width<T>(b.n | b.row | b.at, {wide.at, dense.at}, [&](auto width) {
+                constexpr int W = decltype(width)::OF;
 
-            mf_each(q, b.rows * b.n / W, band_body<W, decltype(more)>{b, out, wide, dense});
+                mf_each(q, b.rows * b.n / W,
+                        band_body<W, decltype(more), T>{b, out, mf_numbers<T>(wide), mf_numbers<T>(dense)});
+            });
         });
     });
 }
@@ -55,7 +59,7 @@ void concat(struct mf_queue *q, const struct mf_call *call)
 
     for (int j = 0; j < MF_INS && call->in[j].at; ++j, b.at += b.n) {
         b.n = row_of(call, call->in[j].shape);
-        move(q, b, false, false, mf_floats(call->out[0]), mf_floats(call->in[j]));
+        move(q, b, false, false, call->out[0], call->in[j]);
     }
 }
 
@@ -68,7 +72,7 @@ void concat_back(struct mf_queue *q, const struct mf_call *call)
         const struct mf_shape &shape = call->din[j].shape.n ? call->din[j].shape : call->in[j].shape;
 
         b.n = shape.n ? row_of(call, shape) : 0;
-        if (call->din[j].at) move(q, b, true, call->add >> j & 1, mf_floats(call->dout), mf_floats(call->din[j]));
+        if (call->din[j].at) move(q, b, true, call->add >> j & 1, call->dout, call->din[j]);
     }
 }
 
@@ -81,32 +85,31 @@ struct band slice_of(const struct mf_call *call, const struct mf_shape &wide, co
 
 void slice(struct mf_queue *q, const struct mf_call *call)
 {
-    move(q, slice_of(call, call->in[0].shape, call->out[0].shape), true, false, mf_floats(call->in[0]),
-         mf_floats(call->out[0]));
+    move(q, slice_of(call, call->in[0].shape, call->out[0].shape), true, false, call->in[0], call->out[0]);
 }
 
 void slice_back(struct mf_queue *q, const struct mf_call *call)
 {
     const bool add = call->add & 1;
-    float *dx = mf_floats(call->din[0]);
+    const struct mf_tensor &dx = call->din[0];
 
-    if (!add) MF_CUDA(cudaMemsetAsync(dx, 0, mf_shape_bytes(&call->din[0].shape), mf_cuda_of(q)->stream));
-    move(q, slice_of(call, call->din[0].shape, call->dout.shape), false, add, dx, mf_floats(call->dout));
+    if (!add) MF_CUDA(cudaMemsetAsync(dx.at, 0, mf_shape_bytes(&dx.shape), mf_cuda_of(q)->stream));
+    move(q, slice_of(call, dx.shape, call->dout.shape), false, add, dx, call->dout);
 }
 
 /* -- transpose -- */
 
 constexpr unsigned TILE = 32, LINES = MF_CUDA_THREADS / TILE;
 
-struct tiles {
+template <class T> struct tiles {
     struct mf_swap s; /* behind = 1 */
     size_t down, across;
-    const float *x;
-    float *y;
+    const T *x;
+    T *y;
 };
 
 /* Block (x, y): tile x of matrix y, by way of shared memory, so that both sides are read and written in lines. */
-template <class Add> __global__ void __launch_bounds__(MF_CUDA_THREADS) tile_kernel(tiles all)
+template <class Add, class T> __global__ void __launch_bounds__(MF_CUDA_THREADS) tile_kernel(tiles<T> all)
 {
     MF_SHARED(float, tile);
     const struct mf_swap &s = all.s;
@@ -116,18 +119,19 @@ template <class Add> __global__ void __launch_bounds__(MF_CUDA_THREADS) tile_ker
     const size_t p = tile_of / all.across * TILE, q = tile_of % all.across * TILE;
 
     for (unsigned i = line; i < TILE && p + i < s.p; i += LINES)
-        if (q + lane < s.q) tile[i * (TILE + 1) + lane] = all.x[((a * s.p + p + i) * s.between + b) * s.q + q + lane];
+        if (q + lane < s.q)
+            tile[i * (TILE + 1) + lane] = mf_wide(all.x[((a * s.p + p + i) * s.between + b) * s.q + q + lane]);
     __syncthreads();
     for (unsigned j = line; j < TILE && q + j < s.q; j += LINES)
         if (p + lane < s.p)
-            mf_put<Add>(tile[lane * (TILE + 1) + j], all.y + ((a * s.q + q + j) * s.between + b) * s.p + p + lane);
+            mf_give<1, Add>(tile + lane * (TILE + 1) + j, all.y + ((a * s.q + q + j) * s.between + b) * s.p + p + lane);
 }
 
 /* Numbers behind both axes stay together. */
-template <int W, class Add> struct swap_body {
+template <int W, class Add, class T> struct swap_body {
     struct mf_swap s;
-    const float *x;
-    float *y;
+    const T *x;
+    T *y;
     __device__ void operator()(size_t i) const
     {
         const size_t k = i * W % s.behind, row = i * W / s.behind; /* row: [before][q][between][p] */
@@ -138,37 +142,42 @@ template <int W, class Add> struct swap_body {
     }
 };
 
-template <class Add> void swap_axes(struct mf_queue *q, const struct mf_swap &s, const float *x, float *y)
+template <class Add, class T> void swap_axes(struct mf_queue *q, const struct mf_swap &s, const T *x, T *y)
 {
     const size_t n = s.before * s.p * s.between * s.q * s.behind;
 
     if (n == 0) return;
     if (s.behind == 1) {
-        const tiles all = {s, (s.p + TILE - 1) / TILE, (s.q + TILE - 1) / TILE, x, y};
+        const tiles<T> all = {s, (s.p + TILE - 1) / TILE, (s.q + TILE - 1) / TILE, x, y};
 
-        MF_RUN(tile_kernel<Add>, unsigned(s.before * s.between * all.down * all.across), MF_CUDA_THREADS,
+        MF_RUN((tile_kernel<Add, T>), unsigned(s.before * s.between * all.down * all.across), MF_CUDA_THREADS,
                TILE * (TILE + 1) * sizeof(float), q, all);
         return;
     }
-    mf_by_width(s.behind % 4 == 0 && mf_aligned(x) && mf_aligned(y), [&](auto width) {
+    mf_by_width<T>(s.behind, {x, y}, [&](auto width) {
         constexpr int W = decltype(width)::OF;
 
-        mf_each(q, n / W, swap_body<W, Add>{s, x, y});
+        mf_each(q, n / W, swap_body<W, Add, T>{s, x, y});
     });
 }
 
-void transpose(struct mf_queue *q, const struct mf_call *call)
+void turn(struct mf_queue *q, const struct mf_call *call, const struct mf_tensor &from, const struct mf_tensor &to,
+          bool add)
 {
-    swap_axes<mf_truth<false>>(q, mf_swap_of(call->attr, &call->in[0].shape), mf_floats(call->in[0]),
-                               mf_floats(call->out[0]));
+    mf_by_type(from.shape.type, [&](auto number) {
+        using T = decltype(number);
+
+        mf_choose(add, [&](auto more) {
+            swap_axes<decltype(more), T>(q, mf_swap_of(call->attr, &from.shape), mf_numbers<T>(from),
+                                         mf_numbers<T>(to));
+        });
+    });
 }
 
+void transpose(struct mf_queue *q, const struct mf_call *call) { turn(q, call, call->in[0], call->out[0], false); }
 void transpose_back(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct mf_swap s = mf_swap_of(call->attr, &call->dout.shape);
-
-    mf_choose(call->add & 1,
-              [&](auto more) { swap_axes<decltype(more)>(q, s, mf_floats(call->dout), mf_floats(call->din[0])); });
+    turn(q, call, call->dout, call->din[0], call->add & 1);
 }
 
 } // namespace

@@ -402,8 +402,6 @@ struct mf_attention attention_of(const struct mf_call *call)
     return mf_attention_of(call->attr, &call->in[0].shape, &call->in[1].shape);
 }
 
-template <class T> T *at(const struct mf_tensor &tensor) { return static_cast<T *>(tensor.at); }
-
 template <class T> problem<T> problem_of(const struct mf_call *call)
 {
     const bool apart = call->in[1].at != nullptr;
@@ -411,15 +409,15 @@ template <class T> problem<T> problem_of(const struct mf_call *call)
     bool wide = true;
 
     s.a = attention_of(call);
-    s.q = at<T>(call->in[0]);
-    s.kv = at<T>(call->in[apart]);
-    s.seen = at<unsigned char>(call->in[2]);
-    s.y = at<T>(call->out[0]);
-    s.saved = at<float>(call->out[1]);
+    s.q = mf_numbers<T>(call->in[0]);
+    s.kv = mf_numbers<T>(call->in[apart]);
+    s.seen = mf_numbers<unsigned char>(call->in[2]);
+    s.y = mf_numbers<T>(call->out[0]);
+    s.saved = mf_numbers<float>(call->out[1]);
     s.sums = static_cast<float *>(call->work);
-    s.dy = at<T>(call->dout);
-    s.dq = at<T>(call->din[0]);
-    s.dkv = at<T>(call->din[apart]);
+    s.dy = mf_numbers<T>(call->dout);
+    s.dq = mf_numbers<T>(call->din[0]);
+    s.dkv = mf_numbers<T>(call->din[apart]);
     s.add_q = call->add & 1;
     s.add_kv = call->add >> apart & 1;
     for (const void *array : {(const void *)s.q, (const void *)s.kv, (const void *)s.y, (const void *)s.dy,

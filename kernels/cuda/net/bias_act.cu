@@ -7,19 +7,19 @@ namespace
 {
 
 struct bias_body {
-    enum { ARRAYS = 2, READS = 3, WRITES = 1 }; /* sums, bias */
+    enum { ARRAYS = 2, READS = 3, WRITES = 1, F32 = 2 }; /* sums, bias */
     __device__ void operator()(float *v) const { v[0] += v[1]; }
 };
 
-struct columns_body {
+template <class T> struct columns_body {
     enum { SUMS = 1 };
     size_t n;
-    const float *slope;
+    const T *slope;
     float *to;
     bool add;
     __device__ void operator()(size_t row, size_t column, double *value) const
     {
-        value[0] += double(slope[row * n + column]);
+        value[0] += double(mf_wide(slope[row * n + column]));
     }
     __device__ void store(size_t, size_t column, int, double sum) const
     {
@@ -44,9 +44,11 @@ void mf_bias_forward(struct mf_queue *q, const struct mf_call *call)
 {
     const struct mf_shape &y = call->out[0].shape;
 
-    if (call->in[2].at)
-        mf_places_run(q, mf_shape_count(&y), bias_body{},
-                      {{static_cast<float *>(mf_sums(call))}, {mf_floats(call->in[2]), mf_shape_last(&y)}});
+    if (!call->in[2].at) return;
+    mf_by_type(y.type, [&](auto number) {
+        mf_places_run<decltype(number)>(q, mf_shape_count(&y), bias_body{},
+                                        {{mf_sums(call)}, {call->in[2].at, mf_shape_last(&y)}});
+    });
 }
 
 void mf_act_forward(struct mf_queue *q, const struct mf_call *call)
@@ -81,8 +83,12 @@ void mf_bias_backward(struct mf_queue *q, const struct mf_call *call, const void
 {
     const size_t rows = mf_shape_rows(&call->dout.shape), n = mf_shape_last(&call->dout.shape);
 
-    if (call->din[2].at)
+    if (!call->din[2].at) return;
+    mf_by_type(call->dout.shape.type, [&](auto number) {
+        using T = decltype(number);
+
         mf_columns_run(
             q, 1, rows, n,
-            columns_body{n, static_cast<const float *>(slope), mf_floats(call->din[2]), (call->add & 4) != 0});
+            columns_body<T>{n, static_cast<const T *>(slope), mf_floats(call->din[2]), (call->add & 4) != 0});
+    });
 }

@@ -9,10 +9,11 @@ namespace
 
 /* A call: extents, operands, and work memory. saved [image][group]: mean, 1 / deviation. sums [image][channel]:
  * forward: of x and x^2 over the pixels; backward: of the slope s before the activation, and of s (x - mean). */
-struct norm {
+template <class T> struct norm {
     size_t images, pixels, c, groups;
     int act;
-    const float *x, *g, *b, *dy;
+    const T *x, *dy;
+    const float *g, *b;
     float *saved;
     double *sums;
     float *line; /* [image][group] dx = scale g s + line[0] (x - mean) + line[1] */
@@ -34,12 +35,12 @@ struct norm {
 
 /* -- forward -- */
 
-struct moments_body {
+template <class T> struct moments_body {
     enum { SUMS = 2 };
-    struct norm s;
+    norm<T> s;
     __device__ void operator()(size_t row, size_t k, double *value) const
     {
-        const double v = double(s.x[row * s.c + k]);
+        const double v = double(mf_wide(s.x[row * s.c + k]));
 
         value[0] += v;
         value[1] += v * v;
@@ -48,8 +49,8 @@ struct moments_body {
 };
 
 /* Mean and 1 / deviation of group i of all images. */
-struct statistics_body {
-    struct norm s;
+template <class T> struct statistics_body {
+    norm<T> s;
     __device__ void operator()(size_t i) const
     {
         const size_t size = s.c / s.groups;
@@ -67,9 +68,9 @@ struct statistics_body {
     }
 };
 
-template <int W> struct value_body {
-    struct norm s;
-    float *y;
+template <int W, class T> struct value_body {
+    norm<T> s;
+    T *y;
     __device__ void operator()(size_t i) const
     {
         const size_t k = i * W % s.c, image = i * W / s.c / s.pixels;
@@ -83,23 +84,23 @@ template <int W> struct value_body {
 
 /* -- backward -- */
 
-struct products_body {
+template <class T> struct products_body {
     enum { SUMS = 2 };
-    struct norm s;
+    norm<T> s;
     __device__ void operator()(size_t row, size_t k, double *value) const
     {
         const size_t image = row / s.pixels, i = row * s.c + k;
-        const float slope = s.slope(image, k, s.x[i], s.dy[i]);
+        const float x = mf_wide(s.x[i]), slope = s.slope(image, k, x, mf_wide(s.dy[i]));
 
         value[0] += double(slope);
-        value[1] += double(slope) * double(s.x[i] - s.saved[2 * s.group(image, k)]);
+        value[1] += double(slope) * double(x - s.saved[2 * s.group(image, k)]);
     }
     __device__ void store(size_t image, size_t k, int v, double sum) const { s.sums[2 * (image * s.c + k) + v] = sum; }
 };
 
 /* dx = r (g s - mean(g s) - h mean(h g s)), h = (x - mean) r, r = 1 / deviation, in group i of all images. */
-struct line_body {
-    struct norm s;
+template <class T> struct line_body {
+    norm<T> s;
     __device__ void operator()(size_t i) const
     {
         const size_t size = s.c / s.groups, channel = i % s.groups * size;
@@ -115,9 +116,9 @@ struct line_body {
     }
 };
 
-template <int W, class Add> struct slope_body {
-    struct norm s;
-    float *dx;
+template <int W, class Add, class T> struct slope_body {
+    norm<T> s;
+    T *dx;
     __device__ void operator()(size_t i) const
     {
         const size_t k = i * W % s.c, image = i * W / s.c / s.pixels;
@@ -137,8 +138,8 @@ template <int W, class Add> struct slope_body {
 };
 
 /* Gradients of g and b, either of which may be missing: sums over the images, in their order. */
-struct weights_body {
-    struct norm s;
+template <class T> struct weights_body {
+    norm<T> s;
     float *dg, *db;
     bool add_g, add_b;
     __device__ void operator()(size_t k) const
@@ -169,56 +170,67 @@ int plan(struct mf_queue *, const struct mf_call *call, int, void **made, size_t
     return MF_OK;
 }
 
-struct norm norm_of(const struct mf_call *call)
+template <class T> norm<T> norm_of(const struct mf_call *call)
 {
     const struct mf_shape &x = call->in[0].shape;
-    struct norm s = {};
+    norm<T> s = {};
 
     s.images = x.d[0];
     s.pixels = mf_shape_rows(&x) / x.d[0];
     s.c = mf_shape_last(&x);
     s.groups = size_t(call->attr->groups);
     s.act = call->attr->act;
-    s.x = mf_floats(call->in[0]);
+    s.x = mf_numbers<T>(call->in[0]);
     s.g = mf_floats(call->in[1]);
     s.b = mf_floats(call->in[2]);
-    s.dy = mf_floats(call->dout);
+    s.dy = mf_numbers<T>(call->dout);
     s.saved = mf_floats(call->out[1]);
     s.sums = static_cast<double *>(call->work);
     s.line = reinterpret_cast<float *>(static_cast<char *>(call->work) + sums_bytes(x));
     return s;
 }
 
-void forward(struct mf_queue *q, const struct mf_call *call)
+template <class T> void forward_of(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct norm s = norm_of(call);
-    float *y = mf_floats(call->out[0]);
+    const norm<T> s = norm_of<T>(call);
+    T *y = mf_numbers<T>(call->out[0]);
 
-    mf_columns_run(q, s.images, s.pixels, s.c, moments_body{s});
-    mf_each(q, s.images * s.groups, statistics_body{s});
-    mf_by_width(s.c % 4 == 0 && mf_aligned(s.x) && mf_aligned(y), [&](auto width) {
+    mf_columns_run(q, s.images, s.pixels, s.c, moments_body<T>{s});
+    mf_each(q, s.images * s.groups, statistics_body<T>{s});
+    mf_by_width<T>(s.c, {s.x, y}, [&](auto width) {
         constexpr int W = decltype(width)::OF;
 
-        mf_each(q, s.images * s.pixels * s.c / W, value_body<W>{s, y});
+        mf_each(q, s.images * s.pixels * s.c / W, value_body<W, T>{s, y});
     });
+}
+
+template <class T> void backward_of(struct mf_queue *q, const struct mf_call *call)
+{
+    const norm<T> s = norm_of<T>(call);
+    T *dx = mf_numbers<T>(call->din[0]);
+    float *dg = mf_floats(call->din[1]), *db = mf_floats(call->din[2]);
+
+    mf_columns_run(q, s.images, s.pixels, s.c, products_body<T>{s});
+    if (dg || db) mf_each(q, s.c, weights_body<T>{s, dg, db, (call->add & 2) != 0, (call->add & 4) != 0});
+    if (!dx) return;
+    mf_each(q, s.images * s.groups, line_body<T>{s});
+    mf_choose(call->add & 1, [&](auto add) {
+        mf_by_width<T>(s.c, {s.x, s.dy, dx}, [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, s.images * s.pixels * s.c / W, slope_body<W, decltype(add), T>{s, dx});
+        });
+    });
+}
+
+void forward(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_by_type(call->in[0].shape.type, [&](auto number) { forward_of<decltype(number)>(q, call); });
 }
 
 void backward(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct norm s = norm_of(call);
-    float *dx = mf_floats(call->din[0]), *dg = mf_floats(call->din[1]), *db = mf_floats(call->din[2]);
-
-    mf_columns_run(q, s.images, s.pixels, s.c, products_body{s});
-    if (dg || db) mf_each(q, s.c, weights_body{s, dg, db, (call->add & 2) != 0, (call->add & 4) != 0});
-    if (!dx) return;
-    mf_each(q, s.images * s.groups, line_body{s});
-    mf_choose(call->add & 1, [&](auto add) {
-        mf_by_width(s.c % 4 == 0 && mf_aligned(s.x) && mf_aligned(s.dy) && mf_aligned(dx), [&](auto width) {
-            constexpr int W = decltype(width)::OF;
-
-            mf_each(q, s.images * s.pixels * s.c / W, slope_body<W, decltype(add)>{s, dx});
-        });
-    });
+    mf_by_type(call->dout.shape.type, [&](auto number) { backward_of<decltype(number)>(q, call); });
 }
 
 } // namespace

@@ -15,15 +15,15 @@ struct images images_of(const struct mf_shape &x, const struct mf_shape &y)
     return {x.d[1], x.d[2], y.d[1], y.d[2], x.d[3]};
 }
 
-template <int W> struct pool_body {
+template <int W, class T> struct pool_body {
     struct images s;
-    const float *x;
-    float *y;
+    const T *x;
+    T *y;
     __device__ void operator()(size_t i) const
     {
         const size_t k = i * W % s.c, pixel = i * W / s.c, row = pixel / s.columns;
         const size_t line = row / s.rows * s.height + row % s.rows * 2;
-        const float *upper = x + (line * s.width + pixel % s.columns * 2) * s.c + k, *lower = upper + s.width * s.c;
+        const T *upper = x + (line * s.width + pixel % s.columns * 2) * s.c + k, *lower = upper + s.width * s.c;
         float v[4][W], mean[W];
 
         mf_load<W>(upper, v[0]);
@@ -36,10 +36,10 @@ template <int W> struct pool_body {
 };
 
 /* An odd last row or column has no gradient. */
-template <int W, class Add> struct spread_body {
+template <int W, class Add, class T> struct spread_body {
     struct images s;
-    const float *dy;
-    float *dx;
+    const T *dy;
+    T *dx;
     __device__ void operator()(size_t i) const
     {
         const size_t k = i * W % s.c, pixel = i * W / s.c, column = pixel % s.width / 2, line = pixel / s.width;
@@ -53,55 +53,65 @@ template <int W, class Add> struct spread_body {
     }
 };
 
-void pool(struct mf_queue *q, const struct mf_call *call)
+template <class T> void pool_of(struct mf_queue *q, const struct mf_call *call)
 {
     const struct images s = images_of(call->in[0].shape, call->out[0].shape);
-    const float *x = mf_floats(call->in[0]);
-    float *y = mf_floats(call->out[0]);
+    const T *x = mf_numbers<T>(call->in[0]);
+    T *y = mf_numbers<T>(call->out[0]);
 
-    mf_by_width(s.c % 4 == 0 && mf_aligned(x) && mf_aligned(y), [&](auto width) {
+    mf_by_width<T>(s.c, {x, y}, [&](auto width) {
         constexpr int W = decltype(width)::OF;
 
-        mf_each(q, mf_shape_count(&call->out[0].shape) / W, pool_body<W>{s, x, y});
+        mf_each(q, mf_shape_count(&call->out[0].shape) / W, pool_body<W, T>{s, x, y});
     });
 }
 
-void pool_back(struct mf_queue *q, const struct mf_call *call)
+template <class T> void pool_back_of(struct mf_queue *q, const struct mf_call *call)
 {
     const struct images s = images_of(call->din[0].shape, call->dout.shape);
-    const float *dy = mf_floats(call->dout);
-    float *dx = mf_floats(call->din[0]);
+    const T *dy = mf_numbers<T>(call->dout);
+    T *dx = mf_numbers<T>(call->din[0]);
 
     mf_choose(call->add & 1, [&](auto add) {
-        mf_by_width(s.c % 4 == 0 && mf_aligned(dy) && mf_aligned(dx), [&](auto width) {
+        mf_by_width<T>(s.c, {dy, dx}, [&](auto width) {
             constexpr int W = decltype(width)::OF;
 
-            mf_each(q, mf_shape_count(&call->din[0].shape) / W, spread_body<W, decltype(add)>{s, dy, dx});
+            mf_each(q, mf_shape_count(&call->din[0].shape) / W, spread_body<W, decltype(add), T>{s, dy, dx});
         });
     });
 }
 
+void pool(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_by_type(call->out[0].shape.type, [&](auto number) { pool_of<decltype(number)>(q, call); });
+}
+
+void pool_back(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_by_type(call->dout.shape.type, [&](auto number) { pool_back_of<decltype(number)>(q, call); });
+}
+
 /* -- mean -- */
 
-struct mean_body {
+template <class T> struct mean_body {
     enum { SUMS = 1 };
     size_t pixels, c;
-    const float *x;
-    float *y;
+    const T *x;
+    T *y;
     __device__ void operator()(size_t row, size_t column, double *value) const
     {
-        value[0] += double(x[row * c + column]);
+        value[0] += double(mf_wide(x[row * c + column]));
     }
     __device__ void store(size_t image, size_t column, int, double sum) const
     {
-        y[image * c + column] = float(sum / double(pixels));
+        y[image * c + column] = mf_round<T>(float(sum / double(pixels)));
     }
 };
 
-template <int W, class Add> struct share_body {
+template <int W, class Add, class T> struct share_body {
     size_t pixels, c;
-    const float *dy;
-    float *dx;
+    const T *dy;
+    T *dx;
     __device__ void operator()(size_t i) const
     {
         const size_t pixel = i * W / c;
@@ -121,23 +131,33 @@ void mean(struct mf_queue *q, const struct mf_call *call)
     const struct mf_shape &x = call->in[0].shape;
     const size_t pixels = pixels_of(x), c = mf_shape_last(&x);
 
-    mf_columns_run(q, x.d[0], pixels, c, mean_body{pixels, c, mf_floats(call->in[0]), mf_floats(call->out[0])});
+    mf_by_type(x.type, [&](auto number) {
+        using T = decltype(number);
+
+        mf_columns_run(q, x.d[0], pixels, c,
+                       mean_body<T>{pixels, c, mf_numbers<T>(call->in[0]), mf_numbers<T>(call->out[0])});
+    });
+}
+
+template <class T> void mean_back_of(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct mf_shape &x = call->din[0].shape;
+    const size_t c = mf_shape_last(&x);
+    const T *dy = mf_numbers<T>(call->dout);
+    T *dx = mf_numbers<T>(call->din[0]);
+
+    mf_choose(call->add & 1, [&](auto add) {
+        mf_by_width<T>(c, {dy, dx}, [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, mf_shape_count(&x) / W, share_body<W, decltype(add), T>{pixels_of(x), c, dy, dx});
+        });
+    });
 }
 
 void mean_back(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct mf_shape &x = call->din[0].shape;
-    const size_t c = mf_shape_last(&x);
-    const float *dy = mf_floats(call->dout);
-    float *dx = mf_floats(call->din[0]);
-
-    mf_choose(call->add & 1, [&](auto add) {
-        mf_by_width(c % 4 == 0 && mf_aligned(dy) && mf_aligned(dx), [&](auto width) {
-            constexpr int W = decltype(width)::OF;
-
-            mf_each(q, mf_shape_count(&x) / W, share_body<W, decltype(add)>{pixels_of(x), c, dy, dx});
-        });
-    });
+    mf_by_type(call->dout.shape.type, [&](auto number) { mean_back_of<decltype(number)>(q, call); });
 }
 
 } // namespace

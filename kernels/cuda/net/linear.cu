@@ -13,7 +13,7 @@ namespace
 /* Forward, or one or both gradients. */
 struct plan {
     struct mf_product *forward, *data, *weights;
-    size_t slope; /* bytes of the gradient of the sums, in front of what the products need */
+    size_t front; /* bytes of the bias in the type of y, or of the gradient of the sums, before what products need */
 };
 
 size_t columns(const struct mf_shape &weights) { return mf_shape_count(&weights) / weights.d[0]; }
@@ -48,7 +48,21 @@ int plan_forward(struct mf_queue *q, const struct mf_call *call, struct plan *p)
                                      .result = y.type,
                                      .epilogue = epilogue_of(call)};
 
+    if (call->in[2].shape.n && y.type != MF_F32) p->front = mf_whole_lines(w.d[0] * mf_type_bytes(y.type));
     return mf_product_new(q, &of, &p->forward);
+}
+
+/* The library adds a bias of the type of y. */
+void *bias_of(struct mf_queue *q, const struct mf_call *call, const struct plan *p)
+{
+    struct mf_call as = {};
+
+    if (!p->front || !(mf_product_epilogue(p->forward) & MF_LT_BIAS)) return call->in[2].at;
+    as.in[0] = call->in[2];
+    as.out[0] = {call->work, call->in[2].shape};
+    as.out[0].shape.type = call->out[0].shape.type;
+    mf_op_cast_cuda.forward(q, &as);
+    return call->work;
 }
 
 /* dx = dy w */
@@ -89,7 +103,7 @@ int plan_weights(struct mf_queue *q, const struct mf_call *call, struct plan *p)
 
 int plan_back(struct mf_queue *q, const struct mf_call *call, struct plan *p)
 {
-    p->slope = mf_act_work(call);
+    p->front = mf_act_work(call);
     if (call->din[0].shape.n) MF_TRY(plan_data(q, call, p));
     if (call->din[1].shape.n) MF_TRY(plan_weights(q, call, p));
     return MF_OK;
@@ -109,7 +123,7 @@ int mf_linear_plan(struct mf_queue *q, const struct mf_call *call, int back, voi
     *work = 0;
     for (const struct mf_product *product : {p->forward, p->data, p->weights})
         if (mf_product_work(product) > *work) *work = mf_product_work(product);
-    *work += p->slope;
+    *work += p->front;
     *made = p;
     return MF_OK;
 }
@@ -126,11 +140,12 @@ void mf_linear_release(void *made)
 
 void mf_linear_forward(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct mf_product *product = static_cast<struct plan *>(call->plan)->forward;
+    const struct plan *p = static_cast<struct plan *>(call->plan);
+    const struct mf_product *product = p->forward;
     const bool act = has_act(product);
 
     mf_product_run(q, product, call->in[0].at, call->in[1].at, act ? call->out[0].at : mf_sums(call),
-                   {call->in[2].at, call->out[1].at}, call->work);
+                   {bias_of(q, call, p), call->out[1].at}, static_cast<char *>(call->work) + p->front);
     if (!(mf_product_epilogue(product) & MF_LT_BIAS)) mf_bias_forward(q, call);
     if (!act) mf_act_forward(q, call);
 }
@@ -138,7 +153,7 @@ void mf_linear_forward(struct mf_queue *q, const struct mf_call *call)
 void mf_linear_backward(struct mf_queue *q, const struct mf_call *call)
 {
     const struct plan *p = static_cast<struct plan *>(call->plan);
-    void *slope = mf_act_backward(q, call), *work = static_cast<char *>(call->work) + p->slope;
+    void *slope = mf_act_backward(q, call), *work = static_cast<char *>(call->work) + p->front;
 
     if (p->data) mf_product_run(q, p->data, slope, call->in[1].at, call->din[0].at, {}, work);
     if (p->weights)

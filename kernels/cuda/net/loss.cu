@@ -87,7 +87,7 @@ void softmax_loss(struct mf_queue *q, const struct mf_call *call)
     const float *x = mf_floats(call->in[0]);
     float *saved = mf_floats(call->out[1]);
 
-    mf_by_width(n % 4 == 0 && mf_aligned(x), [&](auto width) {
+    mf_by_width<float>(n, {x}, [&](auto width) {
         mf_rows_run(q, rows, row_body<decltype(width)::OF>{n, x, labels(call), call->attr->rate, saved});
     });
     mf_pass_run(q, 1, rows, total_body{saved, call->number[MF_NUMBER_ROWS], mf_floats(call->out[0])});
@@ -100,7 +100,7 @@ void softmax_loss_back(struct mf_queue *q, const struct mf_call *call)
     const float part = float(1 / call->number[MF_NUMBER_ROWS]), smooth = float(call->attr->rate);
     float *dx = mf_floats(call->din[0]);
 
-    mf_by_width(n % 4 == 0 && mf_aligned(x) && mf_aligned(dx), [&](auto width) {
+    mf_by_width<float>(n, {x, dx}, [&](auto width) {
         mf_rows_run(q, rows, row_slope_body<decltype(width)::OF>{n, x, saved, dy, labels(call), part, smooth, dx});
     });
 }

@@ -5,13 +5,15 @@
 namespace
 {
 
-template <int W> struct value_body {
+template <int W, class T> struct value_body {
     size_t d;
-    const float *x, *g, *b;
-    float *y, *saved;
+    const T *x;
+    const float *g, *b;
+    T *y;
+    float *saved;
     __device__ void operator()(size_t row, unsigned lane) const
     {
-        const float *from = x + row * d;
+        const T *from = x + row * d;
         float sum = 0, squares = 0, v[W], gain[W], base[W];
 
         mf_lane<W>(d, lane, [&](size_t i) {
@@ -39,10 +41,11 @@ template <int W> struct value_body {
     }
 };
 
-template <int W, class Add> struct slope_body {
+template <int W, class Add, class T> struct slope_body {
     size_t d;
-    const float *x, *g, *dy, *saved;
-    float *dx;
+    const T *x, *dy;
+    const float *g, *saved;
+    T *dx;
     /* x and g dy of the numbers from i on */
     __device__ void load(size_t row, size_t i, float *from, float *up) const
     {
@@ -76,17 +79,18 @@ template <int W, class Add> struct slope_body {
 };
 
 /* Gradients of g and b, either of which may be missing. */
-struct weights_body {
+template <class T> struct weights_body {
     enum { SUMS = 2 };
     size_t d;
-    const float *x, *dy, *saved;
+    const T *x, *dy;
+    const float *saved;
     float *to[SUMS];
     bool add[SUMS];
     __device__ void operator()(size_t row, size_t column, double *value) const
     {
-        const float slope = dy[row * d + column];
+        const float slope = mf_wide(dy[row * d + column]);
 
-        value[0] += double(slope * ((x[row * d + column] - saved[2 * row]) * saved[2 * row + 1]));
+        value[0] += double(slope * ((mf_wide(x[row * d + column]) - saved[2 * row]) * saved[2 * row + 1]));
         value[1] += double(slope);
     }
     __device__ void store(size_t, size_t column, int v, double sum) const
@@ -95,46 +99,57 @@ struct weights_body {
     }
 };
 
-void forward(struct mf_queue *q, const struct mf_call *call)
+template <class T> void forward_of(struct mf_queue *q, const struct mf_call *call)
 {
     const size_t d = mf_shape_last(&call->in[0].shape), rows = mf_shape_rows(&call->in[0].shape);
-    const float *x = mf_floats(call->in[0]), *g = mf_floats(call->in[1]), *b = mf_floats(call->in[2]);
-    float *y = mf_floats(call->out[0]), *saved = mf_floats(call->out[1]);
+    const T *x = mf_numbers<T>(call->in[0]);
+    const float *g = mf_floats(call->in[1]), *b = mf_floats(call->in[2]);
+    T *y = mf_numbers<T>(call->out[0]);
+    float *saved = mf_floats(call->out[1]);
 
-    mf_by_width(d % 4 == 0 && mf_aligned(x) && mf_aligned(g) && mf_aligned(b) && mf_aligned(y), [&](auto width) {
-        mf_rows_run(q, rows, value_body<decltype(width)::OF>{d, x, g, b, y, saved});
+    mf_by_width<T>(d, {x, g, b, y}, [&](auto width) {
+        mf_rows_run(q, rows, value_body<decltype(width)::OF, T>{d, x, g, b, y, saved});
     });
 }
 
-void backward_rows(struct mf_queue *q, const struct mf_call *call)
+template <class T> void backward_rows(struct mf_queue *q, const struct mf_call *call)
 {
     const size_t d = mf_shape_last(&call->in[0].shape), rows = mf_shape_rows(&call->in[0].shape);
-    const float *x = mf_floats(call->in[0]), *g = mf_floats(call->in[1]), *dy = mf_floats(call->dout);
-    const float *saved = mf_floats(call->out[1]);
-    float *dx = mf_floats(call->din[0]);
-    const bool four = d % 4 == 0 && mf_aligned(x) && mf_aligned(g) && mf_aligned(dy) && mf_aligned(dx);
+    const T *x = mf_numbers<T>(call->in[0]), *dy = mf_numbers<T>(call->dout);
+    const float *g = mf_floats(call->in[1]), *saved = mf_floats(call->out[1]);
+    T *dx = mf_numbers<T>(call->din[0]);
 
     mf_choose(call->add & 1, [&](auto add) {
-        mf_by_width(four, [&](auto width) {
-            mf_rows_run(q, rows, slope_body<decltype(width)::OF, decltype(add)>{d, x, g, dy, saved, dx});
+        mf_by_width<T>(d, {x, g, dy, dx}, [&](auto width) {
+            mf_rows_run(q, rows, slope_body<decltype(width)::OF, decltype(add), T>{d, x, dy, g, saved, dx});
         });
     });
 }
 
 /* Columns first: dx may take the memory of dout. */
-void backward(struct mf_queue *q, const struct mf_call *call)
+template <class T> void backward_of(struct mf_queue *q, const struct mf_call *call)
 {
     const size_t d = mf_shape_last(&call->in[0].shape), rows = mf_shape_rows(&call->in[0].shape);
 
     if (call->din[1].at || call->din[2].at)
         mf_columns_run(q, 1, rows, d,
-                       weights_body{d,
-                                    mf_floats(call->in[0]),
-                                    mf_floats(call->dout),
-                                    mf_floats(call->out[1]),
-                                    {mf_floats(call->din[1]), mf_floats(call->din[2])},
-                                    {(call->add & 2) != 0, (call->add & 4) != 0}});
-    if (call->din[0].at) backward_rows(q, call);
+                       weights_body<T>{d,
+                                       mf_numbers<T>(call->in[0]),
+                                       mf_numbers<T>(call->dout),
+                                       mf_floats(call->out[1]),
+                                       {mf_floats(call->din[1]), mf_floats(call->din[2])},
+                                       {(call->add & 2) != 0, (call->add & 4) != 0}});
+    if (call->din[0].at) backward_rows<T>(q, call);
+}
+
+void forward(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_by_type(call->in[0].shape.type, [&](auto number) { forward_of<decltype(number)>(q, call); });
+}
+
+void backward(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_by_type(call->dout.shape.type, [&](auto number) { backward_of<decltype(number)>(q, call); });
 }
 
 } // namespace

@@ -74,7 +74,7 @@ void square_sum(struct mf_queue *q, const struct mf_call *call)
     const size_t n = mf_shape_count(&call->in[0].shape);
     const float *x = mf_floats(call->in[0]);
 
-    mf_by_width(mf_aligned(x), [&](auto width) {
+    mf_by_width<float>(0, {x}, [&](auto width) {
         constexpr size_t W = decltype(width)::OF;
 
         mf_pass_run(q, 1, (n + W - 1) / W, square_body<W>{n, x, static_cast<double *>(call->out[0].at)});

@@ -1,4 +1,4 @@
-/* dropout, fill and accumulate on cuda. */
+/* dropout, casts, fill and accumulate on cuda. */
 #include "kernels/cuda/net/net.cuh"
 #include "kernels/form/drop.h"
 
@@ -7,11 +7,11 @@ namespace
 
 /* -- dropout: a thread has the four numbers that share a random call -- */
 
-template <int W> struct drop_body {
+template <int W, class T> struct drop_body {
     struct mf_drop drop;
     size_t each, quads; /* numbers of a sample; fours of it, the last one not always whole */
-    const float *x;
-    float *y;
+    const T *x;
+    T *y;
     __device__ void operator()(size_t i) const
     {
         const size_t s = i / quads, quad = i % quads, from = s * each + 4 * quad;
@@ -25,29 +25,29 @@ template <int W> struct drop_body {
             for (int k = 0; k < 4; ++k) v[k] = mf_drop_value(&drop, word[k], v[k]);
             mf_store<4>(v, y + from);
         } else {
-            for (size_t k = 0; k < n; ++k) y[from + k] = mf_drop_value(&drop, word[k], x[from + k]);
+            for (size_t k = 0; k < n; ++k)
+                y[from + k] = mf_round<T>(mf_drop_value(&drop, word[k], mf_wide(x[from + k])));
         }
     }
 };
 
-void drop(struct mf_queue *q, const struct mf_call *call, const struct mf_shape &shape, const float *x, float *y)
+void drop(struct mf_queue *q, const struct mf_call *call, const struct mf_tensor &from, const struct mf_tensor &to)
 {
-    const size_t samples = shape.d[0], each = mf_shape_count(&shape) / samples, quads = (each + 3) / 4;
+    const size_t samples = to.shape.d[0], each = mf_shape_count(&to.shape) / samples, quads = (each + 3) / 4;
 
-    mf_by_width(each % 4 == 0 && mf_aligned(x) && mf_aligned(y), [&](auto width) {
-        mf_each(q, samples * quads, drop_body<decltype(width)::OF>{mf_drop_of(call), each, quads, x, y});
+    mf_by_type(to.shape.type, [&](auto number) {
+        using T = decltype(number);
+
+        mf_by_width<float>(each, {from.at, to.at}, [&](auto width) {
+            mf_each(q, samples * quads,
+                    drop_body<decltype(width)::OF, T>{mf_drop_of(call), each, quads, mf_numbers<T>(from),
+                                                      mf_numbers<T>(to)});
+        });
     });
 }
 
-void drop_forward(struct mf_queue *q, const struct mf_call *call)
-{
-    drop(q, call, call->out[0].shape, mf_floats(call->in[0]), mf_floats(call->out[0]));
-}
-
-void drop_backward(struct mf_queue *q, const struct mf_call *call)
-{
-    drop(q, call, call->dout.shape, mf_floats(call->dout), mf_floats(call->din[0]));
-}
+void drop_forward(struct mf_queue *q, const struct mf_call *call) { drop(q, call, call->in[0], call->out[0]); }
+void drop_backward(struct mf_queue *q, const struct mf_call *call) { drop(q, call, call->dout, call->din[0]); }
 
 /* -- fill -- */
 
@@ -59,10 +59,48 @@ struct fill_body {
 
 void fill(struct mf_queue *q, const struct mf_call *call)
 {
-    mf_places_run(q, mf_shape_count(&call->out[0].shape),
-                  fill_body{float(call->attr->rate * (call->attr->scaled ? call->number[MF_NUMBER_LOSS_SCALE] : 1))},
-                  {{mf_floats(call->out[0])}});
+    const double value = call->attr->rate * (call->attr->scaled ? call->number[MF_NUMBER_LOSS_SCALE] : 1);
+
+    mf_by_type(call->out[0].shape.type, [&](auto number) {
+        mf_places_run<decltype(number)>(q, mf_shape_count(&call->out[0].shape), fill_body{float(value)},
+                                        {{call->out[0].at}});
+    });
 }
+
+/* -- cast -- */
+
+template <int W, class X, class Y> struct cast_body {
+    const X *x;
+    Y *y;
+    __device__ void operator()(size_t i) const
+    {
+        float v[W];
+
+        mf_load<W>(x + i * W, v);
+        mf_store<W>(v, y + i * W);
+    }
+};
+
+void cast(struct mf_queue *q, const struct mf_tensor &from, const struct mf_tensor &to)
+{
+    const size_t n = mf_shape_count(&to.shape);
+
+    mf_by_type(from.shape.type, [&](auto read) {
+        mf_by_type(to.shape.type, [&](auto written) {
+            using X = decltype(read);
+            using Y = decltype(written);
+
+            mf_by_width<mf_bf16>(n, {from.at, to.at}, [&](auto width) {
+                constexpr int W = decltype(width)::OF;
+
+                mf_each(q, n / W, cast_body<W, X, Y>{mf_numbers<X>(from), mf_numbers<Y>(to)});
+            });
+        });
+    });
+}
+
+void cast_forward(struct mf_queue *q, const struct mf_call *call) { cast(q, call->in[0], call->out[0]); }
+void cast_backward(struct mf_queue *q, const struct mf_call *call) { cast(q, call->dout, call->din[0]); }
 
 /* -- accumulate -- */
 
@@ -80,5 +118,6 @@ void accumulate(struct mf_queue *q, const struct mf_call *call)
 } // namespace
 
 MF_CUDA_CALLS(dropout, drop_forward, drop_backward)
+MF_CUDA_CALLS(cast, cast_forward, cast_backward)
 MF_CUDA_CALLS(fill, fill, nullptr)
 MF_CUDA_CALLS(accumulate, accumulate, nullptr)

@@ -34,6 +34,7 @@ struct mf_device_id {
 /** What a communication library for device memory needs to know of a queue. */
 struct mf_port {
     void *stream;              /* a cudaStream_t; its work runs in the order of the queue */
+    void *side;                /* another one, beside it (side_begin()) */
     struct mf_device_id board; /* the whole GPU, also of a part of it */
     int is_part;               /* the queue's device is a part of a GPU (MIG) */
 };
@@ -88,13 +89,21 @@ struct mf_backend {
      * The same asynchronously: the copy starts after the work enqueued before and overlaps the work enqueued later.
      * Returns the number of the copy; 0: nothing to copy. Until someone waits for the copy, its source must not change
      * and its destination must not be read. finish() makes the host wait, follow() the work enqueued from then on.
-     * @p host: any host memory; only copies of pinned memory overlap. Both accept 0 and completed numbers. All four are
-     * NULL where device memory is the host's.
+     * done() says whether it is complete, and never waits. @p host: any host memory; only copies of pinned memory
+     * overlap. All accept 0 and completed numbers. All five are NULL where device memory is the host's.
      */
     size_t (*put_start)(struct mf_queue *queue, void *device, const void *host, size_t bytes);
     size_t (*get_start)(struct mf_queue *queue, void *host, const void *device, size_t bytes);
     void (*finish)(struct mf_queue *queue, size_t copy);
     void (*follow)(struct mf_queue *queue, size_t copy);
+    int (*done)(struct mf_queue *queue, size_t copy);
+    /**
+     * Work of a communication library beside the queue: what is put on port->side after side_begin() starts behind the
+     * work enqueued before. side_end() returns the number of all that port->side holds, for finish(), follow() and
+     * done(). NULL where queues have no port.
+     */
+    void (*side_begin)(struct mf_queue *queue);
+    size_t (*side_end)(struct mf_queue *queue);
     /** Pins host memory that is not of host_mem, where that is possible, and unpins it. NULL: pinning gains nothing. */
     void (*pin)(struct mf_queue *queue, void *memory, size_t bytes);
     void (*unpin)(struct mf_queue *queue, void *memory);

@@ -39,6 +39,13 @@ static void no_wait(struct mf_queue *queue, size_t copy)
     (void)copy;
 }
 
+static int is_done(struct mf_queue *queue, size_t copy)
+{
+    (void)queue;
+    (void)copy;
+    return 1;
+}
+
 void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry)
 {
     *dry = (struct mf_backend_dry){.backend = mf_backend_cpu,
@@ -58,6 +65,7 @@ void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry)
     dry->backend.put_start = put_start;
     dry->backend.get_start = get_start;
     dry->backend.finish = dry->backend.follow = no_wait;
+    dry->backend.done = is_done;
 }
 
 int mf_queue_dry(struct mf_queue **queue, const struct mf_backend_dry *dry, int threads, int deterministic,

@@ -225,6 +225,7 @@ void open_port(struct mf_cuda_queue *own)
 
     MF_CUDA(cudaGetDeviceProperties(&of, own->device));
     own->port.stream = own->stream;
+    own->port.side = own->way[MF_CUDA_SIDE];
     own->port.is_part = strstr(of.name, " MIG ") != nullptr;
     MF_CUDA(cudaDeviceGetPCIBusId(own->port.board.text, int(sizeof own->port.board.text), own->device));
 }
@@ -318,21 +319,37 @@ void get(struct mf_queue *queue, void *host, const void *device, size_t bytes)
     sync(queue);
 }
 
-/* -- copies beside the kernels: number 2 n + way is the n-th of its way -- */
+/* -- work beside the kernels: number WAYS n + way is the n-th of its way -- */
+
+/* It starts behind the kernels enqueued before. */
+void begin(struct mf_queue *queue, int way)
+{
+    struct mf_cuda_queue *own = mf_cuda_of(queue);
+
+    MF_CUDA(cudaEventRecord(own->here, own->stream));
+    MF_CUDA(cudaStreamWaitEvent(own->way[way], own->here, 0));
+}
+
+size_t end(struct mf_queue *queue, int way)
+{
+    struct mf_cuda_queue *own = mf_cuda_of(queue);
+    const size_t n = ++own->copies[way];
+
+    MF_CUDA(cudaEventRecord(own->done[way][n % MF_CUDA_COPIES], own->way[way]));
+    return MF_CUDA_WAYS * n + size_t(way);
+}
 
 size_t start(struct mf_queue *queue, int way, void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
 {
-    struct mf_cuda_queue *own = mf_cuda_of(queue);
-    size_t n;
-
     if (bytes == 0) return 0;
-    n = ++own->copies[way];
-    MF_CUDA(cudaEventRecord(own->here, own->stream));
-    MF_CUDA(cudaStreamWaitEvent(own->way[way], own->here, 0));
-    MF_CUDA(cudaMemcpyAsync(to, from, bytes, kind, own->way[way]));
-    MF_CUDA(cudaEventRecord(own->done[way][n % MF_CUDA_COPIES], own->way[way]));
-    return 2 * n + size_t(way);
+    begin(queue, way);
+    MF_CUDA(cudaMemcpyAsync(to, from, bytes, kind, mf_cuda_of(queue)->way[way]));
+    return end(queue, way);
 }
+
+void side_begin(struct mf_queue *queue) { begin(queue, MF_CUDA_SIDE); }
+
+size_t side_end(struct mf_queue *queue) { return end(queue, MF_CUDA_SIDE); }
 
 size_t put_start(struct mf_queue *queue, void *device, const void *host, size_t bytes)
 {
@@ -360,6 +377,19 @@ void follow(struct mf_queue *queue, size_t copy)
     if (copy) MF_CUDA(cudaStreamWaitEvent(mf_cuda_of(queue)->stream, end_of(queue, copy), 0));
 }
 
+/* Is this the answer of a question that does not wait? */
+int is_ready(cudaError_t error)
+{
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    MF_CUDA(error);
+    return 1;
+}
+
+int done(struct mf_queue *queue, size_t copy) { return !copy || is_ready(cudaEventQuery(end_of(queue, copy))); }
+
 /* Copies of memory that the system will not pin are right all the same, only not beside the kernels. */
 void pin(struct mf_queue *queue, void *address, size_t bytes)
 {
@@ -373,17 +403,7 @@ void unpin(struct mf_queue *queue, void *address)
     if (cudaHostUnregister(address) != cudaSuccess) (void)cudaGetLastError();
 }
 
-int idle(struct mf_queue *queue)
-{
-    const cudaError_t error = cudaStreamQuery(mf_cuda_of(queue)->stream);
-
-    if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError();
-        return 0;
-    }
-    MF_CUDA(error);
-    return 1;
-}
+int idle(struct mf_queue *queue) { return is_ready(cudaStreamQuery(mf_cuda_of(queue)->stream)); }
 
 /* Faults of our own kernels; everything else is the machine's. */
 bool own_fault(cudaError_t error)
@@ -427,6 +447,9 @@ const struct mf_backend mf_backend_cuda = {
     .get_start = get_start,
     .finish = finish,
     .follow = follow,
+    .done = done,
+    .side_begin = side_begin,
+    .side_end = side_end,
     .pin = pin,
     .unpin = unpin,
     .sync = sync,

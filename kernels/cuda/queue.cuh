@@ -53,8 +53,9 @@ void mf_cuda_check(cudaError_t error, const char *file, int line);
 
 enum { MF_CUDA_WARP = 32, MF_CUDA_THREADS = 256, MF_CUDA_STAGE = 1 << 20 };
 
-/** Asynchronous copies to and from the device; so many of a kind are tracked individually. */
-enum { MF_CUDA_UP, MF_CUDA_DOWN, MF_CUDA_WAYS, MF_CUDA_COPIES = 64 };
+/** Work beside the kernels: copies to and from the device, and that of a communication library. So many pieces of a
+ * kind are tracked individually. */
+enum { MF_CUDA_UP, MF_CUDA_DOWN, MF_CUDA_SIDE, MF_CUDA_WAYS, MF_CUDA_COPIES = 64 };
 
 /** queue->impl */
 struct mf_cuda_queue {

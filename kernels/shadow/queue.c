@@ -213,6 +213,9 @@ static void follow(struct mf_queue *queue, size_t number)
     if (c->up) deliver(c);
 }
 
+/* A copy takes until somebody waits for it. */
+static int done(struct mf_queue *queue, size_t number) { return !copy_at(of(queue), number); }
+
 /* Copies to the device that kernels followed are done when those are. */
 static void end_followed(struct shadow *s)
 {
@@ -306,6 +309,7 @@ const struct mf_backend mf_backend_shadow = {
     .get_start = get_start,
     .finish = finish,
     .follow = follow,
+    .done = done,
     .sync = synchronise,
     .move = &mf_move_shadow,
     .field = &mf_field_shadow,

@@ -123,10 +123,16 @@ void run(mf_emu_stream *stream, size_t end = SIZE_MAX)
 }
 
 /* A stream that is gone has done all. */
+bool is_over(const mf_emu_event &event)
+{
+    for (const mf_emu_stream *s : streams)
+        if (s == event.stream) return s->begun >= event.end;
+    return true;
+}
+
 void run_to(const mf_emu_event &event)
 {
-    for (mf_emu_stream *s : streams)
-        if (s == event.stream) return run(s, event.end);
+    if (!is_over(event)) run(event.stream, event.end);
 }
 
 void run_all()
@@ -327,6 +333,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
     run_to(*event);
     return cudaSuccess;
+}
+
+/* Who asks lets the work run, and learns of its end when asking again. */
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    if (is_over(*event)) return cudaSuccess;
+    run_to(*event);
+    return keep(cudaErrorNotReady);
 }
 
 /* As it was recorded last: recorded anew, it is another one. */

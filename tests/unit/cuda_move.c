@@ -70,6 +70,7 @@ static void beside(struct side *s)
         s->be->finish(s->q, got[r % BUFFERS]);
         check_round(to[r % BUFFERS], n, r);
         s->be->finish(s->q, got[r % BUFFERS]); /* it is done with */
+        CHECK(s->be->done(s->q, got[r % BUFFERS]) && s->be->done(s->q, 0));
     }
     s->be->sync(s->q);
     for (int b = 0; b < BUFFERS; ++b) {

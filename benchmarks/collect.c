@@ -39,13 +39,14 @@ static double least_of(double one, double other) { return one < other ? one : ot
 
 /* -- one exchange -- */
 
-static void own(int kind)
+static uint64_t start(int kind, float *array, size_t n)
 {
-    uint64_t (*const start[])(struct mf_collect *, float *, size_t) = {mf_collect_sum, mf_collect_scatter,
-                                                                       mf_collect_gather};
+    const struct mf_collective what = {.kind = (enum mf_exchange_kind)kind, .type = MF_F32, .array = array, .n = n};
 
-    mf_collect_finish(b.collect, start[kind](b.collect, b.array, b.n));
+    return mf_collect_start(b.collect, &what);
 }
+
+static void own(int kind) { mf_collect_finish(b.collect, start(kind, b.array, b.n)); }
 
 static void all(int kind)
 {
@@ -143,7 +144,7 @@ static void step(enum beside what, int uneven, size_t work)
             if (what == BOTH) mf_collect_poll(b.collect);
             if (what == MPI_BOTH && begun) MPI_Testall(begun, request, &over, MPI_STATUSES_IGNORE);
         }
-        if (what == SUMS || what == BOTH) last = mf_collect_sum(b.collect, b.array + (size_t)k * n, n);
+        if (what == SUMS || what == BOTH) last = start(MF_EXCHANGE_SUM, b.array + (size_t)k * n, n);
         if (what == MPI_SUMS || what == MPI_BOTH)
             MPI_Iallreduce(MPI_IN_PLACE, b.other + (size_t)k * n, (int)n, MPI_FLOAT, MPI_SUM, b.mpi, &request[begun++]);
     }

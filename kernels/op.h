@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "kernels/exchange.h"
 #include "src/base/type.h"
 
 enum { MF_DIMS = 5, MF_INS = 5, MF_OUTS = 2 };
@@ -43,13 +44,6 @@ struct mf_attr {
     double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept */
     double second;       /* adam, adamw: how much of the second moment is kept */
     double epsilon;      /* adam, adamw: added to the root of the second moment */
-};
-
-/** Exchanges of a flat array among ranks. A rank's piece is one of as many equal pieces as there are ranks. */
-enum mf_exchange_kind {
-    MF_EXCHANGE_SUM,     /* all-reduce */
-    MF_EXCHANGE_SCATTER, /* reduce-scatter: the own piece holds the sum, the rest is undefined */
-    MF_EXCHANGE_GATHER   /* all-gather: the own piece reaches all */
 };
 
 enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU, MF_ACT_GELU_TANH };

@@ -81,7 +81,7 @@ static void meet_team(struct mf_collect *c)
         char *at = c->share ? c->share->at[c->begin[c->team] + i] : c->own;
 
         c->head[i] = (struct mf_collect_head *)(void *)at;
-        c->array[i] = (float *)(void *)(at + sizeof(struct mf_collect_head));
+        c->array[i] = at + sizeof(struct mf_collect_head);
     }
 }
 
@@ -119,7 +119,8 @@ int mf_collect_open(const struct mf_comm *comm, struct mf_arena *arena, size_t b
 
     c->comm = comm;
     c->arena = arena;
-    c->room = bytes / sizeof(float);
+    c->room = bytes;
+    mf_collect_trades_open(c);
     rc = open_all(c, bytes);
     if (rc == MF_OK)
         *collect = c;
@@ -140,6 +141,7 @@ void mf_collect_close(struct mf_collect *collect)
         mf_arena_give(c->arena, c->own);
     mf_arena_give(c->arena, c->before);
     mf_arena_book(c->arena, -(ptrdiff_t)c->booked, TAG);
+    mf_collect_trades_close(c);
     free(c->begin);
     free(c->head);
     free(c->array);
@@ -164,6 +166,7 @@ static void advance_finished(struct mf_collect *c)
     while (c->finished < c->started) {
         const uint64_t number = c->finished + 1, chunks = mf_exchange_at(c, number)->chunks;
 
+        if (mf_exchange_at(c, number)->trading) return;
         if (chunks && atomic_load_explicit(&mf_collect_counts_at(c, number)->done, memory_order_acquire) <
                           mf_collect_word(number, chunks))
             return;
@@ -195,43 +198,65 @@ static void await(struct mf_collect *c, uint64_t number)
 }
 
 /* Describes the exchange, then tells the team. */
-static void describe(struct mf_collect *c, enum mf_collect_kind kind, size_t first, size_t n)
+static void describe(struct mf_collect *c, const struct mf_collective *what, size_t first)
 {
     const struct mf_exchange *last = mf_exchange_at(c, c->started);
     const uint64_t before = c->started ? last->before + last->chunks : 0, ranks = (uint64_t)c->comm->size,
-                   each = (mf_collect_piece(n, c->comm->size, 0).count + c->most - 1) / c->most;
+                   each = (mf_collect_piece(what->n, c->comm->size, 0).count + c->most - 1) / c->most;
 
-    *mf_exchange_at(c, ++c->started) = (struct mf_exchange){
-        .kind = kind, .first = first, .n = n, .each = each, .chunks = each * ranks, .before = before};
+    *mf_exchange_at(c, ++c->started) = (struct mf_exchange){.kind = what->kind,
+                                                            .type = what->type,
+                                                            .first = first,
+                                                            .n = what->n,
+                                                            .each = each,
+                                                            .chunks = each * ranks,
+                                                            .before = before};
     atomic_store_explicit(&c->head[c->place]->started, c->started, memory_order_release);
 }
 
-static uint64_t start(struct mf_collect *c, enum mf_collect_kind kind, const char *name, const float *array, size_t n)
-{
-    const size_t first = (size_t)(array - (const float *)mf_collect_memory(c)); /* huge where it is before */
+static int adds(enum mf_type type) { return type == MF_F32 || type == MF_F16 || type == MF_BF16; }
 
-    MF_ASSERT(first <= c->room && n <= c->room - first);
-    if (alone(c)) return ++c->started;
-    mf_comm_enter(c->comm, name, n);
+/* The array's place in the memory [bytes]; a trade has none, nor numbers of its own. */
+static size_t place_in(const struct mf_collect *c, const struct mf_collective *what)
+{
+    const size_t bytes = what->n * mf_type_bytes(what->type);
+    const size_t first = (size_t)((const char *)what->array - (const char *)mf_collect_memory(c)); /* huge: before it */
+
+    if (what->kind == MF_EXCHANGE_TRADE) return 0;
+    MF_ASSERT(first <= c->room && bytes <= c->room - first);
+    MF_ASSERT(what->kind == MF_EXCHANGE_GATHER || adds(what->type));
+    return first;
+}
+
+/* Waits where there is no room for one more. */
+static void make_room(struct mf_collect *c, const struct mf_trading *trading)
+{
     if (c->started >= MF_COLLECT_MOST) await(c, c->started + 1 - MF_COLLECT_MOST);
+    if (trading && trading->number > c->finished) await(c, trading->number);
+}
+
+uint64_t mf_collect_start(struct mf_collect *collect, const struct mf_collective *what)
+{
+    static const char *const name[] = {
+        [MF_EXCHANGE_SUM] = "start of sum of numbers,",
+        [MF_EXCHANGE_SCATTER] = "start of reduce-scatter of numbers,",
+        [MF_EXCHANGE_GATHER] = "start of all-gather of numbers,",
+        [MF_EXCHANGE_TRADE] = "start of all-to-all-v",
+    };
+    struct mf_collect *c = collect;
+    const size_t first = place_in(c, what);
+    struct mf_trading *trading = what->kind == MF_EXCHANGE_TRADE ? &c->trading[c->trades++ % MF_COLLECT_TRADES] : NULL;
+
+    if (alone(c)) {
+        if (trading) mf_collect_trade(c, c->started + 1, what, trading);
+        return ++c->started;
+    }
+    mf_comm_enter(c->comm, name[what->kind], what->n);
+    make_room(c, trading);
     mf_comm_leave(c->comm);
-    describe(c, kind, first, n);
+    describe(c, what, first);
+    if (trading) mf_collect_trade(c, c->started, what, trading);
     return c->started;
-}
-
-uint64_t mf_collect_sum(struct mf_collect *collect, float *array, size_t n)
-{
-    return start(collect, MF_COLLECT_SUM, "start of sum of floats,", array, n);
-}
-
-uint64_t mf_collect_scatter(struct mf_collect *collect, float *array, size_t n)
-{
-    return start(collect, MF_COLLECT_SCATTER, "start of reduce-scatter of floats,", array, n);
-}
-
-uint64_t mf_collect_gather(struct mf_collect *collect, float *array, size_t n)
-{
-    return start(collect, MF_COLLECT_GATHER, "start of all-gather of floats,", array, n);
 }
 
 void mf_collect_poll(struct mf_collect *collect)

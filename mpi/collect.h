@@ -1,15 +1,16 @@
-/* Asynchronous collectives: sums, reduce-scatters and all-gathers of arrays of floats, beside other work. The arrays
- * lie in memory that this module provides. Ranks of a node read each other's arrays there, so nothing is copied.
+/* Asynchronous collectives of arrays in host memory, beside other work: sums, reduce-scatters, all-gathers and
+ * all-to-all-v (kernels/exchange.h). Arrays lie in memory that this module provides. Ranks of a node read each other's
+ * arrays there, so nothing is copied. Only a trade goes by messages, from any memory to any other.
  *
- * Rule: all ranks start the same exchanges, and finish the same, in the same order; arrays lie at the same offset. No
- * rank touches an array between start and finish. Sums add in the order of the ranks. So their bits depend on the
- * number of ranks only: not on nodes, nor on time, nor on whether ranks share memory. */
+ * Rule: as in kernels/exchange.h; arrays lie at the same offset on all ranks. Sums add in the order of the ranks. So
+ * their bits depend on the number of ranks only: not on nodes, nor on time, nor on whether ranks share memory. */
 #ifndef MF_MPI_COLLECT_H
 #define MF_MPI_COLLECT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/exchange.h"
 #include "mpi/comm.h"
 #include "src/base/arena.h"
 #include "src/base/cut.h"
@@ -32,20 +33,13 @@ void *mf_collect_memory(const struct mf_collect *collect);
 /** How many bytes of a rank's memory mf_collect_open() takes in all. Not collective. */
 size_t mf_collect_bytes(const struct mf_comm *comm, size_t bytes);
 
-/** The piece of an array of @p n floats that belongs to @p rank of @p ranks. Borders are multiples of 16; a piece may
+/** The piece of an array of @p n numbers that belongs to @p rank of @p ranks. Borders are multiples of 16; a piece may
  * be empty. */
 struct mf_span mf_collect_piece(size_t n, int ranks, int rank);
 
-/**
- * Start an exchange of @p array [n] and return its number, from 1 on. They wait only where 128 exchanges are under way.
- *
- * mf_collect_sum():     all-reduce: the sum over ranks reaches all of them
- * mf_collect_scatter(): reduce-scatter: this rank's piece becomes the sum; the rest of its array is undefined
- * mf_collect_gather():  all-gather: every rank's piece reaches all
- */
-uint64_t mf_collect_sum(struct mf_collect *collect, float *array, size_t n);
-uint64_t mf_collect_scatter(struct mf_collect *collect, float *array, size_t n);
-uint64_t mf_collect_gather(struct mf_collect *collect, float *array, size_t n);
+/** Starts an exchange and returns its number, from 1 on. Waits only where 128 exchanges, or four trades, are under
+ * way. */
+uint64_t mf_collect_start(struct mf_collect *collect, const struct mf_collective *what);
 
 /** Does what can be done now, at most this rank's share of each exchange. Does not wait. Takes some nanoseconds where
  * nothing can be done. Call it between pieces of other work. Not collective. */

@@ -3,6 +3,7 @@
 
 #include "mpi/collect_priv.h"
 #include "src/base/err.h"
+#include "src/base/half.h"
 
 enum {
     BLOCK = 1024 /* floats, which stay in the first cache */,
@@ -30,26 +31,28 @@ static int is_in(const struct mf_collect *c, int rank, int team)
 /* Does @p team get the result? */
 static int wants(const struct mf_collect *c, const struct mf_chunk *k, int team)
 {
-    return k->exchange->kind != MF_COLLECT_SCATTER || is_in(c, k->owner, team);
+    return k->exchange->kind != MF_EXCHANGE_SCATTER || is_in(c, k->owner, team);
 }
 
 /* Has @p team the result first? */
 static int is_root(const struct mf_collect *c, const struct mf_chunk *k, int team)
 {
-    return k->exchange->kind == MF_COLLECT_GATHER ? is_in(c, k->owner, team) : team == c->teams - 1;
+    return k->exchange->kind == MF_EXCHANGE_GATHER ? is_in(c, k->owner, team) : team == c->teams - 1;
 }
 
 /* The place in this team of the rank in whose array the chunk lies. */
 static int place_of(const struct mf_collect *c, const struct mf_chunk *k)
 {
-    if (k->exchange->kind == MF_COLLECT_SUM || !is_in(c, k->owner, c->team)) return c->place;
+    if (k->exchange->kind == MF_EXCHANGE_SUM || !is_in(c, k->owner, c->team)) return c->place;
     return k->owner - c->begin[c->team];
 }
 
-static float *lies_at(const struct mf_collect *c, const struct mf_chunk *k)
+static char *lies_at(const struct mf_collect *c, const struct mf_chunk *k)
 {
     return c->array[place_of(c, k)] + k->first;
 }
+
+static size_t bytes_of(const struct mf_chunk *k, size_t n) { return n * mf_type_bytes(k->exchange->type); }
 
 /* -- messages -- */
 
@@ -65,15 +68,15 @@ static MPI_Request *next_request(struct mf_collect *c, struct mf_chunk *k)
     return &k->request[k->requests++];
 }
 
-static void send(struct mf_collect *c, struct mf_chunk *k, int team, int what)
+static void send(struct mf_collect *c, struct mf_chunk *k, const void *from, size_t bytes, int team, int what)
 {
-    MPI_Isend(lies_at(c, k), (int)k->n, MPI_FLOAT, rank_with(c, k, team), tag_of(k, what), c->comm->impl->ranks,
+    MPI_Isend(from, (int)bytes, MPI_BYTE, rank_with(c, k, team), tag_of(k, what), c->comm->impl->ranks,
               next_request(c, k));
 }
 
-static void receive(struct mf_collect *c, struct mf_chunk *k, float *to, int team, int what)
+static void receive(struct mf_collect *c, struct mf_chunk *k, void *to, size_t bytes, int team, int what)
 {
-    MPI_Irecv(to, (int)k->n, MPI_FLOAT, rank_with(c, k, team), tag_of(k, what), c->comm->impl->ranks,
+    MPI_Irecv(to, (int)bytes, MPI_BYTE, rank_with(c, k, team), tag_of(k, what), c->comm->impl->ranks,
               next_request(c, k));
 }
 
@@ -95,33 +98,88 @@ static int is_over(struct mf_chunk *k)
 
 /* -- arithmetic -- */
 
-static void add(float *sum, const float *x, size_t n)
+/* sum [n] = or += x, and x = sum: numbers of any type that can be summed. */
+
+static void add_float(float *sum, const float *x, size_t n)
 {
 #pragma omp simd
     for (size_t i = 0; i < n; ++i) sum[i] += x[i];
 }
 
-/* Copies the chunk to the arrays of all others of the team. */
+static void add_bf16(float *sum, const uint16_t *x, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) sum[i] += mf_bf16_to(x[i]);
+}
+
+static void add_f16(float *sum, const uint16_t *x, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) sum[i] += mf_f16_to(x[i]);
+}
+
+static void add(enum mf_type type, float *sum, const void *x, size_t n)
+{
+    if (type == MF_F32)
+        add_float(sum, x, n);
+    else if (type == MF_BF16)
+        add_bf16(sum, x, n);
+    else
+        add_f16(sum, x, n);
+}
+
+/* -0 + x is x to the bit. */
+static void load(enum mf_type type, float *sum, const void *x, size_t n)
+{
+    if (type == MF_F32) {
+        memcpy(sum, x, n * sizeof *sum);
+        return;
+    }
+    for (size_t i = 0; i < n; ++i) sum[i] = -0.0F;
+    add(type, sum, x, n);
+}
+
+static void store(enum mf_type type, const float *sum, void *x, size_t n)
+{
+    uint16_t *half = x;
+
+    if (type == MF_F32)
+        memcpy(x, sum, n * sizeof *sum);
+    else if (type == MF_BF16)
+        for (size_t i = 0; i < n; ++i) half[i] = mf_bf16_of(sum[i]);
+    else
+        for (size_t i = 0; i < n; ++i) half[i] = mf_f16_of(sum[i]);
+}
+
+/* Copies numbers of the chunk to the arrays of all others of the team. */
 static void spread(const struct mf_collect *c, const struct mf_chunk *k, size_t from, size_t n)
 {
     const int place = place_of(c, k);
-    const size_t at = k->first + from;
+    const size_t at = k->first + bytes_of(k, from);
 
     for (int i = 0; i < c->size; ++i)
-        if (i != place) memcpy(c->array[i] + at, c->array[place] + at, n * sizeof(float));
+        if (i != place) memcpy(c->array[i] + at, c->array[place] + at, bytes_of(k, n));
 }
 
-/* Adds the team's numbers to those before. */
+/* Adds the team's numbers to those before. The last team rounds the sum to the array's type. */
 static void add_team(const struct mf_collect *c, const struct mf_chunk *k)
 {
-    const int spreads = k->exchange->kind == MF_COLLECT_SUM && c->team == c->teams - 1;
+    const int last = c->team == c->teams - 1, spreads = k->exchange->kind == MF_EXCHANGE_SUM && last;
+    const enum mf_type type = k->exchange->type;
     float sum[BLOCK];
 
     for (size_t i = 0, n; i < k->n; i += n) {
+        const size_t at = k->first + bytes_of(k, i);
+
         n = mf_min(BLOCK, k->n - i);
-        memcpy(sum, c->team ? k->before + i : c->array[0] + k->first + i, n * sizeof *sum);
-        for (int r = c->team ? 0 : 1; r < c->size; ++r) add(sum, c->array[r] + k->first + i, n);
-        memcpy(lies_at(c, k) + i, sum, n * sizeof *sum);
+        if (c->team)
+            memcpy(sum, k->before + i, n * sizeof *sum);
+        else
+            load(type, sum, c->array[0] + at, n);
+        for (int r = c->team ? 0 : 1; r < c->size; ++r) add(type, sum, c->array[r] + at, n);
+        if (last)
+            store(type, sum, lies_at(c, k) + bytes_of(k, i), n);
+        else
+            memcpy(k->before + i, sum, n * sizeof *sum);
         if (spreads) spread(c, k, i, n);
     }
 }
@@ -141,7 +199,7 @@ static void end(struct mf_collect *c, struct mf_chunk *k)
 
 static void take_result(struct mf_collect *c, struct mf_chunk *k)
 {
-    if (k->exchange->kind != MF_COLLECT_SCATTER) spread(c, k, 0, k->n);
+    if (k->exchange->kind != MF_EXCHANGE_SCATTER) spread(c, k, 0, k->n);
     end(c, k);
 }
 
@@ -154,7 +212,7 @@ static void await_result(struct mf_collect *c, struct mf_chunk *k)
         return;
     }
     while (!is_root(c, k, root)) ++root;
-    receive(c, k, lies_at(c, k), root, RESULT);
+    receive(c, k, lies_at(c, k), bytes_of(k, k->n), root, RESULT);
     k->next = take_result;
 }
 
@@ -162,13 +220,14 @@ static void give(struct mf_collect *c, struct mf_chunk *k)
 {
     const int root = is_root(c, k, c->team);
 
-    if (k->exchange->kind != MF_COLLECT_GATHER)
+    if (k->exchange->kind != MF_EXCHANGE_GATHER)
         add_team(c, k);
     else if (root)
         spread(c, k, 0, k->n);
-    if (k->exchange->kind != MF_COLLECT_GATHER && !root) send(c, k, c->team + 1, BEFORE);
+    if (k->exchange->kind != MF_EXCHANGE_GATHER && !root)
+        send(c, k, k->before, k->n * sizeof *k->before, c->team + 1, BEFORE);
     for (int t = 0; t < c->teams && root; ++t)
-        if (t != c->team && wants(c, k, t)) send(c, k, t, RESULT);
+        if (t != c->team && wants(c, k, t)) send(c, k, lies_at(c, k), bytes_of(k, k->n), t, RESULT);
     k->next = await_result;
 }
 
@@ -184,10 +243,11 @@ static void begin(struct mf_collect *c, struct mf_chunk *k, uint64_t number, uin
     k->owner = (int)(index / x->each);
     piece = mf_collect_piece(x->n, c->comm->size, k->owner);
     from = mf_min(index % x->each * c->most, piece.count);
-    k->first = x->first + piece.first + from;
+    k->first = x->first + bytes_of(k, piece.first + from);
     k->n = mf_min(piece.count - from, c->most);
     k->next = k->n ? give : end;
-    if (k->n && x->kind != MF_COLLECT_GATHER && c->team) receive(c, k, k->before, c->team - 1, BEFORE);
+    if (k->n && x->kind != MF_EXCHANGE_GATHER && c->team)
+        receive(c, k, k->before, k->n * sizeof *k->before, c->team - 1, BEFORE);
 }
 
 /* -- which chunk is next -- */
@@ -232,7 +292,7 @@ static int take_next(struct mf_collect *c, int shared, uint64_t *number, uint64_
         const struct mf_exchange *x = mf_exchange_at(c, *at + 1);
 
         *number = *at + 1;
-        if (shared && x->mine * (uint64_t)c->size >= x->chunks) continue;
+        if (x->chunks == 0 || (shared && x->mine * (uint64_t)c->size >= x->chunks)) continue;
         if (take(c, *number, index)) return 1;
     }
     return 0;
@@ -250,7 +310,7 @@ static int go_on(struct mf_collect *c, struct mf_chunk *k)
 int mf_collect_work(struct mf_collect *collect, int shared)
 {
     uint64_t number, index;
-    int steps = 0, more = 1;
+    int steps = mf_collect_trades_work(collect), more = 1;
 
     test_messages(collect);
     for (int i = 0; i < MF_COLLECT_WINDOW; ++i) {

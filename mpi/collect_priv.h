@@ -16,7 +16,8 @@
 
 enum {
     MF_COLLECT_MOST = 128, /* exchanges under way */
-    MF_COLLECT_WINDOW = 8  /* chunks that a rank works on at a time */
+    MF_COLLECT_WINDOW = 8, /* chunks that a rank works on at a time */
+    MF_COLLECT_TRADES = 4  /* trades under way */
 };
 
 /** Counts of an exchange in the memory of its team's first rank. The upper 40 bits are its number, so that a later
@@ -32,24 +33,34 @@ struct mf_collect_head {
     struct mf_collect_counts counts[MF_COLLECT_MOST];
 };
 
-enum mf_collect_kind { MF_COLLECT_SUM, MF_COLLECT_SCATTER, MF_COLLECT_GATHER };
+/** A trade under way: a message to every rank and one from it, and again where MPI cannot count as many bytes. */
+struct mf_trading {
+    struct mf_collective what; /* its counts are these: */
+    size_t *sent, *got;        /* [ranks] */
+    uint64_t number;           /* of the exchange */
+    size_t at;                 /* bytes of every block that have gone before */
+    int more;                  /* behind the messages that are under way */
+    MPI_Request *request;      /* [2 ranks]; NULL: there is only one rank */
+};
 
 struct mf_exchange {
-    enum mf_collect_kind kind;
-    size_t first, n;       /* floats from the beginning of the memory; of the array */
-    uint64_t each, chunks; /* of each rank's piece; in all */
-    uint64_t before;       /* chunks of all exchanges before */
-    uint64_t mine;         /* this rank has taken so many */
+    enum mf_exchange_kind kind;
+    enum mf_type type;
+    size_t first, n;            /* bytes from the beginning of the memory; numbers of the array */
+    uint64_t each, chunks;      /* of each rank's piece; in all */
+    uint64_t before;            /* chunks of all exchanges before */
+    uint64_t mine;              /* this rank has taken so many */
+    struct mf_trading *trading; /* NULL: it is no trade, or over */
 };
 
 /** A chunk that this rank works on. */
 struct mf_chunk {
-    const struct mf_exchange *exchange;                               /* NULL: none */
-    uint64_t number, index;                                           /* of the exchange; of the chunk in it */
-    int owner;                                                        /* whose piece it is in */
-    size_t first, n;                                                  /* floats from the beginning of the memory */
+    const struct mf_exchange *exchange; /* NULL: none */
+    uint64_t number, index;             /* of the exchange; of the chunk in it */
+    int owner;                          /* whose piece it is in */
+    size_t first, n;                    /* bytes from the beginning of the memory; numbers */
     void (*next)(struct mf_collect *collect, struct mf_chunk *chunk); /* once all requests are over */
-    float *before;                                                    /* [most] the sum of the teams before */
+    float *before;                                                    /* [most] the sum up to this team */
     MPI_Request *request;                                             /* [teams] */
     int requests;
 };
@@ -60,18 +71,18 @@ struct mf_collect {
     struct mf_share *share; /* NULL: the memory is the arena's */
     size_t booked;          /* bytes of it, where it is shared */
     char *own;              /* this rank's memory, with its head */
-    size_t room;            /* floats in it */
+    size_t room;            /* bytes in it */
 
     int teams, team;               /* how many; this rank's */
     int *begin;                    /* [teams + 1] first rank of each */
     int size, place;               /* of this team; of this rank in it */
     struct mf_collect_head **head; /* [size] */
-    float **array;                 /* [size] memory of arrays */
+    char **array;                  /* [size] memory of arrays */
 
     uint64_t started, finished; /* numbers of the last; all up to there are finished */
     uint64_t ready;             /* the team has started all up to there */
     uint64_t polled, emptied;   /* up to there: this rank's share is taken; all chunks are taken */
-    size_t most;                /* floats of a chunk */
+    size_t most;                /* numbers of a chunk */
     long pauses;
     struct mf_exchange exchange[MF_COLLECT_MOST];
     struct mf_chunk chunk[MF_COLLECT_WINDOW];
@@ -79,6 +90,8 @@ struct mf_collect {
     MPI_Request *request; /* [MF_COLLECT_WINDOW] [teams] of all chunks; MPI_REQUEST_NULL: none */
     int *ended;           /* [MF_COLLECT_WINDOW] [teams] what MPI says of them */
     int pending;          /* requests that are not over */
+    struct mf_trading trading[MF_COLLECT_TRADES];
+    uint64_t trades; /* started */
 };
 
 static inline struct mf_exchange *mf_exchange_at(struct mf_collect *c, uint64_t number)
@@ -103,5 +116,18 @@ static inline uint64_t mf_collect_count(uint64_t word, uint64_t number)
 /** Works on the chunks that this rank has, and begins others. @p shared: of each exchange this rank's share only.
  * Returns whether there was anything to do. */
 int mf_collect_work(struct mf_collect *collect, int shared);
+
+/* -- collect_trade.c -- */
+
+/** Room for trades, and its end. */
+void mf_collect_trades_open(struct mf_collect *collect);
+void mf_collect_trades_close(struct mf_collect *collect);
+
+/** Begins exchange @p number in @p trading, which is free. */
+void mf_collect_trade(struct mf_collect *collect, uint64_t number, const struct mf_collective *what,
+                      struct mf_trading *trading);
+
+/** Drives the trades under way. Returns whether there was anything to do. */
+int mf_collect_trades_work(struct mf_collect *collect);
 
 #endif

@@ -127,6 +127,10 @@ int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, v
  */
 void mf_comm_alltoallv(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got);
 
+/** All-to-all: @p out [size][n] holds n numbers for each rank, @p in [size][n] those from each. Ranks tell each other
+ * so how much an all-to-all-v moves. */
+void mf_comm_alltoall(const struct mf_comm *comm, size_t n, const int64_t *out, int64_t *in);
+
 /**
  * Point-to-point messages of any number of bytes, 0 too; the receiver states the same number. Messages between two
  * ranks arrive in the order in which they are sent. Each call returns when its bytes are sent or received. A rank that

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 
 /* The ranks of one colour in order of key, equal keys in order of rank: into member [size]; how many there are. */
@@ -108,6 +109,7 @@ void mf_comm_free(struct mf_comm *group)
 {
     struct mf_comm_impl *impl = group->impl;
 
+    mf_transport_close(group);
     if (impl) {
         mf_comm_enter(group, "end of the group", 0);
         MPI_Barrier(impl->ranks);

@@ -9,8 +9,14 @@
 typedef void *nccl_comm; /* ncclComm_t, a pointer to an opaque struct */
 
 enum { NCCL_OK = 0, NCCL_IN_PROGRESS = 7 }; /* ncclResult_t */
-enum { NCCL_BYTE = 0 };                     /* ncclDataType_t: ncclInt8 */
-enum { NCCL_OLDEST = 21400 };               /* 2.14.0 */
+enum {
+    NCCL_BYTE = 0,
+    NCCL_HALF = 6,
+    NCCL_FLOAT = 7,
+    NCCL_BFLOAT = 9
+};                            /* ncclDataType_t: ncclInt8, ncclBfloat16, ... */
+enum { NCCL_SUM = 0 };        /* ncclRedOp_t */
+enum { NCCL_OLDEST = 21400 }; /* 2.14.0 */
 
 struct nccl_id { /* ncclUniqueId, passed by value */
     char text[128];
@@ -39,10 +45,14 @@ struct nccl {
     int (*end)(void);                                                              /* ncclGroupEnd */
     int (*send)(const void *, size_t n, int type, int to, nccl_comm, void *queue); /* ncclSend */
     int (*receive)(void *, size_t n, int type, int from, nccl_comm, void *queue);  /* ncclRecv */
-    const char *(*error)(int rc);                                                  /* ncclGetErrorString */
-    const char *(*last)(nccl_comm comm);                                           /* ncclGetLastError */
-    int code;                                                                      /* what version() returns */
-    char number[24];                                                               /* "2.28.9" */
+    int (*all_reduce)(const void *, void *, size_t n, int type, int op, nccl_comm, void *queue); /* ncclAllReduce */
+    int (*reduce_scatter)(const void *, void *, size_t each, int type, int op, nccl_comm,
+                          void *queue);                                                     /* ncclReduceScatter */
+    int (*all_gather)(const void *, void *, size_t each, int type, nccl_comm, void *queue); /* ncclAllGather */
+    const char *(*error)(int rc);                                                           /* ncclGetErrorString */
+    const char *(*last)(nccl_comm comm);                                                    /* ncclGetLastError */
+    int code;                                                                               /* what version() returns */
+    char number[24];                                                                        /* "2.28.9" */
 };
 
 /** Opens the library, once: libnccl.so.2, or MF_NCCL_LIBRARY (an absolute path, for tests). Refuses with MF_DEVICE

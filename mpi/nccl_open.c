@@ -28,6 +28,9 @@ static const struct symbol symbols[] = {
     {"ncclGroupEnd", offsetof(struct nccl, end)},
     {"ncclSend", offsetof(struct nccl, send)},
     {"ncclRecv", offsetof(struct nccl, receive)},
+    {"ncclAllReduce", offsetof(struct nccl, all_reduce)},
+    {"ncclReduceScatter", offsetof(struct nccl, reduce_scatter)},
+    {"ncclAllGather", offsetof(struct nccl, all_gather)},
     {"ncclGetErrorString", offsetof(struct nccl, error)},
     {"ncclGetLastError", offsetof(struct nccl, last)},
 };

@@ -1,4 +1,4 @@
-/* See nccl_transport.h: when NCCL may be used, its start and end, and groups of sends and receives. */
+/* See nccl_transport.h: when NCCL may be used, its start and end, and what it does. */
 #include "mpi/nccl_transport.h"
 
 #include <pthread.h>
@@ -10,22 +10,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mpi/collect.h"
 #include "mpi/comm_priv.h"
 #include "mpi/nccl_abi.h"
+#include "mpi/phases.h"
 #include "mpi/watch.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
 struct mf_transport {
     const struct nccl *api; /* NULL: a dry one */
-    nccl_comm comm;
+    nccl_comm comm;         /* NULL: there is none yet, or no more */
+    struct mf_transport *next;
 };
 
-/* What mf_transport_abort() ends, whoever calls it while the main thread waits. */
+/* What mf_transport_abort() ends, whoever calls it while the main thread waits: the world's, and those of groups. */
 static struct {
     pthread_mutex_t lock;
-    const struct nccl *api;
-    nccl_comm comm; /* NULL: there is none, or no more */
+    struct mf_transport *first;
+    int over; /* the job ends */
 } live = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* -- may it be used? -- */
@@ -95,11 +98,21 @@ static const char *reason(const struct nccl *api, int rc)
     return more && *more ? more : api->error(rc);
 }
 
-static void set_live(const struct nccl *api, nccl_comm comm)
+static void set_live(struct mf_transport *transport)
 {
     pthread_mutex_lock(&live.lock);
-    live.api = api;
-    live.comm = comm;
+    transport->next = live.first;
+    live.first = transport;
+    pthread_mutex_unlock(&live.lock);
+}
+
+static void set_dead(const struct mf_transport *transport)
+{
+    struct mf_transport **at = &live.first;
+
+    pthread_mutex_lock(&live.lock);
+    while (*at && *at != transport) at = &(*at)->next;
+    if (*at) *at = transport->next;
     pthread_mutex_unlock(&live.lock);
 }
 
@@ -110,13 +123,13 @@ static void stay(void)
 }
 
 /* NCCL_IN_PROGRESS, or how the last call ended, with what NCCL found later, here or on another rank. */
-static int state(void)
+static int state(const struct mf_transport *transport)
 {
     int rc = NCCL_OK, asked = NCCL_OK, over;
 
     pthread_mutex_lock(&live.lock);
-    over = !live.comm;
-    if (!over) asked = live.api->async(live.comm, &rc);
+    over = live.over;
+    if (!over) asked = transport->api->async(transport->comm, &rc);
     pthread_mutex_unlock(&live.lock);
     if (over) stay();
     return asked != NCCL_OK ? asked : rc;
@@ -127,7 +140,7 @@ static int start_local(const struct mf_comm *comm, struct mf_transport *transpor
     struct nccl_config how = {sizeof how, (unsigned)NCCL_MAGIC, NCCL_OLDEST, 0};
     const int rc = transport->api->init(&transport->comm, comm->size, id, comm->rank, &how);
 
-    if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) set_live(transport->api, transport->comm);
+    if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) set_live(transport);
     return rc;
 }
 
@@ -144,7 +157,7 @@ static int arrive(const struct mf_comm *comm, const struct mf_transport *transpo
         mf_comm_max_int(comm, 2, any);
         if (any[0] || !any[1]) break;
         nanosleep(&while_, NULL);
-        if (rc == NCCL_IN_PROGRESS) rc = state();
+        if (rc == NCCL_IN_PROGRESS) rc = state(transport);
     }
     if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) return MF_OK;
     return mf_fail(MF_DEVICE, "NCCL %s does not start: %.200s", transport->api->number, reason(transport->api, rc));
@@ -162,7 +175,10 @@ static int start(const struct mf_comm *comm, struct mf_transport *transport)
     rc = start_local(comm, transport, id);
     mf_comm_leave(comm);
     rc = mf_agree(comm, arrive(comm, transport, rc));
-    if (rc != MF_OK) mf_transport_abort();
+    if (rc != MF_OK && transport->comm) {
+        set_dead(transport);
+        (void)transport->api->abort(transport->comm);
+    }
     return rc;
 }
 
@@ -204,6 +220,30 @@ int mf_transport_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exch
     return MF_OK;
 }
 
+static int open_group(struct mf_comm *group, const struct nccl *api)
+{
+    struct mf_transport *transport = MF_MUST(calloc(1, sizeof *transport), "the NCCL transport");
+    int rc;
+
+    transport->api = api;
+    rc = start(group, transport);
+    if (rc == MF_OK)
+        group->transport = transport;
+    else
+        free(transport);
+    return rc;
+}
+
+int mf_transport_split(const struct mf_comm *comm, struct mf_comm *group)
+{
+    int rc = MF_OK;
+
+    if (!comm->transport) return MF_OK;
+    if (!comm->transport->api) mf_transport_dry(group);
+    if (comm->transport->api && group->size > 1) rc = open_group(group, comm->transport->api);
+    return mf_agree(comm, rc);
+}
+
 void mf_transport_dry(struct mf_comm *comm)
 {
     static struct mf_transport dry;
@@ -221,8 +261,8 @@ void mf_transport_close(struct mf_comm *comm)
     mf_comm_barrier(comm);
     mf_comm_enter(comm, "end of NCCL", 0);
     if (transport->api->finish(transport->comm) == NCCL_IN_PROGRESS)
-        while (state() == NCCL_IN_PROGRESS) sched_yield();
-    set_live(NULL, NULL);
+        while (state(transport) == NCCL_IN_PROGRESS) sched_yield();
+    set_dead(transport);
     (void)transport->api->destroy(transport->comm);
     mf_comm_leave(comm);
     free(transport);
@@ -230,15 +270,11 @@ void mf_transport_close(struct mf_comm *comm)
 
 void mf_transport_abort(void)
 {
-    const struct nccl *api;
-    nccl_comm comm;
-
     pthread_mutex_lock(&live.lock);
-    api = live.api;
-    comm = live.comm;
-    live.comm = NULL;
+    live.over = 1;
+    for (struct mf_transport *t = live.first; t; t = t->next) (void)t->api->abort(t->comm);
+    live.first = NULL;
     pthread_mutex_unlock(&live.lock);
-    if (comm) (void)api->abort(comm);
 }
 
 /* -- groups -- */
@@ -275,12 +311,14 @@ void mf_transport_receive(const struct mf_comm *comm, struct mf_queue *queue, vo
 /* Only what NCCL has taken over stands in the stream, and is waited for there. */
 void mf_transport_end(const struct mf_comm *comm)
 {
-    for (int rc = comm->transport->api->end();; rc = state()) {
+    for (int rc = comm->transport->api->end();; rc = state(comm->transport)) {
         check(comm, rc, "the end of a group");
         if (rc != NCCL_IN_PROGRESS) return;
         sched_yield();
     }
 }
+
+void mf_transport_check(const struct mf_comm *comm) { check(comm, state(comm->transport), "an exchange"); }
 
 void mf_transport_wait(const struct mf_comm *comm, struct mf_queue *queue, const char *name, size_t n)
 {
@@ -289,8 +327,130 @@ void mf_transport_wait(const struct mf_comm *comm, struct mf_queue *queue, const
     mf_comm_enter(comm, name, n);
     do {
         idle = queue->backend->idle(queue);
-        check(comm, state(), "an exchange");
+        mf_transport_check(comm);
         if (!idle) sched_yield();
     } while (!idle);
     mf_comm_leave(comm);
+}
+
+/* -- exchanges of arrays -- */
+
+/* One that is under way, on the queue's second stream. */
+struct move {
+    const struct mf_comm *comm;
+    const struct mf_collective *what;
+    void *stream;
+};
+
+static int type_of(const struct move *m)
+{
+    switch (m->what->type) {
+    case MF_F32: return NCCL_FLOAT;
+    case MF_F16: return NCCL_HALF;
+    default: MF_ASSERT(m->what->type == MF_BF16); return NCCL_BFLOAT;
+    }
+}
+
+/* Block @p n behind @p at numbers: to a rank, or from it. */
+static void send_block(const struct move *m, const void *from, size_t at, size_t n, int to)
+{
+    const struct mf_transport *w = m->comm->transport;
+    const size_t each = mf_type_bytes(m->what->type);
+
+    if (to != m->comm->rank) mf_phase_sent(n * each);
+    if (n)
+        check(m->comm, w->api->send((const char *)from + at * each, n * each, NCCL_BYTE, to, w->comm, m->stream),
+              "a send");
+}
+
+static void receive_block(const struct move *m, size_t at, size_t n, int from)
+{
+    const struct mf_transport *w = m->comm->transport;
+    const size_t each = mf_type_bytes(m->what->type);
+
+    if (n)
+        check(m->comm,
+              w->api->receive((char *)m->what->array + at * each, n * each, NCCL_BYTE, from, w->comm, m->stream),
+              "a receive");
+}
+
+static void trade(const struct move *m)
+{
+    size_t out = 0, in = 0;
+
+    for (int r = 0; r < m->comm->size; ++r) {
+        send_block(m, m->what->from, out, m->what->sent[r], r);
+        receive_block(m, in, m->what->got[r], r);
+        out += m->what->sent[r];
+        in += m->what->got[r];
+    }
+}
+
+/* Pieces that are not equal. */
+static void gather_pieces(const struct move *m)
+{
+    const int ranks = m->comm->size, rank = m->comm->rank;
+    const struct mf_span own = mf_collect_piece(m->what->n, ranks, rank);
+
+    for (int r = 0; r < ranks; ++r) {
+        const struct mf_span piece = mf_collect_piece(m->what->n, ranks, r);
+
+        if (r == rank) continue;
+        send_block(m, m->what->array, own.first, own.count, r);
+        receive_block(m, piece.first, piece.count, r);
+    }
+}
+
+static void sum(const struct move *m)
+{
+    const struct mf_transport *w = m->comm->transport;
+    void *array = m->what->array;
+
+    check(m->comm, w->api->all_reduce(array, array, m->what->n, type_of(m), NCCL_SUM, w->comm, m->stream), "a sum");
+}
+
+static void scatter_equal(const struct move *m, char *own, size_t each)
+{
+    const struct mf_transport *w = m->comm->transport;
+
+    check(m->comm, w->api->reduce_scatter(m->what->array, own, each, type_of(m), NCCL_SUM, w->comm, m->stream),
+          "a reduce-scatter");
+}
+
+static void gather_equal(const struct move *m, const char *own, size_t bytes)
+{
+    const struct mf_transport *w = m->comm->transport;
+
+    check(m->comm, w->api->all_gather(own, m->what->array, bytes, NCCL_BYTE, w->comm, m->stream), "an all-gather");
+}
+
+static void put(const struct move *m)
+{
+    const size_t n = m->what->n, ranks = (size_t)m->comm->size, each = n / ranks;
+    const size_t bytes = each * mf_type_bytes(m->what->type);
+    const int equal = mf_collect_piece(n, m->comm->size, 0).count * ranks == n;
+    char *own = (char *)m->what->array + (size_t)m->comm->rank * bytes;
+
+    if (m->what->kind == MF_EXCHANGE_TRADE)
+        trade(m);
+    else if (n == 0)
+        return;
+    else if (m->what->kind == MF_EXCHANGE_GATHER && equal)
+        gather_equal(m, own, bytes);
+    else if (m->what->kind == MF_EXCHANGE_GATHER)
+        gather_pieces(m);
+    else if (m->what->kind == MF_EXCHANGE_SCATTER && equal)
+        scatter_equal(m, own, each);
+    else
+        sum(m);
+    if (equal && m->what->kind != MF_EXCHANGE_TRADE) mf_phase_sent(bytes * (ranks - 1));
+}
+
+void mf_transport_collect(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_collective *what)
+{
+    const struct move m = {comm, what, queue->port->side};
+
+    mf_transport_begin(comm);
+    put(&m);
+    mf_transport_end(comm);
 }

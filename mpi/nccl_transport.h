@@ -1,8 +1,10 @@
-/* The NCCL transport moves device memory between ranks without the host. NCCL only moves bytes here: sums keep the
- * order of this program. Without the transport, exchanges pass through host memory (slab.h). */
+/* The NCCL transport moves device memory between ranks without the host. Exchanges of slices only move bytes: their
+ * sums keep the order of this program. Exchanges of arrays (arrays.h) are sums of NCCL, too, in an order that it
+ * chooses. Without the transport, both pass through host memory. */
 #ifndef MF_MPI_NCCL_TRANSPORT_H
 #define MF_MPI_NCCL_TRANSPORT_H
 
+#include "kernels/exchange.h"
 #include "kernels/stage.h"
 #include "mpi/comm.h"
 
@@ -21,6 +23,10 @@ enum mf_exchange mf_exchange_of(const char *name);
  * The queue's device must be the calling thread's. Collective; refuses (agreed) with MF_DEVICE.
  */
 int mf_transport_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange wish);
+
+/** Gives a group (mf_comm_split()) a transport where @p comm has one; mf_comm_free() ends it. A rank that is alone in
+ * its group, or in none, gets none. Collective over @p comm; refuses (agreed) with MF_DEVICE. */
+int mf_transport_split(const struct mf_comm *comm, struct mf_comm *group);
 
 /** Ends the transport, before the queues that it served. Does nothing without a transport. Collective. */
 void mf_transport_close(struct mf_comm *comm);
@@ -53,6 +59,13 @@ void mf_transport_end(const struct mf_comm *comm);
 /** Waits for the moves, as a collective of its own under @p name and @p n (mf_comm_enter). So error lines tell a rank
  * that does not come from ranks that wait for its data. */
 void mf_transport_wait(const struct mf_comm *comm, struct mf_queue *queue, const char *name, size_t n);
+
+/** Puts an exchange on the queue's second stream (queue->port->side). Ranks whose pieces are not equal sum all of a
+ * scattered array, and send each other the pieces of a gathered one. */
+void mf_transport_collect(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_collective *what);
+
+/** Ends the job with MF_DEVICE if NCCL has found an error since, here or on another rank. Not collective. */
+void mf_transport_check(const struct mf_comm *comm);
 
 /** Ends what NCCL has running, because the job ends. Any thread; no group can begin after it. */
 void mf_transport_abort(void);

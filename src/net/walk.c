@@ -205,16 +205,19 @@ double *mf_walk_numbers(struct mf_walk *walk) { return walk->number; }
 
 /* -- walking -- */
 
-/* Waits for the nodes before it, which write the array. */
 static void exchange(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
     const struct mf_exchanges *by = walk->exchange;
+    const struct mf_tensor *array = &call->in[0];
+    const struct mf_collective what = {.kind = (enum mf_exchange_kind)node->attr.exchange,
+                                       .type = array->shape.type,
+                                       .array = array->at,
+                                       .n = mf_shape_count(&array->shape)};
     uint64_t *number = &walk->started[mf_value_root(walk->net, node->in[0], NULL)];
 
     if (!by) return;
-    walk->queue->backend->sync(walk->queue);
     if (node->op == MF_OP_START)
-        *number = by->start(by->context, node->attr.exchange, call->in[0].at, mf_shape_count(&call->in[0].shape));
+        *number = by->start(by->context, &what);
     else
         by->finish(by->context, *number);
 }
@@ -271,4 +274,5 @@ void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
         step(walk, &list->node[i], &walk->call[k][i]);
         if (checked) poison(walk, k, i, 0);
     }
+    if (walk->exchange) walk->exchange->settle(walk->exchange->context);
 }

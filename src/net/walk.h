@@ -23,21 +23,14 @@ struct mf_walk_memory {
     void *lasting, *room; /* [net->lasting], [net->room] bytes */
 };
 
-/** Who executes exchanges among ranks. Arrays are flat f32, in device memory. */
-struct mf_exchanges {
-    void *context;
-    uint64_t (*start)(void *context, enum mf_exchange_kind kind, float *array, size_t n); /* returns its number */
-    void (*finish)(void *context, uint64_t number);
-    void (*poll)(void *context); /* drives what has started; called after every node */
-};
-
 /** Opens a walk of the lists of @p net, which are planned for @p queue. Lasting memory is zeros, the rest NaN.
  * @p given: memory of the caller; NULL: all is taken from the queue's arena. Refuses with MF_MEMORY. */
 int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode,
                  const struct mf_walk_memory *given);
 void mf_walk_close(struct mf_walk *walk);
 
-/** Exchanges go to @p exchange from now on; NULL, as after opening: there is one rank, and nothing is exchanged. */
+/** Exchanges go to @p exchange from now on; NULL, as after opening: there is one rank, and nothing is exchanged. A walk
+ * that has finished exchanges settles at its end. */
 void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchanges *exchange);
 
 /** The numbers that nodes read: [MF_NUMBERS]. The caller sets them between walks. */

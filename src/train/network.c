@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 
 static struct mf_shape target_shape(const struct mf_network_wish *wish)
@@ -109,6 +110,20 @@ size_t mf_network_parameters(const struct mf_network *n)
     for (size_t v = 0; v < n->net->values; ++v)
         if (mf_value_is_weight(&n->net->value[v])) numbers += mf_shape_count(&n->net->value[v].shape);
     return numbers;
+}
+
+size_t mf_network_largest(const struct mf_network *n)
+{
+    size_t largest = 0;
+
+    for (size_t k = 0; n->ranks > 1 && k < n->net->lists; ++k) {
+        const struct mf_list *list = n->net->list[k];
+
+        for (size_t i = 0; i < list->nodes; ++i)
+            if (list->node[i].op == MF_OP_START)
+                largest = mf_max(largest, mf_shape_bytes(&n->net->value[list->node[i].in[0]].shape));
+    }
+    return largest;
 }
 
 double mf_network_operations(const struct mf_network *n, const struct mf_list *list)

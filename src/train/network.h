@@ -58,6 +58,9 @@ void mf_network_free(struct mf_network *network);
 /** Numbers of all parameters. */
 size_t mf_network_parameters(const struct mf_network *network);
 
+/** Bytes of the largest array that ranks exchange; 0 on one rank. */
+size_t mf_network_largest(const struct mf_network *network);
+
 /** Floating-point operations of a list. */
 double mf_network_operations(const struct mf_network *network, const struct mf_list *list);
 

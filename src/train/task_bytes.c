@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/dry.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/train/slots.h"
 #include "src/train/task.h"
@@ -38,6 +39,7 @@ static int open_dry(struct dry *d, const struct mf_train_work *w, const struct m
 
     *d = (struct dry){.opts = *w->opts};
     mf_comm_dry(&d->comm, (int)r->rank, (int)r->ranks, (int)r->local_size);
+    if (r->nccl) mf_transport_dry(&d->comm);
     mf_backend_dry(&kind, &d->backend);
     d->opts.effective = mf_train_effective(w, r->ranks);
     mf_train_take_settings(settings, &d->opts);
@@ -82,10 +84,12 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     const int all = d->network.layout.stage >= 2;
     struct mf_plan_bytes *state = &bytes[MF_PLAN_STATE], *host = r->apart ? &bytes[MF_PLAN_HOST] : state;
     const size_t arrays = net->lasting + (all ? net->room : 0);
+    const struct mf_arrays_bytes taken = mf_arrays_bytes(&d->comm, r->apart, arrays, mf_network_largest(&d->network));
 
-    add(r->capability ? state : host, "parameters, gradients, moments", net->lasting);
-    add(r->capability ? state : host, "exchange", mf_collect_bytes(&d->comm, arrays) - arrays);
-    add(r->apart && !r->capability && all ? host : state, "activations", net->room);
+    add(state, "parameters, gradients, moments", net->lasting);
+    add(state, "activations", net->room);
+    add(state, "exchange", taken.device - arrays);
+    add(host, "exchange", taken.host);
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
     add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));

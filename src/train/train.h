@@ -7,7 +7,7 @@
 #define MF_TRAIN_TRAIN_H
 
 #include "io/dataset.h"
-#include "mpi/collect.h"
+#include "mpi/arrays.h"
 #include "src/net/walk.h"
 #include "src/train/network.h"
 #include "src/train/schedule.h"
@@ -50,8 +50,7 @@ struct mf_trainer {
     struct mf_train_opts opts;
     struct mf_units units;
     struct mf_network network;
-    struct mf_collect *collect;
-    struct mf_exchanges exchange;
+    struct mf_arrays *arrays;
     struct mf_walk *walk;
     struct mf_reader *reader;
     struct mf_slots *slots;

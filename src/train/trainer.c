@@ -80,23 +80,6 @@ static void measure_units(struct mf_trainer *t)
     }
 }
 
-/* -- exchanges -- */
-
-static uint64_t start(void *context, enum mf_exchange_kind kind, float *array, size_t n)
-{
-    struct mf_collect *collect = context;
-
-    switch (kind) {
-    case MF_EXCHANGE_SUM: return mf_collect_sum(collect, array, n);
-    case MF_EXCHANGE_SCATTER: return mf_collect_scatter(collect, array, n);
-    default: return mf_collect_gather(collect, array, n);
-    }
-}
-
-static void finish(void *context, uint64_t number) { mf_collect_finish(context, number); }
-
-static void poll(void *context) { mf_collect_poll(context); }
-
 /* -- opening -- */
 
 static int open_walk(struct mf_trainer *t)
@@ -105,12 +88,12 @@ static int open_walk(struct mf_trainer *t)
     const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
     struct mf_walk_memory memory;
 
-    MF_TRY(mf_collect_open(t->comm, t->arena, net->lasting + (all ? net->room : 0), &t->collect));
-    memory.lasting = mf_collect_memory(t->collect);
+    MF_TRY(mf_arrays_open(t->comm, t->queue, net->lasting + (all ? net->room : 0), mf_network_largest(&t->network),
+                          &t->arrays));
+    memory.lasting = mf_arrays_memory(t->arrays);
     memory.room = all ? (char *)memory.lasting + net->lasting : NULL;
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
-    t->exchange = (struct mf_exchanges){t->collect, start, finish, poll};
-    if (t->comm->size > 1) mf_walk_exchange(t->walk, &t->exchange);
+    if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;
 }
 
@@ -150,7 +133,7 @@ void mf_trainer_close(struct mf_trainer *t)
     mf_slots_close(t->slots);
     mf_reader_close(t->reader);
     mf_walk_close(t->walk);
-    mf_collect_close(t->collect);
+    mf_arrays_close(t->arrays);
     if (t->queue) mf_network_free(&t->network);
     free(t->id);
     free(t->target);

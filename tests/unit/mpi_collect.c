@@ -1,12 +1,15 @@
 /* Asynchronous collectives. Values are exact at all sizes. All ranks have the same bits, those of sums in the order of
- * the ranks. Many exchanges are under way at a time, ranks come late, and groups work side by side. Then the numbers of
- * a step. */
+ * the ranks. Many exchanges are under way at a time, ranks come late, and groups work side by side. Sums of half types
+ * are rounded once; trades are those of MPI. Then the numbers of a step. */
+#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "mpi/collect.h"
+#include "mpi/comm_priv.h"
 #include "src/base/err.h"
+#include "src/base/half.h"
 #include "src/base/rng.h"
 #include "tests/check.h"
 
@@ -42,13 +45,14 @@ static void fill(float *x, size_t n, int rank, int integers)
     for (size_t i = 0; i < n; ++i) x[i] = value(rank, i, integers);
 }
 
-static uint64_t start(struct mf_collect *c, int kind, float *x, size_t n)
+static uint64_t start_of(struct mf_collect *c, int kind, enum mf_type type, void *x, size_t n)
 {
-    uint64_t (*const starts[KINDS])(struct mf_collect *, float *, size_t) = {mf_collect_sum, mf_collect_scatter,
-                                                                             mf_collect_gather};
+    const struct mf_collective what = {.kind = (enum mf_exchange_kind)kind, .type = type, .array = x, .n = n};
 
-    return starts[kind](c, x, n);
+    return mf_collect_start(c, &what);
 }
+
+static uint64_t start(struct mf_collect *c, int kind, float *x, size_t n) { return start_of(c, kind, MF_F32, x, n); }
 
 static float summed(int ranks, size_t i, int integers)
 {
@@ -107,7 +111,7 @@ static void beside(const struct mf_comm *g, struct mf_collect *c)
 
     for (size_t i = 0; i < 3 * n; ++i) x[i] = -7;
     fill(x + at, n, g->rank, 1);
-    mf_collect_finish(c, mf_collect_sum(c, x + at, n));
+    mf_collect_finish(c, start(c, MF_EXCHANGE_SUM, x + at, n));
     check_array(g, 0, x + at, n, 1);
     for (size_t i = 0; i < 3 * n; ++i) CHECK((i >= at && i < at + n) || x[i] == -7);
 }
@@ -120,7 +124,7 @@ static void many(const struct mf_comm *g, struct mf_collect *c)
     uint64_t number[MANY];
 
     for (int k = 0; k < MANY; ++k) {
-        n[k] = (size_t)k * 7919 % 5200;
+        n[k] = k % 5 == 3 ? 0 : (size_t)k * 7919 % 5200; /* nothing at all, too */
         at[k] = x + (size_t)k * 5200;
         fill(at[k], n[k], g->rank, k % 2);
     }
@@ -149,18 +153,169 @@ static void rounds(const struct mf_comm *g, struct mf_collect *c)
     for (int turn = 0; turn < 8; ++turn) {
         for (int b = 0; b < 4; ++b) {
             fill(x + (size_t)b * n, n, g->rank, b % 2);
-            number[b] = mf_collect_scatter(c, x + (size_t)b * n, n);
+            number[b] = start(c, MF_EXCHANGE_SCATTER, x + (size_t)b * n, n);
             mf_collect_poll(c);
             dawdle();
         }
         for (int b = 0; b < 4; ++b) {
             mf_collect_finish(c, number[b]);
             check_array(g, 1, x + (size_t)b * n, n, b % 2);
-            number[b] = mf_collect_gather(c, x + (size_t)b * n, n);
+            number[b] = start(c, MF_EXCHANGE_GATHER, x + (size_t)b * n, n);
         }
         mf_collect_finish(c, number[3]);
         for (int b = 0; b < 4; ++b) check_array(g, 0, x + (size_t)b * n, n, b % 2);
     }
+}
+
+/* -- half types -- */
+
+static uint16_t half_of(enum mf_type type, float value)
+{
+    return type == MF_F16 ? mf_f16_of(value) : mf_bf16_of(value);
+}
+
+static float half_to(enum mf_type type, uint16_t half) { return type == MF_F16 ? mf_f16_to(half) : mf_bf16_to(half); }
+
+static uint16_t half_value(enum mf_type type, int rank, size_t i) { return half_of(type, 1e-3F * value(rank, i, 0)); }
+
+/* Numbers that differ from those of a sum that is computed in f32 in the order of the ranks, and rounded once. */
+static size_t wrong_halves(const struct mf_comm *g, int kind, enum mf_type type, const uint16_t *x, size_t n)
+{
+    size_t wrong = 0;
+
+    for (int r = 0; r < g->size; ++r) {
+        const struct mf_span piece = mf_collect_piece(n, g->size, r);
+
+        if (kind == MF_EXCHANGE_SCATTER && r != g->rank) continue;
+        for (size_t i = piece.first; i < piece.first + piece.count; ++i) {
+            float sum = half_to(type, half_value(type, 0, i));
+
+            for (int k = 1; k < g->size; ++k) sum += half_to(type, half_value(type, k, i));
+            wrong += x[i] != (kind == MF_EXCHANGE_GATHER ? half_value(type, r, i) : half_of(type, sum));
+        }
+    }
+    return wrong;
+}
+
+static void halves(const struct mf_comm *g, struct mf_collect *c)
+{
+    const size_t sizes[] = {1, 33, 5000, ((size_t)1 << 17) + 77};
+    uint16_t *x = (uint16_t *)mf_collect_memory(c) + 7;
+
+    for (int k = 0; k < 2 * KINDS; ++k)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
+            const enum mf_type type = k % 2 ? MF_F16 : MF_BF16;
+            const size_t n = sizes[s];
+
+            for (size_t i = 0; i < n; ++i) x[i] = half_value(type, g->rank, i);
+            x[-1] = x[n] = 77;
+            mf_collect_finish(c, start_of(c, k / 2, type, x, n));
+            CHECK(wrong_halves(g, k / 2, type, x, n) == 0 && x[-1] == 77 && x[n] == 77);
+        }
+}
+
+/* -- trades -- */
+
+enum { TRADES = 24 };
+
+struct trade {
+    int64_t *count;     /* [2 ranks] numbers to and from each */
+    size_t *sent, *got; /* [ranks] the same */
+    int32_t *out, *in;
+};
+
+/* Some blocks are empty, some ranks send nothing, some get nothing; in some trades nobody has anything. */
+static struct trade trade_make(const struct mf_comm *g, int turn)
+{
+    const size_t ranks = (size_t)g->size;
+    struct trade t = {.count = calloc(2 * ranks, sizeof *t.count), .sent = calloc(2 * ranks, sizeof *t.sent)};
+    size_t all[2] = {0, 0};
+
+    t.got = t.sent + ranks;
+    for (size_t r = 0; r < ranks; ++r)
+        if (turn % 8 != 7 && (g->rank + turn) % 5 != 4 && ((int)r + turn) % 4 != 3)
+            t.count[r] = (int64_t)draw(turn % 8 == 1 ? 9000 : 60);
+    mf_comm_alltoall(g, 1, t.count, t.count + ranks);
+    for (size_t k = 0; k < 2 * ranks; ++k) {
+        t.sent[k] = (size_t)t.count[k];
+        all[k / ranks] += t.sent[k];
+    }
+    t.out = malloc((all[0] + 1) * sizeof *t.out);
+    t.in = calloc(all[1] + 1, sizeof *t.in);
+    for (size_t i = 0; i < all[0]; ++i) t.out[i] = (int32_t)draw(1 << 30);
+    t.in[all[1]] = -5;
+    return t;
+}
+
+static void trade_free(struct trade *t)
+{
+    free(t->count);
+    free(t->sent);
+    free(t->out);
+    free(t->in);
+}
+
+/* As MPI says. */
+static void trade_check(const struct mf_comm *g, const struct trade *t)
+{
+    const int ranks = g->size;
+    int *n = calloc(4 * (size_t)ranks + 4, sizeof *n), *at = n + 2 * ranks; /* sent, got; where each begins */
+    int all = 0;
+    int32_t *want;
+
+    for (int k = 0; k < 2 * ranks; ++k) {
+        n[k] = (int)t->count[k];
+        all = k == ranks ? 0 : all;
+        at[k] = all;
+        all += n[k];
+    }
+    want = calloc((size_t)all + 1, sizeof *want);
+    if (ranks == 1 || !g->impl)
+        memcpy(want, t->out, (size_t)n[0] * sizeof *want);
+    else
+        MPI_Alltoallv(t->out, n, at, MPI_INT32_T, want, n + ranks, at + ranks, MPI_INT32_T, g->impl->ranks);
+    CHECK(memcmp(want, t->in, (size_t)all * sizeof *want) == 0 && t->in[all] == -5);
+    free(want);
+    free(n);
+}
+
+/* Counts that only the sender knows before. Many are under way, beside sums. */
+static void trades(const struct mf_comm *g, struct mf_collect *c)
+{
+    struct trade t[TRADES];
+    float *x = mf_collect_memory(c);
+    uint64_t last = 0;
+
+    for (int k = 0; k < TRADES; ++k) {
+        t[k] = trade_make(g, k);
+        last = mf_collect_start(c, &(struct mf_collective){.kind = MF_EXCHANGE_TRADE,
+                                                           .type = MF_I32,
+                                                           .array = t[k].in,
+                                                           .from = t[k].out,
+                                                           .sent = t[k].sent,
+                                                           .got = t[k].got});
+        fill(x + (size_t)k * 1000, 1000, g->rank, 1);
+        if (k % 2) last = start(c, MF_EXCHANGE_SUM, x + (size_t)k * 1000, 1000);
+        memset(t[k].sent, 0xff, 2 * (size_t)g->size * sizeof *t[k].sent); /* read at the call */
+        if (k % 3 == 0) mf_collect_poll(c);
+        dawdle();
+    }
+    mf_collect_finish(c, last);
+    for (int k = 0; k < TRADES; ++k) {
+        trade_check(g, &t[k]);
+        if (k % 2) check_array(g, 0, x + (size_t)k * 1000, 1000, 1);
+        trade_free(&t[k]);
+    }
+}
+
+/* Blocks that MPI does not count at once. */
+static void long_trades(const struct mf_comm *g, struct mf_collect *c)
+{
+    const size_t most = mf_comm_most;
+
+    mf_comm_most = 1000;
+    trades(g, c);
+    mf_comm_most = most;
 }
 
 static void step(const struct mf_comm *g)
@@ -189,6 +344,9 @@ static void everything(const struct mf_comm *g)
     beside(g, c);
     many(g, c);
     rounds(g, c);
+    halves(g, c);
+    trades(g, c);
+    long_trades(g, c);
     step(g);
     mf_collect_close(c);
     CHECK(mf_arena_live(arena) == live);
@@ -235,7 +393,7 @@ static void dry(void)
     CHECK(mf_collect_open(&c, arena, 6400, &collect) == MF_OK);
     CHECK(mf_arena_live(arena) == mf_collect_bytes(&c, 6400) && mf_collect_bytes(&c, 6400) > 6400);
     *(float *)mf_collect_memory(collect) = 3;
-    mf_collect_finish(collect, mf_collect_sum(collect, mf_collect_memory(collect), 7));
+    mf_collect_finish(collect, start(collect, MF_EXCHANGE_SUM, mf_collect_memory(collect), 7));
     CHECK(*(float *)mf_collect_memory(collect) == 3);
     mf_collect_close(collect);
     CHECK(mf_arena_live(arena) == 0);

@@ -107,7 +107,10 @@ static void collects(const struct mf_comm *c, const char *way)
     if (mf_arena_open(&arena, NULL, 0) != MF_OK) exit(1);
     if (mf_collect_open(c, arena, (n + 1) * sizeof(float), &collect) != MF_OK) exit(1);
     if (last && strcmp(way, "collect_late") == 0) mf_fault_set("comm.late");
-    mf_collect_sum(collect, mf_collect_memory(collect), last && other ? n + 1 : n);
+    mf_collect_start(collect, &(struct mf_collective){.kind = MF_EXCHANGE_SUM,
+                                                      .type = MF_F32,
+                                                      .array = mf_collect_memory(collect),
+                                                      .n = last && other ? n + 1 : n});
     if (last && strcmp(way, "collect_kill") == 0) raise(SIGKILL);
     if (last && strcmp(way, "collect_busy") == 0) by_busy(NULL);
     mf_collect_finish(collect, 1);

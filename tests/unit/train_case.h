@@ -132,7 +132,7 @@ static inline struct mf_train_opts usual(const char *model, int classify, size_t
 static inline void trainer_open(const struct bed *b, const struct mf_comm *comm, const struct mf_dataset *set,
                                 const struct mf_train_opts *o, struct mf_trainer *t)
 {
-    CHECK_SAYS(mf_trainer_open(comm, b->device.arena, b->device.q, set, o, t) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_trainer_open(comm, b->device.host, b->device.q, set, o, t) == MF_OK, "%s", mf_err_text());
 }
 
 /* Steps until @p step have been made; the last one's outcome. */

@@ -8,7 +8,7 @@
 #include "io/h5.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
-#include "tests/check.h"
+#include "tests/device.h"
 #include "tests/scratch.h"
 
 enum { EDGE = 16, SAMPLES = 90, CLASSES = 3, COLUMNS = 2 };
@@ -75,27 +75,24 @@ static struct mf_train_work work_of(const struct mf_dataset *set, const struct m
                                   .readers = -1};
 }
 
-/* What a run on a fresh arena holds at its fullest: steps, and a validation. */
-static size_t run(const struct mf_comm *comm, const struct mf_dataset *set, const struct mf_train_opts *opts)
+/* What a run on fresh arenas holds at their fullest: steps, and a validation. @p peak: of device memory, and of the
+ * host's where it is another. */
+static void run(const struct mf_comm *comm, const struct mf_dataset *set, const struct mf_train_opts *opts,
+                size_t peak[MF_PLAN_MEMORIES])
 {
+    struct device d = device_open(1, 0, 0);
     struct mf_trainer trainer;
-    struct mf_arena *arena;
-    struct mf_queue *queue;
     struct mf_scores scores;
     struct mf_step step;
-    size_t peak;
 
-    CHECK(mf_arena_open(&arena, NULL, 0) == MF_OK);
-    CHECK(mf_backend_cpu.queue_open(&queue, 0, 1, 0, arena, arena) == MF_OK);
-    CHECK_SAYS(mf_trainer_open(comm, arena, queue, set, opts, &trainer) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_trainer_open(comm, d.host, d.q, set, opts, &trainer) == MF_OK, "%s", mf_err_text());
     for (int k = 0; k < 2; ++k) CHECK(mf_trainer_step(&trainer, 0, NULL, &step) == MF_OK);
     CHECK(mf_trainer_score(&trainer, set->count[MF_VALIDATION], set->id[MF_VALIDATION], 0, &scores) == MF_OK);
     mf_scores_free(&scores);
     mf_trainer_close(&trainer);
-    peak = mf_arena_peak(arena);
-    mf_backend_cpu.queue_close(queue);
-    mf_arena_close(arena);
-    return peak;
+    peak[MF_PLAN_STATE] = mf_arena_peak(d.arena);
+    peak[MF_PLAN_HOST] = d.host == d.arena ? 0 : mf_arena_peak(d.host);
+    device_close(&d);
 }
 
 static void compare(const struct mf_comm *comm, const struct mf_train_work *w, const struct mf_plan_numbers *settings)
@@ -104,19 +101,25 @@ static void compare(const struct mf_comm *comm, const struct mf_train_work *w, c
                                       .rank = (size_t)comm->rank,
                                       .local_size = (size_t)comm->local_size,
                                       .threads = 1,
+                                      .apart = device_backend()->host_mem != NULL,
                                       .simd = ""};
     struct mf_train_opts opts = *w->opts;
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    size_t peak[MF_PLAN_MEMORIES];
     char text[160];
-    size_t peak, sum = 0;
 
     CHECK_SAYS(mf_train_bytes(w, &rank, settings, bytes) == MF_OK, "%s", mf_err_text());
     mf_train_take_settings(settings, &opts);
-    peak = run(comm, w->set, &opts);
-    CHECK_SAYS(bytes[0].total == peak, "%s, %s: %zu bytes predicted, %zu taken", opts.model->name,
-               mf_plan_numbers_text(settings, sizeof text, text), bytes[0].total, peak);
-    for (size_t i = 0; i < bytes[0].tags; ++i) sum += bytes[0].tag[i].bytes;
-    CHECK(sum == bytes[0].total && bytes[0].fact[MF_TRAIN_OPERATIONS] > 0);
+    run(comm, w->set, &opts, peak);
+    for (int m = 0; m < MF_PLAN_MEMORIES; ++m) {
+        size_t sum = 0;
+
+        CHECK_SAYS(bytes[m].total == peak[m], "%s, %s: %zu bytes predicted in memory %d, %zu taken", opts.model->name,
+                   mf_plan_numbers_text(settings, sizeof text, text), bytes[m].total, m, peak[m]);
+        for (size_t i = 0; i < bytes[m].tags; ++i) sum += bytes[m].tag[i].bytes;
+        CHECK(sum == bytes[m].total);
+    }
+    CHECK(bytes[MF_PLAN_STATE].fact[MF_TRAIN_OPERATIONS] > 0);
 }
 
 static size_t pick(size_t k, size_t n) { return (size_t)(mf_random_uniform(11, 3, k) * (double)n); }

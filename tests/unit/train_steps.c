@@ -288,7 +288,7 @@ static void files(const struct bed *b, int stage)
     CHECK(memcmp(again.units.mean, t.units.mean, COLUMNS * sizeof(double)) == 0);
     mf_trainer_close(&again);
     ++got.args.width;
-    CHECK(mf_trainer_open(&b->world, b->device.arena, b->device.q, b->set, &got, &again) != MF_OK ||
+    CHECK(mf_trainer_open(&b->world, b->device.host, b->device.q, b->set, &got, &again) != MF_OK ||
           (mf_saved_load(&saved, &again) == MF_INPUT && strstr(mf_err_text(), "the model's [")));
     mf_trainer_close(&again);
     mf_saved_close(&saved);

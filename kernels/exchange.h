@@ -1,0 +1,47 @@
+/* Exchanges of arrays among ranks, as nodes of a list start and end them. Who is behind the table, and on which ranks,
+ * the caller does not know (mpi/arrays.h).
+ *
+ * Rule: all ranks start the same exchanges, and finish the same, in the same order. No rank touches an array between
+ * start and finish. */
+#ifndef MF_KERNELS_EXCHANGE_H
+#define MF_KERNELS_EXCHANGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/type.h"
+
+/** A rank's piece of an array is one of as many nearly equal pieces as there are ranks (mf_collect_piece()). */
+enum mf_exchange_kind {
+    MF_EXCHANGE_SUM,     /* all-reduce: the sum over ranks reaches all of them */
+    MF_EXCHANGE_SCATTER, /* reduce-scatter: the own piece holds the sum, the rest is undefined */
+    MF_EXCHANGE_GATHER,  /* all-gather: the own piece reaches all */
+    MF_EXCHANGE_TRADE    /* all-to-all-v: every rank has other numbers for each, and as many as it likes */
+};
+
+/** One exchange. Sums are of f32, f16 or bf16; they are computed in f32 and rounded once. */
+struct mf_collective {
+    enum mf_exchange_kind kind;
+    enum mf_type type;
+    void *array; /* [n] device memory; a trade writes there what the ranks send, one block after the other */
+    size_t n;    /* not of a trade */
+    /* a trade: */
+    const void *from;   /* a block of numbers for each rank, one after the other, in device memory */
+    const size_t *sent; /* [ranks] numbers of each block; read at the call, as got is */
+    const size_t *got;  /* [ranks] numbers that come from each; 0 is allowed, also from all */
+};
+
+/** Who executes exchanges. */
+struct mf_exchanges {
+    void *context;
+    /** Starts an exchange behind the work that the queue holds. Returns its number, from 1 on. */
+    uint64_t (*start)(void *context, const struct mf_collective *what);
+    /** What is enqueued from now on finds exchange @p number and all before it finished. */
+    void (*finish)(void *context, uint64_t number);
+    /** Drives what has started, where the host does the work. Called after every node. */
+    void (*poll)(void *context);
+    /** The host waits for all finished exchanges, and for the work before them. A rank that fails does not hold it. */
+    void (*settle)(void *context);
+};
+
+#endif

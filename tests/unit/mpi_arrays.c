@@ -1,0 +1,315 @@
+/* Exchanges of arrays in the memory of a device (MF_TEST_DEVICE), by NCCL or through the host (MF_TEST_EXCHANGE). All
+ * kinds, types and sizes; many at a time; on the world and on groups that overlap; trades are those of MPI. Between
+ * them kernels work on the arrays without a wait of the host. The bytes are those that are planned. */
+#include "mpi/arrays.h"
+
+#include <mpi.h>
+
+#include "kernels/field.h"
+#include "mpi/collect.h"
+#include "mpi/comm_priv.h"
+#include "mpi/nccl_transport.h"
+#include "src/base/half.h"
+#include "tests/device.h"
+
+enum { ROOM = 1 << 20 /* bytes */, LARGEST = 1 << 18, MANY = 150, KINDS = 3 };
+
+static struct device d;
+static uint64_t dice = 1;
+
+static unsigned draw(unsigned n)
+{
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(dice >> 33) % n;
+}
+
+/* -- numbers of any type -- */
+
+static void put_number(enum mf_type type, void *array, size_t i, float value)
+{
+    if (type == MF_F32)
+        ((float *)array)[i] = value;
+    else
+        ((uint16_t *)array)[i] = type == MF_F16 ? mf_f16_of(value) : mf_bf16_of(value);
+}
+
+static float number(enum mf_type type, const void *array, size_t i)
+{
+    if (type == MF_F32) return ((const float *)array)[i];
+    return type == MF_F16 ? mf_f16_to(((const uint16_t *)array)[i]) : mf_bf16_to(((const uint16_t *)array)[i]);
+}
+
+/* Whole numbers whose sums are exact in all types. */
+static float value(int rank, size_t i)
+{
+    return (float)(int)((((unsigned)i * 2654435761u) ^ ((unsigned)rank * 40503u + 17u)) % 61) - 30;
+}
+
+static float sum_of(int ranks, size_t i)
+{
+    float sum = 0;
+
+    for (int r = 0; r < ranks; ++r) sum += value(r, i);
+    return sum;
+}
+
+/* -- one exchange -- */
+
+struct set {
+    const struct mf_comm *comm;
+    struct mf_arrays *arrays;
+    const struct mf_exchanges *by;
+};
+
+static uint64_t start(const struct set *s, int kind, enum mf_type type, void *array, size_t n)
+{
+    return s->by->start(s->by->context, &(struct mf_collective){
+                                            .kind = (enum mf_exchange_kind)kind, .type = type, .array = array, .n = n});
+}
+
+static void finish(const struct set *s, uint64_t number) { s->by->finish(s->by->context, number); }
+
+static void settle(const struct set *s) { s->by->settle(s->by->context); }
+
+static void fill(const struct set *s, enum mf_type type, void *array, size_t n)
+{
+    void *host = malloc(n * sizeof(float) + 1);
+
+    for (size_t i = 0; i < n; ++i) put_number(type, host, i, value(s->comm->rank, i));
+    d.be->put(d.q, array, host, n * mf_type_bytes(type));
+    d.be->sync(d.q);
+    free(host);
+}
+
+/* @p times: what kernels did to the result. */
+static void check(const struct set *s, int kind, enum mf_type type, const void *array, size_t n, float times)
+{
+    void *host = malloc(n * sizeof(float) + 1);
+    size_t wrong = 0;
+
+    d.be->get(d.q, host, array, n * mf_type_bytes(type));
+    d.be->sync(d.q);
+    for (int r = 0; r < s->comm->size; ++r) {
+        const struct mf_span piece = mf_collect_piece(n, s->comm->size, r);
+
+        if (kind == MF_EXCHANGE_SCATTER && r != s->comm->rank) continue;
+        for (size_t i = piece.first; i < piece.first + piece.count; ++i)
+            wrong +=
+                number(type, host, i) != times * (kind == MF_EXCHANGE_GATHER ? value(r, i) : sum_of(s->comm->size, i));
+    }
+    CHECK_SAYS(wrong == 0, "kind %d, %s, %zu numbers on %d ranks: %zu are wrong", kind, mf_type_name(type), n,
+               s->comm->size, wrong);
+    free(host);
+}
+
+static void sizes(const struct set *s)
+{
+    static const enum mf_type types[] = {MF_F32, MF_BF16, MF_F16};
+    const size_t ranks = (size_t)s->comm->size, n[] = {0, 1, 16 * ranks, 1001, 64 * ranks, 16 * ranks + 3, LARGEST / 4};
+
+    for (int t = 0; t < 3; ++t)
+        for (int kind = 0; kind < KINDS; ++kind)
+            for (size_t i = 0; i < sizeof n / sizeof *n; ++i) {
+                char *at = (char *)mf_arrays_memory(s->arrays) + 64;
+
+                fill(s, types[t], at, n[i]);
+                finish(s, start(s, kind, types[t], at, n[i]));
+                settle(s);
+                check(s, kind, types[t], at, n[i], 1);
+            }
+}
+
+/* As a walk does: kernels before a start and after a finish, and no wait between. */
+static void beside(const struct set *s)
+{
+    const size_t n = 5008 * (size_t)s->comm->size / 16 * 16, most = ROOM / sizeof(float) / n;
+    float *x = mf_arrays_memory(s->arrays);
+    uint64_t begun[MANY];
+
+    for (size_t k = 0; k < most; ++k) fill(s, MF_F32, x + k * n, n);
+    for (int turn = 0; turn < 3; ++turn) {
+        for (size_t k = 0; k < most; ++k) {
+            d.be->field->scale(d.q, n, 2, x + k * n);
+            begun[k] = start(s, (int)(k % KINDS), MF_F32, x + k * n, n);
+            s->by->poll(s->by->context);
+        }
+        if (turn == 1) settle(s);
+        for (size_t k = 0; k < most; ++k) {
+            finish(s, begun[k]);
+            d.be->field->scale(d.q, n, 0.5F, x + k * n);
+            d.be->field->scale(d.q, n, 4, x + k * n);
+        }
+        settle(s);
+        for (size_t k = 0; k < most; ++k) {
+            check(s, (int)(k % KINDS), MF_F32, x + k * n, n, 4);
+            fill(s, MF_F32, x + k * n, n);
+        }
+    }
+}
+
+/* More than are told apart. */
+static void many(const struct set *s)
+{
+    const size_t n = 64;
+    float *x = mf_arrays_memory(s->arrays);
+    uint64_t last = 0;
+
+    for (size_t k = 0; k < MANY; ++k) fill(s, MF_F32, x + k * n, n);
+    for (size_t k = 0; k < MANY; ++k) last = start(s, (int)(k % KINDS), MF_F32, x + k * n, n);
+    finish(s, last);
+    settle(s);
+    for (size_t k = 0; k < MANY; ++k) check(s, (int)(k % KINDS), MF_F32, x + k * n, n, 1);
+}
+
+/* -- trades -- */
+
+static size_t all_of(int ranks, const size_t *count)
+{
+    size_t sum = 0;
+
+    for (int r = 0; r < ranks; ++r) sum += count[r];
+    return sum;
+}
+
+/* What MPI brings, for the same counts. */
+static int32_t *traded(const struct mf_comm *g, const int32_t *out, const size_t *sent, const size_t *got)
+{
+    const int ranks = g->size;
+    int32_t *in = calloc(all_of(ranks, got) + 1, sizeof *in);
+    int *n = calloc(4 * (size_t)ranks, sizeof *n);
+
+    for (int r = 0; r < ranks; ++r) {
+        n[r] = (int)sent[r];
+        n[ranks + r] = (int)got[r];
+        n[2 * ranks + r] = (int)all_of(r, sent);
+        n[3 * ranks + r] = (int)all_of(r, got);
+    }
+    if (ranks == 1)
+        memcpy(in, out, sent[0] * sizeof *in);
+    else
+        MPI_Alltoallv(out, n, n + 2 * ranks, MPI_INT32_T, in, n + ranks, n + 3 * ranks, MPI_INT32_T, g->impl->ranks);
+    free(n);
+    return in;
+}
+
+/* Rows that only the sender has counted; @p turn % 4 == 3: nobody has any. */
+static void trade(const struct set *s, int turn)
+{
+    const struct mf_comm *g = s->comm;
+    const size_t ranks = (size_t)g->size;
+    int64_t *count = calloc(2 * ranks, sizeof *count);
+    size_t *sent = calloc(2 * ranks, sizeof *sent), *got = sent + ranks, n, m;
+    int32_t *out, *want, *in, *device_out, *device_in;
+
+    for (size_t r = 0; r < ranks; ++r)
+        if (turn % 4 != 3 && ((size_t)g->rank + r + (size_t)turn) % 3) count[r] = (int64_t)draw(3000);
+    mf_comm_alltoall(g, 1, count, count + ranks);
+    for (size_t k = 0; k < 2 * ranks; ++k) sent[k] = (size_t)count[k];
+    n = all_of(g->size, sent);
+    m = all_of(g->size, got);
+    out = malloc((n + 1) * sizeof *out);
+    in = malloc((m + 1) * sizeof *in);
+    for (size_t i = 0; i < n; ++i) out[i] = (int32_t)draw(1 << 30);
+    device_out = device_put(&d, out, n * sizeof *out);
+    device_in = device_put(&d, NULL, m * sizeof *in);
+    finish(s, s->by->start(s->by->context, &(struct mf_collective){.kind = MF_EXCHANGE_TRADE,
+                                                                   .type = MF_I32,
+                                                                   .array = device_in,
+                                                                   .from = device_out,
+                                                                   .sent = sent,
+                                                                   .got = got}));
+    settle(s);
+    want = traded(g, out, sent, got);
+    device_get(&d, NULL, device_out, 0);
+    device_get(&d, in, device_in, m * sizeof *in);
+    CHECK_SAYS(memcmp(in, want, m * sizeof *in) == 0, "trade %d of %zu and %zu on %d ranks", turn, n, m, g->size);
+    free(count);
+    free(sent);
+    free(out);
+    free(in);
+    free(want);
+}
+
+/* -- all of it -- */
+
+static void everything(const struct mf_comm *g)
+{
+    const size_t device = mf_arena_live(d.arena), host = mf_arena_live(d.host);
+    const struct mf_arrays_bytes planned = mf_arrays_bytes(g, mf_apart(d.q), ROOM, LARGEST);
+    struct set s = {.comm = g};
+
+    CHECK_SAYS(mf_arrays_open(g, d.q, ROOM, LARGEST, &s.arrays) == MF_OK, "%s", mf_err_text());
+    CHECK(mf_arena_live(d.arena) - device == planned.device);
+    CHECK(d.host == d.arena || mf_arena_live(d.host) - host == planned.host);
+    s.by = mf_arrays_exchanges(s.arrays);
+    if (g->size > 1) {
+        sizes(&s);
+        beside(&s);
+        many(&s);
+    }
+    for (int turn = 0; turn < 8; ++turn) trade(&s, turn);
+    mf_arrays_close(s.arrays);
+    CHECK(mf_arena_live(d.arena) == device && mf_arena_live(d.host) == host);
+}
+
+/* Exchanges of two groups of which each rank is a member, turn by turn. */
+static void side_by_side(const struct mf_comm *a, const struct mf_comm *b)
+{
+    const struct mf_comm *group[2] = {a, b};
+    struct set s[2];
+    uint64_t begun[2];
+
+    for (int k = 0; k < 2; ++k) {
+        s[k].comm = group[k];
+        CHECK(mf_arrays_open(group[k], d.q, LARGEST, LARGEST, &s[k].arrays) == MF_OK);
+        s[k].by = mf_arrays_exchanges(s[k].arrays);
+        fill(&s[k], MF_F32, mf_arrays_memory(s[k].arrays), 1000);
+    }
+    for (int k = 0; k < 2; ++k) begun[k] = start(&s[k], 0, MF_F32, mf_arrays_memory(s[k].arrays), 1000);
+    for (int k = 0; k < 2; ++k) {
+        finish(&s[k], begun[k]);
+        settle(&s[k]);
+        if (group[k]->size > 1) check(&s[k], 0, MF_F32, mf_arrays_memory(s[k].arrays), 1000, 1);
+    }
+    for (int k = 0; k < 2; ++k) mf_arrays_close(s[k].arrays);
+}
+
+/* The ranks as a grid of two columns: expert groups are rows, data groups columns. */
+static void groups(const struct mf_comm *c)
+{
+    struct mf_comm row, column;
+    int colour[64];
+
+    for (int r = 0; r < c->size; ++r) colour[r] = r / 2;
+    CHECK(mf_comm_split(c, colour, NULL, "expert", &row) == MF_OK);
+    CHECK_SAYS(mf_transport_split(c, &row) == MF_OK, "%s", mf_err_text());
+    for (int r = 0; r < c->size; ++r) colour[r] = r % 2;
+    CHECK(mf_comm_split(c, colour, NULL, "data", &column) == MF_OK);
+    CHECK_SAYS(mf_transport_split(c, &column) == MF_OK, "%s", mf_err_text());
+    CHECK(!c->transport || (row.size > 1) == (row.transport != NULL));
+    everything(&row);
+    everything(&column);
+    side_by_side(&row, &column);
+    mf_comm_free(&row);
+    mf_comm_free(&column);
+}
+
+int main(int argc, char **argv)
+{
+    const char *exchange = getenv("MF_TEST_EXCHANGE");
+    struct mf_comm c;
+
+    CHECK(mf_comm_open(&c, &argc, &argv, "test") == MF_OK);
+    device_number = c.rank;
+    if (!exchange) device_number = 0;
+    d = device_open(1, 0, 0);
+    dice += (uint64_t)c.rank;
+    CHECK_SAYS(mf_transport_open(&c, d.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK, "%s",
+               mf_err_text());
+    everything(&c);
+    groups(&c);
+    mf_transport_close(&c);
+    device_close(&d);
+    mf_comm_close(&c);
+    return failures != 0;
+}

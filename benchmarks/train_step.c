@@ -139,12 +139,11 @@ static void name_rows(struct bench *b)
         for (size_t i = 0; i < list[k]->nodes; ++i) b->row[b->rows++] = (struct row){list[k], &list[k]->node[i], 0};
 }
 
-static uint64_t no_start(void *context, enum mf_exchange_kind kind, float *array, size_t n)
+static uint64_t no_start(void *context, const struct mf_collective *what)
 {
     (void)context;
-    (void)kind;
-    (void)array;
-    return n;
+    (void)what;
+    return 1;
 }
 
 static void no_finish(void *context, uint64_t number)
@@ -153,10 +152,12 @@ static void no_finish(void *context, uint64_t number)
     (void)number;
 }
 
+static void no_settle(void *context) { (void)context; }
+
 /* The walk tells after every node. */
 static void nodes(struct bench *b, long steps)
 {
-    const struct mf_exchanges every = {b, no_start, no_finish, tick};
+    const struct mf_exchanges every = {b, no_start, no_finish, tick, no_settle};
 
     name_rows(b);
     step(b); /* does not count */

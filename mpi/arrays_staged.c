@@ -156,7 +156,7 @@ static void pin(const struct mf_arrays *a, int is)
     const struct mf_backend *backend = a->queue->backend;
     void *memory = mf_collect_memory(a->collect);
 
-    if (!backend->pin || mf_arena_name(a->queue->host, memory)) return;
+    if (!backend->pin || a->largest == 0 || mf_arena_name(a->queue->host, memory)) return;
     if (is)
         backend->pin(a->queue, memory, MF_ARRAYS_STAGES * a->largest);
     else

@@ -29,6 +29,34 @@ foreach(name mpi_redistribute mpi_slab mpi_arrays)
       ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
   endforeach()
 endforeach()
+# A rank that fails beside exchanges of NCCL holds nobody: it is killed, does not come, is busy, or its NCCL fails.
+function(mf_nccl_end_test way ranks status line)
+  set(name nccl_end_${way}_${ranks})
+  add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh ${status} "${line}"
+    ${MF_MPIEXEC} -n ${ranks} $<TARGET_FILE:mpi_end> arrays_${way})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS cuda
+    ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;${ARGN}")
+endfunction()
+add_dependencies(mpi_end emu_nccl mesoforge_cuda_emu)
+foreach(n 2 3)
+  math(EXPR last "${n} - 1")
+  mf_nccl_end_test(none ${n} 0 "")
+  mf_nccl_end_test(kill ${n} any "")
+  mf_nccl_end_test(late ${n} 4 "broken: rank ${last} on .* has not come to \\(start of exchange by NCCL of numbers,\\|finish of exchange\\) .* where rank 0 on .* has waited for")
+  mf_nccl_end_test(busy ${n} 4 "broken: rank ${last} on .* has not come to finish of exchange 1, where rank 0 on .* has waited for")
+  mf_nccl_end_test(error ${n} 4 "broken: NCCL: an exchange fails on rank ${last}: asked to fail" FAKE_NCCL_LATE=1:${last})
+endforeach()
+# Training on the emulated device, through the host and by NCCL: cores say what is right. Models whose operations are
+# not all there are left out, and named.
+add_dependencies(train_steps emu_nccl mesoforge_cuda_emu emu_cublaslt)
+foreach(exchange host nccl)
+  foreach(n ${nccl_ranks})
+    set(name ${exchange}_train_steps_${n})
+    add_test(NAME ${name} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:train_steps>)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
+      ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=${exchange}")
+  endforeach()
+endforeach()
 add_test(NAME cuda_optim_methods COMMAND optim_methods)
 add_test(NAME cuda_meanfield COMMAND kernels_meanfield)
 set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda

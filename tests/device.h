@@ -29,15 +29,20 @@ static inline const struct mf_backend *device_backend(void)
 static int device_number;
 
 /* @p limit: of device memory, 0: none. */
-static inline struct device device_open(int threads, int deterministic, size_t limit)
+static inline struct device device_open_on(const struct mf_backend *be, int threads, int deterministic, size_t limit)
 {
-    struct device d = {.be = device_backend()};
+    struct device d = {.be = be};
 
     if (mf_arena_open(&d.arena, d.be->mem, limit) != MF_OK) abort();
     d.host = d.arena;
     if (d.be->host_mem && mf_arena_open(&d.host, d.be->host_mem, 0) != MF_OK) abort();
     if (d.be->queue_open(&d.q, device_number, threads, deterministic, d.arena, d.host) != MF_OK) abort();
     return d;
+}
+
+static inline struct device device_open(int threads, int deterministic, size_t limit)
+{
+    return device_open_on(device_backend(), threads, deterministic, limit);
 }
 
 static inline void device_close(struct device *d)

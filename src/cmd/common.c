@@ -40,7 +40,7 @@ const struct mf_opt mf_common_opts[] = {
            "log where every rank runs: host, GPU, cores, NUMA node, network adapter"),
     MF_CHOICE(
         mf_common, "exchange", exchange, "auto", "auto|nccl|host",
-        "how ranks on GPUs exchange slices: from GPU to GPU (nccl), through the host's memory (host), or nccl where "
+        "how ranks on GPUs exchange slices and gradients: from GPU to GPU (nccl), through the host's memory (host), or nccl where "
         "every rank has a GPU of its own and NCCL is here (auto)"),
     MF_OPT_END};
 

@@ -85,10 +85,10 @@ static void say_names(const struct mf_session *session)
 static int open_transport(const struct mf_session *session)
 {
     const enum mf_exchange wish = mf_exchange_of(session->common->exchange);
+    const int exchanges = session->work == MF_WORK_GPUS || session->work == MF_WORK_TEAM;
 
-    if (session->work != MF_WORK_GPUS && wish == MF_EXCHANGE_NCCL)
-        mf_info("--exchange nccl: nothing is exchanged between GPUs here");
-    if (session->work != MF_WORK_GPUS || session->common->dry_run) return MF_OK;
+    if (!exchanges && wish == MF_EXCHANGE_NCCL) mf_info("--exchange nccl: nothing is exchanged between GPUs here");
+    if (!exchanges || session->common->dry_run) return MF_OK;
     return mf_transport_open(session->comm, session->queue, wish);
 }
 

@@ -254,7 +254,7 @@ static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
         .name = "train " #task, .summary = "train a network that " what " of microstructures",                       \
         .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",                  \
         .text = TEXT example, .tables = task##_tables, .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt, \
-        .check = check, .check_plan = mf_train_plan_ahead, .run = run_##task, .work = MF_WORK_CORES,                 \
+        .check = check, .check_plan = mf_train_plan_ahead, .run = run_##task, .work = MF_WORK_TEAM,                  \
         .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1, .names = names,    \
         .small = small,                                                                                              \
     }

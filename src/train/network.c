@@ -6,6 +6,8 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 
+enum { STAGED = 1 << 16 /* numbers */ };
+
 static struct mf_shape target_shape(const struct mf_network_wish *wish)
 {
     if (wish->task.classify) return (struct mf_shape){.type = MF_I32, .n = 1, .d = {wish->batch}};
@@ -85,6 +87,7 @@ static int training(struct mf_network *n, const struct mf_network_wish *wish)
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *n)
 {
     *n = (struct mf_network){.net = mf_net_new(), .queue = queue, .ranks = wish->ranks, .rank = wish->rank};
+    if (wish->micro > 0) MF_TRY(mf_stage_open(&n->stage, queue, sizeof(float), STAGED));
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE);
@@ -97,6 +100,7 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
 void mf_network_free(struct mf_network *n)
 {
     for (size_t k = 0; n->net && k < n->net->lists; ++k) mf_list_release(n->net->list[k], n->queue);
+    mf_stage_close(&n->stage);
     mf_layout_free(&n->layout);
     free(n->norm);
     mf_net_free(n->net);

@@ -4,7 +4,7 @@
 #ifndef MF_TRAIN_NETWORK_H
 #define MF_TRAIN_NETWORK_H
 
-#include "kernels/backend.h"
+#include "kernels/stage.h"
 #include "src/net/model.h"
 #include "src/net/pass.h"
 
@@ -48,6 +48,7 @@ struct mf_network {
     size_t ranks, rank;
     int *norm; /* values [layout.buckets]: squared norm of the own gradients of a bucket */
     struct mf_queue *queue;
+    struct mf_stage stage; /* of weights on their way between the device and checkpoints */
 };
 
 /** Makes the lists and plans them for @p queue. mf_network_free() frees, also after a refusal: MF_USAGE, MF_MEMORY,

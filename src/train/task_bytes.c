@@ -90,6 +90,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(state, "activations", net->room);
     add(state, "exchange", taken.device - arrays);
     add(host, "exchange", taken.host);
+    add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
     add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));

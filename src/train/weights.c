@@ -329,8 +329,8 @@ int mf_weights_save(const struct mf_network *n, const struct mf_walk *walk, cons
 /* -- checkpoints -- */
 
 /* A part of the numbers of a weight, which begins at @p memory. */
-static void keep(struct mf_checkpoint *checkpoint, const char *role, const struct mf_value *value, struct mf_span part,
-                 void *memory)
+static void keep(const struct mf_network *n, struct mf_checkpoint *checkpoint, const char *role,
+                 const struct mf_value *value, struct mf_span part, void *memory)
 {
     char *name = mf_format("%s/%s", role, value->name);
     const struct mf_piece piece = {.name = name,
@@ -340,7 +340,8 @@ static void keep(struct mf_checkpoint *checkpoint, const char *role, const struc
                                    .cut = 0,
                                    .first = part.first,
                                    .count = part.count,
-                                   .at = memory};
+                                   .at = memory,
+                                   .stage = &n->stage};
 
     mf_checkpoint_array(checkpoint, &piece);
     free(name);
@@ -359,11 +360,11 @@ static void keep_weight(const struct mf_network *n, const struct mf_walk *walk, 
     const struct mf_span moments = n->layout.pieces == 1 ? part : p.own;
     const size_t skip = n->layout.pieces == 1 ? p.shift + part.first : p.moment;
 
-    keep(checkpoint, "parameters", value, weights, held.at + weights.first - held.part.first);
+    keep(n, checkpoint, "parameters", value, weights, held.at + weights.first - held.part.first);
     if (n->net->value[p.bucket->first].lasting)
-        keep(checkpoint, "first", value, moments, (float *)at(n, walk, p.bucket->first) + skip);
+        keep(n, checkpoint, "first", value, moments, (float *)at(n, walk, p.bucket->first) + skip);
     if (n->net->value[p.bucket->second].lasting)
-        keep(checkpoint, "second", value, moments, (float *)at(n, walk, p.bucket->second) + skip);
+        keep(n, checkpoint, "second", value, moments, (float *)at(n, walk, p.bucket->second) + skip);
 }
 
 void mf_weights_keep(const struct mf_network *n, const struct mf_walk *walk, struct mf_checkpoint *checkpoint)

@@ -14,6 +14,7 @@
 #define OMPI_SKIP_MPICXX  1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -150,7 +151,8 @@ void await(communicator *comm, std::vector<MPI_Request> &requests)
 {
     int done = 0;
 
-    while (!done && !comm->aborted) MPI_Testall(int(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
+    for (; !done && !comm->aborted; sched_yield())
+        MPI_Testall(int(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
 }
 
 /* The k-th send to this rank itself meets the k-th receive. */

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/arrays.h"
 #include "mpi/collect.h"
 #include "mpi/comm.h"
 #include "mpi/comm_priv.h"
+#include "mpi/nccl_transport.h"
 #include "mpi/watch.h"
 #include "src/base/err.h"
+#include "tests/device.h"
 
 static void by_exit(struct mf_comm *c)
 {
@@ -118,6 +121,32 @@ static void collects(const struct mf_comm *c, const char *way)
     mf_arena_close(arena);
 }
 
+/* The same with NCCL, in device memory. */
+static void arrays(struct mf_comm *c, const char *way)
+{
+    const int last = c->rank == c->size - 1;
+    const struct mf_exchanges *by;
+    struct mf_arrays *arrays;
+    struct device d;
+
+    device_number = c->rank;
+    d = device_open(1, 0, 0);
+    if (mf_transport_open(c, d.q, MF_EXCHANGE_NCCL) != MF_OK) exit(1);
+    if (mf_arrays_open(c, d.q, 4000, 0, &arrays) != MF_OK) exit(1);
+    by = mf_arrays_exchanges(arrays);
+    if (last && strcmp(way, "arrays_late") == 0) mf_fault_set("comm.late");
+    by->finish(by->context,
+               by->start(by->context,
+                         &(struct mf_collective){
+                             .kind = MF_EXCHANGE_SUM, .type = MF_F32, .array = mf_arrays_memory(arrays), .n = 1000}));
+    if (last && strcmp(way, "arrays_kill") == 0) raise(SIGKILL);
+    if (last && strcmp(way, "arrays_busy") == 0) by_busy(NULL);
+    by->settle(by->context);
+    mf_arrays_close(arrays);
+    mf_transport_close(c);
+    device_close(&d);
+}
+
 /* The others agree, or sum while the last one takes the maximum. */
 static void stay(const struct mf_comm *c, const char *way)
 {
@@ -146,6 +175,7 @@ int main(int argc, char **argv)
         if (strcmp(ways[w].name, way) == 0 && c.rank == c.size - 1) ways[w].leave(&c);
     if (strncmp(way, "group", 5) == 0) in_groups(&c, way);
     if (strncmp(way, "collect", 7) == 0) collects(&c, way);
+    if (strncmp(way, "arrays", 6) == 0) arrays(&c, way);
     stay(&c, way);
     mf_comm_close(&c);
     return 0;

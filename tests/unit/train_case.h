@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/h5.h"
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "src/train/train.h"
@@ -19,7 +20,7 @@ enum { EDGE = 8, SAMPLES = 59, LEARNT = 42, VALIDATED = 10, CLASSES = 3, COLUMNS
 /* What runs share. */
 struct bed {
     struct mf_comm world, self;
-    struct device device;
+    struct device device, cores; /* cores say what is right */
     struct mf_dataset *set;
 };
 
@@ -70,10 +71,16 @@ static inline struct mf_dataset *bed_set(const struct mf_comm *comm, const char 
 
 static inline void bed_open(struct bed *b, int *argc, char ***argv)
 {
+    const char *exchange = getenv("MF_TEST_EXCHANGE");
+
     mf_h5_begin();
     CHECK(mf_comm_open(&b->world, argc, argv, "test") == MF_OK);
     mf_comm_self(&b->self);
+    if (exchange) device_number = b->world.rank;
     b->device = device_open(1, 1, 0);
+    b->cores = device_open_on(&mf_backend_cpu, 1, 1, 0);
+    CHECK_SAYS(mf_transport_open(&b->world, b->device.q, mf_exchange_of(exchange ? exchange : "host")) == MF_OK, "%s",
+               mf_err_text());
     scratch_open(&b->world);
     b->set = bed_set(&b->world, "set.h5", 0);
 }
@@ -82,6 +89,8 @@ static inline void bed_close(struct bed *b)
 {
     mf_dataset_close(b->set);
     scratch_close(&b->world);
+    mf_transport_close(&b->world);
+    device_close(&b->cores);
     device_close(&b->device);
     mf_comm_close(&b->world);
 }
@@ -181,7 +190,19 @@ static inline double apart(size_t n, const float *a, const float *b)
     return most;
 }
 
-/* What @p o comes to on one rank in one pass. */
+/* Has the device all operations of the model? */
+static inline int trains(const struct bed *b, const char *model)
+{
+    const struct mf_train_opts o = usual(model, 1, 1);
+    struct mf_trainer t;
+    const int rc = mf_trainer_open(&b->self, b->device.host, b->device.q, b->set, &o, &t);
+
+    mf_trainer_close(&t);
+    if (rc != MF_OK && b->world.rank == 0) printf("%s: left out: %s\n", model, mf_err_text());
+    return rc == MF_OK;
+}
+
+/* What @p o comes to on one rank of cores in one pass. */
 static inline float *reference(const struct bed *b, const struct mf_dataset *set, const struct mf_train_opts *o,
                                size_t steps, struct mf_step *last)
 {
@@ -192,7 +213,7 @@ static inline float *reference(const struct bed *b, const struct mf_dataset *set
 
     one.batch = o->effective < LEARNT ? o->effective : LEARNT;
     one.stage = 0;
-    trainer_open(b, &b->self, set, &one, &t);
+    CHECK_SAYS(mf_trainer_open(&b->self, b->cores.host, b->cores.q, set, &one, &t) == MF_OK, "%s", mf_err_text());
     *last = steps_until(&t, steps);
     weights = weights_of(&t, &n);
     mf_trainer_close(&t);

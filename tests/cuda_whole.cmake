@@ -88,6 +88,12 @@ add_test(NAME nccl_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/
 set_tests_properties(nccl_cli PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV}")
 
+# Whole trainings, by NCCL and through the host.
+add_test(NAME cuda_train COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/train_cuda.py $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC})
+set_tests_properties(cuda_train PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+  ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV}")
+
 # What is planned for GPUs, with the stand-in for the driver's library (plan.cmake).
 add_test(NAME cuda_plan COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/plan_cuda.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)

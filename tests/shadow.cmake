@@ -34,7 +34,7 @@ mf_shadow(net_ops net_ops)
 mf_shadow(net_optim net_optim)
 mf_shadow(recon_select recon_select RANKS 1 3)
 mf_shadow(train_plan train_plan RANKS 1 3)
-mf_shadow(train_steps train_steps RANKS 1 3)
+mf_shadow(train_steps train_steps TIMEOUT 300 RANKS 1 3)
 # Families side by side with cpu: the tests of the other device.
 foreach(family move field optim labels segment single corr)
   if(TARGET cuda_${family})

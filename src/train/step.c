@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "kernels/form/compare.h"
-#include "mpi/collect.h"
 #include "src/base/err.h"
 #include "src/train/phases.h"
 #include "src/train/slots.h"

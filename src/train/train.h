@@ -8,6 +8,7 @@
 
 #include "io/dataset.h"
 #include "mpi/arrays.h"
+#include "mpi/collect.h"
 #include "src/net/walk.h"
 #include "src/train/network.h"
 #include "src/train/schedule.h"

@@ -207,7 +207,7 @@ int main(int argc, char **argv)
     MF_ASSERT(mf_backend_cpu.queue_open(&b.queue, 0, atoi(argv[1]), 1, arena, arena) == MF_OK);
     make(&b, argv + 1);
     draw(&b);
-    printf("%zu\t%zu\t%zu\n", mf_network_parameters(&b.network), b.network.net->lasting, b.network.net->room);
+    printf("%zu\t%zu\t%zu\n", mf_network_parameters(&b.network), b.network.net->lasting[0], b.network.net->room[0]);
     fflush(stdout);
     serve(&b);
     mf_walk_close(b.walk);

@@ -88,9 +88,10 @@ struct mf_backend {
     /**
      * The same asynchronously: the copy starts after the work enqueued before and overlaps the work enqueued later.
      * Returns the number of the copy; 0: nothing to copy. Until someone waits for the copy, its source must not change
-     * and its destination must not be read. finish() makes the host wait, follow() the work enqueued from then on.
-     * done() says whether it is complete, and never waits. @p host: any host memory; only copies of pinned memory
-     * overlap. All accept 0 and completed numbers. All five are NULL where device memory is the host's.
+     * and its destination must not be read. finish() makes the host wait, follow() the work enqueued from then on, and
+     * copies started from then on. done() says whether it is complete, and never waits. @p host: any host memory; only
+     * copies of pinned memory overlap. All accept 0 and completed numbers. All five are NULL where device memory is the
+     * host's.
      */
     size_t (*put_start)(struct mf_queue *queue, void *device, const void *host, size_t bytes);
     size_t (*get_start)(struct mf_queue *queue, void *host, const void *device, size_t bytes);

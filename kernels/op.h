@@ -38,12 +38,19 @@ struct mf_attr {
     int heads;           /* attention */
     int causal;          /* attention: the last query sees all keys, each one before it one less */
     int exchange;        /* start, finish: enum mf_exchange_kind */
+    int waits;           /* copied: enum mf_waits */
     int axis, other;     /* concat, slice: axis; transpose: both, which change places */
     size_t first, count; /* slice: [first, first + count) of the axis */
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
     double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept */
     double second;       /* adam, adamw: how much of the second moment is kept */
     double epsilon;      /* adam, adamw: added to the root of the second moment */
+};
+
+/** Who waits for the end of a copy. */
+enum mf_waits {
+    MF_WAITS_HOST,  /* the host, and with it all */
+    MF_WAITS_DEVICE /* the work of the device that comes behind */
 };
 
 enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU, MF_ACT_GELU_TANH };

@@ -43,18 +43,24 @@
     X(ADAM, adam)                  /* the same, with the decay as a part of the gradients */ \
     X(SGD, sgd)                    /* parameters, gradients, velocity or none */
 
-/* Exchanges of an array among ranks are operations, too. The walk hands them to the run, not to the back end. */
+/* Exchanges of an array among ranks, and copies between memories, are operations, too. The walk executes them. */
 enum mf_op_id {
 #define MF_OP_NUMBER(NAME, name) MF_OP_##NAME,
     MF_OP_LIST(MF_OP_NUMBER)
 #undef MF_OP_NUMBER
     MF_OP_START,  /* begins attr.exchange of in[0]; until its end nobody touches the array */
     MF_OP_FINISH, /* its end */
+    MF_OP_COPY,   /* begins a copy of in[0] to out[0], of which one is in host memory; until its end the source does not
+                     change, and nobody reads the other */
+    MF_OP_COPIED, /* its end: attr.waits waits; in[0] and in[1] are the two */
     MF_OP_COUNT
 };
 /* clang-format on */
 
-/** Does the run execute it, and not the back end? */
+/** Does a back end execute it, and not the walk? */
+static inline int mf_op_is_kernel(enum mf_op_id op) { return op < MF_OP_START; }
+
+/** Is it among ranks? */
 static inline int mf_op_is_exchange(enum mf_op_id op) { return op == MF_OP_START || op == MF_OP_FINISH; }
 
 /** [MF_OP_COUNT] */

@@ -9,4 +9,6 @@ const struct mf_op *const mf_ops[] = {
 #undef MF_OP_ROW
         [MF_OP_START] = &mf_op_start,
     [MF_OP_FINISH] = &mf_op_finish,
+    [MF_OP_COPY] = &mf_op_copy,
+    [MF_OP_COPIED] = &mf_op_copied,
 };

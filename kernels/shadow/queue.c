@@ -1,4 +1,5 @@
 /* The shadow back end: its table, its queue, and the work pending until sync(). See shadow.h. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,49 @@ static uint32_t crc_of(const void *memory, size_t bytes, int device)
     return crc;
 }
 
+static void check_copy(const struct copy *c)
+{
+    if (crc_of(c->from, c->bytes, !c->up) != c->crc)
+        mf_die(MF_BROKEN, __FILE__, __LINE__, "what a copy %s the device reads has been changed before it was done",
+               c->up ? "to" : "from");
+}
+
+static void deliver(struct copy *c)
+{
+    mf_shadow_enter();
+    memcpy(c->to, c->up ? c->from : c->value, c->bytes);
+    mf_shadow_leave();
+}
+
+static void forget(struct shadow *s, struct copy *gone)
+{
+    struct copy **at = &s->copies;
+
+    while (*at != gone) at = &(*at)->next;
+    *at = gone->next;
+    free(gone->value);
+    free(gone);
+}
+
+/* The host's side of a copy. */
+static uintptr_t host_of(const struct copy *c) { return (uintptr_t)(c->up ? c->from : c->to); }
+
+/* A copy comes behind those that the device has followed: what they did to the same host memory is done. */
+static void settle(struct shadow *s, const struct copy *behind)
+{
+    for (struct copy *c = s->copies, *next; c; c = next) {
+        next = c->next;
+        if (!c->followed || host_of(c) >= host_of(behind) + behind->bytes ||
+            host_of(behind) >= host_of(c) + c->bytes)
+            continue;
+        if (c->up)
+            check_copy(c);
+        else
+            deliver(c);
+        forget(s, c);
+    }
+}
+
 /* What a copy will write holds NaN until it lands. */
 static size_t start(struct mf_queue *queue, struct copy c)
 {
@@ -133,6 +177,7 @@ static size_t start(struct mf_queue *queue, struct copy c)
         return 0;
     }
     if (!made) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a copy");
+    settle(s, &c);
     mf_shadow_device("a copy", 1, c.up ? (const void *const[]){c.to} : &c.from);
     *made = c;
     made->number = ++s->started;
@@ -160,36 +205,12 @@ static size_t get_start(struct mf_queue *queue, void *host, const void *device, 
     return start(queue, (struct copy){.to = host, .from = device, .bytes = bytes});
 }
 
-static void check_copy(const struct copy *c)
-{
-    if (crc_of(c->from, c->bytes, !c->up) != c->crc)
-        mf_die(MF_BROKEN, __FILE__, __LINE__, "what a copy %s the device reads has been changed before it was done",
-               c->up ? "to" : "from");
-}
-
-static void deliver(struct copy *c)
-{
-    mf_shadow_enter();
-    memcpy(c->to, c->up ? c->from : c->value, c->bytes);
-    mf_shadow_leave();
-}
-
 static struct copy *copy_at(const struct shadow *s, size_t number)
 {
     struct copy *c = s->copies;
 
     while (c && c->number != number) c = c->next;
     return c;
-}
-
-static void forget(struct shadow *s, struct copy *gone)
-{
-    struct copy **at = &s->copies;
-
-    while (*at != gone) at = &(*at)->next;
-    *at = gone->next;
-    free(gone->value);
-    free(gone);
 }
 
 /* What the host gives stays as it is until the host has waited, though kernels may use it before. */

@@ -62,6 +62,7 @@ int mf_value_view(struct mf_net *net, int base, size_t shift, struct mf_shape sh
     int view = mf_value_new(net, net->value[base].role, shape, "%s%s", net->value[base].name, suffix);
 
     net->value[view].base = base;
+    net->value[view].place = net->value[base].place;
     net->value[view].shift = shift;
     return view;
 }
@@ -130,8 +131,11 @@ int mf_list_apply(struct mf_list *list, enum mf_op_id op, const struct mf_attr *
     node = mf_list_insert(list, list->nodes, op, name);
     node->attr = *attr;
     memcpy(node->in, in, n * sizeof *in);
-    for (int i = 0; i < MF_OUTS; ++i)
-        if (to[i].n) node->out[i] = mf_value_new(net, MF_ROLE_ACTIVATION, to[i], i ? "%s.saved" : "%s", name);
+    for (int i = 0; i < MF_OUTS; ++i) {
+        if (to[i].n == 0) continue;
+        node->out[i] = mf_value_new(net, MF_ROLE_ACTIVATION, to[i], i ? "%s.saved" : "%s", name);
+        net->value[node->out[i]].place = mf_node_place(net, node);
+    }
     *out = node->out[0];
     return MF_OK;
 }
@@ -156,6 +160,13 @@ size_t mf_node_operands(const struct mf_node *node, struct mf_operand operand[MF
     }
     if (node->work >= 0) operand[n++] = (struct mf_operand){node->work, MF_WRITES};
     return n;
+}
+
+enum mf_place mf_node_place(const struct mf_net *net, const struct mf_node *node)
+{
+    struct mf_operand operand[MF_OPERANDS];
+
+    return mf_node_operands(node, operand) ? net->value[operand[0].value].place : MF_PLACE_DEVICE;
 }
 
 static void give_shape(const struct mf_net *net, int value, struct mf_tensor *tensor)
@@ -208,7 +219,7 @@ static void print_value(const struct mf_list *list, FILE *file, char sign, int v
         int root = mf_value_root(list->net, v, &shift);
         const struct mf_value *owner = &list->net->value[root];
 
-        fprintf(file, "@%s%zu", owner->lasting ? "lasting+" : "",
+        fprintf(file, "@%s%s%zu", owner->place == MF_PLACE_HOST ? "host+" : "", owner->lasting ? "lasting+" : "",
                 (owner->lasting ? owner->at : list->at[root]) + shift);
     }
 }
@@ -218,7 +229,10 @@ void mf_list_print(const struct mf_list *list, FILE *file, int places)
     struct mf_operand operand[MF_OPERANDS];
 
     fprintf(file, "list %s: %zu nodes", list->name, list->nodes);
-    if (places) fprintf(file, ", room %zu bytes (floor %zu), lasting %zu", list->room, list->floor, list->net->lasting);
+    for (int p = 0; places && p < MF_PLACES; ++p)
+        if (p == MF_PLACE_DEVICE || list->room[p] + list->net->lasting[p] > 0)
+            fprintf(file, "%s, room %zu bytes (floor %zu), lasting %zu", p == MF_PLACE_HOST ? "; host" : "",
+                    list->room[p], list->floor[p], list->net->lasting[p]);
     fputc('\n', file);
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];

@@ -19,6 +19,9 @@ enum mf_role {
     MF_ROLE_WORK /* work memory of one node */
 };
 
+/** Where a tensor is. On a back end whose memory is the host's both are one. */
+enum mf_place { MF_PLACE_DEVICE, MF_PLACE_HOST, MF_PLACES };
+
 /** What a parameter holds before training: uniform in [-spread, spread], normal with this deviation, or this number. */
 enum mf_start { MF_START_UNIFORM, MF_START_NORMAL, MF_START_NUMBER };
 
@@ -27,6 +30,7 @@ struct mf_value {
     char *name;
     struct mf_shape shape;
     enum mf_role role;
+    enum mf_place place;
     int base;            /* it is a view of this value's memory; -1: it has memory of its own */
     size_t shift;        /* then: bytes from the beginning of base */
     int stop;            /* a view that passes no gradient on */
@@ -37,7 +41,7 @@ struct mf_value {
     int gradient; /* of a parameter: its gradient; -1: none yet */
     int kept;     /* somebody reads it after the walk: a loss, an activation that is saved */
     int lasting;  /* mf_pass_live(): it keeps its content between walks */
-    size_t at;    /* then: its place in the lasting memory [bytes] */
+    size_t at;    /* then: where it stands in the lasting memory of its place [bytes] */
 };
 
 struct mf_node {
@@ -58,8 +62,9 @@ struct mf_list {
     struct mf_net *net;
     size_t nodes, room_for;
     struct mf_node *node;
-    size_t room, floor; /* mf_pass_live(): memory of what does not last; the most that lives at one time [bytes] */
-    size_t *at;         /* then: [values] places in that memory */
+    size_t room[MF_PLACES];  /* mf_pass_live(): memory of what does not last [bytes] */
+    size_t floor[MF_PLACES]; /* the most that lives at one time */
+    size_t *at;              /* then: [values] where they stand in that memory */
 };
 
 /** The tensors of a run and the lists over them, which share one memory. */
@@ -68,7 +73,7 @@ struct mf_net {
     struct mf_value *value;
     size_t lists;
     struct mf_list *list[8];
-    size_t lasting, room; /* mf_pass_live(): bytes of what lasts; of the largest list's room */
+    size_t lasting[MF_PLACES], room[MF_PLACES]; /* mf_pass_live(): bytes of what lasts; of the largest list's room */
 };
 
 enum mf_access { MF_READS = 1, MF_WRITES = 2 };
@@ -86,7 +91,7 @@ void mf_net_free(struct mf_net *net);
 /** A new list, empty; the net frees it. */
 struct mf_list *mf_list_new(struct mf_net *net, const char *name);
 
-/** A value with memory of its own. @p format: printf, its name. */
+/** A value with memory of its own, in device memory. @p format: printf, its name. */
 int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -120,6 +125,9 @@ int mf_list_apply(struct mf_list *list, enum mf_op_id op, const struct mf_attr *
 
 /** Everything that the node touches, and how. Returns how many (at most MF_OPERANDS). */
 size_t mf_node_operands(const struct mf_node *node, struct mf_operand operand[MF_OPERANDS]);
+
+/** Where it works, in host memory on the cores. A copy is between both. */
+enum mf_place mf_node_place(const struct mf_net *net, const struct mf_node *node);
 
 /** The call of a node: shapes, no memory. */
 void mf_node_call(const struct mf_net *net, const struct mf_node *node, struct mf_call *call);

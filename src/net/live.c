@@ -1,6 +1,7 @@
 /* The pass live: first and last use of every tensor, and from them its place in one memory. Exact before anything ran.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/err.h"
 #include "src/net/pass.h"
@@ -151,34 +152,43 @@ static size_t lowest_gap(const struct life *life, size_t n, const size_t *at)
     return here;
 }
 
-/* Places all in the order of by_size(). Sets the list's room, floor and places. */
-static void place(struct mf_list *list, const struct life *all)
+/* Places all of one memory in the order of by_size(). Sets the list's room, floor and places. */
+static void place(struct mf_list *list, const struct life *all, enum mf_place p)
 {
     const struct mf_net *net = list->net;
     struct life *life = MF_MUST(malloc((net->values + 1) * sizeof *life), "lives");
     size_t *at = MF_MUST(malloc((net->values + 1) * sizeof *at), "places"), n = 0;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (all[v].first >= 0 && all[v].home == (int)v && !net->value[v].lasting) life[n++] = all[v];
+        if (all[v].first >= 0 && all[v].home == (int)v && !net->value[v].lasting && net->value[v].place == p)
+            life[n++] = all[v];
     qsort(life, n, sizeof *life, by_size);
-    list->at = MF_MUST(realloc(list->at, (net->values + 1) * sizeof *list->at), "places");
-    list->room = list->floor = 0;
+    list->room[p] = list->floor[p] = 0;
     for (size_t k = 0; k < n; ++k) {
         at[k] = lowest_gap(life, k, at);
         list->at[life[k].value] = at[k];
-        if (at[k] + life[k].bytes > list->room) list->room = at[k] + life[k].bytes;
+        if (at[k] + life[k].bytes > list->room[p]) list->room[p] = at[k] + life[k].bytes;
     }
     for (size_t i = 0; i <= list->nodes; ++i) {
         size_t sum = 0;
 
         for (size_t k = 0; k < n; ++k)
             sum += life[k].first <= (ptrdiff_t)i && (ptrdiff_t)i <= life[k].last ? life[k].bytes : 0;
-        if (sum > list->floor) list->floor = sum;
+        if (sum > list->floor[p]) list->floor[p] = sum;
     }
-    for (size_t v = 0; v < net->values; ++v)
-        if (all[v].first >= 0 && all[v].home != (int)v) list->at[v] = list->at[all[v].home];
     free(life);
     free(at);
+}
+
+static void place_all(struct mf_list *list, const struct life *all)
+{
+    list->at = MF_MUST(realloc(list->at, (list->net->values + 1) * sizeof *list->at), "places");
+    for (enum mf_place p = 0; p < MF_PLACES; ++p) {
+        place(list, all, p);
+        if (list->room[p] > list->net->room[p]) list->net->room[p] = list->room[p];
+    }
+    for (size_t v = 0; v < list->net->values; ++v)
+        if (all[v].first >= 0 && all[v].home != (int)v) list->at[v] = list->at[all[v].home];
 }
 
 /* Parameters and what belongs to the optimiser last; and what a list reads that it has not written; and what the caller
@@ -201,20 +211,20 @@ void mf_pass_live(struct mf_net *net)
 {
     struct life *life[sizeof net->list / sizeof *net->list];
 
-    net->lasting = net->room = 0;
+    memset(net->lasting, 0, sizeof net->lasting);
+    memset(net->room, 0, sizeof net->room);
     for (size_t k = 0; k < net->lists; ++k) life[k] = lives_of(net->list[k]);
     for (size_t v = 0; v < net->values; ++v) {
         struct mf_value *value = &net->value[v];
 
         value->lasting = lasts(net, v, life);
         if (!value->lasting) continue;
-        value->at = net->lasting;
-        net->lasting += mf_whole_lines(mf_shape_bytes(&value->shape));
+        value->at = net->lasting[value->place];
+        net->lasting[value->place] += mf_whole_lines(mf_shape_bytes(&value->shape));
     }
     for (size_t k = 0; k < net->lists; ++k) {
         take_over_all(net->list[k], life[k]);
-        place(net->list[k], life[k]);
-        if (net->list[k]->room > net->room) net->room = net->list[k]->room;
+        place_all(net->list[k], life[k]);
         free(life[k]);
     }
 }

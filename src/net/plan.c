@@ -6,9 +6,13 @@
 #include "src/net/pass.h"
 #include "src/net/uses.h"
 
-static const struct mf_op_calls *calls_of(const struct mf_queue *queue, enum mf_op_id op)
+/* What is in host memory is computed on the cores, with the threads of the queue. */
+static const struct mf_op_calls *calls_of(const struct mf_net *net, const struct mf_queue *queue,
+                                          const struct mf_node *node)
 {
-    return queue->backend->net ? queue->backend->net->calls[op] : NULL;
+    const struct mf_backend *backend = mf_node_place(net, node) == MF_PLACE_HOST ? &mf_backend_cpu : queue->backend;
+
+    return backend->net ? backend->net->calls[node->op] : NULL;
 }
 
 /* Backward may write over a gradient that nobody reads later. */
@@ -32,11 +36,11 @@ int mf_pass_plan(struct mf_list *list, struct mf_queue *queue)
     mf_uses_free(&uses);
     for (size_t i = 0; rc == MF_OK && i < list->nodes; ++i) {
         struct mf_node *node = &list->node[i];
-        const struct mf_op_calls *calls = calls_of(queue, node->op);
+        const struct mf_op_calls *calls = calls_of(list->net, queue, node);
         struct mf_call call;
         size_t work = 0;
 
-        if (mf_op_is_exchange(node->op)) continue;
+        if (!mf_op_is_kernel(node->op)) continue;
         if (!calls)
             return mf_fail(MF_DEVICE, "the %s back end has no operation %s (node '%s'); try: --device cpu",
                            queue->backend->name, mf_ops[node->op]->name, node->name);
@@ -47,6 +51,7 @@ int mf_pass_plan(struct mf_list *list, struct mf_queue *queue)
             const struct mf_shape bytes = {.type = MF_U8, .n = 1, .d = {work}};
 
             node->work = mf_value_new(list->net, MF_ROLE_WORK, bytes, "%s.work", node->name);
+            list->net->value[node->work].place = mf_node_place(list->net, node);
         }
     }
     return rc;
@@ -57,7 +62,7 @@ void mf_list_release(struct mf_list *list, struct mf_queue *queue)
     for (size_t i = 0; i < list->nodes; ++i) {
         struct mf_node *node = &list->node[i];
 
-        if (node->plan) calls_of(queue, node->op)->release(node->plan);
+        if (node->plan) calls_of(list->net, queue, node)->release(node->plan);
         node->plan = NULL;
     }
 }

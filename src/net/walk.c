@@ -15,7 +15,7 @@ struct mf_walk {
     struct mf_net *net;
     struct mf_queue *queue;
     enum mf_walk_mode mode;
-    char *lasting, *room;
+    char *lasting[MF_PLACES], *room[MF_PLACES];
     struct mf_walk_memory given;
     void **guarded; /* checked: [values] memory of roots */
     struct mf_call *call[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
@@ -24,6 +24,7 @@ struct mf_walk {
     double number[MF_NUMBERS];
     const struct mf_exchanges *exchange;
     uint64_t *started; /* [values] number of the exchange of an array */
+    size_t *copied;    /* [values] number of the copy to it */
 };
 
 /* -- guarded memory -- */
@@ -62,14 +63,16 @@ static size_t index_of(const struct mf_walk *walk, const struct mf_list *list)
 
 void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value)
 {
+    const struct mf_value *owner;
     size_t shift;
     int root;
 
     if (value < 0) return NULL;
     root = mf_value_root(walk->net, value, &shift);
     if (walk->mode == MF_WALK_CHECKED) return (char *)walk->guarded[root] + shift;
-    if (walk->net->value[root].lasting) return walk->lasting + walk->net->value[root].at + shift;
-    return walk->room + list->at[root] + shift;
+    owner = &walk->net->value[root];
+    if (owner->lasting) return walk->lasting[owner->place] + owner->at + shift;
+    return walk->room[owner->place] + list->at[root] + shift;
 }
 
 static void fill_call(struct mf_walk *walk, const struct mf_list *list, const struct mf_node *node,
@@ -88,15 +91,36 @@ static void fill_call(struct mf_walk *walk, const struct mf_list *list, const st
 
 /* -- opening and closing -- */
 
+static struct mf_arena *arena_of(const struct mf_walk *walk, enum mf_place p)
+{
+    return p == MF_PLACE_HOST ? walk->queue->host : walk->queue->arena;
+}
+
+static int take(struct mf_arena *arena, void *given, size_t bytes, const char *tag, char **memory)
+{
+    *memory = given;
+    if (!given && bytes > 0) *memory = mf_arena_take(arena, bytes, tag);
+    return *memory || bytes == 0 ? MF_OK : MF_MEMORY;
+}
+
 static int take_planned(struct mf_walk *walk)
 {
-    struct mf_arena *arena = walk->queue->arena;
+    for (enum mf_place p = 0; p < MF_PLACES; ++p) {
+        const struct mf_net *net = walk->net;
+        struct mf_arena *arena = arena_of(walk, p);
 
-    walk->lasting = walk->given.lasting;
-    walk->room = walk->given.room;
-    if (!walk->lasting) walk->lasting = mf_arena_take(arena, walk->net->lasting, "parameters");
-    if (walk->lasting && !walk->room) walk->room = mf_arena_take(arena, walk->net->room, "activations");
-    return walk->room ? MF_OK : MF_MEMORY;
+        MF_TRY(take(arena, walk->given.lasting[p], net->lasting[p], "parameters", &walk->lasting[p]));
+        MF_TRY(take(arena, walk->given.room[p], net->room[p], "activations", &walk->room[p]));
+    }
+    return MF_OK;
+}
+
+static void give_planned(struct mf_walk *walk)
+{
+    for (enum mf_place p = 0; p < MF_PLACES; ++p) {
+        if (walk->room[p] && !walk->given.room[p]) mf_arena_give(arena_of(walk, p), walk->room[p]);
+        if (walk->lasting[p] && !walk->given.lasting[p]) mf_arena_give(arena_of(walk, p), walk->lasting[p]);
+    }
 }
 
 static int take_guarded(struct mf_walk *walk)
@@ -133,26 +157,26 @@ static ptrdiff_t *last_uses(const struct mf_list *list)
 }
 
 /* Device memory is filled by copies from the host where it is not the host's. */
+static void fill(struct mf_queue *queue, char *device, size_t bytes, int with)
+{
+    const size_t most = 1 << 20;
+    char *piece = MF_MUST(malloc(most), "a piece");
+
+    memset(piece, with, most);
+    for (size_t at = 0; at < bytes; at += most)
+        queue->backend->put(queue, device + at, piece, bytes - at < most ? bytes - at : most);
+    queue->backend->sync(queue);
+    free(piece);
+}
+
 static void fill_planned(struct mf_walk *walk)
 {
-    const struct mf_backend *backend = walk->queue->backend;
-    const size_t piece = 1 << 20;
-    char *bytes = MF_MUST(malloc(piece), "a piece");
+    const struct mf_net *net = walk->net;
 
-    memset(bytes, 0, piece);
-    for (size_t at = 0; at < walk->net->lasting; at += piece) {
-        const size_t left = walk->net->lasting - at;
-
-        backend->put(walk->queue, walk->lasting + at, bytes, left < piece ? left : piece);
-    }
-    memset(bytes, NOTHING, piece);
-    for (size_t at = 0; at < walk->net->room; at += piece) {
-        const size_t left = walk->net->room - at;
-
-        backend->put(walk->queue, walk->room + at, bytes, left < piece ? left : piece);
-    }
-    backend->sync(walk->queue);
-    free(bytes);
+    fill(walk->queue, walk->lasting[MF_PLACE_DEVICE], net->lasting[MF_PLACE_DEVICE], 0);
+    fill(walk->queue, walk->room[MF_PLACE_DEVICE], net->room[MF_PLACE_DEVICE], NOTHING);
+    if (net->lasting[MF_PLACE_HOST]) memset(walk->lasting[MF_PLACE_HOST], 0, net->lasting[MF_PLACE_HOST]);
+    if (net->room[MF_PLACE_HOST]) memset(walk->room[MF_PLACE_HOST], NOTHING, net->room[MF_PLACE_HOST]);
 }
 
 int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode,
@@ -172,6 +196,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
     }
     if (mode == MF_WALK_PLANNED) fill_planned(w);
     w->started = MF_MUST(calloc(net->values + 1, sizeof *w->started), "exchanges");
+    w->copied = MF_MUST(calloc(net->values + 1, sizeof *w->copied), "copies");
     for (size_t k = 0; k < net->lists; ++k) {
         const struct mf_list *list = net->list[k];
 
@@ -190,8 +215,8 @@ void mf_walk_close(struct mf_walk *walk)
         guarded_free(walk->guarded[v], mf_shape_bytes(&walk->net->value[v].shape));
     free(walk->guarded);
     free(walk->started);
-    if (walk->room && !walk->given.room) mf_arena_give(walk->queue->arena, walk->room);
-    if (walk->lasting && !walk->given.lasting) mf_arena_give(walk->queue->arena, walk->lasting);
+    free(walk->copied);
+    give_planned(walk);
     for (size_t k = 0; k < walk->net->lists; ++k) {
         free(walk->call[k]);
         free(walk->last[k]);
@@ -222,6 +247,29 @@ static void exchange(struct mf_walk *walk, const struct mf_node *node, const str
         by->finish(by->context, *number);
 }
 
+/* Where device memory is the host's a copy is done at once. */
+static void copy(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
+{
+    const struct mf_backend *backend = walk->queue->backend;
+    void *to = call->out[0].at, *from = call->in[0].at;
+    const size_t bytes = mf_shape_bytes(&call->in[0].shape);
+
+    if (!backend->put_start)
+        backend->put(walk->queue, to, from, bytes);
+    else
+        walk->copied[node->out[0]] = mf_node_place(walk->net, node) == MF_PLACE_HOST
+                                         ? backend->put_start(walk->queue, to, from, bytes)
+                                         : backend->get_start(walk->queue, to, from, bytes);
+}
+
+static void copied(struct mf_walk *walk, const struct mf_node *node)
+{
+    const struct mf_backend *backend = walk->queue->backend;
+
+    if (backend->put_start)
+        (node->attr.waits == MF_WAITS_HOST ? backend->finish : backend->follow)(walk->queue, walk->copied[node->in[1]]);
+}
+
 /* What a node moves at least, and its operations. */
 static struct mf_cost cost_of(const struct mf_walk *walk, const struct mf_node *node)
 {
@@ -234,17 +282,29 @@ static struct mf_cost cost_of(const struct mf_walk *walk, const struct mf_node *
     return cost;
 }
 
+static void kernel(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
+{
+    const int on_host = mf_node_place(walk->net, node) == MF_PLACE_HOST;
+    const struct mf_backend *backend = on_host ? &mf_backend_cpu : walk->queue->backend;
+    const struct mf_op_calls *calls = backend->net->calls[node->op];
+
+    (node->back ? calls->backward : calls->forward)(walk->queue, call);
+    mf_phase_count(cost_of(walk, node));
+}
+
 static void step(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
-    const struct mf_op_calls *calls = walk->queue->backend->net->calls[node->op];
     MF_PHASE(mf_phase_of_op(node->op, node->back));
 
-    if (mf_op_is_exchange(node->op))
+    if (mf_op_is_kernel(node->op))
+        kernel(walk, node, call);
+    else if (mf_op_is_exchange(node->op))
         exchange(walk, node, call);
+    else if (node->op == MF_OP_COPY)
+        copy(walk, node, call);
     else
-        (node->back ? calls->backward : calls->forward)(walk->queue, call);
+        copied(walk, node);
     if (walk->exchange) walk->exchange->poll(walk->exchange->context);
-    if (!mf_op_is_exchange(node->op)) mf_phase_count(cost_of(walk, node));
 }
 
 /* What a node says that it writes held nothing; what it was the last to use holds nothing any more. */

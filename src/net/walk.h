@@ -1,4 +1,5 @@
-/* Walks lists: executes their nodes in order on one queue. All memory is taken when the walk is opened.
+/* Walks lists: executes their nodes in order on one queue, those in host memory on the cores. All memory is taken when
+ * the walk is opened.
  *
  * Rule: a walk decides nothing and allocates nothing. The lists do not change while it is open. */
 #ifndef MF_NET_WALK_H
@@ -18,13 +19,13 @@ enum mf_walk_mode {
 
 struct mf_walk;
 
-/** Device memory, in which exchanges can reach arrays. NULL: the walk takes its own. */
+/** Memory of each place, in which exchanges can reach arrays. NULL: the walk takes its own. */
 struct mf_walk_memory {
-    void *lasting, *room; /* [net->lasting], [net->room] bytes */
+    void *lasting[MF_PLACES], *room[MF_PLACES]; /* [net->lasting[..]], [net->room[..]] bytes */
 };
 
 /** Opens a walk of the lists of @p net, which are planned for @p queue. Lasting memory is zeros, the rest NaN.
- * @p given: memory of the caller; NULL: all is taken from the queue's arena. Refuses with MF_MEMORY. */
+ * @p given: memory of the caller; NULL: all is taken from the queue's arenas. Refuses with MF_MEMORY. */
 int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode,
                  const struct mf_walk_memory *given);
 void mf_walk_close(struct mf_walk *walk);
@@ -36,7 +37,7 @@ void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchanges *exchange)
 /** The numbers that nodes read: [MF_NUMBERS]. The caller sets them between walks. */
 double *mf_walk_numbers(struct mf_walk *walk);
 
-/** Where a value stands while @p list is walked, in device memory. A value that does not last is valid before the walk
+/** Where a value stands while @p list is walked, in the memory of its place. A value that does not last is valid before the walk
  * (inputs) or after it (kept). */
 void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value);
 

@@ -83,11 +83,11 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     const struct mf_net *net = d->network.net;
     const int all = d->network.layout.stage >= 2;
     struct mf_plan_bytes *state = &bytes[MF_PLAN_STATE], *host = r->apart ? &bytes[MF_PLAN_HOST] : state;
-    const size_t arrays = net->lasting + (all ? net->room : 0);
+    const size_t arrays = net->lasting[0] + (all ? net->room[0] : 0);
     const struct mf_arrays_bytes taken = mf_arrays_bytes(&d->comm, r->apart, arrays, mf_network_largest(&d->network));
 
-    add(state, "parameters, gradients, moments", net->lasting);
-    add(state, "activations", net->room);
+    add(state, "parameters, gradients, moments", net->lasting[0]);
+    add(state, "activations", net->room[0]);
     add(state, "exchange", taken.device - arrays);
     add(host, "exchange", taken.host);
     add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);

@@ -85,13 +85,16 @@ static void measure_units(struct mf_trainer *t)
 static int open_walk(struct mf_trainer *t)
 {
     const struct mf_net *net = t->network.net;
+    const enum mf_place p = MF_PLACE_DEVICE;
     const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
-    struct mf_walk_memory memory;
+    struct mf_walk_memory memory = {.lasting = {NULL}};
+    char *arrays;
 
-    MF_TRY(mf_arrays_open(t->comm, t->queue, net->lasting + (all ? net->room : 0), mf_network_largest(&t->network),
-                          &t->arrays));
-    memory.lasting = mf_arrays_memory(t->arrays);
-    memory.room = all ? (char *)memory.lasting + net->lasting : NULL;
+    MF_TRY(mf_arrays_open(t->comm, t->queue, net->lasting[p] + (all ? net->room[p] : 0),
+                          mf_network_largest(&t->network), &t->arrays));
+    arrays = mf_arrays_memory(t->arrays);
+    memory.lasting[p] = arrays;
+    memory.room[p] = all ? arrays + net->lasting[p] : NULL;
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;

@@ -285,7 +285,7 @@ static void check_refusals(void)
 static void check_lacks(const struct device *d, int named, char **name)
 {
     for (int op = 0; op < MF_OP_COUNT; ++op) {
-        const int has = mf_op_is_exchange((enum mf_op_id)op) || d->be->net->calls[op];
+        const int has = !mf_op_is_kernel((enum mf_op_id)op) || d->be->net->calls[op];
         int skipped = 0;
 
         for (int k = 0; k < named; ++k) skipped |= strcmp(name[k], mf_ops[op]->name) == 0;

@@ -52,7 +52,8 @@ enum mf_op_id {
     MF_OP_FINISH, /* its end */
     MF_OP_COPY,   /* begins a copy of in[0] to out[0], of which one is in host memory; until its end the source does not
                      change, and nobody reads the other */
-    MF_OP_COPIED, /* its end: attr.waits waits; in[0] and in[1] are the two */
+    MF_OP_COPIED, /* its end: attr.waits waits; in[0] and in[1] are the two. in[1] is left out where only the source is
+                     wanted again */
     MF_OP_COUNT
 };
 /* clang-format on */

@@ -155,8 +155,7 @@ static void settle(struct shadow *s, const struct copy *behind)
 {
     for (struct copy *c = s->copies, *next; c; c = next) {
         next = c->next;
-        if (!c->followed || host_of(c) >= host_of(behind) + behind->bytes ||
-            host_of(behind) >= host_of(c) + c->bytes)
+        if (!c->followed || host_of(c) >= host_of(behind) + behind->bytes || host_of(behind) >= host_of(c) + c->bytes)
             continue;
         if (c->up)
             check_copy(c);

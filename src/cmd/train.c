@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/hash.h"
+#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -218,8 +219,9 @@ static void close_job(struct job *job)
 static int run(struct mf_session *session, const struct mf_train_cmd *o, int classify)
 {
     struct job job = {.session = session, .o = o};
-    int rc = mf_dataset_open(session->comm, o->data, &job.set);
+    int rc = mf_train_check_memories(o, session->backend->name, mf_apart(session->queue));
 
+    if (rc == MF_OK) rc = mf_dataset_open(session->comm, o->data, &job.set);
     if (rc == MF_OK) {
         job.column = MF_MUST(calloc(job.set->reals + 1, sizeof *job.column), "columns");
         rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, (size_t)session->comm->size,

@@ -12,6 +12,7 @@
 #include "src/train/slots.h"
 
 #define OPTIMIZERS "adamw|adam|sgd"
+#define OFFLOADS   "auto|none|optimizer"
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
@@ -69,6 +70,10 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
               "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
               "auto: what fits"),
+    MF_CHOICE(mf_train_cmd, "offload", offload, "auto", OFFLOADS,
+              "on a GPU: optimizer keeps moments and updates in the node's memory, on its cores; auto: what fits"),
+    ROW("spill-activations", spill, MF_FLAG, NULL,
+        "on a GPU: large activations wait for backward in the node's memory"),
     ROW("num-workers", workers, MF_TEXT, "auto", "threads of a rank that read samples; 0: none; auto: chosen"),
     MF_PLAN_ROW(mf_train_cmd),
     ROW("show-list", show_list, MF_FLAG, NULL, "print all lists of a step, with the places of tensors in memory"),
@@ -296,6 +301,29 @@ static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
                    : (struct mf_train_range){how, how};
 }
 
+static struct mf_train_range offload_of(const struct mf_train_cmd *o)
+{
+    const int how = mf_options_choice(OFFLOADS, o->offload) - 1;
+
+    return how < 0 ? (struct mf_train_range){0, 1} : (struct mf_train_range){how, how};
+}
+
+static size_t spill_of(const struct mf_train_cmd *o)
+{
+    enum { LARGE = 1 << 20 /* bytes: copies of less take longer to begin than to do */ };
+
+    return o->spill ? LARGE : 0;
+}
+
+int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart)
+{
+    const int asked = offload_of(o).least;
+
+    if (apart || (!asked && !o->spill)) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s: on --device %s there is no other memory than the host's; leave it out",
+                   asked ? "offload optimizer" : "spill-activations", device);
+}
+
 struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct mf_train_cmd *o,
                                       const struct mf_dataset *set, const struct mf_train_opts *opts)
 {
@@ -308,6 +336,8 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
                                  .exact = o->exact,
                                  .stage = stages_of(o),
                                  .recompute = recompute_of(o),
+                                 .offload = offload_of(o),
+                                 .spill = spill_of(o),
                                  .readers = strcmp(o->workers, "auto") == 0 ? -1 : strtol(o->workers, NULL, 10),
                                  .comm = s->comm,
                                  .worth = !o->auto_batch};
@@ -315,6 +345,7 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
     if (opts->slots) { /* the same bits, whatever fits */
         work.stage.most = work.stage.least;
         work.recompute.most = work.recompute.least;
+        work.offload.most = work.offload.least;
     }
     return work;
 }
@@ -402,6 +433,8 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .seed = (uint64_t)s->common->seed,
                                    .stage = stages_of(o).least,
                                    .recompute = (enum mf_recompute)recompute_of(o).least,
+                                   .offload = offload_of(o).least,
+                                   .spill = spill_of(o),
                                    .readers = strcmp(o->workers, "auto") == 0 ? 1 : strtoul(o->workers, NULL, 10),
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)

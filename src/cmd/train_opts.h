@@ -15,11 +15,11 @@ struct mf_train_cmd {
     long width, depth, heads, patch;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
-    const char *schedule, *warmup_shape, *optimizer, *recompute, *zero, *workers, *plan, *config;
+    const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config;
     long batch, effective, accumulation, slots;
     double monitor_every;
     int monitor;
-    int auto_batch, ddp, deepspeed, show_list;
+    int auto_batch, ddp, deepspeed, show_list, spill;
     int exact, no_csv, no_events, no_plots;
 };
 
@@ -38,6 +38,9 @@ int mf_train_check_values(const struct mf_session *session, const struct mf_trai
  */
 int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd *o, int classify,
                      const struct mf_dataset *set, size_t ranks, size_t *column, struct mf_train_opts *opts);
+
+/** Refuses what needs a memory beside the host's: MF_USAGE. @p apart: @p device has one. Local. */
+int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart);
 
 /** The same as a task of the planner: what the options leave open is free. @p set and @p opts outlive it. Local. */
 struct mf_train_work mf_train_work_of(const struct mf_session *session, const struct mf_train_cmd *o,

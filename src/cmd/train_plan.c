@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -25,6 +26,11 @@ static int check_given(const struct mf_train_work *w, const char *path, const st
         MF_TRY(mf_plan_for_setting(path, file, "zero", "--zero", (size_t)w->stage.least));
     if (w->recompute.least == w->recompute.most)
         MF_TRY(mf_plan_for_setting(path, file, "recompute", "--recompute", (size_t)w->recompute.least));
+    if (w->offload.least && !mf_plan_get(&file->settings, "offload"))
+        return mf_fail(MF_USAGE, "--plan '%.200s' does not say --offload optimizer; leave one of them out", path);
+    if (w->spill != mf_plan_get(&file->settings, "spill"))
+        return mf_fail(MF_USAGE, "--plan '%.200s' and --spill-activations differ; try: %s --spill-activations", path,
+                       w->spill ? "without" : "with");
     return MF_OK;
 }
 
@@ -52,6 +58,8 @@ static void tell_savings(const struct mf_train_opts *opts, FILE *to)
 
     if (opts->stage) fprintf(to, ", zero %d", opts->stage);
     if (opts->recompute) fprintf(to, ", recompute %s", recomputes[opts->recompute]);
+    if (opts->offload) fprintf(to, ", the optimiser in host memory");
+    if (opts->spill) fprintf(to, ", activations spilled");
 }
 
 static void tell(const void *context, const struct mf_plan_numbers *derived, FILE *to)
@@ -138,9 +146,10 @@ static void warn_smaller(const char *why, const struct mf_train_opts *opts)
 int mf_train_open(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
                   struct mf_train_opts *opts, struct mf_trainer *trainer)
 {
-    const struct mf_train_work work = mf_train_work_of(s, o, set, opts);
+    struct mf_train_work work = mf_train_work_of(s, o, set, opts);
     char why[MF_ERR_TEXT];
 
+    if (!mf_apart(s->queue)) work.offload.most = work.offload.least;
     for (;;) {
         const int rc = mf_trainer_open(s->comm, s->arena, s->queue, set, opts, trainer);
 

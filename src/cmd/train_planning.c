@@ -188,6 +188,7 @@ static int run(struct mf_session *s, void *options)
     MF_TRY(mf_agree(s->comm, check(s, o)));
     if (strcmp(o->profile, "measured") != 0) return plan_table(s, o);
     if (strcmp(o->train.common.device, "auto") == 0) o->train.common.device = "cpu"; /* as a training does */
+    MF_TRY(mf_train_check_memories(&o->train, o->train.common.device, strcmp(o->train.common.device, "cpu") != 0));
     MF_TRY(mf_plan_may_write(s, &o->wish, o->train.data));
     return plan_data(s, o);
 }

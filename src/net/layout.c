@@ -59,6 +59,25 @@ static int piece_of(struct mf_net *net, int array, const struct mf_layout *layou
     return mf_value_view(net, array, layout->piece * numbers * sizeof(float), flat(numbers), ".own");
 }
 
+static int in_host_memory(struct mf_net *net, int value)
+{
+    net->value[value].place = MF_PLACE_HOST;
+    return value;
+}
+
+/* What the optimiser works on in host memory. In stage 3 the own piece of the parameters is nowhere else. */
+static void move_bucket(struct mf_net *net, const char *name, struct mf_bucket *b, size_t k)
+{
+    const struct mf_shape all = net->value[b->parameters].shape;
+
+    if (net->value[b->parameters].role == MF_ROLE_PARAMETER)
+        b->master = in_host_memory(net, mf_value_new(net, MF_ROLE_PARAMETER, all, "%s.master.%zu", name, k));
+    b->total = in_host_memory(net, mf_value_new(net, MF_ROLE_GRADIENT, all, "%s.total.%zu", name, k));
+    net->value[b->master].flat = 1;
+    in_host_memory(net, b->first);
+    in_host_memory(net, b->second);
+}
+
 static void new_bucket(struct mf_net *net, const char *name, size_t numbers, struct mf_layout *layout)
 {
     struct mf_bucket *b = &layout->bucket[layout->buckets];
@@ -71,11 +90,16 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     b->gradients = mf_value_new(net, MF_ROLE_GRADIENT, flat(numbers), "%s.gradients.%zu", name, k);
     b->first = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.first.%zu", name, k);
     b->second = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.second.%zu", name, k);
+    b->master = b->parameters;
+    b->total = b->gradients;
+    if (layout->offload) move_bucket(net, name, b, k);
     b->own_parameters = layout->stage == 3 ? mf_value_new(net, MF_ROLE_PARAMETER, own, "%s.parameters.%zu.own", name, k)
-                                           : piece_of(net, b->parameters, layout);
+                                           : piece_of(net, b->master, layout);
     net->value[b->own_parameters].flat = 1;
-    b->own_gradients = b->summed = piece_of(net, b->gradients, layout);
+    net->value[b->own_parameters].place = net->value[b->total].place;
+    b->own_gradients = b->summed = piece_of(net, b->total, layout);
     if (layout->stage >= 2) b->own_gradients = mf_value_new(net, MF_ROLE_GRADIENT, own, "%s.sums.%zu", name, k);
+    net->value[b->own_gradients].place = net->value[b->total].place;
     layout->numbers += numbers;
 }
 

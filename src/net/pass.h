@@ -1,5 +1,5 @@
-/* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, layout, clear, accumulate,
- * reduce, fetch, norm, optimise, gather, plan, live.
+/* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, spill, layout, clear, accumulate,
+ * send, reduce, fetch, norm, optimise, gather, bring, plan, live.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -30,17 +30,26 @@ void mf_pass_recompute(struct mf_list *list, enum mf_recompute how);
 /** Turns sums of gradients into additions by the node that computes the second summand. Returns how many. */
 size_t mf_pass_fold(struct mf_list *list);
 
+/** Lets activations of at least @p bytes bytes (0: none) that backward reads much later wait in host memory. A copy out
+ * begins behind the last use in forward, and ends when the next one has begun. A copy in ends before the first use in
+ * backward, and begins one copy ahead. At the end of the list the host waits for all, since it may write there. Returns
+ * how many there are. */
+size_t mf_pass_spill(struct mf_list *list, size_t bytes);
+
 /** The flat arrays of the trained parameters. A bucket is one array for each role, in the order in which backward
  * finishes gradients. */
 struct mf_layout {
     /* the caller sets: */
     int stage;            /* of ZeRO. 0: every rank has everything; 1: moments are cut; 2: summed gradients, too; 3:
                              parameters, too */
+    int offload;          /* the optimiser, its moments and all exchanges are in host memory */
     size_t pieces, piece; /* ranks that share the work of the optimiser, and the number of this one; stage 0: 1, 0 */
     /* mf_pass_layout() sets: */
     size_t buckets;
     struct mf_bucket {
         int parameters, gradients;         /* values [numbers] f32; stage 3: parameters do not last */
+        int master, total;                 /* what is optimised, and summed over ranks: the same, or with offload their
+                                              copies in host memory; in stage 3 there is none of parameters */
         int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
         int first, second;                 /* the optimiser's two moments [numbers / pieces] */
         int summed; /* the piece of gradients that an exchange sums; from stage 2 on own_gradients keep it */
@@ -58,6 +67,10 @@ void mf_layout_free(struct mf_layout *layout);
  * stage 2 on. */
 void mf_pass_clear(struct mf_list *list, const struct mf_layout *layout);
 
+/** With offload: copies every bucket's gradients to the host as soon as backward has written them. The copy ends when
+ * that of the next bucket has begun. */
+void mf_pass_send(struct mf_list *list, const struct mf_layout *layout);
+
 /** Starts the sum of every bucket's gradients over ranks as soon as backward has written them. From stage 2 on it
  * ends one bucket later; then the own piece is added to the sums of earlier micro-batches. @p first: there are none. */
 void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int first);
@@ -66,7 +79,8 @@ void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int fi
 void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout);
 
 /** Stage 3: gathers every bucket of parameters before forward reads it, and again before backward does. The gather
- * starts one bucket ahead. Behind the last reader the memory is free. Nothing in other stages. */
+ * starts one bucket ahead. Behind the last reader the memory is free. Nothing in other stages. With offload it starts
+ * two buckets ahead, in host memory, and a copy to the device begins one ahead. */
 void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout);
 
 /** Appends the squared norm of the own gradients of every bucket. @p norm [buckets]: its values, f64. */
@@ -79,6 +93,9 @@ void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum
 
 /** Appends the all-gather of the own pieces of parameters; nothing in stages 0 and 3. */
 void mf_pass_gather(struct mf_list *list, const struct mf_layout *layout);
+
+/** With offload: copies every bucket's parameters to the device as soon as they are ready; appends the ends. */
+void mf_pass_bring(struct mf_list *list, const struct mf_layout *layout);
 
 /** All gradients of parameters are added to what is there: an inner micro-batch. */
 void mf_pass_accumulate(struct mf_list *list);

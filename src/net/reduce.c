@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/net/copies.h"
 #include "src/net/pass.h"
 #include "src/net/uses.h"
 
@@ -32,7 +33,7 @@ static void keep(struct mf_list *list, size_t at, const struct mf_bucket *bucket
 {
     const char *name = list->net->value[bucket->own_gradients].name;
 
-    exchange(list, at, MF_OP_FINISH, MF_EXCHANGE_SCATTER, bucket->gradients);
+    exchange(list, at, MF_OP_FINISH, MF_EXCHANGE_SCATTER, bucket->total);
     if (first) {
         copy(list, at + 1, bucket->summed, bucket->own_gradients);
     } else {
@@ -52,10 +53,10 @@ void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int fi
     mf_uses_make(list, &uses);
     for (size_t k = layout->buckets; k-- > 0;) {
         const struct mf_bucket *bucket = &layout->bucket[k];
-        const ptrdiff_t last = mf_uses_last(&uses, list->net, bucket->gradients, MF_WRITES);
+        const ptrdiff_t last = mf_uses_last(&uses, list->net, bucket->total, MF_WRITES);
 
         if (layout->stage >= 2) keep(list, later, bucket, first);
-        exchange(list, (size_t)last + 1, MF_OP_START, sum_of(layout), bucket->gradients);
+        exchange(list, (size_t)last + 1, MF_OP_START, sum_of(layout), bucket->total);
         later = (size_t)last + 2;
     }
     mf_uses_free(&uses);
@@ -64,7 +65,7 @@ void mf_pass_reduce(struct mf_list *list, const struct mf_layout *layout, int fi
 void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout)
 {
     for (size_t k = 0; layout->stage < 2 && k < layout->buckets; ++k)
-        exchange(list, list->nodes, MF_OP_FINISH, sum_of(layout), layout->bucket[k].gradients);
+        exchange(list, list->nodes, MF_OP_FINISH, sum_of(layout), layout->bucket[k].total);
 }
 
 /* -- fetch -- */
@@ -72,7 +73,7 @@ void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout)
 /* A time in which a bucket's parameters are here. */
 struct stay {
     size_t bucket, first; /* the first node that reads it */
-    int array;
+    int array, gathered;  /* gathered: in which ranks gather it; with offload in host memory */
 };
 
 static int by_first(const void *a, const void *b)
@@ -96,7 +97,8 @@ static size_t stays_of(const struct mf_list *list, const struct mf_layout *layou
         size_t u = uses.first[array];
 
         while (u < uses.first[array + 1] && uses.use[u].node < from) ++u;
-        if (u < uses.first[array + 1] && uses.use[u].node < to) stay[n++] = (struct stay){k, uses.use[u].node, array};
+        if (u < uses.first[array + 1] && uses.use[u].node < to)
+            stay[n++] = (struct stay){k, uses.use[u].node, array, array};
     }
     mf_uses_free(&uses);
     qsort(stay, n, sizeof *stay, by_first);
@@ -130,15 +132,23 @@ static int second_array(struct mf_list *list, size_t from, int array)
     return second;
 }
 
+static void gather_in_host_memory(struct mf_net *net, struct stay *stay)
+{
+    const struct mf_value *array = &net->value[stay->array];
+
+    stay->gathered = mf_value_new(net, MF_ROLE_ACTIVATION, array->shape, "%s.host", array->name);
+    net->value[stay->gathered].place = MF_PLACE_HOST;
+}
+
 /* Puts the own piece into the array, and starts the gather. */
 static void start_gather(struct mf_list *list, size_t at, const struct mf_layout *layout, const struct stay *stay)
 {
     struct mf_net *net = list->net;
     const int own = layout->bucket[stay->bucket].own_parameters;
     const struct mf_shape shape = net->value[own].shape;
-    const int to = mf_value_view(net, stay->array, layout->piece * mf_shape_bytes(&shape), shape, ".own");
+    const int to = mf_value_view(net, stay->gathered, layout->piece * mf_shape_bytes(&shape), shape, ".own");
 
-    exchange(list, at, MF_OP_START, MF_EXCHANGE_GATHER, stay->array);
+    exchange(list, at, MF_OP_START, MF_EXCHANGE_GATHER, stay->gathered);
     copy(list, at, own, to);
 }
 
@@ -151,7 +161,38 @@ static size_t joined(const struct stay *forward, size_t n, const struct stay *ba
     return k;
 }
 
+static void end_gather(struct mf_list *list, size_t at, const struct stay *stay)
+{
+    if (stay->gathered != stay->array) mf_copy_begin(list, at, stay->gathered, stay->array);
+    exchange(list, at, MF_OP_FINISH, MF_EXCHANGE_GATHER, stay->gathered);
+}
+
 /* From the last node to the first, so that places in the list stay true. */
+static void gather_all(struct mf_list *list, const struct mf_layout *layout, const struct stay *stay, size_t n)
+{
+    for (size_t k = n; k-- > 0;) {
+        end_gather(list, stay[k].first, &stay[k]);
+        if (k + 1 < n) start_gather(list, stay[k].first, layout, &stay[k + 1]);
+        if (k == 0) start_gather(list, stay[k].first, layout, &stay[k]);
+    }
+}
+
+/* The same a bucket earlier; then the copy goes beside the nodes of the bucket before. */
+static void bring_all(struct mf_list *list, const struct mf_layout *layout, const struct stay *stay, size_t n)
+{
+    for (size_t k = n; k-- > 0;) {
+        const size_t at = stay[k].first;
+
+        mf_copy_end(list, at, stay[k].gathered, stay[k].array, MF_WAITS_HOST);
+        if (k + 1 < n) end_gather(list, at, &stay[k + 1]);
+        if (k + 2 < n) start_gather(list, at, layout, &stay[k + 2]);
+        if (k > 0) continue;
+        end_gather(list, at, &stay[0]);
+        if (n > 1) start_gather(list, at, layout, &stay[1]);
+        start_gather(list, at, layout, &stay[0]);
+    }
+}
+
 void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout)
 {
     struct stay *stay = MF_MUST(malloc((2 * layout->buckets + 1) * sizeof *stay), "gathers");
@@ -163,13 +204,11 @@ void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout)
     kept = joined(stay, n, stay + n, m);
     for (size_t k = n; k + kept < n + m; ++k) {
         stay[k] = stay[k + kept];
-        stay[k].array = second_array(list, seed, stay[k].array);
+        stay[k].array = stay[k].gathered = second_array(list, seed, stay[k].array);
     }
-    for (size_t k = n + m - kept; k-- > 0;) {
-        exchange(list, stay[k].first, MF_OP_FINISH, MF_EXCHANGE_GATHER, stay[k].array);
-        if (k + 1 < n + m - kept) start_gather(list, stay[k].first, layout, &stay[k + 1]);
-        if (k == 0) start_gather(list, stay[k].first, layout, &stay[k]);
-    }
+    n += m - kept;
+    for (size_t k = 0; layout->offload && k < n; ++k) gather_in_host_memory(list->net, &stay[k]);
+    (layout->offload ? bring_all : gather_all)(list, layout, stay, n);
     free(stay);
 }
 
@@ -179,7 +218,7 @@ void mf_pass_gather(struct mf_list *list, const struct mf_layout *layout)
 {
     if (layout->stage == 0 || layout->stage == 3) return;
     for (size_t k = 0; k < layout->buckets; ++k)
-        exchange(list, list->nodes, MF_OP_START, MF_EXCHANGE_GATHER, layout->bucket[k].parameters);
+        exchange(list, list->nodes, MF_OP_START, MF_EXCHANGE_GATHER, layout->bucket[k].master);
     for (size_t k = 0; k < layout->buckets; ++k)
-        exchange(list, list->nodes, MF_OP_FINISH, MF_EXCHANGE_GATHER, layout->bucket[k].parameters);
+        exchange(list, list->nodes, MF_OP_FINISH, MF_EXCHANGE_GATHER, layout->bucket[k].master);
 }

@@ -24,7 +24,7 @@ struct mf_walk {
     double number[MF_NUMBERS];
     const struct mf_exchanges *exchange;
     uint64_t *started; /* [values] number of the exchange of an array */
-    size_t *copied;    /* [values] number of the copy to it */
+    size_t *copied;    /* [values] number of the last copy between it, in host memory, and the device */
 };
 
 /* -- guarded memory -- */
@@ -247,6 +247,11 @@ static void exchange(struct mf_walk *walk, const struct mf_node *node, const str
         by->finish(by->context, *number);
 }
 
+static int host_side(const struct mf_net *net, int from, int to)
+{
+    return net->value[from].place == MF_PLACE_HOST ? from : to;
+}
+
 /* Where device memory is the host's a copy is done at once. */
 static void copy(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
@@ -257,17 +262,19 @@ static void copy(struct mf_walk *walk, const struct mf_node *node, const struct 
     if (!backend->put_start)
         backend->put(walk->queue, to, from, bytes);
     else
-        walk->copied[node->out[0]] = mf_node_place(walk->net, node) == MF_PLACE_HOST
-                                         ? backend->put_start(walk->queue, to, from, bytes)
-                                         : backend->get_start(walk->queue, to, from, bytes);
+        walk->copied[host_side(walk->net, node->in[0], node->out[0])] =
+            mf_node_place(walk->net, node) == MF_PLACE_HOST ? backend->put_start(walk->queue, to, from, bytes)
+                                                            : backend->get_start(walk->queue, to, from, bytes);
 }
 
 static void copied(struct mf_walk *walk, const struct mf_node *node)
 {
     const struct mf_backend *backend = walk->queue->backend;
 
+    const size_t number = walk->copied[host_side(walk->net, node->in[0], node->in[1])];
+
     if (backend->put_start)
-        (node->attr.waits == MF_WAITS_HOST ? backend->finish : backend->follow)(walk->queue, walk->copied[node->in[1]]);
+        (node->attr.waits == MF_WAITS_HOST ? backend->finish : backend->follow)(walk->queue, number);
 }
 
 /* What a node moves at least, and its operations. */

@@ -37,8 +37,8 @@ void mf_walk_exchange(struct mf_walk *walk, const struct mf_exchanges *exchange)
 /** The numbers that nodes read: [MF_NUMBERS]. The caller sets them between walks. */
 double *mf_walk_numbers(struct mf_walk *walk);
 
-/** Where a value stands while @p list is walked, in the memory of its place. A value that does not last is valid before the walk
- * (inputs) or after it (kept). */
+/** Where a value stands while @p list is walked, in the memory of its place. A value that does not last is valid before
+ * the walk (inputs) or after it (kept). */
 void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value);
 
 /** Executes the list. Enqueues; the caller waits for the queue. */

@@ -50,6 +50,9 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
 /* Places of a micro-batch in its step. */
 enum { FIRST = 1, LAST = 2 };
 
+/* Its gradients are those of a step. Where they are offloaded they last no longer. */
+static int is_alone(const struct mf_network_wish *wish) { return wish->micro == 1 || wish->slots; }
+
 static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int place,
                        struct mf_pass_list *pass)
 {
@@ -58,19 +61,30 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
     mf_pass_grad(pass->list, pass->loss, 1);
     mf_pass_recompute(pass->list, wish->recompute);
     mf_pass_fold(pass->list);
+    mf_pass_spill(pass->list, wish->spill);
     if (n->layout.buckets == 0) mf_pass_layout(pass->list, 1, wish->bucket, &n->layout);
-    if (wish->stage >= 2)
+    if (wish->stage >= 2 || (wish->offload && is_alone(wish)))
         mf_pass_clear(pass->list, &n->layout);
     else if (!(place & FIRST))
         mf_pass_accumulate(pass->list);
-    if (place & LAST || wish->stage >= 2) mf_pass_reduce(pass->list, &n->layout, place & FIRST);
+    if (place & LAST || wish->stage >= 2) {
+        mf_pass_send(pass->list, &n->layout);
+        mf_pass_reduce(pass->list, &n->layout, place & FIRST);
+    }
     mf_pass_fetch(pass->list, &n->layout);
     return MF_OK;
 }
 
+/* Slots fetch them behind the list. */
+static void keep_gradients(struct mf_network *n)
+{
+    for (size_t k = 0; k < n->layout.buckets; ++k) n->net->value[n->layout.bucket[k].gradients].kept = 1;
+}
+
 static int training(struct mf_network *n, const struct mf_network_wish *wish)
 {
-    n->layout = (struct mf_layout){.stage = wish->stage, .pieces = wish->ranks, .piece = wish->rank};
+    n->layout =
+        (struct mf_layout){.stage = wish->stage, .offload = wish->offload, .pieces = wish->ranks, .piece = wish->rank};
     if (wish->micro > 1 && !wish->slots) MF_TRY(micro_batch(n, wish, "first", FIRST, &n->first));
     if (wish->micro > 2 && !wish->slots) MF_TRY(micro_batch(n, wish, "inner", 0, &n->inner));
     MF_TRY(micro_batch(n, wish, "last", wish->slots ? FIRST : wish->micro > 1 ? LAST : FIRST | LAST, &n->last));
@@ -81,13 +95,15 @@ static int training(struct mf_network *n, const struct mf_network_wish *wish)
     n->optimise = mf_list_new(n->net, "optimise");
     mf_pass_optimise(n->optimise, &n->layout, wish->optimiser, &wish->moments);
     mf_pass_gather(n->optimise, &n->layout);
+    mf_pass_bring(n->optimise, &n->layout);
+    if (wish->slots) keep_gradients(n);
     return MF_OK;
 }
 
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *n)
 {
     *n = (struct mf_network){.net = mf_net_new(), .queue = queue, .ranks = wish->ranks, .rank = wish->rank};
-    if (wish->micro > 0) MF_TRY(mf_stage_open(&n->stage, queue, sizeof(float), STAGED));
+    if (wish->micro > 0 && !wish->offload) MF_TRY(mf_stage_open(&n->stage, queue, sizeof(float), STAGED));
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE);

@@ -26,6 +26,8 @@ struct mf_network_wish {
     int stage;    /* of ZeRO */
     size_t ranks, rank;
     enum mf_recompute recompute;
+    int offload;  /* the optimiser is in host memory */
+    size_t spill; /* activations of at least so many bytes wait there for backward; 0: none */
     enum mf_op_id optimiser;
     struct mf_attr moments; /* its constants */
     size_t bucket;          /* about as many bytes of gradients are summed together */
@@ -48,7 +50,7 @@ struct mf_network {
     size_t ranks, rank;
     int *norm; /* values [layout.buckets]: squared norm of the own gradients of a bucket */
     struct mf_queue *queue;
-    struct mf_stage stage; /* of weights on their way between the device and checkpoints */
+    struct mf_stage stage; /* of weights on their way between the device and checkpoints; not with offload */
 };
 
 /** Makes the lists and plans them for @p queue. mf_network_free() frees, also after a refusal: MF_USAGE, MF_MEMORY,

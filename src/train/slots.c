@@ -125,22 +125,26 @@ void mf_slots_close(struct mf_slots *s)
     free(s);
 }
 
-/* -- the network's gradients, all buckets one after the other -- */
+/* -- the network's gradients, all buckets one after the other: of a pass, and summed -- */
 
 static void move_gradients(const struct mf_slots *s, float *host, int to_network)
 {
     const struct mf_trainer *t = s->t;
     const struct mf_backend *backend = t->queue->backend;
+    const struct mf_net *net = t->network.net;
 
     for (size_t k = 0; k < t->network.layout.buckets; ++k) {
-        const int v = t->network.layout.bucket[k].gradients;
-        const size_t bytes = mf_shape_bytes(&t->network.net->value[v].shape);
-        void *device = mf_walk_at(t->walk, t->network.last.list, v);
+        const struct mf_bucket *bucket = &t->network.layout.bucket[k];
+        const int v = to_network ? bucket->total : bucket->gradients;
+        const size_t bytes = mf_shape_bytes(&net->value[v].shape);
+        void *at = mf_walk_at(t->walk, t->network.last.list, v);
 
-        if (to_network)
-            backend->put(t->queue, device, host, bytes);
+        if (!to_network)
+            backend->get(t->queue, host, at, bytes);
+        else if (net->value[v].place == MF_PLACE_HOST)
+            memcpy(at, host, bytes);
         else
-            backend->get(t->queue, host, device, bytes);
+            backend->put(t->queue, at, host, bytes);
         host += bytes / sizeof *host;
     }
     backend->sync(t->queue);

@@ -64,13 +64,20 @@ static size_t threads(const void *context, size_t ranks, size_t most)
 
 static size_t stages(const struct mf_train_work *w) { return (size_t)(w->stage.most - w->stage.least) + 1; }
 
-/* First what ranks share instead of copying, then what is computed again. */
+static size_t span(struct mf_train_range range) { return (size_t)(range.most - range.least); }
+
+/* First what ranks share instead of copying, then what is computed again, then what waits in another memory. */
 static size_t levels(const void *context, int apart)
 {
     const struct mf_train_work *w = work_of(context);
 
-    (void)apart;
-    return stages(w) + (size_t)(w->recompute.most - w->recompute.least);
+    return stages(w) + span(w->recompute) + (apart ? span(w->offload) : 0);
+}
+
+/* A setting that most plans do not have. */
+static void set_rare(struct mf_plan_numbers *s, const char *name, size_t value)
+{
+    if (value || mf_plan_find(s, name)) mf_plan_set(s, name, value);
 }
 
 /* Every pass of every rank is full. */
@@ -143,18 +150,22 @@ static int settings(const void *context, const struct mf_placement *place, size_
                     struct mf_plan_numbers *s)
 {
     const struct mf_train_work *w = work_of(context);
-    const size_t stage = level < stages(w) ? level : stages(w) - 1, again = level - stage;
+    const size_t stage = level < stages(w) ? level : stages(w) - 1, more = level - stage;
+    const size_t again = more < span(w->recompute) ? more : span(w->recompute), offload = more - again;
     const int is_last = level + 1 == levels(context, place->apart);
     size_t batch[BATCHES], n;
 
     if (place->ranks > most_ranks(context)) return 0;
-    if (place->ranks == 1 && again == 0 && level > 0 && !is_last) return 0; /* nobody to share with */
+    if (w->offload.least && !place->apart) return 0;                       /* there is no other memory */
+    if (place->ranks == 1 && more == 0 && level > 0 && !is_last) return 0; /* nobody to share with */
     n = batches_of(w, place->ranks, is_last ? 1 : FULL, batch);
     if (n == 0 || trial > n) return 0;
     mf_plan_set(s, "batch", batch[trial == 0 ? n - 1 : trial - 1]);
     mf_plan_set(s, "passes", passes_of(w, place->ranks, mf_plan_get(s, "batch")));
     mf_plan_set(s, "zero", place->ranks > 1 ? (size_t)w->stage.least + stage : 0);
     mf_plan_set(s, "recompute", (size_t)w->recompute.least + again);
+    set_rare(s, "offload", (size_t)w->offload.least + offload);
+    set_rare(s, "spill", w->spill);
     mf_plan_set(s, "readers", readers_of(w, place));
     return 1;
 }
@@ -180,6 +191,8 @@ void mf_train_take_settings(const struct mf_plan_numbers *s, struct mf_train_opt
     opts->batch = mf_plan_get(s, "batch");
     opts->stage = (int)mf_plan_get(s, "zero");
     opts->recompute = (enum mf_recompute)mf_plan_get(s, "recompute");
+    opts->offload = (int)mf_plan_get(s, "offload");
+    opts->spill = mf_plan_get(s, "spill");
     opts->readers = mf_plan_get(s, "readers");
 }
 
@@ -188,6 +201,8 @@ void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_num
     mf_plan_set(s, "batch", opts->batch);
     mf_plan_set(s, "zero", (size_t)opts->stage);
     mf_plan_set(s, "recompute", (size_t)opts->recompute);
+    set_rare(s, "offload", (size_t)opts->offload);
+    set_rare(s, "spill", opts->spill);
     mf_plan_set(s, "readers", opts->readers);
 }
 
@@ -208,6 +223,10 @@ int mf_train_shrink(const struct mf_train_work *w, size_t ranks, struct mf_train
     }
     if (ranks > 1 && opts->stage < w->stage.most) {
         ++opts->stage;
+        return 1;
+    }
+    if (opts->offload < w->offload.most) {
+        opts->offload = 1;
         return 1;
     }
     return halve(w, 1, opts);
@@ -235,6 +254,8 @@ static void finish(const void *context, const struct mf_placement *place, const 
     if ((int)zero > w->stage.least) mf_plan_note(p, "ranks share %s: copies of all do not fit", shared_words[zero]);
     if ((int)mf_plan_get(&p->settings, "recompute") > w->recompute.least)
         mf_plan_note(p, "backward computes activations a second time: all of them do not fit");
+    if ((int)mf_plan_get(&p->settings, "offload") > w->offload.least)
+        mf_plan_note(p, "the optimiser works in the memory of the node: its moments do not fit on the device");
 }
 
 static const char *const again_words[] = {"nothing", "norms and activations", "all of a block"};
@@ -248,6 +269,10 @@ static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
                 mf_plan_get(s, "passes") == 1 ? "" : "es", mf_plan_get(s, "batch"));
     mf_plan_say(lines, "zero", "%zu", mf_plan_get(s, "zero"));
     mf_plan_say(lines, "again", "%s is computed a second time in backward", again_words[mf_plan_get(s, "recompute")]);
+    if (mf_plan_get(s, "offload")) mf_plan_say(lines, "offload", "the optimiser works in host memory");
+    if (mf_plan_get(s, "spill"))
+        mf_plan_say(lines, "spill", "activations from %zu bytes on wait in host memory for backward",
+                    mf_plan_get(s, "spill"));
     mf_plan_say(lines, "readers", "%zu thread%s per rank", mf_plan_get(s, "readers"), MF_S(mf_plan_get(s, "readers")));
 }
 
@@ -325,6 +350,8 @@ static void fix(void *context, const struct mf_plan_numbers *tried)
     w->batch = mf_plan_get(tried, "batch");
     w->stage = (struct mf_train_range){zero, zero};
     w->recompute = (struct mf_train_range){again, again};
+    w->offload = (struct mf_train_range){(int)mf_plan_get(tried, "offload"), (int)mf_plan_get(tried, "offload")};
+    w->spill = mf_plan_get(tried, "spill");
 }
 
 const struct mf_plan_task mf_train_task = {.step = "step",

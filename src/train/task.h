@@ -1,5 +1,6 @@
 /* A training as a task of the planner (src/plan/task.h). Its settings are "batch" (samples of one pass), "passes" (of a
- * rank in one step), "zero", "recompute" (enum mf_recompute) and "readers". None of them changes what a step computes.
+ * rank in one step), "zero", "recompute" (enum mf_recompute), "offload", "spill" [bytes] (these two where they are not
+ * 0) and "readers". None of them changes what a step computes.
  */
 #ifndef MF_TRAIN_TASK_H
 #define MF_TRAIN_TASK_H
@@ -23,7 +24,8 @@ struct mf_train_work {
     size_t effective; /* 0: batch x passes x ranks */
     size_t batch, passes;
     int exact; /* every pass is full */
-    struct mf_train_range stage, recompute;
+    struct mf_train_range stage, recompute, offload;
+    size_t spill; /* [bytes] */
     long readers; /* -1: free */
 
     /* for trials: ranks and queue of the run; worth: skip trials that cost too much of a run */
@@ -43,8 +45,8 @@ void mf_train_take_settings(const struct mf_plan_numbers *settings, struct mf_tr
 void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_numbers *settings);
 
 /** Takes the next setting that needs less memory for the same step: passes of half as many samples, down to about
- * eight; then backward computes more again; then ranks share more; at last passes of fewer samples. What the user
- * requested stays. Returns 0: nothing is left. */
+ * eight; then backward computes more again; then ranks share more; then the optimiser is offloaded; at last passes of
+ * fewer samples. What the user requested stays. Returns 0: nothing is left. */
 int mf_train_shrink(const struct mf_train_work *work, size_t ranks, struct mf_train_opts *opts);
 
 /** Prints all lists of a rank of a training with these options: "list first: ..." and a line for each node. Refuses as

@@ -76,19 +76,23 @@ static size_t reader_bytes(const struct dry *d, const struct mf_dataset *set, si
     return mf_reader_bytes(set, &wish);
 }
 
-/* Where ranks exchange; activations are there, too, where what they exchange does not last. */
+/* With offload ranks exchange in host memory. */
 static void add_all(const struct dry *d, const struct mf_dataset *set, const struct mf_plan_rank *r,
                     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
 {
     const struct mf_net *net = d->network.net;
-    const int all = d->network.layout.stage >= 2;
+    const int all = d->network.layout.stage >= 2, offload = d->network.layout.offload;
+    const enum mf_place p = offload ? MF_PLACE_HOST : MF_PLACE_DEVICE;
     struct mf_plan_bytes *state = &bytes[MF_PLAN_STATE], *host = r->apart ? &bytes[MF_PLAN_HOST] : state;
-    const size_t arrays = net->lasting[0] + (all ? net->room[0] : 0);
-    const struct mf_arrays_bytes taken = mf_arrays_bytes(&d->comm, r->apart, arrays, mf_network_largest(&d->network));
+    const size_t arrays = net->lasting[p] + (all ? net->room[p] : 0);
+    const struct mf_arrays_bytes taken =
+        mf_arrays_bytes(&d->comm, r->apart && !offload, arrays, mf_network_largest(&d->network));
 
-    add(state, "parameters, gradients, moments", net->lasting[0]);
-    add(state, "activations", net->room[0]);
-    add(state, "exchange", taken.device - arrays);
+    add(state, offload ? "parameters, gradients" : "parameters, gradients, moments", net->lasting[MF_PLACE_DEVICE]);
+    add(state, "activations", net->room[MF_PLACE_DEVICE]);
+    add(host, "optimiser in host memory", net->lasting[MF_PLACE_HOST]);
+    add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
+    add(offload ? host : state, "exchange", taken.device - arrays);
     add(host, "exchange", taken.host);
     add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
@@ -99,6 +103,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
 
 /* ---- facts ---- */
 
+/* Of the memory in which the state is. */
 static double traffic_of(const struct mf_list *list)
 {
     struct mf_operand operand[MF_OPERANDS];
@@ -108,7 +113,8 @@ static double traffic_of(const struct mf_list *list)
         const size_t n = mf_node_operands(&list->node[i], operand);
 
         for (size_t k = 0; k < n; ++k)
-            if (list->net->value[operand[k].value].role != MF_ROLE_WORK)
+            if (list->net->value[operand[k].value].role != MF_ROLE_WORK &&
+                list->net->value[operand[k].value].place == MF_PLACE_DEVICE)
                 sum += (double)mf_shape_bytes(&list->net->value[operand[k].value].shape);
     }
     return sum;
@@ -196,6 +202,16 @@ static double exchange(const struct mf_placement *place, size_t rank, const stru
     return here < ranks ? seconds + moved / here / r->network : seconds;
 }
 
+/* Gradients go to the host beside backward, which is not paid again; parameters come back beside the update, which
+ * reads and writes 28 bytes of a parameter. Exchanges and updates are of this rank's piece. */
+static double offload(const struct mf_placement *place, const struct mf_rates *r,
+                      const struct mf_plan_numbers *settings, double bytes)
+{
+    const double pieces = mf_plan_get(settings, "zero") > 0 ? (double)place->ranks : 1, update = 7 * bytes / pieces;
+
+    return fmax(update / r->home, bytes / (r->to_host > 0 ? r->to_host : r->home));
+}
+
 static double waiting(const struct mf_placement *place, const struct mf_plan_numbers *settings, double nodes)
 {
     double seconds = place->device ? nodes * MF_SECONDS_LAUNCH : 0;
@@ -213,6 +229,8 @@ void mf_train_price(const void *work, const struct mf_placement *place, size_t r
     mf_plan_pay(cost, "arithmetic",
                 fact[MF_TRAIN_OPERATIONS] / (rates->flops * (place->device ? GPU_SHARE : CORE_SHARE)));
     mf_plan_pay(cost, "exchange", exchange(place, rank, rates, fact[MF_TRAIN_EXCHANGED]));
+    if (mf_plan_get(settings, "offload"))
+        mf_plan_pay(cost, "offload", offload(place, rates, settings, fact[MF_TRAIN_GRADIENTS]));
     mf_plan_pay(cost, "waiting", waiting(place, settings, fact[MF_TRAIN_NODES]));
     cost->tried = cost->total;
 }

@@ -34,6 +34,8 @@ struct mf_train_opts {
     size_t batch; /* samples of one pass */
     int stage;    /* of ZeRO: 0 to 3 */
     enum mf_recompute recompute;
+    int offload;    /* the optimiser is in host memory, while that of the back end is a device's */
+    size_t spill;   /* activations of at least so many bytes wait there for backward; 0: none */
     size_t readers; /* threads */
     size_t bucket;  /* [bytes] */
 };
@@ -53,6 +55,8 @@ struct mf_trainer {
     struct mf_network network;
     struct mf_arrays *arrays;
     struct mf_walk *walk;
+    struct mf_queue *home; /* with offload: of the cores, whose memory ranks exchange in */
+    void *pinned;          /* that memory, if it is pinned here */
     struct mf_reader *reader;
     struct mf_slots *slots;
     size_t *id;    /* [batch] */

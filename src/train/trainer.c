@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/train/phases.h"
 #include "src/train/slots.h"
@@ -53,6 +54,8 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .ranks = ranks,
                                     .rank = rank,
                                     .recompute = opts->recompute,
+                                    .offload = opts->offload,
+                                    .spill = opts->spill,
                                     .optimiser = opts->optimiser,
                                     .moments = opts->moments,
                                     .bucket = opts->bucket};
@@ -82,19 +85,42 @@ static void measure_units(struct mf_trainer *t)
 
 /* -- opening -- */
 
+/* With offload ranks exchange in host memory. */
+static int queue_of_exchanges(struct mf_trainer *t, struct mf_queue **queue)
+{
+    *queue = t->queue;
+    if (!t->network.layout.offload || !mf_apart(t->queue)) return MF_OK;
+    MF_TRY(mf_queue_home(&t->home, t->queue, t->queue->host));
+    *queue = t->home;
+    return MF_OK;
+}
+
+/* Memory that ranks share is not pinned yet; copies go beside kernels only if it is. */
+static void pin(struct mf_trainer *t, void *memory, size_t bytes)
+{
+    const struct mf_backend *backend = t->queue->backend;
+
+    if (!backend->pin || mf_arena_name(t->queue->host, memory)) return;
+    backend->pin(t->queue, memory, bytes);
+    t->pinned = memory;
+}
+
 static int open_walk(struct mf_trainer *t)
 {
     const struct mf_net *net = t->network.net;
-    const enum mf_place p = MF_PLACE_DEVICE;
+    const enum mf_place p = t->network.layout.offload ? MF_PLACE_HOST : MF_PLACE_DEVICE;
     const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
     struct mf_walk_memory memory = {.lasting = {NULL}};
+    const size_t bytes = net->lasting[p] + (all ? net->room[p] : 0);
+    struct mf_queue *queue;
     char *arrays;
 
-    MF_TRY(mf_arrays_open(t->comm, t->queue, net->lasting[p] + (all ? net->room[p] : 0),
-                          mf_network_largest(&t->network), &t->arrays));
+    MF_TRY(mf_agree(t->comm, queue_of_exchanges(t, &queue)));
+    MF_TRY(mf_arrays_open(t->comm, queue, bytes, mf_network_largest(&t->network), &t->arrays));
     arrays = mf_arrays_memory(t->arrays);
     memory.lasting[p] = arrays;
     memory.room[p] = all ? arrays + net->lasting[p] : NULL;
+    if (t->home) pin(t, arrays, bytes);
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;
@@ -136,7 +162,9 @@ void mf_trainer_close(struct mf_trainer *t)
     mf_slots_close(t->slots);
     mf_reader_close(t->reader);
     mf_walk_close(t->walk);
+    if (t->pinned) t->queue->backend->unpin(t->queue, t->pinned);
     mf_arrays_close(t->arrays);
+    if (t->home) t->home->backend->queue_close(t->home);
     if (t->queue) mf_network_free(&t->network);
     free(t->id);
     free(t->target);
@@ -248,13 +276,17 @@ int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_list *li
 
 double mf_trainer_number(const struct mf_trainer *t, const struct mf_list *list, int value)
 {
-    const enum mf_type type = t->network.net->value[value].shape.type;
+    const struct mf_value *of = &t->network.net->value[value];
+    const enum mf_type type = of->shape.type;
     union {
         float single;
         double wide;
     } number;
 
-    t->queue->backend->get(t->queue, &number, at(t, list, value), mf_type_bytes(type));
+    if (of->place == MF_PLACE_HOST)
+        memcpy(&number, at(t, list, value), mf_type_bytes(type));
+    else
+        t->queue->backend->get(t->queue, &number, at(t, list, value), mf_type_bytes(type));
     t->queue->backend->sync(t->queue);
     return type == MF_F64 ? number.wide : (double)number.single;
 }

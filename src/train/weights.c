@@ -61,15 +61,37 @@ static struct place place_of(const struct mf_network *n, int v)
 struct held {
     struct mf_span part;
     float *at; /* the first of them */
+    enum mf_place place;
 };
 
 static struct held held_of(const struct mf_network *n, const struct mf_walk *walk, int v)
 {
     struct place p;
 
-    if (n->layout.stage < 3) return (struct held){{0, mf_shape_count(&n->net->value[v].shape)}, at(n, walk, v)};
+    if (n->layout.stage < 3)
+        return (struct held){{0, mf_shape_count(&n->net->value[v].shape)}, at(n, walk, v), MF_PLACE_DEVICE};
     p = place_of(n, v);
-    return (struct held){p.own, (float *)at(n, walk, p.bucket->own_parameters) + p.moment};
+    return (struct held){p.own, (float *)at(n, walk, p.bucket->own_parameters) + p.moment,
+                         n->net->value[p.bucket->own_parameters].place};
+}
+
+/* Numbers [first, first + count) of those that are held. */
+static void put(struct mf_queue *queue, const struct held *held, size_t first, size_t count, const float *from)
+{
+    if (held->place == MF_PLACE_HOST)
+        memcpy(held->at + first, from, count * sizeof *from);
+    else
+        queue->backend->put(queue, held->at + first, from, count * sizeof *from);
+    queue->backend->sync(queue);
+}
+
+static void get(struct mf_queue *queue, const struct held *held, size_t first, size_t count, float *to)
+{
+    if (held->place == MF_PLACE_HOST)
+        memcpy(to, held->at + first, count * sizeof *to);
+    else
+        queue->backend->get(queue, to, held->at + first, count * sizeof *to);
+    queue->backend->sync(queue);
 }
 
 /* -- start -- */
@@ -94,10 +116,27 @@ static void start_one(struct mf_queue *queue, const struct mf_value *value, uint
         const size_t count = n - first < PIECE ? n - first : PIECE;
 
         for (size_t i = 0; i < count; ++i) numbers[i] = start_of(value, seed, held->part.first + first + i);
-        queue->backend->put(queue, held->at + first, numbers, count * sizeof *numbers);
-        queue->backend->sync(queue);
+        put(queue, held, first, count, numbers);
     }
     free(numbers);
+}
+
+/* With offload the optimiser has parameters of its own. */
+static void move_masters(const struct mf_network *n, const struct mf_walk *walk, int to_device)
+{
+    const struct mf_backend *backend = n->queue->backend;
+
+    for (size_t k = 0; k < n->layout.buckets; ++k) {
+        const struct mf_bucket *bucket = &n->layout.bucket[k];
+        const size_t bytes = mf_shape_bytes(&n->net->value[bucket->master].shape);
+
+        if (bucket->master == bucket->parameters) continue;
+        if (to_device)
+            backend->put(n->queue, at(n, walk, bucket->parameters), at(n, walk, bucket->master), bytes);
+        else
+            backend->get(n->queue, at(n, walk, bucket->master), at(n, walk, bucket->parameters), bytes);
+    }
+    backend->sync(n->queue);
 }
 
 void mf_weights_start(const struct mf_network *n, struct mf_walk *walk, uint64_t seed)
@@ -110,6 +149,7 @@ void mf_weights_start(const struct mf_network *n, struct mf_walk *walk, uint64_t
         held = held_of(n, walk, (int)v);
         start_one(n->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), &held);
     }
+    move_masters(n, walk, 0);
 }
 
 /* -- files -- */
@@ -216,11 +256,10 @@ int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_
         held = held_of(n, walk, (int)v);
         numbers = MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
-        if (rc == MF_OK)
-            n->queue->backend->put(n->queue, held.at, numbers + held.part.first, held.part.count * sizeof *numbers);
-        n->queue->backend->sync(n->queue);
+        if (rc == MF_OK) put(n->queue, &held, 0, held.part.count, numbers + held.part.first);
         free(numbers);
     }
+    move_masters(n, walk, 0);
     return rc;
 }
 
@@ -233,8 +272,7 @@ void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, cons
     const size_t end = one < other ? one : other, count = first < end ? end - first : 0;
     void *all = NULL;
 
-    if (count > 0) n->queue->backend->get(n->queue, to, held.at + first - held.part.first, count * sizeof *to);
-    n->queue->backend->sync(n->queue);
+    if (count > 0) get(n->queue, &held, first - held.part.first, count, to);
     if (count == part.count && n->layout.stage < 3) return;
     MF_ASSERT(mf_comm_gather(comm, to, count * sizeof *to, &all, NULL) == MF_OK); /* pieces in the order of the ranks */
     memcpy(to, all, part.count * sizeof *to);
@@ -260,7 +298,7 @@ static void ask(const struct source *s, struct want *want)
     if (s->network->layout.stage == 3) mf_comm_bcast(s->comm, 0, want, sizeof *want);
 }
 
-static void get(const void *data, size_t first, size_t count, void *to)
+static void get_part(const void *data, size_t first, size_t count, void *to)
 {
     const struct source *s = data;
     struct want want = {s->value, {first, count}};
@@ -299,8 +337,11 @@ static int write(const struct source *all, const char *path, const char *const *
         if (!mf_value_is_weight(value)) continue;
         source[count] = *all;
         source[count].value = (int)v;
-        *to = (struct mf_safetensors_entry){
-            .name = value->name, .type = MF_F32, .ndim = (size_t)value->shape.n, .data = &source[count], .get = get};
+        *to = (struct mf_safetensors_entry){.name = value->name,
+                                            .type = MF_F32,
+                                            .ndim = (size_t)value->shape.n,
+                                            .data = &source[count],
+                                            .get = get_part};
         memcpy(to->dims, value->shape.d, to->ndim * sizeof *to->dims);
         ++count;
     }
@@ -341,7 +382,7 @@ static void keep(const struct mf_network *n, struct mf_checkpoint *checkpoint, c
                                    .first = part.first,
                                    .count = part.count,
                                    .at = memory,
-                                   .stage = &n->stage};
+                                   .stage = n->layout.offload ? NULL : &n->stage};
 
     mf_checkpoint_array(checkpoint, &piece);
     free(name);
@@ -357,10 +398,11 @@ static void keep_weight(const struct mf_network *n, const struct mf_walk *walk, 
     const struct mf_span all = {0, count};
     const struct mf_span part = mf_checkpoint_loads(checkpoint) ? all : mf_cut(count, n->ranks, n->rank);
     const struct mf_span weights = n->layout.stage < 3 ? part : held.part;
+    float *memory = n->layout.stage < 3 ? (float *)at(n, walk, p.bucket->master) + p.shift + part.first : held.at;
     const struct mf_span moments = n->layout.pieces == 1 ? part : p.own;
     const size_t skip = n->layout.pieces == 1 ? p.shift + part.first : p.moment;
 
-    keep(n, checkpoint, "parameters", value, weights, held.at + weights.first - held.part.first);
+    keep(n, checkpoint, "parameters", value, weights, memory);
     if (n->net->value[p.bucket->first].lasting)
         keep(n, checkpoint, "first", value, moments, (float *)at(n, walk, p.bucket->first) + skip);
     if (n->net->value[p.bucket->second].lasting)
@@ -371,4 +413,5 @@ void mf_weights_keep(const struct mf_network *n, const struct mf_walk *walk, str
 {
     for (size_t v = 0; v < n->net->values; ++v)
         if (mf_value_is_weight(&n->net->value[v])) keep_weight(n, walk, (int)v, checkpoint);
+    if (mf_checkpoint_loads(checkpoint)) move_masters(n, walk, 1);
 }

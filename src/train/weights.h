@@ -26,7 +26,8 @@ void mf_weights_get(const struct mf_network *network, const struct mf_walk *walk
 int mf_weights_save(const struct mf_network *network, const struct mf_walk *walk, const struct mf_comm *comm,
                     const char *path, const char *const *metadata);
 
-/** Lists weights and moments in a checkpoint, or fills them from one. On back ends whose memory is the host's. */
+/** Lists weights and moments in a checkpoint, or fills them from one. On back ends whose memory is the host's,
+ * or with offload. */
 void mf_weights_keep(const struct mf_network *network, const struct mf_walk *walk, struct mf_checkpoint *checkpoint);
 
 #endif

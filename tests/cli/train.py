@@ -295,6 +295,20 @@ def options():
     check(done.status == 7 and "Not a directory" in done.err, done)
 
 
+def another_memory():
+    """The optimiser and large activations in the node's memory: the same steps, also behind a stop and without."""
+    want = rows("classify1")
+    far = ("--device", "shadow", "--offload", "optimizer", "--spill-activations")
+    train("far", "--epochs", 2, *far, "--zero", 1, ranks=2)
+    steps_are_whole("far", want)
+    for first, then in ((far, ()), ((), far)):
+        shutil.rmtree("moved", ignore_errors=True)
+        train("moved", "--epochs", 2, *first, "--max-hours", 1e-9, status=75)
+        check(checkpoints("moved"), f"{first}: no checkpoint")
+        train("moved", "--epochs", 2, *then, "--restart", "auto", ranks=2)
+        steps_are_whole("moved", want)
+
+
 def many_ranks():
     """Seven ranks, five samples to learn from."""
     def few(file):
@@ -308,7 +322,7 @@ def many_ranks():
 
 run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
-for part in (ranks_agree, killed, other_stages, stopped, signals, patience, weights, inputs, options, many_ranks):
+for part in (ranks_agree, killed, other_stages, stopped, signals, patience, weights, inputs, options, another_memory, many_ranks):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

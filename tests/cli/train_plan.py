@@ -65,6 +65,32 @@ def short_of_memory():
     check(done.status == 5 and "nothing fits into memory: the smallest plan (2 ranks, batch 1, passes 32, zero 3" in done.err, f"{done}")
 
 
+def another_memory():
+    """On a device of its own memory the optimiser moves to the host where it does not fit, or where it is told to."""
+    fixed = ("--arch", "vit", "--width", 128, "--patch", 4, "--batch-size", 8, "--recompute", "none", "--device", "shadow", "--threads", 1)
+    free, _ = train(*fixed)
+    check("offload" not in as_planned(free, "enough memory"), f"enough memory: {free['plan']}")
+    need = free["peak_bytes"]["device"][0]
+    tight, err = train(*fixed, "--memory-limit", (need - 1) >> 20)
+    check(as_planned(tight, "offload").get("offload") == 1 and tight["peak_bytes"]["device"][0] < need, f"{tight['plan']}")
+    check("plan: the optimiser works in the memory of the node" in err, err)
+    far, _ = train(*fixed, "--offload", "optimizer", "--spill-activations", "--zero", 2, ranks=2)
+    check(as_planned(far, "two ranks")["spill"] == 1 << 20, f"{far['plan']}")
+    for result in (free, tight, far):
+        check(result["peak_bytes"]["predicted_device"] == result["peak_bytes"]["device"], f"{result['peak_bytes']}")
+    check(tight["validation"]["loss"] == free["validation"]["loss"], f"another loss: {tight}, {free}")
+    planned = plan("--data", "set.h5", *fixed, "--offload", "optimizer", "--show-list", "--output", "far.json")
+    check("list optimise" in planned and "copied" in planned and "@host+lasting+" in planned, planned)
+    for verb, words, says in (
+            ("train", ("--offload", "optimizer"), "--offload optimizer: on --device cpu there is no other memory than the host's"),
+            ("train", ("--spill-activations",), "--spill-activations: on --device cpu there is no other memory than the host's"),
+            ("train", ("--offload", "disk"), "--offload: 'disk' is not one of auto|none|optimizer"),
+            ("train", (*fixed, "--spill-activations", "--plan", "far.json"), "--plan 'far.json' and --spill-activations differ"),
+            ("plan train", ("--offload", "optimizer"), "there is no other memory than the host's")):
+        done = run(*verb.split(), "classify", "--data", "set.h5", *words)
+        check(done.status == 2 and says in done.err, f"{words}: {done}")
+
+
 def out_of_memory():
     """On one rank, in the run: all ranks shrink, and the step stays the same."""
     whole, _ = train("--effective-batch", 32, ranks=2)
@@ -259,6 +285,7 @@ done = run("synth", "--num-samples", 120, "--size", 24, 24, "--output", "set.h5"
 check(done.status == 0, f"{done}")
 exact()
 short_of_memory()
+another_memory()
 out_of_memory()
 ladder()
 random_limits()

@@ -375,8 +375,8 @@ static void check_memory(const struct device *d)
 
         c.recompute = (enum mf_recompute)how;
         m = make(&c, d->q);
-        CHECK_SAYS((double)m.list->room[0] <= 1.1 * (double)m.list->floor[0], "room %zu, floor %zu",
-                   m.list->room[0], m.list->floor[0]);
+        CHECK_SAYS((double)m.list->room[0] <= 1.1 * (double)m.list->floor[0], "room %zu, floor %zu", m.list->room[0],
+                   m.list->floor[0]);
         room[how] = m.list->room[0];
         drop_model(&m, d->q);
     }

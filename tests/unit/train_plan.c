@@ -78,9 +78,9 @@ static struct mf_train_work work_of(const struct mf_dataset *set, const struct m
 /* What a run on fresh arenas holds at their fullest: steps, and a validation. @p peak: of device memory, and of the
  * host's where it is another. */
 static void run(const struct mf_comm *comm, const struct mf_dataset *set, const struct mf_train_opts *opts,
-                size_t peak[MF_PLAN_MEMORIES])
+                const struct mf_backend *on, size_t peak[MF_PLAN_MEMORIES])
 {
-    struct device d = device_open(1, 0, 0);
+    struct device d = device_open_on(on, 1, 0, 0);
     struct mf_trainer trainer;
     struct mf_scores scores;
     struct mf_step step;
@@ -95,13 +95,14 @@ static void run(const struct mf_comm *comm, const struct mf_dataset *set, const 
     device_close(&d);
 }
 
-static void compare(const struct mf_comm *comm, const struct mf_train_work *w, const struct mf_plan_numbers *settings)
+static void compare(const struct mf_comm *comm, const struct mf_train_work *w, const struct mf_plan_numbers *settings,
+                    const struct mf_backend *on)
 {
     const struct mf_plan_rank rank = {.ranks = (size_t)comm->size,
                                       .rank = (size_t)comm->rank,
                                       .local_size = (size_t)comm->local_size,
                                       .threads = 1,
-                                      .apart = device_backend()->host_mem != NULL,
+                                      .apart = on->host_mem != NULL,
                                       .simd = ""};
     struct mf_train_opts opts = *w->opts;
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
@@ -110,7 +111,7 @@ static void compare(const struct mf_comm *comm, const struct mf_train_work *w, c
 
     CHECK_SAYS(mf_train_bytes(w, &rank, settings, bytes) == MF_OK, "%s", mf_err_text());
     mf_train_take_settings(settings, &opts);
-    run(comm, w->set, &opts, peak);
+    run(comm, w->set, &opts, on, peak);
     for (int m = 0; m < MF_PLAN_MEMORIES; ++m) {
         size_t sum = 0;
 
@@ -152,7 +153,10 @@ static void exact(const struct mf_comm *comm)
         mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots ? pick(9 * k + 4, 4) : 0);
         mf_plan_set(&settings, "recompute", pick(9 * k + 5, 3));
         mf_plan_set(&settings, "readers", pick(9 * k + 6, 3));
-        compare(comm, &w, &settings);
+        compare(comm, &w, &settings, device_backend());
+        mf_plan_set(&settings, "offload", 1);
+        mf_plan_set(&settings, "spill", k % 2 ? 1024 : 0);
+        compare(comm, &w, &settings, device_backend()->host_mem ? device_backend() : &mf_backend_shadow);
     }
     for (int i = 0; i < 2; ++i) mf_dataset_close(sets[i]);
 }
@@ -180,7 +184,7 @@ static void order(void)
     const struct mf_dataset set = {.dims = {1, EDGE, EDGE, 1}, .inputs = 1, .classes = 3, .count = {1000}};
     struct mf_train_opts opts = opts_of("mlp", 1, 64);
     struct mf_train_work w = work_of(&set, &opts);
-    const struct mf_placement two = {.ranks = 2, .threads = 1};
+    const struct mf_placement two = {.ranks = 2, .threads = 1}, apart = {.ranks = 2, .threads = 1, .apart = 1};
     struct mf_plan_numbers s = {.count = 0};
     char text[300];
 
@@ -226,6 +230,16 @@ static void order(void)
     CHECK_SAYS(strcmp(row(&w, 3, 0, text), "13x3 13x3") == 0, "%s", text);
     CHECK(mf_train_task.most_ranks(&w) == 8);
     opts.slots = 0;
+    /* at last the optimiser works in host memory, if that is another */
+    w.offload.most = 1;
+    CHECK(mf_train_task.levels(&w, 0) == 6 && mf_train_task.levels(&w, 1) == 7);
+    CHECK(mf_train_task.settings(&w, &apart, 6, 1, &s) && mf_plan_get(&s, "offload") == 1);
+    CHECK(mf_plan_get(&s, "zero") == 3 && mf_plan_get(&s, "recompute") == 2);
+    CHECK(mf_train_task.settings(&w, &apart, 5, 1, &s) && mf_plan_get(&s, "offload") == 0);
+    w.offload.least = 1;
+    CHECK(!mf_train_task.settings(&w, &two, 0, 1, &s) && mf_train_task.settings(&w, &apart, 0, 1, &s));
+    CHECK(mf_plan_get(&s, "offload") == 1 && mf_plan_get(&s, "zero") == 0);
+    w.offload = (struct mf_train_range){0, 0};
     w.stage = (struct mf_train_range){1, 1};
     w.recompute = (struct mf_train_range){1, 1};
     CHECK(mf_train_task.levels(&w, 0) == 1 && mf_train_task.settings(&w, &two, 0, 1, &s));

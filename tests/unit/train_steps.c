@@ -2,7 +2,6 @@
  * last window of an epoch is small, a rank has no rows, samples have no label, and where it goes on from a checkpoint.
  * Gradients that are not finite on one rank change nothing on any. */
 #include "src/train/saved.h"
-#include "src/train/weights.h"
 #include "tests/unit/train_case.h"
 
 static const char *const models[] = {"mlp", "cnn", "vit"};
@@ -151,33 +150,6 @@ static void means(const struct bed *b)
 /* -- checkpoints -- */
 
 static const char *some_model(const struct bed *b) { return trains(b, "cnn") ? "cnn" : "mlp"; }
-
-static void numbers(struct mf_checkpoint *c, long *step) { mf_checkpoint_int(c, "step", step); }
-
-static void save(const struct mf_trainer *t, const char *path)
-{
-    struct mf_checkpoint *c = mf_checkpoint_new("a: 1\n");
-    long step = (long)t->step;
-
-    numbers(c, &step);
-    mf_weights_keep(&t->network, t->walk, c);
-    CHECK_SAYS(mf_checkpoint_write(t->comm, path, 1, c) == MF_OK, "%s", mf_err_text());
-    mf_checkpoint_free(c);
-}
-
-static void load(struct mf_trainer *t, const char *path)
-{
-    struct mf_checkpoint *c = NULL;
-    long step = 0;
-
-    CHECK_SAYS(mf_checkpoint_open(t->comm, path, 0, &c) == MF_OK, "%s", mf_err_text());
-    if (!c) return;
-    numbers(c, &step);
-    mf_weights_keep(&t->network, t->walk, c);
-    CHECK_SAYS(mf_checkpoint_code(c) == MF_OK, "%s", mf_err_text());
-    mf_checkpoint_free(c);
-    mf_trainer_at(t, (size_t)step);
-}
 
 /* Goes on from @p path on @p comm; the weights at the end must be @p want. */
 static void go_on(const struct bed *b, const struct mf_comm *comm, struct mf_train_opts o, const char *path,

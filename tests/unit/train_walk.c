@@ -11,7 +11,7 @@
 #include "src/train/network.h"
 #include "tests/device.h"
 
-enum { EDGE = 8, BATCH = 3, MICRO = 3, CLASSES = 3, STEPS = 3, NUMBERS = 1 << 16 };
+enum { EDGE = 8, BATCH = 3, MICRO = 3, CLASSES = 3, STEPS = 3, NUMBERS = 1 << 16, LARGE = 128 };
 
 /* -- a model with a skip, dropout and a layer that is used twice -- */
 
@@ -122,6 +122,14 @@ static void scatter(const struct run *r, const float *from)
         if (!mf_value_is_weight(value)) continue;
         memcpy(weight_at(r, (int)v), from, mf_shape_bytes(&value->shape));
         from += mf_shape_count(&value->shape);
+    }
+    for (size_t k = 0; r->n->layout.offload && k < r->n->layout.buckets; ++k) {
+        const struct mf_bucket *bucket = &r->n->layout.bucket[k];
+
+        if (r->n->layout.stage == 3) continue; /* there is none */
+        memcpy(mf_walk_at(r->walk, r->n->optimise, bucket->master),
+               mf_walk_at(r->walk, r->n->last.list, bucket->parameters),
+               mf_shape_bytes(&r->n->net->value[bucket->master].shape));
     }
 }
 
@@ -325,7 +333,9 @@ static void plant(struct device *d, const struct error *e)
 
 /* -- every model -- */
 
-static void same_bits(struct device *d, const struct mf_model *m, enum mf_recompute how, size_t micro, int stage)
+/* @p host: the optimiser is in host memory, and activations wait there. */
+static void same_bits(struct device *d, const struct mf_model *m, enum mf_recompute how, size_t micro, int stage,
+                      int host)
 {
     static float planned[NUMBERS];
     struct mf_network_wish wish = usual();
@@ -341,13 +351,15 @@ static void same_bits(struct device *d, const struct mf_model *m, enum mf_recomp
     wish.recompute = how;
     wish.micro = micro;
     wish.stage = stage;
+    wish.offload = host;
+    wish.spill = host ? LARGE : 0;
     CHECK_SAYS(mf_network_make(&wish, d->q, &n) == MF_OK, "%s", mf_err_text());
     CHECK(mf_network_parameters(&n) < NUMBERS - STEPS - 1);
     count = train(d, &n, micro, MF_WALK_PLANNED, planned);
     CHECK(isfinite(planned[count - 1]));
     got = checked(d, &n, micro, count, planned);
-    CHECK_SAYS(got == SAME, "%s, recompute %d, %zu passes, stage %d: the checked walk came to %d", m->name, (int)how,
-               micro, stage, (int)got);
+    CHECK_SAYS(got == SAME, "%s, recompute %d, %zu passes, stage %d, host %d: the checked walk came to %d", m->name,
+               (int)how, micro, stage, host, (int)got);
     mf_network_free(&n);
 }
 
@@ -361,8 +373,11 @@ int main(void)
     for (size_t k = 0; k < sizeof errors / sizeof *errors; ++k) plant(&d, &errors[k]);
     for (size_t k = 0; mf_models[k]; ++k)
         for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
-            same_bits(&d, mf_models[k], (enum mf_recompute)how, (size_t)how + 1, how == 1 ? 2 : 3 * (how == 2));
-    for (int stage = 2; stage <= 3; ++stage) same_bits(&d, &model, MF_RECOMPUTE_BLOCKS, MICRO, stage);
+            for (int host = 0; host < 2; ++host)
+                same_bits(&d, mf_models[k], (enum mf_recompute)how, (size_t)how + 1, how == 1 ? 2 : 3 * (how == 2),
+                          host);
+    for (int stage = 2; stage <= 3; ++stage)
+        for (int host = 0; host < 2; ++host) same_bits(&d, &model, MF_RECOMPUTE_BLOCKS, MICRO, stage, host);
     munmap(checked_result, NUMBERS * sizeof(float));
     device_close(&d);
     return failures != 0;

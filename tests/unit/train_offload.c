@@ -1,0 +1,126 @@
+/* With the optimiser in host memory, and activations that wait there, weights after ten steps have the bits that they
+ * have without: on any number of ranks, by all stages of ZeRO, with passes, recomputation and slots. A run that was
+ * stopped with offload goes on without, and the reverse. Device memory holds less. */
+#include "tests/unit/train_case.h"
+
+static const char *const models[] = {"mlp", "cnn", "vit"};
+
+/* Runs on cores, and on the device that is tested. */
+struct both {
+    struct bed plain, tested;
+};
+
+static float *run(const struct bed *b, const struct mf_train_opts *o, size_t bytes[MF_PLACES], size_t *n)
+{
+    struct mf_trainer t;
+    float *weights;
+
+    trainer_open(b, &b->world, b->set, o, &t);
+    steps_until(&t, STEPS);
+    weights = weights_of(&t, n);
+    for (int p = 0; p < MF_PLACES; ++p) bytes[p] = t.network.net->lasting[p] + t.network.net->room[p];
+    mf_trainer_close(&t);
+    return weights;
+}
+
+/* @p spill: bytes from which activations are large. */
+static void same_bits(const struct both *b, struct mf_train_opts o, int offload, size_t spill)
+{
+    size_t with[MF_PLACES], without[MF_PLACES], n;
+    float *want = run(&b->plain, &o, without, &n), *got;
+
+    o.offload = offload;
+    o.spill = spill;
+    got = run(&b->tested, &o, with, &n);
+    CHECK_SAYS(memcmp(got, want, n * sizeof *got) == 0,
+               "%s: %d ranks, stage %d, passes of %zu, recompute %d, offload %d, spill %zu, slots %zu: differ by %g",
+               o.model->name, b->plain.world.size, o.stage, o.batch, (int)o.recompute, offload, spill, o.slots,
+               apart(n, got, want));
+    CHECK(without[MF_PLACE_HOST] == 0 && with[MF_PLACE_HOST] > 0);
+    CHECK_SAYS(with[MF_PLACE_DEVICE] < without[MF_PLACE_DEVICE], "%s: %zu bytes on the device, %zu without",
+               o.model->name, with[MF_PLACE_DEVICE], without[MF_PLACE_DEVICE]);
+    free(want);
+    free(got);
+}
+
+static void all_settings(const struct both *b)
+{
+    for (size_t m = 0; m < 3; ++m)
+        for (int k = 0; k < 6; ++k) {
+            struct mf_train_opts o = usual(models[m], m != 1, batch_for(&b->plain.world, WINDOW, (size_t)1 << k % 3));
+
+            if ((SANITIZED || b->plain.world.size > 2) && (m + (size_t)k) % 3) continue;
+            o.stage = (k + (int)m) % 4;
+            o.recompute = m == 0 ? MF_RECOMPUTE_NONE : (enum mf_recompute)(k % 3);
+            same_bits(b, o, 1, k > 2 ? 256 : 0);
+        }
+}
+
+static void others(const struct both *b)
+{
+    struct mf_train_opts o = usual("vit", 1, batch_for(&b->plain.world, WINDOW, 1));
+
+    same_bits(b, o, 0, 256);
+    o.optimiser = MF_OP_SGD;
+    o.moments = (struct mf_attr){.momentum = 0};
+    o.clip = 0;
+    same_bits(b, o, 1, 0);
+    o.slots = 4;
+    o.batch = 4;
+    same_bits(b, o, 1, 256);
+}
+
+/* -- checkpoints -- */
+
+static void go_on(const struct bed *from, const struct bed *to, struct mf_train_opts o, int offload, const float *want)
+{
+    const char *path = scratch_file("stopped.h5");
+    struct mf_trainer t;
+    float *got;
+    size_t n;
+
+    o.offload = offload;
+    trainer_open(from, &from->world, from->set, &o, &t);
+    steps_until(&t, 4);
+    save(&t, path);
+    mf_trainer_close(&t);
+    o.offload = !offload;
+    o.stage = (o.stage + 1) % 4;
+    trainer_open(to, &to->world, to->set, &o, &t);
+    load(&t, path);
+    steps_until(&t, STEPS);
+    got = weights_of(&t, &n);
+    CHECK_SAYS(apart(n, got, want) <= 1e-5, "stopped %s offload: weights differ by %g", offload ? "with" : "without",
+               apart(n, got, want));
+    free(got);
+    mf_trainer_close(&t);
+    mf_comm_barrier(&from->world);
+}
+
+static void restarts(const struct both *b)
+{
+    struct mf_train_opts o = usual("vit", 1, batch_for(&b->plain.world, WINDOW, 2));
+
+    for (o.stage = 0; o.stage < 4; ++o.stage) {
+        size_t bytes[MF_PLACES], n;
+        float *want = run(&b->plain, &o, bytes, &n);
+
+        go_on(&b->tested, &b->plain, o, 1, want);
+        go_on(&b->plain, &b->tested, o, 0, want);
+        free(want);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct both b;
+
+    bed_open(&b.tested, &argc, &argv);
+    b.plain = b.tested;
+    b.plain.device = b.tested.cores;
+    all_settings(&b);
+    others(&b);
+    restarts(&b);
+    bed_close(&b.tested);
+    return failures != 0;
+}

@@ -38,10 +38,10 @@ const struct mf_opt mf_common_opts[] = {
         "of its cores; none: all to all"),
     MF_OPT(mf_common, "verbose", verbose, MF_FLAG, NULL,
            "log where every rank runs: host, GPU, cores, NUMA node, network adapter"),
-    MF_CHOICE(
-        mf_common, "exchange", exchange, "auto", "auto|nccl|host",
-        "how ranks on GPUs exchange slices and gradients: from GPU to GPU (nccl), through the host's memory (host), or nccl where "
-        "every rank has a GPU of its own and NCCL is here (auto)"),
+    MF_CHOICE(mf_common, "exchange", exchange, "auto", "auto|nccl|host",
+              "how ranks on GPUs exchange slices and gradients: from GPU to GPU (nccl), through the host's memory "
+              "(host), or nccl where "
+              "every rank has a GPU of its own and NCCL is here (auto)"),
     MF_OPT_END};
 
 int mf_common_check(const struct mf_common *common)

@@ -82,6 +82,11 @@ bool has(struct mf_convolution *p, int algorithm)
     }
 }
 
+bool may_use_0(const struct mf_queue *q, const struct mf_convolution_of *of)
+{
+    return of->kind == mf_convolution_of::FORWARD || !q->deterministic;
+}
+
 } // namespace
 
 int mf_convolution_new(struct mf_queue *q, const struct mf_convolution_of *of, struct mf_convolution **convolution)
@@ -94,7 +99,7 @@ int mf_convolution_new(struct mf_queue *q, const struct mf_convolution_of *of, s
     p->kind = of->kind;
     p->handle = handle;
     describe(p, of);
-    if (has(p, MF_DNN_ALGORITHM_1) || (of->kind == mf_convolution_of::FORWARD && has(p, MF_DNN_IMPLICIT_GEMM))) {
+    if (has(p, MF_DNN_ALGORITHM_1) || (may_use_0(q, of) && has(p, MF_DNN_ALGORITHM_0))) {
         *convolution = p;
         return MF_OK;
     }

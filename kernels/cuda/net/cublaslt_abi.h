@@ -8,6 +8,7 @@
 #include "kernels/cuda/net/library.h"
 
 enum { MF_LT_F32 = 0, MF_LT_F16 = 2, MF_LT_BF16 = 14 }; /* cudaDataType */
+enum { MF_LT_NOT_SUPPORTED = 15 };                      /* cublasStatus_t */
 enum { MF_LT_COMPUTE_F32 = 68 };                        /* cublasComputeType_t */
 enum { MF_LT_AS_IT_IS = 0, MF_LT_TRANSPOSED = 1 };      /* cublasOperation_t */
 

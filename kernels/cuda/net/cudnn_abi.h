@@ -10,8 +10,8 @@ enum { MF_DNN_NHWC = 1 };                                 /* cudnnTensorFormat_t
 enum { MF_DNN_CORRELATION = 1 };                          /* cudnnConvolutionMode_t: windows are not turned */
 enum { MF_DNN_TENSOR_OP_MATH = 1, MF_DNN_FMA_MATH = 3 };  /* cudnnMathType_t; FMA: f32 in full */
 
-/* Algorithms of all three kinds for channels last, whose results have the same bits in every run */
-enum { MF_DNN_IMPLICIT_GEMM = 0, MF_DNN_ALGORITHM_1 = 1 };
+/* Algorithms that know channels last. Of gradients the first one has other bits in every run. */
+enum { MF_DNN_ALGORITHM_0 = 0, MF_DNN_ALGORITHM_1 = 1 };
 
 /* Descriptors and handles are pointers to what the library knows. */
 /* clang-format off */

@@ -84,9 +84,11 @@ void set_pointers(const struct mf_product *p, const void *bias, const void *aux)
     set(lt.product_set, p->product, MF_LT_AUX_LD, int64_t(p->of.n));
 }
 
-bool find_for(struct mf_product *p, size_t alignment, struct mf_lt_found *found)
+/* Its status is 0 if there is an algorithm. */
+struct mf_lt_found find_for(struct mf_product *p, size_t alignment)
 {
     const void *place = reinterpret_cast<const void *>(alignment);
+    struct mf_lt_found found = {};
     void *wish;
     int count = 0, status;
 
@@ -95,17 +97,20 @@ bool find_for(struct mf_product *p, size_t alignment, struct mf_lt_found *found)
     set(lt.wish_set, wish, MF_LT_MOST_WORK, uint64_t(MOST_WORK));
     for (int matrix = MF_LT_ALIGNMENT_A; matrix <= MF_LT_ALIGNMENT_D; ++matrix)
         set(lt.wish_set, wish, matrix, uint32_t(alignment));
-    status = lt.find(p->handle, p->product, p->b, p->a, p->c, p->c, wish, 1, found, &count);
+    status = lt.find(p->handle, p->product, p->b, p->a, p->c, p->c, wish, 1, &found, &count);
     MF_LT(lt.wish_free(wish));
-    return status == 0 && count > 0 && found->status == 0;
+    if (status != 0 || count == 0) found.status = MF_LT_NOT_SUPPORTED;
+    return found;
 }
 
-/* For both kinds of places. */
+/* Arrays of lists are aligned: an algorithm for others is a bonus. */
 bool find(struct mf_product *p, int epilogue)
 {
     p->of.epilogue = epilogue ? epilogue : int(MF_LT_DEFAULT);
     set(lt.product_set, p->product, MF_LT_EPILOGUE, uint32_t(p->of.epilogue));
-    return find_for(p, mf_type_bytes(p->of.type), &p->found[SOMEWHERE]) && find_for(p, ALIGNMENT, &p->found[ALIGNED]);
+    p->found[SOMEWHERE] = find_for(p, mf_type_bytes(p->of.type));
+    p->found[ALIGNED] = find_for(p, ALIGNMENT);
+    return p->found[ALIGNED].status == 0;
 }
 
 bool aligned(const void *at) { return reinterpret_cast<uintptr_t>(at) % ALIGNMENT == 0; }
@@ -158,6 +163,7 @@ void mf_product_run(struct mf_queue *q, const struct mf_product *p, const void *
     const bool all = aligned(a) && aligned(b) && aligned(c) && aligned(with.bias) && aligned(with.aux);
     const struct mf_lt_found *found = &p->found[all ? ALIGNED : SOMEWHERE];
 
+    MF_LT(found->status);
     set_pointers(p, with.bias, with.aux);
     MF_LT(lt.run(p->handle, p->product, &one, b, p->b, a, p->a, &before, c, p->c, c, p->c, &found->algorithm, work,
                  found->work, mf_cuda_of(q)->stream));

@@ -78,6 +78,9 @@ add_test(NAME cuda_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/
 set_tests_properties(cuda_cli PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV}")
 
+add_test(NAME cuda_train_kinds COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/train_kinds.py $<TARGET_FILE:mesoforge>)
+set_tests_properties(cuda_train_kinds PROPERTIES TIMEOUT 300 LABELS "cli;cuda" ENVIRONMENT "${MF_EMU_ENV}")
+
 add_test(NAME cuda_residency COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/residency.py
   $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
 set_tests_properties(cuda_residency PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"

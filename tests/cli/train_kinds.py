@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Networks of all kinds on a GPU make the steps that cores make; a library that is missing is named. On the emulator (MF_CUDA_LIBRARY) and the
+stand-ins of the libraries.
+usage: train_kinds.py MESOFORGE"""
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from runs import around, check, finish
+
+program = os.path.abspath(sys.argv[1])
+scratch = tempfile.TemporaryDirectory()  # gone when the program ends
+os.chdir(scratch.name)
+
+
+def train(folder, arch, *words, status=0, **env):
+    done = runs.run(program, "train", "classify", "--data", "set.h5", "--results-dir", folder, "--arch", arch, "--width", 16, "--depth", 2,
+                    "--effective-batch", 8, "--max-steps", 3, "--threads", 1, "--no-plots", "--no-events", *words, env=around(**env))
+    check(done.status == status, f"{folder} {words}: {done.status} {done.err[-500:]}")
+    return done
+
+
+def losses(folder):
+    with open(f"{folder}/metrics.jsonl") as file:
+        return [row["loss"] for row in map(json.loads, file) if row["kind"] == "step"]
+
+
+check(runs.run(program, "synth", "--num-samples", 24, "--size", 16, 16, "--output", "set.h5").status == 0, "synth")
+for arch in ("mlp", "cnn", "vit"):
+    train(f"{arch}-cores", arch)
+    train(f"{arch}-gpu", arch, "--device", "cuda")
+    got, want = losses(f"{arch}-gpu"), losses(f"{arch}-cores")
+    check(len(got) == 3 and all(abs(a - b) <= 1e-5 for a, b in zip(got, want)), f"{arch}: losses {got}, want {want}")
+
+# Patches of a vit are a product: it needs no cuDNN.
+for arch, variable, name in (("cnn", "MF_CUDNN_LIBRARY", "cuDNN 9"), ("vit", "MF_CUBLASLT_LIBRARY", "cuBLASLt")):
+    done = train("never", arch, "--device", "cuda", status=4, **{variable: "/nowhere.so"})
+    own = [line for line in done.err.splitlines() if line.startswith("mesoforge: ")]
+    check(len(own) == 1 and f"this network needs {name} on a GPU" in own[0], f"{arch} without {name}: {done.err}")
+train("patches", "vit", "--device", "cuda", MF_CUDNN_LIBRARY="/nowhere.so")
+finish("train_kinds")

@@ -105,8 +105,8 @@ for name in "${tests[@]}"; do begin "cuda_$name" "$build/tests/cuda_$name"; done
 begin net_ops env MF_TEST_DEVICE=cuda "$build/tests/net_ops"
 begin net_optim env MF_TEST_DEVICE=cuda "$build/tests/net_optim"
 begin kernels_meanfield env MF_TEST_DEVICE=cuda "$build/tests/kernels_meanfield"
-for name in mpi_redistribute mpi_slab; do begin "$name by NCCL" env MF_TEST_DEVICE=cuda MF_TEST_EXCHANGE=nccl "$build/tests/$name"; done
-finish "${tests[@]/#/cuda_}" net_ops net_optim kernels_meanfield "mpi_redistribute by NCCL" "mpi_slab by NCCL"
+for name in mpi_redistribute mpi_slab mpi_arrays; do begin "$name by NCCL" env MF_TEST_DEVICE=cuda MF_TEST_EXCHANGE=nccl "$build/tests/$name"; done
+finish "${tests[@]/#/cuda_}" net_ops net_optim kernels_meanfield "mpi_redistribute by NCCL" "mpi_slab by NCCL" "mpi_arrays by NCCL"
 unset OMP_NUM_THREADS
 
 say "" "## Times and memory" "" "Times include the optimiser's passes; s is the whole program and its dry run. Memory in MB: planned, then arrays, then what driver or system counted." ""

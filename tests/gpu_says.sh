@@ -13,7 +13,7 @@ small=(--sizes 8 --lag 4 --evaluations 3 --tests "move field" --commit 0123abcd)
 # shellcheck disable=SC2016
 printf '#!/bin/sh\n[ "$2" = memcheck ] || exit 9\nshift 4\nexec "$@"\n' >compute-sanitizer && chmod +x compute-sanitizer
 PATH=$folder:$PATH "$script" "$build" whole.md "${small[@]}" >out 2>err && echo "gpu_says: what failed is not in its status" && failed=1
-for row in '^- program: mesoforge .*commit: 0123abcd$' '^\| cuda_move \| passed' '^\| net_ops \| passed' '^\| kernels_meanfield \| passed' '^\| mpi_slab by NCCL \| passed' \
+for row in '^- program: mesoforge .*commit: 0123abcd$' '^\| cuda_move \| passed' '^\| net_ops \| passed' '^\| kernels_meanfield \| passed' '^\| mpi_slab by NCCL \| passed' '^\| mpi_arrays by NCCL \| passed' \
     '^\| 8\^3 \| cuda, 3 evaluations \| 3 \| [0-9.]+ \| [0-9.]+ \| [0-9.e-]+ \| ([0-9.]+) \| \1 \| [0-9.]+ \| ([0-9.]+) \| \2 \| [0-9.]+ \|$' \
     '^\| 8\^3 \| cuda, whole \| 240 ' '^\| 8\^3 \| cpu, whole \| 240 .* - \| - \| - ' '^\| 8\^3 \| cuda, fields on the host \| 3 ' \
     '^\| memcheck of cuda_field \| passed' '^\| memcheck of kernels_meanfield \| passed' 'their seconds are no measurements' '^\| racecheck of cuda_move \| FAILED \(9\)' 'want of time: nothing'; do

@@ -242,7 +242,7 @@ static void everything(const struct mf_comm *g)
     CHECK(mf_arena_live(d.arena) - device == planned.device);
     CHECK(d.host == d.arena || mf_arena_live(d.host) - host == planned.host);
     s.by = mf_arrays_exchanges(s.arrays);
-    if (g->size > 1) {
+    if (g->size > 1 || g->transport) {
         sizes(&s);
         beside(&s);
         many(&s);

@@ -137,7 +137,7 @@ static void warn_smaller(const char *why, const struct mf_train_opts *opts)
     FILE *to = MF_MUST(open_memstream(&text, &n), "a sentence");
 
     tell_savings(opts, to);
-    fclose(to);
+    (void)fclose(to);
     mf_warn("%s; all ranks go on with passes of %zu samples%s, a step keeps its %zu", why, opts->batch, text,
             opts->effective);
     free(text);

@@ -110,7 +110,7 @@ static float start_of(const struct mf_value *value, uint64_t seed, size_t i)
 static void start_one(struct mf_queue *queue, const struct mf_value *value, uint64_t seed, const struct held *held)
 {
     const size_t n = held->part.count;
-    float *numbers = MF_MUST(malloc((n < PIECE ? n : PIECE) * sizeof *numbers), "weights on their way");
+    float *numbers = MF_MUST(malloc(((n < PIECE ? n : PIECE) + 1) * sizeof *numbers), "weights on their way");
 
     for (size_t first = 0; first < n; first += PIECE) {
         const size_t count = n - first < PIECE ? n - first : PIECE;

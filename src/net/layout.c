@@ -5,7 +5,10 @@
 #include "src/net/pass.h"
 #include "src/net/uses.h"
 
-enum { LINE = 64 }; /* bytes at which a tensor begins */
+enum {
+    LINE = 64, /* bytes at which a tensor begins */
+    SMALL = 16 /* a bucket is small below this part of the usual size */
+};
 
 struct place {
     int parameter;
@@ -124,6 +127,16 @@ static void fill_bucket(struct mf_net *net, const char *name, const struct place
     }
 }
 
+/* Does another bucket begin with place[to]? This one has @p size bytes; with that parameter it had @p next. In stage 3
+ * a bucket is a block, or several small ones, since every exchange makes ranks wait for each other. */
+static int begins(const struct mf_layout *layout, const struct place *place, size_t to, size_t size, size_t next,
+                  size_t bytes)
+{
+    const int is_block = layout->stage == 3 && place[to].segment != place[to - 1].segment;
+
+    return next > bytes || (is_block && size >= bytes / SMALL);
+}
+
 void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout)
 {
     struct mf_net *net = list->net;
@@ -137,8 +150,10 @@ void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, str
         size_t size = 0;
 
         for (to = from; to < n; ++to) {
-            size += mf_whole_lines(mf_shape_bytes(&net->value[place[to].parameter].shape));
-            if (to > from && (size > bytes || (layout->stage == 3 && place[to].segment != place[from].segment))) break;
+            const size_t next = size + mf_whole_lines(mf_shape_bytes(&net->value[place[to].parameter].shape));
+
+            if (to > from && begins(layout, place, to, size, next, bytes)) break;
+            size = next;
         }
         fill_bucket(net, list->name, place, from, to, layout);
     }

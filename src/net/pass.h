@@ -58,8 +58,8 @@ struct mf_layout {
 };
 
 /** Makes the parameters in @p sets that have a gradient views of buckets of about @p bytes, for all lists of the net.
- * In stage 3 a bucket has parameters of one segment. Tensors begin at 64 bytes; the padding is zeros where gradients
- * last between lists. mf_layout_free() frees. */
+ * In stage 3 a bucket has the parameters of a segment, or of several small ones. Tensors begin at 64 bytes; the padding
+ * is zeros where gradients last between lists. mf_layout_free() frees. */
 void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout);
 void mf_layout_free(struct mf_layout *layout);
 

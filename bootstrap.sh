@@ -84,7 +84,8 @@ need_slurm() {
 # build PRESET [TARGET]: into build/PRESET. The target program is what a user starts; all: tests and benchmarks, too.
 build() {
     say "build/$1: configure"
-    cmake --preset "$1" ${MF_WERROR:+-DMF_WERROR="$MF_WERROR"} >"build/$1.configure.log" 2>&1 || {
+    cmake --preset "$1" ${MF_WERROR:+-DMF_WERROR="$MF_WERROR"} ${MF_DEBUG_INFO:+-DMF_DEBUG_INFO="$MF_DEBUG_INFO"} \
+        >"build/$1.configure.log" 2>&1 || {
         tail -n 30 "build/$1.configure.log" >&2
         stop "configuring build/$1 failed; all of it: build/$1.configure.log"
     }

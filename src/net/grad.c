@@ -13,6 +13,13 @@ struct grads {
     unsigned *written;     /* [values] of parameters: nodes that have written its gradient */
 };
 
+/* The parameter that a value is, or is a copy of in another type; -1: neither. */
+static int parameter_of(const struct mf_net *net, int v)
+{
+    if (net->value[v].copy_of >= 0) return net->value[v].copy_of;
+    return net->value[v].role == MF_ROLE_PARAMETER ? v : -1;
+}
+
 static int is_needed(const struct grads *s, int v)
 {
     const struct mf_value *value = &s->list->net->value[v];
@@ -35,12 +42,12 @@ static void mark_needed(struct grads *s, unsigned sets)
     }
 }
 
-/* Gradients are f32, whatever the type of the value. */
+/* Gradients of parameters are f32; others have the type of their value. */
 static struct mf_shape gradient_shape(const struct mf_net *net, int v)
 {
     struct mf_shape shape = net->value[v].shape;
 
-    shape.type = MF_F32;
+    if (parameter_of(net, v) >= 0) shape.type = MF_F32;
     return shape;
 }
 
@@ -92,7 +99,7 @@ static unsigned wanted_of(struct grads *s, const struct mf_node *node)
         const int x = node->in[j];
 
         if (x < 0 || !is_needed(s, x)) continue;
-        if (mf_ops[node->op]->passes >> j & 1 && net->value[x].role != MF_ROLE_PARAMETER &&
+        if (mf_ops[node->op]->passes >> j & 1 && parameter_of(net, x) < 0 &&
             mf_shape_count(&net->value[x].shape) == mf_shape_count(&net->value[y].shape))
             give(s, x, s->gradient[y]);
         else
@@ -116,21 +123,21 @@ static void append(struct grads *s, const struct mf_node *of, unsigned wanted)
     back->dout = s->gradient[of->out[0]];
     for (int j = 0; j < MF_OUTS; ++j) back->out[j] = out >> j & 1 ? of->out[j] : -1;
     for (int j = 0; j < MF_INS; ++j) {
-        const int x = of->in[j];
+        const int x = of->in[j], parameter = x < 0 ? -1 : parameter_of(net, x);
 
         din[j] = -1;
         back->in[j] = in >> j & 1 ? x : -1;
         if (!(wanted >> j & 1)) continue;
-        if (net->value[x].role == MF_ROLE_PARAMETER) {
-            din[j] = of_parameter(s, x);
-            if (s->written[x]++) back->add |= 1u << j;
+        if (parameter >= 0) {
+            din[j] = of_parameter(s, parameter);
+            if (s->written[parameter]++) back->add |= 1u << j;
         } else {
             din[j] = mf_value_new(net, MF_ROLE_ACTIVATION, gradient_shape(net, x), "%s.g%d", net->value[x].name, j);
         }
     }
     memcpy(back->din, din, sizeof din);
     for (int j = 0; j < MF_INS; ++j)
-        if (din[j] >= 0 && net->value[of->in[j]].role != MF_ROLE_PARAMETER) give(s, of->in[j], din[j]);
+        if (din[j] >= 0 && parameter_of(net, of->in[j]) < 0) give(s, of->in[j], din[j]);
 }
 
 void mf_pass_grad(struct mf_list *list, int loss, unsigned sets)
@@ -148,12 +155,13 @@ void mf_pass_grad(struct mf_list *list, int loss, unsigned sets)
     s.gradient[loss] = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[loss].shape, "%s.grad", net->value[loss].name);
     seed = mf_list_insert(list, list->nodes, MF_OP_FILL, "seed");
     seed->out[0] = s.gradient[loss];
-    seed->attr.rate = 1;
+    seed->attr.rate = seed->attr.scaled = 1;
     for (size_t i = forward; i-- > 0;) {
         const struct mf_node node = list->node[i]; /* the list moves as it grows */
         unsigned wanted;
 
-        if (node.out[0] < 0 || !s.needed[node.out[0]] || s.gradient[node.out[0]] < 0) continue;
+        if (node.out[0] < 0 || !s.needed[node.out[0]] || s.gradient[node.out[0]] < 0)
+            continue; /* or a copy of weights */
         wanted = wanted_of(&s, &node);
         if (wanted) append(&s, &node, wanted);
     }

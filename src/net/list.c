@@ -42,7 +42,7 @@ struct mf_list *mf_list_new(struct mf_net *net, const char *name)
 
 int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, const char *format, ...)
 {
-    struct mf_value value = {.shape = shape, .role = role, .base = -1, .gradient = -1};
+    struct mf_value value = {.shape = shape, .role = role, .base = -1, .gradient = -1, .copy_of = -1};
     va_list words;
 
     va_start(words, format); /* may name a value of the table that now moves */

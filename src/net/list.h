@@ -39,6 +39,7 @@ struct mf_value {
     enum mf_start start; /* of a parameter */
     double spread;
     int gradient; /* of a parameter: its gradient; -1: none yet */
+    int copy_of;  /* the parameter of which it is a copy in another type; -1: none */
     int kept;     /* somebody reads it after the walk: a loss, an activation that is saved */
     int lasting;  /* mf_pass_live(): it keeps its content between walks */
     size_t at;    /* then: where it stands in the lasting memory of its place [bytes] */

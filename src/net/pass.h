@@ -1,5 +1,5 @@
-/* Passes: each rewrites a list. They run in this order: fuse, grad, recompute, fold, spill, layout, clear, accumulate,
- * send, reduce, fetch, norm, optimise, gather, bring, plan, live.
+/* Passes: each rewrites a list. They run in this order: cast, fuse, grad, recompute, fold, spill, layout, clear,
+ * accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -15,6 +15,10 @@ enum mf_recompute {
     MF_RECOMPUTE_CHEAP, /* norms, activations, dropout, products number by number, moves */
     MF_RECOMPUTE_BLOCKS /* everything within a segment but what leaves it */
 };
+
+/** Gives the activations of a forward list a type of 16 bits (MF_F32: none), with casts around losses and inputs and
+ * of the weights that products read. Parameters and their gradients stay f32. */
+void mf_pass_cast(struct mf_list *list, enum mf_type type);
 
 /** Joins an operation and the activation behind it where nobody else reads what is between. With MF_RECOMPUTE_CHEAP
  * activations that could be computed again stay nodes of their own. Returns how many were joined. */

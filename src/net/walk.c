@@ -1,6 +1,7 @@
 /* See walk.h. */
 #include "src/net/walk.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ struct mf_walk {
     const struct mf_exchanges *exchange;
     uint64_t *started; /* [values] number of the exchange of an array */
     size_t *copied;    /* [values] number of the last copy between it, in host memory, and the device */
+    int hunting;
+    const struct mf_node *bad; /* the first that wrote what is not finite */
 };
 
 /* -- guarded memory -- */
@@ -204,6 +207,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
         for (size_t i = 0; i < list->nodes; ++i) fill_call(w, list, &list->node[i], &w->call[k][i]);
         w->last[k] = last_uses(list);
     }
+    w->number[MF_NUMBER_LOSS_SCALE] = 1;
     *walk = w;
     return MF_OK;
 }
@@ -331,6 +335,49 @@ static void poison(struct mf_walk *walk, size_t k, size_t i, int before)
     }
 }
 
+/* -- what is not finite -- */
+
+void mf_walk_hunt(struct mf_walk *walk, int on)
+{
+    walk->hunting = on;
+    walk->bad = NULL;
+}
+
+const struct mf_node *mf_walk_bad(const struct mf_walk *walk) { return walk->bad; }
+
+/* All exponents of 1 mean infinite, or no number. */
+static int is_finite(enum mf_type type, const void *bytes, size_t n)
+{
+    const uint16_t *half = bytes, ones = type == MF_BF16 ? 0x7F80 : 0x7C00;
+    const float *x = bytes;
+
+    if (type == MF_F32)
+        for (size_t i = 0; i < n; ++i)
+            if (!isfinite(x[i])) return 0;
+    if (type == MF_BF16 || type == MF_F16)
+        for (size_t i = 0; i < n; ++i)
+            if ((half[i] & ones) == ones) return 0;
+    return 1;
+}
+
+static void hunt(struct mf_walk *walk, const struct mf_list *list, const struct mf_node *node)
+{
+    struct mf_operand operand[MF_OPERANDS];
+
+    for (size_t j = mf_node_operands(node, operand); j-- > 0 && !walk->bad;) {
+        const struct mf_value *value = &walk->net->value[operand[j].value];
+        const size_t bytes = mf_shape_bytes(&value->shape);
+        void *copy;
+
+        if (!(operand[j].access & MF_WRITES) || value->role == MF_ROLE_WORK) continue;
+        copy = MF_MUST(malloc(bytes + 1), "a copy of an array");
+        walk->queue->backend->get(walk->queue, copy, mf_walk_at(walk, list, operand[j].value), bytes);
+        walk->queue->backend->sync(walk->queue);
+        if (!is_finite(value->shape.type, copy, mf_shape_count(&value->shape))) walk->bad = node;
+        free(copy);
+    }
+}
+
 void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
 {
     const size_t k = index_of(walk, list);
@@ -339,6 +386,7 @@ void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
     for (size_t i = 0; i < list->nodes; ++i) {
         if (checked) poison(walk, k, i, 1);
         step(walk, &list->node[i], &walk->call[k][i]);
+        if (walk->hunting && !walk->bad && !mf_op_is_exchange(list->node[i].op)) hunt(walk, list, &list->node[i]);
         if (checked) poison(walk, k, i, 0);
     }
     if (walk->exchange) walk->exchange->settle(walk->exchange->context);

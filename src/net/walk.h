@@ -41,6 +41,11 @@ double *mf_walk_numbers(struct mf_walk *walk);
  * the walk (inputs) or after it (kept). */
 void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value);
 
+/** From now on every walk looks at what its nodes wrote, as long as @p on. The first node since then that wrote a
+ * number that is not finite; NULL: none did. Slow. */
+void mf_walk_hunt(struct mf_walk *walk, int on);
+const struct mf_node *mf_walk_bad(const struct mf_walk *walk);
+
 /** Executes the list. Enqueues; the caller waits for the queue. */
 void mf_walk_run(struct mf_walk *walk, const struct mf_list *list);
 

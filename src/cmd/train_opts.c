@@ -1,6 +1,7 @@
 /* See train_opts.h. */
 #include "src/cmd/train_opts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,11 @@
 #include "src/cmd/planned.h"
 #include "src/train/slots.h"
 
+static const double MOST_SCALE = 4294967296.0;
+
 #define OPTIMIZERS "adamw|adam|sgd"
 #define OFFLOADS   "auto|none|optimizer"
+#define PRECISIONS "auto|fp16|bf16"
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
@@ -63,6 +67,14 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "zero", zero, "auto", "auto|0|1|2|3",
               "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too, 3 parameters, too; "
               "auto: what fits"),
+    ROW("mixed-precision", mixed, MF_FLAG, NULL,
+        "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
+    MF_CHOICE(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
+              "which 16 bits, as --mixed-precision; auto: bf16, on GPUs older than compute capability 8.0 fp16"),
+    ROW("loss-scale", loss_scale, MF_REAL, "65536", "fp16: factor of the loss at the start, a power of two"),
+    ROW("loss-scale-window", scale_window, MF_LONG, "2000", "fp16: steps in a row after which the factor doubles"),
+    ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),
+    ROW("max-skips", max_skips, MF_LONG, "20", "end after so many steps in a row whose gradients are not finite"),
     ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
     ROW("deepspeed", config, MF_TEXT, NULL,
         "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),
@@ -106,6 +118,11 @@ static int positive(const char *option, long value)
     return value >= 0 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it cannot be negative", option, value);
 }
 
+static int at_least_one(const char *option, long value)
+{
+    return value >= 1 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, value);
+}
+
 /* An option that was given must be at least 1. Products of three such numbers are below 2^63. */
 static int counted(const struct mf_session *s, const char *option, long value)
 {
@@ -132,6 +149,11 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(positive("patience", o->patience));
     MF_TRY(positive("keep-last", o->keep_last));
     MF_TRY(positive("slots", o->slots));
+    MF_TRY(at_least_one("loss-scale-window", o->scale_window));
+    MF_TRY(at_least_one("loss-scale-hysteresis", o->scale_patience));
+    MF_TRY(at_least_one("max-skips", o->max_skips));
+    if (!(o->loss_scale >= 1 && o->loss_scale <= MOST_SCALE && exp2(rint(log2(o->loss_scale))) == o->loss_scale))
+        return mf_fail(MF_USAGE, "--loss-scale %g: it must be a power of two from 1 to 2^32", o->loss_scale);
     if (mf_options_given(s->options, "learning-rate") && !(o->rate > 0))
         return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
     if (!(o->decay >= 0)) return mf_fail(MF_USAGE, "--weight-decay %g: it cannot be negative", o->decay);
@@ -389,6 +411,27 @@ static int find_columns(const struct mf_train_cmd *o, const struct mf_dataset *s
 
 /* -- all of it -- */
 
+static int has_half(const struct mf_train_cmd *o) { return o->mixed || strcmp(o->precision, "auto") != 0; }
+
+/* 16 bits, if they are wanted, and the scale of the loss. */
+static int find_precision(const struct mf_session *s, const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    enum { BF16_OLDEST = 80 };
+    const int old = s->capability > 0 && s->capability < BF16_OLDEST;
+    const int automatic = strcmp(o->precision, "auto") == 0, bf16 = automatic ? !old : o->precision[0] == 'b';
+
+    if (!has_half(o)) return MF_OK;
+    if (bf16 && old)
+        return mf_fail(MF_DEVICE,
+                       "--precision-type bf16: this GPU has compute capability %d.%d, and bf16 needs 8.0; "
+                       "try: --precision-type fp16",
+                       s->capability / 10, s->capability % 10);
+    opts->type = bf16 ? MF_BF16 : MF_F16;
+    if (!bf16)
+        opts->scale = (struct mf_scale_opts){o->loss_scale, 1, (size_t)o->scale_window, (size_t)o->scale_patience};
+    return MF_OK;
+}
+
 static enum mf_op_id optimizer_of(const char *word)
 {
     static const enum mf_op_id op[] = {MF_OP_ADAMW, MF_OP_ADAM, MF_OP_SGD};
@@ -436,6 +479,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .offload = offload_of(o).least,
                                    .spill = spill_of(o),
                                    .readers = strcmp(o->workers, "auto") == 0 ? 1 : strtoul(o->workers, NULL, 10),
+                                   .skips = (size_t)o->max_skips,
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};
@@ -443,6 +487,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
     MF_TRY(check_labels(classify, set, opts));
     if (!classify) MF_TRY(find_columns(o, set, column, opts));
+    MF_TRY(find_precision(s, o, opts));
     MF_TRY(find_batches(o, set, ranks, opts));
     MF_TRY(find_slots(s, o, ranks, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);
@@ -469,6 +514,7 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
             (int)o->schedule.kind, o->schedule.rate, o->decay, o->clip, (unsigned long long)o->seed);
     fprintf(to, "--effective-batch: %zu\nsteps: %zu\n--warmup: %zu\n--slots: %zu\n", o->effective, o->schedule.steps,
             o->schedule.warmup, o->slots);
+    if (o->type != MF_F32) fprintf(to, "--precision-type: %s\n", mf_type_name(o->type));
     if (o->schedule.log) fprintf(to, "--warmup-shape: log\n");
     fclose(to);
     return text;

@@ -13,6 +13,8 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
     else
         mf_unused(s, (const char *const[]){"momentum", NULL}, "--optimizer %s does not use it", o->optimizer);
     if (!o->monitor) MF_UNUSED(s, "it is of --monitor-gpu", "monitor-interval");
+    if (o->precision[0] != 'f')
+        MF_UNUSED(s, "it needs --precision-type fp16", "loss-scale", "loss-scale-window", "loss-scale-hysteresis");
     if (set->count[MF_VALIDATION] == 0) MF_UNUSED(s, "there is no validation split to score", "patience");
     if (!s->common->logfile_name) MF_UNUSED(s, "all files go to --results-dir", "data_folder");
 }

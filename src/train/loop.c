@@ -14,7 +14,7 @@
 #include "src/base/text.h"
 #include "src/train/weights.h"
 
-enum { ROWS = 2000, BAD_STEPS = 20 }; /* rows of single steps, about; steps in a row that are not finite */
+enum { ROWS = 2000 }; /* rows of single steps, about */
 
 /* -- checkpoints -- */
 
@@ -36,6 +36,12 @@ static void list_state(void *context, struct mf_checkpoint *c)
     mf_checkpoint_real(c, "sum/rows", &loop->rows);
     mf_checkpoint_int(c, "ended", &loop->ended);
     mf_checkpoint_real(c, "seconds", &seconds);
+    if (t->opts.scale.window) {
+        mf_checkpoint_real(c, "scale/value", &t->scale.value);
+        mf_checkpoint_int(c, "scale/clean", &t->scale.clean);
+        mf_checkpoint_int(c, "scale/left", &t->scale.left);
+        mf_checkpoint_int(c, "scale/lost", &t->scale.lost);
+    }
     mf_weights_keep(&t->network, t->walk, c);
     if (!mf_checkpoint_loads(c)) return;
     t->skipped = (size_t)skipped;
@@ -126,12 +132,14 @@ static void write_step(struct mf_loop *loop, const struct mf_step *step)
                                     REAL("norm", step->norm),
                                     REAL("learning_rate", step->rate),
                                     REAL("samples_per_second", speed(loop)),
-                                    REAL("memory", (double)mf_arena_peak(t->arena))};
+                                    REAL("memory", (double)mf_arena_peak(t->arena)),
+                                    REAL("loss_scale", t->scale.value)};
+    const size_t fields = sizeof row / sizeof *row - (t->opts.scale.window == 0);
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : step->loss; /* a last step may have one sample */
     char text[240], loss[MF_LOSS_TEXT];
 
     if (t->comm->rank != 0) return;
-    if (t->step % each == 0 || step->skipped) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row, row);
+    if (t->step % each == 0 || step->skipped) mf_metrics_row(&loop->metrics, fields, row);
     mf_monitor_step(loop->monitor, &loop->metrics, t->step);
     snprintf(text, sizeof text, "epoch %ld, loss %s, %.0f samples/s%s", loop->epoch + 1,
              mf_loss_text(step->skipped ? NAN : mean, loss), speed(loop), mf_monitor_text(loop->monitor));
@@ -240,13 +248,38 @@ static int is_last(const struct mf_loop *loop)
     return loop->ended || loop->trainer->step >= loop->trainer->opts.schedule.steps;
 }
 
+/* The first rank that found a node says which. Collective. */
+static int diverged(const struct mf_loop *loop)
+{
+    const struct mf_trainer *t = loop->trainer;
+    const struct mf_node *node = mf_walk_bad(t->walk);
+    int64_t first = node ? -t->comm->rank : -t->comm->size;
+    char text[120] = "";
+
+    mf_collect_step(t->comm, 0, NULL, 1, &first);
+    if (node)
+        snprintf(text, sizeof text, "; %s of '%s' is the first", node->back ? "the gradient" : "the result",
+                 node->name);
+    if (-first < t->comm->size) mf_comm_bcast(t->comm, (int)-first, text, sizeof text);
+    return mf_fail(MF_NUMERIC, "%zu steps in a row had numbers that are not finite%s; try: a smaller --learning-rate",
+                   t->opts.skips, text);
+}
+
+/* In the last step that may be skipped, the walk looks for the node. A step that was skipped for the scale's sake
+ * alone does not count. Collective. */
 static int check_finite(const struct mf_loop *loop, const struct mf_step *step, size_t *bad)
 {
+    const struct mf_trainer *t = loop->trainer;
+
+    if (step->skipped == 2) {
+        mf_debug("step %zu: gradients are too large for f16; the scale of the loss is now %g", t->step, t->scale.value);
+        return MF_OK;
+    }
     *bad = step->skipped ? *bad + 1 : 0;
-    if (step->skipped) mf_warn("step %zu: the gradients are not finite, and no weight changes", loop->trainer->step);
-    if (*bad < BAD_STEPS) return MF_OK;
-    return mf_fail(MF_NUMERIC, "%d steps in a row had gradients that are not finite; try: a smaller --learning-rate",
-                   BAD_STEPS);
+    if (step->skipped) mf_warn("step %zu: the gradients are not finite, and no weight changes", t->step);
+    if (*bad >= t->opts.skips) return diverged(loop);
+    mf_walk_hunt(t->walk, *bad > 0 && *bad + 1 == t->opts.skips);
+    return MF_OK;
 }
 
 static int go(struct mf_loop *loop)
@@ -337,14 +370,14 @@ static int take_best(struct mf_loop *loop)
 /* Is the result of any use? */
 static int check_result(const struct mf_loop *loop)
 {
-    const size_t steps = loop->trainer->step, skipped = loop->trainer->skipped;
+    const size_t steps = loop->trainer->step, all = loop->trainer->skipped;
+    const size_t skipped = all - (size_t)loop->trainer->scale.lost;
 
-    if (loop->best_epoch == 0 || skipped == steps)
+    if (loop->best_epoch == 0 || all == steps)
         return mf_fail(MF_NUMERIC,
                        "the training diverged, and wrote no model: %s (%zu of %zu steps changed no weight); try: a "
                        "smaller --learning-rate",
-                       loop->best_epoch ? "all gradients were not finite" : "no epoch has a finite loss", skipped,
-                       steps);
+                       loop->best_epoch ? "all gradients were not finite" : "no epoch has a finite loss", all, steps);
     if (skipped > 0)
         mf_warn("%zu of %zu steps changed no weight, since their gradients were not finite; try: a smaller "
                 "--learning-rate",

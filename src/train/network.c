@@ -40,9 +40,10 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     pass->loss =
         mf_build_node(&build, wish->task.classify ? MF_OP_SOFTMAX_LOSS : MF_OP_SQUARED_LOSS, attr, "loss", 2, in);
     MF_TRY(mf_build_end(&build));
+    mf_pass_cast(pass->list, wish->type);
     n->net->value[pass->loss].kept = 1;
     if (train) return MF_OK;
-    n->output = in[0];
+    n->output = pass->list->node[pass->list->nodes - 1].in[0];
     n->net->value[n->output].kept = 1;
     return MF_OK;
 }

@@ -26,6 +26,7 @@ struct mf_network_wish {
     int stage;    /* of ZeRO */
     size_t ranks, rank;
     enum mf_recompute recompute;
+    enum mf_type type; /* of activations: f32, or one of 16 bits */
     int offload;  /* the optimiser is in host memory */
     size_t spill; /* activations of at least so many bytes wait there for backward; 0: none */
     enum mf_op_id optimiser;

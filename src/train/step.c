@@ -69,6 +69,7 @@ static void begin(struct mf_trainer *t, struct mf_step *step)
     step->rows = mf_window_rows(t->set, t->opts.seed, &window, t->opts.classify);
     number[MF_NUMBER_ROWS] = step->rows ? (double)step->rows : 1;
     number[MF_NUMBER_STEP] = (double)(t->step + 1 - t->skipped);
+    number[MF_NUMBER_LOSS_SCALE] = t->scale.value;
 }
 
 static void optimise(struct mf_trainer *t, const struct mf_step *step)
@@ -77,7 +78,7 @@ static void optimise(struct mf_trainer *t, const struct mf_step *step)
     const double clip = t->opts.clip;
 
     number[MF_NUMBER_LEARNING_RATE] = step->rate;
-    number[MF_NUMBER_SCALE] = clip > 0 && step->norm > clip ? clip / step->norm : 1;
+    number[MF_NUMBER_SCALE] = (clip > 0 && step->norm > clip ? clip / step->norm : 1) / t->scale.value;
     mf_walk_run(t->walk, t->network.optimise);
 }
 
@@ -93,10 +94,11 @@ int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_ste
     square = squared_norm(t);
     reduce(t, rc != MF_OK, n, wish, &step->loss, &square, &any);
     if (any) return mf_agree(t->comm, rc);
-    step->norm = sqrt(square);
+    step->norm = sqrt(square) / t->scale.value;
     step->skipped = !isfinite(square) || !isfinite(step->loss);
     if (!step->skipped) optimise(t, step);
     t->skipped += (size_t)step->skipped;
+    step->skipped += mf_scale_move(&t->opts.scale, &t->scale, step->skipped);
     ++t->step;
     return MF_OK;
 }

@@ -34,6 +34,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
     mf_plan_say(p, "optimizer", "%s%s", mf_ops[o->optimiser]->name,
                 o->optimiser == MF_OP_SGD && !(o->moments.momentum > 0) ? " without momentum" : "");
     mf_plan_say(p, "samples in the file", "%s", w->set->compressed ? "compressed" : "plain");
+    if (o->type != MF_F32) mf_plan_say(p, "activations", "%s", mf_type_name(o->type));
     if (w->exact) mf_plan_say(p, "exact batch", "yes");
     if (o->slots) mf_plan_say(p, "slots", "%zu", o->slots);
     mf_plan_say(p, "deterministic", "%s", w->deterministic ? "yes" : "no");

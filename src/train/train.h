@@ -11,6 +11,7 @@
 #include "mpi/collect.h"
 #include "src/net/walk.h"
 #include "src/train/network.h"
+#include "src/train/scale.h"
 #include "src/train/schedule.h"
 #include "src/train/window.h"
 
@@ -24,6 +25,9 @@ struct mf_train_opts {
     double smoothing;     /* of labels */
     enum mf_op_id optimiser;
     struct mf_attr moments;      /* its constants */
+    enum mf_type type;           /* of activations: f32, or one of 16 bits */
+    struct mf_scale_opts scale;  /* of the loss; f16 */
+    size_t skips;                /* a run ends after so many steps in a row whose gradients are not finite */
     struct mf_schedule schedule; /* its steps are those of the run */
     double decay, clip;          /* clip: largest norm of the gradients; 0: any */
     size_t effective;            /* samples of a step, over all ranks */
@@ -66,6 +70,7 @@ struct mf_trainer {
     size_t step;   /* steps that were made or skipped */
     size_t wanted; /* passes whose samples the reader was asked for, from the first step on */
     size_t skipped;
+    struct mf_scale scale;
 };
 
 /** What came of a step, the same on all ranks. */
@@ -73,7 +78,7 @@ struct mf_step {
     double loss;    /* mean over the window's rows, before the step; 0 if there are none */
     double norm;    /* of the gradients, before they are clipped */
     double rate;    /* learning rate */
-    int skipped;    /* the gradients were not finite */
+    int skipped;    /* the gradients were not finite; 2: only since the scale of the loss was too large */
     size_t samples; /* of the window */
     size_t rows;    /* of these with a label; real values: all */
 };

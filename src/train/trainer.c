@@ -54,6 +54,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .ranks = ranks,
                                     .rank = rank,
                                     .recompute = opts->recompute,
+                                    .type = opts->type,
                                     .offload = opts->offload,
                                     .spill = opts->spill,
                                     .optimiser = opts->optimiser,
@@ -151,6 +152,7 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     MF_TRY(open_walk(t));
     MF_TRY(mf_agree(comm, open_reader(t)));
     if (opts->slots && opts->effective) MF_TRY(mf_slots_open(t, opts->slots, &t->slots));
+    mf_scale_begin(&opts->scale, &t->scale);
     mf_weights_start(&t->network, t->walk, opts->seed);
     mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)opts->seed;
     mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = opts->decay;

@@ -81,7 +81,7 @@ def ranks_agree():
 # -- killed and continued --
 
 SLOW = ("train", "classify", "--data", "set.h5", "--arch", "mlp", "--width", 384, "--depth", 3, "--dropout", 0.1, "--effective-batch", 13,
-        "--epochs", 3, "--deterministic", "--slots", 4, "--checkpoint-every", "1ev", "--threads", 1, "--no-plots", "--no-events", "--results-dir")
+        "--epochs", 3, "--precision-type", "fp16", "--loss-scale", 1 << 28, "--loss-scale-window", 3, "--deterministic", "--slots", 4, "--checkpoint-every", "1ev", "--threads", 1, "--no-plots", "--no-events", "--results-dir")
 
 
 def kill_at(folder, step, ranks, words=SLOW):
@@ -261,7 +261,10 @@ def inputs():
     said = json.loads(train("one", "--epochs", 2, "--json", task="regress", data="one.h5").out)
     check(said["validation"]["r2"][0] is None and "R2 none" in train("one", "--epochs", 2, "--restart", "auto", task="regress", data="one.h5").out, said)
     many = train("diverged", "--epochs", 30, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, status=6, ranks=2)
-    check("20 steps in a row" in many.err, many.err)
+    check("20 steps in a row" in many.err and " is the first" in many.err, many.err)
+    half = train("diverged", "--epochs", 30, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, "--precision-type", "fp16",
+                 "--loss-scale", 4, "--max-skips", 3, status=6, ranks=2)
+    check("3 steps in a row" in half.err and " is the first" in half.err, half.err)
     few = train("diverged", "--epochs", 2, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, status=6)
     check("wrote no model: no epoch has a finite loss (7 of 8 steps" in few.err and "no weight changes" in few.err, few)
     check("loss none, " in few.err and "nan" not in few.err, f"progress: {few.err}")
@@ -278,6 +281,9 @@ def inputs():
 
 def options():
     refused(2, "--batch-size 0: it must be from 1", "--batch-size", 0)
+    refused(2, "--loss-scale 3: it must be a power of two", "--precision-type", "fp16", "--loss-scale", 3)
+    refused(2, "--max-skips 0: it must be at least 1", "--max-skips", 0)
+    refused(2, "--precision-type", "--precision-type", "fp8")
     refused(2, "--accumulation-steps 9223372036854775807: it must be from 1", "--accumulation-steps", (1 << 63) - 1)
     refused(2, "--exact-batch: --effective-batch 13 is no multiple of", "--exact-batch", ranks=2)
     refused(2, "is 24, and --effective-batch is 13", "--batch-size", 4, "--accumulation-steps", 3, ranks=2)

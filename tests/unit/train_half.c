@@ -1,0 +1,142 @@
+/* Training with activations of 16 bits: weights stay near those of f32, whatever ranks, passes and stages of ZeRO;
+ * blocks that are computed again, or more threads, change no bit. Activations that are computed again apart from their
+ * product read rounded sums. Too large a scale of the loss halves on all ranks alike,
+ * and costs steps but no weight. The walk names the node whose numbers are not finite first. */
+#include "tests/unit/train_case.h"
+
+enum { WINDOW_OF_SCALE = 3 };
+
+static const char *const models[] = {"mlp", "cnn", "vit"};
+
+static float *weights_after(const struct bed *b, const struct mf_comm *comm, const struct mf_train_opts *o, size_t *n)
+{
+    struct mf_trainer t;
+    float *weights;
+
+    trainer_open(b, comm, b->set, o, &t);
+    steps_until(&t, STEPS);
+    CHECK(t.skipped == 0);
+    weights = weights_of(&t, n);
+    mf_trainer_close(&t);
+    return weights;
+}
+
+/* A step of adamw moves a weight by about the learning rate, wherever its gradient points. */
+static void near(const struct bed *b, const char *model, enum mf_type type, double tolerance)
+{
+    struct mf_train_opts o = usual(model, 1, batch_for(&b->world, WINDOW, 2));
+    struct mf_step last;
+    float *want, *got;
+    size_t n;
+
+    if (strcmp(model, "mlp") == 0) o.moments.epsilon = 1e-3;
+    want = reference(b, b->set, &o, STEPS, &last);
+    o.type = type;
+    if (type == MF_F16) o.scale = (struct mf_scale_opts){1024, 1, 1000, 1};
+    for (o.stage = 0; o.stage < 4; ++o.stage) {
+        got = weights_after(b, &b->world, &o, &n);
+        CHECK_SAYS(apart(n, want, got) <= tolerance, "%s, %s, stage %d: weights differ by %g", model,
+                   mf_type_name(type), o.stage, apart(n, want, got));
+        free(got);
+    }
+    free(want);
+}
+
+static void same_bits(const struct bed *b, const char *model)
+{
+    struct mf_train_opts o = usual(model, 1, WINDOW);
+    float *want, *got;
+    size_t n;
+
+    o.type = MF_BF16;
+    want = weights_after(b, &b->self, &o, &n);
+    o.recompute = MF_RECOMPUTE_CHEAP;
+    got = weights_after(b, &b->self, &o, &n);
+    CHECK_SAYS(apart(n, want, got) <= 3e-3, "%s: weights differ by %g", model, apart(n, want, got));
+    free(got);
+    o.recompute = MF_RECOMPUTE_BLOCKS;
+    got = weights_after(b, &b->self, &o, &n);
+    CHECK_SAYS(memcmp(want, got, n * sizeof *got) == 0, "%s: blocks computed again change bits", model);
+    free(got);
+    o.recompute = MF_RECOMPUTE_NONE;
+    b->device.q->threads = 3;
+    got = weights_after(b, &b->self, &o, &n);
+    b->device.q->threads = 1;
+    CHECK_SAYS(memcmp(want, got, n * sizeof *got) == 0, "%s: threads change bits", model);
+    free(got);
+    free(want);
+}
+
+/* 2^32 is too much for f16: the scale halves until gradients fit, and then doubles after a window. */
+static void scale_moves(const struct bed *b)
+{
+    struct mf_train_opts o = usual("mlp", 1, batch_for(&b->world, WINDOW, 2));
+    double value, before = INFINITY;
+    int clean = 0;
+    struct mf_trainer t;
+    struct mf_step step;
+
+    o.type = MF_F16;
+    o.scale = (struct mf_scale_opts){4294967296.0, 1, WINDOW_OF_SCALE, 2};
+    o.schedule.steps = 100;
+    trainer_open(b, &b->world, b->set, &o, &t);
+    step = steps_until(&t, 1);
+    CHECK(step.skipped == 2 && t.scale.value == 4294967296.0); /* patience */
+    step = steps_until(&t, 2);
+    CHECK(step.skipped == 2 && t.scale.value == 2147483648.0);
+    while (t.scale.value <= before && t.step < 90) { /* until it grows */
+        before = t.scale.value;
+        step = steps_until(&t, t.step + 1);
+        clean = step.skipped ? 0 : clean + 1;
+        CHECK(t.scale.lost == (long)t.skipped && (t.scale.value > before) == (clean == WINDOW_OF_SCALE));
+    }
+    CHECK(t.scale.value == 2 * before);
+    value = t.scale.value;
+    mf_comm_max(&b->world, 1, &value);
+    CHECK(value == t.scale.value);
+    mf_trainer_close(&t);
+}
+
+/* Not a number on the last rank: all skip, all halve; at the least scale the step counts against the network. */
+static void one_rank(const struct bed *b)
+{
+    const int last = b->world.rank + 1 == b->world.size;
+    struct mf_train_opts o = usual("mlp", 1, batch_for(&b->world, WINDOW, 2));
+    const float bad = NAN;
+    struct mf_trainer t;
+    struct mf_step step;
+    size_t v = 0;
+
+    o.type = MF_F16;
+    o.scale = (struct mf_scale_opts){2, 1, 1000, 1};
+    trainer_open(b, &b->world, b->set, &o, &t);
+    while (!mf_value_is_weight(&t.network.net->value[v])) ++v;
+    steps_until(&t, 2);
+    CHECK(t.scale.value == 2 && t.skipped == 0);
+    if (last) t.queue->backend->put(t.queue, mf_walk_at(t.walk, t.network.optimise, (int)v), &bad, sizeof bad);
+    step = steps_until(&t, 3);
+    CHECK(step.skipped == 2 && t.scale.value == 1);
+    mf_walk_hunt(t.walk, 1);
+    step = steps_until(&t, 4);
+    CHECK(step.skipped == 1 && t.scale.value == 1 && t.scale.lost == 1);
+    if (last)
+        CHECK_SAYS(mf_walk_bad(t.walk) && strstr(mf_walk_bad(t.walk)->name, t.network.net->value[v].name),
+                   "%s is named", mf_walk_bad(t.walk) ? mf_walk_bad(t.walk)->name : "nothing");
+    mf_trainer_close(&t);
+}
+
+int main(int argc, char **argv)
+{
+    struct bed b;
+
+    bed_open(&b, &argc, &argv);
+    for (size_t m = 0; m < sizeof models / sizeof *models; ++m) {
+        near(&b, models[m], MF_BF16, 3e-3);
+        near(&b, models[m], MF_F16, 1e-3);
+        same_bits(&b, models[m]);
+    }
+    scale_moves(&b);
+    one_rank(&b);
+    bed_close(&b);
+    return failures != 0;
+}

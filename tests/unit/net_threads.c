@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu.h"
+#include "src/base/half.h"
 #include "src/base/rng.h"
 #include "tests/check.h"
 #include "tests/device.h"
@@ -26,6 +27,7 @@ static void put(const struct device *d, const struct mf_shape *shape, unsigned s
 {
     static union {
         float real[MOST];
+        uint16_t half[MOST];
         int32_t whole[MOST];
     } x;
 
@@ -36,6 +38,8 @@ static void put(const struct device *d, const struct mf_shape *shape, unsigned s
 
         if (shape->type == MF_I32)
             x.whole[i] = (int32_t)(i % 5) - 1;
+        else if (shape->type == MF_BF16)
+            x.half[i] = mf_bf16_of((float)r);
         else
             x.real[i] = (float)(positive ? r * r : r);
     }
@@ -60,6 +64,16 @@ static void carry_out(const struct device *d, enum mf_op_id op, struct mf_call *
     if (call->plan) calls->release(call->plan);
 }
 
+/* With all inputs that may have 16 bits of bf16, if @p half. */
+static struct net_case typed(const struct net_case *test, int half)
+{
+    struct net_case made = *test;
+
+    for (int j = 0; half && j < MF_INS; ++j)
+        if (made.in[j].type == MF_F32 && !(mf_ops[test->op]->f32 >> j & 1)) made.in[j].type = MF_BF16;
+    return made;
+}
+
 /* Forward; then backward of all wanted gradients, which are added to if they can be. */
 static void run(const struct device *d, const struct net_case *test, struct result *result)
 {
@@ -76,7 +90,12 @@ static void run(const struct device *d, const struct net_case *test, struct resu
     if (!optimiser) {
         call.add = op->adds & test->wanted;
         for (unsigned j = 0; j < MF_INS; ++j)
-            if (test->wanted >> j & 1) put(d, &test->in[j], 70 + j, 0, &call.din[j]);
+            if (test->wanted >> j & 1) {
+                struct mf_shape shape = test->in[j];
+
+                if (op->shared >> j & 1) shape.type = MF_F32;
+                put(d, &shape, 70 + j, 0, &call.din[j]);
+            }
         put(d, &out[0], 60, 0, &call.dout);
         carry_out(d, test->op, &call, 1);
         take(d, &call.dout, NULL);
@@ -97,8 +116,8 @@ static void check_test(const struct device *d, const struct net_case *test)
     for (int threads = 2; threads <= THREADS; ++threads) {
         d->q->threads = threads;
         run(d, test, &other);
-        CHECK_SAYS(memcmp(&one, &other, sizeof one) == 0, "%s of %zu numbers: other bits on %d threads",
-                   mf_ops[test->op]->name, mf_shape_count(&test->in[0]), threads);
+        CHECK_SAYS(memcmp(&one, &other, sizeof one) == 0, "%s of %zu numbers (%s): other bits on %d threads",
+                   mf_ops[test->op]->name, mf_shape_count(&test->in[0]), mf_type_name(test->in[0].type), threads);
     }
 }
 
@@ -137,6 +156,9 @@ static const struct net_case rows[] = {
     {MF_OP_LINEAR, NULL, {.act = MF_ACT_SILU}, 7, {F(2, 601, 17), F(2, 59, 17), F(1, 59)}},
     {MF_OP_LINEAR, NULL, {.act = MF_ACT_GELU}, 7, {F(2, 601, 17), F(2, 59, 17), F(1, 59)}},
     {MF_OP_LINEAR, NULL, {.act = MF_ACT_GELU_TANH}, 7, {F(2, 601, 17), F(2, 59, 17), F(1, 59)}},
+    {MF_OP_LINEAR, NULL, {.act = MF_ACT_GELU}, 7, {F(2, 80, 17), F(2, 700, 17), F(1, 700)}},
+    {MF_OP_LINEAR, NULL, {0}, 7, {F(2, 620, 33), F(2, 80, 33), F(1, 80)}},
+    {MF_OP_CONV2D, NULL, {.stride = 1, .pad = 1}, 7, {F(4, 24, 11, 13, 16), F(4, 18, 16, 3, 3), F(1, 18)}},
     {MF_OP_CONV2D,
      NULL,
      {.stride = 1, .pad = 1, .act = MF_ACT_SILU},
@@ -165,7 +187,12 @@ int main(void)
     struct device d = device_open(1, 1, 0);
 
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) check_points(&d, sizes[k]);
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) check_test(&d, &rows[k]);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k)
+        for (int half = 0; half <= (rows[k].op != MF_OP_SOFTMAX_LOSS); ++half) {
+            const struct net_case test = typed(&rows[k], half);
+
+            check_test(&d, &test);
+        }
     device_close(&d);
     return failures != 0;
 }

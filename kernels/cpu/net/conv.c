@@ -84,40 +84,44 @@ static void forward(struct mf_queue *queue, const struct mf_call *call)
 
 struct turn {
     struct mf_call call; /* first: what mf_cpu_rows() hands on */
-    float *to;
+    void *to;
 };
 
 /* to [c][o][window, the last first] = w [o][c][window], for channels [from, end). */
-static void turn_rows(const struct mf_call *call, size_t from, size_t end)
-{
-    const size_t *d = call->in[1].shape.d, window = d[2] * d[3];
-    const float *w = call->in[1].at;
-    float *to = ((const struct turn *)call)->to;
+#define TURN(type)                                                                                 \
+    static void turn_##type(const struct mf_call *call, size_t from, size_t end)                   \
+    {                                                                                              \
+        const size_t *d = call->in[1].shape.d, window = d[2] * d[3];                               \
+        const type *w = call->in[1].at;                                                            \
+        type *to = ((const struct turn *)call)->to;                                                \
+                                                                                                   \
+        for (size_t c = from; c < end; ++c)                                                        \
+            for (size_t o = 0; o < d[0]; ++o)                                                      \
+                for (size_t k = 0; k < window; ++k)                                                \
+                    to[(c * d[0] + o) * window + window - 1 - k] = w[(o * d[1] + c) * window + k]; \
+    }
+TURN(float)
+TURN(uint16_t)
 
-    for (size_t c = from; c < end; ++c)
-        for (size_t o = 0; o < d[0]; ++o)
-            for (size_t k = 0; k < window; ++k)
-                to[(c * d[0] + o) * window + window - 1 - k] = w[(o * d[1] + c) * window + k];
-}
-
-static void data_backward(struct mf_queue *queue, const struct mf_call *call, float *slope, char *work)
+static void data_backward(struct mf_queue *queue, const struct mf_call *call, void *slope, char *work)
 {
     const struct plan *p = call->plan;
-    const struct turn turn = {*call, (float *)(void *)work};
+    const struct turn turn = {*call, work};
+    const int half = call->in[1].shape.type != MF_F32;
     const size_t *d = call->in[1].shape.d;
 
     if (!p->turned) {
         mf_conv_pass_run(p->data, call->din[0].at, call->in[1].at, slope, NULL, work);
         return;
     }
-    mf_cpu_rows(queue, d[1], d[0] * d[2] * d[3], turn_rows, &turn.call);
+    mf_cpu_rows(queue, d[1], d[0] * d[2] * d[3], half ? turn_uint16_t : turn_float, &turn.call);
     mf_conv_pass_run(p->data, slope, turn.to, call->din[0].at, NULL, work + p->turned);
 }
 
 static void backward(struct mf_queue *queue, const struct mf_call *call)
 {
     const struct plan *p = call->plan;
-    float *slope = mf_bias_act_backward(queue, call);
+    void *slope = mf_bias_act_backward(queue, call);
     char *work = (char *)call->work + mf_bias_act_work(call);
 
     if (p->data) data_backward(queue, call, slope, work);

@@ -2,9 +2,9 @@
 #include "kernels/cpu/net/conv_pass.h"
 
 #include <omp.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <stdlib.h>
 
+#include "kernels/cpu/net/dnnl.h"
 #include "kernels/cpu/net/net.h"
 #include "src/base/err.h"
 
@@ -20,7 +20,7 @@ struct lane {
 struct mf_conv_pass {
     enum mf_conv_kind kind;
     int threads, operands;
-    size_t pieces, x_step, y_step; /* numbers from piece to piece */
+    size_t pieces, x_step, y_step; /* bytes from piece to piece */
     size_t weights, scratch;       /* bytes, multiples of 64 */
     dnnl_primitive_t convolution, reorder;
     dnnl_exec_arg_t from, to; /* of the reorder */
@@ -32,29 +32,7 @@ static dnnl_engine_t engine;
 /* -- versions of the library -- */
 
 #if DNNL_VERSION_MAJOR >= 3
-typedef dnnl_memory_desc_t layout; /* ours to destroy */
-typedef const_dnnl_memory_desc_t known;
-
-static void layout_new(layout *made, int n, const dnnl_dims_t dims, dnnl_format_tag_t tag)
-{
-    MF_ASSERT(dnnl_memory_desc_create_with_tag(made, n, dims, dnnl_f32, tag) == dnnl_success);
-}
-
-static known layout_of(const layout *made) { return *made; }
-
-static void layout_free(layout *made) { dnnl_memory_desc_destroy(*made); }
-
-static dnnl_status_t append_relu(dnnl_post_ops_t operations)
-{
-    return dnnl_post_ops_append_eltwise(operations, dnnl_eltwise_relu, 0, 0);
-}
-
-static dnnl_status_t append_sum(dnnl_post_ops_t operations)
-{
-    return dnnl_post_ops_append_sum(operations, 1, 0, dnnl_data_type_undef);
-}
-
-static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kind, const known of[],
+static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kind, const mf_layout_known of[],
                               const dnnl_dims_t stride, const dnnl_dims_t pad, dnnl_primitive_attr_t attr,
                               dnnl_primitive_desc_t forward)
 {
@@ -71,26 +49,7 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kin
                                                                    NULL, of[Y], stride, none, pad, pad, forward, attr);
 }
 #else
-typedef dnnl_memory_desc_t layout;
-typedef const dnnl_memory_desc_t *known;
-
-static void layout_new(layout *made, int n, const dnnl_dims_t dims, dnnl_format_tag_t tag)
-{
-    MF_ASSERT(dnnl_memory_desc_init_by_tag(made, n, dims, dnnl_f32, tag) == dnnl_success);
-}
-
-static known layout_of(const layout *made) { return made; }
-
-static void layout_free(layout *made) { (void)made; }
-
-static dnnl_status_t append_relu(dnnl_post_ops_t operations)
-{
-    return dnnl_post_ops_append_eltwise(operations, 1, dnnl_eltwise_relu, 0, 0);
-}
-
-static dnnl_status_t append_sum(dnnl_post_ops_t operations) { return dnnl_post_ops_append_sum(operations, 1); }
-
-static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kind, const known of[],
+static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kind, const mf_layout_known of[],
                               const dnnl_dims_t stride, const dnnl_dims_t pad, dnnl_primitive_attr_t attr,
                               dnnl_primitive_desc_t forward)
 {
@@ -123,18 +82,6 @@ static size_t piece_of(size_t images, enum mf_conv_kind kind)
     return piece;
 }
 
-static known operand_of(const dnnl_primitive_desc_t desc, int arg)
-{
-    return arg == DNNL_ARG_SCRATCHPAD ? dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0)
-                                      : dnnl_primitive_desc_query_md(desc, dnnl_query_exec_arg_md, arg);
-}
-
-static dnnl_status_t memory_new(dnnl_exec_arg_t *made, int arg, known of)
-{
-    made->arg = arg;
-    return dnnl_memory_create(&made->memory, of, engine, DNNL_MEMORY_NONE);
-}
-
 /* The primitive and what threads hand to it. */
 static dnnl_status_t make_lanes(struct mf_conv_pass *p, dnnl_primitive_desc_t desc)
 {
@@ -144,49 +91,36 @@ static dnnl_status_t make_lanes(struct mf_conv_pass *p, dnnl_primitive_desc_t de
         {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_SCRATCHPAD}};
     dnnl_status_t rc = dnnl_primitive_create(&p->convolution, desc);
 
-    p->weights = mf_whole_lines(dnnl_memory_desc_get_size(operand_of(desc, arg[p->kind][W])));
-    p->scratch = mf_whole_lines(dnnl_memory_desc_get_size(operand_of(desc, DNNL_ARG_SCRATCHPAD)));
+    p->weights = mf_whole_lines(dnnl_memory_desc_get_size(mf_dnnl_operand(desc, arg[p->kind][W])));
+    p->scratch = mf_whole_lines(dnnl_memory_desc_get_size(mf_dnnl_operand(desc, DNNL_ARG_SCRATCHPAD)));
     for (int t = 0; rc == dnnl_success && t < p->threads; ++t) {
         rc = dnnl_stream_create(&p->lane[t].stream, engine, dnnl_stream_default_flags);
         for (int i = 0; rc == dnnl_success && i < p->operands; ++i)
-            rc = memory_new(&p->lane[t].arg[i], arg[p->kind][i], operand_of(desc, arg[p->kind][i]));
+            rc = mf_dnnl_argument(&p->lane[t].arg[i], arg[p->kind][i], mf_dnnl_operand(desc, arg[p->kind][i]));
     }
     return rc;
 }
 
 /* Weights from the master's order to the library's, or back. */
-static dnnl_status_t make_reorder(struct mf_conv_pass *p, known master, known own, int add)
+static dnnl_status_t make_reorder(struct mf_conv_pass *p, mf_layout_known master, mf_layout_known own, int add)
 {
     const int back = p->kind == MF_CONV_WEIGHTS;
-    const known from = back ? own : master, to = back ? master : own;
+    const mf_layout_known from = back ? own : master, to = back ? master : own;
     dnnl_primitive_desc_t desc = NULL;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_post_ops_t operations = NULL;
     dnnl_status_t rc = dnnl_primitive_attr_create(&attr);
 
     if (rc == dnnl_success) rc = dnnl_post_ops_create(&operations);
-    if (rc == dnnl_success && back && add) rc = append_sum(operations);
+    if (rc == dnnl_success && back && add) rc = mf_dnnl_append_sum(operations);
     if (rc == dnnl_success) rc = dnnl_primitive_attr_set_post_ops(attr, operations);
     if (rc == dnnl_success) rc = dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, attr);
     if (rc == dnnl_success) rc = dnnl_primitive_create(&p->reorder, desc);
-    if (rc == dnnl_success) rc = memory_new(&p->from, DNNL_ARG_FROM, from);
-    if (rc == dnnl_success) rc = memory_new(&p->to, DNNL_ARG_TO, to);
+    if (rc == dnnl_success) rc = mf_dnnl_argument(&p->from, DNNL_ARG_FROM, from);
+    if (rc == dnnl_success) rc = mf_dnnl_argument(&p->to, DNNL_ARG_TO, to);
     if (desc) dnnl_primitive_desc_destroy(desc);
     if (operations) dnnl_post_ops_destroy(operations);
     if (attr) dnnl_primitive_attr_destroy(attr);
-    return rc;
-}
-
-static dnnl_status_t make_attr(dnnl_primitive_attr_t *attr, int relu)
-{
-    dnnl_post_ops_t operations = NULL;
-    dnnl_status_t rc = dnnl_primitive_attr_create(attr);
-
-    if (rc == dnnl_success) rc = dnnl_primitive_attr_set_scratchpad_mode(*attr, dnnl_scratchpad_mode_user);
-    if (rc == dnnl_success) rc = dnnl_post_ops_create(&operations);
-    if (rc == dnnl_success && relu) rc = append_relu(operations);
-    if (rc == dnnl_success) rc = dnnl_primitive_attr_set_post_ops(*attr, operations);
-    if (operations) dnnl_post_ops_destroy(operations);
     return rc;
 }
 
@@ -205,41 +139,44 @@ static dnnl_status_t make(struct mf_conv_pass *p, const struct mf_call *call, co
     const dnnl_dims_t stride = {call->attr->stride, call->attr->stride}, pad = {call->attr->pad, call->attr->pad};
     const size_t piece = x->d[0] / p->pieces;
     dnnl_dims_t dims;
-    layout plain[4], master;
-    known of[OPERANDS] = {0};
+    mf_layout plain[4], sums, master;
+    mf_layout_known of[OPERANDS] = {0};
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t forward = NULL, desc = NULL;
     dnnl_status_t rc;
 
     set(dims, piece, x->d[3], x->d[1], x->d[2]);
-    layout_new(&plain[X], 4, dims, dnnl_nhwc);
+    mf_layout_tagged(&plain[X], 4, dims, x->type, dnnl_nhwc);
     set(dims, piece, y->d[3], y->d[1], y->d[2]);
-    layout_new(&plain[Y], 4, dims, dnnl_nhwc);
+    mf_layout_tagged(&plain[Y], 4, dims, y->type, dnnl_nhwc);
     set(dims, w->d[0], w->d[1], w->d[2], w->d[3]);
-    layout_new(&plain[W], 4, dims, dnnl_format_tag_any);
-    layout_new(&master, 4, dims, dnnl_oihw);
-    layout_new(&plain[3], 1, dims, dnnl_x); /* the bias */
-    for (int i = X; i <= Y; ++i) of[i] = layout_of(&plain[i]);
-    if (p->operands > BIAS) of[BIAS] = layout_of(&plain[3]);
-    rc = make_attr(&attr, p->kind == MF_CONV_FORWARD && call->attr->act == MF_ACT_RELU);
+    mf_layout_tagged(&plain[W], 4, dims, x->type, dnnl_format_tag_any);
+    mf_layout_tagged(&sums, 4, dims, MF_F32, dnnl_format_tag_any);
+    mf_layout_tagged(&master, 4, dims, w->type, dnnl_oihw);
+    mf_layout_tagged(&plain[3], 1, dims, MF_F32, dnnl_x); /* the bias */
+    for (int i = X; i <= Y; ++i) of[i] = mf_layout_of(&plain[i]);
+    if (p->operands > BIAS) of[BIAS] = mf_layout_of(&plain[3]);
+    rc = mf_dnnl_attr(&attr, p->kind == MF_CONV_FORWARD && call->attr->act == MF_ACT_RELU, 0);
     if (rc == dnnl_success) rc = describe(&forward, MF_CONV_FORWARD, of, stride, pad, attr, NULL);
+    if (p->kind == MF_CONV_WEIGHTS) of[W] = mf_layout_of(&sums);
     if (rc == dnnl_success && p->kind != MF_CONV_FORWARD) rc = describe(&desc, p->kind, of, stride, pad, attr, forward);
     if (rc == dnnl_success) rc = make_lanes(p, desc ? desc : forward);
     if (rc == dnnl_success)
-        rc = make_reorder(p, layout_of(&master), operand_of(desc ? desc : forward, p->lane->arg[W].arg),
+        rc = make_reorder(p, mf_layout_of(&master), mf_dnnl_operand(desc ? desc : forward, p->lane->arg[W].arg),
                           call->add >> 1 & 1);
     if (desc) dnnl_primitive_desc_destroy(desc);
     if (forward) dnnl_primitive_desc_destroy(forward);
     if (attr) dnnl_primitive_attr_destroy(attr);
-    for (int i = 0; i < 4; ++i) layout_free(&plain[i]);
-    layout_free(&master);
+    for (int i = 0; i < 4; ++i) mf_layout_free(&plain[i]);
+    mf_layout_free(&master);
+    mf_layout_free(&sums);
     return rc;
 }
 
 int mf_conv_pass_open(struct mf_conv_pass **pass, enum mf_conv_kind kind, const struct mf_call *call, int threads)
 {
     const struct mf_shape *x = call->in[0].shape.n ? &call->in[0].shape : &call->din[0].shape;
-    const struct mf_shape *w = call->in[1].shape.n ? &call->in[1].shape : &call->din[1].shape;
+    const struct mf_shape *w = kind == MF_CONV_WEIGHTS ? &call->din[1].shape : &call->in[1].shape;
     const struct mf_shape *y = kind == MF_CONV_FORWARD ? &call->out[0].shape : &call->dout.shape;
     struct mf_conv_pass *p = MF_MUST(calloc(1, sizeof *p), "a convolution");
     const int before = omp_get_max_threads();
@@ -250,10 +187,10 @@ int mf_conv_pass_open(struct mf_conv_pass **pass, enum mf_conv_kind kind, const 
     p->pieces = x->d[0] / piece_of(x->d[0], kind);
     p->threads = (size_t)threads < p->pieces ? threads : (int)p->pieces;
     p->lane = MF_MUST(calloc((size_t)p->threads, sizeof *p->lane), "threads of a convolution");
-    p->x_step = mf_shape_count(x) / p->pieces;
-    p->y_step = mf_shape_count(y) / p->pieces;
+    p->x_step = mf_shape_bytes(x) / p->pieces;
+    p->y_step = mf_shape_bytes(y) / p->pieces;
     omp_set_num_threads(1);
-    if (!engine) rc = dnnl_engine_create(&engine, dnnl_cpu, 0);
+    rc = mf_dnnl_engine(&engine);
     if (rc == dnnl_success) rc = make(p, call, x, w, y);
     omp_set_num_threads(before);
     if (rc != dnnl_success) {
@@ -291,27 +228,16 @@ static size_t each(const struct mf_conv_pass *p)
 
 size_t mf_conv_pass_work(const struct mf_conv_pass *p) { return p->weights + (size_t)p->threads * each(p); }
 
-static void put(const dnnl_exec_arg_t *arg, void *at)
-{
-    MF_ASSERT(dnnl_memory_set_data_handle(arg->memory, at) == dnnl_success);
-}
-
-static void execute(dnnl_primitive_t primitive, const struct lane *lane, int n, const dnnl_exec_arg_t *arg)
-{
-    MF_ASSERT(dnnl_primitive_execute(primitive, lane->stream, n, arg) == dnnl_success);
-    MF_ASSERT(dnnl_stream_wait(lane->stream) == dnnl_success);
-}
-
 static void turn(const struct mf_conv_pass *p, void *from, void *to)
 {
     const dnnl_exec_arg_t both[] = {p->from, p->to};
 
-    put(&both[0], from);
-    put(&both[1], to);
-    execute(p->reorder, p->lane, 2, both);
+    mf_dnnl_put(&both[0], from);
+    mf_dnnl_put(&both[1], to);
+    mf_dnnl_execute(p->reorder, p->lane->stream, 2, both);
 }
 
-void mf_conv_pass_run(struct mf_conv_pass *p, float *x, float *w, float *y, float *bias, void *work)
+void mf_conv_pass_run(struct mf_conv_pass *p, void *x, void *w, void *y, const float *bias, void *work)
 {
     const int sums = p->kind == MF_CONV_WEIGHTS, before = omp_get_max_threads();
     char *const room = (char *)work + p->weights;
@@ -325,12 +251,12 @@ void mf_conv_pass_run(struct mf_conv_pass *p, float *x, float *w, float *y, floa
         char *const own = room + (size_t)t * each(p);
         char *const part = sums && p->pieces > 1 ? own + p->scratch : work;
 
-        put(&lane->arg[X], x + i * p->x_step);
-        put(&lane->arg[W], part);
-        put(&lane->arg[Y], y + i * p->y_step);
-        put(&lane->arg[SCRATCH], own);
-        if (p->operands > BIAS) put(&lane->arg[BIAS], bias);
-        execute(p->convolution, lane, p->operands, lane->arg);
+        mf_dnnl_put(&lane->arg[X], (char *)x + i * p->x_step);
+        mf_dnnl_put(&lane->arg[W], part);
+        mf_dnnl_put(&lane->arg[Y], (char *)y + i * p->y_step);
+        mf_dnnl_put(&lane->arg[SCRATCH], own);
+        if (p->operands > BIAS) mf_dnnl_put(&lane->arg[BIAS], bias);
+        mf_dnnl_execute(p->convolution, lane->stream, p->operands, lane->arg);
         /* sums of pieces add in the order of the pieces */
 #pragma omp ordered
         if (part != work) mf_cpu_move((const float *)part, work, p->weights / sizeof(float), i > 0);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/cpu/net/convert.h"
+#include "kernels/cpu/net/dnnl.h"
 #include "kernels/cpu/net/net.h"
 #include "src/base/err.h"
 
@@ -56,13 +57,25 @@ static unsigned shared_of(const struct mf_call *call, const struct mf_shape *y, 
     return mf_ops[op]->shared;
 }
 
-static int is_half_call(const struct mf_call *call)
+/* Products of bf16 that cores compute as they are. The library has no fast convolution of few channels. */
+static int knows_bf16(const struct mf_call *call, enum mf_op_id op)
+{
+    enum { FEW = 8 };
+    const struct mf_shape *y = call->dout.shape.n ? &call->dout.shape : &call->out[0].shape;
+    const struct mf_shape *w = call->in[1].shape.n ? &call->in[1].shape : &call->din[1].shape;
+
+    if (y->type != MF_BF16 || !mf_dnnl_has_bf16()) return 0;
+    return op == MF_OP_LINEAR || (op == MF_OP_CONV2D && w->d[1] >= FEW);
+}
+
+/* Does the call become one on f32? */
+static int is_half_call(const struct mf_call *call, enum mf_op_id op)
 {
     int half = mf_type_is_half(call->dout.shape.type);
 
     for (int j = 0; j < MF_INS; ++j) half |= mf_type_is_half(call->in[j].shape.type);
     for (int j = 0; j < MF_OUTS; ++j) half |= mf_type_is_half(call->out[j].shape.type);
-    return half;
+    return half && !knows_bf16(call, op);
 }
 
 static struct cut cut_of(const struct mf_call *call, int back, enum mf_op_id op)
@@ -72,7 +85,7 @@ static struct cut cut_of(const struct mf_call *call, int back, enum mf_op_id op)
     struct cut cut = {.samples = 1, .piece = 1, .shared = shared_of(call, y, op)};
 
     for (int k = 0; k < TENSORS; ++k) cut.half[k] = *tensor_of(&copy, k);
-    if (!is_half_call(call) || !has_samples(call->attr, y, op)) return cut;
+    if (!is_half_call(call, op) || !has_samples(call->attr, y, op)) return cut;
     cut.samples = y->d[0];
     cut.piece = PIECE / (mf_shape_count(y) / y->d[0]) + 1;
     if (cut.piece > cut.samples) cut.piece = cut.samples;
@@ -134,16 +147,19 @@ int mf_half_plan(struct mf_queue *queue, const struct mf_call *call, int back, v
 {
     const struct cut cut = cut_of(call, back, op);
     const size_t rest = cut.samples % cut.piece;
+    const int half = is_half_call(call, op);
     struct plans p = {0};
     struct mf_call f32;
     int rc = MF_OK;
 
     *made = NULL;
     *work = 0;
-    if (calls->plan) rc = plan_piece(queue, call, back, &cut, cut.piece, calls, &p.whole, work);
+    if (calls->plan)
+        rc = half ? plan_piece(queue, call, back, &cut, cut.piece, calls, &p.whole, work)
+                  : calls->plan(queue, call, back, &p.whole, work);
     if (rc == MF_OK && calls->plan && rest) rc = plan_piece(queue, call, back, &cut, rest, calls, &p.last, work);
     if (calls->release) memcpy(*made = MF_MUST(malloc(sizeof p), "plans"), &p, sizeof p);
-    if (is_half_call(call)) *work += call_of(call, &cut, 0, cut.piece, &f32);
+    if (half) *work += call_of(call, &cut, 0, cut.piece, &f32);
     return rc;
 }
 
@@ -202,7 +218,7 @@ void mf_half_run(struct mf_queue *queue, const struct mf_call *call, int back, e
     struct mf_call f32;
     struct cut cut;
 
-    if (!is_half_call(call)) {
+    if (!is_half_call(call, op)) {
         f32 = *call;
         if (call->plan) f32.plan = ((const struct plans *)call->plan)->whole;
         (back ? calls->backward : calls->forward)(queue, &f32);

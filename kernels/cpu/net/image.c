@@ -83,7 +83,7 @@ static void mean_forward_images(const struct mf_call *call, size_t from, size_t 
             const size_t columns = at + MF_STRIP < c ? MF_STRIP : c - at;
             double sum[MF_STRIP];
 
-            mf_cpu_strip((const float *)call->in[0].at + n * pixels * c + at, pixels, c, columns, sum);
+            mf_cpu_strip(MF_F32, (const float *)call->in[0].at + n * pixels * c + at, pixels, c, columns, sum);
             for (size_t i = 0; i < columns; ++i)
                 ((float *)call->out[0].at)[n * c + at + i] = (float)(sum[i] / (double)pixels);
         }

@@ -1,6 +1,7 @@
 /* The operations of cpu, and rows over threads. */
 #include "kernels/cpu/net/net.h"
 
+#include "kernels/cpu/net/convert.h"
 #include "kernels/cpu/net/half.h"
 #include "src/base/cut.h"
 
@@ -50,16 +51,27 @@ void mf_cpu_rows(const struct mf_queue *queue, size_t rows, size_t cost,
     }
 }
 
-MF_CPU_FAST void mf_cpu_strip(const float *x, size_t rows, size_t m, size_t columns, double *sum)
+MF_CPU_FAST static void add_row(const float *x, float *sum, size_t n)
 {
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) sum[i] += x[i];
+}
+
+void mf_cpu_strip(enum mf_type type, const void *x, size_t rows, size_t m, size_t columns, double *sum)
+{
+    float wide[MF_STRIP];
+
     for (size_t i = 0; i < columns; ++i) sum[i] = 0;
     for (size_t first = 0; first < rows; first += MF_BLOCK) {
         const size_t end = first + MF_BLOCK < rows ? first + MF_BLOCK : rows;
         float part[MF_STRIP] = {0};
 
-        for (size_t r = first; r < end; ++r)
-#pragma omp simd
-            for (size_t i = 0; i < columns; ++i) part[i] += x[r * m + i];
+        for (size_t r = first; r < end; ++r) {
+            const void *row = (const char *)x + r * m * mf_type_bytes(type);
+
+            if (type != MF_F32) mf_cpu_widen(type, row, wide, columns);
+            add_row(type == MF_F32 ? row : wide, part, columns);
+        }
         for (size_t i = 0; i < columns; ++i) sum[i] += (double)part[i];
     }
 }

@@ -18,10 +18,10 @@ MF_OP_LIST(MF_OP_CALLS)
 void mf_cpu_rows(const struct mf_queue *queue, size_t rows, size_t cost,
                  void (*work)(const struct mf_call *call, size_t from, size_t to), const struct mf_call *call);
 
-/** Sums of @p columns columns, at most MF_STRIP, of @p rows rows of @p m numbers. Sums over MF_BLOCK rows are
- * floats; doubles sum these. */
+/** Sums of @p columns columns, at most MF_STRIP, of @p rows rows of @p m numbers of @p type. Sums over MF_BLOCK rows
+ * are floats; doubles sum these. */
 enum { MF_STRIP = 64, MF_BLOCK = 64 };
-void mf_cpu_strip(const float *x, size_t rows, size_t m, size_t columns, double *sum);
+void mf_cpu_strip(enum mf_type type, const void *x, size_t rows, size_t m, size_t columns, double *sum);
 
 /** to = from, or to += from. The two may be one. */
 void mf_cpu_move(const float *from, float *to, size_t n, int add);

@@ -5,7 +5,8 @@
  *   bench_net_ops THREADS SECONDS attention SAMPLES HEADS LENGTH NUMBERS [CAUSAL]
  *   bench_net_ops THREADS SECONDS layer_norm|softmax|gelu|gelu_tanh|silu|softmax_loss ROWS COLUMNS
  *   bench_net_ops THREADS SECONDS adamw|square_sum NUMBERS
- * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. */
+ * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. Of adamw also "stream": a loop that reads
+ * and writes the same 28 bytes of a number, and hardly computes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@
 #include <time.h>
 
 #include "kernels/backend.h"
+#include "kernels/cpu/fast.h"
 #include "kernels/net/ops.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 
 struct bench {
@@ -74,6 +77,30 @@ static double least(const struct bench *b, const struct mf_call *call,
     return best;
 }
 
+/* What adamw reads and writes. */
+MF_CPU_FAST static void stream_range(float *p, const float *g, float *m, float *v, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) {
+        p[i] += g[i];
+        m[i] += g[i];
+        v[i] += g[i];
+    }
+}
+
+static void stream(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t n = mf_shape_count(&call->in[0].shape);
+
+#pragma omp parallel for num_threads(queue->threads) schedule(static)
+    for (int t = 0; t < queue->threads; ++t) {
+        const struct mf_span part = mf_cut(n, (size_t)queue->threads, (size_t)t);
+
+        stream_range((float *)call->in[0].at + part.first, (const float *)call->in[1].at + part.first,
+                     (float *)call->in[2].at + part.first, (float *)call->in[3].at + part.first, part.count);
+    }
+}
+
 /* Input @p j's gradient; forward: -1. */
 static int measure(const struct bench *b, int j)
 {
@@ -98,6 +125,7 @@ static int measure(const struct bench *b, int j)
     took = least(b, &call, j < 0 ? calls->forward : calls->backward);
     printf("%s\t%.3f\t%.2f\n", pass[j + 1], 1e3 * took,
            operations ? 1e-9 * operations(&b->attr, b->in, b->out) / took : 0);
+    if (b->op == MF_OP_ADAMW) printf("stream\t%.3f\t0\n", 1e3 * least(b, &call, stream));
     if (call.plan) calls->release(call.plan);
     give(b, call.work);
     give(b, call.dout.at);

@@ -57,6 +57,17 @@ foreach(exchange host nccl)
       ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=${exchange}")
   endforeach()
 endforeach()
+add_dependencies(train_offload mesoforge_cuda_emu emu_cublaslt emu_cudnn)
+foreach(n 1 2)
+  add_test(NAME cuda_train_offload_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:train_offload>)
+  list(APPEND offload cuda_train_offload_${n})
+endforeach()
+set_tests_properties(${offload} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
+  ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
+add_dependencies(net_place mesoforge_cuda_emu)
+add_test(NAME cuda_net_place COMMAND net_place)
+set_tests_properties(cuda_net_place PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+  ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 add_test(NAME cuda_optim_methods COMMAND optim_methods)
 add_test(NAME cuda_meanfield COMMAND kernels_meanfield)
 set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda

@@ -13,7 +13,7 @@
 #include "tests/check.h"
 #include "tests/device.h"
 
-enum { ROWS = 8, COLUMNS = 12, CLASSES = 5, STEPS = 3, NUMBERS = 4096, BUCKETS = 16 };
+enum { ROWS = 8, COLUMNS = 12, CLASSES = 5, STEPS = 3, NUMBERS = 4096, BUCKETS = 16, LARGE = 512 };
 
 struct choice {
     size_t rows;
@@ -22,6 +22,7 @@ struct choice {
     double drop;
     int model; /* its number in models[] */
     int stage; /* of ZeRO, on the second of two ranks; such a list is not walked */
+    int host;  /* the optimiser is in host memory, and activations of LARGE bytes wait there; nor is this one */
 };
 
 static const struct choice usual = {.rows = ROWS, .fuse = 1, .fold = 1, .adamw = 1, .stop = 1, .drop = 0.2};
@@ -135,14 +136,17 @@ static struct model make(const struct choice *c, struct mf_queue *queue)
     mf_pass_grad(m.list, m.loss, 1);
     mf_pass_recompute(m.list, c->recompute);
     if (c->fold) mf_pass_fold(m.list);
-    m.layout = (struct mf_layout){.stage = c->stage, .pieces = 2, .piece = 1};
+    mf_pass_spill(m.list, c->host ? LARGE : 0);
+    m.layout = (struct mf_layout){.stage = c->stage, .offload = c->host, .pieces = 2, .piece = 1};
     mf_pass_layout(m.list, 1, 1024, &m.layout);
     mf_pass_clear(m.list, &m.layout);
+    mf_pass_send(m.list, &m.layout);
     if (c->stage) mf_pass_reduce(m.list, &m.layout, 1);
     mf_pass_fetch(m.list, &m.layout);
     CHECK(m.layout.buckets <= BUCKETS);
     mf_pass_norm(m.list, &m.layout, m.square);
     if (c->adamw) mf_pass_optimise(m.list, &m.layout, MF_OP_ADAMW, NULL);
+    mf_pass_bring(m.list, &m.layout);
     if (c->accumulate) mf_pass_accumulate(m.list);
     for (size_t k = 0; !c->adamw && k < m.layout.buckets; ++k) m.net->value[m.layout.bucket[k].gradients].kept = 1;
     CHECK(mf_pass_plan(m.list, queue) == MF_OK);
@@ -396,22 +400,24 @@ static void check_refusals(void)
     mf_net_free(net);
 }
 
-/* The lists of all ways to recompute, and of stage 3, in the text of @p path; where it differs, the new text is
- * printed. */
+/* The lists of all ways to recompute, of stage 3, and with host memory, in the text of @p path; where it differs, the
+ * new text is printed. */
 static void check_text(const struct device *d, const char *path)
 {
     char *got, want[1 << 17];
     size_t n;
     FILE *file = open_memstream(&got, &n);
 
-    for (int k = 0; k <= MF_RECOMPUTE_BLOCKS + 1; ++k) {
+    for (int k = 0; k <= MF_RECOMPUTE_BLOCKS + 2; ++k) {
         struct choice c = usual;
         struct model m;
 
         if (k <= MF_RECOMPUTE_BLOCKS)
             c.recompute = (enum mf_recompute)k;
-        else
+        else if (k == MF_RECOMPUTE_BLOCKS + 1)
             c.stage = 3;
+        else
+            c.host = 1;
         m = make(&c, d->q);
         mf_list_print(m.list, file, 1);
         drop_model(&m, d->q);

@@ -23,6 +23,12 @@ static float *run(const struct bed *b, const struct mf_train_opts *o, size_t byt
     return weights;
 }
 
+/* cuda adds in another order. */
+static double tolerance(const struct both *b)
+{
+    return b->tested.device.be == &mf_backend_cpu || b->tested.device.be == &mf_backend_shadow ? 0 : 1e-5;
+}
+
 /* @p spill: bytes from which activations are large. */
 static void same_bits(const struct both *b, struct mf_train_opts o, int offload, size_t spill)
 {
@@ -32,7 +38,7 @@ static void same_bits(const struct both *b, struct mf_train_opts o, int offload,
     o.offload = offload;
     o.spill = spill;
     got = run(&b->tested, &o, with, &n);
-    CHECK_SAYS(memcmp(got, want, n * sizeof *got) == 0,
+    CHECK_SAYS(apart(n, got, want) <= tolerance(b),
                "%s: %d ranks, stage %d, passes of %zu, recompute %d, offload %d, spill %zu, slots %zu: differ by %g",
                o.model->name, b->plain.world.size, o.stage, o.batch, (int)o.recompute, offload, spill, o.slots,
                apart(n, got, want));
@@ -46,7 +52,7 @@ static void same_bits(const struct both *b, struct mf_train_opts o, int offload,
 static void all_settings(const struct both *b)
 {
     for (size_t m = 0; m < 3; ++m)
-        for (int k = 0; k < 6; ++k) {
+        for (int k = 0; k < 6 && trains(&b->tested, models[m]); ++k) {
             struct mf_train_opts o = usual(models[m], m != 1, batch_for(&b->plain.world, WINDOW, (size_t)1 << k % 3));
 
             if ((SANITIZED || b->plain.world.size > 2) && (m + (size_t)k) % 3) continue;
@@ -56,9 +62,11 @@ static void all_settings(const struct both *b)
         }
 }
 
+static const char *some_model(const struct both *b) { return trains(&b->tested, "vit") ? "vit" : "mlp"; }
+
 static void others(const struct both *b)
 {
-    struct mf_train_opts o = usual("vit", 1, batch_for(&b->plain.world, WINDOW, 1));
+    struct mf_train_opts o = usual(some_model(b), 1, batch_for(&b->plain.world, WINDOW, 1));
 
     same_bits(b, o, 0, 256);
     o.optimiser = MF_OP_SGD;
@@ -99,7 +107,7 @@ static void go_on(const struct bed *from, const struct bed *to, struct mf_train_
 
 static void restarts(const struct both *b)
 {
-    struct mf_train_opts o = usual("vit", 1, batch_for(&b->plain.world, WINDOW, 2));
+    struct mf_train_opts o = usual(some_model(b), 1, batch_for(&b->plain.world, WINDOW, 2));
 
     for (o.stage = 0; o.stage < 4; ++o.stage) {
         size_t bytes[MF_PLACES], n;

@@ -28,8 +28,9 @@ size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how);
  * @p sets. */
 void mf_pass_grad(struct mf_list *list, int loss, unsigned sets);
 
-/** Lets backward read second copies of activations, computed shortly before. */
-void mf_pass_recompute(struct mf_list *list, enum mf_recompute how);
+/** Lets backward read second copies of activations, computed shortly before. @p copies: also of weights in a type of 16
+ * bits, where the weights come again for backward (stage 3). */
+void mf_pass_recompute(struct mf_list *list, enum mf_recompute how, int copies);
 
 /** Turns sums of gradients into additions by the node that computes the second summand. Returns how many. */
 size_t mf_pass_fold(struct mf_list *list);

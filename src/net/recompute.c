@@ -12,14 +12,19 @@ struct redo {
     size_t at;        /* where nodes are inserted */
 };
 
+static int is_again(const struct mf_net *net, const struct mf_node *node, enum mf_recompute how, int copies)
+{
+    if (copies && node->op == MF_OP_CAST && net->value[node->in[0]].role == MF_ROLE_PARAMETER) return 1;
+    return how == MF_RECOMPUTE_CHEAP ? mf_ops[node->op]->cheap : how == MF_RECOMPUTE_BLOCKS && node->segment > 0;
+}
+
 /* Of a block only what leaves it is kept. */
-static void mark(struct redo *s, size_t forward, enum mf_recompute how)
+static void mark(struct redo *s, size_t forward, enum mf_recompute how, int copies)
 {
     const struct mf_net *net = s->list->net;
     struct mf_node *node = s->list->node;
 
-    for (size_t i = 0; i < forward; ++i)
-        node[i].again = how == MF_RECOMPUTE_CHEAP ? mf_ops[node[i].op]->cheap : node[i].segment > 0;
+    for (size_t i = 0; i < forward; ++i) node[i].again = is_again(net, &node[i], how, copies);
     if (how != MF_RECOMPUTE_BLOCKS) return;
     for (size_t i = 0; i < forward; ++i)
         for (int j = 0; j < MF_INS; ++j) {
@@ -69,19 +74,19 @@ static int second(struct redo *s, int v)
     return mf_value_view(net, s->copy[root], net->value[v].shift, net->value[v].shape, "'");
 }
 
-void mf_pass_recompute(struct mf_list *list, enum mf_recompute how)
+void mf_pass_recompute(struct mf_list *list, enum mf_recompute how, int copies)
 {
     struct redo s = {.list = list, .values = list->net->values};
     size_t forward = 0;
 
-    if (how == MF_RECOMPUTE_NONE) return;
+    if (how == MF_RECOMPUTE_NONE && !copies) return;
     s.maker = MF_MUST(malloc(s.values * sizeof *s.maker), "makers");
     s.copy = MF_MUST(malloc(s.values * sizeof *s.copy), "copies");
     for (size_t v = 0; v < s.values; ++v) s.maker[v] = s.copy[v] = -1;
     for (; list->node[forward].op != MF_OP_FILL; ++forward) /* the seed of backward */
         for (int j = 0; j < MF_OUTS; ++j)
             if (list->node[forward].out[j] >= 0) s.maker[list->node[forward].out[j]] = (ptrdiff_t)forward;
-    mark(&s, forward, how);
+    mark(&s, forward, how, copies);
     for (s.at = forward; s.at < list->nodes; ++s.at) {
         int in[MF_INS], out[MF_OUTS];
 

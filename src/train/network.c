@@ -60,7 +60,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
     MF_TRY(forward(n, wish, name, 1, pass));
     mf_pass_fuse(pass->list, wish->recompute);
     mf_pass_grad(pass->list, pass->loss, 1);
-    mf_pass_recompute(pass->list, wish->recompute);
+    mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
     mf_pass_fold(pass->list);
     mf_pass_spill(pass->list, wish->spill);
     if (n->layout.buckets == 0) mf_pass_layout(pass->list, 1, wish->bucket, &n->layout);

@@ -134,7 +134,7 @@ static struct model make(const struct choice *c, struct mf_queue *queue)
     m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute);
     mf_pass_grad(m.list, m.loss, 1);
-    mf_pass_recompute(m.list, c->recompute);
+    mf_pass_recompute(m.list, c->recompute, c->stage == 3);
     if (c->fold) mf_pass_fold(m.list);
     mf_pass_spill(m.list, c->host ? LARGE : 0);
     m.layout = (struct mf_layout){.stage = c->stage, .offload = c->host, .pieces = 2, .piece = 1};

@@ -42,6 +42,34 @@ static void near(const struct bed *b, const char *model, enum mf_type type, doub
     free(want);
 }
 
+/* In stage 3 backward reads copies of weights that are made behind its beginning: none is kept from forward. */
+static void copies(const struct bed *b)
+{
+    struct mf_train_opts o = usual("vit", 1, WINDOW);
+    struct mf_network_wish wish;
+    struct mf_network n;
+    size_t seed = 0, read = 0;
+
+    o.type = MF_BF16;
+    o.stage = 3;
+    wish = mf_train_wish(b->set, &o, 2, 1);
+    CHECK(mf_network_make(&wish, b->device.q, &n) == MF_OK);
+    while (n.last.list->node[seed].op != MF_OP_FILL) ++seed;
+    for (size_t i = 0; i < seed; ++i) {
+        const struct mf_node *cast = &n.last.list->node[i];
+
+        if (cast->op != MF_OP_CAST || n.net->value[cast->in[0]].role != MF_ROLE_PARAMETER) continue;
+        for (size_t k = 0; k < n.last.list->nodes; ++k)
+            for (int j = 0; j < MF_INS; ++j)
+                if (n.last.list->node[k].in[j] == cast->out[0]) {
+                    CHECK(k < seed);
+                    ++read;
+                }
+    }
+    CHECK(read > 0);
+    mf_network_free(&n);
+}
+
 static void same_bits(const struct bed *b, const char *model)
 {
     struct mf_train_opts o = usual(model, 1, WINDOW);
@@ -135,6 +163,7 @@ int main(int argc, char **argv)
         near(&b, models[m], MF_F16, 1e-3);
         same_bits(&b, models[m]);
     }
+    copies(&b);
     scale_moves(&b);
     one_rank(&b);
     bed_close(&b);

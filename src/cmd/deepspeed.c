@@ -1,6 +1,7 @@
 /* See deepspeed.h. Keys, meanings and defaults are those of DeepSpeed 0.15 (its "Configuration JSON", and runtime/). */
 #include "src/cmd/deepspeed.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,19 +52,19 @@ static const struct row {
     {"fp16.enabled", "precision-type", "true=fp16|false="},
     {"fp16.auto_cast", NULL, "false="},
     {"fp16.loss_scale", NULL, "0="},
-    {"fp16.initial_scale_power", NULL, NULL},
-    {"fp16.loss_scale_window", NULL, NULL},
-    {"fp16.hysteresis", NULL, NULL},
-    {"fp16.min_loss_scale", NULL, NULL},
+    {"fp16.initial_scale_power", "loss-scale", NULL}, /* see text_of() */
+    {"fp16.loss_scale_window", "loss-scale-window", NULL},
+    {"fp16.hysteresis", "loss-scale-hysteresis", NULL},
+    {"fp16.min_loss_scale", NULL, "1="},
     {"bf16.enabled", "precision-type", "true=bf16|false="},
     {"bfloat16.enabled", "precision-type", "true=bf16|false="},
     {ZERO "stage", "zero", "0=0|1=1|2=2|3=3"},
-    {ZERO "offload_optimizer.device", "offload", "none=|cpu=optimizer"},
+    {ZERO "offload_optimizer.device", "offload", "none=none|cpu=optimizer"},
     {ZERO "offload_optimizer.pin_memory", NULL, NULL},
     {ZERO "offload_optimizer.buffer_count", NULL, NULL},
     {ZERO "offload_optimizer.fast_init", NULL, NULL},
     {ZERO "offload_optimizer.ratio", NULL, "1="},
-    {ZERO "cpu_offload", "offload", "false=|true=optimizer"},
+    {ZERO "cpu_offload", "offload", "false=none|true=optimizer"},
     {ZERO "offload_param.device", NULL, "none="},
     {ZERO "offload_param.pin_memory", NULL, NULL},
     {ZERO "offload_param.buffer_count", NULL, NULL},
@@ -130,6 +131,8 @@ static const struct gap {
     {"optimizer", ADAM "momentum", "momentum", "0"},
     {"scheduler", RATE "warmup_num_steps", "warmup", "1000"},
     {"scheduler", RATE "warmup_type", "warmup-shape", "log"},
+    {"fp16", "fp16.loss_scale_window", "loss-scale-window", "1000"},
+    {"fp16", "fp16.hysteresis", "loss-scale-hysteresis", "2"},
 };
 
 /* A file, and what was found in it. */
@@ -178,7 +181,7 @@ static int is_number(const struct mf_json *value)
     return mf_json_kind(value) == MF_JSON_INT || mf_json_kind(value) == MF_JSON_REAL;
 }
 
-/* Its "Adam" is AdamW unless adam_w_mode is false. */
+/* Its "Adam" is AdamW unless adam_w_mode is false; a power of two is said by its exponent. */
 static void text_of(const struct reader *r, const char *key, const struct mf_json *value, char text[KEY])
 {
     switch (mf_json_kind(value)) {
@@ -187,6 +190,8 @@ static void text_of(const struct reader *r, const char *key, const struct mf_jso
     case MF_JSON_REAL: snprintf(text, KEY, "%.15g", mf_json_to_real(value)); break;
     default: snprintf(text, KEY, "%s", mf_json_to_text(value)); break;
     }
+    if (strcmp(key, "fp16.initial_scale_power") == 0 && mf_json_kind(value) == MF_JSON_INT)
+        snprintf(text, KEY, "%.15g", exp2(mf_json_to_real(value)));
     if (strcmp(key, "optimizer.type") == 0 && strcasecmp(text, "adam") == 0 &&
         is_false(at(r->file, ADAM "adam_w_mode")))
         snprintf(text, KEY, "adam with L2");
@@ -214,14 +219,15 @@ static int is_overruled(const struct reader *r, const char *key)
 static void take(struct reader *r, const struct row *row, const char *text)
 {
     char ours[KEY];
+    int known;
 
     snprintf(ours, sizeof ours, "%s", text);
     if (!row->option && !row->values) add(r->idle, row->key, "");
     if (!r->options) return;
-    if ((row->values && !mapped(row->values, text, ours)) ||
-        (row->option && *ours && !mf_options_knows(r->options, row->option)))
+    known = row->option && mf_options_knows(r->options, row->option);
+    if (row->values && (!mapped(row->values, text, ours) || (row->option && *ours && !known)))
         add(r->refused, row->key, text);
-    else if (row->option && *ours && r->rc == MF_OK && !is_overruled(r, row->key))
+    else if (known && *ours && r->rc == MF_OK && !is_overruled(r, row->key))
         r->rc = mf_options_adopt(r->options, row->option, r->place, row->key, ours);
 }
 
@@ -288,10 +294,12 @@ static int fill_gaps(const struct reader *r)
 {
     for (size_t i = 0; i < sizeof gaps / sizeof *gaps; ++i) {
         const struct gap *gap = &gaps[i];
+        const struct mf_json *enabled = gap->group ? mf_json_get(at(r->file, gap->group), "enabled") : NULL;
         const int idle = !strcmp(gap->option, "momentum") && strcmp(mf_options_value(r->options, "optimizer"), "sgd");
 
         if (idle || (gap->group && !at(r->file, gap->group)) || at(r->file, gap->key)) continue;
-        if (mf_options_given(r->options, gap->option)) continue;
+        if (!mf_options_knows(r->options, gap->option) || mf_options_given(r->options, gap->option)) continue;
+        if (enabled && !mf_json_to_bool(enabled)) continue;
         MF_TRY(mf_options_adopt(r->options, gap->option, r->place, gap->key, gap->value));
     }
     return MF_OK;

@@ -22,7 +22,7 @@ WHOLE = {
     "fp16": {"enabled": False, "anything": 1}, "bf16": {"enabled": "auto"}, "wall_clock_breakdown": False}
 SAME = ("--effective-batch", 24, "--batch-size", 6, "--accumulation-steps", 2, "--clip", 0.5, "--zero", 1, "--optimizer", "adamw", "--learning-rate", 0.002,
         "--beta-1", 0.8, "--beta-2", 0.99, "--epsilon", 1e-7, "--weight-decay", 0.02, "--schedule", "warmup-decay", "--warmup", 3, "--warmup-shape", "log",
-        "--max-steps", 6, "--recompute", "blocks")
+        "--max-steps", 6, "--recompute", "blocks", "--offload", "none")
 SMALL = ("--data", "set.h5", "--arch", "mlp", "--width", 16, "--no-plots", "--no-events")
 
 
@@ -72,6 +72,17 @@ def meanings():
     check(set(got) == {"optimizer", "deepspeed"}, f"auto leaves the choice to the program: {got}")
     has({"zero_optimization": {"stage": 3}}, {"zero": '"3"  # zero_optimization.stage'})
     has({"zero_optimization": {"stage": 3, "stage3_max_live_parameters": 1e9}}, {"zero": '"3"  # zero_optimization.stage'})
+    has({"zero_optimization": {"stage": 1, "offload_optimizer": {"device": "cpu", "pin_memory": True}}, "activation_checkpointing": {"cpu_checkpointing": True}},
+        {"offload": '"optimizer"  # zero_optimization.offload_optimizer.device', "spill-activations": "true  # activation_checkpointing.cpu_checkpointing"})
+    scale = {"enabled": "auto", "loss_scale": 0, "initial_scale_power": 20, "hysteresis": 3, "min_loss_scale": 1}
+    half = options({"fp16": scale})
+    if "loss-scale" in half:
+        check(half["loss-scale"] == "1048576  # fp16.initial_scale_power" and "loss-scale-window" not in half, f"{half}")
+        has({"fp16": {**scale, "enabled": True}}, {"precision-type": '"fp16"  # fp16.enabled', "loss-scale-hysteresis": "3  # fp16.hysteresis",
+                                                 "loss-scale-window": "1000  # fp16.loss_scale_window"})
+        has({"bf16": {"enabled": True}}, {"precision-type": '"bf16"  # bf16.enabled'})
+    else:
+        refused({"fp16": {**scale, "enabled": True}}, 2, "not supported: fp16.enabled true")
     has({"tensorboard": {"enabled": False}}, {"no-events": "true  # tensorboard.enabled"})
     has({"gradient_clipping": 2}, {"clip": "2  # flag"}, "--clip", "2.0")
     has({}, {"clip": "3  # flag"}, "--clip", 3)

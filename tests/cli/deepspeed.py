@@ -75,14 +75,12 @@ def meanings():
     has({"zero_optimization": {"stage": 1, "offload_optimizer": {"device": "cpu", "pin_memory": True}}, "activation_checkpointing": {"cpu_checkpointing": True}},
         {"offload": '"optimizer"  # zero_optimization.offload_optimizer.device', "spill-activations": "true  # activation_checkpointing.cpu_checkpointing"})
     scale = {"enabled": "auto", "loss_scale": 0, "initial_scale_power": 20, "hysteresis": 3, "min_loss_scale": 1}
-    half = options({"fp16": scale})
-    if "loss-scale" in half:
-        check(half["loss-scale"] == "1048576  # fp16.initial_scale_power" and "loss-scale-window" not in half, f"{half}")
-        has({"fp16": {**scale, "enabled": True}}, {"precision-type": '"fp16"  # fp16.enabled', "loss-scale-hysteresis": "3  # fp16.hysteresis",
+    got = has({"fp16": scale}, {"loss-scale": "1048576  # fp16.initial_scale_power"})
+    check("precision-type" not in got and "loss-scale-window" not in got, f"left to the program: {got}")
+    has({"fp16": {**scale, "enabled": True}}, {"precision-type": '"fp16"  # fp16.enabled', "loss-scale-hysteresis": "3  # fp16.hysteresis",
                                                  "loss-scale-window": "1000  # fp16.loss_scale_window"})
-        has({"bf16": {"enabled": True}}, {"precision-type": '"bf16"  # bf16.enabled'})
-    else:
-        refused({"fp16": {**scale, "enabled": True}}, 2, "not supported: fp16.enabled true")
+    has({"bf16": {"enabled": True}, "fp16": {"enabled": False}}, {"precision-type": '"bf16"  # bf16.enabled'})
+    refused({"fp16": {"enabled": True}, "bf16": {"enabled": True}}, 2, "ds.json: bf16.enabled bf16 and fp16.enabled fp16 contradict each other")
     has({"tensorboard": {"enabled": False}}, {"no-events": "true  # tensorboard.enabled"})
     has({"gradient_clipping": 2}, {"clip": "2  # flag"}, "--clip", "2.0")
     has({}, {"clip": "3  # flag"}, "--clip", 3)

@@ -62,6 +62,17 @@ static void all_settings(const struct both *b)
         }
 }
 
+/* Half activations wait in host memory, too; parameters and moments there have 32 bits. */
+static void half(const struct both *b)
+{
+    struct mf_train_opts o = usual("vit", 1, batch_for(&b->plain.world, WINDOW, 2));
+
+    if (!trains(&b->tested, "vit") || tolerance(b) > 0) return;
+    o.type = MF_BF16;
+    o.recompute = MF_RECOMPUTE_CHEAP;
+    for (o.stage = 0; o.stage < 4; o.stage += 3) same_bits(b, o, 1, 128);
+}
+
 static const char *some_model(const struct both *b) { return trains(&b->tested, "vit") ? "vit" : "mlp"; }
 
 static void others(const struct both *b)
@@ -129,6 +140,7 @@ int main(int argc, char **argv)
     all_settings(&b);
     others(&b);
     restarts(&b);
+    half(&b);
     bed_close(&b.tested);
     return failures != 0;
 }

@@ -219,15 +219,13 @@ static int is_overruled(const struct reader *r, const char *key)
 static void take(struct reader *r, const struct row *row, const char *text)
 {
     char ours[KEY];
-    int known;
 
     snprintf(ours, sizeof ours, "%s", text);
     if (!row->option && !row->values) add(r->idle, row->key, "");
     if (!r->options) return;
-    known = row->option && mf_options_knows(r->options, row->option);
-    if (row->values && (!mapped(row->values, text, ours) || (row->option && *ours && !known)))
+    if (row->values && !mapped(row->values, text, ours))
         add(r->refused, row->key, text);
-    else if (known && *ours && r->rc == MF_OK && !is_overruled(r, row->key))
+    else if (row->option && *ours && r->rc == MF_OK && !is_overruled(r, row->key))
         r->rc = mf_options_adopt(r->options, row->option, r->place, row->key, ours);
 }
 
@@ -298,7 +296,7 @@ static int fill_gaps(const struct reader *r)
         const int idle = !strcmp(gap->option, "momentum") && strcmp(mf_options_value(r->options, "optimizer"), "sgd");
 
         if (idle || (gap->group && !at(r->file, gap->group)) || at(r->file, gap->key)) continue;
-        if (!mf_options_knows(r->options, gap->option) || mf_options_given(r->options, gap->option)) continue;
+        if (mf_options_given(r->options, gap->option)) continue;
         if (enabled && !mf_json_to_bool(enabled)) continue;
         MF_TRY(mf_options_adopt(r->options, gap->option, r->place, gap->key, gap->value));
     }

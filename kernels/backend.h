@@ -19,7 +19,7 @@
 #include "src/base/arena.h"
 
 /** Changes with the layout of struct mf_backend or of a table in it. */
-enum { MF_BACKEND_ABI = 3202 };
+enum { MF_BACKEND_ABI = 3203 };
 
 /** Compute capability (10 major + minor) of the oldest GPUs that the kernels are compiled for. */
 enum { MF_GPU_OLDEST = 80 };
@@ -50,6 +50,8 @@ struct mf_queue {
                                    plans are made */
     int deterministic;          /* plans must not depend on timing */
     unsigned long segments;     /* names given (kernels/segment.h) */
+    double *numbers;            /* [MF_NUMBERS] device memory: where kernels of networks read the numbers of a step,
+                                   also when they are replayed; NULL: in the caller's memory */
     struct mf_queue *compute;   /* computes on parts of this queue's fields (mf_queue_home()); NULL: this queue */
     const struct mf_port *port; /* NULL: no communication library serves this back end */
     void *impl;                 /* the back end's own */

@@ -81,7 +81,7 @@ struct mf_call {
     unsigned add; /* bit i: din[i] is added to, else written */
     int own;      /* backward may write over dout: nobody reads it later */
     void *work, *plan;
-    const double *number; /* [MF_NUMBERS] */
+    const double *number; /* [MF_NUMBERS] queue->numbers, or the caller's where that is NULL */
 };
 
 /** What holds for an operation on every back end. A mask has bit i for in[i]. */

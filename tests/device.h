@@ -87,6 +87,13 @@ static inline void device_get(const struct device *d, void *to, void *memory, si
     mf_arena_give(d->arena, memory);
 }
 
+/* The numbers of a step, where kernels of networks read them. */
+static inline const double *device_numbers(const struct device *d, const double *number)
+{
+    if (d->q->numbers) d->be->put(d->q, d->q->numbers, number, MF_NUMBERS * sizeof *number);
+    return d->q->numbers ? d->q->numbers : number;
+}
+
 /* Host memory that kernels see, with a copy of @p from (NULL: zeros). */
 static inline void *device_host(const struct device *d, const void *from, size_t bytes)
 {

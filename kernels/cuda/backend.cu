@@ -211,6 +211,7 @@ void queue_close(struct mf_queue *queue)
         mf_cuda_products_close(own);
         mf_cuda_convolutions_close(own);
         if (own->part) MF_CUDA(cudaFree(own->part));
+        if (queue->numbers) MF_CUDA(cudaFree(queue->numbers));
         if (own->word) MF_CUDA(cudaFreeHost(own->word));
         if (own->stage) MF_CUDA(cudaFreeHost(own->stage));
         if (own->stream) MF_CUDA(cudaStreamDestroy(own->stream));
@@ -276,6 +277,12 @@ int open_own(struct mf_cuda_queue *own, int device)
     return mf_fail(MF_MEMORY, "GPU %d has no memory for a queue (%zu bytes)", device, MF_PASS_PARTS * sizeof(double));
 }
 
+int open_numbers(struct mf_queue *q)
+{
+    q->numbers = static_cast<double *>(take(nullptr, MF_NUMBERS * sizeof(double)));
+    return q->numbers ? MF_OK : mf_fail(MF_MEMORY, "no memory for a queue of the cuda back end");
+}
+
 int queue_open(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena,
                struct mf_arena *host)
 {
@@ -296,6 +303,7 @@ int queue_open(struct mf_queue **queue, int device, int threads, int determinist
     q->deterministic = deterministic;
     q->port = &mf_cuda_of(q)->port;
     rc = open_own(mf_cuda_of(q), device);
+    if (rc == MF_OK) rc = open_numbers(q);
     if (rc == MF_OK)
         *queue = q;
     else

@@ -9,7 +9,7 @@
 namespace
 {
 
-constexpr size_t KEPT = 64; /* segments; the one that has been idle longest gives way */
+constexpr size_t KEPT = 256; /* segments; the one that has been idle longest gives way */
 
 struct segment {
     unsigned char key[MF_SEGMENT_KEY];

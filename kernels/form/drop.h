@@ -14,16 +14,16 @@ struct mf_drop {
     float scale;
 };
 
-static inline struct mf_drop mf_drop_of(const struct mf_call *call)
+/** @p number: [MF_NUMBERS] */
+MF_HD struct mf_drop mf_drop_of(const struct mf_attr *attr, const double *number)
 {
-    const double *number = call->number;
     struct mf_drop drop;
 
     drop.seed = (uint64_t)number[MF_NUMBER_SEED] + ((uint64_t)number[MF_NUMBER_STEP] << 32);
     drop.sample = (uint64_t)number[MF_NUMBER_SAMPLE];
-    drop.stream = MF_STREAM_DROPOUT + call->attr->stream;
-    drop.limit = (uint32_t)(call->attr->rate * 4294967295.0);
-    drop.scale = (float)(1 / (1 - call->attr->rate));
+    drop.stream = MF_STREAM_DROPOUT + attr->stream;
+    drop.limit = (uint32_t)(attr->rate * 4294967295.0);
+    drop.scale = (float)(1 / (1 - attr->rate));
     return drop;
 }
 

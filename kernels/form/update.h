@@ -21,37 +21,36 @@ struct mf_update {
     float first, second; /* 1 - a, 1 - b, subtracted in double: in single precision they are wrong by 1e-5 */
 };
 
-static inline struct mf_update mf_update_sgd_of(const struct mf_call *call)
+/** @p number: [MF_NUMBERS] */
+MF_HD struct mf_update mf_update_sgd_of(const struct mf_attr *attr, const double *number)
 {
-    const double *number = call->number;
     struct mf_update s;
 
     s.keep = s.root = 1;
     s.decay = (float)number[MF_NUMBER_DECAY];
     s.rate = (float)number[MF_NUMBER_LEARNING_RATE];
     s.scale = (float)number[MF_NUMBER_SCALE];
-    s.momentum = (float)call->attr->momentum;
-    s.first = (float)(1 - call->attr->momentum);
-    s.second = (float)(1 - call->attr->second);
-    s.epsilon = (float)call->attr->epsilon;
+    s.momentum = (float)attr->momentum;
+    s.first = (float)(1 - attr->momentum);
+    s.second = (float)(1 - attr->second);
+    s.epsilon = (float)attr->epsilon;
     return s;
 }
 
-static inline struct mf_update mf_update_adam_of(const struct mf_call *call)
+MF_HD struct mf_update mf_update_adam_of(const struct mf_attr *attr, const double *number)
 {
-    const double *number = call->number;
-    struct mf_update s = mf_update_sgd_of(call);
+    struct mf_update s = mf_update_sgd_of(attr, number);
 
-    s.rate = (float)(number[MF_NUMBER_LEARNING_RATE] / (1 - pow(call->attr->momentum, number[MF_NUMBER_STEP])));
-    s.root = (float)(1 / sqrt(1 - pow(call->attr->second, number[MF_NUMBER_STEP])));
+    s.rate = (float)(number[MF_NUMBER_LEARNING_RATE] / (1 - pow(attr->momentum, number[MF_NUMBER_STEP])));
+    s.root = (float)(1 / sqrt(1 - pow(attr->second, number[MF_NUMBER_STEP])));
     return s;
 }
 
-static inline struct mf_update mf_update_adamw_of(const struct mf_call *call)
+MF_HD struct mf_update mf_update_adamw_of(const struct mf_attr *attr, const double *number)
 {
-    struct mf_update s = mf_update_adam_of(call);
+    struct mf_update s = mf_update_adam_of(attr, number);
 
-    s.keep = (float)(1 - call->number[MF_NUMBER_LEARNING_RATE] * call->number[MF_NUMBER_DECAY]);
+    s.keep = (float)(1 - number[MF_NUMBER_LEARNING_RATE] * number[MF_NUMBER_DECAY]);
     s.decay = 0;
     return s;
 }

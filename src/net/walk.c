@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "kernels/segment.h"
 #include "src/base/err.h"
 #include "src/net/phases.h"
 
@@ -23,6 +24,7 @@ struct mf_walk {
     ptrdiff_t *last[sizeof((struct mf_net *)0)->list /
                     sizeof(struct mf_list *)]; /* checked: [values] node of the last use; -1: it stays */
     double number[MF_NUMBERS];
+    unsigned long name; /* of its segments */
     const struct mf_exchanges *exchange;
     uint64_t *started; /* [values] number of the exchange of an array */
     size_t *copied;    /* [values] number of the last copy between it, in host memory, and the device */
@@ -78,11 +80,17 @@ void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int val
     return walk->room[owner->place] + list->at[root] + shift;
 }
 
+/* Does the device alone do it, by kernels? */
+static int is_on_device(const struct mf_walk *walk, const struct mf_node *node)
+{
+    return mf_op_is_kernel(node->op) && mf_node_place(walk->net, node) == MF_PLACE_DEVICE;
+}
+
 static void fill_call(struct mf_walk *walk, const struct mf_list *list, const struct mf_node *node,
                       struct mf_call *call)
 {
     mf_node_call(walk->net, node, call);
-    call->number = walk->number;
+    call->number = walk->queue->numbers && is_on_device(walk, node) ? walk->queue->numbers : walk->number;
     call->work = mf_walk_at(walk, list, node->work);
     call->dout.at = mf_walk_at(walk, list, node->dout);
     for (int j = 0; j < MF_INS; ++j) {
@@ -191,6 +199,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
     w->net = net;
     w->queue = queue;
     w->mode = mode;
+    w->name = mf_segment_name(queue);
     if (given) w->given = *given;
     rc = mode == MF_WALK_CHECKED ? take_guarded(w) : take_planned(w);
     if (rc != MF_OK) {
@@ -315,7 +324,6 @@ static void step(struct mf_walk *walk, const struct mf_node *node, const struct 
         copy(walk, node, call);
     else
         copied(walk, node);
-    if (walk->exchange) walk->exchange->poll(walk->exchange->context);
 }
 
 /* What a node says that it writes held nothing; what it was the last to use holds nothing any more. */
@@ -378,16 +386,49 @@ static void hunt(struct mf_walk *walk, const struct mf_list *list, const struct 
     }
 }
 
-void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
+static void poll(const struct mf_walk *walk)
 {
-    const size_t k = index_of(walk, list);
+    if (walk->exchange) walk->exchange->poll(walk->exchange->context);
+}
+
+/* One node after another, as a device that replays nothing wants it, and checks. */
+static void run_alone(struct mf_walk *walk, const struct mf_list *list, size_t k, size_t i)
+{
     const int checked = walk->mode == MF_WALK_CHECKED;
 
-    for (size_t i = 0; i < list->nodes; ++i) {
-        if (checked) poison(walk, k, i, 1);
-        step(walk, &list->node[i], &walk->call[k][i]);
-        if (walk->hunting && !walk->bad && !mf_op_is_exchange(list->node[i].op)) hunt(walk, list, &list->node[i]);
-        if (checked) poison(walk, k, i, 0);
-    }
+    if (checked) poison(walk, k, i, 1);
+    step(walk, &list->node[i], &walk->call[k][i]);
+    if (walk->hunting && !walk->bad && !mf_op_is_exchange(list->node[i].op)) hunt(walk, list, &list->node[i]);
+    if (checked) poison(walk, k, i, 0);
+    poll(walk);
+}
+
+/* Kernel calls alone from node @p i on. Returns the first node behind them. */
+static size_t run_segment(struct mf_walk *walk, const struct mf_list *list, size_t k, size_t i)
+{
+    const struct {
+        unsigned long name, list, node;
+    } key = {walk->name, k, i};
+    const int made = mf_segment_begin(walk->queue, &key, sizeof key);
+
+    for (; i < list->nodes && is_on_device(walk, &list->node[i]); ++i)
+        if (made) step(walk, &list->node[i], &walk->call[k][i]);
+    mf_segment_end(walk->queue);
+    poll(walk);
+    return i;
+}
+
+void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
+{
+    const struct mf_backend *backend = walk->queue->backend;
+    const int replays = backend->segment_begin && walk->mode == MF_WALK_PLANNED && !walk->hunting;
+    const size_t k = index_of(walk, list);
+
+    if (walk->queue->numbers) backend->put(walk->queue, walk->queue->numbers, walk->number, sizeof walk->number);
+    for (size_t i = 0; i < list->nodes;)
+        if (replays && is_on_device(walk, &list->node[i]))
+            i = run_segment(walk, list, k, i);
+        else
+            run_alone(walk, list, k, i++);
     if (walk->exchange) walk->exchange->settle(walk->exchange->context);
 }

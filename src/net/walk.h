@@ -46,7 +46,8 @@ void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int val
 void mf_walk_hunt(struct mf_walk *walk, int on);
 const struct mf_node *mf_walk_bad(const struct mf_walk *walk);
 
-/** Executes the list. Enqueues; the caller waits for the queue. */
+/** Executes the list. Enqueues; the caller waits for the queue. Between exchanges and copies a device may replay what
+ * it did the last time (kernels/segment.h). */
 void mf_walk_run(struct mf_walk *walk, const struct mf_list *list);
 
 #endif

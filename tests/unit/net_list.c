@@ -1,11 +1,13 @@
 /* Lists of three small networks: one with skips, shared weights, dropout and views; a transformer; one of images.
  * Passes are compared by their text, gradients with finite differences. Bits do not depend on the places of memory, nor
  * on what is computed again. Micro-batches add up. */
+#include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/phase.h"
 #include "src/base/rng.h"
 #include "src/net/build.h"
 #include "src/net/pass.h"
@@ -270,6 +272,35 @@ static size_t train(const struct device *d, const struct choice *c, enum mf_walk
     return n;
 }
 
+/* Launches of kernels on the emulator so far. */
+static long launches(void)
+{
+    void *emulator = dlopen("libemu_cudart.so", RTLD_LAZY | RTLD_NOLOAD);
+    const long *calls = emulator ? dlsym(emulator, "mf_emu_calls") : NULL;
+
+    if (emulator) dlclose(emulator);
+    return calls ? *calls : 0;
+}
+
+/* A device makes the calls of two steps and replays them in the third, with the numbers of that step. Where phases are
+ * timed it makes all calls. */
+static void check_replay(const struct device *d, const struct choice *c)
+{
+    static float want[NUMBERS], got[NUMBERS];
+    long before = launches(), all;
+    size_t n;
+
+    mf_phases_open(1, 0);
+    n = train(d, c, MF_WALK_PLANNED, want);
+    mf_phases_open(0, 0);
+    all = launches() - before;
+    before += all;
+    CHECK(train(d, c, MF_WALK_PLANNED, got) == n);
+    CHECK_SAYS(memcmp(got, want, n * sizeof *got) == 0, "model %d: a replay has other bits", c->model);
+    CHECK_SAYS(3 * (launches() - before) == 2 * all, "model %d: %ld launches of %ld", c->model, launches() - before,
+               all);
+}
+
 /* However memory is laid out, and whatever is computed again. */
 static void check_bits(struct device *d, const struct choice *base)
 {
@@ -476,11 +507,15 @@ int main(int argc, char **argv)
     struct device d = device_open(1, 1, 0);
 
     NEEDS(1, "LIST");
-    check_text(&d, argv[1]);
+    if (!d.be->segment_begin) check_text(&d, argv[1]);
     for (int k = 0; k < MODELS; ++k) {
         struct choice base = usual;
 
         base.model = k;
+        if (d.be->segment_begin) {
+            check_replay(&d, &base);
+            continue;
+        }
         check_bits(&d, &base);
         check_slope(&d, &base);
         check_accumulation(&d, &base);

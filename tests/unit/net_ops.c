@@ -141,7 +141,7 @@ static struct mf_shape gradient_shape(const struct trial *t, int j)
 static void run(struct trial *t, const struct device *d, int own, float before)
 {
     const struct mf_op *op = mf_ops[t->test->op];
-    struct mf_call call = {.attr = &t->test->attr, .number = net_number}, back;
+    struct mf_call call = {.attr = &t->test->attr, .number = device_numbers(d, net_number)}, back;
     unsigned in = 0, out = 0;
     static double fill[NUMBERS];
 

@@ -53,7 +53,7 @@ static void run(const struct device *d, enum mf_op_id op, float *out)
     static float x[N];
     static const float zeros[N];
     double number[MF_NUMBERS] = {0};
-    struct mf_call call = {.attr = &attr, .number = number};
+    struct mf_call call = {.attr = &attr};
 
     number[MF_NUMBER_LEARNING_RATE] = rate;
     number[MF_NUMBER_DECAY] = decay;
@@ -63,6 +63,7 @@ static void run(const struct device *d, enum mf_op_id op, float *out)
         call.in[j] = (struct mf_tensor){device_put(d, j == 0 ? x : zeros, sizeof x), flat};
     for (int t = 1; t <= STEPS; ++t) {
         number[MF_NUMBER_STEP] = t;
+        call.number = device_numbers(d, number);
         for (size_t i = 0; i < N; ++i) x[i] = (float)slope(t, i);
         d->be->put(d->q, call.in[1].at, x, sizeof x);
         d->be->net->calls[op]->forward(d->q, &call);
@@ -89,7 +90,7 @@ static void check_moments(const struct device *d)
 {
     static const struct mf_attr usual = {.momentum = 0.9, .second = 0.999, .epsilon = 1e-8};
     double number[MF_NUMBERS] = {[MF_NUMBER_SCALE] = 1, [MF_NUMBER_STEP] = 1};
-    struct mf_call call = {.attr = &usual, .number = number};
+    struct mf_call call = {.attr = &usual, .number = device_numbers(d, number)};
     float x[4][64] = {{0}};
 
     for (int i = 0; i < 64; ++i) x[1][i] = (float)slope(1, (size_t)i);
@@ -111,7 +112,7 @@ static void check_flat(const struct device *d)
     static float x[N], y[N];
     const struct mf_attr quarter = {.rate = 0.25};
     double number[MF_NUMBERS] = {[MF_NUMBER_LEARNING_RATE] = rate, [MF_NUMBER_SCALE] = scale};
-    struct mf_call call = {.attr = &quarter, .number = number};
+    struct mf_call call = {.attr = &quarter, .number = device_numbers(d, number)};
 
     for (size_t i = 0; i < N; ++i) x[i] = (float)slope(1, i);
     call.out[0] = (struct mf_tensor){device_put(d, NULL, sizeof x), flat};
@@ -167,7 +168,7 @@ static void check_square_sum(const struct device *d)
 static void check_tiny(const struct device *d)
 {
     double number[MF_NUMBERS] = {[MF_NUMBER_SCALE] = 1, [MF_NUMBER_STEP] = 1};
-    struct mf_call call = {.attr = &attr, .number = number};
+    struct mf_call call = {.attr = &attr, .number = device_numbers(d, number)};
     static float x[N], none[N];
 
     for (size_t i = 0; i < N; ++i) x[i] = 1e-20F;

@@ -48,21 +48,21 @@ static void sgd_rows(const struct mf_call *call, size_t from, size_t to)
 
 static void adam(struct mf_queue *queue, const struct mf_call *call)
 {
-    const struct step_call s = {*call, mf_update_adam_of(call)};
+    const struct step_call s = {*call, mf_update_adam_of(call->attr, call->number)};
 
     mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 4, adam_rows, &s.call);
 }
 
 static void adamw(struct mf_queue *queue, const struct mf_call *call)
 {
-    const struct step_call s = {*call, mf_update_adamw_of(call)};
+    const struct step_call s = {*call, mf_update_adamw_of(call->attr, call->number)};
 
     mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 4, adam_rows, &s.call);
 }
 
 static void sgd(struct mf_queue *queue, const struct mf_call *call)
 {
-    const struct step_call s = {*call, mf_update_sgd_of(call)};
+    const struct step_call s = {*call, mf_update_sgd_of(call->attr, call->number)};
 
     mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 3, sgd_rows, &s.call);
 }

@@ -129,7 +129,7 @@ static void drop(const struct mf_call *call, const float *x, float *y, size_t fr
     const size_t samples =
         call->out[0].shape.n || !call->dout.shape.n ? call->out[0].shape.d[0] : call->dout.shape.d[0];
     const size_t each = mf_shape_count(call->out[0].shape.n ? &call->out[0].shape : &call->dout.shape) / samples;
-    const struct mf_drop d = mf_drop_of(call);
+    const struct mf_drop d = mf_drop_of(call->attr, call->number);
     uint32_t word[4];
 
     for (size_t s = from; s < to; ++s)

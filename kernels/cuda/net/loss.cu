@@ -48,10 +48,10 @@ template <int W> struct row_body {
 struct total_body {
     enum { SUMS = 1, MAXIMA = 0 };
     const float *saved;
-    double rows;
+    const double *rows;
     float *out;
     __device__ void operator()(size_t i, double *value) const { value[0] += double(saved[2 * i + 1]); }
-    __device__ void store(size_t, int, double sum) const { *out = float(sum / rows); }
+    __device__ void store(size_t, int, double sum) const { *out = float(sum / *rows); }
 };
 
 /* dx = (softmax(x) - targets) dy / rows; 0 in rows that do not count. */
@@ -59,12 +59,13 @@ template <int W> struct row_slope_body {
     size_t n;
     const float *x, *saved, *dy;
     const int32_t *label;
-    float part, smooth; /* 1 / rows; label smoothing */
+    const double *rows;
+    float smooth; /* label smoothing */
     float *dx;
     __device__ void operator()(size_t row, unsigned lane) const
     {
         const int32_t k = label[row];
-        const float f = k < 0 ? 0.0f : *dy * part, even = f * smooth / float(n), l = saved[2 * row];
+        const float f = k < 0 ? 0.0f : *dy * float(1 / *rows), even = f * smooth / float(n), l = saved[2 * row];
         float v[W];
 
         mf_lane<W>(n, lane, [&](size_t i) {
@@ -79,6 +80,7 @@ template <int W> struct row_slope_body {
     }
 };
 
+const double *rows_of(const struct mf_call *call) { return call->number + MF_NUMBER_ROWS; }
 const int32_t *labels(const struct mf_call *call) { return static_cast<const int32_t *>(call->in[1].at); }
 
 void softmax_loss(struct mf_queue *q, const struct mf_call *call)
@@ -90,35 +92,42 @@ void softmax_loss(struct mf_queue *q, const struct mf_call *call)
     mf_by_width<float>(n, {x}, [&](auto width) {
         mf_rows_run(q, rows, row_body<decltype(width)::OF>{n, x, labels(call), call->attr->rate, saved});
     });
-    mf_pass_run(q, 1, rows, total_body{saved, call->number[MF_NUMBER_ROWS], mf_floats(call->out[0])});
+    mf_pass_run(q, 1, rows, total_body{saved, rows_of(call), mf_floats(call->out[0])});
 }
 
 void softmax_loss_back(struct mf_queue *q, const struct mf_call *call)
 {
     const size_t rows = call->in[0].shape.d[0], n = call->in[0].shape.d[1];
     const float *x = mf_floats(call->in[0]), *saved = mf_floats(call->out[1]), *dy = mf_floats(call->dout);
-    const float part = float(1 / call->number[MF_NUMBER_ROWS]), smooth = float(call->attr->rate);
+    const float smooth = float(call->attr->rate);
     float *dx = mf_floats(call->din[0]);
 
     mf_by_width<float>(n, {x, dx}, [&](auto width) {
-        mf_rows_run(q, rows, row_slope_body<decltype(width)::OF>{n, x, saved, dy, labels(call), part, smooth, dx});
+        mf_rows_run(q, rows,
+                    row_slope_body<decltype(width)::OF>{n, x, saved, dy, labels(call), rows_of(call), smooth, dx});
     });
 }
 
 /* -- squared_loss -- */
 
-/* What a sum of squares is divided by. */
-double parts_of(const struct mf_call *call)
+/* What a sum of squares is divided by: rows that count, and numbers of a row. */
+struct parts {
+    const double *rows;
+    double each;
+    __device__ double operator()() const { return *rows * each; }
+};
+
+parts parts_of(const struct mf_call *call)
 {
     const struct mf_shape &shape = call->in[0].shape;
 
-    return call->number[MF_NUMBER_ROWS] * double(mf_shape_count(&shape) / shape.d[0]);
+    return {rows_of(call), double(mf_shape_count(&shape) / shape.d[0])};
 }
 
 struct squares_body {
     enum { SUMS = 1, MAXIMA = 0 };
     const float *a, *b;
-    double parts;
+    parts of;
     float *out;
     __device__ void operator()(size_t i, double *value) const
     {
@@ -126,17 +135,17 @@ struct squares_body {
 
         if (b[i] == b[i]) value[0] += apart * apart;
     }
-    __device__ void store(size_t, int, double sum) const { *out = float(sum / parts); }
+    __device__ void store(size_t, int, double sum) const { *out = float(sum / of()); }
 };
 
 /* Both gradients, or one of them. */
 template <int WANTED> struct apart_body {
     enum { ARRAYS = 4, READS = 12, WRITES = WANTED }; /* da, db, a, b */
     const float *dy;
-    float factor;
+    parts of;
     __device__ void operator()(float *v) const
     {
-        v[0] = mf_squared_loss_slope(v[2], v[3], *dy * factor);
+        v[0] = mf_squared_loss_slope(v[2], v[3], *dy * float(2 / of()));
         v[1] = -v[0];
     }
 };
@@ -144,7 +153,7 @@ template <int WANTED> struct apart_body {
 template <int WANTED> void apart(struct mf_queue *q, const struct mf_call *call)
 {
     mf_places_run(
-        q, mf_shape_count(&call->in[0].shape), apart_body<WANTED>{mf_floats(call->dout), float(2 / parts_of(call))},
+        q, mf_shape_count(&call->in[0].shape), apart_body<WANTED>{mf_floats(call->dout), parts_of(call)},
         {{mf_floats(call->din[0])}, {mf_floats(call->din[1])}, {mf_floats(call->in[0])}, {mf_floats(call->in[1])}});
 }
 

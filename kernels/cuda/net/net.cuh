@@ -127,6 +127,23 @@ template <int W, class Add, class T> __device__ inline void mf_move(const T *fro
 /** The same for a number of a place's. */
 template <class Add> __device__ inline void mf_put(float value, float *to) { *to = Add::IS ? *to + value : value; }
 
+/* -- what follows from the numbers of a step, which a graph reads anew -- */
+
+template <class Made, class Make>
+__global__ void mf_once_kernel(struct mf_attr attr, const double *number, Make make, Made *made)
+{
+    *made = make(attr, number);
+}
+
+/** Lets one thread make(attr, number), for the next kernel. Returns where it stands. */
+template <class Made, class Make> const Made *mf_once(struct mf_queue *q, const struct mf_call *call, const Make &make)
+{
+    Made *made = reinterpret_cast<Made *>(mf_cuda_of(q)->part);
+
+    MF_RUN((mf_once_kernel<Made, Make>), 1, 1, 0, q, *call->attr, call->number, make, made);
+    return made;
+}
+
 /* -- numbers of several arrays -- */
 
 /** An operand. It begins again after so many numbers; 0: it is as long as the others. */

@@ -8,43 +8,53 @@ namespace
 
 struct adam_body {
     enum { ARRAYS = 4, READS = 15, WRITES = 1 | 4 | 8 }; /* parameters, gradients, two moments */
-    struct mf_update s;
-    __device__ void operator()(float *v) const { mf_update_adam(&s, v, v[1], v + 2, v + 3); }
+    const struct mf_update *s;
+    __device__ void operator()(float *v) const { mf_update_adam(s, v, v[1], v + 2, v + 3); }
 };
 
 struct sgd_body {
     enum { ARRAYS = 3, READS = 7, WRITES = 1 | 4 }; /* parameters, gradients, velocity */
-    struct mf_update s;
-    __device__ void operator()(float *v) const { mf_update_sgd(&s, v, v[1], v + 2); }
+    const struct mf_update *s;
+    __device__ void operator()(float *v) const { mf_update_sgd(s, v, v[1], v + 2); }
 };
 
 struct plain_body {
     enum { ARRAYS = 2, READS = 3, WRITES = 1 };
-    struct mf_update s;
-    __device__ void operator()(float *v) const { mf_update_plain(&s, v, v[1]); }
+    const struct mf_update *s;
+    __device__ void operator()(float *v) const { mf_update_plain(s, v, v[1]); }
 };
 
-void adam_step(struct mf_queue *q, const struct mf_call *call, const struct mf_update &s)
+/* The constants of a step. */
+#define MF_STEP_OF(name)                                                                               \
+    struct name##_of {                                                                                 \
+        __device__ struct mf_update operator()(const struct mf_attr &attr, const double *number) const \
+        {                                                                                              \
+            return mf_update_##name##_of(&attr, number);                                               \
+        }                                                                                              \
+    };
+MF_STEP_OF(adam)
+MF_STEP_OF(adamw)
+MF_STEP_OF(sgd)
+#undef MF_STEP_OF
+
+template <class Of> void adam_step(struct mf_queue *q, const struct mf_call *call)
 {
     const struct mf_tensor *in = call->in;
 
-    mf_places_run(q, mf_shape_count(&in[0].shape), adam_body{s},
-                  {{mf_floats(in[0])}, {mf_floats(in[1])}, {mf_floats(in[2])}, {mf_floats(in[3])}});
+    mf_places_run(q, mf_shape_count(&in[0].shape), adam_body{mf_once<struct mf_update>(q, call, Of())},
+                  {{in[0].at}, {in[1].at}, {in[2].at}, {in[3].at}});
 }
-
-void adam(struct mf_queue *q, const struct mf_call *call) { adam_step(q, call, mf_update_adam_of(call)); }
-void adamw(struct mf_queue *q, const struct mf_call *call) { adam_step(q, call, mf_update_adamw_of(call)); }
 
 void sgd(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct mf_update s = mf_update_sgd_of(call);
+    const struct mf_update *s = mf_once<struct mf_update>(q, call, sgd_of());
     const struct mf_tensor *in = call->in;
     const size_t n = mf_shape_count(&in[0].shape);
 
     if (in[2].at)
-        mf_places_run(q, n, sgd_body{s}, {{mf_floats(in[0])}, {mf_floats(in[1])}, {mf_floats(in[2])}});
+        mf_places_run(q, n, sgd_body{s}, {{in[0].at}, {in[1].at}, {in[2].at}});
     else
-        mf_places_run(q, n, plain_body{s}, {{mf_floats(in[0])}, {mf_floats(in[1])}});
+        mf_places_run(q, n, plain_body{s}, {{in[0].at}, {in[1].at}});
 }
 
 /* -- square_sum: W numbers at a time -- */
@@ -83,7 +93,7 @@ void square_sum(struct mf_queue *q, const struct mf_call *call)
 
 } // namespace
 
-MF_CUDA_CALLS(adamw, adamw, nullptr)
-MF_CUDA_CALLS(adam, adam, nullptr)
+MF_CUDA_CALLS(adamw, adam_step<adamw_of>, nullptr)
+MF_CUDA_CALLS(adam, adam_step<adam_of>, nullptr)
 MF_CUDA_CALLS(sgd, sgd, nullptr)
 MF_CUDA_CALLS(square_sum, square_sum, nullptr)

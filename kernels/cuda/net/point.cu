@@ -7,8 +7,15 @@ namespace
 
 /* -- dropout: a thread has the four numbers that share a random call -- */
 
+struct drop_of {
+    __device__ struct mf_drop operator()(const struct mf_attr &attr, const double *number) const
+    {
+        return mf_drop_of(&attr, number);
+    }
+};
+
 template <int W, class T> struct drop_body {
-    struct mf_drop drop;
+    const struct mf_drop *drop;
     size_t each, quads; /* numbers of a sample; fours of it, the last one not always whole */
     const T *x;
     T *y;
@@ -19,14 +26,14 @@ template <int W, class T> struct drop_body {
         uint32_t word[4];
         float v[4];
 
-        mf_drop_words(&drop, s, quad, word);
+        mf_drop_words(drop, s, quad, word);
         if constexpr (W == 4) {
             mf_load<4>(x + from, v);
-            for (int k = 0; k < 4; ++k) v[k] = mf_drop_value(&drop, word[k], v[k]);
+            for (int k = 0; k < 4; ++k) v[k] = mf_drop_value(drop, word[k], v[k]);
             mf_store<4>(v, y + from);
         } else {
             for (size_t k = 0; k < n; ++k)
-                y[from + k] = mf_round<T>(mf_drop_value(&drop, word[k], mf_wide(x[from + k])));
+                y[from + k] = mf_round<T>(mf_drop_value(drop, word[k], mf_wide(x[from + k])));
         }
     }
 };
@@ -40,8 +47,8 @@ void drop(struct mf_queue *q, const struct mf_call *call, const struct mf_tensor
 
         mf_by_width<float>(each, {from.at, to.at}, [&](auto width) {
             mf_each(q, samples * quads,
-                    drop_body<decltype(width)::OF, T>{mf_drop_of(call), each, quads, mf_numbers<T>(from),
-                                                      mf_numbers<T>(to)});
+                    drop_body<decltype(width)::OF, T>{mf_once<struct mf_drop>(q, call, drop_of()), each, quads,
+                                                      mf_numbers<T>(from), mf_numbers<T>(to)});
         });
     });
 }
@@ -54,16 +61,17 @@ void drop_backward(struct mf_queue *q, const struct mf_call *call) { drop(q, cal
 struct fill_body {
     enum { ARRAYS = 1, READS = 0, WRITES = 1 };
     float value;
-    __device__ void operator()(float *v) const { v[0] = value; }
+    const double *scale; /* or NULL */
+    __device__ void operator()(float *v) const { v[0] = scale ? float(double(value) * *scale) : value; }
 };
 
 void fill(struct mf_queue *q, const struct mf_call *call)
 {
-    const double value = call->attr->rate * (call->attr->scaled ? call->number[MF_NUMBER_LOSS_SCALE] : 1);
+    const double *scale = call->attr->scaled ? call->number + MF_NUMBER_LOSS_SCALE : nullptr;
 
     mf_by_type(call->out[0].shape.type, [&](auto number) {
-        mf_places_run<decltype(number)>(q, mf_shape_count(&call->out[0].shape), fill_body{float(value)},
-                                        {{call->out[0].at}});
+        mf_places_run<decltype(number)>(q, mf_shape_count(&call->out[0].shape),
+                                        fill_body{float(call->attr->rate), scale}, {{call->out[0].at}});
     });
 }
 

@@ -1,5 +1,5 @@
 /* Times steps of training on cpu: forward, backward, AdamW.
- *   bench_train_step THREADS ARCH BATCH EXTENT WIDTH
+ *   bench_train_step THREADS ARCH BATCH EXTENT WIDTH [f32|f16|bf16]
  * says on one line the parameters, and the bytes that last and that a step needs beside them. Then for every line on
  * standard input, a number of steps, it makes them and prints the milliseconds of each in the mean. "nodes N" prints
  * TSV of N steps: list, node, operation, pass, ms, GF/s; the slowest first. Samples have one channel, labels ten
@@ -53,6 +53,9 @@ static void make(struct bench *b, char **words)
                                    .optimiser = MF_OP_ADAMW,
                                    .moments = {.momentum = 0.9, .second = 0.999, .epsilon = 1e-8},
                                    .bucket = 1 << 20};
+
+    for (enum mf_type type = MF_F32; type < MF_TYPES; ++type)
+        if (words[5] && strcmp(words[5], mf_type_name(type)) == 0) wish.type = type;
 
     MF_ASSERT(wish.model && mf_model_complete(wish.model, &wish.args) == MF_OK);
     MF_ASSERT(mf_network_make(&wish, b->queue, &b->network) == MF_OK);
@@ -199,8 +202,8 @@ int main(int argc, char **argv)
     struct mf_arena *arena;
     struct bench b = {0};
 
-    if (argc != 6) {
-        fprintf(stderr, "%s THREADS ARCH BATCH EXTENT WIDTH\n", argv[0]);
+    if (argc != 6 && argc != 7) {
+        fprintf(stderr, "%s THREADS ARCH BATCH EXTENT WIDTH [f32|f16|bf16]\n", argv[0]);
         return 2;
     }
     MF_ASSERT(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);

@@ -18,10 +18,13 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/data/net"))
 from models import make
 
-CASES = {  # arch, batch, extent, width
-    "mlp": ("mlp", 64, 64, 256),
-    "cnn": ("cnn", 64, 64, 32),
-    "vit": ("vit", 64, 64, 128),
+CASES = {  # arch, batch, extent, width, type of activations
+    "mlp": ("mlp", 64, 64, 256, "f32"),
+    "cnn": ("cnn", 64, 64, 32, "f32"),
+    "vit": ("vit", 64, 64, 128, "f32"),
+    "cnn bf16": ("cnn", 64, 64, 32, "bf16"),
+    "vit bf16": ("vit", 64, 64, 128, "bf16"),
+    "vit 384 bf16": ("vit", 64, 64, 384, "bf16"),
 }
 CLASSES, SECONDS = 10, 1.0
 
@@ -47,7 +50,8 @@ class Ours:
 
 class Peer:
     def __init__(self, case, compiled):
-        arch, self.batch, extent, width = case
+        arch, self.batch, extent, width, precision = case
+        self.half = precision == "bf16"
         torch.manual_seed(0)
         self.model = make(arch, (extent, extent), 1, CLASSES, width=width)
         if arch == "cnn":
@@ -61,7 +65,9 @@ class Peer:
     def step(self):
         x, label = self.x.clone(), self.label.clone()
         self.optimiser.zero_grad(set_to_none=True)
-        self.loss(self.forward(x), label).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
+            loss = self.loss(self.forward(x), label)
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimiser.step()
 

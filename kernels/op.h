@@ -4,7 +4,7 @@
  * Rule of types: arithmetic is f32. Activations, and the copies of weights that products read, may have 16 bits (bf16,
  * f16): an operation widens what it reads, and rounds what it writes to the nearest. Its data inputs have one type, and
  * out[0] has that type; what is saved for backward is f32, but a fused activation's input, which has the type of
- * out[0]. The gradient of an activation has its type; gradients of parameters are f32, also where the operation read a
+ * out[0]. The gradient of an activation has its type; that of weights (shared) is f32, also where the operation read a
  * copy of 16 bits.
  *
  * Rule: an operation sees the tensors of its call and nothing else. It allocates nothing: work memory and handles of
@@ -95,7 +95,7 @@ struct mf_op {
     double (*operations)(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out);
     /** How many times as many backward has for the @p wanted gradients. NULL: once for each of the first two. */
     double (*back)(const struct mf_shape in[], unsigned wanted);
-    unsigned shared;    /* inputs that all samples read: weights */
+    unsigned shared;    /* inputs that all samples read: weights, whose gradients are f32 */
     unsigned f32;       /* inputs that stay f32 where others have 16 bits */
     unsigned passes;    /* inputs whose gradient is dout itself: no node, no copy */
     unsigned over;      /* forward: inputs whose memory out[0] may take */

@@ -64,7 +64,7 @@ static int cast_shape(const struct mf_attr *attr, const struct mf_shape in[], st
     return MF_OK;
 }
 
-const struct mf_op mf_op_cast = {.name = "cast", .shape = cast_shape, .operations = few, .cheap = 1};
+const struct mf_op mf_op_cast = {.name = "cast", .shape = cast_shape, .operations = few, .adds = 1, .cheap = 1};
 
 /* a + b and a b: b has the shape of a, or that of a's last axes and is repeated along the first ones. */
 static int repeated_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])

@@ -13,11 +13,14 @@ struct grads {
     unsigned *written;     /* [values] of parameters: nodes that have written its gradient */
 };
 
-/* The parameter that a value is, or is a copy of in another type; -1: neither. */
-static int parameter_of(const struct mf_net *net, int v)
+/* The parameter whose gradient the node writes as that of its input @p j: one that it reads, or the one whose copy in
+ * 16 bits it reads as its weights; -1: none. */
+static int parameter_of(const struct mf_net *net, const struct mf_node *node, int j)
 {
-    if (net->value[v].copy_of >= 0) return net->value[v].copy_of;
-    return net->value[v].role == MF_ROLE_PARAMETER ? v : -1;
+    const struct mf_value *value = &net->value[node->in[j]];
+
+    if (value->copy_of >= 0 && mf_ops[node->op]->shared >> j & 1) return value->copy_of;
+    return value->role == MF_ROLE_PARAMETER ? node->in[j] : -1;
 }
 
 static int is_needed(const struct grads *s, int v)
@@ -47,7 +50,7 @@ static struct mf_shape gradient_shape(const struct mf_net *net, int v)
 {
     struct mf_shape shape = net->value[v].shape;
 
-    if (parameter_of(net, v) >= 0) shape.type = MF_F32;
+    if (net->value[v].role == MF_ROLE_PARAMETER) shape.type = MF_F32;
     return shape;
 }
 
@@ -99,7 +102,7 @@ static unsigned wanted_of(struct grads *s, const struct mf_node *node)
         const int x = node->in[j];
 
         if (x < 0 || !is_needed(s, x)) continue;
-        if (mf_ops[node->op]->passes >> j & 1 && parameter_of(net, x) < 0 &&
+        if (mf_ops[node->op]->passes >> j & 1 && parameter_of(net, node, j) < 0 &&
             mf_shape_count(&net->value[x].shape) == mf_shape_count(&net->value[y].shape))
             give(s, x, s->gradient[y]);
         else
@@ -123,7 +126,7 @@ static void append(struct grads *s, const struct mf_node *of, unsigned wanted)
     back->dout = s->gradient[of->out[0]];
     for (int j = 0; j < MF_OUTS; ++j) back->out[j] = out >> j & 1 ? of->out[j] : -1;
     for (int j = 0; j < MF_INS; ++j) {
-        const int x = of->in[j], parameter = x < 0 ? -1 : parameter_of(net, x);
+        const int x = of->in[j], parameter = x < 0 ? -1 : parameter_of(net, of, j);
 
         din[j] = -1;
         back->in[j] = in >> j & 1 ? x : -1;
@@ -137,7 +140,7 @@ static void append(struct grads *s, const struct mf_node *of, unsigned wanted)
     }
     memcpy(back->din, din, sizeof din);
     for (int j = 0; j < MF_INS; ++j)
-        if (din[j] >= 0 && parameter_of(net, of->in[j]) < 0) give(s, of->in[j], din[j]);
+        if (din[j] >= 0 && parameter_of(net, of, j) < 0) give(s, of->in[j], din[j]);
 }
 
 void mf_pass_grad(struct mf_list *list, int loss, unsigned sets)

@@ -22,17 +22,22 @@ def train(folder, arch, *words, status=0, **env):
     return done
 
 
-def losses(folder):
+def steps(folder, what):
     with open(f"{folder}/metrics.jsonl") as file:
-        return [row["loss"] for row in map(json.loads, file) if row["kind"] == "step"]
+        return [row[what] for row in map(json.loads, file) if row["kind"] == "step"]
 
 
 check(runs.run(program, "synth", "--num-samples", 24, "--size", 16, 16, "--output", "set.h5").status == 0, "synth")
 for arch in ("mlp", "cnn", "vit"):
     train(f"{arch}-cores", arch)
     train(f"{arch}-gpu", arch, "--device", "cuda")
-    got, want = losses(f"{arch}-gpu"), losses(f"{arch}-cores")
+    got, want = steps(f"{arch}-gpu", "loss"), steps(f"{arch}-cores", "loss")
     check(len(got) == 3 and all(abs(a - b) <= 1e-5 for a, b in zip(got, want)), f"{arch}: losses {got}, want {want}")
+    for half in ("fp16", "bf16"):
+        train(f"{arch}-{half}", arch, "--device", "cuda", "--precision-type", half)
+        for what in ("loss", "norm"):
+            got, want = steps(f"{arch}-{half}", what), steps(f"{arch}-cores", what)
+            check(len(got) == 3 and all(abs(a - b) <= 0.03 * b for a, b in zip(got, want)), f"{arch}, {half}: {what} {got}, want {want}")
 
 # Patches of a vit are a product: it needs no cuDNN.
 for arch, variable, name in (("cnn", "MF_CUDNN_LIBRARY", "cuDNN 9"), ("vit", "MF_CUBLASLT_LIBRARY", "cuBLASLt")):

@@ -39,6 +39,7 @@ static void point(int kind, const struct mf_shape shape[], double *const in[], d
         point(KIND, shape, in, out);                                                                             \
     }
 POINT(relu, MF_ACT_RELU)
+POINT(cast, MF_ACT_NONE)
 POINT(silu, MF_ACT_SILU)
 POINT(gelu, MF_ACT_GELU)
 POINT(gelu_tanh, MF_ACT_GELU_TANH)
@@ -116,6 +117,7 @@ const struct net_case net_plain[] = {
     {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU_TANH}, 7, {F(2, 7, 5), F(2, 6, 5), F(1, 6)}},
     {MF_OP_LINEAR, linear, {.act = MF_ACT_GELU_TANH}, 7, {F(2, 7, 5), F(2, 8, 5), F(1, 8)}},
     {MF_OP_RELU, relu, {0}, 1, {F(2, 7, 19)}},
+    {MF_OP_CAST, cast, {.type = MF_F32}, 1, {F(2, 7, 19)}},
     {MF_OP_SILU, silu, {0}, 1, {F(2, 7, 19)}},
     {MF_OP_GELU, gelu, {0}, 1, {F(2, 7, 19)}},
     {MF_OP_GELU_TANH, gelu_tanh, {0}, 1, {F(2, 7, 19)}},

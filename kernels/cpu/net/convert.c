@@ -72,9 +72,32 @@ static void forward(struct mf_queue *queue, const struct mf_call *call)
     convert(queue, call->in[0], call->out[0], mf_shape_count(&call->out[0].shape));
 }
 
+/* din += dout, a chunk at a time. */
+static void add_range(const struct mf_call *call, size_t from, size_t to)
+{
+    enum { CHUNK = 1024 };
+    const enum mf_type type = call->dout.shape.type, own = call->din[0].shape.type;
+    float x[CHUNK], sum[CHUNK];
+
+    for (size_t i = from; i < to; i += CHUNK) {
+        const size_t n = i + CHUNK < to ? CHUNK : to - i;
+        char *at = (char *)call->din[0].at + i * mf_type_bytes(own);
+
+        mf_cpu_widen(type, (const char *)call->dout.at + i * mf_type_bytes(type), x, n);
+        mf_cpu_widen(own, at, sum, n);
+        mf_cpu_move(x, sum, n, 1);
+        mf_cpu_narrow(own, sum, at, n);
+    }
+}
+
 static void backward(struct mf_queue *queue, const struct mf_call *call)
 {
-    convert(queue, call->dout, call->din[0], mf_shape_count(&call->dout.shape));
+    const size_t n = mf_shape_count(&call->dout.shape);
+
+    if (call->add & 1)
+        mf_cpu_rows(queue, n, 1, add_range, call);
+    else
+        convert(queue, call->dout, call->din[0], n);
 }
 
 const struct mf_op_calls mf_op_cast_cpu = {.forward = forward, .backward = backward};

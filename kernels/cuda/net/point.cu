@@ -80,16 +80,21 @@ void fill(struct mf_queue *q, const struct mf_call *call)
 template <int W, class X, class Y> struct cast_body {
     const X *x;
     Y *y;
+    bool add;
     __device__ void operator()(size_t i) const
     {
-        float v[W];
+        float v[W], before[W];
 
         mf_load<W>(x + i * W, v);
+        if (add) {
+            mf_load<W>(y + i * W, before);
+            for (int k = 0; k < W; ++k) v[k] += before[k];
+        }
         mf_store<W>(v, y + i * W);
     }
 };
 
-void cast(struct mf_queue *q, const struct mf_tensor &from, const struct mf_tensor &to)
+void cast(struct mf_queue *q, const struct mf_tensor &from, const struct mf_tensor &to, bool add)
 {
     const size_t n = mf_shape_count(&to.shape);
 
@@ -101,14 +106,14 @@ void cast(struct mf_queue *q, const struct mf_tensor &from, const struct mf_tens
             mf_by_width<mf_bf16>(n, {from.at, to.at}, [&](auto width) {
                 constexpr int W = decltype(width)::OF;
 
-                mf_each(q, n / W, cast_body<W, X, Y>{mf_numbers<X>(from), mf_numbers<Y>(to)});
+                mf_each(q, n / W, cast_body<W, X, Y>{mf_numbers<X>(from), mf_numbers<Y>(to), add});
             });
         });
     });
 }
 
-void cast_forward(struct mf_queue *q, const struct mf_call *call) { cast(q, call->in[0], call->out[0]); }
-void cast_backward(struct mf_queue *q, const struct mf_call *call) { cast(q, call->dout, call->din[0]); }
+void cast_forward(struct mf_queue *q, const struct mf_call *call) { cast(q, call->in[0], call->out[0], false); }
+void cast_backward(struct mf_queue *q, const struct mf_call *call) { cast(q, call->dout, call->din[0], call->add & 1); }
 
 /* -- accumulate -- */
 

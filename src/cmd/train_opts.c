@@ -16,6 +16,7 @@ static const double MOST_SCALE = 4294967296.0;
 
 #define OPTIMIZERS "adamw|adam|sgd"
 #define OFFLOADS   "auto|none|optimizer"
+#define COMPILES   "reduce-overhead|default|none" /* enum mf_compile */
 #define PRECISIONS "auto|fp16|bf16"
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
 
@@ -67,6 +68,10 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "zero", zero, "auto", "auto|0|1|2|3",
               "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too, 3 parameters, too; "
               "auto: what fits"),
+    MF_CHOICE(mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
+              "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
+              "graphs; none: nodes one by one"),
+    ROW("compile", compile, MF_FLAG, NULL, "the same as --compile-mode reduce-overhead, which is the standard"),
     ROW("mixed-precision", mixed, MF_FLAG, NULL,
         "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
     MF_CHOICE(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
@@ -188,6 +193,8 @@ static int check_planning(const struct mf_session *s, const struct mf_train_cmd 
         return mf_fail(MF_USAGE, "--use_ddp is --zero 0: it and --zero %s contradict each other", o->zero);
     if (o->deepspeed && o->zero[0] == '0')
         return mf_fail(MF_USAGE, "--use_deepspeed is --zero 1, 2 or 3: it and --zero 0 contradict each other");
+    if (o->compile && o->compile_mode[0] == 'n')
+        return mf_fail(MF_USAGE, "--compile and --compile-mode none contradict each other: leave one of them out");
     if (o->auto_batch && mf_options_given(s->options, "batch-size"))
         return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
     if (o->auto_batch && strcmp(o->plan, "auto") != 0)
@@ -480,6 +487,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .spill = spill_of(o),
                                    .readers = strcmp(o->workers, "auto") == 0 ? 1 : strtoul(o->workers, NULL, 10),
                                    .skips = (size_t)o->max_skips,
+                                   .compile = (enum mf_compile)mf_options_choice(COMPILES, o->compile_mode),
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};

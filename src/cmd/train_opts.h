@@ -15,13 +15,14 @@ struct mf_train_cmd {
     long width, depth, heads, patch;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
-    const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision;
+    const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
+        *compile_mode;
     long batch, effective, accumulation, slots;
     double monitor_every;
     int monitor;
     long scale_window, scale_patience, max_skips;
     double loss_scale;
-    int auto_batch, ddp, deepspeed, show_list, spill, mixed;
+    int auto_batch, ddp, deepspeed, show_list, spill, mixed, compile;
     int exact, no_csv, no_events, no_plots;
 };
 

@@ -28,6 +28,7 @@ struct mf_walk {
     const struct mf_exchanges *exchange;
     uint64_t *started; /* [values] number of the exchange of an array */
     size_t *copied;    /* [values] number of the last copy between it, in host memory, and the device */
+    int alone;         /* nothing is replayed */
     int hunting;
     const struct mf_node *bad; /* the first that wrote what is not finite */
 };
@@ -343,6 +344,8 @@ static void poison(struct mf_walk *walk, size_t k, size_t i, int before)
     }
 }
 
+void mf_walk_replay(struct mf_walk *walk, int may) { walk->alone = !may; }
+
 /* -- what is not finite -- */
 
 void mf_walk_hunt(struct mf_walk *walk, int on)
@@ -421,7 +424,7 @@ static size_t run_segment(struct mf_walk *walk, const struct mf_list *list, size
 void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
 {
     const struct mf_backend *backend = walk->queue->backend;
-    const int replays = backend->segment_begin && walk->mode == MF_WALK_PLANNED && !walk->hunting;
+    const int replays = backend->segment_begin && walk->mode == MF_WALK_PLANNED && !walk->hunting && !walk->alone;
     const size_t k = index_of(walk, list);
 
     if (walk->queue->numbers) backend->put(walk->queue, walk->queue->numbers, walk->number, sizeof walk->number);

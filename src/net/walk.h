@@ -41,6 +41,9 @@ double *mf_walk_numbers(struct mf_walk *walk);
  * the walk (inputs) or after it (kept). */
 void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value);
 
+/** Whether a device may replay what it did the last time. It may, after opening. */
+void mf_walk_replay(struct mf_walk *walk, int may);
+
 /** From now on every walk looks at what its nodes wrote, as long as @p on. The first node since then that wrote a
  * number that is not finite; NULL: none did. Slow. */
 void mf_walk_hunt(struct mf_walk *walk, int on);

@@ -16,6 +16,13 @@ struct mf_task {
     double smoothing; /* of labels */
 };
 
+/** How far a list is compiled. */
+enum mf_compile {
+    MF_COMPILE_REPLAY, /* fused; a device replays stretches of nodes */
+    MF_COMPILE_FUSE,   /* operations and their activations are one node */
+    MF_COMPILE_NONE
+};
+
 struct mf_network_wish {
     const struct mf_model *model;
     struct mf_model_args args;
@@ -26,6 +33,7 @@ struct mf_network_wish {
     int stage;    /* of ZeRO */
     size_t ranks, rank;
     enum mf_recompute recompute;
+    enum mf_compile compile;
     enum mf_type type; /* of activations: f32, or one of 16 bits */
     int offload;       /* the optimiser is in host memory */
     size_t spill;      /* activations of at least so many bytes wait there for backward; 0: none */
@@ -46,6 +54,7 @@ struct mf_network {
     struct mf_list *reduce;                 /* ends the sums over ranks, and makes squared norms */
     struct mf_list *optimise;               /* and gathers parameters */
     struct mf_pass_list evaluate;
+    size_t joined; /* activations of `last` that became part of another node */
     struct mf_layout layout;
     int x, target, output; /* values; output: of evaluation, logits or real values [batch][outputs] */
     size_t ranks, rank;

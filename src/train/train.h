@@ -38,6 +38,7 @@ struct mf_train_opts {
     size_t batch; /* samples of one pass */
     int stage;    /* of ZeRO: 0 to 3 */
     enum mf_recompute recompute;
+    enum mf_compile compile;
     int offload;    /* the optimiser is in host memory, while that of the back end is a device's */
     size_t spill;   /* activations of at least so many bytes wait there for backward; 0: none */
     size_t readers; /* threads */

@@ -54,6 +54,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .ranks = ranks,
                                     .rank = rank,
                                     .recompute = opts->recompute,
+                                    .compile = opts->compile,
                                     .type = opts->type,
                                     .offload = opts->offload,
                                     .spill = opts->spill,
@@ -123,6 +124,7 @@ static int open_walk(struct mf_trainer *t)
     memory.room[p] = all ? arrays + net->lasting[p] : NULL;
     if (t->home) pin(t, arrays, bytes);
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
+    mf_walk_replay(t->walk, t->opts.compile == MF_COMPILE_REPLAY);
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;
 }

@@ -1,6 +1,6 @@
-/* Training with activations of 16 bits: weights stay near those of f32, whatever ranks, passes and stages of ZeRO;
- * blocks that are computed again, or more threads, change no bit. Activations that are computed again apart from their
- * product read rounded sums. Too large a scale of the loss halves on all ranks alike,
+/* Training with activations of 16 bits, and compiled in other ways: weights stay near those of f32, whatever ranks,
+ * passes and stages of ZeRO; blocks that are computed again, or more threads, change no bit. Activations that are
+ * computed again apart from their product read rounded sums. Too large a scale of the loss halves on all ranks alike,
  * and costs steps but no weight. The walk names the node whose numbers are not finite first. */
 #include "tests/unit/train_case.h"
 
@@ -95,6 +95,22 @@ static void same_bits(const struct bed *b, const char *model)
     free(want);
 }
 
+/* Joined or apart, replayed or not, f32 has the same bits. */
+static void compiled(const struct bed *b, const char *model)
+{
+    struct mf_train_opts o = usual(model, 1, batch_for(&b->world, WINDOW, 2));
+    float *want, *got;
+    size_t n;
+
+    want = weights_after(b, &b->world, &o, &n);
+    for (o.compile = MF_COMPILE_FUSE; o.compile <= MF_COMPILE_NONE; ++o.compile) {
+        got = weights_after(b, &b->world, &o, &n);
+        CHECK_SAYS(memcmp(want, got, n * sizeof *got) == 0, "%s: compile %d changes bits", model, (int)o.compile);
+        free(got);
+    }
+    free(want);
+}
+
 /* 2^32 is too much for f16: the scale halves until gradients fit, and then doubles after a window. */
 static void scale_moves(const struct bed *b)
 {
@@ -162,6 +178,7 @@ int main(int argc, char **argv)
         near(&b, models[m], MF_BF16, 3e-3);
         near(&b, models[m], MF_F16, 1e-3);
         same_bits(&b, models[m]);
+        compiled(&b, models[m]);
     }
     copies(&b);
     scale_moves(&b);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/net/half.h"
 #include "src/base/err.h"
 #include "src/base/half.h"
 #include "src/base/rng.h"
@@ -314,6 +315,7 @@ int main(int argc, char **argv)
 
     check_lacks(&d, argc - 1, argv + 1);
     check_all(&d);
+    mf_half_piece = 64; /* so that samples come in several pieces */
     for (enum mf_type half = MF_F16; half <= MF_BF16; ++half) {
         type = half;
         tolerance = half == MF_F16 ? 1e-3 : 8e-3;

@@ -9,11 +9,14 @@
 #include "kernels/cpu/net/net.h"
 #include "src/base/err.h"
 
-enum { PIECE = 1 << 18, TENSORS = 2 * MF_INS + MF_OUTS + 1 }; /* PIECE: numbers of an output, at least */
+enum { TENSORS = 2 * MF_INS + MF_OUTS + 1 };
 
-/* The plans of f32 calls: of a whole piece, and of the last one if it is smaller. */
+size_t mf_half_piece = 1 << 18;
+
+/* The plans of f32 calls. Pieces behind the first add to the gradients of what all samples share; the last one may be
+ * smaller. */
 struct plans {
-    void *whole, *last;
+    void *first, *later, *last;
 };
 
 /* How a call is cut. */
@@ -87,7 +90,7 @@ static struct cut cut_of(const struct mf_call *call, int back, enum mf_op_id op)
     for (int k = 0; k < TENSORS; ++k) cut.half[k] = *tensor_of(&copy, k);
     if (!is_half_call(call, op) || !has_samples(call->attr, y, op)) return cut;
     cut.samples = y->d[0];
-    cut.piece = PIECE / (mf_shape_count(y) / y->d[0]) + 1;
+    cut.piece = mf_half_piece / (mf_shape_count(y) / y->d[0]) + 1;
     if (cut.piece > cut.samples) cut.piece = cut.samples;
     return cut;
 }
@@ -109,6 +112,7 @@ static size_t call_of(const struct mf_call *call, const struct cut *cut, size_t 
 
     *f32 = *call;
     f32->own |= mf_type_is_half(call->dout.shape.type); /* of a copy */
+    if (first > 0) f32->add |= cut->shared;
     for (int k = 0; k < TENSORS; ++k) {
         struct mf_tensor *t = tensor_of(f32, k);
         const enum mf_type type = t->shape.type;
@@ -129,24 +133,33 @@ static size_t call_of(const struct mf_call *call, const struct cut *cut, size_t 
 
 /* -- plans -- */
 
-/* Plans the f32 call of @p samples samples. @p work: bytes, so far and then. */
-static int plan_piece(struct mf_queue *queue, const struct mf_call *call, int back, const struct cut *cut,
+/* Plans the f32 call of @p samples samples from @p first on. @p work: bytes, so far and then. */
+static int plan_piece(struct mf_queue *queue, const struct mf_call *call, int back, const struct cut *cut, size_t first,
                       size_t samples, const struct mf_op_calls *calls, void **made, size_t *work)
 {
     struct mf_call f32;
     size_t most = 0;
 
-    call_of(call, cut, 0, samples, &f32);
+    call_of(call, cut, first, samples, &f32);
     MF_TRY(calls->plan(queue, &f32, back, made, &most));
     if (most > *work) *work = most;
     return MF_OK;
+}
+
+static int plan_pieces(struct mf_queue *queue, const struct mf_call *call, int back, const struct cut *cut,
+                       const struct mf_op_calls *calls, struct plans *p, size_t *work)
+{
+    const size_t n = cut->piece, rest = cut->samples % n;
+
+    MF_TRY(plan_piece(queue, call, back, cut, 0, n, calls, &p->first, work));
+    if (cut->samples >= 2 * n) MF_TRY(plan_piece(queue, call, back, cut, n, n, calls, &p->later, work));
+    return rest ? plan_piece(queue, call, back, cut, n, rest, calls, &p->last, work) : MF_OK;
 }
 
 int mf_half_plan(struct mf_queue *queue, const struct mf_call *call, int back, void **made, size_t *work,
                  enum mf_op_id op, const struct mf_op_calls *calls)
 {
     const struct cut cut = cut_of(call, back, op);
-    const size_t rest = cut.samples % cut.piece;
     const int half = is_half_call(call, op);
     struct plans p = {0};
     struct mf_call f32;
@@ -155,9 +168,8 @@ int mf_half_plan(struct mf_queue *queue, const struct mf_call *call, int back, v
     *made = NULL;
     *work = 0;
     if (calls->plan)
-        rc = half ? plan_piece(queue, call, back, &cut, cut.piece, calls, &p.whole, work)
-                  : calls->plan(queue, call, back, &p.whole, work);
-    if (rc == MF_OK && calls->plan && rest) rc = plan_piece(queue, call, back, &cut, rest, calls, &p.last, work);
+        rc = half ? plan_pieces(queue, call, back, &cut, calls, &p, work)
+                  : calls->plan(queue, call, back, &p.first, work);
     if (calls->release) memcpy(*made = MF_MUST(malloc(sizeof p), "plans"), &p, sizeof p);
     if (half) *work += call_of(call, &cut, 0, cut.piece, &f32);
     return rc;
@@ -167,7 +179,8 @@ void mf_half_release(void *made, const struct mf_op_calls *calls)
 {
     struct plans *p = made;
 
-    if (p->whole) calls->release(p->whole);
+    if (p->first) calls->release(p->first);
+    if (p->later) calls->release(p->later);
     if (p->last) calls->release(p->last);
     free(p);
 }
@@ -202,12 +215,11 @@ static void run_piece(struct mf_queue *queue, const struct mf_call *call, int ba
     struct mf_call f32;
 
     call_of(call, cut, first, samples, &f32);
-    if (p) f32.plan = samples < cut->piece ? p->last : p->whole;
+    if (p) f32.plan = first == 0 ? p->first : samples < cut->piece ? p->last : p->later;
     memcpy(number, call->number, sizeof number);
     number[MF_NUMBER_SAMPLE] += (double)first;
     f32.number = number;
     copy(queue, &f32, cut, back, first, samples, 0);
-    if (first > 0) f32.add |= cut->shared;
     (back ? calls->backward : calls->forward)(queue, &f32);
     copy(queue, &f32, cut, back, first, samples, 1);
 }
@@ -220,7 +232,7 @@ void mf_half_run(struct mf_queue *queue, const struct mf_call *call, int back, e
 
     if (!is_half_call(call, op)) {
         f32 = *call;
-        if (call->plan) f32.plan = ((const struct plans *)call->plan)->whole;
+        if (call->plan) f32.plan = ((const struct plans *)call->plan)->first;
         (back ? calls->backward : calls->forward)(queue, &f32);
         return;
     }

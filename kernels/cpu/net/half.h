@@ -7,6 +7,9 @@
 #include "kernels/net/ops.h"
 #include "kernels/op.h"
 
+/** Of an output at least so many numbers become f32 at a time. Tests make it small. */
+extern size_t mf_half_piece;
+
 /** As the functions of struct mf_op_calls, for an operation whose f32 calls are @p calls. Calls without numbers of 16
  * bits go straight there. */
 int mf_half_plan(struct mf_queue *queue, const struct mf_call *call, int back, void **made, size_t *work,

@@ -89,6 +89,32 @@ static void others(const struct both *b)
     same_bits(b, o, 1, 256);
 }
 
+/* Not a number in a weight: the first node that reads it is named, while other nodes work in host memory. */
+static void hunts(const struct bed *b)
+{
+    struct mf_train_opts o = usual("mlp", 1, batch_for(&b->world, WINDOW, 2));
+    const float bad = NAN;
+    const struct mf_node *node;
+    struct mf_trainer t;
+    int reads = 0;
+    size_t v = 0;
+
+    o.offload = 1;
+    o.spill = 128;
+    trainer_open(b, &b->world, b->set, &o, &t);
+    while (!mf_value_is_weight(&t.network.net->value[v])) ++v;
+    steps_until(&t, 2);
+    mf_walk_hunt(t.walk, 1);
+    steps_until(&t, 3);
+    CHECK_SAYS(!mf_walk_bad(t.walk), "%s is named", mf_walk_bad(t.walk)->name);
+    t.queue->backend->put(t.queue, mf_walk_at(t.walk, t.network.optimise, (int)v), &bad, sizeof bad);
+    CHECK(steps_until(&t, 4).skipped == 1);
+    node = mf_walk_bad(t.walk);
+    for (int j = 0; node && j < MF_INS; ++j) reads |= node->in[j] == (int)v;
+    CHECK_SAYS(reads, "%s is named", node ? node->name : "nothing");
+    mf_trainer_close(&t);
+}
+
 /* -- checkpoints -- */
 
 static void go_on(const struct bed *from, const struct bed *to, struct mf_train_opts o, int offload, const float *want)
@@ -141,6 +167,7 @@ int main(int argc, char **argv)
     others(&b);
     restarts(&b);
     half(&b);
+    hunts(&b.tested);
     bed_close(&b.tested);
     return failures != 0;
 }

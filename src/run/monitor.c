@@ -118,7 +118,7 @@ static void add(char text[TEXT], const char *before, int decimals, double value,
 /* Values that are not known are left out of it. */
 static void look_at_gpus(struct mf_monitor *m, struct mf_metrics *metrics, size_t step)
 {
-    struct mf_gauge_gpu all = {0, 0, 0, 0};
+    struct mf_gauge_gpu all = {.use = 0, .memory = NAN, .celsius = NAN, .watts = 0}; /* fmax() passes over NaN */
 
     for (size_t i = 0; i < m->gpus; ++i) {
         const struct mf_gauge_gpu gpu = look_at_gpu(m, i, metrics, step);

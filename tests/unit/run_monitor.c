@@ -72,6 +72,23 @@ static void watch(char *rows, char *said, size_t most, char *line)
     load("metrics.jsonl", rows, most);
 }
 
+/* What the driver does not say is not there, and not 0. */
+static void lost(void)
+{
+    struct mf_monitor *monitor;
+    struct mf_metrics metrics;
+
+    setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+    monitor = mf_monitor_open(0);
+    mf_metrics_open(&metrics, "metrics.jsonl", "model", 0, 0);
+    setenv("FAKE_NVML_GPU", "0:15", 1);
+    mf_monitor_step(monitor, &metrics, 1);
+    CHECK_SAYS(strcmp(mf_monitor_text(monitor), ", GPU") == 0, "%s", mf_monitor_text(monitor));
+    mf_metrics_close(&metrics);
+    mf_monitor_close(monitor);
+    unsetenv("FAKE_NVML_GPU");
+}
+
 int main(void)
 {
     static char rows[1 << 16], said[1 << 16];
@@ -91,6 +108,7 @@ int main(void)
     CHECK_SAYS(strstr(said, "--monitor-gpu: 2 GPUs of this node, every 0 s"), "%s", said);
     CHECK_SAYS(count(said, "warning: the memory of GPU 0 has grown from ") == 1 && count(said, "it may leak") == 2,
                "%s", said);
+    lost();
     setenv("FAKE_NVML_INIT", "9", 1);
     watch(rows, said, sizeof rows, line);
     CHECK(count(rows, "\"kind\": \"host\"") == 22 && !strstr(rows, "gpu0") && !strstr(said, "may leak"));

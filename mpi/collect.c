@@ -201,13 +201,14 @@ static void await(struct mf_collect *c, uint64_t number)
 static void describe(struct mf_collect *c, const struct mf_collective *what, size_t first)
 {
     const struct mf_exchange *last = mf_exchange_at(c, c->started);
+    const size_t n = what->kind == MF_EXCHANGE_TRADE ? 0 : what->n; /* a trade has no chunks */
     const uint64_t before = c->started ? last->before + last->chunks : 0, ranks = (uint64_t)c->comm->size,
-                   each = (mf_collect_piece(what->n, c->comm->size, 0).count + c->most - 1) / c->most;
+                   each = (mf_collect_piece(n, c->comm->size, 0).count + c->most - 1) / c->most;
 
     *mf_exchange_at(c, ++c->started) = (struct mf_exchange){.kind = what->kind,
                                                             .type = what->type,
                                                             .first = first,
-                                                            .n = what->n,
+                                                            .n = n,
                                                             .each = each,
                                                             .chunks = each * ranks,
                                                             .before = before};

@@ -291,6 +291,7 @@ static void trades(const struct mf_comm *g, struct mf_collect *c)
         last = mf_collect_start(c, &(struct mf_collective){.kind = MF_EXCHANGE_TRADE,
                                                            .type = MF_I32,
                                                            .array = t[k].in,
+                                                           .n = 7000, /* means nothing */
                                                            .from = t[k].out,
                                                            .sent = t[k].sent,
                                                            .got = t[k].got});

@@ -75,6 +75,9 @@ def ranks_agree():
         for n, more in some(((3, ("--zero", 3, "--num-workers", 2)), (2, ("--accumulation-steps", 2))), 1 if task == "classify" else 2):
             train(f"{task}{n}", "--epochs", 2, *more, task=task, ranks=n)
             steps_are_whole(f"{task}{n}", rows(f"{task}1"))
+    train("half", "--epochs", 2, "--mixed-precision", "--zero", 3, "--compile", ranks=2)
+    off = [(a["loss"], b["loss"]) for a, b in zip(rows("half"), rows("classify1")) if abs(a["loss"] - b["loss"]) > 0.01 * b["loss"]]
+    check(len(rows("half")) == len(rows("classify1")) and not off, f"half: other losses {off}")
     check("R2" in train("regress1", "--epochs", 2, "--restart", "auto", task="regress").out, "R2")
 
 

@@ -75,7 +75,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("mixed-precision", mixed, MF_FLAG, NULL,
         "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
     MF_CHOICE(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
-              "which 16 bits, as --mixed-precision; auto: bf16, on GPUs older than compute capability 8.0 fp16"),
+              "which 16 bits; auto: bf16 with --mixed-precision, else 32 bits"),
     ROW("loss-scale", loss_scale, MF_REAL, "65536", "fp16: factor of the loss at the start, a power of two"),
     ROW("loss-scale-window", scale_window, MF_LONG, "2000", "fp16: steps in a row after which the factor doubles"),
     ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),
@@ -421,22 +421,14 @@ static int find_columns(const struct mf_train_cmd *o, const struct mf_dataset *s
 static int has_half(const struct mf_train_cmd *o) { return o->mixed || strcmp(o->precision, "auto") != 0; }
 
 /* 16 bits, if they are wanted, and the scale of the loss. */
-static int find_precision(const struct mf_session *s, const struct mf_train_cmd *o, struct mf_train_opts *opts)
+static void find_precision(const struct mf_train_cmd *o, struct mf_train_opts *opts)
 {
-    enum { BF16_OLDEST = 80 };
-    const int old = s->capability > 0 && s->capability < BF16_OLDEST;
-    const int automatic = strcmp(o->precision, "auto") == 0, bf16 = automatic ? !old : o->precision[0] == 'b';
+    const int bf16 = o->precision[0] != 'f';
 
-    if (!has_half(o)) return MF_OK;
-    if (bf16 && old)
-        return mf_fail(MF_DEVICE,
-                       "--precision-type bf16: this GPU has compute capability %d.%d, and bf16 needs 8.0; "
-                       "try: --precision-type fp16",
-                       s->capability / 10, s->capability % 10);
+    if (!has_half(o)) return;
     opts->type = bf16 ? MF_BF16 : MF_F16;
     if (!bf16)
         opts->scale = (struct mf_scale_opts){o->loss_scale, 1, (size_t)o->scale_window, (size_t)o->scale_patience};
-    return MF_OK;
 }
 
 static enum mf_op_id optimizer_of(const char *word)
@@ -495,7 +487,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
     MF_TRY(check_labels(classify, set, opts));
     if (!classify) MF_TRY(find_columns(o, set, column, opts));
-    MF_TRY(find_precision(s, o, opts));
+    find_precision(o, opts);
     MF_TRY(find_batches(o, set, ranks, opts));
     MF_TRY(find_slots(s, o, ranks, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);

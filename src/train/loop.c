@@ -209,7 +209,7 @@ static int is_better(const struct mf_loop *loop, double merit, double loss)
 {
     const double little = 1e-9;
 
-    if (!isfinite(loss)) return 0;
+    if (!isfinite(loss) || loop->trainer->skipped == loop->trainer->step) return 0; /* or nothing was learnt */
     if (loop->best_epoch == 0 || merit > loop->best + little) return 1;
     return merit >= loop->best - little && loss < loop->best_loss * (1 - 1e-6);
 }
@@ -370,14 +370,17 @@ static int take_best(struct mf_loop *loop)
 /* Is the result of any use? */
 static int check_result(const struct mf_loop *loop)
 {
-    const size_t steps = loop->trainer->step, all = loop->trainer->skipped;
-    const size_t skipped = all - (size_t)loop->trainer->scale.lost;
+    const size_t steps = loop->trainer->step, all = loop->trainer->skipped, lost = (size_t)loop->trainer->scale.lost;
+    const size_t skipped = all - lost;
 
-    if (loop->best_epoch == 0 || all == steps)
+    if (loop->best_epoch == 0)
         return mf_fail(MF_NUMERIC,
                        "the training diverged, and wrote no model: %s (%zu of %zu steps changed no weight); try: a "
-                       "smaller --learning-rate",
-                       loop->best_epoch ? "all gradients were not finite" : "no epoch has a finite loss", all, steps);
+                       "smaller --%s",
+                       all == steps ? "all gradients were not finite" : "no epoch has a finite loss", all, steps,
+                       lost > 0 ? "loss-scale" : "learning-rate");
+    if (lost > 0)
+        mf_info("%zu of %zu steps changed no weight, until the scale of the loss was small enough", lost, steps);
     if (skipped > 0)
         mf_warn("%zu of %zu steps changed no weight, since their gradients were not finite; try: a smaller "
                 "--learning-rate",
@@ -394,8 +397,9 @@ static int conclude(struct mf_loop *loop, struct mf_json **results)
     *results = j = mf_json_object();
     MF_TRY(take_best(loop));
     MF_JSON(j, "output", loop->run->output, "problem", loop->run->problem, "steps", t->step, "epochs", loop->epoch,
-            "best_epoch", loop->best_epoch, "skipped", t->skipped, "ended_early", (int)loop->ended, "parameters",
-            mf_network_parameters(&t->network), "peak_memory", mf_arena_peak(t->arena));
+            "best_epoch", loop->best_epoch, "precision", mf_type_name(t->opts.type), "skipped", t->skipped,
+            "ended_early", (int)loop->ended, "parameters", mf_network_parameters(&t->network), "peak_memory",
+            mf_arena_peak(t->arena));
     MF_JSON(j, "seconds", loop->seconds + mf_now() - loop->began, "samples_per_second", speed(loop), "seconds_per_step",
             loop->steps > 0 ? loop->stepping / (double)loop->steps : 0, "waited_for_data", mf_reader_waited(t->reader));
     MF_TRY(score(loop, MF_VALIDATION, j));

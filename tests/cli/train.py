@@ -274,6 +274,8 @@ def inputs():
     check(not os.path.exists("diverged/model.safetensors"), "a model of no use")
     shutil.copytree("patient", "kept")
     train("kept", "--epochs", 1, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, status=6)
+    lost = train("kept", "--max-steps", 3, "--precision-type", "fp16", "--loss-scale", 1 << 32, status=6)
+    check("a smaller --loss-scale" in lost.err, lost.err)
     check(runs.weights("kept/model.safetensors") == runs.weights("patient/model.safetensors"), "a finished model is lost to a run that diverged")
     said = json.loads(train("unknown", "--epochs", 2, "--json", data="unknown.h5", ranks=2).out)
     check(said["skipped"] == 0 and said["test"]["samples"] == 6 and said["test"]["labelled"] < 6, said)

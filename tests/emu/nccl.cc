@@ -149,7 +149,7 @@ void spoil(communicator *comm, const char *why)
 /* Until all messages are over. */
 void await(communicator *comm, std::vector<MPI_Request> &requests)
 {
-    int done = 0;
+    int done = comm->size == 1; /* alone, MPI may not have begun */
 
     for (; !done && !comm->aborted; sched_yield())
         MPI_Testall(int(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);

@@ -38,6 +38,7 @@ int mf_library_open(const struct mf_library *library, const struct mf_symbol *sy
 
         memcpy(static_cast<char *>(api) + symbols[i].offset, &found, sizeof found);
         if (found) continue;
+        for (size_t k = 0; k <= i; ++k) memset(static_cast<char *>(api) + symbols[k].offset, 0, sizeof found);
         (void)dlclose(loaded);
         return mf_fail(MF_DEVICE, "--device: the %s here has no %s; try: another version, or --device cpu",
                        library->name, symbols[i].name);

@@ -229,6 +229,17 @@ static void take(struct reader *r, const struct row *row, const char *text)
         r->rc = mf_options_adopt(r->options, row->option, r->place, row->key, ours);
 }
 
+/* Is there a key that begins so? */
+static int is_group(const char *path)
+{
+    const size_t length = strlen(path);
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+        if (strncmp(rows[i].key, path, length) == 0 && (rows[i].key[length] == '.' || rows[i].key[length] == '['))
+            return 1;
+    return 0;
+}
+
 /* A value that is no object and no array. "auto" and null say nothing. */
 static void take_leaf(struct reader *r, const char *key, const struct mf_json *value)
 {
@@ -241,18 +252,7 @@ static void take_leaf(struct reader *r, const char *key, const struct mf_json *v
         known = 1;
         if (mf_json_kind(value) != MF_JSON_NULL && strcmp(text, "auto") != 0) take(r, &rows[i], text);
     }
-    if (!known) add(r->refused, key, "");
-}
-
-/* Is there a key that begins so? */
-static int is_group(const char *path)
-{
-    const size_t length = strlen(path);
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
-        if (strncmp(rows[i].key, path, length) == 0 && (rows[i].key[length] == '.' || rows[i].key[length] == '['))
-            return 1;
-    return 0;
+    if (!known && !(is_group(key) && strcmp(text, "auto") == 0)) add(r->refused, key, "");
 }
 
 static void take_member(void *level, const char *key, const struct mf_json *value);

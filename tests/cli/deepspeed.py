@@ -68,7 +68,8 @@ def meanings():
     got = has({"scheduler": {"type": "WarmupLR", "params": {"warmup_type": "linear"}}},
               {"schedule": '"constant"  # scheduler.type', "warmup": "1000  # scheduler.params.warmup_num_steps", "warmup-shape": '"linear"  # scheduler.params.warmup_type'})
     check("learning-rate" not in got, f"left open: {got}")
-    got = options({"train_batch_size": "auto", "gradient_clipping": "auto", "optimizer": {"type": "AdamW", "params": {"lr": "auto", "weight_decay": "auto"}}})
+    got = options({"train_batch_size": "auto", "gradient_clipping": "auto", "optimizer": {"type": "AdamW", "params": {"lr": "auto", "betas": "auto", "weight_decay": "auto"}},
+                   "zero_optimization": "auto"})
     check(set(got) == {"optimizer", "deepspeed"}, f"auto leaves the choice to the program: {got}")
     has({"zero_optimization": {"stage": 3}}, {"zero": '"3"  # zero_optimization.stage'})
     has({"zero_optimization": {"stage": 3, "stage3_max_live_parameters": 1e9}}, {"zero": '"3"  # zero_optimization.stage'})

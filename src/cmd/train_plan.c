@@ -110,7 +110,9 @@ static struct mf_plan_rank rank_of(const struct mf_session *s)
                                  .rank = (size_t)s->comm->rank,
                                  .local_size = (size_t)s->comm->local_size,
                                  .threads = (size_t)s->queue->threads,
-                                 .simd = ""};
+                                 .simd = "",
+                                 .apart = mf_apart(s->queue),
+                                 .capability = s->capability};
 }
 
 /* What the smallest way to make a step needs, part by part, behind the reason. Local. */
@@ -120,14 +122,17 @@ static int too_large(const struct mf_session *s, const struct mf_train_work *w, 
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     struct mf_plan_numbers settings = {.count = 0};
     char words[200], parts[600] = "";
+    size_t n = 0;
 
     mf_train_give_settings(w->opts, &settings);
     if (mf_train_bytes(w, &rank, &settings, bytes) != MF_OK) mf_err_clear();
-    for (size_t i = 0, n = 0; i < bytes->tags && n < sizeof parts; ++i)
-        n += (size_t)snprintf(parts + n, sizeof parts - n, "%s%zu of %s", i ? ", " : "", bytes->tag[i].bytes,
-                              bytes->tag[i].name);
+    for (int m = 0; m <= rank.apart; ++m)
+        for (size_t i = 0; i < bytes[m].tags && n < sizeof parts; ++i)
+            n += (size_t)snprintf(parts + n, sizeof parts - n, "%s%zu of %s", n ? ", " : "", bytes[m].tag[i].bytes,
+                                  bytes[m].tag[i].name);
     return mf_fail(MF_MEMORY, "%s; nothing smaller is left than %s: %zu bytes of a rank (%s)", why,
-                   mf_plan_numbers_text(&settings, sizeof words, words), bytes->total, parts);
+                   mf_plan_numbers_text(&settings, sizeof words, words),
+                   bytes[MF_PLAN_STATE].total + (rank.apart ? bytes[MF_PLAN_HOST].total : 0), parts);
 }
 
 static void warn_smaller(const char *why, const struct mf_train_opts *opts)
@@ -163,7 +168,7 @@ int mf_train_open(const struct mf_session *s, const struct mf_train_cmd *o, cons
 
 /* ---- a dry run ---- */
 
-/* Counts in the arena what the run would take. @p lists: prints them. Local. */
+/* Counts in the arenas what the run would take. @p lists: prints them. Local. */
 static int book(const struct mf_session *s, const struct mf_train_work *w, int lists, size_t *passes)
 {
     const struct mf_plan_rank rank = rank_of(s);
@@ -174,18 +179,22 @@ static int book(const struct mf_session *s, const struct mf_train_work *w, int l
     *passes = mf_train_wish(w->set, w->opts, rank.ranks, 0).micro;
     MF_TRY(mf_train_bytes(w, &rank, &settings, bytes));
     if (lists) MF_TRY(mf_train_print_lists(w, &rank, &settings, stdout));
-    return mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a training");
+    MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a training"));
+    return rank.apart ? mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_HOST].total, "a training") : MF_OK;
 }
 
 static int print(const struct mf_session *s, const struct mf_train_opts *o, size_t passes, const struct mf_peaks *peaks)
 {
     struct mf_json *j;
+    char device[60] = "";
     int rc;
 
     if (!s->common->json) {
-        printf("# %zu steps of %zu samples (%d rank%s x %zu pass%s of %zu): %.0f bytes on rank 0; nothing is written\n",
+        if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
+        printf("# %zu steps of %zu samples (%d rank%s x %zu pass%s of %zu): %.0f bytes on rank 0%s; nothing is "
+               "written\n",
                o->schedule.steps, o->effective, s->comm->size, MF_S(s->comm->size), passes, passes == 1 ? "" : "es",
-               o->batch, peaks->arena[0]);
+               o->batch, peaks->arena[0], device);
         return MF_OK;
     }
     j = mf_json_object();
@@ -193,6 +202,7 @@ static int print(const struct mf_session *s, const struct mf_train_opts *o, size
     MF_JSON(j, "steps", o->schedule.steps, "effective_batch", o->effective, "batch", o->batch, "passes", passes, "zero",
             o->stage, "recompute", (int)o->recompute, "ranks", s->comm->size);
     mf_json_wholes(j, "bytes", peaks->arena, (size_t)s->comm->size);
+    if (peaks->device) mf_json_wholes(j, "device_bytes", peaks->device, (size_t)s->comm->size);
     rc = mf_json_write(j, stdout);
     mf_json_free(j);
     return rc;

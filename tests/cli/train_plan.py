@@ -268,6 +268,10 @@ def dry_run():
         said = json.loads(run("train", "classify", *SMALL, *words, "--dry-run", "--json", ranks=ranks).out)
         check(not os.path.exists("none") and said["dry_run"] is True, "a dry run writes nothing")
         check(said["bytes"] == train("--arch", "vit", "--effective-batch", 24, "--plan", "off", ranks=ranks)[0]["peak_bytes"]["arena"], f"{said}")
+    apart = ("--arch", "vit", "--effective-batch", 24, "--device", "shadow", "--plan", "off", "--results-dir", "apart", "--no-plots", "--json")
+    said, took = (json.loads(run("train", "classify", *SMALL, *apart, *dry).out) for dry in (("--dry-run",), ()))
+    took = took["peak_bytes"]
+    check((said["bytes"], said["device_bytes"]) == (took["arena"], took["device"]), f"both memories: {said}, {took}")
     done = run("train", "classify", *SMALL, *words, "--dry-run", "--memory-limit", 1)
     check(done.status == 5 and "1048576" in done.err, f"a dry run in a MiB: {done}")
 

@@ -106,12 +106,13 @@ int main(void)
     CHECK_SAYS(strstr(rows, "\"temperature\": 62") && !strstr(rows, "\"temperature\": 61"), "%.600s", rows);
     CHECK_SAYS(strncmp(line, ", GPUs 87 %, 0.", 15) == 0 && strstr(line, " GiB, 62 C, 487 W"), "%s", line);
     CHECK_SAYS(strstr(said, "--monitor-gpu: 2 GPUs of this node, every 0 s"), "%s", said);
-    CHECK_SAYS(count(said, "warning: the memory of GPU 0 has grown from ") == 1 && count(said, "it may leak") == 2,
-               "%s", said);
+    CHECK_SAYS(count(said, "warning: the memory of GPU 0 has grown from ") == 1, "%s", said);
+    CHECK_SAYS(SANITIZED || count(said, "it may leak") == 2, "%s", said); /* a sanitizer's own memory grows */
     lost();
     setenv("FAKE_NVML_INIT", "9", 1);
     watch(rows, said, sizeof rows, line);
-    CHECK(count(rows, "\"kind\": \"host\"") == 22 && !strstr(rows, "gpu0") && !strstr(said, "may leak"));
+    CHECK(count(rows, "\"kind\": \"host\"") == 22 && !strstr(rows, "gpu0"));
+    CHECK_SAYS(SANITIZED || !strstr(said, "may leak"), "%s", said);
     CHECK_SAYS(strstr(said, "figures of the host alone, every 0 s: the NVIDIA driver does not start"), "%s", said);
     CHECK_SAYS(strstr(line, " GiB resident, load "), "%s", line);
     unlink("said");

@@ -17,8 +17,8 @@
 struct mf_arrays;
 
 /**
- * Takes @p bytes of @p queue's device memory, 64-byte aligned, where arrays that are exchanged lie, at the same offset
- * on all ranks; a trade may move any device memory. Where the host does not see device memory, nothing is cleared.
+ * Takes @p bytes of @p queue's device memory, 64-byte aligned. Arrays that are exchanged lie there, at the same offset
+ * on all ranks. A trade may move any device memory. Where the host does not see device memory, nothing is cleared.
  *
  * @param largest bytes of the largest array, or of all that a trade sends and gets together. It counts only where
  *                arrays pass through host memory: four of this size are under way at a time.

@@ -1,8 +1,8 @@
 /* See arrays.h: exchanges through host memory. An array is copied down to one of four stages, exchanged there
  * (collect.h), and copied up. Its copy down runs beside the kernels until the next exchange starts.
  *
- * Rule: every step of an exchange is taken at a call that all ranks make in the same order: its launch at the next
- * start or at the end of the walk, its landing at its finish or when its stage is wanted again. */
+ * Rule: every step of an exchange is taken at a call that all ranks make in the same order. It is launched at the next
+ * start, or at the end of the walk. It lands at its finish, or when its stage is wanted again. */
 #include <stdlib.h>
 #include <string.h>
 

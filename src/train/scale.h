@@ -1,6 +1,6 @@
-/* The factor of the loss, and so of all gradients, in trainings with f16, whose smallest numbers are not small: it
- * halves where gradients are too large, and doubles after many steps in which they were not (Micikevicius and others,
- * "Mixed precision training", ICLR 2018). All functions are local, and every rank makes the same steps. */
+/* The factor of the loss, and so of all gradients, in trainings with f16. Without it small gradients would become 0. It
+ * halves where gradients are too large, and doubles after many steps in which they were not. (Micikevicius and others,
+ * "Mixed precision training", ICLR 2018.) All functions are local, and every rank makes the same steps. */
 #ifndef MF_TRAIN_SCALE_H
 #define MF_TRAIN_SCALE_H
 

@@ -1,5 +1,5 @@
-/* Tensors in host memory: nodes on them work on the cores, copies go between the memories in the order of the list, and
- * each memory has its own room. Checked memory and planned memory give the same bits. */
+/* Tensors in host memory: nodes on them work on the cores. Copies go between the memories in the order of the list.
+ * Each memory has its own room. Checked memory and planned memory give the same bits. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* With the optimiser in host memory, and activations that wait there, weights after ten steps have the bits that they
- * have without: on any number of ranks, by all stages of ZeRO, with passes, recomputation and slots. A run that was
+/* The optimiser is in host memory, and activations wait there. Weights after ten steps have the bits that they have
+ * without: on any number of ranks, by all stages of ZeRO, with passes, recomputation and slots. A run that was
  * stopped with offload goes on without, and the reverse. Device memory holds less. */
 #include "tests/unit/train_case.h"
 

@@ -1,5 +1,5 @@
 /* Products of matrices of bf16 by oneDNN, on cores that multiply bf16. Sums are f32.
- * Rule: one thread computes a tile of the output, as in gemm.c, so that bits do not depend on the number of threads. */
+ * Rule: one thread computes a tile of the output, as in gemm.c. So bits do not depend on the number of threads. */
 #ifndef MF_KERNELS_CPU_NET_PRODUCT_H
 #define MF_KERNELS_CPU_NET_PRODUCT_H
 

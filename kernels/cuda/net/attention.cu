@@ -1,6 +1,6 @@
-/* attention on cuda. See kernels/net/attention.c. A block has some queries of a head, or some keys of a group, and
- * takes the others by tiles, so no array of rows x keys exists (Dao, "FlashAttention-2", 2023). Backward computes the
- * gradients of queries, and of keys and values, in two kernels: every sum has one order, and nothing is added by
+/* attention on cuda. See kernels/net/attention.c. A block has some queries of a head, or some keys of a group.
+ * It takes the others by tiles, so no array of rows x keys exists (Dao, "FlashAttention-2", 2023). Backward computes
+ * the gradients of queries, and of keys and values, in two kernels: every sum has one order, and nothing is added by
  * atomics. Every warp has 16 rows, whose numbers and statistics no other warp needs. */
 #include "kernels/net/attention.h"
 

@@ -41,5 +41,7 @@ static void squared_reads(const struct mf_attr *attr, unsigned wanted, unsigned 
     *out = 0;
 }
 
-const struct mf_op mf_op_softmax_loss = {.name = "softmax_loss", .shape = softmax_shape, .reads = softmax_reads};
-const struct mf_op mf_op_squared_loss = {.name = "squared_loss", .shape = squared_shape, .reads = squared_reads};
+const struct mf_op mf_op_softmax_loss = {
+    .name = "softmax_loss", .shape = softmax_shape, .reads = softmax_reads, .f32 = 1};
+const struct mf_op mf_op_squared_loss = {
+    .name = "squared_loss", .shape = squared_shape, .reads = squared_reads, .f32 = 3};

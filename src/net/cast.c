@@ -14,16 +14,13 @@ struct caster {
     size_t values;
 };
 
-/* Losses sum what differs little: in f32. */
-static int is_loss(enum mf_op_id op) { return op == MF_OP_SOFTMAX_LOSS || op == MF_OP_SQUARED_LOSS; }
-
 /* The type that node @p node reads its input @p j in. */
 static enum mf_type wanted(const struct caster *s, const struct mf_node *node, int j)
 {
     const enum mf_type now = s->list->net->value[node->in[j]].shape.type;
 
     if (now != MF_F32 && now != s->type) return now; /* labels, masks */
-    return is_loss(node->op) || mf_ops[node->op]->f32 >> j & 1 ? MF_F32 : s->type;
+    return mf_ops[node->op]->f32 >> j & 1 ? MF_F32 : s->type;
 }
 
 /* A copy of value @p v in the other type, made in front of the node that reads it first. */

@@ -27,8 +27,6 @@ struct mf_conv_pass {
     struct lane *lane;        /* [threads] */
 };
 
-static dnnl_engine_t engine;
-
 /* -- versions of the library -- */
 
 #if DNNL_VERSION_MAJOR >= 3
@@ -39,14 +37,16 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kin
     static const dnnl_dims_t none = {0, 0};
 
     if (kind == MF_CONV_FORWARD)
-        return dnnl_convolution_forward_primitive_desc_create(made, engine, dnnl_forward_training,
+        return dnnl_convolution_forward_primitive_desc_create(made, mf_dnnl_engine(), dnnl_forward_training,
                                                               dnnl_convolution_direct, of[X], of[W], of[BIAS], of[Y],
                                                               stride, none, pad, pad, attr);
     if (kind == MF_CONV_DATA)
-        return dnnl_convolution_backward_data_primitive_desc_create(made, engine, dnnl_convolution_direct, of[X], of[W],
-                                                                    of[Y], stride, none, pad, pad, forward, attr);
-    return dnnl_convolution_backward_weights_primitive_desc_create(made, engine, dnnl_convolution_direct, of[X], of[W],
-                                                                   NULL, of[Y], stride, none, pad, pad, forward, attr);
+        return dnnl_convolution_backward_data_primitive_desc_create(made, mf_dnnl_engine(), dnnl_convolution_direct,
+                                                                    of[X], of[W], of[Y], stride, none, pad, pad,
+                                                                    forward, attr);
+    return dnnl_convolution_backward_weights_primitive_desc_create(made, mf_dnnl_engine(), dnnl_convolution_direct,
+                                                                   of[X], of[W], NULL, of[Y], stride, none, pad, pad,
+                                                                   forward, attr);
 }
 #else
 static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kind, const mf_layout_known of[],
@@ -65,7 +65,7 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *made, enum mf_conv_kind kin
     else
         rc = dnnl_convolution_backward_weights_desc_init(&d, dnnl_convolution_direct, of[X], of[W], NULL, of[Y], stride,
                                                          pad, pad);
-    return rc == dnnl_success ? dnnl_primitive_desc_create(made, &d, attr, engine, forward) : rc;
+    return rc == dnnl_success ? dnnl_primitive_desc_create(made, &d, attr, mf_dnnl_engine(), forward) : rc;
 }
 #endif
 
@@ -94,7 +94,7 @@ static dnnl_status_t make_lanes(struct mf_conv_pass *p, dnnl_primitive_desc_t de
     p->weights = mf_whole_lines(dnnl_memory_desc_get_size(mf_dnnl_operand(desc, arg[p->kind][W])));
     p->scratch = mf_whole_lines(dnnl_memory_desc_get_size(mf_dnnl_operand(desc, DNNL_ARG_SCRATCHPAD)));
     for (int t = 0; rc == dnnl_success && t < p->threads; ++t) {
-        rc = dnnl_stream_create(&p->lane[t].stream, engine, dnnl_stream_default_flags);
+        rc = dnnl_stream_create(&p->lane[t].stream, mf_dnnl_engine(), dnnl_stream_default_flags);
         for (int i = 0; rc == dnnl_success && i < p->operands; ++i)
             rc = mf_dnnl_argument(&p->lane[t].arg[i], arg[p->kind][i], mf_dnnl_operand(desc, arg[p->kind][i]));
     }
@@ -114,7 +114,8 @@ static dnnl_status_t make_reorder(struct mf_conv_pass *p, mf_layout_known master
     if (rc == dnnl_success) rc = dnnl_post_ops_create(&operations);
     if (rc == dnnl_success && back && add) rc = mf_dnnl_append_sum(operations);
     if (rc == dnnl_success) rc = dnnl_primitive_attr_set_post_ops(attr, operations);
-    if (rc == dnnl_success) rc = dnnl_reorder_primitive_desc_create(&desc, from, engine, to, engine, attr);
+    if (rc == dnnl_success)
+        rc = dnnl_reorder_primitive_desc_create(&desc, from, mf_dnnl_engine(), to, mf_dnnl_engine(), attr);
     if (rc == dnnl_success) rc = dnnl_primitive_create(&p->reorder, desc);
     if (rc == dnnl_success) rc = mf_dnnl_argument(&p->from, DNNL_ARG_FROM, from);
     if (rc == dnnl_success) rc = mf_dnnl_argument(&p->to, DNNL_ARG_TO, to);
@@ -190,8 +191,7 @@ int mf_conv_pass_open(struct mf_conv_pass **pass, enum mf_conv_kind kind, const 
     p->x_step = mf_shape_bytes(x) / p->pieces;
     p->y_step = mf_shape_bytes(y) / p->pieces;
     omp_set_num_threads(1);
-    rc = mf_dnnl_engine(&engine);
-    if (rc == dnnl_success) rc = make(p, call, x, w, y);
+    rc = make(p, call, x, w, y);
     omp_set_num_threads(before);
     if (rc != dnnl_success) {
         mf_conv_pass_close(p);

@@ -1,14 +1,12 @@
 /* See dnnl.h. */
 #include "kernels/cpu/net/dnnl.h"
 
-static dnnl_engine_t the_engine;
-
-dnnl_status_t mf_dnnl_engine(dnnl_engine_t *engine)
+dnnl_engine_t mf_dnnl_engine(void)
 {
-    const dnnl_status_t rc = the_engine ? dnnl_success : dnnl_engine_create(&the_engine, dnnl_cpu, 0);
+    static dnnl_engine_t engine;
 
-    *engine = the_engine;
-    return rc;
+    if (!engine && dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = NULL;
+    return engine;
 }
 
 int mf_dnnl_has_bf16(void)
@@ -63,7 +61,7 @@ mf_layout_known mf_dnnl_operand(const_dnnl_primitive_desc_t desc, int arg)
 dnnl_status_t mf_dnnl_argument(dnnl_exec_arg_t *made, int arg, mf_layout_known of)
 {
     made->arg = arg;
-    return dnnl_memory_create(&made->memory, of, the_engine, DNNL_MEMORY_NONE);
+    return dnnl_memory_create(&made->memory, of, mf_dnnl_engine(), DNNL_MEMORY_NONE);
 }
 
 void mf_dnnl_put(const dnnl_exec_arg_t *arg, const void *at)

@@ -49,8 +49,8 @@ static inline dnnl_data_type_t mf_dnnl_type(enum mf_type type) { return type == 
 void mf_layout_tagged(mf_layout *made, int n, const dnnl_dims_t dims, enum mf_type type, dnnl_format_tag_t tag);
 void mf_layout_strided(mf_layout *made, int n, const dnnl_dims_t dims, enum mf_type type, const dnnl_dims_t stride);
 
-/** The one engine. Status of its first creation. */
-dnnl_status_t mf_dnnl_engine(dnnl_engine_t *engine);
+/** The one engine; NULL where it cannot be created. */
+dnnl_engine_t mf_dnnl_engine(void);
 
 /** Do these cores multiply bf16? */
 int mf_dnnl_has_bf16(void);

@@ -37,21 +37,15 @@ static void matrix(mf_layout *made, size_t rows, size_t columns, size_t step, in
 static dnnl_status_t describe(dnnl_primitive_desc_t *made, const mf_layout of[], int bias, dnnl_primitive_attr_t attr)
 {
     const mf_layout_known with = bias ? mf_layout_of(&of[BIAS]) : NULL;
-    dnnl_engine_t engine;
 #if DNNL_VERSION_MAJOR >= 3
-    const dnnl_status_t rc = mf_dnnl_engine(&engine);
-
-    return rc != dnnl_success
-               ? rc
-               : dnnl_matmul_primitive_desc_create(made, engine, mf_layout_of(&of[A]), mf_layout_of(&of[B]), with,
-                                                   mf_layout_of(&of[C]), attr);
+    return dnnl_matmul_primitive_desc_create(made, mf_dnnl_engine(), mf_layout_of(&of[A]), mf_layout_of(&of[B]), with,
+                                             mf_layout_of(&of[C]), attr);
 #else
     dnnl_matmul_desc_t d;
-    dnnl_status_t rc = mf_dnnl_engine(&engine);
+    const dnnl_status_t rc =
+        dnnl_matmul_desc_init(&d, mf_layout_of(&of[A]), mf_layout_of(&of[B]), with, mf_layout_of(&of[C]));
 
-    if (rc == dnnl_success)
-        rc = dnnl_matmul_desc_init(&d, mf_layout_of(&of[A]), mf_layout_of(&of[B]), with, mf_layout_of(&of[C]));
-    return rc == dnnl_success ? dnnl_primitive_desc_create(made, &d, attr, engine, NULL) : rc;
+    return rc == dnnl_success ? dnnl_primitive_desc_create(made, &d, attr, mf_dnnl_engine(), NULL) : rc;
 #endif
 }
 
@@ -120,8 +114,7 @@ int mf_product_open(struct mf_product **product, const struct mf_product_wish *w
 {
     struct mf_product *p = MF_MUST(calloc(1, sizeof *p), "a product");
     const int before = omp_get_max_threads();
-    dnnl_engine_t engine;
-    dnnl_status_t rc = mf_dnnl_engine(&engine);
+    dnnl_status_t rc = dnnl_success;
 
     p->wish = *wish;
     p->count = count;
@@ -131,7 +124,7 @@ int mf_product_open(struct mf_product **product, const struct mf_product_wish *w
     p->lane = MF_MUST(calloc((size_t)threads, sizeof *p->lane), "threads of a product");
     omp_set_num_threads(1); /* of the library */
     for (int t = 0; rc == dnnl_success && t < threads; ++t)
-        rc = dnnl_stream_create(&p->lane[t].stream, engine, dnnl_stream_default_flags);
+        rc = dnnl_stream_create(&p->lane[t].stream, mf_dnnl_engine(), dnnl_stream_default_flags);
     if (rc == dnnl_success) rc = make_all(p);
     omp_set_num_threads(before);
     if (rc != dnnl_success) {

@@ -346,6 +346,26 @@ static void poison(struct mf_walk *walk, size_t k, size_t i, int before)
 
 void mf_walk_replay(struct mf_walk *walk, int may) { walk->alone = !may; }
 
+/* -- places -- */
+
+void mf_place_get(struct mf_queue *queue, enum mf_place place, void *host, const void *from, size_t bytes)
+{
+    if (place == MF_PLACE_HOST)
+        memcpy(host, from, bytes);
+    else
+        queue->backend->get(queue, host, from, bytes);
+    queue->backend->sync(queue);
+}
+
+void mf_place_put(struct mf_queue *queue, enum mf_place place, void *to, const void *host, size_t bytes)
+{
+    if (place == MF_PLACE_HOST)
+        memcpy(to, host, bytes);
+    else
+        queue->backend->put(queue, to, host, bytes);
+    queue->backend->sync(queue);
+}
+
 /* -- what is not finite -- */
 
 void mf_walk_hunt(struct mf_walk *walk, int on)
@@ -378,16 +398,12 @@ static void hunt(struct mf_walk *walk, const struct mf_list *list, const struct 
     for (size_t j = mf_node_operands(node, operand); j-- > 0 && !walk->bad;) {
         const struct mf_value *value = &walk->net->value[operand[j].value];
         const size_t bytes = mf_shape_bytes(&value->shape);
-        const void *at = mf_walk_at(walk, list, operand[j].value);
-        void *copy = NULL;
+        void *copy;
 
         if (!(operand[j].access & MF_WRITES) || value->role == MF_ROLE_WORK) continue;
-        if (value->place == MF_PLACE_DEVICE) {
-            copy = MF_MUST(malloc(bytes + 1), "a copy of an array");
-            walk->queue->backend->get(walk->queue, copy, at, bytes);
-            walk->queue->backend->sync(walk->queue);
-        }
-        if (!is_finite(value->shape.type, copy ? copy : at, mf_shape_count(&value->shape))) walk->bad = node;
+        copy = MF_MUST(malloc(bytes + 1), "a copy of an array");
+        mf_place_get(walk->queue, value->place, copy, mf_walk_at(walk, list, operand[j].value), bytes);
+        if (!is_finite(value->shape.type, copy, mf_shape_count(&value->shape))) walk->bad = node;
         free(copy);
     }
 }

@@ -41,6 +41,10 @@ double *mf_walk_numbers(struct mf_walk *walk);
  * the walk (inputs) or after it (kept). */
 void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value);
 
+/** Copy numbers in the memory of @p place to @p host, which is any host memory, or from there. They wait. */
+void mf_place_get(struct mf_queue *queue, enum mf_place place, void *host, const void *from, size_t bytes);
+void mf_place_put(struct mf_queue *queue, enum mf_place place, void *to, const void *host, size_t bytes);
+
 /** Whether a device may replay what it did the last time. It may, after opening. */
 void mf_walk_replay(struct mf_walk *walk, int may);
 

@@ -130,7 +130,6 @@ void mf_slots_close(struct mf_slots *s)
 static void move_gradients(const struct mf_slots *s, float *host, int to_network)
 {
     const struct mf_trainer *t = s->t;
-    const struct mf_backend *backend = t->queue->backend;
     const struct mf_net *net = t->network.net;
 
     for (size_t k = 0; k < t->network.layout.buckets; ++k) {
@@ -139,15 +138,12 @@ static void move_gradients(const struct mf_slots *s, float *host, int to_network
         const size_t bytes = mf_shape_bytes(&net->value[v].shape);
         void *at = mf_walk_at(t->walk, t->network.last.list, v);
 
-        if (!to_network)
-            backend->get(t->queue, host, at, bytes);
-        else if (net->value[v].place == MF_PLACE_HOST)
-            memcpy(at, host, bytes);
+        if (to_network)
+            mf_place_put(t->queue, net->value[v].place, at, host, bytes);
         else
-            backend->put(t->queue, at, host, bytes);
+            mf_place_get(t->queue, net->value[v].place, host, at, bytes);
         host += bytes / sizeof *host;
     }
-    backend->sync(t->queue);
 }
 
 static void add(float *a, const float *b, size_t n)

@@ -287,10 +287,6 @@ double mf_trainer_number(const struct mf_trainer *t, const struct mf_list *list,
         double wide;
     } number;
 
-    if (of->place == MF_PLACE_HOST)
-        memcpy(&number, at(t, list, value), mf_type_bytes(type));
-    else
-        t->queue->backend->get(t->queue, &number, at(t, list, value), mf_type_bytes(type));
-    t->queue->backend->sync(t->queue);
+    mf_place_get(t->queue, of->place, &number, at(t, list, value), mf_type_bytes(type));
     return type == MF_F64 ? number.wide : (double)number.single;
 }

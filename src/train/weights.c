@@ -78,20 +78,12 @@ static struct held held_of(const struct mf_network *n, const struct mf_walk *wal
 /* Numbers [first, first + count) of those that are held. */
 static void put(struct mf_queue *queue, const struct held *held, size_t first, size_t count, const float *from)
 {
-    if (held->place == MF_PLACE_HOST)
-        memcpy(held->at + first, from, count * sizeof *from);
-    else
-        queue->backend->put(queue, held->at + first, from, count * sizeof *from);
-    queue->backend->sync(queue);
+    mf_place_put(queue, held->place, held->at + first, from, count * sizeof *from);
 }
 
 static void get(struct mf_queue *queue, const struct held *held, size_t first, size_t count, float *to)
 {
-    if (held->place == MF_PLACE_HOST)
-        memcpy(to, held->at + first, count * sizeof *to);
-    else
-        queue->backend->get(queue, to, held->at + first, count * sizeof *to);
-    queue->backend->sync(queue);
+    mf_place_get(queue, held->place, to, held->at + first, count * sizeof *to);
 }
 
 /* -- start -- */

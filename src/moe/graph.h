@@ -60,4 +60,47 @@ struct mf_graph_expert *mf_graph_find(const struct mf_graph *graph, long id);
 /** Adds an edge. One of that relation that is there takes the larger weight. */
 void mf_graph_connect(struct mf_graph *graph, long one, long other, enum mf_relation relation, double weight);
 
+/** Removes an expert and its edges. */
+void mf_graph_remove(struct mf_graph *graph, long id);
+
+/**
+ * Expert @p from becomes part of @p into: rows and samples are added, scores are averaged by their rows, and edges move
+ * as mf_graph_connect() adds them.
+ */
+void mf_graph_merge(struct mf_graph *graph, long from, long into);
+
+/**
+ * Removes an expert. Its neighbour with the largest weight (of equal ones the lowest id) is the heir of its other
+ * edges. An edge of the heir that is there becomes 0.7 of its own weight plus 0.3 of the other; a new one has 0.8 of
+ * the weight. Returns the heir's id; -1: there was no neighbour.
+ */
+long mf_graph_prune(struct mf_graph *graph, long id);
+
+/** Multiplies all weights by @p rate, and removes edges below @p least. */
+void mf_graph_decay(struct mf_graph *graph, double rate, double least);
+
+/** The number of a concept, which is added if it is new. @p parent: the number of the concept it is part of; -1. */
+size_t mf_graph_concept(struct mf_graph *graph, const char *name, long parent);
+
+/** Counts @p samples more of a concept that an expert has worked on. */
+void mf_graph_serve(struct mf_graph *graph, long id, size_t concept, double samples);
+
+/* ---- questions ---- */
+
+/** Samples of a concept and its subconcepts that an expert has worked on. Their share of all its samples; none: 0. */
+double mf_graph_samples(const struct mf_graph *graph, const struct mf_graph_expert *expert, size_t concept);
+double mf_graph_share(const struct mf_graph *graph, const struct mf_graph_expert *expert, size_t concept);
+
+/** The expert with most samples of a concept (of equal ones the lowest id); -1: no expert has any. */
+long mf_graph_best(const struct mf_graph *graph, size_t concept);
+
+/** @p to [experts]: the share of the other experts that each has an edge with; of one expert 0. */
+void mf_graph_centrality(const struct mf_graph *graph, double *to);
+
+/** @p to [experts][experts]: the largest weight between two experts, 0 without an edge, 1 on the diagonal. */
+void mf_graph_affinity(const struct mf_graph *graph, double *to);
+
+/** The ids of experts without an edge into @p ids [experts]; returns how many. */
+size_t mf_graph_isolated(const struct mf_graph *graph, long *ids);
+
 #endif

@@ -1,2 +1,3 @@
 # Mixtures of experts: the knowledge graph.
 mf_test(NAME moe_graph SOURCE unit/moe_graph.c ROOM mf_moe)
+mf_test(NAME moe_graph_file SOURCE unit/moe_graph_file.c ROOM mf_moe)

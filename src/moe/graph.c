@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/moe/graph_priv.h"
 
 const char *const mf_relation_names[MF_RELATIONS] = {"similarity", "specialization", "dependency", "composition",
                                                      "specialization_split"};
@@ -33,14 +34,23 @@ void mf_graph_add(struct mf_graph *g, const struct mf_graph_expert *expert)
 
 struct mf_graph_expert *mf_graph_find(const struct mf_graph *g, long id)
 {
-    for (size_t i = 0; i < g->experts; ++i)
-        if (g->expert[i].id == id) return &g->expert[i];
+    size_t low = 0, high = g->experts;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (g->expert[middle].id == id) return &g->expert[middle];
+        if (g->expert[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return NULL;
 }
 
 /* ---- edges ---- */
 
-static int order(const struct mf_graph_edge *a, const struct mf_graph_edge *b)
+int mf_graph_order(const struct mf_graph_edge *a, const struct mf_graph_edge *b)
 {
     if (a->one != b->one) return a->one < b->one ? -1 : 1;
     if (a->other != b->other) return a->other < b->other ? -1 : 1;
@@ -51,11 +61,11 @@ static int order(const struct mf_graph_edge *a, const struct mf_graph_edge *b)
 static struct mf_graph_edge *edge_of(struct mf_graph *g, long one, long other, enum mf_relation relation)
 {
     const struct mf_graph_edge want = {one < other ? one : other, one < other ? other : one, relation, 0};
-    size_t at = 0;
+    size_t at = g->edges;
 
     MF_ASSERT(one != other && mf_graph_find(g, one) && mf_graph_find(g, other));
-    while (at < g->edges && order(&g->edge[at], &want) < 0) ++at;
-    if (at < g->edges && order(&g->edge[at], &want) == 0) return &g->edge[at];
+    while (at > 0 && mf_graph_order(&g->edge[at - 1], &want) > 0) --at;
+    if (at > 0 && mf_graph_order(&g->edge[at - 1], &want) == 0) return &g->edge[at - 1];
     g->edge = MF_MUST(realloc(g->edge, (g->edges + 1) * sizeof *g->edge), "a graph");
     memmove(g->edge + at + 1, g->edge + at, (g->edges++ - at) * sizeof *g->edge);
     g->edge[at] = want;

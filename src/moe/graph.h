@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "src/base/json.h"
+
 enum mf_relation {
     MF_SIMILARITY,
     MF_SPECIALIZATION,
@@ -102,5 +104,12 @@ void mf_graph_affinity(const struct mf_graph *graph, double *to);
 
 /** The ids of experts without an edge into @p ids [experts]; returns how many. */
 size_t mf_graph_isolated(const struct mf_graph *graph, long *ids);
+
+/* ---- files ---- */
+
+/** All of a graph, and a graph from that; @p name: of the file, for sentences. mf_graph_from() refuses with MF_INPUT
+ * all that no graph says: other keys, ids that do not grow, edges without ends, weights outside of (0, 1]. */
+struct mf_json *mf_graph_json(const struct mf_graph *graph);
+int mf_graph_from(const struct mf_json *json, const char *name, struct mf_graph *graph);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "src/moe/graph_priv.h"
+
 /* Is @p concept @p in, or part of it? */
 static int is_in(const struct mf_graph *g, size_t concept, size_t in)
 {
@@ -21,11 +23,18 @@ double mf_graph_samples(const struct mf_graph *g, const struct mf_graph_expert *
     return sum;
 }
 
-double mf_graph_share(const struct mf_graph *g, const struct mf_graph_expert *e, size_t concept)
+double mf_graph_all_samples(const struct mf_graph *g, const struct mf_graph_expert *e)
 {
     double all = 0;
 
     for (size_t i = 0; i < g->concepts; ++i) all += e->samples[i];
+    return all;
+}
+
+double mf_graph_share(const struct mf_graph *g, const struct mf_graph_expert *e, size_t concept)
+{
+    const double all = mf_graph_all_samples(g, e);
+
     return all > 0 ? mf_graph_samples(g, e, concept) / all : 0;
 }
 

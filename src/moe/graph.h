@@ -112,4 +112,11 @@ size_t mf_graph_isolated(const struct mf_graph *graph, long *ids);
 struct mf_json *mf_graph_json(const struct mf_graph *graph);
 int mf_graph_from(const struct mf_json *json, const char *name, struct mf_graph *graph);
 
+/** Writes a graph to a file that appears whole or not at all. Its ending decides: .json, .h5, .graphml (for networkx,
+ * Gephi, yEd). Not collective: rank 0. MF_OUTPUT; another ending is MF_USAGE. */
+int mf_graph_save(const struct mf_graph *graph, const char *path);
+
+/** Reads a .json or .h5. A seal that does not fit is refused as well. Not collective. MF_INPUT. */
+int mf_graph_load(const char *path, struct mf_graph *graph);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "src/base/json.h"
+#include "src/run/checkpoint.h"
 
 enum mf_relation {
     MF_SIMILARITY,
@@ -108,7 +109,8 @@ size_t mf_graph_isolated(const struct mf_graph *graph, long *ids);
 /* ---- files ---- */
 
 /** All of a graph, and a graph from that; @p name: of the file, for sentences. mf_graph_from() refuses with MF_INPUT
- * all that no graph says: other keys, ids that do not grow, edges without ends, weights outside of (0, 1]. */
+ * all that no graph says: other keys, ids that do not grow, edges without ends, weights outside of (0, 1]. @p graph
+ * is written to on success only, and what was in it is not freed. */
 struct mf_json *mf_graph_json(const struct mf_graph *graph);
 int mf_graph_from(const struct mf_json *json, const char *name, struct mf_graph *graph);
 
@@ -118,5 +120,9 @@ int mf_graph_save(const struct mf_graph *graph, const char *path);
 
 /** Reads a .json or .h5. A seal that does not fit is refused as well. Not collective. MF_INPUT. */
 int mf_graph_load(const char *path, struct mf_graph *graph);
+
+/** Lists a graph in a checkpoint as an array "graph" that each rank holds, or takes it from there. @p text: the memory
+ * that must live until the checkpoint is written; the caller frees. Not collective. MF_INPUT. */
+int mf_graph_checkpoint(struct mf_graph *graph, struct mf_checkpoint *checkpoint, char **text);
 
 #endif

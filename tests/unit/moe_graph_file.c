@@ -285,6 +285,30 @@ static void damaged_h5(void)
     mf_graph_free(&g);
 }
 
+/* A checkpoint gives back the graph; one without is refused. */
+static void checkpoints(const struct mf_comm *comm)
+{
+    struct mf_graph g = example(), read = {.next = 0};
+    const char *path = scratch_file("a.ckpt-a.h5"), *empty = scratch_file("b.ckpt-a.h5");
+    struct mf_checkpoint *c = mf_checkpoint_new("task: none");
+    char *text, *got;
+
+    CHECK(mf_checkpoint_write(comm, empty, 1, c) == MF_OK);
+    CHECK(mf_graph_checkpoint(&g, c, &text) == MF_OK && mf_checkpoint_write(comm, path, 1, c) == MF_OK);
+    mf_checkpoint_free(c);
+    CHECK(mf_checkpoint_open(comm, path, 0, &c) == MF_OK && mf_graph_checkpoint(&read, c, &got) == MF_OK);
+    mf_checkpoint_free(c);
+    CHECK(strcmp(text, got) == 0 && read.experts == 3 && read.edges == 3 && read.next == 9);
+    free(text);
+    free(got);
+    mf_graph_free(&read);
+    CHECK(mf_checkpoint_open(comm, empty, 0, &c) == MF_OK && mf_graph_checkpoint(&read, c, &got) == MF_INPUT);
+    CHECK(strstr(mf_err_text(), "lacks the array 'graph'") && !read.experts);
+    free(got);
+    mf_checkpoint_free(c);
+    mf_graph_free(&g);
+}
+
 int main(void)
 {
     struct mf_comm c;
@@ -297,6 +321,7 @@ int main(void)
     files_round();
     graphml();
     damaged_h5();
+    checkpoints(&c);
     scratch_close(&c);
     return failures != 0;
 }

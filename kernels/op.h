@@ -29,18 +29,21 @@ struct mf_shape {
 /** Constants of a node. */
 struct mf_attr {
     int act;             /* enum mf_act: an activation that a fused node computes as well */
-    unsigned stream;     /* dropout: number of the node, part of its random stream */
-    double rate;         /* dropout: probability of a zero; fill: the number; losses: label smoothing */
+    unsigned stream;     /* dropout, route: number of the node, part of its random stream */
+    double rate;         /* dropout: probability of a zero; fill: the number; losses: label smoothing; route: deviation
+                            of the noise; permute: capacity factor, 0: none */
+    double temperature;  /* route: divides the logits */
     int scaled;          /* fill: times the scale of the loss */
     int type;            /* cast: enum mf_type of the output */
     int stride, pad;     /* convolution */
-    int groups;          /* group norm; attention: heads of keys and values, 0: as many as heads */
+    int groups;          /* group norm; attention: heads of keys and values, 0: as many as heads; grouped_linear */
     int heads;           /* attention */
     int causal;          /* attention: the last query sees all keys, each one before it one less */
     int exchange;        /* start, finish: enum mf_exchange_kind */
     int waits;           /* copied: enum mf_waits */
     int axis, other;     /* concat, slice: axis; transpose: both, which change places */
-    size_t first, count; /* slice: [first, first + count) of the axis */
+    size_t first, count; /* slice: [first, first + count) of the axis; route: rows of a sample, 0: one, and choices of a
+                            row; permute: count experts */
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
     double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept */
     double second;       /* adam, adamw: how much of the second moment is kept */
@@ -61,6 +64,7 @@ enum mf_step_number {
     MF_NUMBER_STEP,       /* of the optimiser, from 1 */
     MF_NUMBER_SEED,       /* of dropout */
     MF_NUMBER_SAMPLE,     /* number of the first sample of this list among all samples of the run */
+    MF_NUMBER_SAMPLES,    /* of this batch; those behind them are blank */
     MF_NUMBER_ROWS,       /* rows that count in the mean of the loss, over all micro-batches and ranks */
     MF_NUMBER_SCALE,      /* factor of the gradients in the optimiser: clipping */
     MF_NUMBER_DECAY,      /* weight decay of the optimiser */

@@ -9,7 +9,7 @@
 
 /* Columns by hand, so that a new line leaves the others as they are. */
 /* clang-format off */
-#define MF_OP_LIST(X) MF_OP_TENSOR_LIST(X) MF_OP_FLAT_LIST(X)
+#define MF_OP_LIST(X) MF_OP_TENSOR_LIST(X) MF_OP_EXPERT_LIST(X) MF_OP_FLAT_LIST(X)
 #define MF_OP_TENSOR_LIST(X) \
     X(LINEAR, linear)              /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */ \
     X(CONV2D, conv2d)              /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */ \
@@ -32,6 +32,14 @@
     X(SOFTMAX_LOSS, softmax_loss)  /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
     X(SQUARED_LOSS, squared_loss)  /* mean of (a - b)^2 */ \
     X(DROPOUT, dropout)
+
+/* Of a mixture of experts (kernels/net/route.c). Each takes the types that it gets. */
+#define MF_OP_EXPERT_LIST(X) \
+    X(ROUTE, route)                /* the experts of each row, and their weights */ \
+    X(ROUTE_LOAD, route_load)      /* rows of each expert, and how undecided the router is */ \
+    X(PERMUTE, permute)            /* rows, sorted by expert */ \
+    X(GROUPED_LINEAR, grouped_linear) /* linear, with the weights of its expert for each group of rows */ \
+    X(COMBINE, combine)            /* rows in their old order: weighted sums of what their experts gave */
 
 /* Their arrays are flat, and each has the types that its operation takes. */
 #define MF_OP_FLAT_LIST(X) \

@@ -246,6 +246,7 @@ void mf_trainer_feed(struct mf_trainer *t, const struct mf_list *list, const str
     const size_t n = batch ? batch->n : 0;
     char *x = at(t, list, t->network.x);
 
+    mf_walk_numbers(t->walk)[MF_NUMBER_SAMPLES] = (double)n;
     if (n > 0) t->queue->backend->put(t->queue, x, batch->input, n * each);
     for (size_t r = n; r < t->opts.batch; ++r) t->queue->backend->put(t->queue, x + r * each, t->blank, each);
     t->queue->backend->put(t->queue, at(t, list, t->network.target), targets(t, batch),

@@ -5,7 +5,7 @@
 
 #include "kernels/net/ops.h"
 
-/** Computes out[0] from in, in double; labels are numbers, too. */
+/** Computes out[0] from in, in double; labels are numbers, too. NaN: it is not written, and its gradient not read. */
 typedef void net_oracle(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out);
 
 struct net_case {
@@ -14,6 +14,9 @@ struct net_case {
     struct mf_attr attr;
     unsigned wanted; /* gradients */
     struct mf_shape in[MF_INS];
+    net_oracle *second; /* computes out[1], where another operation reads it, or NULL */
+    /** Sets inputs that may not be random. NaN: a number that nobody reads, and whose gradient nobody writes. */
+    void (*fill)(const struct mf_attr *attr, const struct mf_shape shape[], double *in[]);
 };
 
 /** A shape of n axes of f32. */
@@ -32,5 +35,6 @@ extern const struct net_case net_plain[];
 extern const struct net_case net_attention[];
 extern const struct net_case net_arrange[];
 extern const struct net_case net_image[];
+extern const struct net_case net_route[];
 
 #endif

@@ -1,0 +1,67 @@
+/* What a router draws and limits. */
+#ifndef MF_KERNELS_FORM_ROUTE_H
+#define MF_KERNELS_FORM_ROUTE_H
+
+#include <math.h>
+
+#include "kernels/form/hd.h"
+#include "kernels/op.h"
+#include "src/base/philox.h"
+#include "src/base/streams.h"
+
+/* Normal noise of logits. It is the same whatever rank, list or device computes it; four neighbours share a random
+ * call. */
+struct mf_noise {
+    uint64_t seed, sample; /* of the step; the first sample's number in the run */
+    uint32_t stream;
+    float deviation;
+};
+
+/** @p number: [MF_NUMBERS] */
+MF_HD struct mf_noise mf_noise_of(const struct mf_attr *attr, const double *number)
+{
+    struct mf_noise noise;
+
+    noise.seed = (uint64_t)number[MF_NUMBER_SEED] + ((uint64_t)number[MF_NUMBER_STEP] << 32);
+    noise.sample = (uint64_t)number[MF_NUMBER_SAMPLE];
+    noise.stream = MF_STREAM_DROPOUT + attr->stream;
+    noise.deviation = (float)attr->rate;
+    return noise;
+}
+
+/** Two normal numbers from two random words. */
+MF_HD void mf_noise_pair(const struct mf_noise *noise, const uint32_t word[2], float pair[2])
+{
+    const float radius = noise->deviation * sqrtf(-2 * logf(((float)(word[0] >> 8) + 1) * 0x1p-24f));
+    const float angle = 6.28318531f * ((float)(word[1] >> 8) * 0x1p-24f);
+
+    pair[0] = radius * cosf(angle);
+    pair[1] = radius * sinf(angle);
+}
+
+/** The noise of numbers [4 quad, 4 quad + 4) of sample @p s of the call. */
+MF_HD void mf_noise_four(const struct mf_noise *noise, uint64_t s, uint64_t quad, float four[4])
+{
+    uint32_t word[4];
+
+    mf_philox_at(noise->seed, noise->stream, (noise->sample + s) << 32 | quad, word);
+    mf_noise_pair(noise, word, four);
+    mf_noise_pair(noise, word + 2, four + 2);
+}
+
+/** Does row @p r belong to a sample of the batch? The others are blank. */
+MF_HD int mf_route_counts(const struct mf_attr *attr, const double *number, size_t r)
+{
+    return (double)(r / (attr->first > 0 ? attr->first : 1)) < number[MF_NUMBER_SAMPLES];
+}
+
+/** How many of @p slots slots one of @p experts experts takes at most. @p factor: 0: all. */
+MF_HD size_t mf_route_capacity(double factor, size_t slots, size_t experts)
+{
+    const double most = ceil(factor * (double)slots / (double)experts);
+
+    if (!(factor > 0) || most >= (double)slots) return slots;
+    return most > 1 ? (size_t)most : 1;
+}
+
+#endif

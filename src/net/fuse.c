@@ -17,7 +17,10 @@ static enum mf_act act_of(enum mf_op_id op)
 }
 
 /* Operations that can compute an activation as well. */
-static int takes(enum mf_op_id op) { return op == MF_OP_LINEAR || op == MF_OP_CONV2D || op == MF_OP_GROUP_NORM; }
+static int takes(enum mf_op_id op)
+{
+    return op == MF_OP_LINEAR || op == MF_OP_GROUPED_LINEAR || op == MF_OP_CONV2D || op == MF_OP_GROUP_NORM;
+}
 
 /* Is what the activation gets kept for backward? A norm computes it again, and the slope of relu follows from its
  * output. */

@@ -173,38 +173,40 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
 
 /* ---- panels and the page ---- */
 
-/* A page in points, and how many pixels a point has. */
+/* A page in points, its cells, and how many pixels a point has. */
 struct page {
-    double width, height, scale;
+    double width, height, scale, cell[2];
 };
 
-static struct page page_of(size_t count, size_t columns, int has_title)
+static struct page page_of(size_t count, size_t columns, int has_title, double zoom)
 {
     const size_t wide = columns < count ? columns : count, rows = (count + columns - 1) / columns;
-    struct page p = {cell_width * (double)wide, cell_height * (double)rows + (has_title ? title_height : 0), 2};
+    struct page p = {.scale = 2, .cell = {zoom * cell_width, zoom * cell_height}};
 
+    p.width = p.cell[0] * (double)wide;
+    p.height = p.cell[1] * (double)rows + (has_title ? title_height : 0);
     p.scale = fmin(p.scale, PAGE_MAX / fmax(p.width, p.height));
     p.scale = fmin(p.scale, sqrt(pixels_max / (p.width * p.height)));
     return p;
 }
 
-static struct mf_box cell_of(size_t columns, int has_title, size_t i)
+static struct mf_box cell_of(const struct page *p, size_t columns, int has_title, size_t i)
 {
     const size_t row = i / columns, column = i % columns;
 
-    return (struct mf_box){cell_width * (double)column, cell_height * (double)row + (has_title ? title_height : 0),
-                           cell_width, cell_height};
+    return (struct mf_box){p->cell[0] * (double)column, p->cell[1] * (double)row + (has_title ? title_height : 0),
+                           p->cell[0], p->cell[1]};
 }
 
 void mf_plot_cell(size_t count, size_t columns, int has_title, size_t i, double cell[4])
 {
-    const double scale = page_of(count, columns, has_title).scale;
-    const struct mf_box box = cell_of(columns, has_title, i);
+    const struct page page = page_of(count, columns, has_title, 1);
+    const struct mf_box box = cell_of(&page, columns, has_title, i);
 
-    cell[0] = box.x * scale;
-    cell[1] = box.y * scale;
-    cell[2] = box.width * scale;
-    cell[3] = box.height * scale;
+    cell[0] = box.x * page.scale;
+    cell[1] = box.y * page.scale;
+    cell[2] = box.width * page.scale;
+    cell[3] = box.height * page.scale;
 }
 
 static int is_picture(const struct mf_panel *p) { return p->kind == MF_PANEL_IMAGE || p->kind == MF_PANEL_PHASES; }
@@ -244,6 +246,8 @@ static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel 
         out[0] = mf_curves_draw(page, room, p);
     else if (p->kind == MF_PANEL_BARS)
         out[0] = mf_bars_draw(page, room, p);
+    else if (p->kind == MF_PANEL_GRAPH)
+        mf_graph_draw(page, room, p->graph);
     else
         box = draw_image(page, room, p, out);
     mf_plot_ink(page, INK);
@@ -266,16 +270,16 @@ static void draw_head(cairo_t *page, double width, const char *title)
     mf_plot_text(page, width / 2, 10, text, (struct mf_text){head_size, 0.5, 0, 1, 0});
 }
 
-static void draw_page(cairo_t *page, double width, const char *title, const struct mf_panel *panels, size_t count,
-                      size_t columns)
+static void draw_page(cairo_t *page, const struct page *sheet, const char *title, const struct mf_panel *panels,
+                      size_t count, size_t columns)
 {
     const double beside = beside_pictures(panels, count);
 
     mf_plot_ink(page, 0xffffff);
     cairo_paint(page);
     mf_plot_ink(page, INK);
-    if (title) draw_head(page, width, title);
-    for (size_t i = 0; i < count; ++i) draw_panel(page, cell_of(columns, title != NULL, i), &panels[i], beside);
+    if (title) draw_head(page, sheet->width, title);
+    for (size_t i = 0; i < count; ++i) draw_panel(page, cell_of(sheet, columns, title != NULL, i), &panels[i], beside);
 }
 
 static int save(cairo_surface_t *surface, const struct mf_atomic *file)
@@ -303,9 +307,17 @@ static double detail_of(const struct mf_panel *panels, size_t count)
     return fmax(1, fmin(columns / 10, 3));
 }
 
+static double zoom_of(const struct mf_panel *panels, size_t count)
+{
+    double zoom = 1;
+
+    for (size_t i = 0; i < count; ++i) zoom = fmax(zoom, panels[i].zoom);
+    return zoom;
+}
+
 int mf_plot_write(const char *path, const char *title, const struct mf_panel *panels, size_t count, size_t columns)
 {
-    struct page sheet = page_of(count, columns, title != NULL);
+    struct page sheet = page_of(count, columns, title != NULL, zoom_of(panels, count));
     cairo_surface_t *surface;
     struct mf_atomic file;
     struct mf_comm self;
@@ -319,7 +331,7 @@ int mf_plot_write(const char *path, const char *title, const struct mf_panel *pa
                                          (int)(sheet.height * sheet.scale));
     page = cairo_create(surface);
     cairo_scale(page, sheet.scale, sheet.scale);
-    draw_page(page, sheet.width, title, panels, count, columns);
+    draw_page(page, &sheet, title, panels, count, columns);
     cairo_destroy(page);
     cairo_surface_flush(surface);
     rc = mf_atomic_close(&self, &file, save(surface, &file));

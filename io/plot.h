@@ -16,7 +16,31 @@ struct mf_curve {
     int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
 };
 
-enum mf_panel_kind { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES, MF_PANEL_BARS, MF_PANEL_EMPTY };
+/** A graph of nodes and links, placed by the caller in the unit square, y downwards. */
+struct mf_plot_node {
+    double at[2], radius; /* in edges of the square */
+    int colour;           /* its number in the legend; below 0: grey */
+    int alone;            /* has no link: its rim is dashed */
+    const char *name;     /* stands inside */
+};
+
+struct mf_plot_link {
+    size_t ends[2];
+    double weight; /* in 0..1: its width */
+    int kind;      /* its number in the legend */
+};
+
+struct mf_plot_graph {
+    size_t nodes, links, colours, kinds;
+    const struct mf_plot_node *node;
+    const struct mf_plot_link *link;
+    const char *colour_title, *const *colour_name; /* legend of nodes */
+    const char *kind_title, *const *kind_name;     /* legend of links */
+    const char *size_title, *size_name;            /* what the areas of nodes mean, and which area is shown */
+    double size;                                   /* the radius shown */
+};
+
+enum mf_panel_kind { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES, MF_PANEL_BARS, MF_PANEL_GRAPH, MF_PANEL_EMPTY };
 
 /** One panel of a figure. Texts are UTF-8; NULL: none. */
 struct mf_panel {
@@ -39,12 +63,15 @@ struct mf_panel {
     const struct mf_curve *curves;
     size_t bar_count; /* MF_PANEL_BARS: positions; a shorter series has no bars at the last ones */
     const char *const *bar_names;
-    int sideways;         /* horizontal bars with names beside them: for many bars, or long names */
-    int log_y, from_zero; /* the axis of y begins at 0 */
-    int whole_x;          /* ticks of x at whole numbers, as for ranks */
+    int sideways;                      /* horizontal bars with names beside them: for many bars, or long names */
+    int log_y, from_zero;              /* the axis of y begins at 0 */
+    int whole_x;                       /* ticks of x at whole numbers, as for ranks */
+    const struct mf_plot_graph *graph; /* MF_PANEL_GRAPH */
+    double zoom; /* cells of the page are larger by the largest factor, texts are not; below 1: not larger */
 };
 
-/** The cell of panel @p i, with its title and axes: left, top, width, height in pixels of the file. */
+/** The cell of panel @p i where no panel is larger, with its title and axes: left, top, width, height in pixels of the
+ * file. */
 void mf_plot_cell(size_t count, size_t columns, int has_title, size_t i, double cell[4]);
 
 /** Draws panels row by row, @p columns in a row. Written to a temporary name and renamed. MF_OUTPUT. */

@@ -71,3 +71,21 @@ uint32_t mf_plot_phase(const char *map, int p, int count)
 }
 
 uint32_t mf_plot_line(size_t k) { return lines[k % (sizeof lines / sizeof *lines)]; }
+
+uint32_t mf_plot_many(size_t k)
+{
+    enum { LINES = sizeof lines / sizeof *lines };
+    static const struct {
+        uint32_t with;
+        double share;
+    } shade[] = {{0, 0}, {0xffffff, 0.55}, {0, 0.45}, {0xffffff, 0.8}};
+
+    return blend(lines[k % LINES], shade[k / LINES % 4].with, shade[k / LINES % 4].share);
+}
+
+uint32_t mf_plot_ink_on(uint32_t colour)
+{
+    const double light = 0.299 * (colour >> 16 & 255) + 0.587 * (colour >> 8 & 255) + 0.114 * (colour & 255);
+
+    return light < 140 ? 0xffffff : 0x202020;
+}

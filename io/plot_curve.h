@@ -1,4 +1,4 @@
-/* Panels of curves and of bars. */
+/* Panels of curves, of bars and of graphs. */
 #ifndef MF_IO_PLOT_CURVE_H
 #define MF_IO_PLOT_CURVE_H
 
@@ -9,5 +9,8 @@ double mf_curves_draw(cairo_t *page, struct mf_box box, const struct mf_panel *p
 
 /** The same for a panel of bars. Names are below the bars, and values at their ends where there is space. */
 double mf_bars_draw(cairo_t *page, struct mf_box box, const struct mf_panel *panel);
+
+/** Draws a graph into the largest square at the left of a box, and its legends at the right. */
+void mf_graph_draw(cairo_t *page, struct mf_box box, const struct mf_plot_graph *graph);
 
 #endif

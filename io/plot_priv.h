@@ -46,6 +46,12 @@ uint32_t mf_plot_phase(const char *map, int p, int count);
 /** The k-th colour for curves, k >= 0. */
 uint32_t mf_plot_line(size_t k);
 
+/** The k-th of many colours: those for curves, then lighter ones, then darker ones. */
+uint32_t mf_plot_many(size_t k);
+
+/** Black or white, whichever is read on a colour. */
+uint32_t mf_plot_ink_on(uint32_t colour);
+
 void mf_plot_text(cairo_t *page, double x, double y, const char *text, struct mf_text style);
 double mf_plot_text_width(cairo_t *page, const char *text, double size);
 

@@ -8,14 +8,6 @@ enum { INK = 0x202020, FRAME = 0x404040, NAME = 128, FEW = 10 /* columns, up to 
 
 static const double number_size = 11.5, name_size = 10.5, beside = 84, below = MF_TABLE_NAMES + 14;
 
-/* White on a dark cell. */
-static uint32_t ink_on(uint32_t colour)
-{
-    const double light = 0.299 * (colour >> 16 & 255) + 0.587 * (colour >> 8 & 255) + 0.114 * (colour & 255);
-
-    return light < 140 ? 0xffffff : INK;
-}
-
 /* The size at which the longest number fits into a cell. */
 static double size_in(cairo_t *page, const struct mf_panel *p, double width, double height)
 {
@@ -41,7 +33,7 @@ static void draw_numbers(cairo_t *page, struct mf_box box, const struct mf_panel
 
             if (value == 0 && p->columns > FEW) continue;
             snprintf(text, sizeof text, "%.0f", value);
-            mf_plot_ink(page, ink_on(mf_plot_map(p->colours, share)));
+            mf_plot_ink(page, mf_plot_ink_on(mf_plot_map(p->colours, share)));
             mf_plot_text(page, box.x + width * ((double)j + 0.5), box.y + height * ((double)i + 0.5), text,
                          (struct mf_text){size, 0.5, 0.5, 0, 0});
         }

@@ -144,6 +144,25 @@ static void tables(void)
     CHECK(mf_plot_write("table.png", NULL, &scatter, 1, 1) == MF_OK && png_size("table.png") > 3000);
 }
 
+/* Graphs: without nodes, with more colours than fit into the legend, with links of one pair; a larger page. */
+static void graphs(void)
+{
+    static const struct mf_plot_node nodes[] = {{{0.1, 0.2}, 0.1, -1, 1, "1"},
+                                                {{0.7, 0.2}, 0.001, 57, 0, "a long name"}};
+    static const struct mf_plot_link links[] = {{{0, 1}, 0, 0}, {{0, 1}, 1, 7}};
+    static const char *names[90];
+    struct mf_plot_graph graph = {.colour_title = "Colours", .kind_title = "Kinds", .size_title = "Size"};
+    struct mf_panel panel = {.kind = MF_PANEL_GRAPH, .graph = &graph, .zoom = 0.5};
+    long small;
+
+    for (int i = 0; i < 90; ++i) names[i] = "a colour with quite a long name \xff";
+    CHECK(mf_plot_write("graph.png", NULL, &panel, 1, 1) == MF_OK);
+    small = png_size("graph.png");
+    graph = (struct mf_plot_graph){2, 2, 90, 8, nodes, links, "Colours", names, "Kinds", names, "Size", "1 %", 0.05};
+    panel.zoom = 2;
+    CHECK(mf_plot_write("graph.png", "A graph", &panel, 1, 1) == MF_OK && png_size("graph.png") > 4 * small);
+}
+
 /* The bytes of a picture of one panel. */
 static size_t drawn(const struct mf_panel *panel, char bytes[1 << 16])
 {
@@ -283,6 +302,7 @@ int main(int argc, char **argv)
     odd_values();
     tick_labels();
     tables();
+    graphs();
     legend_beside_lines();
     point_alone();
     flat_map();

@@ -1,0 +1,45 @@
+/* Pictures of a mixture of experts, from plain arrays. Rank 0. */
+#ifndef MF_SHOW_EXPERTS_H
+#define MF_SHOW_EXPERTS_H
+
+#include "src/show/figure.h"
+
+struct mf_drawn_expert {
+    long id;
+    double rows; /* that it has worked on */
+    int concept; /* the number of the one it serves most; -1: none yet */
+};
+
+struct mf_drawn_relation {
+    long one, other; /* ids; relations of a pair lie together */
+    int kind;
+    double weight; /* in (0, 1] */
+};
+
+struct mf_drawn_graph {
+    size_t experts, relations, concepts, kinds;
+    const struct mf_drawn_expert *expert;
+    const struct mf_drawn_relation *relation;
+    const char *const *concept_name, *const *kind_name;
+};
+
+/**
+ * A panel with the graph: areas are shares of rows, colours concepts, widths weights. Related experts stand close to
+ * each other, those without relations in rows below. Where they stand follows from the graph alone, and begins with
+ * their ids: so a graph that changes a little looks almost the same.
+ */
+void mf_figure_graph(struct mf_figure *figure, const struct mf_drawn_graph *graph);
+
+/** Discs to place in a room of width 1. */
+struct mf_places {
+    size_t count;
+    double height;
+    const double *radius; /* [count] */
+    const double *pull;   /* [count][count], symmetric; 0: not related */
+    double (*at)[2];      /* in: where they begin; out */
+};
+
+/** Places related discs near each other, without overlaps if there is room. */
+void mf_place_nodes(const struct mf_places *places);
+
+#endif

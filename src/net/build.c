@@ -65,6 +65,24 @@ int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape
     return v;
 }
 
+int mf_build_part(struct mf_build *build, const char *name, int stack, size_t shift, struct mf_shape shape)
+{
+    struct mf_net *net = build->list->net;
+    char *full;
+    int v;
+
+    if (build->rc != MF_OK) return -1;
+    full = full_name(build, name);
+    v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", full);
+    net->value[v].base = stack;
+    net->value[v].shift = shift;
+    net->value[v].set = net->value[stack].set;
+    net->value[v].start = net->value[stack].start;
+    net->value[v].spread = net->value[stack].spread;
+    free(full);
+    return v;
+}
+
 int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, size_t n,
                   const int in[])
 {

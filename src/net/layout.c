@@ -137,6 +137,25 @@ static int begins(const struct mf_layout *layout, const struct place *place, siz
     return next > bytes || (is_block && size >= bytes / SMALL);
 }
 
+static int by_written(const void *a, const void *b)
+{
+    const struct mf_bucket *x = a, *y = b;
+
+    return x->written < y->written ? -1 : x->written > y->written;
+}
+
+/* Exchanges begin in the order of the buckets, as soon as backward has written each. */
+static void sort_buckets(const struct mf_list *list, struct mf_layout *layout)
+{
+    struct mf_uses uses;
+
+    mf_uses_make(list, &uses);
+    for (size_t k = 0; k < layout->buckets; ++k)
+        layout->bucket[k].written = mf_uses_last(&uses, list->net, layout->bucket[k].gradients, MF_WRITES);
+    mf_uses_free(&uses);
+    qsort(layout->bucket, layout->buckets, sizeof *layout->bucket, by_written);
+}
+
 void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout)
 {
     struct mf_net *net = list->net;
@@ -144,8 +163,7 @@ void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, str
     struct place *place = places(list, sets, &n);
 
     if (layout->pieces == 0 || layout->stage == 0) layout->pieces = 1;
-    layout->buckets = layout->numbers = 0;
-    layout->bucket = MF_MUST(malloc((n + 1) * sizeof *layout->bucket), "buckets");
+    layout->bucket = MF_MUST(realloc(layout->bucket, (layout->buckets + n + 1) * sizeof *layout->bucket), "buckets");
     for (size_t from = 0; from < n; from = to) {
         size_t size = 0;
 
@@ -158,6 +176,7 @@ void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, str
         fill_bucket(net, list->name, place, from, to, layout);
     }
     free(place);
+    sort_buckets(list, layout);
 }
 
 void mf_layout_free(struct mf_layout *layout)

@@ -36,6 +36,7 @@ struct mf_value {
     int stop;            /* a view that passes no gradient on */
     int flat;            /* an array of a layout, of which parameters are views, or a piece of one */
     int set;             /* of a parameter: which network of the net it belongs to */
+    int by_expert;       /* of a parameter: its rows are those of the experts, in their order */
     enum mf_start start; /* of a parameter */
     double spread;
     int gradient; /* of a parameter: its gradient; -1: none yet */

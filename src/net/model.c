@@ -1,12 +1,18 @@
 /* See model.h. */
 #include "src/net/model.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/net/models.h"
 
-const struct mf_model *const mf_models[] = {&mf_model_mlp, &mf_model_cnn, &mf_model_vit, NULL};
+const char *const mf_features_names[] = {"none", "cnn"};
+
+enum { TOP = 2 };
+static const double TEMPERATURE = 0.8;
+
+const struct mf_model *const mf_models[] = {&mf_model_mlp, &mf_model_cnn, &mf_model_vit, &mf_model_moe, NULL};
 
 const struct mf_model *mf_model_find(const char *name)
 {
@@ -23,6 +29,30 @@ static int complete(const struct mf_model *model, const char *option, long stand
     return MF_OK;
 }
 
+/* The mixture of experts. */
+static int complete_mixture(const struct mf_model *model, struct mf_model_args *args)
+{
+    const struct mf_model_args *own = &model->standard;
+
+    if (args->experts > 0 && !model->mixes) return mf_fail(MF_USAGE, "--experts: --arch %s has none", model->name);
+    if (args->experts == 0) args->experts = own->experts;
+    if (args->experts == 0) return MF_OK;
+    if (args->top == 0) args->top = args->experts < TOP ? args->experts : TOP;
+    if (args->temperature == 0) args->temperature = TEMPERATURE;
+    if (args->experts < 0 || args->experts > MF_EXPERTS)
+        return mf_fail(MF_USAGE, "--experts %ld: it must be from 1 to %d", args->experts, MF_EXPERTS);
+    if (args->top < 1 || args->top > args->experts)
+        return mf_fail(MF_USAGE, "--top-k %ld: a row goes to 1 expert at least, and to %ld at most (--experts)",
+                       args->top, args->experts);
+    if (!(args->temperature > 0) || !isfinite(args->temperature))
+        return mf_fail(MF_USAGE, "--temperature %g: it must be above 0", args->temperature);
+    if (!(args->noise >= 0) || !isfinite(args->noise))
+        return mf_fail(MF_USAGE, "--router-noise %g: it cannot be negative", args->noise);
+    if (!(args->capacity >= 0) || !isfinite(args->capacity))
+        return mf_fail(MF_USAGE, "--capacity-factor %g: it cannot be negative", args->capacity);
+    return MF_OK;
+}
+
 int mf_model_complete(const struct mf_model *model, struct mf_model_args *args)
 {
     const struct mf_model_args *own = &model->standard;
@@ -31,6 +61,21 @@ int mf_model_complete(const struct mf_model *model, struct mf_model_args *args)
     MF_TRY(complete(model, "depth", own->depth, &args->depth));
     MF_TRY(complete(model, "heads", own->heads, &args->heads));
     MF_TRY(complete(model, "patch", own->patch, &args->patch));
+    MF_TRY(complete_mixture(model, args));
     if (args->dropout >= 0 && args->dropout < 1) return MF_OK;
     return mf_fail(MF_USAGE, "--dropout %g: it must be from 0 to below 1", args->dropout);
+}
+
+struct mf_mixture mf_model_mixture(const struct mf_model_args *args, struct mf_experts *first, size_t width,
+                                   size_t depth, size_t columns)
+{
+    mf_experts_first(first, (size_t)args->experts);
+    return (struct mf_mixture){.experts = args->list ? args->list : first,
+                               .top = (size_t)args->top,
+                               .temperature = args->temperature,
+                               .noise = args->noise,
+                               .capacity = args->capacity,
+                               .width = width,
+                               .depth = depth,
+                               .columns = columns};
 }

@@ -3,17 +3,27 @@
 #ifndef MF_NET_MODEL_H
 #define MF_NET_MODEL_H
 
-#include "src/net/build.h"
+#include "src/net/experts.h"
+
+enum mf_features { MF_FEATURES_NONE, MF_FEATURES_CNN, MF_FEATURES };
+
+/** [MF_FEATURES] */
+extern const char *const mf_features_names[];
 
 /** Sizes of a model. A model ignores those that it does not have. */
 struct mf_model_args {
     long width, depth, heads, patch;
     double dropout;
+    long experts, top;                   /* of a mixture, and those of a row; 0 experts: none */
+    double temperature, noise, capacity; /* as in struct mf_mixture; an evaluation has temperature 1 and no noise */
+    int features;                        /* enum mf_features: what stands in front of a mixture */
+    const struct mf_experts *list;       /* which experts; NULL: the first ones. It outlives the lists */
 };
 
 struct mf_model {
     const char *name, *summary;
     struct mf_model_args standard; /* 0: the model does not have it */
+    int mixes;                     /* it may have a mixture of experts */
     double rate;                   /* a good learning rate of adamw */
     /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that the model has are set. Refuses, by the
      * builder, with MF_USAGE. */
@@ -29,5 +39,10 @@ const struct mf_model *mf_model_find(const char *name);
 /** Sets every size that is 0 to the model's own. Refuses with MF_USAGE a size that the model does not have, and one
  * that is negative. */
 int mf_model_complete(const struct mf_model *model, struct mf_model_args *args);
+
+/** The mixture that the arguments mean, from @p width to @p columns columns. @p first: room for the ids of the first
+ * experts, which the result may refer to. */
+struct mf_mixture mf_model_mixture(const struct mf_model_args *args, struct mf_experts *first, size_t width,
+                                   size_t depth, size_t columns);
 
 #endif

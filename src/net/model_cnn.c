@@ -41,22 +41,27 @@ static int image_of(struct mf_build *build, int x)
     return mf_build_reshape(build, x, (struct mf_shape){.n = 4, .d = {s.d[0], s.d[2], s.d[3], s.d[4]}});
 }
 
+int mf_cnn_features(struct mf_build *build, int x, size_t channels, long depth, double dropout)
+{
+    x = norm(build, "stem.norm", mf_build_conv(build, "stem.conv", image_of(build, x), channels, 3, 2, 1));
+    x = mf_build_one(build, MF_OP_SILU, "stem.act", x);
+    for (long s = 0; s < depth; ++s, channels *= 2) {
+        mf_build_block(build, "stages", s);
+        x = block(build, x, channels, s > 0 ? 2 : 1, dropout);
+    }
+    mf_build_block(build, NULL, 0);
+    return mf_build_one(build, MF_OP_MEAN, "pool", x);
+}
+
 static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
 {
     const struct mf_shape in = mf_build_shape(build, x);
-    size_t channels = (size_t)args->width;
 
     if (in.d[1] != 1)
         return mf_build_refuse(build, "--arch cnn reads images, and the samples are volumes; try: --arch mlp");
     if (args->depth > MOST_STAGES) return mf_build_refuse(build, "--arch cnn has at most 16 stages (--depth)");
-    x = norm(build, "stem.norm", mf_build_conv(build, "stem.conv", image_of(build, x), channels, 3, 2, 1));
-    x = mf_build_one(build, MF_OP_SILU, "stem.act", x);
-    for (long s = 0; s < args->depth; ++s, channels *= 2) {
-        mf_build_block(build, "stages", s);
-        x = block(build, x, channels, s > 0 ? 2 : 1, args->dropout);
-    }
-    mf_build_block(build, NULL, 0);
-    return mf_build_linear(build, "head", mf_build_one(build, MF_OP_MEAN, "pool", x), outputs);
+    x = mf_cnn_features(build, x, (size_t)args->width, args->depth, args->dropout);
+    return mf_build_linear(build, "head", x, outputs);
 }
 
 const struct mf_model mf_model_cnn = {.name = "cnn",

@@ -1,9 +1,24 @@
 /* vit: a transformer on patches of an image (Dosovitskiy et al., "An image is worth 16x16 words", 2021), with norms in
  * front and a mean over patches. Parameters as timm: patch_embed.proj, pos_embed, blocks.I.norm1, attn.qkv, attn.proj,
- * norm2, mlp.fc1, mlp.fc2, norm, head. */
+ * norm2, mlp.fc1, mlp.fc2, norm, head. With --experts a mixture of experts stands in place of the mlp of each block:
+ * gate, experts.ID.fc1, fc2. */
 #include "src/net/models.h"
 
 enum { WIDER = 4 }; /* hidden columns of a block's mlp, in widths */
+
+static int mlp(struct mf_build *build, int x, const struct mf_model_args *args)
+{
+    const size_t width = (size_t)args->width;
+    struct mf_experts first;
+    struct mf_mixture mixture;
+
+    if (args->experts == 0) {
+        x = mf_build_one(build, MF_OP_GELU, "mlp.act", mf_build_linear(build, "mlp.fc1", x, WIDER * width));
+        return mf_build_linear(build, "mlp.fc2", x, width);
+    }
+    mixture = mf_model_mixture(args, &first, WIDER * width, 1, width);
+    return mf_build_experts(build, x, mf_build_scores(build, "gate", x, mixture.experts), &mixture);
+}
 
 static int block(struct mf_build *build, int x, const struct mf_model_args *args)
 {
@@ -13,8 +28,7 @@ static int block(struct mf_build *build, int x, const struct mf_model_args *args
 
     y = mf_build_linear(build, "attn.proj", mf_build_attention(build, "attn", y, -1, -1, heads), width);
     x = mf_build_two(build, MF_OP_ADD, "attn.sum", x, mf_build_dropout(build, "attn.drop", y, args->dropout));
-    y = mf_build_linear(build, "mlp.fc1", mf_build_layer_norm(build, "norm2", x), WIDER * width);
-    y = mf_build_linear(build, "mlp.fc2", mf_build_one(build, MF_OP_GELU, "mlp.act", y), width);
+    y = mlp(build, mf_build_layer_norm(build, "norm2", x), args);
     return mf_build_two(build, MF_OP_ADD, "mlp.sum", x, mf_build_dropout(build, "mlp.drop", y, args->dropout));
 }
 
@@ -55,5 +69,6 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 const struct mf_model mf_model_vit = {.name = "vit",
                                       .summary = "a transformer on patches of an image",
                                       .standard = {.width = 128, .depth = 4, .heads = 4, .patch = 8},
+                                      .mixes = 1,
                                       .rate = 0.001,
                                       .forward = forward};

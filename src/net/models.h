@@ -4,6 +4,9 @@
 
 #include "src/net/model.h"
 
-extern const struct mf_model mf_model_mlp, mf_model_cnn, mf_model_vit;
+extern const struct mf_model mf_model_mlp, mf_model_cnn, mf_model_moe, mf_model_vit;
+
+/** The body of cnn: x [n][1][ny][nx][c] -> means over pixels [n][width 2^(depth - 1)]. */
+int mf_cnn_features(struct mf_build *build, int x, size_t width, long depth, double dropout);
 
 #endif

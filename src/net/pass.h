@@ -58,11 +58,13 @@ struct mf_layout {
         int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
         int first, second;                 /* the optimiser's two moments [numbers / pieces] */
         int summed; /* the piece of gradients that an exchange sums; from stage 2 on own_gradients keep it */
+        ptrdiff_t written; /* the last node of backward that writes the gradients */
     } * bucket;
     size_t numbers; /* of all buckets, with padding */
 };
 
-/** Makes the parameters in @p sets that have a gradient views of buckets of about @p bytes, for all lists of the net.
+/** Makes the parameters in @p sets that have a gradient views of further buckets of about @p bytes, for all lists of
+ * the net.
  * In stage 3 a bucket has the parameters of a segment, or of several small ones. Tensors begin at 64 bytes; the padding
  * is zeros where gradients last between lists. mf_layout_free() frees. */
 void mf_pass_layout(const struct mf_list *list, unsigned sets, size_t bytes, struct mf_layout *layout);

@@ -1,0 +1,136 @@
+/* See experts.h. */
+#include "src/net/experts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+
+void mf_experts_first(struct mf_experts *experts, size_t count)
+{
+    experts->count = count;
+    for (size_t e = 0; e < count; ++e) experts->id[e] = (long)e;
+}
+
+size_t mf_experts_find(const struct mf_experts *experts, long id)
+{
+    size_t e = 0;
+
+    while (e < experts->count && experts->id[e] != id) ++e;
+    return e;
+}
+
+/* -- weights -- */
+
+/* Names the parts of a new stacked parameter, one of each expert. */
+static void name_parts(struct mf_build *build, int stack, const struct mf_experts *experts, size_t layer,
+                       const char *part)
+{
+    struct mf_net *net = build->list->net;
+    struct mf_shape shape = net->value[stack].shape;
+
+    --shape.n;
+    for (int i = 0; i < shape.n; ++i) shape.d[i] = shape.d[i + 1];
+    shape.d[shape.n] = 0;
+    net->value[stack].flat = 1;
+    for (size_t e = 0; e < experts->count; ++e) {
+        char *name = mf_format("experts.%ld.fc%zu.%s", experts->id[e], layer, part);
+
+        mf_build_part(build, name, stack, e * mf_shape_bytes(&shape), shape);
+        free(name);
+    }
+}
+
+static int stacked(struct mf_build *build, const struct mf_experts *experts, size_t layer, const char *part,
+                   struct mf_shape shape, double spread)
+{
+    char *name = mf_format("experts.fc%zu.%s", layer, part);
+    const size_t before = build->list->net->values;
+    const int set = build->set;
+    int stack;
+
+    build->set = MF_SET_EXPERTS;
+    stack = mf_build_parameter(build, name, shape, MF_START_UNIFORM, spread);
+    if (stack >= 0 && build->list->net->values > before) name_parts(build, stack, experts, layer, part);
+    build->set = set;
+    free(name);
+    return stack;
+}
+
+/* Layer @p layer of all experts, on rows in the order of the experts. */
+static int layer_of(struct mf_build *build, const struct mf_experts *experts, size_t layer, int rows, int offsets,
+                    size_t columns)
+{
+    const struct mf_shape x = mf_build_shape(build, rows);
+    const size_t n = experts->count, k = mf_shape_last(&x);
+    const double spread = 1 / sqrt((double)k);
+    const struct mf_shape weight = {.type = MF_F32, .n = 3, .d = {n, columns, k}};
+    const struct mf_shape bias = {.type = MF_F32, .n = 2, .d = {n, columns}};
+    const int in[] = {rows, stacked(build, experts, layer, "weight", weight, spread),
+                      stacked(build, experts, layer, "bias", bias, spread), offsets};
+    char *name = mf_format("experts.fc%zu", layer);
+    const int out = mf_build_node(build, MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = (int)n}, name, 4, in);
+
+    free(name);
+    return out;
+}
+
+static int hidden_and_output(struct mf_build *build, int rows, int offsets, const struct mf_mixture *m)
+{
+    for (size_t layer = 1; layer <= m->depth; ++layer) {
+        char *name = mf_format("experts.act%zu", layer);
+
+        rows = mf_build_one(build, MF_OP_RELU, name, layer_of(build, m->experts, layer, rows, offsets, m->width));
+        free(name);
+    }
+    return layer_of(build, m->experts, m->depth + 1, rows, offsets, m->columns);
+}
+
+/* -- the layer -- */
+
+int mf_build_scores(struct mf_build *build, const char *name, int x, const struct mf_experts *experts)
+{
+    const int y = mf_build_linear(build, name, x, experts->count);
+    const struct mf_list *list = build->list;
+
+    for (int j = 1; build->rc == MF_OK && j <= 2; ++j)
+        list->net->value[list->node[list->nodes - 1].in[j]].by_expert = 1;
+    return y;
+}
+
+/* The second output of the last node. */
+static int second(const struct mf_build *build)
+{
+    return build->rc == MF_OK ? build->list->node[build->list->nodes - 1].out[1] : -1;
+}
+
+static int as_rows(struct mf_build *build, int x)
+{
+    const struct mf_shape s = mf_build_shape(build, x);
+
+    return mf_build_reshape(build, x, (struct mf_shape){.n = 2, .d = {mf_shape_rows(&s), mf_shape_last(&s)}});
+}
+
+int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_mixture *m)
+{
+    struct mf_shape shape = mf_build_shape(build, x);
+    const struct mf_attr route = {.count = m->top,
+                                  .first = mf_shape_rows(&shape) / shape.d[0],
+                                  .temperature = m->temperature,
+                                  .rate = m->noise,
+                                  .stream = build->dropouts};
+    const int rows = as_rows(build, x), s = as_rows(build, scores);
+    const int weights = mf_build_node(build, MF_OP_ROUTE, route, "route", 1, &s), choice = second(build);
+    int places, y;
+
+    build->dropouts += m->noise > 0;
+    mf_build_two(build, MF_OP_ROUTE_LOAD, "load", s, choice);
+    y = mf_build_node(build, MF_OP_PERMUTE, (struct mf_attr){.count = m->experts->count, .rate = m->capacity},
+                      "experts.rows", 2, (const int[]){rows, choice});
+    places = second(build);
+    y = hidden_and_output(build, y, places, m);
+    y = mf_build_node(build, MF_OP_COMBINE, (struct mf_attr){0}, "experts", 3, (const int[]){y, weights, places});
+    shape.d[shape.n - 1] = m->columns;
+    return mf_build_reshape(build, y, shape);
+}

@@ -1,0 +1,42 @@
+/* A mixture of experts: a router scores the experts for every row, each row goes to those with the highest scores, and
+ * the sum of what they make of it, weighted by the scores, is the result (Shazeer et al., "Outrageously large neural
+ * networks", 2017).
+ *
+ * The weights of all experts stand one behind the other in one parameter, experts.fcI.weight [experts][..], which is
+ * only an array: those of one expert are named views of it, experts.ID.fcI.weight. Files and checkpoints know the
+ * named ones alone. They belong to set 1, all other parameters to set 0. */
+#ifndef MF_NET_EXPERTS_H
+#define MF_NET_EXPERTS_H
+
+#include "src/net/build.h"
+
+enum { MF_EXPERTS = 512, MF_SET_EXPERTS = 1 }; /* most of a layer */
+
+/** The experts of a layer, in the order of the router's scores. */
+struct mf_experts {
+    size_t count;
+    long id[MF_EXPERTS]; /* never used twice in a run */
+};
+
+/** Ids from 0 on. */
+void mf_experts_first(struct mf_experts *experts, size_t count);
+
+/** The place of an id in the order; experts->count: there is no such expert. */
+size_t mf_experts_find(const struct mf_experts *experts, long id);
+
+struct mf_mixture {
+    const struct mf_experts *experts;
+    size_t top;                   /* experts of a row */
+    double temperature, noise;    /* of the scores; deviation of what is added to them */
+    double capacity;              /* times the mean number of rows: the most of an expert; 0: any number */
+    size_t width, depth, columns; /* an expert: hidden layers of this width and number, with relu; and its output */
+};
+
+/** The scores of the experts for x [..][k]: a linear layer, whose parameters have a row for each of them. */
+int mf_build_scores(struct mf_build *build, const char *name, int x, const struct mf_experts *experts);
+
+/** x [n][..][k], scores [n][..][experts] -> [n][..][columns]. What ranks want to know of the routing comes from nodes
+ * `route_load`. */
+int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_mixture *mixture);
+
+#endif

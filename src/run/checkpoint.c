@@ -42,6 +42,11 @@ int mf_checkpoint_loads(const struct mf_checkpoint *c) { return c->file != NULL;
 
 int mf_checkpoint_code(const struct mf_checkpoint *c) { return c->file ? mf_h5_unread(c->file, c->code) : MF_OK; }
 
+void mf_checkpoint_refuse(struct mf_checkpoint *c, int rc)
+{
+    if (c->code == MF_OK) c->code = rc;
+}
+
 const char *mf_checkpoint_problem(const struct mf_checkpoint *c) { return c->problem; }
 
 /* -- numbers -- */

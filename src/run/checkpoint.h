@@ -57,7 +57,9 @@ void mf_checkpoint_reals(struct mf_checkpoint *checkpoint, const char *name, dou
 
 /** Does the list load? */
 int mf_checkpoint_loads(const struct mf_checkpoint *checkpoint);
-/** MF_OK, or the first refusal while loading (MF_INPUT). */
+/** Ends all later work on the list: the caller failed with @p rc, and keeps the sentence. */
+void mf_checkpoint_refuse(struct mf_checkpoint *checkpoint, int rc);
+/** MF_OK, or the first refusal while loading (MF_INPUT, or the caller's). */
 int mf_checkpoint_code(const struct mf_checkpoint *checkpoint);
 const char *mf_checkpoint_problem(const struct mf_checkpoint *checkpoint);
 /** Bytes of arrays on this rank. */

@@ -18,6 +18,26 @@ enum { ROWS = 2000 }; /* rows of single steps, about */
 
 /* -- checkpoints -- */
 
+/* Which experts there are. A network that is loaded gets those of the file. */
+static void list_experts(struct mf_trainer *t, struct mf_checkpoint *c)
+{
+    struct mf_experts experts = t->experts;
+    long count = (long)experts.count;
+    double id[MF_EXPERTS] = {0};
+    int rc;
+
+    mf_checkpoint_int(c, "experts/count", &count);
+    if (mf_checkpoint_code(c) == MF_OK && (count < 1 || count > MF_EXPERTS)) count = 1; /* a seal keeps that away */
+    for (size_t e = 0; e < experts.count; ++e) id[e] = (double)experts.id[e];
+    mf_checkpoint_reals(c, "experts/ids", id, (size_t)count);
+    if (!mf_checkpoint_loads(c)) return;
+    rc = mf_agree(t->comm, mf_checkpoint_code(c));
+    experts.count = (size_t)count;
+    for (size_t e = 0; e < experts.count; ++e) experts.id[e] = (long)id[e];
+    if (rc == MF_OK) rc = mf_trainer_rebuild(t, &experts, NULL);
+    if (rc != MF_OK) mf_checkpoint_refuse(c, rc);
+}
+
 static void list_state(void *context, struct mf_checkpoint *c)
 {
     struct mf_loop *loop = context;
@@ -42,6 +62,8 @@ static void list_state(void *context, struct mf_checkpoint *c)
         mf_checkpoint_int(c, "scale/left", &t->scale.left);
         mf_checkpoint_int(c, "scale/lost", &t->scale.lost);
     }
+    if (t->experts.count > 0) list_experts(t, c);
+    if (loop->listed) loop->listed(loop->grown, c);
     mf_weights_keep(&t->network, t->walk, c);
     if (!mf_checkpoint_loads(c)) return;
     t->skipped = (size_t)skipped;
@@ -305,6 +327,7 @@ static int go(struct mf_loop *loop)
         }
         write_step(loop, &step);
         MF_TRY(check_finite(loop, &step, &bad));
+        if (loop->stepped) MF_TRY(loop->stepped(loop->grown, loop, &step));
         if (t->step % each == 0 || t->step == t->opts.schedule.steps) MF_TRY(end_epoch(loop));
         if (is_last(loop)) break;
         MF_TRY(mf_keeper_act(&loop->keeper, t->comm, mf_keeper_heed(&loop->keeper, wish), (long)t->step, loop->problem,

@@ -20,6 +20,11 @@ struct mf_loop {
     /* called on rank 0 after every epoch that has a best one, with the metrics on disk; NULL: nothing */
     void (*drawn)(void *context, const struct mf_loop *loop);
     void *context;
+    /* of a network that changes while it learns; NULL: it does not. stepped: after every step, on all ranks; refuses as
+     * mf_trainer_rebuild(). listed: lists its state in a checkpoint, or takes it from one. */
+    int (*stepped)(void *grown, struct mf_loop *loop, const struct mf_step *step);
+    void (*listed)(void *grown, struct mf_checkpoint *checkpoint);
+    void *grown;
     /* how far it is: saved in checkpoints */
     long epoch, best_epoch, since; /* epochs done; the best of them, from 1; epochs since then */
     double best, best_loss;        /* its merit (mf_scores_merit()) and validation loss */

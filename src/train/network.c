@@ -6,7 +6,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 
-enum { STAGED = 1 << 16 /* numbers */ };
+enum { STAGED = 1 << 16 /* numbers */, ALL = 1 | 1 << MF_SET_EXPERTS /* sets of parameters */ };
 
 static struct mf_shape target_shape(const struct mf_network_wish *wish)
 {
@@ -23,6 +23,35 @@ static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish
     n->target = mf_build_input(build, "target", target_shape(wish));
 }
 
+/* What the caller reads of the routing. */
+static void keep_loads(struct mf_list *list)
+{
+    for (size_t i = 0; i < list->nodes; ++i)
+        if (list->node[i].op == MF_OP_ROUTE_LOAD) list->net->value[list->node[i].out[0]].kept = 1;
+}
+
+static int kept(struct mf_net *net, int v)
+{
+    net->value[v].kept = 1;
+    return v;
+}
+
+static struct mf_routing routing_of(struct mf_list *list)
+{
+    struct mf_routing r = {-1, -1, -1, -1, -1, -1};
+
+    for (size_t i = list->nodes; i-- > 0;) { /* the first remains */
+        const struct mf_node *node = &list->node[i];
+
+        if (node->op == MF_OP_COMBINE) r.outputs = node->in[0];
+        if (node->op == MF_OP_PERMUTE) r.rows = node->in[0], r.places = node->out[1];
+        if (node->op == MF_OP_ROUTE) r.scores = node->in[0], r.weights = node->out[0], r.choice = node->out[1];
+    }
+    if (r.rows < 0) return r;
+    return (struct mf_routing){kept(list->net, r.rows),   kept(list->net, r.scores),  kept(list->net, r.weights),
+                               kept(list->net, r.choice), kept(list->net, r.outputs), kept(list->net, r.places)};
+}
+
 /* The model and its loss. @p train 0: without dropout and smoothing; the output is kept. */
 static int forward(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int train,
                    struct mf_pass_list *pass)
@@ -34,7 +63,8 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
 
     pass->list = build.list;
     if (n->net->lists == 1) make_inputs(n, wish, &build);
-    if (!train) args.dropout = 0;
+    if (!train) args.dropout = args.noise = 0;
+    if (!train) args.temperature = 1;
     in[0] = wish->model->forward(&build, n->x, &args, wish->task.outputs);
     in[1] = n->target;
     pass->loss =
@@ -42,7 +72,9 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     MF_TRY(mf_build_end(&build));
     mf_pass_cast(pass->list, wish->type);
     n->net->value[pass->loss].kept = 1;
+    keep_loads(pass->list);
     if (train) return MF_OK;
+    n->routing = routing_of(pass->list);
     n->output = pass->list->node[pass->list->nodes - 1].in[0];
     n->net->value[n->output].kept = 1;
     return MF_OK;
@@ -59,11 +91,12 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
 {
     MF_TRY(forward(n, wish, name, 1, pass));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute);
-    mf_pass_grad(pass->list, pass->loss, 1);
+    mf_pass_grad(pass->list, pass->loss, ALL);
     mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
     mf_pass_fold(pass->list);
     mf_pass_spill(pass->list, wish->spill);
-    if (n->layout.buckets == 0) mf_pass_layout(pass->list, 1, wish->bucket, &n->layout);
+    if (n->layout.buckets == 0)
+        for (unsigned set = 1; set <= ALL; set <<= 1) mf_pass_layout(pass->list, set, wish->bucket, &n->layout);
     if (wish->stage >= 2 || (wish->offload && is_alone(wish)))
         mf_pass_clear(pass->list, &n->layout);
     else if (!(place & FIRST))

@@ -48,12 +48,20 @@ struct mf_pass_list {
     int loss;             /* value [1] */
 };
 
+/** What an evaluation tells of the first mixture of experts: values of its list, kept. rows [n][k], scores
+ * [n][experts], weights and choice [n][top], outputs and places as mf_op_permute has them. -1: the network has no
+ * mixture. */
+struct mf_routing {
+    int rows, scores, weights, choice, outputs, places;
+};
+
 struct mf_network {
     struct mf_net *net;
     struct mf_pass_list first, inner, last; /* one micro-batch is `last` alone, two are `first` and `last` */
     struct mf_list *reduce;                 /* ends the sums over ranks, and makes squared norms */
     struct mf_list *optimise;               /* and gathers parameters */
     struct mf_pass_list evaluate;
+    struct mf_routing routing;
     size_t joined; /* activations of `last` that became part of another node */
     struct mf_layout layout;
     int x, target, output; /* values; output: of evaluation, logits or real values [batch][outputs] */

@@ -34,6 +34,16 @@ static void put_outputs(const struct mf_trainer *t, struct mf_json *at)
     mf_json_reals(at, "column_deviation", t->units.deviation, t->opts.columns);
 }
 
+static void put_mixture(const struct mf_model_args *a, struct mf_json *args)
+{
+    struct mf_json *ids = mf_json_array();
+
+    MF_JSON(args, "experts", a->experts, "top_k", a->top, "temperature", a->temperature, "router_noise", a->noise,
+            "capacity_factor", a->capacity, "features", mf_features_names[a->features]);
+    for (size_t e = 0; e < a->list->count; ++e) mf_json_int(ids, NULL, a->list->id[e]);
+    mf_json_put(args, "expert_ids", ids);
+}
+
 struct mf_json *mf_saved_card(const struct mf_trainer *t, struct mf_json *results)
 {
     struct mf_json *card = mf_json_object(), *args = mf_json_object(), *input = mf_json_object();
@@ -43,6 +53,7 @@ struct mf_json *mf_saved_card(const struct mf_trainer *t, struct mf_json *result
 
     MF_JSON(card, "version", CARD, "arch", t->opts.model->name);
     MF_JSON(args, "width", a->width, "depth", a->depth, "heads", a->heads, "patch", a->patch, "dropout", a->dropout);
+    if (a->experts > 0) put_mixture(a, args);
     mf_json_put(card, "arguments", args);
     mf_json_wholes(input, "extents", dims, 4);
     mf_json_int(input, "phases", set->phases);
@@ -83,6 +94,38 @@ static size_t numbers_of(const struct mf_json *at, const char *key, size_t n, do
     return count;
 }
 
+/* The ids name the weights, so each stands there once. */
+static int read_ids(struct mf_saved *s, const struct mf_json *ids)
+{
+    if (!ids || mf_json_kind(ids) != MF_JSON_ARRAY || mf_json_count(ids) != (size_t)s->args.experts)
+        return not_understood(s, "expert_ids");
+    for (s->experts.count = 0; s->experts.count < (size_t)s->args.experts; ++s->experts.count) {
+        const long id = (long)mf_json_to_int(mf_json_item(ids, s->experts.count));
+
+        if (id < 0 || mf_experts_find(&s->experts, id) < s->experts.count) return not_understood(s, "expert_ids");
+        s->experts.id[s->experts.count] = id;
+    }
+    s->args.list = &s->experts;
+    return MF_OK;
+}
+
+static int read_mixture(struct mf_saved *s, const struct mf_json *args)
+{
+    const char *features = mf_json_get_text(args, "features");
+
+    s->args.experts = (long)mf_json_get_int(args, "experts");
+    s->args.top = (long)mf_json_get_int(args, "top_k");
+    s->args.temperature = mf_json_get_real(args, "temperature");
+    s->args.noise = mf_json_get_real(args, "router_noise");
+    s->args.capacity = mf_json_get_real(args, "capacity_factor");
+    s->args.features = MF_FEATURES_NONE;
+    while (features && s->args.features < MF_FEATURES && strcmp(mf_features_names[s->args.features], features) != 0)
+        ++s->args.features;
+    if (!features || s->args.features == MF_FEATURES) return not_understood(s, "features");
+    MF_TRY(mf_model_complete(s->model, &s->args));
+    return read_ids(s, mf_json_get(args, "expert_ids"));
+}
+
 static int read_model(struct mf_saved *s)
 {
     const struct mf_json *args = mf_json_get(s->card, "arguments");
@@ -90,10 +133,12 @@ static int read_model(struct mf_saved *s)
 
     s->model = arch ? mf_model_find(arch) : NULL;
     if (!s->model || !args) return not_understood(s, s->model ? "arguments" : "arch");
-    s->args = (struct mf_model_args){(long)mf_json_get_int(args, "width"), (long)mf_json_get_int(args, "depth"),
-                                     (long)mf_json_get_int(args, "heads"), (long)mf_json_get_int(args, "patch"),
-                                     mf_json_get_real(args, "dropout")};
-    return mf_model_complete(s->model, &s->args);
+    s->args = (struct mf_model_args){.width = (long)mf_json_get_int(args, "width"),
+                                     .depth = (long)mf_json_get_int(args, "depth"),
+                                     .heads = (long)mf_json_get_int(args, "heads"),
+                                     .patch = (long)mf_json_get_int(args, "patch"),
+                                     .dropout = mf_json_get_real(args, "dropout")};
+    return mf_json_get(args, "experts") ? read_mixture(s, args) : mf_model_complete(s->model, &s->args);
 }
 
 static int read_input(struct mf_saved *s)
@@ -219,11 +264,17 @@ int mf_saved_fit(const struct mf_saved *s, struct mf_dataset *set, struct mf_tra
     return s->classify ? fit_classes(s, set) : fit_columns(s, set, column);
 }
 
+static int same_experts(const struct mf_experts *a, const struct mf_experts *b)
+{
+    return a->count == b->count && memcmp(a->id, b->id, a->count * sizeof *a->id) == 0;
+}
+
 int mf_saved_load(const struct mf_saved *s, struct mf_trainer *t)
 {
     for (size_t c = 0; c < t->opts.columns; ++c) {
         t->units.mean[c] = s->units.mean[c];
         t->units.deviation[c] = s->units.deviation[c];
     }
+    if (s->args.list && !same_experts(&t->experts, s->args.list)) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
     return mf_weights_load(&t->network, t->walk, s->file);
 }

@@ -1,5 +1,6 @@
 /* See train.h: a step. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/form/compare.h"
 #include "src/base/err.h"
@@ -7,12 +8,27 @@
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
 
-enum { SUMS = 3 };
+enum { SUMS = 3, MOST = SUMS + MF_EXPERTS + 2 };
 
 static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t micro)
 {
     if (t->slots || micro + 1 == t->micro) return &t->network.last;
     return micro == 0 ? &t->network.first : &t->network.inner;
+}
+
+/* Adds the loads of the experts in this pass. Entropies are rounded so that they add up exactly, in any order. */
+static void add_loads(struct mf_trainer *t, const struct mf_list *list)
+{
+    const size_t n = t->experts.count;
+    float load[MF_EXPERTS + 2];
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+
+        if (node->op != MF_OP_ROUTE_LOAD) continue;
+        mf_place_get(t->queue, MF_PLACE_DEVICE, load, mf_walk_at(t->walk, list, node->out[0]), (n + 2) * sizeof *load);
+        for (size_t e = 0; e < n + 2; ++e) t->load[e] += e == n ? mf_compare_grain((double)load[e]) : (double)load[e];
+    }
 }
 
 /* All passes of a step. A rank without samples left walks the same lists, so that sums over ranks find it. */
@@ -21,6 +37,7 @@ static int pass_all(struct mf_trainer *t, double *loss)
     int rc = MF_OK;
 
     *loss = 0;
+    for (size_t e = 0; e < mf_train_loads(t); ++e) t->load[e] = 0;
     for (size_t m = 0; m < t->micro; ++m) {
         const struct mf_pass_list *pass = list_of(t, m);
         const int read = rc == MF_OK ? mf_trainer_next(t, m, pass->list) : rc;
@@ -31,6 +48,7 @@ static int pass_all(struct mf_trainer *t, double *loss)
         }
         mf_walk_run(t->walk, pass->list);
         *loss += mf_compare_grain(mf_trainer_number(t, pass->list, pass->loss)); /* exact sums, in any order */
+        if (t->experts.count > 0) add_loads(t, pass->list);
         if (t->slots) mf_slots_add(t->slots);
     }
     if (t->slots) mf_slots_sum(t->slots);
@@ -51,9 +69,12 @@ static double squared_norm(struct mf_trainer *t)
 static void reduce(struct mf_trainer *t, int failed, size_t n, int64_t *wish, double *loss, double *square, int *any)
 {
     const int cut = t->network.layout.pieces > 1;
-    double sums[SUMS] = {*loss, cut ? *square : 0, failed ? 1 : 0};
+    const size_t loads = t->experts.count > 0 ? t->experts.count + 2 : 0;
+    double sums[MOST] = {*loss, cut ? *square : 0, failed ? 1 : 0};
 
-    mf_collect_step(t->comm, SUMS, sums, n, wish);
+    if (loads) memcpy(sums + SUMS, t->load, loads * sizeof *sums);
+    mf_collect_step(t->comm, SUMS + loads, sums, n, wish);
+    if (loads) memcpy(t->load, sums + SUMS, loads * sizeof *sums);
     *loss = sums[0];
     if (cut) *square = sums[1];
     *any = sums[2] > 0;
@@ -95,6 +116,8 @@ int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_ste
     reduce(t, rc != MF_OK, n, wish, &step->loss, &square, &any);
     if (any) return mf_agree(t->comm, rc);
     step->norm = sqrt(square) / t->scale.value;
+    if (t->experts.count > 0 && t->load[t->experts.count + 1] > 0)
+        step->uncertainty = t->load[t->experts.count] / t->load[t->experts.count + 1];
     step->skipped = !isfinite(square) || !isfinite(step->loss);
     if (!step->skipped) optimise(t, step);
     t->skipped += (size_t)step->skipped;

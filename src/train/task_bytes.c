@@ -7,6 +7,7 @@
 #include "kernels/dry.h"
 #include "mpi/nccl_transport.h"
 #include "src/base/err.h"
+#include "src/train/carry.h"
 #include "src/train/slots.h"
 #include "src/train/task.h"
 #include "src/train/train_priv.h"
@@ -98,6 +99,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
     add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));
+    if (d->opts.grows) add(host, "weights that are carried over", mf_carry_bytes(&d->network));
     add(host, "in use before", r->in_use);
 }
 

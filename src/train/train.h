@@ -29,6 +29,7 @@ struct mf_train_opts {
     struct mf_scale_opts scale;  /* of the loss; f16 */
     size_t skips;                /* a run ends after so many steps in a row whose gradients are not finite */
     struct mf_schedule schedule; /* its steps are those of the run */
+    int grows;                   /* experts are born and go */
     double decay, clip;          /* clip: largest norm of the gradients; 0: any */
     size_t effective;            /* samples of a step, over all ranks */
     uint64_t seed;
@@ -56,6 +57,7 @@ struct mf_trainer {
     struct mf_queue *queue;
     const struct mf_dataset *set;
     struct mf_train_opts opts;
+    struct mf_experts experts; /* opts.args.list of a mixture */
     struct mf_units units;
     struct mf_network network;
     struct mf_arrays *arrays;
@@ -67,8 +69,9 @@ struct mf_trainer {
     size_t *id;    /* [batch] */
     float *target; /* of a batch */
     float *blank;  /* a sample of zeros */
-    size_t micro;  /* passes of a step on every rank */
-    size_t step;   /* steps that were made or skipped */
+    double *load; /* of the last step, all ranks: rows of each expert, sum of uncertainties, rows; several layers add */
+    size_t micro; /* passes of a step on every rank */
+    size_t step;  /* steps that were made or skipped */
     size_t wanted; /* passes whose samples the reader was asked for, from the first step on */
     size_t skipped;
     struct mf_scale scale;
@@ -76,12 +79,13 @@ struct mf_trainer {
 
 /** What came of a step, the same on all ranks. */
 struct mf_step {
-    double loss;    /* mean over the window's rows, before the step; 0 if there are none */
-    double norm;    /* of the gradients, before they are clipped */
-    double rate;    /* learning rate */
-    int skipped;    /* the gradients were not finite; 2: only since the scale of the loss was too large */
-    size_t samples; /* of the window */
-    size_t rows;    /* of these with a label; real values: all */
+    double loss;        /* mean over the window's rows, before the step; 0 if there are none */
+    double norm;        /* of the gradients, before they are clipped */
+    double rate;        /* learning rate */
+    int skipped;        /* the gradients were not finite; 2: only since the scale of the loss was too large */
+    size_t samples;     /* of the window */
+    size_t rows;        /* of these with a label; real values: all */
+    double uncertainty; /* of a mixture: mean entropy of the router's probabilities, from 0 to 1 */
 };
 
 /** Numbers that the network predicts of a sample: classes, or columns. */
@@ -99,6 +103,16 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
 int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct mf_queue *queue,
                     const struct mf_dataset *set, const struct mf_train_opts *opts, struct mf_trainer *trainer);
 void mf_trainer_close(struct mf_trainer *trainer);
+
+/**
+ * Makes the network anew with these experts, and gives it what was carried over. NULL: its weights are at their start.
+ * Refuses (agreed) as mf_trainer_open(). With MF_MEMORY the trainer is then as it was, if something was carried.
+ */
+struct mf_carry;
+int mf_trainer_rebuild(struct mf_trainer *trainer, const struct mf_experts *experts, const struct mf_carry *carry);
+
+/** Numbers of trainer->load with the most experts; 0: the network is no mixture. Local. */
+size_t mf_train_loads(const struct mf_trainer *trainer);
 
 /** Steps of an epoch. Local. */
 size_t mf_trainer_epoch(const struct mf_trainer *trainer);

@@ -5,6 +5,7 @@
 
 #include "kernels/stage.h"
 #include "src/base/err.h"
+#include "src/train/carry.h"
 #include "src/train/phases.h"
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
@@ -137,6 +138,68 @@ static int open_reader(struct mf_trainer *t)
     return mf_reader_open(t->set, t->arena, &wish, &t->reader);
 }
 
+/* Everything that depends on the network's structure. Weights are at their start. */
+static int build(struct mf_trainer *t)
+{
+    const struct mf_network_wish wish = mf_train_wish(t->set, &t->opts, (size_t)t->comm->size, (size_t)t->comm->rank);
+
+    MF_TRY(mf_agree(t->comm, mf_network_make(&wish, t->queue, &t->network)));
+    MF_TRY(open_walk(t));
+    if (t->opts.slots && t->opts.effective) MF_TRY(mf_slots_open(t, t->opts.slots, &t->slots));
+    mf_weights_start(&t->network, t->walk, t->opts.seed);
+    mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)t->opts.seed;
+    mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = t->opts.decay;
+    return MF_OK;
+}
+
+static void unbuild(struct mf_trainer *t)
+{
+    mf_slots_close(t->slots);
+    mf_walk_close(t->walk);
+    if (t->pinned) t->queue->backend->unpin(t->queue, t->pinned);
+    mf_arrays_close(t->arrays);
+    if (t->home) t->home->backend->queue_close(t->home);
+    if (t->queue) mf_network_free(&t->network);
+    t->slots = NULL;
+    t->walk = NULL;
+    t->pinned = NULL;
+    t->arrays = NULL;
+    t->home = NULL;
+}
+
+size_t mf_train_loads(const struct mf_trainer *t) { return t->opts.args.experts > 0 ? MF_EXPERTS + 2 : 0; }
+
+/* The trainer keeps the experts, since they change. */
+static void take_experts(struct mf_trainer *t, const struct mf_experts *experts)
+{
+    if (!experts)
+        mf_experts_first(&t->experts, (size_t)t->opts.args.experts);
+    else if (experts != &t->experts)
+        t->experts = *experts;
+    t->opts.args.experts = (long)t->experts.count;
+    t->opts.args.list = &t->experts;
+}
+
+int mf_trainer_rebuild(struct mf_trainer *t, const struct mf_experts *experts, const struct mf_carry *carry)
+{
+    const struct mf_experts before = t->experts;
+    int rc;
+
+    unbuild(t);
+    take_experts(t, experts);
+    rc = build(t);
+    if (rc == MF_MEMORY && carry) {
+        mf_err_clear();
+        unbuild(t);
+        take_experts(t, &before);
+        MF_TRY(build(t));
+        mf_carry_put(carry, t);
+        return MF_MEMORY;
+    }
+    if (rc == MF_OK && carry) mf_carry_put(carry, t);
+    return rc;
+}
+
 int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct mf_queue *queue,
                     const struct mf_dataset *set, const struct mf_train_opts *opts, struct mf_trainer *t)
 {
@@ -150,26 +213,19 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     t->units.mean = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
     t->units.deviation = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
     if (!opts->classify) measure_units(t);
-    MF_TRY(mf_agree(comm, mf_network_make(&wish, queue, &t->network)));
-    MF_TRY(open_walk(t));
+    if (opts->args.experts > 0) take_experts(t, opts->args.list);
+    t->load = MF_MUST(calloc(mf_train_loads(t) + 1, sizeof *t->load), "loads of experts");
+    MF_TRY(build(t));
     MF_TRY(mf_agree(comm, open_reader(t)));
-    if (opts->slots && opts->effective) MF_TRY(mf_slots_open(t, opts->slots, &t->slots));
     mf_scale_begin(&opts->scale, &t->scale);
-    mf_weights_start(&t->network, t->walk, opts->seed);
-    mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)opts->seed;
-    mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = opts->decay;
     return MF_OK;
 }
 
 void mf_trainer_close(struct mf_trainer *t)
 {
-    mf_slots_close(t->slots);
+    unbuild(t);
     mf_reader_close(t->reader);
-    mf_walk_close(t->walk);
-    if (t->pinned) t->queue->backend->unpin(t->queue, t->pinned);
-    mf_arrays_close(t->arrays);
-    if (t->home) t->home->backend->queue_close(t->home);
-    if (t->queue) mf_network_free(&t->network);
+    free(t->load);
     free(t->id);
     free(t->target);
     free(t->blank);

@@ -271,6 +271,57 @@ void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, cons
     free(all);
 }
 
+/* -- states -- */
+
+static int moment_of(const struct mf_network *n, int v, enum mf_state state)
+{
+    const struct mf_bucket *bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
+
+    return state == MF_STATE_FIRST ? bucket->first : bucket->second;
+}
+
+int mf_weights_has(const struct mf_network *n, int v, enum mf_state state)
+{
+    return state == MF_STATE_WEIGHT || (n->layout.buckets > 0 && n->net->value[moment_of(n, v, state)].lasting);
+}
+
+static struct held state_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
+{
+    const int cut = n->layout.pieces > 1;
+    struct place p;
+    int moment;
+
+    if (state == MF_STATE_WEIGHT) return held_of(n, walk, v);
+    p = place_of(n, v);
+    moment = moment_of(n, v, state);
+    return (struct held){cut ? p.own : (struct mf_span){0, mf_shape_count(&n->net->value[v].shape)},
+                         (float *)at(n, walk, moment) + (cut ? p.moment : p.shift), n->net->value[moment].place};
+}
+
+void mf_weights_take(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
+                     enum mf_state state, float *to)
+{
+    const struct held held = state_of(n, walk, v, state);
+    const int whole = state == MF_STATE_WEIGHT ? n->layout.stage < 3 : n->layout.pieces <= 1;
+    void *all = NULL;
+
+    get(n->queue, &held, 0, held.part.count, to);
+    if (whole) return;
+    MF_ASSERT(mf_comm_gather(comm, to, held.part.count * sizeof *to, &all, NULL) == MF_OK); /* in the ranks' order */
+    memcpy(to, all, mf_shape_bytes(&n->net->value[v].shape));
+    free(all);
+}
+
+void mf_weights_put(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state,
+                    const float *from)
+{
+    const struct held held = state_of(n, walk, v, state);
+
+    put(n->queue, &held, 0, held.part.count, from + held.part.first);
+}
+
+void mf_weights_masters(const struct mf_network *n, const struct mf_walk *walk) { move_masters(n, walk, 0); }
+
 /* A part of a weight that rank 0 writes; value -1: it wants no more. */
 struct want {
     int value;

@@ -22,6 +22,22 @@ int mf_weights_load(const struct mf_network *network, struct mf_walk *walk, stru
 void mf_weights_get(const struct mf_network *network, const struct mf_walk *walk, const struct mf_comm *comm, int value,
                     struct mf_span part, float *to);
 
+/** What belongs to a weight. */
+enum mf_state { MF_STATE_WEIGHT, MF_STATE_FIRST, MF_STATE_SECOND /* moments */, MF_STATES };
+
+/** Is there such a thing? Optimisers have two moments, one or none. Local. */
+int mf_weights_has(const struct mf_network *network, int value, enum mf_state state);
+
+/** Copies all numbers of a weight, or of its moment, to @p to on every rank. Collective. */
+void mf_weights_take(const struct mf_network *network, const struct mf_walk *walk, const struct mf_comm *comm,
+                     int value, enum mf_state state, float *to);
+
+/** Sets the part of these numbers that this rank has. The caller ends with mf_weights_masters(), which gives an
+ * offloaded optimiser the weights of the device. Local. */
+void mf_weights_put(const struct mf_network *network, const struct mf_walk *walk, int value, enum mf_state state,
+                    const float *from);
+void mf_weights_masters(const struct mf_network *network, const struct mf_walk *walk);
+
 /** Rank 0 writes all weights. @p metadata: as mf_safetensors_write(). Collective; MF_OUTPUT (agreed). */
 int mf_weights_save(const struct mf_network *network, const struct mf_walk *walk, const struct mf_comm *comm,
                     const char *path, const char *const *metadata);

@@ -1,0 +1,166 @@
+/* See carry.h. */
+#include "src/train/carry.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/rng.h"
+#include "src/base/streams.h"
+#include "src/base/text.h"
+
+static const double NEW_ROW = 0.1; /* deviations of the rows that were there */
+
+/* -- taking -- */
+
+static size_t states_of(const struct mf_network *n, int v)
+{
+    size_t states = 0;
+
+    for (int s = 0; s < MF_STATES; ++s) states += mf_weights_has(n, v, (enum mf_state)s) != 0;
+    return states;
+}
+
+size_t mf_carry_bytes(const struct mf_network *n)
+{
+    size_t bytes = 0;
+
+    for (size_t v = 0; v < n->net->values; ++v)
+        if (mf_value_is_weight(&n->net->value[v]))
+            bytes += states_of(n, (int)v) * mf_whole_lines(mf_shape_bytes(&n->net->value[v].shape));
+    return bytes;
+}
+
+int mf_carry_take(const struct mf_trainer *t, struct mf_carry **carry)
+{
+    const struct mf_network *n = &t->network;
+    struct mf_carry *c = MF_MUST(calloc(1, sizeof *c), "weights that are carried over");
+    char *at;
+
+    *carry = c;
+    c->arena = t->queue->host;
+    c->experts = t->experts;
+    c->memory = at = mf_arena_take(c->arena, mf_carry_bytes(n), "weights that are carried over");
+    MF_TRY(mf_agree(t->comm, at ? MF_OK : MF_MEMORY));
+    c->weight = MF_MUST(calloc(n->net->values + 1, sizeof *c->weight), "weights that are carried over");
+    for (size_t v = 0; v < n->net->values; ++v) {
+        const struct mf_value *value = &n->net->value[v];
+        struct mf_carried *to = &c->weight[c->weights];
+
+        if (!mf_value_is_weight(value)) continue;
+        ++c->weights;
+        *to = (struct mf_carried){
+            .name = MF_MUST(strdup(value->name), "a name"), .shape = value->shape, .by_expert = value->by_expert};
+        for (int s = 0; s < MF_STATES; ++s) {
+            if (!mf_weights_has(n, (int)v, (enum mf_state)s)) continue;
+            to->state[s] = (float *)(void *)at;
+            at += mf_whole_lines(mf_shape_bytes(&value->shape));
+            mf_weights_take(n, t->walk, t->comm, (int)v, (enum mf_state)s, to->state[s]);
+        }
+    }
+    return MF_OK;
+}
+
+void mf_carry_free(struct mf_carry *c)
+{
+    if (!c) return;
+    for (size_t k = 0; k < c->weights; ++k) free(c->weight[k].name);
+    free(c->weight);
+    if (c->memory) mf_arena_give(c->arena, c->memory);
+    free(c);
+}
+
+struct mf_carried *mf_carry_find(const struct mf_carry *c, const char *name)
+{
+    for (size_t k = 0; k < c->weights; ++k)
+        if (strcmp(c->weight[k].name, name) == 0) return &c->weight[k];
+    return NULL;
+}
+
+/* -- giving -- */
+
+static double deviation_of(const float *x, size_t n)
+{
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < n; ++i) sum += (double)x[i];
+    for (size_t i = 0; i < n; ++i) squares += ((double)x[i] - sum / (double)n) * ((double)x[i] - sum / (double)n);
+    return n > 0 ? sqrt(squares / (double)n) : 0;
+}
+
+/* The row of an expert that was not there. It depends on the expert's id alone. */
+static void new_row(const struct mf_carried *from, uint64_t seed, long id, size_t columns, float *row)
+{
+    const double spread = NEW_ROW * deviation_of(from->state[MF_STATE_WEIGHT], mf_shape_count(&from->shape));
+
+    seed ^= mf_fnv(MF_FNV, from->name, strlen(from->name));
+    for (size_t j = 0; j < columns; ++j)
+        row[j] = (float)(spread * mf_random_normal(seed, MF_STREAM_WEIGHTS, (uint64_t)id * columns + j));
+}
+
+/* The rows of the trainer's experts. */
+static float *rows_of(const struct mf_carry *c, const struct mf_carried *from, const struct mf_trainer *t, int state)
+{
+    const size_t columns = mf_shape_count(&from->shape) / from->shape.d[0], n = t->experts.count;
+    float *rows = MF_MUST(calloc(n * columns + 1, sizeof *rows), "rows of the router");
+
+    for (size_t e = 0; e < n; ++e) {
+        const size_t old = mf_experts_find(&c->experts, t->experts.id[e]);
+
+        if (old < c->experts.count)
+            memcpy(rows + e * columns, from->state[state] + old * columns, columns * sizeof *rows);
+        else if (state == MF_STATE_WEIGHT)
+            new_row(from, t->opts.seed, t->experts.id[e], columns, rows + e * columns);
+    }
+    return rows;
+}
+
+void mf_carry_put(const struct mf_carry *c, struct mf_trainer *t)
+{
+    const struct mf_network *n = &t->network;
+
+    for (size_t v = 0; v < n->net->values; ++v) {
+        const struct mf_value *value = &n->net->value[v];
+        const struct mf_carried *from = mf_value_is_weight(value) ? mf_carry_find(c, value->name) : NULL;
+
+        for (int s = 0; from && s < MF_STATES; ++s) {
+            float *rows = from->state[s] && from->by_expert ? rows_of(c, from, t, s) : NULL;
+
+            if (from->state[s] && mf_weights_has(n, (int)v, (enum mf_state)s))
+                mf_weights_put(n, t->walk, (int)v, (enum mf_state)s, rows ? rows : from->state[s]);
+            free(rows);
+        }
+    }
+    mf_weights_masters(n, t->walk);
+}
+
+/* -- merging -- */
+
+/* The weight of expert @p into that @p from is of expert @p id; NULL: it is of no such expert. */
+static struct mf_carried *counterpart(const struct mf_carry *c, const struct mf_carried *from, long id, long into)
+{
+    char *part = mf_format("experts.%ld.", id), *at = strstr(from->name, part), *name;
+    struct mf_carried *found = NULL;
+
+    if (at && (at == from->name || at[-1] == '.')) {
+        name = mf_format("%.*sexperts.%ld.%s", (int)(at - from->name), from->name, into, at + strlen(part));
+        found = mf_carry_find(c, name);
+        free(name);
+    }
+    free(part);
+    return found;
+}
+
+void mf_carry_merge(struct mf_carry *c, long into, long from, double weight_into, double weight_from)
+{
+    const double all = weight_into + weight_from, part = all > 0 ? weight_from / all : 0.5;
+
+    for (size_t k = 0; k < c->weights; ++k) {
+        struct mf_carried *to = counterpart(c, &c->weight[k], from, into);
+
+        for (int s = 0; to && s < MF_STATES; ++s)
+            for (size_t i = 0; to->state[s] && i < mf_shape_count(&to->shape); ++i)
+                to->state[s][i] += (float)(part * ((double)c->weight[k].state[s][i] - (double)to->state[s][i]));
+    }
+}

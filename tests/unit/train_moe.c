@@ -1,0 +1,174 @@
+/* Mixtures of experts come to the same weights on any number of ranks, stage of ZeRO and number of passes, while experts
+ * are born, merge and go. A network that is made anew with the same experts goes on as if nothing had happened. A new
+ * expert learns from its first step on. */
+#include "src/train/carry.h"
+#include "src/train/saved.h"
+#include "tests/unit/train_case.h"
+
+enum { EXPERTS = 4 };
+
+static struct mf_train_opts mixture(const char *model, size_t batch)
+{
+    struct mf_train_opts o = usual(model, 1, batch);
+
+    o.args.experts = EXPERTS;
+    o.args.top = 2;
+    o.args.temperature = 0.8;
+    o.args.noise = 0.3;
+    o.args.dropout = 0;
+    CHECK(mf_model_complete(o.model, &o.args) == MF_OK);
+    return o;
+}
+
+static void rebuild(struct mf_trainer *t, const struct mf_experts *experts, long merged, long into)
+{
+    struct mf_carry *carry = NULL;
+
+    CHECK_SAYS(mf_carry_take(t, &carry) == MF_OK, "%s", mf_err_text());
+    if (merged >= 0) mf_carry_merge(carry, into, merged, 3, 1);
+    CHECK_SAYS(mf_trainer_rebuild(t, experts, carry) == MF_OK, "%s", mf_err_text());
+    mf_carry_free(carry);
+}
+
+/* After 3 steps an expert is born, after 5 two become one, after 7 one goes, and their order changes. */
+static struct mf_step live(struct mf_trainer *t)
+{
+    struct mf_experts experts = t->experts;
+
+    steps_until(t, 3);
+    experts.id[experts.count++] = 7;
+    rebuild(t, &experts, -1, -1);
+    steps_until(t, 5);
+    experts.id[1] = experts.id[--experts.count]; /* 7 takes the place of 1, which becomes a part of 2 */
+    rebuild(t, &experts, 1, 2);
+    steps_until(t, 7);
+    --experts.count;
+    experts.id[0] = 2;
+    experts.id[2] = 0;
+    rebuild(t, &experts, -1, -1);
+    return steps_until(t, STEPS);
+}
+
+static float *alone(const struct bed *b, struct mf_train_opts o, size_t *n, struct mf_step *last)
+{
+    struct mf_trainer t;
+    float *weights;
+
+    o.batch = WINDOW;
+    CHECK_SAYS(mf_trainer_open(&b->self, b->cores.host, b->cores.q, b->set, &o, &t) == MF_OK, "%s", mf_err_text());
+    *last = live(&t);
+    CHECK(t.experts.count == 3 && t.experts.id[0] == 2 && t.experts.id[1] == 7 && t.experts.id[2] == 0);
+    weights = weights_of(&t, n);
+    mf_trainer_close(&t);
+    return weights;
+}
+
+static void same_lives(const struct bed *b, const char *model)
+{
+    struct mf_train_opts o = mixture(model, 1);
+    struct mf_step want, got;
+    size_t n, m;
+    float *weights = alone(b, o, &n, &want);
+
+    for (o.stage = 0; o.stage < 4; ++o.stage) {
+        struct mf_trainer t;
+        float *have;
+
+        o.batch = batch_for(&b->world, WINDOW, o.stage % 2 ? 2 : 1);
+        trainer_open(b, &b->world, b->set, &o, &t);
+        got = live(&t);
+        have = weights_of(&t, &m);
+        CHECK_SAYS(m == n && apart(n, have, weights) <= 1e-5, "%s, stage %d, %d ranks: %zu weights differ by %g", model,
+                   o.stage, b->world.size, m, apart(n, have, weights));
+        CHECK_NEAR(got.loss, want.loss, 1e-5);
+        CHECK_NEAR(got.uncertainty, want.uncertainty, 1e-5);
+        free(have);
+        mf_trainer_close(&t);
+    }
+    free(weights);
+}
+
+/* Weights and moments are carried over to the bit. */
+static void nothing_changes(const struct bed *b)
+{
+    const struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_trainer t, u;
+    float *want, *got;
+    size_t n;
+
+    trainer_open(b, &b->world, b->set, &o, &t);
+    trainer_open(b, &b->world, b->set, &o, &u);
+    steps_until(&t, STEPS);
+    steps_until(&u, 5);
+    rebuild(&u, &u.experts, -1, -1);
+    steps_until(&u, STEPS);
+    want = weights_of(&t, &n);
+    got = weights_of(&u, &n);
+    CHECK(apart(n, want, got) == 0);
+    free(want);
+    free(got);
+    mf_trainer_close(&t);
+    mf_trainer_close(&u);
+}
+
+/* Every sample goes to every expert, so that the new one has rows. */
+static void newborn(const struct bed *b)
+{
+    struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_experts experts;
+    struct mf_trainer t;
+    float *before, *after;
+    size_t n;
+
+    o.args.top = EXPERTS;
+    trainer_open(b, &b->world, b->set, &o, &t);
+    steps_until(&t, 2);
+    experts = t.experts;
+    experts.id[experts.count++] = 9;
+    experts.id[0] = 8; /* and another in place of the first */
+    rebuild(&t, &experts, -1, -1);
+    before = weights_of(&t, &n);
+    steps_until(&t, 5);
+    after = weights_of(&t, &n);
+    for (size_t v = 0, at = 0; v < t.network.net->values; ++v) {
+        const struct mf_value *value = &t.network.net->value[v];
+
+        if (!mf_value_is_weight(value)) continue;
+        if (strstr(value->name, "experts.9.") || strstr(value->name, "experts.8."))
+            CHECK_SAYS(apart(mf_shape_count(&value->shape), before + at, after + at) > 0, "%s does not move",
+                       value->name);
+        at += mf_shape_count(&value->shape);
+    }
+    CHECK(t.load[EXPERTS + 2] > 0);
+    free(before);
+    free(after);
+    mf_trainer_close(&t);
+}
+
+/* Padding is not routed: the loads are those of the window. */
+static void loads(const struct bed *b)
+{
+    const struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 2) + 1);
+    struct mf_trainer t;
+    double sum = 0;
+
+    trainer_open(b, &b->world, b->set, &o, &t);
+    steps_until(&t, 1);
+    for (size_t e = 0; e < EXPERTS; ++e) sum += t.load[e];
+    CHECK(sum == 2 * WINDOW && t.load[EXPERTS + 1] == WINDOW);
+    mf_trainer_close(&t);
+}
+
+int main(int argc, char **argv)
+{
+    struct bed b;
+
+    bed_open(&b, &argc, &argv);
+    same_lives(&b, "moe");
+    same_lives(&b, "vit");
+    nothing_changes(&b);
+    newborn(&b);
+    loads(&b);
+    bed_close(&b);
+    return failures != 0;
+}

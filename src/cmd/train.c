@@ -24,8 +24,12 @@ struct job {
     struct mf_trainer trainer;
     struct mf_train_show show;
     struct mf_run_plan plan;
+    const struct mf_moe_cmd *moe; /* NULL: the network does not grow */
+    struct mf_grow grow;
     char *output, *problem;
 };
+
+enum { EXPERTS = 8 /* of a transformer's blocks */, EFFECTIVE = 128 };
 
 /* -- what the harness asks for -- */
 
@@ -91,6 +95,14 @@ static void show_lists(const struct job *job)
     for (size_t k = 0; k < net->lists; ++k) mf_list_print(net->list[k], stdout, 1);
 }
 
+static void let_grow(struct job *job, struct mf_loop *loop)
+{
+    mf_grow_open(&job->grow, &job->moe->grow, &job->trainer);
+    loop->grown = &job->grow;
+    loop->stepped = mf_grow_step;
+    loop->listed = mf_grow_list;
+}
+
 static int work(void *context, struct mf_run *run, struct mf_json **results)
 {
     struct job *job = context;
@@ -114,9 +126,11 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     if (rc == MF_OK) rc = start_from(job);
     if (rc == MF_OK) say_begin(job);
     if (rc == MF_OK) show_lists(job);
+    if (rc == MF_OK && job->moe) let_grow(job, &loop);
     if (rc == MF_OK) rc = mf_loop_run(&loop, results);
     if (rc == MF_OK) mf_train_show_end(&job->show, &job->trainer);
     mf_monitor_close(loop.monitor);
+    mf_grow_close(&job->grow);
     mf_trainer_close(&job->trainer);
     return rc;
 }
@@ -219,9 +233,9 @@ static void close_job(struct job *job)
     mf_dataset_close(job->set);
 }
 
-static int run(struct mf_session *session, const struct mf_train_cmd *o, int classify)
+static int run(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_moe_cmd *moe, int classify)
 {
-    struct job job = {.session = session, .o = o};
+    struct job job = {.session = session, .o = o, .moe = moe};
     int rc = mf_train_check_memories(o, session->backend->name, mf_apart(session->queue));
 
     if (rc == MF_OK) rc = mf_dataset_open(session->comm, o->data, &job.set);
@@ -230,6 +244,9 @@ static int run(struct mf_session *session, const struct mf_train_cmd *o, int cla
         rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, (size_t)session->comm->size,
                                                       job.column, &job.opts));
     }
+    job.opts.grows = moe != NULL;
+    if (rc == MF_OK && moe)
+        rc = mf_agree(session->comm, mf_grow_check(&moe->grow, job.opts.args.experts, job.opts.args.top));
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
     if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
     close_job(&job);
@@ -237,13 +254,29 @@ static int run(struct mf_session *session, const struct mf_train_cmd *o, int cla
 }
 
 static int check(const struct mf_session *s, void *options) { return mf_train_check(s, options); }
-static int run_classify(struct mf_session *s, void *options) { return run(s, options, 1); }
-static int run_regress(struct mf_session *s, void *options) { return run(s, options, 0); }
+static int run_classify(struct mf_session *s, void *options) { return run(s, options, NULL, 1); }
+static int run_regress(struct mf_session *s, void *options) { return run(s, options, NULL, 0); }
+
+/* Classes are told apart, unless columns are named. */
+static int run_moe(struct mf_session *s, void *options)
+{
+    struct mf_moe_cmd *o = options;
+
+    if (!mf_options_given(s->options, "arch")) o->train.arch = "moe";
+    if (!mf_options_given(s->options, "results-dir")) o->train.results_dir = "results/gpu_training";
+    if (!o->train.batch && !o->train.effective) o->train.effective = EFFECTIVE;
+    if (strcmp(o->train.arch, "vit") == 0 && o->train.experts == 0) o->train.experts = EXPERTS;
+    if (strcmp(o->train.arch, "moe") != 0 && strcmp(o->train.arch, "vit") != 0)
+        return mf_fail(MF_USAGE, "train moe --arch %s: only moe and vit have experts", o->train.arch);
+    return run(s, &o->train, o, o->train.columns.count == 0);
+}
 
 static const struct mf_opt *const classify_tables[] = {mf_train_rows, mf_classify_rows, mf_log_view_rows,
                                                        mf_common_opts, NULL};
 static const struct mf_opt *const regress_tables[] = {mf_train_rows, mf_regress_rows, mf_log_view_rows, mf_common_opts,
                                                       NULL};
+static const struct mf_opt *const moe_tables[] = {
+    mf_train_rows, mf_classify_rows, mf_regress_rows, mf_moe_rows, mf_log_view_rows, mf_common_opts, NULL};
 static const char *const names[] = {"results-dir", NULL};
 static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
 
@@ -254,21 +287,24 @@ static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
     "the network. A run that was stopped or killed continues with --restart auto, also on another number of "        \
     "ranks.\n\n"
 
-#define TRAIN(task, what, target, example)                                                                           \
-    {                                                                                                                \
-        .name = "train " #task, .summary = "train a network that " what " of microstructures",                       \
-        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",                  \
-        .text = TEXT example, .tables = task##_tables, .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt, \
-        .check = check, .check_plan = mf_train_plan_ahead, .run = run_##task, .work = MF_WORK_TEAM,                  \
-        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1, .names = names,    \
-        .small = small,                                                                                              \
+#define TRAIN(task, command, what, target, example)                                                               \
+    {                                                                                                             \
+        .name = "train " #task, .summary = "train a network that " what " of microstructures",                    \
+        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",               \
+        .text = TEXT example, .tables = task##_tables, .size = sizeof(struct command), .adopt = mf_train_adopt,   \
+        .check = check, .check_plan = mf_train_plan_ahead, .run = run_##task, .work = MF_WORK_TEAM,               \
+        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1, .names = names, \
+        .small = small,                                                                                           \
     }
 
 const struct mf_cmd mf_cmd_train_classify =
-    TRAIN(classify, "tells the classes", "",
+    TRAIN(classify, mf_train_cmd, "tells the classes", "",
           "  mesoforge synth --num-samples 2000 --size 64 64 --output micro.h5\n"
           "  mpirun -n 2 mesoforge train classify --data micro.h5 \\\n"
           "      --arch cnn --results-dir run\n");
-const struct mf_cmd mf_cmd_train_regress = TRAIN(regress, "predicts properties", "[--target COLUMN ...] ",
+const struct mf_cmd mf_cmd_train_regress = TRAIN(regress, mf_train_cmd, "predicts properties", "[--target COLUMN ...] ",
                                                  "  mesoforge train regress --data micro.h5 \\\n"
                                                  "      --target interface_density --results-dir run\n");
+const struct mf_cmd mf_cmd_train_moe =
+    TRAIN(moe, mf_moe_cmd, "is a mixture of experts, which grows while it learns,", "[--target COLUMN ...] ",
+          "  mesoforge train moe --data micro.h5 --experts 8 --results-dir run\n");

@@ -25,12 +25,22 @@ static const double MOST_SCALE = 4294967296.0;
 const struct mf_opt mf_train_rows[] = {
     ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),
     ROW("results-dir", results_dir, MF_TEXT, "results/train",
-        "folder of model.safetensors, metrics, plots and checkpoints"),
-    MF_CHOICE(mf_train_cmd, "arch", arch, "cnn", "mlp|cnn|vit", "network (docs/LEARNING.md)"),
+        "folder of model.safetensors, metrics, plots and checkpoints; train moe: results/gpu_training"),
+    MF_CHOICE(mf_train_cmd, "arch", arch, "cnn", "mlp|cnn|vit|moe",
+              "network (docs/LEARNING.md); train moe: moe, or vit"),
     ROW("width", width, MF_LONG, NULL, "channels of the network; left out: the network's own"),
-    ROW("depth", depth, MF_LONG, NULL, "layers (mlp), stages (cnn), blocks (vit); left out: the network's own"),
+    ROW("depth", depth, MF_LONG, NULL,
+        "layers (mlp), stages (cnn), blocks (vit), hidden layers of an expert (moe); left out: the network's own"),
     ROW("heads", heads, MF_LONG, NULL, "heads of attention (vit)"),
     ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit) [pixels]"),
+    ROW("experts", experts, MF_LONG, NULL, "experts at the start (moe: 8; vit: 0, each block has one mlp)"),
+    ROW("top-k", top, MF_LONG, NULL, "experts that a sample (vit: a patch) goes to; left out: 2"),
+    ROW("temperature", temperature, MF_REAL, "0.8", "experts: divisor of the router's scores in training"),
+    ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
+    ROW("capacity-factor", capacity, MF_REAL, "0",
+        "experts: the most rows of an expert, in means; further rows are dropped; 0: none are"),
+    MF_CHOICE(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
+              "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
     ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
     ROW("model", model, MF_TEXT, NULL, "start from the weights in this file (.safetensors)"),
     MF_ALIAS("checkpoint-path", "model"),
@@ -56,7 +66,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("keep-last", keep_last, MF_LONG, "0", "also keep the weights of the last N epochs: model_epochN.safetensors"),
     ROW("batch-size", batch, MF_LONG, NULL, "samples of one rank in one pass; left out: chosen"),
     ROW("effective-batch", effective, MF_LONG, NULL,
-        "samples of one step, over all ranks and passes; left out: 64, or what the other two make"),
+        "samples of one step, over all ranks and passes; left out: 64 (train moe: 128), or what the other two make"),
     ROW("accumulation-steps", accumulation, MF_LONG, NULL, "passes of a rank in one step; left out: chosen"),
     ROW("slots", slots, MF_LONG, NULL,
         "with --deterministic: parts of a step, a power of two; the result depends on them; left out: about 8 samples "
@@ -111,6 +121,17 @@ const struct mf_opt mf_regress_rows[] = {
     ROW("target", columns, MF_TEXTS, NULL, "columns of real values to predict; left out: all of the dataset"),
     MF_OPT_END};
 
+#define GROW(word, field, kind, standard, help) MF_OPT(mf_moe_cmd, word, grow.field, kind, standard, help)
+
+const struct mf_opt mf_moe_rows[] = {
+    GROW("birth-threshold", threshold, MF_REAL, "0.3",
+         "an expert is born where the router's mean uncertainty stays above this [0..1]; 1: never"),
+    GROW("birth-window", window, MF_LONG, "100", "steps that it must stay there"),
+    GROW("birth-cooldown", cooldown, MF_LONG, "200", "least number of steps between births"),
+    GROW("min-experts", least, MF_LONG, "2", "experts that always stay"),
+    GROW("max-experts", most, MF_LONG, "32", "the most experts"),
+    MF_OPT_END};
+
 int mf_train_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_train_cmd *o = into;
@@ -148,6 +169,9 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(counted(s, "batch-size", o->batch));
     MF_TRY(counted(s, "effective-batch", o->effective));
     MF_TRY(counted(s, "accumulation-steps", o->accumulation));
+    MF_TRY(counted(s, "experts", o->experts));
+    MF_TRY(counted(s, "top-k", o->top));
+    if (!(o->temperature > 0)) return mf_fail(MF_USAGE, "--temperature %g: it must be above 0", o->temperature);
     MF_TRY(counted(s, "epochs", o->epochs));
     MF_TRY(positive("max-steps", o->max_steps));
     MF_TRY(positive("warmup", o->warmup));
@@ -451,6 +475,26 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
                                           mf_options_choice(MF_WARMUPS, o->warmup_shape)};
 }
 
+static struct mf_model_args args_of(const struct mf_train_cmd *o, const struct mf_dataset *set)
+{
+    const int is_image = set->dims[0] == 1, is_moe = strcmp(o->arch, "moe") == 0;
+    const int features = mf_options_choice("auto|none|cnn", o->features) - 1;
+
+    return (struct mf_model_args){.width = o->width,
+                                  .depth = o->depth,
+                                  .heads = o->heads,
+                                  .patch = o->patch,
+                                  .dropout = o->dropout,
+                                  .experts = o->experts,
+                                  .top = o->top,
+                                  .temperature = o->temperature,
+                                  .noise = o->noise,
+                                  .capacity = o->capacity,
+                                  .features = features >= 0        ? features
+                                              : is_moe && is_image ? MF_FEATURES_CNN
+                                                                   : MF_FEATURES_NONE};
+}
+
 /* A plan without a dataset has classes, and no samples. */
 static int check_labels(int classify, const struct mf_dataset *set, const struct mf_train_opts *opts)
 {
@@ -465,7 +509,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     enum { BUCKET = 4 << 20 };
 
     *opts = (struct mf_train_opts){.model = mf_model_find(o->arch),
-                                   .args = {o->width, o->depth, o->heads, o->patch, o->dropout},
+                                   .args = args_of(o, set),
                                    .classify = classify,
                                    .smoothing = o->smoothing,
                                    .optimiser = optimizer_of(o->optimizer),
@@ -514,6 +558,11 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
             (int)o->schedule.kind, o->schedule.rate, o->decay, o->clip, (unsigned long long)o->seed);
     fprintf(to, "--effective-batch: %zu\nsteps: %zu\n--warmup: %zu\n--slots: %zu\n", o->effective, o->schedule.steps,
             o->schedule.warmup, o->slots);
+    if (a->experts)
+        fprintf(to,
+                "--experts: %ld\n--top-k: %ld\n--temperature: %.17g\n--router-noise: %.17g\n--capacity-factor: "
+                "%.17g\n--features: %s\n",
+                a->experts, a->top, a->temperature, a->noise, a->capacity, mf_features_names[a->features]);
     if (o->type != MF_F32) fprintf(to, "--precision-type: %s\n", mf_type_name(o->type));
     if (o->schedule.log) fprintf(to, "--warmup-shape: log\n");
     fclose(to);

@@ -4,6 +4,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/keep.h"
+#include "src/moe/grow.h"
 #include "src/train/loop.h"
 #include "src/train/task.h"
 
@@ -13,6 +14,9 @@ struct mf_train_cmd {
     const char *data, *results_dir, *arch, *model;
     struct mf_texts columns;
     long width, depth, heads, patch;
+    long experts, top;
+    double temperature, noise, capacity;
+    const char *features;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
@@ -26,7 +30,13 @@ struct mf_train_cmd {
     int exact, no_csv, no_events, no_plots;
 };
 
-extern const struct mf_opt mf_train_rows[], mf_classify_rows[], mf_regress_rows[];
+/** Options of train moe: those of any training first. */
+struct mf_moe_cmd {
+    struct mf_train_cmd train;
+    struct mf_grow_opts grow;
+};
+
+extern const struct mf_opt mf_train_rows[], mf_classify_rows[], mf_regress_rows[], mf_moe_rows[];
 
 /** Takes options from the file of --deepspeed; for a row's adopt. */
 int mf_train_adopt(struct mf_options *options, const void *into);

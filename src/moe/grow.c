@@ -1,0 +1,160 @@
+/* See grow.h. */
+#include "src/moe/grow.h"
+
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/train/carry.h"
+
+static const double YOUNG = 0.3; /* specialisation of a new expert */
+static const double KIN = 0.5;   /* edge between a new expert and its template */
+
+const char *const mf_change_names[] = {"birth", "merge", "prune", "sleep"};
+
+int mf_grow_check(const struct mf_grow_opts *o, long experts, long top)
+{
+    if (!(o->threshold >= 0 && o->threshold <= 1))
+        return mf_fail(MF_USAGE, "--birth-threshold %g: it must be from 0 to 1", o->threshold);
+    if (o->window < 1) return mf_fail(MF_USAGE, "--birth-window %ld: it must be at least 1", o->window);
+    if (o->cooldown < 0) return mf_fail(MF_USAGE, "--birth-cooldown %ld: it cannot be negative", o->cooldown);
+    if (o->least < 1 || o->most > MF_EXPERTS || o->least > o->most)
+        return mf_fail(MF_USAGE, "--min-experts %ld, --max-experts %ld: they must be from 1 to %d, and not cross",
+                       o->least, o->most, MF_EXPERTS);
+    if (experts < o->least || experts > o->most)
+        return mf_fail(MF_USAGE, "--experts %ld: it must be from --min-experts %ld to --max-experts %ld", experts,
+                       o->least, o->most);
+    if (top > o->least)
+        return mf_fail(MF_USAGE, "--top-k %ld is above --min-experts %ld: a sample could not go to so many", top,
+                       o->least);
+    return MF_OK;
+}
+
+void mf_grow_open(struct mf_grow *g, const struct mf_grow_opts *opts, const struct mf_trainer *t)
+{
+    *g = (struct mf_grow){.opts = *opts};
+    for (size_t c = 0; t->opts.classify && c < t->set->classes; ++c)
+        mf_graph_concept(&g->graph, t->set->class_name[c], -1);
+    for (size_t e = 0; e < t->experts.count; ++e)
+        mf_graph_add(&g->graph, &(struct mf_graph_expert){
+                                    .id = t->experts.id[e], .active = -1, .adaptation_rate = 1, .parent = -1});
+}
+
+void mf_grow_close(struct mf_grow *g)
+{
+    mf_graph_free(&g->graph);
+    free(g->text);
+}
+
+/* -- what a step says -- */
+
+static void count_rows(struct mf_grow *g, const struct mf_trainer *t)
+{
+    for (size_t e = 0; e < t->experts.count; ++e) {
+        struct mf_graph_expert *expert = mf_graph_find(&g->graph, t->experts.id[e]);
+
+        if (t->load[e] <= 0) continue;
+        expert->activations += t->load[e];
+        expert->active = (long)t->step;
+    }
+}
+
+/* A step without samples says nothing. The first ones count as much as there are. */
+static void follow(struct mf_grow *g, const struct mf_trainer *t, const struct mf_step *step)
+{
+    const double steps = (double)(t->step < (size_t)g->opts.window ? t->step : (size_t)g->opts.window);
+
+    if (step->skipped || t->load[t->experts.count + 1] <= 0) return;
+    g->average += (step->uncertainty - g->average) / steps;
+    g->above = g->average > g->opts.threshold ? g->above + 1 : 0;
+}
+
+/* -- births -- */
+
+static int is_time(const struct mf_grow *g, const struct mf_trainer *t)
+{
+    return g->above >= g->opts.window && (g->last == 0 || (long)t->step - g->last >= g->opts.cooldown);
+}
+
+/* The expert with most rows. */
+static long busiest(const struct mf_grow *g)
+{
+    const struct mf_graph_expert *best = &g->graph.expert[0];
+
+    for (size_t e = 1; e < g->graph.experts; ++e)
+        if (g->graph.expert[e].activations > best->activations) best = &g->graph.expert[e];
+    return best->id;
+}
+
+/* Says once that no more experts are born, and why. */
+static void say_full(struct mf_grow *g, const struct mf_trainer *t, const char *why)
+{
+    if (!g->full) mf_info("step %zu: no expert is born: %s", t->step, why);
+    g->full = 1;
+}
+
+static int bear(struct mf_grow *g, struct mf_trainer *t)
+{
+    const long parent = busiest(g), id = g->graph.next;
+    struct mf_experts experts = t->experts;
+    struct mf_carry *carry = NULL;
+    int rc = mf_carry_take(t, &carry);
+
+    experts.id[experts.count++] = id;
+    if (rc == MF_OK) rc = mf_trainer_rebuild(t, &experts, carry);
+    mf_carry_free(carry);
+    g->above = 0;
+    g->last = (long)t->step;
+    if (rc == MF_MEMORY) {
+        mf_err_clear();
+        say_full(g, t, "there is no memory for one");
+        return MF_OK;
+    }
+    MF_TRY(rc);
+    mf_graph_add(&g->graph, &(struct mf_graph_expert){.id = id,
+                                                      .active = -1,
+                                                      .specialization = YOUNG,
+                                                      .adaptation_rate = 1,
+                                                      .born = (long)t->step,
+                                                      .parent = parent});
+    mf_graph_connect(&g->graph, id, parent, MF_SIMILARITY, KIN);
+    ++g->changes[MF_CHANGE_BIRTH];
+    mf_info("step %zu: expert %ld is born beside expert %ld; there are %zu (uncertainty %.2f)", t->step, id, parent,
+            t->experts.count, g->average);
+    return MF_OK;
+}
+
+int mf_grow_step(void *grow, struct mf_loop *loop, const struct mf_step *step)
+{
+    struct mf_grow *g = grow;
+    struct mf_trainer *t = loop->trainer;
+
+    count_rows(g, t);
+    follow(g, t, step);
+    if (!is_time(g, t)) return MF_OK;
+    if (t->experts.count < (size_t)g->opts.most) return bear(g, t);
+    say_full(g, t, "there are as many as --max-experts");
+    return MF_OK;
+}
+
+/* -- checkpoints -- */
+
+void mf_grow_list(void *grow, struct mf_checkpoint *c)
+{
+    struct mf_grow *g = grow;
+    int rc;
+
+    mf_checkpoint_real(c, "growth/average", &g->average);
+    mf_checkpoint_int(c, "growth/above", &g->above);
+    mf_checkpoint_int(c, "growth/last", &g->last);
+    mf_checkpoint_flag(c, "growth/full", &g->full);
+    for (int k = 0; k < MF_CHANGES; ++k) {
+        char name[40];
+
+        snprintf(name, sizeof name, "growth/%s", mf_change_names[k]);
+        mf_checkpoint_int(c, name, &g->changes[k]);
+    }
+    free(g->text);
+    rc = mf_graph_checkpoint(&g->graph, c, &g->text);
+    if (rc != MF_OK) mf_checkpoint_refuse(c, rc);
+}

@@ -1,0 +1,49 @@
+/* Growth of a mixture of experts: a new expert is born where the router stays uncertain.
+ *
+ * The uncertainty of a step is the mean entropy of the router's probabilities over the samples of all ranks, from 0 to
+ * 1. Its moving average decides, so every rank decides the same. What is known of experts is in a graph (graph.h). */
+#ifndef MF_MOE_GROW_H
+#define MF_MOE_GROW_H
+
+#include "src/moe/graph.h"
+#include "src/train/loop.h"
+
+struct mf_grow_opts {
+    double threshold; /* of the average; above it for `window` steps, an expert is born. 1: never */
+    long window;      /* steps; the average forgets within about as many */
+    long cooldown;    /* least number of steps between two births */
+    long least, most; /* experts */
+};
+
+/** What the rows of metrics and the pictures tell of a change. */
+enum mf_change { MF_CHANGE_BIRTH, MF_CHANGE_MERGE, MF_CHANGE_PRUNE, MF_CHANGE_SLEEP, MF_CHANGES };
+
+/** "birth", "merge", "prune", "sleep" */
+extern const char *const mf_change_names[MF_CHANGES];
+
+struct mf_grow {
+    struct mf_grow_opts opts;
+    /* saved in checkpoints: */
+    struct mf_graph graph;
+    char *text;               /* of the graph, as a checkpoint that is written has it */
+    double average;           /* of the uncertainty */
+    long above;               /* steps in a row in which it was above the threshold */
+    long last;                /* step of the last birth; 0: none yet */
+    long changes[MF_CHANGES]; /* so many of each kind */
+    int full;                 /* it was said why no more experts are born */
+};
+
+/** Refuses (MF_USAGE) what makes no sense for @p experts experts at the start, of which a row goes to @p top. Local. */
+int mf_grow_check(const struct mf_grow_opts *opts, long experts, long top);
+
+/** The graph has the trainer's experts, and concepts are the dataset's classes. Local. */
+void mf_grow_open(struct mf_grow *grow, const struct mf_grow_opts *opts, const struct mf_trainer *trainer);
+void mf_grow_close(struct mf_grow *grow);
+
+/** For struct mf_loop: after every step. Collective. A birth for which there is no memory is left out, and said. */
+int mf_grow_step(void *grow, struct mf_loop *loop, const struct mf_step *step);
+
+/** For struct mf_loop: lists the state in a checkpoint, or takes it from one. Local. */
+void mf_grow_list(void *grow, struct mf_checkpoint *checkpoint);
+
+#endif

@@ -262,6 +262,11 @@ static int run_moe(struct mf_session *s, void *options)
 {
     struct mf_moe_cmd *o = options;
 
+    if (strcmp(o->gpu_mode, "single_gpu") == 0 && s->comm->size > 1)
+        return mf_fail(MF_USAGE, "--gpu-mode single_gpu is of one rank, and there are %d; try: multi_gpu",
+                       s->comm->size);
+    if (strcmp(o->gpu_mode, "multi_gpu") == 0 && s->comm->size == 1)
+        mf_info("--gpu-mode multi_gpu: there is one rank, so there is one GPU; mpirun -n N starts more");
     if (!mf_options_given(s->options, "arch")) o->train.arch = "moe";
     if (!mf_options_given(s->options, "results-dir")) o->train.results_dir = "results/gpu_training";
     if (!o->train.batch && !o->train.effective) o->train.effective = EFFECTIVE;
@@ -287,24 +292,24 @@ static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
     "the network. A run that was stopped or killed continues with --restart auto, also on another number of "        \
     "ranks.\n\n"
 
-#define TRAIN(task, command, what, target, example)                                                               \
-    {                                                                                                             \
-        .name = "train " #task, .summary = "train a network that " what " of microstructures",                    \
-        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",               \
-        .text = TEXT example, .tables = task##_tables, .size = sizeof(struct command), .adopt = mf_train_adopt,   \
-        .check = check, .check_plan = mf_train_plan_ahead, .run = run_##task, .work = MF_WORK_TEAM,               \
-        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1, .names = names, \
-        .small = small,                                                                                           \
+#define TRAIN(task, kind, what, target, example)                                                          \
+    {                                                                                                     \
+        .name = "train " #task, .summary = "train a network that " what " of microstructures",            \
+        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",       \
+        .text = TEXT example, .tables = task##_tables, .size = sizeof(struct mf_##kind##_cmd),            \
+        .adopt = mf_##kind##_adopt, .check = check, .check_plan = mf_train_plan_ahead, .run = run_##task, \
+        .work = MF_WORK_TEAM, .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1,     \
+        .checkpoints = 1, .names = names, .small = small,                                                 \
     }
 
 const struct mf_cmd mf_cmd_train_classify =
-    TRAIN(classify, mf_train_cmd, "tells the classes", "",
+    TRAIN(classify, train, "tells the classes", "",
           "  mesoforge synth --num-samples 2000 --size 64 64 --output micro.h5\n"
           "  mpirun -n 2 mesoforge train classify --data micro.h5 \\\n"
           "      --arch cnn --results-dir run\n");
-const struct mf_cmd mf_cmd_train_regress = TRAIN(regress, mf_train_cmd, "predicts properties", "[--target COLUMN ...] ",
+const struct mf_cmd mf_cmd_train_regress = TRAIN(regress, train, "predicts properties", "[--target COLUMN ...] ",
                                                  "  mesoforge train regress --data micro.h5 \\\n"
                                                  "      --target interface_density --results-dir run\n");
 const struct mf_cmd mf_cmd_train_moe =
-    TRAIN(moe, mf_moe_cmd, "is a mixture of experts, which grows while it learns,", "[--target COLUMN ...] ",
+    TRAIN(moe, moe, "is a mixture of experts, which grows while it learns,", "[--target COLUMN ...] ",
           "  mesoforge train moe --data micro.h5 --experts 8 --results-dir run\n");

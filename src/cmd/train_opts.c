@@ -101,7 +101,7 @@ const struct mf_opt mf_train_rows[] = {
               "on a GPU: optimizer keeps moments and updates in the node's memory, on its cores; auto: what fits"),
     ROW("spill-activations", spill, MF_FLAG, NULL,
         "on a GPU: large activations wait for backward in the node's memory"),
-    ROW("num-workers", workers, MF_TEXT, "auto", "threads of a rank that read samples; 0: none; auto: chosen"),
+    ROW("num-workers", workers, MF_TEXT, "auto", "threads of a rank that read samples; 0: none; auto, or -1: chosen"),
     MF_PLAN_ROW(mf_train_cmd),
     ROW("show-list", show_list, MF_FLAG, NULL, "print all lists of a step, with the places of tensors in memory"),
     ROW("monitor-gpu", monitor, MF_FLAG, NULL,
@@ -121,9 +121,14 @@ const struct mf_opt mf_regress_rows[] = {
     ROW("target", columns, MF_TEXTS, NULL, "columns of real values to predict; left out: all of the dataset"),
     MF_OPT_END};
 
+#define GPU_MODES                               "auto|cpu|single_gpu|multi_gpu"
 #define GROW(word, field, kind, standard, help) MF_OPT(mf_moe_cmd, word, grow.field, kind, standard, help)
 
 const struct mf_opt mf_moe_rows[] = {
+    MF_CHOICE(
+        mf_moe_cmd, "gpu-mode", gpu_mode, "auto", GPU_MODES,
+        "auto: as --device; cpu: --device cpu; single_gpu: one rank on --device cuda; multi_gpu: ranks on --device "
+        "cuda, each with a GPU of its own"),
     GROW("birth-threshold", threshold, MF_REAL, "0.3",
          "an expert is born where the router's mean uncertainty stays above this [0..1]; 1: never"),
     GROW("birth-window", window, MF_LONG, "100", "steps that it must stay there"),
@@ -137,6 +142,16 @@ int mf_train_adopt(struct mf_options *options, const void *into)
     const struct mf_train_cmd *o = into;
 
     return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
+}
+
+int mf_moe_adopt(struct mf_options *options, const void *into)
+{
+    const struct mf_moe_cmd *o = into;
+    const int mode = mf_options_choice(GPU_MODES, o->gpu_mode);
+
+    MF_TRY(mf_train_adopt(options, into));
+    if (mode == 0) return MF_OK;
+    return mf_options_adopt(options, "device", "", "--gpu-mode", mode == 1 ? "cpu" : "cuda");
 }
 
 static int positive(const char *option, long value)
@@ -197,12 +212,14 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);
 }
 
+static int has_free_workers(const char *text) { return strcmp(text, "auto") == 0 || strcmp(text, "-1") == 0; }
+
 static int check_workers(const char *text)
 {
     char *end;
     const long workers = strtol(text, &end, 10);
 
-    if (strcmp(text, "auto") == 0 || (*text && !*end && workers >= 0 && workers <= 1024)) return MF_OK;
+    if (has_free_workers(text) || (*text && !*end && workers >= 0 && workers <= 1024)) return MF_OK;
     return mf_fail(MF_USAGE, "--num-workers %s: it must be auto, or a number from 0 to 1024", text);
 }
 
@@ -391,7 +408,7 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
                                  .recompute = recompute_of(o),
                                  .offload = offload_of(o),
                                  .spill = spill_of(o),
-                                 .readers = strcmp(o->workers, "auto") == 0 ? -1 : strtol(o->workers, NULL, 10),
+                                 .readers = has_free_workers(o->workers) ? -1 : strtol(o->workers, NULL, 10),
                                  .comm = s->comm,
                                  .worth = !o->auto_batch};
 
@@ -521,7 +538,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .recompute = (enum mf_recompute)recompute_of(o).least,
                                    .offload = offload_of(o).least,
                                    .spill = spill_of(o),
-                                   .readers = strcmp(o->workers, "auto") == 0 ? 1 : strtoul(o->workers, NULL, 10),
+                                   .readers = has_free_workers(o->workers) ? 1 : strtoul(o->workers, NULL, 10),
                                    .skips = (size_t)o->max_skips,
                                    .compile = (enum mf_compile)mf_options_choice(COMPILES, o->compile_mode),
                                    .bucket = BUCKET};

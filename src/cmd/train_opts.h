@@ -34,12 +34,16 @@ struct mf_train_cmd {
 struct mf_moe_cmd {
     struct mf_train_cmd train;
     struct mf_grow_opts grow;
+    const char *gpu_mode;
 };
 
 extern const struct mf_opt mf_train_rows[], mf_classify_rows[], mf_regress_rows[], mf_moe_rows[];
 
 /** Takes options from the file of --deepspeed; for a row's adopt. */
 int mf_train_adopt(struct mf_options *options, const void *into);
+
+/** The same, and the device of --gpu-mode. */
+int mf_moe_adopt(struct mf_options *options, const void *into);
 
 /** Refuses options that contradict each other: MF_USAGE. The second does not ask for --data. Local. */
 int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o);

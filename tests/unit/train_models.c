@@ -23,6 +23,7 @@ static const struct sample_case cases[] = {
     {"mlp", 0, {.width = 24, .depth = 3}, {1, 5, 7, 2}, 3},
     {"cnn", 1, {.width = 10, .depth = 2}, {1, 13, 18, 2}, 5},
     {"vit", 1, {.width = 16, .depth = 2, .heads = 2, .patch = 4}, {1, 8, 12, 3}, 5},
+    {"moe", 1, {.width = 12, .depth = 1, .experts = 3, .top = 2, .temperature = 0.8}, {1, 5, 7, 2}, 5},
 };
 
 struct run {
@@ -118,12 +119,15 @@ static void compare_all(struct run *r, const char *prefix)
 
     for (size_t v = 0; v < net->values; ++v) {
         const struct mf_value *value = &net->value[v];
-        const int of = slopes ? value->gradient : (int)v;
+        const int is_part = slopes && value->gradient < 0; /* of the weights of all experts */
+        const int of = is_part ? net->value[value->base].gradient : slopes ? value->gradient : (int)v;
 
         if (!mf_value_is_weight(value)) continue;
         read_array(r, prefix, value->name, (size_t)value->shape.n, value->shape.d, want);
-        r->d->be->get(r->d->q, got, mf_walk_at(r->walk, r->network.last.list, of), mf_shape_bytes(&value->shape));
-        compare(r, net->value[of].name, got, want, mf_shape_count(&value->shape), 1e-2);
+        r->d->be->get(r->d->q, got,
+                      (char *)mf_walk_at(r->walk, r->network.last.list, of) + (is_part ? value->shift : 0),
+                      mf_shape_bytes(&value->shape));
+        compare(r, value->name, got, want, mf_shape_count(&value->shape), 1e-2);
     }
 }
 
@@ -147,6 +151,7 @@ static void feed(struct run *r, const struct mf_list *list, size_t step, size_t 
         memcpy(target + row * r->c->outputs, r->target + sample * r->c->outputs, r->c->outputs * sizeof *target);
         label[row] = (int32_t)r->label[sample];
     }
+    mf_walk_numbers(r->walk)[MF_NUMBER_SAMPLES] = (double)rows;
     put(r, list, r->network.x, x, rows * r->numbers * sizeof *x);
     if (r->c->classify)
         put(r, list, r->network.target, label, rows * sizeof *label);

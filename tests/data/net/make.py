@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains small networks in PyTorch, in double precision, and writes what came of it: the fixtures of tests/unit/net_models.c.
+"""Trains small networks in PyTorch, in double precision, and writes what came of it: the fixtures of tests/unit/train_models.c.
 
-make.py [FOLDER]        writes mlp, cnn, vit .safetensors. Needs torch and safetensors.
+make.py [FOLDER]        writes mlp, cnn, vit, moe .safetensors. Needs torch and safetensors.
 
 A file has x [samples][ny][nx][c], target, and of the first batch logits, loss and gradients (grad.NAME); weights before (NAME) and after STEPS steps
 (end.NAME), and the loss of each step. Row r of step s is sample (s batch + r) mod samples. Rates are those of a cosine with a warm-up of two steps.
@@ -20,6 +20,7 @@ CASES = {
     "mlp": dict(classes=0, extents=(5, 7), channels=2, outputs=3, width=24, depth=3),
     "cnn": dict(classes=5, extents=(13, 18), channels=2, outputs=5, width=10, depth=2),
     "vit": dict(classes=5, extents=(8, 12), channels=3, outputs=5, width=16, depth=2, heads=2, patch=4),
+    "moe": dict(classes=5, extents=(5, 7), channels=2, outputs=5, width=12, depth=1, experts=3, top_k=2, features="none"),
 }
 
 
@@ -56,7 +57,8 @@ def train(arch, case):
         loss.backward()
         losses.append(loss.item())
         if step == 0:
-            made["logits"] = y
+            made["logits"] = model.eval()(x[rows].double())
+            model.train()
             made.update({f"grad.{k}": p.grad.clone() for k, p in model.named_parameters()})
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         print(f"{arch} step {step}: loss {loss:.6f}, norm {norm:.4f}")

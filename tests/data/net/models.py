@@ -37,20 +37,71 @@ class Stage(nn.Module):
         return functional.silu(y + (self.skip(x) if hasattr(self, "skip") else x))
 
 
-class Cnn(nn.Module):
-    def __init__(self, channels, outputs, width=32, depth=3):
+class Features(nn.Module):
+    def __init__(self, channels, width=32, depth=3):
         super().__init__()
         self.stem = nn.ModuleDict({"conv": nn.Conv2d(channels, width, 3, 2, 1), "norm": group_norm(width)})
         self.stages = nn.ModuleList(
             Stage(width << max(s - 1, 0), width << s, 2 if s else 1) for s in range(depth)
         )
-        self.head = nn.Linear(width << (depth - 1), outputs)
+        self.columns = width << (depth - 1)
 
-    def forward(self, x):
+    def features(self, x):
         x = functional.silu(self.stem["norm"](self.stem["conv"](x.permute(0, 3, 1, 2))))
         for stage in self.stages:
             x = stage(x)
-        return self.head(x.mean((2, 3)))
+        return x.mean((2, 3))
+
+
+class Cnn(Features):
+    def __init__(self, channels, outputs, width=32, depth=3):
+        super().__init__(channels, width, depth)
+        self.head = nn.Linear(self.columns, outputs)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+def mixture(x, scores, experts, top):
+    """Rows of x go to the experts with the largest scores, in a loop over experts."""
+    weight, choice = torch.softmax(scores, -1).topk(top)
+    weight = weight / weight.sum(-1, keepdim=True)
+    y = None
+    for e, expert in enumerate(experts):
+        row, slot = (choice == e).nonzero(as_tuple=True)
+        part = expert(x[row]) * weight[row, slot, None]
+        y = part.new_zeros(len(x), part.shape[1]) if y is None else y
+        y = y.index_add(0, row, part)
+    return y
+
+
+class Expert(nn.Module):
+    def __init__(self, numbers, outputs, width, depth):
+        super().__init__()
+        for i in range(1, depth + 2):
+            layer = nn.Linear(numbers if i == 1 else width, outputs if i == depth + 1 else width)
+            self.add_module(f"fc{i}", layer)
+
+    def forward(self, x):
+        *hidden, last = self.children()
+        for layer in hidden:
+            x = functional.relu(layer(x))
+        return last(x)
+
+
+class Moe(Features):
+    def __init__(self, extents, channels, outputs, features="cnn", width=256, depth=2, experts=8, top_k=2, temperature=0.8):
+        super().__init__(channels) if features == "cnn" else nn.Module.__init__(self)
+        numbers = self.columns if features == "cnn" else extents[0] * extents[1] * channels
+        self.has_features, self.top, self.temperature = features == "cnn", top_k, temperature
+        hidden = (numbers + 1) // 2
+        self.gate = nn.ModuleDict({"fc1": nn.Linear(numbers, hidden), "fc2": nn.Linear(hidden, experts)})
+        self.experts = nn.ModuleList(Expert(numbers, outputs, width, depth) for _ in range(experts))
+
+    def forward(self, x):
+        x = self.features(x) if self.has_features else x.flatten(1)
+        scores = self.gate["fc2"](functional.relu(self.gate["fc1"](x)))
+        return mixture(x, scores / (self.temperature if self.training else 1), self.experts, self.top)
 
 
 class Attention(nn.Module):
@@ -100,4 +151,6 @@ def make(arch, extents, channels, outputs, **sizes):
     """The network of an architecture; extents: ny, nx."""
     if arch == "mlp":
         return Mlp(extents[0] * extents[1] * channels, outputs, **sizes)
+    if arch == "moe":
+        return Moe(extents, channels, outputs, **sizes)
     return Cnn(channels, outputs, **sizes) if arch == "cnn" else Vit(extents, channels, outputs, **sizes)

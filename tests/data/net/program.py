@@ -26,6 +26,7 @@ CASES = {
     "mlp": dict(width=24, depth=2),
     "cnn": dict(width=10, depth=2),
     "vit": dict(width=16, depth=2, heads=2, patch=4),
+    "moe": dict(width=16, depth=2, experts=4, top_k=2, features="cnn"),
 }
 
 
@@ -90,7 +91,7 @@ def theirs(model, data, verb, kind):
 
 
 def ours(program, folder, verb, arch):
-    sizes = [word for k, v in CASES[arch].items() for word in (f"--{k}", str(v))]
+    sizes = [word for k, v in CASES[arch].items() for word in (f"--{k.replace('_', '-')}", str(v))]
     words = [*program, "train", verb, "--data", "data.h5", "--model", "start.safetensors", "--arch", arch, *sizes]
     words += ["--epochs", str(EPOCHS), "--effective-batch", str(BATCH), "--batch-size", "2", "--seed", str(SEED)]
     words += ["--learning-rate", str(RATE), "--weight-decay", str(DECAY), "--epsilon", str(EPSILON)]

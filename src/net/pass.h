@@ -57,7 +57,7 @@ struct mf_layout {
                                               copies in host memory; in stage 3 there is none of parameters */
         int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
         int first, second;                 /* the optimiser's two moments [numbers / pieces] */
-        int summed; /* the piece of gradients that an exchange sums; from stage 2 on own_gradients keep it */
+        int summed;        /* the piece of gradients that an exchange sums; from stage 2 on own_gradients keep it */
         ptrdiff_t written; /* the last node of backward that writes the gradients */
     } * bucket;
     size_t numbers; /* of all buckets, with padding */

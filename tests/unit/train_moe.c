@@ -1,6 +1,6 @@
-/* Mixtures of experts come to the same weights on any number of ranks, stage of ZeRO and number of passes, while experts
- * are born, merge and go. A network that is made anew with the same experts goes on as if nothing had happened. A new
- * expert learns from its first step on. */
+/* Mixtures of experts come to the same weights on any number of ranks, stage of ZeRO and number of passes, while
+ * experts are born, merge and go. A network that is made anew with the same experts goes on as if nothing had happened.
+ * A new expert learns from its first step on. */
 #include "src/train/carry.h"
 #include "src/train/saved.h"
 #include "tests/unit/train_case.h"

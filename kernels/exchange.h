@@ -1,8 +1,8 @@
 /* Exchanges of arrays among ranks, as nodes of a list start and end them. Who is behind the table, and on which ranks,
  * the caller does not know (mpi/arrays.h).
  *
- * Rule: all ranks start the same exchanges, and finish the same, in the same order. No rank touches an array between
- * start and finish. */
+ * Rule: all ranks of a group start the same exchanges, and finish the same, in the same order. No rank touches an array
+ * between start and finish. */
 #ifndef MF_KERNELS_EXCHANGE_H
 #define MF_KERNELS_EXCHANGE_H
 
@@ -19,9 +19,18 @@ enum mf_exchange_kind {
     MF_EXCHANGE_TRADE    /* all-to-all-v: every rank has other numbers for each, and as many as it likes */
 };
 
+/** Among which ranks. */
+enum mf_exchange_group {
+    MF_AMONG_ALL,
+    MF_AMONG_EXPERTS,  /* ranks that share the experts of a layer */
+    MF_AMONG_REPLICAS, /* ranks that have the same experts */
+    MF_AMONG_GROUPS
+};
+
 /** One exchange. Sums are of f32, f16 or bf16; they are computed in f32 and rounded once. */
 struct mf_collective {
     enum mf_exchange_kind kind;
+    enum mf_exchange_group group; /* its ranks are meant below */
     enum mf_type type;
     void *array; /* [n] device memory; a trade writes there what the ranks send, one block after the other */
     size_t n;    /* not of a trade */
@@ -36,12 +45,14 @@ struct mf_exchanges {
     void *context;
     /** Starts an exchange behind the work that the queue holds. Returns its number, from 1 on. */
     uint64_t (*start)(void *context, const struct mf_collective *what);
-    /** What is enqueued from now on finds exchange @p number and all before it finished. */
+    /** What is enqueued from now on finds exchange @p number and all of its group before it finished. */
     void (*finish)(void *context, uint64_t number);
     /** Drives what has started, where the host does the work. Called after every node. */
     void (*poll)(void *context);
     /** The host waits for all finished exchanges, and for the work before them. A rank that fails does not hold it. */
     void (*settle)(void *context);
+    /** The ranks of a group tell each other @p n numbers: @p all [ranks][n] has those of all. The host waits. */
+    void (*tell)(void *context, enum mf_exchange_group group, size_t n, const int64_t *own, int64_t *all);
 };
 
 #endif

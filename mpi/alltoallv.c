@@ -66,3 +66,17 @@ void mf_comm_alltoall(const struct mf_comm *comm, size_t n, const int64_t *out, 
     MPI_Alltoall(out, (int)n, MPI_INT64_T, in, (int)n, MPI_INT64_T, comm->impl->ranks);
     mf_comm_leave(comm);
 }
+
+void mf_comm_gather_int(const struct mf_comm *comm, size_t n, const int64_t *own, int64_t *all)
+{
+    MF_PHASE(&mf_phase_exchange);
+
+    if (!comm->impl) {
+        if (n) memcpy(all, own, n * sizeof *all);
+        return;
+    }
+    mf_phase_sent(comm->size > 1 ? n * sizeof *own : 0);
+    mf_comm_enter(comm, "all-gather of numbers,", n);
+    MPI_Allgather(own, (int)n, MPI_INT64_T, all, (int)n, MPI_INT64_T, comm->impl->ranks);
+    mf_comm_leave(comm);
+}

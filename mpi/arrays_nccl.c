@@ -49,5 +49,5 @@ static void settle(void *context)
 
 void mf_arrays_by_nccl(struct mf_arrays *arrays)
 {
-    arrays->table = (struct mf_exchanges){arrays, start, finish, poll, settle};
+    arrays->way = (struct mf_exchanges){.start = start, .finish = finish, .poll = poll, .settle = settle};
 }

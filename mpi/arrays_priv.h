@@ -19,10 +19,12 @@ struct mf_stage_of_array {
 struct mf_arrays {
     const struct mf_comm *comm;
     struct mf_queue *queue;
-    struct mf_exchanges table;
-    void *memory;               /* device memory; NULL: it is collect's */
-    struct mf_collect *collect; /* NULL: NCCL */
-    uint64_t started;           /* number of the last exchange */
+    struct mf_exchanges table;                /* of all groups */
+    struct mf_exchanges way;                  /* of this group: one of three */
+    struct mf_arrays *group[MF_AMONG_GROUPS]; /* the first is this; NULL: not joined */
+    void *memory;                             /* device memory; NULL: it is collect's, or another group's */
+    struct mf_collect *collect;               /* NULL: NCCL */
+    uint64_t started;                         /* number of the last exchange */
     /* by NCCL: */
     uint64_t finished, settled;  /* numbers of the last that the queue, and the host, has waited for */
     size_t side[MF_ARRAYS_MOST]; /* what the queue calls the end of an exchange: the last one's of these numbers */
@@ -32,7 +34,7 @@ struct mf_arrays {
     struct mf_stage_of_array stage[MF_ARRAYS_STAGES];
 };
 
-/** Two of the three tables; arrays.c has the third. */
+/** Two of the three ways; arrays.c has the third. */
 void mf_arrays_by_nccl(struct mf_arrays *arrays);
 int mf_arrays_open_stages(struct mf_arrays *arrays, size_t largest);
 void mf_arrays_close_stages(struct mf_arrays *arrays);

@@ -169,7 +169,7 @@ int mf_arrays_open_stages(struct mf_arrays *a, size_t largest)
 
     a->largest = mf_whole_lines(largest);
     MF_TRY(mf_collect_open(a->comm, a->queue->host, mf_arrays_stages(largest), &a->collect));
-    a->table = (struct mf_exchanges){a, start, finish, poll, settle};
+    a->way = (struct mf_exchanges){.start = start, .finish = finish, .poll = poll, .settle = settle};
     pin(a, 1);
     for (size_t i = 0; i < MF_ARRAYS_STAGES; ++i) {
         struct mf_stage_of_array *s = &a->stage[i];
@@ -183,6 +183,6 @@ int mf_arrays_open_stages(struct mf_arrays *a, size_t largest)
 
 void mf_arrays_close_stages(struct mf_arrays *a)
 {
-    if (a->memory && a->collect) pin(a, 0);
+    if (a->collect) pin(a, 0);
     for (size_t i = 0; i < MF_ARRAYS_STAGES; ++i) free(a->stage[i].sent);
 }

@@ -57,14 +57,15 @@ static int take_memory(struct mf_collect *c, size_t bytes)
 static void find_teams(struct mf_collect *c)
 {
     const struct mf_comm *comm = c->comm;
-    int *leader = MF_MUST(malloc((size_t)comm->size * sizeof *leader), "teams of ranks");
+    int *leader = MF_MUST(malloc((size_t)comm->size * sizeof *leader), "teams of ranks"), seen;
 
     mf_comm_enter(comm, "teams of ranks", 0);
     MPI_Allgather(&comm->impl->leader, 1, MPI_INT, leader, 1, MPI_INT, comm->impl->ranks);
     mf_comm_leave(comm);
+    seen = c->share && (!c->of || c->of->share);
     c->begin = MF_MUST(malloc(((size_t)comm->size + 1) * sizeof *c->begin), "teams of ranks");
     for (int r = 0; r < comm->size; ++r) {
-        if (r == 0 || !c->share || leader[r] != leader[r - 1]) c->begin[c->teams++] = r;
+        if (r == 0 || !seen || leader[r] != leader[r - 1]) c->begin[c->teams++] = r;
         if (r == comm->rank) c->team = c->teams - 1;
     }
     c->begin[c->teams] = comm->size;
@@ -73,15 +74,35 @@ static void find_teams(struct mf_collect *c)
     free(leader);
 }
 
+/* The number that rank @p rank of a group has in @p comm. */
+static int rank_in(const struct mf_comm *comm, const struct mf_comm *group, int rank)
+{
+    int r = 0;
+
+    while (mf_world_rank(comm, r) != mf_world_rank(group, rank)) ++r;
+    return r;
+}
+
+/* The arrays of rank @p rank, whose memory begins at @p at. */
+static char *arrays_of(const struct mf_collect *c, int rank, char *at)
+{
+    const struct mf_collect *of = c->of;
+
+    if (!of) return at + sizeof(struct mf_collect_head);
+    if (rank == c->comm->rank) return mf_collect_memory(of);
+    return of->share->at[rank_in(of->comm, c->comm, rank)] + sizeof(struct mf_collect_head);
+}
+
 static void meet_team(struct mf_collect *c)
 {
     c->head = MF_MUST(malloc((size_t)c->size * sizeof *c->head), "a team of ranks");
     c->array = MF_MUST(malloc((size_t)c->size * sizeof *c->array), "a team of ranks");
     for (int i = 0; i < c->size; ++i) {
-        char *at = c->share ? c->share->at[c->begin[c->team] + i] : c->own;
+        const int rank = c->begin[c->team] + i;
+        char *at = c->share ? c->share->at[rank] : c->own;
 
         c->head[i] = (struct mf_collect_head *)(void *)at;
-        c->array[i] = at + sizeof(struct mf_collect_head);
+        c->array[i] = arrays_of(c, rank, at);
     }
 }
 
@@ -112,21 +133,34 @@ static int open_all(struct mf_collect *c, size_t bytes)
     return take_buffers(c);
 }
 
-int mf_collect_open(const struct mf_comm *comm, struct mf_arena *arena, size_t bytes, struct mf_collect **collect)
+/* @p own: bytes of arrays that are not those of @p of. */
+static int open_on(const struct mf_comm *comm, struct mf_arena *arena, size_t own, const struct mf_collect *of,
+                   struct mf_collect **collect)
 {
     struct mf_collect *c = MF_MUST(calloc(1, sizeof *c), "exchanges");
     int rc;
 
     c->comm = comm;
     c->arena = arena;
-    c->room = bytes;
+    c->of = of;
+    c->room = of ? of->room : own;
     mf_collect_trades_open(c);
-    rc = open_all(c, bytes);
+    rc = open_all(c, own);
     if (rc == MF_OK)
         *collect = c;
     else
         mf_collect_close(c);
     return rc;
+}
+
+int mf_collect_open(const struct mf_comm *comm, struct mf_arena *arena, size_t bytes, struct mf_collect **collect)
+{
+    return open_on(comm, arena, bytes, NULL, collect);
+}
+
+int mf_collect_join(const struct mf_comm *group, const struct mf_collect *of, struct mf_collect **collect)
+{
+    return open_on(group, of->arena, 0, of, collect);
 }
 
 void mf_collect_close(struct mf_collect *collect)
@@ -150,7 +184,10 @@ void mf_collect_close(struct mf_collect *collect)
     free(c);
 }
 
-void *mf_collect_memory(const struct mf_collect *collect) { return collect->own + head_bytes(collect->comm); }
+void *mf_collect_memory(const struct mf_collect *collect)
+{
+    return collect->of ? mf_collect_memory(collect->of) : collect->own + head_bytes(collect->comm);
+}
 
 /* -- start and finish -- */
 

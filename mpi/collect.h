@@ -24,6 +24,11 @@ struct mf_collect;
  */
 int mf_collect_open(const struct mf_comm *comm, struct mf_arena *arena, size_t bytes, struct mf_collect **collect);
 
+/** Exchanges of arrays of @p of among the ranks of @p group, a part of its ranks (mf_comm_split()). An array lies at
+ * the same offset on the ranks of the group; others may have none there. @p of outlives it. Collective over the group.
+ */
+int mf_collect_join(const struct mf_comm *group, const struct mf_collect *of, struct mf_collect **collect);
+
 /** Finishes what was started, then frees the memory. NULL is allowed. Collective. */
 void mf_collect_close(struct mf_collect *collect);
 

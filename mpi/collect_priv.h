@@ -68,10 +68,11 @@ struct mf_chunk {
 struct mf_collect {
     const struct mf_comm *comm;
     struct mf_arena *arena;
-    struct mf_share *share; /* NULL: the memory is the arena's */
-    size_t booked;          /* bytes of it, where it is shared */
-    char *own;              /* this rank's memory, with its head */
-    size_t room;            /* bytes in it */
+    const struct mf_collect *of; /* whose arrays these are; NULL: they are its own */
+    struct mf_share *share;      /* NULL: the memory is the arena's */
+    size_t booked;               /* bytes of it, where it is shared */
+    char *own;                   /* this rank's memory, with its head */
+    size_t room;                 /* bytes in it */
 
     int teams, team;               /* how many; this rank's */
     int *begin;                    /* [teams + 1] first rank of each */

@@ -131,6 +131,9 @@ void mf_comm_alltoallv(const struct mf_comm *comm, const void *out, const size_t
  * so how much an all-to-all-v moves. */
 void mf_comm_alltoall(const struct mf_comm *comm, size_t n, const int64_t *out, int64_t *in);
 
+/** All-gather of n numbers: @p all [size][n]. */
+void mf_comm_gather_int(const struct mf_comm *comm, size_t n, const int64_t *own, int64_t *all);
+
 /**
  * Point-to-point messages of any number of bytes, 0 too; the receiver states the same number. Messages between two
  * ranks arrive in the order in which they are sent. Each call returns when its bytes are sent or received. A rank that

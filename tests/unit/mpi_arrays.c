@@ -1,5 +1,6 @@
 /* Exchanges of arrays in the memory of a device (MF_TEST_DEVICE), by NCCL or through the host (MF_TEST_EXCHANGE). All
- * kinds, types and sizes; many at a time; on the world and on groups that overlap; trades are those of MPI. Between
+ * kinds, types and sizes; many at a time; on the world, on groups that overlap, and on both in one memory; trades are
+ * those of MPI. Between
  * them kernels work on the arrays without a wait of the host. The bytes are those that are planned. */
 #include "mpi/arrays.h"
 
@@ -9,6 +10,7 @@
 #include "mpi/collect.h"
 #include "mpi/comm_priv.h"
 #include "mpi/nccl_transport.h"
+#include "mpi/ways.h"
 #include "src/base/half.h"
 #include "tests/device.h"
 
@@ -59,12 +61,15 @@ struct set {
     const struct mf_comm *comm;
     struct mf_arrays *arrays;
     const struct mf_exchanges *by;
+    enum mf_exchange_group group; /* of arrays of more ranks */
 };
 
 static uint64_t start(const struct set *s, int kind, enum mf_type type, void *array, size_t n)
 {
-    return s->by->start(s->by->context, &(struct mf_collective){
-                                            .kind = (enum mf_exchange_kind)kind, .type = type, .array = array, .n = n});
+    return s->by->start(
+        s->by->context,
+        &(struct mf_collective){
+            .kind = (enum mf_exchange_kind)kind, .group = s->group, .type = type, .array = array, .n = n});
 }
 
 static void finish(const struct set *s, uint64_t number) { s->by->finish(s->by->context, number); }
@@ -213,6 +218,7 @@ static void trade(const struct set *s, int turn)
     device_out = device_put(&d, out, n * sizeof *out);
     device_in = device_put(&d, NULL, m * sizeof *in);
     finish(s, s->by->start(s->by->context, &(struct mf_collective){.kind = MF_EXCHANGE_TRADE,
+                                                                   .group = s->group,
                                                                    .type = MF_I32,
                                                                    .array = device_in,
                                                                    .from = device_out,
@@ -294,6 +300,72 @@ static void groups(const struct mf_comm *c)
     mf_comm_free(&column);
 }
 
+/* All ranks, and two groups, exchange arrays of one memory at a time. Those of replicas do not begin where those of
+ * others do. */
+static void three_at_a_time(const struct set set[MF_AMONG_GROUPS], int way)
+{
+    float *all = mf_arrays_memory(set[0].arrays), *own = all + 2000 + 1008 * way;
+    const struct set *experts = &set[MF_AMONG_EXPERTS], *replicas = &set[MF_AMONG_REPLICAS];
+
+    for (int kind = 0; kind < KINDS; ++kind) {
+        uint64_t begun[2];
+
+        fill(&set[0], MF_F32, all, 1500);
+        fill(replicas, MF_F32, own, 1000);
+        begun[0] = start(&set[0], kind, MF_F32, all, 1500);
+        begun[1] = start(replicas, kind, MF_F32, own, 1000);
+        trade(experts, kind);
+        finish(&set[0], begun[1]);
+        finish(&set[0], begun[0]);
+        settle(&set[0]);
+        if (set[0].comm->size > 1) check(&set[0], kind, MF_F32, all, 1500, 1);
+        if (replicas->comm->size > 1) check(replicas, kind, MF_F32, own, 1000, 1);
+    }
+}
+
+static void check_tell(const struct set *s)
+{
+    const int64_t own[2] = {s->comm->rank, 7};
+    int64_t *all = calloc(2 * (size_t)s->comm->size, sizeof *all);
+
+    s->by->tell(s->by->context, s->group, 2, own, all);
+    for (int r = 0; r < s->comm->size; ++r) CHECK(all[2 * r] == r && all[2 * r + 1] == 7);
+    free(all);
+}
+
+static void joined(const struct mf_comm *c, int ways)
+{
+    const size_t device = mf_arena_live(d.arena), host = mf_arena_live(d.host);
+    struct mf_arrays_bytes sum = mf_arrays_bytes(c, mf_apart(d.q), ROOM, LARGEST);
+    struct mf_ways w;
+    struct set set[MF_AMONG_GROUPS] = {{.comm = c}, {.comm = &w.experts}, {.comm = &w.replicas}};
+
+    CHECK_SAYS(mf_ways_open(c, ways, &w) == MF_OK, "%s", mf_err_text());
+    CHECK(w.experts.size == ways && w.replicas.size == c->size / ways && w.experts.rank == w.way);
+    CHECK(mf_arrays_open(c, d.q, ROOM, LARGEST, &set[0].arrays) == MF_OK);
+    for (int k = 0; k < MF_AMONG_GROUPS; ++k) {
+        const struct mf_arrays_bytes bytes = mf_arrays_bytes(set[k].comm, mf_apart(d.q), 0, LARGEST);
+
+        set[k].group = (enum mf_exchange_group)k;
+        set[k].arrays = set[0].arrays;
+        set[k].by = mf_arrays_exchanges(set[0].arrays);
+        if (k) CHECK(mf_arrays_join(set[0].arrays, set[k].group, set[k].comm, LARGEST) == MF_OK);
+        if (k) sum = (struct mf_arrays_bytes){sum.device + bytes.device, sum.host + bytes.host};
+        check_tell(&set[k]);
+    }
+    CHECK(mf_arena_live(d.arena) - device == sum.device);
+    CHECK(d.host == d.arena || mf_arena_live(d.host) - host == sum.host);
+    three_at_a_time(set, w.way);
+    mf_arrays_close(set[0].arrays);
+    mf_ways_close(&w);
+}
+
+static void check_ways(void)
+{
+    CHECK(mf_ways_fit(4, 64, 4) == 4 && mf_ways_fit(4, 3, 4) == 2 && mf_ways_fit(6, 64, 5) == 3);
+    CHECK(mf_ways_fit(3, 2, 3) == 1 && mf_ways_fit(1, 8, 4) == 1 && mf_ways_fit(4, 64, 1) == 1);
+}
+
 int main(int argc, char **argv)
 {
     const char *exchange = getenv("MF_TEST_EXCHANGE");
@@ -308,6 +380,9 @@ int main(int argc, char **argv)
                mf_err_text());
     everything(&c);
     groups(&c);
+    for (int ways = 1; ways <= c.size; ++ways)
+        if (c.size % ways == 0) joined(&c, ways);
+    check_ways();
     mf_transport_close(&c);
     device_close(&d);
     mf_comm_close(&c);

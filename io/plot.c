@@ -55,7 +55,7 @@ static void value_range(const struct mf_panel *p, double range[2])
 static uint32_t colour_at(const struct mf_panel *p, size_t i, const double range[2])
 {
     if (p->kind == MF_PANEL_PHASES) return mf_plot_phase(p->colours, p->phases[i], p->phase_count);
-    if (!isfinite(p->image[i])) return 0xffffff;
+    if (!isfinite(p->image[i])) return p->names ? 0xdcdcdc : 0xffffff;
     return mf_plot_map(p->colours, (p->image[i] - range[0]) / (range[1] - range[0]));
 }
 
@@ -146,6 +146,9 @@ static struct mf_box fit(struct mf_box room, const double extent[4], const doubl
     return box;
 }
 
+/* Is an image as large as its room, whatever its extents? */
+static int fills(const struct mf_panel *p) { return p->column_names || (p->names && !p->written); }
+
 /* @p out: how far labels reach out at the left, and below. Returns where the picture lies. */
 static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct mf_panel *p, double out[2])
 {
@@ -155,7 +158,7 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
     struct mf_box box;
 
     if (given) memcpy(extent, p->extent, sizeof extent);
-    box = fit(room, extent, p->share);
+    box = fills(p) ? room : fit(room, extent, p->share);
     if (p->kind == MF_PANEL_IMAGE) value_range(p, range);
     draw_pixels(page, box, p, range);
     x = (struct mf_axis){extent[0], extent[1], box.x, box.x + box.width, 0, 0};
@@ -165,7 +168,10 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
         mf_plot_table(page, box, p, out);
         return box;
     }
-    out[0] = mf_axes_draw(page, box, &x, &y, 0);
+    if (p->names)
+        out[0] = mf_course_draw(page, box, p, &x);
+    else
+        out[0] = mf_axes_draw(page, box, &x, &y, 0);
     if (p->kind == MF_PANEL_IMAGE) draw_bar(page, box, p->colours, range);
     if (p->kind == MF_PANEL_PHASES && p->phase_names) draw_phase_names(page, box, p);
     return box;
@@ -223,21 +229,22 @@ static double beside_pictures(const struct mf_panel *panels, size_t count)
 
 enum { BOLD = 112 /* percent of the width of plain text, at most */ };
 
-/* Above the picture, smaller where it would reach into the next panel. */
-static void draw_title(cairo_t *page, struct mf_box cell, struct mf_box box, const char *title)
+/* Above the picture and its legend, smaller where it would reach into the next panel. */
+static void draw_title(cairo_t *page, struct mf_box cell, struct mf_box box, double legend, const char *title)
 {
     const double room = cell.width - 12, wide = mf_plot_text_width(page, title, title_size - 1) * BOLD / 100;
     const double size = (title_size - 1) * fmin(1, room / wide), half = fmin(wide, room) / 2;
     const double middle = fmax(cell.x + 6 + half, fmin(box.x + box.width / 2, cell.x + cell.width - 6 - half));
 
-    mf_plot_text(page, middle, box.y - 9, title, (struct mf_text){size, 0.5, 1, 1, 0});
+    mf_plot_text(page, middle, box.y - legend - 9, title, (struct mf_text){size, 0.5, 1, 1, 0});
 }
 
 static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel *p, double beside)
 {
     const double right = is_picture(p) ? beside : right_margin, names = p->written ? MF_TABLE_NAMES : 0;
-    struct mf_box room = {cell.x + left_margin, cell.y + top_margin, cell.width - left_margin - right,
-                          cell.height - top_margin - bottom_margin - names};
+    const double legend = p->mark_kinds ? MF_MARKS_LEGEND : 0;
+    struct mf_box room = {cell.x + left_margin, cell.y + top_margin + legend, cell.width - left_margin - right,
+                          cell.height - top_margin - legend - bottom_margin - names};
     struct mf_box box = room;
     double out[2] = {0, tick_labels};
 
@@ -251,7 +258,7 @@ static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel 
     else
         box = draw_image(page, room, p, out);
     mf_plot_ink(page, INK);
-    if (p->title) draw_title(page, cell, box, p->title);
+    if (p->title) draw_title(page, cell, box, legend, p->title);
     if (p->bare && is_picture(p)) return;
     if (p->xlabel)
         mf_plot_text(page, box.x + box.width / 2, box.y + box.height + out[1] + 6, p->xlabel,

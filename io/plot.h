@@ -16,6 +16,14 @@ struct mf_curve {
     int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
 };
 
+/** An event on an image with named rows: a symbol by its kind (triangle, diamond, cross) on a row; on row -1, or of a
+ * further kind, a line through all rows. */
+struct mf_plot_mark {
+    double x;
+    long row;
+    int kind;
+};
+
 /** A graph of nodes and links, placed by the caller in the unit square, y downwards. */
 struct mf_plot_node {
     double at[2], radius; /* in edges of the square */
@@ -58,8 +66,13 @@ struct mf_panel {
     double share[2];  /* width and height of the picture that sets the scale, in units of extent; 0: its own scale */
     int bare;         /* no ticks, labels, colour bar */
     const double *written;    /* MF_PANEL_IMAGE as a table: whole numbers in its cells; colours begin at 0; no bar */
-    const char *const *names; /* of a table's rows, and of its columns */
-    size_t curve_count;       /* MF_PANEL_CURVES, MF_PANEL_BARS: series; bars of several series stand side by side */
+    const char *const *names; /* of a table's rows, and of its columns. Of an image: of its rows; it is then as large as
+                                 its room, and cells that are not finite are grey */
+    const char *const *column_names; /* of a table whose columns differ from its rows; it is as large as its room */
+    size_t mark_count, mark_kinds;   /* on an image with named rows */
+    const struct mf_plot_mark *marks;
+    const char *const *mark_names; /* [mark_kinds] for the legend */
+    size_t curve_count; /* MF_PANEL_CURVES, MF_PANEL_BARS: series; bars of several series stand side by side */
     const struct mf_curve *curves;
     size_t bar_count; /* MF_PANEL_BARS: positions; a shorter series has no bars at the last ones */
     const char *const *bar_names;

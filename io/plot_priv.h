@@ -81,6 +81,16 @@ enum { MF_TABLE_NAMES = 40 };
  * the left, and below. */
 void mf_plot_table(cairo_t *page, struct mf_box box, const struct mf_panel *table, double out[2]);
 
+/** Writes names of rows beside an image, and leaves some out where there are too many. Returns how far they reach out
+ * at the left. */
+double mf_plot_rows(cairo_t *page, struct mf_box box, const struct mf_panel *panel);
+
+/** Height of the legend of marks, above the picture. */
+enum { MF_MARKS_LEGEND = 20 };
+
+/** Draws axis, names and marks of an image with named rows. Returns how far the names reach out at the left. */
+double mf_course_draw(cairo_t *page, struct mf_box box, const struct mf_panel *panel, const struct mf_axis *x);
+
 /** Ticks of a vertical axis at its right side (a colour bar). */
 void mf_axis_draw_right(cairo_t *page, double at, const struct mf_axis *y);
 

@@ -6,7 +6,7 @@
 
 enum { INK = 0x202020, FRAME = 0x404040, NAME = 128, FEW = 10 /* columns, up to which zeros are written */ };
 
-static const double number_size = 11.5, name_size = 10.5, beside = 84, below = MF_TABLE_NAMES + 14;
+static const double number_size = 11.5, name_size = 10.5, least_size = 4, beside = 84, below = MF_TABLE_NAMES + 14;
 
 /* The size at which the longest number fits into a cell. */
 static double size_in(cairo_t *page, const struct mf_panel *p, double width, double height)
@@ -59,14 +59,14 @@ static void draw_lines(cairo_t *page, struct mf_box box, const struct mf_panel *
     cairo_stroke(page);
 }
 
-/* Names of rows at the left. Returns how far they reach out. */
-static double draw_rows(cairo_t *page, struct mf_box box, const struct mf_panel *p)
+double mf_plot_rows(cairo_t *page, struct mf_box box, const struct mf_panel *p)
 {
-    const double height = box.height / (double)p->rows, size = fmin(name_size, 0.85 * height);
+    const double height = box.height / (double)p->rows, size = fmin(name_size, fmax(0.85 * height, least_size));
+    const size_t every = (size_t)ceil(size / (0.851 * height));
     char text[NAME];
     double widest = 0;
 
-    for (size_t i = 0; i < p->rows; ++i) {
+    for (size_t i = 0; i < p->rows; i += every) {
         mf_plot_text_cut(page, p->names[i], size, beside, text, sizeof text);
         widest = fmax(widest, mf_plot_text_width(page, text, size));
         mf_plot_text(page, box.x - 5, box.y + height * ((double)i + 0.5), text, (struct mf_text){size, 1, 0.5, 0, 0});
@@ -78,17 +78,18 @@ static double draw_rows(cairo_t *page, struct mf_box box, const struct mf_panel 
 static double draw_columns(cairo_t *page, struct mf_box box, const struct mf_panel *p)
 {
     const double width = box.width / (double)p->columns;
+    const char *const *names = p->column_names ? p->column_names : p->names;
     double widest = 0, size = name_size, longest = 0;
     char text[NAME];
     int upright;
 
-    for (size_t i = 0; i < p->columns; ++i) widest = fmax(widest, mf_plot_text_width(page, p->names[i], name_size));
+    for (size_t i = 0; i < p->columns; ++i) widest = fmax(widest, mf_plot_text_width(page, names[i], name_size));
     upright = widest > 0.95 * width;
     if (upright) size = fmin(size, 0.85 * width);
     for (size_t i = 0; i < p->columns; ++i) {
         const double x = box.x + width * ((double)i + 0.5), y = box.y + box.height + 5;
 
-        mf_plot_text_cut(page, p->names[i], size, upright ? below : width, text, sizeof text);
+        mf_plot_text_cut(page, names[i], size, upright ? below : width, text, sizeof text);
         longest = fmax(longest, mf_plot_text_width(page, text, size));
         mf_plot_text(page, x, y, text,
                      upright ? (struct mf_text){size, 1, 0.5, 0, 1} : (struct mf_text){size, 0.5, 0, 0, 0});
@@ -101,6 +102,6 @@ void mf_plot_table(cairo_t *page, struct mf_box box, const struct mf_panel *tabl
     draw_lines(page, box, table);
     draw_numbers(page, box, table);
     mf_plot_ink(page, INK);
-    out[0] = draw_rows(page, box, table);
+    out[0] = mf_plot_rows(page, box, table);
     out[1] = draw_columns(page, box, table);
 }

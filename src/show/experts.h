@@ -30,6 +30,29 @@ struct mf_drawn_graph {
  */
 void mf_figure_graph(struct mf_figure *figure, const struct mf_drawn_graph *graph);
 
+enum mf_event { MF_EVENT_BIRTH, MF_EVENT_MERGE, MF_EVENT_PRUNE, MF_EVENT_SLEEP, MF_EVENTS };
+
+struct mf_drawn_event {
+    double step;
+    long id; /* of the expert that is born or removed; -1: all experts sleep */
+    enum mf_event kind;
+};
+
+/** What experts worked on: @p rows [times][experts] since the time before, NAN where an expert did not live. */
+struct mf_drawn_course {
+    size_t experts, times, events, classes;
+    const long *id;     /* [experts], all that ever lived */
+    const double *step; /* [times], growing */
+    const double *rows;
+    const struct mf_drawn_event *event;
+    const char *const *class_name;
+    const double *samples; /* [experts][classes] of each class; of those that live no longer: NAN */
+};
+
+/** Two panels: shares of rows over steps, with all events; and of living experts the share of each class, in percent.
+ * Without classes the second is left out. */
+void mf_figure_activations(struct mf_figure *figure, const struct mf_drawn_course *course);
+
 /** Discs to place in a room of width 1. */
 struct mf_places {
     size_t count;

@@ -115,10 +115,92 @@ static void small_changes(void)
     mf_figure_free(&after);
 }
 
+/* ---- what experts worked on ---- */
+
+enum { TIMES = 600 };
+
+/* Experts are born one after the other; every fifth lives no longer from half of the time on. */
+static int lives(size_t expert, size_t time, size_t experts)
+{
+    const size_t born = expert < 4 ? 0 : expert * TIMES / (experts + 2);
+
+    return time >= born && (expert % 5 != 3 || time < (born + TIMES) / 2);
+}
+
+static struct mf_drawn_course course(size_t experts, size_t times)
+{
+    static long id[MOST];
+    static double step[TIMES], rows[TIMES * MOST], samples[MOST * 10];
+    static struct mf_drawn_event event[3 * MOST];
+    struct mf_drawn_course c = {experts, times, 0, 10, id, step, rows, event, concepts, samples};
+
+    for (size_t t = 0; t < times; ++t) step[t] = (double)(25 * (t + 1));
+    for (size_t e = 0; e < experts; ++e) {
+        id[e] = (long)e;
+        for (size_t t = 0; t < times; ++t) {
+            const size_t time = t * TIMES / times, before = t ? (t - 1) * TIMES / times : 0;
+            const int is = lives(e, time, experts), was = t && lives(e, before, experts);
+
+            rows[t * experts + e] = is ? 100 / (1 + (double)((e * 5 + t / 40) % experts)) : NAN;
+            if (is && !was && t) event[c.events++] = (struct mf_drawn_event){step[t], (long)e, MF_EVENT_BIRTH};
+            if (was && !is)
+                event[c.events++] = (struct mf_drawn_event){step[t], (long)e, e % 2 ? MF_EVENT_MERGE : MF_EVENT_PRUNE};
+        }
+        for (size_t k = 0; k < 10; ++k)
+            samples[e * 10 + k] = lives(e, TIMES - 1, experts) ? exp(-2. * fabs((double)k - (double)(e % 10))) : NAN;
+    }
+    for (size_t t = times / 5; t < times; t += times / 5 + 1)
+        event[c.events++] = (struct mf_drawn_event){step[t], -1, MF_EVENT_SLEEP};
+    return c;
+}
+
+/* Columns are the sums of the times that they cover. */
+static void is_binned(const struct mf_panel *p, const struct mf_drawn_course *c)
+{
+    double all = 0, first = 0;
+
+    CHECK(p->columns <= c->times && p->rows == c->experts && p->extent[0] == 0 &&
+          p->extent[1] == c->step[c->times - 1]);
+    for (size_t k = 0; k < p->columns; ++k) {
+        double sum = 0;
+
+        for (size_t e = 0; e < c->experts; ++e)
+            if (isfinite(p->image[e * p->columns + k])) sum += p->image[e * p->columns + k];
+        CHECK_NEAR(sum, 1, 1e-12);
+    }
+    if (p->columns != c->times) return;
+    for (size_t e = 0; e < c->experts; ++e)
+        if (isfinite(c->rows[e])) all += c->rows[e];
+    first = c->rows[0] / all;
+    CHECK_NEAR(p->image[0], first, 1e-12);
+}
+
+static void activations(void)
+{
+    static const size_t sizes[][2] = {{1, 1}, {4, 12}, {8, 240}, {16, 500}, {64, 600}};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        const struct mf_drawn_course c = course(sizes[i][0], sizes[i][1]);
+        struct mf_figure f = {.columns = 1};
+        const struct mf_panel *p;
+        char name[64];
+
+        mf_figure_activations(&f, &c);
+        p = f.panel;
+        CHECK(f.count == 2 && f.columns == 2 && p->mark_count == c.events);
+        is_binned(p, &c);
+        CHECK(p[1].columns == 10 && p[1].rows <= c.experts && strcmp(p[1].names[0], "0") == 0);
+        for (size_t r = 0; r < p[1].rows; ++r) CHECK(p[1].written[r * 10 + (size_t)atol(p[1].names[r]) % 10] > 50);
+        snprintf(name, sizeof name, "expert_activations_%zu.png", c.experts);
+        CHECK(mf_figure_write(name, "Experts of model.safetensors", &f) == MF_OK);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) CHECK(chdir(argv[1]) == 0);
     graphs();
     small_changes();
+    activations();
     return failures != 0;
 }

@@ -46,11 +46,14 @@ static void draw_line(cairo_t *page, double x, double from, double to)
 {
     const double dash[2] = {3, 2.5};
 
+    cairo_move_to(page, x, from);
+    cairo_line_to(page, x, to);
+    cairo_set_source_rgba(page, 1, 1, 1, 0.6);
+    cairo_set_line_width(page, 2.4);
+    cairo_stroke_preserve(page);
     mf_plot_ink(page, colours[LINES]);
     cairo_set_line_width(page, 0.9);
     cairo_set_dash(page, dash, 2, 0);
-    cairo_move_to(page, x, from);
-    cairo_line_to(page, x, to);
     cairo_stroke(page);
     cairo_set_dash(page, NULL, 0, 0);
 }

@@ -53,6 +53,15 @@ struct mf_drawn_course {
  * Without classes the second is left out. */
 void mf_figure_activations(struct mf_figure *figure, const struct mf_drawn_course *course);
 
+/** What a rank, or its device, has to do. */
+struct mf_drawn_device {
+    const char *name; /* "0: cuda", ... */
+    double experts, parameters, rows;
+};
+
+/** Three panels of bars: experts, their parameters, and the share of rows, for each device. */
+void mf_figure_devices(struct mf_figure *figure, size_t count, const struct mf_drawn_device *device);
+
 /** Discs to place in a room of width 1. */
 struct mf_places {
     size_t count;

@@ -9,7 +9,8 @@ enum { POINTS = 400 /* of a curve; more are averaged */, DOTS = 20000, COLUMNS =
 static const double decades = 30;
 
 const char *const mf_training_key[MF_TRAINING_COLUMNS] = {
-    "step", "epoch", "loss", "val_loss", "val_accuracy", "val_r2", "learning_rate", "samples_per_second", "memory"};
+    "step",   "epoch",   "loss",   "val_loss", "val_accuracy", "val_r2", "learning_rate", "samples_per_second",
+    "memory", "seconds", "experts"};
 
 /* Rows under the axis that they are drawn against. */
 struct course {
@@ -151,6 +152,33 @@ static void add_memory(const struct course *c)
         MF_TRAINING_COLUMNS);
 }
 
+/* Seconds between rows of epochs, for each epoch. */
+static struct mf_curve epochs_of(const struct course *c)
+{
+    double *x = mf_figure_keep(c->figure, 2 * c->count * sizeof *x), *y = x + c->count, epoch = 0, seconds = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->count; ++i) {
+        const double *row = c->rows[i];
+
+        if (!has(c, i, MF_TRAINING_SECONDS) || !(row[MF_TRAINING_EPOCH] > epoch)) continue;
+        x[n] = row[c->axis];
+        y[n++] = (row[MF_TRAINING_SECONDS] - seconds) / (row[MF_TRAINING_EPOCH] - epoch);
+        epoch = row[MF_TRAINING_EPOCH];
+        seconds = row[MF_TRAINING_SECONDS];
+    }
+    return (struct mf_curve){.count = n, .x = x, .y = y};
+}
+
+static void add_mixture(const struct course *c)
+{
+    const struct mf_curve experts = curve_of(c, MF_TRAINING_EXPERTS, NULL, 1), none = {.count = 0};
+
+    if (!experts.count) return;
+    add(c, "Seconds per epoch", NULL, epochs_of(c), none, MF_TRAINING_COLUMNS);
+    add(c, "Experts", NULL, experts, none, MF_TRAINING_COLUMNS);
+}
+
 void mf_figure_training(struct mf_figure *f, size_t count, const double (*rows)[MF_TRAINING_COLUMNS])
 {
     const struct course c = {f, rows, count, best_of(count, rows), axis_of(count, rows)};
@@ -165,8 +193,9 @@ void mf_figure_training(struct mf_figure *f, size_t count, const double (*rows)[
     add(&c, "Samples per second", NULL, curve_of(&c, MF_TRAINING_SAMPLES_PER_SECOND, NULL, 1), none,
         MF_TRAINING_COLUMNS);
     add_memory(&c);
+    add_mixture(&c);
     drawn = f->count - before;
-    f->columns = drawn < 2 ? 1 : drawn == 2 || drawn == 4 ? 2 : COLUMNS;
+    f->columns = drawn < 2 ? 1 : drawn == 2 || drawn == 4 ? 2 : drawn < 7 ? COLUMNS : COLUMNS + 1;
 }
 
 /* ---- what a model says ---- */

@@ -14,7 +14,9 @@ enum mf_training_column {
     MF_TRAINING_R2,
     MF_TRAINING_LEARNING_RATE,
     MF_TRAINING_SAMPLES_PER_SECOND,
-    MF_TRAINING_MEMORY, /* bytes */
+    MF_TRAINING_MEMORY,  /* bytes */
+    MF_TRAINING_SECONDS, /* since the start, in rows of epochs */
+    MF_TRAINING_EXPERTS, /* of a mixture */
     MF_TRAINING_COLUMNS
 };
 
@@ -24,7 +26,8 @@ extern const char *const mf_training_key[MF_TRAINING_COLUMNS];
 /**
  * Panels of loss, accuracy or R2, learning rate, samples per second and memory. A panel without numbers is left out.
  * The axis is the epoch, if all rows have one and it grows from row to row, else the step. Many rows are averaged. A
- * circle marks the row with the least loss of validation.
+ * circle marks the row with the least loss of validation. A mixture of experts has panels of their number and of the
+ * seconds of an epoch in addition.
  */
 void mf_figure_training(struct mf_figure *figure, size_t count, const double (*rows)[MF_TRAINING_COLUMNS]);
 

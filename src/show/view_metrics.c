@@ -45,7 +45,7 @@ int mf_view_is_metrics(const char *file)
     return (n > 6 && strcmp(file + n - 6, ".jsonl") == 0) || is_folder(file);
 }
 
-/* Columns of a training; NAN where a line has none. Does it have any but step and loss? */
+/* Columns of a training; NAN where a line has none. Does it have any that a reconstruction has not? */
 static int read_training(const struct mf_json *json, double columns[MF_TRAINING_COLUMNS])
 {
     int any = 0;
@@ -55,7 +55,7 @@ static int read_training(const struct mf_json *json, double columns[MF_TRAINING_
         const enum mf_json_kind kind = mf_json_kind(value);
 
         columns[k] = kind == MF_JSON_INT || kind == MF_JSON_REAL ? mf_json_to_real(value) : NAN;
-        any |= value && k != MF_TRAINING_STEP && k != MF_TRAINING_LOSS;
+        any |= value && k != MF_TRAINING_STEP && k != MF_TRAINING_LOSS && k != MF_TRAINING_SECONDS;
     }
     return any;
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/show/training.h"
 #include "tests/check.h"
 
 enum { MOST = 64 };
@@ -196,11 +197,78 @@ static void activations(void)
     }
 }
 
+/* ---- devices ---- */
+
+static void devices(void)
+{
+    static const size_t sizes[] = {1, 4, 24};
+    struct mf_drawn_device device[24];
+    char names[24][16];
+
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; ++n) {
+        struct mf_figure f = {.columns = 1};
+        char name[64];
+
+        for (size_t i = 0; i < sizes[n]; ++i) {
+            snprintf(names[i], sizeof names[i], "%zu: cuda", i);
+            device[i] = (struct mf_drawn_device){names[i], (double)(2 + i % 3), 269322. * (double)(2 + i % 3),
+                                                 (double)(1000 + 100 * i)};
+        }
+        mf_figure_devices(&f, sizes[n], device);
+        CHECK(f.count == 3 && f.panel[0].bar_count == sizes[n] && f.panel[0].curves->y[0] == 2);
+        CHECK(f.panel[1].sideways || strcmp(f.panel[1].ylabel, "parameters [million]") == 0);
+        CHECK_NEAR(f.panel[1].curves->y[0], 0.538644, 1e-9);
+        if (sizes[n] == 4) {
+            CHECK_NEAR(f.panel[2].curves->y[3], 100 * 1300. / 4600, 1e-9);
+            CHECK(strcmp(f.panel[2].title, "Rows: at most 1.13 \303\227 the mean") == 0);
+        }
+        snprintf(name, sizeof name, "expert_device_distribution_%zu.png", sizes[n]);
+        CHECK(mf_figure_write(name, "Experts on devices", &f) == MF_OK);
+    }
+}
+
+/* The course of a training with all that a mixture has. */
+static void training(void)
+{
+    enum { STEPS = 2000, EPOCH = 200 };
+    static double rows[STEPS + STEPS / EPOCH][MF_TRAINING_COLUMNS];
+    struct mf_figure f = {.columns = 1};
+    size_t n = 0;
+
+    for (int i = 1; i <= STEPS; ++i) {
+        const int sleeps = i % EPOCH == 0;
+
+        for (int e = 0; e <= sleeps; ++e, ++n) {
+            double *row = rows[n];
+
+            for (int k = 0; k < MF_TRAINING_COLUMNS; ++k) row[k] = NAN;
+            row[MF_TRAINING_STEP] = i;
+            row[MF_TRAINING_EPOCH] = e ? i / EPOCH : (i - 1) / EPOCH + 1;
+            row[MF_TRAINING_EXPERTS] = 4 + i / 190 % 7;
+            if (e) {
+                row[MF_TRAINING_VAL_LOSS] = 0.1 + 2 * exp(-i / 320.);
+                row[MF_TRAINING_ACCURACY] = 0.97 - 0.5 * exp(-i / 300.);
+                row[MF_TRAINING_SECONDS] = 3 * i / (double)EPOCH + 0.4 * sin(i);
+                continue;
+            }
+            row[MF_TRAINING_LOSS] = 2.2 * exp(-i / 300.) * (1 + 0.3 * uniform((uint64_t)i)) + 0.05;
+            row[MF_TRAINING_LEARNING_RATE] = 1e-3 * (1 - i / (double)(STEPS + 1));
+            row[MF_TRAINING_SAMPLES_PER_SECOND] = 5000 + 300 * sin(i / 90.);
+            row[MF_TRAINING_MEMORY] = 3e8 + 2e7 * (i / 190 % 7);
+        }
+    }
+    mf_figure_training(&f, n, (const double(*)[MF_TRAINING_COLUMNS])rows);
+    CHECK(f.count == 7 && f.columns == 4);
+    CHECK(mf_figure_write("training_metrics.png", "Training of model.safetensors", &f) == MF_OK);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) CHECK(chdir(argv[1]) == 0);
     graphs();
     small_changes();
     activations();
+    devices();
+    training();
     return failures != 0;
 }

@@ -85,6 +85,26 @@ static void draws_a_long_training(void)
     mf_figure_free(&figure);
 }
 
+/* A mixture has seconds of single epochs, also where rows of steps lie between, and its experts. */
+static void draws_a_mixture(void)
+{
+    double rows[6][MF_TRAINING_COLUMNS];
+    struct mf_figure figure = {.columns = 1};
+    const struct mf_panel *p;
+
+    for (int i = 0; i < 6; ++i) {
+        fill(rows[i], i, 1 + i / 2, 1, NAN);
+        rows[i][MF_TRAINING_EXPERTS] = 4 + i;
+        if (i % 2) rows[i][MF_TRAINING_SECONDS] = i * i;
+    }
+    mf_figure_training(&figure, 6, (const double(*)[MF_TRAINING_COLUMNS])rows);
+    p = figure.panel + 1;
+    CHECK(figure.count == 3 && strcmp(p[0].title, "Seconds per epoch") == 0 && strcmp(p[1].title, "Experts") == 0);
+    CHECK(p[0].curves->count == 3 && p[0].curves->y[0] == 1 && p[0].curves->y[1] == 8 && p[0].curves->y[2] == 16);
+    CHECK(p[0].curves->x[2] == 5 && p[1].curves->count == 6 && p[1].curves->y[5] == 9 && p[1].from_zero);
+    mf_figure_free(&figure);
+}
+
 static void draws_predictions(void)
 {
     const double counts[4] = {8, 2, 0, 10}, truth[4] = {1, 2, 3, 4}, predicted[4] = {1, 2, 3, 5};
@@ -120,6 +140,7 @@ int main(void)
     draws_a_convergence();
     draws_a_short_training();
     draws_a_long_training();
+    draws_a_mixture();
     draws_predictions();
     mf_target_free(&target);
     return failures != 0;

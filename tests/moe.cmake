@@ -1,3 +1,4 @@
 # Mixtures of experts: the knowledge graph.
 mf_test(NAME moe_graph SOURCE unit/moe_graph.c ROOM mf_moe)
 mf_test(NAME moe_graph_file SOURCE unit/moe_graph_file.c ROOM mf_moe)
+mf_test(NAME moe_summary SOURCE unit/moe_summary.c ROOM mf_moe)

@@ -30,15 +30,19 @@ static void keep_loads(struct mf_list *list)
         if (list->node[i].op == MF_OP_ROUTE_LOAD) list->net->value[list->node[i].out[0]].kept = 1;
 }
 
-static int kept(struct mf_net *net, int v)
+/* Is this the last layer of a router, in any type? */
+static int scores_experts(const struct mf_net *net, const struct mf_node *node)
 {
-    net->value[v].kept = 1;
-    return v;
+    int v = node->op == MF_OP_LINEAR ? node->in[1] : -1;
+
+    if (v >= 0 && net->value[v].copy_of >= 0) v = net->value[v].copy_of;
+    return v >= 0 && net->value[v].by_expert;
 }
 
 static struct mf_routing routing_of(struct mf_list *list)
 {
-    struct mf_routing r = {-1, -1, -1, -1, -1, -1};
+    struct mf_routing r = {-1, -1, -1, -1, -1, -1, -1};
+    const int *value = &r.rows;
 
     for (size_t i = list->nodes; i-- > 0;) { /* the first remains */
         const struct mf_node *node = &list->node[i];
@@ -46,10 +50,10 @@ static struct mf_routing routing_of(struct mf_list *list)
         if (node->op == MF_OP_COMBINE) r.outputs = node->in[0];
         if (node->op == MF_OP_PERMUTE) r.rows = node->in[0], r.places = node->out[1];
         if (node->op == MF_OP_ROUTE) r.scores = node->in[0], r.weights = node->out[0], r.choice = node->out[1];
+        if (scores_experts(list->net, node)) r.hidden = node->in[0];
     }
-    if (r.rows < 0) return r;
-    return (struct mf_routing){kept(list->net, r.rows),   kept(list->net, r.scores),  kept(list->net, r.weights),
-                               kept(list->net, r.choice), kept(list->net, r.outputs), kept(list->net, r.places)};
+    for (size_t k = 0; k < sizeof r / sizeof *value && r.rows >= 0; ++k) list->net->value[value[k]].kept = 1;
+    return r;
 }
 
 /* The model and its loss. @p train 0: without dropout and smoothing; the output is kept. */

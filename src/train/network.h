@@ -48,11 +48,11 @@ struct mf_pass_list {
     int loss;             /* value [1] */
 };
 
-/** What an evaluation tells of the first mixture of experts: values of its list, kept. rows [n][k], scores
- * [n][experts], weights and choice [n][top], outputs and places as mf_op_permute has them. -1: the network has no
- * mixture. */
+/** What an evaluation tells of the first mixture of experts: values of its list, kept. rows [n][k]; hidden [n][..],
+ * from which a linear layer makes scores [n][experts]; weights and choice [n][top]; outputs and places as
+ * mf_op_permute has them. -1: the network has no mixture. */
 struct mf_routing {
-    int rows, scores, weights, choice, outputs, places;
+    int rows, hidden, scores, weights, choice, outputs, places;
 };
 
 struct mf_network {

@@ -37,15 +37,17 @@ size_t mf_train_class(size_t n, const float *output)
 
 static size_t outputs_of(const struct mf_trainer *t) { return mf_train_outputs(t->set, &t->opts); }
 
-/* What the network makes of a batch: output [batch->n][outputs]. */
-static void pass(struct mf_trainer *t, const struct mf_batch *batch, float *output)
+static void walk(struct mf_trainer *t, const struct mf_batch *batch)
 {
-    const struct mf_pass_list *p = &t->network.evaluate;
+    mf_trainer_feed(t, t->network.evaluate.list, batch);
+    mf_walk_run(t->walk, t->network.evaluate.list);
+}
 
-    mf_trainer_feed(t, p->list, batch);
-    mf_walk_run(t->walk, p->list);
-    t->queue->backend->get(t->queue, output, mf_walk_at(t->walk, p->list, t->network.output),
-                           batch->n * outputs_of(t) * sizeof *output);
+/* What the network made of the last batch: [n][outputs]. */
+static void fetch(const struct mf_trainer *t, size_t n, float *output)
+{
+    t->queue->backend->get(t->queue, output, mf_walk_at(t->walk, t->network.evaluate.list, t->network.output),
+                           n * outputs_of(t) * sizeof *output);
     t->queue->backend->sync(t->queue);
 }
 
@@ -78,7 +80,8 @@ void mf_trainer_predict(struct mf_trainer *t, size_t n, const float *input, floa
         const size_t count = n - done < t->opts.batch ? n - done : t->opts.batch;
         const struct mf_batch batch = {.n = count, .input = input + done * each};
 
-        pass(t, &batch, output + done * outputs);
+        walk(t, &batch);
+        fetch(t, count, output + done * outputs);
     }
     for (size_t r = 0; !t->opts.classify && r < n; ++r) restore_units(t, output + r * outputs);
 }
@@ -116,6 +119,44 @@ int mf_trainer_read(const struct mf_trainer *t, const struct mf_dataset *set, si
     return rc;
 }
 
+struct mf_span mf_trainer_share(const struct mf_trainer *t, size_t n)
+{
+    const size_t batch = t->opts.batch, batches = (n + batch - 1) / batch;
+    const struct mf_span own = mf_cut(batches, (size_t)t->comm->size, (size_t)t->comm->rank);
+    const size_t first = own.first * batch, end = (own.first + own.count) * batch;
+
+    return (struct mf_span){first, own.count == 0 ? 0 : end < n ? own.count * batch : n - first};
+}
+
+struct pass {
+    struct mf_trainer *t;
+    void (*see)(void *context, const struct mf_batch *batch);
+    void *context;
+    size_t done;
+};
+
+static void pass_batch(void *context, const struct mf_batch *batch)
+{
+    struct pass *p = context;
+
+    walk(p->t, batch);
+    p->see(p->context, batch);
+    p->done += batch->n;
+}
+
+int mf_trainer_pass(struct mf_trainer *t, size_t n, const uint32_t *id,
+                    void (*see)(void *context, const struct mf_batch *batch), void *context)
+{
+    const struct mf_span own = mf_trainer_share(t, n);
+    struct pass p = {t, see, context, 0};
+    int rc;
+
+    mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
+    rc = mf_trainer_read(t, t->set, own.count, id + own.first, pass_batch, &p);
+    keep_company(t, n, p.done);
+    return mf_agree(t->comm, rc);
+}
+
 static void count_class(struct tally *y, const float *output, int32_t label)
 {
     const size_t taken = mf_train_class(y->outputs, output);
@@ -149,7 +190,7 @@ static void count_batch(void *context, const struct mf_batch *batch)
     struct mf_trainer *t = y->t;
     double *sum = y->sum + y->done / t->opts.batch * y->sums;
 
-    pass(t, batch, y->output);
+    fetch(t, batch->n, y->output);
     sum[LOSS] = mf_trainer_number(t, t->network.evaluate.list, t->network.evaluate.loss);
     for (size_t r = 0; r < batch->n; ++r) {
         float *output = y->output + r * y->outputs;
@@ -163,15 +204,6 @@ static void count_batch(void *context, const struct mf_batch *batch)
     }
     if (y->all) memcpy(y->all + y->done * y->outputs, y->output, batch->n * y->outputs * sizeof *y->output);
     y->done += batch->n;
-}
-
-struct mf_span mf_trainer_share(const struct mf_trainer *t, size_t n)
-{
-    const size_t batch = t->opts.batch, batches = (n + batch - 1) / batch;
-    const struct mf_span own = mf_cut(batches, (size_t)t->comm->size, (size_t)t->comm->rank);
-    const size_t first = own.first * batch, end = (own.first + own.count) * batch;
-
-    return (struct mf_span){first, own.count == 0 ? 0 : end < n ? own.count * batch : n - first};
 }
 
 /* @p sum: of all batches. */
@@ -247,10 +279,7 @@ int mf_trainer_score(struct mf_trainer *t, size_t n, const uint32_t *id, int out
     s->confusion = MF_MUST(calloc(classes * classes + 1, sizeof *s->confusion), "scores");
     s->r2 = MF_MUST(calloc(y.outputs + 1, sizeof *s->r2), "scores");
     s->mean_error = MF_MUST(calloc(y.outputs + 1, sizeof *s->mean_error), "scores");
-    mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
-    rc = mf_trainer_read(t, t->set, own.count, id + own.first, count_batch, &y);
-    keep_company(t, n, y.done);
-    rc = mf_agree(t->comm, rc);
+    rc = mf_trainer_pass(t, n, id, count_batch, &y);
     if (rc == MF_OK) rc = add_up(&y, batches, s);
     if (rc == MF_OK && outputs) rc = mf_comm_gather(t->comm, y.all, own.count * y.outputs * sizeof *y.all, &all, NULL);
     s->output = all;

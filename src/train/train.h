@@ -148,6 +148,13 @@ void mf_scores_free(struct mf_scores *scores);
 int mf_trainer_read(const struct mf_trainer *trainer, const struct mf_dataset *set, size_t n, const uint32_t *id,
                     void (*take)(void *context, const struct mf_batch *batch), void *context);
 
+/**
+ * Passes the samples @p id [n] through the network, each rank its share, and gives a batch to @p see while the kept
+ * values of network.evaluate are those of it. Refuses (agreed) with MF_INPUT. Collective.
+ */
+int mf_trainer_pass(struct mf_trainer *trainer, size_t n, const uint32_t *id,
+                    void (*see)(void *context, const struct mf_batch *batch), void *context);
+
 /** Outputs of the network for @p n samples, with input as in struct mf_batch: logits of classes, or real values
  * [n][outputs]. Local; not in stage 3 of ZeRO. */
 void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);

@@ -78,6 +78,31 @@ struct mf_carried *mf_carry_find(const struct mf_carry *c, const char *name)
     return NULL;
 }
 
+/* Does a name end so, at the beginning of one of its parts? */
+static int ends_in(const char *name, const char *ending)
+{
+    const size_t n = strlen(name), m = strlen(ending);
+
+    return n >= m && strcmp(name + n - m, ending) == 0 && (n == m || name[n - m - 1] == '.');
+}
+
+struct mf_carried *mf_carry_expert(const struct mf_carry *c, long id, size_t layer, const char *part)
+{
+    char *ending = mf_format("experts.%ld.fc%zu.%s", id, layer, part);
+    size_t k = 0;
+
+    while (k < c->weights && !ends_in(c->weight[k].name, ending)) ++k;
+    free(ending);
+    return k < c->weights ? &c->weight[k] : NULL;
+}
+
+struct mf_carried *mf_carry_router(const struct mf_carry *c, const char *part)
+{
+    for (size_t k = 0; k < c->weights; ++k)
+        if (c->weight[k].by_expert && ends_in(c->weight[k].name, part)) return &c->weight[k];
+    return NULL;
+}
+
 /* -- giving -- */
 
 static double deviation_of(const float *x, size_t n)
@@ -163,4 +188,21 @@ void mf_carry_merge(struct mf_carry *c, long into, long from, double weight_into
             for (size_t i = 0; to->state[s] && i < mf_shape_count(&to->shape); ++i)
                 to->state[s][i] += (float)(part * ((double)c->weight[k].state[s][i] - (double)to->state[s][i]));
     }
+}
+
+double mf_carry_similarity(const struct mf_carry *c, long one, long other)
+{
+    double product = 0, square_one = 0, square_other = 0;
+
+    for (size_t k = 0; k < c->weights; ++k) {
+        const struct mf_carried *to = counterpart(c, &c->weight[k], one, other);
+        const float *a = c->weight[k].state[MF_STATE_WEIGHT], *b = to ? to->state[MF_STATE_WEIGHT] : NULL;
+
+        for (size_t i = 0; to && i < mf_shape_count(&to->shape); ++i) {
+            product += (double)a[i] * (double)b[i];
+            square_one += (double)a[i] * (double)a[i];
+            square_other += (double)b[i] * (double)b[i];
+        }
+    }
+    return square_one > 0 && square_other > 0 ? product / sqrt(square_one * square_other) : 0;
 }

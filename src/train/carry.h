@@ -33,9 +33,18 @@ void mf_carry_free(struct mf_carry *carry);
 /** The weight of this name; NULL: there is none. */
 struct mf_carried *mf_carry_find(const struct mf_carry *carry, const char *name);
 
+/** The weight ("weight", "bias") of a layer of an expert in the first mixture; NULL: there is none. The first mixture's
+ * last layer of the router, whose rows are those of carry->experts. */
+struct mf_carried *mf_carry_expert(const struct mf_carry *carry, long id, size_t layer, const char *part);
+struct mf_carried *mf_carry_router(const struct mf_carry *carry, const char *part);
+
+/** Cosine of the angle between all weights of two experts. 0: one has only zeros. */
+double mf_carry_similarity(const struct mf_carry *carry, long one, long other);
+
 /**
- * Gives a trainer, whose weights are at their start, what was carried. A new expert keeps its start, and has no
- * moments. Its row of the router is normal, with a tenth of the deviation of the rows that were there. Local.
+ * Gives a trainer, whose weights are at their start or of the same experts, what was carried. A new expert keeps its
+ * start, and has no moments. Its row of the router is normal, with a tenth of the deviation of the rows that were
+ * there. Local.
  */
 void mf_carry_put(const struct mf_carry *carry, struct mf_trainer *trainer);
 

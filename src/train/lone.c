@@ -1,0 +1,189 @@
+/* See lone.h. */
+#include "src/train/lone.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/train/weights.h"
+
+struct mf_lone {
+    struct mf_lone_wish wish;
+    struct mf_queue *queue;
+    struct mf_network network;
+    struct mf_walk *walk;
+    float *row, *target; /* of a batch */
+    size_t steps;        /* since it got its weights */
+};
+
+/* -- the network -- */
+
+static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+{
+    const struct mf_shape all = mf_build_shape(build, x);
+
+    x = mf_build_reshape(build, x, (struct mf_shape){.n = 2, .d = {all.d[0], mf_shape_count(&all) / all.d[0]}});
+    for (long i = 0; i <= args->depth; ++i) {
+        char *name = mf_format("fc%ld", i + 1), *act = mf_format("act%ld", i + 1);
+
+        x = mf_build_linear(build, name, x, i < args->depth ? (size_t)args->width : outputs);
+        if (i < args->depth) x = mf_build_one(build, MF_OP_RELU, act, x);
+        free(name);
+        free(act);
+    }
+    return x;
+}
+
+static const struct mf_model layers = {.name = "layers", .forward = forward};
+
+struct mf_lone_wish mf_lone_expert(const struct mf_network *n, size_t batch)
+{
+    const struct mf_list *list = n->evaluate.list;
+    struct mf_lone_wish wish = {.batch = batch};
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->nodes && list->node[i].op != MF_OP_COMBINE; ++i) {
+        const struct mf_node *node = &list->node[i];
+
+        if (node->op != MF_OP_GROUPED_LINEAR) continue;
+        wish.outputs = mf_shape_last(&n->net->value[node->out[0]].shape);
+        if (count++ == 0) {
+            wish.columns = mf_shape_last(&n->net->value[node->in[0]].shape);
+            wish.width = wish.outputs;
+        }
+    }
+    wish.depth = count - 1;
+    return wish;
+}
+
+struct mf_network_wish mf_lone_network(const struct mf_lone_wish *w)
+{
+    enum { BUCKET = 1 << 20 };
+
+    return (struct mf_network_wish){
+        .model = &layers,
+        .args = {.width = (long)w->width, .depth = (long)w->depth},
+        .task = {.classify = w->classify, .dims = {1, 1, 1, w->columns}, .outputs = w->outputs},
+        .batch = w->batch,
+        .micro = 1,
+        .ranks = 1,
+        .compile = MF_COMPILE_FUSE,
+        .optimiser = MF_OP_ADAM,
+        .moments = {.momentum = 0.9, .second = 0.999, .epsilon = 1e-8},
+        .bucket = BUCKET};
+}
+
+int mf_lone_open(const struct mf_lone_wish *wish, struct mf_queue *queue, struct mf_lone **lone)
+{
+    const struct mf_network_wish network = mf_lone_network(wish);
+    struct mf_lone *l = MF_MUST(calloc(1, sizeof *l), "a small network");
+    double *number;
+
+    *lone = l;
+    l->wish = *wish;
+    l->queue = queue;
+    MF_TRY(mf_network_make(&network, queue, &l->network));
+    MF_TRY(mf_walk_open(&l->walk, l->network.net, queue, MF_WALK_PLANNED, NULL));
+    l->row = MF_MUST(calloc(wish->batch * wish->columns, sizeof *l->row), "rows of a batch");
+    l->target = MF_MUST(calloc(wish->batch * wish->outputs, sizeof *l->target), "targets of a batch");
+    number = mf_walk_numbers(l->walk);
+    number[MF_NUMBER_LOSS_SCALE] = number[MF_NUMBER_SCALE] = 1;
+    return MF_OK;
+}
+
+void mf_lone_close(struct mf_lone *l)
+{
+    if (!l) return;
+    mf_walk_close(l->walk);
+    mf_network_free(&l->network);
+    free(l->row);
+    free(l->target);
+    free(l);
+}
+
+/* -- weights -- */
+
+/* Number @p k of them, by its name. */
+static int weight_of(const struct mf_lone *l, size_t k)
+{
+    char *name = mf_format("fc%zu.%s", k / 2 + 1, k % 2 ? "bias" : "weight");
+    const int v = mf_value_find(l->network.net, name);
+
+    free(name);
+    MF_ASSERT(v >= 0);
+    return v;
+}
+
+void mf_lone_put(struct mf_lone *l, float *const *weight)
+{
+    for (size_t k = 0; k < 2 * (l->wish.depth + 1); ++k) {
+        const int v = weight_of(l, k);
+        float *zeros = MF_MUST(calloc(mf_shape_count(&l->network.net->value[v].shape), sizeof *zeros), "moments");
+
+        mf_weights_put(&l->network, l->walk, v, MF_STATE_WEIGHT, weight[k]);
+        mf_weights_put(&l->network, l->walk, v, MF_STATE_FIRST, zeros);
+        mf_weights_put(&l->network, l->walk, v, MF_STATE_SECOND, zeros);
+        free(zeros);
+    }
+    mf_weights_masters(&l->network, l->walk);
+    l->steps = 0;
+}
+
+void mf_lone_get(const struct mf_lone *l, float *const *weight)
+{
+    struct mf_comm self;
+
+    mf_comm_self(&self);
+    for (size_t k = 0; k < 2 * (l->wish.depth + 1); ++k)
+        mf_weights_take(&l->network, l->walk, &self, weight_of(l, k), MF_STATE_WEIGHT, weight[k]);
+}
+
+/* -- steps -- */
+
+/* Rows behind the last one are zeros, and their targets do not count. */
+static void fill(struct mf_lone *l, size_t n, const float *const *row, const void *const *target)
+{
+    const size_t columns = l->wish.columns, outputs = l->wish.classify ? 1 : l->wish.outputs;
+    const int32_t none = -1;
+
+    memset(l->row, 0, l->wish.batch * columns * sizeof *l->row);
+    for (size_t r = 0; r < n; ++r) {
+        memcpy(l->row + r * columns, row[r], columns * sizeof *l->row);
+        memcpy(l->target + r * outputs, target[r], outputs * sizeof *l->target);
+    }
+    for (size_t i = n * outputs; i < l->wish.batch * outputs; ++i) {
+        if (l->wish.classify)
+            memcpy(&l->target[i], &none, sizeof none);
+        else
+            l->target[i] = NAN;
+    }
+}
+
+static void give(struct mf_lone *l, int value, const float *from)
+{
+    mf_place_put(l->queue, MF_PLACE_DEVICE, mf_walk_at(l->walk, l->network.last.list, value), from,
+                 mf_shape_bytes(&l->network.net->value[value].shape));
+}
+
+double mf_lone_step(struct mf_lone *l, size_t n, const float *const *row, const void *const *target, double rate)
+{
+    const struct mf_pass_list *last = &l->network.last;
+    double *number = mf_walk_numbers(l->walk);
+    float loss;
+
+    fill(l, n, row, target);
+    give(l, l->network.x, l->row);
+    give(l, l->network.target, l->target);
+    number[MF_NUMBER_SAMPLES] = number[MF_NUMBER_ROWS] = (double)n;
+    number[MF_NUMBER_STEP] = (double)++l->steps;
+    number[MF_NUMBER_LEARNING_RATE] = rate;
+    mf_walk_run(l->walk, last->list);
+    mf_place_get(l->queue, MF_PLACE_DEVICE, &loss, mf_walk_at(l->walk, last->list, last->loss), sizeof loss);
+    mf_walk_run(l->walk, l->network.reduce);
+    mf_walk_run(l->walk, l->network.optimise);
+    l->queue->backend->sync(l->queue);
+    return (double)loss;
+}

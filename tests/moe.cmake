@@ -2,3 +2,4 @@
 mf_test(NAME moe_graph SOURCE unit/moe_graph.c ROOM mf_moe)
 mf_test(NAME moe_graph_file SOURCE unit/moe_graph_file.c ROOM mf_moe)
 mf_test(NAME moe_summary SOURCE unit/moe_summary.c ROOM mf_moe)
+mf_test(NAME moe_look SOURCE unit/moe_look.c ROOM mf_moe TIMEOUT 300 RANKS 1 2 3 4)

@@ -1,0 +1,266 @@
+/* See look.h. */
+#include "src/moe/look.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/form/compare.h"
+#include "src/base/err.h"
+#include "src/base/half.h"
+#include "src/base/text.h"
+
+/* -- groups -- */
+
+enum { EIGHTHS = 8 };
+
+static int ascending(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+
+    return (x > y) - (x < y);
+}
+
+static float value_of(const struct mf_groups *g, size_t sample)
+{
+    return g->set->real[sample * g->set->reals + g->column];
+}
+
+struct mf_groups mf_groups_of(const struct mf_trainer *t)
+{
+    const struct mf_dataset *set = t->set;
+    const size_t n = set->count[MF_TRAIN];
+    struct mf_groups g = {.set = set, .classify = t->opts.classify, .count = t->opts.classify ? set->classes : EIGHTHS};
+    float *sorted;
+
+    if (g.classify) return g;
+    g.column = t->opts.column[0];
+    sorted = MF_MUST(malloc((n + 1) * sizeof *sorted), "values of a column");
+    for (size_t i = 0; i < n; ++i) sorted[i] = value_of(&g, set->id[MF_TRAIN][i]);
+    qsort(sorted, n, sizeof *sorted, ascending);
+    for (size_t k = 1; n > 0 && k < EIGHTHS; ++k) g.border[k - 1] = sorted[k * n / EIGHTHS];
+    free(sorted);
+    return g;
+}
+
+long mf_groups_find(const struct mf_groups *g, size_t sample)
+{
+    long group = 0;
+
+    if (g->classify) return g->set->label[sample];
+    while (group < EIGHTHS - 1 && value_of(g, sample) >= g->border[group]) ++group;
+    return group;
+}
+
+char *mf_groups_name(const struct mf_groups *g, size_t group)
+{
+    if (g->classify) return mf_format("%s", g->set->class_name[group]);
+    return mf_format("%s, eighth %zu", g->set->real_name[g->column], group + 1);
+}
+
+/* -- a look -- */
+
+struct looker {
+    struct mf_trainer *t;
+    struct mf_look look;
+    int32_t *place;
+    void *raw; /* values of any type, on their way */
+    void (*see)(void *context, const struct mf_look *look);
+    void *context;
+};
+
+static const struct mf_shape *shape_of(const struct looker *l, int v) { return &l->t->network.net->value[v].shape; }
+
+/* The first @p rows rows of a value. */
+static void fetch(const struct looker *l, int v, size_t rows, void *to)
+{
+    const struct mf_value *value = &l->t->network.net->value[v];
+    const size_t n = rows * mf_shape_last(&value->shape);
+
+    mf_place_get(l->t->queue, value->place, l->raw, mf_walk_at(l->t->walk, l->t->network.evaluate.list, v),
+                 n * mf_type_bytes(value->shape.type));
+    for (size_t i = 0; i < n && (value->shape.type == MF_F16 || value->shape.type == MF_BF16); ++i) {
+        const uint16_t half = ((const uint16_t *)l->raw)[i];
+
+        ((float *)to)[i] = value->shape.type == MF_F16 ? mf_f16_to(half) : mf_bf16_to(half);
+    }
+    if (value->shape.type == MF_F32 || value->shape.type == MF_I32) memcpy(to, l->raw, n * sizeof(float));
+}
+
+/* Outputs lie in the order of the experts; a slot without a place has none. */
+static void arrange(struct looker *l, size_t rows)
+{
+    const struct mf_routing *v = &l->t->network.routing;
+    struct mf_look *look = &l->look;
+    const size_t outputs = look->sizes.outputs, slots = rows * look->sizes.top,
+                 all = mf_shape_rows(shape_of(l, v->outputs));
+    float *sorted = MF_MUST(malloc((all * outputs + 1) * sizeof *sorted), "outputs of experts");
+
+    mf_place_get(l->t->queue, l->t->network.net->value[v->places].place, l->place,
+                 mf_walk_at(l->t->walk, l->t->network.evaluate.list, v->places), slots * sizeof *l->place);
+    fetch(l, v->outputs, all, sorted);
+    for (size_t s = 0; s < slots; ++s) {
+        if (l->place[s] < 0) look->choice[s] = -1;
+        if (look->choice[s] < 0)
+            memset(look->output + s * outputs, 0, outputs * sizeof(float));
+        else
+            memcpy(look->output + s * outputs, sorted + (size_t)l->place[s] * outputs, outputs * sizeof(float));
+    }
+    free(sorted);
+}
+
+static void see_batch(void *context, const struct mf_batch *batch)
+{
+    struct looker *l = context;
+    struct mf_look *look = &l->look;
+    const struct mf_routing *v = &l->t->network.routing;
+
+    look->rows = batch->n * look->each;
+    look->sample = batch->id;
+    fetch(l, v->rows, look->rows, look->input);
+    if (look->sizes.hidden) fetch(l, v->hidden, look->rows, look->inner);
+    fetch(l, v->scores, look->rows, look->score);
+    fetch(l, v->weights, look->rows, look->weight);
+    fetch(l, v->choice, look->rows, look->choice);
+    arrange(l, look->rows);
+    l->see(l->context, look);
+}
+
+static float *room(size_t rows, size_t columns)
+{
+    return MF_MUST(malloc((rows * columns + 1) * sizeof(float)), "a look at experts");
+}
+
+static void open_looker(struct looker *l)
+{
+    const struct mf_routing *v = &l->t->network.routing;
+    struct mf_look *look = &l->look;
+    const size_t rows = mf_shape_rows(shape_of(l, v->rows)), slots = mf_shape_rows(shape_of(l, v->outputs));
+    const struct mf_record *r = &look->sizes;
+    size_t most = look->experts;
+
+    if (r->columns > most) most = r->columns;
+    if (r->hidden > most) most = r->hidden;
+    look->each = rows / l->t->opts.batch;
+    look->input = room(rows, r->columns);
+    look->inner = room(rows, r->hidden);
+    look->score = room(rows, look->experts);
+    look->weight = room(rows, r->top);
+    look->choice = MF_MUST(malloc((rows * r->top + 1) * sizeof(int32_t)), "a look at experts");
+    look->output = room(rows * r->top, r->outputs);
+    l->place = MF_MUST(malloc((rows * r->top + 1) * sizeof *l->place), "a look at experts");
+    l->raw = room(slots > rows ? slots : rows, most > r->outputs ? most : r->outputs);
+}
+
+static void close_looker(struct looker *l)
+{
+    free(l->look.input);
+    free(l->look.inner);
+    free(l->look.score);
+    free(l->look.weight);
+    free(l->look.choice);
+    free(l->look.output);
+    free(l->place);
+    free(l->raw);
+}
+
+int mf_look(struct mf_trainer *t, size_t n, const uint32_t *id, void (*see)(void *context, const struct mf_look *look),
+            void *context)
+{
+    struct looker l = {.t = t, .see = see, .context = context};
+    int rc;
+
+    l.look.sizes = mf_record_of(&t->network);
+    l.look.experts = t->experts.count;
+    open_looker(&l);
+    rc = mf_trainer_pass(t, n, id, see_batch, &l);
+    close_looker(&l);
+    return rc;
+}
+
+double mf_look_uncertainty(const float *score, size_t n)
+{
+    double most = -INFINITY, sum = 0, product = 0;
+
+    for (size_t e = 0; e < n; ++e) most = fmax(most, (double)score[e]);
+    for (size_t e = 0; e < n; ++e) {
+        const double y = (double)score[e] - most, p = exp(y);
+
+        sum += p;
+        product += p > 0 ? p * y : 0;
+    }
+    return n > 1 ? (log(sum) - product / sum) / log((double)n) : 0;
+}
+
+/* -- a survey -- */
+
+struct surveyor {
+    struct mf_survey *survey;
+    struct mf_groups groups;
+};
+
+/* Sums of rounded numbers are exact, in any order. */
+static void count_rows(void *context, const struct mf_look *look)
+{
+    const struct surveyor *s = context;
+    struct mf_survey *to = s->survey;
+
+    for (size_t slot = 0; slot < look->rows * look->sizes.top; ++slot) {
+        const size_t row = slot / look->sizes.top;
+        const long e = look->choice[slot], group = mf_groups_find(&s->groups, look->sample[row / look->each]);
+        const float *x = look->input + row * to->columns;
+
+        if (e < 0) continue;
+        to->rows[e] += 1;
+        if (group >= 0) to->table[(size_t)e * to->groups + (size_t)group] += 1;
+        for (size_t j = 0; j < to->columns; ++j)
+            to->centroid[(size_t)e * to->columns + j] += mf_compare_grain((double)x[j]);
+    }
+}
+
+static void finish(const struct mf_trainer *t, struct mf_survey *s)
+{
+    mf_comm_sum(t->comm, s->experts * s->groups, s->table);
+    mf_comm_sum(t->comm, s->experts, s->rows);
+    mf_comm_sum(t->comm, s->experts * s->columns, s->centroid);
+    for (size_t i = 0; i < s->experts * s->columns; ++i)
+        if (s->rows[i / s->columns] > 0) s->centroid[i] /= s->rows[i / s->columns];
+}
+
+int mf_survey_make(struct mf_trainer *t, enum mf_split split, size_t n, struct mf_survey *s)
+{
+    const size_t all = t->set->count[split], count = n < all ? n : all;
+    struct surveyor surveyor = {s, mf_groups_of(t)};
+    uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
+    int rc;
+
+    *s = (struct mf_survey){t->experts.count, surveyor.groups.count, mf_record_of(&t->network).columns, 0, 0, 0};
+    s->table = MF_MUST(calloc(s->experts * s->groups + 1, sizeof *s->table), "a survey of experts");
+    s->rows = MF_MUST(calloc(s->experts + 1, sizeof *s->rows), "a survey of experts");
+    s->centroid = MF_MUST(calloc(s->experts * s->columns + 1, sizeof *s->centroid), "a survey of experts");
+    for (size_t i = 0; i < count; ++i) id[i] = t->set->id[split][i * all / count];
+    rc = mf_look(t, count, id, count_rows, &surveyor);
+    free(id);
+    if (rc == MF_OK) finish(t, s);
+    return rc;
+}
+
+void mf_survey_free(struct mf_survey *s)
+{
+    free(s->table);
+    free(s->rows);
+    free(s->centroid);
+    *s = (struct mf_survey){0};
+}
+
+double mf_survey_specialization(const struct mf_survey *s, size_t expert)
+{
+    const double *row = s->table + expert * s->groups;
+    double sum = 0, entropy = 0;
+
+    for (size_t g = 0; g < s->groups; ++g) sum += row[g];
+    if (sum <= 0 || s->groups < 2) return 0;
+    for (size_t g = 0; g < s->groups; ++g)
+        if (row[g] > 0) entropy -= row[g] / sum * log(row[g] / sum);
+    return fmax(0, 1 - entropy / log((double)s->groups));
+}

@@ -1,0 +1,210 @@
+/* Times layers of experts on cpu, forward and backward: route, permute, linear layers with relu between them, combine.
+ *   bench_moe THREADS EXPERTS ROWS WIDTH-WIDTH[-WIDTH ...] f32|bf16 [LOGITS]
+ * LOGITS: a file of floats [ROWS][EXPERTS]; each row goes to its two best experts. EXPERTS 0: dense layers on twice the
+ * rows, which have the same operations. For every line on standard input, a number of steps, it makes them and prints
+ * the milliseconds of each in the mean. "nodes N" prints those of every node, and its GF/s. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/backend.h"
+#include "src/base/err.h"
+#include "src/base/rng.h"
+#include "src/base/text.h"
+#include "src/net/build.h"
+#include "src/net/pass.h"
+#include "src/net/walk.h"
+
+enum { TOP = 2 };
+
+struct bench {
+    struct mf_queue *queue;
+    struct mf_list *list;
+    struct mf_walk *walk;
+    double *seconds, before; /* of nodes, and when the last one ended */
+    size_t at;
+};
+
+/* One thread: time of the processor, which other programs on the machine disturb less. */
+static double now(const struct bench *b)
+{
+    struct timespec t;
+
+    clock_gettime(b->queue->threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static struct mf_shape shape(int n, size_t a, size_t b, size_t c)
+{
+    return (struct mf_shape){.type = MF_F32, .n = n, .d = {a, b, c}};
+}
+
+static int parameter(struct mf_build *build, const char *name, size_t layer, struct mf_shape of)
+{
+    char *full = mf_format("%s%zu", name, layer);
+    const int v = mf_build_parameter(build, full, of, MF_START_NORMAL, 0.05);
+
+    free(full);
+    return v;
+}
+
+/* The second output of the last node. */
+static int second(const struct mf_build *build) { return build->list->node[build->list->nodes - 1].out[1]; }
+
+/* One layer on rows @p x. @p places: of experts; -1: it is dense. */
+static int linear(struct mf_build *build, int x, int places, size_t experts, size_t layer, size_t k, size_t m)
+{
+    const int dense[] = {x, parameter(build, "w", layer, shape(2, m, k, 0)),
+                         parameter(build, "b", layer, shape(1, m, 0, 0))};
+    int in[4];
+
+    if (places < 0) return mf_build_node(build, MF_OP_LINEAR, (struct mf_attr){0}, "linear", 3, dense);
+    in[0] = x;
+    in[1] = parameter(build, "we", layer, shape(3, experts, m, k));
+    in[2] = parameter(build, "be", layer, shape(2, experts, m, 0));
+    in[3] = places;
+    return mf_build_node(build, MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = (int)experts}, "linear", 4, in);
+}
+
+/* The model, to its outputs. x and logits are parameters, so that they have gradients. */
+static int forward(struct mf_build *build, size_t experts, size_t rows, const char *widths)
+{
+    size_t k = strtoul(widths, NULL, 10);
+    const struct mf_attr route = {.count = TOP, .temperature = 1}, permute = {.count = experts};
+    int y = parameter(build, "x", 0, shape(2, experts ? rows : TOP * rows, k, 0)), places = -1, weights = -1;
+
+    if (experts) {
+        const int logits = mf_build_parameter(build, "logits", shape(2, rows, experts, 0), MF_START_NUMBER, 0);
+
+        weights = mf_build_node(build, MF_OP_ROUTE, route, "route", 1, &logits);
+        y = mf_build_node(build, MF_OP_PERMUTE, permute, "permute", 2, (int[]){y, second(build)});
+        places = second(build);
+    }
+    for (size_t layer = 1; (widths = strchr(widths, '-')) != NULL; ++layer) {
+        const size_t m = strtoul(++widths, NULL, 10);
+
+        if (layer > 1) y = mf_build_one(build, MF_OP_RELU, "relu", y);
+        y = linear(build, y, places, experts, layer, k, m);
+        k = m;
+    }
+    return experts ? mf_build_node(build, MF_OP_COMBINE, (struct mf_attr){0}, "combine", 3, (int[]){y, weights, places})
+                   : y;
+}
+
+static void start(struct bench *b, const char *logits)
+{
+    const struct mf_net *net = b->list->net;
+
+    for (size_t v = 0; v < net->values; ++v) {
+        const size_t n = mf_shape_count(&net->value[v].shape);
+        float *to = mf_walk_at(b->walk, b->list, (int)v);
+        const int is_logits = strcmp(net->value[v].name, "logits") == 0;
+        FILE *file = is_logits ? fopen(logits, "rb") : NULL;
+
+        if (net->value[v].role != MF_ROLE_PARAMETER) continue;
+        if (is_logits) MF_ASSERT(file && fread(to, sizeof *to, n, file) == n);
+        if (file) fclose(file);
+        for (size_t i = 0; !is_logits && i < n; ++i) to[i] = 0.05F * (float)mf_random_normal(1, (uint32_t)v, i);
+    }
+}
+
+static void make(struct bench *b, char **words)
+{
+    const size_t experts = strtoul(words[2], NULL, 10), rows = strtoul(words[3], NULL, 10);
+    struct mf_net *net = mf_net_new();
+    struct mf_build build = {.list = mf_list_new(net, "layer")};
+    const int y = forward(&build, experts, rows, words[4]);
+    const int target = mf_build_input(&build, "target", mf_build_shape(&build, y));
+    const int loss = mf_build_two(&build, MF_OP_SQUARED_LOSS, "loss", y, target);
+
+    MF_ASSERT(mf_build_end(&build) == MF_OK);
+    b->list = build.list;
+    net->value[loss].kept = 1;
+    mf_pass_cast(b->list, strcmp(words[5], "bf16") == 0 ? MF_BF16 : MF_F32);
+    mf_pass_fuse(b->list, MF_RECOMPUTE_NONE);
+    mf_pass_grad(b->list, loss, 1);
+    mf_pass_fold(b->list);
+    MF_ASSERT(mf_pass_plan(b->list, b->queue) == MF_OK);
+    mf_pass_live(net);
+    MF_ASSERT(mf_walk_open(&b->walk, net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
+    memset(mf_walk_at(b->walk, b->list, target), 0, mf_shape_bytes(&net->value[target].shape));
+    start(b, words[6]);
+    mf_walk_numbers(b->walk)[MF_NUMBER_ROWS] = (double)rows;
+    mf_walk_numbers(b->walk)[MF_NUMBER_SAMPLES] = (double)rows;
+}
+
+/* -- nodes -- */
+
+static uint64_t no_start(void *context, const struct mf_collective *what)
+{
+    (void)context, (void)what;
+    return 1;
+}
+
+static void no_finish(void *context, uint64_t number) { (void)context, (void)number; }
+
+static void no_settle(void *context) { (void)context; }
+
+static void tick(void *context)
+{
+    struct bench *b = context;
+    const double t = now(b);
+
+    b->seconds[b->at++ % b->list->nodes] += t - b->before;
+    b->before = t;
+}
+
+/* The walk tells after every node. */
+static void nodes(struct bench *b, long steps)
+{
+    const struct mf_exchanges every = {b, no_start, no_finish, tick, no_settle};
+
+    b->seconds = MF_MUST(calloc(b->list->nodes, sizeof *b->seconds), "times");
+    b->at = 0;
+    mf_walk_exchange(b->walk, &every);
+    b->before = now(b);
+    for (long k = 0; k < steps; ++k) mf_walk_run(b->walk, b->list);
+    mf_walk_exchange(b->walk, NULL);
+    for (size_t i = 0; i < b->list->nodes; ++i) {
+        const struct mf_node *node = &b->list->node[i];
+        const double took = b->seconds[i] / (double)steps;
+
+        printf("%s\t%s\t%s\t%.3f\t%.1f\n", node->name, mf_ops[node->op]->name, node->back ? "backward" : "forward",
+               1e3 * took, 1e-9 * mf_node_operations(b->list->net, node) / took);
+    }
+    free(b->seconds);
+}
+
+int main(int argc, char **argv)
+{
+    struct mf_arena *arena;
+    struct bench b = {0};
+    char line[64];
+
+    if (argc < 6) {
+        fprintf(stderr, "%s THREADS EXPERTS ROWS WIDTH-WIDTH[-WIDTH ...] f32|bf16 [LOGITS]\n", argv[0]);
+        return 2;
+    }
+    MF_ASSERT(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
+    MF_ASSERT(mf_backend_cpu.queue_open(&b.queue, 0, atoi(argv[1]), 1, arena, arena) == MF_OK);
+    make(&b, argv);
+    while (fgets(line, sizeof line, stdin)) {
+        const long steps = strtol(strncmp(line, "nodes ", 6) == 0 ? line + 6 : line, NULL, 10);
+        const double begin = now(&b);
+
+        if (strncmp(line, "nodes ", 6) == 0) {
+            nodes(&b, steps);
+        } else {
+            for (long k = 0; k < steps; ++k) mf_walk_run(b.walk, b.list);
+            printf("%.4f\n", 1e3 * (now(&b) - begin) / (double)steps);
+        }
+        fflush(stdout);
+    }
+    mf_walk_close(b.walk);
+    mf_list_release(b.list, b.queue);
+    mf_net_free(b.list->net);
+    mf_backend_cpu.queue_close(b.queue);
+    mf_arena_close(arena);
+    return 0;
+}

@@ -10,8 +10,8 @@
 #include "src/base/err.h"
 
 /* A tile of an output. Of 16 bits, so many terms of its sums become f32 at a time. */
-enum { TILE_ROWS = 256, TILE_COLUMNS = 512, DEPTH = 1024 };
-enum { LANE = TILE_ROWS * DEPTH + DEPTH * TILE_COLUMNS + TILE_ROWS * TILE_COLUMNS }; /* numbers of a thread */
+enum { TILE_ROWS = 256, TILE_MOST = 384, TILE_COLUMNS = 512, DEPTH = 1024 };
+enum { LANE = TILE_MOST * DEPTH + DEPTH * TILE_COLUMNS + TILE_MOST * TILE_COLUMNS }; /* numbers of a thread */
 
 struct job {
     const struct mf_call *call;
@@ -82,7 +82,7 @@ static struct matrix behind(struct matrix x, size_t n, int rows)
 /* The same of numbers of 16 bits. */
 static void product_half(struct matrix a, struct matrix b, struct tile t, float *lane, float *c, size_t ldc, int add)
 {
-    float *wide = lane + TILE_ROWS * DEPTH;
+    float *wide = lane + TILE_MOST * DEPTH;
 
     for (size_t at = 0; at < t.depth; at += DEPTH) {
         const struct tile part = {t.rows, t.columns, less(DEPTH, t.depth - at)};
@@ -113,7 +113,7 @@ static float *lane_of(const struct job *job)
 static float *sums_of(struct matrix to, float *lane, size_t *ldc)
 {
     *ldc = to.type == MF_F32 ? to.step : TILE_COLUMNS;
-    return to.type == MF_F32 ? (float *)(void *)to.at : lane + TILE_ROWS * DEPTH + DEPTH * TILE_COLUMNS;
+    return to.type == MF_F32 ? (float *)(void *)to.at : lane + TILE_MOST * DEPTH + DEPTH * TILE_COLUMNS;
 }
 
 /* -- tiles of rows: outputs, and gradients of inputs -- */
@@ -131,6 +131,14 @@ static size_t largest(const struct job *job)
     return most;
 }
 
+/* Rows of the tiles of a group of @p rows: about TILE_ROWS, at most TILE_MOST, and no small rest. */
+static size_t height_of(size_t rows)
+{
+    const size_t count = rows < TILE_ROWS ? 1 : (rows + TILE_MOST - TILE_ROWS) / TILE_ROWS;
+
+    return (rows + count - 1) / count;
+}
+
 /* All tiles of the rows of all groups, of outputs with @p columns columns. */
 static void each_rows(const struct mf_queue *queue, const struct job *job, size_t columns, tile_work *work)
 {
@@ -139,10 +147,11 @@ static void each_rows(const struct mf_queue *queue, const struct job *job, size_
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
     for (size_t i = 0; i < job->groups * down * across; ++i) {
-        const size_t g = i / across / down, row = i / across % down * TILE_ROWS, column = i % across * TILE_COLUMNS;
+        const size_t g = i / across / down, rows = rows_of(job, g), height = height_of(rows);
+        const size_t row = i / across % down * height, column = i % across * TILE_COLUMNS;
 
-        if (row < rows_of(job, g))
-            work(job, g % job->experts, (size_t)job->offset[g] + row, column, less(TILE_ROWS, rows_of(job, g) - row),
+        if (row < rows)
+            work(job, g % job->experts, (size_t)job->offset[g] + row, column, less(height, rows - row),
                  less(TILE_COLUMNS, columns - column));
     }
 }

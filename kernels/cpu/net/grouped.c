@@ -2,23 +2,33 @@
  * experts keep them busy.
  * Rule: one thread computes a tile. So bits do not depend on the number of threads. */
 #include <omp.h>
+#include <stdlib.h>
 
 #include "kernels/cpu/net/act.h"
+#include "kernels/cpu/net/any_product.h"
 #include "kernels/cpu/net/bias_act.h"
 #include "kernels/cpu/net/convert.h"
+#include "kernels/cpu/net/dnnl.h"
 #include "kernels/cpu/net/net.h"
 #include "src/base/err.h"
 
-/* A tile of an output. Of 16 bits, so many terms of its sums become f32 at a time. */
+/* A tile of an output. Of 16 bits that cores do not multiply, so many terms of its sums become f32 at a time. */
 enum { TILE_ROWS = 256, TILE_MOST = 384, TILE_COLUMNS = 512, DEPTH = 1024 };
-enum { LANE = TILE_MOST * DEPTH + DEPTH * TILE_COLUMNS + TILE_MOST * TILE_COLUMNS }; /* numbers of a thread */
+
+/* Numbers that a thread has for itself: sums of a tile, and in front of them what became f32. */
+enum { WIDENED = (TILE_MOST + TILE_COLUMNS) * DEPTH, SUMS = TILE_MOST * TILE_COLUMNS };
+
+/* Handles for bf16, where cores multiply it: by whether the left matrix is turned, and whether they add. */
+struct plan {
+    struct mf_any_product *product[2][2];
+};
 
 struct job {
     const struct mf_call *call;
     size_t groups, experts, m, k;
     const int32_t *offset; /* [groups + 1] */
     const char *slope;     /* backward: gradient of the sums */
-    float *lanes;          /* [threads][LANE], if numbers have 16 bits */
+    float *lanes;          /* of the threads, if numbers have 16 bits */
 };
 
 /* A matrix in memory, from one of its numbers on. */
@@ -82,38 +92,61 @@ static struct matrix behind(struct matrix x, size_t n, int rows)
 /* The same of numbers of 16 bits. */
 static void product_half(struct matrix a, struct matrix b, struct tile t, float *lane, float *c, size_t ldc, int add)
 {
-    float *wide = lane + TILE_MOST * DEPTH;
+    float *left_f32 = lane + SUMS, *right_f32 = left_f32 + TILE_MOST * DEPTH;
 
     for (size_t at = 0; at < t.depth; at += DEPTH) {
         const struct tile part = {t.rows, t.columns, less(DEPTH, t.depth - at)};
         const size_t n = part.depth;
         const struct matrix left = behind(a, at, a.turned), right = behind(b, at, !b.turned);
 
-        product_f32(widened(left, a.turned ? n : t.rows, a.turned ? t.rows : n, lane),
-                    widened(right, b.turned ? t.columns : n, b.turned ? n : t.columns, wide), part, c, ldc,
+        product_f32(widened(left, a.turned ? n : t.rows, a.turned ? t.rows : n, left_f32),
+                    widened(right, b.turned ? t.columns : n, b.turned ? n : t.columns, right_f32), part, c, ldc,
                     add || at > 0);
     }
 }
 
-static void product(struct matrix a, struct matrix b, struct tile t, float *lane, float *c, size_t ldc, int add)
+/* The same of bf16 that cores multiply. */
+static void product_bf16(const struct mf_any_product *product, struct matrix a, struct matrix b, struct tile t,
+                         float *c, size_t ldc)
 {
+    const struct mf_product_wish wish = {.ta = a.turned,
+                                         .tb = b.turned,
+                                         .m = t.rows,
+                                         .n = t.columns,
+                                         .k = t.depth,
+                                         .lda = a.step,
+                                         .ldb = b.step,
+                                         .ldc = ldc};
+
+    mf_any_product_run(product, &wish, a.at, b.at, c);
+}
+
+static void product(const struct job *job, struct matrix a, struct matrix b, struct tile t, float *lane, float *c,
+                    size_t ldc, int add)
+{
+    const struct plan *plan = job->call->plan;
+
     if (a.type == MF_F32)
         product_f32(a, b, t, c, ldc, add);
+    else if (plan)
+        product_bf16(plan->product[a.turned][add], a, b, t, c, ldc);
     else
         product_half(a, b, t, lane, c, ldc, add);
 }
 
+static size_t lane_size(const struct mf_call *call) { return call->plan ? SUMS : SUMS + WIDENED; }
+
 /* This thread's. */
 static float *lane_of(const struct job *job)
 {
-    return job->lanes ? job->lanes + (size_t)omp_get_thread_num() * LANE : NULL;
+    return job->lanes ? job->lanes + (size_t)omp_get_thread_num() * lane_size(job->call) : NULL;
 }
 
 /* Where the sums of a tile are made: in @p to itself, or in the lane if that has 16 bits. */
 static float *sums_of(struct matrix to, float *lane, size_t *ldc)
 {
     *ldc = to.type == MF_F32 ? to.step : TILE_COLUMNS;
-    return to.type == MF_F32 ? (float *)(void *)to.at : lane + TILE_MOST * DEPTH + DEPTH * TILE_COLUMNS;
+    return to.type == MF_F32 ? (float *)(void *)to.at : lane;
 }
 
 /* -- tiles of rows: outputs, and gradients of inputs -- */
@@ -183,8 +216,8 @@ static void forward_tile(const struct job *job, size_t e, size_t row, size_t col
 
     w.turned = 1;
     sum = sums_of(matrix_at(call->out[call->out[1].at ? 1 : 0].at, type, job->m, row, column), lane, &ldc);
-    product(matrix_at(call->in[0].at, type, job->k, row, 0), w, (struct tile){rows, columns, job->k}, lane, sum, ldc,
-            0);
+    product(job, matrix_at(call->in[0].at, type, job->k, row, 0), w, (struct tile){rows, columns, job->k}, lane, sum,
+            ldc, 0);
     for (size_t r = 0; r < rows; ++r)
         finish(call, sum + r * ldc, bias ? bias + e * job->m + column : NULL, (row + r) * job->m + column, columns);
 }
@@ -199,8 +232,9 @@ static void data_tile(const struct job *job, size_t e, size_t row, size_t column
     size_t ldc;
 
     sum = sums_of(dx, lane, &ldc);
-    product(matrix_at(job->slope, type, job->m, row, 0), matrix_at(call->in[1].at, type, job->k, e * job->m, column),
-            (struct tile){rows, columns, job->m}, lane, sum, ldc, add && type == MF_F32);
+    product(job, matrix_at(job->slope, type, job->m, row, 0),
+            matrix_at(call->in[1].at, type, job->k, e * job->m, column), (struct tile){rows, columns, job->m}, lane,
+            sum, ldc, add && type == MF_F32);
     for (size_t r = 0; type != MF_F32 && r < rows; ++r) {
         void *to = (void *)(dx.at + r * job->k * mf_type_bytes(type));
 
@@ -224,7 +258,7 @@ static void weights_tile(const struct job *job, size_t e, size_t row, size_t col
 
         if (rows_of(job, g) == 0) continue;
         slope.turned = 1;
-        product(slope, matrix_at(call->in[0].at, type, job->k, (size_t)job->offset[g], column),
+        product(job, slope, matrix_at(call->in[0].at, type, job->k, (size_t)job->offset[g], column),
                 (struct tile){rows, columns, rows_of(job, g)}, lane, dw, job->k, add);
         add = 1;
     }
@@ -277,13 +311,46 @@ static void biases(const struct mf_queue *queue, const struct job *job)
 
 /* -- calls -- */
 
+static void release(void *made)
+{
+    struct plan *p = made;
+
+    for (int turned = 0; turned < 2; ++turned)
+        for (int add = 0; add < 2; ++add) mf_any_product_close(p->product[turned][add]);
+    free(p);
+}
+
+/* Forward: x w'. Backward: slope w, and slope' x, which is added behind an expert's first rows. */
+static int open_products(const struct mf_queue *queue, const struct mf_call *call, int back, struct plan *p)
+{
+    for (int turned = 0; turned <= back; ++turned)
+        for (int add = 0; add <= turned; ++add) {
+            const struct mf_product_wish wish = {.ta = turned, .tb = !back, .add = add};
+
+            if (!back || call->din[turned].shape.n)
+                MF_TRY(mf_any_product_open(&p->product[turned][add], &wish, queue->threads));
+        }
+    return MF_OK;
+}
+
 static int plan(struct mf_queue *queue, const struct mf_call *call, int back, void **made, size_t *work)
 {
     const enum mf_type type = (back ? call->dout : call->in[0]).shape.type;
+    const int knows = type == MF_BF16 && mf_dnnl_has_bf16();
+    struct plan *p;
+    int rc;
 
     *made = NULL;
-    *work = (back ? mf_bias_act_work(call) : 0) + (type == MF_F32 ? 0 : (size_t)queue->threads * LANE * sizeof(float));
-    return MF_OK;
+    *work = back ? mf_bias_act_work(call) : 0;
+    if (type != MF_F32) *work += (size_t)queue->threads * (size_t)(knows ? SUMS : SUMS + WIDENED) * sizeof(float);
+    if (!knows) return MF_OK;
+    p = MF_MUST(calloc(1, sizeof *p), "products");
+    rc = open_products(queue, call, back, p);
+    if (rc == MF_OK)
+        *made = p;
+    else
+        release(p);
+    return rc;
 }
 
 static size_t experts_of(const struct mf_call *call)
@@ -342,4 +409,5 @@ static void backward(struct mf_queue *queue, const struct mf_call *call)
     if (call->din[2].at) biases(queue, &job);
 }
 
-const struct mf_op_calls mf_op_grouped_linear_cpu = {.plan = plan, .forward = forward, .backward = backward};
+const struct mf_op_calls mf_op_grouped_linear_cpu = {
+    .plan = plan, .release = release, .forward = forward, .backward = backward};

@@ -121,8 +121,9 @@ int mf_graph_save(const struct mf_graph *graph, const char *path);
 /** Reads a .json or .h5. A seal that does not fit is refused as well. Not collective. MF_INPUT. */
 int mf_graph_load(const char *path, struct mf_graph *graph);
 
-/** Lists a graph in a checkpoint as an array "graph" that each rank holds, or takes it from there. @p text: the memory
- * that must live until the checkpoint is written; the caller frees. Not collective. MF_INPUT. */
+/** Lists a graph in a checkpoint as an array "graph" that each rank holds, or takes it from there in place of
+ * what it was. @p text: the memory that must live until the checkpoint is written; the caller frees. Not collective.
+ * MF_INPUT. */
 int mf_graph_checkpoint(struct mf_graph *graph, struct mf_checkpoint *checkpoint, char **text);
 
 #endif

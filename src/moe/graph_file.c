@@ -1,12 +1,12 @@
 /* See graph.h: files, by their endings. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/atomic.h"
 #include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/moe/graph_priv.h"
+#include "src/moe/kept.h"
 
 enum { JSON_MOST = 256 << 20 };
 
@@ -82,40 +82,17 @@ int mf_graph_load(const char *path, struct mf_graph *graph)
 
 /* ---- checkpoints ---- */
 
-static struct mf_piece piece_of(size_t bytes, char *text)
-{
-    return (struct mf_piece){.name = "graph", .type = MF_U8, .ndim = 1, .dims = {bytes}, .cut = MF_UNCUT, .at = text};
-}
-
-static int take(struct mf_graph *graph, struct mf_checkpoint *checkpoint, char **text)
-{
-    struct mf_piece piece = piece_of(1, NULL);
-    struct mf_json *json;
-    int rc;
-
-    if (mf_checkpoint_find(checkpoint, piece.name, &piece) && piece.dims[0] > JSON_MOST)
-        return mf_fail(MF_INPUT, "the graph of the checkpoint has %zu bytes, too many for a graph", piece.dims[0]);
-    *text = MF_MUST(calloc(1, piece.dims[0] + 1), "a graph");
-    piece = piece_of(piece.dims[0], *text);
-    mf_checkpoint_array(checkpoint, &piece);
-    MF_TRY(mf_checkpoint_code(checkpoint));
-    json = mf_json_parse(*text);
-    rc = json ? mf_graph_from(json, "checkpoint", graph) : mf_fail(MF_INPUT, "the graph of the checkpoint is not JSON");
-    mf_json_free(json);
-    return rc;
-}
-
 int mf_graph_checkpoint(struct mf_graph *graph, struct mf_checkpoint *checkpoint, char **text)
 {
-    struct mf_json *json;
-    struct mf_piece piece;
+    const int loads = mf_checkpoint_loads(checkpoint);
+    struct mf_json *json = loads ? NULL : mf_graph_json(graph);
+    struct mf_graph fresh = {.next = 0};
+    int rc = mf_kept_json(checkpoint, "graph", &json, text);
 
-    *text = NULL;
-    if (mf_checkpoint_loads(checkpoint)) return take(graph, checkpoint, text);
-    json = mf_graph_json(graph);
-    *text = mf_json_string(json);
+    if (loads && rc == MF_OK) rc = mf_graph_from(json, "checkpoint", &fresh);
     mf_json_free(json);
-    piece = piece_of(strlen(*text), *text);
-    mf_checkpoint_array(checkpoint, &piece);
+    if (!loads || rc != MF_OK) return rc;
+    mf_graph_free(graph);
+    *graph = fresh;
     return MF_OK;
 }

@@ -24,7 +24,11 @@ from sklearn.datasets import load_digits
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/data/net"))
 from models import make
 
-CASES = {"mlp": dict(width=64, depth=2), "cnn": dict(width=16, depth=2)}
+CASES = {
+    "mlp": dict(width=64, depth=2),
+    "cnn": dict(width=16, depth=2),
+    "moe": dict(width=64, depth=2, experts=8, top_k=2, features="none"),
+}
 EPOCHS, BATCH, RATE, DECAY = 30, 64, 3e-3, 0.01
 
 
@@ -37,7 +41,7 @@ def dataset(program, folder):
 
 
 def ours(program, folder, arch, seed):
-    sizes = [word for k, v in CASES[arch].items() for word in (f"--{k}", str(v))]
+    sizes = [word for k, v in CASES[arch].items() for word in (f"--{k.replace('_', '-')}", str(v))]
     words = ["train", "classify", "--data", "digits.h5", "--arch", arch, *sizes, "--epochs", str(EPOCHS)]
     words += ["--learning-rate", str(RATE), "--weight-decay", str(DECAY), "--effective-batch", str(BATCH)]
     words += ["--seed", str(seed), "--results-dir", f"{arch}{seed}", "--threads", "1", "--no-plots", "--json"]

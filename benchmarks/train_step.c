@@ -57,11 +57,12 @@ static void make(struct bench *b, char **words)
     for (enum mf_type type = MF_F32; type < MF_TYPES; ++type)
         if (words[5] && strcmp(words[5], mf_type_name(type)) == 0) wish.type = type;
 
+    if (words[5] && words[6]) wish.args.experts = strtol(words[6], NULL, 10);
     MF_ASSERT(wish.model && mf_model_complete(wish.model, &wish.args) == MF_OK);
     MF_ASSERT(mf_network_make(&wish, b->queue, &b->network) == MF_OK);
     MF_ASSERT(mf_walk_open(&b->walk, b->network.net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
     mf_weights_start(&b->network, b->walk, 1);
-    mf_walk_numbers(b->walk)[MF_NUMBER_ROWS] = (double)batch;
+    mf_walk_numbers(b->walk)[MF_NUMBER_ROWS] = mf_walk_numbers(b->walk)[MF_NUMBER_SAMPLES] = (double)batch;
     mf_walk_numbers(b->walk)[MF_NUMBER_LEARNING_RATE] = 1e-4;
     mf_walk_numbers(b->walk)[MF_NUMBER_DECAY] = 0.01;
     mf_walk_numbers(b->walk)[MF_NUMBER_SCALE] = 1;
@@ -202,8 +203,8 @@ int main(int argc, char **argv)
     struct mf_arena *arena;
     struct bench b = {0};
 
-    if (argc != 6 && argc != 7) {
-        fprintf(stderr, "%s THREADS ARCH BATCH EXTENT WIDTH [f32|f16|bf16]\n", argv[0]);
+    if (argc < 6 || argc > 8) {
+        fprintf(stderr, "%s THREADS ARCH BATCH EXTENT WIDTH [f32|f16|bf16 [EXPERTS]]\n", argv[0]);
         return 2;
     }
     MF_ASSERT(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);

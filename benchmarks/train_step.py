@@ -18,13 +18,15 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/data/net"))
 from models import make
 
-CASES = {  # arch, batch, extent, width, type of activations
+CASES = {  # arch, batch, extent, width, type of activations, experts
     "mlp": ("mlp", 64, 64, 256, "f32"),
     "cnn": ("cnn", 64, 64, 32, "f32"),
     "vit": ("vit", 64, 64, 128, "f32"),
     "cnn bf16": ("cnn", 64, 64, 32, "bf16"),
     "vit bf16": ("vit", 64, 64, 128, "bf16"),
     "vit 384 bf16": ("vit", 64, 64, 384, "bf16"),
+    **{f"moe {e}": ("moe", 1024, 28, 256, "f32", e) for e in (8, 16, 64)},  # experts over 784 numbers
+    "moe 16 bf16": ("moe", 1024, 28, 256, "bf16", 16),
 }
 CLASSES, SECONDS = 10, 1.0
 
@@ -50,10 +52,11 @@ class Ours:
 
 class Peer:
     def __init__(self, case, compiled):
-        arch, self.batch, extent, width, precision = case
+        arch, self.batch, extent, width, precision, *experts = case
         self.half = precision == "bf16"
         torch.manual_seed(0)
-        self.model = make(arch, (extent, extent), 1, CLASSES, width=width)
+        sizes = dict(experts=experts[0], features="none") if experts else {}
+        self.model = make(arch, (extent, extent), 1, CLASSES, width=width, **sizes)
         if arch == "cnn":
             self.model = self.model.to(memory_format=torch.channels_last)
         self.loss = torch.nn.CrossEntropyLoss()

@@ -65,7 +65,7 @@ int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape
     return v;
 }
 
-int mf_build_part(struct mf_build *build, const char *name, int stack, size_t shift, struct mf_shape shape)
+int mf_build_part(struct mf_build *build, const char *name, int stack, size_t shift, struct mf_shape shape, int away)
 {
     struct mf_net *net = build->list->net;
     char *full;
@@ -74,7 +74,8 @@ int mf_build_part(struct mf_build *build, const char *name, int stack, size_t sh
     if (build->rc != MF_OK) return -1;
     full = full_name(build, name);
     v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", full);
-    net->value[v].base = stack;
+    net->value[v].base = away ? -1 : stack;
+    net->value[v].away = away;
     net->value[v].shift = shift;
     net->value[v].set = net->value[stack].set;
     net->value[v].start = net->value[stack].start;

@@ -36,8 +36,9 @@ int mf_build_input(struct mf_build *build, const char *name, struct mf_shape sha
 int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape, enum mf_start start,
                        double spread);
 
-/** A parameter of this name that is a part of @p stack, from byte @p shift on. It starts as @p stack does. */
-int mf_build_part(struct mf_build *build, const char *name, int stack, size_t shift, struct mf_shape shape);
+/** A parameter of this name that is a part of @p stack, from byte @p shift on, or @p away: of another rank's. It starts
+ * as @p stack does. */
+int mf_build_part(struct mf_build *build, const char *name, int stack, size_t shift, struct mf_shape shape, int away);
 
 /** Any operation on @p n inputs (at most MF_INS). */
 int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, size_t n,

@@ -10,6 +10,7 @@
 void mf_experts_first(struct mf_experts *experts, size_t count)
 {
     experts->count = count;
+    experts->ways = experts->way = 0;
     for (size_t e = 0; e < count; ++e) experts->id[e] = (long)e;
 }
 
@@ -21,13 +22,93 @@ size_t mf_experts_find(const struct mf_experts *experts, long id)
     return e;
 }
 
+/* -- parts -- */
+
+struct mf_span mf_experts_part(const struct mf_experts *experts, size_t way)
+{
+    const size_t first = way > 0 ? experts->end[way - 1] : 0;
+
+    return (struct mf_span){first, experts->end[way] - first};
+}
+
+struct mf_span mf_experts_own(const struct mf_experts *experts)
+{
+    return experts->ways > 1 ? mf_experts_part(experts, experts->way) : (struct mf_span){0, experts->count};
+}
+
+/* Equal parts, in the order that there is. */
+static void cut_evenly(struct mf_experts *experts)
+{
+    size_t end = 0;
+
+    for (size_t w = 0; w < experts->ways; ++w) experts->end[w] = end += mf_cut(experts->count, experts->ways, w).count;
+}
+
+/* The part that would be done first with one more expert: with the least time, then the fewest experts. */
+static size_t soonest(size_t ways, const double *time, const double *speed, const size_t *held, double cost)
+{
+    size_t best = 0;
+
+    for (size_t w = 1; w < ways; ++w) {
+        const double one = time[w] + cost / speed[w], other = time[best] + cost / speed[best];
+
+        if (one < other || (one <= other && held[w] < held[best])) best = w;
+    }
+    return best;
+}
+
+/* The costliest expert first (Graham, "Bounds on multiprocessing timing anomalies", 1969). No part stays empty. */
+static void assign(const struct mf_experts *experts, const double *cost, const double *speed, size_t *part)
+{
+    const size_t n = experts->count, ways = experts->ways;
+    double time[MF_EXPERTS] = {0};
+    size_t held[MF_EXPERTS] = {0}, empty = ways;
+    unsigned char done[MF_EXPERTS] = {0};
+
+    for (size_t k = 0; k < n; ++k) {
+        size_t e = n, w;
+
+        for (size_t i = 0; i < n; ++i)
+            if (!done[i] && (e == n || cost[i] > cost[e])) e = i;
+        w = soonest(ways, time, speed, held, cost[e]);
+        if (empty >= n - k && held[w] > 0)
+            for (w = 0; held[w] > 0;) ++w;
+        empty -= held[w]++ == 0;
+        time[w] += cost[e] / speed[w];
+        done[e] = 1;
+        part[e] = w;
+    }
+}
+
+void mf_experts_share(struct mf_experts *experts, size_t ways, size_t way, const double *cost, const double *speed)
+{
+    const struct mf_experts before = *experts;
+    double same[MF_EXPERTS];
+    size_t part[MF_EXPERTS], n = 0;
+
+    experts->ways = ways;
+    experts->way = way;
+    if (!cost) {
+        cut_evenly(experts);
+        return;
+    }
+    for (size_t w = 0; w < ways; ++w) same[w] = 1;
+    assign(experts, cost, speed ? speed : same, part);
+    for (size_t w = 0; w < ways; ++w) {
+        for (size_t e = 0; e < before.count; ++e)
+            if (part[e] == w) experts->id[n++] = before.id[e];
+        experts->end[w] = n;
+    }
+}
+
 /* -- weights -- */
 
-/* Names the parts of a new stacked parameter, one of each expert. */
+/* Names the parts of a new stacked parameter, one of each expert. Those of other ranks have no memory. */
 static void name_parts(struct mf_build *build, int stack, const struct mf_experts *experts, size_t layer,
                        const char *part)
 {
     struct mf_net *net = build->list->net;
+    const struct mf_span own = mf_experts_own(experts);
     struct mf_shape shape = net->value[stack].shape;
 
     --shape.n;
@@ -36,8 +117,9 @@ static void name_parts(struct mf_build *build, int stack, const struct mf_expert
     net->value[stack].flat = 1;
     for (size_t e = 0; e < experts->count; ++e) {
         char *name = mf_format("experts.%ld.fc%zu.%s", experts->id[e], layer, part);
+        const int is_here = e >= own.first && e < own.first + own.count;
 
-        mf_build_part(build, name, stack, e * mf_shape_bytes(&shape), shape);
+        mf_build_part(build, name, stack, is_here ? (e - own.first) * mf_shape_bytes(&shape) : 0, shape, !is_here);
         free(name);
     }
 }
@@ -63,7 +145,7 @@ static int layer_of(struct mf_build *build, const struct mf_experts *experts, si
                     size_t columns)
 {
     const struct mf_shape x = mf_build_shape(build, rows);
-    const size_t n = experts->count, k = mf_shape_last(&x);
+    const size_t n = mf_experts_own(experts).count, k = mf_shape_last(&x);
     const double spread = 1 / sqrt((double)k);
     const struct mf_shape weight = {.type = MF_F32, .n = 3, .d = {n, columns, k}};
     const struct mf_shape bias = {.type = MF_F32, .n = 2, .d = {n, columns}};

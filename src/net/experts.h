@@ -8,18 +8,32 @@
 #ifndef MF_NET_EXPERTS_H
 #define MF_NET_EXPERTS_H
 
+#include "src/base/cut.h"
 #include "src/net/build.h"
 
 enum { MF_EXPERTS = 512, MF_SET_EXPERTS = 1 }; /* most of a layer */
 
-/** The experts of a layer, in the order of the router's scores. */
+/** The experts of a layer, in the order of the router's scores. Ranks may share them: each has a part of that order. */
 struct mf_experts {
     size_t count;
-    long id[MF_EXPERTS]; /* never used twice in a run */
+    long id[MF_EXPERTS];    /* never used twice in a run */
+    size_t ways, way;       /* parts, and the number of this rank's; 0 ways: every rank has all experts */
+    size_t end[MF_EXPERTS]; /* [ways] where each part ends */
 };
 
-/** Ids from 0 on. */
+/** Ids from 0 on, which ranks do not share. */
 void mf_experts_first(struct mf_experts *experts, size_t count);
+
+/** Cuts the experts into @p ways parts, at most as many as experts. @p cost [count]: of each; NULL: all cost the same.
+ * @p speed [ways]: of the parts' ranks; NULL: all are as fast. The order changes where parts of the order are uneven.
+ */
+void mf_experts_share(struct mf_experts *experts, size_t ways, size_t way, const double *cost, const double *speed);
+
+/** The part of @p way. */
+struct mf_span mf_experts_part(const struct mf_experts *experts, size_t way);
+
+/** The part of this rank: all of them, where ranks do not share. */
+struct mf_span mf_experts_own(const struct mf_experts *experts);
 
 /** The place of an id in the order; experts->count: there is no such expert. */
 size_t mf_experts_find(const struct mf_experts *experts, long id);

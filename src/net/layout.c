@@ -54,12 +54,12 @@ static struct place *places(const struct mf_list *list, unsigned sets, size_t *n
 static struct mf_shape flat(size_t numbers) { return (struct mf_shape){.type = MF_F32, .n = 1, .d = {numbers}}; }
 
 /* The own piece of an array; all of it where there is one piece. */
-static int piece_of(struct mf_net *net, int array, const struct mf_layout *layout)
+static int piece_of(struct mf_net *net, int array, const struct mf_bucket *bucket)
 {
-    const size_t numbers = net->value[array].shape.d[0] / layout->pieces;
+    const size_t numbers = net->value[array].shape.d[0] / bucket->pieces;
 
-    if (layout->pieces == 1) return array;
-    return mf_value_view(net, array, layout->piece * numbers * sizeof(float), flat(numbers), ".own");
+    if (bucket->pieces == 1) return array;
+    return mf_value_view(net, array, bucket->piece * numbers * sizeof(float), flat(numbers), ".own");
 }
 
 static int in_host_memory(struct mf_net *net, int value)
@@ -81,12 +81,22 @@ static void move_bucket(struct mf_net *net, const char *name, struct mf_bucket *
     in_host_memory(net, b->second);
 }
 
+static void exchange_among(struct mf_net *net, const struct mf_bucket *b)
+{
+    const int array[] = {b->parameters, b->gradients, b->master, b->total};
+
+    for (size_t k = 0; k < sizeof array / sizeof *array; ++k) net->value[array[k]].among = (int)b->among;
+}
+
 static void new_bucket(struct mf_net *net, const char *name, size_t numbers, struct mf_layout *layout)
 {
     struct mf_bucket *b = &layout->bucket[layout->buckets];
     const struct mf_shape own = flat(numbers / layout->pieces);
     const size_t k = layout->buckets++;
 
+    b->among = layout->among;
+    b->pieces = layout->pieces;
+    b->piece = layout->piece;
     b->parameters = mf_value_new(net, layout->stage == 3 ? MF_ROLE_ACTIVATION : MF_ROLE_PARAMETER, flat(numbers),
                                  "%s.parameters.%zu", name, k);
     net->value[b->parameters].flat = 1;
@@ -97,12 +107,13 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     b->total = b->gradients;
     if (layout->offload) move_bucket(net, name, b, k);
     b->own_parameters = layout->stage == 3 ? mf_value_new(net, MF_ROLE_PARAMETER, own, "%s.parameters.%zu.own", name, k)
-                                           : piece_of(net, b->master, layout);
+                                           : piece_of(net, b->master, b);
     net->value[b->own_parameters].flat = 1;
     net->value[b->own_parameters].place = net->value[b->total].place;
-    b->own_gradients = b->summed = piece_of(net, b->total, layout);
+    b->own_gradients = b->summed = piece_of(net, b->total, b);
     if (layout->stage >= 2) b->own_gradients = mf_value_new(net, MF_ROLE_GRADIENT, own, "%s.sums.%zu", name, k);
     net->value[b->own_gradients].place = net->value[b->total].place;
+    exchange_among(net, b);
     layout->numbers += numbers;
 }
 

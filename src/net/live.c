@@ -11,7 +11,7 @@ struct life {
     int value, home;       /* home: the value whose memory this one has taken over; else itself */
     ptrdiff_t first, last; /* nodes; -1: not in this list */
     int open;              /* read before it is written */
-    int exchanged;
+    int exchanged;         /* among ranks; 2: among all */
     size_t bytes;
 };
 
@@ -33,6 +33,9 @@ static void mark_written(const struct mf_net *net, unsigned char *written, int v
         v == root || mf_shape_bytes(&net->value[v].shape) == mf_shape_bytes(&net->value[root].shape) ? 2 : 1;
 }
 
+/* How many ranks exchange an array. */
+static int exchanged(const struct mf_net *net, int v) { return net->value[v].among == MF_AMONG_ALL ? 2 : 1; }
+
 static struct life *lives_of(const struct mf_list *list)
 {
     const struct mf_net *net = list->net;
@@ -45,7 +48,7 @@ static struct life *lives_of(const struct mf_list *list)
                                 .home = (int)v,
                                 .first = -1,
                                 .last = -1,
-                                .exchanged = net->value[v].role == MF_ROLE_GRADIENT};
+                                .exchanged = net->value[v].role == MF_ROLE_GRADIENT ? exchanged(net, (int)v) : 0};
     for (size_t i = 0; i < list->nodes; ++i) {
         const size_t n = mf_node_operands(&list->node[i], operand);
 
@@ -56,7 +59,7 @@ static struct life *lives_of(const struct mf_list *list)
                 one->first = (ptrdiff_t)i;
                 one->bytes = mf_whole_lines(mf_shape_bytes(&net->value[one->value].shape));
             }
-            one->exchanged |= mf_op_is_exchange(list->node[i].op);
+            if (mf_op_is_exchange(list->node[i].op)) one->exchanged = exchanged(net, one->value);
             one->open |= operand[j].access & MF_READS && is_open(net, written, operand[j].value);
             one->last = (ptrdiff_t)i;
         }
@@ -123,8 +126,8 @@ static void take_over_all(const struct mf_list *list, struct life *life)
     }
 }
 
-/* What ranks exchange comes first, so it has the same places on all ranks. Work memory differs between ranks. Then the
- * largest. */
+/* What all ranks exchange comes first, so it has the same places on all of them; then what some do. Experts and work
+ * memory differ between ranks. Then the largest. */
 static int by_size(const void *a, const void *b)
 {
     const struct life *x = a, *y = b;

@@ -12,6 +12,7 @@ static void exchange(struct mf_list *list, size_t at, enum mf_op_id op, enum mf_
 
     node->in[0] = array;
     node->attr.exchange = kind;
+    node->attr.among = list->net->value[mf_value_root(list->net, array, NULL)].among;
 }
 
 static enum mf_exchange_kind sum_of(const struct mf_layout *layout)
@@ -129,6 +130,7 @@ static int second_array(struct mf_list *list, size_t from, int array)
 
             if (v >= 0 && mf_value_root(net, v, NULL) == array) list->node[i].in[j] = second_view(net, v, second);
         }
+    net->value[second].among = net->value[array].among;
     return second;
 }
 
@@ -138,6 +140,7 @@ static void gather_in_host_memory(struct mf_net *net, struct stay *stay)
 
     stay->gathered = mf_value_new(net, MF_ROLE_ACTIVATION, array->shape, "%s.host", array->name);
     net->value[stay->gathered].place = MF_PLACE_HOST;
+    net->value[stay->gathered].among = net->value[stay->array].among;
 }
 
 /* Puts the own piece into the array, and starts the gather. */
@@ -146,7 +149,8 @@ static void start_gather(struct mf_list *list, size_t at, const struct mf_layout
     struct mf_net *net = list->net;
     const int own = layout->bucket[stay->bucket].own_parameters;
     const struct mf_shape shape = net->value[own].shape;
-    const int to = mf_value_view(net, stay->gathered, layout->piece * mf_shape_bytes(&shape), shape, ".own");
+    const int to =
+        mf_value_view(net, stay->gathered, layout->bucket[stay->bucket].piece * mf_shape_bytes(&shape), shape, ".own");
 
     exchange(list, at, MF_OP_START, MF_EXCHANGE_GATHER, stay->gathered);
     copy(list, at, own, to);

@@ -90,6 +90,19 @@ enum { FIRST = 1, LAST = 2 };
 /* Its gradients are those of a step. Where they are offloaded they last no longer. */
 static int is_alone(const struct mf_network_wish *wish) { return wish->micro == 1 || wish->slots; }
 
+/* Arrays that all ranks exchange come first. Experts that ranks share are exchanged with the ranks that have the same
+ * ones. */
+static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, const struct mf_list *list)
+{
+    mf_pass_layout(list, 1, wish->bucket, &n->layout);
+    if (n->ways > 1) {
+        n->layout.among = MF_AMONG_REPLICAS;
+        n->layout.pieces = n->ranks / n->ways;
+        n->layout.piece = n->rank / n->ways;
+    }
+    mf_pass_layout(list, 1 << MF_SET_EXPERTS, wish->bucket, &n->layout);
+}
+
 static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int place,
                        struct mf_pass_list *pass)
 {
@@ -99,8 +112,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
     mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
     mf_pass_fold(pass->list);
     mf_pass_spill(pass->list, wish->spill);
-    if (n->layout.buckets == 0)
-        for (unsigned set = 1; set <= ALL; set <<= 1) mf_pass_layout(pass->list, set, wish->bucket, &n->layout);
+    if (n->layout.buckets == 0) lay_out(n, wish, pass->list);
     if (wish->stage >= 2 || (wish->offload && is_alone(wish)))
         mf_pass_clear(pass->list, &n->layout);
     else if (!(place & FIRST))
@@ -138,9 +150,15 @@ static int training(struct mf_network *n, const struct mf_network_wish *wish)
     return MF_OK;
 }
 
+static size_t ways_of(const struct mf_network_wish *wish)
+{
+    return wish->args.list && wish->args.list->ways > 1 ? wish->args.list->ways : 1;
+}
+
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *n)
 {
-    *n = (struct mf_network){.net = mf_net_new(), .queue = queue, .ranks = wish->ranks, .rank = wish->rank};
+    *n = (struct mf_network){
+        .net = mf_net_new(), .queue = queue, .ranks = wish->ranks, .rank = wish->rank, .ways = ways_of(wish)};
     if (wish->micro > 0 && !wish->offload) MF_TRY(mf_stage_open(&n->stage, queue, sizeof(float), STAGED));
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));

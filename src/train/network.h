@@ -64,9 +64,9 @@ struct mf_network {
     struct mf_routing routing;
     size_t joined; /* activations of `last` that became part of another node */
     struct mf_layout layout;
-    int x, target, output; /* values; output: of evaluation, logits or real values [batch][outputs] */
-    size_t ranks, rank;
-    int *norm; /* values [layout.buckets]: squared norm of the own gradients of a bucket */
+    int x, target, output;    /* values; output: of evaluation, logits or real values [batch][outputs] */
+    size_t ranks, rank, ways; /* ways: ranks that share the experts; 1: they do not */
+    int *norm;                /* values [layout.buckets]: squared norm of the own gradients of a bucket */
     struct mf_queue *queue;
     struct mf_stage stage; /* of weights on their way between the device and checkpoints; not with offload */
 };

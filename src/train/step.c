@@ -55,28 +55,37 @@ static int pass_all(struct mf_trainer *t, double *loss)
     return rc;
 }
 
-static double squared_norm(struct mf_trainer *t)
+/* The squared norm of the gradients that every rank has whole, and this rank's part of that of others. */
+static void squared_norms(struct mf_trainer *t, double *whole, double *part)
 {
-    double sum = 0;
+    const struct mf_network *n = &t->network;
 
-    mf_walk_run(t->walk, t->network.reduce);
-    for (size_t k = 0; k < t->network.layout.buckets; ++k)
-        sum += mf_trainer_number(t, t->network.reduce, t->network.norm[k]);
-    return sum;
+    *whole = *part = 0;
+    mf_walk_run(t->walk, n->reduce);
+    for (size_t k = 0; k < n->layout.buckets; ++k) {
+        const struct mf_bucket *bucket = &n->layout.bucket[k];
+        const double square = mf_trainer_number(t, n->reduce, n->norm[k]);
+
+        if (bucket->pieces > 1)
+            *part += square;
+        else if (bucket->among == MF_AMONG_ALL)
+            *whole += square;
+        else
+            *part += square * (double)n->ways / (double)n->ranks; /* so many replicas have it */
+    }
 }
 
-/* Losses add up over ranks, and squared norms where each has a piece of the gradients. */
+/* Losses add up over ranks, and squared norms where each has a part of the gradients. */
 static void reduce(struct mf_trainer *t, int failed, size_t n, int64_t *wish, double *loss, double *square, int *any)
 {
-    const int cut = t->network.layout.pieces > 1;
     const size_t loads = t->experts.count > 0 ? t->experts.count + 2 : 0;
-    double sums[MOST] = {*loss, cut ? *square : 0, failed ? 1 : 0};
+    double sums[MOST] = {*loss, *square, failed ? 1 : 0};
 
     if (loads) memcpy(sums + SUMS, t->load, loads * sizeof *sums);
     mf_collect_step(t->comm, SUMS + loads, sums, n, wish);
     if (loads) memcpy(t->load, sums + SUMS, loads * sizeof *sums);
     *loss = sums[0];
-    if (cut) *square = sums[1];
+    *square = sums[1];
     *any = sums[2] > 0;
 }
 
@@ -105,16 +114,17 @@ static void optimise(struct mf_trainer *t, const struct mf_step *step)
 
 int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_step *step)
 {
-    double square;
+    double square, whole;
     int rc, any;
     MF_PHASE(&mf_phase_steps);
 
     mf_trainer_read_ahead(t);
     begin(t, step);
     rc = pass_all(t, &step->loss);
-    square = squared_norm(t);
+    squared_norms(t, &whole, &square);
     reduce(t, rc != MF_OK, n, wish, &step->loss, &square, &any);
     if (any) return mf_agree(t->comm, rc);
+    square += whole;
     step->norm = sqrt(square) / t->scale.value;
     if (t->experts.count > 0 && t->load[t->experts.count + 1] > 0)
         step->uncertainty = t->load[t->experts.count] / t->load[t->experts.count + 1];

@@ -32,47 +32,80 @@ static const struct mf_bucket *bucket_of(const struct mf_network *n, int root)
     return &n->layout.bucket[k];
 }
 
-/* A weight in its bucket, and the part of its numbers whose optimiser is here. */
-struct place {
-    const struct mf_bucket *bucket;
-    size_t shift;       /* of the weight in the bucket */
-    struct mf_span own; /* of its numbers */
-    size_t moment;      /* place of the first of these in the own piece */
-};
-
-static struct place place_of(const struct mf_network *n, int v)
-{
-    const struct mf_layout *layout = &n->layout;
-    size_t bytes;
-    struct place p = {.bucket = bucket_of(n, mf_value_root(n->net, v, &bytes)), .shift = bytes / sizeof(float)};
-    const size_t count = mf_shape_count(&n->net->value[v].shape);
-    const size_t piece = n->net->value[p.bucket->parameters].shape.d[0] / layout->pieces;
-    const size_t begin = layout->piece * piece, end = begin + piece;
-    const size_t from = p.shift > begin ? p.shift : begin, to = p.shift + count < end ? p.shift + count : end;
-
-    if (from < to) {
-        p.own = (struct mf_span){from - p.shift, to - from};
-        p.moment = from - begin;
-    }
-    return p;
-}
-
-/* The numbers of a weight that this rank has: all, or in stage 3 those in its piece of the bucket. */
+/* Numbers of a weight, or of its moments, that this rank has, in memory of a place. */
 struct held {
     struct mf_span part;
     float *at; /* the first of them */
     enum mf_place place;
 };
 
-static struct held held_of(const struct mf_network *n, const struct mf_walk *walk, int v)
+/* All of them stand in @p array, a whole bucket. */
+static struct held whole_in(const struct mf_network *n, const struct mf_walk *walk, int v, int array)
 {
-    struct place p;
+    size_t bytes;
 
-    if (n->layout.stage < 3)
+    mf_value_root(n->net, v, &bytes);
+    return (struct held){{0, mf_shape_count(&n->net->value[v].shape)},
+                         (float *)at(n, walk, array) + bytes / sizeof(float),
+                         n->net->value[array].place};
+}
+
+/* Those in this rank's piece of the bucket, which is @p array. */
+static struct held piece_in(const struct mf_network *n, const struct mf_walk *walk, int v, int array)
+{
+    const struct mf_bucket *bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
+    const size_t piece = n->net->value[bucket->parameters].shape.d[0] / bucket->pieces;
+    const size_t begin = bucket->piece * piece, end = begin + piece;
+    size_t bytes, from, to;
+
+    mf_value_root(n->net, v, &bytes);
+    from = bytes / sizeof(float);
+    to = from + mf_shape_count(&n->net->value[v].shape);
+    bytes = from > begin ? from : begin;
+    to = to < end ? to : end;
+    if (bytes >= to) return (struct held){{0, 0}, NULL, n->net->value[array].place};
+    return (struct held){
+        {bytes - from, to - bytes}, (float *)at(n, walk, array) + (bytes - begin), n->net->value[array].place};
+}
+
+static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
+{
+    return state == MF_STATE_FIRST ? bucket->first : bucket->second;
+}
+
+static struct held held_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
+{
+    const struct mf_bucket *bucket;
+
+    if (n->net->value[v].away) return (struct held){{0, 0}, NULL, MF_PLACE_HOST};
+    if (state == MF_STATE_WEIGHT && n->layout.stage < 3)
         return (struct held){{0, mf_shape_count(&n->net->value[v].shape)}, at(n, walk, v), MF_PLACE_DEVICE};
-    p = place_of(n, v);
-    return (struct held){p.own, (float *)at(n, walk, p.bucket->own_parameters) + p.moment,
-                         n->net->value[p.bucket->own_parameters].place};
+    bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
+    if (state == MF_STATE_WEIGHT) return piece_in(n, walk, v, bucket->own_parameters);
+    return (bucket->pieces > 1 ? piece_in : whole_in)(n, walk, v, moment_of(bucket, state));
+}
+
+/* Do ranks share the experts, of which this weight is? */
+static int is_shared(const struct mf_network *n, int v)
+{
+    return n->ways > 1 && n->net->value[v].set == MF_SET_EXPERTS;
+}
+
+/* Do ranks hold different numbers? */
+static int is_spread(const struct mf_network *n, int v, enum mf_state state)
+{
+    if (is_shared(n, v)) return 1;
+    return state == MF_STATE_WEIGHT ? n->layout.stage == 3 : n->layout.stage > 0 && n->ranks > 1;
+}
+
+/* Of what is held, what this rank gives where all ranks together give each number once, in their order. */
+static struct held given_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
+{
+    struct held held = held_of(n, walk, v, state);
+    const int is_whole = held.part.count == mf_shape_count(&n->net->value[v].shape);
+
+    if (is_shared(n, v) && is_whole && n->layout.stage == 0 && n->rank >= n->ways) held.part.count = 0;
+    return held;
 }
 
 /* Numbers [first, first + count) of those that are held. */
@@ -138,7 +171,7 @@ void mf_weights_start(const struct mf_network *n, struct mf_walk *walk, uint64_t
         struct held held;
 
         if (!mf_value_is_weight(value)) continue;
-        held = held_of(n, walk, (int)v);
+        held = held_of(n, walk, (int)v, MF_STATE_WEIGHT);
         start_one(n->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), &held);
     }
     move_masters(n, walk, 0);
@@ -245,7 +278,7 @@ int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_
         float *numbers;
 
         if (!mf_value_is_weight(value)) continue;
-        held = held_of(n, walk, (int)v);
+        held = held_of(n, walk, (int)v, MF_STATE_WEIGHT);
         numbers = MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
         if (rc == MF_OK) put(n->queue, &held, 0, held.part.count, numbers + held.part.first);
@@ -255,72 +288,55 @@ int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_
     return rc;
 }
 
-void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
-                    struct mf_span part, float *to)
+/* -- states -- */
+
+/* Copies a part of the numbers to @p to, on every rank. */
+static void get_part_of(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
+                        enum mf_state state, struct mf_span part, float *to)
 {
-    const struct held held = held_of(n, walk, v);
+    const struct held held = given_of(n, walk, v, state);
     const size_t first = part.first > held.part.first ? part.first : held.part.first;
     const size_t one = part.first + part.count, other = held.part.first + held.part.count;
     const size_t end = one < other ? one : other, count = first < end ? end - first : 0;
     void *all = NULL;
 
     if (count > 0) get(n->queue, &held, first - held.part.first, count, to);
-    if (count == part.count && n->layout.stage < 3) return;
-    MF_ASSERT(mf_comm_gather(comm, to, count * sizeof *to, &all, NULL) == MF_OK); /* pieces in the order of the ranks */
+    if (!is_spread(n, v, state)) return;
+    MF_ASSERT(mf_comm_gather(comm, to, count * sizeof *to, &all, NULL) == MF_OK); /* in the order of the ranks */
     memcpy(to, all, part.count * sizeof *to);
     free(all);
 }
 
-/* -- states -- */
-
-static int moment_of(const struct mf_network *n, int v, enum mf_state state)
+void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
+                    struct mf_span part, float *to)
 {
-    const struct mf_bucket *bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
-
-    return state == MF_STATE_FIRST ? bucket->first : bucket->second;
+    get_part_of(n, walk, comm, v, MF_STATE_WEIGHT, part, to);
 }
 
 int mf_weights_has(const struct mf_network *n, int v, enum mf_state state)
 {
-    return state == MF_STATE_WEIGHT || (n->layout.buckets > 0 && n->net->value[moment_of(n, v, state)].lasting);
-}
-
-static struct held state_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
-{
-    const int cut = n->layout.pieces > 1;
-    struct place p;
-    int moment;
-
-    if (state == MF_STATE_WEIGHT) return held_of(n, walk, v);
-    p = place_of(n, v);
-    moment = moment_of(n, v, state);
-    return (struct held){cut ? p.own : (struct mf_span){0, mf_shape_count(&n->net->value[v].shape)},
-                         (float *)at(n, walk, moment) + (cut ? p.moment : p.shift), n->net->value[moment].place};
+    (void)v; /* all weights have one optimiser */
+    return state == MF_STATE_WEIGHT ||
+           (n->layout.buckets > 0 && n->net->value[moment_of(&n->layout.bucket[0], state)].lasting);
 }
 
 void mf_weights_take(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
                      enum mf_state state, float *to)
 {
-    const struct held held = state_of(n, walk, v, state);
-    const int whole = state == MF_STATE_WEIGHT ? n->layout.stage < 3 : n->layout.pieces <= 1;
-    void *all = NULL;
-
-    get(n->queue, &held, 0, held.part.count, to);
-    if (whole) return;
-    MF_ASSERT(mf_comm_gather(comm, to, held.part.count * sizeof *to, &all, NULL) == MF_OK); /* in the ranks' order */
-    memcpy(to, all, mf_shape_bytes(&n->net->value[v].shape));
-    free(all);
+    get_part_of(n, walk, comm, v, state, (struct mf_span){0, mf_shape_count(&n->net->value[v].shape)}, to);
 }
 
 void mf_weights_put(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state,
                     const float *from)
 {
-    const struct held held = state_of(n, walk, v, state);
+    const struct held held = held_of(n, walk, v, state);
 
-    put(n->queue, &held, 0, held.part.count, from + held.part.first);
+    if (held.part.count > 0) put(n->queue, &held, 0, held.part.count, from + held.part.first);
 }
 
 void mf_weights_masters(const struct mf_network *n, const struct mf_walk *walk) { move_masters(n, walk, 0); }
+
+/* -- files of weights -- */
 
 /* A part of a weight that rank 0 writes; value -1: it wants no more. */
 struct want {
@@ -335,10 +351,13 @@ struct source {
     int value;
 };
 
-/* In stage 3 all ranks hear what rank 0 wants. */
+/* Do other ranks have numbers that rank 0 writes? */
+static int asks(const struct mf_network *n) { return n->layout.stage == 3 || n->ways > 1; }
+
+/* Then all ranks hear what it wants. */
 static void ask(const struct source *s, struct want *want)
 {
-    if (s->network->layout.stage == 3) mf_comm_bcast(s->comm, 0, want, sizeof *want);
+    if (asks(s->network)) mf_comm_bcast(s->comm, 0, want, sizeof *want);
 }
 
 static void get_part(const void *data, size_t first, size_t count, void *to)
@@ -404,7 +423,7 @@ int mf_weights_save(const struct mf_network *n, const struct mf_walk *walk, cons
     if (comm->rank == 0) {
         rc = write(&all, path, metadata);
         ask(&all, &none);
-    } else if (n->layout.stage == 3) {
+    } else if (asks(n)) {
         serve(&all);
     }
     return mf_agree(comm, rc);
@@ -431,30 +450,42 @@ static void keep(const struct mf_network *n, struct mf_checkpoint *checkpoint, c
     free(name);
 }
 
-/* The optimiser may have one moment, or none. What every rank has whole is saved in parts, and loaded whole. */
-static void keep_weight(const struct mf_network *n, const struct mf_walk *walk, int v, struct mf_checkpoint *checkpoint)
+/* Is it cut among the ranks that have the bucket? */
+static int is_cut(const struct mf_network *n, int v, enum mf_state state)
 {
-    const struct mf_value *value = &n->net->value[v];
-    const struct place p = place_of(n, v);
-    const struct held held = held_of(n, walk, v);
-    const size_t count = mf_shape_count(&value->shape);
-    const struct mf_span all = {0, count};
-    const struct mf_span part = mf_checkpoint_loads(checkpoint) ? all : mf_cut(count, n->ranks, n->rank);
-    const struct mf_span weights = n->layout.stage < 3 ? part : held.part;
-    float *memory = n->layout.stage < 3 ? (float *)at(n, walk, p.bucket->master) + p.shift + part.first : held.at;
-    const struct mf_span moments = n->layout.pieces == 1 ? part : p.own;
-    const size_t skip = n->layout.pieces == 1 ? p.shift + part.first : p.moment;
+    if (n->net->value[v].away || (state == MF_STATE_WEIGHT && n->layout.stage < 3)) return n->net->value[v].away;
+    return bucket_of(n, mf_value_root(n->net, v, NULL))->pieces > 1;
+}
 
-    keep(n, checkpoint, "parameters", value, weights, memory);
-    if (n->net->value[p.bucket->first].lasting)
-        keep(n, checkpoint, "first", value, moments, (float *)at(n, walk, p.bucket->first) + skip);
-    if (n->net->value[p.bucket->second].lasting)
-        keep(n, checkpoint, "second", value, moments, (float *)at(n, walk, p.bucket->second) + skip);
+/* The part that this rank saves of what it holds. What several ranks have whole they save in parts. */
+static struct mf_span saved_of(const struct mf_network *n, int v, enum mf_state state, struct mf_span held)
+{
+    const size_t count = mf_shape_count(&n->net->value[v].shape);
+
+    if (is_cut(n, v, state)) return held;
+    return is_shared(n, v) ? mf_cut(count, n->ranks / n->ways, n->rank / n->ways) : mf_cut(count, n->ranks, n->rank);
+}
+
+/* What is held is loaded whole. With offload the weights are those of the optimiser. */
+static void keep_state(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state,
+                       struct mf_checkpoint *checkpoint)
+{
+    static const char *const role[] = {"parameters", "first", "second"};
+    const struct mf_value *value = &n->net->value[v];
+    struct held held = held_of(n, walk, v, state);
+    struct mf_span part;
+
+    if (state == MF_STATE_WEIGHT && n->layout.stage < 3 && !value->away)
+        held = whole_in(n, walk, v, bucket_of(n, mf_value_root(n->net, v, NULL))->master);
+    part = mf_checkpoint_loads(checkpoint) ? held.part : saved_of(n, v, state, held.part);
+    keep(n, checkpoint, role[state], value, part, part.count ? held.at + (part.first - held.part.first) : NULL);
 }
 
 void mf_weights_keep(const struct mf_network *n, const struct mf_walk *walk, struct mf_checkpoint *checkpoint)
 {
     for (size_t v = 0; v < n->net->values; ++v)
-        if (mf_value_is_weight(&n->net->value[v])) keep_weight(n, walk, (int)v, checkpoint);
+        for (int state = 0; mf_value_is_weight(&n->net->value[v]) && state < MF_STATES; ++state)
+            if (mf_weights_has(n, (int)v, (enum mf_state)state))
+                keep_state(n, walk, (int)v, (enum mf_state)state, checkpoint);
     if (mf_checkpoint_loads(checkpoint)) move_masters(n, walk, 1);
 }

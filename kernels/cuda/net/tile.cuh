@@ -22,38 +22,43 @@ __device__ inline unsigned mf_tile_column(int n, int j)
 
 /* -- f32 -- */
 
-/* Four numbers of the sums at a time: row i of a, for the lane's two rows, by the lane's columns of b. */
-template <bool TURNED, int N>
-__device__ inline void mf_tile_product(float (&c)[N][4], mf_matrix<float> a, mf_matrix<float> b, unsigned k)
+/* Terms [i, i + 4) of the sums, of @p L neighbouring lines; a line is a row of a or a column of b. ALONG: its terms
+ * follow one another in memory. */
+template <bool ALONG, int L>
+__device__ inline void mf_tile_terms(float (&v)[L][4], mf_matrix<float> from, unsigned line, unsigned i)
 {
-    const float *upper = a.at + mf_tile_row(0) * a.step, *lower = a.at + mf_tile_row(2) * a.step;
+    if constexpr (ALONG) {
+        for (unsigned l = 0; l < L; ++l) {
+            const float4 four = *reinterpret_cast<const float4 *>(from.at + (line + l) * from.step + i);
 
+            v[l][0] = four.x, v[l][1] = four.y, v[l][2] = four.z, v[l][3] = four.w;
+        }
+    } else {
+        for (unsigned w = 0; w < 4; ++w)
+            for (unsigned l = 0; l < L; ++l) v[l][w] = from.at[(i + w) * from.step + line + l];
+    }
+}
+
+/** c[m] += rows 16 m .. 16 m + 15 of a, by b, which has k rows of 8 N. A_TURNED, B_TURNED: a, b stands transposed. k is
+ * a multiple of 16, N is even. All lanes of a warp call it. */
+template <bool A_TURNED, bool B_TURNED, int M, int N>
+__device__ inline void mf_tile_products(float (&c)[M][N][4], mf_matrix<float> a, mf_matrix<float> b, unsigned k)
+{
     MF_NO_UNROLL
     for (unsigned i = 0; i < k; i += 4) {
-        const float4 u = *reinterpret_cast<const float4 *>(upper + i);
-        const float4 l = *reinterpret_cast<const float4 *>(lower + i);
-        const float up[4] = {u.x, u.y, u.z, u.w}, low[4] = {l.x, l.y, l.z, l.w};
+        float left[M][2][1][4], right[2][4];
 
         MF_UNROLL
+        for (int m = 0; m < M; ++m)
+            for (int h = 0; h < 2; ++h)
+                mf_tile_terms<!A_TURNED>(left[m][h], a, 16 * unsigned(m) + mf_tile_row(2 * h), i);
+        MF_UNROLL
         for (int n = 0; n < N; ++n) {
+            mf_tile_terms<B_TURNED>(right, b, mf_tile_column(n, 0), i);
             MF_UNROLL
-            for (int j = 0; j < 2; ++j) {
-                const unsigned column = mf_tile_column(n, j);
-                float v[4];
-
-                if constexpr (TURNED) {
-                    const float4 four = *reinterpret_cast<const float4 *>(b.at + column * b.step + i);
-
-                    v[0] = four.x, v[1] = four.y, v[2] = four.z, v[3] = four.w;
-                } else {
-                    for (unsigned w = 0; w < 4; ++w) v[w] = b.at[(i + w) * b.step + column];
-                }
-                MF_UNROLL
-                for (int w = 0; w < 4; ++w) {
-                    c[n][j] += up[w] * v[w];
-                    c[n][2 + j] += low[w] * v[w];
-                }
-            }
+            for (int m = 0; m < M; ++m)
+                for (int w = 0; w < 4; ++w)
+                    for (int j = 0; j < 4; ++j) c[m][n][j] += left[m][j / 2][0][w] * right[j % 2][w];
         }
     }
 }
@@ -98,31 +103,46 @@ __device__ inline void mf_tile_mma(float (&c)[4], const uint32_t *a, const uint3
 __device__ inline void mf_tile_mma(float (&c)[4], const uint32_t *a, const uint32_t *b, mf_f16) { MF_TILE_MMA("f16"); }
 #undef MF_TILE_MMA
 
-/** c += a b, where a has 16 rows of @p k numbers and b has k rows of 8 N; TURNED: b stands transposed. k is a multiple
- * of 16, N is even. All lanes of a warp call it. */
-template <bool TURNED, int N, class T>
-__device__ inline void mf_tile_product(float (&c)[N][4], mf_matrix<T> a, mf_matrix<T> b, unsigned k)
+template <bool A_TURNED, bool B_TURNED, int M, int N, class T>
+__device__ inline void mf_tile_products(float (&c)[M][N][4], mf_matrix<T> a, mf_matrix<T> b, unsigned k)
 {
     static_assert(N % 2 == 0, "columns come in sixteens");
-    const unsigned lane = threadIdx.x % MF_CUDA_WARP, row = lane % 16, column = lane / 16 * 8;
-    const unsigned across = lane % 8 + lane / 16 * 8, along = lane / 8 % 2 * 8; /* columns of b, and rows of it */
-    const T *from = a.at + row * a.step + column;
+    const unsigned lane = threadIdx.x % MF_CUDA_WARP, low = lane % 16, high = lane / 16 * 8;
+    const unsigned line = lane % 8 + high, term = lane / 8 % 2 * 8; /* of b along the sums, of a across them */
 
     MF_UNROLL_FOUR
     for (unsigned i = 0; i < k; i += 16) {
-        uint32_t left[4], right[4];
+        uint32_t left[M][4], right[4];
 
-        mf_tile_load<false>(left, from + i);
+        MF_UNROLL
+        for (int m = 0; m < M; ++m) {
+            if constexpr (A_TURNED)
+                mf_tile_load<true>(left[m], a.at + (i + line) * a.step + 16 * unsigned(m) + term);
+            else
+                mf_tile_load<false>(left[m], a.at + (16 * unsigned(m) + low) * a.step + i + high);
+        }
         MF_UNROLL
         for (int n = 0; n < N; n += 2) {
-            if constexpr (TURNED)
-                mf_tile_load<false>(right, b.at + (8 * unsigned(n) + across) * b.step + along + i);
+            if constexpr (B_TURNED)
+                mf_tile_load<false>(right, b.at + (8 * unsigned(n) + line) * b.step + i + term);
             else
-                mf_tile_load<true>(right, b.at + (i + lane % 16) * b.step + 8 * unsigned(n) + column);
-            mf_tile_mma(c[n], left, right, T());
-            mf_tile_mma(c[n + 1], left, right + 2, T());
+                mf_tile_load<true>(right, b.at + (i + low) * b.step + 8 * unsigned(n) + high);
+            MF_UNROLL
+            for (int m = 0; m < M; ++m) {
+                mf_tile_mma(c[m][n], left[m], right, T());
+                mf_tile_mma(c[m][n + 1], left[m], right + 2, T());
+            }
         }
     }
+}
+
+/* -- 16 rows -- */
+
+/** c += a b; TURNED: b stands transposed. */
+template <bool TURNED, int N, class T>
+__device__ inline void mf_tile_product(float (&c)[N][4], mf_matrix<T> a, mf_matrix<T> b, unsigned k)
+{
+    mf_tile_products<false, TURNED>(reinterpret_cast<float(&)[1][N][4]>(c), a, b, k);
 }
 
 #endif

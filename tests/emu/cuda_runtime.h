@@ -81,6 +81,13 @@ template <class T> T __shfl_sync(unsigned mask, T value, int from)
 void mf_emu_ldmatrix(uint32_t (&r)[4], const void *row, bool turned);
 void mf_emu_mma(float (&c)[4], const uint32_t *a, const uint32_t *b, const char *type);
 
+/** cp.async: a copy of @p bytes, with zeros up to @p room, which happens when its thread waits for its group; until
+ * then the place has NaN. */
+void mf_emu_copy_begin(void *to, const void *from, size_t bytes, size_t room);
+void mf_emu_copy_group();
+/** For all groups but the last @p left. */
+void mf_emu_copy_wait(unsigned left);
+
 /* Threads take turns only at barriers, so these are whole. */
 template <class T> static inline T atomicAdd(T *to, T value)
 {

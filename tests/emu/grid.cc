@@ -17,10 +17,19 @@ namespace
 enum state { READY, AT_BLOCK, AT_WARP, ENDED };
 constexpr unsigned WARP = 32;
 
+struct copy {
+    char *to;
+    const char *from;
+    size_t bytes, room;
+    unsigned group;
+};
+
 struct lane {
     uint3 index;
     mf_fiber *fiber;
     state where;
+    std::vector<copy> copies; /* begun and not waited for */
+    unsigned groups;          /* of copies, ended */
 };
 
 struct warp {
@@ -103,7 +112,8 @@ void run_block()
 {
     std::fill(shared.begin(), shared.end(), char(0xff));
     for (unsigned t = 0; t < lanes.size(); ++t) {
-        lanes[t] = lane{{t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y}, nullptr, READY};
+        lanes[t] =
+            lane{{t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y}, nullptr, READY, {}, 0};
         if (t % WARP == 0) warps[t / WARP].turn = 0;
     }
     for (;;) {
@@ -179,4 +189,27 @@ void mf_emu_exchange(unsigned mask, int from, void *value, size_t bytes)
     const mf_emu_box *box = mf_emu_all(mask, value, bytes);
 
     if (from >= 0 && from < int(WARP)) memcpy(value, box[from], bytes);
+}
+
+void mf_emu_copy_begin(void *to, const void *from, size_t bytes, size_t room)
+{
+    if ((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) % room)
+        die("a copy from or to an odd place");
+    memset(to, 0xff, room);
+    lanes[current].copies.push_back(
+        {static_cast<char *>(to), static_cast<const char *>(from), bytes, room, lanes[current].groups});
+}
+
+void mf_emu_copy_group() { ++lanes[current].groups; }
+
+void mf_emu_copy_wait(unsigned left)
+{
+    lane &own = lanes[current];
+
+    for (const copy &c : own.copies) {
+        if (c.group + left >= own.groups) continue;
+        memcpy(c.to, c.from, c.bytes);
+        memset(c.to + c.bytes, 0, c.room - c.bytes);
+    }
+    std::erase_if(own.copies, [&](const copy &c) { return c.group + left < own.groups; });
 }

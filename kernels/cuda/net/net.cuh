@@ -32,6 +32,8 @@
     X(SOFTMAX_LOSS, softmax_loss) \
     X(SQUARED_LOSS, squared_loss) \
     X(DROPOUT, dropout)           \
+    X(PERMUTE, permute)           \
+    X(COMBINE, combine)           \
     X(CAST, cast)                 \
     X(FILL, fill)                 \
     X(ACCUMULATE, accumulate)     \

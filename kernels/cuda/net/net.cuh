@@ -32,6 +32,8 @@
     X(SOFTMAX_LOSS, softmax_loss) \
     X(SQUARED_LOSS, squared_loss) \
     X(DROPOUT, dropout)           \
+    X(ROUTE, route)               \
+    X(ROUTE_LOAD, route_load)     \
     X(PERMUTE, permute)           \
     X(COMBINE, combine)           \
     X(CAST, cast)                 \

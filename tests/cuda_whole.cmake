@@ -75,7 +75,7 @@ set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEO
 
 # Operations of networks. In the second order cuBLASLt has no epilogues.
 foreach(order reverse mixed)
-  add_test(NAME cuda_net_ops_${order} COMMAND net_ops grouped_linear)
+  add_test(NAME cuda_net_ops_${order} COMMAND net_ops)
   add_test(NAME cuda_net_optim_${order} COMMAND net_optim)
   set_tests_properties(cuda_net_ops_${order} cuda_net_optim_${order} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
     ENVIRONMENT "${MF_EMU_ENV};MF_EMU_ORDER=${order};MF_TEST_DEVICE=cuda")

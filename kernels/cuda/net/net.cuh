@@ -10,38 +10,39 @@
 #include "kernels/cuda/pass.cuh"
 
 /** The operations that this back end has. */
-#define MF_CUDA_OP_LIST(X)        \
-    X(LINEAR, linear)             \
-    X(CONV2D, conv2d)             \
-    X(RELU, relu)                 \
-    X(SILU, silu)                 \
-    X(GELU, gelu)                 \
-    X(GELU_TANH, gelu_tanh)       \
-    X(ADD, add)                   \
-    X(MUL, mul)                   \
-    X(LAYER_NORM, layer_norm)     \
-    X(SOFTMAX, softmax)           \
-    X(GROUP_NORM, group_norm)     \
-    X(POOL, pool)                 \
-    X(MEAN, mean)                 \
-    X(ATTENTION, attention)       \
-    X(MATMUL, matmul)             \
-    X(CONCAT, concat)             \
-    X(SLICE, slice)               \
-    X(TRANSPOSE, transpose)       \
-    X(SOFTMAX_LOSS, softmax_loss) \
-    X(SQUARED_LOSS, squared_loss) \
-    X(DROPOUT, dropout)           \
-    X(ROUTE, route)               \
-    X(ROUTE_LOAD, route_load)     \
-    X(PERMUTE, permute)           \
-    X(COMBINE, combine)           \
-    X(CAST, cast)                 \
-    X(FILL, fill)                 \
-    X(ACCUMULATE, accumulate)     \
-    X(SQUARE_SUM, square_sum)     \
-    X(ADAMW, adamw)               \
-    X(ADAM, adam)                 \
+#define MF_CUDA_OP_LIST(X)            \
+    X(LINEAR, linear)                 \
+    X(CONV2D, conv2d)                 \
+    X(RELU, relu)                     \
+    X(SILU, silu)                     \
+    X(GELU, gelu)                     \
+    X(GELU_TANH, gelu_tanh)           \
+    X(ADD, add)                       \
+    X(MUL, mul)                       \
+    X(LAYER_NORM, layer_norm)         \
+    X(SOFTMAX, softmax)               \
+    X(GROUP_NORM, group_norm)         \
+    X(POOL, pool)                     \
+    X(MEAN, mean)                     \
+    X(ATTENTION, attention)           \
+    X(MATMUL, matmul)                 \
+    X(CONCAT, concat)                 \
+    X(SLICE, slice)                   \
+    X(TRANSPOSE, transpose)           \
+    X(SOFTMAX_LOSS, softmax_loss)     \
+    X(SQUARED_LOSS, squared_loss)     \
+    X(DROPOUT, dropout)               \
+    X(ROUTE, route)                   \
+    X(ROUTE_LOAD, route_load)         \
+    X(PERMUTE, permute)               \
+    X(GROUPED_LINEAR, grouped_linear) \
+    X(COMBINE, combine)               \
+    X(CAST, cast)                     \
+    X(FILL, fill)                     \
+    X(ACCUMULATE, accumulate)         \
+    X(SQUARE_SUM, square_sum)         \
+    X(ADAMW, adamw)                   \
+    X(ADAM, adam)                     \
     X(SGD, sgd)
 
 #define MF_CUDA_OP(NAME, name) extern const struct mf_op_calls mf_op_##name##_cuda;

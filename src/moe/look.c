@@ -62,10 +62,10 @@ char *mf_groups_name(const struct mf_groups *g, size_t group)
 
 struct looker {
     struct mf_trainer *t;
-    struct mf_look look;
+    struct mf_looked look;
     int32_t *place;
     void *raw; /* values of any type, on their way */
-    void (*see)(void *context, const struct mf_look *look);
+    void (*see)(void *context, const struct mf_looked *look);
     void *context;
 };
 
@@ -91,7 +91,7 @@ static void fetch(const struct looker *l, int v, size_t rows, void *to)
 static void arrange(struct looker *l, size_t rows)
 {
     const struct mf_routing *v = &l->t->network.routing;
-    struct mf_look *look = &l->look;
+    struct mf_looked *look = &l->look;
     const size_t outputs = look->sizes.outputs, slots = rows * look->sizes.top,
                  all = mf_shape_rows(shape_of(l, v->outputs));
     float *sorted = MF_MUST(malloc((all * outputs + 1) * sizeof *sorted), "outputs of experts");
@@ -112,7 +112,7 @@ static void arrange(struct looker *l, size_t rows)
 static void see_batch(void *context, const struct mf_batch *batch)
 {
     struct looker *l = context;
-    struct mf_look *look = &l->look;
+    struct mf_looked *look = &l->look;
     const struct mf_routing *v = &l->t->network.routing;
 
     look->rows = batch->n * look->each;
@@ -134,7 +134,7 @@ static float *room(size_t rows, size_t columns)
 static void open_looker(struct looker *l)
 {
     const struct mf_routing *v = &l->t->network.routing;
-    struct mf_look *look = &l->look;
+    struct mf_looked *look = &l->look;
     const size_t rows = mf_shape_rows(shape_of(l, v->rows)), slots = mf_shape_rows(shape_of(l, v->outputs));
     const struct mf_record *r = &look->sizes;
     size_t most = look->experts;
@@ -164,8 +164,8 @@ static void close_looker(struct looker *l)
     free(l->raw);
 }
 
-int mf_look(struct mf_trainer *t, size_t n, const uint32_t *id, void (*see)(void *context, const struct mf_look *look),
-            void *context)
+int mf_look_at(struct mf_trainer *t, size_t n, const uint32_t *id,
+               void (*see)(void *context, const struct mf_looked *look), void *context)
 {
     struct looker l = {.t = t, .see = see, .context = context};
     int rc;
@@ -200,7 +200,7 @@ struct surveyor {
 };
 
 /* Sums of rounded numbers are exact, in any order. */
-static void count_rows(void *context, const struct mf_look *look)
+static void count_rows(void *context, const struct mf_looked *look)
 {
     const struct surveyor *s = context;
     struct mf_survey *to = s->survey;
@@ -239,7 +239,7 @@ int mf_survey_make(struct mf_trainer *t, enum mf_split split, size_t n, struct m
     s->rows = MF_MUST(calloc(s->experts + 1, sizeof *s->rows), "a survey of experts");
     s->centroid = MF_MUST(calloc(s->experts * s->columns + 1, sizeof *s->centroid), "a survey of experts");
     for (size_t i = 0; i < count; ++i) id[i] = t->set->id[split][i * all / count];
-    rc = mf_look(t, count, id, count_rows, &surveyor);
+    rc = mf_look_at(t, count, id, count_rows, &surveyor);
     free(id);
     if (rc == MF_OK) finish(t, s);
     return rc;

@@ -25,7 +25,7 @@ long mf_groups_find(const struct mf_groups *groups, size_t sample);
 char *mf_groups_name(const struct mf_groups *groups, size_t group);
 
 /** The rows of a batch; arrays are the look's, until the next batch. */
-struct mf_look {
+struct mf_looked {
     struct mf_record sizes;
     size_t experts, rows, each; /* rows of all samples; rows of one */
     const size_t *sample;       /* [rows / each] in the dataset */
@@ -38,8 +38,8 @@ struct mf_look {
 
 /** Looks at the samples @p id [n]: each rank sees its share, in their order. Refuses (agreed) with MF_INPUT.
  * Collective. */
-int mf_look(struct mf_trainer *trainer, size_t n, const uint32_t *id,
-            void (*see)(void *context, const struct mf_look *look), void *context);
+int mf_look_at(struct mf_trainer *trainer, size_t n, const uint32_t *id,
+               void (*see)(void *context, const struct mf_looked *look), void *context);
 
 /** Entropy of the softmax of @p n scores, in units of the largest; 0 for one score. Local. */
 double mf_look_uncertainty(const float *score, size_t n);

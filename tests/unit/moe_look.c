@@ -31,7 +31,7 @@ static void layer(const struct mf_carry *c, long id, size_t number, size_t n, co
     }
 }
 
-static void see(void *context, const struct mf_look *look)
+static void see(void *context, const struct mf_looked *look)
 {
     struct seen *s = context;
     const struct mf_record *r = &look->sizes;
@@ -75,7 +75,7 @@ static void looks(const struct bed *b, const char *model)
         steps_until(&t, 2);
         CHECK(mf_carry_take(&t, &carry) == MF_OK);
         seen.carry = carry;
-        CHECK(mf_look(&t, LEARNT, b->set->id[MF_TRAIN], see, &seen) == MF_OK);
+        CHECK(mf_look_at(&t, LEARNT, b->set->id[MF_TRAIN], see, &seen) == MF_OK);
         samples = (double)seen.samples;
         mf_comm_sum(&b->world, 1, &samples);
         CHECK(samples == LEARNT);

@@ -107,6 +107,7 @@ struct mf_op {
     unsigned back_over; /* backward: gradients that may take the memory of dout */
     unsigned adds;      /* gradients of activations that backward can add to; gradients of parameters it always can */
     unsigned modifies;  /* inputs that forward changes (optimiser, exchange) */
+    int leaves;         /* it leaves rows of what it writes as they were */
     int cheap;          /* forward costs little: it may be computed a second time instead of being kept */
     int consumes;       /* backward needs the memory of dout, or work memory of that size */
 };

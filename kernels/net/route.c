@@ -79,7 +79,8 @@ static void permute_reads(const struct mf_attr *attr, unsigned wanted, unsigned 
     *out = 2;
 }
 
-const struct mf_op mf_op_permute = {.name = "permute", .shape = permute_shape, .reads = permute_reads, .adds = 1};
+const struct mf_op mf_op_permute = {
+    .name = "permute", .shape = permute_shape, .reads = permute_reads, .adds = 1, .leaves = 1};
 
 /* -- grouped_linear: x [rows][k], w [experts][m][k], b [experts][m] or none, and numbers of which the last attr.groups
  * + 1 say where groups of rows begin and the last one ends. Group g has expert g % experts. -- */
@@ -119,6 +120,7 @@ const struct mf_op mf_op_grouped_linear = {.name = "grouped_linear",
                                            .shared = 6,
                                            .f32 = 4,
                                            .adds = 1,
+                                           .leaves = 1,
                                            .consumes = 1};
 
 /* -- combine: y [rows k][m] by expert, weights [rows][k], what permute says of places -> [rows][m] -- */
@@ -147,5 +149,9 @@ static double combine_operations(const struct mf_attr *attr, const struct mf_sha
     return 2.0 * (double)mf_shape_count(&in[0]);
 }
 
-const struct mf_op mf_op_combine = {
-    .name = "combine", .shape = combine_shape, .reads = combine_reads, .operations = combine_operations, .f32 = 2};
+const struct mf_op mf_op_combine = {.name = "combine",
+                                    .shape = combine_shape,
+                                    .reads = combine_reads,
+                                    .operations = combine_operations,
+                                    .f32 = 2,
+                                    .leaves = 1};

@@ -409,6 +409,23 @@ static void hunt(struct mf_walk *walk, const struct mf_list *list, const struct 
     }
 }
 
+/* Rows that a node leaves as they were are not what it wrote. */
+static void clear(struct mf_walk *walk, const struct mf_list *list, const struct mf_node *node)
+{
+    struct mf_operand operand[MF_OPERANDS];
+
+    for (size_t j = mf_node_operands(node, operand); mf_ops[node->op]->leaves && j-- > 0;) {
+        const struct mf_value *value = &walk->net->value[operand[j].value];
+        const size_t bytes = mf_shape_bytes(&value->shape);
+        void *zeros;
+
+        if (operand[j].access != MF_WRITES) continue;
+        zeros = MF_MUST(calloc(1, bytes + 1), "zeros");
+        mf_place_put(walk->queue, value->place, mf_walk_at(walk, list, operand[j].value), zeros, bytes);
+        free(zeros);
+    }
+}
+
 static void poll(const struct mf_walk *walk)
 {
     if (walk->exchange) walk->exchange->poll(walk->exchange->context);
@@ -419,10 +436,12 @@ static void poll(const struct mf_walk *walk)
 static void run_alone(struct mf_walk *walk, const struct mf_list *list, size_t k, size_t i)
 {
     const int checked = walk->mode == MF_WALK_CHECKED;
+    const int hunts = walk->hunting && !walk->bad && mf_op_is_kernel(list->node[i].op);
 
     if (checked) poison(walk, k, i, 1);
+    if (hunts) clear(walk, list, &list->node[i]);
     step(walk, &list->node[i], &walk->call[k][i]);
-    if (walk->hunting && !walk->bad && mf_op_is_kernel(list->node[i].op)) hunt(walk, list, &list->node[i]);
+    if (hunts) hunt(walk, list, &list->node[i]);
     if (checked) poison(walk, k, i, 0);
     poll(walk);
 }

@@ -1,4 +1,4 @@
-/* Lists of three small networks: one with skips, shared weights, dropout and views; a transformer; one of images.
+/* Lists of small networks: one with skips, shared weights, dropout and views; a transformer; one of images; experts.
  * Passes are compared by their text, gradients with finite differences. Bits do not depend on the places of memory, nor
  * on what is computed again. Micro-batches add up. */
 #include <dlfcn.h>
@@ -120,8 +120,44 @@ static int images(struct mf_build *b, int x, const struct choice *c)
     return mf_build_linear(b, "head", x, CLASSES);
 }
 
-enum { MODELS = 3 };
-static int (*const models[MODELS])(struct mf_build *b, int x, const struct choice *c) = {skips, transformer, images};
+/* A linear layer of four experts on rows that permute sorted. */
+static int of_experts(struct mf_build *b, const char *name, int x, int places, size_t k, size_t m)
+{
+    const struct mf_shape weight = {.type = MF_F32, .n = 3, .d = {4, m, k}};
+    char words[2][16];
+    int in[4] = {x, 0, 0, places};
+
+    snprintf(words[0], sizeof words[0], "%s.weight", name);
+    snprintf(words[1], sizeof words[1], "%s.bias", name);
+    in[1] = mf_build_parameter(b, words[0], weight, MF_START_NORMAL, 0.3);
+    in[2] = mf_build_parameter(b, words[1], flat(4, m), MF_START_NORMAL, 0.3);
+    return mf_build_node(b, MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = 4}, name, 4, in);
+}
+
+static int second(const struct mf_build *b) { return b->list->node[b->list->nodes - 1].out[1]; }
+
+/* Two of four experts for each row, with noise. */
+static int experts(struct mf_build *b, int x, const struct choice *c)
+{
+    const struct mf_attr route = {.count = 2, .temperature = 0.7, .rate = c->drop}, sort = {.count = 4};
+    int logits, weights, places, h;
+
+    x = mf_build_linear(b, "stem", mf_build_reshape(b, x, flat(c->rows, COLUMNS)), 12);
+    logits = mf_build_linear(b, "gate", x, 4);
+    weights = mf_build_node(b, MF_OP_ROUTE, route, "route", 1, &logits);
+    h = mf_build_node(b, MF_OP_PERMUTE, sort, "sorted", 2, (const int[]){x, second(b)});
+    places = second(b);
+    b->segment = 1;
+    h = mf_build_one(b, MF_OP_SILU, "act0", of_experts(b, "fc1", h, places, 12, 8));
+    h = mf_build_one(b, MF_OP_RELU, "act1", of_experts(b, "fc2", h, places, 8, 6));
+    b->segment = 0;
+    h = mf_build_node(b, MF_OP_COMBINE, (struct mf_attr){0}, "mixed", 3, (const int[]){h, weights, places});
+    return mf_build_linear(b, "head", h, CLASSES);
+}
+
+enum { EXPERTS = 3, MODELS };
+static int (*const models[MODELS])(struct mf_build *b, int x, const struct choice *c) = {skips, transformer, images,
+                                                                                         experts};
 
 static struct model make(const struct choice *c, struct mf_queue *queue)
 {
@@ -201,6 +237,7 @@ static void feed(const struct device *d, struct mf_walk *walk, const struct mode
     put(d, walk, m, m->x, x);
     put(d, walk, m, m->label, label);
     mf_walk_numbers(walk)[MF_NUMBER_SAMPLE] = (double)first;
+    mf_walk_numbers(walk)[MF_NUMBER_SAMPLES] = (double)rows;
 }
 
 static void set_numbers(struct mf_walk *walk, int step)
@@ -399,6 +436,30 @@ static void check_accumulation(const struct device *d, const struct choice *base
     for (size_t i = 0; i < n; ++i) CHECK_NEAR(sum[i], whole[i], 2e-6);
 }
 
+/* A hunt names nobody for rows that nobody wrote. */
+static void check_hunt(const struct device *d)
+{
+    for (int fuse = 0; fuse < 2; ++fuse) {
+        struct choice c = usual;
+        struct model m;
+        struct mf_walk *walk = NULL;
+
+        c.model = EXPERTS;
+        c.fuse = fuse;
+        m = make(&c, d->q);
+        if (mf_walk_open(&walk, m.net, d->q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
+        start(d, walk, &m);
+        set_numbers(walk, 1);
+        feed(d, walk, &m, 0, ROWS);
+        mf_walk_numbers(walk)[MF_NUMBER_SAMPLES] = ROWS - 3;
+        mf_walk_hunt(walk, 1);
+        mf_walk_run(walk, m.list);
+        CHECK_SAYS(!mf_walk_bad(walk), "%s is named", mf_walk_bad(walk)->name);
+        mf_walk_close(walk);
+        drop_model(&m, d->q);
+    }
+}
+
 /* What memory is planned: little more than what lives at one time, and less where activations are computed again. */
 static void check_memory(const struct device *d)
 {
@@ -489,12 +550,14 @@ static void check_costs(void)
     const struct mf_shape layer[3] = {flat(7, 5), flat(3, 5), {.type = MF_F32, .n = 1, .d = {3}}};
     const struct mf_shape packed[3] = {{MF_F32, 3, {2, 7, 18}}}, y = {MF_F32, 3, {2, 7, 6}};
     const struct mf_shape apart[3] = {y, {MF_F32, 3, {2, 7, 12}}};
+    const struct mf_shape grouped[3] = {flat(7, 5), {MF_F32, 3, {2, 3, 5}}, flat(2, 3)};
     const struct mf_attr two_heads = {.heads = 2};
     const double product = 2 * 2 * 7 * 7 * 6;
 
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 7) == 2 * 2 * 7 * 5 * 3);
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 2) == 2 * 7 * 5 * 3);
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 4) == 0);
+    CHECK(cost(MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = 2}, grouped, flat(7, 3), 7) == 2 * 2 * 7 * 5 * 3);
     CHECK(cost(MF_OP_ATTENTION, two_heads, packed, y, 1) == 5 * product);
     CHECK(cost(MF_OP_ATTENTION, two_heads, apart, y, 3) == 5 * product);
     CHECK(cost(MF_OP_ATTENTION, two_heads, apart, y, 1) == 3 * product);
@@ -512,6 +575,7 @@ int main(int argc, char **argv)
         struct choice base = usual;
 
         base.model = k;
+        if (k == EXPERTS && !d.be->net->calls[MF_OP_ROUTE]) continue;
         if (d.be->segment_begin) {
             check_replay(&d, &base);
             continue;
@@ -521,6 +585,7 @@ int main(int argc, char **argv)
         check_accumulation(&d, &base);
     }
     check_memory(&d);
+    if (d.be->net->calls[MF_OP_ROUTE]) check_hunt(&d);
     check_costs();
     check_refusals();
     device_close(&d);

@@ -12,6 +12,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/train_plan.h"
+#include "src/cmd/train_run.h"
 #include "src/cmd/train_show.h"
 #include "src/train/weights.h"
 
@@ -24,12 +25,9 @@ struct job {
     struct mf_trainer trainer;
     struct mf_train_show show;
     struct mf_run_plan plan;
-    const struct mf_moe_cmd *moe; /* NULL: the network does not grow */
-    struct mf_grow grow;
+    const struct mf_train_more *more; /* NULL: the network does not change */
     char *output, *problem;
 };
-
-enum { EXPERTS = 8 /* of a transformer's blocks */, EFFECTIVE = 128 };
 
 /* -- what the harness asks for -- */
 
@@ -40,8 +38,10 @@ static int may_write(void *context, struct mf_run *run)
 
     MF_TRY(mf_session_may_write(job->session, run->output, ".safetensors"));
     MF_TRY(mf_session_spares(job->session, run->output, sizeof inputs / sizeof *inputs, inputs));
+    if (job->more && job->more->may_write) MF_TRY(job->more->may_write(job->more->context, run->output));
     if (job->o->no_plots) return MF_OK;
-    return mf_train_show_open(job->session, run->output, job->opts.classify, &job->show);
+    return mf_train_show_open(job->session, run->output, job->more ? job->more->course : "training.png",
+                              job->opts.classify, &job->show);
 }
 
 static int name(void *context, struct mf_run *run)
@@ -95,18 +95,11 @@ static void show_lists(const struct job *job)
     for (size_t k = 0; k < net->lists; ++k) mf_list_print(net->list[k], stdout, 1);
 }
 
-static void let_grow(struct job *job, struct mf_loop *loop)
-{
-    mf_grow_open(&job->grow, &job->moe->grow, &job->trainer);
-    loop->grown = &job->grow;
-    loop->stepped = mf_grow_step;
-    loop->listed = mf_grow_list;
-}
-
 static int work(void *context, struct mf_run *run, struct mf_json **results)
 {
     struct job *job = context;
     struct mf_session *s = job->session;
+    const struct mf_train_more *more = job->more;
     struct mf_loop loop = {.trainer = &job->trainer,
                            .run = run,
                            .problem = job->problem,
@@ -126,11 +119,12 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     if (rc == MF_OK) rc = start_from(job);
     if (rc == MF_OK) say_begin(job);
     if (rc == MF_OK) show_lists(job);
-    if (rc == MF_OK && job->moe) let_grow(job, &loop);
+    if (rc == MF_OK && more && more->begin) more->begin(more->context, &loop);
     if (rc == MF_OK) rc = mf_loop_run(&loop, results);
+    if (rc == MF_OK && more && more->end) rc = more->end(more->context, &loop, *results);
     if (rc == MF_OK) mf_train_show_end(&job->show, &job->trainer);
     mf_monitor_close(loop.monitor);
-    mf_grow_close(&job->grow);
+    if (more && more->close) more->close(more->context);
     mf_trainer_close(&job->trainer);
     return rc;
 }
@@ -194,11 +188,13 @@ static int name_problem(struct job *job)
     const struct mf_comm *comm = job->session->comm;
     const char *model = job->o->model;
     char *text = mf_train_problem(job->set, &job->opts), hash[MF_HASH_TEXT] = "none";
+    char *more = job->more && job->more->problem ? job->more->problem(job->more->context) : NULL;
     int rc = MF_OK;
 
     if (model && *model && comm->rank == 0) rc = mf_hash_file(model, hash);
     mf_comm_bcast(comm, 0, hash, sizeof hash);
-    job->problem = mf_format("%s--model: %s\n", text, hash);
+    job->problem = mf_format("%s%s--model: %s\n", text, more ? more : "", hash);
+    free(more);
     free(text);
     return mf_agree(comm, rc);
 }
@@ -233,9 +229,10 @@ static void close_job(struct job *job)
     mf_dataset_close(job->set);
 }
 
-static int run(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_moe_cmd *moe, int classify)
+int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, int classify,
+                 const struct mf_train_more *more)
 {
-    struct job job = {.session = session, .o = o, .moe = moe};
+    struct job job = {.session = session, .o = o, .more = more};
     int rc = mf_train_check_memories(o, session->backend->name, mf_apart(session->queue));
 
     if (rc == MF_OK) rc = mf_dataset_open(session->comm, o->data, &job.set);
@@ -244,44 +241,22 @@ static int run(struct mf_session *session, const struct mf_train_cmd *o, const s
         rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, (size_t)session->comm->size,
                                                       job.column, &job.opts));
     }
-    job.opts.grows = moe != NULL;
-    if (rc == MF_OK && moe)
-        rc = mf_agree(session->comm, mf_grow_check(&moe->grow, job.opts.args.experts, job.opts.args.top));
+    job.opts.grows = more != NULL;
+    if (rc == MF_OK && more && more->check) rc = mf_agree(session->comm, more->check(more->context, &job.opts));
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
     if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
     close_job(&job);
     return rc;
 }
 
-static int check(const struct mf_session *s, void *options) { return mf_train_check(s, options); }
-static int run_classify(struct mf_session *s, void *options) { return run(s, options, NULL, 1); }
-static int run_regress(struct mf_session *s, void *options) { return run(s, options, NULL, 0); }
-
-/* Classes are told apart, unless columns are named. */
-static int run_moe(struct mf_session *s, void *options)
-{
-    struct mf_moe_cmd *o = options;
-
-    if (strcmp(o->gpu_mode, "single_gpu") == 0 && s->comm->size > 1)
-        return mf_fail(MF_USAGE, "--gpu-mode single_gpu is of one rank, and there are %d; try: multi_gpu",
-                       s->comm->size);
-    if (strcmp(o->gpu_mode, "multi_gpu") == 0 && s->comm->size == 1)
-        mf_info("--gpu-mode multi_gpu: there is one rank, so there is one GPU; mpirun -n N starts more");
-    if (!mf_options_given(s->options, "arch")) o->train.arch = "moe";
-    if (!mf_options_given(s->options, "results-dir")) o->train.results_dir = "results/gpu_training";
-    if (!o->train.batch && !o->train.effective) o->train.effective = EFFECTIVE;
-    if (strcmp(o->train.arch, "vit") == 0 && o->train.experts == 0) o->train.experts = EXPERTS;
-    if (strcmp(o->train.arch, "moe") != 0 && strcmp(o->train.arch, "vit") != 0)
-        return mf_fail(MF_USAGE, "train moe --arch %s: only moe and vit have experts", o->train.arch);
-    return run(s, &o->train, o, o->train.columns.count == 0);
-}
+int mf_train_checked(const struct mf_session *s, void *options) { return mf_train_check(s, options); }
+static int run_classify(struct mf_session *s, void *options) { return mf_train_run(s, options, 1, NULL); }
+static int run_regress(struct mf_session *s, void *options) { return mf_train_run(s, options, 0, NULL); }
 
 static const struct mf_opt *const classify_tables[] = {mf_train_rows, mf_classify_rows, mf_log_view_rows,
                                                        mf_common_opts, NULL};
 static const struct mf_opt *const regress_tables[] = {mf_train_rows, mf_regress_rows, mf_log_view_rows, mf_common_opts,
                                                       NULL};
-static const struct mf_opt *const moe_tables[] = {
-    mf_train_rows, mf_classify_rows, mf_regress_rows, mf_moe_rows, mf_log_view_rows, mf_common_opts, NULL};
 static const char *const names[] = {"results-dir", NULL};
 static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
 
@@ -292,24 +267,21 @@ static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
     "the network. A run that was stopped or killed continues with --restart auto, also on another number of "        \
     "ranks.\n\n"
 
-#define TRAIN(task, kind, what, target, example)                                                          \
-    {                                                                                                     \
-        .name = "train " #task, .summary = "train a network that " what " of microstructures",            \
-        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",       \
-        .text = TEXT example, .tables = task##_tables, .size = sizeof(struct mf_##kind##_cmd),            \
-        .adopt = mf_##kind##_adopt, .check = check, .check_plan = mf_train_plan_ahead, .run = run_##task, \
-        .work = MF_WORK_TEAM, .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1,     \
-        .checkpoints = 1, .names = names, .small = small,                                                 \
+#define TRAIN(task, what, target, example)                                                                           \
+    {                                                                                                                \
+        .name = "train " #task, .summary = "train a network that " what " of microstructures",                       \
+        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",                  \
+        .text = TEXT example, .tables = task##_tables, .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt, \
+        .check = mf_train_checked, .check_plan = mf_train_plan_ahead, .run = run_##task, .work = MF_WORK_TEAM,       \
+        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1, .names = names,    \
+        .small = small,                                                                                              \
     }
 
 const struct mf_cmd mf_cmd_train_classify =
-    TRAIN(classify, train, "tells the classes", "",
+    TRAIN(classify, "tells the classes", "",
           "  mesoforge synth --num-samples 2000 --size 64 64 --output micro.h5\n"
           "  mpirun -n 2 mesoforge train classify --data micro.h5 \\\n"
           "      --arch cnn --results-dir run\n");
-const struct mf_cmd mf_cmd_train_regress = TRAIN(regress, train, "predicts properties", "[--target COLUMN ...] ",
+const struct mf_cmd mf_cmd_train_regress = TRAIN(regress, "predicts properties", "[--target COLUMN ...] ",
                                                  "  mesoforge train regress --data micro.h5 \\\n"
                                                  "      --target interface_density --results-dir run\n");
-const struct mf_cmd mf_cmd_train_moe =
-    TRAIN(moe, moe, "is a mixture of experts, which grows while it learns,", "[--target COLUMN ...] ",
-          "  mesoforge train moe --data micro.h5 --experts 8 --results-dir run\n");

@@ -19,9 +19,10 @@ static int may_draw(const struct mf_session *session, const char *output, const 
     return mf_session_may_accompany(session, output, picture);
 }
 
-int mf_train_show_open(const struct mf_session *session, const char *output, int classify, struct mf_train_show *show)
+int mf_train_show_open(const struct mf_session *session, const char *output, const char *course, int classify,
+                       struct mf_train_show *show)
 {
-    *show = (struct mf_train_show){.course = mf_loop_picture(output, "training.png"),
+    *show = (struct mf_train_show){.course = mf_loop_picture(output, course),
                                    .scores = mf_loop_picture(output, classify ? "confusion.png" : "predicted.png")};
     MF_TRY(may_draw(session, output, show->course));
     return may_draw(session, output, show->scores);

@@ -1,10 +1,12 @@
 /* See grow.h. */
 #include "src/moe/grow.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/moe/look.h"
 #include "src/train/carry.h"
 
 static const double YOUNG = 0.3; /* specialisation of a new expert */
@@ -43,10 +45,65 @@ void mf_grow_open(struct mf_grow *g, const struct mf_grow_opts *opts, const stru
 void mf_grow_close(struct mf_grow *g)
 {
     mf_graph_free(&g->graph);
-    free(g->text);
+    mf_history_free(&g->history);
+    free(g->text[0]);
+    free(g->text[1]);
+}
+
+/* -- changes -- */
+
+static struct mf_metric id_of(const char *key, long id)
+{
+    if (id < 0) return (struct mf_metric){.key = key, .kind = MF_METRIC_REAL, .real = NAN};
+    return (struct mf_metric){.key = key, .kind = MF_METRIC_INT, .whole = (uint64_t)id};
+}
+
+void mf_grow_note(struct mf_grow *g, struct mf_loop *loop, enum mf_change what, long expert, long other)
+{
+    const struct mf_trainer *t = loop->trainer;
+    const struct mf_metric row[] = {
+        {.key = "kind", .kind = MF_METRIC_TEXT, .text = "change"},
+        {.key = "step", .kind = MF_METRIC_INT, .whole = t->step},
+        {.key = "what", .kind = MF_METRIC_TEXT, .text = mf_change_names[what]},
+        id_of("expert", expert),
+        id_of("other", other),
+        {.key = "experts", .kind = MF_METRIC_INT, .whole = t->experts.count},
+    };
+
+    ++g->changes[what];
+    mf_history_event(&g->history, (long)t->step, expert, what);
+    if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row, row);
 }
 
 /* -- what a step says -- */
+
+struct loaded {
+    long id;
+    double rows;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct loaded *x = a, *y = b;
+
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void write_history(struct mf_grow *g, const struct mf_trainer *t)
+{
+    const size_t n = t->experts.count;
+    struct loaded load[MF_EXPERTS];
+    long id[MF_EXPERTS];
+    double rows[MF_EXPERTS];
+
+    for (size_t e = 0; e < n; ++e) load[e] = (struct loaded){t->experts.id[e], t->load[e]};
+    qsort(load, n, sizeof *load, by_id);
+    for (size_t e = 0; e < n; ++e) {
+        id[e] = load[e].id;
+        rows[e] = load[e].rows;
+    }
+    mf_history_step(&g->history, (long)t->step, n, id, rows);
+}
 
 static void count_rows(struct mf_grow *g, const struct mf_trainer *t)
 {
@@ -93,8 +150,9 @@ static void say_full(struct mf_grow *g, const struct mf_trainer *t, const char *
     g->full = 1;
 }
 
-static int bear(struct mf_grow *g, struct mf_trainer *t)
+static int bear(struct mf_grow *g, struct mf_loop *loop)
 {
+    struct mf_trainer *t = loop->trainer;
     const long parent = busiest(g), id = g->graph.next;
     struct mf_experts experts = t->experts;
     struct mf_carry *carry = NULL;
@@ -118,7 +176,7 @@ static int bear(struct mf_grow *g, struct mf_trainer *t)
                                                       .born = (long)t->step,
                                                       .parent = parent});
     mf_graph_connect(&g->graph, id, parent, MF_SIMILARITY, KIN);
-    ++g->changes[MF_CHANGE_BIRTH];
+    mf_grow_note(g, loop, MF_CHANGE_BIRTH, id, parent);
     mf_info("step %zu: expert %ld is born beside expert %ld; there are %zu (uncertainty %.2f)", t->step, id, parent,
             t->experts.count, g->average);
     return MF_OK;
@@ -130,11 +188,38 @@ int mf_grow_step(void *grow, struct mf_loop *loop, const struct mf_step *step)
     struct mf_trainer *t = loop->trainer;
 
     count_rows(g, t);
+    write_history(g, t);
     follow(g, t, step);
     if (!is_time(g, t)) return MF_OK;
-    if (t->experts.count < (size_t)g->opts.most) return bear(g, t);
+    if (t->experts.count < (size_t)g->opts.most) return bear(g, loop);
     say_full(g, t, "there are as many as --max-experts");
     return MF_OK;
+}
+
+/* -- epochs -- */
+
+int mf_grow_epoch(struct mf_grow *g, struct mf_trainer *t)
+{
+    enum { SAMPLES = 1024 };
+    const enum mf_split split = t->set->count[MF_VALIDATION] ? MF_VALIDATION : MF_TRAIN;
+    const struct mf_groups groups = mf_groups_of(t);
+    struct mf_survey survey;
+    int rc = mf_survey_make(t, split, SAMPLES, &survey);
+
+    for (size_t e = 0; rc == MF_OK && e < t->experts.count; ++e) {
+        struct mf_graph_expert *expert = mf_graph_find(&g->graph, t->experts.id[e]);
+
+        expert->specialization = mf_survey_specialization(&survey, e);
+        for (size_t c = 0; c < survey.groups; ++c) {
+            char *name = mf_groups_name(&groups, c);
+
+            mf_graph_serve(&g->graph, expert->id, mf_graph_concept(&g->graph, name, -1),
+                           survey.table[e * survey.groups + c]);
+            free(name);
+        }
+    }
+    mf_survey_free(&survey);
+    return rc;
 }
 
 /* -- checkpoints -- */
@@ -154,7 +239,9 @@ void mf_grow_list(void *grow, struct mf_checkpoint *c)
         snprintf(name, sizeof name, "growth/%s", mf_change_names[k]);
         mf_checkpoint_int(c, name, &g->changes[k]);
     }
-    free(g->text);
-    rc = mf_graph_checkpoint(&g->graph, c, &g->text);
+    for (int k = 0; k < 2; ++k) free(g->text[k]);
+    g->text[0] = g->text[1] = NULL;
+    rc = mf_graph_checkpoint(&g->graph, c, &g->text[0]);
+    if (rc == MF_OK) rc = mf_history_checkpoint(&g->history, c, &g->text[1]);
     if (rc != MF_OK) mf_checkpoint_refuse(c, rc);
 }

@@ -6,6 +6,7 @@
 #define MF_MOE_GROW_H
 
 #include "src/moe/graph.h"
+#include "src/moe/history.h"
 #include "src/train/loop.h"
 
 struct mf_grow_opts {
@@ -15,17 +16,12 @@ struct mf_grow_opts {
     long least, most; /* experts */
 };
 
-/** What the rows of metrics and the pictures tell of a change. */
-enum mf_change { MF_CHANGE_BIRTH, MF_CHANGE_MERGE, MF_CHANGE_PRUNE, MF_CHANGE_SLEEP, MF_CHANGES };
-
-/** "birth", "merge", "prune", "sleep" */
-extern const char *const mf_change_names[MF_CHANGES];
-
 struct mf_grow {
     struct mf_grow_opts opts;
     /* saved in checkpoints: */
     struct mf_graph graph;
-    char *text;               /* of the graph, as a checkpoint that is written has it */
+    struct mf_history history;
+    char *text[2];            /* of both, as a checkpoint that is written has them */
     double average;           /* of the uncertainty */
     long above;               /* steps in a row in which it was above the threshold */
     long last;                /* step of the last birth; 0: none yet */
@@ -40,8 +36,15 @@ int mf_grow_check(const struct mf_grow_opts *opts, long experts, long top);
 void mf_grow_open(struct mf_grow *grow, const struct mf_grow_opts *opts, const struct mf_trainer *trainer);
 void mf_grow_close(struct mf_grow *grow);
 
+/** Counts a change, and writes a row of metrics of the kind "change". @p expert, @p other: ids; -1: none. Local. */
+void mf_grow_note(struct mf_grow *grow, struct mf_loop *loop, enum mf_change what, long expert, long other);
+
 /** For struct mf_loop: after every step. Collective. A birth for which there is no memory is left out, and said. */
 int mf_grow_step(void *grow, struct mf_loop *loop, const struct mf_step *step);
+
+/** For struct mf_loop: after every epoch. The graph learns which classes experts are chosen for, from the validation
+ * split (the train split, where there is none). Collective; refuses (agreed) with MF_INPUT. */
+int mf_grow_epoch(struct mf_grow *grow, struct mf_trainer *trainer);
 
 /** For struct mf_loop: lists the state in a checkpoint, or takes it from one. Local. */
 void mf_grow_list(void *grow, struct mf_checkpoint *checkpoint);

@@ -3,7 +3,8 @@
 #ifndef MF_MOE_HISTORY_H
 #define MF_MOE_HISTORY_H
 
-#include "src/moe/grow.h"
+#include "src/moe/change.h"
+#include "src/run/checkpoint.h"
 
 enum { MF_HISTORY_TIMES = 256 };
 

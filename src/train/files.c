@@ -33,7 +33,7 @@ static int is_number(const char *name, const char *before, const char *after)
 
 static int is_picture(const char *name, const char *output)
 {
-    static const char *const pictures[] = {"training.png", "confusion.png", "predicted.png"};
+    static const char *const pictures[] = {"training.png", "training_metrics.png", "confusion.png", "predicted.png"};
     int is = 0;
 
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; ++i) {

@@ -147,20 +147,22 @@ static void write_step(struct mf_loop *loop, const struct mf_step *step)
 {
     const struct mf_trainer *t = loop->trainer;
     const size_t each = t->opts.schedule.steps / ROWS + 1;
-    const struct mf_metric row[] = {KIND("step"),
-                                    INT("step", t->step),
-                                    INT("epoch", loop->epoch + 1),
-                                    REAL("loss", step->loss),
-                                    REAL("norm", step->norm),
-                                    REAL("learning_rate", step->rate),
-                                    REAL("samples_per_second", speed(loop)),
-                                    REAL("memory", (double)mf_arena_peak(t->arena)),
-                                    REAL("loss_scale", t->scale.value)};
-    const size_t fields = sizeof row / sizeof *row - (t->opts.scale.window == 0);
+    struct mf_metric row[12] = {KIND("step"),
+                                INT("step", t->step),
+                                INT("epoch", loop->epoch + 1),
+                                REAL("loss", step->loss),
+                                REAL("norm", step->norm),
+                                REAL("learning_rate", step->rate),
+                                REAL("samples_per_second", speed(loop)),
+                                REAL("memory", (double)mf_arena_peak(t->arena))};
+    size_t fields = 8;
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : step->loss; /* a last step may have one sample */
     char text[240], loss[MF_LOSS_TEXT];
 
     if (t->comm->rank != 0) return;
+    if (t->opts.scale.window) row[fields++] = REAL("loss_scale", t->scale.value);
+    if (t->experts.count) row[fields++] = REAL("uncertainty", step->uncertainty);
+    if (t->experts.count) row[fields++] = INT("experts", t->experts.count);
     if (t->step % each == 0 || step->skipped) mf_metrics_row(&loop->metrics, fields, row);
     mf_monitor_step(loop->monitor, &loop->metrics, t->step);
     snprintf(text, sizeof text, "epoch %ld, loss %s, %.0f samples/s%s", loop->epoch + 1,
@@ -178,9 +180,10 @@ static void write_epoch(struct mf_loop *loop, const struct mf_scores *s)
         REAL("loss", loop->rows > 0 ? loop->sum / loop->rows : NAN),
         REAL("val_loss", s->rows ? s->loss : NAN),
         REAL(t->opts.classify ? "val_accuracy" : "val_r2", s->rows ? mf_scores_merit(s, &t->opts) : NAN),
-        REAL("seconds", loop->seconds + mf_now() - loop->began)};
+        REAL("seconds", loop->seconds + mf_now() - loop->began),
+        INT("experts", t->experts.count)};
 
-    if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row, row);
+    if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row - (t->experts.count == 0), row);
 }
 
 /* -- epochs -- */
@@ -255,6 +258,7 @@ static int end_epoch(struct mf_loop *loop)
         }
     }
     mf_scores_free(&s);
+    if (rc == MF_OK && loop->epoch_done) rc = loop->epoch_done(loop->grown, loop);
     loop->since = loop->epoch - loop->best_epoch;
     loop->sum = loop->rows = 0;
     if (rc == MF_OK) rc = keep_last(loop);

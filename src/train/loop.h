@@ -24,6 +24,7 @@ struct mf_loop {
      * mf_trainer_rebuild(). listed: lists its state in a checkpoint, or takes it from one. */
     int (*stepped)(void *grown, struct mf_loop *loop, const struct mf_step *step);
     void (*listed)(void *grown, struct mf_checkpoint *checkpoint);
+    int (*epoch_done)(void *grown, struct mf_loop *loop); /* after every epoch, on all ranks; refuses (agreed) */
     void *grown;
     /* how far it is: saved in checkpoints */
     long epoch, best_epoch, since; /* epochs done; the best of them, from 1; epochs since then */

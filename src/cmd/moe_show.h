@@ -1,0 +1,29 @@
+/* What a mixture of experts leaves beside its model: pictures of its graph after every epoch, of what experts worked on
+ * and where they are, the numbers behind them, and a summary.
+ * Rule: what cannot be written or drawn is said once, and never ends a training. */
+#ifndef MF_CMD_MOE_SHOW_H
+#define MF_CMD_MOE_SHOW_H
+
+#include "src/cmd/session.h"
+#include "src/moe/grow.h"
+
+struct mf_moe_show {
+    const struct mf_session *session;
+    int plots;
+    const char *strategy; /* "data_parallel", "expert_parallel" */
+    size_t started;       /* experts at the start */
+    int failed;
+};
+
+/** Refuses (agreed) with MF_OUTPUT files that cannot be written beside the model @p output. Collective. */
+int mf_moe_show_may(const struct mf_moe_show *show, const char *output);
+
+/** After an epoch: knowledge_graph_epoch_N.png, knowledge_graph.json, .graphml and .h5, expert_activations.png and
+ * .json. Rank 0. */
+void mf_moe_show_epoch(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow);
+
+/** At the end: expert_device_distribution.png (of several ranks), performance_summary.txt. Rank 0. */
+void mf_moe_show_end(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow,
+                     const struct mf_json *results);
+
+#endif

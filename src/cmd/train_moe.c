@@ -1,0 +1,155 @@
+/* train moe: a mixture of experts that grows while it learns. */
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/log_view.h"
+#include "src/cmd/moe_show.h"
+#include "src/cmd/train_plan.h"
+#include "src/cmd/train_run.h"
+
+enum { EXPERTS = 8 /* of a transformer's blocks */, EFFECTIVE = 128 };
+
+struct mixture {
+    struct mf_session *session;
+    const struct mf_moe_cmd *o;
+    struct mf_grow grow;
+    struct mf_moe_show show;
+};
+
+/* -- what a training asks -- */
+
+static int check(void *context, const struct mf_train_opts *opts)
+{
+    struct mixture *m = context;
+
+    m->show.started = (size_t)opts->args.experts;
+    return mf_grow_check(&m->o->grow, opts->args.experts, opts->args.top);
+}
+
+static int may_write(void *context, const char *output)
+{
+    const struct mixture *m = context;
+
+    return mf_moe_show_may(&m->show, output);
+}
+
+static int stepped(void *context, struct mf_loop *loop, const struct mf_step *step)
+{
+    struct mixture *m = context;
+
+    return mf_grow_step(&m->grow, loop, step);
+}
+
+static int epoch_done(void *context, struct mf_loop *loop)
+{
+    struct mixture *m = context;
+
+    MF_TRY(mf_grow_epoch(&m->grow, loop->trainer));
+    mf_moe_show_epoch(&m->show, loop, &m->grow);
+    return MF_OK;
+}
+
+static void listed(void *context, struct mf_checkpoint *checkpoint)
+{
+    struct mixture *m = context;
+
+    mf_grow_list(&m->grow, checkpoint);
+}
+
+static void begin(void *context, struct mf_loop *loop)
+{
+    struct mixture *m = context;
+
+    mf_grow_open(&m->grow, &m->o->grow, loop->trainer);
+    loop->grown = m;
+    loop->stepped = stepped;
+    loop->epoch_done = epoch_done;
+    loop->listed = listed;
+}
+
+static int end(void *context, struct mf_loop *loop, struct mf_json *results)
+{
+    struct mixture *m = context;
+
+    mf_moe_show_end(&m->show, loop, &m->grow, results);
+    return MF_OK;
+}
+
+static void done(void *context)
+{
+    struct mixture *m = context;
+
+    mf_grow_close(&m->grow);
+}
+
+static char *problem(void *context)
+{
+    const struct mf_grow_opts *o = &((struct mixture *)context)->o->grow;
+
+    return mf_format("--birth-threshold: %.17g\n--birth-window: %ld\n--birth-cooldown: %ld\n--min-experts: %ld\n"
+                     "--max-experts: %ld\n",
+                     o->threshold, o->window, o->cooldown, o->least, o->most);
+}
+
+/* -- the verb -- */
+
+/* What this verb takes where nothing is given. */
+static int complete(struct mf_session *s, struct mf_moe_cmd *o)
+{
+    struct mf_train_cmd *t = &o->train;
+
+    if (strcmp(o->gpu_mode, "single_gpu") == 0 && s->comm->size > 1)
+        return mf_fail(MF_USAGE, "--gpu-mode single_gpu is of one rank, and there are %d; try: multi_gpu",
+                       s->comm->size);
+    if (strcmp(o->gpu_mode, "multi_gpu") == 0 && s->comm->size == 1)
+        mf_info("--gpu-mode multi_gpu: there is one rank, so there is one GPU; mpirun -n N starts more");
+    if (!mf_options_given(s->options, "arch")) t->arch = "moe";
+    if (!mf_options_given(s->options, "results-dir")) t->results_dir = "results/gpu_training";
+    if (!t->batch && !t->effective) t->effective = EFFECTIVE;
+    if (strcmp(t->arch, "vit") == 0 && t->experts == 0) t->experts = EXPERTS;
+    if (strcmp(t->arch, "moe") == 0 || strcmp(t->arch, "vit") == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "train moe --arch %s: only moe and vit have experts", t->arch);
+}
+
+/* Classes are told apart, unless columns are named. */
+static int run(struct mf_session *s, void *options)
+{
+    struct mf_moe_cmd *o = options;
+    struct mixture m = {
+        .session = s, .o = o, .show = {.session = s, .plots = !o->train.no_plots, .strategy = "data_parallel"}};
+    const struct mf_train_more more = {&m, "training_metrics.png", check, may_write, begin, end, done, problem};
+
+    MF_TRY(complete(s, o));
+    return mf_train_run(s, &o->train, o->train.columns.count == 0, &more);
+}
+
+static const struct mf_opt *const tables[] = {
+    mf_train_rows, mf_classify_rows, mf_regress_rows, mf_moe_rows, mf_log_view_rows, mf_common_opts, NULL};
+static const char *const names[] = {"results-dir", NULL};
+static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
+
+const struct mf_cmd mf_cmd_train_moe = {
+    .name = "train moe",
+    .summary = "train a mixture of experts, which grows while it learns",
+    .synopsis = "--data FILE.h5 [--experts 8] [--target COLUMN ...] [--results-dir DIR] [OPTION VALUE ...]",
+    .text = "A router sends each sample to --top-k experts, which are small networks, and weighs what they say. An "
+            "expert is born where the router stays uncertain. Beside the model, --results-dir gets pictures of the "
+            "experts and of the graph of what they know, the numbers behind them, and a summary. Classes are told "
+            "apart; with --target, columns are predicted. docs/LEARNING.md has the rules.\n\n"
+            "  mesoforge synth --num-samples 4000 --size 32 32 --output micro.h5\n"
+            "  mpirun -n 2 mesoforge train moe --data micro.h5 --results-dir run\n",
+    .tables = tables,
+    .size = sizeof(struct mf_moe_cmd),
+    .adopt = mf_moe_adopt,
+    .check = mf_train_checked,
+    .check_plan = mf_train_plan_ahead,
+    .run = run,
+    .work = MF_WORK_TEAM,
+    .remedy = "a smaller --batch-size, or fewer --experts",
+    .writes = 1,
+    .checkpoints = 1,
+    .names = names,
+    .small = small,
+};

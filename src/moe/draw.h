@@ -2,6 +2,7 @@
 #ifndef MF_MOE_DRAW_H
 #define MF_MOE_DRAW_H
 
+#include "src/moe/graph.h"
 #include "src/moe/history.h"
 
 /** knowledge_graph_epoch_N.png: see mf_figure_graph(). */

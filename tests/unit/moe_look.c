@@ -168,7 +168,7 @@ static void lone(const struct bed *b)
         for (int j = 0; j < 3; ++j) {
             m[j] = 0.9 * m[j] + 0.1 * g[j];
             v[j] = 0.999 * v[j] + 0.001 * g[j] * g[j];
-            p[j] -= 0.01 * (m[j] / (1 - pow(0.9, step))) / (sqrt(v[j] / (1 - pow(0.999, step))) + 1e-8);
+            p[j] -= 0.01 * (m[j] / (1 - pow(0.9, step))) / (sqrt(v[j] / (1 - pow(0.999, step))) + 1e-6);
         }
     }
     mf_lone_get(l, weight);

@@ -20,6 +20,26 @@ void mf_graph_free(struct mf_graph *g)
     *g = (struct mf_graph){0};
 }
 
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *to = MF_MUST(malloc(bytes + 1), "a graph");
+
+    if (bytes > 0) memcpy(to, from, bytes);
+    return to;
+}
+
+void mf_graph_copy(const struct mf_graph *from, struct mf_graph *to)
+{
+    *to = *from;
+    to->expert = copy_of(from->expert, from->experts * sizeof *to->expert);
+    to->edge = copy_of(from->edge, from->edges * sizeof *to->edge);
+    to->concept = copy_of(from->concept, from->concepts * sizeof *to->concept);
+    for (size_t e = 0; e < to->experts; ++e)
+        to->expert[e].samples = copy_of(from->expert[e].samples, (to->concepts + 1) * sizeof(double));
+    for (size_t c = 0; c < to->concepts; ++c)
+    to->concept[c].name = copy_of(from->concept[c].name, strlen(from->concept[c].name) + 1);
+}
+
 void mf_graph_add(struct mf_graph *g, const struct mf_graph_expert *expert)
 {
     struct mf_graph_expert *e;

@@ -54,6 +54,9 @@ struct mf_graph {
 
 void mf_graph_free(struct mf_graph *graph);
 
+/** A copy of its own. What was in @p to is not freed. */
+void mf_graph_copy(const struct mf_graph *from, struct mf_graph *to);
+
 /** Adds an expert; its id is not below graph->next, and expert->samples is not read. */
 void mf_graph_add(struct mf_graph *graph, const struct mf_graph_expert *expert);
 

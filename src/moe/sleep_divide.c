@@ -1,0 +1,397 @@
+/* See sleep_priv.h: experts that serve the same samples divide them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/moe/sleep_priv.h"
+#include "src/train/lone.h"
+
+enum { STEPS = 8 }; /* small ones, of each expert and of the router */
+
+/* -- how much they share -- */
+
+static int remains(const struct mf_night *n, size_t e)
+{
+    return mf_experts_find(&n->experts, n->before.id[e]) < n->experts.count;
+}
+
+static double distance(const struct mf_night *n, size_t e, const float *x)
+{
+    const double *c = n->survey.centroid + e * n->survey.columns;
+    double sum = 0;
+
+    for (size_t j = 0; j < n->survey.columns; ++j) sum += ((double)x[j] - c[j]) * ((double)x[j] - c[j]);
+    return n->survey.rows[e] > 0 ? sum : INFINITY;
+}
+
+static size_t nearest(const struct mf_night *n, const float *x)
+{
+    double least = INFINITY;
+    size_t found = 0;
+
+    for (size_t e = 0; e < n->before.count; ++e) {
+        const double d = remains(n, e) ? distance(n, e, x) : INFINITY;
+
+        if (d < least) {
+            least = d;
+            found = e;
+        }
+    }
+    return found;
+}
+
+/* Shares of the bins of each expert: [experts][bins]. */
+static double *shares_of(const struct mf_night *n, size_t bins)
+{
+    const struct mf_replay *r = &n->sleep->replay;
+    const size_t experts = n->before.count;
+    double *share = MF_MUST(calloc(experts * bins + 1, sizeof *share), "bins of experts");
+
+    for (size_t i = 0; i < r->count; ++i) {
+        const float *record = mf_replay_record(r, i);
+        const size_t group = (size_t)(record[MF_RECORD_GROUP] + 1);
+        const size_t bin = group * experts + nearest(n, record + r->sizes.input);
+
+        for (size_t e = 0; e < experts; ++e)
+            share[e * bins + bin] += mf_replay_slot(r, record, n->before.id[e]) < r->sizes.top;
+    }
+    for (size_t e = 0; e < experts; ++e) {
+        double sum = 0;
+
+        for (size_t b = 0; b < bins; ++b) sum += share[e * bins + b];
+        for (size_t b = 0; b < bins && sum > 0; ++b) share[e * bins + b] /= sum;
+    }
+    return share;
+}
+
+void mf_night_overlaps(const struct mf_night *n, double *to)
+{
+    const size_t experts = n->before.count, bins = (n->sleep->groups.count + 1) * experts;
+    double *share = shares_of(n, bins);
+
+    for (size_t a = 0; a < experts; ++a)
+        for (size_t b = 0; b < experts; ++b) {
+            double least = 0, most = 0;
+
+            for (size_t k = 0; k < bins; ++k) {
+                least += fmin(share[a * bins + k], share[b * bins + k]);
+                most += fmax(share[a * bins + k], share[b * bins + k]);
+            }
+            to[a * experts + b] = most > 0 ? least / most : 0;
+        }
+    free(share);
+}
+
+/* -- pairs -- */
+
+struct pair {
+    size_t one, other;
+    double overlap;
+};
+
+static int largest(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+
+    if (x->overlap != y->overlap) return x->overlap > y->overlap ? -1 : 1;
+    if (x->one != y->one) return x->one < y->one ? -1 : 1;
+    return (x->other > y->other) - (x->other < y->other);
+}
+
+/* All that overlap, the largest overlap first; they get their edges. */
+static size_t find_pairs(const struct mf_night *n, struct pair *pair)
+{
+    const size_t experts = n->before.count;
+    double *overlap = MF_MUST(malloc((experts * experts + 1) * sizeof *overlap), "overlaps of experts");
+    size_t count = 0;
+
+    mf_night_overlaps(n, overlap);
+    for (size_t a = 0; a < experts; ++a)
+        for (size_t b = a + 1; b < experts; ++b) {
+            const double share = overlap[a * experts + b];
+
+            if (!remains(n, a) || !remains(n, b) || share <= 0 || share < n->sleep->opts.overlap) continue;
+            pair[count++] = (struct pair){a, b, share};
+            mf_graph_connect(n->graph, n->before.id[a], n->before.id[b], MF_SPECIALIZATION_SPLIT, fmin(1, share));
+        }
+    qsort(pair, count, sizeof *pair, largest);
+    free(overlap);
+    return count;
+}
+
+/* An expert is in one of them; the others go. */
+static size_t keep_disjoint(size_t experts, size_t count, struct pair *pair)
+{
+    unsigned char *taken = MF_MUST(calloc(experts + 1, 1), "pairs of experts");
+    size_t kept = 0;
+
+    for (size_t k = 0; k < count; ++k) {
+        if (taken[pair[k].one] || taken[pair[k].other]) continue;
+        taken[pair[k].one] = taken[pair[k].other] = 1;
+        pair[kept++] = pair[k];
+    }
+    free(taken);
+    return kept;
+}
+
+/* -- their parts -- */
+
+/* A record of a pair, and how much more the router prefers the first. */
+struct owned {
+    const float *record;
+    double preference;
+};
+
+enum { ALONE = 2 }; /* the preference for an expert that had a row without the other: above all weights */
+
+static int by_preference(const void *a, const void *b)
+{
+    const struct owned *x = a, *y = b;
+
+    if (x->preference != y->preference) return x->preference > y->preference ? -1 : 1;
+    return (x->record > y->record) - (x->record < y->record);
+}
+
+/* The records of either, sorted. *first: so many are the first expert's part: those that it had alone, and half of
+ * those that both had. */
+static size_t sort_owned(const struct mf_night *n, const struct pair *pair, struct owned *owned, size_t *first)
+{
+    const struct mf_replay *r = &n->sleep->replay;
+    const size_t top = r->sizes.top;
+    size_t count = 0, both = 0;
+
+    *first = 0;
+    for (size_t i = 0; i < r->count; ++i) {
+        const float *record = mf_replay_record(r, i), *weight = record + r->sizes.weight;
+        const size_t a = mf_replay_slot(r, record, n->before.id[pair->one]);
+        const size_t b = mf_replay_slot(r, record, n->before.id[pair->other]);
+
+        if (a == top && b == top) continue;
+        both += a < top && b < top;
+        *first += b == top;
+        owned[count++] = (struct owned){record, b == top   ? ALONE
+                                                : a == top ? -ALONE
+                                                           : (double)weight[a] - (double)weight[b]};
+    }
+    qsort(owned, count, sizeof *owned, by_preference);
+    *first += both / 2;
+    return count;
+}
+
+/* [0]: of the first expert, [1] of the other. */
+struct parts {
+    size_t count[2];
+    struct mf_lesson *lesson, *told; /* [count[0] + count[1]]; told: of the router */
+    float *mean;                     /* what the mixture made of them */
+};
+
+static const int32_t sides[] = {0, 1};
+
+static void mix(const struct mf_record *s, const float *record, float *to)
+{
+    memset(to, 0, s->outputs * sizeof *to);
+    for (size_t k = 0; k < s->top; ++k)
+        for (size_t o = 0; o < s->outputs && record[MF_RECORD_IDS + k] >= 0; ++o)
+            to[o] += record[s->weight + k] * record[s->output + k * s->outputs + o];
+}
+
+static struct parts parts_of(const struct mf_night *n, const struct pair *pair)
+{
+    const struct mf_record *s = &n->sleep->replay.sizes;
+    const size_t most = n->sleep->replay.count + 1;
+    struct owned *owned = MF_MUST(malloc(most * sizeof *owned), "records of a pair");
+    struct parts p = {.lesson = MF_MUST(malloc(most * sizeof *p.lesson), "lessons"),
+                      .told = MF_MUST(malloc(most * sizeof *p.told), "lessons"),
+                      .mean = MF_MUST(malloc(most * s->outputs * sizeof(float)), "outputs of a mixture")};
+    const size_t count = sort_owned(n, pair, owned, &p.count[0]);
+
+    p.count[1] = count - p.count[0];
+    for (size_t i = 0; i < count; ++i) {
+        const float *record = owned[i].record;
+
+        mix(s, record, p.mean + i * s->outputs);
+        p.lesson[i] = (struct mf_lesson){record + s->input, p.mean + i * s->outputs, 0};
+        p.told[i] = (struct mf_lesson){mf_record_inner(s, record), &sides[i >= p.count[0]], 0};
+    }
+    free(owned);
+    return p;
+}
+
+static void parts_free(struct parts *p)
+{
+    free(p->lesson);
+    free(p->told);
+    free(p->mean);
+}
+
+/* -- learning them -- */
+
+struct divider {
+    struct mf_night *night;
+    struct mf_lone *expert, *router;
+    size_t layers;
+};
+
+static void teach_expert(const struct divider *d, size_t e, size_t count, struct mf_lesson *lesson)
+{
+    const struct mf_sleep_opts *o = &d->night->sleep->opts;
+    float **weight = MF_MUST(malloc(2 * d->layers * sizeof *weight), "weights");
+
+    mf_replay_weights(d->night->carry, d->night->before.id[e], d->layers, weight);
+    mf_lone_put(d->expert, weight);
+    mf_lessons_learn(d->expert, (size_t)o->batch, count, lesson, STEPS, o->rate, NULL);
+    mf_lone_get(d->expert, weight);
+    free(weight);
+}
+
+/* Copies the two rows of a router's weight out of the carry, or back. */
+static void rows(const struct mf_night *n, const struct pair *pair, const char *part, float *to, int back)
+{
+    const struct mf_carried *w = mf_carry_router(n->carry, part);
+    const size_t columns = mf_shape_count(&w->shape) / w->shape.d[0], at[] = {pair->one, pair->other};
+
+    for (size_t k = 0; k < 2; ++k) {
+        float *row = w->state[MF_STATE_WEIGHT] + at[k] * columns;
+
+        memcpy(back ? row : to + k * columns, back ? to + k * columns : row, columns * sizeof *row);
+    }
+}
+
+static void teach_router(const struct divider *d, const struct pair *pair, struct parts *p)
+{
+    const struct mf_sleep_opts *o = &d->night->sleep->opts;
+    float *weight = MF_MUST(malloc(2 * mf_record_inners(&d->night->sleep->replay.sizes) * sizeof *weight), "rows");
+    float bias[2], *const both[] = {weight, bias};
+
+    rows(d->night, pair, "weight", weight, 0);
+    rows(d->night, pair, "bias", bias, 0);
+    mf_lone_put(d->router, both);
+    mf_lessons_learn(d->router, (size_t)o->batch, p->count[0] + p->count[1], p->told, STEPS, o->rate, NULL);
+    mf_lone_get(d->router, both);
+    rows(d->night, pair, "weight", weight, 1);
+    rows(d->night, pair, "bias", bias, 1);
+    free(weight);
+}
+
+/* Nothing is divided where one of them has no part. */
+static int divide(const struct divider *d, const struct pair *pair)
+{
+    struct parts p = parts_of(d->night, pair);
+    const int both = p.count[0] > 0 && p.count[1] > 0;
+
+    if (both) {
+        teach_expert(d, pair->one, p.count[0], p.lesson);
+        teach_expert(d, pair->other, p.count[1], p.lesson + p.count[0]);
+        teach_router(d, pair, &p);
+    }
+    parts_free(&p);
+    return both;
+}
+
+static int divide_all(struct mf_night *n, size_t count, const struct pair *pair)
+{
+    const struct mf_lone_wish expert = mf_lone_expert(&n->trainer->network, (size_t)n->sleep->opts.batch);
+    const struct mf_lone_wish router = {.columns = mf_record_inners(&n->sleep->replay.sizes),
+                                        .outputs = 2,
+                                        .classify = 1,
+                                        .batch = (size_t)n->sleep->opts.batch};
+    struct divider d = {n, NULL, NULL, expert.depth + 1};
+    int rc = mf_lone_open(&expert, n->trainer->queue, &d.expert);
+
+    if (rc == MF_OK) rc = mf_lone_open(&router, n->trainer->queue, &d.router);
+    for (size_t k = 0; rc == MF_OK && k < count; ++k) n->divided += (size_t)divide(&d, &pair[k]);
+    mf_lone_close(d.expert);
+    mf_lone_close(d.router);
+    return mf_agree(n->trainer->comm, rc);
+}
+
+/* -- a trial -- */
+
+/* Weights that are divided: those of the first mixture's experts, and of its router. */
+static struct mf_carried *touched(const struct mf_night *n, size_t k)
+{
+    const size_t layers = mf_lone_expert(&n->trainer->network, 1).depth + 1, of_experts = n->before.count * 2 * layers;
+
+    if (k >= of_experts) return mf_carry_router(n->carry, k % 2 ? "bias" : "weight");
+    return mf_carry_expert(n->carry, n->before.id[k / (2 * layers)], k % (2 * layers) / 2 + 1,
+                           k % 2 ? "bias" : "weight");
+}
+
+static size_t touched_count(const struct mf_night *n)
+{
+    return n->before.count * 2 * (mf_lone_expert(&n->trainer->network, 1).depth + 1) + 2;
+}
+
+/* Copies them to @p memory, or back; NULL: only counts. Returns how many numbers they have. */
+static size_t copy_touched(const struct mf_night *n, float *memory, int back)
+{
+    size_t numbers = 0;
+
+    for (size_t k = 0; k < touched_count(n); ++k) {
+        const struct mf_carried *w = touched(n, k);
+        const size_t count = mf_shape_count(&w->shape);
+        float *weight = w->state[MF_STATE_WEIGHT];
+
+        if (memory) memcpy(back ? weight : memory + numbers, back ? memory + numbers : weight, count * sizeof *weight);
+        numbers += count;
+    }
+    return numbers;
+}
+
+int mf_night_score(struct mf_night *n, double *loss)
+{
+    const struct mf_dataset *set = n->trainer->set;
+    struct mf_scores s;
+    const int rc = mf_trainer_score(n->trainer, set->count[MF_VALIDATION], set->id[MF_VALIDATION], 0, &s);
+
+    *loss = rc == MF_OK && s.rows > 0 ? s.loss : NAN;
+    mf_scores_free(&s);
+    return rc;
+}
+
+/* The trainer has the weights of the carry. */
+static int try(struct mf_night *n, size_t count, const struct pair *pair, float *memory)
+{
+    double after;
+
+    copy_touched(n, memory, 0);
+    MF_TRY(divide_all(n, count, pair));
+    if (n->divided == 0) return MF_OK;
+    MF_TRY(mf_night_score(n, &n->loss));
+    mf_carry_put(n->carry, n->trainer);
+    MF_TRY(mf_night_score(n, &after));
+    if (after <= n->loss) {
+        n->loss = after;
+        return MF_OK;
+    }
+    n->divided = 0;
+    copy_touched(n, memory, 1);
+    mf_carry_put(n->carry, n->trainer);
+    return MF_OK;
+}
+
+static int try_in_memory(struct mf_night *n, size_t count, const struct pair *pair)
+{
+    struct mf_arena *arena = n->trainer->queue->host;
+    float *memory = mf_arena_take(arena, copy_touched(n, NULL, 0) * sizeof *memory, "weights before a trial");
+    int rc = mf_agree(n->trainer->comm, memory ? MF_OK : MF_MEMORY);
+
+    if (rc == MF_OK) rc = try(n, count, pair, memory);
+    if (memory) mf_arena_give(arena, memory);
+    return rc;
+}
+
+int mf_night_divide(struct mf_night *n)
+{
+    const size_t experts = n->before.count;
+    struct pair *pair = MF_MUST(malloc((experts * experts + 1) * sizeof *pair), "pairs of experts");
+    size_t count;
+    int rc = MF_OK;
+
+    n->pairs = find_pairs(n, pair);
+    count = keep_disjoint(experts, n->pairs, pair);
+    if (count > 0 && n->trainer->set->count[MF_VALIDATION] > 0) rc = try_in_memory(n, count, pair);
+    free(pair);
+    return rc;
+}

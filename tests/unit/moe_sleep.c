@@ -1,0 +1,543 @@
+/* Mixtures that sleep come to the same weights on any number of ranks and in all stages, and after a restart. A sleep
+ * that fails changes nothing, to the bit. Its steps do what they say. */
+#include "src/base/json.h"
+#include "src/moe/sleep_priv.h"
+#include "tests/unit/moe_case.h"
+
+enum { LONG = 24 };
+
+static const struct mf_grow_opts growth = {.threshold = 0.1, .window = 3, .cooldown = 4, .least = 2, .most = 6};
+
+static const struct mf_sleep_opts usual_sleep = {.every = 6,
+                                                 .least = 4,
+                                                 .most = 8,
+                                                 .records = 40,
+                                                 .bytes = 1 << 20,
+                                                 .batch = 8,
+                                                 .rate = 1e-4,
+                                                 .similarity = 0.5,
+                                                 .dormant = 5,
+                                                 .activations = 30,
+                                                 .overlap = 0.3,
+                                                 .meta = 2,
+                                                 .decay = 0.99,
+                                                 .edge = 0.1};
+
+/* A trainer that grows and sleeps. */
+struct life {
+    struct mf_trainer t;
+    struct mf_grow grow;
+    struct mf_sleep sleep;
+    struct mf_loop loop;
+};
+
+static struct mf_train_opts of_life(const char *model, size_t batch)
+{
+    struct mf_train_opts o = mixture(model, batch);
+
+    o.schedule.steps = LONG;
+    o.schedule.rate = 0.01;
+    return o;
+}
+
+static void open_life(const struct bed *b, const struct mf_comm *comm, const struct mf_train_opts *o,
+                      const struct mf_grow_opts *grow, const struct mf_sleep_opts *sleep, struct life *l)
+{
+    *l = (struct life){0};
+    trainer_open(b, comm, b->set, o, &l->t);
+    mf_grow_open(&l->grow, grow, &l->t);
+    CHECK_SAYS(mf_sleep_open(&l->sleep, sleep, &l->grow, &l->t) == MF_OK, "%s", mf_err_text());
+    l->loop = (struct mf_loop){.trainer = &l->t};
+}
+
+static void close_life(struct life *l)
+{
+    mf_sleep_close(&l->sleep);
+    mf_grow_close(&l->grow);
+    mf_trainer_close(&l->t);
+}
+
+static void live(struct life *l, size_t until)
+{
+    while (l->t.step < until) {
+        struct mf_step step = steps_until(&l->t, l->t.step + 1);
+
+        CHECK_SAYS(mf_sleep_step(&l->sleep, &l->loop, &step) == MF_OK, "%s", mf_err_text());
+    }
+}
+
+static char *graph_text(const struct mf_graph *g)
+{
+    struct mf_json *json = mf_graph_json(g);
+    char *text = mf_json_string(json);
+
+    mf_json_free(json);
+    return text;
+}
+
+/* -- any ranks -- */
+
+static void same_lives(const struct bed *b, const char *model)
+{
+    struct mf_train_opts o = of_life(model, WINDOW);
+    struct life one;
+    float *want;
+    size_t n, m;
+
+    open_life(b, &b->self, &o, &growth, &usual_sleep, &one);
+    live(&one, LONG);
+    want = weights_of(&one.t, &n);
+    CHECK(one.grow.changes[MF_CHANGE_SLEEP] >= 3);
+    for (o.stage = 0; o.stage < 4; o.stage += o.stage == 1 ? 2 : 1) {
+        struct life l;
+        float *have;
+
+        o.batch = batch_for(&b->world, WINDOW, 1);
+        open_life(b, &b->world, &o, &growth, &usual_sleep, &l);
+        live(&l, LONG);
+        have = weights_of(&l.t, &m);
+        CHECK(m == n && l.t.experts.count == one.t.experts.count);
+        CHECK(memcmp(l.grow.changes, one.grow.changes, sizeof one.grow.changes) == 0);
+        CHECK_SAYS(m == n && apart(n, have, want) <= 1e-5, "%s, stage %d, %d ranks: weights differ by %g", model,
+                   o.stage, b->world.size, m == n ? apart(n, have, want) : -1);
+        free(have);
+        close_life(&l);
+    }
+    if (b->world.rank == 0)
+        printf("%s: %ld births, %ld merges, %ld prunes in %ld sleeps\n", model, one.grow.changes[0],
+               one.grow.changes[1], one.grow.changes[2], one.grow.changes[3]);
+    free(want);
+    close_life(&one);
+}
+
+/* -- failures -- */
+
+static int same_carry(const struct mf_carry *a, const struct mf_carry *b)
+{
+    int same = a->weights == b->weights;
+
+    for (size_t k = 0; same && k < a->weights; ++k)
+        for (int s = 0; s < MF_STATES; ++s)
+            if (a->weight[k].state[s])
+                same &= memcmp(a->weight[k].state[s], b->weight[k].state[s], mf_shape_bytes(&a->weight[k].shape)) == 0;
+    return same;
+}
+
+/* At the first place of a sleep, and at the last, on the last rank. */
+static void failure(const struct bed *b, int visit, int stage)
+{
+    struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    char fault[80], *before, *after;
+    struct mf_carry *was, *is;
+    struct mf_grow grown;
+    float *want, *got;
+    struct life l, twin;
+    size_t n, m;
+
+    o.stage = stage;
+    open_life(b, &b->world, &o, &growth, &usual_sleep, &l);
+    open_life(b, &b->world, &o, &growth, &usual_sleep, &twin);
+    live(&l, 10);
+    live(&twin, 10);
+    before = graph_text(&l.grow.graph);
+    grown = l.grow;
+    CHECK(mf_carry_take(&l.t, &was) == MF_OK);
+    snprintf(fault, sizeof fault, "sleep:visit=%d:rank=%d", visit, b->world.size - 1);
+    mf_fault_set(fault);
+    CHECK_SAYS(mf_sleep_now(&l.sleep, &l.loop) == MF_OK, "%s", mf_err_text());
+    mf_fault_set(NULL);
+    CHECK(mf_carry_take(&l.t, &is) == MF_OK);
+    CHECK(same_carry(was, is) && was->experts.count == is->experts.count);
+    after = graph_text(&l.grow.graph);
+    CHECK(strcmp(before, after) == 0);
+    CHECK(memcmp(grown.changes, l.grow.changes, sizeof grown.changes) == 0 && grown.average == l.grow.average);
+    steps_until(&l.t, 13); /* and it goes on as if nothing had happened */
+    steps_until(&twin.t, 13);
+    want = weights_of(&twin.t, &n);
+    got = weights_of(&l.t, &m);
+    CHECK(n == m && apart(n, want, got) == 0);
+    free(want);
+    free(got);
+    free(before);
+    free(after);
+    mf_carry_free(was);
+    mf_carry_free(is);
+    close_life(&l);
+    close_life(&twin);
+}
+
+/* -- checkpoints -- */
+
+static void keep(struct life *l, struct mf_checkpoint *c)
+{
+    mf_sleep_list(&l->sleep, c);
+    mf_weights_keep(&l->t.network, l->t.walk, c);
+}
+
+static void restart(const struct bed *b)
+{
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_checkpoint *c = mf_checkpoint_new("a: 1\n");
+    float *want, *got;
+    struct life l, again;
+    size_t n, m;
+
+    open_life(b, &b->world, &o, &growth, &usual_sleep, &l);
+    live(&l, 15);
+    CHECK(l.sleep.replay.count > 0);
+    keep(&l, c);
+    CHECK_SAYS(mf_checkpoint_write(&b->world, scratch_file("life.h5"), 1, c) == MF_OK, "%s", mf_err_text());
+    mf_checkpoint_free(c);
+    open_life(b, &b->world, &o, &growth, &usual_sleep, &again);
+    CHECK(mf_trainer_rebuild(&again.t, &l.t.experts, NULL) == MF_OK);
+    CHECK(mf_checkpoint_open(&b->world, scratch_file("life.h5"), 0, &c) == MF_OK);
+    mf_graph_free(&again.grow.graph);
+    keep(&again, c);
+    CHECK_SAYS(mf_checkpoint_code(c) == MF_OK, "%s", mf_err_text());
+    mf_checkpoint_free(c);
+    mf_trainer_at(&again.t, 15);
+    live(&l, LONG);
+    live(&again, LONG);
+    want = weights_of(&l.t, &n);
+    got = weights_of(&again.t, &m);
+    CHECK(n == m && apart(n, want, got) == 0);
+    free(want);
+    free(got);
+    close_life(&l);
+    close_life(&again);
+}
+
+/* -- replay -- */
+
+static double error_of(const struct mf_replay *r, const struct mf_carry *c, long id)
+{
+    double sum = 0, count = 0;
+
+    for (size_t i = 0; i < r->count; ++i) {
+        const float *record = mf_replay_record(r, i);
+        const size_t k = mf_replay_slot(r, record, id);
+        double h[WIDTH], y;
+
+        if (k == r->sizes.top) continue;
+        for (size_t j = 0; j < WIDTH; ++j) {
+            const struct mf_carried *w = mf_carry_expert(c, id, 1, "weight"), *d = mf_carry_expert(c, id, 1, "bias");
+
+            h[j] = (double)d->state[0][j];
+            for (size_t x = 0; x < r->sizes.columns; ++x)
+                h[j] += (double)w->state[0][j * r->sizes.columns + x] * (double)record[r->sizes.input + x];
+            h[j] = fmax(0, h[j]);
+        }
+        for (size_t o = 0; o < r->sizes.outputs; ++o) {
+            const struct mf_carried *w = mf_carry_expert(c, id, 2, "weight"), *d = mf_carry_expert(c, id, 2, "bias");
+
+            y = (double)d->state[0][o] - (double)record[r->sizes.output + k * r->sizes.outputs + o];
+            for (size_t j = 0; j < WIDTH; ++j) y += (double)w->state[0][o * WIDTH + j] * h[j];
+            sum += y * y;
+            ++count;
+        }
+    }
+    return count > 0 ? sum / count : 0;
+}
+
+/* Records say what experts made of their rows. Experts that were disturbed come back to that; the router stays. */
+static void replay(const struct bed *b)
+{
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_replay r;
+    struct mf_trainer t;
+    struct mf_carry *c;
+    struct mf_carried *w, *gate;
+    double confidence[EXPERTS], before, after;
+    float rows[64];
+    size_t steps, bytes;
+
+    trainer_open(b, &b->world, b->set, &o, &t);
+    steps_until(&t, 3);
+    CHECK(mf_replay_open(&t, 1000, 1 << 20, &r) == MF_OK && r.room == 1000);
+    CHECK(mf_replay_look(&r, &t, 1000) == MF_OK && r.count == WINDOW);
+    steps_until(&t, 4);
+    CHECK(mf_replay_look(&r, &t, 2) == MF_OK && r.count == WINDOW + 2);
+    CHECK(mf_carry_take(&t, &c) == MF_OK);
+    CHECK(mf_replay_slot(&r, mf_replay_record(&r, WINDOW), (long)mf_replay_record(&r, WINDOW)[MF_RECORD_IDS]) == 0);
+    gate = mf_carry_router(c, "weight");
+    memcpy(rows, gate->state[0], sizeof rows);
+    for (long e = 0; e < EXPERTS; ++e) {
+        w = mf_carry_expert(c, e, 2, "bias");
+        for (size_t j = 0; j < w->shape.d[0]; ++j) w->state[0][j] += 0.3F;
+    }
+    before = error_of(&r, c, 0) + error_of(&r, c, 1) + error_of(&r, c, 2) + error_of(&r, c, 3);
+    for (int k = 0; k < 40; ++k) CHECK(mf_replay_repeat(&r, &t, c, 4, 0.01, confidence, &steps) == MF_OK);
+    after = error_of(&r, c, 0) + error_of(&r, c, 1) + error_of(&r, c, 2) + error_of(&r, c, 3);
+    CHECK_SAYS(after < 0.1 * before, "the error of %g becomes %g", before, after);
+    CHECK(memcmp(rows, gate->state[0], sizeof rows) == 0);
+    for (size_t e = 0; e < EXPERTS; ++e) CHECK(isnan(confidence[e]) || (confidence[e] > 0.9 && confidence[e] <= 1));
+    mf_carry_expert(c, 1, 2, "bias")->state[0][0] = NAN;
+    CHECK(isnan(confidence[1]) || mf_replay_repeat(&r, &t, c, 4, 0.01, confidence, &steps) == MF_NUMERIC);
+    mf_err_clear();
+    mf_carry_free(c);
+    bytes = 7 * r.sizes.numbers * sizeof(float);
+    mf_replay_close(&r);
+    CHECK(mf_replay_open(&t, 1000, bytes + 3, &r) == MF_OK && r.room == 7);
+    steps_until(&t, 5);
+    CHECK(mf_replay_look(&r, &t, 6) == MF_OK && mf_replay_look(&r, &t, 5) == MF_OK && r.count == 7 && r.next == 4);
+    mf_replay_close(&r);
+    mf_trainer_close(&t);
+}
+
+/* -- merging and pruning -- */
+
+/* Expert 2 is nearly expert 0, which did more. */
+static void merge(const struct bed *b)
+{
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_sleep_opts s = usual_sleep;
+    struct mf_carry *was, *is;
+    struct life l;
+
+    s.records = s.meta = 0;
+    s.dormant = 1000;
+    s.similarity = 0.99;
+    open_life(b, &b->world, &o, &growth, &s, &l);
+    steps_until(&l.t, 2);
+    CHECK(mf_carry_take(&l.t, &was) == MF_OK);
+    for (size_t layer = 1; layer <= 2; ++layer)
+        for (int k = 0; k < 2; ++k) {
+            const struct mf_carried *from = mf_carry_expert(was, 0, layer, k ? "bias" : "weight");
+            struct mf_carried *to = mf_carry_expert(was, 2, layer, k ? "bias" : "weight");
+
+            for (size_t i = 0; i < mf_shape_count(&to->shape); ++i) to->state[0][i] = 1.001F * from->state[0][i];
+        }
+    CHECK_NEAR(mf_carry_similarity(was, 0, 2), 1, 1e-6);
+    CHECK(fabs(mf_carry_similarity(was, 0, 1)) < 0.6);
+    mf_carry_put(was, &l.t);
+    mf_graph_find(&l.grow.graph, 0)->activations = 30;
+    mf_graph_find(&l.grow.graph, 2)->activations = 10;
+    l.sleep.opts.similarity = l.sleep.tuning.value[MF_KNOB_MERGE] = 0.55;
+    CHECK(mf_sleep_now(&l.sleep, &l.loop) == MF_OK);
+    CHECK(l.t.experts.count == EXPERTS - 1 && mf_experts_find(&l.t.experts, 2) == EXPERTS - 1);
+    CHECK(l.grow.changes[MF_CHANGE_MERGE] == 1 && !mf_graph_find(&l.grow.graph, 2));
+    CHECK(mf_graph_find(&l.grow.graph, 0)->activations == 40);
+    CHECK(mf_carry_take(&l.t, &is) == MF_OK);
+    CHECK_NEAR((double)mf_carry_expert(is, 0, 1, "weight")->state[0][5],
+               1.00025 * (double)mf_carry_expert(was, 0, 1, "weight")->state[0][5], 1e-6);
+    CHECK_NEAR((double)mf_carry_expert(is, 0, 1, "weight")->state[1][5],
+               0.75 * (double)mf_carry_expert(was, 0, 1, "weight")->state[1][5] +
+                   0.25 * (double)mf_carry_expert(was, 2, 1, "weight")->state[1][5],
+               1e-6);
+    mf_carry_free(was);
+    mf_carry_free(is);
+    close_life(&l);
+}
+
+/* The idlest go, as long as there are more than the least number. */
+static void prune(const struct bed *b)
+{
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_sleep_opts s = usual_sleep;
+    struct life l;
+
+    s.records = s.meta = 0;
+    s.similarity = 1;
+    open_life(b, &b->world, &o, &growth, &s, &l);
+    steps_until(&l.t, 10);
+    for (long e = 0; e < EXPERTS; ++e) {
+        struct mf_graph_expert *expert = mf_graph_find(&l.grow.graph, e);
+
+        expert->active = e == 3 ? 5 : 4; /* five steps ago is not long enough */
+        expert->activations = 10 - (double)e;
+    }
+    CHECK(mf_sleep_now(&l.sleep, &l.loop) == MF_OK);
+    CHECK(l.t.experts.count == 2 && l.t.experts.id[0] == 0 && l.t.experts.id[1] == 3);
+    CHECK(l.grow.changes[MF_CHANGE_PRUNE] == 2 && l.grow.graph.experts == 2);
+    close_life(&l);
+}
+
+/* -- overlaps -- */
+
+static struct mf_night night_of(struct life *l)
+{
+    struct mf_night n = {.sleep = &l->sleep,
+                         .trainer = &l->t,
+                         .graph = &l->grow.graph,
+                         .before = l->t.experts,
+                         .experts = l->t.experts,
+                         .loss = NAN};
+
+    CHECK(mf_survey_make(&l->t, MF_TRAIN, LEARNT, &n.survey) == MF_OK);
+    CHECK(mf_carry_take(&l->t, &n.carry) == MF_OK);
+    return n;
+}
+
+/* Three bins: the first expert has records 1 1 1 0, the second 1 0 1 1. So they share 2 of 4, each a third: 0.5. */
+static void overlaps(const struct bed *b)
+{
+    static const int group[] = {0, 0, 1, 2}, has[][2] = {{0, 1}, {0, 3}, {0, 1}, {3, 1}};
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    double share[EXPERTS * EXPERTS];
+    struct mf_night n;
+    struct life l;
+
+    open_life(b, &b->world, &o, &growth, &usual_sleep, &l);
+    steps_until(&l.t, 1);
+    n = night_of(&l);
+    l.sleep.replay.count = 4;
+    for (size_t i = 0; i < 4; ++i) {
+        float *record = l.sleep.replay.at + i * l.sleep.replay.sizes.numbers;
+
+        memset(record, 0, l.sleep.replay.sizes.numbers * sizeof *record);
+        record[MF_RECORD_GROUP] = (float)group[i];
+        for (size_t k = 0; k < 2; ++k) record[MF_RECORD_IDS + k] = (float)has[i][k];
+    }
+    mf_night_overlaps(&n, share);
+    /* shares: 2/3 1/3 0; 1/3 1/3 1/3 */
+    CHECK_NEAR(share[1], (1.0 / 3 + 1.0 / 3) / (2.0 / 3 + 1.0 / 3 + 1.0 / 3), 1e-12);
+    CHECK(share[2] == 0 && share[0] == 1 && share[EXPERTS] == share[1]);
+    mf_carry_free(n.carry);
+    mf_survey_free(&n.survey);
+    close_life(&l);
+}
+
+/* What does not help is taken back, to the bit; what stays does not raise the loss. */
+static void divide(const struct bed *b, double rate)
+{
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_sleep_opts s = usual_sleep;
+    double before, after;
+    float *want, *got;
+    struct mf_night n;
+    struct life l;
+    size_t count, m;
+
+    s.rate = rate;
+    s.records = 80;
+    open_life(b, &b->world, &o, &growth, &s, &l);
+    for (size_t step = 1; step <= 6; ++step) {
+        steps_until(&l.t, step);
+        CHECK(mf_replay_look(&l.sleep.replay, &l.t, WINDOW) == MF_OK);
+    }
+    want = weights_of(&l.t, &count);
+    n = night_of(&l);
+    CHECK(mf_night_score(&n, &before) == MF_OK);
+    CHECK_SAYS(mf_night_divide(&n) == MF_OK, "%s", mf_err_text());
+    CHECK(n.pairs > 0 && l.grow.graph.edges == n.pairs && l.grow.graph.edge[0].relation == MF_SPECIALIZATION_SPLIT);
+    CHECK(mf_night_score(&n, &after) == MF_OK);
+    got = weights_of(&l.t, &m);
+    CHECK(after <= before);
+    if (rate > 1) CHECK(n.divided == 0 && apart(count, want, got) == 0);
+    if (n.divided > 0) CHECK(apart(count, want, got) > 0);
+    if (b->world.rank == 0 && rate < 1) printf("loss %.6f, %zu divided: %.6f\n", before, n.divided, after);
+    free(want);
+    free(got);
+    mf_carry_free(n.carry);
+    mf_survey_free(&n.survey);
+    close_life(&l);
+}
+
+/* -- when, and what it costs -- */
+
+static void times(void)
+{
+    struct mf_sleep s = {.opts = {.least = 500, .most = 2000}, .first = 4, .tuning.value = {0, 0, 1000}};
+
+    CHECK(mf_sleep_interval(&s, 4) == 1000 && mf_sleep_interval(&s, 6) == 1000);
+    CHECK(mf_sleep_interval(&s, 7) == 1000 && mf_sleep_interval(&s, 12) == 666 && mf_sleep_interval(&s, 32) == 500);
+    s.tuning.value[MF_KNOB_EVERY] = 300; /* as it was asked for, as long as there are few experts */
+    CHECK(mf_sleep_interval(&s, 4) == 300 && mf_sleep_interval(&s, 7) == 500);
+}
+
+/* One knob at a time; one that did harm goes back and turns round. */
+static void tuning(void)
+{
+    struct mf_grow g = {0};
+    struct mf_sleep s = {.grow = &g,
+                         .low = {0.1, 0.6, 500},
+                         .high = {0.5, 0.9, 1050},
+                         .tuning = {.value = {0.4, 0.8, 1000}, .turn = {1, 1, 1}, .last = -1}};
+
+    mf_sleep_tune(&s, 1.0);
+    CHECK_NEAR(s.tuning.value[0], 0.44, 1e-12);
+    CHECK_NEAR(g.opts.threshold, 0.44, 1e-12);
+    mf_sleep_tune(&s, 0.9);
+    CHECK_NEAR(s.tuning.value[0], 0.44, 1e-12);
+    CHECK_NEAR(s.tuning.value[1], 0.82, 1e-12);
+    mf_sleep_tune(&s, 0.95);
+    CHECK_NEAR(s.tuning.value[1], 0.8, 1e-12);
+    CHECK(s.tuning.turn[1] == -1 && s.tuning.value[2] == 1050);
+    mf_sleep_tune(&s, 0.9);
+    CHECK_NEAR(s.tuning.value[0], 0.484, 1e-12);
+    mf_sleep_tune(&s, 0.9);
+    CHECK_NEAR(s.tuning.value[1], 0.78, 1e-12);
+    mf_sleep_tune(&s, NAN);
+    CHECK_NEAR(s.tuning.value[1], 0.78, 1e-12);
+}
+
+static void refusals(void)
+{
+    struct mf_sleep_opts o = usual_sleep;
+
+    CHECK(mf_sleep_check(&o) == MF_OK);
+    o.most = o.least - 1;
+    CHECK(mf_sleep_check(&o) == MF_USAGE && strstr(mf_err_text(), "--sleep-most 3"));
+    o = usual_sleep;
+    o.rate = 0;
+    CHECK(mf_sleep_check(&o) == MF_USAGE);
+    o = usual_sleep;
+    o.overlap = NAN;
+    CHECK(mf_sleep_check(&o) == MF_USAGE && strstr(mf_err_text(), "--overlap"));
+    mf_err_clear();
+}
+
+/* No sample that was told right is told wrong after a sleep. */
+static void accuracy(const struct bed *b)
+{
+    struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_sleep_opts s = usual_sleep;
+    const struct mf_grow_opts still = {.threshold = 1, .window = 3, .least = 2, .most = 6};
+    struct mf_scores before, after;
+    struct life l;
+
+    o.schedule.steps = 400;
+    o.schedule.rate = 0.01;
+    o.smoothing = 0;
+    s.every = 1000;
+    s.rate = 1e-4;
+    s.similarity = 0.8;
+    open_life(b, &b->world, &o, &still, &s, &l);
+    live(&l, 380);
+    CHECK(mf_trainer_score(&l.t, LEARNT, b->set->id[MF_TRAIN], 0, &before) == MF_OK);
+    CHECK(l.sleep.replay.count > 0 && mf_sleep_now(&l.sleep, &l.loop) == MF_OK);
+    CHECK(l.grow.changes[MF_CHANGE_SLEEP] == 1 && l.sleep.replay.count == 0);
+    CHECK(mf_trainer_score(&l.t, LEARNT, b->set->id[MF_TRAIN], 0, &after) == MF_OK);
+    CHECK_SAYS(after.accuracy >= before.accuracy - 0.002, "accuracy %g becomes %g", before.accuracy, after.accuracy);
+    if (b->world.rank == 0)
+        printf("accuracy %.3f, loss %.5f; after a sleep %.3f, %.5f\n", before.accuracy, before.loss, after.accuracy,
+               after.loss);
+    mf_scores_free(&before);
+    mf_scores_free(&after);
+    close_life(&l);
+}
+
+int main(int argc, char **argv)
+{
+    struct bed b;
+
+    bed_open(&b, &argc, &argv);
+    times();
+    tuning();
+    refusals();
+    same_lives(&b, "moe");
+    same_lives(&b, "vit");
+    failure(&b, 1, 0);
+    failure(&b, 2, 0);
+    failure(&b, 2, 3);
+    restart(&b);
+    replay(&b);
+    merge(&b);
+    prune(&b);
+    overlaps(&b);
+    divide(&b, 1e-3);
+    divide(&b, 10);
+    accuracy(&b);
+    bed_close(&b);
+    return failures != 0;
+}

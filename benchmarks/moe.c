@@ -55,16 +55,13 @@ static int second(const struct mf_build *build) { return build->list->node[build
 /* One layer on rows @p x. @p places: of experts; -1: it is dense. */
 static int linear(struct mf_build *build, int x, int places, size_t experts, size_t layer, size_t k, size_t m)
 {
-    const int dense[] = {x, parameter(build, "w", layer, shape(2, m, k, 0)),
-                         parameter(build, "b", layer, shape(1, m, 0, 0))};
-    int in[4];
+    const int dense = places < 0;
+    const int w = parameter(build, "w", layer, dense ? shape(2, m, k, 0) : shape(3, experts, m, k));
+    const int b = parameter(build, "b", layer, dense ? shape(1, m, 0, 0) : shape(2, experts, m, 0));
+    const int in[] = {x, w, b, places};
 
-    if (places < 0) return mf_build_node(build, MF_OP_LINEAR, (struct mf_attr){0}, "linear", 3, dense);
-    in[0] = x;
-    in[1] = parameter(build, "we", layer, shape(3, experts, m, k));
-    in[2] = parameter(build, "be", layer, shape(2, experts, m, 0));
-    in[3] = places;
-    return mf_build_node(build, MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = (int)experts}, "linear", 4, in);
+    return mf_build_node(build, dense ? MF_OP_LINEAR : MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = (int)experts},
+                         "linear", dense ? 3 : 4, in);
 }
 
 /* The model, to its outputs. x and logits are parameters, so that they have gradients. */
@@ -158,7 +155,8 @@ static void tick(void *context)
 /* The walk tells after every node. */
 static void nodes(struct bench *b, long steps)
 {
-    const struct mf_exchanges every = {b, no_start, no_finish, tick, no_settle};
+    const struct mf_exchanges every = {
+        .context = b, .start = no_start, .finish = no_finish, .poll = tick, .settle = no_settle};
 
     b->seconds = MF_MUST(calloc(b->list->nodes, sizeof *b->seconds), "times");
     b->at = 0;

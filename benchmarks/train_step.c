@@ -161,7 +161,8 @@ static void no_settle(void *context) { (void)context; }
 /* The walk tells after every node. */
 static void nodes(struct bench *b, long steps)
 {
-    const struct mf_exchanges every = {b, no_start, no_finish, tick, no_settle};
+    const struct mf_exchanges every = {
+        .context = b, .start = no_start, .finish = no_finish, .poll = tick, .settle = no_settle};
 
     name_rows(b);
     step(b); /* does not count */

@@ -27,7 +27,7 @@ from models import make
 CASES = {
     "mlp": dict(width=64, depth=2),
     "cnn": dict(width=16, depth=2),
-    "moe": dict(width=64, depth=2, experts=8, top_k=2, features="none"),
+    "moe": dict(width=64, depth=2, experts=8, top_k=2, features="none", balance=0),
 }
 EPOCHS, BATCH, RATE, DECAY = 30, 64, 3e-3, 0.01
 

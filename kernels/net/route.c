@@ -22,7 +22,9 @@ static double per_number(const struct mf_attr *attr, const struct mf_shape in[],
     return 12 * (double)mf_shape_count(&in[0]);
 }
 
-/* -- route: logits [rows][experts] -> weights [rows][count], choices [rows][count] -- */
+/* -- route: logits [rows][experts], handicaps [experts] or none -> weights [rows][count], choices [rows][count].
+ * Handicaps are added to logits where they are compared, and not in the weights (Wang et al., "Auxiliary-loss-free load
+ * balancing strategy for mixture-of-experts", 2024). -- */
 
 static int route_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
@@ -30,6 +32,8 @@ static int route_shape(const struct mf_attr *attr, const struct mf_shape in[], s
         return mf_fail(MF_USAGE, "it chooses %zu of %zu experts", attr->count, in[0].n ? mf_shape_last(&in[0]) : 0);
     if (!(attr->temperature > 0))
         return mf_fail(MF_USAGE, "its temperature is %g; it must be above 0", attr->temperature);
+    if (in[1].n && mf_shape_count(&in[1]) != in[0].d[1])
+        return mf_fail(MF_USAGE, "it has %zu experts and %zu handicaps", in[0].d[1], mf_shape_count(&in[1]));
     out[0] = table(MF_F32, in[0].d[0], attr->count);
     out[1] = table(MF_I32, in[0].d[0], attr->count);
     return MF_OK;
@@ -43,7 +47,7 @@ static void route_reads(const struct mf_attr *attr, unsigned wanted, unsigned *i
 }
 
 const struct mf_op mf_op_route = {
-    .name = "route", .shape = route_shape, .reads = route_reads, .operations = per_number, .f32 = 1, .adds = 1};
+    .name = "route", .shape = route_shape, .reads = route_reads, .operations = per_number, .f32 = 3, .adds = 1};
 
 /* -- route_load: logits, choices -> slots of each expert; sum of the entropies of rows that count, in units of the
  * largest; how many rows count -- */

@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/output.h"
+#include "src/moe/draw.h"
 #include "src/moe/summary.h"
 #include "src/show/experts.h"
 
@@ -37,53 +38,7 @@ static void check(struct mf_moe_show *show, const char *what, int rc)
     mf_err_clear();
 }
 
-static void write_figure(struct mf_moe_show *show, const char *output, const char *name, const char *title,
-                         struct mf_figure *figure)
-{
-    char *path = mf_loop_picture(output, name);
-
-    check(show, name, mf_figure_write(path, title, figure));
-    free(path);
-}
-
-/* -- the graph -- */
-
-/* The concept that an expert serves most; -1: none. */
-static int concept_of(const struct mf_graph *g, const struct mf_graph_expert *expert)
-{
-    int best = -1;
-    double most = 0;
-
-    for (size_t c = 0; c < g->concepts; ++c)
-        if (mf_graph_samples(g, expert, c) > most) {
-            most = mf_graph_samples(g, expert, c);
-            best = (int)c;
-        }
-    return best;
-}
-
-static void draw_graph(struct mf_moe_show *show, const char *output, long epoch, const struct mf_graph *g)
-{
-    struct mf_figure figure = {.count = 0};
-    struct mf_drawn_expert *expert = mf_figure_keep(&figure, (g->experts + 1) * sizeof *expert);
-    struct mf_drawn_relation *relation = mf_figure_keep(&figure, (g->edges + 1) * sizeof *relation);
-    const char **concept = mf_figure_keep(&figure, (g->concepts + 1) * sizeof *concept);
-    const struct mf_drawn_graph drawn = {g->experts, g->edges, g->concepts, MF_RELATIONS,
-                                         expert,     relation, concept,     mf_relation_names};
-    char *name = mf_format("knowledge_graph_epoch_%ld.png", epoch),
-         *title = mf_format("Experts after epoch %ld", epoch);
-
-    for (size_t e = 0; e < g->experts; ++e)
-        expert[e] = (struct mf_drawn_expert){g->expert[e].id, g->expert[e].activations, concept_of(g, &g->expert[e])};
-    for (size_t k = 0; k < g->edges; ++k)
-        relation[k] =
-            (struct mf_drawn_relation){g->edge[k].one, g->edge[k].other, (int)g->edge[k].relation, g->edge[k].weight};
-    for (size_t c = 0; c < g->concepts; ++c) concept[c] = g->concept[c].name;
-    mf_figure_graph(&figure, &drawn);
-    write_figure(show, output, name, title, &figure);
-    free(name);
-    free(title);
-}
+/* -- after an epoch -- */
 
 static void write_graph(struct mf_moe_show *show, const char *output, const struct mf_graph *g)
 {
@@ -95,74 +50,7 @@ static void write_graph(struct mf_moe_show *show, const char *output, const stru
     }
 }
 
-/* -- what experts worked on -- */
-
-static int by_number(const void *a, const void *b)
-{
-    const long x = *(const long *)a, y = *(const long *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* The ids of all experts that ever had a step. */
-static size_t all_ids(const struct mf_history *h, long **ids)
-{
-    size_t n = 0, kept = 0;
-
-    for (size_t t = 0; t < h->times; ++t) n += h->time[t].count;
-    *ids = MF_MUST(malloc((n + 1) * sizeof **ids), "ids of experts");
-    n = 0;
-    for (size_t t = 0; t < h->times; ++t)
-        for (size_t k = 0; k < h->time[t].count; ++k) (*ids)[n++] = h->time[t].id[k];
-    qsort(*ids, n, sizeof **ids, by_number);
-    for (size_t k = 0; k < n; ++k)
-        if (kept == 0 || (*ids)[kept - 1] != (*ids)[k]) (*ids)[kept++] = (*ids)[k];
-    return kept;
-}
-
-static size_t place_of(const long *ids, size_t n, long id)
-{
-    const long *found = bsearch(&id, ids, n, sizeof *ids, by_number);
-
-    return (size_t)(found - ids);
-}
-
-static void draw_course(struct mf_moe_show *show, const char *output, const struct mf_grow *grow)
-{
-    const struct mf_history *h = &grow->history;
-    const struct mf_graph *g = &grow->graph;
-    struct mf_figure figure = {.count = 0};
-    long *ids;
-    const size_t n = all_ids(h, &ids);
-    double *step = mf_figure_keep(&figure, (h->times + 1) * sizeof *step);
-    double *rows = mf_figure_keep(&figure, (h->times * n + 1) * sizeof *rows);
-    double *samples = mf_figure_keep(&figure, (n * g->concepts + 1) * sizeof *samples);
-    const char **class_name = mf_figure_keep(&figure, (g->concepts + 1) * sizeof *class_name);
-    struct mf_drawn_event *event = mf_figure_keep(&figure, (h->events + 1) * sizeof *event);
-    const struct mf_drawn_course course = {n,    h->times, h->events, g->concepts, ids,
-                                           step, rows,     event,     class_name,  samples};
-
-    for (size_t i = 0; i < h->times * n; ++i) rows[i] = NAN;
-    for (size_t t = 0; t < h->times; ++t) {
-        step[t] = (double)h->time[t].step;
-        for (size_t k = 0; k < h->time[t].count; ++k)
-            rows[t * n + place_of(ids, n, h->time[t].id[k])] = h->time[t].rows[k];
-    }
-    for (size_t k = 0; k < h->events; ++k)
-        event[k] = (struct mf_drawn_event){(double)h->event[k].step, h->event[k].id, (enum mf_event)h->event[k].kind};
-    for (size_t c = 0; c < g->concepts; ++c) class_name[c] = g->concept[c].name;
-    for (size_t e = 0; e < n; ++e) {
-        const struct mf_graph_expert *expert = mf_graph_find(g, ids[e]);
-
-        for (size_t c = 0; c < g->concepts; ++c)
-            samples[e * g->concepts + c] = expert ? mf_graph_samples(g, expert, c) : NAN;
-    }
-    mf_figure_activations(&figure, &course);
-    write_figure(show, output, "expert_activations.png", "Experts", &figure);
-    free(ids);
-}
-
-static void write_course(struct mf_moe_show *show, const char *output, const struct mf_history *h)
+static void write_history(struct mf_moe_show *show, const char *output, const struct mf_history *h)
 {
     char *path = mf_loop_picture(output, "expert_activations.json");
     struct mf_json *json = mf_history_json(h);
@@ -172,16 +60,28 @@ static void write_course(struct mf_moe_show *show, const char *output, const str
     free(path);
 }
 
+static void draw(struct mf_moe_show *show, const char *output, long epoch, const struct mf_grow *grow)
+{
+    char *name = mf_format("knowledge_graph_epoch_%ld.png", epoch),
+         *title = mf_format("Experts after epoch %ld", epoch);
+    char *graph = mf_loop_picture(output, name), *course = mf_loop_picture(output, "expert_activations.png");
+
+    check(show, name, mf_draw_graph(&grow->graph, title, graph));
+    check(show, "expert_activations.png", mf_draw_activations(&grow->history, &grow->graph, title, course));
+    free(name);
+    free(title);
+    free(graph);
+    free(course);
+}
+
 void mf_moe_show_epoch(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow)
 {
     const char *output = loop->run->output;
 
     if (loop->trainer->comm->rank != 0) return;
     write_graph(show, output, &grow->graph);
-    write_course(show, output, &grow->history);
-    if (!show->plots) return;
-    draw_graph(show, output, loop->epoch, &grow->graph);
-    draw_course(show, output, grow);
+    write_history(show, output, &grow->history);
+    if (show->plots) draw(show, output, loop->epoch, grow);
 }
 
 /* -- the end -- */
@@ -192,6 +92,7 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
 {
     const size_t ranks = (size_t)t->comm->size, ways = t->network.ways;
     double all = 0, each = 0;
+    char *path;
     struct mf_figure figure = {.count = 0};
     struct mf_drawn_device *device = mf_figure_keep(&figure, ranks * sizeof *device);
 
@@ -210,7 +111,9 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
                                              (ways > 1 ? rows * (double)ways : all) / (double)ranks};
     }
     mf_figure_devices(&figure, ranks, device);
-    write_figure(show, output, "expert_device_distribution.png", "Experts on devices", &figure);
+    path = mf_loop_picture(output, "expert_device_distribution.png");
+    check(show, "expert_device_distribution.png", mf_figure_write(path, "Experts on devices", &figure));
+    free(path);
 }
 
 static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow,

@@ -39,6 +39,9 @@ const struct mf_opt mf_train_rows[] = {
     ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
     ROW("capacity-factor", capacity, MF_REAL, "0",
         "experts: the most rows of an expert, in means; further rows are dropped; 0: none are"),
+    ROW("balance", balance, MF_REAL, "0.02",
+        "experts: what an expert with few rows gets added to its score in a step, and one with many subtracted, where "
+        "experts are chosen; 0: nothing"),
     MF_CHOICE(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
               "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
     ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
@@ -507,6 +510,7 @@ static struct mf_model_args args_of(const struct mf_train_cmd *o, const struct m
                                   .temperature = o->temperature,
                                   .noise = o->noise,
                                   .capacity = o->capacity,
+                                  .balance = o->balance,
                                   .features = features >= 0        ? features
                                               : is_moe && is_image ? MF_FEATURES_CNN
                                                                    : MF_FEATURES_NONE};
@@ -578,8 +582,8 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     if (a->experts)
         fprintf(to,
                 "--experts: %ld\n--top-k: %ld\n--temperature: %.17g\n--router-noise: %.17g\n--capacity-factor: "
-                "%.17g\n--features: %s\n",
-                a->experts, a->top, a->temperature, a->noise, a->capacity, mf_features_names[a->features]);
+                "%.17g\n--balance: %.17g\n--features: %s\n",
+                a->experts, a->top, a->temperature, a->noise, a->capacity, a->balance, mf_features_names[a->features]);
     if (o->type != MF_F32) fprintf(to, "--precision-type: %s\n", mf_type_name(o->type));
     if (o->schedule.log) fprintf(to, "--warmup-shape: log\n");
     fclose(to);

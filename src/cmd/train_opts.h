@@ -15,7 +15,7 @@ struct mf_train_cmd {
     struct mf_texts columns;
     long width, depth, heads, patch;
     long experts, top;
-    double temperature, noise, capacity;
+    double temperature, noise, capacity, balance;
     const char *features;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;

@@ -14,7 +14,8 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
         mf_unused(s, (const char *const[]){"momentum", NULL}, "--optimizer %s does not use it", o->optimizer);
     if (strcmp(o->arch, "moe") != 0) MF_UNUSED(s, "it is of --arch moe", "features");
     if (strcmp(o->arch, "moe") != 0 && o->experts == 0)
-        MF_UNUSED(s, "the network has no experts", "top-k", "temperature", "router-noise", "capacity-factor");
+        MF_UNUSED(s, "the network has no experts", "top-k", "temperature", "router-noise", "capacity-factor",
+                  "balance");
     if (!o->monitor) MF_UNUSED(s, "it is of --monitor-gpu", "monitor-interval");
     if (o->precision[0] != 'f')
         MF_UNUSED(s, "it needs --precision-type fp16", "loss-scale", "loss-scale-window", "loss-scale-hysteresis");

@@ -77,6 +77,15 @@ void mf_grow_note(struct mf_grow *g, struct mf_loop *loop, enum mf_change what, 
 
 /* -- what a step says -- */
 
+/* Of an expert in all layers. */
+static double rows_of(const struct mf_trainer *t, size_t e)
+{
+    double rows = 0;
+
+    for (size_t layer = 0; layer < mf_trainer_mixtures(t); ++layer) rows += t->load[layer * (t->experts.count + 2) + e];
+    return rows;
+}
+
 struct loaded {
     long id;
     double rows;
@@ -96,7 +105,7 @@ static void write_history(struct mf_grow *g, const struct mf_trainer *t)
     long id[MF_EXPERTS];
     double rows[MF_EXPERTS];
 
-    for (size_t e = 0; e < n; ++e) load[e] = (struct loaded){t->experts.id[e], t->load[e]};
+    for (size_t e = 0; e < n; ++e) load[e] = (struct loaded){t->experts.id[e], rows_of(t, e)};
     qsort(load, n, sizeof *load, by_id);
     for (size_t e = 0; e < n; ++e) {
         id[e] = load[e].id;
@@ -110,8 +119,8 @@ static void count_rows(struct mf_grow *g, const struct mf_trainer *t)
     for (size_t e = 0; e < t->experts.count; ++e) {
         struct mf_graph_expert *expert = mf_graph_find(&g->graph, t->experts.id[e]);
 
-        if (t->load[e] <= 0) continue;
-        expert->activations += t->load[e];
+        if (rows_of(t, e) <= 0) continue;
+        expert->activations += rows_of(t, e);
         expert->active = (long)t->step;
     }
 }

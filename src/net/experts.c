@@ -194,6 +194,20 @@ static int as_rows(struct mf_build *build, int x)
     return mf_build_reshape(build, x, (struct mf_shape){.n = 2, .d = {mf_shape_rows(&s), mf_shape_last(&s)}});
 }
 
+/* They begin with 0, and change from step to step so that all experts get rows. */
+static int handicaps(struct mf_build *build, size_t count)
+{
+    const struct mf_shape shape = {.type = MF_F32, .n = 1, .d = {count}};
+    const int set = build->set;
+    int v;
+
+    build->set = MF_SET_HANDICAPS;
+    v = mf_build_parameter(build, "gate.handicap", shape, MF_START_NUMBER, 0);
+    if (v >= 0) build->list->net->value[v].by_expert = 1;
+    build->set = set;
+    return v;
+}
+
 int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_mixture *m)
 {
     struct mf_shape shape = mf_build_shape(build, x);
@@ -203,7 +217,8 @@ int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_
                                   .rate = m->noise,
                                   .stream = build->dropouts};
     const int rows = as_rows(build, x), s = as_rows(build, scores);
-    const int weights = mf_build_node(build, MF_OP_ROUTE, route, "route", 1, &s), choice = second(build);
+    const int in[] = {s, m->balance > 0 ? handicaps(build, m->experts->count) : -1};
+    const int weights = mf_build_node(build, MF_OP_ROUTE, route, "route", 2, in), choice = second(build);
     int places, y;
 
     build->dropouts += m->noise > 0;

@@ -48,6 +48,8 @@ static int complete_mixture(const struct mf_model *model, struct mf_model_args *
         return mf_fail(MF_USAGE, "--temperature %g: it must be above 0", args->temperature);
     if (!(args->noise >= 0) || !isfinite(args->noise))
         return mf_fail(MF_USAGE, "--router-noise %g: it cannot be negative", args->noise);
+    if (!(args->balance >= 0) || !isfinite(args->balance))
+        return mf_fail(MF_USAGE, "--balance %g: it cannot be negative", args->balance);
     if (!(args->capacity >= 0) || !isfinite(args->capacity))
         return mf_fail(MF_USAGE, "--capacity-factor %g: it cannot be negative", args->capacity);
     return MF_OK;
@@ -75,6 +77,7 @@ struct mf_mixture mf_model_mixture(const struct mf_model_args *args, struct mf_e
                                .temperature = args->temperature,
                                .noise = args->noise,
                                .capacity = args->capacity,
+                               .balance = args->balance,
                                .width = width,
                                .depth = depth,
                                .columns = columns};

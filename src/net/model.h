@@ -14,10 +14,11 @@ extern const char *const mf_features_names[];
 struct mf_model_args {
     long width, depth, heads, patch;
     double dropout;
-    long experts, top;                   /* of a mixture, and those of a row; 0 experts: none */
-    double temperature, noise, capacity; /* as in struct mf_mixture; an evaluation has temperature 1 and no noise */
-    int features;                        /* enum mf_features: what stands in front of a mixture */
-    const struct mf_experts *list;       /* which experts; NULL: the first ones. It outlives the lists */
+    long experts, top; /* of a mixture, and those of a row; 0 experts: none */
+    double temperature, noise, capacity,
+        balance;                   /* as in struct mf_mixture; an evaluation has temperature 1 and no noise */
+    int features;                  /* enum mf_features: what stands in front of a mixture */
+    const struct mf_experts *list; /* which experts; NULL: the first ones. It outlives the lists */
 };
 
 struct mf_model {

@@ -39,7 +39,7 @@ static void put_mixture(const struct mf_model_args *a, struct mf_json *args)
     struct mf_json *ids = mf_json_array();
 
     MF_JSON(args, "experts", a->experts, "top_k", a->top, "temperature", a->temperature, "router_noise", a->noise,
-            "capacity_factor", a->capacity, "features", mf_features_names[a->features]);
+            "capacity_factor", a->capacity, "balance", a->balance, "features", mf_features_names[a->features]);
     for (size_t e = 0; e < a->list->count; ++e) mf_json_int(ids, NULL, a->list->id[e]);
     mf_json_put(args, "expert_ids", ids);
 }
@@ -118,6 +118,7 @@ static int read_mixture(struct mf_saved *s, const struct mf_json *args)
     s->args.temperature = mf_json_get_real(args, "temperature");
     s->args.noise = mf_json_get_real(args, "router_noise");
     s->args.capacity = mf_json_get_real(args, "capacity_factor");
+    s->args.balance = mf_json_get_real(args, "balance");
     s->args.features = MF_FEATURES_NONE;
     while (features && s->args.features < MF_FEATURES && strcmp(mf_features_names[s->args.features], features) != 0)
         ++s->args.features;

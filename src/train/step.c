@@ -1,5 +1,6 @@
 /* See train.h: a step. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/form/compare.h"
@@ -8,7 +9,7 @@
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
 
-enum { SUMS = 3, MOST = SUMS + MF_EXPERTS + 2 };
+enum { SUMS = 3 };
 
 static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t micro)
 {
@@ -16,10 +17,17 @@ static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t mic
     return micro == 0 ? &t->network.first : &t->network.inner;
 }
 
+/* Numbers of trainer->load. */
+static size_t loads(const struct mf_trainer *t)
+{
+    return t->experts.count ? mf_trainer_mixtures(t) * (t->experts.count + 2) : 0;
+}
+
 /* Adds the loads of the experts in this pass. Entropies are rounded so that they add up exactly, in any order. */
 static void add_loads(struct mf_trainer *t, const struct mf_list *list)
 {
     const size_t n = t->experts.count;
+    double *to = t->load;
     float load[MF_EXPERTS + 2];
 
     for (size_t i = 0; i < list->nodes; ++i) {
@@ -27,7 +35,44 @@ static void add_loads(struct mf_trainer *t, const struct mf_list *list)
 
         if (node->op != MF_OP_ROUTE_LOAD) continue;
         mf_place_get(t->queue, MF_PLACE_DEVICE, load, mf_walk_at(t->walk, list, node->out[0]), (n + 2) * sizeof *load);
-        for (size_t e = 0; e < n + 2; ++e) t->load[e] += e == n ? mf_compare_grain((double)load[e]) : (double)load[e];
+        for (size_t e = 0; e < n + 2; ++e, ++to) *to += e == n ? mf_compare_grain((double)load[e]) : (double)load[e];
+    }
+}
+
+/* Mean over layers of the uncertainty. */
+static double uncertainty_of(const struct mf_trainer *t)
+{
+    const size_t n = t->experts.count;
+    double sum = 0, rows = 0;
+
+    for (const double *load = t->load; load < t->load + loads(t); load += n + 2) {
+        sum += load[n];
+        rows += load[n + 1];
+    }
+    return rows > 0 ? sum / rows : 0;
+}
+
+/* An expert with fewer rows than the mean gets a larger handicap, one with more a smaller one: at most by the rate. */
+static void balance(struct mf_trainer *t)
+{
+    const struct mf_list *list = t->network.last.list;
+    const size_t n = t->experts.count;
+    const double *load = t->load;
+    float handicap[MF_EXPERTS];
+
+    for (size_t i = 0; t->opts.args.balance > 0 && i < list->nodes; ++i) {
+        void *at = list->node[i].op == MF_OP_ROUTE && !list->node[i].back
+                       ? mf_walk_at(t->walk, list, list->node[i].in[1])
+                       : NULL;
+        double mean = 0;
+
+        if (!at) continue;
+        for (size_t e = 0; e < n; ++e) mean += load[e] / (double)n;
+        mf_place_get(t->queue, MF_PLACE_DEVICE, handicap, at, n * sizeof *handicap);
+        for (size_t e = 0; mean > 0 && e < n; ++e)
+            handicap[e] += (float)(t->opts.args.balance * fmax(-1, 1 - load[e] / mean));
+        mf_place_put(t->queue, MF_PLACE_DEVICE, at, handicap, n * sizeof *handicap);
+        load += n + 2;
     }
 }
 
@@ -37,7 +82,7 @@ static int pass_all(struct mf_trainer *t, double *loss)
     int rc = MF_OK;
 
     *loss = 0;
-    for (size_t e = 0; e < mf_train_loads(t); ++e) t->load[e] = 0;
+    for (size_t e = 0; e < loads(t); ++e) t->load[e] = 0;
     for (size_t m = 0; m < t->micro; ++m) {
         const struct mf_pass_list *pass = list_of(t, m);
         const int read = rc == MF_OK ? mf_trainer_next(t, m, pass->list) : rc;
@@ -78,15 +123,19 @@ static void squared_norms(struct mf_trainer *t, double *whole, double *part)
 /* Losses add up over ranks, and squared norms where each has a part of the gradients. */
 static void reduce(struct mf_trainer *t, int failed, size_t n, int64_t *wish, double *loss, double *square, int *any)
 {
-    const size_t loads = t->experts.count > 0 ? t->experts.count + 2 : 0;
-    double sums[MOST] = {*loss, *square, failed ? 1 : 0};
+    const size_t more = loads(t);
+    double *sums = MF_MUST(calloc(SUMS + more, sizeof *sums), "sums of a step");
 
-    if (loads) memcpy(sums + SUMS, t->load, loads * sizeof *sums);
-    mf_collect_step(t->comm, SUMS + loads, sums, n, wish);
-    if (loads) memcpy(t->load, sums + SUMS, loads * sizeof *sums);
+    sums[0] = *loss;
+    sums[1] = *square;
+    sums[2] = failed ? 1 : 0;
+    memcpy(sums + SUMS, t->load, more * sizeof *sums);
+    mf_collect_step(t->comm, SUMS + more, sums, n, wish);
+    memcpy(t->load, sums + SUMS, more * sizeof *sums);
     *loss = sums[0];
     *square = sums[1];
     *any = sums[2] > 0;
+    free(sums);
 }
 
 /* A mean over no rows is 0. */
@@ -126,10 +175,10 @@ int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_ste
     if (any) return mf_agree(t->comm, rc);
     square += whole;
     step->norm = sqrt(square) / t->scale.value;
-    if (t->experts.count > 0 && t->load[t->experts.count + 1] > 0)
-        step->uncertainty = t->load[t->experts.count] / t->load[t->experts.count + 1];
+    step->uncertainty = uncertainty_of(t);
     step->skipped = !isfinite(square) || !isfinite(step->loss);
     if (!step->skipped) optimise(t, step);
+    if (!step->skipped) balance(t);
     t->skipped += (size_t)step->skipped;
     step->skipped += mf_scale_move(&t->opts.scale, &t->scale, step->skipped);
     ++t->step;

@@ -69,9 +69,10 @@ struct mf_trainer {
     size_t *id;    /* [batch] */
     float *target; /* of a batch */
     float *blank;  /* a sample of zeros */
-    double *load; /* of the last step, all ranks: rows of each expert, sum of uncertainties, rows; several layers add */
-    size_t micro; /* passes of a step on every rank */
-    size_t step;  /* steps that were made or skipped */
+    double *load;  /* [mixtures][experts + 2] of the last step, all ranks: rows of each expert, sum of uncertainties,
+                      rows of all */
+    size_t micro;  /* passes of a step on every rank */
+    size_t step;   /* steps that were made or skipped */
     size_t wanted; /* passes whose samples the reader was asked for, from the first step on */
     size_t skipped;
     struct mf_scale scale;
@@ -111,8 +112,8 @@ void mf_trainer_close(struct mf_trainer *trainer);
 struct mf_carry;
 int mf_trainer_rebuild(struct mf_trainer *trainer, const struct mf_experts *experts, const struct mf_carry *carry);
 
-/** Numbers of trainer->load with the most experts; 0: the network is no mixture. Local. */
-size_t mf_train_loads(const struct mf_trainer *trainer);
+/** Layers of experts. Local. */
+size_t mf_trainer_mixtures(const struct mf_trainer *trainer);
 
 /** Steps of an epoch. Local. */
 size_t mf_trainer_epoch(const struct mf_trainer *trainer);

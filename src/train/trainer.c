@@ -167,7 +167,14 @@ static void unbuild(struct mf_trainer *t)
     t->home = NULL;
 }
 
-size_t mf_train_loads(const struct mf_trainer *t) { return t->opts.args.experts > 0 ? MF_EXPERTS + 2 : 0; }
+size_t mf_trainer_mixtures(const struct mf_trainer *t)
+{
+    const struct mf_list *list = t->network.evaluate.list;
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i) n += list->node[i].op == MF_OP_ROUTE_LOAD;
+    return n;
+}
 
 /* The trainer keeps the experts, since they change. */
 static void take_experts(struct mf_trainer *t, const struct mf_experts *experts)
@@ -214,8 +221,8 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     t->units.deviation = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
     if (!opts->classify) measure_units(t);
     if (opts->args.experts > 0) take_experts(t, opts->args.list);
-    t->load = MF_MUST(calloc(mf_train_loads(t) + 1, sizeof *t->load), "loads of experts");
     MF_TRY(build(t));
+    t->load = MF_MUST(calloc(mf_trainer_mixtures(t) * (MF_EXPERTS + 2) + 1, sizeof *t->load), "loads of experts");
     MF_TRY(mf_agree(comm, open_reader(t)));
     mf_scale_begin(&opts->scale, &t->scale);
     return MF_OK;

@@ -20,7 +20,7 @@ static double noise(const struct mf_attr *attr, size_t sample, size_t i)
     return radius * (i % 2 ? sin(angle) : cos(angle));
 }
 
-/* The logits of row @p r as they are compared; NaN is the least. */
+/* The logits of row @p r; NaN is the least. */
 static void logits(const struct mf_attr *attr, const struct mf_shape shape[], const double *in, size_t r, double *x)
 {
     const size_t n = shape[0].d[1], each = attr->first ? attr->first : 1;
@@ -40,6 +40,7 @@ static void choose(const struct mf_attr *attr, const struct mf_shape shape[], do
         int taken[64] = {0};
 
         logits(attr, shape, in[0], r, x);
+        for (size_t e = 0; in[1] && e < n; ++e) x[e] += in[1][e];
         for (size_t i = 0; i < k; ++i) {
             size_t best = n;
 
@@ -235,6 +236,7 @@ const struct net_case net_route[] = {
      .in = {F(2, 5, 9)},
      .second = choose,
      .fill = equal_and_nan},
+    {MF_OP_ROUTE, route, {.count = 2, .temperature = 0.8}, 1, .in = {F(2, 9, 6), F(1, 6)}, .second = choose},
     {MF_OP_ROUTE_LOAD, route_load, {0}, 0, .in = {F(2, 33, 9), I(2, 33, 2)}, .fill = some_choices},
     {MF_OP_ROUTE_LOAD, route_load, {0}, 0, .in = {F(2, 5, 1), I(2, 5, 1)}, .fill = only_expert},
     {MF_OP_PERMUTE, permute, {.count = 7}, 1, .in = {F(2, 20, 9), I(2, 20, 2)}, .second = places, .fill = some_choices},

@@ -15,6 +15,7 @@ static struct mf_train_opts mixture(const char *model, size_t batch)
     o.args.top = 2;
     o.args.temperature = 0.8;
     o.args.noise = 0.3;
+    o.args.balance = 0.05;
     o.args.dropout = 0;
     CHECK(mf_model_complete(o.model, &o.args) == MF_OK);
     return o;

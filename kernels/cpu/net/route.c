@@ -27,22 +27,24 @@ static void insert(float *key, int32_t *choice, size_t n, size_t k, float x, siz
     choice[at] = (int32_t)e;
 }
 
-/* Key [k] becomes softmax(key / temperature); it falls. */
+/* Key [k] becomes softmax(key / temperature). */
 static void weigh(float *key, size_t k, float temperature)
 {
-    const float most = key[0];
-    float sum = 0;
+    float most = key[0], sum = 0;
 
+    for (size_t i = 1; i < k; ++i) most = key[i] > most ? key[i] : most;
     for (size_t i = 0; i < k; ++i) sum += key[i] = mf_soft_exp((key[i] - most) / temperature);
     for (size_t i = 0; i < k; ++i) key[i] /= sum;
 }
 
-/* @p r: row of the call. The best logits are found in the memory of the weights. */
+/* @p r: row of the call. The best logits are found in the memory of the weights. Without the handicaps they are the
+ * logits again, up to rounding. */
 static void route_row(const struct mf_call *call, const struct mf_noise *noise, size_t r)
 {
     const size_t experts = mf_shape_last(&call->in[0].shape), k = call->attr->count;
     const size_t each = call->attr->first > 0 ? call->attr->first : 1, first = r % each * experts;
     const float *x = (const float *)call->in[0].at + r * experts;
+    const float *handicap = call->in[1].at;
     float *w = (float *)call->out[0].at + r * k, four[4] = {0};
     int32_t *choice = (int32_t *)call->out[1].at + r * k;
     int broken = 0;
@@ -52,10 +54,11 @@ static void route_row(const struct mf_call *call, const struct mf_noise *noise, 
 
         if (noise->deviation > 0 && (e == 0 || (first + e) % 4 == 0))
             mf_noise_four(noise, r / each, (first + e) / 4, four);
-        key += four[(first + e) % 4];
+        key += four[(first + e) % 4] + (handicap ? handicap[e] : 0);
         broken |= isnan(key);
         insert(w, choice, e, k, isnan(key) ? -INFINITY : key, e);
     }
+    for (size_t i = 0; handicap && i < k; ++i) w[i] -= handicap[choice[i]];
     weigh(w, k, (float)call->attr->temperature);
     for (size_t i = 0; broken && i < k; ++i) w[i] = NAN;
 }

@@ -39,7 +39,7 @@ struct choice_body {
     struct mf_attr attr;
     const double *number;
     unsigned experts;
-    const float *logits;
+    const float *logits, *handicap; /* handicap: NULL: none */
     float *weight;
     int32_t *choice;
     __device__ float logit(const struct mf_noise &noise, size_t row, unsigned expert) const
@@ -48,7 +48,8 @@ struct choice_body {
         float four[4] = {};
 
         if (noise.deviation > 0) mf_noise_four(&noise, row / each, i / 4, four);
-        return logits[row * experts + expert] + (i % 4 < 2 ? four[i % 2] : four[2 + i % 2]);
+        return logits[row * experts + expert] +
+               ((i % 4 < 2 ? four[i % 2] : four[2 + i % 2]) + (handicap ? handicap[expert] : 0));
     }
     __device__ void operator()(size_t row, unsigned lane) const
     {
@@ -83,17 +84,19 @@ struct choice_body {
             last = warp_best(best);
             broken = mf_warp_max(broken);
             if (lane == 0) {
-                weight[row * attr.count + i] = broken > 0 ? NAN : last.key;
+                weight[row * attr.count + i] = broken > 0 ? NAN : last.key - (handicap ? handicap[last.expert] : 0);
                 choice[row * attr.count + i] = int32_t(last.expert);
             }
         }
     }
-    /* Softmax of keys that fall. */
+    /* Softmax of keys. */
     __device__ void weigh(size_t row, unsigned lane) const
     {
-        float *key = weight + row * attr.count, sum = 0;
-        const float most = *key, each = float(attr.temperature);
+        float *key = weight + row * attr.count, most = -INFINITY, sum = 0;
+        const float each = float(attr.temperature);
 
+        for (size_t i = lane; i < attr.count; i += MF_CUDA_WARP) most = key[i] > most ? key[i] : most;
+        most = mf_warp_max(most);
         __syncwarp();
         for (size_t i = lane; i < attr.count; i += MF_CUDA_WARP) {
             key[i] = mf_soft_exp((key[i] - most) / each);
@@ -134,7 +137,7 @@ void route(struct mf_queue *q, const struct mf_call *call)
 
     mf_rows_run(q, logits.d[0],
                 choice_body{*call->attr, call->number, unsigned(logits.d[1]), mf_floats(call->in[0]),
-                            mf_floats(call->out[0]), mf_numbers<int32_t>(call->out[1])});
+                            mf_floats(call->in[1]), mf_floats(call->out[0]), mf_numbers<int32_t>(call->out[1])});
 }
 
 void route_back(struct mf_queue *q, const struct mf_call *call)

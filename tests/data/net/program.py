@@ -26,7 +26,7 @@ CASES = {
     "mlp": dict(width=24, depth=2),
     "cnn": dict(width=10, depth=2),
     "vit": dict(width=16, depth=2, heads=2, patch=4),
-    "moe": dict(width=16, depth=2, experts=4, top_k=2, features="cnn"),
+    "moe": dict(width=16, depth=2, experts=4, top_k=2, features="cnn", balance=0),
 }
 
 

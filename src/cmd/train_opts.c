@@ -39,7 +39,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
     ROW("capacity-factor", capacity, MF_REAL, "0",
         "experts: the most rows of an expert, in means; further rows are dropped; 0: none are"),
-    ROW("balance", balance, MF_REAL, "0.02",
+    ROW("balance", balance, MF_REAL, "0.005",
         "experts: what an expert with few rows gets added to its score in a step, and one with many subtracted, where "
         "experts are chosen; 0: nothing"),
     MF_CHOICE(mf_train_cmd, "features", features, "auto", "auto|none|cnn",

@@ -32,12 +32,14 @@ struct mf_collective {
     enum mf_exchange_kind kind;
     enum mf_exchange_group group; /* its ranks are meant below */
     enum mf_type type;
-    void *array; /* [n] device memory; a trade writes there what the ranks send, one block after the other */
+    void *array; /* [n] device memory; a trade writes there what the ranks send */
     size_t n;    /* not of a trade */
-    /* a trade: */
-    const void *from;   /* a block of numbers for each rank, one after the other, in device memory */
-    const size_t *sent; /* [ranks] numbers of each block; read at the call, as got is */
-    const size_t *got;  /* [ranks] numbers that come from each; 0 is allowed, also from all */
+    /* a trade; all counts are read at the call: */
+    const void *from;      /* a block of numbers for each rank, in device memory */
+    const size_t *sent;    /* [ranks] numbers of each block */
+    const size_t *got;     /* [ranks] numbers that come from each; 0 is allowed, also from all */
+    const size_t *sent_at; /* [ranks] where each block begins in from [numbers]; NULL: one behind the other */
+    const size_t *got_at;  /* [ranks] the same in array */
 };
 
 /** Who executes exchanges. */

@@ -11,8 +11,9 @@ enum { MF_ARRAYS_MOST = 128 /* exchanges whose copies are told apart */, MF_ARRA
 struct mf_stage_of_array {
     struct mf_collective what; /* its counts are these: */
     size_t *sent, *got;        /* [ranks] */
+    size_t *sent_at, *got_at;  /* [ranks] where blocks begin, in device memory */
     uint64_t number;           /* of the exchange; 0: none yet */
-    size_t down, up;           /* numbers of its copies */
+    size_t *down, *up;         /* [ranks] numbers of its copies, one for each block of a trade, else one; 0: none */
     char *at;                  /* host memory [largest]; of a trade: what is sent, then what is got */
 };
 

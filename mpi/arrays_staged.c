@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mpi/arrays_priv.h"
+#include "mpi/collect_priv.h"
 #include "src/base/err.h"
 
 size_t mf_arrays_stages(size_t largest) { return MF_ARRAYS_STAGES * mf_whole_lines(largest); }
@@ -54,15 +55,37 @@ static char *got_at(const struct mf_arrays *a, const struct mf_stage_of_array *s
 
 /* -- steps -- */
 
+/* Blocks stand one behind the other in the stage. */
+static void blocks_down(struct mf_arrays *a, struct mf_stage_of_array *s)
+{
+    const size_t each = mf_type_bytes(s->what.type);
+    char *to = s->at;
+
+    for (int r = 0; r < a->comm->size; to += s->sent[r++] * each)
+        s->down[r] = a->queue->backend->get_start(a->queue, to, (const char *)s->what.from + s->sent_at[r] * each,
+                                                  s->sent[r] * each);
+}
+
+static void blocks_up(struct mf_arrays *a, struct mf_stage_of_array *s)
+{
+    const size_t each = mf_type_bytes(s->what.type);
+    const char *from = got_at(a, s);
+
+    for (int r = 0; r < a->comm->size; from += s->got[r++] * each)
+        s->up[r] =
+            a->queue->backend->put_start(a->queue, (char *)s->what.array + s->got_at[r] * each, from, s->got[r] * each);
+}
+
 static void copy_down(struct mf_arrays *a, struct mf_stage_of_array *s)
 {
-    const struct mf_backend *backend = a->queue->backend;
     const struct mf_span part = part_of(a, &s->what, s->what.kind == MF_EXCHANGE_GATHER);
 
+    memset(s->down, 0, (size_t)a->comm->size * sizeof *s->down);
     if (s->what.kind == MF_EXCHANGE_TRADE)
-        s->down = backend->get_start(a->queue, s->at, s->what.from, sent_bytes(a, s));
+        blocks_down(a, s);
     else
-        s->down = backend->get_start(a->queue, s->at + part.first, (char *)s->what.array + part.first, part.count);
+        s->down[0] =
+            a->queue->backend->get_start(a->queue, s->at + part.first, (char *)s->what.array + part.first, part.count);
 }
 
 static void copy_up(struct mf_arrays *a, struct mf_stage_of_array *s)
@@ -70,11 +93,18 @@ static void copy_up(struct mf_arrays *a, struct mf_stage_of_array *s)
     const struct mf_backend *backend = a->queue->backend;
     const struct mf_span part = part_of(a, &s->what, s->what.kind == MF_EXCHANGE_SCATTER);
 
+    memset(s->up, 0, (size_t)a->comm->size * sizeof *s->up);
     if (s->what.kind == MF_EXCHANGE_TRADE)
-        s->up = backend->put_start(a->queue, s->what.array, got_at(a, s), got_bytes(a, s));
+        blocks_up(a, s);
     else
-        s->up = backend->put_start(a->queue, (char *)s->what.array + part.first, s->at + part.first, part.count);
-    backend->follow(a->queue, s->up);
+        s->up[0] = backend->put_start(a->queue, (char *)s->what.array + part.first, s->at + part.first, part.count);
+    for (int r = 0; r < a->comm->size; ++r) backend->follow(a->queue, s->up[r]);
+}
+
+/* The host waits for these copies. */
+static void finish_copies(struct mf_arrays *a, const size_t *copy)
+{
+    for (int r = 0; r < a->comm->size; ++r) a->queue->backend->finish(a->queue, copy[r]);
 }
 
 /* The host exchanges all that are started up to @p number. */
@@ -84,9 +114,10 @@ static void launch(struct mf_arrays *a, uint64_t number)
         struct mf_stage_of_array *s = stage_of(a, ++a->launched);
         struct mf_collective here = s->what;
 
-        a->queue->backend->finish(a->queue, s->down);
+        finish_copies(a, s->down);
         here.array = here.kind == MF_EXCHANGE_TRADE ? got_at(a, s) : s->at;
         here.from = s->at;
+        here.sent_at = here.got_at = NULL;
         mf_collect_start(a->collect, &here);
     }
 }
@@ -120,6 +151,8 @@ static void keep(struct mf_arrays *a, struct mf_stage_of_array *s, const struct 
     memcpy(s->got, what->got, ranks * sizeof *s->got);
     s->what.sent = s->sent;
     s->what.got = s->got;
+    mf_blocks_at(a->comm->size, what->sent_at, s->sent, s->sent_at);
+    mf_blocks_at(a->comm->size, what->got_at, s->got, s->got_at);
     MF_ASSERT(mf_whole_lines(sent_bytes(a, s)) + got_bytes(a, s) <= a->largest);
 }
 
@@ -130,7 +163,7 @@ static uint64_t start(void *context, const struct mf_collective *what)
 
     launch(a, a->started);
     if (s->number) land(a, s->number);
-    a->queue->backend->finish(a->queue, s->up);
+    finish_copies(a, s->up);
     ++a->started;
     keep(a, s, what);
     copy_down(a, s);
@@ -175,8 +208,12 @@ int mf_arrays_open_stages(struct mf_arrays *a, size_t largest)
         struct mf_stage_of_array *s = &a->stage[i];
 
         s->at = (char *)mf_collect_memory(a->collect) + i * a->largest;
-        s->sent = MF_MUST(malloc(2 * ranks * sizeof *s->sent), "counts of an all-to-all");
+        s->sent = MF_MUST(calloc(6 * ranks, sizeof *s->sent), "counts of an all-to-all");
         s->got = s->sent + ranks;
+        s->sent_at = s->got + ranks;
+        s->got_at = s->sent_at + ranks;
+        s->down = s->got_at + ranks;
+        s->up = s->down + ranks;
     }
     return MF_OK;
 }

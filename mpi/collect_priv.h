@@ -37,6 +37,7 @@ struct mf_collect_head {
 struct mf_trading {
     struct mf_collective what; /* its counts are these: */
     size_t *sent, *got;        /* [ranks] */
+    size_t *sent_at, *got_at;  /* [ranks] where blocks begin */
     uint64_t number;           /* of the exchange */
     size_t at;                 /* bytes of every block that have gone before */
     int more;                  /* behind the messages that are under way */
@@ -94,6 +95,14 @@ struct mf_collect {
     struct mf_trading trading[MF_COLLECT_TRADES];
     uint64_t trades; /* started */
 };
+
+/** Where blocks of @p count [ranks] begin: as @p given says; NULL: one behind the other. */
+static inline void mf_blocks_at(int ranks, const size_t *given, const size_t *count, size_t *at)
+{
+    size_t sum = 0;
+
+    for (int r = 0; r < ranks; sum += count[r++]) at[r] = given ? given[r] : sum;
+}
 
 static inline struct mf_exchange *mf_exchange_at(struct mf_collect *c, uint64_t number)
 {

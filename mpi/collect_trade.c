@@ -15,8 +15,10 @@ void mf_collect_trades_open(struct mf_collect *c)
     for (int i = 0; i < MF_COLLECT_TRADES; ++i) {
         struct mf_trading *t = &c->trading[i];
 
-        t->sent = MF_MUST(malloc(2 * ranks * sizeof *t->sent), "counts of an all-to-all");
+        t->sent = MF_MUST(malloc(4 * ranks * sizeof *t->sent), "counts of an all-to-all");
         t->got = t->sent + ranks;
+        t->sent_at = t->got + ranks;
+        t->got_at = t->sent_at + ranks;
         t->request = MF_MUST(malloc(2 * ranks * sizeof *t->request), "messages");
     }
 }
@@ -35,35 +37,23 @@ static size_t bytes_of(const struct mf_trading *t, size_t n) { return n * mf_typ
 static void post(struct mf_collect *c, struct mf_trading *t)
 {
     const int ranks = c->comm->size, tag = FIRST_TAG + (int)(t - c->trading);
-    char *to = t->what.array;
-    const char *from = t->what.from;
 
     t->more = 0;
     for (int k = 0; k < 2 * ranks; ++k) {
         const int r = k % ranks, sends = k >= ranks;
+        const char *from = (const char *)t->what.from + bytes_of(t, t->sent_at[r]) + t->at;
+        char *to = (char *)t->what.array + bytes_of(t, t->got_at[r]) + t->at;
         const size_t all = bytes_of(t, sends ? t->sent[r] : t->got[r]);
         const int bytes = r == c->comm->rank ? 0 : (int)mf_piece(all, t->at);
 
         t->request[k] = MPI_REQUEST_NULL;
         t->more |= bytes > 0 && all > t->at + (size_t)bytes;
         if (bytes > 0 && sends)
-            MPI_Isend(from + t->at, bytes, MPI_BYTE, r, tag, c->comm->impl->ranks, &t->request[k]);
+            MPI_Isend(from, bytes, MPI_BYTE, r, tag, c->comm->impl->ranks, &t->request[k]);
         else if (bytes > 0)
-            MPI_Irecv(to + t->at, bytes, MPI_BYTE, r, tag, c->comm->impl->ranks, &t->request[k]);
-        if (sends)
-            from += all;
-        else
-            to += all;
+            MPI_Irecv(to, bytes, MPI_BYTE, r, tag, c->comm->impl->ranks, &t->request[k]);
     }
     t->at += mf_comm_most;
-}
-
-static size_t before(const size_t *count, int rank)
-{
-    size_t sum = 0;
-
-    for (int r = 0; r < rank; ++r) sum += count[r];
-    return sum;
 }
 
 static void copy_own(const struct mf_collect *c, const struct mf_trading *t)
@@ -73,8 +63,8 @@ static void copy_own(const struct mf_collect *c, const struct mf_trading *t)
 
     MF_ASSERT(n == t->got[rank]);
     if (n)
-        memcpy((char *)t->what.array + bytes_of(t, before(t->got, rank)),
-               (const char *)t->what.from + bytes_of(t, before(t->sent, rank)), bytes_of(t, n));
+        memcpy((char *)t->what.array + bytes_of(t, t->got_at[rank]),
+               (const char *)t->what.from + bytes_of(t, t->sent_at[rank]), bytes_of(t, n));
 }
 
 void mf_collect_trade(struct mf_collect *c, uint64_t number, const struct mf_collective *what,
@@ -87,6 +77,8 @@ void mf_collect_trade(struct mf_collect *c, uint64_t number, const struct mf_col
     trading->at = 0;
     memcpy(trading->sent, what->sent, ranks * sizeof *what->sent);
     memcpy(trading->got, what->got, ranks * sizeof *what->got);
+    mf_blocks_at(c->comm->size, what->sent_at, what->sent, trading->sent_at);
+    mf_blocks_at(c->comm->size, what->got_at, what->got, trading->got_at);
     copy_own(c, trading);
     if (!c->teams) return;
     for (size_t r = 0; r < ranks; ++r)

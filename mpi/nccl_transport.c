@@ -376,13 +376,14 @@ static void receive_block(const struct move *m, size_t at, size_t n, int from)
 
 static void trade(const struct move *m)
 {
+    const struct mf_collective *t = m->what;
     size_t out = 0, in = 0;
 
     for (int r = 0; r < m->comm->size; ++r) {
-        send_block(m, m->what->from, out, m->what->sent[r], r);
-        receive_block(m, in, m->what->got[r], r);
-        out += m->what->sent[r];
-        in += m->what->got[r];
+        send_block(m, t->from, t->sent_at ? t->sent_at[r] : out, t->sent[r], r);
+        receive_block(m, t->got_at ? t->got_at[r] : in, t->got[r], r);
+        out += t->sent[r];
+        in += t->got[r];
     }
 }
 

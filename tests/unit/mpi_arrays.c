@@ -168,26 +168,30 @@ static void many(const struct set *s)
 
 /* -- trades -- */
 
-static size_t all_of(int ranks, const size_t *count)
+/* Where blocks begin; @p apart: from the last to the first, with gaps. Returns where all end. */
+static size_t place_blocks(int ranks, const size_t *count, int apart, size_t *at)
 {
     size_t sum = 0;
 
-    for (int r = 0; r < ranks; ++r) sum += count[r];
+    for (int k = 0; k < ranks; ++k) {
+        const int r = apart ? ranks - 1 - k : k;
+
+        at[r] = sum;
+        sum += count[r] + (apart ? 3 : 0);
+    }
     return sum;
 }
 
 /* What MPI brings, for the same counts. */
-static int32_t *traded(const struct mf_comm *g, const int32_t *out, const size_t *sent, const size_t *got)
+static int32_t *traded(const struct mf_comm *g, const int32_t *out, const size_t *sent, const size_t *at, size_t all)
 {
     const int ranks = g->size;
-    int32_t *in = calloc(all_of(ranks, got) + 1, sizeof *in);
+    int32_t *in = calloc(all + 1, sizeof *in);
     int *n = calloc(4 * (size_t)ranks, sizeof *n);
 
-    for (int r = 0; r < ranks; ++r) {
-        n[r] = (int)sent[r];
-        n[ranks + r] = (int)got[r];
-        n[2 * ranks + r] = (int)all_of(r, sent);
-        n[3 * ranks + r] = (int)all_of(r, got);
+    for (int k = 0; k < 2 * ranks; ++k) {
+        n[k] = (int)sent[k];
+        n[2 * ranks + k] = (int)at[k];
     }
     if (ranks == 1)
         memcpy(in, out, sent[0] * sizeof *in);
@@ -203,29 +207,32 @@ static void trade(const struct set *s, int turn)
     const struct mf_comm *g = s->comm;
     const size_t ranks = (size_t)g->size;
     int64_t *count = calloc(2 * ranks, sizeof *count);
-    size_t *sent = calloc(2 * ranks, sizeof *sent), *got = sent + ranks, n, m;
+    size_t *sent = calloc(4 * ranks, sizeof *sent), *got = sent + ranks, *at = got + ranks, n, m;
+    const int apart = turn % 2;
     int32_t *out, *want, *in, *device_out, *device_in;
 
     for (size_t r = 0; r < ranks; ++r)
         if (turn % 4 != 3 && ((size_t)g->rank + r + (size_t)turn) % 3) count[r] = (int64_t)draw(3000);
     mf_comm_alltoall(g, 1, count, count + ranks);
     for (size_t k = 0; k < 2 * ranks; ++k) sent[k] = (size_t)count[k];
-    n = all_of(g->size, sent);
-    m = all_of(g->size, got);
+    n = place_blocks(g->size, sent, apart, at);
+    m = place_blocks(g->size, got, apart, at + ranks);
     out = malloc((n + 1) * sizeof *out);
-    in = malloc((m + 1) * sizeof *in);
+    in = calloc(m + 1, sizeof *in);
     for (size_t i = 0; i < n; ++i) out[i] = (int32_t)draw(1 << 30);
     device_out = device_put(&d, out, n * sizeof *out);
-    device_in = device_put(&d, NULL, m * sizeof *in);
+    device_in = device_put(&d, in, m * sizeof *in);
     finish(s, s->by->start(s->by->context, &(struct mf_collective){.kind = MF_EXCHANGE_TRADE,
                                                                    .group = s->group,
                                                                    .type = MF_I32,
                                                                    .array = device_in,
                                                                    .from = device_out,
                                                                    .sent = sent,
-                                                                   .got = got}));
+                                                                   .got = got,
+                                                                   .sent_at = apart ? at : NULL,
+                                                                   .got_at = apart ? at + ranks : NULL}));
     settle(s);
-    want = traded(g, out, sent, got);
+    want = traded(g, out, sent, at, m);
     device_get(&d, NULL, device_out, 0);
     device_get(&d, in, device_in, m * sizeof *in);
     CHECK_SAYS(memcmp(in, want, m * sizeof *in) == 0, "trade %d of %zu and %zu on %d ranks", turn, n, m, g->size);

@@ -221,29 +221,43 @@ enum { TRADES = 24 };
 struct trade {
     int64_t *count;     /* [2 ranks] numbers to and from each */
     size_t *sent, *got; /* [ranks] the same */
+    size_t *at;         /* [2 ranks] where their blocks begin; in odd trades from the last to the first, with gaps */
     int32_t *out, *in;
 };
+
+/* Where blocks begin. Returns where all end. */
+static size_t place_blocks(int ranks, const size_t *count, int apart, size_t *at)
+{
+    size_t sum = 0;
+
+    for (int k = 0; k < ranks; ++k) {
+        const int r = apart ? ranks - 1 - k : k;
+
+        at[r] = sum;
+        sum += count[r] + (apart ? 3 : 0);
+    }
+    return sum;
+}
 
 /* Some blocks are empty, some ranks send nothing, some get nothing; in some trades nobody has anything. */
 static struct trade trade_make(const struct mf_comm *g, int turn)
 {
     const size_t ranks = (size_t)g->size;
     struct trade t = {.count = calloc(2 * ranks, sizeof *t.count), .sent = calloc(2 * ranks, sizeof *t.sent)};
-    size_t all[2] = {0, 0};
+    size_t all[2];
 
     t.got = t.sent + ranks;
+    t.at = calloc(2 * ranks, sizeof *t.at);
     for (size_t r = 0; r < ranks; ++r)
         if (turn % 8 != 7 && (g->rank + turn) % 5 != 4 && ((int)r + turn) % 4 != 3)
             t.count[r] = (int64_t)draw(turn % 8 == 1 ? 9000 : 60);
     mf_comm_alltoall(g, 1, t.count, t.count + ranks);
-    for (size_t k = 0; k < 2 * ranks; ++k) {
-        t.sent[k] = (size_t)t.count[k];
-        all[k / ranks] += t.sent[k];
-    }
+    for (size_t k = 0; k < 2 * ranks; ++k) t.sent[k] = (size_t)t.count[k];
+    all[0] = place_blocks(g->size, t.sent, turn % 2, t.at);
+    all[1] = place_blocks(g->size, t.got, turn % 2, t.at + ranks);
     t.out = malloc((all[0] + 1) * sizeof *t.out);
     t.in = calloc(all[1] + 1, sizeof *t.in);
     for (size_t i = 0; i < all[0]; ++i) t.out[i] = (int32_t)draw(1 << 30);
-    t.in[all[1]] = -5;
     return t;
 }
 
@@ -251,6 +265,7 @@ static void trade_free(struct trade *t)
 {
     free(t->count);
     free(t->sent);
+    free(t->at);
     free(t->out);
     free(t->in);
 }
@@ -265,16 +280,15 @@ static void trade_check(const struct mf_comm *g, const struct trade *t)
 
     for (int k = 0; k < 2 * ranks; ++k) {
         n[k] = (int)t->count[k];
-        all = k == ranks ? 0 : all;
-        at[k] = all;
-        all += n[k];
+        at[k] = (int)t->at[k];
+        if (k >= ranks && at[k] + n[k] > all) all = at[k] + n[k];
     }
     want = calloc((size_t)all + 1, sizeof *want);
     if (ranks == 1 || !g->impl)
         memcpy(want, t->out, (size_t)n[0] * sizeof *want);
     else
         MPI_Alltoallv(t->out, n, at, MPI_INT32_T, want, n + ranks, at + ranks, MPI_INT32_T, g->impl->ranks);
-    CHECK(memcmp(want, t->in, (size_t)all * sizeof *want) == 0 && t->in[all] == -5);
+    CHECK(memcmp(want, t->in, (size_t)all * sizeof *want) == 0);
     free(want);
     free(n);
 }
@@ -294,7 +308,9 @@ static void trades(const struct mf_comm *g, struct mf_collect *c)
                                                            .n = 7000, /* means nothing */
                                                            .from = t[k].out,
                                                            .sent = t[k].sent,
-                                                           .got = t[k].got});
+                                                           .got = t[k].got,
+                                                           .sent_at = k % 2 ? t[k].at : NULL,
+                                                           .got_at = k % 2 ? t[k].at + g->size : NULL});
         fill(x + (size_t)k * 1000, 1000, g->rank, 1);
         if (k % 2) last = start(c, MF_EXCHANGE_SUM, x + (size_t)k * 1000, 1000);
         memset(t[k].sent, 0xff, 2 * (size_t)g->size * sizeof *t[k].sent); /* read at the call */

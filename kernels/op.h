@@ -41,6 +41,8 @@ struct mf_attr {
     int causal;          /* attention: the last query sees all keys, each one before it one less */
     int exchange;        /* start, finish: enum mf_exchange_kind */
     int among;           /* start, finish: enum mf_exchange_group */
+    int ways;            /* trade: ranks that share the experts; it has experts [first, first + groups), and room for
+                            count rows. trade_back: count rows come back */
     int waits;           /* copied: enum mf_waits */
     int axis, other;     /* concat, slice: axis; transpose: both, which change places */
     size_t first, count; /* slice: [first, first + count) of the axis; route: rows of a sample, 0: one, and choices of a

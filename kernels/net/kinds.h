@@ -7,7 +7,7 @@
 #define MF_OP_KIND(NAME, name) extern const struct mf_op mf_op_##name;
 MF_OP_LIST(MF_OP_KIND)
 #undef MF_OP_KIND
-extern const struct mf_op mf_op_start, mf_op_finish, mf_op_copy, mf_op_copied;
+extern const struct mf_op mf_op_start, mf_op_finish, mf_op_copy, mf_op_copied, mf_op_trade, mf_op_trade_back;
 
 /** Does a fused activation keep what it got? The slope of relu is known from its output. */
 static inline int mf_act_keeps(const struct mf_attr *attr)

@@ -62,6 +62,8 @@ enum mf_op_id {
                      change, and nobody reads the other */
     MF_OP_COPIED, /* its end: attr.waits waits; in[0] and in[1] are the two. in[1] is left out where only the source is
                      wanted again */
+    MF_OP_TRADE,  /* rows by expert go to the ranks of their experts */
+    MF_OP_TRADE_BACK, /* and what these make of them comes back */
     MF_OP_COUNT
 };
 /* clang-format on */
@@ -69,8 +71,11 @@ enum mf_op_id {
 /** Does a back end execute it, and not the walk? */
 static inline int mf_op_is_kernel(enum mf_op_id op) { return op < MF_OP_START; }
 
-/** Is it among ranks? */
+/** Does it begin or end an exchange of an array? */
 static inline int mf_op_is_exchange(enum mf_op_id op) { return op == MF_OP_START || op == MF_OP_FINISH; }
+
+/** Do rows of a mixture of experts travel? */
+static inline int mf_op_is_trade(enum mf_op_id op) { return op == MF_OP_TRADE || op == MF_OP_TRADE_BACK; }
 
 /** [MF_OP_COUNT] */
 extern const struct mf_op *const mf_ops[];

@@ -11,4 +11,6 @@ const struct mf_op *const mf_ops[] = {
     [MF_OP_FINISH] = &mf_op_finish,
     [MF_OP_COPY] = &mf_op_copy,
     [MF_OP_COPIED] = &mf_op_copied,
+    [MF_OP_TRADE] = &mf_op_trade,
+    [MF_OP_TRADE_BACK] = &mf_op_trade_back,
 };

@@ -96,6 +96,7 @@ int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr,
     free(full);
     if (rc != MF_OK) return refused(build, rc);
     build->list->node[build->list->nodes - 1].segment = build->segment;
+    build->list->node[build->list->nodes - 1].region = build->region;
     return out;
 }
 

@@ -12,6 +12,7 @@ struct mf_build {
     int set;           /* which network of the net the parameters belong to */
     const char *block; /* of the next nodes and parameters; NULL: none */
     int segment;       /* the number of that block, from 1; 0: none */
+    int region;        /* of the next nodes (region.h); 0: none */
     unsigned dropouts; /* nodes of dropout so far: streams of random numbers */
     int rc;
 };

@@ -23,6 +23,14 @@ static enum mf_type wanted(const struct caster *s, const struct mf_node *node, i
     return mf_ops[node->op]->f32 >> j & 1 ? MF_F32 : s->type;
 }
 
+/* Weights are copied once for all rounds, and rows before they travel. */
+static int region_of(const struct caster *s, int v)
+{
+    const struct mf_node *reader = &s->list->node[s->at];
+
+    return s->list->net->value[v].role == MF_ROLE_PARAMETER || reader->op == MF_OP_TRADE ? 0 : reader->region;
+}
+
 /* A copy of value @p v in the other type, made in front of the node that reads it first. */
 static int copy_of(struct caster *s, int v, enum mf_type type)
 {
@@ -41,6 +49,7 @@ static int copy_of(struct caster *s, int v, enum mf_type type)
     node->in[0] = v;
     node->out[0] = y;
     node->segment = s->list->node[s->at].segment;
+    node->region = region_of(s, v);
     if ((size_t)v < s->values) s->copy[v] = y;
     return y;
 }

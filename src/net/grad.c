@@ -122,6 +122,7 @@ static void append(struct grads *s, const struct mf_node *of, unsigned wanted)
     if (mf_ops[of->op]->reads) mf_ops[of->op]->reads(&of->attr, wanted, &in, &out);
     back->attr = of->attr;
     back->segment = of->segment;
+    back->region = of->region;
     back->back = 1;
     back->dout = s->gradient[of->out[0]];
     for (int j = 0; j < MF_OUTS; ++j) back->out[j] = out >> j & 1 ? of->out[j] : -1;
@@ -162,11 +163,15 @@ void mf_pass_grad(struct mf_list *list, int loss, unsigned sets)
     for (size_t i = forward; i-- > 0;) {
         const struct mf_node node = list->node[i]; /* the list moves as it grows */
         unsigned wanted;
+        size_t before;
 
         if (node.out[0] < 0 || !s.needed[node.out[0]] || s.gradient[node.out[0]] < 0)
             continue; /* or a copy of weights */
+        before = list->nodes;
         wanted = wanted_of(&s, &node);
         if (wanted) append(&s, &node, wanted);
+        for (; before < list->nodes; ++before) /* what leaves a region is summed outside */
+            if (!list->node[before].back && node.op != MF_OP_TRADE) list->node[before].region = node.region;
     }
     free(s.gradient);
     free(s.needed);

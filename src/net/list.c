@@ -238,7 +238,11 @@ void mf_list_print(const struct mf_list *list, FILE *file, int places)
         const struct mf_node *node = &list->node[i];
         size_t n = mf_node_operands(node, operand);
 
-        fprintf(file, "%4zu %s %-12s %-24s", i, node->back ? "bwd" : "fwd", mf_ops[node->op]->name, node->name);
+        fprintf(file, "%4zu %s %-12s %-24s", i,
+                node->back    ? "bwd"
+                : node->rerun ? "run"
+                              : "fwd",
+                mf_ops[node->op]->name, node->name);
         for (size_t j = 0; j < n; ++j) print_value(list, file, "?<>+"[operand[j].access], operand[j].value, places);
         fputc('\n', file);
     }

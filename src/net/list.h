@@ -48,6 +48,12 @@ struct mf_value {
     size_t at;    /* then: where it stands in the lasting memory of its place [bytes] */
 };
 
+/** A node of a region that stands a second time, in backward (pass route). */
+enum mf_rerun {
+    MF_RERUN_ROUNDS = 1, /* it is executed in all rounds but that whose activations are still there */
+    MF_RERUN_ALWAYS
+};
+
 struct mf_node {
     char *name;
     enum mf_op_id op;
@@ -55,6 +61,8 @@ struct mf_node {
     int back;                                              /* of backward */
     int segment;                                           /* number of its block in the model; 0: none */
     int again;                                             /* its outputs are computed a second time in backward */
+    int region;                                            /* number of its region (region.h); 0: none */
+    int rerun;                                             /* enum mf_rerun; 0: it is none of these */
     int own;                                               /* backward may write over dout */
     int in[MF_INS], out[MF_OUTS], din[MF_INS], dout, work; /* values; -1: none */
     unsigned add;                                          /* bit i: din[i] is added to */

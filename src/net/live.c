@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/net/pass.h"
+#include "src/net/region.h"
 
 /* The life of one memory (a root) in one list. */
 struct life {
@@ -35,6 +36,25 @@ static void mark_written(const struct mf_net *net, unsigned char *written, int v
 
 /* How many ranks exchange an array. */
 static int exchanged(const struct mf_net *net, int v) { return net->value[v].among == MF_AMONG_ALL ? 2 : 1; }
+
+/* What others touch, too, is there from the beginning of a stretch to its end. */
+static void keep_through(const struct mf_list *list, struct life *life)
+{
+    int *inner = mf_region_inner(list);
+    struct mf_stretch *s;
+    const size_t n = mf_stretches(list, &s);
+
+    for (size_t k = 0; k < n; ++k)
+        for (size_t v = 0; v < list->net->values; ++v) {
+            const ptrdiff_t first = (ptrdiff_t)s[k].first, last = (ptrdiff_t)s[k].last;
+
+            if (life[v].first < 0 || inner[v] == s[k].region || life[v].first > last || life[v].last < first) continue;
+            if (life[v].first > first) life[v].first = first;
+            if (life[v].last < last) life[v].last = last;
+        }
+    free(inner);
+    free(s);
+}
 
 static struct life *lives_of(const struct mf_list *list)
 {
@@ -74,6 +94,7 @@ static struct life *lives_of(const struct mf_list *list)
         if (net->value[one->value].role == MF_ROLE_INPUT) one->first = 0; /* filled before the walk */
         if (net->value[v].kept) one->last = (ptrdiff_t)list->nodes;
     }
+    keep_through(list, life);
     return life;
 }
 

@@ -14,6 +14,7 @@ struct redo {
 
 static int is_again(const struct mf_net *net, const struct mf_node *node, enum mf_recompute how, int copies)
 {
+    if (node->region) return 0; /* the pass route sees to it */
     if (copies && node->op == MF_OP_CAST && net->value[node->in[0]].role == MF_ROLE_PARAMETER) return 1;
     return how == MF_RECOMPUTE_CHEAP ? mf_ops[node->op]->cheap : how == MF_RECOMPUTE_BLOCKS && node->segment > 0;
 }
@@ -90,7 +91,7 @@ void mf_pass_recompute(struct mf_list *list, enum mf_recompute how, int copies)
     for (s.at = forward; s.at < list->nodes; ++s.at) {
         int in[MF_INS], out[MF_OUTS];
 
-        if (!list->node[s.at].back) continue;
+        if (!list->node[s.at].back && !list->node[s.at].rerun) continue;
         for (int j = 0; j < MF_INS; ++j) in[j] = second(&s, list->node[s.at].in[j]);
         for (int j = 0; j < MF_OUTS; ++j) out[j] = second(&s, list->node[s.at].out[j]);
         for (int j = 0; j < MF_INS; ++j) list->node[s.at].in[j] = in[j];

@@ -4,6 +4,7 @@
 #include "src/base/err.h"
 #include "src/net/copies.h"
 #include "src/net/pass.h"
+#include "src/net/region.h"
 #include "src/net/uses.h"
 
 static void exchange(struct mf_list *list, size_t at, enum mf_op_id op, enum mf_exchange_kind kind, int array)
@@ -200,9 +201,9 @@ static void bring_all(struct mf_list *list, const struct mf_layout *layout, cons
 void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout)
 {
     struct stay *stay = MF_MUST(malloc((2 * layout->buckets + 1) * sizeof *stay), "gathers");
-    size_t seed = 0, n, m, kept;
+    const size_t seed = mf_list_seed(list);
+    size_t n, m, kept;
 
-    while (seed < list->nodes && list->node[seed].op != MF_OP_FILL) ++seed; /* where backward begins */
     n = layout->stage == 3 ? stays_of(list, layout, 0, seed, stay) : 0;
     m = layout->stage == 3 ? stays_of(list, layout, seed, list->nodes, stay + n) : 0;
     kept = joined(stay, n, stay + n, m);

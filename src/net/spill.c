@@ -4,6 +4,7 @@
 #include "src/base/err.h"
 #include "src/net/copies.h"
 #include "src/net/pass.h"
+#include "src/net/region.h"
 
 enum { DISTANCE = 8 /* nodes between the uses: time for two copies */ };
 
@@ -29,22 +30,35 @@ struct spill {
     int *back; /* [values] what stands for a value in backward; -1: itself */
 };
 
-/* First and last uses of all memories. */
+/* The first or the last node of the stretch in which node @p i is; itself: it is in none. */
+static ptrdiff_t border(const struct mf_stretch *stretch, size_t i, int last)
+{
+    return (ptrdiff_t)(!stretch ? i : last ? stretch->last : stretch->first);
+}
+
+/* First and last uses of all memories; none of those that are new in every round of a region. */
 static void find_uses(const struct spill *s, struct trip *all)
 {
     const struct mf_net *net = s->list->net;
     struct mf_operand operand[MF_OPERANDS];
+    struct mf_stretch *stretch;
+    const size_t n = mf_stretches(s->list, &stretch);
+    int *inner = mf_region_inner(s->list);
 
     for (size_t v = 0; v < net->values; ++v) all[v] = (struct trip){.value = (int)v, .last = -1, .first = -1};
     for (size_t i = 0; i < s->list->nodes; ++i)
         for (size_t j = mf_node_operands(&s->list->node[i], operand); j-- > 0;) {
-            struct trip *t = &all[mf_value_root(net, operand[j].value, NULL)];
+            const int root = mf_value_root(net, operand[j].value, NULL);
+            struct trip *t = &all[root];
 
+            if (inner[root]) continue;
             if (i < s->seed)
-                t->last = (ptrdiff_t)i;
+                t->last = border(mf_stretch_of(stretch, n, i), i, 1);
             else if (t->first < 0)
-                t->first = (ptrdiff_t)i;
+                t->first = border(mf_stretch_of(stretch, n, i), i, 0);
         }
+    free(stretch);
+    free(inner);
 }
 
 static int is_worth_it(const struct mf_net *net, const struct trip *t, size_t bytes)
@@ -168,7 +182,7 @@ size_t mf_pass_spill(struct mf_list *list, size_t bytes)
     struct spill s = {.list = list};
 
     if (bytes == 0) return 0;
-    while (s.seed < list->nodes && list->node[s.seed].op != MF_OP_FILL) ++s.seed;
+    s.seed = mf_list_seed(list);
     find_trips(&s, bytes);
     plan_copies(&s);
     replace(&s);

@@ -5,6 +5,13 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/net/region.h"
+
+struct regions {
+    struct mf_stretch *stretch;
+    size_t stretches;
+    int *inner;
+};
 
 /* The memories that a node touches, each once. */
 static size_t memories(const struct mf_net *net, const struct mf_node *node, struct mf_operand memory[MF_OPERANDS])
@@ -24,26 +31,54 @@ static size_t memories(const struct mf_net *net, const struct mf_node *node, str
     return n;
 }
 
+/* What the stretch that ends with node @p i touches and its region does not have alone: its accesses into @p access
+ * [values]; 0: none. Returns whether a stretch ends there. */
+static int touch_through(const struct mf_list *list, const struct regions *r, size_t i, unsigned *access)
+{
+    const struct mf_stretch *s = mf_stretch_of(r->stretch, r->stretches, i);
+    struct mf_operand memory[MF_OPERANDS];
+
+    if (!s || s->last != i) return 0;
+    memset(access, 0, list->net->values * sizeof *access);
+    for (size_t k = s->first; k <= s->last; ++k)
+        for (size_t j = memories(list->net, &list->node[k], memory); j-- > 0;)
+            if (r->inner[memory[j].value] != s->region) access[memory[j].value] |= memory[j].access;
+    for (size_t j = memories(list->net, &list->node[i], memory); j-- > 0;) access[memory[j].value] = 0;
+    return 1;
+}
+
 void mf_uses_make(const struct mf_list *list, struct mf_uses *uses)
 {
     const struct mf_net *net = list->net;
     struct mf_operand memory[MF_OPERANDS];
+    struct regions r = {.stretches = mf_stretches(list, &r.stretch), .inner = mf_region_inner(list)};
+    unsigned *through = MF_MUST(calloc(net->values + 1, sizeof *through), "an index of uses");
     size_t *end, sum = 0;
 
     uses->first = MF_MUST(calloc(net->values + 1, sizeof *uses->first), "an index of uses");
     end = MF_MUST(calloc(net->values + 1, sizeof *end), "an index of uses");
-    for (size_t i = 0; i < list->nodes; ++i)
+    for (size_t i = 0; i < list->nodes; ++i) {
         for (size_t j = memories(net, &list->node[i], memory); j-- > 0;) ++end[memory[j].value];
+        if (touch_through(list, &r, i, through))
+            for (size_t v = 0; v < net->values; ++v) end[v] += through[v] != 0;
+    }
     for (size_t v = 0; v <= net->values; ++v) {
         uses->first[v] = sum;
         sum += end[v];
         end[v] = uses->first[v];
     }
     uses->use = MF_MUST(malloc((sum + 1) * sizeof *uses->use), "an index of uses");
-    for (size_t i = 0; i < list->nodes; ++i)
+    for (size_t i = 0; i < list->nodes; ++i) {
         for (size_t j = memories(net, &list->node[i], memory); j-- > 0;)
             uses->use[end[memory[j].value]++] = (struct mf_use){i, memory[j].access};
+        if (touch_through(list, &r, i, through))
+            for (size_t v = 0; v < net->values; ++v)
+                if (through[v]) uses->use[end[v]++] = (struct mf_use){i, through[v]};
+    }
     free(end);
+    free(through);
+    free(r.inner);
+    free(r.stretch);
 }
 
 void mf_uses_free(struct mf_uses *uses)

@@ -10,6 +10,7 @@ struct mf_use {
     unsigned access; /* enum mf_access, of all its operands in this memory together */
 };
 
+/** Its last node uses all that a stretch uses and others touch, too (region.h). */
 struct mf_uses {
     size_t *first;      /* [values + 1] the uses of the memory of value v (a root) are use[first[v]] .. */
     struct mf_use *use; /* ascending by node; a node once for each memory */

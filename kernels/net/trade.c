@@ -31,7 +31,7 @@ static int trade_shape(const struct mf_attr *attr, const struct mf_shape in[], s
     return MF_OK;
 }
 
-const struct mf_op mf_op_trade = {.name = "trade", .shape = trade_shape, .reads = reads_places};
+const struct mf_op mf_op_trade = {.name = "trade", .shape = trade_shape, .reads = reads_places, .leaves = 1};
 
 /* -- trade_back: rows of the own experts [..][m], the same places -> own rows [count][m] by expert -- */
 
@@ -44,4 +44,4 @@ static int back_shape(const struct mf_attr *attr, const struct mf_shape in[], st
     return MF_OK;
 }
 
-const struct mf_op mf_op_trade_back = {.name = "trade_back", .shape = back_shape, .reads = reads_places};
+const struct mf_op mf_op_trade_back = {.name = "trade_back", .shape = back_shape, .reads = reads_places, .leaves = 1};

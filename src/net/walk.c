@@ -10,6 +10,8 @@
 #include "kernels/segment.h"
 #include "src/base/err.h"
 #include "src/net/phases.h"
+#include "src/net/region.h"
+#include "src/net/rounds.h"
 
 enum { PAGE = 4096, LINE = 64, NOTHING = 255 }; /* bytes of 255 are NaN */
 
@@ -28,7 +30,8 @@ struct mf_walk {
     const struct mf_exchanges *exchange;
     uint64_t *started; /* [values] number of the exchange of an array */
     size_t *copied;    /* [values] number of the last copy between it, in host memory, and the device */
-    int alone;         /* nothing is replayed */
+    struct mf_rounds *rounds;
+    int alone; /* nothing is replayed */
     int hunting;
     const struct mf_node *bad; /* the first that wrote what is not finite */
 };
@@ -155,11 +158,20 @@ static ptrdiff_t *last_uses(const struct mf_list *list)
     const struct mf_net *net = list->net;
     ptrdiff_t *last = MF_MUST(malloc((net->values + 1) * sizeof *last), "last uses");
     struct mf_operand operand[MF_OPERANDS];
+    struct mf_stretch *stretch;
+    const size_t n = mf_stretches(list, &stretch);
+    int *inner = mf_region_inner(list);
 
     for (size_t v = 0; v < net->values; ++v) last[v] = -1;
     for (size_t i = 0; i < list->nodes; ++i)
-        for (size_t j = mf_node_operands(&list->node[i], operand); j-- > 0;)
-            last[mf_value_root(net, operand[j].value, NULL)] = (ptrdiff_t)i;
+        for (size_t j = mf_node_operands(&list->node[i], operand); j-- > 0;) {
+            const int root = mf_value_root(net, operand[j].value, NULL);
+            const struct mf_stretch *s = mf_stretch_of(stretch, n, i);
+
+            last[root] = (ptrdiff_t)(s && inner[root] != s->region ? s->last : i);
+        }
+    free(stretch);
+    free(inner);
     for (size_t v = 0; v < net->values; ++v) {
         const int root = mf_value_root(net, (int)v, NULL);
 
@@ -217,6 +229,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
         for (size_t i = 0; i < list->nodes; ++i) fill_call(w, list, &list->node[i], &w->call[k][i]);
         w->last[k] = last_uses(list);
     }
+    w->rounds = mf_rounds_new(net, queue);
     w->number[MF_NUMBER_LOSS_SCALE] = 1;
     *walk = w;
     return MF_OK;
@@ -230,6 +243,7 @@ void mf_walk_close(struct mf_walk *walk)
     free(walk->guarded);
     free(walk->started);
     free(walk->copied);
+    mf_rounds_free(walk->rounds);
     give_planned(walk);
     for (size_t k = 0; k < walk->net->lists; ++k) {
         free(walk->call[k]);
@@ -314,12 +328,24 @@ static void kernel(struct mf_walk *walk, const struct mf_node *node, const struc
     mf_phase_count(cost_of(walk, node));
 }
 
-static void step(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
+/* Executes node @p i of list @p k. */
+static void step(struct mf_walk *walk, size_t k, size_t i)
 {
+    const struct mf_node *node = &walk->net->list[k]->node[i];
+    const struct mf_call *call = &walk->call[k][i];
+    const unsigned adds = mf_rounds_adds(walk->rounds, node);
+    struct mf_call more;
     MF_PHASE(mf_phase_of_op(node->op, node->back));
 
+    if (adds) {
+        more = *call;
+        more.add |= adds;
+        call = &more;
+    }
     if (mf_op_is_kernel(node->op))
         kernel(walk, node, call);
+    else if (mf_op_is_trade(node->op))
+        mf_rounds_trade(walk->rounds, walk->exchange, node, call);
     else if (mf_op_is_exchange(node->op))
         exchange(walk, node, call);
     else if (node->op == MF_OP_COPY)
@@ -419,7 +445,7 @@ static void clear(struct mf_walk *walk, const struct mf_list *list, const struct
         const size_t bytes = mf_shape_bytes(&value->shape);
         void *zeros;
 
-        if (operand[j].access != MF_WRITES) continue;
+        if (operand[j].access != MF_WRITES || value->role == MF_ROLE_GRADIENT) continue; /* it may add to these */
         zeros = MF_MUST(calloc(1, bytes + 1), "zeros");
         mf_place_put(walk->queue, value->place, mf_walk_at(walk, list, operand[j].value), zeros, bytes);
         free(zeros);
@@ -432,17 +458,17 @@ static void poll(const struct mf_walk *walk)
 }
 
 /* One node after another, as a device that replays nothing wants it, and checks. What copies write is not there yet,
- * so a hunt leaves them out. */
+ * so a hunt leaves them out. What a node writes in a later round may add to what it wrote before. */
 static void run_alone(struct mf_walk *walk, const struct mf_list *list, size_t k, size_t i)
 {
     const int checked = walk->mode == MF_WALK_CHECKED;
-    const int hunts = walk->hunting && !walk->bad && mf_op_is_kernel(list->node[i].op);
+    const int looks = walk->hunting && !walk->bad, hunts = looks && mf_op_is_kernel(list->node[i].op);
 
-    if (checked) poison(walk, k, i, 1);
-    if (hunts) clear(walk, list, &list->node[i]);
-    step(walk, &list->node[i], &walk->call[k][i]);
+    if (checked && !mf_rounds_over(walk->rounds)) poison(walk, k, i, 1);
+    if (hunts || (looks && !mf_rounds_over(walk->rounds))) clear(walk, list, &list->node[i]);
+    step(walk, k, i);
     if (hunts) hunt(walk, list, &list->node[i]);
-    if (checked) poison(walk, k, i, 0);
+    if (checked && !mf_rounds_more(walk->rounds, i)) poison(walk, k, i, 0);
     poll(walk);
 }
 
@@ -450,12 +476,13 @@ static void run_alone(struct mf_walk *walk, const struct mf_list *list, size_t k
 static size_t run_segment(struct mf_walk *walk, const struct mf_list *list, size_t k, size_t i)
 {
     const struct {
-        unsigned long name, list, node;
-    } key = {walk->name, k, i};
+        unsigned long name, list, node, later;
+    } key = {walk->name, k, i, mf_rounds_over(walk->rounds) > 0};
     const int made = mf_segment_begin(walk->queue, &key, sizeof key);
+    const size_t border = mf_rounds_border(walk->rounds, k, i);
 
-    for (; i < list->nodes && is_on_device(walk, &list->node[i]); ++i)
-        if (made) step(walk, &list->node[i], &walk->call[k][i]);
+    for (; i < border && is_on_device(walk, &list->node[i]); ++i)
+        if (made && !mf_rounds_skips(walk->rounds, &list->node[i])) step(walk, k, i);
     mf_segment_end(walk->queue);
     poll(walk);
     return i;
@@ -468,10 +495,15 @@ void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
     const size_t k = index_of(walk, list);
 
     if (walk->queue->numbers) backend->put(walk->queue, walk->queue->numbers, walk->number, sizeof walk->number);
-    for (size_t i = 0; i < list->nodes;)
+    for (size_t i = mf_rounds_next(walk->rounds, k, 0); i < list->nodes; i = mf_rounds_next(walk->rounds, k, i))
         if (replays && is_on_device(walk, &list->node[i]))
             i = run_segment(walk, list, k, i);
         else
             run_alone(walk, list, k, i++);
     if (walk->exchange) walk->exchange->settle(walk->exchange->context);
+}
+
+size_t mf_walk_rounds(const struct mf_walk *walk, const struct mf_list *list)
+{
+    return mf_rounds_taken(walk->rounds, index_of(walk, list));
 }

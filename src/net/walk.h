@@ -53,6 +53,9 @@ void mf_walk_replay(struct mf_walk *walk, int may);
 void mf_walk_hunt(struct mf_walk *walk, int on);
 const struct mf_node *mf_walk_bad(const struct mf_walk *walk);
 
+/** The most rounds that a region took in the last walk of the list (rounds.h); 0: it has none. */
+size_t mf_walk_rounds(const struct mf_walk *walk, const struct mf_list *list);
+
 /** Executes the list. Enqueues; the caller waits for the queue. Between exchanges and copies a device may replay what
  * it did the last time (kernels/segment.h). */
 void mf_walk_run(struct mf_walk *walk, const struct mf_list *list);

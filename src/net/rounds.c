@@ -1,0 +1,328 @@
+/* See rounds.h. */
+#include "src/net/rounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/bounds.h"
+#include "src/base/cut.h"
+#include "src/base/err.h"
+#include "src/net/region.h"
+
+/* What the ranks of a region have told each other. */
+struct told {
+    size_t ways, experts, own, way; /* ranks; all experts, this rank's; its number */
+    size_t rounds;                  /* 0: nothing yet */
+    int64_t *all;                   /* [ways][experts + 2] rows for every expert, the first own expert, room */
+    struct mf_span *stretch;        /* [ways][ways] rows that the first has for the second */
+};
+
+struct lane {
+    const struct mf_list *list;
+    size_t stretches;
+    struct mf_stretch *stretch;
+    struct told *told; /* [regions + 1] */
+};
+
+struct mf_rounds {
+    const struct mf_net *net;
+    struct mf_queue *queue;
+    struct lane lane[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
+    const struct mf_stretch *now; /* NULL: outside of stretches */
+    struct told *told;            /* of its region */
+    int back;                     /* it is in backward */
+    size_t over;                  /* rounds of it */
+    int64_t *mine;                /* [most experts + 2] */
+    int32_t *offset;              /* [most groups + 1] */
+    size_t *block;                /* [4][most ways] */
+};
+
+/* -- memory -- */
+
+static size_t experts_of(const struct mf_net *net, const struct mf_node *node)
+{
+    return mf_shape_count(&net->value[node->in[1]].shape) - net->value[node->in[0]].shape.d[0] - 1;
+}
+
+/* Room for a region, found by its first node. */
+static void make_told(struct mf_rounds *r, const struct mf_node *node, struct told *told)
+{
+    told->ways = (size_t)node->attr.ways;
+    told->own = (size_t)node->attr.groups;
+    told->experts = experts_of(r->net, node);
+    told->all = MF_MUST(calloc(told->ways * (told->experts + 2), sizeof *told->all), "counts of rows");
+    told->stretch = MF_MUST(calloc(told->ways * told->ways, sizeof *told->stretch), "counts of rows");
+    r->mine = MF_MUST(realloc(r->mine, (told->experts + 2) * sizeof *r->mine), "counts of rows");
+}
+
+static struct lane lane_of(struct mf_rounds *r, const struct mf_list *list, size_t most[2])
+{
+    struct lane lane = {.list = list};
+
+    lane.stretches = mf_stretches(list, &lane.stretch);
+    lane.told = MF_MUST(calloc((size_t)mf_regions(list) + 1, sizeof *lane.told), "counts of rows");
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+        struct told *told = &lane.told[node->region];
+
+        if (node->op != MF_OP_TRADE || node->back || told->all) continue;
+        make_told(r, node, told);
+        most[0] = mf_max(most[0], told->ways * told->own + 1);
+        most[1] = mf_max(most[1], told->ways);
+    }
+    return lane;
+}
+
+struct mf_rounds *mf_rounds_new(const struct mf_net *net, struct mf_queue *queue)
+{
+    struct mf_rounds *r = MF_MUST(calloc(1, sizeof *r), "rounds");
+    size_t most[2] = {0, 0};
+
+    r->net = net;
+    r->queue = queue;
+    for (size_t k = 0; k < net->lists; ++k) r->lane[k] = lane_of(r, net->list[k], most);
+    r->offset = MF_MUST(calloc(most[0] + 1, sizeof *r->offset), "counts of rows");
+    r->block = MF_MUST(calloc(4 * most[1] + 1, sizeof *r->block), "counts of rows");
+    return r;
+}
+
+void mf_rounds_free(struct mf_rounds *rounds)
+{
+    if (!rounds) return;
+    for (size_t k = 0; k < rounds->net->lists; ++k) {
+        struct lane *lane = &rounds->lane[k];
+
+        for (int region = 0; region <= mf_regions(lane->list); ++region) {
+            free(lane->told[region].all);
+            free(lane->told[region].stretch);
+        }
+        free(lane->told);
+        free(lane->stretch);
+    }
+    free(rounds->mine);
+    free(rounds->offset);
+    free(rounds->block);
+    free(rounds);
+}
+
+size_t mf_rounds_room(size_t rows, size_t ways, size_t own, size_t experts, double slack)
+{
+    const size_t even = (size_t)ceil(slack * (double)(rows * ways) * (double)own / (double)experts);
+
+    return mf_min(mf_max(even, ways), mf_max(rows * ways, ways));
+}
+
+/* -- which node comes next -- */
+
+static void enter(struct mf_rounds *r, size_t k, size_t i)
+{
+    const struct lane *lane = &r->lane[k];
+
+    r->now = NULL;
+    for (size_t s = 0; s < lane->stretches; ++s)
+        if (lane->stretch[s].first == i) r->now = &lane->stretch[s];
+    if (!r->now) return;
+    r->told = &lane->told[r->now->region];
+    r->over = 0;
+    r->back = i >= mf_list_seed(lane->list);
+    if (!r->back) r->told->rounds = 0;
+}
+
+size_t mf_rounds_next(struct mf_rounds *r, size_t k, size_t i)
+{
+    const struct mf_list *list = r->lane[k].list;
+
+    if (r->now && i == r->now->last + 1 && r->over + 1 < r->told->rounds) {
+        ++r->over;
+        i = r->now->first;
+    } else if (!r->now || i > r->now->last) {
+        enter(r, k, i);
+    }
+    while (r->now && mf_rounds_skips(r, &list->node[i])) ++i; /* never its last */
+    return i;
+}
+
+size_t mf_rounds_border(const struct mf_rounds *r, size_t k, size_t i)
+{
+    const struct lane *lane = &r->lane[k];
+
+    if (r->now) return r->now->last + 1;
+    for (size_t s = 0; s < lane->stretches; ++s)
+        if (lane->stretch[s].first > i) return lane->stretch[s].first;
+    return lane->list->nodes;
+}
+
+/* What others touch, too, is done once. The activations of the first round in backward are those of the last in
+ * forward. */
+int mf_rounds_skips(const struct mf_rounds *r, const struct mf_node *node)
+{
+    if (!r->now) return 0;
+    return r->over ? node->region != r->now->region : node->rerun == MF_RERUN_ROUNDS;
+}
+
+size_t mf_rounds_over(const struct mf_rounds *r) { return r->now ? r->over : 0; }
+
+int mf_rounds_more(const struct mf_rounds *r, size_t i)
+{
+    return r->now && i == r->now->last && r->over + 1 < r->told->rounds;
+}
+
+unsigned mf_rounds_adds(const struct mf_rounds *r, const struct mf_node *node)
+{
+    unsigned adds = 0;
+
+    for (int j = 0; mf_rounds_over(r) && j < MF_INS; ++j)
+        if (node->din[j] >= 0 && r->net->value[node->din[j]].role == MF_ROLE_GRADIENT) adds |= 1U << j;
+    return adds;
+}
+
+size_t mf_rounds_taken(const struct mf_rounds *r, size_t k)
+{
+    size_t most = 0;
+
+    for (int region = 0; region <= mf_regions(r->lane[k].list); ++region)
+        most = mf_max(most, r->lane[k].told[region].rounds);
+    return most;
+}
+
+/* -- counts -- */
+
+static int64_t rows_for(const struct told *t, size_t rank, size_t expert)
+{
+    return t->all[rank * (t->experts + 2) + expert];
+}
+
+static size_t first_of(const struct told *t, size_t rank)
+{
+    return rank == t->ways ? t->experts : (size_t)rows_for(t, rank, t->experts);
+}
+
+static size_t room_of(const struct told *t, size_t rank) { return (size_t)rows_for(t, rank, t->experts + 1); }
+
+static struct mf_span *stretch_of(const struct told *t, size_t from, size_t to)
+{
+    return &t->stretch[from * t->ways + to];
+}
+
+/* The rows of rank @p from for every rank stand behind each other. */
+static void find_stretches(struct told *t, size_t from)
+{
+    size_t at = 0;
+
+    for (size_t to = 0; to < t->ways; ++to) {
+        struct mf_span *rows = stretch_of(t, from, to);
+
+        *rows = (struct mf_span){at, 0};
+        for (size_t e = first_of(t, to); e < first_of(t, to + 1); ++e) rows->count += (size_t)rows_for(t, from, e);
+        at += rows->count;
+    }
+}
+
+/* Those of a round. */
+static struct mf_span piece_of(const struct told *t, size_t from, size_t to, size_t round)
+{
+    const struct mf_span rows = *stretch_of(t, from, to), part = mf_cut(rows.count, t->rounds, round);
+
+    return (struct mf_span){rows.first + part.first, part.count};
+}
+
+static int fits(const struct told *t, size_t rounds)
+{
+    for (size_t to = 0; to < t->ways; ++to) {
+        size_t most = 0;
+
+        for (size_t from = 0; from < t->ways; ++from) most += (stretch_of(t, from, to)->count + rounds - 1) / rounds;
+        if (most > room_of(t, to)) return 0;
+    }
+    return 1;
+}
+
+/* The ranks tell each other what permute has counted. */
+static void tell(struct mf_rounds *r, const struct mf_exchanges *by, const struct mf_node *node,
+                 const struct mf_call *call)
+{
+    struct told *t = r->told;
+    const size_t before = mf_shape_count(&call->in[1].shape) - t->experts - 1;
+    int32_t *offset = MF_MUST(malloc((t->experts + 1) * sizeof *offset), "counts of rows");
+
+    r->queue->backend->get(r->queue, offset, (const int32_t *)call->in[1].at + before,
+                           (t->experts + 1) * sizeof *offset);
+    for (size_t e = 0; e < t->experts; ++e) r->mine[e] = offset[e + 1] - offset[e];
+    r->mine[t->experts] = (int64_t)node->attr.first;
+    r->mine[t->experts + 1] = (int64_t)node->attr.count;
+    by->tell(by->context, MF_AMONG_EXPERTS, t->experts + 2, r->mine, t->all);
+    while (first_of(t, t->way) != node->attr.first) t->way = (t->way + 1) % t->ways;
+    for (size_t from = 0; from < t->ways; ++from) find_stretches(t, from);
+    for (t->rounds = 1; !fits(t, t->rounds);) ++t->rounds;
+    free(offset);
+}
+
+/* -- trades -- */
+
+static size_t round_of(const struct mf_rounds *r) { return r->back ? r->told->rounds - 1 - r->over : r->over; }
+
+/* Where the rows of every rank for every own expert begin, behind each other. */
+static void put_offsets(struct mf_rounds *r, void *device)
+{
+    const struct told *t = r->told;
+    size_t at = 0, g = 0;
+
+    for (size_t from = 0; from < t->ways; ++from) {
+        const struct mf_span piece = piece_of(t, from, t->way, round_of(r));
+        size_t row = stretch_of(t, from, t->way)->first;
+
+        for (size_t e = first_of(t, t->way); e < first_of(t, t->way + 1); ++e) {
+            const size_t end = row + (size_t)rows_for(t, from, e);
+
+            r->offset[g++] = (int32_t)at;
+            at += mf_min(mf_max(end, piece.first), piece.first + piece.count) -
+                  mf_min(mf_max(row, piece.first), piece.first + piece.count);
+            row = end;
+        }
+    }
+    r->offset[g++] = (int32_t)at;
+    r->queue->backend->put(r->queue, device, r->offset, g * sizeof *r->offset);
+}
+
+/* Rows of @p own go to the ranks of their experts as @p rows, or those come back. */
+static void move(struct mf_rounds *r, const struct mf_exchanges *by, const struct mf_tensor *own,
+                 const struct mf_tensor *rows, int back)
+{
+    const struct told *t = r->told;
+    const size_t d = mf_shape_last(&own->shape);
+    size_t *go = r->block, *come = go + t->ways, *go_at = come + t->ways;
+
+    for (size_t w = 0; w < t->ways; ++w) {
+        const struct mf_span piece = piece_of(t, t->way, w, round_of(r));
+
+        go[w] = piece.count * d;
+        go_at[w] = piece.first * d;
+        come[w] = piece_of(t, w, t->way, round_of(r)).count * d;
+    }
+    by->finish(by->context, by->start(by->context, &(struct mf_collective){.kind = MF_EXCHANGE_TRADE,
+                                                                           .group = MF_AMONG_EXPERTS,
+                                                                           .type = own->shape.type,
+                                                                           .array = back ? own->at : rows->at,
+                                                                           .from = back ? rows->at : own->at,
+                                                                           .sent = back ? come : go,
+                                                                           .got = back ? go : come,
+                                                                           .sent_at = back ? NULL : go_at,
+                                                                           .got_at = back ? go_at : NULL}));
+}
+
+void mf_rounds_trade(struct mf_rounds *r, const struct mf_exchanges *by, const struct mf_node *node,
+                     const struct mf_call *call)
+{
+    const int back = (node->op == MF_OP_TRADE) == node->back;
+    const struct mf_tensor *in = node->back ? &call->dout : &call->in[0];
+    const struct mf_tensor *out = node->back ? &call->din[0] : &call->out[0];
+
+    MF_ASSERT(by && r->now);
+    by->settle(by->context); /* what follows waits for the queue */
+    if (node->op == MF_OP_TRADE && !node->back) {
+        if (r->told->rounds == 0) tell(r, by, node, call);
+        put_offsets(r, call->out[1].at);
+    }
+    move(r, by, back ? out : in, back ? in : out, back);
+}

@@ -1,0 +1,327 @@
+/* Experts on several ranks compute what they compute on one: outputs, and gradients of all that is trained. In one
+ * round and in many, with all rows on one expert and with none on a rank, however memory is laid out and whatever is
+ * computed again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/arrays.h"
+#include "mpi/nccl_transport.h"
+#include "mpi/ways.h"
+#include "src/base/cut.h"
+#include "src/base/rng.h"
+#include "src/net/build.h"
+#include "src/net/pass.h"
+#include "src/net/rounds.h"
+#include "src/net/walk.h"
+#include "tests/device.h"
+
+enum { ROWS = 12, TOP = 2, INPUTS = 3, COLUMNS = 5, HIDDEN = 7, OUTPUTS = 4, EXPERTS = 5, NUMBERS = 4096 };
+
+enum routing { MIXED, ONE_EXPERT, EMPTY_RANK, NOBODY, ROUTINGS };
+
+struct choice {
+    enum routing routing;
+    size_t room; /* rows of a round; 0: as many as usual */
+    enum mf_recompute recompute;
+    enum mf_walk_mode mode;
+    int fuse, twice; /* twice: a second pass adds to the gradients of the first */
+};
+
+struct model {
+    struct mf_net *net;
+    struct mf_list *list;
+    int x, choice, target, y, loss;
+    int stem, weights, expert[4]; /* parameters */
+};
+
+/* The ranks of a run; alone: one, with the rows of all. */
+struct crew {
+    struct device *d;
+    const struct mf_comm *all;
+    const struct mf_ways *ways; /* NULL: no rank shares experts */
+    const struct mf_exchanges *by;
+    size_t rows, first; /* of this rank */
+};
+
+static struct mf_shape shape(enum mf_type type, size_t a, size_t b, size_t c)
+{
+    return (struct mf_shape){.type = type, .n = 1 + (b > 0) + (c > 0), .d = {a, b, c}};
+}
+
+/* -- the model -- */
+
+static struct mf_span own_experts(const struct crew *crew)
+{
+    if (!crew->ways) return (struct mf_span){0, EXPERTS};
+    return mf_cut(EXPERTS, (size_t)crew->ways->ways, (size_t)crew->ways->way);
+}
+
+static int second(const struct mf_build *b) { return b->list->node[b->list->nodes - 1].out[1]; }
+
+static int parameter(struct mf_build *b, const char *name, struct mf_shape of)
+{
+    return mf_build_parameter(b, name, of, MF_START_NUMBER, 0);
+}
+
+/* Two layers on rows by expert. */
+static int layers(struct mf_build *b, struct model *m, const struct crew *crew, int rows, int offsets, int groups)
+{
+    const size_t own = own_experts(crew).count, width[] = {COLUMNS, HIDDEN, OUTPUTS};
+
+    for (size_t i = 0; i < 2; ++i) {
+        int in[4] = {rows, -1, -1, offsets};
+
+        in[1] = m->expert[2 * i] = parameter(b, i ? "w1" : "w0", shape(MF_F32, own, width[i + 1], width[i]));
+        in[2] = m->expert[2 * i + 1] = parameter(b, i ? "b1" : "b0", shape(MF_F32, own, width[i + 1], 0));
+        rows = mf_build_node(b, MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = groups}, i ? "up" : "down", 4, in);
+        if (i == 0) rows = mf_build_one(b, MF_OP_GELU, "act", rows);
+    }
+    return rows;
+}
+
+static size_t room_of(const struct crew *crew, const struct choice *c)
+{
+    if (c->room) return c->room;
+    return mf_rounds_room(ROWS * TOP, (size_t)crew->ways->ways, own_experts(crew).count, EXPERTS, 1.25);
+}
+
+static int experts(struct mf_build *b, struct model *m, const struct crew *crew, const struct choice *c, int rows,
+                   int places)
+{
+    const struct mf_span own = own_experts(crew);
+    const struct mf_attr out = {.ways = crew->ways ? crew->ways->ways : 0,
+                                .first = own.first,
+                                .groups = (int)own.count,
+                                .count = crew->ways ? room_of(crew, c) : 0};
+    int offsets;
+
+    if (!crew->ways) return layers(b, m, crew, rows, places, EXPERTS);
+    b->region = 1;
+    rows = mf_build_node(b, MF_OP_TRADE, out, "there", 2, (const int[]){rows, places});
+    offsets = second(b);
+    rows = layers(b, m, crew, rows, offsets, out.ways * out.groups);
+    rows = mf_build_node(b, MF_OP_TRADE_BACK, (struct mf_attr){.count = crew->rows * TOP}, "back", 2,
+                         (const int[]){rows, places});
+    b->region = 0;
+    return rows;
+}
+
+static void forward(struct mf_build *b, struct model *m, const struct crew *crew, const struct choice *c)
+{
+    int in[3], rows;
+
+    m->x = mf_build_input(b, "x", shape(MF_F32, crew->rows, INPUTS, 0));
+    m->choice = mf_build_input(b, "choice", shape(MF_I32, crew->rows, TOP, 0));
+    m->target = mf_build_input(b, "target", shape(MF_F32, crew->rows, OUTPUTS, 0));
+    m->weights = parameter(b, "weights", shape(MF_F32, crew->rows, TOP, 0));
+    b->segment = 1;
+    rows = mf_build_linear(b, "stem", m->x, COLUMNS);
+    m->stem = mf_value_find(m->net, "stem.weight");
+    rows =
+        mf_build_node(b, MF_OP_PERMUTE, (struct mf_attr){.count = EXPERTS}, "rows", 2, (const int[]){rows, m->choice});
+    in[1] = m->weights;
+    in[2] = second(b);
+    in[0] = experts(b, m, crew, c, rows, in[2]);
+    m->y = mf_build_node(b, MF_OP_COMBINE, (struct mf_attr){0}, "sum", 3, in);
+    b->segment = 0;
+    m->loss = mf_build_two(b, MF_OP_SQUARED_LOSS, "loss", m->y, m->target);
+}
+
+static struct model make(const struct crew *crew, const struct choice *c)
+{
+    struct model m = {.net = mf_net_new()};
+    struct mf_build b = {.list = mf_list_new(m.net, "train")};
+
+    m.list = b.list;
+    forward(&b, &m, crew, c);
+    CHECK_SAYS(mf_build_end(&b) == MF_OK, "%s", mf_err_text());
+    m.net->value[m.y].kept = m.net->value[m.loss].kept = 1;
+    if (c->fuse) mf_pass_fuse(m.list, c->recompute);
+    mf_pass_grad(m.list, m.loss, 1);
+    mf_pass_route(m.list, c->recompute);
+    mf_pass_recompute(m.list, c->recompute, 0);
+    mf_pass_fold(m.list);
+    if (c->twice) mf_pass_accumulate(m.list);
+    for (size_t v = 0; v < m.net->values; ++v) m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
+    CHECK_SAYS(mf_pass_plan(m.list, crew->d->q) == MF_OK, "%s", mf_err_text());
+    mf_pass_live(m.net);
+    return m;
+}
+
+static void drop(struct model *m, struct device *d)
+{
+    mf_list_release(m->list, d->q);
+    mf_net_free(m->net);
+}
+
+/* -- numbers: those of a row, or of a part of a parameter, are the same in all runs -- */
+
+static void put(const struct crew *crew, const struct model *m, struct mf_walk *walk, int v, const void *from)
+{
+    crew->d->be->put(crew->d->q, mf_walk_at(walk, m->list, v), from, mf_shape_bytes(&m->net->value[v].shape));
+}
+
+/* Normal numbers [first, ...) of stream @p stream. */
+static void put_numbers(const struct crew *crew, const struct model *m, struct mf_walk *walk, int v, uint32_t stream,
+                        size_t first)
+{
+    const size_t n = mf_shape_count(&m->net->value[v].shape);
+    float x[NUMBERS];
+
+    CHECK(n <= NUMBERS);
+    for (size_t i = 0; i < n; ++i) x[i] = (float)mf_random_normal(5, stream, first + i) * (stream > 3 ? 0.4F : 1);
+    put(crew, m, walk, v, x);
+}
+
+/* Numbers of an expert in one of its parameters. */
+static size_t each(const struct model *m, int v)
+{
+    return mf_shape_count(&m->net->value[v].shape) / m->net->value[v].shape.d[0];
+}
+
+static int expert_of(const struct choice *c, size_t row, size_t j)
+{
+    if (c->routing == NOBODY || (c->routing == EMPTY_RANK && row / ROWS == 0)) return -1;
+    if (c->routing == ONE_EXPERT) return EXPERTS - 1;
+    return (int)((row * row + 3 * j + row / 5) % EXPERTS);
+}
+
+static void feed(const struct crew *crew, const struct model *m, const struct choice *c, struct mf_walk *walk)
+{
+    int32_t choice[4 * ROWS * TOP];
+
+    for (size_t i = 0; i < crew->rows * TOP; ++i) choice[i] = expert_of(c, crew->first + i / TOP, i % TOP);
+    put(crew, m, walk, m->choice, choice);
+    put_numbers(crew, m, walk, m->x, 1, crew->first * INPUTS);
+    put_numbers(crew, m, walk, m->target, 2, crew->first * OUTPUTS);
+    put_numbers(crew, m, walk, m->weights, 3, crew->first * TOP);
+    put_numbers(crew, m, walk, m->stem, 4, 0);
+    for (int i = 0; i < 4; ++i)
+        put_numbers(crew, m, walk, m->expert[i], 5 + (uint32_t)i, own_experts(crew).first * each(m, m->expert[i]));
+}
+
+/* -- results: output, gradients of the stem, of the weights, and of the experts -- */
+
+enum { RESULTS = 7 };
+
+static void get(const struct crew *crew, const struct model *m, struct mf_walk *walk, int v, float *to)
+{
+    crew->d->be->get(crew->d->q, to, mf_walk_at(walk, m->list, v), mf_shape_bytes(&m->net->value[v].shape));
+}
+
+static void run(const struct crew *crew, const struct choice *c, float result[RESULTS][NUMBERS], size_t *rounds)
+{
+    struct model m = make(crew, c);
+    struct mf_walk *walk = NULL;
+    const int v[RESULTS] = {m.y, m.stem, m.weights, m.expert[0], m.expert[1], m.expert[2], m.expert[3]};
+
+    if (mf_walk_open(&walk, m.net, crew->d->q, c->mode, NULL) != MF_OK) abort();
+    mf_walk_exchange(walk, crew->by);
+    mf_walk_numbers(walk)[MF_NUMBER_ROWS] = ROWS * crew->all->size;
+    for (int k = 0; k <= 2 * c->twice; ++k) {
+        feed(crew, &m, c, walk);
+        mf_walk_run(walk, m.list);
+    }
+    for (int i = 0; i < RESULTS; ++i) get(crew, &m, walk, i ? m.net->value[v[i]].gradient : v[i], result[i]);
+    *rounds = mf_walk_rounds(walk, m.list);
+    mf_walk_close(walk);
+    drop(&m, crew->d);
+}
+
+/* -- comparison -- */
+
+static void compare(const struct choice *c, int ways, int i, size_t n, const float *got, const float *want)
+{
+    float most = 1, off = 0;
+
+    for (size_t k = 0; k < n; ++k) {
+        const float size = want[k] < 0 ? -want[k] : want[k], difference = got[k] - want[k];
+
+        if (size > most) most = size;
+        if (!(difference <= off && -difference <= off)) off = difference < 0 ? -difference : difference;
+    }
+    CHECK_SAYS(off <= 1e-6F * most,
+               "result %d is off by %g of %g: ways %d, routing %d, room %zu, recompute %d, fuse %d", i, (double)off,
+               (double)most, ways, (int)c->routing, c->room, (int)c->recompute, c->fuse);
+}
+
+/* Every rank computes alone what all do together. Returns the rounds. */
+static size_t check(const struct crew *crew, const struct choice *c)
+{
+    static float want[RESULTS][NUMBERS], got[RESULTS][NUMBERS];
+    const struct crew alone = {crew->d, crew->all, NULL, NULL, ROWS * (size_t)crew->all->size, 0};
+    const struct choice plain = {.routing = c->routing, .fuse = c->fuse, .twice = c->twice};
+    const struct mf_span own = own_experts(crew);
+    const size_t n[4] = {HIDDEN * COLUMNS, HIDDEN, OUTPUTS * HIDDEN, OUTPUTS};
+    size_t rounds;
+
+    run(&alone, &plain, want, &rounds);
+    run(crew, c, got, &rounds);
+    mf_comm_sum_float(crew->all, INPUTS * COLUMNS, got[1]);
+    compare(c, crew->ways->ways, 0, ROWS * OUTPUTS, got[0], want[0] + crew->first * OUTPUTS);
+    compare(c, crew->ways->ways, 1, INPUTS * COLUMNS, got[1], want[1]);
+    compare(c, crew->ways->ways, 2, ROWS * TOP, got[2], want[2] + crew->first * TOP);
+    for (int i = 0; i < 4; ++i) {
+        mf_comm_sum_float(&crew->ways->replicas, n[i] * own.count, got[3 + i]);
+        compare(c, crew->ways->ways, 3 + i, n[i] * own.count, got[3 + i], want[3 + i] + n[i] * own.first);
+    }
+    return rounds;
+}
+
+static void check_all(const struct crew *crew)
+{
+    const size_t ways = (size_t)crew->ways->ways, all = ROWS * TOP * ways;
+
+    for (int routing = 0; routing < ROUTINGS; ++routing)
+        for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
+            for (int k = 0; k < 3; ++k) {
+                const struct choice c = {.routing = (enum routing)routing,
+                                         .room = k == 0   ? 0
+                                                 : k == 1 ? all / 3
+                                                          : ways,
+                                         .recompute = (enum mf_recompute)how,
+                                         .mode =
+                                             crew->d->be->host_mem || routing % 2 ? MF_WALK_PLANNED : MF_WALK_CHECKED,
+                                         .fuse = (how + k) % 2,
+                                         .twice = k == 1};
+                const size_t rounds = check(crew, &c);
+
+                if (routing == NOBODY) CHECK(rounds == 1);
+                if (routing == ONE_EXPERT && k == 1) CHECK_SAYS(rounds == 3, "%zu rounds", rounds);
+                if (routing == ONE_EXPERT && k == 2) CHECK_SAYS(rounds == ROWS * TOP, "%zu rounds", rounds);
+            }
+}
+
+static void check_ways(struct device *d, const struct mf_comm *comm, int ways)
+{
+    struct mf_ways w;
+    struct mf_arrays *arrays;
+    struct crew crew = {d, comm, &w, NULL, ROWS, ROWS * (size_t)comm->rank};
+
+    CHECK_SAYS(mf_ways_open(comm, ways, &w) == MF_OK, "%s", mf_err_text());
+    CHECK(mf_arrays_open(comm, d->q, 64, 64, &arrays) == MF_OK);
+    CHECK(mf_arrays_join(arrays, MF_AMONG_EXPERTS, &w.experts, 1 << 14) == MF_OK);
+    crew.by = mf_arrays_exchanges(arrays);
+    check_all(&crew);
+    mf_arrays_close(arrays);
+    mf_ways_close(&w);
+}
+
+int main(int argc, char **argv)
+{
+    const char *exchange = getenv("MF_TEST_EXCHANGE");
+    struct mf_comm c;
+    struct device d;
+
+    CHECK(mf_comm_open(&c, &argc, &argv, "test") == MF_OK);
+    device_number = exchange ? c.rank : 0;
+    d = device_open(1, 0, 0);
+    CHECK_SAYS(mf_transport_open(&c, d.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK, "%s",
+               mf_err_text());
+    for (int ways = 1; ways <= c.size; ++ways)
+        if (c.size % ways == 0) check_ways(&d, &c, ways);
+    mf_transport_close(&c);
+    device_close(&d);
+    mf_comm_close(&c);
+    return failures != 0;
+}

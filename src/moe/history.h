@@ -3,6 +3,7 @@
 #ifndef MF_MOE_HISTORY_H
 #define MF_MOE_HISTORY_H
 
+#include "src/base/json.h"
 #include "src/moe/change.h"
 #include "src/run/checkpoint.h"
 

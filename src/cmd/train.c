@@ -119,7 +119,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     if (rc == MF_OK) rc = start_from(job);
     if (rc == MF_OK) say_begin(job);
     if (rc == MF_OK) show_lists(job);
-    if (rc == MF_OK && more && more->begin) more->begin(more->context, &loop);
+    if (rc == MF_OK && more && more->begin) rc = more->begin(more->context, &loop);
     if (rc == MF_OK) rc = mf_loop_run(&loop, results);
     if (rc == MF_OK && more && more->end) rc = more->end(more->context, &loop, *results);
     if (rc == MF_OK) mf_train_show_end(&job->show, &job->trainer);

@@ -1,4 +1,5 @@
 /* train moe: a mixture of experts that grows while it learns. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -15,17 +16,23 @@ struct mixture {
     struct mf_session *session;
     const struct mf_moe_cmd *o;
     struct mf_grow grow;
+    struct mf_sleep sleep;
     struct mf_moe_show show;
 };
 
 /* -- what a training asks -- */
 
-static int check(void *context, const struct mf_train_opts *opts)
+static int check(void *context, struct mf_train_opts *opts)
 {
     struct mixture *m = context;
+    const struct mf_sleep_opts *sleep = &m->o->sleep;
 
     m->show.started = (size_t)opts->args.experts;
-    return mf_grow_check(&m->o->grow, opts->args.experts, opts->args.top);
+    MF_TRY(mf_grow_check(&m->o->grow, opts->args.experts, opts->args.top));
+    MF_TRY(mf_sleep_check(sleep));
+    if (sleep->every == 0) return MF_OK;
+    opts->sleep = (struct mf_sleep_memory){(size_t)sleep->records, (size_t)sleep->bytes, (size_t)sleep->batch};
+    return MF_OK;
 }
 
 static int may_write(void *context, const char *output)
@@ -39,7 +46,7 @@ static int stepped(void *context, struct mf_loop *loop, const struct mf_step *st
 {
     struct mixture *m = context;
 
-    return mf_grow_step(&m->grow, loop, step);
+    return mf_sleep_step(&m->sleep, loop, step);
 }
 
 static int epoch_done(void *context, struct mf_loop *loop)
@@ -55,10 +62,10 @@ static void listed(void *context, struct mf_checkpoint *checkpoint)
 {
     struct mixture *m = context;
 
-    mf_grow_list(&m->grow, checkpoint);
+    mf_sleep_list(&m->sleep, checkpoint);
 }
 
-static void begin(void *context, struct mf_loop *loop)
+static int begin(void *context, struct mf_loop *loop)
 {
     struct mixture *m = context;
 
@@ -67,6 +74,7 @@ static void begin(void *context, struct mf_loop *loop)
     loop->stepped = stepped;
     loop->epoch_done = epoch_done;
     loop->listed = listed;
+    return mf_sleep_open(&m->sleep, &m->o->sleep, &m->grow, loop->trainer);
 }
 
 static int end(void *context, struct mf_loop *loop, struct mf_json *results)
@@ -81,16 +89,28 @@ static void done(void *context)
 {
     struct mixture *m = context;
 
+    mf_sleep_close(&m->sleep);
     mf_grow_close(&m->grow);
 }
 
 static char *problem(void *context)
 {
-    const struct mf_grow_opts *o = &((struct mixture *)context)->o->grow;
+    const struct mf_grow_opts *g = &((struct mixture *)context)->o->grow;
+    const struct mf_sleep_opts *s = &((struct mixture *)context)->o->sleep;
+    char *grow = mf_format("--birth-threshold: %.17g\n--birth-window: %ld\n--birth-cooldown: %ld\n--min-experts: %ld\n"
+                           "--max-experts: %ld\n--sleep-every: %ld\n",
+                           g->threshold, g->window, g->cooldown, g->least, g->most, s->every);
+    char *all;
 
-    return mf_format("--birth-threshold: %.17g\n--birth-window: %ld\n--birth-cooldown: %ld\n--min-experts: %ld\n"
-                     "--max-experts: %ld\n",
-                     o->threshold, o->window, o->cooldown, o->least, o->most);
+    if (s->every == 0) return grow;
+    all = mf_format("%s--sleep-least: %ld\n--sleep-most: %ld\n--replay-buffer: %ld\n--replay-bytes: %ld\n"
+                    "--replay-batch: %ld\n--replay-rate: %.17g\n--merge-similarity: %.17g\n--dormant-steps: %ld\n"
+                    "--least-activations: %ld\n--overlap: %.17g\n--meta-every: %ld\n--edge-decay: %.17g\n"
+                    "--edge-least: %.17g\n",
+                    grow, s->least, s->most, s->records, s->bytes, s->batch, s->rate, s->similarity, s->dormant,
+                    s->activations, s->overlap, s->meta, s->decay, s->edge);
+    free(grow);
+    return all;
 }
 
 /* -- the verb -- */
@@ -135,7 +155,9 @@ const struct mf_cmd mf_cmd_train_moe = {
     .summary = "train a mixture of experts, which grows while it learns",
     .synopsis = "--data FILE.h5 [--experts 8] [--target COLUMN ...] [--results-dir DIR] [OPTION VALUE ...]",
     .text = "A router sends each sample to --top-k experts, which are small networks, and weighs what they say. An "
-            "expert is born where the router stays uncertain. Beside the model, --results-dir gets pictures of the "
+            "expert is born where the router stays uncertain. In sleep, every --sleep-every steps, experts repeat what "
+            "they did; those that are alike become one, those that nobody needs go. Beside the model, --results-dir "
+            "gets pictures of the "
             "experts and of the graph of what they know, the numbers behind them, and a summary. Classes are told "
             "apart; with --target, columns are predicted. docs/LEARNING.md has the rules.\n\n"
             "  mesoforge synth --num-samples 4000 --size 32 32 --output micro.h5\n"

@@ -124,8 +124,9 @@ const struct mf_opt mf_regress_rows[] = {
     ROW("target", columns, MF_TEXTS, NULL, "columns of real values to predict; left out: all of the dataset"),
     MF_OPT_END};
 
-#define GPU_MODES                               "auto|cpu|single_gpu|multi_gpu"
-#define GROW(word, field, kind, standard, help) MF_OPT(mf_moe_cmd, word, grow.field, kind, standard, help)
+#define GPU_MODES                                "auto|cpu|single_gpu|multi_gpu"
+#define GROW(word, field, kind, standard, help)  MF_OPT(mf_moe_cmd, word, grow.field, kind, standard, help)
+#define SLEEP(word, field, kind, standard, help) MF_OPT(mf_moe_cmd, word, sleep.field, kind, standard, help)
 
 const struct mf_opt mf_moe_rows[] = {
     MF_CHOICE(
@@ -138,6 +139,21 @@ const struct mf_opt mf_moe_rows[] = {
     GROW("birth-cooldown", cooldown, MF_LONG, "200", "least number of steps between births"),
     GROW("min-experts", least, MF_LONG, "2", "experts that always stay"),
     GROW("max-experts", most, MF_LONG, "32", "the most experts"),
+    SLEEP("sleep-every", every, MF_LONG, "1000", "steps between sleeps, in which experts are put in order; 0: never"),
+    SLEEP("sleep-least", least, MF_LONG, "500", "least number of these steps where experts have become many"),
+    SLEEP("sleep-most", most, MF_LONG, "2000", "largest number of these steps"),
+    SLEEP("replay-buffer", records, MF_LONG, "2000", "records of what experts did that a sleep repeats, at most"),
+    SLEEP("replay-bytes", bytes, MF_LONG, "67108864", "their memory on every rank, at most [bytes]"),
+    SLEEP("replay-batch", batch, MF_LONG, "32", "records of one step of replay"),
+    SLEEP("replay-rate", rate, MF_REAL, "1e-4", "learning rate of replay"),
+    SLEEP("merge-similarity", similarity, MF_REAL, "0.8", "experts that are more alike become one [0..1]"),
+    SLEEP("dormant-steps", dormant, MF_LONG, "5000", "an expert without samples for more steps than these may go"),
+    SLEEP("least-activations", activations, MF_LONG, "100", "if it had fewer samples in its life"),
+    SLEEP("overlap", overlap, MF_REAL, "0.3", "experts divide their samples where they share so much of them [0..1]"),
+    SLEEP("meta-every", meta, MF_LONG, "10",
+          "sleeps between changes of thresholds, which follow the validation loss; 0: they stay"),
+    SLEEP("edge-decay", decay, MF_REAL, "0.99", "factor of the graph's edges in each sleep [0..1]"),
+    SLEEP("edge-least", edge, MF_REAL, "0.1", "edges below this weight go [0..1]"),
     MF_OPT_END};
 
 int mf_train_adopt(struct mf_options *options, const void *into)

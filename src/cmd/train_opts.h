@@ -4,7 +4,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/cmd/keep.h"
-#include "src/moe/grow.h"
+#include "src/moe/sleep.h"
 #include "src/train/loop.h"
 #include "src/train/task.h"
 
@@ -34,6 +34,7 @@ struct mf_train_cmd {
 struct mf_moe_cmd {
     struct mf_train_cmd train;
     struct mf_grow_opts grow;
+    struct mf_sleep_opts sleep;
     const char *gpu_mode;
 };
 

@@ -8,10 +8,10 @@
  * and refuse (agreed). */
 struct mf_train_more {
     void *context;
-    const char *course; /* name of the picture of the course */
-    int (*check)(void *context, const struct mf_train_opts *opts);
+    const char *course;                                      /* name of the picture of the course */
+    int (*check)(void *context, struct mf_train_opts *opts); /* completes them, too */
     int (*may_write)(void *context, const char *output);
-    void (*begin)(void *context, struct mf_loop *loop); /* the trainer is open, and its weights are at their start */
+    int (*begin)(void *context, struct mf_loop *loop); /* the trainer is open, and its weights are at their start */
     int (*end)(void *context, struct mf_loop *loop, struct mf_json *results); /* results: NULL, but on rank 0 */
     void (*close)(void *context);
     char *(*problem)(void *context); /* further lines "key: value"; the caller frees */

@@ -39,6 +39,15 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 
 static const struct mf_model layers = {.name = "layers", .forward = forward};
 
+/* Is it the first node of a layer? Rounds of rows share the weights. */
+static int begins_layer(const struct mf_list *list, size_t i)
+{
+    if (list->node[i].op != MF_OP_GROUPED_LINEAR) return 0;
+    for (size_t k = 0; k < i; ++k)
+        if (list->node[k].op == MF_OP_GROUPED_LINEAR && list->node[k].in[1] == list->node[i].in[1]) return 0;
+    return 1;
+}
+
 struct mf_lone_wish mf_lone_expert(const struct mf_network *n, size_t batch)
 {
     const struct mf_list *list = n->evaluate.list;
@@ -48,7 +57,7 @@ struct mf_lone_wish mf_lone_expert(const struct mf_network *n, size_t batch)
     for (size_t i = 0; i < list->nodes && list->node[i].op != MF_OP_COMBINE; ++i) {
         const struct mf_node *node = &list->node[i];
 
-        if (node->op != MF_OP_GROUPED_LINEAR) continue;
+        if (!begins_layer(list, i)) continue;
         wish.outputs = mf_shape_last(&n->net->value[node->out[0]].shape);
         if (count++ == 0) {
             wish.columns = mf_shape_last(&n->net->value[node->in[0]].shape);

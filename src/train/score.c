@@ -51,13 +51,15 @@ static void fetch(const struct mf_trainer *t, size_t n, float *output)
     t->queue->backend->sync(t->queue);
 }
 
-/* In stage 3 every pass gathers weights, so all ranks make as many passes as the first, which has most. */
+/* In stage 3 every pass gathers weights, and where ranks share experts it trades rows. So all ranks make as many passes
+ * as the first, which has most. */
 static void keep_company(struct mf_trainer *t, size_t samples, size_t done)
 {
     const struct mf_list *list = t->network.evaluate.list;
     const size_t batch = t->opts.batch, most = mf_cut((samples + batch - 1) / batch, (size_t)t->comm->size, 0).count;
+    const int together = t->network.layout.stage == 3 || t->network.ways > 1;
 
-    for (size_t k = (done + batch - 1) / batch; t->network.layout.stage == 3 && k < most; ++k) {
+    for (size_t k = (done + batch - 1) / batch; together && k < most; ++k) {
         mf_trainer_feed(t, list, NULL);
         mf_walk_run(t->walk, list);
     }

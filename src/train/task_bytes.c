@@ -8,6 +8,8 @@
 #include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/train/carry.h"
+#include "src/train/lone.h"
+#include "src/train/record.h"
 #include "src/train/slots.h"
 #include "src/train/task.h"
 #include "src/train/train_priv.h"
@@ -77,6 +79,46 @@ static size_t reader_bytes(const struct dry *d, const struct mf_dataset *set, si
     return mf_reader_bytes(set, &wish);
 }
 
+/* Of the experts and their routers. */
+static size_t mixture_bytes(const struct mf_net *net)
+{
+    size_t bytes = 0;
+
+    for (size_t v = 0; v < net->values; ++v)
+        if (mf_value_is_weight(&net->value[v]) && (net->value[v].set == MF_SET_EXPERTS || net->value[v].by_expert))
+            bytes += mf_shape_bytes(&net->value[v].shape);
+    return bytes;
+}
+
+/* An expert learns alone while the network stays; a router's rows learn beside it, and are fewer. */
+static void add_lone(const struct dry *d, struct mf_plan_bytes *state, struct mf_plan_bytes *host)
+{
+    const struct mf_lone_wish wish = mf_lone_expert(&d->network, d->opts.sleep.batch);
+    const struct mf_network_wish network = mf_lone_network(&wish);
+    struct mf_network lone;
+
+    mf_fault_hold(1);
+    if (mf_network_make(&network, d->queue, &lone) == MF_OK) {
+        add(state, "experts that learn alone",
+            2 * (lone.net->lasting[MF_PLACE_DEVICE] + lone.net->room[MF_PLACE_DEVICE]));
+        add(host, "their weights on their way", 2 * lone.stage.planes * sizeof(float));
+    }
+    mf_network_free(&lone);
+    mf_fault_hold(0);
+}
+
+static void add_sleep(const struct dry *d, struct mf_plan_bytes *state, struct mf_plan_bytes *host)
+{
+    const struct mf_sleep_memory *s = &d->opts.sleep;
+    const struct mf_record record = mf_record_of(&d->network);
+
+    add(host, "records that are replayed",
+        mf_record_room(&record, s->records, s->bytes) * record.numbers * sizeof(float));
+    add(host, "weights before a sleep", mf_carry_bytes(&d->network));
+    add(host, "weights before a trial", mixture_bytes(d->network.net));
+    add_lone(d, state, host);
+}
+
 /* With offload ranks exchange in host memory. */
 static void add_all(const struct dry *d, const struct mf_dataset *set, const struct mf_plan_rank *r,
                     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
@@ -100,6 +142,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));
     if (d->opts.grows) add(host, "weights that are carried over", mf_carry_bytes(&d->network));
+    if (d->opts.sleep.batch) add_sleep(d, state, host);
     add(host, "in use before", r->in_use);
 }
 

@@ -15,6 +15,12 @@
 #include "src/train/schedule.h"
 #include "src/train/window.h"
 
+/** What a sleep of experts needs beside the network. */
+struct mf_sleep_memory {
+    size_t records, bytes; /* that are replayed: at most */
+    size_t batch;          /* of these in a step; 0: experts do not sleep */
+};
+
 /** What is learnt, and how. The same on all ranks. */
 struct mf_train_opts {
     const struct mf_model *model;
@@ -30,8 +36,9 @@ struct mf_train_opts {
     size_t skips;                /* a run ends after so many steps in a row whose gradients are not finite */
     struct mf_schedule schedule; /* its steps are those of the run */
     int grows;                   /* experts are born and go */
-    double decay, clip;          /* clip: largest norm of the gradients; 0: any */
-    size_t effective;            /* samples of a step, over all ranks */
+    struct mf_sleep_memory sleep;
+    double decay, clip; /* clip: largest norm of the gradients; 0: any */
+    size_t effective;   /* samples of a step, over all ranks */
     uint64_t seed;
     size_t slots; /* parts of a step by which the weights are the same to the bit on any number of ranks (slots.h); 0:
                      not */

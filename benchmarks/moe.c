@@ -1,8 +1,8 @@
-/* Times layers of experts on cpu, forward and backward: route, permute, linear layers with relu between them, combine.
- *   bench_moe THREADS EXPERTS ROWS WIDTH-WIDTH[-WIDTH ...] f32|bf16 [LOGITS]
- * LOGITS: a file of floats [ROWS][EXPERTS]; each row goes to its two best experts. EXPERTS 0: dense layers on twice the
- * rows, which have the same operations. For every line on standard input, a number of steps, it makes them and prints
- * the milliseconds of each in the mean. "nodes N" prints those of every node, and its GF/s. */
+/* Times layers of experts, forward and backward: route, permute, linear layers with relu between them, combine.
+ *   bench_moe THREADS EXPERTS ROWS WIDTH-WIDTH[-WIDTH ...] f32|bf16 [LOGITS [DEVICE]]
+ * LOGITS: a file of floats [ROWS][EXPERTS], or -: normal numbers; each row goes to its two best experts. EXPERTS 0:
+ * dense layers on twice the rows, which have the same operations. For every line on standard input, a number of steps,
+ * it makes them and prints the milliseconds of each in the mean. "nodes N" prints those of every node, and its GF/s. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +26,15 @@ struct bench {
     size_t at;
 };
 
-/* One thread: time of the processor, which other programs on the machine disturb less. */
+/* When all work so far is done. One thread of a processor: its own time, which other programs on the machine disturb
+ * less. */
 static double now(const struct bench *b)
 {
+    const int alone = b->queue->threads == 1 && b->queue->backend == &mf_backend_cpu;
     struct timespec t;
 
-    clock_gettime(b->queue->threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    b->queue->backend->sync(b->queue);
+    clock_gettime(alone ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -89,20 +92,33 @@ static int forward(struct mf_build *build, size_t experts, size_t rows, const ch
                    : y;
 }
 
-static void start(struct bench *b, const char *logits)
+/* [n] from @p file, or normal numbers with this deviation. */
+static void fill(float *to, size_t n, FILE *file, uint32_t stream, float deviation)
+{
+    if (file)
+        MF_ASSERT(fread(to, sizeof *to, n, file) == n);
+    else
+        for (size_t i = 0; i < n; ++i) to[i] = deviation * (float)mf_random_normal(1, stream, i);
+}
+
+/* Parameters, and a target of zeros. */
+static void start(struct bench *b, int target, const char *logits)
 {
     const struct mf_net *net = b->list->net;
 
     for (size_t v = 0; v < net->values; ++v) {
         const size_t n = mf_shape_count(&net->value[v].shape);
-        float *to = mf_walk_at(b->walk, b->list, (int)v);
-        const int is_logits = strcmp(net->value[v].name, "logits") == 0;
-        FILE *file = is_logits ? fopen(logits, "rb") : NULL;
+        const int routes = strcmp(net->value[v].name, "logits") == 0;
+        FILE *file = routes && logits && strcmp(logits, "-") != 0 ? fopen(logits, "rb") : NULL;
+        float *from;
 
-        if (net->value[v].role != MF_ROLE_PARAMETER) continue;
-        if (is_logits) MF_ASSERT(file && fread(to, sizeof *to, n, file) == n);
+        if (net->value[v].role != MF_ROLE_PARAMETER && (int)v != target) continue;
+        MF_ASSERT(file || !routes || !logits || strcmp(logits, "-") == 0);
+        from = MF_MUST(malloc(n * sizeof *from), "parameters");
+        fill(from, n, file, (uint32_t)v, routes ? 1 : (int)v == target ? 0 : 0.05F);
+        mf_place_put(b->queue, MF_PLACE_DEVICE, mf_walk_at(b->walk, b->list, (int)v), from, n * sizeof *from);
+        free(from);
         if (file) fclose(file);
-        for (size_t i = 0; !is_logits && i < n; ++i) to[i] = 0.05F * (float)mf_random_normal(1, (uint32_t)v, i);
     }
 }
 
@@ -125,8 +141,7 @@ static void make(struct bench *b, char **words)
     MF_ASSERT(mf_pass_plan(b->list, b->queue) == MF_OK);
     mf_pass_live(net);
     MF_ASSERT(mf_walk_open(&b->walk, net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
-    memset(mf_walk_at(b->walk, b->list, target), 0, mf_shape_bytes(&net->value[target].shape));
-    start(b, words[6]);
+    start(b, target, words[6]);
     mf_walk_numbers(b->walk)[MF_NUMBER_ROWS] = (double)rows;
     mf_walk_numbers(b->walk)[MF_NUMBER_SAMPLES] = (double)rows;
 }
@@ -161,9 +176,11 @@ static void nodes(struct bench *b, long steps)
     b->seconds = MF_MUST(calloc(b->list->nodes, sizeof *b->seconds), "times");
     b->at = 0;
     mf_walk_exchange(b->walk, &every);
+    mf_walk_replay(b->walk, 0);
     b->before = now(b);
     for (long k = 0; k < steps; ++k) mf_walk_run(b->walk, b->list);
     mf_walk_exchange(b->walk, NULL);
+    mf_walk_replay(b->walk, 1);
     for (size_t i = 0; i < b->list->nodes; ++i) {
         const struct mf_node *node = &b->list->node[i];
         const double took = b->seconds[i] / (double)steps;
@@ -174,18 +191,32 @@ static void nodes(struct bench *b, long steps)
     free(b->seconds);
 }
 
+/* Status 77: this machine cannot run @p device. */
+static void open_queue(struct bench *b, const char *device, int threads, struct mf_arena *arena[2])
+{
+    const struct mf_backend *be;
+
+    if (mf_backend_find(&be, device) != MF_OK) {
+        fprintf(stderr, "%s\n", mf_err_text());
+        exit(77);
+    }
+    MF_ASSERT(mf_arena_open(&arena[0], be->mem, 0) == MF_OK);
+    arena[1] = arena[0];
+    if (be->host_mem) MF_ASSERT(mf_arena_open(&arena[1], be->host_mem, 0) == MF_OK);
+    MF_ASSERT(be->queue_open(&b->queue, 0, threads, 1, arena[0], arena[1]) == MF_OK);
+}
+
 int main(int argc, char **argv)
 {
-    struct mf_arena *arena;
+    struct mf_arena *arena[2];
     struct bench b = {0};
     char line[64];
 
     if (argc < 6) {
-        fprintf(stderr, "%s THREADS EXPERTS ROWS WIDTH-WIDTH[-WIDTH ...] f32|bf16 [LOGITS]\n", argv[0]);
+        fprintf(stderr, "%s THREADS EXPERTS ROWS WIDTH-WIDTH[-WIDTH ...] f32|bf16 [LOGITS [DEVICE]]\n", argv[0]);
         return 2;
     }
-    MF_ASSERT(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
-    MF_ASSERT(mf_backend_cpu.queue_open(&b.queue, 0, atoi(argv[1]), 1, arena, arena) == MF_OK);
+    open_queue(&b, argc > 7 ? argv[7] : "cpu", atoi(argv[1]), arena);
     make(&b, argv);
     while (fgets(line, sizeof line, stdin)) {
         const long steps = strtol(strncmp(line, "nodes ", 6) == 0 ? line + 6 : line, NULL, 10);
@@ -202,7 +233,8 @@ int main(int argc, char **argv)
     mf_walk_close(b.walk);
     mf_list_release(b.list, b.queue);
     mf_net_free(b.list->net);
-    mf_backend_cpu.queue_close(b.queue);
-    mf_arena_close(arena);
+    b.queue->backend->queue_close(b.queue);
+    if (arena[1] != arena[0]) mf_arena_close(arena[1]);
+    mf_arena_close(arena[0]);
     return 0;
 }

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # The cuda back end on a real GPU: tests, times, memory and sanitizers, into one results file that can be committed.
 # It builds nothing. What the time does not suffice for is left out, the least valuable first. Status 77: no GPU here.
-# usage: gpu.sh BUILD [RESULTS] [--seconds 240] [--sizes "64 128 256 512"] [--lag 16] [--evaluations 25] [--tests "move field ..."] [--commit NAME]
+# usage: gpu.sh BUILD [RESULTS] [--seconds 240] [--sizes "64 128 256 512"] [--lag 16] [--evaluations 25] [--tests "move field ..."] [--layer "8192 784-1024-256"] [--commit NAME]
 set -euo pipefail
 read -ra tests <<<"move field optim labels segment single corr lines together packed vgg patch space"
 read -ra sizes <<<"64 128 256 512"
+read -ra layer <<<"8192 784-1024-256"
 seconds=240 lag=16 evaluations=25 results="" build="" commit=""
 while [ $# -gt 0 ]; do
     case $1 in
-        --sizes | --tests) read -ra "${1#--}" <<<"$2" && shift ;;
+        --sizes | --tests | --layer) read -ra "${1#--}" <<<"$2" && shift ;;
         --seconds | --lag | --evaluations | --commit) printf -v "${1#--}" %s "$2" && shift ;;
         -*) echo "gpu: no option $1" >&2 && exit 2 ;;
         *) if [ -z "$build" ]; then build=$1; else results=$1; fi ;;
@@ -84,6 +85,21 @@ row() {
     say "| $n^3 | $label | $(number evaluations out.json) | $(milli "$(number seconds_per_evaluation out.json)") | $took | $(short "$(number loss_final out.json)") | $(mega "$(number device dry.json)") | $(mega "$(grep -o '"device":\[.*' out.json | number device /dev/stdin)") | $(mega "$(number device_used out.json)") | $(mega "$(number arena dry.json)") | $(mega "$(number arena out.json)") | $(mega "$(number rss out.json)") |"
 }
 
+# experts NUMBER TYPE: a step of the layer of so many experts, forward and backward; 0: dense layers of the same operations.
+experts() {
+    local took rate
+    time_for 5 "a layer of $1 experts, $2" || return 0
+    if ! printf '5\n20\n' | time_layer "$@" >times 2>step.log; then
+        tail -n 5 step.log >&2
+        say "| $1 | $2 | FAILED | |"
+        return 0
+    fi
+    took=$(tail -n 1 times)
+    rate=$(awk -v ms="$took" -v rows="${layer[0]}" -v widths="${layer[1]}" 'BEGIN { for (n = split(widths, w, "-"); n > 1; --n) sum += w[n] * w[n - 1]; printf "%.1f", 12e-9 * rows * sum / ms }')
+    say "| $1 | $2 | $(awk -v ms="$took" 'BEGIN { printf "%.3f", ms }') | $rate |"
+}
+time_layer() { within "$(left)" "$build/benchmarks/bench_moe" 2 "$1" "${layer[@]}" "$2" - cuda; }
+
 for n in 64 256; do "$build/mesoforge" synth --size $n $n --correlation-length 3 --output $n.npy >/dev/null; done
 status=0
 match 64.npy --device cuda --max_iter 1 --no_polish >try.json || status=$?
@@ -117,6 +133,16 @@ for n in "${sizes[@]}"; do [ "$n" -gt 256 ] || row "$n" "cuda, whole" --device c
 row "${sizes[0]}" "cpu, $evaluations evaluations" --device cpu "${few[@]}"
 row "${sizes[0]}" "cpu, whole" --device cpu
 row "${sizes[0]}" "cuda, fields on the host" --device cuda --residency host "${few[@]}"
+
+say "" "## Layers of experts" "" "${layer[0]} rows, widths ${layer[1]}, two experts a row; 0 experts: dense layers. Forward and backward, with gradients of all inputs; conversions of weights to 16 bits come with them." ""
+say "| experts | type | ms a step | TF/s |" "|---|---|---|---|"
+for n in 16 0 64; do experts "$n" bf16; done
+experts 16 f32
+if time_for 5 "nodes of a layer"; then
+    say "" "Each node of 16 experts in bf16 by itself, with the wait for its end: node, operation, pass, ms, GF/s." "" '```'
+    printf '5\nnodes 5\n' | time_layer 16 bf16 2>step.log | tail -n +2 | tee -a "$results" || tail -n 5 step.log >&2
+    say '```'
+fi
 
 say "" "## Sanitizers" "" "| test | result | s |" "|---|---|---|"
 export OMP_NUM_THREADS=1

@@ -7,7 +7,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 wants() { grep -qE "$1" "$2" || { echo "gpu_says: '$1' is not in $2:" && cat "$2" && failed=1; }; }
-small=(--sizes 8 --lag 4 --evaluations 3 --tests "move field" --commit 0123abcd)
+small=(--sizes 8 --lag 4 --evaluations 3 --tests "move field" --layer "12 16-8-8" --commit 0123abcd)
 
 # A sanitizer that finds something where it looks for races.
 # shellcheck disable=SC2016
@@ -16,6 +16,7 @@ PATH=$folder:$PATH "$script" "$build" whole.md "${small[@]}" >out 2>err && echo 
 for row in '^- program: mesoforge .*commit: 0123abcd$' '^\| cuda_move \| passed' '^\| net_ops \| passed' '^\| kernels_meanfield \| passed' '^\| mpi_slab by NCCL \| passed' '^\| mpi_arrays by NCCL \| passed' \
     '^\| 8\^3 \| cuda, 3 evaluations \| 3 \| [0-9.]+ \| [0-9.]+ \| [0-9.e-]+ \| ([0-9.]+) \| \1 \| [0-9.]+ \| ([0-9.]+) \| \2 \| [0-9.]+ \|$' \
     '^\| 8\^3 \| cuda, whole \| 240 ' '^\| 8\^3 \| cpu, whole \| 240 .* - \| - \| - ' '^\| 8\^3 \| cuda, fields on the host \| 3 ' \
+    '^\| 0 \| bf16 \| [0-9.]+ \| [0-9.]+ \|$' '^\| 16 \| f32 \| [0-9.]+ ' '^linear.grouped_linear.backward.[0-9.]+.[0-9.]+$' \
     '^\| memcheck of cuda_field \| passed' '^\| memcheck of kernels_meanfield \| passed' 'their seconds are no measurements' '^\| racecheck of cuda_move \| FAILED \(9\)' 'want of time: nothing'; do
     wants "$row" whole.md
 done

@@ -55,7 +55,7 @@ void __syncthreads();
 void __syncwarp(unsigned mask = 0xffffffffu);
 void *mf_emu_shared();
 /** Every lane of @p mask gives up to MF_EMU_BOX bytes, and sees those of all until its next exchange but one. */
-enum { MF_EMU_BOX = 24 };
+enum { MF_EMU_BOX = 48 };
 typedef unsigned char mf_emu_box[MF_EMU_BOX];
 const mf_emu_box *mf_emu_all(unsigned mask, const void *value, size_t bytes);
 /** Every lane of @p mask gives @p bytes (at most 8) and gets those of lane @p from; out of the warp: its own. */

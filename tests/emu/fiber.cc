@@ -53,8 +53,11 @@ mf_emu_switch:
 
 void prepare(context *c, char *stack, void (*entry)())
 {
-    auto *top = reinterpret_cast<uintptr_t *>(stack + STACK) - 1; /* as after a call: 8 more than a multiple of 16 */
+    static size_t shift; /* stacks that end alike would all want the same lines of the cache */
+    auto *top =
+        reinterpret_cast<uintptr_t *>(stack + STACK - shift) - 1; /* as after a call: 8 more than a multiple of 16 */
 
+    shift = (shift + 832) % 32768;
     *top = 0;
     *--top = reinterpret_cast<uintptr_t>(entry);
     for (int i = 0; i < 6; ++i) *--top = 0;

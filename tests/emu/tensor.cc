@@ -11,9 +11,10 @@ namespace
 
 constexpr unsigned ALL = 0xffffffffu;
 
-struct registers {
-    uint32_t a[4], b[2];
+struct numbers {
+    float a[8], b[4];
 };
+static_assert(sizeof(numbers) <= MF_EMU_BOX, "a lane gives all of them");
 
 } // namespace
 
@@ -45,20 +46,24 @@ void mf_emu_mma(float (&c)[4], const uint32_t *a, const uint32_t *b, const char 
 {
     const kind of = type[0] == 'b' ? BFLOAT : HALF;
     const int group = mf_emu_lane() / 4, place = mf_emu_lane() % 4;
-    const registers own = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
-    const mf_emu_box *all = mf_emu_all(ALL, &own, sizeof own);
+    numbers own;
     float row[2][16], column[2][16];
+
+    for (int i = 0; i < 8; ++i) own.a[i] = float(number_at(of, a, size_t(i)));
+    for (int i = 0; i < 4; ++i) own.b[i] = float(number_at(of, b, size_t(i)));
+
+    const mf_emu_box *all = mf_emu_all(ALL, &own, sizeof own);
 
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 2; ++j) {
-            registers left, right;
+            numbers left, right;
 
             memcpy(&left, all[4 * group + i], sizeof left);
             memcpy(&right, all[4 * (2 * place + j) + i], sizeof right);
             for (int high = 0; high < 2; ++high)
                 for (int k = 0; k < 2; ++k) {
-                    row[j][2 * i + 8 * high + k] = float(number_at(of, &left.a[j + 2 * high], size_t(k)));
-                    column[j][2 * i + 8 * high + k] = float(number_at(of, &right.b[high], size_t(k)));
+                    row[j][2 * i + 8 * high + k] = left.a[2 * (j + 2 * high) + k];
+                    column[j][2 * i + 8 * high + k] = right.b[2 * high + k];
                 }
         }
     for (int j = 0; j < 4; ++j)

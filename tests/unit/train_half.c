@@ -33,7 +33,7 @@ static void near(const struct bed *b, const char *model, enum mf_type type, doub
     want = reference(b, b->set, &o, STEPS, &last);
     o.type = type;
     if (type == MF_F16) o.scale = (struct mf_scale_opts){1024, 1, 1000, 1};
-    for (o.stage = 0; o.stage < 4; ++o.stage) {
+    for (o.stage = 0; o.stage < 4; o.stage += SANITIZED ? 3 : 1) {
         got = weights_after(b, &b->world, &o, &n);
         CHECK_SAYS(apart(n, want, got) <= tolerance, "%s, %s, stage %d: weights differ by %g", model,
                    mf_type_name(type), o.stage, apart(n, want, got));

@@ -11,7 +11,8 @@ mf_test(NAME net_threads SOURCE unit/net_threads.c ROOM mf_kernels)
 mf_test(NAME net_place SOURCE unit/net_place.c ROOM mf_net)
 mf_test(NAME net_list SOURCE unit/net_list.c ROOM mf_net ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/list.txt)
 # Experts on several ranks, also without memory that ranks share.
-mf_test(NAME net_trade SOURCE unit/net_trade.c ROOM mf_net TIMEOUT 120 RANKS 1 2 3 4)
+mf_test(NAME net_trade SOURCE unit/net_trade.c ROOM mf_net TIMEOUT 120 RANKS 1 2 3 4
+  ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/trade.txt)
 target_link_libraries(net_trade PRIVATE mf_mpi)
 add_test(NAME net_trade_apart COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:net_trade>)
 set_tests_properties(net_trade_apart PROPERTIES TIMEOUT 120 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MF_SHARE=0")

@@ -34,7 +34,7 @@ struct mf_rounds {
     int back;                     /* it is in backward */
     size_t over;                  /* rounds of it */
     int64_t *mine;                /* [most experts + 2] */
-    int32_t *offset;              /* [most groups + 1] */
+    int32_t *offset;              /* [most groups, or experts, + 1] */
     size_t *block;                /* [4][most ways] */
 };
 
@@ -68,7 +68,7 @@ static struct lane lane_of(struct mf_rounds *r, const struct mf_list *list, size
 
         if (node->op != MF_OP_TRADE || node->back || told->all) continue;
         make_told(r, node, told);
-        most[0] = mf_max(most[0], told->ways * told->own + 1);
+        most[0] = mf_max(most[0], mf_max(told->ways * told->own, told->experts) + 1);
         most[1] = mf_max(most[1], told->ways);
     }
     return lane;
@@ -244,18 +244,16 @@ static void tell(struct mf_rounds *r, const struct mf_exchanges *by, const struc
 {
     struct told *t = r->told;
     const size_t before = mf_shape_count(&call->in[1].shape) - t->experts - 1;
-    int32_t *offset = MF_MUST(malloc((t->experts + 1) * sizeof *offset), "counts of rows");
 
-    r->queue->backend->get(r->queue, offset, (const int32_t *)call->in[1].at + before,
-                           (t->experts + 1) * sizeof *offset);
-    for (size_t e = 0; e < t->experts; ++e) r->mine[e] = offset[e + 1] - offset[e];
+    r->queue->backend->get(r->queue, r->offset, (const int32_t *)call->in[1].at + before,
+                           (t->experts + 1) * sizeof *r->offset);
+    for (size_t e = 0; e < t->experts; ++e) r->mine[e] = r->offset[e + 1] - r->offset[e];
     r->mine[t->experts] = (int64_t)node->attr.first;
     r->mine[t->experts + 1] = (int64_t)node->attr.count;
     by->tell(by->context, MF_AMONG_EXPERTS, t->experts + 2, r->mine, t->all);
     while (first_of(t, t->way) != node->attr.first) t->way = (t->way + 1) % t->ways;
     for (size_t from = 0; from < t->ways; ++from) find_stretches(t, from);
     for (t->rounds = 1; !fits(t, t->rounds);) ++t->rounds;
-    free(offset);
 }
 
 /* -- trades -- */
@@ -314,7 +312,7 @@ static void move(struct mf_rounds *r, const struct mf_exchanges *by, const struc
 void mf_rounds_trade(struct mf_rounds *r, const struct mf_exchanges *by, const struct mf_node *node,
                      const struct mf_call *call)
 {
-    const int back = (node->op == MF_OP_TRADE) == node->back;
+    const int back = mf_node_comes_back(node);
     const struct mf_tensor *in = node->back ? &call->dout : &call->in[0];
     const struct mf_tensor *out = node->back ? &call->din[0] : &call->out[0];
 

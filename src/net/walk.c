@@ -435,12 +435,14 @@ static void hunt(struct mf_walk *walk, const struct mf_list *list, const struct 
     }
 }
 
-/* Rows that a node leaves as they were are not what it wrote. */
+/* Rows that a node leaves as they were are not what it wrote. What came back in earlier rounds stays. */
 static void clear(struct mf_walk *walk, const struct mf_list *list, const struct mf_node *node)
 {
     struct mf_operand operand[MF_OPERANDS];
 
-    for (size_t j = mf_node_operands(node, operand); mf_ops[node->op]->leaves && j-- > 0;) {
+    if (!mf_ops[node->op]->leaves) return;
+    if (mf_op_is_trade(node->op) && mf_node_comes_back(node) && mf_rounds_over(walk->rounds)) return;
+    for (size_t j = mf_node_operands(node, operand); j-- > 0;) {
         const struct mf_value *value = &walk->net->value[operand[j].value];
         const size_t bytes = mf_shape_bytes(&value->shape);
         void *zeros;
@@ -462,12 +464,12 @@ static void poll(const struct mf_walk *walk)
 static void run_alone(struct mf_walk *walk, const struct mf_list *list, size_t k, size_t i)
 {
     const int checked = walk->mode == MF_WALK_CHECKED;
-    const int looks = walk->hunting && !walk->bad, hunts = looks && mf_op_is_kernel(list->node[i].op);
+    const int looks = walk->hunting && !walk->bad;
 
     if (checked && !mf_rounds_over(walk->rounds)) poison(walk, k, i, 1);
-    if (hunts || (looks && !mf_rounds_over(walk->rounds))) clear(walk, list, &list->node[i]);
+    if (looks) clear(walk, list, &list->node[i]);
     step(walk, k, i);
-    if (hunts) hunt(walk, list, &list->node[i]);
+    if (looks && mf_op_is_kernel(list->node[i].op)) hunt(walk, list, &list->node[i]);
     if (checked && !mf_rounds_more(walk->rounds, i)) poison(walk, k, i, 0);
     poll(walk);
 }

@@ -1,7 +1,8 @@
 /* Walks lists: executes their nodes in order on one queue, those in host memory on the cores. All memory is taken when
  * the walk is opened.
  *
- * Rule: a walk decides nothing and allocates nothing. The lists do not change while it is open. */
+ * Rule: a walk decides nothing but rounds (rounds.h), and allocates nothing. The lists do not change while it is open.
+ */
 #ifndef MF_NET_WALK_H
 #define MF_NET_WALK_H
 

@@ -25,6 +25,8 @@ struct choice {
     enum mf_recompute recompute;
     enum mf_walk_mode mode;
     int fuse, twice; /* twice: a second pass adds to the gradients of the first */
+    size_t spill;    /* activations of so many bytes wait in host memory */
+    int hunt;        /* the walk looks at what nodes write */
 };
 
 struct model {
@@ -141,6 +143,7 @@ static struct model make(const struct crew *crew, const struct choice *c)
     mf_pass_route(m.list, c->recompute);
     mf_pass_recompute(m.list, c->recompute, 0);
     mf_pass_fold(m.list);
+    mf_pass_spill(m.list, c->spill);
     if (c->twice) mf_pass_accumulate(m.list);
     for (size_t v = 0; v < m.net->values; ++v) m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
     CHECK_SAYS(mf_pass_plan(m.list, crew->d->q) == MF_OK, "%s", mf_err_text());
@@ -218,10 +221,12 @@ static void run(const struct crew *crew, const struct choice *c, float result[RE
     if (mf_walk_open(&walk, m.net, crew->d->q, c->mode, NULL) != MF_OK) abort();
     mf_walk_exchange(walk, crew->by);
     mf_walk_numbers(walk)[MF_NUMBER_ROWS] = ROWS * crew->all->size;
+    if (c->hunt) mf_walk_hunt(walk, 1);
     for (int k = 0; k <= 2 * c->twice; ++k) {
         feed(crew, &m, c, walk);
         mf_walk_run(walk, m.list);
     }
+    CHECK_SAYS(!mf_walk_bad(walk), "node '%s' wrote what is not finite", mf_walk_bad(walk)->name);
     for (int i = 0; i < RESULTS; ++i) get(crew, &m, walk, i ? m.net->value[v[i]].gradient : v[i], result[i]);
     *rounds = mf_walk_rounds(walk, m.list);
     mf_walk_close(walk);
@@ -283,13 +288,40 @@ static void check_all(const struct crew *crew)
                                          .mode =
                                              crew->d->be->host_mem || routing % 2 ? MF_WALK_PLANNED : MF_WALK_CHECKED,
                                          .fuse = (how + k) % 2,
-                                         .twice = k == 1};
+                                         .twice = k == 1,
+                                         .spill = routing == MIXED ? 64 : 0,
+                                         .hunt = routing == EMPTY_RANK};
                 const size_t rounds = check(crew, &c);
 
                 if (routing == NOBODY) CHECK(rounds == 1);
                 if (routing == ONE_EXPERT && k == 1) CHECK_SAYS(rounds == 3, "%zu rounds", rounds);
                 if (routing == ONE_EXPERT && k == 2) CHECK_SAYS(rounds == ROWS * TOP, "%zu rounds", rounds);
             }
+}
+
+/* The list, in the text of @p path. */
+static void check_text(struct device *d, const char *path)
+{
+    const struct mf_ways w = {.ways = 2, .way = 1};
+    struct mf_comm alone;
+    const struct crew crew = {d, &alone, &w, NULL, 2, 0};
+    char *got, want[1 << 14];
+    size_t n;
+    FILE *file = open_memstream(&got, &n);
+
+    for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; how += MF_RECOMPUTE_BLOCKS) {
+        const struct choice c = {.recompute = (enum mf_recompute)how, .fuse = 1, .room = 3};
+        struct model m = make(&crew, &c);
+
+        mf_list_print(m.list, file, 1);
+        drop(&m, d);
+    }
+    fclose(file);
+    file = fopen(path, "r");
+    want[file ? fread(want, 1, sizeof want - 1, file) : 0] = 0;
+    if (file) fclose(file);
+    CHECK_SAYS(strcmp(got, want) == 0, "%s should be:\n%s", path, got);
+    free(got);
 }
 
 static void check_ways(struct device *d, const struct mf_comm *comm, int ways)
@@ -307,6 +339,7 @@ static void check_ways(struct device *d, const struct mf_comm *comm, int ways)
     mf_ways_close(&w);
 }
 
+/* @p argv[1]: the golden text; none: it is not compared */
 int main(int argc, char **argv)
 {
     const char *exchange = getenv("MF_TEST_EXCHANGE");
@@ -320,6 +353,7 @@ int main(int argc, char **argv)
                mf_err_text());
     for (int ways = 1; ways <= c.size; ++ways)
         if (c.size % ways == 0) check_ways(&d, &c, ways);
+    if (argc > 1 && !d.be->host_mem && c.rank == 0) check_text(&d, argv[1]);
     mf_transport_close(&c);
     device_close(&d);
     mf_comm_close(&c);

@@ -205,6 +205,37 @@ double mf_node_operations(const struct mf_net *net, const struct mf_node *node)
     return times * op->operations(&node->attr, in, &out);
 }
 
+/* -- what ranks exchange -- */
+
+static size_t bytes_of(const struct mf_net *net, int v) { return v < 0 ? 0 : mf_shape_bytes(&net->value[v].shape); }
+
+size_t mf_node_traded(const struct mf_net *net, const struct mf_node *node)
+{
+    if (!mf_op_is_trade(node->op) || node->rerun) return 0;
+    if (node->op == MF_OP_TRADE) return bytes_of(net, node->back ? node->din[0] : node->in[0]);
+    return bytes_of(net, node->back ? node->dout : node->out[0]);
+}
+
+size_t mf_list_largest(const struct mf_list *list, enum mf_exchange_group among)
+{
+    const struct mf_net *net = list->net;
+    size_t largest = 0, bytes;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+
+        if (mf_op_is_trade(node->op) && among == MF_AMONG_EXPERTS)
+            bytes = mf_whole_lines(bytes_of(net, node->back ? node->dout : node->in[0])) +
+                    mf_whole_lines(bytes_of(net, node->back ? node->din[0] : node->out[0]));
+        else if (node->op == MF_OP_START && node->attr.among == (int)among)
+            bytes = bytes_of(net, node->in[0]);
+        else
+            continue;
+        if (bytes > largest) largest = bytes;
+    }
+    return largest;
+}
+
 /* -- the list as text -- */
 
 static void print_value(const struct mf_list *list, FILE *file, char sign, int v, int places)

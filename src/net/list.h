@@ -147,6 +147,19 @@ void mf_node_call(const struct mf_net *net, const struct mf_node *node, struct m
 /** Floating-point operations of a node. */
 double mf_node_operations(const struct mf_net *net, const struct mf_node *node);
 
+/** Of a node trade or trade_back: do rows come back to the ranks that have sent them? */
+static inline int mf_node_comes_back(const struct mf_node *node)
+{
+    return (node->op == MF_OP_TRADE) == (node->back != 0);
+}
+
+/** Bytes of this rank's rows that a node trade or trade_back moves; 0: it is another node, or stands for rounds that
+ * may not come. */
+size_t mf_node_traded(const struct mf_net *net, const struct mf_node *node);
+
+/** Bytes of the largest array that ranks of a group exchange, or of all that a trade sends and gets. */
+size_t mf_list_largest(const struct mf_list *list, enum mf_exchange_group among);
+
 /** One line for each node: '<' reads, '>' writes, '+' changes. @p places: with places in memory, after mf_pass_live().
  */
 void mf_list_print(const struct mf_list *list, FILE *file, int places);

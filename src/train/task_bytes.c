@@ -173,6 +173,7 @@ static double exchanged_of(const struct mf_list *list)
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
 
+        sum += (double)mf_node_traded(list->net, node);
         if (node->op == MF_OP_START)
             sum += (node->attr.exchange == MF_EXCHANGE_SUM ? 2 : 1) *
                    (double)mf_shape_bytes(&list->net->value[node->in[0]].shape);

@@ -575,7 +575,6 @@ int main(int argc, char **argv)
         struct choice base = usual;
 
         base.model = k;
-        if (k == EXPERTS && !d.be->net->calls[MF_OP_ROUTE]) continue;
         if (d.be->segment_begin) {
             check_replay(&d, &base);
             continue;
@@ -585,7 +584,7 @@ int main(int argc, char **argv)
         check_accumulation(&d, &base);
     }
     check_memory(&d);
-    if (d.be->net->calls[MF_OP_ROUTE]) check_hunt(&d);
+    check_hunt(&d);
     check_costs();
     check_refusals();
     device_close(&d);

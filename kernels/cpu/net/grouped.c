@@ -9,6 +9,7 @@
 #include "kernels/cpu/net/bias_act.h"
 #include "kernels/cpu/net/convert.h"
 #include "kernels/cpu/net/dnnl.h"
+#include "kernels/cpu/net/few_rows.h"
 #include "kernels/cpu/net/net.h"
 #include "src/base/err.h"
 
@@ -71,7 +72,7 @@ static void product_f32(struct matrix a, struct matrix b, struct tile t, float *
                                  .c = c,
                                  .ldc = ldc};
 
-    mf_cpu_gemm_alone(&gemm);
+    if (!mf_few_rows(&gemm)) mf_cpu_gemm_alone(&gemm);
 }
 
 /* The first @p rows x @p columns numbers of the memory of a matrix, as f32. */

@@ -75,7 +75,7 @@ void mf_axis_round(struct mf_axis *axis, int wanted);
 double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y, int grid);
 
 /** Height of the names below a table, beyond that of ticks. */
-enum { MF_TABLE_NAMES = 40 };
+enum { MF_TABLE_NAMES = 62 };
 
 /** Writes the numbers of a table into its cells, and the names beside and below it. @p out: how far the names reach at
  * the left, and below. */

@@ -2,13 +2,14 @@
  * ones attract, and a weak pull to the middle holds parts that are not related together. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/err.h"
 #include "src/show/experts.h"
 
 enum { STEPS = 400, PUSHES = 600 };
 
-static const double first_move = 0.06, gravity = 1.2, edge = 0.003;
+static const double first_move = 0.06, gravity = 0.8, anchor = 1.5, edge = 0.003;
 
 /* Adds to @p force what node @p j does to node @p i. @p k: the distance of the rims at which an edge of weight 1 is at
  * rest. */
@@ -22,13 +23,15 @@ static void act(const struct mf_places *p, size_t i, size_t j, double k, double 
     for (int a = 0; a < 2; ++a) force[a] += strength * d[a] / length;
 }
 
-static void move_all(const struct mf_places *p, double most, double (*force)[2])
+/* A weak pull to the places where nodes began keeps the picture from turning. */
+static void move_all(const struct mf_places *p, const double (*begin)[2], double most, double (*force)[2])
 {
     const size_t n = p->count;
     const double k = 0.6 / sqrt((double)n), middle[2] = {0.5, p->height / 2};
 
     for (size_t i = 0; i < n; ++i) {
-        for (int a = 0; a < 2; ++a) force[i][a] = gravity * k * (middle[a] - p->at[i][a]);
+        for (int a = 0; a < 2; ++a)
+            force[i][a] = k * (gravity * (middle[a] - p->at[i][a]) + anchor * (begin[i][a] - p->at[i][a]));
         for (size_t j = 0; j < n; ++j)
             if (j != i) act(p, i, j, k, force[i]);
     }
@@ -100,10 +103,11 @@ static void push_apart(const struct mf_places *p)
 
 void mf_place_nodes(const struct mf_places *p)
 {
-    double(*force)[2] = MF_MUST(calloc(p->count + 1, sizeof *force), "a picture");
+    double(*force)[2] = MF_MUST(calloc(2 * p->count + 1, sizeof *force), "a picture"), (*begin)[2] = force + p->count;
 
+    memcpy(begin, p->at, p->count * sizeof *begin);
     for (int step = 0; p->count > 1 && step < STEPS; ++step)
-        move_all(p, first_move * (1 - (double)step / STEPS) + 1e-4, force);
+        move_all(p, (const double(*)[2])begin, first_move * (1 - (double)step / STEPS) + 1e-4, force);
     free(force);
     if (p->count) fit(p);
     push_apart(p);

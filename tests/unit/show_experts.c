@@ -95,6 +95,30 @@ static void graphs(void)
     }
 }
 
+/* A star could turn freely: a new ray moves the others only a little. */
+static void stars(void)
+{
+    struct mf_drawn_expert expert[MOST] = {{0, 50, 0}};
+    struct mf_drawn_relation relation[MOST];
+    struct mf_plot_node before[MOST];
+
+    for (int n = 3; n < 12; ++n) {
+        struct mf_drawn_graph g = {(size_t)n, (size_t)n - 1, 10, 5, expert, relation, concepts, kinds};
+        struct mf_figure f = {.columns = 1};
+        double moved = 0;
+
+        for (int i = 1; i < n; ++i) {
+            expert[i] = (struct mf_drawn_expert){i, 10 + i % 3, i % 10};
+            relation[i - 1] = (struct mf_drawn_relation){0, i, 0, 0.5};
+        }
+        mf_figure_graph(&f, &g);
+        for (int i = 0; n > 3 && i < n - 1; ++i) moved += distance(&f.panel->graph->node[i], &before[i]) / (n - 1);
+        if (n > 4) CHECK_SAYS(moved < 0.12, "%d: moved by %g\n", n, moved);
+        memcpy(before, f.panel->graph->node, (size_t)n * sizeof *before);
+        mf_figure_free(&f);
+    }
+}
+
 /* One expert fewer, one edge lighter: the others stay about where they are. */
 static void small_changes(void)
 {
@@ -266,6 +290,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1) CHECK(chdir(argv[1]) == 0);
     graphs();
+    stars();
     small_changes();
     activations();
     devices();

@@ -89,12 +89,12 @@ row() {
 experts() {
     local took rate
     time_for 5 "a layer of $1 experts, $2" || return 0
-    if ! printf '5\n20\n' | time_layer "$@" >times 2>step.log; then
+    if ! printf '5\n20\n' | time_layer "$@" >ms.txt 2>step.log; then
         tail -n 5 step.log >&2
         say "| $1 | $2 | FAILED | |"
         return 0
     fi
-    took=$(tail -n 1 times)
+    took=$(tail -n 1 ms.txt)
     rate=$(awk -v ms="$took" -v rows="${layer[0]}" -v widths="${layer[1]}" 'BEGIN { for (n = split(widths, w, "-"); n > 1; --n) sum += w[n] * w[n - 1]; printf "%.1f", 12e-9 * rows * sum / ms }')
     say "| $1 | $2 | $(awk -v ms="$took" 'BEGIN { printf "%.3f", ms }') | $rate |"
 }

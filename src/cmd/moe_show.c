@@ -53,10 +53,8 @@ static void write_graph(struct mf_moe_show *show, const char *output, const stru
 static void write_history(struct mf_moe_show *show, const char *output, const struct mf_history *h)
 {
     char *path = mf_loop_picture(output, "expert_activations.json");
-    struct mf_json *json = mf_history_json(h);
 
-    check(show, "expert_activations.json", mf_json_save(json, path, "mesoforge"));
-    mf_json_free(json);
+    check(show, "expert_activations.json", mf_history_save(h, path));
     free(path);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
 #include "src/moe/kept.h"
 
@@ -187,6 +188,21 @@ int mf_history_from(const struct mf_json *json, const char *name, struct mf_hist
         mf_history_free(fresh);
     }
     free(fresh);
+    return rc;
+}
+
+int mf_history_save(const struct mf_history *history, const char *path)
+{
+    struct mf_json *json;
+    struct mf_atomic file;
+    struct mf_comm self;
+    int rc;
+
+    mf_comm_self(&self);
+    MF_TRY(mf_atomic_open(&self, path, 0, &file));
+    json = mf_history_json(history);
+    rc = mf_atomic_close(&self, &file, mf_json_save(json, file.temporary, path));
+    mf_json_free(json);
     return rc;
 }
 

@@ -44,6 +44,9 @@ void mf_history_event(struct mf_history *history, long step, long id, enum mf_ch
 struct mf_json *mf_history_json(const struct mf_history *history);
 int mf_history_from(const struct mf_json *json, const char *name, struct mf_history *history);
 
+/** Writes the JSON to a file that appears whole or not at all. Rank 0. MF_OUTPUT. */
+int mf_history_save(const struct mf_history *history, const char *path);
+
 /** As mf_graph_checkpoint(), with the array "history". */
 int mf_history_checkpoint(struct mf_history *history, struct mf_checkpoint *checkpoint, char **text);
 

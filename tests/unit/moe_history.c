@@ -138,6 +138,26 @@ static void goes_on(const struct mf_comm *comm)
     mf_history_free(&back);
 }
 
+static void files(void)
+{
+    struct mf_history h = {.times = 0}, read = {.times = 0};
+    struct mf_json *json = NULL;
+    char *text, *same;
+
+    run(&h, 300);
+    CHECK(mf_history_save(&h, scratch_file("a.json")) == MF_OK);
+    CHECK(mf_json_load(scratch_file("a.json"), 1 << 20, &json) == MF_OK && mf_history_from(json, "a", &read) == MF_OK);
+    CHECK(mf_history_save(&h, "/nowhere/a.json") == MF_OUTPUT);
+    text = text_of(&h);
+    same = text_of(&read);
+    CHECK(strcmp(text, same) == 0);
+    free(text);
+    free(same);
+    mf_json_free(json);
+    mf_history_free(&h);
+    mf_history_free(&read);
+}
+
 static void damaged(void)
 {
     struct mf_history h = {.times = 0};
@@ -165,6 +185,7 @@ int main(void)
     scratch_open(&c);
     lengths();
     goes_on(&c);
+    files();
     damaged();
     scratch_close(&c);
     return failures != 0;

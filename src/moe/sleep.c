@@ -116,8 +116,10 @@ static int is_tuning_time(const struct mf_sleep *s)
 
 static int tune(struct mf_night *n)
 {
+    double merit;
+
     if (!is_tuning_time(n->sleep)) return MF_OK;
-    if (!isfinite(n->loss)) MF_TRY(mf_night_score(n, &n->loss));
+    if (!isfinite(n->loss)) MF_TRY(mf_night_score(n, &n->loss, &merit));
     mf_sleep_tune(n->sleep, n->loss);
     return MF_OK;
 }

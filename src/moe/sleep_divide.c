@@ -339,13 +339,15 @@ static size_t copy_touched(const struct mf_night *n, float *memory, int back)
     return numbers;
 }
 
-int mf_night_score(struct mf_night *n, double *loss)
+int mf_night_score(struct mf_night *n, double *loss, double *merit)
 {
     const struct mf_dataset *set = n->trainer->set;
     struct mf_scores s;
     const int rc = mf_trainer_score(n->trainer, set->count[MF_VALIDATION], set->id[MF_VALIDATION], 0, &s);
+    const int has = rc == MF_OK && s.rows > 0;
 
-    *loss = rc == MF_OK && s.rows > 0 ? s.loss : NAN;
+    *loss = has ? s.loss : NAN;
+    *merit = has ? mf_scores_merit(&s, &n->trainer->opts) : NAN;
     mf_scores_free(&s);
     return rc;
 }
@@ -353,15 +355,15 @@ int mf_night_score(struct mf_night *n, double *loss)
 /* The trainer has the weights of the carry. */
 static int try(struct mf_night *n, size_t count, const struct pair *pair, float *memory)
 {
-    double after;
+    double merit, after, merit_after;
 
     copy_touched(n, memory, 0);
     MF_TRY(divide_all(n, count, pair));
     if (n->divided == 0) return MF_OK;
-    MF_TRY(mf_night_score(n, &n->loss));
+    MF_TRY(mf_night_score(n, &n->loss, &merit));
     mf_carry_put(n->carry, n->trainer);
-    MF_TRY(mf_night_score(n, &after));
-    if (after <= n->loss) {
+    MF_TRY(mf_night_score(n, &after, &merit_after));
+    if (after <= n->loss && !(merit_after < merit)) {
         n->loss = after;
         return MF_OK;
     }

@@ -45,13 +45,14 @@ void mf_night_overlaps(const struct mf_night *night, double *to);
 /**
  * Experts that overlap get an edge, and divide their records, each at most with one other. An expert keeps those that
  * it had alone; of those that both had, each gets the half for which the router prefers it more. It learns what the
- * mixture made of its part, and the router to tell the parts apart. That stays if the validation loss does not rise.
- * Collective; refuses (agreed) with MF_MEMORY, MF_INPUT.
+ * mixture made of its part, and the router to tell the parts apart. That stays if the validation loss does not rise,
+ * nor the merit fall. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT.
  */
 int mf_night_divide(struct mf_night *night);
 
-/** The validation loss of the trainer; NAN: it has no rows. Collective; refuses (agreed) with MF_INPUT. */
-int mf_night_score(struct mf_night *night, double *loss);
+/** Loss and merit (mf_scores_merit()) of the trainer on the validation split; NAN: it has no rows. Collective; refuses
+ * (agreed) with MF_INPUT. */
+int mf_night_score(struct mf_night *night, double *loss, double *merit);
 
 /** Moves a knob; and the last one back, if the loss rose since then. */
 void mf_sleep_tune(struct mf_sleep *sleep, double loss);

@@ -402,7 +402,7 @@ static void divide(const struct bed *b, double rate)
 {
     const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
     struct mf_sleep_opts s = usual_sleep;
-    double before, after;
+    double before, after, merit, merit_after;
     float *want, *got;
     struct mf_night n;
     struct life l;
@@ -417,12 +417,12 @@ static void divide(const struct bed *b, double rate)
     }
     want = weights_of(&l.t, &count);
     n = night_of(&l);
-    CHECK(mf_night_score(&n, &before) == MF_OK);
+    CHECK(mf_night_score(&n, &before, &merit) == MF_OK);
     CHECK_SAYS(mf_night_divide(&n) == MF_OK, "%s", mf_err_text());
     CHECK(n.pairs > 0 && l.grow.graph.edges == n.pairs && l.grow.graph.edge[0].relation == MF_SPECIALIZATION_SPLIT);
-    CHECK(mf_night_score(&n, &after) == MF_OK);
+    CHECK(mf_night_score(&n, &after, &merit_after) == MF_OK);
     got = weights_of(&l.t, &m);
-    CHECK(after <= before);
+    CHECK(after <= before && merit_after >= merit);
     if (rate > 1) CHECK(n.divided == 0 && apart(count, want, got) == 0);
     if (n.divided > 0) CHECK(apart(count, want, got) > 0);
     if (b->world.rank == 0 && rate < 1) printf("loss %.6f, %zu divided: %.6f\n", before, n.divided, after);

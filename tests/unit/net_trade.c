@@ -27,6 +27,7 @@ struct choice {
     int fuse, twice; /* twice: a second pass adds to the gradients of the first */
     size_t spill;    /* activations of so many bytes wait in host memory */
     int hunt;        /* the walk looks at what nodes write */
+    int sums;        /* gradients are summed over ranks beside backward */
 };
 
 struct model {
@@ -34,6 +35,7 @@ struct model {
     struct mf_list *list;
     int x, choice, target, y, loss;
     int stem, weights, expert[4]; /* parameters */
+    struct mf_layout layout;      /* of gradients that are summed */
 };
 
 /* The ranks of a run; alone: one, with the rows of all. */
@@ -41,8 +43,7 @@ struct crew {
     struct device *d;
     const struct mf_comm *all;
     const struct mf_ways *ways; /* NULL: no rank shares experts */
-    const struct mf_exchanges *by;
-    size_t rows, first; /* of this rank */
+    size_t rows, first;         /* of this rank */
 };
 
 static struct mf_shape shape(enum mf_type type, size_t a, size_t b, size_t c)
@@ -65,11 +66,14 @@ static int parameter(struct mf_build *b, const char *name, struct mf_shape of)
     return mf_build_parameter(b, name, of, MF_START_NUMBER, 0);
 }
 
+enum { SHARED, EXPERT, OF_ROWS }; /* sets of parameters */
+
 /* Two layers on rows by expert. */
 static int layers(struct mf_build *b, struct model *m, const struct crew *crew, int rows, int offsets, int groups)
 {
     const size_t own = own_experts(crew).count, width[] = {COLUMNS, HIDDEN, OUTPUTS};
 
+    b->set = EXPERT;
     for (size_t i = 0; i < 2; ++i) {
         int in[4] = {rows, -1, -1, offsets};
 
@@ -115,7 +119,9 @@ static void forward(struct mf_build *b, struct model *m, const struct crew *crew
     m->x = mf_build_input(b, "x", shape(MF_F32, crew->rows, INPUTS, 0));
     m->choice = mf_build_input(b, "choice", shape(MF_I32, crew->rows, TOP, 0));
     m->target = mf_build_input(b, "target", shape(MF_F32, crew->rows, OUTPUTS, 0));
+    b->set = OF_ROWS;
     m->weights = parameter(b, "weights", shape(MF_F32, crew->rows, TOP, 0));
+    b->set = SHARED;
     b->segment = 1;
     rows = mf_build_linear(b, "stem", m->x, COLUMNS);
     m->stem = mf_value_find(m->net, "stem.weight");
@@ -129,6 +135,17 @@ static void forward(struct mf_build *b, struct model *m, const struct crew *crew
     m->loss = mf_build_two(b, MF_OP_SQUARED_LOSS, "loss", m->y, m->target);
 }
 
+/* In small buckets. */
+static void add_sums(struct model *m)
+{
+    m->layout = (struct mf_layout){.pieces = 1};
+    mf_pass_layout(m->list, 1 << SHARED, 64, &m->layout);
+    m->layout.among = MF_AMONG_REPLICAS;
+    mf_pass_layout(m->list, 1 << EXPERT, 256, &m->layout);
+    mf_pass_reduce(m->list, &m->layout, 1);
+    mf_pass_reduced(m->list, &m->layout);
+}
+
 static struct model make(const struct crew *crew, const struct choice *c)
 {
     struct model m = {.net = mf_net_new()};
@@ -139,12 +156,13 @@ static struct model make(const struct crew *crew, const struct choice *c)
     CHECK_SAYS(mf_build_end(&b) == MF_OK, "%s", mf_err_text());
     m.net->value[m.y].kept = m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute);
-    mf_pass_grad(m.list, m.loss, 1);
+    mf_pass_grad(m.list, m.loss, 1 << SHARED | 1 << EXPERT | 1 << OF_ROWS);
     mf_pass_route(m.list, c->recompute);
     mf_pass_recompute(m.list, c->recompute, 0);
     mf_pass_fold(m.list);
     mf_pass_spill(m.list, c->spill);
     if (c->twice) mf_pass_accumulate(m.list);
+    if (c->sums) add_sums(&m);
     for (size_t v = 0; v < m.net->values; ++v) m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
     CHECK_SAYS(mf_pass_plan(m.list, crew->d->q) == MF_OK, "%s", mf_err_text());
     mf_pass_live(m.net);
@@ -154,6 +172,7 @@ static struct model make(const struct crew *crew, const struct choice *c)
 static void drop(struct model *m, struct device *d)
 {
     mf_list_release(m->list, d->q);
+    mf_layout_free(&m->layout);
     mf_net_free(m->net);
 }
 
@@ -212,14 +231,35 @@ static void get(const struct crew *crew, const struct model *m, struct mf_walk *
     crew->d->be->get(crew->d->q, to, mf_walk_at(walk, m->list, v), mf_shape_bytes(&m->net->value[v].shape));
 }
 
+/* The walk's memory is where the ranks exchange arrays. The room begins at the same place on all. */
+static void open_arrays(const struct crew *crew, const struct model *m, struct mf_arrays **arrays,
+                        struct mf_walk_memory *memory)
+{
+    const size_t room = m->net->room[MF_PLACE_DEVICE];
+    int64_t lasting = (int64_t)m->net->lasting[MF_PLACE_DEVICE];
+
+    mf_comm_max_int(crew->all, 1, &lasting);
+    CHECK(mf_arrays_open(crew->all, crew->d->q, (size_t)lasting + room, mf_list_largest(m->list, MF_AMONG_ALL),
+                         arrays) == MF_OK);
+    CHECK(mf_arrays_join(*arrays, MF_AMONG_EXPERTS, &crew->ways->experts, mf_list_largest(m->list, MF_AMONG_EXPERTS)) ==
+          MF_OK);
+    CHECK(mf_arrays_join(*arrays, MF_AMONG_REPLICAS, &crew->ways->replicas,
+                         mf_list_largest(m->list, MF_AMONG_REPLICAS)) == MF_OK);
+    memory->lasting[MF_PLACE_DEVICE] = mf_arrays_memory(*arrays);
+    memory->room[MF_PLACE_DEVICE] = (char *)mf_arrays_memory(*arrays) + lasting;
+}
+
 static void run(const struct crew *crew, const struct choice *c, float result[RESULTS][NUMBERS], size_t *rounds)
 {
     struct model m = make(crew, c);
     struct mf_walk *walk = NULL;
+    struct mf_walk_memory memory = {.lasting = {NULL}};
+    struct mf_arrays *arrays = NULL;
     const int v[RESULTS] = {m.y, m.stem, m.weights, m.expert[0], m.expert[1], m.expert[2], m.expert[3]};
 
-    if (mf_walk_open(&walk, m.net, crew->d->q, c->mode, NULL) != MF_OK) abort();
-    mf_walk_exchange(walk, crew->by);
+    if (crew->ways) open_arrays(crew, &m, &arrays, &memory);
+    if (mf_walk_open(&walk, m.net, crew->d->q, c->mode, &memory) != MF_OK) abort();
+    if (arrays) mf_walk_exchange(walk, mf_arrays_exchanges(arrays));
     mf_walk_numbers(walk)[MF_NUMBER_ROWS] = ROWS * crew->all->size;
     if (c->hunt) mf_walk_hunt(walk, 1);
     for (int k = 0; k <= 2 * c->twice; ++k) {
@@ -230,6 +270,7 @@ static void run(const struct crew *crew, const struct choice *c, float result[RE
     for (int i = 0; i < RESULTS; ++i) get(crew, &m, walk, i ? m.net->value[v[i]].gradient : v[i], result[i]);
     *rounds = mf_walk_rounds(walk, m.list);
     mf_walk_close(walk);
+    mf_arrays_close(arrays);
     drop(&m, crew->d);
 }
 
@@ -254,7 +295,7 @@ static void compare(const struct choice *c, int ways, int i, size_t n, const flo
 static size_t check(const struct crew *crew, const struct choice *c)
 {
     static float want[RESULTS][NUMBERS], got[RESULTS][NUMBERS];
-    const struct crew alone = {crew->d, crew->all, NULL, NULL, ROWS * (size_t)crew->all->size, 0};
+    const struct crew alone = {crew->d, crew->all, NULL, ROWS * (size_t)crew->all->size, 0};
     const struct choice plain = {.routing = c->routing, .fuse = c->fuse, .twice = c->twice};
     const struct mf_span own = own_experts(crew);
     const size_t n[4] = {HIDDEN * COLUMNS, HIDDEN, OUTPUTS * HIDDEN, OUTPUTS};
@@ -262,12 +303,12 @@ static size_t check(const struct crew *crew, const struct choice *c)
 
     run(&alone, &plain, want, &rounds);
     run(crew, c, got, &rounds);
-    mf_comm_sum_float(crew->all, INPUTS * COLUMNS, got[1]);
+    if (!c->sums) mf_comm_sum_float(crew->all, INPUTS * COLUMNS, got[1]);
     compare(c, crew->ways->ways, 0, ROWS * OUTPUTS, got[0], want[0] + crew->first * OUTPUTS);
     compare(c, crew->ways->ways, 1, INPUTS * COLUMNS, got[1], want[1]);
     compare(c, crew->ways->ways, 2, ROWS * TOP, got[2], want[2] + crew->first * TOP);
     for (int i = 0; i < 4; ++i) {
-        mf_comm_sum_float(&crew->ways->replicas, n[i] * own.count, got[3 + i]);
+        if (!c->sums) mf_comm_sum_float(&crew->ways->replicas, n[i] * own.count, got[3 + i]);
         compare(c, crew->ways->ways, 3 + i, n[i] * own.count, got[3 + i], want[3 + i] + n[i] * own.first);
     }
     return rounds;
@@ -290,7 +331,8 @@ static void check_all(const struct crew *crew)
                                          .fuse = (how + k) % 2,
                                          .twice = k == 1,
                                          .spill = routing == MIXED ? 64 : 0,
-                                         .hunt = routing == EMPTY_RANK};
+                                         .hunt = routing == EMPTY_RANK,
+                                         .sums = routing == ONE_EXPERT && k != 1};
                 const size_t rounds = check(crew, &c);
 
                 if (routing == NOBODY) CHECK(rounds == 1);
@@ -304,7 +346,7 @@ static void check_text(struct device *d, const char *path)
 {
     const struct mf_ways w = {.ways = 2, .way = 1};
     struct mf_comm alone;
-    const struct crew crew = {d, &alone, &w, NULL, 2, 0};
+    const struct crew crew = {d, &alone, &w, 2, 0};
     char *got, want[1 << 14];
     size_t n;
     FILE *file = open_memstream(&got, &n);
@@ -327,15 +369,10 @@ static void check_text(struct device *d, const char *path)
 static void check_ways(struct device *d, const struct mf_comm *comm, int ways)
 {
     struct mf_ways w;
-    struct mf_arrays *arrays;
-    struct crew crew = {d, comm, &w, NULL, ROWS, ROWS * (size_t)comm->rank};
+    const struct crew crew = {d, comm, &w, ROWS, ROWS * (size_t)comm->rank};
 
     CHECK_SAYS(mf_ways_open(comm, ways, &w) == MF_OK, "%s", mf_err_text());
-    CHECK(mf_arrays_open(comm, d->q, 64, 64, &arrays) == MF_OK);
-    CHECK(mf_arrays_join(arrays, MF_AMONG_EXPERTS, &w.experts, 1 << 14) == MF_OK);
-    crew.by = mf_arrays_exchanges(arrays);
     check_all(&crew);
-    mf_arrays_close(arrays);
     mf_ways_close(&w);
 }
 

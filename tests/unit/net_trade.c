@@ -28,6 +28,7 @@ struct choice {
     size_t spill;    /* activations of so many bytes wait in host memory */
     int hunt;        /* the walk looks at what nodes write */
     int sums;        /* gradients are summed over ranks beside backward */
+    int gathers;     /* experts' parameters are gathered before they are read; where nobody else has them */
 };
 
 struct model {
@@ -146,6 +147,17 @@ static void add_sums(struct model *m)
     mf_pass_reduced(m->list, &m->layout);
 }
 
+/* Stage 3 of ZeRO, of one rank. */
+static void add_gathers(struct model *m)
+{
+    m->layout = (struct mf_layout){.stage = 3, .pieces = 1, .among = MF_AMONG_REPLICAS};
+    mf_pass_layout(m->list, 1 << EXPERT, 256, &m->layout);
+    mf_pass_clear(m->list, &m->layout);
+    mf_pass_reduce(m->list, &m->layout, 1);
+    mf_pass_fetch(m->list, &m->layout);
+    for (size_t k = 0; k < m->layout.buckets; ++k) m->net->value[m->layout.bucket[k].own_gradients].kept = 1;
+}
+
 static struct model make(const struct crew *crew, const struct choice *c)
 {
     struct model m = {.net = mf_net_new()};
@@ -163,7 +175,10 @@ static struct model make(const struct crew *crew, const struct choice *c)
     mf_pass_spill(m.list, c->spill);
     if (c->twice) mf_pass_accumulate(m.list);
     if (c->sums) add_sums(&m);
-    for (size_t v = 0; v < m.net->values; ++v) m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
+    if (c->gathers) add_gathers(&m);
+    for (size_t v = 0; v < m.net->values && !c->gathers; ++v)
+        m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
+    m.net->value[m.net->value[m.stem].gradient].kept = m.net->value[m.net->value[m.weights].gradient].kept = 1;
     CHECK_SAYS(mf_pass_plan(m.list, crew->d->q) == MF_OK, "%s", mf_err_text());
     mf_pass_live(m.net);
     return m;
@@ -178,9 +193,24 @@ static void drop(struct model *m, struct device *d)
 
 /* -- numbers: those of a row, or of a part of a parameter, are the same in all runs -- */
 
+/* Where a parameter, or a gradient, is before and after a walk: of what is gathered in the own piece. */
+static void *home_of(const struct model *m, struct mf_walk *walk, int v)
+{
+    size_t shift;
+    const int root = mf_value_root(m->net, v, &shift);
+
+    for (size_t k = 0; m->layout.stage == 3 && k < m->layout.buckets; ++k) {
+        const struct mf_bucket *b = &m->layout.bucket[k];
+
+        if (root == b->parameters) return (char *)mf_walk_at(walk, m->list, b->own_parameters) + shift;
+        if (root == b->gradients) return (char *)mf_walk_at(walk, m->list, b->own_gradients) + shift;
+    }
+    return mf_walk_at(walk, m->list, v);
+}
+
 static void put(const struct crew *crew, const struct model *m, struct mf_walk *walk, int v, const void *from)
 {
-    crew->d->be->put(crew->d->q, mf_walk_at(walk, m->list, v), from, mf_shape_bytes(&m->net->value[v].shape));
+    crew->d->be->put(crew->d->q, home_of(m, walk, v), from, mf_shape_bytes(&m->net->value[v].shape));
 }
 
 /* Normal numbers [first, ...) of stream @p stream. */
@@ -228,7 +258,7 @@ enum { RESULTS = 7 };
 
 static void get(const struct crew *crew, const struct model *m, struct mf_walk *walk, int v, float *to)
 {
-    crew->d->be->get(crew->d->q, to, mf_walk_at(walk, m->list, v), mf_shape_bytes(&m->net->value[v].shape));
+    crew->d->be->get(crew->d->q, to, home_of(m, walk, v), mf_shape_bytes(&m->net->value[v].shape));
 }
 
 /* The walk's memory is where the ranks exchange arrays. The room begins at the same place on all. */
@@ -321,18 +351,20 @@ static void check_all(const struct crew *crew)
     for (int routing = 0; routing < ROUTINGS; ++routing)
         for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
             for (int k = 0; k < 3; ++k) {
+                const int gathers = routing == MIXED && k == 2 && crew->ways->replicas.size == 1;
+                const int planned = crew->d->be->host_mem || routing % 2 || gathers;
                 const struct choice c = {.routing = (enum routing)routing,
                                          .room = k == 0   ? 0
                                                  : k == 1 ? all / 3
                                                           : ways,
                                          .recompute = (enum mf_recompute)how,
-                                         .mode =
-                                             crew->d->be->host_mem || routing % 2 ? MF_WALK_PLANNED : MF_WALK_CHECKED,
+                                         .mode = planned ? MF_WALK_PLANNED : MF_WALK_CHECKED,
                                          .fuse = (how + k) % 2,
                                          .twice = k == 1,
                                          .spill = routing == MIXED ? 64 : 0,
                                          .hunt = routing == EMPTY_RANK,
-                                         .sums = routing == ONE_EXPERT && k != 1};
+                                         .sums = routing == ONE_EXPERT && k != 1,
+                                         .gathers = gathers};
                 const size_t rounds = check(crew, &c);
 
                 if (routing == NOBODY) CHECK(rounds == 1);

@@ -6,6 +6,9 @@
 
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/net/rounds.h"
+
+static const double SLACK = 1.25; /* room for rows of other ranks, in those that come where rows spread evenly */
 
 void mf_experts_first(struct mf_experts *experts, size_t count)
 {
@@ -35,6 +38,8 @@ struct mf_span mf_experts_own(const struct mf_experts *experts)
 {
     return experts->ways > 1 ? mf_experts_part(experts, experts->way) : (struct mf_span){0, experts->count};
 }
+
+static size_t ways_of(const struct mf_experts *experts) { return experts->ways > 1 ? experts->ways : 1; }
 
 /* Equal parts, in the order that there is. */
 static void cut_evenly(struct mf_experts *experts)
@@ -140,10 +145,11 @@ static int stacked(struct mf_build *build, const struct mf_experts *experts, siz
     return stack;
 }
 
-/* Layer @p layer of all experts, on rows in the order of the experts. */
+/* Layer @p layer of the experts of this rank, on rows in groups of one expert. */
 static int layer_of(struct mf_build *build, const struct mf_experts *experts, size_t layer, int rows, int offsets,
                     size_t columns)
 {
+    const struct mf_attr attr = {.groups = (int)(mf_experts_own(experts).count * ways_of(experts))};
     const struct mf_shape x = mf_build_shape(build, rows);
     const size_t n = mf_experts_own(experts).count, k = mf_shape_last(&x);
     const double spread = 1 / sqrt((double)k);
@@ -152,7 +158,7 @@ static int layer_of(struct mf_build *build, const struct mf_experts *experts, si
     const int in[] = {rows, stacked(build, experts, layer, "weight", weight, spread),
                       stacked(build, experts, layer, "bias", bias, spread), offsets};
     char *name = mf_format("experts.fc%zu", layer);
-    const int out = mf_build_node(build, MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = (int)n}, name, 4, in);
+    const int out = mf_build_node(build, MF_OP_GROUPED_LINEAR, attr, name, 4, in);
 
     free(name);
     return out;
@@ -194,6 +200,27 @@ static int as_rows(struct mf_build *build, int x)
     return mf_build_reshape(build, x, (struct mf_shape){.n = 2, .d = {mf_shape_rows(&s), mf_shape_last(&s)}});
 }
 
+/* Rows by expert to what experts make of them. Where ranks share experts, rows travel to these and back. */
+static int trade_and_work(struct mf_build *build, int rows, int places, const struct mf_mixture *m)
+{
+    const struct mf_shape all = mf_build_shape(build, rows);
+    const struct mf_span own = mf_experts_own(m->experts);
+    const size_t ways = ways_of(m->experts);
+    const struct mf_attr there = {.ways = (int)ways,
+                                  .first = own.first,
+                                  .groups = (int)own.count,
+                                  .count = mf_rounds_room(all.d[0], ways, own.count, m->experts->count, SLACK)};
+    const struct mf_attr back = {.count = all.d[0]};
+
+    if (ways == 1) return hidden_and_output(build, rows, places, m);
+    build->region = build->segment + 1;
+    rows = mf_build_node(build, MF_OP_TRADE, there, "experts.there", 2, (const int[]){rows, places});
+    rows = hidden_and_output(build, rows, second(build), m);
+    rows = mf_build_node(build, MF_OP_TRADE_BACK, back, "experts.back", 2, (const int[]){rows, places});
+    build->region = 0;
+    return rows;
+}
+
 /* They begin with 0, and change from step to step so that all experts get rows. */
 static int handicaps(struct mf_build *build, size_t count)
 {
@@ -226,7 +253,7 @@ int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_
     y = mf_build_node(build, MF_OP_PERMUTE, (struct mf_attr){.count = m->experts->count, .rate = m->capacity},
                       "experts.rows", 2, (const int[]){rows, choice});
     places = second(build);
-    y = hidden_and_output(build, y, places, m);
+    y = trade_and_work(build, y, places, m);
     y = mf_build_node(build, MF_OP_COMBINE, (struct mf_attr){0}, "experts", 3, (const int[]){y, weights, places});
     shape.d[shape.n - 1] = m->columns;
     return mf_build_reshape(build, y, shape);

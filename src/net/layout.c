@@ -152,7 +152,8 @@ static int by_written(const void *a, const void *b)
 {
     const struct mf_bucket *x = a, *y = b;
 
-    return x->written < y->written ? -1 : x->written > y->written;
+    if (x->written != y->written) return x->written < y->written ? -1 : 1;
+    return x->parameters - y->parameters;
 }
 
 /* Exchanges begin in the order of the buckets, as soon as backward has written each. */

@@ -109,6 +109,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
     MF_TRY(forward(n, wish, name, 1, pass));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute);
     mf_pass_grad(pass->list, pass->loss, ALL);
+    mf_pass_route(pass->list, wish->recompute);
     mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
     mf_pass_fold(pass->list);
     mf_pass_spill(pass->list, wish->spill);
@@ -186,6 +187,24 @@ size_t mf_network_parameters(const struct mf_network *n)
     for (size_t v = 0; v < n->net->values; ++v)
         if (mf_value_is_weight(&n->net->value[v])) numbers += mf_shape_count(&n->net->value[v].shape);
     return numbers;
+}
+
+size_t mf_network_traded(const struct mf_network *n)
+{
+    size_t largest = 0;
+
+    for (size_t k = 0; k < n->net->lists; ++k) {
+        const struct mf_list *list = n->net->list[k];
+
+        for (size_t i = 0; i < list->nodes; ++i) {
+            const struct mf_node *node = &list->node[i];
+
+            if (mf_op_is_trade(node->op) && !node->back)
+                largest = mf_max(largest, mf_shape_bytes(&n->net->value[node->in[0]].shape) +
+                                              mf_shape_bytes(&n->net->value[node->out[0]].shape));
+        }
+    }
+    return largest;
 }
 
 size_t mf_network_largest(const struct mf_network *n)

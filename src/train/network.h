@@ -82,6 +82,9 @@ size_t mf_network_parameters(const struct mf_network *network);
 /** Bytes of the largest array that ranks exchange; 0 on one rank. */
 size_t mf_network_largest(const struct mf_network *network);
 
+/** Most bytes that a trade of rows sends and gets together; 0: there is none. */
+size_t mf_network_traded(const struct mf_network *network);
+
 /** Floating-point operations of a list. */
 double mf_network_operations(const struct mf_network *network, const struct mf_list *list);
 

@@ -24,6 +24,7 @@ struct dry {
     struct mf_comm comm;
     struct mf_train_opts opts;
     struct mf_network_wish wish;
+    struct mf_experts experts;
     struct mf_network network;
 };
 
@@ -32,6 +33,14 @@ static int make(struct dry *d, const struct mf_train_work *w, const struct mf_pl
     MF_TRY(mf_arena_open(&d->arena, &mf_mem_dry, 0));
     MF_TRY(mf_queue_dry(&d->queue, &d->backend, (int)r->threads, w->deterministic, d->arena, d->arena));
     return mf_network_make(&d->wish, d->queue, &d->network);
+}
+
+static void share_experts(struct dry *d, const struct mf_plan_rank *r)
+{
+    if (d->opts.ways <= 1) return;
+    mf_experts_first(&d->experts, (size_t)d->opts.args.experts);
+    mf_experts_share(&d->experts, d->opts.ways, r->rank % d->opts.ways, NULL, NULL);
+    d->opts.args.list = &d->experts;
 }
 
 static int open_dry(struct dry *d, const struct mf_train_work *w, const struct mf_plan_rank *r,
@@ -46,6 +55,7 @@ static int open_dry(struct dry *d, const struct mf_train_work *w, const struct m
     mf_backend_dry(&kind, &d->backend);
     d->opts.effective = mf_train_effective(w, r->ranks);
     mf_train_take_settings(settings, &d->opts);
+    share_experts(d, r);
     d->wish = mf_train_wish(w->set, &d->opts, r->ranks, r->rank);
     mf_fault_hold(1);
     rc = make(d, w, r);
@@ -119,6 +129,25 @@ static void add_sleep(const struct dry *d, struct mf_plan_bytes *state, struct m
     add_lone(d, state, host);
 }
 
+/* Groups of ranks that share experts, or have the same. Between them arrays pass through host memory, without NCCL. */
+static void add_trades(const struct dry *d, const struct mf_plan_rank *r, struct mf_plan_bytes *state,
+                       struct mf_plan_bytes *host)
+{
+    const size_t ways = d->network.ways, size[] = {ways, r->ranks / ways};
+    const size_t largest[] = {mf_network_traded(&d->network), mf_network_largest(&d->network)};
+
+    for (int k = 0; k < 2; ++k) {
+        struct mf_comm group;
+        struct mf_arrays_bytes taken;
+
+        mf_comm_dry(&group, 0, (int)size[k], (int)(size[k] < r->local_size ? size[k] : r->local_size));
+        if (r->nccl) mf_transport_dry(&group);
+        taken = mf_arrays_bytes(&group, r->apart, 0, largest[k]);
+        add(state, "exchange of experts", taken.device);
+        add(host, "exchange of experts", taken.host);
+    }
+}
+
 /* With offload ranks exchange in host memory. */
 static void add_all(const struct dry *d, const struct mf_dataset *set, const struct mf_plan_rank *r,
                     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
@@ -137,6 +166,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
     add(offload ? host : state, "exchange", taken.device - arrays);
     add(host, "exchange", taken.host);
+    if (d->network.ways > 1) add_trades(d, r, state, host);
     add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
     add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));

@@ -9,6 +9,7 @@
 #include "io/dataset.h"
 #include "mpi/arrays.h"
 #include "mpi/collect.h"
+#include "mpi/ways.h"
 #include "src/net/walk.h"
 #include "src/train/network.h"
 #include "src/train/scale.h"
@@ -45,6 +46,7 @@ struct mf_train_opts {
     /* what a plan decides; the result does not depend on it */
     size_t batch; /* samples of one pass */
     int stage;    /* of ZeRO: 0 to 3 */
+    size_t ways;  /* ranks that share the experts of a mixture, a divisor of the ranks; 0: none do */
     enum mf_recompute recompute;
     enum mf_compile compile;
     int offload;    /* the optimiser is in host memory, while that of the back end is a device's */
@@ -65,6 +67,7 @@ struct mf_trainer {
     const struct mf_dataset *set;
     struct mf_train_opts opts;
     struct mf_experts experts; /* opts.args.list of a mixture */
+    struct mf_ways ways;       /* whose ranks share them; closed: none do */
     struct mf_units units;
     struct mf_network network;
     struct mf_arrays *arrays;

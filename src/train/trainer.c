@@ -108,13 +108,32 @@ static void pin(struct mf_trainer *t, void *memory, size_t bytes)
     t->pinned = memory;
 }
 
+/* Do ranks share experts? */
+static int shares(const struct mf_trainer *t) { return t->opts.ways > 1; }
+
+static int join_groups(struct mf_trainer *t)
+{
+    MF_TRY(mf_arrays_join(t->arrays, MF_AMONG_EXPERTS, &t->ways.experts, mf_network_traded(&t->network)));
+    return mf_arrays_join(t->arrays, MF_AMONG_REPLICAS, &t->ways.replicas, mf_network_largest(&t->network));
+}
+
+/* Where the room begins behind what lasts. Ranks with more experts have more of that, and what all exchange in the room
+ * stands at one place. Collective. */
+static size_t room_at(const struct mf_trainer *t, size_t lasting)
+{
+    int64_t most = (int64_t)lasting;
+
+    if (shares(t)) mf_collect_step(t->comm, 0, NULL, 1, &most);
+    return (size_t)most;
+}
+
 static int open_walk(struct mf_trainer *t)
 {
     const struct mf_net *net = t->network.net;
     const enum mf_place p = t->network.layout.offload ? MF_PLACE_HOST : MF_PLACE_DEVICE;
     const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
     struct mf_walk_memory memory = {.lasting = {NULL}};
-    const size_t bytes = net->lasting[p] + (all ? net->room[p] : 0);
+    const size_t room = room_at(t, net->lasting[p]), bytes = room + (all ? net->room[p] : 0);
     struct mf_queue *queue;
     char *arrays;
 
@@ -122,10 +141,11 @@ static int open_walk(struct mf_trainer *t)
     MF_TRY(mf_arrays_open(t->comm, queue, bytes, mf_network_largest(&t->network), &t->arrays));
     arrays = mf_arrays_memory(t->arrays);
     memory.lasting[p] = arrays;
-    memory.room[p] = all ? arrays + net->lasting[p] : NULL;
+    memory.room[p] = all ? arrays + room : NULL;
     if (t->home) pin(t, arrays, bytes);
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
     mf_walk_replay(t->walk, t->opts.compile == MF_COMPILE_REPLAY);
+    if (shares(t)) MF_TRY(join_groups(t));
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;
 }
@@ -183,6 +203,8 @@ static void take_experts(struct mf_trainer *t, const struct mf_experts *experts)
         mf_experts_first(&t->experts, (size_t)t->opts.args.experts);
     else if (experts != &t->experts)
         t->experts = *experts;
+    if (shares(t) && (t->experts.ways != t->opts.ways || t->experts.end[t->opts.ways - 1] != t->experts.count))
+        mf_experts_share(&t->experts, t->opts.ways, (size_t)t->ways.way, NULL, NULL);
     t->opts.args.experts = (long)t->experts.count;
     t->opts.args.list = &t->experts;
 }
@@ -220,6 +242,7 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     t->units.mean = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
     t->units.deviation = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
     if (!opts->classify) measure_units(t);
+    if (shares(t)) MF_TRY(mf_ways_open(comm, (int)opts->ways, &t->ways));
     if (opts->args.experts > 0) take_experts(t, opts->args.list);
     MF_TRY(build(t));
     t->load = MF_MUST(calloc(mf_trainer_mixtures(t) * (MF_EXPERTS + 2) + 1, sizeof *t->load), "loads of experts");
@@ -231,6 +254,7 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
 void mf_trainer_close(struct mf_trainer *t)
 {
     unbuild(t);
+    mf_ways_close(&t->ways);
     mf_reader_close(t->reader);
     free(t->load);
     free(t->id);

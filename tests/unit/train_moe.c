@@ -56,6 +56,7 @@ static float *alone(const struct bed *b, struct mf_train_opts o, size_t *n, stru
     float *weights;
 
     o.batch = WINDOW;
+    o.ways = 0;
     CHECK_SAYS(mf_trainer_open(&b->self, b->cores.host, b->cores.q, b->set, &o, &t) == MF_OK, "%s", mf_err_text());
     *last = live(&t);
     CHECK(t.experts.count == 3 && t.experts.id[0] == 2 && t.experts.id[1] == 7 && t.experts.id[2] == 0);
@@ -64,7 +65,8 @@ static float *alone(const struct bed *b, struct mf_train_opts o, size_t *n, stru
     return weights;
 }
 
-static void same_lives(const struct bed *b, const char *model)
+/* @p ways: ranks that share the experts. */
+static void same_lives(const struct bed *b, const char *model, int ways)
 {
     struct mf_train_opts o = mixture(model, 1);
     struct mf_step want, got;
@@ -76,11 +78,13 @@ static void same_lives(const struct bed *b, const char *model)
         float *have;
 
         o.batch = batch_for(&b->world, WINDOW, o.stage % 2 ? 2 : 1);
+        o.ways = (size_t)ways;
         trainer_open(b, &b->world, b->set, &o, &t);
         got = live(&t);
         have = weights_of(&t, &m);
-        CHECK_SAYS(m == n && apart(n, have, weights) <= 1e-5, "%s, stage %d, %d ranks: %zu weights differ by %g", model,
-                   o.stage, b->world.size, m, apart(n, have, weights));
+        CHECK_SAYS(m == n && apart(n, have, weights) <= 1e-5,
+                   "%s, stage %d, %d ranks, of which %d share experts: %zu weights differ by %g", model, o.stage,
+                   b->world.size, ways, m, apart(n, have, weights));
         CHECK_NEAR(got.loss, want.loss, 1e-5);
         CHECK_NEAR(got.uncertainty, want.uncertainty, 1e-5);
         free(have);
@@ -165,8 +169,11 @@ int main(int argc, char **argv)
     struct bed b;
 
     bed_open(&b, &argc, &argv);
-    same_lives(&b, "moe");
-    same_lives(&b, "vit");
+    for (int ways = 1; ways <= 3 && ways <= b.world.size; ++ways) {
+        if (b.world.size % ways) continue;
+        same_lives(&b, "moe", ways);
+        same_lives(&b, "vit", ways);
+    }
     nothing_changes(&b);
     newborn(&b);
     loads(&b);

@@ -173,7 +173,7 @@ static struct model make(const struct crew *crew, const struct choice *c)
     if (c->fuse) mf_pass_fuse(m.list, c->recompute);
     mf_pass_grad(m.list, m.loss, 1 << SHARED | 1 << EXPERT | 1 << OF_ROWS);
     mf_pass_route(m.list, c->recompute);
-    mf_pass_recompute(m.list, c->recompute, 0);
+    mf_pass_recompute(m.list, c->recompute, c->gathers);
     mf_pass_fold(m.list);
     mf_pass_spill(m.list, c->spill);
     if (c->twice) mf_pass_accumulate(m.list);
@@ -357,7 +357,7 @@ static void check_all(const struct crew *crew)
                 const int gathers = routing == MIXED && k == 2 && crew->ways->replicas.size == 1;
                 const int planned = crew->d->be->host_mem || routing % 2 || gathers;
                 const struct choice c = {.routing = (enum routing)routing,
-                                         .type = routing == EMPTY_RANK && k ? MF_BF16 : MF_F32,
+                                         .type = (routing == EMPTY_RANK && k) || (gathers && how) ? MF_BF16 : MF_F32,
                                          .room = k == 0   ? 0
                                                  : k == 1 ? all / 3
                                                           : ways,

@@ -10,8 +10,7 @@
 struct mf_moe_show {
     const struct mf_session *session;
     int plots;
-    const char *strategy; /* "data_parallel", "expert_parallel" */
-    size_t started;       /* experts at the start */
+    size_t started; /* experts at the start */
     int failed;
 };
 

@@ -15,6 +15,7 @@ enum { EXPERTS = 8 /* of a transformer's blocks */, EFFECTIVE = 128 };
 struct mixture {
     struct mf_session *session;
     const struct mf_moe_cmd *o;
+    struct mf_grow_opts limits;
     struct mf_grow grow;
     struct mf_sleep sleep;
     struct mf_moe_show show;
@@ -28,7 +29,9 @@ static int check(void *context, struct mf_train_opts *opts)
     const struct mf_sleep_opts *sleep = &m->o->sleep;
 
     m->show.started = (size_t)opts->args.experts;
-    MF_TRY(mf_grow_check(&m->o->grow, opts->args.experts, opts->args.top));
+    m->limits = m->o->grow;
+    MF_TRY(mf_grow_check(&m->limits, opts->args.experts, opts->args.top));
+    if (opts->ways > (size_t)m->limits.least) m->limits.least = (long)opts->ways; /* no rank stays without */
     MF_TRY(mf_sleep_check(sleep));
     if (sleep->every == 0) return MF_OK;
     opts->sleep = (struct mf_sleep_memory){(size_t)sleep->records, (size_t)sleep->bytes, (size_t)sleep->batch};
@@ -65,11 +68,21 @@ static void listed(void *context, struct mf_checkpoint *checkpoint)
     mf_sleep_list(&m->sleep, checkpoint);
 }
 
+static void say_ways(const struct mf_trainer *t)
+{
+    const size_t ways = t->network.ways, ranks = t->network.ranks;
+
+    if (t->opts.ways == 0) return;
+    mf_info("%zu rank%s share%s %zu experts%s", ways, MF_S(ways), ways == 1 ? "s" : "", t->experts.count,
+            ranks > ways ? "; other ranks have them again" : "");
+}
+
 static int begin(void *context, struct mf_loop *loop)
 {
     struct mixture *m = context;
 
-    mf_grow_open(&m->grow, &m->o->grow, loop->trainer);
+    mf_grow_open(&m->grow, &m->limits, loop->trainer);
+    say_ways(loop->trainer);
     loop->grown = m;
     loop->stepped = stepped;
     loop->epoch_done = epoch_done;
@@ -137,8 +150,7 @@ static int complete(struct mf_session *s, struct mf_moe_cmd *o)
 static int run(struct mf_session *s, void *options)
 {
     struct mf_moe_cmd *o = options;
-    struct mixture m = {
-        .session = s, .o = o, .show = {.session = s, .plots = !o->train.no_plots, .strategy = "data_parallel"}};
+    struct mixture m = {.session = s, .o = o, .show = {.session = s, .plots = !o->train.no_plots}};
     const struct mf_train_more more = {&m, "training_metrics.png", check, may_write, begin, end, done, problem};
 
     MF_TRY(complete(s, o));

@@ -17,6 +17,7 @@ static const double MOST_SCALE = 4294967296.0;
 #define OPTIMIZERS "adamw|adam|sgd"
 #define OFFLOADS   "auto|none|optimizer"
 #define COMPILES   "reduce-overhead|default|none" /* enum mf_compile */
+#define STRATEGIES "data_parallel|expert_parallel"
 #define PRECISIONS "auto|fp16|bf16"
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
 
@@ -42,6 +43,14 @@ const struct mf_opt mf_train_rows[] = {
     ROW("balance", balance, MF_REAL, "0.005",
         "experts: what an expert with few rows gets added to its score in a step, and one with many subtracted, where "
         "experts are chosen; 0: nothing"),
+    MF_CHOICE(
+        mf_train_cmd, "parallel-strategy", strategy, "data_parallel", STRATEGIES,
+        "data_parallel: every rank has all experts; expert_parallel: ranks share the experts, and samples go to the "
+        "ranks of theirs"),
+    ROW("expert-ways", ways, MF_LONG, NULL,
+        "expert_parallel: ranks that share the experts, a divisor of the ranks; others have the same experts again; "
+        "left "
+        "out: as many as can"),
     MF_CHOICE(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
               "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
     ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
@@ -205,6 +214,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(counted(s, "accumulation-steps", o->accumulation));
     MF_TRY(counted(s, "experts", o->experts));
     MF_TRY(counted(s, "top-k", o->top));
+    MF_TRY(counted(s, "expert-ways", o->ways));
     if (!(o->temperature > 0)) return mf_fail(MF_USAGE, "--temperature %g: it must be above 0", o->temperature);
     MF_TRY(counted(s, "epochs", o->epochs));
     MF_TRY(positive("max-steps", o->max_steps));
@@ -532,6 +542,24 @@ static struct mf_model_args args_of(const struct mf_train_cmd *o, const struct m
                                                                    : MF_FEATURES_NONE};
 }
 
+/* Ranks that share the experts. */
+static int find_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks, struct mf_train_opts *opts)
+{
+    const size_t experts = (size_t)opts->args.experts, wish = o->ways ? (size_t)o->ways : ranks;
+
+    if (strcmp(o->strategy, "expert_parallel") != 0) return MF_OK;
+    if (experts == 0)
+        return mf_fail(MF_USAGE, "--parallel-strategy expert_parallel: --arch %s has no experts", o->arch);
+    if (s->common->deterministic)
+        return mf_fail(MF_USAGE, "--deterministic sums whole gradients of samples, and with --parallel-strategy "
+                                 "expert_parallel no rank has them; leave one of them out");
+    opts->ways = (size_t)mf_ways_fit((int)ranks, experts, (int)(wish < ranks ? wish : ranks));
+    if (!o->ways || opts->ways == (size_t)o->ways) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--expert-ways %ld: it must divide the %zu rank%s, and be at most the %zu experts; try: %zu",
+                   o->ways, ranks, MF_S(ranks), experts, opts->ways);
+}
+
 /* A plan without a dataset has classes, and no samples. */
 static int check_labels(int classify, const struct mf_dataset *set, const struct mf_train_opts *opts)
 {
@@ -569,6 +597,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     MF_TRY(check_labels(classify, set, opts));
     if (!classify) MF_TRY(find_columns(o, set, column, opts));
     find_precision(o, opts);
+    MF_TRY(find_ways(s, o, ranks, opts));
     MF_TRY(find_batches(o, set, ranks, opts));
     MF_TRY(find_slots(s, o, ranks, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);

@@ -16,7 +16,8 @@ struct mf_train_cmd {
     long width, depth, heads, patch;
     long experts, top;
     double temperature, noise, capacity, balance;
-    const char *features;
+    const char *features, *strategy;
+    long ways;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,

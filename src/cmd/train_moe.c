@@ -9,6 +9,7 @@
 #include "src/cmd/moe_show.h"
 #include "src/cmd/train_plan.h"
 #include "src/cmd/train_run.h"
+#include "src/moe/place.h"
 
 enum { EXPERTS = 8 /* of a transformer's blocks */, EFFECTIVE = 128 };
 
@@ -83,6 +84,7 @@ static int begin(void *context, struct mf_loop *loop)
 
     mf_grow_open(&m->grow, &m->limits, loop->trainer);
     say_ways(loop->trainer);
+    if (loop->trainer->network.ways > 1) MF_TRY(mf_place_measure(loop->trainer, m->grow.speed));
     loop->grown = m;
     loop->stepped = stepped;
     loop->epoch_done = epoch_done;

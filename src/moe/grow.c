@@ -3,10 +3,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/moe/look.h"
+#include "src/moe/place.h"
 #include "src/train/carry.h"
 
 static const double YOUNG = 0.3; /* specialisation of a new expert */
@@ -34,7 +36,7 @@ int mf_grow_check(const struct mf_grow_opts *o, long experts, long top)
 
 void mf_grow_open(struct mf_grow *g, const struct mf_grow_opts *opts, const struct mf_trainer *t)
 {
-    *g = (struct mf_grow){.opts = *opts};
+    *g = (struct mf_grow){.opts = *opts, .ways = t->network.ways};
     for (size_t c = 0; t->opts.classify && c < t->set->classes; ++c)
         mf_graph_concept(&g->graph, t->set->class_name[c], -1);
     for (size_t e = 0; e < t->experts.count; ++e)
@@ -168,6 +170,7 @@ static int bear(struct mf_grow *g, struct mf_loop *loop)
     int rc = mf_carry_take(t, &carry);
 
     experts.id[experts.count++] = id;
+    mf_place_experts(&g->graph, t, g->speed, &experts);
     if (rc == MF_OK) rc = mf_trainer_rebuild(t, &experts, carry);
     mf_carry_free(carry);
     g->above = 0;
@@ -233,6 +236,19 @@ int mf_grow_epoch(struct mf_grow *g, struct mf_trainer *t)
 
 /* -- checkpoints -- */
 
+/* On as many ranks a continued run places experts as this one would. */
+static void list_speeds(struct mf_grow *g, struct mf_checkpoint *c)
+{
+    double speed[MF_EXPERTS];
+    long ways = (long)g->ways;
+
+    mf_checkpoint_int(c, "growth/ways", &ways);
+    if (ways < 2 || ways > MF_EXPERTS) return;
+    memcpy(speed, g->speed, sizeof speed);
+    mf_checkpoint_reals(c, "growth/speeds", speed, (size_t)ways);
+    if (mf_checkpoint_loads(c) && (size_t)ways == g->ways) memcpy(g->speed, speed, sizeof speed);
+}
+
 void mf_grow_list(void *grow, struct mf_checkpoint *c)
 {
     struct mf_grow *g = grow;
@@ -248,6 +264,7 @@ void mf_grow_list(void *grow, struct mf_checkpoint *c)
         snprintf(name, sizeof name, "growth/%s", mf_change_names[k]);
         mf_checkpoint_int(c, name, &g->changes[k]);
     }
+    list_speeds(g, c);
     for (int k = 0; k < 2; ++k) free(g->text[k]);
     g->text[0] = g->text[1] = NULL;
     rc = mf_graph_checkpoint(&g->graph, c, &g->text[0]);

@@ -18,6 +18,8 @@ struct mf_grow_opts {
 
 struct mf_grow {
     struct mf_grow_opts opts;
+    size_t ways;              /* ranks that share experts; 1: none do */
+    double speed[MF_EXPERTS]; /* [ways] of these (place.h) */
     /* saved in checkpoints: */
     struct mf_graph graph;
     struct mf_history history;

@@ -7,6 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/moe/place.h"
 #include "src/moe/sleep_priv.h"
 
 enum {
@@ -104,7 +105,10 @@ static int replay(struct mf_night *n)
 /* The trainer gets what has changed. */
 static int apply(struct mf_night *n)
 {
-    if (n->experts.count < n->before.count) return mf_trainer_rebuild(n->trainer, &n->experts, n->carry);
+    if (n->experts.count < n->before.count) {
+        mf_place_experts(n->graph, n->trainer, n->sleep->grow->speed, &n->experts);
+        return mf_trainer_rebuild(n->trainer, &n->experts, n->carry);
+    }
     mf_carry_put(n->carry, n->trainer);
     return MF_OK;
 }

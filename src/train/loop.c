@@ -22,18 +22,24 @@ enum { ROWS = 2000 }; /* rows of single steps, about */
 static void list_experts(struct mf_trainer *t, struct mf_checkpoint *c)
 {
     struct mf_experts experts = t->experts;
-    long count = (long)experts.count;
-    double id[MF_EXPERTS] = {0};
+    long count = (long)experts.count, ways = (long)experts.ways;
+    double id[MF_EXPERTS] = {0}, end[MF_EXPERTS] = {0};
     int rc;
 
     mf_checkpoint_int(c, "experts/count", &count);
     if (mf_checkpoint_code(c) == MF_OK && (count < 1 || count > MF_EXPERTS)) count = 1; /* a seal keeps that away */
     for (size_t e = 0; e < experts.count; ++e) id[e] = (double)experts.id[e];
     mf_checkpoint_reals(c, "experts/ids", id, (size_t)count);
+    for (size_t w = 0; w < experts.ways; ++w) end[w] = (double)experts.end[w];
+    mf_checkpoint_int(c, "experts/ways", &ways);
+    if (mf_checkpoint_code(c) == MF_OK && (ways < 0 || ways > count)) ways = 0;
+    if (ways > 1) mf_checkpoint_reals(c, "experts/ends", end, (size_t)ways);
     if (!mf_checkpoint_loads(c)) return;
     rc = mf_agree(t->comm, mf_checkpoint_code(c));
     experts.count = (size_t)count;
     for (size_t e = 0; e < experts.count; ++e) experts.id[e] = (long)id[e];
+    experts.ways = (size_t)ways; /* with as many, each rank has the same experts again */
+    for (size_t w = 0; w < experts.ways; ++w) experts.end[w] = (size_t)end[w];
     if (rc == MF_OK) rc = mf_trainer_rebuild(t, &experts, NULL);
     if (rc != MF_OK) mf_checkpoint_refuse(c, rc);
 }

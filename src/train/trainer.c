@@ -203,6 +203,7 @@ static void take_experts(struct mf_trainer *t, const struct mf_experts *experts)
         mf_experts_first(&t->experts, (size_t)t->opts.args.experts);
     else if (experts != &t->experts)
         t->experts = *experts;
+    if (!shares(t)) t->experts.ways = 0;
     if (shares(t) && (t->experts.ways != t->opts.ways || t->experts.end[t->opts.ways - 1] != t->experts.count))
         mf_experts_share(&t->experts, t->opts.ways, (size_t)t->ways.way, NULL, NULL);
     t->opts.args.experts = (long)t->experts.count;

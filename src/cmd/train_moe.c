@@ -145,7 +145,7 @@ static int complete(struct mf_session *s, struct mf_moe_cmd *o)
     if (!t->batch && !t->effective) t->effective = EFFECTIVE;
     if (strcmp(t->arch, "vit") == 0 && t->experts == 0) t->experts = EXPERTS;
     if (strcmp(t->arch, "moe") == 0 || strcmp(t->arch, "vit") == 0) return MF_OK;
-    return mf_fail(MF_USAGE, "train moe --arch %s: only moe and vit have experts", t->arch);
+    return mf_fail(MF_USAGE, "--arch %s: only moe and vit have experts", t->arch);
 }
 
 /* Classes are told apart, unless columns are named. */

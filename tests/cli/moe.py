@@ -1,0 +1,245 @@
+"""Mixtures of experts from end to end: what a training leaves agrees with itself and with its model. Killed behind births and a sleep it goes
+on as if nothing had happened. Ranks that share the experts make the same steps. What is wrong is refused in a sentence, before any work.
+usage: moe.py MESOFORGE MPIEXEC"""
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+import runs
+from runs import check, finish, optional, some
+
+program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
+os.chdir(tempfile.mkdtemp())
+h5py, numpy = optional("h5py"), optional("numpy")
+if not h5py or not numpy:
+    sys.exit(77)
+# Of 96 samples to learn from, the last step of an epoch has one: on several ranks the others have none.
+SMALL = {"--features": "none", "--width": 16, "--experts": 4, "--effective-batch": 19, "--epochs": 6, "--threads": 1, "--birth-window": 4, "--birth-cooldown": 8,
+         "--max-experts": 6, "--sleep-every": 10, "--sleep-least": 5, "--replay-buffer": 64, "--merge-similarity": 0.35}
+PRUNE = ("--top-k", 1, "--balance", 0, "--dormant-steps", 4, "--least-activations", 4000)
+STEPS = 36
+
+
+def run(*words, **more):
+    return runs.run(program, *words, mpiexec=mpiexec, **more)
+
+
+def line(folder, *words, data="set.h5"):
+    small = [word for option, value in SMALL.items() if option not in words for word in (option, value)]
+    return ("train", "moe", "--data", data, "--results-dir", folder, "--no-events", *small, *words)
+
+
+def train(folder, *words, status=0, data="set.h5", **more):
+    done = run(*line(folder, *words, data=data), **more)
+    check(done.status == status, f"{folder} {words}: {done.status} {done.err[-500:]}")
+    return done
+
+
+def refused(status, says, *words, **more):
+    """One sentence, and nothing is written."""
+    done = train("never", *words, status=status, **more)
+    check(says in done.err and len(runs.said(done.err)) == 1, f"{words}: {done.err}")
+
+
+def rows(folder, kind="step"):
+    with open(f"{folder}/metrics.jsonl") as file:
+        return [row for row in map(json.loads, file) if row["kind"] == kind]
+
+
+def load(path):
+    with open(path) as file:
+        return json.load(file)
+
+
+def changes(folder):
+    return [(row["step"], row["what"], row["expert"], row["experts"]) for row in rows(folder, "change")]
+
+
+def same_steps(folder, want):
+    """Each step once, with the loss of the other run; and the same births, mergers, prunings and sleeps."""
+    got, other = rows(folder), rows(want)
+    check([row["step"] for row in got] == [row["step"] for row in other], f"{folder}: steps {[row['step'] for row in got]}")
+    off = [(a["step"], a["loss"], b["loss"]) for a, b in zip(got, other) if abs(a["loss"] - b["loss"]) > 2e-5]
+    check(not off, f"{folder}: other losses than {want}: {off}")
+    check(changes(folder) == changes(want), f"{folder}: {changes(folder)}, {want}: {changes(want)}")
+
+
+# -- what a training leaves --
+
+def summary(folder):
+    with open(f"{folder}/performance_summary.txt") as file:
+        return {line.split()[0]: line.split(None, 1)[1].strip() for line in file if not line.startswith(" ")}
+
+
+def numbers(folder, said):
+    """Graph, history, metrics and summary are of one run."""
+    graph, course, told = load(f"{folder}/knowledge_graph.json"), load(f"{folder}/expert_activations.json"), summary(folder)
+    living = {node["id"]: node for node in graph["nodes"]}
+    events = [(e["step"], e["kind"], e.get("expert")) for e in course["events"]]
+    check(events == [row[:3] for row in changes(folder)], f"{folder}: events {events}, changes {changes(folder)}")
+    for kind in ("birth", "merge", "prune", "sleep"):
+        check(int(told[f"{kind}s"]) == sum(e[1] == kind for e in events), f"{folder}: {kind}s of {told}, events {events}")
+    check(int(told["experts_at_end"]) == len(living) == rows(folder, "epoch")[-1]["experts"], f"{folder}: {told}, {len(living)} in the graph")
+    born = [e[2] for e in events if e[1] == "birth"]
+    check(born == list(range(4, 4 + len(born))) and graph["next_id"] == 4 + len(born), f"{folder}: ids {born}, then {graph['next_id']}")
+    check(abs(float(told["accuracy"]) - said["test"]["accuracy"]) < 1e-5 and int(told["steps"]) == STEPS, f"{folder}: {told}, {said['test']}")
+    ends = {end for edge in graph["edges"] for end in (edge["source"], edge["target"])}
+    check(ends <= set(living), f"{folder}: edges of {ends}, experts {set(living)}")
+    served = {}
+    for part in graph["expert_concepts"]:
+        served[part["expert"]] = served.get(part["expert"], 0) + part["weight"]
+    check(all(abs(share - 1) < 1e-9 for share in served.values()), f"{folder}: shares of classes {served}")
+    with h5py.File(f"{folder}/knowledge_graph.h5") as file:
+        check(file["nodes/id"][:].tolist() == list(living) and file["edges/weight"][:].tolist() == [e["weight"] for e in graph["edges"]], f"{folder}: HDF5")
+    tree = xml.etree.ElementTree.parse(f"{folder}/knowledge_graph.graphml")
+    check(len(tree.findall(".//{*}node")) == len(living) and len(tree.findall(".//{*}edge")) == len(graph["edges"]), f"{folder}: GraphML")
+    return living, course
+
+
+def rows_of(course):
+    total = {}
+    for time_ in course["times"]:
+        for expert, count in zip(time_["experts"], time_["rows"]):
+            total[expert] = total.get(expert, 0) + count
+    return total
+
+
+def leaves_files():
+    said = json.loads(train("merge", "--json", ranks=2).out)
+    pictures = {"training_metrics.png", "expert_activations.png", "expert_device_distribution.png", "confusion.png",
+                *(f"knowledge_graph_epoch_{n}.png" for n in range(1, 7))}
+    there = {name for name in os.listdir("merge") if not name.startswith(".")}
+    check(there == pictures | {"model.safetensors", "metrics.jsonl", "metrics-step.csv", "metrics-epoch.csv", "metrics-change.csv",
+                               "knowledge_graph.json", "knowledge_graph.h5", "knowledge_graph.graphml", "expert_activations.json",
+                               "performance_summary.txt"}, f"files: {sorted(there)}")
+    check(all(open(f"merge/{name}", "rb").read(8) == b"\x89PNG\r\n\x1a\n" for name in pictures), "pictures")
+    living, course = numbers("merge", said)
+    total = rows_of(course)
+    check(sum(total.values()) == 2 * 96 * 6, f"rows {total}")  # two experts for every sample of six epochs
+    check(sum(node["activation_count"] for node in living.values()) == sum(total.values()), "rows of merged experts are lost")
+    check({row[1] for row in changes("merge")} == {"birth", "merge", "sleep"}, f"changes {changes('merge')}")
+    check(summary("merge")["parallel_strategy"] == "data_parallel" and summary("merge")["mode"] == "cpu", f"{summary('merge')}")
+    with open("merge/metrics-change.csv") as file:
+        check([int(row["step"]) for row in csv.DictReader(file)] == [row[0] for row in changes("merge")], "metrics-change.csv")
+    said = json.loads(train("prune", "--json", "--no-plots", *PRUNE).out)
+    living, course = numbers("prune", said)
+    total = rows_of(course)
+    check(all(node["activation_count"] == total.get(one, 0) for one, node in living.items()), f"rows {total}, {living}")
+    check({row[1] for row in changes("prune")} == {"birth", "prune", "sleep"}, f"changes {changes('prune')}")
+    check(not [name for name in os.listdir("prune") if name.endswith(".png")], "--no-plots draws")
+
+
+def model_works():
+    """The experts of the best epoch are in the file; eval and infer know them."""
+    with open("merge/model.safetensors", "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    ids = {int(found[1]) for found in (re.search(r"experts\.(\d+)\.", name) for name in header) if found}
+    said = json.loads(train("merge", "--restart", "auto", "--json").out)
+    best = rows("merge", "epoch")[said["best_epoch"] - 1]
+    check(len(ids) == best["experts"] and said["done_before"], f"experts {ids} in the model, {best}")
+    for ranks in (1, 2):
+        done = run("eval", "merge/model.safetensors", "--data", "set.h5", "--json", ranks=ranks)
+        check(done.status == 0 and abs(json.loads(done.out)["accuracy"] - said["test"]["accuracy"]) < 1e-9, f"eval on {ranks}: {done}")
+    done = run("infer", "classify", "merge/model.safetensors", "set.h5", "--output", "told.csv")
+    with open("told.csv") as file:
+        check(done.status == 0 and len(list(csv.reader(file))) == 121, f"infer: {done}")
+
+
+# -- the same on other ranks, and behind a kill --
+
+def ranks_agree():
+    train("alone", "--no-plots")
+    same_steps("merge", "alone")
+    for ranks in (2, 3):
+        done = train(f"shared{ranks}", "--no-plots", "--parallel-strategy", "expert_parallel", ranks=ranks)
+        check(f"{ranks} ranks share 4 experts" in done.err, done.err)
+        check(summary(f"shared{ranks}")["parallel_strategy"] == "expert_parallel", f"{summary(f'shared{ranks}')}")
+        same_steps(f"shared{ranks}", "alone")
+    done = train("few", "--no-plots", "--parallel-strategy", "expert_parallel", "--experts", 2, "--max-steps", 2, ranks=3)
+    check("1 rank shares 2 experts; other ranks have them again" in done.err, done.err)
+
+
+def kill_behind(folder, step, *words):
+    """Kills a run when it has made a step."""
+    def there():
+        return os.path.exists(f"{folder}/metrics.jsonl") and f'"step": {step},' in open(f"{folder}/metrics.jsonl").read()
+    command = runs.line(program, *line(folder, *words), ranks=2, mpiexec=mpiexec)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
+        while job.poll() is None and not there():
+            time.sleep(0.001)
+        runs.kill(job.pid)
+    return job.returncode != 0
+
+
+def killed():
+    """Two runs go on from one checkpoint, which has the measured speeds of the ranks: only one of them is killed again."""
+    for strategy, others in some((("expert_parallel", 3), ("data_parallel", 1))):
+        words = ("--no-plots", "--checkpoint-every", "1ev", "--restart", "auto", "--parallel-strategy", strategy)
+        whole, folder, moved = f"whole-{strategy}", f"killed-{strategy}", f"moved-{strategy}"
+        check(kill_behind(folder, 2, *words), f"{strategy}: nothing was killed")
+        shutil.copytree(folder, whole)
+        train(whole, *words, ranks=2)
+        same_steps(whole, "alone")
+        for step in (11, 23):  # births, mergers and a sleep, then more of them
+            check(kill_behind(folder, step, *words), f"{strategy}: nothing was killed behind step {step}")
+            if step == 11:
+                shutil.copytree(folder, moved)
+        done = train(folder, *words, ranks=2)
+        check("continuing" in done.err, done.err)
+        same_steps(folder, whole)
+        check(runs.weights(f"{folder}/model.safetensors") == runs.weights(f"{whole}/model.safetensors"), f"{strategy}: other weights")
+        for name in ("knowledge_graph.json", "expert_activations.json"):
+            check(open(f"{folder}/{name}").read() == open(f"{whole}/{name}").read(), f"{strategy}: another {name}")
+        train(moved, *words, ranks=others)
+        same_steps(moved, whole)
+
+
+# -- refusals --
+
+def refusals():
+    blank = numpy.zeros((40, 16, 16), dtype=numpy.uint8)
+    numpy.save("blank.npy", blank)
+    check(run("data", "import", "blank.npy", "--output", "blank.h5").status == 0, "a dataset without labels")
+    for status, says, *words in (
+            (2, "--top-k 2 is above --min-experts 1", "--min-experts", 1),
+            (2, "--top-k 5: a row goes to 1 expert at least, and to 4 at most", "--top-k", 5),
+            (2, "--top-k 0: it must be from 1", "--top-k", 0),
+            (2, "--experts 1: it must be from --min-experts 2 to --max-experts 6", "--experts", 1, "--top-k", 1),
+            (2, "--experts 7: it must be from --min-experts 2 to --max-experts 6", "--experts", 7),
+            (2, "--temperature 0: it must be above 0", "--temperature", 0),
+            (2, "train moe: --arch cnn: only moe and vit have experts", "--arch", "cnn"),
+            (2, "--gpu-mode cpu and --device cuda contradict each other", "--gpu-mode", "cpu", "--device", "cuda"),
+            (2, "--merge-similarity 2: it must be from 0 to 1", "--merge-similarity", 2),
+            (2, "no option '--compile-scope'", "--compile-scope", "all"),
+            (2, "'max-autotune' is not one of", "--compile-mode", "max-autotune")):
+        refused(status, says, *words)
+    refused(3, "'blank.h5' has no labels", data="blank.h5")
+    refused(2, "--expert-ways 2: it must divide the 3 ranks, and be at most the 4 experts; try: 1", "--parallel-strategy", "expert_parallel",
+            "--expert-ways", 2, ranks=3)
+    refused(2, "of 3 ranks 1 would have none of the 2 samples of a step", "--effective-batch", 2, ranks=3)
+    check(not os.path.exists("never"), "refused runs leave files")
+    open("file", "w").close()
+    done = train("file/in", status=7, ranks=2)
+    check("cannot make folder 'file/in': Not a directory" in done.err and not rows_there("file/in"), done.err)
+    os.makedirs("taken/knowledge_graph.json")
+    done = train("taken", status=7)
+    check("knowledge_graph.json" in done.err and not rows_there("taken"), done.err)
+
+
+def rows_there(folder):
+    return os.path.exists(f"{folder}/metrics.jsonl")
+
+
+run("synth", "--num-samples", 120, "--size", 16, 16, "--output", "set.h5")
+for part in (leaves_files, model_works, ranks_agree, killed, refusals):
+    began = time.time()
+    part()
+    print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)
+finish("moe")

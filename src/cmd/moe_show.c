@@ -114,21 +114,31 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
     free(path);
 }
 
+/* What is compiled, and how. The caller frees it. */
+static char *compiled_of(const struct mf_trainer *t)
+{
+    static const char *const part[] = {"experts, gate and all else", "experts", "gate"};
+    const int replays = t->opts.compile == MF_COMPILE_REPLAY && t->queue->backend->segment_begin;
+
+    if (t->opts.compile == MF_COMPILE_NONE) return mf_format("nothing");
+    return mf_format("%s: %zu activation%s joined%s", part[t->opts.scope], t->network.joined, MF_S(t->network.joined),
+                     replays ? ", calls replayed" : "");
+}
+
 static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow,
                           const struct mf_json *results, const char *const *name)
 {
-    static const char *const compiled[] = {"experts and router: activations joined, calls replayed where a GPU is",
-                                           "experts and router: activations joined", "nothing"};
     const struct mf_trainer *t = loop->trainer;
     const int gpu = strcmp(show->session->backend->name, "cpu") != 0;
     const double seconds = mf_json_get_real(results, "seconds");
+    char *compiled = compiled_of(t);
     const struct mf_json *test = mf_json_get(results, "test"), *of = test ? test : mf_json_get(results, "validation");
     struct mf_summary s = {.mode = !gpu                ? "cpu"
                                    : t->comm->size > 1 ? "multi_gpu"
                                                        : "single_gpu",
                            .strategy = t->opts.ways ? "expert_parallel" : "data_parallel",
                            .precision = mf_type_name(t->opts.type),
-                           .compiled = compiled[t->opts.compile],
+                           .compiled = compiled,
                            .devices = (size_t)t->comm->size,
                            .device = name,
                            .batch = (long)t->opts.batch,
@@ -148,6 +158,7 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
     if (of && t->opts.classify) s.value = mf_json_get_real(of, "accuracy");
     if (of && !t->opts.classify) s.value = mf_json_to_real(mf_json_item(mf_json_get(of, "r2"), 0));
     check(show, "performance_summary.txt", mf_summary_write(&s, path));
+    free(compiled);
     free(path);
 }
 

@@ -17,6 +17,7 @@ static const double MOST_SCALE = 4294967296.0;
 #define OPTIMIZERS "adamw|adam|sgd"
 #define OFFLOADS   "auto|none|optimizer"
 #define COMPILES   "reduce-overhead|default|none" /* enum mf_compile */
+#define SCOPES     "all|experts|gate"             /* enum mf_scope */
 #define STRATEGIES "data_parallel|expert_parallel"
 #define PRECISIONS "auto|fp16|bf16"
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
@@ -93,6 +94,8 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
               "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
               "graphs; none: nodes one by one"),
+    MF_CHOICE(mf_train_cmd, "compile-scope", compile_scope, "all", SCOPES,
+              "what is compiled: all, or of a network with experts these, or its routers (gate)"),
     ROW("compile", compile, MF_FLAG, NULL, "the same as --compile-mode reduce-overhead, which is the standard"),
     ROW("mixed-precision", mixed, MF_FLAG, NULL,
         "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
@@ -560,6 +563,14 @@ static int find_ways(const struct mf_session *s, const struct mf_train_cmd *o, s
                    o->ways, ranks, MF_S(ranks), experts, opts->ways);
 }
 
+static int find_scope(const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    opts->scope = (enum mf_scope)mf_options_choice(SCOPES, o->compile_scope);
+    if (opts->scope == MF_SCOPE_ALL || opts->args.experts > 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--compile-scope %s: this network has no experts; try: --compile-scope all",
+                   o->compile_scope);
+}
+
 /* A plan without a dataset has classes, and no samples. */
 static int check_labels(int classify, const struct mf_dataset *set, const struct mf_train_opts *opts)
 {
@@ -593,6 +604,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     if (opts->optimiser != MF_OP_SGD)
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};
     MF_TRY(mf_model_complete(opts->model, &opts->args));
+    MF_TRY(find_scope(o, opts));
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
     MF_TRY(check_labels(classify, set, opts));
     if (!classify) MF_TRY(find_columns(o, set, column, opts));

@@ -21,7 +21,7 @@ struct mf_train_cmd {
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
-        *compile_mode;
+        *compile_mode, *compile_scope;
     long batch, effective, accumulation, slots;
     double monitor_every;
     int monitor;

@@ -35,7 +35,7 @@ static int joins(const struct mf_node *node, const struct mf_node *next, enum mf
            (!keeps(node->op, act) || how != MF_RECOMPUTE_CHEAP);
 }
 
-size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how)
+size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how, enum mf_scope scope)
 {
     unsigned char *dead = MF_MUST(calloc(list->nodes + 1, 1), "marks");
     struct mf_uses uses;
@@ -46,7 +46,7 @@ size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how)
         struct mf_node *node = &list->node[i], *next = node + 1;
         const int between = node->out[0];
 
-        if (dead[i] || !joins(node, next, how) || list->net->value[between].kept ||
+        if (dead[i] || !mf_node_in(node, scope) || !joins(node, next, how) || list->net->value[between].kept ||
             mf_uses_readers(&uses, list->net, between, 0) != 1)
             continue;
         node->attr.act = (int)act_of(next->op);

@@ -38,6 +38,26 @@ struct mf_list *mf_list_new(struct mf_net *net, const char *name)
     return net->list[net->lists++] = list;
 }
 
+/* -- parts of a model -- */
+
+/* Is the word one of the words between dots? */
+static int has_word(const char *name, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *at = name; at; at = strchr(at, '.') ? strchr(at, '.') + 1 : NULL)
+        if (strncmp(at, word, n) == 0 && (at[n] == '.' || at[n] == '\0')) return 1;
+    return 0;
+}
+
+int mf_node_in(const struct mf_node *node, enum mf_scope scope)
+{
+    if (scope == MF_SCOPE_EXPERTS) return has_word(node->name, "experts");
+    if (scope == MF_SCOPE_GATE)
+        return has_word(node->name, "gate") || node->op == MF_OP_ROUTE || node->op == MF_OP_ROUTE_LOAD;
+    return 1;
+}
+
 /* -- values -- */
 
 int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, const char *format, ...)

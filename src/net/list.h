@@ -88,6 +88,13 @@ struct mf_net {
     size_t lasting[MF_PLACES], room[MF_PLACES]; /* mf_pass_live(): bytes of what lasts; of the largest list's room */
 };
 
+/** A part of a model, by the names of its nodes. */
+enum mf_scope {
+    MF_SCOPE_ALL,
+    MF_SCOPE_EXPERTS, /* of its mixtures: experts, and the ways of rows to them and back */
+    MF_SCOPE_GATE     /* of its mixtures: routers */
+};
+
 enum mf_access { MF_READS = 1, MF_WRITES = 2 };
 
 struct mf_operand {
@@ -99,6 +106,9 @@ enum { MF_OPERANDS = 2 * MF_INS + MF_OUTS + 2 };
 
 struct mf_net *mf_net_new(void);
 void mf_net_free(struct mf_net *net);
+
+/** Is the node in this part of its model? */
+int mf_node_in(const struct mf_node *node, enum mf_scope scope);
 
 /** A new list, empty; the net frees it. */
 struct mf_list *mf_list_new(struct mf_net *net, const char *name);

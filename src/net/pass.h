@@ -20,9 +20,9 @@ enum mf_recompute {
  * of the weights that products read. Parameters and their gradients stay f32. */
 void mf_pass_cast(struct mf_list *list, enum mf_type type);
 
-/** Joins an operation and the activation behind it where nobody else reads what is between. With MF_RECOMPUTE_CHEAP
- * activations that could be computed again stay nodes of their own. Returns how many were joined. */
-size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how);
+/** Joins an operation in @p scope and the activation behind it where nobody else reads what is between. With
+ * MF_RECOMPUTE_CHEAP activations that could be computed again stay nodes of their own. Returns how many were joined. */
+size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how, enum mf_scope scope);
 
 /** Appends backward: the gradients of @p loss (a value of one number) by the parameters whose set is a bit of
  * @p sets. */

@@ -31,7 +31,8 @@ struct mf_walk {
     uint64_t *started; /* [values] number of the exchange of an array */
     size_t *copied;    /* [values] number of the last copy between it, in host memory, and the device */
     struct mf_rounds *rounds;
-    int alone; /* nothing is replayed */
+    int alone;           /* nothing is replayed; else nodes in */
+    enum mf_scope scope; /* are */
     int hunting;
     const struct mf_node *bad; /* the first that wrote what is not finite */
 };
@@ -371,7 +372,11 @@ static void poison(struct mf_walk *walk, size_t k, size_t i, int before)
     }
 }
 
-void mf_walk_replay(struct mf_walk *walk, int may) { walk->alone = !may; }
+void mf_walk_replay(struct mf_walk *walk, int may, enum mf_scope scope)
+{
+    walk->alone = !may;
+    walk->scope = scope;
+}
 
 /* -- places -- */
 
@@ -474,6 +479,12 @@ static void run_alone(struct mf_walk *walk, const struct mf_list *list, size_t k
     poll(walk);
 }
 
+/* May a device replay it? */
+static int is_replayed(const struct mf_walk *walk, const struct mf_node *node)
+{
+    return is_on_device(walk, node) && mf_node_in(node, walk->scope);
+}
+
 /* Kernel calls alone from node @p i on. Returns the first node behind them. */
 static size_t run_segment(struct mf_walk *walk, const struct mf_list *list, size_t k, size_t i)
 {
@@ -483,7 +494,7 @@ static size_t run_segment(struct mf_walk *walk, const struct mf_list *list, size
     const int made = mf_segment_begin(walk->queue, &key, sizeof key);
     const size_t border = mf_rounds_border(walk->rounds, k, i);
 
-    for (; i < border && is_on_device(walk, &list->node[i]); ++i)
+    for (; i < border && is_replayed(walk, &list->node[i]); ++i)
         if (made && !mf_rounds_skips(walk->rounds, &list->node[i])) step(walk, k, i);
     mf_segment_end(walk->queue);
     poll(walk);
@@ -498,7 +509,7 @@ void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
 
     if (walk->queue->numbers) backend->put(walk->queue, walk->queue->numbers, walk->number, sizeof walk->number);
     for (size_t i = mf_rounds_next(walk->rounds, k, 0); i < list->nodes; i = mf_rounds_next(walk->rounds, k, i))
-        if (replays && is_on_device(walk, &list->node[i]))
+        if (replays && is_replayed(walk, &list->node[i]))
             i = run_segment(walk, list, k, i);
         else
             run_alone(walk, list, k, i++);

@@ -46,8 +46,8 @@ void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int val
 void mf_place_get(struct mf_queue *queue, enum mf_place place, void *host, const void *from, size_t bytes);
 void mf_place_put(struct mf_queue *queue, enum mf_place place, void *to, const void *host, size_t bytes);
 
-/** Whether a device may replay what it did the last time. It may, after opening. */
-void mf_walk_replay(struct mf_walk *walk, int may);
+/** Whether a device may replay what it did the last time, and for which nodes. It may for all, after opening. */
+void mf_walk_replay(struct mf_walk *walk, int may, enum mf_scope scope);
 
 /** From now on every walk looks at what its nodes wrote, as long as @p on. The first node since then that wrote a
  * number that is not finite; NULL: none did. Slow. */

@@ -107,7 +107,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
                        struct mf_pass_list *pass)
 {
     MF_TRY(forward(n, wish, name, 1, pass));
-    if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute);
+    if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute, wish->scope);
     mf_pass_grad(pass->list, pass->loss, ALL);
     mf_pass_route(pass->list, wish->recompute);
     mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
@@ -163,7 +163,7 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
     if (wish->micro > 0 && !wish->offload) MF_TRY(mf_stage_open(&n->stage, queue, sizeof(float), STAGED));
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
-    if (wish->compile != MF_COMPILE_NONE) mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE);
+    if (wish->compile != MF_COMPILE_NONE) mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE, wish->scope);
     mf_pass_fetch(n->evaluate.list, &n->layout);
     for (size_t k = 0; k < n->net->lists; ++k) MF_TRY(mf_pass_plan(n->net->list[k], queue));
     mf_pass_live(n->net);

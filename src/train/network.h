@@ -34,9 +34,10 @@ struct mf_network_wish {
     size_t ranks, rank;
     enum mf_recompute recompute;
     enum mf_compile compile;
-    enum mf_type type; /* of activations: f32, or one of 16 bits */
-    int offload;       /* the optimiser is in host memory */
-    size_t spill;      /* activations of at least so many bytes wait there for backward; 0: none */
+    enum mf_scope scope; /* of what is compiled */
+    enum mf_type type;   /* of activations: f32, or one of 16 bits */
+    int offload;         /* the optimiser is in host memory */
+    size_t spill;        /* activations of at least so many bytes wait there for backward; 0: none */
     enum mf_op_id optimiser;
     struct mf_attr moments; /* its constants */
     size_t bucket;          /* about as many bytes of gradients are summed together */

@@ -56,6 +56,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .rank = rank,
                                     .recompute = opts->recompute,
                                     .compile = opts->compile,
+                                    .scope = opts->scope,
                                     .type = opts->type,
                                     .offload = opts->offload,
                                     .spill = opts->spill,
@@ -144,7 +145,7 @@ static int open_walk(struct mf_trainer *t)
     memory.room[p] = all ? arrays + room : NULL;
     if (t->home) pin(t, arrays, bytes);
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
-    mf_walk_replay(t->walk, t->opts.compile == MF_COMPILE_REPLAY);
+    mf_walk_replay(t->walk, t->opts.compile == MF_COMPILE_REPLAY, t->opts.scope);
     if (shares(t)) MF_TRY(join_groups(t));
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;

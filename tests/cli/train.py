@@ -288,6 +288,8 @@ def options():
     refused(2, "--batch-size 0: it must be from 1", "--batch-size", 0)
     refused(2, "--loss-scale 3: it must be a power of two", "--precision-type", "fp16", "--loss-scale", 3)
     refused(2, "--compile and --compile-mode none contradict", "--compile", "--compile-mode", "none")
+    refused(2, "--compile-scope gate: this network has no experts", "--compile-scope", "gate")
+    refused(2, "--compile-scope", "--compile-scope", "router")
     refused(2, "--max-skips 0: it must be at least 1", "--max-skips", 0)
     refused(2, "--precision-type", "--precision-type", "fp8")
     refused(2, "--accumulation-steps 9223372036854775807: it must be from 1", "--accumulation-steps", (1 << 63) - 1)

@@ -164,6 +164,29 @@ static void loads(const struct bed *b)
     mf_trainer_close(&t);
 }
 
+/* Experts have a hidden layer, and their router has one; what is joined changes no bit. */
+static void parts(const struct bed *b)
+{
+    static const size_t want[] = {[MF_SCOPE_ALL] = 2, [MF_SCOPE_EXPERTS] = 1, [MF_SCOPE_GATE] = 1};
+    struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 1));
+    float *weights[3];
+    size_t n;
+
+    o.args.features = MF_FEATURES_NONE;
+    o.args.depth = 1;
+    for (o.scope = MF_SCOPE_ALL; o.scope <= MF_SCOPE_GATE; ++o.scope) {
+        struct mf_trainer t;
+
+        trainer_open(b, &b->world, b->set, &o, &t);
+        CHECK_SAYS(t.network.joined == want[o.scope], "part %d: %zu joined", (int)o.scope, t.network.joined);
+        steps_until(&t, STEPS);
+        weights[o.scope] = weights_of(&t, &n);
+        CHECK(apart(n, weights[o.scope], weights[0]) == 0);
+        mf_trainer_close(&t);
+    }
+    for (int k = 0; k < 3; ++k) free(weights[k]);
+}
+
 int main(int argc, char **argv)
 {
     struct bed b;
@@ -177,6 +200,7 @@ int main(int argc, char **argv)
     nothing_changes(&b);
     newborn(&b);
     loads(&b);
+    parts(&b);
     bed_close(&b);
     return failures != 0;
 }

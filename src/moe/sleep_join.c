@@ -9,7 +9,7 @@ static const double OF_WEIGHTS = 0.6, OF_INPUTS = 0.4;
 
 void mf_night_note(struct mf_night *n, enum mf_change what, long expert, long other)
 {
-    n->event[n->events++] = (struct mf_event){what, expert, other};
+    n->event[n->events++] = (struct mf_night_event){what, expert, other};
 }
 
 static void leave(struct mf_night *n, long id)

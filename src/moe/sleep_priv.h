@@ -6,7 +6,7 @@
 #include "src/moe/sleep.h"
 
 /** A change, to be noted when the sleep has succeeded. */
-struct mf_event {
+struct mf_night_event {
     enum mf_change what;
     long expert, other;
 };
@@ -19,7 +19,7 @@ struct mf_night {
     struct mf_survey survey;  /* of the experts at its beginning */
     struct mf_experts before; /* these; and those that remain: */
     struct mf_experts experts;
-    struct mf_event event[MF_EXPERTS];
+    struct mf_night_event event[MF_EXPERTS];
     size_t events;
     double loss;                  /* of the validation split; NAN: not known, or it has no rows */
     size_t steps, pairs, divided; /* of replay; that overlap; that were divided to advantage */

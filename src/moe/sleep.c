@@ -219,8 +219,7 @@ static void tell(const struct mf_night *n, struct mf_loop *loop, double seconds)
 int mf_sleep_now(struct mf_sleep *s, struct mf_loop *loop)
 {
     struct mf_trainer *t = loop->trainer;
-    struct mf_night n = {
-        .sleep = s, .trainer = t, .graph = &s->grow->graph, .before = t->experts, .experts = t->experts, .loss = NAN};
+    struct mf_night n = mf_night_of(s, t);
     const double began = mf_now();
     struct snapshot snapshot;
     int rc = take(&n, &snapshot);

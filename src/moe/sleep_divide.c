@@ -30,12 +30,12 @@ static size_t nearest(const struct mf_night *n, const float *x)
     double least = INFINITY;
     size_t found = 0;
 
-    for (size_t e = 0; e < n->before.count; ++e) {
-        const double d = remains(n, e) ? distance(n, e, x) : INFINITY;
+    for (size_t i = 0; i < n->before.count; ++i) {
+        const double d = remains(n, n->order[i]) ? distance(n, n->order[i], x) : INFINITY;
 
         if (d < least) {
             least = d;
-            found = e;
+            found = n->order[i];
         }
     }
     return found;
@@ -86,7 +86,8 @@ void mf_night_overlaps(const struct mf_night *n, double *to)
 /* -- pairs -- */
 
 struct pair {
-    size_t one, other;
+    size_t one, other; /* the older one comes first */
+    size_t number;
     double overlap;
 };
 
@@ -95,8 +96,7 @@ static int largest(const void *a, const void *b)
     const struct pair *x = a, *y = b;
 
     if (x->overlap != y->overlap) return x->overlap > y->overlap ? -1 : 1;
-    if (x->one != y->one) return x->one < y->one ? -1 : 1;
-    return (x->other > y->other) - (x->other < y->other);
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 /* All that overlap, the largest overlap first; they get their edges. */
@@ -107,12 +107,14 @@ static size_t find_pairs(const struct mf_night *n, struct pair *pair)
     size_t count = 0;
 
     mf_night_overlaps(n, overlap);
-    for (size_t a = 0; a < experts; ++a)
-        for (size_t b = a + 1; b < experts; ++b) {
+    for (size_t i = 0; i < experts; ++i)
+        for (size_t k = i + 1; k < experts; ++k) {
+            const size_t a = n->order[i], b = n->order[k];
             const double share = overlap[a * experts + b];
 
             if (!remains(n, a) || !remains(n, b) || share <= 0 || share < n->sleep->opts.overlap) continue;
-            pair[count++] = (struct pair){a, b, share};
+            pair[count] = (struct pair){a, b, count, share};
+            ++count;
             mf_graph_connect(n->graph, n->before.id[a], n->before.id[b], MF_SPECIALIZATION_SPLIT, fmin(1, share));
         }
     qsort(pair, count, sizeof *pair, largest);

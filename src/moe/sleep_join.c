@@ -7,6 +7,20 @@
 
 static const double OF_WEIGHTS = 0.6, OF_INPUTS = 0.4;
 
+/* The graph has them in the order of their ids. */
+struct mf_night mf_night_of(struct mf_sleep *sleep, struct mf_trainer *t)
+{
+    struct mf_night n = {.sleep = sleep,
+                         .trainer = t,
+                         .graph = &sleep->grow->graph,
+                         .before = t->experts,
+                         .experts = t->experts,
+                         .loss = NAN};
+
+    for (size_t e = 0; e < n.graph->experts; ++e) n.order[e] = mf_experts_find(&n.before, n.graph->expert[e].id);
+    return n;
+}
+
 void mf_night_note(struct mf_night *n, enum mf_change what, long expert, long other)
 {
     n->event[n->events++] = (struct mf_night_event){what, expert, other};
@@ -18,6 +32,12 @@ static void leave(struct mf_night *n, long id)
 
     for (size_t i = mf_experts_find(e, id); i + 1 < e->count; ++i) e->id[i] = e->id[i + 1];
     --e->count;
+}
+
+/* A rank that shares experts has at least one. */
+static int may_leave(const struct mf_night *n)
+{
+    return n->experts.count > (size_t)n->sleep->grow->opts.least && n->experts.count > n->trainer->network.ways;
 }
 
 /* -- merging -- */
@@ -45,7 +65,8 @@ double mf_night_similarity(const struct mf_night *n, size_t one, size_t other)
 }
 
 struct pair {
-    size_t one, other;
+    size_t one, other; /* the older one comes first */
+    size_t number;
     double similarity;
 };
 
@@ -54,17 +75,18 @@ static int most_alike(const void *a, const void *b)
     const struct pair *x = a, *y = b;
 
     if (x->similarity != y->similarity) return x->similarity > y->similarity ? -1 : 1;
-    if (x->one != y->one) return x->one < y->one ? -1 : 1;
-    return (x->other > y->other) - (x->other < y->other);
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 static size_t find_pairs(const struct mf_night *n, double similarity, struct pair *pair)
 {
     size_t count = 0;
 
-    for (size_t a = 0; a < n->before.count; ++a)
-        for (size_t b = a + 1; b < n->before.count; ++b) {
-            pair[count] = (struct pair){a, b, mf_night_similarity(n, a, b)};
+    for (size_t i = 0; i < n->before.count; ++i)
+        for (size_t k = i + 1; k < n->before.count; ++k) {
+            const size_t a = n->order[i], b = n->order[k];
+
+            pair[count] = (struct pair){a, b, count, mf_night_similarity(n, a, b)};
             count += pair[count].similarity > similarity;
         }
     qsort(pair, count, sizeof *pair, most_alike);
@@ -88,8 +110,7 @@ static void join(struct mf_night *n, const struct pair *pair)
 {
     const double rows_one = mf_graph_find(n->graph, n->before.id[pair->one])->activations;
     const double rows_other = mf_graph_find(n->graph, n->before.id[pair->other])->activations;
-    const int is_one =
-        rows_one > rows_other || (rows_one == rows_other && n->before.id[pair->one] < n->before.id[pair->other]);
+    const int is_one = rows_one >= rows_other;
     const size_t from = is_one ? pair->other : pair->one, into = is_one ? pair->one : pair->other;
 
     mf_carry_merge(n->carry, n->before.id[into], n->before.id[from], is_one ? rows_one : rows_other,
@@ -107,7 +128,7 @@ void mf_night_merge(struct mf_night *n, double similarity)
     unsigned char *taken = MF_MUST(calloc(experts + 1, 1), "pairs of experts");
     const size_t pairs = find_pairs(n, similarity, pair);
 
-    for (size_t k = 0; k < pairs && n->experts.count > (size_t)n->sleep->grow->opts.least; ++k) {
+    for (size_t k = 0; k < pairs && may_leave(n); ++k) {
         if (taken[pair[k].one] || taken[pair[k].other]) continue;
         taken[pair[k].one] = taken[pair[k].other] = 1;
         join(n, &pair[k]);
@@ -143,7 +164,7 @@ void mf_night_prune(struct mf_night *n)
 {
     const struct mf_graph_expert *e;
 
-    while (n->experts.count > (size_t)n->sleep->grow->opts.least && (e = idlest(n)) != NULL) {
+    while (may_leave(n) && (e = idlest(n)) != NULL) {
         const long id = e->id;
 
         mf_night_note(n, MF_CHANGE_PRUNE, id, mf_graph_prune(n->graph, id));

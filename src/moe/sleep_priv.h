@@ -19,11 +19,15 @@ struct mf_night {
     struct mf_survey survey;  /* of the experts at its beginning */
     struct mf_experts before; /* these; and those that remain: */
     struct mf_experts experts;
+    size_t order[MF_EXPERTS]; /* their numbers by growing ids: decisions do not depend on where experts are */
     struct mf_night_event event[MF_EXPERTS];
     size_t events;
     double loss;                  /* of the validation split; NAN: not known, or it has no rows */
     size_t steps, pairs, divided; /* of replay; that overlap; that were divided to advantage */
 };
+
+/** A sleep of the trainer's experts. */
+struct mf_night mf_night_of(struct mf_sleep *sleep, struct mf_trainer *trainer);
 
 /** Adds an event. */
 void mf_night_note(struct mf_night *night, enum mf_change what, long expert, long other);

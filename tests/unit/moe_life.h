@@ -47,6 +47,7 @@ static inline void open_life(const struct bed *b, const struct mf_comm *comm, co
     *l = (struct life){0};
     trainer_open(b, comm, b->set, o, &l->t);
     mf_grow_open(&l->grow, grow, &l->t);
+    for (size_t w = 0; w < l->t.network.ways; ++w) l->grow.speed[w] = 1;
     CHECK_SAYS(mf_sleep_open(&l->sleep, sleep, &l->grow, &l->t) == MF_OK, "%s", mf_err_text());
     l->loop = (struct mf_loop){.trainer = &l->t};
 }

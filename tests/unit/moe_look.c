@@ -61,9 +61,11 @@ static void see(void *context, const struct mf_looked *look)
     }
 }
 
-static void looks(const struct bed *b, const char *model)
+static void looks(const struct bed *b, const char *model, size_t ways)
 {
     struct mf_train_opts o = mixture(model, batch_for(&b->world, WINDOW, 1));
+
+    o.ways = ways;
 
     for (o.stage = 0; o.stage < 4; o.stage += 3) {
         struct mf_trainer t;
@@ -183,8 +185,10 @@ int main(int argc, char **argv)
     struct bed b;
 
     bed_open(&b, &argc, &argv);
-    looks(&b, "moe");
-    looks(&b, "vit");
+    looks(&b, "moe", 0);
+    looks(&b, "vit", 0);
+    if (b.world.size > 1) looks(&b, "moe", (size_t)b.world.size);
+    if (b.world.size > 1) looks(&b, "vit", (size_t)b.world.size);
     uncertainties();
     surveys(&b, 1);
     surveys(&b, 0);

@@ -12,6 +12,8 @@
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/data.h"
+#include "src/cmd/graph_tell.h"
+#include "src/moe/graph.h"
 #include "src/run/checkpoint.h"
 #include "src/show/values.h"
 
@@ -430,6 +432,8 @@ static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
         rc = tell_target(file, look, json);
     else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_DATASET) == 0)
         rc = tell_dataset(file, look, json);
+    else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_GRAPH) == 0)
+        rc = mf_graph_tell(file, json);
     else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_CHECKPOINT_NAME) == 0)
         rc = tell_checkpoint(file, look, json);
     else if (rc == MF_OK && (dataset || *look->schema))
@@ -454,6 +458,11 @@ static int tell(const char *given, const char *dataset, struct mf_json *json)
     if (array && dataset) rc = mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
     if (!array) array = dataset;
     if (json) mf_json_text(json, "file", file);
+    if (rc == MF_OK && mf_graph_named(file)) {
+        rc = mf_graph_tell(file, json);
+        free(file);
+        return rc;
+    }
     if (rc == MF_OK) rc = mf_look_is_h5(file, &is_h5);
     if (rc == MF_OK) rc = is_h5 ? tell_h5(file, array, json) : tell_array(file, array, NULL, json);
     free(file);
@@ -545,8 +554,9 @@ static const char text[] =
     "(type, extents, labels with their volume fractions, or the range of grey\n"
     "values), volumes and descriptor files of mesoforge (the same, and spacing,\n"
     "phases, the options that were given, seed, input checksum and convergence of\n"
-    "the run that wrote them), datasets (samples, classes, properties, splits), and\n"
-    "the arrays of any HDF5 file. Arrays are [z][y][x]. --json has all options, the\n"
+    "the run that wrote them), datasets (samples, classes, properties, splits),\n"
+    "knowledge graphs of train moe (a table of experts and what they serve), and the\n"
+    "arrays of any HDF5 file. Arrays are [z][y][x]. --json has all options, the\n"
     "defaults as comments; of several files it is an array, with an \"error\" for\n"
     "each that cannot be read.\n"
     "\n"

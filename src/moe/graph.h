@@ -43,6 +43,8 @@ struct mf_graph_concept {
     long parent; /* its number, lower than that of this concept; -1: none */
 };
 
+#define MF_SCHEMA_GRAPH "knowledge graph" /* attribute schema of a graph in HDF5 */
+
 /** Zeros are an empty graph. */
 struct mf_graph {
     struct mf_graph_expert *expert;

@@ -121,6 +121,7 @@ static int write_all(struct mf_h5 *h5, const struct mf_json *graph, const struct
     const int64_t version = MF_GRAPH_VERSION, next = mf_json_get_int(graph, "next_id");
 
     MF_TRY(mf_h5_put_text(h5, "/", "creator", "mesoforge " MF_VERSION));
+    MF_TRY(mf_h5_put_text(h5, "/", "schema", MF_SCHEMA_GRAPH));
     MF_TRY(mf_h5_put_text(h5, "/", "format", MF_GRAPH_FORMAT));
     MF_TRY(mf_h5_put_ints(h5, "/", "version", 1, &version));
     MF_TRY(mf_h5_put_ints(h5, "/", "next_id", 1, &next));

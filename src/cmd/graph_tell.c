@@ -1,0 +1,53 @@
+/* See graph_tell.h. */
+#include "src/cmd/graph_tell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/moe/graph.h"
+
+enum { NAMED = 12 /* letters of a concept */ };
+
+int mf_graph_named(const char *file)
+{
+    const char *end = strrchr(file, '.');
+
+    return end && strcmp(end, ".json") == 0;
+}
+
+static void print_row(const struct mf_graph *g, const struct mf_graph_expert *expert, double all)
+{
+    printf("%6ld  %9.0f  %6.2f  %6.2f", expert->id, expert->activations, all > 0 ? 100 * expert->activations / all : 0,
+           expert->specialization);
+    for (size_t c = 0; c < g->concepts; ++c) printf("  %*.0f", NAMED, 100 * mf_graph_share(g, expert, c));
+    printf("\n");
+}
+
+static void print(const char *file, const struct mf_graph *g)
+{
+    double all = 0;
+
+    for (size_t e = 0; e < g->experts; ++e) all += g->expert[e].activations;
+    printf("%s: knowledge graph of %zu expert%s, %zu relation%s, %zu concept%s\n", file, g->experts, MF_S(g->experts),
+           g->edges, MF_S(g->edges), g->concepts, MF_S(g->concepts));
+    printf("expert       rows  share%%  special");
+    for (size_t c = 0; c < g->concepts; ++c) printf("  %*.*s", NAMED, NAMED, g->concept[c].name);
+    printf("\n");
+    for (size_t e = 0; e < g->experts; ++e) print_row(g, &g->expert[e], all);
+    if (g->concepts) printf("Columns of concepts: their share in the samples of an expert, in percent.\n");
+}
+
+int mf_graph_tell(const char *file, struct mf_json *json)
+{
+    struct mf_graph graph = {0};
+    const int rc = mf_graph_load(file, &graph);
+
+    if (rc == MF_OK && json)
+        mf_json_put(json, "graph", mf_graph_json(&graph));
+    else if (rc == MF_OK)
+        print(file, &graph);
+    mf_graph_free(&graph);
+    return rc;
+}

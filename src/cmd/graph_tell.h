@@ -1,0 +1,14 @@
+/* What info says of the knowledge graph of a mixture of experts. */
+#ifndef MF_CMD_GRAPH_TELL_H
+#define MF_CMD_GRAPH_TELL_H
+
+#include "src/base/json.h"
+
+/** Does the name end as that of a graph in JSON does? */
+int mf_graph_named(const char *file);
+
+/** A table: rows of each expert, how special it is, and the share of each concept in its samples. @p json: NULL: text;
+ * else what the file holds goes there. Local; MF_INPUT. */
+int mf_graph_tell(const char *file, struct mf_json *json);
+
+#endif

@@ -100,6 +100,10 @@ def numbers(folder, said):
         check(file["nodes/id"][:].tolist() == list(living) and file["edges/weight"][:].tolist() == [e["weight"] for e in graph["edges"]], f"{folder}: HDF5")
     tree = xml.etree.ElementTree.parse(f"{folder}/knowledge_graph.graphml")
     check(len(tree.findall(".//{*}node")) == len(living) and len(tree.findall(".//{*}edge")) == len(graph["edges"]), f"{folder}: GraphML")
+    for ending in ("json", "h5"):  # info tells them as a table
+        table = [row.split() for row in run("info", f"{folder}/knowledge_graph.{ending}").out.splitlines()]
+        got = {int(row[0]): float(row[1]) for row in table if row[0].isdigit()}
+        check(got == {one: node["activation_count"] for one, node in living.items()}, f"{folder}: info of {ending}: {got}")
     return living, course
 
 
@@ -217,7 +221,6 @@ def refusals():
             (2, "train moe: --arch cnn: only moe and vit have experts", "--arch", "cnn"),
             (2, "--gpu-mode cpu and --device cuda contradict each other", "--gpu-mode", "cpu", "--device", "cuda"),
             (2, "--merge-similarity 2: it must be from 0 to 1", "--merge-similarity", 2),
-            (2, "no option '--compile-scope'", "--compile-scope", "all"),
             (2, "'max-autotune' is not one of", "--compile-mode", "max-autotune")):
         refused(status, says, *words)
     refused(3, "'blank.h5' has no labels", data="blank.h5")

@@ -156,6 +156,20 @@ def model_works():
         check(done.status == 0 and len(list(csv.reader(file))) == 121, f"infer: {done}")
 
 
+def words_of_others():
+    """What the guide of Morph calls its options, and what stands in its configuration."""
+    with open("config.yaml", "w") as file:
+        file.write("data: set.h5\ndevice: cpu\nmixed-precision: true\nprecision_type: auto\ngpu_memory_fraction: 0.9\ngpu_mode: auto\n"
+                   "parallel_strategy: data_parallel\naccumulation_steps: 1\nnum_workers: -1\nmin_experts: 2\n")
+    for words in (("--config", "config.yaml"), ("--data", "set.h5", "--gpu-mode", "cpu", "--mixed-precision", "--precision-type", "bf16", "--accumulation-steps", 2,
+                                                "--compile", "--compile-mode", "default", "--compile-scope", "gate", "--monitor-gpu", "--experts", 4, "--parallel-strategy", "data_parallel"),
+                  ("--data", "set.h5", "--auto-batch-size", "--compile", "--gpu-mode", "auto")):
+        done = run("train", "moe", *words, "--epochs", 1, "--features", "none", "--threads", 1, "--no-plots", "--results-dir", "words")
+        check(done.status == 0, f"{words}: {done}")
+    check(run("train", "moe", "--data", "set.h5", "--epochs", 1, "--features", "none", "--threads", 1, "--no-events").status == 0 and
+          os.path.exists("results/gpu_training/performance_summary.txt"), "results/gpu_training")
+
+
 # -- the same on other ranks, and behind a kill --
 
 def ranks_agree():
@@ -234,6 +248,10 @@ def refusals():
     os.makedirs("taken/knowledge_graph.json")
     done = train("taken", status=7)
     check("knowledge_graph.json" in done.err and not rows_there("taken"), done.err)
+    with open("merge/knowledge_graph.json") as whole, open("cut.json", "w") as cut:
+        cut.write(whole.read()[:-100])
+    done = run("info", "cut.json")
+    check(done.status == 3 and "cut.json" in done.err, f"a graph that is cut: {done}")
 
 
 def rows_there(folder):
@@ -241,7 +259,7 @@ def rows_there(folder):
 
 
 run("synth", "--num-samples", 120, "--size", 16, 16, "--output", "set.h5")
-for part in (leaves_files, model_works, ranks_agree, killed, refusals):
+for part in (leaves_files, model_works, words_of_others, ranks_agree, killed, refusals):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

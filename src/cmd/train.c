@@ -241,7 +241,6 @@ int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, int c
         rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, (size_t)session->comm->size,
                                                       job.column, &job.opts));
     }
-    job.opts.grows = more != NULL;
     if (rc == MF_OK && more && more->check) rc = mf_agree(session->comm, more->check(more->context, &job.opts));
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
     if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);

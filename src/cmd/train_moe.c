@@ -24,19 +24,26 @@ struct mixture {
 
 /* -- what a training asks -- */
 
-static int check(void *context, struct mf_train_opts *opts)
+int mf_moe_opts(const struct mf_moe_cmd *o, struct mf_train_opts *opts)
 {
-    struct mixture *m = context;
-    const struct mf_sleep_opts *sleep = &m->o->sleep;
+    const struct mf_sleep_opts *sleep = &o->sleep;
 
-    m->show.started = (size_t)opts->args.experts;
-    m->limits = m->o->grow;
-    MF_TRY(mf_grow_check(&m->limits, opts->args.experts, opts->args.top));
-    if (opts->ways > (size_t)m->limits.least) m->limits.least = (long)opts->ways; /* no rank stays without */
+    opts->grows = 1;
+    MF_TRY(mf_grow_check(&o->grow, opts->args.experts, opts->args.top));
     MF_TRY(mf_sleep_check(sleep));
     if (sleep->every == 0) return MF_OK;
     opts->sleep = (struct mf_sleep_memory){(size_t)sleep->records, (size_t)sleep->bytes, (size_t)sleep->batch};
     return MF_OK;
+}
+
+static int check(void *context, struct mf_train_opts *opts)
+{
+    struct mixture *m = context;
+
+    m->limits = m->o->grow;
+    m->show.started = (size_t)opts->args.experts;
+    if (opts->ways > (size_t)m->limits.least) m->limits.least = (long)opts->ways; /* no rank stays without */
+    return mf_moe_opts(m->o, opts);
 }
 
 static int may_write(void *context, const char *output)
@@ -130,8 +137,7 @@ static char *problem(void *context)
 
 /* -- the verb -- */
 
-/* What this verb takes where nothing is given. */
-static int complete(struct mf_session *s, struct mf_moe_cmd *o)
+int mf_moe_complete(const struct mf_session *s, struct mf_moe_cmd *o)
 {
     struct mf_train_cmd *t = &o->train;
 
@@ -155,7 +161,7 @@ static int run(struct mf_session *s, void *options)
     struct mixture m = {.session = s, .o = o, .show = {.session = s, .plots = !o->train.no_plots}};
     const struct mf_train_more more = {&m, "training_metrics.png", check, may_write, begin, end, done, problem};
 
-    MF_TRY(complete(s, o));
+    MF_TRY(mf_moe_complete(s, o));
     return mf_train_run(s, &o->train, o->train.columns.count == 0, &more);
 }
 

@@ -47,6 +47,12 @@ int mf_train_adopt(struct mf_options *options, const void *into);
 /** The same, and the device of --gpu-mode. */
 int mf_moe_adopt(struct mf_options *options, const void *into);
 
+/** What train moe takes where nothing is given. Refuses (MF_USAGE) what it cannot do. Local. */
+int mf_moe_complete(const struct mf_session *session, struct mf_moe_cmd *o);
+
+/** Completes a training by what growth and sleep need. Refuses (MF_USAGE) limits that make no sense. Local. */
+int mf_moe_opts(const struct mf_moe_cmd *o, struct mf_train_opts *opts);
+
 /** Refuses options that contradict each other: MF_USAGE. The second does not ask for --data. Local. */
 int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o);
 int mf_train_check_values(const struct mf_session *session, const struct mf_train_cmd *o);

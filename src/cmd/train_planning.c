@@ -9,12 +9,12 @@
 #include "src/train/table.h"
 
 struct plan_cmd {
-    struct mf_train_cmd train; /* first: its rows are this verb's too */
+    struct mf_moe_cmd moe; /* first: its rows are this verb's too */
     struct mf_plan_wish wish;
     struct mf_longs size;
     long samples, classes, phases;
     const char *profile;
-    int classify;
+    int classify, is_moe;
 };
 
 #define ROW(word, field, kind, standard, help) MF_OPT(plan_cmd, word, field, kind, standard, help)
@@ -31,30 +31,32 @@ static const struct mf_opt rows[] = {
               "machine (--explain: and the table)"),
     MF_OPT_END};
 
-static const struct mf_opt *const tables[] = {rows,           mf_train_rows, mf_classify_rows, mf_regress_rows,
-                                              mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {
+    rows, mf_train_rows, mf_classify_rows, mf_regress_rows, mf_moe_rows, mf_common_opts, NULL};
 
-/* classify or regress. */
+/* classify, regress, or moe, which does either. */
 static int name_task(const struct mf_session *s, struct plan_cmd *o)
 {
     const char *const *word;
     const size_t words = mf_options_positional(s->options, &word);
 
-    o->classify = words && strcmp(word[0], "classify") == 0;
-    if (words && (o->classify || strcmp(word[0], "regress") == 0)) return MF_OK;
-    if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, or plan train regress");
-    return mf_fail(MF_USAGE, "plan train %.100s: there is only classify and regress", word[0]);
+    if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, regress or moe");
+    o->is_moe = strcmp(word[0], "moe") == 0;
+    o->classify = o->is_moe ? o->moe.train.columns.count == 0 : strcmp(word[0], "classify") == 0;
+    if (o->is_moe) return mf_moe_complete(s, &o->moe);
+    if (o->classify || strcmp(word[0], "regress") == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "plan train %.100s: there is only classify, regress and moe", word[0]);
 }
 
 static int check(const struct mf_session *s, struct plan_cmd *o)
 {
     static const char *const of_none[] = {"size", "num-samples", "classes", "phases"};
-    const int has_data = o->train.data && *o->train.data;
+    const int has_data = o->moe.train.data && *o->moe.train.data;
 
     MF_TRY(mf_plan_wish_check(s, &o->wish));
     if (strcmp(o->profile, "measured") != 0) return MF_OK;
     MF_TRY(name_task(s, o));
-    MF_TRY(mf_train_check_values(s, &o->train));
+    MF_TRY(mf_train_check_values(s, &o->moe.train));
     for (size_t i = 0; has_data && i < sizeof of_none / sizeof *of_none; ++i)
         if (mf_options_given(s->options, of_none[i]))
             return mf_fail(MF_USAGE, "--data says it: leave --%s out", of_none[i]);
@@ -76,7 +78,7 @@ static void make_nominal(const struct plan_cmd *o, struct mf_dataset *set)
     static int32_t label;
     static float real;
     const size_t n = o->size.count, phases = (size_t)o->phases;
-    const struct mf_texts *names = &o->train.columns;
+    const struct mf_texts *names = &o->moe.train.columns;
 
     *set = (struct mf_dataset){
         .path = (char[]){"a dataset"},
@@ -123,14 +125,16 @@ static int plan_set(struct mf_session *s, struct plan_cmd *o, const struct mf_da
     size_t *column = MF_MUST(calloc(set->reals + 1, sizeof *column), "columns");
     struct mf_train_opts opts;
     struct mf_train_work work;
-    struct shown shown = {&work, o->train.show_list};
-    int rc = mf_agree(s->comm, mf_train_opts_of(s, &o->train, o->classify, set, ranks_of(s, o), column, &opts));
+    struct shown shown = {&work, o->moe.train.show_list};
+    int rc = mf_train_opts_of(s, &o->moe.train, o->classify, set, ranks_of(s, o), column, &opts);
 
+    if (rc == MF_OK && o->is_moe) rc = mf_moe_opts(&o->moe, &opts);
+    rc = mf_agree(s->comm, rc);
     if (rc == MF_OK) {
-        work = mf_train_work_of(s, &o->train, set, &opts);
+        work = mf_train_work_of(s, &o->moe.train, set, &opts);
         work.worth = 0;
         rc = mf_plan_verb(&(struct mf_planning){.session = s,
-                                                .common = &o->train.common,
+                                                .common = &o->moe.train.common,
                                                 .wish = &o->wish,
                                                 .task = &mf_train_task,
                                                 .work = &work,
@@ -148,8 +152,8 @@ static int plan_data(struct mf_session *s, struct plan_cmd *o)
     struct mf_dataset *set = NULL, nominal;
     int rc;
 
-    if (o->train.data && *o->train.data) {
-        rc = mf_dataset_open(s->comm, o->train.data, &set);
+    if (o->moe.train.data && *o->moe.train.data) {
+        rc = mf_dataset_open(s->comm, o->moe.train.data, &set);
         if (rc == MF_OK) rc = plan_set(s, o, set);
         mf_dataset_close(set);
         return rc;
@@ -167,7 +171,7 @@ static int plan_table(struct mf_session *s, struct plan_cmd *o)
     struct mf_train_table table;
     struct mf_hardware hardware = {.hosts = 0};
     struct mf_json *json;
-    int rc = mf_plan_machine_of(s, &o->train.common, &o->wish, &hardware);
+    int rc = mf_plan_machine_of(s, &o->moe.train.common, &o->wish, &hardware);
 
     if (rc == MF_OK) {
         mf_train_table_of(&hardware, (size_t)o->wish.ranks, &table);
@@ -187,14 +191,16 @@ static int run(struct mf_session *s, void *options)
 
     MF_TRY(mf_agree(s->comm, check(s, o)));
     if (strcmp(o->profile, "measured") != 0) return plan_table(s, o);
-    if (strcmp(o->train.common.device, "auto") == 0) o->train.common.device = "cpu"; /* as a training does */
-    MF_TRY(mf_train_check_memories(&o->train, o->train.common.device, strcmp(o->train.common.device, "cpu") != 0));
-    MF_TRY(mf_plan_may_write(s, &o->wish, o->train.data));
+    if (strcmp(o->moe.train.common.device, "auto") == 0) o->moe.train.common.device = "cpu"; /* as a training does */
+    MF_TRY(mf_train_check_memories(&o->moe.train, o->moe.train.common.device,
+                                   strcmp(o->moe.train.common.device, "cpu") != 0));
+    MF_TRY(mf_plan_may_write(s, &o->wish, o->moe.train.data));
     return plan_data(s, o);
 }
 
 static const char text[] =
-    "Plans a run of train classify or train regress with these options: ranks, samples of a pass, passes of a step, "
+    "Plans a run of train classify, train regress or train moe with these options: ranks, samples of a pass, passes of "
+    "a step, "
     "what ranks share (ZeRO), and what backward computes again. It says the bytes of a rank (from the lists that it "
     "would walk, so they are exact), seconds of a step by a model (docs/PLANNER.md), and the settings that were "
     "rejected. The samples are those of --data, or of --size and --classes. Networks are computed on cores; with "
@@ -205,6 +211,8 @@ static const char text[] =
     "  mesoforge plan train classify --size 224 224 --arch vit \\\n"
     "      --effective-batch 256 --hardware examples/hardware/l4x4.json \\\n"
     "      --device cuda --output plan.json\n"
+    "  mesoforge plan train moe --size 64 64 --experts 32 --ranks 4 \\\n"
+    "      --parallel-strategy expert_parallel --explain\n"
     "  mesoforge plan train --profile table:train \\\n"
     "      --hardware examples/hardware/l4x4.json\n";
 
@@ -212,12 +220,12 @@ const struct mf_cmd mf_cmd_plan_train = {
     .name = "plan train",
     .summary = "predict a training: ranks, batches, memory, time, and the reasons",
     .synopsis =
-        "classify|regress (--data FILE | --size y x) [--hardware FILE] [--ranks N] [--explain] [OPTION VALUE ...]",
+        "classify|regress|moe (--data FILE | --size y x) [--hardware FILE] [--ranks N] [--explain] [OPTION VALUE ...]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct plan_cmd),
     .positional_max = 1,
-    .adopt = mf_train_adopt,
+    .adopt = mf_moe_adopt,
     .run = run,
     .work = MF_WORK_NONE,
 };

@@ -22,9 +22,13 @@ static void describe(const void *context, struct mf_plan_lines *p)
     const struct mf_model_args *a = &o->args;
     const size_t *d = w->set->dims;
 
-    mf_plan_say(p, "verb", "train %s", o->classify ? "classify" : "regress");
+    mf_plan_say(p, "verb", "train %s", o->grows ? "moe" : o->classify ? "classify" : "regress");
     mf_plan_say(p, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->model->name, a->width,
                 a->depth, a->heads, a->patch, a->dropout);
+    if (a->experts)
+        mf_plan_say(p, "experts", "%ld, %ld of a row, of %s; %s", a->experts, a->top,
+                    a->features == MF_FEATURES_CNN ? "features" : "all numbers",
+                    o->ways > 1 ? "shared" : "all on each rank");
     mf_plan_say(p, "sample", "%zu x %zu x %zu, %zu channel%s", d[0], d[1], d[2], w->set->inputs, MF_S(w->set->inputs));
     mf_plan_say(p, "outputs", "%zu", mf_train_outputs(w->set, o));
     if (w->effective)

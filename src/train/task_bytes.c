@@ -38,6 +38,7 @@ static int make(struct dry *d, const struct mf_train_work *w, const struct mf_pl
 static void share_experts(struct dry *d, const struct mf_plan_rank *r)
 {
     if (d->opts.ways <= 1) return;
+    d->opts.ways = (size_t)mf_ways_fit((int)r->ranks, (size_t)d->opts.args.experts, (int)d->opts.ways);
     mf_experts_first(&d->experts, (size_t)d->opts.args.experts);
     mf_experts_share(&d->experts, d->opts.ways, r->rank % d->opts.ways, NULL, NULL);
     d->opts.args.list = &d->experts;

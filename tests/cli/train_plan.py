@@ -277,7 +277,7 @@ def dry_run():
 
 
 def senseless():
-    for words, says in ((("classify",), "no samples; try: --data FILE.h5, or --size"), ((), "no task; try: plan train classify"), (("vqa",), "there is only classify and regress"),
+    for words, says in ((("classify",), "no samples; try: --data FILE.h5, or --size"), ((), "no task; try: plan train classify"), (("vqa",), "there is only classify, regress and moe"),
                         (("classify", "--data", "set.h5", "--size", 8, 8), "--data says it: leave --size out"),
                         (("classify", "--size", 8), "or --size y x"), (("classify", "--size", 8, 8, "--verify"), "it needs --data"),
                         (("classify", "--size", 8, 8, "--show-list", "--json"), "--show-list and --json both print")):

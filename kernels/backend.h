@@ -19,7 +19,7 @@
 #include "src/base/arena.h"
 
 /** Changes with the layout of struct mf_backend or of a table in it. */
-enum { MF_BACKEND_ABI = 3204 };
+enum { MF_BACKEND_ABI = 3205 };
 
 /** Compute capability (10 major + minor) of the oldest GPUs that the kernels are compiled for. */
 enum { MF_GPU_OLDEST = 80 };
@@ -40,6 +40,7 @@ struct mf_port {
 };
 
 struct mf_backend;
+struct mf_tuning;
 
 /** A queue: a device, its threads and its arenas. The back end makes it. */
 struct mf_queue {
@@ -49,6 +50,8 @@ struct mf_queue {
     int threads;                /* cpu: OpenMP threads of one kernel; host code of the queue's owner. May be set before
                                    plans are made */
     int deterministic;          /* plans must not depend on timing */
+    struct mf_tuning *tuning;   /* libraries' algorithms are tried when a list is planned, and remembered there; NULL:
+                                   they are not */
     unsigned long segments;     /* names given (kernels/segment.h) */
     double *numbers;            /* [MF_NUMBERS] device memory: where kernels of networks read the numbers of a step,
                                    also when they are replayed; NULL: in the caller's memory */

@@ -114,6 +114,11 @@ add_test(NAME cuda_net_list COMMAND net_list no_text)
 set_tests_properties(cuda_net_list PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 add_dependencies(net_list mesoforge_cuda_emu emu_cublaslt emu_cudnn)
+# Algorithms that are tried.
+add_test(NAME cuda_net_tune COMMAND net_tune)
+set_tests_properties(cuda_net_tune PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+  ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
+add_dependencies(net_tune mesoforge_cuda_emu emu_cublaslt emu_cudnn)
 set_property(TEST cuda_net_ops_mixed APPEND PROPERTY ENVIRONMENT FAKE_LT_PLAIN=1)
 add_dependencies(net_ops mesoforge_cuda_emu emu_cublaslt emu_cudnn)
 add_dependencies(net_optim mesoforge_cuda_emu)

@@ -5,6 +5,9 @@
  * memory is as large as the algorithm says, and gets NaN; the bias has the type of D, and what gelu keeps an ld of
  * whole eights.
  *
+ * There are four algorithms: the first takes 3 ms on the stand-in's clock, the second 1 ms, the third 2 ms, and the
+ * last does not run.
+ *
  * Environment: FAKE_LT_PLAIN=1: no epilogue is found. */
 #include <cstdlib>
 #include <vector>
@@ -15,6 +18,8 @@
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 enum { OK = 0, BAD = 7, NOT_SUPPORTED = 15 };
+enum { ALGORITHMS = 4, OF_NUMBER = 10000 };
+const float takes[ALGORITHMS] = {3, 1, 2, 0};
 enum { DEFAULT = 1, RELU = 2, BIAS = 4, GELU = 32, AUX = 128, BGRADB = 512 };
 
 struct product {
@@ -38,7 +43,7 @@ struct wish {
 };
 
 struct algorithm {
-    uint64_t alignment, epilogue, m, n, k, work, turned, types;
+    uint64_t alignment, epilogue, m, n, k, work, turned, types; /* types: also its number */
 };
 
 struct found {
@@ -63,12 +68,16 @@ template <class T> int take(T *to, const void *value, size_t bytes)
 
 uint64_t types_of(const layout *a, const layout *d) { return uint64_t(a->type * 100 + d->type); }
 
-algorithm algorithm_for(const product *p, const layout *a, const layout *b, const layout *d, uint64_t alignment)
+algorithm algorithm_for(const product *p, const layout *a, const layout *b, const layout *d, uint64_t alignment,
+                        uint64_t number)
 {
     const uint64_t k = p->turned[0] ? a->rows : a->columns, turned = uint64_t(2 * p->turned[0] + p->turned[1]);
 
     (void)b;
-    return {alignment, p->epilogue, d->rows, d->columns, k, 64 * (1 + k % 3), turned, types_of(a, d)};
+    return {alignment, p->epilogue,
+            d->rows,   d->columns,
+            k,         64 * (1 + k % 3 + number),
+            turned,    types_of(a, d) + OF_NUMBER * number};
 }
 
 bool fits(const layout *l, uint64_t rows, uint64_t columns, int turned)
@@ -224,10 +233,31 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, product *p, layout *a, l
     *count = 0;
     if (!known(p, a, b, c, d)) return NOT_SUPPORTED;
     for (uint32_t given : w->alignment) alignment = given < alignment ? given : alignment;
+    for (; *count < most && *count < ALGORITHMS; ++*count) {
+        to[*count] = {};
+        to[*count].algorithm = algorithm_for(p, a, b, d, alignment, uint64_t(*count));
+        to[*count].work = to[*count].algorithm.work;
+        if (to[*count].work > w->work) break;
+    }
+    return OK;
+}
+
+EXPORT int cublasLtMatmulAlgoCheck(void *handle, product *p, layout *a, layout *b, layout *c, layout *d,
+                                   const algorithm *with, found *to)
+{
+    const algorithm want = algorithm_for(p, a, b, d, with->alignment, with->types / OF_NUMBER);
+
+    if (!handle || !known(p, a, b, c, d)) return BAD;
+    if (memcmp(&want, with, sizeof want) != 0) return NOT_SUPPORTED;
     *to = {};
-    to->algorithm = algorithm_for(p, a, b, d, alignment);
-    to->work = to->algorithm.work;
-    *count = w->work >= to->work;
+    to->work = with->work;
+    return OK;
+}
+
+/* Version 13.0.2. */
+EXPORT int cublasLtGetProperty(int part, int *value)
+{
+    *value = part == 0 ? 13 : part == 1 ? 0 : 2;
     return OK;
 }
 
@@ -235,11 +265,13 @@ EXPORT int cublasLtMatmul(void *handle, product *p, const float *alpha, const vo
                           layout *lb, const float *beta, const void *c, layout *lc, void *d, layout *ld,
                           const algorithm *with, void *room, size_t bytes, cudaStream_t stream)
 {
-    const algorithm want = algorithm_for(p, la, lb, ld, with->alignment);
+    const algorithm want = algorithm_for(p, la, lb, ld, with->alignment, with->types / OF_NUMBER);
+    const uint64_t number = with->types / OF_NUMBER;
     const work w = {*p, *la, *lb, *ld, a, b, c, d, *alpha, *beta};
 
     if (!handle || !known(p, la, lb, lc, ld)) return BAD;
     if (memcmp(&want, with, sizeof want) != 0 || bytes < with->work || !room) return NOT_SUPPORTED;
+    if (number + 1 >= ALGORITHMS) return NOT_SUPPORTED;
     if (!aligned(with->alignment, {a, b, c, d})) return NOT_SUPPORTED;
     if (p->epilogue & (BIAS | BGRADB) && (!p->bias || !aligned(with->alignment, {p->bias}))) return BAD;
     if (p->epilogue & AUX && (!p->aux || !aligned(with->alignment, {p->aux}))) return BAD;
@@ -247,5 +279,6 @@ EXPORT int cublasLtMatmul(void *handle, product *p, const float *alpha, const vo
         memset(room, 255, bytes);
         multiply(w);
     });
+    mf_emu_takes(stream, takes[number]);
     return OK;
 }

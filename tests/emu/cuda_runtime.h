@@ -178,6 +178,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *memory);
@@ -201,6 +202,9 @@ template <class K> cudaError_t cudaFuncSetAttribute(K *kernel, cudaFuncAttribute
 
 /** Puts work on a stream: run when somebody waits, or recorded. */
 void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work);
+
+/* The stand-in's clock, which timed events read, goes on by this when the stream is there. */
+void mf_emu_takes(cudaStream_t stream, float ms);
 
 /** What is asked of the runtime, and how often. */
 struct mf_emu_calls {

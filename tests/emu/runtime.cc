@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct mf_emu_calls mf_emu_calls;
 struct mf_emu_event {
     mf_emu_stream *stream = nullptr;
     size_t end = 0;
+    std::shared_ptr<float> at; /* when the stream was there, on the stand-in's clock; none: it is not timed */
 };
 
 namespace
@@ -48,6 +50,7 @@ std::recursive_mutex lock;
 size_t used;
 int running; /* streams, one within another */
 int device_now;
+float clock_now; /* [ms] */
 cudaError_t last = cudaSuccess;
 
 long number(const char *name, long standard)
@@ -308,8 +311,8 @@ cudaError_t cudaHostUnregister(void *memory)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-    (void)flags;
     *event = new mf_emu_event();
+    if (!(flags & cudaEventDisableTiming)) (*event)->at = std::make_shared<float>(-1.0f);
     return cudaSuccess;
 }
 
@@ -323,8 +326,21 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     std::lock_guard<std::recursive_mutex> hold(lock);
 
-    *event = mf_emu_event{stream, stream->begun + stream->work.size()};
+    if (auto at = event->at) mf_emu_enqueue(stream, [=]() { *at = clock_now; });
+    *event = mf_emu_event{stream, stream->begun + stream->work.size(), event->at};
     return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
+{
+    if (!begin->at || !end->at || *begin->at < 0 || *end->at < 0) return keep(cudaErrorInvalidValue);
+    *ms = *end->at - *begin->at;
+    return cudaSuccess;
+}
+
+void mf_emu_takes(cudaStream_t stream, float ms)
+{
+    mf_emu_enqueue(stream, [=]() { clock_now += ms; });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)

@@ -58,6 +58,9 @@ struct mf_lt_found { /* cublasLtMatmulHeuristicResult_t */
     X(wish_free, "cublasLtMatmulPreferenceDestroy", (void *wish)) \
     X(find, "cublasLtMatmulAlgoGetHeuristic", (void *handle, void *product, void *a, void *b, void *c, void *d, \
                                                void *wish, int most, struct mf_lt_found *found, int *count)) \
+    X(check, "cublasLtMatmulAlgoCheck", (void *handle, void *product, void *a, void *b, void *c, void *d, \
+                                         const struct mf_lt_algorithm *algorithm, struct mf_lt_found *result)) \
+    X(property, "cublasLtGetProperty", (int part, int *value)) \
     X(run, "cublasLtMatmul", (void *handle, void *product, const void *alpha, const void *a, void *la, const void *b, \
                               void *lb, const void *beta, const void *c, void *lc, void *d, void *ld, \
                               const struct mf_lt_algorithm *algorithm, void *work, size_t bytes, void *stream))

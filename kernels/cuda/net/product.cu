@@ -1,9 +1,11 @@
 /* See product.cuh. The library's matrices are column by column, ours row by row: it computes C' = B' A'. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kernels/cuda/net/product.cuh"
+#include "kernels/cuda/net/tune.cuh"
 
-enum { MOST_WORK = 32 << 20 }; /* bytes; the library's advice for GPUs of capability 9.0 */
+enum { MOST_WORK = MF_TUNING_WORK }; /* bytes; the library's advice for GPUs of capability 9.0 */
 
 /* Arrays begin at 16 bytes, so that all loads fit, or somewhere. */
 enum { SOMEWHERE, ALIGNED, PLACES };
@@ -84,11 +86,10 @@ void set_pointers(const struct mf_product *p, const void *bias, const void *aux)
     set(lt.product_set, p->product, MF_LT_AUX_LD, int64_t(p->of.n));
 }
 
-/* Its status is 0 if there is an algorithm. */
-struct mf_lt_found find_for(struct mf_product *p, size_t alignment)
+/* Up to @p most algorithms, the library's first choice first. Returns how many there are. */
+int find_for(struct mf_product *p, size_t alignment, int most, struct mf_lt_found *found)
 {
     const void *place = reinterpret_cast<const void *>(alignment);
-    struct mf_lt_found found = {};
     void *wish;
     int count = 0, status;
 
@@ -97,9 +98,17 @@ struct mf_lt_found find_for(struct mf_product *p, size_t alignment)
     set(lt.wish_set, wish, MF_LT_MOST_WORK, uint64_t(MOST_WORK));
     for (int matrix = MF_LT_ALIGNMENT_A; matrix <= MF_LT_ALIGNMENT_D; ++matrix)
         set(lt.wish_set, wish, matrix, uint32_t(alignment));
-    status = lt.find(p->handle, p->product, p->b, p->a, p->c, p->c, wish, 1, &found, &count);
+    status = lt.find(p->handle, p->product, p->b, p->a, p->c, p->c, wish, most, found, &count);
     MF_LT(lt.wish_free(wish));
-    if (status != 0 || count == 0) found.status = MF_LT_NOT_SUPPORTED;
+    return status == 0 ? count : 0;
+}
+
+/* Its status is 0 if there is an algorithm. */
+struct mf_lt_found first_for(struct mf_product *p, size_t alignment)
+{
+    struct mf_lt_found found = {};
+
+    if (find_for(p, alignment, 1, &found) == 0) found.status = MF_LT_NOT_SUPPORTED;
     return found;
 }
 
@@ -108,12 +117,117 @@ bool find(struct mf_product *p, int epilogue)
 {
     p->of.epilogue = epilogue ? epilogue : int(MF_LT_DEFAULT);
     set(lt.product_set, p->product, MF_LT_EPILOGUE, uint32_t(p->of.epilogue));
-    p->found[SOMEWHERE] = find_for(p, mf_type_bytes(p->of.type));
-    p->found[ALIGNED] = find_for(p, ALIGNMENT);
+    p->found[SOMEWHERE] = first_for(p, mf_type_bytes(p->of.type));
+    p->found[ALIGNED] = first_for(p, ALIGNMENT);
     return p->found[ALIGNED].status == 0;
 }
 
 bool aligned(const void *at) { return reinterpret_cast<uintptr_t>(at) % ALIGNMENT == 0; }
+
+int launch(struct mf_queue *q, const struct mf_product *p, const struct mf_lt_found *found, const void *a,
+           const void *b, void *c, const struct mf_product_with &with, void *work)
+{
+    const float one = 1, before = p->of.add ? 1 : 0;
+
+    set_pointers(p, with.bias, with.aux);
+    return lt.run(p->handle, p->product, &one, b, p->b, a, p->a, &before, c, p->c, c, p->c, &found->algorithm, work,
+                  found->work, mf_cuda_of(q)->stream);
+}
+
+/* -- trials -- */
+
+struct candidates {
+    const struct mf_product *product;
+    struct mf_lt_found found[MF_TRIES];
+};
+
+/* Arrays of a product, one behind another; work memory is the last. */
+enum { A, B, C, BIAS, AUX, WORK, ARRAYS };
+
+void bytes_of(const struct mf_product_of &of, size_t bytes[ARRAYS])
+{
+    const size_t number = mf_type_bytes(of.type), result = mf_type_bytes(of.result);
+
+    bytes[A] = mf_tune_place(of.batch * of.m * of.k * number);
+    bytes[B] = mf_tune_place(of.batch * of.k * of.n * number);
+    bytes[C] = mf_tune_place(of.batch * of.m * of.n * result);
+    bytes[BIAS] = mf_tune_place((of.m > of.n ? of.m : of.n) * sizeof(float));
+    bytes[AUX] = of.epilogue & MF_LT_AUX ? bytes[C] : 0;
+    bytes[WORK] = 0;
+}
+
+int run_candidate(struct mf_queue *q, const void *context, size_t algorithm, char *memory)
+{
+    const struct candidates *s = static_cast<const struct candidates *>(context);
+    size_t bytes[ARRAYS];
+    char *at[ARRAYS];
+
+    bytes_of(s->product->of, bytes);
+    for (int i = 0; i < ARRAYS; memory += bytes[i++]) at[i] = memory;
+    return launch(q, s->product, &s->found[algorithm], at[A], at[B], at[C], {at[BIAS], at[AUX]}, at[WORK]);
+}
+
+void key_of(const struct mf_queue *q, const struct mf_product_of &of, char key[MF_TUNE_TEXT])
+{
+    char words[MF_TUNE_TEXT / 2];
+
+    snprintf(words, sizeof words, "product of %zu x %zu%s and %zu x %zu%s, %zu of %s to %s%s, epilogue %d", of.m, of.k,
+             of.ta ? "'" : "", of.k, of.n, of.tb ? "'" : "", of.batch, mf_type_name(of.type), mf_type_name(of.result),
+             of.add ? ", added" : "", of.epilogue);
+    mf_tune_key(q, "cuBLASLt", lt.property, words, key);
+}
+
+/* Does the library still take what is remembered? */
+bool recall(struct mf_product *p, const char *value)
+{
+    struct mf_lt_found found = {};
+    uint64_t *data = found.algorithm.data;
+    struct mf_lt_found seen = {};
+
+    if (sscanf(value, "%lx %lx %lx %lx %lx %lx %lx %lx", &data[0], &data[1], &data[2], &data[3], &data[4], &data[5],
+               &data[6], &data[7]) != 8)
+        return false;
+    if (lt.check(p->handle, p->product, p->b, p->a, p->c, p->c, &found.algorithm, &seen) != 0) return false;
+    if (seen.status != 0 || seen.work > MOST_WORK) return false;
+    found.work = seen.work;
+    p->found[ALIGNED] = found;
+    return true;
+}
+
+void keep(struct mf_queue *q, const char *key, const struct mf_lt_found &found)
+{
+    const uint64_t *data = found.algorithm.data;
+    char value[MF_TUNE_TEXT];
+
+    snprintf(value, sizeof value, "%lx %lx %lx %lx %lx %lx %lx %lx", data[0], data[1], data[2], data[3], data[4],
+             data[5], data[6], data[7]);
+    mf_tuning_put(q->tuning, key, value);
+}
+
+void tune(struct mf_queue *q, struct mf_product *p)
+{
+    struct candidates s = {p, {}};
+    size_t bytes[ARRAYS], best;
+    struct mf_tries tries = {&s, 0, 0, run_candidate};
+    char key[MF_TUNE_TEXT];
+    const char *known;
+
+    key_of(q, p->of, key);
+    known = mf_tuning_find(q->tuning, key);
+    if (known && recall(p, known)) {
+        ++q->tuning->remembered;
+        return;
+    }
+    bytes_of(p->of, bytes);
+    tries.count = size_t(find_for(p, ALIGNMENT, MF_TRIES, s.found));
+    for (size_t i = 0; i < tries.count; ++i)
+        if (s.found[i].work > bytes[WORK]) bytes[WORK] = s.found[i].work;
+    for (size_t array : bytes) tries.bytes += array;
+    best = mf_tune_fastest(q, &tries);
+    if (best == tries.count) return;
+    p->found[ALIGNED] = s.found[best];
+    keep(q, key, s.found[best]);
+}
 
 } // namespace
 
@@ -128,6 +242,7 @@ int mf_product_new(struct mf_queue *q, const struct mf_product_of *of, struct mf
     p->handle = handle;
     describe(p);
     if (find(p, of->epilogue) || find(p, of->epilogue & MF_LT_BIAS) || find(p, 0)) {
+        if (mf_tunes(q)) tune(q, p);
         *product = p;
         return MF_OK;
     }
@@ -159,14 +274,11 @@ int mf_product_epilogue(const struct mf_product *p) { return p->of.epilogue; }
 void mf_product_run(struct mf_queue *q, const struct mf_product *p, const void *a, const void *b, void *c,
                     const struct mf_product_with &with, void *work)
 {
-    const float one = 1, before = p->of.add ? 1 : 0;
     const bool all = aligned(a) && aligned(b) && aligned(c) && aligned(with.bias) && aligned(with.aux);
     const struct mf_lt_found *found = &p->found[all ? ALIGNED : SOMEWHERE];
 
     MF_LT(found->status);
-    set_pointers(p, with.bias, with.aux);
-    MF_LT(lt.run(p->handle, p->product, &one, b, p->b, a, p->a, &before, c, p->c, c, p->c, &found->algorithm, work,
-                 found->work, mf_cuda_of(q)->stream));
+    MF_LT(launch(q, p, found, a, b, c, with, work));
 }
 
 void mf_cuda_products_close(struct mf_cuda_queue *own)

@@ -1,0 +1,36 @@
+/* Algorithms of libraries that were the fastest of those tried. A key says what is computed and where, in words; its
+ * value says which algorithm, as the back end that tried it wrote it. */
+#ifndef MF_KERNELS_TUNING_H
+#define MF_KERNELS_TUNING_H
+
+#include <stddef.h>
+
+/** Bytes of work memory that an algorithm may need: what a plan adds. */
+enum { MF_TUNING_WORK = 32 << 20 };
+
+struct mf_tuning {
+    size_t entries, room_for;
+    struct mf_tuned {
+        char *key, *value;
+    } * entry;
+    char *path;                     /* of the file that remembers; NULL: none does */
+    int changed;                    /* there is more than in that file */
+    size_t tried, remembered, left; /* operations planned; left: untried, since time or memory was out */
+    double seconds;                 /* of trials */
+};
+
+/** NULL: it is not known. */
+const char *mf_tuning_find(const struct mf_tuning *tuning, const char *key);
+
+/** Neither text has tabs or ends of lines. An older value is replaced. */
+void mf_tuning_put(struct mf_tuning *tuning, const char *key, const char *value);
+
+/** Lines "key, tab, value". The caller frees them. */
+char *mf_tuning_text(const struct mf_tuning *tuning);
+
+/** Takes such lines; @p over: also in place of what is known. Refuses others with MF_INPUT, and then takes nothing. */
+int mf_tuning_take(struct mf_tuning *tuning, const char *text, int over);
+
+void mf_tuning_free(struct mf_tuning *tuning);
+
+#endif

@@ -120,6 +120,7 @@ int main(void)
     texts();
     if (d.be->segment_begin) {
         finds(&d, MF_OP_LINEAR);
+        finds(&d, MF_OP_CONV2D);
         leaves(&d);
         deterministic();
     }

@@ -1,9 +1,11 @@
 /* See convolution.cuh. */
 #include "kernels/cuda/net/convolution.cuh"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kernels/cuda/net/cudnn_abi.h"
+#include "kernels/cuda/net/tune.cuh"
 
 struct mf_convolution {
     int kind, algorithm;
@@ -82,6 +84,105 @@ bool has(struct mf_convolution *p, int algorithm)
     }
 }
 
+int launch(const struct mf_convolution *p, void *x, void *w, void *y, void *work)
+{
+    const float one = 1, nothing = 0;
+
+    switch (p->kind) {
+    case mf_convolution_of::FORWARD:
+        return dnn.forward(p->handle, &one, p->x, x, p->w, w, p->window, p->algorithm, work, p->work, &nothing, p->y,
+                           y);
+    case mf_convolution_of::DATA:
+        return dnn.data(p->handle, &one, p->w, w, p->y, y, p->window, p->algorithm, work, p->work, &nothing, p->x, x);
+    default:
+        return dnn.weights(p->handle, &one, p->x, x, p->y, y, p->window, p->algorithm, work, p->work, &nothing, p->w,
+                           w);
+    }
+}
+
+/* -- trials -- */
+
+/* The same convolution by several algorithms; its arrays stand one behind another, and work memory is the last. */
+struct candidates {
+    struct mf_convolution by[MF_TRIES];
+    size_t x, w, y;
+};
+
+size_t bytes_of(const struct mf_convolution_of *of, const size_t *d)
+{
+    return mf_tune_place(d[0] * d[1] * d[2] * d[3] * mf_type_bytes(of->type));
+}
+
+int run_candidate(struct mf_queue *, const void *context, size_t algorithm, char *memory)
+{
+    const struct candidates *s = static_cast<const struct candidates *>(context);
+    char *w = memory + s->x, *y = w + s->w;
+
+    return launch(&s->by[algorithm], memory, w, y, y + s->y);
+}
+
+/* Has the algorithm the same bits in every run, and does it fit? */
+bool may_try(struct mf_convolution *p, int algorithm)
+{
+    if (p->kind != mf_convolution_of::FORWARD && algorithm == MF_DNN_ALGORITHM_0) return false;
+    if (p->kind == mf_convolution_of::WEIGHTS && algorithm == MF_DNN_ALGORITHM_3) return false;
+    return has(p, algorithm) && p->work <= MF_TUNING_WORK;
+}
+
+void key_of(const struct mf_queue *q, const struct mf_convolution_of *of, char key[MF_TUNE_TEXT])
+{
+    static const char *const pass[] = {"forward", "of images", "of weights"};
+    const size_t *x = of->x, *w = of->w;
+    char words[MF_TUNE_TEXT / 2];
+
+    snprintf(words, sizeof words, "convolution %s, %zu x %zu x %zu x %zu by %zu x %zu to %zu, stride %d, pad %d, %s",
+             pass[of->kind], x[0], x[1], x[2], x[3], w[2], w[3], w[0], of->stride, of->pad, mf_type_name(of->type));
+    mf_tune_key(q, "cuDNN", dnn.property, words, key);
+}
+
+bool recall(struct mf_convolution *p, const char *value)
+{
+    struct mf_convolution as = *p;
+    char *end;
+    const long algorithm = strtol(value, &end, 10);
+
+    if (end == value || *end || algorithm < 0 || algorithm >= MF_DNN_ALGORITHMS || !may_try(&as, int(algorithm)))
+        return false;
+    *p = as;
+    return true;
+}
+
+/* The algorithm that @p p has comes first. */
+void tune(struct mf_queue *q, const struct mf_convolution_of *of, struct mf_convolution *p)
+{
+    struct candidates s = {{*p}, bytes_of(of, of->x), bytes_of(of, of->w), bytes_of(of, of->y)};
+    struct mf_tries tries = {&s, 1, p->work, run_candidate};
+    char key[MF_TUNE_TEXT], value[16];
+    const char *known;
+    size_t best;
+
+    key_of(q, of, key);
+    known = mf_tuning_find(q->tuning, key);
+    if (known && recall(p, known)) {
+        ++q->tuning->remembered;
+        return;
+    }
+    for (int k = 0; k < MF_DNN_ALGORITHMS && tries.count < MF_TRIES; ++k) {
+        struct mf_convolution *by = &s.by[tries.count];
+
+        *by = *p;
+        if (k == p->algorithm || !may_try(by, k)) continue;
+        if (by->work > tries.bytes) tries.bytes = by->work;
+        ++tries.count;
+    }
+    tries.bytes += s.x + s.w + s.y;
+    best = mf_tune_fastest(q, &tries);
+    if (best == tries.count) return;
+    *p = s.by[best];
+    snprintf(value, sizeof value, "%d", p->algorithm);
+    mf_tuning_put(q->tuning, key, value);
+}
+
 bool may_use_0(const struct mf_queue *q, const struct mf_convolution_of *of)
 {
     return of->kind == mf_convolution_of::FORWARD || !q->deterministic;
@@ -100,6 +201,7 @@ int mf_convolution_new(struct mf_queue *q, const struct mf_convolution_of *of, s
     p->handle = handle;
     describe(p, of);
     if (has(p, MF_DNN_ALGORITHM_1) || (may_use_0(q, of) && has(p, MF_DNN_ALGORITHM_0))) {
+        if (mf_tunes(q)) tune(q, of, p);
         *convolution = p;
         return MF_OK;
     }
@@ -124,20 +226,7 @@ size_t mf_convolution_work(const struct mf_convolution *p) { return p ? p->work 
 
 void mf_convolution_run(const struct mf_convolution *p, void *x, void *w, void *y, void *work)
 {
-    const float one = 1, nothing = 0;
-
-    switch (p->kind) {
-    case mf_convolution_of::FORWARD:
-        MF_DNN(
-            dnn.forward(p->handle, &one, p->x, x, p->w, w, p->window, p->algorithm, work, p->work, &nothing, p->y, y));
-        break;
-    case mf_convolution_of::DATA:
-        MF_DNN(dnn.data(p->handle, &one, p->w, w, p->y, y, p->window, p->algorithm, work, p->work, &nothing, p->x, x));
-        break;
-    default:
-        MF_DNN(
-            dnn.weights(p->handle, &one, p->x, x, p->y, y, p->window, p->algorithm, work, p->work, &nothing, p->w, w));
-    }
+    MF_DNN(launch(p, x, w, y, work));
 }
 
 void mf_cuda_convolutions_close(struct mf_cuda_queue *own)

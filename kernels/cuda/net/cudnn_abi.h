@@ -10,8 +10,8 @@ enum { MF_DNN_NHWC = 1 };                                 /* cudnnTensorFormat_t
 enum { MF_DNN_CORRELATION = 1 };                          /* cudnnConvolutionMode_t: windows are not turned */
 enum { MF_DNN_TENSOR_OP_MATH = 1, MF_DNN_FMA_MATH = 3 };  /* cudnnMathType_t; FMA: f32 in full */
 
-/* Algorithms that know channels last. Of gradients the first one has other bits in every run. */
-enum { MF_DNN_ALGORITHM_0 = 0, MF_DNN_ALGORITHM_1 = 1 };
+/* Algorithms 0 and 1 know channels last. Of gradients 0 has other bits in every run; of those of weights 3 has, too. */
+enum { MF_DNN_ALGORITHM_0 = 0, MF_DNN_ALGORITHM_1 = 1, MF_DNN_ALGORITHM_3 = 3, MF_DNN_ALGORITHMS = 8 };
 
 /* Descriptors and handles are pointers to what the library knows. */
 /* clang-format off */
@@ -19,6 +19,7 @@ enum { MF_DNN_ALGORITHM_0 = 0, MF_DNN_ALGORITHM_1 = 1 };
     X(open, "cudnnCreate", (void **handle)) \
     X(close, "cudnnDestroy", (void *handle)) \
     X(follow, "cudnnSetStream", (void *handle, void *stream)) \
+    X(property, "cudnnGetProperty", (int part, int *value)) \
     X(tensor_new, "cudnnCreateTensorDescriptor", (void **tensor)) \
     X(tensor_set, "cudnnSetTensor4dDescriptor", (void *tensor, int format, int type, int n, int c, int h, int w)) \
     X(tensor_free, "cudnnDestroyTensorDescriptor", (void *tensor)) \

@@ -29,7 +29,23 @@ static enum mf_training_column axis_of(size_t count, const double (*rows)[MF_TRA
     return MF_TRAINING_EPOCH;
 }
 
-/* The row with the least loss of validation; count: fewer than two rows have one. */
+/* What a training keeps its weights by, where it has been measured. */
+static double merit_of(const double row[MF_TRAINING_COLUMNS])
+{
+    if (isfinite(row[MF_TRAINING_ACCURACY])) return row[MF_TRAINING_ACCURACY];
+    return isfinite(row[MF_TRAINING_R2]) ? row[MF_TRAINING_R2] : -INFINITY;
+}
+
+static int is_better(const double row[MF_TRAINING_COLUMNS], const double than[MF_TRAINING_COLUMNS])
+{
+    const double little = 1e-9, merit = merit_of(row), other = merit_of(than);
+
+    if (merit > other + little) return 1;
+    return merit >= other - little && row[MF_TRAINING_VAL_LOSS] < than[MF_TRAINING_VAL_LOSS];
+}
+
+/* The row with the highest accuracy or R2, of equal ones with the least loss of validation; count: fewer than two rows
+ * have such a loss. */
 static size_t best_of(size_t count, const double (*rows)[MF_TRAINING_COLUMNS])
 {
     size_t best = count, known = 0;
@@ -37,7 +53,7 @@ static size_t best_of(size_t count, const double (*rows)[MF_TRAINING_COLUMNS])
     for (size_t i = 0; i < count; ++i) {
         if (!isfinite(rows[i][MF_TRAINING_VAL_LOSS])) continue;
         ++known;
-        if (best == count || rows[i][MF_TRAINING_VAL_LOSS] < rows[best][MF_TRAINING_VAL_LOSS]) best = i;
+        if (best == count || is_better(rows[i], rows[best])) best = i;
     }
     return known > 1 ? best : count;
 }

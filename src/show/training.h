@@ -26,8 +26,8 @@ extern const char *const mf_training_key[MF_TRAINING_COLUMNS];
 /**
  * Panels of loss, accuracy or R2, learning rate, samples per second and memory. A panel without numbers is left out.
  * The axis is the epoch, if all rows have one and it grows from row to row, else the step. Many rows are averaged. A
- * circle marks the row with the least loss of validation. A mixture of experts has panels of their number and of the
- * seconds of an epoch in addition.
+ * circle marks the row with the highest accuracy or R2, of equal ones with the least loss of validation, as a training
+ * keeps its weights. A mixture of experts has panels of their number and of the seconds of an epoch in addition.
  */
 void mf_figure_training(struct mf_figure *figure, size_t count, const double (*rows)[MF_TRAINING_COLUMNS]);
 

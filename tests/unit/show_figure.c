@@ -40,7 +40,7 @@ static void fill(double row[MF_TRAINING_COLUMNS], double step, double epoch, dou
     row[MF_TRAINING_VAL_LOSS] = val_loss;
 }
 
-/* Few rows, against the epoch: what nobody measured has no panel; the least loss of validation is marked. */
+/* Few rows, against the epoch: what nobody measured has no panel; the best is marked. */
 static void draws_a_short_training(void)
 {
     double rows[3][MF_TRAINING_COLUMNS];
@@ -56,6 +56,10 @@ static void draws_a_short_training(void)
     CHECK(p->curves[2].count == 1 && p->curves[2].x[0] == 2 && p->curves[2].y[0] == 1);
     CHECK(strcmp(p->curves[2].name, "best: epoch 2") == 0);
     CHECK(strcmp(p[1].title, "Accuracy") == 0 && p[1].curve_count == 2 && p[1].curves[1].y[0] == 0.5);
+    mf_figure_free(&figure);
+    rows[2][MF_TRAINING_ACCURACY] = 0.6; /* counts more than a loss */
+    mf_figure_training(&figure, 3, (const double(*)[MF_TRAINING_COLUMNS])rows);
+    CHECK(strcmp(figure.panel->curves[2].name, "best: epoch 3") == 0);
     mf_figure_free(&figure);
     rows[2][MF_TRAINING_EPOCH] = 2;
     mf_figure_training(&figure, 3, (const double(*)[MF_TRAINING_COLUMNS])rows);

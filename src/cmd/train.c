@@ -66,9 +66,9 @@ static void say_begin(const struct job *job)
 
     mf_info("%s: %zu samples to learn from, %zu for validation, %zu for the test", job->set->path,
             rows_of(job, MF_TRAIN), rows_of(job, MF_VALIDATION), rows_of(job, MF_TEST));
-    mf_info("%s: %zu parameters; %zu steps of %zu samples (%d rank%s x %zu pass%s of %zu)", o->model->name,
-            mf_network_parameters(&t->network), o->schedule.steps, o->effective, t->comm->size, MF_S(t->comm->size),
-            t->micro, t->micro == 1 ? "" : "es", o->batch);
+    mf_info("%s: %zu parameters; %zu step%s of %zu samples (%d rank%s x %zu pass%s of %zu)", o->model->name,
+            mf_network_parameters(&t->network), o->schedule.steps, MF_S(o->schedule.steps), o->effective, t->comm->size,
+            MF_S(t->comm->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
     if (o->type != MF_F32) mf_info("activations and products have 16 bits (%s)", o->type == MF_F16 ? "fp16" : "bf16");
     mf_info("compiled: %zu activations joined to the operations in front of them%s", t->network.joined,
             t->queue->backend->segment_begin && o->compile == MF_COMPILE_REPLAY ? "; the GPU replays its calls" : "");

@@ -78,11 +78,13 @@ static void listed(void *context, struct mf_checkpoint *checkpoint)
 
 static void say_ways(const struct mf_trainer *t)
 {
-    const size_t ways = t->network.ways, ranks = t->network.ranks;
+    const size_t ways = t->network.ways, ranks = t->network.ranks, experts = t->experts.count;
 
-    if (t->opts.ways == 0) return;
-    mf_info("%zu rank%s share%s %zu experts%s", ways, MF_S(ways), ways == 1 ? "s" : "", t->experts.count,
-            ranks > ways ? "; other ranks have them again" : "");
+    if (t->opts.ways == 0 || ranks == 1) return;
+    if (ways == 1)
+        mf_info("each of %zu ranks has all %zu experts", ranks, experts);
+    else
+        mf_info("%zu ranks share %zu experts%s", ways, experts, ranks > ways ? "; other ranks have them again" : "");
 }
 
 static int begin(void *context, struct mf_loop *loop)
@@ -91,6 +93,8 @@ static int begin(void *context, struct mf_loop *loop)
 
     mf_grow_open(&m->grow, &m->limits, loop->trainer);
     say_ways(loop->trainer);
+    if (loop->trainer->opts.args.top == 1)
+        mf_warn("--top-k 1: the router does not learn, since a single weight is always 1; try: --top-k 2");
     if (loop->trainer->network.ways > 1) MF_TRY(mf_place_measure(loop->trainer, m->grow.speed));
     loop->grown = m;
     loop->stepped = stepped;

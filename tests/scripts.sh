@@ -4,7 +4,7 @@
 # usage: scripts.sh ROOT
 cd "$1" || exit 1
 failures=0
-for script in examples/*.sh; do
+for script in examples/*.sh examples/moe/*.sh; do
     sh -n "$script" || failures=1
 done
 for script in benchmarks/*.sh benchmarks/peers/*.sh examples/gallery/*.sh; do bash -n "$script" || failures=1; done
@@ -14,6 +14,6 @@ for script in slurm/*.sbatch; do
     ! grep -nE '.{121}' "$script" || { echo "$script: more than 120 columns" && failures=1; }
 done
 if command -v shellcheck >/dev/null; then
-    shellcheck examples/*.sh slurm/*.sbatch benchmarks/*.sh benchmarks/peers/*.sh examples/gallery/*.sh || failures=1
+    shellcheck examples/*.sh examples/moe/*.sh slurm/*.sbatch benchmarks/*.sh benchmarks/peers/*.sh examples/gallery/*.sh || failures=1
 fi
 exit $failures

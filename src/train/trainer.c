@@ -112,20 +112,20 @@ static void pin(struct mf_trainer *t, void *memory, size_t bytes)
 /* Do ranks share experts? */
 static int shares(const struct mf_trainer *t) { return t->opts.ways > 1; }
 
-static int join_groups(struct mf_trainer *t)
+/* Ranks with more experts have more that lasts, and larger arrays. What ranks exchange stands at one place on all, so
+ * the most of them counts. Collective, where ranks share experts. */
+static size_t most_of(const struct mf_trainer *t, size_t bytes)
 {
-    MF_TRY(mf_arrays_join(t->arrays, MF_AMONG_EXPERTS, &t->ways.experts, mf_network_traded(&t->network)));
-    return mf_arrays_join(t->arrays, MF_AMONG_REPLICAS, &t->ways.replicas, mf_network_largest(&t->network));
-}
-
-/* Where the room begins behind what lasts. Ranks with more experts have more of that, and what all exchange in the room
- * stands at one place. Collective. */
-static size_t room_at(const struct mf_trainer *t, size_t lasting)
-{
-    int64_t most = (int64_t)lasting;
+    int64_t most = (int64_t)bytes;
 
     if (shares(t)) mf_collect_step(t->comm, 0, NULL, 1, &most);
     return (size_t)most;
+}
+
+static int join_groups(struct mf_trainer *t, size_t largest)
+{
+    MF_TRY(mf_arrays_join(t->arrays, MF_AMONG_EXPERTS, &t->ways.experts, most_of(t, mf_network_traded(&t->network))));
+    return mf_arrays_join(t->arrays, MF_AMONG_REPLICAS, &t->ways.replicas, largest);
 }
 
 static int open_walk(struct mf_trainer *t)
@@ -134,19 +134,20 @@ static int open_walk(struct mf_trainer *t)
     const enum mf_place p = t->network.layout.offload ? MF_PLACE_HOST : MF_PLACE_DEVICE;
     const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
     struct mf_walk_memory memory = {.lasting = {NULL}};
-    const size_t room = room_at(t, net->lasting[p]), bytes = room + (all ? net->room[p] : 0);
+    const size_t room = most_of(t, net->lasting[p]), bytes = room + (all ? net->room[p] : 0);
+    const size_t largest = most_of(t, mf_network_largest(&t->network));
     struct mf_queue *queue;
     char *arrays;
 
     MF_TRY(mf_agree(t->comm, queue_of_exchanges(t, &queue)));
-    MF_TRY(mf_arrays_open(t->comm, queue, bytes, mf_network_largest(&t->network), &t->arrays));
+    MF_TRY(mf_arrays_open(t->comm, queue, bytes, largest, &t->arrays));
     arrays = mf_arrays_memory(t->arrays);
     memory.lasting[p] = arrays;
     memory.room[p] = all ? arrays + room : NULL;
     if (t->home) pin(t, arrays, bytes);
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
     mf_walk_replay(t->walk, t->opts.compile == MF_COMPILE_REPLAY, t->opts.scope);
-    if (shares(t)) MF_TRY(join_groups(t));
+    if (shares(t)) MF_TRY(join_groups(t, largest));
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;
 }

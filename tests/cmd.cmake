@@ -12,6 +12,10 @@ add_test(NAME gallery COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/gallery.sh $<TARGE
   ${CMAKE_CURRENT_BINARY_DIR}/gallery)
 set_tests_properties(gallery PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
+# The example of experts in small: a table and pictures.
+add_test(NAME example_moe COMMAND ${PROJECT_SOURCE_DIR}/examples/moe/moe.sh -q -o ${CMAKE_CURRENT_BINARY_DIR}/example_moe)
+set_tests_properties(example_moe PROPERTIES TIMEOUT 120 LABELS cli ENVIRONMENT "${MF_TEST_ENV};MESOFORGE=$<TARGET_FILE:mesoforge>")
+
 # Files that fail, are cut short, lose what was not flushed. A library before the program, which sanitizers do not like.
 if(NOT MF_SANITIZE)
   add_library(faulty_io MODULE tool/faulty_io.c)

@@ -25,6 +25,18 @@ static void print_row(const struct mf_graph *g, const struct mf_graph_expert *ex
     printf("\n");
 }
 
+/* A long name without its middle: such names often differ at their ends. */
+static void print_name(const char *name)
+{
+    enum { ENDS = NAMED / 2 - 1 };
+    const size_t length = strlen(name);
+
+    if (length <= NAMED)
+        printf("  %*s", NAMED, name);
+    else
+        printf("  %.*s..%s", ENDS, name, name + length - ENDS);
+}
+
 static void print(const char *file, const struct mf_graph *g)
 {
     double all = 0;
@@ -33,7 +45,7 @@ static void print(const char *file, const struct mf_graph *g)
     printf("%s: knowledge graph of %zu expert%s, %zu relation%s, %zu concept%s\n", file, g->experts, MF_S(g->experts),
            g->edges, MF_S(g->edges), g->concepts, MF_S(g->concepts));
     printf("expert       rows  share%%  special");
-    for (size_t c = 0; c < g->concepts; ++c) printf("  %*.*s", NAMED, NAMED, g->concept[c].name);
+    for (size_t c = 0; c < g->concepts; ++c) print_name(g->concept[c].name);
     printf("\n");
     for (size_t e = 0; e < g->experts; ++e) print_row(g, &g->expert[e], all);
     if (g->concepts) printf("Columns of concepts: their share in the samples of an expert, in percent.\n");

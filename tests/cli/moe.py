@@ -158,6 +158,14 @@ def model_works():
         check(done.status == 0 and len(list(csv.reader(file))) == 121, f"infer: {done}")
 
 
+def predicts_values():
+    """Without classes, eighths of the samples take their place; info names them so that they differ."""
+    train("values", "--target", "volume_fraction", "--max-steps", 12, "--no-plots")
+    check("R2" in summary("values"), f"{summary('values')}")
+    done = run("info", "values/knowledge_graph.json")
+    check("volum..hth 1  volum..hth 2" in done.out, done)
+
+
 def words_of_others():
     """What the guide of Morph calls its options, and what stands in its configuration."""
     with open("config.yaml", "w") as file:
@@ -260,7 +268,7 @@ def rows_there(folder):
 
 
 run("synth", "--num-samples", 120, "--size", 16, 16, "--output", "set.h5")
-for part in (leaves_files, model_works, words_of_others, ranks_agree, killed, refusals):
+for part in (leaves_files, model_works, predicts_values, words_of_others, ranks_agree, killed, refusals):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

@@ -74,6 +74,20 @@ static void say_begin(const struct job *job)
             t->queue->backend->segment_begin && o->compile == MF_COMPILE_REPLAY ? "; the GPU replays its calls" : "");
 }
 
+/* The experts that the file of a mixture names. */
+static int take_experts(struct job *job, const struct mf_safetensors *file)
+{
+    struct mf_saved saved;
+    int rc = MF_OK;
+
+    if (job->trainer.experts.count == 0 || !mf_safetensors_metadata(file, "mesoforge")) return MF_OK;
+    if (mf_saved_open(job->o->model, &saved) == MF_OK && saved.args.list)
+        rc = mf_trainer_rebuild(&job->trainer, saved.args.list, NULL);
+    mf_err_clear();
+    mf_saved_close(&saved);
+    return rc;
+}
+
 static int start_from(struct job *job)
 {
     struct mf_safetensors *file = NULL;
@@ -81,6 +95,7 @@ static int start_from(struct job *job)
 
     if (!job->o->model || !*job->o->model) return MF_OK;
     rc = mf_safetensors_open(job->o->model, &file);
+    if (rc == MF_OK) rc = take_experts(job, file);
     if (rc == MF_OK) rc = mf_weights_load(&job->trainer.network, job->trainer.walk, file);
     mf_safetensors_close(file);
     return mf_agree(job->session->comm, rc);

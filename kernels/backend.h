@@ -40,24 +40,24 @@ struct mf_port {
 };
 
 struct mf_backend;
-struct mf_tuning;
+struct mf_algorithms;
 
 /** A queue: a device, its threads and its arenas. The back end makes it. */
 struct mf_queue {
     const struct mf_backend *backend;
-    struct mf_arena *arena;     /* device memory; borrowed */
-    struct mf_arena *host;      /* host memory that kernels read and write; borrowed. cpu: the same arena */
-    int threads;                /* cpu: OpenMP threads of one kernel; host code of the queue's owner. May be set before
-                                   plans are made */
-    int deterministic;          /* plans must not depend on timing */
-    struct mf_tuning *tuning;   /* libraries' algorithms are tried when a list is planned, and remembered there; NULL:
-                                   they are not */
-    unsigned long segments;     /* names given (kernels/segment.h) */
-    double *numbers;            /* [MF_NUMBERS] device memory: where kernels of networks read the numbers of a step,
-                                   also when they are replayed; NULL: in the caller's memory */
-    struct mf_queue *compute;   /* computes on parts of this queue's fields (mf_queue_home()); NULL: this queue */
-    const struct mf_port *port; /* NULL: no communication library serves this back end */
-    void *impl;                 /* the back end's own */
+    struct mf_arena *arena; /* device memory; borrowed */
+    struct mf_arena *host;  /* host memory that kernels read and write; borrowed. cpu: the same arena */
+    int threads;            /* cpu: OpenMP threads of one kernel; host code of the queue's owner. May be set before
+                               plans are made */
+    int deterministic;      /* plans must not depend on timing */
+    struct mf_algorithms *tuning; /* libraries' algorithms are tried when a list is planned, and remembered there; NULL:
+                                 they are not */
+    unsigned long segments;       /* names given (kernels/segment.h) */
+    double *numbers;              /* [MF_NUMBERS] device memory: where kernels of networks read the numbers of a step,
+                                     also when they are replayed; NULL: in the caller's memory */
+    struct mf_queue *compute;     /* computes on parts of this queue's fields (mf_queue_home()); NULL: this queue */
+    const struct mf_port *port;   /* NULL: no communication library serves this back end */
+    void *impl;                   /* the back end's own */
 };
 
 /** Ranges of a device's profiler: they nest. */

@@ -7,23 +7,23 @@
 
 #include "src/base/err.h"
 
-static struct mf_tuned *entry_of(const struct mf_tuning *t, const char *key, size_t length)
+static struct mf_algorithm *entry_of(const struct mf_algorithms *t, const char *key, size_t length)
 {
     for (size_t i = 0; i < t->entries; ++i)
         if (strncmp(t->entry[i].key, key, length) == 0 && !t->entry[i].key[length]) return &t->entry[i];
     return NULL;
 }
 
-const char *mf_tuning_find(const struct mf_tuning *t, const char *key)
+const char *mf_algorithms_find(const struct mf_algorithms *t, const char *key)
 {
-    const struct mf_tuned *entry = entry_of(t, key, strlen(key));
+    const struct mf_algorithm *entry = entry_of(t, key, strlen(key));
 
     return entry ? entry->value : NULL;
 }
 
-static void put(struct mf_tuning *t, const char *key, size_t length, const char *value, size_t bytes)
+static void put(struct mf_algorithms *t, const char *key, size_t length, const char *value, size_t bytes)
 {
-    struct mf_tuned *entry = entry_of(t, key, length);
+    struct mf_algorithm *entry = entry_of(t, key, length);
 
     if (!entry) {
         if (t->entries == t->room_for) {
@@ -31,19 +31,19 @@ static void put(struct mf_tuning *t, const char *key, size_t length, const char 
             t->entry = MF_MUST(realloc(t->entry, t->room_for * sizeof *t->entry), "algorithms");
         }
         entry = &t->entry[t->entries++];
-        *entry = (struct mf_tuned){.key = MF_MUST(strndup(key, length), "an algorithm")};
+        *entry = (struct mf_algorithm){.key = MF_MUST(strndup(key, length), "an algorithm")};
     }
     free(entry->value);
     entry->value = MF_MUST(strndup(value, bytes), "an algorithm");
 }
 
-void mf_tuning_put(struct mf_tuning *t, const char *key, const char *value)
+void mf_algorithms_put(struct mf_algorithms *t, const char *key, const char *value)
 {
     put(t, key, strlen(key), value, strlen(value));
     t->changed = 1;
 }
 
-char *mf_tuning_text(const struct mf_tuning *t)
+char *mf_algorithms_text(const struct mf_algorithms *t)
 {
     char *text = NULL;
     size_t size;
@@ -66,7 +66,7 @@ static int is_lines(const char *text)
     return 1;
 }
 
-int mf_tuning_take(struct mf_tuning *t, const char *text, int over)
+int mf_algorithms_take(struct mf_algorithms *t, const char *text, int over)
 {
     if (!is_lines(text)) return mf_fail(MF_INPUT, "these are no lines of algorithms");
     for (const char *end; *text; text = end + 1) {
@@ -79,7 +79,7 @@ int mf_tuning_take(struct mf_tuning *t, const char *text, int over)
     return MF_OK;
 }
 
-void mf_tuning_free(struct mf_tuning *t)
+void mf_algorithms_free(struct mf_algorithms *t)
 {
     for (size_t i = 0; i < t->entries; ++i) {
         free(t->entry[i].key);
@@ -87,5 +87,5 @@ void mf_tuning_free(struct mf_tuning *t)
     }
     free(t->entry);
     free(t->path);
-    *t = (struct mf_tuning){0};
+    *t = (struct mf_algorithms){0};
 }

@@ -8,9 +8,9 @@
 /** Bytes of work memory that an algorithm may need: what a plan adds. */
 enum { MF_TUNING_WORK = 32 << 20 };
 
-struct mf_tuning {
+struct mf_algorithms {
     size_t entries, room_for;
-    struct mf_tuned {
+    struct mf_algorithm {
         char *key, *value;
     } * entry;
     char *path;                     /* of the file that remembers; NULL: none does */
@@ -20,17 +20,17 @@ struct mf_tuning {
 };
 
 /** NULL: it is not known. */
-const char *mf_tuning_find(const struct mf_tuning *tuning, const char *key);
+const char *mf_algorithms_find(const struct mf_algorithms *tuning, const char *key);
 
 /** Neither text has tabs or ends of lines. An older value is replaced. */
-void mf_tuning_put(struct mf_tuning *tuning, const char *key, const char *value);
+void mf_algorithms_put(struct mf_algorithms *tuning, const char *key, const char *value);
 
 /** Lines "key, tab, value". The caller frees them. */
-char *mf_tuning_text(const struct mf_tuning *tuning);
+char *mf_algorithms_text(const struct mf_algorithms *tuning);
 
 /** Takes such lines; @p over: also in place of what is known. Refuses others with MF_INPUT, and then takes nothing. */
-int mf_tuning_take(struct mf_tuning *tuning, const char *text, int over);
+int mf_algorithms_take(struct mf_algorithms *tuning, const char *text, int over);
 
-void mf_tuning_free(struct mf_tuning *tuning);
+void mf_algorithms_free(struct mf_algorithms *tuning);
 
 #endif

@@ -129,7 +129,12 @@ set_tests_properties(cuda_net_list PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LA
 add_dependencies(net_list mesoforge_cuda_emu emu_cublaslt emu_cudnn)
 # Algorithms that are tried.
 add_test(NAME cuda_net_tune COMMAND net_tune)
-set_tests_properties(cuda_net_tune PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+add_dependencies(train_tuned mesoforge_cuda_emu emu_cublaslt)
+foreach(n 1 2)
+  add_test(NAME cuda_train_tuned_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:train_tuned>)
+  list(APPEND tuned cuda_train_tuned_${n})
+endforeach()
+set_tests_properties(cuda_net_tune ${tuned} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 add_dependencies(net_tune mesoforge_cuda_emu emu_cublaslt emu_cudnn)
 set_property(TEST cuda_net_ops_mixed APPEND PROPERTY ENVIRONMENT FAKE_LT_PLAIN=1)

@@ -12,6 +12,7 @@
 #include "src/moe/draw.h"
 #include "src/moe/summary.h"
 #include "src/show/experts.h"
+#include "src/train/tuned.h"
 
 static const char *const files[] = {"knowledge_graph.json", "knowledge_graph.graphml", "knowledge_graph.h5",
                                     "expert_activations.json", "performance_summary.txt"};
@@ -118,7 +119,7 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
 static char *compiled_of(const struct mf_trainer *t)
 {
     static const char *const part[] = {"experts, gate and all else", "experts", "gate"};
-    const int replays = t->opts.compile == MF_COMPILE_REPLAY && t->queue->backend->segment_begin;
+    const int replays = mf_replays(t->opts.compile) && t->queue->backend->segment_begin;
 
     if (t->opts.compile == MF_COMPILE_NONE) return mf_format("nothing");
     return mf_format("%s: %zu activation%s joined%s", part[t->opts.scope], t->network.joined, MF_S(t->network.joined),
@@ -131,7 +132,7 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
     const struct mf_trainer *t = loop->trainer;
     const int gpu = strcmp(show->session->backend->name, "cpu") != 0;
     const double seconds = mf_json_get_real(results, "seconds");
-    char *compiled = compiled_of(t);
+    char *compiled = compiled_of(t), *tuned = t->opts.tuning ? mf_tuned_text(t->opts.tuning) : NULL;
     const struct mf_json *test = mf_json_get(results, "test"), *of = test ? test : mf_json_get(results, "validation");
     struct mf_summary s = {.mode = !gpu                ? "cpu"
                                    : t->comm->size > 1 ? "multi_gpu"
@@ -139,6 +140,7 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
                            .strategy = t->opts.ways ? "expert_parallel" : "data_parallel",
                            .precision = mf_type_name(t->opts.type),
                            .compiled = compiled,
+                           .tuned = tuned,
                            .devices = (size_t)t->comm->size,
                            .device = name,
                            .batch = (long)t->opts.batch,
@@ -159,6 +161,7 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
     if (of && !t->opts.classify) s.value = mf_json_to_real(mf_json_item(mf_json_get(of, "r2"), 0));
     check(show, "performance_summary.txt", mf_summary_write(&s, path));
     free(compiled);
+    free(tuned);
     free(path);
 }
 

@@ -14,6 +14,7 @@
 #include "src/cmd/train_plan.h"
 #include "src/cmd/train_run.h"
 #include "src/cmd/train_show.h"
+#include "src/train/tuned.h"
 #include "src/train/weights.h"
 
 struct job {
@@ -22,6 +23,7 @@ struct job {
     struct mf_dataset *set;
     size_t *column;
     struct mf_train_opts opts;
+    struct mf_algorithms tuning;
     struct mf_trainer trainer;
     struct mf_train_show show;
     struct mf_run_plan plan;
@@ -59,6 +61,23 @@ static size_t rows_of(const struct job *job, enum mf_split split)
     return mf_train_rows_of(job->set, &job->opts, split);
 }
 
+/* --compile-mode max-autotune. */
+static void say_tuned(const struct job *job)
+{
+    const struct mf_queue *queue = job->trainer.queue;
+    char *text;
+
+    if (!job->opts.tuning) return;
+    if (!queue->backend->segment_begin || queue->deterministic) {
+        mf_info("--compile-mode max-autotune: %s; the run goes on as with reduce-overhead",
+                queue->deterministic ? "--deterministic chooses nothing by time" : "there is nothing to try on cores");
+        return;
+    }
+    text = mf_tuned_text(&job->tuning);
+    mf_info("algorithms: %s", text);
+    free(text);
+}
+
 static void say_begin(const struct job *job)
 {
     const struct mf_trainer *t = &job->trainer;
@@ -71,7 +90,8 @@ static void say_begin(const struct job *job)
             MF_S(t->comm->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
     if (o->type != MF_F32) mf_info("activations and products have 16 bits (%s)", o->type == MF_F16 ? "fp16" : "bf16");
     mf_info("compiled: %zu activations joined to the operations in front of them%s", t->network.joined,
-            t->queue->backend->segment_begin && o->compile == MF_COMPILE_REPLAY ? "; the GPU replays its calls" : "");
+            t->queue->backend->segment_begin && mf_replays(o->compile) ? "; the GPU replays its calls" : "");
+    say_tuned(job);
 }
 
 /* The experts that the file of a mixture names. */
@@ -223,6 +243,10 @@ static int train(struct job *job)
     int rc;
 
     MF_TRY(name_problem(job));
+    if (job->opts.compile == MF_COMPILE_TUNE) {
+        mf_tuned_open(&job->tuning);
+        job->opts.tuning = &job->tuning;
+    }
     MF_TRY(mf_session_path_in(s, job->o->results_dir, "model", ".safetensors", &job->output));
     run.output = job->output;
     run.keeper = mf_keep_opts(s, &job->o->keep);
@@ -238,6 +262,7 @@ static int train(struct job *job)
 static void close_job(struct job *job)
 {
     mf_run_plan_free(&job->plan);
+    mf_algorithms_free(&job->tuning);
     free(job->column);
     free(job->problem);
     free(job->output);

@@ -16,8 +16,8 @@ static const double MOST_SCALE = 4294967296.0;
 
 #define OPTIMIZERS "adamw|adam|sgd"
 #define OFFLOADS   "auto|none|optimizer"
-#define COMPILES   "reduce-overhead|default|none" /* enum mf_compile */
-#define SCOPES     "all|experts|gate"             /* enum mf_scope */
+#define COMPILES   "reduce-overhead|max-autotune|default|none" /* enum mf_compile */
+#define SCOPES     "all|experts|gate"                          /* enum mf_scope */
 #define STRATEGIES "data_parallel|expert_parallel"
 #define PRECISIONS "auto|fp16|bf16"
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
@@ -93,7 +93,7 @@ const struct mf_opt mf_train_rows[] = {
               "auto: what fits"),
     MF_CHOICE(mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
               "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
-              "graphs; none: nodes one by one"),
+              "graphs; max-autotune: and try algorithms of products and convolutions, once; none: nodes one by one"),
     MF_CHOICE(mf_train_cmd, "compile-scope", compile_scope, "all", SCOPES,
               "what is compiled: all, or of a network with experts these, or its routers (gate)"),
     ROW("compile", compile, MF_FLAG, NULL, "the same as --compile-mode reduce-overhead, which is the standard"),

@@ -59,6 +59,7 @@ static void put_all(FILE *to, const struct mf_summary *s)
     put_text(to, "parallel_strategy", s->strategy);
     put_text(to, "precision", s->precision);
     put_text(to, "compiled", s->compiled);
+    if (s->tuned) put_text(to, "algorithms", s->tuned);
     put_whole(to, "batch_size", s->batch);
     put_whole(to, "accumulation_steps", s->accumulation);
     put_whole(to, "effective_batch_size", s->effective);

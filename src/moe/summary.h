@@ -10,6 +10,7 @@
 struct mf_summary {
     const char *mode, *strategy, *precision; /* "multi_gpu", "expert_parallel", "bf16" */
     const char *compiled;                    /* what runs compiled, and how */
+    const char *tuned;                       /* what became of trials of algorithms; NULL: there were none */
     size_t devices;
     const char *const *device;           /* their names, in the order of the ranks */
     long batch, accumulation, effective; /* samples of a micro-batch of a rank; micro-batches; samples of a step */

@@ -156,6 +156,16 @@ static size_t ways_of(const struct mf_network_wish *wish)
     return wish->args.list && wish->args.list->ways > 1 ? wish->args.list->ways : 1;
 }
 
+static int plan(struct mf_network *n, struct mf_algorithms *tuning)
+{
+    int rc = MF_OK;
+
+    n->queue->tuning = tuning;
+    for (size_t k = 0; rc == MF_OK && k < n->net->lists; ++k) rc = mf_pass_plan(n->net->list[k], n->queue);
+    n->queue->tuning = NULL;
+    return rc;
+}
+
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *n)
 {
     *n = (struct mf_network){
@@ -165,7 +175,7 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     if (wish->compile != MF_COMPILE_NONE) mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE, wish->scope);
     mf_pass_fetch(n->evaluate.list, &n->layout);
-    for (size_t k = 0; k < n->net->lists; ++k) MF_TRY(mf_pass_plan(n->net->list[k], queue));
+    MF_TRY(plan(n, wish->tuning));
     mf_pass_live(n->net);
     return MF_OK;
 }

@@ -5,6 +5,7 @@
 #define MF_TRAIN_NETWORK_H
 
 #include "kernels/stage.h"
+#include "kernels/tuning.h"
 #include "src/net/model.h"
 #include "src/net/pass.h"
 
@@ -19,9 +20,12 @@ struct mf_task {
 /** How far a list is compiled. */
 enum mf_compile {
     MF_COMPILE_REPLAY, /* fused; a device replays stretches of nodes */
+    MF_COMPILE_TUNE,   /* and algorithms of its libraries are tried */
     MF_COMPILE_FUSE,   /* operations and their activations are one node */
     MF_COMPILE_NONE
 };
+
+static inline int mf_replays(enum mf_compile compile) { return compile <= MF_COMPILE_TUNE; }
 
 struct mf_network_wish {
     const struct mf_model *model;
@@ -35,9 +39,11 @@ struct mf_network_wish {
     enum mf_recompute recompute;
     enum mf_compile compile;
     enum mf_scope scope; /* of what is compiled */
-    enum mf_type type;   /* of activations: f32, or one of 16 bits */
-    int offload;         /* the optimiser is in host memory */
-    size_t spill;        /* activations of at least so many bytes wait there for backward; 0: none */
+    struct mf_algorithms
+        *tuning;       /* algorithms are tried when lists are planned, and remembered there; NULL: they are not */
+    enum mf_type type; /* of activations: f32, or one of 16 bits */
+    int offload;       /* the optimiser is in host memory */
+    size_t spill;      /* activations of at least so many bytes wait there for backward; 0: none */
     enum mf_op_id optimiser;
     struct mf_attr moments; /* its constants */
     size_t bucket;          /* about as many bytes of gradients are summed together */

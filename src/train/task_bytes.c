@@ -163,6 +163,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
 
     add(state, offload ? "parameters, gradients" : "parameters, gradients, moments", net->lasting[MF_PLACE_DEVICE]);
     add(state, "activations", net->room[MF_PLACE_DEVICE]);
+    if (d->opts.compile == MF_COMPILE_TUNE && r->capability > 0) add(state, "work of tried algorithms", MF_TUNING_WORK);
     add(host, "optimiser in host memory", net->lasting[MF_PLACE_HOST]);
     add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
     add(offload ? host : state, "exchange", taken.device - arrays);

@@ -49,11 +49,12 @@ struct mf_train_opts {
     size_t ways;  /* ranks that share the experts of a mixture, a divisor of the ranks; 0: none do */
     enum mf_recompute recompute;
     enum mf_compile compile;
-    enum mf_scope scope; /* of what is compiled */
-    int offload;         /* the optimiser is in host memory, while that of the back end is a device's */
-    size_t spill;        /* activations of at least so many bytes wait there for backward; 0: none */
-    size_t readers;      /* threads */
-    size_t bucket;       /* [bytes] */
+    enum mf_scope scope;          /* of what is compiled */
+    struct mf_algorithms *tuning; /* of MF_COMPILE_TUNE; NULL: nothing is tried */
+    int offload;                  /* the optimiser is in host memory, while that of the back end is a device's */
+    size_t spill;                 /* activations of at least so many bytes wait there for backward; 0: none */
+    size_t readers;               /* threads */
+    size_t bucket;                /* [bytes] */
 };
 
 /** Columns that are predicted are learnt in units of their own: (y - mean) / deviation. */

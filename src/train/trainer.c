@@ -9,6 +9,7 @@
 #include "src/train/phases.h"
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
+#include "src/train/tuned.h"
 #include "src/train/weights.h"
 
 size_t mf_train_outputs(const struct mf_dataset *set, const struct mf_train_opts *opts)
@@ -57,6 +58,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .recompute = opts->recompute,
                                     .compile = opts->compile,
                                     .scope = opts->scope,
+                                    .tuning = opts->tuning,
                                     .type = opts->type,
                                     .offload = opts->offload,
                                     .spill = opts->spill,
@@ -146,7 +148,7 @@ static int open_walk(struct mf_trainer *t)
     memory.room[p] = all ? arrays + room : NULL;
     if (t->home) pin(t, arrays, bytes);
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
-    mf_walk_replay(t->walk, t->opts.compile == MF_COMPILE_REPLAY, t->opts.scope);
+    mf_walk_replay(t->walk, mf_replays(t->opts.compile), t->opts.scope);
     if (shares(t)) MF_TRY(join_groups(t, largest));
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;
@@ -160,12 +162,26 @@ static int open_reader(struct mf_trainer *t)
     return mf_reader_open(t->set, t->arena, &wish, &t->reader);
 }
 
+/* Rank 0 tries algorithms first. Others take what it found, so that equal GPUs compute alike. */
+static int make_network(struct mf_trainer *t, const struct mf_network_wish *wish)
+{
+    const int waits = wish->tuning && t->comm->rank > 0;
+    int rc = waits ? MF_OK : mf_network_make(wish, t->queue, &t->network);
+
+    MF_TRY(mf_agree(t->comm, rc));
+    if (!wish->tuning) return MF_OK;
+    mf_tuned_share(t->comm, wish->tuning);
+    if (waits) rc = mf_network_make(wish, t->queue, &t->network);
+    mf_tuned_save(wish->tuning);
+    return mf_agree(t->comm, rc);
+}
+
 /* Everything that depends on the network's structure. Weights are at their start. */
 static int build(struct mf_trainer *t)
 {
     const struct mf_network_wish wish = mf_train_wish(t->set, &t->opts, (size_t)t->comm->size, (size_t)t->comm->rank);
 
-    MF_TRY(mf_agree(t->comm, mf_network_make(&wish, t->queue, &t->network)));
+    MF_TRY(make_network(t, &wish));
     MF_TRY(open_walk(t));
     if (t->opts.slots && t->opts.effective) MF_TRY(mf_slots_open(t, t->opts.slots, &t->slots));
     mf_weights_start(&t->network, t->walk, t->opts.seed);

@@ -15,6 +15,7 @@ static const char *const want = "mode                  multi_gpu\n"
                                 "parallel_strategy     expert_parallel\n"
                                 "precision             bf16\n"
                                 "compiled              -\n"
+                                "algorithms            8 operations tried in 0.2 s, 3 remembered\n"
                                 "batch_size            32\n"
                                 "accumulation_steps    2\n"
                                 "effective_batch_size  192\n"
@@ -34,8 +35,11 @@ static const char *const want = "mode                  multi_gpu\n"
 int main(void)
 {
     static const char *const devices[] = {"NVIDIA H100", "NVIDIA H100", "cpu"};
-    const struct mf_summary s = {"multi_gpu", "expert_parallel", "bf16", NULL, 3,  devices, 32,        2,          192,
-                                 {4, 6},      {3, 1, 0, 7},      900,    4.5,  81, 18.,     6400. / 3, "accuracy", NAN};
+    const struct mf_summary s = {
+        "multi_gpu", "expert_parallel", "bf16",     NULL, "8 operations tried in 0.2 s, 3 remembered",
+        3,           devices,           32,         2,    192,
+        {4, 6},      {3, 1, 0, 7},      900,        4.5,  81,
+        18.,         6400. / 3,         "accuracy", NAN};
     struct mf_comm c;
     size_t n;
     char *text;

@@ -15,7 +15,7 @@ static struct mf_tensor of(enum mf_type type, int n, size_t a, size_t b, size_t 
 }
 
 /* Work memory of a linear operation, or of a convolution, with what is remembered. */
-static size_t plan(const struct device *d, enum mf_op_id op, struct mf_tuning *tuning)
+static size_t plan(const struct device *d, enum mf_op_id op, struct mf_algorithms *tuning)
 {
     const struct mf_attr attr = {.stride = 1, .pad = 1};
     const struct mf_op_calls *calls = d->be->net->calls[op];
@@ -40,12 +40,12 @@ static size_t plan(const struct device *d, enum mf_op_id op, struct mf_tuning *t
     return work;
 }
 
-static struct mf_tuning counted(size_t tried, size_t remembered)
+static struct mf_algorithms counted(size_t tried, size_t remembered)
 {
-    return (struct mf_tuning){.tried = tried, .remembered = remembered};
+    return (struct mf_algorithms){.tried = tried, .remembered = remembered};
 }
 
-static int same(const struct mf_tuning *t, struct mf_tuning want)
+static int same(const struct mf_algorithms *t, struct mf_algorithms want)
 {
     return t->tried == want.tried && t->remembered == want.remembered && t->left == 0;
 }
@@ -53,27 +53,27 @@ static int same(const struct mf_tuning *t, struct mf_tuning want)
 /* The second algorithm of the stand-in is its fastest, and needs more work memory than the first. */
 static void finds(const struct device *d, enum mf_op_id op)
 {
-    struct mf_tuning t = {0}, again = {0}, bad = {0};
+    struct mf_algorithms t = {0}, again = {0}, bad = {0};
     const size_t usual = plan(d, op, NULL), best = plan(d, op, &t);
-    char *text = mf_tuning_text(&t);
+    char *text = mf_algorithms_text(&t);
 
     CHECK_SAYS(best > usual && same(&t, counted(1, 0)) && t.entries == 1 && t.changed, "%zu bytes, %s", best, text);
     CHECK(plan(d, op, &t) == best && same(&t, counted(1, 1)));
-    CHECK(mf_tuning_take(&again, text, 0) == MF_OK && !again.changed);
+    CHECK(mf_algorithms_take(&again, text, 0) == MF_OK && !again.changed);
     CHECK(plan(d, op, &again) == best && same(&again, counted(0, 1)) && again.entries == 1);
-    mf_tuning_put(&bad, t.entry[0].key, "99 1 2 3 4 5 6 7");
+    mf_algorithms_put(&bad, t.entry[0].key, "99 1 2 3 4 5 6 7");
     CHECK(plan(d, op, &bad) == best && same(&bad, counted(1, 0)));
     CHECK(strcmp(bad.entry[0].value, t.entry[0].value) == 0);
     free(text);
-    mf_tuning_free(&t);
-    mf_tuning_free(&again);
-    mf_tuning_free(&bad);
+    mf_algorithms_free(&t);
+    mf_algorithms_free(&again);
+    mf_algorithms_free(&bad);
 }
 
 /* Neither where time is out, nor where memory is. */
 static void leaves(const struct device *d)
 {
-    struct mf_tuning t = {.seconds = 1e6}, other = {0};
+    struct mf_algorithms t = {.seconds = 1e6}, other = {0};
     struct device small = device_open(1, 0, 256);
 
     plan(d, MF_OP_LINEAR, &t);
@@ -81,14 +81,14 @@ static void leaves(const struct device *d)
     plan(&small, MF_OP_LINEAR, &other);
     CHECK(other.left == 1 && other.tried == 0);
     device_close(&small);
-    mf_tuning_free(&t);
-    mf_tuning_free(&other);
+    mf_algorithms_free(&t);
+    mf_algorithms_free(&other);
 }
 
 static void deterministic(void)
 {
     struct device d = device_open(1, 1, 0);
-    struct mf_tuning t = {0};
+    struct mf_algorithms t = {0};
 
     CHECK(plan(&d, MF_OP_LINEAR, &t) == plan(&d, MF_OP_LINEAR, NULL) && same(&t, counted(0, 0)));
     device_close(&d);
@@ -98,19 +98,19 @@ static void deterministic(void)
 static void texts(void)
 {
     static const char *const wrong[] = {"a\n", "a\tb", "\tb\n", "a\t\n", "a\tb\nc\n", "a\tb\tc\n"};
-    struct mf_tuning t = {0};
+    struct mf_algorithms t = {0};
     char *text;
 
-    mf_tuning_put(&t, "one", "1");
-    CHECK(mf_tuning_take(&t, "one\t2\nother\t3\n", 0) == MF_OK && t.entries == 2);
-    CHECK(strcmp(mf_tuning_find(&t, "one"), "1") == 0 && strcmp(mf_tuning_find(&t, "other"), "3") == 0);
-    CHECK(mf_tuning_take(&t, "one\t2\n", 1) == MF_OK && strcmp(mf_tuning_find(&t, "one"), "2") == 0);
-    CHECK(!mf_tuning_find(&t, "on") && !mf_tuning_find(&t, "ones"));
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) CHECK(mf_tuning_take(&t, wrong[i], 1) == MF_INPUT);
-    text = mf_tuning_text(&t);
+    mf_algorithms_put(&t, "one", "1");
+    CHECK(mf_algorithms_take(&t, "one\t2\nother\t3\n", 0) == MF_OK && t.entries == 2);
+    CHECK(strcmp(mf_algorithms_find(&t, "one"), "1") == 0 && strcmp(mf_algorithms_find(&t, "other"), "3") == 0);
+    CHECK(mf_algorithms_take(&t, "one\t2\n", 1) == MF_OK && strcmp(mf_algorithms_find(&t, "one"), "2") == 0);
+    CHECK(!mf_algorithms_find(&t, "on") && !mf_algorithms_find(&t, "ones"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) CHECK(mf_algorithms_take(&t, wrong[i], 1) == MF_INPUT);
+    text = mf_algorithms_text(&t);
     CHECK(strcmp(text, "one\t2\nother\t3\n") == 0);
     free(text);
-    mf_tuning_free(&t);
+    mf_algorithms_free(&t);
 }
 
 int main(void)

@@ -162,7 +162,7 @@ void tune(struct mf_queue *q, const struct mf_convolution_of *of, struct mf_conv
     size_t best;
 
     key_of(q, of, key);
-    known = mf_tuning_find(q->tuning, key);
+    known = mf_algorithms_find(q->tuning, key);
     if (known && recall(p, known)) {
         ++q->tuning->remembered;
         return;
@@ -180,7 +180,7 @@ void tune(struct mf_queue *q, const struct mf_convolution_of *of, struct mf_conv
     if (best == tries.count) return;
     *p = s.by[best];
     snprintf(value, sizeof value, "%d", p->algorithm);
-    mf_tuning_put(q->tuning, key, value);
+    mf_algorithms_put(q->tuning, key, value);
 }
 
 bool may_use_0(const struct mf_queue *q, const struct mf_convolution_of *of)

@@ -201,7 +201,7 @@ void keep(struct mf_queue *q, const char *key, const struct mf_lt_found &found)
 
     snprintf(value, sizeof value, "%lx %lx %lx %lx %lx %lx %lx %lx", data[0], data[1], data[2], data[3], data[4],
              data[5], data[6], data[7]);
-    mf_tuning_put(q->tuning, key, value);
+    mf_algorithms_put(q->tuning, key, value);
 }
 
 void tune(struct mf_queue *q, struct mf_product *p)
@@ -213,7 +213,7 @@ void tune(struct mf_queue *q, struct mf_product *p)
     const char *known;
 
     key_of(q, p->of, key);
-    known = mf_tuning_find(q->tuning, key);
+    known = mf_algorithms_find(q->tuning, key);
     if (known && recall(p, known)) {
         ++q->tuning->remembered;
         return;

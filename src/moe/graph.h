@@ -84,7 +84,7 @@ void mf_graph_merge(struct mf_graph *graph, long from, long into);
  */
 long mf_graph_prune(struct mf_graph *graph, long id);
 
-/** Multiplies all weights by @p rate, and removes edges below @p least. */
+/** Multiplies all weights by @p rate, and removes edges below @p least, and those of 0. Both are from 0 to 1. */
 void mf_graph_decay(struct mf_graph *graph, double rate, double least);
 
 /** The number of a concept, which is added if it is new. @p parent: the number of the concept it is part of; -1. */

@@ -129,11 +129,11 @@ void mf_graph_decay(struct mf_graph *g, double rate, double least)
 {
     size_t kept = 0;
 
-    MF_ASSERT(rate > 0 && rate <= 1 && least > 0);
+    MF_ASSERT(rate >= 0 && rate <= 1 && least >= 0);
     for (size_t i = 0; i < g->edges; ++i) {
         g->edge[kept] = g->edge[i];
         g->edge[kept].weight *= rate;
-        if (g->edge[kept].weight >= least) ++kept;
+        if (g->edge[kept].weight > 0 && g->edge[kept].weight >= least) ++kept;
     }
     g->edges = kept;
 }

@@ -145,6 +145,12 @@ static void decay(const struct bed *b)
     CHECK(l.grow.graph.edges == 1 && l.grow.graph.edge[0].weight == 0.4);
     CHECK(mf_sleep_now(&l.sleep, &l.loop) == MF_OK);
     CHECK(l.grow.graph.edges == 1 && l.grow.graph.edge[0].weight == 0.2);
+    l.sleep.opts.edge = 0; /* any weight stays */
+    CHECK(mf_sleep_now(&l.sleep, &l.loop) == MF_OK);
+    CHECK(l.grow.graph.edges == 1 && l.grow.graph.edge[0].weight == 0.1);
+    l.sleep.opts.decay = 0; /* none does */
+    CHECK(mf_sleep_now(&l.sleep, &l.loop) == MF_OK);
+    CHECK(l.grow.graph.edges == 0);
     close_life(&l);
 }
 

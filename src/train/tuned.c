@@ -117,10 +117,12 @@ void mf_tuned_save(struct mf_algorithms *t)
 
 char *mf_tuned_text(const struct mf_algorithms *t)
 {
-    char *left = t->left ? mf_format("; %zu left, since time or memory was out", t->left) : NULL;
-    char *text = mf_format("%zu operation%s tried in %.1f s, %zu remembered%s", t->tried, MF_S(t->tried), t->seconds,
-                           t->remembered, left ? left : "");
+    char *left, *text;
 
+    if (t->tried + t->remembered + t->left == 0) return mf_format("nothing to try");
+    left = t->left ? mf_format("; %zu left, since time or memory was out", t->left) : NULL;
+    text = mf_format("%zu operation%s tried in %.1f s, %zu remembered%s", t->tried, MF_S(t->tried), t->seconds,
+                     t->remembered, left ? left : "");
     free(left);
     return text;
 }

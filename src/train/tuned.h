@@ -16,7 +16,7 @@ void mf_tuned_share(const struct mf_comm *comm, struct mf_algorithms *tuning);
 /** Writes what has been found since, beside what other runs have written. A warning says where it cannot. Local. */
 void mf_tuned_save(struct mf_algorithms *tuning);
 
-/** "8 operations tried in 0.2 s, 3 remembered". The caller frees it. */
+/** "8 operations tried in 0.2 s, 3 remembered", or "nothing to try". The caller frees it. */
 char *mf_tuned_text(const struct mf_algorithms *tuning);
 
 #endif

@@ -47,6 +47,7 @@ int main(int argc, char **argv)
     struct mf_algorithms first, then;
     float *weights, *same;
     size_t n, m;
+    char *text;
 
     bed_open(&b, &argc, &argv);
     setenv("XDG_CACHE_HOME", scratch_file("cache"), 1);
@@ -58,6 +59,9 @@ int main(int argc, char **argv)
         CHECK(then.tried == 0 && then.remembered > 0 && then.remembered >= first.remembered);
         CHECK(first.left == 0 && first.entries == then.entries);
     }
+    text = mf_tuned_text(&then);
+    CHECK(strstr(text, d.be->segment_begin ? "0 operations tried in 0.0 s" : "nothing to try") == text);
+    free(text);
     CHECK(n == m && memcmp(weights, same, n * sizeof *same) == 0);
     free(weights);
     free(same);

@@ -44,6 +44,17 @@ struct watch {
     }
 };
 
+/* Asking takes milliseconds, and a list has many operations. */
+const char *name_of(int device)
+{
+    static cudaDeviceProp known;
+    static int whose = -1;
+
+    if (whose != device) MF_CUDA(cudaGetDeviceProperties(&known, device));
+    whose = device;
+    return known.name;
+}
+
 /* Infinite: the algorithm does not run. */
 float time_of(struct mf_queue *q, const struct mf_tries *t, size_t algorithm, char *memory, watch *w)
 {
@@ -87,14 +98,12 @@ size_t fastest(struct mf_queue *q, const struct mf_tries *t, char *memory, doubl
 void mf_tune_key(const struct mf_queue *q, const char *library, int (*property)(int part, int *value),
                  const char *words, char key[MF_TUNE_TEXT])
 {
-    cudaDeviceProp properties;
     int driver = 0, version[VERSION_PARTS] = {};
 
-    MF_CUDA(cudaGetDeviceProperties(&properties, mf_cuda_of(q)->device));
     MF_CUDA(cudaDriverGetVersion(&driver));
     for (int part = 0; part < VERSION_PARTS; ++part) (void)property(part, &version[part]);
-    snprintf(key, MF_TUNE_TEXT, "%s, driver %d, %s %d.%d.%d, %s", properties.name, driver, library, version[0],
-             version[1], version[2], words);
+    snprintf(key, MF_TUNE_TEXT, "%s, driver %d, %s %d.%d.%d, %s", name_of(mf_cuda_of(q)->device), driver, library,
+             version[0], version[1], version[2], words);
 }
 
 size_t mf_tune_fastest(struct mf_queue *q, const struct mf_tries *t)

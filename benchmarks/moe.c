@@ -135,7 +135,7 @@ static void make(struct bench *b, char **words)
     b->list = build.list;
     net->value[loss].kept = 1;
     mf_pass_cast(b->list, strcmp(words[5], "bf16") == 0 ? MF_BF16 : MF_F32);
-    mf_pass_fuse(b->list, MF_RECOMPUTE_NONE);
+    mf_pass_fuse(b->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     mf_pass_grad(b->list, loss, 1);
     mf_pass_fold(b->list);
     MF_ASSERT(mf_pass_plan(b->list, b->queue) == MF_OK);
@@ -176,11 +176,11 @@ static void nodes(struct bench *b, long steps)
     b->seconds = MF_MUST(calloc(b->list->nodes, sizeof *b->seconds), "times");
     b->at = 0;
     mf_walk_exchange(b->walk, &every);
-    mf_walk_replay(b->walk, 0);
+    mf_walk_replay(b->walk, 0, MF_SCOPE_ALL);
     b->before = now(b);
     for (long k = 0; k < steps; ++k) mf_walk_run(b->walk, b->list);
     mf_walk_exchange(b->walk, NULL);
-    mf_walk_replay(b->walk, 1);
+    mf_walk_replay(b->walk, 1, MF_SCOPE_ALL);
     for (size_t i = 0; i < b->list->nodes; ++i) {
         const struct mf_node *node = &b->list->node[i];
         const double took = b->seconds[i] / (double)steps;

@@ -32,7 +32,7 @@ enable_language(CXX)
 function(mf_emu_library name kind)
   add_library(${name} ${kind} ${ARGN})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/emu)
-  target_compile_options(${name} PRIVATE -fopenmp-simd -ffp-contract=off -fno-strict-aliasing
+  target_compile_options(${name} PRIVATE $<$<NOT:$<BOOL:${MF_SANITIZE}>>:-O2> -fopenmp-simd -ffp-contract=off -fno-strict-aliasing
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>) # arrays whose length is the number of phases
   set_target_properties(${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
 endfunction()

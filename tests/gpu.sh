@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The cuda back end on a real GPU: tests, times, memory and sanitizers, into one results file that can be committed.
 # It builds nothing. What the time does not suffice for is left out, the least valuable first. Status 77: no GPU here.
-# usage: gpu.sh BUILD [RESULTS] [--seconds 240] [--sizes "64 128 256 512"] [--lag 16] [--evaluations 25] [--tests "move field ..."] [--layer "8192 784-1024-256"] [--commit NAME]
+# usage: gpu.sh BUILD [RESULTS] [--seconds 240] [--sizes "64 128 256 512"] [--lag 16] [--evaluations 25] [--tests "cuda_move net_ops ..."] [--layer "8192 784-1024-256"] [--commit NAME]
 set -euo pipefail
-read -ra tests <<<"move field optim labels segment single corr lines together packed vgg patch space"
+read -ra tests <<<"cuda_move cuda_field cuda_optim cuda_labels cuda_segment cuda_single cuda_corr cuda_lines cuda_together cuda_packed cuda_vgg cuda_patch cuda_space net_ops net_optim kernels_meanfield"
 read -ra sizes <<<"64 128 256 512"
 read -ra layer <<<"8192 784-1024-256"
 seconds=240 lag=16 evaluations=25 results="" build="" commit=""
@@ -117,12 +117,9 @@ say "- S2 and Variation, lag $lag, in at most $seconds s" ""
 say "## Tests" "" "All run at once on one GPU, here and under the sanitizers, so their seconds are no measurements." "" "| test | result | s |" "|---|---|---|"
 limit=$((seconds / 3))
 export OMP_NUM_THREADS=1
-for name in "${tests[@]}"; do begin "cuda_$name" "$build/tests/cuda_$name"; done
-begin net_ops env MF_TEST_DEVICE=cuda "$build/tests/net_ops"
-begin net_optim env MF_TEST_DEVICE=cuda "$build/tests/net_optim"
-begin kernels_meanfield env MF_TEST_DEVICE=cuda "$build/tests/kernels_meanfield"
+for name in "${tests[@]}"; do begin "$name" env MF_TEST_DEVICE=cuda "$build/tests/$name"; done
 for name in mpi_redistribute mpi_slab mpi_arrays; do begin "$name by NCCL" env MF_TEST_DEVICE=cuda MF_TEST_EXCHANGE=nccl "$build/tests/$name"; done
-finish "${tests[@]/#/cuda_}" net_ops net_optim kernels_meanfield "mpi_redistribute by NCCL" "mpi_slab by NCCL" "mpi_arrays by NCCL"
+finish "${tests[@]}" "mpi_redistribute by NCCL" "mpi_slab by NCCL" "mpi_arrays by NCCL"
 unset OMP_NUM_THREADS
 
 say "" "## Times and memory" "" "Times include the optimiser's passes; s is the whole program and its dry run. Memory in MB: planned, then arrays, then what driver or system counted." ""
@@ -146,12 +143,12 @@ fi
 
 say "" "## Sanitizers" "" "| test | result | s |" "|---|---|---|"
 export OMP_NUM_THREADS=1
+read -ra closely <<<"$(printf '%s\n' "${tests[@]}" | grep -v ^net_ | xargs)" # operations of networks would take too long
 command -v compute-sanitizer >/dev/null || say "| compute-sanitizer | not on the path | |"
 for tool in $(command -v compute-sanitizer >/dev/null && echo memcheck racecheck); do
     time_for 5 "$tool" || continue
-    for name in "${tests[@]}"; do begin "$tool of cuda_$name" compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/cuda_$name"; done
-    begin "$tool of kernels_meanfield" env MF_TEST_DEVICE=cuda compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/kernels_meanfield"
-    finish "${tests[@]/#/$tool of cuda_}" "$tool of kernels_meanfield"
+    for name in "${closely[@]}"; do begin "$tool of $name" env MF_TEST_DEVICE=cuda compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/$name"; done
+    finish "${closely[@]/#/$tool of }"
 done
 say "" "Left out for want of time: $(printf '%s; ' "${left_out[@]:-nothing}" | sed 's/; $//')." "It took $SECONDS s."
 echo "gpu: $results" >&2

@@ -94,18 +94,19 @@ static void say_begin(const struct job *job)
     say_tuned(job);
 }
 
-/* The experts that the file of a mixture names. */
-static int take_experts(struct job *job, const struct mf_safetensors *file)
+/* The weights of a file, with the experts that the file of a mixture names. */
+static int load_weights(struct job *job, struct mf_safetensors *file)
 {
-    struct mf_saved saved;
+    struct mf_trainer *t = &job->trainer;
+    struct mf_saved saved = {.file = NULL};
     int rc = MF_OK;
 
-    if (job->trainer.experts.count == 0 || !mf_safetensors_metadata(file, "mesoforge")) return MF_OK;
-    if (mf_saved_open(job->o->model, &saved) == MF_OK && saved.args.list)
-        rc = mf_trainer_rebuild(&job->trainer, saved.args.list, NULL);
-    mf_err_clear();
-    mf_saved_close(&saved);
-    return rc;
+    if (t->experts.count > 0 && mf_safetensors_metadata(file, "mesoforge")) {
+        rc = mf_agree(t->comm, mf_saved_open(job->o->model, &saved));
+        if (rc == MF_OK && saved.args.list) rc = mf_trainer_rebuild(t, saved.args.list, NULL);
+        mf_saved_close(&saved);
+    }
+    return rc == MF_OK ? mf_agree(t->comm, mf_weights_load(&t->network, t->walk, file)) : rc;
 }
 
 static int start_from(struct job *job)
@@ -114,11 +115,10 @@ static int start_from(struct job *job)
     int rc;
 
     if (!job->o->model || !*job->o->model) return MF_OK;
-    rc = mf_safetensors_open(job->o->model, &file);
-    if (rc == MF_OK) rc = take_experts(job, file);
-    if (rc == MF_OK) rc = mf_weights_load(&job->trainer.network, job->trainer.walk, file);
+    rc = mf_agree(job->session->comm, mf_safetensors_open(job->o->model, &file));
+    if (rc == MF_OK) rc = load_weights(job, file);
     mf_safetensors_close(file);
-    return mf_agree(job->session->comm, rc);
+    return rc;
 }
 
 /* --show-list: those of rank 0. */

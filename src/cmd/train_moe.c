@@ -16,7 +16,6 @@ enum { EXPERTS = 8 /* of a transformer's blocks */, EFFECTIVE = 128 };
 struct mixture {
     struct mf_session *session;
     const struct mf_moe_cmd *o;
-    struct mf_grow_opts limits;
     struct mf_grow grow;
     struct mf_sleep sleep;
     struct mf_moe_show show;
@@ -40,9 +39,7 @@ static int check(void *context, struct mf_train_opts *opts)
 {
     struct mixture *m = context;
 
-    m->limits = m->o->grow;
     m->show.started = (size_t)opts->args.experts;
-    if (opts->ways > (size_t)m->limits.least) m->limits.least = (long)opts->ways; /* no rank stays without */
     return mf_moe_opts(m->o, opts);
 }
 
@@ -91,7 +88,7 @@ static int begin(void *context, struct mf_loop *loop)
 {
     struct mixture *m = context;
 
-    mf_grow_open(&m->grow, &m->limits, loop->trainer);
+    mf_grow_open(&m->grow, &m->o->grow, loop->trainer);
     say_ways(loop->trainer);
     if (loop->trainer->opts.args.top == 1)
         mf_warn("--top-k 1: the router does not learn, since a single weight is always 1; try: --top-k 2");

@@ -170,7 +170,7 @@ static int bear(struct mf_grow *g, struct mf_loop *loop)
     int rc = mf_carry_take(t, &carry);
 
     experts.id[experts.count++] = id;
-    mf_place_experts(&g->graph, t, g->speed, &experts);
+    mf_place_experts(&g->graph, t, g->ways, g->speed, &experts);
     if (rc == MF_OK) rc = mf_trainer_rebuild(t, &experts, carry);
     mf_carry_free(carry);
     g->above = 0;

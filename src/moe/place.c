@@ -76,13 +76,14 @@ static void say(const struct mf_experts *experts)
     mf_info("ranks have %s experts", text);
 }
 
-void mf_place_experts(const struct mf_graph *g, const struct mf_trainer *t, const double *speed,
+void mf_place_experts(const struct mf_graph *g, const struct mf_trainer *t, size_t ways, const double *speed,
                       struct mf_experts *experts)
 {
+    const size_t share = mf_trainer_ways(t, experts->count);
     double cost[MF_EXPERTS], sum = 0;
     size_t known = 0;
 
-    if (t->network.ways <= 1) return;
+    if (share <= 1) return;
     for (size_t e = 0; e < experts->count; ++e) {
         cost[e] = cost_of(g, experts->id[e], (double)t->step);
         if (isnan(cost[e])) continue;
@@ -95,6 +96,6 @@ void mf_place_experts(const struct mf_graph *g, const struct mf_trainer *t, cons
         if (isnan(cost[e])) cost[e] = mean;
         cost[e] += 0.01 * mean; /* an idle expert has weights, which an optimiser reads */
     }
-    mf_experts_share(experts, t->network.ways, t->experts.way, cost, speed);
+    mf_experts_share(experts, share, (size_t)t->comm->rank % share, cost, share == ways ? speed : NULL);
     say(experts);
 }

@@ -13,7 +13,7 @@ int mf_place_measure(const struct mf_trainer *trainer, double *speed);
 /** Divides the experts among the ranks that share them; nothing, where none do. An expert costs its rows in a step, in
  * the mean of its life; a new one as much as the mean. The longest waiting time is short (mf_experts_share()). Local.
  */
-void mf_place_experts(const struct mf_graph *graph, const struct mf_trainer *trainer, const double *speed,
+void mf_place_experts(const struct mf_graph *graph, const struct mf_trainer *trainer, size_t ways, const double *speed,
                       struct mf_experts *experts);
 
 #endif

@@ -52,7 +52,8 @@ static void set_knobs(struct mf_sleep *s)
 {
     const struct mf_sleep_opts *o = &s->opts;
     const double start[] = {s->grow->opts.threshold, o->similarity, (double)o->every};
-    const double low[] = {start[0] < 1 ? start[0] / 2 : 1, fmax(0, start[1] - 0.1), fmin(start[2], (double)o->least)};
+    const double low[] = {start[0] < 1 ? start[0] / 2 : 1, start[1] < 1 ? fmax(0, start[1] - 0.1) : 1,
+                          fmin(start[2], (double)o->least)};
     const double high[] = {fmin(1, start[0] * 1.5), fmin(1, start[1] + 0.1), fmax(start[2], (double)o->most)};
 
     s->tuning.last = -1;
@@ -106,7 +107,7 @@ static int replay(struct mf_night *n)
 static int apply(struct mf_night *n)
 {
     if (n->experts.count < n->before.count) {
-        mf_place_experts(n->graph, n->trainer, n->sleep->grow->speed, &n->experts);
+        mf_place_experts(n->graph, n->trainer, n->sleep->grow->ways, n->sleep->grow->speed, &n->experts);
         return mf_trainer_rebuild(n->trainer, &n->experts, n->carry);
     }
     mf_carry_put(n->carry, n->trainer);

@@ -35,10 +35,7 @@ static void leave(struct mf_night *n, long id)
 }
 
 /* A rank that shares experts has at least one. */
-static int may_leave(const struct mf_night *n)
-{
-    return n->experts.count > (size_t)n->sleep->grow->opts.least && n->experts.count > n->trainer->network.ways;
-}
+static int may_leave(const struct mf_night *n) { return n->experts.count > (size_t)n->sleep->grow->opts.least; }
 
 /* -- merging -- */
 

@@ -19,7 +19,7 @@ void mf_sleep_tune(struct mf_sleep *s, double loss)
     struct mf_tuning *t = &s->tuning;
 
     if (!isfinite(loss)) return;
-    if (t->last >= 0 && loss > t->loss) {
+    if (t->last >= 0 && t->value[t->last] != t->before && loss > t->loss) {
         t->value[t->last] = t->before;
         t->turn[t->last] = -t->turn[t->last];
     }

@@ -69,6 +69,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     if (n->net->lists == 1) make_inputs(n, wish, &build);
     if (!train) args.dropout = args.noise = 0;
     if (!train) args.temperature = 1;
+    if (!train) args.capacity = 0; /* what is said of a sample does not depend on others */
     in[0] = wish->model->forward(&build, n->x, &args, wish->task.outputs);
     in[1] = n->target;
     pass->loss =
@@ -199,35 +200,12 @@ size_t mf_network_parameters(const struct mf_network *n)
     return numbers;
 }
 
-size_t mf_network_traded(const struct mf_network *n)
+size_t mf_network_largest(const struct mf_network *n, enum mf_exchange_group among)
 {
     size_t largest = 0;
 
-    for (size_t k = 0; k < n->net->lists; ++k) {
-        const struct mf_list *list = n->net->list[k];
-
-        for (size_t i = 0; i < list->nodes; ++i) {
-            const struct mf_node *node = &list->node[i];
-
-            if (mf_op_is_trade(node->op) && !node->back)
-                largest = mf_max(largest, mf_shape_bytes(&n->net->value[node->in[0]].shape) +
-                                              mf_shape_bytes(&n->net->value[node->out[0]].shape));
-        }
-    }
-    return largest;
-}
-
-size_t mf_network_largest(const struct mf_network *n)
-{
-    size_t largest = 0;
-
-    for (size_t k = 0; n->ranks > 1 && k < n->net->lists; ++k) {
-        const struct mf_list *list = n->net->list[k];
-
-        for (size_t i = 0; i < list->nodes; ++i)
-            if (list->node[i].op == MF_OP_START)
-                largest = mf_max(largest, mf_shape_bytes(&n->net->value[list->node[i].in[0]].shape));
-    }
+    for (size_t k = 0; n->ranks > 1 && k < n->net->lists; ++k)
+        largest = mf_max(largest, mf_list_largest(n->net->list[k], among));
     return largest;
 }
 

@@ -86,11 +86,8 @@ void mf_network_free(struct mf_network *network);
 /** Numbers of all parameters. */
 size_t mf_network_parameters(const struct mf_network *network);
 
-/** Bytes of the largest array that ranks exchange; 0 on one rank. */
-size_t mf_network_largest(const struct mf_network *network);
-
-/** Most bytes that a trade of rows sends and gets together; 0: there is none. */
-size_t mf_network_traded(const struct mf_network *network);
+/** Bytes of the largest array that these ranks exchange, or that a trade among them sends and gets; 0 on one rank. */
+size_t mf_network_largest(const struct mf_network *network, enum mf_exchange_group among);
 
 /** Floating-point operations of a list. */
 double mf_network_operations(const struct mf_network *network, const struct mf_list *list);

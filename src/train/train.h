@@ -46,7 +46,7 @@ struct mf_train_opts {
     /* what a plan decides; the result does not depend on it */
     size_t batch; /* samples of one pass */
     int stage;    /* of ZeRO: 0 to 3 */
-    size_t ways;  /* ranks that share the experts of a mixture, a divisor of the ranks; 0: none do */
+    size_t ways;  /* ranks that share the experts of a mixture, at most, a divisor of the ranks; 0: none do */
     enum mf_recompute recompute;
     enum mf_compile compile;
     enum mf_scope scope;          /* of what is compiled */
@@ -123,6 +123,9 @@ void mf_trainer_close(struct mf_trainer *trainer);
  */
 struct mf_carry;
 int mf_trainer_rebuild(struct mf_trainer *trainer, const struct mf_experts *experts, const struct mf_carry *carry);
+
+/** How many ranks would share so many experts; 1: every rank has all. Local. */
+size_t mf_trainer_ways(const struct mf_trainer *trainer, size_t experts);
 
 /** Layers of experts. Local. */
 size_t mf_trainer_mixtures(const struct mf_trainer *trainer);

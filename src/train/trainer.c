@@ -112,7 +112,7 @@ static void pin(struct mf_trainer *t, void *memory, size_t bytes)
 }
 
 /* Do ranks share experts? */
-static int shares(const struct mf_trainer *t) { return t->opts.ways > 1; }
+static int shares(const struct mf_trainer *t) { return t->ways.ways > 1; }
 
 /* Ranks with more experts have more that lasts, and larger arrays. What ranks exchange stands at one place on all, so
  * the most of them counts. Collective, where ranks share experts. */
@@ -124,10 +124,14 @@ static size_t most_of(const struct mf_trainer *t, size_t bytes)
     return (size_t)most;
 }
 
-static int join_groups(struct mf_trainer *t, size_t largest)
+/* A group may be one rank: all hear of its refusal. */
+static int join_groups(struct mf_trainer *t)
 {
-    MF_TRY(mf_arrays_join(t->arrays, MF_AMONG_EXPERTS, &t->ways.experts, most_of(t, mf_network_traded(&t->network))));
-    return mf_arrays_join(t->arrays, MF_AMONG_REPLICAS, &t->ways.replicas, largest);
+    const size_t largest = most_of(t, mf_network_largest(&t->network, MF_AMONG_REPLICAS));
+    const size_t traded = most_of(t, mf_network_largest(&t->network, MF_AMONG_EXPERTS));
+
+    MF_TRY(mf_agree(t->comm, mf_arrays_join(t->arrays, MF_AMONG_EXPERTS, &t->ways.experts, traded)));
+    return mf_agree(t->comm, mf_arrays_join(t->arrays, MF_AMONG_REPLICAS, &t->ways.replicas, largest));
 }
 
 static int open_walk(struct mf_trainer *t)
@@ -137,7 +141,7 @@ static int open_walk(struct mf_trainer *t)
     const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
     struct mf_walk_memory memory = {.lasting = {NULL}};
     const size_t room = most_of(t, net->lasting[p]), bytes = room + (all ? net->room[p] : 0);
-    const size_t largest = most_of(t, mf_network_largest(&t->network));
+    const size_t largest = most_of(t, mf_network_largest(&t->network, MF_AMONG_ALL));
     struct mf_queue *queue;
     char *arrays;
 
@@ -149,7 +153,7 @@ static int open_walk(struct mf_trainer *t)
     if (t->home) pin(t, arrays, bytes);
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
     mf_walk_replay(t->walk, mf_replays(t->opts.compile), t->opts.scope);
-    if (shares(t)) MF_TRY(join_groups(t, largest));
+    if (shares(t)) MF_TRY(join_groups(t));
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;
 }
@@ -214,33 +218,54 @@ size_t mf_trainer_mixtures(const struct mf_trainer *t)
     return n;
 }
 
+size_t mf_trainer_ways(const struct mf_trainer *t, size_t experts)
+{
+    return t->opts.ways > 1 ? (size_t)mf_ways_fit(t->comm->size, experts, (int)t->opts.ways) : 1;
+}
+
+/* The groups of ranks for so many experts. */
+static int open_ways(struct mf_trainer *t, size_t experts)
+{
+    const size_t ways = mf_trainer_ways(t, experts), now = shares(t) ? (size_t)t->ways.ways : 1;
+
+    if (ways == now) return MF_OK;
+    mf_ways_close(&t->ways);
+    return ways > 1 ? mf_ways_open(t->comm, (int)ways, &t->ways) : MF_OK;
+}
+
 /* The trainer keeps the experts, since they change. */
-static void take_experts(struct mf_trainer *t, const struct mf_experts *experts)
+static int take_experts(struct mf_trainer *t, const struct mf_experts *experts)
 {
     if (!experts)
         mf_experts_first(&t->experts, (size_t)t->opts.args.experts);
     else if (experts != &t->experts)
         t->experts = *experts;
-    if (!shares(t)) t->experts.ways = 0;
-    if (shares(t) && (t->experts.ways != t->opts.ways || t->experts.end[t->opts.ways - 1] != t->experts.count))
-        mf_experts_share(&t->experts, t->opts.ways, (size_t)t->ways.way, NULL, NULL);
     t->opts.args.experts = (long)t->experts.count;
     t->opts.args.list = &t->experts;
+    MF_TRY(open_ways(t, t->experts.count));
+    if (!shares(t))
+        t->experts.ways = 0;
+    else if (t->experts.ways != (size_t)t->ways.ways || t->experts.end[t->experts.ways - 1] != t->experts.count)
+        mf_experts_share(&t->experts, (size_t)t->ways.ways, (size_t)t->ways.way, NULL, NULL);
+    t->experts.way = shares(t) ? (size_t)t->ways.way : 0;
+    return MF_OK;
+}
+
+static int build_with(struct mf_trainer *t, const struct mf_experts *experts)
+{
+    unbuild(t);
+    MF_TRY(take_experts(t, experts));
+    return build(t);
 }
 
 int mf_trainer_rebuild(struct mf_trainer *t, const struct mf_experts *experts, const struct mf_carry *carry)
 {
     const struct mf_experts before = t->experts;
-    int rc;
+    int rc = build_with(t, experts);
 
-    unbuild(t);
-    take_experts(t, experts);
-    rc = build(t);
     if (rc == MF_MEMORY && carry) {
         mf_err_clear();
-        unbuild(t);
-        take_experts(t, &before);
-        MF_TRY(build(t));
+        MF_TRY(build_with(t, &before));
         mf_carry_put(carry, t);
         return MF_MEMORY;
     }
@@ -261,8 +286,7 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     t->units.mean = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
     t->units.deviation = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
     if (!opts->classify) measure_units(t);
-    if (shares(t)) MF_TRY(mf_ways_open(comm, (int)opts->ways, &t->ways));
-    if (opts->args.experts > 0) take_experts(t, opts->args.list);
+    if (opts->args.experts > 0) MF_TRY(take_experts(t, opts->args.list));
     MF_TRY(build(t));
     t->load = MF_MUST(calloc(mf_trainer_mixtures(t) * (MF_EXPERTS + 2) + 1, sizeof *t->load), "loads of experts");
     MF_TRY(mf_agree(comm, open_reader(t)));

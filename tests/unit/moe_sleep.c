@@ -59,7 +59,6 @@ static void same_lives(const struct bed *b, const char *model, size_t ways)
     long changes[MF_CHANGES], got[MF_CHANGES];
     struct mf_carry *want;
 
-    if (ways > (size_t)grow.least) grow.least = (long)ways;
     if (ways > 0) o.args.noise = 0;
     want = life_of(b, &b->self, &o, &grow, changes);
     CHECK(changes[MF_CHANGE_SLEEP] >= 3 && changes[MF_CHANGE_MERGE] > 0);

@@ -83,7 +83,7 @@ check(status == 0 and "StructureTensor" in out and "Chords" not in out, f"all on
 def report(evaluations, *more):
     """Evaluations made, calls of the runtime, names of ranges."""
     path = f"report{evaluations}"
-    words = ["match", "image.npy", "--limit-to", 4, "--add-dimension", 12, "--max_iter", evaluations, "--no_polish", "--device", "cuda", "--json",
+    words = ["match", "image.npy", "--limit-to", 4, "--add-dimension", 8, "--max_iter", evaluations, "--no_polish", "--device", "cuda", "--json",
              "--output", "out.h5", *more]
     status, out, err = runs.run(MESOFORGE, *words, timeout=200, env=around(MF_EMU_REPORT=path, NVTX_INJECTION64_PATH="a tool"))
     if not check(status == 0, f"a run that is watched: {err}"):
@@ -101,7 +101,7 @@ def each_of(few, many, most):
     check(all(each[key] < n for key, n in most.items()), f"what is beside it: {each}, at most {most}")
 
 
-few, many = (report(n, "--loss_type", "SSE") for n in (28, 88))  # no mean-field annealing
+few, many = (report(n, "--loss_type", "SSE") for n in (28, 48))  # no mean-field annealing
 each_of(few, many, {"waits": 6, "launches": 12, "copies": 2})
 each_of(report(60), report(80), {"waits": 5.5, "launches": 6, "copies": 3})  # 14 of 20 are steps of mean-field annealing
 check(many[1]["open"] == 0 and {"descent", "cut", "descriptors"} <= many[2] and "Variation" not in many[2], f"ranges: {many[1]} {many[2]}")

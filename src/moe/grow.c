@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/moe/first_rows.h"
 #include "src/moe/look.h"
 #include "src/moe/place.h"
 #include "src/train/carry.h"
@@ -181,6 +182,7 @@ static int bear(struct mf_grow *g, struct mf_loop *loop)
         return MF_OK;
     }
     MF_TRY(rc);
+    MF_TRY(mf_first_rows(t, id));
     mf_graph_add(&g->graph, &(struct mf_graph_expert){.id = id,
                                                       .active = -1,
                                                       .specialization = YOUNG,

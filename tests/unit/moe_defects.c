@@ -27,6 +27,24 @@ static void births(const struct bed *b)
     close_life(&l);
 }
 
+/* With handicaps a new expert gets rows at once, so that it can learn. Its fair share of a window is 4 rows. */
+static void first_rows(const struct bed *b)
+{
+    struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_sleep_opts awake = usual_sleep;
+    struct life l;
+
+    awake.every = 0;
+    o.args.balance = 0.005;
+    o.args.noise = 0;
+    open_life(b, &b->world, &o, &growth, &awake, &l);
+    while (l.grow.changes[MF_CHANGE_BIRTH] == 0) live(&l, l.t.step + 1);
+    live(&l, l.t.step + 4);
+    CHECK_SAYS(mf_graph_find(&l.grow.graph, EXPERTS)->activations >= 4, "a new expert had %g rows in four steps",
+               mf_graph_find(&l.grow.graph, EXPERTS)->activations);
+    close_life(&l);
+}
+
 /* The router has a row for each expert, and the graph the experts of the trainer. */
 static void agree(struct life *l)
 {
@@ -160,6 +178,7 @@ int main(int argc, char **argv)
 
     bed_open(&b, &argc, &argv);
     births(&b);
+    first_rows(&b);
     widths_and_ids(&b, 0);
     if (b.world.size > 1) widths_and_ids(&b, (size_t)b.world.size);
     rows(&b);

@@ -70,7 +70,7 @@ static int get_handicaps(const struct mf_trainer *t, float *to)
     const struct mf_net *net = t->network.net;
 
     for (size_t v = 0; v < net->values; ++v) {
-        if (net->value[v].set != MF_SET_HANDICAPS || net->value[v].role != MF_ROLE_PARAMETER) continue;
+        if (net->value[v].set != MF_SET_HANDICAPS || !mf_value_is_weight(&net->value[v])) continue;
         mf_place_get(t->queue, MF_PLACE_DEVICE, to, mf_walk_at(t->walk, t->network.evaluate.list, (int)v),
                      t->experts.count * sizeof *to);
         return 1;
@@ -83,7 +83,7 @@ static void set_handicap(const struct mf_trainer *t, size_t place, float handica
     const struct mf_net *net = t->network.net;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (net->value[v].set == MF_SET_HANDICAPS && net->value[v].role == MF_ROLE_PARAMETER)
+        if (net->value[v].set == MF_SET_HANDICAPS && mf_value_is_weight(&net->value[v]))
             mf_place_put(t->queue, MF_PLACE_DEVICE,
                          (float *)mf_walk_at(t->walk, t->network.evaluate.list, (int)v) + place, &handicap,
                          sizeof handicap);

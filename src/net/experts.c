@@ -235,6 +235,20 @@ static int handicaps(struct mf_build *build, size_t count)
     return v;
 }
 
+/* The trainer puts them there, for noise. They are no weights. */
+static int ids(struct mf_build *build, size_t count)
+{
+    const struct mf_shape shape = {.type = MF_I32, .n = 1, .d = {count}};
+    const int set = build->set;
+    int v;
+
+    build->set = MF_SET_HANDICAPS;
+    v = mf_build_parameter(build, "gate.ids", shape, MF_START_NUMBER, 0);
+    if (v >= 0) build->list->net->value[v].flat = 1;
+    build->set = set;
+    return v;
+}
+
 int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_mixture *m)
 {
     struct mf_shape shape = mf_build_shape(build, x);
@@ -244,8 +258,9 @@ int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_
                                   .rate = m->noise,
                                   .stream = build->dropouts};
     const int rows = as_rows(build, x), s = as_rows(build, scores);
-    const int in[] = {s, m->balance > 0 ? handicaps(build, m->experts->count) : -1};
-    const int weights = mf_build_node(build, MF_OP_ROUTE, route, "route", 2, in), choice = second(build);
+    const int in[] = {s, m->balance > 0 ? handicaps(build, m->experts->count) : -1,
+                      m->noise > 0 ? ids(build, m->experts->count) : -1};
+    const int weights = mf_build_node(build, MF_OP_ROUTE, route, "route", 3, in), choice = second(build);
     int places, y;
 
     build->dropouts += m->noise > 0;

@@ -180,6 +180,19 @@ static int make_network(struct mf_trainer *t, const struct mf_network_wish *wish
     return mf_agree(t->comm, rc);
 }
 
+/* Routers draw noise by the ids of experts. */
+static void put_ids(struct mf_trainer *t)
+{
+    const struct mf_net *net = t->network.net;
+    int32_t id[MF_EXPERTS];
+
+    for (size_t e = 0; e < t->experts.count; ++e) id[e] = (int32_t)t->experts.id[e];
+    for (size_t v = 0; v < net->values; ++v)
+        if (net->value[v].set == MF_SET_HANDICAPS && net->value[v].flat)
+            mf_place_put(t->queue, MF_PLACE_DEVICE, mf_walk_at(t->walk, t->network.last.list, (int)v), id,
+                         t->experts.count * sizeof *id);
+}
+
 /* Everything that depends on the network's structure. Weights are at their start. */
 static int build(struct mf_trainer *t)
 {
@@ -189,6 +202,7 @@ static int build(struct mf_trainer *t)
     MF_TRY(open_walk(t));
     if (t->opts.slots && t->opts.effective) MF_TRY(mf_slots_open(t, t->opts.slots, &t->slots));
     mf_weights_start(&t->network, t->walk, t->opts.seed);
+    put_ids(t);
     mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)t->opts.seed;
     mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = t->opts.decay;
     return MF_OK;

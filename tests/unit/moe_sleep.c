@@ -51,7 +51,7 @@ static struct mf_carry *life_of(const struct bed *b, const struct mf_comm *comm,
     return carry;
 }
 
-/* @p ways: ranks that share the experts. They have them in another order, of which noise depends. */
+/* @p ways: ranks that share the experts. They have them in another order. */
 static void same_lives(const struct bed *b, const char *model, size_t ways)
 {
     struct mf_train_opts o = of_life(model, WINDOW);
@@ -59,7 +59,6 @@ static void same_lives(const struct bed *b, const char *model, size_t ways)
     long changes[MF_CHANGES], got[MF_CHANGES];
     struct mf_carry *want;
 
-    if (ways > 0) o.args.noise = 0;
     want = life_of(b, &b->self, &o, &grow, changes);
     CHECK(changes[MF_CHANGE_SLEEP] >= 3 && changes[MF_CHANGE_MERGE] > 0);
     for (o.stage = 0; o.stage < 4; o.stage += o.stage == 1 ? 2 : 1) {

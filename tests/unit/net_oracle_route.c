@@ -21,12 +21,14 @@ static double noise(const struct mf_attr *attr, size_t sample, size_t i)
 }
 
 /* The logits of row @p r; NaN is the least. */
-static void logits(const struct mf_attr *attr, const struct mf_shape shape[], const double *in, size_t r, double *x)
+static void logits(const struct mf_attr *attr, const struct mf_shape shape[], const double *in, const double *id,
+                   size_t r, double *x)
 {
     const size_t n = shape[0].d[1], each = attr->first ? attr->first : 1;
 
     for (size_t e = 0; e < n; ++e) {
-        x[e] = in[r * n + e] + (attr->rate > 0 ? noise(attr, r / each, r % each * n + e) : 0);
+        x[e] =
+            in[r * n + e] + (attr->rate > 0 ? noise(attr, r / each, (r % each) << 20 | (id ? (size_t)id[e] : e)) : 0);
         if (isnan(x[e])) x[e] = -INFINITY;
     }
 }
@@ -39,7 +41,7 @@ static void choose(const struct mf_attr *attr, const struct mf_shape shape[], do
     for (size_t r = 0; r < shape[0].d[0]; ++r) {
         int taken[64] = {0};
 
-        logits(attr, shape, in[0], r, x);
+        logits(attr, shape, in[0], in[2], r, x);
         for (size_t e = 0; in[1] && e < n; ++e) x[e] += in[1][e];
         for (size_t i = 0; i < k; ++i) {
             size_t best = n;
@@ -62,7 +64,7 @@ static void route(const struct mf_attr *attr, const struct mf_shape shape[], dou
         const double *chosen = choice + r * k;
         double sum = 0;
 
-        logits(attr, shape, in[0], r, x);
+        logits(attr, shape, in[0], in[2], r, x);
         for (size_t e = 0; e < n; ++e) sum += isnan(in[0][r * n + e]) ? NAN : 0;
         for (size_t i = 0; i < k && chosen[0] >= 0; ++i) sum += exp(x[(size_t)chosen[i]] / attr->temperature);
         for (size_t i = 0; i < k; ++i)
@@ -76,6 +78,12 @@ static void equal_and_nan(const struct mf_attr *attr, const struct mf_shape shap
     for (size_t i = 0; i < mf_shape_count(&shape[0]); ++i) in[0][i] = (double)(i * i % 4);
     in[0][0] = in[0][2 * shape[0].d[1] + 3] = NAN;
     for (size_t e = 0; e < shape[0].d[1]; ++e) in[0][shape[0].d[1] + e] = NAN;
+}
+
+static void some_ids(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    (void)attr;
+    for (size_t e = 0; e < shape[2].d[0]; ++e) in[2][e] = (double)((5 * e + 3) % 17);
 }
 
 /* Slots from 0 to experts - 1, of which one row in three has none. */
@@ -229,6 +237,13 @@ const struct net_case net_route[] = {
      1,
      .in = {F(2, 12, 7)},
      .second = choose},
+    {MF_OP_ROUTE,
+     route,
+     {.count = 2, .temperature = 0.9, .rate = 0.5, .stream = 1},
+     1,
+     .in = {F(2, 8, 6), F(1, 6), I(1, 6)},
+     .second = choose,
+     .fill = some_ids},
     {MF_OP_ROUTE,
      route,
      {.count = 3, .temperature = 1},

@@ -37,24 +37,30 @@ static void weigh(float *key, size_t k, float temperature)
     for (size_t i = 0; i < k; ++i) key[i] /= sum;
 }
 
+static float noise_of(const struct mf_call *call, const struct mf_noise *noise, size_t r, size_t e)
+{
+    const size_t each = call->attr->first > 0 ? call->attr->first : 1;
+    const int32_t *id = call->in[2].at;
+    const uint64_t i = mf_noise_index(call->attr, r, id ? (uint64_t)id[e] : e);
+    float four[4];
+
+    mf_noise_four(noise, r / each, i / 4, four);
+    return four[i % 4];
+}
+
 /* @p r: row of the call. The best logits are found in the memory of the weights. Without the handicaps they are the
  * logits again, up to rounding. */
 static void route_row(const struct mf_call *call, const struct mf_noise *noise, size_t r)
 {
     const size_t experts = mf_shape_last(&call->in[0].shape), k = call->attr->count;
-    const size_t each = call->attr->first > 0 ? call->attr->first : 1, first = r % each * experts;
-    const float *x = (const float *)call->in[0].at + r * experts;
-    const float *handicap = call->in[1].at;
-    float *w = (float *)call->out[0].at + r * k, four[4] = {0};
+    const float *x = (const float *)call->in[0].at + r * experts, *handicap = call->in[1].at;
+    float *w = (float *)call->out[0].at + r * k;
     int32_t *choice = (int32_t *)call->out[1].at + r * k;
     int broken = 0;
 
     for (size_t e = 0; e < experts; ++e) {
-        float key = x[e];
+        float key = x[e] + (noise->deviation > 0 ? noise_of(call, noise, r, e) : 0) + (handicap ? handicap[e] : 0);
 
-        if (noise->deviation > 0 && (e == 0 || (first + e) % 4 == 0))
-            mf_noise_four(noise, r / each, (first + e) / 4, four);
-        key += four[(first + e) % 4] + (handicap ? handicap[e] : 0);
         broken |= isnan(key);
         insert(w, choice, e, k, isnan(key) ? -INFINITY : key, e);
     }

@@ -40,16 +40,18 @@ struct choice_body {
     const double *number;
     unsigned experts;
     const float *logits, *handicap; /* handicap: NULL: none */
+    const int32_t *id;              /* NULL: places */
     float *weight;
     int32_t *choice;
     __device__ float logit(const struct mf_noise &noise, size_t row, unsigned expert) const
     {
-        const size_t each = attr.first > 0 ? attr.first : 1, i = row % each * experts + expert;
+        const size_t each = attr.first > 0 ? attr.first : 1;
+        const uint64_t i = mf_noise_index(&attr, row, id ? uint64_t(id[expert]) : expert);
         float four[4] = {};
 
         if (noise.deviation > 0) mf_noise_four(&noise, row / each, i / 4, four);
-        return logits[row * experts + expert] +
-               ((i % 4 < 2 ? four[i % 2] : four[2 + i % 2]) + (handicap ? handicap[expert] : 0));
+        return logits[row * experts + expert] + (i % 4 < 2 ? four[i % 2] : four[2 + i % 2]) +
+               (handicap ? handicap[expert] : 0);
     }
     __device__ void operator()(size_t row, unsigned lane) const
     {
@@ -137,7 +139,8 @@ void route(struct mf_queue *q, const struct mf_call *call)
 
     mf_rows_run(q, logits.d[0],
                 choice_body{*call->attr, call->number, unsigned(logits.d[1]), mf_floats(call->in[0]),
-                            mf_floats(call->in[1]), mf_floats(call->out[0]), mf_numbers<int32_t>(call->out[1])});
+                            mf_floats(call->in[1]), mf_numbers<int32_t>(call->in[2]), mf_floats(call->out[0]),
+                            mf_numbers<int32_t>(call->out[1])});
 }
 
 void route_back(struct mf_queue *q, const struct mf_call *call)

@@ -2,7 +2,7 @@
 """Trains a mixture of experts over 784 numbers on one rank and on several that share the experts, of one thread each, turn by turn.
 
 expert_ranks.py MESOFORGE MPIEXEC [ranks = 2] [rounds = 3] [experts = 64]      prints TSV
-Medians over the rounds. ms: of a step of 1024 samples, wall clock, without start and scores. MiB: parameters, gradients, moments and activations of rank 0.
+Medians over the rounds. ms: of a step of 8192 samples, wall clock, without start and scores. MiB: parameters, gradients, moments and activations of rank 0.
 """
 import json
 import os
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-STEPS, BATCH, WIDTH = 30, 1024, 512
+STEPS, BATCH, WIDTH = 12, 8192, 256
 
 
 def run(words, ranks, folder):
@@ -29,7 +29,7 @@ def main():
     ranks, rounds = (int((sys.argv[3:5] + ["2", "3"][len(sys.argv[3:5]) :])[k]) for k in range(2))
     os.environ.update(OMP_WAIT_POLICY="passive", OMPI_MCA_mpi_yield_when_idle="0")
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, "synth", "--num-samples", "2600", "--size", "28", "28", "--output", "data.h5"], cwd=folder, check=True, capture_output=True)
+        subprocess.run([program, "synth", "--num-samples", "10400", "--size", "28", "28", "--output", "data.h5"], cwd=folder, check=True, capture_output=True)
         turns = [[run([mpi, "-n", str(n), "--oversubscribe", program], n, folder) for n in (1, ranks)] for _ in range(rounds)]
     print(f"# load {os.getloadavg()[0]:.1f}")
     print("ranks\tms\tMiB\ttimes_as_fast\tleast\tmost")

@@ -58,7 +58,8 @@ static float quantile(const struct gaps *g, size_t experts)
     gap = all;
     n = offset[comm->size] / sizeof *gap;
     qsort(gap, n, sizeof *gap, by_size);
-    if (n > 0) found = gap[n / experts];
+    if (n > 1)
+        found = (gap[n / experts] + gap[n / experts > 0 ? n / experts - 1 : 1]) / 2; /* no row is on the border */
     free(all);
     free(offset);
     return isfinite(found) ? found : 0;

@@ -1,6 +1,6 @@
-/* A mixture of experts: a router scores the experts for every row, each row goes to those with the highest scores, and
- * the sum of what they make of it, weighted by the scores, is the result (Shazeer et al., "Outrageously large neural
- * networks", 2017).
+/* A mixture of experts (Shazeer et al., "Outrageously large neural networks", 2017). A router scores the experts for
+ * every row. Each row goes to those with the highest scores. The result is the sum of what they make of it, weighted by
+ * the scores.
  *
  * The weights of all experts stand one behind the other in one parameter, experts.fcI.weight [experts][..], which is
  * only an array: those of one expert are named views of it, experts.ID.fcI.weight. Files and checkpoints know the

@@ -27,7 +27,11 @@ static void list_experts(struct mf_trainer *t, struct mf_checkpoint *c)
     int rc;
 
     mf_checkpoint_int(c, "experts/count", &count);
-    if (mf_checkpoint_code(c) == MF_OK && (count < 1 || count > MF_EXPERTS)) count = 1; /* a seal keeps that away */
+    if (mf_checkpoint_code(c) == MF_OK && (count < 1 || count > MF_EXPERTS)) {
+        mf_checkpoint_refuse(
+            c, mf_fail(MF_INPUT, "the checkpoint has %ld experts; it must have 1 to %d", count, MF_EXPERTS));
+        count = 1;
+    }
     for (size_t e = 0; e < experts.count; ++e) id[e] = (double)experts.id[e];
     mf_checkpoint_reals(c, "experts/ids", id, (size_t)count);
     for (size_t w = 0; w < experts.ways; ++w) end[w] = (double)experts.end[w];

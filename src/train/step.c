@@ -1,15 +1,11 @@
 /* See train.h: a step. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/form/compare.h"
 #include "src/base/err.h"
 #include "src/train/phases.h"
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
-
-enum { SUMS = 3 };
 
 static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t micro)
 {
@@ -123,19 +119,15 @@ static void squared_norms(struct mf_trainer *t, double *whole, double *part)
 /* Losses add up over ranks, and squared norms where each has a part of the gradients. */
 static void reduce(struct mf_trainer *t, int failed, size_t n, int64_t *wish, double *loss, double *square, int *any)
 {
-    const size_t more = loads(t);
-    double *sums = MF_MUST(calloc(SUMS + more, sizeof *sums), "sums of a step");
+    double *sums = t->sums;
 
     sums[0] = *loss;
     sums[1] = *square;
     sums[2] = failed ? 1 : 0;
-    memcpy(sums + SUMS, t->load, more * sizeof *sums);
-    mf_collect_step(t->comm, SUMS + more, sums, n, wish);
-    memcpy(t->load, sums + SUMS, more * sizeof *sums);
+    mf_collect_step(t->comm, MF_STEP_SUMS + loads(t), sums, n, wish);
     *loss = sums[0];
     *square = sums[1];
     *any = sums[2] > 0;
-    free(sums);
 }
 
 /* A mean over no rows is 0. */

@@ -81,6 +81,7 @@ struct mf_trainer {
     size_t *id;    /* [batch] */
     float *target; /* of a batch */
     float *blank;  /* a sample of zeros */
+    double *sums;  /* of a step over ranks: loss, squared norm, ranks that failed; then the loads */
     double *load;  /* [mixtures][experts + 2] of the last step, all ranks: rows of each expert, sum of uncertainties,
                       rows of all */
     size_t micro;  /* passes of a step on every rank */
@@ -89,6 +90,8 @@ struct mf_trainer {
     size_t skipped;
     struct mf_scale scale;
 };
+
+enum { MF_STEP_SUMS = 3 };
 
 /** What came of a step, the same on all ranks. */
 struct mf_step {

@@ -302,7 +302,8 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     if (!opts->classify) measure_units(t);
     if (opts->args.experts > 0) MF_TRY(take_experts(t, opts->args.list));
     MF_TRY(build(t));
-    t->load = MF_MUST(calloc(mf_trainer_mixtures(t) * (MF_EXPERTS + 2) + 1, sizeof *t->load), "loads of experts");
+    t->sums = MF_MUST(calloc(MF_STEP_SUMS + mf_trainer_mixtures(t) * (MF_EXPERTS + 2), sizeof *t->sums), "sums");
+    t->load = t->sums + MF_STEP_SUMS;
     MF_TRY(mf_agree(comm, open_reader(t)));
     mf_scale_begin(&opts->scale, &t->scale);
     return MF_OK;
@@ -313,7 +314,7 @@ void mf_trainer_close(struct mf_trainer *t)
     unbuild(t);
     mf_ways_close(&t->ways);
     mf_reader_close(t->reader);
-    free(t->load);
+    free(t->sums);
     free(t->id);
     free(t->target);
     free(t->blank);

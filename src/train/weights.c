@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/rng.h"
@@ -56,16 +57,15 @@ static struct held piece_in(const struct mf_network *n, const struct mf_walk *wa
     const struct mf_bucket *bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
     const size_t piece = n->net->value[bucket->parameters].shape.d[0] / bucket->pieces;
     const size_t begin = bucket->piece * piece, end = begin + piece;
-    size_t bytes, from, to;
+    size_t bytes, first, from, to; /* first: of the weight; from, to: of what is here */
 
     mf_value_root(n->net, v, &bytes);
-    from = bytes / sizeof(float);
-    to = from + mf_shape_count(&n->net->value[v].shape);
-    bytes = from > begin ? from : begin;
-    to = to < end ? to : end;
-    if (bytes >= to) return (struct held){{0, 0}, NULL, n->net->value[array].place};
+    first = bytes / sizeof(float);
+    from = mf_max(first, begin);
+    to = mf_min(first + mf_shape_count(&n->net->value[v].shape), end);
+    if (from >= to) return (struct held){{0, 0}, NULL, n->net->value[array].place};
     return (struct held){
-        {bytes - from, to - bytes}, (float *)at(n, walk, array) + (bytes - begin), n->net->value[array].place};
+        {from - first, to - from}, (float *)at(n, walk, array) + (from - begin), n->net->value[array].place};
 }
 
 static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
@@ -102,13 +102,21 @@ static int is_spread(const struct mf_network *n, int v, enum mf_state state)
     return state == MF_STATE_WEIGHT ? n->layout.stage == 3 : n->layout.stage > 0 && n->ranks > 1;
 }
 
-/* Of what is held, what this rank gives where all ranks together give each number once, in their order. */
+/* Is it cut among the ranks that have the bucket? */
+static int is_cut(const struct mf_network *n, int v, enum mf_state state)
+{
+    if (n->net->value[v].away) return 1;
+    if (is_handicap(n, v) || (state == MF_STATE_WEIGHT && n->layout.stage < 3)) return 0;
+    return bucket_of(n, mf_value_root(n->net, v, NULL))->pieces > 1;
+}
+
+/* Of what is held, what this rank gives where all ranks together give each number once, in their order. Of ranks that
+ * hold the same, the first one gives. */
 static struct held given_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
 {
     struct held held = held_of(n, walk, v, state);
-    const int is_whole = held.part.count == mf_shape_count(&n->net->value[v].shape);
 
-    if (is_shared(n, v) && is_whole && n->layout.stage == 0 && n->rank >= n->ways) held.part.count = 0;
+    if (is_shared(n, v) && !is_cut(n, v, state) && n->rank >= n->ways) held.part.count = 0;
     return held;
 }
 
@@ -453,14 +461,6 @@ static void keep(const struct mf_network *n, struct mf_checkpoint *checkpoint, c
 
     mf_checkpoint_array(checkpoint, &piece);
     free(name);
-}
-
-/* Is it cut among the ranks that have the bucket? */
-static int is_cut(const struct mf_network *n, int v, enum mf_state state)
-{
-    if (n->net->value[v].away) return 1;
-    if (is_handicap(n, v) || (state == MF_STATE_WEIGHT && n->layout.stage < 3)) return 0;
-    return bucket_of(n, mf_value_root(n->net, v, NULL))->pieces > 1;
 }
 
 /* The part that this rank saves of what it holds. What several ranks have whole they save in parts. */

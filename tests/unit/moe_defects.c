@@ -1,6 +1,6 @@
-/* What goes wrong in mixtures of experts that grow elsewhere does not here (docs/FROM-MORPH.md): experts are born in
- * every step, routers keep rows of experts that are gone, graphs number experts anew, histograms never have a bin
- * twice, rows are lost on their way, nothing is compiled, edges last for ever. */
+/* Faults of another program (docs/FROM-MORPH.md) that this one does not have. There, experts are born in every step,
+ * and routers keep rows of experts that are gone. Graphs number experts anew, and histograms never have a bin twice.
+ * Rows are lost on their way, nothing is compiled, and edges last for ever. */
 #include "src/moe/place.h"
 #include "src/train/carry.h"
 #include "tests/unit/moe_life.h"

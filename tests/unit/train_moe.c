@@ -3,21 +3,14 @@
  * A new expert learns from its first step on. */
 #include "src/train/carry.h"
 #include "src/train/saved.h"
-#include "tests/unit/train_case.h"
+#include "tests/unit/moe_case.h"
 
-enum { EXPERTS = 4 };
-
-static struct mf_train_opts mixture(const char *model, size_t batch)
+/* That of moe_case.h, with handicaps. */
+static struct mf_train_opts balanced(const char *model, size_t batch)
 {
-    struct mf_train_opts o = usual(model, 1, batch);
+    struct mf_train_opts o = mixture(model, batch);
 
-    o.args.experts = EXPERTS;
-    o.args.top = 2;
-    o.args.temperature = 0.8;
-    o.args.noise = 0.3;
     o.args.balance = 0.05;
-    o.args.dropout = 0;
-    CHECK(mf_model_complete(o.model, &o.args) == MF_OK);
     return o;
 }
 
@@ -68,7 +61,7 @@ static float *alone(const struct bed *b, struct mf_train_opts o, size_t *n, stru
 /* @p ways: ranks that share the experts. */
 static void same_lives(const struct bed *b, const char *model, int ways)
 {
-    struct mf_train_opts o = mixture(model, 1);
+    struct mf_train_opts o = balanced(model, 1);
     struct mf_step want, got;
     size_t n, m;
     float *weights = alone(b, o, &n, &want);
@@ -96,7 +89,7 @@ static void same_lives(const struct bed *b, const char *model, int ways)
 /* Weights and moments are carried over to the bit. */
 static void nothing_changes(const struct bed *b)
 {
-    const struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 1));
+    const struct mf_train_opts o = balanced("moe", batch_for(&b->world, WINDOW, 1));
     struct mf_trainer t, u;
     float *want, *got;
     size_t n;
@@ -119,7 +112,7 @@ static void nothing_changes(const struct bed *b)
 /* Every sample goes to every expert, so that the new one has rows. */
 static void newborn(const struct bed *b)
 {
-    struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_train_opts o = balanced("moe", batch_for(&b->world, WINDOW, 1));
     struct mf_experts experts;
     struct mf_trainer t;
     float *before, *after;
@@ -153,7 +146,7 @@ static void newborn(const struct bed *b)
 /* Padding is not routed: the loads are those of the window. */
 static void loads(const struct bed *b)
 {
-    const struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 2) + 1);
+    const struct mf_train_opts o = balanced("moe", batch_for(&b->world, WINDOW, 2) + 1);
     struct mf_trainer t;
     double sum = 0;
 
@@ -168,7 +161,7 @@ static void loads(const struct bed *b)
 static void parts(const struct bed *b)
 {
     static const size_t want[] = {[MF_SCOPE_ALL] = 2, [MF_SCOPE_EXPERTS] = 1, [MF_SCOPE_GATE] = 1};
-    struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_train_opts o = balanced("moe", batch_for(&b->world, WINDOW, 1));
     float *weights[3];
     size_t n;
 

@@ -136,53 +136,11 @@ const struct mf_opt mf_regress_rows[] = {
     ROW("target", columns, MF_TEXTS, NULL, "columns of real values to predict; left out: all of the dataset"),
     MF_OPT_END};
 
-#define GPU_MODES                                "auto|cpu|single_gpu|multi_gpu"
-#define GROW(word, field, kind, standard, help)  MF_OPT(mf_moe_cmd, word, grow.field, kind, standard, help)
-#define SLEEP(word, field, kind, standard, help) MF_OPT(mf_moe_cmd, word, sleep.field, kind, standard, help)
-
-const struct mf_opt mf_moe_rows[] = {
-    MF_CHOICE(
-        mf_moe_cmd, "gpu-mode", gpu_mode, "auto", GPU_MODES,
-        "auto: as --device; cpu: --device cpu; single_gpu: one rank on --device cuda; multi_gpu: ranks on --device "
-        "cuda, each with a GPU of its own"),
-    GROW("birth-threshold", threshold, MF_REAL, "0.3",
-         "an expert is born where the router's mean uncertainty stays above this [0..1]; 1: never"),
-    GROW("birth-window", window, MF_LONG, "100", "steps that it must stay there"),
-    GROW("birth-cooldown", cooldown, MF_LONG, "200", "least number of steps between births"),
-    GROW("min-experts", least, MF_LONG, "2", "experts that always stay"),
-    GROW("max-experts", most, MF_LONG, "32", "the most experts"),
-    SLEEP("sleep-every", every, MF_LONG, "1000", "steps between sleeps, in which experts are put in order; 0: never"),
-    SLEEP("sleep-least", least, MF_LONG, "500", "least number of these steps where experts have become many"),
-    SLEEP("sleep-most", most, MF_LONG, "2000", "largest number of these steps"),
-    SLEEP("replay-buffer", records, MF_LONG, "2000", "records of what experts did that a sleep repeats, at most"),
-    SLEEP("replay-bytes", bytes, MF_LONG, "67108864", "their memory on every rank, at most [bytes]"),
-    SLEEP("replay-batch", batch, MF_LONG, "32", "records of one step of replay"),
-    SLEEP("replay-rate", rate, MF_REAL, "1e-4", "learning rate of replay"),
-    SLEEP("merge-similarity", similarity, MF_REAL, "0.8", "experts that are more alike become one [0..1]"),
-    SLEEP("dormant-steps", dormant, MF_LONG, "5000", "an expert without samples for more steps than these may go"),
-    SLEEP("least-activations", activations, MF_LONG, "100", "if it had fewer samples in its life"),
-    SLEEP("overlap", overlap, MF_REAL, "0.3", "experts divide their samples where they share so much of them [0..1]"),
-    SLEEP("meta-every", meta, MF_LONG, "10",
-          "sleeps between changes of thresholds, which follow the validation loss; 0: they stay"),
-    SLEEP("edge-decay", decay, MF_REAL, "0.99", "factor of the graph's edges in each sleep [0..1]"),
-    SLEEP("edge-least", edge, MF_REAL, "0.1", "edges below this weight go [0..1]"),
-    MF_OPT_END};
-
 int mf_train_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_train_cmd *o = into;
 
     return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
-}
-
-int mf_moe_adopt(struct mf_options *options, const void *into)
-{
-    const struct mf_moe_cmd *o = into;
-    const int mode = mf_options_choice(GPU_MODES, o->gpu_mode);
-
-    MF_TRY(mf_train_adopt(options, into));
-    if (mode == 0) return MF_OK;
-    return mf_options_adopt(options, "device", "", "--gpu-mode", mode == 1 ? "cpu" : "cuda");
 }
 
 static int positive(const char *option, long value)
@@ -545,24 +503,6 @@ static struct mf_model_args args_of(const struct mf_train_cmd *o, const struct m
                                                                    : MF_FEATURES_NONE};
 }
 
-/* Ranks that share the experts. */
-static int find_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks, struct mf_train_opts *opts)
-{
-    const size_t experts = (size_t)opts->args.experts, wish = o->ways ? (size_t)o->ways : ranks;
-
-    if (strcmp(o->strategy, "expert_parallel") != 0) return MF_OK;
-    if (experts == 0)
-        return mf_fail(MF_USAGE, "--parallel-strategy expert_parallel: --arch %s has no experts", o->arch);
-    if (s->common->deterministic)
-        return mf_fail(MF_USAGE, "--deterministic sums whole gradients of samples, and with --parallel-strategy "
-                                 "expert_parallel no rank has them; leave one of them out");
-    opts->ways = (size_t)mf_ways_fit((int)ranks, experts, (int)(wish < ranks ? wish : ranks));
-    if (!o->ways || opts->ways == (size_t)o->ways) return MF_OK;
-    return mf_fail(MF_USAGE,
-                   "--expert-ways %ld: it must divide the %zu rank%s, and be at most the %zu experts; try: %zu",
-                   o->ways, ranks, MF_S(ranks), experts, opts->ways);
-}
-
 static int find_scope(const struct mf_train_cmd *o, struct mf_train_opts *opts)
 {
     opts->scope = (enum mf_scope)mf_options_choice(SCOPES, o->compile_scope);
@@ -609,7 +549,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     MF_TRY(check_labels(classify, set, opts));
     if (!classify) MF_TRY(find_columns(o, set, column, opts));
     find_precision(o, opts);
-    MF_TRY(find_ways(s, o, ranks, opts));
+    MF_TRY(mf_moe_ways(s, o, ranks, opts));
     MF_TRY(find_batches(o, set, ranks, opts));
     MF_TRY(find_slots(s, o, ranks, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);

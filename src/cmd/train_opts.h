@@ -47,6 +47,10 @@ int mf_train_adopt(struct mf_options *options, const void *into);
 /** The same, and the device of --gpu-mode. */
 int mf_moe_adopt(struct mf_options *options, const void *into);
 
+/** Ranks that share the experts, into @p opts, whose network is known. MF_USAGE. Local. */
+int mf_moe_ways(const struct mf_session *session, const struct mf_train_cmd *o, size_t ranks,
+                struct mf_train_opts *opts);
+
 /** What train moe takes where nothing is given. Refuses (MF_USAGE) what it cannot do. Local. */
 int mf_moe_complete(const struct mf_session *session, struct mf_moe_cmd *o);
 

@@ -37,9 +37,8 @@ int mf_moe_opts(const struct mf_moe_cmd *o, struct mf_train_opts *opts)
 
 static int check(void *context, struct mf_train_opts *opts)
 {
-    struct mixture *m = context;
+    const struct mixture *m = context;
 
-    m->show.started = (size_t)opts->args.experts;
     return mf_moe_opts(m->o, opts);
 }
 
@@ -88,6 +87,7 @@ static int begin(void *context, struct mf_loop *loop)
 {
     struct mixture *m = context;
 
+    m->show.started = loop->trainer->experts.count; /* those of --model */
     mf_grow_open(&m->grow, &m->o->grow, loop->trainer);
     say_ways(loop->trainer);
     if (loop->trainer->opts.args.top == 1)

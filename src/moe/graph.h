@@ -27,7 +27,7 @@ struct mf_graph_expert {
     double activations;                                 /* rows that it has worked on */
     long active;                                        /* the last step with such rows; -1: none */
     double specialization, adaptation_rate, confidence; /* in [0, 1] */
-    long born, parent;                                  /* step of its birth; id of its template, -1: none */
+    long born, parent;                                  /* step of its birth; id of the busiest expert then, -1: none */
     double *samples;                                    /* [concepts] that belong to each, without its subconcepts */
 };
 

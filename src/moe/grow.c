@@ -13,7 +13,7 @@
 #include "src/train/carry.h"
 
 static const double YOUNG = 0.3; /* specialisation of a new expert */
-static const double KIN = 0.5;   /* edge between a new expert and its template */
+static const double KIN = 0.5;   /* edge between a new expert and the busiest one */
 
 const char *const mf_change_names[] = {"birth", "merge", "prune", "sleep"};
 

@@ -156,6 +156,8 @@ def model_works():
     done = run("infer", "classify", "merge/model.safetensors", "set.h5", "--output", "told.csv")
     with open("told.csv") as file:
         check(done.status == 0 and len(list(csv.reader(file))) == 121, f"infer: {done}")
+    done = train("none", "--replay-bytes", 100, "--max-steps", 1, "--no-plots")
+    check("sleeps repeat nothing" in done.err, f"no record fits: {done.err}")
     again = json.loads(train("again", "--model", "merge/model.safetensors", "--max-steps", 1, "--learning-rate", 1e-12, "--json", "--no-plots").out)
     check(abs(again["test"]["loss"] - said["test"]["loss"]) < 0.05, f"a training that starts from it: {again['test']}, {said['test']}")
 

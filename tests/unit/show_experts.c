@@ -227,7 +227,7 @@ static void devices(void)
 {
     static const size_t sizes[] = {1, 4, 24};
     struct mf_drawn_device device[24];
-    char names[24][16];
+    char names[24][32];
 
     for (size_t n = 0; n < sizeof sizes / sizeof *sizes; ++n) {
         struct mf_figure f = {.columns = 1};

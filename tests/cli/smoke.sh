@@ -64,6 +64,8 @@ for ranks; do
     ends 0 $ranks data split again-set.h5 --train 0.5
     ends 0 $ranks train classify --data set.h5 --arch mlp --epochs 1 --results-dir class --verbose
     ends 0 $ranks train regress --data set.h5 --target length --arch mlp --epochs 1 --results-dir real
+    ends 0 $ranks plan train moe --data set.h5 --experts 4 --ranks "$ranks" --explain --verbose
+    ends 0 $ranks train moe --data set.h5 --experts 4 --width 8 --epochs 2 --sleep-every 1 --results-dir mixed --verbose
     ends 0 $ranks eval class/model.safetensors --data set.h5 --output table.csv --plot confusion.png
     ends 0 $ranks infer classify class/model.safetensors image.npy set.h5 --output table.csv
     ends 0 $ranks infer regress real/model.safetensors image.npy --json

@@ -382,6 +382,7 @@ void mf_walk_replay(struct mf_walk *walk, int may, enum mf_scope scope)
 
 void mf_place_get(struct mf_queue *queue, enum mf_place place, void *host, const void *from, size_t bytes)
 {
+    if (!bytes) return; /* a rank without a part has no memory for it */
     if (place == MF_PLACE_HOST)
         memcpy(host, from, bytes);
     else
@@ -391,6 +392,7 @@ void mf_place_get(struct mf_queue *queue, enum mf_place place, void *host, const
 
 void mf_place_put(struct mf_queue *queue, enum mf_place place, void *to, const void *host, size_t bytes)
 {
+    if (!bytes) return;
     if (place == MF_PLACE_HOST)
         memcpy(to, host, bytes);
     else

@@ -1,18 +1,17 @@
 /* See collect.h: memory, start and finish. The work is in collect_chunk.c. */
 #include "mpi/collect.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "mpi/collect_priv.h"
 #include "mpi/phases.h"
+#include "mpi/wait.h"
 #include "src/base/err.h"
 
 #define TAG "arrays of all ranks"
 
-enum { GRAIN = 16 /* floats */, CHUNK = 1 << 15, MESSAGE = 1 << 17, PAUSES = 16 };
+enum { GRAIN = 16 /* floats */, CHUNK = 1 << 15, MESSAGE = 1 << 17 };
 
 /* -- memory -- */
 
@@ -129,7 +128,7 @@ static int open_all(struct mf_collect *c, size_t bytes)
     if (!c->comm->impl || c->comm->size == 1) return MF_OK;
     find_teams(c);
     meet_team(c);
-    c->pauses = c->comm->impl->node_ranks > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : PAUSES;
+    c->pauses = mf_wait_pauses(c->comm);
     return take_buffers(c);
 }
 
@@ -211,19 +210,6 @@ static void advance_finished(struct mf_collect *c)
     }
 }
 
-static void rest(const struct mf_collect *c, long turn)
-{
-    if (turn >= c->pauses) {
-        (void)sched_yield();
-        return;
-    }
-#if defined __x86_64__
-    __builtin_ia32_pause();
-#elif defined __aarch64__
-    __asm__ volatile("yield");
-#endif
-}
-
 static void await(struct mf_collect *c, uint64_t number)
 {
     advance_finished(c);
@@ -231,7 +217,7 @@ static void await(struct mf_collect *c, uint64_t number)
         if (mf_collect_work(c, 0))
             turn = 0;
         else
-            rest(c, turn++);
+            mf_wait_turn(turn++, c->pauses);
 }
 
 /* Describes the exchange, then tells the team. */

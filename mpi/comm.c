@@ -18,6 +18,7 @@
 #include "mpi/comm_priv.h"
 #include "mpi/launched.h"
 #include "mpi/nccl_transport.h"
+#include "mpi/wait.h"
 #include "mpi/watch.h"
 #include "src/base/err.h"
 
@@ -170,6 +171,7 @@ static void local_ranks(struct mf_comm *comm)
     mf_impl_on_node(comm);
     comm->impl->node_leader = comm->impl->leader;
     comm->impl->node_ranks = comm->local_size;
+    mf_wait_open(comm->local_size);
 }
 
 struct mf_comm_impl *mf_impl_new(MPI_Comm ranks)

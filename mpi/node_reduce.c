@@ -8,15 +8,14 @@
  * number crosses the network once each way, whatever the number of ranks on a node. */
 #include "mpi/node_reduce.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "mpi/comm_priv.h"
 #include "mpi/share.h"
+#include "mpi/wait.h"
 #include "src/base/err.h"
 
 enum {
@@ -26,8 +25,6 @@ enum {
     LEAST_SUM = 16 << 10,   /* of many ranks: below it a message is as quick */
     FEW = 8,                /* ranks that look at each other's numbers sooner than a message goes round */
     NOTE_BYTES = 4096,
-    PAUSES = 16, /* a microsecond: longer than a rank that is there takes, and little beside a turn of a core that is
-                    shared */
     LINE = 64
 };
 
@@ -89,7 +86,7 @@ struct mf_node_reduce *mf_node_reduce_new(const struct mf_comm *comm)
     n = MF_MUST(malloc(sizeof *n), "sums in shared memory");
     *n = (struct mf_node_reduce){.share = share, .rank = comm->local_rank, .size = comm->local_size, .piece = piece};
     meet_others(n, comm);
-    n->pauses = comm->impl->node_ranks > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : PAUSES;
+    n->pauses = mf_wait_pauses(comm);
     return n;
 }
 
@@ -116,24 +113,11 @@ static char *half(const struct mf_node_reduce *n, int rank)
     return n->at[rank] + sizeof(struct flags) + (n->round & 1) * n->piece;
 }
 
-static void relax(void)
-{
-#if defined __x86_64__
-    __builtin_ia32_pause();
-#elif defined __aarch64__
-    __asm__ volatile("yield");
-#endif
-}
-
 /* Until @p flag is at the turn. Where ranks are more than cores, whom it waits for may need this one. */
 static void await(const struct mf_node_reduce *n, _Atomic uint64_t *flag)
 {
-    for (long paused = 0; atomic_load_explicit(flag, memory_order_acquire) < n->round; ++paused) {
-        if (paused < n->pauses)
-            relax();
-        else
-            (void)sched_yield();
-    }
+    for (long turn = 0; atomic_load_explicit(flag, memory_order_acquire) < n->round; ++turn)
+        mf_wait_turn(turn, n->pauses);
 }
 
 /* One of the two may be the sum itself. */

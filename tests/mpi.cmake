@@ -6,6 +6,7 @@ set_tests_properties(mpi_comm_lone PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT
 set_tests_properties(mpi_comm_asked PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MESOFORGE_MPI=1")
 mf_test(NAME mpi_group SOURCE unit/mpi_group.c ROOM "mf_mpi" RANKS 1 2 3 4)
 mf_test(NAME mpi_launched SOURCE unit/mpi_launched.c ROOM mf_mpi)
+mf_test(NAME mpi_wait SOURCE unit/mpi_wait.c ROOM mf_mpi)
 mf_test(NAME mpi_judge SOURCE unit/mpi_judge.c ROOM mf_mpi)
 mf_test(NAME mpi_heartbeat SOURCE unit/mpi_heartbeat.c ROOM mf_mpi)
 mf_test(NAME mpi_watch_line SOURCE unit/mpi_watch_line.c ROOM mf_mpi)

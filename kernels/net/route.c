@@ -22,9 +22,9 @@ static double per_number(const struct mf_attr *attr, const struct mf_shape in[],
     return 12 * (double)mf_shape_count(&in[0]);
 }
 
-/* -- route: logits [rows][experts], handicaps [experts] or none, ids i32 [experts] or none -> weights [rows][count],
- * choices [rows][count]. Handicaps are added to logits where they are compared, and not in the weights (Wang et al.,
- * "Auxiliary-loss-free load balancing strategy for mixture-of-experts", 2024). -- */
+/* -- route: logits [rows][experts], balance biases [experts] or none, ids i32 [experts] or none -> weights
+ * [rows][count], choices [rows][count]. Balance biases are added to logits where they are compared, and not in the
+ * weights (Wang et al., "Auxiliary-loss-free load balancing strategy for mixture-of-experts", 2024). -- */
 
 static int route_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
@@ -33,7 +33,7 @@ static int route_shape(const struct mf_attr *attr, const struct mf_shape in[], s
     if (!(attr->temperature > 0))
         return mf_fail(MF_USAGE, "its temperature is %g; it must be above 0", attr->temperature);
     if (in[1].n && mf_shape_count(&in[1]) != in[0].d[1])
-        return mf_fail(MF_USAGE, "it has %zu experts and %zu handicaps", in[0].d[1], mf_shape_count(&in[1]));
+        return mf_fail(MF_USAGE, "it has %zu experts and %zu balance biases", in[0].d[1], mf_shape_count(&in[1]));
     if (in[2].n && (in[2].type != MF_I32 || mf_shape_count(&in[2]) != in[0].d[1]))
         return mf_fail(MF_USAGE, "it has %zu experts and %zu ids", in[0].d[1], mf_shape_count(&in[2]));
     out[0] = table(MF_F32, in[0].d[0], attr->count);

@@ -12,7 +12,7 @@ enum { SAMPLES = 256 };
 struct gaps {
     const struct mf_trainer *t;
     size_t place; /* of the new expert */
-    float handicap[MF_EXPERTS];
+    float bias[MF_EXPERTS];
     float *gap; /* [count] what the expert lacks to be chosen for a row */
     size_t count;
 };
@@ -31,7 +31,7 @@ static float least_chosen(const struct gaps *g, const float *score, size_t n, si
     size_t others = 0;
 
     for (size_t e = 0; e < n; ++e)
-        if (e != g->place) key[others++] = score[e] + g->handicap[e];
+        if (e != g->place) key[others++] = score[e] + g->bias[e];
     qsort(key, others, sizeof *key, by_size);
     return others >= top ? key[others - top] : -INFINITY;
 }
@@ -65,13 +65,13 @@ static float quantile(const struct gaps *g, size_t experts)
     return isfinite(found) ? found : 0;
 }
 
-/* The first mixture of the network has the handicaps @p to. Returns whether there are any. */
-static int get_handicaps(const struct mf_trainer *t, float *to)
+/* The first mixture of the network has the balance biases @p to. Returns whether there are any. */
+static int get_biases(const struct mf_trainer *t, float *to)
 {
     const struct mf_net *net = t->network.net;
 
     for (size_t v = 0; v < net->values; ++v) {
-        if (net->value[v].set != MF_SET_HANDICAPS || !mf_value_is_weight(&net->value[v])) continue;
+        if (net->value[v].set != MF_SET_BALANCE || !mf_value_is_weight(&net->value[v])) continue;
         mf_place_get(t->queue, MF_PLACE_DEVICE, to, mf_walk_at(t->walk, t->network.evaluate.list, (int)v),
                      t->experts.count * sizeof *to);
         return 1;
@@ -79,15 +79,14 @@ static int get_handicaps(const struct mf_trainer *t, float *to)
     return 0;
 }
 
-static void set_handicap(const struct mf_trainer *t, size_t place, float handicap)
+static void set_bias(const struct mf_trainer *t, size_t place, float bias)
 {
     const struct mf_net *net = t->network.net;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (net->value[v].set == MF_SET_HANDICAPS && mf_value_is_weight(&net->value[v]))
+        if (net->value[v].set == MF_SET_BALANCE && mf_value_is_weight(&net->value[v]))
             mf_place_put(t->queue, MF_PLACE_DEVICE,
-                         (float *)mf_walk_at(t->walk, t->network.evaluate.list, (int)v) + place, &handicap,
-                         sizeof handicap);
+                         (float *)mf_walk_at(t->walk, t->network.evaluate.list, (int)v) + place, &bias, sizeof bias);
 }
 
 int mf_first_rows(struct mf_trainer *t, long id)
@@ -97,10 +96,10 @@ int mf_first_rows(struct mf_trainer *t, long id)
     uint32_t sample[SAMPLES];
     int rc;
 
-    if (!get_handicaps(t, g.handicap)) return MF_OK;
+    if (!get_biases(t, g.bias)) return MF_OK;
     for (size_t i = 0; i < n; ++i) sample[i] = t->set->id[MF_TRAIN][i * all / n];
     rc = mf_look_at(t, n, sample, see, &g);
-    if (rc == MF_OK) set_handicap(t, g.place, quantile(&g, t->experts.count));
+    if (rc == MF_OK) set_bias(t, g.place, quantile(&g, t->experts.count));
     free(g.gap);
     return rc;
 }

@@ -222,14 +222,14 @@ static int trade_and_work(struct mf_build *build, int rows, int places, const st
 }
 
 /* They begin with 0, and change from step to step so that all experts get rows. */
-static int handicaps(struct mf_build *build, size_t count)
+static int balance_biases(struct mf_build *build, size_t count)
 {
     const struct mf_shape shape = {.type = MF_F32, .n = 1, .d = {count}};
     const int set = build->set;
     int v;
 
-    build->set = MF_SET_HANDICAPS;
-    v = mf_build_parameter(build, "gate.handicap", shape, MF_START_NUMBER, 0);
+    build->set = MF_SET_BALANCE;
+    v = mf_build_parameter(build, "gate.balance_bias", shape, MF_START_NUMBER, 0);
     if (v >= 0) build->list->net->value[v].by_expert = 1;
     build->set = set;
     return v;
@@ -242,7 +242,7 @@ static int ids(struct mf_build *build, size_t count)
     const int set = build->set;
     int v;
 
-    build->set = MF_SET_HANDICAPS;
+    build->set = MF_SET_BALANCE;
     v = mf_build_parameter(build, "gate.ids", shape, MF_START_NUMBER, 0);
     if (v >= 0) build->list->net->value[v].flat = 1;
     build->set = set;
@@ -258,7 +258,7 @@ int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_
                                   .rate = m->noise,
                                   .stream = build->dropouts};
     const int rows = as_rows(build, x), s = as_rows(build, scores);
-    const int in[] = {s, m->balance > 0 ? handicaps(build, m->experts->count) : -1,
+    const int in[] = {s, m->balance > 0 ? balance_biases(build, m->experts->count) : -1,
                       m->noise > 0 ? ids(build, m->experts->count) : -1};
     const int weights = mf_build_node(build, MF_OP_ROUTE, route, "route", 3, in), choice = second(build);
     int places, y;

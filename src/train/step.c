@@ -48,13 +48,14 @@ static double uncertainty_of(const struct mf_trainer *t)
     return rows > 0 ? sum / rows : 0;
 }
 
-/* An expert with fewer rows than the mean gets a larger handicap, one with more a smaller one: at most by the rate. */
+/* An expert with fewer rows than the mean gets a larger balance bias, one with more a smaller one: at most by the rate.
+ */
 static void balance(struct mf_trainer *t)
 {
     const struct mf_list *list = t->network.last.list;
     const size_t n = t->experts.count;
     const double *load = t->load;
-    float handicap[MF_EXPERTS];
+    float bias[MF_EXPERTS];
 
     for (size_t i = 0; t->opts.args.balance > 0 && i < list->nodes; ++i) {
         void *at = list->node[i].op == MF_OP_ROUTE && !list->node[i].back
@@ -64,10 +65,10 @@ static void balance(struct mf_trainer *t)
 
         if (!at) continue;
         for (size_t e = 0; e < n; ++e) mean += load[e] / (double)n;
-        mf_place_get(t->queue, MF_PLACE_DEVICE, handicap, at, n * sizeof *handicap);
+        mf_place_get(t->queue, MF_PLACE_DEVICE, bias, at, n * sizeof *bias);
         for (size_t e = 0; mean > 0 && e < n; ++e)
-            handicap[e] += (float)(t->opts.args.balance * fmax(-1, 1 - load[e] / mean));
-        mf_place_put(t->queue, MF_PLACE_DEVICE, at, handicap, n * sizeof *handicap);
+            bias[e] += (float)(t->opts.args.balance * fmax(-1, 1 - load[e] / mean));
+        mf_place_put(t->queue, MF_PLACE_DEVICE, at, bias, n * sizeof *bias);
         load += n + 2;
     }
 }

@@ -74,14 +74,14 @@ static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
 }
 
 /* No gradient changes it, so it is in no bucket. */
-static int is_handicap(const struct mf_network *n, int v) { return n->net->value[v].set == MF_SET_HANDICAPS; }
+static int is_balance_bias(const struct mf_network *n, int v) { return n->net->value[v].set == MF_SET_BALANCE; }
 
 static struct held held_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
 {
     const struct mf_bucket *bucket;
 
     if (n->net->value[v].away) return (struct held){{0, 0}, NULL, MF_PLACE_HOST};
-    if (state == MF_STATE_WEIGHT && (n->layout.stage < 3 || is_handicap(n, v)))
+    if (state == MF_STATE_WEIGHT && (n->layout.stage < 3 || is_balance_bias(n, v)))
         return (struct held){{0, mf_shape_count(&n->net->value[v].shape)}, at(n, walk, v), MF_PLACE_DEVICE};
     bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
     if (state == MF_STATE_WEIGHT) return piece_in(n, walk, v, bucket->own_parameters);
@@ -97,7 +97,7 @@ static int is_shared(const struct mf_network *n, int v)
 /* Do ranks hold different numbers? */
 static int is_spread(const struct mf_network *n, int v, enum mf_state state)
 {
-    if (is_handicap(n, v)) return 0;
+    if (is_balance_bias(n, v)) return 0;
     if (is_shared(n, v)) return 1;
     return state == MF_STATE_WEIGHT ? n->layout.stage == 3 : n->layout.stage > 0 && n->ranks > 1;
 }
@@ -106,7 +106,7 @@ static int is_spread(const struct mf_network *n, int v, enum mf_state state)
 static int is_cut(const struct mf_network *n, int v, enum mf_state state)
 {
     if (n->net->value[v].away) return 1;
-    if (is_handicap(n, v) || (state == MF_STATE_WEIGHT && n->layout.stage < 3)) return 0;
+    if (is_balance_bias(n, v) || (state == MF_STATE_WEIGHT && n->layout.stage < 3)) return 0;
     return bucket_of(n, mf_value_root(n->net, v, NULL))->pieces > 1;
 }
 
@@ -233,7 +233,7 @@ static void check_weight(const struct mf_value *value, const struct mf_safetenso
     const struct mf_safetensors_entry *entry = mf_safetensors_find(file, value->name);
     char has[96], wants[96];
 
-    if (!entry && value->set == MF_SET_HANDICAPS) return; /* they begin with 0 */
+    if (!entry && value->set == MF_SET_BALANCE) return; /* they begin with 0 */
     if (!entry)
         fault(f, "; '%.80s' is missing", value->name);
     else if (!same_extents(entry, &value->shape))
@@ -329,7 +329,7 @@ void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, cons
 int mf_weights_has(const struct mf_network *n, int v, enum mf_state state)
 {
     return state == MF_STATE_WEIGHT || /* all weights have one optimiser */
-           (!is_handicap(n, v) && n->layout.buckets > 0 &&
+           (!is_balance_bias(n, v) && n->layout.buckets > 0 &&
             n->net->value[moment_of(&n->layout.bucket[0], state)].lasting);
 }
 
@@ -481,7 +481,7 @@ static void keep_state(const struct mf_network *n, const struct mf_walk *walk, i
     struct held held = held_of(n, walk, v, state);
     struct mf_span part;
 
-    if (state == MF_STATE_WEIGHT && n->layout.stage < 3 && !value->away && !is_handicap(n, v))
+    if (state == MF_STATE_WEIGHT && n->layout.stage < 3 && !value->away && !is_balance_bias(n, v))
         held = whole_in(n, walk, v, bucket_of(n, mf_value_root(n->net, v, NULL))->master);
     part = mf_checkpoint_loads(checkpoint) ? held.part : saved_of(n, v, state, held.part);
     keep(n, checkpoint, role[state], value, part, part.count ? held.at + (part.first - held.part.first) : NULL);

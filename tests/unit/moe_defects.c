@@ -27,7 +27,7 @@ static void births(const struct bed *b)
     close_life(&l);
 }
 
-/* With handicaps a new expert gets rows at once, so that it can learn. Its fair share of a window is 4 rows. */
+/* With balance biases a new expert gets rows at once, so that it can learn. Its fair share of a window is 4 rows. */
 static void first_rows(const struct bed *b)
 {
     struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));

@@ -5,7 +5,7 @@
 #include "src/train/saved.h"
 #include "tests/unit/moe_case.h"
 
-/* That of moe_case.h, with handicaps. */
+/* That of moe_case.h, with balance biases. */
 static struct mf_train_opts balanced(const char *model, size_t batch)
 {
     struct mf_train_opts o = mixture(model, batch);

@@ -48,23 +48,23 @@ static float noise_of(const struct mf_call *call, const struct mf_noise *noise, 
     return four[i % 4];
 }
 
-/* @p r: row of the call. The best logits are found in the memory of the weights. Without the handicaps they are the
- * logits again, up to rounding. */
+/* @p r: row of the call. The best logits are found in the memory of the weights. Without the balance biases they are
+ * the logits again, up to rounding. */
 static void route_row(const struct mf_call *call, const struct mf_noise *noise, size_t r)
 {
     const size_t experts = mf_shape_last(&call->in[0].shape), k = call->attr->count;
-    const float *x = (const float *)call->in[0].at + r * experts, *handicap = call->in[1].at;
+    const float *x = (const float *)call->in[0].at + r * experts, *bias = call->in[1].at;
     float *w = (float *)call->out[0].at + r * k;
     int32_t *choice = (int32_t *)call->out[1].at + r * k;
     int broken = 0;
 
     for (size_t e = 0; e < experts; ++e) {
-        float key = x[e] + (noise->deviation > 0 ? noise_of(call, noise, r, e) : 0) + (handicap ? handicap[e] : 0);
+        float key = x[e] + (noise->deviation > 0 ? noise_of(call, noise, r, e) : 0) + (bias ? bias[e] : 0);
 
         broken |= isnan(key);
         insert(w, choice, e, k, isnan(key) ? -INFINITY : key, e);
     }
-    for (size_t i = 0; handicap && i < k; ++i) w[i] -= handicap[choice[i]];
+    for (size_t i = 0; bias && i < k; ++i) w[i] -= bias[choice[i]];
     weigh(w, k, (float)call->attr->temperature);
     for (size_t i = 0; broken && i < k; ++i) w[i] = NAN;
 }

@@ -39,8 +39,8 @@ struct choice_body {
     struct mf_attr attr;
     const double *number;
     unsigned experts;
-    const float *logits, *handicap; /* handicap: NULL: none */
-    const int32_t *id;              /* NULL: places */
+    const float *logits, *bias; /* balance bias: NULL: none */
+    const int32_t *id;          /* NULL: places */
     float *weight;
     int32_t *choice;
     __device__ float logit(const struct mf_noise &noise, size_t row, unsigned expert) const
@@ -50,8 +50,7 @@ struct choice_body {
         float four[4] = {};
 
         if (noise.deviation > 0) mf_noise_four(&noise, row / each, i / 4, four);
-        return logits[row * experts + expert] + (i % 4 < 2 ? four[i % 2] : four[2 + i % 2]) +
-               (handicap ? handicap[expert] : 0);
+        return logits[row * experts + expert] + (i % 4 < 2 ? four[i % 2] : four[2 + i % 2]) + (bias ? bias[expert] : 0);
     }
     __device__ void operator()(size_t row, unsigned lane) const
     {
@@ -86,7 +85,7 @@ struct choice_body {
             last = warp_best(best);
             broken = mf_warp_max(broken);
             if (lane == 0) {
-                weight[row * attr.count + i] = broken > 0 ? NAN : last.key - (handicap ? handicap[last.expert] : 0);
+                weight[row * attr.count + i] = broken > 0 ? NAN : last.key - (bias ? bias[last.expert] : 0);
                 choice[row * attr.count + i] = int32_t(last.expert);
             }
         }

@@ -48,7 +48,7 @@ struct mf_value {
     size_t at;    /* then: where it stands in the lasting memory of its place [bytes] */
 };
 
-/** A node of a region that stands a second time, in backward (pass route). */
+/** A node of a region that stands a second time, in backward (pass rerun). */
 enum mf_rerun {
     MF_RERUN_ROUNDS = 1, /* it is executed in all rounds but that whose activations are still there */
     MF_RERUN_ALWAYS

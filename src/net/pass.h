@@ -1,4 +1,4 @@
-/* Passes: each rewrites a list. They run in this order: cast, fuse, grad, route, recompute, fold, spill, layout, clear,
+/* Passes: each rewrites a list. They run in this order: cast, fuse, grad, rerun, recompute, fold, spill, layout, clear,
  * accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
@@ -30,7 +30,7 @@ void mf_pass_grad(struct mf_list *list, int loss, unsigned sets);
 
 /** Lets backward compute the activations of regions again, round by round (region.h). With MF_RECOMPUTE_BLOCKS none are
  * kept; else those of the last round are. */
-void mf_pass_route(struct mf_list *list, enum mf_recompute how);
+void mf_pass_rerun(struct mf_list *list, enum mf_recompute how);
 
 /** Lets backward read second copies of activations, computed shortly before. @p copies: also of weights in a type of 16
  * bits, where the weights come again for backward (stage 3). */

@@ -14,7 +14,7 @@ struct redo {
 
 static int is_again(const struct mf_net *net, const struct mf_node *node, enum mf_recompute how, int copies)
 {
-    if (node->region) return 0; /* the pass route sees to it */
+    if (node->region) return 0; /* the pass rerun sees to it */
     if (copies && node->op == MF_OP_CAST && net->value[node->in[0]].role == MF_ROLE_PARAMETER) return 1;
     return how == MF_RECOMPUTE_CHEAP ? mf_ops[node->op]->cheap : how == MF_RECOMPUTE_BLOCKS && node->segment > 0;
 }

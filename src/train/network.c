@@ -39,10 +39,9 @@ static int scores_experts(const struct mf_net *net, const struct mf_node *node)
     return v >= 0 && net->value[v].by_expert;
 }
 
-static struct mf_routing routing_of(struct mf_list *list)
+static struct mf_routing routing_of(const struct mf_list *list)
 {
     struct mf_routing r = {-1, -1, -1, -1, -1, -1, -1};
-    const int *value = &r.rows;
 
     for (size_t i = list->nodes; i-- > 0;) { /* the first remains */
         const struct mf_node *node = &list->node[i];
@@ -52,8 +51,14 @@ static struct mf_routing routing_of(struct mf_list *list)
         if (node->op == MF_OP_ROUTE) r.scores = node->in[0], r.weights = node->out[0], r.choice = node->out[1];
         if (scores_experts(list->net, node)) r.hidden = node->in[0];
     }
-    for (size_t k = 0; k < sizeof r / sizeof *value && r.rows >= 0; ++k) list->net->value[value[k]].kept = 1;
     return r;
+}
+
+static void keep_routing(struct mf_net *net, const struct mf_routing *r)
+{
+    const int value[] = {r->rows, r->hidden, r->scores, r->weights, r->choice, r->outputs, r->places};
+
+    for (size_t k = 0; r->rows >= 0 && k < sizeof value / sizeof *value; ++k) net->value[value[k]].kept = 1;
 }
 
 /* The model and its loss. @p train 0: without dropout and smoothing; the output is kept. */
@@ -80,6 +85,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     keep_loads(pass->list);
     if (train) return MF_OK;
     n->routing = routing_of(pass->list);
+    keep_routing(n->net, &n->routing);
     n->output = pass->list->node[pass->list->nodes - 1].in[0];
     n->net->value[n->output].kept = 1;
     return MF_OK;
@@ -110,7 +116,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
     MF_TRY(forward(n, wish, name, 1, pass));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute, wish->scope);
     mf_pass_grad(pass->list, pass->loss, ALL);
-    mf_pass_route(pass->list, wish->recompute);
+    mf_pass_rerun(pass->list, wish->recompute);
     mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
     mf_pass_fold(pass->list);
     mf_pass_spill(pass->list, wish->spill);

@@ -1,4 +1,4 @@
-/* The pass route: nodes that compute the activations of a region again stand in front of its backward. They write over
+/* The pass rerun: nodes that compute the activations of a region again stand in front of its backward. They write over
  * the activations of the last round where backward reads these. */
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "src/net/pass.h"
 #include "src/net/region.h"
 
-struct route {
+struct rerun {
     struct mf_list *list;
     size_t seed;
     int region;
@@ -18,19 +18,19 @@ struct route {
     size_t at;             /* where nodes are inserted */
 };
 
-static int is_forward(const struct route *s, size_t i) { return i < s->seed && s->list->node[i].region == s->region; }
+static int is_forward(const struct rerun *s, size_t i) { return i < s->seed && s->list->node[i].region == s->region; }
 
-static int root_of(const struct route *s, int v) { return v < 0 ? -1 : mf_value_root(s->list->net, v, NULL); }
+static int root_of(const struct rerun *s, int v) { return v < 0 ? -1 : mf_value_root(s->list->net, v, NULL); }
 
 /* Made by the region, in every round. */
-static int is_made(const struct route *s, int v)
+static int is_made(const struct rerun *s, int v)
 {
     const int root = root_of(s, v);
 
     return root >= 0 && (size_t)root < s->values && s->maker[root] >= 0;
 }
 
-static void find_makers(struct route *s)
+static void find_makers(struct rerun *s)
 {
     for (size_t v = 0; v < s->values; ++v) s->maker[v] = s->written[v] = -1;
     for (size_t i = 0; i < s->seed; ++i)
@@ -39,7 +39,7 @@ static void find_makers(struct route *s)
                 s->maker[root_of(s, s->list->node[i].out[j])] = (ptrdiff_t)i;
 }
 
-static void want(struct route *s, const struct mf_node *node, int outs)
+static void want(struct rerun *s, const struct mf_node *node, int outs)
 {
     for (int j = 0; j < MF_INS; ++j)
         if (is_made(s, node->in[j])) s->wanted[root_of(s, node->in[j])] = 1;
@@ -47,7 +47,7 @@ static void want(struct route *s, const struct mf_node *node, int outs)
         if (is_made(s, node->out[j])) s->wanted[root_of(s, node->out[j])] = 1;
 }
 
-static int is_wanted(const struct route *s, const struct mf_node *node)
+static int is_wanted(const struct rerun *s, const struct mf_node *node)
 {
     for (int j = 0; j < MF_OUTS; ++j)
         if (node->out[j] >= 0 && s->wanted[root_of(s, node->out[j])]) return 1;
@@ -55,7 +55,7 @@ static int is_wanted(const struct route *s, const struct mf_node *node)
 }
 
 /* What backward reads; finds also where it begins. Returns whether it does. */
-static int find_backward(struct route *s)
+static int find_backward(struct rerun *s)
 {
     s->at = s->list->nodes;
     for (size_t i = s->list->nodes; i-- > s->seed;) {
@@ -69,7 +69,7 @@ static int find_backward(struct route *s)
 }
 
 /* What stands for value @p v in backward. */
-static int stand_in(struct route *s, int v)
+static int stand_in(struct rerun *s, int v)
 {
     struct mf_net *net = s->list->net;
     const int root = root_of(s, v);
@@ -85,7 +85,7 @@ static int stand_in(struct route *s, int v)
     return mf_value_view(net, s->written[root], net->value[v].shift, net->value[v].shape, "'");
 }
 
-static void replace(struct route *s, struct mf_node node, size_t at)
+static void replace(struct rerun *s, struct mf_node node, size_t at)
 {
     int in[MF_INS], out[MF_OUTS];
 
@@ -95,7 +95,7 @@ static void replace(struct route *s, struct mf_node node, size_t at)
     for (int j = 0; j < MF_OUTS; ++j) s->list->node[at].out[j] = out[j];
 }
 
-static void rerun(struct route *s, size_t i)
+static void repeat(struct rerun *s, size_t i)
 {
     const struct mf_node from = s->list->node[i];
     struct mf_node *node = mf_list_insert(s->list, s->at, from.op, from.name);
@@ -108,7 +108,7 @@ static void rerun(struct route *s, size_t i)
 }
 
 /* From the last to the first, what is wanted is found; they are inserted in order. */
-static void route_region(struct route *s)
+static void rerun_region(struct rerun *s)
 {
     unsigned char *again = MF_MUST(calloc(s->seed + 1, 1), "marks");
 
@@ -120,24 +120,24 @@ static void route_region(struct route *s)
                 want(s, &s->list->node[i], 0);
             }
         for (size_t i = 0; i < s->seed; ++i)
-            if (again[i]) rerun(s, i);
+            if (again[i]) repeat(s, i);
         for (size_t i = s->at; i < s->list->nodes; ++i)
             if (s->list->node[i].region == s->region) replace(s, s->list->node[i], i);
     }
     free(again);
 }
 
-void mf_pass_route(struct mf_list *list, enum mf_recompute how)
+void mf_pass_rerun(struct mf_list *list, enum mf_recompute how)
 {
     const int regions = mf_regions(list);
-    struct route s = {.list = list, .seed = mf_list_seed(list), .always = how == MF_RECOMPUTE_BLOCKS};
+    struct rerun s = {.list = list, .seed = mf_list_seed(list), .always = how == MF_RECOMPUTE_BLOCKS};
 
     for (s.region = 1; s.region <= regions; ++s.region) {
         s.values = list->net->values;
         s.maker = MF_MUST(malloc(s.values * sizeof *s.maker), "makers");
         s.written = MF_MUST(malloc(s.values * sizeof *s.written), "copies");
         s.wanted = MF_MUST(calloc(s.values, 1), "marks");
-        route_region(&s);
+        rerun_region(&s);
         free(s.maker);
         free(s.written);
         free(s.wanted);

@@ -7,7 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/train/lone.h"
+#include "src/train/mlp.h"
 
 enum { LAST = 10 }; /* losses that make the confidence */
 
@@ -44,7 +44,6 @@ static void record(const struct recorder *r, const struct mf_looked *look, size_
     const int32_t *choice = look->choice + row * s->top;
 
     to[MF_RECORD_UNCERTAINTY] = (float)mf_look_uncertainty(look->score + row * look->experts, look->experts);
-    to[MF_RECORD_STEP] = (float)r->t->step;
     to[MF_RECORD_GROUP] = (float)mf_groups_find(&r->groups, look->sample[row / look->each]);
     for (size_t k = 0; k < s->top; ++k) to[MF_RECORD_IDS + k] = choice[k] < 0 ? -1 : (float)r->t->experts.id[choice[k]];
     memcpy(to + s->weight, look->weight + row * s->top, s->top * sizeof *to);
@@ -125,8 +124,8 @@ static int by_order(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-size_t mf_lessons_learn(struct mf_lone *lone, size_t batch, size_t n, struct mf_lesson *lesson, size_t steps,
-                        double rate, double *losses)
+size_t mf_lessons_learn(struct mf_mlp *mlp, size_t batch, size_t n, struct mf_lesson *lesson, size_t steps, double rate,
+                        double *losses)
 {
     const size_t each = (n + batch - 1) / batch, count = steps ? steps : each;
     const float **row = MF_MUST(malloc(batch * sizeof *row), "rows of a batch");
@@ -141,7 +140,7 @@ size_t mf_lessons_learn(struct mf_lone *lone, size_t batch, size_t n, struct mf_
             row[i] = lesson[first + i].row;
             target[i] = lesson[first + i].target;
         }
-        loss = mf_lone_step(lone, rows, row, target, rate);
+        loss = mf_mlp_step(mlp, rows, row, target, rate);
         if (losses) losses[step] = loss;
     }
     free(row);
@@ -181,7 +180,7 @@ static int is_finite(size_t n, const double *losses)
 struct repeater {
     const struct mf_replay *replay;
     struct mf_carry *carry;
-    struct mf_lone *lone;
+    struct mf_mlp *mlp;
     size_t layers, batch;
     double rate;
 };
@@ -211,9 +210,9 @@ static int repeat(const struct repeater *p, long id, double *confidence, size_t 
     int rc = MF_OK;
 
     mf_replay_weights(p->carry, id, p->layers, weight);
-    if (n > 0) mf_lone_put(p->lone, weight);
-    made = mf_lessons_learn(p->lone, p->batch, n, lesson, 0, p->rate, losses);
-    if (n > 0) mf_lone_get(p->lone, weight);
+    if (n > 0) mf_mlp_put(p->mlp, weight);
+    made = mf_lessons_learn(p->mlp, p->batch, n, lesson, 0, p->rate, losses);
+    if (n > 0) mf_mlp_get(p->mlp, weight);
     if (!is_finite(made, losses)) rc = mf_fail(MF_NUMERIC, "the loss of expert %ld in replay is not finite", id);
     *confidence = confidence_of(made, losses);
     *steps += made;
@@ -239,16 +238,16 @@ static void share(const struct mf_comm *comm, const struct mf_carry *c, size_t e
 int mf_replay_repeat(const struct mf_replay *r, const struct mf_trainer *t, struct mf_carry *carry, size_t batch,
                      double rate, double *confidence, size_t *steps)
 {
-    const struct mf_lone_wish wish = mf_lone_expert(&t->network, batch);
+    const struct mf_mlp_wish wish = mf_mlp_expert(&t->network, batch);
     const size_t ranks = (size_t)t->comm->size, layers = wish.depth + 1;
     struct repeater p = {r, carry, NULL, layers, batch, rate};
     double made = 0;
-    int rc = mf_lone_open(&wish, t->queue, &p.lone);
+    int rc = mf_mlp_open(&wish, t->queue, &p.mlp);
 
     *steps = 0;
     for (size_t e = (size_t)t->comm->rank; rc == MF_OK && e < carry->experts.count; e += ranks)
         rc = repeat(&p, carry->experts.id[e], &confidence[e], steps);
-    mf_lone_close(p.lone);
+    mf_mlp_close(p.mlp);
     MF_TRY(mf_agree(t->comm, rc));
     for (size_t e = 0; e < carry->experts.count; ++e) share(t->comm, carry, e, layers, &confidence[e]);
     made = (double)*steps;

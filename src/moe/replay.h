@@ -40,11 +40,11 @@ struct mf_lesson {
 
 /** Teaches a network @p n lessons, in their order, in at most @p steps batches; it begins anew where they end. 0: each
  * lesson once. @p losses [steps made]; NULL. Returns the number of steps. Local. */
-struct mf_lone;
-size_t mf_lessons_learn(struct mf_lone *lone, size_t batch, size_t n, struct mf_lesson *lesson, size_t steps,
-                        double rate, double *losses);
+struct mf_mlp;
+size_t mf_lessons_learn(struct mf_mlp *mlp, size_t batch, size_t n, struct mf_lesson *lesson, size_t steps, double rate,
+                        double *losses);
 
-/** The weights of an expert as struct mf_lone wants them: [2 (depth + 1)]. Local. */
+/** The weights of an expert as struct mf_mlp wants them: [2 (depth + 1)]. Local. */
 void mf_replay_weights(const struct mf_carry *carry, long id, size_t layers, float **weight);
 
 /**

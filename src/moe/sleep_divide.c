@@ -5,7 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/moe/sleep_priv.h"
-#include "src/train/lone.h"
+#include "src/train/mlp.h"
 
 enum { STEPS = 8 }; /* small ones, of each expert and of the router */
 
@@ -231,7 +231,7 @@ static void parts_free(struct parts *p)
 
 struct divider {
     struct mf_night *night;
-    struct mf_lone *expert, *router;
+    struct mf_mlp *expert, *router;
     size_t layers;
 };
 
@@ -241,9 +241,9 @@ static void teach_expert(const struct divider *d, size_t e, size_t count, struct
     float **weight = MF_MUST(malloc(2 * d->layers * sizeof *weight), "weights");
 
     mf_replay_weights(d->night->carry, d->night->before.id[e], d->layers, weight);
-    mf_lone_put(d->expert, weight);
+    mf_mlp_put(d->expert, weight);
     mf_lessons_learn(d->expert, (size_t)o->batch, count, lesson, STEPS, o->rate, NULL);
-    mf_lone_get(d->expert, weight);
+    mf_mlp_get(d->expert, weight);
     free(weight);
 }
 
@@ -268,9 +268,9 @@ static void teach_router(const struct divider *d, const struct pair *pair, struc
 
     rows(d->night, pair, "weight", weight, 0);
     rows(d->night, pair, "bias", bias, 0);
-    mf_lone_put(d->router, both);
+    mf_mlp_put(d->router, both);
     mf_lessons_learn(d->router, (size_t)o->batch, p->count[0] + p->count[1], p->told, STEPS, o->rate, NULL);
-    mf_lone_get(d->router, both);
+    mf_mlp_get(d->router, both);
     rows(d->night, pair, "weight", weight, 1);
     rows(d->night, pair, "bias", bias, 1);
     free(weight);
@@ -293,18 +293,18 @@ static int divide(const struct divider *d, const struct pair *pair)
 
 static int divide_all(struct mf_night *n, size_t count, const struct pair *pair)
 {
-    const struct mf_lone_wish expert = mf_lone_expert(&n->trainer->network, (size_t)n->sleep->opts.batch);
-    const struct mf_lone_wish router = {.columns = mf_record_inners(&n->sleep->replay.sizes),
-                                        .outputs = 2,
-                                        .classify = 1,
-                                        .batch = (size_t)n->sleep->opts.batch};
+    const struct mf_mlp_wish expert = mf_mlp_expert(&n->trainer->network, (size_t)n->sleep->opts.batch);
+    const struct mf_mlp_wish router = {.columns = mf_record_inners(&n->sleep->replay.sizes),
+                                       .outputs = 2,
+                                       .classify = 1,
+                                       .batch = (size_t)n->sleep->opts.batch};
     struct divider d = {n, NULL, NULL, expert.depth + 1};
-    int rc = mf_lone_open(&expert, n->trainer->queue, &d.expert);
+    int rc = mf_mlp_open(&expert, n->trainer->queue, &d.expert);
 
-    if (rc == MF_OK) rc = mf_lone_open(&router, n->trainer->queue, &d.router);
+    if (rc == MF_OK) rc = mf_mlp_open(&router, n->trainer->queue, &d.router);
     for (size_t k = 0; rc == MF_OK && k < count; ++k) n->divided += (size_t)divide(&d, &pair[k]);
-    mf_lone_close(d.expert);
-    mf_lone_close(d.router);
+    mf_mlp_close(d.expert);
+    mf_mlp_close(d.router);
     return mf_agree(n->trainer->comm, rc);
 }
 
@@ -313,7 +313,7 @@ static int divide_all(struct mf_night *n, size_t count, const struct pair *pair)
 /* Weights that are divided: those of the first mixture's experts, and of its router. */
 static struct mf_carried *touched(const struct mf_night *n, size_t k)
 {
-    const size_t layers = mf_lone_expert(&n->trainer->network, 1).depth + 1, of_experts = n->before.count * 2 * layers;
+    const size_t layers = mf_mlp_expert(&n->trainer->network, 1).depth + 1, of_experts = n->before.count * 2 * layers;
 
     if (k >= of_experts) return mf_carry_router(n->carry, k % 2 ? "bias" : "weight");
     return mf_carry_expert(n->carry, n->before.id[k / (2 * layers)], k % (2 * layers) / 2 + 1,
@@ -322,7 +322,7 @@ static struct mf_carried *touched(const struct mf_night *n, size_t k)
 
 static size_t touched_count(const struct mf_night *n)
 {
-    return n->before.count * 2 * (mf_lone_expert(&n->trainer->network, 1).depth + 1) + 2;
+    return n->before.count * 2 * (mf_mlp_expert(&n->trainer->network, 1).depth + 1) + 2;
 }
 
 /* Copies them to @p memory, or back; NULL: only counts. Returns how many numbers they have. */

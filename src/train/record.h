@@ -6,7 +6,7 @@
 #include "src/train/network.h"
 
 /** The first numbers of a record. The ids of its experts follow, largest weight first; -1: none. */
-enum { MF_RECORD_UNCERTAINTY, MF_RECORD_STEP, MF_RECORD_GROUP, MF_RECORD_IDS };
+enum { MF_RECORD_UNCERTAINTY, MF_RECORD_GROUP, MF_RECORD_IDS };
 
 /** Sizes, and where the other parts of a record begin. */
 struct mf_record {

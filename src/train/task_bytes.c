@@ -8,7 +8,7 @@
 #include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/train/carry.h"
-#include "src/train/lone.h"
+#include "src/train/mlp.h"
 #include "src/train/record.h"
 #include "src/train/slots.h"
 #include "src/train/task.h"
@@ -104,17 +104,17 @@ static size_t mixture_bytes(const struct mf_net *net)
 /* An expert learns alone while the network stays; a router's rows learn beside it, and are fewer. */
 static void add_lone(const struct dry *d, struct mf_plan_bytes *state, struct mf_plan_bytes *host)
 {
-    const struct mf_lone_wish wish = mf_lone_expert(&d->network, d->opts.sleep.batch);
-    const struct mf_network_wish network = mf_lone_network(&wish);
-    struct mf_network lone;
+    const struct mf_mlp_wish wish = mf_mlp_expert(&d->network, d->opts.sleep.batch);
+    const struct mf_network_wish network = mf_mlp_network(&wish);
+    struct mf_network mlp;
 
     mf_fault_hold(1);
-    if (mf_network_make(&network, d->queue, &lone) == MF_OK) {
+    if (mf_network_make(&network, d->queue, &mlp) == MF_OK) {
         add(state, "experts that learn alone",
-            2 * (lone.net->lasting[MF_PLACE_DEVICE] + lone.net->room[MF_PLACE_DEVICE]));
-        add(host, "their weights on their way", 2 * lone.stage.planes * sizeof(float));
+            2 * (mlp.net->lasting[MF_PLACE_DEVICE] + mlp.net->room[MF_PLACE_DEVICE]));
+        add(host, "their weights on their way", 2 * mlp.stage.planes * sizeof(float));
     }
-    mf_network_free(&lone);
+    mf_network_free(&mlp);
     mf_fault_hold(0);
 }
 

@@ -3,7 +3,7 @@
 #include "src/moe/look.h"
 
 #include "src/train/carry.h"
-#include "src/train/lone.h"
+#include "src/train/mlp.h"
 #include "tests/unit/moe_case.h"
 
 /* -- what a look says -- */
@@ -143,22 +143,22 @@ static void specialisation(void)
 /* -- a small network alone -- */
 
 /* One layer by hand: y = w x + b, mean of squares, two steps of adam. */
-static void lone(const struct bed *b)
+static void mlp(const struct bed *b)
 {
-    const struct mf_lone_wish wish = {.columns = 2, .width = 0, .depth = 0, .outputs = 1, .batch = 4};
+    const struct mf_mlp_wish wish = {.columns = 2, .width = 0, .depth = 0, .outputs = 1, .batch = 4};
     float w[2] = {0.5F, -1}, shift[1] = {0.25F};
     float *const weight[] = {w, shift};
     const float x[3][2] = {{1, 2}, {-1, 0.5F}, {3, 1}}, y[3] = {1, 0, -2};
     const float *const row[] = {x[0], x[1], x[2]};
     const void *const target[] = {&y[0], &y[1], &y[2]};
     double p[3] = {0.5, -1, 0.25}, m[3] = {0}, v[3] = {0};
-    struct mf_lone *l;
+    struct mf_mlp *l;
 
-    CHECK_SAYS(mf_lone_open(&wish, b->device.q, &l) == MF_OK, "%s", mf_err_text());
-    mf_lone_put(l, weight);
+    CHECK_SAYS(mf_mlp_open(&wish, b->device.q, &l) == MF_OK, "%s", mf_err_text());
+    mf_mlp_put(l, weight);
     for (int step = 1; step <= 2; ++step) {
         double g[3] = {0}, loss = 0;
-        const double got = mf_lone_step(l, 3, row, target, 0.01);
+        const double got = mf_mlp_step(l, 3, row, target, 0.01);
 
         for (int r = 0; r < 3; ++r) {
             const double d = p[0] * (double)x[r][0] + p[1] * (double)x[r][1] + p[2] - (double)y[r];
@@ -173,11 +173,11 @@ static void lone(const struct bed *b)
             p[j] -= 0.01 * (m[j] / (1 - pow(0.9, step))) / (sqrt(v[j] / (1 - pow(0.999, step))) + 1e-6);
         }
     }
-    mf_lone_get(l, weight);
+    mf_mlp_get(l, weight);
     CHECK_NEAR((double)w[0], p[0], 1e-5);
     CHECK_NEAR((double)w[1], p[1], 1e-5);
     CHECK_NEAR((double)shift[0], p[2], 1e-5);
-    mf_lone_close(l);
+    mf_mlp_close(l);
 }
 
 int main(int argc, char **argv)
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
     surveys(&b, 1);
     surveys(&b, 0);
     specialisation();
-    lone(&b);
+    mlp(&b);
     bed_close(&b);
     return failures != 0;
 }

@@ -1,5 +1,5 @@
-/* See lone.h. */
-#include "src/train/lone.h"
+/* See mlp.h. */
+#include "src/train/mlp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "src/base/text.h"
 #include "src/train/weights.h"
 
-struct mf_lone {
-    struct mf_lone_wish wish;
+struct mf_mlp {
+    struct mf_mlp_wish wish;
     struct mf_queue *queue;
     struct mf_network network;
     struct mf_walk *walk;
@@ -39,25 +39,16 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 
 static const struct mf_model layers = {.name = "layers", .forward = forward};
 
-/* Is it the first node of a layer? Rounds of rows share the weights. */
-static int begins_layer(const struct mf_list *list, size_t i)
-{
-    if (list->node[i].op != MF_OP_GROUPED_LINEAR) return 0;
-    for (size_t k = 0; k < i; ++k)
-        if (list->node[k].op == MF_OP_GROUPED_LINEAR && list->node[k].in[1] == list->node[i].in[1]) return 0;
-    return 1;
-}
-
-struct mf_lone_wish mf_lone_expert(const struct mf_network *n, size_t batch)
+struct mf_mlp_wish mf_mlp_expert(const struct mf_network *n, size_t batch)
 {
     const struct mf_list *list = n->evaluate.list;
-    struct mf_lone_wish wish = {.batch = batch};
+    struct mf_mlp_wish wish = {.batch = batch};
     size_t count = 0;
 
     for (size_t i = 0; i < list->nodes && list->node[i].op != MF_OP_COMBINE; ++i) {
         const struct mf_node *node = &list->node[i];
 
-        if (!begins_layer(list, i)) continue;
+        if (node->op != MF_OP_GROUPED_LINEAR) continue;
         wish.outputs = mf_shape_last(&n->net->value[node->out[0]].shape);
         if (count++ == 0) {
             wish.columns = mf_shape_last(&n->net->value[node->in[0]].shape);
@@ -68,7 +59,7 @@ struct mf_lone_wish mf_lone_expert(const struct mf_network *n, size_t batch)
     return wish;
 }
 
-struct mf_network_wish mf_lone_network(const struct mf_lone_wish *w)
+struct mf_network_wish mf_mlp_network(const struct mf_mlp_wish *w)
 {
     enum { BUCKET = 1 << 20 };
 
@@ -85,13 +76,13 @@ struct mf_network_wish mf_lone_network(const struct mf_lone_wish *w)
         .bucket = BUCKET};
 }
 
-int mf_lone_open(const struct mf_lone_wish *wish, struct mf_queue *queue, struct mf_lone **lone)
+int mf_mlp_open(const struct mf_mlp_wish *wish, struct mf_queue *queue, struct mf_mlp **mlp)
 {
-    const struct mf_network_wish network = mf_lone_network(wish);
-    struct mf_lone *l = MF_MUST(calloc(1, sizeof *l), "a small network");
+    const struct mf_network_wish network = mf_mlp_network(wish);
+    struct mf_mlp *l = MF_MUST(calloc(1, sizeof *l), "a small network");
     double *number;
 
-    *lone = l;
+    *mlp = l;
     l->wish = *wish;
     l->queue = queue;
     MF_TRY(mf_network_make(&network, queue, &l->network));
@@ -103,7 +94,7 @@ int mf_lone_open(const struct mf_lone_wish *wish, struct mf_queue *queue, struct
     return MF_OK;
 }
 
-void mf_lone_close(struct mf_lone *l)
+void mf_mlp_close(struct mf_mlp *l)
 {
     if (!l) return;
     mf_walk_close(l->walk);
@@ -116,7 +107,7 @@ void mf_lone_close(struct mf_lone *l)
 /* -- weights -- */
 
 /* Number @p k of them, by its name. */
-static int weight_of(const struct mf_lone *l, size_t k)
+static int weight_of(const struct mf_mlp *l, size_t k)
 {
     char *name = mf_format("fc%zu.%s", k / 2 + 1, k % 2 ? "bias" : "weight");
     const int v = mf_value_find(l->network.net, name);
@@ -126,7 +117,7 @@ static int weight_of(const struct mf_lone *l, size_t k)
     return v;
 }
 
-void mf_lone_put(struct mf_lone *l, float *const *weight)
+void mf_mlp_put(struct mf_mlp *l, float *const *weight)
 {
     for (size_t k = 0; k < 2 * (l->wish.depth + 1); ++k) {
         const int v = weight_of(l, k);
@@ -141,7 +132,7 @@ void mf_lone_put(struct mf_lone *l, float *const *weight)
     l->steps = 0;
 }
 
-void mf_lone_get(const struct mf_lone *l, float *const *weight)
+void mf_mlp_get(const struct mf_mlp *l, float *const *weight)
 {
     struct mf_comm self;
 
@@ -153,7 +144,7 @@ void mf_lone_get(const struct mf_lone *l, float *const *weight)
 /* -- steps -- */
 
 /* Rows behind the last one are zeros, and their targets do not count. */
-static void fill(struct mf_lone *l, size_t n, const float *const *row, const void *const *target)
+static void fill(struct mf_mlp *l, size_t n, const float *const *row, const void *const *target)
 {
     const size_t columns = l->wish.columns, outputs = l->wish.classify ? 1 : l->wish.outputs;
     const int32_t none = -1;
@@ -171,13 +162,13 @@ static void fill(struct mf_lone *l, size_t n, const float *const *row, const voi
     }
 }
 
-static void give(struct mf_lone *l, int value, const float *from)
+static void give(struct mf_mlp *l, int value, const float *from)
 {
     mf_place_put(l->queue, MF_PLACE_DEVICE, mf_walk_at(l->walk, l->network.last.list, value), from,
                  mf_shape_bytes(&l->network.net->value[value].shape));
 }
 
-double mf_lone_step(struct mf_lone *l, size_t n, const float *const *row, const void *const *target, double rate)
+double mf_mlp_step(struct mf_mlp *l, size_t n, const float *const *row, const void *const *target, double rate)
 {
     const struct mf_pass_list *last = &l->network.last;
     double *number = mf_walk_numbers(l->walk);

@@ -78,6 +78,7 @@ void mf_moe_show_epoch(struct mf_moe_show *show, const struct mf_loop *loop, con
     const char *output = loop->run->output;
 
     if (loop->trainer->comm->rank != 0) return;
+    show->experts = loop->trainer->experts;
     write_graph(show, output, &grow->graph);
     write_history(show, output, &grow->history);
     if (show->plots) draw(show, output, loop->epoch, grow);
@@ -89,7 +90,8 @@ void mf_moe_show_epoch(struct mf_moe_show *show, const struct mf_loop *loop, con
 static void draw_devices(struct mf_moe_show *show, const char *output, const struct mf_trainer *t,
                          const struct mf_graph *g, const char *const *name)
 {
-    const size_t ranks = (size_t)t->comm->size, ways = t->network.ways;
+    const struct mf_experts *experts = &show->experts;
+    const size_t ranks = (size_t)t->comm->size, ways = experts->ways;
     double all = 0, each = 0;
     char *path;
     struct mf_figure figure = {.count = 0};
@@ -100,12 +102,11 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
         if (mf_value_is_weight(&t->network.net->value[v]) && t->network.net->value[v].set == MF_SET_EXPERTS)
             each += (double)mf_shape_count(&t->network.net->value[v].shape) / (double)t->experts.count;
     for (size_t r = 0; r < ranks; ++r) {
-        const struct mf_span part =
-            ways > 1 ? mf_experts_part(&t->experts, r % ways) : (struct mf_span){0, t->experts.count};
+        const struct mf_span part = ways > 1 ? mf_experts_part(experts, r % ways) : (struct mf_span){0, experts->count};
         double rows = 0;
 
         for (size_t e = part.first; e < part.first + part.count; ++e)
-            rows += mf_graph_find(g, t->experts.id[e])->activations;
+            rows += mf_graph_find(g, experts->id[e])->activations;
         device[r] = (struct mf_drawn_device){name[r], (double)part.count, each * (double)part.count,
                                              (ways > 1 ? rows * (double)ways : all) / (double)ranks};
     }

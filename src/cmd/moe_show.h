@@ -10,7 +10,8 @@
 struct mf_moe_show {
     const struct mf_session *session;
     int plots;
-    size_t started; /* experts at the start */
+    size_t started;            /* experts at the start */
+    struct mf_experts experts; /* of the last epoch; the trainer ends with those of the best one */
     int failed;
 };
 

@@ -142,11 +142,23 @@ def leaves_files():
     check(not [name for name in os.listdir("prune") if name.endswith(".png")], "--no-plots draws")
 
 
+def ids_of(folder):
+    with open(f"{folder}/model.safetensors", "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return {int(found[1]) for found in (re.search(r"experts\.(\d+)\.", name) for name in header) if found}
+
+
+def best_is_early():
+    """The best epoch has experts that later became one with others. Pictures and summary tell of the last epoch."""
+    train("early", "--epochs", 4, "--replay-buffer", 2000, "--parallel-strategy", "expert_parallel", ranks=2)
+    living = {node["id"] for node in load("early/knowledge_graph.json")["nodes"]}
+    check(ids_of("early") - living, f"the model has {ids_of('early')}, the graph {living}")
+    check(os.path.exists("early/expert_device_distribution.png") and int(summary("early")["experts_at_end"]) == len(living), f"{summary('early')}")
+
+
 def model_works():
     """The experts of the best epoch are in the file; eval and infer know them."""
-    with open("merge/model.safetensors", "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-    ids = {int(found[1]) for found in (re.search(r"experts\.(\d+)\.", name) for name in header) if found}
+    ids = ids_of("merge")
     said = json.loads(train("merge", "--restart", "auto", "--json").out)
     best = rows("merge", "epoch")[said["best_epoch"] - 1]
     check(len(ids) == best["experts"] and said["done_before"], f"experts {ids} in the model, {best}")
@@ -272,7 +284,7 @@ def rows_there(folder):
 
 
 run("synth", "--num-samples", 120, "--size", 16, 16, "--output", "set.h5")
-for part in (leaves_files, model_works, predicts_values, words_of_others, ranks_agree, killed, refusals):
+for part in (leaves_files, best_is_early, model_works, predicts_values, words_of_others, ranks_agree, killed, refusals):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

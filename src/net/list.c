@@ -87,6 +87,29 @@ int mf_value_view(struct mf_net *net, int base, size_t shift, struct mf_shape sh
     return view;
 }
 
+int mf_values_join(struct mf_net *net, const char *name, size_t n, const int *value)
+{
+    size_t bytes = 0;
+    int array;
+
+    if (n == 0) return -1;
+    for (size_t k = 0; k < n; ++k) bytes += mf_whole_lines(mf_shape_bytes(&net->value[value[k]].shape));
+    array = mf_value_new(net, net->value[value[0]].role, (struct mf_shape){.type = MF_U8, .n = 1, .d = {bytes}}, "%s",
+                         name);
+    net->value[array].place = net->value[value[0]].place;
+    net->value[array].set = net->value[value[0]].set;
+    net->value[array].flat = 1;
+    for (size_t k = 0, at = 0; k < n; ++k) {
+        struct mf_value *part = &net->value[value[k]];
+
+        MF_ASSERT(part->base < 0 && part->place == net->value[array].place);
+        part->base = array;
+        part->shift = at;
+        at += mf_whole_lines(mf_shape_bytes(&part->shape));
+    }
+    return array;
+}
+
 int mf_value_root(const struct mf_net *net, int value, size_t *shift)
 {
     size_t sum = 0;

@@ -23,11 +23,32 @@ static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish
     n->target = mf_build_input(build, "target", target_shape(wish));
 }
 
-/* What the caller reads of the routing. */
-static void keep_loads(struct mf_list *list)
+/* What the host reads after a pass: the loss, and loads of experts. */
+static void join_results(struct mf_pass_list *pass)
 {
+    const struct mf_list *list = pass->list;
+    int *value = MF_MUST(malloc((list->nodes + 1) * sizeof *value), "values");
+    size_t n = 0;
+
+    value[n++] = pass->loss;
     for (size_t i = 0; i < list->nodes; ++i)
-        if (list->node[i].op == MF_OP_ROUTE_LOAD) list->net->value[list->node[i].out[0]].kept = 1;
+        if (list->node[i].op == MF_OP_ROUTE_LOAD) value[n++] = list->node[i].out[0];
+    for (size_t k = 0; k < n; ++k) list->net->value[value[k]].kept = 1;
+    pass->results = mf_values_join(list->net, "results", n, value);
+    free(value);
+}
+
+/* The host changes them after a step. */
+static int join_biases(struct mf_net *net)
+{
+    int *value = MF_MUST(malloc((net->values + 1) * sizeof *value), "values"), array;
+    size_t n = 0;
+
+    for (size_t v = 0; v < net->values; ++v)
+        if (net->value[v].set == MF_SET_BALANCE && mf_value_is_weight(&net->value[v])) value[n++] = (int)v;
+    array = mf_values_join(net, "balance_biases", n, value);
+    free(value);
+    return array;
 }
 
 /* Is this the last layer of a router, in any type? */
@@ -81,9 +102,8 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
         mf_build_node(&build, wish->task.classify ? MF_OP_SOFTMAX_LOSS : MF_OP_SQUARED_LOSS, attr, "loss", 2, in);
     MF_TRY(mf_build_end(&build));
     mf_pass_cast(pass->list, wish->type);
-    n->net->value[pass->loss].kept = 1;
-    keep_loads(pass->list);
     if (train) return MF_OK;
+    n->net->value[pass->loss].kept = 1;
     n->routing = routing_of(pass->list);
     keep_routing(n->net, &n->routing);
     n->output = pass->list->node[pass->list->nodes - 1].in[0];
@@ -130,6 +150,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
         mf_pass_reduce(pass->list, &n->layout, place & FIRST);
     }
     mf_pass_fetch(pass->list, &n->layout);
+    join_results(pass);
     return MF_OK;
 }
 
@@ -150,6 +171,7 @@ static int training(struct mf_network *n, const struct mf_network_wish *wish)
     if (!wish->slots) mf_pass_reduced(n->reduce, &n->layout);
     n->norm = MF_MUST(malloc((n->layout.buckets + 1) * sizeof *n->norm), "norms");
     mf_pass_norm(n->reduce, &n->layout, n->norm);
+    n->norms = mf_values_join(n->net, "norms", n->layout.buckets, n->norm);
     n->optimise = mf_list_new(n->net, "optimise");
     mf_pass_optimise(n->optimise, &n->layout, wish->optimiser, &wish->moments);
     mf_pass_gather(n->optimise, &n->layout);
@@ -175,13 +197,22 @@ static int plan(struct mf_network *n, struct mf_algorithms *tuning)
 
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *n)
 {
-    *n = (struct mf_network){
-        .net = mf_net_new(), .queue = queue, .ranks = wish->ranks, .rank = wish->rank, .ways = ways_of(wish)};
+    *n = (struct mf_network){.net = mf_net_new(),
+                             .queue = queue,
+                             .ranks = wish->ranks,
+                             .rank = wish->rank,
+                             .ways = ways_of(wish),
+                             .first.results = -1,
+                             .inner.results = -1,
+                             .last.results = -1,
+                             .norms = -1,
+                             .biases = -1};
     if (wish->micro > 0 && !wish->offload) MF_TRY(mf_stage_open(&n->stage, queue, sizeof(float), STAGED));
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     if (wish->compile != MF_COMPILE_NONE) mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE, wish->scope);
     mf_pass_fetch(n->evaluate.list, &n->layout);
+    n->biases = join_biases(n->net);
     MF_TRY(plan(n, wish->tuning));
     mf_pass_live(n->net);
     return MF_OK;

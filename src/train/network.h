@@ -53,6 +53,7 @@ struct mf_network_wish {
 struct mf_pass_list {
     struct mf_list *list; /* NULL: it is not needed */
     int loss;             /* value [1] */
+    int results;          /* of a training: an array with the loss and the loads of experts, which the host reads */
 };
 
 /** What an evaluation tells of the first mixture of experts: values of its list, kept. rows [n][k]; hidden [n][..],
@@ -73,7 +74,8 @@ struct mf_network {
     struct mf_layout layout;
     int x, target, output;    /* values; output: of evaluation, logits or real values [batch][outputs] */
     size_t ranks, rank, ways; /* ways: ranks that share the experts; 1: they do not */
-    int *norm;                /* values [layout.buckets]: squared norm of the own gradients of a bucket */
+    int *norm, norms;         /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
+    int biases;               /* array of the balance biases of all mixtures; -1: there are none */
     struct mf_queue *queue;
     struct mf_stage stage; /* of weights on their way between the device and checkpoints; not with offload */
 };

@@ -24,14 +24,12 @@ static void add_loads(struct mf_trainer *t, const struct mf_list *list)
 {
     const size_t n = t->experts.count;
     double *to = t->load;
-    float load[MF_EXPERTS + 2];
 
     for (size_t i = 0; i < list->nodes; ++i) {
-        const struct mf_node *node = &list->node[i];
+        const float *load = list->node[i].op == MF_OP_ROUTE_LOAD ? mf_trainer_fetched(t, list->node[i].out[0]) : NULL;
 
-        if (node->op != MF_OP_ROUTE_LOAD) continue;
-        mf_place_get(t->queue, MF_PLACE_DEVICE, load, mf_walk_at(t->walk, list, node->out[0]), (n + 2) * sizeof *load);
-        for (size_t e = 0; e < n + 2; ++e, ++to) *to += e == n ? mf_compare_grain((double)load[e]) : (double)load[e];
+        for (size_t e = 0; load && e < n + 2; ++e, ++to)
+            *to += e == n ? mf_compare_grain((double)load[e]) : (double)load[e];
     }
 }
 
@@ -48,29 +46,31 @@ static double uncertainty_of(const struct mf_trainer *t)
     return rows > 0 ? sum / rows : 0;
 }
 
-/* An expert with fewer rows than the mean gets a larger balance bias, one with more a smaller one: at most by the rate.
- */
+/* An expert with fewer rows than the mean gets a larger bias, one with more a smaller one: at most by the rate. */
+static void balance_one(const struct mf_trainer *t, const double *load, float *bias)
+{
+    const size_t n = t->experts.count;
+    double mean = 0;
+
+    for (size_t e = 0; e < n; ++e) mean += load[e] / (double)n;
+    for (size_t e = 0; mean > 0 && e < n; ++e) bias[e] += (float)(t->opts.args.balance * fmax(-1, 1 - load[e] / mean));
+}
+
 static void balance(struct mf_trainer *t)
 {
     const struct mf_list *list = t->network.last.list;
-    const size_t n = t->experts.count;
+    const int biases = t->network.biases;
     const double *load = t->load;
-    float bias[MF_EXPERTS];
 
-    for (size_t i = 0; t->opts.args.balance > 0 && i < list->nodes; ++i) {
-        void *at = list->node[i].op == MF_OP_ROUTE && !list->node[i].back
-                       ? mf_walk_at(t->walk, list, list->node[i].in[1])
-                       : NULL;
-        double mean = 0;
+    mf_trainer_fetch(t, list, biases);
+    for (size_t i = 0; biases >= 0 && i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
 
-        if (!at) continue;
-        for (size_t e = 0; e < n; ++e) mean += load[e] / (double)n;
-        mf_place_get(t->queue, MF_PLACE_DEVICE, bias, at, n * sizeof *bias);
-        for (size_t e = 0; mean > 0 && e < n; ++e)
-            bias[e] += (float)(t->opts.args.balance * fmax(-1, 1 - load[e] / mean));
-        mf_place_put(t->queue, MF_PLACE_DEVICE, at, bias, n * sizeof *bias);
-        load += n + 2;
+        if (node->op != MF_OP_ROUTE || node->back || node->in[1] < 0) continue;
+        balance_one(t, load, mf_trainer_fetched(t, node->in[1]));
+        load += t->experts.count + 2;
     }
+    mf_trainer_return(t, list, biases);
 }
 
 /* All passes of a step. A rank without samples left walks the same lists, so that sums over ranks find it. */
@@ -89,7 +89,8 @@ static int pass_all(struct mf_trainer *t, double *loss)
             mf_trainer_feed(t, pass->list, NULL);
         }
         mf_walk_run(t->walk, pass->list);
-        *loss += mf_compare_grain(mf_trainer_number(t, pass->list, pass->loss)); /* exact sums, in any order */
+        mf_trainer_fetch(t, pass->list, pass->results);
+        *loss += mf_compare_grain((double)*(float *)mf_trainer_fetched(t, pass->loss)); /* exact sums, in any order */
         if (t->experts.count > 0) add_loads(t, pass->list);
         if (t->slots) mf_slots_add(t->slots);
     }
@@ -104,9 +105,10 @@ static void squared_norms(struct mf_trainer *t, double *whole, double *part)
 
     *whole = *part = 0;
     mf_walk_run(t->walk, n->reduce);
+    mf_trainer_fetch(t, n->reduce, n->norms);
     for (size_t k = 0; k < n->layout.buckets; ++k) {
         const struct mf_bucket *bucket = &n->layout.bucket[k];
-        const double square = mf_trainer_number(t, n->reduce, n->norm[k]);
+        const double square = *(double *)mf_trainer_fetched(t, n->norm[k]);
 
         if (bucket->pieces > 1)
             *part += square;

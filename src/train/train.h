@@ -81,6 +81,7 @@ struct mf_trainer {
     size_t *id;    /* [batch] */
     float *target; /* of a batch */
     float *blank;  /* a sample of zeros */
+    char *fetched; /* what the host reads of a list */
     double *sums;  /* of a step over ranks: loss, squared norm, ranks that failed; then the loads */
     double *load;  /* [mixtures][experts + 2] of the last step, all ranks: rows of each expert, sum of uncertainties,
                       rows of all */

@@ -19,6 +19,14 @@ int mf_trainer_next(struct mf_trainer *trainer, size_t micro, const struct mf_li
 /** Puts a batch there; NULL: none. Rows behind its samples do not count. */
 void mf_trainer_feed(struct mf_trainer *trainer, const struct mf_list *list, const struct mf_batch *batch);
 
+/** Copies an array of joined values from the device, after its list was walked: one copy. Then a value stands at
+ * mf_trainer_fetched() until the next array is fetched. @p array -1: nothing. */
+void mf_trainer_fetch(struct mf_trainer *trainer, const struct mf_list *list, int array);
+void *mf_trainer_fetched(const struct mf_trainer *trainer, int value);
+
+/** Copies it back. */
+void mf_trainer_return(const struct mf_trainer *trainer, const struct mf_list *list, int array);
+
 /** The first number of a value, f32 or f64, after its list was walked. */
 double mf_trainer_number(const struct mf_trainer *trainer, const struct mf_list *list, int value);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/stage.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/train/carry.h"
 #include "src/train/phases.h"
@@ -188,9 +189,21 @@ static void put_ids(struct mf_trainer *t)
 
     for (size_t e = 0; e < t->experts.count; ++e) id[e] = (int32_t)t->experts.id[e];
     for (size_t v = 0; v < net->values; ++v)
-        if (net->value[v].set == MF_SET_BALANCE && net->value[v].flat)
+        if (net->value[v].set == MF_SET_BALANCE && net->value[v].shape.type == MF_I32)
             mf_place_put(t->queue, MF_PLACE_DEVICE, mf_walk_at(t->walk, t->network.last.list, (int)v), id,
                          t->experts.count * sizeof *id);
+}
+
+/* Room for the largest array that is fetched. */
+static void open_fetched(struct mf_trainer *t)
+{
+    const struct mf_network *n = &t->network;
+    const int array[] = {n->norms, n->biases, n->first.results, n->inner.results, n->last.results};
+    size_t most = 1;
+
+    for (size_t k = 0; k < sizeof array / sizeof *array; ++k)
+        if (array[k] >= 0) most = mf_max(most, mf_shape_bytes(&n->net->value[array[k]].shape));
+    t->fetched = MF_MUST(malloc(most), "numbers of a step");
 }
 
 /* Everything that depends on the network's structure. Weights are at their start. */
@@ -203,6 +216,7 @@ static int build(struct mf_trainer *t)
     if (t->opts.slots && t->opts.effective) MF_TRY(mf_slots_open(t, t->opts.slots, &t->slots));
     mf_weights_start(&t->network, t->walk, t->opts.seed);
     put_ids(t);
+    open_fetched(t);
     mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)t->opts.seed;
     mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = t->opts.decay;
     return MF_OK;
@@ -210,6 +224,8 @@ static int build(struct mf_trainer *t)
 
 static void unbuild(struct mf_trainer *t)
 {
+    free(t->fetched);
+    t->fetched = NULL;
     mf_slots_close(t->slots);
     mf_walk_close(t->walk);
     if (t->pinned) t->queue->backend->unpin(t->queue, t->pinned);
@@ -435,4 +451,30 @@ double mf_trainer_number(const struct mf_trainer *t, const struct mf_list *list,
 
     mf_place_get(t->queue, of->place, &number, at(t, list, value), mf_type_bytes(type));
     return type == MF_F64 ? number.wide : (double)number.single;
+}
+
+/* -- values that are joined -- */
+
+void mf_trainer_fetch(struct mf_trainer *t, const struct mf_list *list, int array)
+{
+    const struct mf_value *v = t->network.net->value;
+
+    if (array >= 0)
+        mf_place_get(t->queue, v[array].place, t->fetched, at(t, list, array), mf_shape_bytes(&v[array].shape));
+}
+
+void mf_trainer_return(const struct mf_trainer *t, const struct mf_list *list, int array)
+{
+    const struct mf_value *v = t->network.net->value;
+
+    if (array >= 0)
+        mf_place_put(t->queue, v[array].place, at(t, list, array), t->fetched, mf_shape_bytes(&v[array].shape));
+}
+
+void *mf_trainer_fetched(const struct mf_trainer *t, int value)
+{
+    size_t shift;
+
+    mf_value_root(t->network.net, value, &shift);
+    return t->fetched + shift;
 }

@@ -180,6 +180,52 @@ static void parts(const struct bed *b)
     for (int k = 0; k < 3; ++k) free(weights[k]);
 }
 
+static int copies; /* between the host and the device */
+static const struct mf_backend *copies_by;
+
+static void counted_get(struct mf_queue *q, void *host, const void *device, size_t bytes)
+{
+    ++copies;
+    copies_by->get(q, host, device, bytes);
+}
+
+static void counted_put(struct mf_queue *q, void *device, const void *host, size_t bytes)
+{
+    ++copies;
+    copies_by->put(q, device, host, bytes);
+}
+
+/* Copies of a step, of a network with so many mixtures. */
+static int copies_of(const struct bed *b, long depth)
+{
+    struct mf_train_opts o = balanced("vit", WINDOW);
+    struct mf_backend counts = *b->device.q->backend;
+    struct mf_trainer t;
+
+    o.args.depth = depth;
+    trainer_open(b, &b->self, b->set, &o, &t);
+    CHECK(mf_trainer_mixtures(&t) == (size_t)depth);
+    steps_until(&t, 2);
+    copies_by = b->device.q->backend;
+    counts.get = counted_get;
+    counts.put = counted_put;
+    t.queue->backend = &counts;
+    copies = 0;
+    steps_until(&t, 3);
+    t.queue->backend = copies_by;
+    mf_trainer_close(&t);
+    return copies;
+}
+
+/* What the host reads and writes of all mixtures stands side by side. */
+static void few_copies(const struct bed *b)
+{
+    const int one = copies_of(b, 1), four = copies_of(b, 4);
+
+    if (b->world.rank == 0) printf("%d copies a step\n", four);
+    CHECK_SAYS(one == four, "%d copies a step with one mixture, %d with four", one, four);
+}
+
 int main(int argc, char **argv)
 {
     struct bed b;
@@ -194,6 +240,7 @@ int main(int argc, char **argv)
     newborn(&b);
     loads(&b);
     parts(&b);
+    few_copies(&b);
     bed_close(&b);
     return failures != 0;
 }

@@ -32,6 +32,41 @@ size_t mf_carry_bytes(const struct mf_network *n)
     return bytes;
 }
 
+/* The expert that has a weight of this name; -1: none has. @p at: where the id begins. */
+static long expert_of(const char *name, const char **at)
+{
+    static const char part[] = "experts.";
+    const char *found = strstr(name, part);
+    char *end;
+    long id;
+
+    if (!found || (found > name && found[-1] != '.')) return -1;
+    *at = found + strlen(part);
+    id = strtol(*at, &end, 10);
+    return end > *at && *end == '.' ? id : -1;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct mf_carried *const *x = a, *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int compare_with(const void *name, const void *entry)
+{
+    const struct mf_carried *const *y = entry;
+
+    return strcmp(name, (*y)->name);
+}
+
+static void sort_names(struct mf_carry *c)
+{
+    c->by_name = MF_MUST(malloc((c->weights + 1) * sizeof *c->by_name), "weights that are carried over");
+    for (size_t k = 0; k < c->weights; ++k) c->by_name[k] = &c->weight[k];
+    qsort(c->by_name, c->weights, sizeof *c->by_name, compare_names);
+}
+
 int mf_carry_take(const struct mf_trainer *t, struct mf_carry **carry)
 {
     const struct mf_network *n = &t->network;
@@ -47,11 +82,14 @@ int mf_carry_take(const struct mf_trainer *t, struct mf_carry **carry)
     for (size_t v = 0; v < n->net->values; ++v) {
         const struct mf_value *value = &n->net->value[v];
         struct mf_carried *to = &c->weight[c->weights];
+        const char *id;
 
         if (!mf_value_is_weight(value)) continue;
         ++c->weights;
-        *to = (struct mf_carried){
-            .name = MF_MUST(strdup(value->name), "a name"), .shape = value->shape, .by_expert = value->by_expert};
+        *to = (struct mf_carried){.name = MF_MUST(strdup(value->name), "a name"),
+                                  .shape = value->shape,
+                                  .by_expert = value->by_expert,
+                                  .expert = expert_of(value->name, &id)};
         for (int s = 0; s < MF_STATES; ++s) {
             if (!mf_weights_has(n, (int)v, (enum mf_state)s)) continue;
             to->state[s] = (float *)(void *)at;
@@ -59,6 +97,7 @@ int mf_carry_take(const struct mf_trainer *t, struct mf_carry **carry)
             mf_weights_take(n, t->walk, t->comm, (int)v, (enum mf_state)s, to->state[s]);
         }
     }
+    sort_names(c);
     return MF_OK;
 }
 
@@ -67,15 +106,16 @@ void mf_carry_free(struct mf_carry *c)
     if (!c) return;
     for (size_t k = 0; k < c->weights; ++k) free(c->weight[k].name);
     free(c->weight);
+    free(c->by_name);
     if (c->memory) mf_arena_give(c->arena, c->memory);
     free(c);
 }
 
 struct mf_carried *mf_carry_find(const struct mf_carry *c, const char *name)
 {
-    for (size_t k = 0; k < c->weights; ++k)
-        if (strcmp(c->weight[k].name, name) == 0) return &c->weight[k];
-    return NULL;
+    struct mf_carried **found = bsearch(name, c->by_name, c->weights, sizeof *c->by_name, compare_with);
+
+    return found ? *found : NULL;
 }
 
 /* Does a name end so, at the beginning of one of its parts? */
@@ -88,10 +128,10 @@ static int ends_in(const char *name, const char *ending)
 
 struct mf_carried *mf_carry_expert(const struct mf_carry *c, long id, size_t layer, const char *part)
 {
-    char *ending = mf_format("experts.%ld.fc%zu.%s", id, layer, part);
+    char *ending = mf_format("fc%zu.%s", layer, part);
     size_t k = 0;
 
-    while (k < c->weights && !ends_in(c->weight[k].name, ending)) ++k;
+    while (k < c->weights && (c->weight[k].expert != id || !ends_in(c->weight[k].name, ending))) ++k;
     free(ending);
     return k < c->weights ? &c->weight[k] : NULL;
 }
@@ -165,15 +205,14 @@ void mf_carry_put(const struct mf_carry *c, struct mf_trainer *t)
 /* The weight of expert @p into that @p from is of expert @p id; NULL: it is of no such expert. */
 static struct mf_carried *counterpart(const struct mf_carry *c, const struct mf_carried *from, long id, long into)
 {
-    char *part = mf_format("experts.%ld.", id), *at = strstr(from->name, part), *name;
-    struct mf_carried *found = NULL;
+    struct mf_carried *found;
+    const char *at;
+    char *name;
 
-    if (at && (at == from->name || at[-1] == '.')) {
-        name = mf_format("%.*sexperts.%ld.%s", (int)(at - from->name), from->name, into, at + strlen(part));
-        found = mf_carry_find(c, name);
-        free(name);
-    }
-    free(part);
+    if (from->expert != id || expert_of(from->name, &at) < 0) return NULL;
+    name = mf_format("%.*s%ld%s", (int)(at - from->name), from->name, into, strchr(at, '.'));
+    found = mf_carry_find(c, name);
+    free(name);
     return found;
 }
 

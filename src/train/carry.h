@@ -11,6 +11,7 @@ struct mf_carried {
     char *name;
     struct mf_shape shape;
     int by_expert;           /* its rows are those of the experts */
+    long expert;             /* whose it is; -1: no expert's */
     float *state[MF_STATES]; /* [numbers]; NULL: the optimiser has none */
 };
 
@@ -19,6 +20,7 @@ struct mf_carry {
     struct mf_experts experts;
     size_t weights;
     struct mf_carried *weight;
+    struct mf_carried **by_name; /* [weights] sorted */
     void *memory;
 };
 

@@ -31,14 +31,26 @@ static int is_number(const char *name, const char *before, const char *after)
     return digits > 0 && strcmp(name + n + digits, after) == 0;
 }
 
+/* Pictures, and the numbers behind them. */
 static int is_picture(const char *name, const char *output)
 {
-    static const char *const pictures[] = {"training.png", "training_metrics.png", "confusion.png", "predicted.png"};
-    int is = 0;
+    static const char *const pictures[] = {"training.png",
+                                           "training_metrics.png",
+                                           "confusion.png",
+                                           "predicted.png",
+                                           "knowledge_graph.json",
+                                           "knowledge_graph.h5",
+                                           "knowledge_graph.graphml",
+                                           "expert_activations.png",
+                                           "expert_activations.json",
+                                           "expert_device_distribution.png",
+                                           "performance_summary.txt"};
+    char *path = mf_loop_picture(output, "knowledge_graph_epoch_");
+    int is = is_number(name, mf_name_base(path), ".png");
 
+    free(path);
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; ++i) {
-        char *path = mf_loop_picture(output, pictures[i]);
-
+        path = mf_loop_picture(output, pictures[i]);
         is = is || strcmp(mf_name_base(path), name) == 0;
         free(path);
     }
@@ -50,7 +62,7 @@ static int is_table(const char *name, const char *metrics)
     const char *base = mf_name_base(metrics);
     const size_t stem = strlen(base) - strlen(".jsonl");
 
-    static const char *const kinds[] = {"-step.csv", "-epoch.csv", "-host.csv"};
+    static const char *const kinds[] = {"-step.csv", "-epoch.csv", "-change.csv", "-host.csv"};
 
     if (strncmp(name, base, stem) != 0) return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)

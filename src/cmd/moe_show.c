@@ -127,6 +127,21 @@ static char *compiled_of(const struct mf_trainer *t)
                      replays ? ", calls replayed" : "");
 }
 
+/* What the model is judged by: of several columns their mean. Without samples, or where a column has no R2: NAN. */
+static double score_of(const struct mf_json *split, int classify)
+{
+    const struct mf_json *score = split ? mf_json_get(split, classify ? "accuracy" : "r2") : NULL;
+    double sum = 0;
+
+    if (!score) return NAN;
+    if (classify) return mf_json_kind(score) == MF_JSON_NULL ? NAN : mf_json_to_real(score);
+    for (size_t c = 0; c < mf_json_count(score); ++c) {
+        if (mf_json_kind(mf_json_item(score, c)) == MF_JSON_NULL) return NAN;
+        sum += mf_json_to_real(mf_json_item(score, c));
+    }
+    return sum / (double)mf_json_count(score);
+}
+
 static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow,
                           const struct mf_json *results, const char *const *name)
 {
@@ -154,12 +169,11 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
                            .epoch_seconds = loop->epoch > 0 ? seconds / (double)loop->epoch : NAN,
                            .samples_per_second = mf_json_get_real(results, "samples_per_second"),
                            .score = t->opts.classify ? "accuracy" : "R2",
-                           .value = NAN};
+                           .split = test ? "test" : "validation",
+                           .value = score_of(of, t->opts.classify)};
     char *path = mf_loop_picture(loop->run->output, "performance_summary.txt");
 
     memcpy(s.changes, grow->changes, sizeof s.changes);
-    if (of && t->opts.classify) s.value = mf_json_get_real(of, "accuracy");
-    if (of && !t->opts.classify) s.value = mf_json_to_real(mf_json_item(mf_json_get(of, "r2"), 0));
     check(show, "performance_summary.txt", mf_summary_write(&s, path));
     free(compiled);
     free(tuned);

@@ -52,6 +52,16 @@ static void put_experts(FILE *to, const struct mf_summary *s)
     put_whole(to, "sleeps", s->changes[MF_CHANGE_SLEEP]);
 }
 
+static void put_score(FILE *to, const struct mf_summary *s)
+{
+    const char *score = s->score ? s->score : "score";
+
+    if (isfinite(s->value))
+        fprintf(to, "%-*s%.6g (%s split)\n", KEY, score, s->value, s->split);
+    else
+        put_text(to, score, NULL);
+}
+
 static void put_all(FILE *to, const struct mf_summary *s)
 {
     put_text(to, "mode", s->mode);
@@ -69,7 +79,7 @@ static void put_all(FILE *to, const struct mf_summary *s)
     put_real(to, "time", s->seconds, "s");
     put_real(to, "mean_epoch_time", s->epoch_seconds, "s");
     put_real(to, "samples_per_second", s->samples_per_second, "");
-    put_real(to, s->score ? s->score : "score", s->value, "");
+    put_score(to, s);
 }
 
 static int write_text(const struct mf_summary *s, const struct mf_atomic *file)

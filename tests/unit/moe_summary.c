@@ -30,16 +30,16 @@ static const char *const want = "mode                  multi_gpu\n"
                                 "time                  81 s\n"
                                 "mean_epoch_time       18 s\n"
                                 "samples_per_second    2133.33\n"
-                                "accuracy              -\n";
+                                "accuracy              0.75 (test split)\n";
 
 int main(void)
 {
     static const char *const devices[] = {"NVIDIA H100", "NVIDIA H100", "cpu"};
-    const struct mf_summary s = {
-        "multi_gpu", "expert_parallel", "bf16",     NULL, "8 operations tried in 0.2 s, 3 remembered",
-        3,           devices,           32,         2,    192,
-        {4, 6},      {3, 1, 0, 7},      900,        4.5,  81,
-        18.,         6400. / 3,         "accuracy", NAN};
+    struct mf_summary s = {
+        "multi_gpu", "expert_parallel", "bf16",     NULL,   "8 operations tried in 0.2 s, 3 remembered",
+        3,           devices,           32,         2,      192,
+        {4, 6},      {3, 1, 0, 7},      900,        4.5,    81,
+        18.,         6400. / 3,         "accuracy", "test", .75};
     struct mf_comm c;
     size_t n;
     char *text;
@@ -49,6 +49,11 @@ int main(void)
     CHECK(mf_summary_write(&s, scratch_file("performance_summary.txt")) == MF_OK && scratch_count(0) == 1);
     CHECK(mf_text_load(scratch_file("performance_summary.txt"), 4096, &text, &n) == MF_OK);
     CHECK_SAYS(strcmp(text, want) == 0, "%s\n", text);
+    free(text);
+    s.value = NAN;
+    CHECK(mf_summary_write(&s, scratch_file("performance_summary.txt")) == MF_OK);
+    CHECK(mf_text_load(scratch_file("performance_summary.txt"), 4096, &text, &n) == MF_OK);
+    CHECK(mf_ends_with(text, "\naccuracy              -\n"));
     free(text);
     CHECK(mf_summary_write(&s, "/nowhere/performance_summary.txt") == MF_OUTPUT);
     scratch_close(&c);

@@ -247,9 +247,10 @@ int mf_sleep_now(struct mf_sleep *s, struct mf_loop *loop)
 long mf_sleep_interval(const struct mf_sleep *s, size_t experts)
 {
     const double base = s->tuning.value[MF_KNOB_EVERY], times = (double)experts / (double)s->first;
+    const double least = fmin(base, (double)s->opts.least); /* --sleep-every may be below --sleep-least */
 
     if (times <= MANY) return (long)base;
-    return (long)fmin((double)s->opts.most, fmax((double)s->opts.least, base / fmax(1, 0.5 * times)));
+    return (long)fmin((double)s->opts.most, fmax(least, base / fmax(1, 0.5 * times)));
 }
 
 /* Looks are spread evenly over the steps between two sleeps, and fill the room. */

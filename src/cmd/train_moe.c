@@ -9,6 +9,7 @@
 #include "src/cmd/moe_show.h"
 #include "src/cmd/train_plan.h"
 #include "src/cmd/train_run.h"
+#include "src/cmd/unused.h"
 #include "src/moe/place.h"
 
 enum { EXPERTS = 8 /* of a transformer's blocks */, EFFECTIVE = 128 };
@@ -83,12 +84,27 @@ static void say_ways(const struct mf_trainer *t)
         mf_info("%zu ranks share %zu experts%s", ways, experts, ranks > ways ? "; other ranks have them again" : "");
 }
 
+/* A file of weights brings its own experts. */
+static int check_start(const struct mixture *m, size_t experts)
+{
+    const struct mf_train_cmd *t = &m->o->train;
+
+    if (!t->model || !*t->model) return MF_OK;
+    if ((long)experts < m->grow.opts.least || (long)experts > m->grow.opts.most)
+        return mf_fail(MF_USAGE, "'%s' has %zu experts: they must be from --min-experts %ld to --max-experts %ld",
+                       t->model, experts, m->grow.opts.least, m->grow.opts.most);
+    if (experts != (size_t)t->experts)
+        mf_unused(m->session, (const char *const[]){"experts", NULL}, "'%s' has %zu", t->model, experts);
+    return MF_OK;
+}
+
 static int begin(void *context, struct mf_loop *loop)
 {
     struct mixture *m = context;
 
     m->show.started = loop->trainer->experts.count; /* those of --model */
     mf_grow_open(&m->grow, &m->o->grow, loop->trainer);
+    MF_TRY(check_start(m, loop->trainer->experts.count));
     say_ways(loop->trainer);
     if (loop->trainer->opts.args.top == 1)
         mf_warn("--top-k 1: the router does not learn, since a single weight is always 1; try: --top-k 2");

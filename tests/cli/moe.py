@@ -170,7 +170,11 @@ def model_works():
         check(done.status == 0 and len(list(csv.reader(file))) == 121, f"infer: {done}")
     done = train("none", "--replay-bytes", 100, "--max-steps", 1, "--no-plots")
     check("sleeps repeat nothing" in done.err, f"no record fits: {done.err}")
-    again = json.loads(train("again", "--model", "merge/model.safetensors", "--max-steps", 1, "--learning-rate", 1e-12, "--json", "--no-plots").out)
+    done = train("again", "--model", "merge/model.safetensors", "--max-steps", 1, "--learning-rate", 1e-12, "--json", "--no-plots")
+    check(f"--experts has no effect: 'merge/model.safetensors' has {best['experts']}" in done.err, done.err)
+    again = json.loads(done.out)
+    done = train("more", "--model", "merge/model.safetensors", "--max-experts", 4, "--no-plots", status=2)
+    check(f"has {best['experts']} experts: they must be from --min-experts 2 to --max-experts 4" in done.err, done.err)
     check(abs(again["test"]["loss"] - said["test"]["loss"]) < 0.05, f"a training that starts from it: {again['test']}, {said['test']}")
 
 

@@ -133,7 +133,8 @@ const struct mf_opt mf_classify_rows[] = {
     ROW("label-smoothing", smoothing, MF_REAL, "0", "part of the target that all classes share"), MF_OPT_END};
 
 const struct mf_opt mf_regress_rows[] = {
-    ROW("target", columns, MF_TEXTS, NULL, "columns of real values to predict; left out: all of the dataset"),
+    ROW("target", columns, MF_TEXTS, NULL,
+        "columns of real values to predict; left out: all of the dataset; train moe: none, classes are told apart"),
     MF_OPT_END};
 
 int mf_train_adopt(struct mf_options *options, const void *into)

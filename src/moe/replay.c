@@ -15,7 +15,9 @@ int mf_replay_open(const struct mf_trainer *t, size_t most, size_t bytes, struct
 {
     *r = (struct mf_replay){.arena = t->queue->host, .sizes = mf_record_of(&t->network)};
     r->room = mf_record_room(&r->sizes, most, bytes);
-    if (r->room == 0)
+    if (most == 0)
+        mf_warn("--replay-buffer 0: sleeps repeat nothing");
+    else if (r->room == 0)
         mf_warn("a record has %zu bytes, and --replay-bytes is %zu: sleeps repeat nothing",
                 r->sizes.numbers * sizeof *r->at, bytes);
     r->at = mf_arena_take(r->arena, r->room * r->sizes.numbers * sizeof *r->at, "records that are replayed");

@@ -168,8 +168,9 @@ def model_works():
     done = run("infer", "classify", "merge/model.safetensors", "set.h5", "--output", "told.csv")
     with open("told.csv") as file:
         check(done.status == 0 and len(list(csv.reader(file))) == 121, f"infer: {done}")
-    done = train("none", "--replay-bytes", 100, "--max-steps", 1, "--no-plots")
-    check("sleeps repeat nothing" in done.err, f"no record fits: {done.err}")
+    for option, value, says in (("--replay-bytes", 100, "and --replay-bytes is 100: sleeps"), ("--replay-buffer", 0, "--replay-buffer 0: sleeps")):
+        done = train("none", option, value, "--max-steps", 1, "--no-plots")
+        check(f"{says} repeat nothing" in done.err, f"no record fits: {done.err}")
     done = train("again", "--model", "merge/model.safetensors", "--max-steps", 1, "--learning-rate", 1e-12, "--json", "--no-plots")
     check(f"--experts has no effect: 'merge/model.safetensors' has {best['experts']}" in done.err, done.err)
     again = json.loads(done.out)
@@ -180,7 +181,9 @@ def model_works():
 
 def predicts_values():
     """Without classes, eighths of the samples take their place; info names them so that they differ."""
-    said = json.loads(train("values", "--target", "volume_fraction", "interface_density", "--max-steps", 12, "--no-plots", "--json").out)["test"]
+    done = train("values", "--target", "volume_fraction", "interface_density", "--max-steps", 12, "--no-plots", "--json", "--label-smoothing", 0.1)
+    check("--label-smoothing has no effect" in done.err, done.err)
+    said = json.loads(done.out)["test"]
     check(abs(float(summary("values")["R2"].split()[0]) - sum(said["r2"]) / 2) < 1e-5, f"{summary('values')}, {said}")
     done = run("info", "values/knowledge_graph.json")
     check("volum..hth 1  volum..hth 2" in done.out, done)

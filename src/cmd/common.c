@@ -34,14 +34,14 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "share-gpu", share_gpu, MF_FLAG, NULL, "several ranks may take one GPU"),
     MF_CHOICE(
         mf_common, "bind", bind, "auto", "auto|none",
-        "auto: ranks of a job of Slurm that may all use the whole of an idle node of several NUMA nodes keep to shares "
-        "of its cores; none: all to all"),
+        "which cores ranks use; auto: shares of their own, on an idle node of several NUMA nodes that a job of Slurm "
+        "has whole; none: all to all"),
     MF_OPT(mf_common, "verbose", verbose, MF_FLAG, NULL,
            "log where every rank runs: host, GPU, cores, NUMA node, network adapter"),
-    MF_CHOICE(mf_common, "exchange", exchange, "auto", "auto|nccl|host",
-              "how ranks on GPUs exchange slices and gradients: from GPU to GPU (nccl), through the host's memory "
-              "(host), or nccl where "
-              "every rank has a GPU of its own and NCCL is here (auto)"),
+    MF_CHOICE(
+        mf_common, "exchange", exchange, "auto", "auto|nccl|host",
+        "how ranks on GPUs exchange slices and gradients; nccl: from GPU to GPU; host: through the host's memory; "
+        "auto: nccl where every rank has a GPU of its own and NCCL is here"),
     MF_OPT_END};
 
 int mf_common_check(const struct mf_common *common)

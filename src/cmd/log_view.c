@@ -17,7 +17,7 @@ enum { NAME = 32, REST = MF_TALK + 1 };
 
 const struct mf_opt mf_log_view_rows[] = {
     MF_OPT(mf_common, "log-view", log_view, MF_FLAG, NULL,
-           "at the end a table of where the time went, and how near that came to what the cores can do (0.3 s)"),
+           "at the end a table of where the time went; it says how near that came to what the cores can do (0.3 s)"),
     MF_ALIAS("profile", "log-view"), MF_OPT_END};
 
 /* A phase of one rank, as it travels. */

@@ -61,6 +61,7 @@ int mf_moe_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t
     opts->ways = (size_t)mf_ways_fit((int)ranks, experts, (int)(wish < ranks ? wish : ranks));
     if (!o->ways || opts->ways == (size_t)o->ways) return MF_OK;
     return mf_fail(MF_USAGE,
-                   "--expert-ways %ld: it must divide the %zu rank%s, and be at most the %zu experts; try: %zu",
+                   "--expert-ways %ld: the expert-parallel size must divide the %zu rank%s, and be at most the %zu "
+                   "experts; try: %zu",
                    o->ways, ranks, MF_S(ranks), experts, opts->ways);
 }

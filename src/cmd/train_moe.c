@@ -81,7 +81,8 @@ static void say_ways(const struct mf_trainer *t)
     if (ways == 1)
         mf_info("each of %zu ranks has all %zu experts", ranks, experts);
     else
-        mf_info("%zu ranks share %zu experts%s", ways, experts, ranks > ways ? "; other ranks have them again" : "");
+        mf_info("expert-parallel size %zu: so many ranks share %zu experts%s", ways, experts,
+                ranks > ways ? ", and every further group of them has all experts again" : "");
 }
 
 /* A file of weights brings its own experts. */

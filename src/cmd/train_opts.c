@@ -40,18 +40,18 @@ const struct mf_opt mf_train_rows[] = {
     ROW("temperature", temperature, MF_REAL, "0.8", "experts: divisor of the router's scores in training"),
     ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
     ROW("capacity-factor", capacity, MF_REAL, "0",
-        "experts: the most rows of an expert, in means; further rows are dropped; 0: none are"),
+        "experts: rows of an expert, at most, as a multiple of the mean; further rows are dropped; 0: any number"),
     ROW("balance", balance, MF_REAL, "0.005",
-        "experts: what an expert with few rows gets added to its score in a step, and one with many subtracted, where "
-        "experts are chosen; 0: nothing"),
+        "experts: change of their balance biases in a step; a bias is added to the scores where experts are chosen; it "
+        "grows of an expert with few rows, and falls of one with many; 0: there are none"),
     MF_CHOICE(
         mf_train_cmd, "parallel-strategy", strategy, "data_parallel", STRATEGIES,
         "data_parallel: every rank has all experts; expert_parallel: ranks share the experts, and samples go to the "
         "ranks of theirs"),
     ROW("expert-ways", ways, MF_LONG, NULL,
-        "expert_parallel: ranks that share the experts, a divisor of the ranks; others have the same experts again; "
-        "left "
-        "out: as many as can"),
+        "expert-parallel size: ranks that share all experts, a divisor of the ranks; every further group has all "
+        "experts again; left out: as many as can"),
+    MF_ALIAS("expert-parallel-size", "expert-ways"),
     MF_CHOICE(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
               "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
     ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
@@ -88,14 +88,15 @@ const struct mf_opt mf_train_rows[] = {
         "refuse batches that are not filled: ranks, passes and samples must divide"),
     ROW("auto-batch-size", auto_batch, MF_FLAG, NULL,
         "choose --batch-size by real steps, also where the run is too short to gain from it"),
-    MF_CHOICE(mf_train_cmd, "zero", zero, "auto", "auto|0|1|2|3",
-              "what ranks share instead of copying: 1 moments of the optimiser, 2 gradients, too, 3 parameters, too; "
-              "auto: what fits"),
+    MF_CHOICE(
+        mf_train_cmd, "zero", zero, "auto", "auto|0|1|2|3",
+        "what ranks share instead of copying: 1: moments of the optimiser; 2: gradients, too; 3: parameters, too; "
+        "auto: what fits"),
     MF_CHOICE(mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
               "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
               "graphs; max-autotune: and try algorithms of products and convolutions, once; none: nodes one by one"),
     MF_CHOICE(mf_train_cmd, "compile-scope", compile_scope, "all", SCOPES,
-              "what is compiled: all, or of a network with experts these, or its routers (gate)"),
+              "what is compiled: all; experts: the layers of experts alone; gate: their routers alone"),
     ROW("compile", compile, MF_FLAG, NULL, "the same as --compile-mode reduce-overhead, which is the standard"),
     ROW("mixed-precision", mixed, MF_FLAG, NULL,
         "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
@@ -121,7 +122,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("show-list", show_list, MF_FLAG, NULL, "print all lists of a step, with the places of tensors in memory"),
     ROW("monitor-gpu", monitor, MF_FLAG, NULL,
         "use, memory, temperature and power of the GPUs of rank 0's node, in metrics and progress; memory and load of "
-        "the host, too, and a warning where memory grows and grows"),
+        "the host, too; a warning where memory grows and grows"),
     ROW("monitor-interval", monitor_every, MF_REAL, "10", "--monitor-gpu: time between looks [s]"),
     ROW("no-csv", no_csv, MF_FLAG, NULL, "write no tables (metrics-step.csv, metrics-epoch.csv)"),
     ROW("no-events", no_events, MF_FLAG, NULL, "write no event files of TensorBoard"),

@@ -213,7 +213,7 @@ def ranks_agree():
     same_steps("merge", "alone")
     for ranks in (2, 3):
         done = train(f"shared{ranks}", "--no-plots", "--parallel-strategy", "expert_parallel", ranks=ranks)
-        check(f"{ranks} ranks share 4 experts" in done.err, done.err)
+        check(f"expert-parallel size {ranks}" in done.err, done.err)
         check(summary(f"shared{ranks}")["parallel_strategy"] == "expert_parallel", f"{summary(f'shared{ranks}')}")
         same_steps(f"shared{ranks}", "alone")
     done = train("few", "--no-plots", "--parallel-strategy", "expert_parallel", "--experts", 2, "--max-steps", 2, ranks=3)
@@ -273,8 +273,8 @@ def refusals():
             (2, "--merge-similarity 2: it must be from 0 to 1", "--merge-similarity", 2)):
         refused(status, says, *words)
     refused(3, "'blank.h5' has no labels", data="blank.h5")
-    refused(2, "--expert-ways 2: it must divide the 3 ranks, and be at most the 4 experts; try: 1", "--parallel-strategy", "expert_parallel",
-            "--expert-ways", 2, ranks=3)
+    refused(2, "--expert-ways 2: the expert-parallel size must divide the 3 ranks, and be at most the 4 experts; try: 1", "--parallel-strategy", "expert_parallel",
+            "--expert-parallel-size", 2, ranks=3)
     refused(2, "of 3 ranks 1 would have none of the 2 samples of a step", "--effective-batch", 2, ranks=3)
     check(not os.path.exists("never"), "refused runs leave files")
     open("file", "w").close()

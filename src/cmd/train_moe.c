@@ -40,6 +40,7 @@ static int check(void *context, struct mf_train_opts *opts)
 {
     const struct mixture *m = context;
 
+    if (!opts->classify) MF_UNUSED(m->session, "it is of classes, and --target predicts values", "label-smoothing");
     return mf_moe_opts(m->o, opts);
 }
 

@@ -18,7 +18,6 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
                   "balance");
     if (strcmp(o->strategy, "expert_parallel") != 0)
         MF_UNUSED(s, "it is of --parallel-strategy expert_parallel", "expert-ways");
-    if (o->columns.count > 0) MF_UNUSED(s, "it is of classes, and --target predicts values", "label-smoothing");
     if (!o->monitor) MF_UNUSED(s, "it is of --monitor-gpu", "monitor-interval");
     if (o->precision[0] != 'f')
         MF_UNUSED(s, "it needs --precision-type fp16", "loss-scale", "loss-scale-window", "loss-scale-hysteresis");

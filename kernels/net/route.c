@@ -23,8 +23,10 @@ static double per_number(const struct mf_attr *attr, const struct mf_shape in[],
 }
 
 /* -- route: logits [rows][experts], balance biases [experts] or none, ids i32 [experts] or none -> weights
- * [rows][count], choices [rows][count]. Balance biases are added to logits where they are compared, and not in the
- * weights (Wang et al., "Auxiliary-loss-free load balancing strategy for mixture-of-experts", 2024). -- */
+ * [rows][count], choices [rows][count]. Weights are softmax of the chosen logits; of a single choice, softmax of all
+ * logits, as otherwise it would be 1 and the router without a slope (Fedus et al., "Switch transformers", 2022).
+ * Balance biases are added to logits where they are compared, and not in the weights (Wang et al., "Auxiliary-loss-free
+ * load balancing strategy for mixture-of-experts", 2024). -- */
 
 static int route_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
@@ -43,8 +45,8 @@ static int route_shape(const struct mf_attr *attr, const struct mf_shape in[], s
 
 static void route_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
 {
-    (void)attr, (void)wanted;
-    *in = 0;
+    (void)wanted;
+    *in = attr->count == 1 ? 5 : 0;
     *out = 3;
 }
 

@@ -108,8 +108,6 @@ static int begin(void *context, struct mf_loop *loop)
     mf_grow_open(&m->grow, &m->o->grow, loop->trainer);
     MF_TRY(check_start(m, loop->trainer->experts.count));
     say_ways(loop->trainer);
-    if (loop->trainer->opts.args.top == 1)
-        mf_warn("--top-k 1: the router does not learn, since a single weight is always 1; try: --top-k 2");
     if (loop->trainer->network.ways > 1) MF_TRY(mf_place_measure(loop->trainer, m->grow.speed));
     loop->grown = m;
     loop->stepped = stepped;

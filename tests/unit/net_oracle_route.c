@@ -66,7 +66,8 @@ static void route(const struct mf_attr *attr, const struct mf_shape shape[], dou
 
         logits(attr, shape, in[0], in[2], r, x);
         for (size_t e = 0; e < n; ++e) sum += isnan(in[0][r * n + e]) ? NAN : 0;
-        for (size_t i = 0; i < k && chosen[0] >= 0; ++i) sum += exp(x[(size_t)chosen[i]] / attr->temperature);
+        for (size_t i = 0; i < k && k > 1 && chosen[0] >= 0; ++i) sum += exp(x[(size_t)chosen[i]] / attr->temperature);
+        for (size_t e = 0; k == 1 && e < n; ++e) sum += exp(x[e] / attr->temperature);
         for (size_t i = 0; i < k; ++i)
             out[r * k + i] = chosen[0] < 0 ? 0 : exp(x[(size_t)chosen[i]] / attr->temperature) / sum;
     }
@@ -244,6 +245,20 @@ const struct net_case net_route[] = {
      .in = {F(2, 8, 6), F(1, 6), I(1, 6)},
      .second = choose,
      .fill = some_ids},
+    {MF_OP_ROUTE,
+     route,
+     {.count = 1, .temperature = 0.9, .first = 2, .rate = 0.5, .stream = 1},
+     1,
+     .in = {F(2, 8, 6), F(1, 6), I(1, 6)},
+     .second = choose,
+     .fill = some_ids},
+    {MF_OP_ROUTE,
+     route,
+     {.count = 1, .temperature = 1},
+     0,
+     .in = {F(2, 5, 9)},
+     .second = choose,
+     .fill = equal_and_nan},
     {MF_OP_ROUTE,
      route,
      {.count = 3, .temperature = 1},

@@ -37,15 +37,40 @@ static void weigh(float *key, size_t k, float temperature)
     for (size_t i = 0; i < k; ++i) key[i] /= sum;
 }
 
-static float noise_of(const struct mf_call *call, const struct mf_noise *noise, size_t r, size_t e)
+/* A logit with its noise. */
+static float score(const struct mf_call *call, const struct mf_noise *noise, size_t r, size_t e)
 {
     const size_t each = call->attr->first > 0 ? call->attr->first : 1;
+    const float x = ((const float *)call->in[0].at)[r * mf_shape_last(&call->in[0].shape) + e];
     const int32_t *id = call->in[2].at;
     const uint64_t i = mf_noise_index(call->attr, r, id ? (uint64_t)id[e] : e);
     float four[4];
 
+    if (!(noise->deviation > 0)) return x;
     mf_noise_four(noise, r / each, i / 4, four);
-    return four[i % 4];
+    return x + four[i % 4];
+}
+
+/* Softmax of all scores of a row. */
+struct whole {
+    float most, sum;
+};
+
+static struct whole whole_of(const struct mf_call *call, const struct mf_noise *noise, size_t r)
+{
+    const size_t experts = mf_shape_last(&call->in[0].shape);
+    struct whole all = {-INFINITY, 0};
+
+    for (size_t e = 0; e < experts; ++e) all.most = fmaxf(all.most, score(call, noise, r, e));
+    for (size_t e = 0; e < experts; ++e)
+        all.sum += mf_soft_exp((score(call, noise, r, e) - all.most) / (float)call->attr->temperature);
+    return all;
+}
+
+static float part_of(const struct mf_call *call, const struct mf_noise *noise, size_t r, const struct whole *all,
+                     size_t e)
+{
+    return mf_soft_exp((score(call, noise, r, e) - all->most) / (float)call->attr->temperature) / all->sum;
 }
 
 /* @p r: row of the call. The best logits are found in the memory of the weights. Without the balance biases they are
@@ -53,19 +78,25 @@ static float noise_of(const struct mf_call *call, const struct mf_noise *noise, 
 static void route_row(const struct mf_call *call, const struct mf_noise *noise, size_t r)
 {
     const size_t experts = mf_shape_last(&call->in[0].shape), k = call->attr->count;
-    const float *x = (const float *)call->in[0].at + r * experts, *bias = call->in[1].at;
+    const float *bias = call->in[1].at;
     float *w = (float *)call->out[0].at + r * k;
     int32_t *choice = (int32_t *)call->out[1].at + r * k;
     int broken = 0;
 
     for (size_t e = 0; e < experts; ++e) {
-        float key = x[e] + (noise->deviation > 0 ? noise_of(call, noise, r, e) : 0) + (bias ? bias[e] : 0);
+        float key = score(call, noise, r, e) + (bias ? bias[e] : 0);
 
         broken |= isnan(key);
         insert(w, choice, e, k, isnan(key) ? -INFINITY : key, e);
     }
-    for (size_t i = 0; bias && i < k; ++i) w[i] -= bias[choice[i]];
-    weigh(w, k, (float)call->attr->temperature);
+    if (k == 1) {
+        const struct whole all = whole_of(call, noise, r);
+
+        w[0] = part_of(call, noise, r, &all, (size_t)choice[0]);
+    } else {
+        for (size_t i = 0; bias && i < k; ++i) w[i] -= bias[choice[i]];
+        weigh(w, k, (float)call->attr->temperature);
+    }
     for (size_t i = 0; broken && i < k; ++i) w[i] = NAN;
 }
 
@@ -109,9 +140,31 @@ static void route_back_rows(const struct mf_call *call, size_t from, size_t to)
     }
 }
 
+/* The slope of softmax at all logits, where one was chosen. */
+static void route_back_one(const struct mf_call *call, size_t from, size_t to)
+{
+    const struct mf_noise noise = mf_noise_of(call->attr, call->number);
+    const size_t experts = mf_shape_last(&call->din[0].shape);
+
+    for (size_t r = from; r < to; ++r) {
+        const int32_t choice = ((const int32_t *)call->out[1].at)[r];
+        const float w = ((const float *)call->out[0].at)[r], dw = ((const float *)call->dout.at)[r];
+        const float slope = w * dw / (float)call->attr->temperature;
+        float *dx = (float *)call->din[0].at + r * experts;
+        struct whole all;
+
+        if (!(call->add & 1)) memset(dx, 0, experts * sizeof *dx);
+        if (choice < 0) continue;
+        all = whole_of(call, &noise, r);
+        for (size_t e = 0; e < experts; ++e)
+            dx[e] += slope * ((float)((size_t)choice == e) - part_of(call, &noise, r, &all, e));
+    }
+}
+
 static void route_backward(struct mf_queue *queue, const struct mf_call *call)
 {
-    mf_cpu_rows(queue, call->din[0].shape.d[0], call->din[0].shape.d[1], route_back_rows, call);
+    mf_cpu_rows(queue, call->din[0].shape.d[0], call->din[0].shape.d[1],
+                call->attr->count == 1 ? route_back_one : route_back_rows, call);
 }
 
 const struct mf_op_calls mf_op_route_cpu = {.forward = route_forward, .backward = route_backward};

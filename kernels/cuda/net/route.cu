@@ -33,29 +33,62 @@ __device__ rival warp_best(rival best)
     return best;
 }
 
-/* A lane has every 32nd expert of a row. Each round finds the best that the last one's beats, so nothing is stored; the
- * noise is computed anew. */
-struct choice_body {
+/* The scores of a row: logits with their noise, which is computed anew wherever it is asked for. A lane has every 32nd
+ * expert. */
+struct scores {
     struct mf_attr attr;
     const double *number;
     unsigned experts;
-    const float *logits, *bias; /* balance bias: NULL: none */
-    const int32_t *id;          /* NULL: places */
-    float *weight;
-    int32_t *choice;
-    __device__ float logit(const struct mf_noise &noise, size_t row, unsigned expert) const
+    const float *logits;
+    const int32_t *id; /* NULL: places */
+    __device__ float at(const struct mf_noise &noise, size_t row, unsigned expert) const
     {
         const size_t each = attr.first > 0 ? attr.first : 1;
         const uint64_t i = mf_noise_index(&attr, row, id ? uint64_t(id[expert]) : expert);
         float four[4] = {};
 
         if (noise.deviation > 0) mf_noise_four(&noise, row / each, i / 4, four);
-        return logits[row * experts + expert] + (i % 4 < 2 ? four[i % 2] : four[2 + i % 2]) + (bias ? bias[expert] : 0);
+        return logits[row * experts + expert] + (i % 4 < 2 ? four[i % 2] : four[2 + i % 2]);
     }
+    __device__ float exponential(const struct mf_noise &noise, size_t row, unsigned expert, float most) const
+    {
+        return mf_soft_exp((at(noise, row, expert) - most) / float(attr.temperature));
+    }
+    /* The largest score and the sum of exponentials: softmax of all. */
+    __device__ float most(const struct mf_noise &noise, size_t row, unsigned lane) const
+    {
+        float best = -INFINITY;
+
+        for (unsigned e = lane; e < experts; e += MF_CUDA_WARP) best = fmaxf(best, at(noise, row, e));
+        return mf_warp_max(best);
+    }
+    __device__ float sum(const struct mf_noise &noise, size_t row, unsigned lane, float most) const
+    {
+        float all = 0;
+
+        for (unsigned e = lane; e < experts; e += MF_CUDA_WARP) all += exponential(noise, row, e, most);
+        return mf_warp_sum(all);
+    }
+};
+
+scores scores_of(const struct mf_call *call)
+{
+    return {*call->attr, call->number, unsigned(call->in[0].shape.d[1]), mf_floats(call->in[0]),
+            mf_numbers<int32_t>(call->in[2])};
+}
+
+/* Each round finds the best that the last one's beats, so nothing is stored. */
+struct choice_body {
+    scores score;
+    const float *bias; /* balance bias: NULL: none */
+    float *weight;
+    int32_t *choice;
     __device__ void operator()(size_t row, unsigned lane) const
     {
-        if (!mf_route_counts(&attr, number, row)) {
-            for (size_t i = row * attr.count + lane; i < (row + 1) * attr.count; i += MF_CUDA_WARP) {
+        const size_t k = score.attr.count;
+
+        if (!mf_route_counts(&score.attr, score.number, row)) {
+            for (size_t i = row * k + lane; i < (row + 1) * k; i += MF_CUDA_WARP) {
                 weight[i] = 0;
                 choice[i] = -1;
             }
@@ -63,20 +96,25 @@ struct choice_body {
         }
         choose(row, lane);
         __syncwarp();
-        weigh(row, lane);
+        if (k == 1)
+            weigh_by_all(row, lane);
+        else
+            weigh(row, lane);
     }
     /* Weights become keys; of a row with NaN they become NaN. */
     __device__ void choose(size_t row, unsigned lane) const
     {
-        const struct mf_noise noise = mf_noise_of(&attr, number);
+        const struct mf_noise noise = mf_noise_of(&score.attr, score.number);
+        const unsigned experts = score.experts;
+        const size_t k = score.attr.count;
         rival last = {INFINITY, 0};
         float broken = 0;
 
-        for (size_t i = 0; i < attr.count; ++i) {
+        for (size_t i = 0; i < k; ++i) {
             rival best = {-INFINITY, experts};
 
             for (unsigned e = lane; e < experts; e += MF_CUDA_WARP) {
-                const float x = logit(noise, row, e);
+                const float x = score.at(noise, row, e) + (bias ? bias[e] : 0);
                 const rival one = {isnan(x) ? -INFINITY : x, e};
 
                 if (isnan(x)) broken = 1;
@@ -85,26 +123,36 @@ struct choice_body {
             last = warp_best(best);
             broken = mf_warp_max(broken);
             if (lane == 0) {
-                weight[row * attr.count + i] = broken > 0 ? NAN : last.key - (bias ? bias[last.expert] : 0);
-                choice[row * attr.count + i] = int32_t(last.expert);
+                weight[row * k + i] = broken > 0 ? NAN : last.key - (bias ? bias[last.expert] : 0);
+                choice[row * k + i] = int32_t(last.expert);
             }
         }
     }
     /* Softmax of keys. */
     __device__ void weigh(size_t row, unsigned lane) const
     {
-        float *key = weight + row * attr.count, most = -INFINITY, sum = 0;
-        const float each = float(attr.temperature);
+        const size_t k = score.attr.count;
+        float *key = weight + row * k, most = -INFINITY, sum = 0;
+        const float each = float(score.attr.temperature);
 
-        for (size_t i = lane; i < attr.count; i += MF_CUDA_WARP) most = key[i] > most ? key[i] : most;
+        for (size_t i = lane; i < k; i += MF_CUDA_WARP) most = key[i] > most ? key[i] : most;
         most = mf_warp_max(most);
         __syncwarp();
-        for (size_t i = lane; i < attr.count; i += MF_CUDA_WARP) {
+        for (size_t i = lane; i < k; i += MF_CUDA_WARP) {
             key[i] = mf_soft_exp((key[i] - most) / each);
             sum += key[i];
         }
         sum = mf_warp_sum(sum);
-        for (size_t i = lane; i < attr.count; i += MF_CUDA_WARP) key[i] /= sum;
+        for (size_t i = lane; i < k; i += MF_CUDA_WARP) key[i] /= sum;
+    }
+    /* A single key becomes its part of the softmax of all scores. */
+    __device__ void weigh_by_all(size_t row, unsigned lane) const
+    {
+        const struct mf_noise noise = mf_noise_of(&score.attr, score.number);
+        const float most = score.most(noise, row, lane), sum = score.sum(noise, row, lane, most);
+
+        if (lane == 0 && !isnan(weight[row]))
+            weight[row] = score.exponential(noise, row, unsigned(choice[row]), most) / sum;
     }
 };
 
@@ -132,13 +180,31 @@ template <class Add> struct slope_body {
     }
 };
 
+/* The slope of softmax at all scores, where one was chosen. */
+template <class Add> struct one_slope_body {
+    scores score;
+    const float *weight, *dweight;
+    const int32_t *choice;
+    float *dx;
+    __device__ void operator()(size_t row, unsigned lane) const
+    {
+        const struct mf_noise noise = mf_noise_of(&score.attr, score.number);
+        const float most = score.most(noise, row, lane), sum = score.sum(noise, row, lane, most);
+        const float slope = choice[row] < 0 ? 0 : weight[row] * dweight[row] / float(score.attr.temperature);
+
+        for (unsigned e = lane; e < score.experts; e += MF_CUDA_WARP) {
+            const float part = score.exponential(noise, row, e, most) / sum;
+
+            mf_put<Add>(choice[row] < 0 ? 0 : slope * (float(choice[row] == int32_t(e)) - part),
+                        dx + row * score.experts + e);
+        }
+    }
+};
+
 void route(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct mf_shape &logits = call->in[0].shape;
-
-    mf_rows_run(q, logits.d[0],
-                choice_body{*call->attr, call->number, unsigned(logits.d[1]), mf_floats(call->in[0]),
-                            mf_floats(call->in[1]), mf_numbers<int32_t>(call->in[2]), mf_floats(call->out[0]),
+    mf_rows_run(q, call->in[0].shape.d[0],
+                choice_body{scores_of(call), mf_floats(call->in[1]), mf_floats(call->out[0]),
                             mf_numbers<int32_t>(call->out[1])});
 }
 
@@ -147,10 +213,16 @@ void route_back(struct mf_queue *q, const struct mf_call *call)
     const struct mf_shape &dx = call->din[0].shape;
 
     mf_choose(call->add & 1, [&](auto add) {
-        mf_rows_run(q, dx.d[0],
-                    slope_body<decltype(add)>{unsigned(dx.d[1]), call->attr->count, 1 / float(call->attr->temperature),
-                                              mf_floats(call->out[0]), mf_floats(call->dout),
-                                              mf_numbers<int32_t>(call->out[1]), mf_floats(call->din[0])});
+        if (call->attr->count == 1)
+            mf_rows_run(q, dx.d[0],
+                        one_slope_body<decltype(add)>{scores_of(call), mf_floats(call->out[0]), mf_floats(call->dout),
+                                                      mf_numbers<int32_t>(call->out[1]), mf_floats(call->din[0])});
+        else
+            mf_rows_run(q, dx.d[0],
+                        slope_body<decltype(add)>{unsigned(dx.d[1]), call->attr->count,
+                                                  1 / float(call->attr->temperature), mf_floats(call->out[0]),
+                                                  mf_floats(call->dout), mf_numbers<int32_t>(call->out[1]),
+                                                  mf_floats(call->din[0])});
     });
 }
 

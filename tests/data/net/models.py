@@ -65,7 +65,8 @@ class Cnn(Features):
 def mixture(x, scores, experts, top):
     """Rows of x go to the experts with the largest scores, in a loop over experts."""
     weight, choice = torch.softmax(scores, -1).topk(top)
-    weight = weight / weight.sum(-1, keepdim=True)
+    if top > 1:
+        weight = weight / weight.sum(-1, keepdim=True)
     y = None
     for e, expert in enumerate(experts):
         row, slot = (choice == e).nonzero(as_tuple=True)

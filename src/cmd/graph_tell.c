@@ -17,11 +17,22 @@ int mf_graph_named(const char *file)
     return end && strcmp(end, ".json") == 0;
 }
 
+static void print_share(const struct mf_graph *g, const struct mf_graph_expert *expert, size_t concept)
+{
+    double samples = 0;
+
+    for (size_t c = 0; c < g->concepts; ++c) samples += expert->samples[c];
+    if (samples > 0)
+        printf("  %*.0f", NAMED, 100 * mf_graph_share(g, expert, concept));
+    else
+        printf("  %*s", NAMED, "-");
+}
+
 static void print_row(const struct mf_graph *g, const struct mf_graph_expert *expert, double all)
 {
     printf("%6ld  %9.0f  %6.2f  %6.2f", expert->id, expert->activations, all > 0 ? 100 * expert->activations / all : 0,
            expert->specialization);
-    for (size_t c = 0; c < g->concepts; ++c) printf("  %*.0f", NAMED, 100 * mf_graph_share(g, expert, c));
+    for (size_t c = 0; c < g->concepts; ++c) print_share(g, expert, c);
     printf("\n");
 }
 
@@ -48,7 +59,9 @@ static void print(const char *file, const struct mf_graph *g)
     for (size_t c = 0; c < g->concepts; ++c) print_name(g->concept[c].name);
     printf("\n");
     for (size_t e = 0; e < g->experts; ++e) print_row(g, &g->expert[e], all);
-    if (g->concepts) printf("Columns of concepts: their share in the samples of an expert, in percent.\n");
+    printf("rows: what an expert got in training, since the first step\n"
+           "special: at the last epoch, 1 if the expert served one concept alone, 0 if all alike or none\n"
+           "columns of concepts: their share in the validation samples of the expert, over all epochs [%%]\n");
 }
 
 int mf_graph_tell(const char *file, struct mf_json *json)

@@ -2,6 +2,8 @@
  * front and a mean over patches. Parameters as timm: patch_embed.proj, pos_embed, blocks.I.norm1, attn.qkv, attn.proj,
  * norm2, mlp.fc1, mlp.fc2, norm, head. With --experts a mixture of experts stands in place of the mlp of each block:
  * gate, experts.ID.fc1, fc2. */
+#include <stdio.h>
+
 #include "src/net/models.h"
 
 enum { WIDER = 4 }; /* hidden columns of a block's mlp, in widths */
@@ -47,15 +49,35 @@ static int patches(struct mf_build *build, int x, const struct mf_model_args *ar
     return mf_build_two(build, MF_OP_ADD, "positions", x, position);
 }
 
+static int refuse_width(struct mf_build *build, const struct mf_model_args *args)
+{
+    char text[160];
+
+    snprintf(text, sizeof text, "--width %ld is no multiple of --heads %ld; try: --width %ld", args->width, args->heads,
+             (args->width / args->heads + 1) * args->heads);
+    return mf_build_refuse(build, text);
+}
+
+static int refuse_patch(struct mf_build *build, size_t height, size_t width, size_t patch)
+{
+    size_t fits = patch;
+    char text[160];
+
+    while (height % fits || width % fits) --fits;
+    snprintf(text, sizeof text, "--patch %zu does not divide images of %zu x %zu; try: --patch %zu", patch, height,
+             width, fits);
+    return mf_build_refuse(build, text);
+}
+
 static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
 {
     const struct mf_shape in = mf_build_shape(build, x);
 
     if (in.d[1] != 1)
         return mf_build_refuse(build, "--arch vit reads images, and the samples are volumes; try: --arch mlp");
-    if (args->width % args->heads) return mf_build_refuse(build, "--width is no multiple of --heads");
+    if (args->width % args->heads) return refuse_width(build, args);
     if (in.d[2] % (size_t)args->patch || in.d[3] % (size_t)args->patch)
-        return mf_build_refuse(build, "the edges of the images are no multiples of --patch");
+        return refuse_patch(build, in.d[2], in.d[3], (size_t)args->patch);
     x = patches(build, x, args);
     for (long i = 0; i < args->depth; ++i) {
         mf_build_block(build, "blocks", i);

@@ -10,12 +10,7 @@
 
 enum { NAMED = 12 /* letters of a concept */ };
 
-int mf_graph_named(const char *file)
-{
-    const char *end = strrchr(file, '.');
-
-    return end && strcmp(end, ".json") == 0;
-}
+int mf_graph_named(const char *file) { return mf_ends_with(file, ".json") || mf_ends_with(file, ".graphml"); }
 
 static void print_share(const struct mf_graph *g, const struct mf_graph_expert *expert, size_t concept)
 {

@@ -4,7 +4,7 @@
 
 #include "src/base/json.h"
 
-/** Does the name end as that of a graph in JSON does? */
+/** Does the name end as that of a graph in JSON or GraphML does? */
 int mf_graph_named(const char *file);
 
 /** A table: rows of each expert, how special it is, and the share of each concept in its samples. @p json: NULL: text;

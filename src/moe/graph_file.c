@@ -74,6 +74,9 @@ int mf_graph_load(const char *path, struct mf_graph *graph)
     struct mf_json *json = NULL;
     int rc;
 
+    if (mf_ends_with(path, ".graphml"))
+        return mf_fail(MF_INPUT, "'%.300s' is GraphML, which is written and not read; try: the .json or .h5 of the run",
+                       path);
     MF_TRY(mf_ends_with(path, ".h5") ? load_h5(path, &json) : mf_json_load(path, JSON_MOST, &json));
     rc = mf_graph_from(json, path, graph);
     mf_json_free(json);

@@ -290,6 +290,8 @@ def refusals():
         cut.write(whole.read()[:-100])
     done = run("info", "cut.json")
     check(done.status == 3 and "cut.json" in done.err, f"a graph that is cut: {done}")
+    done = run("info", "merge/knowledge_graph.graphml")
+    check(done.status == 3 and "is GraphML, which is written and not read" in done.err, f"info of GraphML: {done}")
 
 
 def rows_there(folder):

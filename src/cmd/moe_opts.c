@@ -1,4 +1,5 @@
 /* See train_opts.h: options of growth and sleep. */
+#include <stdio.h>
 #include <string.h>
 
 #include "mpi/ways.h"
@@ -43,9 +44,12 @@ int mf_moe_adopt(struct mf_options *options, const void *into)
     const struct mf_moe_cmd *o = into;
     const int mode = mf_options_choice(GPU_MODES, o->gpu_mode);
 
+    char key[40];
+
     MF_TRY(mf_train_adopt(options, into));
     if (mode == 0) return MF_OK;
-    return mf_options_adopt(options, "device", "", "--gpu-mode", mode == 1 ? "cpu" : "cuda");
+    snprintf(key, sizeof key, "--gpu-mode %s: --device", o->gpu_mode);
+    return mf_options_adopt(options, "device", "", key, mode == 1 ? "cpu" : "cuda");
 }
 
 int mf_moe_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks, struct mf_train_opts *opts)

@@ -269,7 +269,8 @@ def refusals():
             (2, "--experts 7: it must be from --min-experts 2 to --max-experts 6", "--experts", 7),
             (2, "--temperature 0: it must be above 0", "--temperature", 0),
             (2, "train moe: --arch cnn: only moe and vit have experts", "--arch", "cnn"),
-            (2, "--gpu-mode cpu and --device cuda contradict each other", "--gpu-mode", "cpu", "--device", "cuda"),
+            (2, "--gpu-mode cpu: --device cpu and --device cuda contradict each other", "--gpu-mode", "cpu", "--device", "cuda"),
+            (2, "--gpu-mode multi_gpu: --device cuda and --device cpu contradict each other", "--gpu-mode", "multi_gpu", "--device", "cpu"),
             (2, "--merge-similarity 2: it must be from 0 to 1", "--merge-similarity", 2)):
         refused(status, says, *words)
     refused(3, "'blank.h5' has no labels", data="blank.h5")

@@ -150,11 +150,19 @@ static void colours(cairo_t *page, struct mf_box box, double x, double *y, const
     entry(page, x, y, "none yet");
 }
 
+static int has_kind(const struct mf_plot_graph *g, size_t kind)
+{
+    for (size_t i = 0; i < g->links; ++i)
+        if (g->link[i].kind == (int)kind) return 1;
+    return 0;
+}
+
 static void kinds(cairo_t *page, double x, double *y, const struct mf_plot_graph *g)
 {
     *y += head_gap;
     head(page, x, y, g->kind_title);
     for (size_t i = 0; i < g->kinds; ++i) {
+        if (!has_kind(g, i)) continue;
         take_pen(page, (int)i, 0.4);
         cairo_move_to(page, x, *y + legend_row / 2);
         cairo_rel_line_to(page, 25, 0);

@@ -65,7 +65,8 @@ struct mf_panel {
     double extent[4]; /* image axes: left, right, top, bottom; all 0: pixel numbers */
     double share[2];  /* width and height of the picture that sets the scale, in units of extent; 0: its own scale */
     int bare;         /* no ticks, labels, colour bar */
-    const double *written;    /* MF_PANEL_IMAGE as a table: whole numbers in its cells; colours begin at 0; no bar */
+    const double *written;    /* MF_PANEL_IMAGE as a table: whole numbers in its cells, NAN: a dash; colours begin at 0;
+                                 no bar */
     const char *const *names; /* of a table's rows, and of its columns. Of an image: of its rows; it is then as large as
                                  its room, and cells that are not finite are grey */
     const char *const *column_names; /* of a table whose columns differ from its rows; it is as large as its room */

@@ -8,16 +8,20 @@ enum { INK = 0x202020, FRAME = 0x404040, NAME = 128, FEW = 10 /* columns, up to 
 
 static const double number_size = 11.5, name_size = 10.5, least_size = 4, beside = 84, below = MF_TABLE_NAMES + 14;
 
+static const char *number(double value, char text[32])
+{
+    snprintf(text, 32, isnan(value) ? "-" : "%.0f", value);
+    return text;
+}
+
 /* The size at which the longest number fits into a cell. */
 static double size_in(cairo_t *page, const struct mf_panel *p, double width, double height)
 {
     double widest = 1;
     char text[32];
 
-    for (size_t i = 0; i < p->rows * p->columns; ++i) {
-        snprintf(text, sizeof text, "%.0f", p->written[i]);
-        widest = fmax(widest, mf_plot_text_width(page, text, number_size));
-    }
+    for (size_t i = 0; i < p->rows * p->columns; ++i)
+        widest = fmax(widest, mf_plot_text_width(page, number(p->written[i], text), number_size));
     return fmin(fmin(number_size, 0.8 * height), number_size * 0.86 * width / widest);
 }
 
@@ -32,10 +36,9 @@ static void draw_numbers(cairo_t *page, struct mf_box box, const struct mf_panel
             const double value = p->written[i * p->columns + j], share = p->image[i * p->columns + j] / p->range[1];
 
             if (value == 0 && p->columns > FEW) continue;
-            snprintf(text, sizeof text, "%.0f", value);
             mf_plot_ink(page, mf_plot_ink_on(mf_plot_map(p->colours, share)));
-            mf_plot_text(page, box.x + width * ((double)j + 0.5), box.y + height * ((double)i + 0.5), text,
-                         (struct mf_text){size, 0.5, 0.5, 0, 0});
+            mf_plot_text(page, box.x + width * ((double)j + 0.5), box.y + height * ((double)i + 0.5),
+                         number(value, text), (struct mf_text){size, 0.5, 0.5, 0, 0});
         }
 }
 

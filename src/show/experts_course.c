@@ -109,6 +109,7 @@ static void over_steps(struct mf_figure *f, const struct mf_drawn_course *c)
 
 /* ---- by classes ---- */
 
+/* An expert without samples has no shares. */
 static void add_shares(const double *samples, size_t classes, double *share, double *percent)
 {
     double all = 0;
@@ -116,7 +117,7 @@ static void add_shares(const double *samples, size_t classes, double *share, dou
     for (size_t k = 0; k < classes; ++k) all += samples[k];
     for (size_t k = 0; k < classes; ++k) {
         share[k] = all > 0 ? samples[k] / all : 0;
-        percent[k] = 100 * share[k];
+        percent[k] = all > 0 ? 100 * share[k] : NAN;
     }
 }
 

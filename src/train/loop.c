@@ -87,6 +87,22 @@ static double checkpoint_bytes(const struct mf_trainer *t)
     return 3.0 * sizeof(float) * (double)mf_network_parameters(&t->network);
 }
 
+/* The weights of the best epoch are in the run's file alone. Where they are lost, a later epoch is the best. */
+static void check_best(struct mf_loop *loop)
+{
+    struct mf_saved saved;
+    int rc;
+
+    if (loop->best_epoch == 0) return;
+    rc = mf_agree(loop->trainer->comm, mf_saved_open(loop->run->output, &saved));
+    mf_saved_close(&saved);
+    if (rc == MF_OK) return;
+    mf_warn("%s; the weights of epoch %ld, the best so far, are lost, and a later epoch will be the best",
+            mf_err_text(), loop->best_epoch);
+    mf_err_clear();
+    loop->best_epoch = 0;
+}
+
 static int load(struct mf_loop *loop, struct mf_checkpoint *from)
 {
     static const struct mf_problem_word words[] = {
@@ -99,7 +115,9 @@ static int load(struct mf_loop *loop, struct mf_checkpoint *from)
 
     if (rc == MF_OK) list_state(loop, from);
     if (rc == MF_OK) rc = mf_checkpoint_code(from);
-    return mf_agree(loop->trainer->comm, rc);
+    rc = mf_agree(loop->trainer->comm, rc);
+    if (rc == MF_OK) check_best(loop);
+    return rc;
 }
 
 /* A model for which there is no room is refused before the first step. Rank 0 writes it. */

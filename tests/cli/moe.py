@@ -233,7 +233,7 @@ def kill_behind(folder, step, *words):
 
 
 def killed():
-    """Two runs go on from one checkpoint, which has the measured speeds of the ranks: only one of them is killed again."""
+    """Two runs go on from one checkpoint, which has the measured speeds of the ranks: only one of them is killed again. A third one has lost its model."""
     for strategy, others in some((("expert_parallel", 3), ("data_parallel", 1))):
         words = ("--no-plots", "--checkpoint-every", "1ev", "--restart", "auto", "--parallel-strategy", strategy)
         whole, folder, moved = f"whole-{strategy}", f"killed-{strategy}", f"moved-{strategy}"
@@ -251,7 +251,9 @@ def killed():
         check(runs.weights(f"{folder}/model.safetensors") == runs.weights(f"{whole}/model.safetensors"), f"{strategy}: other weights")
         for name in ("knowledge_graph.json", "expert_activations.json"):
             check(open(f"{folder}/{name}").read() == open(f"{whole}/{name}").read(), f"{strategy}: another {name}")
-        train(moved, *words, ranks=others)
+        os.remove(f"{moved}/model.safetensors")
+        done = train(moved, *words, ranks=others)
+        check("a later epoch will be the best" in done.err and os.path.exists(f"{moved}/model.safetensors"), done.err)
         same_steps(moved, whole)
 
 

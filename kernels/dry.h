@@ -20,6 +20,7 @@ struct mf_backend_dry {
     struct mf_slices slices;                    /* backend.slices */
     struct mf_slice_ops corr, gpu[MF_FAMILIES]; /* where it differs from mf_backend_cpu */
     struct mf_strip_ops strips;
+    struct mf_op_table net; /* of a GPU */
     int capability;
 };
 
@@ -31,8 +32,10 @@ void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry);
 int mf_queue_dry(struct mf_queue **queue, const struct mf_backend_dry *dry, int threads, int deterministic,
                  struct mf_arena *arena, struct mf_arena *host);
 
-/** Plans that take the same memory as the cuda back end: dry_gpu.c, dry_space.c. */
+/** Plans that take the same memory as the cuda back end: dry_gpu.c, dry_space.c, and of
+ * networks gpu_dry.c, where libraries may take less. */
 void mf_dry_gpu(struct mf_backend_dry *dry);
+void mf_dry_gpu_net(struct mf_op_table *table);
 extern const struct mf_space_ops mf_space_dry;
 
 /** Memory for such plans: address space that gets pages only when touched, and reads as zeros. */

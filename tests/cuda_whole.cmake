@@ -84,7 +84,7 @@ foreach(exchange host nccl)
       ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=${exchange}")
   endforeach()
 endforeach()
-foreach(name moe_look moe_sleep)
+foreach(name moe_look moe_sleep train_plan)
   add_dependencies(${name} mesoforge_cuda_emu emu_cublaslt emu_cudnn)
   add_test(NAME cuda_${name} COMMAND ${name})
   set_tests_properties(cuda_${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda

@@ -240,6 +240,8 @@ static const struct family families[MF_FAMILIES] = {MF_LIST_FIXED(MF_OWN) MF_LIS
 void mf_dry_gpu(struct mf_backend_dry *dry)
 {
     dry->backend.name = "cuda";
+    mf_dry_gpu_net(&dry->net);
+    dry->backend.net = &dry->net;
     for (size_t i = 0; i < MF_FAMILIES; ++i) {
         const struct mf_slice_ops *table = families[i].take ? &dry->gpu[i] : NULL;
 

@@ -1,5 +1,6 @@
 /* A training as a task of the planner: the bytes of a rank are the high-water mark of its arena, to the byte, for
- * models, ranks and settings of all kinds; settings come in their order, and keep the samples of a step. */
+ * models, ranks and settings of all kinds. On GPUs NVIDIA's libraries may take less work memory. Settings come in their
+ * order, and keep the samples of a step. */
 #include "src/train/task.h"
 
 #include <stdlib.h>
@@ -103,7 +104,9 @@ static void compare(const struct mf_comm *comm, const struct mf_train_work *w, c
                                       .local_size = (size_t)comm->local_size,
                                       .threads = 1,
                                       .apart = on->host_mem != NULL,
+                                      .capability = on->devices ? MF_GPU_OLDEST : 0,
                                       .simd = ""};
+    const size_t spare[MF_PLAN_MEMORIES] = {[MF_PLAN_STATE] = on->devices ? MF_TUNING_WORK + 4096 : 0};
     struct mf_train_opts opts = *w->opts;
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     size_t peak[MF_PLAN_MEMORIES];
@@ -115,7 +118,8 @@ static void compare(const struct mf_comm *comm, const struct mf_train_work *w, c
     for (int m = 0; m < MF_PLAN_MEMORIES; ++m) {
         size_t sum = 0;
 
-        CHECK_SAYS(bytes[m].total == peak[m], "%s, %s: %zu bytes predicted in memory %d, %zu taken", opts.model->name,
+        CHECK_SAYS(bytes[m].total >= peak[m] && bytes[m].total <= peak[m] + spare[m],
+                   "%s, %s: %zu bytes predicted in memory %d, %zu taken", opts.model->name,
                    mf_plan_numbers_text(settings, sizeof text, text), bytes[m].total, m, peak[m]);
         for (size_t i = 0; i < bytes[m].tags; ++i) sum += bytes[m].tag[i].bytes;
         CHECK(sum == bytes[m].total);
@@ -137,7 +141,7 @@ static void exact(const struct mf_comm *comm)
 {
     static const char *const models[] = {"mlp", "cnn", "vit"};
     const char *all = getenv("MF_LONG");
-    const size_t cases = all && *all == '1' ? 72 : SANITIZED ? 12 : 24;
+    const size_t cases = all && *all == '1' ? 72 : device_backend()->devices ? 3 : SANITIZED ? 12 : 24;
     struct mf_dataset *sets[2] = {make_set(comm, 0), make_set(comm, 4)};
 
     for (size_t k = 0; k < cases; ++k) {

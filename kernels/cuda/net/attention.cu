@@ -3,6 +3,7 @@
  * the gradients of queries, and of keys and values, in two kernels: every sum has one order, and nothing is added by
  * atomics. Every warp has 16 rows, whose numbers and statistics no other warp needs. */
 #include "kernels/net/attention.h"
+#include "kernels/net/gpu_work.h"
 
 #include "kernels/cuda/net/rows.cuh"
 #include "kernels/cuda/net/tile.cuh"
@@ -440,7 +441,7 @@ int plan(struct mf_queue *, const struct mf_call *call, int back, void **made, s
     const struct mf_attention a = attention_of(call);
 
     *made = nullptr;
-    *work = back ? a.samples * a.heads * a.rows * sizeof(float) : 0;
+    *work = mf_gpu_attention_work(call, back);
     if (a.d > WIDEST)
         return mf_fail(MF_DEVICE,
                        "attention of the cuda back end has heads of at most %u columns, not %zu; try: "

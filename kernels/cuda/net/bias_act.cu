@@ -61,11 +61,6 @@ void mf_act_forward(struct mf_queue *q, const struct mf_call *call)
     if (act) act->forward(q, &as);
 }
 
-size_t mf_act_work(const struct mf_call *call)
-{
-    return call->attr->act && !call->own ? mf_whole_lines(mf_shape_bytes(&call->dout.shape)) : 0;
-}
-
 void *mf_act_backward(struct mf_queue *q, const struct mf_call *call)
 {
     const struct mf_op_calls *act = act_of(call);

@@ -4,6 +4,7 @@
 #define MF_KERNELS_CUDA_NET_BIAS_ACT_CUH
 
 #include "kernels/cuda/queue.cuh"
+#include "kernels/net/gpu_work.h"
 
 static inline void *mf_sums(const struct mf_call *call) { return call->out[call->out[1].at ? 1 : 0].at; }
 
@@ -13,10 +14,8 @@ void mf_bias_forward(struct mf_queue *q, const struct mf_call *call);
 /** The activation of the sums; none: nothing. */
 void mf_act_forward(struct mf_queue *q, const struct mf_call *call);
 
-/** Bytes of the work memory that mf_act_backward() takes at the beginning of call->work. */
-size_t mf_act_work(const struct mf_call *call);
-
-/** The gradient of the sums: dout through the activation, in the memory of dout, or else in work memory. */
+/** The gradient of the sums: dout through the activation, in the memory of dout, or else in the mf_gpu_act_work() bytes
+ * at the beginning of work memory. */
 void *mf_act_backward(struct mf_queue *q, const struct mf_call *call);
 
 /** The gradient of the bias from @p slope, that of the sums; nothing, if the call does not want it. */

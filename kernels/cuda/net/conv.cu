@@ -79,33 +79,9 @@ template <class T> struct scatter_body {
     }
 };
 
-/* -- shapes: what a call lacks follows from the rest -- */
-
-const struct mf_shape &either(const struct mf_tensor &a, const struct mf_tensor &b)
-{
-    return a.shape.n ? a.shape : b.shape;
-}
-
-const struct mf_shape &image(const struct mf_call *call) { return either(call->in[0], call->din[0]); }
-const struct mf_shape &filter(const struct mf_call *call) { return either(call->in[1], call->din[1]); }
-const struct mf_shape &sums(const struct mf_call *call) { return either(call->dout, call->out[0]); }
-
-/* Without weights there is the gradient of the bias alone. */
-bool is_product(const struct mf_call *call)
-{
-    const struct mf_shape &w = filter(call);
-    const size_t stride = size_t(call->attr->stride);
-
-    return !w.n || (w.d[2] == stride && w.d[3] == stride && call->attr->pad == 0);
-}
-
-size_t patch_bytes(const struct mf_call *call)
-{
-    const struct mf_shape &w = filter(call);
-
-    if (!w.n || w.d[2] == 1) return 0; /* pixels are windows as they are */
-    return mf_whole_lines(mf_shape_rows(&sums(call)) * (mf_shape_count(&w) / w.d[0]) * mf_type_bytes(sums(call).type));
-}
+const struct mf_shape &image(const struct mf_call *call) { return *mf_gpu_image(call); }
+const struct mf_shape &filter(const struct mf_call *call) { return *mf_gpu_filter(call); }
+const struct mf_shape &sums(const struct mf_call *call) { return *mf_gpu_sums(call); }
 
 struct plan {
     void *product;                                   /* of linear.cu */
@@ -119,7 +95,7 @@ struct plan *plan_of(const struct mf_call *call) { return static_cast<struct pla
 /* The call of linear: images are rows of windows. @p work: NULL while it is planned. */
 struct mf_call product_call(const struct mf_call *call, char *work)
 {
-    const size_t bytes = patch_bytes(call);
+    const size_t bytes = mf_gpu_patch_bytes(call);
     struct mf_call as = *call;
 
     as.plan = call->plan ? plan_of(call)->product : nullptr;
@@ -168,21 +144,14 @@ void run_product(struct mf_queue *q, const struct mf_call *call, bool back)
 
 int plan_product(struct mf_queue *q, const struct mf_call *call, int back, struct plan *p, size_t *work)
 {
-    const size_t areas = (call->in[0].shape.n > 0) + (call->din[0].shape.n > 0);
-
     MF_TRY(mf_linear_plan(q, call, back, &p->product, work));
-    *work += areas * patch_bytes(call);
+    *work += mf_gpu_conv_front(call, back) - mf_gpu_linear_front(call, back);
     return MF_OK;
 }
 
 /* -- by cuDNN. Work memory: the gradient of the sums, turned weights, their gradient, then what cuDNN needs -- */
 
-size_t turned_bytes(const struct mf_call *call)
-{
-    return mf_whole_lines(mf_shape_count(&filter(call)) * mf_type_bytes(image(call).type));
-}
-
-size_t gradient_bytes(const struct mf_call *call) { return call->din[1].shape.n ? turned_bytes(call) : 0; }
+size_t gradient_bytes(const struct mf_call *call) { return call->din[1].shape.n ? mf_gpu_turned_bytes(call) : 0; }
 
 void turn(struct mf_queue *q, const struct mf_call *call, void *to)
 {
@@ -215,7 +184,8 @@ void run_forward(struct mf_queue *q, const struct mf_call *call)
     char *turned = static_cast<char *>(call->work);
 
     turn(q, call, turned);
-    mf_convolution_run(plan_of(call)->forward, call->in[0].at, turned, mf_sums(call), turned + turned_bytes(call));
+    mf_convolution_run(plan_of(call)->forward, call->in[0].at, turned, mf_sums(call),
+                       turned + mf_gpu_turned_bytes(call));
     mf_bias_forward(q, call);
     mf_act_forward(q, call);
 }
@@ -224,7 +194,8 @@ void run_backward(struct mf_queue *q, const struct mf_call *call)
 {
     const struct plan *p = plan_of(call);
     void *slope = mf_act_backward(q, call);
-    char *turned = static_cast<char *>(call->work) + mf_act_work(call), *gradient = turned + turned_bytes(call);
+    char *turned = static_cast<char *>(call->work) + mf_gpu_act_work(call),
+         *gradient = turned + mf_gpu_turned_bytes(call);
     char *work = gradient + gradient_bytes(call);
 
     if (p->data) {
@@ -256,7 +227,7 @@ int plan_passes(struct mf_queue *q, const struct mf_call *call, int back, struct
     if (call->din[1].shape.n) MF_TRY(plan_pass(q, call, mf_convolution_of::WEIGHTS, &p->weights));
     for (const struct mf_convolution *pass : {p->forward, p->data, p->weights})
         if (mf_convolution_work(pass) > most) most = mf_convolution_work(pass);
-    *work = (back ? mf_act_work(call) + gradient_bytes(call) : 0) + turned_bytes(call) + most;
+    *work = mf_gpu_conv_front(call, back) + most;
     return MF_OK;
 }
 
@@ -276,7 +247,7 @@ void release(void *made)
 int make(struct mf_queue *q, const struct mf_call *call, int back, void **made, size_t *work)
 {
     struct plan *p = static_cast<struct plan *>(MF_MUST(calloc(1, sizeof *p), "a convolution"));
-    const int rc = (is_product(call) ? plan_product : plan_passes)(q, call, back, p, work);
+    const int rc = (mf_gpu_is_product(call) ? plan_product : plan_passes)(q, call, back, p, work);
 
     if (rc == MF_OK)
         *made = p;

@@ -3,6 +3,7 @@
 #include "kernels/cuda/net/rows.cuh"
 #include "kernels/form/act.h"
 #include "kernels/form/norm.h"
+#include "kernels/net/gpu_work.h"
 
 namespace
 {
@@ -163,10 +164,8 @@ size_t sums_bytes(const struct mf_shape &x) { return 2 * x.d[0] * mf_shape_last(
 
 int plan(struct mf_queue *, const struct mf_call *call, int, void **made, size_t *work)
 {
-    const struct mf_shape &x = call->in[0].shape;
-
     *made = nullptr;
-    *work = sums_bytes(x) + 2 * x.d[0] * size_t(call->attr->groups) * sizeof(float);
+    *work = mf_gpu_group_norm_work(call);
     return MF_OK;
 }
 

@@ -30,8 +30,9 @@ template <class T> __device__ unsigned depths_of(unsigned terms)
     return (terms + mf_tile_depth<T> - 1) / mf_tile_depth<T>;
 }
 
-/* The most that any groups need. */
-unsigned row_tiles(size_t rows, unsigned groups) { return unsigned(rows / LINES) + groups; }
+static_assert(LINES == MF_GPU_GROUP_LINES, "work memory is for such tiles");
+
+unsigned row_tiles(size_t rows, unsigned groups) { return unsigned(mf_gpu_row_tiles(rows, groups)); }
 
 /* -- groups -- */
 
@@ -262,7 +263,7 @@ const int32_t *offsets(const struct mf_call *call)
 }
 
 /* The parts of the bias's gradient stand behind the slope. */
-void *parts(const struct mf_call *call) { return static_cast<char *>(call->work) + mf_act_work(call); }
+void *parts(const struct mf_call *call) { return static_cast<char *>(call->work) + mf_gpu_act_work(call); }
 
 template <class T> void descend(struct mf_queue *q, const struct mf_call *call, T *slope)
 {
@@ -338,9 +339,7 @@ int plan(struct mf_queue *, const struct mf_call *call, int back, void **made, s
     const struct mf_shape &y = back ? call->dout.shape : call->out[0].shape;
 
     *made = nullptr;
-    *work = back ? mf_act_work(call) : 0;
-    if (back && call->din[2].shape.n)
-        *work += row_tiles(y.d[0], unsigned(call->attr->groups)) * y.d[1] * sizeof(double);
+    *work = mf_gpu_grouped_work(call, back);
     mf_by_type(y.type, [&](auto number) {
         using T = decltype(number);
 

@@ -48,7 +48,6 @@ int plan_forward(struct mf_queue *q, const struct mf_call *call, struct plan *p)
                                      .result = y.type,
                                      .epilogue = epilogue_of(call)};
 
-    if (call->in[2].shape.n && y.type != MF_F32) p->front = mf_whole_lines(w.d[0] * mf_type_bytes(y.type));
     return mf_product_new(q, &of, &p->forward);
 }
 
@@ -103,7 +102,6 @@ int plan_weights(struct mf_queue *q, const struct mf_call *call, struct plan *p)
 
 int plan_back(struct mf_queue *q, const struct mf_call *call, struct plan *p)
 {
-    p->front = mf_act_work(call);
     if (call->din[0].shape.n) MF_TRY(plan_data(q, call, p));
     if (call->din[1].shape.n) MF_TRY(plan_weights(q, call, p));
     return MF_OK;
@@ -116,6 +114,7 @@ int mf_linear_plan(struct mf_queue *q, const struct mf_call *call, int back, voi
     struct plan *p = static_cast<struct plan *>(MF_MUST(calloc(1, sizeof *p), "a linear operation"));
     const int rc = back ? plan_back(q, call, p) : plan_forward(q, call, p);
 
+    p->front = mf_gpu_linear_front(call, back);
     if (rc != MF_OK) {
         mf_linear_release(p);
         return rc;

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(MF_CUDA_THREADS)
 int plan(struct mf_queue *, const struct mf_call *call, int back, void **made, size_t *work)
 {
     *made = nullptr;
-    *work = back ? 0 : mf_slots_bytes(mf_slots_of(call->in[1], call->attr->count));
+    *work = mf_gpu_permute_work(call, back);
     return MF_OK;
 }
 

@@ -287,7 +287,7 @@ struct mf_slots slots_of(const struct mf_call *call) { return mf_slots_of(call->
 int load_plan(struct mf_queue *, const struct mf_call *call, int, void **made, size_t *work)
 {
     *made = nullptr;
-    *work = mf_whole_lines(mf_slots_bytes(slots_of(call))) + call->in[0].shape.d[0] * sizeof(float);
+    *work = mf_gpu_route_load_work(call);
     return MF_OK;
 }
 

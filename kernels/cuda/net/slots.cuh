@@ -5,9 +5,11 @@
 #define MF_KERNELS_CUDA_NET_SLOTS_CUH
 
 #include "kernels/cuda/pass.cuh"
+#include "kernels/net/gpu_work.h"
 
 /** Chunks have whole tiles of MF_SLOT_TILE slots; there are at most MF_SLOT_CHUNKS. */
-constexpr size_t MF_SLOT_CHUNKS = 1024, MF_SLOT_TILE = MF_CUDA_THREADS;
+constexpr size_t MF_SLOT_CHUNKS = MF_GPU_SLOT_CHUNKS, MF_SLOT_TILE = MF_GPU_SLOT_TILE;
+static_assert(MF_SLOT_TILE == MF_CUDA_THREADS, "a thread loads a slot");
 
 struct mf_slots {
     const int32_t *choice; /* [slots]; -1: none */
@@ -17,8 +19,7 @@ struct mf_slots {
 
 static inline struct mf_slots mf_slots_of(const struct mf_tensor &choice, size_t experts)
 {
-    const size_t slots = mf_shape_count(&choice.shape), tiles = (slots + MF_SLOT_TILE - 1) / MF_SLOT_TILE;
-    const size_t chunk = (tiles + MF_SLOT_CHUNKS - 1) / MF_SLOT_CHUNKS * MF_SLOT_TILE;
+    const size_t slots = mf_shape_count(&choice.shape), chunk = mf_gpu_slot_chunk(slots);
 
     return {static_cast<const int32_t *>(choice.at), slots, chunk, unsigned(experts),
             unsigned((slots + chunk - 1) / chunk)};

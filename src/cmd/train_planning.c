@@ -108,8 +108,12 @@ struct shown {
 static int show_lists(void *context, const struct mf_plan *plan)
 {
     const struct shown *shown = context;
-    const struct mf_plan_rank rank = {
-        .ranks = plan->ranks, .local_size = plan->per_node, .threads = plan->threads, .simd = "", .apart = plan->apart};
+    const struct mf_plan_rank rank = {.ranks = plan->ranks,
+                                      .local_size = plan->per_node,
+                                      .threads = plan->threads,
+                                      .simd = "",
+                                      .apart = plan->apart,
+                                      .capability = plan->device ? MF_GPU_OLDEST : 0};
 
     return shown->wanted ? mf_train_print_lists(shown->work, &rank, &plan->settings, stdout) : MF_OK;
 }
@@ -185,13 +189,21 @@ static int plan_table(struct mf_session *s, struct plan_cmd *o)
     return mf_agree(s->comm, rc);
 }
 
+/* As a training does. */
+static void choose_device(struct mf_train_cmd *o)
+{
+    if (strcmp(o->common.device, "auto") != 0) return;
+    mf_info("device: cpu (auto: a training takes GPUs only with --device cuda)");
+    o->common.device = "cpu";
+}
+
 static int run(struct mf_session *s, void *options)
 {
     struct plan_cmd *o = options;
 
     MF_TRY(mf_agree(s->comm, check(s, o)));
     if (strcmp(o->profile, "measured") != 0) return plan_table(s, o);
-    if (strcmp(o->moe.train.common.device, "auto") == 0) o->moe.train.common.device = "cpu"; /* as a training does */
+    choose_device(&o->moe.train);
     MF_TRY(mf_train_check_memories(&o->moe.train, o->moe.train.common.device,
                                    strcmp(o->moe.train.common.device, "cpu") != 0));
     MF_TRY(mf_plan_may_write(s, &o->wish, o->moe.train.data));

@@ -251,7 +251,6 @@ static void finish(const void *context, const struct mf_placement *place, const 
 
     mf_plan_set(&p->derived, "effective_batch", effective);
     mf_plan_set(&p->derived, "parameters", (size_t)(fact[MF_TRAIN_GRADIENTS] / sizeof(float)));
-    if (place->device) mf_plan_note(p, "networks have no kernels for GPUs yet: a run of this version uses the cores");
     if (rows > effective + effective / 16)
         mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
                      rows - effective, rows, place->ranks, mf_plan_get(&p->settings, "passes"),

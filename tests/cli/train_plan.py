@@ -264,6 +264,15 @@ def golden_plans():
     check(open(golden).read() == "\n".join(texts), "other plans; see them by --write")
 
 
+def devices():
+    """As in a run, auto means cores, and a line says so. On GPUs 16 bits are faster."""
+    words = ("plan", "train", "classify", "--size", 64, 64, "--ranks", 1, "--hardware", f"{hardware}/l4x4.json")
+    done = run(*words)
+    check("device cpu" in done.out and "takes GPUs only with --device cuda" in done.err, f"{done}")
+    takes = [float(re.search(r"arithmetic ([^,]+),", run(*words, "--device", "cuda", *more).out).group(1)) for more in ((), ("--mixed-precision",))]
+    check(3.9 < takes[0] / takes[1] < 4.1, f"{takes}")
+
+
 def dry_run():
     """Without a plan, the bytes of a run, and nothing on the disk."""
     for ranks in (1, 3):
@@ -302,6 +311,7 @@ as_in_a_run()
 verified()
 table()
 golden_plans()
+devices()
 dry_run()
 senseless()
 finish("train_plan")

@@ -21,6 +21,7 @@ extern "C" {
 #include "kernels/slices/slices.h"
 #include "kernels/slices/space.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 }
 
 #ifdef __CUDACC__

@@ -9,7 +9,9 @@
 namespace
 {
 
-constexpr size_t KEPT = 256; /* segments; the one that has been idle longest gives way */
+/* Segments that are kept. One that has been idle for so many others gives way to a new one. Where more than KEPT come
+ * back again and again, the first ones stay, and the calls of the rest are made one by one. */
+constexpr size_t KEPT = 512, IDLE = 16 * KEPT;
 
 struct segment {
     unsigned char key[MF_SEGMENT_KEY];
@@ -23,7 +25,7 @@ struct segment {
 struct mf_cuda_segments {
     struct segment kept[KEPT];
     struct segment *now; /* between begin and end */
-    bool recording;
+    bool recording, crowded;
     unsigned long clock;
 };
 
@@ -43,12 +45,18 @@ void forget(struct segment *k)
     *k = {};
 }
 
+/* nullptr: there is no place for it. */
 struct segment *make(struct mf_cuda_segments *s, const void *key, size_t bytes)
 {
     struct segment *oldest = s->kept;
 
     for (struct segment &k : s->kept)
         if (k.used < oldest->used) oldest = &k;
+    if (oldest->used && s->clock - oldest->used < IDLE) {
+        if (!s->crowded) mf_info("GPU: more than %zu sequences of calls repeat; those beyond are not replayed", KEPT);
+        s->crowded = true;
+        return nullptr;
+    }
     forget(oldest);
     memcpy(oldest->key, key, bytes);
     oldest->bytes = bytes;
@@ -79,7 +87,8 @@ int mf_cuda_segment_begin(struct mf_queue *q, const void *key, size_t bytes)
     s->now = known;
     s->recording = known && !known->graph;
     if (!known) known = make(s, key, bytes);
-    known->used = ++s->clock;
+    ++s->clock;
+    if (known) known->used = s->clock;
     if (s->recording) MF_CUDA(cudaStreamBeginCapture(mf_cuda_of(q)->stream, cudaStreamCaptureModeThreadLocal));
     return !s->now || s->recording;
 }

@@ -115,11 +115,11 @@ static int same_machine(const char *path, const struct mf_plan *stored, const st
 int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf_plan_lines *problem,
                  const struct mf_hardware *hardware)
 {
-    const struct mf_plan_lines *said = &stored->problem;
+    const struct mf_plan_lines *lines[] = {&stored->problem, problem};
 
-    for (size_t i = 0; i < said->count || i < problem->count; ++i)
-        MF_TRY(agree(path, "problem", i < said->count ? &said->at[i] : &none,
-                     i < problem->count ? &problem->at[i] : &none));
+    for (int k = 0; k < 2; ++k)
+        for (size_t i = 0; i < lines[k]->count; ++i)
+            MF_TRY(mf_plan_same_key(path, stored, problem, lines[k]->at[i].key));
     return same_machine(path, stored, hardware);
 }
 

@@ -371,6 +371,11 @@ static void lines(void)
     CHECK(mf_plan_same_key("file", &stored, &same, name) == MF_OK);
     CHECK(mf_plan_same("file", &stored, &other, &hardware) == MF_INPUT);
     CHECK(mf_plan_same_key("file", &stored, &other, name) == MF_INPUT && strstr(mf_err_text(), name));
+    mf_plan_say(&same, "type", "bf16"); /* one that the other lacks is named, not the line that stands there */
+    mf_plan_say(&same, "last", "1");
+    mf_plan_say(&stored.problem, "last", "1");
+    CHECK(mf_plan_same("file", &stored, &same, &hardware) == MF_INPUT &&
+          strstr(mf_err_text(), "here it is 'type: bf16'"));
     mf_plan_lines_free(&same);
     mf_plan_lines_free(&other);
     mf_plan_free(&stored);

@@ -130,9 +130,10 @@ static int too_large(const struct mf_session *s, const struct mf_train_work *w, 
         for (size_t i = 0; i < bytes[m].tags && n < sizeof parts; ++i)
             n += (size_t)snprintf(parts + n, sizeof parts - n, "%s%zu of %s", n ? ", " : "", bytes[m].tag[i].bytes,
                                   bytes[m].tag[i].name);
-    return mf_fail(MF_MEMORY, "%s; nothing smaller is left than %s: %zu bytes of a rank (%s)", why,
+    return mf_fail(MF_MEMORY, "%s; nothing smaller is left than %s: %zu bytes of a rank (%s); try: %s", why,
                    mf_plan_numbers_text(&settings, sizeof words, words),
-                   bytes[MF_PLAN_STATE].total + (rank.apart ? bytes[MF_PLAN_HOST].total : 0), parts);
+                   bytes[MF_PLAN_STATE].total + (rank.apart ? bytes[MF_PLAN_HOST].total : 0), parts,
+                   mf_train_task.smaller(w));
 }
 
 static void warn_smaller(const char *why, const struct mf_train_opts *opts)
@@ -143,33 +144,49 @@ static void warn_smaller(const char *why, const struct mf_train_opts *opts)
 
     tell_savings(opts, to);
     (void)fclose(to);
-    mf_warn("%s; all ranks go on with passes of %zu samples%s, a step keeps its %zu", why, opts->batch, text,
-            opts->effective);
+    mf_warn("%s; all ranks go on with passes of %zu sample%s%s, a step keeps its %zu", why, opts->batch,
+            MF_S(opts->batch), text, opts->effective);
     free(text);
+}
+
+/* After a refusal for want of memory: the next smaller way to make the step; refuses if there is none. */
+static int make_smaller(const struct mf_session *s, const struct mf_train_work *w, struct mf_train_opts *opts)
+{
+    char why[MF_ERR_TEXT];
+
+    mf_err_take(why, sizeof why);
+    if (!mf_train_shrink(w, (size_t)s->comm->size, opts)) return too_large(s, w, why);
+    warn_smaller(why, opts);
+    return MF_OK;
+}
+
+static struct mf_train_work work_here(const struct mf_session *s, const struct mf_train_cmd *o,
+                                      const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    struct mf_train_work work = mf_train_work_of(s, o, set, opts);
+
+    if (!mf_apart(s->queue)) work.offload.most = work.offload.least;
+    return work;
 }
 
 int mf_train_open(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
                   struct mf_train_opts *opts, struct mf_trainer *trainer)
 {
-    struct mf_train_work work = mf_train_work_of(s, o, set, opts);
-    char why[MF_ERR_TEXT];
+    const struct mf_train_work work = work_here(s, o, set, opts);
 
-    if (!mf_apart(s->queue)) work.offload.most = work.offload.least;
     for (;;) {
         const int rc = mf_trainer_open(s->comm, s->arena, s->queue, set, opts, trainer);
 
         if (rc != MF_MEMORY) return rc;
         mf_trainer_close(trainer);
-        mf_err_take(why, sizeof why);
-        if (!mf_train_shrink(&work, (size_t)s->comm->size, opts)) return too_large(s, &work, why);
-        warn_smaller(why, opts);
+        MF_TRY(make_smaller(s, &work, opts));
     }
 }
 
 /* ---- a dry run ---- */
 
-/* Counts in the arenas what the run would take. @p lists: prints them. Local. */
-static int book(const struct mf_session *s, const struct mf_train_work *w, int lists, size_t *passes)
+/* Counts in the arenas what the run would take. Local. */
+static int book(const struct mf_session *s, const struct mf_train_work *w, size_t *passes)
 {
     const struct mf_plan_rank rank = rank_of(s);
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
@@ -178,9 +195,17 @@ static int book(const struct mf_session *s, const struct mf_train_work *w, int l
     mf_train_give_settings(w->opts, &settings);
     *passes = mf_train_wish(w->set, w->opts, rank.ranks, 0).micro;
     MF_TRY(mf_train_bytes(w, &rank, &settings, bytes));
-    if (lists) MF_TRY(mf_train_print_lists(w, &rank, &settings, stdout));
     MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a training"));
     return rank.apart ? mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_HOST].total, "a training") : MF_OK;
+}
+
+static int print_lists(const struct mf_session *s, const struct mf_train_work *w)
+{
+    const struct mf_plan_rank rank = rank_of(s);
+    struct mf_plan_numbers settings = {.count = 0};
+
+    mf_train_give_settings(w->opts, &settings);
+    return mf_train_print_lists(w, &rank, &settings, stdout);
 }
 
 static int print(const struct mf_session *s, const struct mf_train_opts *o, size_t passes, const struct mf_peaks *peaks)
@@ -209,14 +234,16 @@ static int print(const struct mf_session *s, const struct mf_train_opts *o, size
 }
 
 int mf_train_dry(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
-                 const struct mf_train_opts *opts)
+                 struct mf_train_opts *opts)
 {
-    const struct mf_train_work work = mf_train_work_of(s, o, set, opts);
+    const struct mf_train_work work = work_here(s, o, set, opts);
     struct mf_peaks peaks;
     size_t passes;
-    int rc = mf_agree(s->comm, book(s, &work, o->show_list && s->comm->rank == 0, &passes));
+    int rc;
 
-    MF_TRY(rc);
+    while ((rc = mf_agree(s->comm, book(s, &work, &passes))) == MF_MEMORY) MF_TRY(make_smaller(s, &work, opts));
+    if (rc == MF_OK && o->show_list && s->comm->rank == 0) rc = print_lists(s, &work);
+    MF_TRY(mf_agree(s->comm, rc));
     MF_TRY(mf_peaks_of(s, &peaks));
     if (s->comm->rank == 0) rc = print(s, opts, passes, &peaks);
     mf_peaks_free(&peaks);

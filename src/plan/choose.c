@@ -190,5 +190,6 @@ int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
                    mf_plan_numbers_text(&c->settings, sizeof settings, settings), c->bytes,
                    c->host ? " on the node" : "", c->rank, c->free, c->limit ? " (" : "", limit, c->limit ? ")" : "",
                    c->limit ? "a larger " : "", limit, c->limit ? ", " : "", forbidden ? o->remedy : remedy_for(o, c),
-                   forbidden || c->free == 0 ? "" : ", ", forbidden || c->free == 0 ? "" : ask->task->smaller);
+                   forbidden || c->free == 0 ? "" : ", ",
+                   forbidden || c->free == 0 ? "" : ask->task->smaller(ask->context));
 }

@@ -88,8 +88,9 @@ double mf_plan_paid(const struct mf_plan_cost *cost, const char *name);
 struct mf_plan;
 
 struct mf_plan_task {
-    const char *step;    /* the step that has the price: "evaluation" */
-    const char *smaller; /* a change that needs less memory on any machine: "a smaller volume" */
+    const char *step; /* the step that has the price: "evaluation" */
+    /** A change that needs less memory on any machine: "a smaller volume". */
+    const char *(*smaller)(const void *context);
 
     /** Describes the task. When a plan is used again, these lines are compared. */
     void (*describe)(const void *context, struct mf_plan_lines *problem);

@@ -256,8 +256,14 @@ static void fix(void *context, const struct mf_plan_numbers *tried)
     w->batch = mf_plan_get(tried, "batch");
 }
 
+static const char *smaller(const void *context)
+{
+    (void)context;
+    return "a smaller volume, --no_multigrid_descriptor";
+}
+
 const struct mf_plan_task mf_recon_task = {.step = "evaluation",
-                                           .smaller = "a smaller volume, --no_multigrid_descriptor",
+                                           .smaller = smaller,
                                            .describe = describe,
                                            .most_ranks = pairs_of,
                                            .threads = mf_recon_threads,

@@ -358,8 +358,13 @@ static void fix(void *context, const struct mf_plan_numbers *tried)
     w->spill = mf_plan_get(tried, "spill");
 }
 
+static const char *smaller(const void *context)
+{
+    return work_of(context)->batch > 1 ? "a smaller --batch-size" : "a smaller network or smaller samples";
+}
+
 const struct mf_plan_task mf_train_task = {.step = "step",
-                                           .smaller = "a smaller network or smaller samples",
+                                           .smaller = smaller,
                                            .describe = describe,
                                            .most_ranks = most_ranks,
                                            .threads = threads,

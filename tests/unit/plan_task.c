@@ -150,8 +150,14 @@ static void fix(void *context, const struct mf_plan_numbers *tried)
     t->micro = mf_plan_get(tried, "micro_batch");
 }
 
+static const char *smaller(const void *context)
+{
+    (void)context;
+    return "a smaller model";
+}
+
 static const struct mf_plan_task task = {.step = "step",
-                                         .smaller = "a smaller model",
+                                         .smaller = smaller,
                                          .describe = describe,
                                          .most_ranks = most_ranks,
                                          .threads = threads,

@@ -19,7 +19,7 @@ static const double MOST_SCALE = 4294967296.0;
 #define COMPILES   "reduce-overhead|max-autotune|default|none" /* enum mf_compile */
 #define SCOPES     "all|experts|gate"                          /* enum mf_scope */
 #define STRATEGIES "data_parallel|expert_parallel"
-#define PRECISIONS "auto|fp16|bf16"
+#define PRECISIONS "auto|fp16|bf16|f16"
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
@@ -101,7 +101,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("mixed-precision", mixed, MF_FLAG, NULL,
         "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
     MF_CHOICE(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
-              "which 16 bits; auto: bf16 with --mixed-precision, else 32 bits"),
+              "which 16 bits; f16 is fp16; auto: bf16 with --mixed-precision, else 32 bits"),
     ROW("loss-scale", loss_scale, MF_REAL, "65536", "fp16: factor of the loss at the start, a power of two"),
     ROW("loss-scale-window", scale_window, MF_LONG, "2000", "fp16: steps in a row after which the factor doubles"),
     ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),

@@ -302,11 +302,21 @@ static int is_last(const struct mf_loop *loop)
     return loop->ended || loop->trainer->step >= loop->trainer->opts.schedule.steps;
 }
 
+/* The node whose result was the first that is not finite. Where no step was hunted, the last pass is made again. */
+static const struct mf_node *first_bad(const struct mf_trainer *t)
+{
+    if (t->opts.skips == 1) {
+        mf_walk_hunt(t->walk, 1);
+        mf_walk_run(t->walk, t->network.last.list);
+    }
+    return mf_walk_bad(t->walk);
+}
+
 /* The first rank that found a node says which. Collective. */
 static int diverged(const struct mf_loop *loop)
 {
     const struct mf_trainer *t = loop->trainer;
-    const struct mf_node *node = mf_walk_bad(t->walk);
+    const struct mf_node *node = first_bad(t);
     int64_t first = node ? -t->comm->rank : -t->comm->size;
     char text[120] = "";
 
@@ -315,8 +325,8 @@ static int diverged(const struct mf_loop *loop)
         snprintf(text, sizeof text, "; %s of '%s' is the first", node->back ? "the gradient" : "the result",
                  node->name);
     if (-first < t->comm->size) mf_comm_bcast(t->comm, (int)-first, text, sizeof text);
-    return mf_fail(MF_NUMERIC, "%zu steps in a row had numbers that are not finite%s; try: a smaller --learning-rate",
-                   t->opts.skips, text);
+    return mf_fail(MF_NUMERIC, "%zu step%s had numbers that are not finite%s; try: a smaller --learning-rate",
+                   t->opts.skips, t->opts.skips == 1 ? "" : "s in a row", text);
 }
 
 /* In the last step that may be skipped, the walk looks for the node. A step that was skipped for the scale's sake

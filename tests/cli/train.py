@@ -265,9 +265,11 @@ def inputs():
     check(said["validation"]["r2"][0] is None and "R2 none" in train("one", "--epochs", 2, "--restart", "auto", task="regress", data="one.h5").out, said)
     many = train("diverged", "--epochs", 30, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, status=6, ranks=2)
     check("20 steps in a row" in many.err and " is the first" in many.err, many.err)
-    half = train("diverged", "--epochs", 30, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, "--precision-type", "fp16",
+    half = train("diverged", "--epochs", 30, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, "--precision-type", "f16",
                  "--loss-scale", 4, "--max-skips", 3, status=6, ranks=2)
     check("3 steps in a row" in half.err and " is the first" in half.err, half.err)
+    once = train("diverged", "--epochs", 30, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, "--max-skips", 1, status=6, ranks=2)
+    check("1 step had" in once.err and " is the first" in once.err, once.err)
     few = train("diverged", "--epochs", 2, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, status=6)
     check("wrote no model: no epoch has a finite loss (7 of 8 steps" in few.err and "no weight changes" in few.err, few)
     check("loss none, " in few.err and "nan" not in few.err, f"progress: {few.err}")

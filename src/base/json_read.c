@@ -10,14 +10,23 @@
 static const json_t *in(const struct mf_json *value) { return (const json_t *)(const void *)value; }
 static struct mf_json *out(json_t *value) { return (struct mf_json *)(void *)value; }
 
+/* A mark of UTF-8 that some editors put first. */
+static size_t mark_of(const char *text, size_t bytes)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+
+    return bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+}
+
 int mf_json_load(const char *path, size_t most, struct mf_json **value)
 {
     json_error_t error;
-    size_t bytes = 0;
+    size_t bytes = 0, mark;
     char *text = NULL;
 
     MF_TRY(mf_text_load(path, most, &text, &bytes));
-    *value = bytes <= most ? out(json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error)) : NULL;
+    mark = mark_of(text, bytes);
+    *value = bytes <= most ? out(json_loadb(text + mark, bytes - mark, JSON_REJECT_DUPLICATES, &error)) : NULL;
     free(text);
     if (*value) return MF_OK;
     if (bytes > most) return mf_fail(MF_INPUT, "'%.300s' is longer than %zu bytes, too long for its kind", path, most);

@@ -368,6 +368,11 @@ const char *mf_options_value(const struct mf_options *options, const char *word)
     return entry_of(options, word)->text;
 }
 
+const char *mf_options_said(const struct mf_options *options, const char *word)
+{
+    return options->entry[mf_options_find(options, word, strlen(word))->entry].said;
+}
+
 int mf_options_given(const struct mf_options *options, const char *word)
 {
     return mf_options_origin(options, word) != MF_FROM_DEFAULT;

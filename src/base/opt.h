@@ -123,6 +123,9 @@ int mf_options_choice(const char *choices, const char *word);
 /** The value of option @p word (or an alias of it) as text, as mf_options_each() gives it. */
 const char *mf_options_value(const struct mf_options *options, const char *word);
 
+/** The word by which it was given: of another program's file, its key. */
+const char *mf_options_said(const struct mf_options *options, const char *word);
+
 /** Has somebody given it? */
 int mf_options_given(const struct mf_options *options, const char *word);
 

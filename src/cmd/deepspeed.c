@@ -12,7 +12,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 
-enum { FILE_MAX = 1 << 20, KEY = 200, LIST = 700 };
+enum { FILE_MAX = 1 << 20, KEY = 200, LIST = 700, SHOWN = 20 };
 
 #define ZERO  "zero_optimization."
 #define ADAM  "optimizer.params."
@@ -135,12 +135,18 @@ static const struct gap {
     {"fp16", "fp16.hysteresis", "loss-scale-hysteresis", "2"},
 };
 
+/* Keys, of which the first are shown. */
+struct keys {
+    char text[LIST];
+    size_t count, shown;
+};
+
 /* A file, and what was found in it. */
 struct reader {
     const struct mf_json *file;
     struct mf_options *options; /* NULL: it only looks for keys without effect */
     char place[KEY];            /* "FILE: " */
-    char refused[LIST], idle[LIST];
+    struct keys refused, idle;
     int rc;
 };
 
@@ -151,11 +157,21 @@ struct level {
     int off; /* it has "enabled": false, and nothing else of it matters */
 };
 
-static void add(char list[LIST], const char *key, const char *value)
+static void add(struct keys *keys, const char *key, const char *value)
 {
-    const size_t used = strlen(list);
+    const size_t used = strlen(keys->text);
 
-    snprintf(list + used, LIST - used, "%s%s%s%.40s", used ? ", " : "", key, *value ? " " : "", value);
+    if (++keys->count > SHOWN || used + strlen(key) + 50 > LIST) return;
+    ++keys->shown;
+    snprintf(keys->text + used, LIST - used, "%s%s%s%.40s", used ? ", " : "", key, *value ? " " : "", value);
+}
+
+/* " and 5 more", of those that are not shown. */
+static const char *more(const struct keys *keys, char text[40])
+{
+    *text = '\0';
+    if (keys->count > keys->shown) snprintf(text, 40, " and %zu more", keys->count - keys->shown);
+    return text;
 }
 
 /* The value at "a.b.c"; NULL: there is none. */
@@ -221,10 +237,10 @@ static void take(struct reader *r, const struct row *row, const char *text)
     char ours[KEY];
 
     snprintf(ours, sizeof ours, "%s", text);
-    if (!row->option && !row->values) add(r->idle, row->key, "");
+    if (!row->option && !row->values) add(&r->idle, row->key, "");
     if (!r->options) return;
     if (row->values && !mapped(row->values, text, ours))
-        add(r->refused, row->key, text);
+        add(&r->refused, row->key, text);
     else if (row->option && *ours && r->rc == MF_OK && !is_overruled(r, row->key))
         r->rc = mf_options_adopt(r->options, row->option, r->place, row->key, ours);
 }
@@ -252,7 +268,7 @@ static void take_leaf(struct reader *r, const char *key, const struct mf_json *v
         known = 1;
         if (mf_json_kind(value) != MF_JSON_NULL && strcmp(text, "auto") != 0) take(r, &rows[i], text);
     }
-    if (!known && !(is_group(key) && strcmp(text, "auto") == 0)) add(r->refused, key, "");
+    if (!known && !(is_group(key) && strcmp(text, "auto") == 0)) add(&r->refused, key, "");
 }
 
 static void take_member(void *level, const char *key, const struct mf_json *value);
@@ -265,10 +281,12 @@ static void take_value(struct reader *r, const char *path, const struct mf_json 
     if (kind != MF_JSON_OBJECT && kind != MF_JSON_ARRAY) {
         take_leaf(r, path, value);
     } else if (*path && !is_group(path)) {
-        add(r->refused, path, "");
+        add(&r->refused, path, "");
     } else if (kind == MF_JSON_OBJECT) {
         mf_json_each(value, take_member, (void *)&inside);
     } else {
+        if (strcmp(path, ADAM "betas") == 0 && mf_json_count(value) < 2)
+            add(&r->refused, path, "of fewer than two numbers");
         for (size_t i = 0; i < mf_json_count(value); ++i) {
             char name[KEY];
 
@@ -295,7 +313,8 @@ static int fill_gaps(const struct reader *r)
         const struct mf_json *enabled = gap->group ? mf_json_get(at(r->file, gap->group), "enabled") : NULL;
         const int idle = !strcmp(gap->option, "momentum") && strcmp(mf_options_value(r->options, "optimizer"), "sgd");
 
-        if (idle || (gap->group && !at(r->file, gap->group)) || at(r->file, gap->key)) continue;
+        if (idle || (gap->group && !at(r->file, gap->group)) || mf_json_kind(at(r->file, gap->key)) != MF_JSON_NULL)
+            continue;
         if (mf_options_given(r->options, gap->option)) continue;
         if (enabled && !mf_json_to_bool(enabled)) continue;
         MF_TRY(mf_options_adopt(r->options, gap->option, r->place, gap->key, gap->value));
@@ -305,9 +324,12 @@ static int fill_gaps(const struct reader *r)
 
 static int adopt(struct reader *r)
 {
+    char rest[40];
+
     take_value(r, "", r->file);
-    if (*r->refused)
-        return mf_fail(MF_USAGE, "%snot supported: %s; docs/LEARNING.md has the keys that are", r->place, r->refused);
+    if (r->refused.count)
+        return mf_fail(MF_USAGE, "%snot supported: %s%s; docs/LEARNING.md has the keys that are", r->place,
+                       r->refused.text, more(&r->refused, rest));
     return r->rc == MF_OK ? fill_gaps(r) : r->rc;
 }
 
@@ -331,6 +353,7 @@ void mf_deepspeed_say(const char *path)
 {
     struct reader r = {.options = NULL};
     struct mf_json *file = NULL;
+    char rest[40];
 
     if (mf_json_load(path, FILE_MAX, &file) != MF_OK) {
         mf_err_clear(); /* it was there when the options were taken from it */
@@ -338,6 +361,43 @@ void mf_deepspeed_say(const char *path)
     }
     r.file = file;
     take_value(&r, "", file);
-    if (*r.idle) mf_info("--deepspeed %s: without effect here: %s", path, r.idle);
+    if (r.idle.count) mf_info("--deepspeed %s: without effect here: %s%s", path, r.idle.text, more(&r.idle, rest));
     mf_json_free(file);
+}
+
+/* -- refusals -- */
+
+/* A sentence that names options, and the keys of the file that gave them. */
+struct named {
+    const struct mf_options *options;
+    const char *sentence;
+    struct keys keys;
+};
+
+static int is_named(const char *sentence, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *at = sentence; (at = strstr(at, "--")); at += 2)
+        if (strncmp(at + 2, word, n) == 0 && !strchr("abcdefghijklmnopqrstuvwxyz0123456789-", at[2 + n] | 32)) return 1;
+    return 0;
+}
+
+static void find_named(void *context, const char *word, const char *value, enum mf_origin origin)
+{
+    struct named *n = context;
+
+    (void)value;
+    if (origin == MF_FROM_FOREIGN && is_named(n->sentence, word)) add(&n->keys, mf_options_said(n->options, word), "");
+}
+
+int mf_deepspeed_explain(const struct mf_options *options, const char *path, int rc)
+{
+    char sentence[MF_ERR_TEXT];
+    struct named n = {.options = options, .sentence = sentence};
+
+    if (rc == MF_OK || !path || !*path) return rc;
+    snprintf(sentence, sizeof sentence, "%s", mf_err_text());
+    mf_options_each(options, find_named, &n);
+    return n.keys.count ? mf_fail(rc, "%s (%s: %s)", sentence, path, n.keys.text) : rc;
 }

@@ -13,6 +13,9 @@
  */
 int mf_deepspeed_adopt(struct mf_options *options, const char *path);
 
+/** Adds to a refusal @p rc the keys of the file that gave the options which it names. Returns @p rc. Local. */
+int mf_deepspeed_explain(const struct mf_options *options, const char *path, int rc);
+
 /** Names the keys of an adopted file that have no effect here, in one line of the log. Local. */
 void mf_deepspeed_say(const char *path);
 

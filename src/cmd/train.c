@@ -269,6 +269,13 @@ static void close_job(struct job *job)
     mf_dataset_close(job->set);
 }
 
+static void warn_of_warmup(const struct mf_schedule *s)
+{
+    if (s->kind == MF_SCHEDULE_ONE_CYCLE || s->steps == 0 || s->warmup < s->steps) return;
+    mf_warn("the learning rate rises for %zu steps, and the run has %zu: it never reaches %g; try: --warmup %zu",
+            s->warmup, s->steps, s->rate, s->steps / 20);
+}
+
 int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, int classify,
                  const struct mf_train_more *more)
 {
@@ -283,6 +290,7 @@ int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, int c
     }
     if (rc == MF_OK && more && more->check) rc = mf_agree(session->comm, more->check(more->context, &job.opts));
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
+    if (rc == MF_OK) warn_of_warmup(&job.opts.schedule);
     if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
     close_job(&job);
     return rc;

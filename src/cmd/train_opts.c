@@ -241,8 +241,8 @@ static int check_planning(const struct mf_session *s, const struct mf_train_cmd 
 
 int mf_train_check_values(const struct mf_session *s, const struct mf_train_cmd *o)
 {
-    MF_TRY(check_numbers(s, o));
-    return check_planning(s, o);
+    MF_TRY(mf_deepspeed_explain(s->options, o->config, check_numbers(s, o)));
+    return mf_deepspeed_explain(s->options, o->config, check_planning(s, o));
 }
 
 int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o)
@@ -552,7 +552,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     if (!classify) MF_TRY(find_columns(o, set, column, opts));
     find_precision(o, opts);
     MF_TRY(mf_moe_ways(s, o, ranks, opts));
-    MF_TRY(find_batches(o, set, ranks, opts));
+    MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, set, ranks, opts)));
     MF_TRY(find_slots(s, o, ranks, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);
     return MF_OK;

@@ -83,6 +83,7 @@ def meanings():
     has({"bf16": {"enabled": True}, "fp16": {"enabled": False}}, {"precision-type": '"bf16"  # bf16.enabled'})
     refused({"fp16": {"enabled": True}, "bf16": {"enabled": True}}, 2, "ds.json: bf16.enabled bf16 and fp16.enabled fp16 contradict each other")
     has({"tensorboard": {"enabled": False}}, {"no-events": "true  # tensorboard.enabled"})
+    check(set(options({"train_batch_size": None, "gradient_clipping": None})) == {"clip", "deepspeed"}, "null is as if the key were missing")
     has({"gradient_clipping": 2}, {"clip": "2  # flag"}, "--clip", "2.0")
     has({}, {"clip": "3  # flag"}, "--clip", 3)
 
@@ -99,11 +100,15 @@ def refusals():
     refused(many, 2, "ds.json: not supported: zero_optimization.stag, zero_optimization.offload_param.device nvme, compression_training, scheduler.type OneCycle, "
             "scheduler.params.warmup_min_lr 1e-06, optimizer.type Lamb, optimizer.params.betas[2]; docs/LEARNING.md has", "--effective-batch", 9)
     refused({"train_batch_size": 64, "train_micro_batch_size_per_gpu": 8, "gradient_accumulation_steps": 2}, 2,
-            "--batch-size 8 x --accumulation-steps 2 x 2 ranks is 32, and --effective-batch is 64", ranks=2)
+            "--batch-size 8 x --accumulation-steps 2 x 2 ranks is 32, and --effective-batch is 64; leave one of them out "
+            "(ds.json: train_micro_batch_size_per_gpu, train_batch_size, gradient_accumulation_steps)", ranks=2)
     refused({"gradient_clipping": 1}, 2, "ds.json: gradient_clipping 1 and --clip 2 contradict each other", "--clip", 2)
     refused({"gradient_clipping": "much"}, 2, "ds.json: gradient_clipping must be a number, not 'much'")
     refused({"train_batch_size": 0.5}, 2, "ds.json: train_batch_size must be an integer, not '0.5'")
-    refused({"train_batch_size": 0}, 2, "--effective-batch 0: it must be from 1")
+    refused({"train_batch_size": 0}, 2, "--effective-batch 0: it must be from 1 to 1048576 (ds.json: train_batch_size)")
+    refused({"optimizer": {"type": "Adam", "params": {"betas": [0.9, 1.5]}}}, 2, "(ds.json: optimizer.params.betas[1])")
+    refused({"optimizer": {"type": "Adam", "params": {"betas": [0.9]}}}, 2, "not supported: optimizer.params.betas of fewer than two numbers;")
+    refused({f"key{i}": i for i in range(3000)}, 2, ", key19 and 2980 more; docs/LEARNING.md has")
     refused([1], 3, "'ds.json' is no configuration of DeepSpeed: it has an array")
     with open("broken.json", "w") as file:
         file.write('{"train_batch_size": 3,')
@@ -116,6 +121,10 @@ def refusals():
 
 
 def trains():
+    with open("marked.json", "w", encoding="utf-8-sig") as file:
+        json.dump({"scheduler": {"type": "WarmupLR", "params": {"warmup_max_lr": 0.001}}}, file)
+    done = run("train", "classify", *SMALL, "--results-dir", "short", "--max-steps", 2, "--deepspeed", "marked.json")
+    check(done.status == 0 and "rises for 1000 steps, and the run has 2: it never reaches 0.001" in done.err, f"{done}")
     write(WHOLE)
     done = run("train", "classify", *SMALL, "--results-dir", "theirs", "--deepspeed", "ds.json", ranks=2)
     check(done.status == 0 and "without effect here: steps_per_print, zero_optimization.overlap_comm" in done.err, f"{done}")

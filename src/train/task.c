@@ -360,7 +360,11 @@ static void fix(void *context, const struct mf_plan_numbers *tried)
 
 static const char *smaller(const void *context)
 {
-    return work_of(context)->batch > 1 ? "a smaller --batch-size" : "a smaller network or smaller samples";
+    const struct mf_train_work *w = work_of(context);
+
+    if (w->batch > 1) return "a smaller --batch-size";
+    return w->opts->args.experts > 0 ? "fewer --experts, a smaller --width, or smaller samples"
+                                     : "a smaller network or smaller samples";
 }
 
 const struct mf_plan_task mf_train_task = {.step = "step",

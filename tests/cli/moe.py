@@ -280,6 +280,8 @@ def refusals():
             "--expert-parallel-size", 2, ranks=3)
     refused(2, "of 3 ranks 1 would have none of the 2 samples of a step", "--effective-batch", 2, ranks=3)
     check(not os.path.exists("never"), "refused runs leave files")
+    done = train("small", "--memory-limit", 1, status=5)
+    check("fewer --experts, a smaller --width, or smaller samples" in done.err, done.err)
     for option, value, says in (("--patch", 5, "--patch 5 does not divide images of 16 x 16; try: --patch 4"), ("--heads", 3, "--width 16 is no multiple of --heads 3; try: --width 18")):
         done = train("vit", "--arch", "vit", option, value, status=2)
         check(says in done.err, done.err)

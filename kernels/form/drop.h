@@ -1,16 +1,12 @@
-/* Dropout. Number i of a sample is dropped or not whatever rank, list or device computes it; four neighbours share a
- * random call. */
+/* Dropout. Number i of a sample is dropped or not whatever rank, list or device computes it. */
 #ifndef MF_KERNELS_FORM_DROP_H
 #define MF_KERNELS_FORM_DROP_H
 
-#include "kernels/form/hd.h"
-#include "kernels/op.h"
-#include "src/base/philox.h"
-#include "src/base/streams.h"
+#include "kernels/form/draw.h"
 
 struct mf_drop {
-    uint64_t seed, sample; /* of the step; the first sample's number in the run */
-    uint32_t stream, limit;
+    struct mf_draw draw;
+    uint32_t limit;
     float scale;
 };
 
@@ -19,18 +15,10 @@ MF_HD struct mf_drop mf_drop_of(const struct mf_attr *attr, const double *number
 {
     struct mf_drop drop;
 
-    drop.seed = (uint64_t)number[MF_NUMBER_SEED] + ((uint64_t)number[MF_NUMBER_STEP] << 32);
-    drop.sample = (uint64_t)number[MF_NUMBER_SAMPLE];
-    drop.stream = MF_STREAM_DROPOUT + attr->stream;
+    drop.draw = mf_draw_of(attr, number);
     drop.limit = (uint32_t)(attr->rate * 4294967295.0);
     drop.scale = (float)(1 / (1 - attr->rate));
     return drop;
-}
-
-/** The random words of numbers [4 quad, 4 quad + 4) of sample @p s of the call. */
-MF_HD void mf_drop_words(const struct mf_drop *drop, uint64_t s, uint64_t quad, uint32_t word[4])
-{
-    mf_philox_at(drop->seed, drop->stream, (drop->sample + s) << 32 | quad, word);
 }
 
 MF_HD float mf_drop_value(const struct mf_drop *drop, uint32_t word, float x)

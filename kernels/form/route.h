@@ -4,16 +4,11 @@
 
 #include <math.h>
 
-#include "kernels/form/hd.h"
-#include "kernels/op.h"
-#include "src/base/philox.h"
-#include "src/base/streams.h"
+#include "kernels/form/draw.h"
 
-/* Normal noise of logits. It is the same whatever rank, list or device computes it; four neighbours share a random
- * call. */
+/* Normal noise of logits. It is the same whatever rank, list or device computes it. */
 struct mf_noise {
-    uint64_t seed, sample; /* of the step; the first sample's number in the run */
-    uint32_t stream;
+    struct mf_draw draw;
     float deviation;
 };
 
@@ -22,9 +17,7 @@ MF_HD struct mf_noise mf_noise_of(const struct mf_attr *attr, const double *numb
 {
     struct mf_noise noise;
 
-    noise.seed = (uint64_t)number[MF_NUMBER_SEED] + ((uint64_t)number[MF_NUMBER_STEP] << 32);
-    noise.sample = (uint64_t)number[MF_NUMBER_SAMPLE];
-    noise.stream = MF_STREAM_DROPOUT + attr->stream;
+    noise.draw = mf_draw_of(attr, number);
     noise.deviation = (float)attr->rate;
     return noise;
 }
@@ -44,7 +37,7 @@ MF_HD void mf_noise_four(const struct mf_noise *noise, uint64_t s, uint64_t quad
 {
     uint32_t word[4];
 
-    mf_philox_at(noise->seed, noise->stream, (noise->sample + s) << 32 | quad, word);
+    mf_draw_words(&noise->draw, s, quad, word);
     mf_noise_pair(noise, word, four);
     mf_noise_pair(noise, word + 2, four + 2);
 }

@@ -134,7 +134,7 @@ static void drop(const struct mf_call *call, const float *x, float *y, size_t fr
 
     for (size_t s = from; s < to; ++s)
         for (size_t i = 0; i < each; ++i) {
-            if (i % 4 == 0) mf_drop_words(&d, s, i / 4, word);
+            if (i % 4 == 0) mf_draw_words(&d.draw, s, i / 4, word);
             y[s * each + i] = mf_drop_value(&d, word[i % 4], x[s * each + i]);
         }
 }

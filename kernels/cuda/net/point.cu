@@ -26,7 +26,7 @@ template <int W, class T> struct drop_body {
         uint32_t word[4];
         float v[4];
 
-        mf_drop_words(drop, s, quad, word);
+        mf_draw_words(&drop->draw, s, quad, word);
         if constexpr (W == 4) {
             mf_load<4>(x + from, v);
             for (int k = 0; k < 4; ++k) v[k] = mf_drop_value(drop, word[k], v[k]);

@@ -1,7 +1,7 @@
 /* Exchanges of arrays in the memory of a device (MF_TEST_DEVICE), by NCCL or through the host (MF_TEST_EXCHANGE). All
  * kinds, types and sizes; many at a time; on the world, on groups that overlap, and on both in one memory; trades are
- * those of MPI. Between
- * them kernels work on the arrays without a wait of the host. The bytes are those that are planned. */
+ * those of MPI. Between them kernels work on the arrays without a wait of the host. The bytes are those that are
+ * planned. */
 #include "mpi/arrays.h"
 
 #include <mpi.h>
@@ -13,6 +13,7 @@
 #include "mpi/ways.h"
 #include "src/base/half.h"
 #include "tests/device.h"
+#include "tests/unit/trade_case.h"
 
 enum { ROOM = 1 << 20 /* bytes */, LARGEST = 1 << 18, MANY = 150, KINDS = 3 };
 
@@ -167,20 +168,6 @@ static void many(const struct set *s)
 }
 
 /* -- trades -- */
-
-/* Where blocks begin; @p apart: from the last to the first, with gaps. Returns where all end. */
-static size_t place_blocks(int ranks, const size_t *count, int apart, size_t *at)
-{
-    size_t sum = 0;
-
-    for (int k = 0; k < ranks; ++k) {
-        const int r = apart ? ranks - 1 - k : k;
-
-        at[r] = sum;
-        sum += count[r] + (apart ? 3 : 0);
-    }
-    return sum;
-}
 
 /* What MPI brings, for the same counts. */
 static int32_t *traded(const struct mf_comm *g, const int32_t *out, const size_t *sent, const size_t *at, size_t all)

@@ -12,6 +12,7 @@
 #include "src/base/half.h"
 #include "src/base/rng.h"
 #include "tests/check.h"
+#include "tests/unit/trade_case.h"
 
 enum { ROOM = 1 << 20 /* floats */, KINDS = 3, MANY = 200 };
 
@@ -224,20 +225,6 @@ struct trade {
     size_t *at;         /* [2 ranks] where their blocks begin; in odd trades from the last to the first, with gaps */
     int32_t *out, *in;
 };
-
-/* Where blocks begin. Returns where all end. */
-static size_t place_blocks(int ranks, const size_t *count, int apart, size_t *at)
-{
-    size_t sum = 0;
-
-    for (int k = 0; k < ranks; ++k) {
-        const int r = apart ? ranks - 1 - k : k;
-
-        at[r] = sum;
-        sum += count[r] + (apart ? 3 : 0);
-    }
-    return sum;
-}
 
 /* Some blocks are empty, some ranks send nothing, some get nothing; in some trades nobody has anything. */
 static struct trade trade_make(const struct mf_comm *g, int turn)

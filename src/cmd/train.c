@@ -83,13 +83,14 @@ static void say_begin(const struct job *job)
     const struct mf_trainer *t = &job->trainer;
     const struct mf_train_opts *o = &t->opts;
 
-    mf_info("%s: %zu samples to learn from, %zu for validation, %zu for the test", job->set->path,
-            rows_of(job, MF_TRAIN), rows_of(job, MF_VALIDATION), rows_of(job, MF_TEST));
+    mf_info("%s: %zu sample%s to learn from, %zu for validation, %zu for the test", job->set->path,
+            rows_of(job, MF_TRAIN), MF_S(rows_of(job, MF_TRAIN)), rows_of(job, MF_VALIDATION), rows_of(job, MF_TEST));
     mf_info("%s: %zu parameters; %zu step%s of %zu samples (%d rank%s x %zu pass%s of %zu)", o->model->name,
             mf_network_parameters(&t->network), o->schedule.steps, MF_S(o->schedule.steps), o->effective, t->comm->size,
             MF_S(t->comm->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
     if (o->type != MF_F32) mf_info("activations and products have 16 bits (%s)", o->type == MF_F16 ? "fp16" : "bf16");
-    mf_info("compiled: %zu activations joined to the operations in front of them%s", t->network.joined,
+    mf_info("compiled: %zu activation%s joined to the operation%s in front%s", t->network.joined,
+            MF_S(t->network.joined), MF_S(t->network.joined),
             t->queue->backend->segment_begin && mf_replays(o->compile) ? "; the GPU replays its calls" : "");
     say_tuned(job);
 }
@@ -185,19 +186,22 @@ static void print_scores(const struct mf_json *results, const char *split)
     if (accuracy) printf(", accuracy %s", mf_accuracy_text(number_of(accuracy), text));
     for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
         printf("%s%s", c ? " " : ", R2 ", mf_r2_text(number_of(mf_json_item(r2, c)), text));
-    printf(" (%lld samples", samples);
+    printf(" (%lld sample%s", samples, MF_S(samples));
     if (labelled < samples) printf(", %lld labelled", labelled);
     printf(")\n");
 }
 
 static void print(const struct job *job, struct mf_json *results)
 {
+    long long epochs;
+
     if (job->session->comm->rank != 0 || !results) return;
     if (job->session->common->json) {
         mf_json_write(results, stdout);
         return;
     }
-    printf("%s: best of %lld epochs is %lld, %.0f samples/s\n", job->output, mf_json_get_int(results, "epochs"),
+    epochs = mf_json_get_int(results, "epochs");
+    printf("%s: best of %lld epoch%s is %lld, %.0f samples/s\n", job->output, epochs, MF_S(epochs),
            mf_json_get_int(results, "best_epoch"), mf_json_get_real(results, "samples_per_second"));
     print_scores(results, "validation");
     print_scores(results, "test");

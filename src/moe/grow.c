@@ -30,8 +30,10 @@ int mf_grow_check(const struct mf_grow_opts *o, long experts, long top)
         return mf_fail(MF_USAGE, "--experts %ld: it must be from --min-experts %ld to --max-experts %ld", experts,
                        o->least, o->most);
     if (top > o->least)
-        return mf_fail(MF_USAGE, "--top-k %ld is above --min-experts %ld: a sample could not go to so many", top,
-                       o->least);
+        return mf_fail(
+            MF_USAGE,
+            "--top-k %ld is above --min-experts %ld: a sample could not go to so many; try: --min-experts %ld", top,
+            o->least, top);
     return MF_OK;
 }
 

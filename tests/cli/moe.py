@@ -264,7 +264,7 @@ def refusals():
     numpy.save("blank.npy", blank)
     check(run("data", "import", "blank.npy", "--output", "blank.h5").status == 0, "a dataset without labels")
     for status, says, *words in (
-            (2, "--top-k 2 is above --min-experts 1", "--min-experts", 1),
+            (2, "--top-k 2 is above --min-experts 1: a sample could not go to so many; try: --min-experts 2", "--min-experts", 1),
             (2, "--top-k 5: a row goes to 1 expert at least, and to 4 at most", "--top-k", 5),
             (2, "--top-k 0: it must be from 1", "--top-k", 0),
             (2, "--experts 1: it must be from --min-experts 2 to --max-experts 6", "--experts", 1, "--top-k", 1),

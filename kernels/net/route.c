@@ -75,6 +75,8 @@ static int permute_shape(const struct mf_attr *attr, const struct mf_shape in[],
     if (in[0].n != 2) return mf_fail(MF_USAGE, "its input has %d axes, not 2", in[0].n);
     MF_TRY(is_choice(&in[1], in[0].d[0]));
     if (attr->count < 1) return mf_fail(MF_USAGE, "it has no experts");
+    if (mf_shape_count(&in[1]) > INT32_MAX)
+        return mf_fail(MF_USAGE, "it has %zu slots; places reach %d", mf_shape_count(&in[1]), INT32_MAX);
     out[0] = table(in[0].type, mf_shape_count(&in[1]), in[0].d[1]);
     out[1] = (struct mf_shape){.type = MF_I32, .n = 1, .d = {mf_shape_count(&in[1]) + attr->count + 1}};
     return MF_OK;

@@ -25,6 +25,8 @@ static int trade_shape(const struct mf_attr *attr, const struct mf_shape in[], s
     if (attr->count < ways)
         return mf_fail(MF_USAGE, "it has room for %zu rows, and needs it for one of each of %zu ranks", attr->count,
                        ways);
+    if (attr->count > INT32_MAX)
+        return mf_fail(MF_USAGE, "it has room for %zu rows; offsets reach %d", attr->count, INT32_MAX);
     out[0] = in[0];
     out[0].d[0] = attr->count;
     out[1] = (struct mf_shape){.type = MF_I32, .n = 1, .d = {ways * own + 1}};

@@ -306,6 +306,14 @@ static void check_test(const struct net_case *test, const struct device *d)
     free_trial(&one);
 }
 
+static void check_refusal(const struct net_case *bad)
+{
+    struct mf_shape out[MF_OUTS];
+
+    CHECK_SAYS(mf_ops[bad->op]->shape(&bad->attr, bad->in, out) == MF_USAGE, "bad shapes of %s pass: %zu x %zu, %zu",
+               mf_ops[bad->op]->name, bad->in[0].d[0], bad->in[0].d[1], bad->attr.count);
+}
+
 /* Shapes that do not fit. */
 static void check_refusals(void)
 {
@@ -328,12 +336,8 @@ static void check_refusals(void)
         {MF_OP_TRANSPOSE, NULL, {.axis = 1, .other = -1}, 0, .in = {F(2, 5, 7)}},
     };
 
-    for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
-        struct mf_shape out[MF_OUTS];
-
-        CHECK_SAYS(mf_ops[bad[k].op]->shape(&bad[k].attr, bad[k].in, out) == MF_USAGE, "bad shapes %zu (%s) pass", k,
-                   mf_ops[bad[k].op]->name);
-    }
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) check_refusal(&bad[k]);
+    for (const struct net_case *test = net_route_bad; test->in[0].n; ++test) check_refusal(test);
 }
 
 /* The arguments name the operations that the back end lacks, and no others. */

@@ -37,4 +37,7 @@ extern const struct net_case net_arrange[];
 extern const struct net_case net_image[];
 extern const struct net_case net_route[];
 
+/** Shapes that a layer of experts refuses. It ends with a case without inputs. */
+extern const struct net_case net_route_bad[];
+
 #endif

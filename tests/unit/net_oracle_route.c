@@ -370,3 +370,27 @@ const struct net_case net_route[] = {
     {MF_OP_COMBINE, combine, {0}, 1, .in = {F(2, 9, 8), F(2, 3, 3), I(1, 9)}, .fill = some_places},
     {MF_OP_COMBINE, combine, {0}, 2, .in = {F(2, 5, 700), F(2, 5, 1), I(1, 12)}, .fill = some_places},
     {0}};
+
+/* Routers, choices, places, groups and parts of experts that do not fit; places and offsets that int32 cannot count. */
+const struct net_case net_route_bad[] = {
+    {MF_OP_ROUTE, NULL, {.count = 7, .temperature = 1}, 0, .in = {F(2, 5, 6)}},
+    {MF_OP_ROUTE, NULL, {.count = 2}, 0, .in = {F(2, 5, 6)}},
+    {MF_OP_ROUTE, NULL, {.count = 2, .temperature = 1}, 0, .in = {F(2, 5, 6), F(1, 5)}},
+    {MF_OP_ROUTE, NULL, {.count = 2, .temperature = 1}, 0, .in = {F(2, 5, 6), {0}, F(1, 6)}},
+    {MF_OP_ROUTE_LOAD, NULL, {0}, 0, .in = {F(3, 1, 5, 6), I(2, 5, 2)}},
+    {MF_OP_ROUTE_LOAD, NULL, {0}, 0, .in = {F(2, 5, 6), I(2, 4, 2)}},
+    {MF_OP_PERMUTE, NULL, {.count = 6}, 0, .in = {F(3, 1, 5, 7), I(2, 5, 2)}},
+    {MF_OP_PERMUTE, NULL, {.count = 6}, 0, .in = {F(2, 5, 7), F(2, 5, 2)}},
+    {MF_OP_PERMUTE, NULL, {0}, 0, .in = {F(2, 5, 7), I(2, 5, 2)}},
+    {MF_OP_PERMUTE, NULL, {.count = 6}, 0, .in = {F(2, 1 << 30, 7), I(2, 1 << 30, 2)}},
+    {MF_OP_GROUPED_LINEAR, NULL, {.groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 4), {0}, I(1, 4)}},
+    {MF_OP_GROUPED_LINEAR, NULL, {.groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 5), F(2, 3, 5), I(1, 4)}},
+    {MF_OP_GROUPED_LINEAR, NULL, {.groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 5), {0}, I(1, 3)}},
+    {MF_OP_COMBINE, NULL, {0}, 0, .in = {F(2, 9, 5), F(2, 4, 2), I(1, 9)}},
+    {MF_OP_COMBINE, NULL, {0}, 0, .in = {F(2, 8, 5), F(2, 4, 2), I(1, 7)}},
+    {MF_OP_TRADE, NULL, {.ways = 2, .groups = 2, .count = 9}, 0, .in = {F(2, 8, 5), I(1, 9)}},
+    {MF_OP_TRADE, NULL, {.ways = 2, .groups = 2, .first = 3, .count = 9}, 0, .in = {F(2, 8, 5), I(1, 13)}},
+    {MF_OP_TRADE, NULL, {.ways = 2, .groups = 2, .count = 1}, 0, .in = {F(2, 8, 5), I(1, 13)}},
+    {MF_OP_TRADE, NULL, {.ways = 2, .groups = 2, .count = 1UL << 31}, 0, .in = {F(2, 8, 5), I(1, 13)}},
+    {MF_OP_TRADE_BACK, NULL, {.count = 8}, 0, .in = {F(2, 8, 5), I(1, 9)}},
+    {0}};

@@ -317,8 +317,8 @@ void mf_rounds_trade(struct mf_rounds *r, const struct mf_exchanges *by, const s
     const struct mf_tensor *out = node->back ? &call->din[0] : &call->out[0];
 
     MF_ASSERT(by && r->now);
-    by->settle(by->context); /* what follows waits for the queue */
     if (node->op == MF_OP_TRADE && !node->back) {
+        by->settle(by->context); /* copies of counts and offsets wait for the queue; other trades need none */
         if (r->told->rounds == 0) tell(r, by, node, call);
         put_offsets(r, call->out[1].at);
     }

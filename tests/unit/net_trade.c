@@ -265,6 +265,27 @@ static void get(const struct crew *crew, const struct model *m, struct mf_walk *
     crew->d->be->get(crew->d->q, to, home_of(m, walk, v), mf_shape_bytes(&m->net->value[v].shape));
 }
 
+static const struct mf_exchanges *inner;
+static size_t settled; /* times the host waits for exchanges */
+
+static void count_settle(void *context)
+{
+    ++settled;
+    inner->settle(context);
+}
+
+/* The exchanges of @p arrays, whose waits are counted. */
+static const struct mf_exchanges *counted(struct mf_arrays *arrays)
+{
+    static struct mf_exchanges table;
+
+    inner = mf_arrays_exchanges(arrays);
+    table = *inner;
+    table.settle = count_settle;
+    settled = 0;
+    return &table;
+}
+
 /* The walk's memory is where the ranks exchange arrays. The room begins at the same place on all. */
 static void open_arrays(const struct crew *crew, const struct model *m, struct mf_arrays **arrays,
                         struct mf_walk_memory *memory)
@@ -293,7 +314,7 @@ static void run(const struct crew *crew, const struct choice *c, float result[RE
 
     if (crew->ways) open_arrays(crew, &m, &arrays, &memory);
     if (mf_walk_open(&walk, m.net, crew->d->q, c->mode, &memory) != MF_OK) abort();
-    if (arrays) mf_walk_exchange(walk, mf_arrays_exchanges(arrays));
+    if (arrays) mf_walk_exchange(walk, counted(arrays));
     mf_walk_numbers(walk)[MF_NUMBER_ROWS] = ROWS * crew->all->size;
     if (c->hunt) mf_walk_hunt(walk, 1);
     for (int k = 0; k <= 2 * c->twice; ++k) {
@@ -373,6 +394,8 @@ static void check_all(const struct crew *crew)
                 const size_t rounds = check(crew, &c);
 
                 if (routing == NOBODY) CHECK(rounds == 1);
+                if (how == MF_RECOMPUTE_NONE && rounds == 1 && !c.twice)
+                    CHECK_SAYS(settled == 2, "the host waits %zu times", settled); /* for offsets, and at the end */
                 if (routing == ONE_EXPERT && k == 1) CHECK_SAYS(rounds == 3, "%zu rounds", rounds);
                 if (routing == ONE_EXPERT && k == 2) CHECK_SAYS(rounds == ROWS * TOP, "%zu rounds", rounds);
             }

@@ -43,12 +43,12 @@ MF_HD void mf_noise_four(const struct mf_noise *noise, uint64_t s, uint64_t quad
 }
 
 /** The number, within its sample, of the noise of an expert in row @p r. @p expert: its id, which does not depend on
- * where it stands; without ids its place. */
+ * where it stands; without ids its place. Numbers of samples differ up to 2^18 rows and 2^16 ids. */
 MF_HD uint64_t mf_noise_index(const struct mf_attr *attr, size_t r, uint64_t expert)
 {
     const size_t each = attr->first > 0 ? attr->first : 1;
 
-    return (uint64_t)(r % each) << 20 | expert;
+    return (uint64_t)(r % each) << 16 | expert;
 }
 
 /** Does row @p r belong to a sample of the batch? The others are blank. */

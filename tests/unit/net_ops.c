@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/cpu/net/half.h"
+#include "kernels/form/route.h"
 #include "src/base/err.h"
 #include "src/base/half.h"
 #include "src/base/rng.h"
@@ -306,6 +307,20 @@ static void check_test(const struct net_case *test, const struct device *d)
     free_trial(&one);
 }
 
+/* A row of one sample and the first row of the next one differ in their noise. */
+static void check_noise(void)
+{
+    const struct mf_attr attr = {.rate = 1, .first = 1 << 18};
+    const struct mf_noise noise = mf_noise_of(&attr, net_number);
+    float next[4], four[4];
+
+    mf_noise_four(&noise, 1, mf_noise_index(&attr, 0, 0) / 4, next);
+    for (size_t row = attr.first; row /= 2;) {
+        mf_noise_four(&noise, 0, mf_noise_index(&attr, row, 0) / 4, four);
+        CHECK_SAYS(memcmp(four, next, sizeof four) != 0, "row %zu has the noise of another sample", row);
+    }
+}
+
 static void check_refusal(const struct net_case *bad)
 {
     struct mf_shape out[MF_OUTS];
@@ -378,6 +393,7 @@ int main(int argc, char **argv)
         check_all(&d);
     }
     check_refusals();
+    check_noise();
     device_close(&d);
     return failures != 0;
 }

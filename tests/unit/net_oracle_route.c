@@ -28,7 +28,7 @@ static void logits(const struct mf_attr *attr, const struct mf_shape shape[], co
 
     for (size_t e = 0; e < n; ++e) {
         x[e] =
-            in[r * n + e] + (attr->rate > 0 ? noise(attr, r / each, (r % each) << 20 | (id ? (size_t)id[e] : e)) : 0);
+            in[r * n + e] + (attr->rate > 0 ? noise(attr, r / each, (r % each) << 16 | (id ? (size_t)id[e] : e)) : 0);
         if (isnan(x[e])) x[e] = -INFINITY;
     }
 }

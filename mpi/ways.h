@@ -1,6 +1,6 @@
 /* The groups of ranks of a mixture of experts. Each `ways` ranks that follow each other share the experts of a layer,
- * so they are on one node where `ways` divides its ranks: rows of samples travel further than gradients of experts do,
- * and more often. Rank r has part r % ways of the experts, and is in replica r / ways. */
+ * and they are on one node where `ways` divides its ranks. Links within a node are fast, and rows travel often. Rank r
+ * has part r % ways of the experts, and is in replica r / ways. */
 #ifndef MF_MPI_WAYS_H
 #define MF_MPI_WAYS_H
 

@@ -23,10 +23,10 @@ static double per_number(const struct mf_attr *attr, const struct mf_shape in[],
 }
 
 /* -- route: logits [rows][experts], balance biases [experts] or none, ids i32 [experts] or none -> weights
- * [rows][count], choices [rows][count]. Weights are softmax of the chosen logits; of a single choice, softmax of all
- * logits, as otherwise it would be 1 and the router without a slope (Fedus et al., "Switch transformers", 2022).
- * Balance biases are added to logits where they are compared, and not in the weights (Wang et al., "Auxiliary-loss-free
- * load balancing strategy for mixture-of-experts", 2024). -- */
+ * [rows][count], choices [rows][count]. Weights are the softmax of the chosen logits. The
+ * weight of a single choice is its softmax of all logits: among one it would be 1, and the router would have no
+ * gradient (Fedus et al., "Switch transformers", 2022). Balance biases change the choice, and not the weights (Wang et
+ * al., "Auxiliary-loss-free load balancing strategy for mixture-of-experts", 2024). -- */
 
 static int route_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
@@ -92,8 +92,9 @@ static void permute_reads(const struct mf_attr *attr, unsigned wanted, unsigned 
 const struct mf_op mf_op_permute = {
     .name = "permute", .shape = permute_shape, .reads = permute_reads, .adds = 1, .leaves = 1};
 
-/* -- grouped_linear: x [rows][k], w [experts][m][k], b [experts][m] or none, and numbers of which the last attr.groups
- * + 1 say where groups of rows begin and the last one ends. Group g has expert g % experts. -- */
+/* -- grouped_linear: x [rows][k], w [experts][m][k], b [experts][m] or none, offsets i32 [any] -> [rows][m]. The
+ * last attr.groups + 1 offsets say where groups of rows begin and the last one ends. Group g has expert g % experts.
+ * The gradient of an expert without rows is 0. -- */
 
 static int grouped_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {

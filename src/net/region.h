@@ -1,4 +1,4 @@
-/* Regions: stretches of a list whose nodes a walk may execute several times in a row, since not all rows have room at
+/* Regions: stretches of a list whose nodes a walk may execute several times in a row, if not all rows have room at
  * once. Node trade opens a region and trade_back closes it; all nodes between that work on its rows belong to it. It
  * has a stretch in forward, and in backward one that begins with nodes `rerun`.
  *

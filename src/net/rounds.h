@@ -1,6 +1,6 @@
-/* Rounds of a walk. Rows of a mixture of experts go to the ranks of their experts, and where more come than have room,
- * in several rounds: as many as the fullest rank needs. The ranks that share experts tell each other the rows of every
- * expert, once for each region and pass; then all know the rounds, and all sizes.
+/* Rounds of a walk. Rows of a mixture of experts go to the ranks of their experts. Where more come than have room,
+ * they go in several rounds, as many as the fullest rank needs. The ranks that share experts tell each other the rows
+ * of every expert, once for each region and pass; then all know the rounds, and all sizes.
  *
  * A rank has a stretch of rows for each rank. In round i it sends the i-th of as many nearly equal pieces of each
  * stretch. Forward counts rounds up; backward counts down, since the activations of the last round are still there. */
@@ -32,15 +32,16 @@ int mf_rounds_more(const struct mf_rounds *rounds, size_t i);
 /** What the node adds to in this round, as mf_call.add: gradients of parameters, if a round is over. */
 unsigned mf_rounds_adds(const struct mf_rounds *rounds, const struct mf_node *node);
 
-/** Executes a node trade or trade_back, forward or backward. */
+/** Executes a node trade or trade_back, forward or backward. Collective among MF_AMONG_EXPERTS. The host waits for the
+ * device where a trade is forward: it reads counts, and writes offsets. */
 void mf_rounds_trade(struct mf_rounds *rounds, const struct mf_exchanges *by, const struct mf_node *node,
                      const struct mf_call *call);
 
 /** The most rounds that the last walk of list @p k took for a region; 0: none. */
 size_t mf_rounds_taken(const struct mf_rounds *rounds, size_t k);
 
-/** The most rows that come to a rank which has @p own of @p experts, if rows spread as @p slack (1.25) times evenly,
- * where each of @p ways ranks sends @p rows. At least one of each rank, at most all. */
+/** Rows that a rank with @p own of @p experts has room for, where each of @p ways ranks sends @p rows: @p slack (1.25)
+ * times its even share. At least one of each rank, at most all. */
 size_t mf_rounds_room(size_t rows, size_t ways, size_t own, size_t experts, double slack);
 
 #endif

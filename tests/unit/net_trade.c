@@ -1,6 +1,6 @@
-/* Experts on several ranks compute what they compute on one: outputs, and gradients of all that is trained. In one
- * round and in many, with all rows on one expert and with none on a rank, however memory is laid out and whatever is
- * computed again. */
+/* Experts on several ranks compute what they compute on one: outputs, and gradients of all that is trained. So it
+ * is in one round and in many, with all rows on one expert and with none on a rank. Neither the layout of memory nor
+ * what is computed again matters. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -270,17 +270,24 @@ struct gather {
     const float *weight;  /* of the slots; NULL: 1 */
 };
 
+/* [n] of @p type as f32, in @p wide where it is not. */
+static const float *widened(enum mf_type type, const void *from, float *wide, size_t n)
+{
+    if (type == MF_F32) return from;
+    mf_cpu_widen(type, from, wide, n);
+    return wide;
+}
+
 /* sum [n] += the weighted rows of row @p r, columns [at, at + n). */
 MF_CPU_FAST static void add_slots(const struct gather *g, size_t r, size_t at, size_t n, float *sum)
 {
     float wide[CHUNK];
 
     for (size_t s = r * g->k; s < (r + 1) * g->k; ++s) {
-        const void *row = g->from + ((size_t)g->place[s] * g->d + at) * mf_type_bytes(g->type);
-        const float *x = g->type == MF_F32 ? row : wide, w = g->weight ? g->weight[s] : 1;
+        const float *x, w = g->weight ? g->weight[s] : 1;
 
         if (g->place[s] < 0) continue;
-        if (g->type != MF_F32) mf_cpu_widen(g->type, row, wide, n);
+        x = widened(g->type, g->from + ((size_t)g->place[s] * g->d + at) * mf_type_bytes(g->type), wide, n);
 #pragma omp simd
         for (size_t i = 0; i < n; ++i) sum[i] += w * x[i];
     }
@@ -342,14 +349,6 @@ static void combine_rows(const struct mf_call *call, size_t from, size_t to)
 static void combine_forward(struct mf_queue *queue, const struct mf_call *call)
 {
     mf_cpu_rows(queue, call->out[0].shape.d[0], call->out[0].shape.d[1], combine_rows, call);
-}
-
-/* [n] of @p type as f32, in @p wide where it is not. */
-static const float *widened(enum mf_type type, const void *from, float *wide, size_t n)
-{
-    if (type == MF_F32) return from;
-    mf_cpu_widen(type, from, wide, n);
-    return wide;
 }
 
 MF_CPU_FAST static float dot(const float *x, const float *y, size_t n)

@@ -1,5 +1,5 @@
-/* grouped_linear on cuda. See kernels/net/route.c. Where groups begin is read on the device, so grids are those of the
- * most blocks that any groups need, and what is too much returns. Group g has the tiles of rows from number
+/* grouped_linear on cuda. See kernels/net/route.c. Blocks read on the device where groups begin. A grid has the most
+ * blocks that any groups need, and the others return at once. Group g has the tiles of rows from number
  * offset[g] / 128 + g on: at least as many as its rows fill, and a group never has one of another's. */
 #include "kernels/cuda/net/bias_act.cuh"
 #include "kernels/cuda/net/block.cuh"

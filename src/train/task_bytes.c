@@ -102,7 +102,7 @@ static size_t mixture_bytes(const struct mf_net *net)
 }
 
 /* An expert learns alone while the network stays; a router's rows learn beside it, and are fewer. */
-static void add_lone(const struct dry *d, struct mf_plan_bytes *state, struct mf_plan_bytes *host)
+static void add_mlps(const struct dry *d, struct mf_plan_bytes *state, struct mf_plan_bytes *host)
 {
     const struct mf_mlp_wish wish = mf_mlp_expert(&d->network, d->opts.sleep.batch);
     const struct mf_network_wish network = mf_mlp_network(&wish);
@@ -127,7 +127,7 @@ static void add_sleep(const struct dry *d, struct mf_plan_bytes *state, struct m
         mf_record_room(&record, s->records, s->bytes) * record.numbers * sizeof(float));
     add(host, "weights before a sleep", mf_carry_bytes(&d->network));
     add(host, "weights before a trial", mixture_bytes(d->network.net));
-    add_lone(d, state, host);
+    add_mlps(d, state, host);
 }
 
 /* Groups of ranks that share experts, or have the same. Between them arrays pass through host memory, without NCCL. */
@@ -164,7 +164,6 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
 
     add(state, offload ? "parameters, gradients" : "parameters, gradients, moments", net->lasting[MF_PLACE_DEVICE]);
     add(state, "activations", net->room[MF_PLACE_DEVICE]);
-    if (d->opts.compile == MF_COMPILE_TUNE && r->capability > 0) add(state, "work of tried algorithms", MF_TUNING_WORK);
     add(host, "optimiser in host memory", net->lasting[MF_PLACE_HOST]);
     add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
     add(offload ? host : state, "exchange", taken.device - arrays);

@@ -256,8 +256,6 @@ def golden_plans():
              (f"{hardware}/l4x4.json", "classify", (*large, "--device", "cuda", "--zero", 2, "--recompute", "blocks")))
     texts = [f"$ plan train {what} {' '.join(map(str, words))} --hardware {os.path.basename(file)}\n" + plan(*words, "--hardware", file, what=what)
              for file, what, words in cases]
-    tried = plan("--size", 64, 64, "--device", "cuda", "--compile-mode", "max-autotune", "--hardware", f"{hardware}/l4x4.json", "--explain")
-    check(re.search(r"work of tried algorithms +33554432 ", tried), f"work memory of other algorithms: {tried}")
     if sys.argv[-1] == "--write":
         with open(golden, "w") as file:
             file.write("\n".join(texts))

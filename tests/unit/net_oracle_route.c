@@ -267,6 +267,11 @@ const struct net_case net_route[] = {
      .second = choose,
      .fill = equal_and_nan},
     {MF_OP_ROUTE, route, {.count = 2, .temperature = 0.8}, 1, .in = {F(2, 9, 6), F(1, 6)}, .second = choose},
+    {MF_OP_ROUTE, route, {.count = 1, .temperature = 1}, 1, .in = {F(2, 5, 1)}, .second = choose},
+    /* More experts, and more choices, than a warp has lanes. */
+    {MF_OP_ROUTE, route, {.count = 40, .temperature = 1.1}, 1, .in = {F(2, 3, 50)}, .second = choose},
+    {MF_OP_ROUTE, route, {.count = 1, .temperature = 0.9}, 1, .in = {F(2, 6, 50), F(1, 50)}, .second = choose},
+    {MF_OP_ROUTE_LOAD, route_load, {0}, 0, .in = {F(2, 6, 50), I(2, 6, 3)}, .fill = some_choices},
     {MF_OP_ROUTE_LOAD, route_load, {0}, 0, .in = {F(2, 33, 9), I(2, 33, 2)}, .fill = some_choices},
     {MF_OP_ROUTE_LOAD, route_load, {0}, 0, .in = {F(2, 5, 1), I(2, 5, 1)}, .fill = only_expert},
     {MF_OP_PERMUTE, permute, {.count = 7}, 1, .in = {F(2, 20, 9), I(2, 20, 2)}, .second = places, .fill = some_choices},

@@ -11,6 +11,7 @@
 #include "kernels/cpu/net/dnnl.h"
 #include "kernels/cpu/net/few_rows.h"
 #include "kernels/cpu/net/net.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 
 /* A tile of an output. Of 16 bits that cores do not multiply, so many terms of its sums become f32 at a time. */
@@ -49,8 +50,6 @@ static struct matrix matrix_at(const void *from, enum mf_type type, size_t step,
 {
     return (struct matrix){(const char *)from + (row * step + column) * mf_type_bytes(type), type, step, 0};
 }
-
-static size_t less(size_t a, size_t b) { return a < b ? a : b; }
 
 static size_t tiles(size_t extent, size_t tile) { return (extent + tile - 1) / tile; }
 
@@ -96,7 +95,7 @@ static void product_half(struct matrix a, struct matrix b, struct tile t, float 
     float *left_f32 = lane + SUMS, *right_f32 = left_f32 + TILE_MOST * DEPTH;
 
     for (size_t at = 0; at < t.depth; at += DEPTH) {
-        const struct tile part = {t.rows, t.columns, less(DEPTH, t.depth - at)};
+        const struct tile part = {t.rows, t.columns, mf_min(DEPTH, t.depth - at)};
         const size_t n = part.depth;
         const struct matrix left = behind(a, at, a.turned), right = behind(b, at, !b.turned);
 
@@ -185,8 +184,8 @@ static void each_rows(const struct mf_queue *queue, const struct job *job, size_
         const size_t row = i / across % down * height, column = i % across * TILE_COLUMNS;
 
         if (row < rows)
-            work(job, g % job->experts, (size_t)job->offset[g] + row, column, less(height, rows - row),
-                 less(TILE_COLUMNS, columns - column));
+            work(job, g % job->experts, (size_t)job->offset[g] + row, column, mf_min(height, rows - row),
+                 mf_min(TILE_COLUMNS, columns - column));
     }
 }
 
@@ -275,8 +274,8 @@ static void weights(const struct mf_queue *queue, const struct job *job)
     for (size_t i = 0; i < job->experts * down * across; ++i) {
         const size_t row = i / across % down * TILE_ROWS, column = i % across * TILE_COLUMNS;
 
-        weights_tile(job, i / across / down, row, column, less(TILE_ROWS, job->m - row),
-                     less(TILE_COLUMNS, job->k - column));
+        weights_tile(job, i / across / down, row, column, mf_min(TILE_ROWS, job->m - row),
+                     mf_min(TILE_COLUMNS, job->k - column));
     }
 }
 
@@ -306,7 +305,7 @@ static void biases(const struct mf_queue *queue, const struct job *job)
     for (size_t i = 0; i < job->experts * strips; ++i) {
         const size_t column = i % strips * MF_STRIP;
 
-        bias_strip(job, i / strips, column, less(MF_STRIP, job->m - column));
+        bias_strip(job, i / strips, column, mf_min(MF_STRIP, job->m - column));
     }
 }
 

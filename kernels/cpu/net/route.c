@@ -231,8 +231,8 @@ static void find_places(const struct mf_call *call)
         if (place[s] >= 0) place[s] += offset[choice[s]];
 }
 
-/* Brings a row of @p rows, a slot's, into the caches: the hardware does not foresee where it is. */
-static void foresee(const void *rows, size_t bytes, int32_t place)
+/* Brings the row of a slot into the caches, as the hardware cannot predict its place. */
+static void prefetch(const void *rows, size_t bytes, int32_t place)
 {
     for (size_t i = 0; place >= 0 && i < bytes; i += 64)
         __builtin_prefetch((const char *)rows + (size_t)place * bytes + i, 1, 2);
@@ -246,7 +246,7 @@ static void permute_rows(const struct mf_call *call, size_t from, size_t to)
 
     for (size_t r = from; r < to; ++r)
         for (size_t s = r * k; s < (r + 1) * k; ++s) {
-            if (s + k < to * k) foresee(call->out[0].at, bytes, place[s + k]);
+            if (s + k < to * k) prefetch(call->out[0].at, bytes, place[s + k]);
             if (place[s] >= 0)
                 memcpy((char *)call->out[0].at + (size_t)place[s] * bytes, (const char *)call->in[0].at + r * bytes,
                        bytes);
@@ -320,7 +320,7 @@ static void permute_back_rows(const struct mf_call *call, size_t from, size_t to
 
     for (size_t r = from; r < to; ++r) {
         for (size_t s = (r + 1) * g.k; r + 1 < to && s < (r + 2) * g.k; ++s)
-            foresee(g.from, g.d * mf_type_bytes(g.type), g.place[s]);
+            prefetch(g.from, g.d * mf_type_bytes(g.type), g.place[s]);
         gather_row(&g, r, call->din[0].at, (int)(call->add & 1));
     }
 }

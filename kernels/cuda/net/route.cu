@@ -10,23 +10,23 @@ namespace
 
 /* -- route -- */
 
-/* An expert, and what it is compared by. */
-struct rival {
+/* An expert and its score. */
+struct candidate {
     float key;
     unsigned expert;
 };
 
 /* Of equal keys the lower number comes first. */
-__device__ bool beats(const rival &a, const rival &b)
+__device__ bool beats(const candidate &a, const candidate &b)
 {
     return a.key > b.key || (a.key == b.key && a.expert < b.expert);
 }
 
-__device__ rival warp_best(rival best)
+__device__ candidate warp_best(candidate best)
 {
     for (int half = MF_CUDA_WARP / 2; half; half /= 2) {
-        const rival other = {__shfl_xor_sync(0xffffffffu, best.key, half),
-                             __shfl_xor_sync(0xffffffffu, best.expert, half)};
+        const candidate other = {__shfl_xor_sync(0xffffffffu, best.key, half),
+                                 __shfl_xor_sync(0xffffffffu, best.expert, half)};
 
         if (beats(other, best)) best = other;
     }
@@ -107,15 +107,15 @@ struct choice_body {
         const struct mf_noise noise = mf_noise_of(&score.attr, score.number);
         const unsigned experts = score.experts;
         const size_t k = score.attr.count;
-        rival last = {INFINITY, 0};
+        candidate last = {INFINITY, 0};
         float broken = 0;
 
         for (size_t i = 0; i < k; ++i) {
-            rival best = {-INFINITY, experts};
+            candidate best = {-INFINITY, experts};
 
             for (unsigned e = lane; e < experts; e += MF_CUDA_WARP) {
                 const float x = score.at(noise, row, e) + (bias ? bias[e] : 0);
-                const rival one = {isnan(x) ? -INFINITY : x, e};
+                const candidate one = {isnan(x) ? -INFINITY : x, e};
 
                 if (isnan(x)) broken = 1;
                 if ((i == 0 || beats(last, one)) && beats(one, best)) best = one;

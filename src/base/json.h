@@ -91,7 +91,8 @@ struct mf_json *mf_json_item(const struct mf_json *array, size_t i);
 /** Elements of an array; of anything else 0. */
 size_t mf_json_count(const struct mf_json *array);
 /** The content of a value. Of another kind: 0 or "" (borrowed). */
-double mf_json_to_real(const struct mf_json *value); /* whole numbers as well */
+double mf_json_to_real(const struct mf_json *value);   /* whole numbers as well */
+double mf_json_to_finite(const struct mf_json *value); /* the same, and NAN of null: of what is not finite */
 long long mf_json_to_int(const struct mf_json *value);
 int mf_json_to_bool(const struct mf_json *value);
 const char *mf_json_to_text(const struct mf_json *value);

@@ -1,5 +1,6 @@
 /* See json.h: the reading half. */
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,8 @@ struct mf_json *mf_json_item(const struct mf_json *array, size_t i) { return out
 size_t mf_json_count(const struct mf_json *array) { return json_array_size(in(array)); }
 
 double mf_json_to_real(const struct mf_json *value) { return json_number_value(in(value)); }
+
+double mf_json_to_finite(const struct mf_json *value) { return json_is_null(in(value)) ? NAN : mf_json_to_real(value); }
 
 long long mf_json_to_int(const struct mf_json *value) { return json_integer_value(in(value)); }
 

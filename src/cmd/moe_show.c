@@ -134,11 +134,8 @@ static double score_of(const struct mf_json *split, int classify)
     double sum = 0;
 
     if (!score) return NAN;
-    if (classify) return mf_json_kind(score) == MF_JSON_NULL ? NAN : mf_json_to_real(score);
-    for (size_t c = 0; c < mf_json_count(score); ++c) {
-        if (mf_json_kind(mf_json_item(score, c)) == MF_JSON_NULL) return NAN;
-        sum += mf_json_to_real(mf_json_item(score, c));
-    }
+    if (classify) return mf_json_to_finite(score);
+    for (size_t c = 0; c < mf_json_count(score); ++c) sum += mf_json_to_finite(mf_json_item(score, c));
     return sum / (double)mf_json_count(score);
 }
 

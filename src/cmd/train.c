@@ -167,12 +167,6 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
 
 /* -- the verb -- */
 
-/* What is not finite is null in the results. */
-static double number_of(const struct mf_json *number)
-{
-    return mf_json_kind(number) == MF_JSON_NULL ? NAN : mf_json_to_real(number);
-}
-
 static void print_scores(const struct mf_json *results, const char *split)
 {
     const struct mf_json *j = mf_json_get(results, split), *r2 = j ? mf_json_get(j, "r2") : NULL;
@@ -182,10 +176,10 @@ static void print_scores(const struct mf_json *results, const char *split)
     char text[MF_LOSS_TEXT];
 
     if (!j) return;
-    printf("%-11s loss %s", split, mf_loss_text(number_of(mf_json_get(j, "loss")), text));
-    if (accuracy) printf(", accuracy %s", mf_accuracy_text(number_of(accuracy), text));
+    printf("%-11s loss %s", split, mf_loss_text(mf_json_to_finite(mf_json_get(j, "loss")), text));
+    if (accuracy) printf(", accuracy %s", mf_accuracy_text(mf_json_to_finite(accuracy), text));
     for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
-        printf("%s%s", c ? " " : ", R2 ", mf_r2_text(number_of(mf_json_item(r2, c)), text));
+        printf("%s%s", c ? " " : ", R2 ", mf_r2_text(mf_json_to_finite(mf_json_item(r2, c)), text));
     printf(" (%lld sample%s", samples, MF_S(samples));
     if (labelled < samples) printf(", %lld labelled", labelled);
     printf(")\n");

@@ -13,6 +13,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/data.h"
 #include "src/cmd/graph_tell.h"
+#include "src/cmd/model_tell.h"
 #include "src/moe/graph.h"
 #include "src/run/checkpoint.h"
 #include "src/show/values.h"
@@ -458,8 +459,8 @@ static int tell(const char *given, const char *dataset, struct mf_json *json)
     if (array && dataset) rc = mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
     if (!array) array = dataset;
     if (json) mf_json_text(json, "file", file);
-    if (rc == MF_OK && mf_graph_named(file)) {
-        rc = mf_graph_tell(file, json);
+    if (rc == MF_OK && (mf_graph_named(file) || mf_model_named(file))) {
+        rc = mf_model_named(file) ? mf_model_tell(file, json) : mf_graph_tell(file, json);
         free(file);
         return rc;
     }
@@ -555,8 +556,9 @@ static const char text[] =
     "values), volumes and descriptor files of mesoforge (the same, and spacing,\n"
     "phases, the options that were given, seed, input checksum and convergence of\n"
     "the run that wrote them), datasets (samples, classes, properties, splits),\n"
-    "knowledge graphs of train moe (a table of experts and what they serve), and the\n"
-    "arrays of any HDF5 file. Arrays are [z][y][x]. --json has all options, the\n"
+    "models (what they read and predict, experts, scores), knowledge graphs of train\n"
+    "moe (a table of experts and what they serve), and the arrays of any HDF5 file.\n"
+    "Arrays are [z][y][x]. --json has all options, the\n"
     "defaults as comments; of several files it is an array, with an \"error\" for\n"
     "each that cannot be read.\n"
     "\n"

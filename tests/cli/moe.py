@@ -162,6 +162,10 @@ def model_works():
     said = json.loads(train("merge", "--restart", "auto", "--json").out)
     best = rows("merge", "epoch")[said["best_epoch"] - 1]
     check(len(ids) == best["experts"] and said["done_before"], f"experts {ids} in the model, {best}")
+    done = run("info", "merge/model.safetensors")
+    check(f"experts:    {len(ids)}, of which 2 for each row" in done.out and "model of --arch moe, --width 16" in done.out, f"info: {done}")
+    told = json.loads(run("info", "merge/model.safetensors", "--json").out)
+    check(told["kind"] == "model" and set(told["model"]["arguments"]["expert_ids"]) == ids, f"info: {told}")
     for ranks in (1, 2):
         done = run("eval", "merge/model.safetensors", "--data", "set.h5", "--json", ranks=ranks)
         check(done.status == 0 and abs(json.loads(done.out)["accuracy"] - said["test"]["accuracy"]) < 1e-9, f"eval on {ranks}: {done}")

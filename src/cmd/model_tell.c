@@ -1,0 +1,88 @@
+/* See model_tell.h. */
+#include "src/cmd/model_tell.h"
+
+#include <stdio.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/train/saved.h"
+
+enum { SHOWN = 20 /* names and numbers of a line, at most */ };
+
+int mf_model_named(const char *file) { return mf_ends_with(file, ".safetensors"); }
+
+static void print_more(size_t count)
+{
+    if (count > SHOWN) printf(" and %zu more", count - SHOWN);
+    printf("\n");
+}
+
+static void print_samples(const struct mf_saved *s)
+{
+    printf("  reads:      ");
+    for (size_t a = s->dims[0] == 1; a < 3; ++a) printf("%zu%s", s->dims[a], a < 2 ? " x " : "");
+    if (s->phases)
+        printf(" voxels of %d phases\n", s->phases);
+    else
+        printf(" pixels of %zu channel%s\n", s->dims[3], MF_S(s->dims[3]));
+    printf("  %-12s", s->classify ? "classes:" : "predicts:");
+    for (size_t c = 0; c < s->outputs && c < SHOWN; ++c) printf("%s%s", c ? ", " : "", s->name[c]);
+    print_more(s->outputs);
+}
+
+/* A transformer may have none. */
+static void print_experts(const struct mf_saved *s)
+{
+    if (!s->args.list) return;
+    printf("  experts:    %zu, of which %ld for each row; numbers", s->experts.count, s->args.top);
+    for (size_t e = 0; e < s->experts.count && e < SHOWN; ++e) printf(" %ld", s->experts.id[e]);
+    print_more(s->experts.count);
+}
+
+static void print_score(const struct mf_json *split, const char *name)
+{
+    const struct mf_json *accuracy = split ? mf_json_get(split, "accuracy") : NULL;
+    const struct mf_json *r2 = split ? mf_json_get(split, "r2") : NULL;
+    const long long samples = split ? mf_json_get_int(split, "samples") : 0;
+    char text[MF_LOSS_TEXT];
+
+    if (!split) return;
+    printf("  %-12s", name);
+    if (accuracy) printf("accuracy %s", mf_accuracy_text(mf_json_to_finite(accuracy), text));
+    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
+        printf("%s%s", c ? " " : "R2 ", mf_r2_text(mf_json_to_finite(mf_json_item(r2, c)), text));
+    printf(" (%lld sample%s)\n", samples, MF_S(samples));
+}
+
+static void print(const char *file, const struct mf_saved *s)
+{
+    const struct mf_json *results = mf_json_get(s->card, "results");
+
+    printf("%s: model of --arch %s, --width %ld, --depth %ld\n", file, s->model->name, s->args.width, s->args.depth);
+    print_samples(s);
+    print_experts(s);
+    if (!results) {
+        printf("  the training that writes it has not ended\n");
+        return;
+    }
+    printf("  epochs:     the best of %lld is %lld\n", mf_json_get_int(results, "epochs"),
+           mf_json_get_int(results, "best_epoch"));
+    print_score(mf_json_get(results, "validation"), "validation:");
+    print_score(mf_json_get(results, "test"), "test:");
+}
+
+int mf_model_tell(const char *file, struct mf_json *json)
+{
+    struct mf_saved saved;
+    const int rc = mf_saved_open(file, &saved);
+
+    if (rc == MF_OK && json) {
+        mf_json_text(json, "format", "safetensors");
+        mf_json_text(json, "kind", "model");
+        mf_json_put(json, "model", mf_json_copy(saved.card));
+    } else if (rc == MF_OK) {
+        print(file, &saved);
+    }
+    mf_saved_close(&saved);
+    return rc;
+}

@@ -1,0 +1,14 @@
+/* What info says of a trained model. */
+#ifndef MF_CMD_MODEL_TELL_H
+#define MF_CMD_MODEL_TELL_H
+
+#include "src/base/json.h"
+
+/** Does the name end as that of a model does? */
+int mf_model_named(const char *file);
+
+/** What it reads and predicts, its experts, and its scores. @p json: NULL: text; else the object of the file's metadata
+ * goes there. Local; MF_INPUT. */
+int mf_model_tell(const char *file, struct mf_json *json);
+
+#endif

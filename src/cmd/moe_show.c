@@ -127,16 +127,23 @@ static char *compiled_of(const struct mf_trainer *t)
                      replays ? ", calls replayed" : "");
 }
 
-/* What the model is judged by: of several columns their mean. Without samples, or where a column has no R2: NAN. */
-static double score_of(const struct mf_json *split, int classify)
+/* What the model is judged by. Without samples: NAN. */
+static void set_score(const struct mf_trainer *t, const struct mf_json *results, struct mf_summary *s)
 {
-    const struct mf_json *score = split ? mf_json_get(split, classify ? "accuracy" : "r2") : NULL;
-    double sum = 0;
+    const struct mf_json *test = mf_json_get(results, "test"), *of = test ? test : mf_json_get(results, "validation");
+    const size_t n = t->opts.columns;
 
-    if (!score) return NAN;
-    if (classify) return mf_json_to_finite(score);
-    for (size_t c = 0; c < mf_json_count(score); ++c) sum += mf_json_to_finite(mf_json_item(score, c));
-    return sum / (double)mf_json_count(score);
+    s->columns = n;
+    s->column = MF_MUST(calloc(n + 1, sizeof *s->column), "R2 of columns");
+    s->split = test ? "test" : "validation";
+    s->score = n > 0 ? "R2" : "accuracy";
+    s->value = n > 0 ? 0 : mf_json_to_finite(mf_json_get(of, "accuracy"));
+    for (size_t c = 0; c < n; ++c) {
+        const double r2 = mf_json_to_finite(mf_json_item(mf_json_get(of, "r2"), c));
+
+        s->column[c] = (struct mf_summary_column){t->set->real_name[t->opts.column[c]], r2};
+        s->value += r2 / (double)n;
+    }
 }
 
 static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow,
@@ -146,7 +153,6 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
     const int gpu = strcmp(show->session->backend->name, "cpu") != 0;
     const double seconds = mf_json_get_real(results, "seconds");
     char *compiled = compiled_of(t), *tuned = t->opts.tuning ? mf_tuned_text(t->opts.tuning) : NULL;
-    const struct mf_json *test = mf_json_get(results, "test"), *of = test ? test : mf_json_get(results, "validation");
     struct mf_summary s = {.mode = !gpu                ? "cpu"
                                    : t->comm->size > 1 ? "multi_gpu"
                                                        : "single_gpu",
@@ -164,14 +170,13 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
                            .epochs = (double)loop->epoch,
                            .seconds = seconds,
                            .epoch_seconds = loop->epoch > 0 ? seconds / (double)loop->epoch : NAN,
-                           .samples_per_second = mf_json_get_real(results, "samples_per_second"),
-                           .score = t->opts.classify ? "accuracy" : "R2",
-                           .split = test ? "test" : "validation",
-                           .value = score_of(of, t->opts.classify)};
+                           .samples_per_second = mf_json_get_real(results, "samples_per_second")};
     char *path = mf_loop_picture(loop->run->output, "performance_summary.txt");
 
     memcpy(s.changes, grow->changes, sizeof s.changes);
+    set_score(t, results, &s);
     check(show, "performance_summary.txt", mf_summary_write(&s, path));
+    free(s.column);
     free(compiled);
     free(tuned);
     free(path);

@@ -56,10 +56,21 @@ static void put_score(FILE *to, const struct mf_summary *s)
 {
     const char *score = s->score ? s->score : "score";
 
-    if (isfinite(s->value))
-        fprintf(to, "%-*s%.6g (%s split)\n", KEY, score, s->value, s->split);
-    else
+    if (!isfinite(s->value))
         put_text(to, score, NULL);
+    else if (s->columns > 1)
+        fprintf(to, "%-*s%.6g (%s split, mean of %zu columns)\n", KEY, score, s->value, s->split, s->columns);
+    else
+        fprintf(to, "%-*s%.6g (%s split)\n", KEY, score, s->value, s->split);
+}
+
+static void put_columns(FILE *to, const struct mf_summary *s)
+{
+    for (size_t c = 0; c < s->columns; ++c)
+        if (isfinite(s->column[c].r2))
+            fprintf(to, "%*s%s: %.6g\n", KEY, "", s->column[c].name, s->column[c].r2);
+        else
+            fprintf(to, "%*s%s: -\n", KEY, "", s->column[c].name);
 }
 
 static void put_all(FILE *to, const struct mf_summary *s)
@@ -80,6 +91,7 @@ static void put_all(FILE *to, const struct mf_summary *s)
     put_real(to, "mean_epoch_time", s->epoch_seconds, "s");
     put_real(to, "samples_per_second", s->samples_per_second, "");
     put_score(to, s);
+    put_columns(to, s);
 }
 
 static int write_text(const struct mf_summary *s, const struct mf_atomic *file)

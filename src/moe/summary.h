@@ -6,6 +6,11 @@
 
 #include "src/moe/grow.h"
 
+struct mf_summary_column {
+    const char *name;
+    double r2;
+};
+
 /** Texts may be NULL, numbers NAN: nothing is known. */
 struct mf_summary {
     const char *mode, *strategy, *precision; /* "multi_gpu", "expert_parallel", "bf16" */
@@ -22,6 +27,8 @@ struct mf_summary {
     const char *score; /* what the model is judged by: "accuracy", "R2", */
     const char *split; /* on which samples: "test" */
     double value;
+    size_t columns;                   /* that are predicted; 0: classes */
+    struct mf_summary_column *column; /* [columns]; value is the mean of their R2 */
 };
 
 /** Writes lines "key  value" to a file that appears whole or not at all. MF_OUTPUT. */

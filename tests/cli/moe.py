@@ -188,7 +188,11 @@ def predicts_values():
     done = train("values", "--target", "volume_fraction", "interface_density", "--max-steps", 12, "--no-plots", "--json", "--label-smoothing", 0.1)
     check("--label-smoothing has no effect" in done.err, done.err)
     said = json.loads(done.out)["test"]
-    check(abs(float(summary("values")["R2"].split()[0]) - sum(said["r2"]) / 2) < 1e-5, f"{summary('values')}, {said}")
+    with open("values/performance_summary.txt") as file:
+        r2 = file.read().split("\nR2 ")[1].split("\n")
+    check(abs(float(r2[0].split()[0]) - sum(said["r2"]) / 2) < 1e-5 and "mean of 2 columns" in r2[0], f"{r2}, {said}")
+    check([line.split(": ")[0].strip() for line in r2[1:3]] == ["volume_fraction", "interface_density"] and
+          all(abs(float(line.split(": ")[1]) - value) < 1e-5 for line, value in zip(r2[1:], said["r2"])), f"{r2}, {said}")
     done = run("info", "values/knowledge_graph.json")
     check("volum..hth 1  volum..hth 2" in done.out, done)
 

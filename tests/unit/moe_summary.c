@@ -32,14 +32,33 @@ static const char *const want = "mode                  multi_gpu\n"
                                 "samples_per_second    2133.33\n"
                                 "accuracy              0.75 (test split)\n";
 
+static const char *const want_r2 = "\nR2                    0.6 (test split, mean of 2 columns)\n"
+                                   "                      volume_fraction: 0.9\n"
+                                   "                      interface_density: -\n";
+
 int main(void)
 {
     static const char *const devices[] = {"NVIDIA H100", "NVIDIA H100", "cpu"};
-    struct mf_summary s = {
-        "multi_gpu", "expert_parallel", "bf16",     NULL,   "8 operations tried in 0.2 s, 3 remembered",
-        3,           devices,           32,         2,      192,
-        {4, 6},      {3, 1, 0, 7},      900,        4.5,    81,
-        18.,         6400. / 3,         "accuracy", "test", .75};
+    struct mf_summary_column columns[] = {{"volume_fraction", 0.9}, {"interface_density", NAN}};
+    struct mf_summary s = {.mode = "multi_gpu",
+                           .strategy = "expert_parallel",
+                           .precision = "bf16",
+                           .tuned = "8 operations tried in 0.2 s, 3 remembered",
+                           .devices = 3,
+                           .device = devices,
+                           .batch = 32,
+                           .accumulation = 2,
+                           .effective = 192,
+                           .experts = {4, 6},
+                           .changes = {3, 1, 0, 7},
+                           .steps = 900,
+                           .epochs = 4.5,
+                           .seconds = 81,
+                           .epoch_seconds = 18,
+                           .samples_per_second = 6400. / 3,
+                           .score = "accuracy",
+                           .split = "test",
+                           .value = 0.75};
     struct mf_comm c;
     size_t n;
     char *text;
@@ -54,6 +73,14 @@ int main(void)
     CHECK(mf_summary_write(&s, scratch_file("performance_summary.txt")) == MF_OK);
     CHECK(mf_text_load(scratch_file("performance_summary.txt"), 4096, &text, &n) == MF_OK);
     CHECK(mf_ends_with(text, "\naccuracy              -\n"));
+    free(text);
+    s.score = "R2";
+    s.value = 0.6;
+    s.columns = 2;
+    s.column = columns;
+    CHECK(mf_summary_write(&s, scratch_file("performance_summary.txt")) == MF_OK);
+    CHECK(mf_text_load(scratch_file("performance_summary.txt"), 4096, &text, &n) == MF_OK);
+    CHECK_SAYS(mf_ends_with(text, want_r2), "%s\n", text);
     free(text);
     CHECK(mf_summary_write(&s, "/nowhere/performance_summary.txt") == MF_OUTPUT);
     scratch_close(&c);

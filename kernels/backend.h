@@ -27,6 +27,7 @@ enum { MF_GPU_OLDEST = 80 };
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
     char text[48];
+    char name[64];  /* of its model: "NVIDIA H100 80GB HBM3" */
     int capability; /* of a GPU, 10 major + minor */
     size_t bytes;   /* of its memory */
 };

@@ -80,6 +80,7 @@ size_t devices(size_t most, struct mf_device_id *id)
         MF_CUDA(cudaGetDeviceProperties(&of, d));
         id[d].capability = capability_of(d);
         id[d].bytes = of.totalGlobalMem;
+        snprintf(id[d].name, sizeof id[d].name, "%.*s", int(sizeof id[d].name) - 1, of.name);
         at += size_t(snprintf(id[d].text, sizeof id[d].text, "GPU-"));
         for (size_t i = 0; i < sizeof of.uuid.bytes; ++i)
             at += size_t(snprintf(id[d].text + at, sizeof id[d].text - at, "%02x", 0xffu & unsigned(of.uuid.bytes[i])));

@@ -119,7 +119,7 @@ static int bind_devices(struct mf_session *session, const struct wish *wish, int
     if (own->devices > DEVICES) own->devices = DEVICES;
     rc = mf_comm_gather(comm, own, sizeof *own, &all, NULL);
     if (rc == MF_OK) rc = bind_all(session, wish, all, device);
-    if (rc == MF_OK) session->capability = own->id[*device].capability;
+    if (rc == MF_OK) session->gpu = own->id[*device];
     free(own);
     free(all);
     return rc;

@@ -2,7 +2,9 @@
 #include "src/cmd/moe_show.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "io/atomic.h"
 #include "src/base/err.h"
@@ -11,6 +13,7 @@
 #include "src/cmd/output.h"
 #include "src/moe/draw.h"
 #include "src/moe/summary.h"
+#include "src/plan/host.h"
 #include "src/show/experts.h"
 #include "src/train/tuned.h"
 
@@ -28,6 +31,40 @@ int mf_moe_show_may(const struct mf_moe_show *show, const char *output)
         free(path);
     }
     return rc;
+}
+
+/* -- devices -- */
+
+static struct mf_rank_device device_of(const struct mf_session *s)
+{
+    static const struct mf_limits none;
+    struct mf_rank_device own = {.bytes = s->gpu.bytes};
+    struct mf_host host;
+
+    if (gethostname(own.node, sizeof own.node - 1) != 0) snprintf(own.node, sizeof own.node, "node");
+    mf_host_look("", &none, &host);
+    snprintf(own.name, sizeof own.name, "%s", s->gpu.capability ? s->gpu.name : *host.cpu ? host.cpu : "cpu");
+    return own;
+}
+
+void mf_moe_show_begin(struct mf_moe_show *show)
+{
+    const struct mf_session *s = show->session;
+    const struct mf_rank_device own = device_of(s);
+    void *all = NULL;
+    char *differ;
+
+    MF_ASSERT(mf_comm_gather(s->comm, &own, sizeof own, &all, NULL) == MF_OK);
+    show->device = all;
+    differ = mf_devices_differ((size_t)s->comm->size, show->device);
+    if (differ) mf_warn("GPUs differ, and every step waits for the slowest: %s", differ);
+    free(differ);
+}
+
+void mf_moe_show_close(struct mf_moe_show *show)
+{
+    free(show->device);
+    show->device = NULL;
 }
 
 /* Says the first failure. */
@@ -88,12 +125,12 @@ void mf_moe_show_epoch(struct mf_moe_show *show, const struct mf_loop *loop, con
 
 /* What each rank has to do: its part of the experts, or all experts for its part of the samples. */
 static void draw_devices(struct mf_moe_show *show, const char *output, const struct mf_trainer *t,
-                         const struct mf_graph *g, const char *const *name)
+                         const struct mf_graph *g)
 {
     const struct mf_experts *experts = &show->experts;
     const size_t ranks = (size_t)t->comm->size, ways = experts->ways;
     double all = 0, each = 0;
-    char *path;
+    char *path, *title;
     struct mf_figure figure = {.count = 0};
     struct mf_drawn_device *device = mf_figure_keep(&figure, ranks * sizeof *device);
 
@@ -103,17 +140,23 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
             each += (double)mf_shape_count(&t->network.net->value[v].shape) / (double)t->experts.count;
     for (size_t r = 0; r < ranks; ++r) {
         const struct mf_span part = ways > 1 ? mf_experts_part(experts, r % ways) : (struct mf_span){0, experts->count};
+        char *label = mf_devices_label(ranks, show->device, r);
         double rows = 0;
 
         for (size_t e = part.first; e < part.first + part.count; ++e)
             rows += mf_graph_find(g, experts->id[e])->activations;
-        device[r] = (struct mf_drawn_device){name[r], (double)part.count, each * (double)part.count,
-                                             (ways > 1 ? rows * (double)ways : all) / (double)ranks};
+        device[r] =
+            (struct mf_drawn_device){mf_figure_text(&figure, "%s", label), (double)part.count,
+                                     each * (double)part.count, (ways > 1 ? rows * (double)ways : all) / (double)ranks};
+        free(label);
     }
     mf_figure_devices(&figure, ranks, device);
     path = mf_loop_picture(output, "expert_device_distribution.png");
-    check(show, "expert_device_distribution.png", mf_figure_write(path, "Experts on devices", &figure));
+    title = mf_devices_alike(ranks, show->device) ? mf_format("Experts on %s", show->device->name)
+                                                  : mf_format("Experts on devices");
+    check(show, "expert_device_distribution.png", mf_figure_write(path, title, &figure));
     free(path);
+    free(title);
 }
 
 /* What is compiled, and how. The caller frees it. */
@@ -147,7 +190,7 @@ static void set_score(const struct mf_trainer *t, const struct mf_json *results,
 }
 
 static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow,
-                          const struct mf_json *results, const char *const *name)
+                          const struct mf_json *results)
 {
     const struct mf_trainer *t = loop->trainer;
     const int gpu = strcmp(show->session->backend->name, "cpu") != 0;
@@ -161,7 +204,7 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
                            .compiled = compiled,
                            .tuned = tuned,
                            .devices = (size_t)t->comm->size,
-                           .device = name,
+                           .device = show->device,
                            .batch = (long)t->opts.batch,
                            .accumulation = (long)t->micro,
                            .effective = (long)t->opts.effective,
@@ -186,14 +229,8 @@ void mf_moe_show_end(struct mf_moe_show *show, const struct mf_loop *loop, const
                      const struct mf_json *results)
 {
     const struct mf_trainer *t = loop->trainer;
-    const size_t ranks = (size_t)t->comm->size;
-    char **name;
 
     if (t->comm->rank != 0 || !results) return;
-    name = MF_MUST(calloc(ranks, sizeof *name), "names of devices");
-    for (size_t r = 0; r < ranks; ++r) name[r] = mf_format("%zu: %s", r, show->session->backend->name);
-    if (show->plots && ranks > 1) draw_devices(show, loop->run->output, t, &grow->graph, (const char *const *)name);
-    write_summary(show, loop, grow, results, (const char *const *)name);
-    for (size_t r = 0; r < ranks; ++r) free(name[r]);
-    free(name);
+    if (show->plots && t->comm->size > 1) draw_devices(show, loop->run->output, t, &grow->graph);
+    write_summary(show, loop, grow, results);
 }

@@ -5,18 +5,24 @@
 #define MF_CMD_MOE_SHOW_H
 
 #include "src/cmd/session.h"
+#include "src/moe/devices.h"
 #include "src/moe/grow.h"
 
 struct mf_moe_show {
     const struct mf_session *session;
     int plots;
-    size_t started;            /* experts at the start */
-    struct mf_experts experts; /* of the last epoch; the trainer ends with those of the best one */
+    struct mf_rank_device *device; /* of all ranks */
+    size_t started;                /* experts at the start */
+    struct mf_experts experts;     /* of the last epoch; the trainer ends with those of the best one */
     int failed;
 };
 
 /** Refuses (agreed) with MF_OUTPUT files that cannot be written beside the model @p output. Collective. */
 int mf_moe_show_may(const struct mf_moe_show *show, const char *output);
+
+/** Asks all ranks for their devices; warns where GPUs differ. Collective. mf_moe_show_close() frees. */
+void mf_moe_show_begin(struct mf_moe_show *show);
+void mf_moe_show_close(struct mf_moe_show *show);
 
 /** After an epoch: knowledge_graph_epoch_N.png, knowledge_graph.json, .graphml and .h5, expert_activations.png and
  * .json. Rank 0. */

@@ -112,7 +112,7 @@ static void advise(const struct mf_session *session, struct mf_arena *arena)
 static int open_dry(struct mf_session *session, size_t limit)
 {
     const struct mf_backend *backend = session->backend;
-    const struct mf_dry_kind kind = {"", 1, session->capability};
+    const struct mf_dry_kind kind = {"", 1, session->gpu.capability};
 
     mf_backend_dry(&kind, &session->dry);
     session->dry.backend.name = backend->name;
@@ -200,7 +200,7 @@ static void close_local(struct mf_session *session)
 int mf_session_to_cores(struct mf_session *session)
 {
     close_local(session);
-    session->capability = 0;
+    session->gpu = (struct mf_device_id){.capability = 0};
     session->gpu_bytes = 0;
     MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, "cpu")));
     return mf_agree(session->comm, open_local(session, 0));

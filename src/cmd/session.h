@@ -60,7 +60,7 @@ struct mf_session {
     struct mf_queue *home;       /* of whole fields: the same, except for fields too large for a device */
     struct mf_arena *home_arena; /* their arena then, within the host's; else NULL */
     struct mf_backend_dry dry;   /* for --dry-run: counts the memory of a device */
-    int capability;              /* of this rank's GPU, 10 major + minor; 0: it has none */
+    struct mf_device_id gpu;     /* of this rank; capability 0: it has none */
     size_t gpu_bytes;            /* memory of that GPU, by the ranks that share it; 0: it has none */
     int threads;                 /* per rank: --threads, OMP_NUM_THREADS or the cores of this rank */
     int threads_free;            /* the user set no number, so a small problem takes fewer */

@@ -104,6 +104,7 @@ static int begin(void *context, struct mf_loop *loop)
 {
     struct mixture *m = context;
 
+    mf_moe_show_begin(&m->show);
     m->show.started = loop->trainer->experts.count; /* those of --model */
     mf_grow_open(&m->grow, &m->o->grow, loop->trainer);
     MF_TRY(check_start(m, loop->trainer->experts.count));
@@ -128,6 +129,7 @@ static void done(void *context)
 {
     struct mixture *m = context;
 
+    mf_moe_show_close(&m->show);
     mf_sleep_close(&m->sleep);
     mf_grow_close(&m->grow);
 }

@@ -112,7 +112,7 @@ static struct mf_plan_rank rank_of(const struct mf_session *s)
                                  .threads = (size_t)s->queue->threads,
                                  .simd = "",
                                  .apart = mf_apart(s->queue),
-                                 .capability = s->capability};
+                                 .capability = s->gpu.capability};
 }
 
 /* What the smallest way to make a step needs, part by part, behind the reason. Local. */

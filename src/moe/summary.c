@@ -28,18 +28,14 @@ static void put_real(FILE *to, const char *key, double value, const char *unit)
         put_text(to, key, NULL);
 }
 
-/* Devices of one name that follow each other are counted: "4 x NVIDIA H100". */
+/* A line for each line of the text. */
 static void put_devices(FILE *to, const struct mf_summary *s)
 {
-    for (size_t i = 0, n; i < s->devices; i += n) {
-        char *text;
+    char *text = mf_devices_text(s->devices, s->device), *rest = text;
+    const char *line;
 
-        for (n = 1; i + n < s->devices && strcmp(s->device[i], s->device[i + n]) == 0;) ++n;
-        text = n == 1 ? mf_format("%s", s->device[i]) : mf_format("%zu x %s", n, s->device[i]);
-        put_text(to, i == 0 ? "devices" : "", text);
-        free(text);
-    }
-    if (s->devices == 0) put_text(to, "devices", NULL);
+    for (int k = 0; (line = strsep(&rest, "\n")) != NULL; ++k) put_text(to, k == 0 ? "devices" : "", line);
+    free(text);
 }
 
 static void put_experts(FILE *to, const struct mf_summary *s)

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "src/moe/devices.h"
 #include "src/moe/grow.h"
 
 struct mf_summary_column {
@@ -17,7 +18,7 @@ struct mf_summary {
     const char *compiled;                    /* what runs compiled, and how */
     const char *tuned;                       /* what became of trials of algorithms; NULL: there were none */
     size_t devices;
-    const char *const *device;           /* their names, in the order of the ranks */
+    const struct mf_rank_device *device; /* in the order of the ranks */
     long batch, accumulation, effective; /* samples of a micro-batch of a rank; micro-batches; samples of a step */
     long experts[2];                     /* at the start, at the end */
     long changes[MF_CHANGES];

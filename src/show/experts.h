@@ -55,7 +55,7 @@ void mf_figure_activations(struct mf_figure *figure, const struct mf_drawn_cours
 
 /** What a rank, or its device, has to do. */
 struct mf_drawn_device {
-    const char *name; /* "0: cuda", ... */
+    const char *name; /* "0", or "0: NVIDIA H100", ... */
     double experts, parameters, rows;
 };
 

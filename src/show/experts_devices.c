@@ -1,22 +1,31 @@
 /* See experts.h: experts on devices. */
 #include <math.h>
+#include <string.h>
 
 #include "src/show/experts.h"
 
-enum { UPRIGHT = 6 /* bars that stand; more lie, so that their names can be read */ };
+/* Bars that stand, at most, and letters of their names. Others lie, so that their names can be read. */
+enum { UPRIGHT = 6, SHORT = 10 };
+
+static int lies_down(size_t count, const char *const *names)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (strlen(names[i]) > SHORT) return 1;
+    return count > UPRIGHT;
+}
 
 static void add(struct mf_figure *f, const char *title, const char *label, size_t count, const char *const *names,
                 const double *values, double unit)
 {
     struct mf_curve *curve = mf_figure_keep(f, sizeof *curve);
     double *y = mf_figure_keep(f, count * sizeof *y);
-    const int lies = count > UPRIGHT;
+    const int lies = lies_down(count, names);
 
     for (size_t i = 0; i < count; ++i) y[i] = values[i] / unit;
     *curve = (struct mf_curve){.count = count, .y = y};
     *mf_figure_next(f) = (struct mf_panel){.kind = MF_PANEL_BARS,
                                            .title = title,
-                                           .xlabel = lies ? label : "rank and device",
+                                           .xlabel = lies ? label : "rank",
                                            .ylabel = lies ? NULL : label,
                                            .curve_count = 1,
                                            .curves = curve,

@@ -130,6 +130,9 @@ def leaves_files():
     check(sum(total.values()) == 2 * 96 * 6, f"rows {total}")  # two experts for every sample of six epochs
     check(sum(node["activation_count"] for node in living.values()) == sum(total.values()), "rows of merged experts are lost")
     check({row[1] for row in changes("merge")} == {"birth", "merge", "sleep"}, f"changes {changes('merge')}")
+    with open("/proc/cpuinfo") as file:
+        model = re.search(r"^model name\s*: (.*)", file.read(), re.M)
+    check(summary("merge")["devices"] == f"{model[1] if model else 'cpu'}, 2 ranks", f"{summary('merge')}")
     check(summary("merge")["parallel_strategy"] == "data_parallel" and summary("merge")["mode"] == "cpu", f"{summary('merge')}")
     with open("merge/metrics-change.csv") as file:
         check([int(row["step"]) for row in csv.DictReader(file)] == [row[0] for row in changes("merge")], "metrics-change.csv")

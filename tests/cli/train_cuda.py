@@ -70,6 +70,15 @@ for ranks in (1, 3, 2):
     train(f"slots{ranks}", "--device", "cuda", "--deterministic", "--slots", 4, ranks=ranks)
     check(runs.weights(f"slots{ranks}/model.safetensors") == runs.weights("slots1/model.safetensors"), f"slots on {ranks} ranks: other weights")
 
+# GPUs of two models: a warning at the start, and their names in the summary.
+for mixed in (0, 1):
+    done = runs.run(program, "train", "moe", "--data", "set.h5", "--features", "none", "--width", 8, "--experts", 2, "--max-steps", 1, "--sleep-every", 0, "--threads", 1,
+                    "--no-plots", "--no-events", "--results-dir", f"mixed{mixed}", "--device", "cuda", "--exchange", "host", ranks=2, mpiexec=mpiexec, env=around(MF_EMU_MIXED=mixed))
+    check(done.status == 0, f"mixed{mixed}: {done}")
+    check(("GPUs differ, and every step waits for the slowest: 1 x emulated GPU (80 GiB), 1 x emulated GPU of another model (80 GiB)" in done.err) == bool(mixed), done.err)
+    with open(f"mixed{mixed}/performance_summary.txt") as file:
+        check((": emulated GPU of another model\n" if mixed else " emulated GPU, 2 ranks\n") in file.read(), f"summary of mixed{mixed}")
+
 # A rank whose NCCL fails in the middle of a training holds nobody.
 begin = time.time()
 done = train("failed", "--device", "cuda", ranks=3, status=4, env={"FAKE_NCCL_LATE": "5:1"})

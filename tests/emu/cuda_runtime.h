@@ -8,7 +8,8 @@
  * is captured runs nothing, and its graph has the arguments of that moment; waiting or allocating meanwhile is an
  * error.
  *
- * Environment: MF_EMU_DEVICES (1), MF_EMU_MIG (1: the devices are parts of one GPU), MF_EMU_DRIVER (13000),
+ * Environment: MF_EMU_DEVICES (1), MF_EMU_MIG (1: the devices are parts of one GPU), MF_EMU_MIXED (1: models
+ * take turns), MF_EMU_DRIVER (13000),
  * MF_EMU_RUNTIME (13000: drivers of an older main version are refused), MF_EMU_CAPABILITY (90), MF_EMU_SHARED (232448
  * bytes), MF_EMU_MEMORY (bytes; 0: no limit), MF_EMU_ORDER (forward, reverse, mixed), MF_EMU_REPORT (a file: at the end
  * it gets a line of what was asked of the runtime, and one of every range of a profiler). */

@@ -216,8 +216,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
     if (device < 0 || device >= number("MF_EMU_DEVICES", 1)) return keep(cudaErrorInvalidDevice);
     *properties = cudaDeviceProp();
-    snprintf(properties->name, sizeof properties->name,
-             number("MF_EMU_MIG", 0) ? "emulated GPU MIG 1g" : "emulated GPU");
+    snprintf(properties->name, sizeof properties->name, "%s%s",
+             number("MF_EMU_MIG", 0) ? "emulated GPU MIG 1g" : "emulated GPU",
+             number("MF_EMU_MIXED", 0) && device % 2 ? " of another model" : "");
     properties->uuid.bytes[15] = char(device);
     properties->totalGlobalMem = device_bytes();
     return cudaSuccess;

@@ -2,6 +2,7 @@
 #include "src/moe/summary.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -10,8 +11,8 @@
 #include "tests/scratch.h"
 
 static const char *const want = "mode                  multi_gpu\n"
-                                "devices               2 x NVIDIA H100\n"
-                                "                      cpu\n"
+                                "devices               ranks 0 to 1 on ant: NVIDIA H100\n"
+                                "                      rank 2 on bee: NVIDIA A100\n"
                                 "parallel_strategy     expert_parallel\n"
                                 "precision             bf16\n"
                                 "compiled              -\n"
@@ -36,9 +37,49 @@ static const char *const want_r2 = "\nR2                    0.6 (test split, mea
                                    "                      volume_fraction: 0.9\n"
                                    "                      interface_density: -\n";
 
+#define H100(node)                            \
+    {                                         \
+        node, "NVIDIA H100", (size_t)80 << 30 \
+    }
+#define A100(node)                            \
+    {                                         \
+        node, "NVIDIA A100", (size_t)40 << 30 \
+    }
+
+static void says(char *text, const char *wanted)
+{
+    CHECK_SAYS(text ? wanted && strcmp(text, wanted) == 0 : !wanted, "'%s', not '%s'", text ? text : "nothing",
+               wanted ? wanted : "nothing");
+    free(text);
+}
+
+/* Ranks are named where their devices differ; GPUs of one model may differ in memory. */
+static void devices_of_ranks(void)
+{
+    const struct mf_rank_device alike[] = {H100("ant"), H100("ant"), H100("bee")};
+    const struct mf_rank_device mixed[] = {H100("ant"), A100("ant"), A100("bee"), H100("bee"), H100("bee")};
+    const struct mf_rank_device cut[] = {A100("ant"), {"ant", "NVIDIA A100", (size_t)79 << 30}};
+    const struct mf_rank_device cores[] = {{"ant", "Xeon", 0}, {"bee", "EPYC", 0}};
+
+    says(mf_devices_text(1, alike), "NVIDIA H100");
+    says(mf_devices_text(2, alike), "NVIDIA H100, 2 ranks");
+    says(mf_devices_text(3, alike), "NVIDIA H100, 3 ranks on 2 nodes");
+    says(mf_devices_text(0, NULL), "-");
+    says(mf_devices_text(5, mixed),
+         "rank 0 on ant: NVIDIA H100\nrank 1 on ant: NVIDIA A100\nrank 2 on bee: NVIDIA A100\n"
+         "ranks 3 to 4 on bee: NVIDIA H100");
+    says(mf_devices_label(3, alike, 2), "2");
+    says(mf_devices_label(2, mixed, 1), "1: NVIDIA A100");
+    says(mf_devices_label(5, mixed, 3), "3, bee: NVIDIA H100");
+    says(mf_devices_differ(3, alike), NULL);
+    says(mf_devices_differ(5, mixed), "3 x NVIDIA H100 (80 GiB), 2 x NVIDIA A100 (40 GiB)");
+    says(mf_devices_differ(2, cut), "1 x NVIDIA A100 (40 GiB), 1 x NVIDIA A100 (79 GiB)");
+    says(mf_devices_differ(2, cores), NULL); /* how fast cores are is measured where experts are shared */
+}
+
 int main(void)
 {
-    static const char *const devices[] = {"NVIDIA H100", "NVIDIA H100", "cpu"};
+    static const struct mf_rank_device devices[] = {H100("ant"), H100("ant"), A100("bee")};
     struct mf_summary_column columns[] = {{"volume_fraction", 0.9}, {"interface_density", NAN}};
     struct mf_summary s = {.mode = "multi_gpu",
                            .strategy = "expert_parallel",
@@ -63,6 +104,7 @@ int main(void)
     size_t n;
     char *text;
 
+    devices_of_ranks();
     mf_comm_self(&c);
     scratch_open(&c);
     CHECK(mf_summary_write(&s, scratch_file("performance_summary.txt")) == MF_OK && scratch_count(0) == 1);

@@ -204,6 +204,7 @@ static int restore(struct mf_night *n, struct snapshot *s)
 static void tell(const struct mf_night *n, struct mf_loop *loop, double seconds)
 {
     struct mf_grow *g = n->sleep->grow;
+    char *division = mf_night_division(n);
     size_t gone = 0;
 
     for (size_t k = 0; k < n->events; ++k) {
@@ -211,10 +212,10 @@ static void tell(const struct mf_night *n, struct mf_loop *loop, double seconds)
         gone += n->event[k].what == MF_CHANGE_PRUNE;
     }
     mf_grow_note(g, loop, MF_CHANGE_SLEEP, -1, -1);
-    mf_info("step %zu: sleep %ld, %.2f s: %zu records in %zu steps; %zu merged, %zu pruned, %zu remain; %zu pair%s "
-            "overlap%s, %zu divided",
+    mf_info("step %zu: sleep %ld, %.2f s: %zu records in %zu steps; %zu merged, %zu pruned, %zu remain; %s",
             n->trainer->step, g->changes[MF_CHANGE_SLEEP], seconds, n->sleep->replay.count, n->steps, n->events - gone,
-            gone, n->experts.count, n->pairs, MF_S(n->pairs), n->pairs == 1 ? "s" : "", n->divided);
+            gone, n->experts.count, division);
+    free(division);
 }
 
 int mf_sleep_now(struct mf_sleep *s, struct mf_loop *loop)

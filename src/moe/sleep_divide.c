@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/moe/sleep_priv.h"
 #include "src/train/mlp.h"
 
@@ -302,7 +303,7 @@ static int divide_all(struct mf_night *n, size_t count, const struct pair *pair)
     int rc = mf_mlp_open(&expert, n->trainer->queue, &d.expert);
 
     if (rc == MF_OK) rc = mf_mlp_open(&router, n->trainer->queue, &d.router);
-    for (size_t k = 0; rc == MF_OK && k < count; ++k) n->divided += (size_t)divide(&d, &pair[k]);
+    for (size_t k = 0; rc == MF_OK && k < count; ++k) n->tried += (size_t)divide(&d, &pair[k]);
     mf_mlp_close(d.expert);
     mf_mlp_close(d.router);
     return mf_agree(n->trainer->comm, rc);
@@ -361,15 +362,15 @@ static int try(struct mf_night *n, size_t count, const struct pair *pair, float 
 
     copy_touched(n, memory, 0);
     MF_TRY(divide_all(n, count, pair));
-    if (n->divided == 0) return MF_OK;
+    if (n->tried == 0) return MF_OK;
     MF_TRY(mf_night_score(n, &n->loss, &merit));
     mf_carry_put(n->carry, n->trainer);
     MF_TRY(mf_night_score(n, &after, &merit_after));
     if (after <= n->loss && !(merit_after < merit)) {
         n->loss = after;
+        n->divided = n->tried;
         return MF_OK;
     }
-    n->divided = 0;
     copy_touched(n, memory, 1);
     mf_carry_put(n->carry, n->trainer);
     return MF_OK;
@@ -398,4 +399,14 @@ int mf_night_divide(struct mf_night *n)
     if (count > 0 && n->trainer->set->count[MF_VALIDATION] > 0) rc = try_in_memory(n, count, pair);
     free(pair);
     return rc;
+}
+
+char *mf_night_division(const struct mf_night *n)
+{
+    const char *plural = MF_S(n->pairs), *verb = n->pairs == 1 ? "s" : "";
+
+    if (n->tried > n->divided)
+        return mf_format("%zu pair%s overlap%s, %zu divided and taken back, as the validation split did not gain",
+                         n->pairs, plural, verb, n->tried);
+    return mf_format("%zu pair%s overlap%s, %zu divided", n->pairs, plural, verb, n->divided);
 }

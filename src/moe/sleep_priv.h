@@ -23,7 +23,8 @@ struct mf_night {
     struct mf_night_event event[MF_EXPERTS];
     size_t events;
     double loss;                  /* of the validation split; NAN: not known, or it has no rows */
-    size_t steps, pairs, divided; /* of replay; that overlap; that were divided to advantage */
+    size_t steps;                 /* of replay */
+    size_t pairs, tried, divided; /* that overlap; of these divided in a trial; and not taken back */
 };
 
 /** A sleep of the trainer's experts. */
@@ -53,6 +54,9 @@ void mf_night_overlaps(const struct mf_night *night, double *to);
  * nor the merit fall. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT.
  */
 int mf_night_divide(struct mf_night *night);
+
+/** What came of it: "2 pairs overlap, 1 divided". The caller frees. */
+char *mf_night_division(const struct mf_night *night);
 
 /** Loss and merit (mf_scores_merit()) of the trainer on the validation split; NAN: it has no rows. Collective; refuses
  * (agreed) with MF_INPUT. */

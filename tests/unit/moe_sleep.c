@@ -371,6 +371,7 @@ static void divide(const struct bed *b, double rate)
     struct mf_night n;
     struct life l;
     size_t count, m;
+    char *said;
 
     s.rate = rate;
     s.records = 80;
@@ -387,9 +388,12 @@ static void divide(const struct bed *b, double rate)
     CHECK(mf_night_score(&n, &after, &merit_after) == MF_OK);
     got = weights_of(&l.t, &m);
     CHECK(after <= before && merit_after >= merit);
-    if (rate > 1) CHECK(n.divided == 0 && apart(count, want, got) == 0);
+    said = mf_night_division(&n);
+    if (rate > 1) CHECK(n.tried > 0 && n.divided == 0 && apart(count, want, got) == 0);
+    CHECK_SAYS((strstr(said, " divided and taken back") != NULL) == (n.tried > n.divided), "%s", said);
     if (n.divided > 0) CHECK(apart(count, want, got) > 0);
     if (b->world.rank == 0 && rate < 1) printf("loss %.6f, %zu divided: %.6f\n", before, n.divided, after);
+    free(said);
     free(want);
     free(got);
     mf_carry_free(n.carry);

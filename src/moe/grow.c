@@ -8,7 +8,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/moe/first_rows.h"
-#include "src/moe/look.h"
 #include "src/moe/place.h"
 #include "src/train/carry.h"
 
@@ -39,7 +38,7 @@ int mf_grow_check(const struct mf_grow_opts *o, long experts, long top)
 
 void mf_grow_open(struct mf_grow *g, const struct mf_grow_opts *opts, const struct mf_trainer *t)
 {
-    *g = (struct mf_grow){.opts = *opts, .ways = t->network.ways};
+    *g = (struct mf_grow){.opts = *opts, .groups = mf_groups_of(t), .ways = t->network.ways};
     for (size_t c = 0; t->opts.classify && c < t->set->classes; ++c)
         mf_graph_concept(&g->graph, t->set->class_name[c], -1);
     for (size_t e = 0; e < t->experts.count; ++e)
@@ -218,16 +217,15 @@ int mf_grow_epoch(struct mf_grow *g, struct mf_trainer *t)
 {
     enum { SAMPLES = 1024 };
     const enum mf_split split = t->set->count[MF_VALIDATION] ? MF_VALIDATION : MF_TRAIN;
-    const struct mf_groups groups = mf_groups_of(t);
     struct mf_survey survey;
-    int rc = mf_survey_make(t, split, SAMPLES, &survey);
+    int rc = mf_survey_make(t, &g->groups, split, SAMPLES, &survey);
 
     for (size_t e = 0; rc == MF_OK && e < t->experts.count; ++e) {
         struct mf_graph_expert *expert = mf_graph_find(&g->graph, t->experts.id[e]);
 
         expert->specialization = mf_survey_specialization(&survey, e);
         for (size_t c = 0; c < survey.groups; ++c) {
-            char *name = mf_groups_name(&groups, c);
+            char *name = mf_groups_name(&g->groups, c);
 
             mf_graph_serve(&g->graph, expert->id, mf_graph_concept(&g->graph, name, -1),
                            survey.table[e * survey.groups + c]);

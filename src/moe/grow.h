@@ -7,6 +7,7 @@
 
 #include "src/moe/graph.h"
 #include "src/moe/history.h"
+#include "src/moe/look.h"
 #include "src/train/loop.h"
 
 struct mf_grow_opts {
@@ -18,6 +19,7 @@ struct mf_grow_opts {
 
 struct mf_grow {
     struct mf_grow_opts opts;
+    struct mf_groups groups;  /* of samples */
     size_t ways;              /* ranks that share experts; 1: none do */
     double speed[MF_EXPERTS]; /* [ways] of these (place.h) */
     /* saved in checkpoints: */

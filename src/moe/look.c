@@ -196,7 +196,7 @@ double mf_look_uncertainty(const float *score, size_t n)
 
 struct surveyor {
     struct mf_survey *survey;
-    struct mf_groups groups;
+    const struct mf_groups *groups;
 };
 
 /* Sums of rounded numbers are exact, in any order. */
@@ -207,7 +207,7 @@ static void count_rows(void *context, const struct mf_looked *look)
 
     for (size_t slot = 0; slot < look->rows * look->sizes.top; ++slot) {
         const size_t row = slot / look->sizes.top;
-        const long e = look->choice[slot], group = mf_groups_find(&s->groups, look->sample[row / look->each]);
+        const long e = look->choice[slot], group = mf_groups_find(s->groups, look->sample[row / look->each]);
         const float *x = look->input + row * to->columns;
 
         if (e < 0) continue;
@@ -227,14 +227,15 @@ static void finish(const struct mf_trainer *t, struct mf_survey *s)
         if (s->rows[i / s->columns] > 0) s->centroid[i] /= s->rows[i / s->columns];
 }
 
-int mf_survey_make(struct mf_trainer *t, enum mf_split split, size_t n, struct mf_survey *s)
+int mf_survey_make(struct mf_trainer *t, const struct mf_groups *groups, enum mf_split split, size_t n,
+                   struct mf_survey *s)
 {
     const size_t all = t->set->count[split], count = n < all ? n : all;
-    struct surveyor surveyor = {s, mf_groups_of(t)};
+    struct surveyor surveyor = {s, groups};
     uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
     int rc;
 
-    *s = (struct mf_survey){t->experts.count, surveyor.groups.count, mf_record_of(&t->network).columns, 0, 0, 0};
+    *s = (struct mf_survey){t->experts.count, groups->count, mf_record_of(&t->network).columns, 0, 0, 0};
     s->table = MF_MUST(calloc(s->experts * s->groups + 1, sizeof *s->table), "a survey of experts");
     s->rows = MF_MUST(calloc(s->experts + 1, sizeof *s->rows), "a survey of experts");
     s->centroid = MF_MUST(calloc(s->experts * s->columns + 1, sizeof *s->centroid), "a survey of experts");

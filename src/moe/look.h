@@ -16,6 +16,7 @@ struct mf_groups {
     float border[7]; /* values from border[g] on are of group g + 1 */
 };
 
+/** Sorts the train split, where real values are predicted: once in a training is enough. */
 struct mf_groups mf_groups_of(const struct mf_trainer *trainer);
 
 /** The group of a sample; -1: it has no label. */
@@ -54,7 +55,8 @@ struct mf_survey {
 
 /** Looks at @p n samples of a split, at most all, that are evenly spread over it. The same on all ranks. Collective;
  * refuses (agreed) with MF_INPUT. mf_survey_free() frees. */
-int mf_survey_make(struct mf_trainer *trainer, enum mf_split split, size_t n, struct mf_survey *survey);
+int mf_survey_make(struct mf_trainer *trainer, const struct mf_groups *groups, enum mf_split split, size_t n,
+                   struct mf_survey *survey);
 void mf_survey_free(struct mf_survey *survey);
 
 /** 1 - H(group | expert) / ln(groups): 1 where an expert serves one group, 0 where it serves all alike, or none. */

@@ -11,9 +11,10 @@
 
 enum { LAST = 10 }; /* losses that make the confidence */
 
-int mf_replay_open(const struct mf_trainer *t, size_t most, size_t bytes, struct mf_replay *r)
+int mf_replay_open(const struct mf_trainer *t, const struct mf_groups *groups, size_t most, size_t bytes,
+                   struct mf_replay *r)
 {
-    *r = (struct mf_replay){.arena = t->queue->host, .sizes = mf_record_of(&t->network)};
+    *r = (struct mf_replay){.arena = t->queue->host, .groups = groups, .sizes = mf_record_of(&t->network)};
     r->room = mf_record_room(&r->sizes, most, bytes);
     if (most == 0)
         mf_warn("--replay-buffer 0: sleeps repeat nothing");
@@ -35,7 +36,7 @@ void mf_replay_close(struct mf_replay *r)
 /* Those of this rank. */
 struct recorder {
     const struct mf_trainer *t;
-    struct mf_groups groups;
+    const struct mf_groups *groups;
     size_t count;
     float *at;
 };
@@ -46,7 +47,7 @@ static void record(const struct recorder *r, const struct mf_looked *look, size_
     const int32_t *choice = look->choice + row * s->top;
 
     to[MF_RECORD_UNCERTAINTY] = (float)mf_look_uncertainty(look->score + row * look->experts, look->experts);
-    to[MF_RECORD_GROUP] = (float)mf_groups_find(&r->groups, look->sample[row / look->each]);
+    to[MF_RECORD_GROUP] = (float)mf_groups_find(r->groups, look->sample[row / look->each]);
     for (size_t k = 0; k < s->top; ++k) to[MF_RECORD_IDS + k] = choice[k] < 0 ? -1 : (float)r->t->experts.id[choice[k]];
     memcpy(to + s->weight, look->weight + row * s->top, s->top * sizeof *to);
     memcpy(to + s->input, look->input + row * s->columns, s->columns * sizeof *to);
@@ -90,7 +91,7 @@ int mf_replay_look(struct mf_replay *r, struct mf_trainer *t, size_t n)
 {
     const struct mf_window window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, t->step - 1);
     const size_t count = n < window.count ? n : window.count, bytes = r->sizes.numbers * sizeof(float);
-    struct recorder recorder = {t, mf_groups_of(t), 0, MF_MUST(malloc(count * bytes + 1), "records")};
+    struct recorder recorder = {t, r->groups, 0, MF_MUST(malloc(count * bytes + 1), "records")};
     uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
     size_t *offset = MF_MUST(calloc((size_t)t->comm->size + 1, sizeof *offset), "records");
     void *all = NULL;

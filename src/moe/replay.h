@@ -9,14 +9,16 @@
 /** The last records, a ring. */
 struct mf_replay {
     struct mf_arena *arena;
+    const struct mf_groups *groups;
     struct mf_record sizes;
     size_t room, count, next; /* records; which is written next */
     float *at;                /* [room][sizes.numbers] */
 };
 
-/** Takes memory for @p most records in at most @p bytes. Refuses (agreed) with MF_MEMORY. mf_replay_close() closes in
- * every case. */
-int mf_replay_open(const struct mf_trainer *trainer, size_t most, size_t bytes, struct mf_replay *replay);
+/** Takes memory for @p most records in at most @p bytes. @p groups: of their samples; they outlive it. Refuses (agreed)
+ * with MF_MEMORY. mf_replay_close() closes in every case. */
+int mf_replay_open(const struct mf_trainer *trainer, const struct mf_groups *groups, size_t most, size_t bytes,
+                   struct mf_replay *replay);
 void mf_replay_close(struct mf_replay *replay);
 
 /** Adds a record of one row of @p n samples of the last step, at most all. Collective; refuses (agreed) with MF_INPUT.

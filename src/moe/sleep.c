@@ -71,8 +71,7 @@ int mf_sleep_open(struct mf_sleep *s, const struct mf_sleep_opts *opts, struct m
     *s = (struct mf_sleep){.opts = *opts, .grow = grow, .first = t->experts.count};
     set_knobs(s);
     if (opts->every == 0) return MF_OK;
-    s->groups = mf_groups_of(t);
-    return mf_replay_open(t, (size_t)opts->records, (size_t)opts->bytes, &s->replay);
+    return mf_replay_open(t, &grow->groups, (size_t)opts->records, (size_t)opts->bytes, &s->replay);
 }
 
 void mf_sleep_close(struct mf_sleep *s) { mf_replay_close(&s->replay); }
@@ -141,7 +140,7 @@ static int go_through(struct mf_night *n)
 {
     struct mf_sleep *s = n->sleep;
 
-    MF_TRY(mf_survey_make(n->trainer, MF_TRAIN, SURVEY, &n->survey));
+    MF_TRY(mf_survey_make(n->trainer, &n->sleep->grow->groups, MF_TRAIN, SURVEY, &n->survey));
     MF_TRY(mf_carry_take(n->trainer, &n->carry));
     MF_TRY(replay(n));
     MF_TRY(fault(n));

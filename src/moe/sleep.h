@@ -36,7 +36,6 @@ struct mf_sleep {
     struct mf_grow *grow;
     size_t first; /* experts at the start */
     double low[MF_KNOBS], high[MF_KNOBS];
-    struct mf_groups groups;
     /* saved in checkpoints: */
     struct mf_replay replay;
     struct mf_tuning tuning;

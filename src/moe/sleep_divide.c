@@ -68,7 +68,7 @@ static double *shares_of(const struct mf_night *n, size_t bins)
 
 void mf_night_overlaps(const struct mf_night *n, double *to)
 {
-    const size_t experts = n->before.count, bins = (n->sleep->groups.count + 1) * experts;
+    const size_t experts = n->before.count, bins = (n->sleep->grow->groups.count + 1) * experts;
     double *share = shares_of(n, bins);
 
     for (size_t a = 0; a < experts; ++a)

@@ -118,7 +118,7 @@ static void surveys(const struct bed *b, int classify)
         CHECK(g < (long)groups.count && (g >= 0 || classify));
         if (g >= 0) of[g] += 2; /* every row goes to two experts */
     }
-    CHECK(mf_survey_make(&t, MF_TRAIN, 1000, &s) == MF_OK);
+    CHECK(mf_survey_make(&t, &groups, MF_TRAIN, 1000, &s) == MF_OK);
     for (size_t e = 0; e < s.experts; ++e) sum += s.rows[e];
     CHECK(sum == 2 * LEARNT);
     for (size_t g = 0; g < groups.count; ++g) {

@@ -221,6 +221,7 @@ static void replay(const struct bed *b)
 {
     const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
     struct mf_replay r;
+    struct mf_groups groups;
     struct mf_trainer t;
     struct mf_carry *c;
     struct mf_carried *w, *gate;
@@ -230,8 +231,9 @@ static void replay(const struct bed *b)
     long repeating = -1;
 
     trainer_open(b, &b->world, b->set, &o, &t);
+    groups = mf_groups_of(&t);
     steps_until(&t, 3);
-    CHECK(mf_replay_open(&t, 1000, 1 << 20, &r) == MF_OK && r.room == 1000);
+    CHECK(mf_replay_open(&t, &groups, 1000, 1 << 20, &r) == MF_OK && r.room == 1000);
     CHECK(mf_replay_look(&r, &t, 1000) == MF_OK && r.count == WINDOW);
     steps_until(&t, 4);
     CHECK(mf_replay_look(&r, &t, 2) == MF_OK && r.count == WINDOW + 2);
@@ -262,7 +264,7 @@ static void replay(const struct bed *b)
     mf_carry_free(c);
     bytes = 7 * r.sizes.numbers * sizeof(float);
     mf_replay_close(&r);
-    CHECK(mf_replay_open(&t, 1000, bytes + 3, &r) == MF_OK && r.room == 7);
+    CHECK(mf_replay_open(&t, &groups, 1000, bytes + 3, &r) == MF_OK && r.room == 7);
     steps_until(&t, 5);
     CHECK(mf_replay_look(&r, &t, 6) == MF_OK && mf_replay_look(&r, &t, 5) == MF_OK && r.count == 7 && r.next == 4);
     mf_replay_close(&r);
@@ -343,7 +345,7 @@ static struct mf_night night_of(struct life *l)
 {
     struct mf_night n = mf_night_of(&l->sleep, &l->t);
 
-    CHECK(mf_survey_make(&l->t, MF_TRAIN, LEARNT, &n.survey) == MF_OK);
+    CHECK(mf_survey_make(&l->t, &l->grow.groups, MF_TRAIN, LEARNT, &n.survey) == MF_OK);
     CHECK(mf_carry_take(&l->t, &n.carry) == MF_OK);
     return n;
 }

@@ -48,7 +48,7 @@ int mf_sleep_check(const struct mf_sleep_opts *o)
 /* -- opening -- */
 
 /* A threshold of 1 means never, and stays. */
-static void set_knobs(struct mf_sleep *s)
+static void set_hyperparameters(struct mf_sleep *s)
 {
     const struct mf_sleep_opts *o = &s->opts;
     const double start[] = {s->grow->opts.threshold, o->similarity, (double)o->every};
@@ -57,7 +57,7 @@ static void set_knobs(struct mf_sleep *s)
     const double high[] = {fmin(1, start[0] * 1.5), fmin(1, start[1] + 0.1), fmax(start[2], (double)o->most)};
 
     s->tuning.last = -1;
-    for (int k = 0; k < MF_KNOBS; ++k) {
+    for (int k = 0; k < MF_HYPERS; ++k) {
         s->tuning.value[k] = start[k];
         s->tuning.turn[k] = 1;
         s->low[k] = low[k];
@@ -69,7 +69,7 @@ int mf_sleep_open(struct mf_sleep *s, const struct mf_sleep_opts *opts, struct m
                   const struct mf_trainer *t)
 {
     *s = (struct mf_sleep){.opts = *opts, .grow = grow, .first = t->experts.count};
-    set_knobs(s);
+    set_hyperparameters(s);
     if (opts->every == 0) return MF_OK;
     return mf_replay_open(t, &grow->groups, (size_t)opts->records, (size_t)opts->bytes, &s->replay);
 }
@@ -78,11 +78,11 @@ void mf_sleep_close(struct mf_sleep *s) { mf_replay_close(&s->replay); }
 
 /* -- the steps of a sleep -- */
 
-static void remember_scores(struct mf_night *n, const double *confidence)
+static void remember_scores(struct mf_sleep_state *state, const double *confidence)
 {
-    for (size_t e = 0; e < n->before.count; ++e) {
-        struct mf_graph_expert *expert = mf_graph_find(n->graph, n->before.id[e]);
-        const double score = mf_survey_specialization(&n->survey, e);
+    for (size_t e = 0; e < state->before.count; ++e) {
+        struct mf_graph_expert *expert = mf_graph_find(state->graph, state->before.id[e]);
+        const double score = mf_survey_specialization(&state->survey, e);
 
         if (isfinite(confidence[e])) expert->confidence = confidence[e];
         expert->specialization = score > SHARP ? pow(score, POWER) : score;
@@ -90,26 +90,27 @@ static void remember_scores(struct mf_night *n, const double *confidence)
     }
 }
 
-static int replay(struct mf_night *n)
+static int replay(struct mf_sleep_state *state)
 {
-    const struct mf_sleep_opts *o = &n->sleep->opts;
-    double *confidence = MF_MUST(calloc(n->before.count + 1, sizeof *confidence), "confidences");
-    const int rc =
-        mf_replay_repeat(&n->sleep->replay, n->trainer, n->carry, (size_t)o->batch, o->rate, confidence, &n->steps);
+    const struct mf_sleep_opts *o = &state->sleep->opts;
+    double *confidence = MF_MUST(calloc(state->before.count + 1, sizeof *confidence), "confidences");
+    const int rc = mf_replay_repeat(&state->sleep->replay, state->trainer, state->carry, (size_t)o->batch, o->rate,
+                                    confidence, &state->steps);
 
-    if (rc == MF_OK) remember_scores(n, confidence);
+    if (rc == MF_OK) remember_scores(state, confidence);
     free(confidence);
     return rc;
 }
 
 /* The trainer gets what has changed. */
-static int apply(struct mf_night *n)
+static int apply(struct mf_sleep_state *state)
 {
-    if (n->experts.count < n->before.count) {
-        mf_place_experts(n->graph, n->trainer, n->sleep->grow->ways, n->sleep->grow->speed, &n->experts);
-        return mf_trainer_rebuild(n->trainer, &n->experts, n->carry);
+    if (state->experts.count < state->before.count) {
+        mf_place_experts(state->graph, state->trainer, state->sleep->grow->ways, state->sleep->grow->speed,
+                         &state->experts);
+        return mf_trainer_rebuild(state->trainer, &state->experts, state->carry);
     }
-    mf_carry_put(n->carry, n->trainer);
+    mf_carry_put(state->carry, state->trainer);
     return MF_OK;
 }
 
@@ -118,39 +119,39 @@ static int is_tuning_time(const struct mf_sleep *s)
     return s->opts.meta > 0 && (s->grow->changes[MF_CHANGE_SLEEP] + 1) % s->opts.meta == 0;
 }
 
-static int tune(struct mf_night *n)
+static int tune(struct mf_sleep_state *state)
 {
     double merit;
 
-    if (!is_tuning_time(n->sleep)) return MF_OK;
-    if (!isfinite(n->loss)) MF_TRY(mf_night_score(n, &n->loss, &merit));
-    mf_sleep_tune(n->sleep, n->loss);
+    if (!is_tuning_time(state->sleep)) return MF_OK;
+    if (!isfinite(state->loss)) MF_TRY(mf_sleep_score(state, &state->loss, &merit));
+    mf_sleep_tune(state->sleep, state->loss);
     return MF_OK;
 }
 
 /* A place where tests make it fail. */
-static int fault(const struct mf_night *n)
+static int fault(const struct mf_sleep_state *state)
 {
     const int rc = mf_fault("sleep") ? mf_fail(MF_MEMORY, "there is no memory for a sleep") : MF_OK;
 
-    return mf_agree(n->trainer->comm, rc);
+    return mf_agree(state->trainer->comm, rc);
 }
 
-static int go_through(struct mf_night *n)
+static int go_through(struct mf_sleep_state *state)
 {
-    struct mf_sleep *s = n->sleep;
+    struct mf_sleep *s = state->sleep;
 
-    MF_TRY(mf_survey_make(n->trainer, &n->sleep->grow->groups, MF_TRAIN, SURVEY, &n->survey));
-    MF_TRY(mf_carry_take(n->trainer, &n->carry));
-    MF_TRY(replay(n));
-    MF_TRY(fault(n));
-    mf_night_merge(n, s->tuning.value[MF_KNOB_MERGE]);
-    mf_night_prune(n);
-    MF_TRY(apply(n));
-    MF_TRY(mf_night_divide(n));
-    MF_TRY(tune(n));
-    mf_graph_decay(n->graph, s->opts.decay, s->opts.edge);
-    return fault(n);
+    MF_TRY(mf_survey_make(state->trainer, &state->sleep->grow->groups, MF_TRAIN, SURVEY, &state->survey));
+    MF_TRY(mf_carry_take(state->trainer, &state->carry));
+    MF_TRY(replay(state));
+    MF_TRY(fault(state));
+    mf_sleep_merge(state, s->tuning.value[MF_HYPER_SIMILARITY]);
+    mf_sleep_prune(state);
+    MF_TRY(apply(state));
+    MF_TRY(mf_sleep_divide(state));
+    MF_TRY(tune(state));
+    mf_graph_decay(state->graph, s->opts.decay, s->opts.edge);
+    return fault(state);
 }
 
 /* -- a sleep, or none -- */
@@ -162,11 +163,11 @@ struct snapshot {
     struct mf_tuning tuning;
 };
 
-static int take(const struct mf_night *n, struct snapshot *s)
+static int take(const struct mf_sleep_state *state, struct snapshot *s)
 {
-    *s = (struct snapshot){.grow = *n->sleep->grow, .tuning = n->sleep->tuning};
-    mf_graph_copy(&n->sleep->grow->graph, &s->grow.graph);
-    return mf_carry_take(n->trainer, &s->carry);
+    *s = (struct snapshot){.grow = *state->sleep->grow, .tuning = state->sleep->tuning};
+    mf_graph_copy(&state->sleep->grow->graph, &s->grow.graph);
+    return mf_carry_take(state->trainer, &s->carry);
 }
 
 static void drop(struct snapshot *s)
@@ -184,60 +185,60 @@ static int same_experts(const struct mf_experts *a, const struct mf_experts *b)
 }
 
 /* The graph of the snapshot moves. */
-static int restore(struct mf_night *n, struct snapshot *s)
+static int restore(struct mf_sleep_state *state, struct snapshot *s)
 {
     char why[200];
 
     mf_err_take(why, sizeof why);
-    mf_info("step %zu: a sleep failed, and nothing has changed: %s", n->trainer->step, why);
-    mf_graph_free(&n->sleep->grow->graph);
-    *n->sleep->grow = s->grow;
+    mf_info("step %zu: a sleep failed, and nothing has changed: %s", state->trainer->step, why);
+    mf_graph_free(&state->sleep->grow->graph);
+    *state->sleep->grow = s->grow;
     s->grow.graph = (struct mf_graph){0};
-    n->sleep->tuning = s->tuning;
-    if (!same_experts(&s->carry->experts, &n->trainer->experts))
-        return mf_trainer_rebuild(n->trainer, &s->carry->experts, s->carry);
-    mf_carry_put(s->carry, n->trainer);
+    state->sleep->tuning = s->tuning;
+    if (!same_experts(&s->carry->experts, &state->trainer->experts))
+        return mf_trainer_rebuild(state->trainer, &s->carry->experts, s->carry);
+    mf_carry_put(s->carry, state->trainer);
     return MF_OK;
 }
 
-static void tell(const struct mf_night *n, struct mf_loop *loop, double seconds)
+static void tell(const struct mf_sleep_state *state, struct mf_loop *loop, double seconds)
 {
-    struct mf_grow *g = n->sleep->grow;
-    char *division = mf_night_division(n);
+    struct mf_grow *g = state->sleep->grow;
+    char *division = mf_sleep_division(state);
     size_t gone = 0;
 
-    for (size_t k = 0; k < n->events; ++k) {
-        mf_grow_note(g, loop, n->event[k].what, n->event[k].expert, n->event[k].other);
-        gone += n->event[k].what == MF_CHANGE_PRUNE;
+    for (size_t k = 0; k < state->events; ++k) {
+        mf_grow_note(g, loop, state->event[k].what, state->event[k].expert, state->event[k].other);
+        gone += state->event[k].what == MF_CHANGE_PRUNE;
     }
     mf_grow_note(g, loop, MF_CHANGE_SLEEP, -1, -1);
     mf_info("step %zu: sleep %ld, %.2f s: %zu records in %zu steps; %zu merged, %zu pruned, %zu remain; %s",
-            n->trainer->step, g->changes[MF_CHANGE_SLEEP], seconds, n->sleep->replay.count, n->steps, n->events - gone,
-            gone, n->experts.count, division);
+            state->trainer->step, g->changes[MF_CHANGE_SLEEP], seconds, state->sleep->replay.count, state->steps,
+            state->events - gone, gone, state->experts.count, division);
     free(division);
 }
 
 int mf_sleep_now(struct mf_sleep *s, struct mf_loop *loop)
 {
     struct mf_trainer *t = loop->trainer;
-    struct mf_night n = mf_night_of(s, t);
+    struct mf_sleep_state state = mf_sleep_state_of(s, t);
     const double began = mf_now();
     struct snapshot snapshot;
-    int rc = take(&n, &snapshot);
+    int rc = take(&state, &snapshot);
 
     s->last = (long)t->step;
     if (rc != MF_OK) {
         mf_info("step %zu: no sleep: there is no memory for a copy of the weights", t->step);
         mf_err_clear();
         rc = MF_OK;
-    } else if ((rc = go_through(&n)) == MF_OK) {
-        tell(&n, loop, mf_now() - began);
+    } else if ((rc = go_through(&state)) == MF_OK) {
+        tell(&state, loop, mf_now() - began);
         s->replay.count = s->replay.next = 0;
     } else {
-        rc = restore(&n, &snapshot);
+        rc = restore(&state, &snapshot);
     }
-    mf_carry_free(n.carry);
-    mf_survey_free(&n.survey);
+    mf_carry_free(state.carry);
+    mf_survey_free(&state.survey);
     drop(&snapshot);
     return rc;
 }
@@ -246,7 +247,7 @@ int mf_sleep_now(struct mf_sleep *s, struct mf_loop *loop)
 
 long mf_sleep_interval(const struct mf_sleep *s, size_t experts)
 {
-    const double base = s->tuning.value[MF_KNOB_EVERY], times = (double)experts / (double)s->first;
+    const double base = s->tuning.value[MF_HYPER_INTERVAL], times = (double)experts / (double)s->first;
     const double least = fmin(base, (double)s->opts.least); /* --sleep-every may be below --sleep-least */
 
     if (times <= MANY) return (long)base;
@@ -283,11 +284,11 @@ void mf_sleep_list(void *sleep, struct mf_checkpoint *c)
     mf_grow_list(s->grow, c);
     if (s->opts.every == 0) return;
     mf_checkpoint_int(c, "sleep/last", &s->last);
-    mf_checkpoint_int(c, "sleep/knob", &s->tuning.last);
+    mf_checkpoint_int(c, "sleep/hyperparameter", &s->tuning.last);
     mf_checkpoint_real(c, "sleep/before", &s->tuning.before);
     mf_checkpoint_real(c, "sleep/loss", &s->tuning.loss);
-    mf_checkpoint_reals(c, "sleep/values", s->tuning.value, MF_KNOBS);
-    mf_checkpoint_reals(c, "sleep/turns", s->tuning.turn, MF_KNOBS);
-    s->grow->opts.threshold = s->tuning.value[MF_KNOB_BIRTH];
+    mf_checkpoint_reals(c, "sleep/values", s->tuning.value, MF_HYPERS);
+    mf_checkpoint_reals(c, "sleep/turns", s->tuning.turn, MF_HYPERS);
+    s->grow->opts.threshold = s->tuning.value[MF_HYPER_BIRTH_THRESHOLD];
     mf_replay_list(&s->replay, c);
 }

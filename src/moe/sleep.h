@@ -22,20 +22,20 @@ struct mf_sleep_opts {
     double decay, edge;        /* of the graph's edges: factor of a sleep; least weight */
 };
 
-/** What meta-learning moves. */
-enum mf_knob { MF_KNOB_BIRTH, MF_KNOB_MERGE, MF_KNOB_EVERY, MF_KNOBS };
+/** The hyperparameters that follow the validation loss. */
+enum mf_hyper { MF_HYPER_BIRTH_THRESHOLD, MF_HYPER_SIMILARITY, MF_HYPER_INTERVAL, MF_HYPERS };
 
 struct mf_tuning {
-    double value[MF_KNOBS], turn[MF_KNOBS]; /* direction, 1 or -1 */
-    long last;                              /* the knob that moved last; -1: none */
-    double before, loss;                    /* its value, and the validation loss, then */
+    double value[MF_HYPERS], turn[MF_HYPERS]; /* direction, 1 or -1 */
+    long last;                                /* the one that moved last; -1: none */
+    double before, loss;                      /* its value, and the validation loss, then */
 };
 
 struct mf_sleep {
     struct mf_sleep_opts opts;
     struct mf_grow *grow;
     size_t first; /* experts at the start */
-    double low[MF_KNOBS], high[MF_KNOBS];
+    double low[MF_HYPERS], high[MF_HYPERS];
     /* saved in checkpoints: */
     struct mf_replay replay;
     struct mf_tuning tuning;

@@ -12,50 +12,50 @@ enum { STEPS = 8 }; /* small ones, of each expert and of the router */
 
 /* -- how much they share -- */
 
-static int remains(const struct mf_night *n, size_t e)
+static int remains(const struct mf_sleep_state *state, size_t e)
 {
-    return mf_experts_find(&n->experts, n->before.id[e]) < n->experts.count;
+    return mf_experts_find(&state->experts, state->before.id[e]) < state->experts.count;
 }
 
-static double distance(const struct mf_night *n, size_t e, const float *x)
+static double distance(const struct mf_sleep_state *state, size_t e, const float *x)
 {
-    const double *c = n->survey.centroid + e * n->survey.columns;
+    const double *c = state->survey.centroid + e * state->survey.columns;
     double sum = 0;
 
-    for (size_t j = 0; j < n->survey.columns; ++j) sum += ((double)x[j] - c[j]) * ((double)x[j] - c[j]);
-    return n->survey.rows[e] > 0 ? sum : INFINITY;
+    for (size_t j = 0; j < state->survey.columns; ++j) sum += ((double)x[j] - c[j]) * ((double)x[j] - c[j]);
+    return state->survey.rows[e] > 0 ? sum : INFINITY;
 }
 
-static size_t nearest(const struct mf_night *n, const float *x)
+static size_t nearest(const struct mf_sleep_state *state, const float *x)
 {
     double least = INFINITY;
     size_t found = 0;
 
-    for (size_t i = 0; i < n->before.count; ++i) {
-        const double d = remains(n, n->order[i]) ? distance(n, n->order[i], x) : INFINITY;
+    for (size_t i = 0; i < state->before.count; ++i) {
+        const double d = remains(state, state->order[i]) ? distance(state, state->order[i], x) : INFINITY;
 
         if (d < least) {
             least = d;
-            found = n->order[i];
+            found = state->order[i];
         }
     }
     return found;
 }
 
 /* Shares of the bins of each expert: [experts][bins]. */
-static double *shares_of(const struct mf_night *n, size_t bins)
+static double *shares_of(const struct mf_sleep_state *state, size_t bins)
 {
-    const struct mf_replay *r = &n->sleep->replay;
-    const size_t experts = n->before.count;
+    const struct mf_replay *r = &state->sleep->replay;
+    const size_t experts = state->before.count;
     double *share = MF_MUST(calloc(experts * bins + 1, sizeof *share), "bins of experts");
 
     for (size_t i = 0; i < r->count; ++i) {
         const float *record = mf_replay_record(r, i);
         const size_t group = (size_t)(record[MF_RECORD_GROUP] + 1);
-        const size_t bin = group * experts + nearest(n, record + r->sizes.input);
+        const size_t bin = group * experts + nearest(state, record + r->sizes.input);
 
         for (size_t e = 0; e < experts; ++e)
-            share[e * bins + bin] += mf_replay_slot(r, record, n->before.id[e]) < r->sizes.top;
+            share[e * bins + bin] += mf_replay_slot(r, record, state->before.id[e]) < r->sizes.top;
     }
     for (size_t e = 0; e < experts; ++e) {
         double sum = 0;
@@ -66,10 +66,10 @@ static double *shares_of(const struct mf_night *n, size_t bins)
     return share;
 }
 
-void mf_night_overlaps(const struct mf_night *n, double *to)
+void mf_sleep_overlaps(const struct mf_sleep_state *state, double *to)
 {
-    const size_t experts = n->before.count, bins = (n->sleep->grow->groups.count + 1) * experts;
-    double *share = shares_of(n, bins);
+    const size_t experts = state->before.count, bins = (state->sleep->grow->groups.count + 1) * experts;
+    double *share = shares_of(state, bins);
 
     for (size_t a = 0; a < experts; ++a)
         for (size_t b = 0; b < experts; ++b) {
@@ -101,22 +101,23 @@ static int largest(const void *a, const void *b)
 }
 
 /* All that overlap, the largest overlap first; they get their edges. */
-static size_t find_pairs(const struct mf_night *n, struct pair *pair)
+static size_t find_pairs(const struct mf_sleep_state *state, struct pair *pair)
 {
-    const size_t experts = n->before.count;
+    const size_t experts = state->before.count;
     double *overlap = MF_MUST(malloc((experts * experts + 1) * sizeof *overlap), "overlaps of experts");
     size_t count = 0;
 
-    mf_night_overlaps(n, overlap);
+    mf_sleep_overlaps(state, overlap);
     for (size_t i = 0; i < experts; ++i)
         for (size_t k = i + 1; k < experts; ++k) {
-            const size_t a = n->order[i], b = n->order[k];
+            const size_t a = state->order[i], b = state->order[k];
             const double share = overlap[a * experts + b];
 
-            if (!remains(n, a) || !remains(n, b) || share <= 0 || share < n->sleep->opts.overlap) continue;
+            if (!remains(state, a) || !remains(state, b) || share <= 0 || share < state->sleep->opts.overlap) continue;
             pair[count] = (struct pair){a, b, count, share};
             ++count;
-            mf_graph_connect(n->graph, n->before.id[a], n->before.id[b], MF_SPECIALIZATION_SPLIT, fmin(1, share));
+            mf_graph_connect(state->graph, state->before.id[a], state->before.id[b], MF_SPECIALIZATION_SPLIT,
+                             fmin(1, share));
         }
     qsort(pair, count, sizeof *pair, largest);
     free(overlap);
@@ -158,17 +159,18 @@ static int by_preference(const void *a, const void *b)
 
 /* The records of either, sorted. *first: so many are the first expert's part: those that it had alone, and half of
  * those that both had. */
-static size_t sort_owned(const struct mf_night *n, const struct pair *pair, struct owned *owned, size_t *first)
+static size_t sort_owned(const struct mf_sleep_state *state, const struct pair *pair, struct owned *owned,
+                         size_t *first)
 {
-    const struct mf_replay *r = &n->sleep->replay;
+    const struct mf_replay *r = &state->sleep->replay;
     const size_t top = r->sizes.top;
     size_t count = 0, both = 0;
 
     *first = 0;
     for (size_t i = 0; i < r->count; ++i) {
         const float *record = mf_replay_record(r, i), *weight = record + r->sizes.weight;
-        const size_t a = mf_replay_slot(r, record, n->before.id[pair->one]);
-        const size_t b = mf_replay_slot(r, record, n->before.id[pair->other]);
+        const size_t a = mf_replay_slot(r, record, state->before.id[pair->one]);
+        const size_t b = mf_replay_slot(r, record, state->before.id[pair->other]);
 
         if (a == top && b == top) continue;
         both += a < top && b < top;
@@ -185,8 +187,8 @@ static size_t sort_owned(const struct mf_night *n, const struct pair *pair, stru
 /* [0]: of the first expert, [1] of the other. */
 struct parts {
     size_t count[2];
-    struct mf_lesson *lesson, *told; /* [count[0] + count[1]]; told: of the router */
-    float *mean;                     /* what the mixture made of them */
+    struct mf_lesson *lesson, *router; /* [count[0] + count[1]]; router: of the router */
+    float *mean;                       /* what the mixture made of them */
 };
 
 static const int32_t sides[] = {0, 1};
@@ -199,15 +201,15 @@ static void mix(const struct mf_record *s, const float *record, float *to)
             to[o] += record[s->weight + k] * record[s->output + k * s->outputs + o];
 }
 
-static struct parts parts_of(const struct mf_night *n, const struct pair *pair)
+static struct parts parts_of(const struct mf_sleep_state *state, const struct pair *pair)
 {
-    const struct mf_record *s = &n->sleep->replay.sizes;
-    const size_t most = n->sleep->replay.count + 1;
+    const struct mf_record *s = &state->sleep->replay.sizes;
+    const size_t most = state->sleep->replay.count + 1;
     struct owned *owned = MF_MUST(malloc(most * sizeof *owned), "records of a pair");
     struct parts p = {.lesson = MF_MUST(malloc(most * sizeof *p.lesson), "lessons"),
-                      .told = MF_MUST(malloc(most * sizeof *p.told), "lessons"),
+                      .router = MF_MUST(malloc(most * sizeof *p.router), "lessons"),
                       .mean = MF_MUST(malloc(most * s->outputs * sizeof(float)), "outputs of a mixture")};
-    const size_t count = sort_owned(n, pair, owned, &p.count[0]);
+    const size_t count = sort_owned(state, pair, owned, &p.count[0]);
 
     p.count[1] = count - p.count[0];
     for (size_t i = 0; i < count; ++i) {
@@ -215,7 +217,7 @@ static struct parts parts_of(const struct mf_night *n, const struct pair *pair)
 
         mix(s, record, p.mean + i * s->outputs);
         p.lesson[i] = (struct mf_lesson){record + s->input, p.mean + i * s->outputs, 0};
-        p.told[i] = (struct mf_lesson){mf_record_inner(s, record), &sides[i >= p.count[0]], 0};
+        p.router[i] = (struct mf_lesson){mf_record_inner(s, record), &sides[i >= p.count[0]], 0};
     }
     free(owned);
     return p;
@@ -224,24 +226,24 @@ static struct parts parts_of(const struct mf_night *n, const struct pair *pair)
 static void parts_free(struct parts *p)
 {
     free(p->lesson);
-    free(p->told);
+    free(p->router);
     free(p->mean);
 }
 
 /* -- learning them -- */
 
 struct divider {
-    struct mf_night *night;
+    struct mf_sleep_state *state;
     struct mf_mlp *expert, *router;
     size_t layers;
 };
 
 static void teach_expert(const struct divider *d, size_t e, size_t count, struct mf_lesson *lesson)
 {
-    const struct mf_sleep_opts *o = &d->night->sleep->opts;
+    const struct mf_sleep_opts *o = &d->state->sleep->opts;
     float **weight = MF_MUST(malloc(2 * d->layers * sizeof *weight), "weights");
 
-    mf_replay_weights(d->night->carry, d->night->before.id[e], d->layers, weight);
+    mf_replay_weights(d->state->carry, d->state->before.id[e], d->layers, weight);
     mf_mlp_put(d->expert, weight);
     mf_lessons_learn(d->expert, (size_t)o->batch, count, lesson, STEPS, o->rate, NULL);
     mf_mlp_get(d->expert, weight);
@@ -249,9 +251,9 @@ static void teach_expert(const struct divider *d, size_t e, size_t count, struct
 }
 
 /* Copies the two rows of a router's weight out of the carry, or back. */
-static void rows(const struct mf_night *n, const struct pair *pair, const char *part, float *to, int back)
+static void rows(const struct mf_sleep_state *state, const struct pair *pair, const char *part, float *to, int back)
 {
-    const struct mf_carried *w = mf_carry_router(n->carry, part);
+    const struct mf_carried *w = mf_carry_router(state->carry, part);
     const size_t columns = mf_shape_count(&w->shape) / w->shape.d[0], at[] = {pair->one, pair->other};
 
     for (size_t k = 0; k < 2; ++k) {
@@ -263,24 +265,24 @@ static void rows(const struct mf_night *n, const struct pair *pair, const char *
 
 static void teach_router(const struct divider *d, const struct pair *pair, struct parts *p)
 {
-    const struct mf_sleep_opts *o = &d->night->sleep->opts;
-    float *weight = MF_MUST(malloc(2 * mf_record_inners(&d->night->sleep->replay.sizes) * sizeof *weight), "rows");
+    const struct mf_sleep_opts *o = &d->state->sleep->opts;
+    float *weight = MF_MUST(malloc(2 * mf_record_inners(&d->state->sleep->replay.sizes) * sizeof *weight), "rows");
     float bias[2], *const both[] = {weight, bias};
 
-    rows(d->night, pair, "weight", weight, 0);
-    rows(d->night, pair, "bias", bias, 0);
+    rows(d->state, pair, "weight", weight, 0);
+    rows(d->state, pair, "bias", bias, 0);
     mf_mlp_put(d->router, both);
-    mf_lessons_learn(d->router, (size_t)o->batch, p->count[0] + p->count[1], p->told, STEPS, o->rate, NULL);
+    mf_lessons_learn(d->router, (size_t)o->batch, p->count[0] + p->count[1], p->router, STEPS, o->rate, NULL);
     mf_mlp_get(d->router, both);
-    rows(d->night, pair, "weight", weight, 1);
-    rows(d->night, pair, "bias", bias, 1);
+    rows(d->state, pair, "weight", weight, 1);
+    rows(d->state, pair, "bias", bias, 1);
     free(weight);
 }
 
 /* Nothing is divided where one of them has no part. */
 static int divide(const struct divider *d, const struct pair *pair)
 {
-    struct parts p = parts_of(d->night, pair);
+    struct parts p = parts_of(d->state, pair);
     const int both = p.count[0] > 0 && p.count[1] > 0;
 
     if (both) {
@@ -292,47 +294,48 @@ static int divide(const struct divider *d, const struct pair *pair)
     return both;
 }
 
-static int divide_all(struct mf_night *n, size_t count, const struct pair *pair)
+static int divide_all(struct mf_sleep_state *state, size_t count, const struct pair *pair)
 {
-    const struct mf_mlp_wish expert = mf_mlp_expert(&n->trainer->network, (size_t)n->sleep->opts.batch);
-    const struct mf_mlp_wish router = {.columns = mf_record_inners(&n->sleep->replay.sizes),
+    const struct mf_mlp_wish expert = mf_mlp_expert(&state->trainer->network, (size_t)state->sleep->opts.batch);
+    const struct mf_mlp_wish router = {.columns = mf_record_inners(&state->sleep->replay.sizes),
                                        .outputs = 2,
                                        .classify = 1,
-                                       .batch = (size_t)n->sleep->opts.batch};
-    struct divider d = {n, NULL, NULL, expert.depth + 1};
-    int rc = mf_mlp_open(&expert, n->trainer->queue, &d.expert);
+                                       .batch = (size_t)state->sleep->opts.batch};
+    struct divider d = {state, NULL, NULL, expert.depth + 1};
+    int rc = mf_mlp_open(&expert, state->trainer->queue, &d.expert);
 
-    if (rc == MF_OK) rc = mf_mlp_open(&router, n->trainer->queue, &d.router);
-    for (size_t k = 0; rc == MF_OK && k < count; ++k) n->tried += (size_t)divide(&d, &pair[k]);
+    if (rc == MF_OK) rc = mf_mlp_open(&router, state->trainer->queue, &d.router);
+    for (size_t k = 0; rc == MF_OK && k < count; ++k) state->tried += (size_t)divide(&d, &pair[k]);
     mf_mlp_close(d.expert);
     mf_mlp_close(d.router);
-    return mf_agree(n->trainer->comm, rc);
+    return mf_agree(state->trainer->comm, rc);
 }
 
 /* -- a trial -- */
 
 /* Weights that are divided: those of the first mixture's experts, and of its router. */
-static struct mf_carried *touched(const struct mf_night *n, size_t k)
+static struct mf_carried *touched(const struct mf_sleep_state *state, size_t k)
 {
-    const size_t layers = mf_mlp_expert(&n->trainer->network, 1).depth + 1, of_experts = n->before.count * 2 * layers;
+    const size_t layers = mf_mlp_expert(&state->trainer->network, 1).depth + 1,
+                 of_experts = state->before.count * 2 * layers;
 
-    if (k >= of_experts) return mf_carry_router(n->carry, k % 2 ? "bias" : "weight");
-    return mf_carry_expert(n->carry, n->before.id[k / (2 * layers)], k % (2 * layers) / 2 + 1,
+    if (k >= of_experts) return mf_carry_router(state->carry, k % 2 ? "bias" : "weight");
+    return mf_carry_expert(state->carry, state->before.id[k / (2 * layers)], k % (2 * layers) / 2 + 1,
                            k % 2 ? "bias" : "weight");
 }
 
-static size_t touched_count(const struct mf_night *n)
+static size_t touched_count(const struct mf_sleep_state *state)
 {
-    return n->before.count * 2 * (mf_mlp_expert(&n->trainer->network, 1).depth + 1) + 2;
+    return state->before.count * 2 * (mf_mlp_expert(&state->trainer->network, 1).depth + 1) + 2;
 }
 
 /* Copies them to @p memory, or back; NULL: only counts. Returns how many numbers they have. */
-static size_t copy_touched(const struct mf_night *n, float *memory, int back)
+static size_t copy_touched(const struct mf_sleep_state *state, float *memory, int back)
 {
     size_t numbers = 0;
 
-    for (size_t k = 0; k < touched_count(n); ++k) {
-        const struct mf_carried *w = touched(n, k);
+    for (size_t k = 0; k < touched_count(state); ++k) {
+        const struct mf_carried *w = touched(state, k);
         const size_t count = mf_shape_count(&w->shape);
         float *weight = w->state[MF_STATE_WEIGHT];
 
@@ -342,71 +345,58 @@ static size_t copy_touched(const struct mf_night *n, float *memory, int back)
     return numbers;
 }
 
-int mf_night_score(struct mf_night *n, double *loss, double *merit)
-{
-    const struct mf_dataset *set = n->trainer->set;
-    struct mf_scores s;
-    const int rc = mf_trainer_score(n->trainer, set->count[MF_VALIDATION], set->id[MF_VALIDATION], 0, &s);
-    const int has = rc == MF_OK && s.rows > 0;
-
-    *loss = has ? s.loss : NAN;
-    *merit = has ? mf_scores_merit(&s, &n->trainer->opts) : NAN;
-    mf_scores_free(&s);
-    return rc;
-}
-
 /* The trainer has the weights of the carry. */
-static int try(struct mf_night *n, size_t count, const struct pair *pair, float *memory)
+static int try(struct mf_sleep_state *state, size_t count, const struct pair *pair, float *memory)
 {
     double merit, after, merit_after;
 
-    copy_touched(n, memory, 0);
-    MF_TRY(divide_all(n, count, pair));
-    if (n->tried == 0) return MF_OK;
-    MF_TRY(mf_night_score(n, &n->loss, &merit));
-    mf_carry_put(n->carry, n->trainer);
-    MF_TRY(mf_night_score(n, &after, &merit_after));
-    if (after <= n->loss && !(merit_after < merit)) {
-        n->loss = after;
-        n->divided = n->tried;
+    copy_touched(state, memory, 0);
+    MF_TRY(divide_all(state, count, pair));
+    if (state->tried == 0) return MF_OK;
+    MF_TRY(mf_sleep_score(state, &state->loss, &merit));
+    mf_carry_put(state->carry, state->trainer);
+    MF_TRY(mf_sleep_score(state, &after, &merit_after));
+    if (after <= state->loss && !(merit_after < merit)) {
+        state->loss = after;
+        state->divided = state->tried;
         return MF_OK;
     }
-    copy_touched(n, memory, 1);
-    mf_carry_put(n->carry, n->trainer);
+    copy_touched(state, memory, 1);
+    mf_carry_put(state->carry, state->trainer);
     return MF_OK;
 }
 
-static int try_in_memory(struct mf_night *n, size_t count, const struct pair *pair)
+static int try_in_memory(struct mf_sleep_state *state, size_t count, const struct pair *pair)
 {
-    struct mf_arena *arena = n->trainer->queue->host;
-    float *memory = mf_arena_take(arena, copy_touched(n, NULL, 0) * sizeof *memory, "weights before a trial");
-    int rc = mf_agree(n->trainer->comm, memory ? MF_OK : MF_MEMORY);
+    struct mf_arena *arena = state->trainer->queue->host;
+    float *memory = mf_arena_take(arena, copy_touched(state, NULL, 0) * sizeof *memory, "weights before a trial");
+    int rc = mf_agree(state->trainer->comm, memory ? MF_OK : MF_MEMORY);
 
-    if (rc == MF_OK) rc = try(n, count, pair, memory);
+    if (rc == MF_OK) rc = try(state, count, pair, memory);
     if (memory) mf_arena_give(arena, memory);
     return rc;
 }
 
-int mf_night_divide(struct mf_night *n)
+int mf_sleep_divide(struct mf_sleep_state *state)
 {
-    const size_t experts = n->before.count;
+    const size_t experts = state->before.count;
     struct pair *pair = MF_MUST(malloc((experts * experts + 1) * sizeof *pair), "pairs of experts");
     size_t count;
     int rc = MF_OK;
 
-    n->pairs = find_pairs(n, pair);
-    count = keep_disjoint(experts, n->pairs, pair);
-    if (count > 0 && n->trainer->set->count[MF_VALIDATION] > 0) rc = try_in_memory(n, count, pair);
+    state->pairs = find_pairs(state, pair);
+    count = keep_disjoint(experts, state->pairs, pair);
+    if (count > 0 && state->trainer->set->count[MF_VALIDATION] > 0) rc = try_in_memory(state, count, pair);
     free(pair);
     return rc;
 }
 
-char *mf_night_division(const struct mf_night *n)
+char *mf_sleep_division(const struct mf_sleep_state *state)
 {
-    const char *plural = MF_S(n->pairs), *verb = n->pairs == 1 ? "s" : "";
+    const char *plural = MF_S(state->pairs), *verb = state->pairs == 1 ? "s" : "";
 
-    if (n->tried > n->divided)
+    if (state->tried > state->divided)
         return mf_format("%zu pair%s overlap%s, %zu divided and taken back, as the validation split did not gain",
-                         n->pairs, plural, verb, n->tried);
-    return mf_format("%zu pair%s overlap%s, %zu divided", n->pairs, plural, verb, n->divided);
+                         state->pairs, plural, verb, state->tried);
+    return mf_format("%zu pair%s overlap%s, %zu divided", state->pairs, plural, verb, state->divided);
 }

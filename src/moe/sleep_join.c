@@ -7,35 +7,19 @@
 
 static const double OF_WEIGHTS = 0.6, OF_INPUTS = 0.4;
 
-/* The graph has them in the order of their ids. */
-struct mf_night mf_night_of(struct mf_sleep *sleep, struct mf_trainer *t)
+static void leave(struct mf_sleep_state *state, long id)
 {
-    struct mf_night n = {.sleep = sleep,
-                         .trainer = t,
-                         .graph = &sleep->grow->graph,
-                         .before = t->experts,
-                         .experts = t->experts,
-                         .loss = NAN};
-
-    for (size_t e = 0; e < n.graph->experts; ++e) n.order[e] = mf_experts_find(&n.before, n.graph->expert[e].id);
-    return n;
-}
-
-void mf_night_note(struct mf_night *n, enum mf_change what, long expert, long other)
-{
-    n->event[n->events++] = (struct mf_night_event){what, expert, other};
-}
-
-static void leave(struct mf_night *n, long id)
-{
-    struct mf_experts *e = &n->experts;
+    struct mf_experts *e = &state->experts;
 
     for (size_t i = mf_experts_find(e, id); i + 1 < e->count; ++i) e->id[i] = e->id[i + 1];
     --e->count;
 }
 
 /* A rank that shares experts has at least one. */
-static int may_leave(const struct mf_night *n) { return n->experts.count > (size_t)n->sleep->grow->opts.least; }
+static int may_leave(const struct mf_sleep_state *state)
+{
+    return state->experts.count > (size_t)state->sleep->grow->opts.least;
+}
 
 /* -- merging -- */
 
@@ -51,10 +35,10 @@ static double cosine(size_t n, const double *a, const double *b)
     return square_a > 0 && square_b > 0 ? product / sqrt(square_a * square_b) : 0;
 }
 
-double mf_night_similarity(const struct mf_night *n, size_t one, size_t other)
+double mf_sleep_similarity(const struct mf_sleep_state *state, size_t one, size_t other)
 {
-    const struct mf_survey *s = &n->survey;
-    const double weights = mf_carry_similarity(n->carry, n->before.id[one], n->before.id[other]);
+    const struct mf_survey *s = &state->survey;
+    const double weights = mf_carry_similarity(state->carry, state->before.id[one], state->before.id[other]);
 
     if (!(s->rows[one] > 0 && s->rows[other] > 0)) return weights;
     return OF_WEIGHTS * weights +
@@ -75,15 +59,15 @@ static int most_alike(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static size_t find_pairs(const struct mf_night *n, double similarity, struct pair *pair)
+static size_t find_pairs(const struct mf_sleep_state *state, double similarity, struct pair *pair)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < n->before.count; ++i)
-        for (size_t k = i + 1; k < n->before.count; ++k) {
-            const size_t a = n->order[i], b = n->order[k];
+    for (size_t i = 0; i < state->before.count; ++i)
+        for (size_t k = i + 1; k < state->before.count; ++k) {
+            const size_t a = state->order[i], b = state->order[k];
 
-            pair[count] = (struct pair){a, b, count, mf_night_similarity(n, a, b)};
+            pair[count] = (struct pair){a, b, count, mf_sleep_similarity(state, a, b)};
             count += pair[count].similarity > similarity;
         }
     qsort(pair, count, sizeof *pair, most_alike);
@@ -103,32 +87,32 @@ static void join_inputs(struct mf_survey *s, size_t from, size_t into)
 }
 
 /* The one with more rows in its life stays; of equal ones the older. */
-static void join(struct mf_night *n, const struct pair *pair)
+static void join(struct mf_sleep_state *state, const struct pair *pair)
 {
-    const double rows_one = mf_graph_find(n->graph, n->before.id[pair->one])->activations;
-    const double rows_other = mf_graph_find(n->graph, n->before.id[pair->other])->activations;
+    const double rows_one = mf_graph_find(state->graph, state->before.id[pair->one])->activations;
+    const double rows_other = mf_graph_find(state->graph, state->before.id[pair->other])->activations;
     const int is_one = rows_one >= rows_other;
     const size_t from = is_one ? pair->other : pair->one, into = is_one ? pair->one : pair->other;
 
-    mf_carry_merge(n->carry, n->before.id[into], n->before.id[from], is_one ? rows_one : rows_other,
+    mf_carry_merge(state->carry, state->before.id[into], state->before.id[from], is_one ? rows_one : rows_other,
                    is_one ? rows_other : rows_one);
-    mf_graph_merge(n->graph, n->before.id[from], n->before.id[into]);
-    join_inputs(&n->survey, from, into);
-    leave(n, n->before.id[from]);
-    mf_night_note(n, MF_CHANGE_MERGE, n->before.id[from], n->before.id[into]);
+    mf_graph_merge(state->graph, state->before.id[from], state->before.id[into]);
+    join_inputs(&state->survey, from, into);
+    leave(state, state->before.id[from]);
+    mf_sleep_note(state, MF_CHANGE_MERGE, state->before.id[from], state->before.id[into]);
 }
 
-void mf_night_merge(struct mf_night *n, double similarity)
+void mf_sleep_merge(struct mf_sleep_state *state, double similarity)
 {
-    const size_t experts = n->before.count;
+    const size_t experts = state->before.count;
     struct pair *pair = MF_MUST(malloc((experts * experts + 1) * sizeof *pair), "pairs of experts");
     unsigned char *taken = MF_MUST(calloc(experts + 1, 1), "pairs of experts");
-    const size_t pairs = find_pairs(n, similarity, pair);
+    const size_t pairs = find_pairs(state, similarity, pair);
 
-    for (size_t k = 0; k < pairs && may_leave(n); ++k) {
+    for (size_t k = 0; k < pairs && may_leave(state); ++k) {
         if (taken[pair[k].one] || taken[pair[k].other]) continue;
         taken[pair[k].one] = taken[pair[k].other] = 1;
-        join(n, &pair[k]);
+        join(state, &pair[k]);
     }
     free(pair);
     free(taken);
@@ -136,36 +120,36 @@ void mf_night_merge(struct mf_night *n, double similarity)
 
 /* -- pruning -- */
 
-static int is_idle(const struct mf_night *n, const struct mf_graph_expert *e)
+static int is_idle(const struct mf_sleep_state *state, const struct mf_graph_expert *e)
 {
-    const struct mf_sleep_opts *o = &n->sleep->opts;
+    const struct mf_sleep_opts *o = &state->sleep->opts;
     const long since = e->active > e->born ? e->active : e->born;
 
-    return (long)n->trainer->step - since > o->dormant && e->activations < (double)o->activations;
+    return (long)state->trainer->step - since > o->dormant && e->activations < (double)o->activations;
 }
 
 /* Of those that remain; NULL: all are needed. */
-static const struct mf_graph_expert *idlest(const struct mf_night *n)
+static const struct mf_graph_expert *idlest(const struct mf_sleep_state *state)
 {
     const struct mf_graph_expert *found = NULL;
 
-    for (size_t i = 0; i < n->graph->experts; ++i) {
-        const struct mf_graph_expert *e = &n->graph->expert[i];
+    for (size_t i = 0; i < state->graph->experts; ++i) {
+        const struct mf_graph_expert *e = &state->graph->expert[i];
 
-        if (is_idle(n, e) && (!found || e->activations < found->activations)) found = e;
+        if (is_idle(state, e) && (!found || e->activations < found->activations)) found = e;
     }
     return found;
 }
 
-void mf_night_prune(struct mf_night *n)
+void mf_sleep_prune(struct mf_sleep_state *state)
 {
     const struct mf_graph_expert *e;
 
-    while (may_leave(n) && (e = idlest(n)) != NULL) {
+    while (may_leave(state) && (e = idlest(state)) != NULL) {
         const long id = e->id;
 
-        mf_night_note(n, MF_CHANGE_PRUNE, id, mf_graph_prune(n->graph, id));
-        n->survey.rows[mf_experts_find(&n->before, id)] = 0;
-        leave(n, id);
+        mf_sleep_note(state, MF_CHANGE_PRUNE, id, mf_graph_prune(state->graph, id));
+        state->survey.rows[mf_experts_find(&state->before, id)] = 0;
+        leave(state, id);
     }
 }

@@ -6,12 +6,12 @@
 #include "src/moe/sleep.h"
 
 /** A change, to be noted when the sleep has succeeded. */
-struct mf_night_event {
+struct mf_sleep_event {
     enum mf_change what;
     long expert, other;
 };
 
-struct mf_night {
+struct mf_sleep_state {
     struct mf_sleep *sleep;
     struct mf_trainer *trainer;
     struct mf_graph *graph;
@@ -20,7 +20,7 @@ struct mf_night {
     struct mf_experts before; /* these; and those that remain: */
     struct mf_experts experts;
     size_t order[MF_EXPERTS]; /* their numbers by growing ids: decisions do not depend on where experts are */
-    struct mf_night_event event[MF_EXPERTS];
+    struct mf_sleep_event event[MF_EXPERTS];
     size_t events;
     double loss;                  /* of the validation split; NAN: not known, or it has no rows */
     size_t steps;                 /* of replay */
@@ -28,24 +28,24 @@ struct mf_night {
 };
 
 /** A sleep of the trainer's experts. */
-struct mf_night mf_night_of(struct mf_sleep *sleep, struct mf_trainer *trainer);
+struct mf_sleep_state mf_sleep_state_of(struct mf_sleep *sleep, struct mf_trainer *trainer);
 
 /** Adds an event. */
-void mf_night_note(struct mf_night *night, enum mf_change what, long expert, long other);
+void mf_sleep_note(struct mf_sleep_state *state, enum mf_change what, long expert, long other);
 
 /** How alike two experts of the carry are: 0.6 of the cosine of their weights and 0.4 of that of their mean inputs;
  * where one has none, the first alone. */
-double mf_night_similarity(const struct mf_night *night, size_t one, size_t other);
+double mf_sleep_similarity(const struct mf_sleep_state *state, size_t one, size_t other);
 
 /** Experts that are more alike than @p similarity become one, the most alike first; each at most once. */
-void mf_night_merge(struct mf_night *night, double similarity);
+void mf_sleep_merge(struct mf_sleep_state *state, double similarity);
 
 /** Experts that did little, and nothing for long, go: the idlest first. */
-void mf_night_prune(struct mf_night *night);
+void mf_sleep_prune(struct mf_sleep_state *state);
 
 /** The part of their samples that two experts share: sum of least over sum of largest shares of bins. A bin is a group
  * and the expert whose mean input is nearest. @p to [experts][experts]. */
-void mf_night_overlaps(const struct mf_night *night, double *to);
+void mf_sleep_overlaps(const struct mf_sleep_state *state, double *to);
 
 /**
  * Experts that overlap get an edge, and divide their records, each at most with one other. An expert keeps those that
@@ -53,16 +53,16 @@ void mf_night_overlaps(const struct mf_night *night, double *to);
  * mixture made of its part, and the router to tell the parts apart. That stays if the validation loss does not rise,
  * nor the merit fall. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT.
  */
-int mf_night_divide(struct mf_night *night);
+int mf_sleep_divide(struct mf_sleep_state *state);
 
 /** What came of it: "2 pairs overlap, 1 divided". The caller frees. */
-char *mf_night_division(const struct mf_night *night);
+char *mf_sleep_division(const struct mf_sleep_state *state);
 
 /** Loss and merit (mf_scores_merit()) of the trainer on the validation split; NAN: it has no rows. Collective; refuses
  * (agreed) with MF_INPUT. */
-int mf_night_score(struct mf_night *night, double *loss, double *merit);
+int mf_sleep_score(struct mf_sleep_state *state, double *loss, double *merit);
 
-/** Moves a knob; and the last one back, if the loss rose since then. */
+/** Moves a hyperparameter; and the last one back, if the loss rose since then. */
 void mf_sleep_tune(struct mf_sleep *sleep, double loss);
 
 #endif

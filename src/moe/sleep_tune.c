@@ -1,4 +1,4 @@
-/* See sleep_priv.h: thresholds follow the validation loss. The knobs take turns, and one moves at a time. */
+/* See sleep_priv.h: hyperparameters follow the validation loss. They take turns, and one moves at a time. */
 #include <math.h>
 
 #include "src/moe/sleep_priv.h"
@@ -6,12 +6,12 @@
 /* A move: times, or more. */
 static const double FACTOR = 1.1, MORE = 0.02;
 
-static double moved(const struct mf_sleep *s, long knob)
+static double moved(const struct mf_sleep *s, long hyper)
 {
-    const double value = s->tuning.value[knob], turn = s->tuning.turn[knob];
-    const double to = knob == MF_KNOB_MERGE ? value + turn * MORE : turn > 0 ? value * FACTOR : value / FACTOR;
+    const double value = s->tuning.value[hyper], turn = s->tuning.turn[hyper];
+    const double to = hyper == MF_HYPER_SIMILARITY ? value + turn * MORE : turn > 0 ? value * FACTOR : value / FACTOR;
 
-    return fmin(s->high[knob], fmax(s->low[knob], to));
+    return fmin(s->high[hyper], fmax(s->low[hyper], to));
 }
 
 void mf_sleep_tune(struct mf_sleep *s, double loss)
@@ -23,9 +23,9 @@ void mf_sleep_tune(struct mf_sleep *s, double loss)
         t->value[t->last] = t->before;
         t->turn[t->last] = -t->turn[t->last];
     }
-    t->last = (t->last + 1) % MF_KNOBS;
+    t->last = (t->last + 1) % MF_HYPERS;
     t->before = t->value[t->last];
     t->value[t->last] = moved(s, t->last);
     t->loss = loss;
-    s->grow->opts.threshold = t->value[MF_KNOB_BIRTH];
+    s->grow->opts.threshold = t->value[MF_HYPER_BIRTH_THRESHOLD];
 }

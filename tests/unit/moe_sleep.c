@@ -299,7 +299,7 @@ static void merge(const struct bed *b)
     mf_carry_put(was, &l.t);
     mf_graph_find(&l.grow.graph, 0)->activations = 30;
     mf_graph_find(&l.grow.graph, 2)->activations = 10;
-    l.sleep.opts.similarity = l.sleep.tuning.value[MF_KNOB_MERGE] = 0.55;
+    l.sleep.opts.similarity = l.sleep.tuning.value[MF_HYPER_SIMILARITY] = 0.55;
     CHECK(mf_sleep_now(&l.sleep, &l.loop) == MF_OK);
     CHECK(l.t.experts.count == EXPERTS - 1 && mf_experts_find(&l.t.experts, 2) == EXPERTS - 1);
     CHECK(l.grow.changes[MF_CHANGE_MERGE] == 1 && !mf_graph_find(&l.grow.graph, 2));
@@ -341,13 +341,13 @@ static void prune(const struct bed *b)
 
 /* -- overlaps -- */
 
-static struct mf_night night_of(struct life *l)
+static struct mf_sleep_state state_of(struct life *l)
 {
-    struct mf_night n = mf_night_of(&l->sleep, &l->t);
+    struct mf_sleep_state state = mf_sleep_state_of(&l->sleep, &l->t);
 
-    CHECK(mf_survey_make(&l->t, &l->grow.groups, MF_TRAIN, LEARNT, &n.survey) == MF_OK);
-    CHECK(mf_carry_take(&l->t, &n.carry) == MF_OK);
-    return n;
+    CHECK(mf_survey_make(&l->t, &l->grow.groups, MF_TRAIN, LEARNT, &state.survey) == MF_OK);
+    CHECK(mf_carry_take(&l->t, &state.carry) == MF_OK);
+    return state;
 }
 
 /* Three bins: the first expert has records 1 1 1 0, the second 1 0 1 1. So they share 2 of 4, each a third: 0.5. */
@@ -356,12 +356,12 @@ static void overlaps(const struct bed *b)
     static const int group[] = {0, 0, 1, 2}, has[][2] = {{0, 1}, {0, 3}, {0, 1}, {3, 1}};
     const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
     double share[EXPERTS * EXPERTS];
-    struct mf_night n;
+    struct mf_sleep_state state;
     struct life l;
 
     open_life(b, &b->world, &o, &growth, &usual_sleep, &l);
     steps_until(&l.t, 1);
-    n = night_of(&l);
+    state = state_of(&l);
     l.sleep.replay.count = 4;
     for (size_t i = 0; i < 4; ++i) {
         float *record = l.sleep.replay.at + i * l.sleep.replay.sizes.numbers;
@@ -370,12 +370,12 @@ static void overlaps(const struct bed *b)
         record[MF_RECORD_GROUP] = (float)group[i];
         for (size_t k = 0; k < 2; ++k) record[MF_RECORD_IDS + k] = (float)has[i][k];
     }
-    mf_night_overlaps(&n, share);
+    mf_sleep_overlaps(&state, share);
     /* shares: 2/3 1/3 0; 1/3 1/3 1/3 */
     CHECK_NEAR(share[1], (1.0 / 3 + 1.0 / 3) / (2.0 / 3 + 1.0 / 3 + 1.0 / 3), 1e-12);
     CHECK(share[2] == 0 && share[0] == 1 && share[EXPERTS] == share[1]);
-    mf_carry_free(n.carry);
-    mf_survey_free(&n.survey);
+    mf_carry_free(state.carry);
+    mf_survey_free(&state.survey);
     close_life(&l);
 }
 
@@ -386,7 +386,7 @@ static void divide(const struct bed *b, double rate)
     struct mf_sleep_opts s = usual_sleep;
     double before, after, merit, merit_after;
     float *want, *got;
-    struct mf_night n;
+    struct mf_sleep_state state;
     struct life l;
     size_t count, m;
     char *said;
@@ -399,23 +399,24 @@ static void divide(const struct bed *b, double rate)
         CHECK(mf_replay_look(&l.sleep.replay, &l.t, WINDOW) == MF_OK);
     }
     want = weights_of(&l.t, &count);
-    n = night_of(&l);
-    CHECK(mf_night_score(&n, &before, &merit) == MF_OK);
-    CHECK_SAYS(mf_night_divide(&n) == MF_OK, "%s", mf_err_text());
-    CHECK(n.pairs > 0 && l.grow.graph.edges == n.pairs && l.grow.graph.edge[0].relation == MF_SPECIALIZATION_SPLIT);
-    CHECK(mf_night_score(&n, &after, &merit_after) == MF_OK);
+    state = state_of(&l);
+    CHECK(mf_sleep_score(&state, &before, &merit) == MF_OK);
+    CHECK_SAYS(mf_sleep_divide(&state) == MF_OK, "%s", mf_err_text());
+    CHECK(state.pairs > 0 && l.grow.graph.edges == state.pairs &&
+          l.grow.graph.edge[0].relation == MF_SPECIALIZATION_SPLIT);
+    CHECK(mf_sleep_score(&state, &after, &merit_after) == MF_OK);
     got = weights_of(&l.t, &m);
     CHECK(after <= before && merit_after >= merit);
-    said = mf_night_division(&n);
-    if (rate > 1) CHECK(n.tried > 0 && n.divided == 0 && apart(count, want, got) == 0);
-    CHECK_SAYS((strstr(said, " divided and taken back") != NULL) == (n.tried > n.divided), "%s", said);
-    if (n.divided > 0) CHECK(apart(count, want, got) > 0);
-    if (b->world.rank == 0 && rate < 1) printf("loss %.6f, %zu divided: %.6f\n", before, n.divided, after);
+    said = mf_sleep_division(&state);
+    if (rate > 1) CHECK(state.tried > 0 && state.divided == 0 && apart(count, want, got) == 0);
+    CHECK_SAYS((strstr(said, " divided and taken back") != NULL) == (state.tried > state.divided), "%s", said);
+    if (state.divided > 0) CHECK(apart(count, want, got) > 0);
+    if (b->world.rank == 0 && rate < 1) printf("loss %.6f, %zu divided: %.6f\n", before, state.divided, after);
     free(said);
     free(want);
     free(got);
-    mf_carry_free(n.carry);
-    mf_survey_free(&n.survey);
+    mf_carry_free(state.carry);
+    mf_survey_free(&state.survey);
     close_life(&l);
 }
 
@@ -427,11 +428,11 @@ static void times(void)
 
     CHECK(mf_sleep_interval(&s, 4) == 1000 && mf_sleep_interval(&s, 6) == 1000);
     CHECK(mf_sleep_interval(&s, 7) == 1000 && mf_sleep_interval(&s, 12) == 666 && mf_sleep_interval(&s, 32) == 500);
-    s.tuning.value[MF_KNOB_EVERY] = 300; /* as it was asked for: many experts never make it longer */
+    s.tuning.value[MF_HYPER_INTERVAL] = 300; /* as it was asked for: many experts never make it longer */
     CHECK(mf_sleep_interval(&s, 4) == 300 && mf_sleep_interval(&s, 12) == 300);
 }
 
-/* One knob at a time; one that did harm goes back and turns round. */
+/* One hyperparameter at a time; one that did harm goes back and turns round. */
 static void tuning(void)
 {
     struct mf_grow g = {0};
@@ -473,7 +474,7 @@ static void refusals(void)
     mf_err_clear();
 }
 
-/* No sample that was told right is told wrong after a sleep. */
+/* No sample that was classified right is classified wrong after a sleep. */
 static void accuracy(const struct bed *b)
 {
     struct mf_train_opts o = mixture("moe", batch_for(&b->world, WINDOW, 1));

@@ -12,11 +12,6 @@ enum { STEPS = 8 }; /* small ones, of each expert and of the router */
 
 /* -- how much they share -- */
 
-static int remains(const struct mf_sleep_state *state, size_t e)
-{
-    return mf_experts_find(&state->experts, state->before.id[e]) < state->experts.count;
-}
-
 static double distance(const struct mf_sleep_state *state, size_t e, const float *x)
 {
     const double *c = state->survey.centroid + e * state->survey.columns;
@@ -32,7 +27,7 @@ static size_t nearest(const struct mf_sleep_state *state, const float *x)
     size_t found = 0;
 
     for (size_t i = 0; i < state->before.count; ++i) {
-        const double d = remains(state, state->order[i]) ? distance(state, state->order[i], x) : INFINITY;
+        const double d = mf_sleep_remains(state, state->order[i]) ? distance(state, state->order[i], x) : INFINITY;
 
         if (d < least) {
             least = d;
@@ -86,57 +81,22 @@ void mf_sleep_overlaps(const struct mf_sleep_state *state, double *to)
 
 /* -- pairs -- */
 
-struct pair {
-    size_t one, other; /* the older one comes first */
-    size_t number;
-    double overlap;
-};
-
-static int largest(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    if (x->overlap != y->overlap) return x->overlap > y->overlap ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-/* All that overlap, the largest overlap first; they get their edges. */
-static size_t find_pairs(const struct mf_sleep_state *state, struct pair *pair)
+/* All that overlap; they get their edges. */
+static size_t find_pairs(const struct mf_sleep_state *state, struct mf_sleep_pair **pair)
 {
     const size_t experts = state->before.count;
     double *overlap = MF_MUST(malloc((experts * experts + 1) * sizeof *overlap), "overlaps of experts");
-    size_t count = 0;
+    size_t count;
 
     mf_sleep_overlaps(state, overlap);
-    for (size_t i = 0; i < experts; ++i)
-        for (size_t k = i + 1; k < experts; ++k) {
-            const size_t a = state->order[i], b = state->order[k];
-            const double share = overlap[a * experts + b];
-
-            if (!remains(state, a) || !remains(state, b) || share <= 0 || share < state->sleep->opts.overlap) continue;
-            pair[count] = (struct pair){a, b, count, share};
-            ++count;
-            mf_graph_connect(state->graph, state->before.id[a], state->before.id[b], MF_SPECIALIZATION_SPLIT,
-                             fmin(1, share));
-        }
-    qsort(pair, count, sizeof *pair, largest);
+    for (size_t i = 0; i < experts * experts; ++i)
+        if (overlap[i] < state->sleep->opts.overlap) overlap[i] = 0;
+    count = mf_sleep_pairs(state, overlap, pair);
+    for (size_t k = 0; k < count; ++k)
+        mf_graph_connect(state->graph, state->before.id[(*pair)[k].one], state->before.id[(*pair)[k].other],
+                         MF_SPECIALIZATION_SPLIT, fmin(1, (*pair)[k].value));
     free(overlap);
     return count;
-}
-
-/* An expert is in one of them; the others go. */
-static size_t keep_disjoint(size_t experts, size_t count, struct pair *pair)
-{
-    unsigned char *taken = MF_MUST(calloc(experts + 1, 1), "pairs of experts");
-    size_t kept = 0;
-
-    for (size_t k = 0; k < count; ++k) {
-        if (taken[pair[k].one] || taken[pair[k].other]) continue;
-        taken[pair[k].one] = taken[pair[k].other] = 1;
-        pair[kept++] = pair[k];
-    }
-    free(taken);
-    return kept;
 }
 
 /* -- their parts -- */
@@ -159,7 +119,7 @@ static int by_preference(const void *a, const void *b)
 
 /* The records of either, sorted. *first: so many are the first expert's part: those that it had alone, and half of
  * those that both had. */
-static size_t sort_owned(const struct mf_sleep_state *state, const struct pair *pair, struct owned *owned,
+static size_t sort_owned(const struct mf_sleep_state *state, const struct mf_sleep_pair *pair, struct owned *owned,
                          size_t *first)
 {
     const struct mf_replay *r = &state->sleep->replay;
@@ -201,7 +161,7 @@ static void mix(const struct mf_record *s, const float *record, float *to)
             to[o] += record[s->weight + k] * record[s->output + k * s->outputs + o];
 }
 
-static struct parts parts_of(const struct mf_sleep_state *state, const struct pair *pair)
+static struct parts parts_of(const struct mf_sleep_state *state, const struct mf_sleep_pair *pair)
 {
     const struct mf_record *s = &state->sleep->replay.sizes;
     const size_t most = state->sleep->replay.count + 1;
@@ -251,7 +211,8 @@ static void teach_expert(const struct divider *d, size_t e, size_t count, struct
 }
 
 /* Copies the two rows of a router's weight out of the carry, or back. */
-static void rows(const struct mf_sleep_state *state, const struct pair *pair, const char *part, float *to, int back)
+static void rows(const struct mf_sleep_state *state, const struct mf_sleep_pair *pair, const char *part, float *to,
+                 int back)
 {
     const struct mf_carried *w = mf_carry_router(state->carry, part);
     const size_t columns = mf_shape_count(&w->shape) / w->shape.d[0], at[] = {pair->one, pair->other};
@@ -263,7 +224,7 @@ static void rows(const struct mf_sleep_state *state, const struct pair *pair, co
     }
 }
 
-static void teach_router(const struct divider *d, const struct pair *pair, struct parts *p)
+static void teach_router(const struct divider *d, const struct mf_sleep_pair *pair, struct parts *p)
 {
     const struct mf_sleep_opts *o = &d->state->sleep->opts;
     float *weight = MF_MUST(malloc(2 * mf_record_inners(&d->state->sleep->replay.sizes) * sizeof *weight), "rows");
@@ -280,7 +241,7 @@ static void teach_router(const struct divider *d, const struct pair *pair, struc
 }
 
 /* Nothing is divided where one of them has no part. */
-static int divide(const struct divider *d, const struct pair *pair)
+static int divide(const struct divider *d, const struct mf_sleep_pair *pair)
 {
     struct parts p = parts_of(d->state, pair);
     const int both = p.count[0] > 0 && p.count[1] > 0;
@@ -294,7 +255,7 @@ static int divide(const struct divider *d, const struct pair *pair)
     return both;
 }
 
-static int divide_all(struct mf_sleep_state *state, size_t count, const struct pair *pair)
+static int divide_all(struct mf_sleep_state *state, size_t count, const struct mf_sleep_pair *pair)
 {
     const struct mf_mlp_wish expert = mf_mlp_expert(&state->trainer->network, (size_t)state->sleep->opts.batch);
     const struct mf_mlp_wish router = {.columns = mf_record_inners(&state->sleep->replay.sizes),
@@ -346,7 +307,7 @@ static size_t copy_touched(const struct mf_sleep_state *state, float *memory, in
 }
 
 /* The trainer has the weights of the carry. */
-static int try(struct mf_sleep_state *state, size_t count, const struct pair *pair, float *memory)
+static int try(struct mf_sleep_state *state, size_t count, const struct mf_sleep_pair *pair, float *memory)
 {
     double merit, after, merit_after;
 
@@ -366,7 +327,7 @@ static int try(struct mf_sleep_state *state, size_t count, const struct pair *pa
     return MF_OK;
 }
 
-static int try_in_memory(struct mf_sleep_state *state, size_t count, const struct pair *pair)
+static int try_in_memory(struct mf_sleep_state *state, size_t count, const struct mf_sleep_pair *pair)
 {
     struct mf_arena *arena = state->trainer->queue->host;
     float *memory = mf_arena_take(arena, copy_touched(state, NULL, 0) * sizeof *memory, "weights before a trial");
@@ -379,13 +340,12 @@ static int try_in_memory(struct mf_sleep_state *state, size_t count, const struc
 
 int mf_sleep_divide(struct mf_sleep_state *state)
 {
-    const size_t experts = state->before.count;
-    struct pair *pair = MF_MUST(malloc((experts * experts + 1) * sizeof *pair), "pairs of experts");
+    struct mf_sleep_pair *pair;
     size_t count;
     int rc = MF_OK;
 
-    state->pairs = find_pairs(state, pair);
-    count = keep_disjoint(experts, state->pairs, pair);
+    state->pairs = find_pairs(state, &pair);
+    count = mf_sleep_disjoint(state, state->pairs, pair);
     if (count > 0 && state->trainer->set->count[MF_VALIDATION] > 0) rc = try_in_memory(state, count, pair);
     free(pair);
     return rc;

@@ -45,35 +45,6 @@ double mf_sleep_similarity(const struct mf_sleep_state *state, size_t one, size_
            OF_INPUTS * cosine(s->columns, s->centroid + one * s->columns, s->centroid + other * s->columns);
 }
 
-struct pair {
-    size_t one, other; /* the older one comes first */
-    size_t number;
-    double similarity;
-};
-
-static int most_alike(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    if (x->similarity != y->similarity) return x->similarity > y->similarity ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-static size_t find_pairs(const struct mf_sleep_state *state, double similarity, struct pair *pair)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < state->before.count; ++i)
-        for (size_t k = i + 1; k < state->before.count; ++k) {
-            const size_t a = state->order[i], b = state->order[k];
-
-            pair[count] = (struct pair){a, b, count, mf_sleep_similarity(state, a, b)};
-            count += pair[count].similarity > similarity;
-        }
-    qsort(pair, count, sizeof *pair, most_alike);
-    return count;
-}
-
 /* The mean input of both. */
 static void join_inputs(struct mf_survey *s, size_t from, size_t into)
 {
@@ -87,7 +58,7 @@ static void join_inputs(struct mf_survey *s, size_t from, size_t into)
 }
 
 /* The one with more rows in its life stays; of equal ones the older. */
-static void join(struct mf_sleep_state *state, const struct pair *pair)
+static void join(struct mf_sleep_state *state, const struct mf_sleep_pair *pair)
 {
     const double rows_one = mf_graph_find(state->graph, state->before.id[pair->one])->activations;
     const double rows_other = mf_graph_find(state->graph, state->before.id[pair->other])->activations;
@@ -102,20 +73,31 @@ static void join(struct mf_sleep_state *state, const struct pair *pair)
     mf_sleep_note(state, MF_CHANGE_MERGE, state->before.id[from], state->before.id[into]);
 }
 
-void mf_sleep_merge(struct mf_sleep_state *state, double similarity)
+/* Of all pairs; 0: they are not so alike that they become one. */
+static double *similarities(const struct mf_sleep_state *state, double least)
 {
     const size_t experts = state->before.count;
-    struct pair *pair = MF_MUST(malloc((experts * experts + 1) * sizeof *pair), "pairs of experts");
-    unsigned char *taken = MF_MUST(calloc(experts + 1, 1), "pairs of experts");
-    const size_t pairs = find_pairs(state, similarity, pair);
+    double *to = MF_MUST(calloc(experts * experts + 1, sizeof *to), "pairs of experts");
 
-    for (size_t k = 0; k < pairs && may_leave(state); ++k) {
-        if (taken[pair[k].one] || taken[pair[k].other]) continue;
-        taken[pair[k].one] = taken[pair[k].other] = 1;
-        join(state, &pair[k]);
-    }
+    for (size_t a = 0; a < experts; ++a)
+        for (size_t b = 0; b < a; ++b) {
+            const double similarity = mf_sleep_similarity(state, a, b);
+
+            to[a * experts + b] = to[b * experts + a] = similarity > least ? similarity : 0;
+        }
+    return to;
+}
+
+void mf_sleep_merge(struct mf_sleep_state *state, double similarity)
+{
+    double *value = similarities(state, similarity);
+    struct mf_sleep_pair *pair;
+    size_t pairs = mf_sleep_pairs(state, value, &pair);
+
+    pairs = mf_sleep_disjoint(state, pairs, pair);
+    for (size_t k = 0; k < pairs && may_leave(state); ++k) join(state, &pair[k]);
     free(pair);
-    free(taken);
+    free(value);
 }
 
 /* -- pruning -- */

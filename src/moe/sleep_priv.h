@@ -33,6 +33,23 @@ struct mf_sleep_state mf_sleep_state_of(struct mf_sleep *sleep, struct mf_traine
 /** Adds an event. */
 void mf_sleep_note(struct mf_sleep_state *state, enum mf_change what, long expert, long other);
 
+/** Is this expert still there? */
+int mf_sleep_remains(const struct mf_sleep_state *state, size_t expert);
+
+/** Two experts, the older one first. */
+struct mf_sleep_pair {
+    size_t one, other;
+    size_t number; /* of equal values the lower one comes first */
+    double value;
+};
+
+/** Those pairs of experts that remain whose @p value [experts][experts], symmetric, is above 0: the largest first. The
+ * caller frees. */
+size_t mf_sleep_pairs(const struct mf_sleep_state *state, const double *value, struct mf_sleep_pair **pairs);
+
+/** Of pairs in that order keeps those whose experts are in none before. Returns how many. */
+size_t mf_sleep_disjoint(const struct mf_sleep_state *state, size_t count, struct mf_sleep_pair *pair);
+
 /** How alike two experts of the carry are: 0.6 of the cosine of their weights and 0.4 of that of their mean inputs;
  * where one has none, the first alone. */
 double mf_sleep_similarity(const struct mf_sleep_state *state, size_t one, size_t other);

@@ -11,26 +11,27 @@
 #include "src/net/region.h"
 
 /* What the ranks of a region have told each other. */
-struct told {
+struct counts {
     size_t ways, experts, own, way; /* ranks; all experts, this rank's; its number */
     size_t rounds;                  /* 0: nothing yet */
     int64_t *all;                   /* [ways][experts + 2] rows for every expert, the first own expert, room */
     struct mf_span *stretch;        /* [ways][ways] rows that the first has for the second */
 };
 
-struct lane {
+/* The stretches of a list. */
+struct schedule {
     const struct mf_list *list;
     size_t stretches;
     struct mf_stretch *stretch;
-    struct told *told; /* [regions + 1] */
+    struct counts *counts; /* [regions + 1] */
 };
 
 struct mf_rounds {
     const struct mf_net *net;
     struct mf_queue *queue;
-    struct lane lane[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
+    struct schedule schedule[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
     const struct mf_stretch *now; /* NULL: outside of stretches */
-    struct told *told;            /* of its region */
+    struct counts *counts;        /* of its region */
     int back;                     /* it is in backward */
     size_t over;                  /* rounds of it */
     int64_t *mine;                /* [most experts + 2] */
@@ -46,32 +47,32 @@ static size_t experts_of(const struct mf_net *net, const struct mf_node *node)
 }
 
 /* Room for a region, found by its first node. */
-static void make_told(struct mf_rounds *r, const struct mf_node *node, struct told *told)
+static void make_counts(struct mf_rounds *r, const struct mf_node *node, struct counts *counts)
 {
-    told->ways = (size_t)node->attr.ways;
-    told->own = (size_t)node->attr.groups;
-    told->experts = experts_of(r->net, node);
-    told->all = MF_MUST(calloc(told->ways * (told->experts + 2), sizeof *told->all), "counts of rows");
-    told->stretch = MF_MUST(calloc(told->ways * told->ways, sizeof *told->stretch), "counts of rows");
-    r->mine = MF_MUST(realloc(r->mine, (told->experts + 2) * sizeof *r->mine), "counts of rows");
+    counts->ways = (size_t)node->attr.ways;
+    counts->own = (size_t)node->attr.groups;
+    counts->experts = experts_of(r->net, node);
+    counts->all = MF_MUST(calloc(counts->ways * (counts->experts + 2), sizeof *counts->all), "counts of rows");
+    counts->stretch = MF_MUST(calloc(counts->ways * counts->ways, sizeof *counts->stretch), "counts of rows");
+    r->mine = MF_MUST(realloc(r->mine, (counts->experts + 2) * sizeof *r->mine), "counts of rows");
 }
 
-static struct lane lane_of(struct mf_rounds *r, const struct mf_list *list, size_t most[2])
+static struct schedule schedule_of(struct mf_rounds *r, const struct mf_list *list, size_t most[2])
 {
-    struct lane lane = {.list = list};
+    struct schedule schedule = {.list = list};
 
-    lane.stretches = mf_stretches(list, &lane.stretch);
-    lane.told = MF_MUST(calloc((size_t)mf_regions(list) + 1, sizeof *lane.told), "counts of rows");
+    schedule.stretches = mf_stretches(list, &schedule.stretch);
+    schedule.counts = MF_MUST(calloc((size_t)mf_regions(list) + 1, sizeof *schedule.counts), "counts of rows");
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
-        struct told *told = &lane.told[node->region];
+        struct counts *counts = &schedule.counts[node->region];
 
-        if (node->op != MF_OP_TRADE || node->back || told->all) continue;
-        make_told(r, node, told);
-        most[0] = mf_max(most[0], mf_max(told->ways * told->own, told->experts) + 1);
-        most[1] = mf_max(most[1], told->ways);
+        if (node->op != MF_OP_TRADE || node->back || counts->all) continue;
+        make_counts(r, node, counts);
+        most[0] = mf_max(most[0], mf_max(counts->ways * counts->own, counts->experts) + 1);
+        most[1] = mf_max(most[1], counts->ways);
     }
-    return lane;
+    return schedule;
 }
 
 struct mf_rounds *mf_rounds_new(const struct mf_net *net, struct mf_queue *queue)
@@ -81,7 +82,7 @@ struct mf_rounds *mf_rounds_new(const struct mf_net *net, struct mf_queue *queue
 
     r->net = net;
     r->queue = queue;
-    for (size_t k = 0; k < net->lists; ++k) r->lane[k] = lane_of(r, net->list[k], most);
+    for (size_t k = 0; k < net->lists; ++k) r->schedule[k] = schedule_of(r, net->list[k], most);
     r->offset = MF_MUST(calloc(most[0] + 1, sizeof *r->offset), "counts of rows");
     r->block = MF_MUST(calloc(4 * most[1] + 1, sizeof *r->block), "counts of rows");
     return r;
@@ -91,14 +92,14 @@ void mf_rounds_free(struct mf_rounds *rounds)
 {
     if (!rounds) return;
     for (size_t k = 0; k < rounds->net->lists; ++k) {
-        struct lane *lane = &rounds->lane[k];
+        struct schedule *schedule = &rounds->schedule[k];
 
-        for (int region = 0; region <= mf_regions(lane->list); ++region) {
-            free(lane->told[region].all);
-            free(lane->told[region].stretch);
+        for (int region = 0; region <= mf_regions(schedule->list); ++region) {
+            free(schedule->counts[region].all);
+            free(schedule->counts[region].stretch);
         }
-        free(lane->told);
-        free(lane->stretch);
+        free(schedule->counts);
+        free(schedule->stretch);
     }
     free(rounds->mine);
     free(rounds->offset);
@@ -117,23 +118,23 @@ size_t mf_rounds_room(size_t rows, size_t ways, size_t own, size_t experts, doub
 
 static void enter(struct mf_rounds *r, size_t k, size_t i)
 {
-    const struct lane *lane = &r->lane[k];
+    const struct schedule *schedule = &r->schedule[k];
 
     r->now = NULL;
-    for (size_t s = 0; s < lane->stretches; ++s)
-        if (lane->stretch[s].first == i) r->now = &lane->stretch[s];
+    for (size_t s = 0; s < schedule->stretches; ++s)
+        if (schedule->stretch[s].first == i) r->now = &schedule->stretch[s];
     if (!r->now) return;
-    r->told = &lane->told[r->now->region];
+    r->counts = &schedule->counts[r->now->region];
     r->over = 0;
-    r->back = i >= mf_list_seed(lane->list);
-    if (!r->back) r->told->rounds = 0;
+    r->back = i >= mf_list_seed(schedule->list);
+    if (!r->back) r->counts->rounds = 0;
 }
 
 size_t mf_rounds_next(struct mf_rounds *r, size_t k, size_t i)
 {
-    const struct mf_list *list = r->lane[k].list;
+    const struct mf_list *list = r->schedule[k].list;
 
-    if (r->now && i == r->now->last + 1 && r->over + 1 < r->told->rounds) {
+    if (r->now && i == r->now->last + 1 && r->over + 1 < r->counts->rounds) {
         ++r->over;
         i = r->now->first;
     } else if (!r->now || i > r->now->last) {
@@ -145,12 +146,12 @@ size_t mf_rounds_next(struct mf_rounds *r, size_t k, size_t i)
 
 size_t mf_rounds_border(const struct mf_rounds *r, size_t k, size_t i)
 {
-    const struct lane *lane = &r->lane[k];
+    const struct schedule *schedule = &r->schedule[k];
 
     if (r->now) return r->now->last + 1;
-    for (size_t s = 0; s < lane->stretches; ++s)
-        if (lane->stretch[s].first > i) return lane->stretch[s].first;
-    return lane->list->nodes;
+    for (size_t s = 0; s < schedule->stretches; ++s)
+        if (schedule->stretch[s].first > i) return schedule->stretch[s].first;
+    return schedule->list->nodes;
 }
 
 /* What others touch, too, is done once. The activations of the first round in backward are those of the last in
@@ -165,7 +166,7 @@ size_t mf_rounds_over(const struct mf_rounds *r) { return r->now ? r->over : 0; 
 
 int mf_rounds_more(const struct mf_rounds *r, size_t i)
 {
-    return r->now && i == r->now->last && r->over + 1 < r->told->rounds;
+    return r->now && i == r->now->last && r->over + 1 < r->counts->rounds;
 }
 
 unsigned mf_rounds_adds(const struct mf_rounds *r, const struct mf_node *node)
@@ -181,32 +182,32 @@ size_t mf_rounds_taken(const struct mf_rounds *r, size_t k)
 {
     size_t most = 0;
 
-    for (int region = 0; region <= mf_regions(r->lane[k].list); ++region)
-        most = mf_max(most, r->lane[k].told[region].rounds);
+    for (int region = 0; region <= mf_regions(r->schedule[k].list); ++region)
+        most = mf_max(most, r->schedule[k].counts[region].rounds);
     return most;
 }
 
 /* -- counts -- */
 
-static int64_t rows_for(const struct told *t, size_t rank, size_t expert)
+static int64_t rows_for(const struct counts *t, size_t rank, size_t expert)
 {
     return t->all[rank * (t->experts + 2) + expert];
 }
 
-static size_t first_of(const struct told *t, size_t rank)
+static size_t first_of(const struct counts *t, size_t rank)
 {
     return rank == t->ways ? t->experts : (size_t)rows_for(t, rank, t->experts);
 }
 
-static size_t room_of(const struct told *t, size_t rank) { return (size_t)rows_for(t, rank, t->experts + 1); }
+static size_t room_of(const struct counts *t, size_t rank) { return (size_t)rows_for(t, rank, t->experts + 1); }
 
-static struct mf_span *stretch_of(const struct told *t, size_t from, size_t to)
+static struct mf_span *stretch_of(const struct counts *t, size_t from, size_t to)
 {
     return &t->stretch[from * t->ways + to];
 }
 
 /* The rows of rank @p from for every rank stand behind each other. */
-static void find_stretches(struct told *t, size_t from)
+static void find_stretches(struct counts *t, size_t from)
 {
     size_t at = 0;
 
@@ -220,14 +221,14 @@ static void find_stretches(struct told *t, size_t from)
 }
 
 /* Those of a round. */
-static struct mf_span piece_of(const struct told *t, size_t from, size_t to, size_t round)
+static struct mf_span piece_of(const struct counts *t, size_t from, size_t to, size_t round)
 {
     const struct mf_span rows = *stretch_of(t, from, to), part = mf_cut(rows.count, t->rounds, round);
 
     return (struct mf_span){rows.first + part.first, part.count};
 }
 
-static int fits(const struct told *t, size_t rounds)
+static int fits(const struct counts *t, size_t rounds)
 {
     for (size_t to = 0; to < t->ways; ++to) {
         size_t most = 0;
@@ -242,7 +243,7 @@ static int fits(const struct told *t, size_t rounds)
 static void tell(struct mf_rounds *r, const struct mf_exchanges *by, const struct mf_node *node,
                  const struct mf_call *call)
 {
-    struct told *t = r->told;
+    struct counts *t = r->counts;
     const size_t before = mf_shape_count(&call->in[1].shape) - t->experts - 1;
 
     r->queue->backend->get(r->queue, r->offset, (const int32_t *)call->in[1].at + before,
@@ -258,12 +259,12 @@ static void tell(struct mf_rounds *r, const struct mf_exchanges *by, const struc
 
 /* -- trades -- */
 
-static size_t round_of(const struct mf_rounds *r) { return r->back ? r->told->rounds - 1 - r->over : r->over; }
+static size_t round_of(const struct mf_rounds *r) { return r->back ? r->counts->rounds - 1 - r->over : r->over; }
 
 /* Where the rows of every rank for every own expert begin, behind each other. */
 static void put_offsets(struct mf_rounds *r, void *device)
 {
-    const struct told *t = r->told;
+    const struct counts *t = r->counts;
     size_t at = 0, g = 0;
 
     for (size_t from = 0; from < t->ways; ++from) {
@@ -287,7 +288,7 @@ static void put_offsets(struct mf_rounds *r, void *device)
 static void move(struct mf_rounds *r, const struct mf_exchanges *by, const struct mf_tensor *own,
                  const struct mf_tensor *rows, int back)
 {
-    const struct told *t = r->told;
+    const struct counts *t = r->counts;
     const size_t d = mf_shape_last(&own->shape);
     size_t *go = r->block, *come = go + t->ways, *go_at = come + t->ways;
 
@@ -319,7 +320,7 @@ void mf_rounds_trade(struct mf_rounds *r, const struct mf_exchanges *by, const s
     MF_ASSERT(by && r->now);
     if (node->op == MF_OP_TRADE && !node->back) {
         by->settle(by->context); /* copies of counts and offsets wait for the queue; other trades need none */
-        if (r->told->rounds == 0) tell(r, by, node, call);
+        if (r->counts->rounds == 0) tell(r, by, node, call);
         put_offsets(r, call->out[1].at);
     }
     move(r, by, back ? out : in, back ? in : out, back);

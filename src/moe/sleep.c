@@ -176,14 +176,6 @@ static void drop(struct snapshot *s)
     mf_graph_free(&s->grow.graph);
 }
 
-static int same_experts(const struct mf_experts *a, const struct mf_experts *b)
-{
-    size_t e = 0;
-
-    while (e < a->count && e < b->count && a->id[e] == b->id[e]) ++e;
-    return e == a->count && e == b->count;
-}
-
 /* The graph of the snapshot moves. */
 static int restore(struct mf_sleep_state *state, struct snapshot *s)
 {
@@ -195,7 +187,7 @@ static int restore(struct mf_sleep_state *state, struct snapshot *s)
     *state->sleep->grow = s->grow;
     s->grow.graph = (struct mf_graph){0};
     state->sleep->tuning = s->tuning;
-    if (!same_experts(&s->carry->experts, &state->trainer->experts))
+    if (!mf_experts_same(&s->carry->experts, &state->trainer->experts))
         return mf_trainer_rebuild(state->trainer, &s->carry->experts, s->carry);
     mf_carry_put(s->carry, state->trainer);
     return MF_OK;

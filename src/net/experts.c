@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -23,6 +24,11 @@ size_t mf_experts_find(const struct mf_experts *experts, long id)
 
     while (e < experts->count && experts->id[e] != id) ++e;
     return e;
+}
+
+int mf_experts_same(const struct mf_experts *a, const struct mf_experts *b)
+{
+    return a->count == b->count && memcmp(a->id, b->id, a->count * sizeof *a->id) == 0;
 }
 
 /* -- parts -- */

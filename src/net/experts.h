@@ -39,6 +39,9 @@ struct mf_span mf_experts_own(const struct mf_experts *experts);
 /** The place of an id in the order; experts->count: there is no such expert. */
 size_t mf_experts_find(const struct mf_experts *experts, long id);
 
+/** Have both the same ids in the same order? */
+int mf_experts_same(const struct mf_experts *a, const struct mf_experts *b);
+
 struct mf_mixture {
     const struct mf_experts *experts;
     size_t top;                   /* experts of a row */

@@ -265,17 +265,12 @@ int mf_saved_fit(const struct mf_saved *s, struct mf_dataset *set, struct mf_tra
     return s->classify ? fit_classes(s, set) : fit_columns(s, set, column);
 }
 
-static int same_experts(const struct mf_experts *a, const struct mf_experts *b)
-{
-    return a->count == b->count && memcmp(a->id, b->id, a->count * sizeof *a->id) == 0;
-}
-
 int mf_saved_load(const struct mf_saved *s, struct mf_trainer *t)
 {
     for (size_t c = 0; c < t->opts.columns; ++c) {
         t->units.mean[c] = s->units.mean[c];
         t->units.deviation[c] = s->units.deviation[c];
     }
-    if (s->args.list && !same_experts(&t->experts, s->args.list)) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
+    if (s->args.list && !mf_experts_same(&t->experts, s->args.list)) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
     return mf_weights_load(&t->network, t->walk, s->file);
 }

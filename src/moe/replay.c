@@ -185,7 +185,6 @@ struct repeater {
     struct mf_carry *carry;
     struct mf_mlp *mlp;
     size_t layers, batch;
-    double rate;
 };
 
 static size_t lessons_of(const struct mf_replay *r, long id, struct mf_lesson *lesson)
@@ -203,7 +202,7 @@ static size_t lessons_of(const struct mf_replay *r, long id, struct mf_lesson *l
     return n;
 }
 
-static int repeat(const struct repeater *p, long id, double *confidence, size_t *steps)
+static int repeat(const struct repeater *p, long id, double rate, double *confidence, size_t *steps)
 {
     struct mf_lesson *lesson = MF_MUST(malloc((p->replay->count + 1) * sizeof *lesson), "lessons");
     const size_t n = lessons_of(p->replay, id, lesson);
@@ -214,7 +213,7 @@ static int repeat(const struct repeater *p, long id, double *confidence, size_t 
 
     mf_replay_weights(p->carry, id, p->layers, weight);
     if (n > 0) mf_mlp_put(p->mlp, weight);
-    made = mf_lessons_learn(p->mlp, p->batch, n, lesson, 0, p->rate, losses);
+    made = mf_lessons_learn(p->mlp, p->batch, n, lesson, 0, rate, losses);
     if (n > 0) mf_mlp_get(p->mlp, weight);
     if (!is_finite(made, losses)) rc = mf_fail(MF_NUMERIC, "the loss of expert %ld in replay is not finite", id);
     *confidence = confidence_of(made, losses);
@@ -239,17 +238,17 @@ static void share(const struct mf_comm *comm, const struct mf_carry *c, size_t e
 }
 
 int mf_replay_repeat(const struct mf_replay *r, const struct mf_trainer *t, struct mf_carry *carry, size_t batch,
-                     double rate, double *confidence, size_t *steps)
+                     const double *rate, double *confidence, size_t *steps)
 {
     const struct mf_mlp_wish wish = mf_mlp_expert(&t->network, batch);
     const size_t ranks = (size_t)t->comm->size, layers = wish.depth + 1;
-    struct repeater p = {r, carry, NULL, layers, batch, rate};
+    struct repeater p = {r, carry, NULL, layers, batch};
     double made = 0;
     int rc = mf_mlp_open(&wish, t->queue, &p.mlp);
 
     *steps = 0;
     for (size_t e = (size_t)t->comm->rank; rc == MF_OK && e < carry->experts.count; e += ranks)
-        rc = repeat(&p, carry->experts.id[e], &confidence[e], steps);
+        rc = repeat(&p, carry->experts.id[e], rate[e], &confidence[e], steps);
     mf_mlp_close(p.mlp);
     MF_TRY(mf_agree(t->comm, rc));
     for (size_t e = 0; e < carry->experts.count; ++e) share(t->comm, carry, e, layers, &confidence[e]);

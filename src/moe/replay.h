@@ -51,11 +51,12 @@ void mf_replay_weights(const struct mf_carry *carry, long id, size_t layers, flo
 
 /**
  * Every expert of the carry repeats its records, the most uncertain first: batches of @p batch, adam, mean squared
- * error to what it made of them. @p confidence [experts]: 1 - half the mean of its last 10 losses, from 0 to 1; NAN: it
- * has no records. *steps: of all experts. Collective; refuses (agreed) with MF_MEMORY, MF_NUMERIC.
+ * error to what it made of them. @p rate [experts]: learning rates. @p confidence [experts]: 1 - half the mean of its
+ * last 10 losses, from 0 to 1; NAN: it has no records. *steps: of all experts. Collective; refuses (agreed) with
+ * MF_MEMORY, MF_NUMERIC.
  */
 int mf_replay_repeat(const struct mf_replay *replay, const struct mf_trainer *trainer, struct mf_carry *carry,
-                     size_t batch, double rate, double *confidence, size_t *steps);
+                     size_t batch, const double *rate, double *confidence, size_t *steps);
 
 /** Lists the records in a checkpoint, or takes them from one. Local. */
 void mf_replay_list(struct mf_replay *replay, struct mf_checkpoint *checkpoint);

@@ -92,14 +92,13 @@ static void remember_scores(struct mf_sleep_state *state, const double *confiden
 
 static int replay(struct mf_sleep_state *state)
 {
-    const struct mf_sleep_opts *o = &state->sleep->opts;
-    double *confidence = MF_MUST(calloc(state->before.count + 1, sizeof *confidence), "confidences");
-    const int rc = mf_replay_repeat(&state->sleep->replay, state->trainer, state->carry, (size_t)o->batch, o->rate,
-                                    confidence, &state->steps);
+    double confidence[MF_EXPERTS], rate[MF_EXPERTS];
 
-    if (rc == MF_OK) remember_scores(state, confidence);
-    free(confidence);
-    return rc;
+    for (size_t e = 0; e < state->before.count; ++e) rate[e] = mf_sleep_rate(state, e);
+    MF_TRY(mf_replay_repeat(&state->sleep->replay, state->trainer, state->carry, (size_t)state->sleep->opts.batch, rate,
+                            confidence, &state->steps));
+    remember_scores(state, confidence);
+    return MF_OK;
 }
 
 /* The trainer gets what has changed. */

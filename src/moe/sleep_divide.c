@@ -205,7 +205,7 @@ static void teach_expert(const struct divider *d, size_t e, size_t count, struct
 
     mf_replay_weights(d->state->carry, d->state->before.id[e], d->layers, weight);
     mf_mlp_put(d->expert, weight);
-    mf_lessons_learn(d->expert, (size_t)o->batch, count, lesson, STEPS, o->rate, NULL);
+    mf_lessons_learn(d->expert, (size_t)o->batch, count, lesson, STEPS, mf_sleep_rate(d->state, e), NULL);
     mf_mlp_get(d->expert, weight);
     free(weight);
 }

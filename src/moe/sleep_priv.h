@@ -33,6 +33,9 @@ struct mf_sleep_state mf_sleep_state_of(struct mf_sleep *sleep, struct mf_traine
 /** Adds an event. */
 void mf_sleep_note(struct mf_sleep_state *state, enum mf_change what, long expert, long other);
 
+/** The learning rate of an expert in sleep: the less, the more special it has become. */
+double mf_sleep_rate(const struct mf_sleep_state *state, size_t expert);
+
 /** Is this expert still there? */
 int mf_sleep_remains(const struct mf_sleep_state *state, size_t expert);
 

@@ -25,6 +25,11 @@ void mf_sleep_note(struct mf_sleep_state *state, enum mf_change what, long exper
     state->event[state->events++] = (struct mf_sleep_event){what, expert, other};
 }
 
+double mf_sleep_rate(const struct mf_sleep_state *state, size_t e)
+{
+    return state->sleep->opts.rate * mf_graph_find(state->graph, state->before.id[e])->adaptation_rate;
+}
+
 int mf_sleep_remains(const struct mf_sleep_state *state, size_t e)
 {
     return mf_experts_find(&state->experts, state->before.id[e]) < state->experts.count;

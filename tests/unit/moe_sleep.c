@@ -225,6 +225,7 @@ static void replay(const struct bed *b)
     struct mf_trainer t;
     struct mf_carry *c;
     struct mf_carried *w, *gate;
+    const double rate[EXPERTS] = {0.01, 0.01, 0.01, 0.01};
     double confidence[EXPERTS], before, after;
     float rows[64];
     size_t steps, bytes;
@@ -246,7 +247,7 @@ static void replay(const struct bed *b)
         for (size_t j = 0; j < w->shape.d[0]; ++j) w->state[0][j] += 0.3F;
     }
     before = error_of(&r, c, 0) + error_of(&r, c, 1) + error_of(&r, c, 2) + error_of(&r, c, 3);
-    for (int k = 0; k < 40; ++k) CHECK(mf_replay_repeat(&r, &t, c, 4, 0.01, confidence, &steps) == MF_OK);
+    for (int k = 0; k < 40; ++k) CHECK(mf_replay_repeat(&r, &t, c, 4, rate, confidence, &steps) == MF_OK);
     after = error_of(&r, c, 0) + error_of(&r, c, 1) + error_of(&r, c, 2) + error_of(&r, c, 3);
     CHECK_SAYS(after < 0.1 * before, "the error of %g becomes %g", before, after);
     CHECK(memcmp(rows, gate->state[0], sizeof rows) == 0);
@@ -258,7 +259,7 @@ static void replay(const struct bed *b)
     }
     CHECK(repeating >= 0 && steps > 0);
     mf_carry_expert(c, repeating, 2, "bias")->state[0][0] = NAN;
-    CHECK(mf_replay_repeat(&r, &t, c, 4, 0.01, confidence, &steps) == MF_NUMERIC);
+    CHECK(mf_replay_repeat(&r, &t, c, 4, rate, confidence, &steps) == MF_NUMERIC);
     CHECK(strstr(mf_err_text(), "in replay is not finite"));
     mf_err_clear();
     mf_carry_free(c);
@@ -269,6 +270,48 @@ static void replay(const struct bed *b)
     CHECK(mf_replay_look(&r, &t, 6) == MF_OK && mf_replay_look(&r, &t, 5) == MF_OK && r.count == 7 && r.next == 4);
     mf_replay_close(&r);
     mf_trainer_close(&t);
+}
+
+/* How far weights of experts move in a sleep. */
+static double moved(const struct bed *b, double adaptation_rate)
+{
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_sleep_opts s = usual_sleep;
+    struct mf_carry *was, *is;
+    struct life l;
+    double most = 0;
+
+    s.similarity = 1;
+    s.overlap = 2; /* nothing is divided */
+    s.dormant = 1000;
+    s.meta = 0;
+    open_life(b, &b->world, &o, &growth, &s, &l);
+    steps_until(&l.t, 2);
+    CHECK(mf_replay_look(&l.sleep.replay, &l.t, WINDOW) == MF_OK);
+    steps_until(&l.t, 4);
+    CHECK(mf_carry_take(&l.t, &was) == MF_OK);
+    for (long e = 0; e < EXPERTS; ++e) mf_graph_find(&l.grow.graph, e)->adaptation_rate = adaptation_rate;
+    CHECK(mf_sleep_now(&l.sleep, &l.loop) == MF_OK && l.grow.changes[MF_CHANGE_SLEEP] == 1);
+    CHECK(mf_carry_take(&l.t, &is) == MF_OK);
+    for (long e = 0; e < EXPERTS; ++e) {
+        const struct mf_carried *x = mf_carry_expert(was, e, 2, "weight"), *y = mf_carry_expert(is, e, 2, "weight");
+
+        most = fmax(most, apart(mf_shape_count(&x->shape), x->state[0], y->state[0]));
+        CHECK(mf_graph_find(&l.grow.graph, e)->adaptation_rate >= 0.5); /* the sleep sets it anew */
+    }
+    mf_carry_free(was);
+    mf_carry_free(is);
+    close_life(&l);
+    return most;
+}
+
+/* The adaptation rate is the part of --replay-rate with which an expert learns. */
+static void adaptation(const struct bed *b)
+{
+    const double all = moved(b, 1), tenth = moved(b, 0.1);
+
+    CHECK(moved(b, 0) == 0);
+    CHECK_SAYS(tenth > 0 && tenth < 0.3 * all, "weights move by %g, with a tenth of the rate by %g", all, tenth);
 }
 
 /* -- merging and pruning -- */
@@ -522,6 +565,7 @@ int main(int argc, char **argv)
     if (b.world.size > 1) failure(&b, 2, 0, (size_t)b.world.size);
     restart(&b);
     replay(&b);
+    adaptation(&b);
     merge(&b);
     prune(&b);
     overlaps(&b);

@@ -7,8 +7,7 @@
 #include "src/base/err.h"
 #include "src/moe/graph_priv.h"
 
-const char *const mf_relation_names[MF_RELATIONS] = {"similarity", "specialization", "dependency", "composition",
-                                                     "specialization_split"};
+const char *const mf_relation_names[MF_RELATIONS] = {"similarity", "dependency", "composition", "specialization_split"};
 
 void mf_graph_free(struct mf_graph *g)
 {

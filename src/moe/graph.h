@@ -11,15 +11,14 @@
 #include "src/run/checkpoint.h"
 
 enum mf_relation {
-    MF_SIMILARITY,
-    MF_SPECIALIZATION,
-    MF_DEPENDENCY,
-    MF_COMPOSITION,
-    MF_SPECIALIZATION_SPLIT,
+    MF_SIMILARITY,           /* of a new expert and the busiest one at its birth */
+    MF_DEPENDENCY,           /* most rows of one are rows of the other, too */
+    MF_COMPOSITION,          /* both work on the same rows */
+    MF_SPECIALIZATION_SPLIT, /* both serve the same classes in the same way, and divide them */
     MF_RELATIONS
 };
 
-/** "similarity", "specialization", ... */
+/** "similarity", "dependency", ... */
 extern const char *const mf_relation_names[MF_RELATIONS];
 
 struct mf_graph_expert {

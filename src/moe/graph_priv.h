@@ -7,7 +7,7 @@
 #define MF_GRAPH_FORMAT "mesoforge knowledge graph"
 
 /* The largest graph that is read. */
-enum { MF_GRAPH_VERSION = 1, MF_GRAPH_EXPERTS = 1024, MF_GRAPH_CONCEPTS = 1024, MF_GRAPH_EDGES = 1 << 20 };
+enum { MF_GRAPH_VERSION = 2, MF_GRAPH_EXPERTS = 1024, MF_GRAPH_CONCEPTS = 1024, MF_GRAPH_EDGES = 1 << 20 };
 
 struct mf_atomic;
 

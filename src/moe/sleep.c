@@ -147,6 +147,7 @@ static int go_through(struct mf_sleep_state *state)
     mf_sleep_merge(state, s->tuning.value[MF_HYPER_SIMILARITY]);
     mf_sleep_prune(state);
     MF_TRY(apply(state));
+    mf_sleep_relate(state);
     MF_TRY(mf_sleep_divide(state));
     MF_TRY(tune(state));
     mf_graph_decay(state->graph, s->opts.decay, s->opts.edge);

@@ -63,6 +63,10 @@ void mf_sleep_merge(struct mf_sleep_state *state, double similarity);
 /** Experts that did little, and nothing for long, go: the idlest first. */
 void mf_sleep_prune(struct mf_sleep_state *state);
 
+/** Edges between experts that had the same records: `composition`, the records of both in those of either, and, where
+ * that is at least half, `dependency`, the records of both in those of the expert with fewer. */
+void mf_sleep_relate(const struct mf_sleep_state *state);
+
 /** The part of their samples that two experts share: sum of least over sum of largest shares of bins. A bin is a group
  * and the expert whose mean input is nearest. @p to [experts][experts]. */
 void mf_sleep_overlaps(const struct mf_sleep_state *state, double *to);

@@ -118,7 +118,7 @@ static void refusals(void)
         const char *from, *to, *says;
     } cases[] = {
         {"\"mesoforge k", "\"k", "is no knowledge graph"},
-        {"\"version\":1", "\"version\":2", "version 2"},
+        {"\"version\":2", "\"version\":1", "version 1"},
         {"\"next_id\":9", "\"next_id\":4", "'next_id' is not"},
         {"\"next_id\"", "\"nxt\"", "has no 'nxt'"},
         {"\"id\":3", "\"id\":0", "nodes[1] 'id' is not above"},

@@ -1,6 +1,7 @@
 /* Mixtures that sleep come to the same weights on any number of ranks and in all stages, and after a restart. A sleep
  * that fails changes nothing, to the bit. Its steps do what they say. */
 #include "src/base/json.h"
+#include "src/moe/graph_priv.h"
 #include "src/moe/sleep_priv.h"
 #include "tests/unit/moe_life.h"
 
@@ -393,9 +394,13 @@ static struct mf_sleep_state state_of(struct life *l)
     return state;
 }
 
-/* Three bins: the first expert has records 1 1 1 0, the second 1 0 1 1. So they share 2 of 4, each a third: 0.5. */
+/* Three bins: the first expert has records 1 1 1 0, the second 1 0 1 1. So they share 2 of 4, each a third: 0.5. The
+ * fourth has two records, and one with each of them. */
 static void overlaps(const struct bed *b)
 {
+    static const struct mf_graph_edge want[] = {{0, 1, MF_DEPENDENCY, 2. / 3}, {0, 1, MF_COMPOSITION, 2. / 4},
+                                                {0, 3, MF_DEPENDENCY, 1. / 2}, {0, 3, MF_COMPOSITION, 1. / 4},
+                                                {1, 3, MF_DEPENDENCY, 1. / 2}, {1, 3, MF_COMPOSITION, 1. / 4}};
     static const int group[] = {0, 0, 1, 2}, has[][2] = {{0, 1}, {0, 3}, {0, 1}, {3, 1}};
     const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
     double share[EXPERTS * EXPERTS];
@@ -417,6 +422,12 @@ static void overlaps(const struct bed *b)
     /* shares: 2/3 1/3 0; 1/3 1/3 1/3 */
     CHECK_NEAR(share[1], (1.0 / 3 + 1.0 / 3) / (2.0 / 3 + 1.0 / 3 + 1.0 / 3), 1e-12);
     CHECK(share[2] == 0 && share[0] == 1 && share[EXPERTS] == share[1]);
+    mf_sleep_relate(&state);
+    CHECK(l.grow.graph.edges == sizeof want / sizeof *want);
+    for (size_t i = 0; i < l.grow.graph.edges; ++i) {
+        CHECK(mf_graph_order(&l.grow.graph.edge[i], &want[i]) == 0);
+        CHECK_NEAR(l.grow.graph.edge[i].weight, want[i].weight, 1e-12);
+    }
     mf_carry_free(state.carry);
     mf_survey_free(&state.survey);
     close_life(&l);

@@ -15,8 +15,7 @@ enum { MOST = 64 };
 static const char *const concepts[] = {"spheres", "fibres", "lamellae", "spinodal",
                                        "grains",  "cracks", "foam",     "a class with a rather long name",
                                        "voids",   "noise"};
-static const char *const kinds[] = {"similarity", "specialization", "dependency", "composition",
-                                    "specialization_split"};
+static const char *const kinds[] = {"similarity", "dependency", "composition", "specialization_split"};
 
 static double uniform(uint64_t i) { return mf_random_uniform(3, 0, i); }
 

@@ -5,30 +5,39 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/moe/concepts.h"
 #include "src/show/experts.h"
 
 /* ---- the graph ---- */
 
-/* The concept with most samples; -1: there are none. */
-static int serves(const struct mf_graph *g, const struct mf_graph_expert *e)
+/* The concepts that samples are counted for. */
+struct counted {
+    size_t count, *number;
+    const char **name;
+};
+
+static struct counted counted_of(struct mf_figure *f, const struct mf_graph *g)
+{
+    struct counted c = {0, mf_figure_keep(f, g->concepts * sizeof *c.number), NULL};
+
+    c.count = mf_concepts_counted(g, c.number);
+    c.name = mf_figure_keep(f, c.count * sizeof *c.name);
+    for (size_t k = 0; k < c.count; ++k) c.name[k] = mf_figure_text(f, "%s", g->concept[c.number[k]].name);
+    return c;
+}
+
+/* The one with most samples; -1: there are none. */
+static int serves(const struct counted *c, const struct mf_graph_expert *e)
 {
     double most = 0;
     int best = -1;
 
-    for (size_t c = 0; c < g->concepts; ++c) {
-        if (e->samples[c] <= most) continue;
-        most = e->samples[c];
-        best = (int)c;
+    for (size_t k = 0; k < c->count; ++k) {
+        if (e->samples[c->number[k]] <= most) continue;
+        most = e->samples[c->number[k]];
+        best = (int)k;
     }
     return best;
-}
-
-static const char **concepts_of(struct mf_figure *f, const struct mf_graph *g)
-{
-    const char **names = mf_figure_keep(f, g->concepts * sizeof *names);
-
-    for (size_t c = 0; c < g->concepts; ++c) names[c] = mf_figure_text(f, "%s", g->concept[c].name);
-    return names;
 }
 
 /* With blanks. */
@@ -51,19 +60,20 @@ int mf_draw_graph(const struct mf_graph *g, const char *title, const char *path)
     struct mf_figure f = {.columns = 1};
     struct mf_drawn_expert *experts = mf_figure_keep(&f, g->experts * sizeof *experts);
     struct mf_drawn_relation *relations = mf_figure_keep(&f, g->edges * sizeof *relations);
+    const struct counted counted = counted_of(&f, g);
 
     for (size_t i = 0; i < g->experts; ++i) {
         const struct mf_graph_expert *e = &g->expert[i];
 
-        experts[i] = (struct mf_drawn_expert){e->id, e->activations, serves(g, e)};
+        experts[i] = (struct mf_drawn_expert){e->id, e->activations, serves(&counted, e)};
     }
     for (size_t i = 0; i < g->edges; ++i) {
         const struct mf_graph_edge *e = &g->edge[i];
 
         relations[i] = (struct mf_drawn_relation){e->one, e->other, (int)e->relation, e->weight};
     }
-    mf_figure_graph(&f, &(struct mf_drawn_graph){g->experts, g->edges, g->concepts, MF_RELATIONS, experts, relations,
-                                                 concepts_of(&f, g), relations_of(&f)});
+    mf_figure_graph(&f, &(struct mf_drawn_graph){g->experts, g->edges, counted.count, MF_RELATIONS, experts, relations,
+                                                 counted.name, relations_of(&f)});
     return mf_figure_write(path, title, &f);
 }
 
@@ -118,14 +128,15 @@ static double *rows_of(struct mf_figure *f, const struct mf_history *h, size_t e
     return rows;
 }
 
-static double *samples_of(struct mf_figure *f, const struct mf_graph *g, size_t experts, const long *ids)
+static double *samples_of(struct mf_figure *f, const struct mf_graph *g, const struct counted *c, size_t experts,
+                          const long *ids)
 {
-    double *samples = mf_figure_keep(f, experts * g->concepts * sizeof *samples);
+    double *samples = mf_figure_keep(f, experts * c->count * sizeof *samples);
 
     for (size_t e = 0; e < experts; ++e) {
         const struct mf_graph_expert *expert = mf_graph_find(g, ids[e]);
 
-        for (size_t c = 0; c < g->concepts; ++c) samples[e * g->concepts + c] = expert ? expert->samples[c] : NAN;
+        for (size_t k = 0; k < c->count; ++k) samples[e * c->count + k] = expert ? expert->samples[c->number[k]] : NAN;
     }
     return samples;
 }
@@ -149,10 +160,11 @@ int mf_draw_activations(const struct mf_history *h, const struct mf_graph *g, co
     double *step = mf_figure_keep(&f, h->times * sizeof *step);
     size_t count;
     const long *ids = ids_of(&f, h, g, &count);
+    const struct counted counted = counted_of(&f, g);
 
     for (size_t t = 0; t < h->times; ++t) step[t] = (double)h->time[t].step;
-    mf_figure_activations(&f, &(struct mf_drawn_course){count, h->times, h->events, g->concepts, ids, step,
-                                                        rows_of(&f, h, count, ids), events_of(&f, h),
-                                                        concepts_of(&f, g), samples_of(&f, g, count, ids)});
+    mf_figure_activations(&f, &(struct mf_drawn_course){count, h->times, h->events, counted.count, ids, step,
+                                                        rows_of(&f, h, count, ids), events_of(&f, h), counted.name,
+                                                        samples_of(&f, g, &counted, count, ids)});
     return mf_figure_write(path, title, &f);
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/moe/concepts.h"
 #include "src/moe/first_rows.h"
 #include "src/moe/place.h"
 #include "src/train/carry.h"
@@ -36,11 +37,19 @@ int mf_grow_check(const struct mf_grow_opts *o, long experts, long top)
     return MF_OK;
 }
 
+static void add_classes(struct mf_graph *g, const struct mf_dataset *set)
+{
+    const char **name = MF_MUST(malloc((set->classes + 1) * sizeof *name), "names of classes");
+
+    for (size_t c = 0; c < set->classes; ++c) name[c] = set->class_name[c];
+    mf_concepts_add(g, set->classes, name);
+    free(name);
+}
+
 void mf_grow_open(struct mf_grow *g, const struct mf_grow_opts *opts, const struct mf_trainer *t)
 {
     *g = (struct mf_grow){.opts = *opts, .groups = mf_groups_of(t), .ways = t->network.ways};
-    for (size_t c = 0; t->opts.classify && c < t->set->classes; ++c)
-        mf_graph_concept(&g->graph, t->set->class_name[c], -1);
+    if (t->opts.classify) add_classes(&g->graph, t->set);
     for (size_t e = 0; e < t->experts.count; ++e)
         mf_graph_add(&g->graph, &(struct mf_graph_expert){
                                     .id = t->experts.id[e], .active = -1, .adaptation_rate = 1, .parent = -1});

@@ -36,7 +36,7 @@ struct mf_grow {
 /** Refuses (MF_USAGE) what makes no sense for @p experts experts at the start, of which a row goes to @p top. Local. */
 int mf_grow_check(const struct mf_grow_opts *opts, long experts, long top);
 
-/** The graph has the trainer's experts, and concepts are the dataset's classes. Local. */
+/** The graph has the trainer's experts, and concepts are the dataset's classes (concepts.h). Local. */
 void mf_grow_open(struct mf_grow *grow, const struct mf_grow_opts *opts, const struct mf_trainer *trainer);
 void mf_grow_close(struct mf_grow *grow);
 

@@ -1,5 +1,5 @@
 /* The knowledge graph is in order, has an edge once, and equals a graph kept as plain tables. */
-#include "src/moe/graph.h"
+#include "src/moe/concepts.h"
 
 #include <string.h>
 
@@ -283,8 +283,31 @@ static void as_tables(void)
     mf_graph_free(&g);
 }
 
+/* What several classes are part of stands in front of them; what one class alone is part of is left out. */
+static void classes(void)
+{
+    static const char *const name[] = {"spheres",  "grains",         "steel/bainite", "cracks",
+                                       "lamellae", "steel/pearlite", "alloy/b2"};
+    static const struct mf_graph_concept want[] = {{"inclusions", -1}, {"spheres", 0},        {"grains", -1},
+                                                   {"steel", -1},      {"steel/bainite", 3},  {"cracks", 0},
+                                                   {"lamellae", -1},   {"steel/pearlite", 3}, {"alloy/b2", -1}};
+    struct mf_graph g = {.next = 0};
+    size_t counted[9];
+
+    mf_concepts_add(&g, sizeof name / sizeof *name, name);
+    CHECK(g.concepts == 9);
+    for (size_t c = 0; c < g.concepts; ++c)
+        CHECK(strcmp(g.concept[c].name, want[c].name) == 0 && g.concept[c].parent == want[c].parent);
+    CHECK(mf_concepts_counted(&g, counted) == 7 && counted[0] == 1 && counted[2] == 4);
+    mf_graph_add(&g, &(struct mf_graph_expert){.parent = -1});
+    mf_graph_serve(&g, 0, 3, 1); /* a class may be what others are part of */
+    CHECK(mf_concepts_counted(&g, counted) == 8 && counted[2] == 3);
+    mf_graph_free(&g);
+}
+
 int main(void)
 {
+    classes();
     in_order();
     as_tables();
     return failures != 0;

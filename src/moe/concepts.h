@@ -1,0 +1,18 @@
+/* The concepts of a graph: the classes of a dataset, and what several of them are part of. */
+#ifndef MF_MOE_CONCEPTS_H
+#define MF_MOE_CONCEPTS_H
+
+#include "src/moe/graph.h"
+
+/**
+ * Adds all classes. What two or more of them are part of is added in front of them: "steel" of "steel/bainite" and
+ * "steel/pearlite", and of the classes that synth makes "inclusions" (spheres, hard-spheres, fibres, cracks) and
+ * "periodic" (lamellae, checkerboard).
+ */
+void mf_concepts_add(struct mf_graph *graph, size_t classes, const char *const *name);
+
+/** The concepts that samples are counted for, and not only for their parts: their numbers, @p to [concepts]. Returns
+ * how many. */
+size_t mf_concepts_counted(const struct mf_graph *graph, size_t *to);
+
+#endif

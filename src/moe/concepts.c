@@ -22,25 +22,34 @@ static char *family_of(const char *class)
     return mf_format("%s", "");
 }
 
-static int is_part(const char *class, const char *family)
+/* The names that are part of a family, @p to [classes]; of none: none. */
+static size_t parts_of(const char *family, size_t classes, const char *const *name, const char **to)
 {
-    char *own = family_of(class);
-    const int is = strcmp(own, family) == 0;
+    size_t n = 0;
 
-    free(own);
-    return is;
+    for (size_t c = 0; *family && c < classes; ++c) {
+        char *own = family_of(name[c]);
+
+        if (strcmp(own, family) == 0) to[n++] = name[c];
+        free(own);
+    }
+    return n;
 }
 
 void mf_concepts_add(struct mf_graph *g, size_t classes, const char *const *name)
 {
+    const char **part = MF_MUST(malloc((classes + 1) * sizeof *part), "names of classes");
+
     for (size_t c = 0; c < classes; ++c) {
         char *family = family_of(name[c]);
-        size_t parts = 0;
+        const size_t parts = parts_of(family, classes, name, part);
 
-        for (size_t k = 0; *family && k < classes; ++k) parts += (size_t)is_part(name[k], family);
-        mf_graph_concept(g, name[c], parts > 1 ? (long)mf_graph_concept(g, family, -1) : -1);
+        for (size_t k = 0; parts > 1 && k < parts; ++k)
+            mf_graph_concept(g, part[k], (long)mf_graph_concept(g, family, -1));
+        mf_graph_concept(g, name[c], -1);
         free(family);
     }
+    free(part);
 }
 
 static int has_parts(const struct mf_graph *g, size_t concept)

@@ -5,9 +5,9 @@
 #include "src/moe/graph.h"
 
 /**
- * Adds all classes. What two or more of them are part of is added in front of them: "steel" of "steel/bainite" and
- * "steel/pearlite", and of the classes that synth makes "inclusions" (spheres, hard-spheres, fibres, cracks) and
- * "periodic" (lamellae, checkerboard).
+ * Adds all classes. What two or more of them are part of stands in front of them, and they stand together: "steel" of
+ * "steel/bainite" and "steel/pearlite", and of the classes that synth makes "inclusions" (spheres, hard-spheres,
+ * fibres, cracks) and "periodic" (lamellae, checkerboard).
  */
 void mf_concepts_add(struct mf_graph *graph, size_t classes, const char *const *name);
 

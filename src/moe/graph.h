@@ -67,6 +67,9 @@ struct mf_graph_expert *mf_graph_find(const struct mf_graph *graph, long id);
 /** Adds an edge. One of that relation that is there takes the larger weight. */
 void mf_graph_connect(struct mf_graph *graph, long one, long other, enum mf_relation relation, double weight);
 
+/** Below 0, 0 or above 0: the order of edges. */
+int mf_graph_order(const struct mf_graph_edge *a, const struct mf_graph_edge *b);
+
 /** Removes an expert and its edges. */
 void mf_graph_remove(struct mf_graph *graph, long id);
 
@@ -103,12 +106,6 @@ long mf_graph_best(const struct mf_graph *graph, size_t concept);
 
 /** @p to [experts]: the share of the other experts that each has an edge with; of one expert 0. */
 void mf_graph_centrality(const struct mf_graph *graph, double *to);
-
-/** @p to [experts][experts]: the largest weight between two experts, 0 without an edge, 1 on the diagonal. */
-void mf_graph_affinity(const struct mf_graph *graph, double *to);
-
-/** The ids of experts without an edge into @p ids [experts]; returns how many. */
-size_t mf_graph_isolated(const struct mf_graph *graph, long *ids);
 
 /* ---- files ---- */
 

@@ -55,19 +55,6 @@ long mf_graph_best(const struct mf_graph *g, size_t concept)
 
 static size_t place_of(const struct mf_graph *g, long id) { return (size_t)(mf_graph_find(g, id) - g->expert); }
 
-void mf_graph_affinity(const struct mf_graph *g, double *to)
-{
-    const size_t n = g->experts;
-
-    memset(to, 0, n * n * sizeof *to);
-    for (size_t i = 0; i < n; ++i) to[i * n + i] = 1;
-    for (size_t i = 0; i < g->edges; ++i) {
-        const size_t a = place_of(g, g->edge[i].one), b = place_of(g, g->edge[i].other);
-
-        if (g->edge[i].weight > to[a * n + b]) to[a * n + b] = to[b * n + a] = g->edge[i].weight;
-    }
-}
-
 /* Is edge @p i the first one between its experts? Edges of a pair lie together. */
 static int is_first(const struct mf_graph *g, size_t i)
 {
@@ -83,20 +70,4 @@ void mf_graph_centrality(const struct mf_graph *g, double *to)
         to[place_of(g, g->edge[i].other)] += 1;
     }
     for (size_t i = 0; i < g->experts && g->experts > 1; ++i) to[i] /= (double)(g->experts - 1);
-}
-
-static int has_edge(const struct mf_graph *g, long id)
-{
-    for (size_t i = 0; i < g->edges; ++i)
-        if (g->edge[i].one == id || g->edge[i].other == id) return 1;
-    return 0;
-}
-
-size_t mf_graph_isolated(const struct mf_graph *g, long *ids)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < g->experts; ++i)
-        if (!has_edge(g, g->expert[i].id)) ids[n++] = g->expert[i].id;
-    return n;
 }

@@ -21,7 +21,4 @@ int mf_graph_read_h5(const char *path, char **text);
 /** All samples that an expert has worked on. */
 double mf_graph_all_samples(const struct mf_graph *graph, const struct mf_graph_expert *expert);
 
-/** Below 0, 0 or above 0: the order of edges. */
-int mf_graph_order(const struct mf_graph_edge *a, const struct mf_graph_edge *b);
-
 #endif

@@ -102,7 +102,11 @@ def numbers(folder, said):
     check(len(tree.findall(".//{*}node")) == len(living) and len(tree.findall(".//{*}edge")) == len(graph["edges"]), f"{folder}: GraphML")
     for ending in ("json", "h5"):  # info tells them as a table
         table = [row.split() for row in run("info", f"{folder}/knowledge_graph.{ending}").out.splitlines()]
-        check(all((row[4] == "-") == (int(row[0]) not in served) for row in table if row[0].isdigit()), f"{folder}: info of experts without samples: {table}")
+        check(all((row[5] == "-") == (int(row[0]) not in served) for row in table if row[0].isdigit()), f"{folder}: info of experts without samples: {table}")
+        best = next(row for row in table if row[0] == "best")[1:]
+        check(len(best) == len(graph["concepts"]) and all(one == "-" or int(one) in served for one in best), f"{folder}: the best experts {best}, samples of {served}")
+        strong = sorted((round(edge["weight"], 2) for edge in graph["edges"]), reverse=True)[:12]
+        check([float(row[-1]) for row in table if row[0] == "experts"] == strong, f"{folder}: relations {table}, {strong}")
         got = {int(row[0]): float(row[1]) for row in table if row[0].isdigit()}
         check(got == {one: node["activation_count"] for one, node in living.items()}, f"{folder}: info of {ending}: {got}")
     return living, course

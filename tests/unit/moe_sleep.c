@@ -1,7 +1,6 @@
 /* Mixtures that sleep come to the same weights on any number of ranks and in all stages, and after a restart. A sleep
  * that fails changes nothing, to the bit. Its steps do what they say. */
 #include "src/base/json.h"
-#include "src/moe/graph_priv.h"
 #include "src/moe/sleep_priv.h"
 #include "tests/unit/moe_life.h"
 

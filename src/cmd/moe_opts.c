@@ -30,6 +30,8 @@ const struct mf_opt mf_moe_rows[] = {
     SLEEP("replay-batch", batch, MF_LONG, "32", "records of one step of replay"),
     SLEEP("replay-rate", rate, MF_REAL, "1e-4", "learning rate of replay"),
     SLEEP("merge-similarity", similarity, MF_REAL, "0.8", "experts that are more alike become one [0..1]"),
+    SLEEP("specialization-threshold", special, MF_REAL, "0.7",
+          "an expert more special than this becomes one only with experts of its main class [0..1]"),
     SLEEP("dormant-steps", dormant, MF_LONG, "5000", "an expert without samples for more steps than these may go"),
     SLEEP("least-activations", activations, MF_LONG, "100", "if it had fewer samples in its life"),
     SLEEP("overlap", overlap, MF_REAL, "0.3", "experts divide their samples where they share so much of them [0..1]"),

@@ -145,11 +145,12 @@ static char *problem(void *context)
 
     if (s->every == 0) return grow;
     all = mf_format("%s--sleep-least: %ld\n--sleep-most: %ld\n--replay-buffer: %ld\n--replay-bytes: %ld\n"
-                    "--replay-batch: %ld\n--replay-rate: %.17g\n--merge-similarity: %.17g\n--dormant-steps: %ld\n"
+                    "--replay-batch: %ld\n--replay-rate: %.17g\n--merge-similarity: %.17g\n--specialization-threshold: "
+                    "%.17g\n--dormant-steps: %ld\n"
                     "--least-activations: %ld\n--overlap: %.17g\n--meta-every: %ld\n--edge-decay: %.17g\n"
                     "--edge-least: %.17g\n",
-                    grow, s->least, s->most, s->records, s->bytes, s->batch, s->rate, s->similarity, s->dormant,
-                    s->activations, s->overlap, s->meta, s->decay, s->edge);
+                    grow, s->least, s->most, s->records, s->bytes, s->batch, s->rate, s->similarity, s->special,
+                    s->dormant, s->activations, s->overlap, s->meta, s->decay, s->edge);
     free(grow);
     return all;
 }

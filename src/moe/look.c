@@ -265,3 +265,13 @@ double mf_survey_specialization(const struct mf_survey *s, size_t expert)
         if (row[g] > 0) entropy -= row[g] / sum * log(row[g] / sum);
     return fmax(0, 1 - entropy / log((double)s->groups));
 }
+
+long mf_survey_main(const struct mf_survey *s, size_t expert)
+{
+    const double *row = s->table + expert * s->groups;
+    long found = -1;
+
+    for (size_t g = 0; g < s->groups; ++g)
+        if (row[g] > (found < 0 ? 0 : row[found])) found = (long)g;
+    return found;
+}

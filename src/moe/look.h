@@ -62,4 +62,7 @@ void mf_survey_free(struct mf_survey *survey);
 /** 1 - H(group | expert) / ln(groups): 1 where an expert serves one group, 0 where it serves all alike, or none. */
 double mf_survey_specialization(const struct mf_survey *survey, size_t expert);
 
+/** The group with most rows of an expert, of equal ones the first; -1: there are none. */
+long mf_survey_main(const struct mf_survey *survey, size_t expert);
+
 #endif

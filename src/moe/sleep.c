@@ -39,6 +39,7 @@ int mf_sleep_check(const struct mf_sleep_opts *o)
     MF_TRY(from("least-activations", o->activations, 0));
     MF_TRY(from("meta-every", o->meta, 0));
     MF_TRY(within("merge-similarity", o->similarity));
+    MF_TRY(within("specialization-threshold", o->special));
     MF_TRY(within("overlap", o->overlap));
     MF_TRY(within("edge-decay", o->decay));
     MF_TRY(within("edge-least", o->edge));

@@ -16,6 +16,7 @@ struct mf_sleep_opts {
     long batch;                /* records of a step of replay */
     double rate;               /* learning rate of replay */
     double similarity;         /* experts that are more alike become one */
+    double special;            /* specialisation above which they do so only with one of the same main class */
     long dormant, activations; /* an expert goes if it had no row for so long, and fewer rows in its life */
     double overlap;            /* experts divide their samples if they share so much of them */
     long meta;                 /* sleeps between two changes of the thresholds; 0: they stay */

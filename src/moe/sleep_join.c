@@ -73,7 +73,17 @@ static void join(struct mf_sleep_state *state, const struct mf_sleep_pair *pair)
     mf_sleep_note(state, MF_CHANGE_MERGE, state->before.id[from], state->before.id[into]);
 }
 
-/* Of all pairs; 0: they are not so alike that they become one. */
+/* What a special expert knows is not mixed with another class. */
+static int stay_apart(const struct mf_sleep_state *state, size_t a, size_t b)
+{
+    const struct mf_survey *s = &state->survey;
+    const double special = fmax(mf_survey_specialization(s, a), mf_survey_specialization(s, b));
+
+    return special > state->sleep->opts.special && s->rows[a] > 0 && s->rows[b] > 0 &&
+           mf_survey_main(s, a) != mf_survey_main(s, b);
+}
+
+/* Of all pairs; 0: they do not become one. */
 static double *similarities(const struct mf_sleep_state *state, double least)
 {
     const size_t experts = state->before.count;
@@ -83,7 +93,7 @@ static double *similarities(const struct mf_sleep_state *state, double least)
         for (size_t b = 0; b < a; ++b) {
             const double similarity = mf_sleep_similarity(state, a, b);
 
-            to[a * experts + b] = to[b * experts + a] = similarity > least ? similarity : 0;
+            to[a * experts + b] = to[b * experts + a] = similarity > least && !stay_apart(state, a, b) ? similarity : 0;
         }
     return to;
 }

@@ -138,6 +138,7 @@ static void specialisation(void)
     CHECK_NEAR(mf_survey_specialization(&s, 1), 0, 1e-12);
     CHECK_NEAR(mf_survey_specialization(&s, 2), 0.5, 1e-12);
     CHECK(mf_survey_specialization(&s, 3) == 0);
+    CHECK(mf_survey_main(&s, 0) == 0 && mf_survey_main(&s, 1) == 0 && mf_survey_main(&s, 3) == -1);
 }
 
 /* -- a small network alone -- */

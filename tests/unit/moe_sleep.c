@@ -393,6 +393,31 @@ static struct mf_sleep_state state_of(struct life *l)
     return state;
 }
 
+/* Alike experts become one, but not a special one and one of another class. All have rows of one class or of two. */
+static void merge_by_class(const struct bed *b, double special, size_t mergers)
+{
+    static const double table[EXPERTS][CLASSES] = {{8, 0}, {0, 8}, {5, 4}, {9, 0}};
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    struct mf_sleep_opts s = usual_sleep;
+    struct mf_sleep_state state;
+    struct life l;
+
+    s.special = special;
+    open_life(b, &b->world, &o, &growth, &s, &l);
+    state = state_of(&l);
+    for (size_t e = 0; e < EXPERTS; ++e) {
+        state.survey.rows[e] = 8;
+        memcpy(state.survey.table + e * CLASSES, table[e], sizeof table[e]);
+        for (size_t j = 0; j < state.survey.columns; ++j) state.survey.centroid[e * state.survey.columns + j] = 1;
+    }
+    mf_sleep_merge(&state, 0.35); /* mean inputs alone make 0.4 */
+    CHECK(state.events == mergers && l.grow.graph.experts == EXPERTS - mergers);
+    if (mergers == 1) CHECK(state.event[0].expert != 1 && state.event[0].other != 1); /* the only one of its class */
+    mf_carry_free(state.carry);
+    mf_survey_free(&state.survey);
+    close_life(&l);
+}
+
 /* Three bins: the first expert has records 1 1 1 0, the second 1 0 1 1. So they share 2 of 4, each a third: 0.5. The
  * fourth has two records, and one with each of them. */
 static void overlaps(const struct bed *b)
@@ -577,6 +602,8 @@ int main(int argc, char **argv)
     replay(&b);
     adaptation(&b);
     merge(&b);
+    merge_by_class(&b, 0.7, 1);
+    merge_by_class(&b, 1, 2);
     prune(&b);
     overlaps(&b);
     divide(&b, 1e-3);

@@ -37,7 +37,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit) [pixels]"),
     ROW("experts", experts, MF_LONG, NULL, "experts at the start (moe: 8; vit: 0, each block has one mlp)"),
     ROW("top-k", top, MF_LONG, NULL, "experts that a sample (vit: a patch) goes to; left out: 2"),
-    ROW("temperature", temperature, MF_REAL, "0.8", "experts: divisor of the router's scores in training"),
+    ROW("temperature", temperature, MF_REAL, "0.8", "experts: divisor of the router's scores"),
     ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
     ROW("capacity-factor", capacity, MF_REAL, "0",
         "experts: rows of an expert, at most, as a multiple of the mean; further rows are dropped; 0: any number"),

@@ -16,7 +16,7 @@ struct mf_model_args {
     double dropout;
     long experts, top; /* of a mixture, and those of a row; 0 experts: none */
     double temperature, noise, capacity,
-        balance;                   /* as in struct mf_mixture; an evaluation has temperature 1 and no noise */
+        balance;                   /* as in struct mf_mixture; an evaluation has no noise and no capacity */
     int features;                  /* enum mf_features: what stands in front of a mixture */
     const struct mf_experts *list; /* which experts; NULL: the first ones. It outlives the lists */
 };

@@ -94,7 +94,6 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     pass->list = build.list;
     if (n->net->lists == 1) make_inputs(n, wish, &build);
     if (!train) args.dropout = args.noise = 0;
-    if (!train) args.temperature = 1;
     if (!train) args.capacity = 0; /* what is said of a sample does not depend on others */
     in[0] = wish->model->forward(&build, n->x, &args, wish->task.outputs);
     in[1] = n->target;

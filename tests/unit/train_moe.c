@@ -226,6 +226,27 @@ static void few_copies(const struct bed *b)
     CHECK_SAYS(one == four, "%d copies a step with one mixture, %d with four", one, four);
 }
 
+/* An evaluation is of the network that learns: without noise and smoothing a step has the loss of its samples. */
+static void evaluation(const struct bed *b, const char *model)
+{
+    struct mf_train_opts o = mixture(model, batch_for(&b->world, LEARNT, 1));
+    struct mf_scores scores;
+    struct mf_trainer t;
+    struct mf_step step;
+
+    o.args.noise = o.smoothing = 0;
+    o.args.temperature = 0.3;
+    o.effective = LEARNT;
+    trainer_open(b, &b->world, b->set, &o, &t);
+    steps_until(&t, 2);
+    CHECK(mf_trainer_score(&t, LEARNT, b->set->id[MF_TRAIN], 0, &scores) == MF_OK);
+    step = steps_until(&t, 3);
+    CHECK_SAYS(fabs(step.loss - scores.loss) < 1e-5, "%s: a loss of %g in evaluation, of %g in training", model,
+               scores.loss, step.loss);
+    mf_scores_free(&scores);
+    mf_trainer_close(&t);
+}
+
 int main(int argc, char **argv)
 {
     struct bed b;
@@ -241,6 +262,8 @@ int main(int argc, char **argv)
     loads(&b);
     parts(&b);
     few_copies(&b);
+    evaluation(&b, "moe");
+    evaluation(&b, "vit");
     bed_close(&b);
     return failures != 0;
 }

@@ -102,7 +102,7 @@ class Moe(Features):
     def forward(self, x):
         x = self.features(x) if self.has_features else x.flatten(1)
         scores = self.gate["fc2"](functional.relu(self.gate["fc1"](x)))
-        return mixture(x, scores / (self.temperature if self.training else 1), self.experts, self.top)
+        return mixture(x, scores / self.temperature, self.experts, self.top)
 
 
 class Attention(nn.Module):

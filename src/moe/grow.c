@@ -192,7 +192,7 @@ static int bear(struct mf_grow *g, struct mf_loop *loop)
         return MF_OK;
     }
     MF_TRY(rc);
-    MF_TRY(mf_first_rows(t, id));
+    MF_TRY(mf_look_spared(t, mf_first_rows(t, id)));
     mf_graph_add(&g->graph, &(struct mf_graph_expert){.id = id,
                                                       .active = -1,
                                                       .specialization = YOUNG,
@@ -242,7 +242,7 @@ int mf_grow_epoch(struct mf_grow *g, struct mf_trainer *t)
         }
     }
     mf_survey_free(&survey);
-    return rc;
+    return mf_look_spared(t, rc);
 }
 
 /* -- checkpoints -- */

@@ -8,6 +8,7 @@
 #include "kernels/form/compare.h"
 #include "src/base/err.h"
 #include "src/base/half.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 
 /* -- groups -- */
@@ -63,13 +64,13 @@ char *mf_groups_name(const struct mf_groups *g, size_t group)
 struct looker {
     struct mf_trainer *t;
     struct mf_looked look;
+    struct mf_look_layout at;
+    float *memory;
     int32_t *place;
     void *raw; /* values of any type, on their way */
     void (*see)(void *context, const struct mf_looked *look);
     void *context;
 };
-
-static const struct mf_shape *shape_of(const struct looker *l, int v) { return &l->t->network.net->value[v].shape; }
 
 /* The first @p rows rows of a value. */
 static void fetch(const struct looker *l, int v, size_t rows, void *to)
@@ -92,13 +93,12 @@ static void arrange(struct looker *l, size_t rows)
 {
     const struct mf_routing *v = &l->t->network.routing;
     struct mf_looked *look = &l->look;
-    const size_t outputs = look->sizes.outputs, slots = rows * look->sizes.top,
-                 all = mf_shape_rows(shape_of(l, v->outputs));
-    float *sorted = MF_MUST(malloc((all * outputs + 1) * sizeof *sorted), "outputs of experts");
+    const size_t outputs = look->sizes.outputs, slots = rows * look->sizes.top;
+    float *sorted = l->memory + l->at.sorted;
 
     mf_place_get(l->t->queue, l->t->network.net->value[v->places].place, l->place,
                  mf_walk_at(l->t->walk, l->t->network.evaluate.list, v->places), slots * sizeof *l->place);
-    fetch(l, v->outputs, all, sorted);
+    fetch(l, v->outputs, l->at.sorted_rows, sorted);
     for (size_t s = 0; s < slots; ++s) {
         if (l->place[s] < 0) look->choice[s] = -1;
         if (look->choice[s] < 0)
@@ -106,7 +106,6 @@ static void arrange(struct looker *l, size_t rows)
         else
             memcpy(look->output + s * outputs, sorted + (size_t)l->place[s] * outputs, outputs * sizeof(float));
     }
-    free(sorted);
 }
 
 static void see_batch(void *context, const struct mf_batch *batch)
@@ -126,42 +125,24 @@ static void see_batch(void *context, const struct mf_batch *batch)
     l->see(l->context, look);
 }
 
-static float *room(size_t rows, size_t columns)
+static int open_looker(struct looker *l)
 {
-    return MF_MUST(malloc((rows * columns + 1) * sizeof(float)), "a look at experts");
-}
-
-static void open_looker(struct looker *l)
-{
-    const struct mf_routing *v = &l->t->network.routing;
     struct mf_looked *look = &l->look;
-    const size_t rows = mf_shape_rows(shape_of(l, v->rows)), slots = mf_shape_rows(shape_of(l, v->outputs));
-    const struct mf_record *r = &look->sizes;
-    size_t most = look->experts;
+    float *at;
 
-    if (r->columns > most) most = r->columns;
-    if (r->hidden > most) most = r->hidden;
-    look->each = rows / l->t->opts.batch;
-    look->input = room(rows, r->columns);
-    look->inner = room(rows, r->hidden);
-    look->score = room(rows, look->experts);
-    look->weight = room(rows, r->top);
-    look->choice = MF_MUST(malloc((rows * r->top + 1) * sizeof(int32_t)), "a look at experts");
-    look->output = room(rows * r->top, r->outputs);
-    l->place = MF_MUST(malloc((rows * r->top + 1) * sizeof *l->place), "a look at experts");
-    l->raw = room(slots > rows ? slots : rows, most > r->outputs ? most : r->outputs);
-}
-
-static void close_looker(struct looker *l)
-{
-    free(l->look.input);
-    free(l->look.inner);
-    free(l->look.score);
-    free(l->look.weight);
-    free(l->look.choice);
-    free(l->look.output);
-    free(l->place);
-    free(l->raw);
+    l->at = mf_look_layout_of(&l->t->network);
+    l->memory = at = mf_arena_take(l->t->queue->host, l->at.bytes, "looks at experts");
+    if (!at) return MF_MEMORY;
+    look->each = l->at.rows / l->t->opts.batch;
+    look->input = at + l->at.input;
+    look->inner = at + l->at.inner;
+    look->score = at + l->at.score;
+    look->weight = at + l->at.weight;
+    look->choice = (int32_t *)(void *)(at + l->at.choice);
+    look->output = at + l->at.output;
+    l->place = (int32_t *)(void *)(at + l->at.place);
+    l->raw = at + l->at.raw;
+    return MF_OK;
 }
 
 int mf_look_at(struct mf_trainer *t, size_t n, const uint32_t *id,
@@ -172,10 +153,18 @@ int mf_look_at(struct mf_trainer *t, size_t n, const uint32_t *id,
 
     l.look.sizes = mf_record_of(&t->network);
     l.look.experts = t->experts.count;
-    open_looker(&l);
-    rc = mf_trainer_pass(t, n, id, see_batch, &l);
-    close_looker(&l);
+    rc = mf_agree(t->comm, open_looker(&l));
+    if (rc == MF_OK) rc = mf_trainer_pass(t, n, id, see_batch, &l);
+    mf_arena_give(t->queue->host, l.memory);
     return rc;
+}
+
+int mf_look_spared(const struct mf_trainer *t, int rc)
+{
+    if (rc != MF_MEMORY) return rc;
+    mf_info("step %zu: a look at experts is left out: %s", t->step, mf_err_text());
+    mf_err_clear();
+    return MF_OK;
 }
 
 double mf_look_uncertainty(const float *score, size_t n)
@@ -227,6 +216,18 @@ static void finish(const struct mf_trainer *t, struct mf_survey *s)
         if (s->rows[i / s->columns] > 0) s->centroid[i] /= s->rows[i / s->columns];
 }
 
+static int open_survey(const struct mf_trainer *t, size_t groups, struct mf_survey *s)
+{
+    const size_t experts = t->experts.count, columns = mf_record_of(&t->network).columns;
+
+    *s = (struct mf_survey){.arena = t->queue->host, .experts = experts, .groups = groups, .columns = columns};
+    s->table =
+        mf_arena_zeros(s->arena, mf_survey_numbers(experts, groups, columns), sizeof *s->table, "a survey of experts");
+    s->rows = s->table + experts * groups;
+    s->centroid = s->rows + experts;
+    return mf_agree(t->comm, s->table ? MF_OK : MF_MEMORY);
+}
+
 int mf_survey_make(struct mf_trainer *t, const struct mf_groups *groups, enum mf_split split, size_t n,
                    struct mf_survey *s)
 {
@@ -235,12 +236,9 @@ int mf_survey_make(struct mf_trainer *t, const struct mf_groups *groups, enum mf
     uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
     int rc;
 
-    *s = (struct mf_survey){t->experts.count, groups->count, mf_record_of(&t->network).columns, 0, 0, 0};
-    s->table = MF_MUST(calloc(s->experts * s->groups + 1, sizeof *s->table), "a survey of experts");
-    s->rows = MF_MUST(calloc(s->experts + 1, sizeof *s->rows), "a survey of experts");
-    s->centroid = MF_MUST(calloc(s->experts * s->columns + 1, sizeof *s->centroid), "a survey of experts");
+    rc = open_survey(t, groups->count, s);
     for (size_t i = 0; i < count; ++i) id[i] = t->set->id[split][i * all / count];
-    rc = mf_look_at(t, count, id, count_rows, &surveyor);
+    if (rc == MF_OK) rc = mf_look_at(t, count, id, count_rows, &surveyor);
     free(id);
     if (rc == MF_OK) finish(t, s);
     return rc;
@@ -248,9 +246,7 @@ int mf_survey_make(struct mf_trainer *t, const struct mf_groups *groups, enum mf
 
 void mf_survey_free(struct mf_survey *s)
 {
-    free(s->table);
-    free(s->rows);
-    free(s->centroid);
+    if (s->arena) mf_arena_give(s->arena, s->table);
     *s = (struct mf_survey){0};
 }
 

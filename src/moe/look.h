@@ -37,16 +37,20 @@ struct mf_looked {
     float *output;              /* [rows][top][outputs] of each chosen expert */
 };
 
-/** Looks at the samples @p id [n]: each rank sees its share, in their order. Refuses (agreed) with MF_INPUT.
+/** Looks at the samples @p id [n]: each rank sees its share, in their order. Refuses (agreed) with MF_INPUT, MF_MEMORY.
  * Collective. */
 int mf_look_at(struct mf_trainer *trainer, size_t n, const uint32_t *id,
                void (*see)(void *context, const struct mf_looked *look), void *context);
+
+/** For a refusal of a look that a training can do without: where it is for want of memory, says so and clears it. */
+int mf_look_spared(const struct mf_trainer *trainer, int rc);
 
 /** Entropy of the softmax of @p n scores, in units of the largest; 0 for one score. Local. */
 double mf_look_uncertainty(const float *score, size_t n);
 
 /** What experts are chosen for. */
 struct mf_survey {
+    struct mf_arena *arena;
     size_t experts, groups, columns;
     double *table;    /* [experts][groups] rows of each group */
     double *rows;     /* [experts], with those of no group */
@@ -54,7 +58,7 @@ struct mf_survey {
 };
 
 /** Looks at @p n samples of a split, at most all, that are evenly spread over it. The same on all ranks. Collective;
- * refuses (agreed) with MF_INPUT. mf_survey_free() frees. */
+ * refuses (agreed) with MF_INPUT, MF_MEMORY. mf_survey_free() frees in every case. */
 int mf_survey_make(struct mf_trainer *trainer, const struct mf_groups *groups, enum mf_split split, size_t n,
                    struct mf_survey *survey);
 void mf_survey_free(struct mf_survey *survey);

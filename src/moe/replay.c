@@ -87,24 +87,43 @@ static void choose(const struct mf_trainer *t, const struct mf_window *window, s
     free(of);
 }
 
-int mf_replay_look(struct mf_replay *r, struct mf_trainer *t, size_t n)
+/* Adds the records of all ranks. */
+static int gather(struct mf_replay *r, struct mf_trainer *t, const struct recorder *own)
 {
-    const struct mf_window window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, t->step - 1);
-    const size_t count = n < window.count ? n : window.count, bytes = r->sizes.numbers * sizeof(float);
-    struct recorder recorder = {t, r->groups, 0, MF_MUST(malloc(count * bytes + 1), "records")};
-    uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
+    const size_t bytes = r->sizes.numbers * sizeof(float);
     size_t *offset = MF_MUST(calloc((size_t)t->comm->size + 1, sizeof *offset), "records");
     void *all = NULL;
-    int rc;
+    const int rc = mf_comm_gather(t->comm, own->at, own->count * bytes, &all, offset);
 
-    choose(t, &window, count, id);
-    rc = mf_look_at(t, count, id, record_batch, &recorder);
-    if (rc == MF_OK) rc = mf_comm_gather(t->comm, recorder.at, recorder.count * bytes, &all, offset);
     if (rc == MF_OK) add(r, offset[t->comm->size] / bytes, all);
     free(all);
     free(offset);
+    return rc;
+}
+
+/* Room for the records of this rank; those of all ranks are counted as well. */
+static int take(struct mf_replay *r, size_t own, size_t all, float **at)
+{
+    const size_t bytes = r->sizes.numbers * sizeof(float);
+
+    *at = mf_arena_take(r->arena, own * bytes, "records of a look");
+    return *at ? mf_arena_book_once(r->arena, (ptrdiff_t)(all * bytes), "records of a look") : MF_MEMORY;
+}
+
+int mf_replay_look(struct mf_replay *r, struct mf_trainer *t, size_t n)
+{
+    const struct mf_window window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, t->step - 1);
+    const size_t count = n < window.count ? n : window.count, share = mf_trainer_share(t, count).count;
+    struct recorder own = {t, r->groups, 0, NULL};
+    uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
+    int rc;
+
+    choose(t, &window, count, id);
+    rc = mf_agree(t->comm, take(r, share, count, &own.at));
+    if (rc == MF_OK) rc = mf_look_at(t, count, id, record_batch, &own);
+    if (rc == MF_OK) rc = gather(r, t, &own);
+    mf_arena_give(r->arena, own.at);
     free(id);
-    free(recorder.at);
     return rc;
 }
 

@@ -21,7 +21,8 @@ int mf_replay_open(const struct mf_trainer *trainer, const struct mf_groups *gro
                    struct mf_replay *replay);
 void mf_replay_close(struct mf_replay *replay);
 
-/** Adds a record of one row of @p n samples of the last step, at most all. Collective; refuses (agreed) with MF_INPUT.
+/** Adds a record of one row of @p n samples of the last step, at most all. Collective; refuses (agreed) with MF_INPUT,
+ * MF_MEMORY.
  */
 int mf_replay_look(struct mf_replay *replay, struct mf_trainer *trainer, size_t n);
 

@@ -254,7 +254,7 @@ static int look(struct mf_sleep *s, struct mf_trainer *t, const struct mf_step *
     const size_t looks = (size_t)(interval / each > 0 ? interval / each : 1);
 
     if (s->replay.room == 0 || step->skipped || ((long)t->step - s->last) % each != 0) return MF_OK;
-    return mf_replay_look(&s->replay, t, (s->replay.room + looks - 1) / looks);
+    return mf_look_spared(t, mf_replay_look(&s->replay, t, (s->replay.room + looks - 1) / looks));
 }
 
 int mf_sleep_step(void *sleep, struct mf_loop *loop, const struct mf_step *step)

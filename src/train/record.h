@@ -23,6 +23,21 @@ struct mf_record mf_record_of(const struct mf_network *network);
 /** Records in at most so many bytes, and at most @p most of them. */
 size_t mf_record_room(const struct mf_record *record, size_t most, size_t bytes);
 
+/** Where a look at a batch (src/moe/look.h) has its arrays: numbers of four bytes in one piece of host memory. */
+struct mf_look_layout {
+    size_t rows, sorted_rows; /* of a batch; of all outputs of experts, in the order of the experts */
+    size_t input, inner, score, weight, choice, output, place, raw, sorted;
+    size_t bytes;
+};
+
+struct mf_look_layout mf_look_layout_of(const struct mf_network *network);
+
+/** Numbers of a survey of experts (src/moe/look.h): [experts][groups], [experts], [experts][columns]. */
+static inline size_t mf_survey_numbers(size_t experts, size_t groups, size_t columns)
+{
+    return experts * (groups + 1 + columns);
+}
+
 /** The input of the router's last layer. */
 static inline const float *mf_record_inner(const struct mf_record *r, const float *record)
 {

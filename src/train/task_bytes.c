@@ -6,6 +6,7 @@
 
 #include "kernels/dry.h"
 #include "mpi/nccl_transport.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/train/carry.h"
 #include "src/train/mlp.h"
@@ -118,6 +119,20 @@ static void add_mlps(const struct dry *d, struct mf_plan_bytes *state, struct mf
     mf_fault_hold(0);
 }
 
+/* What experts do with samples, and with which: after births and epochs, and between sleeps. */
+static void add_looks(const struct dry *d, const struct mf_dataset *set, struct mf_plan_bytes *host)
+{
+    const struct mf_record record = mf_record_of(&d->network);
+    const size_t groups = mf_max(set->classes, 8), experts = (size_t)d->opts.args.experts;
+
+    add(host, "looks at experts", mf_look_layout_of(&d->network).bytes);
+    add(host, "a survey of experts", mf_survey_numbers(experts, groups, record.columns) * sizeof(double));
+    if (d->opts.sleep.batch) /* of a rank and of all */
+        add(host, "records of a look",
+            2 * mf_min(d->opts.effective, mf_record_room(&record, d->opts.sleep.records, d->opts.sleep.bytes)) *
+                record.numbers * sizeof(float));
+}
+
 static void add_sleep(const struct dry *d, struct mf_plan_bytes *state, struct mf_plan_bytes *host)
 {
     const struct mf_sleep_memory *s = &d->opts.sleep;
@@ -174,6 +189,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));
     if (d->opts.grows) add(host, "weights that are carried over", mf_carry_bytes(&d->network));
+    if (d->opts.grows) add_looks(d, set, host);
     if (d->opts.sleep.batch) add_sleep(d, state, host);
     add(host, "in use before", r->in_use);
 }

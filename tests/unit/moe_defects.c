@@ -172,6 +172,22 @@ static void decay(const struct bed *b)
     close_life(&l);
 }
 
+static void refusals(void)
+{
+    struct mf_sleep_opts o = usual_sleep;
+
+    CHECK(mf_sleep_check(&o) == MF_OK);
+    o.most = o.least - 1;
+    CHECK(mf_sleep_check(&o) == MF_USAGE && strstr(mf_err_text(), "--sleep-most 3"));
+    o = usual_sleep;
+    o.rate = 0;
+    CHECK(mf_sleep_check(&o) == MF_USAGE);
+    o = usual_sleep;
+    o.overlap = NAN;
+    CHECK(mf_sleep_check(&o) == MF_USAGE && strstr(mf_err_text(), "--overlap"));
+    mf_err_clear();
+}
+
 int main(int argc, char **argv)
 {
     struct bed b;
@@ -185,6 +201,7 @@ int main(int argc, char **argv)
     places();
     compiled(&b);
     decay(&b);
+    refusals();
     bed_close(&b);
     return failures != 0;
 }

@@ -4,7 +4,8 @@
 
 #include "src/train/carry.h"
 #include "src/train/mlp.h"
-#include "tests/unit/moe_case.h"
+#include "src/train/task.h"
+#include "tests/unit/moe_life.h"
 
 /* -- what a look says -- */
 
@@ -181,6 +182,87 @@ static void mlp(const struct bed *b)
     mf_mlp_close(l);
 }
 
+/* -- memory -- */
+
+/* A look without memory is left out. */
+static void spared(const struct bed *b)
+{
+    const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    const char *const faults[] = {"memory:visit=1:rank=0", "memory:visit=2"};
+    struct life l;
+
+    open_life(b, &b->world, &o, &growth, &usual_sleep, &l);
+    steps_until(&l.t, 1);
+    for (int k = 0; k < 2; ++k) {
+        mf_fault_set(faults[k]);
+        CHECK(mf_replay_look(&l.sleep.replay, &l.t, WINDOW) == MF_MEMORY && l.sleep.replay.count == 0);
+        mf_err_clear();
+        mf_fault_set(faults[k]);
+        CHECK_SAYS(mf_grow_epoch(&l.grow, &l.t) == MF_OK, "%s", mf_err_text());
+        CHECK(mf_graph_best(&l.grow.graph, 0) < 0);
+    }
+    mf_fault_set(NULL);
+    CHECK(mf_grow_epoch(&l.grow, &l.t) == MF_OK && mf_graph_best(&l.grow.graph, 0) >= 0);
+    close_life(&l);
+}
+
+struct tagged {
+    const struct mf_plan_bytes *planned; /* [MF_PLAN_MEMORIES] */
+    size_t found;
+};
+
+/* The plan has what this tag took at most. */
+static void compare_tag(void *context, const char *tag, size_t live, size_t peak)
+{
+    static const char *const tags[] = {"looks at experts", "a survey of experts", "records of a look",
+                                       "records that are replayed"};
+    struct tagged *t = context;
+    size_t planned = 0, k = 0;
+
+    (void)live;
+    while (k < 4 && strcmp(tags[k], tag) != 0) ++k;
+    if (k == 4) return;
+    ++t->found;
+    for (int m = 0; m < MF_PLAN_MEMORIES; ++m)
+        for (size_t i = 0; i < t->planned[m].tags; ++i)
+            if (strcmp(t->planned[m].tag[i].name, tag) == 0) planned += t->planned[m].tag[i].bytes;
+    CHECK_SAYS(planned >= peak && planned <= 2 * peak + 1024, "%s: %zu bytes planned, %zu taken", tag, planned, peak);
+}
+
+static void planned(const struct bed *b)
+{
+    const struct mf_plan_rank rank = {.ranks = (size_t)b->world.size,
+                                      .rank = (size_t)b->world.rank,
+                                      .local_size = (size_t)b->world.local_size,
+                                      .threads = 1,
+                                      .apart = device_backend()->host_mem != NULL,
+                                      .capability = device_backend()->devices ? MF_GPU_OLDEST : 0,
+                                      .simd = ""};
+    struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));
+    const struct mf_train_work w = {.set = b->set, .opts = &o, .effective = WINDOW, .readers = -1};
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    struct mf_plan_numbers settings = {.count = 0};
+    const struct mf_grow_opts still = {.threshold = 1, .window = 3, .least = EXPERTS, .most = EXPERTS};
+    struct device d = device_open_on(device_backend(), 1, 1, 0);
+    struct tagged tagged = {bytes, 0};
+    struct life l = {0};
+
+    o.grows = 1;
+    o.sleep = (struct mf_sleep_memory){(size_t)usual_sleep.records, (size_t)usual_sleep.bytes, 8};
+    mf_train_give_settings(&o, &settings);
+    CHECK_SAYS(mf_train_bytes(&w, &rank, &settings, bytes) == MF_OK, "%s", mf_err_text());
+    CHECK(mf_trainer_open(&b->world, d.host, d.q, b->set, &o, &l.t) == MF_OK);
+    mf_grow_open(&l.grow, &still, &l.t);
+    CHECK(mf_sleep_open(&l.sleep, &usual_sleep, &l.grow, &l.t) == MF_OK);
+    l.loop = (struct mf_loop){.trainer = &l.t};
+    steps_until(&l.t, 1);
+    CHECK(mf_replay_look(&l.sleep.replay, &l.t, WINDOW) == MF_OK && mf_grow_epoch(&l.grow, &l.t) == MF_OK);
+    close_life(&l);
+    mf_arena_tags(d.host, compare_tag, &tagged);
+    CHECK(tagged.found == 4);
+    device_close(&d);
+}
+
 int main(int argc, char **argv)
 {
     struct bed b;
@@ -195,6 +277,8 @@ int main(int argc, char **argv)
     surveys(&b, 0);
     specialisation();
     mlp(&b);
+    spared(&b);
+    planned(&b);
     bed_close(&b);
     return failures != 0;
 }

@@ -536,22 +536,6 @@ static void tuning(void)
     CHECK_NEAR(s.tuning.value[1], 0.78, 1e-12);
 }
 
-static void refusals(void)
-{
-    struct mf_sleep_opts o = usual_sleep;
-
-    CHECK(mf_sleep_check(&o) == MF_OK);
-    o.most = o.least - 1;
-    CHECK(mf_sleep_check(&o) == MF_USAGE && strstr(mf_err_text(), "--sleep-most 3"));
-    o = usual_sleep;
-    o.rate = 0;
-    CHECK(mf_sleep_check(&o) == MF_USAGE);
-    o = usual_sleep;
-    o.overlap = NAN;
-    CHECK(mf_sleep_check(&o) == MF_USAGE && strstr(mf_err_text(), "--overlap"));
-    mf_err_clear();
-}
-
 /* No sample that was classified right is classified wrong after a sleep. */
 static void accuracy(const struct bed *b)
 {
@@ -589,7 +573,6 @@ int main(int argc, char **argv)
     bed_open(&b, &argc, &argv);
     times();
     tuning();
-    refusals();
     same_lives(&b, "moe", 0);
     same_lives(&b, "vit", 0);
     if (b.world.size > 1) same_lives(&b, "moe", (size_t)b.world.size);

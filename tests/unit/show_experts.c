@@ -10,19 +10,20 @@
 #include "src/show/training.h"
 #include "tests/check.h"
 
-enum { MOST = 64 };
+enum { MOST = 64, CONCEPTS = 10, KINDS = 4 };
 
-static const char *const concepts[] = {"spheres", "fibres", "lamellae", "spinodal",
-                                       "grains",  "cracks", "foam",     "a class with a rather long name",
-                                       "voids",   "noise"};
-static const char *const kinds[] = {"similarity", "dependency", "composition", "specialization_split"};
+static const char *const concepts[CONCEPTS] = {"spheres", "fibres", "lamellae", "spinodal",
+                                               "grains",  "cracks", "foam",     "a class with a rather long name",
+                                               "voids",   "noise"};
+static const char *const kinds[KINDS] = {"similarity", "dependency", "composition", "specialization_split"};
 
 static double uniform(uint64_t i) { return mf_random_uniform(3, 0, i); }
 
 /* Experts in groups by concept; those of a group are related, the last ones have no relation. */
 static struct mf_drawn_graph example(size_t experts, struct mf_drawn_expert *expert, struct mf_drawn_relation *relation)
 {
-    struct mf_drawn_graph g = {.experts = experts, .concepts = 10, .kinds = 5, .expert = expert, .relation = relation};
+    struct mf_drawn_graph g = {
+        .experts = experts, .concepts = CONCEPTS, .kinds = KINDS, .expert = expert, .relation = relation};
     const size_t tied = experts - experts / 8;
 
     g.concept_name = concepts;
@@ -35,8 +36,8 @@ static struct mf_drawn_graph example(size_t experts, struct mf_drawn_expert *exp
             const int same = expert[i].concept == expert[j].concept;
 
             if (uniform(i * MOST + j) > (same ? 0.7 : 1.5 / (double)experts)) continue;
-            relation[g.relations++] = (struct mf_drawn_relation){expert[i].id, expert[j].id,
-                                                                 same ? 0 : (int)(i + j) % 5, 0.1 + 0.9 * uniform(j)};
+            relation[g.relations++] = (struct mf_drawn_relation){
+                expert[i].id, expert[j].id, same ? 0 : (int)(i + j) % KINDS, 0.1 + 0.9 * uniform(j)};
             if (i % 5 == 0 && same)
                 relation[g.relations++] = (struct mf_drawn_relation){expert[i].id, expert[j].id, 4, 0.3};
         }
@@ -102,12 +103,12 @@ static void stars(void)
     struct mf_plot_node before[MOST];
 
     for (int n = 3; n < 12; ++n) {
-        struct mf_drawn_graph g = {(size_t)n, (size_t)n - 1, 10, 5, expert, relation, concepts, kinds};
+        struct mf_drawn_graph g = {(size_t)n, (size_t)n - 1, CONCEPTS, KINDS, expert, relation, concepts, kinds};
         struct mf_figure f = {.columns = 1};
         double moved = 0;
 
         for (int i = 1; i < n; ++i) {
-            expert[i] = (struct mf_drawn_expert){i, 10 + i % 3, i % 10};
+            expert[i] = (struct mf_drawn_expert){i, 10 + i % 3, i % CONCEPTS};
             relation[i - 1] = (struct mf_drawn_relation){0, i, 0, 0.5};
         }
         mf_figure_graph(&f, &g);
@@ -171,7 +172,8 @@ static struct mf_drawn_course course(size_t experts, size_t times)
                 event[c.events++] = (struct mf_drawn_event){step[t], (long)e, e % 2 ? MF_EVENT_MERGE : MF_EVENT_PRUNE};
         }
         for (size_t k = 0; k < 10; ++k)
-            samples[e * 10 + k] = lives(e, TIMES - 1, experts) ? exp(-2. * fabs((double)k - (double)(e % 10))) : NAN;
+            samples[e * CONCEPTS + k] =
+                lives(e, TIMES - 1, experts) ? exp(-2. * fabs((double)k - (double)(e % CONCEPTS))) : NAN;
     }
     if (experts == 8)
         for (size_t k = 0; k < 10; ++k) samples[2 * 10 + k] = 0;
@@ -218,7 +220,7 @@ static void activations(void)
         CHECK(p[1].columns == 10 && p[1].rows <= c.experts && strcmp(p[1].names[0], "0") == 0);
         for (size_t r = 0; r < p[1].rows; ++r) {
             const size_t e = (size_t)atol(p[1].names[r]);
-            const double most = p[1].written[r * 10 + e % 10];
+            const double most = p[1].written[r * CONCEPTS + e % CONCEPTS];
 
             CHECK(c.experts == 8 && e == 2 ? isnan(most) : most > 50);
         }

@@ -39,7 +39,7 @@ static struct mf_drawn_graph example(size_t experts, struct mf_drawn_expert *exp
             relation[g.relations++] = (struct mf_drawn_relation){
                 expert[i].id, expert[j].id, same ? 0 : (int)(i + j) % KINDS, 0.1 + 0.9 * uniform(j)};
             if (i % 5 == 0 && same)
-                relation[g.relations++] = (struct mf_drawn_relation){expert[i].id, expert[j].id, 4, 0.3};
+                relation[g.relations++] = (struct mf_drawn_relation){expert[i].id, expert[j].id, KINDS - 1, 0.3};
         }
     return g;
 }

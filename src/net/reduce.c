@@ -157,12 +157,16 @@ static void start_gather(struct mf_list *list, size_t at, const struct mf_layout
     copy(list, at, own, to);
 }
 
-/* What forward reads last, backward reads first: so much stays, since its second gather would start at once. */
-static size_t joined(const struct stay *forward, size_t n, const struct stay *backward, size_t m)
+/* What forward reads last, backward reads first: so much stays, since its second gather would start at once. Of the
+ * experts that ranks share nothing does: some ranks have more buckets of them, and all start the same gathers. */
+static size_t joined(const struct mf_layout *layout, const struct stay *forward, size_t n, const struct stay *backward,
+                     size_t m)
 {
     size_t k = 0;
 
-    while (k < 2 && k < n && k < m && forward[n - 1 - k].bucket == backward[k].bucket) ++k;
+    while (k < 2 && k < n && k < m && forward[n - 1 - k].bucket == backward[k].bucket &&
+           layout->bucket[backward[k].bucket].among == MF_AMONG_ALL)
+        ++k;
     return k;
 }
 
@@ -206,7 +210,7 @@ void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout)
 
     n = layout->stage == 3 ? stays_of(list, layout, 0, seed, stay) : 0;
     m = layout->stage == 3 ? stays_of(list, layout, seed, list->nodes, stay + n) : 0;
-    kept = joined(stay, n, stay + n, m);
+    kept = joined(layout, stay, n, stay + n, m);
     for (size_t k = n; k + kept < n + m; ++k) {
         stay[k] = stay[k + kept];
         stay[k].array = stay[k].gathered = second_array(list, seed, stay[k].array);

@@ -75,6 +75,7 @@ void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout)
 /* A time in which a bucket's parameters are here. */
 struct stay {
     size_t bucket, first; /* the first node that reads it */
+    size_t start;         /* the stay at whose first node the gather starts */
     int array, gathered;  /* gathered: in which ranks gather it; with offload in host memory */
 };
 
@@ -100,7 +101,7 @@ static size_t stays_of(const struct mf_list *list, const struct mf_layout *layou
 
         while (u < uses.first[array + 1] && uses.use[u].node < from) ++u;
         if (u < uses.first[array + 1] && uses.use[u].node < to)
-            stay[n++] = (struct stay){k, uses.use[u].node, array, array};
+            stay[n++] = (struct stay){k, uses.use[u].node, 0, array, array};
     }
     mf_uses_free(&uses);
     qsort(stay, n, sizeof *stay, by_first);
@@ -157,17 +158,40 @@ static void start_gather(struct mf_list *list, size_t at, const struct mf_layout
     copy(list, at, own, to);
 }
 
-/* What forward reads last, backward reads first: so much stays, since its second gather would start at once. Of the
- * experts that ranks share nothing does: some ranks have more buckets of them, and all start the same gathers. */
-static size_t joined(const struct mf_layout *layout, const struct stay *forward, size_t n, const struct stay *backward,
-                     size_t m)
+/* Do all ranks have this bucket? Of the experts that ranks share, some ranks have more buckets than others. */
+static int is_common(const struct mf_layout *layout, const struct stay *stay)
 {
-    size_t k = 0;
+    return layout->bucket[stay->bucket].among == MF_AMONG_ALL;
+}
 
-    while (k < 2 && k < n && k < m && forward[n - 1 - k].bucket == backward[k].bucket &&
-           layout->bucket[backward[k].bucket].among == MF_AMONG_ALL)
-        ++k;
+/* The last common stay before number @p k; @p k: there is none. */
+static size_t common_before(const struct mf_layout *layout, const struct stay *stay, size_t k)
+{
+    for (size_t p = k; p-- > 0;)
+        if (is_common(layout, &stay[p])) return p;
     return k;
+}
+
+/* What forward reads last, backward reads first: it stays, since its second gather would start at once. Takes at most
+ * two such buckets out of the stays of backward. Returns how many of these are left. */
+static size_t join(const struct mf_layout *layout, const struct stay *forward, size_t n, struct stay *backward,
+                   size_t m)
+{
+    size_t left = 0, last = n, kept = 0;
+    int same = 1;
+
+    for (size_t k = 0; k < m; ++k) {
+        if (same && is_common(layout, &backward[k])) {
+            const size_t before = common_before(layout, forward, last);
+
+            same = kept < 2 && before < last && forward[before].bucket == backward[k].bucket;
+            last = before;
+            kept += (size_t)same;
+            if (same) continue;
+        }
+        backward[left++] = backward[k];
+    }
+    return left;
 }
 
 static void end_gather(struct mf_list *list, size_t at, const struct stay *stay)
@@ -176,18 +200,33 @@ static void end_gather(struct mf_list *list, size_t at, const struct stay *stay)
     exchange(list, at, MF_OP_FINISH, MF_EXCHANGE_GATHER, stay->gathered);
 }
 
-/* From the last node to the first, so that places in the list stay true. */
-static void gather_all(struct mf_list *list, const struct mf_layout *layout, const struct stay *stay, size_t n)
+/* A gather starts at the first reader of the bucket before. Common ones do not look at those of experts: so all ranks
+ * start them, and trades, in the same order, as NCCL demands. */
+static void find_starts(const struct mf_layout *layout, struct stay *stay, size_t n)
 {
+    size_t common = n; /* the last one; n: none yet */
+
+    for (size_t k = 0; k < n; ++k) {
+        const size_t before = is_common(layout, &stay[k]) ? common : k > 0 ? k - 1 : n;
+
+        stay[k].start = before < n ? before : k;
+        if (is_common(layout, &stay[k])) common = k;
+    }
+}
+
+/* From the last node to the first, so that places in the list stay true. */
+static void gather_all(struct mf_list *list, const struct mf_layout *layout, struct stay *stay, size_t n)
+{
+    find_starts(layout, stay, n);
     for (size_t k = n; k-- > 0;) {
         end_gather(list, stay[k].first, &stay[k]);
-        if (k + 1 < n) start_gather(list, stay[k].first, layout, &stay[k + 1]);
-        if (k == 0) start_gather(list, stay[k].first, layout, &stay[k]);
+        for (size_t next = n; next-- > k;)
+            if (stay[next].start == k) start_gather(list, stay[k].first, layout, &stay[next]);
     }
 }
 
 /* The same a bucket earlier; then the copy goes beside the nodes of the bucket before. */
-static void bring_all(struct mf_list *list, const struct mf_layout *layout, const struct stay *stay, size_t n)
+static void bring_all(struct mf_list *list, const struct mf_layout *layout, struct stay *stay, size_t n)
 {
     for (size_t k = n; k-- > 0;) {
         const size_t at = stay[k].first;
@@ -206,16 +245,13 @@ void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout)
 {
     struct stay *stay = MF_MUST(malloc((2 * layout->buckets + 1) * sizeof *stay), "gathers");
     const size_t seed = mf_list_seed(list);
-    size_t n, m, kept;
+    size_t n, m;
 
     n = layout->stage == 3 ? stays_of(list, layout, 0, seed, stay) : 0;
     m = layout->stage == 3 ? stays_of(list, layout, seed, list->nodes, stay + n) : 0;
-    kept = joined(layout, stay, n, stay + n, m);
-    for (size_t k = n; k + kept < n + m; ++k) {
-        stay[k] = stay[k + kept];
-        stay[k].array = stay[k].gathered = second_array(list, seed, stay[k].array);
-    }
-    n += m - kept;
+    m = join(layout, stay, n, stay + n, m);
+    for (size_t k = n; k < n + m; ++k) stay[k].array = stay[k].gathered = second_array(list, seed, stay[k].array);
+    n += m;
     for (size_t k = 0; layout->offload && k < n; ++k) gather_in_host_memory(list->net, &stay[k]);
     (layout->offload ? bring_all : gather_all)(list, layout, stay, n);
     free(stay);

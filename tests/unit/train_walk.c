@@ -1,5 +1,6 @@
 /* All lists of a training give the same bits in memory that is planned and in memory that is checked. Seven errors,
- * planted in the lists, are noticed: by the checked walk, by other bits, or by the slope of the loss. */
+ * planted in the lists, are noticed: by the checked walk, by other bits, or by the slope of the loss. Ranks with
+ * different experts start the same exchanges in the same order. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -363,6 +364,65 @@ static void same_bits(struct device *d, const struct mf_model *m, enum mf_recomp
     mf_network_free(&n);
 }
 
+/* -- ranks that share experts -- */
+
+enum { SHARING = 2, UNEVEN = 7 /* experts, of which the second rank has six */, WORDS = 1 << 14 };
+
+/* What a list starts among ranks of different experts, in its order: one stream of a GPU has them all. */
+static void say_starts(const struct mf_list *list, char *text)
+{
+    size_t n = strlen(text);
+
+    for (size_t i = 0; list && i < list->nodes && n + 100 < WORDS; ++i) {
+        const struct mf_node *node = &list->node[i];
+        const int all = node->op == MF_OP_START && node->attr.among == MF_AMONG_ALL;
+
+        if (all || node->op == MF_OP_TRADE || node->op == MF_OP_TRADE_BACK)
+            n += (size_t)snprintf(text + n, WORDS - n, "%.90s\n", node->name);
+    }
+}
+
+static void starts_of(struct device *d, const char *name, int stage, size_t bucket, size_t rank, char *text)
+{
+    static const double cost[UNEVEN] = {6, 1, 1, 1, 1, 1, 1};
+    struct mf_network_wish wish = usual();
+    struct mf_experts experts;
+    struct mf_network n;
+
+    mf_experts_first(&experts, UNEVEN);
+    mf_experts_share(&experts, SHARING, rank, cost, NULL);
+    wish.model = mf_model_find(name);
+    wish.args = (struct mf_model_args){.width = 8, .depth = 3, .experts = UNEVEN, .list = &experts};
+    if (wish.model->standard.heads) wish.args.heads = 2;
+    if (wish.model->standard.patch) wish.args.patch = 4;
+    CHECK(mf_model_complete(wish.model, &wish.args) == MF_OK);
+    wish.ranks = SHARING;
+    wish.rank = rank;
+    wish.stage = stage;
+    wish.bucket = bucket;
+    CHECK_SAYS(mf_network_make(&wish, d->q, &n) == MF_OK, "%s", mf_err_text());
+    *text = '\0';
+    say_starts(n.first.list, text);
+    say_starts(n.inner.list, text);
+    say_starts(n.last.list, text);
+    say_starts(n.optimise, text);
+    say_starts(n.evaluate.list, text);
+    mf_network_free(&n);
+}
+
+static void same_starts(struct device *d, const char *name)
+{
+    static char text[SHARING][WORDS];
+
+    for (int stage = 0; stage <= 3; ++stage)
+        for (size_t bucket = 256; bucket <= 1 << 16; bucket *= 2) {
+            for (size_t r = 0; r < SHARING; ++r) starts_of(d, name, stage, bucket, r, text[r]);
+            CHECK(strstr(text[0], "experts.there"));
+            CHECK_SAYS(strcmp(text[0], text[1]) == 0, "%s, stage %d, buckets of %zu: ranks start other exchanges", name,
+                       stage, bucket);
+        }
+}
+
 int main(void)
 {
     struct device d = device_open(1, 1, 0);
@@ -379,6 +439,8 @@ int main(void)
     for (int stage = 2; stage <= 3; ++stage)
         for (int host = 0; host < 2; ++host) same_bits(&d, &model, MF_RECOMPUTE_BLOCKS, MICRO, stage, host);
     munmap(checked_result, NUMBERS * sizeof(float));
+    same_starts(&d, "moe");
+    same_starts(&d, "vit");
     device_close(&d);
     return failures != 0;
 }

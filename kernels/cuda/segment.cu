@@ -10,7 +10,7 @@ namespace
 {
 
 /* Segments that are kept. One that has been idle for so many others gives way to a new one. Where more than KEPT come
- * back again and again, the first ones stay, and the calls of the rest are made one by one. */
+ * back again and again, the first ones stay. The calls of the rest are made one by one. */
 constexpr size_t KEPT = 512, IDLE = 16 * KEPT;
 
 struct segment {

@@ -7,9 +7,9 @@
 /** Does the name end as that of a graph in JSON or GraphML does? */
 int mf_graph_named(const char *file);
 
-/** A table: rows of each expert, how special it is, how many others it is related to, and the share of each concept in
- * its samples; then the strongest relations. @p json: NULL: text;
- * else what the file holds goes there. Local; MF_INPUT. */
+/** A table of experts: rows, how special each is, and how many others it is related to. Columns of concepts have their
+ * share in its samples. The strongest relations follow. @p json: NULL: text; else what the file holds goes there.
+ * Local; MF_INPUT. */
 int mf_graph_tell(const char *file, struct mf_json *json);
 
 #endif

@@ -45,7 +45,6 @@ int mf_moe_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_moe_cmd *o = into;
     const int mode = mf_options_choice(GPU_MODES, o->gpu_mode);
-
     char key[40];
 
     MF_TRY(mf_train_adopt(options, into));

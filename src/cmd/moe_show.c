@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "io/atomic.h"
 #include "src/base/err.h"
@@ -41,8 +40,8 @@ static struct mf_rank_device device_of(const struct mf_session *s)
     struct mf_rank_device own = {.bytes = s->gpu.bytes};
     struct mf_host host;
 
-    if (gethostname(own.node, sizeof own.node - 1) != 0) snprintf(own.node, sizeof own.node, "node");
     mf_host_look("", &none, &host);
+    snprintf(own.node, sizeof own.node, "%s", host.name);
     snprintf(own.name, sizeof own.name, "%s", s->gpu.capability ? s->gpu.name : *host.cpu ? host.cpu : "cpu");
     return own;
 }

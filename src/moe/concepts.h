@@ -5,13 +5,13 @@
 #include "src/moe/graph.h"
 
 /**
- * Adds all classes. What two or more of them are part of stands in front of them, and they stand together: "steel" of
- * "steel/bainite" and "steel/pearlite", and of the classes that synth makes "inclusions" (spheres, hard-spheres,
- * fibres, cracks) and "periodic" (lamellae, checkerboard).
+ * Adds all classes. What two or more of them are part of stands in front of them, and they stand together. So "steel"
+ * stands before "steel/bainite" and "steel/pearlite". Classes of synth are part of "inclusions" (spheres,
+ * hard-spheres, fibres, cracks) or "periodic" (lamellae, checkerboard).
  */
 void mf_concepts_add(struct mf_graph *graph, size_t classes, const char *const *name);
 
-/** The concepts that samples are counted for, and not only for their parts: their numbers, @p to [concepts]. Returns
+/** The numbers of the concepts that samples are counted for, and not only for their parts. @p to [concepts]. Returns
  * how many. */
 size_t mf_concepts_counted(const struct mf_graph *graph, size_t *to);
 

@@ -6,7 +6,7 @@
 
 /** What a rank computes on. */
 struct mf_rank_device {
-    char node[64];
+    char node[96];
     char name[96]; /* of the GPU's or the processor's model */
     size_t bytes;  /* memory of the GPU; cores: 0 */
 };

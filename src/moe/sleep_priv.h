@@ -63,8 +63,8 @@ void mf_sleep_merge(struct mf_sleep_state *state, double similarity);
 /** Experts that did little, and nothing for long, go: the idlest first. */
 void mf_sleep_prune(struct mf_sleep_state *state);
 
-/** Edges between experts that had the same records: `composition`, the records of both in those of either, and, where
- * that is at least half, `dependency`, the records of both in those of the expert with fewer. */
+/** Edges between experts that had records in common. `composition` is their number by that of the records of either.
+ * `dependency` is their number by that of the expert with fewer, if it is at least half. */
 void mf_sleep_relate(const struct mf_sleep_state *state);
 
 /** The part of their samples that two experts share: sum of least over sum of largest shares of bins. A bin is a group

@@ -7,7 +7,7 @@
 
 static const double DEPENDS = 0.5; /* share of its records that an expert has with another one, on which it depends */
 
-/* The records that two experts had both, [experts][experts]; on the diagonal those of one. */
+/* The records that two experts had in common, [experts][experts]; on the diagonal those of one. */
 static double *count_both(const struct mf_sleep_state *state)
 {
     const struct mf_replay *r = &state->sleep->replay;

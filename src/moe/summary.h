@@ -25,7 +25,7 @@ struct mf_summary {
     long steps;
     double epochs, seconds, epoch_seconds; /* epoch_seconds: their mean */
     double samples_per_second;
-    const char *score; /* what the model is judged by: "accuracy", "R2", */
+    const char *score; /* what the model is judged by: "accuracy", "R2" */
     const char *split; /* on which samples: "test" */
     double value;
     size_t columns;                   /* that are predicted; 0: classes */

@@ -120,8 +120,8 @@ int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, c
 /** A view of @p base from byte @p shift on. Its name ends in @p suffix. */
 int mf_value_view(struct mf_net *net, int base, size_t shift, struct mf_shape shape, const char *suffix);
 
-/** Gives @p n values of one place, with memory of their own, places side by side in a new array, which has the role of
- * the first: one copy then moves all of them. Returns the array; -1: @p n is 0. */
+/** Puts @p n values side by side in a new array, so that one copy moves all of them. They have memory of their own
+ * before, in one place. The array has the role of the first. Returns the array; -1: @p n is 0. */
 int mf_values_join(struct mf_net *net, const char *name, size_t n, const int *value);
 
 /** The value that owns the memory of @p value, and, if @p shift is not NULL, the byte in it. */

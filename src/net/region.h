@@ -1,6 +1,6 @@
-/* Regions: stretches of a list whose nodes a walk may execute several times in a row, if not all rows have room at
- * once. Node trade opens a region and trade_back closes it; all nodes between that work on its rows belong to it. It
- * has a stretch in forward, and in backward one that begins with nodes `rerun`.
+/* Regions: stretches of a list. A walk executes their nodes several times in a row, if not all rows have room at once.
+ * Node trade opens a region and trade_back closes it; all nodes between that work on its rows belong to it. It has a
+ * stretch in forward, and in backward one that begins with nodes `rerun`.
  *
  * Rule: what only the nodes of one region touch is new in every round. Anything else that is alive in a stretch keeps
  * its memory until the end of the stretch. */

@@ -40,8 +40,8 @@ void mf_rounds_trade(struct mf_rounds *rounds, const struct mf_exchanges *by, co
 /** The most rounds that the last walk of list @p k took for a region; 0: none. */
 size_t mf_rounds_taken(const struct mf_rounds *rounds, size_t k);
 
-/** Rows that a rank with @p own of @p experts has room for, where each of @p ways ranks sends @p rows: @p slack (1.25)
- * times its even share. At least one of each rank, at most all. */
+/** The rows that a rank with @p own of @p experts has room for: @p slack (1.25) times its even share. Each of @p ways
+ * ranks sends @p rows. At least one of each rank, at most all. */
 size_t mf_rounds_room(size_t rows, size_t ways, size_t own, size_t experts, double slack);
 
 #endif

@@ -1,6 +1,6 @@
-/* Experts on several ranks compute what they compute on one: outputs, and gradients of all that is trained. So it
- * is in one round and in many, with all rows on one expert and with none on a rank. Neither the layout of memory nor
- * what is computed again matters. */
+/* Experts on several ranks compute what they compute on one: outputs, and gradients of all that is trained. It
+ * does not matter how many rounds there are, or whether a rank has no rows. Neither does the layout of memory, nor what
+ * is computed again. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,8 +14,8 @@ void mf_bias_forward(struct mf_queue *q, const struct mf_call *call);
 /** The activation of the sums; none: nothing. */
 void mf_act_forward(struct mf_queue *q, const struct mf_call *call);
 
-/** The gradient of the sums: dout through the activation, in the memory of dout, or else in the mf_gpu_act_work() bytes
- * at the beginning of work memory. */
+/** The gradient of the sums: dout through the activation. It stands in the memory of dout, or at the beginning of work
+ * memory, in mf_gpu_act_work() bytes. */
 void *mf_act_backward(struct mf_queue *q, const struct mf_call *call);
 
 /** The gradient of the bias from @p slope, that of the sums; nothing, if the call does not want it. */

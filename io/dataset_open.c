@@ -12,6 +12,7 @@
 #include "io/guard.h"
 #include "io/hash.h"
 #include "io/phases.h"
+#include "io/same_file.h"
 #include "io/seal.h"
 #include "io/volume.h"
 #include "src/base/err.h"
@@ -478,7 +479,8 @@ int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_data
 
     o.set->path = MF_MUST(strdup(path), "a file name");
     o.set->where = MF_MUST(calloc(1, sizeof *o.set->where), "a dataset");
-    rc = load(comm, &o);
+    rc = mf_same_file(comm, path);
+    if (rc == MF_OK) rc = load(comm, &o);
     if (rc != MF_OK)
         mf_dataset_close(o.set);
     else

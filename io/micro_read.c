@@ -6,6 +6,7 @@
 
 #include "io/micro_priv.h"
 #include "io/phases.h"
+#include "io/same_file.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
@@ -22,28 +23,6 @@ static const char *list(const struct mf_scan *scan, const char *between, char *t
     for (int64_t i = 0; i < scan->distinct && n < LIST_TEXT - 40; ++i)
         n += (size_t)snprintf(text + n, LIST_TEXT - n, "%s%lld", i ? between : "", (long long)scan->value[i]);
     return text;
-}
-
-/* All ranks must see the same file: node-local copies may differ in what decides which way they are read. */
-static int same_everywhere(const struct mf_comm *comm, const struct mf_array *a)
-{
-    enum { BEFORE = 4, ALL = BEFORE + MF_ARRAY_DIMS };
-    const int64_t kind = a->kind << 16 | (int64_t)a->size << 8 | (a->own ? a->phases + 1 : 0);
-    const int64_t way = (int64_t)a->format << 16 | (int64_t)a->coding << 8 | (a->swap ? 1 : 0);
-    const int64_t is[ALL] = {a->ndim, kind, way, (int64_t)a->offset};
-    int64_t seen[2 * ALL];
-
-    for (int i = 0; i < ALL; ++i) {
-        const int axis = i - BEFORE;
-
-        seen[2 * i] = axis >= 0 && axis < a->ndim ? (int64_t)a->shape[axis] : is[i];
-        seen[2 * i + 1] = -seen[2 * i];
-    }
-    mf_comm_max_int(comm, 2 * ALL, seen);
-    for (int i = 0; i < ALL; ++i)
-        if (seen[2 * i] != -seen[2 * i + 1])
-            return mf_fail(MF_INPUT, "'%s' is not the same file on all ranks", a->path);
-    return MF_OK;
 }
 
 static int check_request(const struct mf_micro_read *read)
@@ -411,7 +390,6 @@ static int read_values(struct mf_reading *r)
 {
     int whole = 0;
 
-    MF_TRY(same_everywhere(r->comm, &r->array));
     MF_TRY(find_phases(r, &whole));
     MF_TRY(check_axes(r));
     if (r->micro->mask) MF_TRY(check_mask(r));
@@ -480,6 +458,8 @@ static int read_named(struct mf_reading *r, const char *given)
 
     mf_array_split(given, &file, &array);
     rc = mf_agree(r->comm, open_array(r, given, file, array));
+    if (rc == MF_OK) rc = mf_same_file(r->comm, file);
+    if (rc == MF_OK && r->array.data[0]) rc = mf_same_file(r->comm, r->array.data);
     if (rc == MF_OK) rc = read_values(r);
     if (rc == MF_OK) rc = set_scale(r);
     if (rc == MF_OK) {

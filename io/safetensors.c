@@ -11,6 +11,7 @@
 
 #include "io/atomic.h"
 #include "io/safetensors_priv.h"
+#include "io/same_file.h"
 #include "src/base/err.h"
 #include "src/base/half.h"
 #include "src/base/text.h"
@@ -218,6 +219,18 @@ int mf_safetensors_open(const char *path, struct mf_safetensors **file)
 }
 
 const char *mf_safetensors_path(const struct mf_safetensors *f) { return f->part[0].path; }
+
+int mf_safetensors_same(const struct mf_comm *comm, const struct mf_safetensors *f)
+{
+    int64_t parts[2] = {(int64_t)f->parts, -(int64_t)f->parts};
+
+    mf_comm_max_int(comm, 2, parts);
+    if (parts[0] != -parts[1])
+        return mf_fail(MF_INPUT, "'%.300s' has %lld to %lld files, as different ranks see it", f->part[0].path,
+                       (long long)-parts[1], (long long)parts[0]);
+    for (size_t i = 0; i < f->parts; ++i) MF_TRY(mf_same_file(comm, f->part[i].path));
+    return MF_OK;
+}
 
 void mf_safetensors_close(struct mf_safetensors *f)
 {

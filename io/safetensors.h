@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mpi/comm.h"
 #include "src/base/type.h"
 
 enum { MF_SAFETENSORS_DIMS = 8 };
@@ -35,6 +36,9 @@ void mf_safetensors_close(struct mf_safetensors *file);
 
 /** Path of its file; of a split model that of the first part. */
 const char *mf_safetensors_path(const struct mf_safetensors *file);
+
+/** Refuses (agreed) with MF_INPUT where ranks have opened different files. Collective. */
+int mf_safetensors_same(const struct mf_comm *comm, const struct mf_safetensors *file);
 
 /** All arrays in the order of their names; the file owns them. */
 const struct mf_safetensors_entry *mf_safetensors_list(const struct mf_safetensors *file, size_t *count);

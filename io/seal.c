@@ -218,6 +218,15 @@ int mf_seal_mark(const char *path, uint32_t *mark)
     return MF_OK;
 }
 
+int mf_seal_sum(const char *path, uint32_t *sum)
+{
+    struct footer footer;
+
+    MF_TRY(read_footer(path, &footer));
+    *sum = footer.crc;
+    return MF_OK;
+}
+
 static int compare(const char *path, const struct footer *footer, const uint32_t *sealed, const uint32_t *found)
 {
     uint64_t bad = 0, first = 0;

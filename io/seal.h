@@ -44,6 +44,9 @@ int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name
 /** The mark of a sealed file. Only the seal itself is checked. Not collective. MF_INPUT. */
 int mf_seal_mark(const char *path, uint32_t *mark);
 
+/** The checksum of all checksums in the seal: files with other contents have another one. The same. */
+int mf_seal_sum(const char *path, uint32_t *sum);
+
 /**
  * Is every byte what was sealed? Refuses (agreed) with MF_INPUT, naming the first damaged bytes. A file without a seal
  * is refused too (cut short, or never sealed); *sealed is 0 then. @p sealed may be NULL. Collective.

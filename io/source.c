@@ -10,6 +10,7 @@
 
 #include "io/array.h"
 #include "io/idx.h"
+#include "io/same_file.h"
 #include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -75,11 +76,16 @@ static int open_array(struct mf_source *s)
     return mf_fail(MF_INPUT, "'%s' is no single picture; put it into a folder, which --table names", s->wish->path);
 }
 
+static char *picture_path(const struct mf_source *s, size_t id)
+{
+    return mf_format("%s/%s", s->wish->path, s->file[id]);
+}
+
 /* The picture of sample @p id. */
 static int open_picture(struct mf_source *s, size_t id, struct mf_array *picture)
 {
     free(s->path);
-    s->path = mf_format("%s/%s", s->wish->path, s->file[id]);
+    s->path = picture_path(s, id);
     return mf_array_open(s->path, NULL, picture);
 }
 
@@ -459,4 +465,25 @@ void mf_source_describe(const struct mf_source *s, struct mf_dataset_wish *wish)
     wish->reals = s->reals;
     wish->real_name = (const char *const *)s->real_name;
     wish->split = s->split;
+}
+
+int mf_source_same(const struct mf_comm *comm, const struct mf_source *s)
+{
+    const struct mf_source_wish *w = s->wish;
+    const size_t pictures = s->form == PICTURES ? s->samples : 0;
+    int64_t count[2] = {(int64_t)pictures, -(int64_t)pictures};
+
+    if (w->labels) MF_TRY(mf_same_file(comm, w->labels));
+    if (w->table) MF_TRY(mf_same_file(comm, w->table));
+    mf_comm_max_int(comm, 2, count);
+    if (count[0] != -count[1]) return mf_fail(MF_INPUT, "'%s' is a folder on some ranks and a file on others", w->path);
+    if (!pictures) return mf_same_file(comm, w->path);
+    for (size_t i = 0; i < pictures; ++i) {
+        char *path = picture_path(s, i);
+        const int rc = mf_same_file(comm, path);
+
+        free(path);
+        if (rc != MF_OK) return rc;
+    }
+    return MF_OK;
 }

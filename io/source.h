@@ -1,6 +1,7 @@
 /* Samples of other programs, from which datasets are made: a .npy array, an IDX file, a picture, or pictures that a
  * table names.
- * Rule: everything but the samples is read and checked when it is opened. All functions are local. */
+ * Rule: everything but the samples is read and checked when it is opened. Functions are local unless they say
+ * otherwise. */
 #ifndef MF_IO_SOURCE_H
 #define MF_IO_SOURCE_H
 
@@ -24,6 +25,9 @@ struct mf_source;
  * range, and cells are finite numbers. */
 int mf_source_open(const struct mf_source_wish *wish, struct mf_source **source);
 void mf_source_close(struct mf_source *source); /* NULL is accepted */
+
+/** Refuses (agreed) with MF_INPUT where ranks have opened different files. Collective. */
+int mf_source_same(const struct mf_comm *comm, const struct mf_source *source);
 
 /** Sets what a dataset of it holds: extents, type, names, labels, splits. They belong to the source. */
 void mf_source_describe(const struct mf_source *source, struct mf_dataset_wish *wish);

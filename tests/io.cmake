@@ -9,6 +9,7 @@ target_link_options(io_hash PRIVATE LINKER:--wrap=mf_comm_alive)
 mf_test(NAME io_safetensors SOURCE unit/io_safetensors.c ROOM mf_io)
 mf_test(NAME io_dataset SOURCE unit/io_dataset.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_dataset_hostile SOURCE unit/io_dataset.c ROOM mf_io TIMEOUT 300 LABEL cli ARGS hostile)
+mf_test(NAME io_same_file SOURCE unit/io_same_file.c ROOM mf_io RANKS 1 2 3 4)
 mf_test(NAME io_seal SOURCE unit/io_seal.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_micro SOURCE unit/io_micro.c ROOM mf_io RANKS 1 2 3 4)
 

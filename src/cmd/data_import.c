@@ -98,6 +98,7 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(rc);
     rc = mf_session_spares(session, path, 3, (const char *const[]){words[0], o->labels, o->table});
     if (rc == MF_OK) rc = mf_agree(session->comm, mf_source_open(&wish, &source));
+    if (rc == MF_OK) rc = mf_source_same(session->comm, source);
     if (rc == MF_OK) rc = o->common.dry_run ? dry_run(session, source, path) : import(session, o, source, path);
     mf_source_close(source);
     free(path);

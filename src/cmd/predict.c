@@ -21,6 +21,7 @@ int mf_predictor_open(const struct mf_session *session, const char *path, struct
 {
     *p = (struct mf_predictor){.column = NULL};
     MF_TRY(mf_agree(session->comm, mf_saved_open(path, &p->saved)));
+    MF_TRY(mf_safetensors_same(session->comm, p->saved.file));
     p->column = MF_MUST(calloc(p->saved.outputs, sizeof *p->column), "columns");
     return MF_OK;
 }

@@ -117,6 +117,7 @@ static int start_from(struct job *job)
 
     if (!job->o->model || !*job->o->model) return MF_OK;
     rc = mf_agree(job->session->comm, mf_safetensors_open(job->o->model, &file));
+    if (rc == MF_OK) rc = mf_safetensors_same(job->session->comm, file);
     if (rc == MF_OK) rc = load_weights(job, file);
     mf_safetensors_close(file);
     return rc;

@@ -12,6 +12,9 @@ import sys
 import tempfile
 import time
 
+import h5py
+import numpy as np
+
 import runs
 from runs import check, finish
 from samples import digest
@@ -173,6 +176,46 @@ def never_together():
               f"{what} at the start: {status} after {took:.1f} s: {lines}")
 
 
+def other_files():
+    """Every node has a copy of its own: where one differs, nobody reads half of each. Equal copies are as good as one file."""
+    here, there = np.random.default_rng(1).integers(0, 2, (2, 12, 12, 12), "u1")
+    for folder, volume in (("here", here), ("there", there), ("equal", here)):
+        os.mkdir(folder)
+        np.save(f"{folder}/v.npy", volume)
+        np.save(f"{folder}/y.npy", np.arange(12) % 2)
+        with h5py.File(f"{folder}/v.h5", "w") as file:
+            file["samples/x"], file["samples/label"] = volume, np.arange(12) % 2
+            file["samples/x"].attrs["phases"] = 2
+    shutil.copy("here/v.npy", "whole.npy")
+    measure = f"characterize %s --descriptor_types S2 --limit_to 3 --data_folder {os.getcwd()}/c"
+    train = f"train classify --data v.h5 --arch mlp --epochs 1 --no-plots --no-events --results-dir {os.getcwd()}/r"
+    for run in (measure % "v.npy", measure % "v.h5:samples/x", measure % "../whole.npy --mask v.npy", train,
+                f"data import v.npy --labels y.npy --output {os.getcwd()}/set.h5"):
+        for second, want in (("there", 3), ("equal", 0)):
+            status, lines, err = apart(*(({}, "env", ["-C", folder, program, *run.split()]) for folder in ("here", second)))
+            check(status == want and (want == 0 or len(lines) == 1 and "ranks 0 and 1 see different files called 'v." in lines[0]),
+                  f"{run} in {second}: {status} {err}")
+    shutil.rmtree("there")
+    shutil.copytree("here", "there")
+    shutil.copy("r/model.safetensors", "here")
+    with open("r/model.safetensors", "rb") as file:
+        model = bytearray(file.read())
+    model[-1] ^= 1
+    with open("there/model.safetensors", "wb") as file:
+        file.write(model)
+    run = "infer classify model.safetensors v.npy".split()
+    status, lines, err = apart(*(({}, "env", ["-C", folder, program, *run]) for folder in ("here", "there")))
+    check(status == 3 and "see different files called 'model.safetensors'" in err, f"two models: {status} {err}")
+
+
+def one_rank_calls_it():
+    """As from a script on several ranks: it says what it waits for, and with a word in the environment it does not wait."""
+    status, lines, err = apart(({"MESOFORGE_MPI": "0"}, program, ["info", "t.npy"]), ({}, "true", []))
+    check(status == 0, f"one rank without MPI: {status} {err}")
+    status, lines, err = apart(({}, program, ["info", "t.npy", "--timeout", "1"]), ({}, "sleep", ["2"]))
+    check(status != 0 and "rank 0 waits for all ranks to start" in err and "MESOFORGE_MPI=0" in err, f"one rank with MPI: {status} {err}")
+
+
 def not_a_number():
     """On one rank, once: all leave with one sentence, whatever the optimiser makes of it."""
     for optimiser, visit in (("LBFGSB", 13), ("SPG", 1), ("TNC", 1), ("Adam", 13)):
@@ -207,7 +250,7 @@ def long_run(seconds):
 folder = tempfile.mkdtemp(prefix="rank-faults-")
 os.chdir(folder)
 runs.run(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
-for part in (different, *[slow] * runs.LONG, calls, never_together, not_a_number, lambda: long_run(4)):
+for part in (different, other_files, one_rank_calls_it, *[slow] * runs.LONG, calls, never_together, not_a_number, lambda: long_run(4)):
     begin = time.time()
     part()
     print(f"  {time.time() - begin:.1f} s")

@@ -13,22 +13,28 @@
 #include "mpi/flight.h"
 #include "mpi/launched.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 
 /* Seconds. A start takes its time where many begin at once, whatever --timeout says; rank 0 has the first word. */
 static const double LEAST = 60, STANDARD = 600, OTHERS_LATER = 4;
+
+/* After so many seconds, or --timeout if that is less, rank 0 says that it waits. */
+static const double SAID = 30;
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t thread;
     double seconds; /* 0: for ever */
-    char rank[24];  /* as the launcher says it; "": it does not */
+    double said;
+    char rank[24]; /* as the launcher says it; "": it does not */
     int given, runs, over;
 } b = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
 void mf_comm_patience(double seconds)
 {
     b.seconds = seconds > 0 && seconds < LEAST ? LEAST : seconds;
+    b.said = seconds > 0 && seconds < SAID ? seconds : SAID;
     b.given = 1;
 }
 
@@ -40,26 +46,44 @@ static _Noreturn void late(void)
     if (gethostname(host, sizeof host - 1) != 0) strcpy(host, "?");
     snprintf(line, sizeof line,
              "rank %.20s on %s has waited %g s (--timeout) for all ranks to start: one did not start, runs version, "
-             "help or launch, or a link is lost; try: mesoforge doctor",
+             "help or launch, or a link is lost; try: mesoforge doctor, or MESOFORGE_MPI=0 if only one rank calls "
+             "mesoforge",
              *b.rank ? b.rank : "?", host, b.seconds);
     (void)mf_flight_write(NULL, line);
     mf_die(MF_DEVICE, __FILE__, __LINE__, "%s", line);
 }
 
-/* It does not ask for the environment: MPI changes that meanwhile. */
-static void *wait_for_all(void *nothing)
+/* Waits until @p seconds from @p from, or until the start is over: 1. */
+static int over_within(const struct timespec *from, double seconds)
 {
-    double seconds = b.seconds + (*b.rank && strcmp(b.rank, "0") != 0 ? OTHERS_LATER : 0);
-    struct timespec until;
+    struct timespec until = *from;
     int ended = 0, over;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)seconds;
     pthread_mutex_lock(&b.lock);
     while (!b.over && ended == 0) ended = pthread_cond_clockwait(&b.wake, &b.lock, CLOCK_MONOTONIC, &until);
     over = b.over;
     pthread_mutex_unlock(&b.lock);
-    if (!over) late();
+    return over;
+}
+
+/* Where a script calls the program on one rank of its own, only this line says why nothing happens. */
+static void say(void)
+{
+    mf_warn("rank %.20s waits for all ranks to start; if only one rank calls mesoforge, set MESOFORGE_MPI=0",
+            *b.rank ? b.rank : "?");
+}
+
+/* It does not ask for the environment: MPI changes that meanwhile. */
+static void *wait_for_all(void *nothing)
+{
+    const int first = !*b.rank || strcmp(b.rank, "0") == 0;
+    struct timespec begin;
+
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (over_within(&begin, b.said)) return nothing;
+    if (first && b.said != b.seconds) say();
+    if (b.seconds > 0 && !over_within(&begin, b.seconds + (first ? 0 : OTHERS_LATER))) late();
     return nothing;
 }
 
@@ -69,9 +93,8 @@ void mf_begin_open(void)
     const char *rank = mf_launched_rank(), *hook = getenv("MF_BEGIN"); /* of tests: seconds */
     sigset_t all, before;
 
-    if (!b.given) b.seconds = STANDARD;
-    if (hook) b.seconds = strtod(hook, NULL);
-    if (!(b.seconds > 0)) return;
+    if (!b.given) mf_comm_patience(STANDARD);
+    if (hook) b.said = b.seconds = strtod(hook, NULL);
     b.over = 0;
     snprintf(b.rank, sizeof b.rank, "%s", rank ? rank : "");
     sigfillset(&all);

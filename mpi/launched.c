@@ -24,13 +24,28 @@ static int is_launchers(const char *variable)
 /* Slurm numbers the shell of a batch script too, which is no step. */
 static int is_step(void) { return getenv("SLURM_PROCID") && (getenv("SLURM_STEP_ID") || !getenv("SLURM_JOB_ID")); }
 
-static int is_asked(int *asked)
+/* What the user says of MPI in the environment. */
+enum { UNSAID = -1, WITHOUT, WITH };
+
+static int asked(int *said)
 {
     const char *word = getenv("MESOFORGE_MPI");
 
-    *asked = word && strcmp(word, "1") == 0;
-    if (*asked || !word || !*word || strcmp(word, "0") == 0 || mf_word_flag(word, asked)) return MF_OK;
-    return mf_fail(MF_USAGE, "MESOFORGE_MPI is '%.200s' in the environment; try: MESOFORGE_MPI=1, or without it", word);
+    *said = UNSAID;
+    if (!word || !*word) return MF_OK;
+    *said = strcmp(word, "1") == 0 ? WITH : WITHOUT;
+    if (*said == WITH || strcmp(word, "0") == 0 || mf_word_flag(word, said)) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "MESOFORGE_MPI is '%.200s' in the environment; try: MESOFORGE_MPI=1 (with MPI), 0 (without)", word);
+}
+
+static int without(void)
+{
+    int said;
+
+    if (asked(&said) == MF_OK) return said == WITHOUT;
+    mf_err_clear();
+    return 0;
 }
 
 static int is_led(void)
@@ -42,8 +57,10 @@ static int is_led(void)
 
 int mf_launched(int *launched)
 {
-    MF_TRY(is_asked(launched));
-    *launched = *launched || is_step() || is_led();
+    int said;
+
+    MF_TRY(asked(&said));
+    *launched = said == WITH || (said == UNSAID && (is_step() || is_led()));
     return MF_OK;
 }
 
@@ -54,6 +71,7 @@ long mf_launched_tasks(const char **says)
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
     long tasks = 1;
 
+    if (without()) return 1;
     for (size_t i = 0; i < (is_step() ? 4 : 2); ++i) {
         const char *value = getenv(names[i]);
         const long number = value ? strtol(value, NULL, 10) : 0;
@@ -70,9 +88,9 @@ int mf_launched_apart(void)
 {
     const char *says;
     long tasks = mf_launched_tasks(&says);
-    int asked;
+    int said;
 
-    if (!is_step() || is_led() || is_asked(&asked) != MF_OK || asked || tasks < 2) return MF_OK;
+    if (!is_step() || is_led() || asked(&said) != MF_OK || said == WITH || tasks < 2) return MF_OK;
     return mf_fail(MF_DEVICE,
                    "srun started %ld tasks (%s), but Open MPI cannot connect them; try: srun --mpi=pmix (srun "
                    "--mpi=list shows the choices), mpirun, or MESOFORGE_MPI=1 if Open MPI was built with Slurm's PMI",
@@ -85,7 +103,7 @@ const char *mf_launched_rank(void)
                                         "MV2_COMM_WORLD_RANK",  "PALS_RANKID",        "ALPS_APP_PE",
                                         "FLUX_TASK_RANK",       "JSM_NAMESPACE_RANK", "SLURM_PROCID"};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    for (size_t i = 0; !without() && i < sizeof names / sizeof *names; ++i)
         if (getenv(names[i])) return getenv(names[i]);
     return NULL;
 }

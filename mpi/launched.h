@@ -1,17 +1,17 @@
-/* Decides from the environment whether a launcher started this process as one of several. */
+/* Decides from the environment whether this process is one of several that a launcher started. */
 #ifndef MF_MPI_LAUNCHED_H
 #define MF_MPI_LAUNCHED_H
 
 /**
- * *launched: did a launcher of ranks start this process? The environment says so (mpirun, srun, PMIx, PMI and the
- * like), or MESOFORGE_MPI=1 (true, yes, on). MESOFORGE_MPI=0 (false, no, off) leaves it to the environment; another
- * value is refused with MF_USAGE. A batch script's own shell does not count. Local.
+ * *launched: shall this process start MPI? MESOFORGE_MPI=1 (true, yes, on) and MESOFORGE_MPI=0 (false, no, off) in the
+ * environment decide; another value is refused with MF_USAGE. Without it: did a launcher of ranks start this process?
+ * The environment says so (mpirun, srun, PMIx, PMI and the like). A batch script's own shell does not count. Local.
  */
 int mf_launched(int *launched);
 
 /**
  * Number of tasks in the launch that this process belongs to; *says names the variable that states it. Returns 1
- * outside of a launch, and where any variable states 1; *says is not set then. Local.
+ * outside of a launch, with MESOFORGE_MPI=0, and where any variable states 1; *says is not set then. Local.
  */
 long mf_launched_tasks(const char **says);
 
@@ -22,7 +22,7 @@ long mf_launched_tasks(const char **says);
  */
 int mf_launched_apart(void);
 
-/** The rank that a launcher gave this process, known before MPI starts; NULL: not known. Local. */
+/** The rank that a launcher gave this process, known before MPI starts; NULL: not known, or MESOFORGE_MPI=0. Local. */
 const char *mf_launched_rank(void);
 
 #endif

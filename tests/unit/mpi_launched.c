@@ -90,7 +90,21 @@ static void tasks_are_counted(void)
     }
 }
 
-/* Words that say yes start MPI, those that say no change nothing, others are refused. */
+/* Under a launcher too, a process whose environment says no is alone. */
+static void one_rank_calls_the_program(void)
+{
+    static char rank[] = "OMPI_COMM_WORLD_RANK=3", size[] = "OMPI_COMM_WORLD_SIZE=4", task[] = "SLURM_PROCID=1",
+                tasks[] = "SLURM_NTASKS=2", no[] = "MESOFORGE_MPI=0";
+    static char *one[] = {no, rank, size, task, tasks, NULL};
+    const char *says;
+
+    environ = one;
+    CHECK(!launched() && !mf_launched_rank() && mf_launched_tasks(&says) == 1 && mf_launched_apart() == MF_OK);
+    one[0] = rank;
+    CHECK(launched() && strcmp(mf_launched_rank(), "3") == 0 && mf_launched_tasks(&says) == 4);
+}
+
+/* Words that say yes start MPI, those that say no do not, others are refused. */
 static void words_are_understood(void)
 {
     static char words[][24] = {"MESOFORGE_MPI=yes", "MESOFORGE_MPI=ON",  "MESOFORGE_MPI=true", "MESOFORGE_MPI=no",
@@ -118,6 +132,7 @@ int main(void)
     every_launcher_names_its_rank();
     a_batch_shell_is_alone();
     tasks_are_counted();
+    one_rank_calls_the_program();
     words_are_understood();
     environ = before;
     return failures != 0;

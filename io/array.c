@@ -19,9 +19,9 @@
 #include "io/image.h"
 #include "io/npy.h"
 #include "io/nrrd.h"
+#include "io/recognise.h"
 #include "io/seal.h"
 #include "io/target.h"
-#include "io/unread.h"
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
@@ -34,26 +34,8 @@ enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 
 static int recognise(const char *path, int file, enum mf_format *format)
 {
-    unsigned char head[MF_UNREAD_HEAD] = {0};
-    int is_h5;
-    size_t n;
-
-    MF_TRY(mf_read_some(file, path, head, sizeof head, 0, &n));
-    *format = MF_HDF5;
-    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
-        *format = MF_NPY;
-    else if (n >= 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0)
-        *format = MF_PNG;
-    else if (n >= 4 && (memcmp(head, "II*\0", 4) == 0 || memcmp(head, "MM\0*", 4) == 0 ||
-                        memcmp(head, "II+\0", 4) == 0 || memcmp(head, "MM\0+", 4) == 0))
-        *format = MF_TIFF;
-    else if (n >= 7 && memcmp(head, "NRRD000", 7) == 0)
-        *format = MF_NRRD;
-    else if (n >= 8 && (memcmp(head, "<?xml", 5) == 0 || memcmp(head, "<VTKFile", 8) == 0))
-        *format = MF_VTK;
-    if (*format != MF_HDF5) return MF_OK;
-    MF_TRY(mf_h5_signed(file, path, &is_h5)); /* what stands before it may look like anything */
-    return is_h5 ? MF_OK : mf_unread(path, head, n);
+    MF_TRY(mf_recognise(file, path, format));
+    return *format == MF_NO_FORMAT ? mf_refuse_unknown(file, path) : MF_OK;
 }
 
 /* Is the file sparse, with a length far above its disk blocks? Reading such a file to its end (for a checksum) would

@@ -12,7 +12,7 @@
 
 enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512, MF_UNSCALED_TEXT = 160 };
 
-enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK };
+enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK, MF_NO_FORMAT };
 
 /** How a file stores values. MF_PLAIN: as in memory, except for the byte order. MF_LIBRARY: only a library can read
  * them. Others: see io/decode.h; VTK writes a size before the values, or stores compressed blocks. */

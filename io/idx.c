@@ -14,14 +14,29 @@
 
 enum { DIMS = 4, PIECE = 1 << 16 };
 
+static const struct type {
+    int code;
+    char kind;
+    size_t size;
+} types[] = {{0x08, 'u', 1}, {0x09, 'i', 1}, {0x0b, 'i', 2}, {0x0c, 'i', 4}, {0x0d, 'f', 4}, {0x0e, 'f', 8}};
+
+static const struct type *type_of(int code)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
+        if (types[i].code == code) return &types[i];
+    return NULL;
+}
+
+/* Two zero bytes are no mark: pictures of DigitalMicrograph and JPEG 2000 begin so, too. Opening a damaged stream says
+ * so. */
 int mf_idx_is(const char *path)
 {
-    FILE *from = fopen(path, "rb");
+    gzFile from = gzopen(path, "rb");
     unsigned char b[4] = {1};
-    const size_t n = from ? fread(b, 1, sizeof b, from) : 0;
+    const int n = from ? gzread(from, b, sizeof b) : 0;
 
-    if (from) (void)fclose(from);
-    return n == sizeof b && ((b[0] == 0 && b[1] == 0) || (b[0] == 0x1f && b[1] == 0x8b));
+    if (from) (void)gzclose(from);
+    return n < 0 || (n == sizeof b && b[0] == 0 && b[1] == 0 && type_of(b[2]) && b[3] >= 1 && b[3] <= DIMS);
 }
 
 static int damaged(const struct mf_idx *idx, const char *why)
@@ -33,19 +48,12 @@ static size_t header_bytes(const struct mf_idx *idx) { return 4 + 4 * (size_t)id
 
 static int set_type(struct mf_idx *idx, int code)
 {
-    static const struct {
-        int code;
-        char kind;
-        size_t size;
-    } types[] = {{0x08, 'u', 1}, {0x09, 'i', 1}, {0x0b, 'i', 2}, {0x0c, 'i', 4}, {0x0d, 'f', 4}, {0x0e, 'f', 8}};
+    const struct type *type = type_of(code);
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
-        if (types[i].code == code) {
-            idx->kind = types[i].kind;
-            idx->size = types[i].size;
-            return MF_OK;
-        }
-    return damaged(idx, "its magic number names no type");
+    if (!type) return damaged(idx, "its magic number names no type");
+    idx->kind = type->kind;
+    idx->size = type->size;
+    return MF_OK;
 }
 
 static int read_header(struct mf_idx *idx)

@@ -18,7 +18,7 @@ struct mf_idx {
     size_t at;  /* the next row */
 };
 
-/** Does a file begin like an IDX file, or like one packed by gzip? 0: it cannot be read. */
+/** Does a file, unpacked if gzip packed it, begin like an IDX file? 0: it cannot be read. */
 int mf_idx_is(const char *path);
 
 /** Opens it and compares its length with the header: MF_INPUT. Closed by mf_idx_close() after success. */

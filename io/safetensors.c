@@ -12,6 +12,7 @@
 #include "io/atomic.h"
 #include "io/safetensors_priv.h"
 #include "io/same_file.h"
+#include "io/unread.h"
 #include "src/base/err.h"
 #include "src/base/half.h"
 #include "src/base/text.h"
@@ -46,27 +47,38 @@ static int read_header(struct part *p, uint64_t length, uint64_t size)
     return rc;
 }
 
-static int open_part(struct part *p)
+/* A header's length may have any bytes, so it may look like the mark of another format. But behind it stands a brace.
+ */
+static int refuse_others(const char *path, const unsigned char *start, size_t n, uint64_t length)
 {
-    unsigned char start[MF_SAFETENSORS_LENGTH];
-    uint64_t length = 0, end;
-    struct stat is;
-
-    MF_TRY(mf_open_plain(p->path, O_RDONLY, &p->from));
-    if (fstat(p->from, &is) != 0) return mf_fail(MF_INPUT, "cannot read '%.300s': %s", p->path, strerror(errno));
-    end = (uint64_t)is.st_size;
-    if (end < sizeof start) return mf_safetensors_wrong(p->path, "it is shorter than eight bytes", NULL);
-    MF_TRY(mf_read_at(p->from, p->path, start, sizeof start, 0));
+    if (n > MF_SAFETENSORS_LENGTH && start[MF_SAFETENSORS_LENGTH] == '{' && length <= MF_SAFETENSORS_HEADER)
+        return MF_OK;
     if ((start[0] == 0x80 && start[1] >= 2 && start[1] <= 5) || memcmp(start, "PK\3\4", 4) == 0)
         return mf_fail(MF_INPUT,
                        "'%.300s' is a pickle, which can run any code; try: safetensors.torch.save_file in Python, for "
                        "VGG-19 tools/vgg-to-safetensors",
-                       p->path);
-    for (int i = sizeof start; i-- > 0;) length = length << 8 | start[i];
+                       path);
+    return mf_unread_pointer(path, start, n);
+}
+
+static int open_part(struct part *p)
+{
+    unsigned char start[MF_UNREAD_HEAD] = {0};
+    uint64_t length = 0, end;
+    struct stat is;
+    size_t n;
+
+    MF_TRY(mf_open_plain(p->path, O_RDONLY, &p->from));
+    if (fstat(p->from, &is) != 0) return mf_fail(MF_INPUT, "cannot read '%.300s': %s", p->path, strerror(errno));
+    end = (uint64_t)is.st_size;
+    if (end < MF_SAFETENSORS_LENGTH) return mf_safetensors_wrong(p->path, "it is shorter than eight bytes", NULL);
+    MF_TRY(mf_read_some(p->from, p->path, start, sizeof start, 0, &n));
+    for (int i = MF_SAFETENSORS_LENGTH; i-- > 0;) length = length << 8 | start[i];
+    MF_TRY(refuse_others(p->path, start, n, length));
     if (length > MF_SAFETENSORS_HEADER)
         return mf_safetensors_wrong(p->path, "its header is said to be longer than 100 MB", NULL);
-    if (length > end - sizeof start) return mf_safetensors_wrong(p->path, "it ends within its header", NULL);
-    p->first = sizeof start + length;
+    if (length > end - MF_SAFETENSORS_LENGTH) return mf_safetensors_wrong(p->path, "it ends within its header", NULL);
+    p->first = MF_SAFETENSORS_LENGTH + length;
     return read_header(p, length, end - p->first);
 }
 

@@ -145,9 +145,9 @@ for words, part in (("--data_folder results", "cannot write 'results/a_smoothed.
 says(2, ["both name descriptors"], "reconstruct a.h5 --descriptor_filename c.h5")
 for verb in ("smooth", "match"):
     says(3, ["'a.h5' holds descriptors, but a microstructure is needed; try: mesoforge reconstruct --descriptor_filename a.h5"], verb, "a.h5")
-with open("words.txt", "w") as file:
+with open("words.dat", "w") as file:
     file.write("words\n")
-says(3, ["VTK's XML, DREAM.3D)"], "match words.txt")
+says(3, ["VTK's XML, DREAM.3D)"], "match words.dat")
 says(2, ["more than half of an extent of 6; try: --correlation-length"], "synth --size 6 300")
 says(3, ["looks like a microstructure; try: mesoforge match a.npy"], "reconstruct a.npy --limit_to 4")
 np.save("nan.npy", np.where(np.load("a.npy"), 1, np.nan))

@@ -177,7 +177,16 @@ static void unread(void)
         {"a.nii.gz", "\x1f\x8b\x08", 0, "unpack it"},
         {"a.raw", "BM", 0,
          "no format that is read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML, DREAM.3D); raw values need"},
-        {"a.dat", "", 0, "no format that is read here"}};
+        {"a.pkl", "\x80\2}", 0, "is a pickle"},
+        {"a.ang", "# TEM_PIXperUM", 0, "is an EBSD map"},
+        {"a.ctf", "Channel Text File", 0, "is an EBSD map (.ctf)"},
+        {"a.czi", "ZISRAWFILE", 0, "Zeiss"},
+        {"a.dm4", "\4", 3, "DigitalMicrograph"},
+        {"a.lif", "\x70", 0, "Leica"},
+        {"a.nd2", "\xda\xce\xbe\n", 0, "Nikon"},
+        {"a.tif", "version https://git-lfs.github.com/spec/v1\n", 0, "is a pointer of Git LFS"},
+        {"a.csv", "0,1\n", 0, "a table of text, which is not read here"},
+        {"a.dat", "\x70", 0, "no format that is read here"}};
 
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
         char bytes[600] = {0};

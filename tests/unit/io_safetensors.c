@@ -341,6 +341,18 @@ static void refuses_many_keys(void)
     free(text);
 }
 
+/* The length of a header may begin like a pickle, or like a ZIP archive. */
+static void takes_any_length(void)
+{
+    static char header[1536];
+
+    for (size_t length = 640; length <= 1408; length += 256) {
+        memset(header, ' ', length);
+        memcpy(header, "{" GOOD "}", sizeof "{" GOOD "}" - 1);
+        CHECK_SAYS(open_with(header, length, length, 24) == MF_OK, "a header of %zu bytes: %s", length, mf_err_text());
+    }
+}
+
 static void refuses_hostile_files(void)
 {
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; ++i) {
@@ -357,6 +369,8 @@ static void refuses_hostile_files(void)
     CHECK(mf_safetensors_open(scratch_file("bad"), &(struct mf_safetensors *){NULL}) == MF_INPUT);
     CHECK(open_with("", 0, 0x04034B50, 900) == MF_INPUT && strstr(mf_err_text(), "pickle"));
     CHECK(open_with("\x80\x02", 2, 0x0280, 900) == MF_INPUT && strstr(mf_err_text(), "pickle"));
+    CHECK(open_with(TEXT("https://git-lfs.github.com/spec/v1\n"), UINT64_C(0x206E6F6973726576), 0) == MF_INPUT &&
+          strstr(mf_err_text(), "git lfs pull"));
     refuses_many_keys();
     refuses_depth("{\"b\":", "}");
     refuses_depth("{\"__metadata__\":", "}");
@@ -374,6 +388,7 @@ int main(void)
     splits();
     writes_pieces();
     refuses_indexes();
+    takes_any_length();
     refuses_hostile_files();
     scratch_close(&self);
     return failures != 0;

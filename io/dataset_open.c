@@ -83,7 +83,7 @@ static int read_x(struct mf_h5 *file, const char *path, struct head *h, struct m
     int64_t phases = 0;
 
     MF_TRY(mf_h5_shape(file, MF_SET_X, &s));
-    if (s.swap || !((s.kind == 'u' && s.size == 1) || (s.kind == 'f' && s.size == 4)))
+    if (!s.plain || s.swap || !((s.kind == 'u' && s.size == 1) || (s.kind == 'f' && s.size == 4)))
         return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " must hold uint8 or little-endian float32", path);
     MF_TRY(read_axes(file, path, &s, h));
     MF_TRY(get_int(file, MF_SET_X, "phases", &phases));

@@ -2,6 +2,7 @@
 #include "io/h5_priv.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,11 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/recognise.h"
+#include "io/unread.h"
 #include "src/base/err.h"
 
-enum { TEXT_MAX = 1 << 24, PATH_MAX_TEXT = 1024, USER_BLOCK_MIN = 512, USER_BLOCK_MAX = 1 << 26 };
+enum { TEXT_MAX = 1 << 24, USER_BLOCK_MIN = 512, USER_BLOCK_MAX = 1 << 26 };
 
 /* Keeps the first words and the reason of "file write failed: time = ..., errno = 5, error message = 'Input/output
  * error', ...". */
@@ -109,35 +112,77 @@ int mf_h5_signed(int file, const char *path, int *is)
     return MF_OK;
 }
 
-/* Of "file read failed: ..., errno = 5, error message = ...", or "unable to open file: ..." alike. What is damaged is
- * no such error. */
-static herr_t keep_number(unsigned n, const H5E_error2_t *error, void *number)
+/* The number in "..., errno = 5, error message = ...". The name of a file may look alike: the last one counts. */
+static int number_in(const char *text)
 {
     static const char mark[] = "errno = ";
-    const int is_system = (error->maj_num == H5E_IO && error->min_num == H5E_READERROR) ||
-                          (error->maj_num == H5E_FILE && error->min_num == H5E_CANTOPENFILE &&
-                           strstr(error->desc ? error->desc : "", ", error message = '"));
-    const char *at = is_system ? error->desc : NULL;
-    int *found = number;
+    int found = 0;
+
+    while ((text = strstr(text, mark))) {
+        text += sizeof mark - 1;
+        found = (int)strtol(text, NULL, 10);
+        if (found <= 0) found = EIO;
+    }
+    return found;
+}
+
+/* Of "file read failed: ..., errno = 5, ..." or "unable to open file: ..." alike, and of locks. What is damaged is no
+ * such error. */
+static herr_t keep_number(unsigned n, const H5E_error2_t *error, void *context)
+{
+    const char *text = error->desc ? error->desc : "";
+    const int is_system =
+        (error->maj_num == H5E_IO && error->min_num == H5E_READERROR) ||
+        (error->maj_num == H5E_FILE && error->min_num == H5E_CANTOPENFILE && strstr(text, ", error message = '"));
+    struct mf_h5 *file = context;
 
     (void)n;
-    while (at && (at = strstr(at, mark))) { /* the name of a file may look alike: the last one counts */
-        at += sizeof mark - 1;
-        *found = (int)strtol(at, NULL, 10);
-        if (*found <= 0) *found = EIO;
-    }
+    if (is_system && number_in(text)) file->unread = number_in(text);
+    if (strstr(text, "unable to lock file") && number_in(text)) file->unlocked = number_in(text);
+    if (strstr(text, "file is already open for")) file->marked = 1;
     return 0;
 }
 
-static herr_t note_unread(hid_t stack, void *file)
-{
-    return H5Ewalk2(stack, H5E_WALK_DOWNWARD, keep_number, &((struct mf_h5 *)file)->unread);
-}
+static herr_t note_unread(hid_t stack, void *file) { return H5Ewalk2(stack, H5E_WALK_DOWNWARD, keep_number, file); }
 
 int mf_h5_unread(const struct mf_h5 *file, int rc)
 {
     if (!file->unread) return rc;
     return mf_fail(MF_INPUT, "cannot read '%s': %s", file->name, strerror(file->unread));
+}
+
+/* What is none, or stands for one. */
+static int refuse_others(const char *path)
+{
+    unsigned char head[MF_UNREAD_HEAD];
+    enum mf_format format = MF_HDF5;
+    size_t n = 0;
+    int from, rc;
+
+    MF_TRY(mf_open_plain(path, O_RDONLY, &from));
+    rc = mf_recognise(from, path, &format);
+    if (rc == MF_OK) rc = mf_read_some(from, path, head, sizeof head, 0, &n);
+    close(from);
+    MF_TRY(rc);
+    if (format == MF_NO_FORMAT) return mf_unread_pointer(path, head, n);
+    return format == MF_HDF5 ? MF_OK : mf_fail(MF_INPUT, "'%s' is no HDF5 file", path);
+}
+
+/* Why a file does not open. */
+static int refuse_file(const struct mf_h5 *file, const char *path)
+{
+    if (file->unlocked == EAGAIN || file->unlocked == EACCES)
+        return mf_fail(MF_INPUT, "'%s' is locked: another program has it open for writing; try: close it there", path);
+    if (file->unlocked)
+        return mf_fail(MF_INPUT, "cannot lock '%s': %s; try: HDF5_USE_FILE_LOCKING=FALSE in the environment", path,
+                       strerror(file->unlocked));
+    if (file->marked)
+        return mf_fail(MF_INPUT,
+                       "'%s' is marked as open for writing; try: close it where it is open, or, after a crash, "
+                       "h5clear -s '%s'",
+                       path, path);
+    MF_TRY(refuse_others(path));
+    return mf_h5_refuse(file, "it is not a sound HDF5 file", NULL);
 }
 
 static int open_checked(struct mf_h5 *file, const char *path)
@@ -155,7 +200,7 @@ static int open_checked(struct mf_h5 *file, const char *path)
     file->id = H5Fopen(path, H5F_ACC_RDONLY, access);
     H5Pclose(access);
     if (file->unread) return mf_h5_unread(file, MF_OK);
-    return file->id < 0 ? mf_h5_refuse(file, "it is not a sound HDF5 file", NULL) : MF_OK;
+    return file->id < 0 ? refuse_file(file, path) : MF_OK;
 }
 
 int mf_h5_open(const char *path, struct mf_h5 **file)
@@ -178,44 +223,6 @@ int mf_h5_close(struct mf_h5 *file)
     if (H5Fclose(file->id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing", NULL);
     file_free(file);
     return rc;
-}
-
-enum where { NOWHERE, INSIDE, LED_AWAY };
-
-/* Every step of the path must be a hard link, so that nothing leads out of the file and no plug-in runs. */
-static enum where look_for(const struct mf_h5 *file, const char *path)
-{
-    char step[PATH_MAX_TEXT];
-    size_t n = strlen(path);
-    H5L_info_t link;
-
-    if (path[0] != '/' || n >= sizeof step) return NOWHERE;
-    for (size_t i = 1; n > 1 && i <= n; ++i) {
-        if (path[i] != '/' && path[i] != '\0') continue;
-        memcpy(step, path, i);
-        step[i] = '\0';
-        if (H5Lexists(file->id, step, H5P_DEFAULT) <= 0) return NOWHERE;
-        if (H5Lget_info(file->id, step, &link, H5P_DEFAULT) < 0) return NOWHERE;
-        if (link.type != H5L_TYPE_HARD) return LED_AWAY;
-    }
-    return INSIDE;
-}
-
-int mf_h5_has(struct mf_h5 *file, const char *path)
-{
-    int is = look_for(file, path) == INSIDE;
-
-    H5Eclear2(H5E_DEFAULT);
-    return is;
-}
-
-hid_t mf_h5_object(const struct mf_h5 *file, const char *path)
-{
-    const enum where is = file->writing ? INSIDE : look_for(file, path);
-    hid_t id = is == INSIDE ? H5Oopen(file->id, path, H5P_DEFAULT) : -1;
-
-    if (id < 0) mf_h5_refuse(file, is == LED_AWAY ? "only hard links are followed:" : "it has no", path);
-    return id;
 }
 
 int mf_h5_has_attribute(struct mf_h5 *file, const char *object, const char *name)

@@ -27,7 +27,8 @@ struct mf_h5_shape {
     size_t dims[MF_H5_DIMS];
     size_t offset; /* where the values begin, if they lie together in the file as in memory; 0: only the library reads
                       them */
-    int swap;      /* as in memory, except for the byte order */
+    int plain;     /* a value is stored as in memory, except for the byte order, */
+    int swap;      /* which is another one */
     int lead;      /* rows are counted along this axis; those before it have length 1 */
 };
 
@@ -98,7 +99,7 @@ struct mf_h5_chunks {
 /** Finds the chunks of a dataset; refuses other filters, and chunks that cut a row. The time grows with the square of
  * their number. */
 int mf_h5_chunks(struct mf_h5 *file, const char *path, struct mf_h5_chunks *chunks);
-int mf_h5_has(struct mf_h5 *file, const char *path); /* 1: the object exists */
+int mf_h5_has(struct mf_h5 *file, const char *path); /* 1: there is a link of that name, of whatever kind */
 int mf_h5_has_attribute(struct mf_h5 *file, const char *object, const char *name);
 /** @p text [room]; longer text is refused. */
 int mf_h5_get_text(struct mf_h5 *file, const char *object, const char *name, char *text, size_t room);

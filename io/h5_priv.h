@@ -12,6 +12,8 @@ struct mf_h5 {
     char *name;   /* for error messages */
     size_t bytes; /* length of a file that is read */
     int unread;   /* errno of a failed read of its disk */
+    int unlocked; /* errno of a lock that it was not given */
+    int marked;   /* it says itself that it is open for writing */
 };
 
 /** Records "cannot read/write 'FILE': WHAT OBJECT: the library's deepest sentence". */

@@ -38,7 +38,7 @@ static const char *bad_filters(hid_t create, struct mf_h5_chunks *c)
         else if (filter == H5Z_FILTER_DEFLATE && i == n - 1)
             c->deflate = 1;
         else
-            return "only deflate, with or without shuffle, is understood here; not the filters of";
+            return "other filters than deflate, with or without shuffle, in";
     }
     return NULL;
 }
@@ -67,12 +67,12 @@ static const char *bad_chunks(const struct mf_h5 *file, hid_t id, hid_t create, 
 static const char *find_places(hid_t id, struct mf_h5_chunks *c)
 {
     hid_t space = H5Dget_space(id);
+    unsigned skipped = 0;
     int bad = 0;
 
     c->place = MF_MUST(calloc(c->count, sizeof *c->place), "the places of chunks");
     for (size_t i = 0; i < c->count; ++i) {
         hsize_t start[MF_H5_DIMS] = {0}, bytes = 0;
-        unsigned skipped = 0;
         haddr_t offset = HADDR_UNDEF;
 
         bad = H5Dget_chunk_info(id, space, i, start, &skipped, &offset, &bytes) < 0 || offset == HADDR_UNDEF ||
@@ -82,6 +82,7 @@ static const char *find_places(hid_t id, struct mf_h5_chunks *c)
         c->place[start[0] / c->rows][1] = bytes;
     }
     H5Sclose(space);
+    if (bad && skipped) return "chunks skip its filters (filter mask) in";
     return bad ? "the places of chunks are not known in" : NULL;
 }
 
@@ -99,7 +100,9 @@ int mf_h5_chunks(struct mf_h5 *file, const char *path, struct mf_h5_chunks *chun
         if (!wrong) wrong = bad_filters(create, &c);
         if (!wrong) wrong = find_places(id, &c);
     }
-    if (wrong) mf_h5_refuse(file, wrong, path);
+    if (wrong)
+        mf_fail(MF_INPUT, "cannot read '%s': %s %s; try: h5repack -f NONE -l CONTI, which makes it contiguous",
+                file->name, wrong, path);
     if (create >= 0) H5Pclose(create);
     H5Oclose(id);
     if (wrong) free(c.place);

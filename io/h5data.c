@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/guard.h"
 #include "src/base/err.h"
 
 /* A file may claim a volume this many times its own length (deflate reaches about 1030) and chunks of this size. */
-enum { UNPACK_MAX = 2048, CHUNK_MAX = 1 << 30 };
+enum { UNPACK_MAX = 2048, CHUNK_MAX = 1 << 30, FILTER_TEXT = 64 };
 
 /* No more than this in one transfer, after which this rank shows that it lives. */
 #define PIECE_MAX ((size_t)1 << 30)
@@ -135,7 +136,30 @@ int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
     return id < 0 || bad ? MF_OUTPUT : MF_OK;
 }
 
-/* Only filters of the library itself, and chunks of a sane size. */
+/* Only filters of the library itself are used: no plug-in is loaded, and the others may have changed values. */
+static int check_filters(const struct mf_h5 *file, const char *path, hid_t create)
+{
+    for (int i = 0; i < H5Pget_nfilters(create); ++i) {
+        char name[FILTER_TEXT] = "";
+        unsigned flags;
+        size_t values = 0;
+        H5Z_filter_t filter = H5Pget_filter2(create, (unsigned)i, &flags, &values, NULL, sizeof name, name, NULL);
+
+        if (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32 ||
+            filter == H5Z_FILTER_SZIP)
+            continue;
+        mf_guard_sanitise(name, sizeof name);
+        if (!*name) snprintf(name, sizeof name, "filter %d", (int)filter);
+        return mf_fail(
+            MF_INPUT,
+            "cannot read '%s': %s is compressed by %s, not deflate or szip; try: compression=\"gzip\" in h5py, "
+            "or h5repack -f GZIP=1 where it has that filter",
+            file->name, path, name);
+    }
+    return MF_OK;
+}
+
+/* Values in the file itself, and chunks of a sane size. */
 static const char *bad_layout(hid_t create, size_t size)
 {
     hsize_t chunk[MF_H5_DIMS];
@@ -143,15 +167,6 @@ static const char *bad_layout(hid_t create, size_t size)
     int n;
 
     if (H5Pget_external_count(create) > 0) return "its values lie in other files, in";
-    for (int i = 0; i < H5Pget_nfilters(create); ++i) {
-        unsigned flags;
-        size_t values = 0;
-        H5Z_filter_t filter = H5Pget_filter2(create, (unsigned)i, &flags, &values, NULL, 0, NULL, NULL);
-
-        if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32 &&
-            filter != H5Z_FILTER_SZIP)
-            return "a compression other than deflate or szip in";
-    }
     switch (H5Pget_layout(create)) {
     case H5D_COMPACT:
     case H5D_CONTIGUOUS: return NULL;
@@ -159,6 +174,7 @@ static const char *bad_layout(hid_t create, size_t size)
         n = H5Pget_chunk(create, MF_H5_DIMS, chunk);
         for (int i = 0; i < n && i < MF_H5_DIMS; ++i) bytes *= (double)chunk[i];
         return bytes > CHUNK_MAX ? "chunks of more than 1 GiB in" : NULL;
+    case H5D_VIRTUAL: return "its values lie in other files (try: h5repack -l CONTI), in";
     default: return "an unusual storage layout in";
     }
 }
@@ -230,8 +246,8 @@ static hid_t native_type(const struct mf_h5_shape *shape)
 static int is_plain(hid_t type, hid_t native, int *swap)
 {
     hid_t copy = H5Tcopy(type);
-    int is =
-        H5Tget_class(type) != H5T_ENUM && H5Tset_order(copy, H5Tget_order(native)) >= 0 && H5Tequal(copy, native) > 0;
+    int is = H5Tget_class(type) == H5T_ENUM /* of one byte */ ||
+             (H5Tset_order(copy, H5Tget_order(native)) >= 0 && H5Tequal(copy, native) > 0);
 
     *swap = is && H5Tget_size(type) > 1 && H5Tget_order(type) != H5Tget_order(native);
     H5Tclose(copy);
@@ -244,7 +260,8 @@ static void find_place(hid_t id, hid_t type, hid_t create, struct mf_h5_shape *s
     size_t bytes = shape->size;
     haddr_t offset;
 
-    if (H5Pget_layout(create) != H5D_CONTIGUOUS || !is_plain(type, native_type(shape), &shape->swap)) return;
+    shape->plain = is_plain(type, native_type(shape), &shape->swap);
+    if (H5Pget_layout(create) != H5D_CONTIGUOUS || !shape->plain) return;
     for (int i = 0; i < shape->ndim; ++i) bytes *= shape->dims[i];
     offset = H5Dget_offset(id);
     if (offset != HADDR_UNDEF && H5Dget_storage_size(id) == bytes) shape->offset = (size_t)offset;
@@ -255,6 +272,7 @@ int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape)
     hid_t id = dataset_open(file, path), type, space, create;
     struct mf_h5_shape s = {0};
     const char *wrong;
+    int rc;
 
     if (id < 0) return MF_INPUT;
     type = H5Dget_type(id);
@@ -264,13 +282,13 @@ int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape)
     if (!wrong) wrong = bad_layout(create, s.size);
     if (!wrong) wrong = bad_extent(file, id, space, create, &s);
     if (!wrong) find_place(id, type, create, &s);
-    if (wrong) mf_h5_refuse(file, wrong, path);
+    rc = wrong ? mf_h5_refuse(file, wrong, path) : check_filters(file, path, create);
     H5Pclose(create);
     H5Sclose(space);
     H5Tclose(type);
     H5Dclose(id);
-    if (!wrong) *shape = s;
-    return wrong ? MF_INPUT : MF_OK;
+    if (rc == MF_OK) *shape = s;
+    return rc;
 }
 
 static int read_rows(struct mf_h5 *file, const char *path, hid_t type, int axis, size_t first, size_t count, void *to)

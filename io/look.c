@@ -12,6 +12,7 @@
 #include "io/atomic.h"
 #include "io/guard.h"
 #include "io/h5_priv.h"
+#include "io/recognise.h"
 #include "io/seal.h"
 #include "src/base/err.h"
 
@@ -19,14 +20,16 @@ enum { OPTIONS_MAX = 1 << 16, RESULTS_MAX = 1 << 24, ROWS_MAX = 1 << 24 };
 
 int mf_look_is_h5(const char *path, int *is)
 {
+    enum mf_format format = MF_NO_FORMAT;
     struct stat there;
     int file, rc;
 
     *is = 0;
     if (stat(path, &there) != 0 || !S_ISREG(there.st_mode)) return MF_OK; /* others say what is wrong with it */
     MF_TRY(mf_open_plain(path, O_RDONLY, &file));
-    rc = mf_h5_signed(file, path, is);
+    rc = mf_recognise(file, path, &format);
     (void)close(file);
+    *is = format == MF_HDF5;
     return rc;
 }
 
@@ -68,12 +71,15 @@ void mf_look_sets(struct mf_h5 *file, void (*see)(void *context, const char *pat
 
 static void note_set(void *context, const char *path, const struct mf_h5_shape *shape)
 {
-    struct mf_look *look = context;
+    const struct looker *l = context;
+    struct mf_look *look = l->look;
     struct mf_look_set *set = &look->set[look->set_count];
+    const char *colon = strstr(mf_err_text(), "': "); /* behind the file's name */
 
     if (look->sets++ >= MF_LOOK_SETS || !path[0]) return;
     snprintf(set->path, sizeof set->path, "%s", path);
     set->shape = *shape;
+    if (!shape->kind) snprintf(set->why, sizeof set->why, "%s", colon ? colon + 3 : mf_err_text());
     ++look->set_count;
 }
 
@@ -134,7 +140,7 @@ static int work(void *context, FILE *to)
     MF_TRY(mf_h5_open(l->path, &l->file));
     look_root(l->file, look);
     look_convergence(l->file, look);
-    mf_look_sets(l->file, note_set, look);
+    mf_look_sets(l->file, note_set, l);
     rc = mf_h5_unread(l->file, MF_OK);
     (void)mf_h5_close(l->file);
     MF_TRY(rc);
@@ -167,6 +173,7 @@ static void end_texts(struct mf_look *look)
     if (look->set_count > MF_LOOK_SETS) look->set_count = 0;
     for (size_t i = 0; i < look->set_count; ++i) {
         mf_guard_sanitise(look->set[i].path, MF_LOOK_PATH);
+        mf_guard_sanitise(look->set[i].why, MF_LOOK_WHY);
         if (look->set[i].shape.ndim < 0 || look->set[i].shape.ndim > MF_H5_DIMS) look->set[i].shape.ndim = 0;
     }
 }

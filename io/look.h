@@ -5,11 +5,12 @@
 #include "io/h5.h"
 #include "io/micro.h"
 
-enum { MF_LOOK_SETS = 200, MF_LOOK_PATH = 256 };
+enum { MF_LOOK_SETS = 200, MF_LOOK_PATH = 256, MF_LOOK_WHY = 200 };
 
 struct mf_look_set {
     char path[MF_LOOK_PATH];
-    struct mf_h5_shape shape; /* kind 0: not numbers, or outside this file */
+    struct mf_h5_shape shape; /* kind 0: it is not read, */
+    char why[MF_LOOK_WHY];    /* for this reason */
 };
 
 struct mf_look {
@@ -24,7 +25,7 @@ struct mf_look {
     struct mf_look_set set[MF_LOOK_SETS];
 };
 
-/** @p is: whether it is HDF5 at all (mf_h5_signed()); 0 of what cannot be opened, whose opening then says why. */
+/** @p is: whether it is HDF5 at all (mf_recognise()); 0 of what cannot be opened, whose opening then says why. */
 int mf_look_is_h5(const char *path, int *is);
 
 /** Calls @p see for every dataset; for a guarded child. */

@@ -345,6 +345,7 @@ static void put_sets(struct mf_json *json, const struct mf_look *look)
         mf_json_text(set, "path", s->path);
         for (int k = 0; k < s->shape.ndim; ++k) mf_json_int(shape, NULL, (long long)s->shape.dims[k]);
         MF_JSON(set, "shape", shape, "type", s->shape.kind ? type_of(s->shape.kind, s->shape.size, type) : "other");
+        if (!s->shape.kind) mf_json_text(set, "unread", s->why);
         mf_json_put(list, NULL, set);
     }
     mf_json_put(json, "datasets", list);
@@ -372,8 +373,7 @@ static void print_sets(const char *file, const struct mf_look *look)
     for (size_t i = 0; i < look->set_count; ++i) {
         const struct mf_h5_shape *s = &look->set[i].shape;
 
-        printf("  %s: %s", look->set[i].path,
-               s->kind ? type_of(s->kind, s->size, type) : "not numbers, or not in this file");
+        printf("  %s: %s", look->set[i].path, s->kind ? type_of(s->kind, s->size, type) : look->set[i].why);
         for (int k = 0; s->kind && k < s->ndim; ++k) printf("%s%zu", k ? " x " : ", ", s->dims[k]);
         printf("\n");
     }

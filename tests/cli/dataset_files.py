@@ -87,13 +87,22 @@ def idx_files():
         idx("short" + end, x, cut=3)
         refused("has 1950", "data", "import", "short" + end)
         idx("wrong" + end, x, magic=b"\1\0\x08\3" if end else b"\0\0\x07\3")
-        refused("its magic number" if end else "names no type", "data", "import", "wrong" + end)
+        refused("compressed by gzip" if end else "samples are read from .npy, IDX", "data", "import", "wrong" + end)
     flip("x.gz", 60)
     refused("its gzip stream is damaged", "data", "import", "x.gz")
     flip("x.gz", 60)
     with open("bad.idx", "wb") as file:
         file.write(bytes(range(1, 100)))
     refused("samples are read from .npy, IDX", "data", "import", "bad.idx")
+    for name, begins, says in (("a.dm4", b"\0\0\0\4", "DigitalMicrograph"), ("a.jp2", b"\0\0\0\14jP  \r\n", "a JPEG 2000"), ("a.jpg", b"\xff\xd8\xff\xe0", "a JPEG")):
+        with open(name, "wb") as file:
+            file.write(begins + bytes(64))
+        refused(says, "data", "import", name)
+    check("--threshold" not in run("data", "import", "a.jpg").err, "an option that data import lacks")
+    numpy.save("z.npy", x)
+    with gzip.open("z.npy.gz", "wb") as file:
+        file.write(open("z.npy", "rb").read())
+    refused("is compressed by gzip, which is not read here; unpack it", "data", "import", "z.npy.gz")
     reals = random.normal(0, 1, (5, 8, 8)).astype("f4")
     idx("f", reals)
     made("data", "import", "f", "--output", "f.h5")
@@ -234,6 +243,35 @@ def damage():
     check(numpy.array_equal(numpy.load("g.npy"), x), "chunks of several samples, shuffled")
 
 
+def of_h5py():
+    """What h5py makes of an array: read to the bit, or refused by name."""
+    x = (random.random((20, 6, 5)) < 0.5).astype("u1")
+
+    def kept(**how):
+        with h5py.File("k.h5", "w") as file:
+            file.create_dataset("samples/x", **how)
+
+    for more in ({}, {"chunks": (7, 6, 5), "compression": "gzip"}):
+        kept(data=x > 0, **more)
+        made("data", "export", "k.h5", "--output", "k.npy")
+        check(numpy.array_equal(numpy.load("k.npy"), x), f"Booleans, {more}")
+    for kind in ("f2", ">f4"):
+        for more in ({}, {"chunks": (5, 6, 5)}):
+            kept(data=x.astype(kind), **more)
+            refused("must hold uint8 or little-endian float32", "data", "info", "k.h5")
+    kept(data=x, chunks=(5, 3, 5))
+    refused("chunks are not whole samples in /samples/x; try: h5repack -f NONE -l CONTI", "data", "info", "k.h5")
+    with h5py.File("k.h5", "w") as file:
+        d = file.create_dataset("samples/x", x.shape, "u1", chunks=x.shape, compression="gzip")
+        d.id.write_direct_chunk((0, 0, 0), x.tobytes(), filter_mask=1)
+    refused("chunks skip its filters (filter mask) in /samples/x", "data", "info", "k.h5")
+    with h5py.File("k.h5", "w") as file:
+        file["samples/x"], file["y"] = x, numpy.arange(20) % 2
+        file["samples/label"] = h5py.SoftLink("/y")
+    refused("/samples/label is a soft link, which is not followed", "data", "info", "k.h5")
+    refused("'k.npy' is no HDF5 file", "data", "info", "k.npy")
+
+
 arrays()
 idx_files()
 round_trips()
@@ -241,4 +279,5 @@ splits()
 wrong()
 tables()
 damage()
+of_h5py()
 finish("dataset_files")

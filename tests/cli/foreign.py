@@ -48,9 +48,25 @@ def of_others(folder):
     path = os.path.join(folder, "odd.h5")
     with h5py.File(path, "w") as f:
         f["d"] = np.zeros((0, 3), np.uint8)
-        f["soft"] = h5py.SoftLink("/d")
+        f["g/a"] = np.eye(8, dtype=np.uint8)
+        f["soft"] = h5py.SoftLink("/g")
+        f["gone"] = h5py.SoftLink("none")
+        f["out"] = h5py.ExternalLink("block512.mat", "/phase")
+        f["lost"] = h5py.ExternalLink("none.h5", "/phase")
+        f.create_dataset("lzf", data=np.eye(8), compression="lzf")
+        refused("is locked: another program has it open for writing", "info", f"{path}:g/a")
     refused("no values (an axis has no extent) in /d", "characterize", f"{path}:d")
-    refused("only hard links are followed: /soft", "characterize", f"{path}:soft")
+    refused(f"/soft is a soft link, which is not followed; try: {path}:g/a", "characterize", f"{path}:soft/a")
+    refused("/gone is a soft link to none, which is not there", "characterize", f"{path}:gone")
+    refused(f"no link is followed; try: {folder}/block512.mat:phase", "characterize", f"{path}:out")
+    refused(f"/lost leads to /phase of '{folder}/none.h5', which is not there", "characterize", f"{path}:lost")
+    told = run(PROGRAM, "info", path)
+    check("/lzf: /lzf is compressed by lzf" in told.out and "/g/a: uint8, 8 x 8" in told.out, f"a list: {told}")
+    with h5py.File(path, "w", libver="latest") as f:
+        f["a"] = np.eye(8, dtype=np.uint8)
+        f.flush()
+        shutil.copy(path, f"{path}.crashed")
+    refused("h5clear -s", "info", f"{path}.crashed:a")
     for kind in ("f2", "f4", "f8", "u1"):
         status, out, err = run(PROGRAM, "info", save(folder, "labels.npy", (np.arange(64).reshape(8, 8) % 2).astype(kind)), "--json")
         said = json.loads(out) if status == 0 else {}

@@ -40,11 +40,12 @@ struct mf_micro_read {
     const double *spacing; /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
     const char *unit;      /* NULL, or replaces the file's */
     int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
-    int partial;         /* values are phases 0, 1, ...; -1 and 255 are MF_PHASE_FREE; micro->phases: the largest + 1 */
-    int is_mask;         /* phase 1 where a value is above 0, whatever the values are */
-    const char *mask;    /* NULL, or the file of a mask: voxels where it is above 0 do not count */
-    int unhashed;        /* do not compute its checksum; mf_micro_hash() then has none */
-    const char *dataset; /* NULL, or which array of an HDF5 file */
+    int of_sample;         /* labels and threshold are the sample's, and this is another file: see mf_micro_read() */
+    int partial;           /* labels; -1 or 255 is MF_PHASE_FREE where it is no label; micro->phases: the largest + 1 */
+    int is_mask;           /* phase 1 where a value is above 0, whatever the values are */
+    const char *mask;      /* NULL, or the file of a mask: voxels where it is above 0 do not count */
+    int unhashed;          /* do not compute its checksum; mf_micro_hash() then has none */
+    const char *dataset;   /* NULL, or which array of an HDF5 file */
 };
 
 /**
@@ -60,6 +61,10 @@ struct mf_micro_read {
  * read->grey a float array with all values in [0, 1] is an indicator field, micro->grey. It is that of phase 1, [H][W]
  * or [z][y][x], or of all phases along a first or last axis. Along the last axis an image of any size may have up to
  * MF_PHASES_MAX phases.
+ *
+ * read->of_sample: read->labels (of a sample that was thresholded 0 and 1) may stand beside a threshold. An indicator
+ * field is one all the same, except where it holds nothing but labels. Values that are phases already are not
+ * thresholded: those of a volume of this program, and 0 and 1 alone.
  *
  * read->mask is read first. Values under it are ignored by Otsu's method and for labels, and may be NaN. These voxels
  * have phase 0, and micro->mask has phase 1 there. MF_INPUT: the mask has other extents, or covers everything.

@@ -14,6 +14,8 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 
+enum { LABELS_TEXT = 400, EACH = 24 }; /* characters of a list of labels, and of one */
+
 /* Elements at a time; bytes of a file before its values; bytes that fit into a core's cache; most parts of a rank's
  * bytes. Fewer than SHARED bytes are read before a second thread has started. */
 enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, PARTS = 64, SHARED = 1 << 21 };
@@ -21,10 +23,23 @@ enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, PARTS = 64, SHARED = 1 
 /* Values of an indicator may be off by this much. */
 #define RANGE_SLACK 1e-6
 
+/* Are all values labels that were named? */
+static int holds_labels(const struct mf_reading *r)
+{
+    for (int64_t i = 0; i < r->scan.distinct; ++i) {
+        size_t k = 0;
+
+        while (k < r->read->label_count && r->read->labels[k] != r->scan.value[i]) ++k;
+        if (k == r->read->label_count) return 0;
+    }
+    return !r->scan.fractions;
+}
+
 int mf_reading_is_indicator(const struct mf_reading *r)
 {
-    return r->read->grey && r->array.kind == 'f' && !r->read->threshold && !r->read->label_count &&
-           r->scan.low >= -RANGE_SLACK && r->scan.high <= 1 + RANGE_SLACK;
+    if (!r->read->grey || r->array.kind != 'f' || r->read->threshold) return 0;
+    if (r->read->label_count && (!r->read->of_sample || holds_labels(r))) return 0;
+    return r->scan.low >= -RANGE_SLACK && r->scan.high <= 1 + RANGE_SLACK;
 }
 
 void mf_reading_lay(struct mf_reading *r)
@@ -93,21 +108,25 @@ int mf_reading_onehot(struct mf_reading *r)
     return MF_OK;
 }
 
-/* Phase of a value, -1: none. A volume of ours holds phases, and the user knows them by the file's labels. */
+/* A volume of ours holds phases, and the user knows them by the file's labels. */
+static int has_label(const struct mf_reading *r, double v) { return r->array.own && v >= 0 && v < r->array.phases; }
+
+/* Phase of a value, -1: none. */
 static int find_label(const struct mf_reading *r, int64_t v)
 {
+    const int other = r->read->partial && (v == -1 || v == MF_PHASE_FREE) ? MF_PHASE_FREE : -1;
     const struct mf_micro *m = r->micro;
 
-    if (r->read->partial) return v == -1 || v == MF_PHASE_FREE ? MF_PHASE_FREE : v >= 0 && v < m->phases ? (int)v : -1;
-    if (v == MF_NO_LABEL || (r->array.own && (v < 0 || v >= r->array.phases))) return -1;
+    if (v == MF_NO_LABEL || (r->array.own && !has_label(r, (double)v))) return other;
     if (r->array.own) v = r->array.label[v];
     for (int p = 0; p < m->phases; ++p)
         if (m->label[p] == v) return p;
-    return -1;
+    return other;
 }
 
 static int find_phase(const struct mf_reading *r, double v)
 {
+    if (r->read->is_mask && has_label(r, v)) return r->array.label[(int)v] > 0;
     if (r->binary) return v > r->threshold;
     return fabs(v) < 0x1p63 && v == rint(v) ? find_label(r, (int64_t)v) : -1;
 }
@@ -115,7 +134,7 @@ static int find_phase(const struct mf_reading *r, double v)
 static void stray(struct mf_reading *r, double v)
 {
     ++r->strays;
-    r->stray = v;
+    r->stray = has_label(r, v) ? (double)r->array.label[(int)v] : v;
 }
 
 static void tally(struct mf_reading *r, int p, int64_t voxels)
@@ -355,6 +374,24 @@ static int load_words(struct mf_reading *r)
     return mf_array_visit(&r->array, r->part.rows.first, r->part.rows.count, take, r);
 }
 
+static int refuse_stray(const struct mf_reading *r)
+{
+    const struct mf_micro_read *read = r->read;
+    char labels[LABELS_TEXT] = "";
+    size_t n = 0;
+
+    if (r->stray >= 0x1p63)
+        return mf_fail(MF_INPUT, "'%s' holds the value %.6g: no label is larger than 2^63 - 1", r->array.path,
+                       r->stray);
+    if (!read->of_sample)
+        return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);
+    for (size_t p = 0; p < read->label_count && n + EACH < sizeof labels; ++p)
+        n += (size_t)snprintf(labels + n, sizeof labels - n, "%s%ld", p ? ", " : "", read->labels[p]);
+    return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which is no label of the sample (%s%s)%s", r->array.path,
+                   r->stray, labels, read->threshold ? ", by --threshold" : "",
+                   read->partial ? "; write -1 where the result is free" : "");
+}
+
 int mf_reading_phases(struct mf_reading *r)
 {
     if (r->array.size == 1)
@@ -362,12 +399,5 @@ int mf_reading_phases(struct mf_reading *r)
     else
         MF_TRY(load_words(r));
     if (!r->strays) return MF_OK;
-    if (r->read->partial)
-        return mf_fail(MF_INPUT,
-                       "'%s' holds the value %.15g; a phase is a whole number from 0 to %d, -1 or 255 is none",
-                       r->array.path, r->stray, MF_PHASES_MAX - 1);
-    if (r->stray >= 0x1p63)
-        return mf_fail(MF_INPUT, "'%s' holds the value %.6g: no label is larger than 2^63 - 1", r->array.path,
-                       r->stray);
-    return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);
+    return refuse_stray(r);
 }

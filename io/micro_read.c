@@ -25,8 +25,9 @@ static const char *list(const struct mf_scan *scan, const char *between, char *t
     return text;
 }
 
-static int check_request(const struct mf_micro_read *read)
+static int check_labels(const struct mf_micro_read *read)
 {
+    if (read->of_sample) return MF_OK;
     for (size_t i = 0; i < read->label_count; ++i)
         for (size_t k = 0; k < i; ++k)
             if (read->labels[i] == read->labels[k])
@@ -36,6 +37,12 @@ static int check_request(const struct mf_micro_read *read)
                        MF_PHASES_MAX);
     if (read->label_count && read->threshold)
         return mf_fail(MF_USAGE, "--labels and --threshold exclude each other: an image is labelled or grey");
+    return MF_OK;
+}
+
+static int check_request(const struct mf_micro_read *read)
+{
+    MF_TRY(check_labels(read));
     for (int i = 0; read->spacing && i < 3; ++i)
         if (!(read->spacing[i] > 0) || !isfinite(read->spacing[i]))
             return mf_fail(MF_USAGE, "--spacing must be positive, not %g", read->spacing[i]);
@@ -127,18 +134,37 @@ static int choose_own(struct mf_reading *r)
     return MF_OK;
 }
 
+/* Phases need no threshold. */
+static int is_parted(const struct mf_reading *r)
+{
+    const struct mf_scan *s = &r->scan;
+
+    return r->read->of_sample && (r->array.own || (!s->fractions && s->low >= 0 && s->high <= 1));
+}
+
+static int choose_partial(struct mf_reading *r)
+{
+    const int least = is_found(&r->scan, -1), most = is_found(&r->scan, MF_PHASE_FREE);
+    int named = 0;
+
+    use_labels(r->micro, r->read->label_count, r->read->labels);
+    for (int p = 0; p < r->micro->phases; ++p) named |= r->micro->label[p] == -1 || r->micro->label[p] == MF_PHASE_FREE;
+    if (!least || !most || named) return MF_OK;
+    return mf_fail(
+        MF_INPUT,
+        "'%s' holds -1 and 255, and neither is a label of the sample; write -1 alone where the result is free",
+        r->array.path);
+}
+
 static int choose(struct mf_reading *r)
 {
-    if (r->read->partial) {
-        use_labels(r->micro, MF_PHASES_MAX, NULL);
-        return MF_OK;
-    }
+    if (r->read->partial) return choose_partial(r);
     if (r->read->is_mask) {
         use_labels(r->micro, 2, NULL);
         r->binary = 1;
         return MF_OK;
     }
-    if (r->read->threshold) return choose_threshold(r);
+    if (r->read->threshold && !is_parted(r)) return choose_threshold(r);
     if (r->read->label_count) {
         use_labels(r->micro, r->read->label_count, r->read->labels);
         return MF_OK;
@@ -183,7 +209,7 @@ static int check_onehot(const struct mf_reading *r, int whole)
 
     if (r->read->is_mask)
         return mf_fail(MF_INPUT, "'%s' holds phases, %s; a mask has one value for each voxel", path, axes_of(r, text));
-    if (r->read->threshold || r->read->label_count)
+    if (!r->read->of_sample && (r->read->threshold || r->read->label_count))
         return mf_fail(MF_USAGE, "'%s' holds phases already, %s, which sum to 1 in every voxel; leave --%s out", path,
                        axes_of(r, text), r->read->threshold ? "threshold" : "labels");
     if (!whole && !r->read->grey)
@@ -230,14 +256,18 @@ static int find_phases(struct mf_reading *r, int *whole)
     return are ? check_onehot(r, *whole) : MF_OK;
 }
 
-/* 255 is white in a picture, and no phase here: who meant white sees it. */
+/* 255 is white in a picture, and here no phase unless it is a label: who meant white sees it. */
 static void describe_partial(const struct mf_reading *r, double all)
 {
-    for (int p = 0; p < r->micro->phases; ++p) {
-        if (r->count[p]) mf_info("'%s': phase %d at %lld voxels", r->array.path, p, (long long)r->count[p]);
+    const struct mf_micro *m = r->micro;
+
+    for (int p = 0; p < m->phases; ++p) {
+        if (r->count[p])
+            mf_info("'%s': label %ld is phase %d, at %lld voxels", r->array.path, m->label[p], p,
+                    (long long)r->count[p]);
         all -= (double)r->count[p];
     }
-    mf_info("'%s': %.0f voxels are free (-1 or 255)", r->array.path, all);
+    mf_info("'%s': %.0f voxels are free (%s)", r->array.path, all, is_found(&r->scan, -1) ? "-1" : "255");
 }
 
 /* Labels that no voxel has: wrong ones, or phases that this field lacks. */
@@ -256,7 +286,8 @@ static void describe_absent(const struct mf_reading *r)
             (size_t)snprintf(text[some] + n[some], LIST_TEXT - n[some], "%s%ld", n[some] ? ", " : "", m->label[p]);
     }
     if (phases[0])
-        mf_warn("--labels names %s, of which '%s' has no voxel (it holds %s): %s", text[0], r->array.path, text[1],
+        mf_warn("%s %s, of which '%s' has no voxel (it holds %s): %s",
+                r->read->of_sample ? "the sample has" : "--labels names", text[0], r->array.path, text[1],
                 phases[0] == 1 ? "an empty phase" : "empty phases");
 }
 
@@ -379,10 +410,9 @@ static int refuse_bad(struct mf_reading *r)
         first /= a->shape[d];
     }
     for (int d = 0; d < a->ndim; ++d) n += (size_t)snprintf(at + n, sizeof at - n, "[%zu]", place[d]);
-    return mf_fail(MF_INPUT,
-                   "'%s' holds %lld value%s NaN or infinite, the first at %s; try: --mask (of match, reconstruct and "
-                   "characterize)",
-                   a->path, bad, bad == 1 ? " that is" : "s that are", at);
+    return mf_fail(MF_INPUT, "'%s' holds %lld value%s NaN or infinite, the first at %s; %s", a->path, bad,
+                   bad == 1 ? " that is" : "s that are", at,
+                   r->read->partial ? "write -1 where the result is free" : "try: --mask (of match and characterize)");
 }
 
 /* Collective: from an open header to the slab. */

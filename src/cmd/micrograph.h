@@ -20,7 +20,7 @@
         MF_OPT(type, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (2-D: y x)"), \
         MF_OPT(type, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um")
 
-/** Which of its values are phases (of reconstruct: those of the initial field). */
+/** Which of its values are phases (of reconstruct: those of the initial field and of fixed voxels). */
 #define MF_PHASES_ROWS(type)                                                                                       \
     MF_OPT(type, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"), \
         MF_OPT(type, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),          \

@@ -111,11 +111,10 @@ const struct mf_opt mf_recon_rows[] = {
         "runs per result, from --seed and seeds made of it [1..64]; kept is the one nearest to its target, by the "
         "score of compare and twice the square of what is copied (auto: 4 for small images, 8 of several phases)"),
     ROW("initial-microstructure-file", initial_file, MF_TEXT, NULL,
-        "start from this field (FILE or FILE:ARRAY) instead of noise"),
+        "start from this field (FILE or FILE:ARRAY) instead of noise: labels of the sample, or real values in [0,1]"),
     ROW("fixed", fixed_file, MF_TEXT, NULL,
-        "voxels that stay as they were measured (FILE or FILE:ARRAY): phases 0, 1, .., and -1 or 255 where the result "
-        "is "
-        "free"),
+        "voxels that stay as they were measured (FILE or FILE:ARRAY): labels of the sample, and -1 or 255 where the "
+        "result is free"),
     ROW("save-gradient", save_gradient, MF_TEXT, NULL,
         "with --max-iter 0: dLoss/dx of the start (.npy, float32); several realisations: _seedN before its ending"),
     MF_KEEP_ROWS(mf_recon_cmd),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/hash.h"
 #include "io/names.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
@@ -345,19 +346,38 @@ static struct mf_json *last_of(const struct mf_json *array)
     return n ? mf_json_item(array, n - 1) : NULL;
 }
 
-/* How the initial field is to be understood. match reads its micrographs by those options, reconstruct this field. */
-static struct mf_micro_read start_read(const struct mf_recon_cmd *o)
-{
-    struct mf_micro_read read = {.grey = 1};
+static int names(const char *file) { return file && *file; }
 
-    if (o->files.count) return read;
-    read.threshold = o->threshold && *o->threshold ? o->threshold : NULL;
-    read.label_count = o->labels.count;
-    read.labels = o->labels.at;
+/* Fixed voxels and the initial field have the labels of the sample, which the target keeps. reconstruct may be told
+ * others. */
+static struct mf_micro_read read_by_sample(const struct job *job, long label[MF_PHASES_MAX])
+{
+    const struct mf_recon_cmd *o = job->o;
+    const struct mf_target *target = job->out.target;
+    const int told = o->files.count == 0 && o->labels.count;
+    struct mf_micro_read read = {.threshold = names(o->threshold) ? o->threshold : NULL, .of_sample = !told};
+
+    read.label_count = told ? o->labels.count : target->phases > 1 ? (size_t)target->phases : 2;
+    for (size_t p = 0; p < read.label_count; ++p) label[p] = mf_outcome_label(target, (int)p);
+    read.labels = told ? o->labels.at : label;
     return read;
 }
 
-static int names(const char *file) { return file && *file; }
+/* Of a file and of how reconstruct was told to read it: another way is another problem. Collective. */
+static int hash_reading(const struct job *job, struct mf_micro *micro)
+{
+    const struct mf_recon_cmd *o = job->o;
+    char text[MF_HASH_TEXT + MF_PHASES_MAX * 24 + 64];
+    int n;
+
+    MF_TRY(mf_micro_hash(job->session->comm, micro));
+    if (o->files.count || (!o->labels.count && !names(o->threshold))) return MF_OK;
+    n = snprintf(text, sizeof text, "%s\n%.40s", micro->hash, names(o->threshold) ? o->threshold : "");
+    for (size_t p = 0; p < o->labels.count && p < MF_PHASES_MAX; ++p)
+        n += snprintf(text + n, sizeof text - (size_t)n, " %ld", o->labels.at[p]);
+    mf_hash_bytes(text, (size_t)n, micro->hash);
+    return MF_OK;
+}
 
 /* --dry-run: with the labels of the best candidate, which wait while others run. */
 static int dry_run(struct job *job)
@@ -377,16 +397,18 @@ static int dry_run(struct job *job)
 static int with_start(struct job *job, const char *base)
 {
     struct mf_session *s = job->session;
-    const struct mf_micro_read read = start_read(job->o);
+    long label[MF_PHASES_MAX];
+    struct mf_micro_read read = read_by_sample(job, label);
     struct mf_micro start;
     struct mf_json *json = NULL;
     int from_file = names(job->o->initial_file), rc = MF_OK;
 
     MF_TRY(mf_agree(s->comm, mf_recon_few_threads(s, job->out.dims, job->out.target, &job->out.solve)));
+    read.grey = 1;
     if (from_file) {
         MF_TRY(mf_micro_read(s->comm, s->arena, job->o->initial_file, &read, &start));
         job->out.solve.start = &start;
-        rc = mf_micro_hash(s->comm, &start);
+        rc = hash_reading(job, &start);
     }
     if (rc == MF_OK) rc = s->common->dry_run ? dry_run(job) : run_seeds(job, base, &json);
     if (rc == MF_OK) rc = mf_log_view_json(s, job->o->realisations > 1 ? last_of(json) : json);
@@ -400,14 +422,16 @@ static int with_start(struct job *job, const char *base)
 /* Fixed voxels, if there are any, then the rest. */
 static int with_fixed(struct job *job, const char *base)
 {
-    const struct mf_micro_read read = {.partial = 1};
+    long label[MF_PHASES_MAX];
+    struct mf_micro_read read = read_by_sample(job, label);
     struct mf_micro fixed;
     int rc;
 
     if (!names(job->o->fixed_file)) return with_start(job, base);
+    read.partial = 1;
     MF_TRY(mf_micro_read(job->session->comm, job->session->arena, job->o->fixed_file, &read, &fixed));
     job->out.solve.fixed = &fixed;
-    rc = mf_micro_hash(job->session->comm, &fixed);
+    rc = hash_reading(job, &fixed);
     if (rc == MF_OK) rc = with_start(job, base);
     job->out.solve.fixed = NULL;
     mf_micro_free(&fixed);

@@ -113,6 +113,15 @@ static void say_grey(struct mf_recon_cmd *o)
     o->grey_values = 0;
 }
 
+/* Options about the values of files need such a file. */
+static int check_values(const struct mf_recon_cmd *o)
+{
+    if (o->initial_file && *o->initial_file) return MF_OK;
+    if (o->threshold && *o->threshold) return mf_fail(MF_USAGE, "--threshold needs --initial_microstructure_file");
+    if (!o->labels.count || (o->fixed_file && *o->fixed_file)) return MF_OK;
+    return mf_fail(MF_USAGE, "--labels needs --initial_microstructure_file or --fixed");
+}
+
 static int check(const struct mf_session *session, void *options)
 {
     struct mf_recon_cmd *o = options;
@@ -126,8 +135,7 @@ static int check(const struct mf_session *session, void *options)
     if (!is_ours(o)) MF_TRY(mf_recon_named(o));
     MF_TRY(mf_planned_check(session, o->plan, o->accepted.auto_gpu));
     MF_TRY(check_target(session, o));
-    if ((o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
-        return mf_fail(MF_USAGE, "--%s needs --initial_microstructure_file", o->labels.count ? "labels" : "threshold");
+    MF_TRY(check_values(o));
     if (strcmp(o->symmetry, "none") == 0) return MF_OK;
     return mf_fail(MF_USAGE, "--symmetry is for where a target is measured; try: mesoforge characterize --symmetry %s",
                    o->symmetry);
@@ -164,15 +172,17 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .name = "reconstruct",
     .summary = "make a microstructure that has given descriptors",
     .synopsis = "FILE | --target S2=FILE.npy .. [--size NZ NY NX] [OPTION VALUE ...]",
-    .text = "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
-            "exact to one voxel. Arrays are [z][y][x]. Without --size the result has the size that FILE was measured "
-            "on. A file of characterize --descriptor_types auto holds image statistics; descriptors, weights and "
-            "schedule are then chosen as match does.\n"
-            "\n"
-            "  mesoforge characterize --descriptor_types auto micrograph.npy\n"
-            "  mesoforge reconstruct results/micrograph_characterization.h5 --size 64 64 64\n"
-            "  mpirun -n 4 mesoforge reconstruct target.h5 \\\n"
-            "      --size 256 256 256 --output v.h5\n",
+    .text =
+        "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
+        "exact to one voxel. Arrays are [z][y][x]. Without --size the result has the size that FILE was measured "
+        "on. A file of characterize --descriptor_types auto holds image statistics; descriptors, weights and "
+        "schedule are then chosen as match does. Files of --fixed and --initial-microstructure-file hold the labels "
+        "that FILE keeps of its sample, or those of --labels.\n"
+        "\n"
+        "  mesoforge characterize --descriptor_types auto micrograph.npy\n"
+        "  mesoforge reconstruct results/micrograph_characterization.h5 --size 64 64 64\n"
+        "  mpirun -n 4 mesoforge reconstruct target.h5 \\\n"
+        "      --size 256 256 256 --output v.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
     .positional_max = 1,

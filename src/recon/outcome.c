@@ -27,7 +27,7 @@ static void fill_micro(struct mf_outcome *out)
     *m = (struct mf_micro){.ndim = mf_outcome_ndim(out), .phases = out->result.phases, .phase = out->result.label};
     m->slab = mf_slab_of(out->comm, out->dims, out->comm->rank);
     m->arena = out->arena;
-    for (int p = 0; p < m->phases; ++p) m->label[p] = mf_outcome_label(out, p);
+    for (int p = 0; p < m->phases; ++p) m->label[p] = mf_outcome_label(out->target, p);
     memcpy(m->spacing, out->target->spacing, sizeof m->spacing);
     /* the rows of an image's slices normal to y and x lie along z */
     if (mf_outcome_ndim(out) == 3 && out->target->sides == 1) m->spacing[0] = m->spacing[1];

@@ -62,8 +62,8 @@ void mf_outcome_free(struct mf_outcome *outcome);
 
 static inline int mf_outcome_ndim(const struct mf_outcome *outcome) { return outcome->dims[0] > 1 ? 3 : 2; }
 
-/** Label of the result's phase @p p in the target's file. */
-long mf_outcome_label(const struct mf_outcome *outcome, int p);
+/** Label of phase @p p of a result. A target of one phase names that of phase 1; the rest is 0, or 1 if that is it. */
+long mf_outcome_label(const struct mf_target *target, int p);
 
 /** The largest relative error of the interface densities, after outcome->got is set; NaN: the target has none. */
 double mf_outcome_variation(const struct mf_outcome *outcome);

@@ -8,11 +8,10 @@
 #include "src/desc/distance.h"
 #include "src/recon/outcome.h"
 
-long mf_outcome_label(const struct mf_outcome *out, int p)
+long mf_outcome_label(const struct mf_target *t, int p)
 {
-    const struct mf_target *t = out->target;
-
-    return out->result.phases == t->phases || t->phases > 1 ? t->label[p] : p;
+    if (t->phases > 1) return t->label[p];
+    return p == 1 ? t->label[0] : t->label[0] == 0;
 }
 
 /* Phase of the target that phase p of the result aims at; -1: none (the rest of a singlephase solution). */
@@ -74,7 +73,7 @@ static void pair_name(const struct mf_outcome *out, size_t pair, char name[64])
     size_t a, b;
 
     mf_descriptor_pair((size_t)out->result.phases, pair, &a, &b);
-    snprintf(name, 64, "%ld %ld", mf_outcome_label(out, (int)a), mf_outcome_label(out, (int)b));
+    snprintf(name, 64, "%ld %ld", mf_outcome_label(out->target, (int)a), mf_outcome_label(out->target, (int)b));
 }
 
 double mf_outcome_variation(const struct mf_outcome *out)
@@ -108,7 +107,7 @@ static void json_errors(const struct mf_outcome *out, struct mf_json *at)
         struct mf_json *one = mf_json_object();
         char label[32];
 
-        snprintf(label, sizeof label, "%ld", mf_outcome_label(out, p));
+        snprintf(label, sizeof label, "%ld", mf_outcome_label(out->target, p));
         for (int d = 0; d < (mf_outcome_ndim(out) == 3 ? 3 : 1); ++d)
             if (aimed_at(out, p) >= 0) mf_json_real(one, AXIS[d], s2_error(out, p, d));
         mf_json_put(all, label, one);
@@ -123,7 +122,7 @@ static void json_fractions(const struct mf_outcome *out, struct mf_json *at)
     for (int p = 0; p < out->result.phases; ++p) {
         char label[32];
 
-        snprintf(label, sizeof label, "%ld", mf_outcome_label(out, p));
+        snprintf(label, sizeof label, "%ld", mf_outcome_label(out->target, p));
         mf_json_real(all, label, fraction_of(out, p));
     }
     mf_json_put(at, "volume_fractions", all);
@@ -136,7 +135,7 @@ static void json_space(const struct mf_outcome *out, struct mf_json *at)
     for (int p = 0; p < out->result.phases; ++p) {
         char label[32];
 
-        snprintf(label, sizeof label, "%ld", mf_outcome_label(out, p));
+        snprintf(label, sizeof label, "%ld", mf_outcome_label(out->target, p));
         if (aimed_at(out, p) >= 0) mf_json_real(all, label, space_error(out, p));
     }
     mf_json_put(at, "s2_3d_rms_error", all);
@@ -161,7 +160,7 @@ static void json_spans(const struct mf_outcome *out, struct mf_json *at)
         char label[32];
 
         if (!spans_wanted(out, p)) continue;
-        snprintf(label, sizeof label, "%ld", mf_outcome_label(out, p));
+        snprintf(label, sizeof label, "%ld", mf_outcome_label(out->target, p));
         mf_json_reals(one, "is", spans(out, p), 3);
         mf_json_reals(one, "target", spans_wanted(out, p), 3);
         mf_json_put(all, label, one);
@@ -295,23 +294,23 @@ static void warn_of_none(const struct mf_outcome *out, int p)
     const double wanted = side->fraction[(size_t)aimed_at(out, p) * side->levels];
 
     if (fraction_of(out, p) == 0 && wanted > 0)
-        mf_warn("phase %ld: the target's volume fraction, %.2g, rounds to no voxel of the result; try: a larger result",
-                mf_outcome_label(out, p), wanted);
+        mf_warn("label %ld: the target's volume fraction, %.2g, rounds to no voxel of the result; try: a larger result",
+                mf_outcome_label(out->target, p), wanted);
 }
 
 /* One lag is the volume fraction, and says nothing of S2. */
 static void report_s2(const struct mf_outcome *out, int p)
 {
     if (out->target->lag == 1)
-        mf_info("phase %ld: volume fraction %.6f; S2 is not compared, as L is 1 (--limit_to)", mf_outcome_label(out, p),
-                fraction_of(out, p));
+        mf_info("label %ld: volume fraction %.6f; S2 is not compared, as L is 1 (--limit_to)",
+                mf_outcome_label(out->target, p), fraction_of(out, p));
     else if (mf_outcome_ndim(out) == 3)
-        mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e %.2e %.2e (normals z y x)",
-                mf_outcome_label(out, p), fraction_of(out, p), s2_error(out, p, 0), s2_error(out, p, 1),
+        mf_info("label %ld: volume fraction %.6f, S2 rms error %.2e %.2e %.2e (normals z y x)",
+                mf_outcome_label(out->target, p), fraction_of(out, p), s2_error(out, p, 0), s2_error(out, p, 1),
                 s2_error(out, p, 2));
     else
-        mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", mf_outcome_label(out, p), fraction_of(out, p),
-                s2_error(out, p, 0));
+        mf_info("label %ld: volume fraction %.6f, S2 rms error %.2e", mf_outcome_label(out->target, p),
+                fraction_of(out, p), s2_error(out, p, 0));
 }
 
 void mf_outcome_report(const struct mf_outcome *out)
@@ -327,13 +326,13 @@ void mf_outcome_report(const struct mf_outcome *out)
         }
     for (int p = 0; has_whole(out, MF_WHOLE_S2) && p < r->phases; ++p)
         if (aimed_at(out, p) >= 0)
-            mf_info("phase %ld: S2_3D rms error %.2e", mf_outcome_label(out, p), space_error(out, p));
+            mf_info("label %ld: S2_3D rms error %.2e", mf_outcome_label(out->target, p), space_error(out, p));
     for (int p = 0; has_whole(out, MF_WHOLE_S2) && p < r->phases; ++p) {
         const double *is = spans(out, p), *wanted = spans_wanted(out, p);
 
         if (wanted)
-            mf_info("phase %ld: %.4f %.4f %.4f of it spans the volume (along z y x), in the target %.4f %.4f %.4f",
-                    mf_outcome_label(out, p), is[0], is[1], is[2], wanted[0], wanted[1], wanted[2]);
+            mf_info("label %ld: %.4f %.4f %.4f of it spans the volume (along z y x), in the target %.4f %.4f %.4f",
+                    mf_outcome_label(out->target, p), is[0], is[1], is[2], wanted[0], wanted[1], wanted[2]);
     }
     for (size_t pair = 0; has_whole(out, MF_WHOLE_CROSS) && pair < pairs_of(out); ++pair) {
         pair_name(out, pair, name);

@@ -230,15 +230,15 @@ static int check_fixed(const struct mf_grid *r)
         return mf_fail(MF_INPUT, "the fixed voxels are a field of %s, the result has %s (z y x)",
                        extents_of(fixed->slab.dims, is, sizeof is), extents_of(r->slab.dims, wants, sizeof wants));
     if (fixed->phases > r->result->phases)
-        return mf_fail(MF_INPUT, "phase %d is among the fixed voxels, the result has phases 0 to %d", fixed->phases - 1,
-                       r->result->phases - 1);
+        return mf_fail(MF_INPUT, "phase %d (label %ld) is among the fixed voxels, the result has phases 0 to %d",
+                       fixed->phases - 1, fixed->label[fixed->phases - 1], r->result->phases - 1);
     mf_grid_counts(r, counts);
     for (int p = 0; p < r->result->phases; ++p)
         if (r->held[p] > counts[p])
             return mf_fail(MF_INPUT,
-                           "%llu voxels are fixed at phase %d, and the target's volume fraction gives it %llu of the "
-                           "result",
-                           (unsigned long long)r->held[p], p, (unsigned long long)counts[p]);
+                           "%llu voxels are fixed at phase %d (label %ld), and the target's volume fraction gives it "
+                           "%llu of the result",
+                           (unsigned long long)r->held[p], p, fixed->label[p], (unsigned long long)counts[p]);
     return MF_OK;
 }
 

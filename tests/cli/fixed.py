@@ -65,6 +65,48 @@ def gradient(image, fixed):
     check(np.array_equal(g == 0, fixed >= 0), f"{np.sum(g == 0)} zeros in the gradient, {np.sum(fixed >= 0)} fixed voxels")
 
 
+def labelled():
+    """Fixed voxels and the initial field have the labels of the sample; a result has phases, in the order of --labels."""
+    phase, held = blobs((16, 16), TWO, 7), np.arange(16) < 5
+    quick = [*S2, "--limit_to", 3, "--no_polish", "--output", "out.npy", "--max_iter", 2]
+
+    def keeps(name, want, *words, verb="match"):
+        measure(PROGRAM, verb, *words, "--fixed", "part.npy", *quick)
+        check(np.array_equal(np.load("out.npy")[want], phase[want]), f"{name}: measured voxels have changed")
+
+    for labels in ((1, 0), (1, 2), (0, 255)):
+        name, of = f"labels {labels}", np.array(labels, np.int16)[phase]
+        words = [save(".", "sample.npy", of), "--labels", f"{labels[0]},{labels[1]}"]
+        for want in (held & (phase < 2), held & (phase == 1)):
+            save(".", "part.npy", np.where(want, of, -1))
+            keeps(name, want, *words)
+        loss = measure(PROGRAM, "match", *words, *S2, "--limit_to", 3, "--initial_microstructure_file", "sample.npy", "--max_iter", 0)["loss"]
+        check(loss < 1e-9, f"{name}: the loss of the sample itself is {loss}")
+    save(".", "sample.npy", 1 - phase)
+    save(".", "part.npy", np.where(held, 1 - phase.astype(np.int8), -1))
+    save(".", "real.npy", (1 - phase).astype(np.float32))
+    measure(PROGRAM, "characterize", "sample.npy", "--labels", "1,0", "--limit_to", 3, "--data_folder", ".")
+    keeps("descriptors", held & (phase < 2), "sample_characterization.h5", verb="reconstruct")
+    save(".", "part.npy", np.where(held, phase.astype(np.int8), -1))
+    keeps("descriptors, labels that are told", held & (phase < 2), "sample_characterization.h5", "--labels", "0,1", verb="reconstruct")
+    loss = measure(PROGRAM, "match", "sample.npy", "--labels", "1,0", *S2, "--limit_to", 3, "--initial_microstructure_file", "real.npy", "--max_iter", 0)["loss"]
+    check(loss < 1e-9, f"whole numbers stored as reals: loss {loss}")
+    grey_ = save(".", "grey.npy", (40 + 100 * phase + np.arange(16)).astype(np.uint8))
+    for start in ("grey.npy", save(".", "phase.npy", phase)):
+        loss = measure(PROGRAM, "match", grey_, "--threshold", 90, *S2, "--limit_to", 3, "--initial_microstructure_file", start, "--max_iter", 0)["loss"]
+        check(loss < 1e-9, f"{start}: the loss of the sample itself is {loss}")
+
+    save(".", "wrong.npy", np.where(held, phase.astype(np.int16) + 1, -1))
+    save(".", "both.npy", np.where(held, phase.astype(np.int16) * 255, -1))
+    save(".", "holes.npy", np.where(held, phase, np.nan))
+    cases = [(["phase.npy", "--fixed", "wrong.npy"], "holds the value 2, which is no label of the sample (0, 1)"),
+             (["phase.npy", "--fixed", "both.npy"], "holds -1 and 255, and neither is a label"),
+             (["phase.npy", "--fixed", "holes.npy"], "the first at [0][5]; write -1 where the result is free"),
+             ([grey_, "--threshold", 90, "--fixed", "wrong.npy"], "no label of the sample (0, 1, by --threshold)"),
+             (["phase.npy", "--initial_microstructure_file", "grey.npy"], "which is no label of the sample (0, 1)")]
+    refuses(PROGRAM, [(3, ["match", *words], says) for words, says in cases], *quick, ranks=(1,))
+
+
 def main():
     two, three = save(".", "two.npy", blobs((24, 24), TWO, 1)), save(".", "three.npy", blobs((16, 16), THREE, 2))
     short = ["--limit_to", 4, "--max_iter", 40]
@@ -102,12 +144,13 @@ def main():
     save(".", "third.npy", np.where(flat >= 0, 2, flat))
     open("cut.npy", "wb").write(open("fixed.npy", "rb").read()[:300])
     cases = [(3, "deep.npy", "a field of 12 x 24 x 24, the result has 1 x 24 x 24"), (3, "full.npy", "576 voxels are fixed at phase 1"),
-             (3, "strange.npy", "holds the value 40"), (3, "third.npy", "the result has phases 0 to 1"), (3, "cut.npy", "cut.npy"),
+             (3, "strange.npy", "holds the value 40"), (3, "third.npy", "holds the value 2"), (3, "cut.npy", "cut.npy"),
              (3, "none.npy", "none.npy")]
     refuses(PROGRAM, [(code, ["match", two, *short, "--fixed", file], says) for code, file, says in cases], "--output", "no.npy", ranks=(1, 2), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(code, ["match", two, *short, "--fixed", file, "--dry-run"], says) for code, file, says in cases[:4]], ranks=(1, 3), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(2, ["plan", "reconstruct", two, "--fixed", "fixed.npy"], "--fixed")], ranks=(1,))
     check(not os.path.exists("no.npy"), "a refused run has written its output")
+    labelled()
 
 
 with tempfile.TemporaryDirectory() as folder:

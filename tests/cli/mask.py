@@ -129,6 +129,8 @@ def never_looked_at():
     with h5py.File("own.h5", "w") as file:
         data = file.create_dataset("microstructure/phase", data=np.where(mask, 1, 2 * phase).astype("u1"))
         data.attrs.update({"labels": [10, 20, 30], "spacing": [1.0, 1, 1], "unit": "", "axes": "z y x"})
+    said = run(PROGRAM, "characterize", save(".", "field.npy", phase), "--mask", "own.h5", "--limit_to", 2, "--output", "m.h5")
+    check("the mask covers everything" in said.err, f"a mask by the labels 10, 20, 30 of its file: {said.err}")
     save(".", "over.npy", mask)
     for verb, *words in (["characterize"], ["match", "--max_iter", 2]):
         said = run(PROGRAM, verb, "own.h5", "--mask", "over.npy", "--limit_to", 2, "--output", "own_out.h5", *words)

@@ -146,7 +146,7 @@ CASES = {
     "bad spacing": (2, "spacing", [*GOOD, "--spacing", "1", "-1"]),
     "bad threshold": (2, "threshold", [*GOOD, "--threshold", "ostu"]),
     "start of other phases": (3, "phases", [*GOOD, "--initial_microstructure_file", "start3.npy"]),
-    "start of other labels": (3, "phases", [*GOOD, "--initial_microstructure_file", "three.npy"]),
+    "start of other labels": (3, "no label of the sample", [*GOOD, "--initial_microstructure_file", "three.npy"]),
     "a volume as start of an image": (3, "a volume", [*GOOD, "--initial_microstructure_file", "volume.npy"]),
     "an image as start of a volume": (3, "an image", [*GOOD, "--add_dimension", "8", "--initial_microstructure_file", "good.npy"]),
     "start of NaN": (3, "start_nan.npy", [*GOOD, "--initial_microstructure_file", "start_nan.npy"]),

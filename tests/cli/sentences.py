@@ -42,7 +42,7 @@ says(0, ["--gpu-memory-fraction: the cpu back end has no GPU"], flat, "--device 
 rare = np.zeros((48, 48), np.uint8)
 rare[3, 4] = 1
 np.save("rare.npy", rare)
-says(0, ["warning: phase 1: the target's volume fraction, 0.00043, rounds to no voxel of the result; try: a larger result"],
+says(0, ["warning: label 1: the target's volume fraction, 0.00043, rounds to no voxel of the result; try: a larger result"],
      "match rare.npy --size 12 12 --limit_to 4 --max_iter 2 --output l.npy")
 
 # Sides of a target whose volume fractions contradict each other.

@@ -158,5 +158,6 @@ int mf_compare_read(const struct mf_show *s, const struct mf_compare_opts *o, co
         return mf_agree(s->comm, from_target(o->periodic, one));
     }
     if (kind == IMAGE) read.threshold = o->threshold;
+    read.of_sample = !first && read.threshold;
     return mf_micro_read(s->comm, s->arena, file, &read, &one->micro);
 }

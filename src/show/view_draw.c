@@ -104,10 +104,14 @@ static int correlate(struct drawing *d, const struct mf_micro *m, struct mf_targ
     return MF_OK;
 }
 
+/* Beside its original a result may be of phases, and a threshold is the original's. */
 static int read_micro(const struct drawing *d, const char *file, struct mf_micro *m)
 {
-    const struct mf_micro_read read = {
-        .threshold = d->o->threshold, .label_count = d->o->labels.count, .labels = d->o->labels.at, .unhashed = 1};
+    const struct mf_micro_read read = {.threshold = d->o->threshold,
+                                       .label_count = d->o->labels.count,
+                                       .labels = d->o->labels.at,
+                                       .of_sample = d->o->threshold && d->o->original && file != d->o->original,
+                                       .unhashed = 1};
 
     return mf_micro_read(d->show->comm, d->show->arena, file, &read, m);
 }

@@ -229,6 +229,8 @@ def viewing():
     check(large - small < 24 << 20, "planes are read, not the volume: %d bytes, %d" % (small, large))
     refused(5, "values drawn", "view", "plane.npy", "--output", "p.png", "--memory-limit", 1)
     check(view("synth.png")[1] == 1 and view("synth.png", "--threshold", "otsu")[1] == 3, "a grey image, and binarised")
+    np.save("shade.npy", np.load("a.npy") * 90.0 + 20)
+    check(view("a.npy", "--original_ms", "shade.npy", "--threshold", 60)[1] >= 4, "phases beside a grey original")
     check(view("synth.tif", "--labels", "0,1")[1] == 6, "a stack")
     check(view("a.npy", "volume.npy", "three.npy", "--columns", 3, name="one.png")[1] == 5, "several files: two images, three slices")
     view("a.npy", "volume.npy", "three.npy", "--columns", 3, ranks=3, name="many.png")

@@ -234,7 +234,7 @@ static void put_classes(const struct job *job, FILE *to)
         fprintf(to, "\n%lu,", (unsigned long)job->id[i]);
         mf_table_put(to, label < 0 ? "" : s->name[label]);
         mf_predictor_class(to, s, p);
-        for (size_t c = 0; c < s->outputs; ++c) mf_predictor_number(to, ",%.6f", p[c]);
+        for (size_t c = 0; c < s->outputs; ++c) fprintf(to, ",%.6f", (double)p[c]);
     }
     fprintf(to, "\n");
 }
@@ -262,8 +262,8 @@ static void put_columns(const struct job *job, FILE *to)
 
         fprintf(to, "\n%lu", (unsigned long)job->id[i]);
         for (size_t c = 0; c < s->outputs; ++c) {
-            mf_predictor_number(to, ",%.7g", real[job->predictor.column[c]]);
-            mf_predictor_number(to, ",%.7g", job->scores.output[i * s->outputs + c]);
+            fprintf(to, ",%.7g,%.7g", (double)real[job->predictor.column[c]],
+                    (double)job->scores.output[i * s->outputs + c]);
         }
     }
     fprintf(to, "\n");
@@ -307,6 +307,10 @@ static int evaluate(struct job *job)
     MF_TRY(mf_agree(s->comm, check_plot(job)));
     MF_TRY(
         mf_trainer_score(&p->trainer, job->n, job->id, output || (job->o->plot && !p->saved.classify), &job->scores));
+    if (job->scores.lost)
+        return mf_fail(MF_NUMERIC,
+                       "the model of '%s' predicts no number of %zu of the %zu samples: its output overflows",
+                       job->model, job->scores.lost, job->n);
     if (s->comm->rank == 0 && output) mf_predictor_shares(&p->saved, job->n, job->scores.output);
     if (output) MF_TRY(mf_predictor_table(s->comm, output, put, job));
     if (job->o->plot) MF_TRY(draw(job));

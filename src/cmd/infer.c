@@ -5,11 +5,10 @@
 
 #include "io/array.h"
 #include "io/look.h"
-#include "io/table.h"
 #include "src/base/err.h"
-#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/infer_show.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
 
@@ -28,14 +27,6 @@ static const struct mf_opt rows[] = {
     MF_PREDICT_ROW(infer), MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
 
-/* What is said of a file, or of a sample of a dataset. */
-struct said {
-    const char *file;
-    long sample;   /* -1: it is a file */
-    double tiles;  /* that it was cut into */
-    float *output; /* [outputs] */
-};
-
 struct job {
     struct mf_session *session;
     const struct infer *o;
@@ -49,8 +40,7 @@ struct job {
     uint8_t *tile; /* [voxels][each] */
     float *input;  /* of a batch */
     float *output; /* of a batch */
-    struct said *said;
-    size_t lines, room;
+    struct mf_predictions predictions;
 };
 
 /* -- the model -- */
@@ -114,21 +104,14 @@ static int start(struct job *job, int classify)
     return MF_OK;
 }
 
-static void predict(struct job *job, size_t n, const float *input, float *output)
+static int predict(struct job *job, const char *file, size_t n, const float *input, float *output)
 {
     mf_trainer_predict(&job->predictor.trainer, n, input, output);
+    if (!mf_train_finite(n * job->outputs, output))
+        return mf_fail(MF_NUMERIC, "the model of '%s' predicts no number of '%s': its output overflows", job->model,
+                       file);
     mf_predictor_shares(&job->predictor.saved, n, output);
-}
-
-static void say(struct job *job, struct said said, const float *output)
-{
-    if (job->lines == job->room) {
-        job->room = 2 * job->room + 16;
-        job->said = MF_MUST(realloc(job->said, job->room * sizeof *job->said), "predictions");
-    }
-    said.output = MF_MUST(malloc(job->outputs * sizeof *output), "predictions");
-    memcpy(said.output, output, job->outputs * sizeof *output);
-    job->said[job->lines++] = said;
+    return MF_OK;
 }
 
 /* -- files: ranks share them, each reads its own alone -- */
@@ -167,7 +150,7 @@ static void cut(struct job *job, const struct field *field, const size_t tiles[3
 }
 
 /* Means over the tiles, of which there are *count. */
-static int predict_field(struct job *job, const struct field *field, float *mean, double *count)
+static int predict_field(struct job *job, const char *file, const struct field *field, float *mean, double *count)
 {
     const struct mf_saved *s = &job->predictor.saved;
     const size_t batch = (size_t)job->o->batch, each = job->voxels * s->dims[3];
@@ -179,8 +162,8 @@ static int predict_field(struct job *job, const struct field *field, float *mean
     for (size_t k = 0; rc == MF_OK && k < all; ++k) {
         cut(job, field, tiles, k);
         rc = mf_sample_input(&job->like, k, job->tile, job->input + filled++ * each);
-        if (filled < batch && k + 1 < all) continue;
-        predict(job, filled, job->input, job->output);
+        if (rc != MF_OK || (filled < batch && k + 1 < all)) continue;
+        rc = predict(job, file, filled, job->input, job->output);
         for (size_t i = 0; i < filled * job->outputs; ++i) sum[i % job->outputs] += (double)job->output[i];
         filled = 0;
     }
@@ -239,7 +222,7 @@ static int predict_image(struct job *job, const char *given, float *mean, double
 
     mf_array_split(given, &path, &array);
     rc = load_image(job, path, array ? array : job->o->dataset, &field, &values);
-    if (rc == MF_OK) rc = predict_field(job, &field, mean, tiles);
+    if (rc == MF_OK) rc = predict_field(job, path, &field, mean, tiles);
     free(values);
     free(path);
     return rc;
@@ -268,7 +251,7 @@ static int predict_file(struct job *job, const char *file, float *mean, double *
         rc = fits(job, file, micro.slab.dims);
     field.values = micro.phase;
     memcpy(field.dims, micro.slab.dims, sizeof field.dims);
-    if (rc == MF_OK) rc = predict_field(job, &field, mean, tiles);
+    if (rc == MF_OK) rc = predict_field(job, file, &field, mean, tiles);
     mf_micro_free(&micro);
     return rc;
 }
@@ -327,26 +310,29 @@ static int predict_files(struct job *job, struct answers *all)
 /* Outputs of samples, one after the other. */
 struct outputs {
     struct job *job;
+    const char *file;
     float *end;
+    int rc; /* of the batches before */
 };
 
 static void predict_batch(void *context, const struct mf_batch *batch)
 {
     struct outputs *to = context;
 
-    predict(to->job, batch->n, batch->input, to->end);
+    if (to->rc == MF_OK) to->rc = predict(to->job, to->file, batch->n, batch->input, to->end);
     to->end += batch->n * to->job->outputs;
 }
 
 static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, float *output)
 {
     uint32_t *id = MF_MUST(malloc((own.count + 1) * sizeof *id), "samples");
+    struct outputs to = {job, set->path, output, MF_OK};
     int rc;
 
     for (size_t i = 0; i < own.count; ++i) id[i] = (uint32_t)(own.first + i);
-    rc = mf_trainer_read(&job->predictor.trainer, set, own.count, id, predict_batch, &(struct outputs){job, output});
+    rc = mf_trainer_read(&job->predictor.trainer, set, own.count, id, predict_batch, &to);
     free(id);
-    return rc;
+    return rc == MF_OK ? to.rc : rc;
 }
 
 /* Collective. */
@@ -368,114 +354,12 @@ static int predict_set(struct job *job, const char *file)
     }
     if (rc == MF_OK) rc = mf_comm_gather(comm, output, own.count * job->outputs * sizeof *output, &all, NULL);
     for (size_t i = 0; rc == MF_OK && i < set->samples; ++i)
-        say(job, (struct said){.file = file, .sample = (long)i, .tiles = 1}, (float *)all + i * job->outputs);
+        mf_predictions_add(&job->predictions, (struct mf_predicted){file, (long)i, 1, NULL},
+                           (float *)all + i * job->outputs);
     free(output);
     free(all);
     mf_dataset_close(set);
     return rc;
-}
-
-/* -- what is printed -- */
-
-enum { SHOWN = 3 /* classes of a file */ };
-
-static void print_best(const struct job *job, const struct said *said)
-{
-    const struct mf_saved *s = &job->predictor.saved;
-    char *used;
-
-    if (mf_train_class(s->outputs, said->output) == s->outputs) {
-        printf(": none"); /* the model's output is not finite */
-        return;
-    }
-    used = MF_MUST(calloc(job->outputs, 1), "classes");
-    for (size_t k = 0; k < SHOWN && k < job->outputs; ++k) {
-        size_t best = job->outputs;
-
-        for (size_t i = 0; i < job->outputs; ++i)
-            if (!used[i] && (best == job->outputs || said->output[i] > said->output[best])) best = i;
-        used[best] = 1;
-        printf("%s %s %.4f", k ? "," : ":", s->name[best], (double)said->output[best]);
-    }
-    free(used);
-}
-
-static void print_line(const struct job *job, const struct said *said)
-{
-    const struct mf_saved *s = &job->predictor.saved;
-
-    printf("%s", said->file);
-    if (said->sample >= 0) printf(", sample %ld", said->sample);
-    if (s->classify) print_best(job, said);
-    for (size_t i = 0; !s->classify && i < job->outputs; ++i) {
-        printf("%s %s ", i ? "," : ":", s->name[i]);
-        printf(isfinite(said->output[i]) ? "%.6g" : "none", (double)said->output[i]);
-    }
-    if (said->tiles > 1) printf(" (mean of %.0f tiles)", said->tiles);
-    printf("\n");
-}
-
-static struct mf_json *json_of(const struct job *job, const struct said *said)
-{
-    const struct mf_saved *s = &job->predictor.saved;
-    struct mf_json *j = mf_json_object(), *values = mf_json_object();
-
-    mf_json_text(j, "file", said->file);
-    if (said->sample >= 0) mf_json_int(j, "sample", said->sample);
-    mf_json_int(j, "tiles", (long long)said->tiles);
-    for (size_t i = 0; i < job->outputs; ++i) mf_json_finite(values, s->name[i], (double)said->output[i]);
-    if (s->classify) {
-        const size_t best = mf_train_class(s->outputs, said->output);
-        const int none = best == s->outputs;
-
-        mf_json_some(j, "class", none ? NULL : s->name[best]);
-        mf_json_finite(j, "probability", none ? NAN : (double)said->output[best]);
-    }
-    mf_json_put(j, s->classify ? "probabilities" : "values", values);
-    return j;
-}
-
-static int print(const struct job *job)
-{
-    struct mf_json *all, *j;
-    int rc;
-
-    if (!job->session->common->json) {
-        for (size_t i = 0; i < job->lines; ++i) print_line(job, &job->said[i]);
-        return MF_OK;
-    }
-    all = mf_json_array();
-    for (size_t i = 0; i < job->lines; ++i) mf_json_put(all, NULL, json_of(job, &job->said[i]));
-    j = mf_json_object();
-    MF_JSON(j, "model", job->model, "predictions", all);
-    MF_JSON(j, "seconds", mf_now() - job->session->start, "ranks", job->session->comm->size);
-    rc = mf_json_write(j, stdout);
-    mf_json_free(j);
-    return rc;
-}
-
-static void put(const void *context, FILE *to)
-{
-    const struct job *job = context;
-    const struct mf_saved *s = &job->predictor.saved;
-
-    fprintf(to, "file,sample%s", s->classify ? ",predicted" : "");
-    for (size_t c = 0; c < s->outputs; ++c) {
-        fprintf(to, ",");
-        mf_table_put(to, s->name[c]);
-    }
-    for (size_t i = 0; i < job->lines; ++i) {
-        const struct said *said = &job->said[i];
-
-        fprintf(to, "\n");
-        mf_table_put(to, said->file);
-        fprintf(to, ",");
-        if (said->sample >= 0) fprintf(to, "%ld", said->sample);
-        if (s->classify) mf_predictor_class(to, s, said->output);
-        for (size_t c = 0; c < s->outputs; ++c)
-            mf_predictor_number(to, s->classify ? ",%.6f" : ",%.7g", said->output[c]);
-    }
-    fprintf(to, "\n");
 }
 
 /* -- all of it -- */
@@ -520,7 +404,8 @@ static int predict_all(struct job *job)
             rc = predict_set(job, job->files[i]);
             continue;
         }
-        say(job, (struct said){job->files[i], -1, files.tiles[k], NULL}, files.output + k * job->outputs);
+        mf_predictions_add(&job->predictions, (struct mf_predicted){job->files[i], -1, files.tiles[k], NULL},
+                           files.output + k * job->outputs);
         ++k;
     }
     answers_free(&files);
@@ -538,8 +423,8 @@ static int infer(struct job *job, int classify)
     MF_TRY(start(job, classify));
     MF_TRY(look_at_all(job));
     MF_TRY(predict_all(job));
-    if (output) MF_TRY(mf_predictor_table(s->comm, output, put, job));
-    return mf_agree(s->comm, s->comm->rank == 0 ? print(job) : MF_OK);
+    if (output) MF_TRY(mf_predictor_table(s->comm, output, mf_predictions_put, &job->predictions));
+    return mf_agree(s->comm, s->comm->rank == 0 ? mf_predictions_print(&job->predictions) : MF_OK);
 }
 
 static int run(struct mf_session *session, void *options, int classify)
@@ -551,10 +436,10 @@ static int run(struct mf_session *session, void *options, int classify)
     job.count = mf_options_positional(session->options, &words) - 1;
     job.model = words[0];
     job.files = words + 1;
+    job.predictions = (struct mf_predictions){.session = session, .saved = &job.predictor.saved};
     rc = infer(&job, classify);
     mf_predictor_close(&job.predictor);
-    for (size_t i = 0; i < job.lines; ++i) free(job.said[i].output);
-    free(job.said);
+    mf_predictions_free(&job.predictions);
     free(job.is_set);
     free(job.tile);
     free(job.input);

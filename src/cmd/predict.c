@@ -59,18 +59,8 @@ void mf_predictor_shares(const struct mf_saved *saved, size_t n, float *output)
 
 void mf_predictor_class(FILE *to, const struct mf_saved *saved, const float *output)
 {
-    const size_t best = mf_train_class(saved->outputs, output);
-
     fputc(',', to);
-    if (best < saved->outputs) mf_table_put(to, saved->name[best]);
-}
-
-void mf_predictor_number(FILE *to, const char *format, float value)
-{
-    if (isfinite(value))
-        fprintf(to, format, (double)value);
-    else
-        fputc(',', to);
+    mf_table_put(to, saved->name[mf_train_class(saved->outputs, output)]);
 }
 
 static int print_table(const struct mf_atomic *file, void (*print)(const void *context, FILE *to), const void *context)

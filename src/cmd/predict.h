@@ -31,11 +31,8 @@ void mf_predictor_close(struct mf_predictor *predictor);
 /** Makes probabilities of logits [n][outputs]; real values stay. Local. */
 void mf_predictor_shares(const struct mf_saved *saved, size_t n, float *output);
 
-/** Prints a comma and the class of one sample's outputs; none: an empty cell. */
+/** Prints a comma and the class of one sample's outputs. */
 void mf_predictor_class(FILE *to, const struct mf_saved *saved, const float *output);
-
-/** Prints a number by @p format, which begins with a comma; what is not finite is an empty cell. */
-void mf_predictor_number(FILE *to, const char *format, float value);
 
 /** Writes a table on rank 0 by @p print. Collective; MF_OUTPUT, agreed. */
 int mf_predictor_table(const struct mf_comm *comm, const char *path, void (*print)(const void *context, FILE *to),

@@ -43,8 +43,8 @@ int mf_saved_reads(const struct mf_saved *saved, struct mf_dataset *set);
  * and its columns in @p opts. @p column [outputs]: room of the caller for the columns, which are found by name. */
 int mf_saved_fit(const struct mf_saved *saved, struct mf_dataset *set, struct mf_train_opts *opts, size_t *column);
 
-/** Gives an open trainer the model's units and weights, and its experts: MF_INPUT, MF_MEMORY. Collective where these
- * are other ones. */
+/** Gives an open trainer the model's units and weights, and its experts: MF_INPUT, MF_NUMERIC, MF_MEMORY. Collective
+ * where these are other ones. */
 int mf_saved_load(const struct mf_saved *saved, struct mf_trainer *trainer);
 
 #endif

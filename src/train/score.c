@@ -11,7 +11,7 @@
 
 /* Whole numbers, whose sums are exact in any order; and real sums of a batch, which are added in the order of the
  * batches. Per column: error^2, |error|, y, y^2. */
-enum { ROWS, RIGHT, COUNTS };
+enum { ROWS, RIGHT, LOST, COUNTS };
 enum { LOSS, SUMS, COLUMN = 4 };
 
 struct tally {
@@ -33,6 +33,13 @@ size_t mf_train_class(size_t n, const float *output)
         if (output[i] > output[best]) best = i;
     }
     return isinf(output[best]) ? n : best;
+}
+
+int mf_train_finite(size_t n, const float *output)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (!isfinite(output[i])) return 0;
+    return 1;
 }
 
 static size_t outputs_of(const struct mf_trainer *t) { return mf_train_outputs(t->set, &t->opts); }
@@ -197,6 +204,7 @@ static void count_batch(void *context, const struct mf_batch *batch)
     for (size_t r = 0; r < batch->n; ++r) {
         float *output = y->output + r * y->outputs;
 
+        y->count[LOST] += !mf_train_finite(y->outputs, output);
         if (t->opts.classify) {
             count_class(y, output, batch->label[r]);
             continue;
@@ -214,6 +222,7 @@ static void finish(const struct tally *y, const double *sum, struct mf_scores *s
     const double n = y->count[ROWS];
 
     s->rows = (size_t)n;
+    s->lost = (size_t)y->count[LOST];
     s->loss = n > 0 ? sum[LOSS] / n : NAN;
     s->accuracy = isfinite(s->loss) ? y->count[RIGHT] / n : NAN;
     if (y->t->opts.classify) memcpy(s->confusion, y->count + COUNTS, y->outputs * y->outputs * sizeof *s->confusion);

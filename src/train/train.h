@@ -146,6 +146,7 @@ int mf_trainer_step(struct mf_trainer *trainer, size_t n, int64_t *wish, struct 
 /** How well the network does on a split. */
 struct mf_scores {
     size_t samples, rows;    /* rows: samples with a label, which alone count in means; real values: all */
+    size_t lost;             /* samples of which an output is not finite */
     double loss;             /* mean; real values: in units of their own; NAN: no rows */
     double accuracy;         /* part of the labels that are right; NAN where the loss is not finite */
     double *confusion;       /* [outputs][outputs] samples of class (row) that were taken for class (column) */
@@ -182,6 +183,9 @@ void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input
 /** The class of a sample with the largest of its @p n logits or probabilities; of equals the first. @p n: none, since
  * they are not finite. Local. */
 size_t mf_train_class(size_t n, const float *output);
+
+/** Are all @p n outputs of a sample finite? Local. */
+int mf_train_finite(size_t n, const float *output);
 
 /** A loss as it is printed; "none" where it is not finite. Local. */
 enum { MF_LOSS_TEXT = 24 };

@@ -1,6 +1,7 @@
 /* See weights.h. */
 #include "src/train/weights.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +281,16 @@ static int check_file(const struct mf_network *n, const struct mf_safetensors *f
                    mf_safetensors_path(file), own, f.count, f.text);
 }
 
+/* With one such number all that the network predicts is none. */
+static int check_finite(const struct mf_safetensors *file, const struct mf_value *value, const float *numbers)
+{
+    for (size_t i = 0; i < mf_shape_count(&value->shape); ++i)
+        if (!isfinite(numbers[i]))
+            return mf_fail(MF_NUMERIC, "'%s' predicts nothing: its array '%s' holds %s", mf_safetensors_path(file),
+                           value->name, isnan(numbers[i]) ? "NaN" : "an infinity");
+    return MF_OK;
+}
+
 int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_safetensors *file)
 {
     int rc = MF_OK;
@@ -294,6 +305,7 @@ int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_
         held = held_of(n, walk, (int)v, MF_STATE_WEIGHT);
         numbers = MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
+        if (rc == MF_OK) rc = check_finite(file, value, numbers);
         if (rc == MF_OK) put(n->queue, &held, 0, held.part.count, numbers + held.part.first);
         free(numbers);
     }

@@ -1,0 +1,36 @@
+/* What infer says of files and of samples, and how it is shown: as text, as JSON, as a table. */
+#ifndef MF_CMD_INFER_SHOW_H
+#define MF_CMD_INFER_SHOW_H
+
+#include <stdio.h>
+
+#include "src/cmd/session.h"
+#include "src/train/saved.h"
+
+/** What is said of a file, or of a sample of a dataset. */
+struct mf_predicted {
+    const char *file;
+    long sample;   /* -1: it is a file */
+    double tiles;  /* that it was cut into */
+    float *output; /* [outputs], finite */
+};
+
+/** All of them, in the order of the files. */
+struct mf_predictions {
+    const struct mf_session *session;
+    const struct mf_saved *saved;
+    struct mf_predicted *said;
+    size_t lines, room;
+};
+
+/** Adds one; @p output is copied. */
+void mf_predictions_add(struct mf_predictions *predictions, struct mf_predicted said, const float *output);
+void mf_predictions_free(struct mf_predictions *predictions);
+
+/** Prints all on standard output. Local; MF_OUTPUT. */
+int mf_predictions_print(const struct mf_predictions *predictions);
+
+/** Prints a table of commas; for mf_predictor_table(). */
+void mf_predictions_put(const void *predictions, FILE *to);
+
+#endif

@@ -93,6 +93,10 @@ int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_
 /** Logs, on rank 0, how an image was read if that is unusual. */
 void mf_array_say(const struct mf_array *array);
 
+/** What numpy calls such elements: "uint16", "bool". Returns @p text. */
+enum { MF_TYPE_TEXT = 16 };
+const char *mf_array_type(char kind, size_t size, char text[MF_TYPE_TEXT]);
+
 /** Elements in one row along axis 0. */
 size_t mf_array_row(const struct mf_array *array);
 

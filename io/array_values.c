@@ -1,4 +1,5 @@
 /* Converts elements of an array, from any file format, to numbers of this machine. See array.h. */
+#include <stdio.h>
 #include <string.h>
 
 #include "io/array.h"
@@ -10,6 +11,17 @@ size_t mf_array_row(const struct mf_array *array)
 
     for (int i = 1; i < array->ndim; ++i) n *= array->shape[i];
     return n;
+}
+
+const char *mf_array_type(char kind, size_t size, char text[MF_TYPE_TEXT])
+{
+    const char *name = kind == 'b' ? "bool" : kind == 'u' ? "uint" : kind == 'i' ? "int" : "float";
+
+    if (kind == 'b')
+        snprintf(text, MF_TYPE_TEXT, "bool");
+    else
+        snprintf(text, MF_TYPE_TEXT, "%s%zu", name, 8 * size);
+    return text;
 }
 
 #define COPY(type, convert)                                        \

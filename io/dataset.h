@@ -51,6 +51,11 @@ struct mf_dataset {
     struct mf_dataset_places *where; /* private: io/dataset_priv.h */
 };
 
+/** What a channel of images holds. least > most: its range is not known. */
+struct mf_channel {
+    double mean, deviation, least, most;
+};
+
 /**
  * Reads all facts of a set, and no samples. Images without moments are read once, for mean and deviation; ranks share
  * that work. Memory: about 40 bytes + 4 reals per sample, on every rank.
@@ -60,6 +65,9 @@ struct mf_dataset {
  */
 int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_dataset **set);
 void mf_dataset_close(struct mf_dataset *set); /* NULL is accepted */
+
+/** What channel @p c of images holds in the samples @p id [n], at least one. Local. */
+struct mf_channel mf_dataset_channel(const struct mf_dataset *set, size_t c, size_t n, const uint32_t *id);
 
 /** Refuses with MF_INPUT a set without a sample in @p split. Local. */
 int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);

@@ -144,7 +144,8 @@ static int make_sample(struct making *m, size_t k, void *x)
     ((uint8_t *)m->array[MF_PART_STATUS])[k] = 1;
     ((uint32_t *)m->array[MF_PART_CRC])[k] = mf_crc32c(0, x, m->bytes);
     if (!w->phases)
-        mf_sample_moments(w->dims, w->is_float, x, (double *)m->array[MF_PART_MOMENTS] + k * 2 * w->dims[3]);
+        mf_sample_moments(w->dims, w->is_float, x, (double *)m->array[MF_PART_MOMENTS] + k * 2 * w->dims[3],
+                          (float *)m->array[MF_PART_RANGE] + k * 2 * w->dims[3]);
     return check_sample(m, m->own.first + k, k, x);
 }
 
@@ -263,8 +264,8 @@ static int divide(struct making *m)
 static void take_memory(struct making *m)
 {
     const struct mf_dataset_wish *w = m->wish;
-    const uint64_t columns[MF_PARTS] = {
-        w->classes > 0, w->reals, w->seeded != 0, 1, 1, 1, w->phases ? 0 : 2 * w->dims[3]};
+    const uint64_t each = w->phases ? 0 : 2 * w->dims[3];
+    const uint64_t columns[MF_PARTS] = {w->classes > 0, w->reals, w->seeded != 0, 1, 1, 1, each, each};
 
     m->x = MF_MUST(malloc(m->rows * m->bytes), "a sample");
     m->split = MF_MUST(calloc(w->samples + 1, 1), "splits");

@@ -117,7 +117,8 @@ static int read_part(struct mf_h5 *file, const char *path, enum mf_set_part part
 static int read_parts(struct mf_h5 *file, const char *path, struct head *h)
 {
     for (int p = 0; p < MF_PARTS; ++p) MF_TRY(read_part(file, path, (enum mf_set_part)p, h));
-    if (h->columns[MF_PART_MOMENTS] != 2 * h->dims[3] || h->phases) h->columns[MF_PART_MOMENTS] = 0;
+    for (int p = MF_PART_MOMENTS; p <= MF_PART_RANGE; ++p)
+        if (h->columns[p] != 2 * h->dims[3] || h->phases) h->columns[p] = 0;
     return MF_OK;
 }
 
@@ -255,8 +256,11 @@ static void make_arrays(struct mf_dataset *set, const struct head *h)
         w->part[p][1] = h->at[p] ? h->at[p] + part_bytes(h, p) : 0;
     }
     if (!w->array[MF_PART_SPLIT]) w->array[MF_PART_SPLIT] = MF_MUST(calloc(h->samples, 1), "a dataset");
-    if (!w->array[MF_PART_MOMENTS] && !h->phases)
-        w->array[MF_PART_MOMENTS] = MF_MUST(calloc(h->samples * 2 * h->dims[3], sizeof(double)), "a dataset");
+    if (!w->array[MF_PART_MOMENTS] && !h->phases) { /* both are measured */
+        free(w->array[MF_PART_RANGE]);
+        for (int p = MF_PART_MOMENTS; p <= MF_PART_RANGE; ++p)
+            w->array[p] = MF_MUST(calloc(h->samples * 2 * h->dims[3], mf_set_parts[p].size), "a dataset");
+    }
     set->label = w->array[MF_PART_LABEL];
     set->real = w->array[MF_PART_REAL];
     set->seed = w->array[MF_PART_SEED];
@@ -264,6 +268,7 @@ static void make_arrays(struct mf_dataset *set, const struct head *h)
     set->status = w->array[MF_PART_STATUS];
     w->crc = w->array[MF_PART_CRC];
     w->moments = w->array[MF_PART_MOMENTS];
+    w->range = w->array[MF_PART_RANGE];
 }
 
 /* Visits all arrays, in the order in which they are sent. */
@@ -393,7 +398,8 @@ static int measure(struct mf_dataset *s, struct mf_span own)
     rc = mf_open_plain(s->path, O_RDONLY, &file);
     for (size_t i = own.first; rc == MF_OK && i < own.first + own.count; ++i) {
         rc = mf_sample_read(s, file, x + s->bytes, i, x);
-        if (rc == MF_OK) mf_sample_moments(s->dims, s->is_float, x, s->where->moments + i * row);
+        if (rc == MF_OK)
+            mf_sample_moments(s->dims, s->is_float, x, s->where->moments + i * row, s->where->range + i * row);
         mf_comm_alive();
     }
     if (file >= 0) close(file);
@@ -401,35 +407,69 @@ static int measure(struct mf_dataset *s, struct mf_span own)
     return rc;
 }
 
-/* Every rank measures a part. Collective. */
-static int measure_all(const struct mf_comm *comm, struct mf_dataset *s)
+/* Rows of the own samples, to all. Collective. */
+static int share_rows(const struct mf_comm *comm, struct mf_dataset *s, struct mf_span own, enum mf_set_part part)
 {
-    const struct mf_span own = mf_cut(s->samples, (size_t)comm->size, (size_t)comm->rank);
-    const size_t row = 2 * s->dims[3] * sizeof(double);
+    const size_t row = 2 * s->dims[3] * mf_set_parts[part].size;
     void *all;
 
-    MF_TRY(mf_agree(comm, measure(s, own)));
-    MF_TRY(mf_comm_gather(comm, (char *)s->where->moments + own.first * row, own.count * row, &all, NULL));
-    memcpy(s->where->moments, all, s->samples * row);
+    MF_TRY(mf_comm_gather(comm, (char *)s->where->array[part] + own.first * row, own.count * row, &all, NULL));
+    memcpy(s->where->array[part], all, s->samples * row);
     free(all);
     return MF_OK;
 }
 
-static int normalise(struct mf_dataset *s)
+/* Every rank measures a part. Collective. */
+static int measure_all(const struct mf_comm *comm, struct mf_dataset *s)
+{
+    const struct mf_span own = mf_cut(s->samples, (size_t)comm->size, (size_t)comm->rank);
+
+    MF_TRY(mf_agree(comm, measure(s, own)));
+    MF_TRY(share_rows(comm, s, own, MF_PART_MOMENTS));
+    return share_rows(comm, s, own, MF_PART_RANGE);
+}
+
+/* The least and the largest value; what a file has there may be anything. */
+static void find_range(const struct mf_dataset *s, size_t c, size_t n, const uint32_t *id, struct mf_channel *v)
 {
     const size_t channels = s->dims[3];
-    const double values = (double)(s->count[MF_TRAIN] * s->dims[0] * s->dims[1] * s->dims[2]);
 
-    for (size_t c = 0; c < channels; ++c) {
-        double sum = 0, square = 0, variance;
+    for (size_t k = 0; s->where->range && k < n; ++k) {
+        const float *range = s->where->range + (id[k] * channels + c) * 2;
 
-        for (size_t k = 0; k < s->count[MF_TRAIN]; ++k) {
-            sum += s->where->moments[(s->id[MF_TRAIN][k] * channels + c) * 2];
-            square += s->where->moments[(s->id[MF_TRAIN][k] * channels + c) * 2 + 1];
-        }
-        s->mean[c] = values > 0 ? sum / values : 0;
-        variance = values > 0 ? square / values - s->mean[c] * s->mean[c] : 1;
-        s->deviation[c] = variance > 1e-12 * (1 + s->mean[c] * s->mean[c]) ? sqrt(variance) : 1;
+        if (k == 0 || (double)range[0] < v->least) v->least = (double)range[0];
+        if (k == 0 || (double)range[1] > v->most) v->most = (double)range[1];
+        if (isfinite(range[0]) && isfinite(range[1])) continue;
+        v->least = 1;
+        v->most = 0;
+        return;
+    }
+}
+
+struct mf_channel mf_dataset_channel(const struct mf_dataset *s, size_t c, size_t n, const uint32_t *id)
+{
+    const double values = (double)(n * s->dims[0] * s->dims[1] * s->dims[2]);
+    struct mf_channel v = {.least = 1};
+    double sum = 0, square = 0, variance;
+
+    for (size_t k = 0; k < n; ++k) {
+        sum += s->where->moments[(id[k] * s->dims[3] + c) * 2];
+        square += s->where->moments[(id[k] * s->dims[3] + c) * 2 + 1];
+    }
+    v.mean = values > 0 ? sum / values : 0;
+    variance = values > 0 ? square / values - v.mean * v.mean : 1;
+    v.deviation = variance > 1e-12 * (1 + v.mean * v.mean) ? sqrt(variance) : 1;
+    find_range(s, c, n, id, &v);
+    return v;
+}
+
+static int normalise(struct mf_dataset *s)
+{
+    for (size_t c = 0; c < s->dims[3]; ++c) {
+        const struct mf_channel v = mf_dataset_channel(s, c, s->count[MF_TRAIN], s->id[MF_TRAIN]);
+
+        s->mean[c] = v.mean;
+        s->deviation[c] = v.deviation;
         if (!isfinite(s->mean[c]) || !isfinite(s->deviation[c]))
             return mf_fail(MF_INPUT, "cannot use '%s': it holds values that are not finite numbers", s->path);
     }

@@ -8,7 +8,7 @@
 #define MF_SET_X "/samples/x"
 
 /** The arrays beside x, with a row for every sample. MF_PART_CRC: CRC-32C of its x. MF_PART_MOMENTS: sums of values and
- * of squares of each channel, of images. */
+ * of squares of each channel, of images; MF_PART_RANGE: least and largest value of each channel. */
 enum mf_set_part {
     MF_PART_LABEL,
     MF_PART_REAL,
@@ -17,6 +17,7 @@ enum mf_set_part {
     MF_PART_STATUS,
     MF_PART_CRC,
     MF_PART_MOMENTS,
+    MF_PART_RANGE,
     MF_PARTS
 };
 
@@ -28,7 +29,7 @@ static const struct mf_set_part_kind {
 } mf_set_parts[MF_PARTS] = {{"/samples/label", MF_H5_I32, 4, 0}, {"/samples/properties", MF_H5_F32, 4, 1},
                             {"/samples/seed", MF_H5_U64, 8, 0},  {"/index/split", MF_H5_U8, 1, 0},
                             {"/index/status", MF_H5_U8, 1, 0},   {"/index/crc32c", MF_H5_U32, 4, 0},
-                            {"/index/moments", MF_H5_F64, 8, 1}};
+                            {"/index/moments", MF_H5_F64, 8, 1}, {"/index/range", MF_H5_F32, 4, 1}};
 
 /** Shares of train and validation where nobody names others. */
 #define MF_SPLIT_PARTS \
@@ -44,6 +45,7 @@ struct mf_dataset_places {
     uint64_t part[MF_PARTS][2]; /* their first and end byte in the file; {0, 0}: not known */
     const uint32_t *crc;        /* [samples] */
     double *moments;            /* [samples][channels][2] */
+    float *range;               /* the same; NULL: not known */
 };
 
 /** Bytes of scratch memory for mf_sample_read(): compressed bytes and one inflated chunk. */
@@ -58,7 +60,8 @@ int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t
  * the arrays of the block. */
 int mf_dataset_check(const struct mf_dataset *set);
 
-/** Sums of values and of squares of an image's channels: moments [channels][2]. */
-void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments);
+/** Sums of values and of squares of an image's channels: moments [channels][2]; least and largest value: range
+ * [channels][2]. */
+void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments, float *range);
 
 #endif

@@ -167,17 +167,19 @@ int mf_sample_input(const struct mf_dataset *set, size_t id, const void *x, floa
     return MF_OK;
 }
 
-void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments)
+void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments, float *range)
 {
     const size_t voxels = dims[0] * dims[1] * dims[2], channels = dims[3];
 
     memset(moments, 0, 2 * channels * sizeof *moments);
     for (size_t i = 0; i < voxels; ++i)
         for (size_t c = 0; c < channels; ++c) {
-            const double v = is_float ? (double)((const float *)x)[i * channels + c]
-                                      : (double)((const uint8_t *)x)[i * channels + c];
+            const float v =
+                is_float ? ((const float *)x)[i * channels + c] : (float)((const uint8_t *)x)[i * channels + c];
 
-            moments[2 * c] += v;
-            moments[2 * c + 1] += v * v;
+            moments[2 * c] += (double)v;
+            moments[2 * c + 1] += (double)v * (double)v;
+            range[2 * c] = i == 0 || v < range[2 * c] ? v : range[2 * c];
+            range[2 * c + 1] = i == 0 || v > range[2 * c + 1] ? v : range[2 * c + 1];
         }
 }

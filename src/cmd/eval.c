@@ -10,6 +10,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
+#include "src/cmd/resemble.h"
 #include "src/cmd/scores.h"
 
 struct eval {
@@ -293,6 +294,18 @@ static int draw(const struct job *job)
     return mf_agree(job->session->comm, rc);
 }
 
+/* Rank 0 compares the samples with those of the training. */
+static int check_scale(const struct job *job)
+{
+    const struct mf_comm *comm = job->session->comm;
+    struct mf_unlike unlike = {.files = 0};
+    int rc = MF_OK;
+
+    if (comm->rank == 0) rc = mf_unlike_note_set(&job->predictor.saved, 0, job->set, job->n, job->id, &unlike);
+    MF_TRY(mf_agree(comm, rc));
+    return mf_unlike_tell(comm, &unlike);
+}
+
 static int evaluate(struct job *job)
 {
     const struct mf_session *s = job->session;
@@ -304,6 +317,7 @@ static int evaluate(struct job *job)
     MF_TRY(mf_dataset_open(s->comm, job->o->data, &job->set));
     MF_TRY(mf_agree(s->comm, choose(job)));
     MF_TRY(mf_predictor_start(s, job->set, job->o->batch, p));
+    MF_TRY(check_scale(job));
     MF_TRY(mf_agree(s->comm, check_plot(job)));
     MF_TRY(
         mf_trainer_score(&p->trainer, job->n, job->id, output || (job->o->plot && !p->saved.classify), &job->scores));

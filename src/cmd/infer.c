@@ -11,6 +11,7 @@
 #include "src/cmd/infer_show.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
+#include "src/cmd/resemble.h"
 
 struct infer {
     struct mf_common common;
@@ -40,6 +41,7 @@ struct job {
     uint8_t *tile; /* [voxels][each] */
     float *input;  /* of a batch */
     float *output; /* of a batch */
+    struct mf_unlike unlike;
     struct mf_predictions predictions;
 };
 
@@ -188,7 +190,9 @@ static int image_axes(const struct mf_saved *s, struct mf_array *a, size_t dims[
     return MF_OK;
 }
 
-static int load_image(const struct job *job, const char *path, const char *array, struct field *field, float **values)
+/* @p type: of the file's numbers. */
+static int load_image(const struct job *job, const char *path, const char *array, struct field *field, float **values,
+                      char type[MF_TYPE_TEXT])
 {
     enum { MOST = 1 << 30 };
     struct mf_array a;
@@ -200,6 +204,7 @@ static int load_image(const struct job *job, const char *path, const char *array
     MF_TRY(image_axes(&job->predictor.saved, &a, field->dims));
     MF_TRY(fits(job, path, field->dims));
     MF_TRY(mf_array_load(&a, MOST, &reals));
+    mf_array_type(a.kind, a.size, type);
     n = a.shape[0] * mf_array_row(&a);
     *values = malloc(n * sizeof **values);
     rc = *values ? MF_OK : mf_fail(MF_MEMORY, "no memory for '%s'", path);
@@ -212,24 +217,36 @@ static int load_image(const struct job *job, const char *path, const char *array
     return rc;
 }
 
-static int predict_image(struct job *job, const char *given, float *mean, double *tiles)
+/* Does an image of the training look so? */
+static int check_scale(struct job *job, size_t place, const char *path, const char *type, const struct field *field)
+{
+    struct mf_looked looked = {.file = path, .type = type};
+
+    mf_looked_measure(field->dims[0] * field->dims[1] * field->dims[2], job->predictor.saved.dims[3], field->values,
+                      &looked);
+    return mf_unlike_note(&job->predictor.saved, place, &looked, &job->unlike);
+}
+
+static int predict_image(struct job *job, size_t place, float *mean, double *tiles)
 {
     struct field field = {.values = NULL};
     float *values = NULL;
     const char *array;
-    char *path;
+    char *path, type[MF_TYPE_TEXT];
     int rc;
 
-    mf_array_split(given, &path, &array);
-    rc = load_image(job, path, array ? array : job->o->dataset, &field, &values);
+    mf_array_split(job->files[place], &path, &array);
+    rc = load_image(job, path, array ? array : job->o->dataset, &field, &values, type);
+    if (rc == MF_OK) rc = check_scale(job, place, path, type, &field);
     if (rc == MF_OK) rc = predict_field(job, path, &field, mean, tiles);
     free(values);
     free(path);
     return rc;
 }
 
-static int predict_file(struct job *job, const char *file, float *mean, double *tiles)
+static int predict_file(struct job *job, size_t place, float *mean, double *tiles)
 {
+    const char *file = job->files[place];
     const struct mf_micro_read read = {.threshold = job->o->threshold,
                                        .label_count = job->o->labels.count,
                                        .labels = job->o->labels.at,
@@ -241,7 +258,7 @@ static int predict_file(struct job *job, const char *file, float *mean, double *
     struct field field;
     int rc;
 
-    if (!s->phases) return predict_image(job, file, mean, tiles);
+    if (!s->phases) return predict_image(job, place, mean, tiles);
     mf_comm_self(&self);
     MF_TRY(mf_micro_read(&self, job->session->arena, file, &read, &micro));
     if (micro.phases > s->phases)
@@ -278,7 +295,7 @@ static int predict_own(struct job *job, struct mf_span own, struct answers *a)
     for (size_t i = 0; i < job->count; ++i) {
         if (job->is_set[i]) continue;
         if (k >= own.first && k < own.first + own.count) {
-            MF_TRY(predict_file(job, job->files[i], a->output + a->count * job->outputs, &a->tiles[a->count]));
+            MF_TRY(predict_file(job, i, a->output + a->count * job->outputs, &a->tiles[a->count]));
             ++a->count;
         }
         ++k;
@@ -335,9 +352,25 @@ static int predict_samples(struct job *job, const struct mf_dataset *set, struct
     return rc == MF_OK ? to.rc : rc;
 }
 
-/* Collective. */
-static int predict_set(struct job *job, const char *file)
+/* Rank 0 looks at the scale of all samples. */
+static int check_set(struct job *job, size_t place, struct mf_dataset *set)
 {
+    uint32_t *id;
+    int rc;
+
+    MF_TRY(mf_saved_reads(&job->predictor.saved, set));
+    if (job->session->comm->rank != 0) return MF_OK;
+    id = MF_MUST(malloc(set->samples * sizeof *id), "samples");
+    for (size_t i = 0; i < set->samples; ++i) id[i] = (uint32_t)i;
+    rc = mf_unlike_note_set(&job->predictor.saved, place, set, set->samples, id, &job->unlike);
+    free(id);
+    return rc;
+}
+
+/* Collective. */
+static int predict_set(struct job *job, size_t place)
+{
+    const char *file = job->files[place];
     const struct mf_comm *comm = job->session->comm;
     struct mf_dataset *set = NULL;
     struct mf_span own;
@@ -347,7 +380,7 @@ static int predict_set(struct job *job, const char *file)
 
     MF_TRY(mf_dataset_open(comm, file, &set));
     own = mf_trainer_share(&job->predictor.trainer, set->samples);
-    rc = mf_agree(comm, mf_saved_reads(&job->predictor.saved, set));
+    rc = mf_agree(comm, check_set(job, place, set));
     if (rc == MF_OK) {
         output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *output), "predictions");
         rc = mf_agree(comm, predict_samples(job, set, own, output));
@@ -401,7 +434,7 @@ static int predict_all(struct job *job)
 
     for (size_t i = 0; rc == MF_OK && i < job->count; ++i) {
         if (job->is_set[i]) {
-            rc = predict_set(job, job->files[i]);
+            rc = predict_set(job, i);
             continue;
         }
         mf_predictions_add(&job->predictions, (struct mf_predicted){job->files[i], -1, files.tiles[k], NULL},
@@ -423,6 +456,7 @@ static int infer(struct job *job, int classify)
     MF_TRY(start(job, classify));
     MF_TRY(look_at_all(job));
     MF_TRY(predict_all(job));
+    MF_TRY(mf_unlike_tell(s->comm, &job->unlike));
     if (output) MF_TRY(mf_predictor_table(s->comm, output, mf_predictions_put, &job->predictions));
     return mf_agree(s->comm, s->comm->rank == 0 ? mf_predictions_print(&job->predictions) : MF_OK);
 }
@@ -462,12 +496,13 @@ static int check_regress(const struct mf_session *s, void *options) { return che
 static int run_classify(struct mf_session *s, void *options) { return run(s, options, 1); }
 static int run_regress(struct mf_session *s, void *options) { return run(s, options, 0); }
 
-#define TEXT                                                                                                        \
-    "Reads what characterize reads (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D), and datasets, of which every " \
-    "sample is predicted. A file that is larger than the samples of the training is cut into tiles of their size. " \
-    "The last tile of a row ends with the file, so it may overlap the one before. The mean over the tiles is "      \
-    "printed. A smaller file is refused. A model of images reads .npy, PNG and TIFF of grey values; of "            \
-    "several channels .npy [y][x][channel]. --output writes a table. Ranks share files and samples.\n\n"
+#define TEXT                                                                                                           \
+    "Reads what characterize reads (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D), and datasets, of which every "    \
+    "sample is predicted. A file that is larger than the samples of the training is cut into tiles of their size. "    \
+    "The last tile of a row ends with the file, so it may overlap the one before. The mean over the tiles is "         \
+    "printed. A smaller file is refused. A model of images reads .npy, PNG and TIFF of grey values; of "               \
+    "several channels .npy [y][x][channel]. One line warns of images of another scale than those of the training, as " \
+    "16 bits for 8. --output writes a table. Ranks share files and samples.\n\n"
 
 #define INFER(task, what, example)                                                                             \
     {                                                                                                          \

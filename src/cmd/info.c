@@ -139,17 +139,6 @@ static void print_shape(const struct mf_array *a)
     if (a->ndim == 3) printf(" (z y x)");
 }
 
-static const char *type_of(char kind, size_t size, char text[16])
-{
-    const char *name = kind == 'b' ? "bool" : kind == 'u' ? "uint" : kind == 'i' ? "int" : "float";
-
-    if (kind == 'b')
-        snprintf(text, 16, "bool");
-    else
-        snprintf(text, 16, "%s%zu", name, 8 * size);
-    return text;
-}
-
 static int axes_of_space(const struct mf_array *a) { return a->ndim < 3 ? a->ndim : 3; }
 
 static void put_array(struct mf_json *json, const struct mf_array *a, const struct mf_values *v)
@@ -158,7 +147,7 @@ static void put_array(struct mf_json *json, const struct mf_array *a, const stru
     char type[16];
 
     MF_JSON(json, "format", a->cells ? "dream3d" : format_names[a->format], "kind",
-            v->is_labels ? "microstructure" : "array", "type", type_of(a->kind, a->size, type));
+            v->is_labels ? "microstructure" : "array", "type", mf_array_type(a->kind, a->size, type));
     for (int i = 0; i < a->ndim; ++i) mf_json_int(shape, NULL, (long long)a->shape[i]);
     mf_json_put(json, "shape", shape);
     if (*a->dataset) mf_json_text(json, "dataset", a->dataset);
@@ -182,7 +171,7 @@ static void print_array(const char *file, const struct mf_array *a, const struct
            a->own     ? "mesoforge microstructure"
            : a->cells ? "DREAM.3D array"
                       : names[a->format],
-           type_of(a->kind, a->size, type));
+           mf_array_type(a->kind, a->size, type));
     print_shape(a);
     printf("\n");
     if (*a->dataset && !a->own) printf("  dataset:   %s\n", a->dataset);
@@ -344,7 +333,8 @@ static void put_sets(struct mf_json *json, const struct mf_look *look)
 
         mf_json_text(set, "path", s->path);
         for (int k = 0; k < s->shape.ndim; ++k) mf_json_int(shape, NULL, (long long)s->shape.dims[k]);
-        MF_JSON(set, "shape", shape, "type", s->shape.kind ? type_of(s->shape.kind, s->shape.size, type) : "other");
+        MF_JSON(set, "shape", shape, "type",
+                s->shape.kind ? mf_array_type(s->shape.kind, s->shape.size, type) : "other");
         if (!s->shape.kind) mf_json_text(set, "unread", s->why);
         mf_json_put(list, NULL, set);
     }
@@ -373,7 +363,7 @@ static void print_sets(const char *file, const struct mf_look *look)
     for (size_t i = 0; i < look->set_count; ++i) {
         const struct mf_h5_shape *s = &look->set[i].shape;
 
-        printf("  %s: %s", look->set[i].path, s->kind ? type_of(s->kind, s->size, type) : look->set[i].why);
+        printf("  %s: %s", look->set[i].path, s->kind ? mf_array_type(s->kind, s->size, type) : look->set[i].why);
         for (int k = 0; s->kind && k < s->ndim; ++k) printf("%s%zu", k ? " x " : ", ", s->dims[k]);
         printf("\n");
     }

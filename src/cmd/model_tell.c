@@ -30,6 +30,18 @@ static void print_samples(const struct mf_saved *s)
     print_more(s->outputs);
 }
 
+/* Of images, as far as the file says. */
+static void print_values(const struct mf_saved *s)
+{
+    const struct mf_channel *c = s->channel;
+
+    if (s->phases) return;
+    printf("  values:     %s%smean %.6g, deviation %.6g", s->type ? s->type : "", s->type ? ", " : "", c->mean,
+           c->deviation);
+    if (c->least <= c->most) printf(", %.6g to %.6g", c->least, c->most);
+    printf("%s\n", s->dims[3] > 1 ? " (first channel)" : "");
+}
+
 /* A transformer may have none. */
 static void print_experts(const struct mf_saved *s)
 {
@@ -60,6 +72,7 @@ static void print(const char *file, const struct mf_saved *s)
 
     printf("%s: model of --arch %s, --width %ld, --depth %ld\n", file, s->model->name, s->args.width, s->args.depth);
     print_samples(s);
+    print_values(s);
     print_experts(s);
     if (!results) {
         printf("  the training that writes it has not ended\n");

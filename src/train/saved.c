@@ -44,6 +44,28 @@ static void put_mixture(const struct mf_model_args *a, struct mf_json *args)
     mf_json_put(args, "expert_ids", ids);
 }
 
+/* What the values were from which it learnt: images are normalised by mean and deviation. */
+static void put_values(const struct mf_dataset *set, struct mf_json *input)
+{
+    double least[MF_CHANNELS_MAX], most[MF_CHANNELS_MAX];
+    int known = 1;
+
+    mf_json_text(input, "type", set->phases ? "phases" : set->is_float ? "float32" : "uint8");
+    if (set->phases) return;
+    mf_json_reals(input, "mean", set->mean, set->inputs);
+    mf_json_reals(input, "deviation", set->deviation, set->inputs);
+    for (size_t c = 0; c < set->inputs; ++c) {
+        const struct mf_channel of = mf_dataset_channel(set, c, set->count[MF_TRAIN], set->id[MF_TRAIN]);
+
+        least[c] = of.least;
+        most[c] = of.most;
+        known &= of.least <= of.most;
+    }
+    if (!known) return;
+    mf_json_reals(input, "min", least, set->inputs);
+    mf_json_reals(input, "max", most, set->inputs);
+}
+
 struct mf_json *mf_saved_card(const struct mf_trainer *t, struct mf_json *results)
 {
     struct mf_json *card = mf_json_object(), *args = mf_json_object(), *input = mf_json_object();
@@ -57,10 +79,7 @@ struct mf_json *mf_saved_card(const struct mf_trainer *t, struct mf_json *result
     mf_json_put(card, "arguments", args);
     mf_json_wholes(input, "extents", dims, 4);
     mf_json_int(input, "phases", set->phases);
-    if (!set->phases) {
-        mf_json_reals(input, "mean", set->mean, set->inputs);
-        mf_json_reals(input, "deviation", set->deviation, set->inputs);
-    }
+    put_values(set, input);
     mf_json_put(card, "input", input);
     put_outputs(t, card);
     if (results) mf_json_put(card, "results", results);
@@ -142,6 +161,27 @@ static int read_model(struct mf_saved *s)
     return mf_json_get(args, "experts") ? read_mixture(s, args) : mf_model_complete(s->model, &s->args);
 }
 
+/* Files of earlier versions have neither type nor range. */
+static int read_channels(struct mf_saved *s, const struct mf_json *input)
+{
+    static const char *const key[] = {"mean", "deviation", "min", "max"};
+    const size_t n = s->dims[3];
+    double *values = MF_MUST(calloc(4 * n, sizeof *values), "units");
+    size_t got[4];
+
+    for (int k = 0; k < 4; ++k) got[k] = numbers_of(input, key[k], n, values + (size_t)k * n);
+    s->type = mf_json_get_text(input, "type");
+    s->channel = MF_MUST(calloc(n, sizeof *s->channel), "units");
+    for (size_t c = 0; c < n; ++c) {
+        s->channel[c] = (struct mf_channel){values[c], values[n + c], 1, 0};
+        if (got[2] != n || got[3] != n) continue;
+        s->channel[c].least = values[2 * n + c];
+        s->channel[c].most = values[3 * n + c];
+    }
+    free(values);
+    return got[0] == n && got[1] == n ? MF_OK : not_understood(s, got[0] == n ? "deviation" : "mean");
+}
+
 static int read_input(struct mf_saved *s)
 {
     const struct mf_json *input = mf_json_get(s->card, "input");
@@ -153,12 +193,7 @@ static int read_input(struct mf_saved *s)
         s->dims[i] = (size_t)dims[i];
     }
     s->phases = (int)mf_json_get_int(input, "phases");
-    s->mean = MF_MUST(calloc(s->dims[3], sizeof *s->mean), "units");
-    s->deviation = MF_MUST(calloc(s->dims[3], sizeof *s->deviation), "units");
-    if (s->phases || (numbers_of(input, "mean", s->dims[3], s->mean) == s->dims[3] &&
-                      numbers_of(input, "deviation", s->dims[3], s->deviation) == s->dims[3]))
-        return MF_OK;
-    return not_understood(s, "mean");
+    return s->phases ? MF_OK : read_channels(s, input);
 }
 
 static int read_outputs(struct mf_saved *s)
@@ -205,8 +240,7 @@ void mf_saved_close(struct mf_saved *s)
     free(s->name);
     free(s->units.mean);
     free(s->units.deviation);
-    free(s->mean);
-    free(s->deviation);
+    free(s->channel);
     *s = (struct mf_saved){0};
 }
 
@@ -223,8 +257,8 @@ int mf_saved_reads(const struct mf_saved *s, struct mf_dataset *set)
             "%zu %zu] with %zu channels and %d phases",
             set->path, e[0], e[1], e[2], set->inputs, set->phases, s->path, d[0], d[1], d[2], d[3], s->phases);
     for (size_t c = 0; !s->phases && c < d[3]; ++c) {
-        set->mean[c] = s->mean[c];
-        set->deviation[c] = s->deviation[c];
+        set->mean[c] = s->channel[c].mean;
+        set->deviation[c] = s->channel[c].deviation;
     }
     return MF_OK;
 }

@@ -19,9 +19,10 @@ struct mf_saved {
     size_t dims[4]; /* of a sample: {nz, ny, nx, channels of the network} */
     int phases;     /* 0: images */
     size_t outputs;
-    mf_name *name;            /* [outputs] of classes or columns */
-    struct mf_units units;    /* of columns */
-    double *mean, *deviation; /* [channels] of images */
+    mf_name *name;              /* [outputs] of classes or columns */
+    struct mf_units units;      /* of columns */
+    const char *type;           /* of images: "uint8", "float32"; NULL: the file does not say */
+    struct mf_channel *channel; /* [channels] of images, over the train split */
 };
 
 /** The object of a trainer's model. @p results: put into it and taken over; NULL: none. The caller frees it. */

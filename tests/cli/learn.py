@@ -200,9 +200,9 @@ def images_of_files():
     """A model of images reads files as it reads samples: grey ones, and .npy with channels."""
     random = numpy.random.default_rng(2)
     for name, x in (("grey", random.integers(0, 256, (40, 16, 16), numpy.uint8)), ("colour", random.random((40, 16, 16, 3)).astype("f4"))):
-        numpy.save("images.npy", x)
+        numpy.save(f"{name}s.npy", x)
         numpy.save("classes.npy", numpy.arange(40) % 2)
-        good("data", "import", "images.npy", "--labels", "classes.npy", "--output", f"{name}.h5")
+        good("data", "import", f"{name}s.npy", "--labels", "classes.npy", "--output", f"{name}.h5")
         good("train", "classify", "--data", f"{name}.h5", "--arch", "mlp", "--width", 4, "--epochs", 1, "--results-dir", name)
         numpy.save("image.npy", x[7])
         numpy.save("images2.npy", numpy.concatenate([x[7], x[8]], 1))
@@ -219,24 +219,58 @@ def images_of_files():
         refused(3, "'labels.npy' is not the model's image", "infer", "classify", f"{name}/model.safetensors", "labels.npy")
 
 
+def parts(model):
+    """The header of a file of weights, the card in it, and all bytes behind it."""
+    with open(model, "rb") as file:
+        data = file.read()
+    length = 8 + struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:length])
+    return head, json.loads(head["__metadata__"]["mesoforge"]), data[length:]
+
+
+def write_model(name, model, change):
+    """The same weights; @change makes a new card of header and card, or changes the header and returns None."""
+    head, card, values = parts(model)
+    card = change(head, card)
+    if card:
+        head["__metadata__"]["mesoforge"] = json.dumps(card)
+    text = json.dumps(head).encode()
+    with open(name, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + values)
+
+
+def other_scales():
+    """A network is sure of itself on values of another scale, and wrong: one line says so, however many files there are. Phases are no grey values."""
+    model = "grey/model.safetensors"
+    card = parts(model)[1]["input"]
+    check(card["type"] == "uint8" and card["min"] == [0] and card["max"] == [255], f"the card of a model of images: {card}")
+    check(parts("colour/model.safetensors")[1]["input"]["type"] == "float32" and parts(MODEL["classify"])[1]["input"]["type"] == "phases", "types")
+    check("uint8, mean" in good("info", model).out, "info of a model of images")
+    image = numpy.load("greys.npy")[7]
+    for name, x in (("same", image), ("sixteen", image.astype("u2") * 257), ("unit", image / 255), ("nibble", image // 16), ("few", image % 3)):
+        numpy.save(f"{name}.npy", x)
+    for ranks in runs.some((1, 3)):
+        said = good("infer", "classify", model, "same.npy", "sixteen.npy", "same.npy", "sixteen.npy", "unit.npy", ranks=ranks).err
+        check(said.count("warning") == 1 and "'sixteen.npy' and 2 more files: mean 3" in said and "(uint16, " in said and "(uint8, 0 to 255)" in said, f"scales of files: {said}")
+        check("warning" in good("infer", "classify", model, "nibble.npy", ranks=ranks).err, "4 bits for 8")
+        check("warning" not in good("infer", "classify", model, "same.npy", "grey.h5", ranks=ranks).err, "the scale of the training")
+        refused(3, "'few.npy' holds whole numbers from 0 to 2, which look like phases", "infer", "classify", model, "few.npy", ranks=ranks)
+    numpy.save("scaled.npy", numpy.load("greys.npy") / 255)
+    good("data", "import", "scaled.npy", "--labels", "classes.npy", "--output", "scaled.h5")
+    check("'scaled.h5': mean 0." in good("eval", model, "--data", "scaled.h5", ranks=2).err, "the scale of a set")
+    check("'scaled.h5': mean 0." in good("infer", "classify", model, "scaled.h5", ranks=2).err, "the scale of a set")
+    check("warning" not in good("eval", model, "--data", "grey.h5").err, "the scale of the training's set")
+    write_model("old.safetensors", model, lambda head, card: {**card, "input": {k: card["input"][k] for k in ("extents", "phases", "mean", "deviation")}})
+    check("learnt from mean 12" in good("infer", "classify", "old.safetensors", "sixteen.npy").err, "a model without a range")
+
+
 def bad_models():
     model = MODEL["classify"]
     with open(model, "rb") as file:
         data = file.read()
-    length = struct.unpack("<Q", data[:8])[0]
-    head = json.loads(data[8:8 + length])
-    card = json.loads(head["__metadata__"]["mesoforge"])
-
-    def write(name, change):
-        new = json.loads(json.dumps(head))
-        change(new)
-        text = json.dumps(new).encode()
-        with open(name, "wb") as file:
-            file.write(struct.pack("<Q", len(text)) + text + data[8 + length:])
-
-    write("bare.safetensors", lambda h: h.pop("__metadata__"))
-    write("other.safetensors", lambda h: h["__metadata__"].update(mesoforge=json.dumps({**card, "arch": "nothing"})))
-    write("wide.safetensors", lambda h: h["__metadata__"].update(mesoforge=json.dumps({**card, "arguments": {**card["arguments"], "width": 8}})))
+    write_model("bare.safetensors", model, lambda head, card: head.pop("__metadata__") and None)
+    write_model("other.safetensors", model, lambda head, card: {**card, "arch": "nothing"})
+    write_model("wide.safetensors", model, lambda head, card: {**card, "arguments": {**card["arguments"], "width": 8}})
     with open("cut.safetensors", "wb") as file:
         file.write(data[:-100])
     shutil.copy("x.npy", "no.safetensors")
@@ -308,6 +342,7 @@ unlabelled_samples_do_not_count()
 files_and_samples_agree()
 tiles_are_averaged()
 images_of_files()
+other_scales()
 bad_models()
 models_of_no_use()
 make_set("few.h5", 2)

@@ -127,14 +127,22 @@ static void read_all(const struct mf_dataset *s, const struct mf_dataset_wish *w
 static void check_moments(const struct mf_dataset *s, const struct mf_dataset_wish *w)
 {
     double sum = 0, square = 0, n = (double)(s->count[MF_TRAIN] * values_of(w) / s->dims[3]);
+    double least = INFINITY, most = -INFINITY;
+    struct mf_channel first;
 
     for (size_t k = 0; k < s->count[MF_TRAIN]; ++k)
         for (size_t i = 0; i < values_of(w); i += s->dims[3]) {
-            const double v = value_of(w, s->id[MF_TRAIN][k], i);
+            const double v =
+                w->is_float ? (double)(float)value_of(w, s->id[MF_TRAIN][k], i) : value_of(w, s->id[MF_TRAIN][k], i);
+
+            least = fmin(least, v);
+            most = fmax(most, v);
 
             sum += v;
             square += (v + 100) * (v + 100);
         }
+    first = mf_dataset_channel(s, 0, s->count[MF_TRAIN], s->id[MF_TRAIN]);
+    CHECK(!(first.least < least) && !(first.least > least) && !(first.most < most) && !(first.most > most));
     CHECK_NEAR(s->mean[0], sum / n, 1e-4);
     CHECK_NEAR(s->deviation[0], sqrt(square / n - (sum / n + 100) * (sum / n + 100)), 1e-4);
 }

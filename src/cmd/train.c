@@ -14,8 +14,8 @@
 #include "src/cmd/train_plan.h"
 #include "src/cmd/train_run.h"
 #include "src/cmd/train_show.h"
+#include "src/cmd/train_start.h"
 #include "src/train/tuned.h"
-#include "src/train/weights.h"
 
 struct job {
     struct mf_session *session;
@@ -88,39 +88,12 @@ static void say_begin(const struct job *job)
     mf_info("%s: %zu parameters; %zu step%s of %zu samples (%d rank%s x %zu pass%s of %zu)", o->model->name,
             mf_network_parameters(&t->network), o->schedule.steps, MF_S(o->schedule.steps), o->effective, t->comm->size,
             MF_S(t->comm->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
+    if (o->freeze) mf_info("%zu of these parameters are frozen", mf_network_frozen(&t->network));
     if (o->type != MF_F32) mf_info("activations and products have 16 bits (%s)", o->type == MF_F16 ? "fp16" : "bf16");
     mf_info("compiled: %zu activation%s joined to the operation%s in front%s", t->network.joined,
             MF_S(t->network.joined), MF_S(t->network.joined),
             t->queue->backend->segment_begin && mf_replays(o->compile) ? "; the GPU replays its calls" : "");
     say_tuned(job);
-}
-
-/* The weights of a file, with the experts that the file of a mixture names. */
-static int load_weights(struct job *job, struct mf_safetensors *file)
-{
-    struct mf_trainer *t = &job->trainer;
-    struct mf_saved saved = {.file = NULL};
-    int rc = MF_OK;
-
-    if (t->experts.count > 0 && mf_safetensors_metadata(file, "mesoforge")) {
-        rc = mf_agree(t->comm, mf_saved_open(job->o->model, &saved));
-        if (rc == MF_OK && saved.args.list) rc = mf_trainer_rebuild(t, saved.args.list, NULL);
-        mf_saved_close(&saved);
-    }
-    return rc == MF_OK ? mf_agree(t->comm, mf_weights_load(&t->network, t->walk, file)) : rc;
-}
-
-static int start_from(struct job *job)
-{
-    struct mf_safetensors *file = NULL;
-    int rc;
-
-    if (!job->o->model || !*job->o->model) return MF_OK;
-    rc = mf_agree(job->session->comm, mf_safetensors_open(job->o->model, &file));
-    if (rc == MF_OK) rc = mf_safetensors_same(job->session->comm, file);
-    if (rc == MF_OK) rc = load_weights(job, file);
-    mf_safetensors_close(file);
-    return rc;
 }
 
 /* --show-list: those of rank 0. */
@@ -153,7 +126,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     rc = mf_train_plan_make(s, job->o, job->set, &job->opts, &job->plan);
 
     if (rc == MF_OK) rc = mf_train_open(s, job->o, job->set, &job->opts, &job->trainer);
-    if (rc == MF_OK) rc = start_from(job);
+    if (rc == MF_OK) rc = mf_train_start(job->o, &job->trainer);
     if (rc == MF_OK) say_begin(job);
     if (rc == MF_OK) show_lists(job);
     if (rc == MF_OK && more && more->begin) rc = more->begin(more->context, &loop);
@@ -227,7 +200,8 @@ static int name_problem(struct job *job)
 
     if (model && *model && comm->rank == 0) rc = mf_hash_file(model, hash);
     mf_comm_bcast(comm, 0, hash, sizeof hash);
-    job->problem = mf_format("%s%s--model: %s\n", text, more ? more : "", hash);
+    job->problem =
+        mf_format("%s%s--model: %s\n%s", text, more ? more : "", hash, job->o->new_head ? "--new-head: 1\n" : "");
     free(more);
     free(text);
     return mf_agree(comm, rc);

@@ -57,6 +57,9 @@ const struct mf_opt mf_train_rows[] = {
     ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
     ROW("model", model, MF_TEXT, NULL, "start from the weights in this file (.safetensors)"),
     MF_ALIAS("checkpoint-path", "model"),
+    ROW("new-head", new_head, MF_FLAG, NULL,
+        "--model: its last layer begins anew; without the option if the file has other classes or columns"),
+    ROW("freeze", freeze, MF_TEXT, NULL, "parts of the network that are not trained, by names: stem,stages.0"),
     ROW("epochs", epochs, MF_LONG, "20", "times that every sample of the train split is seen"),
     ROW("max-steps", max_steps, MF_LONG, "0", "end after this many steps; 0: after --epochs"),
     ROW("learning-rate", rate, MF_REAL, NULL,
@@ -228,6 +231,8 @@ static int check_planning(const struct mf_session *s, const struct mf_train_cmd 
         return mf_fail(MF_USAGE, "--use_deepspeed is --zero 1, 2 or 3: it and --zero 0 contradict each other");
     if (o->compile && o->compile_mode[0] == 'n')
         return mf_fail(MF_USAGE, "--compile and --compile-mode none contradict each other: leave one of them out");
+    if (o->new_head && !(o->model && *o->model))
+        return mf_fail(MF_USAGE, "--new-head: without --model FILE all layers are new; leave it out");
     if (o->auto_batch && mf_options_given(s->options, "batch-size"))
         return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
     if (o->auto_batch && strcmp(o->plan, "auto") != 0)
@@ -530,6 +535,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .args = args_of(o, set),
                                    .classify = classify,
                                    .smoothing = o->smoothing,
+                                   .freeze = o->freeze && *o->freeze ? o->freeze : NULL,
                                    .optimiser = optimizer_of(o->optimizer),
                                    .moments = {.momentum = o->momentum},
                                    .decay = o->decay,
@@ -585,6 +591,7 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
                 a->experts, a->top, a->temperature, a->noise, a->capacity, a->balance, mf_features_names[a->features]);
     if (o->type != MF_F32) fprintf(to, "--precision-type: %s\n", mf_type_name(o->type));
     if (o->schedule.log) fprintf(to, "--warmup-shape: log\n");
+    if (o->freeze) fprintf(to, "--freeze: %s\n", o->freeze);
     fclose(to);
     return text;
 }

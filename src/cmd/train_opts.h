@@ -11,7 +11,7 @@
 struct mf_train_cmd {
     struct mf_common common;
     struct mf_keep keep;
-    const char *data, *results_dir, *arch, *model;
+    const char *data, *results_dir, *arch, *model, *freeze;
     struct mf_texts columns;
     long width, depth, heads, patch;
     long experts, top;
@@ -27,7 +27,7 @@ struct mf_train_cmd {
     int monitor;
     long scale_window, scale_patience, max_skips;
     double loss_scale;
-    int auto_batch, ddp, deepspeed, show_list, spill, mixed, compile;
+    int new_head, auto_batch, ddp, deepspeed, show_list, spill, mixed, compile;
     int exact, no_csv, no_events, no_plots;
 };
 

@@ -8,6 +8,15 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 
+int mf_name_in(const char *name, const char *parts)
+{
+    for (size_t n; parts && *parts; parts += n + (parts[n] == ',')) {
+        n = strcspn(parts, ",");
+        if (n > 0 && strncmp(name, parts, n) == 0 && (name[n] == '\0' || name[n] == '.')) return 1;
+    }
+    return 0;
+}
+
 int mf_build_end(const struct mf_build *build) { return build->rc; }
 
 static int refused(struct mf_build *build, int rc)
@@ -43,6 +52,14 @@ int mf_build_input(struct mf_build *build, const char *name, struct mf_shape sha
     return mf_value_new(build->list->net, MF_ROLE_INPUT, shape, "%s", name);
 }
 
+/* Experts are born and go, and ranks share them: they are trained. */
+static int set_of(struct mf_build *build, const char *name)
+{
+    if (build->set == MF_SET_BALANCE || !mf_name_in(name, build->freeze)) return build->set;
+    if (build->set == MF_SET_EXPERTS) mf_build_refuse(build, "--freeze: experts cannot be frozen; leave them out");
+    return MF_SET_FROZEN;
+}
+
 int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape, enum mf_start start,
                        double spread)
 {
@@ -55,7 +72,7 @@ int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape
     v = mf_value_find(net, full);
     if (v < 0 || net->value[v].role != MF_ROLE_PARAMETER) {
         v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", full);
-        net->value[v].set = build->set;
+        net->value[v].set = set_of(build, full);
         net->value[v].start = start;
         net->value[v].spread = spread;
     } else if (memcmp(&net->value[v].shape, &shape, sizeof shape) != 0) {
@@ -73,6 +90,7 @@ int mf_build_part(struct mf_build *build, const char *name, int stack, size_t sh
 
     if (build->rc != MF_OK) return -1;
     full = full_name(build, name);
+    (void)set_of(build, full);
     v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", full);
     net->value[v].base = away ? -1 : stack;
     net->value[v].away = away;

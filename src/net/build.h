@@ -7,15 +7,28 @@
 
 #include "src/net/list.h"
 
+/** Parameters of a net by who changes them. */
+enum {
+    MF_SET_TRAINED,
+    MF_SET_EXPERTS, /* as these, but ranks may share them (experts.h) */
+    MF_SET_BALANCE, /* balance biases of experts, which the host changes */
+    MF_SET_FROZEN   /* nobody */
+};
+
 struct mf_build {
     struct mf_list *list;
-    int set;           /* which network of the net the parameters belong to */
-    const char *block; /* of the next nodes and parameters; NULL: none */
-    int segment;       /* the number of that block, from 1; 0: none */
-    int region;        /* of the next nodes (region.h); 0: none */
-    unsigned dropouts; /* nodes of dropout so far: streams of random numbers */
+    int set;            /* of the next parameters */
+    const char *freeze; /* parts of the model whose parameters are not trained (mf_name_in()); NULL: none */
+    const char *block;  /* of the next nodes and parameters; NULL: none */
+    int segment;        /* the number of that block, from 1; 0: none */
+    int region;         /* of the next nodes (region.h); 0: none */
+    unsigned dropouts;  /* nodes of dropout so far: streams of random numbers */
     int rc;
 };
+
+/** Does the name belong to one of @p parts, divided by commas? "stages.1" has stages.1.conv1.weight, and not
+ * stages.10.conv1.weight. NULL: there are no parts. */
+int mf_name_in(const char *name, const char *parts);
 
 /** MF_OK, or the code of the first refusal. */
 int mf_build_end(const struct mf_build *build);

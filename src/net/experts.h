@@ -4,15 +4,14 @@
  *
  * The weights of all experts stand one behind the other in one parameter, experts.fcI.weight [experts][..], which is
  * only an array: those of one expert are named views of it, experts.ID.fcI.weight. Files and checkpoints know the
- * named ones alone. They belong to set 1. Balance biases of experts, which no gradient changes, belong to set 2, all
- * other parameters to set 0. */
+ * named ones alone. */
 #ifndef MF_NET_EXPERTS_H
 #define MF_NET_EXPERTS_H
 
 #include "src/base/cut.h"
 #include "src/net/build.h"
 
-enum { MF_EXPERTS = 512, MF_SET_EXPERTS = 1, MF_SET_BALANCE = 2 }; /* most experts of a layer */
+enum { MF_EXPERTS = 512 }; /* most experts of a layer */
 
 /** The experts of a layer, in the order of the router's scores. Ranks may share them: each has a part of that order. */
 struct mf_experts {

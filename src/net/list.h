@@ -35,7 +35,7 @@ struct mf_value {
     size_t shift;        /* then: bytes from the beginning of base */
     int stop;            /* a view that passes no gradient on */
     int flat;            /* an array of a layout, of which parameters are views, or a piece of one */
-    int set;             /* of a parameter: which network of the net it belongs to */
+    int set;             /* of a parameter: who changes it, MF_SET_TRAINED, ... (build.h) */
     int among;           /* of an array of a layout: which ranks exchange it, enum mf_exchange_group */
     int away;            /* of a parameter: of an expert that another rank has. It has no memory here */
     int by_expert;       /* of a parameter: its rows are those of the experts, in their order */

@@ -25,6 +25,7 @@ struct mf_model {
     const char *name, *summary;
     struct mf_model_args standard; /* 0: the model does not have it */
     int mixes;                     /* it may have a mixture of experts */
+    const char *head;              /* the layer that knows the outputs; NULL: each expert has one */
     double rate;                   /* a good learning rate of adamw */
     /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that the model has are set. Refuses, by the
      * builder, with MF_USAGE. */

@@ -67,5 +67,6 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 const struct mf_model mf_model_cnn = {.name = "cnn",
                                       .summary = "a residual network with group norms, for images",
                                       .standard = {.width = 32, .depth = 3},
+                                      .head = "head",
                                       .rate = 0.003,
                                       .forward = forward};

@@ -25,5 +25,6 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 const struct mf_model mf_model_mlp = {.name = "mlp",
                                       .summary = "layers of one width over all numbers of a sample",
                                       .standard = {.width = 256, .depth = 2},
+                                      .head = "head",
                                       .rate = 0.001,
                                       .forward = forward};

@@ -92,5 +92,6 @@ const struct mf_model mf_model_vit = {.name = "vit",
                                       .summary = "a transformer on patches of an image",
                                       .standard = {.width = 128, .depth = 4, .heads = 4, .patch = 8},
                                       .mixes = 1,
+                                      .head = "head",
                                       .rate = 0.001,
                                       .forward = forward};

@@ -1,12 +1,18 @@
 /* See network.h. */
 #include "src/train/network.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 
-enum { STAGED = 1 << 16 /* numbers */, ALL = 1 | 1 << MF_SET_EXPERTS /* sets of parameters */ };
+enum {
+    PART_TEXT = 64 /* letters of a part's name */,
+    STAGED = 1 << 16 /* numbers */,
+    ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_EXPERTS
+};
 
 static struct mf_shape target_shape(const struct mf_network_wish *wish)
 {
@@ -86,7 +92,7 @@ static void keep_routing(struct mf_net *net, const struct mf_routing *r)
 static int forward(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int train,
                    struct mf_pass_list *pass)
 {
-    struct mf_build build = {.list = mf_list_new(n->net, name)};
+    struct mf_build build = {.list = mf_list_new(n->net, name), .freeze = wish->freeze};
     struct mf_model_args args = wish->args;
     const struct mf_attr attr = {.rate = train ? wish->task.smoothing : 0};
     int in[2];
@@ -120,7 +126,7 @@ static int is_alone(const struct mf_network_wish *wish) { return wish->micro == 
  * ones. */
 static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, const struct mf_list *list)
 {
-    mf_pass_layout(list, 1, wish->bucket, &n->layout);
+    mf_pass_layout(list, 1 << MF_SET_TRAINED, wish->bucket, &n->layout);
     if (n->ways > 1) {
         n->layout.among = MF_AMONG_REPLICAS;
         n->layout.pieces = n->ranks / n->ways;
@@ -129,10 +135,51 @@ static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, co
     mf_pass_layout(list, 1 << MF_SET_EXPERTS, wish->bucket, &n->layout);
 }
 
+/* The first parts of the parameters' names, each once. */
+static void parts_of(const struct mf_net *net, char *text, size_t room)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t v = 0; v < net->values && used + PART_TEXT < room; ++v) {
+        const char *name = net->value[v].name;
+        char part[PART_TEXT];
+
+        if (!mf_value_is_weight(&net->value[v])) continue;
+        snprintf(part, sizeof part, "%.*s", (int)strcspn(name, "."), name);
+        if (!mf_name_in(part, text)) used += (size_t)snprintf(text + used, room - used, "%s%s", used ? "," : "", part);
+    }
+}
+
+/* Every part is one of this network, and something is left to train. */
+static int check_frozen(const struct mf_network *n, const char *freeze)
+{
+    char parts[400];
+
+    if (!freeze) return MF_OK;
+    if (mf_network_frozen(n) == mf_network_parameters(n))
+        return mf_fail(MF_USAGE, "--freeze %.200s: nothing is left to train", freeze);
+    parts_of(n->net, parts, sizeof parts);
+    for (size_t length; *freeze; freeze += length + (freeze[length] == ',')) {
+        char part[PART_TEXT];
+        size_t v = 0;
+
+        length = strcspn(freeze, ",");
+        snprintf(part, sizeof part, "%.*s", (int)length, freeze);
+        while (v < n->net->values &&
+               !(mf_value_is_weight(&n->net->value[v]) && mf_name_in(n->net->value[v].name, part)))
+            ++v;
+        if (v == n->net->values)
+            return mf_fail(MF_USAGE, "--freeze: the network has no part '%s'; it has %s", part, parts);
+    }
+    return MF_OK;
+}
+
 static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int place,
                        struct mf_pass_list *pass)
 {
     MF_TRY(forward(n, wish, name, 1, pass));
+    MF_TRY(check_frozen(n, wish->freeze));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute, wish->scope);
     mf_pass_grad(pass->list, pass->loss, ALL);
     mf_pass_rerun(pass->list, wish->recompute);
@@ -233,6 +280,16 @@ size_t mf_network_parameters(const struct mf_network *n)
 
     for (size_t v = 0; v < n->net->values; ++v)
         if (mf_value_is_weight(&n->net->value[v])) numbers += mf_shape_count(&n->net->value[v].shape);
+    return numbers;
+}
+
+size_t mf_network_frozen(const struct mf_network *n)
+{
+    size_t numbers = 0;
+
+    for (size_t v = 0; v < n->net->values; ++v)
+        if (mf_value_is_weight(&n->net->value[v]) && n->net->value[v].set == MF_SET_FROZEN)
+            numbers += mf_shape_count(&n->net->value[v].shape);
     return numbers;
 }
 

@@ -31,10 +31,11 @@ struct mf_network_wish {
     const struct mf_model *model;
     struct mf_model_args args;
     struct mf_task task;
-    size_t batch; /* samples of one pass */
-    size_t micro; /* passes of a step on this rank; 0: the network is not trained */
-    int slots;    /* passes are slots (slots.h), whose gradients the lists neither add up nor exchange */
-    int stage;    /* of ZeRO */
+    const char *freeze; /* parts that are not trained (mf_name_in()); NULL: none */
+    size_t batch;       /* samples of one pass */
+    size_t micro;       /* passes of a step on this rank; 0: the network is not trained */
+    int slots;          /* passes are slots (slots.h), whose gradients the lists neither add up nor exchange */
+    int stage;          /* of ZeRO */
     size_t ranks, rank;
     enum mf_recompute recompute;
     enum mf_compile compile;
@@ -85,8 +86,9 @@ struct mf_network {
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *network);
 void mf_network_free(struct mf_network *network);
 
-/** Numbers of all parameters. */
+/** Numbers of all parameters, and of those that are not trained. */
 size_t mf_network_parameters(const struct mf_network *network);
+size_t mf_network_frozen(const struct mf_network *network);
 
 /** Bytes of the largest array that these ranks exchange, or that a trade among them sends and gets; 0 on one rank. */
 size_t mf_network_largest(const struct mf_network *network, enum mf_exchange_group among);

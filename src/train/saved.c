@@ -306,5 +306,5 @@ int mf_saved_load(const struct mf_saved *s, struct mf_trainer *t)
         t->units.deviation[c] = s->units.deviation[c];
     }
     if (s->args.list && !mf_experts_same(&t->experts, s->args.list)) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
-    return mf_weights_load(&t->network, t->walk, s->file);
+    return mf_weights_load(&t->network, t->walk, s->file, NULL);
 }

@@ -30,6 +30,7 @@ struct mf_train_opts {
     size_t columns;       /* of these: */
     const size_t *column; /* [columns] in the dataset */
     double smoothing;     /* of labels */
+    const char *freeze;   /* parts of the network that stay as they are (mf_name_in()); NULL: none */
     enum mf_op_id optimiser;
     struct mf_attr moments;      /* its constants */
     enum mf_type type;           /* of activations: f32, or one of 16 bits */

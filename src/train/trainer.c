@@ -50,6 +50,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                              .dims = {set->dims[0], set->dims[1], set->dims[2], set->inputs},
                                              .outputs = mf_train_outputs(set, opts),
                                              .smoothing = opts->smoothing},
+                                    .freeze = opts->freeze,
                                     .batch = opts->batch,
                                     .micro = passes_of(set, opts, ranks, rank),
                                     .slots = opts->slots > 0,

@@ -30,7 +30,7 @@ static const struct mf_bucket *bucket_of(const struct mf_network *n, int root)
     size_t k = 0;
 
     while (k < n->layout.buckets && n->layout.bucket[k].parameters != root) ++k;
-    MF_ASSERT(k < n->layout.buckets); /* every weight has a gradient */
+    MF_ASSERT(k < n->layout.buckets); /* it has a gradient */
     return &n->layout.bucket[k];
 }
 
@@ -74,15 +74,18 @@ static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
     return state == MF_STATE_FIRST ? bucket->first : bucket->second;
 }
 
-/* No gradient changes it, so it is in no bucket. */
-static int is_balance_bias(const struct mf_network *n, int v) { return n->net->value[v].set == MF_SET_BALANCE; }
+/* No gradient changes it, so it is in no bucket: every rank has all of it. */
+static int is_fixed(const struct mf_network *n, int v)
+{
+    return n->net->value[v].set == MF_SET_BALANCE || n->net->value[v].set == MF_SET_FROZEN;
+}
 
 static struct held held_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
 {
     const struct mf_bucket *bucket;
 
     if (n->net->value[v].away) return (struct held){{0, 0}, NULL, MF_PLACE_HOST};
-    if (state == MF_STATE_WEIGHT && (n->layout.stage < 3 || is_balance_bias(n, v)))
+    if (state == MF_STATE_WEIGHT && (n->layout.stage < 3 || is_fixed(n, v)))
         return (struct held){{0, mf_shape_count(&n->net->value[v].shape)}, at(n, walk, v), MF_PLACE_DEVICE};
     bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
     if (state == MF_STATE_WEIGHT) return piece_in(n, walk, v, bucket->own_parameters);
@@ -98,7 +101,7 @@ static int is_shared(const struct mf_network *n, int v)
 /* Do ranks hold different numbers? */
 static int is_spread(const struct mf_network *n, int v, enum mf_state state)
 {
-    if (is_balance_bias(n, v)) return 0;
+    if (is_fixed(n, v)) return 0;
     if (is_shared(n, v)) return 1;
     return state == MF_STATE_WEIGHT ? n->layout.stage == 3 : n->layout.stage > 0 && n->ranks > 1;
 }
@@ -107,7 +110,7 @@ static int is_spread(const struct mf_network *n, int v, enum mf_state state)
 static int is_cut(const struct mf_network *n, int v, enum mf_state state)
 {
     if (n->net->value[v].away) return 1;
-    if (is_balance_bias(n, v) || (state == MF_STATE_WEIGHT && n->layout.stage < 3)) return 0;
+    if (is_fixed(n, v) || (state == MF_STATE_WEIGHT && n->layout.stage < 3)) return 0;
     return bucket_of(n, mf_value_root(n->net, v, NULL))->pieces > 1;
 }
 
@@ -264,7 +267,13 @@ static void describe(const struct mf_safetensors *file, char *text, size_t room)
     mf_json_free(card);
 }
 
-static int check_file(const struct mf_network *n, const struct mf_safetensors *file)
+/* Is it a weight that the file has to have? */
+static int is_asked(const struct mf_value *value, const char *but)
+{
+    return mf_value_is_weight(value) && !mf_name_in(value->name, but);
+}
+
+static int check_file(const struct mf_network *n, const struct mf_safetensors *file, const char *but)
 {
     struct faults f = {0};
     char own[100];
@@ -272,9 +281,10 @@ static int check_file(const struct mf_network *n, const struct mf_safetensors *f
     const struct mf_safetensors_entry *entry = mf_safetensors_list(file, &count);
 
     for (size_t v = 0; v < n->net->values; ++v)
-        if (mf_value_is_weight(&n->net->value[v])) check_weight(&n->net->value[v], file, &f);
+        if (is_asked(&n->net->value[v], but)) check_weight(&n->net->value[v], file, &f);
     for (size_t k = 0; k < count; ++k)
-        if (!has_weight(n->net, entry[k].name)) fault(&f, "; the model has no '%.80s'", entry[k].name);
+        if (!has_weight(n->net, entry[k].name) && !mf_name_in(entry[k].name, but))
+            fault(&f, "; the model has no '%.80s'", entry[k].name);
     if (f.count == 0) return MF_OK;
     describe(file, own, sizeof own);
     return mf_fail(MF_INPUT, "the arrays of '%s' are not those of this model%s: %zu differ%s",
@@ -291,17 +301,17 @@ static int check_finite(const struct mf_safetensors *file, const struct mf_value
     return MF_OK;
 }
 
-int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_safetensors *file)
+int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_safetensors *file, const char *but)
 {
     int rc = MF_OK;
 
-    MF_TRY(check_file(n, file));
+    MF_TRY(check_file(n, file, but));
     for (size_t v = 0; rc == MF_OK && v < n->net->values; ++v) {
         const struct mf_value *value = &n->net->value[v];
         struct held held;
         float *numbers;
 
-        if (!mf_value_is_weight(value) || !mf_safetensors_find(file, value->name)) continue;
+        if (!is_asked(value, but) || !mf_safetensors_find(file, value->name)) continue;
         held = held_of(n, walk, (int)v, MF_STATE_WEIGHT);
         numbers = MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
@@ -341,8 +351,7 @@ void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, cons
 int mf_weights_has(const struct mf_network *n, int v, enum mf_state state)
 {
     return state == MF_STATE_WEIGHT || /* all weights have one optimiser */
-           (!is_balance_bias(n, v) && n->layout.buckets > 0 &&
-            n->net->value[moment_of(&n->layout.bucket[0], state)].lasting);
+           (!is_fixed(n, v) && n->layout.buckets > 0 && n->net->value[moment_of(&n->layout.bucket[0], state)].lasting);
 }
 
 void mf_weights_take(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
@@ -493,7 +502,7 @@ static void keep_state(const struct mf_network *n, const struct mf_walk *walk, i
     struct held held = held_of(n, walk, v, state);
     struct mf_span part;
 
-    if (state == MF_STATE_WEIGHT && n->layout.stage < 3 && !value->away && !is_balance_bias(n, v))
+    if (state == MF_STATE_WEIGHT && n->layout.stage < 3 && !value->away && !is_fixed(n, v))
         held = whole_in(n, walk, v, bucket_of(n, mf_value_root(n->net, v, NULL))->master);
     part = mf_checkpoint_loads(checkpoint) ? held.part : saved_of(n, v, state, held.part);
     keep(n, checkpoint, role[state], value, part, part.count ? held.at + (part.first - held.part.first) : NULL);

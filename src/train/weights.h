@@ -14,8 +14,10 @@
 void mf_weights_start(const struct mf_network *network, struct mf_walk *walk, uint64_t seed);
 
 /** Reads all weights from a file of ours or of PyTorch. Refuses with MF_INPUT, naming up to ten arrays that are
- * missing, differ in extents, or are unknown; with MF_NUMERIC the first one that is not finite. Local. */
-int mf_weights_load(const struct mf_network *network, struct mf_walk *walk, struct mf_safetensors *file);
+ * missing, differ in extents, or are unknown; with MF_NUMERIC the first one that is not finite. @p but: parts of the
+ * network that keep their weights (mf_name_in()), whatever the file has; NULL: none. Local. */
+int mf_weights_load(const struct mf_network *network, struct mf_walk *walk, struct mf_safetensors *file,
+                    const char *but);
 
 /** Copies a part of the numbers of weight @p value to @p to [part.count], on every rank. Collective in stage 3 of ZeRO,
  * else local. */

@@ -236,6 +236,34 @@ def weights():
     refused(3, "gone.safetensors", "--model", "gone.safetensors")
 
 
+def fine_tuning():
+    """Other classes, other names or other columns: the last layer is new, a line says so, and frozen parts stay as they are."""
+    def arrays(folder):
+        with open(f"{folder}/model.safetensors", "rb") as file:
+            data = file.read()
+        begin = 8 + struct.unpack("<Q", data[:8])[0]
+        return {name: data[begin + at["data_offsets"][0]:begin + at["data_offsets"][1]]
+                for name, at in json.loads(data[8:begin]).items() if name != "__metadata__"}
+
+    first = arrays("classify1")
+    names = [f"c{i}" for i in range(8)]
+    variant("renamed.h5", lambda file: file["samples/label"].attrs.__setitem__("classes", names))
+    for folder, words, more in (("tuned", ("--freeze", "layers"), {"data": "renamed.h5"}), ("columns", ("--freeze", "layers"), {"task": "regress"}),
+                                ("asked", ("--freeze", "layers.0,layers.1", "--new-head"), {})):
+        done = train(folder, "--max-steps", 1, "--model", "classify1/model.safetensors", *words, **more)
+        got = arrays(folder)
+        check(all(first[name] == got[name] for name in first if name.startswith("layers")) and first["head.weight"] != got["head.weight"], f"{folder}: {done.err}")
+        check("the last layer begins anew: 'classify1/model.safetensors' predicts the classes " in done.err and "of these parameters are frozen" in done.err, done.err)
+    train("tuned", "--max-steps", 1, "--model", "classify1/model.safetensors", "--freeze", "head", data="set.h5", ranks=2)
+    got = arrays("tuned")
+    check(first["head.weight"] == got["head.weight"] and first["layers.0.weight"] != got["layers.0.weight"], "a frozen head has moved")
+    for status, says, words in ((2, "no part 'layer'; it has layers,head", ("--freeze", "layer")), (2, "nothing is left to train", ("--freeze", "layers,head")),
+                                (2, "without --model FILE", ("--new-head",))):
+        refused(status, says, *words)
+    done = run("train", "moe", "--data", "set.h5", "--results-dir", "never", "--freeze", "experts", "--no-plots", "--no-events")
+    check(done.status == 2 and "experts cannot be frozen" in done.err, done.err)
+
+
 # -- refusals --
 
 def one_value(file):
@@ -338,7 +366,7 @@ def many_ranks():
 
 run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
-for part in (ranks_agree, killed, other_stages, stopped, signals, patience, weights, inputs, options, another_memory, many_ranks):
+for part in (ranks_agree, killed, other_stages, stopped, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

@@ -101,6 +101,77 @@ static void same_bits(const struct bed *b)
     }
 }
 
+/* Parts that are frozen have the bits of their start, and no moments. A first step of SGD moves all others as it does
+ * where nothing is frozen. */
+static void frozen_parts(const struct bed *b)
+{
+    static const struct {
+        const char *model, *parts;
+    } cases[] = {{"mlp", "layers.0"}, {"cnn", "stem,stages.0.conv1"}, {"vit", "patch_embed,pos_embed,blocks"}};
+
+    for (size_t m = 0; m < sizeof cases / sizeof *cases; ++m) {
+        struct mf_train_opts o = usual(cases[m].model, 1, batch_for(&b->world, WINDOW, 1));
+        float *start, *moved;
+        struct mf_trainer t;
+        size_t n, at = 0, frozen = 0;
+
+        if (!wants(b, cases[m].model) || (few(b) && m > 0)) continue;
+        o.optimiser = MF_OP_SGD;
+        o.moments = (struct mf_attr){0};
+        o.clip = 0;
+        trainer_open(b, &b->world, b->set, &o, &t);
+        start = weights_of(&t, &n);
+        steps_until(&t, 1);
+        moved = weights_of(&t, &n);
+        mf_trainer_close(&t);
+        o.freeze = cases[m].parts;
+        for (o.stage = 0; o.stage < 4; o.stage += few(b) ? 3 : 1) {
+            float *got;
+
+            trainer_open(b, &b->world, b->set, &o, &t);
+            steps_until(&t, 1);
+            got = weights_of(&t, &n);
+            frozen = at = 0;
+            for (size_t v = 0; v < t.network.net->values; ++v) {
+                const struct mf_value *value = &t.network.net->value[v];
+                const size_t count = mf_shape_count(&value->shape);
+                const int is_frozen = mf_name_in(value->name, o.freeze);
+
+                if (!mf_value_is_weight(value)) continue;
+                CHECK_SAYS(apart(count, got + at, (is_frozen ? start : moved) + at) <= (is_frozen ? 0 : 1e-6),
+                           "%s, stage %d: %s is other than it should be", o.model->name, o.stage, value->name);
+                CHECK(!is_frozen || (value->gradient < 0 && !mf_weights_has(&t.network, (int)v, MF_STATE_FIRST)));
+                frozen += is_frozen ? count : 0;
+                at += count;
+            }
+            CHECK(frozen > 0 && mf_network_frozen(&t.network) == frozen);
+            free(got);
+            mf_trainer_close(&t);
+        }
+        free(start);
+        free(moved);
+        o = usual(cases[m].model, 1, 1);
+        o.freeze = cases[m].parts;
+        same_weights(b, o, 0, "frozen parts");
+    }
+}
+
+static void refused_parts(const struct bed *b)
+{
+    static const char *const wrong[][2] = {{"stages.7", "no part 'stages.7'; it has stem,stages,head"},
+                                           {"stem,stages,head", "nothing is left to train"},
+                                           {"stem,ste", "no part 'ste'"}};
+    struct mf_train_opts o = usual("cnn", 1, 4);
+    struct mf_trainer t;
+
+    for (size_t k = 0; trains(b, "cnn") && k < 3; ++k) {
+        o.freeze = wrong[k][0];
+        CHECK(mf_trainer_open(&b->world, b->device.host, b->device.q, b->set, &o, &t) == MF_USAGE &&
+              strstr(mf_err_text(), wrong[k][1]));
+        mf_trainer_close(&t);
+    }
+}
+
 /* Nothing to learn from: no loss, no gradient, and finite weights. */
 static void no_labels(const struct bed *b)
 {
@@ -347,6 +418,8 @@ int main(int argc, char **argv)
     bed_open(&b, &argc, &argv);
     any_ranks(&b);
     same_bits(&b);
+    frozen_parts(&b);
+    refused_parts(&b);
     no_labels(&b);
     means(&b);
     restarts(&b, MF_OP_ADAMW, 0.9);

@@ -1,0 +1,88 @@
+/* See train_start.h. */
+#include "src/cmd/train_start.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/train/saved.h"
+#include "src/train/weights.h"
+
+enum { LIST = 200 /* letters of a list of names */ };
+
+/* What the trainer's output number @p i stands for. */
+static const char *name_of(const struct mf_trainer *t, size_t i)
+{
+    return t->opts.classify ? t->set->class_name[i] : t->set->real_name[t->opts.column[i]];
+}
+
+/* Is the last layer of the file's model of no use here? */
+static int predicts_other(const struct mf_saved *s, const struct mf_trainer *t)
+{
+    const size_t n = mf_train_outputs(t->set, &t->opts);
+
+    if (s->classify != t->opts.classify || s->outputs != n) return 1;
+    for (size_t i = 0; i < n; ++i)
+        if (strcmp(s->name[i], name_of(t, i)) != 0) return 1;
+    return 0;
+}
+
+static void say_new_head(const struct mf_saved *s, const struct mf_trainer *t)
+{
+    const size_t n = mf_train_outputs(t->set, &t->opts);
+    char has[LIST] = "", wants[LIST] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < s->outputs && used < sizeof has; ++i)
+        used += (size_t)snprintf(has + used, sizeof has - used, "%s%s", i ? ", " : "", s->name[i]);
+    used = 0;
+    for (size_t i = 0; i < n && used < sizeof wants; ++i)
+        used += (size_t)snprintf(wants + used, sizeof wants - used, "%s%s", i ? ", " : "", name_of(t, i));
+    mf_info("the last layer begins anew: '%s' predicts %s %s, and '%s' has %s", s->path,
+            s->classify ? "the classes" : "the columns", has, t->set->path, wants);
+}
+
+/* A network that knows phases sees something else in grey values. */
+static void compare_inputs(const struct mf_saved *s, const struct mf_trainer *t)
+{
+    if (s->phases == t->set->phases) return;
+    mf_warn("'%s' has learnt from %s, and '%s' has %s", s->path, s->phases ? "phases" : "images", t->set->path,
+            t->set->phases ? "phases" : "images");
+}
+
+/* The file says what it is of. Collective. */
+static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struct mf_saved *s)
+{
+    const int is_new = o->new_head || predicts_other(s, t);
+    const char *head = t->opts.model->head;
+
+    if (is_new && !head)
+        return mf_fail(MF_INPUT,
+                       "the model of '%s' predicts something else, and in --arch %s every expert has a last layer of "
+                       "its own; try: --arch cnn",
+                       s->path, t->opts.model->name);
+    compare_inputs(s, t);
+    if (is_new) say_new_head(s, t);
+    if (t->experts.count > 0 && s->args.list) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
+    return mf_agree(t->comm, mf_weights_load(&t->network, t->walk, s->file, is_new ? head : NULL));
+}
+
+int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
+{
+    struct mf_safetensors *file = NULL;
+    struct mf_saved saved = {.file = NULL};
+    int rc;
+
+    if (!o->model || !*o->model) return MF_OK;
+    rc = mf_agree(t->comm, mf_safetensors_open(o->model, &file));
+    if (rc == MF_OK) rc = mf_safetensors_same(t->comm, file);
+    if (rc == MF_OK && mf_safetensors_metadata(file, "mesoforge")) {
+        rc = mf_agree(t->comm, mf_saved_open(o->model, &saved));
+        if (rc == MF_OK) rc = start_saved(o, t, &saved);
+        mf_saved_close(&saved);
+    } else if (rc == MF_OK)
+        rc = mf_agree(t->comm, mf_weights_load(&t->network, t->walk, file, o->new_head ? t->opts.model->head : NULL));
+    mf_safetensors_close(file);
+    return rc;
+}

@@ -353,7 +353,9 @@ const struct mf_cmd mf_cmd_eval = {
     .synopsis = "MODEL.safetensors --data FILE.h5 [--split test] [--output predictions.csv] [--plot FILE.png]",
     .text = "Scores a model of train classify or train regress on samples of a dataset: the accuracy, and recall and "
             "precision of every class; or R2 and the mean absolute error of every column. The dataset must have the "
-            "extents, the classes or the columns that the model was trained with. --output writes what is predicted "
+            "extents and the columns that the model was trained with. Classes are found by their names, in any order; "
+            "samples of a class that the model does not know count as if they had no label, and a line says so. "
+            "--output writes what is predicted "
             "for every sample, --plot draws it. The figures do not depend on the number of ranks.\n"
             "\n"
             "  mesoforge eval run/model.safetensors --data micro.h5\n"

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/train/weights.h"
 
 enum { CARD = 1 };
@@ -263,17 +265,55 @@ int mf_saved_reads(const struct mf_saved *s, struct mf_dataset *set)
     return MF_OK;
 }
 
-static int fit_classes(const struct mf_saved *s, const struct mf_dataset *set)
+static size_t find_name(const struct mf_saved *s, const char *name)
 {
+    size_t i = 0;
+
+    while (i < s->outputs && strcmp(s->name[i], name) != 0) ++i;
+    return i;
+}
+
+/* Samples of a class that the model does not know have no label for it. */
+static void say_unknown(const struct mf_saved *s, const struct mf_dataset *set, size_t c)
+{
+    size_t samples = 0;
+
+    for (size_t i = 0; i < set->samples; ++i) samples += set->label[i] == (int32_t)c;
+    if (samples)
+        mf_warn("class '%s' of '%s' is none of the model '%s': its %zu sample%s count as if they had no label",
+                set->class_name[c], set->path, s->path, samples, MF_S(samples));
+}
+
+/* The set gets the model's classes, in its order. */
+static void take_classes(const struct mf_saved *s, struct mf_dataset *set, const size_t *class)
+{
+    for (size_t i = 0; i < set->samples; ++i) {
+        const int32_t label = set->label[i];
+
+        if (label >= 0) set->label[i] = class[label] < s->outputs ? (int32_t) class[label] : -1;
+    }
+    free(set->class_name);
+    set->classes = s->outputs;
+    set->class_name = MF_MUST(calloc(s->outputs, sizeof *set->class_name), "names");
+    memcpy(set->class_name, s->name, s->outputs * sizeof *s->name);
+}
+
+/* Classes are found by name; a set may have some of them alone. */
+static int fit_classes(const struct mf_saved *s, struct mf_dataset *set)
+{
+    size_t *class, known = 0;
+
     if (set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
-    if (set->classes != s->outputs)
-        return mf_fail(MF_INPUT, "'%s' has %zu classes, the model of '%s' %zu", set->path, set->classes, s->path,
-                       s->outputs);
-    for (size_t c = 0; c < s->outputs; ++c)
-        if (strcmp(set->class_name[c], s->name[c]) != 0)
-            return mf_fail(MF_INPUT, "class %zu of '%s' is '%s', of the model '%s'", c, set->path, set->class_name[c],
-                           s->name[c]);
-    return MF_OK;
+    if (!set->label) return MF_OK; /* facts alone, of the model itself */
+    class = MF_MUST(calloc(set->classes + 1, sizeof *class), "classes");
+    for (size_t c = 0; c < set->classes; ++c) known += (class[c] = find_name(s, set->class_name[c])) < s->outputs;
+    for (size_t c = 0; known && c < set->classes; ++c)
+        if (class[c] == s->outputs) say_unknown(s, set, c);
+    if (known) take_classes(s, set, class);
+    free(class);
+    if (known) return MF_OK;
+    return mf_fail(MF_INPUT, "no class of '%s' ('%s', ..) is one of the model '%s' ('%s', ..)", set->path,
+                   set->class_name[0], s->path, s->name[0]);
 }
 
 static int fit_columns(const struct mf_saved *s, const struct mf_dataset *set, size_t *column)

@@ -40,8 +40,10 @@ void mf_saved_close(struct mf_saved *saved);
  * deviation of images. */
 int mf_saved_reads(const struct mf_saved *saved, struct mf_dataset *set);
 
-/** As mf_saved_reads(), and refuses a dataset with other classes, or without the columns of the model. Sets the model
- * and its columns in @p opts. @p column [outputs]: room of the caller for the columns, which are found by name. */
+/** As mf_saved_reads(), and finds classes and columns by name. The set gets the model's classes in its order. Samples
+ * of a class that the model does not know lose their label, which rank 0 says. Refuses a set that has none of the
+ * classes, or not all columns. Sets the model and its columns in @p opts. @p column [outputs]: room of the caller for
+ * these. */
 int mf_saved_fit(const struct mf_saved *saved, struct mf_dataset *set, struct mf_train_opts *opts, size_t *column);
 
 /** Gives an open trainer the model's units and weights, and its experts: MF_INPUT, MF_NUMERIC, MF_MEMORY. Collective

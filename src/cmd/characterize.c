@@ -10,6 +10,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/peaks.h"
+#include "src/cmd/refused.h"
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
 #include "src/desc/measure.h"
@@ -353,6 +354,7 @@ static int run(struct mf_session *session, void *options)
     struct mf_characterize_cmd *o = options;
     size_t files = 0;
     struct mf_characterized *results;
+    struct mf_refused refused = {.file = NULL};
     struct mf_json *array;
     const int keep = o->average || session->common->dry_run;
     unsigned more;
@@ -372,15 +374,20 @@ static int run(struct mf_session *session, void *options)
         const char *file = mf_characterize_input(session, o, i);
 
         rc = characterize_file(session, o, file, &results[i]);
+        if (rc != MF_OK && !o->average) {
+            rc = mf_refused_note(&refused, i, rc);
+            continue;
+        }
         if (rc == MF_OK && !keep) rc = mf_characterized_save(session, o, &results[i], file, array);
         if (!keep) mf_target_free(&results[i].target);
     }
     if (rc == MF_OK && keep && !session->common->dry_run)
         rc = mf_characterized_average(session, o, files, results, array);
-    if (rc == MF_OK && session->common->dry_run && session->common->json)
-        rc = mf_characterized_plans(session, files, results);
-    if (rc == MF_OK && session->common->json && !session->common->dry_run)
-        rc = mf_characterized_print(session, array, files > 1 && !o->average);
+    if (rc == MF_OK && refused.count < files && session->common->json)
+        rc = session->common->dry_run ? mf_characterized_plans(session, files, results)
+                                      : mf_characterized_print(session, array, files > 1 && !o->average);
+    if (rc == MF_OK) rc = mf_refused_end(&refused, files);
+    mf_refused_free(&refused);
     for (size_t i = 0; i < files; ++i) {
         mf_target_free(&results[i].target);
         mf_json_free(results[i].plan);
@@ -408,7 +415,9 @@ const struct mf_cmd mf_cmd_characterize = {
             "every phase: the interface per volume, the Euler number, clusters, chords, and others (docs/FILES.md). "
             "--descriptor_types auto analyses a micrograph as match does, measures the descriptors that match would "
             "use, and stores the image statistics. With this file reconstruct makes the result of match. Files that "
-            "are to be compared or merged need one L and one periodicity: name the descriptors.\n"
+            "are to be compared or merged need one L and one periodicity: name the descriptors. Of several files one "
+            "that is "
+            "refused is named and left out; the exit status is then 3 (but --average wants all).\n"
             "\n"
             "  mesoforge characterize steel.npy --limit_to 16\n"
             "  mesoforge characterize steel.npy --descriptor_types auto --explain\n"

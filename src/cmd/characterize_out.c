@@ -190,7 +190,7 @@ int mf_characterized_plans(const struct mf_session *session, size_t files, struc
     int rc = MF_OK;
 
     for (size_t i = 0; i < files; ++i) {
-        if (files > 1) mf_json_put(all, NULL, results[i].plan);
+        if (files > 1 && results[i].plan) mf_json_put(all, NULL, results[i].plan);
         results[i].plan = NULL;
     }
     if (session->comm->rank == 0) rc = mf_json_write(all, stdout);
@@ -198,7 +198,7 @@ int mf_characterized_plans(const struct mf_session *session, size_t files, struc
     return rc;
 }
 
-/** The last of many is not found missing when the others have been measured. */
+/** The last of many that become one is not found missing when the others have been measured. */
 static int all_there(size_t count, const char *const *inputs)
 {
     for (size_t i = 0; i < count; ++i)
@@ -225,7 +225,8 @@ int mf_characterize_may_write(const struct mf_session *session, const struct mf_
 {
     size_t n;
     const char **inputs = inputs_of(session, o, &n);
-    int rc = mf_agree(session->comm, all_there(n, inputs));
+    const size_t first = o->average || files == 1 ? 0 : files; /* else only the mask */
+    int rc = mf_agree(session->comm, all_there(n - first, inputs + first));
 
     if (rc == MF_OK) rc = mf_session_may_write(session, session->common->output, ".h5");
     if (rc == MF_OK && session->common->output) rc = spare_inputs(session, o, session->common->output);

@@ -11,6 +11,7 @@
 #include "src/cmd/infer_show.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
+#include "src/cmd/refused.h"
 #include "src/cmd/resemble.h"
 
 struct infer {
@@ -42,6 +43,7 @@ struct job {
     float *input;  /* of a batch */
     float *output; /* of a batch */
     struct mf_unlike unlike;
+    struct mf_refused refused;
     struct mf_predictions predictions;
 };
 
@@ -273,15 +275,17 @@ static int predict_file(struct job *job, size_t place, float *mean, double *tile
     return rc;
 }
 
-/* What a rank has to say of a file, for the others. */
+/* What a rank has to say of its files, for the others: of those that were not refused. */
 struct answers {
     size_t count;
+    size_t *place; /* [count] among all files */
     float *output; /* [count][outputs] */
     double *tiles; /* [count] */
 };
 
 static void answers_free(struct answers *a)
 {
+    free(a->place);
     free(a->output);
     free(a->tiles);
 }
@@ -290,17 +294,38 @@ static int predict_own(struct job *job, struct mf_span own, struct answers *a)
 {
     size_t k = 0;
 
+    a->place = MF_MUST(calloc(own.count + 1, sizeof *a->place), "predictions");
     a->output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *a->output), "predictions");
     a->tiles = MF_MUST(calloc(own.count + 1, sizeof *a->tiles), "predictions");
     for (size_t i = 0; i < job->count; ++i) {
+        int rc;
+
         if (job->is_set[i]) continue;
-        if (k >= own.first && k < own.first + own.count) {
-            MF_TRY(predict_file(job, i, a->output + a->count * job->outputs, &a->tiles[a->count]));
-            ++a->count;
-        }
         ++k;
+        if (k <= own.first || k > own.first + own.count) continue;
+        rc = predict_file(job, i, a->output + a->count * job->outputs, &a->tiles[a->count]);
+        if (rc == MF_OK)
+            a->place[a->count++] = i;
+        else
+            MF_TRY(mf_refused_note(&job->refused, i, rc));
     }
     return MF_OK;
+}
+
+/* Collective. */
+static int share_answers(const struct job *job, const struct answers *own, struct answers *all)
+{
+    const struct mf_comm *comm = job->session->comm;
+    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "predictions");
+    void *place = NULL, *output = NULL, *tiles = NULL;
+    int rc = mf_comm_gather(comm, own->place, own->count * sizeof *own->place, &place, offset);
+
+    if (rc == MF_OK)
+        rc = mf_comm_gather(comm, own->output, own->count * job->outputs * sizeof *own->output, &output, NULL);
+    if (rc == MF_OK) rc = mf_comm_gather(comm, own->tiles, own->count * sizeof *own->tiles, &tiles, NULL);
+    *all = (struct answers){offset[comm->size] / sizeof *own->place, place, output, tiles};
+    free(offset);
+    return rc;
 }
 
 /* All files that are no datasets. Collective. */
@@ -308,16 +333,13 @@ static int predict_files(struct job *job, struct answers *all)
 {
     const struct mf_comm *comm = job->session->comm;
     struct answers own = {.count = 0};
-    void *output = NULL, *tiles = NULL;
     size_t files = 0;
     int rc;
 
     for (size_t i = 0; i < job->count; ++i) files += !job->is_set[i];
     rc = mf_agree(comm, predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own));
-    if (rc == MF_OK)
-        rc = mf_comm_gather(comm, own.output, own.count * job->outputs * sizeof *own.output, &output, NULL);
-    if (rc == MF_OK) rc = mf_comm_gather(comm, own.tiles, own.count * sizeof *own.tiles, &tiles, NULL);
-    *all = (struct answers){.count = files, .output = output, .tiles = tiles};
+    if (rc == MF_OK) rc = share_answers(job, &own, all);
+    if (rc == MF_OK) rc = mf_refused_share(comm, &job->refused);
     answers_free(&own);
     return rc;
 }
@@ -428,21 +450,33 @@ static int look_at_all(struct job *job)
 /* In the order of the files. */
 static int predict_all(struct job *job)
 {
-    struct answers files;
+    struct answers files = {.count = 0};
     size_t k = 0;
     int rc = predict_files(job, &files);
 
     for (size_t i = 0; rc == MF_OK && i < job->count; ++i) {
         if (job->is_set[i]) {
             rc = predict_set(job, i);
-            continue;
+            if (rc != MF_OK) rc = mf_refused_note(&job->refused, i, rc);
+        } else if (k < files.count && files.place[k] == i) {
+            mf_predictions_add(&job->predictions, (struct mf_predicted){job->files[i], -1, files.tiles[k], NULL},
+                               files.output + k * job->outputs);
+            ++k;
         }
-        mf_predictions_add(&job->predictions, (struct mf_predicted){job->files[i], -1, files.tiles[k], NULL},
-                           files.output + k * job->outputs);
-        ++k;
     }
     answers_free(&files);
     return rc;
+}
+
+/* Of all files that were not refused. Collective. */
+static int show(struct job *job)
+{
+    const struct mf_session *s = job->session;
+    const char *output = s->common->output;
+
+    if (job->predictions.lines == 0) return MF_OK;
+    if (output) MF_TRY(mf_predictor_table(s->comm, output, mf_predictions_put, &job->predictions));
+    return mf_agree(s->comm, s->comm->rank == 0 ? mf_predictions_print(&job->predictions) : MF_OK);
 }
 
 static int infer(struct job *job, int classify)
@@ -457,8 +491,8 @@ static int infer(struct job *job, int classify)
     MF_TRY(look_at_all(job));
     MF_TRY(predict_all(job));
     MF_TRY(mf_unlike_tell(s->comm, &job->unlike));
-    if (output) MF_TRY(mf_predictor_table(s->comm, output, mf_predictions_put, &job->predictions));
-    return mf_agree(s->comm, s->comm->rank == 0 ? mf_predictions_print(&job->predictions) : MF_OK);
+    MF_TRY(show(job));
+    return mf_refused_end(&job->refused, job->count);
 }
 
 static int run(struct mf_session *session, void *options, int classify)
@@ -470,10 +504,12 @@ static int run(struct mf_session *session, void *options, int classify)
     job.count = mf_options_positional(session->options, &words) - 1;
     job.model = words[0];
     job.files = words + 1;
-    job.predictions = (struct mf_predictions){.session = session, .saved = &job.predictor.saved};
+    job.predictions = (struct mf_predictions){
+        .session = session, .saved = &job.predictor.saved, .files = job.files, .refused = &job.refused};
     rc = infer(&job, classify);
     mf_predictor_close(&job.predictor);
     mf_predictions_free(&job.predictions);
+    mf_refused_free(&job.refused);
     free(job.is_set);
     free(job.tile);
     free(job.input);
@@ -502,7 +538,8 @@ static int run_regress(struct mf_session *s, void *options) { return run(s, opti
     "The last tile of a row ends with the file, so it may overlap the one before. The mean over the tiles is "         \
     "printed. A smaller file is refused. A model of images reads .npy, PNG and TIFF of grey values; of "               \
     "several channels .npy [y][x][channel]. One line warns of images of another scale than those of the training, as " \
-    "16 bits for 8. --output writes a table. Ranks share files and samples.\n\n"
+    "16 bits for 8. --output writes a table. Ranks share files and samples. A file that is refused is named and left " \
+    "out; the others are predicted, and the exit status is 3.\n\n"
 
 #define INFER(task, what, example)                                                                             \
     {                                                                                                          \

@@ -76,11 +76,17 @@ static struct mf_json *json_of(const struct mf_saved *s, const struct mf_predict
 
 static int print_json(const struct mf_predictions *s)
 {
-    struct mf_json *all = mf_json_array(), *j = mf_json_object();
+    struct mf_json *all = mf_json_array(), *refused = mf_json_array(), *j = mf_json_object();
     int rc;
 
     for (size_t i = 0; i < s->lines; ++i) mf_json_put(all, NULL, json_of(s->saved, &s->said[i]));
-    MF_JSON(j, "model", s->saved->path, "predictions", all);
+    for (size_t i = 0; i < s->refused->count; ++i) {
+        struct mf_json *one = mf_json_object();
+
+        MF_JSON(one, "file", s->files[s->refused->file[i].place], "why", (const char *)s->refused->file[i].why);
+        mf_json_put(refused, NULL, one);
+    }
+    MF_JSON(j, "model", s->saved->path, "predictions", all, "refused", refused);
     MF_JSON(j, "seconds", mf_now() - s->session->start, "ranks", s->session->comm->size);
     rc = mf_json_write(j, stdout);
     mf_json_free(j);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "src/cmd/refused.h"
 #include "src/cmd/session.h"
 #include "src/train/saved.h"
 
@@ -19,6 +20,8 @@ struct mf_predicted {
 struct mf_predictions {
     const struct mf_session *session;
     const struct mf_saved *saved;
+    const char *const *files;
+    const struct mf_refused *refused; /* of these */
     struct mf_predicted *said;
     size_t lines, room;
 };

@@ -207,19 +207,6 @@ def average(folder):
                 check(abs(mean["phases"][p][key] - want) < 1e-14, f"mean {key}")
             want = np.mean([one["phases"][p]["s2"]["z"] for one in each], axis=0)
             close(np.array(mean["phases"][p]["s2"]["z"]), want, "mean S2")
-    one_by_one(folder, files[0])
-
-
-def one_by_one(folder, good):
-    """A file that is not there is said before any work; what was measured before one that cannot be used is written."""
-    bad = os.path.join(folder, "bad.npy")
-    np.save(bad, np.full((12, 14), np.nan))
-    for second, made in ((os.path.join(folder, "gone.npy"), []), (bad, ["avg0_characterization.h5", "avg0_characterization.png"])):
-        place = tempfile.mkdtemp(dir=folder)
-        for ranks in (0, 3):
-            got, _, err = run(good, second, "--limit_to", 4, "--data_folder", place, ranks=ranks)
-            check(got == 3 and second in err and ("characterised in" in err) == bool(made), f"{second}, {ranks} ranks: {got} {err}")
-            check(sorted(n for n in os.listdir(place) if n.startswith("avg")) == made, f"{second}, {ranks} ranks: {os.listdir(place)}")
 
 
 def symmetries(folder):
@@ -376,6 +363,22 @@ def beside(folder):
         check(run(image, "--limit_to", 4, "--output", output)[0] == 0, "its own picture is replaced")
 
 
+def one_bad_file_costs_no_other(folder):
+    """What can be measured is, and is printed and written; the others are named, and the status is 3. A mean of a part is not what was asked for."""
+    names = [os.path.join(folder, f"{name}.npy") for name in ("first", "bad", "second", "gone")]
+    for name in names[::2]:
+        np.save(name, np.eye(9, dtype=np.uint8))
+    np.save(names[1], np.full((9, 9), np.nan))
+    for ranks in (0, 2):
+        got, out, err = run(*names, "--limit_to", 3, "--data_folder", folder, "--json", ranks=ranks)
+        check(got == 3 and [one["file"] for one in json.loads(out)] == names[::2], f"{ranks} ranks: {got} {out}")
+        check("2 of 4 files were refused and left out; the first: " in err and err.count("left out: ") == 2 and "gone.npy'" in err, f"{ranks} ranks: {err}")
+    there = [os.path.exists(name[:-4] + "_characterization.h5") for name in names]
+    check(there == [True, False, True, False], f"files of descriptors: {there}")
+    got, out, err = run(*names, "--average", "--data_folder", folder)
+    check(got == 3 and not out, f"the mean of a part: {got} {out}")
+
+
 def refusals(folder):
     name = os.path.join(folder, "9x11.npy")
     for status, words, says in [
@@ -414,5 +417,6 @@ with tempfile.TemporaryDirectory() as place:
     every(place)
     full_disk(place)
     beside(place)
+    one_bad_file_costs_no_other(place)
     refusals(place)
 finish("characterize")

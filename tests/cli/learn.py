@@ -213,6 +213,21 @@ def tiles_are_averaged():
     check(len(rows) == 61 and rows[0]["file"] == "one.npy" and rows[0]["sample"] == "" and rows[60]["sample"] == "59", "a table of files")
 
 
+def one_bad_file_costs_no_other():
+    with open("bad.npy", "w") as file:
+        file.write("nothing")
+    files = ("one.npy", "bad.npy", "two.npy", "gone.npy", "few.h5", "gone.h5")
+    for ranks in (1, 3):
+        done = run("infer", "classify", MODEL["classify"], *files, "--json", "--output", "some.csv", ranks=ranks)
+        said = json.loads(done.out)
+        check(done.status == 3 and "3 of 6 files were refused and left out; the first: 'bad.npy'" in done.err, f"{ranks} ranks: {done}")
+        check([p["file"] for p in said["predictions"]] == ["one.npy", "two.npy", "few.h5", "few.h5"] == [r["file"] for r in table("some.csv")], f"{ranks} ranks: {said}")
+        check(sorted(r["file"] for r in said["refused"]) == ["bad.npy", "gone.h5", "gone.npy"] and all(r["file"] in r["why"] for r in said["refused"]), f"{said}")
+        check([f"warning: left out: " in line for line in done.err.splitlines() if "left out: " in line] == [True] * 3, f"{ranks} ranks: {done.err}")
+    refused(3, "2 of 2 files were refused", "infer", "classify", MODEL["classify"], "bad.npy", "gone.npy", "--output", "none.csv")
+    check(not os.path.exists("none.csv"), "a table of nothing")
+
+
 def images_of_files():
     """A model of images reads files as it reads samples: grey ones, and .npy with channels."""
     random = numpy.random.default_rng(2)
@@ -357,10 +372,11 @@ unlabelled_samples_do_not_count()
 classes_have_names()
 files_and_samples_agree()
 tiles_are_averaged()
+make_set("few.h5", 2)
+one_bad_file_costs_no_other()
 images_of_files()
 other_scales()
 bad_models()
 models_of_no_use()
-make_set("few.h5", 2)
 bad_inputs()
 finish("learn")

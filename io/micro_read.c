@@ -7,6 +7,7 @@
 #include "io/micro_priv.h"
 #include "io/phases.h"
 #include "io/same_file.h"
+#include "io/units.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
@@ -332,6 +333,16 @@ static int set_scale(struct mf_reading *r)
     return MF_OK;
 }
 
+static void say_size_of_mask(const struct mf_reading *r)
+{
+    const struct mf_micro *m = r->micro, *mask = r->micro->mask;
+
+    if (mask)
+        mf_sizes_warn(&(struct mf_size){r->array.path, m->ndim, m->spacing, m->unit},
+                      &(struct mf_size){r->read->mask, mask->ndim, mask->spacing, mask->unit},
+                      "the mask is laid over it pixel by pixel");
+}
+
 /* Collective. */
 static int read_phases(struct mf_reading *r)
 {
@@ -495,6 +506,7 @@ static int read_named(struct mf_reading *r, const char *given)
     if (rc == MF_OK) {
         if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
         describe(r);
+        say_size_of_mask(r);
     }
     free(file);
     return rc;

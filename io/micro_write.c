@@ -15,10 +15,12 @@
 #include "io/npy.h"
 #include "io/nrrd.h"
 #include "io/phases.h"
+#include "io/units.h"
 #include "io/volume.h"
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 
 /* Of volumes. */
@@ -270,16 +272,23 @@ static int write_tiff(const struct mf_comm *comm, const char *path, const struct
     return mf_atomic_close(comm, &file, rc);
 }
 
-/* Phases as grey levels from black to white. Local: the rank that has the one plane. */
-static int draw_png(const char *temporary, const char *path, const struct mf_micro *m)
+/* Phases as grey levels from black to white. */
+static int grey_of(const struct mf_micro *m, int phase)
 {
     const int last = m->phases - 1;
+
+    return last ? (phase * 510 + last) / (2 * last) : 0;
+}
+
+/* Local: the rank that has the one plane. */
+static int draw_png(const char *temporary, const char *path, const struct mf_micro *m)
+{
     size_t n = m->slab.dims[1] * m->slab.dims[2];
     uint8_t *grey = malloc(n);
     int rc;
 
     if (!grey) return mf_fail(MF_MEMORY, "no memory to write '%s'", path);
-    for (size_t i = 0; i < n; ++i) grey[i] = (uint8_t)(last ? (m->phase[i] * 510 + last) / (2 * last) : 0);
+    for (size_t i = 0; i < n; ++i) grey[i] = (uint8_t)grey_of(m, m->phase[i]);
     rc = mf_png_write(temporary, path, m->slab.dims[1], m->slab.dims[2], grey);
     free(grey);
     return rc;
@@ -305,17 +314,70 @@ static int bad_ending(const char *path)
 
 static int is_volume(const char *path) { return mf_ends_with(path, ".h5") || mf_ends_with(path, ".vtkhdf"); }
 
+/* What a format keeps besides the phases. */
+enum { SPACING = 1, UNIT = 2, LABELS = 4, ALL = 7 };
+
+static const struct ending {
+    const char *text;
+    int keeps;
+} endings[] = {{".h5", ALL},
+               {".vtkhdf", ALL},
+               {".nrrd", SPACING | UNIT},
+               {".nhdr", SPACING | UNIT},
+               {".vti", SPACING},
+               {".vtr", SPACING},
+               {".dream3d", SPACING},
+               {".npy", 0},
+               {".tif", 0},
+               {".tiff", 0},
+               {".png", 0}};
+
+static const struct ending *ending_of(const char *path)
+{
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; ++i)
+        if (mf_ends_with(path, endings[i].text)) return &endings[i];
+    return NULL;
+}
+
 static int check_ending(const char *path, int ndim)
 {
-    static const char *const endings[] = {".h5",  ".vtkhdf", ".npy",  ".tif",     ".tiff", ".vti",
-                                          ".vtr", ".nrrd",   ".nhdr", ".dream3d", ".png"};
-    size_t known = 0, count = sizeof endings / sizeof endings[0];
+    const struct ending *ending = ending_of(path);
 
-    while (known < count && !mf_ends_with(path, endings[known])) ++known;
-    if (known == count) return bad_ending(path);
-    if (known == count - 1 && ndim == 3)
+    if (!ending) return bad_ending(path);
+    if (strcmp(ending->text, ".png") == 0 && ndim == 3)
         return mf_fail(MF_USAGE, "cannot write '%s': a volume is no picture; choose " ENDINGS, path);
     return MF_OK;
+}
+
+/* Are the labels those of phases, or those that the values of a PNG state? */
+static int writes_labels(int is_png, const struct mf_micro *m)
+{
+    int plain = 1, grey = is_png;
+
+    for (int p = 0; p < m->phases; ++p) {
+        plain &= m->label[p] == p;
+        grey &= m->label[p] == grey_of(m, p);
+    }
+    return plain || grey;
+}
+
+/* Of what is known, what the format cannot keep: one line. */
+static void say_lost(const char *path, const struct mf_micro *m)
+{
+    const struct mf_size size = {path, m->ndim, m->spacing, m->unit};
+    const int stated = mf_size_stated(&size), keeps = ending_of(path)->keeps, png = mf_ends_with(path, ".png");
+    char is[MF_SIZE_TEXT], text[2 * MF_SIZE_TEXT] = "";
+    int n = 0;
+
+    mf_size_text(&size, is);
+    if (stated && !(keeps & SPACING))
+        n = snprintf(text, sizeof text, "the %s %s", *m->unit ? "spacing and its unit," : "spacing", is);
+    else if (*m->unit && !(keeps & UNIT))
+        n = snprintf(text, sizeof text, "the unit of the spacing, %.32s", m->unit);
+    if (!(keeps & LABELS) && !writes_labels(png, m))
+        n += snprintf(text + n, sizeof text - (size_t)n, "%sthe labels (but %sphases 0 to %d)", n ? ", nor " : "",
+                      png ? "grey levels of " : "", m->phases - 1);
+    if (n) mf_warn("'%s' does not keep %s; .h5 does", path, text);
 }
 
 static int check_path(const char *path, int ndim)
@@ -384,6 +446,8 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
 
     mf_phase_count(((struct mf_cost){(double)mf_slab_voxels(&micro->slab), 0}));
     MF_ASSERT(micro->phase || micro->slab.count == 0);
+    if (!ending_of(path)) return bad_ending(path);
+    say_lost(path, micro);
     if (is_volume(path)) return mf_volume_write(comm, path, micro, provenance);
     if (mf_ends_with(path, ".npy")) return write_phases_npy(comm, path, micro);
     if (mf_ends_with(path, ".png")) return write_png(comm, path, micro);
@@ -391,6 +455,5 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
     if (mf_ends_with(path, ".nrrd")) return write_nrrd(comm, path, micro);
     if (mf_ends_with(path, ".nhdr")) return write_nhdr(comm, path, micro);
     if (mf_ends_with(path, ".dream3d")) return mf_dream3d_write(comm, path, micro);
-    if (mf_ends_with(path, ".tif") || mf_ends_with(path, ".tiff")) return write_tiff(comm, path, micro);
-    return bad_ending(path);
+    return write_tiff(comm, path, micro);
 }

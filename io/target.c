@@ -134,12 +134,16 @@ void mf_target_side_free(struct mf_target_side *side)
     *side = (struct mf_target_side){0};
 }
 
+struct mf_size mf_target_size(const struct mf_target *t)
+{
+    return (struct mf_size){t->source, t->sides > 1 ? 3 : 2, t->spacing, t->unit};
+}
+
 int mf_target_same_pixels(const struct mf_target *a, const struct mf_target *b)
 {
-    const int volumes = a->sides > 1 && b->sides > 1;
+    const struct mf_size one = mf_target_size(a), two = mf_target_size(b);
 
-    return (!volumes || a->spacing[0] == b->spacing[0]) && a->spacing[1] == b->spacing[1] &&
-           a->spacing[2] == b->spacing[2] && strcmp(a->unit, b->unit) == 0;
+    return mf_size_stated(&one) == mf_size_stated(&two) && !mf_sizes_differ(&one, &two);
 }
 
 void mf_target_free(struct mf_target *target)

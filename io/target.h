@@ -4,6 +4,7 @@
 #define MF_IO_TARGET_H
 
 #include "io/micro.h"
+#include "io/units.h"
 #include "kernels/slices/slices.h"
 
 enum { MF_LEVELS_MAX = 16, MF_EXAMPLE_MAX = 512 };
@@ -147,7 +148,10 @@ int mf_target_room(const char *path, const struct mf_target *target);
  * agreed. */
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target);
 
-/** Do both have pixels of one size and unit? The size along z counts only if both have slices of all directions. */
+/** Size of its pixels; that along z counts if it has slices of all directions. The target is borrowed. */
+struct mf_size mf_target_size(const struct mf_target *target);
+
+/** Have both pixels of one size, in whatever units, or neither a size that is known? */
 int mf_target_same_pixels(const struct mf_target *a, const struct mf_target *b);
 
 #define MF_ALL_LAGS SIZE_MAX

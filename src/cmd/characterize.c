@@ -315,6 +315,8 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     if (mf_characterize_is_all(o)) add_all(mf_characterize_all(session, o, file, &micro, opts.lag), &opts);
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
+    memcpy(result->spacing, micro.spacing, sizeof result->spacing);
+    memcpy(result->unit, micro.unit, sizeof result->unit);
     if (session->common->dry_run) {
         rc = mf_sample_measure(session, o->slice_mode, &micro, &opts);
         if (mf_peaks_unlimited(session, rc)) {
@@ -337,6 +339,19 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     snprintf(result->target.source, sizeof result->target.source, "%s", file);
     mf_info("%s characterised in %.3f s", file, mf_now() - start);
     return MF_OK;
+}
+
+/* Lags are pixels. One line, of the first file whose pixels differ; a mean of such files is refused. */
+static void say_sizes(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files,
+                      const struct mf_characterized *of)
+{
+    const struct mf_size first = {mf_characterize_input(session, o, 0), of[0].ndim, of[0].spacing, of[0].unit};
+
+    for (size_t i = 1; i < files && !o->average; ++i) {
+        const struct mf_size other = {mf_characterize_input(session, o, i), of[i].ndim, of[i].spacing, of[i].unit};
+
+        if (mf_sizes_warn(&first, &other, "lags are in pixels of each")) return;
+    }
 }
 
 static int check(const struct mf_session *session, void *options)
@@ -381,6 +396,7 @@ static int run(struct mf_session *session, void *options)
         if (rc == MF_OK && !keep) rc = mf_characterized_save(session, o, &results[i], file, array);
         if (!keep) mf_target_free(&results[i].target);
     }
+    if (rc == MF_OK) say_sizes(session, o, files, results);
     if (rc == MF_OK && keep && !session->common->dry_run)
         rc = mf_characterized_average(session, o, files, results, array);
     if (rc == MF_OK && refused.count < files && session->common->json)

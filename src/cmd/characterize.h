@@ -26,6 +26,8 @@ struct mf_characterize_cmd {
 struct mf_characterized {
     int ndim;
     size_t dims[3];
+    double spacing[3];
+    char unit[MF_UNIT_TEXT];
     struct mf_target target;
     struct mf_json *plan;     /* --dry-run --json: instead of a target */
     struct mf_json *measures; /* NULL: not wanted */

@@ -68,8 +68,11 @@ static void say_labels(const struct mf_micro *m, char *text, size_t size)
 static int check_pair(const struct mf_compared *want, const struct mf_compared *got)
 {
     const struct mf_micro *a = &want->micro, *b = &got->micro;
+    const struct mf_size size = {want->file, a->ndim, a->spacing, a->unit};
     char one[128], two[128];
 
+    mf_sizes_warn(&size, &(struct mf_size){got->file, b->ndim, b->spacing, b->unit},
+                  "they are compared pixel by pixel");
     if (a->ndim == 3 && b->ndim == 2)
         return mf_fail(MF_INPUT, "'%s' is a volume and '%s' an image; try: the image first", want->file, got->file);
     if (a->phases == b->phases && memcmp(a->label, b->label, (size_t)a->phases * sizeof *a->label) == 0) return MF_OK;

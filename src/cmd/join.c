@@ -15,6 +15,17 @@ enum { SIDES = 3 };
 /* Images of one material differ by less. */
 static const double PLAUSIBLE = 0.02;
 
+static int refuse_pixels(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
+{
+    const struct mf_size one = mf_target_size(a), two = mf_target_size(b);
+    char is[MF_SIZE_TEXT], other[MF_SIZE_TEXT];
+
+    mf_size_text(&one, is);
+    mf_size_text(&two, other);
+    return mf_fail(MF_INPUT, "'%s' and '%s' cannot become one target: their pixels are %s and %s", first, second, is,
+                   other);
+}
+
 int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
 {
     if (a->lag != b->lag)
@@ -40,10 +51,7 @@ int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const ch
                        "'%s' and '%s' cannot become one target: their VGG-19 are '%s' and '%s' (--nl_method, "
                        "--gram_weights_filename)",
                        first, second, a->vgg_name, b->vgg_name);
-    if (!mf_target_same_pixels(a, b))
-        return mf_fail(MF_INPUT, "'%s' and '%s' cannot become one target: their pixels differ in size or unit", first,
-                       second);
-    return MF_OK;
+    return mf_target_same_pixels(a, b) ? MF_OK : refuse_pixels(a, b, first, second);
 }
 
 int mf_join_check(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
@@ -86,7 +94,8 @@ void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct
     memset(to->whole, 0, sizeof to->whole); /* files of one volume have it */
     to->look = (struct mf_target_look){0};  /* of one micrograph */
     to->sides = SIDES;
-    to->spacing[0] = from[1].spacing[1]; /* rows of slices normal to y and x lie along z */
+    /* rows of slices normal to y and x lie along z */
+    to->spacing[0] = from[1].spacing[1] * mf_unit_factor(from[1].unit, to->unit);
     for (int i = 0; i < SIDES; ++i) {
         cross = cross && from[i].side[0].cross;
         to->masked |= from[i].masked;

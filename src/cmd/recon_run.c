@@ -393,6 +393,19 @@ static int dry_run(struct job *job)
     return rc;
 }
 
+/* A file of other pixels than the result's is said, if it is not resampled, which is. */
+static void say_size(const struct job *job, const char *file, const struct mf_micro *m)
+{
+    const struct mf_target *target = job->out.target;
+    double edge[3];
+    const struct mf_size is = {file, m->ndim, m->spacing, m->unit},
+                         want = {target->source, mf_outcome_ndim(&job->out), edge, target->unit};
+
+    mf_outcome_spacing(&job->out, edge);
+    if (memcmp(m->slab.dims, job->out.dims, sizeof job->out.dims) == 0)
+        mf_sizes_warn(&is, &want, "its values are taken pixel by pixel");
+}
+
 /* The initial field, if there is one, then the seeds. */
 static int with_start(struct job *job, const char *base)
 {
@@ -408,6 +421,7 @@ static int with_start(struct job *job, const char *base)
     if (from_file) {
         MF_TRY(mf_micro_read(s->comm, s->arena, job->o->initial_file, &read, &start));
         job->out.solve.start = &start;
+        say_size(job, job->o->initial_file, &start);
         rc = hash_reading(job, &start);
     }
     if (rc == MF_OK) rc = s->common->dry_run ? dry_run(job) : run_seeds(job, base, &json);
@@ -431,6 +445,7 @@ static int with_fixed(struct job *job, const char *base)
     read.partial = 1;
     MF_TRY(mf_micro_read(job->session->comm, job->session->arena, job->o->fixed_file, &read, &fixed));
     job->out.solve.fixed = &fixed;
+    say_size(job, job->o->fixed_file, &fixed);
     rc = hash_reading(job, &fixed);
     if (rc == MF_OK) rc = with_start(job, base);
     job->out.solve.fixed = NULL;
@@ -450,7 +465,7 @@ static void say_sides(const struct mf_target *target, const size_t dims[3])
 }
 
 /* Extents that nobody gave. */
-static void say_size(const struct job *job)
+static void say_extents(const struct job *job)
 {
     static const char *const words[] = {"size", "extent-x", "extent-y", "extent-z"};
     char extents[MF_SHAPE_TEXT];
@@ -494,7 +509,7 @@ static int prepare(struct job *job, const size_t *volume)
     MF_TRY(mf_recon_worth(job->out.target));
     MF_TRY(mf_recon_extents(job->session, o, job->out.target, volume, job->out.dims));
     say_sides(job->out.target, job->out.dims);
-    say_size(job);
+    say_extents(job);
     MF_TRY(mf_outcome_may_choose(&job->out));
     mf_join_compare(job->out.target, o->files.count == 3 ? o->files.at : NULL);
     if (o->realisations > 1 && o->initial_file && *o->initial_file)

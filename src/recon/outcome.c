@@ -20,6 +20,13 @@ enum { SLICES = 16 /* of a volume in each direction, as compare takes */ };
  * much as the largest error. */
 static const double COPY = 2;
 
+void mf_outcome_spacing(const struct mf_outcome *out, double spacing[3])
+{
+    memcpy(spacing, out->target->spacing, 3 * sizeof *spacing);
+    /* the rows of an image's slices normal to y and x lie along z */
+    if (mf_outcome_ndim(out) == 3 && out->target->sides == 1) spacing[0] = spacing[1];
+}
+
 static void fill_micro(struct mf_outcome *out)
 {
     struct mf_micro *m = &out->micro;
@@ -28,9 +35,7 @@ static void fill_micro(struct mf_outcome *out)
     m->slab = mf_slab_of(out->comm, out->dims, out->comm->rank);
     m->arena = out->arena;
     for (int p = 0; p < m->phases; ++p) m->label[p] = mf_outcome_label(out->target, p);
-    memcpy(m->spacing, out->target->spacing, sizeof m->spacing);
-    /* the rows of an image's slices normal to y and x lie along z */
-    if (mf_outcome_ndim(out) == 3 && out->target->sides == 1) m->spacing[0] = m->spacing[1];
+    mf_outcome_spacing(out, m->spacing);
     memcpy(m->unit, out->target->unit, sizeof m->unit);
     memcpy(m->hash, out->target->hash, sizeof m->hash);
 }

@@ -65,6 +65,9 @@ static inline int mf_outcome_ndim(const struct mf_outcome *outcome) { return out
 /** Label of phase @p p of a result. A target of one phase names that of phase 1; the rest is 0, or 1 if that is it. */
 long mf_outcome_label(const struct mf_target *target, int p);
 
+/** Edges of the result's voxels {z, y, x} [unit of the target]. */
+void mf_outcome_spacing(const struct mf_outcome *outcome, double spacing[3]);
+
 /** The largest relative error of the interface densities, after outcome->got is set; NaN: the target has none. */
 double mf_outcome_variation(const struct mf_outcome *outcome);
 

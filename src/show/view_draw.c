@@ -238,12 +238,19 @@ static int load_want(struct drawing *d)
     return MF_OK;
 }
 
-/* Curves are laid over those of the same label. */
-static void say_phases(const struct drawing *d)
+/* Curves are laid over those of the same label, pixel by pixel. */
+static void say_different(const struct drawing *d)
 {
-    if (d->has_got && d->has_want && d->got.phases != d->want.phases)
+    const char *other = d->o->target ? d->o->target : d->o->original;
+    struct mf_size got = mf_target_size(&d->got), want = mf_target_size(&d->want);
+
+    if (!d->has_got || !d->has_want) return;
+    got.file = d->file;
+    want.file = other;
+    mf_sizes_warn(&got, &want, "their curves are drawn over each other pixel by pixel");
+    if (d->got.phases != d->want.phases)
         mf_warn("'%s' has %d phases and '%s' %d: curves of the same label are drawn together", d->file, d->got.phases,
-                d->o->target ? d->o->target : d->o->original, d->want.phases);
+                other, d->want.phases);
 }
 
 static int draw_labels(struct drawing *d, const struct mf_micro *m, const struct mf_micro *original, const char **title)
@@ -252,7 +259,7 @@ static int draw_labels(struct drawing *d, const struct mf_micro *m, const struct
     if (d->o->target) MF_TRY(load_want(d));
     MF_TRY(correlate(d, m, &d->got, &d->has_got));
     if (!d->o->target && d->o->original) MF_TRY(correlate(d, original, &d->want, &d->has_want));
-    say_phases(d);
+    say_different(d);
     if (m->ndim == 2)
         MF_TRY(draw_flat(d, m, original));
     else if (d->o->slices == 1)
@@ -318,7 +325,7 @@ static int view_descriptors(struct drawing *d, const char **title)
     d->has_got = 1;
     d->ndim = d->got.sides == 3 ? 3 : 2;
     MF_TRY(view_original_of_target(d));
-    say_phases(d);
+    say_different(d);
     if (!is_first(d)) return MF_OK;
     draw_descriptors(d);
     *title = mf_figure_text(d->figure, "%s: lags up to %zu pixel%s, %speriodic", mf_name_base(d->file), d->got.lag - 1,

@@ -12,6 +12,7 @@ import time
 
 import runs
 from runs import check, finish
+from samples import np
 
 program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="match-io-")
@@ -90,6 +91,33 @@ for line, status, words in (("characterize small.h5 large.h5 --average --limit_t
                             (f"match m.npy --spacing 5 1 --add_dimension 8 {quick} --output x.h5", 0, "are not square")):
     code, _, text = run(line)
     check(code == status and words in text, f"{line}: {code} {text}")
+
+# Sizes are compared as lengths: wherever two files meet, a line says that they differ, and none that 500 nm are not 0.5 um.
+for seed, (name, size) in enumerate({"fine": "0.5 um", "nano": "500 nm", "micro": "0.5 \u00b5m", "greek": "0.5005 \u03bcm", "mixed": "5e-4 mm", "wide": "1 micron", "bare": "0.5"}.items()):
+    run(f"synth --kind gaussian --size 24 24 --volume-fraction 0.4 --exact --correlation-length 2 --seed {seed} --spacing {size.replace(' ', ' --unit ')} --output {name}.nrrd")
+differ = "pixels differ in size: "
+for line, words in ((f"compare fine.nrrd wide.nrrd nano.nrrd bare.nrrd m.npy", differ + "0.5 um in 'fine.nrrd', 1 micron in 'wide.nrrd'; they are compared"),
+                    ("view wide.nrrd --original_ms fine.nrrd --output x.png", differ + "1 micron in 'wide.nrrd', 0.5 um in 'fine.nrrd'"),
+                    ("view fine.nrrd --original_ms mixed.nrrd --output x.png", ""),
+                    (f"match fine.nrrd --mask wide.nrrd --descriptor_types S2 {quick} --output x.h5", differ + "0.5 um in 'fine.nrrd', 1 micron in 'wide.nrrd'; the mask"),
+                    (f"match fine.nrrd --fixed wide.nrrd {quick} --max_iter 0", differ + "1 micron in 'wide.nrrd', 0.5 um in 'fine.nrrd'"),
+                    (f"match fine.nrrd --initial_microstructure_file wide.nrrd {quick} --max_iter 0", differ + "1 micron in 'wide.nrrd', 0.5 um"),
+                    (f"match fine.nrrd --initial_microstructure_file greek.nrrd {quick} --max_iter 0", ""),
+                    ("characterize fine.nrrd micro.nrrd wide.nrrd --limit_to 4 --data_folder sizes", differ + "0.5 um in 'fine.nrrd', 1 micron in 'wide.nrrd'; lags")):
+    code, _, text = run(line.replace(f"{quick} --max_iter 0", "--limit_to 4 --max_iter 0"))
+    check(code == 0 and text.count(differ) == (words != "") and words in text, f"{line}: {code} {text}")
+code, _, text = run(f"match nano.nrrd micro.nrrd mixed.nrrd --add_dimension 8 {quick} --output x.nrrd")
+check(code == 0 and abs(np.subtract(spacing("x.nrrd"), 500)).max() < 1e-9 and "does not keep" not in text, f"three units: {code} {spacing('x.nrrd')} {text}")
+code, _, text = run(f"match fine.nrrd wide.nrrd fine.nrrd --add_dimension 8 {quick} --output x.h5")
+check(code == 3 and "their pixels are 0.5 um and 1 micron" in text, f"three images of two sizes: {code} {text}")
+
+# What is known and the format does not keep is said.
+for line, words in (("fine.nrrd --output x.vti", "does not keep the unit of the spacing, um; .h5 does"), ("fine.nrrd --output x.dream3d", "the unit of the spacing, um;"),
+                    ("fine.nrrd --output x.tif", "does not keep the spacing and its unit, 0.5 um;"), ("bare.nrrd --output x.npy", "the spacing 0.5 (no unit);"),
+                    ("m.npy --labels 1,0 --output x.nrrd", "does not keep the labels (but phases 0 to 1);"), ("m.npy --labels 1,0 --output x.h5", ""),
+                    ("fine.nrrd --output x.nhdr", ""), ("m.npy --output x.png", "")):
+    code, _, text = run(f"match {line} --limit_to 4 --max_iter 1 --no_polish --candidates 1")
+    check(code == 0 and text.count("not keep") == (words != "") and words in text, f"{line}: {code} {text}")
 
 # An image aims at the first of three directions, its volume fraction too; an extent has an end.
 code, out, text = run(f"match m.npy few.npy few.npy --size 24 24 {quick} --output x.npy --json")

@@ -123,7 +123,7 @@ def merging():
     good("characterize", "a.npy", "--limit_to", 5, "--spacing", 2, "--data_folder", "coarse")
     refused(3, "lags 5 and 4", "merge", DES["a"], "lag4/a_characterization.h5", "two.h5")
     refused(3, "periodic", "merge", DES["a"], "open/a_characterization.h5", "two.h5", ranks=2)
-    refused(3, "pixels differ", "merge", DES["a"], "coarse/a_characterization.h5", "two.h5")
+    refused(3, "their pixels are 1 (no unit) and 2 (no unit)", "merge", DES["a"], "coarse/a_characterization.h5", "two.h5")
     refused(3, "phases", "merge", DES["a"], DES["three"], "two.h5")
     refused(3, "three directions", "merge", DES["a"], "two.h5", "other.h5")
     refused(3, "three directions", "merge", DES["volume"], DES["a"], "other.h5")

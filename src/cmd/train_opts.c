@@ -109,6 +109,8 @@ const struct mf_opt mf_train_rows[] = {
     ROW("loss-scale-window", scale_window, MF_LONG, "2000", "fp16: steps in a row after which the factor doubles"),
     ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),
     ROW("max-skips", max_skips, MF_LONG, "20", "end after so many steps in a row whose gradients are not finite"),
+    ROW("compare-replicas", compare, MF_LONG, "500",
+        "after so many steps ranks compare the parameters that several of them have; 0: never"),
     ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
     ROW("deepspeed", config, MF_TEXT, NULL,
         "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),
@@ -191,6 +193,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(at_least_one("loss-scale-window", o->scale_window));
     MF_TRY(at_least_one("loss-scale-hysteresis", o->scale_patience));
     MF_TRY(at_least_one("max-skips", o->max_skips));
+    if (o->compare < 0) return mf_fail(MF_USAGE, "--compare-replicas %ld: it cannot be negative", o->compare);
     if (!(o->loss_scale >= 1 && o->loss_scale <= MOST_SCALE && exp2(rint(log2(o->loss_scale))) == o->loss_scale))
         return mf_fail(MF_USAGE, "--loss-scale %g: it must be a power of two from 1 to 2^32", o->loss_scale);
     if (mf_options_given(s->options, "learning-rate") && !(o->rate > 0))
@@ -547,6 +550,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
                                    .spill = spill_of(o),
                                    .readers = has_free_workers(o->workers) ? 1 : strtoul(o->workers, NULL, 10),
                                    .skips = (size_t)o->max_skips,
+                                   .compare = (size_t)o->compare,
                                    .compile = (enum mf_compile)mf_options_choice(COMPILES, o->compile_mode),
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)

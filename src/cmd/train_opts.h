@@ -25,7 +25,7 @@ struct mf_train_cmd {
     long batch, effective, accumulation, slots;
     double monitor_every;
     int monitor;
-    long scale_window, scale_patience, max_skips;
+    long scale_window, scale_patience, max_skips, compare;
     double loss_scale;
     int new_head, auto_batch, ddp, deepspeed, show_list, spill, mixed, compile;
     int exact, no_csv, no_events, no_plots;

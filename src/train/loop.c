@@ -12,6 +12,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/train/replicas.h"
 #include "src/train/weights.h"
 
 enum { ROWS = 2000 }; /* rows of single steps, about */
@@ -369,6 +370,7 @@ static int go(struct mf_loop *loop)
         }
         write_step(loop, &step);
         MF_TRY(check_finite(loop, &step, &bad));
+        if (t->opts.compare && t->step % t->opts.compare == 0 && t->comm->size > 1) MF_TRY(mf_replicas_compare(t));
         if (loop->stepped) MF_TRY(loop->stepped(loop->grown, loop, &step));
         if (t->step % each == 0 || t->step == t->opts.schedule.steps) MF_TRY(end_epoch(loop));
         if (is_last(loop)) break;

@@ -39,6 +39,7 @@ struct mf_train_opts {
     struct mf_schedule schedule; /* its steps are those of the run */
     int grows;                   /* experts are born and go */
     struct mf_sleep_memory sleep;
+    size_t compare;     /* after so many steps ranks compare their parameters; 0: never */
     double decay, clip; /* clip: largest norm of the gradients; 0: any */
     size_t effective;   /* samples of a step, over all ranks */
     uint64_t seed;
@@ -90,6 +91,7 @@ struct mf_trainer {
     size_t step;   /* steps that were made or skipped */
     size_t wanted; /* passes whose samples the reader was asked for, from the first step on */
     size_t skipped;
+    int rounds; /* parameters differ by rounding between ranks (replicas.h), and a line has said so */
     struct mf_scale scale;
 };
 

@@ -348,6 +348,25 @@ void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, cons
     get_part_of(n, walk, comm, v, MF_STATE_WEIGHT, part, to);
 }
 
+int mf_weights_visit(const struct mf_network *n, const struct mf_walk *walk, int v,
+                     void (*see)(void *context, size_t n, const float *numbers), void *context)
+{
+    const struct held held = held_of(n, walk, v, MF_STATE_WEIGHT);
+    const size_t all = mf_shape_count(&n->net->value[v].shape);
+    float *numbers;
+
+    if (held.part.count != all) return 0;
+    numbers = MF_MUST(malloc((mf_min(all, PIECE) + 1) * sizeof *numbers), "weights on their way");
+    for (size_t first = 0; first < all; first += PIECE) {
+        const size_t count = mf_min(all - first, PIECE);
+
+        get(n->queue, &held, first, count, numbers);
+        see(context, count, numbers);
+    }
+    free(numbers);
+    return 1;
+}
+
 int mf_weights_has(const struct mf_network *n, int v, enum mf_state state)
 {
     return state == MF_STATE_WEIGHT || /* all weights have one optimiser */

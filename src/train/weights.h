@@ -19,6 +19,11 @@ void mf_weights_start(const struct mf_network *network, struct mf_walk *walk, ui
 int mf_weights_load(const struct mf_network *network, struct mf_walk *walk, struct mf_safetensors *file,
                     const char *but);
 
+/** Gives the numbers of weight @p value to @p see, in order and in pieces, where this rank has all of them: 1. Local.
+ */
+int mf_weights_visit(const struct mf_network *network, const struct mf_walk *walk, int value,
+                     void (*see)(void *context, size_t n, const float *numbers), void *context);
+
 /** Copies a part of the numbers of weight @p value to @p to [part.count], on every rank. Collective in stage 3 of ZeRO,
  * else local. */
 void mf_weights_get(const struct mf_network *network, const struct mf_walk *walk, const struct mf_comm *comm, int value,

@@ -1,6 +1,7 @@
 /* Training comes to the same weights on any number of ranks, stage of ZeRO and number of passes. So it does where the
  * last window of an epoch is small, a rank has no rows, samples have no label, and where it goes on from a checkpoint.
  * Gradients that are not finite on one rank change nothing on any. */
+#include "src/train/replicas.h"
 #include "src/train/saved.h"
 #include "tests/unit/train_case.h"
 
@@ -168,6 +169,37 @@ static void refused_parts(const struct bed *b)
         o.freeze = wrong[k][0];
         CHECK(mf_trainer_open(&b->world, b->device.host, b->device.q, b->set, &o, &t) == MF_USAGE &&
               strstr(mf_err_text(), wrong[k][1]));
+        mf_trainer_close(&t);
+    }
+}
+
+/* One number of one rank is enough; a last bit is only told. */
+static void replicas(const struct bed *b)
+{
+    for (int stage = 0; stage < 4; stage += few(b) ? 3 : 1) {
+        struct mf_train_opts o = usual("mlp", 1, batch_for(&b->world, WINDOW, 1));
+        const int several = b->world.size > 1 && stage < 3;
+        struct mf_trainer t;
+        float number[24];
+        int v;
+
+        o.stage = stage;
+        trainer_open(b, &b->world, b->set, &o, &t);
+        steps_until(&t, 2);
+        CHECK(mf_replicas_compare(&t) == MF_OK);
+        v = mf_value_find(t.network.net, "layers.1.bias");
+        mf_weights_take(&t.network, t.walk, t.comm, v, MF_STATE_WEIGHT, number);
+        CHECK(!t.rounds);
+        for (int k = 0; k < 2; ++k) {
+            const float was = number[3];
+
+            number[3] = k ? -2 * was : nextafterf(was, 9);
+            if (b->world.rank == b->world.size - 1) mf_weights_put(&t.network, t.walk, v, MF_STATE_WEIGHT, number);
+            CHECK(mf_replicas_compare(&t) == (k && several ? MF_NUMERIC : MF_OK) && t.rounds == several);
+            CHECK(!k || !several ||
+                  strstr(mf_err_text(), "after step 2 the parameter 'layers.1.bias' is not the same"));
+            mf_err_clear();
+        }
         mf_trainer_close(&t);
     }
 }
@@ -420,6 +452,7 @@ int main(int argc, char **argv)
     same_bits(&b);
     frozen_parts(&b);
     refused_parts(&b);
+    replicas(&b);
     no_labels(&b);
     means(&b);
     restarts(&b, MF_OP_ADAMW, 0.9);

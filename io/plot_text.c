@@ -4,24 +4,11 @@
 #include <string.h>
 
 #include "io/plot_priv.h"
+#include "src/base/utf8.h"
 
 enum { TEXT = 1024, LEAST = 8 /* bytes of a text that stay */ };
 
 static int is_inside(char byte) { return ((unsigned char)byte & 0xC0) == 0x80; }
-
-/* Bytes of the character of UTF-8 that begins here; 0: none does. */
-static size_t character(const char *text)
-{
-    const unsigned char first = (unsigned char)*text, second = first ? (unsigned char)text[1] : 0;
-    const size_t n = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-
-    for (size_t i = 1; i < n; ++i)
-        if (!is_inside(text[i])) return 0;
-    return (first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) || (first == 0xF0 && second < 0x90) ||
-                   (first == 0xF4 && second >= 0x90)
-               ? 0
-               : n;
-}
 
 /* cairo draws nothing any more after a text that is not UTF-8, as names of files need not be. */
 static const char *sound(const char *text, char copy[TEXT])
@@ -29,7 +16,7 @@ static const char *sound(const char *text, char copy[TEXT])
     size_t to = 0;
 
     while (*text && to < TEXT - 5) {
-        const size_t n = character(text);
+        const size_t n = mf_utf8(text);
 
         memcpy(copy + to, n ? text : "?", n ? n : 1);
         text += n ? n : 1;

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/base/utf8.h"
 
 #define TEXT_MAX ((size_t)1 << 28)
 
@@ -26,6 +27,17 @@ static char *unquote(char *at, char **end)
     *end = at + 1;
     if (!*at) return NULL;
     *to = '\0';
+    return cell;
+}
+
+/* Blanks around a cell are no part of it, in quotes either. */
+static char *trimmed(const struct mf_table *t, char *cell)
+{
+    char *end = cell + strlen(cell);
+
+    while (is_gap(t, *cell)) ++cell;
+    while (end > cell && is_gap(t, end[-1])) --end;
+    *end = '\0';
     return cell;
 }
 
@@ -50,13 +62,18 @@ static char *take_cell(const struct mf_table *t, struct place *p)
     }
     p->last = *end;
     p->at = end + (*end != '\0');
-    if (text != cell) return text;
-    while (end > cell && is_gap(t, end[-1])) --end;
-    *end = '\0';
-    return cell;
+    if (text == cell) *end = '\0';
+    return trimmed(t, text);
 }
 
-static int is_blank(const char *line) { return line[strspn(line, " \t\r")] == '\n' || !line[strspn(line, " \t\r")]; }
+/* Spreadsheets write rows without values as separators alone. */
+static int is_blank(const struct mf_table *t, const char *line)
+{
+    const char gaps[] = {' ', '\t', '\r', t->parts, '\0'};
+
+    line += strspn(line, gaps);
+    return *line == '\n' || *line == '\0';
+}
 
 /* What stands between the names, outside of quotes. */
 static char parts_of(const char *line)
@@ -98,18 +115,36 @@ static int take_line(const struct mf_table *t, struct place *p, char **cells, si
     return MF_OK;
 }
 
-static void skip_blank_lines(struct place *p)
+static void skip_blank_lines(const struct mf_table *t, struct place *p)
 {
-    for (; *p->at && is_blank(p->at); ++p->line) {
+    for (; *p->at && is_blank(t, p->at); ++p->line) {
         p->at += strcspn(p->at, "\n");
         p->at += *p->at == '\n';
     }
 }
 
+/* The separator that a first line "sep=;" of Excel names; else 0. */
+static char take_sep(struct place *p)
+{
+    const char parts = strncmp(p->at, "sep=", 4) == 0 ? p->at[4] : '\0';
+    const size_t end = parts ? 5 + strspn(p->at + 5, "\r") : 0;
+
+    if (!parts || p->at[end] != '\n') return '\0';
+    p->at += end + 1;
+    ++p->line;
+    return parts;
+}
+
+/* Several columns may have no name. */
 static int check_names(const struct mf_table *t)
 {
-    const char *twice = mf_text_twice(t->columns, (const char *const *)t->name);
+    const char **named = MF_MUST(calloc(t->columns, sizeof *named), "a table"), *twice;
+    size_t n = 0;
 
+    for (size_t c = 0; c < t->columns; ++c)
+        if (*t->name[c]) named[n++] = t->name[c];
+    twice = mf_text_twice(n, named);
+    free(named);
     return twice ? mf_fail(MF_INPUT, "'%s' has two columns called '%.100s'", t->path, twice) : MF_OK;
 }
 
@@ -118,25 +153,70 @@ static int parse(struct mf_table *t)
     struct place p = {.at = t->text + (strncmp(t->text, "\357\273\277", 3) == 0 ? 3 : 0), .line = 1}; /* a UTF-8 mark */
     size_t used = 0;
 
-    skip_blank_lines(&p);
-    t->parts = parts_of(p.at);
+    skip_blank_lines(t, &p);
+    t->parts = take_sep(&p);
+    if (!t->parts) t->parts = parts_of(p.at);
     t->name = MF_MUST(calloc(most_cells(t), sizeof *t->name), "a table");
     MF_TRY(take_line(t, &p, t->name, &t->columns));
     MF_TRY(check_names(t));
     t->cell = t->name + t->columns;
-    for (skip_blank_lines(&p); *p.at; skip_blank_lines(&p)) {
+    for (skip_blank_lines(t, &p); *p.at; skip_blank_lines(t, &p)) {
         const size_t line = p.line;
         size_t count;
 
         MF_TRY(take_line(t, &p, t->cell + used, &count));
         if (count != t->columns)
-            return mf_fail(MF_INPUT, "line %zu of '%s' has %zu cells, and its first line %zu", line, t->path, count,
-                           t->columns);
+            return mf_fail(MF_INPUT, "line %zu of '%s' has %zu cells, and its first line %zu%s", line, t->path, count,
+                           t->columns,
+                           count > t->columns ? "; a cell that holds a separator (a comma?) needs quotes" : "");
         used += count;
     }
     t->rows = used / t->columns;
     if (t->rows) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' is no table: it needs a line of names and a line of values", t->path);
+}
+
+/* What is no text is named, if it is known. */
+static int check_kind(const struct mf_table *t, size_t count)
+{
+    static const struct kind {
+        const char *magic;
+        size_t length;
+        const char *what;
+    } kinds[] = {{"PK\3\4", 4, "a workbook (.xlsx, .ods)"},
+                 {"\xd0\xcf\x11\xe0", 4, "a workbook (.xls)"},
+                 {"\xff\xfe", 2, "in UTF-16"},
+                 {"\xfe\xff", 2, "in UTF-16"},
+                 {"\x1f\x8b", 2, "compressed by gzip"},
+                 {"PAR1", 4, "a Parquet file"}};
+
+    for (const struct kind *k = kinds; k < kinds + sizeof kinds / sizeof *kinds; ++k)
+        if (count >= k->length && memcmp(t->text, k->magic, k->length) == 0)
+            return mf_fail(MF_INPUT, "'%s' is %s, no table of text; save it as CSV UTF-8", t->path, k->what);
+    if (count <= TEXT_MAX && strlen(t->text) == count) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' is no table of text; save it as CSV UTF-8", t->path);
+}
+
+/* Names become names of classes and columns, which all files and pictures hold as UTF-8. */
+static int check_letters(const struct mf_table *t)
+{
+    const char *wrong = mf_utf8_wrong(t->text);
+    size_t line = 1;
+
+    for (const char *at = t->text; wrong && at < wrong; ++at) line += *at == '\n';
+    if (!wrong) return MF_OK;
+    return mf_fail(
+        MF_INPUT,
+        "line %zu of '%s' has letters that are not UTF-8 (byte 0x%02X); save it as CSV UTF-8, or convert it: "
+        "iconv -f WINDOWS-1252 -t UTF-8",
+        line, t->path, (unsigned)(unsigned char)*wrong);
+}
+
+/* Lines may end with \r alone, as some spreadsheets write them. */
+static void end_lines(char *text)
+{
+    if (strchr(text, '\n')) return;
+    for (; *text; ++text) *text = *text == '\r' ? '\n' : *text;
 }
 
 int mf_table_load(const char *path, struct mf_table *table)
@@ -146,9 +226,12 @@ int mf_table_load(const char *path, struct mf_table *table)
 
     *table = (struct mf_table){.path = MF_MUST(strdup(path), "a file name")};
     rc = mf_text_load(path, TEXT_MAX, &table->text, &count);
-    if (rc == MF_OK && (count > TEXT_MAX || strlen(table->text) != count))
-        rc = mf_fail(MF_INPUT, "'%s' is no table of text", path);
-    if (rc == MF_OK) rc = parse(table);
+    if (rc == MF_OK) rc = check_kind(table, count);
+    if (rc == MF_OK) rc = check_letters(table);
+    if (rc == MF_OK) {
+        end_lines(table->text);
+        rc = parse(table);
+    }
     if (rc != MF_OK) mf_table_free(table);
     return rc;
 }
@@ -169,15 +252,29 @@ size_t mf_table_column(const struct mf_table *table, const char *name)
     return c;
 }
 
+int mf_table_number(const struct mf_table *table, const char *cell, double *value)
+{
+    const char decimal = table->parts == ';' ? ',' : '.';
+    char text[MF_TABLE_NUMBER], *end;
+
+    if (strlen(cell) >= sizeof text || cell[strspn(cell, decimal == ',' ? "0123456789+-eE.," : "0123456789+-eE.")])
+        return 0;
+    strcpy(text, cell);
+    for (end = text; *end; ++end) *end = *end == decimal ? '.' : *end;
+    *value = strtod(text, &end);
+    return end != text && !*end && isfinite(*value);
+}
+
 int mf_table_real(const struct mf_table *table, size_t row, size_t column, double *value)
 {
-    char *cell = table->cell[row * table->columns + column], *end, *comma = strchr(cell, ',');
+    const char *cell = table->cell[row * table->columns + column];
 
-    if (comma && table->parts == ';') *comma = '.';
-    *value = strtod(cell, &end);
-    if (end != cell && !*end && isfinite(*value)) return MF_OK;
-    return mf_fail(MF_INPUT, "'%s' in row %zu of '%s', column '%s', is not a finite number", cell, row + 1, table->path,
-                   table->name[column]);
+    if (mf_table_number(table, cell, value)) return MF_OK;
+    return mf_fail(MF_INPUT, "'%.80s' in row %zu of '%s', column '%s', is not a finite number%s", cell, row + 1,
+                   table->path, table->name[column],
+                   table->parts != ';' && strchr(cell, ',') && !cell[strspn(cell, "0123456789+-.,")]
+                       ? "; write 1234.5, or part cells with decimal commas by semicolons"
+                       : "");
 }
 
 void mf_table_put(FILE *to, const char *text)

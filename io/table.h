@@ -1,12 +1,15 @@
-/* Tables of text: values after a line of names, as spreadsheets write them. Commas, semicolons or tabs part the cells:
- * the first of them in the line of names. A cell in quotes may hold these, and lines; two quotes in it are one. Blanks
- * around a cell are no part of it. Rule: every line has as many cells as there are names, which differ. All functions
- * are local. */
+/* Tables of text in UTF-8: values after a line of names, as spreadsheets write them. Commas, semicolons or tabs part
+ * the cells: the first of them in the line of names, or what a line "sep=;" before it says. A cell in quotes may hold
+ * these, and lines; two quotes in it are one. Blanks around a cell are no part of it, in quotes either. Lines of
+ * separators alone are skipped. Rule: every line has as many cells as there are names. These differ, or are empty. All
+ * functions are local. */
 #ifndef MF_IO_TABLE_H
 #define MF_IO_TABLE_H
 
 #include <stddef.h>
 #include <stdio.h>
+
+enum { MF_TABLE_NUMBER = 64 }; /* letters of a number, at most */
 
 struct mf_table {
     char *path;
@@ -24,7 +27,10 @@ void mf_table_free(struct mf_table *table);
 /** The column of that name, or @p table->columns. */
 size_t mf_table_column(const struct mf_table *table, const char *name);
 
-/** A cell as a finite number: MF_INPUT. Between semicolons it may have a decimal comma. */
+/** Is a cell a finite number, then in *value? Between semicolons it may have a decimal comma. */
+int mf_table_number(const struct mf_table *table, const char *cell, double *value);
+
+/** A cell as a finite number: MF_INPUT. */
 int mf_table_real(const struct mf_table *table, size_t row, size_t column, double *value);
 
 /** Writes a cell, in quotes where it needs them. */

@@ -14,201 +14,24 @@
 #include "io/phases.h"
 #include "io/same_file.h"
 #include "io/seal.h"
-#include "io/volume.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/base/utf8.h"
 
-enum { SAMPLES_MAX = 1 << 28, CHUNK_MAX = 1 << 30, AXES_TEXT = 64, TAIL = 32 };
-
-/* What comes before the arrays. */
-struct head {
-    uint64_t samples, classes, offset, rows, chunks;
-    size_t dims[4];
-    uint64_t columns[MF_PARTS]; /* of the arrays beside x; 0: there is none */
-    uint64_t at[MF_PARTS];      /* where they begin in the file; 0: not known */
-    int32_t ndim, is_float, phases, deflate, shuffle, ours;
-    uint8_t tail[TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */
-};
+enum { SAMPLES_MAX = 1 << 28, CHUNK_MAX = 1 << 30 };
 
 struct opening {
     const char *path;
     struct mf_dataset *set;
-    struct head head;
+    struct mf_set_head head;
 };
 
-/* ---- the child ---- */
+static int work(void *context, FILE *to) { return mf_dataset_send(((const struct opening *)context)->path, to); }
 
-static int get_int(struct mf_h5 *file, const char *object, const char *name, int64_t *value)
-{
-    size_t count;
+/* ---- arrays, and what a sound set is ---- */
 
-    if (!mf_h5_has_attribute(file, object, name)) return MF_OK;
-    return mf_h5_get_ints(file, object, name, 1, value, &count);
-}
-
-static int check_schema(struct mf_h5 *file, const char *path)
-{
-    char schema[MF_NAME_TEXT] = "";
-    int64_t version = MF_SCHEMA_VERSION;
-
-    if (mf_h5_has_attribute(file, "/", "schema")) MF_TRY(mf_h5_get_text(file, "/", "schema", schema, sizeof schema));
-    if (!mf_h5_has(file, MF_SET_X) || (*schema && strcmp(schema, MF_SCHEMA_DATASET) != 0))
-        return mf_fail(MF_INPUT, "'%s' is no dataset (%s%s); make one with: mesoforge synth --num-samples, data import",
-                       path, *schema ? "its schema is " : "it has no " MF_SET_X, schema);
-    MF_TRY(get_int(file, "/", "schema_version", &version));
-    if (version == MF_SCHEMA_VERSION) return MF_OK;
-    return mf_fail(MF_INPUT, "cannot read '%s': schema version %lld, this program knows %d", path, (long long)version,
-                   MF_SCHEMA_VERSION);
-}
-
-static int read_axes(struct mf_h5 *file, const char *path, const struct mf_h5_shape *s, struct head *h)
-{
-    char axes[AXES_TEXT] = "";
-    int channels = -1;
-
-    if (mf_h5_has_attribute(file, MF_SET_X, "axes")) {
-        MF_TRY(mf_h5_get_text(file, MF_SET_X, "axes", axes, sizeof axes));
-        channels = strstr(axes, "channel") != NULL;
-    }
-    h->samples = s->dims[0];
-    h->ndim = mf_sample_axes(s->ndim, s->dims, channels, h->dims);
-    if (h->ndim) return MF_OK;
-    return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " has %d axes, not (sample, [z,] y, x[, channel])", path,
-                   s->ndim);
-}
-
-static int read_x(struct mf_h5 *file, const char *path, struct head *h, struct mf_h5_chunks *chunks)
-{
-    struct mf_h5_shape s;
-    int64_t phases = 0;
-
-    MF_TRY(mf_h5_shape(file, MF_SET_X, &s));
-    if (!s.plain || s.swap || !((s.kind == 'u' && s.size == 1) || (s.kind == 'f' && s.size == 4)))
-        return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " must hold uint8 or little-endian float32", path);
-    MF_TRY(read_axes(file, path, &s, h));
-    MF_TRY(get_int(file, MF_SET_X, "phases", &phases));
-    h->is_float = s.kind == 'f';
-    h->phases = phases < 0 || phases > MF_PHASES_MAX ? -1 : (int32_t)phases;
-    h->offset = s.offset;
-    MF_TRY(mf_h5_chunks(file, MF_SET_X, chunks));
-    h->rows = chunks->rows;
-    h->chunks = chunks->count;
-    h->deflate = chunks->deflate;
-    h->shuffle = chunks->shuffle;
-    return MF_OK;
-}
-
-/* Rows must be those of the samples. */
-static int read_part(struct mf_h5 *file, const char *path, enum mf_set_part part, struct head *h)
-{
-    const struct mf_set_part_kind *kind = &mf_set_parts[part];
-    struct mf_h5_shape s;
-
-    if (!mf_h5_has(file, kind->path)) return MF_OK;
-    MF_TRY(mf_h5_shape(file, kind->path, &s));
-    if (s.ndim != 1 + kind->is_table || s.dims[0] != h->samples)
-        return mf_fail(MF_INPUT, "cannot use '%s': %s has %zu rows and %d axes for %zu samples", path, kind->path,
-                       s.dims[0], s.ndim, (size_t)h->samples);
-    h->columns[part] = kind->is_table ? s.dims[1] : 1;
-    h->at[part] = s.offset;
-    return MF_OK;
-}
-
-static int read_parts(struct mf_h5 *file, const char *path, struct head *h)
-{
-    for (int p = 0; p < MF_PARTS; ++p) MF_TRY(read_part(file, path, (enum mf_set_part)p, h));
-    for (int p = MF_PART_MOMENTS; p <= MF_PART_RANGE; ++p)
-        if (h->columns[p] != 2 * h->dims[3] || h->phases) h->columns[p] = 0;
-    return MF_OK;
-}
-
-/* Names of an attribute, if it is there. */
-static int read_names(struct mf_h5 *file, const char *object, const char *name, size_t max, mf_name *names,
-                      uint64_t *count)
-{
-    size_t n = 0;
-
-    *count = 0;
-    if (!mf_h5_has(file, object) || !mf_h5_has_attribute(file, object, name)) return MF_OK;
-    MF_TRY(mf_h5_get_texts(file, object, name, max, MF_REAL_TEXT, (char *)names, &n));
-    *count = n;
-    return MF_OK;
-}
-
-static size_t part_bytes(const struct head *h, int part)
-{
-    return h->samples * h->columns[part] * mf_set_parts[part].size;
-}
-
-static int send_part(struct mf_h5 *file, const struct head *h, int part, FILE *to)
-{
-    const struct mf_set_part_kind *kind = &mf_set_parts[part];
-    void *values = malloc(part_bytes(h, part) + 1);
-    int rc;
-
-    if (!values) return mf_fail(MF_MEMORY, "no memory for %s of a dataset", kind->path);
-    rc = mf_h5_read_rows(file, kind->path, kind->type, 0, h->samples, values);
-    if (rc == MF_OK) rc = mf_guard_send(to, values, part_bytes(h, part));
-    free(values);
-    return rc;
-}
-
-static int read_tail(const char *path, struct head *h)
-{
-    struct stat is;
-    int file, rc;
-
-    MF_TRY(mf_open_plain(path, O_RDONLY, &file));
-    rc = fstat(file, &is) != 0 || is.st_size < TAIL ? mf_fail(MF_INPUT, "'%s' is too short", path) : MF_OK;
-    if (rc == MF_OK) rc = mf_read_at(file, path, h->tail, TAIL, (uint64_t)is.st_size - TAIL);
-    close(file);
-    return rc;
-}
-
-static int send_all(struct mf_h5 *file, const char *path, mf_name *names, FILE *to)
-{
-    struct mf_h5_chunks chunks = {0};
-    struct head h = {0};
-    uint64_t named;
-
-    MF_TRY(check_schema(file, path));
-    h.ours = mf_h5_is_ours(file);
-    MF_TRY(read_x(file, path, &h, &chunks));
-    MF_TRY(read_parts(file, path, &h));
-    MF_TRY(read_tail(path, &h));
-    MF_TRY(read_names(file, mf_set_parts[MF_PART_LABEL].path, "classes", MF_CLASSES_MAX, names, &h.classes));
-    MF_TRY(mf_guard_send(to, &h, sizeof h));
-    MF_TRY(mf_guard_send(to, names, h.classes * sizeof *names));
-    MF_TRY(read_names(file, mf_set_parts[MF_PART_REAL].path, "names", MF_REALS_MAX, names, &named));
-    for (uint64_t i = named; i < h.columns[MF_PART_REAL] && i < MF_REALS_MAX; ++i)
-        snprintf(names[i], sizeof *names, "value%zu", (size_t)i);
-    if (h.columns[MF_PART_REAL] > MF_REALS_MAX)
-        return mf_fail(MF_INPUT, "cannot use '%s': it has %zu properties", path, (size_t)h.columns[MF_PART_REAL]);
-    MF_TRY(mf_guard_send(to, names, h.columns[MF_PART_REAL] * sizeof *names));
-    MF_TRY(mf_guard_send(to, chunks.place, h.chunks * sizeof *chunks.place));
-    for (int p = 0; p < MF_PARTS; ++p)
-        if (h.columns[p]) MF_TRY(send_part(file, &h, p, to));
-    return MF_OK;
-}
-
-static int work(void *context, FILE *to)
-{
-    const struct opening *o = context;
-    struct mf_h5 *file;
-    mf_name *names;
-    int rc, end;
-
-    MF_TRY(mf_h5_open(o->path, &file));
-    names = MF_MUST(calloc(MF_CLASSES_MAX, sizeof *names), "the names of a dataset");
-    rc = mf_h5_unread(file, send_all(file, o->path, names, to));
-    end = mf_h5_close(file);
-    free(names);
-    return rc == MF_OK ? end : rc;
-}
-
-/* ---- the parent: arrays, and what a sound set is ---- */
-
-static int check_head(const char *path, const struct head *h)
+static int check_head(const char *path, const struct mf_set_head *h)
 {
     const char *wrong = NULL;
     uint64_t bytes = h->is_float ? sizeof(float) : 1;
@@ -228,7 +51,7 @@ static int check_head(const char *path, const struct head *h)
 }
 
 /* Makes room for what the head announces; the same on every rank. */
-static void make_arrays(struct mf_dataset *set, const struct head *h)
+static void make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
 {
     struct mf_dataset_places *w = set->where;
 
@@ -250,10 +73,10 @@ static void make_arrays(struct mf_dataset *set, const struct head *h)
     w->chunks = (struct mf_h5_chunks){h->rows, h->chunks, h->deflate, h->shuffle, NULL};
     w->chunks.place = MF_MUST(calloc(h->chunks + 1, sizeof *w->chunks.place), "a dataset");
     for (int p = 0; p < MF_PARTS; ++p)
-        if (h->columns[p]) w->array[p] = MF_MUST(malloc(part_bytes(h, p)), "a dataset");
+        if (h->columns[p]) w->array[p] = MF_MUST(malloc(mf_set_part_bytes(h, p)), "a dataset");
     for (int p = 0; p < MF_PARTS; ++p) {
         w->part[p][0] = h->at[p];
-        w->part[p][1] = h->at[p] ? h->at[p] + part_bytes(h, p) : 0;
+        w->part[p][1] = h->at[p] ? h->at[p] + mf_set_part_bytes(h, p) : 0;
     }
     if (!w->array[MF_PART_SPLIT]) w->array[MF_PART_SPLIT] = MF_MUST(calloc(h->samples, 1), "a dataset");
     if (!w->array[MF_PART_MOMENTS] && !h->phases) { /* both are measured */
@@ -272,13 +95,13 @@ static void make_arrays(struct mf_dataset *set, const struct head *h)
 }
 
 /* Visits all arrays, in the order in which they are sent. */
-static int each_array(struct mf_dataset *set, const struct head *h, int (*visit)(void *context, void *at, size_t bytes),
-                      void *context)
+static int each_array(struct mf_dataset *set, const struct mf_set_head *h,
+                      int (*visit)(void *context, void *at, size_t bytes), void *context)
 {
     MF_TRY(visit(context, set->class_name, set->classes * sizeof *set->class_name));
     MF_TRY(visit(context, set->real_name, set->reals * sizeof *set->real_name));
     MF_TRY(visit(context, set->where->chunks.place, h->chunks * sizeof *set->where->chunks.place));
-    for (int p = 0; p < MF_PARTS; ++p) MF_TRY(visit(context, set->where->array[p], part_bytes(h, p)));
+    for (int p = 0; p < MF_PARTS; ++p) MF_TRY(visit(context, set->where->array[p], mf_set_part_bytes(h, p)));
     return MF_OK;
 }
 
@@ -297,14 +120,14 @@ static int take(void *context, FILE *from)
 static int check_labels(const struct mf_dataset *s)
 {
     for (size_t i = 0; s->label && i < s->samples; ++i)
-        if (s->label[i] < -1 || (s->classes && s->label[i] >= (int64_t)s->classes) || s->label[i] >= MF_CLASSES_MAX)
+        if (s->label[i] < -1 || s->label[i] >= (int64_t)s->classes)
             return mf_fail(MF_INPUT, "cannot use '%s': label %d of sample %zu is none of its %zu classes", s->path,
                            s->label[i], i, s->classes);
     return MF_OK;
 }
 
-/* Each names one thing. */
-static int check_names(const struct mf_dataset *s, size_t n, mf_name *names)
+/* Each names one thing. @p what they are names of. */
+static int check_names(const struct mf_dataset *s, const char *what, size_t n, mf_name *names)
 {
     const char **all = MF_MUST(calloc(n + 1, sizeof *all), "names"), *twice;
 
@@ -314,14 +137,18 @@ static int check_names(const struct mf_dataset *s, size_t n, mf_name *names)
     }
     twice = mf_text_twice(n, all);
     free(all);
+    for (size_t i = 0; i < n; ++i)
+        if (mf_utf8_wrong(names[i]))
+            return mf_fail(MF_INPUT, "cannot use '%s': the name of its %s %zu is not UTF-8 (byte 0x%02X)", s->path,
+                           what, i, (unsigned)(unsigned char)*mf_utf8_wrong(names[i]));
     return twice ? mf_fail(MF_INPUT, "cannot use '%s': it has the name '%s' twice", s->path, twice) : MF_OK;
 }
 
 static int check_values(struct mf_dataset *s)
 {
     MF_TRY(check_labels(s));
-    MF_TRY(check_names(s, s->reals, s->real_name));
-    MF_TRY(check_names(s, s->classes, s->class_name));
+    MF_TRY(check_names(s, "property", s->reals, s->real_name));
+    MF_TRY(check_names(s, "class", s->classes, s->class_name));
     for (size_t i = 0; s->real && i < s->samples * s->reals; ++i)
         if (!isfinite(s->real[i]))
             return mf_fail(MF_INPUT, "cannot use '%s': '%s' of sample %zu is not a finite number", s->path,
@@ -331,17 +158,6 @@ static int check_values(struct mf_dataset *s)
             return mf_fail(MF_INPUT, "cannot use '%s': split %d of sample %zu is not 0 to %d, or %d for none", s->path,
                            s->split[i], i, MF_SPLITS - 1, MF_SPLIT_NONE);
     return MF_OK;
-}
-
-/* Classes without names are called by their numbers. */
-static void name_classes(struct mf_dataset *s)
-{
-    if (s->classes) return;
-    for (size_t i = 0; s->label && i < s->samples; ++i)
-        if (s->label[i] >= (int64_t)s->classes) s->classes = (size_t)s->label[i] + 1;
-    free(s->class_name);
-    s->class_name = MF_MUST(calloc(s->classes + 1, sizeof *s->class_name), "the classes of a dataset");
-    for (size_t c = 0; c < s->classes; ++c) snprintf(s->class_name[c], sizeof *s->class_name, "%zu", c);
 }
 
 static int make_splits(struct mf_dataset *s)
@@ -363,7 +179,7 @@ static int make_splits(struct mf_dataset *s)
 
 /* The hash covers facts, labels, real values, splits, names of classes and the checksums of samples. Without checksums
  * it takes the moments of images, else the file's tail. */
-static void make_hash(struct mf_dataset *s, const struct head *h)
+static void make_hash(struct mf_dataset *s, const struct mf_set_head *h)
 {
     char each[6][MF_HASH_TEXT];
     const char *all[6];
@@ -381,7 +197,7 @@ static void make_hash(struct mf_dataset *s, const struct head *h)
     else if (s->where->moments)
         mf_hash_bytes(s->where->moments, s->samples * 2 * s->dims[3] * sizeof(double), each[5]);
     else
-        mf_hash_bytes(h->tail, TAIL, each[5]);
+        mf_hash_bytes(h->tail, MF_SET_TAIL, each[5]);
     for (int i = 0; i < 6; ++i) all[i] = each[i];
     mf_hash_join(6, all, s->hash);
 }
@@ -501,10 +317,11 @@ static int load(const struct mf_comm *comm, struct opening *o)
     if (comm->rank == 0 && rc == MF_OK) rc = mf_dataset_check(s);
     if (comm->rank == 0 && rc == MF_OK) rc = check_values(s);
     MF_TRY(mf_agree(comm, rc));
+    if (comm->rank == 0 && o->head.mark >= 0)
+        mf_warn("'%s': label %.0f is a class; write -1 if it stands for samples of no class", o->path, o->head.mark);
     mf_comm_bcast(comm, 0, &o->head, sizeof o->head);
     if (comm->rank != 0) make_arrays(s, &o->head);
     MF_TRY(each_array(s, &o->head, share, (void *)(uintptr_t)comm));
-    name_classes(s);
     MF_TRY(mf_agree(comm, make_splits(s)));
     if (!s->phases && !o->head.columns[MF_PART_MOMENTS]) MF_TRY(measure_all(comm, s));
     make_hash(s, &o->head);

@@ -2,6 +2,8 @@
 #ifndef MF_IO_DATASET_PRIV_H
 #define MF_IO_DATASET_PRIV_H
 
+#include <stdio.h>
+
 #include "io/dataset.h"
 #include "io/h5.h"
 
@@ -47,6 +49,29 @@ struct mf_dataset_places {
     double *moments;            /* [samples][channels][2] */
     float *range;               /* the same; NULL: not known */
 };
+
+enum { MF_SET_TAIL = 32 };
+
+/** What comes before the arrays, where a file is opened. */
+struct mf_set_head {
+    uint64_t samples, classes, offset, rows, chunks;
+    size_t dims[4];
+    uint64_t columns[MF_PARTS]; /* of the arrays beside x; 0: there is none */
+    uint64_t at[MF_PARTS];      /* where they begin in the file; 0: not known */
+    int32_t ndim, is_float, phases, deflate, shuffle, ours;
+    double mark;               /* a label that often says: not known (io/labels.h); -1: none */
+    uint8_t tail[MF_SET_TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */
+};
+
+/** Bytes of an array beside x. */
+static inline size_t mf_set_part_bytes(const struct mf_set_head *h, int part)
+{
+    return h->samples * h->columns[part] * mf_set_parts[part].size;
+}
+
+/** Reads what the file says beside its samples, and sends it: the head, names of classes and of real values, chunks,
+ * arrays. For a guarded child. MF_INPUT. */
+int mf_dataset_send(const char *path, FILE *to);
 
 /** Bytes of scratch memory for mf_sample_read(): compressed bytes and one inflated chunk. */
 size_t mf_sample_scratch(const struct mf_dataset *set);

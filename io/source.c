@@ -160,7 +160,10 @@ static int open_samples(struct mf_source *s)
 
 static int load(struct mf_source *s)
 {
-    if (s->wish->table) MF_TRY(mf_table_load(s->wish->table, &s->table));
+    if (s->wish->table) {
+        MF_TRY(mf_table_load(s->wish->table, &s->table));
+        MF_TRY(mf_source_chosen(s));
+    }
     MF_TRY(open_samples(s));
     s->values = s->dims[0] * s->dims[1] * s->dims[2] * s->dims[3];
     if (s->dims[3] > MF_CHANNELS_MAX) return mf_fail(MF_INPUT, "'%s' has too many channels", s->wish->path);
@@ -196,6 +199,9 @@ void mf_source_close(struct mf_source *s)
     free(s->class_name);
     free(s->real_name);
     free(s->label);
+    free(s->marked);
+    free(s->wanted);
+    free(s->ignored);
     free(s->real);
     free(s->split);
     free(s->file);

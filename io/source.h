@@ -12,11 +12,18 @@ struct mf_source_wish {
     const char *path;   /* .npy (sample, [z,] y, x[, channel]), IDX, or a folder of pictures */
     const char *labels; /* .npy or IDX of whole numbers */
     /* .csv that begins with a line of names. Columns: file, the pictures of a folder; label, numbers or names of
-     * classes; split, train, validation, test or none; id, ignored. Any other is a property */
+     * classes; split, train, validation, test or none; id, and those without a name, are left out. Any other is a
+     * property */
     const char *table;
-    size_t classes; /* names of classes 0, 1, ... */
+    size_t classes; /* names of classes 0, 1, ... 0: see io/labels.h */
     const char *const *class_name;
-    int phases; /* values are phases 0 .. phases-1 */
+    int phases;      /* values are phases 0 .. phases-1 */
+    size_t unknowns; /* labels that stand for samples of no class */
+    const char *const *unknown;
+    size_t columns; /* the only properties of the table; 0: all that are not ignored */
+    const char *const *column;
+    size_t ignored; /* columns that count as absent */
+    const char *const *ignore;
 };
 
 struct mf_source;

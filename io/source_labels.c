@@ -1,57 +1,115 @@
 /* Labels of samples, and names of classes. See source_priv.h. */
 #include "io/source_priv.h"
 
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/labels.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/base/utf8.h"
 
-static int labels_of_idx(struct mf_source *s, const char *path)
+/* ---- samples of no class ---- */
+
+/* Does --unknown name this label? */
+static int is_marked(struct mf_source *s, const char *label)
+{
+    double number, other;
+    const int is_number = mf_table_number(&s->table, label, &number);
+
+    for (size_t k = 0; k < s->wish->unknowns; ++k) {
+        const char *mark = s->wish->unknown[k];
+
+        if (strcmp(label, mark) != 0 && !(is_number && mf_table_number(&s->table, mark, &other) && other == number))
+            continue;
+        s->marked[k] = 1;
+        return 1;
+    }
+    return 0;
+}
+
+static void forget_marked(struct mf_source *s, double *value)
+{
+    char label[MF_REAL_TEXT];
+
+    for (size_t i = 0; s->wish->unknowns && i < s->samples; ++i) {
+        snprintf(label, sizeof label, "%.15g", value[i]);
+        if (is_marked(s, label)) value[i] = -1;
+    }
+}
+
+static void say_unmarked(const struct mf_source *s, const char *path)
+{
+    for (size_t k = 0; k < s->wish->unknowns; ++k)
+        if (!s->marked[k]) mf_warn("--unknown %.80s: '%s' has no such label", s->wish->unknown[k], path);
+}
+
+/* ---- files of numbers ---- */
+
+static int values_of_idx(const struct mf_source *s, const char *path, double *value)
 {
     struct mf_idx idx;
     int rc;
 
     MF_TRY(mf_idx_open(path, &idx));
     rc = mf_source_rows(s, path, idx.dims[0]);
-    if (rc == MF_OK && (idx.ndim != 1 || idx.kind == 'f')) rc = mf_fail(MF_INPUT, "'%s' holds no labels", path);
+    if (rc == MF_OK && idx.ndim != 1) rc = mf_fail(MF_INPUT, "'%s' holds no labels", path);
     for (size_t i = 0; rc == MF_OK && i < s->samples; ++i) {
-        union {
-            int8_t i1;
-            uint8_t u1;
-            int16_t i2;
-            int32_t i4;
-        } v;
+        const struct mf_array one = {.kind = idx.kind, .size = idx.size};
+        double v;
 
         rc = mf_idx_read(&idx, i, &v);
-        s->label[i] = idx.size == 4 ? v.i4 : idx.size == 2 ? v.i2 : idx.kind == 'u' ? v.u1 : v.i1;
+        if (rc == MF_OK) mf_array_reals(&one, &v, 1, &value[i]);
     }
     mf_idx_close(&idx);
     return rc;
 }
 
-static int labels_of_array(struct mf_source *s, const char *path)
+static int values_of_array(const struct mf_source *s, const char *path, double *value)
 {
     struct mf_array a;
-    double *values;
+    double *all;
 
     MF_TRY(mf_array_open(path, NULL, &a));
-    if (a.ndim != 1) return mf_fail(MF_INPUT, "'%s' must have one label for each sample", path);
+    if (a.ndim != 1)
+        return mf_fail(MF_INPUT,
+                       "'%s' has %d axes and must have one label for each sample; of one-hot labels take "
+                       "numpy.argmax(labels, axis=1)",
+                       path, a.ndim);
     MF_TRY(mf_source_rows(s, path, a.shape[0]));
-    MF_TRY(mf_array_load(&a, s->samples, &values));
-    for (size_t i = 0; i < s->samples; ++i) {
-        if (values[i] == rint(values[i]) && fabs(values[i]) < MF_CLASSES_MAX) {
-            s->label[i] = (int32_t)values[i];
-            continue;
-        }
-        mf_fail(MF_INPUT, "label %g of sample %zu in '%s' is not a whole number below %d", values[i], i, path,
-                MF_CLASSES_MAX);
-        free(values);
-        return MF_INPUT;
-    }
-    free(values);
+    MF_TRY(mf_array_load(&a, s->samples, &all));
+    memcpy(value, all, s->samples * sizeof *value);
+    free(all);
     return MF_OK;
+}
+
+/* ---- cells of a table ---- */
+
+static const char *cell_of(const struct mf_source *s, size_t column, size_t row)
+{
+    return s->table.cell[row * s->table.columns + column];
+}
+
+/* The place of a word among the names of classes; s->classes: it is none. */
+static size_t class_of(const struct mf_source *s, const char *cell)
+{
+    size_t c = 0;
+
+    while (c < s->classes && strcmp(s->class_name[c], cell) != 0) ++c;
+    return c;
+}
+
+/* Spreadsheets, pandas and R write these where there is no value. */
+static int is_unknown(struct mf_source *s, const char *cell)
+{
+    static const char *const none[] = {"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "-1"};
+
+    if (is_marked(s, cell)) return 1;
+    for (size_t k = 0; k < sizeof none / sizeof *none; ++k)
+        if (strcmp(cell, none[k]) == 0) return class_of(s, cell) == s->classes;
+    return 0;
 }
 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -59,103 +117,130 @@ static int by_text(const void *a, const void *b) { return strcmp(*(char *const *
 /* The different words of a column, in the order of the alphabet. */
 static void name_classes(struct mf_source *s, size_t column)
 {
-    const struct mf_table *t = &s->table;
-    char **word = MF_MUST(calloc(t->rows, sizeof *word), "classes");
-    size_t n = 0;
+    const char **word = MF_MUST(calloc(s->samples + 1, sizeof *word), "classes");
+    char **name = MF_MUST(calloc(s->samples + 1, sizeof *name), "classes");
+    size_t n = 0, classes = 0;
 
-    for (size_t i = 0; i < t->rows; ++i) word[i] = t->cell[i * t->columns + column];
-    qsort(word, t->rows, sizeof *word, by_text);
-    for (size_t i = 0; i < t->rows; ++i)
-        if (*word[i] && (n == 0 || strcmp(word[n - 1], word[i]) != 0)) word[n++] = word[i];
-    s->class_name = MF_MUST(calloc(n + 1, sizeof *s->class_name), "classes");
-    for (s->classes = 0; s->classes < n; ++s->classes)
-        s->class_name[s->classes] = MF_MUST(strdup(word[s->classes]), "classes");
+    for (size_t i = 0; i < s->samples; ++i)
+        if (!is_unknown(s, cell_of(s, column, i))) word[n++] = cell_of(s, column, i);
+    qsort(word, n, sizeof *word, by_text);
+    for (size_t i = 0; i < n; ++i)
+        if (i == 0 || strcmp(word[i - 1], word[i]) != 0) name[classes++] = MF_MUST(strdup(word[i]), "classes");
     free(word);
+    s->class_name = name;
+    s->classes = classes;
 }
 
-/* Is a cell the number of a class? */
-static int number_of(const char *cell, int32_t *label)
+/* Labels are names of classes. */
+static int places_of_words(struct mf_source *s, size_t column, double *value)
 {
-    char *end;
-    const long value = strtol(cell, &end, 10);
-
-    *label = (int32_t)value;
-    return end != cell && !*end && labs(value) < MF_CLASSES_MAX;
-}
-
-/* Labels are numbers; if any cell is none, all are names. An empty cell is a class that is not known. */
-static int labels_of_table(struct mf_source *s, size_t column)
-{
-    const struct mf_table *t = &s->table;
-    int numbers = 1;
-
-    for (size_t i = 0; i < t->rows; ++i) {
-        const char *cell = t->cell[i * t->columns + column];
-
-        s->label[i] = -1;
-        if (*cell) numbers &= number_of(cell, &s->label[i]);
-    }
-    if (numbers) return MF_OK;
     if (!s->classes) name_classes(s, column);
-    for (size_t i = 0; i < t->rows; ++i) {
-        const char *cell = t->cell[i * t->columns + column];
-        size_t c = 0;
+    for (size_t i = 0; i < s->samples; ++i) {
+        const char *cell = cell_of(s, column, i);
+        const size_t c = class_of(s, cell);
 
-        s->label[i] = -1;
-        if (!*cell) continue;
-        while (c < s->classes && strcmp(s->class_name[c], cell) != 0) ++c;
-        if (c == s->classes)
-            return mf_fail(MF_INPUT, "label '%s' in row %zu of '%s' is none of the %zu classes", cell, i + 1, t->path,
-                           c);
-        s->label[i] = (int32_t)c;
+        if (c == s->classes && !is_unknown(s, cell))
+            return mf_fail(MF_INPUT, "label '%.80s' in row %zu of '%s' is none of the %zu classes", cell, i + 1,
+                           s->table.path, c);
+        value[i] = c < s->classes ? (double)c : -1;
     }
     return MF_OK;
 }
 
-/* Every label is a class. Classes without names are called by their numbers. */
-static int check_labels(struct mf_source *s, const char *path)
+/* Labels are numbers. If any cell is none, or all cells are names of classes, all are names. */
+static int values_of_table(struct mf_source *s, size_t column, double *value)
 {
-    int32_t most = -1;
+    size_t unknown = 0, numbers = 0, named = 0, first = 0, known;
 
+    for (size_t i = 0; i < s->samples; ++i) {
+        const char *cell = cell_of(s, column, i);
+
+        if (is_unknown(s, cell)) {
+            first = unknown++ ? first : i;
+            value[i] = -1;
+            continue;
+        }
+        numbers += (size_t)mf_table_number(&s->table, cell, &value[i]);
+        named += class_of(s, cell) < s->classes;
+    }
+    if (unknown)
+        mf_info("'%s': %zu row%s without a label (row %zu: '%.40s'), so with a class that is not known", s->table.path,
+                unknown, MF_S(unknown), first + 1, cell_of(s, column, first));
+    known = s->samples - unknown;
+    return numbers == known && !(s->classes && named == known) ? MF_OK : places_of_words(s, column, value);
+}
+
+/* ---- all of it ---- */
+
+static void take_names(struct mf_source *s)
+{
+    const struct mf_source_wish *w = s->wish;
+
+    s->class_name = MF_MUST(calloc(w->classes, sizeof *s->class_name), "classes");
+    for (; s->classes < w->classes; ++s->classes)
+        s->class_name[s->classes] = MF_MUST(strdup(w->class_name[s->classes]), "classes");
+}
+
+static void name_by_numbers(struct mf_source *s, const char *path, size_t classes, const double *code)
+{
+    const double mark = mf_labels_mark(classes, code);
+
+    s->class_name = MF_MUST(calloc(classes + 1, sizeof *s->class_name), "classes");
+    for (; s->classes < classes; ++s->classes) s->class_name[s->classes] = mf_format("%.0f", code[s->classes]);
+    if (mark >= 0)
+        mf_warn("'%s': label %.0f is a class; if it stands for samples of no class, give --unknown %.0f", path, mark,
+                mark);
+}
+
+static int check_names(const struct mf_source *s)
+{
     for (size_t c = 0; c < s->classes; ++c)
         if (strlen(s->class_name[c]) >= MF_REAL_TEXT)
             return mf_fail(MF_INPUT, "the class '%.80s' has a name of more than %d bytes", s->class_name[c],
                            MF_REAL_TEXT - 1);
-    for (size_t i = 0; i < s->samples; ++i) {
-        if (s->label[i] < -1 || (s->classes && s->label[i] >= (int64_t)s->classes))
-            return mf_fail(MF_INPUT, "label %d of sample %zu in '%s' is none of the %zu classes", s->label[i], i, path,
-                           s->classes);
-        if (s->label[i] > most) most = s->label[i];
-    }
-    if (s->classes) return MF_OK;
-    if (most < 0) return mf_fail(MF_INPUT, "'%s' names the class of no sample", path);
-    s->class_name = MF_MUST(calloc((size_t)most + 1, sizeof *s->class_name), "classes");
-    for (s->classes = 0; s->classes <= (size_t)most; ++s->classes)
-        s->class_name[s->classes] = mf_format("%zu", s->classes);
     return MF_OK;
+}
+
+static int read_values(struct mf_source *s, const char *path, size_t column, double *value)
+{
+    if (!s->wish->labels) return values_of_table(s, column, value);
+    MF_TRY(mf_idx_is(path) ? values_of_idx(s, path, value) : values_of_array(s, path, value));
+    forget_marked(s, value);
+    return MF_OK;
+}
+
+static int make_classes(struct mf_source *s, const char *path, size_t column, double *value)
+{
+    double *code = NULL;
+    size_t classes = 0;
+
+    MF_TRY(read_values(s, path, column, value));
+    say_unmarked(s, path);
+    MF_TRY(mf_labels_make(path, s->samples, value, s->classes, &classes, &code, s->label));
+    if (!s->classes) name_by_numbers(s, path, classes, code);
+    free(code);
+    return s->classes ? check_names(s) : mf_fail(MF_INPUT, "'%s' names the class of no sample", path);
 }
 
 int mf_source_labels(struct mf_source *s)
 {
-    const size_t column = s->wish->table ? mf_table_column(&s->table, "label") : 0;
-    const int in_table = s->wish->table && column < s->table.columns;
-    const char *path = s->wish->labels ? s->wish->labels : s->wish->table;
+    const struct mf_source_wish *w = s->wish;
+    const size_t column = w->table ? mf_source_column(s, "label") : 0;
+    const int in_table = w->table && column < s->table.columns;
+    double *value;
+    int rc;
 
-    if (s->wish->classes) {
-        s->class_name = MF_MUST(calloc(s->wish->classes, sizeof *s->class_name), "classes");
-        for (; s->classes < s->wish->classes; ++s->classes)
-            s->class_name[s->classes] = MF_MUST(strdup(s->wish->class_name[s->classes]), "classes");
-    }
-    if (s->wish->labels && in_table)
-        return mf_fail(MF_USAGE, "'%s' has a column label, and --labels is given; leave one of them out",
-                       s->wish->table);
-    if (!s->wish->labels && !in_table)
-        return s->classes ? mf_fail(MF_USAGE, "--classes names classes, and there are no labels; give --labels")
-                          : MF_OK;
+    if (w->labels && in_table)
+        return mf_fail(MF_USAGE, "'%s' has a column label, and --labels is given; leave one of them out", w->table);
+    if (!w->labels && !in_table && (w->classes || w->unknowns))
+        return mf_fail(MF_USAGE, "--%s is about labels, and there are none; give --labels",
+                       w->classes ? "classes" : "unknown");
+    if (!w->labels && !in_table) return MF_OK;
+    if (w->classes) take_names(s);
     s->label = MF_MUST(calloc(s->samples, sizeof *s->label), "labels");
-    if (in_table)
-        MF_TRY(labels_of_table(s, column));
-    else
-        MF_TRY(mf_idx_is(path) ? labels_of_idx(s, path) : labels_of_array(s, path));
-    return check_labels(s, path);
+    s->marked = MF_MUST(calloc(w->unknowns + 1, 1), "labels");
+    value = MF_MUST(calloc(s->samples, sizeof *value), "labels");
+    rc = make_classes(s, in_table ? w->table : w->labels, column, value);
+    free(value);
+    return rc;
 }

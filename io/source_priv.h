@@ -20,14 +20,23 @@ struct mf_source {
     char **class_name; /* heap, each too */
     char **real_name;  /* borrowed from the table */
     int32_t *label;    /* [samples] or NULL */
+    char *marked;      /* [wish->unknowns] 1: samples have that label */
     float *real;       /* [samples][reals] or NULL */
     uint8_t *split;    /* [samples] or NULL */
+    char *wanted;      /* [table.columns] 1: --columns names it */
+    char *ignored;     /* [table.columns] 1: --ignore names it */
     const char **file; /* [samples] of pictures, borrowed */
     char *path;        /* of the picture that is read */
 };
 
 /** Refuses the file @p path if it has not one row for each sample: MF_INPUT. */
 int mf_source_rows(const struct mf_source *s, const char *path, size_t rows);
+
+/** Which columns the user names: MF_INPUT, MF_USAGE. It comes before all that asks for columns. */
+int mf_source_chosen(struct mf_source *s);
+
+/** The column of the table that has this name and is not ignored; else the number of columns. */
+size_t mf_source_column(const struct mf_source *s, const char *name);
 
 /** Column file of the table: names of pictures, which stay in their folder. MF_INPUT. */
 int mf_source_files(struct mf_source *s);

@@ -6,12 +6,13 @@
 #include "io/source.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/base/utf8.h"
 #include "src/cmd/data.h"
 
 struct data_import {
     struct mf_common common;
     const char *labels, *table;
-    struct mf_texts classes;
+    struct mf_texts classes, unknown, columns, ignore;
     long phases, compress;
     double train, validation;
 };
@@ -21,7 +22,10 @@ static const struct mf_opt rows[] = {
     MF_OPT(data_import, "table", table, MF_TEXT, NULL,
            "columns file (pictures), label, split; others are properties [.csv]"),
     MF_ALIAS("properties", "table"),
-    MF_OPT(data_import, "classes", classes, MF_TEXTS, NULL, "names of classes 0, 1, ... (their numbers)"),
+    MF_OPT(data_import, "columns", columns, MF_TEXTS, NULL, "the only properties of the table (all)"),
+    MF_OPT(data_import, "ignore", ignore, MF_TEXTS, NULL, "columns of the table that are left out"),
+    MF_OPT(data_import, "classes", classes, MF_TEXTS, NULL, "names of classes 0, 1, ... (the labels themselves)"),
+    MF_OPT(data_import, "unknown", unknown, MF_TEXTS, NULL, "labels of samples whose class is not known"),
     MF_OPT(data_import, "phases", phases, MF_LONG, "0", "values are phases 0, 1, ..., so many; 0: it is an image"),
     MF_OPT(data_import, "compress", compress, MF_LONG, "0", "deflate the samples: level 1 to 9; 0: not"),
     MF_DATA_PART_ROWS(data_import),
@@ -29,14 +33,34 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
+static int check_columns(const struct data_import *o)
+{
+    const int table = o->table || (o->labels && mf_ends_with(o->labels, ".csv"));
+
+    if (!table && (o->columns.count || o->ignore.count))
+        return mf_fail(MF_USAGE, "--%s names columns, and there is no --table",
+                       o->columns.count ? "columns" : "ignore");
+    return MF_OK;
+}
+
+static int check_classes(const struct data_import *o)
+{
+    const char *twice = mf_text_twice(o->classes.count, o->classes.at);
+
+    if (twice) return mf_fail(MF_USAGE, "--classes names '%.100s' twice", twice);
+    for (size_t k = 0; k < o->classes.count; ++k)
+        if (mf_utf8_wrong(o->classes.at[k])) return mf_fail(MF_USAGE, "--classes: name %zu is not UTF-8", k + 1);
+    return MF_OK;
+}
+
 static int check(const struct mf_session *session, void *options)
 {
     const struct data_import *o = options;
-    const char *twice = mf_text_twice(o->classes.count, o->classes.at);
 
     MF_TRY(mf_data_one(session, "data import"));
     MF_TRY(mf_data_part(o->train, o->validation));
-    if (twice) return mf_fail(MF_USAGE, "--classes names '%.100s' twice", twice);
+    MF_TRY(check_classes(o));
+    MF_TRY(check_columns(o));
     if (o->labels && o->table && mf_ends_with(o->labels, ".csv"))
         return mf_fail(MF_USAGE, "--labels and --table are both tables; give one of them, with a column label");
     if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)
@@ -49,9 +73,18 @@ static struct mf_source_wish wish_of(const struct data_import *o, const char *pa
 {
     const int in_table = o->labels && mf_ends_with(o->labels, ".csv");
 
-    return (struct mf_source_wish){
-        path,          in_table ? NULL : o->labels, in_table ? o->labels : o->table, o->classes.count, o->classes.at,
-        (int)o->phases};
+    return (struct mf_source_wish){.path = path,
+                                   .labels = in_table ? NULL : o->labels,
+                                   .table = in_table ? o->labels : o->table,
+                                   .classes = o->classes.count,
+                                   .class_name = o->classes.at,
+                                   .phases = (int)o->phases,
+                                   .unknowns = o->unknown.count,
+                                   .unknown = o->unknown.at,
+                                   .columns = o->columns.count,
+                                   .column = o->columns.at,
+                                   .ignored = o->ignore.count,
+                                   .ignore = o->ignore.at};
 }
 
 /* All ranks have opened it. Collective. */
@@ -118,15 +151,21 @@ static const char text[] =
     "\n"
     "Whole numbers must be 0 to 255 and are stored as bytes, others as float32.\n"
     "With --phases they are phases, else images. --labels has the class of every\n"
-    "sample (-1: not known). A --table has a line of names, then a line for\n"
-    "every sample. Column label holds numbers or names of classes, split holds\n"
-    "train, validation, test or none. id is ignored; every other column is a\n"
-    "property. Commas, semicolons or tabs part its cells. Without splits --seed\n"
-    "divides the samples at random, every class alike.\n"
+    "sample: a whole number, or -1: not known. Classes are the numbers that occur,\n"
+    "in ascending order; with --classes, numbers are places of names. --unknown\n"
+    "names labels that stand for no class, such as 255.\n"
     "\n"
-    "It refuses labels and tables without one row for each sample, labels of no\n"
-    "class, values that are not finite, and files that end too early. --dry-run\n"
-    "checks labels and tables, and reads no values of samples.\n"
+    "A --table in UTF-8 has a line of names, then a line for every sample. Column\n"
+    "label holds numbers or names of classes; empty and NA are not known. split\n"
+    "holds train, validation, test or none. id, and columns without a name, are\n"
+    "left out; every other column is a property. --columns A,B takes these\n"
+    "properties alone, --ignore C leaves columns out. Commas, semicolons or tabs\n"
+    "part the cells. Without splits --seed divides the samples at random, every\n"
+    "class alike.\n"
+    "\n"
+    "It refuses labels and tables without one row for each sample, labels that\n"
+    "are no whole numbers, values that are not finite, and files that end too\n"
+    "early. --dry-run checks labels and tables, and reads no values of samples.\n"
     "\n"
     "Examples:\n"
     "  mesoforge data import x.npy --labels y.npy --phases 2 --output set.h5\n"

@@ -210,6 +210,97 @@ def tables():
     check(told("again.h5")["hash"] == told("t.h5")["hash"], "a table with quotes")
 
 
+def table(text, *words, code="utf-8"):
+    with open("t.csv", "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode(code))
+    return ("data", "import", "six.npy", "--table", "t.csv", "--output", "t.h5", *words)
+
+
+def spoiled_tables():
+    """What spreadsheets and pandas write; what a cell cannot mean is refused by its cause."""
+    indexed = ",label,a\n" + "".join(f"{i},{c},{i / 2}\n" for i, c in enumerate(("0.0", "10.0", "", "2.0", "NA", "10.0")))
+    done = made(*table(indexed + ",,\n"))
+    info = told("t.h5")
+    check(info["classes"] == {"0": 1, "2": 1, "10": 2} and info["properties"] == ["a"], info)
+    check("column 1 has no name" in done.err and "2 rows without a label (row 3: '')" in done.err, done)
+    check((read("t.h5", "samples/label") == [0, 2, -1, 1, -1, 2]).all(), read("t.h5", "samples/label"))
+    made(*table("sep=;\rLabel;a;b;c\r" + '" big " ;1,5;2;x\r' * 5 + "void;1;2;x\r", "--unknown", "void", "--ignore", "b,c"))
+    check(told("t.h5")["classes"] == {"big": 5} and told("t.h5")["properties"] == ["a"], told("t.h5"))
+    made(*table("label,a,b,c\n" + "10,1,2,x\n20,1,3,\nNA,1,4,y\n" * 2, "--columns", "b", "--classes", "20", "NA", "10"))
+    check(told("t.h5")["classes"] == {"20": 2, "NA": 2, "10": 2} and told("t.h5")["properties"] == ["b"], told("t.h5"))
+    for text, code, says in (("label\n" + "a\n" * 3 + "d\xe9j\xe0\n" * 3, "latin-1", "line 5 of 't.csv' has letters that are not UTF-8 (byte 0xE9)"),
+                             ("label\n" + "a\n" * 6, "utf-16", "in UTF-16"), (b"PK\3\4\0\0", "", "a workbook (.xlsx"),
+                             ("label\n" + "0.5\n1\n" * 3, "utf-8", "label 0.5 of sample 0"), ('a,b\n"1,5",2\n', "utf-8", "has 1 rows"),
+                             ('a,b\n' + '"1,5",2\n' * 6, "utf-8", "decimal commas"), ("a,b\n1,5,2\n", "utf-8", "needs quotes"),
+                             ("a\n" + "1e60\n" * 6, "utf-8", "beyond the range of float32"), ("a,klass\n" + "1,x\n" * 6, "utf-8", "--ignore 'klass' leaves it out")):
+        refused(says, *table(text, code=code))
+    refused("did you mean 'length'?", *table("length,b\n" + "1,2\n" * 6, "--columns", "lenght"))
+    refused("there is no --table", "data", "import", "six.npy", "--ignore", "a", status=2)
+    refused("both name 'b'", *table("a,b\n" + "1,2\n" * 6, "--columns", "a", "b", "--ignore", "b"), status=2)
+    for file, says in (("/tmp/00000000.png", "an absolute path"), ("C:\\x\\00000000.png", "an absolute path"), ("a\\00000000.png", "write / for \\"),
+                       ("pictures/00000000.png", "without its folder"), ("gone.png", "'pictures/gone.png', which row 1 of 't.csv' names")):
+        table(f"file\n{file}\n")
+        refused(says, "data", "import", "pictures", "--table", "t.csv")
+    table("filename\n00000000.png\n")
+    refused("did you mean 'filename'?", "data", "import", "pictures", "--table", "t.csv")
+
+
+def classes():
+    """Classes are the numbers that occur, in their order."""
+    numpy.save("six.npy", numpy.zeros((6, 4, 4), "u1"))
+    for y, names, label, words in (([1000, 3000, 2000] * 2, ["1000", "2000", "3000"], [0, 2, 1] * 2, ()), ([1, 2, -1] * 2, ["1", "2"], [0, 1, -1] * 2, ()),
+                                   ([0, 255, 3] * 2, ["0", "3"], [0, -1, 1] * 2, ("--unknown", "255")), ([0., 2., 0.] * 2, ["0", "2"], [0, 1, 0] * 2, ())):
+        numpy.save("y.npy", numpy.array(y))
+        made("data", "import", "six.npy", "--labels", "y.npy", "--output", "c.h5", *words)
+        with h5py.File("c.h5") as file:
+            check(list(file["samples/label"].attrs["classes"]) == names and list(file["samples/label"]) == label, f"classes of {y}")
+    numpy.save("y.npy", numpy.array([0, 255, 3] * 2, "u1"))
+    for words, says in (((), "give --unknown 255"), (("--unknown", 254), "has no such label")):
+        done = made("data", "import", "six.npy", "--labels", "y.npy", "--output", "c.h5", *words)
+        check(says in done.err and told("c.h5")["classes"] == {"0": 2, "3": 2, "255": 2}, done)
+    for y, says in (([0.25, 0.75, 1] * 2, "label 0.25 of sample 0"), ([0, numpy.nan] * 3, "label nan of sample 1"), (numpy.eye(6), "numpy.argmax")):
+        numpy.save("y.npy", numpy.array(y))
+        refused(says, "data", "import", "six.npy", "--labels", "y.npy")
+
+
+def by_h5py(x, axes=None, **parts):
+    """A set of another program; its arrays by name, with / for __."""
+    with h5py.File("f.h5", "w") as file:
+        file["samples/x"] = x
+        if axes:
+            file["samples/x"].attrs["axes"] = axes
+        for name, value in parts.items():
+            file[name.replace("__", "/")] = value
+    return "data", "info", "f.h5"
+
+
+def foreign():
+    """Nothing of another program's set is cut to what this one stores."""
+    x, y = numpy.zeros((6, 4, 5), "u1"), numpy.arange(6) % 2
+    made(*by_h5py(x, samples__label=numpy.array([300., 7., -1.] * 2), index__split=numpy.array([0, 1, 255] * 2, "i8"), samples__properties=numpy.ones((6, 1), ">f8")))
+    info = told("f.h5")
+    check(info["classes"] == {"7": 2, "300": 2} and info["splits"] == {"train": 2, "validation": 2, "test": 0}, info)
+    for says, parts in (("label 0.75 of sample 0", {"samples__label": numpy.array([.75, .25] * 3)}), ("label -2 of sample 1", {"samples__label": 0 - 2 * y}),
+                        ("/index/split of sample 1 is -1", {"index__split": -y}), ("/samples/properties of sample 0 is 1e+60", {"samples__properties": numpy.full((6, 1), 1e60)}),
+                        ("/index/split of sample 1 is 0.5", {"index__split": y / 2})):
+        refused(says, *by_h5py(x, **parts))
+    by_h5py(x, samples__label=y)
+    with h5py.File("f.h5", "r+") as file:
+        file["samples/label"].attrs["classes"] = numpy.array([b"d\xe9j", b"b"])
+    refused("is not UTF-8", "data", "info", "f.h5")
+    for axes, extent, says in (("Samples, y, x", (6, 4, 5), None), ("sample y x channels", (6, 4, 5, 7), None), ("sample z y x", (6, 2, 4, 3), None),
+                               ("sample channel y x", (6, 3, 4, 5), "numpy.moveaxis(x, 1, -1)"), ("sample z channel y x", (6, 2, 3, 4, 5), "numpy.moveaxis(x, 2, -1)"),
+                               ("sample x y", (6, 4, 5), "'sample x y'"), ("sample y x", (6, 4, 5, 3), "has 4 axes"), ("y x sample", (6, 4, 5), "in the order sample"),
+                               ("sample channels", (6, 4), "in the order sample")):
+        words = by_h5py(numpy.zeros(extent, "u1"), axes)
+        if says:
+            refused(says, *words)
+        else:
+            info = told("f.h5")
+            at = 1 + ("z" in axes)
+            check(info["shape"] == list(extent[1:at + 2]) and info["channels"] == (7 if "channel" in axes else 1), f"{axes}: {info}")
+
+
 def damage():
     for compress in (0, 6):
         made("synth", "--num-samples", 16, "--size", 32, 32, "--compress", compress, "--output", "d.h5")
@@ -278,6 +369,9 @@ round_trips()
 splits()
 wrong()
 tables()
+spoiled_tables()
+classes()
+foreign()
 damage()
 of_h5py()
 finish("dataset_files")

@@ -17,6 +17,7 @@
 #include "io/guard.h"
 #include "io/h5.h"
 #include "io/image.h"
+#include "io/notes.h"
 #include "io/npy.h"
 #include "io/nrrd.h"
 #include "io/recognise.h"
@@ -25,7 +26,6 @@
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
-#include "src/base/log.h"
 
 enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 
@@ -349,10 +349,29 @@ void mf_array_say(const struct mf_array *array)
         "its alpha channel is opaque everywhere and was left out",
         "it is white-is-zero, so its values were inverted: white is now the largest value",
         "smaller copies of its pages (thumbnails, pyramid levels) were left out",
-        "its orientation tag asks to rotate or mirror it; its rows were read as stored"};
+        "its orientation tag asks to rotate or mirror it; its rows were read as stored",
+        "its compression (JPEG, WebP or LERC) may have changed values near edges",
+        "its palette was applied: values are grey levels, not the numbers that it stores",
+        "its calibration by ImageJ was left out: values are those that it stores"};
 
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
-        if (array->said >> i & 1) mf_warn("'%s': %s", array->path, lines[i]);
+        if (array->said >> i & 1) mf_note(array->path, 1, lines[i]);
+    if (array->matlab)
+        mf_note(array->path, 1,
+                array->ndim == 3 ? "it is from MATLAB, which stores the last index first: its A(i,j,k) is "
+                                   "read as [k][j][i]"
+                                 : "it is from MATLAB, which stores the last index first: its A(i,j) is "
+                                   "read as [j][i]");
+}
+
+int mf_array_may_label(const struct mf_array *array)
+{
+    if (!(array->said & MF_SAID_LOSSY)) return MF_OK;
+    return mf_fail(
+        MF_INPUT,
+        "'%s': its compression (JPEG, WebP or LERC) may have changed values, so they are no labels; try: save "
+        "it with LZW, or --threshold",
+        array->path);
 }
 
 /* A visit through the guard. */

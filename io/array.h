@@ -20,10 +20,13 @@ enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_Z
 
 /** Facts about how an image was read that the user is told. */
 enum mf_said {
-    MF_SAID_ALPHA = 1,   /* an alpha channel that is opaque everywhere is ignored */
-    MF_SAID_WHITE = 2,   /* white-is-zero: values are inverted */
-    MF_SAID_REDUCED = 4, /* reduced copies of its pages are ignored */
-    MF_SAID_TURNED = 8   /* its tag asks viewers to rotate or mirror it, which is ignored */
+    MF_SAID_ALPHA = 1,    /* an alpha channel that is opaque everywhere is ignored */
+    MF_SAID_WHITE = 2,    /* white-is-zero: values are inverted */
+    MF_SAID_REDUCED = 4,  /* reduced copies of its pages are ignored */
+    MF_SAID_TURNED = 8,   /* its tag asks viewers to rotate or mirror it, which is ignored */
+    MF_SAID_LOSSY = 16,   /* its compression may have changed values */
+    MF_SAID_PALETTE = 32, /* values are the grey levels of its palette */
+    MF_SAID_SCALED = 64   /* ImageJ's calibration of its values is ignored */
 };
 
 struct mf_array {
@@ -90,12 +93,15 @@ void mf_array_apart(const char *path, char data[MF_DATASET_TEXT]);
  */
 int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context);
 
-/** Logs, on rank 0, how an image was read if that is unusual. */
+/** Notes (io/notes.h) how an array was read if that is unusual. Whoever takes its values calls it. */
 void mf_array_say(const struct mf_array *array);
 
 /** What numpy calls such elements: "uint16", "bool". Returns @p text. */
 enum { MF_TYPE_TEXT = 16 };
 const char *mf_array_type(char kind, size_t size, char text[MF_TYPE_TEXT]);
+
+/** Refuses values that a compression may have changed where they are to be labels: MF_INPUT. */
+int mf_array_may_label(const struct mf_array *array);
 
 /** Elements in one row along axis 0. */
 size_t mf_array_row(const struct mf_array *array);

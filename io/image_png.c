@@ -83,6 +83,18 @@ static int damaged(const struct reader *r, const char *path)
     return mf_fail(MF_INPUT, "'%s' is a damaged PNG: %s", path, r->text);
 }
 
+/* Do grey levels and the numbers that stand for them agree? */
+static int is_same_palette(const struct reader *r)
+{
+    png_colorp level = NULL;
+    int n = 0;
+
+    (void)png_get_PLTE(r->png, r->info, &level, &n);
+    for (int i = 0; i < n; ++i)
+        if (level[i].red != i) return 0;
+    return n > 0;
+}
+
 static int check(struct reader *r, struct mf_array *a)
 {
     size_t rows = png_get_image_height(r->png, r->info), columns = png_get_image_width(r->png, r->info);
@@ -103,6 +115,7 @@ static int check(struct reader *r, struct mf_array *a)
     a->shape[0] = rows;
     a->shape[1] = columns;
     if (kind & PNG_COLOR_MASK_ALPHA) a->said |= MF_SAID_ALPHA;
+    if (kind == PNG_COLOR_TYPE_PALETTE && !is_same_palette(r)) a->said |= MF_SAID_PALETTE;
     return MF_OK;
 }
 

@@ -113,6 +113,8 @@ static int see_first(TIFF *tiff, struct stack *s)
     if (orientation != ORIENTATION_TOPLEFT) a->said |= MF_SAID_TURNED;
     if (s->first.light == PHOTOMETRIC_MINISWHITE) a->said |= MF_SAID_WHITE;
     if (s->first.alpha) a->said |= MF_SAID_ALPHA;
+    if (s->first.light == PHOTOMETRIC_PALETTE && !s->first.same) a->said |= MF_SAID_PALETTE;
+    if (s->shape.scaled) a->said |= MF_SAID_SCALED;
     return MF_OK;
 }
 
@@ -127,6 +129,7 @@ static int see_page(TIFF *tiff, struct stack *s)
         return MF_OK;
     }
     MF_TRY(mf_tiff_page_read(tiff, s->array->path, &p));
+    if (p.lossy) s->array->said |= MF_SAID_LOSSY;
     if (s->pages++ == 0) {
         s->first = p;
         return see_first(tiff, s);

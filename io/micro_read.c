@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/micro_priv.h"
+#include "io/notes.h"
 #include "io/phases.h"
 #include "io/same_file.h"
 #include "io/units.h"
@@ -159,6 +160,7 @@ static int choose_partial(struct mf_reading *r)
 
 static int choose(struct mf_reading *r)
 {
+    if (!r->read->threshold) MF_TRY(mf_array_may_label(&r->array));
     if (r->read->partial) return choose_partial(r);
     if (r->read->is_mask) {
         use_labels(r->micro, 2, NULL);
@@ -297,24 +299,41 @@ static double voxels_of(const struct mf_micro *m)
     return (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
 }
 
+/* Fractions are those of one file. */
+static void describe_phase(const struct mf_reading *r, int p, double all)
+{
+    const struct mf_micro *m = r->micro;
+    char text[LIST_TEXT];
+    const int n =
+        snprintf(text, sizeof text, "label %ld%s%s is phase %d", m->label[p], m->name[p][0] ? " " : "", m->name[p], p);
+
+    if (!mf_notes_gathered())
+        snprintf(text + n, sizeof text - (size_t)n, ", volume fraction %.6f%s", (double)r->count[p] / all,
+                 m->mask ? " of the voxels that count" : "");
+    mf_note(r->array.path, 0, text);
+}
+
+static void describe_threshold(const struct mf_reading *r)
+{
+    char text[LIST_TEXT];
+
+    snprintf(text, sizeof text, "values > %g are phase 1, the others phase 0", r->threshold);
+    if (mf_notes_gathered() && strcmp(r->read->threshold ? r->read->threshold : "", "otsu") == 0)
+        snprintf(text, sizeof text, "values > its threshold by Otsu are phase 1, the others phase 0");
+    mf_note(r->array.path, 0, text);
+}
+
 static void describe(const struct mf_reading *r)
 {
     const struct mf_micro *m = r->micro;
     const double all = voxels_of(m) - (double)r->left_out;
 
     mf_array_say(&r->array);
-    if (r->array.matlab)
-        mf_warn("'%s' is from MATLAB, which stores the last index first: its A(i,j%s) is read as [%sj][i]",
-                r->array.path, m->ndim == 3 ? ",k" : "", m->ndim == 3 ? "k][" : "");
     if (r->read->is_mask) return;
-    if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
+    if (r->binary) describe_threshold(r);
     if (r->read->partial) describe_partial(r, all);
     if (r->read->label_count && !r->read->partial && m->phase) describe_absent(r);
-    for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p) {
-        mf_info("'%s': label %ld%s%s is phase %d, volume fraction %.6f%s", r->array.path, m->label[p],
-                m->name[p][0] ? " " : "", m->name[p], p, (double)r->count[p] / all,
-                m->mask ? " of the voxels that count" : "");
-    }
+    for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p) describe_phase(r, p, all);
 }
 
 /* Spacing and unit: the user's, else the file's, else 1. A mask has none. */

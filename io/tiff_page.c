@@ -4,8 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
+
+/* Bytes of a piece that are looked at; numbers of newer compressions and of a tag, which older libtiffs do not name. */
+enum { HEAD = 512, LERC = 34887, WEBP = 50001, JXL = 50002, LERC_PACKED = 65566, LERC_DEFLATED = 1 };
 
 /* The first complaint, and whether pixels are being decoded. */
 static struct {
@@ -75,6 +80,8 @@ static int page_palette(TIFF *tiff, const char *path, struct mf_tiff_page *p)
     if (p->bits > 16 || p->format != SAMPLEFORMAT_UINT ||
         !TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
         return mf_tiff_damaged(path);
+    p->same = 1;
+    for (size_t i = 0; i < entries(p); ++i) p->same &= map[0][i] >> 8 == (int)i;
     for (int c = 0; c < 3; ++c) {
         p->map[c] = map[c];
         for (size_t i = 0; i < entries(p); ++i) p->wide |= (map[c][i] & 255) && (map[c][i] & 255) != map[c][i] >> 8;
@@ -99,6 +106,129 @@ static int page_channels(TIFF *tiff, const char *path, struct mf_tiff_page *p)
     if (p->samples != p->colours + p->alpha)
         return mf_fail(MF_INPUT, "'%s' is a TIFF of %d channels; save one of them as plain grey", path, p->samples);
     return p->light == PHOTOMETRIC_PALETTE ? page_palette(tiff, path, p) : MF_OK;
+}
+
+static uint64_t number(const unsigned char *at, size_t bytes, int little)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < bytes; ++i) n = n << 8 | at[little ? bytes - 1 - i : i];
+    return n;
+}
+
+/* The first value of a tag of short or long numbers in the current directory: libtiff hides tags that a compression
+ * does not know. *value stays where there is none. */
+static int look_for_tag(TIFF *tiff, const char *path, unsigned tag, unsigned *value)
+{
+    enum { ENTRIES = 256, LARGE = 20, SMALL = 12, SHORT = 3 };
+    unsigned char head[8], all[ENTRIES * LARGE];
+    const int file = TIFFFileno(tiff);
+    const uint64_t at = TIFFCurrentDirOffset(tiff);
+    uint64_t entries;
+    size_t wide, each, got;
+    int little;
+
+    MF_TRY(mf_read_at(file, path, head, 4, 0));
+    little = head[0] == 'I';
+    each = number(head + 2, 2, little) == 43 ? LARGE : SMALL;
+    wide = each == LARGE ? 8 : 2;
+    MF_TRY(mf_read_at(file, path, head, wide, at));
+    entries = number(head, wide, little);
+    MF_TRY(mf_read_some(file, path, all, (entries < ENTRIES ? entries : ENTRIES) * each, at + wide, &got));
+    for (const unsigned char *e = all; e + each <= all + got; e += each) {
+        const int is_short = number(e + 2, 2, little) == SHORT;
+
+        if (number(e, 2, little) == tag)
+            *value = (unsigned)number(e + each - (wide == 8 ? 8 : 4), is_short ? 2 : 4, little);
+    }
+    return MF_OK;
+}
+
+/* libtiff undoes a predictor with these. */
+static int undoes(uint16_t compression)
+{
+    enum { ZSTD = 50000 };
+
+    return compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
+           compression == COMPRESSION_DEFLATE || compression == COMPRESSION_LZMA || compression == ZSTD;
+}
+
+/* With others it ignores the tag, and values would be differences. */
+static int check_predictor(TIFF *tiff, const char *path, uint16_t compression)
+{
+    unsigned predictor = PREDICTOR_NONE;
+
+    if (undoes(compression)) return MF_OK;
+    MF_TRY(look_for_tag(tiff, path, TIFFTAG_PREDICTOR, &predictor));
+    if (predictor == PREDICTOR_NONE) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "'%s' has a predictor (%u), which libtiff does not undo with compression %u; save it with LZW, or "
+                   "without a predictor",
+                   path, predictor, compression);
+}
+
+/* -- compressions that may change values -- */
+
+static size_t load_head(TIFF *tiff, unsigned char head[HEAD])
+{
+    const tmsize_t n = TIFFIsTiled(tiff) ? TIFFReadRawTile(tiff, 0, head, HEAD) : TIFFReadRawStrip(tiff, 0, head, HEAD);
+
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Lossless WebP says VP8L. */
+static int is_lossy_webp(TIFF *tiff)
+{
+    unsigned char head[HEAD];
+    const size_t n = load_head(tiff, head);
+
+    return !memmem(head, n, "VP8L", 4);
+}
+
+/* Unpacks the beginning. */
+static size_t inflate_head(unsigned char head[HEAD], size_t n)
+{
+    unsigned char packed[HEAD];
+    z_stream stream = {.next_in = packed, .avail_in = (uInt)n, .next_out = head, .avail_out = HEAD};
+
+    memcpy(packed, head, n);
+    if (inflateInit(&stream) != Z_OK) return 0;
+    (void)inflate(&stream, Z_SYNC_FLUSH);
+    (void)inflateEnd(&stream);
+    return HEAD - stream.avail_out;
+}
+
+/* The largest error stands in the header of Lerc2: 0 of real numbers and 0.5 of whole ones mean none. What cannot be
+ * looked at may have one. */
+static int is_lossy_lerc(TIFF *tiff, const struct mf_tiff_page *p)
+{
+    enum { KEY = 6, CHECKED = 3, DEPTHS = 4, BLOBS = 6 };
+    unsigned char head[HEAD];
+    size_t n = load_head(tiff, head), at = KEY + 4;
+    int32_t version = 0;
+    double most;
+    int packed = 0;
+
+    TIFFGetField(tiff, LERC_PACKED, &packed);
+    if (packed == LERC_DEFLATED) n = inflate_head(head, n);
+    if (n < HEAD / 8 || memcmp(head, "Lerc2 ", KEY) != 0) return 1;
+    memcpy(&version, head + KEY, sizeof version); /* little-endian, as this machine */
+    at += (version >= CHECKED ? 4U : 0U) + 6 * 4 + (version >= DEPTHS ? 4U : 0U) + (version >= BLOBS ? 8U : 0U);
+    if (at + sizeof most > n) return 1;
+    memcpy(&most, head + at, sizeof most);
+    return !(most <= (p->format == SAMPLEFORMAT_IEEEFP ? 0 : 0.5));
+}
+
+static int is_lossy(TIFF *tiff, const struct mf_tiff_page *p)
+{
+    switch (p->compression) {
+    case COMPRESSION_JPEG:
+    case COMPRESSION_OJPEG:
+    case JXL: return 1;
+    case WEBP: return is_lossy_webp(tiff);
+    case LERC: return is_lossy_lerc(tiff, p);
+    default: return 0;
+    }
 }
 
 int mf_tiff_page_read(TIFF *tiff, const char *path, struct mf_tiff_page *p)
@@ -128,6 +258,8 @@ int mf_tiff_page_read(TIFF *tiff, const char *path, struct mf_tiff_page *p)
     if (!TIFFIsCODECConfigured(p->compression) || p->compression == COMPRESSION_PIXARLOG) /* which libtiff garbles */
         return mf_fail(MF_INPUT, "'%s' uses TIFF compression %d, which is not read here; save it with LZW or none",
                        path, p->compression);
+    MF_TRY(check_predictor(tiff, path, p->compression));
+    p->lossy = is_lossy(tiff, p);
     return MF_OK;
 }
 

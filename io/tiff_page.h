@@ -26,9 +26,11 @@ struct mf_tiff_page {
     int alpha;              /* one sample more, which must be opaque */
     const uint16_t *map[3]; /* of a palette */
     int wide;               /* a palette whose values need 16 bits */
+    int same;               /* a palette whose values are the numbers that stand for them */
+    int lossy;              /* its compression may have changed values */
 };
 
-/** Reads the header of libtiff's current page. MF_INPUT. */
+/** Reads the header of libtiff's current page. Refuses a predictor that libtiff does not undo. MF_INPUT. */
 int mf_tiff_page_read(TIFF *tiff, const char *path, struct mf_tiff_page *page);
 
 /** Sets kind and size of the values. MF_INPUT. */

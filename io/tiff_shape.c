@@ -36,12 +36,20 @@ static size_t line_value(const char *text, const char *name, size_t otherwise)
     return otherwise;
 }
 
+static double line_real(const char *text, const char *name, double otherwise)
+{
+    const char *line = strstr(text, name);
+
+    return line ? strtod(line + strlen(name), NULL) : otherwise;
+}
+
 static int imagej(const char *path, const char *text, struct mf_tiff_shape *shape)
 {
     const size_t channels = line_value(text, "channels", 1), times = line_value(text, "frames", 1),
                  slices = line_value(text, "slices", 0), images = line_value(text, "images", slices);
 
     *shape = (struct mf_tiff_shape){.by = "ImageJ", .planes = images, .behind = 1};
+    shape->scaled = line_real(text, "\nc0=", 0) != 0 || line_real(text, "\nc1=", 1) != 1;
     if (channels != 1 || times != 1) return refuse_axes(path, "ImageJ", channels, slices ? slices : 1, times);
     if (slices && slices != images)
         return mf_fail(MF_INPUT, "'%s' declares %zu images and %zu slices (ImageJ); save it again", path, images,
@@ -119,8 +127,12 @@ static int ome(const char *path, const char *text, const size_t page[3], struct 
 
 static int list_of(const char *text, size_t axis[AXES])
 {
-    const char *at = strpbrk(text, "[(");
+    const char *at = text + strcspn(text, ":=");
     int n = 0;
+
+    at += *at != '\0';
+    at += strspn(at, " ");
+    if (*at != '[' && *at != '(') return 0; /* another "shape" than that of tifffile */
 
     while (at && n < AXES && (at[0] == '[' || at[0] == '(' || at[0] == ',')) {
         ++at;
@@ -190,10 +202,11 @@ int mf_tiff_described(const char *path, const char *text, size_t rows, size_t co
                       struct mf_tiff_shape *shape)
 {
     const size_t page[3] = {rows, columns, samples};
+    size_t axis[AXES];
     const char *list = text[0] == '{' ? strstr(text, "\"shape\"") : strncmp(text, "shape=", 6) == 0 ? text : NULL;
 
     *shape = (struct mf_tiff_shape){0};
     if (strncmp(text, "ImageJ=", 7) == 0) return imagej(path, text, shape);
-    if (list) return tifffile(path, text, list, page, shape);
+    if (list && list_of(list, axis) > 0) return tifffile(path, text, list, page, shape);
     return text[0] == '<' || strstr(text, "<OME") ? ome(path, text, page, shape) : MF_OK;
 }

@@ -10,6 +10,7 @@ struct mf_tiff_shape {
     size_t planes;  /* 0: the description says nothing */
     int behind;     /* planes without headers may follow the first one */
     int each;       /* every page has its own description, of one plane */
+    int scaled;     /* values mean others: ImageJ calibrated them */
 };
 
 /** Parses @p text, the description of a file of pages [rows][columns] with @p samples values per pixel. Refuses with

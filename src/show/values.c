@@ -110,7 +110,8 @@ int mf_values_scan(const struct mf_array *array, struct mf_values *values)
     MF_TRY(mf_array_visit(array, 0, array->ndim ? array->shape[0] : 1, take, &scan));
     if (values->distinct > MF_VALUES_MAX) return MF_OK;
     sort(values);
-    values->is_labels = !image || (values->at[0] == 0 && values->at[values->distinct - 1] == values->distinct - 1);
+    values->is_labels = !image || (!(array->said & MF_SAID_LOSSY) && values->at[0] == 0 &&
+                                   values->at[values->distinct - 1] == values->distinct - 1);
     return MF_OK;
 }
 

@@ -192,9 +192,10 @@ static void colours(void)
     struct tiff_case c = palette;
 
     made("palette", c);
-    CHECK(array.size == 1);
+    CHECK(array.size == 1 && array.said == MF_SAID_PALETTE);
     for (int k = 0; k < 3; ++k) c.map[k] = high;
     made("palette of high bytes", c);
+    CHECK(array.said == 0); /* a number is its own grey level */
     for (int k = 0; k < 3; ++k) c.map[k] = deep;
     made("palette of 16 bits", c);
     CHECK(array.size == 2);
@@ -274,6 +275,9 @@ static void descriptions(void)
     described("{\"shape\": [3, 37, 24]}", 6, 1, "3 planes (tifffile) but holds 6");
     described("{\"shape\": [3, 24, 37]}", 3, 1, "3 x 24 x 37");
     described("{\"x\": 1} <Pixels", 2, 1, NULL);
+    described("{\"shape\": \"round\", \"box\": [3, 4]}", 2, 1, NULL);
+    described("ImageJ=1.53t\ncf=0\nc0=-32768.0\nc1=1.0\n", 1, 1, NULL);
+    CHECK(array.said == MF_SAID_SCALED);
 }
 
 /* Whatever is said: pages are planes where one channel at one time has as many of them, else nothing is read. */
@@ -374,6 +378,49 @@ static void makers(void)
     }
 }
 
+/* A predictor that libtiff does not know with a compression is refused: values would be differences. */
+static void predictors(void)
+{
+    static const uint16_t packed[] = {COMPRESSION_NONE, COMPRESSION_PACKBITS, COMPRESSION_LERC, COMPRESSION_JPEG};
+
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; ++i)
+        for (uint32_t predictor = 1; predictor < 4; ++predictor) {
+            struct tiff_case c = {.light = PHOTOMETRIC_MINISBLACK, .compression = packed[i], .unit = 1};
+
+            if (!tiff_write(file, &c)) continue;
+            tiff_patch(file, TIFFTAG_RESOLUTIONUNIT, TIFFTAG_PREDICTOR, predictor);
+            if (predictor == 1)
+                right("no predictor", &c, 1, packed[i] == COMPRESSION_JPEG ? 6 : 0);
+            else
+                refused("predictor", "which libtiff does not undo");
+        }
+}
+
+/* Compressions that may change values are told from those that do not. */
+static void losses(void)
+{
+    static const struct {
+        uint16_t compression, bits, format;
+        double error;
+        int lossy;
+    } cases[] = {{COMPRESSION_LZW, 8, 1, 0, 0},  {COMPRESSION_JPEG, 8, 1, 0, 1},  {COMPRESSION_LERC, 8, 1, 0, 0},
+                 {COMPRESSION_LERC, 8, 1, 4, 1}, {COMPRESSION_LERC, 32, 3, 0, 0}, {COMPRESSION_LERC, 32, 3, 0.01, 1}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        struct tiff_case c = {.light = PHOTOMETRIC_MINISBLACK,
+                              .compression = cases[i].compression,
+                              .bits = cases[i].bits,
+                              .format = cases[i].format,
+                              .error = cases[i].error};
+
+        if (!tiff_write(file, &c)) continue; /* a libtiff without this compression */
+        CHECK(load() == MF_OK);
+        CHECK_SAYS(!!(array.said & MF_SAID_LOSSY) == cases[i].lossy, "compression %d, error %g", c.compression,
+                   c.error);
+        CHECK(mf_array_may_label(&array) == (cases[i].lossy ? MF_INPUT : MF_OK));
+    }
+}
+
 /* Real numbers beyond 0 to 1 have no white. */
 static void whites(void)
 {
@@ -416,6 +463,8 @@ int main(void)
     planes();
     copies();
     makers();
+    predictors();
+    losses();
     whites();
     lost();
     free(values);

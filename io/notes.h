@@ -1,0 +1,21 @@
+/* What people are told of files that are read, in lines that name the file.
+ * Rule: of many files there is one line for each kind of note, with the first file and the number of them. */
+#ifndef MF_IO_NOTES_H
+#define MF_IO_NOTES_H
+
+#include "mpi/comm.h"
+
+/** Tells of a file (@p warns: a warning), at once or when the notes that are gathered end. Local. */
+void mf_note(const char *file, int warns, const char *text);
+
+/** Gathers notes from here on: for verbs that read many files. Local. */
+void mf_notes_begin(void);
+
+/** Are notes gathered? Then numbers of one file do not stand in them. */
+int mf_notes_gathered(void);
+
+/** Says what was gathered. @p comm: the ranks that read different files, whose notes are counted together; the rank
+ * itself where all ranks read the same. Collective. */
+void mf_notes_end(const struct mf_comm *comm);
+
+#endif

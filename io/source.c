@@ -116,6 +116,13 @@ static int take(void *context, const void *values, size_t n, size_t at, size_t s
     return MF_OK;
 }
 
+static int take_picture(const struct mf_array *picture, struct taking *t)
+{
+    if (t->source->wish->phases) MF_TRY(mf_array_may_label(picture));
+    mf_array_say(picture);
+    return mf_array_visit(picture, 0, picture->shape[0], take, t);
+}
+
 static int read_picture(struct mf_source *s, size_t id, void *to)
 {
     struct mf_array p;
@@ -127,7 +134,7 @@ static int read_picture(struct mf_source *s, size_t id, void *to)
     if (p.ndim != s->ndim || values != s->values || p.shape[p.ndim - 1] != s->dims[2] ||
         p.shape[p.ndim - 2] != s->dims[1] || (p.size > 1) != s->is_float)
         return mf_fail(MF_INPUT, "'%s' has other extents or values than the first picture, '%s'", s->path, s->file[0]);
-    return mf_array_visit(&p, 0, p.shape[0], take, &t);
+    return take_picture(&p, &t);
 }
 
 int mf_source_sample(void *source, size_t id, struct mf_sample *sample)
@@ -139,8 +146,7 @@ int mf_source_sample(void *source, size_t id, struct mf_sample *sample)
     if (s->reals) memcpy(sample->real, s->real + id * s->reals, s->reals * sizeof *s->real);
     if (s->form == IDX) return mf_idx_read(&s->idx, id, sample->x);
     if (s->form == PICTURES) return read_picture(s, id, sample->x);
-    return s->array.ndim == 2 ? mf_array_visit(&s->array, 0, s->array.shape[0], take, &t)
-                              : mf_array_visit(&s->array, id, 1, take, &t);
+    return s->array.ndim == 2 ? take_picture(&s->array, &t) : mf_array_visit(&s->array, id, 1, take, &t);
 }
 
 /* ---- all of it ---- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/notes.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/exchange.h"
@@ -372,6 +373,7 @@ static int run(struct mf_session *session, void *options)
     struct mf_refused refused = {.file = NULL};
     struct mf_json *array;
     const int keep = o->average || session->common->dry_run;
+    struct mf_comm self;
     unsigned more;
     int rc = MF_OK;
 
@@ -385,6 +387,7 @@ static int run(struct mf_session *session, void *options)
     MF_ASSERT(files > 0); /* was checked */
     results = MF_MUST(calloc(files, sizeof *results), "a list");
     array = mf_json_array();
+    if (files > 1) mf_notes_begin();
     for (size_t i = 0; rc == MF_OK && i < files; ++i) {
         const char *file = mf_characterize_input(session, o, i);
 
@@ -396,6 +399,8 @@ static int run(struct mf_session *session, void *options)
         if (rc == MF_OK && !keep) rc = mf_characterized_save(session, o, &results[i], file, array);
         if (!keep) mf_target_free(&results[i].target);
     }
+    mf_comm_self(&self); /* all ranks read all files */
+    mf_notes_end(&self);
     if (rc == MF_OK) say_sizes(session, o, files, results);
     if (rc == MF_OK && keep && !session->common->dry_run)
         rc = mf_characterized_average(session, o, files, results, array);

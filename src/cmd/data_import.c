@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "io/names.h"
+#include "io/notes.h"
 #include "io/source.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -99,7 +100,9 @@ static int import(struct mf_session *session, const struct data_import *o, struc
 
     mf_source_describe(source, &wish);
     wish.filled = mf_options_given(session->options, "train") || mf_options_given(session->options, "validation");
+    mf_notes_begin();
     rc = mf_dataset_write(session->comm, path, &wish, &from, mf_source_sample, source);
+    mf_notes_end(session->comm);
     free(options);
     MF_TRY(rc);
     return mf_data_report(session, path);

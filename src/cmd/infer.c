@@ -5,6 +5,7 @@
 
 #include "io/array.h"
 #include "io/look.h"
+#include "io/notes.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
@@ -206,6 +207,7 @@ static int load_image(const struct job *job, const char *path, const char *array
     MF_TRY(image_axes(&job->predictor.saved, &a, field->dims));
     MF_TRY(fits(job, path, field->dims));
     MF_TRY(mf_array_load(&a, MOST, &reals));
+    mf_array_say(&a);
     mf_array_type(a.kind, a.size, type);
     n = a.shape[0] * mf_array_row(&a);
     *values = malloc(n * sizeof **values);
@@ -337,7 +339,9 @@ static int predict_files(struct job *job, struct answers *all)
     int rc;
 
     for (size_t i = 0; i < job->count; ++i) files += !job->is_set[i];
+    if (files > 1) mf_notes_begin();
     rc = mf_agree(comm, predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own));
+    mf_notes_end(comm);
     if (rc == MF_OK) rc = share_answers(job, &own, all);
     if (rc == MF_OK) rc = mf_refused_share(comm, &job->refused);
     answers_free(&own);

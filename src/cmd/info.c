@@ -6,6 +6,7 @@
 
 #include "io/array.h"
 #include "io/look.h"
+#include "io/notes.h"
 #include "io/seal.h"
 #include "io/target.h"
 #include "src/base/err.h"
@@ -502,8 +503,11 @@ static int tell_into(struct mf_json *all, const char *file, const char *dataset)
 static int tell_each(const char *const *files, size_t count, const char *dataset, struct mf_json *all)
 {
     size_t bad = 0;
+    struct mf_comm self;
     int worst = MF_OK;
 
+    mf_comm_self(&self);
+    mf_notes_begin();
     for (size_t i = 0; i < count; ++i) {
         int rc = all ? tell_into(all, files[i], dataset) : tell(files[i], dataset, NULL);
 
@@ -513,6 +517,7 @@ static int tell_each(const char *const *files, size_t count, const char *dataset
         ++bad;
         if (rc > worst) worst = rc;
     }
+    mf_notes_end(&self);
     if (all) MF_TRY(mf_json_write(all, stdout));
     return bad ? mf_fail(worst, "%zu of %zu file%s cannot be read", bad, count, MF_S(count)) : MF_OK;
 }

@@ -85,7 +85,7 @@ def parted(folder):
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         lines = [line for line in done.stderr.splitlines() if line.startswith("mesoforge:")]
-        check(done.returncode == 3 and len(lines) == 1 and "same file" in lines[0], f"parted: {done}")
+        check(done.returncode == 3 and len(lines) == 1 and "different files" in lines[0], f"parted: {done}")
     except subprocess.TimeoutExpired:
         check(False, "parted: no end")
 

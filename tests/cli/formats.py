@@ -355,6 +355,27 @@ def turned_over():
             check(json.loads(done.out)["minimum"] == 254 and json.loads(done.out)["mean"] == 254.5, f"white: {done.out}")
 
 
+def of_many_files():
+    """Every verb that reads tells what its reader changed, of many files once for each kind."""
+    says = "it is white-is-zero, so its values were inverted"
+    os.mkdir("pictures")
+    for name in "abc":
+        open(f"pictures/{name}.tif", "wb").write(stack_of_pages("<", 0, pages=1, light=name == "b")[0])
+    open("pictures.csv", "w").write("file,label\na.tif,0\nb.tif,1\nc.tif,1\n")
+    files = [f"pictures/{name}.tif" for name in "abc"]
+    runs = [["data", "import", "pictures", "--table", "pictures.csv", "--train", 1, "--validation", 0, "--output", "set.h5"],
+            ["train", "classify", "--data", "set.h5", "--arch", "mlp", "--epochs", 1, "--no-plots", "--results-dir", "model"],
+            ["infer", "classify", "model/model.safetensors", *files], ["info", *files],
+            ["characterize", *files, "--labels", "0,255", "--limit_to", 1, "--data_folder", "."]]
+    for words in runs:
+        for ranks in (1, 2) if words[0] == "infer" else (1,):
+            done = run(PROGRAM, *words, ranks=ranks, mpiexec=MPIEXEC)
+            lines = [line for line in done.err.splitlines() if says in line]
+            check(done.status == 0 and (words[0] == "train" or lines == [f"warning: 'pictures/a.tif' and 1 more file: {says}: white is now the largest value"]), f"{words}: {done}")
+    check("'pictures/a.tif' and 2 more files: label 0 is phase 0" in done.err, f"labels of three files: {done.err}")
+    check(says in run(PROGRAM, "data", "import", files[0], "--output", "one.h5").err, "one picture")
+
+
 def spare_values():
     """Values beside a header are replaced together with it, and never alone."""
     nrrd("header.nhdr", IMAGE, data="scan.raw")
@@ -382,6 +403,7 @@ with tempfile.TemporaryDirectory() as folder:
     cut_stacks()
     coloured()
     turned_over()
+    of_many_files()
     spare_values()
     os.chdir("/")
 finish("formats")

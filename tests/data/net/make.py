@@ -11,8 +11,10 @@ import pathlib
 import sys
 
 import torch
-from models import make
 from safetensors.torch import save_file
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools/pytorch"))
+from mesoforge_torch import make
 
 SAMPLES, BATCH, STEPS, WARMUP = 20, 8, 10, 2
 RATE, DECAY, EPSILON, CLIP, SMOOTHING = 0.01, 0.1, 1e-4, 0.5, 0.1  # epsilon: gradients that are 0 but for rounding stay small

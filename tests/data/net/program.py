@@ -16,8 +16,10 @@ import tempfile
 import h5py
 import numpy
 import torch
-from models import make
 from safetensors.torch import load_file, save_file
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools/pytorch"))
+from mesoforge_torch import make
 
 TRAIN, OTHERS, BATCH, EPOCHS, SEED = 20, 4, 8, 4, 7
 RATE, DECAY, EPSILON, WARMUP, CLIP = 0.01, 0.1, 1e-4, 2, 0.5  # epsilon: gradients that are 0 but for rounding stay small

@@ -1,0 +1,299 @@
+"""Models of mesoforge in PyTorch. Needs torch 2.0 or newer, and nothing else.
+
+    import mesoforge_torch
+    model = mesoforge_torch.load("run/model.safetensors")
+    print(model.names, model(images))
+
+The answers are those of `mesoforge infer`, to 1e-5. docs/PYTORCH.md has all that such a network does.
+"""
+import json
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+def load(path):
+    """The model of a file that mesoforge has trained, ready to predict."""
+    card, weights = read(path)
+    model = Model(card)
+    model.net.load_state_dict(weights)
+    return model.eval()
+
+
+def read(path):
+    """What a file says of its model, and its weights by name."""
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    begin = 8 + int.from_bytes(data[:8], "little")
+    head = json.loads(data[8:begin].decode())
+    metadata = head.pop("__metadata__", {})
+    if "mesoforge" not in metadata:
+        raise ValueError(f"{path} is no model of mesoforge: its metadata have no 'mesoforge'")
+    weights = {}
+    for name, entry in head.items():
+        if entry["dtype"] != "F32":
+            raise ValueError(f"{path}: '{name}' is {entry['dtype']}, not F32")
+        values = torch.frombuffer(data, dtype=torch.float32, count=math.prod(entry["shape"]), offset=begin + entry["data_offsets"][0])
+        weights[name] = values.reshape(entry["shape"])
+    return json.loads(metadata["mesoforge"]), weights
+
+
+class Model(nn.Module):
+    """A network with the scales of its input and of its output. names: the classes, or the columns that it predicts."""
+
+    def __init__(self, card):
+        super().__init__()
+        if card["version"] != 1:
+            raise ValueError(f"the model is of version {card['version']}, which is not known here")
+        *extents, channels = card["input"]["extents"]
+        sizes = {k: v for k, v in card["arguments"].items() if k not in ("router_noise", "capacity_factor")}
+        self.card, self.classify = card, "classes" in card
+        self.names = card["classes"] if self.classify else card["columns"]
+        self.extents = extents if extents[0] > 1 else extents[1:]
+        self.channels, self.phases = channels, card["input"]["phases"]
+        self.net = make(card["arch"], self.extents, channels, len(self.names), **sizes)
+        scales = [] if self.phases else [("input", card["input"]["mean"], card["input"]["deviation"])]
+        scales += [] if self.classify else [("output", card["column_mean"], card["column_deviation"])]
+        for name, mean, deviation in scales:
+            self.register_buffer(f"{name}_mean", torch.tensor(mean), persistent=False)
+            self.register_buffer(f"{name}_deviation", torch.tensor(deviation), persistent=False)
+
+    def input(self, x):
+        """Samples [n][(z)][y][x], of several channels [n][(z)][y][x][channel], as the network reads them: [n][(z)][y][x][channel]."""
+        x = torch.as_tensor(x, device=next(self.net.parameters()).device)
+        if self.phases:
+            x = functional.one_hot(x.long(), self.phases).float()
+            return x[..., 1:] if self.phases == 2 else x
+        x = x.float()
+        if x.ndim == len(self.extents) + 1:
+            x = x[..., None]
+        return (x - self.input_mean) / self.input_deviation
+
+    def tiles(self, x):
+        """[n][tiles][(z)][y][x][channel]: tiles of the network's extents, the last ones of which end with the sample."""
+        x = x[:, None]
+        for axis, edge in enumerate(self.extents, 2):
+            length = x.shape[axis]
+            if length < edge:
+                raise ValueError(f"samples of {list(x.shape[2:-1])} are smaller than {list(self.extents)}")
+            begins = [min(k, length - edge) for k in range(0, length, edge)]
+            x = torch.cat([x.narrow(axis, k, edge) for k in begins], 1)
+        return x
+
+    def forward(self, x):
+        """Probabilities of classes, or values of columns: [n][names]. Of a larger sample the mean over its tiles."""
+        x = self.tiles(self.input(x))
+        y = self.net(x.flatten(0, 1))
+        y = y.softmax(-1) if self.classify else y * self.output_deviation + self.output_mean
+        return y.unflatten(0, x.shape[:2]).mean(1)
+
+
+def make(arch, extents, channels, outputs, experts=0, expert_ids=None, **sizes):
+    """A new network of --arch, which reads [n][(z)][y][x][channel]. Its parameters have the names that mesoforge writes."""
+    ids = expert_ids or list(range(experts))
+    if arch == "mlp":
+        return Mlp(math.prod(extents) * channels, outputs, **chosen(sizes, "width depth dropout"))
+    if arch == "cnn":
+        return Cnn(channels, outputs, **chosen(sizes, "width depth dropout"))
+    if arch == "moe":
+        return Moe(math.prod(extents) * channels, channels, outputs, ids, **chosen(sizes, "width depth dropout top_k temperature balance features"))
+    if arch == "vit":
+        return Vit(extents, channels, outputs, ids, **chosen(sizes, "width depth heads patch dropout top_k temperature balance"))
+    raise ValueError(f"there is no --arch {arch} here")
+
+
+def chosen(sizes, names):
+    return {k: v for k, v in sizes.items() if k in names.split()}
+
+
+class Mlp(nn.Module):
+    def __init__(self, numbers, outputs, width=256, depth=2, dropout=0):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width if i else numbers, width) for i in range(depth))
+        self.head = nn.Linear(width, outputs)
+        self.dropout = dropout
+
+    def forward(self, x):
+        x = x.flatten(1)
+        for layer in self.layers:
+            x = functional.dropout(functional.gelu(layer(x)), self.dropout, self.training)
+        return self.head(x)
+
+
+def group_norm(channels):
+    return nn.GroupNorm(next(g for g in range(8, 0, -1) if channels % g == 0), channels)
+
+
+class Stage(nn.Module):
+    def __init__(self, before, channels, stride, dropout):
+        super().__init__()
+        self.conv1 = nn.Conv2d(before, channels, 3, stride, 1)
+        self.norm1 = group_norm(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, 1, 1)
+        self.norm2 = group_norm(channels)
+        if stride != 1 or before != channels:
+            self.skip = nn.Conv2d(before, channels, 1, stride)
+        self.dropout = dropout
+
+    def forward(self, x):
+        y = functional.silu(self.norm1(self.conv1(x)))
+        y = self.norm2(self.conv2(functional.dropout(y, self.dropout, self.training)))
+        return functional.silu(y + (self.skip(x) if hasattr(self, "skip") else x))
+
+
+class Features(nn.Module):
+    """What cnn, and moe with --features cnn, find in an image."""
+
+    def __init__(self, channels, width=32, depth=3, dropout=0):
+        super().__init__()
+        self.stem = nn.ModuleDict({"conv": nn.Conv2d(channels, width, 3, 2, 1), "norm": group_norm(width)})
+        self.stages = nn.ModuleList(Stage(width << max(s - 1, 0), width << s, 2 if s else 1, dropout) for s in range(depth))
+        self.columns = width << (depth - 1)
+
+    def features(self, x):
+        x = functional.silu(self.stem["norm"](self.stem["conv"](x.permute(0, 3, 1, 2))))
+        for stage in self.stages:
+            x = stage(x)
+        return x.mean((2, 3))
+
+
+class Cnn(Features):
+    def __init__(self, channels, outputs, width=32, depth=3, dropout=0):
+        super().__init__(channels, width, depth, dropout)
+        self.head = nn.Linear(self.columns, outputs)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+class Gate(nn.Module):
+    """A router. The balance bias belongs to the raw scores, before the temperature, and to the choice alone."""
+
+    def __init__(self, experts, top_k, temperature, balance):
+        super().__init__()
+        self.top, self.temperature = top_k or min(experts, 2), temperature
+        if balance > 0:
+            self.register_buffer("balance_bias", torch.zeros(experts))
+
+    def mix(self, x, scores, experts):
+        """Rows of x go to the experts with the largest scores; weights are the softmax of these, of one alone that of all."""
+        rows, scores = x.flatten(0, -2), scores.flatten(0, -2)
+        choice = (scores + self.balance_bias if hasattr(self, "balance_bias") else scores).topk(self.top).indices
+        if self.top > 1:
+            weight = torch.softmax(scores.gather(1, choice) / self.temperature, -1)
+        else:
+            weight = torch.softmax(scores / self.temperature, -1).gather(1, choice)
+        y = None
+        for e, expert in enumerate(experts.values()):
+            row, slot = (choice == e).nonzero(as_tuple=True)
+            part = expert(rows[row]) * weight[row, slot, None]
+            y = part.new_zeros(len(rows), part.shape[1]) if y is None else y
+            y = y.index_add(0, row, part)
+        return y.unflatten(0, x.shape[:-1])
+
+
+class Expert(nn.Module):
+    def __init__(self, numbers, outputs, width, depth):
+        super().__init__()
+        for i in range(1, depth + 2):
+            self.add_module(f"fc{i}", nn.Linear(numbers if i == 1 else width, outputs if i == depth + 1 else width))
+
+    def forward(self, x):
+        *hidden, last = self.children()
+        for layer in hidden:
+            x = functional.relu(layer(x))
+        return last(x)
+
+
+class DeepGate(Gate):
+    """That of moe, with half as many hidden columns as there are inputs."""
+
+    def __init__(self, numbers, experts, *more):
+        super().__init__(experts, *more)
+        self.fc1 = nn.Linear(numbers, (numbers + 1) // 2)
+        self.fc2 = nn.Linear((numbers + 1) // 2, experts)
+
+    def forward(self, x, experts):
+        return self.mix(x, self.fc2(functional.relu(self.fc1(x))), experts)
+
+
+class Moe(Features):
+    def __init__(self, numbers, channels, outputs, ids, width=256, depth=2, top_k=0, temperature=0.8, balance=0, features="cnn", dropout=0):
+        super().__init__(channels, dropout=dropout) if features == "cnn" else nn.Module.__init__(self)
+        self.has_features = features == "cnn"
+        numbers = self.columns if self.has_features else numbers
+        self.gate = DeepGate(numbers, len(ids), top_k, temperature, balance)
+        self.experts = nn.ModuleDict({str(i): Expert(numbers, outputs, width, depth) for i in ids})
+
+    def forward(self, x):
+        x = self.features(x) if self.has_features else x.flatten(1)
+        return self.gate(x, self.experts)
+
+
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.proj = nn.Linear(width, width)
+
+    def forward(self, x):
+        n, length, width = x.shape
+        q, k, v = self.qkv(x).view(n, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        y = functional.scaled_dot_product_attention(q, k, v)
+        return self.proj(y.transpose(1, 2).reshape(n, length, width))
+
+
+class FlatGate(Gate):
+    """That of a block of vit: one layer."""
+
+    def __init__(self, numbers, experts, *more):
+        super().__init__(experts, *more)
+        self.weight = nn.Parameter(torch.empty(experts, numbers))
+        self.bias = nn.Parameter(torch.empty(experts))
+        for p in (self.weight, self.bias):
+            nn.init.uniform_(p, -numbers**-0.5, numbers**-0.5)
+
+    def forward(self, x, experts):
+        return self.mix(x, functional.linear(x, self.weight, self.bias), experts)
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads, dropout, ids, *router):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width)
+        self.attn = Attention(width, heads)
+        self.norm2 = nn.LayerNorm(width)
+        self.dropout = dropout
+        if ids:
+            self.gate = FlatGate(width, len(ids), *router)
+            self.experts = nn.ModuleDict({str(i): Expert(width, width, 4 * width, 1) for i in ids})
+        else:
+            self.mlp = nn.ModuleDict({"fc1": nn.Linear(width, 4 * width), "fc2": nn.Linear(4 * width, width)})
+
+    def hidden(self, x):
+        if hasattr(self, "gate"):
+            return self.gate(x, self.experts)
+        return self.mlp["fc2"](functional.gelu(self.mlp["fc1"](x)))
+
+    def forward(self, x):
+        x = x + functional.dropout(self.attn(self.norm1(x)), self.dropout, self.training)
+        return x + functional.dropout(self.hidden(self.norm2(x)), self.dropout, self.training)
+
+
+class Vit(nn.Module):
+    def __init__(self, extents, channels, outputs, ids=(), width=128, depth=4, heads=4, patch=8, dropout=0, top_k=0, temperature=0.8, balance=0):
+        super().__init__()
+        self.patch_embed = nn.ModuleDict({"proj": nn.Conv2d(channels, width, patch, patch)})
+        self.pos_embed = nn.Parameter(0.02 * torch.randn((extents[0] // patch) * (extents[1] // patch), width))
+        self.blocks = nn.ModuleList(Block(width, heads, dropout, ids, top_k, temperature, balance) for _ in range(depth))
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, outputs)
+
+    def forward(self, x):
+        x = self.patch_embed["proj"](x.permute(0, 3, 1, 2)).flatten(2).transpose(1, 2) + self.pos_embed
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x).mean(1))

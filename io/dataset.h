@@ -74,8 +74,9 @@ int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);
 
 /**
  * Fills split [n] at random. @p part {train, validation} are shares; the rest is the test split. Error diffusion over
- * the classes in turn divides every class, and the whole set, to within one sample of these shares. @p label NULL: one
- * class. Local. MF_MEMORY.
+ * the classes in turn divides every class, and the whole set, to within one sample of these shares. A class of two
+ * samples or more has one to learn from, unless that share is 0; where the share is small and such classes are many,
+ * the train split becomes larger by that. @p label NULL: one class. Local. MF_MEMORY.
  */
 int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split);
 

@@ -15,29 +15,73 @@ static int is_next(double part, size_t k)
     return floor(part * (double)(k + 1) + 0.5) > floor(part * (double)k + 0.5);
 }
 
-int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split)
-{
-    const double rest = part[0] < 1 ? part[1] / (1 - part[0]) : 0;
-    size_t *first = calloc(classes + 2, sizeof *first), *row = calloc(n + 1, sizeof *row), others = 0;
+/* A class in the row of all samples: from @p first, before @p end. */
+struct stretch {
+    size_t first, end, taught; /* how many are in train */
+    double due;                /* how many are so by the share */
+};
 
-    if (!first || !row) {
-        free(first);
-        free(row);
-        return mf_fail(MF_MEMORY, "no memory to split %zu samples", n);
+static struct stretch stretch_of(const size_t *end, size_t c, const size_t *row, double part, const uint8_t *split)
+{
+    struct stretch s = {.first = c ? end[c - 1] : 0, .end = end[c]};
+
+    for (size_t k = s.first; k < s.end; ++k) s.taught += split[row[k]] == MF_TRAIN;
+    s.due = part * (double)(s.end - s.first);
+    return s;
+}
+
+/* Gives each class of two samples or more one in train, and takes as many from classes with more than their share.
+ * Stretch 0 has no class. */
+static void teach_all(size_t stretches, const size_t *end, const size_t *row, double part, uint8_t *split)
+{
+    size_t owed = 0;
+
+    for (size_t c = 1; part > 0 && c < stretches; ++c) {
+        const struct stretch s = stretch_of(end, c, row, part, split);
+
+        if (s.taught || s.end - s.first < 2) continue;
+        split[row[s.first]] = MF_TRAIN;
+        ++owed;
     }
-    for (size_t i = 0; label && i < n; ++i) ++first[label[i] + 2]; /* class 0 is at 1, -1 at 0 */
-    for (size_t c = 1; label && c < classes + 2; ++c) first[c] += first[c - 1];
+    for (size_t c = 0; owed && c < stretches; ++c) {
+        const struct stretch s = stretch_of(end, c, row, part, split);
+        size_t k = s.end;
+
+        if ((double)s.taught <= s.due || s.taught < (c ? 2 : 1)) continue;
+        while (split[row[--k]] != MF_TRAIN) continue;
+        split[row[k]] = MF_TEST;
+        --owed;
+    }
+}
+
+/* Sorts all samples by their classes, in random order within each; *end: where each class ends. */
+static void sort_all(size_t n, const int32_t *label, size_t classes, uint64_t seed, size_t *end, size_t *row)
+{
+    for (size_t i = 0; label && i < n; ++i) ++end[label[i] + 2]; /* class 0 is at 1, -1 at 0 */
+    for (size_t c = 1; label && c < classes + 2; ++c) end[c] += end[c - 1];
     for (size_t i = 0; i < n; ++i) {
         const size_t id = (size_t)mf_order(seed, 0, n, i);
 
-        row[first[label ? label[id] + 1 : 0]++] = id;
+        row[end[label ? label[id] + 1 : 0]++] = id;
     }
+}
+
+int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split)
+{
+    const double rest = part[0] < 1 ? part[1] / (1 - part[0]) : 0;
+    size_t *end = calloc(classes + 2, sizeof *end), *row = calloc(n + 1, sizeof *row), others = 0;
+
+    if (!end || !row) {
+        free(end);
+        free(row);
+        return mf_fail(MF_MEMORY, "no memory to split %zu samples", n);
+    }
+    sort_all(n, label, classes, seed, end, row);
+    for (size_t k = 0; k < n; ++k) split[row[k]] = is_next(part[0], k) ? MF_TRAIN : MF_TEST;
+    if (label) teach_all(classes + 1, end, row, part[0], split);
     for (size_t k = 0; k < n; ++k)
-        if (is_next(part[0], k))
-            split[row[k]] = MF_TRAIN;
-        else
-            split[row[k]] = is_next(rest, others++) ? MF_VALIDATION : MF_TEST;
-    free(first);
+        if (split[row[k]] != MF_TRAIN) split[row[k]] = is_next(rest, others++) ? MF_VALIDATION : MF_TEST;
+    free(end);
     free(row);
     return MF_OK;
 }

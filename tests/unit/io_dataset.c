@@ -200,6 +200,36 @@ static void split_fairly(void)
     for (int i = 0; i < 1000; ++i) CHECK(split[i] == MF_TRAIN);
 }
 
+/* Small shares leave a sample of every class of two or more to learn from; the totals stay where they can. */
+static void teach_every_class(void)
+{
+    const double part[2] = {0.3, 0.2};
+    int32_t label[400];
+    uint8_t split[400];
+
+    for (int rare = 2; rare < 60; ++rare) { /* classes of two samples; one of one, one of many, some not known */
+        size_t count[MF_SPLITS] = {0}, taught[62] = {0};
+        const size_t large = 380 - 2 * (size_t)rare, n = 400;
+
+        for (size_t i = 0; i < n; ++i)
+            label[i] = i < 2 * (size_t)rare           ? (int32_t)(i / 2)
+                       : i < 2 * (size_t)rare + large ? rare
+                       : i == 399                     ? rare + 1
+                                                      : -1;
+        CHECK(mf_split_make(n, label, (size_t)rare + 2, part, (uint64_t)rare, split) == MF_OK);
+        for (size_t i = 0; i < n; ++i) {
+            ++count[split[i]];
+            if (label[i] >= 0) taught[label[i]] += split[i] == MF_TRAIN;
+        }
+        for (int c = 0; c <= rare; ++c) CHECK(taught[c] > 0);
+        CHECK_NEAR((double)taught[rare], part[0] * (double)large, 1);
+        CHECK(count[MF_TRAIN] >= 119 && (double)count[MF_TRAIN] <= 121 + 0.4 * rare);
+        if (rare < 4) CHECK_NEAR((double)count[MF_TRAIN], 120, 1);
+    }
+    CHECK(mf_split_make(400, label, 61, (double[2]){0, 0.5}, 9, split) == MF_OK);
+    for (int i = 0; i < 400; ++i) CHECK(split[i] != MF_TRAIN);
+}
+
 static long place_of(const char *path, const void *what, size_t bytes)
 {
     static char all[1 << 20];
@@ -389,6 +419,7 @@ int main(int argc, char **argv)
     } else {
         same_hash(&c, arena);
         split_fairly();
+        teach_every_class();
         damage(&c, arena, 0);
         damage(&c, arena, 1);
         refuse(&c);

@@ -21,6 +21,9 @@
 
 enum { SAMPLES_MAX = 1 << 28, CHUNK_MAX = 1 << 30 };
 
+/* The inverse of its root is a float. */
+#define VARIANCE_MIN 1e-76
+
 struct opening {
     const char *path;
     struct mf_dataset *set;
@@ -262,19 +265,26 @@ static void find_range(const struct mf_dataset *s, size_t c, size_t n, const uin
     }
 }
 
-struct mf_channel mf_dataset_channel(const struct mf_dataset *s, size_t c, size_t n, const uint32_t *id)
+double mf_dataset_variance(const struct mf_dataset *s, size_t c, size_t n, const uint32_t *id, double *mean)
 {
     const double values = (double)(n * s->dims[0] * s->dims[1] * s->dims[2]);
-    struct mf_channel v = {.least = 1};
     double sum = 0, square = 0, variance;
 
     for (size_t k = 0; k < n; ++k) {
         sum += s->where->moments[(id[k] * s->dims[3] + c) * 2];
         square += s->where->moments[(id[k] * s->dims[3] + c) * 2 + 1];
     }
-    v.mean = values > 0 ? sum / values : 0;
-    variance = values > 0 ? square / values - v.mean * v.mean : 1;
-    v.deviation = variance > 1e-12 * (1 + v.mean * v.mean) ? sqrt(variance) : 1;
+    *mean = values > 0 ? sum / values : 0;
+    variance = values > 0 ? square / values - *mean * *mean : 0;
+    return variance > 1e-12 * *mean * *mean && variance > VARIANCE_MIN ? variance : 0;
+}
+
+struct mf_channel mf_dataset_channel(const struct mf_dataset *s, size_t c, size_t n, const uint32_t *id)
+{
+    struct mf_channel v = {.least = 1};
+    const double variance = mf_dataset_variance(s, c, n, id, &v.mean);
+
+    v.deviation = variance > 0 ? sqrt(variance) : 1;
     find_range(s, c, n, id, &v);
     return v;
 }

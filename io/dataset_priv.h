@@ -85,6 +85,10 @@ int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t
  * the arrays of the block. */
 int mf_dataset_check(const struct mf_dataset *set);
 
+/** Variance and mean of channel @p c in the samples @p id [n]. 0: the values are equal, or differ by less than 1e-6 of
+ * their mean, which is too little to measure. */
+double mf_dataset_variance(const struct mf_dataset *set, size_t c, size_t n, const uint32_t *id, double *mean);
+
 /** Sums of values and of squares of an image's channels: moments [channels][2]; least and largest value: range
  * [channels][2]. */
 void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments, float *range);

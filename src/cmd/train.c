@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/dataset_doubt.h"
 #include "io/hash.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
@@ -242,6 +243,15 @@ static void close_job(struct job *job)
     mf_dataset_close(job->set);
 }
 
+static void warn_of_set(const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    if (opts->classify)
+        mf_doubt_classes(set);
+    else
+        mf_doubt_reals(set, opts->columns, opts->column);
+    mf_doubt_channels(set);
+}
+
 static void warn_of_warmup(const struct mf_schedule *s)
 {
     if (s->kind == MF_SCHEDULE_ONE_CYCLE || s->steps == 0 || s->warmup < s->steps) return;
@@ -263,6 +273,7 @@ int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, int c
     }
     if (rc == MF_OK && more && more->check) rc = mf_agree(session->comm, more->check(more->context, &job.opts));
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
+    if (rc == MF_OK) warn_of_set(job.set, &job.opts);
     if (rc == MF_OK) warn_of_warmup(&job.opts.schedule);
     if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
     close_job(&job);

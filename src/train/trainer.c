@@ -71,22 +71,25 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
 
 /* -- units of real values -- */
 
+/* Differences to the first value are summed: those of equal values are 0 exactly. */
 static void measure_units(struct mf_trainer *t)
 {
     const struct mf_dataset *set = t->set;
     const size_t n = set->count[MF_TRAIN];
 
     for (size_t c = 0; c < t->opts.columns; ++c) {
+        const float *column = set->real + t->opts.column[c];
+        const double first = n ? (double)column[set->id[MF_TRAIN][0] * set->reals] : 0;
         double sum = 0, squares = 0, mean;
 
-        for (size_t i = 0; i < n; ++i) sum += set->real[set->id[MF_TRAIN][i] * set->reals + t->opts.column[c]];
+        for (size_t i = 0; i < n; ++i) sum += (double)column[set->id[MF_TRAIN][i] * set->reals] - first;
         mean = n ? sum / (double)n : 0;
         for (size_t i = 0; i < n; ++i) {
-            const double d = set->real[set->id[MF_TRAIN][i] * set->reals + t->opts.column[c]] - mean;
+            const double d = (double)column[set->id[MF_TRAIN][i] * set->reals] - first - mean;
 
             squares += d * d;
         }
-        t->units.mean[c] = mean;
+        t->units.mean[c] = first + mean;
         t->units.deviation[c] = squares > 0 ? sqrt(squares / (double)n) : 1;
     }
 }

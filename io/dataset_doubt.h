@@ -1,0 +1,16 @@
+/* What a user should know of a dataset before training: classes, channels and columns from which nothing is learnt. */
+#ifndef MF_IO_DATASET_DOUBT_H
+#define MF_IO_DATASET_DOUBT_H
+
+#include "io/dataset.h"
+
+/** Warns of classes without a sample in the train split. Local. */
+void mf_doubt_classes(const struct mf_dataset *set);
+
+/** Warns of channels of images that are constant in the train split. Local. */
+void mf_doubt_channels(const struct mf_dataset *set);
+
+/** Warns of real values that are constant in the train split: of @p columns columns, NULL: the first ones. Local. */
+void mf_doubt_reals(const struct mf_dataset *set, size_t columns, const size_t *column);
+
+#endif

@@ -301,6 +301,27 @@ def foreign():
             check(info["shape"] == list(extent[1:at + 2]) and info["channels"] == (7 if "channel" in axes else 1), f"{axes}: {info}")
 
 
+def learnable():
+    """What nothing can be learnt from is said; small numbers are no constants."""
+    x = random.normal(0, 1e-7, (12, 4, 5, 3)).astype("f4")
+    x[..., 1] = 9.81
+    x[..., 2] += 1
+    numpy.save("x.npy", x)
+    numpy.save("y.npy", numpy.repeat([0, 1, 2], [1, 6, 5]))
+    with open("t.csv", "w") as file:
+        file.write("a,b\n" + "".join(f"{i * 1e-9},1e-9\n" for i in range(12)))
+    done = made("data", "import", "x.npy", "--labels", "y.npy", "--table", "t.csv", "--classes", "alone", "b", "c", "none", "--train", 0.5, "--validation", 0.2, "--output", "l.h5")
+    info, train = told("l.h5"), read("l.h5", "index/split") == 0
+    check(abs(info["deviation"][0] / x[train][..., 0].std() - 1) < 1e-4 and info["deviation"][1:] == [1, 1], info)
+    check(info["classes_of_splits"]["train"]["b"] == (train[1:7]).sum() and sum(info["classes_of_splits"]["test"].values()) == info["splits"]["test"], info)
+    check("channel 1 is 9.81 in all images" in done.err and "channel 2 is 1 in all" in done.err and "channel 0" not in done.err, done)
+    check("'b' is 1e-09 in all samples" in done.err and "'a' is" not in done.err, done)
+    alone = not train[0]
+    check(("classes have no sample in the train split to learn from: 'alone', 'none'" if alone else "1 class has no sample in the train split to learn from: 'none'") in done.err, done)
+    done = made("train", "regress", "--data", "l.h5", "--arch", "mlp", "--width", 4, "--epochs", 1, "--no-plots", "--no-events", "--results-dir", "l", "--json")
+    check("'b' is 1e-09" in done.err and "channel 1" in done.err and json.loads(done.out)["test"], done)
+
+
 def damage():
     for compress in (0, 6):
         made("synth", "--num-samples", 16, "--size", 32, 32, "--compress", compress, "--output", "d.h5")
@@ -372,6 +393,7 @@ tables()
 spoiled_tables()
 classes()
 foreign()
+learnable()
 damage()
 of_h5py()
 finish("dataset_files")

@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
-#include "io/dataset.h"
+#include "io/dataset_priv.h"
 #include "io/decode.h"
 #include "io/dream3d.h"
+#include "io/foreign.h"
 #include "io/guard.h"
 #include "io/h5.h"
 #include "io/image.h"
@@ -102,7 +103,8 @@ static void set_cells(struct mf_array *a)
     a->spacing[0] = 1; /* of an axis that is none */
 }
 
-static int no_volume(struct mf_h5 *file, const char *path)
+/* Files that hold something else. */
+static int refuse_others(struct mf_h5 *file, const char *path)
 {
     char schema[MF_NAME_TEXT] = "";
 
@@ -113,28 +115,23 @@ static int no_volume(struct mf_h5 *file, const char *path)
                        "'%s' holds descriptors, but a microstructure is needed; "
                        "try: mesoforge reconstruct --descriptor_filename %s",
                        path, path);
-    if (strcmp(schema, MF_SCHEMA_DATASET) == 0)
+    if (strcmp(schema, MF_SCHEMA_DATASET) == 0 || (!*schema && mf_h5_has(file, MF_SET_X)))
         return mf_fail(MF_INPUT, "'%s' is a dataset of samples, but a microstructure is needed; try: mesoforge info %s",
                        path, path);
+    if (!*schema) return MF_OK;
     return mf_fail(MF_INPUT,
                    "'%s' is not a volume of mesoforge: it has no %s; name an array as FILE:ARRAY, "
                    "mesoforge info lists them",
                    path, MF_MICRO_DATASET);
 }
 
-/* "element_size_um", {z, y, x} [um]: what ilastik, Fiji and napari write beside an array. */
-static int see_element_size(struct mf_h5 *file, struct mf_array *a)
+/* Nobody named an array. */
+static int choose(struct mf_h5 *file, struct mf_array *a)
 {
-    static const char *const word = "element_size_um";
-    size_t count = 0;
-
-    if (!mf_h5_has_attribute(file, a->dataset, word)) return MF_OK;
-    a->scaled = 1;
-    snprintf(a->unit, sizeof a->unit, "um");
-    if (mf_h5_get_reals(file, a->dataset, word, 3, a->spacing, &count) == MF_OK && count == 3) return MF_OK;
-    mf_err_clear();
-    snprintf(a->unscaled, sizeof a->unscaled, "its attribute %s is not three numbers (z y x)", word);
-    return MF_OK;
+    a->own = mf_h5_has(file, MF_MICRO_DATASET);
+    if (a->own) return MF_OK;
+    MF_TRY(refuse_others(file, a->path));
+    return mf_foreign_choose(file, a);
 }
 
 static int inspect_open(struct mf_h5 *file, struct mf_array *a)
@@ -142,8 +139,8 @@ static int inspect_open(struct mf_h5 *file, struct mf_array *a)
     struct mf_h5_shape s;
 
     if (!mf_h5_has(file, MF_MICRO_DATASET) && mf_dream3d_is(file)) MF_TRY(mf_dream3d_inspect(file, a));
-    if (!a->dataset[0] && !mf_h5_has(file, MF_MICRO_DATASET)) return no_volume(file, a->path);
-    if (!a->dataset[0] || strcmp(a->dataset, MF_MICRO_DATASET) == 0) a->own = 1;
+    if (!a->dataset[0]) MF_TRY(choose(file, a));
+    a->own |= strcmp(a->dataset, MF_MICRO_DATASET) == 0;
     if (a->own) snprintf(a->dataset, sizeof a->dataset, "%s", MF_MICRO_DATASET);
     MF_TRY(mf_h5_shape(file, a->dataset, &s));
     a->kind = s.kind;
@@ -155,7 +152,7 @@ static int inspect_open(struct mf_h5 *file, struct mf_array *a)
     a->swap = s.swap;
     a->matlab = mf_h5_has_attribute(file, a->dataset, "MATLAB_class");
     if (a->cells) set_cells(a);
-    if (!a->own && !a->cells) MF_TRY(see_element_size(file, a));
+    if (!a->own && !a->cells) MF_TRY(mf_foreign_scale(file, a));
     return a->own ? inspect_own(file, a) : MF_OK;
 }
 
@@ -356,6 +353,12 @@ void mf_array_say(const struct mf_array *array)
 
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
         if (array->said >> i & 1) mf_note(array->path, 1, lines[i]);
+    if (array->only) {
+        char text[MF_DATASET_TEXT + 40];
+
+        snprintf(text, sizeof text, "its only array, %s, is taken", array->dataset);
+        mf_note(array->path, 0, text);
+    }
     if (array->matlab)
         mf_note(array->path, 1,
                 array->ndim == 3 ? "it is from MATLAB, which stores the last index first: its A(i,j,k) is "

@@ -48,6 +48,7 @@ struct mf_array {
     char dataset[MF_DATASET_TEXT];
     int cells;  /* [z][y][x][1] of DREAM.3D's; a single plane is an image */
     int lead;   /* the file has so many axes of length 1 before the first of shape */
+    int only;   /* nobody named it: the file has no other */
     int matlab; /* MATLAB wrote it: its first axis is the last one here */
     int ours;   /* the file says that mesoforge wrote it */
     int own;    /* a volume in the schema of this program: the following is known */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/dataset_priv.h"
 #include "io/guard.h"
 #include "io/h5_priv.h"
 #include "io/recognise.h"
@@ -228,4 +229,12 @@ void mf_look_free(struct mf_look *look)
     look->options = look->results = NULL;
     look->convergence = NULL;
     look->convergence_count = 0;
+}
+
+int mf_look_is_dataset(const struct mf_look *look)
+{
+    if (*look->schema) return strcmp(look->schema, MF_SCHEMA_DATASET) == 0;
+    for (size_t i = 0; i < look->set_count; ++i)
+        if (strcmp(look->set[i].path, MF_SET_X) == 0) return 1;
+    return 0;
 }

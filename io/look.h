@@ -36,4 +36,7 @@ void mf_look_sets(struct mf_h5 *file, void (*see)(void *context, const char *pat
 int mf_look(const char *path, struct mf_look *look);
 void mf_look_free(struct mf_look *look);
 
+/** Is it a dataset of samples, of ours or of another program that lays it out alike? */
+int mf_look_is_dataset(const struct mf_look *look);
+
 #endif

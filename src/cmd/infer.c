@@ -432,7 +432,7 @@ static int look(const char *file, uint8_t *is_set)
     if (!is_h5) return MF_OK;
     found = MF_MUST(calloc(1, sizeof *found), "a file's facts");
     if (mf_look(file, found) == MF_OK) {
-        *is_set = strcmp(found->schema, MF_SCHEMA_DATASET) == 0;
+        *is_set = (uint8_t)mf_look_is_dataset(found);
         mf_look_free(found);
     }
     free(found);

@@ -399,13 +399,10 @@ static int check_lost(const char *file, const struct mf_look *look)
 static int tell_foreign(const char *file, const struct mf_look *look, struct mf_json *json)
 {
     struct mf_array a;
+    const int rc = mf_array_open(file, NULL, &a);
 
-    if (is_dream3d(look)) {
-        const int rc = mf_array_open(file, NULL, &a);
-
-        if (rc == MF_OK) return tell_array(file, NULL, look, json);
-        if (strncmp(mf_err_text(), "cannot ", 7) == 0) return rc; /* what it holds is not known */
-    }
+    if (rc == MF_OK) return tell_array(file, NULL, look, json);
+    if (is_dream3d(look) && strncmp(mf_err_text(), "cannot ", 7) == 0) return rc; /* what it holds is not known */
     mf_err_clear();
     MF_TRY(check_lost(file, look));
     if (json)
@@ -422,7 +419,7 @@ static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
 
     if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_TARGET) == 0)
         rc = tell_target(file, look, json);
-    else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_DATASET) == 0)
+    else if (rc == MF_OK && !dataset && mf_look_is_dataset(look))
         rc = tell_dataset(file, look, json);
     else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_GRAPH) == 0)
         rc = mf_graph_tell(file, json);

@@ -38,13 +38,14 @@ def of_others(folder):
         with open(path, "r+b") as file:
             file.write(b"MATLAB 7.3 MAT-file")
         status, out, err = run(PROGRAM, "info", path, "--json")
-        check(status == 0 and json.loads(out)["datasets"][0]["path"] == "/phase", f"user block: {out} {err}")
+        check(status == 0 and json.loads(out)["dataset"] == "/phase" and "its only array, /phase, is taken" in err, f"user block: {out} {err}")
         status, out, err = run(PROGRAM, "info", f"{path}:phase", "--json")
         said = json.loads(out) if status == 0 else {}
         check(said.get("shape") == [16, 16] and [p["voxels"] for p in said["phases"]] == [170, 86], f"{path}:phase: {out} {err}")
         status, _, err = run(PROGRAM, "smooth", f"{path}:phase", "--strength", 0.5, "--output", f"{folder}/smooth.npy")
         check(status == 0, f"smooth {path}:phase: {err}")
-    refused("name an array as FILE:ARRAY, mesoforge info lists them", "smooth", path, "--output", f"{folder}/no.npy")
+    with h5py.File(os.path.join(folder, "small.h5"), "w") as f:
+        f["a"], f["b"] = np.arange(9), "text"
     path = os.path.join(folder, "odd.h5")
     with h5py.File(path, "w") as f:
         f["d"] = np.zeros((0, 3), np.uint8)
@@ -60,6 +61,8 @@ def of_others(folder):
     refused("/gone is a soft link to none, which is not there", "characterize", f"{path}:gone")
     refused(f"no link is followed; try: {folder}/block512.mat:phase", "characterize", f"{path}:out")
     refused(f"/lost leads to /phase of '{folder}/none.h5', which is not there", "characterize", f"{path}:lost")
+    refused("name one as FILE:ARRAY: g/a, lzf", "smooth", path, "--output", f"{folder}/no.npy")
+    refused("holds no array of two axes or more", "smooth", path.replace("odd", "small"), "--output", f"{folder}/no.npy")
     told = run(PROGRAM, "info", path)
     check("/lzf: /lzf is compressed by lzf" in told.out and "/g/a: uint8, 8 x 8" in told.out, f"a list: {told}")
     with h5py.File(path, "w", libver="latest") as f:
@@ -71,6 +74,35 @@ def of_others(folder):
         status, out, err = run(PROGRAM, "info", save(folder, "labels.npy", (np.arange(64).reshape(8, 8) % 2).astype(kind)), "--json")
         said = json.loads(out) if status == 0 else {}
         check(said.get("kind") == "microstructure" and [p["label"] for p in said["phases"]] == [0, 1], f"labels of {kind}: {out} {err}")
+
+
+def vtkhdf(path, turn=(1, 0, 0, 0, 1, 0, 0, 0, 1), arrays=("phase",)):
+    """Image data of another program: {x, y, z} of its group."""
+    with h5py.File(path, "w") as f:
+        group = f.create_group("VTKHDF")
+        group.attrs["Type"] = np.bytes_("ImageData")
+        group.attrs["WholeExtent"], group.attrs["Spacing"], group.attrs["Direction"] = np.array([0, 8, 0, 6, 0, 4]), np.array([0.25, 0.5, 1.5]), np.array(turn, "f8")
+        for name in arrays:
+            group[f"CellData/{name}"] = (np.arange(4 * 6 * 8).reshape(4, 6, 8) % 2).astype("u1")
+    return path
+
+
+def of_vtk(folder):
+    """The only array is meant where none is named, and its spacing is read."""
+    path = vtkhdf(f"{folder}/cells.vtkhdf")
+    for given in (path, f"{path}:VTKHDF/CellData/phase"):
+        status, out, err = run(PROGRAM, "info", given, "--json")
+        check(status == 0 and json.loads(out)["spacing"] == [1.5, 0.5, 0.25], f"{given}: {out} {err}")
+        check(("its only array, /VTKHDF/CellData/phase, is taken" in err) == (given == path), f"{given}: {err}")
+        status, out, err = run(PROGRAM, "smooth", given, "--strength", 0.1, "--output", f"{folder}/o.h5")
+        with h5py.File(f"{folder}/o.h5") as f:
+            check(list(f["microstructure/phase"].attrs["spacing"]) == [1.5, 0.5, 0.25], f"{given}: {err}")
+    refused("is turned in space", "smooth", vtkhdf(path, (0, 1, 0, 1, 0, 0, 0, 0, 1)), "--output", f"{folder}/no.npy")
+    refused("name one as FILE:ARRAY: VTKHDF/CellData/a, VTKHDF/CellData/b", "smooth", vtkhdf(path, arrays="ab"), "--output", f"{folder}/no.npy")
+    with h5py.File(path, "w") as f:
+        f["samples/x"] = np.zeros((9, 4, 4), "u1")
+    refused("is a dataset of samples", "smooth", path, "--output", f"{folder}/no.npy")
+    check("dataset of 9 samples" in run(PROGRAM, "info", path).out, "a dataset of h5py")
 
 
 def parted(folder):
@@ -108,6 +140,7 @@ def main(folder):
     check(status == 0 and "\x1b" not in out and "?[2Jm" in out, f"a terminal is steered: {out!r}")
     parted(folder)
     of_others(folder)
+    of_vtk(folder)
     plain = save(folder, "plain.npy", np.zeros((8, 8), np.uint8))
     for verb in ("info", "characterize"):
         status, _, err = run(PROGRAM, verb, plain, "--dataset", "x")

@@ -134,7 +134,7 @@ int main(int argc, char **argv)
     labels("/a/b", 0);
     labels("a/b", 0);
     labels("bool", 1);
-    refused(NULL, "/microstructure/phase");
+    refused(NULL, "several arrays, name one as FILE:ARRAY: a/b, bool, ");
     refused("none", "no /none");
     refused("a", "no dataset");
     refused("soft", "/soft is a soft link, which is not followed; try: ");

@@ -11,7 +11,6 @@
 
 #include "io/atomic.h"
 #include "io/recognise.h"
-#include "io/unread.h"
 #include "src/base/err.h"
 
 enum { TEXT_MAX = 1 << 24, USER_BLOCK_MIN = 512, USER_BLOCK_MAX = 1 << 26 };
@@ -154,18 +153,15 @@ int mf_h5_unread(const struct mf_h5 *file, int rc)
 /* What is none, or stands for one. */
 static int refuse_others(const char *path)
 {
-    unsigned char head[MF_UNREAD_HEAD];
     enum mf_format format = MF_HDF5;
-    size_t n = 0;
     int from, rc;
 
+    MF_TRY(mf_refuse_pointer(path));
     MF_TRY(mf_open_plain(path, O_RDONLY, &from));
     rc = mf_recognise(from, path, &format);
-    if (rc == MF_OK) rc = mf_read_some(from, path, head, sizeof head, 0, &n);
     close(from);
-    MF_TRY(rc);
-    if (format == MF_NO_FORMAT) return mf_unread_pointer(path, head, n);
-    return format == MF_HDF5 ? MF_OK : mf_fail(MF_INPUT, "'%s' is no HDF5 file", path);
+    if (rc != MF_OK || format == MF_HDF5 || format == MF_NO_FORMAT) return rc;
+    return mf_fail(MF_INPUT, "'%s' is no HDF5 file", path);
 }
 
 /* Why a file does not open. */

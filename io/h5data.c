@@ -179,7 +179,15 @@ static const char *bad_layout(hid_t create, size_t size)
     }
 }
 
-/* Numbers only; a Boolean of h5py is an enumeration over int8. */
+/* Booleans in bytes: an enumeration of h5py, a field of bits of PyTables. */
+static int is_flag(hid_t type)
+{
+    const H5T_class_t kind = H5Tget_class(type);
+
+    return (kind == H5T_ENUM || kind == H5T_BITFIELD) && H5Tget_size(type) == 1;
+}
+
+/* Numbers only. */
 static const char *bad_type(hid_t type, struct mf_h5_shape *shape)
 {
     H5T_class_t kind = H5Tget_class(type);
@@ -190,8 +198,8 @@ static const char *bad_type(hid_t type, struct mf_h5_shape *shape)
         shape->size = size <= 4 ? 4 : 8;
         return size <= 8 ? NULL : "floats of more than 64 bits in";
     }
-    if (kind != H5T_INTEGER && !(kind == H5T_ENUM && size == 1)) return "no plain numbers in";
-    shape->kind = kind == H5T_ENUM || H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i';
+    if (kind != H5T_INTEGER && !is_flag(type)) return "no plain numbers in";
+    shape->kind = is_flag(type) || H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i';
     shape->size = size;
     return size == 1 || size == 2 || size == 4 || size == 8 ? NULL : "integers of an unusual size in";
 }
@@ -246,8 +254,7 @@ static hid_t native_type(const struct mf_h5_shape *shape)
 static int is_plain(hid_t type, hid_t native, int *swap)
 {
     hid_t copy = H5Tcopy(type);
-    int is = H5Tget_class(type) == H5T_ENUM /* of one byte */ ||
-             (H5Tset_order(copy, H5Tget_order(native)) >= 0 && H5Tequal(copy, native) > 0);
+    int is = is_flag(type) || (H5Tset_order(copy, H5Tget_order(native)) >= 0 && H5Tequal(copy, native) > 0);
 
     *swap = is && H5Tget_size(type) > 1 && H5Tget_order(type) != H5Tget_order(native);
     H5Tclose(copy);
@@ -308,18 +315,18 @@ int mf_h5_read_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, 
     return read_rows(file, path, mf_h5_type_of(type, 0), 0, first, count, to);
 }
 
-/* An enumeration is read in its own base type: the library does not convert it to an integer. */
+/* Booleans are read in their own type: the library does not convert them to integers. */
 int mf_h5_read_native(struct mf_h5 *file, const char *path, const struct mf_h5_shape *shape, size_t first, size_t count,
                       void *to)
 {
     hid_t id = dataset_open(file, path), type;
-    int enumeration;
+    int flags;
 
     if (id < 0) return MF_INPUT;
     type = H5Dget_type(id);
-    enumeration = H5Tget_class(type) == H5T_ENUM;
+    flags = is_flag(type);
     H5Dclose(id);
-    if (enumeration) {
+    if (flags) {
         int rc = read_rows(file, path, type, shape->lead, first, count, to);
 
         H5Tclose(type);

@@ -1,7 +1,9 @@
 /* See recognise.h. */
 #include "io/recognise.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/atomic.h"
 #include "io/h5.h"
@@ -56,4 +58,16 @@ int mf_refuse_unknown(int file, const char *path)
 
     MF_TRY(mf_read_some(file, path, head, sizeof head, 0, &n));
     return mf_unread(path, head, n);
+}
+
+int mf_refuse_pointer(const char *path)
+{
+    unsigned char head[MF_UNREAD_HEAD];
+    size_t n = 0;
+    int file, rc;
+
+    MF_TRY(mf_open_plain(path, O_RDONLY, &file));
+    rc = mf_read_some(file, path, head, sizeof head, 0, &n);
+    close(file);
+    return rc == MF_OK ? mf_unread_pointer(path, head, n) : rc;
 }

@@ -10,6 +10,9 @@
  * disk failed. */
 int mf_recognise(int file, const char *path, enum mf_format *format);
 
+/** Refuses a pointer of Git LFS that stands where the file of that name should: MF_INPUT. MF_OK of all others. */
+int mf_refuse_pointer(const char *path);
+
 /** Refuses what mf_recognise() did not know, and says what to do. MF_INPUT. */
 int mf_refuse_unknown(int file, const char *path);
 

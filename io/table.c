@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/unread.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
@@ -226,6 +227,7 @@ int mf_table_load(const char *path, struct mf_table *table)
 
     *table = (struct mf_table){.path = MF_MUST(strdup(path), "a file name")};
     rc = mf_text_load(path, TEXT_MAX, &table->text, &count);
+    if (rc == MF_OK) rc = mf_unread_pointer(path, (const unsigned char *)table->text, count);
     if (rc == MF_OK) rc = check_kind(table, count);
     if (rc == MF_OK) rc = check_letters(table);
     if (rc == MF_OK) {

@@ -9,6 +9,7 @@
 #include "io/h5.h"
 #include "io/look.h"
 #include "io/phases.h"
+#include "io/recognise.h"
 #include "io/seal.h"
 #include "io/target_look.h"
 #include "io/target_priv.h"
@@ -358,6 +359,7 @@ static int read_alone(struct reader *r)
 
     mf_comm_self(&self);
     MF_TRY(mf_look_is_h5(r->path, &is_h5));
+    if (access(r->path, R_OK) == 0 && !is_h5) MF_TRY(mf_refuse_pointer(r->path));
     if (access(r->path, R_OK) == 0 && !is_h5)
         return mf_seal_explain(
             mf_fail(MF_INPUT, "'%s' is no descriptor file (not HDF5); make one with: mesoforge characterize", r->path),

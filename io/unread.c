@@ -68,6 +68,7 @@ static const struct unread {
     {0, MAGIC("\x80\5\x95"), "", "a pickle", pickles},
     {0, MAGIC(""), ".pickle", "a pickle", pickles},
     {0, MAGIC(""), ".pkl", "a pickle", pickles},
+    {3, MAGIC("\0\0\0\0\0{\""), "", "a model (safetensors)", "infer, eval and train --model take one"},
     {0, MAGIC("PAR1"), "", "a table of Parquet", "save its values as CSV (pandas)"},
     {0, MAGIC("\x1f\x8b\b"), "", "compressed by gzip", unpack},
     {0, MAGIC("BZh"), "", "compressed by bzip2", unpack},

@@ -9,7 +9,10 @@
 
 enum { SHOWN = 20 /* names and numbers of a line, at most */ };
 
-int mf_model_named(const char *file) { return mf_ends_with(file, ".safetensors"); }
+int mf_model_named(const char *file)
+{
+    return mf_ends_with(file, ".safetensors") || mf_ends_with(file, ".safetensors.index.json");
+}
 
 static void print_more(size_t count)
 {

@@ -382,6 +382,17 @@ def of_h5py():
         file["samples/label"] = h5py.SoftLink("/y")
     refused("/samples/label is a soft link, which is not followed", "data", "info", "k.h5")
     refused("'k.npy' is no HDF5 file", "data", "info", "k.npy")
+    with h5py.File("k.h5", "w") as file:  # a field of bits, as PyTables writes Booleans
+        d = h5py.h5d.create(file.create_group("samples").id, b"x", h5py.h5t.STD_B8LE, h5py.h5s.create_simple(x.shape))
+        d.write(h5py.h5s.ALL, h5py.h5s.ALL, x, mtype=h5py.h5t.NATIVE_B8)
+    made("data", "export", "k.h5", "--output", "k.npy")
+    check(numpy.array_equal(numpy.load("k.npy"), x), "fields of bits")
+    for name in ("p.h5", "p.csv", "p.safetensors"):
+        with open(name, "w") as file:
+            file.write("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    for words in (["data", "info", "p.h5"], ["reconstruct", "p.h5"], ["data", "import", "k.npy", "--table", "p.csv"], ["info", "p.safetensors"]):
+        done = run(*words)
+        check(done.status == 3 and "is a pointer of Git LFS, and not the file itself" in done.err, f"{words}: {done}")
 
 
 arrays()

@@ -402,16 +402,19 @@ static void losses(void)
     static const struct {
         uint16_t compression, bits, format;
         double error;
-        int lossy;
-    } cases[] = {{COMPRESSION_LZW, 8, 1, 0, 0},  {COMPRESSION_JPEG, 8, 1, 0, 1},  {COMPRESSION_LERC, 8, 1, 0, 0},
-                 {COMPRESSION_LERC, 8, 1, 4, 1}, {COMPRESSION_LERC, 32, 3, 0, 0}, {COMPRESSION_LERC, 32, 3, 0.01, 1}};
+        int lossy, packed; /* LERC by deflate */
+    } cases[] = {{COMPRESSION_LZW, 8, 1, 0, 0, 0},   {COMPRESSION_JPEG, 8, 1, 0, 1, 0},
+                 {COMPRESSION_LERC, 8, 1, 0, 0, 0},  {COMPRESSION_LERC, 8, 1, 4, 1, 0},
+                 {COMPRESSION_LERC, 32, 3, 0, 0, 0}, {COMPRESSION_LERC, 32, 3, 0.01, 1, 0},
+                 {COMPRESSION_LERC, 8, 1, 0, 0, 1},  {COMPRESSION_LERC, 8, 1, 4, 1, 1}};
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         struct tiff_case c = {.light = PHOTOMETRIC_MINISBLACK,
                               .compression = cases[i].compression,
                               .bits = cases[i].bits,
                               .format = cases[i].format,
-                              .error = cases[i].error};
+                              .error = cases[i].error,
+                              .packed = cases[i].packed};
 
         if (!tiff_write(file, &c)) continue; /* a libtiff without this compression */
         CHECK(load() == MF_OK);

@@ -22,7 +22,8 @@ struct tiff_case {
     int alpha;              /* the last sample is alpha: 1 opaque, 2 not everywhere */
     int coloured;           /* the second colour is another one at one pixel */
     const uint16_t *map[3]; /* of a palette */
-    double error;           /* of LERC, at most */
+    double error;           /* of LERC, at most; */
+    int packed;             /* by deflate, too */
     int unit;               /* write a tag with number 296 */
 };
 
@@ -109,6 +110,7 @@ static inline void tiff_tags(TIFF *t, const struct tiff_case *c)
     if (c->depth) TIFFSetField(t, TIFFTAG_IMAGEDEPTH, c->depth);
     if (c->turned) TIFFSetField(t, TIFFTAG_ORIENTATION, c->turned);
     if (c->alpha) TIFFSetField(t, TIFFTAG_EXTRASAMPLES, 1, &alpha);
+    if (c->packed) TIFFSetField(t, TIFFTAG_LERC_ADD_COMPRESSION, LERC_ADD_COMPRESSION_DEFLATE);
     if (c->error > 0) TIFFSetField(t, TIFFTAG_LERC_MAXZERROR, c->error);
     if (c->unit) TIFFSetField(t, TIFFTAG_RESOLUTIONUNIT, RESUNIT_NONE);
     if (c->light == PHOTOMETRIC_PALETTE) TIFFSetField(t, TIFFTAG_COLORMAP, c->map[0], c->map[1], c->map[2]);

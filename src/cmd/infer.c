@@ -214,7 +214,9 @@ static int load_image(const struct job *job, const char *path, const char *array
     rc = *values ? MF_OK : mf_fail(MF_MEMORY, "no memory for '%s'", path);
     for (size_t i = 0; rc == MF_OK && i < n; ++i) {
         (*values)[i] = (float)reals[i];
-        if (!isfinite((*values)[i])) rc = mf_fail(MF_INPUT, "'%s' holds a value that is not a finite number", path);
+        if (isfinite((*values)[i])) continue;
+        rc = isfinite(reals[i]) ? mf_fail(MF_INPUT, "'%s' holds %g, which does not fit into float32", path, reals[i])
+                                : mf_fail(MF_INPUT, "'%s' holds a value that is not a finite number", path);
     }
     free(reals);
     field->values = *values;

@@ -83,7 +83,7 @@ static int print_json(const struct mf_predictions *s)
     for (size_t i = 0; i < s->refused->count; ++i) {
         struct mf_json *one = mf_json_object();
 
-        MF_JSON(one, "file", s->files[s->refused->file[i].place], "why", (const char *)s->refused->file[i].why);
+        MF_JSON(one, "file", s->files[s->refused->file[i].place], "error", (const char *)s->refused->file[i].why);
         mf_json_put(refused, NULL, one);
     }
     MF_JSON(j, "model", s->saved->path, "predictions", all, "refused", refused);

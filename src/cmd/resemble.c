@@ -9,9 +9,9 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 
-/* FAR: deviations between means. FLAT: deviations that are one of the training's. PHASES: the largest number of a phase
- * that is no grey value, where those reach GREY. */
-enum { FAR = 3, FLAT = 10, PHASES = 7, GREY = 64 };
+/* FAR: deviations between means. A deviation is odd below the training's / FLAT and above it times WIDE. PHASES: the
+ * largest number of a phase that is no grey value, where those reach GREY. */
+enum { FAR = 3, FLAT = 10, WIDE = 4, PHASES = 7, GREY = 64 };
 
 static int has_range(const struct mf_channel *c) { return c->least <= c->most; }
 
@@ -62,7 +62,7 @@ static int is_unlike(const struct mf_channel *c, const struct mf_channel *model)
 
     return fabs(c->mean - model->mean) > FAR * model->deviation ||
            (ranges && (c->most > model->most + width || c->least < model->least - width)) ||
-           (c->deviation > 0 && c->deviation * FLAT < model->deviation);
+           (c->deviation > 0 && c->deviation * FLAT < model->deviation) || c->deviation > WIDE * model->deviation;
 }
 
 int mf_unlike_note(const struct mf_saved *s, size_t place, const struct mf_looked *l, struct mf_unlike *unlike)

@@ -222,7 +222,7 @@ def one_bad_file_costs_no_other():
         said = json.loads(done.out)
         check(done.status == 3 and "3 of 6 files were refused and left out; the first: 'bad.npy'" in done.err, f"{ranks} ranks: {done}")
         check([p["file"] for p in said["predictions"]] == ["one.npy", "two.npy", "few.h5", "few.h5"] == [r["file"] for r in table("some.csv")], f"{ranks} ranks: {said}")
-        check(sorted(r["file"] for r in said["refused"]) == ["bad.npy", "gone.h5", "gone.npy"] and all(r["file"] in r["why"] for r in said["refused"]), f"{said}")
+        check(sorted(r["file"] for r in said["refused"]) == ["bad.npy", "gone.h5", "gone.npy"] and all(r["file"] in r["error"] for r in said["refused"]), f"{said}")
         check([f"warning: left out: " in line for line in done.err.splitlines() if "left out: " in line] == [True] * 3, f"{ranks} ranks: {done.err}")
     refused(3, "2 of 2 files were refused", "infer", "classify", MODEL["classify"], "bad.npy", "gone.npy", "--output", "none.csv")
     check(not os.path.exists("none.csv"), "a table of nothing")
@@ -279,14 +279,15 @@ def other_scales():
     check(parts("colour/model.safetensors")[1]["input"]["type"] == "float32" and parts(MODEL["classify"])[1]["input"]["type"] == "phases", "types")
     check("uint8, mean" in good("info", model).out, "info of a model of images")
     image = numpy.load("greys.npy")[7]
-    for name, x in (("same", image), ("sixteen", image.astype("u2") * 257), ("unit", image / 255), ("nibble", image // 16), ("few", image % 3)):
+    for name, x in (("same", image), ("sixteen", image.astype("u2") * 257), ("unit", image / 255), ("nibble", image // 16), ("few", image % 3), ("wide", 128 + (image - 128.) * 5), ("huge", image * 1e60)):
         numpy.save(f"{name}.npy", x)
     for ranks in runs.some((1, 3)):
         said = good("infer", "classify", model, "same.npy", "sixteen.npy", "same.npy", "sixteen.npy", "unit.npy", ranks=ranks).err
         check(said.count("warning") == 1 and "'sixteen.npy' and 2 more files: mean 3" in said and "(uint16, " in said and "(uint8, 0 to 255)" in said, f"scales of files: {said}")
-        check("warning" in good("infer", "classify", model, "nibble.npy", ranks=ranks).err, "4 bits for 8")
+        check("'nibble.npy' and 1 more file: mean" in good("infer", "classify", model, "nibble.npy", "wide.npy", ranks=ranks).err, "4 bits for 8, and 5 times the contrast")
         check("warning" not in good("infer", "classify", model, "same.npy", "grey.h5", ranks=ranks).err, "the scale of the training")
         refused(3, "'few.npy' holds whole numbers from 0 to 2, which look like phases", "infer", "classify", model, "few.npy", ranks=ranks)
+        refused(3, "which does not fit into float32", "infer", "classify", model, "huge.npy", ranks=ranks)
     numpy.save("scaled.npy", numpy.load("greys.npy") / 255)
     good("data", "import", "scaled.npy", "--labels", "classes.npy", "--output", "scaled.h5")
     check("'scaled.h5': mean 0." in good("eval", model, "--data", "scaled.h5", ranks=2).err, "the scale of a set")

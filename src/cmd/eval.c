@@ -294,15 +294,14 @@ static int draw(const struct job *job)
     return mf_agree(job->session->comm, rc);
 }
 
-/* Rank 0 compares the samples with those of the training. */
+/* Are the samples of the scale of the training? All ranks find the same. */
 static int check_scale(const struct job *job)
 {
     const struct mf_comm *comm = job->session->comm;
     struct mf_unlike unlike = {.files = 0};
-    int rc = MF_OK;
 
-    if (comm->rank == 0) rc = mf_unlike_note_set(&job->predictor.saved, 0, job->set, job->n, job->id, &unlike);
-    MF_TRY(mf_agree(comm, rc));
+    MF_TRY(mf_agree(comm, mf_unlike_note_set(&job->predictor.saved, 0, job->set, job->n, job->id, &unlike)));
+    if (comm->rank != 0) unlike.files = 0; /* one of them says it */
     return mf_unlike_tell(comm, &unlike);
 }
 

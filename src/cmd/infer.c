@@ -380,17 +380,17 @@ static int predict_samples(struct job *job, const struct mf_dataset *set, struct
     return rc == MF_OK ? to.rc : rc;
 }
 
-/* Rank 0 looks at the scale of all samples. */
+/* Every rank looks at the scale of all samples, and rank 0 notes it. */
 static int check_set(struct job *job, size_t place, struct mf_dataset *set)
 {
+    struct mf_unlike same = {.files = 0}, *unlike = job->session->comm->rank == 0 ? &job->unlike : &same;
     uint32_t *id;
     int rc;
 
     MF_TRY(mf_saved_reads(&job->predictor.saved, set));
-    if (job->session->comm->rank != 0) return MF_OK;
     id = MF_MUST(malloc(set->samples * sizeof *id), "samples");
     for (size_t i = 0; i < set->samples; ++i) id[i] = (uint32_t)i;
-    rc = mf_unlike_note_set(&job->predictor.saved, place, set, set->samples, id, &job->unlike);
+    rc = mf_unlike_note_set(&job->predictor.saved, place, set, set->samples, id, unlike);
     free(id);
     return rc;
 }

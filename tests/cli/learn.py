@@ -324,8 +324,7 @@ def models_of_no_use():
             with open("odd.safetensors", "wb") as file:
                 file.write(data[:length] + number * ((len(data) - length) // 4))
             for ranks in runs.some((1, 2)):
-                refused(6, said, "infer", kind, "odd.safetensors", "one.npy", ranks=ranks)
-                refused(6, said, "infer", kind, "odd.safetensors", "set.h5", "--output", "odd.csv", ranks=ranks)
+                refused(6, said, "infer", kind, "odd.safetensors", "one.npy", "few.h5", "--output", "odd.csv", ranks=ranks)
                 refused(6, said, "eval", "odd.safetensors", "--data", "set.h5", "--output", "odd.csv", ranks=ranks)
             check(not os.path.exists("odd.csv"), "a table of no numbers")
 

@@ -60,6 +60,7 @@ struct mf_array {
     char unit[MF_UNIT_TEXT];
     char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not used; "": it is */
     int said;                        /* images: enum mf_said */
+    int bits;                        /* images: of a grey level in the file, 1 to 64 */
 };
 
 /** Receives @p n elements in native byte order. Element k has the number at + k * stride (C order) in the rows asked

@@ -81,8 +81,9 @@ int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);
 int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split);
 
 /** Sorts the axes of an array, (sample, [z,] y, x[, channel]), into @p dims {nz, ny, nx, channels}. @p channels: 1, the
- * last axis holds channels; 0, it does not; -1, only a fifth axis does, or a fourth one of up to four values. Returns
- * the axes of a sample, 2 or 3; 0: the array holds no samples. Local. */
+ * last axis holds channels; 0, it does not; -1, only a fifth axis does, or a fourth one of up to MF_FEW values, and one
+ * plane is an image. Returns the axes of a sample, 2 or 3; 0: the array holds no samples. Local. */
+enum { MF_FEW = 4 };
 int mf_sample_axes(int ndim, const size_t *extent, int channels, size_t dims[4]);
 
 /** Converts x of a sample, as in the file, to input of a network [voxels][set->inputs] (struct mf_batch). MF_INPUT: a

@@ -15,14 +15,14 @@
 
 int mf_sample_axes(int ndim, const size_t *extent, int channels, size_t dims[4])
 {
-    const int last = channels < 0 ? ndim == 5 || (ndim == 4 && extent[3] <= 4) : channels, axes = ndim - 1 - last;
+    const int last = channels < 0 ? ndim == 5 || (ndim == 4 && extent[3] <= MF_FEW) : channels, axes = ndim - 1 - last;
 
     if (axes != 2 && axes != 3) return 0;
     dims[0] = axes == 3 ? extent[1] : 1;
     dims[1] = extent[axes - 1];
     dims[2] = extent[axes];
     dims[3] = last ? extent[axes + 1] : 1;
-    return axes;
+    return channels < 0 && dims[0] == 1 ? 2 : axes;
 }
 
 /* ---- bytes ---- */

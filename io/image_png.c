@@ -111,6 +111,7 @@ static int check(struct reader *r, struct mf_array *a)
                        columns);
     a->kind = 'u';
     a->size = depth == 16 ? 2 : 1;
+    a->bits = kind == PNG_COLOR_TYPE_PALETTE ? 8 : depth; /* levels of a palette have 8 */
     a->ndim = 2;
     a->shape[0] = rows;
     a->shape[1] = columns;

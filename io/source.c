@@ -1,6 +1,7 @@
 /* Samples. See source.h. */
 #include "io/source_priv.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "io/same_file.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 
 /* ---- samples ---- */
@@ -17,6 +19,10 @@ static int set_axes(struct mf_source *s, int ndim, const size_t *extent)
 {
     s->samples = extent[0];
     s->ndim = mf_sample_axes(ndim, extent, -1, s->dims);
+    if (s->ndim == 3 && s->dims[0] <= MF_FEW && s->dims[0] < s->dims[1] && !s->wish->phases)
+        mf_warn("'%s' is read as volumes of %zu planes ([sample][z][y][x]); if these are channels, which come last, "
+                "save numpy.moveaxis(x, 1, -1)",
+                s->wish->path, s->dims[0]);
     if (s->ndim) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' has %d axes, not (sample, [z,] y, x[, channel])", s->wish->path, ndim);
 }
@@ -75,6 +81,8 @@ static int open_pictures(struct mf_source *s)
     s->samples = s->table.rows;
     MF_TRY(open_picture(s, 0, &first));
     if (first.ndim != 2 && first.ndim != 3) return mf_fail(MF_INPUT, "'%s' is no picture", s->path);
+    s->kind = first.kind;
+    s->bits = first.bits;
     s->is_float = first.size > 1;
     s->ndim = first.ndim;
     s->dims[0] = first.ndim == 3 ? first.shape[0] : 1;
@@ -105,6 +113,9 @@ static int take(void *context, const void *values, size_t n, size_t at, size_t s
         if (t->source->is_float) {
             mf_array_reals(t->array, one, 1, &real);
             ((float *)t->to)[at + k * stride] = (float)real;
+            if (isfinite(real) && !isfinite((float)real))
+                return mf_fail(MF_INPUT, "sample %zu of '%s' holds %g, beyond the range of float32 (3.4e38); scale it",
+                               t->id, t->source->wish->path, real);
             continue;
         }
         mf_array_ints(t->array, one, 1, &whole);
@@ -123,6 +134,30 @@ static int take_picture(const struct mf_array *picture, struct taking *t)
     return mf_array_visit(picture, 0, picture->shape[0], take, t);
 }
 
+static void describe(char kind, int bits, char text[MF_TYPE_TEXT])
+{
+    if (bits < 8)
+        snprintf(text, MF_TYPE_TEXT, "%d-bit", bits);
+    else
+        mf_array_type(kind, (size_t)bits / 8, text);
+}
+
+/* Pictures in different scales teach a network the types of files. Labels have no scale. */
+static int check_type(const struct mf_source *s, const struct mf_array *p)
+{
+    char has[MF_TYPE_TEXT], first[MF_TYPE_TEXT], *path;
+    int rc;
+
+    if (p->kind == s->kind && (p->bits == s->bits || (s->wish->phases && p->size == 1 && !s->is_float))) return MF_OK;
+    describe(p->kind, p->bits, has);
+    describe(s->kind, s->bits, first);
+    path = picture_path(s, 0);
+    rc = mf_fail(MF_INPUT, "'%s' has %s values and '%s' %s ones, which are no one scale; save all pictures in one type",
+                 s->path, has, path, first);
+    free(path);
+    return rc;
+}
+
 static int read_picture(struct mf_source *s, size_t id, void *to)
 {
     struct mf_array p;
@@ -132,8 +167,9 @@ static int read_picture(struct mf_source *s, size_t id, void *to)
     MF_TRY(open_picture(s, id, &p));
     for (int a = 0; a < p.ndim; ++a) values *= p.shape[a];
     if (p.ndim != s->ndim || values != s->values || p.shape[p.ndim - 1] != s->dims[2] ||
-        p.shape[p.ndim - 2] != s->dims[1] || (p.size > 1) != s->is_float)
-        return mf_fail(MF_INPUT, "'%s' has other extents or values than the first picture, '%s'", s->path, s->file[0]);
+        p.shape[p.ndim - 2] != s->dims[1])
+        return mf_fail(MF_INPUT, "'%s' has other extents than the first picture, '%s'", s->path, s->file[0]);
+    MF_TRY(check_type(s, &p));
     return take_picture(&p, &t);
 }
 

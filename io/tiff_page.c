@@ -275,8 +275,8 @@ int mf_tiff_page_type(const struct mf_tiff_page *p, struct mf_array *a)
             "'%s' has TIFF samples of %d bits of format %d; save grey values of 1, 2, 4, 8, 16, 32 or 64 bits", a->path,
             p->bits, p->format);
     a->kind = real ? 'f' : bare ? 'u' : 'i';
-    a->size = p->bits < 8 ? 1 : p->bits / 8;
-    if (p->light == PHOTOMETRIC_PALETTE) a->size = p->wide ? 2 : 1;
+    a->bits = p->light == PHOTOMETRIC_PALETTE ? (p->wide ? 16 : 8) : p->bits;
+    a->size = a->bits < 8 ? 1 : (size_t)a->bits / 8;
     return MF_OK;
 }
 

@@ -6,6 +6,7 @@ import os
 import struct
 import sys
 import tempfile
+import zlib
 
 import runs
 from runs import check, finish, optional
@@ -301,6 +302,39 @@ def foreign():
             check(info["shape"] == list(extent[1:at + 2]) and info["channels"] == (7 if "channel" in axes else 1), f"{axes}: {info}")
 
 
+def png(path, values, bits):
+    """Grey values of a picture; @bits: of one."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    rows = [numpy.packbits(r.astype("u1")) if bits == 1 else r.astype(f">u{bits // 8}") for r in values]
+    data = zlib.compress(b"".join(b"\0" + r.tobytes() for r in rows))
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", *values.shape[::-1], bits, 0, 0, 0, 0)) + chunk(b"IDAT", data) + chunk(b"IEND", b""))
+
+
+def scales():
+    """Pictures of one folder have one type; arrays fit into float32, with channels last."""
+    os.makedirs("mixed")
+    values = numpy.arange(64).reshape(8, 8)
+    for bits in (1, 8, 16):
+        png(f"mixed/{bits}.png", values % 2, bits)
+    for one, other, says in ((8, 1, "'mixed/1.png' has 1-bit values and 'mixed/8.png' uint8"), (1, 8, "'mixed/8.png' has uint8 values and 'mixed/1.png' 1-bit"),
+                             (8, 16, "'mixed/16.png' has uint16 values and 'mixed/8.png' uint8")):
+        table(f"file\n{one}.png\n{other}.png\n")
+        refused(says, "data", "import", "mixed", "--table", "t.csv")
+    table("file\n8.png\n1.png\n")
+    made("data", "import", "mixed", "--table", "t.csv", "--phases", 2, "--output", "m.h5")
+    numpy.save("x.npy", numpy.full((4, 8, 8), 1e60))
+    numpy.save("z.npy", numpy.arange(4) % 2)
+    refused("holds 1e+60, beyond the range of float32", "data", "import", "x.npy")
+    for planes, ndim, says in ((1, 2, ""), (3, 3, "volumes of 3 planes"), (5, 3, "")):
+        numpy.save("x.npy", random.normal(0, 1, (4, planes, 8, 8)))
+        done = made("data", "import", "x.npy", "--labels", "z.npy", "--output", "m.h5")
+        check(len(told("m.h5")["shape"]) == ndim and ("numpy.moveaxis(x, 1, -1)" in done.err) == bool(says) and says in done.err, done)
+        if planes > 1:
+            refused("volumes of 3 planes; if these are channels, they come last: numpy.moveaxis" if says else "volumes; try", "train", "classify", "--data", "m.h5", "--arch", "vit", status=2)
+
+
 def learnable():
     """What nothing can be learnt from is said; small numbers are no constants."""
     x = random.normal(0, 1e-7, (12, 4, 5, 3)).astype("f4")
@@ -405,6 +439,7 @@ spoiled_tables()
 classes()
 foreign()
 learnable()
+scales()
 damage()
 of_h5py()
 finish("dataset_files")

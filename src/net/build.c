@@ -30,6 +30,21 @@ int mf_build_refuse(struct mf_build *build, const char *sentence)
     return build->rc == MF_OK ? refused(build, mf_fail(MF_USAGE, "%s", sentence)) : -1;
 }
 
+int mf_build_volume(struct mf_build *build, struct mf_shape sample, const char *what, const char *other)
+{
+    enum { FEW = 4 }; /* planes that may be channels */
+    char text[320], planes[160] = "";
+
+    if (sample.d[1] == 1) return 0;
+    if (sample.d[1] <= FEW && sample.d[1] < sample.d[2])
+        snprintf(planes, sizeof planes,
+                 " of %zu planes; if these are channels, they come last: numpy.moveaxis(x, 1, -1); else",
+                 (size_t)sample.d[1]);
+    snprintf(text, sizeof text, "%s reads images, and the samples are volumes%s try: %s", what, *planes ? planes : ";",
+             other);
+    return mf_build_refuse(build, text);
+}
+
 struct mf_shape mf_build_shape(const struct mf_build *build, int v)
 {
     return v >= 0 ? build->list->net->value[v].shape : (struct mf_shape){.type = MF_F32, .n = 1, .d = {1}};

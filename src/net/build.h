@@ -36,6 +36,9 @@ int mf_build_end(const struct mf_build *build);
 /** Refuses a model (MF_USAGE): -1. */
 int mf_build_refuse(struct mf_build *build, const char *sentence);
 
+/** Refuses samples that are volumes, for @p what, which reads images; @p other reads volumes. 0: they are images. */
+int mf_build_volume(struct mf_build *build, struct mf_shape sample, const char *what, const char *other);
+
 /** The shape of a value; after a refusal that of one number, so that models go on. */
 struct mf_shape mf_build_shape(const struct mf_build *build, int value);
 

@@ -57,8 +57,7 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 {
     const struct mf_shape in = mf_build_shape(build, x);
 
-    if (in.d[1] != 1)
-        return mf_build_refuse(build, "--arch cnn reads images, and the samples are volumes; try: --arch mlp");
+    if (mf_build_volume(build, in, "--arch cnn", "--arch mlp")) return -1;
     if (args->depth > MOST_STAGES) return mf_build_refuse(build, "--arch cnn has at most 16 stages (--depth)");
     x = mf_cnn_features(build, x, (size_t)args->width, args->depth, args->dropout);
     return mf_build_linear(build, "head", x, outputs);

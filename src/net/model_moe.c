@@ -20,8 +20,7 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
     const struct mf_mixture mixture = mf_model_mixture(args, &first, (size_t)args->width, (size_t)args->depth, outputs);
     int scores;
 
-    if (args->features == MF_FEATURES_CNN && in.d[1] != 1)
-        return mf_build_refuse(build, "--features cnn reads images, and the samples are volumes; try: --features none");
+    if (args->features == MF_FEATURES_CNN && mf_build_volume(build, in, "--features cnn", "--features none")) return -1;
     x = args->features == MF_FEATURES_CNN ? mf_cnn_features(build, x, CNN_WIDTH, CNN_DEPTH, args->dropout)
                                           : as_rows(build, x);
     in = mf_build_shape(build, x);

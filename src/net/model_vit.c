@@ -73,8 +73,7 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 {
     const struct mf_shape in = mf_build_shape(build, x);
 
-    if (in.d[1] != 1)
-        return mf_build_refuse(build, "--arch vit reads images, and the samples are volumes; try: --arch mlp");
+    if (mf_build_volume(build, in, "--arch vit", "--arch mlp")) return -1;
     if (args->width % args->heads) return refuse_width(build, args);
     if (in.d[2] % (size_t)args->patch || in.d[3] % (size_t)args->patch)
         return refuse_patch(build, in.d[2], in.d[3], (size_t)args->patch);

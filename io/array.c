@@ -27,6 +27,7 @@
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/text.h"
 
 enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 
@@ -48,6 +49,23 @@ static int is_hollow(const struct stat *info)
     return there > 0 && bytes > HOLLOW && there < bytes / 1024; /* 0: a file system that does not say */
 }
 
+static int refuse_folder(const char *path)
+{
+    static const char *const zarr[] = {".zarray", ".zgroup", "zarr.json"};
+
+    for (int i = 0; i < 3; ++i) {
+        char *mark = mf_format("%s/%s", path, zarr[i]);
+        const int is = access(mark, F_OK) == 0;
+
+        free(mark);
+        if (is)
+            return mf_fail(MF_INPUT,
+                           "'%s' is a folder of Zarr, which is not read here; save one array of it with numpy.save",
+                           path);
+    }
+    return mf_fail(MF_INPUT, "'%s' is a folder; give files (a stack of images: one TIFF)", path);
+}
+
 static int look(struct mf_array *a)
 {
     struct stat info;
@@ -55,8 +73,7 @@ static int look(struct mf_array *a)
 
     if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", a->path);
     if (stat(a->path, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
-    if (S_ISDIR(info.st_mode))
-        return mf_fail(MF_INPUT, "'%s' is a folder; give files (a stack of images: one TIFF)", a->path);
+    if (S_ISDIR(info.st_mode)) return refuse_folder(a->path);
     if (!S_ISREG(info.st_mode)) return mf_fail(MF_INPUT, "'%s' is not a plain file", a->path);
     if (info.st_size == 0) return mf_fail(MF_INPUT, "'%s' is empty", a->path);
     if (is_hollow(&info))
@@ -349,7 +366,7 @@ void mf_array_say(const struct mf_array *array)
         "its orientation tag asks to rotate or mirror it; its rows were read as stored",
         "its compression (JPEG, WebP or LERC) may have changed values near edges",
         "its palette was applied: values are grey levels, not the numbers that it stores",
-        "its calibration by ImageJ was left out: values are those that it stores"};
+        "its calibration (ImageJ, NetCDF) was left out: values are those that it stores"};
 
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
         if (array->said >> i & 1) mf_note(array->path, 1, lines[i]);

@@ -90,5 +90,7 @@ static int see_vtk(struct mf_h5 *file, struct mf_array *a)
 
 int mf_foreign_scale(struct mf_h5 *file, struct mf_array *a)
 {
+    if (mf_h5_has_attribute(file, a->dataset, "scale_factor") || mf_h5_has_attribute(file, a->dataset, "add_offset"))
+        a->said |= MF_SAID_SCALED;
     return strncmp(a->dataset, VTK "/", sizeof VTK) == 0 && a->ndim == 3 ? see_vtk(file, a) : see_element_size(file, a);
 }

@@ -106,14 +106,17 @@ static herr_t keep_version(unsigned n, const H5E_error2_t *error, void *part)
 static int refuse_object(const struct mf_h5 *file, const char *path)
 {
     char part[PART_TEXT] = "";
+    unsigned major = 0, minor = 0, release = 0;
 
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_version, part);
     if (!*part) return mf_h5_refuse(file, "it cannot open", path);
     H5Eclear2(H5E_DEFAULT);
+    (void)H5get_libversion(&major, &minor, &release);
     return mf_fail(MF_INPUT,
-                   "cannot read '%s': %s is there, but its %s is that of a newer HDF5 than 1.10; try: write it with "
+                   "cannot read '%s': %s is there, but its %s is that of a newer HDF5 than %u.%u; try: write it with "
                    "h5py's libver=\"v110\"%s",
-                   file->name, path, part, strcmp(part, "datatype") ? ", or h5repack -f GZIP=1 of that HDF5" : "");
+                   file->name, path, part, major, minor,
+                   strcmp(part, "datatype") ? ", or h5repack -f GZIP=1 of that HDF5" : "");
 }
 
 hid_t mf_h5_object(const struct mf_h5 *file, const char *path)

@@ -317,7 +317,7 @@ static int tell_dataset(const char *file, const struct mf_look *look, struct mf_
     MF_TRY(mf_dataset_open(&self, file, &set));
     mf_data_tell(set, json);
     mf_dataset_close(set);
-    return tell_look(file, look, json);
+    return *look->creator ? tell_look(file, look, json) : tell_seal(file, look, json);
 }
 
 /* ---- HDF5 of others ---- */

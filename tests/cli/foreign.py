@@ -97,12 +97,18 @@ def of_vtk(folder):
         status, out, err = run(PROGRAM, "smooth", given, "--strength", 0.1, "--output", f"{folder}/o.h5")
         with h5py.File(f"{folder}/o.h5") as f:
             check(list(f["microstructure/phase"].attrs["spacing"]) == [1.5, 0.5, 0.25], f"{given}: {err}")
+    with h5py.File(path, "r+") as f:
+        f["VTKHDF/CellData/phase"].attrs["scale_factor"] = 2.0
+    check("its calibration (ImageJ, NetCDF) was left out" in run(PROGRAM, "info", path).err, "a scale factor")
     refused("is turned in space", "smooth", vtkhdf(path, (0, 1, 0, 1, 0, 0, 0, 0, 1)), "--output", f"{folder}/no.npy")
     refused("name one as FILE:ARRAY: VTKHDF/CellData/a, VTKHDF/CellData/b", "smooth", vtkhdf(path, arrays="ab"), "--output", f"{folder}/no.npy")
     with h5py.File(path, "w") as f:
         f["samples/x"] = np.zeros((9, 4, 4), "u1")
     refused("is a dataset of samples", "smooth", path, "--output", f"{folder}/no.npy")
     check("dataset of 9 samples" in run(PROGRAM, "info", path).out, "a dataset of h5py")
+    os.mkdir(f"{folder}/a.zarr")
+    open(f"{folder}/a.zarr/zarr.json", "w").close()
+    refused("is a folder of Zarr", "info", f"{folder}/a.zarr")
 
 
 def parted(folder):

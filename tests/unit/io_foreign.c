@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     refused("unwritten", "missing values");
     refused("external", "other files");
     snprintf(path, sizeof path, "%s/newer.h5", argv[1]);
-    refused("gzip", "/gzip is there, but its layout is that of a newer HDF5 than 1.10; try: ");
+    refused("gzip", "/gzip is there, but its layout is that of a newer HDF5 than ");
     refused("bool", "/bool is there, but its datatype is that of a newer HDF5");
     guards();
     signals();

@@ -95,6 +95,33 @@ static int is_same_palette(const struct reader *r)
     return n > 0;
 }
 
+static unsigned exif_number(const png_byte *at, size_t bytes, int little)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < bytes; ++i) n = n << 8 | at[little ? bytes - 1 - i : i];
+    return n;
+}
+
+/* Do cameras' notes (EXIF, a small TIFF) ask to rotate or mirror it? */
+static int is_turned(const struct reader *r)
+{
+    enum { ORIENTATION = 0x112, ENTRY = 12 };
+    png_bytep exif = NULL;
+    png_uint_32 n = 0;
+    size_t at, entries;
+    int little;
+
+    if (!png_get_eXIf_1(r->png, r->info, &n, &exif) || n < 10) return 0;
+    little = exif[0] == 'I';
+    at = exif_number(exif + 4, 4, little);
+    if (at > n - 2) return 0;
+    entries = exif_number(exif + at, 2, little);
+    for (at += 2; entries > 0 && at + ENTRY <= n; --entries, at += ENTRY)
+        if (exif_number(exif + at, 2, little) == ORIENTATION) return exif_number(exif + at + 8, 2, little) > 1;
+    return 0;
+}
+
 static int check(struct reader *r, struct mf_array *a)
 {
     size_t rows = png_get_image_height(r->png, r->info), columns = png_get_image_width(r->png, r->info);
@@ -116,6 +143,7 @@ static int check(struct reader *r, struct mf_array *a)
     a->shape[0] = rows;
     a->shape[1] = columns;
     if (kind & PNG_COLOR_MASK_ALPHA) a->said |= MF_SAID_ALPHA;
+    if (is_turned(r)) a->said |= MF_SAID_TURNED;
     if (kind == PNG_COLOR_TYPE_PALETTE && !is_same_palette(r)) a->said |= MF_SAID_PALETTE;
     return MF_OK;
 }

@@ -218,6 +218,9 @@ static int see_all(struct vtk *v)
         if (at[1] != '!' && at[1] != '?') MF_TRY(see(v, at, end));
         at = end + 1;
     }
+    if (!*v->kind && memmem(v->text, (size_t)(v->end - v->text), "<Xdmf", 5))
+        return mf_fail(MF_INPUT, "'%s' is XDMF, which describes values in another file; give that one (.h5)",
+                       v->array->path);
     if (!*v->kind) return mf_fail(MF_INPUT, "'%s' is XML but no VTK file", v->array->path);
     return v->pieces ? MF_OK : damaged(v, "it has no piece");
 }

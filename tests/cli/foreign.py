@@ -36,7 +36,7 @@ def of_others(folder):
         with h5py.File(path, "w", userblock_size=block) as f:
             f["phase"] = (np.arange(256).reshape(16, 16) % 3 == 0).astype(np.uint8)
         with open(path, "r+b") as file:
-            file.write(b"MATLAB 7.3 MAT-file")
+            file.write(b"MATLAB 7.3 MAT-file" if block == 512 else b"<?xml version='1.0'?>")
         status, out, err = run(PROGRAM, "info", path, "--json")
         check(status == 0 and json.loads(out)["dataset"] == "/phase" and "its only array, /phase, is taken" in err, f"user block: {out} {err}")
         status, out, err = run(PROGRAM, "info", f"{path}:phase", "--json")

@@ -187,7 +187,7 @@ def read_all():
     reads(vtk("two.vti", a, names=("grain", "phase")), a, SPACING, "--dataset", "phase")
     reads(vtk("flat.vti", IMAGE), IMAGE, SPACING)
     text = open("text.vti").read()  # VTK's writer names a compressor, and does not compress text
-    open("named.vti", "w").write(text.replace(' header_type=', ' compressor="vtkLZ4DataCompressor" header_type=', 1))
+    open("named.vti", "w", encoding="utf-8").write("\ufeff" + text.replace(' header_type=', ' compressor="vtkLZ4DataCompressor" header_type=', 1))
     reads("named.vti", a, SPACING)
     reads(vtk("grid.vtr", a, kind="RectilinearGrid"), a, SPACING)
     reads(vtk("coded.vtr", a.astype("float32"), kind="RectilinearGrid", how="binary", coding="zlib"), a, SPACING)
@@ -267,6 +267,8 @@ def refuse_all():
     refused(vtk("many.vti", VOLUME, names=("grain", "orientation")), "grain, orientation")
     open("not.vti", "w").write('<?xml version="1.0"?><svg/>')
     refused("not.vti", "no VTK file")
+    open("a.xdmf", "w").write('<?xml version="1.0"?><Xdmf/>')
+    refused("a.xdmf", "is XDMF, which describes values in another file")
     grid = vtk("uneven.vtr", VOLUME.astype("float64"), kind="RectilinearGrid", how="ascii")
     refused(changed("uneven2.vtr", grid, b"3.125", b"3.15"), "equal distances")
     refused(changed("type.nrrd", "a.nrrd", b"type: uint8", b"type: block"), "'block'")
@@ -355,6 +357,19 @@ def turned_over():
             check(json.loads(done.out)["minimum"] == 254 and json.loads(done.out)["mean"] == 254.5, f"white: {done.out}")
 
 
+def turned_png():
+    """The note of a camera in a PNG (EXIF) that it lies on its side is said."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    for turn in (1, 6):
+        exif = b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x112, 3, 1, turn, 0, 0)
+        open("turned.png", "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 4, 4, 8, 0, 0, 0, 0)) + chunk(b"eXIf", exif)
+                                       + chunk(b"IDAT", zlib.compress(b"\0\0\1\0\1" * 4)) + chunk(b"IEND", b""))
+        done = run(PROGRAM, "info", "turned.png")
+        check(done.status == 0 and ("its orientation tag asks" in done.err) == (turn == 6), f"turned by {turn}: {done}")
+
+
 def of_many_files():
     """Every verb that reads tells what its reader changed, of many files once for each kind."""
     says = "it is white-is-zero, so its values were inverted"
@@ -403,6 +418,7 @@ with tempfile.TemporaryDirectory() as folder:
     cut_stacks()
     coloured()
     turned_over()
+    turned_png()
     of_many_files()
     spare_values()
     os.chdir("/")

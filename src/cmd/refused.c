@@ -23,7 +23,7 @@ int mf_refused_note(struct mf_refused *r, size_t place, int code)
 {
     struct mf_refused_file file = {.place = place, .code = code};
 
-    if (code != MF_INPUT && code != MF_NUMERIC && code != MF_MEMORY) return code;
+    if (code != MF_USAGE && code != MF_INPUT && code != MF_NUMERIC && code != MF_MEMORY) return code;
     snprintf(file.why, sizeof file.why, "%s", mf_err_text());
     mf_err_clear();
     add(r, &file);
@@ -55,13 +55,16 @@ int mf_refused_share(const struct mf_comm *comm, struct mf_refused *r)
 
 int mf_refused_end(struct mf_refused *r, size_t files)
 {
+    const struct mf_refused_file *first = r->file;
+
     if (r->count == 0) return MF_OK;
     qsort(r->file, r->count, sizeof *r->file, by_place);
-    if (files == 1) return mf_fail(r->file[0].code, "%s", r->file[0].why);
+    if (files == 1) return mf_fail(first->code, "%s", first->why);
     for (size_t i = 0; i < r->count && i < SHOWN; ++i) mf_warn("left out: %s", r->file[i].why);
     if (r->count > SHOWN) mf_warn("left out: %zu more", r->count - SHOWN);
-    return mf_fail(r->file[0].code, "%zu of %zu files were refused and left out; the first: %.800s", r->count, files,
-                   r->file[0].why);
+    return mf_fail(first->code == MF_USAGE && r->count < files ? MF_INPUT : first->code,
+                   "%zu of %zu files %s refused and left out; the first: %.800s", r->count, files,
+                   r->count == 1 ? "was" : "were", first->why);
 }
 
 void mf_refused_free(struct mf_refused *r)

@@ -18,7 +18,7 @@ struct mf_refused {
 };
 
 /** Notes that the file at @p place was refused with @p code, forgets its sentence, and returns MF_OK. Returns the code
- * where it is not of the file: usage, output, a device. Local. */
+ * where it is not of the file: output, a device. Local. */
 int mf_refused_note(struct mf_refused *refused, size_t place, int code);
 
 /** Brings together what ranks noted of their own files. Collective; MF_MEMORY, agreed. */

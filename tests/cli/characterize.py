@@ -365,16 +365,17 @@ def beside(folder):
 
 def one_bad_file_costs_no_other(folder):
     """What can be measured is, and is printed and written; the others are named, and the status is 3. A mean of a part is not what was asked for."""
-    names = [os.path.join(folder, f"{name}.npy") for name in ("first", "bad", "second", "gone")]
+    names = [os.path.join(folder, f"{name}.npy") for name in ("first", "small", "second", "gone", "third", "bad")]
     for name in names[::2]:
         np.save(name, np.eye(9, dtype=np.uint8))
-    np.save(names[1], np.full((9, 9), np.nan))
+    np.save(names[1], np.eye(4, dtype=np.uint8))
+    np.save(names[5], np.full((9, 9), np.nan))
     for ranks in (0, 2):
         got, out, err = run(*names, "--limit_to", 3, "--data_folder", folder, "--json", ranks=ranks)
         check(got == 3 and [one["file"] for one in json.loads(out)] == names[::2], f"{ranks} ranks: {got} {out}")
-        check("2 of 4 files were refused and left out; the first: " in err and err.count("left out: ") == 2 and "gone.npy'" in err, f"{ranks} ranks: {err}")
+        check("3 of 6 files were refused and left out; the first: " in err and err.count("left out: ") == 3 and "gone.npy'" in err and "the largest L is 2" in err, f"{ranks} ranks: {err}")
     there = [os.path.exists(name[:-4] + "_characterization.h5") for name in names]
-    check(there == [True, False, True, False], f"files of descriptors: {there}")
+    check(there == [True, False] * 3, f"files of descriptors: {there}")
     got, out, err = run(*names, "--average", "--data_folder", folder)
     check(got == 3 and not out, f"the mean of a part: {got} {out}")
 

@@ -20,7 +20,7 @@
 
 enum { AXES_TEXT = 64 };
 
-static int get_int(struct mf_h5 *file, const char *object, const char *name, int64_t *value)
+static int get_int(struct mf_h5 *file, const char *path, const char *object, const char *name, int64_t *value)
 {
     double real;
     size_t count;
@@ -31,7 +31,7 @@ static int get_int(struct mf_h5 *file, const char *object, const char *name, int
         *value = (int64_t)real;
         return MF_OK;
     }
-    return mf_fail(MF_INPUT, "attribute %s of %s is not one whole number", name, object);
+    return mf_fail(MF_INPUT, "cannot use '%s': attribute %s of %s is not one whole number", path, name, object);
 }
 
 static int check_schema(struct mf_h5 *file, const char *path)
@@ -43,7 +43,7 @@ static int check_schema(struct mf_h5 *file, const char *path)
     if (!mf_h5_has(file, MF_SET_X) || (*schema && strcmp(schema, MF_SCHEMA_DATASET) != 0))
         return mf_fail(MF_INPUT, "'%s' is no dataset (%s%s); make one with: mesoforge synth --num-samples, data import",
                        path, *schema ? "its schema is " : "it has no " MF_SET_X, schema);
-    MF_TRY(get_int(file, "/", "schema_version", &version));
+    MF_TRY(get_int(file, path, "/", "schema_version", &version));
     if (version == MF_SCHEMA_VERSION) return MF_OK;
     return mf_fail(MF_INPUT, "cannot read '%s': schema version %lld, this program knows %d", path, (long long)version,
                    MF_SCHEMA_VERSION);
@@ -97,13 +97,25 @@ static int check_axes(const char *path, const char *axes, int ndim, int *channel
                    path, ndim, axes, remedy);
 }
 
+/* A text of all axes, or one for each. */
+static int get_axes(struct mf_h5 *file, char axes[AXES_TEXT])
+{
+    char word[MF_H5_DIMS][AXES_TEXT] = {{0}};
+    size_t words = 0, used = 0;
+
+    MF_TRY(mf_h5_get_texts(file, MF_SET_X, "axes", MF_H5_DIMS, AXES_TEXT, word[0], &words));
+    for (size_t k = 0; k < words && used < AXES_TEXT; ++k)
+        used += (size_t)snprintf(axes + used, AXES_TEXT - used, "%s%s", k ? " " : "", word[k]);
+    return MF_OK;
+}
+
 static int read_axes(struct mf_h5 *file, const char *path, const struct mf_h5_shape *s, struct mf_set_head *h)
 {
     char axes[AXES_TEXT] = "";
     int channels = -1;
 
     if (mf_h5_has_attribute(file, MF_SET_X, "axes")) {
-        MF_TRY(mf_h5_get_text(file, MF_SET_X, "axes", axes, sizeof axes));
+        MF_TRY(get_axes(file, axes));
         MF_TRY(check_axes(path, axes, s->ndim, &channels));
     }
     h->samples = s->dims[0];
@@ -122,7 +134,7 @@ static int read_x(struct mf_h5 *file, const char *path, struct mf_set_head *h, s
     if (!s.plain || s.swap || !((s.kind == 'u' && s.size == 1) || (s.kind == 'f' && s.size == 4)))
         return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " must hold uint8 or little-endian float32", path);
     MF_TRY(read_axes(file, path, &s, h));
-    MF_TRY(get_int(file, MF_SET_X, "phases", &phases));
+    MF_TRY(get_int(file, path, MF_SET_X, "phases", &phases));
     h->is_float = s.kind == 'f';
     h->phases = phases < 0 || phases > MF_PHASES_MAX ? -1 : (int32_t)phases;
     h->offset = s.offset;
@@ -142,10 +154,12 @@ static int read_part(struct mf_h5 *file, const char *path, enum mf_set_part part
 
     if (!mf_h5_has(file, kind->path)) return MF_OK;
     MF_TRY(mf_h5_shape(file, kind->path, &s));
-    if (s.ndim != 1 + kind->is_table || s.dims[0] != h->samples)
-        return mf_fail(MF_INPUT, "cannot use '%s': %s has %zu rows and %d axes for %zu samples", path, kind->path,
-                       s.dims[0], s.ndim, (size_t)h->samples);
-    h->columns[part] = kind->is_table ? s.dims[1] : 1;
+    if (s.ndim == 1) s.dims[1] = 1;
+    if (s.ndim < 1 || s.ndim > 2 || s.dims[0] != h->samples || (!kind->is_table && s.dims[1] != 1))
+        return mf_fail(MF_INPUT, "cannot use '%s': %s has %zu rows on %d axes for %zu samples%s", path, kind->path,
+                       s.dims[0], s.ndim, (size_t)h->samples,
+                       part == MF_PART_LABEL && s.ndim == 2 ? "; of one-hot labels take numpy.argmax(y, axis=1)" : "");
+    h->columns[part] = s.dims[1];
     h->at[part] = s.offset;
     return MF_OK;
 }

@@ -395,11 +395,12 @@ static int fits(const char *from, size_t n, char *to, size_t room)
     return 1;
 }
 
-static int read_variable(hid_t attribute, size_t room, char *texts, size_t count)
+/* HDF5 does not convert ASCII of variable length, as h5py writes bytes, to UTF-8. */
+static int read_variable(hid_t attribute, hid_t stored, size_t room, char *texts, size_t count)
 {
     hid_t type = text_type(), space = H5Aget_space(attribute);
     char **words = calloc(count ? count : 1, sizeof *words);
-    int ok = words && H5Aread(attribute, type, words) >= 0;
+    int ok = words && H5Tset_cset(type, H5Tget_cset(stored)) >= 0 && H5Aread(attribute, type, words) >= 0;
 
     for (size_t i = 0; ok && i < count; ++i) ok = fits(words[i], TEXT_MAX, texts + i * room, room);
     if (words) (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, words);
@@ -428,7 +429,7 @@ int mf_h5_get_texts(struct mf_h5 *file, const char *object, const char *name, si
 
     if (attribute < 0) return MF_INPUT;
     ok = H5Tget_class(type) == H5T_STRING &&
-         (H5Tis_variable_str(type) > 0 ? read_variable(attribute, room, texts, *count)
+         (H5Tis_variable_str(type) > 0 ? read_variable(attribute, type, room, texts, *count)
                                        : read_fixed(attribute, type, room, texts, *count));
     if (!ok) mf_h5_refuse(file, "no text of a usable length in attribute", name);
     H5Tclose(type);

@@ -13,7 +13,10 @@
 
 static int check(const char *path, size_t id, double value, size_t names)
 {
-    if (value != rint(value) || fabs(value) > LABEL_MAX)
+    if (fabs(value) > LABEL_MAX)
+        return mf_fail(MF_INPUT, "label %g of sample %zu in '%s' is too large: classes have numbers below 2^53", value,
+                       id, path);
+    if (value != rint(value))
         return mf_fail(MF_INPUT,
                        "label %.15g of sample %zu in '%s' is not a whole number, and so no class; real values are "
                        "properties, and -1 says not known",

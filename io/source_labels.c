@@ -73,7 +73,7 @@ static int values_of_array(const struct mf_source *s, const char *path, double *
     double *all;
 
     MF_TRY(mf_array_open(path, NULL, &a));
-    if (a.ndim != 1)
+    if (a.ndim != 1 && !(a.ndim == 2 && a.shape[1] == 1))
         return mf_fail(MF_INPUT,
                        "'%s' has %d axes and must have one label for each sample; of one-hot labels take "
                        "numpy.argmax(labels, axis=1)",

@@ -31,14 +31,25 @@ static char *unquote(char *at, char **end)
     return cell;
 }
 
+/* Bytes of a blank at @p at; spreadsheets also write the one that breaks no line. 0: there is none. */
+static size_t gap_at(const struct mf_table *t, const char *at)
+{
+    return is_gap(t, *at) ? 1 : strncmp(at, "\302\240", 2) == 0 ? 2 : 0;
+}
+
 /* Blanks around a cell are no part of it, in quotes either. */
 static char *trimmed(const struct mf_table *t, char *cell)
 {
-    char *end = cell + strlen(cell);
+    char *end = cell;
 
-    while (is_gap(t, *cell)) ++cell;
-    while (end > cell && is_gap(t, end[-1])) --end;
-    *end = '\0';
+    while (gap_at(t, cell)) cell += gap_at(t, cell);
+    for (char *at = cell; *at;) {
+        const size_t gap = gap_at(t, at);
+
+        at += gap ? gap : 1;
+        end = gap ? end : at;
+    }
+    *(end < cell ? cell : end) = '\0';
     return cell;
 }
 
@@ -167,9 +178,10 @@ static int parse(struct mf_table *t)
 
         MF_TRY(take_line(t, &p, t->cell + used, &count));
         if (count != t->columns)
-            return mf_fail(MF_INPUT, "line %zu of '%s' has %zu cells, and its first line %zu%s", line, t->path, count,
-                           t->columns,
-                           count > t->columns ? "; a cell that holds a separator (a comma?) needs quotes" : "");
+            return mf_fail(
+                MF_INPUT, "line %zu of '%s' has %zu cells, and its first line %zu%s", line, t->path, count, t->columns,
+                count > t->columns ? "; a cell with a separator (a comma?) in it needs quotes, and every column a name"
+                                   : "");
         used += count;
     }
     t->rows = used / t->columns;

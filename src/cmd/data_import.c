@@ -34,9 +34,14 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
+static int is_table(const char *path)
+{
+    return path && (mf_ends_with(path, ".csv") || mf_ends_with(path, ".tsv") || mf_ends_with(path, ".txt"));
+}
+
 static int check_columns(const struct data_import *o)
 {
-    const int table = o->table || (o->labels && mf_ends_with(o->labels, ".csv"));
+    const int table = o->table || is_table(o->labels);
 
     if (!table && (o->columns.count || o->ignore.count))
         return mf_fail(MF_USAGE, "--%s names columns, and there is no --table",
@@ -62,7 +67,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(mf_data_part(o->train, o->validation));
     MF_TRY(check_classes(o));
     MF_TRY(check_columns(o));
-    if (o->labels && o->table && mf_ends_with(o->labels, ".csv"))
+    if (o->table && is_table(o->labels))
         return mf_fail(MF_USAGE, "--labels and --table are both tables; give one of them, with a column label");
     if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)
         return mf_fail(MF_USAGE, "--phases must be 2 to %d, or 0, not %ld", MF_PHASES_MAX, o->phases);
@@ -72,7 +77,7 @@ static int check(const struct mf_session *session, void *options)
 
 static struct mf_source_wish wish_of(const struct data_import *o, const char *path)
 {
-    const int in_table = o->labels && mf_ends_with(o->labels, ".csv");
+    const int in_table = is_table(o->labels);
 
     return (struct mf_source_wish){.path = path,
                                    .labels = in_table ? NULL : o->labels,

@@ -2,7 +2,7 @@
 
     python3 benchmarks/inclusions.py [--before PROGRAM] [--kinds NAME ...] [--sizes N ...] [--fractions F ...] [--seeds N ...] [--out FILE.tsv]
 
-A run is judged as match judges its candidates: score + 2 copied^2, both of `compare`. Exit status 1: a case where S2 and Variation are better.
+A run is judged as match judges its candidates: by the score of `compare` and, with Patches, twice the square of what is copied beyond chance. Exit status 1: a case where S2 and Variation are better.
 """
 import argparse
 import itertools
@@ -17,9 +17,10 @@ import numpy as np
 
 import measures
 
-RADIUS = {64: 2, 128: 3, 256: 4}  # of discs [pixels]; other lengths follow it
+RADIUS = {64: 2, 128: 3, 168: 5, 256: 4}  # of discs [pixels]; other lengths follow it
 KINDS = {
     "spheres": lambda r: ["--kind", "spheres", "--radius", r],
+    "hard-spheres": lambda r: ["--kind", "hard-spheres", "--radius", r],
     "gaussian": lambda r: ["--kind", "gaussian", "--correlation-length", r, "--exact"],
     "voronoi": lambda r: ["--kind", "voronoi", "--grain-size", 2 * r],
     "needles": lambda r: ["--kind", "fibres", "--orientation", "random", "--radius", r / 2],
@@ -59,9 +60,11 @@ def reconstruct(program, judge, image, seed, words, folder):
     start, output = seconds(), os.path.join(folder, "result.npy")
     said = call(program, "match", image, "--seed", seed, "--output", output, *words)[1]
     spent = seconds() - start
-    plain, periodic = (json.loads(call(judge, "compare", image, output, "--json", *more)[0])["results"][0] for more in ([], ["--periodic"]))
+    plain, periodic = (json.loads(call(judge, "compare", image, output, "--json", *more)[0])["results"][0]["directions"]["z"] for more in ([], ["--periodic"]))
+    chance = periodic["copied_by_chance"]
+    beyond = max(0, periodic["copied"] - chance) / (1 - chance) if chance < 1 else 0
     chosen = [line for line in said.splitlines() if line.startswith("auto: ")]
-    return plain["score"], periodic["copied"], spent, chosen[0][6:].split(";")[0] if chosen else ""
+    return plain["score"], beyond, spent, chosen[0][6:].split(";")[0] if chosen else ""
 
 
 def row(o, kind, size, fraction, seed, folder):
@@ -84,7 +87,7 @@ def main():
         for case in itertools.product(o.kinds, o.sizes, o.fractions, o.seeds):
             numbers, chosen = row(o, *case, folder)
             score, copied, _ = numbers
-            bad = score + 2 * copied**2
+            bad = score + [2 * copied[0]**2, 2 * copied[1]**2 * ("S2 and Variation" not in chosen), 0]
             worse += bad[1] > bad[2] + 1e-9
             all_rows.append(numbers)
             out.write("\t".join([*map(str, case), *(f"{v:.3f}" for v in numbers.ravel()), chosen]) + "\n")

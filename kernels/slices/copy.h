@@ -14,13 +14,16 @@ struct mf_copy_image {
 
 enum { MF_COPY_LEAST = 16, MF_COPY_MOST = 64 };
 
+/* Two halves of an image have so much in common where a match is a proof. */
+#define MF_COPY_CHANCE 0.05
+
 /**
  * The edge of windows that prove a copy of @p example. It starts at MF_COPY_LEAST pixels and doubles while two halves
- * of the example share more than a twentieth of such windows, because then a match is no proof. It is at most
+ * of the example share more than MF_COPY_CHANCE of such windows, because then a match is no proof. It is at most
  * MF_COPY_MOST, a quarter of the example's shorter edge and half of that of @p image. 512 / edge windows along an axis
- * are compared, evenly spread. Local; MF_MEMORY.
+ * are compared, evenly spread. *common: what the halves share of windows of that edge. Local; MF_MEMORY.
  */
-int mf_copy_edge(const struct mf_copy_image *image, const struct mf_copy_image *example, size_t *edge);
+int mf_copy_edge(const struct mf_copy_image *image, const struct mf_copy_image *example, size_t *edge, double *common);
 
 /**
  * The share of windows of @p edge x @p edge pixels (at most MF_COPY_MOST) of @p image that agree in 95 % of their

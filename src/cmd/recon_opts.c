@@ -109,7 +109,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),
     ROW("candidates", candidates, MF_LONG, "1",
         "runs per result, from --seed and seeds made of it [1..64]; kept is the one nearest to its target, by the "
-        "score of compare and twice the square of what is copied (auto: 4 for small images, 8 of several phases)"),
+        "score of compare and, with Patches, twice the square of what is copied beyond chance (auto: 4 for small "
+        "images, 8 of several phases)"),
     ROW("initial-microstructure-file", initial_file, MF_TEXT, NULL,
         "start from this field (FILE or FILE:ARRAY) instead of noise: labels of the sample, or real values in [0,1]"),
     ROW("fixed", fixed_file, MF_TEXT, NULL,

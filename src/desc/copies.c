@@ -49,18 +49,29 @@ static int copies(size_t sides, const struct pair *pair, struct mf_copied *copie
 {
     *copied = (struct mf_copied){.edge = MF_COPY_LEAST};
     for (size_t d = 0; d < sides; ++d) {
-        double one;
+        double one, common;
         size_t edge;
 
         if (!holds_window(&pair[d].image) || !holds_window(&pair[d].example)) continue;
-        MF_TRY(mf_copy_edge(&pair[d].image, &pair[d].example, &edge));
+        MF_TRY(mf_copy_edge(&pair[d].image, &pair[d].example, &edge, &common));
         MF_TRY(mf_copy_share(&pair[d].image, &pair[d].example, edge, &one));
         if (edge > copied->edge) copied->edge = edge;
         copied->share += one;
+        copied->common += common;
         ++copied->sides;
     }
     if (copied->sides) copied->share /= copied->sides;
+    if (copied->sides) copied->common /= copied->sides;
     return MF_OK;
+}
+
+double mf_copied_by_chance(const struct mf_copied *c) { return 1 - (1 - c->common) * (1 - c->common); }
+
+double mf_copied_beyond(const struct mf_copied *c)
+{
+    const double chance = mf_copied_by_chance(c);
+
+    return c->share > chance ? (c->share - chance) / (1 - chance) : 0;
 }
 
 int mf_copies(const struct mf_target *got, const struct mf_target *want, struct mf_copied *copied)

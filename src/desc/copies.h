@@ -7,8 +7,9 @@
 
 struct mf_copied {
     double share;
-    size_t edge; /* of the windows [pixels], the largest of all sides; 0: not measured */
-    int sides;   /* number of sides that windows fit into; 0: share is 0 */
+    double common; /* the share that two halves of the target have in common */
+    size_t edge;   /* of the windows [pixels], the largest of all sides; 0: not measured */
+    int sides;     /* number of sides that windows fit into; 0: share is 0 */
 };
 
 /**
@@ -18,6 +19,12 @@ struct mf_copied {
  * examples. Not collective; MF_MEMORY.
  */
 int mf_copies(const struct mf_target *got, const struct mf_target *want, struct mf_copied *copied);
+
+/** The share that agrees by chance: a whole target has twice as many windows as its half. */
+double mf_copied_by_chance(const struct mf_copied *copied);
+
+/** The share of the rest that is copied, 0 to 1. */
+double mf_copied_beyond(const struct mf_copied *copied);
 
 /** Pixels of a side's example as classes. @p phase < 0: the phases, and 255 for none. Else: @p phase, and the rest.
  * NULL without memory; the caller frees. */

@@ -16,8 +16,9 @@
 
 enum { SLICES = 16 /* of a volume in each direction, as compare takes */ };
 
-/* A copy scores well but is useless. A few windows that also occur in the target are chance. A complete copy counts as
- * much as the largest error. */
+/* A copy scores well but is useless. A few windows that also occur in the target are chance, and of few features many
+ * are. Only descriptors by example copy: of others whatever agrees is chance. A complete copy counts as much as the
+ * largest error. */
 static const double COPY = 2;
 
 void mf_outcome_spacing(const struct mf_outcome *out, double spacing[3])
@@ -103,6 +104,7 @@ static int judge(struct mf_outcome *out, struct mf_candidate *c)
 
     *c = (struct mf_candidate){
         .seed = out->solve.seed, .copied = out->copied.share, .evaluations = out->result.evaluations};
+    if (mf_objective_by_example(&out->solve.objective)) c->beyond = mf_copied_beyond(&out->copied);
     for (int d = 0; rc == MF_OK && d < sides; ++d) {
         struct mf_texture want[MF_PHASES_MAX] = {{0}};
         struct mf_texture_off off;
@@ -115,7 +117,7 @@ static int judge(struct mf_outcome *out, struct mf_candidate *c)
     return mf_agree(out->comm, rc);
 }
 
-static double badness(const struct mf_candidate *c) { return c->score + COPY * c->copied * c->copied; }
+static double badness(const struct mf_candidate *c) { return c->score + COPY * c->beyond * c->beyond; }
 
 /* What one run leaves in an outcome. */
 struct made {
@@ -217,7 +219,8 @@ static int choose(struct mf_outcome *out)
             put(out, &best);
     }
     out->result.elapsed = elapsed;
-    mf_info("candidate %zu is kept", out->kept + 1);
+    mf_info("candidate %zu is kept%s", out->kept + 1,
+            mf_objective_by_example(&out->solve.objective) ? "" : ", by its score: these descriptors copy nothing");
     return MF_OK;
 }
 

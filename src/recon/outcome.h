@@ -15,6 +15,7 @@ enum { MF_CANDIDATES_MAX = 64 };
 struct mf_candidate {
     uint64_t seed;
     double score, copied; /* as compare defines them */
+    double beyond;        /* what is copied beyond chance; 0 if the descriptors copy nothing */
     long evaluations;
 };
 

@@ -214,6 +214,7 @@ void mf_outcome_json(const struct mf_outcome *out, struct mf_json *j)
     if (has_whole(out, MF_WHOLE_CROSS)) json_pairs(out, j);
     mf_json_finite(j, "variation_error", out->variation_error);
     if (out->copied.edge) mf_json_real(j, "copied", out->copied.share);
+    if (out->copied.edge) mf_json_real(j, "copied_by_chance", mf_copied_by_chance(&out->copied));
     if (out->copied.edge) mf_json_int(j, "copied_window", (long long)out->copied.edge);
     if (out->candidates > 1) json_candidates(out, j);
 }
@@ -313,6 +314,21 @@ static void report_s2(const struct mf_outcome *out, int p)
                 fraction_of(out, p), s2_error(out, p, 0));
 }
 
+/* Only descriptors by example copy; of the others what agrees does so by chance. */
+static void report_copied(const struct mf_outcome *out)
+{
+    const double share = 100 * out->copied.share, chance = 100 * mf_copied_by_chance(&out->copied);
+
+    if (!out->copied.edge) return;
+    mf_info("copied from the target: %.*f %% of windows of %zu x %zu, by chance about %.*f %%", decimals(share), share,
+            out->copied.edge, out->copied.edge, decimals(chance), chance);
+    if (mf_objective_by_example(&out->solve.objective) && mf_copied_beyond(&out->copied) > COPIED)
+        mf_warn("more than half of the result is copied from its target, which has few features; try: another --seed, "
+                "a larger micrograph, or %s",
+                out->by_recipe ? "--descriptor_types and --descriptor_weights with less of Patches"
+                               : "less of Patches (--descriptor_weights)");
+}
+
 void mf_outcome_report(const struct mf_outcome *out)
 {
     const struct mf_solve_result *r = &out->result;
@@ -341,14 +357,7 @@ void mf_outcome_report(const struct mf_outcome *out)
     if (!isnan(out->variation_error))
         mf_info("interface density: largest relative error %.*f %%", decimals(100 * out->variation_error),
                 100 * out->variation_error);
-    if (out->copied.edge)
-        mf_info("copied from the target: %.*f %% of windows of %zu x %zu", decimals(100 * out->copied.share),
-                100 * out->copied.share, out->copied.edge, out->copied.edge);
-    if (out->copied.edge && out->copied.share > COPIED)
-        mf_warn("more than half of the result is copied from its target, which has few features; try: another --seed, "
-                "a larger micrograph, or %s",
-                out->by_recipe ? "--descriptor_types and --descriptor_weights with less of Patches"
-                               : "less of Patches (--descriptor_weights)");
+    report_copied(out);
     if (out->variation_error > 0.1)
         mf_warn("the interface density of the result differs from its target's; try: %s", remedy(out));
 }

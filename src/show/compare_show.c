@@ -159,6 +159,7 @@ static struct mf_json *side_json(const struct mf_comparison *c, int side)
 
     mf_json_finite(one, "score", c->off[side].score);
     mf_json_finite(one, "copied", c->copied[side].share);
+    if (c->copied[side].edge) mf_json_real(one, "copied_by_chance", mf_copied_by_chance(&c->copied[side]));
     if (c->copied[side].edge) mf_json_int(one, "copied_window", (long long)c->copied[side].edge);
     mf_json_int(one, "slices", (long long)c->got->taken[side]);
     for (int e = 0; e < MF_TEXTURE_ERRORS; ++e)
@@ -284,6 +285,9 @@ static void side_text(FILE *to, const struct mf_comparison *c, int side)
                 number(more, c->copied[side].share));
     if (c->copied[side].edge > MF_COPY_LEAST)
         fprintf(to, "  copied: windows of %zu x %zu pixels\n", c->copied[side].edge, c->copied[side].edge);
+    if (c->copied[side].common > MF_COPY_CHANCE)
+        fprintf(to, "  copied: about %.3f agrees by chance, as the target has few features\n",
+                mf_copied_by_chance(&c->copied[side]));
     for (int p = 0; p < c->got->micro.phases; ++p) phase_text(to, c, side, p);
     mf_compare_more_text(to, c, side);
     fprintf(to, "  errors of the score\n");

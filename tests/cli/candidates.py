@@ -1,5 +1,5 @@
-"""--candidates: each is the run of a seed that is told, the best by the score of compare and twice the square of what is copied is
-kept, on any number of ranks, and a run that was stopped among them ends as one that was not.
+"""--candidates: each is the run of a seed that is told, the best by the score of compare and, with Patches, twice the square of what
+is copied beyond chance is kept, on any number of ranks, and a run that was stopped among them ends as one that was not.
 
     candidates.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
 """
@@ -16,8 +16,9 @@ PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 SETTLED = (*S2, "--limit_to", 6, "--max_iter", 28, "--polish_rounds", 2, "--deterministic")
 
 
-def badness(one):
-    return one["score"] + 2 * one["copied"] ** 2
+def badness(one, chance):
+    """chance: the share that agrees by chance; None: no descriptor copies."""
+    return one["score"] + (0 if chance is None or one["copied"] <= chance else 2 * ((one["copied"] - chance) / (1 - chance)) ** 2)
 
 
 def chosen(folder, name, image, *words):
@@ -38,7 +39,7 @@ def chosen(folder, name, image, *words):
     check(done["candidates"] == other["candidates"], f"{name}: {done['candidates']} and on 3 ranks {other['candidates']}")
     seeds = [one["seed"] for one in done["candidates"]]
     check(seeds[0] == 4 == done["seed"] and len(set(seeds)) == 3, f"{name}: seeds {seeds}")
-    bad = [badness(one) for one in done["candidates"]]
+    bad = [badness(one, None) for one in done["candidates"]]
     check(len(set(bad)) == 3 and done["kept"] == int(np.argmin(bad)), f"{name}: kept {done['kept']} of {bad}")
     for k, seed in enumerate(seeds):
         alone = measure(PROGRAM, "match", image, *SETTLED, *words, "--seed", seed, "--output", f"{folder}/alone.npy")
@@ -56,6 +57,9 @@ def automatic(folder):
         image = save(folder, "image.npy", of if of is discs else blobs((of[0], of[0]), of[1], 1))
         done = measure(PROGRAM, "match", image, *words, "--max_iter", 3, "--no_polish", "--output", f"{folder}/auto.npy")
         check(done and len(done.get("candidates", [0])) == count, f"{of} {words}: {done and done.get('candidates')}")
+        if done and count > 1:
+            bad = [badness(one, None if of is rare else done["copied_by_chance"]) for one in done["candidates"]]
+            check(bad[done["kept"]] <= min(bad) + 1e-12, f"{of} {words}: kept {done['kept']} of {bad}")
 
 
 def stopped(folder, image):

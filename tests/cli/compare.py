@@ -131,13 +131,16 @@ def copied(x, target, periodic, edge, many=1024):
     return float((agree.max(1) >= 0.95 * edge * edge).mean()) if len(mine) else 0.0
 
 
+def common(target, edge):
+    """What halves of the target share."""
+    halves = [(i[:len(i) // 2], i[len(i) // 2:]) for i in (target, target.T)]
+    return np.mean([copied(*pair, False, edge, 512) if min(one.shape + other.shape) >= edge else 0 for one, other in halves for pair in ((one, other), (other, one))])
+
+
 def window(x, target):
     """So large that halves of the target are not alike."""
     edge = 16
-    while edge < 64 and 8 * edge <= min(target.shape) and 4 * edge <= min(x.shape):
-        halves = [(i[:len(i) // 2], i[len(i) // 2:]) for i in (target, target.T)]
-        if np.mean([copied(*pair, False, edge, 512) for one, other in halves for pair in ((one, other), (other, one))]) <= 0.05:
-            break
+    while edge < 64 and 8 * edge <= min(target.shape) and 4 * edge <= min(x.shape) and common(target, edge) > 0.05:
         edge *= 2
     return edge
 
@@ -205,6 +208,8 @@ def compared(what, said, got, want, lag, periodic, most):
         share = copied(*middle, periodic, edge) if min(min(m.shape) for m in middle) >= 16 else 0
         check(near(one["copied"], share) and one["copied_window"] == edge,
               f"{what}, {normal}: copied {one['copied']} by {one['copied_window']}, not {share} by {edge}")
+        chance = 1 - (1 - common(middle[1], edge)) ** 2 if min(min(m.shape) for m in middle) >= 16 else 0
+        check(near(one["copied_by_chance"], chance), f"{what}, {normal}: by chance {one['copied_by_chance']}, not {chance}")
     check(("field" in said) == (got.ndim == want.ndim), f"{what}: whole fields of one kind, and of no others")
     for p, one in enumerate(said.get("field", [])):
         whole = [field(x, p, periodic) for x in (got, want)]

@@ -9,9 +9,6 @@
 
 enum { ALONG = 1024, ALONG_HALF = 512 }; /* windows along an axis, times their edge */
 
-/* Two halves have at most so much in common by chance. */
-static const double CHANCE = 0.05;
-
 #if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
 #define COUNTS __attribute__((target_clones("popcnt", "default")))
 #else
@@ -164,21 +161,25 @@ static int in_common(const struct mf_copy_image half[4], size_t edge, double *sh
 
 static size_t shorter(const struct mf_copy_image *image) { return image->nu < image->nv ? image->nu : image->nv; }
 
-int mf_copy_edge(const struct mf_copy_image *image, const struct mf_copy_image *example, size_t *edge)
+/* Have both images room for windows twice as wide? */
+static int may_double(size_t edge, const struct mf_copy_image *image, const struct mf_copy_image *example)
+{
+    return 2 * edge <= MF_COPY_MOST && 8 * edge <= shorter(example) && 4 * edge <= shorter(image);
+}
+
+int mf_copy_edge(const struct mf_copy_image *image, const struct mf_copy_image *example, size_t *edge, double *common)
 {
     struct mf_copy_image half[4];
-    double share = 1;
-    int rc = MF_OK;
+    int rc;
     uint8_t *x = malloc(example->nu * example->nv + 1);
 
     *edge = MF_COPY_LEAST;
     if (!x) return mf_fail(MF_MEMORY, "no memory for halves");
     halve(example, x, half);
-    while (rc == MF_OK && 2 * *edge <= MF_COPY_MOST && 8 * *edge <= shorter(example) && 4 * *edge <= shorter(image)) {
-        rc = in_common(half, *edge, &share);
-        if (rc != MF_OK || share <= CHANCE) break;
+    for (rc = in_common(half, *edge, common);
+         rc == MF_OK && *common > MF_COPY_CHANCE && may_double(*edge, image, example);
+         rc = in_common(half, *edge, common))
         *edge *= 2;
-    }
     free(x);
     return rc;
 }

@@ -387,11 +387,10 @@ void mf_array_say(const struct mf_array *array)
 int mf_array_may_label(const struct mf_array *array)
 {
     if (!(array->said & MF_SAID_LOSSY)) return MF_OK;
-    return mf_fail(
-        MF_INPUT,
-        "'%s': its compression (JPEG, WebP or LERC) may have changed values, so they are no labels; try: save "
-        "it with LZW, or --threshold",
-        array->path);
+    return mf_fail(MF_INPUT,
+                   "'%s': its compression (JPEG, WebP or LERC) may have changed values, so they are no labels; try: "
+                   "binarise it and save it with LZW (characterize, match: --threshold)",
+                   array->path);
 }
 
 /* A visit through the guard. */

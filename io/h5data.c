@@ -136,17 +136,22 @@ int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
     return id < 0 || bad ? MF_OUTPUT : MF_OK;
 }
 
-/* Only filters of the library itself are used: no plug-in is loaded, and the others may have changed values. */
-static int check_filters(const struct mf_h5 *file, const char *path, hid_t create)
+/* Values stand in the file itself. Only filters of the library itself are used: no plug-in is loaded, and the others
+ * may have changed values. */
+static int check_storage(const struct mf_h5 *file, const char *path, hid_t create)
 {
+    if (H5Pget_external_count(create) > 0 || H5Pget_layout(create) == H5D_VIRTUAL)
+        return mf_fail(MF_INPUT, "cannot read '%s': the values of %s lie in other files; try: h5repack -l CONTI",
+                       file->name, path);
     for (int i = 0; i < H5Pget_nfilters(create); ++i) {
         char name[FILTER_TEXT] = "";
         unsigned flags;
         size_t values = 0;
         H5Z_filter_t filter = H5Pget_filter2(create, (unsigned)i, &flags, &values, NULL, sizeof name, name, NULL);
 
-        if (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32 ||
-            filter == H5Z_FILTER_SZIP)
+        if ((filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32 ||
+             filter == H5Z_FILTER_SZIP) &&
+            H5Zfilter_avail(filter) > 0)
             continue;
         mf_guard_sanitise(name, sizeof name);
         if (!*name) snprintf(name, sizeof name, "filter %d", (int)filter);
@@ -159,14 +164,13 @@ static int check_filters(const struct mf_h5 *file, const char *path, hid_t creat
     return MF_OK;
 }
 
-/* Values in the file itself, and chunks of a sane size. */
+/* Chunks of a sane size. */
 static const char *bad_layout(hid_t create, size_t size)
 {
     hsize_t chunk[MF_H5_DIMS];
     double bytes = (double)size;
     int n;
 
-    if (H5Pget_external_count(create) > 0) return "its values lie in other files, in";
     switch (H5Pget_layout(create)) {
     case H5D_COMPACT:
     case H5D_CONTIGUOUS: return NULL;
@@ -174,7 +178,6 @@ static const char *bad_layout(hid_t create, size_t size)
         n = H5Pget_chunk(create, MF_H5_DIMS, chunk);
         for (int i = 0; i < n && i < MF_H5_DIMS; ++i) bytes *= (double)chunk[i];
         return bytes > CHUNK_MAX ? "chunks of more than 1 GiB in" : NULL;
-    case H5D_VIRTUAL: return "its values lie in other files (try: h5repack -l CONTI), in";
     default: return "an unusual storage layout in";
     }
 }
@@ -286,10 +289,11 @@ int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape)
     space = H5Dget_space(id);
     create = H5Dget_create_plist(id);
     wrong = type < 0 || space < 0 || create < 0 ? "a damaged header of" : bad_type(type, &s);
-    if (!wrong) wrong = bad_layout(create, s.size);
-    if (!wrong) wrong = bad_extent(file, id, space, create, &s);
-    if (!wrong) find_place(id, type, create, &s);
-    rc = wrong ? mf_h5_refuse(file, wrong, path) : check_filters(file, path, create);
+    rc = wrong ? mf_h5_refuse(file, wrong, path) : check_storage(file, path, create);
+    if (rc == MF_OK) wrong = bad_layout(create, s.size);
+    if (rc == MF_OK && !wrong) wrong = bad_extent(file, id, space, create, &s);
+    if (rc == MF_OK && wrong) rc = mf_h5_refuse(file, wrong, path);
+    if (rc == MF_OK) find_place(id, type, create, &s);
     H5Pclose(create);
     H5Sclose(space);
     H5Tclose(type);

@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     refused("text", "numbers");
     refused("vec", "axis");
     refused("lzf", "/lzf is compressed by lzf, not deflate or szip; try: compression=\"gzip\" in h5py");
-    refused("virtual", "other files (try: h5repack -l CONTI)");
+    refused("virtual", "lie in other files; try: h5repack -l CONTI");
     refused("huge", "more values");
     refused("unwritten", "missing values");
     refused("external", "other files");

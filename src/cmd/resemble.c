@@ -9,9 +9,10 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 
-/* FAR: deviations between means. A deviation is odd below the training's / FLAT and above it times WIDE. PHASES: the
- * largest number of a phase that is no grey value, where those reach GREY. */
-enum { FAR = 3, FLAT = 10, WIDE = 4, PHASES = 7, GREY = 64 };
+/* FAR: deviations between means. OUT: the part of the range that values may lie out of it. A deviation is odd above the
+ * training's times WIDE, below it / FLAT, and below it / LOW where the range is below a tenth as well. PHASES: the
+ * largest number of a phase that is no grey value, where those reach GREY times it. */
+enum { FAR = 3, OUT = 4, WIDE = 4, FLAT = 10, LOW = 5, TENTH = 10, PHASES = 7, GREY = 8 };
 
 static int has_range(const struct mf_channel *c) { return c->least <= c->most; }
 
@@ -49,35 +50,56 @@ static void describe(const char *type, const struct mf_channel *c, size_t room, 
     if (type) snprintf(text + n, room - n, ")");
 }
 
-static int is_phases(const struct mf_looked *l, const struct mf_channel *c, const struct mf_channel *model)
+/* In all channels, of which one alone may be dark. */
+static int is_phases(const struct mf_saved *s, const struct mf_looked *l)
 {
-    return l->whole && has_range(c) && c->least >= 0 && c->least < c->most && c->most <= PHASES && has_range(model) &&
-           model->most >= GREY;
+    for (size_t c = 0; c < s->dims[3]; ++c) {
+        const struct mf_channel *own = &l->channel[c], *model = &s->channel[c];
+
+        if (!has_range(own) || own->least < 0 || !(own->least < own->most) || own->most > PHASES) return 0;
+        if (!has_range(model) || model->most < GREY * own->most) return 0;
+    }
+    return l->whole;
+}
+
+/* Of all values with this mean and range, two have the largest variance. */
+static int is_of_two(const struct mf_channel *c, double part)
+{
+    return has_range(c) && c->deviation > 0 &&
+           c->deviation * c->deviation > part * (c->mean - c->least) * (c->most - c->mean);
+}
+
+/* 4 bits for 8, or 0 to 1 for 0 to 255. */
+static int is_flat(const struct mf_channel *c, const struct mf_channel *model)
+{
+    const int narrow = has_range(c) && has_range(model) && TENTH * (c->most - c->least) < model->most - model->least;
+
+    return c->deviation > 0 && (narrow ? LOW : FLAT) * c->deviation < model->deviation;
 }
 
 static int is_unlike(const struct mf_channel *c, const struct mf_channel *model)
 {
-    const double width = model->most - model->least;
+    const double out = (model->most - model->least) / OUT;
     const int ranges = has_range(c) && has_range(model);
 
-    return fabs(c->mean - model->mean) > FAR * model->deviation ||
-           (ranges && (c->most > model->most + width || c->least < model->least - width)) ||
-           (c->deviation > 0 && c->deviation * FLAT < model->deviation) || c->deviation > WIDE * model->deviation;
+    return fabs(c->mean - model->mean) > FAR * model->deviation || c->deviation > WIDE * model->deviation ||
+           (ranges && (c->most > model->most + out || c->least < model->least - out)) || is_flat(c, model) ||
+           (ranges && is_of_two(c, 0.99) && !is_of_two(model, 0.9));
 }
 
 int mf_unlike_note(const struct mf_saved *s, size_t place, const struct mf_looked *l, struct mf_unlike *unlike)
 {
     char has[120], learnt[120], which[40] = "";
 
+    if (is_phases(s, l))
+        return mf_fail(
+            MF_INPUT,
+            "'%s' holds whole numbers from %g to %g, which look like phases, and the model of '%s' learnt from "
+            "grey values of %g to %g",
+            l->file, l->channel->least, l->channel->most, s->path, s->channel->least, s->channel->most);
     for (size_t c = 0; c < s->dims[3]; ++c) {
         const struct mf_channel *own = &l->channel[c], *model = &s->channel[c];
 
-        if (is_phases(l, own, model))
-            return mf_fail(
-                MF_INPUT,
-                "'%s' holds whole numbers from %g to %g, which look like phases, and the model of '%s' learnt "
-                "from grey values of %g to %g",
-                l->file, own->least, own->most, s->path, model->least, model->most);
         if (!is_unlike(own, model)) continue;
         if (unlike->files++ > 0) return MF_OK;
         describe(l->type, own, sizeof has, has);

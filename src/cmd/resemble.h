@@ -26,8 +26,9 @@ void mf_looked_measure(size_t n, size_t channels, const float *values, struct mf
 
 /**
  * Compares with what the model learnt from, in the order of places, and notes what does not resemble: a mean more than
- * three deviations away, values farther out of the range than it is wide, or a deviation below a tenth or above four
- * times its. Refuses with MF_INPUT a few whole numbers, phases, where the model read grey values. Local.
+ * three deviations away, values out of the range by more than a quarter of it, a deviation above four times its or
+ * below a tenth (with the range below a tenth: a fifth), or two values alone. Refuses with MF_INPUT a few whole
+ * numbers, phases, where the model read grey values. Local.
  */
 int mf_unlike_note(const struct mf_saved *saved, size_t place, const struct mf_looked *looked,
                    struct mf_unlike *unlike);

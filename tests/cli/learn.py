@@ -279,12 +279,13 @@ def other_scales():
     check(parts("colour/model.safetensors")[1]["input"]["type"] == "float32" and parts(MODEL["classify"])[1]["input"]["type"] == "phases", "types")
     check("uint8, mean" in good("info", model).out, "info of a model of images")
     image = numpy.load("greys.npy")[7]
-    for name, x in (("same", image), ("sixteen", image.astype("u2") * 257), ("unit", image / 255), ("nibble", image // 16), ("few", image % 3), ("wide", 128 + (image - 128.) * 5), ("huge", image * 1e60)):
+    for name, x in (("same", image), ("sixteen", image.astype("u2") * 257), ("unit", image / 255), ("nibble", image // 16), ("few", image % 3), ("wide", 128 + (image - 128.) * 5), ("huge", image * 1e60), ("black and white", (image > 127) * 255), ("zero", image - 128.)):
         numpy.save(f"{name}.npy", x)
     for ranks in runs.some((1, 3)):
         said = good("infer", "classify", model, "same.npy", "sixteen.npy", "same.npy", "sixteen.npy", "unit.npy", ranks=ranks).err
         check(said.count("warning") == 1 and "'sixteen.npy' and 2 more files: mean 3" in said and "(uint16, " in said and "(uint8, 0 to 255)" in said, f"scales of files: {said}")
-        check("'nibble.npy' and 1 more file: mean" in good("infer", "classify", model, "nibble.npy", "wide.npy", ranks=ranks).err, "4 bits for 8, and 5 times the contrast")
+        odd = [f"{name}.npy" for name in ("nibble", "wide", "black and white", "zero")]
+        check("'nibble.npy' and 3 more files: mean" in good("infer", "classify", model, *odd, ranks=ranks).err, "4 bits for 8, 5 times the contrast, two values, less their mean")
         check("warning" not in good("infer", "classify", model, "same.npy", "grey.h5", ranks=ranks).err, "the scale of the training")
         refused(3, "'few.npy' holds whole numbers from 0 to 2, which look like phases", "infer", "classify", model, "few.npy", ranks=ranks)
         refused(3, "which does not fit into float32", "infer", "classify", model, "huge.npy", ranks=ranks)

@@ -156,15 +156,16 @@ static int undoes(uint16_t compression)
 /* With others it ignores the tag, and values would be differences. */
 static int check_predictor(TIFF *tiff, const char *path, uint16_t compression)
 {
+    const TIFFCodec *codec = TIFFFindCODEC(compression);
     unsigned predictor = PREDICTOR_NONE;
 
     if (undoes(compression)) return MF_OK;
     MF_TRY(look_for_tag(tiff, path, TIFFTAG_PREDICTOR, &predictor));
     if (predictor == PREDICTOR_NONE) return MF_OK;
     return mf_fail(MF_INPUT,
-                   "'%s' has a predictor (%u), which libtiff does not undo with compression %u; save it with LZW, or "
-                   "without a predictor",
-                   path, predictor, compression);
+                   "'%s' has a predictor (%u), which libtiff does not undo with compression '%s'; save it with LZW, "
+                   "or without a predictor",
+                   path, predictor, codec ? codec->name : "");
 }
 
 /* -- compressions that may change values -- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/names.h"
+#include "io/notes.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
@@ -97,9 +98,14 @@ static int draw_to(struct mf_session *session, const struct view_cmd *cmd, size_
     const struct mf_show show = mf_session_show(session);
     struct mf_figure figure = {.map = cmd->map, .bare = cmd->bare, .columns = 1};
     const char *title = NULL;
-    int rc = count > 1 ? mf_view_sheet(&show, &cmd->view, count, files, &figure)
-                       : mf_view_draw(&show, &cmd->view, files[0], &figure, &title);
+    struct mf_comm self;
+    int rc;
 
+    mf_comm_self(&self); /* all ranks read all files */
+    if (count > 1) mf_notes_begin();
+    rc = count > 1 ? mf_view_sheet(&show, &cmd->view, count, files, &figure)
+                   : mf_view_draw(&show, &cmd->view, files[0], &figure, &title);
+    mf_notes_end(&self);
     if (rc == MF_OK && session->comm->rank == 0 && !session->common->dry_run)
         rc = mf_plot_write(path, title, figure.panel, figure.count, figure.columns);
     if (rc == MF_OK && session->comm->rank == 0) rc = report(session, path, &figure, title != NULL);

@@ -380,7 +380,7 @@ def of_many_files():
     files = [f"pictures/{name}.tif" for name in "abc"]
     runs = [["data", "import", "pictures", "--table", "pictures.csv", "--train", 1, "--validation", 0, "--output", "set.h5"],
             ["train", "classify", "--data", "set.h5", "--arch", "mlp", "--epochs", 1, "--no-plots", "--results-dir", "model"],
-            ["infer", "classify", "model/model.safetensors", *files], ["info", *files],
+            ["infer", "classify", "model/model.safetensors", *files], ["info", *files], ["view", *files, "--output", "sheet.png"],
             ["characterize", *files, "--labels", "0,255", "--limit_to", 1, "--data_folder", "."]]
     for words in runs:
         for ranks in (1, 2) if words[0] == "infer" else (1,):

@@ -40,6 +40,10 @@ int mf_reading_grey(struct mf_reading *reading);
 /** Local: converts a one-hot array to the phases of the slab. */
 int mf_reading_onehot(struct mf_reading *reading);
 
+/** Local: spacing and unit of the slab. Refuses (MF_INPUT) a bad spacing of a sample; says what options replace, and
+ * that a mask has pixels of another size. */
+int mf_reading_scale(struct mf_reading *reading);
+
 /** Local: divides the array among the ranks. */
 void mf_reading_lay(struct mf_reading *reading);
 

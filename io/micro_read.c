@@ -8,7 +8,6 @@
 #include "io/notes.h"
 #include "io/phases.h"
 #include "io/same_file.h"
-#include "io/units.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
@@ -336,32 +335,6 @@ static void describe(const struct mf_reading *r)
     for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p) describe_phase(r, p, all);
 }
 
-/* Spacing and unit: the user's, else the file's, else 1. A mask has none. */
-static int set_scale(struct mf_reading *r)
-{
-    struct mf_micro *m = r->micro;
-
-    if (r->array.scaled && *r->array.unscaled && !r->read->spacing && !r->read->is_mask && !r->read->partial)
-        return mf_fail(MF_INPUT, "'%s': %s; correct its header, or give --spacing (characterize, match)", r->array.path,
-                       r->array.unscaled);
-
-    for (int i = 0; i < 3; ++i)
-        m->spacing[i] = r->read->spacing ? r->read->spacing[i] : r->array.scaled ? r->array.spacing[i] : 1;
-    if (m->ndim == 2) m->spacing[0] = 1;
-    snprintf(m->unit, sizeof m->unit, "%s", r->read->unit ? r->read->unit : r->array.scaled ? r->array.unit : "");
-    return MF_OK;
-}
-
-static void say_size_of_mask(const struct mf_reading *r)
-{
-    const struct mf_micro *m = r->micro, *mask = r->micro->mask;
-
-    if (mask)
-        mf_sizes_warn(&(struct mf_size){r->array.path, m->ndim, m->spacing, m->unit},
-                      &(struct mf_size){r->read->mask, mask->ndim, mask->spacing, mask->unit},
-                      "the mask is laid over it pixel by pixel");
-}
-
 /* Collective. */
 static int read_phases(struct mf_reading *r)
 {
@@ -521,11 +494,10 @@ static int read_named(struct mf_reading *r, const char *given)
     if (rc == MF_OK) rc = mf_same_file(r->comm, file);
     if (rc == MF_OK && r->array.data[0]) rc = mf_same_file(r->comm, r->array.data);
     if (rc == MF_OK) rc = read_values(r);
-    if (rc == MF_OK) rc = set_scale(r);
+    if (rc == MF_OK) rc = mf_reading_scale(r);
     if (rc == MF_OK) {
         if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
         describe(r);
-        say_size_of_mask(r);
     }
     free(file);
     return rc;

@@ -39,23 +39,20 @@ static void add(const char *file, int warns, const char *text, long files)
     at->files += files;
 }
 
-static void say(const struct note *n)
+static void say(const char *file, const char *others, int warns, const char *text)
 {
-    char others[40] = "";
-
-    if (n->files > 1) snprintf(others, sizeof others, " and %ld more file%s", n->files - 1, MF_S(n->files - 1));
-    if (n->warns)
-        mf_warn("'%s'%s: %s", n->first, others, n->text);
+    if (warns)
+        mf_warn("'%s'%s: %s", file, others, text);
     else
-        mf_info("'%s'%s: %s", n->first, others, n->text);
+        mf_info("'%s'%s: %s", file, others, text);
 }
 
 void mf_note(const char *file, int warns, const char *text)
 {
-    add(file, warns, text, 1);
-    if (gathered.on) return;
-    say(gathered.note);
-    gathered.count = 0;
+    if (gathered.on)
+        add(file, warns, text, 1);
+    else
+        say(file, "", warns, text);
 }
 
 void mf_notes_begin(void) { gathered.on = 1; }
@@ -83,7 +80,12 @@ static void join(const struct mf_comm *comm)
 void mf_notes_end(const struct mf_comm *comm)
 {
     if (comm->size > 1) join(comm);
-    for (const struct note *n = gathered.note; n < gathered.note + gathered.count; ++n) say(n);
+    for (const struct note *n = gathered.note; n < gathered.note + gathered.count; ++n) {
+        char others[40] = "";
+
+        if (n->files > 1) snprintf(others, sizeof others, " and %ld more file%s", n->files - 1, MF_S(n->files - 1));
+        say(n->first, others, n->warns, n->text);
+    }
     gathered.on = 0;
     gathered.count = 0;
 }

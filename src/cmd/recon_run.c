@@ -17,6 +17,7 @@
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon_plan.h"
 #include "src/desc/characterize.h"
+#include "src/run/metrics.h"
 
 /* All realisations of one target, as the options want them. */
 struct job {
@@ -160,6 +161,7 @@ static int may_write(void *context, struct mf_run *run)
     const struct job *job = context;
 
     MF_TRY(mf_micro_may_write(run->comm, job->out.path, mf_outcome_ndim(&job->out), 0));
+    MF_TRY(mf_agree(run->comm, run->comm->rank == 0 && job->out.name ? mf_metrics_may(run->metrics) : MF_OK));
     return spares_inputs(job);
 }
 
@@ -213,20 +215,36 @@ static const char *go_on(const struct job *job, char text[200])
     return text;
 }
 
+static void forget_path(struct job *job)
+{
+    free(job->out.path);
+    job->out.path = NULL;
+}
+
+/* One realisation as a run. Its output is job->out.path. */
+static int name_run(struct job *job, const char *base, struct mf_run *run)
+{
+    const struct mf_session *s = job->session;
+
+    MF_TRY(mf_agree(s->comm, name_output(job, base)));
+    *run = (struct mf_run){.comm = s->comm,
+                           .output = job->out.path,
+                           .part = "candidate",
+                           .parts = job->out.candidates,
+                           .keeper = mf_keep_opts(s, &job->o->keep)};
+    return MF_OK;
+}
+
 static int realise(struct job *job, const char *base, struct mf_json **json)
 {
     static const struct mf_run_client client = {may_write, name, mf_run_results_h5, work};
-    const struct mf_recon_cmd *o = job->o;
-    struct mf_session *s = job->session;
-    struct mf_run run = {.comm = s->comm, .part = "candidate", .parts = job->out.candidates};
+    struct mf_run run;
     char text[200];
-    int rc = mf_agree(s->comm, name_output(job, base));
+    int rc = name_run(job, base, &run);
 
     if (rc == MF_OK) {
-        run.output = job->out.path;
         run.again = go_on(job, text);
-        run.keeper = mf_keep_opts(s, &o->keep);
-        job->out.name = mf_name_run(job->out.path, o->realisations > 1, job->out.solve.seed);
+        job->out.name = mf_name_run(job->out.path, job->o->realisations > 1, job->out.solve.seed);
         rc = mf_run_do(&run, &client, job, json);
     }
     mf_run_plan_free(&job->plan);
@@ -234,8 +252,8 @@ static int realise(struct job *job, const char *base, struct mf_json **json)
     job->out.solve.keeper = NULL;
     job->out.solve.metrics = job->out.solve.output = job->out.solve.snapshot_stem = NULL;
     free(job->out.name);
-    free(job->out.path);
-    job->out.name = job->out.path = NULL;
+    job->out.name = NULL;
+    forget_path(job);
     return rc;
 }
 
@@ -283,8 +301,7 @@ static int probe(struct job *job, struct mf_json **json)
     if (rc == MF_OK) rc = make_plan(job);
     if (rc == MF_OK) rc = evaluate(job, json);
     mf_run_plan_free(&job->plan);
-    free(job->out.path);
-    job->out.path = NULL;
+    forget_path(job);
     return rc;
 }
 
@@ -308,13 +325,29 @@ static int one_by_one(const struct job *job, long k)
     return rc;
 }
 
+/* A stopped realisation refuses all before the first is made. */
+static int spare_all(struct job *job, const char *base)
+{
+    int rc = MF_OK;
+
+    for (long k = 0; k < job->o->realisations && rc == MF_OK; ++k) {
+        struct mf_run run;
+
+        job->out.solve.seed = (uint64_t)(job->session->common->seed + k);
+        rc = name_run(job, base, &run);
+        if (rc == MF_OK) rc = mf_run_spares(&run);
+        forget_path(job);
+    }
+    return rc;
+}
+
 /* Every seed; *json: the one object, or an array of them. */
 static int run_seeds(struct job *job, const char *base, struct mf_json **json)
 {
-    int rc = MF_OK, many = job->o->realisations > 1;
+    const int many = job->o->realisations > 1;
+    int rc = many && job->o->max_iter > 0 ? spare_all(job, base) : MF_OK;
 
     *json = many ? mf_json_array() : NULL;
-
     for (long k = 0; k < job->o->realisations && rc == MF_OK; ++k) {
         struct mf_json *one = NULL;
 

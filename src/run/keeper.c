@@ -246,6 +246,7 @@ int mf_keeper_begin(struct mf_keeper *k, const struct mf_comm *comm, const struc
         MF_TRY(mf_checkpoint_newest(comm, opts->stem, &pair, from));
     else
         replace_old(k, &pair);
+    if (opts->restart && opts->last && !*from) MF_TRY(mf_checkpoint_open(comm, opts->last, 0, from));
     k->next = !pair.newest;
     k->turn = (pair.turn[pair.newest] > 0 ? pair.turn[pair.newest] : 0) + 1;
     if (opts->restart && !*from) mf_info("no checkpoint of this run yet: it starts at the beginning");

@@ -15,6 +15,8 @@ struct mf_keeper_opts {
     double max_seconds;    /* of the whole program; 0: no limit */
     double begin;          /* mf_now() when the program started */
     int restart;           /* continue from the newest checkpoint, if there is one */
+    const char *last;      /* where there is no checkpoint, from this file; NULL: from the beginning */
+    int anew;              /* somebody said that checkpoints of an earlier run may go; else they refuse this one */
 };
 
 struct mf_keeper {

@@ -17,25 +17,67 @@
 #include "src/base/text.h"
 #include "src/run/metrics_priv.h"
 
+#define ROW "{\"output\":"
+
+/* The first line of a regular file; heap. NULL: it has none. */
+static char *first_line(const char *path)
+{
+    char *line = NULL;
+    struct stat is;
+    size_t room = 0;
+    FILE *from = stat(path, &is) == 0 && S_ISREG(is.st_mode) ? fopen(path, "re") : NULL;
+    const int there = from && getline(&line, &room, from) > 0;
+
+    if (from) (void)fclose(from);
+    if (there) return line;
+    free(line);
+    return NULL;
+}
+
+/* The first row's output; heap, "": it names none. */
+static char *output_of(const char *path)
+{
+    char *line = first_line(path);
+    struct mf_json *row = line ? mf_json_parse(line) : NULL;
+    const char *output = mf_json_get_text(row, "output");
+    char *copy = MF_MUST(strdup(output ? output : ""), "a file name");
+
+    mf_json_free(row);
+    free(line);
+    return copy;
+}
+
+int mf_metrics_are_of(const char *path, const char *output)
+{
+    char *theirs = output_of(path);
+    const int are = strcmp(theirs, output) == 0;
+
+    free(theirs);
+    return are;
+}
+
 /* Is a regular file one that another run writes, or has written? */
 static int is_others(int file, const char *path, const char *output)
 {
-    struct mf_json *row;
-    char *line = NULL;
-    const char *theirs;
-    size_t room = 0;
-    FILE *from;
-    int is = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    char *theirs;
+    int is;
 
-    if (is) return 1;
-    from = fopen(path, "re");
-    row = from && getline(&line, &room, from) > 0 ? mf_json_parse(line) : NULL;
-    theirs = mf_json_get_text(row, "output");
-    is = theirs && *theirs && strcmp(theirs, output) != 0;
-    mf_json_free(row);
-    free(line);
-    if (from) (void)fclose(from);
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return 1;
+    theirs = output_of(path);
+    is = *theirs && strcmp(theirs, output) != 0;
+    free(theirs);
     return is;
+}
+
+int mf_metrics_may(const char *path)
+{
+    char *line = first_line(path);
+    const int ours = !line || strncmp(line, ROW, strlen(line) < strlen(ROW) ? strlen(line) : strlen(ROW)) == 0;
+
+    free(line);
+    if (ours) return MF_OK;
+    return mf_fail(MF_OUTPUT,
+                   "'%s' is not of this program, and the run's metrics would replace it; try: another folder", path);
 }
 
 /* A pipe that nobody reads is refused. */
@@ -208,7 +250,7 @@ static void put(FILE *to, const struct mf_metric *m)
 
 static void put_line(struct mf_metrics *m, size_t count, const struct mf_metric *values)
 {
-    fprintf(m->file, "{%s", m->output);
+    fprintf(m->file, "{%s", m->output); /* begins with ROW */
     for (size_t i = 0; i < count; ++i) put(m->file, &values[i]);
     fputs("}\n", m->file);
     if (fflush(m->file) != 0 || ferror(m->file)) m->lost = end(&m->file, m->path, 0);

@@ -52,6 +52,12 @@ struct mf_metrics {
     struct mf_metrics_cut cut; /* for tables that are opened later */
 };
 
+/** Refuses (MF_OUTPUT) a file at @p path that has something else than rows of this program. Local. */
+int mf_metrics_may(const char *path);
+
+/** Is it there, with rows of @p output? Local. */
+int mf_metrics_are_of(const char *path, const char *output);
+
 /**
  * Opens @p path. If that file belongs to a run of another output, opens "NAME.metrics.jsonl" beside it (NAME: @p output
  * without its ending) and reports that, unless @p said. Empties the file unless @p append. Lines go to its end, even

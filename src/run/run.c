@@ -35,6 +35,7 @@ static void open_names(struct mf_run *run)
     run->metrics = beside(path, "metrics.jsonl");
     run->stop_file = beside(path, "STOP");
     run->save_file = beside(path, "CHECKPOINT");
+    run->last = mf_format("%s.last.h5", run->stem);
     run->keeper.stem = run->stem;
     run->keeper.stop_file = run->stop_file;
     run->keeper.save_file = run->save_file;
@@ -46,7 +47,8 @@ static void close_names(struct mf_run *run)
     free(run->metrics);
     free(run->stop_file);
     free(run->save_file);
-    run->stem = run->metrics = run->stop_file = run->save_file = NULL;
+    free(run->last);
+    run->stem = run->metrics = run->stop_file = run->save_file = run->last = NULL;
 }
 
 char *mf_run_stem(const struct mf_run *run, size_t k)
@@ -99,6 +101,37 @@ static int may_save(const struct mf_run *run)
     return rc;
 }
 
+/* Is there a checkpoint of part @p k? Says so: MF_USAGE. Collective. */
+static int spare_part(const struct mf_run *run, size_t k)
+{
+    char *stem = mf_run_stem(run, k), *name;
+    struct mf_checkpoint_pair pair;
+    int rc = MF_OK;
+
+    mf_checkpoint_look(run->comm, stem, 1, &pair);
+    name = mf_checkpoint_name(stem, pair.newest);
+    if (pair.turn[pair.newest] >= 0)
+        rc = mf_fail(MF_USAGE,
+                     "'%s' is of a run that has not ended; try: --restart auto, which continues it, or --restart no, "
+                     "which begins anew and replaces it",
+                     name);
+    free(name);
+    free(stem);
+    return rc;
+}
+
+int mf_run_spares(const struct mf_run *run)
+{
+    struct mf_run named = *run;
+    int rc = MF_OK;
+
+    if (run->keeper.restart || run->keeper.anew) return MF_OK;
+    open_names(&named);
+    for (size_t k = 0; rc == MF_OK && k < run->parts; ++k) rc = spare_part(&named, k);
+    close_names(&named);
+    return rc;
+}
+
 struct mf_json *mf_run_results_h5(const char *output)
 {
     struct mf_json *results = NULL;
@@ -123,7 +156,8 @@ static struct mf_json *results_of(const struct mf_run *run, const struct mf_run_
     struct mf_json *results = client->results(run->output);
 
     if (results && strcmp(mf_json_get_text(results, "problem"), run->problem) == 0) return results;
-    if (results) mf_warn("'%s' is the result of another problem, and this run replaces it", run->output);
+    if (results && !run->keeper.last)
+        mf_warn("'%s' is the result of another problem, and this run replaces it", run->output);
     mf_json_free(results);
     return NULL;
 }
@@ -196,6 +230,7 @@ int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *cont
     mf_stop_on_signals();
     hint(run);
     rc = take_lock(run);
+    if (rc == MF_OK) rc = mf_run_spares(run);
     if (rc == MF_OK) rc = client->may_write(context, run);
     if (rc == MF_OK) rc = may_save(run);
     if (rc == MF_OK) rc = client->name(context, run);

@@ -18,6 +18,7 @@ struct mf_run {
     char problem[16];             /* hash of the problem, hexadecimal, after name() */
     /* the run's own */
     char *stem, *metrics, *stop_file, *save_file;
+    char *last; /* NAME.last.h5: a client may leave there the state from which a longer run goes on */
     struct mf_lock lock;
 };
 
@@ -41,6 +42,10 @@ struct mf_run_client {
  * lock, or if no checkpoint could be written.
  */
 int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *context, struct mf_json **results);
+
+/** Refuses (MF_USAGE) a run whose output has checkpoints of a run that has not ended, where nobody said what is to
+ * become of them. mf_run_do() does so, too; who makes several runs asks before the first. Collective. */
+int mf_run_spares(const struct mf_run *run);
 
 /** The `results` of a client that writes HDF5 or VTKHDF. Other files of io/micro.h state nothing of their run. */
 struct mf_json *mf_run_results_h5(const char *output);

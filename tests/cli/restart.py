@@ -233,7 +233,7 @@ for number in runs.some((signal.SIGUSR1, signal.SIGTERM, signal.SIGXCPU), 3):
 # The plan has the history of the newest of two, which the run goes on from, not that of one that an earlier run left.
 options = cases["volume"] + ["--output", "history.npy", "--json"]
 for history in (5, 2, 3):
-    run(options + ["--history", str(history)], 1, "run.leave:visit=3")
+    run(options + ["--history", str(history), "--restart", "no"], 1, "run.leave:visit=3")
     if history == 2:
         shutil.copy("history.ckpt-a.h5", "earlier.h5")
 check(checkpoints("history") == ["history.ckpt-b.h5"], f"replaced: {checkpoints('history')}")
@@ -332,7 +332,12 @@ for count in (1, 2, 3):
 # A run from its begin replaces the checkpoints of an earlier one, and nothing goes on from those any more.
 options = cases["volume"] + ["--output", "anew.npy"]
 run(options + ["--checkpoint-every", "5ev"], 1, "run.leave:visit=25")
-code, _, text = run(options + ["--seed", "9"], 1, "run.leave:visit=3")
+kept = [open(name, "rb").read() for name in checkpoints("anew")]
+for ranks in (1, 2):
+    code, _, text = run(options + ["--seed", "9"], ranks)
+    check(code == 2 and "is of a run that has not ended; try: --restart auto" in text, f"a stopped run is replaced: {code} {text}")
+check([open(name, "rb").read() for name in checkpoints("anew")] == kept, "other checkpoints")
+code, _, text = run(options + ["--seed", "9", "--restart", "no"], 1, "run.leave:visit=3")
 check(code == 75 and "earlier run" in text and len(checkpoints("anew")) == 1, f"anew: {code} {checkpoints('anew')} {text}")
 code, _, text = run(options + ["--seed", "9", "--restart", "auto"], 2)
 check(code == 0, f"going on after anew: {code} {text}")
@@ -347,6 +352,8 @@ many = base + ["--realisations", "3", "--output", "many.h5"]
 code, _, text = run(many + ["--restart", "auto"], 1, "run.leave:visit=60")
 first = sorted(f for f in os.listdir(".") if f.startswith("many") and f.endswith(".h5"))
 check(code == 75 and "many_seed0.h5" in first and "many_seed2.h5" not in first, f"realisations: {code} {first} {text}")
+code, _, text = run(many)
+check(code == 2 and "'many_seed1.ckpt-" in text and "seed 0" not in text, f"a realisation that was stopped refuses all: {code} {text}")
 code, out, text = run(many + ["--restart", "auto", "--json"])
 said = json.loads(out) if code == 0 else []
 check(len(said) == 3 and said[0].get("done_before") and not said[2].get("done_before"), f"realisations: {code} {out} {text}")

@@ -20,6 +20,7 @@ struct mf_monitor {
     double every, next; /* seconds between looks; time of the next */
     double spent;       /* seconds in looks */
     size_t looks;       /* made */
+    size_t known;       /* bytes that the run has taken, at the last one */
     struct mf_growth host, gpu[MOST];
     char text[TEXT];
 };
@@ -29,9 +30,10 @@ int mf_growth_look(struct mf_growth *g, double bytes)
     if (isnan(bytes) || g->said) return 0;
     if (g->looks == 0 || bytes < g->last) *g = (struct mf_growth){.first = bytes, .last = bytes};
     g->rises += bytes > g->last;
+    if (bytes > g->last) g->quarters |= 1U << (4 * g->looks / LOOKS);
     g->last = bytes;
     if (++g->looks < LOOKS) return 0;
-    g->said = g->rises >= RISES && g->last >= 1.01 * g->first;
+    g->said = g->rises >= RISES && g->quarters == 15 && g->last >= 1.01 * g->first;
     if (!g->said) g->looks = 0; /* counts anew */
     return g->said;
 }
@@ -136,11 +138,21 @@ static void look_at_gpus(struct mf_monitor *m, struct mf_metrics *metrics, size_
     add(m->text, ",", 0, all.watts, "W");
 }
 
-void mf_monitor_step(struct mf_monitor *m, struct mf_metrics *metrics, size_t step)
+/* What a run has taken explains what it has more. */
+static void heed_known(struct mf_monitor *m, size_t known)
+{
+    if (known == m->known) return;
+    m->known = known;
+    m->host.looks = 0;
+    for (size_t i = 0; i < m->gpus; ++i) m->gpu[i].looks = 0;
+}
+
+void mf_monitor_step(struct mf_monitor *m, struct mf_metrics *metrics, size_t step, size_t known)
 {
     const double now = mf_now();
 
     if (!m || now < m->next) return;
+    heed_known(m, known);
     look_at_host(m, metrics, step);
     look_at_gpus(m, metrics, step);
     m->next = now + m->every;

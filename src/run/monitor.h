@@ -8,10 +8,12 @@
 /** Memory that never falls. */
 struct mf_growth {
     int looks, rises, said;
+    unsigned quarters; /* of the looks, in which it rose */
     double first, last;
 };
 
-/** One more look at it. 1, and only once: in 20 looks in a row it never fell, rose five times, and by 1 % in all. */
+/** One more look at it. 1, and only once: in 20 looks in a row it never fell, rose five times and in every quarter of
+ * them, and by 1 % in all. So what a run takes at its start, as for its first picture, is no leak. */
 int mf_growth_look(struct mf_growth *growth, double bytes);
 
 struct mf_monitor;
@@ -21,10 +23,12 @@ struct mf_monitor *mf_monitor_open(double seconds);
 void mf_monitor_close(struct mf_monitor *monitor); /* NULL is accepted */
 
 /**
- * After @p step: looks if it is time to. Rows are of the kinds "gpu0", "gpu1", ... (use [%], memory [bytes],
- * temperature [degrees C], power [W]) and "host" (resident bytes of this process, load). NULL: nothing.
+ * After @p step: looks if it is time to. @p known: bytes that the run itself has taken; where they differ from those of
+ * the last look, as after the birth of an expert, growth counts anew. Rows are of the kinds "gpu0", "gpu1", ... (use
+ * [%], memory [bytes], temperature [degrees C], power [W]) and "host" (resident bytes of this process, load). NULL:
+ * nothing.
  */
-void mf_monitor_step(struct mf_monitor *monitor, struct mf_metrics *metrics, size_t step);
+void mf_monitor_step(struct mf_monitor *monitor, struct mf_metrics *metrics, size_t step, size_t known);
 
 /** ", GPU 87 %, 12.3 GiB, 61 C, 243 W" of the last look: the mean use, the fullest, the hottest, the sum. NULL: "". */
 const char *mf_monitor_text(const struct mf_monitor *monitor);

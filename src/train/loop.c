@@ -193,7 +193,7 @@ static void write_step(struct mf_loop *loop, const struct mf_step *step)
     if (t->experts.count) row[fields++] = REAL("uncertainty", step->uncertainty);
     if (t->experts.count) row[fields++] = INT("experts", t->experts.count);
     if (t->step % each == 0 || step->skipped) mf_metrics_row(&loop->metrics, fields, row);
-    mf_monitor_step(loop->monitor, &loop->metrics, t->step);
+    mf_monitor_step(loop->monitor, &loop->metrics, t->step, mf_arena_live(t->arena) + mf_arena_live(t->queue->arena));
     snprintf(text, sizeof text, "epoch %ld, loss %s, %.0f samples/s%s", loop->epoch + 1,
              mf_loss_text(step->skipped ? NAN : mean, loss), speed(loop), mf_monitor_text(loop->monitor));
     mf_progress("train", (long)t->step, (long)t->opts.schedule.steps, text);

@@ -32,6 +32,9 @@ static void growth(void)
     CHECK(grows(1e7, 1, 12) == 0 && grows(1e5, 1, 0) == 0 && grows(0, 1, 0) == 0);
     for (int look = 0; look < 200; ++look) said += mf_growth_look(&growth, 1e9 + 1e8 * look);
     CHECK(said == 1);
+    growth = (struct mf_growth){0};
+    for (int look = 0; look < 20; ++look) said += mf_growth_look(&growth, 1e9 + 1e8 * (look < 10 ? look : 10));
+    CHECK(said == 1); /* what a run takes at its start */
 }
 
 static size_t count(const char *text, const char *part)
@@ -50,8 +53,8 @@ static void load(const char *path, char *text, size_t most)
     if (file) fclose(file);
 }
 
-/* 22 steps with a look after each, and what was said meanwhile. */
-static void watch(char *rows, char *said, size_t most, char *line)
+/* 22 steps with a look after each, and what was said meanwhile. @p births: the run takes memory in every step. */
+static void watch(int births, char *rows, char *said, size_t most, char *line)
 {
     struct mf_monitor *monitor;
     struct mf_metrics metrics;
@@ -61,7 +64,7 @@ static void watch(char *rows, char *said, size_t most, char *line)
     monitor = mf_monitor_open(0);
     mf_metrics_open(&metrics, "metrics.jsonl", "model", 0, 0);
     CHECK(!*mf_monitor_text(monitor));
-    for (size_t step = 1; step <= 22; ++step) mf_monitor_step(monitor, &metrics, step);
+    for (size_t step = 1; step <= 22; ++step) mf_monitor_step(monitor, &metrics, step, births ? step : 0);
     strcpy(line, mf_monitor_text(monitor));
     mf_metrics_close(&metrics);
     mf_monitor_close(monitor);
@@ -82,7 +85,7 @@ static void lost(void)
     monitor = mf_monitor_open(0);
     mf_metrics_open(&metrics, "metrics.jsonl", "model", 0, 0);
     setenv("FAKE_NVML_GPU", "0:15", 1);
-    mf_monitor_step(monitor, &metrics, 1);
+    mf_monitor_step(monitor, &metrics, 1, 0);
     CHECK_SAYS(strcmp(mf_monitor_text(monitor), ", GPU") == 0, "%s", mf_monitor_text(monitor));
     mf_metrics_close(&metrics);
     mf_monitor_close(monitor);
@@ -100,7 +103,7 @@ int main(void)
     setenv("FAKE_NVML_GPUS", "3", 1);
     setenv("CUDA_VISIBLE_DEVICES", "2,0", 1);
     setenv("FAKE_NVML_LEAK", "10", 1);
-    watch(rows, said, sizeof rows, line);
+    watch(0, rows, said, sizeof rows, line);
     CHECK(count(rows, "\"kind\": \"gpu0\"") == 22 && count(rows, "\"kind\": \"gpu1\"") == 22);
     CHECK(count(rows, "\"kind\": \"host\"") == 22 && strstr(rows, "\"use\": 87") && strstr(rows, "\"power\": 243.4"));
     CHECK_SAYS(strstr(rows, "\"temperature\": 62") && !strstr(rows, "\"temperature\": 61"), "%.600s", rows);
@@ -108,9 +111,11 @@ int main(void)
     CHECK_SAYS(strstr(said, "--monitor-gpu: 2 GPUs of this node, every 0 s"), "%s", said);
     CHECK_SAYS(count(said, "warning: the memory of GPU 0 has grown from ") == 1, "%s", said);
     CHECK_SAYS(SANITIZED || count(said, "it may leak") == 2, "%s", said); /* a sanitizer's own memory grows */
+    watch(1, rows, said, sizeof rows, line);
+    CHECK_SAYS(!strstr(said, "may leak"), "%s", said);
     lost();
     setenv("FAKE_NVML_INIT", "9", 1);
-    watch(rows, said, sizeof rows, line);
+    watch(0, rows, said, sizeof rows, line);
     CHECK(count(rows, "\"kind\": \"host\"") == 22 && !strstr(rows, "gpu0"));
     CHECK_SAYS(SANITIZED || !strstr(said, "may leak"), "%s", said);
     CHECK_SAYS(strstr(said, "figures of the host alone, every 0 s: the NVIDIA driver does not start"), "%s", said);

@@ -16,7 +16,7 @@ const struct mf_opt mf_moe_rows[] = {
         mf_moe_cmd, "gpu-mode", gpu_mode, "auto", GPU_MODES,
         "auto: as --device; cpu: --device cpu; single_gpu: one rank on --device cuda; multi_gpu: ranks on --device "
         "cuda, each with a GPU of its own"),
-    GROW("birth-threshold", threshold, MF_REAL, "0.3",
+    GROW("birth-threshold", threshold, MF_REAL, "0.8",
          "an expert is born where the router's mean uncertainty stays above this [0..1]; 1: never"),
     GROW("birth-window", window, MF_LONG, "100", "steps that it must stay there"),
     GROW("birth-cooldown", cooldown, MF_LONG, "200", "least number of steps between births"),

@@ -135,7 +135,7 @@ static double characterising(const struct mf_json *said)
 /* Weak: the step grows with the ranks, as extents of volumes do. */
 static void train(struct runs *r, const size_t dims[3])
 {
-    add_all(r, "train classify --arch cnn --epochs 1000 --no-plots --no-csv --no-events --data");
+    add_all(r, "train classify --arch cnn --epochs 1000 --no-plots --no-csv --no-events --restart no --data");
     add(r, "%s/samples.h5", r->folder);
     add(r, "--results-dir=%s/run", r->folder);
     add(r, "--max-steps=%d", STEPS);

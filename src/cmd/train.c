@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/cmd/device.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/train_plan.h"
@@ -43,8 +44,8 @@ static int may_write(void *context, struct mf_run *run)
     MF_TRY(mf_session_spares(job->session, run->output, sizeof inputs / sizeof *inputs, inputs));
     if (job->more && job->more->may_write) MF_TRY(job->more->may_write(job->more->context, run->output));
     if (job->o->no_plots) return MF_OK;
-    return mf_train_show_open(job->session, run->output, job->more ? job->more->course : "training.png",
-                              job->opts.classify, &job->show);
+    return mf_train_show_open(job->session, run, job->more ? job->more->course : "training.png", job->opts.classify,
+                              &job->show);
 }
 
 static int name(void *context, struct mf_run *run)
@@ -54,7 +55,7 @@ static int name(void *context, struct mf_run *run)
 
     mf_hash_bytes(job->problem, strlen(job->problem), hash);
     snprintf(run->problem, sizeof run->problem, "%.15s", hash);
-    return MF_OK;
+    return mf_loop_spares(run, job->problem);
 }
 
 static size_t rows_of(const struct job *job, enum mf_split split)
@@ -106,6 +107,28 @@ static void show_lists(const struct job *job)
     for (size_t k = 0; k < net->lists; ++k) mf_list_print(net->list[k], stdout, 1);
 }
 
+static int open_here(struct job *job)
+{
+    MF_TRY(mf_train_plan_make(job->session, job->o, job->set, &job->opts, &job->plan));
+    return mf_train_open(job->session, job->o, job->set, &job->opts, &job->trainer);
+}
+
+/* Plan and trainer, on the cores where they are not for the GPUs that --device auto took. */
+static int open_trainer(struct job *job)
+{
+    struct mf_session *s = job->session;
+    const struct mf_train_opts asked = job->opts;
+    const int rc = open_here(job);
+
+    if (rc == MF_OK || !(job->plan.unfit || rc == MF_DEVICE) || !mf_device_may_leave(s)) return rc;
+    mf_trainer_close(&job->trainer);
+    mf_run_plan_free(&job->plan);
+    job->opts = asked;
+    MF_TRY(mf_session_to_cores(s));
+    MF_TRY(mf_train_check_memories(job->o, s->backend->name, 0));
+    return open_here(job);
+}
+
 static int work(void *context, struct mf_run *run, struct mf_json **results)
 {
     struct job *job = context;
@@ -124,9 +147,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
     int rc;
 
     if (job->o->monitor && s->comm->rank == 0) loop.monitor = mf_monitor_open(job->o->monitor_every);
-    rc = mf_train_plan_make(s, job->o, job->set, &job->opts, &job->plan);
-
-    if (rc == MF_OK) rc = mf_train_open(s, job->o, job->set, &job->opts, &job->trainer);
+    rc = open_trainer(job);
     if (rc == MF_OK) rc = mf_train_start(job->o, &job->trainer);
     if (rc == MF_OK) say_begin(job);
     if (rc == MF_OK) show_lists(job);
@@ -284,10 +305,20 @@ int mf_train_checked(const struct mf_session *s, void *options) { return mf_trai
 static int run_classify(struct mf_session *s, void *options) { return mf_train_run(s, options, 1, NULL); }
 static int run_regress(struct mf_session *s, void *options) { return mf_train_run(s, options, 0, NULL); }
 
-static const struct mf_opt *const classify_tables[] = {mf_train_rows, mf_classify_rows, mf_log_view_rows,
-                                                       mf_common_opts, NULL};
-static const struct mf_opt *const regress_tables[] = {mf_train_rows, mf_regress_rows, mf_log_view_rows, mf_common_opts,
-                                                      NULL};
+static int ahead_classify(const struct mf_session *s, const void *options, const char *path, size_t ranks)
+{
+    return mf_train_plan_ahead(s, options, 1, 0, path, ranks);
+}
+
+static int ahead_regress(const struct mf_session *s, const void *options, const char *path, size_t ranks)
+{
+    return mf_train_plan_ahead(s, options, 0, 0, path, ranks);
+}
+
+static const struct mf_opt *const classify_tables[] = {mf_classify_rows, mf_train_rows,  mf_label_rows,
+                                                       mf_log_view_rows, mf_common_opts, NULL};
+static const struct mf_opt *const regress_tables[] = {mf_regress_rows,  mf_train_rows,  mf_column_rows,
+                                                      mf_log_view_rows, mf_common_opts, NULL};
 static const char *const names[] = {"results-dir", NULL};
 static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
 
@@ -303,7 +334,7 @@ static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
         .name = "train " #task, .summary = "train a network that " what " of microstructures",                       \
         .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",                  \
         .text = TEXT example, .tables = task##_tables, .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt, \
-        .check = mf_train_checked, .check_plan = mf_train_plan_ahead, .run = run_##task, .work = MF_WORK_TEAM,       \
+        .check = mf_train_checked, .check_plan = ahead_##task, .run = run_##task, .work = MF_WORK_GPUS,              \
         .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1, .names = names,    \
         .small = small,                                                                                              \
     }

@@ -13,19 +13,23 @@
 
 enum { SHARE = 20 }; /* seconds between drawings, for one of drawing */
 
-static int may_draw(const struct mf_session *session, const char *output, const char *picture)
+/* @p own: pictures that are there are those of an earlier training of this output. */
+static int may_draw(const struct mf_session *session, const char *output, int own, const char *picture)
 {
     MF_TRY(mf_session_may_write(session, picture, ".png"));
-    return mf_session_may_accompany(session, output, picture);
+    return own ? MF_OK : mf_session_may_accompany(session, output, picture);
 }
 
-int mf_train_show_open(const struct mf_session *session, const char *output, const char *course, int classify,
+int mf_train_show_open(const struct mf_session *session, const struct mf_run *run, const char *course, int classify,
                        struct mf_train_show *show)
 {
+    const char *output = run->output;
+    const int own = mf_loop_was_here(run);
+
     *show = (struct mf_train_show){.course = mf_loop_picture(output, course),
                                    .scores = mf_loop_picture(output, classify ? "confusion.png" : "predicted.png")};
-    MF_TRY(may_draw(session, output, show->course));
-    return may_draw(session, output, show->scores);
+    MF_TRY(may_draw(session, output, own, show->course));
+    return may_draw(session, output, own, show->scores);
 }
 
 void mf_train_show_close(struct mf_train_show *show)

@@ -2,6 +2,7 @@
 #include "src/run/problem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -87,4 +88,39 @@ int mf_problem_same(const char *saved, const char *wanted, const struct mf_probl
     added = difference(wanted, saved, words, &none);
     if (!added) return MF_OK;
     return none ? refuse(words, none, added) : refuse(words, NULL, added);
+}
+
+static int is_free(const char *const *keys, const char *line)
+{
+    while (*keys && !is_about(line, *keys)) ++keys;
+    return *keys != NULL;
+}
+
+/* The first line of @p a that counts and that @p b lacks or has otherwise. */
+static const char *counted(const char *a, const char *b, const char *const *free)
+{
+    for (; *a; a = next_line(a)) {
+        const char *other = same_key(b, a);
+
+        if (!is_free(free, a) && !(other && line_of(other) == line_of(a) && memcmp(other, a, line_of(a)) == 0))
+            return a;
+    }
+    return NULL;
+}
+
+int mf_problem_differs(const char *saved, const char *wanted, const char *const *free, char text[MF_PROBLEM_TEXT])
+{
+    const char *theirs = counted(saved, wanted, free), *mine = theirs ? same_key(wanted, theirs) : NULL;
+    char a[QUOTED], b[QUOTED];
+
+    if (!theirs) mine = counted(wanted, saved, free);
+    if (!theirs && !mine) return 0;
+    snprintf(text, MF_PROBLEM_TEXT, "it says %s, this run %s", quoted(theirs, a), quoted(mine, b));
+    return 1;
+}
+
+size_t mf_problem_number(const char *problem, const char *key)
+{
+    while (*problem && !is_about(problem, key)) problem = next_line(problem);
+    return *problem ? strtoul(problem + strlen(key) + 1, NULL, 10) : 0;
 }

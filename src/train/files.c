@@ -78,7 +78,9 @@ static int is_left(const struct mf_loop *loop, const char *name, int had_model, 
     const int is_epoch = is_number(name, before, ".safetensors");
 
     free(before);
-    if (had_model && is_picture(name, output)) return 1;
+    if ((had_model || (had_metrics && !m->own)) &&
+        (is_picture(name, output) || strcmp(name, mf_name_base(loop->run->last)) == 0))
+        return 1;
     if (is_epoch) return had_model || had_metrics;
     if (is_table(name, m->path)) return 1;
     return had_metrics && !m->own && strncmp(name, "events.out.tfevents.", 20) == 0;

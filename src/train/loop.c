@@ -112,13 +112,34 @@ static int load(struct mf_loop *loop, struct mf_checkpoint *from)
          "it"},
         {"steps", 0, "--epochs and --max-steps make them"},
         {0}};
-    int rc = mf_problem_same(mf_checkpoint_problem(from), loop->problem, words);
+    char differs[MF_PROBLEM_TEXT];
+    int rc = MF_OK;
 
+    if (!loop->run->keeper.last)
+        rc = mf_problem_same(mf_checkpoint_problem(from), loop->problem, words);
+    else if (!mf_loop_is_longer(mf_checkpoint_problem(from), loop->problem, differs))
+        rc = mf_fail(MF_INPUT, "'%s' is of another training: %s; try: another --results-dir", loop->run->last, differs);
     if (rc == MF_OK) list_state(loop, from);
     if (rc == MF_OK) rc = mf_checkpoint_code(from);
     rc = mf_agree(loop->trainer->comm, rc);
     if (rc == MF_OK) check_best(loop);
+    if (loop->run->keeper.last) loop->ended = loop->since = 0;
     return rc;
+}
+
+/* The state after the last step, from which a longer training goes on. The result does not need it. */
+static int keep_last_state(struct mf_loop *loop)
+{
+    struct mf_checkpoint *state = mf_checkpoint_new(loop->problem);
+    int rc;
+
+    list_state(loop, state);
+    rc = mf_checkpoint_write(loop->trainer->comm, loop->run->last, 1, state);
+    mf_checkpoint_free(state);
+    if (rc != MF_OUTPUT) return rc;
+    mf_warn("%s; more --epochs cannot go on from here", mf_err_text());
+    mf_err_clear();
+    return MF_OK;
 }
 
 /* A model for which there is no room is refused before the first step. Rank 0 writes it. */
@@ -144,7 +165,7 @@ static int begin(struct mf_loop *loop)
     rc = from ? load(loop, from) : MF_OK;
     if (from && rc == MF_OK) {
         mf_keeper_resume(k, (long)t->step);
-        mf_info("continuing after step %zu, in epoch %ld", t->step, loop->epoch + 1);
+        mf_info("continuing after step %zu%s", t->step, k->opts.last ? " of a finished training" : "");
     }
     mf_checkpoint_free(from);
     if (rc != MF_OK || t->comm->rank != 0) return rc;
@@ -165,24 +186,41 @@ static int begin(struct mf_loop *loop)
 #define KIND(name) \
     (struct mf_metric) { .key = "kind", .kind = MF_METRIC_TEXT, .text = (name) }
 
-static double speed(const struct mf_loop *loop)
+/* The epoch of the last step. */
+static long epoch_of(const struct mf_loop *loop)
 {
-    const double seconds = mf_now() - loop->began;
+    const size_t each = mf_trainer_epoch(loop->trainer);
 
-    return seconds > 0 ? (double)loop->seen / seconds : 0;
+    return (long)((loop->trainer->step + each - 1) / each);
+}
+
+/* Samples per second in steps, of the last seconds. */
+static double speed(struct mf_loop *loop)
+{
+    const double last = 5;
+    double seconds;
+
+    if (loop->stepping - loop->mark[1].stepping >= last) {
+        loop->mark[0] = loop->mark[1];
+        loop->mark[1].stepping = loop->stepping;
+        loop->mark[1].seen = loop->seen;
+    }
+    seconds = loop->stepping - loop->mark[0].stepping;
+    return seconds > 0 ? (double)(loop->seen - loop->mark[0].seen) / seconds : 0;
 }
 
 static void write_step(struct mf_loop *loop, const struct mf_step *step)
 {
     const struct mf_trainer *t = loop->trainer;
     const size_t each = t->opts.schedule.steps / ROWS + 1;
+    const double fast = speed(loop);
     struct mf_metric row[12] = {KIND("step"),
                                 INT("step", t->step),
-                                INT("epoch", loop->epoch + 1),
+                                INT("epoch", epoch_of(loop)),
                                 REAL("loss", step->loss),
                                 REAL("norm", step->norm),
                                 REAL("learning_rate", step->rate),
-                                REAL("samples_per_second", speed(loop)),
+                                REAL("samples_per_second", fast),
                                 REAL("memory", (double)mf_arena_peak(t->arena))};
     size_t fields = 8;
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : step->loss; /* a last step may have one sample */
@@ -192,10 +230,11 @@ static void write_step(struct mf_loop *loop, const struct mf_step *step)
     if (t->opts.scale.window) row[fields++] = REAL("loss_scale", t->scale.value);
     if (t->experts.count) row[fields++] = REAL("uncertainty", step->uncertainty);
     if (t->experts.count) row[fields++] = INT("experts", t->experts.count);
+    if (t->opts.args.capacity > 0) row[fields++] = INT("dropped", step->dropped);
     if (t->step % each == 0 || step->skipped) mf_metrics_row(&loop->metrics, fields, row);
     mf_monitor_step(loop->monitor, &loop->metrics, t->step, mf_arena_live(t->arena) + mf_arena_live(t->queue->arena));
-    snprintf(text, sizeof text, "epoch %ld, loss %s, %.0f samples/s%s", loop->epoch + 1,
-             mf_loss_text(step->skipped ? NAN : mean, loss), speed(loop), mf_monitor_text(loop->monitor));
+    snprintf(text, sizeof text, "epoch %ld, loss %s, %.0f samples/s%s", epoch_of(loop),
+             mf_loss_text(step->skipped ? NAN : mean, loss), fast, mf_monitor_text(loop->monitor));
     mf_progress("train", (long)t->step, (long)t->opts.schedule.steps, text);
 }
 
@@ -215,14 +254,67 @@ static void write_epoch(struct mf_loop *loop, const struct mf_scores *s)
     if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row - (t->experts.count == 0), row);
 }
 
+static const char *time_text(double seconds, char text[20])
+{
+    const double minutes = seconds / 60;
+
+    if (minutes < 2)
+        snprintf(text, 20, "%.0f s", seconds);
+    else
+        snprintf(text, 20, minutes < 120 ? "%.0f min" : "%.1f h", minutes < 120 ? minutes : minutes / 60);
+    return text;
+}
+
+/* What validation says of an epoch. */
+static void tell_scores(const struct mf_loop *loop, const struct mf_scores *s, FILE *to)
+{
+    const struct mf_train_opts *o = &loop->trainer->opts;
+    const double merit = s->rows ? mf_scores_merit(s, o) : NAN;
+    char text[MF_LOSS_TEXT];
+
+    if (s->rows == 0) return;
+    fprintf(to, ", validation loss %s", mf_loss_text(s->loss, text));
+    if (o->classify)
+        fprintf(to, ", accuracy %s", mf_accuracy_text(merit, text));
+    else
+        fprintf(to, ", %sR2 %s", o->columns > 1 ? "mean " : "", mf_r2_text(merit, text));
+}
+
+/* A line of an epoch. Rank 0. */
+static void say_epoch(const struct mf_loop *loop, const struct mf_scores *s)
+{
+    const struct mf_trainer *t = loop->trainer;
+    const size_t each = mf_trainer_epoch(t), all = t->opts.schedule.steps, left = all - t->step;
+    char *line = NULL, text[MF_LOSS_TEXT];
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&line, &size), "a line");
+
+    fprintf(to, "epoch %ld of %zu: loss %s", loop->epoch, (all + each - 1) / each,
+            mf_loss_text(loop->rows > 0 ? loop->sum / loop->rows : NAN, text));
+    tell_scores(loop, s, to);
+    if (loop->since == 0)
+        fputs(", the best so far", to);
+    else if (loop->best_epoch > 0)
+        fprintf(to, "; the best is epoch %ld", loop->best_epoch);
+    if (loop->dropped > 0) fprintf(to, "; --capacity-factor dropped %.0f of %.0f rows", loop->dropped, loop->sent);
+    if (left > 0 && !loop->ended)
+        fprintf(to, "; %s left", time_text((mf_now() - loop->began) / (double)loop->steps * (double)left, text));
+    MF_ASSERT(fclose(to) == 0);
+    mf_info("%s", line);
+    if (loop->ended) mf_info("the training ends early: no epoch was better in the last %ld (--patience)", loop->since);
+    free(line);
+}
+
 /* -- epochs -- */
 
 static int write_model(const struct mf_loop *loop, const char *path, struct mf_json *results)
 {
     const struct mf_trainer *t = loop->trainer;
     struct mf_json *card = mf_saved_card(t, results);
-    const int rc = mf_saved_write(t, path, card);
+    int rc;
 
+    mf_json_text(card, "problem", loop->problem);
+    rc = mf_saved_write(t, path, card);
     mf_json_free(card);
     return rc;
 }
@@ -275,7 +367,8 @@ static int end_epoch(struct mf_loop *loop)
     double merit, loss;
     int rc = mf_trainer_score(t, t->set->count[MF_VALIDATION], t->set->id[MF_VALIDATION], 0, &s);
 
-    ++loop->epoch;
+    loop->epoch = epoch_of(loop);
+    ++loop->since;
     if (rc == MF_OK) {
         write_epoch(loop, &s);
         judge(loop, &s, &merit, &loss);
@@ -283,16 +376,17 @@ static int end_epoch(struct mf_loop *loop)
             loop->best = merit;
             loop->best_loss = loss;
             loop->best_epoch = loop->epoch;
+            loop->since = 0;
             rc = write_model(loop, loop->run->output, NULL);
         }
     }
-    mf_scores_free(&s);
     if (rc == MF_OK && loop->epoch_done) rc = loop->epoch_done(loop->grown, loop);
-    loop->since = loop->epoch - loop->best_epoch;
-    loop->sum = loop->rows = 0;
+    loop->ended = loop->patience > 0 && loop->since >= (long)loop->patience;
+    if (rc == MF_OK && t->comm->rank == 0) say_epoch(loop, &s);
+    mf_scores_free(&s);
+    loop->sum = loop->rows = loop->sent = loop->dropped = 0;
     if (rc == MF_OK) rc = keep_last(loop);
     if (rc == MF_OK && loop->drawn && loop->best_epoch > 0 && t->comm->rank == 0) loop->drawn(loop->context, loop);
-    loop->ended = loop->patience > 0 && loop->since >= (long)loop->patience;
     return rc;
 }
 
@@ -364,6 +458,8 @@ static int go(struct mf_loop *loop)
         loop->stepping += mf_now() - began;
         ++loop->steps;
         loop->seen += step.samples;
+        loop->sent += step.sent;
+        loop->dropped += step.dropped;
         if (!step.skipped) {
             loop->sum += step.loss * (double)step.rows;
             loop->rows += (double)step.rows;
@@ -427,7 +523,7 @@ static int take_best(struct mf_loop *loop)
     struct mf_saved saved;
     int rc;
 
-    if (loop->best_epoch == loop->epoch) return MF_OK;
+    if (loop->since == 0) return MF_OK;
     rc = mf_saved_open(loop->run->output, &saved);
     if (rc == MF_OK) rc = mf_saved_load(&saved, t);
     mf_saved_close(&saved);
@@ -461,13 +557,15 @@ static int conclude(struct mf_loop *loop, struct mf_json **results)
     struct mf_json *j;
 
     MF_TRY(check_result(loop));
+    MF_TRY(keep_last_state(loop));
     *results = j = mf_json_object();
     MF_TRY(take_best(loop));
     MF_JSON(j, "output", loop->run->output, "problem", loop->run->problem, "steps", t->step, "epochs", loop->epoch,
             "best_epoch", loop->best_epoch, "precision", mf_type_name(t->opts.type), "skipped", t->skipped,
             "ended_early", (int)loop->ended, "parameters", mf_network_parameters(&t->network), "peak_memory",
             mf_arena_peak(t->arena));
-    MF_JSON(j, "seconds", loop->seconds + mf_now() - loop->began, "samples_per_second", speed(loop), "seconds_per_step",
+    MF_JSON(j, "seconds", loop->seconds + mf_now() - loop->began, "samples_per_second",
+            (double)loop->seen / fmax(mf_now() - loop->began, 1e-9), "seconds_per_step",
             loop->steps > 0 ? loop->stepping / (double)loop->steps : 0, "waited_for_data", mf_reader_waited(t->reader));
     MF_TRY(score(loop, MF_VALIDATION, j));
     MF_TRY(score(loop, MF_TEST, j));
@@ -482,23 +580,4 @@ int mf_loop_run(struct mf_loop *loop, struct mf_json **results)
     if (rc == MF_OK) rc = conclude(loop, results);
     mf_metrics_close(&loop->metrics);
     return rc;
-}
-
-struct mf_json *mf_loop_results(const char *path)
-{
-    struct mf_json *results = NULL, *card = NULL;
-    struct mf_safetensors *file = NULL;
-    const char *text;
-
-    if (mf_safetensors_open(path, &file) != MF_OK) {
-        mf_warn("%s; it may not be this run's result and is made again", mf_err_text());
-        mf_err_clear();
-        return NULL;
-    }
-    text = mf_safetensors_metadata(file, "mesoforge");
-    card = text ? mf_json_parse(text) : NULL;
-    if (card && mf_json_get(card, "results")) results = mf_json_copy(mf_json_get(card, "results"));
-    mf_json_free(card);
-    mf_safetensors_close(file);
-    return results;
 }

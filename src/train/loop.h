@@ -36,9 +36,14 @@ struct mf_loop {
     struct mf_keeper keeper;
     struct mf_metrics metrics;
     double began;
-    size_t seen;     /* samples */
-    size_t steps;    /* made */
-    double stepping; /* seconds in steps, without scores and checkpoints */
+    size_t seen; /* samples */
+    struct {
+        double stepping;
+        size_t seen;
+    } mark[2];            /* the same some seconds ago, and fewer seconds ago */
+    double sent, dropped; /* rows of this epoch, as in struct mf_step */
+    size_t steps;         /* made */
+    double stepping;      /* seconds in steps, without scores and checkpoints */
 };
 
 /** Runs until the last step or an early end. The weights are then the best ones, and the file of the run holds them
@@ -54,6 +59,17 @@ char *mf_loop_picture(const char *output, const char *picture);
 /** Removes what an earlier run of this output left: files of epochs, pictures, tables and, if its metrics were there,
  * event files. Its model stays until this run writes its own. The metrics of the new run are open. Rank 0. */
 void mf_loop_clear(const struct mf_loop *loop, int had_metrics);
+
+/** Refuses (MF_USAGE, MF_INPUT, MF_OUTPUT) a training that would replace a model of another one, or files of another
+ * program. A finished one of the same problem @p problem, but for its steps, goes on with --restart auto, from
+ * run->keeper.last. Before mf_loop_run(), in the run's name(). Collective. */
+int mf_loop_spares(struct mf_run *run, const char *problem);
+
+/** Is a finished training of the problem @p saved, made longer, this one? If not, the lines that differ. Local. */
+int mf_loop_is_longer(const char *saved, const char *problem, char differs[MF_PROBLEM_TEXT]);
+
+/** Has an earlier training of this output left its model, a checkpoint or metrics? Collective. */
+int mf_loop_was_here(const struct mf_run *run);
 
 /** What a model file says of its results, with its "problem"; NULL: it is not the end of a run. The caller frees. */
 struct mf_json *mf_loop_results(const char *path);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/form/compare.h"
+#include "kernels/form/route.h"
 #include "src/base/err.h"
 #include "src/train/phases.h"
 #include "src/train/slots.h"
@@ -19,6 +20,18 @@ static size_t loads(const struct mf_trainer *t)
     return t->experts.count ? mf_trainer_mixtures(t) * (t->experts.count + 2) : 0;
 }
 
+/* Rows of a pass that experts with this load do not take. */
+static double dropped_of(const struct mf_trainer *t, const float *load)
+{
+    const size_t n = t->experts.count;
+    double sent = 0, dropped = 0, most;
+
+    for (size_t e = 0; e < n; ++e) sent += (double)load[e];
+    most = (double)mf_route_capacity(t->opts.args.capacity, (size_t)sent, n);
+    for (size_t e = 0; e < n; ++e) dropped += fmax(0, (double)load[e] - most);
+    return dropped;
+}
+
 /* Adds the loads of the experts in this pass. Entropies are rounded so that they add up exactly, in any order. */
 static void add_loads(struct mf_trainer *t, const struct mf_list *list)
 {
@@ -28,6 +41,7 @@ static void add_loads(struct mf_trainer *t, const struct mf_list *list)
     for (size_t i = 0; i < list->nodes; ++i) {
         const float *load = list->node[i].op == MF_OP_ROUTE_LOAD ? mf_trainer_fetched(t, list->node[i].out[0]) : NULL;
 
+        if (load) t->sums[3] += dropped_of(t, load);
         for (size_t e = 0; load && e < n + 2; ++e, ++to)
             *to += e == n ? mf_compare_grain((double)load[e]) : (double)load[e];
     }
@@ -44,6 +58,16 @@ static double uncertainty_of(const struct mf_trainer *t)
         rows += load[n + 1];
     }
     return rows > 0 ? sum / rows : 0;
+}
+
+static double sent_of(const struct mf_trainer *t)
+{
+    const size_t n = t->experts.count;
+    double sent = 0;
+
+    for (const double *load = t->load; load < t->load + loads(t); load += n + 2)
+        for (size_t e = 0; e < n; ++e) sent += load[e];
+    return sent;
 }
 
 /* An expert with fewer rows than the mean gets a larger bias, one with more a smaller one: at most by the rate. */
@@ -79,6 +103,7 @@ static int pass_all(struct mf_trainer *t, double *loss)
     int rc = MF_OK;
 
     *loss = 0;
+    t->sums[3] = 0;
     for (size_t e = 0; e < loads(t); ++e) t->load[e] = 0;
     for (size_t m = 0; m < t->micro; ++m) {
         const struct mf_pass_list *pass = list_of(t, m);
@@ -171,6 +196,8 @@ int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_ste
     square += whole;
     step->norm = sqrt(square) / t->scale.value;
     step->uncertainty = uncertainty_of(t);
+    step->sent = sent_of(t);
+    step->dropped = t->sums[3];
     step->skipped = !isfinite(square) || !isfinite(step->loss);
     if (!step->skipped) optimise(t, step);
     if (!step->skipped) balance(t);

@@ -84,7 +84,7 @@ struct mf_trainer {
     float *target; /* of a batch */
     float *blank;  /* a sample of zeros */
     char *fetched; /* what the host reads of a list */
-    double *sums;  /* of a step over ranks: loss, squared norm, ranks that failed; then the loads */
+    double *sums;  /* of a step over ranks: loss, squared norm, ranks that failed, dropped rows; then the loads */
     double *load;  /* [mixtures][experts + 2] of the last step, all ranks: rows of each expert, sum of uncertainties,
                       rows of all */
     size_t micro;  /* passes of a step on every rank */
@@ -95,17 +95,18 @@ struct mf_trainer {
     struct mf_scale scale;
 };
 
-enum { MF_STEP_SUMS = 3 };
+enum { MF_STEP_SUMS = 4 };
 
 /** What came of a step, the same on all ranks. */
 struct mf_step {
-    double loss;        /* mean over the window's rows, before the step; 0 if there are none */
-    double norm;        /* of the gradients, before they are clipped */
-    double rate;        /* learning rate */
-    int skipped;        /* the gradients were not finite; 2: only since the scale of the loss was too large */
-    size_t samples;     /* of the window */
-    size_t rows;        /* of these with a label; real values: all */
-    double uncertainty; /* of a mixture: mean entropy of the router's probabilities, from 0 to 1 */
+    double loss;          /* mean over the window's rows, before the step; 0 if there are none */
+    double norm;          /* of the gradients, before they are clipped */
+    double rate;          /* learning rate */
+    int skipped;          /* the gradients were not finite; 2: only since the scale of the loss was too large */
+    size_t samples;       /* of the window */
+    size_t rows;          /* of these with a label; real values: all */
+    double uncertainty;   /* of a mixture: mean entropy of the router's probabilities, from 0 to 1 */
+    double sent, dropped; /* rows that its layers sent to experts; of these, those beyond the capacity factor */
 };
 
 /** Numbers that the network predicts of a sample: classes, or columns. */

@@ -125,7 +125,7 @@ def leaves_files():
     pictures = {"training_metrics.png", "expert_activations.png", "expert_device_distribution.png", "confusion.png",
                 *(f"knowledge_graph_epoch_{n}.png" for n in range(1, 7))}
     there = {name for name in os.listdir("merge") if not name.startswith(".")}
-    check(there == pictures | {"model.safetensors", "metrics.jsonl", "metrics-step.csv", "metrics-epoch.csv", "metrics-change.csv",
+    check(there == pictures | {"model.safetensors", "model.last.h5", "metrics.jsonl", "metrics-step.csv", "metrics-epoch.csv", "metrics-change.csv",
                                "knowledge_graph.json", "knowledge_graph.h5", "knowledge_graph.graphml", "expert_activations.json",
                                "performance_summary.txt"}, f"files: {sorted(there)}")
     check(all(open(f"merge/{name}", "rb").read(8) == b"\x89PNG\r\n\x1a\n" for name in pictures), "pictures")
@@ -180,7 +180,7 @@ def model_works():
     with open("told.csv") as file:
         check(done.status == 0 and len(list(csv.reader(file))) == 121, f"infer: {done}")
     for option, value, says in (("--replay-bytes", 100, "and --replay-bytes is 100: sleeps"), ("--replay-buffer", 0, "--replay-buffer 0: sleeps")):
-        done = train("none", option, value, "--max-steps", 1, "--no-plots")
+        done = train("none", option, value, "--max-steps", 1, "--no-plots", "--restart", "no")
         check(f"{says} repeat nothing" in done.err, f"no record fits: {done.err}")
     done = train("again", "--model", "merge/model.safetensors", "--max-steps", 1, "--learning-rate", 1e-12, "--json", "--no-plots")
     check(f"--experts has no effect: 'merge/model.safetensors' has {best['experts']}" in done.err, done.err)
@@ -215,7 +215,7 @@ def words_of_others():
         left = ("knowledge_graph_epoch_7.png", "expert_device_distribution.png", "metrics-change.csv")
         for name in left if os.path.exists("words") else ():
             open(f"words/{name}", "w").close()
-        done = run("train", "moe", *words, "--epochs", 1, "--features", "none", "--threads", 1, "--no-plots", "--results-dir", "words")
+        done = run("train", "moe", *words, "--epochs", 1, "--features", "none", "--threads", 1, "--no-plots", "--results-dir", "words", "--restart", "no")
         check(done.status == 0 and not any(os.path.exists(f"words/{name}") for name in left), f"{words}: {done}, {os.listdir('words')}")
     check(run("train", "moe", "--data", "set.h5", "--epochs", 1, "--features", "none", "--threads", 1, "--no-events").status == 0 and
           os.path.exists("results/gpu_training/performance_summary.txt"), "results/gpu_training")

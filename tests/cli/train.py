@@ -165,6 +165,8 @@ def damage(path):
 def stopped():
     train("stop", "--epochs", 2, status=75, fault="run.leave:visit=3", ranks=2)
     check(len(checkpoints("stop")) == 1 and not states_results("stop"), os.listdir("stop"))
+    again = train("stop", "--epochs", 2, status=2, ranks=2)
+    check("is of a run that has not ended; try: --restart auto" in again.err and len(checkpoints("stop")) == 1, again.err)
     other = train("stop", "--epochs", 2, "--restart", "auto", data="other.h5", status=3)
     check("of another problem" in other.err and len(checkpoints("stop")) == 1, other.err)
     more = train("stop", "--epochs", 3, "--restart", "auto", status=3)
@@ -182,14 +184,64 @@ def stopped():
     steps_are_whole("stop", rows("classify1"))
     again = train("stop", "--epochs", 2, "--restart", "auto")
     check("is finished" in again.err, again.err)
-    again = train("stop", "--epochs", 3, "--restart", "auto")
-    check("another problem" in again.err and rows("stop")[-1]["step"] == 12, again.err)
+    longer()
     before = runs.weights("stop/model.safetensors")
     with runs.locked("stop/.model.lock", "process 99 on here", "model.safetensors"):
         busy = train("stop", "--epochs", 2, status=7, ranks=2)
         check("process 99 on here" in busy.err and runs.weights("stop/model.safetensors") == before, busy.err)
     train("first", "--max-steps", 5)
     check(json.loads(train("first", "--max-steps", 7, "--restart", "auto", "--json").out)["steps"] == 7, "fewer steps than asked")
+
+
+def longer():
+    """A finished training with more epochs goes on from its last step, and its model stays until there is a better one."""
+    end, model = 12, open("stop/model.safetensors", "rb").read()
+    train("stop", "--epochs", 3, "--restart", "auto", "--learning-rate", 0.5, status=2)
+    fewer = train("stop", "--epochs", 1, "--restart", "auto", status=3)
+    check("is of a training of 8 steps, and this one has 4" in fewer.err, fewer.err)
+    left = train("stop", "--epochs", 3, "--restart", "auto", status=75, fault="run.leave:visit=1")
+    check("continuing after step 8 of a finished training" in left.err and open("stop/model.safetensors", "rb").read() == model, left.err)
+    done = json.loads(train("stop", "--epochs", 3, "--restart", "auto", "--json", ranks=2).out)
+    check((done["steps"], done["epochs"]) == (end, 3) and [row["step"] for row in rows("stop")] == list(range(1, end + 1)), f"{done}")
+    check([row["epoch"] for row in rows("stop", "epoch")] == [1, 2, 3], rows("stop", "epoch"))
+    os.remove("stop/model.last.h5")
+    gone = train("stop", "--epochs", 4, "--restart", "auto", status=3)
+    check("'stop/model.last.h5', from which it could go on, is not there" in gone.err, gone.err)
+
+
+def columns():
+    """Of several columns that are predicted, none is another problem."""
+    train("columns", "--epochs", 2, task="regress", status=75, fault="run.leave:visit=3")
+    train("columns", "--epochs", 2, "--restart", "auto", task="regress")
+    steps_are_whole("columns", rows("regress1"))
+
+
+def others():
+    """What is of another training, or of another program, is not replaced."""
+    train("mine", "--max-steps", 1)
+    for more, status in (((), 2), (("--restart", "auto"), 2), (("--restart", "no"), 0)):
+        done = train("mine", "--max-steps", 1, "--depth", 1, *more, status=status, ranks=1 + (status == 2))
+        check(status == 0 or "is the model of another training: it says '--depth: 2', this run '--depth: 1'" in done.err, f"{more}: {done.err}")
+    header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    for name, data, says in (("model.safetensors", struct.pack("<Q", len(header)) + header + bytes(4), "is not of this program"),
+                             ("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n", "this training would replace it"),
+                             ("metrics.jsonl", b'{"epoch": 1, "loss": 2}\n', "is not of this program")):
+        shutil.rmtree("theirs", ignore_errors=True)
+        os.mkdir("theirs")
+        open(f"theirs/{name}", "wb").write(data)
+        for more in ((), ("--restart", "auto"), ("--restart", "no")):
+            done = train("theirs", "--max-steps", 1, *more, status=7)
+            check(says in done.err and os.listdir("theirs") == [name] and open(f"theirs/{name}", "rb").read() == data, f"{more}: {done.err}")
+
+
+def moved_away():
+    """The model may be moved away, and the training goes on beside its pictures."""
+    words = ("train", "classify", "--data", "set.h5", "--results-dir", "away", *(word for word in SMALL if word != "--no-plots"), "--epochs", 2)
+    check(run(*words, fault="run.leave:visit=6").status == 75, "it is stopped")
+    os.remove("away/model.safetensors")
+    check(os.path.exists("away/training.png"), "a picture of the first epoch")
+    done = run(*words, "--restart", "auto")
+    check(done.status == 0 and "the weights of epoch 1, the best so far, are lost" in done.err, done)
 
 
 def signals():
@@ -215,17 +267,17 @@ def patience():
     open("again/model_epoch1.txt", "w").close()
     for name in ("events.out.tfevents.1.here.2.0", "confusion.png"):
         open(f"again/{name}", "w").close()
-    train("again", "--max-steps", 1, "--no-csv", "--model", f"again/{kept[0]}")
+    train("again", "--max-steps", 1, "--no-csv", "--model", f"again/{kept[0]}", "--restart", "no")
     left = sorted(name for name in os.listdir("again") if not name.startswith("."))
-    check(left == sorted(["metrics.jsonl", "model.safetensors", "model_epoch1.txt", kept[0]]), f"files of an earlier run: {left}")
+    check(left == sorted(["metrics.jsonl", "model.last.h5", "model.safetensors", "model_epoch1.txt", kept[0]]), f"files of an earlier run: {left}")
     check(abs(max(accuracy) - said["validation"]["accuracy"]) < 1e-9, f"the best of {accuracy} is not {said['validation']}")
 
 
 def weights():
     one = train("from", "--max-steps", 1, "--learning-rate", 1e-9, "--weight-decay", 0, "--model", "classify1/model.safetensors")
     check(rows("from")[0]["loss"] < rows("classify1")[0]["loss"], one)
-    other = train("from", "--max-steps", 1, "--learning-rate", 1e-9, "--weight-decay", 0, "--model", "classify2/model.safetensors", "--restart", "auto")
-    check("another problem" in other.err, f"other weights at the start: {other.err}")
+    other = train("from", "--max-steps", 1, "--learning-rate", 1e-9, "--weight-decay", 0, "--model", "classify2/model.safetensors", "--restart", "auto", status=2)
+    check("it says '--model: " in other.err, f"other weights at the start: {other.err}")
     wrong = train("never", "--depth", 9, "--model", "classify1/model.safetensors", status=3)
     check(wrong.err.count("'layers.") == 10 and "'classify1/model.safetensors' are not those of this model (it is of --arch mlp --width 16 " in wrong.err, wrong.err)
     data = open("classify1/model.safetensors", "rb").read()
@@ -303,8 +355,8 @@ def inputs():
     check("loss none, " in few.err and "nan" not in few.err, f"progress: {few.err}")
     check(not os.path.exists("diverged/model.safetensors"), "a model of no use")
     shutil.copytree("patient", "kept")
-    train("kept", "--epochs", 1, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, status=6)
-    lost = train("kept", "--max-steps", 3, "--precision-type", "fp16", "--loss-scale", 1 << 32, status=6)
+    train("kept", "--epochs", 1, "--learning-rate", 1e30, "--schedule", "constant", "--clip", 0, "--restart", "no", status=6)
+    lost = train("kept", "--max-steps", 3, "--precision-type", "fp16", "--loss-scale", 1 << 32, "--restart", "no", status=6)
     check("a smaller --loss-scale" in lost.err, lost.err)
     check(runs.weights("kept/model.safetensors") == runs.weights("patient/model.safetensors"), "a finished model is lost to a run that diverged")
     said = json.loads(train("unknown", "--epochs", 2, "--json", data="unknown.h5", ranks=2).out)
@@ -326,7 +378,7 @@ def options():
     refused(2, "--exact-batch: --effective-batch 13 is no multiple of", "--exact-batch", ranks=2)
     refused(2, "is 24, and --effective-batch is 13", "--batch-size", 4, "--accumulation-steps", 3, ranks=2)
     for words in (("--effective-batch", 1 << 20), ("--batch-size", 1 << 20), ("--batch-size", 1 << 20, "--plan", "off")):
-        done = run("train", "classify", "--arch", "mlp", "--data", "set.h5", *words, "--max-steps", 2, "--results-dir", "vast", timeout=30)
+        done = run("train", "classify", "--arch", "mlp", "--data", "set.h5", *words, "--max-steps", 2, "--results-dir", "vast", "--restart", "no", timeout=30)
         check(done.status == 0 and rows("vast")[-1]["step"] == 2, f"a step of many more samples than there are: {words} {done}")
     refused(2, "it has: volume_fraction, length, interface_density", "--target", "nosuch", task="regress")
     done = train("said", "--max-steps", 1, "--momentum", 0.5, "--patience", 1, "--data_folder", "x", data="whole.h5")
@@ -366,7 +418,7 @@ def many_ranks():
 
 run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
-for part in (ranks_agree, killed, other_stages, stopped, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
+for part in (ranks_agree, killed, other_stages, stopped, columns, others, moved_away, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

@@ -1,0 +1,139 @@
+/* See loop.h: what an earlier training left under the name of this one's output, and what may become of it. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/train/loop.h"
+
+/* Lines of a problem that a longer training has otherwise. */
+static const char *const longer[] = {"steps", "--warmup", NULL};
+
+static int has_checkpoint(const struct mf_run *run)
+{
+    int has = 0;
+
+    for (int i = 0; i < 2; ++i) {
+        char *name = mf_checkpoint_name(run->stem, i);
+
+        has |= access(name, F_OK) == 0;
+        free(name);
+    }
+    return has;
+}
+
+int mf_loop_is_longer(const char *saved, const char *problem, char differs[MF_PROBLEM_TEXT])
+{
+    return !mf_problem_differs(saved, problem, longer, differs);
+}
+
+int mf_loop_was_here(const struct mf_run *run)
+{
+    int here = 0;
+
+    if (run->comm->rank == 0)
+        here = access(run->output, F_OK) == 0 || has_checkpoint(run) ||
+               mf_metrics_are_of(run->metrics, mf_name_base(run->output));
+    mf_comm_bcast(run->comm, 0, &here, sizeof here);
+    return here;
+}
+
+/* -- the model that is there -- */
+
+/* The object in its metadata; NULL: it has none. MF_INPUT where it is no such file. */
+static int card_of(const char *path, struct mf_json **card)
+{
+    struct mf_safetensors *file = NULL;
+    const char *text;
+
+    *card = NULL;
+    MF_TRY(mf_safetensors_open(path, &file));
+    text = mf_safetensors_metadata(file, "mesoforge");
+    if (text) *card = mf_json_parse(text);
+    mf_safetensors_close(file);
+    return MF_OK;
+}
+
+struct mf_json *mf_loop_results(const char *path)
+{
+    struct mf_json *card = NULL, *results;
+
+    if (card_of(path, &card) != MF_OK) mf_err_clear(); /* it was refused, or is lost beside a checkpoint */
+    results = card && mf_json_get(card, "results") ? mf_json_copy(mf_json_get(card, "results")) : NULL;
+    mf_json_free(card);
+    return results;
+}
+
+#define ELSEWHERE "another --results-dir"
+#define ANEW      ELSEWHERE ", or --restart no, which begins anew and replaces it"
+
+/* A finished training that is to be longer goes on from the state of its last step. */
+static int may_go_on(const struct mf_run *run, const char *saved, const char *problem)
+{
+    const size_t made = mf_problem_number(saved, "steps"), wanted = mf_problem_number(problem, "steps");
+
+    if (wanted < made)
+        return mf_fail(MF_INPUT,
+                       "'%s' is of a training of %zu steps, and this one has %zu; try: more --epochs, or " ANEW,
+                       run->output, made, wanted);
+    if (access(run->last, F_OK) == 0) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "'%s' is finished, and '%s', from which it could go on, is not there; try: " ELSEWHERE
+                   " with --model %s",
+                   run->output, run->last, run->output);
+}
+
+/* The model has a card. Rank 0. */
+static int look_at_card(const struct mf_run *run, const struct mf_json *card, const char *problem, int *is_longer)
+{
+    static const char *const none[] = {NULL};
+    const struct mf_json *results = mf_json_get(card, "results"), *lines = mf_json_get(card, "problem");
+    const char *saved = lines ? mf_json_to_text(lines) : "";
+    char differs[MF_PROBLEM_TEXT] = "", other[MF_PROBLEM_TEXT];
+
+    if (results && strcmp(mf_json_get_text(results, "problem"), run->problem) == 0) return MF_OK;
+    if (lines && !mf_problem_differs(saved, problem, none, differs)) return MF_OK;
+    if (run->keeper.restart && results && lines && mf_loop_is_longer(saved, problem, other) &&
+        mf_problem_number(saved, "steps") != mf_problem_number(problem, "steps")) {
+        *is_longer = 1;
+        return may_go_on(run, saved, problem);
+    }
+    return mf_fail(MF_USAGE, "'%s' is the model of another training%s%s; try: " ANEW, run->output, lines ? ": " : "",
+                   differs);
+}
+
+/* The model is there. Rank 0. */
+static int look_at_model(const struct mf_run *run, const char *problem, int *is_longer)
+{
+    const int goes_on = run->keeper.restart && has_checkpoint(run); /* which says what it is of */
+    struct mf_json *card = NULL;
+    int rc = card_of(run->output, &card);
+    char why[MF_ERR_TEXT];
+
+    if (rc != MF_OK) {
+        mf_err_take(why, sizeof why);
+        return goes_on ? MF_OK /* its weights are lost, which is said when it goes on */
+                       : mf_fail(MF_OUTPUT, "%s; this training would replace it; try: " ELSEWHERE, why);
+    }
+    if (!card)
+        rc = mf_fail(MF_OUTPUT, "'%s' is not of this program, and this training would replace it; try: " ELSEWHERE,
+                     run->output);
+    else if (!goes_on && !run->keeper.anew)
+        rc = look_at_card(run, card, problem, is_longer);
+    mf_json_free(card);
+    return rc;
+}
+
+int mf_loop_spares(struct mf_run *run, const char *problem)
+{
+    int is_longer = 0, rc = MF_OK;
+
+    if (run->comm->rank == 0) rc = mf_metrics_may(run->metrics);
+    if (run->comm->rank == 0 && rc == MF_OK && access(run->output, F_OK) == 0)
+        rc = look_at_model(run, problem, &is_longer);
+    MF_TRY(mf_agree(run->comm, rc));
+    mf_comm_bcast(run->comm, 0, &is_longer, sizeof is_longer);
+    if (is_longer) run->keeper.last = run->last;
+    return MF_OK;
+}

@@ -161,9 +161,6 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     drop_defaults(options, verb.cmd, l);
     mf_words_add(&l->command, program_of(o, path, sizeof path));
     MF_TRY(mf_launch_command(o, job, &verb, &l->command));
-    job->words = l->command.count;
-    job->word = (const char *const *)l->command.at;
-    MF_TRY(mf_job_check(job));
     return mf_launch_log_check(job, o->run);
 }
 

@@ -49,7 +49,8 @@ long mf_launch_ranks(const struct mf_job *job);
 
 /**
  * Checks the verb's options as the verb does, and writes each rank's command line. Adds --plan, in a script --restart
- * auto, and with --debug the options of a small run. Sets job->says_end. MF_USAGE, MF_INPUT.
+ * auto, and with --debug the options of a small run. Completes and checks the job, and says what its ranks do with
+ * their GPUs. MF_USAGE, MF_INPUT.
  */
 int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struct mf_launch_verb *verb,
                       struct mf_words *command);

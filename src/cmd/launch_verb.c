@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/launch_job.h"
 
 int mf_launch_verb_find(size_t words, const char *const *word, struct mf_launch_verb *verb)
@@ -131,6 +132,27 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     return cmd->check_plan(&session, t->into, plan_of(o, t), (size_t)ranks);
 }
 
+/* What the ranks do with the GPUs that they get. */
+static void say_gpus(const struct mf_job *job, const struct mf_cmd *cmd, const struct task *t)
+{
+    const struct mf_job_part *part = job->part;
+    const struct mf_common *common = t->into;
+    const int is_auto = strcmp(common->device, "auto") == 0;
+
+    if (part->gpus == 0 || cmd->work == MF_WORK_NONE) return;
+    mf_log_open(0, 1, MF_INFO);
+    if (strncmp(common->device, "cuda", 4) == 0)
+        mf_info("each rank takes a GPU (--device %s)", common->device);
+    else if (!is_auto || cmd->work != MF_WORK_GPUS)
+        mf_warn("%s takes the cores, and the GPUs stay idle; try: %s", cmd->name,
+                is_auto ? "--device cuda" : "--device auto");
+    else if (part->per_node > part->gpus && !common->share_gpu)
+        mf_warn("the ranks take the cores: %ld ranks of a node cannot have one of %ld GPU%s each; try: --share-gpu",
+                part->per_node, part->gpus, MF_S(part->gpus));
+    else
+        mf_info("each rank takes a GPU, or all take the cores where the plan or the driver says so (--device auto)");
+}
+
 /* Refuses --restart no in a script: Slurm would start the run again and again from its beginning. */
 static int check_restart(const struct mf_job *job, const struct mf_cmd *cmd, const struct task *t)
 {
@@ -199,6 +221,8 @@ static void write_command(const struct mf_launch *o, struct mf_job *job, const s
     mf_words_all(command, end, verb->word);
     add_more(o, job, verb->cmd, first->options, command);
     mf_words_all(command, verb->words - end, verb->word + end);
+    job->words = command->count;
+    job->word = (const char *const *)command->at;
     job->says_end = verb->cmd->checkpoints && has(first, "max-hours", "auto", 0);
     add_more(o, job, verb->cmd, first->options, &first->words); /* a plan is looked for in the container as well */
     if (job->box != MF_BOX_NONE) mf_launch_warn_outside(job, verb->name, &first->words, first->options);
@@ -221,7 +245,11 @@ int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struc
     if (rc == MF_OK) rc = of_verb(cmd, check_restart(job, cmd, &first));
     if (rc == MF_OK) rc = of_verb(cmd, check_values(o, job, cmd, &first));
     if (rc == MF_OK && number != last) rc = check_apart(verb, job, &first, last);
-    if (rc == MF_OK) write_command(o, job, verb, &first, command);
+    if (rc == MF_OK) {
+        write_command(o, job, verb, &first, command);
+        rc = mf_job_check(job);
+    }
+    if (rc == MF_OK) say_gpus(job, cmd, &first);
     free_task(&first);
     return rc;
 }

@@ -82,6 +82,15 @@ static int report(struct work *w, int made)
     return rc;
 }
 
+void mf_plan_settle_device(struct mf_common *common, const struct mf_plan_wish *wish)
+{
+    const struct mf_backend *backend;
+
+    if (wish->hardware || strcmp(common->device, "auto") != 0 || mf_backend_find(&backend, "cuda") == MF_OK) return;
+    mf_err_clear();
+    common->device = "cpu";
+}
+
 int mf_plan_machine_of(const struct mf_session *session, struct mf_common *common, struct mf_plan_wish *wish,
                        struct mf_hardware *hardware)
 {
@@ -101,9 +110,7 @@ int mf_plan_machine_of(const struct mf_session *session, struct mf_common *commo
     if (wish->ranks == 0 && (comm->size > 1 || wish->verify)) wish->ranks = comm->size;
     mf_probe_free(&probe);
     if (strncmp(common->device, "cuda", 4) == 0) return mf_agree(comm, mf_backend_find(&backend, "cuda"));
-    if (strcmp(common->device, "auto") != 0 || mf_backend_find(&backend, "cuda") == MF_OK) return MF_OK;
-    mf_err_clear();
-    common->device = "cpu";
+    mf_plan_settle_device(common, wish);
     return MF_OK;
 }
 

@@ -42,6 +42,9 @@ struct mf_planning {
     void *context;                                          /* of also */
 };
 
+/** --device auto on a machine without a back end for GPUs means cores. Local. */
+void mf_plan_settle_device(struct mf_common *common, const struct mf_plan_wish *wish);
+
 /** The machine of --hardware, or of this run: then a GPU counts only where this build has its back end, and --ranks are
  * those that run. Collective; refuses (agreed). mf_hardware_free() frees, also after a refusal. */
 int mf_plan_machine_of(const struct mf_session *session, struct mf_common *common, struct mf_plan_wish *wish,

@@ -85,7 +85,7 @@ static void say_names(const struct mf_session *session)
 static int open_transport(const struct mf_session *session)
 {
     const enum mf_exchange wish = mf_exchange_of(session->common->exchange);
-    const int exchanges = session->work == MF_WORK_GPUS || session->work == MF_WORK_TEAM;
+    const int exchanges = session->work == MF_WORK_GPUS;
 
     if (!exchanges && wish == MF_EXCHANGE_NCCL) mf_info("--exchange nccl: nothing is exchanged between GPUs here");
     if (!exchanges || session->common->dry_run) return MF_OK;

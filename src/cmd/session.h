@@ -43,7 +43,6 @@ int mf_common_check(const struct mf_common *common);
  * GPUs. */
 enum mf_work {
     MF_WORK_CORES, /* cores; a GPU if --device names one */
-    MF_WORK_TEAM,  /* the same; ranks exchange from GPU to GPU */
     MF_WORK_GPUS,  /* GPUs if every rank has one, else cores; ranks exchange from GPU to GPU */
     MF_WORK_NONE   /* none: the verb describes machines, and --device may name an absent one */
 };

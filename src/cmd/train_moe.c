@@ -167,11 +167,18 @@ int mf_moe_complete(const struct mf_session *s, struct mf_moe_cmd *o)
     if (strcmp(o->gpu_mode, "multi_gpu") == 0 && s->comm->size == 1)
         mf_info("--gpu-mode multi_gpu: there is one rank, so there is one GPU; mpirun -n N starts more");
     if (!mf_options_given(s->options, "arch")) t->arch = "moe";
-    if (!mf_options_given(s->options, "results-dir")) t->results_dir = "results/gpu_training";
-    if (!t->batch && !t->effective) t->effective = EFFECTIVE;
+    if (!mf_options_given(s->options, "effective-batch")) t->effective = t->batch ? 0 : EFFECTIVE;
     if (strcmp(t->arch, "vit") == 0 && t->experts == 0) t->experts = EXPERTS;
     if (strcmp(t->arch, "moe") == 0 || strcmp(t->arch, "vit") == 0) return MF_OK;
     return mf_fail(MF_USAGE, "--arch %s: only moe and vit have experts", t->arch);
+}
+
+static int ahead(const struct mf_session *s, const void *options, const char *path, size_t ranks)
+{
+    struct mf_moe_cmd o = *(const struct mf_moe_cmd *)options;
+
+    MF_TRY(mf_moe_complete(s, &o));
+    return mf_train_plan_ahead(s, &o.train, o.train.columns.count == 0, 1, path, ranks);
 }
 
 /* Classes are told apart, unless columns are named. */
@@ -185,8 +192,8 @@ static int run(struct mf_session *s, void *options)
     return mf_train_run(s, &o->train, o->train.columns.count == 0, &more);
 }
 
-static const struct mf_opt *const tables[] = {
-    mf_train_rows, mf_classify_rows, mf_regress_rows, mf_moe_rows, mf_log_view_rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {mf_mixture_rows, mf_train_rows,    mf_label_rows,  mf_column_rows,
+                                              mf_moe_rows,     mf_log_view_rows, mf_common_opts, NULL};
 static const char *const names[] = {"results-dir", NULL};
 static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
 
@@ -206,9 +213,9 @@ const struct mf_cmd mf_cmd_train_moe = {
     .size = sizeof(struct mf_moe_cmd),
     .adopt = mf_moe_adopt,
     .check = mf_train_checked,
-    .check_plan = mf_train_plan_ahead,
+    .check_plan = ahead,
     .run = run,
-    .work = MF_WORK_TEAM,
+    .work = MF_WORK_GPUS,
     .remedy = "a smaller --batch-size, or fewer --experts",
     .writes = 1,
     .checkpoints = 1,

@@ -24,18 +24,29 @@ static const double MOST_SCALE = 4294967296.0;
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
 
+/* Options whose defaults differ from verb to verb. */
+#define OWN_ROWS(folder, network, number, batch)                                                                     \
+    ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                               \
+        ROW("results-dir", results_dir, MF_TEXT, folder,                                                             \
+            "folder of model.safetensors, metrics, plots and "                                                       \
+            "checkpoints"),                                                                                          \
+        MF_CHOICE(mf_train_cmd, "arch", arch, network, "mlp|cnn|vit|moe",                                            \
+                  "network (docs/LEARNING.md); train moe: moe, or vit"),                                             \
+        ROW("experts", experts, MF_LONG, number, "experts at the start (moe: 8; vit: 0, each block has one mlp)"),   \
+        ROW("effective-batch", effective, MF_LONG, batch,                                                            \
+            "samples of one step, over all ranks and passes; with --batch-size and without this: what that, passes " \
+            "and ranks make; else 64 (train moe: 128)")
+
+const struct mf_opt mf_classify_rows[] = {OWN_ROWS("results/classify", "cnn", NULL, NULL), MF_OPT_END};
+const struct mf_opt mf_regress_rows[] = {OWN_ROWS("results/regress", "cnn", NULL, NULL), MF_OPT_END};
+const struct mf_opt mf_mixture_rows[] = {OWN_ROWS("results/gpu_training", "moe", "8", "128"), MF_OPT_END};
+
 const struct mf_opt mf_train_rows[] = {
-    ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),
-    ROW("results-dir", results_dir, MF_TEXT, "results/train",
-        "folder of model.safetensors, metrics, plots and checkpoints; train moe: results/gpu_training"),
-    MF_CHOICE(mf_train_cmd, "arch", arch, "cnn", "mlp|cnn|vit|moe",
-              "network (docs/LEARNING.md); train moe: moe, or vit"),
     ROW("width", width, MF_LONG, NULL, "channels of the network; left out: the network's own"),
     ROW("depth", depth, MF_LONG, NULL,
         "layers (mlp), stages (cnn), blocks (vit), hidden layers of an expert (moe); left out: the network's own"),
     ROW("heads", heads, MF_LONG, NULL, "heads of attention (vit)"),
     ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit) [pixels]"),
-    ROW("experts", experts, MF_LONG, NULL, "experts at the start (moe: 8; vit: 0, each block has one mlp)"),
     ROW("top-k", top, MF_LONG, NULL, "experts that a sample (vit: a patch) goes to; left out: 2"),
     ROW("temperature", temperature, MF_REAL, "0.8", "experts: divisor of the router's scores"),
     ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
@@ -81,8 +92,6 @@ const struct mf_opt mf_train_rows[] = {
         "end after this many epochs without a better validation; 0: after the last epoch"),
     ROW("keep-last", keep_last, MF_LONG, "0", "also keep the weights of the last N epochs: model_epochN.safetensors"),
     ROW("batch-size", batch, MF_LONG, NULL, "samples of one rank in one pass; left out: chosen"),
-    ROW("effective-batch", effective, MF_LONG, NULL,
-        "samples of one step, over all ranks and passes; left out: 64 (train moe: 128), or what the other two make"),
     ROW("accumulation-steps", accumulation, MF_LONG, NULL, "passes of a rank in one step; left out: chosen"),
     ROW("slots", slots, MF_LONG, NULL,
         "with --deterministic: parts of a step, a power of two; the result depends on them; left out: about 8 samples "
@@ -135,10 +144,10 @@ const struct mf_opt mf_train_rows[] = {
     MF_KEEP_ROWS(mf_train_cmd),
     MF_OPT_END};
 
-const struct mf_opt mf_classify_rows[] = {
+const struct mf_opt mf_label_rows[] = {
     ROW("label-smoothing", smoothing, MF_REAL, "0", "part of the target that all classes share"), MF_OPT_END};
 
-const struct mf_opt mf_regress_rows[] = {
+const struct mf_opt mf_column_rows[] = {
     ROW("target", columns, MF_TEXTS, NULL,
         "columns of real values to predict; left out: all of the dataset; train moe: none, classes are told apart"),
     MF_OPT_END};
@@ -492,9 +501,9 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
                                           mf_options_choice(MF_WARMUPS, o->warmup_shape)};
 }
 
-static struct mf_model_args args_of(const struct mf_train_cmd *o, const struct mf_dataset *set)
+static struct mf_model_args args_of(const struct mf_train_cmd *o, int is_image)
 {
-    const int is_image = set->dims[0] == 1, is_moe = strcmp(o->arch, "moe") == 0;
+    const int is_moe = strcmp(o->arch, "moe") == 0;
     const int features = mf_options_choice("auto|none|cnn", o->features) - 1;
 
     return (struct mf_model_args){.width = o->width,
@@ -529,13 +538,19 @@ static int check_labels(int classify, const struct mf_dataset *set, const struct
     return mf_fail(MF_INPUT, "'%s' has no label in its train split: all are -1", set->path);
 }
 
+int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    *opts = (struct mf_train_opts){.model = mf_model_find(o->arch), .args = args_of(o, 1)};
+    return mf_model_complete(opts->model, &opts->args);
+}
+
 int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, int classify,
                      const struct mf_dataset *set, size_t ranks, size_t *column, struct mf_train_opts *opts)
 {
     enum { BUCKET = 4 << 20 };
 
     *opts = (struct mf_train_opts){.model = mf_model_find(o->arch),
-                                   .args = args_of(o, set),
+                                   .args = args_of(o, set->dims[0] == 1),
                                    .classify = classify,
                                    .smoothing = o->smoothing,
                                    .freeze = o->freeze && *o->freeze ? o->freeze : NULL,
@@ -580,7 +595,8 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     fprintf(to, "--arch: %s\n--width: %ld\n--depth: %ld\n--heads: %ld\n--patch: %ld\n--dropout: %.17g\n",
             o->model->name, a->width, a->depth, a->heads, a->patch, a->dropout);
     fprintf(to, "task: %s\n", o->classify ? "classify" : "regress");
-    for (size_t c = 0; c < o->columns; ++c) fprintf(to, "--target: %s\n", set->real_name[o->column[c]]);
+    for (size_t c = 0; c < o->columns; ++c)
+        fprintf(to, "%s%s%s", c ? ", " : "--target: ", set->real_name[o->column[c]], c + 1 < o->columns ? "" : "\n");
     fprintf(to, "--label-smoothing: %.17g\n--optimizer: %s\n", o->smoothing, mf_ops[o->optimiser]->name);
     fprintf(to, "--momentum, --beta-1: %.17g\n--beta-2: %.17g\n--epsilon: %.17g\n", o->moments.momentum,
             o->moments.second, o->moments.epsilon);

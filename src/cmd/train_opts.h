@@ -39,7 +39,10 @@ struct mf_moe_cmd {
     const char *gpu_mode;
 };
 
-extern const struct mf_opt mf_train_rows[], mf_classify_rows[], mf_regress_rows[], mf_moe_rows[];
+/** Of one verb alone, as their defaults differ: train classify, train regress, train moe. */
+extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_rows[];
+/** Of all; of trainings on labels, on columns, of mixtures. */
+extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_moe_rows[];
 
 /** Takes options from the file of --deepspeed; for a row's adopt. */
 int mf_train_adopt(struct mf_options *options, const void *into);
@@ -67,6 +70,9 @@ int mf_train_check_values(const struct mf_session *session, const struct mf_trai
  */
 int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd *o, int classify,
                      const struct mf_dataset *set, size_t ranks, size_t *column, struct mf_train_opts *opts);
+
+/** The same as far as options alone say it: model and its arguments, of images. MF_USAGE. Local. */
+int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts);
 
 /** Refuses what needs a memory beside the host's: MF_USAGE. @p apart: @p device has one. Local. */
 int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart);

@@ -90,14 +90,32 @@ int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o,
                            plan);
 }
 
-/* The samples are unknown: what options alone say is compared. */
-int mf_train_plan_ahead(const struct mf_session *session, const void *options, const char *path, size_t ranks)
+/* Is the plan of this verb and network? */
+static int check_network(const struct mf_train_opts *opts, const char *path, const struct mf_plan *file)
 {
-    const struct mf_train_opts none = {.slots = 0};
-    const struct mf_train_work work = mf_train_work_of(session, options, NULL, &none);
-    struct mf_plan file;
-    int rc = mf_plan_read(path, &file);
+    struct mf_plan_lines lines = {.count = 0};
+    int rc = MF_OK;
 
+    mf_train_describe(opts, &lines);
+    for (size_t i = 0; rc == MF_OK && i < lines.count; ++i) rc = mf_plan_same_key(path, file, &lines, lines.at[i].key);
+    mf_plan_lines_free(&lines);
+    return rc;
+}
+
+int mf_train_plan_ahead(const struct mf_session *session, const struct mf_train_cmd *o, int classify, int grows,
+                        const char *path, size_t ranks)
+{
+    struct mf_train_opts opts;
+    struct mf_train_work work;
+    struct mf_plan file;
+    int rc;
+
+    MF_TRY(mf_train_network_of(o, &opts));
+    opts.classify = classify;
+    opts.grows = grows;
+    work = mf_train_work_of(session, o, NULL, &opts);
+    rc = mf_plan_read(path, &file);
+    if (rc == MF_OK) rc = check_network(&opts, path, &file);
     if (rc == MF_OK) rc = mf_planned_place(session, path, &file, ranks);
     if (rc == MF_OK) rc = check_given(&work, path, &file);
     mf_plan_free(&file);

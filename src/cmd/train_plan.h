@@ -10,8 +10,9 @@
 int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
                        struct mf_train_opts *opts, struct mf_run_plan *plan);
 
-/** The check_plan of trainings (cmd.h): @p options is a struct mf_train_cmd. */
-int mf_train_plan_ahead(const struct mf_session *session, const void *options, const char *path, size_t ranks);
+/** For the check_plan of trainings (cmd.h), of mixtures where @p grows: compares what the samples do not decide. */
+int mf_train_plan_ahead(const struct mf_session *session, const struct mf_train_cmd *o, int classify, int grows,
+                        const char *path, size_t ranks);
 
 /** Opens the trainer. Where a rank has less memory than planned, all ranks pass fewer samples at a time, and say so;
  * not if the user gave --batch-size. The caller closes it in every case. Collective; refuses (agreed). */

@@ -31,8 +31,8 @@ static const struct mf_opt rows[] = {
               "machine (--explain: and the table)"),
     MF_OPT_END};
 
-static const struct mf_opt *const tables[] = {
-    rows, mf_train_rows, mf_classify_rows, mf_regress_rows, mf_moe_rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {rows,           mf_classify_rows, mf_train_rows,  mf_label_rows,
+                                              mf_column_rows, mf_moe_rows,      mf_common_opts, NULL};
 
 /* classify, regress, or moe, which does either. */
 static int name_task(const struct mf_session *s, struct plan_cmd *o)
@@ -189,21 +189,13 @@ static int plan_table(struct mf_session *s, struct plan_cmd *o)
     return mf_agree(s->comm, rc);
 }
 
-/* As a training does. */
-static void choose_device(struct mf_train_cmd *o)
-{
-    if (strcmp(o->common.device, "auto") != 0) return;
-    mf_info("device: cpu (auto: a training takes GPUs only with --device cuda)");
-    o->common.device = "cpu";
-}
-
 static int run(struct mf_session *s, void *options)
 {
     struct plan_cmd *o = options;
 
     MF_TRY(mf_agree(s->comm, check(s, o)));
     if (strcmp(o->profile, "measured") != 0) return plan_table(s, o);
-    choose_device(&o->moe.train);
+    mf_plan_settle_device(&o->moe.train.common, &o->wish);
     MF_TRY(mf_train_check_memories(&o->moe.train, o->moe.train.common.device,
                                    strcmp(o->moe.train.common.device, "cpu") != 0));
     MF_TRY(mf_plan_may_write(s, &o->wish, o->moe.train.data));
@@ -215,8 +207,8 @@ static const char text[] =
     "a step, "
     "what ranks share (ZeRO), and what backward computes again. It says the bytes of a rank (from the lists that it "
     "would walk, so they are exact), seconds of a step by a model (docs/PLANNER.md), and the settings that were "
-    "rejected. The samples are those of --data, or of --size and --classes. --device auto plans for cores, "
-    "--device cuda for GPUs. If nothing fits, the exit status is 5. --verify makes steps on "
+    "rejected. The samples are those of --data, or of --size and --classes. --device auto plans for GPUs "
+    "where every rank has one, else for cores. If nothing fits, the exit status is 5. --verify makes steps on "
     "this machine. --show-list prints all lists of rank 0. --output writes the plan; train takes it with --plan.\n"
     "\n"
     "  mesoforge plan train classify --data micro.h5 --arch vit --explain\n"

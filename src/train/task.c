@@ -15,6 +15,15 @@ static const struct mf_train_work *work_of(const void *context) { return context
 
 /* ---- the problem ---- */
 
+void mf_train_describe(const struct mf_train_opts *o, struct mf_plan_lines *p)
+{
+    const struct mf_model_args *a = &o->args;
+
+    mf_plan_say(p, "verb", "train %s", o->grows ? "moe" : o->classify ? "classify" : "regress");
+    mf_plan_say(p, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->model->name, a->width,
+                a->depth, a->heads, a->patch, a->dropout);
+}
+
 static void describe(const void *context, struct mf_plan_lines *p)
 {
     const struct mf_train_work *w = work_of(context);
@@ -22,9 +31,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
     const struct mf_model_args *a = &o->args;
     const size_t *d = w->set->dims;
 
-    mf_plan_say(p, "verb", "train %s", o->grows ? "moe" : o->classify ? "classify" : "regress");
-    mf_plan_say(p, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->model->name, a->width,
-                a->depth, a->heads, a->patch, a->dropout);
+    mf_train_describe(o, p);
     if (a->experts)
         mf_plan_say(p, "experts", "%ld, %ld of a row, of %s; %s", a->experts, a->top,
                     a->features == MF_FEATURES_CNN ? "features" : "all numbers",

@@ -37,6 +37,9 @@ struct mf_train_work {
 /** The task. Its context is a struct mf_train_work. */
 extern const struct mf_plan_task mf_train_task;
 
+/** The lines of a problem that options alone decide: verb and network. */
+void mf_train_describe(const struct mf_train_opts *opts, struct mf_plan_lines *lines);
+
 /** Samples of a step on so many ranks. */
 size_t mf_train_effective(const struct mf_train_work *work, size_t ranks);
 

@@ -16,7 +16,7 @@ ORDER = ("synth characterize reconstruct match smooth compare verify view info m
 MAKES = {"synth": "micrograph.npy", "characterize": "results/micrograph_characterization.h5", "reconstruct": "volume.h5",
          "match": "volume.h5", "smooth": "smooth.h5", "compare": "compared.png", "view": "volume.png",
          "merge": "results/fibres.h5", "interpolate": "results/des_interpolated_4.h5", "plan": "plan.json",
-         "train": "results/train/model.safetensors", "report": "report.html"}
+         "train": "results/classify/model.safetensors", "report": "report.html"}
 SMALL = (("256", "32"), ("probe --measure", "probe --measure --memory-limit 100"), ("512", "32"), ("scaling=1,2,4,8,16,32", "scaling=1,2"),
          ("mesoforge bench", "mesoforge bench --max_bytes 1K --seconds 0.01 --extent 32 --turns 1"))
 

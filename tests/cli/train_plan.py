@@ -22,7 +22,7 @@ def run(*words, **more):
 
 
 def train(*words, what="classify", **more):
-    done = run("train", what, *SMALL, "--results-dir", "run", "--json", *words, **more)
+    done = run("train", what, *SMALL, "--results-dir", "run", "--restart", "no", "--json", *words, **more)
     check(done.status == 0, f"train {what} {words}: {done}")
     return (json.loads(done.out) if done.status == 0 else {}), done.err
 
@@ -62,7 +62,7 @@ def short_of_memory():
     settings = as_planned(tight, "a fixed batch")
     check(settings["batch"] == 32 and settings["zero"] + settings["recompute"] > 0, f"a fixed batch in half of the memory: {settings}")
     check("plan: backward computes activations a second time" in err or "plan: ranks share" in err, f"what was done for it: {err}")
-    done = run("train", "classify", *SMALL, "--results-dir", "run", *wide, "--memory-limit", 1, ranks=2)
+    done = run("train", "classify", *SMALL, "--results-dir", "run", "--restart", "no", *wide, "--memory-limit", 1, ranks=2)
     check(done.status == 5 and "nothing fits into memory: the smallest plan (2 ranks, batch 1, passes 32, zero 3" in done.err, f"{done}")
 
 
@@ -101,7 +101,7 @@ def out_of_memory():
         check(abs(less["validation"]["loss"] - whole["validation"]["loss"]) < 1e-4, f"another result: {less}, {whole}")
     _, err = train("--batch-size", 16, ranks=2, fault="memory:visit=1:rank=1")
     check("all ranks go on with passes of 16 samples, recompute cheap, a step keeps its 32" in err, f"a fixed batch stays: {err}")
-    done = run("train", "classify", *SMALL, "--results-dir", "run", "--batch-size", 16, "--recompute", "none", "--zero", 0, ranks=2, fault="memory:visit=1:rank=1")
+    done = run("train", "classify", *SMALL, "--results-dir", "run", "--restart", "no", "--batch-size", 16, "--recompute", "none", "--zero", 0, ranks=2, fault="memory:visit=1:rank=1")
     check(done.status == 5 and "go on" not in done.err and "nothing smaller is left than batch 16, zero 0, recompute 0" in done.err
           and " of parameters, gradients, moments, " in done.err and done.err.rstrip().endswith("try: a smaller --batch-size"), f"all is fixed: {done}")
 
@@ -113,7 +113,7 @@ def ladder():
     less, err = train(*words, "--memory-limit", 24, ranks=2)
     check("all ranks go on with passes of 8 samples, zero 1, recompute blocks, a step keeps its 64" in err and "zero 2" not in err, f"{err}")
     check(abs(less["validation"]["loss"] - whole["validation"]["loss"]) < 1e-4, f"another result: {less}, {whole}")
-    done = run("train", "classify", *SMALL, "--results-dir", "run", *words, "--memory-limit", 10, ranks=2)
+    done = run("train", "classify", *SMALL, "--results-dir", "run", "--restart", "no", *words, "--memory-limit", 10, ranks=2)
     check(done.status == 5 and "go on with passes of 1 sample, zero 3, recompute blocks" in done.err and "nothing smaller is left than batch 1, zero 3" in done.err, f"{done}")
 
 
@@ -127,7 +127,7 @@ def random_limits():
                  "--optimizer", choose.choice(("adamw", "sgd")), "--memory-limit", int(2 ** choose.uniform(0, 6))]
         words += choose.choice(((), (), ("--patch", 4))) if arch == "vit" else ()
         words += choose.choice(((), (), ("--recompute", "none"), ("--zero", choose.randint(0, 3))))
-        done = run("train", choose.choice(("classify", "regress")), *SMALL, "--results-dir", "run", "--json", *words, ranks=ranks)
+        done = run("train", choose.choice(("classify", "regress")), *SMALL, "--results-dir", "run", "--restart", "no", "--json", *words, ranks=ranks)
         fits = done.status == 0
         fitted += fits
         check(fits or (done.status == 5 and "nothing fits into memory" in done.err), f"{words} on {ranks}: {done}")
@@ -182,7 +182,7 @@ def as_in_a_run():
     lists = plan(*words, "--ranks", 2, "--show-list")
     lists = lists[lists.index("list "):]
     check([w.split(":")[0] for w in lists.splitlines() if w.startswith("list ")] == ["list last", "list reduce", "list optimise", "list evaluate"], lists)
-    done = run("train", "classify", *SMALL, "--results-dir", "run", "--arch", "mlp", "--effective-batch", 24, "--show-list", ranks=2)
+    done = run("train", "classify", *SMALL, "--results-dir", "run", "--restart", "no", "--arch", "mlp", "--effective-batch", 24, "--show-list", ranks=2)
     check(lists in done.out, "train shows the lists of its plan")
     done = run("train", "classify", *SMALL, "--arch", "mlp", "--effective-batch", 24, "--show-list", "--dry-run", ranks=2)
     check(done.status == 0 and "list evaluate" in done.out, f"lists of a dry run: {done}")
@@ -263,10 +263,12 @@ def golden_plans():
 
 
 def devices():
-    """As in a run, auto means cores, and a line says so. On GPUs 16 bits are faster."""
+    """As in a run, auto takes the GPUs, and for what is tiny the cores. On GPUs 16 bits are faster."""
     words = ("plan", "train", "classify", "--size", 64, 64, "--ranks", 1, "--hardware", f"{hardware}/l4x4.json")
     done = run(*words)
-    check("device cpu" in done.out and "takes GPUs only with --device cuda" in done.err, f"{done}")
+    check("device cuda" in done.out, f"{done}")
+    tiny = run("plan", "train", "classify", "--size", 16, 16, "--arch", "mlp", "--width", 16, "--effective-batch", 16, *words[-4:])
+    check("device cpu" in tiny.out, f"{tiny}")
     takes = [float(re.search(r"arithmetic ([^,]+),", run(*words, "--device", "cuda", *more).out).group(1)) for more in ((), ("--mixed-precision",))]
     check(3.9 < takes[0] / takes[1] < 4.1, f"{takes}")
 

@@ -137,6 +137,13 @@ def numbers():
     has(["--launcher", "sbatch", "--gpus-per-node", "4", "--slurm-options", "gres=nvme:9"], "--gres=nvme:9", "--gpus-per-node=4")
     has(["--launcher", "srun", "--slurm-options", "output=run-%t.log"], "--output=run-%t.log")
     has(["--deepspeed", "--num_gpus", "2", "--launcher", "mpirun"], "-n 2")
+    for verb, says in ((["train", "classify", "--data", "s.h5"], "each rank takes a GPU, or all take the cores"), (["match", "m.npy", "--device", "cuda"], "each rank takes a GPU (--device cuda)"),
+                       (["train", "moe", "--data", "s.h5", "--device", "cpu"], "train moe takes the cores, and the GPUs stay idle; try: --device auto"),
+                       (["eval", "m.safetensors", "--data", "s.h5"], "eval takes the cores, and the GPUs stay idle; try: --device cuda")):
+        err = launch("--launcher", "sbatch", "--num_gpus", "2", "--", *verb)[2]
+        check(says in err, f"what ranks use: {err}")
+    err = launch("--launcher", "sbatch", "--num_gpus", "2", "--ntasks-per-node", "4", "--", "match", "m.npy")[2]
+    check("4 ranks of a node cannot have one of 2 GPUs each; try: --share-gpu" in err, err)
     job = {"SLURM_JOB_ID": "5", "SLURM_TASKS_PER_NODE": "2", "SLURM_JOB_NUM_NODES": "1", "SLURM_JOB_GPUS": "0,1"}
     has(["--deepspeed", "--launcher", "srun"], "srun", **job)
     has(["--deepspeed", "--launcher", "mpirun", "--container", "docker:i"], "-n 2", "device=0,1", **job)
@@ -177,6 +184,12 @@ def from_plan():
     refused(2, "--gpus-per-node h100:4: the plan has 8 GPUs of a node", "--plan", "p.json", "--gpus-per-node", "h100:4", *match)
     status, out, err, _ = launch("--launcher", "sbatch", "--plan", "p.json", "--gpus-per-node", "h100:8", *match)
     check(status == 0 and b"#SBATCH --gpus-per-node=h100:8\n" in out, f"a type for the plan's GPUs: {out} {err}")
+    status, _, err = runs.run(program, *"plan train classify --arch cnn --size 32 32 --ranks 2 --device cpu --output cnn.json".split(), "--hardware", hardware)
+    check(status == 0, f"a plan of a cnn: {err}")
+    net = ("--launcher", "sbatch", "--plan", "cnn.json", "--", "train")
+    for verb, says in ((("classify", "--arch", "vit"), "network: cnn"), (("classify", "--width", "8"), "network: cnn"), (("regress",), "verb: train classify"), (("moe",), "verb: train classify")):
+        refused(3, says, *net, *verb, "--data", "s.h5")
+    check(launch(*net, "classify", "--data", "s.h5")[0] == 0, "the plan of this network")
     for gpus in ("x", ":", "a100:", "-1"):
         refused(2, "write it as NUMBER", "--launcher", "sbatch", "--plan", "p.json", f"--gpus-per-node={gpus}", *match)
     refused(3, "no plan", "--plan", hardware, "--", "match")

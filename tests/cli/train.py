@@ -211,9 +211,9 @@ def longer():
 
 def columns():
     """Of several columns that are predicted, none is another problem."""
-    train("columns", "--epochs", 2, task="regress", status=75, fault="run.leave:visit=3")
-    train("columns", "--epochs", 2, "--restart", "auto", task="regress")
-    steps_are_whole("columns", rows("regress1"))
+    train("several", "--epochs", 2, task="regress", status=75, fault="run.leave:visit=3")
+    train("several", "--epochs", 2, "--restart", "auto", task="regress")
+    steps_are_whole("several", rows("regress1"))
 
 
 def others():
@@ -306,7 +306,7 @@ def fine_tuning():
         got = arrays(folder)
         check(all(first[name] == got[name] for name in first if name.startswith("layers")) and first["head.weight"] != got["head.weight"], f"{folder}: {done.err}")
         check("the last layer begins anew: 'classify1/model.safetensors' predicts the classes " in done.err and "of these parameters are frozen" in done.err, done.err)
-    train("tuned", "--max-steps", 1, "--model", "classify1/model.safetensors", "--freeze", "head", data="set.h5", ranks=2)
+    train("tuned", "--max-steps", 1, "--model", "classify1/model.safetensors", "--freeze", "head", "--restart", "no", data="set.h5", ranks=2)
     got = arrays("tuned")
     check(first["head.weight"] == got["head.weight"] and first["layers.0.weight"] != got["layers.0.weight"], "a frozen head has moved")
     for status, says, words in ((2, "no part 'layer'; it has layers,head", ("--freeze", "layer")), (2, "nothing is left to train", ("--freeze", "layers,head")),

@@ -54,6 +54,15 @@ done = train("shared", "--device", "cuda", "--share-gpu", ranks=2, env={"MF_EMU_
 check("exchange: through the host's memory (auto: NCCL needs one GPU per rank" in done.err, f"shared: {done.err}")
 steps_are_whole("shared")
 
+# auto takes them where every rank has one, and the cores where that cannot be.
+done = train("itself", "--plan", "off", ranks=2)
+check("device: cuda (auto: it is installed, and every rank has a GPU" in done.err, f"auto: {done.err}")
+steps_are_whole("itself")
+for folder, ranks, env, words, says in (("few", 2, {"MF_EMU_DEVICES": 1}, (), "device: cpu (auto: "), ("bare", 1, {"MF_CUBLASLT_LIBRARY": "/nowhere.so"}, ("--plan", "off"), "device: cpu after all (auto: ")):
+    done = train(folder, *words, ranks=ranks, env=env)
+    check(says in done.err, f"{folder}: {done.err}")
+    steps_are_whole(folder)
+
 # Killed on two ranks, and continued on three, the other way.
 line = runs.line(program, *TRAIN, "--results-dir", "killed", "--device", "cuda", "--checkpoint-every", "1ev", "--zero", 3, ranks=2, mpiexec=mpiexec)
 with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:

@@ -14,6 +14,7 @@
 #include "src/moe/summary.h"
 #include "src/plan/host.h"
 #include "src/show/experts.h"
+#include "src/show/training.h"
 #include "src/train/tuned.h"
 
 static const char *const files[] = {"knowledge_graph.json", "knowledge_graph.graphml", "knowledge_graph.h5",
@@ -98,12 +99,14 @@ static void write_history(struct mf_moe_show *show, const char *output, const st
 static void draw(struct mf_moe_show *show, const char *output, long epoch, const struct mf_grow *grow)
 {
     char *name = mf_format("knowledge_graph_epoch_%ld.png", epoch),
-         *title = mf_format("Experts after epoch %ld", epoch);
+         *run = mf_training_name(output, mf_name_base(output)),
+         *title = mf_format("%s: experts after epoch %ld", run, epoch);
     char *graph = mf_loop_picture(output, name), *course = mf_loop_picture(output, "expert_activations.png");
 
     check(show, name, mf_draw_graph(&grow->graph, title, graph));
     check(show, "expert_activations.png", mf_draw_activations(&grow->history, &grow->graph, title, course));
     free(name);
+    free(run);
     free(title);
     free(graph);
     free(course);

@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 #include "src/cmd/output.h"
 #include "src/cmd/scores.h"
+#include "src/show/training.h"
 #include "src/show/view_metrics.h"
 
 enum { SHARE = 20 }; /* seconds between drawings, for one of drawing */
@@ -27,7 +28,8 @@ int mf_train_show_open(const struct mf_session *session, const struct mf_run *ru
     const int own = mf_loop_was_here(run);
 
     *show = (struct mf_train_show){.course = mf_loop_picture(output, course),
-                                   .scores = mf_loop_picture(output, classify ? "confusion.png" : "predicted.png")};
+                                   .scores = mf_loop_picture(output, classify ? "confusion.png" : "predicted.png"),
+                                   .model = MF_MUST(strdup(mf_name_base(output)), "a name")};
     MF_TRY(may_draw(session, output, own, show->course));
     return may_draw(session, output, own, show->scores);
 }
@@ -36,6 +38,7 @@ void mf_train_show_close(struct mf_train_show *show)
 {
     free(show->course);
     free(show->scores);
+    free(show->model);
     free(show->metrics);
     *show = (struct mf_train_show){0};
 }
@@ -70,7 +73,8 @@ void mf_train_show_epoch(void *context, const struct mf_loop *loop)
 /* Collective. */
 static void draw_scores(struct mf_train_show *show, struct mf_trainer *t, enum mf_split split)
 {
-    char *title = mf_format("%s: %s split", mf_name_base(t->set->path), mf_split_names[split]);
+    char *name = mf_training_name(show->scores, show->model);
+    char *title = mf_format("%s: %s split of %s", name, mf_split_names[split], mf_name_base(t->set->path));
     struct mf_scores s;
     int rc = mf_trainer_score(t, t->set->count[split], t->set->id[split], !t->opts.classify, &s);
 
@@ -78,6 +82,7 @@ static void draw_scores(struct mf_train_show *show, struct mf_trainer *t, enum m
     check(show, rc);
     mf_scores_free(&s);
     free(title);
+    free(name);
 }
 
 void mf_train_show_end(struct mf_train_show *show, struct mf_trainer *t)

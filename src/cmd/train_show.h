@@ -10,6 +10,7 @@
 struct mf_train_show {
     char *course, *scores; /* names of the pictures */
     char *metrics;         /* what the first is drawn from */
+    char *model;           /* name of the model's file */
     double next;           /* the course is not drawn again before this time [s] */
     int is_old;            /* it lacks the last epochs */
     int failed;

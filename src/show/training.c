@@ -2,6 +2,11 @@
 #include "src/show/training.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
 
 enum { POINTS = 400 /* of a curve; more are averaged */, DOTS = 20000, COLUMNS = 3 };
 
@@ -11,6 +16,19 @@ static const double decades = 30;
 const char *const mf_training_key[MF_TRAINING_COLUMNS] = {
     "step",   "epoch",   "loss",   "val_loss", "val_accuracy", "val_r2", "learning_rate", "samples_per_second",
     "memory", "seconds", "experts"};
+
+char *mf_training_name(const char *beside, const char *output)
+{
+    char *folder, *whole, *name;
+
+    if (strcmp(output, "model.safetensors") != 0) return mf_format("%.*s", (int)strcspn(output, "."), output);
+    folder = mf_format("%.*s.", (int)(mf_name_base(beside) - beside), beside);
+    whole = realpath(folder, NULL);
+    name = MF_MUST(strdup(whole ? mf_name_base(whole) : output), "a name");
+    free(whole);
+    free(folder);
+    return name;
+}
 
 /* Rows under the axis that they are drawn against. */
 struct course {
@@ -115,6 +133,24 @@ static int is_logarithmic(const struct mf_curve *curves, size_t count)
     return low > 0 && high > decades * low;
 }
 
+/* Steps of an epoch, from the first row of one; 0: there is none. */
+static double steps_of_epoch(const struct course *c)
+{
+    for (size_t i = 0; i < c->count; ++i) {
+        const double *row = c->rows[i], each = row[MF_TRAINING_STEP] / row[MF_TRAINING_EPOCH];
+
+        if (isfinite(row[MF_TRAINING_SECONDS]) && each >= 1) return each;
+    }
+    return 0;
+}
+
+static const char *axis_name(const struct course *c)
+{
+    const double each = c->axis == MF_TRAINING_STEP ? steps_of_epoch(c) : 0;
+
+    return each > 0 ? mf_figure_text(c->figure, "step (an epoch has %.0f)", each) : mf_training_key[c->axis];
+}
+
 /* A panel of one or two columns. A circle marks the best row on column @p marked. MF_TRAINING_COLUMNS: no circle, and
  * the axis begins at 0. */
 static void add(const struct course *c, const char *title, const char *ylabel, struct mf_curve first,
@@ -132,7 +168,7 @@ static void add(const struct course *c, const char *title, const char *ylabel, s
     p = mf_figure_next(c->figure);
     *p = (struct mf_panel){.kind = MF_PANEL_CURVES,
                            .title = title,
-                           .xlabel = mf_training_key[c->axis],
+                           .xlabel = axis_name(c),
                            .ylabel = ylabel,
                            .curve_count = n,
                            .curves = curves,

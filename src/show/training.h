@@ -23,6 +23,10 @@ enum mf_training_column {
 /** Their keys in rows of metrics: "step", "epoch", "loss", "val_loss", ... */
 extern const char *const mf_training_key[MF_TRAINING_COLUMNS];
 
+/** What a training is called: by its model @p output, and "model.safetensors" by its folder, which has the file @p
+ * beside. The caller frees. */
+char *mf_training_name(const char *beside, const char *output);
+
 /**
  * Panels of loss, accuracy or R2, learning rate, samples per second and memory. A panel without numbers is left out.
  * The axis is the epoch, if all rows have one and it grows from row to row, else the step. Many rows are averaged. A

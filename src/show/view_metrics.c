@@ -198,6 +198,15 @@ static void draw(const struct lines *lines, struct mf_figure *figure)
     figure->columns = seeds < 3 ? seeds : 3;
 }
 
+static const char *name_of(struct mf_figure *figure, const char *path, const char *output)
+{
+    char *name = mf_training_name(path, output);
+    const char *kept = mf_figure_text(figure, "%s", name);
+
+    free(name);
+    return kept;
+}
+
 /* *output: whose run it was; "": nobody says. */
 static int draw_file(const char *file, struct mf_figure *figure, const char **title, const char **output)
 {
@@ -209,7 +218,9 @@ static int draw_file(const char *file, struct mf_figure *figure, const char **ti
         rc = draw_training(&lines, path, figure);
     else if (rc == MF_OK)
         draw(&lines, figure);
-    if (rc == MF_OK)
+    if (rc == MF_OK && lines.trains && *lines.output)
+        *title = name_of(figure, path, lines.output);
+    else if (rc == MF_OK)
         *title = *lines.output ? mf_figure_text(figure, "%s: the run of %s", mf_name_base(path), lines.output) : path;
     *output = mf_figure_text(figure, "%s", lines.output);
     free(lines.row);

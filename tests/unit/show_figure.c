@@ -2,6 +2,7 @@
 #include "src/show/figure.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/show/training.h"
@@ -105,8 +106,19 @@ static void draws_a_mixture(void)
     p = figure.panel + 1;
     CHECK(figure.count == 3 && strcmp(p[0].title, "Seconds per epoch") == 0 && strcmp(p[1].title, "Experts") == 0);
     CHECK(p[0].curves->count == 3 && p[0].curves->y[0] == 1 && p[0].curves->y[1] == 8 && p[0].curves->y[2] == 16);
+    CHECK(strcmp(p[0].xlabel, "step (an epoch has 1)") == 0);
     CHECK(p[0].curves->x[2] == 5 && p[1].curves->count == 6 && p[1].curves->y[5] == 9 && p[1].from_zero);
     mf_figure_free(&figure);
+}
+
+static void has_a_name(void)
+{
+    char *of_folder = mf_training_name("/tmp/metrics.jsonl", "model.safetensors");
+    char *of_model = mf_training_name("metrics.jsonl", "vit.safetensors");
+
+    CHECK(strcmp(of_folder, "tmp") == 0 && strcmp(of_model, "vit") == 0);
+    free(of_folder);
+    free(of_model);
 }
 
 static void draws_predictions(void)
@@ -145,6 +157,7 @@ int main(void)
     draws_a_short_training();
     draws_a_long_training();
     draws_a_mixture();
+    has_a_name();
     draws_predictions();
     mf_target_free(&target);
     return failures != 0;

@@ -199,7 +199,7 @@ def taken_away():
 def two_runs():
     """Who comes second is told who is there; what a killed run left behind is in nobody's way."""
     folder = fresh("two")
-    words = ["match", "../t.npy", "--limit_to", 4, "--add_dimension", 40, "--tolerance", 0, "--no_polish", "--output", "out.npy"]
+    words = ["match", "../t.npy", "--limit_to", 4, "--add_dimension", 40, "--tolerance", 0, "--no_polish", "--output", "out.npy", "--restart", "no"]
     for end in (signal.SIGUSR1, signal.SIGKILL):
         with subprocess.Popen(runs.line(program, *words, "--max_iter", 100000), cwd=folder, stderr=subprocess.DEVNULL) as job:
             runs.until(lambda: os.path.exists(f"{folder}/.out.lock"), "a lock")

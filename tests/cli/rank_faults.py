@@ -145,7 +145,7 @@ def calls():
         os.remove("faulty.npy")
     for call in two:
         ends(f"{call} never ends", faulty(call, "delay:60", 1), LIMIT + 5, inside, f"--timeout {LIMIT}")
-    ends("a broadcast is lost", faulty("Bcast:12", "swallow", 0), LIMIT + 5, "rank 1 on .* and rank 2 on .* have not come out of broadcast|no rank has come out of gather")
+    ends("a broadcast is lost", faulty("Bcast:13", "swallow", 0), LIMIT + 5, "rank 1 on .* and rank 2 on .* have not come out of broadcast|no rank has come out of gather")
     ends("a message is lost", faulty("Isend:8", "swallow", 1), LIMIT + 5, inside, f"--timeout {LIMIT}")
     for call in two:
         # the launcher does not hear of it: its own child lives

@@ -139,7 +139,7 @@ status, took, lines = end_of(job, time.time(), 30)
 check(status == 75, f"suspend: status {status} {lines}")
 
 # A second signal ends now what the first one cannot, as the other rank stands still.
-job = start(2, [w if w != str(LIMIT) else "60" for w in long])
+job = start(2, [*(w if w != str(LIMIT) else "60" for w in long), "--restart", "no"])
 check(computes(job, 2), f"second signal: it never computed: {open('log').read()}")
 processes = ranks_of(program, job.pid)
 os.kill(processes[1], signal.SIGSTOP)

@@ -331,7 +331,7 @@ def scales():
         done = made("data", "import", "x.npy", "--labels", "z.npy", "--output", "m.h5")
         check(len(told("m.h5")["shape"]) == ndim and ("numpy.moveaxis(x, 1, -1)" in done.err) == bool(says) and says in done.err, done)
         if planes > 1:
-            refused("volumes of 3 planes; if these are channels, they come last: numpy.moveaxis" if says else "volumes; try", "train", "classify", "--data", "m.h5", "--arch", "vit", status=2)
+            refused("volumes of 3 planes; if these are channels, they come last: numpy.moveaxis" if says else "volumes; try", "train", "classify", "--data", "m.h5", "--arch", "vit", "--device", "cpu", status=2)
 
 
 def learnable():

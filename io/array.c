@@ -347,6 +347,18 @@ int mf_array_there(const char *given)
     return rc;
 }
 
+int mf_array_may_sample(const char *path)
+{
+    static const char *const names[] = {
+        [MF_NPY] = "", [MF_PNG] = "", [MF_TIFF] = "", [MF_HDF5] = "HDF5", [MF_NRRD] = "NRRD", [MF_VTK] = "VTK"};
+    struct mf_array a = {.path = path};
+
+    MF_TRY(look(&a));
+    if (!*names[a.format]) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' is %s, and .npy, PNG or TIFF is needed here; try: numpy.save of an array of it",
+                   path, names[a.format]);
+}
+
 void mf_array_apart(const char *path, char data[MF_DATASET_TEXT])
 {
     struct mf_array a = {.path = path};

@@ -80,6 +80,9 @@ void mf_array_squeeze(struct mf_array *array);
 /** Does the file that a user gives (mf_array_split()) exist, in a known format? Refuses with MF_INPUT if not. */
 int mf_array_there(const char *given);
 
+/** Refuses formats other than .npy, PNG and TIFF, for images, samples and their labels: MF_INPUT. */
+int mf_array_may_sample(const char *path);
+
 /**
  * Splits what a user gives as input: a file, or FILE:ARRAY for one array of several. *file: heap. *array: the text
  * behind the colon in @p given, or NULL. Names of files may contain colons too.

@@ -51,9 +51,8 @@ static int open_array(struct mf_source *s)
 {
     s->form = ARRAY;
     MF_TRY(known(s->wish->path));
+    MF_TRY(mf_array_may_sample(s->wish->path));
     MF_TRY(mf_array_open(s->wish->path, NULL, &s->array));
-    if (s->array.format != MF_NPY && s->array.format != MF_PNG && s->array.format != MF_TIFF)
-        return mf_fail(MF_INPUT, "'%s' is neither .npy nor IDX nor a picture nor a folder of pictures", s->wish->path);
     s->is_float = s->array.format == MF_NPY ? s->array.kind == 'f' : s->array.size > 1;
     if (s->array.ndim == 2) return set_axes(s, 3, (size_t[3]){1, s->array.shape[0], s->array.shape[1]});
     if (s->array.format == MF_NPY) return set_axes(s, s->array.ndim, s->array.shape);

@@ -72,6 +72,7 @@ static int values_of_array(const struct mf_source *s, const char *path, double *
     struct mf_array a;
     double *all;
 
+    MF_TRY(mf_array_may_sample(path));
     MF_TRY(mf_array_open(path, NULL, &a));
     if (a.ndim != 1 && !(a.ndim == 2 && a.shape[1] == 1))
         return mf_fail(MF_INPUT,

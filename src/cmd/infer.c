@@ -183,8 +183,6 @@ static int image_axes(const struct mf_saved *s, struct mf_array *a, size_t dims[
 {
     const int channels = s->dims[3] > 1, axes = s->dims[0] > 1 ? 3 : 2;
 
-    if (a->format != MF_NPY && a->format != MF_PNG && a->format != MF_TIFF)
-        return mf_fail(MF_INPUT, "'%s' is no image that is read here: .npy, PNG or TIFF", a->path);
     if (!channels) mf_array_squeeze(a);
     if (a->ndim != axes + channels || (channels && a->shape[axes] != s->dims[3]))
         return mf_fail(MF_INPUT, "'%s' is not the model's image of %d axes and %zu channel%s (%s.npy [y][x][channel])",
@@ -203,6 +201,7 @@ static int load_image(const struct job *job, const char *path, const char *array
     size_t n;
     int rc;
 
+    MF_TRY(mf_array_may_sample(path));
     MF_TRY(mf_array_open(path, array, &a));
     MF_TRY(image_axes(&job->predictor.saved, &a, field->dims));
     MF_TRY(fits(job, path, field->dims));

@@ -415,6 +415,8 @@ def of_h5py():
         file["samples/label"] = h5py.SoftLink("/y")
     refused("/samples/label is a soft link, which is not followed", "data", "info", "k.h5")
     refused("'k.npy' is no HDF5 file", "data", "info", "k.npy")
+    refused("'k.h5' is HDF5, and .npy, PNG or TIFF is needed here; try: numpy.save", "data", "import", "k.h5")
+    refused("'k.h5' is HDF5, and .npy", "data", "import", "k.npy", "--labels", "k.h5")
     with h5py.File("k.h5", "w") as file:  # a field of bits, as PyTables writes Booleans
         d = h5py.h5d.create(file.create_group("samples").id, b"x", h5py.h5t.STD_B8LE, h5py.h5s.create_simple(x.shape))
         d.write(h5py.h5s.ALL, h5py.h5s.ALL, x, mtype=h5py.h5t.NATIVE_B8)

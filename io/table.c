@@ -273,7 +273,7 @@ int mf_table_number(const struct mf_table *table, const char *cell, double *valu
 
     if (strlen(cell) >= sizeof text || cell[strspn(cell, decimal == ',' ? "0123456789+-eE.," : "0123456789+-eE.")])
         return 0;
-    strcpy(text, cell);
+    memcpy(text, cell, strlen(cell) + 1);
     for (end = text; *end; ++end) *end = *end == decimal ? '.' : *end;
     *value = strtod(text, &end);
     return end != text && !*end && isfinite(*value);

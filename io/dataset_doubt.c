@@ -1,6 +1,7 @@
 /* See dataset_doubt.h. */
 #include "io/dataset_doubt.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +10,8 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 
-enum { SHOWN = 5, TEXT = SHOWN * (MF_REAL_TEXT + 8) };
+/* SCALES: no images of one scale lie between a width and so many times it. */
+enum { SHOWN = 5, TEXT = SHOWN * (MF_REAL_TEXT + 8), SCALES = 64 };
 
 /* Some names, as a list. */
 struct list {
@@ -53,6 +55,59 @@ void mf_doubt_channels(const struct mf_dataset *set)
         mf_warn("'%s': channel %zu is %.6g in all images of the train split, to six digits; nothing is learnt from it",
                 set->path, c, mean);
     }
+}
+
+/* What the values of a channel span in a sample. */
+struct width {
+    float width;
+    uint32_t id;
+};
+
+static int by_width(const void *a, const void *b)
+{
+    const float x = ((const struct width *)a)->width, y = ((const struct width *)b)->width;
+
+    return (x > y) - (x < y);
+}
+
+static const float *range_of(const struct mf_dataset *set, size_t id, size_t c)
+{
+    return set->where->range + (id * set->dims[3] + c) * 2;
+}
+
+/* Images that are not constant, by their widths. How many: they are in @p widths [samples]. */
+static size_t sort_widths(const struct mf_dataset *set, size_t c, struct width *widths)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->samples; ++i) {
+        const float width = range_of(set, i, c)[1] - range_of(set, i, c)[0];
+
+        if (isfinite(width) && width > 0) widths[n++] = (struct width){width, (uint32_t)i};
+    }
+    qsort(widths, n, sizeof *widths, by_width);
+    return n;
+}
+
+void mf_doubt_scales(const struct mf_dataset *set)
+{
+    struct width *widths = MF_MUST(malloc((set->samples + 1) * sizeof *widths), "a count");
+
+    for (size_t c = 0; !set->phases && set->where->range && c < set->dims[3]; ++c) {
+        const size_t n = sort_widths(set, c, widths);
+        const float *low, *high;
+        size_t k = 1;
+
+        while (k < n && widths[k].width < SCALES * widths[k - 1].width) ++k;
+        if (k >= n) continue;
+        low = range_of(set, widths[k - 1].id, c);
+        high = range_of(set, widths[k].id, c);
+        mf_warn("'%s': channel %zu has two scales: %g to %g in sample %u, and %g to %g in sample %u; %zu of %zu images "
+                "have the smaller one",
+                set->path, c, (double)low[0], (double)low[1], (unsigned)widths[k - 1].id, (double)high[0],
+                (double)high[1], (unsigned)widths[k].id, k, set->samples);
+    }
+    free(widths);
 }
 
 static float real_of(const struct mf_dataset *set, size_t k, size_t column)

@@ -10,6 +10,10 @@ void mf_doubt_classes(const struct mf_dataset *set);
 /** Warns of channels of images that are constant in the train split. Local. */
 void mf_doubt_channels(const struct mf_dataset *set);
 
+/** Warns of images whose values span far less than those of all others, as masks of 0 and 1 beside grey values of 0 to
+ * 255. Local. */
+void mf_doubt_scales(const struct mf_dataset *set);
+
 /** Warns of real values that are constant in the train split: of @p columns columns, NULL: the first ones. Local. */
 void mf_doubt_reals(const struct mf_dataset *set, size_t columns, const size_t *column);
 

@@ -271,6 +271,7 @@ static void warn_of_set(const struct mf_dataset *set, const struct mf_train_opts
     else
         mf_doubt_reals(set, opts->columns, opts->column);
     mf_doubt_channels(set);
+    mf_doubt_scales(set);
 }
 
 static void warn_of_warmup(const struct mf_schedule *s)

@@ -323,6 +323,12 @@ def scales():
         refused(says, "data", "import", "mixed", "--table", "t.csv")
     table("file\n8.png\n1.png\n")
     made("data", "import", "mixed", "--table", "t.csv", "--phases", 2, "--output", "m.h5")
+    mixed = random.integers(0, 256, (9, 8, 8))
+    mixed[[2, 5]] %= 2
+    for x, says in ((mixed, "channel 0 has two scales: 0 to 1 in sample"), (mixed[[0, 1, 3]] // numpy.array([1, 8, 64])[:, None, None], "")):
+        numpy.save("x.npy", x.astype("u1"))
+        done = made("data", "import", "x.npy", "--output", "m.h5")
+        check(says in done.err and ("2 of 9 images" in done.err) == bool(says), done)
     numpy.save("x.npy", numpy.full((4, 8, 8), 1e60))
     numpy.save("z.npy", numpy.arange(4) % 2)
     refused("holds 1e+60, beyond the range of float32", "data", "import", "x.npy")

@@ -1,4 +1,5 @@
-/* --config FILE: a YAML mapping of option words to a value or a list of values, and nothing deeper. */
+/* --config FILE: a YAML mapping of option words to a value or a list of values. Options may stand in sections: a word
+ * that is no option, and a mapping. Nothing is deeper. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct reader {
     const char *path;
     yaml_parser_t parser;
     yaml_event_t event; /* the current one, owned */
+    int section;        /* its mapping is one */
 };
 
 static const char *place(const struct reader *r, yaml_mark_t mark)
@@ -122,6 +124,21 @@ static int arguments(struct reader *r)
     return MF_OK;
 }
 
+static int pair(struct reader *r);
+
+/* The current event begins the mapping of a section. */
+static int section(struct reader *r)
+{
+    r->section = 1;
+    MF_TRY(next(r));
+    while (r->event.type != YAML_MAPPING_END_EVENT) {
+        MF_TRY(pair(r));
+        MF_TRY(next(r));
+    }
+    r->section = 0;
+    return MF_OK;
+}
+
 static int pair(struct reader *r)
 {
     const struct mf_spelling *spelling;
@@ -135,10 +152,11 @@ static int pair(struct reader *r)
         return arguments(r);
     }
     spelling = mf_options_find(r->options, key, strlen(key));
-    if (!spelling) return mf_fail(MF_USAGE, "%sno option '%.200s'%s", at, key, mf_options_try(r->options, "", key));
-    if (r->options->entry[spelling->entry].control)
+    if (spelling && r->options->entry[spelling->entry].control)
         return mf_fail(MF_USAGE, "%s'%s' belongs on the command line", at, key);
     MF_TRY(next(r));
+    if (!spelling && !r->section && r->event.type == YAML_MAPPING_START_EVENT) return section(r);
+    if (!spelling) return mf_fail(MF_USAGE, "%sno option '%.200s'%s", at, key, mf_options_try(r->options, "", key));
     return value(r, key, spelling);
 }
 

@@ -4,12 +4,14 @@
 
 #include "mpi/ways.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/train_opts.h"
 
 #define GPU_MODES                                "auto|cpu|single_gpu|multi_gpu"
 #define GROW(word, field, kind, standard, help)  MF_OPT(mf_moe_cmd, word, grow.field, kind, standard, help)
 #define SLEEP(word, field, kind, standard, help) MF_OPT(mf_moe_cmd, word, sleep.field, kind, standard, help)
+#define MORPH(word, field, off)                  MF_OPT(mf_moe_cmd, word, field, MF_FLAG, "1", "of Morph's configuration; false: " off)
 
 const struct mf_opt mf_moe_rows[] = {
     MF_CHOICE(
@@ -39,7 +41,42 @@ const struct mf_opt mf_moe_rows[] = {
           "sleeps between changes of thresholds, which follow the validation loss; 0: they stay"),
     SLEEP("edge-decay", decay, MF_REAL, "0.99", "factor of the graph's edges in each sleep [0..1]"),
     SLEEP("edge-least", edge, MF_REAL, "0.1", "edges below this weight go [0..1]"),
+    MORPH("enable-dynamic-experts", births, "as --birth-threshold 1"),
+    MORPH("enable-sleep", sleeps, "as --sleep-every 0"),
+    MORPH("enable-adaptive-sleep", adapts, "--sleep-least and --sleep-most are --sleep-every"),
+    MORPH("enable-expert-reorganization", divides, "as --overlap 1"),
+    MORPH("enable-meta-learning", tunes, "as --meta-every 0"),
+    MF_OPT(mf_moe_cmd, "pin-memory", pins, MF_FLAG, "1",
+           "memory that GPUs copy from is pinned (always so; accepted of Morph's configuration)"),
+    MF_ALIAS("enable-mixed-precision", "mixed-precision"),
+    MF_ALIAS("num-initial-experts", "experts"),
+    MF_ALIAS("expert-k", "top-k"),
+    MF_ALIAS("expert-hidden-size", "width"),
+    MF_ALIAS("expert-creation-uncertainty-threshold", "birth-threshold"),
+    MF_ALIAS("sleep-cycle-frequency", "sleep-every"),
+    MF_ALIAS("min-sleep-frequency", "sleep-least"),
+    MF_ALIAS("max-sleep-frequency", "sleep-most"),
+    MF_ALIAS("memory-replay-batch-size", "replay-batch"),
+    MF_ALIAS("memory-buffer-size", "replay-buffer"),
+    MF_ALIAS("replay-learning-rate", "replay-rate"),
+    MF_ALIAS("overlap-threshold", "overlap"),
+    MF_ALIAS("expert-similarity-threshold", "merge-similarity"),
+    MF_ALIAS("dormant-steps-threshold", "dormant-steps"),
+    MF_ALIAS("min-lifetime-activations", "least-activations"),
+    MF_ALIAS("meta-learning-intervals", "meta-every"),
+    MF_ALIAS("knowledge-edge-decay", "edge-decay"),
+    MF_ALIAS("knowledge-edge-min", "edge-least"),
     MF_OPT_END};
+
+void mf_moe_switch_off(struct mf_moe_cmd *o)
+{
+    if (!o->births) o->grow.threshold = 1;
+    if (!o->sleeps) o->sleep.every = 0;
+    if (!o->adapts && o->sleep.every > 0) o->sleep.least = o->sleep.most = o->sleep.every;
+    if (!o->divides) o->sleep.overlap = 1;
+    if (!o->tunes) o->sleep.meta = 0;
+    if (!o->pins) mf_info("--pin-memory false has no effect: memory that GPUs copy from is always pinned");
+}
 
 int mf_moe_adopt(struct mf_options *options, const void *into)
 {

@@ -166,6 +166,7 @@ int mf_moe_complete(const struct mf_session *s, struct mf_moe_cmd *o)
                        s->comm->size);
     if (strcmp(o->gpu_mode, "multi_gpu") == 0 && s->comm->size == 1)
         mf_info("--gpu-mode multi_gpu: there is one rank, so there is one GPU; mpirun -n N starts more");
+    mf_moe_switch_off(o);
     if (!mf_options_given(s->options, "arch")) t->arch = "moe";
     if (!mf_options_given(s->options, "effective-batch")) t->effective = t->batch ? 0 : EFFECTIVE;
     if (strcmp(t->arch, "vit") == 0 && t->experts == 0) t->experts = EXPERTS;

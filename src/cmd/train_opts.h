@@ -37,6 +37,8 @@ struct mf_moe_cmd {
     struct mf_grow_opts grow;
     struct mf_sleep_opts sleep;
     const char *gpu_mode;
+    /* of Morph's configuration: what is switched off by false */
+    int births, sleeps, adapts, divides, tunes, pins;
 };
 
 /** Of one verb alone, as their defaults differ: train classify, train regress, train moe. */
@@ -56,6 +58,9 @@ int mf_moe_ways(const struct mf_session *session, const struct mf_train_cmd *o, 
 
 /** What train moe takes where nothing is given. Refuses (MF_USAGE) what it cannot do. Local. */
 int mf_moe_complete(const struct mf_session *session, struct mf_moe_cmd *o);
+
+/** What Morph's configuration switches off, in numbers. Local. */
+void mf_moe_switch_off(struct mf_moe_cmd *o);
 
 /** Completes a training by what growth and sleep need. Refuses (MF_USAGE) limits that make no sense. Local. */
 int mf_moe_opts(const struct mf_moe_cmd *o, struct mf_train_opts *opts);

@@ -221,6 +221,74 @@ def words_of_others():
           os.path.exists("results/gpu_training/performance_summary.txt"), "results/gpu_training")
 
 
+MORPH = """gpu_acceleration:
+  device: cpu
+  enable_mixed_precision: False
+  precision_type: auto
+  gpu_memory_fraction: 0.9
+  gpu_mode: auto
+  parallel_strategy: data_parallel
+  auto_batch_size: True
+  accumulation_steps: 1
+data_loading:
+  num_workers: -1
+  pin_memory: True
+num_initial_experts: 4
+expert_k: 2
+expert_hidden_size: 16
+enable_dynamic_experts: False
+expert_creation_uncertainty_threshold: 0.3
+min_experts: 2
+max_experts: 32
+enable_sleep: True
+sleep_cycle_frequency: 5
+enable_adaptive_sleep: False
+min_sleep_frequency: 500
+max_sleep_frequency: 2000
+memory_replay_batch_size: 32
+memory_buffer_size: 2000
+replay_learning_rate: 0.0001
+enable_expert_reorganization: False
+overlap_threshold: 0.3
+specialization_threshold: 0.7
+expert_similarity_threshold: 0.99
+dormant_steps_threshold: 5000
+min_lifetime_activations: 100
+enable_meta_learning: False
+meta_learning_intervals: 10
+knowledge_edge_decay: 0.99
+knowledge_edge_min: 0.1
+learning_rate: 0.001
+weight_decay: 0.00001
+"""
+
+
+def morph():
+    """Its configuration as it stands; what it switches off is off. The verb prints its own defaults."""
+    with open("morph.yaml", "w") as file:
+        file.write(MORPH)
+    done = run("train", "moe", "--data", "set.h5", "--config", "morph.yaml", "--epochs", 12, "--features", "none", "--threads", 1, "--no-plots", "--results-dir", "morph")
+    check(done.status == 0 and {row[1] for row in changes("morph")} == {"sleep"} and [row[0] for row in changes("morph")] == [5, 10], f"{done}")
+    done = run("train", "moe", "--print-config")
+    for line in ('# results-dir: "results/gpu_training"  # default', '# arch: "moe"  # default', "# experts: 8  # default", "# effective-batch: 128  # default"):
+        check(line in done.out.splitlines(), f"no {line}: {done.out}")
+
+
+def ends_its_births():
+    """Of a task that is solved in a hundred steps: one while the router is new, at most. What experts drop is said."""
+    draw = numpy.random.default_rng(0)
+    labels, patterns = draw.integers(0, 4, 800), draw.normal(size=(4, 8, 8))
+    numpy.save("x.npy", (100 + 20 * (patterns[labels] + 0.3 * draw.normal(size=(800, 8, 8)))).clip(0, 255).astype(numpy.uint8))
+    numpy.save("y.npy", labels)
+    check(run("data", "import", "x.npy", "--labels", "y.npy", "--output", "easy.h5").status == 0, "a set")
+    words = ("train", "moe", "--data", "easy.h5", "--features", "none", "--width", 16, "--effective-batch", 64, "--threads", 1, "--no-plots", "--no-events")
+    done = run(*words, "--epochs", 55, "--results-dir", "easy")
+    check(done.status == 0 and len(changes("easy")) <= 1 and rows("easy", "epoch")[-1]["val_accuracy"] > 0.98, f"{changes('easy')} {done.err[-400:]}")
+    done = run(*words, "--epochs", 1, "--capacity-factor", 1, "--results-dir", "drops")
+    dropped = sum(row["dropped"] for row in rows("drops", "step"))
+    check(0 < dropped and f"; --capacity-factor dropped {dropped} of 1280 rows" in done.err, f"{dropped}: {done.err}")
+
+
 # -- the same on other ranks, and behind a kill --
 
 def ranks_agree():
@@ -319,7 +387,7 @@ def rows_there(folder):
 
 
 run("synth", "--num-samples", 120, "--size", 16, 16, "--output", "set.h5")
-for part in (leaves_files, best_is_early, model_works, predicts_values, words_of_others, ranks_agree, killed, refusals):
+for part in (leaves_files, best_is_early, model_works, predicts_values, words_of_others, morph, ends_its_births, ranks_agree, killed, refusals):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

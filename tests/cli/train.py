@@ -258,9 +258,14 @@ def signals():
 
 
 def patience():
-    said = json.loads(train("patient", "--epochs", 500, "--patience", 2, "--keep-last", 3, "--json", "--learning-rate", 0.05).out)
+    done = train("patient", "--epochs", 500, "--patience", 2, "--keep-last", 3, "--json", "--learning-rate", 0.05)
+    said = json.loads(done.out)
     kept = sorted(f for f in os.listdir("patient") if f.startswith("model_epoch"))
     check(said["ended_early"] and said["epochs"] == said["best_epoch"] + 2, said)
+    lines = [line for line in done.err.splitlines() if line.startswith("epoch ")]
+    check(len(lines) == said["epochs"] and all(" of 500: loss " in line and ", validation loss " in line and ", accuracy " in line for line in lines), lines)
+    check(lines[said["best_epoch"] - 1].split("; ")[0].endswith(", the best so far") and lines[-2].endswith(" left") and f"; the best is epoch {said['best_epoch']}" in lines[-1], lines)
+    check("the training ends early: no epoch was better in the last 2 (--patience)" in done.err, done.err)
     check(len(kept) == 3 and any(str(said["epochs"]) in name for name in kept), kept)
     accuracy = [row["val_accuracy"] for row in rows("patient", "epoch")]
     shutil.copytree("patient", "again")

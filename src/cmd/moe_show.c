@@ -20,14 +20,16 @@
 static const char *const files[] = {"knowledge_graph.json", "knowledge_graph.graphml", "knowledge_graph.h5",
                                     "expert_activations.json", "performance_summary.txt"};
 
-int mf_moe_show_may(const struct mf_moe_show *show, const char *output)
+int mf_moe_show_may(const struct mf_moe_show *show, const struct mf_run *run)
 {
+    const int own = mf_loop_was_here(run);
     int rc = MF_OK;
 
     for (size_t k = 0; rc == MF_OK && k < sizeof files / sizeof *files; ++k) {
-        char *path = mf_loop_picture(output, files[k]);
+        char *path = mf_loop_picture(run->output, files[k]);
 
         rc = mf_session_may_write(show->session, path, strrchr(files[k], '.'));
+        if (rc == MF_OK && !own) rc = mf_session_may_accompany(show->session, run->output, path);
         free(path);
     }
     return rc;

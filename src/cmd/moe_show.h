@@ -17,8 +17,9 @@ struct mf_moe_show {
     int failed;
 };
 
-/** Refuses (agreed) with MF_OUTPUT files that cannot be written beside the model @p output. Collective. */
-int mf_moe_show_may(const struct mf_moe_show *show, const char *output);
+/** Refuses (agreed) with MF_OUTPUT files that cannot be written beside the run's model, or that no earlier training of
+ * this output has left. Collective. */
+int mf_moe_show_may(const struct mf_moe_show *show, const struct mf_run *run);
 
 /** Asks all ranks for their devices; warns where GPUs differ. Collective. mf_moe_show_close() frees. */
 void mf_moe_show_begin(struct mf_moe_show *show);

@@ -42,7 +42,7 @@ static int may_write(void *context, struct mf_run *run)
 
     MF_TRY(mf_session_may_write(job->session, run->output, ".safetensors"));
     MF_TRY(mf_session_spares(job->session, run->output, sizeof inputs / sizeof *inputs, inputs));
-    if (job->more && job->more->may_write) MF_TRY(job->more->may_write(job->more->context, run->output));
+    if (job->more && job->more->may_write) MF_TRY(job->more->may_write(job->more->context, run));
     if (job->o->no_plots) return MF_OK;
     return mf_train_show_open(job->session, run, job->more ? job->more->course : "training.png", job->opts.classify,
                               &job->show);

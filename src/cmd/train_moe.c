@@ -44,11 +44,11 @@ static int check(void *context, struct mf_train_opts *opts)
     return mf_moe_opts(m->o, opts);
 }
 
-static int may_write(void *context, const char *output)
+static int may_write(void *context, const struct mf_run *run)
 {
     const struct mixture *m = context;
 
-    return mf_moe_show_may(&m->show, output);
+    return mf_moe_show_may(&m->show, run);
 }
 
 static int stepped(void *context, struct mf_loop *loop, const struct mf_step *step)

@@ -10,7 +10,7 @@ struct mf_train_more {
     void *context;
     const char *course;                                      /* name of the picture of the course */
     int (*check)(void *context, struct mf_train_opts *opts); /* completes them, too */
-    int (*may_write)(void *context, const char *output);
+    int (*may_write)(void *context, const struct mf_run *run);
     int (*begin)(void *context, struct mf_loop *loop); /* the trainer is open, and its weights are at their start */
     int (*end)(void *context, struct mf_loop *loop, struct mf_json *results); /* results: NULL, but on rank 0 */
     void (*close)(void *context);

@@ -125,6 +125,31 @@ static int look_at_model(const struct mf_run *run, const char *problem, int *is_
     return rc;
 }
 
+/* Rank 0. */
+static int look_at_best(const struct mf_run *run, const char *problem)
+{
+    struct mf_json *card = NULL;
+    const struct mf_json *lines;
+    char differs[MF_PROBLEM_TEXT];
+    int rc = MF_OK;
+
+    if (access(run->output, F_OK) != 0 || card_of(run->output, &card) != MF_OK) {
+        mf_err_clear(); /* its weights are lost, which is said */
+        return MF_OK;
+    }
+    lines = mf_json_get(card, "problem");
+    if (lines && !mf_loop_is_longer(mf_json_to_text(lines), problem, differs))
+        rc = mf_fail(MF_OUTPUT, "'%s' is the model of another training than the checkpoint: %s; try: move it away",
+                     run->output, differs);
+    mf_json_free(card);
+    return rc;
+}
+
+int mf_loop_owns_model(const struct mf_run *run, const char *problem)
+{
+    return mf_agree(run->comm, run->comm->rank == 0 ? look_at_best(run, problem) : MF_OK);
+}
+
 int mf_loop_spares(struct mf_run *run, const char *problem)
 {
     int is_longer = 0, rc = MF_OK;

@@ -122,6 +122,7 @@ static int load(struct mf_loop *loop, struct mf_checkpoint *from)
     if (rc == MF_OK) list_state(loop, from);
     if (rc == MF_OK) rc = mf_checkpoint_code(from);
     rc = mf_agree(loop->trainer->comm, rc);
+    if (rc == MF_OK) rc = mf_loop_owns_model(loop->run, loop->problem);
     if (rc == MF_OK) check_best(loop);
     if (loop->run->keeper.last) loop->ended = loop->since = 0;
     return rc;

@@ -65,6 +65,10 @@ void mf_loop_clear(const struct mf_loop *loop, int had_metrics);
  * run->keeper.last. Before mf_loop_run(), in the run's name(). Collective. */
 int mf_loop_spares(struct mf_run *run, const char *problem);
 
+/** Refuses (MF_OUTPUT) a model beside the checkpoint of the problem @p problem that is of another training.
+ * Collective. */
+int mf_loop_owns_model(const struct mf_run *run, const char *problem);
+
 /** Is a finished training of the problem @p saved, made longer, this one? If not, the lines that differ. Local. */
 int mf_loop_is_longer(const char *saved, const char *problem, char differs[MF_PROBLEM_TEXT]);
 

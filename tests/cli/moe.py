@@ -374,6 +374,10 @@ def refusals():
     os.makedirs("taken/knowledge_graph.json")
     done = train("taken", status=7)
     check("knowledge_graph.json" in done.err and not rows_there("taken"), done.err)
+    os.mkdir("theirs")
+    open("theirs/knowledge_graph.json", "w").close()
+    done = train("theirs", status=7, ranks=2)
+    check("'theirs/knowledge_graph.json', which is written beside 'theirs/model.safetensors', is there already" in done.err, done.err)
     with open("merge/knowledge_graph.json") as whole, open("cut.json", "w") as cut:
         cut.write(whole.read()[:-100])
     done = run("info", "cut.json")

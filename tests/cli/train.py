@@ -238,8 +238,11 @@ def moved_away():
     """The model may be moved away, and the training goes on beside its pictures."""
     words = ("train", "classify", "--data", "set.h5", "--results-dir", "away", *(word for word in SMALL if word != "--no-plots"), "--epochs", 2)
     check(run(*words, fault="run.leave:visit=6").status == 75, "it is stopped")
-    os.remove("away/model.safetensors")
     check(os.path.exists("away/training.png"), "a picture of the first epoch")
+    shutil.copy("mine/model.safetensors", "away/model.safetensors")
+    done = run(*words, "--restart", "auto", ranks=2)
+    check(done.status == 7 and "is the model of another training than the checkpoint: it says '--depth: 1', this run '--depth: 2'" in done.err, done)
+    os.remove("away/model.safetensors")
     done = run(*words, "--restart", "auto")
     check(done.status == 0 and "the weights of epoch 1, the best so far, are lost" in done.err, done)
 

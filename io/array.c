@@ -378,10 +378,11 @@ void mf_array_say(const struct mf_array *array)
         "its orientation tag asks to rotate or mirror it; its rows were read as stored",
         "its compression (JPEG, WebP or LERC) may have changed values near edges",
         "its palette was applied: values are grey levels, not the numbers that it stores",
-        "its calibration (ImageJ, NetCDF) was left out: values are those that it stores"};
+        "its calibration (ImageJ, NetCDF) was left out: values are those that it stores",
+        "its red, green and blue are equal everywhere and were read as one grey"};
 
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
-        if (array->said >> i & 1) mf_note(array->path, 1, lines[i]);
+        if (array->said >> i & 1) mf_note(array->path, 1 << i != MF_SAID_GREY, lines[i]);
     if (array->only) {
         char text[MF_DATASET_TEXT + 40];
 

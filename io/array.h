@@ -26,7 +26,8 @@ enum mf_said {
     MF_SAID_TURNED = 8,   /* its tag asks viewers to rotate or mirror it, which is ignored */
     MF_SAID_LOSSY = 16,   /* its compression may have changed values */
     MF_SAID_PALETTE = 32, /* values are the grey levels of its palette */
-    MF_SAID_SCALED = 64   /* a calibration of its values is ignored */
+    MF_SAID_SCALED = 64,  /* a calibration of its values is ignored */
+    MF_SAID_GREY = 128    /* three colours that are equal everywhere are one value */
 };
 
 struct mf_array {

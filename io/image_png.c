@@ -143,6 +143,7 @@ static int check(struct reader *r, struct mf_array *a)
     a->shape[0] = rows;
     a->shape[1] = columns;
     if (kind & PNG_COLOR_MASK_ALPHA) a->said |= MF_SAID_ALPHA;
+    if (kind == PNG_COLOR_TYPE_RGB || kind == PNG_COLOR_TYPE_RGB_ALPHA) a->said |= MF_SAID_GREY;
     if (is_turned(r)) a->said |= MF_SAID_TURNED;
     if (kind == PNG_COLOR_TYPE_PALETTE && !is_same_palette(r)) a->said |= MF_SAID_PALETTE;
     return MF_OK;

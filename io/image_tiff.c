@@ -114,6 +114,7 @@ static int see_first(TIFF *tiff, struct stack *s)
     if (s->first.light == PHOTOMETRIC_MINISWHITE) a->said |= MF_SAID_WHITE;
     if (s->first.alpha) a->said |= MF_SAID_ALPHA;
     if (s->first.light == PHOTOMETRIC_PALETTE && !s->first.same) a->said |= MF_SAID_PALETTE;
+    if (s->first.colours > 1) a->said |= MF_SAID_GREY;
     if (s->shape.scaled) a->said |= MF_SAID_SCALED;
     return MF_OK;
 }

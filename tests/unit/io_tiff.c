@@ -212,7 +212,7 @@ static void colours(void)
         rgb.samples = (uint16_t)(3 + rgb.alpha);
         rgb.compression = k & 2 ? COMPRESSION_LZW : COMPRESSION_PACKBITS;
         made("grey of red, green, blue", rgb);
-        CHECK(!!(array.said & MF_SAID_ALPHA) == rgb.alpha);
+        CHECK(array.said == (MF_SAID_GREY | (rgb.alpha ? MF_SAID_ALPHA : 0)));
         rgb.coloured = 1;
         CHECK(tiff_write(file, &rgb));
         refused("a coloured pixel", "colour image");

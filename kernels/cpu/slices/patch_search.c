@@ -13,7 +13,7 @@
 
 enum { LANES = MF_PATCH_LANES, PARTS = MF_PATCH_PARTS, SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS };
 enum { AXES = PARTS - 1, ROWS = 8, CHUNK = 64 /* panels */ };
-enum { FEW = 12 }; /* coordinates that most pairs are told apart by: of blobs three in four, with 8 six in ten */
+enum { FEW = MF_PATCH_FEW };
 
 static const float FAR = 1e30f, NONE = 3e38f;
 static const float SLACK = 2e-5f; /* of squares: more than distances are rounded by, 3e-6 */
@@ -95,6 +95,22 @@ void mf_patch_project(int threads, const struct mf_patch_image *image, const flo
     for (size_t s = 0; s < image->slots; s += LANES) {
         project_lanes(image, weight, axes, s / image->row, s % image->row, points->at + s * PARTS);
         norms(image, s % image->row, points->at + s * PARTS, points->norm + s);
+    }
+}
+
+void mf_patch_project_rows(int threads, const struct mf_patch_image *image, const float *axes, float *row)
+{
+    float weight[PIXELS];
+
+    mf_patch_weights(weight);
+#pragma omp parallel for num_threads(threads)
+    for (size_t s = 0; s < image->slots; s += LANES) {
+        const size_t v = s % image->row;
+        float at[PARTS * LANES];
+
+        project_lanes(image, weight, axes, s / image->row, v, at);
+        for (size_t l = 0; l < LANES; ++l)
+            for (size_t c = 0; c < PARTS; ++c) row[(s + l) * PARTS + c] = v + l < image->pv ? at[c * LANES + l] : 0;
     }
 }
 

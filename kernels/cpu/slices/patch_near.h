@@ -1,0 +1,28 @@
+/* Nearest patches between two trees, in n log n steps: most of them exactly, the others nearly.
+ * Rule: a search reads what the last one found, and writes elsewhere. So the result depends on no order, and on no
+ * number of threads. */
+#ifndef MF_KERNELS_CPU_PATCH_NEAR_H
+#define MF_KERNELS_CPU_PATCH_NEAR_H
+
+#include "kernels/cpu/slices/patch_tree.h"
+
+/** The patches of an image, and the nearest patches of another one. */
+struct mf_patch_side {
+    const struct mf_patch_image *image;
+    const struct mf_patch_tree *tree;
+    int32_t *match; /* [slots] in: any patches of the other image, as from the last search; out: the nearest ones */
+    float *far;     /* [slots] in: squared distances to them at the last search; out: now */
+    int32_t *found; /* [slots] work */
+};
+
+/**
+ * Finds the nearest patches in both directions. The patches of a leaf look at the leaves of the other tree that are
+ * nearest to their mean: all at a few; those whose match has moved away, and an eighth in turn (by @p number), at many.
+ * They begin with the last match, and with the shifted matches of their neighbours (Barnes and others, "PatchMatch",
+ * 2009). What one direction finds serves the other.
+ *
+ * @param number  of the search, from 0 on; in search 0 all look at many leaves
+ */
+void mf_patch_near(int threads, size_t number, const struct mf_patch_side *slice, const struct mf_patch_side *example);
+
+#endif

@@ -1,0 +1,204 @@
+/* See patch_tree.h. Medians are taken by (value, slot), so equal patches have an order. Numbers that decide are added
+ * in one order, without fused operations. */
+#include "kernels/cpu/slices/patch_tree.h"
+
+#include <string.h>
+
+enum { PARTS = MF_PATCH_PARTS, LEAF = MF_PATCH_LEAF, FEW = MF_PATCH_FEW };
+enum { LINE = 64, SAMPLES = 64 /* patches that choose an axis */, TASK = 2048 /* fewer patches are no task */ };
+
+static const float NOWHERE = -1e30f; /* minus half the square of a place without a patch: it is the nearest of none */
+
+/* -- memory -- */
+
+static size_t leaves_of(size_t count)
+{
+    size_t leaves = 1;
+
+    while (leaves * LEAF < count) leaves *= 2;
+    return leaves;
+}
+
+/* The next @p bytes of the memory; NULL: only their number is wanted. */
+static void *next(char *memory, size_t *used, size_t bytes)
+{
+    void *at = memory ? memory + *used : NULL;
+
+    *used += (bytes + LINE - 1) / LINE * LINE;
+    return at;
+}
+
+static size_t lay(const struct mf_patch_image *image, char *memory, struct mf_patch_tree *t)
+{
+    const size_t count = mf_patch_count(image), leaves = leaves_of(count), places = leaves * LEAF;
+    size_t used = 0;
+
+    *t = (struct mf_patch_tree){.slots = image->slots, .count = count, .leaves = leaves};
+    t->row = next(memory, &used, image->slots * PARTS * sizeof *t->row);
+    t->at = next(memory, &used, places * PARTS * sizeof *t->at);
+    t->few = next(memory, &used, places * sizeof *t->few);
+    t->half = next(memory, &used, places * sizeof *t->half);
+    t->slot = next(memory, &used, places * sizeof *t->slot);
+    t->cut = next(memory, &used, leaves * sizeof *t->cut);
+    t->axis = next(memory, &used, leaves);
+    t->key = next(memory, &used, count * sizeof *t->key);
+    return used;
+}
+
+size_t mf_patch_tree_bytes(const struct mf_patch_image *image)
+{
+    struct mf_patch_tree tree;
+
+    return lay(image, NULL, &tree);
+}
+
+void mf_patch_tree_lay(const struct mf_patch_image *image, void *memory, struct mf_patch_tree *tree)
+{
+    (void)lay(image, memory, tree);
+}
+
+/* -- medians -- */
+
+/* A number and a slot as one number, in the same order. */
+static uint64_t key_of(float value, uint32_t slot)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    bits ^= bits >> 31 ? 0xffffffffu : 0x80000000u;
+    return (uint64_t)bits << 32 | slot;
+}
+
+static uint32_t slot_of(uint64_t key) { return (uint32_t)key; }
+
+static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t low = a < b ? a : b, high = a < b ? b : a;
+
+    return c < low ? low : c < high ? c : high;
+}
+
+static void exchange(uint64_t *a, uint64_t *b)
+{
+    const uint64_t was = *a;
+
+    *a = *b;
+    *b = was;
+}
+
+/* Parts keys, three or more, into smaller and larger ones: how many are smaller. None of both is empty. */
+static size_t part(uint64_t *key, size_t n)
+{
+    const uint64_t pivot = middle_of(key[0], key[n / 2], key[n - 1]);
+    size_t left = 0, right = n - 1;
+
+    for (;;) {
+        while (key[left] < pivot) ++left;
+        while (key[right] > pivot) --right;
+        if (left >= right) return right + 1;
+        exchange(&key[left++], &key[right--]);
+    }
+}
+
+/* The @p k smallest keys come first (quickselect; Hoare 1961). All keys differ. */
+static void select_first(uint64_t *key, size_t n, size_t k)
+{
+    while (n > 2) {
+        const size_t smaller = part(key, n);
+
+        if (k < smaller) {
+            n = smaller;
+        } else {
+            key += smaller;
+            k -= smaller;
+            n -= smaller;
+        }
+    }
+    if (n == 2 && key[0] > key[1]) exchange(&key[0], &key[1]);
+}
+
+/* -- the tree -- */
+
+/* The axis on which some evenly spread patches vary most. */
+static size_t widest(const float *row, const uint64_t *key, size_t n)
+{
+    const size_t step = n > SAMPLES ? n / SAMPLES : 1;
+    float sum[PARTS] = {0}, square[PARTS] = {0}, count = 0, most = -1;
+    size_t axis = 0;
+
+    for (size_t i = 0; i < n; i += step, ++count) {
+        const float *p = row + slot_of(key[i]) * (size_t)PARTS;
+
+        for (size_t c = 0; c < PARTS; ++c) {
+            sum[c] += p[c];
+            square[c] += p[c] * p[c];
+        }
+    }
+    for (size_t c = 0; c < PARTS; ++c) {
+        const float variance = square[c] - sum[c] * sum[c] / count;
+
+        if (variance > most) {
+            most = variance;
+            axis = c;
+        }
+    }
+    return axis;
+}
+
+static void fill_leaf(struct mf_patch_tree *t, size_t leaf, const uint64_t *key, size_t n)
+{
+    float *at = t->at + leaf * PARTS * LEAF;
+
+    for (size_t l = 0; l < LEAF; ++l) {
+        const int is = l < n;
+        const float *p = t->row + (is ? slot_of(key[l]) * (size_t)PARTS : 0);
+        float few = 0, all = 0;
+
+        for (size_t c = 0; c < PARTS; ++c) {
+            const float x = is ? p[c] : 0;
+
+            at[c * LEAF + l] = x;
+            all += x * x;
+            if (c + 1 == FEW) few = all;
+        }
+        t->slot[leaf * LEAF + l] = is ? (int32_t)slot_of(key[l]) : -1;
+        t->few[leaf * LEAF + l] = is ? -0.5f * few : NOWHERE;
+        t->half[leaf * LEAF + l] = is ? -0.5f * all : NOWHERE;
+    }
+}
+
+static void split(struct mf_patch_tree *t, size_t node, uint64_t *key, size_t n)
+{
+    const size_t half = n / 2;
+    size_t axis;
+
+    if (node >= t->leaves) {
+        fill_leaf(t, node - t->leaves, key, n);
+        return;
+    }
+    axis = widest(t->row, key, n);
+    for (size_t i = 0; i < n; ++i) key[i] = key_of(t->row[slot_of(key[i]) * (size_t)PARTS + axis], slot_of(key[i]));
+    select_first(key, n, half);
+    t->axis[node] = (uint8_t)axis;
+    t->cut[node] = -3e38f;
+    for (size_t i = 0; i < half; ++i) {
+        const float x = t->row[slot_of(key[i]) * (size_t)PARTS + axis];
+
+        if (x > t->cut[node]) t->cut[node] = x;
+    }
+#pragma omp task if (n >= TASK)
+    split(t, 2 * node, key, half);
+    split(t, 2 * node + 1, key + half, n - half);
+}
+
+void mf_patch_tree_make(int threads, const struct mf_patch_image *image, const float *axes, struct mf_patch_tree *t)
+{
+    size_t n = 0;
+
+    mf_patch_project_rows(threads, image, axes, t->row);
+    for (size_t s = 0; s < image->slots; ++s)
+        if (s % image->row < image->pv) t->key[n++] = s;
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    split(t, 1, t->key, n);
+}

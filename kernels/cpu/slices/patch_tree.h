@@ -1,0 +1,31 @@
+/* Balanced trees of patches: similar patches stand side by side in leaves, so nearest ones are found in n log n steps.
+ * Rule: a tree depends on its points alone, not on threads or instruction sets. */
+#ifndef MF_KERNELS_CPU_PATCH_TREE_H
+#define MF_KERNELS_CPU_PATCH_TREE_H
+
+#include "kernels/cpu/slices/patch.h"
+
+enum { MF_PATCH_LEAF = 16 }; /* patches of a leaf, at most */
+
+/** All patches of an image. Node k, from 1 on, has the children 2k and 2k + 1; node `leaves` + i is leaf i. */
+struct mf_patch_tree {
+    size_t slots, count; /* places of patches, and patches */
+    size_t leaves;       /* a power of two */
+    float *row;          /* [slots][PARTS] coordinates of a patch side by side; 0 without a patch */
+    float *cut;          /* [leaves] of a node: patches below it on its axis are on the left */
+    uint8_t *axis;       /* [leaves] */
+    float *at;           /* [leaves][PARTS][LEAF] coordinates */
+    float *few, *half;   /* [leaves][LEAF] minus half the square of the first coordinates, and of all */
+    int32_t *slot;       /* [leaves][LEAF]; -1: none */
+    uint64_t *key;       /* [count] while it is built */
+};
+
+/** Bytes of the arrays of a tree of @p image; they follow each other from an address of 64 bytes on. */
+size_t mf_patch_tree_bytes(const struct mf_patch_image *image);
+/** Lays a tree of @p image over @p memory. */
+void mf_patch_tree_lay(const struct mf_patch_image *image, void *memory, struct mf_patch_tree *tree);
+
+/** Sets the coordinates of all patches of the image, and makes the tree. */
+void mf_patch_tree_make(int threads, const struct mf_patch_image *image, const float *axes, struct mf_patch_tree *tree);
+
+#endif

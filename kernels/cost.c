@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kernels/form/structure_tensor.h"
+#include "kernels/slices/patch.h"
 
 double mf_cost_transform(double points) { return points > 1 ? 2.5 * points * log2(points) : 0; }
 
@@ -282,7 +283,9 @@ struct mf_cost mf_cost_search(const struct mf_slice_desc *d, size_t count)
         double n = patches(d->nu >> l, d->nv >> l, d->periodic);
         double m = patches(d->example.nu >> l, d->example.nv >> l, d->example.periodic);
 
-        if (m > 0) cost.operations += (double)count * n * (50 * m + 3888 * phases);
+        if (m == 0) continue;
+        cost.operations += (double)count * 3888 * phases * n;
+        cost.operations += (double)count * (mf_patch_in_trees(d, n, m) ? 5500 * (n + m) * log2(n + m) : 50 * n * m);
     }
     return cost;
 }

@@ -59,6 +59,13 @@ struct mf_patch_level {
 
 static inline size_t mf_patch_phases(const struct mf_slice_desc *desc) { return desc->phases ? desc->phases : 1; }
 
+/** On cores: is a search among @p n patches and @p m others one of trees (kernels/cpu/slices/patch_near.h)? Else all
+ * pairs are compared, which is as fast where they are few, and needs no memory of earlier searches. */
+static inline int mf_patch_in_trees(const struct mf_slice_desc *desc, double n, double m)
+{
+    return desc->one && n * m >= 1 << 24;
+}
+
 /** Fills level [desc->levels]; returns the floats of a slice's pull. */
 size_t mf_patch_shape(const struct mf_slice_desc *desc, struct mf_patch_level *level);
 /** Returns only the floats of a slice's pull. */

@@ -33,7 +33,8 @@ struct mf_slice_desc {
     size_t first;  /* < levels: finer levels are pooled but take no part; their entries are neither read nor written */
     size_t phases; /* patch, vgg_all: number of fields that are used together */
     struct mf_slice_example example; /* patch */
-    struct mf_vgg *vgg;              /* vgg: VGG-19 */
+    int one;            /* patch: all that is matched is one slice, so a search may begin at the last one */
+    struct mf_vgg *vgg; /* vgg: VGG-19 */
     int flip; /* patch: the field is binary; gradients are exact changes by flips of single pixels (with the pull fixed)
                */
 };
@@ -124,6 +125,9 @@ struct mf_slice_ops {
      */
     size_t (*pull)(const struct mf_slice_desc *desc);
     void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
+    /** What searches remember of the one slice of a plan, in memory of queue->host: a later plan that is given it goes
+     * on with the same bits. *bytes 0: nothing. NULL: never anything. */
+    void *(*memory)(struct mf_slice_plan *plan, size_t *bytes);
     /** Bytes and operations on this back end, if it has a shorter way than the formula; NULL: the formula (kind->cost).
      * A plan that chooses between cores and GPUs needs it. */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

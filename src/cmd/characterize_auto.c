@@ -63,7 +63,7 @@ int mf_characterize_auto(const struct mf_session *session, const struct mf_chara
     mf_recipe_for(micro->slab.dims, &whole);
     recipe = mf_recipe_choose(&whole, micro->ndim == 3, &why);
     opts->more |= mf_descriptors_want(recipe->terms, (const char *const *)recipe->type, 0);
-    opts->example_max = mf_recipe_example(recipe, &whole);
+    opts->example_max = mf_recipe_example(recipe, &whole, micro->ndim == 3);
     opts->periodic = opts->periodic && (micro->ndim == 3 || mf_recipe_periodic(look));
     if (recipe->lag && (size_t)recipe->lag < opts->lag && !mf_options_given(session->options, "limit_to"))
         opts->lag = (size_t)recipe->lag;

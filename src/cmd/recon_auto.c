@@ -170,7 +170,7 @@ static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     if (o->explain) mf_auto_explain(&look);
     take(s, mf_recipe_choose(&look, is_volume, &why), o);
     why = reason(&look, o->recipe, why, text);
-    o->example_max = mf_recipe_example(o->recipe, &look);
+    o->example_max = mf_recipe_example(o->recipe, &look, is_volume);
     if (may_choose(s, o)) o->candidates = mf_recipe_candidates(o->recipe, &look);
     o->target_open =
         target->look.phases ? !target->periodic : o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));

@@ -129,6 +129,22 @@ static double slice_loss(const struct mf_objective *o, const struct mf_objective
     return mf_objective_norm(o->opts.norm, a, (double)s->entries, slope);
 }
 
+void *mf_objective_memory(const struct mf_objective *o, size_t *bytes)
+{
+    *bytes = 0;
+    for (size_t t = 0; t < o->opts.terms; ++t)
+        if (o->ops[t] && o->ops[t]->memory && o->side[0].plan[t]) return o->ops[t]->memory(o->side[0].plan[t], bytes);
+    return NULL;
+}
+
+static void forget(struct mf_objective *o)
+{
+    size_t bytes;
+    void *memory = mf_objective_memory(o, &bytes);
+
+    if (memory) memset(memory, 0, bytes);
+}
+
 /* Finds what terms by example hold of the slices at hand. */
 static void match_terms(struct mf_objective *o, const struct round *r)
 {
@@ -140,6 +156,8 @@ static void match_terms(struct mf_objective *o, const struct round *r)
         if (!o->ops[t] || !o->ops[t]->match) continue;
         MF_PHASE(&mf_phase_search);
 
+        desc.one = desc.one && o->ops[t]->memory;
+        if (o->opts.forget) forget(o);
         mf_phase_count(mf_cost_search(&desc, r->span.count));
         o->ops[t]->match(s->plan[t], r->x, s->pull[t] + r->before * s->pull_size[t]);
     }

@@ -67,6 +67,7 @@ struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struc
                                   .smooth = o->opts.smooth,
                                   .phases = o->phases,
                                   .example = s->example,
+                                  .one = o->sides == 1,
                                   .flip = o->opts.flip};
 }
 

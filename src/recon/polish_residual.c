@@ -201,6 +201,7 @@ static int open_objective(struct mf_polish_work *w)
     o.smooth = 0;
     o.flip = 1;
     o.hold = HOLD;
+    o.forget = 1; /* a polish that goes on searches as this one did */
     w->s2_term = w->v_term = o.terms;
     for (size_t t = 0; t < o.terms; ++t) {
         if (o.term[t].row->kind == MF_S2) w->s2_term = t;

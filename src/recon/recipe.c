@@ -13,8 +13,9 @@
  * forms no network. SEAM: borders match below it. */
 static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SCARCE = 0.03, SEAM = 0.5;
 
-/* Most operations of all searches for patches in a run, about 15 minutes of a core. A pair of patches takes SEARCH
- * operations, a search serves HELD evaluations, and an example has at least LEAST x LEAST pixels. */
+/* Most operations of all searches for patches in a run that makes a volume, about 15 minutes of a core. Images are
+ * searched in trees. A pair of patches takes SEARCH operations, a search serves HELD evaluations, and an example has at
+ * least LEAST x LEAST pixels. */
 static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
 
 /* The same for all candidates, per candidate of the recipe: some seconds. It allows all candidates up to 64 x 64
@@ -186,11 +187,11 @@ static double searching(const struct mf_recipe *recipe, const struct mf_target_l
     return 0;
 }
 
-size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look)
+size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look, int volume)
 {
     const double all = searching(recipe, look, look->example), edge = fmax(LEAST, sqrt(look->example * WORK / all));
 
-    return all <= WORK || edge * edge >= look->example ? 0 : (size_t)edge;
+    return !volume || all <= WORK || edge * edge >= look->example ? 0 : (size_t)edge;
 }
 
 long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target_look *look)
@@ -239,7 +240,7 @@ const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int 
     const int kind = volume ? VOLUME : look->edge < WIDE ? IMAGE : WIDE_IMAGE;
     int row = row_of(look);
 
-    if (searching(rows[row].recipe[kind], look, LEAST * LEAST) > 4 * WORK) row = DEAR;
+    if (volume && searching(rows[row].recipe[kind], look, LEAST * LEAST) > 4 * WORK) row = DEAR;
     *why = rows[row].why;
     return rows[row].recipe[kind];
 }

@@ -39,9 +39,9 @@ int mf_recipe_periodic(const struct mf_target_look *look);
 /** The recipe for these measurements, of an image or a volume; *why gives the reason in a few words (a static text). */
 const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int volume, const char **why);
 
-/** Edge of the part of the example in which patches are searched. 0: all of it, unless a run's searches would take too
- * long. */
-size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look);
+/** Edge of the part of the example in which patches are searched. 0: all of it, unless the searches of a run that makes
+ * a volume would take too long. */
+size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look, int volume);
 
 /** Number of runs to choose a result from: as many as take some seconds of a core together, at least one. */
 long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target_look *look);

@@ -229,6 +229,17 @@ static void list_mean_error(struct mf_grid *r, double *const mean_error[3], stru
     }
 }
 
+/* What the searches of the descent remember. An image stands on one rank. */
+static void list_memory(struct mf_grid *r, struct mf_checkpoint *c)
+{
+    struct mf_piece piece = {.name = "neighbours", .type = MF_U8, .ndim = 1, .cut = 0};
+
+    piece.at = mf_objective_memory(r->objective, &piece.dims[0]);
+    if (!piece.at) return;
+    piece.count = r->slab.count > 0 ? piece.dims[0] : 0;
+    mf_checkpoint_array(c, &piece);
+}
+
 static void list_polish(struct mf_grid *r, struct mf_polish_state *p, struct mf_checkpoint *c)
 {
     mf_checkpoint_int(c, "polish/round", &p->round);
@@ -250,6 +261,7 @@ static void list_grid(struct mf_grid *r, struct mf_optimiser_state *optimiser, s
     }
     if (r->corrected && r->slab.dims[0] > 1) list_mean_error(r, r->mean_error, c);
     for (size_t i = 0; i < optimiser->vectors; ++i) list_vector(r, i, optimiser->vector[i], c);
+    list_memory(r, c);
 }
 
 /* -- saving -- */

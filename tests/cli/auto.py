@@ -364,12 +364,12 @@ def asked(folder):
 
 
 def large(folder):
-    """Patches of a large image are looked for in its middle, those of a volume that is too large not at all."""
+    """Patches of a large volume are looked for in the middle of the image, those of one that is too large not at all."""
     image = save(folder, "image.npy", lamellae(160, 8, True))
-    for size, says in (([1500, 1500], "auto: Patches uses at most the middle 112 x 112 pixels"), ([400, 400], "auto: lamellae"),
+    for size, says in (([160, 160, 160], "auto: Patches uses at most the middle 1"), ([1500, 1500], "auto: lamellae"),
                        ([512, 512, 512], "auto: S2 and Variation, as a search for patches would take too long")):
         status, _, err = run(PROGRAM, "match", image, "--size", *size, "--dry-run")
-        check(status == 0 and says in err and ("at most the middle" in err) == (size[0] == 1500), f"{size}: {status} {err}")
+        check(status == 0 and says in err and ("at most the middle" in err) == (size == [160, 160, 160]), f"{size}: {status} {err}")
 
 
 def filed(folder):

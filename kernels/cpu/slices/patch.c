@@ -13,20 +13,23 @@
 #include <string.h>
 
 #include "kernels/cost.h"
-#include "kernels/cpu/slices/patch.h"
+#include "kernels/cpu/slices/patch_near.h"
 #include "kernels/cpu/slices/slice.h"
 #include "kernels/form/compare.h"
 #include "src/base/bounds.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
-enum { GROUP = 8, TAKES = 9 }; /* slices read side by side; arrays of a plan */
+enum { GROUP = 8, TAKES = 12 }; /* slices read side by side; arrays of a plan */
 
 struct level {
     struct mf_patch_level is;
-    struct mf_patch_points points; /* of the example */
+    int in_trees;                  /* else all pairs are compared */
+    struct mf_patch_points points; /* of the example, for all pairs */
+    struct mf_patch_tree tree;     /* the same, in a tree */
     float *axes;
     int32_t *row, *column; /* neighbours of the slice that was matched last, where the next search begins */
+    float *far, *near;     /* trees: squared distances to them */
 };
 
 struct mf_slice_plan {
@@ -39,6 +42,9 @@ struct mf_slice_plan {
     /* of the slice that is matched */
     struct mf_patch_points points;
     float *image, *pixels, *search, *sums; /* its borders; [phases][pixels]; the search's; [1 + 2 phases][pixels] */
+    char *tree;                            /* matches that are found, and the slice's tree */
+    char *memory; /* what searches in trees remember: their number, then rows, columns and distances of each level */
+    size_t memory_bytes;
     double *scatter;
     float *scratch; /* [threads][GROUP][1 or 2 pyramids] */
     void *taken[TAKES + 3 * MF_PYRAMID_MAX];
@@ -51,6 +57,7 @@ static void plan_free(struct mf_slice_plan *plan)
 {
     if (!plan) return;
     while (plan->takes) mf_arena_give(plan->queue->arena, plan->taken[--plan->takes]);
+    mf_arena_give(plan->queue->host, plan->memory);
     free(plan);
 }
 
@@ -62,41 +69,102 @@ static void *take(struct mf_slice_plan *p, size_t number, size_t size, const cha
     return p->taken[p->takes++];
 }
 
+/* The example, and where the search begins. */
 static void take_level(struct mf_slice_plan *p, struct level *level)
 {
     const size_t slots = level->is.example.slots, phases = level->is.example.phases;
     const size_t near = level->is.slice.slots + slots;
 
     level->is.example.x = take(p, mf_patch_image_floats(&level->is.example), sizeof(float), "example");
-    level->axes = take(p, slots * (MF_PATCH_PARTS + 1) + (phases * MF_PATCH_PIXELS + 1) * MF_PATCH_PARTS, sizeof(float),
-                       "example");
+    level->axes = take(p, (phases * MF_PATCH_PIXELS + 1) * MF_PATCH_PARTS, sizeof(float), "example");
+    if (level->in_trees) {
+        void *tree = take(p, mf_patch_tree_bytes(&level->is.example), 1, "example");
+
+        mf_patch_tree_lay(&level->is.example, tree, &level->tree);
+        return;
+    }
+    level->points =
+        (struct mf_patch_points){slots, take(p, slots * (MF_PATCH_PARTS + 1), sizeof(float), "example"), NULL};
     level->row = take(p, near, sizeof *level->row, "patch search");
     if (!level->row) return;
+    level->points.norm = level->points.at + slots * MF_PATCH_PARTS;
     level->column = level->row + level->is.slice.slots;
     memset(level->row, 0, near * sizeof *level->row);
-    level->points =
-        (struct mf_patch_points){slots, level->axes + (phases * MF_PATCH_PIXELS + 1) * MF_PATCH_PARTS, NULL};
-    level->points.norm = level->points.at + slots * MF_PATCH_PARTS;
 }
 
-/* The finest level that is compared has the most of everything. */
+/* All slots of a level have a match and its distance. */
+static size_t remembered(const struct level *level)
+{
+    return (level->is.slice.slots + level->is.example.slots) * (sizeof(int32_t) + sizeof(float));
+}
+
+/* What searches in trees remember. It begins with the number of the next search. */
+static int take_memory(struct mf_slice_plan *p)
+{
+    char *at;
+
+    for (size_t l = 0; l < p->desc.levels; ++l)
+        if (p->level[l].in_trees) p->memory_bytes += remembered(&p->level[l]);
+    if (p->memory_bytes == 0) return MF_OK;
+    p->memory_bytes += sizeof(uint64_t);
+    p->memory = mf_arena_zeros(p->queue->host, p->memory_bytes, 1, "patch search");
+    if (!p->memory) return MF_MEMORY;
+    at = p->memory + sizeof(uint64_t);
+    for (size_t l = 0; l < p->desc.levels; ++l) {
+        struct level *level = &p->level[l];
+
+        if (!level->in_trees) continue;
+        level->row = (int32_t *)(void *)at;
+        level->column = level->row + level->is.slice.slots;
+        level->far = (float *)(level->column + level->is.example.slots);
+        level->near = level->far + level->is.slice.slots;
+        at += remembered(level);
+    }
+    return MF_OK;
+}
+
+/* What a slice needs of any level. */
+struct room {
+    size_t slots, search, tree; /* points and floats of a search of all pairs; bytes of a search of trees */
+};
+
+static struct room room_of(const struct mf_slice_plan *p)
+{
+    struct room room = {0, 0, 0};
+
+    for (size_t l = 0; l < p->desc.levels; ++l) {
+        const struct mf_patch_level *is = &p->level[l].is;
+        const size_t slots = is->slice.slots, others = is->example.slots;
+
+        if (!is->on) continue;
+        room.search = mf_max(room.search, mf_patch_pull_room(&is->slice, p->queue->threads));
+        if (p->level[l].in_trees) {
+            room.tree = mf_max(room.tree, mf_patch_tree_bytes(&is->slice) + (slots + others) * sizeof(int32_t));
+        } else {
+            room.slots = mf_max(room.slots, slots);
+            room.search = mf_max(room.search, mf_patch_nearest_room(p->queue->threads, slots, others));
+        }
+    }
+    return room;
+}
+
+/* The finest level that is compared has the most pixels. */
 static void take_work(struct mf_slice_plan *p, const struct level *first)
 {
-    const size_t phases = mf_patch_phases(&p->desc), slots = first->is.slice.slots, others = first->is.example.slots;
+    const size_t phases = mf_patch_phases(&p->desc);
     const size_t floats = mf_max(p->level[0].is.pixels, p->desc.example.nu * p->desc.example.nv);
+    const struct room room = room_of(p);
     float *points;
 
     p->pixels = take(p, phases * floats, sizeof(float), "patch search");
     p->image = take(p, mf_patch_image_floats(&first->is.slice), sizeof(float), "patch search");
     p->sums = take(p, (1 + 2 * phases) * first->is.pixels, sizeof(float), "patch search");
-    points = take(p, slots * (MF_PATCH_PARTS + 1), sizeof(float), "patch search");
-    p->search = take(p,
-                     mf_max(mf_patch_nearest_room(p->queue->threads, slots, others),
-                            mf_patch_pull_room(&first->is.slice, p->queue->threads)),
-                     sizeof(float), "patch search");
+    points = take(p, room.slots * (MF_PATCH_PARTS + 1), sizeof(float), "patch search");
+    p->search = take(p, room.search, sizeof(float), "patch search");
+    p->tree = take(p, room.tree, 1, "patch search");
     p->scatter = take(p, mf_patch_axes_room(phases), sizeof *p->scatter, "patch search");
     if (!p->scatter) return;
-    p->points = (struct mf_patch_points){slots, points, points + slots * MF_PATCH_PARTS};
+    p->points = (struct mf_patch_points){room.slots, points, points + room.slots * MF_PATCH_PARTS};
 }
 
 static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
@@ -113,14 +181,18 @@ static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, con
     p->queue = queue;
     p->desc = *desc;
     mf_patch_shape(desc, shape);
-    for (size_t k = 0; k < desc->levels; ++k) p->level[k].is = shape[k];
+    for (size_t k = 0; k < desc->levels; ++k)
+        p->level[k] =
+            (struct level){.is = shape[k],
+                           .in_trees = shape[k].on && mf_patch_in_trees(desc, (double)mf_patch_count(&shape[k].slice),
+                                                                        (double)mf_patch_count(&shape[k].example))};
     mf_patch_weights(p->weight);
     p->pyramid = p->level[desc->levels - 1].is.at + p->level[desc->levels - 1].is.pixels;
     for (size_t k = l; k < desc->levels; ++k)
         if (p->level[k].is.on) take_level(p, &p->level[k]);
     if (p->level[l].is.on) take_work(p, &p->level[l]);
     p->scratch = take(p, (size_t)queue->threads * GROUP * p->pyramid * (desc->flip ? 2 : 1), sizeof(float), "patches");
-    if (!p->scratch) {
+    if (!p->scratch || take_memory(p) != MF_OK) {
         plan_free(p);
         return MF_MEMORY;
     }
@@ -157,7 +229,10 @@ static void prepare(struct mf_slice_plan *p)
         if (level->is.on) {
             mf_patch_image_fill(&level->is.example, p->pixels, apart);
             mf_patch_axes(&level->is.example, p->scatter, level->axes);
-            mf_patch_project(p->queue->threads, &level->is.example, level->axes, &level->points);
+            if (level->in_trees)
+                mf_patch_tree_make(p->queue->threads, &level->is.example, level->axes, &level->tree);
+            else
+                mf_patch_project(p->queue->threads, &level->is.example, level->axes, &level->points);
         }
         for (size_t k = 0; k < phases; ++k)
             mf_cpu_coarsen(e->nu >> l, e->nv >> l, p->pixels + k * apart, p->pixels + k * apart);
@@ -184,18 +259,37 @@ static void settle(const struct level *level, size_t phases, const float *sums, 
     }
 }
 
-static void match_level(struct mf_slice_plan *p, const struct level *level, size_t apart, float *pull)
+static void search_pairs(struct mf_slice_plan *p, const struct level *level, const struct mf_patch_image *slice)
 {
-    struct mf_patch_image slice = level->is.slice;
     struct mf_patch_points points = p->points;
     const int threads = p->queue->threads;
 
-    slice.x = p->image;
-    points.slots = slice.slots;
-    mf_patch_image_fill(&slice, p->pixels, apart);
-    mf_patch_project(threads, &slice, level->axes, &points);
+    points.slots = slice->slots;
+    mf_patch_project(threads, slice, level->axes, &points);
     mf_patch_nearest(mf_patch_search_of(0), threads, &points, &level->points, p->search, level->row, level->column);
-    mf_patch_pull_sums(threads, &level->is, p->weight, level->row, level->column, p->search, p->sums);
+}
+
+static void search_trees(struct mf_slice_plan *p, const struct level *level, const struct mf_patch_image *slice)
+{
+    int32_t *found = (int32_t *)(void *)p->tree;
+    struct mf_patch_tree tree;
+    const struct mf_patch_side of = {slice, &tree, level->row, level->far, found};
+    const struct mf_patch_side to = {&level->is.example, &level->tree, level->column, level->near,
+                                     found + slice->slots};
+
+    mf_patch_tree_lay(slice, found + slice->slots + level->is.example.slots, &tree);
+    mf_patch_tree_make(p->queue->threads, slice, level->axes, &tree);
+    mf_patch_near(p->queue->threads, (size_t) * (uint64_t *)(void *)p->memory, &of, &to);
+}
+
+static void match_level(struct mf_slice_plan *p, const struct level *level, size_t apart, float *pull)
+{
+    struct mf_patch_image slice = level->is.slice;
+
+    slice.x = p->image;
+    mf_patch_image_fill(&slice, p->pixels, apart);
+    (level->in_trees ? search_trees : search_pairs)(p, level, &slice);
+    mf_patch_pull_sums(p->queue->threads, &level->is, p->weight, level->row, level->column, p->search, p->sums);
     settle(level, slice.phases, p->sums, pull + level->is.pull);
 }
 
@@ -213,6 +307,13 @@ static void match(struct mf_slice_plan *p, const struct mf_view *x, float *pull)
                 mf_cpu_coarsen(p->desc.nu >> l, p->desc.nv >> l, p->pixels + f * apart, p->pixels + f * apart);
         }
     }
+    if (p->memory && x->count > 0) ++*(uint64_t *)(void *)p->memory;
+}
+
+static void *memory(struct mf_slice_plan *plan, size_t *bytes)
+{
+    *bytes = plan->memory_bytes;
+    return plan->memory;
 }
 
 /* -- values and gradients -- */
@@ -331,4 +432,5 @@ const struct mf_slice_ops mf_patch_cpu = {
     .eval = eval,
     .pull = mf_patch_pull,
     .match = match,
+    .memory = memory,
 };

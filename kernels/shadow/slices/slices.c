@@ -105,6 +105,8 @@ static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pu
     MF_SHADOW_RUN(name, plan->ops->match(plan->inner, x, pull), x->base, pull);
 }
 
+static void *memory(struct mf_slice_plan *plan, size_t *bytes) { return plan->ops->memory(plan->inner, bytes); }
+
 /* A family of cpu behind the shadow's functions. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define BEHIND(name, ...)                                                       \
     const struct mf_slice_ops mf_##name##_shadow = {.kind = &mf_kind_##name,    \
@@ -118,7 +120,7 @@ static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pu
 BEHIND(corr, .total = total, .cross = cross)
 BEHIND(vari, .total = total)
 BEHIND(frac, .total = total)
-BEHIND(patch, .pull = mf_patch_pull, .match = match)
+BEHIND(patch, .pull = mf_patch_pull, .match = match, .memory = memory)
 BEHIND(cross, .cross = cross)
 BEHIND(gram_cross, .cross = cross)
 BEHIND(vgg_all, .join = join)

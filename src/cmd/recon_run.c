@@ -388,12 +388,13 @@ static struct mf_micro_read read_by_sample(const struct job *job, long label[MF_
     const struct mf_recon_cmd *o = job->o;
     const struct mf_target *target = job->out.target;
     const int told = o->files.count == 0 && o->labels.count;
-    struct mf_micro_read read = {.threshold = names(o->threshold) ? o->threshold : NULL, .of_sample = !told};
+    const int phases = target->phases > 1 ? target->phases : 2;
 
-    read.label_count = told ? o->labels.count : target->phases > 1 ? (size_t)target->phases : 2;
-    for (size_t p = 0; p < read.label_count; ++p) label[p] = mf_outcome_label(target, (int)p);
-    read.labels = told ? o->labels.at : label;
-    return read;
+    for (int p = 0; p < phases; ++p) label[p] = mf_outcome_label(target, p);
+    return (struct mf_micro_read){.threshold = names(o->threshold) ? o->threshold : NULL,
+                                  .of_sample = !told,
+                                  .label_count = told ? o->labels.count : (size_t)phases,
+                                  .labels = told ? o->labels.at : label};
 }
 
 /* Of a file and of how reconstruct was told to read it: another way is another problem. Collective. */

@@ -105,6 +105,8 @@ def labelled():
              ([grey_, "--threshold", 90, "--fixed", "wrong.npy"], "no label of the sample (0, 1, by --threshold)"),
              (["phase.npy", "--initial_microstructure_file", "grey.npy"], "which is no label of the sample (0, 1)")]
     refuses(PROGRAM, [(3, ["match", *words], says) for words, says in cases], *quick, ranks=(1,))
+    many = ["reconstruct", "sample_characterization.h5", "--fixed", "part.npy", "--labels", ",".join(map(str, range(1000)))]
+    refuses(PROGRAM, [(2, many, "--labels names 1000 phases; at most 32 are possible")], *quick, ranks=(1,))
 
 
 def main():

@@ -342,16 +342,20 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     return MF_OK;
 }
 
-/* Lags are pixels. One line, of the first file whose pixels differ; a mean of such files is refused. */
+/* Lags are pixels. One line, of the first file whose pixels differ; a mean of such files is refused. A file that was
+ * refused has no axes. */
 static void say_sizes(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files,
                       const struct mf_characterized *of)
 {
-    const struct mf_size first = {mf_characterize_input(session, o, 0), of[0].ndim, of[0].spacing, of[0].unit};
+    struct mf_size first = {.ndim = 0};
 
-    for (size_t i = 1; i < files && !o->average; ++i) {
-        const struct mf_size other = {mf_characterize_input(session, o, i), of[i].ndim, of[i].spacing, of[i].unit};
+    for (size_t i = 0; i < files && !o->average; ++i) {
+        const struct mf_size size = {mf_characterize_input(session, o, i), of[i].ndim, of[i].spacing, of[i].unit};
 
-        if (mf_sizes_warn(&first, &other, "lags are in pixels of each")) return;
+        if (!first.ndim)
+            first = size;
+        else if (size.ndim && mf_sizes_warn(&first, &size, "lags are in pixels of each"))
+            return;
     }
 }
 
@@ -437,8 +441,7 @@ const struct mf_cmd mf_cmd_characterize = {
             "--descriptor_types auto analyses a micrograph as match does, measures the descriptors that match would "
             "use, and stores the image statistics. With this file reconstruct makes the result of match. Files that "
             "are to be compared or merged need one L and one periodicity: name the descriptors. Of several files one "
-            "that is "
-            "refused is named and left out; the exit status is then 3 (but --average wants all).\n"
+            "that is refused is named and left out; the exit status is then 3 (but --average wants all).\n"
             "\n"
             "  mesoforge characterize steel.npy --limit_to 16\n"
             "  mesoforge characterize steel.npy --descriptor_types auto --explain\n"

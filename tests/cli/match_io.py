@@ -107,6 +107,8 @@ for line, words in ((f"compare fine.nrrd wide.nrrd nano.nrrd bare.nrrd m.npy", d
                     ("characterize fine.nrrd micro.nrrd wide.nrrd --limit_to 4 --data_folder sizes", differ + "0.5 um in 'fine.nrrd', 1 micron in 'wide.nrrd'; lags")):
     code, _, text = run(line.replace(f"{quick} --max_iter 0", "--limit_to 4 --max_iter 0"))
     check(code == 0 and text.count(differ) == words.startswith(differ) and words in text, f"{line}: {code} {text}")
+code, _, text = run("characterize gone.nrrd fine.nrrd nano.nrrd --limit_to 4 --data_folder sizes")
+check(code == 3 and differ not in text, f"a file that was refused has no size: {code} {text}")
 code, _, text = run(f"match nano.nrrd micro.nrrd mixed.nrrd --add_dimension 8 {quick} --output x.nrrd")
 check(code == 0 and abs(np.subtract(spacing("x.nrrd"), 500)).max() < 1e-9 and "does not keep" not in text, f"three units: {code} {spacing('x.nrrd')} {text}")
 code, _, text = run(f"match fine.nrrd wide.nrrd fine.nrrd --add_dimension 8 {quick} --output x.h5")

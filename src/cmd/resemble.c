@@ -45,7 +45,7 @@ static void describe(const char *type, const struct mf_channel *c, size_t room, 
 {
     size_t n = (size_t)snprintf(text, room, "mean %.6g +- %.4g", c->mean, c->deviation);
 
-    if (type) n += (size_t)snprintf(text + n, room - n, " (%s", type);
+    if (type) n += (size_t)snprintf(text + n, room - n, " (%.16s", type);
     if (type && has_range(c)) n += (size_t)snprintf(text + n, room - n, ", %.6g to %.6g", c->least, c->most);
     if (type) snprintf(text + n, room - n, ")");
 }

@@ -191,7 +191,7 @@ static int read_input(struct mf_saved *s)
 
     if (!input || numbers_of(input, "extents", 4, dims) != 4) return not_understood(s, "input");
     for (int i = 0; i < 4; ++i) {
-        if (!(dims[i] >= 1 && dims[i] <= 1e6)) return not_understood(s, "extents");
+        if (!(dims[i] >= 1 && dims[i] <= (i < 3 ? 1e6 : MF_CHANNELS_MAX))) return not_understood(s, "extents");
         s->dims[i] = (size_t)dims[i];
     }
     s->phases = (int)mf_json_get_int(input, "phases");

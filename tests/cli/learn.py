@@ -296,6 +296,8 @@ def other_scales():
     check("warning" not in good("eval", model, "--data", "grey.h5").err, "the scale of the training's set")
     write_model("old.safetensors", model, lambda head, card: {**card, "input": {k: card["input"][k] for k in ("extents", "phases", "mean", "deviation")}})
     check("learnt from mean 12" in good("infer", "classify", "old.safetensors", "sixteen.npy").err, "a model without a range")
+    write_model("odd.safetensors", model, lambda head, card: {**card, "input": {**card["input"], "type": "u" * 3000}})
+    check(f"({'u' * 16}, 0 to 255)" in good("infer", "classify", "odd.safetensors", "sixteen.npy").err, "a type of 3000 letters")
 
 
 def bad_models():
@@ -305,10 +307,11 @@ def bad_models():
     write_model("bare.safetensors", model, lambda head, card: head.pop("__metadata__") and None)
     write_model("other.safetensors", model, lambda head, card: {**card, "arch": "nothing"})
     write_model("wide.safetensors", model, lambda head, card: {**card, "arguments": {**card["arguments"], "width": 8}})
+    write_model("deep.safetensors", model, lambda head, card: {**card, "input": {**card["input"], "extents": [1, 16, 16, 65]}})
     with open("cut.safetensors", "wb") as file:
         file.write(data[:-100])
     shutil.copy("x.npy", "no.safetensors")
-    for name, said in (("bare", "has no 'mesoforge' in its metadata"), ("other", "'arch'"), ("wide", ""), ("cut", ""), ("no", ""), ("missing", "cannot open")):
+    for name, said in (("bare", "has no 'mesoforge' in its metadata"), ("other", "'arch'"), ("wide", ""), ("deep", "'extents'"), ("cut", ""), ("no", ""), ("missing", "cannot open")):
         for ranks in runs.some((1, 3), 1 if name == "bare" else 2):
             refused(3, said, "eval", f"{name}.safetensors", "--data", "set.h5", ranks=ranks)
             refused(3, said, "infer", "classify", f"{name}.safetensors", "one.npy", ranks=ranks)

@@ -15,12 +15,10 @@ size_t mf_array_row(const struct mf_array *array)
 
 const char *mf_array_type(char kind, size_t size, char text[MF_TYPE_TEXT])
 {
-    const char *name = kind == 'b' ? "bool" : kind == 'u' ? "uint" : kind == 'i' ? "int" : "float";
-
     if (kind == 'b')
         snprintf(text, MF_TYPE_TEXT, "bool");
     else
-        snprintf(text, MF_TYPE_TEXT, "%s%zu", name, 8 * size);
+        snprintf(text, MF_TYPE_TEXT, "%s%zu", kind == 'u' ? "uint" : kind == 'i' ? "int" : "float", 8 * size);
     return text;
 }
 

@@ -83,7 +83,8 @@ static int see_vtk(struct mf_h5 *file, struct mf_array *a)
                            a->path);
     if (!mf_h5_has_attribute(file, VTK, "Spacing")) return MF_OK;
     MF_TRY(mf_h5_get_reals(file, VTK, "Spacing", 3, spacing, &count));
-    a->scaled = count == 3;
+    a->scaled = 1;
+    if (count != 3) snprintf(a->unscaled, sizeof a->unscaled, "Spacing of " VTK " is not three numbers (x y z)");
     for (int i = 0; i < 3; ++i) a->spacing[i] = spacing[2 - i];
     return MF_OK;
 }

@@ -28,15 +28,18 @@ static const struct type *type_of(int code)
 }
 
 /* Two zero bytes are no mark: pictures of DigitalMicrograph and JPEG 2000 begin so, too. Opening a damaged stream says
- * so. */
+ * so; of what cannot be read, as a folder, others say why. */
 int mf_idx_is(const char *path)
 {
     gzFile from = gzopen(path, "rb");
     unsigned char b[4] = {1};
     const int n = from ? gzread(from, b, sizeof b) : 0;
+    int wrong = Z_OK;
 
+    if (from) (void)gzerror(from, &wrong);
     if (from) (void)gzclose(from);
-    return n < 0 || (n == sizeof b && b[0] == 0 && b[1] == 0 && type_of(b[2]) && b[3] >= 1 && b[3] <= DIMS);
+    return (n < 0 && wrong != Z_ERRNO) ||
+           (n == sizeof b && b[0] == 0 && b[1] == 0 && type_of(b[2]) && b[3] >= 1 && b[3] <= DIMS);
 }
 
 static int damaged(const struct mf_idx *idx, const char *why)

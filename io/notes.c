@@ -59,16 +59,18 @@ void mf_notes_begin(void) { gathered.on = 1; }
 
 int mf_notes_gathered(void) { return gathered.on; }
 
-/* Puts the notes of all ranks together, in their order. */
+/* Puts the notes of all ranks together, in their order. Without memory for them rank 0 has its own. */
 static void join(const struct mf_comm *comm)
 {
     const size_t own = gathered.count * sizeof *gathered.note;
     size_t *end = MF_MUST(calloc((size_t)comm->size + 1, sizeof *end), "notes");
-    void *all;
+    void *all = NULL;
 
-    if (mf_comm_gather(comm, gathered.note, own, &all, end) != MF_OK) mf_err_clear();
-    gathered.count = 0;
-    for (size_t i = 0; i < end[comm->size] / sizeof(struct note); ++i) {
+    if (mf_comm_gather(comm, gathered.note, own, &all, end) != MF_OK)
+        mf_err_clear();
+    else
+        gathered.count = 0;
+    for (size_t i = 0; all && i < end[comm->size] / sizeof(struct note); ++i) {
         const struct note *n = (const struct note *)all + i;
 
         add(n->first, n->warns, n->text, n->files);

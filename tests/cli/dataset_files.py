@@ -259,6 +259,7 @@ def classes():
     for words, says in (((), "give --unknown 255"), (("--unknown", 254), "has no such label")):
         done = made("data", "import", "six.npy", "--labels", "y.npy", "--output", "c.h5", *words)
         check(says in done.err and told("c.h5")["classes"] == {"0": 2, "3": 2, "255": 2}, done)
+    refused("'pictures' is a folder", "data", "import", "six.npy", "--labels", "pictures")
     for y, says in (([0.25, 0.75, 1] * 2, "label 0.25 of sample 0"), ([0, numpy.nan] * 3, "label nan of sample 1"), (numpy.eye(6), "numpy.argmax")):
         numpy.save("y.npy", numpy.array(y))
         refused(says, "data", "import", "six.npy", "--labels", "y.npy")

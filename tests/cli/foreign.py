@@ -100,6 +100,9 @@ def of_vtk(folder):
     with h5py.File(path, "r+") as f:
         f["VTKHDF/CellData/phase"].attrs["scale_factor"] = 2.0
     check("its calibration (ImageJ, NetCDF) was left out" in run(PROGRAM, "info", path).err, "a scale factor")
+    with h5py.File(path, "r+") as f:
+        f["VTKHDF"].attrs["Spacing"] = [0.5, 0.5]
+    refused("Spacing of /VTKHDF is not three numbers (x y z)", "smooth", path, "--output", f"{folder}/no.npy")
     refused("is turned in space", "smooth", vtkhdf(path, (0, 1, 0, 1, 0, 0, 0, 0, 1)), "--output", f"{folder}/no.npy")
     refused("name one as FILE:ARRAY: VTKHDF/CellData/a, VTKHDF/CellData/b", "smooth", vtkhdf(path, arrays="ab"), "--output", f"{folder}/no.npy")
     with h5py.File(path, "w") as f:

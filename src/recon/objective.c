@@ -129,40 +129,6 @@ static double slice_loss(const struct mf_objective *o, const struct mf_objective
     return mf_objective_norm(o->opts.norm, a, (double)s->entries, slope);
 }
 
-void *mf_objective_memory(const struct mf_objective *o, size_t *bytes)
-{
-    *bytes = 0;
-    for (size_t t = 0; t < o->opts.terms; ++t)
-        if (o->ops[t] && o->ops[t]->memory && o->side[0].plan[t]) return o->ops[t]->memory(o->side[0].plan[t], bytes);
-    return NULL;
-}
-
-static void forget(struct mf_objective *o)
-{
-    size_t bytes;
-    void *memory = mf_objective_memory(o, &bytes);
-
-    if (memory) memset(memory, 0, bytes);
-}
-
-/* Finds what terms by example hold of the slices at hand. */
-static void match_terms(struct mf_objective *o, const struct round *r)
-{
-    struct mf_objective_side *s = r->side;
-
-    for (size_t t = 0; t < o->opts.terms; ++t) {
-        struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
-
-        if (!o->ops[t] || !o->ops[t]->match) continue;
-        MF_PHASE(&mf_phase_search);
-
-        desc.one = desc.one && o->ops[t]->memory;
-        if (o->opts.forget) forget(o);
-        mf_phase_count(mf_cost_search(&desc, r->span.count));
-        o->ops[t]->match(s->plan[t], r->x, s->pull[t] + r->before * s->pull_size[t]);
-    }
-}
-
 /* What the calls of a segment depend on beside the objective itself; every member a word. */
 struct key {
     unsigned long name;
@@ -277,7 +243,7 @@ static void weigh(struct mf_objective *o, const struct round *r, int gradient)
     struct mf_objective_side *s = r->side;
 
     phase_weights(o, r);
-    if (o->matching) match_terms(o, r);
+    if (o->matching) mf_objective_match(o, r->side, r->x, r->span.count, r->before);
     for (size_t i = r->span.first; i < end; ++i) s->slope[i] = o->opts.norm == MF_MSE ? 1 / (double)s->entries : 1;
     if (root && gradient) {
         run_terms(o, r, 0);

@@ -165,6 +165,10 @@ int mf_objective_strips_serve(const struct mf_objective *objective);
 void mf_objective_strips_start(struct mf_objective *objective, const float *x);
 void mf_objective_strips_finish(struct mf_objective *objective, float *g);
 
+/** Finds what terms by example hold of @p count slices, whose fields are @p x [phases]; so many come before them. */
+void mf_objective_match(struct mf_objective *objective, const struct mf_objective_side *side, const struct mf_view *x,
+                        size_t count, size_t before);
+
 /** Prepares the terms of the volume as a whole, if there are any (objective_space.c). Collective, agreed. */
 int mf_objective_space_open(struct mf_objective *objective);
 void mf_objective_space_close(struct mf_objective *objective);

@@ -1,0 +1,38 @@
+/* See objective_impl.h: neighbours of patches in the target's example. */
+#include <string.h>
+
+#include "kernels/cost.h"
+#include "src/recon/objective_impl.h"
+#include "src/recon/phases.h"
+
+void *mf_objective_memory(const struct mf_objective *o, size_t *bytes)
+{
+    *bytes = 0;
+    for (size_t t = 0; t < o->opts.terms; ++t)
+        if (o->ops[t] && o->ops[t]->memory && o->side[0].plan[t]) return o->ops[t]->memory(o->side[0].plan[t], bytes);
+    return NULL;
+}
+
+static void forget(struct mf_objective *o)
+{
+    size_t bytes;
+    void *memory = mf_objective_memory(o, &bytes);
+
+    if (memory) memset(memory, 0, bytes);
+}
+
+void mf_objective_match(struct mf_objective *o, const struct mf_objective_side *s, const struct mf_view *x,
+                        size_t count, size_t before)
+{
+    for (size_t t = 0; t < o->opts.terms; ++t) {
+        struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
+
+        if (!o->ops[t] || !o->ops[t]->match) continue;
+        MF_PHASE(&mf_phase_search);
+
+        desc.one = desc.one && o->ops[t]->memory;
+        if (o->opts.forget) forget(o);
+        mf_phase_count(mf_cost_search(&desc, count));
+        o->ops[t]->match(s->plan[t], x, s->pull[t] + before * s->pull_size[t]);
+    }
+}

@@ -388,6 +388,7 @@ const struct mf_slice_ops mf_corr_cuda = {
     .join = nullptr,
     .pull = nullptr,
     .match = nullptr,
+    .memory = nullptr,
     .cost = nullptr,
 };
 

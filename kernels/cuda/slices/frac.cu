@@ -72,5 +72,6 @@ const struct mf_slice_ops mf_frac_cuda = {
     .join = nullptr,
     .pull = nullptr,
     .match = nullptr,
+    .memory = nullptr,
     .cost = nullptr,
 };

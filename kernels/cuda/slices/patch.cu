@@ -498,5 +498,6 @@ const struct mf_slice_ops mf_patch_cuda = {
     .join = nullptr,
     .pull = mf_patch_pull,
     .match = match,
+    .memory = nullptr,
     .cost = nullptr,
 };

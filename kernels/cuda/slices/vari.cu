@@ -111,5 +111,6 @@ const struct mf_slice_ops mf_vari_cuda = {
     .join = nullptr,
     .pull = nullptr,
     .match = nullptr,
+    .memory = nullptr,
     .cost = nullptr,
 };

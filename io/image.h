@@ -18,6 +18,15 @@ int mf_tiff_inspect(struct mf_array *array);
 int mf_png_send(const struct mf_array *array, size_t first, size_t count, FILE *to);
 int mf_tiff_send(const struct mf_array *array, size_t first, size_t count, FILE *to);
 
+/** A whole number of TIFF, or of the EXIF in a PNG, which is a small TIFF: @p bytes bytes, at most 8. */
+static inline uint64_t mf_image_number(const unsigned char *at, size_t bytes, int little)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < bytes; ++i) number = number << 8 | at[little ? bytes - 1 - i : i];
+    return number;
+}
+
 /** Writes an 8-bit grey PNG [rows][columns]. MF_OUTPUT naming @p name. */
 int mf_png_write(const char *path, const char *name, size_t rows, size_t columns, const uint8_t *grey);
 

@@ -95,14 +95,6 @@ static int is_same_palette(const struct reader *r)
     return n > 0;
 }
 
-static unsigned exif_number(const png_byte *at, size_t bytes, int little)
-{
-    unsigned n = 0;
-
-    for (size_t i = 0; i < bytes; ++i) n = n << 8 | at[little ? bytes - 1 - i : i];
-    return n;
-}
-
 /* Do cameras' notes (EXIF, a small TIFF) ask to rotate or mirror it? */
 static int is_turned(const struct reader *r)
 {
@@ -114,11 +106,11 @@ static int is_turned(const struct reader *r)
 
     if (!png_get_eXIf_1(r->png, r->info, &n, &exif) || n < 10) return 0;
     little = exif[0] == 'I';
-    at = exif_number(exif + 4, 4, little);
+    at = mf_image_number(exif + 4, 4, little);
     if (at > n - 2) return 0;
-    entries = exif_number(exif + at, 2, little);
+    entries = mf_image_number(exif + at, 2, little);
     for (at += 2; entries > 0 && at + ENTRY <= n; --entries, at += ENTRY)
-        if (exif_number(exif + at, 2, little) == ORIENTATION) return exif_number(exif + at + 8, 2, little) > 1;
+        if (mf_image_number(exif + at, 2, little) == ORIENTATION) return mf_image_number(exif + at + 8, 2, little) > 1;
     return 0;
 }
 

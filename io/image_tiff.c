@@ -15,21 +15,16 @@ enum { RATIO_MAX = 2048, SLACK = 1 << 16, PAGES_MAX = 1 << 20 };
  * if it did. */
 static int ends_whole(TIFF *tiff, uint64_t at, const char *path, size_t bytes, int *is)
 {
-    unsigned char head[4], word[8] = {0};
-    const int file = TIFFFileno(tiff);
-    uint64_t count = 0;
-    int large, little;
-    size_t wide, got;
+    unsigned char word[8] = {0};
+    struct mf_tiff_layout l;
+    uint64_t count;
+    size_t got;
 
     *is = 0;
-    MF_TRY(mf_read_at(file, path, head, sizeof head, 0)); /* it was read before */
-    little = head[0] == 'I';
-    large = head[little ? 2 : 3] == 43;
-    wide = large ? 8 : 2;
-    MF_TRY(mf_read_some(file, path, word, wide, at, &got));
-    for (size_t i = 0; i < wide; ++i) count = count << 8 | word[little ? wide - 1 - i : i];
-    *is = got == wide && at <= bytes && count <= bytes &&
-          at + wide + count * (large ? 20 : 12) + (large ? 8 : 4) <= bytes;
+    MF_TRY(mf_tiff_layout(tiff, path, &l));
+    MF_TRY(mf_read_some(TIFFFileno(tiff), path, word, l.count, at, &got));
+    count = mf_image_number(word, l.count, l.little);
+    *is = got == l.count && at <= bytes && count <= bytes && at + l.count + count * l.entry + l.word <= bytes;
     return MF_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "io/atomic.h"
+#include "io/image.h"
 #include "src/base/err.h"
 
 /* Bytes of a piece that are looked at; numbers of newer compressions and of a tag, which older libtiffs do not name. */
@@ -108,38 +109,41 @@ static int page_channels(TIFF *tiff, const char *path, struct mf_tiff_page *p)
     return p->light == PHOTOMETRIC_PALETTE ? page_palette(tiff, path, p) : MF_OK;
 }
 
-static uint64_t number(const unsigned char *at, size_t bytes, int little)
+int mf_tiff_layout(TIFF *tiff, const char *path, struct mf_tiff_layout *l)
 {
-    uint64_t n = 0;
+    unsigned char head[4];
+    int large;
 
-    for (size_t i = 0; i < bytes; ++i) n = n << 8 | at[little ? bytes - 1 - i : i];
-    return n;
+    MF_TRY(mf_read_at(TIFFFileno(tiff), path, head, sizeof head, 0)); /* it was read before */
+    l->little = head[0] == 'I';
+    large = mf_image_number(head + 2, 2, l->little) == 43;
+    l->count = large ? 8 : 2;
+    l->entry = large ? 20 : 12;
+    l->word = large ? 8 : 4;
+    return MF_OK;
 }
 
 /* The first value of a tag of short or long numbers in the current directory: libtiff hides tags that a compression
  * does not know. *value stays where there is none. */
 static int look_for_tag(TIFF *tiff, const char *path, unsigned tag, unsigned *value)
 {
-    enum { ENTRIES = 256, LARGE = 20, SMALL = 12, SHORT = 3 };
-    unsigned char head[8], all[ENTRIES * LARGE];
+    enum { ENTRIES = 256, LARGE = 20, SHORT = 3 };
+    unsigned char count[8], all[ENTRIES * LARGE];
     const int file = TIFFFileno(tiff);
     const uint64_t at = TIFFCurrentDirOffset(tiff);
+    struct mf_tiff_layout l;
     uint64_t entries;
-    size_t wide, each, got;
-    int little;
+    size_t got;
 
-    MF_TRY(mf_read_at(file, path, head, 4, 0));
-    little = head[0] == 'I';
-    each = number(head + 2, 2, little) == 43 ? LARGE : SMALL;
-    wide = each == LARGE ? 8 : 2;
-    MF_TRY(mf_read_at(file, path, head, wide, at));
-    entries = number(head, wide, little);
-    MF_TRY(mf_read_some(file, path, all, (entries < ENTRIES ? entries : ENTRIES) * each, at + wide, &got));
-    for (const unsigned char *e = all; e + each <= all + got; e += each) {
-        const int is_short = number(e + 2, 2, little) == SHORT;
+    MF_TRY(mf_tiff_layout(tiff, path, &l));
+    MF_TRY(mf_read_at(file, path, count, l.count, at));
+    entries = mf_image_number(count, l.count, l.little);
+    MF_TRY(mf_read_some(file, path, all, (entries < ENTRIES ? entries : ENTRIES) * l.entry, at + l.count, &got));
+    for (const unsigned char *e = all; e + l.entry <= all + got; e += l.entry) {
+        const int is_short = mf_image_number(e + 2, 2, l.little) == SHORT;
 
-        if (number(e, 2, little) == tag)
-            *value = (unsigned)number(e + each - (wide == 8 ? 8 : 4), is_short ? 2 : 4, little);
+        if (mf_image_number(e, 2, l.little) == tag)
+            *value = (unsigned)mf_image_number(e + l.entry - l.word, is_short ? 2 : 4, l.little);
     }
     return MF_OK;
 }

@@ -30,6 +30,15 @@ struct mf_tiff_page {
     int lossy;              /* its compression may have changed values */
 };
 
+/** How directories of the file are stored: bytes of a count of entries, of an entry, of an offset. */
+struct mf_tiff_layout {
+    int little;
+    size_t count, entry, word;
+};
+
+/** Reads it from the first bytes of the file. MF_INPUT. */
+int mf_tiff_layout(TIFF *tiff, const char *path, struct mf_tiff_layout *layout);
+
 /** Reads the header of libtiff's current page. Refuses a predictor that libtiff does not undo. MF_INPUT. */
 int mf_tiff_page_read(TIFF *tiff, const char *path, struct mf_tiff_page *page);
 

@@ -2,48 +2,36 @@
 #include "io/dataset_doubt.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/dataset_priv.h"
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/text.h"
 
 /* SCALES: no images of one scale lie between a width and so many times it. */
-enum { SHOWN = 5, TEXT = SHOWN * (MF_REAL_TEXT + 8), SCALES = 64 };
-
-/* Some names, as a list. */
-struct list {
-    size_t count, used;
-    char text[TEXT];
-};
-
-static void add(struct list *list, const char *name)
-{
-    if (list->count++ < SHOWN)
-        list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, "%s'%s'",
-                                       list->count > 1 ? ", " : "", name);
-    else if (list->count == SHOWN + 1)
-        list->used += (size_t)snprintf(list->text + list->used, sizeof list->text - list->used, ", ..");
-}
+enum { NAMES = 200 /* bytes of a list of names */, SCALES = 64 };
 
 void mf_doubt_classes(const struct mf_dataset *set)
 {
     size_t *taught = MF_MUST(calloc(set->classes + 1, sizeof *taught), "a count");
-    struct list none = {0};
+    char names[NAMES] = "";
+    size_t none = 0;
 
     for (size_t k = 0; set->label && k < set->count[MF_TRAIN]; ++k) {
         const int32_t label = set->label[set->id[MF_TRAIN][k]];
 
         if (label >= 0) ++taught[label];
     }
-    for (size_t c = 0; set->label && c < set->classes; ++c)
-        if (!taught[c]) add(&none, set->class_name[c]);
+    for (size_t c = 0; set->label && c < set->classes; ++c) {
+        if (taught[c]) continue;
+        mf_enumerate(names, sizeof names, "'%s'", set->class_name[c]);
+        ++none;
+    }
     free(taught);
-    if (none.count)
-        mf_warn("'%s': %zu class%s no sample in the train split to learn from: %s", set->path, none.count,
-                none.count == 1 ? " has" : "es have", none.text);
+    if (none)
+        mf_warn("'%s': %zu class%s no sample in the train split to learn from: %s", set->path, none,
+                none == 1 ? " has" : "es have", names);
 }
 
 void mf_doubt_channels(const struct mf_dataset *set)

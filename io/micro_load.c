@@ -11,10 +11,11 @@
 #include "io/decode.h"
 #include "io/micro_priv.h"
 #include "src/base/cut.h"
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
 
-enum { LABELS_TEXT = 400, EACH = 24 }; /* characters of a list of labels, and of one */
+enum { LABELS_TEXT = 400 }; /* bytes of a list of labels */
 
 /* Elements at a time; bytes of a file before its values; bytes that fit into a core's cache; most parts of a rank's
  * bytes. Fewer than SHARED bytes are read before a second thread has started. */
@@ -378,15 +379,13 @@ static int refuse_stray(const struct mf_reading *r)
 {
     const struct mf_micro_read *read = r->read;
     char labels[LABELS_TEXT] = "";
-    size_t n = 0;
 
     if (r->stray >= 0x1p63)
         return mf_fail(MF_INPUT, "'%s' holds the value %.6g: no label is larger than 2^63 - 1", r->array.path,
                        r->stray);
     if (!read->of_sample)
         return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);
-    for (size_t p = 0; p < read->label_count && n + EACH < sizeof labels; ++p)
-        n += (size_t)snprintf(labels + n, sizeof labels - n, "%s%ld", p ? ", " : "", read->labels[p]);
+    for (size_t p = 0; p < read->label_count; ++p) mf_enumerate(labels, sizeof labels, "%ld", read->labels[p]);
     return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which is no label of the sample (%s%s)%s", r->array.path,
                    r->stray, labels, read->threshold ? ", by --threshold" : "",
                    read->partial ? "; write -1 where the result is free" : "");

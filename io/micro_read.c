@@ -8,6 +8,7 @@
 #include "io/notes.h"
 #include "io/phases.h"
 #include "io/same_file.h"
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
@@ -277,20 +278,18 @@ static void describe_absent(const struct mf_reading *r)
 {
     const struct mf_micro *m = r->micro;
     char text[2][LIST_TEXT] = {"", ""}; /* of voxels none, some */
-    size_t n[2] = {0, 0}, phases[2] = {0, 0};
+    int empty = 0;
 
     for (int p = 0; p < m->phases; ++p) {
         const int some = r->count[p] > 0;
 
-        ++phases[some];
-        if (n[some] >= LIST_TEXT - 40) continue;
-        n[some] +=
-            (size_t)snprintf(text[some] + n[some], LIST_TEXT - n[some], "%s%ld", n[some] ? ", " : "", m->label[p]);
+        empty += !some;
+        mf_enumerate(text[some], LIST_TEXT, "%ld", m->label[p]);
     }
-    if (phases[0])
+    if (empty)
         mf_warn("%s %s, of which '%s' has no voxel (it holds %s): %s",
                 r->read->of_sample ? "the sample has" : "--labels names", text[0], r->array.path, text[1],
-                phases[0] == 1 ? "an empty phase" : "empty phases");
+                empty == 1 ? "an empty phase" : "empty phases");
 }
 
 static double voxels_of(const struct mf_micro *m)

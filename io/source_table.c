@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/opt.h"
@@ -41,13 +42,10 @@ static int no_column(const struct mf_table *t, const char *why, const char *name
 {
     const char *near = mf_nearest(name, (const char *const *)t->name, t->columns);
     char all[MF_ERR_TEXT / 4] = "";
-    size_t used = 0;
 
-    for (size_t c = 0; c < t->columns && used < sizeof all; ++c)
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s'%s'", c ? ", " : "", t->name[c]);
-    return mf_fail(MF_INPUT, "%s'%s' has no column '%.80s'%s%.80s%s (columns: %s%s)", why, t->path, name,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all,
-                   used < sizeof all ? "" : ", ..");
+    for (size_t c = 0; c < t->columns; ++c) mf_enumerate(all, sizeof all, "'%s'", t->name[c]);
+    return mf_fail(MF_INPUT, "%s'%s' has no column '%.80s'%s%.80s%s (columns: %s)", why, t->path, name,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
 }
 
 /* Marks the column of each name. A word is a name, or names with commas between them. */

@@ -1,15 +1,15 @@
 /* See train_start.h. */
 #include "src/cmd/train_start.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/train/saved.h"
 #include "src/train/weights.h"
 
-enum { LIST = 200 /* letters of a list of names */ };
+enum { LIST = 200 /* bytes of a list of names */ };
 
 /* What the trainer's output number @p i stands for. */
 static const char *name_of(const struct mf_trainer *t, size_t i)
@@ -32,13 +32,9 @@ static void say_new_head(const struct mf_saved *s, const struct mf_trainer *t)
 {
     const size_t n = mf_train_outputs(t->set, &t->opts);
     char has[LIST] = "", wants[LIST] = "";
-    size_t used = 0;
 
-    for (size_t i = 0; i < s->outputs && used < sizeof has; ++i)
-        used += (size_t)snprintf(has + used, sizeof has - used, "%s%s", i ? ", " : "", s->name[i]);
-    used = 0;
-    for (size_t i = 0; i < n && used < sizeof wants; ++i)
-        used += (size_t)snprintf(wants + used, sizeof wants - used, "%s%s", i ? ", " : "", name_of(t, i));
+    for (size_t i = 0; i < s->outputs; ++i) mf_enumerate(has, sizeof has, "%s", s->name[i]);
+    for (size_t i = 0; i < n; ++i) mf_enumerate(wants, sizeof wants, "%s", name_of(t, i));
     mf_info("the last layer begins anew: '%s' predicts %s %s, and '%s' has %s", s->path,
             s->classify ? "the classes" : "the columns", has, t->set->path, wants);
 }

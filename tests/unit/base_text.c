@@ -1,4 +1,5 @@
-/* Texts of files: a zero byte ends what was read; a refusal leaves no buffer. */
+/* Texts of files: a zero byte ends what was read; a refusal leaves no buffer. Lists of names end with ", .." where
+ * there is no room. */
 #include "src/base/text.h"
 
 #include <malloc.h>
@@ -6,8 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "tests/check.h"
+
+static void lists(void)
+{
+    char text[16] = "", small[16] = "";
+
+    for (int i = 0; i < 9; ++i) {
+        mf_enumerate(text, sizeof text, "'%d'", i);
+        CHECK(i != 1 || strcmp(text, "'0', '1'") == 0);
+    }
+    CHECK_SAYS(strcmp(text, "'0', '1', ..") == 0, "%s", text);
+    for (int i = 0; i < 2; ++i) mf_enumerate(small, sizeof small, "%s", "a name of many bytes");
+    CHECK_SAYS(strcmp(small, "..") == 0 || strcmp(small, ".., ..") == 0, "%s", small);
+}
 
 int main(void)
 {
@@ -25,5 +40,6 @@ int main(void)
     CHECK(mf_text_load(path, 9, &text, &count) == MF_INPUT && !text);
     text = path;
     CHECK(mf_text_load("/", 9, &text, &count) == MF_INPUT && !text); /* it opens, and cannot be read */
+    lists();
     return failures != 0;
 }

@@ -8,9 +8,9 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/intensity.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
-#include "src/cmd/resemble.h"
 #include "src/cmd/scores.h"
 
 struct eval {
@@ -298,11 +298,11 @@ static int draw(const struct job *job)
 static int check_scale(const struct job *job)
 {
     const struct mf_comm *comm = job->session->comm;
-    struct mf_unlike unlike = {.files = 0};
+    struct mf_intensity_shift shift = {.files = 0};
 
-    MF_TRY(mf_agree(comm, mf_unlike_note_set(&job->predictor.saved, 0, job->set, job->n, job->id, &unlike)));
-    if (comm->rank != 0) unlike.files = 0; /* one of them says it */
-    return mf_unlike_tell(comm, &unlike);
+    MF_TRY(mf_agree(comm, mf_intensity_compare_set(&job->predictor.saved, 0, job->set, job->n, job->id, &shift)));
+    if (comm->rank != 0) shift.files = 0; /* one of them says it */
+    return mf_intensity_warn(comm, &shift);
 }
 
 static int evaluate(struct job *job)

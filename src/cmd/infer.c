@@ -10,10 +10,10 @@
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/infer_show.h"
+#include "src/cmd/intensity.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
 #include "src/cmd/refused.h"
-#include "src/cmd/resemble.h"
 
 struct infer {
     struct mf_common common;
@@ -43,7 +43,7 @@ struct job {
     uint8_t *tile; /* [voxels][each] */
     float *input;  /* of a batch */
     float *output; /* of a batch */
-    struct mf_unlike unlike;
+    struct mf_intensity_shift shift;
     struct mf_refused refused;
     struct mf_predictions predictions;
 };
@@ -225,11 +225,11 @@ static int load_image(const struct job *job, const char *path, const char *array
 /* Does an image of the training look so? */
 static int check_scale(struct job *job, size_t place, const char *path, const char *type, const struct field *field)
 {
-    struct mf_looked looked = {.file = path, .type = type};
+    struct mf_intensity intensity = {.file = path, .type = type};
 
-    mf_looked_measure(field->dims[0] * field->dims[1] * field->dims[2], job->predictor.saved.dims[3], field->values,
-                      &looked);
-    return mf_unlike_note(&job->predictor.saved, place, &looked, &job->unlike);
+    mf_intensity_measure(field->dims[0] * field->dims[1] * field->dims[2], job->predictor.saved.dims[3], field->values,
+                         &intensity);
+    return mf_intensity_compare(&job->predictor.saved, place, &intensity, &job->shift);
 }
 
 static int predict_image(struct job *job, size_t place, float *mean, double *tiles)
@@ -382,14 +382,14 @@ static int predict_samples(struct job *job, const struct mf_dataset *set, struct
 /* Every rank looks at the scale of all samples, and rank 0 notes it. */
 static int check_set(struct job *job, size_t place, struct mf_dataset *set)
 {
-    struct mf_unlike same = {.files = 0}, *unlike = job->session->comm->rank == 0 ? &job->unlike : &same;
+    struct mf_intensity_shift same = {.files = 0}, *shift = job->session->comm->rank == 0 ? &job->shift : &same;
     uint32_t *id;
     int rc;
 
     MF_TRY(mf_saved_reads(&job->predictor.saved, set));
     id = MF_MUST(malloc(set->samples * sizeof *id), "samples");
     for (size_t i = 0; i < set->samples; ++i) id[i] = (uint32_t)i;
-    rc = mf_unlike_note_set(&job->predictor.saved, place, set, set->samples, id, unlike);
+    rc = mf_intensity_compare_set(&job->predictor.saved, place, set, set->samples, id, shift);
     free(id);
     return rc;
 }
@@ -495,7 +495,7 @@ static int infer(struct job *job, int classify)
     MF_TRY(start(job, classify));
     MF_TRY(look_at_all(job));
     MF_TRY(predict_all(job));
-    MF_TRY(mf_unlike_tell(s->comm, &job->unlike));
+    MF_TRY(mf_intensity_warn(s->comm, &job->shift));
     MF_TRY(show(job));
     return mf_refused_end(&job->refused, job->count);
 }

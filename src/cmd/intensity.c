@@ -1,5 +1,5 @@
-/* See resemble.h. */
-#include "src/cmd/resemble.h"
+/* See intensity.h. */
+#include "src/cmd/intensity.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 
-/* FAR: deviations between means. OUT: the part of the range that values may lie out of it. A deviation is odd above the
- * training's times WIDE, below it / FLAT, and below it / LOW where the range is below a tenth as well. PHASES: the
- * largest number of a phase that is no grey value, where those reach GREY times it. */
+/* FAR: deviations between means. Values may leave the range by 1 / OUT of it. A deviation is too large above the
+ * training's times WIDE. It is too small below 1 / FLAT, and below 1 / LOW if the range is below 1 / TENTH, too. Whole
+ * numbers up to PHASES are phases if the training's grey values reach GREY times as far. */
 enum { FAR = 3, OUT = 4, WIDE = 4, FLAT = 10, LOW = 5, TENTH = 10, PHASES = 7, GREY = 8 };
 
 static int has_range(const struct mf_channel *c) { return c->least <= c->most; }
@@ -35,10 +35,10 @@ static struct mf_channel measure(size_t n, size_t stride, const float *values, i
     return c;
 }
 
-void mf_looked_measure(size_t n, size_t channels, const float *values, struct mf_looked *looked)
+void mf_intensity_measure(size_t n, size_t channels, const float *values, struct mf_intensity *intensity)
 {
-    looked->whole = 1;
-    for (size_t c = 0; c < channels; ++c) looked->channel[c] = measure(n, channels, values + c, &looked->whole);
+    intensity->whole = 1;
+    for (size_t c = 0; c < channels; ++c) intensity->channel[c] = measure(n, channels, values + c, &intensity->whole);
 }
 
 static void describe(const char *type, const struct mf_channel *c, size_t room, char *text)
@@ -51,7 +51,7 @@ static void describe(const char *type, const struct mf_channel *c, size_t room, 
 }
 
 /* In all channels, of which one alone may be dark. */
-static int is_phases(const struct mf_saved *s, const struct mf_looked *l)
+static int is_phases(const struct mf_saved *s, const struct mf_intensity *l)
 {
     for (size_t c = 0; c < s->dims[3]; ++c) {
         const struct mf_channel *own = &l->channel[c], *model = &s->channel[c];
@@ -77,7 +77,7 @@ static int is_flat(const struct mf_channel *c, const struct mf_channel *model)
     return c->deviation > 0 && (narrow ? LOW : FLAT) * c->deviation < model->deviation;
 }
 
-static int is_unlike(const struct mf_channel *c, const struct mf_channel *model)
+static int is_shifted(const struct mf_channel *c, const struct mf_channel *model)
 {
     const double out = (model->most - model->least) / OUT;
     const int ranges = has_range(c) && has_range(model);
@@ -87,7 +87,8 @@ static int is_unlike(const struct mf_channel *c, const struct mf_channel *model)
            (ranges && is_of_two(c, 0.99) && !is_of_two(model, 0.9));
 }
 
-int mf_unlike_note(const struct mf_saved *s, size_t place, const struct mf_looked *l, struct mf_unlike *unlike)
+int mf_intensity_compare(const struct mf_saved *s, size_t place, const struct mf_intensity *l,
+                         struct mf_intensity_shift *shift)
 {
     char has[120], learnt[120], which[40] = "";
 
@@ -100,32 +101,33 @@ int mf_unlike_note(const struct mf_saved *s, size_t place, const struct mf_looke
     for (size_t c = 0; c < s->dims[3]; ++c) {
         const struct mf_channel *own = &l->channel[c], *model = &s->channel[c];
 
-        if (!is_unlike(own, model)) continue;
-        if (unlike->files++ > 0) return MF_OK;
+        if (!is_shifted(own, model)) continue;
+        if (shift->files++ > 0) return MF_OK;
         describe(l->type, own, sizeof has, has);
         describe(s->type, model, sizeof learnt, learnt);
         if (s->dims[3] > 1) snprintf(which, sizeof which, " in channel %zu", c);
-        unlike->place = place;
-        snprintf(unlike->file, sizeof unlike->file, "%.400s", l->file);
-        snprintf(unlike->text, sizeof unlike->text, "%s%s, and '%.200s' learnt from %s", has, which, s->path, learnt);
+        shift->place = place;
+        snprintf(shift->file, sizeof shift->file, "%.400s", l->file);
+        snprintf(shift->text, sizeof shift->text, "%s%s, and '%.200s' learnt from %s", has, which, s->path, learnt);
         return MF_OK;
     }
     return MF_OK;
 }
 
-int mf_unlike_note_set(const struct mf_saved *s, size_t place, const struct mf_dataset *set, size_t n,
-                       const uint32_t *id, struct mf_unlike *unlike)
+int mf_intensity_compare_set(const struct mf_saved *s, size_t place, const struct mf_dataset *set, size_t n,
+                             const uint32_t *id, struct mf_intensity_shift *shift)
 {
-    struct mf_looked looked = {.file = set->path, .type = set->is_float ? "float32" : "uint8", .whole = !set->is_float};
+    struct mf_intensity intensity = {
+        .file = set->path, .type = set->is_float ? "float32" : "uint8", .whole = !set->is_float};
 
     if (set->phases) return MF_OK;
-    for (size_t c = 0; c < set->inputs; ++c) looked.channel[c] = mf_dataset_channel(set, c, n, id);
-    return mf_unlike_note(s, place, &looked, unlike);
+    for (size_t c = 0; c < set->inputs; ++c) intensity.channel[c] = mf_dataset_channel(set, c, n, id);
+    return mf_intensity_compare(s, place, &intensity, shift);
 }
 
-int mf_unlike_tell(const struct mf_comm *comm, const struct mf_unlike *own)
+int mf_intensity_warn(const struct mf_comm *comm, const struct mf_intensity_shift *own)
 {
-    const struct mf_unlike *first = NULL, *each;
+    const struct mf_intensity_shift *first = NULL, *each;
     char more[40] = "";
     size_t files = 0;
     void *all;

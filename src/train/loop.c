@@ -198,16 +198,16 @@ static long epoch_of(const struct mf_loop *loop)
 /* Samples per second in steps, of the last seconds. */
 static double speed(struct mf_loop *loop)
 {
-    const double last = 5;
-    double seconds;
+    const double last = 5, seconds = loop->stepping - loop->mark[0].stepping;
+    const double fast = seconds > 0 ? (double)(loop->seen - loop->mark[0].seen) / seconds : 0;
 
-    if (loop->stepping - loop->mark[1].stepping >= last) {
+    if (loop->steps == 1 || loop->stepping - loop->mark[1].stepping >= last) {
         loop->mark[0] = loop->mark[1];
         loop->mark[1].stepping = loop->stepping;
         loop->mark[1].seen = loop->seen;
     }
-    seconds = loop->stepping - loop->mark[0].stepping;
-    return seconds > 0 ? (double)(loop->seen - loop->mark[0].seen) / seconds : 0;
+    if (loop->steps == 1) loop->mark[0] = loop->mark[1]; /* it makes ready what the others use */
+    return fast;
 }
 
 static void write_step(struct mf_loop *loop, const struct mf_step *step)

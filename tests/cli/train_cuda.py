@@ -58,7 +58,7 @@ steps_are_whole("shared")
 done = train("itself", "--plan", "off", ranks=2)
 check("device: cuda (auto: it is installed, and every rank has a GPU" in done.err, f"auto: {done.err}")
 steps_are_whole("itself")
-for folder, ranks, env, words, says in (("few", 2, {"MF_EMU_DEVICES": 1}, (), "device: cpu (auto: "), ("bare", 1, {"MF_CUBLASLT_LIBRARY": "/nowhere.so"}, ("--plan", "off"), "device: cpu after all (auto: ")):
+for folder, ranks, env, words, says in (("few", 2, {"MF_EMU_DEVICES": 1}, (), "device: cpu (auto: "), ("bare", 2, {"MF_CUBLASLT_LIBRARY": "/nowhere.so"}, ("--plan", "off"), "device: cpu after all (auto: ")):
     done = train(folder, *words, ranks=ranks, env=env)
     check(says in done.err, f"{folder}: {done.err}")
     steps_are_whole(folder)

@@ -18,7 +18,7 @@ STEPS, BATCH, WIDTH = 12, 8192, 256
 def run(words, ranks, folder):
     words += ["train", "classify", "--data", "data.h5", "--arch", "moe", "--features", "none", "--width", str(WIDTH), "--parallel-strategy", "expert_parallel"]
     words += ["--experts", sys.argv[5] if len(sys.argv) > 5 else "64", "--effective-batch", str(BATCH), "--batch-size", str(BATCH // ranks), "--max-steps", str(STEPS), "--epochs", "100"]
-    words += ["--threads", "1", "--no-plots", "--plan", "off", "--results-dir", "run", "--json"]
+    words += ["--threads", "1", "--no-plots", "--plan", "off", "--results-dir", "run", "--restart", "no", "--json"]
     done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
     result = json.loads(done.stdout)
     return 1e3 * result["seconds_per_step"], result["peak_memory"] / 2**20

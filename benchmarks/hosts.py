@@ -76,7 +76,7 @@ def evaluate(hosts, o, ranks, more):
 
 def train(hosts, o, ranks, more):
     words = (f"train classify --data s.h5 --arch cnn --effective-batch {128 * ranks} --epochs 1000 --max-steps {o.evaluations} --no-plots --no-csv --no-events "
-             "--results-dir r --log-view --json").split()
+             "--results-dir r --restart no --log-view --json").split()
     turns = []
     for _ in range(o.turns):
         said = json.loads(start(hosts, o, ranks, (*words, *more)))

@@ -68,7 +68,7 @@ struct mf_json *mf_loop_results(const char *path)
 #define ELSEWHERE "another --results-dir"
 #define ANEW      ELSEWHERE ", or --restart no, which begins anew and replaces it"
 
-/* A finished training that is to be longer goes on from the state of its last step. */
+/* A finished training that is to be longer goes on from the state of its last step, if somebody says so. */
 static int may_go_on(const struct mf_run *run, const char *saved, const char *problem)
 {
     const size_t made = mf_problem_number(saved, "steps"), wanted = mf_problem_number(problem, "steps");
@@ -77,6 +77,11 @@ static int may_go_on(const struct mf_run *run, const char *saved, const char *pr
         return mf_fail(MF_INPUT,
                        "'%s' is of a training of %zu steps, and this one has %zu; try: more --epochs, or " ANEW,
                        run->output, made, wanted);
+    if (!run->keeper.restart)
+        return mf_fail(
+            MF_USAGE,
+            "'%s' is finished, and this run has %zu steps instead of %zu; try: --restart auto, which goes on, " ANEW,
+            run->output, wanted, made);
     if (access(run->last, F_OK) == 0) return MF_OK;
     return mf_fail(MF_INPUT,
                    "'%s' is finished, and '%s', from which it could go on, is not there; try: " ELSEWHERE
@@ -94,7 +99,7 @@ static int look_at_card(const struct mf_run *run, const struct mf_json *card, co
 
     if (results && strcmp(mf_json_get_text(results, "problem"), run->problem) == 0) return MF_OK;
     if (lines && !mf_problem_differs(saved, problem, none, differs)) return MF_OK;
-    if (run->keeper.restart && results && lines && mf_loop_is_longer(saved, problem, other) &&
+    if (results && lines && mf_loop_is_longer(saved, problem, other) &&
         mf_problem_number(saved, "steps") != mf_problem_number(problem, "steps")) {
         *is_longer = 1;
         return may_go_on(run, saved, problem);

@@ -197,6 +197,8 @@ def longer():
     """A finished training with more epochs goes on from its last step, and its model stays until there is a better one."""
     end, model = 12, open("stop/model.safetensors", "rb").read()
     train("stop", "--epochs", 3, "--restart", "auto", "--learning-rate", 0.5, status=2)
+    more = train("stop", "--epochs", 3, status=2)
+    check("'stop/model.safetensors' is finished, and this run has 12 steps instead of 8; try: --restart auto, which goes on" in more.err, more.err)
     fewer = train("stop", "--epochs", 1, "--restart", "auto", status=3)
     check("is of a training of 8 steps, and this one has 4" in fewer.err, fewer.err)
     left = train("stop", "--epochs", 3, "--restart", "auto", status=75, fault="run.leave:visit=1")

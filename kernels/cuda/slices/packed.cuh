@@ -68,6 +68,7 @@ void mf_packed_join(struct mf_slice_plan *plan, const struct mf_view *fields, do
         .join = of_all,                                            \
         .pull = nullptr,                                           \
         .match = nullptr,                                          \
+        .memory = nullptr,                                         \
         .cost = nullptr,                                           \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */

@@ -55,7 +55,7 @@ static int name(void *context, struct mf_run *run)
 
     mf_hash_bytes(job->problem, strlen(job->problem), hash);
     snprintf(run->problem, sizeof run->problem, "%.15s", hash);
-    return mf_loop_spares(run, job->problem);
+    return mf_loop_spares(run, job->problem, job->set, &job->opts);
 }
 
 static size_t rows_of(const struct job *job, enum mf_split split)

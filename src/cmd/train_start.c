@@ -17,17 +17,6 @@ static const char *name_of(const struct mf_trainer *t, size_t i)
     return t->opts.classify ? t->set->class_name[i] : t->set->real_name[t->opts.column[i]];
 }
 
-/* Is the last layer of the file's model of no use here? */
-static int predicts_other(const struct mf_saved *s, const struct mf_trainer *t)
-{
-    const size_t n = mf_train_outputs(t->set, &t->opts);
-
-    if (s->classify != t->opts.classify || s->outputs != n) return 1;
-    for (size_t i = 0; i < n; ++i)
-        if (strcmp(s->name[i], name_of(t, i)) != 0) return 1;
-    return 0;
-}
-
 static void say_new_head(const struct mf_saved *s, const struct mf_trainer *t)
 {
     const size_t n = mf_train_outputs(t->set, &t->opts);
@@ -50,7 +39,7 @@ static void compare_inputs(const struct mf_saved *s, const struct mf_trainer *t)
 /* The file says what it is of. Collective. */
 static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struct mf_saved *s)
 {
-    const int is_new = o->new_head || predicts_other(s, t);
+    const int is_new = o->new_head || !mf_saved_predicts(s, t->set, &t->opts);
     const char *head = t->opts.model->head;
 
     if (is_new && !head)

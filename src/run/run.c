@@ -156,7 +156,7 @@ static struct mf_json *results_of(const struct mf_run *run, const struct mf_run_
     struct mf_json *results = client->results(run->output);
 
     if (results && strcmp(mf_json_get_text(results, "problem"), run->problem) == 0) return results;
-    if (results && !run->keeper.last)
+    if (results && !run->keeper.last && !run->aside)
         mf_warn("'%s' is the result of another problem, and this run replaces it", run->output);
     mf_json_free(results);
     return NULL;

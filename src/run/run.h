@@ -10,10 +10,11 @@
 
 struct mf_run {
     const struct mf_comm *comm;
-    const char *output;           /* path of the file that the run makes */
-    const char *again;            /* the command that continues this run; NULL: the same with --restart auto */
-    const char *part;             /* the name of parts that save themselves separately: "candidate" */
-    size_t parts;                 /* number of parts; 1: the run saves itself as a whole */
+    const char *output; /* path of the file that the run makes */
+    const char *again;  /* the command that continues this run; NULL: the same with --restart auto */
+    const char *part;   /* the name of parts that save themselves separately: "candidate" */
+    size_t parts;       /* number of parts; 1: the run saves itself as a whole */
+    int aside;          /* name() found: the output that is there will get another name, and is not replaced */
     struct mf_keeper_opts keeper; /* when to save and to leave; the run adds its names */
     char problem[16];             /* hash of the problem, hexadecimal, after name() */
     /* the run's own */

@@ -1,9 +1,13 @@
 /* See loop.h: what an earlier training left under the name of this one's output, and what may become of it. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "io/names.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/train/loop.h"
 
@@ -40,6 +44,21 @@ int mf_loop_was_here(const struct mf_run *run)
 }
 
 /* -- the model that is there -- */
+
+/* This training. */
+struct wanted {
+    const struct mf_run *run;
+    const char *problem;
+    const struct mf_dataset *set;
+    const struct mf_train_opts *opts;
+};
+
+/* What it does with the model. */
+enum will {
+    MF_REPLACES,
+    MF_LONGER, /* goes on from it */
+    MF_ASIDE   /* keeps it under another name */
+};
 
 /* The object in its metadata; NULL: it has none. MF_INPUT where it is no such file. */
 static int card_of(const char *path, struct mf_json **card)
@@ -89,28 +108,53 @@ static int may_go_on(const struct mf_run *run, const char *saved, const char *pr
                    run->output, run->last, run->output);
 }
 
-/* The model has a card. Rank 0. */
-static int look_at_card(const struct mf_run *run, const struct mf_json *card, const char *problem, int *is_longer)
+/* Has the model that is there learnt the same thing by the same network, on other samples or in another way? Experts
+ * come and go, so mixtures are never alike. */
+static int is_alike(const struct wanted *w)
 {
+    const struct mf_model_args *a = &w->opts->args, *b;
+    const struct mf_dataset *set = w->set;
+    struct mf_saved s;
+    int alike = mf_saved_open(w->run->output, &s) == MF_OK;
+
+    if (!alike) mf_err_clear();
+    b = &s.args;
+    alike = alike && s.model == w->opts->model && a->experts == 0 && b->experts == 0 && a->width == b->width &&
+            a->depth == b->depth && a->heads == b->heads && a->patch == b->patch &&
+            memcmp(s.dims, (size_t[4]){set->dims[0], set->dims[1], set->dims[2], set->inputs}, sizeof s.dims) == 0 &&
+            s.phases == set->phases && mf_saved_predicts(&s, set, w->opts);
+    mf_saved_close(&s);
+    return alike;
+}
+
+/* The model has a card. Rank 0. */
+static int look_at_card(const struct wanted *w, const struct mf_json *card, enum will *will)
+{
+    const struct mf_run *run = w->run;
     static const char *const none[] = {NULL};
     const struct mf_json *results = mf_json_get(card, "results"), *lines = mf_json_get(card, "problem");
     const char *saved = lines ? mf_json_to_text(lines) : "";
     char differs[MF_PROBLEM_TEXT] = "", other[MF_PROBLEM_TEXT];
 
     if (results && strcmp(mf_json_get_text(results, "problem"), run->problem) == 0) return MF_OK;
-    if (lines && !mf_problem_differs(saved, problem, none, differs)) return MF_OK;
-    if (results && lines && mf_loop_is_longer(saved, problem, other) &&
-        mf_problem_number(saved, "steps") != mf_problem_number(problem, "steps")) {
-        *is_longer = 1;
-        return may_go_on(run, saved, problem);
+    if (lines && !mf_problem_differs(saved, w->problem, none, differs)) return MF_OK;
+    if (results && lines && mf_loop_is_longer(saved, w->problem, other) &&
+        mf_problem_number(saved, "steps") != mf_problem_number(w->problem, "steps")) {
+        *will = MF_LONGER;
+        return may_go_on(run, saved, w->problem);
+    }
+    if (results && !run->keeper.restart && is_alike(w)) {
+        *will = MF_ASIDE;
+        return MF_OK;
     }
     return mf_fail(MF_USAGE, "'%s' is the model of another training%s%s; try: " ANEW, run->output, lines ? ": " : "",
                    differs);
 }
 
 /* The model is there. Rank 0. */
-static int look_at_model(const struct mf_run *run, const char *problem, int *is_longer)
+static int look_at_model(const struct wanted *w, enum will *will)
 {
+    const struct mf_run *run = w->run;
     const int goes_on = run->keeper.restart && has_checkpoint(run); /* which says what it is of */
     struct mf_json *card = NULL;
     int rc = card_of(run->output, &card);
@@ -125,7 +169,7 @@ static int look_at_model(const struct mf_run *run, const char *problem, int *is_
         rc = mf_fail(MF_OUTPUT, "'%s' is not of this program, and this training would replace it; try: " ELSEWHERE,
                      run->output);
     else if (!goes_on && !run->keeper.anew)
-        rc = look_at_card(run, card, problem, is_longer);
+        rc = look_at_card(w, card, will);
     mf_json_free(card);
     return rc;
 }
@@ -155,15 +199,36 @@ int mf_loop_owns_model(const struct mf_run *run, const char *problem)
     return mf_agree(run->comm, run->comm->rank == 0 ? look_at_best(run, problem) : MF_OK);
 }
 
-int mf_loop_spares(struct mf_run *run, const char *problem)
+int mf_loop_spares(struct mf_run *run, const char *problem, const struct mf_dataset *set,
+                   const struct mf_train_opts *opts)
 {
-    int is_longer = 0, rc = MF_OK;
+    const struct wanted w = {run, problem, set, opts};
+    enum will will = MF_REPLACES;
+    int rc = MF_OK;
 
     if (run->comm->rank == 0) rc = mf_metrics_may(run->metrics);
-    if (run->comm->rank == 0 && rc == MF_OK && access(run->output, F_OK) == 0)
-        rc = look_at_model(run, problem, &is_longer);
+    if (run->comm->rank == 0 && rc == MF_OK && access(run->output, F_OK) == 0) rc = look_at_model(&w, &will);
     MF_TRY(mf_agree(run->comm, rc));
-    mf_comm_bcast(run->comm, 0, &is_longer, sizeof is_longer);
-    if (is_longer) run->keeper.last = run->last;
+    mf_comm_bcast(run->comm, 0, &will, sizeof will);
+    if (will == MF_LONGER) run->keeper.last = run->last;
+    run->aside = will == MF_ASIDE;
     return MF_OK;
+}
+
+int mf_loop_put_aside(const struct mf_run *run)
+{
+    char *name = NULL;
+    uint64_t number = 0;
+    int rc = MF_OK;
+
+    do {
+        free(name);
+        name = MF_MUST(mf_name_number(run->output, "earlier", ++number), "a name");
+    } while (access(name, F_OK) == 0);
+    if (rename(run->output, name) != 0)
+        rc = mf_fail(MF_OUTPUT, "cannot rename '%s' to '%s': %s", run->output, name, strerror(errno));
+    else
+        mf_info("the model of an earlier training is now '%s'", name);
+    free(name);
+    return rc;
 }

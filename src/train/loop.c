@@ -169,6 +169,8 @@ static int begin(struct mf_loop *loop)
         mf_info("continuing after step %zu%s", t->step, k->opts.last ? " of a finished training" : "");
     }
     mf_checkpoint_free(from);
+    if (rc == MF_OK && loop->run->aside)
+        rc = mf_agree(t->comm, t->comm->rank == 0 ? mf_loop_put_aside(loop->run) : MF_OK);
     if (rc != MF_OK || t->comm->rank != 0) return rc;
     had_metrics = access(loop->run->metrics, F_OK) == 0;
     mf_metrics_open(&loop->metrics, loop->run->metrics, mf_name_base(loop->run->output), t->step > 0, 0);

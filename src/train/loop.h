@@ -63,7 +63,12 @@ void mf_loop_clear(const struct mf_loop *loop, int had_metrics);
 /** Refuses (MF_USAGE, MF_INPUT, MF_OUTPUT) a training that would replace a model of another one, or files of another
  * program. A finished one of the same problem @p problem, but for its steps, goes on with --restart auto, from
  * run->keeper.last. Before mf_loop_run(), in the run's name(). Collective. */
-int mf_loop_spares(struct mf_run *run, const char *problem);
+int mf_loop_spares(struct mf_run *run, const char *problem, const struct mf_dataset *set,
+                   const struct mf_train_opts *opts);
+
+/** Gives the model that is there another name, if mf_loop_spares() found that it stays: "model_earlier1.safetensors".
+ * MF_OUTPUT. Rank 0. */
+int mf_loop_put_aside(const struct mf_run *run);
 
 /** Refuses (MF_OUTPUT) a model beside the checkpoint of the problem @p problem that is of another training.
  * Collective. */

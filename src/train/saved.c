@@ -248,6 +248,14 @@ void mf_saved_close(struct mf_saved *s)
 
 /* -- use -- */
 
+int mf_saved_predicts(const struct mf_saved *s, const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    if (s->classify != opts->classify || s->outputs != mf_train_outputs(set, opts)) return 0;
+    for (size_t i = 0; i < s->outputs; ++i)
+        if (strcmp(s->name[i], s->classify ? set->class_name[i] : set->real_name[opts->column[i]]) != 0) return 0;
+    return 1;
+}
+
 int mf_saved_reads(const struct mf_saved *s, struct mf_dataset *set)
 {
     const size_t *d = s->dims, *e = set->dims;

@@ -36,6 +36,9 @@ int mf_saved_write(const struct mf_trainer *trainer, const char *path, const str
 int mf_saved_open(const char *path, struct mf_saved *saved);
 void mf_saved_close(struct mf_saved *saved);
 
+/** Does the model predict what a training on the set learns: the same classes or columns, in the same order? */
+int mf_saved_predicts(const struct mf_saved *saved, const struct mf_dataset *set, const struct mf_train_opts *opts);
+
 /** Refuses with MF_INPUT a dataset whose samples the model cannot read. Otherwise the set takes the model's mean and
  * deviation of images. */
 int mf_saved_reads(const struct mf_saved *saved, struct mf_dataset *set);

@@ -224,6 +224,11 @@ def others():
     for more, status in (((), 2), (("--restart", "auto"), 2), (("--restart", "no"), 0)):
         done = train("mine", "--max-steps", 1, "--depth", 1, *more, status=status, ranks=1 + (status == 2))
         check(status == 0 or "is the model of another training: it says '--depth: 2', this run '--depth: 1'" in done.err, f"{more}: {done.err}")
+    kept = open("mine/model.safetensors", "rb").read()
+    for number in (1, 2):  # the same network and classes, learnt in another way
+        done = train("mine", "--max-steps", 1, "--depth", 1, "--seed", number, ranks=number)
+        check(f"is now 'mine/model_earlier{number}.safetensors'" in done.err and "replaces" not in done.err, done.err)
+    check(open("mine/model_earlier1.safetensors", "rb").read() == kept, "the model of an earlier training has changed")
     header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
     for name, data, says in (("model.safetensors", struct.pack("<Q", len(header)) + header + bytes(4), "is not of this program"),
                              ("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n", "this training would replace it"),

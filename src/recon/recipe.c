@@ -10,8 +10,10 @@
 /* Thresholds. LINES: straightness of edges over that of a surrogate (cut Gaussian fields 0.92 to 1.08, networks 1.35 to
  * 1.5). ALIKE: relative spread of the areas of inclusions of one size (hard spheres 0.03, Gaussian fields 0.5 to 1.8).
  * CREST: the autocovariance of an oscillating S2 rises above it again. RARE: a phase below it is rare; below SCARCE it
- * forms no network. SEAM: borders match below it. */
-static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SCARCE = 0.03, SEAM = 0.5;
+ * forms no network. Inclusions of one size that hold less than APART stand apart, and from BROAD pixels on S2 and
+ * Variation place them better than patches do. SEAM: borders match below it. */
+static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SCARCE = 0.03, APART = 0.22, SEAM = 0.5;
+enum { BROAD = 96 };
 
 /* Most operations of all searches for patches in a run that makes a volume, about 15 minutes of a core. Images are
  * searched in trees. A pair of patches takes SEARCH operations, a search serves HELD evaluations, and an example has at
@@ -161,7 +163,7 @@ static const struct mf_recipe lamellae_inside = {.name = "lamellae",
 
 /* For what was seen: why, and the recipes for an image, a large image and a volume. */
 enum { IMAGE, WIDE_IMAGE, VOLUME, KINDS };
-enum { TINY, DEAR, SEVERAL, SPARSE, INCLUDED, LAMELLAE, CELLS, LINED, BLOBS };
+enum { TINY, DEAR, SEVERAL, SPARSE, SEPARATE, INCLUDED, LAMELLAE, CELLS, LINED, BLOBS };
 
 static const struct {
     const char *why;
@@ -171,6 +173,7 @@ static const struct {
     [DEAR] = {"a search for patches would take too long", {&defaults, &defaults, &defaults}},
     [SEVERAL] = {"there are more than two phases", {&several, &several, &several_inside}},
     [SPARSE] = {"its inclusions are sparse", {&sparse, &sparse, &defaults}},
+    [SEPARATE] = {"its inclusions are of one size and stand apart", {&sparse, &sparse, &defaults}},
     [INCLUDED] = {"its inclusions are of one size", {&network, &wide_network, &defaults}},
     [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae, &lamellae_inside}},
     [CELLS] = {"thin walls part the other phase into cells", {&closed_network, &wide_closed_network, &defaults}},
@@ -229,7 +232,7 @@ static int row_of(const struct mf_target_look *look)
     if (look->coarsest < PATCH) return TINY;
     if (look->phases > 2) return SEVERAL;
     if (is_sparse(look)) return SPARSE;
-    if (are_alike(look)) return INCLUDED;
+    if (are_alike(look)) return look->rare < APART && look->edge >= BROAD ? SEPARATE : INCLUDED;
     if (look->crest > CREST) return LAMELLAE;
     if (has_cells(look) && (lined || look->rare < RARE)) return CELLS;
     return lined ? LINED : BLOBS;

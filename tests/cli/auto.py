@@ -72,6 +72,14 @@ def balls(n):
     return (u * u + v * v <= 25).astype(np.uint8)
 
 
+def apart():
+    """Discs of one size that hold 0.15 of 108 x 108 pixels, none near another."""
+    u, v = np.mgrid[:108, :108]
+    shift = np.random.default_rng(1).integers(-4, 5, (6, 6, 2))
+    away = [np.hypot(u - 18 * a - 9 - shift[a, b, 0], v - 18 * b - 9 - shift[a, b, 1]) for a in range(6) for b in range(6)]
+    return (np.min(away, 0) < 4).astype(np.uint8)
+
+
 def dusty(x):
     """Four dots of four pixels in what is not the phase."""
     x = x.copy()
@@ -173,7 +181,7 @@ def seen(folder, image, *words, ranks=1):
 
 def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
-             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("S2 and Variation", rare(64), True), ("network or inclusions", balls(64), None), ("closed network", dusty(network(128)), None), ("lamellae", dusty((np.mgrid[:64, :64][1] % 16 < 6).astype(np.uint8)), None), ("network or inclusions", 1 - balls(72), None), ("closed network", network(128), None),
+             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("S2 and Variation", rare(64), True), ("network or inclusions", balls(64), None), ("closed network", dusty(network(128)), None), ("lamellae", dusty((np.mgrid[:64, :64][1] % 16 < 6).astype(np.uint8)), None), ("network or inclusions", 1 - balls(72), None), ("closed network", network(128), None), ("S2 and Variation", apart(), None),
              ("large network or inclusions", broken(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
              ("blobs", blobs((128, 128), [0.5, 0.5], 1), True), ("blobs", blobs((96, 96), [0.7, 0.3], 5), True), ("blobs", blobs((64, 64), [0.8, 0.2], 6), True), ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases if runs.LONG else {(name, periodic): (name, image, periodic) for name, image, periodic in reversed(cases)}.values():

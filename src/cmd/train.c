@@ -302,7 +302,13 @@ int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, int c
     return rc;
 }
 
-int mf_train_checked(const struct mf_session *s, void *options) { return mf_train_check(s, options); }
+int mf_train_checked(const struct mf_session *s, void *options)
+{
+    MF_TRY(mf_train_check(s, options));
+    mf_train_settle(s, options);
+    return MF_OK;
+}
+
 static int run_classify(struct mf_session *s, void *options) { return mf_train_run(s, options, 1, NULL); }
 static int run_regress(struct mf_session *s, void *options) { return mf_train_run(s, options, 0, NULL); }
 

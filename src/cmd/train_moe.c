@@ -168,7 +168,8 @@ int mf_moe_complete(const struct mf_session *s, struct mf_moe_cmd *o)
         mf_info("--gpu-mode multi_gpu: there is one rank, so there is one GPU; mpirun -n N starts more");
     mf_moe_switch_off(o);
     if (!mf_options_given(s->options, "arch")) t->arch = "moe";
-    if (!mf_options_given(s->options, "effective-batch")) t->effective = t->batch ? 0 : EFFECTIVE;
+    if (!mf_options_given(s->options, "effective-batch") && t->batch) t->effective = 0;
+    if (!t->batch && !t->effective) t->effective = EFFECTIVE;
     if (strcmp(t->arch, "vit") == 0 && t->experts == 0) t->experts = EXPERTS;
     if (strcmp(t->arch, "moe") == 0 || strcmp(t->arch, "vit") == 0) return MF_OK;
     return mf_fail(MF_USAGE, "--arch %s: only moe and vit have experts", t->arch);

@@ -230,6 +230,13 @@ static int check_workers(const char *text)
     return mf_fail(MF_USAGE, "--num-workers %s: it must be auto, or a number from 0 to 1024", text);
 }
 
+/* Does a configuration file say both? Those of Morph do, and their batch is of a step. */
+static int are_filed(const struct mf_session *s)
+{
+    return mf_options_origin(s->options, "batch-size") == MF_FROM_FILE &&
+           mf_options_origin(s->options, "auto-batch-size") == MF_FROM_FILE;
+}
+
 /* What the planner is told in several ways. */
 static int check_planning(const struct mf_session *s, const struct mf_train_cmd *o)
 {
@@ -245,7 +252,7 @@ static int check_planning(const struct mf_session *s, const struct mf_train_cmd 
         return mf_fail(MF_USAGE, "--compile and --compile-mode none contradict each other: leave one of them out");
     if (o->new_head && !(o->model && *o->model))
         return mf_fail(MF_USAGE, "--new-head: without --model FILE all layers are new; leave it out");
-    if (o->auto_batch && mf_options_given(s->options, "batch-size"))
+    if (o->auto_batch && mf_options_given(s->options, "batch-size") && !are_filed(s))
         return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
     if (o->auto_batch && strcmp(o->plan, "auto") != 0)
         return mf_fail(MF_USAGE, "--auto-batch-size plans: it and --plan %s contradict each other", o->plan);

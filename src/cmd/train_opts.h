@@ -69,6 +69,9 @@ int mf_moe_opts(const struct mf_moe_cmd *o, struct mf_train_opts *opts);
 int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o);
 int mf_train_check_values(const struct mf_session *session, const struct mf_train_cmd *o);
 
+/** Makes one of options that a configuration file has beside each other. After the checks. Local. */
+void mf_train_settle(const struct mf_session *session, struct mf_train_cmd *o);
+
 /**
  * The training that the options mean on @p set and so many ranks. @p column: room for set->reals numbers; it must
  * outlive the training. Refuses with MF_USAGE, MF_INPUT. Local.

@@ -57,6 +57,7 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
     if (strcmp(o->profile, "measured") != 0) return MF_OK;
     MF_TRY(name_task(s, o));
     MF_TRY(mf_train_check_values(s, &o->moe.train));
+    mf_train_settle(s, &o->moe.train);
     for (size_t i = 0; has_data && i < sizeof of_none / sizeof *of_none; ++i)
         if (mf_options_given(s->options, of_none[i]))
             return mf_fail(MF_USAGE, "--data says it: leave --%s out", of_none[i]);

@@ -233,6 +233,7 @@ MORPH = """gpu_acceleration:
 data_loading:
   num_workers: -1
   pin_memory: True
+batch_size: 64
 num_initial_experts: 4
 expert_k: 2
 expert_hidden_size: 16
@@ -267,7 +268,8 @@ def morph():
     """Its configuration as it stands; what it switches off is off. The verb prints its own defaults."""
     with open("morph.yaml", "w") as file:
         file.write(MORPH)
-    done = run("train", "moe", "--data", "set.h5", "--config", "morph.yaml", "--epochs", 12, "--features", "none", "--threads", 1, "--no-plots", "--results-dir", "morph")
+    done = run("train", "moe", "--data", "set.h5", "--config", "morph.yaml", "--epochs", 6, "--features", "none", "--threads", 1, "--no-plots", "--results-dir", "morph")
+    check("a step has 64 samples, and its passes are chosen" in done.err, done.err)
     check(done.status == 0 and {row[1] for row in changes("morph")} == {"sleep"} and [row[0] for row in changes("morph")] == [5, 10], f"{done}")
     done = run("train", "moe", "--print-config")
     for line in ('# results-dir: "results/gpu_training"  # default', '# arch: "moe"  # default', "# experts: 8  # default", "# effective-batch: 128  # default"):

@@ -7,6 +7,7 @@
 #include <sys/file.h>
 
 #include "src/base/crc.h"
+#include "src/base/err.h"
 #include "src/base/json.h"
 #include "tests/check.h"
 #include "tests/scratch.h"
@@ -250,6 +251,29 @@ static void check_forms(void)
     free(first);
 }
 
+/* What has other lines is of somebody else. A row may have been cut, and a file may be empty. */
+static void check_owner(const char *path)
+{
+    static const struct {
+        const char *text;
+        int may, of_m;
+    } cases[] = {{"", MF_OK, 0},
+                 {"{\"output\":\"m\", \"step\": 1}\n", MF_OK, 1},
+                 {"{\"outp", MF_OK, 0},
+                 {"{\"output\":\"n\"}\n{}\n", MF_OK, 0},
+                 {"{\"epoch\": 1}\n", MF_OUTPUT, 0},
+                 {"step,loss\n", MF_OUTPUT, 0}};
+
+    CHECK(mf_metrics_may(path) == MF_OK && !mf_metrics_are_of(path, "m"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        FILE *file = fopen(path, "w");
+
+        CHECK(file && fputs(cases[i].text, file) >= 0 && fclose(file) == 0);
+        CHECK(mf_metrics_may(path) == cases[i].may && mf_metrics_are_of(path, "m") == cases[i].of_m);
+        mf_err_clear();
+    }
+}
+
 int main(void)
 {
     struct mf_comm self;
@@ -258,6 +282,7 @@ int main(void)
     scratch_open(&self);
     check_rows(scratch_file("metrics.jsonl"));
     check_others(scratch_file("other.jsonl"));
+    check_owner(scratch_file("owner.jsonl"));
     check_forms();
     scratch_close(&self);
     return failures != 0;

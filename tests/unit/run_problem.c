@@ -20,6 +20,8 @@ static void check(const char *saved, const char *wanted, const char *says)
 
 int main(void)
 {
+    static const char *const free_lines[] = {"--steps", NULL};
+    char text[MF_PROBLEM_TEXT];
     static const char same[] = "target: 1\n--steps: 5\nseed: 3\n";
 
     CHECK(mf_problem_same(same, same, words) == MF_OK);
@@ -32,5 +34,11 @@ int main(void)
     check(same, "target: 1\n--steps: 5\nseed: 3\nmore: 1\n", "it says nothing of it, this run 'more: 1'");
     check("target: 1\n", "target: 2\nmore: 1\n", "it says nothing of it, this run 'more: 1'");
     check("seeds: 3\n", "seed: 3\n", "'seeds: 3'");
+    CHECK(!mf_problem_differs(same, "seed: 3\ntarget: 1\n--steps: 9\n", free_lines, text));
+    CHECK(mf_problem_differs(same, "target: 1\n", free_lines, text) &&
+          !strcmp(text, "it says 'seed: 3', this run nothing of it"));
+    CHECK(mf_problem_differs("seed: 3\n", "seed: 3\nmore: 1\n", free_lines, text) &&
+          !strcmp(text, "it says nothing of it, this run 'more: 1'"));
+    CHECK(mf_problem_number(same, "--steps") == 5 && mf_problem_number(same, "steps") == 0);
     return failures != 0;
 }

@@ -384,7 +384,10 @@ static int refuse_stray(const struct mf_reading *r)
         return mf_fail(MF_INPUT, "'%s' holds the value %.6g: no label is larger than 2^63 - 1", r->array.path,
                        r->stray);
     if (!read->of_sample)
-        return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);
+        return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name%s", r->array.path, r->stray,
+                       r->stray >= 0 && r->stray < (double)read->label_count
+                           ? " (a result holds phases; written as .h5 it has the labels too)"
+                           : "");
     for (size_t p = 0; p < read->label_count; ++p) mf_enumerate(labels, sizeof labels, "%ld", read->labels[p]);
     return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which is no label of the sample (%s%s)%s", r->array.path,
                    r->stray, labels, read->threshold ? ", by --threshold" : "",

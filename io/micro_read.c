@@ -270,7 +270,10 @@ static void describe_partial(const struct mf_reading *r, double all)
                     (long long)r->count[p]);
         all -= (double)r->count[p];
     }
-    mf_info("'%s': %.0f voxels are free (%s)", r->array.path, all, is_found(&r->scan, -1) ? "-1" : "255");
+    mf_info("'%s': %.0f voxels are free%s", r->array.path, all,
+            all <= 0                 ? ""
+            : is_found(&r->scan, -1) ? " (-1)"
+                                     : " (255)");
 }
 
 /* Labels that no voxel has: wrong ones, or phases that this field lacks. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -56,28 +57,19 @@ static int check(const struct mf_session *s, void *options)
 
 /* ---- one against another ---- */
 
-static void say_labels(const struct mf_micro *m, char *text, size_t size)
-{
-    size_t at = 0;
-
-    *text = 0;
-    for (int p = 0; p < m->phases && at < size; ++p)
-        at += (size_t)snprintf(text + at, size - at, "%s%ld", p ? " " : "", m->label[p]);
-}
-
 static int check_pair(const struct mf_compared *want, const struct mf_compared *got)
 {
     const struct mf_micro *a = &want->micro, *b = &got->micro;
     const struct mf_size size = {want->file, a->ndim, a->spacing, a->unit};
-    char one[128], two[128];
+    char one[128] = "", two[128] = "";
 
     mf_sizes_warn(&size, &(struct mf_size){got->file, b->ndim, b->spacing, b->unit},
                   "they are compared pixel by pixel");
     if (a->ndim == 3 && b->ndim == 2)
         return mf_fail(MF_INPUT, "'%s' is a volume and '%s' an image; try: the image first", want->file, got->file);
     if (a->phases == b->phases && memcmp(a->label, b->label, (size_t)a->phases * sizeof *a->label) == 0) return MF_OK;
-    say_labels(a, one, sizeof one);
-    say_labels(b, two, sizeof two);
+    for (int p = 0; p < a->phases; ++p) mf_enumerate(one, sizeof one, "%ld", a->label[p]);
+    for (int p = 0; p < b->phases; ++p) mf_enumerate(two, sizeof two, "%ld", b->label[p]);
     return mf_fail(MF_INPUT, "only microstructures of the same phases are compared: '%s' has the labels %s, '%s' %s",
                    want->file, one, got->file, two);
 }

@@ -6,14 +6,27 @@
 #include <string.h>
 
 #include "io/hash.h"
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 
-enum { SIDES = 3 };
+enum { SIDES = 3, LABELS_TEXT = 160 };
 
 /* Images of one material differ by less. */
 static const double PLAUSIBLE = 0.02;
+
+static int refuse_labels(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
+{
+    char is[LABELS_TEXT] = "", other[LABELS_TEXT] = "";
+
+    for (int p = 0; p < a->phases; ++p) mf_enumerate(is, sizeof is, "%ld", a->label[p]);
+    for (int p = 0; p < b->phases; ++p) mf_enumerate(other, sizeof other, "%ld", b->label[p]);
+    return mf_fail(MF_INPUT,
+                   "'%s' and '%s' cannot become one target: their phases have the labels %s and %s; characterize both "
+                   "with one --labels",
+                   first, second, is, other);
+}
 
 static int refuse_pixels(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
 {
@@ -33,8 +46,7 @@ int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const ch
             MF_INPUT, "'%s' and '%s' cannot become one target: lags %zu and %zu; characterize both with one --limit_to",
             first, second, a->lag, b->lag);
     if (a->phases != b->phases || memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) != 0)
-        return mf_fail(MF_INPUT, "'%s' and '%s' cannot become one target: their phases (%d and %d) or labels differ",
-                       first, second, a->phases, b->phases);
+        return refuse_labels(a, b, first, second);
     if (a->periodic != b->periodic || a->seam != b->seam)
         return mf_fail(
             MF_INPUT,

@@ -12,7 +12,7 @@ import time
 
 import runs
 from runs import check, finish
-from samples import np
+from samples import blobs, np
 
 program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="match-io-")
@@ -94,7 +94,11 @@ for line, status, words in (("characterize small.h5 large.h5 --average --limit_t
 
 # Sizes are compared as lengths: wherever two files meet, a line says that they differ, and none that 500 nm are not 0.5 um.
 for seed, (name, size) in enumerate({"fine": "0.5 um", "nano": "500 nm", "micro": "0.5 \u00b5m", "greek": "0.5005 \u03bcm", "mixed": "5e-4 mm", "wide": "1 micron", "bare": "0.5"}.items()):
-    run(f"synth --kind gaussian --size 24 24 --volume-fraction 0.4 --exact --correlation-length 2 --seed {seed} --spacing {size.replace(' ', ' --unit ')} --output {name}.nrrd")
+    edge, _, unit = size.partition(" ")
+    unit = f'units: "{unit}" "{unit}"\n' if unit else ""
+    with open(f"{name}.nrrd", "wb") as file:
+        file.write(f"NRRD0004\ntype: uint8\ndimension: 2\nsizes: 24 24\nspacings: {edge} {edge}\n{unit}encoding: raw\n\n".encode())
+        file.write(blobs((24, 24), [0.6, 0.4], seed).tobytes())
 differ = "pixels differ in size: "
 for line, words in ((f"compare fine.nrrd wide.nrrd nano.nrrd bare.nrrd m.npy", differ + "0.5 um in 'fine.nrrd', 1 micron in 'wide.nrrd'; they are compared"),
                     ("characterize fine.nrrd --unit nm --limit_to 4 --output x.h5", "pixels of 0.5 nm, by --spacing or --unit; the file says 0.5 um"),

@@ -87,6 +87,8 @@ int mf_units_same(int n, const char *const *unit, double *lengths)
 
 /* -- sizes of voxels -- */
 
+int mf_lengths_differ(double a, double b) { return !(fabs(a - b) <= ALIKE * fabs(a)); }
+
 static int first_axis(const struct mf_size *a, const struct mf_size *b) { return a->ndim == 3 && b->ndim == 3 ? 0 : 1; }
 
 int mf_size_stated(const struct mf_size *size)
@@ -104,14 +106,14 @@ int mf_sizes_differ(const struct mf_size *a, const struct mf_size *b)
 
     if (!known && *a->unit && *b->unit && strcmp(a->unit, b->unit) != 0) return 1;
     for (int i = first_axis(a, b); i < 3; ++i)
-        if (!(fabs(a->edge[i] - by * b->edge[i]) <= ALIKE * fabs(a->edge[i]))) return 1;
+        if (mf_lengths_differ(a->edge[i], by * b->edge[i])) return 1;
     return 0;
 }
 
 void mf_size_text(const struct mf_size *size, char text[MF_SIZE_TEXT])
 {
     const double *e = size->edge;
-    const int flat = size->ndim == 2, cube = e[1] == e[2] && (flat || e[0] == e[1]);
+    const int flat = size->ndim == 2, cube = !mf_lengths_differ(e[2], e[1]) && (flat || !mf_lengths_differ(e[2], e[0]));
     int n;
 
     if (cube)

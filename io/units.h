@@ -14,6 +14,9 @@ double mf_unit_length(const char *unit);
  */
 int mf_units_same(int n, const char *const *units, double *lengths);
 
+/** Do two lengths of one unit differ by more than one in a thousand? Less is rounding. */
+int mf_lengths_differ(double a, double b);
+
 /** The size of a file's voxels. */
 struct mf_size {
     const char *file;
@@ -28,7 +31,7 @@ int mf_size_stated(const struct mf_size *size);
 /** Factor that converts a length of @p from to a length in @p to; 1 where a unit is unknown, or they are one. */
 double mf_unit_factor(const char *from, const char *to);
 
-/** Do edges differ by more than one in a thousand, along axes that count for both? Units that are not known count as
+/** Do edges differ along axes that count for both? Units that are not known count as
  * different where both are named. */
 int mf_sizes_differ(const struct mf_size *a, const struct mf_size *b);
 

@@ -126,7 +126,7 @@ int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int gr
     const double *d = micro->spacing;
 
     if (isotropic && micro->ndim == 2) mf_warn("--isotropic says nothing about an image: it has one direction");
-    if (isotropic && micro->ndim == 3 && (d[0] != d[1] || d[1] != d[2]))
+    if (isotropic && micro->ndim == 3 && (mf_lengths_differ(d[0], d[1]) || mf_lengths_differ(d[1], d[2])))
         mf_warn("--isotropic takes the mean of lags of different lengths: voxels are %g x %g x %g (z y x)", d[0], d[1],
                 d[2]);
     if (grey && !micro->grey) mf_warn("--grey_values has no effect: the field holds labels");

@@ -41,11 +41,11 @@ int mf_symmetry_check(const struct mf_micro *micro, enum mf_symmetry symmetry)
             MF_USAGE,
             "--symmetry: quarter turns need a cube, the volume has %zu x %zu x %zu voxels; try: --symmetry mirror",
             n[0], n[1], n[2]);
-    if (d[1] != d[2] && micro->ndim == 2)
+    if (mf_lengths_differ(d[1], d[2]) && micro->ndim == 2)
         return mf_fail(MF_USAGE,
                        "--symmetry: quarter turns need square pixels, these are %g x %g; try: --symmetry mirror", d[1],
                        d[2]);
-    if (micro->ndim == 3 && (d[0] != d[1] || d[1] != d[2]))
+    if (micro->ndim == 3 && (mf_lengths_differ(d[0], d[1]) || mf_lengths_differ(d[1], d[2])))
         return mf_fail(MF_USAGE,
                        "--symmetry: quarter turns need cubic voxels, these are %g x %g x %g; try: --symmetry mirror",
                        d[0], d[1], d[2]);

@@ -219,7 +219,7 @@ struct mf_json *mf_describe_json(const struct mf_target *target, const char *fil
 
 static int is_cubic(const double spacing[3], int ndim)
 {
-    return spacing[1] == spacing[2] && (ndim == 2 || spacing[0] == spacing[1]);
+    return !mf_lengths_differ(spacing[1], spacing[2]) && (ndim == 2 || !mf_lengths_differ(spacing[0], spacing[1]));
 }
 
 /** Length of interface per area (images) or area per volume, by Cauchy-Crofton from the jumps along the axes. */

@@ -87,6 +87,7 @@ for name, edge in (("small.h5", 1), ("large.h5", 3)):
     run(f"synth --kind gaussian --size 24 24 --volume-fraction 0.4 --correlation-length 2 --spacing {edge} --unit um --output {name}")
 for line, status, words in (("characterize small.h5 large.h5 --average --limit_to 4 --output x.h5", 3, "their pixels differ"),
                             ("characterize m.npy --spacing 5 1 --symmetry square --limit_to 4 --output x.h5", 2, "square pixels"),
+                            ("characterize m.npy --spacing 0.5 0.50001 --symmetry square --limit_to 4 --output x.h5", 0, ""),
                             ("characterize v.h5 --isotropic --limit_to 4 --output x.h5", 0, "lags of different lengths"),
                             (f"match m.npy --spacing 5 1 --add_dimension 8 {quick} --output x.h5", 0, "are not square")):
     code, _, text = run(line)

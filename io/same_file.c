@@ -1,7 +1,6 @@
 /* See same_file.h. */
 #include "io/same_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +19,21 @@ enum { BLOCK = MF_SEAL_BLOCK };
  * last change, which counts nanoseconds. */
 enum { SIZE, INODE, MODIFIED, MODIFIED_PART, CHANGED, CHANGED_PART, FACTS };
 
-static int look(const char *path, int64_t facts[FACTS])
+enum { NO_FILE = -1 }; /* its size */
+
+static void look(const char *path, int64_t facts[FACTS])
 {
     struct stat is;
 
-    if (stat(path, &is) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    memset(facts, 0, FACTS * sizeof *facts);
+    facts[SIZE] = NO_FILE;
+    if (stat(path, &is) != 0) return;
     facts[SIZE] = (int64_t)is.st_size;
     facts[INODE] = (int64_t)is.st_ino;
     facts[MODIFIED] = (int64_t)is.st_mtim.tv_sec;
     facts[MODIFIED_PART] = (int64_t)is.st_mtim.tv_nsec;
     facts[CHANGED] = (int64_t)is.st_ctim.tv_sec;
     facts[CHANGED_PART] = (int64_t)is.st_ctim.tv_nsec;
-    return MF_OK;
 }
 
 /* One of the copies: its lowest rank, and the ranks that see it. */
@@ -57,8 +59,15 @@ static struct copy copy_of(const struct mf_comm *comm, const int64_t *all)
     return c;
 }
 
-static int refuse(const char *path, int rank)
+static int refuse(const char *path, int rank, const int64_t *all)
 {
+    const int one_lacks = (all[SIZE] == NO_FILE) != (all[(size_t)rank * FACTS + SIZE] == NO_FILE);
+    const int lacks = all[SIZE] == NO_FILE ? 0 : rank;
+
+    if (one_lacks)
+        return mf_fail(MF_INPUT,
+                       "rank %d sees no '%s', and rank %d does; try: a folder that all nodes share, or copies", lacks,
+                       path, lacks ? 0 : rank);
     return mf_fail(
         MF_INPUT, "ranks 0 and %d see different files called '%s'; try: a folder that all nodes share, or equal copies",
         rank, path);
@@ -107,7 +116,7 @@ static int compare(const struct mf_comm *comm, const char *path, const int64_t *
     for (int r = 1; r < comm->size && rc == MF_OK; ++r)
         for (int k = 0; k <= r && rc == MF_OK; ++k)
             if (share(all, k, r)) {
-                if (sum[k] != sum[0]) rc = refuse(path, r);
+                if (sum[k] != sum[0]) rc = refuse(path, r, all);
                 break;
             }
     free(sum);
@@ -116,17 +125,17 @@ static int compare(const struct mf_comm *comm, const char *path, const int64_t *
 
 int mf_same_file(const struct mf_comm *comm, const char *path)
 {
-    int64_t facts[FACTS] = {0}, *all;
+    int64_t facts[FACTS], *all;
     int rc, one = 1;
 
     if (comm->size == 1) return MF_OK;
-    MF_TRY(mf_agree(comm, look(path, facts)));
+    look(path, facts);
     all = MF_MUST(calloc((size_t)comm->size * FACTS, sizeof *all), "facts of files");
     mf_comm_gather_int(comm, FACTS, facts, all);
     rc = MF_OK;
     for (int r = 1; r < comm->size && rc == MF_OK; ++r) {
         one = one && share(all, 0, r);
-        if (all[(size_t)r * FACTS + SIZE] != all[SIZE]) rc = refuse(path, r);
+        if (all[(size_t)r * FACTS + SIZE] != all[SIZE]) rc = refuse(path, r, all);
     }
     if (rc == MF_OK && !one) rc = compare(comm, path, all);
     free(all);

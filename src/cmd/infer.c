@@ -6,6 +6,7 @@
 #include "io/array.h"
 #include "io/look.h"
 #include "io/notes.h"
+#include "io/same_file.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
@@ -440,6 +441,19 @@ static int look(const char *file, uint8_t *is_set)
     return MF_OK; /* who reads it says what is wrong */
 }
 
+/* Each file is read by one rank, whose copy must be that of all. FILE or FILE:ARRAY. Collective. */
+static int same(const struct mf_comm *comm, const char *given)
+{
+    const char *array;
+    char *file;
+    int rc;
+
+    mf_array_split(given, &file, &array);
+    rc = mf_same_file(comm, file);
+    free(file);
+    return rc;
+}
+
 static int look_at_all(struct job *job)
 {
     const struct mf_comm *comm = job->session->comm;
@@ -449,6 +463,7 @@ static int look_at_all(struct job *job)
     for (size_t i = 0; rc == MF_OK && comm->rank == 0 && i < job->count; ++i) rc = look(job->files[i], &job->is_set[i]);
     MF_TRY(mf_agree(comm, rc));
     mf_comm_bcast(comm, 0, job->is_set, job->count);
+    for (size_t i = 0; i < job->count; ++i) MF_TRY(same(comm, job->files[i]));
     return MF_OK;
 }
 

@@ -206,6 +206,14 @@ def other_files():
     run = "infer classify model.safetensors v.npy".split()
     status, lines, err = apart(*(({}, "env", ["-C", folder, program, *run]) for folder in ("here", "there")))
     check(status == 3 and "see different files called 'model.safetensors'" in err, f"two models: {status} {err}")
+    shutil.copy("here/model.safetensors", "there/model.safetensors")
+    np.save("here/one.npy", here[0])
+    np.save("there/one.npy", there[0])
+    run = "infer classify model.safetensors one.npy ../whole.npy".split()
+    for says in ("ranks 0 and 1 see different files called 'one.npy'", "rank 1 sees no 'one.npy', and rank 0 does"):
+        status, lines, err = apart(*(({}, "env", ["-C", folder, program, *run]) for folder in ("here", "there")))
+        check(status == 3 and says in err, f"two pictures: {status} {err}")
+        os.path.exists("there/one.npy") and os.remove("there/one.npy")
 
 
 def one_rank_calls_it():

@@ -80,7 +80,9 @@ int main(int argc, char **argv)
     if (!bytes || mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
     for (size_t i = 0; i < BYTES; ++i) bytes[i] = (char)(i * i / 7);
     CHECK(mf_same_file(&c, *argv) == MF_OK);
-    CHECK(mf_same_file(&c, "io_same_none.bin") == (c.size > 1 ? MF_INPUT : MF_OK));
+    CHECK(mf_same_file(&c, "io_same_none.bin") == MF_OK);
+    CHECK(mf_same_file(&c, c.rank == 0 ? "io_same_none.bin" : *argv) == (c.size > 1 ? MF_INPUT : MF_OK));
+    CHECK(c.size == 1 || strstr(mf_err_text(), "rank 0 sees no ") != NULL);
     for (int pairs = 0; pairs < 2 && c.size > 1 + pairs; ++pairs) {
         const int refused = pairs && c.size % 2 == 0 ? MF_OK : MF_INPUT; /* then the last rank writes no file */
 

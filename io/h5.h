@@ -27,8 +27,8 @@ struct mf_h5_shape {
     size_t dims[MF_H5_DIMS];
     size_t offset; /* where the values begin, if they lie together in the file as in memory; 0: only the library reads
                       them */
-    int plain;     /* a value is stored as in memory, except for the byte order, */
-    int swap;      /* which is another one */
+    int plain;     /* a value is stored as in memory, except for the byte order */
+    int swap;      /* the byte order is not that of memory */
     int lead;      /* rows are counted along this axis; those before it have length 1 */
 };
 

@@ -22,8 +22,9 @@ static int check(const char *path, size_t id, double value, size_t names)
                        "properties, and -1 says not known",
                        value, id, path);
     if (value < -1)
-        return mf_fail(MF_INPUT, "label %.0f of sample %zu in '%s' is below 0; of these -1 alone is a label: not known",
-                       value, id, path);
+        return mf_fail(MF_INPUT,
+                       "label %.0f of sample %zu in '%s' is negative; the only negative label is -1: not known", value,
+                       id, path);
     if (names && value >= (double)names)
         return mf_fail(MF_INPUT, "label %.0f of sample %zu in '%s' is none of its %zu classes, which are 0 to %zu",
                        value, id, path, names, names - 1);

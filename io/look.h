@@ -9,8 +9,8 @@ enum { MF_LOOK_SETS = 200, MF_LOOK_PATH = 256, MF_LOOK_WHY = 200 };
 
 struct mf_look_set {
     char path[MF_LOOK_PATH];
-    struct mf_h5_shape shape; /* kind 0: it is not read, */
-    char why[MF_LOOK_WHY];    /* for this reason */
+    struct mf_h5_shape shape; /* kind 0: it cannot be read */
+    char why[MF_LOOK_WHY];    /* then the reason */
 };
 
 struct mf_look {

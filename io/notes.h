@@ -1,4 +1,4 @@
-/* What people are told of files that are read, in lines that name the file.
+/* Notes to the user about files that are read: lines that name the file.
  * Rule: of many files there is one line for each kind of note, with the first file and the number of them. */
 #ifndef MF_IO_NOTES_H
 #define MF_IO_NOTES_H

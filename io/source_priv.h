@@ -16,8 +16,8 @@ struct mf_source {
     struct mf_table table;
     size_t samples, dims[4], values; /* values of one sample */
     int ndim, is_float;
-    char kind; /* of the first picture; and its bits */
-    int bits;
+    char kind; /* of the first picture's values */
+    int bits;  /* of one of them in its file */
     size_t classes, reals;
     char **class_name; /* heap, each too */
     char **real_name;  /* borrowed from the table */

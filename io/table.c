@@ -287,7 +287,7 @@ int mf_table_real(const struct mf_table *table, size_t row, size_t column, doubl
     return mf_fail(MF_INPUT, "'%.80s' in row %zu of '%s', column '%s', is not a finite number%s", cell, row + 1,
                    table->path, table->name[column],
                    table->parts != ';' && strchr(cell, ',') && !cell[strspn(cell, "0123456789+-.,")]
-                       ? "; write 1234.5, or part cells with decimal commas by semicolons"
+                       ? "; write 1234.5, or put semicolons between cells, and decimal commas are read"
                        : "");
 }
 

@@ -1,4 +1,4 @@
-/* Units of length, and sizes of voxels that are in such units: converted, compared, told.
+/* Units of length, and sizes of voxels in such units: converts, compares and writes them.
  * Rule: an unknown unit has no length; nothing is guessed. */
 #ifndef MF_IO_UNITS_H
 #define MF_IO_UNITS_H

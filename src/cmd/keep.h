@@ -10,15 +10,15 @@ struct mf_keep {
 };
 
 /** The rows, in the options of a verb that has a struct mf_keep called keep. */
-#define MF_KEEP_ROWS(type)                                                                                             \
-    MF_OPT(type, "checkpoint-every", keep.every, MF_TEXT, "auto",                                                      \
-           "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by the cost of a checkpoint; off: on "     \
-           "leaving only"),                                                                                            \
-        MF_CHOICE(                                                                                                     \
-            type, "restart", keep.restart, "no", "no|auto",                                                            \
-            "auto: continue from the newest checkpoint, if there is one; no: begin anew, also where checkpoints of a " \
-            "stopped run are, which else refuse this one"),                                                            \
-        MF_OPT(type, "max-hours", keep.hours, MF_TEXT, "0",                                                            \
+#define MF_KEEP_ROWS(type)                                                                                         \
+    MF_OPT(type, "checkpoint-every", keep.every, MF_TEXT, "auto",                                                  \
+           "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by the cost of a checkpoint; off: on " \
+           "leaving only"),                                                                                        \
+        MF_CHOICE(type, "restart", keep.restart, "no", "no|auto",                                                  \
+                  "auto: continue from the newest checkpoint, if there is one; no: begin anew, and replace "       \
+                  "checkpoints of a "                                                                              \
+                  "stopped run. Without the option such checkpoints are a refusal"),                               \
+        MF_OPT(type, "max-hours", keep.hours, MF_TEXT, "0",                                                        \
                "save the run and stop (exit 75) before this many hours; auto: before Slurm ends the job; 0: no limit")
 
 /** Refuses invalid values: MF_USAGE. Not collective: only rank 0 must know when its job ends. */

@@ -22,8 +22,8 @@ struct tiff_case {
     int alpha;              /* the last sample is alpha: 1 opaque, 2 not everywhere */
     int coloured;           /* the second colour is another one at one pixel */
     const uint16_t *map[3]; /* of a palette */
-    double error;           /* of LERC, at most; */
-    int packed;             /* by deflate, too */
+    double error;           /* the largest of LERC */
+    int packed;             /* LERC packed by deflate */
     int unit;               /* write a tag with number 296 */
 };
 

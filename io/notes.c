@@ -24,12 +24,24 @@ static struct {
     struct note note[KINDS];
 } gathered;
 
+static void say(const char *file, const char *others, int warns, const char *text)
+{
+    if (warns)
+        mf_warn("'%s'%s: %s", file, others, text);
+    else
+        mf_info("'%s'%s: %s", file, others, text);
+}
+
+/* What is of one kind too many is said at once. */
 static void add(const char *file, int warns, const char *text, long files)
 {
     struct note *at = gathered.note, *end = at + gathered.count;
 
     while (at < end && strncmp(at->text, text, NOTE_TEXT - 1) != 0) ++at;
-    if (at == gathered.note + KINDS) return;
+    if (at == gathered.note + KINDS) {
+        say(file, "", warns, text);
+        return;
+    }
     if (at == end) {
         ++gathered.count;
         *at = (struct note){.warns = warns};
@@ -37,14 +49,6 @@ static void add(const char *file, int warns, const char *text, long files)
         snprintf(at->first, NOTE_FILE, "%s", file);
     }
     at->files += files;
-}
-
-static void say(const char *file, const char *others, int warns, const char *text)
-{
-    if (warns)
-        mf_warn("'%s'%s: %s", file, others, text);
-    else
-        mf_info("'%s'%s: %s", file, others, text);
 }
 
 void mf_note(const char *file, int warns, const char *text)

@@ -129,6 +129,8 @@ static int pair(struct reader *r);
 /* The current event begins the mapping of a section. */
 static int section(struct reader *r)
 {
+    if (r->event.data.mapping_start.tag || r->event.data.mapping_start.anchor)
+        return refuse(r, r->event.start_mark, "tags and anchors are not supported");
     r->section = 1;
     MF_TRY(next(r));
     while (r->event.type != YAML_MAPPING_END_EVENT) {

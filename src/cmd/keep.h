@@ -16,8 +16,7 @@ struct mf_keep {
            "leaving only"),                                                                                        \
         MF_CHOICE(type, "restart", keep.restart, "no", "no|auto",                                                  \
                   "auto: continue from the newest checkpoint, if there is one; no: begin anew, and replace "       \
-                  "checkpoints of a "                                                                              \
-                  "stopped run. Without the option such checkpoints are a refusal"),                               \
+                  "checkpoints; left out: begin anew, unless a stopped run has left some"),                        \
         MF_OPT(type, "max-hours", keep.hours, MF_TEXT, "0",                                                        \
                "save the run and stop (exit 75) before this many hours; auto: before Slurm ends the job; 0: no limit")
 

@@ -149,6 +149,7 @@ static void test_file(void)
     CHECK(parse_file("of the run:\n  seed: 7\n  labels: [1]\nname: x\n", "") == MF_OK && o.seed == 7);
     REFUSED(parse_file("run: {seed: x}\n", ""), MF_USAGE, ":1:13: seed must be an integer");
     REFUSED(parse_file("run: {deeper: {seed: 1}}\n", ""), MF_USAGE, "no option 'deeper'");
+    REFUSED(parse_file("run: &a {seed: 1}\n", ""), MF_USAGE, "tags and anchors");
     REFUSED(parse_file("name: &a b\nloss_type: *a\n", ""), MF_USAGE, "anchors");
     REFUSED(parse_file("name: !!python/object x\n", ""), MF_USAGE, "tags");
     REFUSED(parse_file("- seed\n", ""), MF_USAGE, "option: value");

@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/look.h"
 #include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -196,6 +198,30 @@ static int64_t turn_of(const char *path, int quiet)
     if (!quiet) mf_warn("%s", mf_err_text());
     mf_err_clear();
     return -2;
+}
+
+/* A checkpoint that was cut has HDF5's signature and cannot be opened. */
+static int is_strange(const char *path)
+{
+    struct mf_look look;
+    int is_h5 = 0, strange = 0;
+
+    if (mf_look_is_h5(path, &is_h5) == MF_OK && is_h5 && mf_look(path, &look) == MF_OK) {
+        strange = strcmp(look.schema, MF_CHECKPOINT_NAME) != 0;
+        mf_look_free(&look);
+    } else {
+        strange = !is_h5;
+    }
+    mf_err_clear();
+    return strange;
+}
+
+int mf_checkpoint_may(const char *path)
+{
+    struct stat is;
+
+    if (turn_of(path, 1) != -2 || (stat(path, &is) == 0 && is.st_size == 0) || !is_strange(path)) return MF_OK;
+    return mf_fail(MF_OUTPUT, "'%s' is no checkpoint, and this run would replace it; try: another folder", path);
 }
 
 void mf_checkpoint_look(const struct mf_comm *comm, const char *stem, int quiet, struct mf_checkpoint_pair *pair)

@@ -97,6 +97,10 @@ int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf
 /** "STEM.ckpt-a.h5" or b; the caller frees. */
 char *mf_checkpoint_name(const char *stem, int which);
 
+/** Refuses (MF_OUTPUT) a file that is no checkpoint, not even a damaged one, and that a run would replace. No file is
+ * MF_OK. Not collective. */
+int mf_checkpoint_may(const char *path);
+
 /** Removes one file (0 a, 1 b), or both, of a run that has ended. Collective. */
 void mf_checkpoint_remove_one(const struct mf_comm *comm, const char *stem, int which);
 void mf_checkpoint_remove(const struct mf_comm *comm, const char *stem);

@@ -229,7 +229,9 @@ static void foresee_room(const struct mf_comm *comm, const char *stem, double by
 static void replace_old(struct mf_keeper *k, const struct mf_checkpoint_pair *pair)
 {
     if (pair->turn[0] == -1 && pair->turn[1] == -1) return;
-    mf_warn("checkpoints of an earlier run will be replaced; --restart auto would continue from them");
+    mf_warn("checkpoints of an earlier run will be replaced%s", pair->turn[0] >= 0 || pair->turn[1] >= 0
+                                                                    ? "; --restart auto would continue from them"
+                                                                    : "; they are damaged");
     k->stale = 1;
 }
 

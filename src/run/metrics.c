@@ -80,6 +80,20 @@ int mf_metrics_may(const char *path)
                    "'%s' is not of this program, and the run's metrics would replace it; try: another folder", path);
 }
 
+int mf_metrics_table_may(const char *path)
+{
+    char *line = first_line(path), *at = line, *cell;
+    int ours = !line;
+
+    while (!ours && (cell = strsep(&at, ",\n"))) ours = strcmp(cell, "step") == 0;
+    free(line);
+    if (ours) return MF_OK;
+    return mf_fail(MF_OUTPUT,
+                   "'%s' is not of this program, and a table of this run would replace it; try: another "
+                   "folder, or --no-csv",
+                   path);
+}
+
 /* A pipe that nobody reads is refused. */
 static int open_file(const char *path) { return mf_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK); }
 

@@ -55,6 +55,9 @@ struct mf_metrics {
 /** Refuses (MF_OUTPUT) a file at @p path that has something else than rows of this program. Local. */
 int mf_metrics_may(const char *path);
 
+/** Refuses (MF_OUTPUT) a file at @p path that is no table of such rows. Local. */
+int mf_metrics_table_may(const char *path);
+
 /** Is it there, with rows of @p output? Local. */
 int mf_metrics_are_of(const char *path, const char *output);
 

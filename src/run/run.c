@@ -101,21 +101,52 @@ static int may_save(const struct mf_run *run)
     return rc;
 }
 
-/* Is there a checkpoint of part @p k? Says so: MF_USAGE. Collective. */
-static int spare_part(const struct mf_run *run, size_t k)
+/* Are files of others in the place of checkpoints? MF_OUTPUT. Rank 0. */
+static int spare_others(const char *stem, const struct mf_checkpoint_pair *pair)
 {
-    char *stem = mf_run_stem(run, k), *name;
-    struct mf_checkpoint_pair pair;
     int rc = MF_OK;
 
-    mf_checkpoint_look(run->comm, stem, 1, &pair);
-    name = mf_checkpoint_name(stem, pair.newest);
-    if (pair.turn[pair.newest] >= 0)
+    for (int i = 0; i < 2 && rc == MF_OK; ++i) {
+        char *name = mf_checkpoint_name(stem, i);
+
+        if (pair->turn[i] == -2) rc = mf_checkpoint_may(name);
+        free(name);
+    }
+    return rc;
+}
+
+/* There is a checkpoint, or two. Says so: MF_USAGE. */
+static int refuse_stopped(const char *stem, const struct mf_checkpoint_pair *pair)
+{
+    const int good = pair->turn[pair->newest] >= 0;
+    char *name = mf_checkpoint_name(stem, good ? pair->newest : pair->turn[0] == -1);
+    int rc;
+
+    if (good)
         rc = mf_fail(MF_USAGE,
                      "'%s' is of a run that has not ended; try: --restart auto, which continues it, or --restart no, "
                      "which begins anew and replaces it",
                      name);
+    else
+        rc = mf_fail(MF_USAGE,
+                     "'%s' is of a run that has not ended, and it is damaged: no run can continue from it; try: "
+                     "another folder, or --restart no, which begins anew and replaces what that run left",
+                     name);
     free(name);
+    return rc;
+}
+
+/* Is there a checkpoint of part @p k, or a file of others in its place? Collective. */
+static int spare_part(const struct mf_run *run, size_t k)
+{
+    char *stem = mf_run_stem(run, k);
+    struct mf_checkpoint_pair pair;
+    int rc;
+
+    mf_checkpoint_look(run->comm, stem, 1, &pair);
+    rc = mf_agree(run->comm, run->comm->rank == 0 ? spare_others(stem, &pair) : MF_OK);
+    if (rc == MF_OK && !run->keeper.restart && !run->keeper.anew && (pair.turn[0] != -1 || pair.turn[1] != -1))
+        rc = refuse_stopped(stem, &pair);
     free(stem);
     return rc;
 }
@@ -125,7 +156,6 @@ int mf_run_spares(const struct mf_run *run)
     struct mf_run named = *run;
     int rc = MF_OK;
 
-    if (run->keeper.restart || run->keeper.anew) return MF_OK;
     open_names(&named);
     for (size_t k = 0; rc == MF_OK && k < run->parts; ++k) rc = spare_part(&named, k);
     close_names(&named);

@@ -45,7 +45,8 @@ struct mf_run_client {
 int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *context, struct mf_json **results);
 
 /** Refuses (MF_USAGE) a run whose output has checkpoints of a run that has not ended, where nobody said what is to
- * become of them. mf_run_do() does so, too; who makes several runs asks before the first. Collective. */
+ * become of them, and (MF_OUTPUT) one whose checkpoints would replace files of others. mf_run_do() does so, too; who
+ * makes several runs asks before the first. Collective. */
 int mf_run_spares(const struct mf_run *run);
 
 /** The `results` of a client that writes HDF5 or VTKHDF. Other files of io/micro.h state nothing of their run. */

@@ -74,6 +74,16 @@ static int card_of(const char *path, struct mf_json **card)
     return MF_OK;
 }
 
+int mf_loop_has_card(const char *path)
+{
+    struct mf_json *card;
+    const int has = card_of(path, &card) == MF_OK && card;
+
+    mf_json_free(card);
+    mf_err_clear();
+    return has;
+}
+
 struct mf_json *mf_loop_results(const char *path)
 {
     struct mf_json *card = NULL, *results;
@@ -137,7 +147,10 @@ static int look_at_card(const struct wanted *w, const struct mf_json *card, enum
     char differs[MF_PROBLEM_TEXT] = "", other[MF_PROBLEM_TEXT];
 
     if (results && strcmp(mf_json_get_text(results, "problem"), run->problem) == 0) return MF_OK;
-    if (lines && !mf_problem_differs(saved, w->problem, none, differs)) return MF_OK;
+    if (lines && !mf_problem_differs(saved, w->problem, none, differs)) {
+        *will = results ? MF_REPLACES : MF_ASIDE; /* it was killed before its first checkpoint */
+        return MF_OK;
+    }
     if (results && lines && mf_loop_is_longer(saved, w->problem, other) &&
         mf_problem_number(saved, "steps") != mf_problem_number(w->problem, "steps")) {
         *will = MF_LONGER;

@@ -70,20 +70,60 @@ static int is_table(const char *name, const char *metrics)
     return is_number(name + stem, "-gpu", ".csv");
 }
 
-static int is_left(const struct mf_loop *loop, const char *name, int had_model, int had_metrics)
+/* The number of the file of an epoch's weights; 0: it is none. */
+static size_t epoch_of(const struct mf_loop *loop, const char *name)
 {
-    const char *output = loop->run->output, *base = mf_name_base(output);
-    const struct mf_metrics *m = &loop->metrics;
+    const char *base = mf_name_base(loop->run->output);
     char *before = mf_format("%.*s_epoch", (int)(strlen(base) - strlen(".safetensors")), base);
-    const int is_epoch = is_number(name, before, ".safetensors");
+    const size_t number = is_number(name, before, ".safetensors") ? strtoul(name + strlen(before), NULL, 10) : 0;
 
     free(before);
-    if ((had_model || (had_metrics && !m->own)) &&
-        (is_picture(name, output) || strcmp(name, mf_name_base(loop->run->last)) == 0))
+    return number;
+}
+
+static int is_last(const struct mf_loop *loop, const char *name)
+{
+    return strcmp(name, mf_name_base(loop->run->last)) == 0;
+}
+
+/* May a file with the name of one of ours be replaced? MF_OUTPUT: it is of another program. */
+static int may(const struct mf_loop *loop, const char *name)
+{
+    const char *output = loop->run->output;
+    char *path = mf_format("%.*s%s", (int)(mf_name_base(output) - output), output, name);
+    int rc = MF_OK;
+
+    if (is_last(loop, name))
+        rc = mf_checkpoint_may(path);
+    else if (is_table(name, loop->run->metrics))
+        rc = mf_metrics_table_may(path);
+    else if (epoch_of(loop, name) && !mf_loop_has_card(path))
+        rc = mf_fail(MF_OUTPUT,
+                     "'%s' is not of this program, and this training would replace it; try: another --results-dir, or "
+                     "no --keep-last",
+                     path);
+    free(path);
+    return rc;
+}
+
+static int is_left(const struct mf_loop *loop, const char *name, int had_model, int had_metrics)
+{
+    const struct mf_metrics *m = &loop->metrics;
+
+    if ((had_model || (had_metrics && !m->own)) && (is_picture(name, loop->run->output) || is_last(loop, name)))
         return 1;
-    if (is_epoch) return had_model || had_metrics;
+    if (epoch_of(loop, name)) return had_model || had_metrics;
     if (is_table(name, m->path)) return 1;
     return had_metrics && !m->own && strncmp(name, "events.out.tfevents.", 20) == 0;
+}
+
+/* Does this training write a file of this name? */
+static int writes(const struct mf_loop *loop, const char *name)
+{
+    const size_t epoch = epoch_of(loop, name), each = mf_trainer_epoch(loop->trainer);
+
+    if (epoch) return loop->keep > 0 && (epoch - 1) * each < loop->trainer->opts.schedule.steps;
+    return is_last(loop, name) || ((loop->forms & MF_METRICS_CSV) && is_table(name, loop->run->metrics));
 }
 
 /* Is it the file of the weights at the start? */
@@ -95,16 +135,42 @@ static int is_start(const struct mf_loop *loop, int folder, const char *name)
            start.st_dev == is.st_dev && start.st_ino == is.st_ino;
 }
 
-void mf_loop_clear(const struct mf_loop *loop, int had_metrics)
+static DIR *open_folder(const char *output)
 {
-    const char *output = loop->run->output;
-    const int had_model = access(output, F_OK) == 0;
     char *path = mf_format("%.*s.", (int)(mf_name_base(output) - output), output);
     DIR *folder = opendir(path);
 
+    free(path);
+    return folder;
+}
+
+int mf_loop_spares_others(const struct mf_loop *loop)
+{
+    DIR *folder = open_folder(loop->run->output);
+    int rc = MF_OK;
+
+    for (struct dirent *one; folder && rc == MF_OK && (one = readdir(folder));)
+        if (writes(loop, one->d_name)) rc = may(loop, one->d_name);
+    if (folder) closedir(folder);
+    return rc;
+}
+
+/* An earlier run's, and not only by its name. */
+static int goes(const struct mf_loop *loop, const char *name, int had_model, int had_metrics)
+{
+    const int is_ours = is_left(loop, name, had_model, had_metrics) && may(loop, name) == MF_OK;
+
+    mf_err_clear();
+    return is_ours;
+}
+
+void mf_loop_clear(const struct mf_loop *loop, int had_metrics)
+{
+    const int had_model = access(loop->run->output, F_OK) == 0;
+    DIR *folder = open_folder(loop->run->output);
+
     for (struct dirent *one; folder && (one = readdir(folder));)
-        if (is_left(loop, one->d_name, had_model, had_metrics) && !is_start(loop, dirfd(folder), one->d_name))
+        if (goes(loop, one->d_name, had_model, had_metrics) && !is_start(loop, dirfd(folder), one->d_name))
             unlinkat(dirfd(folder), one->d_name, 0);
     if (folder) closedir(folder);
-    free(path);
 }

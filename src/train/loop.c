@@ -162,6 +162,7 @@ static int begin(struct mf_loop *loop)
     loop->began = mf_now();
     loop->best = -INFINITY;
     MF_TRY(foresee_model(loop));
+    MF_TRY(mf_agree(t->comm, t->comm->rank == 0 ? mf_loop_spares_others(loop) : MF_OK));
     MF_TRY(mf_keeper_begin(k, t->comm, &loop->run->keeper, checkpoint_bytes(t), &from));
     rc = from ? load(loop, from) : MF_OK;
     if (from && rc == MF_OK) {

@@ -56,8 +56,13 @@ int mf_loop_run(struct mf_loop *loop, struct mf_json **results);
  * caller frees. */
 char *mf_loop_picture(const char *output, const char *picture);
 
+/** Refuses (MF_OUTPUT) a training that would replace files of others: weights of epochs, tables, the last state. Local.
+ */
+int mf_loop_spares_others(const struct mf_loop *loop);
+
 /** Removes what an earlier run of this output left: files of epochs, pictures, tables and, if its metrics were there,
- * event files. Its model stays until this run writes its own. The metrics of the new run are open. Rank 0. */
+ * event files. Files of others stay. Its model stays until this run writes its own. The metrics of the new run are
+ * open. Rank 0. */
 void mf_loop_clear(const struct mf_loop *loop, int had_metrics);
 
 /** Refuses (MF_USAGE, MF_INPUT, MF_OUTPUT) a training that would replace a model of another one, or files of another
@@ -79,6 +84,9 @@ int mf_loop_is_longer(const char *saved, const char *problem, char differs[MF_PR
 
 /** Has an earlier training of this output left its model, a checkpoint or metrics? Collective. */
 int mf_loop_was_here(const struct mf_run *run);
+
+/** Does a model file say in its metadata that it is of this program? Local. */
+int mf_loop_has_card(const char *path);
 
 /** What a model file says of its results, with its "problem"; NULL: it is not the end of a run. The caller frees. */
 struct mf_json *mf_loop_results(const char *path);

@@ -179,8 +179,10 @@ def stopped():
     check(more.status == 0, more.err)
     stray = next(name for name in (f"stop/model.ckpt-{c}.h5" for c in "ab") if not os.path.exists(name))
     shutil.copy("set.h5", stray)
-    other = train("stop", "--epochs", 2, "--restart", "auto", "--zero", 1, ranks=3)
-    check(f"'{stray}' is no checkpoint" in other.err, other.err)
+    other = train("stop", "--epochs", 2, "--restart", "auto", "--zero", 1, ranks=3, status=7)
+    check(f"'{stray}' is no checkpoint, and this run would replace it" in other.err, other.err)
+    os.remove(stray)
+    train("stop", "--epochs", 2, "--restart", "auto", "--zero", 1, ranks=3)
     steps_are_whole("stop", rows("classify1"))
     again = train("stop", "--epochs", 2, "--restart", "auto")
     check("is finished" in again.err, again.err)
@@ -239,6 +241,49 @@ def others():
         for more in ((), ("--restart", "auto"), ("--restart", "no")):
             done = train("theirs", "--max-steps", 1, *more, status=7)
             check(says in done.err and os.listdir("theirs") == [name] and open(f"theirs/{name}", "rb").read() == data, f"{more}: {done.err}")
+    beside(struct.pack("<Q", len(header)) + header + bytes(4))
+
+
+def beside(model):
+    """Files of others with the names of those beside the model: one that would be replaced refuses, one that would be removed stays."""
+    shutil.copytree("mine", "mixed")
+    for name, data, says in (("model_epoch1.safetensors", model, "is not of this program"), ("metrics-epoch.csv", b"time,loss\n", "is not of this program"),
+                             ("metrics-step.csv", b"mine", "is not of this program"), ("model.last.h5", b"mine\n", "is no checkpoint")):
+        open(f"mixed/{name}", "wb").write(data)
+        before = open("mixed/model.safetensors", "rb").read()
+        done = train("mixed", "--max-steps", 1, "--depth", 1, "--keep-last", 1, "--seed", 2, status=7, ranks=2)
+        check(f"'mixed/{name}' {says}" in done.err and open(f"mixed/{name}", "rb").read() == data, done.err)
+        check(open("mixed/model.safetensors", "rb").read() == before, f"{name}: the model was replaced")
+        os.remove(f"mixed/{name}")
+    open("mixed/model.ckpt-a.h5", "wb").write(b"mine\n")
+    for more in ((), ("--restart", "no")):
+        done = train("mixed", "--max-steps", 1, *more, status=7)
+        check("'mixed/model.ckpt-a.h5' is no checkpoint, and this run would replace it" in done.err, done.err)
+    os.remove("mixed/model.ckpt-a.h5")
+    for name in ("model_epoch1.safetensors", "model_epoch5.safetensors"):
+        open(f"mixed/{name}", "wb").write(model)
+    shutil.copy("mine/model.safetensors", "mixed/model_epoch6.safetensors")  # it has a card, and goes
+    train("mixed", "--max-steps", 1, "--depth", 1, "--seed", 2, "--no-csv")
+    check(sorted(n for n in os.listdir("mixed") if "epoch" in n) == ["model_epoch1.safetensors", "model_epoch5.safetensors"], os.listdir("mixed"))
+
+
+def no_checkpoint():
+    """A run that was killed before its first checkpoint, or whose checkpoint is damaged, has left a model: it is not lost."""
+    train("early", "--epochs", 2, status=75, fault="run.leave:visit=6")
+    model = open("early/model.safetensors", "rb").read()
+    file, = checkpoints("early")
+    data = open(file, "rb").read()
+    open(file, "wb").write(data[:-1000])
+    done = train("early", "--epochs", 2, status=2, ranks=2)
+    check(f"'{file}' is of a run that has not ended, and it is damaged" in done.err and "--restart auto" not in done.err, done.err)
+    check(open("early/model.safetensors", "rb").read() == model, "a damaged checkpoint costs the model")
+    shutil.copytree("early", "anew")
+    done = train("anew", "--epochs", 2, "--restart", "no")
+    check("checkpoints of an earlier run will be replaced; they are damaged" in done.err, done.err)
+    os.remove(file)
+    done = train("early", "--epochs", 2, "--restart", "auto")
+    check("it starts at the beginning" in done.err and "is now 'early/model_earlier1.safetensors'" in done.err, done.err)
+    check(open("early/model_earlier1.safetensors", "rb").read() == model, "the model of the killed run is lost")
 
 
 def moved_away():
@@ -433,7 +478,7 @@ def many_ranks():
 
 run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
-for part in (ranks_agree, killed, other_stages, stopped, columns, others, moved_away, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
+for part in (ranks_agree, killed, other_stages, stopped, columns, others, moved_away, no_checkpoint, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

@@ -220,7 +220,7 @@ static int make_classes(struct mf_source *s, const char *path, size_t column, do
     MF_TRY(mf_labels_make(path, s->samples, value, s->classes, &classes, &code, s->label));
     if (!s->classes) name_by_numbers(s, path, classes, code);
     free(code);
-    return s->classes ? check_names(s) : mf_fail(MF_INPUT, "'%s' names the class of no sample", path);
+    return s->classes ? check_names(s) : mf_fail(MF_INPUT, "no sample of '%s' has a class that is known", path);
 }
 
 int mf_source_labels(struct mf_source *s)

@@ -75,6 +75,14 @@ static int mark_columns(const struct mf_table *t, const char *option, size_t wor
     return MF_OK;
 }
 
+static int is_other(const struct mf_source *s, size_t column)
+{
+    size_t k = 0;
+
+    while (k < OTHERS && mf_source_column(s, others[k]) != column) ++k;
+    return k < OTHERS;
+}
+
 int mf_source_chosen(struct mf_source *s)
 {
     const struct mf_source_wish *w = s->wish;
@@ -83,9 +91,14 @@ int mf_source_chosen(struct mf_source *s)
     s->ignored = MF_MUST(calloc(s->table.columns, 1), "columns");
     MF_TRY(mark_columns(&s->table, "--columns: ", w->columns, w->column, s->wanted));
     MF_TRY(mark_columns(&s->table, "--ignore: ", w->ignored, w->ignore, s->ignored));
-    for (size_t c = 0; c < s->table.columns; ++c)
+    for (size_t c = 0; c < s->table.columns; ++c) {
         if (s->wanted[c] && s->ignored[c])
             return mf_fail(MF_USAGE, "--columns and --ignore both name '%.80s'", s->table.name[c]);
+        if (s->wanted[c] && is_other(s, c))
+            return mf_fail(MF_USAGE,
+                           "--columns names '%.80s', which is no property; leave it out, or rename the column",
+                           s->table.name[c]);
+    }
     return MF_OK;
 }
 
@@ -123,6 +136,8 @@ int mf_source_files(struct mf_source *s)
     const struct mf_table *t = &s->table;
     const size_t column = mf_source_column(s, "file");
 
+    if (mf_table_column(t, "file") < column)
+        return mf_fail(MF_USAGE, "--ignore names 'file', which names the pictures");
     if (column == t->columns) return no_column(t, "pictures have no names: ", "file");
     s->file = MF_MUST(calloc(t->rows, sizeof *s->file), "pictures");
     for (size_t i = 0; i < t->rows; ++i) {
@@ -159,9 +174,8 @@ static int is_nameless(const char *name) { return !*name || strncmp(name, "Unnam
 
 static int is_property(const struct mf_source *s, size_t column)
 {
-    for (size_t k = 0; k < OTHERS; ++k)
-        if (mf_source_column(s, others[k]) == column) return 0;
-    return !s->ignored[column] && (s->wish->columns ? s->wanted[column] : !is_nameless(s->table.name[column]));
+    return !is_other(s, column) && !s->ignored[column] &&
+           (s->wish->columns ? s->wanted[column] : !is_nameless(s->table.name[column]));
 }
 
 static void say_nameless(const struct mf_source *s)

@@ -238,10 +238,12 @@ def spoiled_tables():
     refused("did you mean 'length'?", *table("length,b\n" + "1,2\n" * 6, "--columns", "lenght"))
     refused("there is no --table", "data", "import", "six.npy", "--ignore", "a", status=2)
     refused("both name 'b'", *table("a,b\n" + "1,2\n" * 6, "--columns", "a", "b", "--ignore", "b"), status=2)
+    refused("'label', which is no property", *table("label,b\n" + "1,2\n" * 6, "--columns", "b,label"), status=2)
     for file, says in (("/tmp/00000000.png", "an absolute path"), ("C:\\x\\00000000.png", "an absolute path"), ("a\\00000000.png", "write / for \\"),
                        ("pictures/00000000.png", "without its folder"), ("gone.png", "'pictures/gone.png', which row 1 of 't.csv' names")):
         table(f"file\n{file}\n")
         refused(says, "data", "import", "pictures", "--table", "t.csv")
+    refused("'file', which names the pictures", "data", "import", "pictures", "--table", "t.csv", "--ignore", "file", status=2)
     table("filename\n00000000.png\n")
     refused("did you mean 'filename'?", "data", "import", "pictures", "--table", "t.csv")
 

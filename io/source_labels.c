@@ -187,7 +187,10 @@ static void name_by_numbers(struct mf_source *s, const char *path, size_t classe
     const double mark = mf_labels_mark(classes, code);
 
     s->class_name = MF_MUST(calloc(classes + 1, sizeof *s->class_name), "classes");
-    for (; s->classes < classes; ++s->classes) s->class_name[s->classes] = mf_format("%.0f", code[s->classes]);
+    for (; s->classes < classes; ++s->classes) {
+        s->class_name[s->classes] = MF_MUST(calloc(1, sizeof(mf_name)), "a class");
+        mf_label_name(code[s->classes], s->class_name[s->classes]);
+    }
     if (mark >= 0)
         mf_warn("'%s': label %.0f is a class; if it stands for samples of no class, give --unknown %.0f", path, mark,
                 mark);

@@ -105,12 +105,15 @@ static size_t class_of(const struct mf_source *s, const char *cell)
 /* Spreadsheets, pandas and R write these where there is no value. */
 static int is_unknown(struct mf_source *s, const char *cell)
 {
-    static const char *const none[] = {"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "-1"};
+    static const char *const none[] = {"",     "NA",   "N/A",  "n/a",  "#N/A", "#N/A N/A", "#NA",
+                                       "#NV",  "<NA>", "NaN",  "nan",  "NAN",  "NaT",      "-NaN",
+                                       "-nan", "NULL", "Null", "null", "None", "none",     "NONE"};
+    double number;
+    int is = mf_table_number(&s->table, cell, &number) && number == -1;
 
     if (is_marked(s, cell)) return 1;
-    for (size_t k = 0; k < sizeof none / sizeof *none; ++k)
-        if (strcmp(cell, none[k]) == 0) return class_of(s, cell) == s->classes;
-    return 0;
+    for (size_t k = 0; !is && k < sizeof none / sizeof *none; ++k) is = strcmp(cell, none[k]) == 0;
+    return is && class_of(s, cell) == s->classes;
 }
 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -132,10 +135,23 @@ static void name_classes(struct mf_source *s, size_t column)
     s->classes = classes;
 }
 
+/* Some write a dash or a question mark where there is no value. */
+static void doubt_names(const struct mf_source *s)
+{
+    for (size_t c = 0; c < s->classes; ++c)
+        if (!s->class_name[c][strspn(s->class_name[c], ".-_?!/\\*+#~ ")])
+            mf_warn(
+                "'%s': the label '%.40s' is a class; if it says that the class is not known, give --unknown '%.40s'",
+                s->table.path, s->class_name[c], s->class_name[c]);
+}
+
 /* Labels are names of classes. */
 static int places_of_words(struct mf_source *s, size_t column, double *value)
 {
-    if (!s->classes) name_classes(s, column);
+    if (!s->classes) {
+        name_classes(s, column);
+        doubt_names(s);
+    }
     for (size_t i = 0; i < s->samples; ++i) {
         const char *cell = cell_of(s, column, i);
         const size_t c = class_of(s, cell);
@@ -145,6 +161,40 @@ static int places_of_words(struct mf_source *s, size_t column, double *value)
                            s->table.path, c);
         value[i] = c < s->classes ? (double)c : -1;
     }
+    return MF_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const char *const one = *(char *const *)a, *const other = *(char *const *)b;
+    const double x = strtod(one, NULL), y = strtod(other, NULL);
+
+    return x == y ? strcmp(one, other) : (x > y) - (x < y);
+}
+
+/* Zeros in front are often a part of a name. */
+static void doubt_zeros(const struct mf_source *s, size_t column)
+{
+    const char **cell = MF_MUST(calloc(s->samples + 1, sizeof *cell), "labels");
+    size_t k = 1;
+
+    for (size_t i = 0; i < s->samples; ++i) cell[i] = cell_of(s, column, i);
+    qsort(cell, s->samples, sizeof *cell, by_number);
+    while (k < s->samples && (strspn(cell[k], "0") == strspn(cell[k - 1], "0") ||
+                              strtod(cell[k], NULL) != strtod(cell[k - 1], NULL) || !*cell[k - 1]))
+        ++k;
+    if (k < s->samples)
+        mf_warn("'%s': the labels '%.40s' and '%.40s' are one number, and so one class; --classes names them as words",
+                s->table.path, cell[k - 1], cell[k]);
+    free(cell);
+}
+
+/* Labels are numbers, none of which may mean another. */
+static int check_numbers(struct mf_source *s, size_t column)
+{
+    for (size_t i = 0; s->table.comma && i < s->samples; ++i)
+        if (!is_unknown(s, cell_of(s, column, i))) MF_TRY(mf_table_clear(&s->table, i, column));
+    doubt_zeros(s, column);
     return MF_OK;
 }
 
@@ -165,10 +215,12 @@ static int values_of_table(struct mf_source *s, size_t column, double *value)
         named += class_of(s, cell) < s->classes;
     }
     if (unknown)
-        mf_info("'%s': %zu row%s without a label (row %zu: '%.40s'), so with a class that is not known", s->table.path,
-                unknown, MF_S(unknown), first + 1, cell_of(s, column, first));
+        mf_info("'%s': %zu row%s without a label (row %zu: '%.40s'), so with a class that is not known%s",
+                s->table.path, unknown, MF_S(unknown), first + 1, cell_of(s, column, first),
+                *cell_of(s, column, first) ? "; if it is a class, name it in --classes" : "");
     known = s->samples - unknown;
-    return numbers == known && !(s->classes && named == known) ? MF_OK : places_of_words(s, column, value);
+    return numbers == known && !(s->classes && named == known) ? check_numbers(s, column)
+                                                               : places_of_words(s, column, value);
 }
 
 /* ---- all of it ---- */

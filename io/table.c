@@ -225,6 +225,15 @@ static int check_letters(const struct mf_table *t)
         line, t->path, (unsigned)(unsigned char)*wrong);
 }
 
+/* Finds a number with a decimal comma. */
+static void find_comma(struct mf_table *t)
+{
+    double value;
+
+    for (size_t i = 0; t->parts == ';' && !t->comma && i < t->rows * t->columns; ++i)
+        if (strchr(t->cell[i], ',') && mf_table_number(t, t->cell[i], &value)) t->comma = t->cell[i];
+}
+
 /* Lines may end with \r alone, as some spreadsheets write them. */
 static void end_lines(char *text)
 {
@@ -246,6 +255,7 @@ int mf_table_load(const char *path, struct mf_table *table)
         end_lines(table->text);
         rc = parse(table);
     }
+    if (rc == MF_OK) find_comma(table);
     if (rc != MF_OK) mf_table_free(table);
     return rc;
 }
@@ -279,16 +289,32 @@ int mf_table_number(const struct mf_table *table, const char *cell, double *valu
     return end != text && !*end && isfinite(*value);
 }
 
+int mf_table_clear(const struct mf_table *table, size_t row, size_t column)
+{
+    const char *cell = table->cell[row * table->columns + column];
+
+    if (!table->comma || !strchr(cell, '.')) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "'%.80s' in row %zu of '%s', column '%s', has a point, and '%.80s' a decimal comma: is it one, or "
+                   "does it separate thousands? write decimal commas alone",
+                   cell, row + 1, table->path, table->name[column], table->comma);
+}
+
+/* What to write for a number with separators that no number has. */
+static const char *remedy(const struct mf_table *t, const char *cell)
+{
+    if (!strchr(cell, ',') || cell[strspn(cell, "0123456789+-.,")]) return "";
+    return t->parts == ';' ? "; write 1234,5"
+                           : "; write 1234.5, or put semicolons between cells, and decimal commas are read";
+}
+
 int mf_table_real(const struct mf_table *table, size_t row, size_t column, double *value)
 {
     const char *cell = table->cell[row * table->columns + column];
 
-    if (mf_table_number(table, cell, value)) return MF_OK;
+    if (mf_table_number(table, cell, value)) return mf_table_clear(table, row, column);
     return mf_fail(MF_INPUT, "'%.80s' in row %zu of '%s', column '%s', is not a finite number%s", cell, row + 1,
-                   table->path, table->name[column],
-                   table->parts != ';' && strchr(cell, ',') && !cell[strspn(cell, "0123456789+-.,")]
-                       ? "; write 1234.5, or put semicolons between cells, and decimal commas are read"
-                       : "");
+                   table->path, table->name[column], remedy(table, cell));
 }
 
 void mf_table_put(FILE *to, const char *text)

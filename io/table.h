@@ -14,10 +14,11 @@ enum { MF_TABLE_NUMBER = 64 }; /* letters of a number, at most */
 struct mf_table {
     char *path;
     size_t rows, columns;
-    char **name; /* [columns] */
-    char **cell; /* [rows][columns], behind the names */
-    char *text;  /* into which they point */
-    char parts;  /* what stands between cells */
+    char **name;       /* [columns] */
+    char **cell;       /* [rows][columns], behind the names */
+    char *text;        /* into which they point */
+    char parts;        /* what stands between cells */
+    const char *comma; /* a number with a decimal comma, borrowed; NULL: there is none */
 };
 
 /** Refuses with MF_INPUT, naming the line. */
@@ -30,7 +31,10 @@ size_t mf_table_column(const struct mf_table *table, const char *name);
 /** Is a cell a finite number, then in *value? Between semicolons it may have a decimal comma. */
 int mf_table_number(const struct mf_table *table, const char *cell, double *value);
 
-/** A cell as a finite number: MF_INPUT. */
+/** Refuses (MF_INPUT) a number with a point where others have decimal commas: it may separate thousands. */
+int mf_table_clear(const struct mf_table *table, size_t row, size_t column);
+
+/** A cell as a finite number, which is clear: MF_INPUT. */
 int mf_table_real(const struct mf_table *table, size_t row, size_t column, double *value);
 
 /** Writes a cell, in quotes where it needs them. */

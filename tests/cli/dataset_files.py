@@ -248,6 +248,28 @@ def spoiled_tables():
     refused("did you mean 'filename'?", "data", "import", "pictures", "--table", "t.csv")
 
 
+def doubtful_cells():
+    """A cell that may mean two things is refused or said."""
+    for text, says in (("a;b\n2,5;1\n1.234;2\n" + "9,5;1\n" * 4, "'1.234' in row 2 of 't.csv', column 'a', has a point, and '2,5' a decimal comma"),
+                       ("label;b\n" + "1.000;0,5\n2.000;1,5\n" * 3, "'1.000' in row 1 of 't.csv', column 'label', has a point"),
+                       ("a;b\n" + "1.234,5;1\n" * 6, "is not a finite number; write 1234,5")):
+        refused(says, *table(text))
+    for text, words in (("a;label\n" + "1.5;x\n" * 6, ()), ("a;label\n" + "1,5;1.4301\n2,5;1.4571\n" * 3, ("--classes", "1.4301", "1.4571")), ("id;a\n" + "1.234;1,5\n" * 6, ())):
+        made(*table(text, *words))
+    for word in ("#NV", "#NA", "None", "Null", "none", "NAN", "-nan", "-1.0"):
+        done = made(*table(f"label\n{word}\na\nb\n{word}\na\nb\n"))
+        check("2 rows without a label (row 1: '" + word in done.err and "classes:      a 2, b 2" in done.out, done)
+    done = made(*table("label\n-1.0\n1.0\n2.0\n" * 1 + "1\n2\n1\n"))
+    check("1 row without a label" in done.err and "classes:      1 3, 2 2" in done.out and "one class" not in done.err, done)
+    for word in ("?", "-", "--"):
+        done = made(*table(f"label\n{word}\na\nb\n{word}\na\nb\n"))
+        check(f"give --unknown '{word}'" in done.err, done)
+    done = made(*table("label\n001\n01\n1\n2\n2\n2\n"))
+    check("'001' and '01' are one number, and so one class" in done.err, done)
+    done = made(*table("label\n001\n01\n1\n2\n2\n2\n", "--classes", "001", "01", "1", "2"))
+    check("classes:      001 1, 01 1, 1 1, 2 3" in done.out, done)
+
+
 def classes():
     """Classes are the numbers that occur, in their order."""
     numpy.save("six.npy", numpy.zeros((6, 4, 4), "u1"))
@@ -446,6 +468,7 @@ splits()
 wrong()
 tables()
 spoiled_tables()
+doubtful_cells()
 classes()
 foreign()
 learnable()

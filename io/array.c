@@ -379,7 +379,8 @@ void mf_array_say(const struct mf_array *array)
         "its compression (JPEG, WebP or LERC) may have changed values near edges",
         "its palette was applied: values are grey levels, not the numbers that it stores",
         "its calibration (ImageJ, NetCDF) was left out: values are those that it stores",
-        "its red, green and blue are equal everywhere and were read as one grey"};
+        "its red, green and blue are equal everywhere and were read as one grey",
+        "its pages are so few that they may be channels or views; they were read as planes along z"};
 
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
         if (array->said >> i & 1) mf_note(array->path, 1 << i != MF_SAID_GREY, lines[i]);

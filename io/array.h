@@ -27,7 +27,8 @@ enum mf_said {
     MF_SAID_LOSSY = 16,   /* its compression may have changed values */
     MF_SAID_PALETTE = 32, /* values are the grey levels of its palette */
     MF_SAID_SCALED = 64,  /* a calibration of its values is ignored */
-    MF_SAID_GREY = 128    /* three colours that are equal everywhere are one value */
+    MF_SAID_GREY = 128,   /* three colours that are equal everywhere are one value */
+    MF_SAID_FEW = 256     /* planes that nothing describes are so few that they may be channels */
 };
 
 struct mf_array {

@@ -118,6 +118,7 @@ static int read_axes(struct mf_h5 *file, const char *path, const struct mf_h5_sh
         MF_TRY(get_axes(file, axes));
         MF_TRY(check_axes(path, axes, s->ndim, &channels));
     }
+    h->named = channels >= 0;
     h->samples = s->dims[0];
     h->ndim = mf_sample_axes(s->ndim, s->dims, channels, h->dims);
     if (h->ndim) return MF_OK;
@@ -146,6 +147,25 @@ static int read_x(struct mf_h5 *file, const char *path, struct mf_set_head *h, s
     return MF_OK;
 }
 
+/* What is no number here, or the number of something else. */
+static int check_values(struct mf_h5 *file, const char *path, enum mf_set_part part)
+{
+    const char *object = mf_set_parts[part].path;
+    const enum mf_h5_values values = mf_h5_values_of(file, object);
+
+    if (values == MF_H5_FLAGS && part == MF_PART_SPLIT)
+        return mf_fail(MF_INPUT,
+                       "cannot use '%s': %s holds Booleans; write 0 for train, 1 for validation, 2 for test: "
+                       "numpy.where(is_train, 0, 2).astype('u1')",
+                       path, object);
+    if (values == MF_H5_WORDS && part == MF_PART_LABEL)
+        return mf_fail(MF_INPUT,
+                       "cannot use '%s': %s holds text or an enum; write numbers, and their names into its attribute "
+                       "classes: names, label = numpy.unique(words, return_inverse=True)",
+                       path, object);
+    return MF_OK;
+}
+
 /* Rows must be those of the samples. */
 static int read_part(struct mf_h5 *file, const char *path, enum mf_set_part part, struct mf_set_head *h)
 {
@@ -153,6 +173,7 @@ static int read_part(struct mf_h5 *file, const char *path, enum mf_set_part part
     struct mf_h5_shape s;
 
     if (!mf_h5_has(file, kind->path)) return MF_OK;
+    MF_TRY(check_values(file, path, part));
     MF_TRY(mf_h5_shape(file, kind->path, &s));
     if (s.ndim == 1) s.dims[1] = 1;
     if (s.ndim < 1 || s.ndim > 2 || s.dims[0] != h->samples || (!kind->is_table && s.dims[1] != 1))

@@ -289,8 +289,21 @@ struct mf_channel mf_dataset_channel(const struct mf_dataset *s, size_t c, size_
     return v;
 }
 
+/* Sums of a sample tell whether it holds NaN or infinities. A sample of no split is not read. */
+static int check_finite(const struct mf_dataset *s)
+{
+    const size_t row = 2 * s->dims[3];
+
+    for (size_t k = 0; k < s->samples * row; ++k)
+        if (!isfinite(s->where->moments[k]) && s->split[k / row] < MF_SPLITS)
+            return mf_fail(MF_INPUT, "cannot use '%s': sample %zu (%s split) holds a value that is not a finite number",
+                           s->path, k / row, mf_split_names[s->split[k / row]]);
+    return MF_OK;
+}
+
 static int normalise(struct mf_dataset *s)
 {
+    MF_TRY(check_finite(s));
     for (size_t c = 0; c < s->dims[3]; ++c) {
         const struct mf_channel v = mf_dataset_channel(s, c, s->count[MF_TRAIN], s->id[MF_TRAIN]);
 
@@ -329,6 +342,7 @@ static int load(const struct mf_comm *comm, struct opening *o)
     MF_TRY(mf_agree(comm, rc));
     if (comm->rank == 0 && o->head.mark >= 0)
         mf_warn("'%s': label %.0f is a class; write -1 if it stands for samples of no class", o->path, o->head.mark);
+    if (comm->rank == 0 && !o->head.named && !s->phases) mf_sample_doubt_planes(o->path, s->ndim, s->dims);
     mf_comm_bcast(comm, 0, &o->head, sizeof o->head);
     if (comm->rank != 0) make_arrays(s, &o->head);
     MF_TRY(each_array(s, &o->head, share, (void *)(uintptr_t)comm));

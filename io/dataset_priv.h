@@ -56,9 +56,9 @@ enum { MF_SET_TAIL = 32 };
 struct mf_set_head {
     uint64_t samples, classes, offset, rows, chunks;
     size_t dims[4];
-    uint64_t columns[MF_PARTS]; /* of the arrays beside x; 0: there is none */
-    uint64_t at[MF_PARTS];      /* where they begin in the file; 0: not known */
-    int32_t ndim, is_float, phases, deflate, shuffle, ours;
+    uint64_t columns[MF_PARTS];                                    /* of the arrays beside x; 0: there is none */
+    uint64_t at[MF_PARTS];                                         /* where they begin in the file; 0: not known */
+    int32_t ndim, is_float, phases, deflate, shuffle, ours, named; /* named: x says what its axes are */
     double mark;               /* a label that often says: not known (io/labels.h); -1: none */
     uint8_t tail[MF_SET_TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */
 };
@@ -84,6 +84,9 @@ int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t
  * holds a damaged sample, which readers refuse. Warns where a set of ours has no seal. Not collective; MF_INPUT naming
  * the arrays of the block. */
 int mf_dataset_check(const struct mf_dataset *set);
+
+/** Warns where samples without names of axes are volumes of so few planes that they may be channels. Local. */
+void mf_sample_doubt_planes(const char *path, int ndim, const size_t dims[4]);
 
 /** Variance and mean of channel @p c in the samples @p id [n]. 0: the values are equal, or differ by less than 1e-6 of
  * their mean, which is too little to measure. */

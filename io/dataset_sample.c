@@ -10,6 +10,7 @@
 
 #include "src/base/crc.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 
 /* ---- axes ---- */
 
@@ -23,6 +24,14 @@ int mf_sample_axes(int ndim, const size_t *extent, int channels, size_t dims[4])
     dims[2] = extent[axes];
     dims[3] = last ? extent[axes + 1] : 1;
     return channels < 0 && dims[0] == 1 ? 2 : axes;
+}
+
+void mf_sample_doubt_planes(const char *path, int ndim, const size_t dims[4])
+{
+    if (ndim == 3 && dims[0] <= MF_FEW && dims[0] < dims[1])
+        mf_warn("'%s' is read as volumes of %zu planes ([sample][z][y][x]); if these are channels, which come last, "
+                "save numpy.moveaxis(x, 1, -1)",
+                path, dims[0]);
 }
 
 /* ---- bytes ---- */

@@ -113,6 +113,9 @@ int mf_h5_get_ints(struct mf_h5 *file, const char *object, const char *name, siz
                    size_t *count);
 int mf_h5_get_reals(struct mf_h5 *file, const char *object, const char *name, size_t max, double *values,
                     size_t *count);
+/** What the values of a dataset are, if they are no plain numbers: Booleans; text, or numbers with names (an enum). */
+enum mf_h5_values { MF_H5_NUMBERS, MF_H5_FLAGS, MF_H5_WORDS };
+enum mf_h5_values mf_h5_values_of(struct mf_h5 *file, const char *path);
 /** Shape of a dataset of numbers stored in the file itself (contiguous, chunked or compact; no external parts). */
 int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape);
 /** Rows [first, first + count) of axis 0 as @p type, C order (a single value: first 0, count 1). */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "io/guard.h"
 #include "src/base/err.h"
@@ -275,6 +276,33 @@ static void find_place(hid_t id, hid_t type, hid_t create, struct mf_h5_shape *s
     for (int i = 0; i < shape->ndim; ++i) bytes *= shape->dims[i];
     offset = H5Dget_offset(id);
     if (offset != HADDR_UNDEF && H5Dget_storage_size(id) == bytes) shape->offset = (size_t)offset;
+}
+
+/* h5py and PyTables write Booleans as an enum of FALSE and TRUE, or as bits. */
+static int is_boolean(hid_t type)
+{
+    char *first;
+    int is = H5Tget_class(type) == H5T_BITFIELD;
+
+    if (H5Tget_class(type) != H5T_ENUM || H5Tget_nmembers(type) != 2) return is && H5Tget_size(type) == 1;
+    first = H5Tget_member_name(type, 0);
+    is = first && strcasecmp(first, "FALSE") == 0;
+    H5free_memory(first);
+    return is;
+}
+
+enum mf_h5_values mf_h5_values_of(struct mf_h5 *file, const char *path)
+{
+    const hid_t id = dataset_open(file, path), type = id >= 0 ? H5Dget_type(id) : -1;
+    enum mf_h5_values values = MF_H5_NUMBERS;
+
+    if (type >= 0 && is_boolean(type))
+        values = MF_H5_FLAGS;
+    else if (type >= 0 && (H5Tget_class(type) == H5T_STRING || H5Tget_class(type) == H5T_ENUM))
+        values = MF_H5_WORDS;
+    if (type >= 0) H5Tclose(type);
+    if (id >= 0) H5Dclose(id);
+    return values;
 }
 
 int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/dataset_priv.h"
 #include "io/same_file.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -19,10 +20,7 @@ static int set_axes(struct mf_source *s, int ndim, const size_t *extent)
 {
     s->samples = extent[0];
     s->ndim = mf_sample_axes(ndim, extent, -1, s->dims);
-    if (s->ndim == 3 && s->dims[0] <= MF_FEW && s->dims[0] < s->dims[1] && !s->wish->phases)
-        mf_warn("'%s' is read as volumes of %zu planes ([sample][z][y][x]); if these are channels, which come last, "
-                "save numpy.moveaxis(x, 1, -1)",
-                s->wish->path, s->dims[0]);
+    if (!s->wish->phases) mf_sample_doubt_planes(s->wish->path, s->ndim, s->dims);
     if (s->ndim) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' has %d axes, not (sample, [z,] y, x[, channel])", s->wish->path, ndim);
 }

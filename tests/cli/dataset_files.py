@@ -310,6 +310,18 @@ def foreign():
                         ("/index/split of sample 1 is -1", {"index__split": -y}), ("/samples/properties of sample 0 is 1e+60", {"samples__properties": numpy.full((6, 1), 1e60)}),
                         ("/index/split of sample 1 is 0.5", {"index__split": y / 2}), ("numpy.argmax", {"samples__label": numpy.eye(6)})):
         refused(says, *by_h5py(x, **parts))
+    numbered = h5py.special_dtype(enum=("i4", {"ferrite": 0, "austenite": 1}))
+    for says, parts in (("/index/split holds Booleans; write 0 for train", {"index__split": y > 0}), ("holds text or an enum; write numbers", {"samples__label": numpy.array([b"a", b"bc"] * 3)}),
+                        ("holds text or an enum; write numbers", {"samples__label": y.astype(numbered)})):
+        refused(says, *by_h5py(x, **parts))
+    reals = x.astype("f4")
+    reals[4, 1, 2] = numpy.inf
+    split = numpy.array([0, 0, 1, 1, 2, 2])
+    refused("sample 4 (test split) holds a value that is not a finite number", *by_h5py(reals, samples__label=y, index__split=split))
+    made(*by_h5py(reals, index__split=numpy.where(split == 2, 255, split)))
+    for axes, says in ((None, "read as volumes of 3 planes"), ("sample z y x", "")):
+        done = made(*by_h5py(numpy.zeros((6, 3, 4, 5), "u1"), axes))
+        check(("numpy.moveaxis(x, 1, -1)" in done.err) == bool(says) and says in done.err, done)
     by_h5py(x, samples__label=y)
     with h5py.File("f.h5", "r+") as file:
         file["samples/label"].attrs["classes"] = numpy.array([b"d\xe9j", b"b"])

@@ -345,6 +345,10 @@ def coloured():
     for name, says in (("colours.npy", True), ("thin.npy", False)):
         done = run(PROGRAM, "characterize", name, "--limit_to", 1, "--output", "c.h5")
         check(done.status == 0 and ("is read as a volume of 16 x 16 x" in done.err) == says, f"{name}: {done}")
+    for pages in (1, 2, 5):
+        open("few.tif", "wb").write(stack_of_pages("<", 0, pages=pages)[0])
+        done = run(PROGRAM, "info", "few.tif")
+        check(done.status == 0 and ("its pages are so few that they may be channels" in done.err) == (pages == 2), f"{pages} pages: {done}")
 
 
 def turned_over():

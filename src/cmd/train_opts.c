@@ -25,17 +25,16 @@ static const double MOST_SCALE = 4294967296.0;
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
 
 /* Options whose defaults differ from verb to verb. */
-#define OWN_ROWS(folder, network, number, batch)                                                                     \
-    ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                               \
-        ROW("results-dir", results_dir, MF_TEXT, folder,                                                             \
-            "folder of model.safetensors, metrics, plots and "                                                       \
-            "checkpoints"),                                                                                          \
-        MF_CHOICE(mf_train_cmd, "arch", arch, network, "mlp|cnn|vit|moe",                                            \
-                  "network (docs/LEARNING.md); train moe: moe, or vit"),                                             \
-        ROW("experts", experts, MF_LONG, number, "experts at the start (moe: 8; vit: 0, each block has one mlp)"),   \
-        ROW("effective-batch", effective, MF_LONG, batch,                                                            \
-            "samples of one step, over all ranks and passes; with --batch-size and without this: what that, passes " \
-            "and ranks make; else 64 (train moe: 128)")
+#define OWN_ROWS(folder, network, number, batch)                                                                    \
+    ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                              \
+        ROW("results-dir", results_dir, MF_TEXT, folder,                                                            \
+            "folder of model.safetensors, metrics, plots and checkpoints"),                                         \
+        MF_CHOICE(mf_train_cmd, "arch", arch, network, "mlp|cnn|vit|moe",                                           \
+                  "network (docs/LEARNING.md); train moe: moe, or vit"),                                            \
+        ROW("experts", experts, MF_LONG, number, "experts at the start (moe: 8; vit: 0, each block has one mlp)"),  \
+        ROW("effective-batch", effective, MF_LONG, batch,                                                           \
+            "samples of one step, over all ranks and passes; left out: what --batch-size makes, or 64 (train moe: " \
+            "128)")
 
 const struct mf_opt mf_classify_rows[] = {OWN_ROWS("results/classify", "cnn", NULL, NULL), MF_OPT_END};
 const struct mf_opt mf_regress_rows[] = {OWN_ROWS("results/regress", "cnn", NULL, NULL), MF_OPT_END};
@@ -69,7 +68,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("model", model, MF_TEXT, NULL, "start from the weights in this file (.safetensors)"),
     MF_ALIAS("checkpoint-path", "model"),
     ROW("new-head", new_head, MF_FLAG, NULL,
-        "--model: its last layer begins anew; without the option if the file has other classes or columns"),
+        "with --model: the last layer begins anew, as it does by itself if the file has other classes or columns"),
     ROW("freeze", freeze, MF_TEXT, NULL, "parts of the network that are not trained, by names: stem,stages.0"),
     ROW("epochs", epochs, MF_LONG, "20", "times that every sample of the train split is seen"),
     ROW("max-steps", max_steps, MF_LONG, "0", "end after this many steps; 0: after --epochs"),
@@ -119,7 +118,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),
     ROW("max-skips", max_skips, MF_LONG, "20", "end after so many steps in a row whose gradients are not finite"),
     ROW("compare-replicas", compare, MF_LONG, "500",
-        "after so many steps ranks compare the parameters that several of them have; 0: never"),
+        "ranks compare their copies of the parameters after every so many steps; 0: never"),
     ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
     ROW("deepspeed", config, MF_TEXT, NULL,
         "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),

@@ -16,7 +16,7 @@ struct mf_keeper_opts {
     double begin;          /* mf_now() when the program started */
     int restart;           /* continue from the newest checkpoint, if there is one */
     const char *last;      /* where there is no checkpoint, from this file; NULL: from the beginning */
-    int anew;              /* somebody said that checkpoints of an earlier run may go; else they refuse this one */
+    int anew;              /* checkpoints of an earlier run may be replaced; else they refuse this one */
 };
 
 struct mf_keeper {

@@ -305,7 +305,8 @@ static void say_epoch(const struct mf_loop *loop, const struct mf_scores *s)
         fprintf(to, "; %s left", time_text((mf_now() - loop->began) / (double)loop->steps * (double)left, text));
     MF_ASSERT(fclose(to) == 0);
     mf_info("%s", line);
-    if (loop->ended) mf_info("the training ends early: no epoch was better in the last %ld (--patience)", loop->since);
+    if (loop->ended)
+        mf_info("the training ends early: none of the last %ld epochs was better (--patience)", loop->since);
     free(line);
 }
 

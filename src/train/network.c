@@ -8,11 +8,8 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 
-enum {
-    PART_TEXT = 64 /* letters of a part's name */,
-    STAGED = 1 << 16 /* numbers */,
-    ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_EXPERTS
-};
+/* Numbers on their way; bytes of a part's name; sets of parameters that are trained. */
+enum { STAGED = 1 << 16, PART_TEXT = 64, ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_EXPERTS };
 
 static struct mf_shape target_shape(const struct mf_network_wish *wish)
 {

@@ -232,13 +232,14 @@ def others():
         check(f"is now 'mine/model_earlier{number}.safetensors'" in done.err and "replaces" not in done.err, done.err)
     check(open("mine/model_earlier1.safetensors", "rb").read() == kept, "the model of an earlier training has changed")
     header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
-    for name, data, says in (("model.safetensors", struct.pack("<Q", len(header)) + header + bytes(4), "is not of this program"),
-                             ("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n", "this training would replace it"),
-                             ("metrics.jsonl", b'{"epoch": 1, "loss": 2}\n', "is not of this program")):
+    ways = ((), ("--restart", "auto"), ("--restart", "no"))
+    for name, data, says, some in (("model.safetensors", struct.pack("<Q", len(header)) + header + bytes(4), "is not of this program", ways),
+                                   ("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n", "this training would replace it", ways[2:]),
+                                   ("metrics.jsonl", b'{"epoch": 1, "loss": 2}\n', "is not of this program", ways[2:])):
         shutil.rmtree("theirs", ignore_errors=True)
         os.mkdir("theirs")
         open(f"theirs/{name}", "wb").write(data)
-        for more in ((), ("--restart", "auto"), ("--restart", "no")):
+        for more in some:
             done = train("theirs", "--max-steps", 1, *more, status=7)
             check(says in done.err and os.listdir("theirs") == [name] and open(f"theirs/{name}", "rb").read() == data, f"{more}: {done.err}")
     beside(struct.pack("<Q", len(header)) + header + bytes(4))
@@ -320,7 +321,7 @@ def patience():
     lines = [line for line in done.err.splitlines() if line.startswith("epoch ")]
     check(len(lines) == said["epochs"] and all(" of 500: loss " in line and ", validation loss " in line and ", accuracy " in line for line in lines), lines)
     check(lines[said["best_epoch"] - 1].split("; ")[0].endswith(", the best so far") and lines[-2].endswith(" left") and f"; the best is epoch {said['best_epoch']}" in lines[-1], lines)
-    check("the training ends early: no epoch was better in the last 2 (--patience)" in done.err, done.err)
+    check("the training ends early: none of the last 2 epochs was better (--patience)" in done.err, done.err)
     check(len(kept) == 3 and any(str(said["epochs"]) in name for name in kept), kept)
     accuracy = [row["val_accuracy"] for row in rows("patient", "epoch")]
     shutil.copytree("patient", "again")

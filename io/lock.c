@@ -70,11 +70,10 @@ static int refuse(const char *owner, const char *file, const char *path, const c
 
     (void)gethostname(host, sizeof host - 1);
     if (!on || strcmp(on + 4, host) == 0)
-        return mf_fail(MF_OUTPUT,
-                       "another run writes '%.*s%s' now%s%s%s; wait for it, stop it, or give another --output", folder,
-                       path, what, why, *owner ? ": " : "", owner);
+        return mf_fail(MF_OUTPUT, "another run writes '%.*s%s' now%s%s%s; wait for it, stop it, or give another output",
+                       folder, path, what, why, *owner ? ": " : "", owner);
     return mf_fail(MF_OUTPUT,
-                   "another run writes '%.*s%s' now%s: %s; wait for it, stop it, or give another --output; or, if that "
+                   "another run writes '%.*s%s' now%s: %s; wait for it, stop it, or give another output; or, if that "
                    "host is lost, remove '%s'",
                    folder, path, what, why, owner, name);
 }

@@ -129,7 +129,7 @@ int mf_session_may_accompany(const struct mf_session *session, const char *outpu
     int rc = MF_OK;
 
     if (session->comm->rank == 0 && access(beside, F_OK) == 0 && access(output, F_OK) != 0)
-        rc = mf_fail(MF_OUTPUT, "'%s', which is written beside '%s', is there already; try: another --output", beside,
+        rc = mf_fail(MF_OUTPUT, "'%s', which is written beside '%s', is there already; try: another folder", beside,
                      output);
     return mf_agree(session->comm, rc);
 }

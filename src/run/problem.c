@@ -7,7 +7,7 @@
 
 #include "src/base/err.h"
 
-#define ANEW "restore it; " MF_RUN_ANEW
+#define ANEW "try: the input and the options of the stopped run; " MF_RUN_ANEW
 
 static size_t line_of(const char *text) { return strcspn(text, "\n"); }
 
@@ -55,12 +55,27 @@ static const char *difference(const char *a, const char *b, const struct mf_prob
     return derived;
 }
 
-enum { QUOTED = 220 };
+enum { QUOTED = 220, CHECKSUM = 64 /* digits of SHA-256 */, SHOWN = 8 /* of these */ };
+
+/* The digits of a line whose value is a checksum; NULL: it is something else. */
+static const char *checksum_of(const char *line)
+{
+    const char *value = line ? strstr(line, ": ") : NULL;
+    const size_t left = value ? line_of(line) - (size_t)(value - line) : 0;
+
+    if (!value || value > line + line_of(line) || left != CHECKSUM + 2) return NULL;
+    return strspn(value + 2, "0123456789abcdef") == CHECKSUM ? value + 2 : NULL;
+}
 
 static const char *quoted(const char *line, char text[QUOTED])
 {
+    const char *checksum = checksum_of(line);
+
     if (!line) return "nothing of it";
-    snprintf(text, QUOTED, "'%.*s'", (int)(line_of(line) < 200 ? line_of(line) : 200), line);
+    if (checksum)
+        snprintf(text, QUOTED, "'%.*s...'", (int)(checksum - line) + SHOWN, line);
+    else
+        snprintf(text, QUOTED, "'%.*s'", (int)(line_of(line) < 200 ? line_of(line) : 200), line);
     return text;
 }
 
@@ -73,9 +88,11 @@ static int refuse(const struct mf_problem_word *words, const char *theirs, const
     if (word)
         return mf_fail(MF_INPUT, "the checkpoint is of a run with %s, this one has %s: %s; " ANEW, quoted(theirs, a),
                        quoted(mine, b), word->says);
-    return mf_fail(MF_INPUT,
-                   "the checkpoint is of another problem: it says %s, this run %s; restore the option; " MF_RUN_ANEW,
-                   quoted(theirs, a), quoted(mine, b));
+    if (checksum_of(theirs) && checksum_of(mine))
+        return mf_fail(MF_INPUT, "the checkpoint is of a run with another %.*s; " ANEW, (int)strcspn(theirs, ":"),
+                       theirs);
+    return mf_fail(MF_INPUT, "the checkpoint is of another problem: it says %s, this run %s; " ANEW, quoted(theirs, a),
+                   quoted(mine, b));
 }
 
 int mf_problem_same(const char *saved, const char *wanted, const struct mf_problem_word *words)
@@ -115,7 +132,10 @@ int mf_problem_differs(const char *saved, const char *wanted, const char *const 
 
     if (!theirs) mine = counted(wanted, saved, free);
     if (!theirs && !mine) return 0;
-    snprintf(text, MF_PROBLEM_TEXT, "it says %s, this run %s", quoted(theirs, a), quoted(mine, b));
+    if (checksum_of(theirs) && checksum_of(mine))
+        snprintf(text, MF_PROBLEM_TEXT, "it has another %.*s", (int)strcspn(theirs, ":"), theirs);
+    else
+        snprintf(text, MF_PROBLEM_TEXT, "it says %s, this run %s", quoted(theirs, a), quoted(mine, b));
     return 1;
 }
 

@@ -16,8 +16,8 @@ struct mf_problem_word {
     const char *says; /* why it may not change; of a derived line: what it follows from */
 };
 
-/** The first line that differs, as "it says 'A', this run 'B'". 0: none does. Lines with the keys @p free (up to NULL)
- * do not count. Not collective. */
+/** The first line that differs, as "it says 'A', this run 'B'", or of checksums "it has another KEY". 0: none does.
+ * Lines with the keys @p free (up to NULL) do not count. Not collective. */
 enum { MF_PROBLEM_TEXT = 480 };
 int mf_problem_differs(const char *saved, const char *wanted, const char *const *free, char text[MF_PROBLEM_TEXT]);
 

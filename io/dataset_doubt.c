@@ -16,7 +16,7 @@ void mf_doubt_classes(const struct mf_dataset *set)
 {
     size_t *taught = MF_MUST(calloc(set->classes + 1, sizeof *taught), "a count");
     char names[NAMES] = "";
-    size_t none = 0;
+    size_t none = 0, only = 0;
 
     for (size_t k = 0; set->label && k < set->count[MF_TRAIN]; ++k) {
         const int32_t label = set->label[set->id[MF_TRAIN][k]];
@@ -24,7 +24,10 @@ void mf_doubt_classes(const struct mf_dataset *set)
         if (label >= 0) ++taught[label];
     }
     for (size_t c = 0; set->label && c < set->classes; ++c) {
-        if (taught[c]) continue;
+        if (taught[c]) {
+            only = c;
+            continue;
+        }
         mf_enumerate(names, sizeof names, "'%s'", set->class_name[c]);
         ++none;
     }
@@ -32,6 +35,9 @@ void mf_doubt_classes(const struct mf_dataset *set)
     if (none)
         mf_warn("'%s': %zu class%s no sample in the train split to learn from: %s", set->path, none,
                 none == 1 ? " has" : "es have", names);
+    if (set->label && none + 1 == set->classes)
+        mf_warn("'%s': all labels of the train split are of one class, '%s': nothing is learnt from them", set->path,
+                set->class_name[only]);
 }
 
 void mf_doubt_channels(const struct mf_dataset *set)

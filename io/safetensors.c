@@ -199,19 +199,28 @@ static int open_index(struct mf_safetensors *f, const char *path)
 
 /* ---- the interface ---- */
 
-static int open_any(struct mf_safetensors *f, const char *path)
+char *mf_safetensors_where(const char *path)
 {
     struct stat is;
     char *single, *index;
-    int rc;
 
-    if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode))
-        return mf_ends_with(path, ".json") ? open_index(f, path) : open_single(f, path);
+    if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode)) return mf_format("%s", path);
     single = mf_format("%s/model.safetensors", path);
     index = mf_format("%s.index.json", single);
-    rc = access(single, F_OK) != 0 && access(index, F_OK) == 0 ? open_index(f, index) : open_single(f, single);
-    free(index);
+    if (access(single, F_OK) == 0 || access(index, F_OK) != 0) {
+        free(index);
+        return single;
+    }
     free(single);
+    return index;
+}
+
+static int open_any(struct mf_safetensors *f, const char *path)
+{
+    char *file = mf_safetensors_where(path);
+    const int rc = mf_ends_with(file, ".json") ? open_index(f, file) : open_single(f, file);
+
+    free(file);
     return rc;
 }
 

@@ -34,6 +34,9 @@ struct mf_safetensors_entry {
 int mf_safetensors_open(const char *path, struct mf_safetensors **file);
 void mf_safetensors_close(struct mf_safetensors *file);
 
+/** The file that such a path stands for; the caller frees. */
+char *mf_safetensors_where(const char *path);
+
 /** Path of its file; of a split model that of the first part. */
 const char *mf_safetensors_path(const struct mf_safetensors *file);
 

@@ -2,7 +2,11 @@
 #include "src/cmd/model_tell.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "io/safetensors.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/train/saved.h"
@@ -11,7 +15,12 @@ enum { SHOWN = 20 /* names and numbers of a line, at most */ };
 
 int mf_model_named(const char *file)
 {
-    return mf_ends_with(file, ".safetensors") || mf_ends_with(file, ".safetensors.index.json");
+    char *path = mf_safetensors_where(file);
+    const int is = (mf_ends_with(path, ".safetensors") || mf_ends_with(path, ".safetensors.index.json")) &&
+                   (strcmp(path, file) == 0 || access(path, F_OK) == 0);
+
+    free(path);
+    return is;
 }
 
 static void print_more(size_t count)

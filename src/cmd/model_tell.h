@@ -4,7 +4,7 @@
 
 #include "src/base/json.h"
 
-/** Does the name end as that of a model does? */
+/** Does the name end as that of a model does, or is it a folder with one? */
 int mf_model_named(const char *file);
 
 /** What it reads and predicts, its experts, and its scores. @p json: NULL: text; else the object of the file's metadata

@@ -6,6 +6,7 @@
 
 #include "io/dataset_doubt.h"
 #include "io/hash.h"
+#include "io/safetensors.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -30,6 +31,7 @@ struct job {
     struct mf_train_show show;
     struct mf_run_plan plan;
     const struct mf_train_more *more; /* NULL: the network does not change */
+    char *model;                      /* file of the weights at the start; NULL: none */
     char *output, *problem;
 };
 
@@ -38,7 +40,7 @@ struct job {
 static int may_write(void *context, struct mf_run *run)
 {
     struct job *job = context;
-    const char *const inputs[] = {job->o->data, job->o->model};
+    const char *const inputs[] = {job->o->data, job->model};
 
     MF_TRY(mf_session_may_write(job->session, run->output, ".safetensors"));
     MF_TRY(mf_session_spares(job->session, run->output, sizeof inputs / sizeof *inputs, inputs));
@@ -139,7 +141,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
                            .problem = job->problem,
                            .patience = (size_t)job->o->patience,
                            .keep = (size_t)job->o->keep_last,
-                           .start = job->o->model,
+                           .start = job->model,
                            .drawn = mf_train_show_epoch,
                            .context = &job->show,
                            .forms =
@@ -215,12 +217,11 @@ static int put_memory(const struct job *job, struct mf_json *results)
 static int name_problem(struct job *job)
 {
     const struct mf_comm *comm = job->session->comm;
-    const char *model = job->o->model;
     char *text = mf_train_problem(job->set, &job->opts), hash[MF_HASH_TEXT] = "none";
     char *more = job->more && job->more->problem ? job->more->problem(job->more->context) : NULL;
     int rc = MF_OK;
 
-    if (model && *model && comm->rank == 0) rc = mf_hash_file(model, hash);
+    if (job->model && comm->rank == 0) rc = mf_hash_file(job->model, hash);
     mf_comm_bcast(comm, 0, hash, sizeof hash);
     job->problem =
         mf_format("%s%s--model: %s\n%s", text, more ? more : "", hash, job->o->new_head ? "--new-head: 1\n" : "");
@@ -237,6 +238,7 @@ static int train(struct job *job)
     struct mf_json *results = NULL;
     int rc;
 
+    if (job->o->model && *job->o->model) job->model = mf_safetensors_where(job->o->model);
     MF_TRY(name_problem(job));
     if (job->opts.compile == MF_COMPILE_TUNE) {
         mf_tuned_open(&job->tuning);
@@ -259,6 +261,7 @@ static void close_job(struct job *job)
     mf_run_plan_free(&job->plan);
     mf_algorithms_free(&job->tuning);
     free(job->column);
+    free(job->model);
     free(job->problem);
     free(job->output);
     mf_dataset_close(job->set);

@@ -1,6 +1,8 @@
 /* See train_start.h. */
 #include "src/cmd/train_start.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/enumerate.h"
@@ -36,16 +38,47 @@ static void compare_inputs(const struct mf_saved *s, const struct mf_trainer *t)
             t->set->phases ? "phases" : "images");
 }
 
+/* The options that say which network it is; heap. */
+static char *network_of(const struct mf_model *m, const struct mf_model_args *a)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&text, &size), "a text");
+
+    fprintf(to, "--arch %s --width %ld --depth %ld", m->name, a->width, a->depth);
+    if (m->standard.heads) fprintf(to, " --heads %ld", a->heads);
+    if (m->standard.patch) fprintf(to, " --patch %ld", a->patch);
+    MF_ASSERT(fclose(to) == 0);
+    return text;
+}
+
+/* Refuses another network, with the options of the file's. */
+static int check_network(const struct mf_saved *s, const struct mf_trainer *t)
+{
+    char *theirs = network_of(s->model, &s->args), *own = network_of(t->opts.model, &t->opts.args);
+    const int mixes = s->args.experts > 0, is = strcmp(theirs, own) == 0;
+    const char *verb = mixes == (t->experts.count > 0) ? "" : mixes ? "train moe " : "train classify ";
+    int rc = MF_OK;
+
+    if (!is)
+        rc = mf_fail(MF_INPUT, "'%s' is a model of %s, and this run's network is of %s; try: %s%s", s->path, theirs,
+                     own, !mixes && *verb && !t->opts.classify ? "train regress " : verb, theirs);
+    free(theirs);
+    free(own);
+    return rc;
+}
+
 /* The file says what it is of. Collective. */
 static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struct mf_saved *s)
 {
     const int is_new = o->new_head || !mf_saved_predicts(s, t->set, &t->opts);
     const char *head = t->opts.model->head;
 
+    MF_TRY(check_network(s, t));
     if (is_new && !head)
         return mf_fail(MF_INPUT,
                        "the model of '%s' predicts something else, and in --arch %s every expert has a last layer of "
-                       "its own; try: --arch cnn",
+                       "its own, so it cannot learn that; try: a dataset of the same, or no --model",
                        s->path, t->opts.model->name);
     compare_inputs(s, t);
     if (is_new) say_new_head(s, t);
@@ -59,7 +92,11 @@ int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
     struct mf_saved saved = {.file = NULL};
     int rc;
 
-    if (!o->model || !*o->model) return MF_OK;
+    if (!o->model || !*o->model) {
+        if (o->freeze)
+            mf_warn("--freeze without --model: these parts keep the random weights of their start; try: --model FILE");
+        return MF_OK;
+    }
     rc = mf_agree(t->comm, mf_safetensors_open(o->model, &file));
     if (rc == MF_OK) rc = mf_safetensors_same(t->comm, file);
     if (rc == MF_OK && mf_safetensors_metadata(file, "mesoforge")) {

@@ -168,7 +168,7 @@ def stopped():
     again = train("stop", "--epochs", 2, status=2, ranks=2)
     check("is of a run that has not ended; try: --restart auto" in again.err and len(checkpoints("stop")) == 1, again.err)
     other = train("stop", "--epochs", 2, "--restart", "auto", data="other.h5", status=3)
-    check("of another problem" in other.err and len(checkpoints("stop")) == 1, other.err)
+    check("is of a run with another dataset; try: the input and the options of the stopped run" in other.err and len(checkpoints("stop")) == 1, other.err)
     more = train("stop", "--epochs", 3, "--restart", "auto", status=3)
     check("'steps: 8'" in more.err and "--epochs" in more.err, more.err)
     words = ("train", "classify", "--data", "set.h5", "--arch", "mlp", "--batch-size", 8, "--epochs", 2, "--no-plots", "--results-dir", "batch")
@@ -338,9 +338,12 @@ def weights():
     one = train("from", "--max-steps", 1, "--learning-rate", 1e-9, "--weight-decay", 0, "--model", "classify1/model.safetensors")
     check(rows("from")[0]["loss"] < rows("classify1")[0]["loss"], one)
     other = train("from", "--max-steps", 1, "--learning-rate", 1e-9, "--weight-decay", 0, "--model", "classify2/model.safetensors", "--restart", "auto", status=2)
-    check("it says '--model: " in other.err, f"other weights at the start: {other.err}")
+    check("it has another --model; try" in other.err, f"other weights at the start: {other.err}")
     wrong = train("never", "--depth", 9, "--model", "classify1/model.safetensors", status=3)
-    check(wrong.err.count("'layers.") == 10 and "'classify1/model.safetensors' are not those of this model (it is of --arch mlp --width 16 " in wrong.err, wrong.err)
+    check("is a model of --arch mlp --width 16 --depth 2, and this run's network is of --arch mlp --width 16 --depth 9; try: --arch mlp --width 16 --depth 2\n" in wrong.err, wrong.err)
+    told = run("info", "classify1").out
+    check(told.startswith("classify1: model of --arch mlp") and told.splitlines()[1:] == run("info", "classify1/model.safetensors").out.splitlines()[1:], told)
+    train("from", "--max-steps", 1, "--learning-rate", 1e-9, "--weight-decay", 0, "--model", "classify1", "--restart", "auto")  # the file of the folder, so it is done
     data = open("classify1/model.safetensors", "rb").read()
     for name, bad in (("cut", data[:200]), ("short", data[:-4]), ("empty", b""), ("huge", struct.pack("<Q", 1 << 62) + data[8:]),
                       ("noise", bytes(DICE.randrange(256) for _ in range(500))), ("json", struct.pack("<Q", 4) + b"{{{{")):
@@ -373,6 +376,10 @@ def fine_tuning():
     for status, says, words in ((2, "no part 'layer'; it has layers,head", ("--freeze", "layer")), (2, "nothing is left to train", ("--freeze", "layers,head")),
                                 (2, "without --model FILE", ("--new-head",))):
         refused(status, says, *words)
+    done = train("loose", "--max-steps", 1, "--freeze", "layers")
+    check("--freeze without --model: these parts keep the random weights" in done.err, done.err)
+    done = run("train", "moe", "--data", "renamed.h5", "--results-dir", "never", "--model", "classify1", "--no-plots", "--no-events")
+    check(done.status == 3 and "; try: train classify --arch mlp --width 16 --depth 2" in done.err, done.err)
     done = run("train", "moe", "--data", "set.h5", "--results-dir", "never", "--freeze", "experts", "--no-plots", "--no-events")
     check(done.status == 2 and "experts cannot be frozen" in done.err, done.err)
 
@@ -400,6 +407,9 @@ def inputs():
     refused(3, "no sample in its train split", data="none.h5")
     refused(3, "phase.h5", data="phase.h5", ranks=3)  # found by readers, in the middle of a step
     refused(3, "gone.h5", data="gone.h5")
+    variant("alike.h5", lambda file: file["samples/label"].__setitem__(slice(None), 3))
+    for done in (train("alike", "--max-steps", 1, data="alike.h5"), run("data", "info", "alike.h5")):
+        check("all labels of the train split are of one class, '" in done.err, done.err)
     full = train("full", status=7, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)))
     check("full/model.safetensors': it needs" in full.err and not os.path.exists("full/metrics.jsonl"), full)
     said = json.loads(train("one", "--epochs", 2, "--json", task="regress", data="one.h5").out)

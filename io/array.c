@@ -380,7 +380,8 @@ void mf_array_say(const struct mf_array *array)
         "its palette was applied: values are grey levels, not the numbers that it stores",
         "its calibration (ImageJ, NetCDF) was left out: values are those that it stores",
         "its red, green and blue are equal everywhere and were read as one grey",
-        "its pages are so few that they may be channels or views; they were read as planes along z"};
+        "its pages are so few that they may be channels or views; they were read as planes along z",
+        "its attribute IMAGE_WHITE_IS_ZERO was left out: values are those that it stores, and 0 is white"};
 
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
         if (array->said >> i & 1) mf_note(array->path, 1 << i != MF_SAID_GREY, lines[i]);
@@ -396,6 +397,15 @@ void mf_array_say(const struct mf_array *array)
                                    "read as [k][j][i]"
                                  : "it is from MATLAB, which stores the last index first: its A(i,j) is "
                                    "read as [j][i]");
+}
+
+int mf_array_explain(const struct mf_array *array, int rc)
+{
+    struct mf_array known = *array;
+
+    known.said &= ~(MF_SAID_ALPHA | MF_SAID_GREY);
+    if (rc != MF_OK) mf_array_say(&known);
+    return rc;
 }
 
 int mf_array_may_label(const struct mf_array *array)
@@ -419,7 +429,7 @@ struct passage {
 static int send_h5(const struct passage *p, FILE *to)
 {
     const struct mf_array *a = p->array;
-    const struct mf_h5_shape shape = {.kind = a->kind, .size = a->size, .lead = a->lead};
+    const struct mf_h5_shape shape = {.kind = a->stored ? a->stored : a->kind, .size = a->size, .lead = a->lead};
     size_t row = mf_array_row(a) * a->size, most = row < 16 * (size_t)PIECE ? 16 * (size_t)PIECE / row : 1;
     char *rows = malloc(row * (most < p->count ? most : p->count));
     struct mf_h5 *file;

@@ -10,7 +10,7 @@
 
 #include "io/micro.h"
 
-enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512, MF_UNSCALED_TEXT = 160 };
+enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512, MF_UNSCALED_TEXT = 160, MF_NO_DATA = 8 };
 
 enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK, MF_NO_FORMAT };
 
@@ -20,15 +20,23 @@ enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_Z
 
 /** Facts about how an image was read that the user is told. */
 enum mf_said {
-    MF_SAID_ALPHA = 1,    /* an alpha channel that is opaque everywhere is ignored */
-    MF_SAID_WHITE = 2,    /* white-is-zero: values are inverted */
-    MF_SAID_REDUCED = 4,  /* reduced copies of its pages are ignored */
-    MF_SAID_TURNED = 8,   /* its tag asks viewers to rotate or mirror it, which is ignored */
-    MF_SAID_LOSSY = 16,   /* its compression may have changed values */
-    MF_SAID_PALETTE = 32, /* values are the grey levels of its palette */
-    MF_SAID_SCALED = 64,  /* a calibration of its values is ignored */
-    MF_SAID_GREY = 128,   /* three colours that are equal everywhere are one value */
-    MF_SAID_FEW = 256     /* planes that nothing describes are so few that they may be channels */
+    MF_SAID_ALPHA = 1,     /* an alpha channel that is opaque everywhere is ignored */
+    MF_SAID_WHITE = 2,     /* white-is-zero: values are inverted */
+    MF_SAID_REDUCED = 4,   /* reduced copies of its pages are ignored */
+    MF_SAID_TURNED = 8,    /* its tag asks viewers to rotate or mirror it, which is ignored */
+    MF_SAID_LOSSY = 16,    /* its compression may have changed values */
+    MF_SAID_PALETTE = 32,  /* values are the grey levels of its palette */
+    MF_SAID_SCALED = 64,   /* a calibration of its values is ignored */
+    MF_SAID_GREY = 128,    /* three colours that are equal everywhere are one value */
+    MF_SAID_FEW = 256,     /* planes that nothing describes are so few that they may be channels */
+    MF_SAID_UNTURNED = 512 /* HDF5: white-is-zero, which is ignored */
+};
+
+/** Values that a file itself declares to be no data: one value, or all outside a range. */
+struct mf_no_data {
+    char by[16]; /* attribute or tag */
+    double low, high;
+    int outside;
 };
 
 struct mf_array {
@@ -63,6 +71,9 @@ struct mf_array {
     char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not used; "": it is */
     int said;                        /* images: enum mf_said */
     int bits;                        /* images: of a grey level in the file, 1 to 64 */
+    char stored; /* HDF5: the kind as stored, where an attribute (_Unsigned) says another; 0: kind */
+    int declared;
+    struct mf_no_data no_data[MF_NO_DATA];
 };
 
 /** Receives @p n elements in native byte order. Element k has the number at + k * stride (C order) in the rows asked
@@ -103,12 +114,26 @@ int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_
 /** Notes (io/notes.h) how an array was read if that is unusual. Whoever takes its values calls it. */
 void mf_array_say(const struct mf_array *array);
 
+/** The same after a refusal (rc) of its values: what may explain that, and nothing that only all values show. Returns
+ * @p rc. */
+int mf_array_explain(const struct mf_array *array, int rc);
+
 /** What numpy calls such elements: "uint16", "bool". Returns @p text. */
 enum { MF_TYPE_TEXT = 16 };
 const char *mf_array_type(char kind, size_t size, char text[MF_TYPE_TEXT]);
 
 /** Refuses values that a compression may have changed where they are to be labels: MF_INPUT. */
 int mf_array_may_label(const struct mf_array *array);
+
+/** Adds what the file declares to be no data: a value, or all outside [low, high]. */
+void mf_array_declare_value(struct mf_array *array, const char *by, double value);
+void mf_array_declare_range(struct mf_array *array, const char *by, double low, double high);
+
+/** Which entry of no_data has this value; -1: none. */
+int mf_array_declared(const struct mf_array *array, double value);
+
+/** Notes how many values there are of each entry of no_data, and what to do (@p then). */
+void mf_array_say_declared(const struct mf_array *array, const int64_t count[MF_NO_DATA], const char *then);
 
 /** Elements in one row along axis 0. */
 size_t mf_array_row(const struct mf_array *array);

@@ -1,9 +1,12 @@
 /* Converts elements of an array, from any file format, to numbers of this machine. See array.h. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "io/array.h"
+#include "io/notes.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 size_t mf_array_row(const struct mf_array *array)
 {
@@ -20,6 +23,51 @@ const char *mf_array_type(char kind, size_t size, char text[MF_TYPE_TEXT])
     else
         snprintf(text, MF_TYPE_TEXT, "%s%zu", kind == 'u' ? "uint" : kind == 'i' ? "int" : "float", 8 * size);
     return text;
+}
+
+static void declare(struct mf_array *a, const char *by, struct mf_no_data entry)
+{
+    if (a->declared == MF_NO_DATA) return;
+    snprintf(entry.by, sizeof entry.by, "%s", by);
+    a->no_data[a->declared++] = entry;
+}
+
+void mf_array_declare_value(struct mf_array *a, const char *by, double value)
+{
+    if (isfinite(value)) declare(a, by, (struct mf_no_data){.low = value, .high = value});
+}
+
+void mf_array_declare_range(struct mf_array *a, const char *by, double low, double high)
+{
+    if (low <= high) declare(a, by, (struct mf_no_data){.low = low, .high = high, .outside = 1});
+}
+
+int mf_array_declared(const struct mf_array *a, double value)
+{
+    for (int i = 0; i < a->declared; ++i) {
+        const struct mf_no_data *none = &a->no_data[i];
+
+        if ((none->low <= value && value <= none->high) != none->outside) return i;
+    }
+    return -1;
+}
+
+void mf_array_say_declared(const struct mf_array *a, const int64_t count[MF_NO_DATA], const char *then)
+{
+    for (int i = 0; i < a->declared; ++i) {
+        const struct mf_no_data *none = &a->no_data[i];
+        const long long n = count[i];
+        char text[160], which[60] = "values";
+
+        if (n == 0) continue;
+        if (!mf_notes_gathered()) snprintf(which, sizeof which, "%lld value%s", n, MF_S(n));
+        if (none->outside)
+            snprintf(text, sizeof text, "%s outside its %s count like others; %s", which, none->by, then);
+        else
+            snprintf(text, sizeof text, "%s of %g, no data by its %s, count like others; %s", which, none->low,
+                     none->by, then);
+        mf_note(a->path, 1, text);
+    }
 }
 
 #define COPY(type, convert)                                        \

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "io/guard.h"
 #include "io/look.h"
@@ -89,9 +90,63 @@ static int see_vtk(struct mf_h5 *file, struct mf_array *a)
     return MF_OK;
 }
 
+/* NetCDF of before version 4 has no unsigned numbers, so this says how the bits are meant. */
+static void see_sign(struct mf_h5 *file, struct mf_array *a)
+{
+    char text[8] = "";
+
+    if (a->kind == 'f' || a->kind == 'b' || !mf_h5_has_attribute(file, a->dataset, "_Unsigned")) return;
+    if (mf_h5_get_text(file, a->dataset, "_Unsigned", text, sizeof text) != MF_OK) mf_err_clear();
+    a->stored = a->kind;
+    if (strcasecmp(text, "true") == 0) a->kind = 'u';
+    if (strcasecmp(text, "false") == 0) a->kind = 'i';
+}
+
+/* A number as stored is one of the type that _Unsigned means. */
+static double as_meant(const struct mf_array *a, double value)
+{
+    const double turn = ldexp(1, 8 * (int)a->size);
+
+    if (a->kind == 'u' && a->stored == 'i' && value < 0) return value + turn;
+    return a->kind == 'i' && a->stored == 'u' && value >= turn / 2 ? value - turn : value;
+}
+
+/* Of what the attribute does not hold as numbers, nothing is known. */
+static size_t stated(struct mf_h5 *file, const struct mf_array *a, const char *name, size_t n, double *value)
+{
+    size_t count = 0;
+
+    if (!mf_h5_has_attribute(file, a->dataset, name)) return 0;
+    if (mf_h5_get_reals(file, a->dataset, name, n, value, &count) != MF_OK) {
+        mf_err_clear();
+        return 0;
+    }
+    for (size_t i = 0; i < count; ++i) value[i] = as_meant(a, value[i]);
+    return count;
+}
+
+/* The conventions of NetCDF. */
+static void see_no_data(struct mf_h5 *file, struct mf_array *a)
+{
+    static const char *const single[] = {"_FillValue", "missing_value"};
+    double v[4];
+
+    for (int k = 0; k < 2; ++k) {
+        const size_t n = stated(file, a, single[k], 4, v);
+
+        for (size_t i = 0; i < n; ++i) mf_array_declare_value(a, single[k], v[i]);
+    }
+    if (stated(file, a, "valid_range", 2, v) == 2) mf_array_declare_range(a, "valid_range", v[0], v[1]);
+    if (stated(file, a, "valid_min", 1, v) == 1) mf_array_declare_range(a, "valid_min", v[0], INFINITY);
+    if (stated(file, a, "valid_max", 1, v) == 1) mf_array_declare_range(a, "valid_max", -INFINITY, v[0]);
+    if (stated(file, a, "IMAGE_WHITE_IS_ZERO", 1, v) == 1 && v[0] > 0) a->said |= MF_SAID_UNTURNED;
+}
+
 int mf_foreign_scale(struct mf_h5 *file, struct mf_array *a)
 {
     if (mf_h5_has_attribute(file, a->dataset, "scale_factor") || mf_h5_has_attribute(file, a->dataset, "add_offset"))
         a->said |= MF_SAID_SCALED;
+    see_sign(file, a);
+    see_no_data(file, a);
     return strncmp(a->dataset, VTK "/", sizeof VTK) == 0 && a->ndim == 3 ? see_vtk(file, a) : see_element_size(file, a);
 }

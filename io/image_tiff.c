@@ -1,5 +1,7 @@
 /* The headers of TIFF stacks. See image.h. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/atomic.h"
@@ -93,6 +95,24 @@ struct stack {
     size_t directories, pages;
 };
 
+/* What GDAL (rasterio, QGIS) writes as text. Of white-is-zero the value is inverted, as all are. */
+static void see_no_data(TIFF *tiff, const struct mf_tiff_page *p, struct mf_array *a)
+{
+    enum { GDAL_NODATA = 42113, LONGEST = 40 };
+    char text[LONGEST] = "", *end;
+    const char *tag = NULL;
+    uint32_t count = 0;
+    double v;
+
+    if (!TIFFGetField(tiff, GDAL_NODATA, &count, &tag) || !tag || p->light == PHOTOMETRIC_PALETTE) return;
+    snprintf(text, sizeof text, "%.*s", (int)(count < LONGEST ? count : LONGEST - 1), tag);
+    v = strtod(text, &end);
+    if (end == text || (p->light == PHOTOMETRIC_MINISWHITE && a->kind != 'u')) return;
+    if (p->light == PHOTOMETRIC_MINISWHITE) v = ldexp(1, a->bits) - 1 - v;
+    if (a->kind == 'f' && a->size == sizeof(float)) v = (double)(float)v;
+    mf_array_declare_value(a, "GDAL_NODATA", v);
+}
+
 static int see_first(TIFF *tiff, struct stack *s)
 {
     struct mf_array *a = s->array;
@@ -111,6 +131,7 @@ static int see_first(TIFF *tiff, struct stack *s)
     if (s->first.light == PHOTOMETRIC_PALETTE && !s->first.same) a->said |= MF_SAID_PALETTE;
     if (s->first.colours > 1) a->said |= MF_SAID_GREY;
     if (s->shape.scaled) a->said |= MF_SAID_SCALED;
+    see_no_data(tiff, &s->first, a);
     return MF_OK;
 }
 

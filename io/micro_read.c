@@ -263,17 +263,19 @@ static int find_phases(struct mf_reading *r, int *whole)
 static void describe_partial(const struct mf_reading *r, double all)
 {
     const struct mf_micro *m = r->micro;
+    int is_label = 0;
 
     for (int p = 0; p < m->phases; ++p) {
+        is_label |= m->label[p] == MF_PHASE_FREE;
         if (r->count[p])
             mf_info("'%s': label %ld is phase %d, at %lld voxels", r->array.path, m->label[p], p,
                     (long long)r->count[p]);
         all -= (double)r->count[p];
     }
     mf_info("'%s': %.0f voxels are free%s", r->array.path, all,
-            all <= 0                 ? ""
-            : is_found(&r->scan, -1) ? " (-1)"
-                                     : " (255)");
+            all <= 0                             ? ""
+            : is_label || is_found(&r->scan, -1) ? " (-1)"
+                                                 : " (255)");
 }
 
 /* Labels that no voxel has: wrong ones, or phases that this field lacks. */
@@ -331,6 +333,7 @@ static void describe(const struct mf_reading *r)
 
     mf_array_say(&r->array);
     if (r->read->is_mask) return;
+    mf_array_say_declared(&r->array, r->scan.no_data, "try: --mask");
     if (r->binary) describe_threshold(r);
     if (r->read->partial) describe_partial(r, all);
     if (r->read->label_count && !r->read->partial && m->phase) describe_absent(r);
@@ -417,7 +420,9 @@ static int refuse_bad(struct mf_reading *r)
     for (int d = 0; d < a->ndim; ++d) n += (size_t)snprintf(at + n, sizeof at - n, "[%zu]", place[d]);
     return mf_fail(MF_INPUT, "'%s' holds %lld value%s NaN or infinite, the first at %s; %s", a->path, bad,
                    bad == 1 ? " that is" : "s that are", at,
-                   r->read->partial ? "write -1 where the result is free" : "try: --mask (of match and characterize)");
+                   r->read->partial   ? "write -1 where the result is free"
+                   : r->read->is_mask ? "write 0 where voxels count and 1 where not"
+                                      : "try: --mask (of match and characterize)");
 }
 
 /* Collective: from an open header to the slab. */
@@ -495,7 +500,7 @@ static int read_named(struct mf_reading *r, const char *given)
     rc = mf_agree(r->comm, open_array(r, given, file, array));
     if (rc == MF_OK) rc = mf_same_file(r->comm, file);
     if (rc == MF_OK && r->array.data[0]) rc = mf_same_file(r->comm, r->array.data);
-    if (rc == MF_OK) rc = read_values(r);
+    if (rc == MF_OK) rc = mf_array_explain(&r->array, read_values(r));
     if (rc == MF_OK) rc = mf_reading_scale(r);
     if (rc == MF_OK) {
         if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);

@@ -83,6 +83,19 @@ static void look_reals(struct mf_scan *s, const double *v, size_t n)
     }
 }
 
+static void look_declared(struct mf_scan *s, const struct mf_array *a, const char *from, size_t n, int64_t each)
+{
+    double real;
+
+    for (size_t k = 0; a->declared && k < n; ++k) {
+        int i;
+
+        mf_array_reals(a, from + k * a->size, 1, &real);
+        i = mf_array_declared(a, real);
+        if (i >= 0) s->no_data[i] += each;
+    }
+}
+
 /* The next values, at most SOME. *n becomes the number that counts; these are then contiguous. */
 static const void *next(const struct look *l, const void *from, size_t at, size_t stride, size_t *n, char *room)
 {
@@ -108,6 +121,7 @@ static int look_at(void *context, const void *values, size_t n, size_t at, size_
         size_t now = n - k;
         const char *from = next(l, (const char *)values + k * l->array->size, at + k * stride, stride, &now, room);
 
+        look_declared(l->scan, l->array, from, now, 1);
         if (l->array->kind == 'f') {
             mf_array_reals(l->array, from, now, reals);
             look_reals(l->scan, reals, now);
@@ -193,6 +207,7 @@ static void merge(struct mf_scan *to, const struct mf_scan *from)
     for (int64_t i = 0; i < from->distinct; ++i) note(to, from->value[i]);
     to->fractions += from->fractions;
     to->bad += from->bad;
+    for (int i = 0; i < MF_NO_DATA; ++i) to->no_data[i] += from->no_data[i];
     if (from->low > from->high) return; /* a rank without a share */
     range(to, from->low);
     range(to, from->high);
@@ -278,6 +293,7 @@ int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, cons
         if (!seen[b]) continue;
         mf_array_ints(array, &byte, 1, &v);
         look_ints(&mine, &v, 1);
+        look_declared(&mine, array, (const char *)&byte, 1, seen[b]);
     }
     return combine(comm, &mine, scan);
 }

@@ -13,6 +13,7 @@ struct mf_scan {
     int64_t fractions;               /* values that are not integers, or too large for a label */
     int64_t bad;                     /* NaN and infinities */
     double low, high;                /* of the finite values */
+    int64_t no_data[MF_NO_DATA];     /* values that the file declares to be none: of each of its entries */
 };
 
 /** What this rank reads: rows along axis 0 of an array, without the values that a mask covers. */

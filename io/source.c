@@ -94,21 +94,25 @@ struct taking {
     const struct mf_array *array;
     size_t id;
     void *to;
+    int64_t no_data[MF_NO_DATA];
 };
 
 /* Whole numbers become bytes, others floats. */
 static int take(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
-    const struct taking *t = context;
+    struct taking *t = context;
     const size_t size = t->array->size;
 
     for (size_t k = 0; k < n; ++k) {
         const void *one = (const char *)values + k * size;
         double real;
         int64_t whole;
+        int none;
 
+        mf_array_reals(t->array, one, 1, &real);
+        none = mf_array_declared(t->array, real);
+        if (none >= 0) ++t->no_data[none];
         if (t->source->is_float) {
-            mf_array_reals(t->array, one, 1, &real);
             ((float *)t->to)[at + k * stride] = (float)real;
             if (isfinite(real) && !isfinite((float)real))
                 return mf_fail(MF_INPUT, "sample %zu of '%s' holds %g, beyond the range of float32 (3.4e38); scale it",
@@ -127,8 +131,10 @@ static int take(void *context, const void *values, size_t n, size_t at, size_t s
 static int take_picture(const struct mf_array *picture, struct taking *t)
 {
     if (t->source->wish->phases) MF_TRY(mf_array_may_label(picture));
+    MF_TRY(mf_array_explain(picture, mf_array_visit(picture, 0, picture->shape[0], take, t)));
     mf_array_say(picture);
-    return mf_array_visit(picture, 0, picture->shape[0], take, t);
+    mf_array_say_declared(picture, t->no_data, "leave them out");
+    return MF_OK;
 }
 
 static void describe(char kind, int bits, char text[MF_TYPE_TEXT])
@@ -158,7 +164,7 @@ static int check_type(const struct mf_source *s, const struct mf_array *p)
 static int read_picture(struct mf_source *s, size_t id, void *to)
 {
     struct mf_array p;
-    struct taking t = {s, &p, id, to};
+    struct taking t = {s, &p, id, to, {0}};
     size_t values = 1;
 
     MF_TRY(open_picture(s, id, &p));
@@ -173,7 +179,7 @@ static int read_picture(struct mf_source *s, size_t id, void *to)
 int mf_source_sample(void *source, size_t id, struct mf_sample *sample)
 {
     struct mf_source *s = source;
-    struct taking t = {s, &s->array, id, sample->x};
+    struct taking t = {s, &s->array, id, sample->x, {0}};
 
     if (s->label) sample->label = s->label[id];
     if (s->reals) memcpy(sample->real, s->real + id * s->reals, s->reals * sizeof *s->real);

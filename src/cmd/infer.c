@@ -198,6 +198,7 @@ static int load_image(const struct job *job, const char *path, const char *array
 {
     enum { MOST = 1 << 30 };
     struct mf_array a;
+    int64_t no_data[MF_NO_DATA] = {0};
     double *reals = NULL;
     size_t n;
     int rc;
@@ -213,11 +214,15 @@ static int load_image(const struct job *job, const char *path, const char *array
     *values = malloc(n * sizeof **values);
     rc = *values ? MF_OK : mf_fail(MF_MEMORY, "no memory for '%s'", path);
     for (size_t i = 0; rc == MF_OK && i < n; ++i) {
+        const int none = mf_array_declared(&a, reals[i]);
+
+        if (none >= 0) ++no_data[none];
         (*values)[i] = (float)reals[i];
         if (isfinite((*values)[i])) continue;
         rc = isfinite(reals[i]) ? mf_fail(MF_INPUT, "'%s' holds %g, which does not fit into float32", path, reals[i])
                                 : mf_fail(MF_INPUT, "'%s' holds a value that is not a finite number", path);
     }
+    if (rc == MF_OK) mf_array_say_declared(&a, no_data, "leave them out");
     free(reals);
     field->values = *values;
     return rc;

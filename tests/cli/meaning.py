@@ -5,6 +5,7 @@ read right, or refused with the next step.
 """
 import json
 import os
+import struct
 import sys
 import tempfile
 
@@ -121,6 +122,33 @@ def axes():
     check(same("group.dream3d", VOLUME) == ([3, 2, 1], ""), "a geometry in groups")
 
 
+def declared():
+    """Values that a file declares to be no data are said where they occur, and nothing else is; bits mean what _Unsigned says."""
+    grey = (np.arange(256).reshape(16, 16) * 7 % 200).astype("i2")
+    holed = np.where(np.arange(16) < 4, 255, grey)
+    with h5py.File("n.nc", "w") as file:
+        for name, array, facts in (("fill", holed.astype("u1"), {"_FillValue": np.uint8(255)}), ("none", grey, {"_FillValue": np.int16(255), "valid_range": np.array([0, 199])}),
+                                   ("range", holed, {"missing_value": np.array([-5, 255], "i2"), "valid_range": np.array([7, 300], "i2")}), ("least", holed * 1.0, {"valid_max": 200.0}),
+                                   ("bits", (grey + 50).astype("u1").view("i1"), {"_Unsigned": "true", "_FillValue": np.int8(-7)}), ("white", grey.astype("u1"), {"IMAGE_WHITE_IS_ZERO": 1})):
+            file.create_dataset(name, data=array, chunks=(4, 16) if name == "bits" else None).attrs.update(facts)
+    below = (holed < 7).sum()
+    np.save("mask.npy", (holed == 255).astype("u1"))
+    for name, says in (("fill", "64 values of 255, no data by its _FillValue, count like others; try: --mask"), ("none", ""), ("range", "64 values of 255, no data by its missing_value"),
+                       ("range", f"{below} values outside its valid_range"), ("least", "64 values outside its valid_max"), ("white", "its attribute IMAGE_WHITE_IS_ZERO"),
+                       ("bits", f"{(grey == 199).sum()} value")):
+        err = run(PROGRAM, "characterize", f"n.nc:{name}", "--threshold", 100, "--limit_to", 2, "--output", "n.h5").err
+        check(says in err and ("warning" in err) == bool(says), f"{name}: {err}")
+        if name == "bits":
+            check(f"label 1 is phase 1, volume fraction {((grey + 50) > 100).mean():.6f}" in err, f"unsigned: {err}")
+    err = run(PROGRAM, "characterize", "n.nc:fill", "--mask", "mask.npy", "--threshold", 100, "--limit_to", 2, "--output", "n.h5").err
+    check("count like others" not in err, f"behind a mask: {err}")
+    tags = [(256, 3, 1, 16), (257, 3, 1, 16), (258, 3, 1, 8), (262, 3, 1, 1), (273, 4, 1, 400), (277, 3, 1, 1), (278, 3, 1, 16), (279, 4, 1, 256), (42113, 2, 4, int.from_bytes(b"255\0", "little"))]
+    head = b"II*\0\x08\0\0\0" + struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *t) for t in tags) + b"\0" * 4
+    open("n.tif", "wb").write(head.ljust(400, b"\0") + holed.astype("u1").tobytes())
+    err = run(PROGRAM, "characterize", "n.tif", "--threshold", "otsu", "--limit_to", 2, "--output", "n.h5").err
+    check("64 values of 255, no data by its GDAL_NODATA" in err, f"GDAL: {err}")
+
+
 def sentences():
     """What is not read is refused with the next step."""
     nrrd("apart.nhdr", VOLUME, "data file: .//sub.raw")
@@ -149,6 +177,7 @@ with tempfile.TemporaryDirectory() as folder:
     side_by_side()
     units()
     axes()
+    declared()
     sentences()
     os.chdir("/")
 finish("meaning")

@@ -260,6 +260,51 @@ static int set_coding(const struct nrrd *n)
     return mf_fail(MF_INPUT, "'%s' is encoded as '%s'; save it as raw, gzip or ascii", a->path, n->encoding);
 }
 
+static double product(const struct nrrd *n, int i, int j)
+{
+    double sum = 0;
+
+    for (int k = 0; k < n->coordinates[i]; ++k) sum += n->direction[i][k] * n->direction[j][k];
+    return sum;
+}
+
+/* The coordinate of space along which an axis ascends; -1: it points elsewhere. */
+static int ascends_along(const struct nrrd *n, int i)
+{
+    const double length = sqrt(product(n, i, i));
+
+    for (int k = 0; k < n->coordinates[i]; ++k)
+        if (fabs(n->direction[i][k] - length) <= 1e-6 * length) return k;
+    return -1;
+}
+
+static int is_right_angled(const struct nrrd *n)
+{
+    for (int i = 0; i < MF_ARRAY_DIMS; ++i)
+        for (int j = 0; j < i; ++j)
+            if (fabs(product(n, i, j)) > 1e-6 * sqrt(product(n, i, i) * product(n, j, j))) return 0;
+    return 1;
+}
+
+/* Axes that are not those of space would change what z, y and x mean. Lengths that are unknown or 0 are refused
+ * elsewhere, or replaced. */
+static int check_directions(const struct nrrd *n)
+{
+    int before = -1;
+
+    for (int i = 0; i < n->dimension; ++i) {
+        const int along = n->coordinates[i] ? ascends_along(n, i) : -1;
+
+        if (!(product(n, i, i) > 0) || n->sizes[i] == 1) continue;
+        if (along <= before)
+            return mf_fail(MF_INPUT, "'%s' is %s in space (axis %d of its space directions); resample it to the axes%s",
+                           n->array->path, is_right_angled(n) ? "rotated or mirrored" : "sheared", i,
+                           is_right_angled(n) ? ", or give the lengths as 'spacings'" : "");
+        before = along;
+    }
+    return MF_OK;
+}
+
 /* Lengths of the vectors, whose coordinates may have units of their own. */
 static void measure_directions(struct nrrd *n)
 {
@@ -394,6 +439,7 @@ static int understand(struct nrrd *n)
     MF_TRY(set_type(n));
     MF_TRY(set_coding(n));
     MF_TRY(check_kinds(n));
+    MF_TRY(check_directions(n));
     measure_directions(n);
     set_shape(n);
     set_spacing(n);

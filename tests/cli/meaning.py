@@ -73,6 +73,7 @@ def nrrd(name, a, *lines):
 
 def units():
     a, cases = VOLUME, []
+    save(".", "u.npy", (IMAGE > 0).astype("u1"))
     for lines, spacing, unit in ((('spacings: 0.25 0.5 1.5', 'units: "um" "um" "mm"'), [1500, 0.5, 0.25], "um"),
                                  (('units: "nm" "micron" "\u00b5m"', 'spacings: 250 0.5 1.5'), [1500, 500, 250], "nm"),
                                  (('spacings: 1 2 3', 'units: "px" "px" "px"'), [3, 2, 1], "px"),
@@ -87,6 +88,11 @@ def units():
         check(got == ([3, 2, 1], "nm"), f"--spacing replaces {lines}: {got}")
         told = run(PROGRAM, "info", f"u{k}.nrrd", "--json")
         check(told.status == 0 and json.loads(told.out)["spacing"] is None and says in told.out, f"info {lines}: {told}")
+    for k, (vectors, says) in enumerate((("(1,0,0) (0.3,1,0) (0,0,2)", "is sheared in space (axis 1 of its space directions); resample it to the axes\n"), ("(-1,0,0) (0,1,0) (0,0,2)", "or give the lengths as 'spacings'"),
+                                         ("(1,1,0) (-1,1,0) (0,0,2)", "is rotated or mirrored"), ("(0,0,1) (0,1,0) (2,0,0)", "is rotated or mirrored in space (axis 1"))):
+        cases.append((3, ["characterize", nrrd(f"d{k}.nrrd", a, f"space directions: {vectors}"), "--limit_to", 2], says))
+    check(same(nrrd("plane.nrrd", IMAGE, "space directions: (2,0,0) (0,0,3)"), IMAGE)[0][-2:] == [3, 2], "a plane in space")
+    check("1/unit of the spacing" in run(PROGRAM, "characterize", "u.npy", "--spacing", 0.25, "--limit_to", 2, "--output", "u.h5").out, "a spacing without a unit")
     grid = "".join(f"<VTKFile type=\"ImageData\"><ImageData WholeExtent=\"0 10 0 9 0 8\" Spacing=\"{{}}\"><Piece Extent=\"0 10 0 9 0 8\"><CellData>"
                    f"<DataArray type=\"UInt8\" Name=\"p\" format=\"ascii\">{' '.join(map(str, a.ravel()))}</DataArray></CellData></Piece></ImageData></VTKFile>")
     for k, spacing in enumerate(("nan 1 1", "1 0 1", "1 1 -1", "1 1")):

@@ -232,7 +232,7 @@ static void print_interface(FILE *to, const struct mf_target *t, int ndim, doubl
         fprintf(to, "   interface length per area %.6g", 1.5707963267948966 * crossings);
     else
         fprintf(to, "   interface area per volume %.6g", 2 * crossings);
-    fprintf(to, " 1/%s\n", *t->unit ? t->unit : "pixel");
+    fprintf(to, " 1/%s\n", *t->unit ? t->unit : t->spacing[2] == 1 ? "pixel" : "unit of the spacing");
 }
 
 static void print_curves(FILE *to, const struct mf_target *t, int ndim, int phase)

@@ -260,6 +260,13 @@ for name in (newest, other):
         file.write(kept[: len(kept) * 2 // 3])
 code, _, text = run(options + ["--restart", "auto"], 2)
 check(code == 3 and "hurt.ckpt" in text, f"both damaged: {code} {text}")
+code, _, text = run(options, 2)
+check(code == 2 and "is of a run that has not ended, and it is damaged" in text, f"both damaged, and nobody says what is to become of them: {code} {text}")
+with open("strange.ckpt-a.h5", "w") as file:
+    file.write("mine")
+code, _, text = run(cases["volume"] + ["--output", "strange.npy", "--restart", "no"], 2)
+check(code == 7 and "'strange.ckpt-a.h5' is no checkpoint, and this run would replace it" in text, f"a file of others: {code} {text}")
+os.remove("strange.ckpt-a.h5")
 
 # A checkpoint of another problem is refused, and says in what they differ.
 with open(newest, "wb") as file:

@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "io/atomic.h"
+#include "io/dataset.h"
 #include "io/image.h"
 #include "io/tiff_page.h"
 #include "io/tiff_shape.h"
 #include "src/base/err.h"
 
 /* A compressed file may claim this many times its length. */
-enum { RATIO_MAX = 2048, SLACK = 1 << 16, PAGES_MAX = 1 << 20, FEW = 4 /* channels of a microscope */ };
+enum { RATIO_MAX = 2048, SLACK = 1 << 16, PAGES_MAX = 1 << 20 };
 
 /* Does the last page, at @p at, really state that no page follows? libtiff reads a file that is cut in these bytes as
  * if it did. */
@@ -170,7 +171,7 @@ static int set_planes(TIFF *tiff, const struct stack *s, struct mf_array *a)
         return mf_fail(MF_INPUT, "'%s' declares %zu planes (%s) but holds %zu; save it again, one page for each plane",
                        a->path, s->shape.planes, s->shape.by, s->pages);
     }
-    if (planes > 1 && planes <= FEW && planes < s->first.rows && !s->shape.planes) a->said |= MF_SAID_FEW;
+    if (planes > 1 && planes <= MF_FEW && planes < s->first.rows && !s->shape.planes) a->said |= MF_SAID_FEW;
     a->ndim = planes > 1 ? 3 : 2;
     a->shape[0] = planes;
     a->shape[a->ndim - 2] = s->first.rows;

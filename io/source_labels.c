@@ -173,17 +173,18 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Zeros in front are often a part of a name. */
-static void doubt_zeros(const struct mf_source *s, size_t column)
+static void doubt_zeros(struct mf_source *s, size_t column)
 {
     const char **cell = MF_MUST(calloc(s->samples + 1, sizeof *cell), "labels");
-    size_t k = 1;
+    size_t n = 0, k = 1;
 
-    for (size_t i = 0; i < s->samples; ++i) cell[i] = cell_of(s, column, i);
-    qsort(cell, s->samples, sizeof *cell, by_number);
-    while (k < s->samples && (strspn(cell[k], "0") == strspn(cell[k - 1], "0") ||
-                              strtod(cell[k], NULL) != strtod(cell[k - 1], NULL) || !*cell[k - 1]))
+    for (size_t i = 0; i < s->samples; ++i)
+        if (!is_unknown(s, cell_of(s, column, i))) cell[n++] = cell_of(s, column, i);
+    qsort(cell, n, sizeof *cell, by_number);
+    while (k < n &&
+           (strspn(cell[k], "0") == strspn(cell[k - 1], "0") || strtod(cell[k], NULL) != strtod(cell[k - 1], NULL)))
         ++k;
-    if (k < s->samples)
+    if (k < n)
         mf_warn("'%s': the labels '%.40s' and '%.40s' are one number, and so one class; --classes names them as words",
                 s->table.path, cell[k - 1], cell[k]);
     free(cell);

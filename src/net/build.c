@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/dataset.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 
@@ -32,11 +33,10 @@ int mf_build_refuse(struct mf_build *build, const char *sentence)
 
 int mf_build_volume(struct mf_build *build, struct mf_shape sample, const char *what, const char *other)
 {
-    enum { FEW = 4 }; /* planes that may be channels */
     char text[320], planes[160] = "";
 
     if (sample.d[1] == 1) return 0;
-    if (sample.d[1] <= FEW && sample.d[1] < sample.d[2])
+    if (sample.d[1] <= MF_FEW && sample.d[1] < sample.d[2])
         snprintf(planes, sizeof planes,
                  " of %zu planes; if these are channels, they come last: numpy.moveaxis(x, 1, -1); else",
                  (size_t)sample.d[1]);

@@ -264,6 +264,8 @@ def doubtful_cells():
     for word in ("?", "-", "--"):
         done = made(*table(f"label\n{word}\na\nb\n{word}\na\nb\n"))
         check(f"give --unknown '{word}'" in done.err, done)
+    for word, more in (("NA", ()), ("void", ("--unknown", "void"))):
+        check("are one number" not in made(*table(f"label\n0\n1\n{word}\n0\n1\n2\n", *more)).err, f"0 and {word}")
     done = made(*table("label\n001\n01\n1\n2\n2\n2\n"))
     check("'001' and '01' are one number, and so one class" in done.err, done)
     done = made(*table("label\n001\n01\n1\n2\n2\n2\n", "--classes", "001", "01", "1", "2"))

@@ -65,7 +65,7 @@ static int refuse_arrays(const struct mf_dataset *set, const uint64_t bad[2])
                    set->path, (unsigned long long)bad[0], (unsigned long long)bad[1], n ? names : "its headers");
 }
 
-int mf_dataset_check(const struct mf_dataset *set)
+int mf_dataset_check(const struct mf_dataset *set, int *changed)
 {
     uint64_t span[2], bad[2];
     struct mf_comm self;
@@ -74,6 +74,7 @@ int mf_dataset_check(const struct mf_dataset *set)
     span_of(set, span);
     MF_TRY(mf_seal_around(set->path, span[0], span[1], &sealed, bad));
     mf_comm_self(&self);
+    *changed = !sealed && set->ours;
     if (!sealed) return mf_seal_warn(&self, set->path, set->ours, NULL);
     if (!bad[1]) return MF_OK;
     rc = check_samples(set, bad);

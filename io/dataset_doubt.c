@@ -9,8 +9,11 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-/* SCALES: no images of one scale lie between a width and so many times it. */
-enum { NAMES = 200 /* bytes of a list of names */, SCALES = 64 };
+enum { NAMES = 200 /* bytes of a list of names */ };
+
+/* Widths with a gap of SURE times are of two scales. With one of LIKELY times they are if both sides are GROUP images
+ * or more, and each side spans less than the gap: 12 bits beside 16 are 16 times, and some pictures are just dark. */
+enum { SURE = 64, LIKELY = 8, GROUP = 3 };
 
 void mf_doubt_classes(const struct mf_dataset *set)
 {
@@ -83,17 +86,32 @@ static size_t sort_widths(const struct mf_dataset *set, size_t c, struct width *
     return n;
 }
 
+static float gap_at(const struct width *widths, size_t k) { return widths[k].width / widths[k - 1].width; }
+
+/* How many images have the smaller of two scales; @p n: they have one. */
+static size_t part_scales(size_t n, const struct width *widths)
+{
+    size_t at = 1;
+    float gap;
+
+    for (size_t k = 2; k < n; ++k)
+        if (gap_at(widths, k) > gap_at(widths, at)) at = k;
+    if (n < 2) return n;
+    gap = gap_at(widths, at);
+    if (gap >= SURE) return at;
+    if (gap < LIKELY || at < GROUP || n - at < GROUP) return n;
+    return widths[at - 1].width / widths[0].width < gap && widths[n - 1].width / widths[at].width < gap ? at : n;
+}
+
 void mf_doubt_scales(const struct mf_dataset *set)
 {
     struct width *widths = MF_MUST(malloc((set->samples + 1) * sizeof *widths), "a count");
 
     for (size_t c = 0; !set->phases && set->where->range && c < set->dims[3]; ++c) {
-        const size_t n = sort_widths(set, c, widths);
+        const size_t n = sort_widths(set, c, widths), k = part_scales(n, widths);
         const float *low, *high;
-        size_t k = 1;
 
-        while (k < n && widths[k].width < SCALES * widths[k - 1].width) ++k;
-        if (k >= n) continue;
+        if (k == n) continue;
         low = range_of(set, widths[k - 1].id, c);
         high = range_of(set, widths[k].id, c);
         mf_warn("'%s': channel %zu has two scales: %g to %g in sample %u, and %g to %g in sample %u; %zu of %zu images "

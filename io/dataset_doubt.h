@@ -11,7 +11,7 @@ void mf_doubt_classes(const struct mf_dataset *set);
 void mf_doubt_channels(const struct mf_dataset *set);
 
 /** Warns of images whose values span far less than those of all others, as masks of 0 and 1 beside grey values of 0 to
- * 255. Local. */
+ * 255, or 12 bits beside 16. Local. */
 void mf_doubt_scales(const struct mf_dataset *set);
 
 /** Warns of real values that are constant in the train split: of @p columns columns, NULL: the first ones. Local. */

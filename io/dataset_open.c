@@ -216,8 +216,9 @@ static int measure(struct mf_dataset *s, struct mf_span own)
     if (!x) return mf_fail(MF_MEMORY, "no memory for a sample of '%s'", s->path);
     rc = mf_open_plain(s->path, O_RDONLY, &file);
     for (size_t i = own.first; rc == MF_OK && i < own.first + own.count; ++i) {
+        if (s->where->crc && s->split[i] >= MF_SPLITS) continue; /* nobody reads it, and it may be incomplete */
         rc = mf_sample_read(s, file, x + s->bytes, i, x);
-        if (rc == MF_OK)
+        if (rc == MF_OK && !s->phases)
             mf_sample_moments(s->dims, s->is_float, x, s->where->moments + i * row, s->where->range + i * row);
         mf_comm_alive();
     }
@@ -238,12 +239,16 @@ static int share_rows(const struct mf_comm *comm, struct mf_dataset *s, struct m
     return MF_OK;
 }
 
-/* Every rank measures a part. Collective. */
+/* Every rank reads a part, and measures images. Collective. */
 static int measure_all(const struct mf_comm *comm, struct mf_dataset *s)
 {
     const struct mf_span own = mf_cut(s->samples, (size_t)comm->size, (size_t)comm->rank);
 
+    if (!s->phases && !s->where->range)
+        s->where->range = s->where->array[MF_PART_RANGE] =
+            MF_MUST(calloc(s->samples * 2 * s->dims[3], sizeof(float)), "a dataset");
     MF_TRY(mf_agree(comm, measure(s, own)));
+    if (s->phases) return MF_OK;
     MF_TRY(share_rows(comm, s, own, MF_PART_MOMENTS));
     return share_rows(comm, s, own, MF_PART_RANGE);
 }
@@ -337,7 +342,7 @@ static int load(const struct mf_comm *comm, struct opening *o)
     int rc = MF_OK;
 
     if (comm->rank == 0) rc = mf_seal_explain(mf_guard(o->path, seconds_of(o->path), work, take, o), o->path);
-    if (comm->rank == 0 && rc == MF_OK) rc = mf_dataset_check(s);
+    if (comm->rank == 0 && rc == MF_OK) rc = mf_dataset_check(s, &o->head.changed);
     if (comm->rank == 0 && rc == MF_OK) rc = check_values(s);
     MF_TRY(mf_agree(comm, rc));
     if (comm->rank == 0 && o->head.mark >= 0)
@@ -347,7 +352,7 @@ static int load(const struct mf_comm *comm, struct opening *o)
     if (comm->rank != 0) make_arrays(s, &o->head);
     MF_TRY(each_array(s, &o->head, share, (void *)(uintptr_t)comm));
     MF_TRY(mf_agree(comm, make_splits(s)));
-    if (!s->phases && !o->head.columns[MF_PART_MOMENTS]) MF_TRY(measure_all(comm, s));
+    if (o->head.changed || (!s->phases && !o->head.columns[MF_PART_MOMENTS])) MF_TRY(measure_all(comm, s));
     make_hash(s, &o->head);
     return mf_agree(comm, s->phases ? MF_OK : normalise(s));
 }

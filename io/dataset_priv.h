@@ -59,7 +59,7 @@ struct mf_set_head {
     uint64_t columns[MF_PARTS]; /* of the arrays beside x; 0: there is none */
     uint64_t at[MF_PARTS];      /* where they begin in the file; 0: not known */
     int32_t ndim, is_float, phases, deflate, shuffle, ours;
-    int32_t named;             /* x says what its axes are */
+    int32_t named, changed;    /* x says what its axes are; a set of ours has no seal */
     double mark;               /* a label that often says: not known (io/labels.h); -1: none */
     uint8_t tail[MF_SET_TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */
 };
@@ -82,9 +82,9 @@ size_t mf_sample_scratch(const struct mf_dataset *set);
 int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t id, void *to);
 
 /** Compares with the seal what the file holds beside the samples. A damaged block is no fault of the arrays in it if it
- * holds a damaged sample, which readers refuse. Warns where a set of ours has no seal. Not collective; MF_INPUT naming
- * the arrays of the block. */
-int mf_dataset_check(const struct mf_dataset *set);
+ * holds a damaged sample, which readers refuse. *changed: a set of ours has no seal, and a warning says so. Not
+ * collective; MF_INPUT naming the arrays of the block. */
+int mf_dataset_check(const struct mf_dataset *set, int *changed);
 
 /** Warns where samples without names of axes are volumes of so few planes that they may be channels. Local. */
 void mf_sample_doubt_planes(const char *path, int ndim, const size_t dims[4]);

@@ -107,7 +107,9 @@ int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t
     else
         MF_TRY(read_chunk(set, file, scratch, id, to));
     if (w->crc && mf_crc32c(0, to, set->bytes) != w->crc[id])
-        return mf_fail(MF_INPUT, "'%s' is damaged: sample %zu differs from its checksum; try: mesoforge verify '%s'",
+        return mf_fail(MF_INPUT,
+                       "'%s' is damaged: sample %zu differs from its checksum; try: mesoforge verify '%s'; if you "
+                       "changed it yourself, delete /index/crc32c, or import the samples again",
                        set->path, id, set->path);
     return MF_OK;
 }

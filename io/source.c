@@ -97,14 +97,46 @@ struct taking {
     int64_t no_data[MF_NO_DATA];
 };
 
+/* A sample as the user knows it: its picture, or its number in the file. */
+static int refuse(const struct taking *t, const char *why)
+{
+    if (t->source->form == PICTURES) return mf_fail(MF_INPUT, "'%s' %s", t->source->path, why);
+    return mf_fail(MF_INPUT, "sample %zu of '%s' %s", t->id, t->source->wish->path, why);
+}
+
+static int take_real(const struct taking *t, double real, float *to)
+{
+    char why[MF_ERR_TEXT / 4];
+
+    *to = (float)real;
+    if (isfinite(*to)) return MF_OK;
+    if (!isfinite(real)) return refuse(t, "holds a value that is not a finite number");
+    snprintf(why, sizeof why, "holds %g, beyond the range of float32 (3.4e38); scale it", real);
+    return refuse(t, why);
+}
+
+static int take_whole(const struct taking *t, int64_t whole, uint8_t *to)
+{
+    const int phases = t->source->wish->phases;
+    char why[MF_ERR_TEXT / 4];
+
+    *to = (uint8_t)whole;
+    if (whole >= 0 && whole <= (phases ? phases - 1 : 255)) return MF_OK;
+    if (phases)
+        snprintf(why, sizeof why, "holds %lld, which is none of the phases 0 to %d", (long long)whole, phases - 1);
+    else
+        snprintf(why, sizeof why, "holds %lld; whole numbers must be 0 to 255, or use float32", (long long)whole);
+    return refuse(t, why);
+}
+
 /* Whole numbers become bytes, others floats. */
 static int take(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     struct taking *t = context;
-    const size_t size = t->array->size;
 
     for (size_t k = 0; k < n; ++k) {
-        const void *one = (const char *)values + k * size;
+        const void *one = (const char *)values + k * t->array->size;
+        const size_t to = at + k * stride;
         double real;
         int64_t whole;
         int none;
@@ -113,17 +145,11 @@ static int take(void *context, const void *values, size_t n, size_t at, size_t s
         none = mf_array_declared(t->array, real);
         if (none >= 0) ++t->no_data[none];
         if (t->source->is_float) {
-            ((float *)t->to)[at + k * stride] = (float)real;
-            if (isfinite(real) && !isfinite((float)real))
-                return mf_fail(MF_INPUT, "sample %zu of '%s' holds %g, beyond the range of float32 (3.4e38); scale it",
-                               t->id, t->source->wish->path, real);
-            continue;
+            MF_TRY(take_real(t, real, (float *)t->to + to));
+        } else {
+            mf_array_ints(t->array, one, 1, &whole);
+            MF_TRY(take_whole(t, whole, (uint8_t *)t->to + to));
         }
-        mf_array_ints(t->array, one, 1, &whole);
-        if (whole < 0 || whole > 255)
-            return mf_fail(MF_INPUT, "sample %zu of '%s' holds %lld; whole numbers must be 0 to 255, or use float32",
-                           t->id, t->source->wish->path, (long long)whole);
-        ((uint8_t *)t->to)[at + k * stride] = (uint8_t)whole;
     }
     return MF_OK;
 }

@@ -39,6 +39,9 @@ int mf_source_same(const struct mf_comm *comm, const struct mf_source *source);
 /** Sets what a dataset of it holds: extents, type, names, labels, splits. They belong to the source. */
 void mf_source_describe(const struct mf_source *source, struct mf_dataset_wish *wish);
 
+/** Says which pictures of a folder the table names twice, and how many it does not name. */
+void mf_source_doubt(const struct mf_source *source);
+
 /** Gives sample @p id of the struct mf_source @p source, for mf_dataset_write(). MF_INPUT. */
 int mf_source_sample(void *source, size_t id, struct mf_sample *sample);
 

@@ -43,6 +43,9 @@ static int no_column(const struct mf_table *t, const char *why, const char *name
     const char *near = mf_nearest(name, (const char *const *)t->name, t->columns);
     char all[MF_ERR_TEXT / 4] = "";
 
+    if (t->columns == 1 && strpbrk(t->name[0], "| "))
+        return mf_fail(MF_INPUT, "%s'%s' has one column, '%.200s'; separate cells by commas, semicolons or tabs", why,
+                       t->path, t->name[0]);
     for (size_t c = 0; c < t->columns; ++c) mf_enumerate(all, sizeof all, "'%s'", t->name[c]);
     return mf_fail(MF_INPUT, "%s'%s' has no column '%.80s'%s%.80s%s (columns: %s)", why, t->path, name,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);

@@ -110,6 +110,7 @@ static int import(struct mf_session *session, const struct data_import *o, struc
     mf_notes_end(session->comm);
     free(options);
     MF_TRY(rc);
+    if (session->comm->rank == 0) mf_source_doubt(source);
     return mf_data_report(session, path);
 }
 
@@ -118,6 +119,7 @@ static int dry_run(const struct mf_session *session, const struct mf_source *sou
     struct mf_dataset_wish wish = {0};
 
     mf_source_describe(source, &wish);
+    if (session->comm->rank == 0) mf_source_doubt(source);
     return mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
 }
 

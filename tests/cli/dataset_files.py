@@ -166,7 +166,7 @@ def wrong():
     nan = numpy.zeros((10, 4, 4), "f4")
     nan[7, 2, 1] = numpy.nan
     numpy.save("nan.npy", nan)
-    refused("sample 7 holds a value that is not a finite number", "data", "import", "nan.npy", ranks=2)
+    refused("sample 7 of 'nan.npy' holds a value that is not a finite number", "data", "import", "nan.npy", ranks=2)
     refused("holds 3, which is none of the phases 0 to 1", *(lambda: (numpy.save("p.npy", numpy.full((10, 4, 4), 3, "u1")), ("data", "import", "p.npy", "--phases", 2))[1])())
     numpy.save("w.npy", numpy.full((10, 4, 4), 300))
     refused("must be 0 to 255", "data", "import", "w.npy")
@@ -272,6 +272,24 @@ def doubtful_cells():
     check("classes:      001 1, 01 1, 1 1, 2 3" in done.out, done)
 
 
+def named_pictures():
+    """A table names each picture once, and all of them; what is wrong with one is said by its name."""
+    os.makedirs("named/in/deep")
+    for at in ("a", "b", "c", "in/d", "in/deep/e"):
+        png(f"named/{at}.png", numpy.arange(64).reshape(8, 8) % 3, 8)
+    for rows, says in (("a.png,x,train\nb.png,y,test\nc.png,x,train", "warning: 'named"), ("a.png,x,train\nb.png,y,test\n./a.png,y,test", "rows 1 and 3 name './a.png', with two labels"),
+                       ("a.png,x,train\nb.png,y,test\na.png,x,test", "rows 1 and 3 name 'a.png', in two splits"), ("in/d.png,x,train\nin/d.png,x,train\na.png,y,train", "rows 1 and 2 name 'in/d.png'; it may")):
+        table("file,label,split\n" + rows + "\n")
+        done = made("data", "import", "named", "--table", "t.csv", "--output", "n.h5")
+        check((says in done.err) != (says == "warning: 'named"), done)
+        left = 0 if "c.png" in rows else 1 if "/" not in rows else 2
+        check(("left out" in done.err) == bool(left) and (left == 0 or f"{left} picture{' is' if left == 1 else 's are'} not in 't.csv'" in done.err), done)
+    table("file\na.png\nb.png\n")
+    refused("'named/a.png' holds 2, which is none of the phases 0 to 1", "data", "import", "named", "--table", "t.csv", "--phases", 2)
+    table("file|label|E\na.png|x|1\n")
+    refused("has one column, 'file|label|E'; separate cells", "data", "import", "named", "--table", "t.csv")
+
+
 def classes():
     """Classes are the numbers that occur, in their order."""
     numpy.save("six.npy", numpy.zeros((6, 4, 4), "u1"))
@@ -362,6 +380,12 @@ def scales():
         refused(says, "data", "import", "mixed", "--table", "t.csv")
     table("file\n8.png\n1.png\n")
     made("data", "import", "mixed", "--table", "t.csv", "--phases", 2, "--output", "m.h5")
+    for group, says in ((5, True), (2, False)):
+        grey = random.integers(0, 4096, (10, 8, 8)).astype("f4")
+        grey[group:] *= 16
+        numpy.save("x.npy", grey)
+        done = made("data", "import", "x.npy", "--output", "m.h5")
+        check(("channel 0 has two scales" in done.err and "5 of 10 images" in done.err) == says, done)
     mixed = random.integers(0, 256, (9, 8, 8))
     mixed[[2, 5]] %= 2
     for x, says in ((mixed, "channel 0 has two scales: 0 to 1 in sample"), (mixed[[0, 1, 3]] // numpy.array([1, 8, 64])[:, None, None], "")):
@@ -421,6 +445,14 @@ def damage():
         file.truncate(os.path.getsize("d.h5") - 1)
     check("ends without checksums" in made("data", "info", "d.h5").err, "no warning of a cut file")
     check(run("data", "verify", "d.h5").status == 3, "a cut file is sound")
+    with h5py.File("d.h5", "r+") as file:
+        file["samples/x"][9] = file["samples/x"][9] ^ 1
+    for ranks in (1, 2):
+        done = run("data", "info", "d.h5", ranks=ranks)
+        check(done.status == 3 and "sample 9 differs from its checksum" in done.err and "delete /index/crc32c" in done.err, done)
+    with h5py.File("d.h5", "r+") as file:
+        del file["index/crc32c"]
+    made("data", "info", "d.h5")
     with h5py.File("h.h5", "w") as file:  # by another program
         file["samples/x"] = random.normal(0, 1, (12, 8, 8)).astype("f4")
         file.create_dataset("samples/label", data=numpy.arange(12, dtype="i4") % 4)
@@ -483,6 +515,7 @@ wrong()
 tables()
 spoiled_tables()
 doubtful_cells()
+named_pictures()
 classes()
 foreign()
 learnable()

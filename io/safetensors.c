@@ -1,6 +1,7 @@
 /* See safetensors.h. */
 #include "io/safetensors.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,6 +59,11 @@ static int refuse_others(const char *path, const unsigned char *start, size_t n,
                        "'%.300s' is a pickle, which can run any code; try: safetensors.torch.save_file in Python, for "
                        "VGG-19 tools/vgg-to-safetensors",
                        path);
+    if (memcmp(start, "\x89HDF", 4) == 0)
+        return mf_fail(MF_INPUT, "'%.300s' is HDF5; a model is a .safetensors file (model.safetensors of its training)",
+                       path);
+    if (n > 0 && (start[0] == '<' || isspace(start[0])) && length > MF_SAFETENSORS_HEADER)
+        return mf_fail(MF_INPUT, "'%.300s' is text (a page of HTML?), not a .safetensors file; fetch it again", path);
     return mf_unread_pointer(path, start, n);
 }
 
@@ -317,7 +323,7 @@ static int look_up(const struct mf_safetensors *f, const char *name, size_t ndim
                        extents(p->entry.ndim, p->entry.dims, has), extents(ndim, dims, want));
     if (!(types >> p->entry.type & 1))
         return mf_fail(MF_INPUT, "'%s' in '%.300s' is not of type %s", name, f->part[p->part].path,
-                       types >> MF_F32 & 1 ? "F32, F16 or BF16" : "I64, I32 or U8");
+                       types >> MF_F32 & 1 ? "F32, F16 or BF16; save it with .float()" : "I64, I32 or U8");
     *to = p;
     return MF_OK;
 }

@@ -1,6 +1,8 @@
 /* See saved.h. */
 #include "src/train/saved.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,14 +107,32 @@ static int not_understood(const struct mf_saved *s, const char *key)
     return mf_fail(MF_INPUT, "'%s': its metadata do not say '%s' as this program writes it", s->path, key);
 }
 
-/* Up to @p n numbers of an array; how many there are. */
+static int is_number(const struct mf_json *value)
+{
+    return value && (mf_json_kind(value) == MF_JSON_REAL || mf_json_kind(value) == MF_JSON_INT);
+}
+
+/* Up to @p n numbers of an array; how many there are. 0: one of them is no number. */
 static size_t numbers_of(const struct mf_json *at, const char *key, size_t n, double *values)
 {
     const struct mf_json *array = mf_json_get(at, key);
     const size_t count = array && mf_json_kind(array) == MF_JSON_ARRAY ? mf_json_count(array) : 0;
 
-    for (size_t i = 0; i < count && i < n; ++i) values[i] = mf_json_to_real(mf_json_item(array, i));
+    for (size_t i = 0; i < count && i < n; ++i) {
+        if (!is_number(mf_json_item(array, i))) return 0;
+        values[i] = mf_json_to_real(mf_json_item(array, i));
+    }
     return count;
+}
+
+/* What a network divides by. */
+static int check_deviations(const struct mf_saved *s, const char *key, size_t n, const double *values)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (!(values[i] > 0) || !isfinite(values[i]))
+            return mf_fail(MF_INPUT, "'%s': '%s' of its metadata holds %g; it must be above 0", s->path, key,
+                           values[i]);
+    return MF_OK;
 }
 
 /* The ids name the weights, so each stands there once. */
@@ -130,6 +150,16 @@ static int read_ids(struct mf_saved *s, const struct mf_json *ids)
     return MF_OK;
 }
 
+/* What the arguments lack is a fault of the file, not of an option. */
+static int complete(struct mf_saved *s)
+{
+    char why[MF_ERR_TEXT];
+
+    if (mf_model_complete(s->model, &s->args) == MF_OK) return MF_OK;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    return mf_fail(MF_INPUT, "'%s': 'arguments' of its metadata: %.300s", s->path, why);
+}
+
 static int read_mixture(struct mf_saved *s, const struct mf_json *args)
 {
     const char *features = mf_json_get_text(args, "features");
@@ -144,23 +174,65 @@ static int read_mixture(struct mf_saved *s, const struct mf_json *args)
     while (features && s->args.features < MF_FEATURES && strcmp(mf_features_names[s->args.features], features) != 0)
         ++s->args.features;
     if (!features || s->args.features == MF_FEATURES) return not_understood(s, "features");
-    MF_TRY(mf_model_complete(s->model, &s->args));
+    MF_TRY(complete(s));
     return read_ids(s, mf_json_get(args, "expert_ids"));
+}
+
+/* A network has no size that is larger than all extents of its arrays, and not more layers than arrays. */
+static size_t largest(const struct mf_saved *s)
+{
+    size_t count, most;
+    const struct mf_safetensors_entry *entry = mf_safetensors_list(s->file, &count);
+
+    most = count;
+    for (size_t k = 0; k < count; ++k)
+        for (size_t i = 0; i < entry[k].ndim; ++i)
+            if (entry[k].dims[i] > most) most = entry[k].dims[i];
+    return most;
+}
+
+/* An argument that no network has would be ignored, and the network be another one. */
+static int check_arguments(const struct mf_saved *s, const struct mf_json *args)
+{
+    static const char *const sizes[] = {"width", "depth", "heads", "patch"};
+    static const char *const known[] = {"width",      "depth",        "heads",           "patch",   "dropout",
+                                        "experts",    "top_k",        "temperature",     "balance", "features",
+                                        "expert_ids", "router_noise", "capacity_factor", NULL};
+    const char *stranger = mf_json_stranger(args, known);
+
+    if (stranger)
+        return mf_fail(MF_INPUT, "'%s': 'arguments' of its metadata has '%s', which no network has", s->path, stranger);
+    for (int i = 0; i < 4; ++i) {
+        const struct mf_json *value = mf_json_get(args, sizes[i]);
+        const long long size = value && mf_json_kind(value) == MF_JSON_INT ? mf_json_to_int(value) : 0;
+
+        if (value && mf_json_kind(value) != MF_JSON_INT) return not_understood(s, sizes[i]);
+        if (size < 0 || (unsigned long long)size > largest(s))
+            return mf_fail(MF_INPUT, "'%s': '%s' of its metadata is %lld, which its arrays do not fit", s->path,
+                           sizes[i], size);
+    }
+    return MF_OK;
 }
 
 static int read_model(struct mf_saved *s)
 {
-    const struct mf_json *args = mf_json_get(s->card, "arguments");
+    const struct mf_json *args = mf_json_get(s->card, "arguments"), *version = mf_json_get(s->card, "version");
     const char *arch = mf_json_get_text(s->card, "arch");
 
+    if (!version || mf_json_kind(version) != MF_JSON_INT) return not_understood(s, "version");
+    if (mf_json_to_int(version) != CARD)
+        return mf_fail(MF_INPUT, "'%s': its metadata are of version %lld, and %d is read here", s->path,
+                       mf_json_to_int(version), CARD);
     s->model = arch ? mf_model_find(arch) : NULL;
-    if (!s->model || !args) return not_understood(s, s->model ? "arguments" : "arch");
+    if (!s->model || !args || mf_json_kind(args) != MF_JSON_OBJECT)
+        return not_understood(s, s->model ? "arguments" : "arch");
+    MF_TRY(check_arguments(s, args));
     s->args = (struct mf_model_args){.width = (long)mf_json_get_int(args, "width"),
                                      .depth = (long)mf_json_get_int(args, "depth"),
                                      .heads = (long)mf_json_get_int(args, "heads"),
                                      .patch = (long)mf_json_get_int(args, "patch"),
                                      .dropout = mf_json_get_real(args, "dropout")};
-    return mf_json_get(args, "experts") ? read_mixture(s, args) : mf_model_complete(s->model, &s->args);
+    return mf_json_get(args, "experts") ? read_mixture(s, args) : complete(s);
 }
 
 /* Files of earlier versions have neither type nor range. */
@@ -170,6 +242,7 @@ static int read_channels(struct mf_saved *s, const struct mf_json *input)
     const size_t n = s->dims[3];
     double *values = MF_MUST(calloc(4 * n, sizeof *values), "units");
     size_t got[4];
+    int rc;
 
     for (int k = 0; k < 4; ++k) got[k] = numbers_of(input, key[k], n, values + (size_t)k * n);
     s->type = mf_json_get_text(input, "type");
@@ -180,8 +253,12 @@ static int read_channels(struct mf_saved *s, const struct mf_json *input)
         s->channel[c].least = values[2 * n + c];
         s->channel[c].most = values[3 * n + c];
     }
+    if (got[0] != n || got[1] != n)
+        rc = not_understood(s, got[0] == n ? "deviation" : "mean");
+    else
+        rc = check_deviations(s, "deviation", n, values + n);
     free(values);
-    return got[0] == n && got[1] == n ? MF_OK : not_understood(s, got[0] == n ? "deviation" : "mean");
+    return rc;
 }
 
 static int read_input(struct mf_saved *s)
@@ -198,6 +275,32 @@ static int read_input(struct mf_saved *s)
     return s->phases ? MF_OK : read_channels(s, input);
 }
 
+static size_t find_name(const struct mf_saved *s, const char *name)
+{
+    size_t i = 0;
+
+    while (i < s->outputs && strcmp(s->name[i], name) != 0) ++i;
+    return i;
+}
+
+/* Names tell outputs apart. */
+static int read_names(struct mf_saved *s, const struct mf_json *names)
+{
+    const char *key = s->classify ? "classes" : "columns";
+
+    for (size_t i = 0; i < s->outputs; ++i) {
+        const struct mf_json *name = mf_json_item(names, i);
+
+        if (mf_json_kind(name) != MF_JSON_TEXT || !*mf_json_to_text(name))
+            return mf_fail(MF_INPUT, "'%s': '%s' of its metadata must be names (texts that are not empty)", s->path,
+                           key);
+        snprintf(s->name[i], sizeof s->name[i], "%s", mf_json_to_text(name));
+        if (find_name(s, s->name[i]) < i)
+            return mf_fail(MF_INPUT, "'%s': '%s' of its metadata names '%s' twice", s->path, key, s->name[i]);
+    }
+    return MF_OK;
+}
+
 static int read_outputs(struct mf_saved *s)
 {
     const struct mf_json *names = mf_json_get(s->card, "classes");
@@ -210,12 +313,13 @@ static int read_outputs(struct mf_saved *s)
     s->name = MF_MUST(calloc(s->outputs, sizeof *s->name), "names");
     s->units.mean = MF_MUST(calloc(s->outputs, sizeof(double)), "units");
     s->units.deviation = MF_MUST(calloc(s->outputs, sizeof(double)), "units");
-    for (size_t i = 0; i < s->outputs; ++i)
-        snprintf(s->name[i], sizeof s->name[i], "%s", mf_json_to_text(mf_json_item(names, i)));
-    if (s->classify || (numbers_of(s->card, "column_mean", s->outputs, s->units.mean) == s->outputs &&
-                        numbers_of(s->card, "column_deviation", s->outputs, s->units.deviation) == s->outputs))
-        return MF_OK;
-    return not_understood(s, "column_mean");
+    MF_TRY(read_names(s, names));
+    if (s->classify) return MF_OK;
+    if (numbers_of(s->card, "column_mean", s->outputs, s->units.mean) != s->outputs)
+        return not_understood(s, "column_mean");
+    if (numbers_of(s->card, "column_deviation", s->outputs, s->units.deviation) != s->outputs)
+        return not_understood(s, "column_deviation");
+    return check_deviations(s, "column_deviation", s->outputs, s->units.deviation);
 }
 
 int mf_saved_open(const char *path, struct mf_saved *s)
@@ -271,14 +375,6 @@ int mf_saved_reads(const struct mf_saved *s, struct mf_dataset *set)
         set->deviation[c] = s->channel[c].deviation;
     }
     return MF_OK;
-}
-
-static size_t find_name(const struct mf_saved *s, const char *name)
-{
-    size_t i = 0;
-
-    while (i < s->outputs && strcmp(s->name[i], name) != 0) ++i;
-    return i;
 }
 
 /* Samples of a class that the model does not know have no label for it. */

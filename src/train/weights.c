@@ -273,8 +273,25 @@ static int is_asked(const struct mf_value *value, const char *but)
     return mf_value_is_weight(value) && !mf_name_in(value->name, but);
 }
 
+/* What wrappers of PyTorch put before every name. */
+static const char *prefix_of(const struct mf_network *n, const struct mf_safetensors *file)
+{
+    static const char *const prefix[] = {"module.", "_orig_mod."};
+    size_t count;
+    const struct mf_safetensors_entry *entry = mf_safetensors_list(file, &count);
+
+    for (int i = 0; count > 0 && i < 2; ++i) {
+        const size_t length = strlen(prefix[i]);
+
+        if (strncmp(entry[0].name, prefix[i], length) == 0 && has_weight(n->net, entry[0].name + length))
+            return prefix[i];
+    }
+    return NULL;
+}
+
 static int check_file(const struct mf_network *n, const struct mf_safetensors *file, const char *but)
 {
+    const char *prefix = prefix_of(n, file);
     struct faults f = {0};
     char own[100];
     size_t count;
@@ -286,6 +303,11 @@ static int check_file(const struct mf_network *n, const struct mf_safetensors *f
         if (!has_weight(n->net, entry[k].name) && !mf_name_in(entry[k].name, but))
             fault(&f, "; the model has no '%.80s'", entry[k].name);
     if (f.count == 0) return MF_OK;
+    if (prefix)
+        return mf_fail(MF_INPUT,
+                       "the names in '%s' begin with '%s', which a wrapper of PyTorch puts there; save the state_dict "
+                       "of the model within (model.%.*s)",
+                       mf_safetensors_path(file), prefix, (int)strlen(prefix) - 1, prefix);
     describe(file, own, sizeof own);
     return mf_fail(MF_INPUT, "the arrays of '%s' are not those of this model%s: %zu differ%s",
                    mf_safetensors_path(file), own, f.count, f.text);

@@ -279,13 +279,13 @@ def other_scales():
     check(parts("colour/model.safetensors")[1]["input"]["type"] == "float32" and parts(MODEL["classify"])[1]["input"]["type"] == "phases", "types")
     check("uint8, mean" in good("info", model).out, "info of a model of images")
     image = numpy.load("greys.npy")[7]
-    for name, x in (("same", image), ("sixteen", image.astype("u2") * 257), ("unit", image / 255), ("nibble", image // 16), ("few", image % 3), ("wide", 128 + (image - 128.) * 5), ("huge", image * 1e60), ("black and white", (image > 127) * 255), ("zero", image - 128.)):
+    for name, x in (("same", image), ("sixteen", image.astype("u2") * 257), ("unit", image / 255), ("nibble", image // 16), ("few", image % 3), ("wide", 128 + (image - 128.) * 5), ("huge", image * 1e60), ("black and white", (image > 127) * 255), ("zero", image - 128.), ("blank", image * 0 + 127)):
         numpy.save(f"{name}.npy", x)
     for ranks in runs.some((1, 3)):
         said = good("infer", "classify", model, "same.npy", "sixteen.npy", "same.npy", "sixteen.npy", "unit.npy", ranks=ranks).err
         check(said.count("warning") == 1 and "'sixteen.npy' and 2 more files: mean 3" in said and "(uint16, " in said and "(uint8, 0 to 255)" in said, f"scales of files: {said}")
-        odd = [f"{name}.npy" for name in ("nibble", "wide", "black and white", "zero")]
-        check("'nibble.npy' and 3 more files: mean" in good("infer", "classify", model, *odd, ranks=ranks).err, "4 bits for 8, 5 times the contrast, two values, less their mean")
+        odd = [f"{name}.npy" for name in ("nibble", "wide", "black and white", "zero", "blank")]
+        check("'nibble.npy' and 4 more files: mean" in good("infer", "classify", model, *odd, ranks=ranks).err, "4 bits for 8, 5 times the contrast, two values, less their mean, one value")
         check("warning" not in good("infer", "classify", model, "same.npy", "grey.h5", ranks=ranks).err, "the scale of the training")
         refused(3, "'few.npy' holds whole numbers from 0 to 2, which look like phases", "infer", "classify", model, "few.npy", ranks=ranks)
         refused(3, "which does not fit into float32", "infer", "classify", model, "huge.npy", ranks=ranks)
@@ -311,6 +311,21 @@ def bad_models():
     with open("cut.safetensors", "wb") as file:
         file.write(data[:-100])
     shutil.copy("x.npy", "no.safetensors")
+    edited = lambda head, card, at, key, value: {**card, at: {**card[at], key: value}} if at else {**card, key: value}
+    for said, at, key, value in (("must be names", None, "classes", [0, 1]), ("names 'a' twice", None, "classes", ["a", "a"]), ("of version 99, and 1 is read here", None, "version", 99),
+                                 ("'mean' as this", "input", "mean", ["127.5"]), ("'deviation' of its metadata holds 0", "input", "deviation", [0.0]), ("holds -40", "input", "deviation", [-40.0]),
+                                 ("'activation', which no network has", "arguments", "activation", "relu"), ("'width' of its metadata is 1000000000", "arguments", "width", 10**9),
+                                 ("'depth' of its metadata is -1", "arguments", "depth", -1)):
+        write_model("edited.safetensors", "grey/model.safetensors", lambda head, card: edited(head, card, at, key, value))
+        refused(3, said, "infer", "classify", "edited.safetensors", "image.npy")
+    def wrapped(head, card):
+        for name in [name for name in head if name[0] != "_"]:
+            head[f"module.{name}"] = head.pop(name)
+    write_model("wrapped.safetensors", model, wrapped)
+    open("page.safetensors", "w").write("<!DOCTYPE html><html>404</html>")
+    refused(3, "begin with 'module.', which a wrapper of PyTorch puts there", "infer", "classify", "wrapped.safetensors", "one.npy")
+    refused(3, "is text (a page of HTML?)", "infer", "classify", "page.safetensors", "one.npy")
+    refused(3, "'set.h5' is HDF5; a model is a .safetensors file", "infer", "classify", "set.h5", "one.npy")
     for name, said in (("bare", "has no 'mesoforge' in its metadata"), ("other", "'arch'"), ("wide", ""), ("deep", "'extents'"), ("cut", ""), ("no", ""), ("missing", "cannot open")):
         for ranks in runs.some((1, 3), 1 if name == "bare" else 2):
             refused(3, said, "eval", f"{name}.safetensors", "--data", "set.h5", ranks=ranks)

@@ -74,7 +74,7 @@ static int is_flat(const struct mf_channel *c, const struct mf_channel *model)
 {
     const int narrow = has_range(c) && has_range(model) && TENTH * (c->most - c->least) < model->most - model->least;
 
-    return c->deviation > 0 && (narrow ? LOW : FLAT) * c->deviation < model->deviation;
+    return (narrow ? LOW : FLAT) * c->deviation < model->deviation;
 }
 
 static int is_shifted(const struct mf_channel *c, const struct mf_channel *model)

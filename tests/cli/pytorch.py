@@ -110,7 +110,13 @@ def others_are_refused():
         data = file.read()
     with open("bare.safetensors", "wb") as file:
         file.write(data.replace(b'"mesoforge":', b'"nobody...":', 1))
-    for path, x, word in (("bare.safetensors", None, "no model of mesoforge"), ("run4/model.safetensors", numpy.zeros((1, 4, 4), "u1"), "smaller"),
+    with open("empty.safetensors", "wb") as file:  # its first weights are NaN
+        begin = 8 + int.from_bytes(data[:8], "little")
+        file.write(data[:begin] + b"\xff" * (len(data) - begin))
+    torch.save({"a": 1}, "x.pt")
+    for path, x, word in (("run4/model.safetensors", numpy.zeros((2, 1, 12, 16), "u1"), "[2, 1, 12, 16]; the model reads [n][y][x]: channels come last"),
+                          ("run4/model.safetensors", numpy.zeros((12, 16), "u1"), "one sample is x[None]"), ("x.pt", None, "is no .safetensors file"),
+                          ("grey.h5", None, "is no .safetensors file"), ("empty.safetensors", None, "holds NaN"), ("bare.safetensors", None, "no model of mesoforge"), ("run4/model.safetensors", numpy.zeros((1, 4, 4), "u1"), "smaller"),
                           ("run4/model.safetensors", numpy.full((1, 12, 16), 2), "Class values must be smaller")):
         try:
             mesoforge_torch.load(path)(x)

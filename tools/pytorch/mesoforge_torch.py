@@ -27,6 +27,8 @@ def read(path):
     with open(path, "rb") as file:
         data = bytearray(file.read())
     begin = 8 + int.from_bytes(data[:8], "little")
+    if data[8:9] != b"{" or begin > len(data):
+        raise ValueError(f"{path} is no .safetensors file; give the model.safetensors that a training wrote")
     head = json.loads(data[8:begin].decode())
     metadata = head.pop("__metadata__", {})
     if "mesoforge" not in metadata:
@@ -36,6 +38,8 @@ def read(path):
         if entry["dtype"] != "F32":
             raise ValueError(f"{path}: '{name}' is {entry['dtype']}, not F32")
         values = torch.frombuffer(data, dtype=torch.float32, count=math.prod(entry["shape"]), offset=begin + entry["data_offsets"][0])
+        if not values.isfinite().all():
+            raise ValueError(f"{path}: '{name}' holds NaN or an infinity, so the model predicts nothing")
         weights[name] = values.reshape(entry["shape"])
     return json.loads(metadata["mesoforge"]), weights
 
@@ -63,6 +67,10 @@ class Model(nn.Module):
     def input(self, x):
         """Samples [n][(z)][y][x], of several channels [n][(z)][y][x][channel], as the network reads them: [n][(z)][y][x][channel]."""
         x = torch.as_tensor(x, device=next(self.net.parameters()).device)
+        axes, plain = len(self.extents) + 1, self.phases or self.channels == 1
+        if not (x.ndim == axes and plain or not self.phases and x.ndim == axes + 1 and x.shape[-1] == self.channels):
+            places = "[z][y][x]"[9 - 3 * len(self.extents):]
+            raise ValueError(f"samples are {list(x.shape)}; the model reads [n]{places}{'' if plain else f'[{self.channels}]'}: channels come last, and one sample is x[None]")
         if self.phases:
             x = functional.one_hot(x.long(), self.phases).float()
             return x[..., 1:] if self.phases == 2 else x

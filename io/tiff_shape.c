@@ -100,6 +100,16 @@ static int in_order(const char *text)
     return 1;
 }
 
+/* Does a plane lie in another file than the first? Files are called by their names. */
+static int is_split(const char *text)
+{
+    const char *name = strstr(text, "FileName="), *next = name;
+
+    while (next && (next = strstr(next + 1, "FileName=")))
+        if (strncmp(next, name, strcspn(name + 10, "\"'") + 11) != 0) return 1;
+    return 0;
+}
+
 static int ome(const char *path, const char *text, const size_t page[3], struct mf_tiff_shape *shape)
 {
     const char *end, *more, *tag = tag_of(text, "Pixels", &end);
@@ -118,6 +128,8 @@ static int ome(const char *path, const char *text, const size_t page[3], struct 
     if (attribute(tag, end, "SizeY", page[0]) != page[0] || attribute(tag, end, "SizeX", page[1]) != page[1])
         return mf_fail(MF_INPUT, "'%s' has pages of %zu x %zu pixels but declares others (OME); save it again", path,
                        page[0], page[1]);
+    if (is_split(text))
+        return mf_fail(MF_INPUT, "the planes of '%s' lie in several files (OME); save them as one TIFF", path);
     if (!in_order(text))
         return mf_fail(MF_INPUT, "the pages of '%s' are not in the order of z (OME); save it again", path);
     return MF_OK;

@@ -129,6 +129,13 @@ static int take_whole(const struct taking *t, int64_t whole, uint8_t *to)
     return refuse(t, why);
 }
 
+static void count_no_data(struct taking *t, double value)
+{
+    const int none = mf_array_declared(t->array, value);
+
+    if (none >= 0) ++t->no_data[none];
+}
+
 /* Whole numbers become bytes, others floats. */
 static int take(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
@@ -139,11 +146,11 @@ static int take(void *context, const void *values, size_t n, size_t at, size_t s
         const size_t to = at + k * stride;
         double real;
         int64_t whole;
-        int none;
 
-        mf_array_reals(t->array, one, 1, &real);
-        none = mf_array_declared(t->array, real);
-        if (none >= 0) ++t->no_data[none];
+        if (t->source->is_float || t->array->declared) {
+            mf_array_reals(t->array, one, 1, &real);
+            count_no_data(t, real);
+        }
         if (t->source->is_float) {
             MF_TRY(take_real(t, real, (float *)t->to + to));
         } else {

@@ -28,6 +28,7 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 #include "src/base/text.h"
+#include "src/base/utf8.h"
 
 enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 
@@ -231,10 +232,26 @@ static int check_own(struct mf_array *a)
     return MF_OK;
 }
 
+/* Older programs write Latin-1, whose bytes are the first characters of Unicode; here all text is UTF-8. */
+static void as_utf8(char unit[MF_UNIT_TEXT])
+{
+    char latin[MF_UNIT_TEXT];
+    size_t n = 0;
+
+    if (!mf_utf8_wrong(unit)) return;
+    memcpy(latin, unit, MF_UNIT_TEXT);
+    for (const unsigned char *at = (const unsigned char *)latin; *at && n + 2 < MF_UNIT_TEXT; ++at) {
+        if (*at >= 0x80) unit[n++] = (char)(0xc0 | *at >> 6);
+        unit[n++] = (char)(*at >= 0x80 ? 0x80 | (*at & 0x3f) : *at);
+    }
+    unit[n] = '\0';
+}
+
 /* A volume of ours has a spacing; of other files --spacing replaces what cannot be one. */
 static int check_scale(struct mf_array *a)
 {
     mf_guard_sanitise(a->unit, sizeof a->unit);
+    as_utf8(a->unit);
     mf_guard_sanitise(a->unscaled, sizeof a->unscaled);
     for (int i = 0; i < 3 && a->ndim > 1 && !*a->unscaled; ++i) {
         if (a->spacing[i] > 0 && isfinite(a->spacing[i])) continue;

@@ -132,6 +132,11 @@ int mf_sizes_warn(const struct mf_size *a, const struct mf_size *b, const char *
     if (!mf_size_stated(a) || !mf_size_stated(b) || !mf_sizes_differ(a, b)) return 0;
     mf_size_text(a, one);
     mf_size_text(b, two);
-    mf_warn("pixels differ in size: %s in '%s', %s in '%s'; %s", one, a->file, two, b->file, so);
+    if (*a->unit && *b->unit && strcmp(a->unit, b->unit) != 0 &&
+        !(mf_unit_length(a->unit) > 0 && mf_unit_length(b->unit) > 0))
+        mf_warn("sizes of pixels cannot be compared: %s in '%s', %s in '%s', and '%.32s' is no known unit; %s", one,
+                a->file, two, b->file, mf_unit_length(a->unit) > 0 ? b->unit : a->unit, so);
+    else
+        mf_warn("pixels differ in size: %s in '%s', %s in '%s'; %s", one, a->file, two, b->file, so);
     return 1;
 }

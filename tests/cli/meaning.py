@@ -88,6 +88,13 @@ def units():
         check(got == ([3, 2, 1], "nm"), f"--spacing replaces {lines}: {got}")
         told = run(PROGRAM, "info", f"u{k}.nrrd", "--json")
         check(told.status == 0 and json.loads(told.out)["spacing"] is None and says in told.out, f"info {lines}: {told}")
+    with open(nrrd("latin.nrrd", a, "spacings: 1 2 3", 'units: "?" "?" "?"'), "r+b") as file:
+        text = file.read().replace(b'"?"', b'"\xb5m"')
+        file.seek(0)
+        file.write(text)
+    check(same("latin.nrrd", a)[1] == "\u00b5m", "a unit in Latin-1")
+    told = run(PROGRAM, "compare", nrrd("upper.nrrd", a, "spacings: .5 .5 .5", 'units: "UM" "UM" "UM"'), nrrd("nm.nrrd", a, "spacings: 500 500 500", 'units: "nm" "nm" "nm"')).err
+    check("sizes of pixels cannot be compared: 0.5 UM" in told and "'UM' is no known unit" in told, f"an unknown unit: {told}")
     for k, (vectors, says) in enumerate((("(1,0,0) (0.3,1,0) (0,0,2)", "is sheared in space (axis 1 of its space directions); resample it to the axes\n"), ("(-1,0,0) (0,1,0) (0,0,2)", "or give the lengths as 'spacings'"),
                                          ("(1,1,0) (-1,1,0) (0,0,2)", "is rotated or mirrored"), ("(0,0,1) (0,1,0) (2,0,0)", "is rotated or mirrored in space (axis 1"))):
         cases.append((3, ["characterize", nrrd(f"d{k}.nrrd", a, f"space directions: {vectors}"), "--limit_to", 2], says))
@@ -169,6 +176,15 @@ def sentences():
     save(".", "grey.npy", grains.astype("u2"))
     cases += [(3, ["characterize", "list.nhdr"], "several data files"), (3, ["characterize", "grains.npy"], "at most 32 phases are possible; give an array of phases"),
               (3, ["characterize", "grey.npy"], "at most 32 labels are possible")]
+    save(".", "holes.npy", np.where(np.arange(16) < 4, np.nan, 0) * np.ones((16, 16)))
+    save(".", "plain.npy", (np.arange(256).reshape(16, 16) % 3 > 0).astype("u1"))
+    cases.append((3, ["characterize", "plain.npy", "--mask", "holes.npy"], "write 0 where voxels count and 1 where not"))
+    xml = b"<OME><Pixels SizeZ='2' SizeY='16' SizeX='16'>" + b"".join(b"<TiffData FirstZ='%d' IFD='0'><UUID FileName='b%d.tif'/></TiffData>" % (z, z) for z in range(2)) + b"</Pixels></OME>\0"
+    for name, light, text, says in (("ome", 1, xml, "lie in several files (OME)"), ("white", 0, b"none of it\0", "it is white-is-zero")):
+        tags = [(256, 3, 1, 16), (257, 3, 1, 16), (258, 3, 1, 8), (262, 3, 1, light), (270, 2, len(text), 700), (273, 4, 1, 400), (277, 3, 1, 1), (278, 3, 1, 16), (279, 4, 1, 256)]
+        head = b"II*\0\x08\0\0\0" + struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *t) for t in tags) + b"\0" * 4
+        open(f"{name}.tif", "wb").write(head.ljust(400, b"\0") + np.load("plain.npy").tobytes().ljust(300, b"\0") + text)
+        cases.append((3, ["characterize", f"{name}.tif"], says))
     refuses(PROGRAM, cases, ranks=(1,))
     check("--threshold" not in run(PROGRAM, "characterize", "grains.npy").err, "grain ids are no grey values")
     phase = (IMAGE[:15, :15] > 0) * 1.0

@@ -360,16 +360,28 @@ int mf_saved_predicts(const struct mf_saved *s, const struct mf_dataset *set, co
     return 1;
 }
 
+/* "images of 16 x 16 pixels with 2 phases" */
+static const char *samples_text(const size_t *d, size_t channels, int phases, char text[128])
+{
+    const int n = d[0] > 1 ? snprintf(text, 128, "volumes of %zu x %zu x %zu voxels", d[0], d[1], d[2])
+                           : snprintf(text, 128, "images of %zu x %zu pixels", d[1], d[2]);
+
+    if (phases)
+        snprintf(text + n, 128 - (size_t)n, " with %d phase%s", phases, MF_S(phases));
+    else
+        snprintf(text + n, 128 - (size_t)n, " with %zu channel%s of grey values", channels, MF_S(channels));
+    return text;
+}
+
 int mf_saved_reads(const struct mf_saved *s, struct mf_dataset *set)
 {
     const size_t *d = s->dims, *e = set->dims;
+    char has[128], reads[128];
 
     if (d[0] != e[0] || d[1] != e[1] || d[2] != e[2] || d[3] != set->inputs || s->phases != set->phases)
-        return mf_fail(
-            MF_INPUT,
-            "samples of '%s' are [%zu %zu %zu] with %zu channels and %d phases; the model of '%s' reads [%zu "
-            "%zu %zu] with %zu channels and %d phases",
-            set->path, e[0], e[1], e[2], set->inputs, set->phases, s->path, d[0], d[1], d[2], d[3], s->phases);
+        return mf_fail(MF_INPUT, "samples of '%s' are %s; the model of '%s' reads %s", set->path,
+                       samples_text(e, set->inputs, set->phases, has), s->path,
+                       samples_text(d, d[3], s->phases, reads));
     for (size_t c = 0; !s->phases && c < d[3]; ++c) {
         set->mean[c] = s->channel[c].mean;
         set->deviation[c] = s->channel[c].deviation;

@@ -357,7 +357,7 @@ def bad_inputs():
     numpy.save("ones.npy", numpy.ones((16, 16), numpy.uint8))
     numpy.save("volume.npy", numpy.indices((20, 20, 20)).sum(0).astype(numpy.uint8) % 2)
     for ranks in runs.some((1, 2)):
-        refused(3, "samples of 'small.h5' are [1 12 12]", "eval", model, "--data", "small.h5", ranks=ranks)
+        refused(3, "samples of 'small.h5' are images of 12 x 12 pixels with 2 phases", "eval", model, "--data", "small.h5", ranks=ranks)
         refused(3, "no class of 'others.h5' ('spheres', ..) is one of the model", "eval", model, "--data", "others.h5", ranks=ranks)
         refused(3, "missing.h5", "eval", model, "--data", "missing.h5", ranks=ranks)
         refused(3, "no sample in its test split", "eval", model, "--data", "few.h5", ranks=ranks)

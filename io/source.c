@@ -277,6 +277,7 @@ void mf_source_close(struct mf_source *s)
     free(s->class_name);
     free(s->real_name);
     free(s->label);
+    free(s->mark);
     free(s->marked);
     free(s->wanted);
     free(s->ignored);

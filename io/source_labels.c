@@ -10,6 +10,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
+#include "src/base/words.h"
 
 /* ---- samples of no class ---- */
 
@@ -19,8 +20,8 @@ static int is_marked(struct mf_source *s, const char *label)
     double number, other;
     const int is_number = mf_table_number(&s->table, label, &number);
 
-    for (size_t k = 0; k < s->wish->unknowns; ++k) {
-        const char *mark = s->wish->unknown[k];
+    for (size_t k = 0; k < s->marks; ++k) {
+        const char *mark = s->mark[k];
 
         if (strcmp(label, mark) != 0 && !(is_number && mf_table_number(&s->table, mark, &other) && other == number))
             continue;
@@ -34,7 +35,7 @@ static void forget_marked(struct mf_source *s, double *value)
 {
     char label[MF_REAL_TEXT];
 
-    for (size_t i = 0; s->wish->unknowns && i < s->samples; ++i) {
+    for (size_t i = 0; s->marks && i < s->samples; ++i) {
         snprintf(label, sizeof label, "%.15g", value[i]);
         if (is_marked(s, label)) value[i] = -1;
     }
@@ -42,8 +43,8 @@ static void forget_marked(struct mf_source *s, double *value)
 
 static void say_unmarked(const struct mf_source *s, const char *path)
 {
-    for (size_t k = 0; k < s->wish->unknowns; ++k)
-        if (!s->marked[k]) mf_warn("--unknown %.80s: '%s' has no such label", s->wish->unknown[k], path);
+    for (size_t k = 0; k < s->marks; ++k)
+        if (!s->marked[k]) mf_warn("--unknown %.80s: '%s' has no such label", s->mark[k], path);
 }
 
 /* ---- files of numbers ---- */
@@ -226,13 +227,37 @@ static int values_of_table(struct mf_source *s, size_t column, double *value)
 
 /* ---- all of it ---- */
 
-static void take_names(struct mf_source *s)
+struct labels {
+    const struct mf_source *source;
+    size_t column; /* of the table; without one nothing is known */
+};
+
+static int is_label(const void *context, const char *name)
+{
+    const struct labels *l = context;
+    size_t i = 0;
+
+    if (l->source->wish->labels) return 0;
+    while (i < l->source->table.rows && strcmp(cell_of(l->source, l->column, i), name) != 0) ++i;
+    return i < l->source->table.rows;
+}
+
+/* What --classes and --unknown name. */
+static int take_names(struct mf_source *s, size_t column)
 {
     const struct mf_source_wish *w = s->wish;
+    const struct labels labels = {s, column};
+    size_t n;
+    const char **name = mf_words_names(w->classes, w->class_name, is_label, &labels, &n);
+    const char *twice = mf_text_twice(n, name);
+    const int rc = twice ? mf_fail(MF_USAGE, "--classes names '%.100s' twice", twice) : MF_OK;
 
-    s->class_name = MF_MUST(calloc(w->classes, sizeof *s->class_name), "classes");
-    for (; s->classes < w->classes; ++s->classes)
-        s->class_name[s->classes] = MF_MUST(strdup(w->class_name[s->classes]), "classes");
+    if (n) s->class_name = MF_MUST(calloc(n, sizeof *s->class_name), "classes");
+    for (; s->classes < n; ++s->classes) s->class_name[s->classes] = MF_MUST(strdup(name[s->classes]), "classes");
+    free(name);
+    s->mark = mf_words_names(w->unknowns, w->unknown, is_label, &labels, &s->marks);
+    s->marked = MF_MUST(calloc(s->marks + 1, 1), "labels");
+    return rc;
 }
 
 static void name_by_numbers(struct mf_source *s, const char *path, size_t classes, const double *code)
@@ -293,9 +318,8 @@ int mf_source_labels(struct mf_source *s)
         return mf_fail(MF_USAGE, "--%s is about labels, and there are none; give --labels",
                        w->classes ? "classes" : "unknown");
     if (!w->labels && !in_table) return MF_OK;
-    if (w->classes) take_names(s);
+    MF_TRY(take_names(s, column));
     s->label = MF_MUST(calloc(s->samples, sizeof *s->label), "labels");
-    s->marked = MF_MUST(calloc(w->unknowns + 1, 1), "labels");
     value = MF_MUST(calloc(s->samples, sizeof *value), "labels");
     rc = make_classes(s, in_table ? w->table : w->labels, column, value);
     free(value);

@@ -22,7 +22,9 @@ struct mf_source {
     char **class_name; /* heap, each too */
     char **real_name;  /* borrowed from the table */
     int32_t *label;    /* [samples] or NULL */
-    char *marked;      /* [wish->unknowns] 1: samples have that label */
+    const char **mark; /* [marks] labels of --unknown; heap */
+    size_t marks;
+    char *marked;      /* [marks] 1: samples have that label */
     float *real;       /* [samples][reals] or NULL */
     uint8_t *split;    /* [samples] or NULL */
     char *wanted;      /* [table.columns] 1: --columns names it */

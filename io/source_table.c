@@ -15,6 +15,7 @@
 #include "src/base/log.h"
 #include "src/base/opt.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 
 /* Columns that are no properties. */
 static const char *const others[] = {"file", "label", "split", "id"};
@@ -51,31 +52,29 @@ static int no_column(const struct mf_table *t, const char *why, const char *name
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", all);
 }
 
-/* Marks the column of each name. A word is a name, or names with commas between them. */
+static int is_column(const void *table, const char *name)
+{
+    return mf_table_column(table, name) < ((const struct mf_table *)table)->columns;
+}
+
+/* Marks the column of each name. */
 static int mark_columns(const struct mf_table *t, const char *option, size_t words, const char *const *word,
                         char *marks)
 {
-    for (size_t k = 0; k < words; ++k) {
-        const int whole = mf_table_column(t, word[k]) < t->columns;
-        const char *at = word[k];
+    size_t n;
+    const char **name = mf_words_names(words, word, is_column, t, &n);
+    int rc = MF_OK;
 
-        for (size_t length; at; at = at[length] ? at + length + 1 : NULL) {
-            char *name;
-            size_t column;
-            int rc = MF_OK;
+    for (size_t k = 0; rc == MF_OK && k < n; ++k) {
+        const size_t column = mf_table_column(t, name[k]);
 
-            length = whole ? strlen(at) : strcspn(at, ",");
-            name = MF_MUST(strndup(at, length), "a column");
-            column = mf_table_column(t, name);
-            if (column == t->columns)
-                rc = no_column(t, option, name);
-            else
-                marks[column] = 1;
-            free(name);
-            MF_TRY(rc);
-        }
+        if (column == t->columns)
+            rc = no_column(t, option, name[k]);
+        else
+            marks[column] = 1;
     }
-    return MF_OK;
+    free(name);
+    return rc;
 }
 
 static int is_other(const struct mf_source *s, size_t column)

@@ -51,9 +51,6 @@ static int check_columns(const struct data_import *o)
 
 static int check_classes(const struct data_import *o)
 {
-    const char *twice = mf_text_twice(o->classes.count, o->classes.at);
-
-    if (twice) return mf_fail(MF_USAGE, "--classes names '%.100s' twice", twice);
     for (size_t k = 0; k < o->classes.count; ++k)
         if (mf_utf8_wrong(o->classes.at[k])) return mf_fail(MF_USAGE, "--classes: name %zu is not UTF-8", k + 1);
     return MF_OK;
@@ -163,7 +160,8 @@ static const char text[] =
     "With --phases they are phases, else images. --labels has the class of every\n"
     "sample: a whole number, or -1: not known. Classes are the numbers that occur,\n"
     "in ascending order; with --classes, numbers are places of names. --unknown\n"
-    "names labels that stand for no class, such as 255.\n"
+    "names labels that stand for no class, such as 255. Commas separate names in\n"
+    "options (--classes a,b), unless a label or column has a comma in its name.\n"
     "\n"
     "A --table in UTF-8 has a line of names, then a line for every sample. Column\n"
     "label holds numbers or names of classes; empty and NA are not known. split\n"

@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 #include "src/cmd/deepspeed.h"
 #include "src/cmd/planned.h"
 #include "src/train/slots.h"
@@ -456,20 +457,35 @@ static int find_column(const struct mf_dataset *set, const char *name, size_t *c
                    near ? "; did you mean " : "", near ? near : "", all);
 }
 
+static int is_column(const void *set, const char *name)
+{
+    const struct mf_dataset *s = set;
+    size_t c = 0;
+
+    while (c < s->reals && strcmp(s->real_name[c], name) != 0) ++c;
+    return c < s->reals;
+}
+
 static int find_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *column,
                         struct mf_train_opts *opts)
 {
-    const char *twice = mf_text_twice(o->columns.count, o->columns.at);
+    size_t n;
+    const char **name, *twice;
+    int rc;
 
-    if (twice) return mf_fail(MF_USAGE, "--target names '%.100s' twice", twice);
     if (set->reals == 0) return mf_fail(MF_INPUT, "'%s' has no columns of real values to predict", set->path);
+    name = mf_words_names(o->columns.count, o->columns.at, is_column, set, &n);
+    twice = mf_text_twice(n, name);
+    rc = twice ? mf_fail(MF_USAGE, "--target names '%.100s' twice", twice) : MF_OK;
+
+    if (rc == MF_OK && n > set->reals)
+        rc = mf_fail(MF_USAGE, "--target has %zu columns, '%s' has %zu", n, set->path, set->reals);
     opts->column = column;
-    opts->columns = o->columns.count ? o->columns.count : set->reals;
-    if (opts->columns > set->reals)
-        return mf_fail(MF_USAGE, "--target has %zu columns, '%s' has %zu", opts->columns, set->path, set->reals);
-    for (size_t c = 0; c < opts->columns; ++c) column[c] = c;
-    for (size_t c = 0; c < o->columns.count; ++c) MF_TRY(find_column(set, o->columns.at[c], &column[c]));
-    return MF_OK;
+    opts->columns = n ? n : set->reals;
+    for (size_t c = 0; c < set->reals; ++c) column[c] = c;
+    for (size_t c = 0; rc == MF_OK && c < n; ++c) rc = find_column(set, name[c], &column[c]);
+    free(name);
+    return rc;
 }
 
 /* -- all of it -- */

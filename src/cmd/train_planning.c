@@ -4,6 +4,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/words.h"
 #include "src/cmd/plan.h"
 #include "src/cmd/train_opts.h"
 #include "src/train/table.h"
@@ -79,7 +80,9 @@ static void make_nominal(const struct plan_cmd *o, struct mf_dataset *set)
     static int32_t label;
     static float real;
     const size_t n = o->size.count, phases = (size_t)o->phases;
-    const struct mf_texts *names = &o->moe.train.columns;
+    const struct mf_texts *words = &o->moe.train.columns;
+    size_t names;
+    const char **name = mf_words_names(words->count, words->at, NULL, NULL, &names);
 
     *set = (struct mf_dataset){
         .path = (char[]){"a dataset"},
@@ -91,11 +94,12 @@ static void make_nominal(const struct plan_cmd *o, struct mf_dataset *set)
         .count = {(size_t)o->samples},
         .label = &label,
         .classes = (size_t)o->classes,
-        .reals = names->count ? names->count : 1,
+        .reals = names ? names : 1,
         .real = &real};
     set->bytes = set->dims[0] * set->dims[1] * set->dims[2];
     set->real_name = MF_MUST(calloc(set->reals, sizeof *set->real_name), "columns");
-    for (size_t c = 0; c < names->count; ++c) snprintf(set->real_name[c], sizeof set->real_name[c], "%s", names->at[c]);
+    for (size_t c = 0; c < names; ++c) snprintf(set->real_name[c], sizeof set->real_name[c], "%s", name[c]);
+    free(name);
 }
 
 /* ---- the plan ---- */

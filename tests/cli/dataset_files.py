@@ -299,6 +299,13 @@ def classes():
         made("data", "import", "six.npy", "--labels", "y.npy", "--output", "c.h5", *words)
         with h5py.File("c.h5") as file:
             check(list(file["samples/label"].attrs["classes"]) == names and list(file["samples/label"]) == label, f"classes of {y}")
+    for words, says in ((("--classes", "u,v,w"), "classes:      u 2, v 2, w 2"), (("--unknown", "2,0"), "classes:      1 2")):
+        numpy.save("y.npy", numpy.arange(6) % 3)
+        done = made("data", "import", "six.npy", "--labels", "y.npy", "--output", "c.h5", *words)
+        check(says in done.out and "no such label" not in done.err, done)
+    for words, says in ((("--classes", "c,b,a"), "c 2, b,a 2"), (("--classes", "c", "b,a"), "c 2, b,a 2"), (("--unknown", "b,a"), "classes:      c 2")):
+        done = run(*table("label\n" + '"b,a"\nc\n' * 3, *words))
+        check((done.status == 3 and "label 'b,a' in row 1" in done.err) if words[1] == "c,b,a" else says.replace(" 2", " 3") in done.out, done)
     numpy.save("y.npy", numpy.array([0, 255, 3] * 2, "u1"))
     for words, says in (((), "give --unknown 255"), (("--unknown", 254), "has no such label")):
         done = made("data", "import", "six.npy", "--labels", "y.npy", "--output", "c.h5", *words)
@@ -420,7 +427,7 @@ def learnable():
     check("'b' is 1e-09 in all samples" in done.err and "'a' is" not in done.err, done)
     alone = not train[0]
     check(("classes have no sample in the train split to learn from: 'alone', 'none'" if alone else "1 class has no sample in the train split to learn from: 'none'") in done.err, done)
-    done = made("train", "regress", "--data", "l.h5", "--arch", "mlp", "--width", 4, "--epochs", 1, "--no-plots", "--no-events", "--results-dir", "l", "--json")
+    done = made("train", "regress", "--data", "l.h5", "--arch", "mlp", "--width", 4, "--epochs", 1, "--no-plots", "--no-events", "--results-dir", "l", "--json", "--target", "a,b")
     check("'b' is 1e-09" in done.err and "channel 1" in done.err and json.loads(done.out)["test"], done)
 
 

@@ -8,6 +8,7 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 
 enum { NAMES = 200 /* bytes of a list of names */ };
 
@@ -41,6 +42,16 @@ void mf_doubt_classes(const struct mf_dataset *set)
     if (set->label && none + 1 == set->classes)
         mf_warn("'%s': all labels of the train split are of one class, '%s': nothing is learnt from them", set->path,
                 set->class_name[only]);
+}
+
+void mf_doubt_splits(const struct mf_dataset *set)
+{
+    const size_t *n = set->count;
+
+    if (set->split_given && n[MF_TRAIN] && !n[MF_TEST] && n[MF_VALIDATION] > n[MF_TRAIN])
+        mf_warn("'%s': %zu sample%s to learn from, and %zu for validation; in /index/split 0 is train, 1 validation, 2 "
+                "test",
+                set->path, n[MF_TRAIN], MF_S(n[MF_TRAIN]), n[MF_VALIDATION]);
 }
 
 void mf_doubt_channels(const struct mf_dataset *set)

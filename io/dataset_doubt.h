@@ -7,6 +7,9 @@
 /** Warns of classes without a sample in the train split. Local. */
 void mf_doubt_classes(const struct mf_dataset *set);
 
+/** Warns where the split looks like marks of the train split, 1 and 0: these are validation and train. Local. */
+void mf_doubt_splits(const struct mf_dataset *set);
+
 /** Warns of channels of images that are constant in the train split. Local. */
 void mf_doubt_channels(const struct mf_dataset *set);
 

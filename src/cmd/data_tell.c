@@ -125,6 +125,7 @@ int mf_data_report(const struct mf_session *session, const char *path)
     }
     if (session->comm->rank == 0) mf_data_tell(set, json);
     mf_doubt_classes(set);
+    mf_doubt_splits(set);
     mf_doubt_channels(set);
     mf_doubt_scales(set);
     mf_doubt_reals(set, set->reals, NULL);

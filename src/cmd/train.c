@@ -273,6 +273,7 @@ static void warn_of_set(const struct mf_dataset *set, const struct mf_train_opts
         mf_doubt_classes(set);
     else
         mf_doubt_reals(set, opts->columns, opts->column);
+    mf_doubt_splits(set);
     mf_doubt_channels(set);
     mf_doubt_scales(set);
 }

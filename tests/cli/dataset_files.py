@@ -150,7 +150,10 @@ def splits():
     refused("the validation split would be empty", "data", "split", "a.h5", "--validation", 0.001)
     refused("must end with .h5", "data", "split", "a.h5", "--output", "s.npy", status=2)
     refused("no shares", "data", "split", "a.h5", "--train", 0.9, "--validation", 0.3, status=2)
-    made("data", "split", "a.h5", "--train", 1, "--validation", 0)
+    done = made("data", "split", "a.h5", "--train", 0.2, "--validation", 0.8)
+    check("6 samples to learn from, and 24 for validation; in /index/split 0 is train" in done.err, done)
+    done = made("data", "split", "a.h5", "--train", 1, "--validation", 0)
+    check("for validation" not in done.err, done)
     check(told("a.h5")["splits"]["train"] == 30, "all of them")
     refused("has no sample in its test split", "data", "export", "a.h5", "--split", "test", "--output", "t.npy")
 

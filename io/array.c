@@ -398,7 +398,8 @@ void mf_array_say(const struct mf_array *array)
         "its calibration (ImageJ, NetCDF) was left out: values are those that it stores",
         "its red, green and blue are equal everywhere and were read as one grey",
         "its pages are so few that they may be channels or views; they were read as planes along z",
-        "its attribute IMAGE_WHITE_IS_ZERO was left out: values are those that it stores, and 0 is white"};
+        "its attribute IMAGE_WHITE_IS_ZERO was left out: values are those that it stores, and 0 is white",
+        "its vtkGhostType marks values as hidden or doubled, which count unless masked; try: --mask FILE:vtkGhostType"};
 
     for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
         if (array->said >> i & 1) mf_note(array->path, 1 << i != MF_SAID_GREY, lines[i]);

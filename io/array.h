@@ -20,16 +20,17 @@ enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_Z
 
 /** Facts about how an image was read that the user is told. */
 enum mf_said {
-    MF_SAID_ALPHA = 1,     /* an alpha channel that is opaque everywhere is ignored */
-    MF_SAID_WHITE = 2,     /* white-is-zero: values are inverted */
-    MF_SAID_REDUCED = 4,   /* reduced copies of its pages are ignored */
-    MF_SAID_TURNED = 8,    /* its tag asks viewers to rotate or mirror it, which is ignored */
-    MF_SAID_LOSSY = 16,    /* its compression may have changed values */
-    MF_SAID_PALETTE = 32,  /* values are the grey levels of its palette */
-    MF_SAID_SCALED = 64,   /* a calibration of its values is ignored */
-    MF_SAID_GREY = 128,    /* three colours that are equal everywhere are one value */
-    MF_SAID_FEW = 256,     /* planes that nothing describes are so few that they may be channels */
-    MF_SAID_UNTURNED = 512 /* HDF5: white-is-zero, which is ignored */
+    MF_SAID_ALPHA = 1,      /* an alpha channel that is opaque everywhere is ignored */
+    MF_SAID_WHITE = 2,      /* white-is-zero: values are inverted */
+    MF_SAID_REDUCED = 4,    /* reduced copies of its pages are ignored */
+    MF_SAID_TURNED = 8,     /* its tag asks viewers to rotate or mirror it, which is ignored */
+    MF_SAID_LOSSY = 16,     /* its compression may have changed values */
+    MF_SAID_PALETTE = 32,   /* values are the grey levels of its palette */
+    MF_SAID_SCALED = 64,    /* a calibration of its values is ignored */
+    MF_SAID_GREY = 128,     /* three colours that are equal everywhere are one value */
+    MF_SAID_FEW = 256,      /* planes that nothing describes are so few that they may be channels */
+    MF_SAID_UNTURNED = 512, /* HDF5: white-is-zero, which is ignored */
+    MF_SAID_GHOSTS = 1024   /* VTK: cells that it marks as hidden or doubled count */
 };
 
 /** Values that a file itself declares to be no data: one value, or all outside a range. */

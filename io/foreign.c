@@ -71,6 +71,25 @@ static int see_element_size(struct mf_h5 *file, struct mf_array *a)
     return MF_OK;
 }
 
+/* Its extents count points. */
+static int check_extent(struct mf_h5 *file, const struct mf_array *a)
+{
+    const int points = strncmp(a->dataset, VTK "/PointData/", sizeof VTK "/PointData/" - 1) == 0;
+    int64_t extent[6];
+    size_t count = 0;
+
+    if (!mf_h5_has_attribute(file, VTK, "WholeExtent")) return MF_OK;
+    MF_TRY(mf_h5_get_ints(file, VTK, "WholeExtent", 6, extent, &count));
+    for (int i = 0; i < 3 && count == 6; ++i) {
+        const int64_t cells = extent[5 - 2 * i] - extent[4 - 2 * i], n = points ? cells + 1 : cells > 0 ? cells : 1;
+
+        if (n != (int64_t)a->shape[i])
+            return mf_fail(MF_INPUT, "'%s' is damaged: %s has %zu values along %c, and WholeExtent says %lld", a->path,
+                           a->dataset, a->shape[i], "zyx"[i], (long long)n);
+    }
+    return MF_OK;
+}
+
 /* VTK counts x y z. */
 static int see_vtk(struct mf_h5 *file, struct mf_array *a)
 {
@@ -82,6 +101,7 @@ static int see_vtk(struct mf_h5 *file, struct mf_array *a)
         if (fabs(turn[i] - (i % 4 == 0)) > 1e-6)
             return mf_fail(MF_INPUT, "'%s' is turned in space (Direction of " VTK "); resample it to the axes",
                            a->path);
+    MF_TRY(check_extent(file, a));
     if (!mf_h5_has_attribute(file, VTK, "Spacing")) return MF_OK;
     MF_TRY(mf_h5_get_reals(file, VTK, "Spacing", 3, spacing, &count));
     a->scaled = 1;

@@ -306,6 +306,8 @@ static void list(const struct vtk *v, enum section section, char text[LIST_TEXT]
             n += (size_t)snprintf(text + n, LIST_TEXT - n, "%s%s", n ? ", " : "", v->all[i].name);
 }
 
+static int is_ghosts(const struct data_array *a) { return strcmp(a->name, "vtkGhostType") == 0; }
+
 /* The array that was named, else the one that the file itself puts first, else the only one. */
 static int choose(const struct vtk *v, const struct data_array **chosen)
 {
@@ -318,7 +320,7 @@ static int choose(const struct vtk *v, const struct data_array **chosen)
         const struct data_array *a = &v->all[i];
         const char *want = named ? named : v->scalars[a->section];
 
-        if (named ? a->section == COORDINATES : a->section != (cells ? CELLS : POINTS)) continue;
+        if (named ? a->section == COORDINATES : a->section != (cells ? CELLS : POINTS) || is_ghosts(a)) continue;
         if (strcmp(a->name, want) == 0) {
             *chosen = a;
             return MF_OK;
@@ -405,6 +407,27 @@ static int set_distances(struct vtk *v)
     return axis == 3 ? MF_OK : damaged(v, "it does not have three coordinates");
 }
 
+/* Values that VTK marks as hidden, or as those of another piece, are bytes that are not 0. */
+static int see_ghosts(const struct vtk *v, const struct data_array *chosen)
+{
+    struct mf_array *a = v->array, g = *a;
+    size_t n = a->shape[0] * mf_array_row(a), marked = 0;
+    int i = 0, rc;
+    char *mark;
+
+    while (i < v->count && !(v->all[i].section == chosen->section && is_ghosts(&v->all[i]))) ++i;
+    if (i == v->count || is_ghosts(chosen)) return MF_OK;
+    MF_TRY(locate(v, &v->all[i], &g));
+    if (g.size != 1) return MF_OK;
+    MF_TRY(check_plain(v, &g));
+    mark = n <= LOOKED_AT ? malloc(n) : NULL;
+    rc = mark ? mf_decode(&g, mark) : mf_fail(MF_MEMORY, "no memory for vtkGhostType of '%s'", a->path);
+    for (size_t k = 0; rc == MF_OK && k < n; ++k) marked += mark[k] != 0;
+    if (marked) a->said |= MF_SAID_GHOSTS;
+    free(mark);
+    return rc;
+}
+
 static int understand(struct vtk *v)
 {
     const struct data_array *chosen = NULL;
@@ -421,6 +444,7 @@ static int understand(struct vtk *v)
         if (a->shape[i] == 0 || a->shape[i] > (size_t)1 << 40) return damaged(v, "an extent is 0 or too large");
     MF_TRY(locate(v, chosen, a));
     MF_TRY(check_plain(v, a));
+    MF_TRY(see_ghosts(v, chosen));
     if (strcmp(v->kind, "RectilinearGrid") == 0) MF_TRY(set_distances(v));
     snprintf(a->dataset, sizeof a->dataset, "/%s", chosen->name);
     set_spacing(v, flat, a);

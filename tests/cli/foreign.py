@@ -101,6 +101,17 @@ def of_vtk(folder):
         f["VTKHDF/CellData/phase"].attrs["scale_factor"] = 2.0
     check("its calibration (ImageJ, NetCDF) was left out" in run(PROGRAM, "info", path).err, "a scale factor")
     with h5py.File(path, "r+") as f:
+        f["VTKHDF"].attrs["WholeExtent"] = [0, 8, 0, 5, 0, 4]
+    refused("has 6 values along y, and WholeExtent says 5", "smooth", path, "--output", f"{folder}/no.npy")
+    with h5py.File(path, "r+") as f:
+        f["VTKHDF"].attrs["WholeExtent"] = [0, 8, 0, 6, 0, 4]
+    for marks, warns in (("0 0 0 0", False), ("0 32 0 0", True)):
+        with open(f"{folder}/ghosts.vti", "w") as f:
+            f.write('<?xml version="1.0"?>\n<VTKFile type="ImageData"><ImageData WholeExtent="0 2 0 2 0 0"><Piece Extent="0 2 0 2 0 0"><CellData>' + "".join(
+                f'<DataArray type="UInt8" Name="{name}" format="ascii">{text}</DataArray>' for name, text in (("p", "0 1 1 0"), ("vtkGhostType", marks))) + "</CellData></Piece></ImageData></VTKFile>")
+        status, _, err = run(PROGRAM, "info", f"{folder}/ghosts.vti")
+        check(status == 0 and ("try: --mask FILE:vtkGhostType" in err) == warns, f"ghosts {marks}: {err}")
+    with h5py.File(path, "r+") as f:
         f["VTKHDF"].attrs["Spacing"] = [0.5, 0.5]
     refused("Spacing of /VTKHDF is not three numbers (x y z)", "smooth", path, "--output", f"{folder}/no.npy")
     refused("is turned in space", "smooth", vtkhdf(path, (0, 1, 0, 1, 0, 0, 0, 0, 1)), "--output", f"{folder}/no.npy")

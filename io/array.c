@@ -366,14 +366,15 @@ int mf_array_there(const char *given)
 
 int mf_array_may_sample(const char *path)
 {
-    static const char *const names[] = {
-        [MF_NPY] = "", [MF_PNG] = "", [MF_TIFF] = "", [MF_HDF5] = "HDF5", [MF_NRRD] = "NRRD", [MF_VTK] = "VTK"};
     struct mf_array a = {.path = path};
 
     MF_TRY(look(&a));
-    if (!*names[a.format]) return MF_OK;
+    if (a.format == MF_NPY || a.format == MF_PNG || a.format == MF_TIFF) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' is %s, and .npy, PNG or TIFF is needed here; try: numpy.save of an array of it",
-                   path, names[a.format]);
+                   path,
+                   a.format == MF_HDF5   ? "HDF5"
+                   : a.format == MF_NRRD ? "NRRD"
+                                         : "VTK");
 }
 
 void mf_array_apart(const char *path, char data[MF_DATASET_TEXT])

@@ -39,11 +39,11 @@ static const char *trimmed(const char *unit, char text[MF_SIZE_TEXT])
     return text;
 }
 
-double mf_unit_length(const char *given)
+double mf_unit_length(const char *unit)
 {
     char text[MF_SIZE_TEXT];
-    const char *unit = trimmed(given, text);
 
+    unit = trimmed(unit, text);
     for (size_t u = 0; u < sizeof units / sizeof *units; ++u) {
         for (int i = 0; i < 4 && units[u].symbol[i]; ++i)
             if (strcmp(unit, units[u].symbol[i]) == 0) return units[u].metres;

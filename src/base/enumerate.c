@@ -21,7 +21,7 @@ void mf_enumerate(char *text, size_t room, const char *format, ...)
     va_start(values, format);
     if (vasprintf(&item, format, values) < 0) item = NULL;
     va_end(values);
-    MF_MUST(item, "a list");
+    item = MF_MUST(item, "a list");
     if (used + strlen(between) + strlen(item) + sizeof more <= room)
         snprintf(text + used, room - used, "%s%s", between, item);
     else

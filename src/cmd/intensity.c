@@ -87,27 +87,28 @@ static int is_shifted(const struct mf_channel *c, const struct mf_channel *model
            (ranges && is_of_two(c, 0.99) && !is_of_two(model, 0.9));
 }
 
-int mf_intensity_compare(const struct mf_saved *s, size_t place, const struct mf_intensity *l,
+int mf_intensity_compare(const struct mf_saved *s, size_t place, const struct mf_intensity *intensity,
                          struct mf_intensity_shift *shift)
 {
     char has[120], learnt[120], which[40] = "";
 
-    if (is_phases(s, l))
+    if (is_phases(s, intensity))
         return mf_fail(
             MF_INPUT,
             "'%s' holds whole numbers from %g to %g, which look like phases, and the model of '%s' learnt from "
             "grey values of %g to %g",
-            l->file, l->channel->least, l->channel->most, s->path, s->channel->least, s->channel->most);
+            intensity->file, intensity->channel->least, intensity->channel->most, s->path, s->channel->least,
+            s->channel->most);
     for (size_t c = 0; c < s->dims[3]; ++c) {
-        const struct mf_channel *own = &l->channel[c], *model = &s->channel[c];
+        const struct mf_channel *own = &intensity->channel[c], *model = &s->channel[c];
 
         if (!is_shifted(own, model)) continue;
         if (shift->files++ > 0) return MF_OK;
-        describe(l->type, own, sizeof has, has);
+        describe(intensity->type, own, sizeof has, has);
         describe(s->type, model, sizeof learnt, learnt);
         if (s->dims[3] > 1) snprintf(which, sizeof which, " in channel %zu", c);
         shift->place = place;
-        snprintf(shift->file, sizeof shift->file, "%.400s", l->file);
+        snprintf(shift->file, sizeof shift->file, "%.400s", intensity->file);
         snprintf(shift->text, sizeof shift->text, "%s%s, and '%.200s' learnt from %s", has, which, s->path, learnt);
         return MF_OK;
     }

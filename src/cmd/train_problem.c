@@ -33,6 +33,6 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     if (o->type != MF_F32) fprintf(to, "--precision-type: %s\n", mf_type_name(o->type));
     if (o->schedule.log) fprintf(to, "--warmup-shape: log\n");
     if (o->freeze) fprintf(to, "--freeze: %s\n", o->freeze);
-    fclose(to);
+    MF_ASSERT(fclose(to) == 0);
     return text;
 }

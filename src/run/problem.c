@@ -88,7 +88,7 @@ static int refuse(const struct mf_problem_word *words, const char *theirs, const
     if (word)
         return mf_fail(MF_INPUT, "the checkpoint is of a run with %s, this one has %s: %s; " ANEW, quoted(theirs, a),
                        quoted(mine, b), word->says);
-    if (checksum_of(theirs) && checksum_of(mine))
+    if (theirs && checksum_of(theirs) && checksum_of(mine))
         return mf_fail(MF_INPUT, "the checkpoint is of a run with another %.*s; " ANEW, (int)strcspn(theirs, ":"),
                        theirs);
     return mf_fail(MF_INPUT, "the checkpoint is of another problem: it says %s, this run %s; " ANEW, quoted(theirs, a),

@@ -15,13 +15,13 @@ static const struct mf_train_work *work_of(const void *context) { return context
 
 /* ---- the problem ---- */
 
-void mf_train_describe(const struct mf_train_opts *o, struct mf_plan_lines *p)
+void mf_train_describe(const struct mf_train_opts *o, struct mf_plan_lines *lines)
 {
     const struct mf_model_args *a = &o->args;
 
-    mf_plan_say(p, "verb", "train %s", o->grows ? "moe" : o->classify ? "classify" : "regress");
-    mf_plan_say(p, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->model->name, a->width,
-                a->depth, a->heads, a->patch, a->dropout);
+    mf_plan_say(lines, "verb", "train %s", o->grows ? "moe" : o->classify ? "classify" : "regress");
+    mf_plan_say(lines, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->model->name,
+                a->width, a->depth, a->heads, a->patch, a->dropout);
 }
 
 static void describe(const void *context, struct mf_plan_lines *p)

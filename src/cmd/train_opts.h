@@ -82,6 +82,11 @@ int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd
 /** The same as far as options alone say it: model and its arguments, of images. MF_USAGE. Local. */
 int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts);
 
+/** Finds the columns of --target, all without it, into @p column [set->reals] and @p opts. MF_USAGE, MF_INPUT. Local.
+ */
+int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *column,
+                     struct mf_train_opts *opts);
+
 /** Refuses what needs a memory beside the host's: MF_USAGE. @p apart: @p device has one. Local. */
 int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart);
 

@@ -76,9 +76,9 @@ def itself(folder):
 
 
 def ranks(folder):
-    """The same bytes on any number of ranks and threads, and on the shadow."""
-    path = save(folder, "image.npy", blobs((20, 24), TWO, 4))
-    for words in (["--add_dimension", 12], []):
+    """The same bytes on any number of ranks and threads, and on the shadow. Of the larger image patches stand in trees."""
+    for shape, words in (((20, 24), ["--add_dimension", 12]), ((20, 24), []), ((80, 72), [])):
+        path = save(folder, "image.npy", blobs(shape, TWO, 4))
         words = ["match", path, "--descriptor_types", "S2", "Variation", "Patches", "--limit_to", 4, "--max_iter", 40, "--deterministic",
                  "--polish_rounds", 4, "--output", f"{folder}/v.npy", *words]
         first = None
@@ -92,24 +92,25 @@ def ranks(folder):
 
 
 def restart(folder):
-    """A run that was stopped between two searches goes on in the same bits."""
-    path = save(folder, "image.npy", blobs((24, 24), TWO, 5))
-    words = ["match", path, "--descriptor_types", "S2", "Patches", "--limit_to", 4, "--max_iter", 120, "--deterministic", "--polish_rounds", 3]
-    status, _, err = run(PROGRAM, *words, "--output", f"{folder}/whole.h5")
-    check(status == 0, f"a whole run: {err}")
-    stops = 0
-    for visit in range(2, 40, 5):
-        status, _, err = run(PROGRAM, *words, "--output", f"{folder}/parts.h5", "--restart", "auto", fault=f"run.leave:visit={visit}")
-        stops += status == 75
-        if not check(status in (0, 75), f"stopped at {visit}: {status} {err}"):
-            return
-        if status == 0:
-            break
-    status, _, err = run(PROGRAM, *words, "--output", f"{folder}/parts.h5", "--restart", "auto")
-    check(status == 0 and stops > 1, f"{stops} stops, then {status}: {err}")
+    """A run that was stopped between two searches goes on in the same bits, also where searches build on earlier ones."""
     import h5py
-    a, b = (h5py.File(f"{folder}/{name}.h5")["microstructure/phase"][:] for name in ("whole", "parts"))
-    check((a == b).all(), "a run in parts ends in other bits")
+    for shape, most, every in (((24, 24), 120, 5), ((80, 72), 60, 3)):
+        path, name = save(folder, "image.npy", blobs(shape, TWO, 5)), f"{folder}/{shape[0]}"
+        words = ["match", path, "--descriptor_types", "S2", "Patches", "--limit_to", 4, "--max_iter", most, "--deterministic", "--polish_rounds", 3]
+        status, _, err = run(PROGRAM, *words, "--output", f"{name}-whole.h5")
+        check(status == 0, f"a whole run: {err}")
+        stops = 0
+        for visit in range(2, 40, every):
+            status, _, err = run(PROGRAM, *words, "--output", f"{name}-parts.h5", "--restart", "auto", fault=f"run.leave:visit={visit}")
+            stops += status == 75
+            if not check(status in (0, 75), f"stopped at {visit}: {status} {err}"):
+                return
+            if status == 0:
+                break
+        status, _, err = run(PROGRAM, *words, "--output", f"{name}-parts.h5", "--restart", "auto")
+        check(status == 0 and stops > 1, f"{stops} stops, then {status}: {err}")
+        whole, parts = (h5py.File(f"{name}-{end}.h5")["microstructure/phase"][:] for end in ("whole", "parts"))
+        check((whole == parts).all(), "a run in parts ends in other bits")
 
 
 def files(folder):

@@ -229,13 +229,14 @@ static void list_mean_error(struct mf_grid *r, double *const mean_error[3], stru
     }
 }
 
-/* What the searches of the descent remember. An image stands on one rank. */
+/* What the searches of the descent remember. An image stands on one rank. A run on a GPU remembers nothing, and may go
+ * on here: then the first search begins anew. */
 static void list_memory(struct mf_grid *r, struct mf_checkpoint *c)
 {
-    struct mf_piece piece = {.name = "neighbours", .type = MF_U8, .ndim = 1, .cut = 0};
+    struct mf_piece piece = {.name = "neighbours", .type = MF_U8, .ndim = 1, .cut = 0}, saved;
 
     piece.at = mf_objective_memory(r->objective, &piece.dims[0]);
-    if (!piece.at) return;
+    if (!piece.at || (mf_checkpoint_loads(c) && !mf_checkpoint_find(c, piece.name, &saved))) return;
     piece.count = r->slab.count > 0 ? piece.dims[0] : 0;
     mf_checkpoint_array(c, &piece);
 }

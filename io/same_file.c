@@ -38,7 +38,7 @@ static void look(const char *path, int64_t facts[FACTS])
 
 /* One of the copies: its lowest rank, and the ranks that see it. */
 struct copy {
-    int first, ranks, own; /* own: this rank is the so-manieth of them */
+    int first, ranks, own; /* own: how many of them come before this rank */
 };
 
 static int share(const int64_t *all, int a, int b)

@@ -16,8 +16,8 @@ static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SCARCE 
 enum { BROAD = 96 };
 
 /* Most operations of all searches for patches in a run that makes a volume, about 15 minutes of a core. Images are
- * searched in trees. A pair of patches takes SEARCH operations, a search serves HELD evaluations, and an example has at
- * least LEAST x LEAST pixels. */
+ * searched in trees on cores. A pair of patches takes SEARCH operations, a search serves HELD evaluations, and an
+ * example has at least LEAST x LEAST pixels. */
 static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
 
 /* The same for all candidates, per candidate of the recipe: some seconds. It allows all candidates up to 64 x 64

@@ -44,9 +44,9 @@ struct mf_run_client {
  */
 int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *context, struct mf_json **results);
 
-/** Refuses (MF_USAGE) a run whose output has checkpoints of a run that has not ended, where nobody said what is to
- * become of them, and (MF_OUTPUT) one whose checkpoints would replace files of others. mf_run_do() does so, too; who
- * makes several runs asks before the first. Collective. */
+/** Refuses with MF_USAGE a run whose output has checkpoints of a run that has not ended, unless --restart says what
+ * becomes of them. Refuses with MF_OUTPUT checkpoints that would replace files of other programs. mf_run_do() does so,
+ * too. Who makes several runs calls it before the first. Collective. */
 int mf_run_spares(const struct mf_run *run);
 
 /** The `results` of a client that writes HDF5 or VTKHDF. Other files of io/micro.h state nothing of their run. */

@@ -18,20 +18,20 @@ enum {
 
 static const float MOVED = 1.1f; /* a match has moved away if its squared distance grew by more than this factor */
 
-/* Patches of a leaf that ask. A product p q - |q|^2 / 2 is the larger the nearer q is. */
-struct team {
+/* The patches p of a leaf, which look for their nearest ones. p q - |q|^2 / 2 is the larger, the nearer patch q is. */
+struct queries {
     const float *at;  /* [PARTS][LEAF] */
     float best[LEAF]; /* the largest product so far */
     float rest[LEAF]; /* the most that the coordinates behind the first can add */
     int32_t match[LEAF];
 };
 
-/* The patches @p ask [asks] of a team, numbers of places, look at a leaf. */
-typedef void compare_of(struct team *team, size_t asks, const unsigned *ask, const struct mf_patch_tree *tree,
+/* The queries at the places @p place [count] look at a leaf of @p tree. */
+typedef void compare_of(struct queries *queries, size_t count, const unsigned *place, const struct mf_patch_tree *tree,
                         size_t leaf);
 
 /* Of equals the first found remains. */
-static void keep_best(struct team *t, unsigned i, const float *product, const int32_t *slot)
+static void keep_best(struct queries *t, unsigned i, const float *product, const int32_t *slot)
 {
     for (size_t l = 0; l < LEAF; ++l)
         if (product[l] > t->best[i]) {
@@ -51,7 +51,7 @@ static void keep_best(struct team *t, unsigned i, const float *product, const in
 
 /* Some patches at a time, whose sums stay in registers. */
 #define COMPARE(name, lanes, tall, target)                                                                         \
-    target static void name(struct team *t, size_t asks, const unsigned *ask, const struct mf_patch_tree *tree,    \
+    target static void name(struct queries *t, size_t count, const unsigned *of, const struct mf_patch_tree *tree, \
                             size_t leaf)                                                                           \
     {                                                                                                              \
         enum { VECTORS = LEAF / (lanes) };                                                                         \
@@ -60,7 +60,7 @@ static void keep_best(struct team *t, unsigned i, const float *product, const in
         const float *at = tree->at + leaf * PARTS * LEAF;                                                          \
         const vf *few = (const vf *)(tree->few + leaf * LEAF), *half = (const vf *)(tree->half + leaf * LEAF);     \
                                                                                                                    \
-        for (size_t first = 0; first < asks; first += (tall)) {                                                    \
+        for (size_t first = 0; first < count; first += (tall)) {                                                   \
             const float *own[tall];                                                                                \
             unsigned place[tall];                                                                                  \
             vf sum[tall][VECTORS];                                                                                 \
@@ -71,7 +71,7 @@ static void keep_best(struct team *t, unsigned i, const float *product, const in
             uint64_t any = 0;                                                                                      \
                                                                                                                    \
             for (size_t i = 0; i < (tall); ++i) {                                                                  \
-                place[i] = ask[first + i < asks ? first + i : asks - 1];                                           \
+                place[i] = of[first + i < count ? first + i : count - 1];                                          \
                 own[i] = t->at + place[i];                                                                         \
                 for (size_t k = 0; k < VECTORS; ++k) sum[i][k] = few[k];                                           \
             }                                                                                                      \
@@ -168,15 +168,15 @@ static int looks_far(const struct mf_patch_side *own, int32_t slot, size_t numbe
     return number == 0 || distance > MOVED * own->far[slot] || (u + 2 * v + number) % TURNS == 0;
 }
 
-/* Who asks: places in a leaf. */
-struct asks {
+/* Some of the queries, by their places in the leaf. */
+struct subset {
     size_t count;
     unsigned place[LEAF];
 };
 
-/* The patches of a leaf at their beginnings: all, and those that look at many leaves. */
+/* The queries of a leaf with their first matches; @p far: those that look at many leaves. */
 static void gather(const struct mf_patch_side *own, const struct mf_patch_side *other, size_t leaf, size_t number,
-                   struct team *t, struct asks *all, struct asks *far)
+                   struct queries *t, struct subset *all, struct subset *far)
 {
     t->at = own->tree->at + leaf * PARTS * LEAF;
     all->count = far->count = 0;
@@ -195,14 +195,14 @@ static void gather(const struct mf_patch_side *own, const struct mf_patch_side *
     }
 }
 
-static void mean_of(const struct team *t, size_t count, float mean[PARTS])
+static void mean_of(const struct queries *t, size_t count, float mean[PARTS])
 {
     const float part = 1.0f / (float)count;
 
     for (size_t c = 0; c < PARTS; ++c) {
         float sum = 0;
 
-        for (size_t i = 0; i < LEAF; ++i) sum += t->at[c * LEAF + i]; /* 0 of who is not there */
+        for (size_t i = 0; i < LEAF; ++i) sum += t->at[c * LEAF + i]; /* places without a patch hold 0 */
         mean[c] = part * sum;
     }
 }
@@ -264,28 +264,28 @@ static size_t next_leaf(const struct mf_patch_tree *t, const float *mean, struct
 static void search_leaf(compare_of *compare, const struct mf_patch_side *own, const struct mf_patch_side *other,
                         size_t leaf, size_t number)
 {
-    struct asks all, far;
-    struct team team;
+    struct subset all, far;
+    struct queries queries;
     struct heap heap;
     float mean[PARTS];
 
-    gather(own, other, leaf, number, &team, &all, &far);
+    gather(own, other, leaf, number, &queries, &all, &far);
     if (!all.count) return;
-    mean_of(&team, all.count, mean);
+    mean_of(&queries, all.count, mean);
     heap.count = 0;
     put(&heap, (struct branch){0, 1});
     for (size_t k = 0; k < MANY && heap.count > 0; ++k) {
-        const struct asks *asks = k < SOME ? &all : &far;
+        const struct subset *some = k < SOME ? &all : &far;
 
-        if (!asks->count) break;
-        compare(&team, asks->count, asks->place, other->tree, next_leaf(other->tree, mean, &heap));
+        if (!some->count) break;
+        compare(&queries, some->count, some->place, other->tree, next_leaf(other->tree, mean, &heap));
     }
     for (unsigned i = 0; i < LEAF; ++i) {
         const int32_t slot = own->tree->slot[leaf * LEAF + i];
 
         if (slot < 0) continue;
-        own->found[slot] = team.match[i];
-        own->far[slot] = apart(point_of(own, slot), point_of(other, team.match[i]));
+        own->found[slot] = queries.match[i];
+        own->far[slot] = apart(point_of(own, slot), point_of(other, queries.match[i]));
     }
 }
 

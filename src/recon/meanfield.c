@@ -25,6 +25,8 @@ static const double MOMENTUM = 0.93;
 static const struct pace {
     double lead, step;
 } ONE = {3, 3.5}, SEVERAL = {1.5, 2};
+/* A step has its length over the stiffness of slices and FIRM times that of S2_3D. */
+static const double FIRM = 3;
 /* Longest step over the stiffness of the volumes of slices; how much of their part a step makes, in the same unit. */
 static const double STEP_VOLUME = 25, KEPT = 0.7;
 /* Steps of Newton's method go on while a shift of probabilities changes by more than MISSED. */
@@ -201,16 +203,22 @@ static double largest_spectrum(const double *window, size_t rows, double mean, d
     return most;
 }
 
-/* Curvatures of the loss per voxel, from the targets of phase @p p. Voxels at interfaces move. Their share follows from
- * the jumps of slices: such a voxel has about 1.75 in the three directions (1.6 to 2.3 in three volumes). */
+/* Share of the voxels that move: those at interfaces. It follows from the jumps of slices: such a voxel has about 1.75
+ * in the three directions (1.6 to 2.3 in three volumes). */
+static double share_of(const struct work *w, size_t p)
+{
+    double jumps = 0;
+
+    for (size_t d = 0; d < w->sides; ++d) jumps += w->side[d].v_target[p];
+    return jumps > 0 && jumps < 1.75 ? jumps / 1.75 : 1;
+}
+
+/* Curvatures of the loss per voxel, from the targets of phase @p p. */
 static void measure_phase(struct work *w, size_t p)
 {
     const size_t rows = 2 * w->grid->target->lag - 1;
-    const double fraction = w->grid->fraction[p];
-    double jumps = 0, share;
+    const double fraction = w->grid->fraction[p], share = share_of(w, p);
 
-    for (size_t d = 0; d < w->sides; ++d) jumps += w->side[d].v_target[p];
-    share = jumps > 0 && jumps < 1.75 ? jumps / 1.75 : 1;
     for (size_t d = 0; d < w->sides; ++d) {
         const struct side *s = &w->side[d];
         const double pixels = voxels_of(w) / (double)s->slices, unit = 4 * s->s2_weight[p] * share / pixels;
@@ -223,16 +231,35 @@ static void measure_phase(struct work *w, size_t p)
     }
 }
 
+/* The same of S2_3D, which compares one field. The sum of |T - fraction^2| over all lags bounds its spectrum. */
+static double stiffness_in_space(const struct work *w)
+{
+    const struct mf_grid *r = w->grid;
+    const struct mf_objective_opts *o = &r->compared;
+    const size_t t = mf_objective_in_space(o), n = r->target->lag * w->entries;
+    const double fraction = r->fraction[0];
+    const double *goal = r->target->whole[MF_WHOLE_S2];
+    double sum = 0;
+
+    if (t == o->terms) return 0;
+    goal += mf_target_phase(r->target, w->phases, 0) * n;
+    for (size_t i = 0; i < n; ++i) sum += (i < w->entries ? 1 : 2) * fabs(goal[i] - fraction * fraction);
+    return 8 * mf_objective_space_square(r->objective, o->phase_weight[0] * o->term[t].weight) * share_of(w, 0) /
+           voxels_of(w) * sum;
+}
+
 static void measure_stiffness(struct work *w)
 {
     for (size_t p = 0; p < w->phases; ++p) measure_phase(w, p);
+    w->stiff += FIRM * stiffness_in_space(w);
     w->penalty = PENALTY * w->stiff / w->pace.step;
     w->rate_most = fmin(w->pace.step / w->stiff, STEP_VOLUME / w->stiff_volume);
 }
 
 /* -- evaluation -- */
 
-/* Targets, less what the grey of the field adds to S2 at lag 0 and to jumps, less the lead. */
+/* Targets, less what the grey of the field adds to S2 at lag 0 and to jumps, less the lead. S2_3D needs no lead: it is
+ * of the whole volume. */
 static void shift_targets(struct work *w, const double *grey)
 {
     double *s2[MF_SIDES], *v[MF_SIDES];
@@ -249,6 +276,7 @@ static void shift_targets(struct work *w, const double *grey)
         v[d] = s->v_shift;
     }
     mf_objective_correct(w->grid->objective, w->s2_term, 1, s2);
+    mf_objective_centre(w->grid->objective, grey);
     if (w->v_term < w->grid->compared.terms) mf_objective_correct(w->grid->objective, w->v_term, 1, v);
 }
 
@@ -281,7 +309,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     r->backend->field->fill(r->queue, w->phases * mf_slab_voxels(&r->slab), 0, g);
     mf_objective_eval(r->objective, x, g, 1, loss);
     r->loss = *loss;
-    memset(w->grey_slope, 0, sizeof w->grey_slope);
+    for (size_t p = 0; p < w->phases; ++p) w->grey_slope[p] = mf_objective_centre_slope(r->objective, p);
     for (size_t d = 0; d < w->sides; ++d)
         for (size_t p = 0; p < w->phases; ++p) update_mean_error(w, d, p, grey[p], loss, &r->loss);
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
@@ -483,16 +511,22 @@ static int has_common_phase(const struct mf_target *target, size_t fields)
     return 0;
 }
 
+/* S2 of slices is compared; S2_3D beside it of one field alone (benchmarks/results/phases-*.md). */
+static int has_terms(const struct mf_objective_opts *o, size_t fields)
+{
+    return mf_grid_s2_term(o) < o->terms && (mf_objective_in_space(o) == o->terms || fields == 1) &&
+           !mf_objective_by_example(o);
+}
+
 int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
 {
     const struct mf_objective_opts *o = &opts->objective;
+    const size_t fields = mf_solve_fields(target, opts);
 
     return opts->evaluations >= LEAST && !opts->ramp && !opts->method.method->swaps &&
            mf_optimiser_vectors(&opts->method) > 2 && dims[0] > 1 && target->lag > 1 && dims[1] <= MF_LINE_MOST &&
-           dims[2] <= MF_LINE_MOST && mf_solve_fields(target, opts) <= MF_MEANFIELD_PHASES && o->norm == MF_MSE &&
-           !o->compat && !o->mean && o->draw == 0 && mf_grid_s2_term(o) < o->terms &&
-           mf_objective_in_space(o) == o->terms && !mf_objective_by_example(o) &&
-           !has_common_phase(target, mf_solve_fields(target, opts));
+           dims[2] <= MF_LINE_MOST && fields <= MF_MEANFIELD_PHASES && o->norm == MF_MSE && !o->compat && !o->mean &&
+           o->draw == 0 && has_terms(o, fields) && !has_common_phase(target, fields);
 }
 
 int mf_meanfield_run(struct mf_grid *r, long evaluations)

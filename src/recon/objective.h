@@ -173,6 +173,12 @@ size_t mf_objective_levels(const struct mf_objective *objective, size_t side);
 /** What a squared error of one entry of one slice at level 0 adds to the loss MSE. For a term of this weight, without
  * the weight of the phase. Not collective. */
 double mf_objective_square(const struct mf_objective *objective, size_t side, double weight);
+/** The same for one entry of S2_3D of the volume. */
+double mf_objective_space_square(const struct mf_objective *objective, double weight);
+/** First: from now on @p centre [phases] is added to S2_3D at lag 0. Second: factor dloss/dcentre of phase @p p at the
+ * last evaluation; 0 without S2_3D. Not collective. */
+void mf_objective_centre(struct mf_objective *objective, const double *centre);
+double mf_objective_centre_slope(const struct mf_objective *objective, size_t p);
 /** Number of entries of one slice's vector d: the M of MSE. */
 size_t mf_objective_entries(const struct mf_objective *objective, size_t side);
 

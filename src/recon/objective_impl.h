@@ -47,6 +47,8 @@ struct mf_objective_space {
     double *window[MF_WHOLE];   /* [parts][entries], queue->host */
     double *slope[MF_WHOLE];    /* the same */
     double loss, sum[MF_WHOLE]; /* E of the volume, and the sums for the shares */
+    /* of S2_3D: what is added at lag 0; the derivative of the last loss with respect to it */
+    double centre[MF_PHASES_MAX], centre_slope[MF_PHASES_MAX];
 };
 
 struct mf_objective {

@@ -1,4 +1,6 @@
 /* See objective_impl.h: the terms of the volume as a whole. */
+#include <string.h>
+
 #include "kernels/form/compare.h"
 #include "src/base/err.h"
 #include "src/desc/phases.h"
@@ -86,6 +88,9 @@ size_t mf_objective_staged(const struct mf_objective *o)
     return o->space.space ? mf_space_staged(o->space.space) : 0;
 }
 
+/* Where the window of a phase has lag 0. */
+static size_t centre_of(const struct mf_objective *o) { return (2 * o->lag - 1) * (2 * o->lag - 1) / 2; }
+
 /* One part: sum over all lags of |w (D - T)|^p over 2L-1; its derivatives into slope. The window of a phase has half of
  * the lags, so their mirror images are counted too. */
 static double compare(const struct mf_objective *o, int which, size_t part)
@@ -96,10 +101,12 @@ static double compare(const struct mf_objective *o, int which, size_t part)
     const double *want = o->goal->whole[which] + (pair ? part : mf_target_phase(o->goal, o->phases, part)) * n;
     const double *got = s->window[which] + part * n, q = pair ? 1 : o->opts.phase_weight[part];
     const double w = q * o->opts.term[s->term[which]].weight * o->opts.level_weight[0];
+    const size_t centre = pair ? n : centre_of(o);
     double *slope = s->slope[which] + part * n, sum = 0;
 
     for (size_t i = 0; i < n; ++i) {
-        double d = w * (got[i] - want[i]), times = pair || i < width * width ? 1 : 2;
+        double d = w * (got[i] - want[i] + (i == centre ? s->centre[part] : 0)),
+               times = pair || i < width * width ? 1 : 2;
 
         sum += times * mf_compare_loss(power, d) / (double)width;
         slope[i] = w * mf_compare_slope(power, d) / (double)width;
@@ -172,5 +179,23 @@ void mf_objective_space_eval(struct mf_objective *o, const float *x, float *g, d
     s->loss = mf_objective_norm(o->opts.norm, all, (double)o->side[0].entries, &slope);
     for (int k = 0; k < MF_WHOLE; ++k)
         for (size_t i = 0; i < values_of(o, k); ++i) s->slope[k][i] *= factor * slope;
+    for (size_t p = 0; p < parts_of(o, MF_WHOLE_S2); ++p)
+        s->centre_slope[p] = s->slope[MF_WHOLE_S2][p * mf_whole_entries(MF_WHOLE_S2, o->lag) + centre_of(o)];
     if (g) pull(o, g);
+}
+
+void mf_objective_centre(struct mf_objective *o, const double *centre)
+{
+    memcpy(o->space.centre, centre, o->phases * sizeof *centre);
+}
+
+double mf_objective_centre_slope(const struct mf_objective *o, size_t p)
+{
+    return has(o, MF_WHOLE_S2) ? o->space.centre_slope[p] : 0;
+}
+
+double mf_objective_space_square(const struct mf_objective *o, double weight)
+{
+    weight *= o->opts.level_weight[0];
+    return weight * weight / (double)(2 * o->lag - 1) / (double)o->side[0].entries;
 }

@@ -76,8 +76,8 @@ enum { MF_SOLVE_MEAN_FIELD = 240, MF_SOLVE_MEAN_FIELDS = 320 };
 /** Share of the evaluations before it. */
 #define MF_SOLVE_BEFORE 0.3
 /** Does mean-field annealing end the gradient stages (meanfield.h)? It serves volumes of up to six phases whose slices
- * are compared by S2 in the mean square. It does not serve S2_3D, or an optimised phase of more than 95 %. Not
- * collective. */
+ * are compared by S2 in the mean square. It serves S2_3D beside S2 if one phase is optimised. It does not serve an
+ * optimised phase of more than 95 %. Not collective. */
 int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
 
 /** Number of grids of a run: one, or from coarse to fine as many as the target's levels and L allow. */

@@ -74,7 +74,7 @@ cases = {
     "image": base[:-len(S2)],  # what the program chooses
     "adam": base + "--add_dimension 12 --optimizer_type Adam".split(),
     "spg": base + "--optimizer_type SPG --no-polish".split(),
-    "space": "match --microstructure_filename solid.npy --limit_to 4 --deterministic --max_iter 40 --polish-rounds 8 --descriptor_types S2_3D Variation".split(),
+    "space": "match --microstructure_filename solid.npy --limit_to 4 --deterministic --max_iter 60 --polish-rounds 8 --descriptor_types S2_3D S2 Variation".split(),
     "coarse": [w if w != "6" else "4" for w in base] + "--size 24 24 24 --use_multigrid_reconstruction".split(),
 }
 for name, options in cases.items():

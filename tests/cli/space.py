@@ -139,6 +139,21 @@ def made(folder):
     check((x == 1).sum() == (target == 1).sum(), "volume fraction")
 
 
+def annealed(folder):
+    """Beside S2 of slices mean-field annealing serves S2_3D: no swaps, and the same bits on any number of ranks."""
+    name, first = save(folder, "t.npy", blobs((16, 18, 20), [0.7, 0.3], 5)), None
+    for ranks in (1, 3):
+        out = f"{folder}/annealed_{ranks}.npy"
+        json = measure(PROGRAM, "match", name, "--limit_to", 4, "--descriptor_types", "S2_3D", "Variation", "FFTCorrelations", "--descriptor_weights", 2, 5, 1,
+                       "--max_iter", 120, "--no_connect", "--output", out, "--deterministic", ranks=ranks, mpiexec=MPIEXEC)
+        if json is None:
+            return
+        first = np.load(out) if first is None else first
+        check((np.load(out) == first).all(), f"other bits on {ranks} ranks")
+        check(json["swaps_tried"] == 0 and json["s2_3d_rms_error"]["1"] < 3e-3, f"{json['swaps_tried']} swaps tried, rms {json['s2_3d_rms_error']}")
+        check(json["peak_bytes"]["predicted"] == json["peak_bytes"]["arena"], f"memory: {json['peak_bytes']}")
+
+
 def predicted(folder):
     """The plan of a run knows what it takes, to the byte; fields in host memory are compared there."""
     name = save(folder, "v.npy", blobs((12, 14, 16), [0.6, 0.4], 3))
@@ -172,6 +187,7 @@ with tempfile.TemporaryDirectory() as place:
     slopes(place)
     beside(place)
     made(place)
+    annealed(place)
     predicted(place)
     refusals(place)
 finish("space")

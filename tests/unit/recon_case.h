@@ -34,7 +34,8 @@ static inline uint8_t case_label(size_t z, size_t y, size_t x)
 static inline void case_target(const struct mf_comm *comm, struct device *d, int periodic, struct mf_target *target)
 {
     static const size_t dims[3] = {EDGE, EDGE, EDGE};
-    const struct mf_characterize_opts opts = {.lag = LAG, .levels = 1, .periodic = periodic, .steady = 1, .silent = 1};
+    const struct mf_characterize_opts opts = {
+        .lag = LAG, .levels = 1, .periodic = periodic, .whole = 1U << MF_WHOLE_S2, .steady = 1, .silent = 1};
     struct mf_micro micro = {.ndim = 3, .phases = 2, .label = {0, 1}, .spacing = {1, 1, 1}};
     uint8_t phase[VOXELS];
 

@@ -1,5 +1,6 @@
 /* The gradient of the loss agrees with central differences, on any number of ranks: norms, one field and two, periodic
- * and not. The mean slice of the target's own field has no loss. */
+ * and not. The mean slice of the target's own field has no loss. So does the loss with respect to a number that is
+ * added to S2_3D at lag 0. */
 #include "src/recon/objective.h"
 
 #include "tests/unit/recon_case.h"
@@ -88,6 +89,43 @@ static void check_case(const struct mf_comm *comm, struct device *d, enum mf_nor
     mf_target_free(&target);
 }
 
+static double centred(float *x, float *g, double centre)
+{
+    double loss;
+
+    mf_objective_centre(objective, &centre);
+    mf_objective_eval(objective, x, g, 1, &loss);
+    return loss;
+}
+
+static void check_centre(const struct mf_comm *comm, struct device *d)
+{
+    static const size_t dims[3] = {EDGE, EDGE, EDGE};
+    struct mf_objective_opts opts = case_objective(MF_MSE, 1, 0);
+    struct mf_target target;
+    double wanted;
+    float *x, *g;
+    size_t own;
+
+    slab = mf_slab_of(comm, dims, comm->rank);
+    own = mf_slab_voxels(&slab);
+    case_target(comm, d, 1, &target);
+    opts.term[1] = (struct mf_term){&mf_descriptors[MF_S2_3D], 2, 0};
+    CHECK(mf_objective_new(comm, d->q, &slab, 1, &target, &opts, &objective) == MF_OK);
+    x = device_put(d, NULL, (own + 1) * sizeof *x);
+    g = device_put(d, NULL, (own + 1) * sizeof *g);
+    for (size_t i = 0; i < own; ++i) x[i] = (float)(0.1 + 0.8 * mf_random_uniform(3, 1, slab.first * EDGE * EDGE + i));
+    wanted = (centred(x, NULL, 0.3 + STEP) - centred(x, NULL, 0.3 - STEP)) / (2 * STEP);
+    d->be->field->fill(d->q, own, 0, g);
+    centred(x, g, 0.3);
+    CHECK(wanted > 0);
+    CHECK_NEAR(mf_objective_centre_slope(objective, 0), wanted, 1e-6 * wanted);
+    device_get(d, NULL, g, 0);
+    device_get(d, NULL, x, 0);
+    mf_objective_free(objective);
+    mf_target_free(&target);
+}
+
 int main(int argc, char **argv)
 {
     struct mf_comm comm;
@@ -101,6 +139,7 @@ int main(int argc, char **argv)
             check_case(&comm, &d, MF_SSE, periodic, multiphase);
             check_case(&comm, &d, MF_RMS, periodic, multiphase);
         }
+    check_centre(&comm, &d);
     device_close(&d);
     mf_comm_close(&comm);
     return failures != 0;

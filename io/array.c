@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/crop.h"
 #include "io/dataset_priv.h"
 #include "io/decode.h"
 #include "io/dream3d.h"
@@ -500,6 +501,7 @@ int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_
     struct passage p = {array, first, count, take, context};
     double bytes = (double)mf_array_row(array) * (double)(first + count) * (double)array->size;
 
+    if (array->cropped) return mf_crop_visit(array, first, count, take, context);
     if (mf_fault("io.read")) return mf_fail(MF_INPUT, "cannot read '%s': injected fault", array->path);
     if (count == 0) return MF_OK;
     if (array->coding == MF_PLAIN) return mf_npy_visit(array, first, count, take, context);

@@ -48,6 +48,8 @@ struct mf_array {
     int ndim;
     size_t shape[MF_ARRAY_DIMS]; /* all > 0 */
     size_t bytes;                /* of the file */
+    int cropped;                 /* shape is that of a part of an image (io/crop.h), and the following is known */
+    size_t whole[2], corner[2];  /* extents of the image, and where in it the part begins {y, x} */
     /* .npy, HDF5, NRRD, VTK */
     size_t offset;
     int swap, fortran;

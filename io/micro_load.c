@@ -324,7 +324,10 @@ static int read_straight(struct mf_reading *r)
     return rc;
 }
 
-static int is_straight(const struct mf_array *a) { return a->coding == MF_PLAIN && !(a->fortran && a->ndim > 1); }
+static int is_straight(const struct mf_array *a)
+{
+    return a->coding == MF_PLAIN && !a->cropped && !(a->fortran && a->ndim > 1);
+}
 
 /* Local: the slab of one-byte elements. */
 static int load_bytes(struct mf_reading *r)

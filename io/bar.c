@@ -1,0 +1,204 @@
+/* See bar.h. */
+#include "io/bar.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "io/scan.h"
+#include "src/base/err.h"
+
+/* Levels that count as one (JPEG changes some), and those of a jump, which noise hardly makes. Rows over which a border
+ * is blurred, most rows of a line, least of a bar. Jumps of three strokes. */
+enum { NEAR = 3, JUMP = 24, BLURRED = 3, LINE_MOST = 4, BAR_LEAST = 6, STROKES = 6 };
+
+/* Shares of a row that have the grey value of a bar: at its borders, beyond them, in rows with text. Share of other
+ * pixels of a bar, and of bars of an image. */
+static const double PLAIN = 0.95, BEYOND = 0.8, LETTERED = 0.5, INK_LEAST = 0.002, BARS_MOST = 0.25;
+
+/* Rows from one edge of the image, the first at the edge. */
+struct rows {
+    const struct mf_bar_row *first;
+    ptrdiff_t step;
+    size_t count;
+    double columns;
+};
+
+static const struct mf_bar_row *row_of(const struct rows *r, size_t i) { return r->first + (ptrdiff_t)i * r->step; }
+
+static double share_of(const struct rows *r, size_t i) { return (double)row_of(r, i)->near / r->columns; }
+
+/* The share of a grey level where it is the most frequent one, else 0. */
+static double share_at(const struct rows *r, size_t i, int64_t level)
+{
+    return llabs(row_of(r, i)->level - level) <= NEAR ? share_of(r, i) : 0;
+}
+
+static int is_border(const struct rows *r, size_t i, int64_t level)
+{
+    if (share_at(r, i, level) < PLAIN) return 0;
+    for (size_t k = i + 1; k <= i + BLURRED && k < r->count; ++k)
+        if (share_at(r, k, level) < BEYOND) return 1;
+    return 0;
+}
+
+/* Rows from row @p from on, mostly of the grey value of that one but for lines, up to their last border; 0: there is
+ * none. *open: then they go on to the other edge. */
+static size_t strip_of(const struct rows *r, size_t from, int *open)
+{
+    const int64_t level = row_of(r, from)->level;
+    size_t i = from, last = from, count = 0;
+
+    *open = 0;
+    if (share_of(r, from) < PLAIN) return 0;
+    for (; i < r->count && i <= last + LINE_MOST; ++i) {
+        if (share_at(r, i, level) >= LETTERED) last = i;
+        if (is_border(r, i, level)) count = i + 1 - from;
+    }
+    *open = i == r->count && count == 0;
+    return count;
+}
+
+static int has_text(const struct rows *r, size_t from, size_t count)
+{
+    double others = 0;
+    int64_t jumps = 0;
+
+    for (size_t i = from; i < from + count; ++i) {
+        others += 1 - share_of(r, i);
+        if (row_of(r, i)->jumps > jumps) jumps = row_of(r, i)->jumps;
+    }
+    return count >= BAR_LEAST && others >= INK_LEAST * (double)count && jumps >= STROKES;
+}
+
+/* Rows of bars at this edge. Strips without text, and some odd rows at the edge, count where one with text follows; a
+ * line also after it. *fills: from the edge on text goes through to the other one. */
+static size_t bars_of(const struct rows *r, int *fills)
+{
+    size_t cut = 0, at = 0;
+
+    while (at < r->count) {
+        int open;
+        const size_t n = strip_of(r, at, &open);
+
+        if (open) *fills |= has_text(r, at, r->count - at);
+        if (open || (n == 0 && at >= LINE_MOST)) break;
+        if (n > 0 && (has_text(r, at, n) || (at > 0 && at == cut && n <= LINE_MOST))) cut = at + n;
+        at += n > 0 ? n : 1;
+    }
+    return cut;
+}
+
+enum mf_bar mf_bar_find(const struct mf_bar_row *row, size_t rows, size_t columns, struct mf_span *kept)
+{
+    const struct rows up = {row + rows - 1, -1, rows, (double)columns};
+    struct rows down = {row, 1, rows, (double)columns};
+    int fills = 0;
+    size_t bottom, top;
+
+    bottom = bars_of(&up, &fills);
+    down.count -= bottom;
+    top = bars_of(&down, &fills);
+    *kept = (struct mf_span){top, rows - bottom - top};
+    if (kept->count == rows) return fills ? MF_BAR_ALL : MF_BAR_NONE;
+    return (double)kept->count < (1 - BARS_MOST) * (double)rows ? MF_BAR_ALL : MF_BAR_FOUND;
+}
+
+/* The levels of this rank's rows. */
+struct look {
+    const struct mf_array *array;
+    double low, step; /* of levels */
+    uint32_t *count;  /* [rows][MF_BAR_LEVELS] */
+    int *last;        /* [rows] the level before; -1: none */
+    struct mf_bar_row *row;
+};
+
+static int level_of(const struct look *l, double value)
+{
+    const double level = floor((value - l->low) / l->step);
+
+    if (!isfinite(value)) return -1;
+    return level < 0 ? 0 : level >= MF_BAR_LEVELS ? MF_BAR_LEVELS - 1 : (int)level;
+}
+
+/* Values of a row come from left to right, also where columns do. */
+static int take(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    enum { SOME = 512 };
+    struct look *l = context;
+    double some[SOME];
+
+    for (size_t k = 0; k < n; k += SOME) {
+        const size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_reals(l->array, (const char *)values + k * l->array->size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            const size_t y = (at + (k + i) * stride) / l->array->shape[1];
+            const int level = level_of(l, some[i]);
+
+            if (level >= 0) ++l->count[y * MF_BAR_LEVELS + (size_t)level];
+            if (level >= 0 && l->last[y] >= 0) l->row[y].jumps += abs(level - l->last[y]) > JUMP;
+            l->last[y] = level;
+        }
+    }
+    return MF_OK;
+}
+
+static void sum_up(const uint32_t count[MF_BAR_LEVELS], struct mf_bar_row *row)
+{
+    for (int v = 1; v < MF_BAR_LEVELS; ++v)
+        if (count[v] > count[row->level]) row->level = v;
+    for (int64_t v = row->level - NEAR; v <= row->level + NEAR; ++v)
+        if (v >= 0 && v < MF_BAR_LEVELS) row->near += count[v];
+}
+
+/* Local: rows [first, first + count), to their places in @p row. */
+static int look_at(struct look *l, struct mf_span rows, struct mf_bar_row *row)
+{
+    int rc;
+
+    l->row = row + rows.first;
+    l->count = calloc(rows.count * MF_BAR_LEVELS + 1, sizeof *l->count);
+    l->last = malloc(rows.count * sizeof *l->last + 1);
+    for (size_t y = 0; l->last && y < rows.count; ++y) l->last[y] = -1;
+    rc = l->count && l->last ? mf_array_visit(l->array, rows.first, rows.count, take, l)
+                             : mf_fail(MF_MEMORY, "no memory for the rows of '%s'", l->array->path);
+    for (size_t y = 0; rc == MF_OK && y < rows.count; ++y) sum_up(l->count + y * MF_BAR_LEVELS, &l->row[y]);
+    free(l->count);
+    free(l->last);
+    return rc;
+}
+
+/* Collective: from which value on, and in which steps, levels are counted. A byte has as many values. */
+static int find_levels(const struct mf_comm *comm, struct look *l)
+{
+    struct mf_scan scan;
+
+    l->low = l->array->kind == 'i' ? -128 : 0;
+    l->step = 1;
+    if (l->array->size == 1) return MF_OK;
+    MF_TRY(mf_scan(comm, l->array, NULL, &scan));
+    l->low = scan.low;
+    l->step = (scan.high - scan.low) / MF_BAR_LEVELS;
+    if (!(l->step > 0) || !isfinite(l->step)) l->step = 1;
+    return MF_OK;
+}
+
+int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, enum mf_bar *found, struct mf_span *kept)
+{
+    const size_t rows = array->shape[0];
+    struct look l = {.array = array};
+    struct mf_bar_row *row;
+    int rc;
+
+    MF_TRY(find_levels(comm, &l));
+    row = calloc(rows, sizeof *row);
+    rc = row ? look_at(&l, mf_cut(rows, (size_t)comm->size, (size_t)comm->rank), row)
+             : mf_fail(MF_MEMORY, "no memory for the rows of '%s'", array->path);
+    rc = mf_agree(comm, rc);
+    if (rc == MF_OK) {
+        mf_comm_sum_int(comm, rows * (sizeof *row / sizeof(int64_t)), (int64_t *)row);
+        *found = mf_bar_find(row, rows, array->shape[1], kept);
+    }
+    free(row);
+    return rc;
+}

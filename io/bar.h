@@ -1,0 +1,33 @@
+/* The data bar that a scanning electron microscope writes under a picture: a strip of one grey value with text.
+ * Rule: only this module decides what a bar is, from three numbers of each row. */
+#ifndef MF_IO_BAR_H
+#define MF_IO_BAR_H
+
+#include "io/array.h"
+#include "src/base/cut.h"
+
+enum { MF_BAR_LEVELS = 256 };
+
+/** A row, its values rounded to MF_BAR_LEVELS grey levels. */
+struct mf_bar_row {
+    int64_t level; /* the most frequent one */
+    int64_t near;  /* pixels within some levels of it */
+    int64_t jumps; /* neighbours along the row that differ by a tenth of the levels */
+};
+
+enum mf_bar { MF_BAR_NONE, MF_BAR_FOUND, MF_BAR_ALL };
+
+/**
+ * What is left of an image without data bars at its bottom and its top: *kept, rows. A bar spans the width. It begins
+ * and ends with rows of one grey value. The others have it at most of their pixels, but for lines. Some have text:
+ * pixels of other values, in three strokes or more. The last row lies beside rows that have other values at a fifth of
+ * their pixels: within three rows, as a pore or grain hardly ends. Lines and a margin between a bar and the edge belong
+ * to it. MF_BAR_ALL: bars would be more than a quarter of the rows. Pure.
+ */
+enum mf_bar mf_bar_find(const struct mf_bar_row *row, size_t rows, size_t columns, struct mf_span *kept);
+
+/** The same of an array of two axes. Reads it once, or twice where values have more than a byte. Collective; refuses
+ * (agreed) with MF_INPUT, MF_MEMORY. */
+int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, enum mf_bar *found, struct mf_span *kept);
+
+#endif

@@ -29,8 +29,11 @@ struct mf_micro {
     uint8_t *phase;        /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */
     float *grey;           /* [fields][slab.count][ny][nx] in [0,1]: an indicator field that is not binary; else NULL */
     int fields;            /* of grey: 1 (indicator of phase 1), or P (last axis of the file) */
+    size_t crop[4];        /* {y, x, height, width} of the part of an image that was read; 0 0 0 0: all of it */
     struct mf_arena *arena; /* phase and grey come from it */
 };
+
+struct mf_crop;
 
 /** How to interpret a file. */
 struct mf_micro_read {
@@ -46,6 +49,9 @@ struct mf_micro_read {
     const char *mask;      /* NULL, or the file of a mask: voxels where it is above 0 do not count */
     int unhashed;          /* do not compute its checksum; mf_micro_hash() then has none */
     const char *dataset;   /* NULL, or which array of an HDF5 file */
+    const struct mf_crop *crop; /* NULL, or the part of an image that is read, and of its mask (io/crop.h) */
+    int crop_bar;               /* read what is beside the data bar of an image, which must have one (io/bar.h) */
+    const char *command;        /* NULL, or the user's command, to which a hint adds --threshold and --crop-bar */
 };
 
 /**
@@ -65,6 +71,9 @@ struct mf_micro_read {
  * read->of_sample: read->labels (of a sample that was thresholded 0 and 1) may stand beside a threshold. An indicator
  * field is one all the same, except where it holds nothing but labels. Values that are phases already are not
  * thresholded: those of a volume of this program, and 0 and 1 alone.
+ *
+ * read->crop and read->crop_bar leave a part of an image, as if the file held that alone. Without them, and with
+ * read->command, a warning or the refusal of a grey image says where a data bar is seen.
  *
  * read->mask is read first. Values under it are ignored by Otsu's method and for labels, and may be NaN. These voxels
  * have phase 0, and micro->mask has phase 1 there. MF_INPUT: the mask has other extents, or covers everything.

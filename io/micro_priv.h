@@ -4,6 +4,7 @@
 #define MF_IO_MICRO_PRIV_H
 
 #include "io/array.h"
+#include "io/crop.h"
 #include "io/hash.h"
 #include "io/micro.h"
 #include "io/onehot.h"
@@ -16,6 +17,7 @@ struct mf_reading {
     struct mf_arena *arena;
     const struct mf_micro_read *read;
     struct mf_array array;
+    struct mf_crop crop; /* of array and mask, where array.cropped */
     struct mf_scan scan;
     struct mf_micro *micro;
     enum mf_phase_axis axis; /* the axis of phases in a one-hot array */
@@ -30,6 +32,16 @@ struct mf_reading {
     struct mf_scan_share part;    /* the slab: its rows in the file, and the mask over it */
     struct mf_seal_seen seen;     /* of a file of ours */
 };
+
+/** Collective: leaves the part of the array that is wanted. MF_INPUT (no data bar is found), MF_USAGE, MF_MEMORY. */
+int mf_reading_crop(struct mf_reading *reading);
+
+/** Collective: what to do about a grey image, "" or "; try: COMMAND --threshold otsu --crop-bar". */
+enum { MF_HINT_TEXT = 640 };
+int mf_reading_hint(const struct mf_reading *reading, char text[MF_HINT_TEXT]);
+
+/** Collective: warns of a data bar that counts as material. */
+int mf_reading_warn_bar(const struct mf_reading *reading);
 
 /** Are the values those of an indicator field, and is one wanted? Not collective. */
 int mf_reading_is_indicator(const struct mf_reading *reading);

@@ -75,33 +75,42 @@ static int choose_threshold(struct mf_reading *r)
     return MF_OK;
 }
 
-/* Grey values, or labels of grains: of integers of 32 bits and more, which no camera has, only these. */
+/* Grey values, or labels of grains: of integers of 32 bits and more, which no camera has, only these. Collective. */
 static int refuse_many(const struct mf_reading *r)
 {
     const struct mf_array *a = &r->array;
+    char hint[MF_HINT_TEXT];
 
     if (a->kind != 'f' && a->size >= 4)
         return mf_fail(MF_INPUT,
                        "'%s' holds more than %d labels, from %g to %g, and at most %d phases are possible; give an "
                        "array of phases (of grains: the phase of each)",
                        a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX);
+    MF_TRY(mf_reading_hint(r, hint));
     return mf_fail(MF_INPUT,
                    "'%s' holds more than %d different values, from %g to %g: for a grey image give --threshold otsu or "
-                   "--threshold VALUE; at most %d labels are possible",
-                   a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX);
+                   "--threshold VALUE (at most %d labels are possible)%s",
+                   a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX, hint);
 }
 
-/* Neither labels nor threshold were given: the values must be 0, 1, ... */
+/* Collective. */
+static int refuse_fractions(const struct mf_reading *r)
+{
+    char hint[MF_HINT_TEXT];
+
+    MF_TRY(mf_reading_hint(r, hint));
+    return mf_fail(
+        MF_INPUT, "'%s' is grey: its values from %g to %g are not labels; give --threshold otsu or --threshold VALUE%s",
+        r->array.path, r->scan.low, r->scan.high, hint);
+}
+
+/* Neither labels nor threshold were given: the values must be 0, 1, ... Collective. */
 static int choose_plain(struct mf_reading *r)
 {
     const struct mf_scan *s = &r->scan;
     char text[LIST_TEXT], given[LIST_TEXT];
 
-    if (s->fractions)
-        return mf_fail(
-            MF_INPUT,
-            "'%s' is grey: its values from %g to %g are not labels; give --threshold otsu or --threshold VALUE",
-            r->array.path, s->low, s->high);
+    if (s->fractions) return refuse_fractions(r);
     if (s->distinct > MF_PHASES_MAX) return refuse_many(r);
     if (s->value[0] != 0 || s->value[s->distinct - 1] != s->distinct - 1)
         return mf_fail(MF_INPUT,
@@ -414,7 +423,7 @@ static int refuse_bad(struct mf_reading *r)
 
     MF_TRY(mf_scan_first_bad(r->comm, a, r->micro->mask ? &r->part : NULL, &first));
     for (int d = a->ndim - 1; d >= 0; --d) {
-        place[d] = first % a->shape[d];
+        place[d] = first % a->shape[d] + (a->cropped ? a->corner[d] : 0);
         first /= a->shape[d];
     }
     for (int d = 0; d < a->ndim; ++d) n += (size_t)snprintf(at + n, sizeof at - n, "[%zu]", place[d]);
@@ -489,31 +498,10 @@ static int open_array(struct mf_reading *r, const char *given, const char *file,
     return MF_OK;
 }
 
-/* FILE, or FILE:ARRAY. */
-static int read_named(struct mf_reading *r, const char *given)
-{
-    const char *array;
-    char *file;
-    int rc;
-
-    mf_array_split(given, &file, &array);
-    rc = mf_agree(r->comm, open_array(r, given, file, array));
-    if (rc == MF_OK) rc = mf_same_file(r->comm, file);
-    if (rc == MF_OK && r->array.data[0]) rc = mf_same_file(r->comm, r->array.data);
-    if (rc == MF_OK) rc = mf_array_explain(&r->array, read_values(r));
-    if (rc == MF_OK) rc = mf_reading_scale(r);
-    if (rc == MF_OK) {
-        if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
-        describe(r);
-    }
-    free(file);
-    return rc;
-}
-
-/* Collective: the mask, before anything of the input is looked at. */
+/* Collective: the mask, before any value of the input is looked at. */
 static int read_mask(struct mf_reading *r)
 {
-    const struct mf_micro_read how = {.is_mask = 1};
+    const struct mf_micro_read how = {.is_mask = 1, .crop = r->array.cropped ? &r->crop : NULL};
     struct mf_micro *mask = MF_MUST(calloc(1, sizeof *mask), "a mask");
     int rc = mf_micro_read(r->comm, r->arena, r->read->mask, &how, mask);
 
@@ -531,6 +519,30 @@ static int read_mask(struct mf_reading *r)
     return MF_OK;
 }
 
+/* FILE, or FILE:ARRAY. */
+static int read_named(struct mf_reading *r, const char *given)
+{
+    const char *array;
+    char *file;
+    int rc;
+
+    mf_array_split(given, &file, &array);
+    rc = mf_agree(r->comm, open_array(r, given, file, array));
+    if (rc == MF_OK) rc = mf_same_file(r->comm, file);
+    if (rc == MF_OK && r->array.data[0]) rc = mf_same_file(r->comm, r->array.data);
+    if (rc == MF_OK) rc = mf_reading_crop(r);
+    if (rc == MF_OK && r->read->mask) rc = read_mask(r);
+    if (rc == MF_OK) rc = mf_array_explain(&r->array, read_values(r));
+    if (rc == MF_OK) rc = mf_reading_scale(r);
+    if (rc == MF_OK) rc = mf_reading_warn_bar(r);
+    if (rc == MF_OK) {
+        if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
+        describe(r);
+    }
+    free(file);
+    return rc;
+}
+
 int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path,
                   const struct mf_micro_read *read, struct mf_micro *micro)
 {
@@ -540,7 +552,6 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
     MF_PHASE(&mf_phase_read);
     int rc = mf_agree(comm, check_request(r.read));
 
-    if (rc == MF_OK && r.read->mask) rc = read_mask(&r);
     if (rc == MF_OK) rc = read_named(&r, path);
     if (rc != MF_OK) {
         mf_micro_free(&m);

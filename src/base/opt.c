@@ -314,6 +314,8 @@ int mf_options_adopt(struct mf_options *options, const char *word, const char *p
     return mf_options_set(options, spelling, &said, 1, &value);
 }
 
+const char *mf_options_verb(const struct mf_options *options) { return options->verb; }
+
 const char *mf_options_config(const struct mf_options *options) { return options->control.config; }
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words)

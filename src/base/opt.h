@@ -105,6 +105,9 @@ int mf_options_adopt(struct mf_options *options, const char *word, const char *p
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words);
 
+/** The verb that they are of. */
+const char *mf_options_verb(const struct mf_options *options);
+
 /** The file of --config; NULL: none. */
 const char *mf_options_config(const struct mf_options *options);
 

@@ -146,6 +146,7 @@ static int check_all(const struct mf_session *session, const struct mf_character
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to must be at least 1, not %ld", o->lag);
     MF_TRY(mf_soft_check(o->soft, o->steepness));
     MF_TRY(mf_spacing_check(&o->spacing));
+    MF_TRY(mf_crop_check(&o->crop, o->crop_bar));
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
@@ -157,6 +158,8 @@ static int read_file(const struct mf_session *session, const struct mf_character
                      struct mf_micro *micro)
 {
     double spacing[3];
+    struct mf_crop crop;
+    char *command = mf_command_typed(session);
     struct mf_micro_read read = {.threshold = o->threshold,
                                  .label_count = o->labels.count,
                                  .labels = o->labels.at,
@@ -164,12 +167,16 @@ static int read_file(const struct mf_session *session, const struct mf_character
                                  .unit = o->unit,
                                  .dataset = o->dataset,
                                  .mask = o->mask,
+                                 .crop = mf_crop_of(&o->crop, &crop),
+                                 .crop_bar = o->crop_bar,
+                                 .command = command,
                                  .grey = o->grey_values || !o->multiphase};
-
     int rc;
 
     mf_spacing_spread(&o->spacing, spacing);
-    MF_TRY(mf_micro_read(session->comm, session->arena, file, &read, micro));
+    rc = mf_micro_read(session->comm, session->arena, file, &read, micro);
+    free(command);
+    MF_TRY(rc);
     rc = mf_spacing_fits(&o->spacing, micro->ndim);
     if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, micro);
     if (rc != MF_OK) mf_micro_free(micro);

@@ -14,10 +14,10 @@ struct mf_characterize_cmd {
     long lag;
     const char *slice_mode, *dataset, *mask, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights,
         *residency;
-    struct mf_longs labels;
+    struct mf_longs labels, crop;
     struct mf_reals spacing;
     double steepness, soft;
-    int isotropic, periodic, multiphase, pyramid, grey_values, average, explain;
+    int isotropic, periodic, multiphase, pyramid, grey_values, average, explain, crop_bar;
     struct mf_accepted accepted;
     struct mf_vgg *vgg; /* for descriptors that need it */
 };

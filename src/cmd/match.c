@@ -129,6 +129,7 @@ const struct mf_cmd mf_cmd_match = {
         "of N such planes (a new axis 0) whose slices in all three directions look like it; three images are the "
         "slices normal to z, y and x; a volume gives a volume. Arrays are [z][y][x].\n\n"
         "  mesoforge match micrograph.png --threshold otsu --output like.png\n"
+        "  mesoforge match steel.tif --threshold otsu --crop-bar --output like.png\n"
         "  mpirun -n 4 mesoforge match micrograph.npy --add-dimension 64 \\\n"
         "      --output volume.h5\n"
         "  mesoforge match top.npy front.npy side.npy --add-dimension 128 \\\n"

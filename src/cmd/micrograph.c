@@ -10,6 +10,7 @@
 #include "src/base/log.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
+#include "src/base/text.h"
 #include "src/desc/masked.h"
 #include "src/desc/mean.h"
 #include "src/desc/registry.h"
@@ -207,6 +208,40 @@ int mf_sample_measure(const struct mf_session *s, const char *mode, const struct
         mf_micro_free(&slice);
     }
     return rc;
+}
+
+/* -- --crop, --crop-bar -- */
+
+int mf_crop_check(const struct mf_longs *crop, int crop_bar)
+{
+    const long *at = crop->at;
+
+    if (crop->count == 0) return MF_OK;
+    if (crop_bar) return mf_fail(MF_USAGE, "--crop and --crop-bar both say what is read; leave one of them out");
+    if (crop->count != 4)
+        return mf_fail(MF_USAGE, "--crop takes four values, Y X HEIGHT WIDTH [pixels], not %zu", crop->count);
+    if (at[0] >= 0 && at[1] >= 0 && at[2] > 0 && at[3] > 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--crop %ld %ld %ld %ld: Y and X must be at least 0, HEIGHT and WIDTH at least 1", at[0],
+                   at[1], at[2], at[3]);
+}
+
+const struct mf_crop *mf_crop_of(const struct mf_longs *crop, struct mf_crop *room)
+{
+    *room = (struct mf_crop){.of = {0}};
+    for (size_t d = 0; crop->count && d < 2; ++d) {
+        room->first[d] = (size_t)crop->at[d];
+        room->count[d] = (size_t)crop->at[2 + d];
+    }
+    return crop->count ? room : NULL;
+}
+
+char *mf_command_typed(const struct mf_session *session)
+{
+    char *line = mf_options_line(session->options, ' ');
+    char *text = mf_format("mesoforge %s %s", mf_options_verb(session->options), line);
+
+    free(line);
+    return text;
 }
 
 /* -- --spacing -- */

@@ -3,6 +3,7 @@
 #ifndef MF_CMD_MICROGRAPH_H
 #define MF_CMD_MICROGRAPH_H
 
+#include "io/crop.h"
 #include "io/target.h"
 #include "kernels/slices/vgg.h"
 #include "src/base/opt.h"
@@ -13,10 +14,13 @@
 
 /* -- how a micrograph is read -- */
 
-/** Rows in the options of a verb: which array of a file it is, and how long a voxel is. */
+/** Rows in the options of a verb: which array of a file it is, which part of it counts, and how long a voxel is. */
 #define MF_ARRAY_ROWS(type)                                                                                         \
     MF_OPT(type, "dataset", dataset, MF_TEXT, NULL,                                                                 \
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),                    \
+        MF_OPT(type, "crop", crop, MF_LONGS, NULL, "images: only this part is read, Y X HEIGHT WIDTH [pixels]"),    \
+        MF_OPT(type, "crop-bar", crop_bar, MF_FLAG, NULL,                                                           \
+               "images: finds the data bar at the bottom or the top and cuts it off"),                              \
         MF_OPT(type, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (2-D: y x)"), \
         MF_OPT(type, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um")
 
@@ -99,6 +103,17 @@ int mf_sample_characterize(struct mf_session *session, const char *residency, co
 /** The same of mf_characterize_measure(). */
 int mf_sample_measure(const struct mf_session *session, const char *mode, const struct mf_micro *micro,
                       const struct mf_characterize_opts *opts);
+
+/* -- --crop, --crop-bar -- */
+
+/** Refuses values that no part of an image has, and both options: MF_USAGE. Local. */
+int mf_crop_check(const struct mf_longs *crop, int crop_bar);
+
+/** That part, in @p room; NULL: it was not given. */
+const struct mf_crop *mf_crop_of(const struct mf_longs *crop, struct mf_crop *room);
+
+/** The command that was typed, for hints; the caller frees. */
+char *mf_command_typed(const struct mf_session *session);
 
 /* -- --spacing -- */
 

@@ -299,6 +299,7 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     MF_TRY(mf_recon_unused(s, o));
     MF_TRY(check_numbers(s, o));
+    MF_TRY(mf_crop_check(&o->crop, o->crop_bar));
     if (o->use_multiphase && o->no_multiphase)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
     MF_TRY(check_types(o));

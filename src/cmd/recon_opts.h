@@ -16,8 +16,9 @@ struct mf_recon_cmd {
     /* what is read */
     struct mf_texts files, arrays;
     const char *dataset, *mask, *descriptor_filename, *initial_file, *fixed_file, *threshold, *unit, *symmetry;
-    struct mf_longs labels;
+    struct mf_longs labels, crop;
     struct mf_reals spacing;
+    int crop_bar;
     /* what is compared */
     struct mf_texts types;
     struct mf_reals weights, level_weights, phase_weights;

@@ -38,13 +38,17 @@ static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char 
                            size_t volume[3])
 {
     const struct mf_recon_cmd *r = &o->recon;
-    const struct mf_micro_read read = {.threshold = r->threshold && *r->threshold ? r->threshold : NULL,
-                                       .label_count = r->labels.count,
-                                       .labels = r->labels.at,
-                                       .dataset = r->dataset && *r->dataset ? r->dataset : NULL,
-                                       .grey = r->grey_values,
-                                       .unhashed = 1};
+    struct mf_crop crop;
+    struct mf_micro_read read = {.threshold = r->threshold && *r->threshold ? r->threshold : NULL,
+                                 .label_count = r->labels.count,
+                                 .labels = r->labels.at,
+                                 .dataset = r->dataset && *r->dataset ? r->dataset : NULL,
+                                 .grey = r->grey_values,
+                                 .crop = mf_crop_of(&r->crop, &crop),
+                                 .crop_bar = r->crop_bar,
+                                 .unhashed = 1};
     struct mf_micro micro;
+    char *command;
     size_t slice[3], dims[1][3];
     int rc;
 
@@ -53,7 +57,10 @@ static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char 
         memcpy(volume, dims, sizeof dims);
         return MF_OK;
     }
-    MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
+    read.command = command = mf_command_typed(s);
+    rc = mf_micro_read(s->comm, s->arena, file, &read, &micro);
+    free(command);
+    MF_TRY(rc);
     mf_recon_fit(s, &o->recon, &micro);
     memcpy(slice, micro.slab.dims, sizeof slice);
     if (r->isotropic) slice[0] = 1;

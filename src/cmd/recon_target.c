@@ -2,6 +2,7 @@
 #include "src/cmd/recon_target.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -15,7 +16,13 @@ static int names_mask(const struct mf_recon_cmd *o) { return o->mask && *o->mask
 
 static int is_periodic(const struct mf_recon_cmd *o) { return !o->non_periodic && !o->target_open; }
 
-static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, double spacing[3])
+/* Values of options that a struct mf_micro_read refers to. */
+struct given {
+    double spacing[3];
+    struct mf_crop crop;
+};
+
+static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, struct given *given)
 {
     *read = (struct mf_micro_read){.threshold = o->threshold && *o->threshold ? o->threshold : NULL,
                                    .label_count = o->labels.count,
@@ -23,9 +30,11 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
                                    .unit = o->unit && *o->unit ? o->unit : NULL,
                                    .dataset = o->dataset && *o->dataset ? o->dataset : NULL,
                                    .mask = names_mask(o) ? o->mask : NULL,
+                                   .crop_bar = o->crop_bar,
                                    .grey = o->grey_values};
-    mf_spacing_spread(&o->spacing, spacing);
-    read->spacing = o->spacing.count ? spacing : NULL;
+    mf_spacing_spread(&o->spacing, given->spacing);
+    read->spacing = o->spacing.count ? given->spacing : NULL;
+    read->crop = mf_crop_of(&o->crop, &given->crop);
 }
 
 static struct mf_characterize_opts characterize_opts(const struct mf_recon_cmd *o)
@@ -102,11 +111,13 @@ int mf_recon_measure(struct mf_session *s, struct mf_recon_cmd *o, struct mf_tar
 {
     struct mf_micro micro[3];
     struct mf_micro_read read;
-    double spacing[3];
+    struct given given;
+    char *command = mf_command_typed(s);
     size_t n = 0, made = 0;
     int rc = MF_OK;
 
-    read_opts(o, &read, spacing);
+    read_opts(o, &read, &given);
+    read.command = command;
     for (; n < o->files.count; ++n) {
         rc = mf_micro_read(s->comm, s->arena, o->files.at[n], &read, &micro[n]);
         if (rc != MF_OK) break;
@@ -114,6 +125,7 @@ int mf_recon_measure(struct mf_session *s, struct mf_recon_cmd *o, struct mf_tar
         if (micro[n].ndim == 2) dims[n][0] = 0;
     }
     if (rc == MF_OK) rc = measure_all(s, o, micro, target, &made);
+    free(command);
     for (size_t i = 0; i < n; ++i) mf_micro_free(&micro[i]);
     for (size_t i = 0; i < made && rc != MF_OK; ++i) mf_target_free(&target[i]);
     return rc;

@@ -130,7 +130,7 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
 
 static const struct mf_problem_word words[] = {
     {"target", 1,
-     "another target: the micrograph, or what is measured of it and how (--threshold, --labels, --isotropic, "
+     "another target: the micrograph, or what is measured of it and how (--threshold, --labels, --crop, "
      "--symmetry ..), is not what it was"},
     {"--max_iter", 0, "its stages are shares of that number, so a run cannot be prolonged or shortened"},
     {NULL, 0, NULL}};

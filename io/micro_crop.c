@@ -1,0 +1,114 @@
+/* See micro_priv.h: the part of an image that is read, --crop and --crop-bar. */
+#include <stdio.h>
+#include <string.h>
+
+#include "io/bar.h"
+#include "io/micro_priv.h"
+#include "io/notes.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+
+enum { BAR_TEXT = 120, COMMAND_MOST = 400 };
+
+/* "its last 64 rows look like a data bar" */
+static void bar_text(const struct mf_array *a, struct mf_span kept, char text[BAR_TEXT])
+{
+    const size_t top = kept.first, bottom = a->shape[0] - kept.first - kept.count;
+
+    if (top && bottom)
+        snprintf(text, BAR_TEXT, "its first %zu and its last %zu rows look like data bars", top, bottom);
+    else
+        snprintf(text, BAR_TEXT, "its %s %zu rows look like a data bar", top ? "first" : "last", top + bottom);
+}
+
+/* Of many files numbers of one do not stand in a line. */
+static void say_cut(const struct mf_array *a, struct mf_span kept)
+{
+    char bar[BAR_TEXT], text[BAR_TEXT + 120];
+
+    bar_text(a, kept, bar);
+    snprintf(text, sizeof text, "%s and are cut off (the same: --crop %zu 0 %zu %zu)", bar, kept.first, kept.count,
+             a->shape[1]);
+    mf_note(a->path, 0, mf_notes_gathered() ? "its data bar is cut off" : text);
+}
+
+static int find_bar(struct mf_reading *r)
+{
+    const struct mf_array *a = &r->array;
+    struct mf_span kept;
+    enum mf_bar found;
+
+    if (a->ndim != 2)
+        return mf_fail(MF_INPUT, "'%s' has %d axes, and --crop-bar looks for the data bar of an image, which has two",
+                       a->path, a->ndim);
+    MF_TRY(mf_bar_look(r->comm, a, &found, &kept));
+    if (found == MF_BAR_ALL)
+        return mf_fail(MF_INPUT,
+                       "'%s': what looks like a data bar fills more than a quarter of its %zu rows; try: --crop Y X "
+                       "HEIGHT WIDTH",
+                       a->path, a->shape[0]);
+    if (found == MF_BAR_NONE)
+        return mf_fail(MF_INPUT,
+                       "'%s' has no data bar at its bottom or top (rows over the whole width, of one grey value, with "
+                       "text); leave --crop-bar out, or give --crop Y X HEIGHT WIDTH",
+                       a->path);
+    r->crop = (struct mf_crop){{kept.first, 0}, {kept.count, a->shape[1]}, {0}};
+    say_cut(a, kept);
+    return MF_OK;
+}
+
+int mf_reading_crop(struct mf_reading *r)
+{
+    const size_t shape[2] = {r->array.shape[0], r->array.shape[1]};
+
+    if (!r->read->crop && !r->read->crop_bar) return MF_OK;
+    if (r->read->crop_bar)
+        MF_TRY(find_bar(r));
+    else
+        r->crop = *r->read->crop;
+    MF_TRY(mf_array_crop(&r->array, &r->crop));
+    memcpy(r->crop.of, shape, sizeof shape);
+    memcpy(r->micro->crop, r->crop.first, sizeof r->crop.first);
+    memcpy(r->micro->crop + 2, r->crop.count, sizeof r->crop.count);
+    return MF_OK;
+}
+
+/* Collective: is there a bar that nothing was done about? "": no. */
+static int see_bar(const struct mf_reading *r, char text[BAR_TEXT])
+{
+    struct mf_span kept;
+    enum mf_bar found;
+
+    *text = '\0';
+    if (r->array.ndim != 2 || r->array.cropped || r->micro->mask) return MF_OK;
+    MF_TRY(mf_bar_look(r->comm, &r->array, &found, &kept));
+    if (found == MF_BAR_FOUND) bar_text(&r->array, kept, text);
+    return MF_OK;
+}
+
+int mf_reading_hint(const struct mf_reading *r, char text[MF_HINT_TEXT])
+{
+    const char *command = r->read->command;
+    char bar[BAR_TEXT];
+
+    *text = '\0';
+    if (!command) return MF_OK;
+    MF_TRY(see_bar(r, bar));
+    if (strlen(command) > COMMAND_MOST) command = "...";
+    snprintf(text, MF_HINT_TEXT, "%s%s; try: %s --threshold otsu%s", *bar ? "; " : "", bar, command,
+             *bar ? " --crop-bar" : "");
+    return MF_OK;
+}
+
+int mf_reading_warn_bar(const struct mf_reading *r)
+{
+    char bar[BAR_TEXT], text[BAR_TEXT + 60];
+
+    if (!r->read->command || !r->binary || r->read->is_mask) return MF_OK;
+    MF_TRY(see_bar(r, bar));
+    if (!*bar) return MF_OK;
+    snprintf(text, sizeof text, "%s, which counts as material; try: --crop-bar", bar);
+    mf_note(r->array.path, 1,
+            mf_notes_gathered() ? "it seems to have a data bar, which counts as material; try: --crop-bar" : text);
+    return MF_OK;
+}

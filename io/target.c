@@ -158,6 +158,11 @@ const struct mf_target_side *mf_target_for(const struct mf_target *target, enum 
     return &target->side[target->sides == 3 ? (int)normal : 0];
 }
 
+void mf_target_crop_share(struct mf_target *target, const struct mf_target *other)
+{
+    if (memcmp(target->crop, other->crop, sizeof target->crop) != 0) memset(target->crop, 0, sizeof target->crop);
+}
+
 int mf_target_example_periodic(const struct mf_target *target, const struct mf_target_side *side)
 {
     return target->periodic && side->example_nu == side->nu && side->example_nv == side->nv;

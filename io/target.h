@@ -94,6 +94,7 @@ struct mf_target {
     char unit[MF_UNIT_TEXT];
     char hash[MF_HASH_TEXT]; /* of the input(s) */
     char source[256];        /* name of the file that was measured */
+    size_t crop[4];          /* {y, x, height, width} of the part of its image that was measured; 0 0 0 0: all of it */
     struct mf_target_look look;
 };
 
@@ -121,6 +122,9 @@ static inline size_t mf_target_phase(const struct mf_target *target, size_t fiel
 {
     return fields == 1 && target->phases > 1 ? 1 : f;
 }
+
+/** Of several files that become one: forgets the part of an image that not all were measured on. */
+void mf_target_crop_share(struct mf_target *target, const struct mf_target *other);
 
 /** Is a side's example periodic, as its slices are? (Not if it is the middle of a larger one.) */
 int mf_target_example_periodic(const struct mf_target *target, const struct mf_target_side *side);

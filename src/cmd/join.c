@@ -111,6 +111,7 @@ void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct
     for (int i = 0; i < SIDES; ++i) {
         cross = cross && from[i].side[0].cross;
         to->masked |= from[i].masked;
+        mf_target_crop_share(to, &from[i]);
         to->side[i] = from[i].side[0];
     }
     for (int i = 0; i < SIDES && !cross; ++i) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/crop.h"
 #include "io/hash.h"
 #include "io/names.h"
 #include "mpi/comm.h"
@@ -69,6 +70,7 @@ static int results(const struct job *job, struct mf_json **json)
     *json = j;
     mf_json_text(j, "output", job->out.path);
     mf_micro_shape(job->out.dims, j);
+    mf_crop_json(job->out.target->crop, j);
     mf_outcome_json(&job->out, j);
     put_device(job->session, j);
     MF_TRY(put_peaks(job->session, j));

@@ -116,6 +116,7 @@ static int prepare(struct mf_job *job)
             memcpy(out->vgg_name, opts->vgg->name, sizeof out->vgg_name);
     memcpy(out->spacing, m->spacing, sizeof out->spacing);
     snprintf(out->unit, sizeof out->unit, "%s", m->unit);
+    memcpy(out->crop, m->crop, sizeof out->crop);
     for (int k = 0; k < out->sides; ++k) {
         size_t nu, nv, slices, levels;
 

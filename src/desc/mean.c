@@ -130,6 +130,7 @@ static int combine(const struct mf_target *const *from, size_t count, const doub
     memset(out.side, 0, sizeof out.side);
     memset(out.whole, 0, sizeof out.whole);
     out.look = (struct mf_target_look){0};
+    for (size_t i = 1; i < count; ++i) mf_target_crop_share(&out, from[i]);
     out.sides = sides;
     rc = MF_OK;
     for (int k = 0; rc == MF_OK && k < MF_WHOLE; ++k) rc = mean_whole(from, count, weight, (enum mf_whole)k, &out);

@@ -11,11 +11,14 @@
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/micrograph.h"
+#include "src/cmd/unused.h"
 
 struct compare_cmd {
     struct mf_common common;
     struct mf_compare_opts compare;
     const char *nl_method, *gram_weights;
+    struct mf_longs crop;
+    struct mf_crop part; /* the same */
 };
 
 static const struct mf_opt rows[] = {
@@ -37,6 +40,9 @@ static const struct mf_opt rows[] = {
            "borders are joined (else only what lies inside counts)"),
     MF_OPT(compare_cmd, "threshold", compare.threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value (not HDF5 files: they hold phases)"),
+    MF_OPT(compare_cmd, "crop", crop, MF_LONGS, NULL,
+           "only this part of the target, an image, is compared: Y X HEIGHT WIDTH [pixels], as match had it"),
+    MF_OPT(compare_cmd, "crop_bar", compare.crop_bar, MF_FLAG, NULL, "cuts the data bar off the target, as match does"),
     MF_OPT(compare_cmd, "labels", compare.labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT_END};
 
@@ -51,6 +57,7 @@ static int check(const struct mf_session *s, void *options)
     if (mf_options_positional(s->options, NULL) < 2)
         return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to must be at least 1, not %ld", o->lag);
+    MF_TRY(mf_crop_check(&cmd->crop, o->crop_bar));
     if (o->slices < 0) return mf_fail(MF_USAGE, "--slices must be at least 0 (all), not %ld", o->slices);
     return MF_OK;
 }
@@ -220,6 +227,7 @@ static void say_unused(const struct mf_session *s, const struct mf_compared *wan
 {
     if (want->described && mf_options_given(s->options, "descriptor_types"))
         mf_warn("--descriptor_types has no effect: those of the descriptor file '%s' are compared", want->file);
+    if (want->described) MF_UNUSED(s, "the target is a descriptor file", "crop", "crop_bar");
 }
 
 static int run(struct mf_session *s, void *options)
@@ -231,11 +239,14 @@ static int run(struct mf_session *s, void *options)
     struct mf_compared want = {0};
     const char *const *files = NULL;
     size_t count = mf_options_positional(s->options, &files);
+    char *command;
     int rc;
 
     MF_TRY(mf_session_may_write(s, s->common->output, ".png"));
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
+    o->command = command = mf_command_typed(s);
     o->lag_given = mf_options_given(s->options, "limit_to");
+    o->crop = mf_crop_of(&cmd->crop, &cmd->part);
     report.results = mf_json_array();
     rc = mf_compare_read(&show, o, files[0], 1, &want);
     report.figure.columns = COLUMNS;
@@ -253,6 +264,7 @@ static int run(struct mf_session *s, void *options)
     mf_figure_free(&report.figure);
     mf_compared_free(&want);
     mf_vgg_free(o->vgg);
+    free(command);
     return rc;
 }
 

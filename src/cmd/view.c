@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/micrograph.h"
 #include "src/show/view_axes.h"
 #include "src/show/view_draw.h"
 #include "src/show/view_sheet.h"
@@ -17,6 +18,8 @@ struct view_cmd {
     struct mf_view_opts view;
     const char *map, *symmetry;
     int bare, save;
+    struct mf_longs crop;
+    struct mf_crop part; /* the same */
 };
 
 static const struct mf_opt rows[] = {
@@ -38,6 +41,9 @@ static const struct mf_opt rows[] = {
     MF_OPT(view_cmd, "threshold", view.threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
     MF_OPT(view_cmd, "labels", view.labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT(view_cmd, "crop", crop, MF_LONGS, NULL,
+           "only this part of --original_ms, an image, is drawn: Y X HEIGHT WIDTH [pixels], as match had it"),
+    MF_OPT(view_cmd, "crop_bar", view.crop_bar, MF_FLAG, NULL, "cuts the data bar off --original_ms, as match does"),
     MF_CHOICE(view_cmd, "axes", view.axes, NULL, MF_VIEW_WORDS,
               "what the axes of an array are, in their order (without: what the file, its values or its shape say)"),
     MF_OPT_END};
@@ -67,6 +73,9 @@ static int check(const struct mf_session *session, void *options)
         return mf_fail(MF_USAGE,
                        "--symmetry %s: it is of crystal orientations, and these files hold phases; leave it out",
                        cmd->symmetry);
+    MF_TRY(mf_crop_check(&cmd->crop, o->crop_bar));
+    if ((cmd->crop.count || o->crop_bar) && !o->original)
+        return mf_fail(MF_USAGE, "--%s is of --original_ms, which is not given", o->crop_bar ? "crop_bar" : "crop");
     if (count > 1) return check_several(session, o);
     if (mf_options_given(session->options, "columns"))
         return mf_fail(MF_USAGE, "--columns is for several files, and there is one");
@@ -124,6 +133,7 @@ static int run(struct mf_session *session, void *options)
 
     MF_TRY(mf_session_may_write(session, session->common->output, ".png"));
     cmd->view.lag_given = mf_options_given(session->options, "limit_to");
+    cmd->view.crop = mf_crop_of(&cmd->crop, &cmd->part);
     stem = MF_MUST(mf_stem(files[0]), "a name");
     rc = mf_session_path(session, stem, "_view.png", &path);
     free(stem);

@@ -17,7 +17,10 @@ struct mf_compare_opts {
     struct mf_texts descriptors;
     long lag, slices;
     int lag_given, periodic;
-    struct mf_vgg *vgg; /* NULL: descriptors that need a network are left out */
+    const struct mf_crop *crop; /* NULL, or the part of the target that is read; crop_bar: what its data bar leaves */
+    int crop_bar;
+    const char *command; /* that was typed, for hints about the target */
+    struct mf_vgg *vgg;  /* NULL: descriptors that need a network are left out */
 };
 
 /** Measures of whole fields with numbers in the table: surface, euler, clusters, chords. */

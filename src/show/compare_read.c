@@ -159,5 +159,8 @@ int mf_compare_read(const struct mf_show *s, const struct mf_compare_opts *o, co
     }
     if (kind == IMAGE) read.threshold = o->threshold;
     read.of_sample = !first && read.threshold;
+    read.crop = first ? o->crop : NULL;
+    read.crop_bar = first && o->crop_bar;
+    read.command = first ? o->command : NULL;
     return mf_micro_read(s->comm, s->arena, file, &read, &one->micro);
 }

@@ -107,10 +107,13 @@ static int correlate(struct drawing *d, const struct mf_micro *m, struct mf_targ
 /* Beside its original a result may be of phases, and a threshold is the original's. */
 static int read_micro(const struct drawing *d, const char *file, struct mf_micro *m)
 {
+    const int whole = file != d->o->original;
     const struct mf_micro_read read = {.threshold = d->o->threshold,
                                        .label_count = d->o->labels.count,
                                        .labels = d->o->labels.at,
-                                       .of_sample = d->o->threshold && d->o->original && file != d->o->original,
+                                       .of_sample = d->o->threshold && d->o->original && whole,
+                                       .crop = whole ? NULL : d->o->crop,
+                                       .crop_bar = !whole && d->o->crop_bar,
                                        .unhashed = 1};
 
     return mf_micro_read(d->show->comm, d->show->arena, file, &read, m);

@@ -9,6 +9,8 @@
 struct mf_view_opts {
     const char *original, *target, *threshold, *axes;
     struct mf_longs labels;
+    const struct mf_crop *crop; /* NULL, or the part of the original that is read; crop_bar: what its data bar leaves */
+    int crop_bar;
     long slices, lag, columns;
     int lag_given, periodic;
 };

@@ -18,9 +18,9 @@
 #define MF_ARRAY_ROWS(type)                                                                                         \
     MF_OPT(type, "dataset", dataset, MF_TEXT, NULL,                                                                 \
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),                    \
-        MF_OPT(type, "crop", crop, MF_LONGS, NULL, "images: only this part is read, Y X HEIGHT WIDTH [pixels]"),    \
+        MF_OPT(type, "crop", crop, MF_LONGS, NULL, "Y X HEIGHT WIDTH [pixels]: the part of an image that is read"), \
         MF_OPT(type, "crop-bar", crop_bar, MF_FLAG, NULL,                                                           \
-               "images: finds the data bar at the bottom or the top and cuts it off"),                              \
+               "finds the data bar at the bottom or the top of an image, and cuts it off"),                         \
         MF_OPT(type, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (2-D: y x)"), \
         MF_OPT(type, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um")
 

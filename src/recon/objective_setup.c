@@ -108,7 +108,7 @@ static int side_pull(struct mf_objective *o, struct mf_objective_side *s, size_t
     if (s->pull_size[t] == 0 && o->opts.level_first == 0)
         return mf_fail(MF_USAGE,
                        "%s compares patches of 9 x 9 pixels, and there is none in slices of %zu x %zu or an example of "
-                       "%zu x %zu",
+                       "%zu x %zu; try: larger ones, or leave it out",
                        o->opts.term[t].row->name, s->nu, s->nv, s->example.nu, s->example.nv);
     s->pull[t] = mf_arena_take(o->queue->arena, slices * s->pull_size[t] * sizeof(float), "pull of patches");
     return s->pull[t] ? MF_OK : MF_MEMORY;

@@ -159,6 +159,9 @@ def refused():
              (3, [deep, "--crop", 0, 0, 8, 8], "has 3 axes"), (3, [deep, "--crop-bar"], "has 3 axes"), (3, [image, "--crop", 0, 0, 16, 16, "--mask", large], "'large.npy' has 30 x 30 pixels"), (2, [image, "--crop", 0, 0, 3, 24, "--limit_to", 4], "limit_to")]
     refuses(PROGRAM, [(code, [verb, *words], says) for verb in ("match", "characterize") for code, words, says in cases], "--output", "no.h5", ranks=(1, 3), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(3, ["match", one], "only one phase"), (3, ["match", "half.npy", "--crop", 0, 0, 12, 12], "only one phase")], "--output", "no.h5", ranks=(1, 2), mpiexec=MPIEXEC)
+    small, wide = "is none in slices of 20 x 20 or an example of 8 x 24", save(".", "wide.npy", blobs((128, 128), [0.6, 0.4], 1))
+    refuses(PROGRAM, [(2, ["match", image, "--crop", 0, 0, 8, 24, "--size", 20, 20, "--limit_to", 4, "--descriptor_types", "S2", "Patches"], small), (5, ["match", wide, "--memory-limit", 10], "nothing fits into memory")],
+            "--output", "no.h5", ranks=(1, 2), mpiexec=MPIEXEC)
     check(not os.path.exists("no.h5"), "something was written")
 
 

@@ -2,6 +2,7 @@
  * which all of the first read. The first coordinates exclude most pairs. */
 #include "kernels/cpu/slices/patch_near.h"
 
+#include <math.h>
 #include <string.h>
 
 #define AVX512 __attribute__((target("avx512f")))
@@ -9,29 +10,26 @@
 
 enum { PARTS = MF_PATCH_PARTS, LEAF = MF_PATCH_LEAF, FEW = MF_PATCH_FEW };
 enum {
-    MANY = 64,
-    SOME = 2,     /* leaves that are looked at */
-    TURNS = 8,    /* searches in which every patch looks at many leaves once */
-    DEPTH = 32,   /* levels of a tree, at most */
+    MANY = 48,
+    SOME = 4,     /* leaves that are looked at */
+    TURNS = 8,    /* searches in which every leaf looks at many once */
+    STRAYED = 5,  /* so many patches whose match has moved away make their leaf look at many */
     TOGETHER = 16 /* leaves that a thread takes at a time */
 };
-
-static const float MOVED = 1.1f; /* a match has moved away if its squared distance grew by more than this factor */
 
 /* The patches p of a leaf, which look for their nearest ones. p q - |q|^2 / 2 is the larger, the nearer patch q is. */
 struct queries {
     const float *at;  /* [PARTS][LEAF] */
-    float best[LEAF]; /* the largest product so far */
+    float best[LEAF]; /* the largest product so far; very large for a place without a patch */
     float rest[LEAF]; /* the most that the coordinates behind the first can add */
     int32_t match[LEAF];
 };
 
-/* The queries at the places @p place [count] look at a leaf of @p tree. */
-typedef void compare_of(struct queries *queries, size_t count, const unsigned *place, const struct mf_patch_tree *tree,
-                        size_t leaf);
+/* The queries look at a leaf of @p tree. */
+typedef void compare_of(struct queries *queries, const struct mf_patch_tree *tree, size_t leaf);
 
 /* Of equals the first found remains. */
-static void keep_best(struct queries *t, unsigned i, const float *product, const int32_t *slot)
+static void keep_best(struct queries *t, size_t i, const float *product, const int32_t *slot)
 {
     for (size_t l = 0; l < LEAF; ++l)
         if (product[l] > t->best[i]) {
@@ -46,57 +44,52 @@ static void keep_best(struct queries *t, unsigned i, const float *product, const
         {                                                                                                      \
             const vf x = *(const vf *)(at + c * LEAF + k * (lanes));                                           \
                                                                                                                \
-            _Pragma("GCC unroll 4") for (size_t i = 0; i < (tall); ++i) sum[i][k] += x * own[i][c * LEAF];     \
+            _Pragma("GCC unroll 8") for (size_t i = 0; i < (tall); ++i) sum[i][k] += x * own[c * LEAF + i];    \
         }
 
 /* Some patches at a time, whose sums stay in registers. */
-#define COMPARE(name, lanes, tall, target)                                                                         \
-    target static void name(struct queries *t, size_t count, const unsigned *of, const struct mf_patch_tree *tree, \
-                            size_t leaf)                                                                           \
-    {                                                                                                              \
-        enum { VECTORS = LEAF / (lanes) };                                                                         \
-        typedef float vf __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                         \
-        typedef int vi __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                           \
-        const float *at = tree->at + leaf * PARTS * LEAF;                                                          \
-        const vf *few = (const vf *)(tree->few + leaf * LEAF), *half = (const vf *)(tree->half + leaf * LEAF);     \
-                                                                                                                   \
-        for (size_t first = 0; first < count; first += (tall)) {                                                   \
-            const float *own[tall];                                                                                \
-            unsigned place[tall];                                                                                  \
-            vf sum[tall][VECTORS];                                                                                 \
-            union {                                                                                                \
-                vi lane;                                                                                           \
-                uint64_t word[(lanes) / 2];                                                                        \
-            } is = {{0}};                                                                                          \
-            uint64_t any = 0;                                                                                      \
-                                                                                                                   \
-            for (size_t i = 0; i < (tall); ++i) {                                                                  \
-                place[i] = of[first + i < count ? first + i : count - 1];                                          \
-                own[i] = t->at + place[i];                                                                         \
-                for (size_t k = 0; k < VECTORS; ++k) sum[i][k] = few[k];                                           \
-            }                                                                                                      \
-            PRODUCTS(0, FEW, lanes, tall)                                                                          \
-            for (size_t i = 0; i < (tall); ++i)                                                                    \
-                for (size_t k = 0; k < VECTORS; ++k) is.lane |= sum[i][k] > t->best[place[i]] - t->rest[place[i]]; \
-            for (size_t w = 0; w < (lanes) / 2; ++w) any |= is.word[w];                                            \
-            if (!any) continue;                                                                                    \
-            for (size_t i = 0; i < (tall); ++i)                                                                    \
-                for (size_t k = 0; k < VECTORS; ++k) sum[i][k] += half[k] - few[k];                                \
-            PRODUCTS(FEW, PARTS, lanes, tall)                                                                      \
-            for (size_t i = 0; i < (tall); ++i) {                                                                  \
-                is.lane = sum[i][0] > t->best[place[i]];                                                           \
-                for (size_t k = 1; k < VECTORS; ++k) is.lane |= sum[i][k] > t->best[place[i]];                     \
-                any = 0;                                                                                           \
-                for (size_t w = 0; w < (lanes) / 2; ++w) any |= is.word[w];                                        \
-                if (any) keep_best(t, place[i], (const float *)sum[i], tree->slot + leaf * LEAF);                  \
-            }                                                                                                      \
-        }                                                                                                          \
+#define COMPARE(name, lanes, tall, target)                                                                           \
+    target static void name(struct queries *t, const struct mf_patch_tree *tree, size_t leaf)                        \
+    {                                                                                                                \
+        enum { VECTORS = LEAF / (lanes) };                                                                           \
+        typedef float vf __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                           \
+        typedef int vi __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                             \
+        const float *at = tree->at + leaf * PARTS * LEAF;                                                            \
+        const vf *few = (const vf *)(tree->few + leaf * LEAF), *half = (const vf *)(tree->half + leaf * LEAF);       \
+                                                                                                                     \
+        for (size_t first = 0; first < LEAF; first += (tall)) {                                                      \
+            const float *own = t->at + first;                                                                        \
+            vf sum[tall][VECTORS];                                                                                   \
+            union {                                                                                                  \
+                vi lane;                                                                                             \
+                uint64_t word[(lanes) / 2];                                                                          \
+            } is = {{0}};                                                                                            \
+            uint64_t any = 0;                                                                                        \
+                                                                                                                     \
+            for (size_t i = 0; i < (tall); ++i)                                                                      \
+                for (size_t k = 0; k < VECTORS; ++k) sum[i][k] = few[k];                                             \
+            PRODUCTS(0, FEW, lanes, tall)                                                                            \
+            for (size_t i = 0; i < (tall); ++i)                                                                      \
+                for (size_t k = 0; k < VECTORS; ++k) is.lane |= sum[i][k] > t->best[first + i] - t->rest[first + i]; \
+            for (size_t w = 0; w < (lanes) / 2; ++w) any |= is.word[w];                                              \
+            if (!any) continue;                                                                                      \
+            for (size_t i = 0; i < (tall); ++i)                                                                      \
+                for (size_t k = 0; k < VECTORS; ++k) sum[i][k] += half[k] - few[k];                                  \
+            PRODUCTS(FEW, PARTS, lanes, tall)                                                                        \
+            for (size_t i = 0; i < (tall); ++i) {                                                                    \
+                is.lane = sum[i][0] > t->best[first + i];                                                            \
+                for (size_t k = 1; k < VECTORS; ++k) is.lane |= sum[i][k] > t->best[first + i];                      \
+                any = 0;                                                                                             \
+                for (size_t w = 0; w < (lanes) / 2; ++w) any |= is.word[w];                                          \
+                if (any) keep_best(t, first + i, (const float *)sum[i], tree->slot + leaf * LEAF);                   \
+            }                                                                                                        \
+        }                                                                                                            \
     }
 
 COMPARE(compare_4, 4, 2, )
 #if defined(__x86_64__)
 COMPARE(compare_8, 8, 4, AVX2)
-COMPARE(compare_16, 16, 4, AVX512)
+COMPARE(compare_16, 16, 8, AVX512)
 #endif
 
 static compare_of *compare_here(void)
@@ -108,97 +101,33 @@ static compare_of *compare_here(void)
     return compare_4;
 }
 
-/* -- where a search begins -- */
+/* -- the search -- */
 
-static const float *point_of(const struct mf_patch_side *s, int32_t slot)
+/* The queries of a leaf with their first matches: how many of these have moved away. */
+static size_t gather(const struct mf_patch_side *own, size_t leaf, struct queries *t)
 {
-    return s->tree->row + (size_t)slot * PARTS;
-}
+    size_t strayed = 0;
 
-static float apart(const float *a, const float *b)
-{
-    float sum[8] = {0};
-
-    for (size_t c = 0; c < PARTS; c += 8)
-        for (size_t k = 0; k < 8; ++k) sum[k] += (a[c + k] - b[c + k]) * (a[c + k] - b[c + k]);
-    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
-}
-
-/* A slot (du, dv) further on; -1: there is no patch. */
-static int32_t moved(const struct mf_patch_image *image, int32_t slot, long du, long dv)
-{
-    const long row = (long)image->row, pu = (long)image->pu, pv = (long)image->pv;
-    long u = slot / row + du, v = slot % row + dv;
-
-    if (image->periodic) {
-        u = (u + pu) % pu;
-        v = (v + pv) % pv;
-    }
-    return u < 0 || u >= pu || v < 0 || v >= pv ? -1 : (int32_t)(u * row + v);
-}
-
-/* The nearest of the last match and the shifted matches of four neighbours. */
-static float begin_at(const struct mf_patch_side *own, const struct mf_patch_side *other, int32_t slot, int32_t *match)
-{
-    static const long step[4][2] = {{0, 1}, {1, 0}, {0, -1}, {-1, 0}};
-    const float *point = point_of(own, slot);
-    float least = apart(point, point_of(other, own->match[slot]));
-
-    *match = own->match[slot];
-    for (int k = 0; k < 4; ++k) {
-        const int32_t beside = moved(own->image, slot, step[k][0], step[k][1]);
-        const int32_t there = beside < 0 ? -1 : moved(other->image, own->match[beside], -step[k][0], -step[k][1]);
-        float distance;
-
-        if (there < 0 || there == *match) continue;
-        distance = apart(point, point_of(other, there));
-        if (distance < least || (distance == least && there < *match)) {
-            least = distance;
-            *match = there;
-        }
-    }
-    return least;
-}
-
-/* Does the patch look at many leaves? */
-static int looks_far(const struct mf_patch_side *own, int32_t slot, size_t number, float distance)
-{
-    const size_t u = (size_t)slot / own->image->row, v = (size_t)slot % own->image->row;
-
-    return number == 0 || distance > MOVED * own->far[slot] || (u + 2 * v + number) % TURNS == 0;
-}
-
-/* Some of the queries, by their places in the leaf. */
-struct subset {
-    size_t count;
-    unsigned place[LEAF];
-};
-
-/* The queries of a leaf with their first matches; @p far: those that look at many leaves. */
-static void gather(const struct mf_patch_side *own, const struct mf_patch_side *other, size_t leaf, size_t number,
-                   struct queries *t, struct subset *all, struct subset *far)
-{
     t->at = own->tree->at + leaf * PARTS * LEAF;
-    all->count = far->count = 0;
-    for (unsigned i = 0; i < LEAF; ++i) {
+    for (size_t i = 0; i < LEAF; ++i) {
         const size_t place = leaf * LEAF + i;
         const int32_t slot = own->tree->slot[place];
         const float square = -2 * own->tree->half[place];
-        float distance;
 
-        if (slot < 0) continue;
-        distance = begin_at(own, other, slot, &t->match[i]);
-        t->best[i] = 0.5f * (square - distance);
-        t->rest[i] = 0.5f * square + own->tree->few[place];
-        all->place[all->count++] = i;
-        if (looks_far(own, slot, number, distance)) far->place[far->count++] = i;
+        t->best[i] = slot < 0 ? 1e30f : 0.5f * (square - fabsf(own->far[slot]));
+        t->rest[i] = slot < 0 ? 0 : 0.5f * square + own->tree->few[place];
+        t->match[i] = slot < 0 ? 0 : own->found[slot];
+        strayed += slot >= 0 && signbit(own->far[slot]);
     }
+    return strayed;
 }
 
-static void mean_of(const struct queries *t, size_t count, float mean[PARTS])
+static void mean_of(const struct queries *t, const int32_t *slot, float mean[PARTS])
 {
-    const float part = 1.0f / (float)count;
+    float part = 0;
 
+    for (size_t i = 0; i < LEAF; ++i) part += slot[i] >= 0;
+    part = 1.0f / part;
     for (size_t c = 0; c < PARTS; ++c) {
         float sum = 0;
 
@@ -207,92 +136,57 @@ static void mean_of(const struct queries *t, size_t count, float mean[PARTS])
     }
 }
 
-/* -- the nearest leaves first (best bin first; Beis and Lowe 1997) -- */
-
-struct branch {
-    float distance; /* squared distances to the cuts that were crossed */
-    uint32_t node;
-};
-
-struct heap {
-    size_t count;
-    struct branch branch[MANY * DEPTH];
-};
-
-static void put(struct heap *h, struct branch b)
+/* Patches of a leaf whose match is another one than at the begin have another distance. */
+static void settle(const struct mf_patch_side *own, const struct mf_patch_side *other, size_t leaf,
+                   const struct queries *queries)
 {
-    size_t i = h->count++;
+    for (size_t i = 0; i < LEAF; ++i) {
+        const int32_t slot = own->tree->slot[leaf * LEAF + i];
 
-    for (; i > 0 && h->branch[(i - 1) / 2].distance > b.distance; i = (i - 1) / 2)
-        h->branch[i] = h->branch[(i - 1) / 2];
-    h->branch[i] = b;
-}
-
-static struct branch take(struct heap *h)
-{
-    const struct branch first = h->branch[0], last = h->branch[--h->count];
-    size_t i = 0, child;
-
-    while ((child = 2 * i + 1) < h->count) {
-        if (child + 1 < h->count && h->branch[child + 1].distance < h->branch[child].distance) ++child;
-        if (h->branch[child].distance >= last.distance) break;
-        h->branch[i] = h->branch[child];
-        i = child;
+        if (slot < 0) continue;
+        own->far[slot] = own->found[slot] == queries->match[i] ? fabsf(own->far[slot])
+                                                               : mf_patch_apart(own, slot, other, queries->match[i]);
+        own->found[slot] = queries->match[i];
     }
-    h->branch[i] = last;
-    return first;
 }
 
-/* The next leaf in the order of their distance. */
-static size_t next_leaf(const struct mf_patch_tree *t, const float *mean, struct heap *h)
+/* Brings what is read first of a leaf into a cache. */
+static void fetch(const struct mf_patch_tree *t, size_t leaf)
 {
-    struct branch b = take(h);
+    const float *at = t->at + leaf * PARTS * LEAF;
 
-    while (b.node < t->leaves) {
-        const float d = mean[t->axis[b.node]] - t->cut[b.node];
-        const uint32_t right = d > 0;
-
-        put(h, (struct branch){b.distance + d * d, 2 * b.node + !right});
-        b.node = 2 * b.node + right;
-    }
-    return b.node - t->leaves;
+    __builtin_prefetch(t->few + leaf * LEAF);
+    __builtin_prefetch(t->half + leaf * LEAF);
+    for (size_t c = 0; c < FEW; ++c) __builtin_prefetch(at + c * LEAF);
 }
-
-/* -- the search -- */
 
 /* The patches of one leaf. */
 static void search_leaf(compare_of *compare, const struct mf_patch_side *own, const struct mf_patch_side *other,
                         size_t leaf, size_t number)
 {
-    struct subset all, far;
     struct queries queries;
-    struct heap heap;
+    uint32_t near[MANY];
     float mean[PARTS];
+    const size_t strayed = gather(own, leaf, &queries);
+    const int far = number == 0 || (leaf + number) % TURNS == 0 || strayed >= STRAYED;
+    size_t n;
 
-    gather(own, other, leaf, number, &queries, &all, &far);
-    if (!all.count) return;
-    mean_of(&queries, all.count, mean);
-    heap.count = 0;
-    put(&heap, (struct branch){0, 1});
-    for (size_t k = 0; k < MANY && heap.count > 0; ++k) {
-        const struct subset *some = k < SOME ? &all : &far;
-
-        if (!some->count) break;
-        compare(&queries, some->count, some->place, other->tree, next_leaf(other->tree, mean, &heap));
+    if (own->tree->slot[leaf * LEAF] < 0) return;
+    mean_of(&queries, own->tree->slot + leaf * LEAF, mean);
+    n = mf_patch_tree_nearest(other->tree, mean, far ? MANY : SOME, near);
+    fetch(other->tree, near[0]);
+    for (size_t k = 0; k < n; ++k) {
+        if (k + 1 < n) fetch(other->tree, near[k + 1]);
+        compare(&queries, other->tree, near[k]);
     }
-    for (unsigned i = 0; i < LEAF; ++i) {
-        const int32_t slot = own->tree->slot[leaf * LEAF + i];
-
-        if (slot < 0) continue;
-        own->found[slot] = queries.match[i];
-        own->far[slot] = apart(point_of(own, slot), point_of(other, queries.match[i]));
-    }
+    settle(own, other, leaf, &queries);
 }
 
 static void search(int threads, const struct mf_patch_side *own, const struct mf_patch_side *other, size_t number)
 {
     compare_of *compare = compare_here();
 
+    mf_patch_begin(threads, own, other);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, TOGETHER)
     for (size_t leaf = 0; leaf < own->tree->leaves; ++leaf) search_leaf(compare, own, other, leaf, number);
 }

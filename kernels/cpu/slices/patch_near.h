@@ -15,9 +15,16 @@ struct mf_patch_side {
     int32_t *found; /* [slots] work */
 };
 
+/** Squared distance between patches of two images. */
+float mf_patch_apart(const struct mf_patch_side *own, int32_t slot, const struct mf_patch_side *other, int32_t match);
+
+/** Where a search begins: found and far become the nearest of the last match and the shifted matches of the neighbours,
+ * and its distance. The distance is negative (also -0) if the match has moved away. */
+void mf_patch_begin(int threads, const struct mf_patch_side *own, const struct mf_patch_side *other);
+
 /**
  * Finds the nearest patches in both directions. The patches of a leaf look at the leaves of the other tree that are
- * nearest to their mean: all at a few; those whose match has moved away, and an eighth in turn (by @p number), at many.
+ * nearest to their mean: at a few; at many in turn (by @p number), or if matches of several have moved away.
  * They begin with the last match, and with the shifted matches of their neighbours (Barnes and others, "PatchMatch",
  * 2009). What one direction finds serves the other.
  *

@@ -4,7 +4,12 @@
 
 #include <string.h>
 
+#include "src/base/err.h"
+
+#define ALWAYS static inline __attribute__((always_inline))
+
 enum { PARTS = MF_PATCH_PARTS, LEAF = MF_PATCH_LEAF, FEW = MF_PATCH_FEW };
+enum { OPEN = 2048 /* branches of a search, at most: MF_PATCH_MOST times the levels of a tree */, WIDE = 16 };
 enum { LINE = 64, SAMPLES = 64 /* patches that choose an axis */, TASK = 2048 /* fewer patches are no task */ };
 
 static const float NOWHERE = -1e30f; /* minus half the square of a place without a patch: it is the nearest of none */
@@ -201,4 +206,72 @@ void mf_patch_tree_make(int threads, const struct mf_patch_image *image, const f
 #pragma omp parallel num_threads(threads)
 #pragma omp single
     split(t, 1, t->key, n);
+}
+
+/* -- the nearest leaves first (best bin first; Beis and Lowe 1997) -- */
+
+/* A few hundred branches at most are open, so the nearest one is found by looking at all, many at a time. */
+struct branches {
+    size_t count;
+    int32_t key[OPEN]; /* squared distance to the cuts that were crossed, without its last bits; these are the index */
+    uint32_t node[OPEN];
+};
+
+ALWAYS void put(struct branches *b, size_t at, float distance, uint32_t node)
+{
+    int32_t bits;
+
+    memcpy(&bits, &distance, sizeof bits);
+    b->key[at] = (bits & -OPEN) | (int32_t)at;
+    b->node[at] = node;
+}
+
+/* The least key. The bits of numbers, unless negative, are in the order of the numbers. */
+ALWAYS int32_t least_of(struct branches *b)
+{
+    int32_t least[WIDE], all = INT32_MAX;
+
+    for (size_t i = 0; i < WIDE; ++i) b->key[b->count + i] = INT32_MAX;
+    memcpy(least, b->key, sizeof least);
+    for (size_t i = WIDE; i < b->count; i += WIDE)
+#pragma omp simd
+        for (size_t k = 0; k < WIDE; ++k) least[k] = b->key[i + k] < least[k] ? b->key[i + k] : least[k];
+#pragma omp simd reduction(min : all)
+    for (size_t k = 0; k < WIDE; ++k) all = least[k] < all ? least[k] : all;
+    return all;
+}
+
+/* Follows the nearest branch to its leaf, and opens those on the way. The last one takes the place of the branch. */
+ALWAYS uint32_t next_leaf(const struct mf_patch_tree *t, const float *point, struct branches *b)
+{
+    const int32_t key = least_of(b), bits = key & -OPEN;
+    size_t at = (size_t)(key & (OPEN - 1));
+    uint32_t node = b->node[at];
+    float distance;
+
+    memcpy(&distance, &bits, sizeof distance);
+    while (node < t->leaves) {
+        const float d = point[t->axis[node]] - t->cut[node];
+        const uint32_t right = d > 0;
+
+        put(b, at, distance + d * d, 2 * node + !right);
+        node = 2 * node + right;
+        at = b->count++;
+    }
+    --b->count;
+    b->key[at] = (b->key[b->count] & -OPEN) | (int32_t)at;
+    b->node[at] = b->node[b->count];
+    return node - (uint32_t)t->leaves;
+}
+
+MF_CPU_FAST size_t mf_patch_tree_nearest(const struct mf_patch_tree *t, const float *point, size_t most, uint32_t *leaf)
+{
+    struct branches b;
+    size_t n = 0;
+
+    MF_ASSERT(most <= MF_PATCH_MOST);
+    b.count = 1;
+    put(&b, 0, 0, 1);
+    while (n < most && b.count > 0) leaf[n++] = next_leaf(t, point, &b);
+    return n;
 }

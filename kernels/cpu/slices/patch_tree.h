@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/slices/patch.h"
 
-enum { MF_PATCH_LEAF = 16 }; /* patches of a leaf, at most */
+enum { MF_PATCH_LEAF = 16 /* patches of a leaf, at most */, MF_PATCH_MOST = 64 /* leaves that a patch looks at */ };
 
 /** All patches of an image. Node k, from 1 on, has the children 2k and 2k + 1; node `leaves` + i is leaf i. */
 struct mf_patch_tree {
@@ -27,5 +27,9 @@ void mf_patch_tree_lay(const struct mf_patch_image *image, void *memory, struct 
 
 /** Sets the coordinates of all patches of the image, and makes the tree. */
 void mf_patch_tree_make(int threads, const struct mf_patch_image *image, const float *axes, struct mf_patch_tree *tree);
+
+/** The leaves that are nearest to a point [PARTS], nearest ones first by the cuts on the way to them: their number.
+ * It is @p most, MF_PATCH_MOST at most, or that of all. */
+size_t mf_patch_tree_nearest(const struct mf_patch_tree *tree, const float *point, size_t most, uint32_t *leaf);
 
 #endif

@@ -1,10 +1,12 @@
 /* See patch.h. Sums the neighbours' pixels at the pixels of a slice. Every pixel has one order of summation,
  * independent of vectors and threads. First come the patches that contain it, from the nearest first pixel on. Then
- * come the example's patches in the order of their slots. */
+ * come the example's patches in the order of their slots. Each thread has some rows of the slice. */
 #include <string.h>
 
 #include "kernels/cpu/slices/patch.h"
 #include "src/base/cut.h"
+
+#define ALWAYS static inline __attribute__((always_inline))
 
 enum { SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS };
 
@@ -36,8 +38,7 @@ static void bring_row(const struct mf_patch_image *slice, const float *x, const 
         memcpy(to + j * apart, to + j * apart + slice->nv, j * sizeof *to);
 }
 
-static inline __attribute__((always_inline)) void add_run(size_t n, const float *weight, size_t step, const float *x,
-                                                          float *one, float *two)
+ALWAYS void add_run(size_t n, const float *weight, size_t step, const float *x, float *one, float *two)
 {
 #pragma omp simd
     for (size_t v = 0; v < n; ++v) {
@@ -89,9 +90,10 @@ static void pull_row(const struct mf_patch_level *is, const float *example, cons
     }
 }
 
+typedef float eight __attribute__((vector_size(4 * (SIDE - 1)), aligned(4), may_alias));
+
 /* Row i of a patch of the example to @p n pixels from its pixel j on. */
-static inline __attribute__((always_inline)) void pull_run(const struct mf_patch_level *is, const float *weight,
-                                                           const float *x, size_t n, float *to)
+ALWAYS void pull_run(const struct mf_patch_level *is, const float *weight, const float *x, size_t n, float *to)
 {
     for (size_t k = 0; k < n; ++k) to[k] += weight[k];
     for (size_t f = 0; f < is->example.phases; ++f) {
@@ -101,24 +103,60 @@ static inline __attribute__((always_inline)) void pull_run(const struct mf_patch
     }
 }
 
-/* Adds the pull of an example's patch, at @p x, on its nearest patch of the slice, at slot @p at. */
-MF_CPU_FAST static void pull_patch(const struct mf_patch_level *is, const float *x, size_t at, const float *weight,
-                                   float *sums)
+/* The same of a whole row, in one vector and its last pixel. */
+ALWAYS void pull_whole(const struct mf_patch_level *is, const float *weight, const float *x, float *to)
+{
+    const eight w = *(const eight *)weight;
+    const float last = weight[SIDE - 1];
+    const size_t apart = is->example.high * is->example.wide, pixels = is->pixels;
+
+    *(eight *)to += w;
+    to[SIDE - 1] += last;
+    for (size_t f = 0; f < is->example.phases; ++f, x += apart) {
+        const eight y = *(const eight *)x;
+        const float z = x[SIDE - 1];
+
+        to += pixels;
+        *(eight *)to += w * y;
+        to[SIDE - 1] += last * z;
+        to += pixels;
+        *(eight *)to += w * y * y;
+        to[SIDE - 1] += last * z * z;
+    }
+}
+
+/* Adds the pull of an example's patch, at @p x, on its nearest patch of the slice, at slot @p at: in rows of @p band.
+ */
+ALWAYS void pull_patch(const struct mf_patch_level *is, const float *x, size_t at, const float *weight,
+                       struct mf_span band, float *sums)
 {
     const struct mf_patch_image *s = &is->slice;
-    const size_t u = at / s->row, v = at % s->row, left = s->nv - v;
+    const size_t u = (uint32_t)at / (uint32_t)s->row, v = (uint32_t)at % (uint32_t)s->row, left = s->nv - v;
 
     for (size_t i = 0; i < SIDE; ++i) {
         const float *w = weight + i * SIDE, *from = x + i * is->example.wide;
-        float *to = sums + (u + i < s->nu ? u + i : u + i - s->nu) * s->nv;
+        const size_t row = u + i < s->nu ? u + i : u + i - s->nu;
+        float *to = sums + row * s->nv;
 
+        if (row - band.first >= band.count) continue;
         if (left >= SIDE) {
-            pull_run(is, w, from, SIDE, to + v);
+            pull_whole(is, w, from, to + v);
         } else {
             pull_run(is, w, from, left, to + v);
             pull_run(is, w + left, from + left, SIDE - left, to);
         }
     }
+}
+
+/* The pull of all the example's patches on rows of @p band. */
+MF_CPU_FAST static void pull_band(const struct mf_patch_level *is, const int32_t *column, const float *weight,
+                                  struct mf_span band, float *sums)
+{
+    const struct mf_patch_image *e = &is->example;
+
+    for (size_t u = 0; u < e->pu; ++u)
+        for (size_t v = 0; v < e->pv; ++v)
+            pull_patch(is, e->x + u * e->wide + v, (size_t)column[u * e->row + v], weight, band, sums);
 }
 
 /* Weights of a patch's pixels where there are so many patches. */
@@ -148,6 +186,6 @@ void mf_patch_pull_sums(int threads, const struct mf_patch_level *is, const floa
             pull_row(is, e->x, place, w, u, work + s->slots + (size_t)t * each, sums);
     }
     share(weight, mf_patch_count(e), w);
-    for (size_t q = 0; q < e->slots; ++q)
-        if (q % e->row < e->pv) pull_patch(is, e->x + q / e->row * e->wide + q % e->row, (size_t)column[q], w, sums);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int t = 0; t < threads; ++t) pull_band(is, column, w, mf_cut(s->nu, (size_t)threads, (size_t)t), sums);
 }

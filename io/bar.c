@@ -13,7 +13,7 @@ enum { NEAR = 3, JUMP = 24, BLURRED = 3, LINE_MOST = 4, BAR_LEAST = 6, STROKES =
 
 /* Shares of a row that have the grey value of a bar: at its borders, beyond them, in rows with text. Share of other
  * pixels of a bar, and of bars of an image. */
-static const double PLAIN = 0.95, BEYOND = 0.8, LETTERED = 0.5, INK_LEAST = 0.002, BARS_MOST = 0.25;
+static const double PLAIN = 0.95, BEYOND = 0.8, LETTERED = 0.3, INK_LEAST = 0.002, BARS_MOST = 0.25;
 
 /* Rows from one edge of the image, the first at the edge. */
 struct rows {
@@ -33,10 +33,14 @@ static double share_at(const struct rows *r, size_t i, int64_t level)
     return llabs(row_of(r, i)->level - level) <= NEAR ? share_of(r, i) : 0;
 }
 
+/* Is row @p i the last one of its strip: plain beside rows that are not, or beside a line? */
 static int is_border(const struct rows *r, size_t i, int64_t level)
 {
-    if (share_at(r, i, level) < PLAIN) return 0;
-    for (size_t k = i + 1; k <= i + BLURRED && k < r->count; ++k)
+    const double share = share_at(r, i, level);
+
+    if (share >= LETTERED && i + 1 < r->count && share_of(r, i + 1) >= PLAIN && share_at(r, i + 1, level) < PLAIN)
+        return 1;
+    for (size_t k = i + 1; share >= PLAIN && k <= i + BLURRED && k < r->count; ++k)
         if (share_at(r, k, level) < BEYOND) return 1;
     return 0;
 }
@@ -186,10 +190,12 @@ static int find_levels(const struct mf_comm *comm, struct look *l)
 int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, enum mf_bar *found, struct mf_span *kept)
 {
     const size_t rows = array->shape[0];
-    struct look l = {.array = array};
+    struct mf_array any = *array;
+    struct look l = {.array = &any};
     struct mf_bar_row *row;
     int rc;
 
+    any.colours = 1; /* of a bar, not of the picture */
     MF_TRY(find_levels(comm, &l));
     row = calloc(rows, sizeof *row);
     rc = row ? look_at(&l, mf_cut(rows, (size_t)comm->size, (size_t)comm->rank), row)

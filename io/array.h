@@ -73,6 +73,7 @@ struct mf_array {
     char unit[MF_UNIT_TEXT];
     char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not used; "": it is */
     int said;                        /* images: enum mf_said */
+    int colours;                     /* images: colours are not refused, and their red is the value */
     int bits;                        /* images: of a grey level in the file, 1 to 64 */
     char stored; /* HDF5: the kind as stored, where an attribute (_Unsigned) says another; 0: kind */
     int declared;

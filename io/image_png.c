@@ -171,7 +171,7 @@ static int grey_row(const struct mf_array *a, const png_byte *row, size_t channe
         const size_t i = x * channels;
 
         for (size_t c = 1; c < colours; ++c)
-            if (sample(row, a->size, i + c) != sample(row, a->size, i))
+            if (!a->colours && sample(row, a->size, i + c) != sample(row, a->size, i))
                 return mf_fail(MF_INPUT, "'%s' is a colour image; convert it to grey", a->path);
         if (channels > colours && sample(row, a->size, i + colours) != full)
             return mf_fail(MF_INPUT, "'%s' has transparent pixels; save it as plain grey", a->path);

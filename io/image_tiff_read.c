@@ -89,7 +89,7 @@ static int look_up(const struct outlet *o, uint64_t *v)
 {
     const uint16_t *const *map = o->page->map;
 
-    if (map[0][*v] != map[1][*v] || map[0][*v] != map[2][*v])
+    if (!o->array->colours && (map[0][*v] != map[1][*v] || map[0][*v] != map[2][*v]))
         return mf_fail(MF_INPUT, "'%s' has a palette of colours; save it as plain grey", o->array->path);
     *v = o->page->wide ? map[0][*v] : map[0][*v] >> 8;
     return MF_OK;
@@ -112,7 +112,7 @@ static int grey_row(const struct outlet *o, const uint8_t *const row[4])
         uint64_t v = sample(p, row[0], x * step);
 
         for (size_t c = 1; c < (size_t)p->colours; ++c)
-            if (sample(p, row[c], x * step + c * next) != v) return colours(o);
+            if (!o->array->colours && sample(p, row[c], x * step + c * next) != v) return colours(o);
         if (p->alpha &&
             sample(p, row[p->colours], x * step + (size_t)p->colours * next) != UINT64_MAX >> (64 - p->bits))
             return mf_fail(MF_INPUT, "'%s' has transparent pixels; save it as plain grey", o->array->path);

@@ -86,18 +86,36 @@ static int see_bar(const struct mf_reading *r, char text[BAR_TEXT])
     return MF_OK;
 }
 
-int mf_reading_hint(const struct mf_reading *r, char text[MF_HINT_TEXT])
+/* "; its last 64 rows look like a data bar; try: COMMAND --threshold otsu --crop-bar" */
+static void hint_text(const struct mf_reading *r, const char bar[BAR_TEXT], char text[MF_HINT_TEXT])
 {
     const char *command = r->read->command;
+
+    if (strlen(command) > COMMAND_MOST) command = "...";
+    snprintf(text, MF_HINT_TEXT, "%s%s; try: %s%s%s", *bar ? "; " : "", bar, command,
+             r->read->threshold ? "" : " --threshold otsu", *bar ? " --crop-bar" : "");
+}
+
+int mf_reading_hint(const struct mf_reading *r, char text[MF_HINT_TEXT])
+{
     char bar[BAR_TEXT];
 
     *text = '\0';
-    if (!command) return MF_OK;
+    if (!r->read->command) return MF_OK;
     MF_TRY(see_bar(r, bar));
-    if (strlen(command) > COMMAND_MOST) command = "...";
-    snprintf(text, MF_HINT_TEXT, "%s%s; try: %s --threshold otsu%s", *bar ? "; " : "", bar, command,
-             *bar ? " --crop-bar" : "");
+    hint_text(r, bar, text);
     return MF_OK;
+}
+
+int mf_reading_colours(const struct mf_reading *r, int rc)
+{
+    char why[MF_ERR_TEXT], bar[BAR_TEXT] = "", hint[MF_HINT_TEXT] = "";
+
+    if (rc != MF_INPUT || !r->read->command || !(r->array.said & (MF_SAID_GREY | MF_SAID_PALETTE))) return rc;
+    mf_err_take(why, sizeof why);
+    if (see_bar(r, bar) != MF_OK) mf_err_clear();
+    if (*bar) hint_text(r, bar, hint);
+    return mf_fail(rc, "%.380s%s", why, hint);
 }
 
 int mf_reading_warn_bar(const struct mf_reading *r)

@@ -446,7 +446,7 @@ static int read_values(struct mf_reading *r)
         MF_TRY(check_seal(r, NULL));
         return r->read->grey && r->array.kind == 'f' ? read_grey(r) : read_onehot(r);
     }
-    MF_TRY(look_over(r));
+    MF_TRY(mf_reading_colours(r, look_over(r)));
     if (r->scan.bad) return refuse_bad(r);
     return mf_reading_is_indicator(r) ? read_grey(r) : read_phases(r);
 }

@@ -19,9 +19,9 @@ BLOCKS = {"1": "010 110 010 010 111", "0": "111 101 101 101 111", "k": "101 110 
 
 
 def png(name, grey):
-    """An 8-bit grey picture."""
+    """An 8-bit grey picture; with a third axis one of colours."""
     piece = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    head = struct.pack(">IIBBBBB", *grey.shape[::-1], 8, 0, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 2 * (grey.ndim == 3), 0, 0, 0)
     rows = b"".join(b"\0" + row.tobytes() for row in grey.astype("u1"))
     with open(name, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n" + piece(b"IHDR", head) + piece(b"IDAT", zlib.compress(rows)) + piece(b"IEND", b""))
@@ -90,10 +90,12 @@ def bars():
     pores[blobs((120, 160), [0.5, 0.5], 5, 12) == 1] = 0
     framed = bar(20, 160, 0, 255)
     framed[[0, -1]] = framed[:, [0, -1]] = 255
+    close = bar(10, 160, 40, 255, line=False)
+    close[0] = 255
     layers = np.repeat((np.arange(120) // 12 % 2 * 200).astype("u1")[:, None], 160, 1)
     black, white = bar(16, 160, 0, 255), bar(16, 160, 255, 0)
     cases = {"black": ([grey, black], 0, 16), "white": ([grey, white], 0, 16), "top": ([black, grey], 16, 0), "both": ([black, grey, white], 16, 16),
-             "no line": ([grey, bar(16, 160, 40, 255, line=False)], 0, 16), "low": ([grey, bar(9, 160, 0, 255)], 0, 9), "framed": ([grey, framed], 0, 20),
+             "no line": ([grey, bar(16, 160, 40, 255, line=False)], 0, 16), "low": ([grey, bar(9, 160, 0, 255)], 0, 9), "framed": ([grey, framed], 0, 20), "text at a line": ([grey, close], 0, 10),
              "margin": ([grey, black, np.full((3, 160), 255)], 0, 19), "two colours": ([grey, white, black], 0, 32), "an odd row below": ([grey, black, grey[:1]], 0, 17),
              "pores above": ([pores, black], 0, 16), "none": ([grey], 0, 0), "flat pore at the edge": ([flat], 0, 0), "flat pores": ([pores], 0, 0),
              "two flat phases": ([blobs((120, 160), [0.3, 0.7], 5, 6) * 200], 0, 0), "layers": ([layers], 0, 0), "no text": ([grey, np.zeros((16, 160))], 0, 0)}
@@ -132,6 +134,13 @@ def advised():
     check(fields[0] == fields[1] == fields[2], f"other bits of a part than of a file of it: {[r.err for r in runs.values()]}")
     said = measure(PROGRAM, "info", "b.h5")
     check(said and said["results"]["crop"] == [0, 0, 64, 64], "the result does not say what it is of")
+    coloured = np.repeat(np.vstack([grey, bar(12, 64, 0, 255, words="10k")])[..., None], 3, 2)
+    coloured[-12:, :, 1] = 0
+    said = run(PROGRAM, "characterize", png("logo.png", coloured), "--threshold", "otsu", "--limit_to", 4, "--output", "t.h5", ranks=2, mpiexec=MPIEXEC)
+    check(said.status == 3 and "is a colour image" in said.err and "look like a data bar; try: mesoforge characterize logo.png" in said.err, f"colours in the bar alone: {said.err}")
+    check(described("logo.png", "--threshold", "otsu", "--crop-bar", ranks=2)[0] == described("plain.png", "--threshold", "otsu")[0], "colours in the bar alone: other numbers than without it")
+    coloured[:9, :9, 1] = 0
+    refuses(PROGRAM, [(3, ["characterize", png("logo.png", coloured), "--threshold", "otsu", "--crop-bar"], "is a colour image")], ranks=(1,))
     left = run(PROGRAM, "match", "my steel.png", "--threshold", "otsu", *quick, "--dry-run")
     check("counts as material; try: --crop-bar" in left.err, f"a bar that counts: {left.err}")
     for more in (["--crop", 0, 0, 64, 64], ["--crop-bar"]):
@@ -157,7 +166,7 @@ def refused():
     cases = [(2, [image, "--crop", 0, 0, 21, 24], "not inside 'image.npy', which has 20 x 24 pixels"), (2, [image, "--crop", 10, 20, 10, 5], "not inside"), (2, [image, "--crop", 2**62, 0, 10, 10], "not inside"),
              (2, [image, "--crop", 0, 0, 10], "takes four values"), (2, [image, "--crop", 0, 0, 0, 10], "at least 1"), (2, [image, "--crop", -1, 0, 10, 10], "at least 0"), (2, [image, "--crop", 0, 0, 8, 8, "--crop-bar"], "leave one of them out"),
              (3, [deep, "--crop", 0, 0, 8, 8], "has 3 axes"), (3, [deep, "--crop-bar"], "has 3 axes"), (3, [image, "--crop", 0, 0, 16, 16, "--mask", large], "'large.npy' has 30 x 30 pixels"), (2, [image, "--crop", 0, 0, 3, 24, "--limit_to", 4], "limit_to")]
-    refuses(PROGRAM, [(code, [verb, *words], says) for verb in ("match", "characterize") for code, words, says in cases], "--output", "no.h5", ranks=(1, 3), mpiexec=MPIEXEC)
+    refuses(PROGRAM, [(code, [("match", "characterize")[k % 2], *words], says) for k, (code, words, says) in enumerate(cases)], "--output", "no.h5", ranks=(1, 3), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(3, ["match", one], "only one phase"), (3, ["match", "half.npy", "--crop", 0, 0, 12, 12], "only one phase")], "--output", "no.h5", ranks=(1, 2), mpiexec=MPIEXEC)
     small, wide = "is none in slices of 20 x 20 or an example of 8 x 24", save(".", "wide.npy", blobs((128, 128), [0.6, 0.4], 1))
     refuses(PROGRAM, [(2, ["match", image, "--crop", 0, 0, 8, 24, "--size", 20, 20, "--limit_to", 4, "--descriptor_types", "S2", "Patches"], small), (5, ["match", wide, "--memory-limit", 10], "nothing fits into memory")],

@@ -17,7 +17,7 @@
 #include "kernels/exchange.h"
 #include "src/base/type.h"
 
-enum { MF_DIMS = 5, MF_INS = 5, MF_OUTS = 2 };
+enum { MF_DIMS = 5, MF_INS = 5, MF_OUTS = 2, MF_HEADS = 8 };
 
 /** Type and extents of a tensor; contiguous, the last axis fastest. n = 0: there is no tensor. */
 struct mf_shape {
@@ -32,6 +32,7 @@ struct mf_attr {
     unsigned stream;     /* dropout, route: number of the node, part of its random stream */
     double rate;         /* dropout: probability of a zero; fill: the number; losses: label smoothing; route: deviation
                             of the noise; permute: capacity factor, 0: none */
+    int head;            /* losses: its rows are number MF_NUMBER_ROWS + head, below MF_HEADS */
     double temperature;  /* route: divides the logits */
     int scaled;          /* fill: times the scale of the loss */
     int type;            /* cast: enum mf_type of the output */
@@ -64,11 +65,13 @@ enum mf_act { MF_ACT_NONE, MF_ACT_RELU, MF_ACT_SILU, MF_ACT_GELU, MF_ACT_GELU_TA
 /** Numbers that change from step to step. Nodes read them in the walk. */
 enum mf_step_number {
     MF_NUMBER_LEARNING_RATE,
-    MF_NUMBER_STEP,       /* of the optimiser, from 1 */
-    MF_NUMBER_SEED,       /* of dropout */
-    MF_NUMBER_SAMPLE,     /* number of the first sample of this list among all samples of the run */
-    MF_NUMBER_SAMPLES,    /* of this batch; those behind them are blank */
-    MF_NUMBER_ROWS,       /* rows that count in the mean of the loss, over all micro-batches and ranks */
+    MF_NUMBER_STEP,    /* of the optimiser, from 1 */
+    MF_NUMBER_SEED,    /* of dropout */
+    MF_NUMBER_SAMPLE,  /* number of the first sample of this list among all samples of the run */
+    MF_NUMBER_SAMPLES, /* of this batch; those behind them are blank */
+    MF_NUMBER_ROWS,    /* rows that count in the mean of the loss of head 0, over all micro-batches and ranks; then
+                          those of further heads */
+    MF_NUMBER_ROWS_LAST = MF_NUMBER_ROWS + MF_HEADS - 1,
     MF_NUMBER_SCALE,      /* factor of the gradients in the optimiser: clipping */
     MF_NUMBER_DECAY,      /* weight decay of the optimiser */
     MF_NUMBER_LOSS_SCALE, /* factor of all gradients, so that none is too small for 16 bits */

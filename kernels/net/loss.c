@@ -1,8 +1,8 @@
-/* Losses: one number, a sum over rows divided by MF_NUMBER_ROWS, so that micro-batches and ranks add up to the mean.
- * softmax_loss: logits [rows][classes], labels [rows] i32; rows with a negative label do not count. attr.rate is
- * PyTorch's label smoothing: each class has the target rate / classes, and the label 1 - rate more. Saved: the
- * logarithm of the sum of exponentials, and the loss, of every row. squared_loss: the mean of (a - b)^2 over a row's
- * numbers. A number whose b is NaN adds nothing. */
+/* Losses: one number, a sum over rows divided by number MF_NUMBER_ROWS + attr.head, so that micro-batches and ranks add
+ * up to the mean. softmax_loss: logits [rows][classes], labels [rows] i32; rows with a negative label do not count.
+ * attr.rate is PyTorch's label smoothing: each class has the target rate / classes, and the label 1 - rate more. Saved:
+ * the logarithm of the sum of exponentials, and the loss, of every row. squared_loss: the mean of (a - b)^2 over a
+ * row's numbers. A number whose b is NaN adds nothing. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 

@@ -144,22 +144,29 @@ static void append(struct grads *s, const struct mf_node *of, unsigned wanted)
         if (din[j] >= 0 && parameter_of(net, of, j) < 0) give(s, of->in[j], din[j]);
 }
 
-void mf_pass_grad(struct mf_list *list, int loss, unsigned sets)
+/* The gradient of a loss: 1. */
+static void seed(struct grads *s, int loss)
 {
-    struct mf_net *net = list->net;
-    struct grads s = {.list = list, .values = net->values};
+    struct mf_net *net = s->list->net;
+    struct mf_node *node;
+
+    s->gradient[loss] = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[loss].shape, "%s.grad", net->value[loss].name);
+    node = mf_list_insert(s->list, s->list->nodes, MF_OP_FILL, "seed");
+    node->out[0] = s->gradient[loss];
+    node->attr.rate = node->attr.scaled = 1;
+}
+
+void mf_pass_grad(struct mf_list *list, size_t n, const int loss[], unsigned sets)
+{
+    struct grads s = {.list = list, .values = list->net->values};
     const size_t forward = list->nodes;
-    struct mf_node *seed;
 
     s.gradient = MF_MUST(malloc(s.values * sizeof *s.gradient), "gradients");
     s.needed = MF_MUST(calloc(s.values, 1), "gradients");
     s.written = MF_MUST(calloc(s.values, sizeof *s.written), "gradients");
     for (size_t v = 0; v < s.values; ++v) s.gradient[v] = -1;
     mark_needed(&s, sets);
-    s.gradient[loss] = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[loss].shape, "%s.grad", net->value[loss].name);
-    seed = mf_list_insert(list, list->nodes, MF_OP_FILL, "seed");
-    seed->out[0] = s.gradient[loss];
-    seed->attr.rate = seed->attr.scaled = 1;
+    for (size_t k = 0; k < n; ++k) seed(&s, loss[k]);
     for (size_t i = forward; i-- > 0;) {
         const struct mf_node node = list->node[i]; /* the list moves as it grows */
         unsigned wanted;

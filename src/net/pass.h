@@ -24,9 +24,9 @@ void mf_pass_cast(struct mf_list *list, enum mf_type type);
  * MF_RECOMPUTE_CHEAP activations that could be computed again stay nodes of their own. Returns how many were joined. */
 size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how, enum mf_scope scope);
 
-/** Appends backward: the gradients of @p loss (a value of one number) by the parameters whose set is a bit of
- * @p sets. */
-void mf_pass_grad(struct mf_list *list, int loss, unsigned sets);
+/** Appends backward: the gradients of the sum of @p loss [n] (values of one number) by the parameters whose set is a
+ * bit of @p sets. */
+void mf_pass_grad(struct mf_list *list, size_t n, const int loss[], unsigned sets);
 
 /** Lets backward compute the activations of regions again, round by round (region.h). With MF_RECOMPUTE_BLOCKS none are
  * kept; else those of the last round are. */

@@ -178,7 +178,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
     MF_TRY(forward(n, wish, name, 1, pass));
     MF_TRY(check_frozen(n, wish->freeze));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute, wish->scope);
-    mf_pass_grad(pass->list, pass->loss, ALL);
+    mf_pass_grad(pass->list, 1, &pass->loss, ALL);
     mf_pass_rerun(pass->list, wish->recompute);
     mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
     mf_pass_fold(pass->list);

@@ -176,7 +176,7 @@ static inline struct model make(const struct choice *c, struct mf_queue *queue)
     CHECK(mf_build_end(&b) == MF_OK);
     m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute, MF_SCOPE_ALL);
-    mf_pass_grad(m.list, m.loss, 1);
+    mf_pass_grad(m.list, 1, &m.loss, 1);
     mf_pass_recompute(m.list, c->recompute, c->stage == 3);
     if (c->fold) mf_pass_fold(m.list);
     mf_pass_spill(m.list, c->host ? LARGE : 0);

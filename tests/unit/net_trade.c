@@ -172,7 +172,7 @@ static struct model make(const struct crew *crew, const struct choice *c)
     m.y = m.list->node[m.list->nodes - 1].in[0]; /* in f32 */
     m.net->value[m.y].kept = m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute, MF_SCOPE_ALL);
-    mf_pass_grad(m.list, m.loss, 1 << SHARED | 1 << EXPERT | 1 << OF_ROWS);
+    mf_pass_grad(m.list, 1, &m.loss, 1 << SHARED | 1 << EXPERT | 1 << OF_ROWS);
     mf_pass_rerun(m.list, c->recompute);
     mf_pass_recompute(m.list, c->recompute, c->gathers);
     mf_pass_fold(m.list);

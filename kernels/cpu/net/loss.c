@@ -4,6 +4,9 @@
 #include "kernels/cpu/net/net.h"
 #include "kernels/form/loss.h"
 
+/* Rows that count in the mean. */
+static double rows_of(const struct mf_call *call) { return call->number[MF_NUMBER_ROWS + call->attr->head]; }
+
 /* -- softmax_loss -- */
 
 /* log(sum of exp(x)). */
@@ -56,7 +59,7 @@ static void softmax_forward(struct mf_queue *queue, const struct mf_call *call)
 
     mf_cpu_rows(queue, rows, call->in[0].shape.d[1], softmax_rows, call);
     for (size_t r = 0; r < rows; ++r) sum += (double)saved[2 * r + 1];
-    *(float *)call->out[0].at = (float)(sum / call->number[MF_NUMBER_ROWS]);
+    *(float *)call->out[0].at = (float)(sum / rows_of(call));
 }
 
 /* dx = f softmax(x) - shift. @p l: log_sum() of x. */
@@ -70,7 +73,7 @@ MF_CPU_FAST static void row_back(const float *x, float l, float f, float shift, 
 static void softmax_back_rows(const struct mf_call *call, size_t from, size_t to)
 {
     const size_t classes = mf_shape_last(&call->in[0].shape);
-    const float f = (float)(*(const float *)call->dout.at / call->number[MF_NUMBER_ROWS]);
+    const float f = (float)(*(const float *)call->dout.at / rows_of(call));
     const float smooth = (float)call->attr->rate;
     const float *saved = call->out[1].at;
     const int32_t *label = call->in[1].at;
@@ -102,7 +105,7 @@ static double squared_parts(const struct mf_call *call)
 {
     const struct mf_shape *shape = &call->in[0].shape;
 
-    return call->number[MF_NUMBER_ROWS] * (double)(mf_shape_count(shape) / shape->d[0]);
+    return rows_of(call) * (double)(mf_shape_count(shape) / shape->d[0]);
 }
 
 static void squared_forward(struct mf_queue *queue, const struct mf_call *call)

@@ -80,7 +80,7 @@ template <int W> struct row_slope_body {
     }
 };
 
-const double *rows_of(const struct mf_call *call) { return call->number + MF_NUMBER_ROWS; }
+const double *rows_of(const struct mf_call *call) { return call->number + MF_NUMBER_ROWS + call->attr->head; }
 const int32_t *labels(const struct mf_call *call) { return static_cast<const int32_t *>(call->in[1].at); }
 
 void softmax_loss(struct mf_queue *q, const struct mf_call *call)

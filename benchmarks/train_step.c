@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "src/base/err.h"
+#include "src/train/learn_classify.h"
 #include "src/train/weights.h"
 
 enum { CLASSES = 10, PARTS = 3 };
@@ -46,7 +47,8 @@ static void make(struct bench *b, char **words)
     const size_t batch = strtoul(words[2], NULL, 10), extent = strtoul(words[3], NULL, 10);
     struct mf_network_wish wish = {.model = mf_model_find(words[1]),
                                    .args = {.width = strtol(words[4], NULL, 10)},
-                                   .task = {.classify = 1, .dims = {1, extent, extent, 1}, .outputs = CLASSES},
+                                   .task = mf_task_plain(&mf_learn_classify, CLASSES),
+                                   .dims = {1, extent, extent, 1},
                                    .batch = batch,
                                    .micro = 1,
                                    .ranks = 1,
@@ -71,7 +73,7 @@ static void make(struct bench *b, char **words)
 /* Numbers between -1 and 1, and labels: as a reader of samples leaves them. */
 static void draw(struct bench *b)
 {
-    const struct mf_shape *shape = &b->network.net->value[b->network.x].shape;
+    const struct mf_shape *shape = &b->network.net->value[b->network.input[0].value].shape;
     unsigned state = 1;
 
     b->numbers = mf_shape_count(shape);
@@ -89,8 +91,8 @@ static void feed(struct bench *b)
 {
     const struct mf_list *list = b->network.last.list;
 
-    memcpy(mf_walk_at(b->walk, list, b->network.x), b->x, b->numbers * sizeof *b->x);
-    memcpy(mf_walk_at(b->walk, list, b->network.target), b->label, b->batch * sizeof *b->label);
+    memcpy(mf_walk_at(b->walk, list, b->network.input[0].value), b->x, b->numbers * sizeof *b->x);
+    memcpy(mf_walk_at(b->walk, list, b->network.input[1].value), b->label, b->batch * sizeof *b->label);
 }
 
 static void lists(const struct bench *b, const struct mf_list *list[PARTS])

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -11,7 +10,7 @@
 #include "src/cmd/intensity.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
-#include "src/cmd/scores.h"
+#include "src/train/learn_show.h"
 
 struct eval {
     struct mf_common common;
@@ -74,135 +73,48 @@ static int choose(struct job *job)
     return mf_fail(MF_INPUT, "'%s' has no sample in its %s split; try: --split all", set->path, job->o->split);
 }
 
-/* Without a label there is no confusion to draw. */
+static struct mf_scored scored_of(const struct job *job)
+{
+    return (struct mf_scored){&job->predictor.saved.task, job->set, job->n, job->id, &job->scores};
+}
+
+static const struct mf_learn_show *show_of(const struct job *job) { return job->predictor.saved.task.learn->show; }
+
+/* Without a label there is nothing to draw. */
 static int check_plot(const struct job *job)
 {
     size_t labelled = 0;
 
-    if (!job->o->plot || !job->predictor.saved.classify) return MF_OK;
-    for (size_t i = 0; i < job->n; ++i) labelled += job->set->label[job->id[i]] >= 0;
+    if (!job->o->plot) return MF_OK;
+    for (size_t i = 0; i < job->n; ++i)
+        labelled += (size_t)mf_task_counts(&job->predictor.saved.task, job->set, job->id[i]);
     if (labelled > 0) return MF_OK;
     return mf_fail(MF_INPUT, "--plot: none of the %zu sample%s has a label", job->n, MF_S(job->n));
 }
 
 /* -- what is printed -- */
 
-/* Samples of a class, those that were taken for it, and those that are both. */
-struct counts {
-    double is, taken, right;
-};
-
-static struct counts counts_of(const struct job *job, size_t c)
-{
-    const size_t n = job->predictor.saved.outputs;
-    struct counts k = {.right = job->scores.confusion[c * n + c]};
-
-    for (size_t i = 0; i < job->n; ++i) k.is += job->set->label[job->id[i]] == (int32_t)c;
-    for (size_t i = 0; i < n; ++i) k.taken += job->scores.confusion[i * n + c];
-    return k;
-}
-
-static double share(double part, double all) { return all > 0 ? part / all : NAN; }
-
-static void print_share(double value)
-{
-    if (isfinite(value))
-        printf("  %7.2f %%", 100 * value);
-    else
-        printf("  %9s", "-");
-}
-
-static int name_width(const struct mf_saved *s, const char *head)
-{
-    size_t width = strlen(head);
-
-    for (size_t i = 0; i < s->outputs; ++i)
-        if (strlen(s->name[i]) > width) width = strlen(s->name[i]);
-    return (int)width;
-}
-
-static void print_classes(const struct job *job)
-{
-    const struct mf_saved *s = &job->predictor.saved;
-    const int width = name_width(s, "class");
-    char text[MF_LOSS_TEXT];
-
-    printf(", accuracy %s\n%-*s  %8s  %9s  %9s\n", mf_accuracy_text(job->scores.accuracy, text), width, "class",
-           "samples", "recall", "precision");
-    for (size_t c = 0; c < s->outputs; ++c) {
-        const struct counts k = counts_of(job, c);
-
-        printf("%-*s  %8.0f", width, s->name[c], k.is);
-        print_share(share(k.right, k.is));
-        print_share(share(k.right, k.taken));
-        printf("\n");
-    }
-}
-
-static void print_columns(const struct job *job)
-{
-    const struct mf_saved *s = &job->predictor.saved;
-    const int width = name_width(s, "column");
-    char r2[MF_LOSS_TEXT], error[MF_LOSS_TEXT];
-
-    printf("\n%-*s  %9s  %19s\n", width, "column", "R2", "mean absolute error");
-    for (size_t c = 0; c < s->outputs; ++c) {
-        printf("%-*s  %9s  %19s\n", width, s->name[c], mf_r2_text(job->scores.r2[c], r2),
-               mf_loss_text(job->scores.mean_error[c], error));
-    }
-}
-
 static void print_text(const struct job *job)
 {
+    const struct mf_scored of = scored_of(job);
     char loss[MF_LOSS_TEXT];
 
     printf("%s on %s, split %s: %zu sample%s", job->model, job->set->path, job->o->split, job->n, MF_S(job->n));
     if (job->scores.rows < job->n) printf(" (%zu with a label)", job->scores.rows);
     printf(", loss %s", mf_loss_text(job->scores.loss, loss));
-    if (job->predictor.saved.classify)
-        print_classes(job);
-    else
-        print_columns(job);
-}
-
-static struct mf_json *outputs_json(const struct job *job)
-{
-    const struct mf_saved *s = &job->predictor.saved;
-    struct mf_json *array = mf_json_array();
-
-    for (size_t c = 0; c < s->outputs; ++c) {
-        struct mf_json *j = mf_json_object();
-
-        mf_json_text(j, "name", s->name[c]);
-        if (s->classify) {
-            const struct counts k = counts_of(job, c);
-
-            mf_json_int(j, "samples", (long long)k.is);
-            mf_json_finite(j, "recall", share(k.right, k.is));
-            mf_json_finite(j, "precision", share(k.right, k.taken));
-        } else {
-            mf_json_finite(j, "r2", job->scores.r2[c]);
-            mf_json_finite(j, "mean_error", job->scores.mean_error[c]);
-        }
-        mf_json_put(array, NULL, j);
-    }
-    return array;
+    show_of(job)->print(&of, stdout);
 }
 
 static int print_json(const struct job *job)
 {
-    const struct mf_saved *s = &job->predictor.saved;
+    const struct mf_scored of = scored_of(job);
     struct mf_json *j = mf_json_object();
     int rc;
 
     MF_JSON(j, "model", job->model, "data", job->set->path, "split", job->o->split, "samples", job->n, "labelled",
             job->scores.rows);
     mf_json_finite(j, "loss", job->scores.loss);
-    if (s->classify) {
-        mf_json_finite(j, "accuracy", job->scores.accuracy);
-        mf_json_table(j, "confusion", job->scores.confusion, s->outputs, s->outputs);
-    }
-    mf_json_put(j, s->classify ? "classes" : "columns", outputs_json(job));
+    show_of(job)->json(&of, j);
     MF_JSON(j, "seconds", mf_now() - job->session->start, "ranks", job->session->comm->size);
     rc = mf_json_write(j, stdout);
     mf_json_free(j);
@@ -219,65 +131,12 @@ static int print(const struct job *job)
 
 /* -- predictions -- */
 
-static void put_classes(const struct job *job, FILE *to)
-{
-    const struct mf_saved *s = &job->predictor.saved;
-
-    fprintf(to, "id,true,predicted");
-    for (size_t c = 0; c < s->outputs; ++c) {
-        fprintf(to, ",");
-        mf_table_put(to, s->name[c]);
-    }
-    for (size_t i = 0; i < job->n; ++i) {
-        const float *p = job->scores.output + i * s->outputs;
-        const int32_t label = job->set->label[job->id[i]];
-
-        fprintf(to, "\n%lu,", (unsigned long)job->id[i]);
-        mf_table_put(to, label < 0 ? "" : s->name[label]);
-        mf_predictor_class(to, s, p);
-        for (size_t c = 0; c < s->outputs; ++c) fprintf(to, ",%.6f", (double)p[c]);
-    }
-    fprintf(to, "\n");
-}
-
-static void put_name(FILE *to, const char *before, const char *name)
-{
-    char *text = mf_format("%s%s", before, name);
-
-    fprintf(to, ",");
-    mf_table_put(to, text);
-    free(text);
-}
-
-static void put_columns(const struct job *job, FILE *to)
-{
-    const struct mf_saved *s = &job->predictor.saved;
-
-    fprintf(to, "id");
-    for (size_t c = 0; c < s->outputs; ++c) {
-        put_name(to, "true_", s->name[c]);
-        put_name(to, "predicted_", s->name[c]);
-    }
-    for (size_t i = 0; i < job->n; ++i) {
-        const float *real = job->set->real + job->id[i] * job->set->reals;
-
-        fprintf(to, "\n%lu", (unsigned long)job->id[i]);
-        for (size_t c = 0; c < s->outputs; ++c) {
-            fprintf(to, ",%.7g,%.7g", (double)real[job->predictor.column[c]],
-                    (double)job->scores.output[i * s->outputs + c]);
-        }
-    }
-    fprintf(to, "\n");
-}
-
 static void put(const void *context, FILE *to)
 {
     const struct job *job = context;
+    const struct mf_scored of = scored_of(job);
 
-    if (job->predictor.saved.classify)
-        put_classes(job, to);
-    else
-        put_columns(job, to);
+    show_of(job)->table(&of, to);
 }
 
 /* -- all of it -- */
@@ -286,9 +145,8 @@ static int draw(const struct job *job)
 {
     char *title =
         mf_format("%s on %s, split %s", mf_name_base(job->model), mf_name_base(job->set->path), job->o->split);
-    const int rc = job->session->comm->rank != 0
-                       ? MF_OK
-                       : mf_scores_draw(&job->predictor.trainer, &job->scores, job->id, title, job->o->plot);
+    const struct mf_scored of = scored_of(job);
+    const int rc = job->session->comm->rank != 0 ? MF_OK : show_of(job)->draw(&of, title, job->o->plot);
 
     free(title);
     return mf_agree(job->session->comm, rc);
@@ -310,21 +168,23 @@ static int evaluate(struct job *job)
     const struct mf_session *s = job->session;
     const char *output = s->common->output;
     struct mf_predictor *p = &job->predictor;
+    int wanted;
 
     MF_TRY(may_write(job));
     MF_TRY(mf_predictor_open(s, job->model, p));
     MF_TRY(mf_dataset_open(s->comm, job->o->data, &job->set));
     MF_TRY(mf_agree(s->comm, choose(job)));
+    MF_TRY(mf_agree(s->comm, mf_saved_fit(&p->saved, job->set)));
     MF_TRY(mf_predictor_start(s, job->set, job->o->batch, p));
     MF_TRY(check_scale(job));
     MF_TRY(mf_agree(s->comm, check_plot(job)));
-    MF_TRY(
-        mf_trainer_score(&p->trainer, job->n, job->id, output || (job->o->plot && !p->saved.classify), &job->scores));
+    wanted = output || (job->o->plot && show_of(job)->draws_outputs);
+    MF_TRY(mf_trainer_score(&p->trainer, job->n, job->id, wanted, &job->scores));
     if (job->scores.lost)
         return mf_fail(MF_NUMERIC,
                        "the model of '%s' predicts no number of %zu of the %zu samples: its output overflows",
                        job->model, job->scores.lost, job->n);
-    if (s->comm->rank == 0 && output) mf_predictor_shares(&p->saved, job->n, job->scores.output);
+    if (s->comm->rank == 0 && output) mf_predictor_answer(&p->saved, job->n, job->scores.head[0].output);
     if (output) MF_TRY(mf_predictor_table(s->comm, output, put, job));
     if (job->o->plot) MF_TRY(draw(job));
     return mf_agree(s->comm, print(job));

@@ -1,4 +1,6 @@
-/* infer classify, infer regress: what a trained model says of files and of datasets. */
+/* See infer.h. */
+#include "src/cmd/infer.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,31 +11,24 @@
 #include "io/same_file.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/cmd/cmd.h"
 #include "src/cmd/infer_show.h"
 #include "src/cmd/intensity.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
 #include "src/cmd/refused.h"
 
-struct infer {
-    struct mf_common common;
-    const char *threshold, *dataset;
-    struct mf_longs labels;
-    long batch;
-};
-
 static const struct mf_opt rows[] = {
-    MF_OPT(infer, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
-    MF_OPT(infer, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
-    MF_OPT(infer, "dataset", dataset, MF_TEXT, NULL,
+    MF_OPT(mf_infer_cmd, "threshold", threshold, MF_TEXT, NULL,
+           "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(mf_infer_cmd, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT(mf_infer_cmd, "dataset", dataset, MF_TEXT, NULL,
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),
-    MF_PREDICT_ROW(infer), MF_OPT_END};
-static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
+    MF_PREDICT_ROW(mf_infer_cmd), MF_OPT_END};
+const struct mf_opt *const mf_infer_tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
 
 struct job {
     struct mf_session *session;
-    const struct infer *o;
+    const struct mf_infer_cmd *o;
     const char *model, *const *files;
     size_t count; /* of files */
     uint8_t *is_set;
@@ -53,32 +48,24 @@ struct job {
 
 static struct mf_dataset samples_like(const struct mf_saved *s)
 {
-    struct mf_dataset set = {.path = s->path,
-                             .ndim = s->dims[0] > 1 ? 3 : 2,
-                             .dims = {s->dims[0], s->dims[1], s->dims[2], s->phases ? 1 : s->dims[3]},
-                             .phases = s->phases,
-                             .is_float = !s->phases,
-                             .inputs = s->dims[3]};
-
-    if (s->classify) {
-        set.classes = s->outputs;
-        set.class_name = s->name;
-    } else {
-        set.reals = s->outputs;
-        set.real_name = s->name;
-    }
-    return set;
+    return (struct mf_dataset){.path = s->path,
+                               .ndim = s->dims[0] > 1 ? 3 : 2,
+                               .dims = {s->dims[0], s->dims[1], s->dims[2], s->phases ? 1 : s->dims[3]},
+                               .phases = s->phases,
+                               .is_float = !s->phases,
+                               .inputs = s->dims[3]};
 }
 
-static int check_kind(const struct mf_saved *s, int classify)
+static int check_kind(const struct mf_saved *s, const struct mf_learn *learn)
 {
-    if (s->classify == classify) return MF_OK;
-    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", s->path,
-                   s->classify ? "classify" : "regress", s->classify ? "classify" : "regress");
+    const char *name = s->task.learn->name;
+
+    if (s->task.learn == learn) return MF_OK;
+    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", s->path, name, name);
 }
 
 /* Fewer labels would make phases of the wrong number, and images have none. */
-static int check_options(const struct mf_saved *s, const struct infer *o)
+static int check_options(const struct mf_saved *s, const struct mf_infer_cmd *o)
 {
     const size_t labels = o->labels.count;
 
@@ -90,18 +77,19 @@ static int check_options(const struct mf_saved *s, const struct infer *o)
                    labels, MF_S(labels), s->path, s->phases);
 }
 
-static int start(struct job *job, int classify)
+static int start(struct job *job, const struct mf_learn *learn)
 {
     const struct mf_session *s = job->session;
     struct mf_predictor *p = &job->predictor;
     const size_t batch = (size_t)job->o->batch;
 
     MF_TRY(mf_predictor_open(s, job->model, p));
-    MF_TRY(check_kind(&p->saved, classify));
+    MF_TRY(check_kind(&p->saved, learn));
     MF_TRY(check_options(&p->saved, job->o));
     job->like = samples_like(&p->saved);
+    MF_TRY(mf_saved_reads(&p->saved, &job->like));
     MF_TRY(mf_predictor_start(s, &job->like, job->o->batch, p));
-    job->outputs = p->saved.outputs;
+    job->outputs = mf_task_outputs(&p->saved.task);
     job->voxels = p->saved.dims[0] * p->saved.dims[1] * p->saved.dims[2];
     job->each = p->saved.phases ? 1 : p->saved.dims[3] * sizeof(float);
     job->tile = MF_MUST(malloc(job->voxels * job->each), "a tile");
@@ -113,10 +101,10 @@ static int start(struct job *job, int classify)
 static int predict(struct job *job, const char *file, size_t n, const float *input, float *output)
 {
     mf_trainer_predict(&job->predictor.trainer, n, input, output);
-    if (!mf_train_finite(n * job->outputs, output))
+    if (!mf_outputs_finite(n * job->outputs, output))
         return mf_fail(MF_NUMERIC, "the model of '%s' predicts no number of '%s': its output overflows", job->model,
                        file);
-    mf_predictor_shares(&job->predictor.saved, n, output);
+    mf_predictor_answer(&job->predictor.saved, n, output);
     return MF_OK;
 }
 
@@ -504,7 +492,7 @@ static int show(struct job *job)
     return mf_agree(s->comm, s->comm->rank == 0 ? mf_predictions_print(&job->predictions) : MF_OK);
 }
 
-static int infer(struct job *job, int classify)
+static int infer(struct job *job, const struct mf_learn *learn)
 {
     const struct mf_session *s = job->session;
     const char *output = s->common->output;
@@ -512,7 +500,7 @@ static int infer(struct job *job, int classify)
     MF_TRY(mf_session_may_write(s, output, ".csv"));
     if (output) MF_TRY(mf_session_spares(s, output, 1, &job->model));
     if (output) MF_TRY(mf_session_spares(s, output, job->count, job->files));
-    MF_TRY(start(job, classify));
+    MF_TRY(start(job, learn));
     MF_TRY(look_at_all(job));
     MF_TRY(predict_all(job));
     MF_TRY(mf_intensity_warn(s->comm, &job->shift));
@@ -520,7 +508,7 @@ static int infer(struct job *job, int classify)
     return mf_refused_end(&job->refused, job->count);
 }
 
-static int run(struct mf_session *session, void *options, int classify)
+int mf_infer_run(struct mf_session *session, void *options, const struct mf_learn *learn)
 {
     struct job job = {.session = session, .o = options};
     const char *const *words;
@@ -531,7 +519,7 @@ static int run(struct mf_session *session, void *options, int classify)
     job.files = words + 1;
     job.predictions = (struct mf_predictions){
         .session = session, .saved = &job.predictor.saved, .files = job.files, .refused = &job.refused};
-    rc = infer(&job, classify);
+    rc = infer(&job, learn);
     mf_predictor_close(&job.predictor);
     mf_predictions_free(&job.predictions);
     mf_refused_free(&job.refused);
@@ -542,8 +530,9 @@ static int run(struct mf_session *session, void *options, int classify)
     return rc;
 }
 
-static int check(const struct mf_session *session, const struct infer *o, const char *verb)
+int mf_infer_check(const struct mf_session *session, const void *options, const char *verb)
 {
+    const struct mf_infer_cmd *o = options;
     const char *const *words;
     const size_t n = mf_options_positional(session->options, &words);
 
@@ -551,32 +540,3 @@ static int check(const struct mf_session *session, const struct infer *o, const 
         return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
     return mf_predictor_check(session, verb, o->batch);
 }
-
-static int check_classify(const struct mf_session *s, void *options) { return check(s, options, "infer classify"); }
-static int check_regress(const struct mf_session *s, void *options) { return check(s, options, "infer regress"); }
-static int run_classify(struct mf_session *s, void *options) { return run(s, options, 1); }
-static int run_regress(struct mf_session *s, void *options) { return run(s, options, 0); }
-
-#define TEXT                                                                                                           \
-    "Reads what characterize reads (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D), and datasets, of which every "    \
-    "sample is predicted. A file that is larger than the samples of the training is cut into tiles of their size. "    \
-    "The last tile of a row ends with the file, so it may overlap the one before. The mean over the tiles is "         \
-    "printed. A smaller file is refused. A model of images reads .npy, PNG and TIFF of grey values; of "               \
-    "several channels .npy [y][x][channel]. One line warns of images of another scale than those of the training, as " \
-    "16 bits for 8. --output writes a table. Ranks share files and samples. A file that is refused is named and left " \
-    "out; the others are predicted, and the exit status is 3.\n\n"
-
-#define INFER(task, what, example)                                                                             \
-    {                                                                                                          \
-        .name = "infer " #task, .summary = what " of microstructures by a trained model",                      \
-        .synopsis = "MODEL.safetensors FILE ... [--threshold otsu] [--output predictions.csv]",                \
-        .text = TEXT "  mesoforge infer " #task " run/model.safetensors steel.png --threshold otsu\n" example, \
-        .tables = tables, .size = sizeof(struct infer), .positional_max = 4096, .check = check_##task,         \
-        .run = run_##task, .work = MF_WORK_CORES, .remedy = "a smaller --batch-size",                          \
-    }
-
-const struct mf_cmd mf_cmd_infer_classify =
-    INFER(classify, "tell the class",
-          "  mpirun -n 2 mesoforge infer classify run/model.safetensors micro.h5 \\\n"
-          "      --output predictions.csv\n");
-const struct mf_cmd mf_cmd_infer_regress = INFER(regress, "predict properties", "");

@@ -7,13 +7,11 @@
 #include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/cmd/predict.h"
-
-enum { SHOWN = 3 /* classes of a file */ };
+#include "src/train/learn_show.h"
 
 void mf_predictions_add(struct mf_predictions *s, struct mf_predicted said, const float *output)
 {
-    const size_t bytes = s->saved->outputs * sizeof *output;
+    const size_t bytes = mf_task_outputs(&s->saved->task) * sizeof *output;
 
     if (s->lines == s->room) {
         s->room = 2 * s->room + 16;
@@ -30,47 +28,25 @@ void mf_predictions_free(struct mf_predictions *s)
     free(s->said);
 }
 
-static void print_best(const struct mf_saved *s, const struct mf_predicted *said)
-{
-    char *used = MF_MUST(calloc(s->outputs, 1), "classes");
-
-    for (size_t k = 0; k < SHOWN && k < s->outputs; ++k) {
-        size_t best = s->outputs;
-
-        for (size_t i = 0; i < s->outputs; ++i)
-            if (!used[i] && (best == s->outputs || said->output[i] > said->output[best])) best = i;
-        used[best] = 1;
-        printf("%s %s %.4f", k ? "," : ":", s->name[best], (double)said->output[best]);
-    }
-    free(used);
-}
+static const struct mf_learn_show *show_of(const struct mf_saved *s) { return s->task.learn->show; }
 
 static void print_line(const struct mf_saved *s, const struct mf_predicted *said)
 {
     printf("%s", said->file);
     if (said->sample >= 0) printf(", sample %ld", said->sample);
-    if (s->classify) print_best(s, said);
-    for (size_t i = 0; !s->classify && i < s->outputs; ++i)
-        printf("%s %s %.6g", i ? "," : ":", s->name[i], (double)said->output[i]);
+    show_of(s)->line(&s->task, said->output, stdout);
     if (said->tiles > 1) printf(" (mean of %.0f tiles)", said->tiles);
     printf("\n");
 }
 
 static struct mf_json *json_of(const struct mf_saved *s, const struct mf_predicted *said)
 {
-    struct mf_json *j = mf_json_object(), *values = mf_json_object();
+    struct mf_json *j = mf_json_object();
 
     mf_json_text(j, "file", said->file);
     if (said->sample >= 0) mf_json_int(j, "sample", said->sample);
     mf_json_int(j, "tiles", (long long)said->tiles);
-    for (size_t i = 0; i < s->outputs; ++i) mf_json_real(values, s->name[i], (double)said->output[i]);
-    if (s->classify) {
-        const size_t best = mf_train_class(s->outputs, said->output);
-
-        mf_json_text(j, "class", s->name[best]);
-        mf_json_real(j, "probability", (double)said->output[best]);
-    }
-    mf_json_put(j, s->classify ? "probabilities" : "values", values);
+    show_of(s)->reply(&s->task, said->output, j);
     return j;
 }
 
@@ -105,11 +81,8 @@ void mf_predictions_put(const void *predictions, FILE *to)
     const struct mf_predictions *s = predictions;
     const struct mf_saved *saved = s->saved;
 
-    fprintf(to, "file,sample%s", saved->classify ? ",predicted" : "");
-    for (size_t c = 0; c < saved->outputs; ++c) {
-        fprintf(to, ",");
-        mf_table_put(to, saved->name[c]);
-    }
+    fprintf(to, "file,sample");
+    show_of(saved)->names(&saved->task, to);
     for (size_t i = 0; i < s->lines; ++i) {
         const struct mf_predicted *said = &s->said[i];
 
@@ -117,9 +90,7 @@ void mf_predictions_put(const void *predictions, FILE *to)
         mf_table_put(to, said->file);
         fprintf(to, ",");
         if (said->sample >= 0) fprintf(to, "%ld", said->sample);
-        if (saved->classify) mf_predictor_class(to, saved, said->output);
-        for (size_t c = 0; c < saved->outputs; ++c)
-            fprintf(to, saved->classify ? ",%.6f" : ",%.7g", (double)said->output[c]);
+        show_of(saved)->values(&saved->task, said->output, to);
     }
     fprintf(to, "\n");
 }

@@ -9,6 +9,7 @@
 #include "io/safetensors.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/train/learn_show.h"
 #include "src/train/saved.h"
 
 enum { SHOWN = 20 /* names and numbers of a line, at most */ };
@@ -31,15 +32,17 @@ static void print_more(size_t count)
 
 static void print_samples(const struct mf_saved *s)
 {
+    const size_t outputs = mf_task_outputs(&s->task);
+
     printf("  reads:      ");
     for (size_t a = s->dims[0] == 1; a < 3; ++a) printf("%zu%s", s->dims[a], a < 2 ? " x " : "");
     if (s->phases)
         printf(" voxels of %d phases\n", s->phases);
     else
         printf(" pixels of %zu channel%s\n", s->dims[3], MF_S(s->dims[3]));
-    printf("  %-12s", s->classify ? "classes:" : "predicts:");
-    for (size_t c = 0; c < s->outputs && c < SHOWN; ++c) printf("%s%s", c ? ", " : "", s->name[c]);
-    print_more(s->outputs);
+    printf("  %-12s", s->task.learn->show->title);
+    for (size_t c = 0; c < outputs && c < SHOWN; ++c) printf("%s%s", c ? ", " : "", s->task.name[c]);
+    print_more(outputs);
 }
 
 /* Of images, as far as the file says. */
@@ -63,18 +66,13 @@ static void print_experts(const struct mf_saved *s)
     print_more(s->experts.count);
 }
 
-static void print_score(const struct mf_json *split, const char *name)
+static void print_score(const struct mf_saved *s, const struct mf_json *split, const char *name)
 {
-    const struct mf_json *accuracy = split ? mf_json_get(split, "accuracy") : NULL;
-    const struct mf_json *r2 = split ? mf_json_get(split, "r2") : NULL;
     const long long samples = split ? mf_json_get_int(split, "samples") : 0;
-    char text[MF_LOSS_TEXT];
 
     if (!split) return;
     printf("  %-12s", name);
-    if (accuracy) printf("accuracy %s", mf_accuracy_text(mf_json_to_finite(accuracy), text));
-    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
-        printf("%s%s", c ? " " : "R2 ", mf_r2_text(mf_json_to_finite(mf_json_item(r2, c)), text));
+    s->task.learn->show->results(split, stdout);
     printf(" (%lld sample%s)\n", samples, MF_S(samples));
 }
 
@@ -92,8 +90,8 @@ static void print(const char *file, const struct mf_saved *s)
     }
     printf("  epochs:     the best of %lld is %lld\n", mf_json_get_int(results, "epochs"),
            mf_json_get_int(results, "best_epoch"));
-    print_score(mf_json_get(results, "validation"), "validation:");
-    print_score(mf_json_get(results, "test"), "test:");
+    print_score(s, mf_json_get(results, "validation"), "validation:");
+    print_score(s, mf_json_get(results, "test"), "test:");
 }
 
 int mf_model_tell(const char *file, struct mf_json *json)

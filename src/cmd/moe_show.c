@@ -15,6 +15,7 @@
 #include "src/plan/host.h"
 #include "src/show/experts.h"
 #include "src/show/training.h"
+#include "src/train/learn_show.h"
 #include "src/train/tuned.h"
 
 static const char *const files[] = {"knowledge_graph.json", "knowledge_graph.graphml", "knowledge_graph.h5",
@@ -178,19 +179,17 @@ static char *compiled_of(const struct mf_trainer *t)
 static void set_score(const struct mf_trainer *t, const struct mf_json *results, struct mf_summary *s)
 {
     const struct mf_json *test = mf_json_get(results, "test"), *of = test ? test : mf_json_get(results, "validation");
-    const size_t n = t->opts.columns;
+    const struct mf_task *task = t->opts.task;
+    const size_t n = task->learn->by_class ? 0 : mf_task_outputs(task);
+    double *each = MF_MUST(calloc(n + 1, sizeof *each), "scores of outputs");
 
     s->columns = n;
     s->column = MF_MUST(calloc(n + 1, sizeof *s->column), "R2 of columns");
     s->split = test ? "test" : "validation";
-    s->score = n > 0 ? "R2" : "accuracy";
-    s->value = n > 0 ? 0 : mf_json_to_finite(mf_json_get(of, "accuracy"));
-    for (size_t c = 0; c < n; ++c) {
-        const double r2 = mf_json_to_finite(mf_json_item(mf_json_get(of, "r2"), c));
-
-        s->column[c] = (struct mf_summary_column){t->set->real_name[t->opts.column[c]], r2};
-        s->value += r2 / (double)n;
-    }
+    s->score = task->learn->show->judged_by;
+    s->value = task->learn->show->judged(of, n, each);
+    for (size_t c = 0; c < n; ++c) s->column[c] = (struct mf_summary_column){task->name[c], each[c]};
+    free(each);
 }
 
 static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow,

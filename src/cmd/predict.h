@@ -10,7 +10,6 @@
 struct mf_predictor {
     struct mf_saved saved;
     struct mf_trainer trainer; /* not trained: it has no gradients */
-    size_t *column;            /* [outputs] of the dataset */
 };
 
 /** The row of --batch-size in the options of a verb. */
@@ -22,17 +21,14 @@ int mf_predictor_check(const struct mf_session *session, const char *verb, long 
 /** Reads what the file says of its model. mf_predictor_close() follows in every case. Collective; MF_INPUT, agreed. */
 int mf_predictor_open(const struct mf_session *session, const char *path, struct mf_predictor *predictor);
 
-/** Makes its network, for samples as those of @p set, which becomes the model's (mf_saved_fit()) and outlives it.
- * Collective; refuses (agreed) with MF_INPUT, MF_MEMORY. */
-int mf_predictor_start(const struct mf_session *session, struct mf_dataset *set, long batch,
+/** Makes its network, for samples as those of @p set, which outlives it. Collective; refuses (agreed) with MF_INPUT,
+ * MF_MEMORY. */
+int mf_predictor_start(const struct mf_session *session, const struct mf_dataset *set, long batch,
                        struct mf_predictor *predictor);
 void mf_predictor_close(struct mf_predictor *predictor);
 
-/** Makes probabilities of logits [n][outputs]; real values stay. Local. */
-void mf_predictor_shares(const struct mf_saved *saved, size_t n, float *output);
-
-/** Prints a comma and the class of one sample's outputs. */
-void mf_predictor_class(FILE *to, const struct mf_saved *saved, const float *output);
+/** Makes of outputs [n][outputs] what is said of samples. Local. */
+void mf_predictor_answer(const struct mf_saved *saved, size_t n, float *output);
 
 /** Writes a table on rank 0 by @p print. Collective; MF_OUTPUT, agreed. */
 int mf_predictor_table(const struct mf_comm *comm, const char *path, void (*print)(const void *context, FILE *to),

@@ -1,4 +1,4 @@
-/* train classify, train regress: a network from a dataset. */
+/* Trainings: a network from a dataset. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,14 @@
 #include "src/cmd/train_run.h"
 #include "src/cmd/train_show.h"
 #include "src/cmd/train_start.h"
+#include "src/train/learn_show.h"
 #include "src/train/tuned.h"
 
 struct job {
     struct mf_session *session;
     const struct mf_train_cmd *o;
     struct mf_dataset *set;
-    size_t *column;
+    struct mf_task task;
     struct mf_train_opts opts;
     struct mf_algorithms tuning;
     struct mf_trainer trainer;
@@ -46,8 +47,8 @@ static int may_write(void *context, struct mf_run *run)
     MF_TRY(mf_session_spares(job->session, run->output, sizeof inputs / sizeof *inputs, inputs));
     if (job->more && job->more->may_write) MF_TRY(job->more->may_write(job->more->context, run));
     if (job->o->no_plots) return MF_OK;
-    return mf_train_show_open(job->session, run, job->more ? job->more->course : "training.png", job->opts.classify,
-                              &job->show);
+    return mf_train_show_open(job->session, run, job->more ? job->more->course : "training.png",
+                              job->task.learn->show->picture, &job->show);
 }
 
 static int name(void *context, struct mf_run *run)
@@ -60,10 +61,7 @@ static int name(void *context, struct mf_run *run)
     return mf_loop_spares(run, job->problem, job->set, &job->opts);
 }
 
-static size_t rows_of(const struct job *job, enum mf_split split)
-{
-    return mf_train_rows_of(job->set, &job->opts, split);
-}
+static size_t rows_of(const struct job *job, enum mf_split split) { return mf_task_rows(&job->task, job->set, split); }
 
 /* --compile-mode max-autotune. */
 static void say_tuned(const struct job *job)
@@ -165,19 +163,16 @@ static int work(void *context, struct mf_run *run, struct mf_json **results)
 
 /* -- the verb -- */
 
-static void print_scores(const struct mf_json *results, const char *split)
+static void print_scores(const struct job *job, const struct mf_json *results, const char *split)
 {
-    const struct mf_json *j = mf_json_get(results, split), *r2 = j ? mf_json_get(j, "r2") : NULL;
-    const struct mf_json *accuracy = j ? mf_json_get(j, "accuracy") : NULL;
+    const struct mf_json *j = mf_json_get(results, split);
     const long long samples = j ? mf_json_get_int(j, "samples") : 0;
     const long long labelled = j && mf_json_get(j, "labelled") ? mf_json_get_int(j, "labelled") : samples;
     char text[MF_LOSS_TEXT];
 
     if (!j) return;
-    printf("%-11s loss %s", split, mf_loss_text(mf_json_to_finite(mf_json_get(j, "loss")), text));
-    if (accuracy) printf(", accuracy %s", mf_accuracy_text(mf_json_to_finite(accuracy), text));
-    for (size_t c = 0; r2 && c < mf_json_count(r2); ++c)
-        printf("%s%s", c ? " " : ", R2 ", mf_r2_text(mf_json_to_finite(mf_json_item(r2, c)), text));
+    printf("%-11s loss %s, ", split, mf_loss_text(mf_json_to_finite(mf_json_get(j, "loss")), text));
+    job->task.learn->show->results(j, stdout);
     printf(" (%lld sample%s", samples, MF_S(samples));
     if (labelled < samples) printf(", %lld labelled", labelled);
     printf(")\n");
@@ -195,8 +190,8 @@ static void print(const struct job *job, struct mf_json *results)
     epochs = mf_json_get_int(results, "epochs");
     printf("%s: best of %lld epoch%s is %lld, %.0f samples/s\n", job->output, epochs, MF_S(epochs),
            mf_json_get_int(results, "best_epoch"), mf_json_get_real(results, "samples_per_second"));
-    print_scores(results, "validation");
-    print_scores(results, "test");
+    print_scores(job, results, "validation");
+    print_scores(job, results, "test");
 }
 
 /* --json alone: a model file does not depend on the machine. Collective. */
@@ -260,19 +255,16 @@ static void close_job(struct job *job)
 {
     mf_run_plan_free(&job->plan);
     mf_algorithms_free(&job->tuning);
-    free(job->column);
+    mf_task_close(&job->task);
     free(job->model);
     free(job->problem);
     free(job->output);
     mf_dataset_close(job->set);
 }
 
-static void warn_of_set(const struct mf_dataset *set, const struct mf_train_opts *opts)
+static void warn_of_set(const struct mf_dataset *set, const struct mf_task *task)
 {
-    if (opts->classify)
-        mf_doubt_classes(set);
-    else
-        mf_doubt_reals(set, opts->columns, opts->column);
+    if (task->learn->doubt) task->learn->doubt(task, set);
     mf_doubt_splits(set);
     mf_doubt_channels(set);
     mf_doubt_scales(set);
@@ -285,21 +277,19 @@ static void warn_of_warmup(const struct mf_schedule *s)
             s->warmup, s->steps, s->rate, s->steps / 20);
 }
 
-int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, int classify,
+int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                  const struct mf_train_more *more)
 {
     struct job job = {.session = session, .o = o, .more = more};
     int rc = mf_train_check_memories(o, session->backend->name, mf_apart(session->queue));
 
     if (rc == MF_OK) rc = mf_dataset_open(session->comm, o->data, &job.set);
-    if (rc == MF_OK) {
-        job.column = MF_MUST(calloc(job.set->reals + 1, sizeof *job.column), "columns");
-        rc = mf_agree(session->comm, mf_train_opts_of(session, o, classify, job.set, (size_t)session->comm->size,
-                                                      job.column, &job.opts));
-    }
+    if (rc == MF_OK)
+        rc = mf_agree(session->comm,
+                      mf_train_opts_of(session, o, kind, job.set, (size_t)session->comm->size, &job.task, &job.opts));
     if (rc == MF_OK && more && more->check) rc = mf_agree(session->comm, more->check(more->context, &job.opts));
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
-    if (rc == MF_OK) warn_of_set(job.set, &job.opts);
+    if (rc == MF_OK) warn_of_set(job.set, &job.task);
     if (rc == MF_OK) warn_of_warmup(&job.opts.schedule);
     if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
     close_job(&job);
@@ -313,48 +303,5 @@ int mf_train_checked(const struct mf_session *s, void *options)
     return MF_OK;
 }
 
-static int run_classify(struct mf_session *s, void *options) { return mf_train_run(s, options, 1, NULL); }
-static int run_regress(struct mf_session *s, void *options) { return mf_train_run(s, options, 0, NULL); }
-
-static int ahead_classify(const struct mf_session *s, const void *options, const char *path, size_t ranks)
-{
-    return mf_train_plan_ahead(s, options, 1, 0, path, ranks);
-}
-
-static int ahead_regress(const struct mf_session *s, const void *options, const char *path, size_t ranks)
-{
-    return mf_train_plan_ahead(s, options, 0, 0, path, ranks);
-}
-
-static const struct mf_opt *const classify_tables[] = {mf_classify_rows, mf_train_rows,  mf_label_rows,
-                                                       mf_log_view_rows, mf_common_opts, NULL};
-static const struct mf_opt *const regress_tables[] = {mf_regress_rows,  mf_train_rows,  mf_column_rows,
-                                                      mf_log_view_rows, mf_common_opts, NULL};
-static const char *const names[] = {"results-dir", NULL};
-static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
-
-#define TEXT                                                                                                         \
-    "Ranks share the samples of a step and sum gradients while backward still runs. The result does not depend on "  \
-    "the numbers of ranks, passes and readers. After every epoch the network is scored on the validation split. "    \
-    "model.safetensors in --results-dir holds the weights of the best epoch, and what eval and infer need to build " \
-    "the network. A run that was stopped or killed continues with --restart auto, also on another number of "        \
-    "ranks.\n\n"
-
-#define TRAIN(task, what, target, example)                                                                           \
-    {                                                                                                                \
-        .name = "train " #task, .summary = "train a network that " what " of microstructures",                       \
-        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]",                  \
-        .text = TEXT example, .tables = task##_tables, .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt, \
-        .check = mf_train_checked, .check_plan = ahead_##task, .run = run_##task, .work = MF_WORK_GPUS,              \
-        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1, .names = names,    \
-        .small = small,                                                                                              \
-    }
-
-const struct mf_cmd mf_cmd_train_classify =
-    TRAIN(classify, "tells the classes", "",
-          "  mesoforge synth --num-samples 2000 --size 64 64 --output micro.h5\n"
-          "  mpirun -n 2 mesoforge train classify --data micro.h5 \\\n"
-          "      --arch cnn --results-dir run\n");
-const struct mf_cmd mf_cmd_train_regress = TRAIN(regress, "predicts properties", "[--target COLUMN ...] ",
-                                                 "  mesoforge train regress --data micro.h5 \\\n"
-                                                 "      --target interface_density --results-dir run\n");
+const char *const mf_train_names[] = {"results-dir", NULL};
+const char *const mf_train_small[] = {"epochs", "1", "max-steps", "20", NULL};

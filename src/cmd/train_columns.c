@@ -36,22 +36,19 @@ static int is_column(const void *set, const char *name)
     return c < s->reals;
 }
 
-int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *column,
-                     struct mf_train_opts *opts)
+int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *columns, size_t *column)
 {
     size_t n;
     const char **name, *twice;
     int rc;
 
-    if (set->reals == 0) return mf_fail(MF_INPUT, "'%s' has no columns of real values to predict", set->path);
     name = mf_words_names(o->columns.count, o->columns.at, is_column, set, &n);
     twice = mf_text_twice(n, name);
     rc = twice ? mf_fail(MF_USAGE, "--target names '%.100s' twice", twice) : MF_OK;
 
     if (rc == MF_OK && n > set->reals)
         rc = mf_fail(MF_USAGE, "--target has %zu columns, '%s' has %zu", n, set->path, set->reals);
-    opts->column = column;
-    opts->columns = n ? n : set->reals;
+    *columns = n ? n : set->reals;
     for (size_t c = 0; c < set->reals; ++c) column[c] = c;
     for (size_t c = 0; rc == MF_OK && c < n; ++c) rc = find_column(set, name[c], &column[c]);
     free(name);

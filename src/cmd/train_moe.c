@@ -17,6 +17,7 @@ enum { EXPERTS = 8 /* of a transformer's blocks */, EFFECTIVE = 128 };
 struct mixture {
     struct mf_session *session;
     const struct mf_moe_cmd *o;
+    const struct mf_train_kind *kind;
     struct mf_grow grow;
     struct mf_sleep sleep;
     struct mf_moe_show show;
@@ -40,7 +41,7 @@ static int check(void *context, struct mf_train_opts *opts)
 {
     const struct mixture *m = context;
 
-    if (!opts->classify) MF_UNUSED(m->session, "it is of classes, and --target predicts values", "label-smoothing");
+    if (m->kind->lacks) MF_UNUSED(m->session, m->kind->why, m->kind->lacks);
     return mf_moe_opts(m->o, opts);
 }
 
@@ -180,18 +181,20 @@ static int ahead(const struct mf_session *s, const void *options, const char *pa
     struct mf_moe_cmd o = *(const struct mf_moe_cmd *)options;
 
     MF_TRY(mf_moe_complete(s, &o));
-    return mf_train_plan_ahead(s, &o.train, o.train.columns.count == 0, 1, path, ranks);
+    return mf_train_plan_ahead(s, &o.train, mf_train_kind_meant(&o.train), 1, path, ranks);
 }
 
-/* Classes are told apart, unless columns are named. */
 static int run(struct mf_session *s, void *options)
 {
     struct mf_moe_cmd *o = options;
-    struct mixture m = {.session = s, .o = o, .show = {.session = s, .plots = !o->train.no_plots}};
+    struct mixture m = {.session = s,
+                        .o = o,
+                        .kind = mf_train_kind_meant(&o->train),
+                        .show = {.session = s, .plots = !o->train.no_plots}};
     const struct mf_train_more more = {&m, "training_metrics.png", check, may_write, begin, end, done, problem};
 
     MF_TRY(mf_moe_complete(s, o));
-    return mf_train_run(s, &o->train, o->train.columns.count == 0, &more);
+    return mf_train_run(s, &o->train, m.kind, &more);
 }
 
 static const struct mf_opt *const tables[] = {mf_mixture_rows, mf_train_rows,    mf_label_rows,  mf_column_rows,

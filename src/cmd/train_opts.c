@@ -20,23 +20,9 @@ static const double MOST_SCALE = 4294967296.0;
 #define PRECISIONS "auto|fp16|bf16|f16"
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
 
-#define ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
+#define ROW MF_TRAIN_ROW
 
-/* Options whose defaults differ from verb to verb. */
-#define OWN_ROWS(folder, network, number, batch)                                                                    \
-    ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                              \
-        ROW("results-dir", results_dir, MF_TEXT, folder,                                                            \
-            "folder of model.safetensors, metrics, plots and checkpoints"),                                         \
-        MF_CHOICE(mf_train_cmd, "arch", arch, network, "mlp|cnn|vit|moe",                                           \
-                  "network (docs/LEARNING.md); train moe: moe, or vit"),                                            \
-        ROW("experts", experts, MF_LONG, number, "experts at the start (moe: 8; vit: 0, each block has one mlp)"),  \
-        ROW("effective-batch", effective, MF_LONG, batch,                                                           \
-            "samples of one step, over all ranks and passes; left out: what --batch-size makes, or 64 (train moe: " \
-            "128)")
-
-const struct mf_opt mf_classify_rows[] = {OWN_ROWS("results/classify", "cnn", NULL, NULL), MF_OPT_END};
-const struct mf_opt mf_regress_rows[] = {OWN_ROWS("results/regress", "cnn", NULL, NULL), MF_OPT_END};
-const struct mf_opt mf_mixture_rows[] = {OWN_ROWS("results/gpu_training", "moe", "8", "128"), MF_OPT_END};
+const struct mf_opt mf_mixture_rows[] = {MF_TRAIN_OWN_ROWS("results/gpu_training", "moe", "8", "128"), MF_OPT_END};
 
 const struct mf_opt mf_train_rows[] = {
     ROW("width", width, MF_LONG, NULL, "channels of the network; left out: the network's own"),
@@ -497,29 +483,20 @@ static int find_scope(const struct mf_train_cmd *o, struct mf_train_opts *opts)
                    o->compile_scope);
 }
 
-/* A plan without a dataset has classes, and no samples. */
-static int check_labels(int classify, const struct mf_dataset *set, const struct mf_train_opts *opts)
-{
-    if (classify && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
-    if (!classify || !set->id[MF_TRAIN] || mf_train_rows_of(set, opts, MF_TRAIN) > 0) return MF_OK;
-    return mf_fail(MF_INPUT, "'%s' has no label in its train split: all are -1", set->path);
-}
-
 int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts)
 {
     *opts = (struct mf_train_opts){.model = mf_model_find(o->arch), .args = args_of(o, 1)};
     return mf_model_complete(opts->model, &opts->args);
 }
 
-int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, int classify,
-                     const struct mf_dataset *set, size_t ranks, size_t *column, struct mf_train_opts *opts)
+int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+                     const struct mf_dataset *set, size_t ranks, struct mf_task *task, struct mf_train_opts *opts)
 {
     enum { BUCKET = 4 << 20 };
 
     *opts = (struct mf_train_opts){.model = mf_model_find(o->arch),
                                    .args = args_of(o, set->dims[0] == 1),
-                                   .classify = classify,
-                                   .smoothing = o->smoothing,
+                                   .task = task,
                                    .freeze = o->freeze && *o->freeze ? o->freeze : NULL,
                                    .optimiser = optimizer_of(o->optimizer),
                                    .moments = {.momentum = o->momentum},
@@ -540,8 +517,9 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, i
     MF_TRY(mf_model_complete(opts->model, &opts->args));
     MF_TRY(find_scope(o, opts));
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
-    MF_TRY(check_labels(classify, set, opts));
-    if (!classify) MF_TRY(mf_train_columns(o, set, column, opts));
+    MF_TRY(mf_learn_needs(kind->learn, set));
+    MF_TRY(kind->open(o, set, task));
+    MF_TRY(mf_task_needs(task, set));
     find_precision(o, opts);
     MF_TRY(mf_moe_ways(s, o, ranks, opts));
     MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, set, ranks, opts)));

@@ -1,4 +1,4 @@
-/* Options of train classify and train regress, and the training that they mean. */
+/* Options of all verbs that train a network, and the training that they mean. */
 #ifndef MF_CMD_TRAIN_OPTS_H
 #define MF_CMD_TRAIN_OPTS_H
 
@@ -31,6 +31,37 @@ struct mf_train_cmd {
     int exact, no_csv, no_events, no_plots;
 };
 
+#define MF_TRAIN_ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
+
+/** Options whose defaults differ from verb to verb. */
+#define MF_TRAIN_OWN_ROWS(folder, network, number, batch)                                                           \
+    MF_TRAIN_ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                     \
+        MF_TRAIN_ROW("results-dir", results_dir, MF_TEXT, folder,                                                   \
+                     "folder of model.safetensors, metrics, plots and checkpoints"),                                \
+        MF_CHOICE(mf_train_cmd, "arch", arch, network, "mlp|cnn|vit|moe",                                           \
+                  "network (docs/LEARNING.md); train moe: moe, or vit"),                                            \
+        MF_TRAIN_ROW("experts", experts, MF_LONG, number,                                                           \
+                     "experts at the start (moe: 8; vit: 0, each block has one mlp)"),                              \
+        MF_TRAIN_ROW(                                                                                               \
+            "effective-batch", effective, MF_LONG, batch,                                                           \
+            "samples of one step, over all ranks and passes; left out: what --batch-size makes, or 64 (train moe: " \
+            "128)")
+
+/** A kind of task, as verbs that train know it. */
+struct mf_train_kind {
+    const struct mf_learn *learn;
+    /** Do options of train moe mean it? NULL: they do where they mean no other. */
+    int (*meant)(const struct mf_train_cmd *o);
+    /** Makes the task that the options mean on @p set: MF_USAGE, MF_INPUT. mf_task_close() frees in every case. */
+    int (*open)(const struct mf_train_cmd *o, const struct mf_dataset *set, struct mf_task *task);
+    /** An option of train moe without effect, and why. NULL: there is none. */
+    const char *lacks, *why;
+};
+
+/** The kind that options of train moe mean; that of this name, NULL: there is none (train_kinds.c). */
+const struct mf_train_kind *mf_train_kind_meant(const struct mf_train_cmd *o);
+const struct mf_train_kind *mf_train_kind_find(const char *name);
+
 /** Options of train moe: those of any training first. */
 struct mf_moe_cmd {
     struct mf_train_cmd train;
@@ -41,7 +72,7 @@ struct mf_moe_cmd {
     int births, sleeps, adapts, divides, tunes, pins;
 };
 
-/** Of one verb alone, as their defaults differ: train classify, train regress, train moe. */
+/** Of one verb alone, as their defaults differ. */
 extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_rows[];
 /** Of all; of trainings on labels, on columns, of mixtures. */
 extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_moe_rows[];
@@ -73,19 +104,17 @@ int mf_train_check_values(const struct mf_session *session, const struct mf_trai
 void mf_train_settle(const struct mf_session *session, struct mf_train_cmd *o);
 
 /**
- * The training that the options mean on @p set and so many ranks. @p column: room for set->reals numbers; it must
- * outlive the training. Refuses with MF_USAGE, MF_INPUT. Local.
+ * The training that the options mean on @p set and so many ranks, and its task, which outlives it. Refuses with
+ * MF_USAGE, MF_INPUT; the caller closes the task (all zero before) in every case. Local.
  */
-int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd *o, int classify,
-                     const struct mf_dataset *set, size_t ranks, size_t *column, struct mf_train_opts *opts);
+int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+                     const struct mf_dataset *set, size_t ranks, struct mf_task *task, struct mf_train_opts *opts);
 
 /** The same as far as options alone say it: model and its arguments, of images. MF_USAGE. Local. */
 int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts);
 
-/** Finds the columns of --target, all without it, into @p column [set->reals] and @p opts. MF_USAGE, MF_INPUT. Local.
- */
-int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *column,
-                     struct mf_train_opts *opts);
+/** Finds the columns of --target, all without it, into @p column [set->reals]; *columns: how many. MF_USAGE. Local. */
+int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *columns, size_t *column);
 
 /** Refuses what needs a memory beside the host's: MF_USAGE. @p apart: @p device has one. Local. */
 int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart);

@@ -102,16 +102,17 @@ static int check_network(const struct mf_train_opts *opts, const char *path, con
     return rc;
 }
 
-int mf_train_plan_ahead(const struct mf_session *session, const struct mf_train_cmd *o, int classify, int grows,
-                        const char *path, size_t ranks)
+int mf_train_plan_ahead(const struct mf_session *session, const struct mf_train_cmd *o,
+                        const struct mf_train_kind *kind, int grows, const char *path, size_t ranks)
 {
+    const struct mf_task task = mf_task_plain(kind->learn, 0);
     struct mf_train_opts opts;
     struct mf_train_work work;
     struct mf_plan file;
     int rc;
 
     MF_TRY(mf_train_network_of(o, &opts));
-    opts.classify = classify;
+    opts.task = &task;
     opts.grows = grows;
     work = mf_train_work_of(session, o, NULL, &opts);
     rc = mf_plan_read(path, &file);

@@ -15,7 +15,8 @@ struct plan_cmd {
     struct mf_longs size;
     long samples, classes, phases;
     const char *profile;
-    int classify, is_moe;
+    const struct mf_train_kind *kind;
+    int is_moe;
 };
 
 #define ROW(word, field, kind, standard, help) MF_OPT(plan_cmd, word, field, kind, standard, help)
@@ -35,17 +36,17 @@ static const struct mf_opt rows[] = {
 static const struct mf_opt *const tables[] = {rows,           mf_classify_rows, mf_train_rows,  mf_label_rows,
                                               mf_column_rows, mf_moe_rows,      mf_common_opts, NULL};
 
-/* classify, regress, or moe, which does either. */
-static int name_task(const struct mf_session *s, struct plan_cmd *o)
+/* The name of a kind of task, or moe, which does any. */
+static int find_kind(const struct mf_session *s, struct plan_cmd *o)
 {
     const char *const *word;
     const size_t words = mf_options_positional(s->options, &word);
 
     if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, regress or moe");
     o->is_moe = strcmp(word[0], "moe") == 0;
-    o->classify = o->is_moe ? o->moe.train.columns.count == 0 : strcmp(word[0], "classify") == 0;
+    o->kind = o->is_moe ? mf_train_kind_meant(&o->moe.train) : mf_train_kind_find(word[0]);
     if (o->is_moe) return mf_moe_complete(s, &o->moe);
-    if (o->classify || strcmp(word[0], "regress") == 0) return MF_OK;
+    if (o->kind) return MF_OK;
     return mf_fail(MF_USAGE, "plan train %.100s: there is only classify, regress and moe", word[0]);
 }
 
@@ -56,7 +57,7 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
 
     MF_TRY(mf_plan_wish_check(s, &o->wish));
     if (strcmp(o->profile, "measured") != 0) return MF_OK;
-    MF_TRY(name_task(s, o));
+    MF_TRY(find_kind(s, o));
     MF_TRY(mf_train_check_values(s, &o->moe.train));
     mf_train_settle(s, &o->moe.train);
     for (size_t i = 0; has_data && i < sizeof of_none / sizeof *of_none; ++i)
@@ -131,11 +132,11 @@ static size_t ranks_of(const struct mf_session *s, const struct plan_cmd *o)
 
 static int plan_set(struct mf_session *s, struct plan_cmd *o, const struct mf_dataset *set)
 {
-    size_t *column = MF_MUST(calloc(set->reals + 1, sizeof *column), "columns");
+    struct mf_task task = {.learn = NULL};
     struct mf_train_opts opts;
     struct mf_train_work work;
     struct shown shown = {&work, o->moe.train.show_list};
-    int rc = mf_train_opts_of(s, &o->moe.train, o->classify, set, ranks_of(s, o), column, &opts);
+    int rc = mf_train_opts_of(s, &o->moe.train, o->kind, set, ranks_of(s, o), &task, &opts);
 
     if (rc == MF_OK && o->is_moe) rc = mf_moe_opts(&o->moe, &opts);
     rc = mf_agree(s->comm, rc);
@@ -152,7 +153,7 @@ static int plan_set(struct mf_session *s, struct plan_cmd *o, const struct mf_da
                                                 .also = show_lists,
                                                 .context = &shown});
     }
-    free(column);
+    mf_task_close(&task);
     return rc;
 }
 

@@ -15,10 +15,8 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     fprintf(to, "dataset: %s\n", set->hash);
     fprintf(to, "--arch: %s\n--width: %ld\n--depth: %ld\n--heads: %ld\n--patch: %ld\n--dropout: %.17g\n",
             o->model->name, a->width, a->depth, a->heads, a->patch, a->dropout);
-    fprintf(to, "task: %s\n", o->classify ? "classify" : "regress");
-    for (size_t c = 0; c < o->columns; ++c)
-        fprintf(to, "%s%s%s", c ? ", " : "--target: ", set->real_name[o->column[c]], c + 1 < o->columns ? "" : "\n");
-    fprintf(to, "--label-smoothing: %.17g\n--optimizer: %s\n", o->smoothing, mf_ops[o->optimiser]->name);
+    if (o->task->learn->problem) o->task->learn->problem(o->task, to);
+    fprintf(to, "--optimizer: %s\n", mf_ops[o->optimiser]->name);
     fprintf(to, "--momentum, --beta-1: %.17g\n--beta-2: %.17g\n--epsilon: %.17g\n", o->moments.momentum,
             o->moments.second, o->moments.epsilon);
     fprintf(to, "--schedule: %d\n--learning-rate: %.17g\n--weight-decay: %.17g\n--clip: %.17g\n--seed: %llu\n",

@@ -18,7 +18,7 @@ struct mf_train_more {
 };
 
 /** Trains. @p more: NULL: the network does not change. Collective. */
-int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, int classify,
+int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                  const struct mf_train_more *more);
 
 /** Refuses options; for a row's check. */

@@ -8,9 +8,9 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/output.h"
-#include "src/cmd/scores.h"
 #include "src/show/training.h"
 #include "src/show/view_metrics.h"
+#include "src/train/learn_show.h"
 
 enum { SHARE = 20 }; /* seconds between drawings, for one of drawing */
 
@@ -21,14 +21,14 @@ static int may_draw(const struct mf_session *session, const char *output, int ow
     return own ? MF_OK : mf_session_may_accompany(session, output, picture);
 }
 
-int mf_train_show_open(const struct mf_session *session, const struct mf_run *run, const char *course, int classify,
-                       struct mf_train_show *show)
+int mf_train_show_open(const struct mf_session *session, const struct mf_run *run, const char *course,
+                       const char *scores, struct mf_train_show *show)
 {
     const char *output = run->output;
     const int own = mf_loop_was_here(run);
 
     *show = (struct mf_train_show){.course = mf_loop_picture(output, course),
-                                   .scores = mf_loop_picture(output, classify ? "confusion.png" : "predicted.png"),
+                                   .scores = mf_loop_picture(output, scores),
                                    .model = MF_MUST(strdup(mf_name_base(output)), "a name")};
     MF_TRY(may_draw(session, output, own, show->course));
     return may_draw(session, output, own, show->scores);
@@ -75,10 +75,13 @@ static void draw_scores(struct mf_train_show *show, struct mf_trainer *t, enum m
 {
     char *name = mf_training_name(show->scores, show->model);
     char *title = mf_format("%s: %s split of %s", name, mf_split_names[split], mf_name_base(t->set->path));
+    const struct mf_task *task = t->opts.task;
+    const struct mf_learn_show *shows = task->learn->show;
     struct mf_scores s;
-    int rc = mf_trainer_score(t, t->set->count[split], t->set->id[split], !t->opts.classify, &s);
+    const struct mf_scored of = {task, t->set, t->set->count[split], t->set->id[split], &s};
+    int rc = mf_trainer_score(t, of.n, of.id, shows->draws_outputs, &s);
 
-    if (rc == MF_OK && t->comm->rank == 0) rc = mf_scores_draw(t, &s, t->set->id[split], title, show->scores);
+    if (rc == MF_OK && t->comm->rank == 0) rc = shows->draw(&of, title, show->scores);
     check(show, rc);
     mf_scores_free(&s);
     free(title);
@@ -87,9 +90,9 @@ static void draw_scores(struct mf_train_show *show, struct mf_trainer *t, enum m
 
 void mf_train_show_end(struct mf_train_show *show, struct mf_trainer *t)
 {
-    const enum mf_split split = mf_train_rows_of(t->set, &t->opts, MF_TEST) ? MF_TEST : MF_VALIDATION;
+    const enum mf_split split = mf_task_rows(t->opts.task, t->set, MF_TEST) ? MF_TEST : MF_VALIDATION;
 
     if (!show->course) return;
     if (show->is_old) draw_course(show);
-    if (mf_train_rows_of(t->set, &t->opts, split)) draw_scores(show, t, split);
+    if (mf_task_rows(t->opts.task, t->set, split)) draw_scores(show, t, split);
 }

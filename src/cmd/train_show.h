@@ -16,11 +16,11 @@ struct mf_train_show {
     int failed;
 };
 
-/** Names the pictures of the run's model: @p course (training.png) beside model.safetensors, NAME.training.png beside
- * NAME.safetensors. Refuses (agreed) with MF_OUTPUT a picture that cannot be written, or that no earlier training of
- * this output has left. Collective. */
-int mf_train_show_open(const struct mf_session *session, const struct mf_run *run, const char *course, int classify,
-                       struct mf_train_show *show);
+/** Names the pictures of the run's model: @p course (training.png) and @p scores beside model.safetensors,
+ * NAME.training.png beside NAME.safetensors. Refuses (agreed) with MF_OUTPUT a picture that cannot be written, or that
+ * no earlier training of this output has left. Collective. */
+int mf_train_show_open(const struct mf_session *session, const struct mf_run *run, const char *course,
+                       const char *scores, struct mf_train_show *show);
 void mf_train_show_close(struct mf_train_show *show);
 
 /** For mf_loop.drawn, whose context is the show. Drawing takes at most a twentieth of the time. */

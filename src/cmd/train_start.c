@@ -13,21 +13,20 @@
 
 enum { LIST = 200 /* bytes of a list of names */ };
 
-/* What the trainer's output number @p i stands for. */
-static const char *name_of(const struct mf_trainer *t, size_t i)
+static void enumerate(const struct mf_task *task, char text[LIST])
 {
-    return t->opts.classify ? t->set->class_name[i] : t->set->real_name[t->opts.column[i]];
+    text[0] = '\0';
+    for (size_t i = 0; i < mf_task_outputs(task); ++i) mf_enumerate(text, LIST, "%s", task->name[i]);
 }
 
 static void say_new_head(const struct mf_saved *s, const struct mf_trainer *t)
 {
-    const size_t n = mf_train_outputs(t->set, &t->opts);
-    char has[LIST] = "", wants[LIST] = "";
+    char has[LIST], wants[LIST];
 
-    for (size_t i = 0; i < s->outputs; ++i) mf_enumerate(has, sizeof has, "%s", s->name[i]);
-    for (size_t i = 0; i < n; ++i) mf_enumerate(wants, sizeof wants, "%s", name_of(t, i));
-    mf_info("the last layer begins anew: '%s' predicts %s %s, and '%s' has %s", s->path,
-            s->classify ? "the classes" : "the columns", has, t->set->path, wants);
+    enumerate(&s->task, has);
+    enumerate(t->opts.task, wants);
+    mf_info("the last layer begins anew: '%s' predicts the %s %s, and '%s' has %s", s->path, s->task.learn->key, has,
+            t->set->path, wants);
 }
 
 /* A network that knows phases sees something else in grey values. */
@@ -56,13 +55,16 @@ static char *network_of(const struct mf_model *m, const struct mf_model_args *a)
 static int check_network(const struct mf_saved *s, const struct mf_trainer *t)
 {
     char *theirs = network_of(s->model, &s->args), *own = network_of(t->opts.model, &t->opts.args);
-    const int mixes = s->args.experts > 0, is = strcmp(theirs, own) == 0;
-    const char *verb = mixes == (t->experts.count > 0) ? "" : mixes ? "train moe " : "train classify ";
+    const int mixes = s->args.experts > 0, is = strcmp(theirs, own) == 0, same = mixes == (t->experts.count > 0);
     int rc = MF_OK;
 
     if (!is)
-        rc = mf_fail(MF_INPUT, "'%s' is a model of %s, and this run's network is of %s; try: %s%s", s->path, theirs,
-                     own, !mixes && *verb && !t->opts.classify ? "train regress " : verb, theirs);
+        rc = mf_fail(MF_INPUT, "'%s' is a model of %s, and this run's network is of %s; try: %s%s%s%s", s->path, theirs,
+                     own, same ? "" : "train ",
+                     same    ? ""
+                     : mixes ? "moe"
+                             : t->opts.task->learn->name,
+                     same ? "" : " ", theirs);
     free(theirs);
     free(own);
     return rc;
@@ -71,7 +73,7 @@ static int check_network(const struct mf_saved *s, const struct mf_trainer *t)
 /* The file says what it is of. Collective. */
 static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struct mf_saved *s)
 {
-    const int is_new = o->new_head || !mf_saved_predicts(s, t->set, &t->opts);
+    const int is_new = o->new_head || !mf_task_same(&s->task, t->opts.task);
     const char *head = t->opts.model->head;
 
     MF_TRY(check_network(s, t));

@@ -37,19 +37,20 @@ int mf_grow_check(const struct mf_grow_opts *o, long experts, long top)
     return MF_OK;
 }
 
-static void add_classes(struct mf_graph *g, const struct mf_dataset *set)
+static void add_classes(struct mf_graph *g, const struct mf_task *task)
 {
-    const char **name = MF_MUST(malloc((set->classes + 1) * sizeof *name), "names of classes");
+    const size_t n = mf_task_outputs(task);
+    const char **name = MF_MUST(malloc((n + 1) * sizeof *name), "names of classes");
 
-    for (size_t c = 0; c < set->classes; ++c) name[c] = set->class_name[c];
-    mf_concepts_add(g, set->classes, name);
+    for (size_t c = 0; c < n; ++c) name[c] = task->name[c];
+    mf_concepts_add(g, n, name);
     free(name);
 }
 
 void mf_grow_open(struct mf_grow *g, const struct mf_grow_opts *opts, const struct mf_trainer *t)
 {
     *g = (struct mf_grow){.opts = *opts, .groups = mf_groups_of(t), .ways = t->network.ways};
-    if (t->opts.classify) add_classes(&g->graph, t->set);
+    if (t->opts.task->learn->by_class) add_classes(&g->graph, t->opts.task);
     for (size_t e = 0; e < t->experts.count; ++e)
         mf_graph_add(&g->graph, &(struct mf_graph_expert){
                                     .id = t->experts.id[e], .active = -1, .adaptation_rate = 1, .parent = -1});

@@ -24,23 +24,28 @@ static int ascending(const void *a, const void *b)
 
 static float value_of(const struct mf_groups *g, size_t sample)
 {
-    return g->set->real[sample * g->set->reals + g->column];
+    return (float)g->task->learn->mark(g->task, g->set, sample);
+}
+
+static void find_borders(struct mf_groups *g)
+{
+    const size_t n = g->set->count[MF_TRAIN];
+    float *sorted = MF_MUST(malloc((n + 1) * sizeof *sorted), "values of samples");
+
+    for (size_t i = 0; i < n; ++i) sorted[i] = value_of(g, g->set->id[MF_TRAIN][i]);
+    qsort(sorted, n, sizeof *sorted, ascending);
+    for (size_t k = 1; n > 0 && k < EIGHTHS; ++k) g->border[k - 1] = sorted[k * n / EIGHTHS];
+    free(sorted);
 }
 
 struct mf_groups mf_groups_of(const struct mf_trainer *t)
 {
-    const struct mf_dataset *set = t->set;
-    const size_t n = set->count[MF_TRAIN];
-    struct mf_groups g = {.set = set, .classify = t->opts.classify, .count = t->opts.classify ? set->classes : EIGHTHS};
-    float *sorted;
+    const struct mf_task *task = t->opts.task;
+    struct mf_groups g = {.set = t->set, .task = task, .count = 1};
 
-    if (g.classify) return g;
-    g.column = t->opts.column[0];
-    sorted = MF_MUST(malloc((n + 1) * sizeof *sorted), "values of a column");
-    for (size_t i = 0; i < n; ++i) sorted[i] = value_of(&g, set->id[MF_TRAIN][i]);
-    qsort(sorted, n, sizeof *sorted, ascending);
-    for (size_t k = 1; n > 0 && k < EIGHTHS; ++k) g.border[k - 1] = sorted[k * n / EIGHTHS];
-    free(sorted);
+    if (!task->learn->mark) return g;
+    g.count = task->learn->by_class ? mf_task_outputs(task) : EIGHTHS;
+    if (!task->learn->by_class) find_borders(&g);
     return g;
 }
 
@@ -48,15 +53,17 @@ long mf_groups_find(const struct mf_groups *g, size_t sample)
 {
     long group = 0;
 
-    if (g->classify) return g->set->label[sample];
+    if (!g->task->learn->mark) return 0;
+    if (g->task->learn->by_class) return (long)g->task->learn->mark(g->task, g->set, sample);
     while (group < EIGHTHS - 1 && value_of(g, sample) >= g->border[group]) ++group;
     return group;
 }
 
 char *mf_groups_name(const struct mf_groups *g, size_t group)
 {
-    if (g->classify) return mf_format("%s", g->set->class_name[group]);
-    return mf_format("%s, eighth %zu", g->set->real_name[g->column], group + 1);
+    if (!g->task->learn->mark) return mf_format("all");
+    if (g->task->learn->by_class) return mf_format("%s", g->task->name[group]);
+    return mf_format("%s, eighth %zu", g->task->name[0], group + 1);
 }
 
 /* -- a look -- */

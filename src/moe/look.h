@@ -1,6 +1,5 @@
 /* What the first mixture of a network does with samples, in host memory: for sleep, and for tables and pictures.
- * A sample is of a group: its class, or where real values are predicted an eighth of the samples, by the first column.
- */
+ * A sample is of a group: its class, or where the task has none an eighth of the samples, by a value of theirs. */
 #ifndef MF_MOE_LOOK_H
 #define MF_MOE_LOOK_H
 
@@ -10,13 +9,12 @@
 /** The groups of a dataset's samples. */
 struct mf_groups {
     const struct mf_dataset *set;
-    int classify;
-    size_t column; /* of the dataset, if real values are predicted */
+    const struct mf_task *task;
     size_t count;
     float border[7]; /* values from border[g] on are of group g + 1 */
 };
 
-/** Sorts the train split, where real values are predicted: once in a training is enough. */
+/** Sorts the train split, where samples have no class: once in a training is enough. */
 struct mf_groups mf_groups_of(const struct mf_trainer *trainer);
 
 /** The group of a sample; -1: it has no label. */

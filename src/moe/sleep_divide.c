@@ -260,7 +260,7 @@ static int divide_all(struct mf_sleep_state *state, size_t count, const struct m
     const struct mf_mlp_wish expert = mf_mlp_expert(&state->trainer->network, (size_t)state->sleep->opts.batch);
     const struct mf_mlp_wish router = {.columns = mf_record_inners(&state->sleep->replay.sizes),
                                        .outputs = 2,
-                                       .classify = 1,
+                                       .labelled = 1,
                                        .batch = (size_t)state->sleep->opts.batch};
     struct divider d = {state, NULL, NULL, expert.depth + 1};
     int rc = mf_mlp_open(&expert, state->trainer->queue, &d.expert);

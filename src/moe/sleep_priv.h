@@ -82,7 +82,7 @@ int mf_sleep_divide(struct mf_sleep_state *state);
 /** What came of it: "2 pairs overlap, 1 divided". The caller frees. */
 char *mf_sleep_division(const struct mf_sleep_state *state);
 
-/** Loss and merit (mf_scores_merit()) of the trainer on the validation split; NAN: it has no rows. Collective; refuses
+/** Loss and merit (struct mf_learn) of the trainer on the validation split; NAN: it has no rows. Collective; refuses
  * (agreed) with MF_INPUT. */
 int mf_sleep_score(struct mf_sleep_state *state, double *loss, double *merit);
 

@@ -88,7 +88,7 @@ int mf_sleep_score(struct mf_sleep_state *state, double *loss, double *merit)
     const int has = rc == MF_OK && s.rows > 0;
 
     *loss = has ? s.loss : NAN;
-    *merit = has ? mf_scores_merit(&s, &state->trainer->opts) : NAN;
+    *merit = has ? state->trainer->opts.task->learn->merit(state->trainer->opts.task, &s) : NAN;
     mf_scores_free(&s);
     return rc;
 }

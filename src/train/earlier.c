@@ -132,7 +132,7 @@ static int is_alike(const struct wanted *w)
     alike = alike && s.model == w->opts->model && a->experts == 0 && b->experts == 0 && a->width == b->width &&
             a->depth == b->depth && a->heads == b->heads && a->patch == b->patch &&
             memcmp(s.dims, (size_t[4]){set->dims[0], set->dims[1], set->dims[2], set->inputs}, sizeof s.dims) == 0 &&
-            s.phases == set->phases && mf_saved_predicts(&s, set, w->opts);
+            s.phases == set->phases && mf_task_same(&s.task, w->opts->task);
     mf_saved_close(&s);
     return alike;
 }

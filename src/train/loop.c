@@ -95,7 +95,7 @@ static void check_best(struct mf_loop *loop)
     int rc;
 
     if (loop->best_epoch == 0) return;
-    rc = mf_agree(loop->trainer->comm, mf_saved_open(loop->run->output, &saved));
+    rc = mf_agree(loop->trainer->comm, mf_saved_open_network(loop->run->output, &saved));
     mf_saved_close(&saved);
     if (rc == MF_OK) return;
     mf_warn("%s; the weights of epoch %ld, the best so far, are lost, and a later epoch will be the best",
@@ -242,18 +242,25 @@ static void write_step(struct mf_loop *loop, const struct mf_step *step)
     mf_progress("train", (long)t->step, (long)t->opts.schedule.steps, text);
 }
 
+/* By which networks are compared; NAN: no rows. */
+static double merit_of(const struct mf_loop *loop, const struct mf_scores *s)
+{
+    const struct mf_task *task = loop->trainer->opts.task;
+
+    return s->rows ? task->learn->merit(task, s) : NAN;
+}
+
 static void write_epoch(struct mf_loop *loop, const struct mf_scores *s)
 {
     const struct mf_trainer *t = loop->trainer;
-    const struct mf_metric row[] = {
-        KIND("epoch"),
-        INT("step", t->step),
-        INT("epoch", loop->epoch),
-        REAL("loss", loop->rows > 0 ? loop->sum / loop->rows : NAN),
-        REAL("val_loss", s->rows ? s->loss : NAN),
-        REAL(t->opts.classify ? "val_accuracy" : "val_r2", s->rows ? mf_scores_merit(s, &t->opts) : NAN),
-        REAL("seconds", loop->seconds + mf_now() - loop->began),
-        INT("experts", t->experts.count)};
+    const struct mf_metric row[] = {KIND("epoch"),
+                                    INT("step", t->step),
+                                    INT("epoch", loop->epoch),
+                                    REAL("loss", loop->rows > 0 ? loop->sum / loop->rows : NAN),
+                                    REAL("val_loss", s->rows ? s->loss : NAN),
+                                    REAL(t->opts.task->learn->merit_key, merit_of(loop, s)),
+                                    REAL("seconds", loop->seconds + mf_now() - loop->began),
+                                    INT("experts", t->experts.count)};
 
     if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row - (t->experts.count == 0), row);
 }
@@ -272,16 +279,12 @@ static const char *time_text(double seconds, char text[20])
 /* What validation says of an epoch. */
 static void tell_scores(const struct mf_loop *loop, const struct mf_scores *s, FILE *to)
 {
-    const struct mf_train_opts *o = &loop->trainer->opts;
-    const double merit = s->rows ? mf_scores_merit(s, o) : NAN;
+    const struct mf_task *task = loop->trainer->opts.task;
     char text[MF_LOSS_TEXT];
 
     if (s->rows == 0) return;
-    fprintf(to, ", validation loss %s", mf_loss_text(s->loss, text));
-    if (o->classify)
-        fprintf(to, ", accuracy %s", mf_accuracy_text(merit, text));
-    else
-        fprintf(to, ", %sR2 %s", o->columns > 1 ? "mean " : "", mf_r2_text(merit, text));
+    fprintf(to, ", validation loss %s, ", mf_loss_text(s->loss, text));
+    task->learn->tell(task, merit_of(loop, s), to);
 }
 
 /* A line of an epoch. Rank 0. */
@@ -348,7 +351,7 @@ static void judge(const struct mf_loop *loop, const struct mf_scores *s, double 
 {
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : INFINITY;
 
-    *merit = s->rows ? mf_scores_merit(s, &loop->trainer->opts) : -mean;
+    *merit = s->rows ? merit_of(loop, s) : -mean;
     *loss = s->rows ? s->loss : mean;
     if (!isfinite(*loss)) *loss = INFINITY;
     if (isnan(*merit) || !isfinite(*loss)) *merit = -INFINITY;
@@ -484,27 +487,14 @@ static int go(struct mf_loop *loop)
 
 /* -- the end -- */
 
-static void put_columns(struct mf_json *at, const char *key, const double *value, size_t n)
-{
-    struct mf_json *array = mf_json_array();
-
-    for (size_t c = 0; c < n; ++c) mf_json_finite(array, NULL, value[c]);
-    mf_json_put(at, key, array);
-}
-
 static void put_scores(const struct mf_loop *loop, const char *key, const struct mf_scores *s, struct mf_json *at)
 {
-    const struct mf_train_opts *o = &loop->trainer->opts;
+    const struct mf_task *task = loop->trainer->opts.task;
     struct mf_json *j = mf_json_object();
 
     MF_JSON(j, "samples", s->samples, "labelled", s->rows);
     mf_json_finite(j, "loss", s->loss);
-    if (o->classify) {
-        mf_json_finite(j, "accuracy", s->accuracy);
-    } else {
-        put_columns(j, "r2", s->r2, o->columns);
-        put_columns(j, "mean_error", s->mean_error, o->columns);
-    }
+    task->learn->put(task, s, j);
     mf_json_put(at, key, j);
 }
 
@@ -529,7 +519,7 @@ static int take_best(struct mf_loop *loop)
     int rc;
 
     if (loop->since == 0) return MF_OK;
-    rc = mf_saved_open(loop->run->output, &saved);
+    rc = mf_saved_open_network(loop->run->output, &saved);
     if (rc == MF_OK) rc = mf_saved_load(&saved, t);
     mf_saved_close(&saved);
     return mf_agree(t->comm, rc);

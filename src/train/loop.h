@@ -28,7 +28,7 @@ struct mf_loop {
     void *grown;
     /* how far it is: saved in checkpoints */
     long epoch, best_epoch, since; /* epochs done; the best of them, from 1; epochs since then */
-    double best, best_loss;        /* its merit (mf_scores_merit()) and validation loss */
+    double best, best_loss;        /* its merit (struct mf_learn) and validation loss */
     double sum, rows;              /* losses of this epoch, weighted by rows, and rows */
     double seconds;                /* before this start */
     long ended;                    /* early */

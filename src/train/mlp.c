@@ -39,6 +39,36 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
 
 static const struct mf_model layers = {.name = "layers", .forward = forward};
 
+/* -- what it learns -- */
+
+static size_t reals(const struct mf_task *task, const size_t dims[4], size_t batch, struct mf_learn_input input[])
+{
+    input[0] = mf_learn_samples(dims, batch);
+    input[1] = mf_learn_reals("target", batch, task->head[0].outputs);
+    return 2;
+}
+
+static size_t labels(const struct mf_task *task, const size_t dims[4], size_t batch, struct mf_learn_input input[])
+{
+    (void)task;
+    input[0] = mf_learn_samples(dims, batch);
+    input[1] = mf_learn_labels("target", batch, 1);
+    return 2;
+}
+
+static int squared(const struct mf_task *task, const struct mf_learn_loss *of)
+{
+    (void)task;
+    return mf_learn_squared(of, of->input[1]);
+}
+
+static int softmax(const struct mf_task *task, const struct mf_learn_loss *of)
+{
+    return mf_learn_softmax(of, task->head[0].outputs, of->input[1], 0);
+}
+
+static const struct mf_learn learns[] = {{.inputs = reals, .loss = squared}, {.inputs = labels, .loss = softmax}};
+
 struct mf_mlp_wish mf_mlp_expert(const struct mf_network *n, size_t batch)
 {
     const struct mf_list *list = n->evaluate.list;
@@ -66,7 +96,8 @@ struct mf_network_wish mf_mlp_network(const struct mf_mlp_wish *w)
     return (struct mf_network_wish){
         .model = &layers,
         .args = {.width = (long)w->width, .depth = (long)w->depth},
-        .task = {.classify = w->classify, .dims = {1, 1, 1, w->columns}, .outputs = w->outputs},
+        .task = mf_task_plain(&learns[w->labelled != 0], w->outputs),
+        .dims = {1, 1, 1, w->columns},
         .batch = w->batch,
         .micro = 1,
         .ranks = 1,
@@ -143,29 +174,15 @@ void mf_mlp_get(const struct mf_mlp *l, float *const *weight)
 
 /* -- steps -- */
 
-/* Rows behind the last one are zeros, and their targets do not count. */
-static void fill(struct mf_mlp *l, size_t n, const float *const *row, const void *const *target)
+/* Rows behind the last one do not count. */
+static void give(struct mf_mlp *l, const struct mf_network_input *input, size_t n, const void *const *row, float *room)
 {
-    const size_t columns = l->wish.columns, outputs = l->wish.classify ? 1 : l->wish.outputs;
-    const int32_t none = -1;
+    const size_t bytes = mf_shape_bytes(&input->of.shape), each = bytes / l->wish.batch;
 
-    memset(l->row, 0, l->wish.batch * columns * sizeof *l->row);
-    for (size_t r = 0; r < n; ++r) {
-        memcpy(l->row + r * columns, row[r], columns * sizeof *l->row);
-        memcpy(l->target + r * outputs, target[r], outputs * sizeof *l->target);
-    }
-    for (size_t i = n * outputs; i < l->wish.batch * outputs; ++i) {
-        if (l->wish.classify)
-            memcpy(&l->target[i], &none, sizeof none);
-        else
-            l->target[i] = NAN;
-    }
-}
-
-static void give(struct mf_mlp *l, int value, const float *from)
-{
-    mf_place_put(l->queue, MF_PLACE_DEVICE, mf_walk_at(l->walk, l->network.last.list, value), from,
-                 mf_shape_bytes(&l->network.net->value[value].shape));
+    for (size_t r = 0; r < n; ++r) memcpy((char *)room + r * each, row[r], each);
+    for (size_t i = n * each / sizeof *room; i < bytes / sizeof *room; ++i)
+        memcpy(&room[i], &input->of.blank, sizeof input->of.blank);
+    mf_place_put(l->queue, MF_PLACE_DEVICE, mf_walk_at(l->walk, l->network.last.list, input->value), room, bytes);
 }
 
 double mf_mlp_step(struct mf_mlp *l, size_t n, const float *const *row, const void *const *target, double rate)
@@ -174,14 +191,13 @@ double mf_mlp_step(struct mf_mlp *l, size_t n, const float *const *row, const vo
     double *number = mf_walk_numbers(l->walk);
     float loss;
 
-    fill(l, n, row, target);
-    give(l, l->network.x, l->row);
-    give(l, l->network.target, l->target);
+    give(l, &l->network.input[0], n, (const void *const *)row, l->row);
+    give(l, &l->network.input[1], n, target, l->target);
     number[MF_NUMBER_SAMPLES] = number[MF_NUMBER_ROWS] = (double)n;
     number[MF_NUMBER_STEP] = (double)++l->steps;
     number[MF_NUMBER_LEARNING_RATE] = rate;
     mf_walk_run(l->walk, last->list);
-    mf_place_get(l->queue, MF_PLACE_DEVICE, &loss, mf_walk_at(l->walk, last->list, last->loss), sizeof loss);
+    mf_place_get(l->queue, MF_PLACE_DEVICE, &loss, mf_walk_at(l->walk, last->list, last->loss[0]), sizeof loss);
     mf_walk_run(l->walk, l->network.reduce);
     mf_walk_run(l->walk, l->network.optimise);
     l->queue->backend->sync(l->queue);

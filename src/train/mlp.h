@@ -8,7 +8,7 @@
 
 struct mf_mlp_wish {
     size_t columns, width, depth, outputs; /* hidden layers of this width and number */
-    int classify;                          /* outputs are logits of classes; else real values */
+    int labelled;                          /* outputs are logits of classes, targets labels; else both are reals */
     size_t batch;                          /* rows of a step, at most */
 };
 

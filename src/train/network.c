@@ -7,33 +7,29 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 /* Numbers on their way; bytes of a part's name; sets of parameters that are trained. */
 enum { STAGED = 1 << 16, PART_TEXT = 64, ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_EXPERTS };
 
-static struct mf_shape target_shape(const struct mf_network_wish *wish)
-{
-    if (wish->task.classify) return (struct mf_shape){.type = MF_I32, .n = 1, .d = {wish->batch}};
-    return (struct mf_shape){.type = MF_F32, .n = 2, .d = {wish->batch, wish->task.outputs}};
-}
-
 static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish, struct mf_build *build)
 {
-    const size_t *d = wish->task.dims;
+    struct mf_learn_input input[MF_LEARN_INPUTS];
 
-    n->x = mf_build_input(build, "x",
-                          (struct mf_shape){.type = MF_F32, .n = 5, .d = {wish->batch, d[0], d[1], d[2], d[3]}});
-    n->target = mf_build_input(build, "target", target_shape(wish));
+    n->heads = wish->task.heads;
+    n->inputs = wish->task.learn->inputs(&wish->task, wish->dims, wish->batch, input);
+    for (size_t k = 0; k < n->inputs; ++k)
+        n->input[k] = (struct mf_network_input){mf_build_input(build, input[k].name, input[k].shape), input[k]};
 }
 
-/* What the host reads after a pass: the loss, and loads of experts. */
-static void join_results(struct mf_pass_list *pass)
+/* What the host reads after a pass: losses, and loads of experts. */
+static void join_results(size_t heads, struct mf_pass_list *pass)
 {
     const struct mf_list *list = pass->list;
-    int *value = MF_MUST(malloc((list->nodes + 1) * sizeof *value), "values");
+    int *value = MF_MUST(malloc((list->nodes + heads) * sizeof *value), "values");
     size_t n = 0;
 
-    value[n++] = pass->loss;
+    while (n < heads) value[n] = pass->loss[n], ++n;
     for (size_t i = 0; i < list->nodes; ++i)
         if (list->node[i].op == MF_OP_ROUTE_LOAD) value[n++] = list->node[i].out[0];
     for (size_t k = 0; k < n; ++k) list->net->value[value[k]].kept = 1;
@@ -85,31 +81,91 @@ static void keep_routing(struct mf_net *net, const struct mf_routing *r)
     for (size_t k = 0; r->rows >= 0 && k < sizeof value / sizeof *value; ++k) net->value[value[k]].kept = 1;
 }
 
-/* The model and its loss. @p train 0: without dropout and smoothing; the output is kept. */
+/* The model's output, of which the last axis has one head behind the other. */
+static void cut_heads(struct mf_build *build, const struct mf_task *task, int y, int output[])
+{
+    const int last = mf_build_shape(build, y).n - 1;
+    size_t first = 0;
+
+    output[0] = y;
+    for (size_t h = 0; task->heads > 1 && h < task->heads; first += task->head[h++].outputs)
+        output[h] = mf_build_slice(build, task->head[h].name, y, last, first, task->head[h].outputs);
+}
+
+static void outputs(const struct mf_network_wish *wish, struct mf_build *build, const struct mf_model_args *args,
+                    const int input[], int output[])
+{
+    const struct mf_task *task = &wish->task;
+
+    if (task->learn->forward)
+        task->learn->forward(task, build, wish->model, args, input, output);
+    else
+        cut_heads(build, task, wish->model->forward(build, input[0], args, mf_task_outputs(task)), output);
+}
+
+static void losses(const struct mf_network_wish *wish, struct mf_build *build, const int input[], const int output[],
+                   int train, int loss[])
+{
+    const struct mf_task *task = &wish->task;
+
+    for (size_t h = 0; h < task->heads; ++h) {
+        char *name = task->heads > 1 ? mf_format("%s.loss", task->head[h].name) : mf_format("loss");
+
+        loss[h] = task->learn->loss(task, &(struct mf_learn_loss){build, name, (int)h, output[h], input, train});
+        free(name);
+    }
+}
+
+/* Memory of an input belongs to others in a list that does not read it. */
+static void note_reads(const struct mf_network *n, struct mf_pass_list *pass)
+{
+    size_t shift;
+
+    for (size_t i = 0; i < pass->list->nodes; ++i)
+        for (int j = 0; j < MF_INS; ++j)
+            for (size_t k = 0; pass->list->node[i].in[j] >= 0 && k < n->inputs; ++k)
+                if (mf_value_root(n->net, pass->list->node[i].in[j], &shift) == n->input[k].value)
+                    pass->reads |= 1u << k;
+}
+
+/* What the scores read: the outputs that losses compare. */
+static void keep_outputs(struct mf_network *n, size_t batch)
+{
+    const struct mf_pass_list *pass = &n->evaluate;
+    struct mf_value *value = n->net->value;
+
+    for (size_t h = 0; h < n->heads; ++h)
+        for (size_t i = 0; i < pass->list->nodes; ++i) {
+            const int output = pass->list->node[i].in[0];
+
+            if (pass->list->node[i].out[0] != pass->loss[h]) continue;
+            n->head[h] = (struct mf_network_head){output, mf_shape_count(&value[output].shape) / batch};
+            value[pass->loss[h]].kept = value[output].kept = 1;
+        }
+}
+
+/* The model and its losses. @p train 0: without dropout and smoothing; outputs are kept. */
 static int forward(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int train,
                    struct mf_pass_list *pass)
 {
     struct mf_build build = {.list = mf_list_new(n->net, name), .freeze = wish->freeze};
     struct mf_model_args args = wish->args;
-    const struct mf_attr attr = {.rate = train ? wish->task.smoothing : 0};
-    int in[2];
+    int input[MF_LEARN_INPUTS], output[MF_HEADS];
 
     pass->list = build.list;
     if (n->net->lists == 1) make_inputs(n, wish, &build);
+    for (size_t k = 0; k < n->inputs; ++k) input[k] = n->input[k].value;
     if (!train) args.dropout = args.noise = 0;
     if (!train) args.capacity = 0; /* what is said of a sample does not depend on others */
-    in[0] = wish->model->forward(&build, n->x, &args, wish->task.outputs);
-    in[1] = n->target;
-    pass->loss =
-        mf_build_node(&build, wish->task.classify ? MF_OP_SOFTMAX_LOSS : MF_OP_SQUARED_LOSS, attr, "loss", 2, in);
+    outputs(wish, &build, &args, input, output);
+    losses(wish, &build, input, output, train, pass->loss);
     MF_TRY(mf_build_end(&build));
+    note_reads(n, pass);
     mf_pass_cast(pass->list, wish->type);
     if (train) return MF_OK;
-    n->net->value[pass->loss].kept = 1;
+    keep_outputs(n, wish->batch);
     n->routing = routing_of(pass->list);
     keep_routing(n->net, &n->routing);
-    n->output = pass->list->node[pass->list->nodes - 1].in[0];
-    n->net->value[n->output].kept = 1;
     return MF_OK;
 }
 
@@ -178,7 +234,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
     MF_TRY(forward(n, wish, name, 1, pass));
     MF_TRY(check_frozen(n, wish->freeze));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute, wish->scope);
-    mf_pass_grad(pass->list, 1, &pass->loss, ALL);
+    mf_pass_grad(pass->list, n->heads, pass->loss, ALL);
     mf_pass_rerun(pass->list, wish->recompute);
     mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
     mf_pass_fold(pass->list);
@@ -193,7 +249,7 @@ static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish,
         mf_pass_reduce(pass->list, &n->layout, place & FIRST);
     }
     mf_pass_fetch(pass->list, &n->layout);
-    join_results(pass);
+    join_results(n->heads, pass);
     return MF_OK;
 }
 
@@ -269,6 +325,13 @@ void mf_network_free(struct mf_network *n)
     free(n->norm);
     mf_net_free(n->net);
     *n = (struct mf_network){0};
+}
+
+int mf_network_input(const struct mf_network *n, const char *name)
+{
+    for (size_t k = 0; k < n->inputs; ++k)
+        if (strcmp(n->input[k].of.name, name) == 0) return n->input[k].value;
+    return -1;
 }
 
 size_t mf_network_parameters(const struct mf_network *n)

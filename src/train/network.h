@@ -8,14 +8,7 @@
 #include "kernels/tuning.h"
 #include "src/net/model.h"
 #include "src/net/pass.h"
-
-/** What is learnt from a sample. */
-struct mf_task {
-    int classify;     /* else real values are predicted */
-    size_t dims[4];   /* of a sample: {nz, ny, nx, channels} */
-    size_t outputs;   /* classes, or columns of real values */
-    double smoothing; /* of labels */
-};
+#include "src/train/learn.h"
 
 /** How far a list is compiled. */
 enum mf_compile {
@@ -30,12 +23,13 @@ static inline int mf_replays(enum mf_compile compile) { return compile <= MF_COM
 struct mf_network_wish {
     const struct mf_model *model;
     struct mf_model_args args;
-    struct mf_task task;
-    const char *freeze; /* parts that are not trained (mf_name_in()); NULL: none */
-    size_t batch;       /* samples of one pass */
-    size_t micro;       /* passes of a step on this rank; 0: the network is not trained */
-    int slots;          /* passes are slots (slots.h), whose gradients the lists neither add up nor exchange */
-    int stage;          /* of ZeRO */
+    struct mf_task task; /* what is learnt from a sample */
+    size_t dims[4];      /* of a sample: {nz, ny, nx, channels} */
+    const char *freeze;  /* parts that are not trained (mf_name_in()); NULL: none */
+    size_t batch;        /* samples of one pass */
+    size_t micro;        /* passes of a step on this rank; 0: the network is not trained */
+    int slots;           /* passes are slots (slots.h), whose gradients the lists neither add up nor exchange */
+    int stage;           /* of ZeRO */
     size_t ranks, rank;
     enum mf_recompute recompute;
     enum mf_compile compile;
@@ -50,11 +44,12 @@ struct mf_network_wish {
     size_t bucket;          /* about as many bytes of gradients are summed together */
 };
 
-/** A list that reads a batch, and its loss: of this batch's rows the part of the step's mean. */
+/** A list that reads a batch, and the losses of its heads: of this batch's rows the part of the step's mean. */
 struct mf_pass_list {
     struct mf_list *list; /* NULL: it is not needed */
-    int loss;             /* value [1] */
-    int results;          /* of a training: an array with the loss and the loads of experts, which the host reads */
+    int loss[MF_HEADS];   /* values [1] */
+    unsigned reads;       /* bit k: it reads input number k, which is filled before */
+    int results;          /* of a training: an array with the losses and the loads of experts, which the host reads */
 };
 
 /** What an evaluation tells of the first mixture of experts: values of its list, kept. rows [n][k]; hidden [n][..],
@@ -73,7 +68,15 @@ struct mf_network {
     struct mf_routing routing;
     size_t joined; /* activations of `last` that became part of another node */
     struct mf_layout layout;
-    int x, target, output;    /* values; output: of evaluation, logits or real values [batch][outputs] */
+    size_t inputs, heads;
+    struct mf_network_input {
+        int value;
+        struct mf_learn_input of;
+    } input[MF_LEARN_INPUTS];
+    struct mf_network_head {
+        int output;     /* value of the evaluation [batch][numbers] */
+        size_t numbers; /* of a sample */
+    } head[MF_HEADS];
     size_t ranks, rank, ways; /* ways: ranks that share the experts; 1: they do not */
     int *norm, norms;         /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
     int biases;               /* array of the balance biases of all mixtures; -1: there are none */
@@ -85,6 +88,9 @@ struct mf_network {
  * MF_DEVICE. */
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *network);
 void mf_network_free(struct mf_network *network);
+
+/** The value that the host fills under this name; -1: there is none. */
+int mf_network_input(const struct mf_network *network, const char *name);
 
 /** Numbers of all parameters, and of those that are not trained. */
 size_t mf_network_parameters(const struct mf_network *network);

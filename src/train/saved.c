@@ -9,34 +9,12 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/train/card.h"
 #include "src/train/weights.h"
 
 enum { CARD = 1 };
 
 /* -- writing -- */
-
-static struct mf_json *names_of(size_t n, const mf_name *name)
-{
-    struct mf_json *array = mf_json_array();
-
-    for (size_t i = 0; i < n; ++i) mf_json_text(array, NULL, name[i]);
-    return array;
-}
-
-static void put_outputs(const struct mf_trainer *t, struct mf_json *at)
-{
-    struct mf_json *columns;
-
-    if (t->opts.classify) {
-        mf_json_put(at, "classes", names_of(t->set->classes, (const mf_name *)t->set->class_name));
-        return;
-    }
-    columns = mf_json_array();
-    for (size_t c = 0; c < t->opts.columns; ++c) mf_json_text(columns, NULL, t->set->real_name[t->opts.column[c]]);
-    mf_json_put(at, "columns", columns);
-    mf_json_reals(at, "column_mean", t->units.mean, t->opts.columns);
-    mf_json_reals(at, "column_deviation", t->units.deviation, t->opts.columns);
-}
 
 static void put_mixture(const struct mf_model_args *a, struct mf_json *args)
 {
@@ -85,7 +63,7 @@ struct mf_json *mf_saved_card(const struct mf_trainer *t, struct mf_json *result
     mf_json_int(input, "phases", set->phases);
     put_values(set, input);
     mf_json_put(card, "input", input);
-    put_outputs(t, card);
+    t->opts.task->learn->save(t->opts.task, card);
     if (results) mf_json_put(card, "results", results);
     return card;
 }
@@ -102,38 +80,7 @@ int mf_saved_write(const struct mf_trainer *t, const char *path, const struct mf
 
 /* -- reading -- */
 
-static int not_understood(const struct mf_saved *s, const char *key)
-{
-    return mf_fail(MF_INPUT, "'%s': its metadata do not say '%s' as this program writes it", s->path, key);
-}
-
-static int is_number(const struct mf_json *value)
-{
-    return value && (mf_json_kind(value) == MF_JSON_REAL || mf_json_kind(value) == MF_JSON_INT);
-}
-
-/* Up to @p n numbers of an array; how many there are. 0: one of them is no number. */
-static size_t numbers_of(const struct mf_json *at, const char *key, size_t n, double *values)
-{
-    const struct mf_json *array = mf_json_get(at, key);
-    const size_t count = array && mf_json_kind(array) == MF_JSON_ARRAY ? mf_json_count(array) : 0;
-
-    for (size_t i = 0; i < count && i < n; ++i) {
-        if (!is_number(mf_json_item(array, i))) return 0;
-        values[i] = mf_json_to_real(mf_json_item(array, i));
-    }
-    return count;
-}
-
-/* What a network divides by. */
-static int check_deviations(const struct mf_saved *s, const char *key, size_t n, const double *values)
-{
-    for (size_t i = 0; i < n; ++i)
-        if (!(values[i] > 0) || !isfinite(values[i]))
-            return mf_fail(MF_INPUT, "'%s': '%s' of its metadata holds %g; it must be above 0", s->path, key,
-                           values[i]);
-    return MF_OK;
-}
+static int not_understood(const struct mf_saved *s, const char *key) { return mf_card_refuse(s->path, key); }
 
 /* The ids name the weights, so each stands there once. */
 static int read_ids(struct mf_saved *s, const struct mf_json *ids)
@@ -244,7 +191,7 @@ static int read_channels(struct mf_saved *s, const struct mf_json *input)
     size_t got[4];
     int rc;
 
-    for (int k = 0; k < 4; ++k) got[k] = numbers_of(input, key[k], n, values + (size_t)k * n);
+    for (int k = 0; k < 4; ++k) got[k] = mf_card_numbers(input, key[k], n, values + (size_t)k * n);
     s->type = mf_json_get_text(input, "type");
     s->channel = MF_MUST(calloc(n, sizeof *s->channel), "units");
     for (size_t c = 0; c < n; ++c) {
@@ -256,7 +203,7 @@ static int read_channels(struct mf_saved *s, const struct mf_json *input)
     if (got[0] != n || got[1] != n)
         rc = not_understood(s, got[0] == n ? "deviation" : "mean");
     else
-        rc = check_deviations(s, "deviation", n, values + n);
+        rc = mf_card_divisors(s->path, "deviation", n, values + n);
     free(values);
     return rc;
 }
@@ -266,7 +213,7 @@ static int read_input(struct mf_saved *s)
     const struct mf_json *input = mf_json_get(s->card, "input");
     double dims[4];
 
-    if (!input || numbers_of(input, "extents", 4, dims) != 4) return not_understood(s, "input");
+    if (!input || mf_card_numbers(input, "extents", 4, dims) != 4) return not_understood(s, "input");
     for (int i = 0; i < 4; ++i) {
         if (!(dims[i] >= 1 && dims[i] <= (i < 3 ? 1e6 : MF_CHANNELS_MAX))) return not_understood(s, "extents");
         s->dims[i] = (size_t)dims[i];
@@ -275,54 +222,15 @@ static int read_input(struct mf_saved *s)
     return s->phases ? MF_OK : read_channels(s, input);
 }
 
-static size_t find_name(const struct mf_saved *s, const char *name)
+/* The kind of task is the one whose key the card has. */
+static int read_task(struct mf_saved *s)
 {
-    size_t i = 0;
-
-    while (i < s->outputs && strcmp(s->name[i], name) != 0) ++i;
-    return i;
+    for (size_t k = 0; mf_learns[k]; ++k)
+        if (mf_json_get(s->card, mf_learns[k]->key)) return mf_learns[k]->load(s->path, s->card, &s->task);
+    return not_understood(s, mf_learns[0]->key);
 }
 
-/* Names tell outputs apart. */
-static int read_names(struct mf_saved *s, const struct mf_json *names)
-{
-    const char *key = s->classify ? "classes" : "columns";
-
-    for (size_t i = 0; i < s->outputs; ++i) {
-        const struct mf_json *name = mf_json_item(names, i);
-
-        if (mf_json_kind(name) != MF_JSON_TEXT || !*mf_json_to_text(name))
-            return mf_fail(MF_INPUT, "'%s': '%s' of its metadata must be names (texts that are not empty)", s->path,
-                           key);
-        snprintf(s->name[i], sizeof s->name[i], "%s", mf_json_to_text(name));
-        if (find_name(s, s->name[i]) < i)
-            return mf_fail(MF_INPUT, "'%s': '%s' of its metadata names '%s' twice", s->path, key, s->name[i]);
-    }
-    return MF_OK;
-}
-
-static int read_outputs(struct mf_saved *s)
-{
-    const struct mf_json *names = mf_json_get(s->card, "classes");
-
-    s->classify = names != NULL;
-    if (!names) names = mf_json_get(s->card, "columns");
-    if (!names || mf_json_kind(names) != MF_JSON_ARRAY || mf_json_count(names) == 0)
-        return not_understood(s, "classes");
-    s->outputs = mf_json_count(names);
-    s->name = MF_MUST(calloc(s->outputs, sizeof *s->name), "names");
-    s->units.mean = MF_MUST(calloc(s->outputs, sizeof(double)), "units");
-    s->units.deviation = MF_MUST(calloc(s->outputs, sizeof(double)), "units");
-    MF_TRY(read_names(s, names));
-    if (s->classify) return MF_OK;
-    if (numbers_of(s->card, "column_mean", s->outputs, s->units.mean) != s->outputs)
-        return not_understood(s, "column_mean");
-    if (numbers_of(s->card, "column_deviation", s->outputs, s->units.deviation) != s->outputs)
-        return not_understood(s, "column_deviation");
-    return check_deviations(s, "column_deviation", s->outputs, s->units.deviation);
-}
-
-int mf_saved_open(const char *path, struct mf_saved *s)
+int mf_saved_open_network(const char *path, struct mf_saved *s)
 {
     const char *text;
 
@@ -334,8 +242,13 @@ int mf_saved_open(const char *path, struct mf_saved *s)
     s->card = mf_json_parse(text);
     if (!s->card || mf_json_kind(s->card) != MF_JSON_OBJECT) return not_understood(s, "mesoforge");
     MF_TRY(read_model(s));
-    MF_TRY(read_input(s));
-    return read_outputs(s);
+    return read_input(s);
+}
+
+int mf_saved_open(const char *path, struct mf_saved *s)
+{
+    MF_TRY(mf_saved_open_network(path, s));
+    return read_task(s);
 }
 
 void mf_saved_close(struct mf_saved *s)
@@ -343,22 +256,12 @@ void mf_saved_close(struct mf_saved *s)
     mf_safetensors_close(s->file);
     mf_json_free(s->card);
     free(s->path);
-    free(s->name);
-    free(s->units.mean);
-    free(s->units.deviation);
+    mf_task_close(&s->task);
     free(s->channel);
     *s = (struct mf_saved){0};
 }
 
 /* -- use -- */
-
-int mf_saved_predicts(const struct mf_saved *s, const struct mf_dataset *set, const struct mf_train_opts *opts)
-{
-    if (s->classify != opts->classify || s->outputs != mf_train_outputs(set, opts)) return 0;
-    for (size_t i = 0; i < s->outputs; ++i)
-        if (strcmp(s->name[i], s->classify ? set->class_name[i] : set->real_name[opts->column[i]]) != 0) return 0;
-    return 1;
-}
 
 /* "images of 16 x 16 pixels with 2 phases" */
 static const char *samples_text(const size_t *d, size_t channels, int phases, char text[128])
@@ -389,78 +292,19 @@ int mf_saved_reads(const struct mf_saved *s, struct mf_dataset *set)
     return MF_OK;
 }
 
-/* Samples of a class that the model does not know have no label for it. */
-static void say_unknown(const struct mf_saved *s, const struct mf_dataset *set, size_t c)
+int mf_saved_fit(struct mf_saved *s, struct mf_dataset *set)
 {
-    size_t samples = 0;
-
-    for (size_t i = 0; i < set->samples; ++i) samples += set->label[i] == (int32_t)c;
-    if (samples)
-        mf_warn("class '%s' of '%s' is none of the model '%s': its %zu sample%s count as if they had no label",
-                set->class_name[c], set->path, s->path, samples, MF_S(samples));
-}
-
-/* The set gets the model's classes, in its order. */
-static void take_classes(const struct mf_saved *s, struct mf_dataset *set, const size_t *class)
-{
-    for (size_t i = 0; i < set->samples; ++i) {
-        const int32_t label = set->label[i];
-
-        if (label >= 0) set->label[i] = class[label] < s->outputs ? (int32_t) class[label] : -1;
-    }
-    free(set->class_name);
-    set->classes = s->outputs;
-    set->class_name = MF_MUST(calloc(s->outputs, sizeof *set->class_name), "names");
-    memcpy(set->class_name, s->name, s->outputs * sizeof *s->name);
-}
-
-/* Classes are found by name; a set may have some of them alone. */
-static int fit_classes(const struct mf_saved *s, struct mf_dataset *set)
-{
-    size_t *class, known = 0;
-
-    if (set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
-    if (!set->label) return MF_OK; /* facts alone, of the model itself */
-    class = MF_MUST(calloc(set->classes + 1, sizeof *class), "classes");
-    for (size_t c = 0; c < set->classes; ++c) known += (class[c] = find_name(s, set->class_name[c])) < s->outputs;
-    for (size_t c = 0; known && c < set->classes; ++c)
-        if (class[c] == s->outputs) say_unknown(s, set, c);
-    if (known) take_classes(s, set, class);
-    free(class);
-    if (known) return MF_OK;
-    return mf_fail(MF_INPUT, "no class of '%s' ('%s', ..) is one of the model '%s' ('%s', ..)", set->path,
-                   set->class_name[0], s->path, s->name[0]);
-}
-
-static int fit_columns(const struct mf_saved *s, const struct mf_dataset *set, size_t *column)
-{
-    for (size_t i = 0; i < s->outputs; ++i) {
-        column[i] = 0;
-        while (column[i] < set->reals && strcmp(set->real_name[column[i]], s->name[i]) != 0) ++column[i];
-        if (column[i] == set->reals)
-            return mf_fail(MF_INPUT, "'%s' has no column '%s', which the model of '%s' predicts", set->path, s->name[i],
-                           s->path);
-    }
-    return MF_OK;
-}
-
-int mf_saved_fit(const struct mf_saved *s, struct mf_dataset *set, struct mf_train_opts *opts, size_t *column)
-{
-    opts->model = s->model;
-    opts->args = s->args;
-    opts->classify = s->classify;
-    opts->columns = s->classify ? 0 : s->outputs;
-    opts->column = column;
     MF_TRY(mf_saved_reads(s, set));
-    return s->classify ? fit_classes(s, set) : fit_columns(s, set, column);
+    return s->task.learn->fit(&s->task, s->path, set);
+}
+
+struct mf_train_opts mf_saved_opts(const struct mf_saved *s, size_t batch)
+{
+    return (struct mf_train_opts){.model = s->model, .args = s->args, .task = &s->task, .batch = batch, .readers = 1};
 }
 
 int mf_saved_load(const struct mf_saved *s, struct mf_trainer *t)
 {
-    for (size_t c = 0; c < t->opts.columns; ++c) {
-        t->units.mean[c] = s->units.mean[c];
-        t->units.deviation[c] = s->units.deviation[c];
-    }
     if (s->args.list && !mf_experts_same(&t->experts, s->args.list)) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
     return mf_weights_load(&t->network, t->walk, s->file, NULL);
 }

@@ -1,7 +1,6 @@
 /* See train.h: how well a network does on samples. Ranks take contiguous runs of whole batches: outputs come in their
  * order, and sums do not depend on the number of ranks. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,52 +8,35 @@
 #include "src/train/phases.h"
 #include "src/train/train_priv.h"
 
-/* Whole numbers, whose sums are exact in any order; and real sums of a batch, which are added in the order of the
- * batches. Per column: error^2, |error|, y, y^2. */
-enum { ROWS, RIGHT, LOST, COUNTS };
-enum { LOSS, SUMS, COLUMN = 4 };
+/* Counts are whole numbers, whose sums are exact in any order: samples that are lost, then for each head its rows and
+ * its counts. Sums are those of a batch, which are added in the order of the batches: for each head its loss, and its
+ * sums. */
+enum { LOST, HEADS };
 
 struct tally {
     struct mf_trainer *t;
-    size_t outputs, counts, sums;
-    double *count; /* [counts] */
-    double *sum;   /* [batches of this rank][sums] */
-    float *output; /* of a batch */
-    float *all;    /* of this rank's samples; NULL: not wanted */
+    size_t counts, sums;
+    double *count;           /* [counts] */
+    double *sum;             /* [batches of this rank][sums] */
+    float *output[MF_HEADS]; /* of a batch */
+    float *all[MF_HEADS];    /* of this rank's samples; NULL: not wanted */
     size_t done;
 };
 
-size_t mf_train_class(size_t n, const float *output)
-{
-    size_t best = 0;
-
-    for (size_t i = 0; i < n; ++i) {
-        if (isnan(output[i])) return n;
-        if (output[i] > output[best]) best = i;
-    }
-    return isinf(output[best]) ? n : best;
-}
-
-int mf_train_finite(size_t n, const float *output)
-{
-    for (size_t i = 0; i < n; ++i)
-        if (!isfinite(output[i])) return 0;
-    return 1;
-}
-
-static size_t outputs_of(const struct mf_trainer *t) { return mf_train_outputs(t->set, &t->opts); }
+static size_t numbers_of(const struct mf_trainer *t, size_t head) { return t->network.head[head].numbers; }
 
 static void walk(struct mf_trainer *t, const struct mf_batch *batch)
 {
-    mf_trainer_feed(t, t->network.evaluate.list, batch);
+    mf_trainer_feed(t, &t->network.evaluate, batch);
     mf_walk_run(t->walk, t->network.evaluate.list);
 }
 
-/* What the network made of the last batch: [n][outputs]. */
-static void fetch(const struct mf_trainer *t, size_t n, float *output)
+/* What the network made of the last batch: [n][numbers of the head]. */
+static void fetch(const struct mf_trainer *t, size_t head, size_t n, float *output)
 {
-    t->queue->backend->get(t->queue, output, mf_walk_at(t->walk, t->network.evaluate.list, t->network.output),
-                           n * outputs_of(t) * sizeof *output);
+    t->queue->backend->get(t->queue, output,
+                           mf_walk_at(t->walk, t->network.evaluate.list, t->network.head[head].output),
+                           n * numbers_of(t, head) * sizeof *output);
     t->queue->backend->sync(t->queue);
 }
 
@@ -62,37 +44,40 @@ static void fetch(const struct mf_trainer *t, size_t n, float *output)
  * as the first, which has most. */
 static void keep_company(struct mf_trainer *t, size_t samples, size_t done)
 {
-    const struct mf_list *list = t->network.evaluate.list;
     const size_t batch = t->opts.batch, most = mf_cut((samples + batch - 1) / batch, (size_t)t->comm->size, 0).count;
     const int together = t->network.layout.stage == 3 || t->network.ways > 1;
 
-    for (size_t k = (done + batch - 1) / batch; together && k < most; ++k) {
-        mf_trainer_feed(t, list, NULL);
-        mf_walk_run(t->walk, list);
-    }
+    for (size_t k = (done + batch - 1) / batch; together && k < most; ++k) walk(t, NULL);
     t->queue->backend->sync(t->queue);
 }
 
-/* Real values of a sample into the units of the dataset. */
-static void restore_units(const struct mf_trainer *t, float *output)
+static void restore_units(const struct mf_trainer *t, size_t head, float *output)
 {
-    for (size_t c = 0; c < t->opts.columns; ++c)
-        output[c] = (float)(output[c] * t->units.deviation[c] + t->units.mean[c]);
+    const struct mf_task *task = t->opts.task;
+
+    if (task->learn->restore) task->learn->restore(task, head, output);
+}
+
+/* Losses are sums over rows, without weights. */
+static void set_rows(const struct mf_trainer *t)
+{
+    for (size_t h = 0; h < t->network.heads; ++h) mf_walk_numbers(t->walk)[MF_NUMBER_ROWS + h] = 1;
 }
 
 void mf_trainer_predict(struct mf_trainer *t, size_t n, const float *input, float *output)
 {
-    const size_t each = t->set->dims[0] * t->set->dims[1] * t->set->dims[2] * t->set->inputs, outputs = outputs_of(t);
+    const size_t each = t->set->dims[0] * t->set->dims[1] * t->set->dims[2] * t->set->inputs,
+                 outputs = numbers_of(t, 0);
 
-    mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
+    set_rows(t);
     for (size_t done = 0; done < n; done += t->opts.batch) {
         const size_t count = n - done < t->opts.batch ? n - done : t->opts.batch;
         const struct mf_batch batch = {.n = count, .input = input + done * each};
 
         walk(t, &batch);
-        fetch(t, count, output + done * outputs);
+        fetch(t, 0, count, output + done * outputs);
     }
-    for (size_t r = 0; !t->opts.classify && r < n; ++r) restore_units(t, output + r * outputs);
+    for (size_t r = 0; r < n; ++r) restore_units(t, 0, output + r * outputs);
 }
 
 static void want(const struct mf_trainer *t, struct mf_reader *reader, size_t n, const uint32_t *id, size_t *asked)
@@ -160,79 +145,76 @@ int mf_trainer_pass(struct mf_trainer *t, size_t n, const uint32_t *id,
     struct pass p = {t, see, context, 0};
     int rc;
 
-    mf_walk_numbers(t->walk)[MF_NUMBER_ROWS] = 1;
+    set_rows(t);
     rc = mf_trainer_read(t, t->set, own.count, id + own.first, pass_batch, &p);
     keep_company(t, n, p.done);
     return mf_agree(t->comm, rc);
 }
 
-static void count_class(struct tally *y, const float *output, int32_t label)
-{
-    const size_t taken = mf_train_class(y->outputs, output);
-
-    if (label < 0) return;
-    y->count[ROWS] += 1;
-    if (taken == y->outputs) return;
-    y->count[RIGHT] += taken == (size_t)label;
-    y->count[COUNTS + (size_t)label * y->outputs + taken] += 1;
-}
-
-static void count_columns(struct tally *y, double *sum, const float *output, const float *real)
+/* One sample in all heads. */
+static void count_sample(struct tally *y, const struct mf_batch *batch, size_t r, double *sum)
 {
     const struct mf_trainer *t = y->t;
+    const struct mf_task *task = t->opts.task;
+    double *count = y->count + HEADS;
+    int finite = 1;
 
-    y->count[ROWS] += 1;
-    sum += SUMS;
-    for (size_t c = 0; c < y->outputs; ++c, sum += COLUMN) {
-        const double want = real[t->opts.column[c]], got = output[c];
+    for (size_t h = 0; h < task->heads; ++h) {
+        const size_t rows = task->learn->rows(task, t->set, h, batch->id[r]);
+        float *output = y->output[h] + r * numbers_of(t, h);
 
-        sum[0] += (got - want) * (got - want);
-        sum[1] += fabs(got - want);
-        sum[2] += want;
-        sum[3] += want * want;
+        finite = finite && mf_outputs_finite(numbers_of(t, h), output);
+        restore_units(t, h, output);
+        count[0] += (double)rows;
+        if (rows > 0) task->learn->tally(task, t->set, h, batch, r, output, count + 1, sum + 1);
+        count += 1 + task->head[h].counts;
+        sum += 1 + task->head[h].sums;
     }
+    y->count[LOST] += !finite;
 }
 
 static void count_batch(void *context, const struct mf_batch *batch)
 {
     struct tally *y = context;
     struct mf_trainer *t = y->t;
-    double *sum = y->sum + y->done / t->opts.batch * y->sums;
+    double *const sums = y->sum + y->done / t->opts.batch * y->sums, *sum = sums;
 
-    fetch(t, batch->n, y->output);
-    sum[LOSS] = mf_trainer_number(t, t->network.evaluate.list, t->network.evaluate.loss);
-    for (size_t r = 0; r < batch->n; ++r) {
-        float *output = y->output + r * y->outputs;
-
-        y->count[LOST] += !mf_train_finite(y->outputs, output);
-        if (t->opts.classify) {
-            count_class(y, output, batch->label[r]);
-            continue;
-        }
-        restore_units(t, output);
-        count_columns(y, sum, output, batch->real + r * t->set->reals);
+    for (size_t h = 0; h < t->network.heads; ++h) {
+        fetch(t, h, batch->n, y->output[h]);
+        *sum = mf_trainer_number(t, t->network.evaluate.list, t->network.evaluate.loss[h]);
+        sum += 1 + t->opts.task->head[h].sums;
     }
-    if (y->all) memcpy(y->all + y->done * y->outputs, y->output, batch->n * y->outputs * sizeof *y->output);
+    for (size_t r = 0; r < batch->n; ++r) count_sample(y, batch, r, sums);
+    for (size_t h = 0; h < t->network.heads; ++h)
+        if (y->all[h])
+            memcpy(y->all[h] + y->done * numbers_of(t, h), y->output[h],
+                   batch->n * numbers_of(t, h) * sizeof *y->output[h]);
     y->done += batch->n;
 }
 
 /* @p sum: of all batches. */
-static void finish(const struct tally *y, const double *sum, struct mf_scores *s)
+static void finish(const struct tally *y, double *sum, struct mf_scores *s)
 {
-    const double n = y->count[ROWS];
+    const struct mf_task *task = y->t->opts.task;
+    double *count = y->count + HEADS;
 
-    s->rows = (size_t)n;
     s->lost = (size_t)y->count[LOST];
-    s->loss = n > 0 ? sum[LOSS] / n : NAN;
-    s->accuracy = isfinite(s->loss) ? y->count[RIGHT] / n : NAN;
-    if (y->t->opts.classify) memcpy(s->confusion, y->count + COUNTS, y->outputs * y->outputs * sizeof *s->confusion);
-    sum += SUMS;
-    for (size_t c = 0; !y->t->opts.classify && c < y->outputs; ++c, sum += COLUMN) {
-        const double spread = sum[3] - sum[2] * sum[2] / n;
+    s->loss = 0;
+    for (size_t h = 0; h < task->heads; ++h) {
+        struct mf_head_scores *head = &s->head[h];
 
-        s->r2[c] = spread > 0 ? 1 - sum[0] / spread : NAN;
-        s->mean_error[c] = sum[1] / n;
+        head->rows = count[0];
+        head->loss = count[0] > 0 ? sum[0] / count[0] : NAN;
+        head->count = count + 1;
+        head->sum = sum + 1;
+        task->learn->finish(task, h, head, head->figure);
+        head->count = head->sum = NULL;
+        s->rows += (size_t)head->rows;
+        if (head->rows > 0) s->loss += task->head[h].weight * head->loss;
+        count += 1 + task->head[h].counts;
+        sum += 1 + task->head[h].sums;
     }
+    if (s->rows == 0) s->loss = NAN;
 }
 
 /* Scores from the sums of all ranks. @p batches: of this one. */
@@ -257,79 +239,67 @@ static int add_up(const struct tally *y, size_t batches, struct mf_scores *s)
 
 static struct tally tally_new(struct mf_trainer *t, size_t batches, size_t samples, int outputs)
 {
-    struct tally y = {.t = t, .outputs = outputs_of(t)};
+    const struct mf_task *task = t->opts.task;
+    struct tally y = {.t = t, .counts = HEADS};
 
-    y.counts = COUNTS + (t->opts.classify ? y.outputs * y.outputs : 0);
-    y.sums = SUMS + (t->opts.classify ? 0 : COLUMN * y.outputs);
+    for (size_t h = 0; h < task->heads; ++h) {
+        y.counts += 1 + task->head[h].counts;
+        y.sums += 1 + task->head[h].sums;
+        y.output[h] = MF_MUST(calloc(t->opts.batch * numbers_of(t, h) + 1, sizeof *y.output[h]), "outputs");
+        if (outputs) y.all[h] = MF_MUST(calloc(samples * numbers_of(t, h) + 1, sizeof *y.all[h]), "outputs");
+    }
     y.count = MF_MUST(calloc(y.counts, sizeof *y.count), "scores");
     y.sum = MF_MUST(calloc((batches + 1) * y.sums, sizeof *y.sum), "scores");
-    y.output = MF_MUST(calloc(t->opts.batch * y.outputs + 1, sizeof *y.output), "outputs");
-    if (outputs) y.all = MF_MUST(calloc(samples * y.outputs + 1, sizeof *y.all), "outputs");
     return y;
 }
 
 static void tally_free(struct tally *y)
 {
+    for (size_t h = 0; h < MF_HEADS; ++h) {
+        free(y->output[h]);
+        free(y->all[h]);
+    }
     free(y->count);
     free(y->sum);
-    free(y->output);
-    free(y->all);
+}
+
+/* Outputs of all ranks' samples, in their order, on rank 0. */
+static int gather_outputs(const struct tally *y, size_t samples, struct mf_scores *s)
+{
+    for (size_t h = 0; h < s->heads; ++h) {
+        void *all = NULL;
+
+        if (!y->all[h]) continue;
+        MF_TRY(mf_comm_gather(y->t->comm, y->all[h], samples * numbers_of(y->t, h) * sizeof *y->all[h], &all, NULL));
+        s->head[h].output = all;
+    }
+    return MF_OK;
 }
 
 int mf_trainer_score(struct mf_trainer *t, size_t n, const uint32_t *id, int outputs, struct mf_scores *s)
 {
-    const size_t classes = t->opts.classify ? t->set->classes : 0;
+    const struct mf_task *task = t->opts.task;
     const struct mf_span own = mf_trainer_share(t, n);
     const size_t batches = (own.count + t->opts.batch - 1) / t->opts.batch;
     struct tally y = tally_new(t, batches, own.count, outputs);
-    void *all = NULL;
     int rc;
     MF_PHASE(&mf_phase_scores);
 
-    *s = (struct mf_scores){.samples = n};
-    s->confusion = MF_MUST(calloc(classes * classes + 1, sizeof *s->confusion), "scores");
-    s->r2 = MF_MUST(calloc(y.outputs + 1, sizeof *s->r2), "scores");
-    s->mean_error = MF_MUST(calloc(y.outputs + 1, sizeof *s->mean_error), "scores");
+    *s = (struct mf_scores){.samples = n, .heads = task->heads};
+    for (size_t h = 0; h < task->heads; ++h)
+        s->head[h].figure = MF_MUST(calloc(task->head[h].figures + 1, sizeof(double)), "scores");
     rc = mf_trainer_pass(t, n, id, count_batch, &y);
     if (rc == MF_OK) rc = add_up(&y, batches, s);
-    if (rc == MF_OK && outputs) rc = mf_comm_gather(t->comm, y.all, own.count * y.outputs * sizeof *y.all, &all, NULL);
-    s->output = all;
+    if (rc == MF_OK) rc = gather_outputs(&y, own.count, s);
     tally_free(&y);
     return rc;
 }
 
 void mf_scores_free(struct mf_scores *s)
 {
-    free(s->confusion);
-    free(s->r2);
-    free(s->mean_error);
-    free(s->output);
+    for (size_t h = 0; h < s->heads; ++h) {
+        free(s->head[h].figure);
+        free(s->head[h].output);
+    }
     *s = (struct mf_scores){0};
-}
-
-const char *mf_accuracy_text(double accuracy, char text[MF_LOSS_TEXT])
-{
-    snprintf(text, MF_LOSS_TEXT, isfinite(accuracy) ? "%.2f %%" : "none", 100 * accuracy);
-    return text;
-}
-
-const char *mf_r2_text(double r2, char text[MF_LOSS_TEXT])
-{
-    snprintf(text, MF_LOSS_TEXT, !isfinite(r2) ? "none" : fabs(r2) < 1e4 ? "%.4f" : "%.4g", r2);
-    return text;
-}
-
-const char *mf_loss_text(double loss, char text[MF_LOSS_TEXT])
-{
-    snprintf(text, MF_LOSS_TEXT, isfinite(loss) ? "%.4g" : "none", loss);
-    return text;
-}
-
-double mf_scores_merit(const struct mf_scores *s, const struct mf_train_opts *opts)
-{
-    double sum = 0;
-
-    if (opts->classify) return s->accuracy;
-    for (size_t c = 0; c < opts->columns; ++c) sum += s->r2[c];
-    return sum / (double)opts->columns;
 }

@@ -41,7 +41,7 @@ static void add_loads(struct mf_trainer *t, const struct mf_list *list)
     for (size_t i = 0; i < list->nodes; ++i) {
         const float *load = list->node[i].op == MF_OP_ROUTE_LOAD ? mf_trainer_fetched(t, list->node[i].out[0]) : NULL;
 
-        if (load) t->sums[3] += dropped_of(t, load);
+        if (load) t->sums[MF_SUM_DROPPED] += dropped_of(t, load);
         for (size_t e = 0; load && e < n + 2; ++e, ++to)
             *to += e == n ? mf_compare_grain((double)load[e]) : (double)load[e];
     }
@@ -97,25 +97,30 @@ static void balance(struct mf_trainer *t)
     mf_trainer_return(t, list, biases);
 }
 
+/* Sums of rounded numbers are exact, in any order. */
+static void add_losses(struct mf_trainer *t, const struct mf_pass_list *pass)
+{
+    for (size_t h = 0; h < t->network.heads; ++h)
+        t->sums[MF_SUM_LOSS + h] += mf_compare_grain((double)*(float *)mf_trainer_fetched(t, pass->loss[h]));
+}
+
 /* All passes of a step. A rank without samples left walks the same lists, so that sums over ranks find it. */
-static int pass_all(struct mf_trainer *t, double *loss)
+static int pass_all(struct mf_trainer *t)
 {
     int rc = MF_OK;
 
-    *loss = 0;
-    t->sums[3] = 0;
-    for (size_t e = 0; e < loads(t); ++e) t->load[e] = 0;
+    for (size_t k = 0; k < mf_trainer_sums(t) + loads(t); ++k) t->sums[k] = 0;
     for (size_t m = 0; m < t->micro; ++m) {
         const struct mf_pass_list *pass = list_of(t, m);
-        const int read = rc == MF_OK ? mf_trainer_next(t, m, pass->list) : rc;
+        const int read = rc == MF_OK ? mf_trainer_next(t, m, pass) : rc;
 
         if (read != MF_OK) { /* all ranks hear of it behind the sums */
             rc = read;
-            mf_trainer_feed(t, pass->list, NULL);
+            mf_trainer_feed(t, pass, NULL);
         }
         mf_walk_run(t->walk, pass->list);
         mf_trainer_fetch(t, pass->list, pass->results);
-        *loss += mf_compare_grain((double)*(float *)mf_trainer_fetched(t, pass->loss)); /* exact sums, in any order */
+        add_losses(t, pass);
         if (t->experts.count > 0) add_loads(t, pass->list);
         if (t->slots) mf_slots_add(t->slots);
     }
@@ -145,28 +150,30 @@ static void squared_norms(struct mf_trainer *t, double *whole, double *part)
 }
 
 /* Losses add up over ranks, and squared norms where each has a part of the gradients. */
-static void reduce(struct mf_trainer *t, int failed, size_t n, int64_t *wish, double *loss, double *square, int *any)
+static void reduce(struct mf_trainer *t, int failed, double square, size_t n, int64_t *wish, struct mf_step *step)
 {
     double *sums = t->sums;
 
-    sums[0] = *loss;
-    sums[1] = *square;
-    sums[2] = failed ? 1 : 0;
-    mf_collect_step(t->comm, MF_STEP_SUMS + loads(t), sums, n, wish);
-    *loss = sums[0];
-    *square = sums[1];
-    *any = sums[2] > 0;
+    sums[MF_SUM_SQUARE] = square;
+    sums[MF_SUM_FAILED] = failed ? 1 : 0;
+    mf_collect_step(t->comm, mf_trainer_sums(t) + loads(t), sums, n, wish);
+    for (size_t h = 0; h < t->network.heads; ++h) step->loss += step->head[h].loss = sums[MF_SUM_LOSS + h];
 }
 
-/* A mean over no rows is 0. */
+/* A mean over no rows is 0. The weight of a head stands in what its sum is divided by. */
 static void begin(struct mf_trainer *t, struct mf_step *step)
 {
     const struct mf_window window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, t->step);
     double *number = mf_walk_numbers(t->walk);
 
     *step = (struct mf_step){.samples = window.count, .rate = mf_schedule_rate(&t->opts.schedule, t->step)};
-    step->rows = mf_window_rows(t->set, t->opts.seed, &window, t->opts.classify);
-    number[MF_NUMBER_ROWS] = step->rows ? (double)step->rows : 1;
+    for (size_t h = 0; h < t->network.heads; ++h) {
+        const size_t rows = mf_window_rows(t->opts.task, t->set, t->opts.seed, &window, h);
+
+        number[MF_NUMBER_ROWS + h] = rows ? (double)rows / t->opts.task->head[h].weight : 1;
+        step->head[h].rows = rows;
+        step->rows += rows;
+    }
     number[MF_NUMBER_STEP] = (double)(t->step + 1 - t->skipped);
     number[MF_NUMBER_LOSS_SCALE] = t->scale.value;
 }
@@ -184,20 +191,20 @@ static void optimise(struct mf_trainer *t, const struct mf_step *step)
 int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_step *step)
 {
     double square, whole;
-    int rc, any;
+    int rc;
     MF_PHASE(&mf_phase_steps);
 
     mf_trainer_read_ahead(t);
     begin(t, step);
-    rc = pass_all(t, &step->loss);
+    rc = pass_all(t);
     squared_norms(t, &whole, &square);
-    reduce(t, rc != MF_OK, n, wish, &step->loss, &square, &any);
-    if (any) return mf_agree(t->comm, rc);
-    square += whole;
+    reduce(t, rc != MF_OK, square, n, wish, step);
+    if (t->sums[MF_SUM_FAILED] > 0) return mf_agree(t->comm, rc);
+    square = t->sums[MF_SUM_SQUARE] + whole;
     step->norm = sqrt(square) / t->scale.value;
     step->uncertainty = uncertainty_of(t);
     step->sent = sent_of(t);
-    step->dropped = t->sums[3];
+    step->dropped = t->sums[MF_SUM_DROPPED];
     step->skipped = !isfinite(square) || !isfinite(step->loss);
     if (!step->skipped) optimise(t, step);
     if (!step->skipped) balance(t);

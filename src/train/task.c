@@ -19,7 +19,7 @@ void mf_train_describe(const struct mf_train_opts *o, struct mf_plan_lines *line
 {
     const struct mf_model_args *a = &o->args;
 
-    mf_plan_say(lines, "verb", "train %s", o->grows ? "moe" : o->classify ? "classify" : "regress");
+    mf_plan_say(lines, "verb", "train %s", o->grows ? "moe" : o->task->learn->name);
     mf_plan_say(lines, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->model->name,
                 a->width, a->depth, a->heads, a->patch, a->dropout);
 }
@@ -37,7 +37,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
                     a->features == MF_FEATURES_CNN ? "features" : "all numbers",
                     o->ways > 1 ? "shared" : "all on each rank");
     mf_plan_say(p, "sample", "%zu x %zu x %zu, %zu channel%s", d[0], d[1], d[2], w->set->inputs, MF_S(w->set->inputs));
-    mf_plan_say(p, "outputs", "%zu", mf_train_outputs(w->set, o));
+    mf_plan_say(p, "outputs", "%zu", mf_task_outputs(o->task));
     if (w->effective)
         mf_plan_say(p, "samples of a step", "%zu", w->effective);
     else

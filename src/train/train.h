@@ -26,11 +26,8 @@ struct mf_sleep_memory {
 struct mf_train_opts {
     const struct mf_model *model;
     struct mf_model_args args;
-    int classify;         /* else columns of real values are predicted */
-    size_t columns;       /* of these: */
-    const size_t *column; /* [columns] in the dataset */
-    double smoothing;     /* of labels */
-    const char *freeze;   /* parts of the network that stay as they are (mf_name_in()); NULL: none */
+    const struct mf_task *task; /* what is learnt from a sample; it outlives a trainer */
+    const char *freeze;         /* parts of the network that stay as they are (mf_name_in()); NULL: none */
     enum mf_op_id optimiser;
     struct mf_attr moments;      /* its constants */
     enum mf_type type;           /* of activations: f32, or one of 16 bits */
@@ -59,11 +56,6 @@ struct mf_train_opts {
     size_t bucket;                /* [bytes] */
 };
 
-/** Columns that are predicted are learnt in units of their own: (y - mean) / deviation. */
-struct mf_units {
-    double *mean, *deviation; /* [columns] over the train split */
-};
-
 struct mf_trainer {
     const struct mf_comm *comm;
     struct mf_arena *arena;
@@ -72,7 +64,6 @@ struct mf_trainer {
     struct mf_train_opts opts;
     struct mf_experts experts; /* opts.args.list of a mixture */
     struct mf_ways ways;       /* whose ranks share them; closed: none do */
-    struct mf_units units;
     struct mf_network network;
     struct mf_arrays *arrays;
     struct mf_walk *walk;
@@ -81,10 +72,10 @@ struct mf_trainer {
     struct mf_reader *reader;
     struct mf_slots *slots;
     size_t *id;    /* [batch] */
-    float *target; /* of a batch */
-    float *blank;  /* a sample of zeros */
+    char *filled;  /* an input of a batch, on its way */
+    char *blank;   /* a row of an input that does not count */
     char *fetched; /* what the host reads of a list */
-    double *sums;  /* of a step over ranks: loss, squared norm, ranks that failed, dropped rows; then the loads */
+    double *sums;  /* of a step over ranks (enum mf_step_sum); then the loads */
     double *load;  /* [mixtures][experts + 2] of the last step, all ranks: rows of each expert, sum of uncertainties,
                       rows of all */
     size_t micro;  /* passes of a step on every rank */
@@ -95,25 +86,24 @@ struct mf_trainer {
     struct mf_scale scale;
 };
 
-enum { MF_STEP_SUMS = 4 };
+/** Sums of a step. The losses of further heads stand behind that of the first. */
+enum mf_step_sum { MF_SUM_SQUARE, MF_SUM_FAILED, MF_SUM_DROPPED, MF_SUM_LOSS };
 
 /** What came of a step, the same on all ranks. */
 struct mf_step {
-    double loss;          /* mean over the window's rows, before the step; 0 if there are none */
-    double norm;          /* of the gradients, before they are clipped */
-    double rate;          /* learning rate */
-    int skipped;          /* the gradients were not finite; 2: only since the scale of the loss was too large */
-    size_t samples;       /* of the window */
-    size_t rows;          /* of these with a label; real values: all */
+    double loss;    /* the sum that is learnt, of means over the window's rows, before the step; 0: no rows */
+    double norm;    /* of the gradients, before they are clipped */
+    double rate;    /* learning rate */
+    int skipped;    /* the gradients were not finite; 2: only since the scale of the loss was too large */
+    size_t samples; /* of the window */
+    size_t rows;    /* that count in means, of all heads */
+    struct {
+        size_t rows;
+        double loss; /* mean, times the weight of the head */
+    } head[MF_HEADS];
     double uncertainty;   /* of a mixture: mean entropy of the router's probabilities, from 0 to 1 */
     double sent, dropped; /* rows that its layers sent to experts; of these, those beyond the capacity factor */
 };
-
-/** Numbers that the network predicts of a sample: classes, or columns. */
-size_t mf_train_outputs(const struct mf_dataset *set, const struct mf_train_opts *opts);
-
-/** Samples of a split that count in means: those with a label, or all where real values are predicted. */
-size_t mf_train_rows_of(const struct mf_dataset *set, const struct mf_train_opts *opts, enum mf_split split);
 
 /** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
@@ -147,24 +137,13 @@ size_t mf_trainer_epoch(const struct mf_trainer *trainer);
  */
 int mf_trainer_step(struct mf_trainer *trainer, size_t n, int64_t *wish, struct mf_step *step);
 
-/** How well the network does on a split. */
-struct mf_scores {
-    size_t samples, rows;    /* rows: samples with a label, which alone count in means; real values: all */
-    size_t lost;             /* samples of which an output is not finite */
-    double loss;             /* mean; real values: in units of their own; NAN: no rows */
-    double accuracy;         /* part of the labels that are right; NAN where the loss is not finite */
-    double *confusion;       /* [outputs][outputs] samples of class (row) that were taken for class (column) */
-    double *r2, *mean_error; /* [outputs] 1 - squared error / variance; mean of the absolute error */
-    float *output;           /* [samples][outputs] of all samples in order, on rank 0; if it is wanted */
-};
-
 /** Of @p n samples those that this rank looks at: whole batches, so that a batch is the same on any number of ranks.
  * Local. */
 struct mf_span mf_trainer_share(const struct mf_trainer *trainer, size_t n);
 
 /** Scores on the samples @p id [n], each of which counts once. On any number of ranks they are the same to the bit, if
- * weights and opts.batch are. @p outputs: scores->output is wanted. Refuses (agreed)
- * with MF_INPUT. mf_scores_free() frees. */
+ * weights and opts.batch are. @p outputs: those of all samples are wanted. Refuses (agreed) with MF_INPUT.
+ * mf_scores_free() frees. */
 int mf_trainer_score(struct mf_trainer *trainer, size_t n, const uint32_t *id, int outputs, struct mf_scores *scores);
 void mf_scores_free(struct mf_scores *scores);
 
@@ -180,29 +159,9 @@ int mf_trainer_read(const struct mf_trainer *trainer, const struct mf_dataset *s
 int mf_trainer_pass(struct mf_trainer *trainer, size_t n, const uint32_t *id,
                     void (*see)(void *context, const struct mf_batch *batch), void *context);
 
-/** Outputs of the network for @p n samples, with input as in struct mf_batch: logits of classes, or real values
- * [n][outputs]. Local; not in stage 3 of ZeRO. */
+/** Outputs of the first head [n][numbers] for @p n samples, with input as in struct mf_batch. Local; not in stage 3 of
+ * ZeRO. */
 void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);
-
-/** The class of a sample with the largest of its @p n logits or probabilities; of equals the first. @p n: none, since
- * they are not finite. Local. */
-size_t mf_train_class(size_t n, const float *output);
-
-/** Are all @p n outputs of a sample finite? Local. */
-int mf_train_finite(size_t n, const float *output);
-
-/** A loss as it is printed; "none" where it is not finite. Local. */
-enum { MF_LOSS_TEXT = 24 };
-const char *mf_loss_text(double loss, char text[MF_LOSS_TEXT]);
-
-/** A share of the labels as it is printed: "12.50 %". Local. */
-const char *mf_accuracy_text(double accuracy, char text[MF_LOSS_TEXT]);
-
-/** R2 as it is printed: four decimals, or four digits of a large number; "none" where it is not finite. Local. */
-const char *mf_r2_text(double r2, char text[MF_LOSS_TEXT]);
-
-/** The figure by which networks are compared, larger is better: accuracy, or the mean of R2. Local. */
-double mf_scores_merit(const struct mf_scores *scores, const struct mf_train_opts *opts);
 
 /** Goes on from step @p step: the reader starts there. Local. */
 void mf_trainer_at(struct mf_trainer *trainer, size_t step);

@@ -10,14 +10,17 @@ enum { MF_AHEAD_TRAIN = 3, MF_AHEAD_SCORE = 2 }; /* batches that are read ahead 
 /** The reader of a training, or of a validation. */
 struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_t ahead);
 
+/** How many sums of a step stand before the loads. */
+size_t mf_trainer_sums(const struct mf_trainer *trainer);
+
 /** Asks the reader for the next passes, as many as it has room for. */
 void mf_trainer_read_ahead(struct mf_trainer *trainer);
 
-/** Puts the samples of micro-batch @p micro of the next step where @p list reads them. MF_INPUT. */
-int mf_trainer_next(struct mf_trainer *trainer, size_t micro, const struct mf_list *list);
+/** Puts the samples of micro-batch @p micro of the next step where @p pass reads them. MF_INPUT. */
+int mf_trainer_next(struct mf_trainer *trainer, size_t micro, const struct mf_pass_list *pass);
 
 /** Puts a batch there; NULL: none. Rows behind its samples do not count. */
-void mf_trainer_feed(struct mf_trainer *trainer, const struct mf_list *list, const struct mf_batch *batch);
+void mf_trainer_feed(struct mf_trainer *trainer, const struct mf_pass_list *pass, const struct mf_batch *batch);
 
 /** Copies an array of joined values from the device, after its list was walked: one copy. Then a value stands at
  * mf_trainer_fetched() until the next array is fetched. @p array -1: nothing. */

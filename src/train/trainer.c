@@ -1,5 +1,4 @@
 /* See train.h: opening and closing, and the samples on their way to the network. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,23 +12,15 @@
 #include "src/train/tuned.h"
 #include "src/train/weights.h"
 
-size_t mf_train_outputs(const struct mf_dataset *set, const struct mf_train_opts *opts)
-{
-    return opts->classify ? set->classes : opts->columns;
-}
-
-size_t mf_train_rows_of(const struct mf_dataset *set, const struct mf_train_opts *opts, enum mf_split split)
-{
-    size_t rows = 0;
-
-    if (!opts->classify) return set->count[split];
-    for (size_t i = 0; i < set->count[split]; ++i) rows += set->label[set->id[split][i]] >= 0;
-    return rows;
-}
-
 struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_t ahead)
 {
-    return (struct mf_reader_wish){.threads = (int)opts->readers, .ahead = ahead, .batch = opts->batch, .input = 1};
+    const unsigned reads = opts->task->learn->reads;
+
+    return (struct mf_reader_wish){.threads = (int)opts->readers,
+                                   .ahead = ahead,
+                                   .batch = opts->batch,
+                                   .raw = (reads & MF_READS_X) != 0,
+                                   .input = (reads & MF_READS_INPUT) != 0};
 }
 
 /* Passes of a step on a rank. A window is at most an epoch. */
@@ -46,10 +37,8 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
 {
     return (struct mf_network_wish){.model = opts->model,
                                     .args = opts->args,
-                                    .task = {.classify = opts->classify,
-                                             .dims = {set->dims[0], set->dims[1], set->dims[2], set->inputs},
-                                             .outputs = mf_train_outputs(set, opts),
-                                             .smoothing = opts->smoothing},
+                                    .task = *opts->task,
+                                    .dims = {set->dims[0], set->dims[1], set->dims[2], set->inputs},
                                     .freeze = opts->freeze,
                                     .batch = opts->batch,
                                     .micro = passes_of(set, opts, ranks, rank),
@@ -67,31 +56,6 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .optimiser = opts->optimiser,
                                     .moments = opts->moments,
                                     .bucket = opts->bucket};
-}
-
-/* -- units of real values -- */
-
-/* Differences to the first value are summed: those of equal values are 0 exactly. */
-static void measure_units(struct mf_trainer *t)
-{
-    const struct mf_dataset *set = t->set;
-    const size_t n = set->count[MF_TRAIN];
-
-    for (size_t c = 0; c < t->opts.columns; ++c) {
-        const float *column = set->real + t->opts.column[c];
-        const double first = n ? (double)column[set->id[MF_TRAIN][0] * set->reals] : 0;
-        double sum = 0, squares = 0, mean;
-
-        for (size_t i = 0; i < n; ++i) sum += (double)column[set->id[MF_TRAIN][i] * set->reals] - first;
-        mean = n ? sum / (double)n : 0;
-        for (size_t i = 0; i < n; ++i) {
-            const double d = (double)column[set->id[MF_TRAIN][i] * set->reals] - first - mean;
-
-            squares += d * d;
-        }
-        t->units.mean[c] = first + mean;
-        t->units.deviation[c] = squares > 0 ? sqrt(squares / (double)n) : 1;
-    }
 }
 
 /* -- opening -- */
@@ -210,6 +174,22 @@ static void open_fetched(struct mf_trainer *t)
     t->fetched = MF_MUST(malloc(most), "numbers of a step");
 }
 
+/* Room for the largest input of a batch, and for one row. */
+static void open_inputs(struct mf_trainer *t)
+{
+    size_t most = 1, row = 1;
+
+    for (size_t k = 0; k < t->network.inputs; ++k) {
+        const struct mf_learn_input *of = &t->network.input[k].of;
+        const size_t bytes = mf_shape_bytes(&of->shape);
+
+        if (!of->plain) most = mf_max(most, bytes);
+        row = mf_max(row, bytes / t->opts.batch);
+    }
+    t->filled = MF_MUST(malloc(most), "inputs of a batch");
+    t->blank = MF_MUST(malloc(row), "a row that does not count");
+}
+
 /* Everything that depends on the network's structure. Weights are at their start. */
 static int build(struct mf_trainer *t)
 {
@@ -221,6 +201,7 @@ static int build(struct mf_trainer *t)
     mf_weights_start(&t->network, t->walk, t->opts.seed);
     put_ids(t);
     open_fetched(t);
+    open_inputs(t);
     mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)t->opts.seed;
     mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = t->opts.decay;
     return MF_OK;
@@ -229,7 +210,9 @@ static int build(struct mf_trainer *t)
 static void unbuild(struct mf_trainer *t)
 {
     free(t->fetched);
-    t->fetched = NULL;
+    free(t->filled);
+    free(t->blank);
+    t->fetched = t->filled = t->blank = NULL;
     mf_slots_close(t->slots);
     mf_walk_close(t->walk);
     if (t->pinned) t->queue->backend->unpin(t->queue, t->pinned);
@@ -251,6 +234,8 @@ size_t mf_trainer_mixtures(const struct mf_trainer *t)
     for (size_t i = 0; i < list->nodes; ++i) n += list->node[i].op == MF_OP_ROUTE_LOAD;
     return n;
 }
+
+size_t mf_trainer_sums(const struct mf_trainer *t) { return MF_SUM_LOSS + t->network.heads; }
 
 size_t mf_trainer_ways(const struct mf_trainer *t, size_t experts)
 {
@@ -315,15 +300,10 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     *t = (struct mf_trainer){
         .comm = comm, .arena = arena, .queue = queue, .set = set, .opts = *opts, .micro = wish.micro};
     t->id = MF_MUST(calloc(opts->batch + 1, sizeof *t->id), "numbers of samples");
-    t->target = MF_MUST(calloc(opts->batch * wish.task.outputs + 1, sizeof *t->target), "targets");
-    t->blank = MF_MUST(calloc(set->dims[0] * set->dims[1] * set->dims[2] * set->inputs, sizeof *t->blank), "a sample");
-    t->units.mean = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
-    t->units.deviation = MF_MUST(calloc(opts->columns + 1, sizeof(double)), "units");
-    if (!opts->classify) measure_units(t);
     if (opts->args.experts > 0) MF_TRY(take_experts(t, opts->args.list));
     MF_TRY(build(t));
-    t->sums = MF_MUST(calloc(MF_STEP_SUMS + mf_trainer_mixtures(t) * (MF_EXPERTS + 2), sizeof *t->sums), "sums");
-    t->load = t->sums + MF_STEP_SUMS;
+    t->sums = MF_MUST(calloc(mf_trainer_sums(t) + mf_trainer_mixtures(t) * (MF_EXPERTS + 2), sizeof *t->sums), "sums");
+    t->load = t->sums + mf_trainer_sums(t);
     MF_TRY(mf_agree(comm, open_reader(t)));
     mf_scale_begin(&opts->scale, &t->scale);
     return MF_OK;
@@ -336,10 +316,6 @@ void mf_trainer_close(struct mf_trainer *t)
     mf_reader_close(t->reader);
     free(t->sums);
     free(t->id);
-    free(t->target);
-    free(t->blank);
-    free(t->units.mean);
-    free(t->units.deviation);
     *t = (struct mf_trainer){0};
 }
 
@@ -379,43 +355,45 @@ void mf_trainer_read_ahead(struct mf_trainer *t)
     }
 }
 
-/* Targets of a batch, and of rows that do not count behind it. */
-static const void *targets(struct mf_trainer *t, const struct mf_batch *batch)
-{
-    const size_t n = batch ? batch->n : 0;
-
-    if (t->opts.classify) {
-        int32_t *label = (int32_t *)t->target;
-
-        for (size_t r = 0; r < t->opts.batch; ++r) label[r] = r < n && batch->label ? batch->label[r] : -1;
-        return label;
-    }
-    for (size_t r = 0; r < t->opts.batch; ++r)
-        for (size_t c = 0; c < t->opts.columns; ++c) {
-            float *y = &t->target[r * t->opts.columns + c];
-
-            *y = NAN;
-            if (r < n && batch->real)
-                *y = (float)((batch->real[r * t->set->reals + t->opts.column[c]] - t->units.mean[c]) /
-                             t->units.deviation[c]);
-        }
-    return t->target;
-}
-
 static void *at(const struct mf_trainer *t, const struct mf_list *list, int v) { return mf_walk_at(t->walk, list, v); }
 
-void mf_trainer_feed(struct mf_trainer *t, const struct mf_list *list, const struct mf_batch *batch)
+/* A row that does not count, over and over. */
+static void fill_blank(uint32_t blank, size_t bytes, char *to)
 {
-    const struct mf_net *net = t->network.net;
-    const size_t bytes = mf_shape_bytes(&net->value[t->network.x].shape), each = bytes / t->opts.batch;
-    const size_t n = batch ? batch->n : 0;
-    char *x = at(t, list, t->network.x);
+    for (size_t i = 0; i < bytes; i += sizeof blank) memcpy(to + i, &blank, sizeof blank);
+}
 
-    mf_walk_numbers(t->walk)[MF_NUMBER_SAMPLES] = (double)n;
-    if (n > 0) t->queue->backend->put(t->queue, x, batch->input, n * each);
-    for (size_t r = n; r < t->opts.batch; ++r) t->queue->backend->put(t->queue, x + r * each, t->blank, each);
-    t->queue->backend->put(t->queue, at(t, list, t->network.target), targets(t, batch),
-                           mf_shape_bytes(&net->value[t->network.target].shape));
+static void put(struct mf_trainer *t, void *to, const void *from, size_t bytes)
+{
+    if (bytes > 0) t->queue->backend->put(t->queue, to, from, bytes);
+}
+
+/* Input number @p k; rows of samples go to the device as they are, where they are large. */
+static void feed(struct mf_trainer *t, const struct mf_list *list, size_t k, const struct mf_batch *batch)
+{
+    const struct mf_network_input *input = &t->network.input[k];
+    const size_t bytes = mf_shape_bytes(&input->of.shape), each = bytes / t->opts.batch, have = batch->n * each;
+    char *to = at(t, list, input->value);
+
+    if (!input->of.plain) {
+        if (batch->n > 0) t->opts.task->learn->fill(t->opts.task, t->set, k, batch, t->filled);
+        fill_blank(input->of.blank, bytes - have, t->filled + have);
+        put(t, to, t->filled, bytes);
+        return;
+    }
+    put(t, to, batch->input, have);
+    if (have < bytes) fill_blank(input->of.blank, each, t->blank);
+    for (size_t r = batch->n; r < t->opts.batch; ++r) put(t, to + r * each, t->blank, each);
+}
+
+void mf_trainer_feed(struct mf_trainer *t, const struct mf_pass_list *pass, const struct mf_batch *batch)
+{
+    static const struct mf_batch none = {.n = 0};
+
+    if (!batch) batch = &none;
+    mf_walk_numbers(t->walk)[MF_NUMBER_SAMPLES] = (double)batch->n;
+    for (size_t k = 0; k < t->network.inputs; ++k)
+        if (pass->reads >> k & 1) feed(t, pass->list, k, batch);
 }
 
 static int take(struct mf_trainer *t, struct mf_batch *batch)
@@ -425,7 +403,7 @@ static int take(struct mf_trainer *t, struct mf_batch *batch)
     return mf_reader_take(t->reader, batch);
 }
 
-int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_list *list)
+int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_pass_list *pass)
 {
     struct mf_window window;
     const struct mf_span part = part_of(t, t->step * t->micro + micro, &window);
@@ -433,11 +411,11 @@ int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_list *li
 
     mf_walk_numbers(t->walk)[MF_NUMBER_SAMPLE] = (double)(window.epoch * t->set->count[MF_TRAIN] + part.first);
     if (part.count == 0) {
-        mf_trainer_feed(t, list, NULL);
+        mf_trainer_feed(t, pass, NULL);
         return MF_OK;
     }
     MF_TRY(take(t, &batch));
-    mf_trainer_feed(t, list, &batch);
+    mf_trainer_feed(t, pass, &batch);
     t->queue->backend->sync(t->queue);
     mf_reader_give(t->reader, &batch);
     mf_trainer_read_ahead(t);

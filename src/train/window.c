@@ -33,13 +33,13 @@ static size_t id_at(const struct mf_dataset *set, enum mf_split split, uint64_t 
     return set->id[split][mf_order(seed, epoch, set->count[split], position)];
 }
 
-size_t mf_window_rows(const struct mf_dataset *set, uint64_t seed, const struct mf_window *window, int labels)
+size_t mf_window_rows(const struct mf_task *task, const struct mf_dataset *set, uint64_t seed,
+                      const struct mf_window *window, size_t head)
 {
     size_t rows = 0;
 
-    if (!labels) return window->count;
     for (size_t i = 0; i < window->count; ++i)
-        rows += set->label[id_at(set, MF_TRAIN, seed, window->epoch, window->first + i)] >= 0;
+        rows += task->learn->rows(task, set, head, id_at(set, MF_TRAIN, seed, window->epoch, window->first + i));
     return rows;
 }
 

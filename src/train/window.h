@@ -5,6 +5,7 @@
 
 #include "io/dataset.h"
 #include "src/base/cut.h"
+#include "src/train/learn.h"
 
 struct mf_window {
     size_t epoch, first, count; /* positions [first, first + count) of the epoch's order */
@@ -23,8 +24,9 @@ struct mf_span mf_window_part(const struct mf_window *window, size_t ranks, size
 /** Micro-batches that every rank needs for the largest window. */
 size_t mf_window_micro(size_t effective, size_t ranks, size_t batch);
 
-/** Samples of a window of the train split that count in a mean: those with a label, or all where @p labels is 0. */
-size_t mf_window_rows(const struct mf_dataset *set, uint64_t seed, const struct mf_window *window, int labels);
+/** Rows of a window of the train split that count in the mean of head @p head. */
+size_t mf_window_rows(const struct mf_task *task, const struct mf_dataset *set, uint64_t seed,
+                      const struct mf_window *window, size_t head);
 
 /** The samples at these positions of an epoch of a split. @p id [span->count]. */
 void mf_window_ids(const struct mf_dataset *set, enum mf_split split, uint64_t seed, size_t epoch,

@@ -108,8 +108,7 @@ static void surveys(const struct bed *b, int classify)
     struct mf_groups groups;
     double counted = 0, sum = 0, of[8] = {0};
 
-    o.classify = classify;
-    o.columns = classify ? 0 : COLUMNS;
+    o.task = &bed_task[classify ? OF_CLASSES : OF_COLUMNS];
     trainer_open(b, &b->world, b->set, &o, &t);
     groups = mf_groups_of(&t);
     CHECK(groups.count == (classify ? CLASSES : 8));

@@ -9,6 +9,8 @@
 #include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/train/learn_classify.h"
+#include "src/train/learn_regress.h"
 #include "src/train/train.h"
 #include "src/train/weights.h"
 #include "tests/device.h"
@@ -23,6 +25,10 @@ struct bed {
     struct device device, cores; /* cores say what is right */
     struct mf_dataset *set;
 };
+
+/* Of the set: columns; classes with smoothed labels; classes. */
+enum { OF_COLUMNS, OF_CLASSES, OF_PLAIN, TASKS };
+static struct mf_task bed_task[TASKS];
 
 /* Two phases in amounts that the class decides. A whole context: no sample has a label. */
 static inline int bed_sample(void *context, size_t id, struct mf_sample *sample)
@@ -83,10 +89,14 @@ static inline void bed_open(struct bed *b, int *argc, char ***argv)
                mf_err_text());
     scratch_open(&b->world);
     b->set = bed_set(&b->world, "set.h5", 0);
+    bed_task[OF_COLUMNS] = mf_task_columns(b->set, COLUMNS, (const size_t[]){0, 1});
+    bed_task[OF_CLASSES] = mf_task_classes(CLASSES, (const mf_name *)b->set->class_name, 0.1);
+    bed_task[OF_PLAIN] = mf_task_classes(CLASSES, (const mf_name *)b->set->class_name, 0);
 }
 
 static inline void bed_close(struct bed *b)
 {
+    for (int k = 0; k < TASKS; ++k) mf_task_close(&bed_task[k]);
     mf_dataset_close(b->set);
     scratch_close(&b->world);
     mf_transport_close(&b->world);
@@ -105,16 +115,11 @@ static inline size_t batch_for(const struct mf_comm *comm, size_t window, size_t
     return (most + passes - 1) / passes;
 }
 
-static const size_t all_columns[COLUMNS] = {0, 1};
-
-static inline struct mf_train_opts usual(const char *model, int classify, size_t batch)
+static inline struct mf_train_opts usual(const char *model, int task, size_t batch)
 {
     struct mf_train_opts o = {.model = mf_model_find(model),
                               .args = {.dropout = 0.2},
-                              .classify = classify,
-                              .columns = classify ? 0 : COLUMNS,
-                              .column = all_columns,
-                              .smoothing = classify ? 0.1 : 0,
+                              .task = &bed_task[task],
                               .optimiser = MF_OP_ADAMW,
                               .moments = {.momentum = 0.9, .second = 0.999, .epsilon = 1e-6},
                               .schedule = {MF_SCHEDULE_COSINE, 2e-3, 2, STEPS},

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/train/learn_classify.h"
+#include "src/train/learn_regress.h"
 #include "src/train/schedule.h"
 #include "src/train/weights.h"
 #include "tests/device.h"
@@ -39,13 +41,13 @@ struct run {
 
 static void make_network(struct run *r, enum mf_recompute recompute)
 {
+    struct mf_task task =
+        r->c->classify ? mf_task_classes(r->c->outputs, NULL, 0.1) : mf_task_plain(&mf_learn_regress, r->c->outputs);
     const struct mf_network_wish wish = {
         .model = mf_model_find(r->c->arch),
         .args = r->c->args,
-        .task = {.classify = r->c->classify,
-                 .dims = {r->c->dims[0], r->c->dims[1], r->c->dims[2], r->c->dims[3]},
-                 .outputs = r->c->outputs,
-                 .smoothing = 0.1},
+        .task = task,
+        .dims = {r->c->dims[0], r->c->dims[1], r->c->dims[2], r->c->dims[3]},
         .batch = BATCH / r->micro,
         .micro = r->micro,
         .ranks = 1,
@@ -56,6 +58,7 @@ static void make_network(struct run *r, enum mf_recompute recompute)
     };
 
     if (mf_network_make(&wish, r->d->q, &r->network) != MF_OK) abort();
+    mf_task_close(&task);
     if (mf_walk_open(&r->walk, r->network.net, r->d->q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
 }
 
@@ -153,11 +156,11 @@ static void feed(struct run *r, const struct mf_list *list, size_t step, size_t 
         label[row] = (int32_t)r->label[sample];
     }
     mf_walk_numbers(r->walk)[MF_NUMBER_SAMPLES] = (double)rows;
-    put(r, list, r->network.x, x, rows * r->numbers * sizeof *x);
+    put(r, list, r->network.input[0].value, x, rows * r->numbers * sizeof *x);
     if (r->c->classify)
-        put(r, list, r->network.target, label, rows * sizeof *label);
+        put(r, list, r->network.input[1].value, label, rows * sizeof *label);
     else
-        put(r, list, r->network.target, target, rows * r->c->outputs * sizeof *target);
+        put(r, list, r->network.input[1].value, target, rows * r->c->outputs * sizeof *target);
 }
 
 static double number_of(const struct run *r, const struct mf_list *list, int value)
@@ -183,7 +186,7 @@ static double passes(struct run *r, size_t step)
 
         feed(r, pass->list, step, m);
         mf_walk_run(r->walk, pass->list);
-        loss += number_of(r, pass->list, pass->loss);
+        loss += number_of(r, pass->list, pass->loss[0]);
     }
     return loss;
 }
@@ -211,7 +214,7 @@ static void compare_output(struct run *r)
     if (r->micro > 1) return;
     feed(r, r->network.evaluate.list, 0, 0);
     mf_walk_run(r->walk, r->network.evaluate.list);
-    r->d->be->get(r->d->q, got, mf_walk_at(r->walk, r->network.evaluate.list, r->network.output),
+    r->d->be->get(r->d->q, got, mf_walk_at(r->walk, r->network.evaluate.list, r->network.head[0].output),
                   BATCH * n * sizeof *got);
     read_array(r, "", "logits", 2, (const size_t[]){BATCH, n}, want);
     compare(r, "output", got, want, BATCH * n, 0);

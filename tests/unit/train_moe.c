@@ -234,7 +234,8 @@ static void evaluation(const struct bed *b, const char *model)
     struct mf_trainer t;
     struct mf_step step;
 
-    o.args.noise = o.smoothing = 0;
+    o.args.noise = 0;
+    o.task = &bed_task[OF_PLAIN];
     o.args.temperature = 0.3;
     o.effective = LEARNT;
     trainer_open(b, &b->world, b->set, &o, &t);

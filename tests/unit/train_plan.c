@@ -9,6 +9,8 @@
 #include "io/h5.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/train/learn_classify.h"
+#include "src/train/learn_regress.h"
 #include "tests/device.h"
 #include "tests/scratch.h"
 
@@ -46,15 +48,11 @@ static struct mf_dataset *make_set(const struct mf_comm *comm, int compress)
     return set;
 }
 
-static const size_t columns[COLUMNS] = {0, 1};
-
-static struct mf_train_opts opts_of(const char *model, int classify, size_t effective)
+static struct mf_train_opts opts_of(const char *model, const struct mf_task *task, size_t effective)
 {
     struct mf_train_opts o = {.model = mf_model_find(model),
                               .args = {.width = 8, .dropout = 0.1},
-                              .classify = classify,
-                              .columns = classify ? 0 : COLUMNS,
-                              .column = columns,
+                              .task = task,
                               .optimiser = MF_OP_ADAMW,
                               .moments = {.momentum = 0.9, .second = 0.999, .epsilon = 1e-8},
                               .schedule = {MF_SCHEDULE_CONSTANT, 1e-3, 0, 1000},
@@ -144,10 +142,12 @@ static void exact(const struct mf_comm *comm)
     const size_t cases = all && *all == '1' ? 72 : device_backend()->devices ? 3 : SANITIZED ? 12 : 24;
     const size_t most = device_backend()->devices ? 1 : 4; /* an emulated GPU takes its time */
     struct mf_dataset *sets[2] = {make_set(comm, 0), make_set(comm, 4)};
+    struct mf_task tasks[2] = {mf_task_columns(sets[0], COLUMNS, (const size_t[]){0, 1}),
+                               mf_task_classes(CLASSES, (const mf_name *)sets[0]->class_name, 0)};
 
     for (size_t k = 0; k < cases; ++k) {
         const struct mf_dataset *set = sets[pick(9 * k, 2)];
-        struct mf_train_opts opts = opts_of(models[k % 3], pick(9 * k + 1, 2) == 0, 3 + pick(9 * k + 2, 60));
+        struct mf_train_opts opts = opts_of(models[k % 3], &tasks[pick(9 * k + 1, 2) == 0], 3 + pick(9 * k + 2, 60));
         const struct mf_train_work w = work_of(set, &opts);
         struct mf_plan_numbers settings = {.count = 0};
 
@@ -164,7 +164,10 @@ static void exact(const struct mf_comm *comm)
         mf_plan_set(&settings, "spill", k % 2 ? 1024 : 0);
         compare(comm, &w, &settings, device_backend()->host_mem ? device_backend() : &mf_backend_shadow);
     }
-    for (int i = 0; i < 2; ++i) mf_dataset_close(sets[i]);
+    for (int i = 0; i < 2; ++i) {
+        mf_dataset_close(sets[i]);
+        mf_task_close(&tasks[i]);
+    }
 }
 
 /* The settings of a level, in order, as text: "64x1 32x2 ...". The first is the one that is tried for its bytes. */
@@ -188,7 +191,8 @@ static const char *row(const struct mf_train_work *w, size_t ranks, size_t level
 static void order(void)
 {
     const struct mf_dataset set = {.dims = {1, EDGE, EDGE, 1}, .inputs = 1, .classes = 3, .count = {1000}};
-    struct mf_train_opts opts = opts_of("mlp", 1, 64);
+    const struct mf_task task = mf_task_plain(&mf_learn_classify, 3);
+    struct mf_train_opts opts = opts_of("mlp", &task, 64);
     struct mf_train_work w = work_of(&set, &opts);
     const struct mf_placement two = {.ranks = 2, .threads = 1}, apart = {.ranks = 2, .threads = 1, .apart = 1};
     struct mf_plan_numbers s = {.count = 0};

@@ -19,6 +19,7 @@ static struct mf_scores scores_of(struct mf_trainer *t, size_t n, const uint32_t
 static void compare_classes(const struct mf_dataset *set, const struct mf_scores *s, const struct mf_scores *want,
                             const uint32_t *id)
 {
+    const double *confusion = mf_classify_confusion(&s->head[0]), accuracy = mf_classify_accuracy(&s->head[0]);
     double count[CLASSES] = {0}, right = 0;
     size_t rows = 0;
 
@@ -32,16 +33,16 @@ static void compare_classes(const struct mf_dataset *set, const struct mf_scores
         double sum = 0;
 
         for (size_t b = 0; b < CLASSES; ++b) {
-            sum += s->confusion[a * CLASSES + b];
-            CHECK(s->confusion[a * CLASSES + b] == want->confusion[a * CLASSES + b]);
+            sum += confusion[a * CLASSES + b];
+            CHECK(confusion[a * CLASSES + b] == mf_classify_confusion(&want->head[0])[a * CLASSES + b]);
         }
-        right += s->confusion[a * CLASSES + a];
+        right += confusion[a * CLASSES + a];
         CHECK(sum == count[a]);
     }
     if (rows)
-        CHECK_NEAR(s->accuracy, right / (double)rows, 1e-12);
+        CHECK_NEAR(accuracy, right / (double)rows, 1e-12);
     else
-        CHECK(isnan(s->accuracy));
+        CHECK(isnan(accuracy));
 }
 
 /* By hand, from the outputs of one rank. */
@@ -51,6 +52,7 @@ static void compare_reals(const struct mf_dataset *set, const struct mf_scores *
     const double n = (double)s->samples;
 
     for (size_t c = 0; s->samples > 0 && c < COLUMNS; ++c) {
+        const double r2 = mf_regress_r2(&bed_task[OF_COLUMNS], &s->head[0], c);
         double error = 0, square = 0, mean = 0, spread = 0;
 
         for (size_t i = 0; i < s->samples; ++i) mean += set->real[id[i] * COLUMNS + c] / n;
@@ -61,17 +63,17 @@ static void compare_reals(const struct mf_dataset *set, const struct mf_scores *
             square += d * d;
             spread += (want - mean) * (want - mean);
         }
-        CHECK_NEAR(s->mean_error[c], error, 1e-4 * (1 + error));
+        CHECK_NEAR(mf_regress_error(&bed_task[OF_COLUMNS], &s->head[0], c), error, 1e-4 * (1 + error));
         if (s->samples < 2)
-            CHECK(isnan(s->r2[c]));
+            CHECK(isnan(r2));
         else
-            CHECK_NEAR(s->r2[c], 1 - square / spread, 1e-4 * (1 + square / spread));
+            CHECK_NEAR(r2, 1 - square / spread, 1e-4 * (1 + square / spread));
     }
 }
 
 static void compare(const struct bed *b, struct mf_trainer *t, struct mf_trainer *alone, size_t n)
 {
-    const size_t outputs = t->opts.classify ? CLASSES : COLUMNS;
+    const size_t outputs = mf_task_outputs(t->opts.task);
     uint32_t id[2 * SAMPLES];
     struct mf_scores s, want;
 
@@ -81,11 +83,11 @@ static void compare(const struct bed *b, struct mf_trainer *t, struct mf_trainer
     CHECK(s.samples == n && s.rows == want.rows && isfinite(s.loss) == (s.rows > 0));
     if (s.rows) CHECK_NEAR(s.loss, want.loss, 1e-5 * (1 + want.loss));
     if (b->world.rank == 0)
-        CHECK_SAYS(apart(n * outputs, s.output, want.output) < 1e-3, "%zu samples: outputs differ", n);
-    if (t->opts.classify)
+        CHECK_SAYS(apart(n * outputs, s.head[0].output, want.head[0].output) < 1e-3, "%zu samples: outputs differ", n);
+    if (t->opts.task->learn == &mf_learn_classify)
         compare_classes(b->set, &s, &want, id);
     else
-        compare_reals(b->set, &s, want.output, id);
+        compare_reals(b->set, &s, want.head[0].output, id);
     mf_scores_free(&s);
     mf_scores_free(&want);
 }
@@ -93,7 +95,7 @@ static void compare(const struct bed *b, struct mf_trainer *t, struct mf_trainer
 /* An output is that of its sample: the same alone as among others. */
 static void order(struct mf_trainer *alone)
 {
-    const size_t outputs = alone->opts.classify ? CLASSES : COLUMNS;
+    const size_t outputs = mf_task_outputs(alone->opts.task);
     uint32_t id[SAMPLES];
     struct mf_scores all, one;
 
@@ -101,17 +103,17 @@ static void order(struct mf_trainer *alone)
     all = scores_of(alone, SAMPLES, id);
     for (size_t i = 0; i < SAMPLES; i += 9) {
         one = scores_of(alone, 1, &id[i]);
-        CHECK(apart(outputs, one.output, all.output + i * outputs) < 1e-3);
+        CHECK(apart(outputs, one.head[0].output, all.head[0].output + i * outputs) < 1e-3);
         mf_scores_free(&one);
     }
     mf_scores_free(&all);
 }
 
 /* Also between two steps, whose next samples are on their way. */
-static void scores(const struct bed *b, const char *model, int classify, int stage)
+static void scores(const struct bed *b, const char *model, int task, int stage)
 {
     const size_t ranks = (size_t)b->world.size, sizes[] = {0, 1, ranks - 1, ranks + 1, 23, SAMPLES, SAMPLES + 12};
-    struct mf_train_opts o = usual(model, classify, batch_for(&b->world, WINDOW, 2));
+    struct mf_train_opts o = usual(model, task, batch_for(&b->world, WINDOW, 2));
     struct mf_trainer t, alone;
     struct mf_step last;
     float *got, *want = reference(b, b->set, &o, STEPS, &last);
@@ -139,9 +141,9 @@ int main(int argc, char **argv)
     struct bed b;
 
     bed_open(&b, &argc, &argv);
-    scores(&b, "mlp", 1, 0);
-    scores(&b, "cnn", 0, 2);
-    scores(&b, "vit", 1, 3);
+    scores(&b, "mlp", OF_CLASSES, 0);
+    scores(&b, "cnn", OF_COLUMNS, 2);
+    scores(&b, "vit", OF_CLASSES, 3);
     bed_close(&b);
     return failures != 0;
 }

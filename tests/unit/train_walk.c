@@ -9,6 +9,7 @@
 
 #include "src/base/rng.h"
 #include "src/net/walk.h"
+#include "src/train/learn_classify.h"
 #include "src/train/network.h"
 #include "tests/device.h"
 
@@ -36,11 +37,14 @@ static int twice(struct mf_build *b, int x, const struct mf_model_args *args, si
 
 static const struct mf_model model = {.name = "twice", .forward = twice};
 
+static struct mf_task task;
+
 static struct mf_network_wish usual(void)
 {
     return (struct mf_network_wish){.model = &model,
                                     .args = {.dropout = 0.2},
-                                    .task = {1, {1, EDGE, EDGE, 1}, CLASSES, 0.1},
+                                    .task = task,
+                                    .dims = {1, EDGE, EDGE, 1},
                                     .batch = BATCH,
                                     .micro = MICRO,
                                     .ranks = 1,
@@ -66,8 +70,8 @@ static void feed(const struct run *r, const struct mf_pass_list *pass, size_t fi
 
     for (size_t i = 0; i < sizeof x / sizeof *x; ++i) x[i] = (float)mf_random_normal(3, 2, first * EDGE * EDGE + i);
     for (size_t i = 0; i < BATCH; ++i) label[i] = i < rows ? (int32_t)((first + i) % CLASSES) : -1;
-    q->backend->put(q, mf_walk_at(r->walk, pass->list, r->n->x), x, sizeof x);
-    q->backend->put(q, mf_walk_at(r->walk, pass->list, r->n->target), label, sizeof label);
+    q->backend->put(q, mf_walk_at(r->walk, pass->list, r->n->input[0].value), x, sizeof x);
+    q->backend->put(q, mf_walk_at(r->walk, pass->list, r->n->input[1].value), label, sizeof label);
     mf_walk_numbers(r->walk)[MF_NUMBER_SAMPLE] = (double)first;
 }
 
@@ -82,7 +86,7 @@ static double pass_all(const struct run *r, size_t micro)
 
         feed(r, pass, m * BATCH, m + 1 == micro ? BATCH - 1 : BATCH);
         mf_walk_run(r->walk, pass->list);
-        loss += (double)*(float *)mf_walk_at(r->walk, pass->list, pass->loss);
+        loss += (double)*(float *)mf_walk_at(r->walk, pass->list, pass->loss[0]);
     }
     mf_walk_run(r->walk, r->n->reduce);
     return loss;
@@ -163,7 +167,7 @@ static size_t train(struct device *d, struct mf_network *n, size_t micro, enum m
     }
     feed(&r, &n->evaluate, 50, BATCH);
     mf_walk_run(r.walk, n->evaluate.list);
-    loss[STEPS] = *(float *)mf_walk_at(r.walk, n->evaluate.list, n->evaluate.loss);
+    loss[STEPS] = *(float *)mf_walk_at(r.walk, n->evaluate.list, n->evaluate.loss[0]);
     count = gather(&r, 0, result);
     memcpy(result + count, loss, sizeof loss);
     mf_walk_close(r.walk);
@@ -430,6 +434,7 @@ int main(void)
     if (d.be->host_mem) return 77; /* a checked walk wants memory of the host */
     checked_result = mmap(NULL, NUMBERS * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (checked_result == MAP_FAILED) abort();
+    task = mf_task_classes(CLASSES, NULL, 0.1);
     for (size_t k = 0; k < sizeof errors / sizeof *errors; ++k) plant(&d, &errors[k]);
     for (size_t k = 0; mf_models[k]; ++k)
         for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
@@ -441,6 +446,7 @@ int main(void)
     munmap(checked_result, NUMBERS * sizeof(float));
     same_starts(&d, "moe");
     same_starts(&d, "vit");
+    mf_task_close(&task);
     device_close(&d);
     return failures != 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/train/learn_classify.h"
+#include "src/train/learn_regress.h"
 #include "src/train/schedule.h"
 #include "tests/check.h"
 
@@ -41,6 +43,8 @@ static size_t take(const struct mf_dataset *set, size_t epoch, struct mf_span pa
     return rows;
 }
 
+static const struct mf_task classes = {.learn = &mf_learn_classify}, columns = {.learn = &mf_learn_regress};
+
 /* One step; @p slots 0: passes of @p batch on all ranks. */
 static void step(const struct mf_dataset *set, size_t effective, size_t number, size_t ranks, size_t batch,
                  size_t slots, int *seen)
@@ -57,7 +61,8 @@ static void step(const struct mf_dataset *set, size_t effective, size_t number, 
         count += part.count;
         rows += take(set, w.epoch, part, batch, seen);
     }
-    CHECK(count == w.count && rows == mf_window_rows(set, 9, &w, 1) && count == mf_window_rows(set, 9, &w, 0));
+    CHECK(count == w.count && rows == mf_window_rows(&classes, set, 9, &w, 0) &&
+          count == mf_window_rows(&columns, set, 9, &w, 0));
 }
 
 static void once_an_epoch(size_t samples, size_t effective, size_t ranks, size_t batch, size_t slots)

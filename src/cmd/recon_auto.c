@@ -69,6 +69,13 @@ void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size)
     }
 }
 
+static void begin_coarse(const struct mf_session *s, const struct mf_recipe *recipe, struct mf_recon_cmd *o)
+{
+    o->multigrid = 1;
+    if (!mf_options_given(s->options, "coarse-iter")) o->coarse_iter = recipe->coarse_evaluations;
+    if (!mf_options_given(s->options, "coarsest-grid")) o->coarsest = recipe->coarsest;
+}
+
 static void take(const struct mf_session *s, const struct mf_recipe *recipe, struct mf_recon_cmd *o)
 {
     o->recipe = recipe;
@@ -78,7 +85,7 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
         o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
     if (recipe->coarse_to_fine && !(o->initial_file && *o->initial_file) &&
         !mf_options_given(s->options, "use-multigrid-reconstruction"))
-        o->multigrid = 1;
+        begin_coarse(s, recipe, o);
     if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
     if (recipe->lag && recipe->lag < o->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
     if (recipe->evaluations && !mf_options_given(s->options, "max-iter")) o->max_iter = recipe->evaluations;

@@ -62,6 +62,9 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("non-periodic", non_periodic, MF_FLAG, NULL, "only pairs inside a slice count"),
     ROW("no-multigrid-descriptor", no_pyramid, MF_FLAG, NULL, "full resolution only, no pyramid"),
     ROW("use-multigrid-reconstruction", multigrid, MF_FLAG, NULL, "coarse to fine"),
+    ROW("coarse-iter", coarse_iter, MF_LONG, "0", "coarse to fine: evaluations of each coarser grid; 0: as --max-iter"),
+    ROW("coarsest-grid", coarsest, MF_LONG, "0",
+        "coarse to fine: least edge of a coarser grid [voxels]; 0: as small as L and the levels of the target allow"),
     ROW("use-multiphase", use_multiphase, MF_FLAG, NULL,
         "optimise every phase (default for more than two, and for slices that are not periodic)"),
     ROW("no-multiphase", no_multiphase, MF_FLAG, NULL, "optimise the indicator of phase 1 alone"),
@@ -160,6 +163,8 @@ static int check_sizes(const struct mf_recon_cmd *o)
         double value;
     } counts[] = {{"limit_to", (double)o->lag},
                   {"max_iter", (double)o->max_iter},
+                  {"coarse_iter", (double)o->coarse_iter},
+                  {"coarsest_grid", (double)o->coarsest},
                   {"batch_size", o->batch_size},
                   {"realisations", (double)o->realisations},
                   {"polish_rounds", (double)o->polish_rounds},
@@ -190,6 +195,8 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     MF_TRY(check_sizes(o));
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to is %ld, at least 1 is needed", o->lag);
     if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
+    if (o->coarse_iter < 0) return mf_fail(MF_USAGE, "--coarse_iter is %ld, it cannot be negative", o->coarse_iter);
+    if (o->coarsest < 0) return mf_fail(MF_USAGE, "--coarsest_grid is %ld, it cannot be negative", o->coarsest);
     if (o->history < 1 || o->history > MF_HISTORY_MAX)
         return mf_fail(MF_USAGE, "--history is %ld, 1 to %d are possible", o->history, MF_HISTORY_MAX);
     MF_TRY(mf_keep_check(s, &o->keep));
@@ -442,6 +449,8 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
                                    .history_free = !mf_options_given(s->options, "history"),
                                    .evaluations = o->max_iter,
                                    .coarse_to_fine = o->multigrid,
+                                   .coarse_evaluations = o->coarse_iter,
+                                   .coarsest = (size_t)o->coarsest,
                                    .ramp = o->recipe ? o->recipe->ramp : NULL,
                                    .layers = o->layers,
                                    .cells = o->cells,

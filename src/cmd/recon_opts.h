@@ -42,7 +42,8 @@ struct mf_recon_cmd {
     int sized; /* the target states the extents of the measured field */
     /* how it is found */
     const char *optimizer;
-    long max_iter, history, convergence_steps, outfile_data_steps, polish_rounds, realisations, candidates;
+    long max_iter, coarse_iter, coarsest, history, convergence_steps, outfile_data_steps, polish_rounds, realisations,
+        candidates;
     double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;
     double initial_temperature, final_temperature, cooldown_factor;
     const char *mutation_rule, *acceptance;

@@ -90,7 +90,10 @@ void mf_recon_unused_here(const struct mf_session *s, const struct mf_recon_cmd 
     if (o->level_weights.count > levels && mf_options_given(s->options, "level-weights"))
         mf_warn("--level_weights gives %zu weights, and the pyramid has %zu level%s: what is beyond has no effect",
                 o->level_weights.count, levels, MF_S(levels));
-    if (o->multigrid && mf_solve_grids(dims, target, opts) == 1)
-        MF_UNUSED(s, "no grid is coarser, by L and the levels of the target", "use-multigrid-reconstruction");
+    if (!o->multigrid)
+        MF_UNUSED(s, "there is one grid without --use_multigrid_reconstruction", "coarse-iter", "coarsest-grid");
+    else if (mf_solve_grids(dims, target, opts) == 1)
+        MF_UNUSED(s, "no grid is coarser, by L, the levels of the target and --coarsest_grid",
+                  "use-multigrid-reconstruction", "coarse-iter");
     if (target->phases < 2) MF_UNUSED(s, "the target has one phase", "use-multiphase", "no-multiphase");
 }

@@ -230,9 +230,14 @@ static size_t push(struct step *script, size_t n, const char *stage, double lamb
 
 static const struct mf_ramp *ramp_of(const struct mf_solve_opts *o) { return o->ramp ? o->ramp : &USUAL; }
 
+long mf_grid_evaluations(const struct mf_solve_opts *o, int last)
+{
+    return !last && o->coarse_evaluations ? o->coarse_evaluations : o->evaluations;
+}
+
 int mf_grid_one_descent(const struct mf_solve_opts *o, int last)
 {
-    return o->evaluations < (2 + (last ? ramp_of(o)->stages : 0)) * LEAST;
+    return mf_grid_evaluations(o, last) < (2 + (last ? ramp_of(o)->stages : 0)) * LEAST;
 }
 
 int mf_grid_uses_mean_field(const struct mf_grid *r)
@@ -247,7 +252,7 @@ static size_t script_of(const struct mf_grid *r, int last, struct step script[ST
     const struct mf_ramp *ramp = ramp_of(r->opts);
     const int annealed = last && mf_grid_uses_mean_field(r);
     const double share = annealed ? MF_SOLVE_BEFORE : last ? ramp->share : 1;
-    long all = r->opts->evaluations, first = (long)(share * (double)all), rest = all - first;
+    long all = mf_grid_evaluations(r->opts, last), first = (long)(share * (double)all), rest = all - first;
     size_t n;
 
     MF_ASSERT(ramp->stages > 1 && ramp->stages <= MF_RAMP_STAGES);
@@ -343,7 +348,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
     struct step script[STEPS_MAX];
     size_t n = script_of(r, last, script);
 
-    r->planned = r->opts->evaluations;
+    r->planned = mf_grid_evaluations(r->opts, last);
     r->stage_start = mf_now();
     if (!r->optimiser.under_way) { /* else it was loaded */
         MF_PHASE(&mf_phase_descent);

@@ -102,6 +102,9 @@ void mf_grid_hold(struct mf_grid *run, float value, float *x);
 /** Writes a row of convergence and of the metrics. */
 void mf_grid_note(struct mf_grid *run, long evaluations);
 
+/** Most evaluations of the gradient stages of a grid. @p last: see mf_grid_descend(). */
+long mf_grid_evaluations(const struct mf_solve_opts *opts, int last);
+
 /** Are there so few evaluations that each grid has only one descent? @p last: see mf_grid_descend(). */
 int mf_grid_one_descent(const struct mf_solve_opts *opts, int last);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/desc/texture.h"
 #include "src/recon/start.h"
 
@@ -29,13 +30,16 @@ static const double FIELD = 1e6;
 
 enum { PATCH = 9 /* of Patches, its edge */ };
 
-/* From this edge on [pixels] coarse grids are large enough for patches, and place less than the whole example. */
-enum { WIDE = 128 };
+/* From these edges on [pixels] coarse grids are large enough for patches, and place less than the whole example: of
+ * networks the example's and the result's, else the result's. */
+enum { WIDE = 128, LARGE = 256 };
 
 void mf_recipe_for(const size_t dims[3], struct mf_target_look *look)
 {
+    look->result = SIZE_MAX;
     for (int a = 0; a < 3; ++a)
-        if (dims[a] > 1 && dims[a] < look->edge) look->edge = dims[a];
+        if (dims[a] > 1) look->result = mf_min(look->result, dims[a]);
+    look->edge = mf_min(look->edge, look->result);
     look->coarsest = look->edge;
     look->pixels = (double)dims[0] * (double)dims[1] * (double)dims[2] * (dims[0] > 1 ? 3 : 1);
 }
@@ -43,6 +47,9 @@ void mf_recipe_for(const size_t dims[3], struct mf_target_look *look)
 /* From trials on the images of benchmarks/textures.py. The ramp ends where grey is so expensive that the cut changes
  * little. A polish would improve S2 but break connections of lamellae or phases. */
 static const struct mf_ramp slow = {8, 0.01, 10, 0.43};
+
+/* For what comes from coarser grids. */
+static const struct mf_ramp late = {8, 0.01, 10, 0.3};
 
 /* For what begins with layers: the first part, without lambda, would melt them. */
 static const struct mf_ramp firm = {8, 0.3, 10, 0.1};
@@ -64,6 +71,29 @@ static const struct mf_recipe lamellae = {.name = "lamellae",
                                           .history = 10,
                                           .ramp = &slow,
                                           .unpolished = 1};
+/* Most evaluations would be on the finest grid. Few on coarser ones put large features in place; more of them copy the
+ * image (benchmarks/results/large-images-*.md). */
+static const struct mf_recipe large_blobs = {.name = "large blobs",
+                                             .terms = 4,
+                                             .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
+                                             .weight = {7.6, 3.2, 5, 5},
+                                             .coarse_to_fine = 1,
+                                             .coarse_evaluations = 60,
+                                             .coarsest = 128,
+                                             .evaluations = 250,
+                                             .history = 10,
+                                             .ramp = &late};
+static const struct mf_recipe large_lamellae = {.name = "large lamellae",
+                                                .terms = 4,
+                                                .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
+                                                .weight = {7.6, 3.2, 12, 5},
+                                                .coarse_to_fine = 1,
+                                                .coarse_evaluations = 60,
+                                                .coarsest = 128,
+                                                .evaluations = 250,
+                                                .history = 10,
+                                                .ramp = &late,
+                                                .unpolished = 1};
 static const struct mf_recipe network = {.name = "network or inclusions",
                                          .terms = 3,
                                          .type = {"FFTCorrelations", "Variation", "Patches"},
@@ -161,24 +191,25 @@ static const struct mf_recipe lamellae_inside = {.name = "lamellae",
                                                  .history = 10,
                                                  .ramp = &firm};
 
-/* For what was seen: why, and the recipes for an image, a large image and a volume. */
-enum { IMAGE, WIDE_IMAGE, VOLUME, KINDS };
+/* For what was seen: why, and the recipes for an image, a wide image, a large result (NULL: as others) and a volume. */
+enum { IMAGE, WIDE_IMAGE, LARGE_IMAGE, VOLUME, KINDS };
 enum { TINY, DEAR, SEVERAL, SPARSE, SEPARATE, INCLUDED, LAMELLAE, CELLS, LINED, BLOBS };
 
 static const struct {
     const char *why;
     const struct mf_recipe *recipe[KINDS];
 } rows[] = {
-    [TINY] = {"the image or the result is smaller than a patch", {&defaults, &defaults, &defaults}},
-    [DEAR] = {"a search for patches would take too long", {&defaults, &defaults, &defaults}},
-    [SEVERAL] = {"there are more than two phases", {&several, &several, &several_inside}},
-    [SPARSE] = {"its inclusions are sparse", {&sparse, &sparse, &defaults}},
-    [SEPARATE] = {"its inclusions are of one size and stand apart", {&sparse, &sparse, &defaults}},
-    [INCLUDED] = {"its inclusions are of one size", {&network, &wide_network, &defaults}},
-    [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae, &lamellae_inside}},
-    [CELLS] = {"thin walls part the other phase into cells", {&closed_network, &wide_closed_network, &defaults}},
-    [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &wide_network, &defaults}},
-    [BLOBS] = {"its edges are no straighter than chance", {&blobs, &blobs, &defaults}},
+    [TINY] = {"the image or the result is smaller than a patch", {&defaults, &defaults, NULL, &defaults}},
+    [DEAR] = {"a search for patches would take too long", {&defaults, &defaults, NULL, &defaults}},
+    [SEVERAL] = {"there are more than two phases", {&several, &several, NULL, &several_inside}},
+    [SPARSE] = {"its inclusions are sparse", {&sparse, &sparse, NULL, &defaults}},
+    [SEPARATE] = {"its inclusions are of one size and stand apart", {&sparse, &sparse, NULL, &defaults}},
+    [INCLUDED] = {"its inclusions are of one size", {&network, &wide_network, NULL, &defaults}},
+    [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae, &large_lamellae, &lamellae_inside}},
+    [CELLS] = {"thin walls part the other phase into cells", {&closed_network, &wide_closed_network, NULL, &defaults}},
+    [LINED] = {"edges are straighter than chance, and S2 does not oscillate",
+               {&network, &wide_network, NULL, &defaults}},
+    [BLOBS] = {"its edges are no straighter than chance", {&blobs, &blobs, &large_blobs, &defaults}},
 };
 
 /* Operations of all searches of a run for patches of an example of so many pixels, or of a part of it. */
@@ -240,10 +271,13 @@ static int row_of(const struct mf_target_look *look)
 
 const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int volume, const char **why)
 {
-    const int kind = volume ? VOLUME : look->edge < WIDE ? IMAGE : WIDE_IMAGE;
+    const int image = look->edge >= WIDE ? WIDE_IMAGE : IMAGE;
+    const struct mf_recipe *large;
     int row = row_of(look);
 
-    if (volume && searching(rows[row].recipe[kind], look, LEAST * LEAST) > 4 * WORK) row = DEAR;
+    if (volume && searching(rows[row].recipe[VOLUME], look, LEAST * LEAST) > 4 * WORK) row = DEAR;
     *why = rows[row].why;
-    return rows[row].recipe[kind];
+    if (volume) return rows[row].recipe[VOLUME];
+    large = look->result >= LARGE ? rows[row].recipe[LARGE_IMAGE] : NULL;
+    return large ? large : rows[row].recipe[image];
 }

@@ -21,7 +21,8 @@ struct mf_recipe {
     double layers;   /* a volume begins with layers of so many times the measured wave number; 0: with noise */
     long candidates; /* most runs to choose from; 0: one */
     int unpolished, coarse_to_fine;
-    const struct mf_ramp *ramp; /* NULL: the default */
+    long coarse_evaluations, coarsest; /* of every coarser grid, and its least edge [pixels]; 0: the default */
+    const struct mf_ramp *ramp;        /* NULL: the default */
 };
 
 /**

@@ -111,6 +111,8 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
         problem_method(m, o->evaluations, to);
     problem_real("tolerance", m->tolerance, to);
     fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->method.history, o->coarse_to_fine);
+    if (o->coarse_to_fine && o->coarse_evaluations) fprintf(to, "--coarse_iter: %ld\n", o->coarse_evaluations);
+    if (o->coarse_to_fine && o->coarsest) fprintf(to, "--coarsest_grid: %zu\n", o->coarsest);
     if (o->ramp)
         fprintf(to, "ramp: %d %.17g %.17g %.17g\n", o->ramp->stages, o->ramp->first, o->ramp->last, o->ramp->share);
     if (mf_grid_one_descent(o, 1)) fprintf(to, "gradient stages: one descent\n");

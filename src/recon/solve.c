@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mpi/redistribute.h"
+#include "src/base/bounds.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -334,14 +335,15 @@ static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_sla
     return mf_grid_descend(r, r->level == 0);
 }
 
-/* As many grids as the target has levels and every grid holds a window. */
+/* As many grids as the target has levels, every grid holds a window, and none is smaller than wanted. */
 size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
 {
+    const size_t least = mf_max(2 * target->lag, opts->coarsest);
     size_t n = dims[0] > 1 && dims[0] < dims[1] ? dims[0] : dims[1], levels = target->side[0].levels;
 
     if (!opts->coarse_to_fine) return 1;
     if (dims[2] < n) n = dims[2];
-    while (levels > 1 && (n >> (levels - 1)) / 2 < target->lag) --levels;
+    while (levels > 1 && n >> (levels - 1) < least) --levels;
     return levels;
 }
 

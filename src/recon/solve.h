@@ -26,6 +26,8 @@ struct mf_solve_opts {
     size_t history_kept;          /* of the checkpoint that the run continues, for its plan; 0: none */
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     int coarse_to_fine;
+    long coarse_evaluations;    /* most of every grid but the finest; 0: as many as of that */
+    size_t coarsest;            /* least edge of a coarser grid [voxels]; 0: windows of the target fit */
     const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, after half of the evaluations, if there are at least 28 */
     double layers; /* a volume of two phases begins with layers of so many periods per voxel in every slice; 0: noise */
     double cells;  /* an image of two phases begins with so many cells per pixel, walls of the rarer one; 0: noise */
@@ -80,7 +82,7 @@ enum { MF_SOLVE_MEAN_FIELD = 240, MF_SOLVE_MEAN_FIELDS = 320 };
  * optimised phase of more than 95 %. Not collective. */
 int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
 
-/** Number of grids of a run: one, or from coarse to fine as many as the target's levels and L allow. */
+/** Number of grids of a run: one, or from coarse to fine as many as the target's levels, L and opts->coarsest allow. */
 size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
 
 /**

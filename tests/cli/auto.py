@@ -352,12 +352,15 @@ def planned(folder):
 
 
 def coarse(folder):
-    """Large networks begin on a coarse grid, unless somebody has given the start."""
+    """Large networks begin on a coarse grid, unless somebody has given the start; other large images on one that is not too coarse."""
     image = save(folder, "image.npy", broken(128))
-    for words, first in (([], "grid 32 x 32"), (["--initial_microstructure_file", image], "grid 128 x 128")):
-        status, _, err = run(PROGRAM, "match", image, "--max_iter", 9, *words, "--output", f"{folder}/coarse.npy")
+    large = save(folder, "large.npy", np.tile(lamellae(64, 8, True), (4, 4)))
+    for path, kind, words, first, coarse in (
+            (image, "large network or inclusions", [], "32 x 32", True), (image, "large network or inclusions", ["--initial_microstructure_file", image], "128 x 128", False),
+            (large, "large lamellae", ["--coarse_iter", 3], "128 x 128", True), (large, "large lamellae", ["--coarse_iter", 3, "--coarsest_grid", 256], "256 x 256", True)):
+        status, _, err = run(PROGRAM, "match", path, "--max_iter", 9, *words, "--output", f"{folder}/coarse.npy")
         grids = [line for line in err.splitlines() if line.startswith("grid ")]
-        check(status == 0 and "auto: large network or inclusions" in err and ("coarse to fine" in err) == (not words) and grids and grids[0].startswith(first), f"{words}: {status} {err[-600:]}")
+        check(status == 0 and f"auto: {kind}" in err and ("coarse to fine" in err) == coarse and grids and grids[0].startswith(f"grid {first}"), f"{words}: {status} {err[-600:]}")
 
 
 def asked(folder):
@@ -374,7 +377,7 @@ def asked(folder):
 def large(folder):
     """Patches of a large volume are looked for in the middle of the image, those of one that is too large not at all."""
     image = save(folder, "image.npy", lamellae(160, 8, True))
-    for size, says in (([160, 160, 160], "auto: Patches uses at most the middle 1"), ([1500, 1500], "auto: lamellae"),
+    for size, says in (([160, 160, 160], "auto: Patches uses at most the middle 1"), ([1500, 1500], "auto: large lamellae"),
                        ([512, 512, 512], "auto: S2 and Variation, as a search for patches would take too long")):
         status, _, err = run(PROGRAM, "match", image, "--size", *size, "--dry-run")
         check(status == 0 and says in err and ("at most the middle" in err) == (size == [160, 160, 160]), f"{size}: {status} {err}")

@@ -6,7 +6,7 @@ target_compile_options(fake_nvml PRIVATE -Wno-missing-prototypes)
 
 mf_test(NAME plan_bind SOURCE unit/plan_bind.c ROOM mf_plan)
 mf_test(NAME plan_room SOURCE unit/plan_room.c ROOM mf_plan)
-mf_test(NAME plan_task SOURCE unit/plan_task.c ROOM mf_plan)
+mf_test(NAME plan_workload SOURCE unit/plan_workload.c ROOM mf_plan)
 mf_test(NAME plan_nic SOURCE unit/plan_nic.c ROOM mf_plan ARGS ${CMAKE_CURRENT_BINARY_DIR})
 mf_test(NAME plan_pin SOURCE unit/plan_pin.c ROOM mf_plan ARGS ${CMAKE_CURRENT_BINARY_DIR})
 mf_test(NAME plan_visible SOURCE unit/plan_visible.c ROOM mf_plan)

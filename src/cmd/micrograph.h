@@ -10,7 +10,7 @@
 #include "src/cmd/cmd.h"
 #include "src/desc/characterize.h"
 #include "src/desc/vgg_weights.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 /* -- how a micrograph is read -- */
 

@@ -57,7 +57,7 @@ static struct mf_plan_ask ask_of(struct work *w)
     w->options = (struct mf_plan_options){.ranks = (size_t)p->wish->ranks, .threads = (size_t)p->common->threads};
     mf_planned_device(p->common, p->residency, &w->number, &w->options);
     w->options.apart = strcmp(w->options.device, "shadow") == 0;
-    return (struct mf_plan_ask){&w->hardware, p->task, p->work, &w->options, NULL};
+    return (struct mf_plan_ask){&w->hardware, p->workload, p->work, &w->options, NULL};
 }
 
 /* Rank 0 prints; the file is everybody's. Where nothing fits (@p made) what was looked at is said all the same. */

@@ -34,7 +34,7 @@ struct mf_planning {
     struct mf_session *session;
     struct mf_common *common; /* the session's: of --device auto, cpu where no GPU may count */
     struct mf_plan_wish *wish;
-    const struct mf_plan_task *task;
+    const struct mf_plan_workload *workload;
     void *work;              /* its context */
     struct mf_queue **queue; /* that of work, for --verify */
     const char *residency;

@@ -78,7 +78,7 @@ static void fill_options(struct ask *a)
     mf_planned_device(s->common, a->p->residency, &a->number, &a->options);
     if (!mf_device_is_free(s)) a->options.device = s->backend->devices ? "cuda" : "cpu";
     a->options.exchange = s->comm->transport ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
-    a->plan_of = (struct mf_plan_ask){&a->here.probe.hardware, a->p->task, a->p->work, &a->options, &a->here.world};
+    a->plan_of = (struct mf_plan_ask){&a->here.probe.hardware, a->p->workload, a->p->work, &a->options, &a->here.world};
 }
 
 static int same_problem(const struct ask *a, const struct mf_plan *file)
@@ -86,7 +86,7 @@ static int same_problem(const struct ask *a, const struct mf_plan *file)
     struct mf_plan_lines problem = {.count = 0};
     int rc;
 
-    a->p->task->describe(a->p->work, &problem);
+    a->p->workload->describe(a->p->work, &problem);
     rc = mf_plan_same(a->p->plan, file, &problem, &a->here.probe.hardware);
     mf_plan_lines_free(&problem);
     return rc;
@@ -176,7 +176,7 @@ static void say(const struct mf_planned *p, const struct mf_json *json)
 
         MF_ASSERT(mf_plan_numbers_read(mf_json_get(one, "settings"), &settings));
         mf_info("plan: %s: %.3g ms per %s", mf_plan_numbers_text(&settings, sizeof text, text),
-                1e3 * mf_json_to_real(mf_json_get(one, "measured")), p->task->step);
+                1e3 * mf_json_to_real(mf_json_get(one, "measured")), p->workload->step);
     }
 }
 

@@ -1,4 +1,4 @@
-/* The plan of a run that is about to begin, of any task of the planner: made on rank 0 or taken from a file, tried by
+/* The plan of a run that is about to begin, of any workload: made on rank 0 or taken from a file, tried by
  * real steps, and the same on all ranks. Rule: what settings mean to the run only its verb knows, by its functions. */
 #ifndef MF_CMD_PLANNED_H
 #define MF_CMD_PLANNED_H
@@ -15,7 +15,7 @@
 
 struct mf_planned {
     struct mf_session *session;
-    const struct mf_plan_task *task;
+    const struct mf_plan_workload *workload;
     void *work;              /* its context */
     struct mf_queue **queue; /* that of work, for trials */
     const char *plan;        /* --plan: auto, off or FILE */
@@ -23,7 +23,7 @@ struct mf_planned {
     int off;                 /* nothing is planned, whatever --plan says */
     int reserves;            /* memory is taken at once: --no_memory_growth */
     int tries;               /* settings may be tried where --plan is auto */
-    size_t in_use;           /* bytes that this rank will hold beside those that the task counts */
+    size_t in_use;           /* bytes that this rank will hold beside those that the workload counts */
 
     void *context; /* of: */
     /** Puts what the plan of a file fixes into work; refuses (MF_USAGE) what options say otherwise. Local. */

@@ -7,7 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/recon_plan.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 enum { KEYS = 16 };
 
@@ -69,7 +69,7 @@ static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *giv
     if (rc == MF_OK) rc = mf_recon_plan(s, &o, &target, dims, &solve);
     if (rc == MF_OK) {
         mf_recon_work_look(&work);
-        mf_recon_task.describe(&work, problem);
+        mf_recon_workload.describe(&work, problem);
         if (o.fixed_file && *o.fixed_file) mf_plan_say(problem, "fixed voxels", "some");
     }
     mf_target_free(&target);

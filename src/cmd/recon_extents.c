@@ -4,7 +4,7 @@
 
 #include "src/base/err.h"
 #include "src/cmd/recon_opts.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 static int positive(const char *word, long value)
 {

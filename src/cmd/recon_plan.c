@@ -5,7 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
                         const struct mf_plan *file, size_t batch)
@@ -95,7 +95,7 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
     mf_recon_work_look(&p.work);
     return mf_planned_make(
         &(struct mf_planned){.session = session,
-                             .task = &mf_recon_task,
+                             .workload = &mf_recon_workload,
                              .work = &p.work,
                              .queue = &p.work.queue,
                              .plan = o->plan,

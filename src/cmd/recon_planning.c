@@ -167,7 +167,7 @@ static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct m
     return mf_plan_verb(&(struct mf_planning){.session = s,
                                               .common = &o->recon.common,
                                               .wish = &o->wish,
-                                              .task = &mf_recon_task,
+                                              .workload = &mf_recon_workload,
                                               .work = &work,
                                               .queue = &work.queue,
                                               .residency = o->recon.residency});

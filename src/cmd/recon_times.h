@@ -4,7 +4,7 @@
 #define MF_CMD_RECON_TIMES_H
 
 #include "src/cmd/cmd.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 /** Reads the times of @p files that are of the extents of @p work, after mf_recon_work_look(). Warns where there are
  * none. MF_INPUT: a file cannot be read. Not collective. */

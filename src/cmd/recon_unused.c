@@ -9,7 +9,7 @@
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/unused.h"
 #include "src/desc/registry.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 /* Options of other optimisers than the one that was chosen. */
 static void say_method(const struct mf_session *s, const struct mf_method *method)

@@ -6,7 +6,7 @@
 #include "src/cmd/keep.h"
 #include "src/moe/sleep.h"
 #include "src/train/loop.h"
-#include "src/train/task.h"
+#include "src/train/workload.h"
 
 struct mf_train_cmd {
     struct mf_common common;
@@ -119,7 +119,7 @@ int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set,
 /** Refuses what needs a memory beside the host's: MF_USAGE. @p apart: @p device has one. Local. */
 int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart);
 
-/** The same as a task of the planner: what the options leave open is free. @p set and @p opts outlive it. Local. */
+/** The same as a workload of the planner: what the options leave open is free. @p set and @p opts outlive it. Local. */
 struct mf_train_work mf_train_work_of(const struct mf_session *session, const struct mf_train_cmd *o,
                                       const struct mf_dataset *set, const struct mf_train_opts *opts);
 

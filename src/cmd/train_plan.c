@@ -39,7 +39,7 @@ static int take(void *context, const char *path, const struct mf_plan *file)
     struct planned *p = context;
 
     MF_TRY(check_given(&p->work, path, file));
-    mf_train_task.fix(&p->work, &file->settings);
+    mf_train_workload.fix(&p->work, &file->settings);
     p->work.readers = (long)mf_plan_get(&file->settings, "readers");
     return MF_OK;
 }
@@ -77,7 +77,7 @@ int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o,
     struct planned p = {.opts = opts, .work = mf_train_work_of(session, o, set, &asked)};
 
     return mf_planned_make(&(struct mf_planned){.session = session,
-                                                .task = &mf_train_task,
+                                                .workload = &mf_train_workload,
                                                 .work = &p.work,
                                                 .queue = &p.work.queue,
                                                 .plan = o->plan,
@@ -152,7 +152,7 @@ static int too_large(const struct mf_session *s, const struct mf_train_work *w, 
     return mf_fail(MF_MEMORY, "%s; nothing smaller is left than %s: %zu bytes of a rank (%s); try: %s", why,
                    mf_plan_numbers_text(&settings, sizeof words, words),
                    bytes[MF_PLAN_STATE].total + (rank.apart ? bytes[MF_PLAN_HOST].total : 0), parts,
-                   mf_train_task.smaller(w));
+                   mf_train_workload.smaller(w));
 }
 
 static void warn_smaller(const char *why, const struct mf_train_opts *opts)

@@ -146,7 +146,7 @@ static int plan_set(struct mf_session *s, struct plan_cmd *o, const struct mf_da
         rc = mf_plan_verb(&(struct mf_planning){.session = s,
                                                 .common = &o->moe.train.common,
                                                 .wish = &o->wish,
-                                                .task = &mf_train_task,
+                                                .workload = &mf_train_workload,
                                                 .work = &work,
                                                 .queue = &work.queue,
                                                 .residency = "auto",

@@ -141,10 +141,10 @@ struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, i
         note_cores(plan);
         return cores;
     }
-    if (ask->task->worse(&cores->settings, &gpus->settings) || cores_take >= gpus_take * (1 - MF_PLAN_WORTH))
+    if (ask->workload->worse(&cores->settings, &gpus->settings) || cores_take >= gpus_take * (1 - MF_PLAN_WORTH))
         return gpus;
     mf_plan_note(plan, "the model predicts %.3g ms per %s on the cores and %.3g ms on GPUs: the plan is for the cores",
-                 1e3 * cores_take, ask->task->step, 1e3 * gpus_take);
+                 1e3 * cores_take, ask->workload->step, 1e3 * gpus_take);
     plan->why_cores = plan->notes;
     return cores;
 }
@@ -163,7 +163,7 @@ static const char *remedy_for(const struct mf_plan_options *o, const struct mf_p
     return "more ranks or nodes";
 }
 
-/* The task has no setting for any layout. */
+/* The workload has no setting for any layout. */
 static int nothing_offered(const struct mf_plan_ask *ask)
 {
     const size_t ranks = ask->world ? ask->world->ranks : ask->options->ranks;
@@ -191,5 +191,5 @@ int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
                    c->host ? " on the node" : "", c->rank, c->free, c->limit ? " (" : "", limit, c->limit ? ")" : "",
                    c->limit ? "a larger " : "", limit, c->limit ? ", " : "", forbidden ? o->remedy : remedy_for(o, c),
                    forbidden || c->free == 0 ? "" : ", ",
-                   forbidden || c->free == 0 ? "" : ask->task->smaller(ask->context));
+                   forbidden || c->free == 0 ? "" : ask->workload->smaller(ask->context));
 }

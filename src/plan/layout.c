@@ -201,7 +201,7 @@ static size_t threads_on(const struct mf_plan_ask *ask, const struct mf_placemen
         if (cores < least) least = cores;
     }
     if (least == 0) least = 1;
-    return p->device ? least : ask->task->threads(ask->context, p->ranks, least);
+    return p->device ? least : ask->workload->threads(ask->context, p->ranks, least);
 }
 
 const struct mf_gpu *mf_layout_old(const struct mf_hardware *hardware, const struct mf_plan_options *options)
@@ -246,7 +246,7 @@ int mf_layouts_make(const struct mf_plan_ask *ask, int device, struct mf_layouts
     } else if (options->ranks > 0) {
         MF_TRY(given_ranks(hardware, options, device, layouts));
     } else {
-        free_choice(hardware, options, device, ask->task->most_ranks(ask->context), layouts);
+        free_choice(hardware, options, device, ask->workload->most_ranks(ask->context), layouts);
     }
     for (size_t i = 0; i < layouts->count; ++i) layouts->at[i].threads = threads_on(ask, &layouts->at[i]);
     return MF_OK;

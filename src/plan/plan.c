@@ -1,5 +1,5 @@
 /* See plan.h: the search. Layouts are tried from the fewest ranks on. On each, the settings of a level are tried in the
- * task's order until one fits. The next level is tried only if nothing fits. */
+ * workload's order until one fits. The next level is tried only if nothing fits. */
 #include "src/plan/plan.h"
 
 #include <search.h>
@@ -20,7 +20,7 @@ struct known {
 
 struct search {
     const struct mf_plan_ask *ask;
-    const struct mf_plan_task *task;
+    const struct mf_plan_workload *workload;
     struct mf_plan *plan;
     void *known; /* tree of struct known (tsearch) */
 };
@@ -41,7 +41,7 @@ static uint64_t mix(uint64_t key, uint64_t value) { return mf_fnv(key, &value, s
 
 static uint64_t key_of(const struct search *s, const struct mf_plan_rank *r, const struct mf_plan_numbers *settings)
 {
-    uint64_t key = s->task->share(s->ask->context, settings, r->ranks, r->rank);
+    uint64_t key = s->workload->share(s->ask->context, settings, r->ranks, r->rank);
 
     key = mix(mix(mix(key, r->ranks), r->local_size), r->threads);
     key = mix(mix(key, r->in_use), (uint64_t)r->apart);
@@ -58,7 +58,7 @@ static int by_key(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Asks the task, and remembers what it says unless it refuses. */
+/* Asks the workload, and remembers what it says unless it refuses. */
 static int measure(struct search *s, uint64_t key, const struct mf_plan_rank *rank,
                    const struct mf_plan_numbers *settings)
 {
@@ -66,7 +66,7 @@ static int measure(struct search *s, uint64_t key, const struct mf_plan_rank *ra
     int rc;
 
     known->key = key;
-    rc = s->task->bytes(s->ask->context, rank, settings, known->bytes);
+    rc = s->workload->bytes(s->ask->context, rank, settings, known->bytes);
     if (rc == MF_OK)
         MF_MUST(tsearch(known, &s->known, by_key), "a plan");
     else
@@ -188,7 +188,7 @@ static int price_rank(struct search *s, const struct mf_placement *place, size_t
 
     MF_TRY(bytes_of(s, &rank, settings, &bytes));
     *cost = (struct mf_plan_cost){.total = 0};
-    s->task->price(s->ask->context, place, r, &rates, settings, bytes->fact, cost);
+    s->workload->price(s->ask->context, place, r, &rates, settings, bytes->fact, cost);
     return MF_OK;
 }
 
@@ -203,7 +203,7 @@ static int price(struct search *s, const struct mf_placement *place, const struc
         struct mf_plan_cost cost;
 
         last = share;
-        share = s->task->share(s->ask->context, &c->settings, place->ranks, r);
+        share = s->workload->share(s->ask->context, &c->settings, place->ranks, r);
         if (r > 0 && share == last && place->node[r] == place->node[r - 1] && place->gpu[r] == place->gpu[r - 1])
             continue;
         MF_TRY(price_rank(s, place, r, &c->settings, &cost));
@@ -239,7 +239,7 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
                                   .threads = place->threads};
     struct mf_plan_cost cost;
 
-    for (size_t trial = 0; s->task->settings(s->ask->context, place, level, trial, &c.settings); ++trial) {
+    for (size_t trial = 0; s->workload->settings(s->ask->context, place, level, trial, &c.settings); ++trial) {
         MF_TRY(fill_or_pass(s, place, &c));
         if (!c.fits) does_not_fit(s->plan, &c);
         if (!c.fits && trial == 0) return MF_OK;
@@ -257,7 +257,7 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
 static int search_device(struct search *s, int device, struct mf_layouts *layouts)
 {
     MF_TRY(mf_layouts_make(s->ask, device, layouts));
-    for (size_t level = 0; level < s->task->levels(s->ask->context, layouts->at[0].apart); ++level) {
+    for (size_t level = 0; level < s->workload->levels(s->ask->context, layouts->at[0].apart); ++level) {
         for (size_t i = 0; i < layouts->count; ++i) MF_TRY(try_layout(s, &layouts->at[i], level));
         if (mf_plan_choose(s->plan, device)) return MF_OK;
     }
@@ -323,7 +323,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     p->fullest = c->rank;
     p->exchange = mf_plan_exchange(place, place->nccl);
     MF_TRY(price(s, place, c, &p->cost));
-    s->task->finish(s->ask->context, place, c->fact, p);
+    s->workload->finish(s->ask->context, place, c->fact, p);
     return write_bytes(s, place, c);
 }
 
@@ -356,13 +356,13 @@ static int search_all(struct search *s, struct mf_layouts layouts[2])
 
 int mf_plan_make(const struct mf_plan_ask *ask, struct mf_plan *plan)
 {
-    struct search s = {.ask = ask, .task = ask->task, .plan = plan};
+    struct search s = {.ask = ask, .workload = ask->workload, .plan = plan};
     struct mf_layouts layouts[2] = {{.count = 0}, {.count = 0}};
     int rc;
 
     memset(plan, 0, sizeof *plan);
-    plan->task = ask->task;
-    ask->task->describe(ask->context, &plan->problem);
+    plan->workload = ask->workload;
+    ask->workload->describe(ask->context, &plan->problem);
     mf_plan_machine(ask->hardware, &plan->machine);
     rc = search_all(&s, layouts);
     for (int device = 0; device < 2; ++device) mf_layouts_free(&layouts[device]);

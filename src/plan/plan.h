@@ -1,11 +1,11 @@
-/* A plan: what a task will do on a machine and why. It says which ranks on which nodes and GPUs, with which settings,
- * how many bytes each rank takes and how many seconds a step costs (docs/PLANNER.md). The planner is a pure function:
- * the same machine, task and options give the same plan on every rank and on every machine. */
+/* A plan: what a workload will do on a machine and why. It says which ranks on which nodes and GPUs, with which
+ * settings, how many bytes each rank takes and how many seconds a step costs (docs/PLANNER.md). The planner is a pure
+ * function: the same machine, workload and options give the same plan on every rank and on every machine. */
 #ifndef MF_PLAN_PLAN_H
 #define MF_PLAN_PLAN_H
 
 #include "mpi/nccl_transport.h"
-#include "src/plan/task.h"
+#include "src/plan/workload.h"
 
 enum { MF_PLAN_VERSION = 2, MF_PLAN_REASON = 200, MF_PLAN_NOTES = 8, MF_PLAN_HASH = 17 };
 
@@ -49,7 +49,7 @@ struct mf_plan_candidate {
 };
 
 struct mf_plan {
-    const struct mf_plan_task *task; /* NULL: read from a file */
+    const struct mf_plan_workload *workload; /* NULL: read from a file */
     struct mf_plan_lines problem, machine;
     int device, apart;
     size_t nodes, per_node, ranks, ranks_per_gpu, threads;
@@ -79,8 +79,8 @@ struct mf_plan {
 /** The input of a plan. */
 struct mf_plan_ask {
     const struct mf_hardware *hardware;
-    const struct mf_plan_task *task;
-    void *context; /* of the task */
+    const struct mf_plan_workload *workload;
+    void *context; /* of the workload */
     const struct mf_plan_options *options;
     const struct mf_plan_world *world; /* NULL: the plan chooses the ranks too */
 };
@@ -89,9 +89,9 @@ struct mf_plan_ask {
  * Makes a plan. Not collective. Call mf_plan_free(), also after a refusal. Refuses:
  * - with MF_MEMORY when nothing fits; the sentence states the bytes needed and available. plan->least and the
  *   candidates are then set.
- * - with MF_USAGE when the task has no setting for the ranks.
+ * - with MF_USAGE when the workload has no setting for the ranks.
  * - with MF_DEVICE when --gpu_ids or --device ask for what the machine does not have.
- * - as the task does.
+ * - as the workload does.
  */
 int mf_plan_make(const struct mf_plan_ask *ask, struct mf_plan *plan);
 void mf_plan_free(struct mf_plan *plan);
@@ -152,8 +152,9 @@ int mf_refuse_together(const struct mf_comm *comm, int rc);
 int mf_plan_share(const struct mf_comm *comm, const struct mf_plan *mine, struct mf_json **json);
 
 /**
- * Runs real steps with the settings of rank 0's plan and with the task's rivals. Makes the plan again with the fastest,
- * which must gain 3 %. plan->trials (on all ranks) is 0 if there was nothing to try. Collective; refuses (agreed).
+ * Runs real steps with the settings of rank 0's plan and with the workload's rivals. Makes the plan again with the
+ * fastest, which must gain 3 %. plan->trials (on all ranks) is 0 if there was nothing to try. Collective; refuses
+ * (agreed).
  */
 int mf_plan_verify(const struct mf_comm *comm, const struct mf_plan_ask *ask, struct mf_plan *plan);
 

@@ -73,7 +73,7 @@ static struct mf_json *cost_json(const struct mf_plan_cost *c)
 /* "seconds_per_evaluation". */
 static const char *seconds_key(const struct mf_plan *p, char key[64])
 {
-    snprintf(key, 64, "seconds_per_%s", p->task->step);
+    snprintf(key, 64, "seconds_per_%s", p->workload->step);
     return key;
 }
 

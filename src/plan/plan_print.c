@@ -40,10 +40,10 @@ static void print_settings(FILE *to, const struct mf_plan *p)
     if (p->device) fprintf(to, ", %zu per GPU", p->ranks_per_gpu);
     fprintf(to, "; device %s, %zu thread%s per rank\n", mf_plan_device(p->device, p->apart), p->threads,
             MF_S(p->threads));
-    p->task->show(p, &lines);
+    p->workload->show(p, &lines);
     for (size_t i = 0; i < lines.count; ++i) fprintf(to, "  %-9s %s\n", lines.at[i].key, lines.at[i].value);
     mf_plan_lines_free(&lines);
-    fprintf(to, "  time      %.3g ms per %s:", 1e3 * p->cost.total, p->task->step);
+    fprintf(to, "  time      %.3g ms per %s:", 1e3 * p->cost.total, p->workload->step);
     for (size_t i = 0; i < p->cost.parts; ++i)
         fprintf(to, "%s %s %.3g", i ? "," : "", p->cost.part[i].name, 1e3 * p->cost.part[i].seconds);
     fprintf(to, "\n");

@@ -35,7 +35,7 @@ int mf_plan_share(const struct mf_comm *comm, const struct mf_plan *mine, struct
 static int make_again(const struct mf_plan_ask *ask, const struct mf_plan_numbers *settings, struct mf_plan *plan)
 {
     mf_plan_free(plan);
-    ask->task->fix(ask->context, settings);
+    ask->workload->fix(ask->context, settings);
     return mf_plan_make(ask, plan);
 }
 
@@ -64,12 +64,12 @@ int mf_plan_verify(const struct mf_comm *comm, const struct mf_plan_ask *ask, st
 {
     struct mf_plan_numbers rival[MF_PLAN_TRIALS];
     double measured[MF_PLAN_TRIALS];
-    size_t n = comm->rank == 0 ? ask->task->rivals(ask->context, plan, rival) : 0;
+    size_t n = comm->rank == 0 ? ask->workload->rivals(ask->context, plan, rival) : 0;
 
     memset(measured, 0, sizeof measured);
     mf_comm_bcast(comm, 0, &n, sizeof n);
     mf_comm_bcast(comm, 0, rival, sizeof rival);
-    if (n > 0) MF_TRY(ask->task->steps(ask->context, n, rival, measured));
+    if (n > 0) MF_TRY(ask->workload->steps(ask->context, n, rival, measured));
     MF_TRY(mf_refuse_together(comm, comm->rank == 0 && n > 0 ? compare(ask, n, rival, measured, plan) : MF_OK));
     plan->trials = n;
     return MF_OK;

@@ -4,7 +4,7 @@
 
 #include "src/train/carry.h"
 #include "src/train/mlp.h"
-#include "src/train/task.h"
+#include "src/train/workload.h"
 #include "tests/unit/moe_life.h"
 
 /* -- what a look says -- */

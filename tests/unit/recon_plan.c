@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 #include "tests/check.h"
 
 #define GIB ((int64_t)1 << 30)
@@ -352,7 +352,7 @@ static int make(const struct row *row, struct mf_plan *plan)
     CHECK(mf_recon_nominal_target(row->dims, 2, 16, 0, mf_descriptor_wants(opts.objective.term[1].row), &target) ==
           MF_OK);
     mf_recon_work_look(&work);
-    rc = mf_plan_make(&(struct mf_plan_ask){&m.hardware, &mf_recon_task, &work, &options, NULL}, plan);
+    rc = mf_plan_make(&(struct mf_plan_ask){&m.hardware, &mf_recon_workload, &work, &options, NULL}, plan);
     mf_target_free(&target);
     return rc;
 }

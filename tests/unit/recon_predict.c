@@ -1,7 +1,7 @@
 /* What a plan prices. Steps of mean-field annealing replace those of the descent where a run has them. Soft two-point
  * correlations are less work on cores, which take a few fields. A device makes a pass for every lag. Of few lags or of
  * steep thresholds the work is the same on both. */
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 #include "src/base/err.h"
 #include "tests/check.h"

@@ -1,7 +1,7 @@
 /* A training as a task of the planner: the bytes of a rank are the high-water mark of its arena, to the byte, for
  * models, ranks and settings of all kinds. On GPUs NVIDIA's libraries may take less work memory. Settings come in their
  * order, and keep the samples of a step. */
-#include "src/train/task.h"
+#include "src/train/workload.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -179,7 +179,7 @@ static const char *row(const struct mf_train_work *w, size_t ranks, size_t level
     size_t length = 0;
 
     text[0] = '\0';
-    for (size_t trial = 0; mf_train_task.settings(w, &place, level, trial, &s); ++trial) {
+    for (size_t trial = 0; mf_train_workload.settings(w, &place, level, trial, &s); ++trial) {
         length += (size_t)snprintf(text + length, 300 - length, "%s%zux%zu", trial ? " " : "", mf_plan_get(&s, "batch"),
                                    mf_plan_get(&s, "passes"));
         CHECK(mf_plan_get(&s, "batch") * mf_plan_get(&s, "passes") * ranks >=
@@ -229,30 +229,30 @@ static void order(void)
     w.effective = 100;
 #undef ROW
     /* moments are shared, then gradients, then parameters; then cheap activations are computed again, then blocks */
-    CHECK(mf_train_task.levels(&w, 0) == 6);
+    CHECK(mf_train_workload.levels(&w, 0) == 6);
     for (size_t level = 0; level < 6; ++level) {
-        CHECK(mf_train_task.settings(&w, &two, level, 1, &s));
+        CHECK(mf_train_workload.settings(&w, &two, level, 1, &s));
         CHECK(mf_plan_get(&s, "zero") == (level < 3 ? level : 3));
         CHECK(mf_plan_get(&s, "recompute") == (level < 3 ? 0 : level - 3));
     }
     opts.slots = 8;
     opts.batch = 13;
     CHECK_SAYS(strcmp(row(&w, 3, 0, text), "13x3 13x3") == 0, "%s", text);
-    CHECK(mf_train_task.most_ranks(&w) == 8);
+    CHECK(mf_train_workload.most_ranks(&w) == 8);
     opts.slots = 0;
     /* at last the optimiser works in host memory, if that is another */
     w.offload.most = 1;
-    CHECK(mf_train_task.levels(&w, 0) == 6 && mf_train_task.levels(&w, 1) == 7);
-    CHECK(mf_train_task.settings(&w, &apart, 6, 1, &s) && mf_plan_get(&s, "offload") == 1);
+    CHECK(mf_train_workload.levels(&w, 0) == 6 && mf_train_workload.levels(&w, 1) == 7);
+    CHECK(mf_train_workload.settings(&w, &apart, 6, 1, &s) && mf_plan_get(&s, "offload") == 1);
     CHECK(mf_plan_get(&s, "zero") == 3 && mf_plan_get(&s, "recompute") == 2);
-    CHECK(mf_train_task.settings(&w, &apart, 5, 1, &s) && mf_plan_get(&s, "offload") == 0);
+    CHECK(mf_train_workload.settings(&w, &apart, 5, 1, &s) && mf_plan_get(&s, "offload") == 0);
     w.offload.least = 1;
-    CHECK(!mf_train_task.settings(&w, &two, 0, 1, &s) && mf_train_task.settings(&w, &apart, 0, 1, &s));
+    CHECK(!mf_train_workload.settings(&w, &two, 0, 1, &s) && mf_train_workload.settings(&w, &apart, 0, 1, &s));
     CHECK(mf_plan_get(&s, "offload") == 1 && mf_plan_get(&s, "zero") == 0);
     w.offload = (struct mf_train_range){0, 0};
     w.stage = (struct mf_train_range){1, 1};
     w.recompute = (struct mf_train_range){1, 1};
-    CHECK(mf_train_task.levels(&w, 0) == 1 && mf_train_task.settings(&w, &two, 0, 1, &s));
+    CHECK(mf_train_workload.levels(&w, 0) == 1 && mf_train_workload.settings(&w, &two, 0, 1, &s));
     CHECK(mf_plan_get(&s, "zero") == 1 && mf_plan_get(&s, "recompute") == 1);
 }
 

@@ -1,5 +1,5 @@
-/* See task.h: the settings of a reconstruction, their order, and the content of its plan. */
-#include "src/recon/task.h"
+/* See workload.h: the settings of a reconstruction, their order, and the content of its plan. */
+#include "src/recon/workload.h"
 #include "mpi/redistribute.h"
 
 #include <stdio.h>
@@ -262,19 +262,19 @@ static const char *smaller(const void *context)
     return "a smaller volume, --no_multigrid_descriptor";
 }
 
-const struct mf_plan_task mf_recon_task = {.step = "evaluation",
-                                           .smaller = smaller,
-                                           .describe = describe,
-                                           .most_ranks = pairs_of,
-                                           .threads = mf_recon_threads,
-                                           .levels = levels,
-                                           .settings = settings,
-                                           .share = mf_recon_share,
-                                           .bytes = mf_recon_bytes,
-                                           .price = mf_recon_price,
-                                           .worse = is_worse,
-                                           .finish = finish,
-                                           .show = show,
-                                           .rivals = rivals,
-                                           .steps = steps,
-                                           .fix = fix};
+const struct mf_plan_workload mf_recon_workload = {.step = "evaluation",
+                                                   .smaller = smaller,
+                                                   .describe = describe,
+                                                   .most_ranks = pairs_of,
+                                                   .threads = mf_recon_threads,
+                                                   .levels = levels,
+                                                   .settings = settings,
+                                                   .share = mf_recon_share,
+                                                   .bytes = mf_recon_bytes,
+                                                   .price = mf_recon_price,
+                                                   .worse = is_worse,
+                                                   .finish = finish,
+                                                   .show = show,
+                                                   .rivals = rivals,
+                                                   .steps = steps,
+                                                   .fix = fix};

@@ -1,5 +1,5 @@
-/* The planner with a task that is no reconstruction: a made-up training, with micro-batches, accumulation to a fixed
- * effective batch, and optimiser, gradients and weights cut over the ranks (ZeRO 0 to 3). */
+/* The planner with a workload that is no reconstruction: a made-up training, with micro-batches, accumulation to a
+ * fixed effective batch, and optimiser, gradients and weights cut over the ranks (ZeRO 0 to 3). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,22 +156,22 @@ static const char *smaller(const void *context)
     return "a smaller model";
 }
 
-static const struct mf_plan_task task = {.step = "step",
-                                         .smaller = smaller,
-                                         .describe = describe,
-                                         .most_ranks = most_ranks,
-                                         .threads = threads,
-                                         .levels = levels,
-                                         .settings = settings,
-                                         .share = share,
-                                         .bytes = bytes,
-                                         .price = price,
-                                         .worse = worse,
-                                         .finish = finish,
-                                         .show = show,
-                                         .rivals = rivals,
-                                         .steps = steps,
-                                         .fix = fix};
+static const struct mf_plan_workload workload = {.step = "step",
+                                                 .smaller = smaller,
+                                                 .describe = describe,
+                                                 .most_ranks = most_ranks,
+                                                 .threads = threads,
+                                                 .levels = levels,
+                                                 .settings = settings,
+                                                 .share = share,
+                                                 .bytes = bytes,
+                                                 .price = price,
+                                                 .worse = worse,
+                                                 .finish = finish,
+                                                 .show = show,
+                                                 .rivals = rivals,
+                                                 .steps = steps,
+                                                 .fix = fix};
 
 /* ---- a node of four GPUs ---- */
 
@@ -206,7 +206,7 @@ static int make(struct training *t, struct mf_plan *plan)
 {
     const struct mf_plan_options options = {.device = "cuda"};
 
-    return mf_plan_make(&(struct mf_plan_ask){&hardware, &task, t, &options, NULL}, plan);
+    return mf_plan_make(&(struct mf_plan_ask){&hardware, &workload, t, &options, NULL}, plan);
 }
 
 /* The least intrusive level that fits, with the largest micro-batch that fits; the effective batch is kept. */
@@ -252,7 +252,7 @@ static void indivisible(void)
     struct training t = {.parameters = 1e9};
     struct mf_plan plan;
 
-    CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &task, &t, &options, NULL}, &plan) == MF_USAGE);
+    CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &workload, &t, &options, NULL}, &plan) == MF_USAGE);
     CHECK(strstr(mf_err_text(), "no settings are possible with 3 ranks") && plan.candidates == 0);
     mf_plan_free(&plan);
 }
@@ -265,7 +265,7 @@ static void many(void)
     struct mf_plan plan;
 
     host.count = 1024;
-    CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &task, &t, &options, NULL}, &plan) == MF_OK);
+    CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &workload, &t, &options, NULL}, &plan) == MF_OK);
     CHECK(plan.ranks == 4096 && plan.bytes[0][4095] > 0);
     mf_plan_free(&plan);
     host.count = 1;
@@ -291,7 +291,7 @@ static void slowest(void)
         struct training t = {.parameters = 0.1e9, .ragged = ragged};
         struct mf_plan plan;
 
-        CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &task, &t, &options, NULL}, &plan) == MF_OK);
+        CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &workload, &t, &options, NULL}, &plan) == MF_OK);
         seconds[ragged] = mf_plan_paid(&plan.cost, "arithmetic");
         mf_plan_free(&plan);
     }
@@ -317,7 +317,7 @@ static void verified(void)
     mf_comm_self(&self);
     for (int gains = 0; gains < 2; ++gains) {
         struct training t = {.parameters = 1e9, .seconds = {1, gains ? 0.9 : 0.98}};
-        const struct mf_plan_ask ask = {&hardware, &task, &t, &options, NULL};
+        const struct mf_plan_ask ask = {&hardware, &workload, &t, &options, NULL};
         struct mf_plan plan;
 
         CHECK(mf_plan_make(&ask, &plan) == MF_OK && mf_plan_verify(&self, &ask, &plan) == MF_OK);
@@ -413,6 +413,6 @@ int main(void)
     named();
     refused_twice();
     verified();
-    stored("plan_task.json");
+    stored("plan_workload.json");
     return failures != 0;
 }

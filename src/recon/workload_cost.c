@@ -1,9 +1,9 @@
-/* See task.h: the cost of an evaluation. docs/PLANNER.md has the formulas and the sources of their constants. */
+/* See workload.h: the cost of an evaluation. docs/PLANNER.md has the formulas and the sources of their constants. */
 #include <math.h>
 
 #include "kernels/dry.h"
 #include "kernels/slices/gpu_cost.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 /* Shares of the peak rate of 32-bit arithmetic. On cores the transforms reach the first. On GPUs descriptors without a
  * formula of their own reach the second. */

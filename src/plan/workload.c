@@ -1,5 +1,5 @@
-/* See task.h: named numbers, and costs by parts. */
-#include "src/plan/task.h"
+/* See workload.h: named numbers, and costs by parts. */
+#include "src/plan/workload.h"
 
 #include <stdio.h>
 #include <string.h>

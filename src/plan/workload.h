@@ -1,5 +1,5 @@
-/* A task that the planner can plan, such as a reconstruction or a training. It lists its settings in the order to try
- * them, and says how many bytes a rank takes and how many seconds a step costs. The planner knows the machine.
+/* A workload that the planner can plan, such as a reconstruction or a training. It lists its settings in the order to
+ * try them, and says how many bytes a rank takes and how many seconds a step costs. The planner knows the machine.
  * Rule: its functions are pure: the same arguments give the same answer on every rank. */
 #ifndef MF_PLAN_TASK_H
 #define MF_PLAN_TASK_H
@@ -58,7 +58,7 @@ enum { MF_PLAN_STATE, MF_PLAN_HOST, MF_PLAN_MEMORIES };
 
 /** Bytes of arrays of one memory at its peak, and their parts, which add up to the total. */
 struct mf_plan_bytes {
-    double fact[MF_PLAN_FACTS]; /* numbers that the task found besides bytes, for its price() (of MF_PLAN_STATE) */
+    double fact[MF_PLAN_FACTS]; /* numbers that the workload found besides bytes, for its price() (of MF_PLAN_STATE) */
     size_t total, tags;
     struct {
         char name[40];
@@ -87,12 +87,12 @@ double mf_plan_paid(const struct mf_plan_cost *cost, const char *name);
 
 struct mf_plan;
 
-struct mf_plan_task {
+struct mf_plan_workload {
     const char *step; /* the step that has the price: "evaluation" */
     /** A change that needs less memory on any machine: "a smaller volume". */
     const char *(*smaller)(const void *context);
 
-    /** Describes the task. When a plan is used again, these lines are compared. */
+    /** Describes the workload. When a plan is used again, these lines are compared. */
     void (*describe)(const void *context, struct mf_plan_lines *problem);
 
     /** With more ranks some would have no work. */

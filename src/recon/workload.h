@@ -1,6 +1,6 @@
-/* A reconstruction as a task of the planner (src/plan/task.h). Its settings are "batch" (slices in flight per rank; 0:
- * the run chooses), "history" (pairs of L-BFGS) and, where there is a device, "offload" (1: fields stay in host memory
- * and slices stream through the device). */
+/* A reconstruction as a workload of the planner (src/plan/workload.h). Its settings are "batch" (slices in flight per
+ * rank; 0: the run chooses), "history" (pairs of L-BFGS) and, where there is a device, "offload" (1: fields stay in
+ * host memory and slices stream through the device). */
 #ifndef MF_RECON_TASK_H
 #define MF_RECON_TASK_H
 
@@ -54,8 +54,8 @@ struct mf_recon_work {
     int annealed;            /* mean-field annealing ends the gradient stages */
 };
 
-/** The task. Its context is a struct mf_recon_work after mf_recon_work_look(). */
-extern const struct mf_plan_task mf_recon_task;
+/** The workload. Its context is a struct mf_recon_work after mf_recon_work_look(). */
+extern const struct mf_plan_workload mf_recon_workload;
 
 /** Completes a work. Not collective. */
 void mf_recon_work_look(struct mf_recon_work *work);
@@ -73,7 +73,7 @@ size_t mf_recon_in_flight(const struct mf_plan_numbers *derived);
 int mf_recon_nominal_target(const size_t dims[3], int phases, size_t lag, size_t levels_max, unsigned more,
                             struct mf_target *target);
 
-/* -- parts of the task -- */
+/* -- parts of the workload -- */
 
 enum { MF_RECON_PLANES, MF_RECON_SUMS }; /* facts: bytes of exchanged planes beside the slab, and of sums */
 

@@ -1,5 +1,5 @@
-/* See task.h: the settings of a training, their order, and the content of its plan. */
-#include "src/train/task.h"
+/* See workload.h: the settings of a training, their order, and the content of its plan. */
+#include "src/train/workload.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -374,19 +374,19 @@ static const char *smaller(const void *context)
                                      : "a smaller network or smaller samples";
 }
 
-const struct mf_plan_task mf_train_task = {.step = "step",
-                                           .smaller = smaller,
-                                           .describe = describe,
-                                           .most_ranks = most_ranks,
-                                           .threads = threads,
-                                           .levels = levels,
-                                           .settings = settings,
-                                           .share = share,
-                                           .bytes = mf_train_bytes,
-                                           .price = mf_train_price,
-                                           .worse = is_worse,
-                                           .finish = finish,
-                                           .show = show,
-                                           .rivals = rivals,
-                                           .steps = steps,
-                                           .fix = fix};
+const struct mf_plan_workload mf_train_workload = {.step = "step",
+                                                   .smaller = smaller,
+                                                   .describe = describe,
+                                                   .most_ranks = most_ranks,
+                                                   .threads = threads,
+                                                   .levels = levels,
+                                                   .settings = settings,
+                                                   .share = share,
+                                                   .bytes = mf_train_bytes,
+                                                   .price = mf_train_price,
+                                                   .worse = is_worse,
+                                                   .finish = finish,
+                                                   .show = show,
+                                                   .rivals = rivals,
+                                                   .steps = steps,
+                                                   .fix = fix};

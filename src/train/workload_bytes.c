@@ -1,5 +1,5 @@
-/* See task.h: the bytes of any rank, from the lists that it would walk, and the price of its step. docs/PLANNER.md has
- * the formulas and the sources of their constants. */
+/* See workload.h: the bytes of any rank, from the lists that it would walk, and the price of its step. docs/PLANNER.md
+ * has the formulas and the sources of their constants. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "src/train/mlp.h"
 #include "src/train/record.h"
 #include "src/train/slots.h"
-#include "src/train/task.h"
 #include "src/train/train_priv.h"
+#include "src/train/workload.h"
 
 /* ---- lists ---- */
 

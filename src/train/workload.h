@@ -1,6 +1,6 @@
-/* A training as a task of the planner (src/plan/task.h). Its settings are "batch" (samples of one pass), "passes" (of a
- * rank in one step), "zero", "recompute" (enum mf_recompute), "offload", "spill" [bytes] (these two where they are not
- * 0) and "readers". None of them changes what a step computes.
+/* A training as a workload of the planner (src/plan/workload.h). Its settings are "batch" (samples of one pass),
+ * "passes" (of a rank in one step), "zero", "recompute" (enum mf_recompute), "offload", "spill" [bytes] (these two
+ * where they are not 0) and "readers". None of them changes what a step computes.
  */
 #ifndef MF_TRAIN_TASK_H
 #define MF_TRAIN_TASK_H
@@ -34,8 +34,8 @@ struct mf_train_work {
     int worth;
 };
 
-/** The task. Its context is a struct mf_train_work. */
-extern const struct mf_plan_task mf_train_task;
+/** The workload. Its context is a struct mf_train_work. */
+extern const struct mf_plan_workload mf_train_workload;
 
 /** The lines of a problem that options alone decide: verb and network. */
 void mf_train_describe(const struct mf_train_opts *opts, struct mf_plan_lines *lines);
@@ -57,7 +57,7 @@ int mf_train_shrink(const struct mf_train_work *work, size_t ranks, struct mf_tr
 int mf_train_print_lists(const struct mf_train_work *work, const struct mf_plan_rank *rank,
                          const struct mf_plan_numbers *settings, FILE *to);
 
-/* -- parts of the task -- */
+/* -- parts of the workload -- */
 
 /* Facts of a step. Traffic, gradients and what ranks exchange are in bytes. */
 enum { MF_TRAIN_OPERATIONS, MF_TRAIN_TRAFFIC, MF_TRAIN_GRADIENTS, MF_TRAIN_NODES, MF_TRAIN_EXCHANGED };

@@ -1,5 +1,5 @@
-/* See task.h: the bytes of any rank of any number of ranks, from the allocations of a run itself. No large memory is
- * touched, no message is sent. */
+/* See workload.h: the bytes of any rank of any number of ranks, from the allocations of a run itself. No large memory
+ * is touched, no message is sent. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/recon/grid.h"
-#include "src/recon/task.h"
+#include "src/recon/workload.h"
 
 /* Ranks that agree in this own equally many planes and slices on every grid, whatever the settings. */
 uint64_t mf_recon_share(const void *work, const struct mf_plan_numbers *settings, size_t ranks, size_t rank)

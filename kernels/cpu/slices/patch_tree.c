@@ -11,6 +11,7 @@
 enum { PARTS = MF_PATCH_PARTS, LEAF = MF_PATCH_LEAF, FEW = MF_PATCH_FEW };
 enum { OPEN = 2048 /* branches of a search, at most: MF_PATCH_MOST times the levels of a tree */, WIDE = 16 };
 enum { LINE = 64, SAMPLES = 64 /* patches that choose an axis */, TASK = 2048 /* fewer patches are no task */ };
+enum { AHEAD = 16 /* patches that are brought into a cache */ };
 
 static const float NOWHERE = -1e30f; /* minus half the square of a place without a patch: it is the nearest of none */
 
@@ -74,6 +75,16 @@ static uint64_t key_of(float value, uint32_t slot)
     return (uint64_t)bits << 32 | slot;
 }
 
+static float value_of(uint64_t key)
+{
+    uint32_t bits = (uint32_t)(key >> 32);
+    float value;
+
+    bits ^= bits >> 31 ? 0x80000000u : 0xffffffffu;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 static uint32_t slot_of(uint64_t key) { return (uint32_t)key; }
 
 static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)
@@ -83,26 +94,21 @@ static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)
     return c < low ? low : c < high ? c : high;
 }
 
-static void exchange(uint64_t *a, uint64_t *b)
-{
-    const uint64_t was = *a;
-
-    *a = *b;
-    *b = was;
-}
-
-/* Parts keys, three or more, into smaller and larger ones: how many are smaller. None of both is empty. */
+/* Parts keys, three or more, into smaller and larger ones: how many are smaller. None of both is empty. All are moved,
+ * because a core cannot foresee which are smaller. */
 static size_t part(uint64_t *key, size_t n)
 {
     const uint64_t pivot = middle_of(key[0], key[n / 2], key[n - 1]);
-    size_t left = 0, right = n - 1;
+    size_t smaller = 0;
 
-    for (;;) {
-        while (key[left] < pivot) ++left;
-        while (key[right] > pivot) --right;
-        if (left >= right) return right + 1;
-        exchange(&key[left++], &key[right--]);
+    for (size_t i = 0; i < n; ++i) {
+        const uint64_t one = key[i];
+
+        key[i] = key[smaller];
+        key[smaller] = one;
+        smaller += one < pivot;
     }
+    return smaller;
 }
 
 /* The @p k smallest keys come first (quickselect; Hoare 1961). All keys differ. */
@@ -119,13 +125,18 @@ static void select_first(uint64_t *key, size_t n, size_t k)
             n -= smaller;
         }
     }
-    if (n == 2 && key[0] > key[1]) exchange(&key[0], &key[1]);
+    if (n == 2 && key[0] > key[1]) {
+        const uint64_t first = key[1];
+
+        key[1] = key[0];
+        key[0] = first;
+    }
 }
 
 /* -- the tree -- */
 
 /* The axis on which some evenly spread patches vary most. */
-static size_t widest(const float *row, const uint64_t *key, size_t n)
+MF_CPU_FAST static size_t widest(const float *row, const uint64_t *key, size_t n)
 {
     const size_t step = n > SAMPLES ? n / SAMPLES : 1;
     float sum[PARTS] = {0}, square[PARTS] = {0}, count = 0, most = -1;
@@ -150,31 +161,41 @@ static size_t widest(const float *row, const uint64_t *key, size_t n)
     return axis;
 }
 
-static void fill_leaf(struct mf_patch_tree *t, size_t leaf, const uint64_t *key, size_t n)
+MF_CPU_FAST static void fill_leaf(struct mf_patch_tree *t, size_t leaf, const uint64_t *key, size_t n)
 {
-    float *at = t->at + leaf * PARTS * LEAF;
+    float *at = t->at + leaf * PARTS * LEAF, few[LEAF], all[LEAF] = {0};
 
     for (size_t l = 0; l < LEAF; ++l) {
-        const int is = l < n;
-        const float *p = t->row + (is ? slot_of(key[l]) * (size_t)PARTS : 0);
-        float few = 0, all = 0;
+        const float *p = t->row + (l < n ? slot_of(key[l]) * (size_t)PARTS : 0);
 
-        for (size_t c = 0; c < PARTS; ++c) {
-            const float x = is ? p[c] : 0;
+        for (size_t c = 0; c < PARTS; ++c) at[c * LEAF + l] = l < n ? p[c] : 0;
+        t->slot[leaf * LEAF + l] = l < n ? (int32_t)slot_of(key[l]) : -1;
+    }
+    for (size_t c = 0; c < PARTS; ++c) {
+        for (size_t l = 0; l < LEAF; ++l) all[l] += at[c * LEAF + l] * at[c * LEAF + l];
+        if (c + 1 == FEW) memcpy(few, all, sizeof few);
+    }
+    for (size_t l = 0; l < LEAF; ++l) {
+        t->few[leaf * LEAF + l] = l < n ? -0.5f * few[l] : NOWHERE;
+        t->half[leaf * LEAF + l] = l < n ? -0.5f * all[l] : NOWHERE;
+    }
+}
 
-            at[c * LEAF + l] = x;
-            all += x * x;
-            if (c + 1 == FEW) few = all;
-        }
-        t->slot[leaf * LEAF + l] = is ? (int32_t)slot_of(key[l]) : -1;
-        t->few[leaf * LEAF + l] = is ? -0.5f * few : NOWHERE;
-        t->half[leaf * LEAF + l] = is ? -0.5f * all : NOWHERE;
+/* Keys by the coordinates on an axis. */
+static void set_keys(const float *row, size_t axis, uint64_t *key, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        const uint32_t slot = slot_of(key[i]);
+
+        if (i + AHEAD < n) __builtin_prefetch(row + slot_of(key[i + AHEAD]) * (size_t)PARTS + axis);
+        key[i] = key_of(row[slot * (size_t)PARTS + axis], slot);
     }
 }
 
 static void split(struct mf_patch_tree *t, size_t node, uint64_t *key, size_t n)
 {
     const size_t half = n / 2;
+    uint64_t most = 0;
     size_t axis;
 
     if (node >= t->leaves) {
@@ -182,15 +203,11 @@ static void split(struct mf_patch_tree *t, size_t node, uint64_t *key, size_t n)
         return;
     }
     axis = widest(t->row, key, n);
-    for (size_t i = 0; i < n; ++i) key[i] = key_of(t->row[slot_of(key[i]) * (size_t)PARTS + axis], slot_of(key[i]));
+    set_keys(t->row, axis, key, n);
     select_first(key, n, half);
     t->axis[node] = (uint8_t)axis;
-    t->cut[node] = -3e38f;
-    for (size_t i = 0; i < half; ++i) {
-        const float x = t->row[slot_of(key[i]) * (size_t)PARTS + axis];
-
-        if (x > t->cut[node]) t->cut[node] = x;
-    }
+    for (size_t i = 0; i < half; ++i) most = key[i] > most ? key[i] : most;
+    t->cut[node] = half ? value_of(most) : -3e38f;
 #pragma omp task if (n >= TASK)
     split(t, 2 * node, key, half);
     split(t, 2 * node + 1, key + half, n - half);

@@ -11,7 +11,7 @@
 #include "kernels/form/lineal.h"
 #include "src/base/err.h"
 
-enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = MF_LINEAL_DIRECTIONS, FIELDS = 2 };
+enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = MF_LINEAL_DIRECTIONS, FIELDS = 2, BLOCK = 4096 };
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -184,6 +184,17 @@ MF_CPU_FAST static void exponentials(size_t n, float *restrict x, float *restric
     }
 }
 
+/* The framed slice at the begin of the scratch to both numbers of its pixels. */
+static void set_factors(const struct mf_cpu_job *job, const struct mf_cpu_frame *f)
+{
+    const size_t n = mf_cpu_frame_size(f, job->level->nu, job->level->nv);
+    float *x = job->scratch, *y = x + mf_cpu_frame_size(f, job->plan->desc.nu, job->plan->desc.nv);
+
+    mf_cpu_frame_fill(f, job->plan->desc.periodic, job->level, x);
+#pragma omp parallel for num_threads(job->threads) schedule(static) if (job->threads > 1)
+    for (size_t at = 0; at < n; at += BLOCK) exponentials(n - at < BLOCK ? n - at : BLOCK, x + at, y + at);
+}
+
 static double mean(const struct mf_cpu_level *level)
 {
     return mf_cpu_sum(level->nu * level->nv, level->x) / ((double)level->nu * (double)level->nv);
@@ -219,8 +230,10 @@ static void value(const struct mf_cpu_job *job, int exact, double *d)
     const struct mf_cpu_frame f = frame_of(&job->plan->desc);
     const size_t size = mf_cpu_frame_size(&f, job->plan->desc.nu, job->plan->desc.nv);
 
-    mf_cpu_frame_fill(&f, job->plan->desc.periodic, job->level, job->scratch);
-    if (!exact) exponentials(mf_cpu_frame_size(&f, job->level->nu, job->level->nv), job->scratch, job->scratch + size);
+    if (exact)
+        mf_cpu_frame_fill(&f, job->plan->desc.periodic, job->level, job->scratch);
+    else
+        set_factors(job, &f);
     d[0] = mean(job->level);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
     for (int k = 0; k < DIRECTIONS; ++k) {
@@ -311,8 +324,7 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
     const size_t size = mf_cpu_frame_size(&f, desc->nu, desc->nv);
     const float each = (float)(slope[0] / ((double)level->nu * (double)level->nv));
 
-    mf_cpu_frame_fill(&f, desc->periodic, level, job->scratch);
-    exponentials(mf_cpu_frame_size(&f, level->nu, level->nv), job->scratch, job->scratch + size);
+    set_factors(job, &f);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
     for (int k = 0; k < DIRECTIONS; ++k) {
         const struct walk w = walk_of(job, k, job->scratch);

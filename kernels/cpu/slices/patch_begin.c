@@ -89,16 +89,34 @@ ALWAYS void begin_at(const struct mf_patch_side *own, const struct mf_patch_side
     own->far[slot] = least > MOVED * own->far[slot] ? -least : least;
 }
 
+/* Brings a patch into a cache, if there is one. */
+ALWAYS void bring(const struct mf_patch_side *side, int32_t slot)
+{
+    const float *at = side->tree->row + (size_t)slot * PARTS;
+
+    if (slot < 0 || (size_t)slot >= side->image->slots) return;
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + PARTS - 1);
+}
+
+/* The same of all that a patch will be compared with; nearly so at borders. */
+ALWAYS void bring_all(const struct mf_patch_side *own, const struct mf_patch_side *other, size_t slot)
+{
+    const size_t row = own->image->row;
+
+    bring(other, own->match[slot]);
+    bring(other, own->match[slot] - 1); /* what neighbours in the row see */
+    bring(other, own->match[slot] + 1);
+    if (slot >= row) bring(other, own->match[slot - row] + (int32_t)other->image->row);
+    if (slot + row < own->image->slots) bring(other, own->match[slot + row] - (int32_t)other->image->row);
+}
+
 MF_CPU_FAST static void begin_row(const struct mf_patch_side *own, const struct mf_patch_side *other, size_t u)
 {
     const size_t first = u * own->image->row, pv = own->image->pv;
 
     for (size_t v = 0; v < pv; ++v) {
-        const int32_t next = own->match[first + (v + AHEAD < pv ? v + AHEAD : pv - 1)];
-        const float *at = other->tree->row + (size_t)next * PARTS;
-
-        __builtin_prefetch(at);
-        __builtin_prefetch(at + PARTS - 1);
+        if (v + AHEAD < pv) bring_all(own, other, first + v + AHEAD);
         begin_at(own, other, (int32_t)(first + v));
     }
 }

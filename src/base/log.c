@@ -127,9 +127,14 @@ static void progress_bar(const char *what, long done, long total, const char *te
 
 void mf_progress(const char *what, long done, long total, const char *text)
 {
-    static double start, next, every;
-    static long last = -1, first; /* done at the last call; when the first call came */
-    static char of[32];           /* what the last call was about */
+    mf_progress_of(what, done, total, (double)done, (double)total, text);
+}
+
+void mf_progress_of(const char *what, long done, long total, double work, double all, const char *text)
+{
+    static double start, next, every, first; /* first: work at the first call */
+    static long last = -1;                   /* done at the last call */
+    static char of[32];                      /* what the last call was about */
     double now = mf_now(), left;
     int terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
 
@@ -137,7 +142,7 @@ void mf_progress(const char *what, long done, long total, const char *text)
     if (last < 0 || done < last || strncmp(of, what, sizeof of - 1) != 0) {
         snprintf(of, sizeof of, "%s", what);
         start = now;
-        first = done;
+        first = work;
         next = now + (terminal ? 0.1 : 1.0);
         every = terminal ? 0.1 : 30.0;
     }
@@ -145,7 +150,7 @@ void mf_progress(const char *what, long done, long total, const char *text)
     if (now < next && !ended) return;
     next = now + every;
     results_first();
-    left = done > first ? (now - start) * (double)(total - done) / (double)(done - first) : 0;
+    left = work > first ? (now - start) * (all - work) / (work - first) : 0;
     if (total == 0)
         progress_count(what, done, text, now - start, terminal);
     else if (terminal)

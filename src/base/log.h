@@ -25,6 +25,10 @@ void mf_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 void mf_progress(const char *what, long done, long total, const char *text);
 
+/** The same, where steps are unlike: the remaining time follows from @p work of @p all of it, in whatever unit. What is
+ * behind the last step belongs to @p all, too. */
+void mf_progress_of(const char *what, long done, long total, double work, double all, const char *text);
+
 /** Seconds on a monotonic clock. */
 double mf_now(void);
 

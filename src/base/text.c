@@ -34,6 +34,19 @@ int mf_word_flag(const char *text, int *value)
     return 0;
 }
 
+const char *mf_duration_text(double seconds, char text[MF_DURATION_TEXT])
+{
+    const double minutes = seconds / 60, hours = minutes / 60;
+
+    if (seconds < 120)
+        snprintf(text, MF_DURATION_TEXT, "%.*f s", seconds < 10, seconds);
+    else if (minutes < 120)
+        snprintf(text, MF_DURATION_TEXT, "%.*f min", minutes < 10, minutes);
+    else
+        snprintf(text, MF_DURATION_TEXT, "%.*f h", hours < 10, hours);
+    return text;
+}
+
 uint64_t mf_fnv(uint64_t number, const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;

@@ -19,6 +19,10 @@ int mf_word_flag(const char *text, int *value);
 /** The plural ending of a counted noun, for a number of any type: "1 rank", "2 ranks". */
 #define MF_S(count) ((count) == 1 ? "" : "s")
 
+/** A duration for people, of two digits or so: "0.4 s", "25 s", "12 min", "3.5 h". */
+enum { MF_DURATION_TEXT = 32 };
+const char *mf_duration_text(double seconds, char text[MF_DURATION_TEXT]);
+
 /** Continues the FNV-1a hash @p number (MF_FNV: the start) with @p count more bytes. For names that are compared on one
  * machine or between the ranks of one run. */
 #define MF_FNV 0xCBF29CE484222325u

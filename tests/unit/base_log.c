@@ -1,4 +1,5 @@
-/* The time that is left follows from what this start has done: a continued run has done the rest in no time. */
+/* The time that is left follows from what this start has done: a continued run has done the rest in no time. Where
+ * steps are unlike it follows from the work, with what comes behind the last of them. */
 #include "src/base/log.h"
 
 #include <string.h>
@@ -26,12 +27,18 @@ int main(void)
     mf_progress("steps", 900, 1000, "the first after a restart");
     wait(1.1);
     mf_progress("steps", 910, 1000, "ten more");
+    mf_progress_of("grids", 1, 4, 10, 100, "a coarse one");
+    wait(1.1);
+    mf_progress_of("grids", 4, 4, 20, 100, "the last");
     fflush(stderr);
     dup2(out, STDERR_FILENO);
     file = fopen(path, "r");
     CHECK(file && fgets(line, sizeof line, file) && strstr(line, "steps 910/1000, "));
-    if (file) fclose(file);
     CHECK_SAYS(sscanf(line, "steps 910/1000, %lf s, %lf s left", &took, &left) == 2 && left >= 9, "%s", line);
+    left = -1;
+    CHECK(file && fgets(line, sizeof line, file));
+    CHECK_SAYS(sscanf(line, "grids 4/4, %lf s, %lf s left", &took, &left) == 2 && left >= 8, "%s", line);
+    if (file) fclose(file);
     unlink(path);
     return failures != 0;
 }

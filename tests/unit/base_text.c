@@ -24,6 +24,19 @@ static void lists(void)
     CHECK_SAYS(strcmp(small, "..") == 0 || strcmp(small, ".., ..") == 0, "%s", small);
 }
 
+static void durations(void)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } rows[] = {{0.04, "0.0 s"},  {9.94, "9.9 s"}, {25.4, "25 s"}, {150, "2.5 min"},
+                {1500, "25 min"}, {9000, "2.5 h"}, {90000, "25 h"}};
+    char text[MF_DURATION_TEXT];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+        CHECK_SAYS(strcmp(mf_duration_text(rows[i].seconds, text), rows[i].text) == 0, "%s", text);
+}
+
 int main(void)
 {
     char path[] = "/tmp/mf-text-XXXXXX", *text = path;
@@ -41,5 +54,6 @@ int main(void)
     text = path;
     CHECK(mf_text_load("/", 9, &text, &count) == MF_INPUT && !text); /* it opens, and cannot be read */
     lists();
+    durations();
     return failures != 0;
 }

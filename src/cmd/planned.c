@@ -155,6 +155,15 @@ static void predict(struct mf_session *s, const struct mf_json *plan)
     if (host) s->predicted_device = predicted(state, s->comm->rank, s->device);
 }
 
+/* ", about 25 s". */
+static void say_seconds(const struct mf_json *plan, FILE *to)
+{
+    const struct mf_json *run = mf_json_get(plan, "seconds_of_run");
+    char text[MF_DURATION_TEXT];
+
+    if (run) fprintf(to, ", about %s", mf_duration_text(mf_json_to_real(mf_json_get(run, "total")), text));
+}
+
 /* The plan in a line, its notes, and what trials said. */
 static void say(const struct mf_planned *p, const struct mf_json *json)
 {
@@ -166,6 +175,7 @@ static void say(const struct mf_planned *p, const struct mf_json *json)
 
     MF_ASSERT(mf_plan_numbers_read(mf_json_get(json, "derived"), &derived));
     p->tell(p->context, &derived, to);
+    say_seconds(json, to);
     MF_ASSERT(fclose(to) == 0);
     mf_info("plan: %zu rank%s of %zu thread%s on %s%s", size_in(json, "ranks"), MF_S(size_in(json, "ranks")),
             size_in(json, "threads"), MF_S(size_in(json, "threads")), mf_json_get_text(json, "device"), more);
@@ -198,7 +208,7 @@ static int make_and_try(struct ask *a, struct mf_run_plan *plan)
     struct mf_session *s = p->session;
     int rc;
 
-    MF_TRY(mf_plan_here(s->comm, (size_t)s->queue->threads, mf_arena_live(s->arena) + p->in_use, &a->here));
+    MF_TRY(mf_plan_here(s->comm, (size_t)s->queue->threads, mf_arena_live(s->arena), &a->here));
     if (s->backend->devices && !mf_plan_here_gpus(&a->here)) {
         mf_info("plan: the driver's library shows no GPU on some node, so the run is not planned");
         return MF_OK;
@@ -214,6 +224,33 @@ static int make_and_try(struct ask *a, struct mf_run_plan *plan)
     say(p, plan->json);
     predict(s, plan->json);
     return MF_OK;
+}
+
+static int foresee(struct ask *a, struct mf_run_plan *plan)
+{
+    const struct mf_planned *p = a->p;
+    const struct mf_session *s = p->session;
+    int rc;
+
+    MF_TRY(mf_plan_here(s->comm, (size_t)s->queue->threads, mf_arena_live(s->arena), &a->here));
+    if (s->backend->devices && !mf_plan_here_gpus(&a->here)) return MF_OK;
+    fill_options(a);
+    rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? mf_plan_make(&a->plan_of, &a->plan) : MF_OK);
+    if (rc == MF_OK) return mf_plan_share(s->comm, &a->plan, &plan->json);
+    mf_err_clear();
+    return MF_OK;
+}
+
+int mf_planned_foresee(const struct mf_planned *p, struct mf_run_plan *plan)
+{
+    struct ask a = {.p = p};
+    int rc;
+
+    *plan = (struct mf_run_plan){.json = NULL};
+    rc = foresee(&a, plan);
+    mf_plan_free(&a.plan);
+    mf_plan_here_free(&a.here);
+    return rc;
 }
 
 static double mib(size_t bytes) { return (double)bytes / (1 << 20); }

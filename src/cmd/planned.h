@@ -23,7 +23,6 @@ struct mf_planned {
     int off;                 /* nothing is planned, whatever --plan says */
     int reserves;            /* memory is taken at once: --no_memory_growth */
     int tries;               /* settings may be tried where --plan is auto */
-    size_t in_use;           /* bytes that this rank will hold beside those that the workload counts */
 
     void *context; /* of: */
     /** Puts what the plan of a file fixes into work; refuses (MF_USAGE) what options say otherwise. Local. */
@@ -59,6 +58,10 @@ int mf_planned_place(const struct mf_session *session, const char *path, const s
  *   MF_USAGE   it is for another number of ranks.
  */
 int mf_planned_make(const struct mf_planned *planned, struct mf_run_plan *plan);
+
+/** Plans a run that does not take place, and says nothing. Without a plan (nothing fits, no GPU is seen) plan->json is
+ * NULL. Collective; refuses (agreed) only with MF_BROKEN. */
+int mf_planned_foresee(const struct mf_planned *planned, struct mf_run_plan *plan);
 void mf_run_plan_free(struct mf_run_plan *plan);
 
 /** Puts "plan" into the object of a run; returns 0 where there is none. */

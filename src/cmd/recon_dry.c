@@ -13,7 +13,14 @@ static void add_option(void *json, const char *word, const char *value, enum mf_
     mf_json_text(json, word, value);
 }
 
-static int print_json(const struct mf_session *s, const size_t dims[3], size_t fields, const struct mf_peaks *peak)
+/* By the model of a plan; NULL: nobody knows. */
+static const struct mf_json *seconds_of(const struct mf_run_plan *plan)
+{
+    return plan->json ? mf_json_get(plan->json, "seconds_of_run") : NULL;
+}
+
+static int print_json(const struct mf_session *s, const size_t dims[3], size_t fields, const struct mf_peaks *peak,
+                      const struct mf_json *seconds)
 {
     struct mf_json *j = mf_json_object(), *options = mf_json_object(), *bytes = mf_json_object();
     int rc;
@@ -25,6 +32,7 @@ static int print_json(const struct mf_session *s, const size_t dims[3], size_t f
     mf_json_put(j, "options", options);
     mf_json_wholes(bytes, "arena", peak->arena, (size_t)s->comm->size);
     if (peak->device) mf_json_wholes(bytes, "device", peak->device, (size_t)s->comm->size);
+    if (seconds) mf_json_put(j, "seconds_of_run", mf_json_copy(seconds));
     MF_JSON(j, "bytes", bytes, "device", s->backend->name, "ranks", s->comm->size, "threads", s->queue->threads);
     rc = mf_json_write(j, stdout);
     mf_json_free(j);
@@ -43,11 +51,26 @@ static void print_bytes(const size_t dims[3], size_t fields, const char *what, i
            dims[1], dims[2], fields, MF_S(fields), sum, what, ranks, MF_S(ranks), most);
 }
 
-static void print_text(const struct mf_session *s, const size_t dims[3], size_t fields, const struct mf_peaks *peak)
+/* "about 26 s: evaluations 22 s, cut 0.4 s, .." */
+static void print_seconds(const struct mf_json *run)
+{
+    static const char *const parts[] = {"evaluations", "cut", "polish", "describe"};
+    char text[MF_DURATION_TEXT];
+
+    printf("# time: about %s", mf_duration_text(mf_json_to_real(mf_json_get(run, "total")), text));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
+        printf("%s %s %s", i ? "," : ":", parts[i],
+               mf_duration_text(mf_json_to_real(mf_json_get(run, parts[i])), text));
+    printf("\n");
+}
+
+static void print_text(const struct mf_session *s, const size_t dims[3], size_t fields, const struct mf_peaks *peak,
+                       const struct mf_json *seconds)
 {
     mf_options_print(s->options);
     if (peak->device) print_bytes(dims, fields, " of device memory", s->comm->size, peak->device);
     print_bytes(dims, fields, peak->device ? " of host memory" : "", s->comm->size, peak->arena);
+    if (seconds) print_seconds(seconds);
 }
 
 /* What the smallest batch would take, if that is free. */
@@ -63,7 +86,7 @@ static int measure_without_limit(const struct mf_session *s, const size_t dims[3
 
 /* The memory of the run is taken and given back; its high-water mark is what the run needs. */
 int mf_recon_dry(const struct mf_session *s, const size_t dims[3], const struct mf_target *target,
-                 const struct mf_solve_opts *solve)
+                 const struct mf_solve_opts *solve, const struct mf_run_plan *plan)
 {
     const size_t fields = mf_solve_fields(target, solve);
     struct mf_peaks peaks;
@@ -72,8 +95,8 @@ int mf_recon_dry(const struct mf_session *s, const size_t dims[3], const struct 
     if (mf_peaks_unlimited(s, rc)) rc = measure_without_limit(s, dims, target, solve);
     MF_TRY(rc);
     MF_TRY(mf_peaks_of(s, &peaks));
-    if (s->comm->rank == 0 && s->common->json) rc = print_json(s, dims, fields, &peaks);
-    if (s->comm->rank == 0 && !s->common->json) print_text(s, dims, fields, &peaks);
+    if (s->comm->rank == 0 && s->common->json) rc = print_json(s, dims, fields, &peaks, seconds_of(plan));
+    if (s->comm->rank == 0 && !s->common->json) print_text(s, dims, fields, &peaks, seconds_of(plan));
     mf_peaks_free(&peaks);
     return mf_agree(s->comm, rc);
 }

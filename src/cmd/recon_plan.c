@@ -72,11 +72,21 @@ static void tell(const void *context, const struct mf_plan_numbers *derived, FIL
     if (p->solve->method.method->remembers) fprintf(to, ", history %zu", p->solve->method.history);
 }
 
-int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
-                       const struct mf_target *target, struct mf_solve_opts *solve, struct mf_run_plan *plan)
+/* What follows the gradient stages of a run, in evaluations. */
+static double after_of(const struct mf_json *plan, double runs)
+{
+    const struct mf_json *run = plan ? mf_json_get(plan, "seconds_of_run") : NULL;
+    const struct mf_json *step = run ? mf_json_get(plan, "seconds_per_evaluation") : NULL;
+
+    if (!run) return 0;
+    return (mf_json_to_real(mf_json_get(run, "total")) - mf_json_to_real(mf_json_get(run, "evaluations"))) / runs /
+           mf_json_to_real(mf_json_get(step, "total"));
+}
+
+static struct planned planned_of(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
+                                 const struct mf_target *target, struct mf_solve_opts *solve)
 {
     const size_t kept = solve->history_kept;
-    const struct mf_slab slab = mf_slab_of(session->comm, dims, session->comm->rank);
     struct planned p = {.session = session,
                         .o = o,
                         .solve = solve,
@@ -84,6 +94,7 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
                                  .target = target,
                                  .opts = solve,
                                  .deterministic = session->common->deterministic,
+                                 .candidates = (size_t)o->candidates,
                                  .batch = solve->objective.batch,
                                  .history = kept ? kept : (size_t)o->history,
                                  .history_fixed = kept || mf_options_given(session->options, "history"),
@@ -93,20 +104,42 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
                                  .worth = 1}};
 
     mf_recon_work_look(&p.work);
-    return mf_planned_make(
-        &(struct mf_planned){.session = session,
-                             .workload = &mf_recon_workload,
-                             .work = &p.work,
-                             .queue = &p.work.queue,
-                             .plan = o->plan,
-                             .residency = o->residency,
-                             .off = !o->accepted.auto_gpu,
-                             .reserves = !o->accepted.memory_growth,
-                             .tries = !mf_options_given(session->options, "batch-size"),
-                             .in_use = o->candidates > 1 ? mf_slab_voxels(&slab) : 0, /* labels of the best */
-                             .context = &p,
-                             .take = take,
-                             .apply = apply,
-                             .tell = tell},
-        plan);
+    return p;
+}
+
+static struct mf_planned ask_for(struct planned *p)
+{
+    return (struct mf_planned){.session = p->session,
+                               .workload = &mf_recon_workload,
+                               .work = &p->work,
+                               .queue = &p->work.queue,
+                               .plan = p->o->plan,
+                               .residency = p->o->residency,
+                               .off = !p->o->accepted.auto_gpu,
+                               .reserves = !p->o->accepted.memory_growth,
+                               .tries = !mf_options_given(p->session->options, "batch-size"),
+                               .context = p,
+                               .take = take,
+                               .apply = apply,
+                               .tell = tell};
+}
+
+int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
+                       const struct mf_target *target, struct mf_solve_opts *solve, struct mf_run_plan *plan)
+{
+    struct planned p = planned_of(session, o, dims, target, solve);
+    const struct mf_planned ask = ask_for(&p);
+
+    MF_TRY(mf_planned_make(&ask, plan));
+    solve->after = after_of(plan->json, o->candidates > 1 ? (double)o->candidates : 1);
+    return MF_OK;
+}
+
+int mf_recon_foresee(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
+                     const struct mf_target *target, struct mf_solve_opts *solve, struct mf_run_plan *plan)
+{
+    struct planned p = planned_of(session, o, dims, target, solve);
+    const struct mf_planned ask = ask_for(&p);
+
+    return mf_planned_foresee(&ask, plan);
 }

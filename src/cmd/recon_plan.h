@@ -32,8 +32,13 @@ int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const
 int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
                        const struct mf_target *target, struct mf_solve_opts *solve, struct mf_run_plan *plan);
 
-/** --dry-run: the bytes of a run, on standard output. Collective; refuses (agreed) as the run would. */
+/** --dry-run: the plan of such a run, for its seconds; sets nothing. As mf_planned_foresee(). */
+int mf_recon_foresee(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
+                     const struct mf_target *target, struct mf_solve_opts *solve, struct mf_run_plan *plan);
+
+/** --dry-run: the bytes of a run, and its seconds by @p plan, on standard output. Collective; refuses (agreed) as the
+ * run would. */
 int mf_recon_dry(const struct mf_session *session, const size_t dims[3], const struct mf_target *target,
-                 const struct mf_solve_opts *solve);
+                 const struct mf_solve_opts *solve, const struct mf_run_plan *plan);
 
 #endif

@@ -154,7 +154,7 @@ static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct m
                                   .target = target,
                                   .opts = &solve,
                                   .deterministic = s->common->deterministic,
-                                  .kept = o->recon.candidates > 1,
+                                  .candidates = (size_t)o->recon.candidates,
                                   .batch = solve.objective.batch,
                                   .history = solve.method.history,
                                   .history_fixed = mf_options_given(s->options, "history"),

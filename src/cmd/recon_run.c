@@ -423,9 +423,13 @@ static int dry_run(struct job *job)
     const ptrdiff_t kept = job->out.candidates > 1 ? (ptrdiff_t)mf_slab_voxels(&slab) : 0;
     int rc;
 
-    MF_TRY(mf_agree(s->comm, mf_arena_book(s->arena, kept, "labels")));
-    rc = mf_recon_dry(s, job->out.dims, job->out.target, &job->out.solve);
-    MF_TRY(mf_arena_book(s->arena, -kept, "labels"));
+    MF_TRY(mf_recon_foresee(s, job->o, job->out.dims, job->out.target, &job->out.solve, &job->plan));
+    rc = mf_agree(s->comm, mf_arena_book(s->arena, kept, "labels"));
+    if (rc == MF_OK) {
+        rc = mf_recon_dry(s, job->out.dims, job->out.target, &job->out.solve, &job->plan);
+        MF_TRY(mf_arena_book(s->arena, -kept, "labels"));
+    }
+    mf_run_plan_free(&job->plan);
     return rc;
 }
 

@@ -323,6 +323,8 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     p->fullest = c->rank;
     p->exchange = mf_plan_exchange(place, place->nccl);
     MF_TRY(price(s, place, c, &p->cost));
+    p->run = (struct mf_plan_cost){.total = 0};
+    if (s->workload->run) s->workload->run(s->ask->context, &p->cost, &p->run);
     s->workload->finish(s->ask->context, place, c->fact, p);
     return write_bytes(s, place, c);
 }

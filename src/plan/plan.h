@@ -61,7 +61,7 @@ struct mf_plan {
         struct mf_plan_bytes arrays;
         size_t context, reserve, room; /* memory of the program beside arrays, memory left unused, memory for arrays */
     } memory[MF_PLAN_MEMORIES];        /* of that rank */
-    struct mf_plan_cost cost;
+    struct mf_plan_cost cost, run;     /* of a step; of the whole run, without parts where nobody knows */
     size_t candidates;
     struct mf_plan_candidate *candidate;
     const struct mf_plan_candidate *least; /* nothing fits: the one that exceeds memory least; else NULL */

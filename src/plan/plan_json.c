@@ -105,6 +105,7 @@ static void put_chosen(struct mf_json *json, const struct mf_plan *p)
             numbers_json(&p->settings), "derived", numbers_json(&p->derived), "bytes", bytes_json(p, MF_PLAN_STATE));
     if (p->apart) mf_json_put(json, "host_bytes", bytes_json(p, MF_PLAN_HOST));
     mf_json_put(json, seconds_key(p, seconds), cost_json(&p->cost));
+    if (p->run.parts) mf_json_put(json, "seconds_of_run", cost_json(&p->run));
 }
 
 static struct mf_json *least_json(const struct mf_plan *p)

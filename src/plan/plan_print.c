@@ -32,6 +32,13 @@ static const char *where(const struct mf_plan *p, int memory)
     return memory == MF_PLAN_STATE ? " on its GPU" : " on its node";
 }
 
+static void print_parts(FILE *to, const struct mf_plan_cost *c, double unit)
+{
+    for (size_t i = 0; i < c->parts; ++i)
+        fprintf(to, "%s %s %.3g", i ? "," : "", c->part[i].name, c->part[i].seconds / unit);
+    fprintf(to, "\n");
+}
+
 static void print_settings(FILE *to, const struct mf_plan *p)
 {
     struct mf_plan_lines lines = {.count = 0};
@@ -44,9 +51,9 @@ static void print_settings(FILE *to, const struct mf_plan *p)
     for (size_t i = 0; i < lines.count; ++i) fprintf(to, "  %-9s %s\n", lines.at[i].key, lines.at[i].value);
     mf_plan_lines_free(&lines);
     fprintf(to, "  time      %.3g ms per %s:", 1e3 * p->cost.total, p->workload->step);
-    for (size_t i = 0; i < p->cost.parts; ++i)
-        fprintf(to, "%s %s %.3g", i ? "," : "", p->cost.part[i].name, 1e3 * p->cost.part[i].seconds);
-    fprintf(to, "\n");
+    print_parts(to, &p->cost, 1e-3);
+    if (p->run.parts) fprintf(to, "  run       %.3g s:", p->run.total);
+    if (p->run.parts) print_parts(to, &p->run, 1);
     for (int m = 0; m <= p->apart; ++m)
         fprintf(to, "  memory    rank %zu, the fullest%s: %.3f GiB of arrays, %.3f GiB are available\n", p->fullest,
                 where(p, m), gib(p->memory[m].arrays.total), gib(p->memory[m].room));

@@ -66,7 +66,7 @@ struct mf_plan_bytes {
     } tag[MF_PLAN_TAGS];
 };
 
-/** Seconds of one step, by named parts. */
+/** Seconds of one step, or of a run, by named parts. */
 struct mf_plan_cost {
     double total, tried; /* tried: the part of the total that a trial of this step measures */
     size_t parts;
@@ -123,6 +123,9 @@ struct mf_plan_workload {
     /** The cost of a step on a rank. @p fact: of this rank's bytes. */
     void (*price)(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                   const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost);
+
+    /** The cost of a whole run, from that of a step; none are added where nobody knows. NULL: never. */
+    void (*run)(const void *context, const struct mf_plan_cost *step, struct mf_plan_cost *run);
 
     /** Does a step with @p a make less progress than one with @p b? Then it is not preferred for its speed. */
     int (*worse)(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b);

@@ -18,7 +18,6 @@
 #include "src/recon/start.h"
 
 static const double SMOOTH = 0.1; /* rounding of |d| in Variation while the field is grey */
-enum { HOLD = 10 };               /* evaluations that neighbours of patches are held for */
 
 size_t mf_solve_fields(const struct mf_target *target, const struct mf_solve_opts *opts)
 {
@@ -120,7 +119,7 @@ static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, doubl
     r->slab = mf_slab_of(r->comm, dims, r->comm->rank);
     objective.level_first += level;
     objective.smooth = smooth;
-    objective.hold = HOLD;
+    objective.hold = MF_SOLVE_HOLD;
     if (objective.levels_max > level) objective.levels_max -= level;
     MF_TRY(mf_agree(r->comm, grid_memory(r)));
     MF_TRY(mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective));
@@ -334,6 +333,8 @@ static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_sla
     if (r->method.method->swaps) return mf_grid_look(r);
     return mf_grid_descend(r, r->level == 0);
 }
+
+double mf_solve_share(const size_t dims[3], size_t level) { return pow(dims[0] > 1 ? 0.125 : 0.25, (double)level); }
 
 /* As many grids as the target has levels, every grid holds a window, and none is smaller than wanted. */
 size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)

@@ -42,9 +42,11 @@ struct mf_solve_opts {
     const char *output;           /* output of a run with metrics, which names it in their folder */
     int metrics_append;           /* append to the file */
     int metrics_said;             /* it was reported that they go to a separate file */
-    long report_every;            /* evaluations between two rows of metrics and convergence */
-    long snapshot_every;          /* evaluations between two snapshots of the field; 0: none */
-    const char *snapshot_stem;    /* prefix of their names */
+    double after;       /* work behind the gradient stages, in evaluations of the finest grid; for the remaining time */
+    size_t turn, turns; /* runs before this one; of as many (0: one) */
+    long report_every;  /* evaluations between two rows of metrics and convergence */
+    long snapshot_every;                 /* evaluations between two snapshots of the field; 0: none */
+    const char *snapshot_stem;           /* prefix of their names */
     const struct mf_keeper_opts *keeper; /* when the run is saved and may be asked to leave; NULL: never */
 };
 
@@ -75,12 +77,17 @@ struct mf_solve_result {
 
 /** Evaluations of a run with mean-field annealing, unless the user says how many: of one field, of several. */
 enum { MF_SOLVE_MEAN_FIELD = 240, MF_SOLVE_MEAN_FIELDS = 320 };
+/** Evaluations that neighbours of patches are held for. */
+enum { MF_SOLVE_HOLD = 10 };
 /** Share of the evaluations before it. */
 #define MF_SOLVE_BEFORE 0.3
 /** Does mean-field annealing end the gradient stages (meanfield.h)? It serves volumes of up to six phases whose slices
  * are compared by S2 in the mean square. It serves S2_3D beside S2 if one phase is optimised. It does not serve an
  * optimised phase of more than 95 %. Not collective. */
 int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
+
+/** Voxels of the grid @p level of a coarse-to-fine run, over those of the finest, which is 0. */
+double mf_solve_share(const size_t dims[3], size_t level);
 
 /** Number of grids of a run: one, or from coarse to fine as many as the target's levels, L and opts->coarsest allow. */
 size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);

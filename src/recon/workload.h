@@ -31,7 +31,7 @@ struct mf_recon_work {
     const struct mf_target *target;
     const struct mf_solve_opts *opts;
     int deterministic;
-    int kept; /* labels of a best candidate are kept beside: one byte per voxel */
+    size_t candidates; /* of several the labels of the best are kept beside: one byte per voxel; 0: one */
 
     /* requested by the user */
     size_t batch, history; /* batch 0: free */
@@ -46,12 +46,12 @@ struct mf_recon_work {
     int worth;
 
     /* set by mf_recon_work_look(): what memory and time depend on */
-    size_t fields, levels;   /* levels: of the pyramid, the largest number of a direction */
-    int s2, variation;       /* are these descriptors compared? */
-    double terms;            /* number of descriptors that read every slice */
-    double further_flops[2]; /* of all other descriptors per voxel and field: on cores, on a device */
-    int twice;               /* RMS, L2: the forward part runs twice */
-    int annealed;            /* mean-field annealing ends the gradient stages */
+    size_t fields, levels;      /* levels: of the pyramid, the largest number of a direction */
+    int s2, variation, patches; /* are these descriptors compared? */
+    double terms;               /* number of descriptors that read every slice */
+    double further_flops[2];    /* of all other descriptors per voxel and field: on cores, on a device */
+    int twice;                  /* RMS, L2: the forward part runs twice */
+    int annealed;               /* mean-field annealing ends the gradient stages */
 };
 
 /** The workload. Its context is a struct mf_recon_work after mf_recon_work_look(). */
@@ -84,6 +84,7 @@ size_t mf_recon_threads(const void *work, size_t ranks, size_t most);
 void mf_recon_price(const void *work, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
                     struct mf_plan_cost *cost);
+void mf_recon_whole(const void *work, const struct mf_plan_cost *step, struct mf_plan_cost *run);
 
 /** The seconds that were measured in this place; 0: none were. On GPUs with whatever threads. Nothing is measured with
  * offload, or with a shorter history. */

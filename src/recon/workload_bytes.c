@@ -86,7 +86,7 @@ static int measure(const struct mf_recon_work *w, const struct mf_plan_rank *r, 
 
     mf_comm_dry(&comm, (int)r->rank, (int)r->ranks, (int)r->local_size);
     slab = mf_slab_of(&comm, w->dims, comm.rank);
-    in_use = (ptrdiff_t)(r->in_use + (w->kept ? mf_slab_voxels(&slab) : 0));
+    in_use = (ptrdiff_t)(r->in_use + (w->candidates > 1 ? mf_slab_voxels(&slab) : 0));
     if (r->nccl && !offload) mf_transport_dry(&comm);
     mf_recon_take_settings(settings, &opts);
     opts.keeper = NULL;

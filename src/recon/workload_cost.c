@@ -3,11 +3,15 @@
 
 #include "kernels/dry.h"
 #include "kernels/slices/gpu_cost.h"
+#include "src/recon/search_cost.h"
 #include "src/recon/workload.h"
 
-/* Shares of the peak rate of 32-bit arithmetic. On cores the transforms reach the first. On GPUs descriptors without a
- * formula of their own reach the second. */
-static const double CORE_SHARE = 0.50, GPU_SHARE = 0.20;
+/* Shares of the peak rate of 32-bit arithmetic. On cores transforms reach MF_CORE_SHARE, and lineal paths LINEAL. On
+ * GPUs descriptors without a formula of their own reach GPU_SHARE. */
+static const double LINEAL = 0.70, GPU_SHARE = 0.20;
+
+/* Operations that a GPU needs for the distance of a pair of patches. */
+static const double PAIR = 50;
 
 /* Shares of a GPU's nominal rates of memory and of instructions that kernels reach. Of memory an H200 reached 4.08 of
  * 4.8 TB/s. */
@@ -69,6 +73,12 @@ static double flops_of(const struct mf_recon_work *w, const struct mf_backend *b
     return flops;
 }
 
+/* A plan counts operations at the share of the peak that most descriptors reach. */
+static double pace_of(const struct mf_descriptor *row, int device)
+{
+    return row->kind == MF_LINEAL && !device ? MF_CORE_SHARE / LINEAL : 1;
+}
+
 /* What descriptors without a formula of their own compute, on cores and on a GPU of whatever kind. */
 static void look_further(struct mf_recon_work *w)
 {
@@ -82,7 +92,7 @@ static void look_further(struct mf_recon_work *w)
         mf_backend_dry(&kind, &dry);
         for (size_t t = 0; t < e->terms; ++t)
             if (e->term[t].row->kind > MF_PATCHES)
-                w->further_flops[device] += flops_of(w, &dry.backend, e->term[t].row);
+                w->further_flops[device] += pace_of(e->term[t].row, device) * flops_of(w, &dry.backend, e->term[t].row);
     }
 }
 
@@ -104,10 +114,11 @@ void mf_recon_work_look(struct mf_recon_work *w)
     w->levels = levels_of(w);
     w->annealed = is_annealed(w);
     w->twice = e->norm == MF_RMS || e->norm == MF_L2;
-    w->s2 = w->variation = 0;
+    w->s2 = w->variation = w->patches = 0;
     for (size_t t = 0; t < e->terms; ++t) {
         w->s2 |= e->term[t].row->kind == MF_S2;
         w->variation |= e->term[t].row->kind == MF_VARIATION;
+        w->patches |= e->term[t].row->kind == MF_PATCHES;
         fraction |= e->term[t].row->kind == MF_FRACTION;
         further += e->term[t].row->kind > MF_PATCHES;
     }
@@ -149,10 +160,61 @@ static double voxels_of(const struct mf_recon_work *p, size_t ranks)
     return p->dims[0] > 1 ? voxels * (double)share / (double)p->dims[0] : voxels;
 }
 
+/* ---- patches ---- */
+
+/* What searches for patches in slices normal to @p d compare. */
+static struct mf_slice_desc matched(const struct mf_recon_work *p, int d)
+{
+    const struct mf_target_side *side = mf_target_for(p->target, (enum mf_normal)d);
+    struct mf_slice_desc desc = slices_of(p, d, levels_for(p, d), 0);
+
+    desc.phases = p->fields;
+    desc.one = p->dims[0] == 1;
+    desc.example = (struct mf_slice_example){
+        .nu = side->example_nu, .nv = side->example_nv, .periodic = mf_target_example_periodic(p->target, side)};
+    return desc;
+}
+
+/* One search in all slices of the longest slab, and an evaluation with what was found. One rank has the slice of an
+ * image: the others wait for it. */
+static struct mf_search_cost searching(const struct mf_recon_work *p, double voxels)
+{
+    const double fields = (double)p->fields;
+    const double whole = (double)p->dims[0] * (double)p->dims[1] * (double)p->dims[2] * fields;
+    struct mf_search_cost all = {0, 0, 0, 0};
+
+    for (int d = 0; p->patches && d < (p->dims[0] > 1 ? 3 : 1); ++d) {
+        const struct mf_slice_desc desc = matched(p, d);
+        const struct mf_search_cost one = mf_search_cost_of(&desc);
+        const double count = (double)p->dims[d] * voxels / whole;
+
+        all.search += count * one.search;
+        all.pulled += count * fields * one.pulled;
+        all.pairs += count * one.pairs;
+        all.moved += count * one.moved;
+    }
+    return all;
+}
+
+/* Operations of cores for an evaluation's part of a search, and with what it found. */
+static double patches_work(const struct mf_search_cost *c) { return c->search / MF_SOLVE_HOLD + c->pulled; }
+
+/* Seconds of the same; @p search: of a search alone. GPUs compare all pairs. */
+static double patches(const struct mf_recon_work *p, const struct mf_rates *r, int device, double voxels,
+                      double *search)
+{
+    const struct mf_search_cost c = searching(p, voxels);
+    const double pace = r->flops * MF_CORE_SHARE, apart = r->flops * GPU_SHARE, memory = GPU_MEMORY * r->memory;
+
+    *search = device ? PAIR * c.pairs / apart + 2 * WORD * c.moved / memory : c.search / pace;
+    return *search / MF_SOLVE_HOLD + (device ? c.pulled / apart : c.pulled / pace);
+}
+
 size_t mf_recon_threads(const void *work, size_t ranks, size_t most)
 {
     const struct mf_recon_work *p = work;
-    double worth = floor(voxels_of(p, ranks) * flops(p) / THREAD_WORK);
+    const struct mf_search_cost search = searching(p, voxels_of(p, ranks));
+    double worth = floor((voxels_of(p, ranks) * flops(p) + patches_work(&search)) / THREAD_WORK);
 
     if (worth >= (double)most) return most;
     return worth > 1 ? (size_t)worth : 1;
@@ -324,7 +386,7 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
     const double vectors = voxels * vectors_traffic(w, mf_plan_get(settings, "history")) / memory;
     struct mf_gpu_cost own = {.launches = 0};
     size_t in_flight[3], rounds[3];
-    double meetings, beside;
+    double meetings, beside, search, matching;
 
     mf_recon_slices(w, place, settings, in_flight, rounds);
     meetings = (double)((rounds[1] + rounds[2] + (offload ? rounds[0] : 0)) * w->fields);
@@ -332,16 +394,18 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
     beside = device ? beside_graph(!alone, meetings) : forks(w, place, rank);
     if (!device) {
         own.memory = voxels * slices_traffic(w, w->terms) / rates->memory;
-        own.arithmetic = voxels * flops(w) / (rates->flops * CORE_SHARE);
+        own.arithmetic = voxels * flops(w) / (rates->flops * MF_CORE_SHARE);
     }
     mf_plan_pay(cost, "memory", own.memory + vectors);
     mf_plan_pay(cost, "arithmetic", own.arithmetic);
+    matching = patches(w, rates, device, voxels, &search);
+    if (w->patches) mf_plan_pay(cost, "patches", matching);
     mf_plan_pay(cost, "exchange",
                 offload && device ? streaming(w, rates, voxels, own.memory + own.arithmetic)
                                   : exchange(place, rank, rates, fact, voxels));
     mf_plan_pay(cost, "waiting",
                 MF_SECONDS_REPLAY * own.launches + beside +
                     waiting(place, rank, place->nccl && !offload, fact[MF_RECON_PLANES] > 0, meetings));
-    cost->tried = cost->total - vectors;
+    cost->tried = cost->total - vectors - search / MF_SOLVE_HOLD;
     if (seconds > 0) mf_plan_scale(cost, seconds / cost->total);
 }

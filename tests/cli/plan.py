@@ -208,6 +208,28 @@ def dry_run_says_the_sum():
     check(status == 5 and "the arrays need" in err, f"characterize: {status} {err}")
 
 
+def whole_run():
+    """Plan and dry run say the seconds of a run; those of an image are its searches, too. What has no such time says none."""
+    np.save("w.npy", blobs((96, 96), [0.6, 0.4], 1))
+    seen = {}
+    for more in (("--candidates", 1), ("--candidates", 3), ("--max_iter", 100), ("--descriptor_types", "S2", "Variation")):
+        words = ("w.npy", "--threads", 1, "--device", "cpu", *more)
+        status, out, err = run("match", *words, "--json", *QUIET)
+        check(status == 0, f"plan match {words}: {err}")
+        p = json.loads(out)
+        whole, step = p["seconds_of_run"], p["seconds_per_evaluation"]
+        dry = json.loads(run(*words, "--dry-run", "--json", *QUIET, verb="match")[1])
+        check(dry["seconds_of_run"] == whole, f"{words}: a plan says {whole}, a dry run {dry['seconds_of_run']}")
+        check(abs(sum(v for k, v in whole.items() if k != "total") / whole["total"] - 1) < 1e-2, f"{whole} do not add up")
+        check(("patches" in step) == (more[:1] != ("--descriptor_types",)), f"{words}: {step}")
+        seen[more[:2]] = whole
+    one, three = (seen["--candidates", n]["total"] for n in (1, 3))
+    check(abs(three / one - 3) < 0.03 and seen["--max_iter", 100]["evaluations"] < seen["--candidates", 1]["evaluations"], f"{seen}")
+    check("# time: about " in run("w.npy", "--dry-run", *QUIET, verb="match")[1] and "  run  " in run("match", "w.npy", *QUIET)[1], "said to people")
+    none = json.loads(run("w.npy", "--dry-run", "--json", "--max_iter", 0, *QUIET, verb="match")[1])
+    check("seconds_of_run" not in none, f"no run: {none.get('seconds_of_run')}")
+
+
 def smaller():
     """Where less is free the plan takes less: smaller batches first, then the history."""
     words = ("--size", 256, 256, 256, "--hardware", f"{hardware}/h100x8.json", "--device", "cpu", "--ranks", 4, "--threads", 1)
@@ -417,7 +439,7 @@ def refusals():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, dry_run_says_the_sum, smaller, which_device, as_measured, measured_otherwise, nothing_fits, by_strips, verified, refusals):
+    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, dry_run_says_the_sum, whole_run, smaller, which_device, as_measured, measured_otherwise, nothing_fits, by_strips, verified, refusals):
         part()
     os.chdir("/")
 finish("plan")

@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+"""Does a run of `match` take as long as its plan says? Images of synth, one thread: seconds by the plan, and processor seconds
+of the run (so other programs beside it matter little). Of evaluations also the part of patches. Its quotient says by how much
+to multiply TREES and PULL of src/recon/search_cost.c; those of cut and polish are about ANEW, that of describe about COPIES
+(src/recon/workload_run.c)."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+WORK = ("S2", "Variation", "lineal paths", "field terms", "direction", "step", "pair")
+
+
+def arguments():
+    here = os.path.dirname(os.path.abspath(__file__))
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--mesoforge", default=os.path.join(here, "../build/release/mesoforge"))
+    p.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256])
+    p.add_argument("--options", nargs=argparse.REMAINDER, default=[], help="of match; they come last")
+    return p.parse_args()
+
+
+def run(a, *words):
+    done = subprocess.run([a.mesoforge, *map(str, words)], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"status {done.returncode}: {words}: {done.stderr[-400:]}")
+    return done.stdout
+
+
+def measured(run):
+    rows = {row["name"]: row for row in run["log_view"]["rows"]}
+    cores = {name: rows[name]["seconds_of_cores"] if name in rows else 0 for name in ("descent", "continuation", "cut", "polish", "describe")}
+    stages = cores.pop("descent") + cores.pop("continuation")
+    wall = sum(rows[name]["seconds"]["max"] for name in ("descent", "continuation") if name in rows)
+    other = sum(rows[name]["seconds"]["max"] / rows[name]["count"] * run["evaluations"] for name in WORK if name in rows)
+    return {"evaluations": stages, "patches": stages * (1 - other / wall), **cores}
+
+
+def predicted(run, asked):
+    plan = run["plan"]
+    parts = {name: plan["seconds_of_run"][name] for name in ("evaluations", "cut", "polish", "describe")}
+    parts["evaluations"] *= run["evaluations"] / asked
+    parts["patches"] = plan["seconds_per_evaluation"].get("patches", 0) * run["evaluations"]
+    return parts
+
+
+def main():
+    a = arguments()
+    print("| pixels | part | plan, s | run, s | run / plan |\n|---|---|---|---|---|")
+    for size in a.sizes:
+        run(a, "synth", "--kind", "gaussian", "--volume-fraction", 0.4, "--correlation-length", 3, "--exact", "--seed", 1, "--size", size, size,
+            "--output", "image.npy")
+        one = json.loads(run(a, "match", "image.npy", "--seed", 1, "--threads", 1, "--candidates", 1, "--log-view", "--json", "--output", "o.h5", *a.options))
+        plan = one["plan"]
+        asked = plan["seconds_of_run"]["evaluations"] / plan["seconds_per_evaluation"]["total"]
+        said, took = predicted(one, asked), measured(one)
+        for total in (said, took):
+            total["all"] = sum(seconds for name, seconds in total.items() if name != "patches")
+        for name, seconds in said.items():
+            print(f"| {size} x {size} | {name} | {seconds:.3f} | {took[name]:.3f} | {took[name] / seconds if seconds else float('nan'):.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        sys.argv[0], here = os.path.abspath(sys.argv[0]), os.getcwd()
+        os.chdir(folder)
+        main()
+        os.chdir(here)

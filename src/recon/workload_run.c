@@ -1,0 +1,56 @@
+/* See workload.h: the seconds of a whole run, from those of an evaluation. docs/PLANNER.md has the sources of the
+ * constants. */
+#include "src/recon/workload.h"
+
+/* A search in which all patches look at many leaves takes so many times as long as others (kernels/cpu/slices). */
+static const double ANEW = 1.6;
+
+/* Losses before and after the cut, and after the polish. Rounds of a polish, and the evaluations that last as long as
+ * what a round does beside its own. All of them search anew. */
+enum { CUT = 2, LAST = 1, ROUNDS = 8, BESIDE = 2 };
+
+/* Seconds for each pixel of the example, in which one thread of cores looks for windows of the result. */
+static const double COPIES = 25e-6;
+
+/* Pixels of the examples of all directions, if copies are looked for. */
+static double looked_through(const struct mf_recon_work *w)
+{
+    double pixels = 0;
+
+    if (w->candidates < 2 && !mf_objective_by_example(&w->opts->objective)) return 0;
+    for (int d = 0; d < (w->dims[0] > 1 ? 3 : 1); ++d) {
+        const struct mf_target_side *side = mf_target_for(w->target, (enum mf_normal)d);
+
+        pixels += (double)side->example_nu * (double)side->example_nv;
+    }
+    return pixels;
+}
+
+/* Seconds of an evaluation that searches for all neighbours anew. */
+static double anew(const struct mf_plan_cost *step)
+{
+    const double patches = mf_plan_paid(step, "patches");
+
+    return step->total - patches + ANEW * MF_SOLVE_HOLD * patches;
+}
+
+static double polish(const struct mf_plan_cost *step)
+{
+    return (ROUNDS + LAST) * anew(step) + ROUNDS * BESIDE * step->total;
+}
+
+void mf_recon_whole(const void *work, const struct mf_plan_cost *step, struct mf_plan_cost *run)
+{
+    const struct mf_recon_work *w = work;
+    const struct mf_solve_opts *o = w->opts;
+    const double times = w->candidates > 1 ? (double)w->candidates : 1, evaluations = (double)o->evaluations;
+    const size_t grids = mf_solve_grids(w->dims, w->target, o);
+    double all = 0;
+
+    if (o->method.method->swaps || o->evaluations < 1) return;
+    for (size_t level = 0; level < grids; ++level) all += evaluations * mf_solve_share(w->dims, level);
+    mf_plan_pay(run, "evaluations", times * all * step->total);
+    mf_plan_pay(run, "cut", times * CUT * anew(step));
+    mf_plan_pay(run, "polish", o->polish && !w->annealed ? times * polish(step) : 0);
+    mf_plan_pay(run, "describe", times * COPIES * looked_through(w));
+}

@@ -158,16 +158,36 @@ static long noted(const struct mf_solve_result *out)
     return out->rows ? (long)out->convergence[3 * (out->rows - 1)] : 0;
 }
 
+/* The remaining time is that of the whole run: of all grids by their voxels, of what comes behind them, and of the runs
+ * that follow. */
+static void say_progress(const struct mf_grid *r, long evaluations, long total, const char *text)
+{
+    const struct mf_solve_opts *o = r->opts;
+    const double turns = o->turns > 1 ? (double)o->turns : 1;
+    double done = 0, one = o->after;
+
+    for (long level = r->grids - 1; level >= 0; --level) {
+        const double share = mf_solve_share(r->slab.dims, (size_t)level);
+        const double each = (double)mf_grid_evaluations(o, level == 0);
+
+        one += share * each;
+        if (level >= r->level) done += share * (level > r->level ? each : fmin(each, (double)evaluations));
+    }
+    mf_progress_of("evaluations", r->before + evaluations, total, (double)o->turn * one + done, turns * one, text);
+}
+
 /* A step may take several evaluations, so a row is written at the first step at or past a multiple of the interval. */
 int mf_grid_after_step(struct mf_grid *r, long evaluations, double loss)
 {
-    long all = r->before + evaluations, every = r->opts->report_every > 0 ? r->opts->report_every : 10;
+    const long all = r->before + evaluations, every = r->opts->report_every > 0 ? r->opts->report_every : 10;
+    const long coarse = r->level * mf_grid_evaluations(r->opts, 0);
+    const long planned = r->before + coarse + mf_grid_evaluations(r->opts, 1);
     char text[80];
 
     (void)loss;
     if (all / every > noted(r->result) / every) mf_grid_note(r, all);
     snprintf(text, sizeof text, "%s, loss %.4e", r->stage, r->loss);
-    mf_progress("evaluations", evaluations < r->planned ? evaluations : r->planned - 1, r->planned, text);
+    say_progress(r, evaluations, all < planned ? planned : all + 1, text);
     return mf_objective_renew(r->objective) ? mf_grid_keep(r, all, NULL) : 0;
 }
 
@@ -348,7 +368,6 @@ int mf_grid_descend(struct mf_grid *r, int last)
     struct step script[STEPS_MAX];
     size_t n = script_of(r, last, script);
 
-    r->planned = mf_grid_evaluations(r->opts, last);
     r->stage_start = mf_now();
     if (!r->optimiser.under_way) { /* else it was loaded */
         MF_PHASE(&mf_phase_descent);
@@ -372,7 +391,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
         if (r->leaving) return MF_OK;
     }
     r->result->seconds += mf_now() - r->stage_start;
+    if (last) say_progress(r, r->optimiser.evaluations, r->before + r->optimiser.evaluations, "done");
     r->before += r->optimiser.evaluations;
-    mf_progress("evaluations", r->optimiser.evaluations, r->optimiser.evaluations, "done");
     return MF_OK;
 }

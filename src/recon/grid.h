@@ -37,7 +37,7 @@ struct mf_grid {
     double scale, lambda;
     double loss, start; /* of the last evaluation; wall clock at the begin of the run, minus the time of earlier runs */
     double stage_start; /* wall clock at the begin of the gradient stages on this grid */
-    long before, planned; /* evaluations of coarser grids; of this run, for the progress line */
+    long before, grids; /* evaluations of coarser grids; number of grids */
     const char *stage;
     struct mf_solve_result *result;
     int dry; /* memory is taken and freed, but nothing is computed */

@@ -181,6 +181,8 @@ static int run(struct mf_outcome *out, size_t k)
     out->solve.seed = seed_of(whole.seed, k);
     out->solve.keeper = &keeper;
     out->solve.snapshot_stem = stem;
+    out->solve.turn = k;
+    out->solve.turns = out->candidates;
     out->solve.metrics_append = whole.metrics_append || k > 0 || goes_on(out);
     if (out->no_metrics) out->solve.metrics = NULL;
     rc = solve(out);

@@ -354,7 +354,8 @@ static int run(struct mf_grid *r, const size_t dims[3])
     float *coarse = NULL;
     int rc;
 
-    r->level = (long)mf_solve_grids(dims, r->target, r->opts) - 1;
+    r->grids = (long)mf_solve_grids(dims, r->target, r->opts);
+    r->level = r->grids - 1;
     MF_TRY(mf_grid_find(r, dims));
     for (;; --r->level) {
         size_t n[3];

@@ -1,5 +1,6 @@
 /* See workload.h: the seconds of a whole run, from those of an evaluation. docs/PLANNER.md has the sources of the
  * constants. */
+#include "src/recon/grid.h"
 #include "src/recon/workload.h"
 
 /* A search in which all patches look at many leaves takes so many times as long as others (kernels/cpu/slices). */
@@ -43,12 +44,13 @@ void mf_recon_whole(const void *work, const struct mf_plan_cost *step, struct mf
 {
     const struct mf_recon_work *w = work;
     const struct mf_solve_opts *o = w->opts;
-    const double times = w->candidates > 1 ? (double)w->candidates : 1, evaluations = (double)o->evaluations;
+    const double times = w->candidates > 1 ? (double)w->candidates : 1;
     const size_t grids = mf_solve_grids(w->dims, w->target, o);
     double all = 0;
 
     if (o->method.method->swaps || o->evaluations < 1) return;
-    for (size_t level = 0; level < grids; ++level) all += evaluations * mf_solve_share(w->dims, level);
+    for (size_t level = 0; level < grids; ++level)
+        all += (double)mf_grid_evaluations(o, level == 0) * mf_solve_share(w->dims, level);
     mf_plan_pay(run, "evaluations", times * all * step->total);
     mf_plan_pay(run, "cut", times * CUT * anew(step));
     mf_plan_pay(run, "polish", o->polish && !w->annealed ? times * polish(step) : 0);

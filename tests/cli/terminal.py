@@ -47,8 +47,10 @@ with tempfile.TemporaryDirectory() as folder:
     check(re.search(r"polish \d+, \d+ s  \d+ swaps", text), "rounds of the polish are counted")
     status, grids = on_terminal(PROGRAM, "match", image, "--max_iter", "40", "--threads", "1", "--limit_to", "8", "--descriptor_types", "S2",
                                 "--use_multigrid_reconstruction", "--no_polish", "--output", f"{folder}/grids.npy")
-    ends = [tuple(map(int, found)) for found in re.findall(r"(\d+)/(\d+)[^\r\n/]*done", grids)]
-    check(status == 0 and len(ends) > 1 and all(made == of <= 44 for made, of in ends), f"each grid ends with its own evaluations: {ends}: {grids[-400:]}")
+    seen = [tuple(map(int, found)) for found in re.findall(r"evaluations \[[#.]*\] (\d+)/(\d+)", grids)]
+    whole = int(re.search(r"(\d+) evaluations, ", grids)[1])
+    check(status == 0 and seen[-1] == (whole, whole) and len(re.findall("done", grids)) == 1, f"evaluations of all grids are counted: {seen}: {grids[-400:]}")
+    check(all(made <= of for made, of in seen) and [made for made, _ in seen] == sorted(made for made, _ in seen), f"the count goes back: {seen}")
     behind = re.findall(r"\x1b\[K[^\r\n]+", text)
     check(not behind, f"written behind a bar: {behind[:3]}")
 finish("terminal")

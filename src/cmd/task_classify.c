@@ -9,7 +9,6 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
     return MF_OK;
 }
 
-extern const struct mf_train_kind mf_train_classify;
 const struct mf_train_kind mf_train_classify = {.learn = &mf_learn_classify, .open = open};
 
 MF_TRAIN_FUNCTIONS(classify)

@@ -17,7 +17,6 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
     return rc;
 }
 
-extern const struct mf_train_kind mf_train_regress;
 const struct mf_train_kind mf_train_regress = {.learn = &mf_learn_regress,
                                                .meant = meant,
                                                .open = open,

@@ -1,9 +1,7 @@
 /* See train_opts.h: the kinds of tasks that train knows. A new one is a line here. */
 #include <string.h>
 
-#include "src/cmd/train_opts.h"
-
-extern const struct mf_train_kind mf_train_classify, mf_train_regress;
+#include "src/cmd/train_verb.h"
 
 static const struct mf_train_kind *const kinds[] = {
     &mf_train_regress,

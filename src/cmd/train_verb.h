@@ -8,6 +8,9 @@
 #include "src/cmd/train_plan.h"
 #include "src/cmd/train_run.h"
 
+/** The kinds that train_kinds.c lists. */
+extern const struct mf_train_kind mf_train_classify, mf_train_regress;
+
 extern const char *const mf_train_names[], *const mf_train_small[];
 
 #define MF_TRAIN_TEXT                                                                                                \

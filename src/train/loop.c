@@ -12,10 +12,9 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/train/loop_tell.h"
 #include "src/train/replicas.h"
 #include "src/train/weights.h"
-
-enum { ROWS = 2000 }; /* rows of single steps, about */
 
 /* -- checkpoints -- */
 
@@ -181,138 +180,6 @@ static int begin(struct mf_loop *loop)
     return MF_OK;
 }
 
-/* -- rows -- */
-
-#define INT(name, value) \
-    (struct mf_metric) { .key = name, .kind = MF_METRIC_INT, .whole = (uint64_t)(value) }
-#define REAL(name, value) \
-    (struct mf_metric) { .key = name, .kind = MF_METRIC_REAL, .real = (value) }
-#define KIND(name) \
-    (struct mf_metric) { .key = "kind", .kind = MF_METRIC_TEXT, .text = (name) }
-
-/* The epoch of the last step. */
-static long epoch_of(const struct mf_loop *loop)
-{
-    const size_t each = mf_trainer_epoch(loop->trainer);
-
-    return (long)((loop->trainer->step + each - 1) / each);
-}
-
-/* Samples per second in steps, of the last seconds. */
-static double speed(struct mf_loop *loop)
-{
-    const double last = 5, seconds = loop->stepping - loop->mark[0].stepping;
-    const double fast = seconds > 0 ? (double)(loop->seen - loop->mark[0].seen) / seconds : 0;
-
-    if (loop->steps == 1 || loop->stepping - loop->mark[1].stepping >= last) {
-        loop->mark[0] = loop->mark[1];
-        loop->mark[1].stepping = loop->stepping;
-        loop->mark[1].seen = loop->seen;
-    }
-    if (loop->steps == 1) loop->mark[0] = loop->mark[1]; /* it makes ready what the others use */
-    return fast;
-}
-
-static void write_step(struct mf_loop *loop, const struct mf_step *step)
-{
-    const struct mf_trainer *t = loop->trainer;
-    const size_t each = t->opts.schedule.steps / ROWS + 1;
-    const double fast = speed(loop);
-    struct mf_metric row[12] = {KIND("step"),
-                                INT("step", t->step),
-                                INT("epoch", epoch_of(loop)),
-                                REAL("loss", step->loss),
-                                REAL("norm", step->norm),
-                                REAL("learning_rate", step->rate),
-                                REAL("samples_per_second", fast),
-                                REAL("memory", (double)mf_arena_peak(t->arena))};
-    size_t fields = 8;
-    const double mean = loop->rows > 0 ? loop->sum / loop->rows : step->loss; /* a last step may have one sample */
-    char text[240], loss[MF_LOSS_TEXT];
-
-    if (t->comm->rank != 0) return;
-    if (t->opts.scale.window) row[fields++] = REAL("loss_scale", t->scale.value);
-    if (t->experts.count) row[fields++] = REAL("uncertainty", step->uncertainty);
-    if (t->experts.count) row[fields++] = INT("experts", t->experts.count);
-    if (t->opts.args.capacity > 0) row[fields++] = INT("dropped", step->dropped);
-    if (t->step % each == 0 || step->skipped) mf_metrics_row(&loop->metrics, fields, row);
-    mf_monitor_step(loop->monitor, &loop->metrics, t->step, mf_arena_live(t->arena) + mf_arena_live(t->queue->arena));
-    snprintf(text, sizeof text, "epoch %ld, loss %s, %.0f samples/s%s", epoch_of(loop),
-             mf_loss_text(step->skipped ? NAN : mean, loss), fast, mf_monitor_text(loop->monitor));
-    mf_progress("train", (long)t->step, (long)t->opts.schedule.steps, text);
-}
-
-/* By which networks are compared; NAN: no rows. */
-static double merit_of(const struct mf_loop *loop, const struct mf_scores *s)
-{
-    const struct mf_task *task = loop->trainer->opts.task;
-
-    return s->rows ? task->learn->merit(task, s) : NAN;
-}
-
-static void write_epoch(struct mf_loop *loop, const struct mf_scores *s)
-{
-    const struct mf_trainer *t = loop->trainer;
-    const struct mf_metric row[] = {KIND("epoch"),
-                                    INT("step", t->step),
-                                    INT("epoch", loop->epoch),
-                                    REAL("loss", loop->rows > 0 ? loop->sum / loop->rows : NAN),
-                                    REAL("val_loss", s->rows ? s->loss : NAN),
-                                    REAL(t->opts.task->learn->merit_key, merit_of(loop, s)),
-                                    REAL("seconds", loop->seconds + mf_now() - loop->began),
-                                    INT("experts", t->experts.count)};
-
-    if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, sizeof row / sizeof *row - (t->experts.count == 0), row);
-}
-
-static const char *time_text(double seconds, char text[20])
-{
-    const double minutes = seconds / 60;
-
-    if (minutes < 2)
-        snprintf(text, 20, "%.0f s", seconds);
-    else
-        snprintf(text, 20, minutes < 120 ? "%.0f min" : "%.1f h", minutes < 120 ? minutes : minutes / 60);
-    return text;
-}
-
-/* What validation says of an epoch. */
-static void tell_scores(const struct mf_loop *loop, const struct mf_scores *s, FILE *to)
-{
-    const struct mf_task *task = loop->trainer->opts.task;
-    char text[MF_LOSS_TEXT];
-
-    if (s->rows == 0) return;
-    fprintf(to, ", validation loss %s, ", mf_loss_text(s->loss, text));
-    task->learn->tell(task, merit_of(loop, s), to);
-}
-
-/* A line of an epoch. Rank 0. */
-static void say_epoch(const struct mf_loop *loop, const struct mf_scores *s)
-{
-    const struct mf_trainer *t = loop->trainer;
-    const size_t each = mf_trainer_epoch(t), all = t->opts.schedule.steps, left = all - t->step;
-    char *line = NULL, text[MF_LOSS_TEXT];
-    size_t size;
-    FILE *to = MF_MUST(open_memstream(&line, &size), "a line");
-
-    fprintf(to, "epoch %ld of %zu: loss %s", loop->epoch, (all + each - 1) / each,
-            mf_loss_text(loop->rows > 0 ? loop->sum / loop->rows : NAN, text));
-    tell_scores(loop, s, to);
-    if (loop->since == 0)
-        fputs(", the best so far", to);
-    else if (loop->best_epoch > 0)
-        fprintf(to, "; the best is epoch %ld", loop->best_epoch);
-    if (loop->dropped > 0) fprintf(to, "; --capacity-factor dropped %.0f of %.0f rows", loop->dropped, loop->sent);
-    if (left > 0 && !loop->ended)
-        fprintf(to, "; %s left", time_text((mf_now() - loop->began) / (double)loop->steps * (double)left, text));
-    MF_ASSERT(fclose(to) == 0);
-    mf_info("%s", line);
-    if (loop->ended)
-        mf_info("the training ends early: none of the last %ld epochs was better (--patience)", loop->since);
-    free(line);
-}
-
 /* -- epochs -- */
 
 static int write_model(const struct mf_loop *loop, const char *path, struct mf_json *results)
@@ -351,7 +218,7 @@ static void judge(const struct mf_loop *loop, const struct mf_scores *s, double 
 {
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : INFINITY;
 
-    *merit = s->rows ? merit_of(loop, s) : -mean;
+    *merit = s->rows ? mf_loop_merit(loop, s) : -mean;
     *loss = s->rows ? s->loss : mean;
     if (!isfinite(*loss)) *loss = INFINITY;
     if (isnan(*merit) || !isfinite(*loss)) *merit = -INFINITY;
@@ -375,10 +242,10 @@ static int end_epoch(struct mf_loop *loop)
     double merit, loss;
     int rc = mf_trainer_score(t, t->set->count[MF_VALIDATION], t->set->id[MF_VALIDATION], 0, &s);
 
-    loop->epoch = epoch_of(loop);
+    loop->epoch = mf_loop_epoch(loop);
     ++loop->since;
     if (rc == MF_OK) {
-        write_epoch(loop, &s);
+        mf_loop_write_epoch(loop, &s);
         judge(loop, &s, &merit, &loss);
         if (is_better(loop, merit, loss)) {
             loop->best = merit;
@@ -390,7 +257,7 @@ static int end_epoch(struct mf_loop *loop)
     }
     if (rc == MF_OK && loop->epoch_done) rc = loop->epoch_done(loop->grown, loop);
     loop->ended = loop->patience > 0 && loop->since >= (long)loop->patience;
-    if (rc == MF_OK && t->comm->rank == 0) say_epoch(loop, &s);
+    if (rc == MF_OK && t->comm->rank == 0) mf_loop_say_epoch(loop, &s);
     mf_scores_free(&s);
     loop->sum = loop->rows = loop->sent = loop->dropped = 0;
     if (rc == MF_OK) rc = keep_last(loop);
@@ -472,7 +339,7 @@ static int go(struct mf_loop *loop)
             loop->sum += step.loss * (double)step.rows;
             loop->rows += (double)step.rows;
         }
-        write_step(loop, &step);
+        mf_loop_write_step(loop, &step);
         MF_TRY(check_finite(loop, &step, &bad));
         if (t->opts.compare && t->step % t->opts.compare == 0 && t->comm->size > 1) MF_TRY(mf_replicas_compare(t));
         if (loop->stepped) MF_TRY(loop->stepped(loop->grown, loop, &step));

@@ -157,7 +157,10 @@ static void reduce(struct mf_trainer *t, int failed, double square, size_t n, in
     sums[MF_SUM_SQUARE] = square;
     sums[MF_SUM_FAILED] = failed ? 1 : 0;
     mf_collect_step(t->comm, mf_trainer_sums(t) + loads(t), sums, n, wish);
-    for (size_t h = 0; h < t->network.heads; ++h) step->loss += step->head[h].loss = sums[MF_SUM_LOSS + h];
+    for (size_t h = 0; h < t->network.heads; ++h) {
+        step->loss += sums[MF_SUM_LOSS + h];
+        step->head_loss[h] = sums[MF_SUM_LOSS + h] / t->opts.task->head[h].weight;
+    }
 }
 
 /* A mean over no rows is 0. The weight of a head stands in what its sum is divided by. */
@@ -171,7 +174,7 @@ static void begin(struct mf_trainer *t, struct mf_step *step)
         const size_t rows = mf_window_rows(t->opts.task, t->set, t->opts.seed, &window, h);
 
         number[MF_NUMBER_ROWS + h] = rows ? (double)rows / t->opts.task->head[h].weight : 1;
-        step->head[h].rows = rows;
+        step->head_rows[h] = rows;
         step->rows += rows;
     }
     number[MF_NUMBER_STEP] = (double)(t->step + 1 - t->skipped);

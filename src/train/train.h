@@ -97,12 +97,10 @@ struct mf_step {
     int skipped;    /* the gradients were not finite; 2: only since the scale of the loss was too large */
     size_t samples; /* of the window */
     size_t rows;    /* that count in means, of all heads */
-    struct {
-        size_t rows;
-        double loss; /* mean, times the weight of the head */
-    } head[MF_HEADS];
-    double uncertainty;   /* of a mixture: mean entropy of the router's probabilities, from 0 to 1 */
-    double sent, dropped; /* rows that its layers sent to experts; of these, those beyond the capacity factor */
+    size_t head_rows[MF_HEADS];
+    double head_loss[MF_HEADS]; /* mean over the rows of the head */
+    double uncertainty;         /* of a mixture: mean entropy of the router's probabilities, from 0 to 1 */
+    double sent, dropped;       /* rows that its layers sent to experts; of these, those beyond the capacity factor */
 };
 
 /** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */

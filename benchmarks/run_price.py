@@ -19,7 +19,9 @@ def arguments():
     p.add_argument("--mesoforge", default=os.path.join(here, "../build/release/mesoforge"))
     p.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256])
     p.add_argument("--options", nargs=argparse.REMAINDER, default=[], help="of match; they come last")
-    return p.parse_args()
+    a = p.parse_args()
+    a.mesoforge = os.path.abspath(a.mesoforge)
+    return a
 
 
 def run(a, *words):
@@ -38,24 +40,22 @@ def measured(run):
     return {"evaluations": stages, "patches": stages * (1 - other / wall), **cores}
 
 
-def predicted(run, asked):
-    plan = run["plan"]
-    parts = {name: plan["seconds_of_run"][name] for name in ("evaluations", "cut", "polish", "describe")}
-    parts["evaluations"] *= run["evaluations"] / asked
-    parts["patches"] = plan["seconds_per_evaluation"].get("patches", 0) * run["evaluations"]
-    return parts
+def predicted(run):
+    """Of one grid: of the evaluations that the run took."""
+    plan, parts = run["plan"], {name: run["plan"]["seconds_of_run"][name] for name in ("evaluations", "cut", "polish", "describe")}
+    step = plan["seconds_per_evaluation"]
+    if "coarse to fine: no" in plan["problem"]:
+        parts["evaluations"] = step["total"] * run["evaluations"]
+    return {**parts, "patches": parts["evaluations"] * step.get("patches", 0) / step["total"]}
 
 
-def main():
-    a = arguments()
+def main(a):
     print("| pixels | part | plan, s | run, s | run / plan |\n|---|---|---|---|---|")
     for size in a.sizes:
         run(a, "synth", "--kind", "gaussian", "--volume-fraction", 0.4, "--correlation-length", 3, "--exact", "--seed", 1, "--size", size, size,
             "--output", "image.npy")
         one = json.loads(run(a, "match", "image.npy", "--seed", 1, "--threads", 1, "--candidates", 1, "--log-view", "--json", "--output", "o.h5", *a.options))
-        plan = one["plan"]
-        asked = plan["seconds_of_run"]["evaluations"] / plan["seconds_per_evaluation"]["total"]
-        said, took = predicted(one, asked), measured(one)
+        said, took = predicted(one), measured(one)
         for total in (said, took):
             total["all"] = sum(seconds for name, seconds in total.items() if name != "patches")
         for name, seconds in said.items():
@@ -63,8 +63,8 @@ def main():
 
 
 if __name__ == "__main__":
+    asked, here = arguments(), os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
-        sys.argv[0], here = os.path.abspath(sys.argv[0]), os.getcwd()
         os.chdir(folder)
-        main()
+        main(asked)
         os.chdir(here)

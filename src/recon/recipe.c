@@ -6,6 +6,7 @@
 
 #include "src/base/bounds.h"
 #include "src/desc/texture.h"
+#include "src/recon/search_cost.h"
 #include "src/recon/start.h"
 
 /* Thresholds. LINES: straightness of edges over that of a surrogate (cut Gaussian fields 0.92 to 1.08, networks 1.35 to
@@ -16,17 +17,16 @@
 static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SCARCE = 0.03, APART = 0.22, SEAM = 0.5;
 enum { BROAD = 96 };
 
-/* Most operations of all searches for patches in a run that makes a volume, about 15 minutes of a core. Images are
- * searched in trees on cores. A pair of patches takes SEARCH operations, a search serves HELD evaluations, and an
- * example has at least LEAST x LEAST pixels. */
-static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
+/* Most operations of all searches for patches in a run that makes a volume, about 15 minutes of a core. A pair of
+ * patches takes SEARCH operations, and an example has at least LEAST x LEAST pixels. */
+static const double WORK = 1e14, SEARCH = 50, LEAST = 64;
 
-/* The same for all candidates, per candidate of the recipe: some seconds. It allows all candidates up to 64 x 64
- * pixels, and of four one from 96 x 96 on (more for recipes with fewer evaluations). */
-static const double AFFORD = 7.5e10;
+/* Operations for all candidates of an image, in the unit of search_cost.h: seven seconds of a core. It allows eight
+ * candidates with patches and lineal paths up to 64 x 64 pixels, and one from 128 x 128 on. */
+static const double AFFORD = 1.87e11;
 
-/* Operations of a run without patches, for each pixel, in the same unit of time. */
-static const double FIELD = 1e6;
+/* For each pixel: operations of an evaluation of lineal paths; of a run without these and without patches. */
+static const double PATHS = 3500, FIELD = 6e5;
 
 enum { PATCH = 9 /* of Patches, its edge */ };
 
@@ -212,13 +212,19 @@ static const struct {
     [BLOBS] = {"its edges are no straighter than chance", {&blobs, &blobs, &large_blobs, &defaults}},
 };
 
-/* Operations of all searches of a run for patches of an example of so many pixels, or of a part of it. */
-static double searching(const struct mf_recipe *recipe, const struct mf_target_look *look, double pixels)
+static int compares(const struct mf_recipe *recipe, const char *type)
 {
     for (size_t t = 0; t < recipe->terms; ++t)
-        if (strcmp(recipe->type[t], "Patches") == 0)
-            return SEARCH * (double)recipe->evaluations / HELD * look->pixels * fmin(pixels, look->example);
+        if (strcmp(recipe->type[t], type) == 0) return 1;
     return 0;
+}
+
+/* Operations of all searches of a run that makes a volume, for patches of an example of so many pixels, or of a part
+ * of it. */
+static double searching(const struct mf_recipe *recipe, const struct mf_target_look *look, double pixels)
+{
+    if (!compares(recipe, "Patches")) return 0;
+    return SEARCH * (double)recipe->evaluations / MF_SOLVE_HOLD * look->pixels * fmin(pixels, look->example);
 }
 
 size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look, int volume)
@@ -228,12 +234,35 @@ size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_
     return !volume || all <= WORK || edge * edge >= look->example ? 0 : (size_t)edge;
 }
 
+/* One search in an image, and its example, with the levels that an image has. */
+static double search_of(const struct mf_target_look *look)
+{
+    const size_t edge = (size_t)sqrt(look->pixels), other = (size_t)sqrt(look->example);
+    const struct mf_slice_desc desc = {.nu = edge,
+                                       .nv = edge,
+                                       .levels = 3,
+                                       .periodic = 1,
+                                       .one = 1,
+                                       .example = {.nu = other, .nv = other, .periodic = 1}};
+
+    return mf_search_cost_of(&desc).search;
+}
+
+/* Operations of a run that makes an image. */
+static double work_of(const struct mf_recipe *recipe, const struct mf_target_look *look)
+{
+    const double evaluations = (double)recipe->evaluations;
+    double work = FIELD * look->pixels;
+
+    if (compares(recipe, "Patches")) work += evaluations / MF_SOLVE_HOLD * search_of(look);
+    if (compares(recipe, "LinealPath")) work += evaluations * PATHS * look->pixels;
+    return work;
+}
+
 long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target_look *look)
 {
-    const double one = fmax(searching(recipe, look, look->example), FIELD * look->pixels);
-
     if (recipe->candidates < 2 || look->coarsest < MF_TEXTURE_EDGE) return 1;
-    return (long)fmax(1, fmin(1, AFFORD / one) * (double)recipe->candidates);
+    return (long)fmax(1, fmin((double)recipe->candidates, AFFORD / work_of(recipe, look)));
 }
 
 /* The result has room for cells as dense as those of the image. */

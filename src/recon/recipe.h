@@ -44,7 +44,8 @@ const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int 
  * a volume would take too long. */
 size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look, int volume);
 
-/** Number of runs to choose a result from: as many as take some seconds of a core together, at least one. */
+/** Number of runs to choose the image of a result from: as many as take some seconds of a core together, at least one.
+ */
 long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target_look *look);
 
 #endif

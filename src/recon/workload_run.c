@@ -11,7 +11,7 @@ static const double ANEW = 1.6;
 enum { CUT = 2, LAST = 1, ROUNDS = 8, BESIDE = 2 };
 
 /* Seconds for each pixel of the example, in which one thread of cores looks for windows of the result. */
-static const double COPIES = 25e-6;
+static const double COPIES = 2e-6;
 
 /* Pixels of the examples of all directions, if copies are looked for. */
 static double looked_through(const struct mf_recon_work *w)

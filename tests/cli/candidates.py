@@ -49,10 +49,10 @@ def chosen(folder, name, image, *words):
 
 
 def automatic(folder):
-    """auto has four of a small image, eight of inclusions of one size or of several phases, one of a large one, and as many as it is told."""
+    """auto has four of a small image, eight of inclusions of one size or of several phases, fewer of a larger one, one of a large one, and as many as it is told."""
     two, three, rare = (40, [0.6, 0.4]), (40, [0.5, 0.3, 0.2]), (40, [0.93, 0.07])
     given, discs = ("--initial_microstructure_file", f"{folder}/image.npy"), (np.hypot(*(np.mgrid[:48, :48] % 12 - 6)) < 4).astype(np.uint8)
-    for of, words, count in ((two, (), 4), (three, (), 8), (rare, (), 4), (discs, (), 8), ((100, two[1]), (), 1), (two, ("--candidates", 2), 2), (two, given, 1),
+    for of, words, count in ((two, (), 4), (three, (), 8), (rare, (), 4), (discs, (), 8), ((100, two[1]), (), 2), ((128, two[1]), (), 1), (two, ("--candidates", 2), 2), (two, given, 1),
                              ((14, two[1]), (), 1), ((520, rare[1]), (), 1)):
         image = save(folder, "image.npy", of if of is discs else blobs((of[0], of[0]), of[1], 1))
         done = measure(PROGRAM, "match", image, *words, "--max_iter", 3, "--no_polish", "--output", f"{folder}/auto.npy")

@@ -7,6 +7,7 @@
 #include "src/recon/workload.h"
 
 #include "src/base/err.h"
+#include "src/recon/recipe.h"
 #include "tests/check.h"
 
 static const int zero = 0, none = -1;
@@ -139,6 +140,37 @@ static void whole_runs(void)
     CHECK(seconds_of(1, 128, &o, 0, 1).run.parts == 0);
 }
 
+/* Runs of an image by its edge. */
+static long candidates_of(const struct mf_target_look *like, size_t edge)
+{
+    const size_t dims[3] = {1, edge, edge};
+    struct mf_target_look look = *like;
+    const char *why;
+
+    look.edge = edge;
+    look.example = (double)(edge * edge);
+    mf_recipe_for(dims, &look);
+    return mf_recipe_candidates(mf_recipe_choose(&look, 0, &why), &look);
+}
+
+/* The larger an image, the fewer runs; small ones have all of a recipe, and ones of 128 pixels with patches have one.
+ */
+static void candidates(void)
+{
+    const struct mf_target_look blobs = {.phases = 2, .rare = 0.4, .coherence = 1, .sizes = -1};
+    const struct mf_target_look several = {.phases = 3, .rare = 0.2, .coherence = 1, .sizes = -1};
+    const struct mf_target_look sparse = {.phases = 2, .rare = 0.05, .coherence = 1, .sizes = -1};
+
+    for (size_t edge = 40; edge < 400; edge += 8) {
+        const long runs = candidates_of(&blobs, edge);
+
+        CHECK_SAYS(runs >= candidates_of(&blobs, edge + 8) && runs >= 1 && runs <= 4, "%zu: %ld", edge, runs);
+    }
+    CHECK(candidates_of(&blobs, 64) == 4 && candidates_of(&blobs, 96) > 1 && candidates_of(&blobs, 128) == 1);
+    CHECK(candidates_of(&several, 64) == 8 && candidates_of(&several, 128) == 1);
+    CHECK(candidates_of(&sparse, 256) == 4 && candidates_of(&sparse, 600) == 1);
+}
+
 int main(void)
 {
     CHECK_NEAR(vectors_of(10), 48 + 32 + 20, 1e-9);
@@ -151,5 +183,6 @@ int main(void)
     CHECK(steep.further_flops[0] == steep.further_flops[1] && steep.further_flops[1] == many.further_flops[1]);
     searches();
     whole_runs();
+    candidates();
     return failures != 0;
 }

@@ -285,7 +285,7 @@ struct mf_cost mf_cost_search(const struct mf_slice_desc *d, size_t count)
 
         if (m == 0) continue;
         cost.operations += (double)count * 3888 * phases * n;
-        cost.operations += (double)count * (mf_patch_in_trees(d, n, m) ? 5500 * (n + m) * log2(n + m) : 50 * n * m);
+        cost.operations += (double)count * (mf_patch_in_trees(d, n, m) ? 2000 * (n + m) * log2(n + m) : 50 * n * m);
     }
     return cost;
 }

@@ -30,6 +30,9 @@ static const double PATHS = 3500, FIELD = 6e5;
 
 enum { PATCH = 9 /* of Patches, its edge */ };
 
+/* Lines of several phases count in volumes from this edge on. */
+enum { LINES_LEAST = 24 };
+
 /* From these edges on [pixels] coarse grids are large enough for patches, and place less than the whole example: of
  * networks the example's and the result's, else the result's. */
 enum { WIDE = 128, LARGE = 256 };
@@ -156,6 +159,20 @@ static const struct mf_recipe several = {.name = "several phases",
                                          .candidates = 8, /* they differ most: in score by 0.1 to 0.4 */
                                          .history = 10,
                                          .ramp = &slow};
+static const struct mf_recipe large_several = {.name = "several phases, large",
+                                               .terms = 4,
+                                               .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
+                                               .weight = {7.6, 3.2, 10, 5},
+                                               .levels = 3,
+                                               .level_weight = {1, 0.8, 0.7},
+                                               .unpolished = 1,
+                                               .lag = 8,
+                                               .coarse_to_fine = 1,
+                                               .coarse_evaluations = 60,
+                                               .coarsest = 128,
+                                               .evaluations = 250,
+                                               .history = 10,
+                                               .ramp = &late};
 
 /* For volumes, from trials at 64^3. A search for patches in all slices costs as much as ten to twenty other
  * evaluations. So only lamellae use patches, because nothing else repairs them. */
@@ -193,7 +210,7 @@ static const struct mf_recipe lamellae_inside = {.name = "lamellae",
 
 /* For what was seen: why, and the recipes for an image, a wide image, a large result (NULL: as others) and a volume. */
 enum { IMAGE, WIDE_IMAGE, LARGE_IMAGE, VOLUME, KINDS };
-enum { TINY, DEAR, SEVERAL, SPARSE, SEPARATE, INCLUDED, LAMELLAE, CELLS, LINED, BLOBS };
+enum { TINY, DEAR, SEVERAL, FEW, SPARSE, SEPARATE, INCLUDED, LAMELLAE, CELLS, LINED, BLOBS };
 
 static const struct {
     const char *why;
@@ -201,7 +218,8 @@ static const struct {
 } rows[] = {
     [TINY] = {"the image or the result is smaller than a patch", {&defaults, &defaults, NULL, &defaults}},
     [DEAR] = {"a search for patches would take too long", {&defaults, &defaults, NULL, &defaults}},
-    [SEVERAL] = {"there are more than two phases", {&several, &several, NULL, &several_inside}},
+    [SEVERAL] = {"there are more than two phases", {&several, &several, &large_several, &several_inside}},
+    [FEW] = {"the lines of a volume of several phases are too short", {NULL, NULL, NULL, &defaults}},
     [SPARSE] = {"its inclusions are sparse", {&sparse, &sparse, NULL, &defaults}},
     [SEPARATE] = {"its inclusions are of one size and stand apart", {&sparse, &sparse, NULL, &defaults}},
     [INCLUDED] = {"its inclusions are of one size", {&network, &wide_network, NULL, &defaults}},
@@ -304,6 +322,7 @@ const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int 
     const struct mf_recipe *large;
     int row = row_of(look);
 
+    if (volume && row == SEVERAL && look->edge < LINES_LEAST) row = FEW;
     if (volume && searching(rows[row].recipe[VOLUME], look, LEAST * LEAST) > 4 * WORK) row = DEAR;
     *why = rows[row].why;
     if (volume) return rows[row].recipe[VOLUME];

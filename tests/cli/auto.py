@@ -230,8 +230,10 @@ def results(folder):
         seen(folder, image, "--max_iter", 25, "--history", 3, "--polish_rounds", 2, "--output", f"{folder}/out.npy", ranks=ranks)
         made.append(np.load(f"{folder}/out.npy"))
     check((made[0] == made[1]).all() and made[0].sum() == image.sum(), "results of 1 and 3 ranks")
-    for name, of in (("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1)), ("lamellae", lamellae(48, 4, True)), ("several phases", blobs((24, 24), [0.5, 0.3, 0.2], 2))):
-        got, _ = seen(folder, of, "--add_dimension", 16, "--limit_to", 8, "--max_iter", 0)
+    three = blobs((24, 24), [0.5, 0.3, 0.2], 2)
+    for name, of, depth in (("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1), 16), ("lamellae", lamellae(48, 4, True), 16), ("several phases", three, 24),
+                            ("S2 and Variation", three, 23)):
+        got, _ = seen(folder, of, "--add_dimension", depth, "--limit_to", 8, "--max_iter", 0)
         check(got and got["chosen"].startswith(f"auto: {name}, as "), f"a volume, {name}: {got}")
     copied(folder)
     if runs.LONG:

@@ -1,6 +1,7 @@
-/* Learning tasks. A kind of task is one table of functions (struct mf_learn): which values a network reads, what its
- * loss is, which rows count, how scores are made, and what a model's file says of it. A task (struct mf_task) is a kind
- * with its heads, the names of its outputs and facts of its own. It comes from a dataset or from a model's file.
+/* Learning tasks. A kind of task is one table of functions, struct mf_learn. It says which values a network reads, what
+ * its loss is, which rows count, and how scores are made. It reads and writes what a model's file says of the task.
+ * A task, struct mf_task, is a kind with heads, names of outputs and facts of its own. It comes from a dataset or from
+ * a model's file.
  *
  * A head is a part of the network's output with targets, rows, a loss and scores of its own. What is learnt is the sum
  * of the heads' mean losses, each times its weight.

@@ -17,6 +17,7 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .phases = r->result->phases,
                               .target = r->target,
                               .objective = &r->compared,
+                              .searched = r->dry ? NULL : r->objective,
                               .x = r->optimiser.x,
                               .g = r->optimiser.g,
                               .label = r->label,
@@ -50,6 +51,7 @@ static int polish_or_less(struct mf_grid *r, struct mf_polish *p)
     while ((rc = mf_polish_run(p)) != MF_OK) {
         if (p->tried > 0 || !mf_grid_shrinks(r, rc)) return rc;
         MF_TRY(mf_grid_sharpen(r));
+        p->searched = r->objective;
     }
     mf_grid_say_shrunk(r);
     return MF_OK;
@@ -146,6 +148,7 @@ static int work_on_labels(struct mf_grid *r)
 static void label_loss(struct mf_grid *r, double *loss)
 {
     r->backend->label->indicate(r->queue, mf_grid_extent(r), r->label, r->optimiser.x);
+    mf_objective_search_all(r->objective);
     mf_grid_loss(r, r->optimiser.x, loss);
 }
 

@@ -51,7 +51,6 @@ struct mf_objective_opts {
     uint64_t seed; /* of the draws */
     double phase_weight[MF_PHASES_MAX]; /* q of every field */
     long hold;          /* Patches: least number of evaluations with gradient that use the same neighbours; 0: one */
-    int forget;         /* Patches: every search of neighbours begins anew, so none depends on earlier ones */
     struct mf_vgg *vgg; /* VGG-19, for terms that need it; NULL: none does */
     int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices/slices.h) */
     int by_swaps;       /* there is no descent: terms without a gradient are included, and add none */
@@ -160,6 +159,12 @@ void mf_objective_correct(struct mf_objective *objective, size_t t, double gain,
 /** What searches of neighbours remember from one to the next: so many bytes of host memory on all ranks, which count
  * where the image's slice is. A checkpoint keeps them. NULL: nothing. Not collective. */
 void *mf_objective_memory(const struct mf_objective *objective, size_t *bytes);
+
+/** In the next search all patches look at many others, as in the first one. */
+void mf_objective_search_all(struct mf_objective *objective);
+
+/** The next search begins where the next one of @p from would. Both compare the same slices with the same example. */
+void mf_objective_recall(struct mf_objective *objective, const struct mf_objective *from);
 
 /** Share of term @p t in the last loss, before the square root of RMS and L2 [0..1]. */
 double mf_objective_share(const struct mf_objective *objective, size_t t);

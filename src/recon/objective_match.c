@@ -13,12 +13,21 @@ void *mf_objective_memory(const struct mf_objective *o, size_t *bytes)
     return NULL;
 }
 
-static void forget(struct mf_objective *o)
+void mf_objective_search_all(struct mf_objective *o)
 {
     size_t bytes;
-    void *memory = mf_objective_memory(o, &bytes);
+    void *number = mf_objective_memory(o, &bytes);
 
-    if (memory) memset(memory, 0, bytes);
+    if (number) memset(number, 0, sizeof(uint64_t));
+}
+
+void mf_objective_recall(struct mf_objective *o, const struct mf_objective *from)
+{
+    size_t bytes, others;
+    void *memory = mf_objective_memory(o, &bytes);
+    const void *other = mf_objective_memory(from, &others);
+
+    if (memory && other && bytes == others) memcpy(memory, other, bytes);
 }
 
 void mf_objective_match(struct mf_objective *o, const struct mf_objective_side *s, const struct mf_view *x,
@@ -31,7 +40,6 @@ void mf_objective_match(struct mf_objective *o, const struct mf_objective_side *
         MF_PHASE(&mf_phase_search);
 
         desc.one = desc.one && o->ops[t]->memory;
-        if (o->opts.forget) forget(o);
         mf_phase_count(mf_cost_search(&desc, count));
         o->ops[t]->match(s->plan[t], x, s->pull[t] + before * s->pull_size[t]);
     }

@@ -343,25 +343,26 @@ static void start(struct mf_polish_work *w, struct mf_polish_state *at)
     if (from) mf_polish_set_mean_error(w, from->mean_error);
     mf_polish_refresh(w); /* and this corrects it */
     w->limit = at->limit;
+    at->neighbours = mf_objective_memory(w->objective, &at->bytes);
     for (size_t d = 0; d < w->swap.sites.sides; ++d) at->mean_error[d] = w->applied[d];
 }
 
-/* The end of a round. Returns true if the polish ends here. If neighbours of patches were used long enough, they are
- * searched again, as a continued polish would do; only then may it be saved. */
+/* The end of a round. Returns true if the polish ends here. It may be saved only where neighbours of patches have been
+ * used long enough. Then they are searched again, as a continued polish would do. */
 static int wants_to_end(struct mf_polish_work *w, struct mf_polish_state *at)
 {
     struct mf_polish *p = w->polish;
 
     if (!mf_objective_renew(w->objective)) return 0;
+    at->limit = w->limit;
+    at->tried = p->tried;
+    at->swaps = p->swaps;
+    if (p->after_round && p->after_round(p->context, at)) return 1;
     if (mf_objective_by_example(p->objective)) {
         mf_polish_set_mean_error(w, at->mean_error);
         mf_polish_refresh(w);
     }
-
-    at->limit = w->limit;
-    at->tried = p->tried;
-    at->swaps = p->swaps;
-    return p->after_round && p->after_round(p->context, at);
+    return 0;
 }
 
 static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
@@ -398,6 +399,7 @@ int mf_polish_run(struct mf_polish *polish)
     rc = mf_agree(polish->comm, rc);
     if (rc == MF_OK) rc = mf_polish_open(&w);
     if (rc == MF_OK) rc = rounds(&w, w.begin, w.order);
+    if (rc == MF_OK && polish->searched) mf_objective_recall(polish->searched, w.objective);
     mf_polish_close(&w);
     return rc;
 }

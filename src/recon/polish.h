@@ -12,6 +12,8 @@ struct mf_polish_state {
     double loss;           /* now; not saved */
     size_t entries;        /* entries of mean_error, per direction; 0: that direction is not compared */
     double *mean_error[3]; /* the correction used by the last refresh */
+    void *neighbours;      /* what searches for patches remember (mf_objective_memory); or NULL */
+    size_t bytes;          /* of that */
 };
 
 /** Input and output of a polish; all borrowed. */
@@ -24,15 +26,16 @@ struct mf_polish {
     int phases;
     const struct mf_target *target;
     const struct mf_objective_opts *objective;
-    float *x, *g;         /* scratch [fields][voxels], device */
-    uint8_t *label;       /* in/out [voxels], device */
-    const uint8_t *fixed; /* [voxels], device: labels to keep; MF_LABEL_OPEN: free; or NULL */
-    int whole_clusters;   /* no swap divides or joins clusters */
-    int plain;            /* the mean slice's error is not corrected, and no gradient is needed */
-    size_t most;          /* most sites of one kind of move per round; 0: chosen */
-    long rounds;          /* most rounds; 0: until a round gains almost nothing */
-    long tried, swaps;    /* out */
-    double trial_seconds; /* output: wall time of the trials */
+    struct mf_objective *searched; /* searches for patches build on what this one remembers, which follows; or NULL */
+    float *x, *g;                  /* scratch [fields][voxels], device */
+    uint8_t *label;                /* in/out [voxels], device */
+    const uint8_t *fixed;          /* [voxels], device: labels to keep; MF_LABEL_OPEN: free; or NULL */
+    int whole_clusters;            /* no swap divides or joins clusters */
+    int plain;                     /* the mean slice's error is not corrected, and no gradient is needed */
+    size_t most;                   /* most sites of one kind of move per round; 0: chosen */
+    long rounds;                   /* most rounds; 0: until a round gains almost nothing */
+    long tried, swaps;             /* out */
+    double trial_seconds;          /* output: wall time of the trials */
     /** Called between rounds, by all ranks. True ends the polish so that it can continue later. May be NULL. */
     int (*after_round)(void *context, const struct mf_polish_state *state);
     void *context;

@@ -201,7 +201,6 @@ static int open_objective(struct mf_polish_work *w)
     o.smooth = 0;
     o.flip = 1;
     o.hold = HOLD;
-    o.forget = 1; /* a polish that goes on searches as this one did */
     w->s2_term = w->v_term = o.terms;
     for (size_t t = 0; t < o.terms; ++t) {
         if (o.term[t].row->kind == MF_S2) w->s2_term = t;
@@ -215,7 +214,9 @@ static int open_objective(struct mf_polish_work *w)
         o.term[o.terms++].weight = 0;
     }
     o.captured = o.watched = 1;
-    return mf_objective_new(p->comm, p->queue, &p->slab, p->fields, p->target, &o, &w->objective);
+    MF_TRY(mf_objective_new(p->comm, p->queue, &p->slab, p->fields, p->target, &o, &w->objective));
+    if (p->searched) mf_objective_recall(w->objective, p->searched);
+    return MF_OK;
 }
 
 int mf_polish_open(struct mf_polish_work *w)

@@ -231,13 +231,13 @@ static void list_mean_error(struct mf_grid *r, double *const mean_error[3], stru
     }
 }
 
-/* What the searches of the descent remember. An image stands on one rank. A run on a GPU remembers nothing, and may go
- * on here: then the first search begins anew. */
-static void list_memory(struct mf_grid *r, struct mf_checkpoint *c)
+/* What searches for patches remember: @p at [bytes]. An image stands on one rank. A run on a GPU remembers nothing, and
+ * may go on here: then the first search begins anew. */
+static void list_memory(struct mf_grid *r, void *at, size_t bytes, struct mf_checkpoint *c)
 {
-    struct mf_piece piece = {.name = "neighbours", .type = MF_U8, .ndim = 1, .cut = 0}, saved;
+    struct mf_piece piece = {.name = "neighbours", .type = MF_U8, .ndim = 1, .dims = {bytes}, .cut = 0, .at = at},
+                    saved;
 
-    piece.at = mf_objective_memory(r->objective, &piece.dims[0]);
     if (!piece.at || (mf_checkpoint_loads(c) && !mf_checkpoint_find(c, piece.name, &saved))) return;
     piece.count = r->slab.count > 0 ? piece.dims[0] : 0;
     mf_checkpoint_array(c, &piece);
@@ -252,19 +252,24 @@ static void list_polish(struct mf_grid *r, struct mf_polish_state *p, struct mf_
     mf_checkpoint_int(c, "polish/swaps", &p->swaps);
     list_mean_error(r, p->mean_error, c);
     list_labels(r, c);
+    list_memory(r, p->neighbours, p->bytes, c);
 }
 
 /* All that stands on the grid. */
 static void list_grid(struct mf_grid *r, struct mf_optimiser_state *optimiser, struct mf_polish_state *polish,
                       struct mf_checkpoint *c)
 {
+    size_t bytes;
+    void *memory;
+
     if (polish) {
         list_polish(r, polish, c);
         return;
     }
+    memory = mf_objective_memory(r->objective, &bytes);
     if (r->corrected && r->slab.dims[0] > 1) list_mean_error(r, r->mean_error, c);
     for (size_t i = 0; i < optimiser->vectors; ++i) list_vector(r, i, optimiser->vector[i], c);
-    list_memory(r, c);
+    list_memory(r, memory, bytes, c);
 }
 
 /* -- saving -- */
@@ -395,18 +400,19 @@ int mf_grid_find(struct mf_grid *r, const size_t dims[3])
     return r->from ? go_on(r, dims) : MF_OK;
 }
 
-/* Room for the correction of a saved polish, in the buffers of the gradient stages. */
-static void lend_miss(struct mf_grid *r)
+/* Room for the correction of a saved polish and what its searches remember, in buffers of the grid. */
+static void lend_room(struct mf_grid *r)
 {
     const size_t window = 2 * r->target->lag - 1;
 
     for (int d = 0; d < 3; ++d) r->polish.mean_error[d] = r->mean_error[d];
     r->polish.entries = r->fields * window * window;
+    r->polish.neighbours = mf_objective_memory(r->objective, &r->polish.bytes);
 }
 
 static int load(struct mf_grid *r)
 {
-    lend_miss(r);
+    lend_room(r);
     if (!r->polishing && mf_grid_in_mean_field(r)) r->optimiser.opts.method = &mf_mean_field;
     if (!r->polishing) MF_TRY(mf_optimiser_load(&r->optimiser, &r->saved));
     list_grid(r, &r->saved, r->polishing ? &r->polish : NULL, r->from);

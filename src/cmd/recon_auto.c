@@ -88,7 +88,7 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
         begin_coarse(s, recipe, o);
     if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
     if (recipe->lag && recipe->lag < o->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
-    if (recipe->evaluations && !mf_options_given(s->options, "max-iter")) o->max_iter = recipe->evaluations;
+    if (o->usual_iter && !mf_options_given(s->options, "max-iter")) o->max_iter = o->usual_iter;
     if (recipe->history && !mf_options_given(s->options, "history")) o->history = recipe->history;
 }
 
@@ -168,6 +168,7 @@ static const char *reason(const struct mf_target_look *look, const struct mf_rec
 static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t *volume, struct mf_target_look look)
 {
+    const struct mf_recipe *recipe;
     int is_volume = 0;
     char text[300];
     const char *why;
@@ -175,7 +176,9 @@ static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     MF_TRY(mf_agree(s->comm, mf_recon_worth(target)));
     MF_TRY(mf_agree(s->comm, consider_result(s, o, target, volume, &look, &is_volume)));
     if (o->explain) mf_auto_explain(&look);
-    take(s, mf_recipe_choose(&look, is_volume, &why), o);
+    recipe = mf_recipe_choose(&look, is_volume, &why);
+    o->usual_iter = mf_recipe_evaluations(recipe, &look);
+    take(s, recipe, o);
     why = reason(&look, o->recipe, why, text);
     o->example_max = mf_recipe_example(o->recipe, &look, is_volume);
     if (may_choose(s, o)) o->candidates = mf_recipe_candidates(o->recipe, &look);

@@ -473,8 +473,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     opts->objective.batch = batch_of(s, o, dims);
     MF_TRY(plan_terms(o, &opts->objective));
     MF_TRY(plan_slices(s, o, mf_solve_fields(target, opts), dims[0] > 1, opts));
-    if (!mf_options_given(s->options, "max-iter") && !(o->recipe && o->recipe->evaluations) &&
-        mf_solve_mean_field(dims, target, opts))
+    if (!mf_options_given(s->options, "max-iter") && !o->usual_iter && mf_solve_mean_field(dims, target, opts))
         opts->evaluations = mf_solve_fields(target, opts) > 1 ? MF_SOLVE_MEAN_FIELDS : MF_SOLVE_MEAN_FIELD;
     if (opts->method.method->swaps) MF_TRY(mf_recon_anneal(s, o, target, dims, opts));
     mf_recon_unused_here(s, o, target, dims, opts);

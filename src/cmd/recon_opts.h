@@ -42,6 +42,7 @@ struct mf_recon_cmd {
     int sized; /* the target states the extents of the measured field */
     /* how it is found */
     const char *optimizer;
+    long usual_iter; /* of the recipe for this result; 0: the default */
     long max_iter, coarse_iter, coarsest, history, convergence_steps, outfile_data_steps, polish_rounds, realisations,
         candidates;
     double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;

@@ -570,8 +570,7 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
                                   .target = target,
                                   .candidates = (size_t)o->candidates,
                                   .asked = o->max_iter,
-                                  .usual = o->recipe && o->recipe->evaluations ? o->recipe->evaluations
-                                                                               : strtol(MF_MAX_ITER, NULL, 10),
+                                  .usual = o->usual_iter ? o->usual_iter : strtol(MF_MAX_ITER, NULL, 10),
                                   .by_recipe = o->recipe != NULL};
     MF_TRY(mf_agree(session->comm, prepare(&job, volume)));
     job.asked_batch = job.out.solve.objective.batch;

@@ -28,6 +28,10 @@ static const double AFFORD = 1.87e11;
 /* For each pixel: operations of an evaluation of lineal paths; of a run without these and without patches. */
 static const double PATHS = 3500, FIELD = 6e5;
 
+/* What coarse grids have placed needs SHARPEN evaluations on the finest grid. More do little where it has more than
+ * MANY_PIXELS (benchmarks/results/large-images-*.md). */
+static const double MANY_PIXELS = 512 * 512, SHARPEN = 100;
+
 enum { PATCH = 9 /* of Patches, its edge */ };
 
 /* Lines of several phases count in volumes from this edge on. */
@@ -250,6 +254,14 @@ size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_
     const double all = searching(recipe, look, look->example), edge = fmax(LEAST, sqrt(look->example * WORK / all));
 
     return !volume || all <= WORK || edge * edge >= look->example ? 0 : (size_t)edge;
+}
+
+long mf_recipe_evaluations(const struct mf_recipe *recipe, const struct mf_target_look *look)
+{
+    const double share = MANY_PIXELS / look->pixels;
+
+    if (!recipe->coarse_evaluations || share >= 1) return recipe->evaluations;
+    return (long)fmax(SHARPEN, share * (double)recipe->evaluations);
 }
 
 /* One search in an image, and its example, with the levels that an image has. */

@@ -150,7 +150,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
 {
     struct mf_build build = {.list = mf_list_new(n->net, name), .freeze = wish->freeze};
     struct mf_model_args args = wish->args;
-    int input[MF_LEARN_INPUTS], output[MF_HEADS];
+    int input[MF_LEARN_INPUTS] = {0}, output[MF_HEADS] = {0};
 
     pass->list = build.list;
     if (n->net->lists == 1) make_inputs(n, wish, &build);

@@ -227,7 +227,7 @@ static int read_task(struct mf_saved *s)
 {
     for (size_t k = 0; mf_learns[k]; ++k)
         if (mf_json_get(s->card, mf_learns[k]->key)) return mf_learns[k]->load(s->path, s->card, &s->task);
-    return not_understood(s, mf_learns[0]->key);
+    return not_understood(s, "classes"); /* or the key of another kind */
 }
 
 int mf_saved_open_network(const char *path, struct mf_saved *s)

@@ -222,7 +222,7 @@ static int add_up(const struct tally *y, size_t batches, struct mf_scores *s)
 {
     const struct mf_comm *comm = y->t->comm;
     size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "scores");
-    double *total = MF_MUST(calloc(y->sums, sizeof *total), "scores"), *sum;
+    double *total = MF_MUST(calloc(y->sums + 1, sizeof *total), "scores"), *sum;
     void *all = NULL;
     int rc;
 
@@ -242,6 +242,7 @@ static struct tally tally_new(struct mf_trainer *t, size_t batches, size_t sampl
     const struct mf_task *task = t->opts.task;
     struct tally y = {.t = t, .counts = HEADS};
 
+    MF_ASSERT(task->heads > 0);
     for (size_t h = 0; h < task->heads; ++h) {
         y.counts += 1 + task->head[h].counts;
         y.sums += 1 + task->head[h].sums;
@@ -249,7 +250,7 @@ static struct tally tally_new(struct mf_trainer *t, size_t batches, size_t sampl
         if (outputs) y.all[h] = MF_MUST(calloc(samples * numbers_of(t, h) + 1, sizeof *y.all[h]), "outputs");
     }
     y.count = MF_MUST(calloc(y.counts, sizeof *y.count), "scores");
-    y.sum = MF_MUST(calloc((batches + 1) * y.sums, sizeof *y.sum), "scores");
+    y.sum = MF_MUST(calloc((batches + 1) * y.sums + 1, sizeof *y.sum), "scores");
     return y;
 }
 

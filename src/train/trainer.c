@@ -177,7 +177,7 @@ static void open_fetched(struct mf_trainer *t)
 /* Room for the largest input of a batch, and for one row. */
 static void open_inputs(struct mf_trainer *t)
 {
-    size_t most = 1, row = 1;
+    size_t most = 0, row = 0;
 
     for (size_t k = 0; k < t->network.inputs; ++k) {
         const struct mf_learn_input *of = &t->network.input[k].of;
@@ -186,8 +186,8 @@ static void open_inputs(struct mf_trainer *t)
         if (!of->plain) most = mf_max(most, bytes);
         row = mf_max(row, bytes / t->opts.batch);
     }
-    t->filled = MF_MUST(malloc(most), "inputs of a batch");
-    t->blank = MF_MUST(malloc(row), "a row that does not count");
+    t->filled = MF_MUST(malloc(most + 1), "inputs of a batch");
+    t->blank = MF_MUST(malloc(row + 1), "a row that does not count");
 }
 
 /* Everything that depends on the network's structure. Weights are at their start. */

@@ -171,7 +171,7 @@ static inline struct mf_step steps_until(struct mf_trainer *t, size_t step)
 /* All weights by their names' order in the net, on every rank; heap. */
 static inline float *weights_of(const struct mf_trainer *t, size_t *n)
 {
-    float *all = malloc((mf_network_parameters(&t->network) + 1) * sizeof *all);
+    float *all = calloc(mf_network_parameters(&t->network) + 1, sizeof *all);
 
     *n = 0;
     for (size_t v = 0; v < t->network.net->values; ++v) {

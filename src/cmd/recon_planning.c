@@ -11,6 +11,7 @@
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_target.h"
 #include "src/cmd/recon_times.h"
+#include "src/cmd/unused.h"
 
 struct plan_cmd {
     struct mf_recon_cmd recon; /* first: its rows are this verb's too */
@@ -185,6 +186,7 @@ static int name_file(const struct mf_session *s, struct plan_cmd *o)
     o->file = inputs ? *input : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
     if (o->file) MF_TRY(is_descriptors(o->file, &o->described));
     if (o->file && mf_options_given(s->options, "phases")) mf_warn("--phases has no effect: '%s' says it", o->file);
+    if (!o->file || o->described) MF_UNUSED(s, "no image is read", "crop", "crop-bar");
     return MF_OK;
 }
 

@@ -151,6 +151,8 @@ def advised():
     check([s.status for s in seen] == [0, 0, 0] and "are cut off" in seen[1].err, f"view: {seen}")
     plan = measure(PROGRAM, "plan", "match", "my steel.png", "--threshold", "otsu", "--crop-bar", *quick)
     check(plan and "shape: 1 x 64 x 64 (z y x)" in plan["problem"], f"plan: {plan}")
+    unread = [run(PROGRAM, "plan", "match", *more, "--crop", 0, 0, 8, 8) for more in (["t.h5"], ["--size", 64, 64])]
+    check(all(s.status == 0 and "--crop has no effect: no image is read" in s.err for s in unread), f"plans without an image: {unread}")
     config = run(PROGRAM, "match", "my steel.png", "--crop", 0, 0, 64, 64, "--print-config").out
     check("crop: [0, 0, 64, 64]" in config, f"--print-config: {config}")
 

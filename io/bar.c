@@ -7,13 +7,21 @@
 #include "io/scan.h"
 #include "src/base/err.h"
 
-/* Levels that count as one (JPEG changes some), and those of a jump, which noise hardly makes. Rows over which a border
- * is blurred, most rows of a line, least of a bar. Jumps of three strokes. */
-enum { NEAR = 3, JUMP = 24, BLURRED = 3, LINE_MOST = 4, BAR_LEAST = 6, STROKES = 6 };
+enum {
+    NEAR = 3,        /* levels this far apart count as one: JPEG changes some */
+    JUMP = 24,       /* neighbours that differ by more levels make a jump; noise hardly does */
+    BLURRED = 3,     /* a border spreads over so many rows */
+    LINE_MOST = 4,   /* a line has at most so many rows */
+    BAR_LEAST = 6,   /* a bar has at least so many rows */
+    STROKES = 6,     /* three strokes make so many jumps */
+    STROKES_TOP = 16 /* a bar at the top has eight strokes: a dark field with a few spots has fewer */
+};
 
-/* Shares of a row that have the grey value of a bar: at its borders, beyond them, in rows with text. Share of other
- * pixels of a bar, and of bars of an image. */
-static const double PLAIN = 0.95, BEYOND = 0.8, LETTERED = 0.3, INK_LEAST = 0.002, BARS_MOST = 0.25;
+static const double PLAIN = 0.95;      /* the first and the last row of a bar have its grey value in this share */
+static const double BEYOND = 0.8;      /* beyond a border, a row has it in less than this share */
+static const double LETTERED = 0.3;    /* a row with text has it in at least this share */
+static const double INK_LEAST = 0.002; /* text fills at least this share of a bar */
+static const double BARS_MOST = 0.25;  /* bars fill at most this share of an image */
 
 /* Rows from one edge of the image, the first at the edge. */
 struct rows {
@@ -64,6 +72,7 @@ static size_t strip_of(const struct rows *r, size_t from, int *open)
 
 static int has_text(const struct rows *r, size_t from, size_t count)
 {
+    const int64_t least = r->step < 0 ? STROKES : STROKES_TOP;
     double others = 0;
     int64_t jumps = 0;
 
@@ -71,7 +80,7 @@ static int has_text(const struct rows *r, size_t from, size_t count)
         others += 1 - share_of(r, i);
         if (row_of(r, i)->jumps > jumps) jumps = row_of(r, i)->jumps;
     }
-    return count >= BAR_LEAST && others >= INK_LEAST * (double)count && jumps >= STROKES;
+    return count >= BAR_LEAST && others >= INK_LEAST * (double)count && jumps >= least;
 }
 
 /* Rows of bars at this edge. Strips without text, and some odd rows at the edge, count where one with text follows; a

@@ -20,9 +20,9 @@ enum mf_bar { MF_BAR_NONE, MF_BAR_FOUND, MF_BAR_ALL };
 /**
  * What is left of an image without data bars at its bottom and its top: *kept, rows. A bar spans the width. Its first
  * row has one grey value, which is the most frequent one of all rows but lines. Some have text: pixels of other values,
- * in three strokes or more. The last row has no text, and lies beside rows that have other values at a fifth of their
- * pixels: within three rows, as a pore or grain hardly ends. Or it lies beside a line. Lines and a margin between a bar
- * and the edge belong to it. MF_BAR_ALL: bars would be more than a quarter of the rows. Pure.
+ * in three strokes or more, at the top in eight. The last row has no text, and lies beside rows that have other values
+ * at a fifth of their pixels: within three rows, as a pore or grain hardly ends. Or it lies beside a line. Lines and a
+ * margin between a bar and the edge belong to it. MF_BAR_ALL: bars would be more than a quarter of the rows. Pure.
  */
 enum mf_bar mf_bar_find(const struct mf_bar_row *row, size_t rows, size_t columns, struct mf_span *kept);
 

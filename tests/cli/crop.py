@@ -94,11 +94,14 @@ def bars():
     close[0] = 255
     layers = np.repeat((np.arange(120) // 12 % 2 * 200).astype("u1")[:, None], 160, 1)
     black, white = bar(16, 160, 0, 255), bar(16, 160, 255, 0)
+    dark = np.zeros((40, 160))
+    for left in (30, 70, 110):
+        dark[10:20, left:left + 8] = 200
     cases = {"black": ([grey, black], 0, 16), "white": ([grey, white], 0, 16), "top": ([black, grey], 16, 0), "both": ([black, grey, white], 16, 16),
              "no line": ([grey, bar(16, 160, 40, 255, line=False)], 0, 16), "low": ([grey, bar(9, 160, 0, 255)], 0, 9), "framed": ([grey, framed], 0, 20), "text at a line": ([grey, close], 0, 10),
              "margin": ([grey, black, np.full((3, 160), 255)], 0, 19), "two colours": ([grey, white, black], 0, 32), "an odd row below": ([grey, black, grey[:1]], 0, 17),
              "pores above": ([pores, black], 0, 16), "none": ([grey], 0, 0), "flat pore at the edge": ([flat], 0, 0), "flat pores": ([pores], 0, 0),
-             "two flat phases": ([blobs((120, 160), [0.3, 0.7], 5, 6) * 200], 0, 0), "layers": ([layers], 0, 0), "no text": ([grey, np.zeros((16, 160))], 0, 0)}
+             "two flat phases": ([blobs((120, 160), [0.3, 0.7], 5, 6) * 200], 0, 0), "layers": ([layers], 0, 0), "no text": ([grey, np.zeros((16, 160))], 0, 0), "spots in a dark field": ([dark, grey], 0, 0)}
     for k, (name, (parts, top, bottom)) in enumerate(cases.items()):
         whole = np.vstack(parts).astype("u1")
         n = len(whole) - top - bottom

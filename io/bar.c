@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "io/scan.h"
 #include "src/base/err.h"
 
 enum {
@@ -182,21 +181,25 @@ static int look_at(struct look *l, struct mf_span rows, struct mf_bar_row *row)
 }
 
 /* Collective: from which value on, and in which steps, levels are counted. A byte has as many values. */
-static int find_levels(const struct mf_comm *comm, struct look *l)
+static int find_levels(const struct mf_comm *comm, const struct mf_scan *known, struct look *l)
 {
     struct mf_scan scan;
 
     l->low = l->array->kind == 'i' ? -128 : 0;
     l->step = 1;
     if (l->array->size == 1) return MF_OK;
-    MF_TRY(mf_scan(comm, l->array, NULL, &scan));
+    if (known)
+        scan = *known;
+    else
+        MF_TRY(mf_scan(comm, l->array, NULL, &scan));
     l->low = scan.low;
     l->step = (scan.high - scan.low) / MF_BAR_LEVELS;
     if (!(l->step > 0) || !isfinite(l->step)) l->step = 1;
     return MF_OK;
 }
 
-int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, enum mf_bar *found, struct mf_span *kept)
+int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan *known,
+                enum mf_bar *found, struct mf_span *kept)
 {
     const size_t rows = array->shape[0];
     struct mf_array any = *array;
@@ -205,7 +208,7 @@ int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, enum m
     int rc;
 
     any.colours = 1; /* of a bar, not of the picture */
-    MF_TRY(find_levels(comm, &l));
+    MF_TRY(find_levels(comm, known, &l));
     row = calloc(rows, sizeof *row);
     rc = row ? look_at(&l, mf_cut(rows, (size_t)comm->size, (size_t)comm->rank), row)
              : mf_fail(MF_MEMORY, "no memory for the rows of '%s'", array->path);

@@ -4,6 +4,7 @@
 #define MF_IO_BAR_H
 
 #include "io/array.h"
+#include "io/scan.h"
 #include "src/base/cut.h"
 
 enum { MF_BAR_LEVELS = 256 };
@@ -26,8 +27,10 @@ enum mf_bar { MF_BAR_NONE, MF_BAR_FOUND, MF_BAR_ALL };
  */
 enum mf_bar mf_bar_find(const struct mf_bar_row *row, size_t rows, size_t columns, struct mf_span *kept);
 
-/** The same of an array of two axes. Reads it once, or twice where values have more than a byte. Collective; refuses
- * (agreed) with MF_INPUT, MF_MEMORY. */
-int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, enum mf_bar *found, struct mf_span *kept);
+/** The same of an array of two axes. @p known: a scan of the whole array; NULL: none. Without one it reads values of
+ * more than a byte twice, else once. It takes 1 KiB for each row. Collective; refuses (agreed) with MF_INPUT,
+ * MF_MEMORY. */
+int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan *known,
+                enum mf_bar *found, struct mf_span *kept);
 
 #endif

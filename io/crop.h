@@ -12,8 +12,8 @@ struct mf_crop {
 };
 
 /**
- * Leaves only @p crop of an image. Refuses with MF_USAGE a part that is not inside, and with MF_INPUT an
- * array that has not two axes, or other extents than the image. Local.
+ * Leaves only @p crop of an image. Local. Refuses with MF_USAGE a part that is not inside. Refuses with MF_INPUT an
+ * array that has not two axes, or other extents than the image.
  */
 int mf_array_crop(struct mf_array *array, const struct mf_crop *crop);
 

@@ -10,6 +10,9 @@
 
 enum { BAR_TEXT = 120, COMMAND_MOST = 400 };
 
+/* A warning is no reason to look at more rows, which take memory, nor at less of an image. */
+enum { SEEN_LEAST = 32, SEEN_ROWS = 100000 };
+
 /* "its last 64 rows look like a data bar" */
 static void bar_text(const struct mf_array *a, struct mf_span kept, char text[BAR_TEXT])
 {
@@ -21,7 +24,7 @@ static void bar_text(const struct mf_array *a, struct mf_span kept, char text[BA
         snprintf(text, BAR_TEXT, "its %s %zu rows look like a data bar", top ? "first" : "last", top + bottom);
 }
 
-/* Of many files numbers of one do not stand in a line. */
+/* The summary line of many files has no numbers of one. */
 static void say_cut(const struct mf_array *a, struct mf_span kept)
 {
     char bar[BAR_TEXT], text[BAR_TEXT + 120];
@@ -41,7 +44,7 @@ static int find_bar(struct mf_reading *r)
     if (a->ndim != 2)
         return mf_fail(MF_INPUT, "'%s' has %d axes, and --crop-bar looks for the data bar of an image, which has two",
                        a->path, a->ndim);
-    MF_TRY(mf_bar_look(r->comm, a, &found, &kept));
+    MF_TRY(mf_bar_look(r->comm, a, NULL, &found, &kept));
     if (found == MF_BAR_ALL)
         return mf_fail(MF_INPUT,
                        "'%s': what looks like a data bar fills more than a quarter of its %zu rows; try: --crop Y X "
@@ -73,38 +76,42 @@ int mf_reading_crop(struct mf_reading *r)
     return MF_OK;
 }
 
-/* Collective: is there a bar that nothing was done about? "": no. */
-static int see_bar(const struct mf_reading *r, char text[BAR_TEXT])
+/* Collective: sets @p text to a sentence about a bar that nothing was done about, or to "". A failure is no reason to
+ * refuse the image: it gives "" on all ranks. @p known: a scan of the whole array, or NULL. */
+static void see_bar(const struct mf_reading *r, const struct mf_scan *known, char text[BAR_TEXT])
 {
+    const struct mf_array *a = &r->array;
     struct mf_span kept;
     enum mf_bar found;
 
     *text = '\0';
-    if (r->array.ndim != 2 || r->array.cropped || r->micro->mask) return MF_OK;
-    MF_TRY(mf_bar_look(r->comm, &r->array, &found, &kept));
-    if (found == MF_BAR_FOUND) bar_text(&r->array, kept, text);
-    return MF_OK;
+    if (a->ndim != 2 || a->cropped || r->micro->mask) return;
+    if (a->shape[0] < SEEN_LEAST || a->shape[0] > SEEN_ROWS || a->shape[1] < SEEN_LEAST) return;
+    if (mf_bar_look(r->comm, a, known, &found, &kept) != MF_OK)
+        mf_err_clear();
+    else if (found == MF_BAR_FOUND)
+        bar_text(a, kept, text);
 }
 
-/* "; its last 64 rows look like a data bar; try: COMMAND --threshold otsu --crop-bar" */
-static void hint_text(const struct mf_reading *r, const char bar[BAR_TEXT], char text[MF_HINT_TEXT])
+/* "; its last 64 rows look like a data bar; try: COMMAND --threshold otsu --crop-bar". @p when: the condition under
+ * which the command helps, or "". */
+static void hint_text(const struct mf_reading *r, const char bar[BAR_TEXT], const char *when, char text[MF_HINT_TEXT])
 {
     const char *command = r->read->command;
 
     if (strlen(command) > COMMAND_MOST) command = "...";
-    snprintf(text, MF_HINT_TEXT, "%s%s; try: %s%s%s", *bar ? "; " : "", bar, command,
+    snprintf(text, MF_HINT_TEXT, "%s%s; %stry: %s%s%s", *bar ? "; " : "", bar, when, command,
              r->read->threshold ? "" : " --threshold otsu", *bar ? " --crop-bar" : "");
 }
 
-int mf_reading_hint(const struct mf_reading *r, char text[MF_HINT_TEXT])
+void mf_reading_hint(const struct mf_reading *r, char text[MF_HINT_TEXT])
 {
     char bar[BAR_TEXT];
 
     *text = '\0';
-    if (!r->read->command) return MF_OK;
-    MF_TRY(see_bar(r, bar));
-    hint_text(r, bar, text);
-    return MF_OK;
+    if (!r->read->command) return;
+    see_bar(r, &r->scan, bar);
+    hint_text(r, bar, "", text);
 }
 
 int mf_reading_colours(const struct mf_reading *r, int rc)
@@ -113,20 +120,19 @@ int mf_reading_colours(const struct mf_reading *r, int rc)
 
     if (rc != MF_INPUT || !r->read->command || !(r->array.said & (MF_SAID_GREY | MF_SAID_PALETTE))) return rc;
     mf_err_take(why, sizeof why);
-    if (see_bar(r, bar) != MF_OK) mf_err_clear();
-    if (*bar) hint_text(r, bar, hint);
+    see_bar(r, NULL, bar);
+    if (*bar) hint_text(r, bar, "if the bar alone has colours, ", hint);
     return mf_fail(rc, "%.380s%s", why, hint);
 }
 
-int mf_reading_warn_bar(const struct mf_reading *r)
+void mf_reading_warn_bar(const struct mf_reading *r)
 {
     char bar[BAR_TEXT], text[BAR_TEXT + 60];
 
-    if (!r->read->command || !r->binary || r->read->is_mask) return MF_OK;
-    MF_TRY(see_bar(r, bar));
-    if (!*bar) return MF_OK;
+    if (!r->read->command || !r->binary || r->read->is_mask) return;
+    see_bar(r, &r->scan, bar);
+    if (!*bar) return;
     snprintf(text, sizeof text, "%s, which counts as material; try: --crop-bar", bar);
     mf_note(r->array.path, 1,
             mf_notes_gathered() ? "it seems to have a data bar, which counts as material; try: --crop-bar" : text);
-    return MF_OK;
 }

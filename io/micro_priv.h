@@ -38,13 +38,13 @@ int mf_reading_crop(struct mf_reading *reading);
 
 /** Collective: what to do about a grey image, "" or "; try: COMMAND --threshold otsu --crop-bar". */
 enum { MF_HINT_TEXT = 640 };
-int mf_reading_hint(const struct mf_reading *reading, char text[MF_HINT_TEXT]);
+void mf_reading_hint(const struct mf_reading *reading, char text[MF_HINT_TEXT]);
 
 /** Collective: after a refusal (rc) of an image of colours, the same and where it has a data bar. Returns @p rc. */
 int mf_reading_colours(const struct mf_reading *reading, int rc);
 
 /** Collective: warns of a data bar that counts as material. */
-int mf_reading_warn_bar(const struct mf_reading *reading);
+void mf_reading_warn_bar(const struct mf_reading *reading);
 
 /** Are the values those of an indicator field, and is one wanted? Not collective. */
 int mf_reading_is_indicator(const struct mf_reading *reading);

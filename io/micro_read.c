@@ -86,7 +86,7 @@ static int refuse_many(const struct mf_reading *r)
                        "'%s' holds more than %d labels, from %g to %g, and at most %d phases are possible; give an "
                        "array of phases (of grains: the phase of each)",
                        a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX);
-    MF_TRY(mf_reading_hint(r, hint));
+    mf_reading_hint(r, hint);
     return mf_fail(MF_INPUT,
                    "'%s' holds more than %d different values, from %g to %g: for a grey image give --threshold otsu or "
                    "--threshold VALUE (at most %d labels are possible)%s",
@@ -98,7 +98,7 @@ static int refuse_fractions(const struct mf_reading *r)
 {
     char hint[MF_HINT_TEXT];
 
-    MF_TRY(mf_reading_hint(r, hint));
+    mf_reading_hint(r, hint);
     return mf_fail(
         MF_INPUT, "'%s' is grey: its values from %g to %g are not labels; give --threshold otsu or --threshold VALUE%s",
         r->array.path, r->scan.low, r->scan.high, hint);
@@ -534,8 +534,8 @@ static int read_named(struct mf_reading *r, const char *given)
     if (rc == MF_OK && r->read->mask) rc = read_mask(r);
     if (rc == MF_OK) rc = mf_array_explain(&r->array, read_values(r));
     if (rc == MF_OK) rc = mf_reading_scale(r);
-    if (rc == MF_OK) rc = mf_reading_warn_bar(r);
     if (rc == MF_OK) {
+        mf_reading_warn_bar(r);
         if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
         describe(r);
     }

@@ -66,7 +66,7 @@ struct mf_target_look {
     int phases;           /* 0: not measured */
     int foreign;          /* the file has the properties of another version, which this one does not know */
     size_t edge;          /* the shorter edge of the example; where descriptors are chosen, of the result as well */
-    size_t result;        /* the shortest edge of the result; 0: nothing was chosen */
+    size_t result;        /* the shortest edge of a result that may begin on a coarser grid; else 0 */
     size_t coarsest;      /* as edge on the coarsest grid, at least; 0: nothing was chosen */
     double example;       /* pixels of it */
     double pixels;        /* of the slice; where descriptors are chosen, of all slices of the result */

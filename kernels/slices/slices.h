@@ -126,7 +126,8 @@ struct mf_slice_ops {
     size_t (*pull)(const struct mf_slice_desc *desc);
     void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
     /** What searches remember of the one slice of a plan, in memory of queue->host: a later plan that is given it goes
-     * on with the same bits. *bytes 0: nothing. NULL: never anything. */
+     * on with the same bits. It begins with the number of the next search, a uint64_t; in number 0 all patches look at
+     * many others. *bytes 0: nothing. NULL: never anything. */
     void *(*memory)(struct mf_slice_plan *plan, size_t *bytes);
     /** Bytes and operations on this back end, if it has a shorter way than the formula; NULL: the formula (kind->cost).
      * A plan that chooses between cores and GPUs needs it. */

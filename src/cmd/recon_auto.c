@@ -69,9 +69,18 @@ void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size)
     }
 }
 
-static void begin_coarse(const struct mf_session *s, const struct mf_recipe *recipe, struct mf_recon_cmd *o)
+static int begins_anew(const struct mf_recon_cmd *o) { return !(o->initial_file && *o->initial_file); }
+
+/* Has the user said whether to go coarse to fine? */
+static int says_grids(const struct mf_session *s)
 {
-    o->multigrid = 1;
+    return mf_options_given(s->options, "use-multigrid-reconstruction");
+}
+
+static void take_grids(const struct mf_session *s, const struct mf_recipe *recipe, struct mf_recon_cmd *o)
+{
+    if (recipe->coarse_to_fine && begins_anew(o) && !says_grids(s)) o->multigrid = 1;
+    if (!o->multigrid) return;
     if (!mf_options_given(s->options, "coarse-iter")) o->coarse_iter = recipe->coarse_evaluations;
     if (!mf_options_given(s->options, "coarsest-grid")) o->coarsest = recipe->coarsest;
 }
@@ -83,9 +92,7 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
     o->weights = (struct mf_reals){recipe->terms, (double *)(uintptr_t)recipe->weight};
     if (recipe->levels && !o->level_weights.count)
         o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
-    if (recipe->coarse_to_fine && !(o->initial_file && *o->initial_file) &&
-        !mf_options_given(s->options, "use-multigrid-reconstruction"))
-        begin_coarse(s, recipe, o);
+    take_grids(s, recipe, o);
     if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
     if (recipe->lag && recipe->lag < o->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
     if (o->usual_iter && !mf_options_given(s->options, "max-iter")) o->max_iter = o->usual_iter;
@@ -113,6 +120,15 @@ void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     mf_auto_lag(o->lag);
 }
 
+/* Coarser grids need levels of the example, and noise to begin with. */
+static int may_begin_coarse(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target)
+{
+    const struct mf_target_side *side = &target->side[0];
+
+    return begins_anew(o) && (o->multigrid || !says_grids(s)) &&
+           mf_levels(side->example_nu, side->example_nv, target->lag) > 1;
+}
+
 /* What of the result bears on the choice. Of three images the first says how large it is. */
 static int consider_result(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                            const size_t *volume, struct mf_target_look *look, int *is_volume)
@@ -122,7 +138,8 @@ static int consider_result(const struct mf_session *s, const struct mf_recon_cmd
     MF_TRY(mf_recon_extents(s, o, target, volume, dims));
     if (o->files.count == 3 && dims[0] == 1) dims[0] = dims[1];
     mf_recipe_for(dims, look);
-    if (o->multigrid && look->edge > 2 * target->lag) look->coarsest = 2 * target->lag;
+    if (!may_begin_coarse(s, o, target)) look->result = 0;
+    if (o->multigrid) look->coarsest = mf_min(look->edge, mf_max(2 * target->lag, (size_t)o->coarsest));
     *is_volume = dims[0] > 1;
     return MF_OK;
 }
@@ -130,7 +147,7 @@ static int consider_result(const struct mf_session *s, const struct mf_recon_cmd
 /* The choice, on one line. */
 static void say(const struct mf_recon_cmd *o, const struct mf_target *target, const char *why)
 {
-    char text[256], best[48] = "", start[80] = "", from[340] = "";
+    char text[256], best[48] = "", start[80] = "", from[340] = "", grids[80] = "";
 
     mf_auto_list(o->recipe, text, sizeof text);
     if (target->look.phases) snprintf(from, sizeof from, ", by the image statistics of '%s'", target->source);
@@ -138,13 +155,15 @@ static void say(const struct mf_recon_cmd *o, const struct mf_target *target, co
     if (o->layers > 0)
         snprintf(start, sizeof start, "; starts from layers with a period of %.1f voxels", 1 / o->layers);
     if (o->cells > 0) snprintf(start, sizeof start, "; starts from cells of %.0f pixels", 1 / o->cells);
+    if (o->multigrid) snprintf(grids, sizeof grids, "; coarse to fine");
+    if (o->multigrid && o->coarse_iter)
+        snprintf(grids, sizeof grids, "; coarse to fine (%ld evaluations, on coarser grids %ld)", o->max_iter,
+                 o->coarse_iter);
     mf_info("auto%s: %s, as %s; the micrograph is taken as %speriodic: %s%s%s%s", from, o->recipe->name, why,
-            o->target_open ? "not " : "", text, start, o->multigrid ? "; coarse to fine" : "", best);
+            o->target_open ? "not " : "", text, start, grids, best);
     if (o->example_max)
         mf_info("auto: Patches uses at most the middle %zu x %zu pixels, to save time", o->example_max, o->example_max);
 }
-
-static int begins_anew(const struct mf_recon_cmd *o) { return !(o->initial_file && *o->initial_file); }
 
 /* Candidates begin anew, each by its own seed. */
 static int may_choose(const struct mf_session *s, const struct mf_recon_cmd *o)

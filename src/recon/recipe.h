@@ -44,8 +44,7 @@ const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int 
  * a volume would take too long. */
 size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look, int volume);
 
-/** Evaluations of the finest grid; 0: the default. Of a large result as many as take the time of a smaller one, but
- * enough that edges become sharp. */
+/** Evaluations of the finest grid; 0: the default. A large result gets fewer, but enough that edges become sharp. */
 long mf_recipe_evaluations(const struct mf_recipe *recipe, const struct mf_target_look *look);
 
 /** Number of runs to choose the image of a result from: as many as take some seconds of a core together, at least one.

@@ -43,7 +43,7 @@ struct mf_solve_opts {
     int metrics_append;           /* append to the file */
     int metrics_said;             /* it was reported that they go to a separate file */
     double after;       /* work behind the gradient stages, in evaluations of the finest grid; for the remaining time */
-    size_t turn, turns; /* runs before this one; of as many (0: one) */
+    size_t turn, turns; /* number of this run, from 0; number of runs (0: one) */
     long report_every;  /* evaluations between two rows of metrics and convergence */
     long snapshot_every;                 /* evaluations between two snapshots of the field; 0: none */
     const char *snapshot_stem;           /* prefix of their names */

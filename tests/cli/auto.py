@@ -359,10 +359,11 @@ def coarse(folder):
     large = save(folder, "large.npy", np.tile(lamellae(64, 8, True), (4, 4)))
     for path, kind, words, first, coarse in (
             (image, "large network or inclusions", [], "32 x 32", True), (image, "large network or inclusions", ["--initial_microstructure_file", image], "128 x 128", False),
-            (large, "large lamellae", ["--coarse_iter", 3], "128 x 128", True), (large, "large lamellae", ["--coarse_iter", 3, "--coarsest_grid", 256], "256 x 256", True)):
+            (large, "large lamellae", ["--coarse_iter", 3], "128 x 128", True),
+            (large, "large lamellae", ["--coarse_iter", 3, "--use_multigrid_reconstruction"], "128 x 128", True), (large, "lamellae", ["--use_multigrid_reconstruction=false"], "256 x 256", False), (large, "large lamellae", ["--coarse_iter", 3, "--coarsest_grid", 256], "256 x 256", True)):
         status, _, err = run(PROGRAM, "match", path, "--max_iter", 9, *words, "--output", f"{folder}/coarse.npy")
         grids = [line for line in err.splitlines() if line.startswith("grid ")]
-        check(status == 0 and f"auto: {kind}" in err and ("coarse to fine" in err) == coarse and grids and grids[0].startswith(f"grid {first}"), f"{words}: {status} {err[-600:]}")
+        check(status == 0 and f"auto: {kind}, as" in err and ("coarse to fine" in err) == coarse and grids and grids[0].startswith(f"grid {first}"), f"{words}: {status} {err[-600:]}")
 
 
 def asked(folder):
@@ -379,6 +380,9 @@ def asked(folder):
 def large(folder):
     """Patches of a large volume are looked for in the middle of the image, those of one that is too large not at all."""
     image = save(folder, "image.npy", lamellae(160, 8, True))
+    few = save(folder, "few.npy", lamellae(40, 8, True)) # whose levels allow one grid
+    status, _, err = run(PROGRAM, "match", few, "--size", 300, 300, "--dry-run")
+    check(status == 0 and "coarse to fine" not in err and "large" not in err, f"few levels: {status} {err}")
     for size, says in (([160, 160, 160], "auto: Patches uses at most the middle 1"), ([1500, 1500], "auto: large lamellae"),
                        ([512, 512, 512], "auto: S2 and Variation, as a search for patches would take too long")):
         status, _, err = run(PROGRAM, "match", image, "--size", *size, "--dry-run")

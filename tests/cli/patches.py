@@ -2,6 +2,7 @@
 
     patches.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
 """
+import json
 import os
 import sys
 import tempfile
@@ -112,7 +113,7 @@ def restart(folder):
         check(status == 0 and stops > 1, f"{stops} stops, then {status}: {err}")
         whole, parts = (h5py.File(f"{name}-{end}.h5")["microstructure/phase"][:] for end in ("whole", "parts"))
         check((whole == parts).all(), "a run in parts ends in other bits")
-        losses = [h5py.File(f"{name}-{end}.h5").attrs["loss_final"] if "loss_final" in h5py.File(f"{name}-{end}.h5").attrs else None for end in ("whole", "parts")]
+        losses = [json.loads(h5py.File(f"{name}-{end}.h5")["results"][()])["loss_final"] for end in ("whole", "parts")]
         check(losses[0] == losses[1], f"a run in parts reports another loss: {losses}")
 
 

@@ -10,7 +10,7 @@
 
 enum { PARTS = MF_PATCH_PARTS, LEAF = MF_PATCH_LEAF, FEW = MF_PATCH_FEW };
 enum {
-    MANY = 48,
+    MANY = MF_PATCH_MOST,
     SOME = 4,     /* leaves that are looked at */
     TURNS = 8,    /* searches in which every leaf looks at many once */
     STRAYED = 5,  /* so many patches whose match has moved away make their leaf look at many */
@@ -205,12 +205,21 @@ static void offer(const struct mf_patch_side *own, const struct mf_patch_side *o
         }
 }
 
+/* Slots at the end of a row may have no patch, and then nothing was found for them. */
+static void keep(const struct mf_patch_side *s)
+{
+    const struct mf_patch_image *image = s->image;
+
+    for (size_t at = 0; at < image->pu * image->row; at += image->row)
+        memcpy(s->match + at, s->found + at, image->pv * sizeof *s->match);
+}
+
 void mf_patch_near(int threads, size_t number, const struct mf_patch_side *slice, const struct mf_patch_side *example)
 {
     search(threads, slice, example, number);
     search(threads, example, slice, number);
     offer(slice, example);
     offer(example, slice);
-    memcpy(slice->match, slice->found, slice->image->slots * sizeof *slice->match);
-    memcpy(example->match, example->found, example->image->slots * sizeof *example->match);
+    keep(slice);
+    keep(example);
 }

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/slices/patch.h"
 
-enum { MF_PATCH_LEAF = 16 /* patches of a leaf, at most */, MF_PATCH_MOST = 64 /* leaves that a patch looks at */ };
+enum { MF_PATCH_LEAF = 16 /* patches of a leaf, at most */, MF_PATCH_MOST = 48 /* leaves that a leaf looks at */ };
 
 /** All patches of an image. Node k, from 1 on, has the children 2k and 2k + 1; node `leaves` + i is leaf i. */
 struct mf_patch_tree {

@@ -87,15 +87,19 @@ static int needs_swaps(const struct mf_grid *r)
     return !mf_grid_uses_mean_field(r) || r->opts->polish_rounds > 0 || r->result->loss_cut > r->result->loss;
 }
 
-static int polishes(const struct mf_grid *r)
+int mf_solve_can_polish(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
 {
-    const struct mf_objective_opts *o = &r->opts->objective;
+    const struct mf_objective_opts *o = &opts->objective;
     int s2 = mf_grid_s2_term(o) < o->terms, in_space = mf_objective_in_space(o) < o->terms && o->terms < MF_TERMS_MAX;
 
-    if (o->mean && r->slab.dims[0] > 1) return 0;
-    if (!needs_swaps(r)) return 0;
+    if (o->mean && dims[0] > 1) return 0;
     /* windows of one lag hold no neighbours to count jumps towards */
-    return r->opts->polish && r->target->lag > 1 && (s2 || in_space);
+    return opts->polish && target->lag > 1 && (s2 || in_space);
+}
+
+static int polishes(const struct mf_grid *r)
+{
+    return needs_swaps(r) && mf_solve_can_polish(r->slab.dims, r->target, r->opts);
 }
 
 static int anneal(struct mf_grid *r, struct mf_polish *p)

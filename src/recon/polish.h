@@ -16,6 +16,9 @@ struct mf_polish_state {
     size_t bytes;          /* of that */
 };
 
+/** Rounds that neighbours of patches are held for: fewer than idle ones end a polish. */
+enum { MF_POLISH_HOLD = 3 };
+
 /** Input and output of a polish; all borrowed. */
 struct mf_polish {
     const struct mf_comm *comm;

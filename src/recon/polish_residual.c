@@ -6,12 +6,7 @@
 
 #include "src/base/err.h"
 
-enum {
-    SITES_LEAST = 256,
-    SITES_MOST = 16384,
-    VOXELS_PER_SITE = 128,
-    HOLD = 3 /* rounds of held neighbours, fewer than idle ones end a polish */
-};
+enum { SITES_LEAST = 256, SITES_MOST = 16384, VOXELS_PER_SITE = 128 };
 
 /* Factor by which targets of slices overshoot the mean slice's error (objective.h). Rounds are short, so it may be
  * larger than in the gradient stages. */
@@ -200,7 +195,7 @@ static int open_objective(struct mf_polish_work *w)
     o.norm = MF_MSE;
     o.smooth = 0;
     o.flip = 1;
-    o.hold = HOLD;
+    o.hold = MF_POLISH_HOLD;
     w->s2_term = w->v_term = o.terms;
     for (size_t t = 0; t < o.terms; ++t) {
         if (o.term[t].row->kind == MF_S2) w->s2_term = t;

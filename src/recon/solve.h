@@ -86,6 +86,10 @@ enum { MF_SOLVE_HOLD = 10 };
  * optimised phase of more than 95 %. Not collective. */
 int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
 
+/** Can swaps follow the cut? They need S2 of more than one lag, or S2_3D, and are not judged by the mean of slices. Not
+ * collective. */
+int mf_solve_can_polish(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
+
 /** Voxels of the grid @p level of a coarse-to-fine run, over those of the finest, which is 0. */
 double mf_solve_share(const size_t dims[3], size_t level);
 

@@ -212,7 +212,7 @@ def whole_run():
     """Plan and dry run say the seconds of a run; those of an image are its searches, too. What has no such time says none."""
     np.save("w.npy", blobs((96, 96), [0.6, 0.4], 1))
     seen = {}
-    for more in (("--candidates", 1), ("--candidates", 3), ("--max_iter", 100), ("--descriptor_types", "S2", "Variation")):
+    for more in (("--candidates", 1), ("--candidates", 3), ("--max_iter", 100), ("--polish_rounds", 1), ("--descriptor_types", "S2", "Variation")):
         words = ("w.npy", "--threads", 1, "--device", "cpu", *more)
         status, out, err = run("match", *words, "--json", *QUIET)
         check(status == 0, f"plan match {words}: {err}")
@@ -225,6 +225,7 @@ def whole_run():
         seen[more[:2]] = whole
     one, three = (seen["--candidates", n]["total"] for n in (1, 3))
     check(abs(three / one - 3) < 0.03 and seen["--max_iter", 100]["evaluations"] < seen["--candidates", 1]["evaluations"], f"{seen}")
+    check(seen["--polish_rounds", 1]["polish"] < 0.3 * seen["--candidates", 3]["polish"], f"rounds of the polish: {seen}")
     check("# time: about " in run("w.npy", "--dry-run", *QUIET, verb="match")[1] and "  run  " in run("match", "w.npy", *QUIET)[1], "said to people")
     none = json.loads(run("w.npy", "--dry-run", "--json", "--max_iter", 0, *QUIET, verb="match")[1])
     check("seconds_of_run" not in none, f"no run: {none.get('seconds_of_run')}")

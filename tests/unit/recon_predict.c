@@ -58,10 +58,11 @@ struct seconds {
     struct mf_plan_cost run;
 };
 
-/* Of an image or a cube, with what else is asked for. */
-static double peak = 5e10;
+/* A core's peak. */
+static const double PEAK = 5e10;
 
-static struct seconds seconds_of(size_t depth, size_t edge, const struct mf_solve_opts *asked, int device,
+/* An image or a cube, with such options. */
+static struct seconds seconds_at(double peak, size_t depth, size_t edge, const struct mf_solve_opts *asked, int device,
                                  size_t candidates)
 {
     static const char *const names[] = {"FFTCorrelations", "Variation", "Patches"};
@@ -95,10 +96,16 @@ static struct seconds seconds_of(size_t depth, size_t edge, const struct mf_solv
     return seconds;
 }
 
-/* Of the run of an image on cores. */
-static double part_of(const struct mf_solve_opts *opts, const char *name)
+static struct seconds seconds_of(size_t depth, size_t edge, const struct mf_solve_opts *asked, int device,
+                                 size_t candidates)
 {
-    const struct seconds seconds = seconds_of(1, 128, opts, 0, 1);
+    return seconds_at(PEAK, depth, edge, asked, device, candidates);
+}
+
+/* A part of a run on cores. */
+static double part_of(size_t depth, size_t edge, const struct mf_solve_opts *opts, const char *name)
+{
+    const struct seconds seconds = seconds_of(depth, edge, opts, 0, 1);
 
     return mf_plan_paid(&seconds.run, name);
 }
@@ -116,12 +123,33 @@ static void searches(void)
     CHECK(gpu_two.patches > 8 * gpu.patches);
     CHECK(seconds_of(1, 128, &without, 0, 1).patches == 0);
     CHECK(one.patches > 0.1 * one.total && one.patches < one.total);
-    peak *= 2; /* vectors twice as wide */
-    less = seconds_of(1, 128, &with, 0, 1).patches / one.patches;
+    less = seconds_at(2 * PEAK, 1, 128, &with, 0, 1).patches / one.patches; /* vectors twice as wide */
     CHECK_SAYS(less > 0.6 && less < 0.8, "%g", less);
-    peak /= 2;
     /* all slices of a volume in three directions, each of all pairs */
     CHECK(seconds_of(64, 64, &with, 0, 1).patches > 100 * seconds_of(1, 64, &with, 0, 1).patches);
+}
+
+/* It takes as long as its rounds, and nothing where it does not run. */
+static void polishes(void)
+{
+    struct mf_solve_opts o = {
+        .evaluations = 100, .polish = 1, .objective = {.terms = 3, .periodic = 1, .norm = MF_MSE}};
+    double usual = part_of(1, 128, &o, "polish"), one, two;
+
+    o.polish_rounds = 1;
+    one = part_of(1, 128, &o, "polish");
+    o.polish_rounds = 2;
+    two = part_of(1, 128, &o, "polish");
+    CHECK_SAYS(one > 0 && one < two && two < usual, "%g %g %g", one, two, usual);
+    o.polish_rounds = 1000; /* most end early */
+    CHECK_NEAR(part_of(1, 128, &o, "polish"), usual, 1e-9 * usual);
+    o.objective.terms = 2; /* mean-field annealing needs no swaps, unless somebody asks for them */
+    CHECK(part_of(32, 32, &o, "polish") > 0);
+    o.polish_rounds = 0;
+    CHECK(part_of(32, 32, &o, "polish") == 0);
+    o.objective.mean = 1;
+    o.polish_rounds = 1;
+    CHECK(part_of(32, 32, &o, "polish") == 0);
 }
 
 static void whole_runs(void)
@@ -137,12 +165,12 @@ static void whole_runs(void)
     CHECK_NEAR(four.run.total, 4 * one.run.total, 1e-9 * four.run.total);
     CHECK(mf_plan_paid(&one.run, "polish") > 0 && mf_plan_paid(&one.run, "describe") > 0);
     o.coarse_to_fine = 1; /* coarser grids are a third of an image, a seventh of a volume */
-    more = part_of(&o, "evaluations") / evaluations;
+    more = part_of(1, 128, &o, "evaluations") / evaluations;
     CHECK_SAYS(more > 1.3 && more < 4.0 / 3, "%g", more);
     o.polish = o.coarse_to_fine = 0;
-    CHECK(part_of(&o, "polish") == 0);
+    CHECK(part_of(1, 128, &o, "polish") == 0);
     o.objective.terms = 2; /* what copies nothing is not searched for copies */
-    CHECK(part_of(&o, "describe") == 0);
+    CHECK(part_of(1, 128, &o, "describe") == 0);
     o.evaluations = 0;
     CHECK(seconds_of(1, 128, &o, 0, 1).run.parts == 0);
 }
@@ -190,6 +218,7 @@ int main(void)
     CHECK(steep.further_flops[0] == steep.further_flops[1] && steep.further_flops[1] == many.further_flops[1]);
     searches();
     whole_runs();
+    polishes();
     candidates();
     return failures != 0;
 }

@@ -273,6 +273,7 @@ static double patches(size_t nu, size_t nv, int periodic)
     return periodic ? (double)nu * (double)nv : (double)(nu - 8) * (double)(nv - 8);
 }
 
+/* This counts operations of a search; src/recon/search_cost.h has how long it takes. */
 struct mf_cost mf_cost_search(const struct mf_slice_desc *d, size_t count)
 {
     const double phases = d->phases ? (double)d->phases : 1;

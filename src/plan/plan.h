@@ -1,6 +1,7 @@
 /* A plan: what a workload will do on a machine and why. It says which ranks on which nodes and GPUs, with which
- * settings, how many bytes each rank takes and how many seconds a step costs (docs/PLANNER.md). The planner is a pure
- * function: the same machine, workload and options give the same plan on every rank and on every machine. */
+ * settings. It also says how many bytes each rank takes, and how many seconds a step costs (docs/PLANNER.md). The
+ * planner is a pure function: the same machine, workload and options give the same plan on every rank and on every
+ * machine. */
 #ifndef MF_PLAN_PLAN_H
 #define MF_PLAN_PLAN_H
 

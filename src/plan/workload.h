@@ -1,8 +1,8 @@
 /* A workload that the planner can plan, such as a reconstruction or a training. It lists its settings in the order to
  * try them, and says how many bytes a rank takes and how many seconds a step costs. The planner knows the machine.
  * Rule: its functions are pure: the same arguments give the same answer on every rank. */
-#ifndef MF_PLAN_TASK_H
-#define MF_PLAN_TASK_H
+#ifndef MF_PLAN_WORKLOAD_H
+#define MF_PLAN_WORKLOAD_H
 
 #include <stddef.h>
 #include <stdint.h>

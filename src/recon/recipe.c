@@ -22,7 +22,7 @@ enum { BROAD = 96 };
 static const double WORK = 1e14, SEARCH = 50, LEAST = 64;
 
 /* Operations for all candidates of an image, in the unit of search_cost.h: seven seconds of a core. It allows eight
- * candidates with patches and lineal paths up to 64 x 64 pixels, and one from 128 x 128 on. */
+ * candidates with patches and lineal paths up to 64 x 64 pixels, and one from 116 x 116 on. */
 static const double AFFORD = 1.87e11;
 
 /* For each pixel: operations of an evaluation of lineal paths; of a run without these and without patches. */
@@ -241,8 +241,7 @@ static int compares(const struct mf_recipe *recipe, const char *type)
     return 0;
 }
 
-/* Operations of all searches of a run that makes a volume, for patches of an example of so many pixels, or of a part
- * of it. */
+/* Operations of all searches of a run that makes a volume. Its patches are those of so many pixels of the example. */
 static double searching(const struct mf_recipe *recipe, const struct mf_target_look *look, double pixels)
 {
     if (!compares(recipe, "Patches")) return 0;

@@ -26,7 +26,6 @@ struct mf_search_cost mf_search_cost_of(const struct mf_slice_desc *desc)
         const size_t nu = desc->nu >> l, nv = desc->nv >> l;
         const double n = patches(nu, nv, desc->periodic);
         const double m = patches(desc->example.nu >> l, desc->example.nv >> l, desc->example.periodic);
-
         const double depth = log2(n + m + 1);
 
         cost.pulled += PULLED * (double)nu * (double)nv;

@@ -1,5 +1,6 @@
 /* How long cores search for the nearest patches of a slice (kernels/slices/patch.h), for plans and for the choice of
  * candidates. The constants were measured; docs/PLANNER.md says how to measure them again.
+ * Operations themselves are counted by mf_cost_search() (kernels/cost.c).
  * Rule: the unit is an operation of 32 bits at MF_CORE_SHARE of the peak, which transforms reach. */
 #ifndef MF_RECON_SEARCH_COST_H
 #define MF_RECON_SEARCH_COST_H

@@ -1,8 +1,8 @@
 /* A reconstruction as a workload of the planner (src/plan/workload.h). Its settings are "batch" (slices in flight per
  * rank; 0: the run chooses), "history" (pairs of L-BFGS) and, where there is a device, "offload" (1: fields stay in
  * host memory and slices stream through the device). */
-#ifndef MF_RECON_TASK_H
-#define MF_RECON_TASK_H
+#ifndef MF_RECON_WORKLOAD_H
+#define MF_RECON_WORKLOAD_H
 
 #include "src/plan/plan.h"
 #include "src/recon/solve.h"

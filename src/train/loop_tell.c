@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 
 enum { ROWS = 2000 }; /* rows of single steps, about */
 
@@ -110,17 +111,6 @@ void mf_loop_write_epoch(struct mf_loop *loop, const struct mf_scores *s)
     if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, fields, row);
 }
 
-static const char *time_text(double seconds, char text[20])
-{
-    const double minutes = seconds / 60;
-
-    if (minutes < 2)
-        snprintf(text, 20, "%.0f s", seconds);
-    else
-        snprintf(text, 20, minutes < 120 ? "%.0f min" : "%.1f h", minutes < 120 ? minutes : minutes / 60);
-    return text;
-}
-
 /* What validation says of an epoch. */
 static void tell_scores(const struct mf_loop *loop, const struct mf_scores *s, FILE *to)
 {
@@ -136,7 +126,7 @@ void mf_loop_say_epoch(const struct mf_loop *loop, const struct mf_scores *s)
 {
     const struct mf_trainer *t = loop->trainer;
     const size_t each = mf_trainer_epoch(t), all = t->opts.schedule.steps, left = all - t->step;
-    char *line = NULL, text[MF_LOSS_TEXT];
+    char *line = NULL, text[MF_LOSS_TEXT], rest[MF_DURATION_TEXT];
     size_t size;
     FILE *to = MF_MUST(open_memstream(&line, &size), "a line");
 
@@ -149,7 +139,7 @@ void mf_loop_say_epoch(const struct mf_loop *loop, const struct mf_scores *s)
         fprintf(to, "; the best is epoch %ld", loop->best_epoch);
     if (loop->dropped > 0) fprintf(to, "; --capacity-factor dropped %.0f of %.0f rows", loop->dropped, loop->sent);
     if (left > 0 && !loop->ended)
-        fprintf(to, "; %s left", time_text((mf_now() - loop->began) / (double)loop->steps * (double)left, text));
+        fprintf(to, "; %s left", mf_duration_text((mf_now() - loop->began) / (double)loop->steps * (double)left, rest));
     MF_ASSERT(fclose(to) == 0);
     mf_info("%s", line);
     if (loop->ended)

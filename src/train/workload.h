@@ -1,9 +1,9 @@
 /* A training as a workload of the planner (src/plan/workload.h). Its settings are "batch" (samples of one pass),
- * "passes" (of a rank in one step), "zero", "recompute" (enum mf_recompute), "offload", "spill" [bytes] (these two
- * where they are not 0) and "readers". None of them changes what a step computes.
+ * "passes" (of a rank in one step), "zero", "recompute" (enum mf_recompute) and "readers". "offload" and "spill"
+ * [bytes] are there where they are not 0. None of them changes what a step computes.
  */
-#ifndef MF_TRAIN_TASK_H
-#define MF_TRAIN_TASK_H
+#ifndef MF_TRAIN_WORKLOAD_H
+#define MF_TRAIN_WORKLOAD_H
 
 #include <stdio.h>
 

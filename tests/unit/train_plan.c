@@ -1,4 +1,4 @@
-/* A training as a task of the planner: the bytes of a rank are the high-water mark of its arena, to the byte, for
+/* A training as a workload of the planner: the bytes of a rank are the high-water mark of its arena, to the byte, for
  * models, ranks and settings of all kinds. On GPUs NVIDIA's libraries may take less work memory. Settings come in their
  * order, and keep the samples of a step. */
 #include "src/train/workload.h"

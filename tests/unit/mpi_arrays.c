@@ -260,7 +260,7 @@ static void side_by_side(const struct mf_comm *a, const struct mf_comm *b)
     uint64_t begun[2];
 
     for (int k = 0; k < 2; ++k) {
-        s[k].comm = group[k];
+        s[k] = (struct set){.comm = group[k]};
         CHECK(mf_arrays_open(group[k], d.q, LARGEST, LARGEST, &s[k].arrays) == MF_OK);
         s[k].by = mf_arrays_exchanges(s[k].arrays);
         fill(&s[k], MF_F32, mf_arrays_memory(s[k].arrays), 1000);

@@ -95,8 +95,8 @@ def ranks(folder):
 def restart(folder):
     """A run that was stopped between two searches goes on in the same bits, also where searches build on earlier ones."""
     import h5py
-    grids = ["--use_multigrid_reconstruction", "--coarsest_grid", 64, "--coarse_iter", 30]
-    for shape, most, every, more in (((24, 24), 120, 5, []), ((80, 72), 60, 3, []), ((128, 128), 20, 2, grids)):
+    grids = ["--use_multigrid_reconstruction", "--coarsest_grid", 64, "--coarse_iter", 40]
+    for shape, most, every, more in (((24, 24), 120, 5, []), ((80, 72), 60, 3, []), ((128, 128), 40, 1, grids)):
         path, name = save(folder, "image.npy", blobs(shape, TWO, 5)), f"{folder}/{shape[0]}"
         words = ["match", path, "--descriptor_types", "S2", "Patches", "--limit_to", 4, "--max_iter", most, "--deterministic", "--polish_rounds", 3, *more]
         status, _, err = run(PROGRAM, *words, "--output", f"{name}-whole.h5")

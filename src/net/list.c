@@ -24,6 +24,7 @@ void mf_net_free(struct mf_net *net)
     if (!net) return;
     for (size_t k = 0; k < net->lists; ++k) free_list(net->list[k]);
     for (size_t v = 0; v < net->values; ++v) free(net->value[v].name);
+    free(net->list);
     free(net->value);
     free(net);
 }
@@ -32,7 +33,10 @@ struct mf_list *mf_list_new(struct mf_net *net, const char *name)
 {
     struct mf_list *list = MF_MUST(calloc(1, sizeof *list), "a list");
 
-    MF_ASSERT(net->lists < sizeof net->list / sizeof *net->list);
+    if (net->lists == net->room_for_lists) {
+        net->room_for_lists = 2 * net->room_for_lists + 8;
+        net->list = MF_MUST(realloc(net->list, net->room_for_lists * sizeof(struct mf_list *)), "lists");
+    }
     list->name = MF_MUST(strdup(name), "a name");
     list->net = net;
     return net->list[net->lists++] = list;

@@ -83,8 +83,8 @@ struct mf_list {
 struct mf_net {
     size_t values, room_for;
     struct mf_value *value;
-    size_t lists;
-    struct mf_list *list[8];
+    size_t lists, room_for_lists;
+    struct mf_list **list;
     size_t lasting[MF_PLACES], room[MF_PLACES]; /* mf_pass_live(): bytes of what lasts; of the largest list's room */
 };
 

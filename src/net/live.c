@@ -233,7 +233,7 @@ static int lasts(const struct mf_net *net, size_t v, struct life *const *life)
 
 void mf_pass_live(struct mf_net *net)
 {
-    struct life *life[sizeof net->list / sizeof *net->list];
+    struct life **life = MF_MUST(calloc(net->lists + 1, sizeof(struct life *)), "lives");
 
     memset(net->lasting, 0, sizeof net->lasting);
     memset(net->room, 0, sizeof net->room);
@@ -251,4 +251,5 @@ void mf_pass_live(struct mf_net *net)
         place_all(net->list[k], life[k]);
         free(life[k]);
     }
+    free(life);
 }

@@ -29,7 +29,7 @@ struct schedule {
 struct mf_rounds {
     const struct mf_net *net;
     struct mf_queue *queue;
-    struct schedule schedule[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
+    struct schedule *schedule;    /* [lists] */
     const struct mf_stretch *now; /* NULL: outside of stretches */
     struct counts *counts;        /* of its region */
     int back;                     /* it is in backward */
@@ -82,6 +82,7 @@ struct mf_rounds *mf_rounds_new(const struct mf_net *net, struct mf_queue *queue
 
     r->net = net;
     r->queue = queue;
+    r->schedule = MF_MUST(calloc(net->lists + 1, sizeof *r->schedule), "rounds");
     for (size_t k = 0; k < net->lists; ++k) r->schedule[k] = schedule_of(r, net->list[k], most);
     r->offset = MF_MUST(calloc(most[0] + 1, sizeof *r->offset), "counts of rows");
     r->block = MF_MUST(calloc(4 * most[1] + 1, sizeof *r->block), "counts of rows");
@@ -101,6 +102,7 @@ void mf_rounds_free(struct mf_rounds *rounds)
         free(schedule->counts);
         free(schedule->stretch);
     }
+    free(rounds->schedule);
     free(rounds->mine);
     free(rounds->offset);
     free(rounds->block);

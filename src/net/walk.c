@@ -15,6 +15,12 @@
 
 enum { PAGE = 4096, LINE = 64, NOTHING = 255 }; /* bytes of 255 are NaN */
 
+/* What a walk knows of a list. */
+struct track {
+    struct mf_call *call; /* [nodes] */
+    ptrdiff_t *last;      /* [values] node of the last use; -1: it stays */
+};
+
 struct mf_walk {
     struct mf_net *net;
     struct mf_queue *queue;
@@ -22,9 +28,7 @@ struct mf_walk {
     char *lasting[MF_PLACES], *room[MF_PLACES];
     struct mf_walk_memory given;
     void **guarded; /* checked: [values] memory of roots */
-    struct mf_call *call[sizeof((struct mf_net *)0)->list / sizeof(struct mf_list *)];
-    ptrdiff_t *last[sizeof((struct mf_net *)0)->list /
-                    sizeof(struct mf_list *)]; /* checked: [values] node of the last use; -1: it stays */
+    struct track *track; /* [lists] */
     double number[MF_NUMBERS];
     unsigned long name; /* of its segments */
     const struct mf_exchanges *exchange;
@@ -213,6 +217,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
     w->net = net;
     w->queue = queue;
     w->mode = mode;
+    w->track = MF_MUST(calloc(net->lists + 1, sizeof *w->track), "lists of a walk");
     w->name = mf_segment_name(queue);
     if (given) w->given = *given;
     rc = mode == MF_WALK_CHECKED ? take_guarded(w) : take_planned(w);
@@ -225,10 +230,11 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
     w->copied = MF_MUST(calloc(net->values + 1, sizeof *w->copied), "copies");
     for (size_t k = 0; k < net->lists; ++k) {
         const struct mf_list *list = net->list[k];
+        struct track *track = &w->track[k];
 
-        w->call[k] = MF_MUST(calloc(list->nodes + 1, sizeof **w->call), "calls");
-        for (size_t i = 0; i < list->nodes; ++i) fill_call(w, list, &list->node[i], &w->call[k][i]);
-        w->last[k] = last_uses(list);
+        track->call = MF_MUST(calloc(list->nodes + 1, sizeof *track->call), "calls");
+        for (size_t i = 0; i < list->nodes; ++i) fill_call(w, list, &list->node[i], &track->call[i]);
+        track->last = last_uses(list);
     }
     w->rounds = mf_rounds_new(net, queue);
     w->number[MF_NUMBER_LOSS_SCALE] = 1;
@@ -247,9 +253,10 @@ void mf_walk_close(struct mf_walk *walk)
     mf_rounds_free(walk->rounds);
     give_planned(walk);
     for (size_t k = 0; k < walk->net->lists; ++k) {
-        free(walk->call[k]);
-        free(walk->last[k]);
+        free(walk->track[k].call);
+        free(walk->track[k].last);
     }
+    free(walk->track);
     free(walk);
 }
 
@@ -333,7 +340,7 @@ static void kernel(struct mf_walk *walk, const struct mf_node *node, const struc
 static void step(struct mf_walk *walk, size_t k, size_t i)
 {
     const struct mf_node *node = &walk->net->list[k]->node[i];
-    const struct mf_call *call = &walk->call[k][i];
+    const struct mf_call *call = &walk->track[k].call[i];
     const unsigned adds = mf_rounds_adds(walk->rounds, node);
     struct mf_call more;
     MF_PHASE(mf_phase_of_op(node->op, node->back));
@@ -367,7 +374,7 @@ static void poison(struct mf_walk *walk, size_t k, size_t i, int before)
 
         if (before && operand[j].access == MF_WRITES)
             memset(mf_walk_at(walk, net->list[k], v), NOTHING, mf_shape_bytes(&net->value[v].shape));
-        if (!before && walk->last[k][root] == (ptrdiff_t)i)
+        if (!before && walk->track[k].last[root] == (ptrdiff_t)i)
             memset(walk->guarded[root], NOTHING, mf_shape_bytes(&net->value[root].shape));
     }
 }

@@ -194,6 +194,49 @@ static void check_memory(const struct device *d)
     CHECK(room[MF_RECOMPUTE_BLOCKS] <= room[MF_RECOMPUTE_NONE]);
 }
 
+enum { LISTS = 20 };
+
+/* A net with a list for each number of rows from 1 on, which share weights. */
+static void build_lists(struct mf_net *net, int x[], int y[])
+{
+    for (size_t k = 0; k < LISTS; ++k) {
+        struct mf_build b = {.list = mf_list_new(net, "rows")};
+
+        x[k] = mf_build_input(&b, "x", flat(k + 1, COLUMNS));
+        y[k] = mf_build_linear(&b, "head", mf_build_one(&b, MF_OP_GELU, "act", x[k]), CLASSES);
+        CHECK(mf_build_end(&b) == MF_OK);
+        net->value[y[k]].kept = 1;
+    }
+}
+
+/* All lists say the same of a row, and stand in the memory of the largest. */
+static void check_lists(const struct device *d)
+{
+    struct mf_net *net = mf_net_new();
+    struct mf_walk *walk = NULL;
+    int x[LISTS], y[LISTS];
+    float numbers[LISTS * COLUMNS], got[LISTS][LISTS * CLASSES];
+
+    build_lists(net, x, y);
+    for (size_t k = 0; k < LISTS; ++k) CHECK(mf_pass_plan(net->list[k], d->q) == MF_OK);
+    mf_pass_live(net);
+    CHECK(net->lists == LISTS && net->room[0] == net->list[LISTS - 1]->room[0]);
+    if (mf_walk_open(&walk, net, d->q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
+    for (size_t i = 0; i < LISTS * COLUMNS; ++i) numbers[i] = (float)mf_random_normal(3, 2, i);
+    d->be->put(d->q, mf_walk_at(walk, net->list[0], mf_value_find(net, "head.weight")), numbers,
+               CLASSES * COLUMNS * sizeof(float));
+    for (size_t k = 0; k < LISTS; ++k) {
+        d->be->put(d->q, mf_walk_at(walk, net->list[k], x[k]), numbers, (k + 1) * COLUMNS * sizeof(float));
+        mf_walk_run(walk, net->list[k]);
+        d->be->get(d->q, got[k], mf_walk_at(walk, net->list[k], y[k]), (k + 1) * CLASSES * sizeof(float));
+        d->be->sync(d->q);
+        for (size_t i = 0; k && i < k * CLASSES; ++i) CHECK_NEAR(got[k][i], got[k - 1][i], 1e-5);
+    }
+    mf_walk_close(walk);
+    for (size_t k = 0; k < LISTS; ++k) mf_list_release(net->list[k], d->q);
+    mf_net_free(net);
+}
+
 /* Refusals name the node. */
 static void check_refusals(void)
 {
@@ -299,6 +342,7 @@ int main(int argc, char **argv)
     check_memory(&d);
     check_hunt(&d);
     check_costs();
+    check_lists(&d);
     check_refusals();
     device_close(&d);
     return failures != 0;

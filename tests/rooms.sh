@@ -13,11 +13,12 @@ function rank(path) {
     if (path ~ /^io\//) return 5
     if (path ~ /^src\/(desc|optim|plan|synth)\//) return 6
     if (path ~ /^src\/net\//) return 7
-    if (path ~ /^src\/(run|map|show)\//) return 8
-    if (path ~ /^src\/(recon|train|gen|serve|bench)\//) return 9
-    if (path ~ /^src\/moe\//) return 10
-    if (path ~ /^src\/cmd\//) return 11
-    if (path == "src/main.c") return 12
+    if (path ~ /^src\/model\//) return 8
+    if (path ~ /^src\/(run|map|show)\//) return 9
+    if (path ~ /^src\/(recon|train|gen|serve|bench)\//) return 10
+    if (path ~ /^src\/moe\//) return 11
+    if (path ~ /^src\/cmd\//) return 12
+    if (path == "src/main.c") return 13
     return 0
 }
 function room(path) { sub(/\/[^\/]*$/, "", path); sub(/^kernels\/.*/, "kernels", path); return path }

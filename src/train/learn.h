@@ -15,7 +15,7 @@
 
 #include "io/dataset.h"
 #include "src/base/json.h"
-#include "src/net/model.h"
+#include "src/model/registry.h"
 
 enum { MF_LEARN_INPUTS = 12 };
 

@@ -6,7 +6,7 @@
 
 #include "kernels/stage.h"
 #include "kernels/tuning.h"
-#include "src/net/model.h"
+#include "src/model/registry.h"
 #include "src/net/pass.h"
 #include "src/train/learn.h"
 

@@ -4,7 +4,7 @@
  * gate, experts.ID.fc1, fc2. */
 #include <stdio.h>
 
-#include "src/net/models.h"
+#include "src/model/archs.h"
 
 enum { WIDER = 4 }; /* hidden columns of a block's mlp, in widths */
 

@@ -1,7 +1,7 @@
 /* cnn: a residual network with group norms (He, Zhang, Ren, Sun, "Deep residual learning", 2016; Wu, He, "Group
  * normalization", 2018). A stem of 3x3 with stride 2, then stages of one block; each stage after the first halves the
  * image and doubles the channels. Parameters: stem, stages.S.conv1, norm1, conv2, norm2, skip, head. */
-#include "src/net/models.h"
+#include "src/model/archs.h"
 
 enum { GROUPS = 8, MOST_STAGES = 16 };
 

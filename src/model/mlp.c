@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "src/base/text.h"
-#include "src/net/models.h"
+#include "src/model/archs.h"
 
 static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
 {

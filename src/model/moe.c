@@ -1,7 +1,7 @@
 /* moe: a mixture of experts over a sample's numbers, or over the features that a cnn finds in its image. An expert is
  * an mlp with relu, and the router one of half as many hidden columns as there are inputs. Parameters: those of cnn
  * without its head, gate.fc1, gate.fc2, experts.ID.fcI. */
-#include "src/net/models.h"
+#include "src/model/archs.h"
 
 enum { CNN_WIDTH = 32, CNN_DEPTH = 3 };
 

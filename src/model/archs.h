@@ -1,8 +1,8 @@
-/* The models one by one, for model.c alone; others use mf_models[]. */
-#ifndef MF_NET_MODELS_H
-#define MF_NET_MODELS_H
+/* The models one by one, for registry.c alone; others use mf_models[]. */
+#ifndef MF_MODEL_ARCHS_H
+#define MF_MODEL_ARCHS_H
 
-#include "src/net/model.h"
+#include "src/model/registry.h"
 
 extern const struct mf_model mf_model_mlp, mf_model_cnn, mf_model_moe, mf_model_vit;
 

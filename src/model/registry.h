@@ -1,7 +1,7 @@
 /* Models: networks from images or volumes to classes or properties, by name.
  * Rule: names of parameters are those that a PyTorch module of the same structure has. */
-#ifndef MF_NET_MODEL_H
-#define MF_NET_MODEL_H
+#ifndef MF_MODEL_REGISTRY_H
+#define MF_MODEL_REGISTRY_H
 
 #include "src/net/experts.h"
 

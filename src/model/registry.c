@@ -1,11 +1,11 @@
-/* See model.h. */
-#include "src/net/model.h"
+/* See registry.h. */
+#include "src/model/registry.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/net/models.h"
+#include "src/model/archs.h"
 
 const char *const mf_features_names[] = {"none", "cnn"};
 

@@ -27,7 +27,7 @@ struct mf_walk {
     enum mf_walk_mode mode;
     char *lasting[MF_PLACES], *room[MF_PLACES];
     struct mf_walk_memory given;
-    void **guarded; /* checked: [values] memory of roots */
+    void **guarded;      /* checked: [values] memory of roots */
     struct track *track; /* [lists] */
     double number[MF_NUMBERS];
     unsigned long name; /* of its segments */

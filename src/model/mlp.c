@@ -12,13 +12,13 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
     for (long i = 0; i < args->depth; ++i) {
         char *name = mf_format("layers.%ld", i), *act = mf_format("layers.%ld.act", i);
 
-        build->segment = (int)i + 1;
+        mf_build_segment(build, 1);
         x = mf_build_one(build, MF_OP_GELU, act, mf_build_linear(build, name, x, (size_t)args->width));
         x = mf_build_dropout(build, name, x, args->dropout);
         free(name);
         free(act);
     }
-    build->segment = 0;
+    mf_build_segment(build, 0);
     return mf_build_linear(build, "head", x, outputs);
 }
 

@@ -53,13 +53,19 @@ struct mf_shape mf_build_shape(const struct mf_build *build, int v)
 void mf_build_block(struct mf_build *build, const char *name, long number)
 {
     build->block = name;
-    build->segment = name ? (int)number + 1 : 0;
+    build->number = number;
+    mf_build_segment(build, name != NULL);
 }
+
+void mf_build_segment(struct mf_build *build, int is_new) { build->segment = is_new ? ++build->list->segments : 0; }
 
 /* The name with that of its block. The caller frees it. */
 static char *full_name(const struct mf_build *build, const char *name)
 {
-    return build->block ? mf_format("%s.%d.%s", build->block, build->segment - 1, name) : mf_format("%s", name);
+    const char *network = build->network ? build->network : "", *dot = build->network ? "." : "";
+
+    if (!build->block) return mf_format("%s%s%s", network, dot, name);
+    return mf_format("%s%s%s.%ld.%s", network, dot, build->block, build->number, name);
 }
 
 int mf_build_input(struct mf_build *build, const char *name, struct mf_shape shape)

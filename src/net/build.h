@@ -17,12 +17,14 @@ enum {
 
 struct mf_build {
     struct mf_list *list;
-    int set;            /* of the next parameters */
-    const char *freeze; /* parts of the model whose parameters are not trained (mf_name_in()); NULL: none */
-    const char *block;  /* of the next nodes and parameters; NULL: none */
-    int segment;        /* the number of that block, from 1; 0: none */
-    int region;         /* of the next nodes (region.h); 0: none */
-    unsigned dropouts;  /* nodes of dropout so far: streams of random numbers */
+    int set;             /* of the next parameters */
+    const char *freeze;  /* parts of the model whose parameters are not trained (mf_name_in()); NULL: none */
+    const char *network; /* of the next nodes and parameters, one of several; NULL: they have no name */
+    const char *block;   /* of the next nodes and parameters; NULL: none */
+    long number;         /* of that block */
+    int segment;         /* of the next nodes; 0: none */
+    int region;          /* of the next nodes (region.h); 0: none */
+    unsigned dropouts;   /* nodes of dropout so far: streams of random numbers */
     int rc;
 };
 
@@ -42,8 +44,12 @@ int mf_build_volume(struct mf_build *build, struct mf_shape sample, const char *
 /** The shape of a value; after a refusal that of one number, so that models go on. */
 struct mf_shape mf_build_shape(const struct mf_build *build, int value);
 
-/** What follows is in block @p number of @p name: its names begin with NAME.NUMBER and a dot. NULL: in no block. */
+/** What follows is in block @p number of @p name: its names begin with NAME.NUMBER and a dot. NULL: in no block. A
+ * block is a segment. */
 void mf_build_block(struct mf_build *build, const char *name, long number);
+
+/** What follows is a new segment, which passes recompute and gather as a whole; @p is_new 0: it is in none. */
+void mf_build_segment(struct mf_build *build, int is_new);
 
 /** A value that the caller fills. */
 int mf_build_input(struct mf_build *build, const char *name, struct mf_shape shape);

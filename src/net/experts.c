@@ -219,7 +219,7 @@ static int trade_and_work(struct mf_build *build, int rows, int places, const st
     const struct mf_attr back = {.count = all.d[0]};
 
     if (ways == 1) return hidden_and_output(build, rows, places, m);
-    build->region = build->segment + 1;
+    build->region = ++build->list->regions;
     rows = mf_build_node(build, MF_OP_TRADE, there, "experts.there", 2, (const int[]){rows, places});
     rows = hidden_and_output(build, rows, second(build), m);
     rows = mf_build_node(build, MF_OP_TRADE_BACK, back, "experts.back", 2, (const int[]){rows, places});

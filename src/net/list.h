@@ -59,7 +59,7 @@ struct mf_node {
     enum mf_op_id op;
     struct mf_attr attr;
     int back;                                              /* of backward */
-    int segment;                                           /* number of its block in the model; 0: none */
+    int segment;                                           /* number of its block in the list; 0: none */
     int again;                                             /* its outputs are computed a second time in backward */
     int region;                                            /* number of its region (region.h); 0: none */
     int rerun;                                             /* enum mf_rerun; 0: it is none of these */
@@ -74,6 +74,7 @@ struct mf_list {
     struct mf_net *net;
     size_t nodes, room_for;
     struct mf_node *node;
+    int segments, regions;   /* so many have been numbered, from 1 */
     size_t room[MF_PLACES];  /* mf_pass_live(): memory of what does not last [bytes] */
     size_t floor[MF_PLACES]; /* the most that lives at one time */
     size_t *at;              /* then: [values] where they stand in that memory */

@@ -15,19 +15,10 @@ size_t mf_list_seed(const struct mf_list *list)
     return i;
 }
 
-int mf_regions(const struct mf_list *list)
-{
-    int last = 0;
-
-    for (size_t i = 0; i < list->nodes; ++i)
-        if (list->node[i].region > last) last = list->node[i].region;
-    return last;
-}
-
 size_t mf_stretches(const struct mf_list *list, struct mf_stretch **stretch)
 {
     const size_t seed = mf_list_seed(list);
-    struct mf_stretch *s = MF_MUST(malloc((2 * (size_t)mf_regions(list) + 1) * sizeof *s), "stretches");
+    struct mf_stretch *s = MF_MUST(malloc((2 * (size_t)list->regions + 1) * sizeof *s), "stretches");
     size_t n = 0;
 
     for (size_t i = 0; i < list->nodes; ++i) {
@@ -38,7 +29,7 @@ size_t mf_stretches(const struct mf_list *list, struct mf_stretch **stretch)
             s[n - 1].last = i;
         else
             s[n++] = (struct mf_stretch){i, i, region};
-        MF_ASSERT(n <= 2 * (size_t)mf_regions(list)); /* no region within another */
+        MF_ASSERT(n <= 2 * (size_t)list->regions); /* no region within another */
     }
     *stretch = s;
     return n;

@@ -20,9 +20,6 @@ size_t mf_stretches(const struct mf_list *list, struct mf_stretch **stretch);
 /** The stretch in which node @p node is; NULL: in none. */
 const struct mf_stretch *mf_stretch_of(const struct mf_stretch *stretch, size_t n, size_t node);
 
-/** The number of the last region; 0: there is none. */
-int mf_regions(const struct mf_list *list);
-
 /** [values] the region whose nodes alone touch this memory (of roots); 0: there is none. The caller frees it. */
 int *mf_region_inner(const struct mf_list *list);
 

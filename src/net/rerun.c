@@ -129,10 +129,9 @@ static void rerun_region(struct rerun *s)
 
 void mf_pass_rerun(struct mf_list *list, enum mf_recompute how)
 {
-    const int regions = mf_regions(list);
     struct rerun s = {.list = list, .seed = mf_list_seed(list), .always = how == MF_RECOMPUTE_BLOCKS};
 
-    for (s.region = 1; s.region <= regions; ++s.region) {
+    for (s.region = 1; s.region <= list->regions; ++s.region) {
         s.values = list->net->values;
         s.maker = MF_MUST(malloc(s.values * sizeof *s.maker), "makers");
         s.written = MF_MUST(malloc(s.values * sizeof *s.written), "copies");

@@ -62,7 +62,7 @@ static struct schedule schedule_of(struct mf_rounds *r, const struct mf_list *li
     struct schedule schedule = {.list = list};
 
     schedule.stretches = mf_stretches(list, &schedule.stretch);
-    schedule.counts = MF_MUST(calloc((size_t)mf_regions(list) + 1, sizeof *schedule.counts), "counts of rows");
+    schedule.counts = MF_MUST(calloc((size_t)list->regions + 1, sizeof *schedule.counts), "counts of rows");
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
         struct counts *counts = &schedule.counts[node->region];
@@ -95,7 +95,7 @@ void mf_rounds_free(struct mf_rounds *rounds)
     for (size_t k = 0; k < rounds->net->lists; ++k) {
         struct schedule *schedule = &rounds->schedule[k];
 
-        for (int region = 0; region <= mf_regions(schedule->list); ++region) {
+        for (int region = 0; region <= schedule->list->regions; ++region) {
             free(schedule->counts[region].all);
             free(schedule->counts[region].stretch);
         }
@@ -184,7 +184,7 @@ size_t mf_rounds_taken(const struct mf_rounds *r, size_t k)
 {
     size_t most = 0;
 
-    for (int region = 0; region <= mf_regions(r->schedule[k].list); ++region)
+    for (int region = 0; region <= r->schedule[k].list->regions; ++region)
         most = mf_max(most, r->schedule[k].counts[region].rounds);
     return most;
 }

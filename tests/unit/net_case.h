@@ -52,13 +52,13 @@ static inline int skips(struct mf_build *b, int x, const struct choice *c)
     for (int i = 0; i < 2; ++i) {
         int h;
 
-        b->segment = i + 1;
+        mf_build_segment(b, 1);
         h = mf_build_layer_norm(b, i ? "norm1" : "norm0", x);
         h = mf_build_one(b, MF_OP_GELU, i ? "act1" : "act0", mf_build_linear(b, "fc", h, 16));
         h = mf_build_dropout(b, i ? "drop1" : "drop0", h, c->drop);
         x = mf_build_two(b, MF_OP_ADD, i ? "skip1" : "skip0", x, h);
     }
-    b->segment = 0;
+    mf_build_segment(b, 0);
     side = mf_build_one(b, MF_OP_SILU, "gate", x);
     x = mf_build_two(b, MF_OP_ADD, "side", x, c->stop ? mf_build_stop(b, side) : side);
     return mf_build_linear(b, "head", mf_build_one(b, MF_OP_RELU, "act", x), CLASSES);
@@ -95,10 +95,10 @@ static inline int transformer(struct mf_build *b, int x, const struct choice *c)
     x = mf_build_linear(b, "stem", x, 8);
     x = mf_build_two(b, MF_OP_ADD, "placed", x, mf_build_parameter(b, "positions", flat(3, 8), MF_START_NORMAL, 0.02));
     for (int i = 0; i < 2; ++i) {
-        b->segment = i + 1;
+        mf_build_segment(b, 1);
         x = block(b, x, c, i);
     }
-    b->segment = 0;
+    mf_build_segment(b, 0);
     x = gate(b, x);
     all[0] = mf_build_slice(b, "first", x, 1, 0, 1);
     all[1] = x;
@@ -114,13 +114,13 @@ static inline int images(struct mf_build *b, int x, const struct choice *c)
 
     x = mf_build_linear(b, "stem", mf_build_reshape(b, x, flat(c->rows, COLUMNS)), 96);
     x = mf_build_reshape(b, x, image);
-    b->segment = 1;
+    mf_build_segment(b, 1);
     h = mf_build_group_norm(b, "norm0", mf_build_conv(b, "conv0", x, 6, 3, 1, 1), 2);
     x = mf_build_two(b, MF_OP_ADD, "skip", x, mf_build_one(b, MF_OP_SILU, "act0", h));
-    b->segment = 2;
+    mf_build_segment(b, 1);
     x = mf_build_one(b, MF_OP_RELU, "act1", mf_build_conv(b, "conv1", x, 8, 3, 1, 1));
     x = mf_build_one(b, MF_OP_SILU, "act2", mf_build_conv(b, "conv2", x, 8, 3, 2, 1));
-    b->segment = 0;
+    mf_build_segment(b, 0);
     x = mf_build_one(b, MF_OP_MEAN, "mean", mf_build_one(b, MF_OP_POOL, "pool", x));
     return mf_build_linear(b, "head", x, CLASSES);
 }
@@ -152,10 +152,10 @@ static inline int experts(struct mf_build *b, int x, const struct choice *c)
     weights = mf_build_node(b, MF_OP_ROUTE, route, "route", 1, &logits);
     h = mf_build_node(b, MF_OP_PERMUTE, sort, "sorted", 2, (const int[]){x, second(b)});
     places = second(b);
-    b->segment = 1;
+    mf_build_segment(b, 1);
     h = mf_build_one(b, MF_OP_SILU, "act0", of_experts(b, "fc1", h, places, 12, 8));
     h = mf_build_one(b, MF_OP_RELU, "act1", of_experts(b, "fc2", h, places, 8, 6));
-    b->segment = 0;
+    mf_build_segment(b, 0);
     h = mf_build_node(b, MF_OP_COMBINE, (struct mf_attr){0}, "mixed", 3, (const int[]){h, weights, places});
     return mf_build_linear(b, "head", h, CLASSES);
 }

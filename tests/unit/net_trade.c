@@ -105,7 +105,7 @@ static int experts(struct mf_build *b, struct model *m, const struct crew *crew,
     int offsets;
 
     if (!crew->ways) return layers(b, m, crew, rows, places, EXPERTS);
-    b->region = 1;
+    b->region = ++b->list->regions;
     rows = mf_build_node(b, MF_OP_TRADE, out, "there", 2, (const int[]){rows, places});
     offsets = second(b);
     rows = layers(b, m, crew, rows, offsets, out.ways * out.groups);
@@ -125,7 +125,7 @@ static void forward(struct mf_build *b, struct model *m, const struct crew *crew
     b->set = OF_ROWS;
     m->weights = parameter(b, "weights", shape(MF_F32, crew->rows, TOP, 0));
     b->set = SHARED;
-    b->segment = 1;
+    mf_build_segment(b, 1);
     rows = mf_build_linear(b, "stem", m->x, COLUMNS);
     m->stem = mf_value_find(m->net, "stem.weight");
     rows =
@@ -134,7 +134,7 @@ static void forward(struct mf_build *b, struct model *m, const struct crew *crew
     in[2] = second(b);
     in[0] = experts(b, m, crew, c, rows, in[2]);
     m->y = mf_build_node(b, MF_OP_COMBINE, (struct mf_attr){0}, "sum", 3, in);
-    b->segment = 0;
+    mf_build_segment(b, 0);
     m->loss = mf_build_two(b, MF_OP_SQUARED_LOSS, "loss", m->y, m->target);
 }
 

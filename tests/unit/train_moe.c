@@ -248,6 +248,46 @@ static void evaluation(const struct bed *b, const char *model)
     mf_trainer_close(&t);
 }
 
+/* Two networks whose blocks have the same numbers, each with mixtures of its own. */
+static int towers(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+{
+    const struct mf_model *vit = mf_model_find("vit");
+    int y[2];
+
+    for (int k = 0; k < 2; ++k) {
+        build->network = k ? "right" : "left";
+        y[k] = vit->forward(build, x, args, outputs);
+    }
+    build->network = NULL;
+    return mf_build_two(build, MF_OP_ADD, "sum", y[0], y[1]);
+}
+
+/* Each has its own counts of rows, and its own blocks in what is computed again and gathered. */
+static void two_towers(const struct bed *b, int ways)
+{
+    const struct mf_model model = {.name = "towers", .forward = towers};
+    struct mf_train_opts o = balanced("vit", batch_for(&b->world, WINDOW, 1));
+    struct mf_trainer t;
+    struct mf_step last;
+    float *want, *got;
+    size_t n;
+
+    o.model = &model;
+    o.args.depth = 2;
+    want = reference(b, b->set, &o, STEPS, &last);
+    o.ways = (size_t)ways;
+    o.stage = 3;
+    o.recompute = MF_RECOMPUTE_BLOCKS;
+    trainer_open(b, &b->world, b->set, &o, &t);
+    CHECK_NEAR(steps_until(&t, STEPS).loss, last.loss, 1e-5);
+    got = weights_of(&t, &n);
+    CHECK_SAYS(apart(n, got, want) <= 1e-5, "two towers, %d of %d ranks share experts: weights differ by %g", ways,
+               b->world.size, apart(n, got, want));
+    mf_trainer_close(&t);
+    free(want);
+    free(got);
+}
+
 int main(int argc, char **argv)
 {
     struct bed b;
@@ -257,6 +297,7 @@ int main(int argc, char **argv)
         if (b.world.size % ways) continue;
         same_lives(&b, "moe", ways);
         same_lives(&b, "vit", ways);
+        two_towers(&b, ways);
     }
     nothing_changes(&b);
     newborn(&b);

@@ -25,13 +25,13 @@ static int twice(struct mf_build *b, int x, const struct mf_model_args *args, si
     for (int i = 0; i < 2; ++i) {
         int h;
 
-        b->segment = i + 1;
+        mf_build_segment(b, 1);
         h = mf_build_layer_norm(b, i ? "norm1" : "norm0", x);
         h = mf_build_one(b, MF_OP_GELU, i ? "act1" : "act0", mf_build_linear(b, "shared", h, 16));
         h = mf_build_linear(b, i ? "out1" : "out0", mf_build_dropout(b, i ? "drop1" : "drop0", h, args->dropout), 16);
         x = mf_build_two(b, MF_OP_ADD, i ? "skip1" : "skip0", x, h);
     }
-    b->segment = 0;
+    mf_build_segment(b, 0);
     return mf_build_linear(b, "head", x, outputs);
 }
 

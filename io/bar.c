@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "io/notes.h"
 #include "src/base/err.h"
 
 enum {
@@ -118,17 +119,27 @@ enum mf_bar mf_bar_find(const struct mf_bar_row *row, size_t rows, size_t column
 /* The levels of this rank's rows. */
 struct look {
     const struct mf_array *array;
-    double low, step; /* of levels */
-    uint32_t *count;  /* [rows][MF_BAR_LEVELS] */
-    int *last;        /* [rows] the level before; -1: none */
+    double low, step;          /* of levels */
+    const struct mf_scan *few; /* labels: spread over the levels; NULL: grey values */
+    uint32_t *count;           /* [rows][MF_BAR_LEVELS] */
+    int *last;                 /* [rows] the level before; -1: none */
     struct mf_bar_row *row;
 };
+
+static int label_level(const struct mf_scan *few, double value)
+{
+    int64_t at = 0;
+
+    while (at < few->distinct - 1 && (double)few->value[at] < value) ++at;
+    return (int)(at * (MF_BAR_LEVELS - 1) / (few->distinct - 1));
+}
 
 static int level_of(const struct look *l, double value)
 {
     const double level = floor((value - l->low) / l->step);
 
     if (!isfinite(value)) return -1;
+    if (l->few) return label_level(l->few, value);
     return level < 0 ? 0 : level >= MF_BAR_LEVELS ? MF_BAR_LEVELS - 1 : (int)level;
 }
 
@@ -180,22 +191,16 @@ static int look_at(struct look *l, struct mf_span rows, struct mf_bar_row *row)
     return rc;
 }
 
-/* Collective: from which value on, and in which steps, levels are counted. A byte has as many values. */
-static int find_levels(const struct mf_comm *comm, const struct mf_scan *known, struct look *l)
+/* From which value on, and in which steps, levels are counted. A byte has as many values. Labels may differ by 1. */
+static void find_levels(const struct mf_scan *scan, struct look *l)
 {
-    struct mf_scan scan;
-
+    if (!scan->fractions && scan->distinct > 1 && scan->distinct <= MF_PHASES_MAX) l->few = scan;
     l->low = l->array->kind == 'i' ? -128 : 0;
     l->step = 1;
-    if (l->array->size == 1) return MF_OK;
-    if (known)
-        scan = *known;
-    else
-        MF_TRY(mf_scan(comm, l->array, NULL, &scan));
-    l->low = scan.low;
-    l->step = (scan.high - scan.low) / MF_BAR_LEVELS;
+    if (l->array->size == 1) return;
+    l->low = scan->low;
+    l->step = (scan->high - scan->low) / MF_BAR_LEVELS;
     if (!(l->step > 0) || !isfinite(l->step)) l->step = 1;
-    return MF_OK;
 }
 
 int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan *known,
@@ -205,10 +210,12 @@ int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, const 
     struct mf_array any = *array;
     struct look l = {.array = &any};
     struct mf_bar_row *row;
+    struct mf_scan scan;
     int rc;
 
     any.colours = 1; /* of a bar, not of the picture */
-    MF_TRY(find_levels(comm, known, &l));
+    if (!known) MF_TRY(mf_scan(comm, &any, NULL, &scan));
+    find_levels(known ? known : &scan, &l);
     row = calloc(rows, sizeof *row);
     rc = row ? look_at(&l, mf_cut(rows, (size_t)comm->size, (size_t)comm->rank), row)
              : mf_fail(MF_MEMORY, "no memory for the rows of '%s'", array->path);
@@ -219,4 +226,51 @@ int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, const 
     }
     free(row);
     return rc;
+}
+
+/* ---- sentences, --crop-bar ---- */
+
+void mf_bar_text(const struct mf_array *a, struct mf_span kept, char text[MF_BAR_TEXT])
+{
+    const size_t top = kept.first, bottom = a->shape[0] - kept.first - kept.count;
+
+    if (top && bottom)
+        snprintf(text, MF_BAR_TEXT, "its first %zu and its last %zu rows look like data bars", top, bottom);
+    else
+        snprintf(text, MF_BAR_TEXT, "its %s %zu rows look like a data bar", top ? "first" : "last", top + bottom);
+}
+
+/* The summary line of many files has no numbers of one. */
+static void say_cut(const struct mf_array *a, struct mf_span kept)
+{
+    char bar[MF_BAR_TEXT], text[MF_BAR_TEXT + 120];
+
+    mf_bar_text(a, kept, bar);
+    snprintf(text, sizeof text, "%s and are cut off (the same: --crop %zu 0 %zu %zu)", bar, kept.first, kept.count,
+             a->shape[1]);
+    mf_note(a->path, 0, mf_notes_gathered() ? "its data bar is cut off" : text);
+}
+
+int mf_bar_crop(const struct mf_comm *comm, const struct mf_array *a, struct mf_crop *crop)
+{
+    struct mf_span kept;
+    enum mf_bar found;
+
+    if (a->ndim != 2)
+        return mf_fail(MF_INPUT, "'%s' has %d axes, and --crop-bar looks for the data bar of an image, which has two",
+                       a->path, a->ndim);
+    MF_TRY(mf_bar_look(comm, a, NULL, &found, &kept));
+    if (found == MF_BAR_ALL)
+        return mf_fail(MF_INPUT,
+                       "'%s': what looks like a data bar fills more than a quarter of its %zu rows; try: --crop Y X "
+                       "HEIGHT WIDTH",
+                       a->path, a->shape[0]);
+    if (found == MF_BAR_NONE)
+        return mf_fail(MF_INPUT,
+                       "'%s' has no data bar at its bottom or top (rows over the whole width, of one grey value, with "
+                       "text); leave --crop-bar out, or give --crop Y X HEIGHT WIDTH",
+                       a->path);
+    *crop = (struct mf_crop){{kept.first, 0}, {kept.count, a->shape[1]}, {0}};
+    say_cut(a, kept);
+    return MF_OK;
 }

@@ -4,10 +4,11 @@
 #define MF_IO_BAR_H
 
 #include "io/array.h"
+#include "io/crop.h"
 #include "io/scan.h"
 #include "src/base/cut.h"
 
-enum { MF_BAR_LEVELS = 256 };
+enum { MF_BAR_LEVELS = 256, MF_BAR_TEXT = 120 };
 
 /** A row, its values rounded to MF_BAR_LEVELS grey levels. */
 struct mf_bar_row {
@@ -27,10 +28,17 @@ enum mf_bar { MF_BAR_NONE, MF_BAR_FOUND, MF_BAR_ALL };
  */
 enum mf_bar mf_bar_find(const struct mf_bar_row *row, size_t rows, size_t columns, struct mf_span *kept);
 
-/** The same of an array of two axes. @p known: a scan of the whole array; NULL: none. Without one it reads values of
- * more than a byte twice, else once. It takes 1 KiB for each row. Collective; refuses (agreed) with MF_INPUT,
+/** The same of an array of two axes. @p known: a scan of the whole array; NULL: none, and values are read
+ * twice. It takes 1 KiB for each row. Collective; refuses (agreed) with MF_INPUT,
  * MF_MEMORY. */
 int mf_bar_look(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan *known,
                 enum mf_bar *found, struct mf_span *kept);
+
+/** "its last 64 rows look like a data bar", by what bars leave. */
+void mf_bar_text(const struct mf_array *array, struct mf_span kept, char text[MF_BAR_TEXT]);
+
+/** The part of an image that its bars leave, which a note tells. Collective; refuses (agreed) as mf_bar_look() does,
+ * and with MF_INPUT where there is none, where bars are all, and what is no image. */
+int mf_bar_crop(const struct mf_comm *comm, const struct mf_array *array, struct mf_crop *crop);
 
 #endif

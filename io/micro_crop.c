@@ -8,57 +8,10 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 
-enum { BAR_TEXT = 120, COMMAND_MOST = 400 };
+enum { COMMAND_MOST = 400 };
 
 /* A warning is no reason to look at more rows, which take memory, nor at less of an image. */
 enum { SEEN_LEAST = 32, SEEN_ROWS = 100000 };
-
-/* "its last 64 rows look like a data bar" */
-static void bar_text(const struct mf_array *a, struct mf_span kept, char text[BAR_TEXT])
-{
-    const size_t top = kept.first, bottom = a->shape[0] - kept.first - kept.count;
-
-    if (top && bottom)
-        snprintf(text, BAR_TEXT, "its first %zu and its last %zu rows look like data bars", top, bottom);
-    else
-        snprintf(text, BAR_TEXT, "its %s %zu rows look like a data bar", top ? "first" : "last", top + bottom);
-}
-
-/* The summary line of many files has no numbers of one. */
-static void say_cut(const struct mf_array *a, struct mf_span kept)
-{
-    char bar[BAR_TEXT], text[BAR_TEXT + 120];
-
-    bar_text(a, kept, bar);
-    snprintf(text, sizeof text, "%s and are cut off (the same: --crop %zu 0 %zu %zu)", bar, kept.first, kept.count,
-             a->shape[1]);
-    mf_note(a->path, 0, mf_notes_gathered() ? "its data bar is cut off" : text);
-}
-
-static int find_bar(struct mf_reading *r)
-{
-    const struct mf_array *a = &r->array;
-    struct mf_span kept;
-    enum mf_bar found;
-
-    if (a->ndim != 2)
-        return mf_fail(MF_INPUT, "'%s' has %d axes, and --crop-bar looks for the data bar of an image, which has two",
-                       a->path, a->ndim);
-    MF_TRY(mf_bar_look(r->comm, a, NULL, &found, &kept));
-    if (found == MF_BAR_ALL)
-        return mf_fail(MF_INPUT,
-                       "'%s': what looks like a data bar fills more than a quarter of its %zu rows; try: --crop Y X "
-                       "HEIGHT WIDTH",
-                       a->path, a->shape[0]);
-    if (found == MF_BAR_NONE)
-        return mf_fail(MF_INPUT,
-                       "'%s' has no data bar at its bottom or top (rows over the whole width, of one grey value, with "
-                       "text); leave --crop-bar out, or give --crop Y X HEIGHT WIDTH",
-                       a->path);
-    r->crop = (struct mf_crop){{kept.first, 0}, {kept.count, a->shape[1]}, {0}};
-    say_cut(a, kept);
-    return MF_OK;
-}
 
 int mf_reading_crop(struct mf_reading *r)
 {
@@ -66,7 +19,7 @@ int mf_reading_crop(struct mf_reading *r)
 
     if (!r->read->crop && !r->read->crop_bar) return MF_OK;
     if (r->read->crop_bar)
-        MF_TRY(find_bar(r));
+        MF_TRY(mf_bar_crop(r->comm, &r->array, &r->crop));
     else
         r->crop = *r->read->crop;
     MF_TRY(mf_array_crop(&r->array, &r->crop));
@@ -76,63 +29,115 @@ int mf_reading_crop(struct mf_reading *r)
     return MF_OK;
 }
 
-/* Collective: sets @p text to a sentence about a bar that nothing was done about, or to "". A failure is no reason to
- * refuse the image: it gives "" on all ranks. @p known: a scan of the whole array, or NULL. */
-static void see_bar(const struct mf_reading *r, const struct mf_scan *known, char text[BAR_TEXT])
+/* A bar that nothing was done about: what it leaves, and a sentence about it; "": there is none. */
+struct seen {
+    struct mf_span kept;
+    char text[MF_BAR_TEXT];
+};
+
+/* Collective. A failure is no reason to refuse the image: it finds no bar, on all ranks. @p known: a scan of the whole
+ * array, or NULL. */
+static struct seen see_bar(const struct mf_reading *r, const struct mf_scan *known)
 {
     const struct mf_array *a = &r->array;
-    struct mf_span kept;
+    struct seen bar = {.text = ""};
     enum mf_bar found;
 
-    *text = '\0';
-    if (a->ndim != 2 || a->cropped || r->micro->mask) return;
-    if (a->shape[0] < SEEN_LEAST || a->shape[0] > SEEN_ROWS || a->shape[1] < SEEN_LEAST) return;
-    if (mf_bar_look(r->comm, a, known, &found, &kept) != MF_OK)
+    if (a->ndim != 2 || a->cropped || r->micro->mask) return bar;
+    if (a->shape[0] < SEEN_LEAST || a->shape[0] > SEEN_ROWS || a->shape[1] < SEEN_LEAST) return bar;
+    if (mf_bar_look(r->comm, a, known, &found, &bar.kept) != MF_OK)
         mf_err_clear();
     else if (found == MF_BAR_FOUND)
-        bar_text(a, kept, text);
+        mf_bar_text(a, bar.kept, bar.text);
+    return bar;
 }
 
-/* "; its last 64 rows look like a data bar; try: COMMAND --threshold otsu --crop-bar". @p when: the condition under
- * which the command helps, or "". */
-static void hint_text(const struct mf_reading *r, const char bar[BAR_TEXT], const char *when, char text[MF_HINT_TEXT])
+/* Collective: the labels of the part beside a bar, which --crop-bar leaves; 0: its values are none. */
+static int labels_beside(const struct mf_reading *r, const struct seen *bar, struct mf_scan *scan)
+{
+    const struct mf_crop part = {{bar->kept.first, 0}, {bar->kept.count, r->array.shape[1]}, {0}};
+    struct mf_array left = r->array;
+    int rc;
+
+    if (!*bar->text) return 0;
+    rc = mf_array_crop(&left, &part);
+    if (rc == MF_OK) rc = mf_scan(r->comm, &left, NULL, scan);
+    if (rc != MF_OK) mf_err_clear();
+    return rc == MF_OK && !scan->fractions && !scan->bad && scan->distinct <= MF_PHASES_MAX;
+}
+
+/* Collective: the option that makes phases of what --crop-bar leaves, as " --threshold otsu" or " --labels 0,255". */
+static void option_text(const struct mf_reading *r, const struct seen *bar, char text[MF_BAR_TEXT])
+{
+    struct mf_scan scan;
+    size_t n;
+
+    *text = '\0';
+    if (r->read->threshold || r->read->label_count) return;
+    if (!labels_beside(r, bar, &scan)) {
+        snprintf(text, MF_BAR_TEXT, " --threshold otsu");
+        return;
+    }
+    if (scan.value[0] == 0 && scan.value[scan.distinct - 1] == scan.distinct - 1) return;
+    n = (size_t)snprintf(text, MF_BAR_TEXT, " --labels ");
+    for (int64_t i = 0; i < scan.distinct && n < MF_BAR_TEXT; ++i)
+        n += (size_t)snprintf(text + n, MF_BAR_TEXT - n, "%s%lld", i ? "," : "", (long long)scan.value[i]);
+}
+
+/* Collective: "; its last 64 rows look like a data bar; try: COMMAND --threshold otsu --crop-bar". @p when: the
+ * condition under which the command helps, or "". */
+static void hint_text(const struct mf_reading *r, const struct seen *bar, const char *when, char text[MF_HINT_TEXT])
 {
     const char *command = r->read->command;
+    char option[MF_BAR_TEXT];
 
     if (strlen(command) > COMMAND_MOST) command = "...";
-    snprintf(text, MF_HINT_TEXT, "%s%s; %stry: %s%s%s", *bar ? "; " : "", bar, when, command,
-             r->read->threshold ? "" : " --threshold otsu", *bar ? " --crop-bar" : "");
+    option_text(r, bar, option);
+    snprintf(text, MF_HINT_TEXT, "%s%s; %stry: %s%s%s", *bar->text ? "; " : "", bar->text, when, command, option,
+             *bar->text ? " --crop-bar" : "");
 }
 
-void mf_reading_hint(const struct mf_reading *r, char text[MF_HINT_TEXT])
+void mf_reading_hint(const struct mf_reading *r, int needs_bar, char text[MF_HINT_TEXT])
 {
-    char bar[BAR_TEXT];
+    struct seen bar;
 
     *text = '\0';
     if (!r->read->command) return;
-    see_bar(r, &r->scan, bar);
-    hint_text(r, bar, "", text);
+    bar = see_bar(r, &r->scan);
+    if (*bar.text || !needs_bar) hint_text(r, &bar, "", text);
 }
 
 int mf_reading_colours(const struct mf_reading *r, int rc)
 {
-    char why[MF_ERR_TEXT], bar[BAR_TEXT] = "", hint[MF_HINT_TEXT] = "";
+    char why[MF_ERR_TEXT], hint[MF_HINT_TEXT] = "";
+    struct seen bar;
 
     if (rc != MF_INPUT || !r->read->command || !(r->array.said & (MF_SAID_GREY | MF_SAID_PALETTE))) return rc;
     mf_err_take(why, sizeof why);
-    see_bar(r, NULL, bar);
-    if (*bar) hint_text(r, bar, "if the bar alone has colours, ", hint);
+    bar = see_bar(r, NULL);
+    if (*bar.text) hint_text(r, &bar, "if the bar alone has colours, ", hint);
+    return mf_fail(rc, "%.380s%s", why, hint);
+}
+
+int mf_reading_stray(const struct mf_reading *r, int rc)
+{
+    char why[MF_ERR_TEXT], hint[MF_HINT_TEXT];
+
+    if (rc != MF_INPUT || !r->read->label_count || r->read->of_sample) return rc;
+    mf_err_take(why, sizeof why);
+    mf_reading_hint(r, 1, hint);
     return mf_fail(rc, "%.380s%s", why, hint);
 }
 
 void mf_reading_warn_bar(const struct mf_reading *r)
 {
-    char bar[BAR_TEXT], text[BAR_TEXT + 60];
+    char text[MF_BAR_TEXT + 60];
+    struct seen bar;
 
-    if (!r->read->command || !r->binary || r->read->is_mask) return;
-    see_bar(r, &r->scan, bar);
-    if (!*bar) return;
-    snprintf(text, sizeof text, "%s, which counts as material; try: --crop-bar", bar);
+    if (!r->read->command || r->array.own || r->read->is_mask) return;
+    bar = see_bar(r, &r->scan);
+    if (!*bar.text) return;
+    snprintf(text, sizeof text, "%s, which counts as material; try: --crop-bar", bar.text);
     mf_note(r->array.path, 1,
             mf_notes_gathered() ? "it seems to have a data bar, which counts as material; try: --crop-bar" : text);
 }

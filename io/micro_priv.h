@@ -36,12 +36,17 @@ struct mf_reading {
 /** Collective: leaves the part of the array that is wanted. MF_INPUT (no data bar is found), MF_USAGE, MF_MEMORY. */
 int mf_reading_crop(struct mf_reading *reading);
 
-/** Collective: what to do about a grey image, "" or "; try: COMMAND --threshold otsu --crop-bar". */
+/** Collective: what to do about values that are no labels, "" or "; try: COMMAND --threshold otsu --crop-bar".
+ * @p needs_bar: "" for an image without a data bar. */
 enum { MF_HINT_TEXT = 640 };
-void mf_reading_hint(const struct mf_reading *reading, char text[MF_HINT_TEXT]);
+void mf_reading_hint(const struct mf_reading *reading, int needs_bar, char text[MF_HINT_TEXT]);
 
 /** Collective: after a refusal (rc) of an image of colours, the same and where it has a data bar. Returns @p rc. */
 int mf_reading_colours(const struct mf_reading *reading, int rc);
+
+/** Collective: after a refusal (rc) of a value that --labels does not name, the same and where there is a data bar.
+ * Returns @p rc. */
+int mf_reading_stray(const struct mf_reading *reading, int rc);
 
 /** Collective: warns of a data bar that counts as material. */
 void mf_reading_warn_bar(const struct mf_reading *reading);

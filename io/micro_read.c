@@ -86,7 +86,7 @@ static int refuse_many(const struct mf_reading *r)
                        "'%s' holds more than %d labels, from %g to %g, and at most %d phases are possible; give an "
                        "array of phases (of grains: the phase of each)",
                        a->path, MF_PHASES_MAX, r->scan.low, r->scan.high, MF_PHASES_MAX);
-    mf_reading_hint(r, hint);
+    mf_reading_hint(r, 0, hint);
     return mf_fail(MF_INPUT,
                    "'%s' holds more than %d different values, from %g to %g: for a grey image give --threshold otsu or "
                    "--threshold VALUE (at most %d labels are possible)%s",
@@ -98,7 +98,7 @@ static int refuse_fractions(const struct mf_reading *r)
 {
     char hint[MF_HINT_TEXT];
 
-    mf_reading_hint(r, hint);
+    mf_reading_hint(r, 0, hint);
     return mf_fail(
         MF_INPUT, "'%s' is grey: its values from %g to %g are not labels; give --threshold otsu or --threshold VALUE%s",
         r->array.path, r->scan.low, r->scan.high, hint);
@@ -108,15 +108,17 @@ static int refuse_fractions(const struct mf_reading *r)
 static int choose_plain(struct mf_reading *r)
 {
     const struct mf_scan *s = &r->scan;
-    char text[LIST_TEXT], given[LIST_TEXT];
+    char text[LIST_TEXT], given[LIST_TEXT], hint[MF_HINT_TEXT];
 
     if (s->fractions) return refuse_fractions(r);
     if (s->distinct > MF_PHASES_MAX) return refuse_many(r);
-    if (s->value[0] != 0 || s->value[s->distinct - 1] != s->distinct - 1)
+    if (s->value[0] != 0 || s->value[s->distinct - 1] != s->distinct - 1) {
+        mf_reading_hint(r, 1, hint);
         return mf_fail(MF_INPUT,
                        "'%s' holds the labels %s, which are not consecutive from 0; map them with --labels %s, or "
-                       "binarise a grey image with --threshold otsu|VALUE",
-                       r->array.path, list(s, ", ", text), list(s, ",", given));
+                       "binarise a grey image with --threshold otsu|VALUE%s",
+                       r->array.path, list(s, ", ", text), list(s, ",", given), hint);
+    }
     use_labels(r->micro, (size_t)s->distinct, NULL);
     return MF_OK;
 }
@@ -353,7 +355,7 @@ static void describe(const struct mf_reading *r)
 static int read_phases(struct mf_reading *r)
 {
     MF_TRY(choose(r));
-    MF_TRY(mf_agree(r->comm, mf_reading_phases(r)));
+    MF_TRY(mf_reading_stray(r, mf_agree(r->comm, mf_reading_phases(r))));
     mf_comm_sum_int(r->comm, MF_PHASES_MAX, r->count);
     for (int *n = &r->micro->phases; r->read->partial && *n > 1 && r->count[*n - 1] == 0;) --*n;
     return MF_OK;

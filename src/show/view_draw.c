@@ -107,13 +107,14 @@ static int correlate(struct drawing *d, const struct mf_micro *m, struct mf_targ
 /* Beside its original a result may be of phases, and a threshold is the original's. */
 static int read_micro(const struct drawing *d, const char *file, struct mf_micro *m)
 {
-    const int whole = file != d->o->original;
+    const int is_original = file == d->o->original;
+    const struct mf_crop *part = d->found.part.count[0] ? &d->found.part : NULL;
     const struct mf_micro_read read = {.threshold = d->o->threshold,
                                        .label_count = d->o->labels.count,
                                        .labels = d->o->labels.at,
-                                       .of_sample = d->o->threshold && d->o->original && whole,
-                                       .crop = whole ? NULL : d->o->crop,
-                                       .crop_bar = !whole && d->o->crop_bar,
+                                       .of_sample = d->o->threshold && d->o->original && !is_original,
+                                       .crop = is_original ? d->o->crop : part,
+                                       .crop_bar = is_original && d->o->crop_bar,
                                        .unhashed = 1};
 
     return mf_micro_read(d->show->comm, d->show->arena, file, &read, m);

@@ -9,7 +9,9 @@
 struct mf_view_opts {
     const char *original, *target, *threshold, *axes;
     struct mf_longs labels;
-    const struct mf_crop *crop; /* NULL, or the part of the original that is read; crop_bar: what its data bar leaves */
+    /* The part that is read of the original, or of the file where there is none: a rectangle (NULL: none), or what its
+     * data bar leaves. */
+    const struct mf_crop *crop;
     int crop_bar;
     long slices, lag, columns;
     int lag_given, periodic;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/bar.h"
 #include "io/target.h"
 #include "src/base/err.h"
 #include "src/show/values.h"
@@ -18,6 +19,20 @@ static int check_binarised(const struct mf_view_opts *o, const struct mf_view_fi
                    o->threshold ? "threshold" : "labels", f->file, mf_view_meaning(f->axes.word));
 }
 
+/* --crop, --crop_bar: of the original, where there is one, else of the file. */
+static int crop(const struct mf_view_opts *o, struct mf_view_file *f)
+{
+    struct mf_comm self;
+
+    if (o->original || !(o->crop || o->crop_bar)) return MF_OK;
+    mf_comm_self(&self);
+    if (o->crop_bar)
+        MF_TRY(mf_bar_crop(&self, &f->array, &f->part));
+    else
+        f->part = *o->crop;
+    return mf_array_crop(&f->array, &f->part);
+}
+
 static int look_at_array(const struct mf_show *show, const struct mf_view_opts *o, struct mf_view_file *f)
 {
     const int binarised = o->threshold || o->labels.count;
@@ -26,6 +41,7 @@ static int look_at_array(const struct mf_show *show, const struct mf_view_opts *
 
     mf_array_split(f->file, &f->plain, &array);
     MF_TRY(mf_array_open(f->plain, array, &f->array));
+    MF_TRY(crop(o, f));
     if (!binarised) MF_TRY(mf_values_scan(&f->array, &v));
     MF_TRY(mf_view_axes(show->arena, f->file, &f->array, o->axes, v.is_labels, binarised, &f->axes));
     if (binarised) MF_TRY(check_binarised(o, f));
@@ -49,6 +65,9 @@ static int look(const struct mf_show *show, const struct mf_view_opts *o, struct
         if (strcmp(f->look->schema, MF_SCHEMA_TARGET) != 0) return look_at_array(show, o, f);
         f->kind = MF_VIEW_DESCRIPTORS;
     }
+    if (!o->original && (o->crop || o->crop_bar))
+        return mf_fail(MF_USAGE, "--%s takes a part of an image, and '%s' is none; leave it out",
+                       o->crop ? "crop" : "crop_bar", f->file);
     if (o->axes) return mf_fail(MF_USAGE, "--axes is for arrays of numbers; '%s' says itself what is in it", f->file);
     return MF_OK;
 }
@@ -63,6 +82,7 @@ int mf_view_look(const struct mf_show *show, const struct mf_view_opts *o, const
     number = (int)found->kind;
     mf_comm_bcast(show->comm, 0, &number, sizeof number);
     found->kind = (enum mf_view_kind)number;
+    mf_comm_bcast(show->comm, 0, &found->part, sizeof found->part);
     return MF_OK;
 }
 

@@ -2,16 +2,18 @@
 #ifndef MF_SHOW_VIEW_KIND_H
 #define MF_SHOW_VIEW_KIND_H
 
+#include "io/crop.h"
 #include "io/look.h"
 #include "src/show/view_axes.h"
 #include "src/show/view_draw.h"
 
 enum mf_view_kind { MF_VIEW_DESCRIPTORS, MF_VIEW_LABELS, MF_VIEW_VALUES, MF_VIEW_METRICS };
 
-/** A file and its contents; rank 0 has everything, the others only the kind. */
+/** A file and its contents; rank 0 has everything, the others only kind and part. */
 struct mf_view_file {
     const char *file; /* its name for the user */
     enum mf_view_kind kind;
+    struct mf_crop part;      /* of the file, where a part of it is drawn; else of count 0 0 */
     char *plain;              /* the file part of FILE:ARRAY; the array borrows it */
     struct mf_array array;    /* of labels and values */
     struct mf_view_axes axes; /* of values */

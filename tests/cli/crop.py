@@ -160,6 +160,29 @@ def advised():
     check("crop: [0, 0, 64, 64]" in config, f"--print-config: {config}")
 
 
+def labelled():
+    """A bar under labels: a word where they are read, the options without one where its text alone is no label. view and smooth
+    cut it, too."""
+    three = blobs((64, 80), [0.4, 0.3, 0.3], 3)
+    text = bar(12, 80, 0, 1, words="10k")
+    for name, parts in (("two", [three > 0, text]), ("three", [three, 2 * text]), ("spread", [100 * three, 255 * text]), ("plain", [three])):
+        png(f"{name}.png", np.vstack(parts).astype("u1"))
+    saw = "its last 12 rows look like a data bar"
+    for name, words, status, says in (("two", [], 0, saw + ", which counts as material; try: --crop-bar"), ("three", [], 0, saw + ", which counts"),
+                                      ("spread", [], 3, f"{saw}; try: mesoforge match spread.png --dry-run --labels 0,100,200 --crop-bar"),
+                                      ("spread", ["--labels", "0,100,200"], 3, f"{saw}; try: mesoforge match spread.png --labels 0 100 200 --dry-run --crop-bar")):
+        said = run(PROGRAM, "match", f"{name}.png", "--dry-run", *words, ranks=1 + len(words), mpiexec=MPIEXEC)
+        check(said.status == status and says in said.err, f"{name} {words}: {said.status} {said.err}")
+    check("data bar" not in run(PROGRAM, "match", "plain.png", "--dry-run").err, "labels without a bar")
+    smooth = [run(PROGRAM, "smooth", *words, "--output", f"s{k}.npy") for k, words in enumerate((["plain.png"], ["three.png", "--crop_bar"], ["three.png", "--crop", 0, 0, 64, 80]))]
+    check(all(s.status == 0 for s in smooth) and np.array_equal(np.load("s0.npy"), np.load("s1.npy")) and np.array_equal(np.load("s0.npy"), np.load("s2.npy")), f"smooth: {smooth}")
+    for k, words in enumerate((["plain.png"], ["three.png", "--crop_bar"], ["three.png", "--crop", 0, 0, 64, 80], ["spread.png", "--crop_bar", "--axes", "yx"])):
+        view = run(PROGRAM, "view", *words, "--output", f"v{k}.png", "--json")
+        check(view.status == 0 and ("are cut off" in view.err) == ("--crop_bar" in words) and view.err.count("are cut off") <= 1, f"view: {view.out} {view.err}")
+        check("64 \u00d7 80" in view.out, f"view of a part: {view.out}")
+    refuses(PROGRAM, [(2, ["view", "three.png", "spread.png", "--crop_bar"], "for one file"), (2, ["view", "plain.png", "--crop", 0, 0, 65, 80], "not inside"), (3, ["view", "plain.png", "--crop_bar"], "has no data bar")], "--output", "no.png", ranks=(1, 2), mpiexec=MPIEXEC)
+
+
 def refused():
     """One sentence, and the code of options or of files."""
     image, deep, one, large = "image.npy", "deep.npy", "one.npy", "large.npy"
@@ -181,7 +204,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (same_as_its_part, bars, advised, refused):
+    for part in (same_as_its_part, bars, advised, labelled, refused):
         part()
     os.chdir("/")
 finish("crop")

@@ -45,7 +45,7 @@ static double now(const struct bench *b)
 static void make(struct bench *b, char **words)
 {
     const size_t batch = strtoul(words[2], NULL, 10), extent = strtoul(words[3], NULL, 10);
-    struct mf_network_wish wish = {.model = mf_model_find(words[1]),
+    struct mf_network_wish wish = {.arch = mf_arch_find(words[1]),
                                    .args = {.width = strtol(words[4], NULL, 10)},
                                    .task = mf_task_plain(&mf_learn_classify, CLASSES),
                                    .dims = {1, extent, extent, 1},
@@ -60,7 +60,7 @@ static void make(struct bench *b, char **words)
         if (words[5] && strcmp(words[5], mf_type_name(type)) == 0) wish.type = type;
 
     if (words[5] && words[6]) wish.args.experts = strtol(words[6], NULL, 10);
-    MF_ASSERT(wish.model && mf_model_complete(wish.model, &wish.args) == MF_OK);
+    MF_ASSERT(wish.arch && mf_arch_complete(wish.arch, &wish.args) == MF_OK);
     MF_ASSERT(mf_network_make(&wish, b->queue, &b->network) == MF_OK);
     MF_ASSERT(mf_walk_open(&b->walk, b->network.net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
     mf_weights_start(&b->network, b->walk, 1);

@@ -80,7 +80,7 @@ static void print(const char *file, const struct mf_saved *s)
 {
     const struct mf_json *results = mf_json_get(s->card, "results");
 
-    printf("%s: model of --arch %s, --width %ld, --depth %ld\n", file, s->model->name, s->args.width, s->args.depth);
+    printf("%s: model of --arch %s, --width %ld, --depth %ld\n", file, s->arch->name, s->args.width, s->args.depth);
     print_samples(s);
     print_values(s);
     print_experts(s);

@@ -87,7 +87,7 @@ static void say_begin(const struct job *job)
 
     mf_info("%s: %zu sample%s to learn from, %zu for validation, %zu for the test", job->set->path,
             rows_of(job, MF_TRAIN), MF_S(rows_of(job, MF_TRAIN)), rows_of(job, MF_VALIDATION), rows_of(job, MF_TEST));
-    mf_info("%s: %zu parameters; %zu step%s of %zu samples (%d rank%s x %zu pass%s of %zu)", o->model->name,
+    mf_info("%s: %zu parameters; %zu step%s of %zu samples (%d rank%s x %zu pass%s of %zu)", o->arch->name,
             mf_network_parameters(&t->network), o->schedule.steps, MF_S(o->schedule.steps), o->effective, t->comm->size,
             MF_S(t->comm->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
     if (o->freeze) mf_info("%zu of these parameters are frozen", mf_network_frozen(&t->network));

@@ -449,30 +449,30 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
     const size_t usual = steps / 20 < 500 ? steps / 20 : 500;
 
     opts->schedule = (struct mf_schedule){(enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule),
-                                          o->rate > 0 ? o->rate : opts->model->rate,
+                                          o->rate > 0 ? o->rate : opts->arch->rate,
                                           mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps,
                                           mf_options_choice(MF_WARMUPS, o->warmup_shape)};
 }
 
-static struct mf_model_args args_of(const struct mf_train_cmd *o, int is_image)
+static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
 {
     const int is_moe = strcmp(o->arch, "moe") == 0;
     const int features = mf_options_choice("auto|none|cnn", o->features) - 1;
 
-    return (struct mf_model_args){.width = o->width,
-                                  .depth = o->depth,
-                                  .heads = o->heads,
-                                  .patch = o->patch,
-                                  .dropout = o->dropout,
-                                  .experts = o->experts,
-                                  .top = o->top,
-                                  .temperature = o->temperature,
-                                  .noise = o->noise,
-                                  .capacity = o->capacity,
-                                  .balance = o->balance,
-                                  .features = features >= 0        ? features
-                                              : is_moe && is_image ? MF_FEATURES_CNN
-                                                                   : MF_FEATURES_NONE};
+    return (struct mf_arch_args){.width = o->width,
+                                 .depth = o->depth,
+                                 .heads = o->heads,
+                                 .patch = o->patch,
+                                 .dropout = o->dropout,
+                                 .experts = o->experts,
+                                 .top = o->top,
+                                 .temperature = o->temperature,
+                                 .noise = o->noise,
+                                 .capacity = o->capacity,
+                                 .balance = o->balance,
+                                 .features = features >= 0        ? features
+                                             : is_moe && is_image ? MF_FEATURES_CNN
+                                                                  : MF_FEATURES_NONE};
 }
 
 static int find_scope(const struct mf_train_cmd *o, struct mf_train_opts *opts)
@@ -485,8 +485,8 @@ static int find_scope(const struct mf_train_cmd *o, struct mf_train_opts *opts)
 
 int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts)
 {
-    *opts = (struct mf_train_opts){.model = mf_model_find(o->arch), .args = args_of(o, 1)};
-    return mf_model_complete(opts->model, &opts->args);
+    *opts = (struct mf_train_opts){.arch = mf_arch_find(o->arch), .args = args_of(o, 1)};
+    return mf_arch_complete(opts->arch, &opts->args);
 }
 
 int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
@@ -494,7 +494,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
 {
     enum { BUCKET = 4 << 20 };
 
-    *opts = (struct mf_train_opts){.model = mf_model_find(o->arch),
+    *opts = (struct mf_train_opts){.arch = mf_arch_find(o->arch),
                                    .args = args_of(o, set->dims[0] == 1),
                                    .task = task,
                                    .freeze = o->freeze && *o->freeze ? o->freeze : NULL,
@@ -514,7 +514,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};
-    MF_TRY(mf_model_complete(opts->model, &opts->args));
+    MF_TRY(mf_arch_complete(opts->arch, &opts->args));
     MF_TRY(find_scope(o, opts));
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
     MF_TRY(mf_learn_needs(kind->learn, set));

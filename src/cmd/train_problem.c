@@ -7,14 +7,14 @@
 /* The first line that differs is named: what others follow from comes before them. */
 char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts *o)
 {
-    const struct mf_model_args *a = &o->args;
+    const struct mf_arch_args *a = &o->args;
     char *text = NULL;
     size_t size;
     FILE *to = MF_MUST(open_memstream(&text, &size), "a text");
 
     fprintf(to, "dataset: %s\n", set->hash);
-    fprintf(to, "--arch: %s\n--width: %ld\n--depth: %ld\n--heads: %ld\n--patch: %ld\n--dropout: %.17g\n",
-            o->model->name, a->width, a->depth, a->heads, a->patch, a->dropout);
+    fprintf(to, "--arch: %s\n--width: %ld\n--depth: %ld\n--heads: %ld\n--patch: %ld\n--dropout: %.17g\n", o->arch->name,
+            a->width, a->depth, a->heads, a->patch, a->dropout);
     if (o->task->learn->problem) o->task->learn->problem(o->task, to);
     fprintf(to, "--optimizer: %s\n", mf_ops[o->optimiser]->name);
     fprintf(to, "--momentum, --beta-1: %.17g\n--beta-2: %.17g\n--epsilon: %.17g\n", o->moments.momentum,

@@ -38,7 +38,7 @@ static void compare_inputs(const struct mf_saved *s, const struct mf_trainer *t)
 }
 
 /* The options that say which network it is; heap. */
-static char *network_of(const struct mf_model *m, const struct mf_model_args *a)
+static char *network_of(const struct mf_arch *m, const struct mf_arch_args *a)
 {
     char *text = NULL;
     size_t size;
@@ -54,7 +54,7 @@ static char *network_of(const struct mf_model *m, const struct mf_model_args *a)
 /* Refuses another network, with the options of the file's. */
 static int check_network(const struct mf_saved *s, const struct mf_trainer *t)
 {
-    char *theirs = network_of(s->model, &s->args), *own = network_of(t->opts.model, &t->opts.args);
+    char *theirs = network_of(s->arch, &s->args), *own = network_of(t->opts.arch, &t->opts.args);
     const int mixes = s->args.experts > 0, is = strcmp(theirs, own) == 0, same = mixes == (t->experts.count > 0);
     int rc = MF_OK;
 
@@ -74,14 +74,14 @@ static int check_network(const struct mf_saved *s, const struct mf_trainer *t)
 static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struct mf_saved *s)
 {
     const int is_new = o->new_head || !mf_task_same(&s->task, t->opts.task);
-    const char *head = t->opts.model->head;
+    const char *head = t->opts.arch->head;
 
     MF_TRY(check_network(s, t));
     if (is_new && !head)
         return mf_fail(MF_INPUT,
                        "the model of '%s' predicts something else, and in --arch %s every expert has a last layer of "
                        "its own, so it cannot learn that; try: a dataset of the same, or no --model",
-                       s->path, t->opts.model->name);
+                       s->path, t->opts.arch->name);
     compare_inputs(s, t);
     if (is_new) say_new_head(s, t);
     if (t->experts.count > 0 && s->args.list) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
@@ -106,7 +106,7 @@ int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
         if (rc == MF_OK) rc = start_saved(o, t, &saved);
         mf_saved_close(&saved);
     } else if (rc == MF_OK)
-        rc = mf_agree(t->comm, mf_weights_load(&t->network, t->walk, file, o->new_head ? t->opts.model->head : NULL));
+        rc = mf_agree(t->comm, mf_weights_load(&t->network, t->walk, file, o->new_head ? t->opts.arch->head : NULL));
     mf_safetensors_close(file);
     return rc;
 }

@@ -1,10 +1,10 @@
-/* The models one by one, for registry.c alone; others use mf_models[]. */
+/* The architectures one by one, for registry.c alone; others use mf_archs[]. */
 #ifndef MF_MODEL_ARCHS_H
 #define MF_MODEL_ARCHS_H
 
 #include "src/model/registry.h"
 
-extern const struct mf_model mf_model_mlp, mf_model_cnn, mf_model_moe, mf_model_vit;
+extern const struct mf_arch mf_arch_mlp, mf_arch_cnn, mf_arch_moe, mf_arch_vit;
 
 /** The body of cnn: x [n][1][ny][nx][c] -> means over pixels [n][width 2^(depth - 1)]. */
 int mf_cnn_features(struct mf_build *build, int x, size_t width, long depth, double dropout);

@@ -53,7 +53,7 @@ int mf_cnn_features(struct mf_build *build, int x, size_t channels, long depth, 
     return mf_build_one(build, MF_OP_MEAN, "pool", x);
 }
 
-static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+static int forward(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs)
 {
     const struct mf_shape in = mf_build_shape(build, x);
 
@@ -63,9 +63,9 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
     return mf_build_linear(build, "head", x, outputs);
 }
 
-const struct mf_model mf_model_cnn = {.name = "cnn",
-                                      .summary = "a residual network with group norms, for images",
-                                      .standard = {.width = 32, .depth = 3},
-                                      .head = "head",
-                                      .rate = 0.003,
-                                      .forward = forward};
+const struct mf_arch mf_arch_cnn = {.name = "cnn",
+                                    .summary = "a residual network with group norms, for images",
+                                    .standard = {.width = 32, .depth = 3},
+                                    .head = "head",
+                                    .rate = 0.003,
+                                    .forward = forward};

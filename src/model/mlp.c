@@ -4,7 +4,7 @@
 #include "src/base/text.h"
 #include "src/model/archs.h"
 
-static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+static int forward(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs)
 {
     const struct mf_shape all = mf_build_shape(build, x);
 
@@ -22,9 +22,9 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
     return mf_build_linear(build, "head", x, outputs);
 }
 
-const struct mf_model mf_model_mlp = {.name = "mlp",
-                                      .summary = "layers of one width over all numbers of a sample",
-                                      .standard = {.width = 256, .depth = 2},
-                                      .head = "head",
-                                      .rate = 0.001,
-                                      .forward = forward};
+const struct mf_arch mf_arch_mlp = {.name = "mlp",
+                                    .summary = "layers of one width over all numbers of a sample",
+                                    .standard = {.width = 256, .depth = 2},
+                                    .head = "head",
+                                    .rate = 0.001,
+                                    .forward = forward};

@@ -13,11 +13,11 @@ static int as_rows(struct mf_build *build, int x)
     return mf_build_reshape(build, x, (struct mf_shape){.n = 2, .d = {all.d[0], mf_shape_count(&all) / all.d[0]}});
 }
 
-static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+static int forward(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs)
 {
     struct mf_shape in = mf_build_shape(build, x);
     struct mf_experts first;
-    const struct mf_mixture mixture = mf_model_mixture(args, &first, (size_t)args->width, (size_t)args->depth, outputs);
+    const struct mf_mixture mixture = mf_arch_mixture(args, &first, (size_t)args->width, (size_t)args->depth, outputs);
     int scores;
 
     if (args->features == MF_FEATURES_CNN && mf_build_volume(build, in, "--features cnn", "--features none")) return -1;
@@ -29,10 +29,10 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
     return mf_build_experts(build, x, scores, &mixture);
 }
 
-const struct mf_model mf_model_moe = {.name = "moe",
-                                      .summary =
-                                          "a mixture of experts, over all numbers of a sample or features of a cnn",
-                                      .standard = {.width = 256, .depth = 2, .experts = 8},
-                                      .mixes = 1,
-                                      .rate = 0.001,
-                                      .forward = forward};
+const struct mf_arch mf_arch_moe = {.name = "moe",
+                                    .summary =
+                                        "a mixture of experts, over all numbers of a sample or features of a cnn",
+                                    .standard = {.width = 256, .depth = 2, .experts = 8},
+                                    .mixes = 1,
+                                    .rate = 0.001,
+                                    .forward = forward};

@@ -12,29 +12,29 @@ const char *const mf_features_names[] = {"none", "cnn"};
 enum { TOP = 2 };
 static const double TEMPERATURE = 0.8;
 
-const struct mf_model *const mf_models[] = {&mf_model_mlp, &mf_model_cnn, &mf_model_vit, &mf_model_moe, NULL};
+const struct mf_arch *const mf_archs[] = {&mf_arch_mlp, &mf_arch_cnn, &mf_arch_vit, &mf_arch_moe, NULL};
 
-const struct mf_model *mf_model_find(const char *name)
+const struct mf_arch *mf_arch_find(const char *name)
 {
-    for (size_t k = 0; mf_models[k]; ++k)
-        if (strcmp(mf_models[k]->name, name) == 0) return mf_models[k];
+    for (size_t k = 0; mf_archs[k]; ++k)
+        if (strcmp(mf_archs[k]->name, name) == 0) return mf_archs[k];
     return NULL;
 }
 
-static int complete(const struct mf_model *model, const char *option, long standard, long *size)
+static int complete(const struct mf_arch *arch, const char *option, long standard, long *size)
 {
     if (*size < 0) return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, *size);
-    if (*size > 0 && standard == 0) return mf_fail(MF_USAGE, "--%s: --arch %s has no %s", option, model->name, option);
+    if (*size > 0 && standard == 0) return mf_fail(MF_USAGE, "--%s: --arch %s has no %s", option, arch->name, option);
     if (*size == 0) *size = standard;
     return MF_OK;
 }
 
 /* The mixture of experts. */
-static int complete_mixture(const struct mf_model *model, struct mf_model_args *args)
+static int complete_mixture(const struct mf_arch *arch, struct mf_arch_args *args)
 {
-    const struct mf_model_args *own = &model->standard;
+    const struct mf_arch_args *own = &arch->standard;
 
-    if (args->experts > 0 && !model->mixes) return mf_fail(MF_USAGE, "--experts: --arch %s has none", model->name);
+    if (args->experts > 0 && !arch->mixes) return mf_fail(MF_USAGE, "--experts: --arch %s has none", arch->name);
     if (args->experts == 0) args->experts = own->experts;
     if (args->experts == 0) return MF_OK;
     if (args->top == 0) args->top = args->experts < TOP ? args->experts : TOP;
@@ -55,21 +55,21 @@ static int complete_mixture(const struct mf_model *model, struct mf_model_args *
     return MF_OK;
 }
 
-int mf_model_complete(const struct mf_model *model, struct mf_model_args *args)
+int mf_arch_complete(const struct mf_arch *arch, struct mf_arch_args *args)
 {
-    const struct mf_model_args *own = &model->standard;
+    const struct mf_arch_args *own = &arch->standard;
 
-    MF_TRY(complete(model, "width", own->width, &args->width));
-    MF_TRY(complete(model, "depth", own->depth, &args->depth));
-    MF_TRY(complete(model, "heads", own->heads, &args->heads));
-    MF_TRY(complete(model, "patch", own->patch, &args->patch));
-    MF_TRY(complete_mixture(model, args));
+    MF_TRY(complete(arch, "width", own->width, &args->width));
+    MF_TRY(complete(arch, "depth", own->depth, &args->depth));
+    MF_TRY(complete(arch, "heads", own->heads, &args->heads));
+    MF_TRY(complete(arch, "patch", own->patch, &args->patch));
+    MF_TRY(complete_mixture(arch, args));
     if (args->dropout >= 0 && args->dropout < 1) return MF_OK;
     return mf_fail(MF_USAGE, "--dropout %g: it must be from 0 to below 1", args->dropout);
 }
 
-struct mf_mixture mf_model_mixture(const struct mf_model_args *args, struct mf_experts *first, size_t width,
-                                   size_t depth, size_t columns)
+struct mf_mixture mf_arch_mixture(const struct mf_arch_args *args, struct mf_experts *first, size_t width, size_t depth,
+                                  size_t columns)
 {
     mf_experts_first(first, (size_t)args->experts);
     return (struct mf_mixture){.experts = args->list ? args->list : first,

@@ -1,4 +1,4 @@
-/* Models: networks from images or volumes to classes or properties, by name.
+/* Architectures: networks from images or volumes to classes or properties, by name.
  * Rule: names of parameters are those that a PyTorch module of the same structure has. */
 #ifndef MF_MODEL_REGISTRY_H
 #define MF_MODEL_REGISTRY_H
@@ -10,8 +10,8 @@ enum mf_features { MF_FEATURES_NONE, MF_FEATURES_CNN, MF_FEATURES };
 /** [MF_FEATURES] */
 extern const char *const mf_features_names[];
 
-/** Sizes of a model. A model ignores those that it does not have. */
-struct mf_model_args {
+/** Sizes of a network. An architecture ignores those that it does not have. */
+struct mf_arch_args {
     long width, depth, heads, patch;
     double dropout;
     long experts, top; /* of a mixture, and those of a row; 0 experts: none */
@@ -21,30 +21,30 @@ struct mf_model_args {
     const struct mf_experts *list; /* which experts; NULL: the first ones. It outlives the lists */
 };
 
-struct mf_model {
+struct mf_arch {
     const char *name, *summary;
-    struct mf_model_args standard; /* 0: the model does not have it */
-    int mixes;                     /* it may have a mixture of experts */
-    const char *head;              /* the layer that knows the outputs; NULL: each expert has one */
-    double rate;                   /* a good learning rate of adamw */
-    /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that the model has are set. Refuses, by the
+    struct mf_arch_args standard; /* 0: it does not have this size */
+    int mixes;                    /* it may have a mixture of experts */
+    const char *head;             /* the layer that knows the outputs; NULL: each expert has one */
+    double rate;                  /* a good learning rate of adamw */
+    /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that it has are set. Refuses, by the
      * builder, with MF_USAGE. */
-    int (*forward)(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs);
+    int (*forward)(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs);
 };
 
-/** All models, NULL-terminated. */
-extern const struct mf_model *const mf_models[];
+/** All architectures, NULL-terminated. */
+extern const struct mf_arch *const mf_archs[];
 
-/** The model of a name; NULL: there is none. */
-const struct mf_model *mf_model_find(const char *name);
+/** The one of a name; NULL: there is none. */
+const struct mf_arch *mf_arch_find(const char *name);
 
-/** Sets every size that is 0 to the model's own. Refuses with MF_USAGE a size that the model does not have, and one
+/** Sets every size that is 0 to the architecture's own. Refuses with MF_USAGE a size that it does not have, and one
  * that is negative. */
-int mf_model_complete(const struct mf_model *model, struct mf_model_args *args);
+int mf_arch_complete(const struct mf_arch *arch, struct mf_arch_args *args);
 
 /** The mixture that the arguments mean, from @p width to @p columns columns. @p first: room for the ids of the first
  * experts, which the result may refer to. */
-struct mf_mixture mf_model_mixture(const struct mf_model_args *args, struct mf_experts *first, size_t width,
-                                   size_t depth, size_t columns);
+struct mf_mixture mf_arch_mixture(const struct mf_arch_args *args, struct mf_experts *first, size_t width, size_t depth,
+                                  size_t columns);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { WIDER = 4 }; /* hidden columns of a block's mlp, in widths */
 
-static int mlp(struct mf_build *build, int x, const struct mf_model_args *args)
+static int mlp(struct mf_build *build, int x, const struct mf_arch_args *args)
 {
     const size_t width = (size_t)args->width;
     struct mf_experts first;
@@ -18,11 +18,11 @@ static int mlp(struct mf_build *build, int x, const struct mf_model_args *args)
         x = mf_build_one(build, MF_OP_GELU, "mlp.act", mf_build_linear(build, "mlp.fc1", x, WIDER * width));
         return mf_build_linear(build, "mlp.fc2", x, width);
     }
-    mixture = mf_model_mixture(args, &first, WIDER * width, 1, width);
+    mixture = mf_arch_mixture(args, &first, WIDER * width, 1, width);
     return mf_build_experts(build, x, mf_build_scores(build, "gate", x, mixture.experts), &mixture);
 }
 
-static int block(struct mf_build *build, int x, const struct mf_model_args *args)
+static int block(struct mf_build *build, int x, const struct mf_arch_args *args)
 {
     const size_t width = (size_t)args->width;
     const struct mf_attr heads = {.heads = (int)args->heads};
@@ -35,7 +35,7 @@ static int block(struct mf_build *build, int x, const struct mf_model_args *args
 }
 
 /* Patches in rows: [n][patches][width], and their positions. */
-static int patches(struct mf_build *build, int x, const struct mf_model_args *args)
+static int patches(struct mf_build *build, int x, const struct mf_arch_args *args)
 {
     const struct mf_shape in = mf_build_shape(build, x);
     const size_t edge = (size_t)args->patch, width = (size_t)args->width, count = in.d[2] / edge * (in.d[3] / edge);
@@ -49,7 +49,7 @@ static int patches(struct mf_build *build, int x, const struct mf_model_args *ar
     return mf_build_two(build, MF_OP_ADD, "positions", x, position);
 }
 
-static int refuse_width(struct mf_build *build, const struct mf_model_args *args)
+static int refuse_width(struct mf_build *build, const struct mf_arch_args *args)
 {
     char text[160];
 
@@ -69,7 +69,7 @@ static int refuse_patch(struct mf_build *build, size_t height, size_t width, siz
     return mf_build_refuse(build, text);
 }
 
-static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+static int forward(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs)
 {
     const struct mf_shape in = mf_build_shape(build, x);
 
@@ -87,10 +87,10 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
     return mf_build_linear(build, "head", x, outputs);
 }
 
-const struct mf_model mf_model_vit = {.name = "vit",
-                                      .summary = "a transformer on patches of an image",
-                                      .standard = {.width = 128, .depth = 4, .heads = 4, .patch = 8},
-                                      .mixes = 1,
-                                      .head = "head",
-                                      .rate = 0.001,
-                                      .forward = forward};
+const struct mf_arch mf_arch_vit = {.name = "vit",
+                                    .summary = "a transformer on patches of an image",
+                                    .standard = {.width = 128, .depth = 4, .heads = 4, .patch = 8},
+                                    .mixes = 1,
+                                    .head = "head",
+                                    .rate = 0.001,
+                                    .forward = forward};

@@ -122,14 +122,14 @@ static int may_go_on(const struct mf_run *run, const char *saved, const char *pr
  * come and go, so mixtures are never alike. */
 static int is_alike(const struct wanted *w)
 {
-    const struct mf_model_args *a = &w->opts->args, *b;
+    const struct mf_arch_args *a = &w->opts->args, *b;
     const struct mf_dataset *set = w->set;
     struct mf_saved s;
     int alike = mf_saved_open(w->run->output, &s) == MF_OK;
 
     if (!alike) mf_err_clear();
     b = &s.args;
-    alike = alike && s.model == w->opts->model && a->experts == 0 && b->experts == 0 && a->width == b->width &&
+    alike = alike && s.arch == w->opts->arch && a->experts == 0 && b->experts == 0 && a->width == b->width &&
             a->depth == b->depth && a->heads == b->heads && a->patch == b->patch &&
             memcmp(s.dims, (size_t[4]){set->dims[0], set->dims[1], set->dims[2], set->inputs}, sizeof s.dims) == 0 &&
             s.phases == set->phases && mf_task_same(&s.task, w->opts->task);

@@ -88,10 +88,10 @@ struct mf_learn {
     /** All values that the host fills; the first one is what a model reads. @p dims: {nz, ny, nx, channels} of a
      * sample. Returns how many, at most MF_LEARN_INPUTS. */
     size_t (*inputs)(const struct mf_task *task, const size_t dims[4], size_t batch, struct mf_learn_input input[]);
-    /** Builds the outputs of all heads. NULL: @p model reads the first input, and its last axis has one head behind the
+    /** Builds the outputs of all heads. NULL: @p arch reads the first input, and its last axis has one head behind the
      * other. */
-    void (*forward)(const struct mf_task *task, struct mf_build *build, const struct mf_model *model,
-                    const struct mf_model_args *args, const int input[], int output[]);
+    void (*forward)(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
+                    const struct mf_arch_args *args, const int input[], int output[]);
     /** The loss of a head: a value [1], a sum over rows divided by MF_NUMBER_ROWS + head. The first input of its node
      * holds the head's outputs, in any shape: scores read them there. */
     int (*loss)(const struct mf_task *task, const struct mf_learn_loss *of);

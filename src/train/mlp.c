@@ -21,7 +21,7 @@ struct mf_mlp {
 
 /* -- the network -- */
 
-static int forward(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+static int forward(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs)
 {
     const struct mf_shape all = mf_build_shape(build, x);
 
@@ -37,7 +37,7 @@ static int forward(struct mf_build *build, int x, const struct mf_model_args *ar
     return x;
 }
 
-static const struct mf_model layers = {.name = "layers", .forward = forward};
+static const struct mf_arch layers = {.name = "layers", .forward = forward};
 
 /* -- what it learns -- */
 
@@ -94,7 +94,7 @@ struct mf_network_wish mf_mlp_network(const struct mf_mlp_wish *w)
     enum { BUCKET = 1 << 20 };
 
     return (struct mf_network_wish){
-        .model = &layers,
+        .arch = &layers,
         .args = {.width = (long)w->width, .depth = (long)w->depth},
         .task = mf_task_plain(&learns[w->labelled != 0], w->outputs),
         .dims = {1, 1, 1, w->columns},

@@ -92,15 +92,15 @@ static void cut_heads(struct mf_build *build, const struct mf_task *task, int y,
         output[h] = mf_build_slice(build, task->head[h].name, y, last, first, task->head[h].outputs);
 }
 
-static void outputs(const struct mf_network_wish *wish, struct mf_build *build, const struct mf_model_args *args,
+static void outputs(const struct mf_network_wish *wish, struct mf_build *build, const struct mf_arch_args *args,
                     const int input[], int output[])
 {
     const struct mf_task *task = &wish->task;
 
     if (task->learn->forward)
-        task->learn->forward(task, build, wish->model, args, input, output);
+        task->learn->forward(task, build, wish->arch, args, input, output);
     else
-        cut_heads(build, task, wish->model->forward(build, input[0], args, mf_task_outputs(task)), output);
+        cut_heads(build, task, wish->arch->forward(build, input[0], args, mf_task_outputs(task)), output);
 }
 
 static void losses(const struct mf_network_wish *wish, struct mf_build *build, const int input[], const int output[],
@@ -149,7 +149,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
                    struct mf_pass_list *pass)
 {
     struct mf_build build = {.list = mf_list_new(n->net, name), .freeze = wish->freeze};
-    struct mf_model_args args = wish->args;
+    struct mf_arch_args args = wish->args;
     int input[MF_LEARN_INPUTS] = {0}, output[MF_HEADS] = {0};
 
     pass->list = build.list;

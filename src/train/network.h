@@ -21,8 +21,8 @@ enum mf_compile {
 static inline int mf_replays(enum mf_compile compile) { return compile <= MF_COMPILE_TUNE; }
 
 struct mf_network_wish {
-    const struct mf_model *model;
-    struct mf_model_args args;
+    const struct mf_arch *arch;
+    struct mf_arch_args args;
     struct mf_task task; /* what is learnt from a sample */
     size_t dims[4];      /* of a sample: {nz, ny, nx, channels} */
     const char *freeze;  /* parts that are not trained (mf_name_in()); NULL: none */

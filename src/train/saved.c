@@ -16,7 +16,7 @@ enum { CARD = 1 };
 
 /* -- writing -- */
 
-static void put_mixture(const struct mf_model_args *a, struct mf_json *args)
+static void put_mixture(const struct mf_arch_args *a, struct mf_json *args)
 {
     struct mf_json *ids = mf_json_array();
 
@@ -51,11 +51,11 @@ static void put_values(const struct mf_dataset *set, struct mf_json *input)
 struct mf_json *mf_saved_card(const struct mf_trainer *t, struct mf_json *results)
 {
     struct mf_json *card = mf_json_object(), *args = mf_json_object(), *input = mf_json_object();
-    const struct mf_model_args *a = &t->opts.args;
+    const struct mf_arch_args *a = &t->opts.args;
     const struct mf_dataset *set = t->set;
     const double dims[] = {(double)set->dims[0], (double)set->dims[1], (double)set->dims[2], (double)set->inputs};
 
-    MF_JSON(card, "version", CARD, "arch", t->opts.model->name);
+    MF_JSON(card, "version", CARD, "arch", t->opts.arch->name);
     MF_JSON(args, "width", a->width, "depth", a->depth, "heads", a->heads, "patch", a->patch, "dropout", a->dropout);
     if (a->experts > 0) put_mixture(a, args);
     mf_json_put(card, "arguments", args);
@@ -102,7 +102,7 @@ static int complete(struct mf_saved *s)
 {
     char why[MF_ERR_TEXT];
 
-    if (mf_model_complete(s->model, &s->args) == MF_OK) return MF_OK;
+    if (mf_arch_complete(s->arch, &s->args) == MF_OK) return MF_OK;
     snprintf(why, sizeof why, "%s", mf_err_text());
     return mf_fail(MF_INPUT, "'%s': 'arguments' of its metadata: %.300s", s->path, why);
 }
@@ -170,15 +170,15 @@ static int read_model(struct mf_saved *s)
     if (mf_json_to_int(version) != CARD)
         return mf_fail(MF_INPUT, "'%s': its metadata are of version %lld, and %d is read here", s->path,
                        mf_json_to_int(version), CARD);
-    s->model = arch ? mf_model_find(arch) : NULL;
-    if (!s->model || !args || mf_json_kind(args) != MF_JSON_OBJECT)
-        return not_understood(s, s->model ? "arguments" : "arch");
+    s->arch = arch ? mf_arch_find(arch) : NULL;
+    if (!s->arch || !args || mf_json_kind(args) != MF_JSON_OBJECT)
+        return not_understood(s, s->arch ? "arguments" : "arch");
     MF_TRY(check_arguments(s, args));
-    s->args = (struct mf_model_args){.width = (long)mf_json_get_int(args, "width"),
-                                     .depth = (long)mf_json_get_int(args, "depth"),
-                                     .heads = (long)mf_json_get_int(args, "heads"),
-                                     .patch = (long)mf_json_get_int(args, "patch"),
-                                     .dropout = mf_json_get_real(args, "dropout")};
+    s->args = (struct mf_arch_args){.width = (long)mf_json_get_int(args, "width"),
+                                    .depth = (long)mf_json_get_int(args, "depth"),
+                                    .heads = (long)mf_json_get_int(args, "heads"),
+                                    .patch = (long)mf_json_get_int(args, "patch"),
+                                    .dropout = mf_json_get_real(args, "dropout")};
     return mf_json_get(args, "experts") ? read_mixture(s, args) : complete(s);
 }
 
@@ -300,7 +300,7 @@ int mf_saved_fit(struct mf_saved *s, struct mf_dataset *set)
 
 struct mf_train_opts mf_saved_opts(const struct mf_saved *s, size_t batch)
 {
-    return (struct mf_train_opts){.model = s->model, .args = s->args, .task = &s->task, .batch = batch, .readers = 1};
+    return (struct mf_train_opts){.arch = s->arch, .args = s->args, .task = &s->task, .batch = batch, .readers = 1};
 }
 
 int mf_saved_load(const struct mf_saved *s, struct mf_trainer *t)

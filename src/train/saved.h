@@ -12,8 +12,8 @@ struct mf_saved {
     char *path;
     struct mf_safetensors *file;
     struct mf_json *card; /* the object */
-    const struct mf_model *model;
-    struct mf_model_args args;
+    const struct mf_arch *arch;
+    struct mf_arch_args args;
     struct mf_experts experts;  /* args.list, if it has any */
     struct mf_task task;        /* what it predicts; closed: mf_saved_open_network() has not read it */
     size_t dims[4];             /* of a sample: {nz, ny, nx, channels of the network} */

@@ -24,8 +24,8 @@ struct mf_sleep_memory {
 
 /** What is learnt, and how. The same on all ranks. */
 struct mf_train_opts {
-    const struct mf_model *model;
-    struct mf_model_args args;
+    const struct mf_arch *arch;
+    struct mf_arch_args args;
     const struct mf_task *task; /* what is learnt from a sample; it outlives a trainer */
     const char *freeze;         /* parts of the network that stay as they are (mf_name_in()); NULL: none */
     enum mf_op_id optimiser;

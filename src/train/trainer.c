@@ -35,7 +35,7 @@ static size_t passes_of(const struct mf_dataset *set, const struct mf_train_opts
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
                                      size_t rank)
 {
-    return (struct mf_network_wish){.model = opts->model,
+    return (struct mf_network_wish){.arch = opts->arch,
                                     .args = opts->args,
                                     .task = *opts->task,
                                     .dims = {set->dims[0], set->dims[1], set->dims[2], set->inputs},

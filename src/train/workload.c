@@ -17,18 +17,18 @@ static const struct mf_train_work *work_of(const void *context) { return context
 
 void mf_train_describe(const struct mf_train_opts *o, struct mf_plan_lines *lines)
 {
-    const struct mf_model_args *a = &o->args;
+    const struct mf_arch_args *a = &o->args;
 
     mf_plan_say(lines, "verb", "train %s", o->grows ? "moe" : o->task->learn->name);
-    mf_plan_say(lines, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->model->name,
-                a->width, a->depth, a->heads, a->patch, a->dropout);
+    mf_plan_say(lines, "network", "%s, width %ld, depth %ld, heads %ld, patch %ld, dropout %g", o->arch->name, a->width,
+                a->depth, a->heads, a->patch, a->dropout);
 }
 
 static void describe(const void *context, struct mf_plan_lines *p)
 {
     const struct mf_train_work *w = work_of(context);
     const struct mf_train_opts *o = w->opts;
-    const struct mf_model_args *a = &o->args;
+    const struct mf_arch_args *a = &o->args;
     const size_t *d = w->set->dims;
 
     mf_train_describe(o, p);

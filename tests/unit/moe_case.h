@@ -19,7 +19,7 @@ static inline struct mf_train_opts mixture(const char *model, size_t batch)
     o.args.dropout = 0;
     if (strcmp(model, "moe") == 0) o.args.width = WIDTH;
     if (strcmp(model, "vit") == 0) o.args.width = WIDTH / 4, o.args.heads = 1;
-    CHECK(mf_model_complete(o.model, &o.args) == MF_OK);
+    CHECK(mf_arch_complete(o.arch, &o.args) == MF_OK);
     return o;
 }
 

@@ -117,7 +117,7 @@ static inline size_t batch_for(const struct mf_comm *comm, size_t window, size_t
 
 static inline struct mf_train_opts usual(const char *model, int task, size_t batch)
 {
-    struct mf_train_opts o = {.model = mf_model_find(model),
+    struct mf_train_opts o = {.arch = mf_arch_find(model),
                               .args = {.dropout = 0.2},
                               .task = &bed_task[task],
                               .optimiser = MF_OP_ADAMW,
@@ -139,7 +139,7 @@ static inline struct mf_train_opts usual(const char *model, int task, size_t bat
         o.args.heads = 2;
         o.args.patch = 4;
     }
-    CHECK(mf_model_complete(o.model, &o.args) == MF_OK);
+    CHECK(mf_arch_complete(o.arch, &o.args) == MF_OK);
     return o;
 }
 

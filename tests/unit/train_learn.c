@@ -121,8 +121,8 @@ static const struct mf_learn images = {.name = "images",
                                        .save = save_card};
 
 /* The same, by two small networks of its own instead of a model. The second one takes the hint. */
-static void two_networks(const struct mf_task *task, struct mf_build *build, const struct mf_model *model,
-                         const struct mf_model_args *args, const int input[], int output[])
+static void two_networks(const struct mf_task *task, struct mf_build *build, const struct mf_arch *model,
+                         const struct mf_arch_args *args, const int input[], int output[])
 {
     const size_t batch = mf_build_shape(build, input[X]).d[0];
     const int x = mf_build_reshape(build, input[X], (struct mf_shape){.n = 2, .d = {batch, PIXELS}});

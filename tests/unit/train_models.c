@@ -17,7 +17,7 @@ static const char *folder;
 struct sample_case {
     const char *arch;
     int classify;
-    struct mf_model_args args;
+    struct mf_arch_args args;
     size_t dims[4], outputs;
 };
 
@@ -44,7 +44,7 @@ static void make_network(struct run *r, enum mf_recompute recompute)
     struct mf_task task =
         r->c->classify ? mf_task_classes(r->c->outputs, NULL, 0.1) : mf_task_plain(&mf_learn_regress, r->c->outputs);
     const struct mf_network_wish wish = {
-        .model = mf_model_find(r->c->arch),
+        .arch = mf_arch_find(r->c->arch),
         .args = r->c->args,
         .task = task,
         .dims = {r->c->dims[0], r->c->dims[1], r->c->dims[2], r->c->dims[3]},

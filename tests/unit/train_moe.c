@@ -249,9 +249,9 @@ static void evaluation(const struct bed *b, const char *model)
 }
 
 /* Two networks whose blocks have the same numbers, each with mixtures of its own. */
-static int towers(struct mf_build *build, int x, const struct mf_model_args *args, size_t outputs)
+static int towers(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs)
 {
-    const struct mf_model *vit = mf_model_find("vit");
+    const struct mf_arch *vit = mf_arch_find("vit");
     int y[2];
 
     for (int k = 0; k < 2; ++k) {
@@ -265,14 +265,14 @@ static int towers(struct mf_build *build, int x, const struct mf_model_args *arg
 /* Each has its own counts of rows, and its own blocks in what is computed again and gathered. */
 static void two_towers(const struct bed *b, int ways)
 {
-    const struct mf_model model = {.name = "towers", .forward = towers};
+    const struct mf_arch model = {.name = "towers", .forward = towers};
     struct mf_train_opts o = balanced("vit", batch_for(&b->world, WINDOW, 1));
     struct mf_trainer t;
     struct mf_step last;
     float *want, *got;
     size_t n;
 
-    o.model = &model;
+    o.arch = &model;
     o.args.depth = 2;
     want = reference(b, b->set, &o, STEPS, &last);
     o.ways = (size_t)ways;

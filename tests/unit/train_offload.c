@@ -40,11 +40,11 @@ static void same_bits(const struct both *b, struct mf_train_opts o, int offload,
     got = run(&b->tested, &o, with, &n);
     CHECK_SAYS(apart(n, got, want) <= tolerance(b),
                "%s: %d ranks, stage %d, passes of %zu, recompute %d, offload %d, spill %zu, slots %zu: differ by %g",
-               o.model->name, b->plain.world.size, o.stage, o.batch, (int)o.recompute, offload, spill, o.slots,
+               o.arch->name, b->plain.world.size, o.stage, o.batch, (int)o.recompute, offload, spill, o.slots,
                apart(n, got, want));
     CHECK(without[MF_PLACE_HOST] == 0 && with[MF_PLACE_HOST] > 0);
     CHECK_SAYS(with[MF_PLACE_DEVICE] < without[MF_PLACE_DEVICE], "%s: %zu bytes on the device, %zu without",
-               o.model->name, with[MF_PLACE_DEVICE], without[MF_PLACE_DEVICE]);
+               o.arch->name, with[MF_PLACE_DEVICE], without[MF_PLACE_DEVICE]);
     free(want);
     free(got);
 }

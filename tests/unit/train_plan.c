@@ -50,7 +50,7 @@ static struct mf_dataset *make_set(const struct mf_comm *comm, int compress)
 
 static struct mf_train_opts opts_of(const char *model, const struct mf_task *task, size_t effective)
 {
-    struct mf_train_opts o = {.model = mf_model_find(model),
+    struct mf_train_opts o = {.arch = mf_arch_find(model),
                               .args = {.width = 8, .dropout = 0.1},
                               .task = task,
                               .optimiser = MF_OP_ADAMW,
@@ -60,7 +60,7 @@ static struct mf_train_opts opts_of(const char *model, const struct mf_task *tas
                               .bucket = 4096};
 
     if (strcmp(model, "vit") == 0) o.args.patch = 4;
-    CHECK(mf_model_complete(o.model, &o.args) == MF_OK);
+    CHECK(mf_arch_complete(o.arch, &o.args) == MF_OK);
     return o;
 }
 
@@ -117,7 +117,7 @@ static void compare(const struct mf_comm *comm, const struct mf_train_work *w, c
         size_t sum = 0;
 
         CHECK_SAYS(bytes[m].total >= peak[m] && bytes[m].total <= peak[m] + spare[m],
-                   "%s, %s: %zu bytes predicted in memory %d, %zu taken", opts.model->name,
+                   "%s, %s: %zu bytes predicted in memory %d, %zu taken", opts.arch->name,
                    mf_plan_numbers_text(settings, sizeof text, text), bytes[m].total, m, peak[m]);
         for (size_t i = 0; i < bytes[m].tags; ++i) sum += bytes[m].tag[i].bytes;
         CHECK(sum == bytes[m].total);

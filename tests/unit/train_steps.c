@@ -26,7 +26,7 @@ static void compare(const char *what, const struct mf_trainer *t, const float *w
     const double d = apart(n, got, want);
 
     CHECK_SAYS(d <= tolerance, "%s, %s: %d ranks, stage %d, %zu passes of %zu: weights differ by %g", what,
-               t->opts.model->name, t->comm->size, t->opts.stage, t->micro, t->opts.batch, d);
+               t->opts.arch->name, t->comm->size, t->opts.stage, t->micro, t->opts.batch, d);
     free(got);
 }
 
@@ -140,7 +140,7 @@ static void frozen_parts(const struct bed *b)
 
                 if (!mf_value_is_weight(value)) continue;
                 CHECK_SAYS(apart(count, got + at, (is_frozen ? start : moved) + at) <= (is_frozen ? 0 : 1e-6),
-                           "%s, stage %d: %s is other than it should be", o.model->name, o.stage, value->name);
+                           "%s, stage %d: %s is other than it should be", o.arch->name, o.stage, value->name);
                 CHECK(!is_frozen || (value->gradient < 0 && !mf_weights_has(&t.network, (int)v, MF_STATE_FIRST)));
                 frozen += is_frozen ? count : 0;
                 at += count;
@@ -371,7 +371,7 @@ static void files(const struct bed *b, int stage)
     mf_json_free(card);
     CHECK_SAYS(mf_saved_open(path, &saved) == MF_OK, "%s", mf_err_text());
     CHECK_SAYS(mf_saved_fit(&saved, b->set) == MF_OK, "%s", mf_err_text());
-    CHECK(saved.model == o.model && saved.args.width == o.args.width && mf_task_same(&saved.task, o.task));
+    CHECK(saved.arch == o.arch && saved.args.width == o.args.width && mf_task_same(&saved.task, o.task));
     got.task = &saved.task;
     ++got.seed;
     trainer_open(b, &b->world, b->set, &got, &again);

@@ -17,7 +17,7 @@ enum { EDGE = 8, BATCH = 3, MICRO = 3, CLASSES = 3, STEPS = 3, NUMBERS = 1 << 16
 
 /* -- a model with a skip, dropout and a layer that is used twice -- */
 
-static int twice(struct mf_build *b, int x, const struct mf_model_args *args, size_t outputs)
+static int twice(struct mf_build *b, int x, const struct mf_arch_args *args, size_t outputs)
 {
     const struct mf_shape all = mf_build_shape(b, x), row = {.n = 2, .d = {all.d[0], mf_shape_count(&all) / all.d[0]}};
 
@@ -35,13 +35,13 @@ static int twice(struct mf_build *b, int x, const struct mf_model_args *args, si
     return mf_build_linear(b, "head", x, outputs);
 }
 
-static const struct mf_model model = {.name = "twice", .forward = twice};
+static const struct mf_arch model = {.name = "twice", .forward = twice};
 
 static struct mf_task task;
 
 static struct mf_network_wish usual(void)
 {
-    return (struct mf_network_wish){.model = &model,
+    return (struct mf_network_wish){.arch = &model,
                                     .args = {.dropout = 0.2},
                                     .task = task,
                                     .dims = {1, EDGE, EDGE, 1},
@@ -339,7 +339,7 @@ static void plant(struct device *d, const struct error *e)
 /* -- every model -- */
 
 /* @p host: the optimiser is in host memory, and activations wait there. */
-static void same_bits(struct device *d, const struct mf_model *m, enum mf_recompute how, size_t micro, int stage,
+static void same_bits(struct device *d, const struct mf_arch *m, enum mf_recompute how, size_t micro, int stage,
                       int host)
 {
     static float planned[NUMBERS];
@@ -348,11 +348,11 @@ static void same_bits(struct device *d, const struct mf_model *m, enum mf_recomp
     size_t count;
     enum outcome got;
 
-    wish.model = m;
-    wish.args = (struct mf_model_args){.dropout = 0.2, .width = 8, .depth = 1};
+    wish.arch = m;
+    wish.args = (struct mf_arch_args){.dropout = 0.2, .width = 8, .depth = 1};
     if (m->standard.heads) wish.args.heads = 2;
     if (m->standard.patch) wish.args.patch = 4;
-    if (m != &model) CHECK(mf_model_complete(m, &wish.args) == MF_OK);
+    if (m != &model) CHECK(mf_arch_complete(m, &wish.args) == MF_OK);
     wish.recompute = how;
     wish.micro = micro;
     wish.stage = stage;
@@ -395,11 +395,11 @@ static void starts_of(struct device *d, const char *name, int stage, size_t buck
 
     mf_experts_first(&experts, UNEVEN);
     mf_experts_share(&experts, SHARING, rank, cost, NULL);
-    wish.model = mf_model_find(name);
-    wish.args = (struct mf_model_args){.width = 8, .depth = 3, .experts = UNEVEN, .list = &experts};
-    if (wish.model->standard.heads) wish.args.heads = 2;
-    if (wish.model->standard.patch) wish.args.patch = 4;
-    CHECK(mf_model_complete(wish.model, &wish.args) == MF_OK);
+    wish.arch = mf_arch_find(name);
+    wish.args = (struct mf_arch_args){.width = 8, .depth = 3, .experts = UNEVEN, .list = &experts};
+    if (wish.arch->standard.heads) wish.args.heads = 2;
+    if (wish.arch->standard.patch) wish.args.patch = 4;
+    CHECK(mf_arch_complete(wish.arch, &wish.args) == MF_OK);
     wish.ranks = SHARING;
     wish.rank = rank;
     wish.stage = stage;
@@ -436,10 +436,10 @@ int main(void)
     if (checked_result == MAP_FAILED) abort();
     task = mf_task_classes(CLASSES, NULL, 0.1);
     for (size_t k = 0; k < sizeof errors / sizeof *errors; ++k) plant(&d, &errors[k]);
-    for (size_t k = 0; mf_models[k]; ++k)
+    for (size_t k = 0; mf_archs[k]; ++k)
         for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
             for (int host = 0; host < 2; ++host)
-                same_bits(&d, mf_models[k], (enum mf_recompute)how, (size_t)how + 1, how == 1 ? 2 : 3 * (how == 2),
+                same_bits(&d, mf_archs[k], (enum mf_recompute)how, (size_t)how + 1, how == 1 ? 2 : 3 * (how == 2),
                           host);
     for (int stage = 2; stage <= 3; ++stage)
         for (int host = 0; host < 2; ++host) same_bits(&d, &model, MF_RECOMPUTE_BLOCKS, MICRO, stage, host);

@@ -391,7 +391,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
         if (r->leaving) return MF_OK;
     }
     r->result->seconds += mf_now() - r->stage_start;
-    if (last) say_progress(r, r->optimiser.evaluations, r->before + r->optimiser.evaluations, "done");
+    if (last) say_progress(r, r->optimiser.evaluations, r->before + r->optimiser.evaluations, "all evaluated");
     r->before += r->optimiser.evaluations;
     return MF_OK;
 }

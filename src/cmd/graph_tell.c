@@ -11,7 +11,7 @@
 
 enum { NAMED = 12 /* letters of a concept */, RELATIONS = 12 /* that are shown */ };
 
-int mf_graph_named(const char *file) { return mf_ends_with(file, ".json") || mf_ends_with(file, ".graphml"); }
+int mf_graph_named(const char *file) { return mf_ends_with(file, ".json"); }
 
 static void print_share(const struct mf_graph *g, const struct mf_graph_expert *expert, size_t concept)
 {

@@ -4,7 +4,7 @@
 
 #include "src/base/json.h"
 
-/** Does the name end as that of a graph in JSON or GraphML does? */
+/** Does the name end as that of a graph does? */
 int mf_graph_named(const char *file);
 
 /** A table of experts: rows, how special each is, and how many others it is related to. Columns of concepts have their

@@ -427,7 +427,8 @@ static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
     else if (rc == MF_OK && !dataset && mf_look_is_dataset(look))
         rc = tell_dataset(file, look, json);
     else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_GRAPH) == 0)
-        rc = mf_graph_tell(file, json);
+        rc = mf_fail(MF_INPUT,
+                     "'%s' is a knowledge graph in HDF5, which older versions wrote; try: the .json beside it", file);
     else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_CHECKPOINT_NAME) == 0)
         rc = tell_checkpoint(file, look, json);
     else if (rc == MF_OK && (dataset || *look->schema))

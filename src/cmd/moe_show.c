@@ -18,8 +18,7 @@
 #include "src/train/learn_show.h"
 #include "src/train/tuned.h"
 
-static const char *const files[] = {"knowledge_graph.json", "knowledge_graph.graphml", "knowledge_graph.h5",
-                                    "expert_activations.json", "performance_summary.txt"};
+static const char *const files[] = {"knowledge_graph.json", "expert_activations.json", "performance_summary.txt"};
 
 int mf_moe_show_may(const struct mf_moe_show *show, const struct mf_run *run)
 {

@@ -25,8 +25,7 @@ int mf_moe_show_may(const struct mf_moe_show *show, const struct mf_run *run);
 void mf_moe_show_begin(struct mf_moe_show *show);
 void mf_moe_show_close(struct mf_moe_show *show);
 
-/** After an epoch: knowledge_graph_epoch_N.png, knowledge_graph.json, .graphml and .h5, expert_activations.png and
- * .json. Rank 0. */
+/** After an epoch: knowledge_graph_epoch_N.png, knowledge_graph.json, expert_activations.png and .json. Rank 0. */
 void mf_moe_show_epoch(struct mf_moe_show *show, const struct mf_loop *loop, const struct mf_grow *grow);
 
 /** At the end: expert_device_distribution.png (of several ranks), performance_summary.txt. Rank 0. */

@@ -42,7 +42,7 @@ struct mf_graph_concept {
     long parent; /* its number, lower than that of this concept; -1: none */
 };
 
-#define MF_SCHEMA_GRAPH "knowledge graph" /* attribute schema of a graph in HDF5 */
+#define MF_SCHEMA_GRAPH "knowledge graph" /* attribute schema of a graph in HDF5, as older versions wrote it */
 
 /** Zeros are an empty graph. */
 struct mf_graph {
@@ -115,11 +115,10 @@ void mf_graph_centrality(const struct mf_graph *graph, double *to);
 struct mf_json *mf_graph_json(const struct mf_graph *graph);
 int mf_graph_from(const struct mf_json *json, const char *name, struct mf_graph *graph);
 
-/** Writes a graph to a file that appears whole or not at all. Its ending decides: .json, .h5, .graphml (for networkx,
- * Gephi, yEd). Not collective: rank 0. MF_OUTPUT; another ending is MF_USAGE. */
+/** Writes a graph as JSON to a file that appears whole or not at all. Not collective: rank 0. MF_OUTPUT. */
 int mf_graph_save(const struct mf_graph *graph, const char *path);
 
-/** Reads a .json or .h5. A seal that does not fit is refused as well. Not collective. MF_INPUT. */
+/** Reads such a file. Not collective. MF_INPUT. */
 int mf_graph_load(const char *path, struct mf_graph *graph);
 
 /** Lists a graph in a checkpoint as an array "graph" that each rank holds, or takes it from there in place of

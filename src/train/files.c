@@ -34,17 +34,10 @@ static int is_number(const char *name, const char *before, const char *after)
 /* Pictures, and the numbers behind them. */
 static int is_picture(const char *name, const char *output)
 {
-    static const char *const pictures[] = {"training.png",
-                                           "training_metrics.png",
-                                           "confusion.png",
-                                           "predicted.png",
-                                           "knowledge_graph.json",
-                                           "knowledge_graph.h5",
-                                           "knowledge_graph.graphml",
-                                           "expert_activations.png",
-                                           "expert_activations.json",
-                                           "expert_device_distribution.png",
-                                           "performance_summary.txt"};
+    static const char *const pictures[] = {
+        "training.png",           "training_metrics.png",   "confusion.png",           "predicted.png",
+        "knowledge_graph.json",   "expert_activations.png", "expert_activations.json", "expert_device_distribution.png",
+        "performance_summary.txt"};
     char *path = mf_loop_picture(output, "knowledge_graph_epoch_");
     int is = is_number(name, mf_name_base(path), ".png");
 

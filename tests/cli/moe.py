@@ -16,6 +16,7 @@ import runs
 from runs import check, finish, optional, some
 
 program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
+EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/moe/graphml.py")
 os.chdir(tempfile.mkdtemp())
 h5py, numpy = optional("h5py"), optional("numpy")
 if not h5py or not numpy:
@@ -96,19 +97,14 @@ def numbers(folder, said):
     for part in graph["expert_concepts"]:
         served[part["expert"]] = served.get(part["expert"], 0) + part["weight"]
     check(all(abs(share - 1) < 1e-9 for share in served.values()), f"{folder}: shares of classes {served}")
-    with h5py.File(f"{folder}/knowledge_graph.h5") as file:
-        check(file["nodes/id"][:].tolist() == list(living) and file["edges/weight"][:].tolist() == [e["weight"] for e in graph["edges"]], f"{folder}: HDF5")
-    tree = xml.etree.ElementTree.parse(f"{folder}/knowledge_graph.graphml")
-    check(len(tree.findall(".//{*}node")) == len(living) and len(tree.findall(".//{*}edge")) == len(graph["edges"]), f"{folder}: GraphML")
-    for ending in ("json", "h5"):  # info tells them as a table
-        table = [row.split() for row in run("info", f"{folder}/knowledge_graph.{ending}").out.splitlines()]
-        check(all((row[5] == "-") == (int(row[0]) not in served) for row in table if row[0].isdigit()), f"{folder}: info of experts without samples: {table}")
-        best = next(row for row in table if row[0] == "best")[1:]
-        check(len(best) == len(graph["concepts"]) and all(one == "-" or int(one) in served for one in best), f"{folder}: the best experts {best}, samples of {served}")
-        strong = sorted((round(edge["weight"], 2) for edge in graph["edges"]), reverse=True)[:12]
-        check([float(row[-1]) for row in table if row[0] == "experts"] == strong, f"{folder}: relations {table}, {strong}")
-        got = {int(row[0]): float(row[1]) for row in table if row[0].isdigit()}
-        check(got == {one: node["activation_count"] for one, node in living.items()}, f"{folder}: info of {ending}: {got}")
+    table = [row.split() for row in run("info", f"{folder}/knowledge_graph.json").out.splitlines()]
+    check(all((row[5] == "-") == (int(row[0]) not in served) for row in table if row[0].isdigit()), f"{folder}: info of experts without samples: {table}")
+    best = next(row for row in table if row[0] == "best")[1:]
+    check(len(best) == len(graph["concepts"]) and all(one == "-" or int(one) in served for one in best), f"{folder}: the best experts {best}, samples of {served}")
+    strong = sorted((round(edge["weight"], 2) for edge in graph["edges"]), reverse=True)[:12]
+    check([float(row[-1]) for row in table if row[0] == "experts"] == strong, f"{folder}: relations {table}, {strong}")
+    got = {int(row[0]): float(row[1]) for row in table if row[0].isdigit()}
+    check(got == {one: node["activation_count"] for one, node in living.items()}, f"{folder}: info: {got}")
     return living, course
 
 
@@ -126,7 +122,7 @@ def leaves_files():
                 *(f"knowledge_graph_epoch_{n}.png" for n in range(1, 7))}
     there = {name for name in os.listdir("merge") if not name.startswith(".")}
     check(there == pictures | {"model.safetensors", "model.last.h5", "metrics.jsonl", "metrics-step.csv", "metrics-epoch.csv", "metrics-change.csv",
-                               "knowledge_graph.json", "knowledge_graph.h5", "knowledge_graph.graphml", "expert_activations.json",
+                               "knowledge_graph.json", "expert_activations.json",
                                "performance_summary.txt"}, f"files: {sorted(there)}")
     check(all(open(f"merge/{name}", "rb").read(8) == b"\x89PNG\r\n\x1a\n" for name in pictures), "pictures")
     living, course = numbers("merge", said)
@@ -384,8 +380,13 @@ def refusals():
         cut.write(whole.read()[:-100])
     done = run("info", "cut.json")
     check(done.status == 3 and "cut.json" in done.err, f"a graph that is cut: {done}")
-    done = run("info", "merge/knowledge_graph.graphml")
-    check(done.status == 3 and "is GraphML, which is written and not read" in done.err, f"info of GraphML: {done}")
+    with h5py.File("old.h5", "w") as old:
+        old.attrs["schema"] = "knowledge graph"
+    done = run("info", "old.h5")
+    check(done.status == 3 and "which older versions wrote; try: the .json beside it" in done.err, f"a graph in HDF5: {done}")
+    made = subprocess.run([sys.executable, EXAMPLE, "merge/knowledge_graph.json"], capture_output=True, text=True)
+    graph, tree = json.load(open("merge/knowledge_graph.json")), xml.etree.ElementTree.fromstring(made.stdout)
+    check(len(tree.findall(".//{*}node")) == len(graph["nodes"]) and len(tree.findall(".//{*}edge")) == len(graph["edges"]), f"GraphML: {made.stderr}")
 
 
 def rows_there(folder):

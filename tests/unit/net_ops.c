@@ -10,7 +10,7 @@
 #include "src/base/half.h"
 #include "src/base/rng.h"
 #include "tests/check.h"
-#include "tests/device.h"
+#include "tests/unit/net_call.h"
 #include "tests/unit/net_ops.h"
 
 enum { NUMBERS = 4096, MANY = 2048, SMALL = 64 };
@@ -142,19 +142,6 @@ static void *put_nan(const struct device *d, const struct mf_shape *shape)
     return put(d, nan, shape);
 }
 
-/* Plans the call, does it, and gives its work memory back. */
-static void carry_out(const struct device *d, enum mf_op_id op, struct mf_call *call, int back)
-{
-    const struct mf_op_calls *calls = d->be->net->calls[op];
-    size_t work = 0;
-
-    if (calls->plan) CHECK(calls->plan(d->q, call, back, &call->plan, &work) == MF_OK);
-    call->work = device_put(d, NULL, work);
-    (back ? calls->backward : calls->forward)(d->q, call);
-    device_get(d, NULL, call->work, 0);
-    if (call->plan) calls->release(call->plan);
-}
-
 /* The gradient of a weight is f32; others have the type of their input. */
 static struct mf_shape gradient_shape(const struct trial *t, int j)
 {
@@ -192,7 +179,6 @@ static void run(struct trial *t, const struct device *d, int own, float before)
         if (!(out >> j & 1)) back.out[j] = (struct mf_tensor){0};
     back.dout = (struct mf_tensor){put(d, t->weight, &t->out[0]), t->out[0]};
     back.own = own && op->consumes;
-    back.plan = NULL;
     if (t->test->wanted) carry_out(d, t->test->op, &back, 1);
     take_back(d, NULL, back.dout.at, &t->out[0]);
     for (int j = 0; j < MF_OUTS; ++j)
@@ -379,6 +365,13 @@ static void check_all(const struct device *d)
             if (d->be->net->calls[test->op]) check_test(test, d);
 }
 
+/* Others are flat (net_optim.c). */
+static const enum mf_op_id with_cases[] = {
+#define NUMBER(NAME, name) MF_OP_##NAME,
+    MF_OP_TENSOR_LIST(NUMBER) MF_OP_EXPERT_LIST(NUMBER) MF_OP_CAST
+#undef NUMBER
+};
+
 int main(int argc, char **argv)
 {
     struct device d = device_open(1, 1, 0);
@@ -392,6 +385,7 @@ int main(int argc, char **argv)
         slack = half == MF_F16 ? 1e-3 : 8e-3;
         check_all(&d);
     }
+    check_called(&d, sizeof with_cases / sizeof *with_cases, with_cases);
     check_refusals();
     check_noise();
     device_close(&d);

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/net/ops.h"
 #include "src/base/half.h"
 #include "src/base/rng.h"
 #include "tests/check.h"
-#include "tests/device.h"
+#include "tests/unit/net_call.h"
 
 enum { N = 40001, STEPS = 3 };
 
@@ -66,7 +65,7 @@ static void run(const struct device *d, enum mf_op_id op, float *out)
         call.number = device_numbers(d, number);
         for (size_t i = 0; i < N; ++i) x[i] = (float)slope(t, i);
         d->be->put(d->q, call.in[1].at, x, sizeof x);
-        d->be->net->calls[op]->forward(d->q, &call);
+        carry_out(d, op, &call, 0);
     }
     for (int j = 0; j < (op == MF_OP_SGD ? 3 : 4); ++j) device_get(d, j == 0 ? out : NULL, call.in[j].at, sizeof x);
 }
@@ -96,7 +95,7 @@ static void check_moments(const struct device *d)
     for (int i = 0; i < 64; ++i) x[1][i] = (float)slope(1, (size_t)i);
     for (int j = 0; j < 4; ++j)
         call.in[j] = (struct mf_tensor){device_put(d, x[j], sizeof x[j]), {.type = MF_F32, .n = 1, .d = {64}}};
-    d->be->net->calls[MF_OP_ADAMW]->forward(d->q, &call);
+    carry_out(d, MF_OP_ADAMW, &call, 0);
     for (int j = 0; j < 4; ++j) device_get(d, x[j], call.in[j].at, sizeof x[j]);
     for (int i = 0; i < 64; ++i) {
         const double g = x[1][i];
@@ -116,11 +115,11 @@ static void check_flat(const struct device *d)
 
     for (size_t i = 0; i < N; ++i) x[i] = (float)slope(1, i);
     call.out[0] = (struct mf_tensor){device_put(d, NULL, sizeof x), flat};
-    d->be->net->calls[MF_OP_FILL]->forward(d->q, &call);
+    carry_out(d, MF_OP_FILL, &call, 0);
     call.in[0] = call.out[0];
     call.in[1] = (struct mf_tensor){device_put(d, x, sizeof x), flat};
-    d->be->net->calls[MF_OP_ACCUMULATE]->forward(d->q, &call);
-    d->be->net->calls[MF_OP_SGD]->forward(d->q, &call);
+    carry_out(d, MF_OP_ACCUMULATE, &call, 0);
+    carry_out(d, MF_OP_SGD, &call, 0);
     device_get(d, y, call.in[0].at, sizeof y);
     device_get(d, NULL, call.in[1].at, 0);
     for (size_t i = 0; i < N; ++i) CHECK_NEAR(y[i], 0.25 + (double)x[i] * (1 - rate * scale), 1e-6);
@@ -128,19 +127,14 @@ static void check_flat(const struct device *d)
 
 static double square_sum(const struct device *d, const float *x)
 {
-    const struct mf_op_calls *calls = d->be->net->calls[MF_OP_SQUARE_SUM];
     struct mf_call call = {.in[0] = {device_put(d, x, N * sizeof *x), flat}};
-    size_t work = 0;
     double sum;
 
     CHECK(mf_ops[MF_OP_SQUARE_SUM]->shape(&attr, &flat, &call.out[0].shape) == MF_OK);
-    if (calls->plan) CHECK(calls->plan(d->q, &call, 0, &call.plan, &work) == MF_OK);
     call.out[0].at = device_put(d, NULL, sizeof sum);
-    call.work = device_put(d, NULL, work);
-    calls->forward(d->q, &call);
+    carry_out(d, MF_OP_SQUARE_SUM, &call, 0);
     device_get(d, &sum, call.out[0].at, sizeof sum);
     device_get(d, NULL, call.in[0].at, 0);
-    device_get(d, NULL, call.work, 0);
     return sum;
 }
 
@@ -174,7 +168,7 @@ static void check_tiny(const struct device *d)
     for (size_t i = 0; i < N; ++i) x[i] = 1e-20F;
     for (int j = 0; j < 4; ++j) call.in[j] = (struct mf_tensor){device_put(d, j == 1 ? x : none, sizeof x), flat};
     d->q->threads = 3;
-    d->be->net->calls[MF_OP_ADAMW]->forward(d->q, &call);
+    carry_out(d, MF_OP_ADAMW, &call, 0);
     d->q->threads = 1;
     for (int j = 0; j < 4; ++j) device_get(d, j == 3 ? x : NULL, call.in[j].at, sizeof x);
     for (size_t i = 0; i < N; i += 97) { /* by its bits: to a core that flushes, tiny numbers equal zero */
@@ -182,6 +176,19 @@ static void check_tiny(const struct device *d)
 
         CHECK(bits == 0 || bits >= 0x00800000);
     }
+}
+
+/* A cast has cases in net_oracle_plain.c. */
+static void check_all_called(const struct device *d)
+{
+    static const enum mf_op_id list[] = {
+#define NUMBER(NAME, name) MF_OP_##NAME,
+        MF_OP_FLAT_LIST(NUMBER)
+#undef NUMBER
+    };
+
+    called[MF_OP_CAST] = 1;
+    check_called(d, sizeof list / sizeof *list, list);
 }
 
 int main(void)
@@ -195,6 +202,7 @@ int main(void)
     check_flat(&d);
     if (strcmp(d.be->name, "cuda") != 0) check_tiny(&d); /* slow on cores alone */
     check_square_sum(&d);
+    check_all_called(&d);
     device_close(&d);
     return failures != 0;
 }

@@ -11,7 +11,7 @@
 
 #include "src/base/err.h"
 #include "src/train/learn_classify.h"
-#include "src/train/weights.h"
+#include "src/train/network.h"
 
 enum { CLASSES = 10, PARTS = 3 };
 
@@ -24,6 +24,7 @@ struct row {
 struct bench {
     struct mf_queue *queue;
     struct mf_network network;
+    struct mf_weights weights;
     struct mf_walk *walk;
     size_t step, rows, at; /* nodes of a step, and the next one that ends */
     struct row *row;
@@ -63,7 +64,8 @@ static void make(struct bench *b, char **words)
     MF_ASSERT(wish.arch && mf_arch_complete(wish.arch, &wish.args) == MF_OK);
     MF_ASSERT(mf_network_make(&wish, b->queue, &b->network) == MF_OK);
     MF_ASSERT(mf_walk_open(&b->walk, b->network.net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
-    mf_weights_start(&b->network, b->walk, 1);
+    b->weights = mf_network_weights(&b->network, b->walk, NULL);
+    mf_weights_start(&b->weights, 1);
     mf_walk_numbers(b->walk)[MF_NUMBER_ROWS] = mf_walk_numbers(b->walk)[MF_NUMBER_SAMPLES] = (double)batch;
     mf_walk_numbers(b->walk)[MF_NUMBER_LEARNING_RATE] = 1e-4;
     mf_walk_numbers(b->walk)[MF_NUMBER_DECAY] = 0.01;
@@ -214,7 +216,7 @@ int main(int argc, char **argv)
     MF_ASSERT(mf_backend_cpu.queue_open(&b.queue, 0, atoi(argv[1]), 1, arena, arena) == MF_OK);
     make(&b, argv + 1);
     draw(&b);
-    printf("%zu\t%zu\t%zu\n", mf_network_parameters(&b.network), b.network.net->lasting[0], b.network.net->room[0]);
+    printf("%zu\t%zu\t%zu\n", mf_weights_count(b.network.net, 0), b.network.net->lasting[0], b.network.net->room[0]);
     fflush(stdout);
     serve(&b);
     mf_walk_close(b.walk);

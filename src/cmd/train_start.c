@@ -9,7 +9,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/train/saved.h"
-#include "src/train/weights.h"
 
 enum { LIST = 200 /* bytes of a list of names */ };
 
@@ -85,7 +84,7 @@ static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struc
     compare_inputs(s, t);
     if (is_new) say_new_head(s, t);
     if (t->experts.count > 0 && s->args.list) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
-    return mf_agree(t->comm, mf_weights_load(&t->network, t->walk, s->file, is_new ? head : NULL));
+    return mf_agree(t->comm, mf_weights_load(&t->weights, s->file, is_new ? head : NULL));
 }
 
 int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
@@ -106,7 +105,7 @@ int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
         if (rc == MF_OK) rc = start_saved(o, t, &saved);
         mf_saved_close(&saved);
     } else if (rc == MF_OK)
-        rc = mf_agree(t->comm, mf_weights_load(&t->network, t->walk, file, o->new_head ? t->opts.arch->head : NULL));
+        rc = mf_agree(t->comm, mf_weights_load(&t->weights, file, o->new_head ? t->opts.arch->head : NULL));
     mf_safetensors_close(file);
     return rc;
 }

@@ -16,9 +16,10 @@ static const double NEW_ROW = 0.1; /* deviations of the rows that were there */
 
 static size_t states_of(const struct mf_network *n, int v)
 {
+    const struct mf_weights w = mf_network_weights(n, NULL, NULL);
     size_t states = 0;
 
-    for (int s = 0; s < MF_STATES; ++s) states += mf_weights_has(n, v, (enum mf_state)s) != 0;
+    for (int s = 0; s < MF_STATES; ++s) states += mf_weights_has(&w, v, (enum mf_state)s) != 0;
     return states;
 }
 
@@ -91,10 +92,10 @@ int mf_carry_take(const struct mf_trainer *t, struct mf_carry **carry)
                                   .by_expert = value->by_expert,
                                   .expert = expert_of(value->name, &id)};
         for (int s = 0; s < MF_STATES; ++s) {
-            if (!mf_weights_has(n, (int)v, (enum mf_state)s)) continue;
+            if (!mf_weights_has(&t->weights, (int)v, (enum mf_state)s)) continue;
             to->state[s] = (float *)(void *)at;
             at += mf_whole_lines(mf_shape_bytes(&value->shape));
-            mf_weights_take(n, t->walk, t->comm, (int)v, (enum mf_state)s, to->state[s]);
+            mf_weights_take(&t->weights, (int)v, (enum mf_state)s, to->state[s]);
         }
     }
     sort_names(c);
@@ -192,12 +193,12 @@ void mf_carry_put(const struct mf_carry *c, struct mf_trainer *t)
         for (int s = 0; from && s < MF_STATES; ++s) {
             float *rows = from->state[s] && from->by_expert ? rows_of(c, from, t, s) : NULL;
 
-            if (from->state[s] && mf_weights_has(n, (int)v, (enum mf_state)s))
-                mf_weights_put(n, t->walk, (int)v, (enum mf_state)s, rows ? rows : from->state[s]);
+            if (from->state[s] && mf_weights_has(&t->weights, (int)v, (enum mf_state)s))
+                mf_weights_put(&t->weights, (int)v, (enum mf_state)s, rows ? rows : from->state[s]);
             free(rows);
         }
     }
-    mf_weights_masters(n, t->walk);
+    mf_weights_masters(&t->weights, 0);
 }
 
 /* -- merging -- */

@@ -4,7 +4,6 @@
 #define MF_TRAIN_CARRY_H
 
 #include "src/train/train.h"
-#include "src/train/weights.h"
 
 /** A weight. */
 struct mf_carried {

@@ -14,7 +14,6 @@
 #include "src/base/text.h"
 #include "src/train/loop_tell.h"
 #include "src/train/replicas.h"
-#include "src/train/weights.h"
 
 /* -- checkpoints -- */
 
@@ -74,7 +73,7 @@ static void list_state(void *context, struct mf_checkpoint *c)
     }
     if (t->experts.count > 0) list_experts(t, c);
     if (loop->listed) loop->listed(loop->grown, c);
-    mf_weights_keep(&t->network, t->walk, c);
+    mf_trainer_keep(t, c);
     if (!mf_checkpoint_loads(c)) return;
     t->skipped = (size_t)skipped;
     loop->seconds = seconds;
@@ -84,7 +83,7 @@ static void list_state(void *context, struct mf_checkpoint *c)
 /* Bytes of a checkpoint, all ranks. */
 static double checkpoint_bytes(const struct mf_trainer *t)
 {
-    return 3.0 * sizeof(float) * (double)mf_network_parameters(&t->network);
+    return 3.0 * sizeof(float) * (double)mf_weights_count(t->network.net, 0);
 }
 
 /* The weights of the best epoch are in the run's file alone. Where they are lost, a later epoch is the best. */
@@ -146,7 +145,7 @@ static int keep_last_state(struct mf_loop *loop)
 static int foresee_model(const struct mf_loop *loop)
 {
     const struct mf_trainer *t = loop->trainer;
-    const size_t bytes = mf_network_parameters(&t->network) * sizeof(float);
+    const size_t bytes = mf_weights_count(t->network.net, 0) * sizeof(float);
 
     return mf_agree(t->comm, t->comm->rank == 0 ? mf_atomic_room(loop->run->output, bytes) : MF_OK);
 }
@@ -424,7 +423,7 @@ static int conclude(struct mf_loop *loop, struct mf_json **results)
     MF_TRY(take_best(loop));
     MF_JSON(j, "output", loop->run->output, "problem", loop->run->problem, "steps", t->step, "epochs", loop->epoch,
             "best_epoch", loop->best_epoch, "precision", mf_type_name(t->opts.type), "skipped", t->skipped,
-            "ended_early", (int)loop->ended, "parameters", mf_network_parameters(&t->network), "peak_memory",
+            "ended_early", (int)loop->ended, "parameters", mf_weights_count(t->network.net, 0), "peak_memory",
             mf_arena_peak(t->arena));
     MF_JSON(j, "seconds", loop->seconds + mf_now() - loop->began, "samples_per_second",
             (double)loop->seen / fmax(mf_now() - loop->began, 1e-9), "seconds_per_step",

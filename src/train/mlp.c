@@ -5,16 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi/comm.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/train/weights.h"
 
 struct mf_mlp {
     struct mf_mlp_wish wish;
     struct mf_queue *queue;
     struct mf_network network;
     struct mf_walk *walk;
+    struct mf_weights weights;
     float *row, *target; /* of a batch */
     size_t steps;        /* since it got its weights */
 };
@@ -118,6 +117,7 @@ int mf_mlp_open(const struct mf_mlp_wish *wish, struct mf_queue *queue, struct m
     l->queue = queue;
     MF_TRY(mf_network_make(&network, queue, &l->network));
     MF_TRY(mf_walk_open(&l->walk, l->network.net, queue, MF_WALK_PLANNED, NULL));
+    l->weights = mf_network_weights(&l->network, l->walk, NULL);
     l->row = MF_MUST(calloc(wish->batch * wish->columns, sizeof *l->row), "rows of a batch");
     l->target = MF_MUST(calloc(wish->batch * wish->outputs, sizeof *l->target), "targets of a batch");
     number = mf_walk_numbers(l->walk);
@@ -154,22 +154,19 @@ void mf_mlp_put(struct mf_mlp *l, float *const *weight)
         const int v = weight_of(l, k);
         float *zeros = MF_MUST(calloc(mf_shape_count(&l->network.net->value[v].shape), sizeof *zeros), "moments");
 
-        mf_weights_put(&l->network, l->walk, v, MF_STATE_WEIGHT, weight[k]);
-        mf_weights_put(&l->network, l->walk, v, MF_STATE_FIRST, zeros);
-        mf_weights_put(&l->network, l->walk, v, MF_STATE_SECOND, zeros);
+        mf_weights_put(&l->weights, v, MF_STATE_WEIGHT, weight[k]);
+        mf_weights_put(&l->weights, v, MF_STATE_FIRST, zeros);
+        mf_weights_put(&l->weights, v, MF_STATE_SECOND, zeros);
         free(zeros);
     }
-    mf_weights_masters(&l->network, l->walk);
+    mf_weights_masters(&l->weights, 0);
     l->steps = 0;
 }
 
 void mf_mlp_get(const struct mf_mlp *l, float *const *weight)
 {
-    struct mf_comm self;
-
-    mf_comm_self(&self);
     for (size_t k = 0; k < 2 * (l->wish.depth + 1); ++k)
-        mf_weights_take(&l->network, l->walk, &self, weight_of(l, k), MF_STATE_WEIGHT, weight[k]);
+        mf_weights_take(&l->weights, weight_of(l, k), MF_STATE_WEIGHT, weight[k]);
 }
 
 /* -- steps -- */

@@ -210,7 +210,7 @@ static int check_frozen(const struct mf_network *n, const char *freeze)
     char parts[400];
 
     if (!freeze) return MF_OK;
-    if (mf_network_frozen(n) == mf_network_parameters(n))
+    if (mf_weights_count(n->net, 1) == mf_weights_count(n->net, 0))
         return mf_fail(MF_USAGE, "--freeze %.200s: nothing is left to train", freeze);
     parts_of(n->net, parts, sizeof parts);
     for (size_t length; *freeze; freeze += length + (freeze[length] == ',')) {
@@ -334,23 +334,9 @@ int mf_network_input(const struct mf_network *n, const char *name)
     return -1;
 }
 
-size_t mf_network_parameters(const struct mf_network *n)
+struct mf_weights mf_network_weights(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm)
 {
-    size_t numbers = 0;
-
-    for (size_t v = 0; v < n->net->values; ++v)
-        if (mf_value_is_weight(&n->net->value[v])) numbers += mf_shape_count(&n->net->value[v].shape);
-    return numbers;
-}
-
-size_t mf_network_frozen(const struct mf_network *n)
-{
-    size_t numbers = 0;
-
-    for (size_t v = 0; v < n->net->values; ++v)
-        if (mf_value_is_weight(&n->net->value[v]) && n->net->value[v].set == MF_SET_FROZEN)
-            numbers += mf_shape_count(&n->net->value[v].shape);
-    return numbers;
+    return (struct mf_weights){n->net, walk, n->evaluate.list, n->queue, &n->layout, comm, n->ways};
 }
 
 size_t mf_network_largest(const struct mf_network *n, enum mf_exchange_group among)

@@ -7,6 +7,7 @@
 #include "kernels/stage.h"
 #include "kernels/tuning.h"
 #include "src/model/registry.h"
+#include "src/model/weights.h"
 #include "src/net/pass.h"
 #include "src/train/learn.h"
 
@@ -92,9 +93,9 @@ void mf_network_free(struct mf_network *network);
 /** The value that the host fills under this name; -1: there is none. */
 int mf_network_input(const struct mf_network *network, const char *name);
 
-/** Numbers of all parameters, and of those that are not trained. */
-size_t mf_network_parameters(const struct mf_network *network);
-size_t mf_network_frozen(const struct mf_network *network);
+/** Its weights while @p walk is open. @p comm: as in struct mf_weights. */
+struct mf_weights mf_network_weights(const struct mf_network *network, const struct mf_walk *walk,
+                                     const struct mf_comm *comm);
 
 /** Bytes of the largest array that these ranks exchange, or that a trade among them sends and gets; 0 on one rank. */
 size_t mf_network_largest(const struct mf_network *network, enum mf_exchange_group among);

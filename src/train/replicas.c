@@ -7,7 +7,6 @@
 #include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/train/weights.h"
 
 /* Sums whose difference is a smaller part of the sum of magnitudes may differ by rounding. */
 static const double ROUNDING = 1e-4;
@@ -35,7 +34,7 @@ static void add(void *context, size_t n, const float *numbers)
 static void look(const struct mf_trainer *t, int v, double facts[FACTS])
 {
     struct sums s = {0, 0, 0};
-    const int whole = mf_weights_visit(&t->network, t->walk, v, add, &s);
+    const int whole = mf_weights_visit(&t->weights, v, add, &s);
     const double is[FACTS] = {s.crc, -(double)s.crc, s.sum, -s.sum, s.size};
 
     for (int k = 0; k < FACTS; ++k) facts[k] = whole ? is[k] : -INFINITY;

@@ -10,7 +10,6 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/train/card.h"
-#include "src/train/weights.h"
 
 enum { CARD = 1 };
 
@@ -72,7 +71,7 @@ int mf_saved_write(const struct mf_trainer *t, const char *path, const struct mf
 {
     char *text = mf_json_string(card);
     const char *const metadata[] = {"format", "pt", "mesoforge", text, NULL};
-    const int rc = mf_weights_save(&t->network, t->walk, t->comm, path, metadata);
+    const int rc = mf_weights_save(&t->weights, path, metadata);
 
     free(text);
     return rc;
@@ -306,5 +305,5 @@ struct mf_train_opts mf_saved_opts(const struct mf_saved *s, size_t batch)
 int mf_saved_load(const struct mf_saved *s, struct mf_trainer *t)
 {
     if (s->args.list && !mf_experts_same(&t->experts, s->args.list)) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
-    return mf_weights_load(&t->network, t->walk, s->file, NULL);
+    return mf_weights_load(&t->weights, s->file, NULL);
 }

@@ -11,6 +11,7 @@
 #include "mpi/collect.h"
 #include "mpi/ways.h"
 #include "src/net/walk.h"
+#include "src/run/checkpoint.h"
 #include "src/train/network.h"
 #include "src/train/scale.h"
 #include "src/train/schedule.h"
@@ -67,6 +68,7 @@ struct mf_trainer {
     struct mf_network network;
     struct mf_arrays *arrays;
     struct mf_walk *walk;
+    struct mf_weights weights;
     struct mf_queue *home; /* with offload: of the cores, whose memory ranks exchange in */
     void *pinned;          /* that memory, if it is pinned here */
     struct mf_reader *reader;
@@ -160,6 +162,10 @@ int mf_trainer_pass(struct mf_trainer *trainer, size_t n, const uint32_t *id,
 /** Outputs of the first head [n][numbers] for @p n samples, with input as in struct mf_batch. Local; not in stage 3 of
  * ZeRO. */
 void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);
+
+/** Lists weights and moments in a checkpoint, or fills them from one. On back ends whose memory is the host's,
+ * or with offload. Local. */
+void mf_trainer_keep(const struct mf_trainer *trainer, struct mf_checkpoint *checkpoint);
 
 /** Goes on from step @p step: the reader starts there. Local. */
 void mf_trainer_at(struct mf_trainer *trainer, size_t step);

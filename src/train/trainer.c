@@ -10,7 +10,6 @@
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
 #include "src/train/tuned.h"
-#include "src/train/weights.h"
 
 struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_t ahead)
 {
@@ -198,7 +197,8 @@ static int build(struct mf_trainer *t)
     MF_TRY(make_network(t, &wish));
     MF_TRY(open_walk(t));
     if (t->opts.slots && t->opts.effective) MF_TRY(mf_slots_open(t, t->opts.slots, &t->slots));
-    mf_weights_start(&t->network, t->walk, t->opts.seed);
+    t->weights = mf_network_weights(&t->network, t->walk, t->comm);
+    mf_weights_start(&t->weights, t->opts.seed);
     put_ids(t);
     open_fetched(t);
     open_inputs(t);

@@ -140,7 +140,7 @@ static void failure(const struct bed *b, int visit, int stage, size_t ways)
 static void keep(struct life *l, struct mf_checkpoint *c)
 {
     mf_sleep_list(&l->sleep, c);
-    mf_weights_keep(&l->t.network, l->t.walk, c);
+    mf_trainer_keep(&l->t, c);
 }
 
 static void restart(const struct bed *b)

@@ -12,7 +12,6 @@
 #include "src/train/learn_classify.h"
 #include "src/train/learn_regress.h"
 #include "src/train/train.h"
-#include "src/train/weights.h"
 #include "tests/device.h"
 #include "tests/scratch.h"
 
@@ -171,7 +170,7 @@ static inline struct mf_step steps_until(struct mf_trainer *t, size_t step)
 /* All weights by their names' order in the net, on every rank; heap. */
 static inline float *weights_of(const struct mf_trainer *t, size_t *n)
 {
-    float *all = calloc(mf_network_parameters(&t->network) + 1, sizeof *all);
+    float *all = calloc(mf_weights_count(t->network.net, 0) + 1, sizeof *all);
 
     *n = 0;
     for (size_t v = 0; v < t->network.net->values; ++v) {
@@ -179,7 +178,7 @@ static inline float *weights_of(const struct mf_trainer *t, size_t *n)
         const struct mf_span whole = {0, mf_shape_count(&value->shape)};
 
         if (!mf_value_is_weight(value)) continue;
-        mf_weights_get(&t->network, t->walk, t->comm, (int)v, whole, all + *n);
+        mf_weights_get(&t->weights, (int)v, whole, all + *n);
         *n += whole.count;
     }
     return all;
@@ -208,7 +207,7 @@ static inline void save(const struct mf_trainer *t, const char *path)
     long step = (long)t->step;
 
     numbers(c, &step);
-    mf_weights_keep(&t->network, t->walk, c);
+    mf_trainer_keep(t, c);
     CHECK_SAYS(mf_checkpoint_write(t->comm, path, 1, c) == MF_OK, "%s", mf_err_text());
     mf_checkpoint_free(c);
 }
@@ -221,7 +220,7 @@ static inline void load(struct mf_trainer *t, const char *path)
     CHECK_SAYS(mf_checkpoint_open(t->comm, path, 0, &c) == MF_OK, "%s", mf_err_text());
     if (!c) return;
     numbers(c, &step);
-    mf_weights_keep(&t->network, t->walk, c);
+    mf_trainer_keep(t, c);
     CHECK_SAYS(mf_checkpoint_code(c) == MF_OK, "%s", mf_err_text());
     mf_checkpoint_free(c);
     mf_trainer_at(t, (size_t)step);

@@ -6,8 +6,8 @@
 #include "src/base/text.h"
 #include "src/train/learn_classify.h"
 #include "src/train/learn_regress.h"
+#include "src/train/network.h"
 #include "src/train/schedule.h"
-#include "src/train/weights.h"
 #include "tests/device.h"
 
 enum { SAMPLES = 20, BATCH = 8, STEPS = 10, MOST = 1 << 14 };

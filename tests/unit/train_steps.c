@@ -141,11 +141,11 @@ static void frozen_parts(const struct bed *b)
                 if (!mf_value_is_weight(value)) continue;
                 CHECK_SAYS(apart(count, got + at, (is_frozen ? start : moved) + at) <= (is_frozen ? 0 : 1e-6),
                            "%s, stage %d: %s is other than it should be", o.arch->name, o.stage, value->name);
-                CHECK(!is_frozen || (value->gradient < 0 && !mf_weights_has(&t.network, (int)v, MF_STATE_FIRST)));
+                CHECK(!is_frozen || (value->gradient < 0 && !mf_weights_has(&t.weights, (int)v, MF_STATE_FIRST)));
                 frozen += is_frozen ? count : 0;
                 at += count;
             }
-            CHECK(frozen > 0 && mf_network_frozen(&t.network) == frozen);
+            CHECK(frozen > 0 && mf_weights_count(t.network.net, 1) == frozen);
             free(got);
             mf_trainer_close(&t);
         }
@@ -188,13 +188,13 @@ static void replicas(const struct bed *b)
         steps_until(&t, 2);
         CHECK(mf_replicas_compare(&t) == MF_OK);
         v = mf_value_find(t.network.net, "layers.1.bias");
-        mf_weights_take(&t.network, t.walk, t.comm, v, MF_STATE_WEIGHT, number);
+        mf_weights_take(&t.weights, v, MF_STATE_WEIGHT, number);
         CHECK(!t.rounds);
         for (int k = 0; k < 2; ++k) {
             const float was = number[3];
 
             number[3] = k ? -2 * was : nextafterf(was, 9);
-            if (b->world.rank == b->world.size - 1) mf_weights_put(&t.network, t.walk, v, MF_STATE_WEIGHT, number);
+            if (b->world.rank == b->world.size - 1) mf_weights_put(&t.weights, v, MF_STATE_WEIGHT, number);
             CHECK(mf_replicas_compare(&t) == (k && several ? MF_NUMERIC : MF_OK) && t.rounds == several);
             CHECK(!k || !several ||
                   strstr(mf_err_text(), "after step 2 the parameter 'layers.1.bias' is not the same"));

@@ -359,7 +359,7 @@ static void same_bits(struct device *d, const struct mf_arch *m, enum mf_recompu
     wish.offload = host;
     wish.spill = host ? LARGE : 0;
     CHECK_SAYS(mf_network_make(&wish, d->q, &n) == MF_OK, "%s", mf_err_text());
-    CHECK(mf_network_parameters(&n) < NUMBERS - STEPS - 1);
+    CHECK(mf_weights_count(n.net, 0) < NUMBERS - STEPS - 1);
     count = train(d, &n, micro, MF_WALK_PLANNED, planned);
     CHECK(isfinite(planned[count - 1]));
     got = checked(d, &n, micro, count, planned);

@@ -1,5 +1,5 @@
 /* See weights.h. */
-#include "src/train/weights.h"
+#include "src/model/weights.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -13,25 +13,26 @@
 #include "src/base/rng.h"
 #include "src/base/streams.h"
 #include "src/base/text.h"
+#include "src/net/build.h"
 
 enum { PIECE = 1 << 16 /* numbers made at a time */ };
 
+static size_t ranks_of(const struct mf_weights *w) { return w->comm ? (size_t)w->comm->size : 1; }
+static size_t rank_of(const struct mf_weights *w) { return w->comm ? (size_t)w->comm->rank : 0; }
+
 /* Of what lasts any list says where it is. */
-static void *at(const struct mf_network *n, const struct mf_walk *walk, int v)
-{
-    return mf_walk_at(walk, n->evaluate.list, v);
-}
+static void *at(const struct mf_weights *w, int v) { return mf_walk_at(w->walk, w->list, v); }
 
 /* -- places -- */
 
 /* The bucket of a weight. */
-static const struct mf_bucket *bucket_of(const struct mf_network *n, int root)
+static const struct mf_bucket *bucket_of(const struct mf_weights *w, int root)
 {
     size_t k = 0;
 
-    while (k < n->layout.buckets && n->layout.bucket[k].parameters != root) ++k;
-    MF_ASSERT(k < n->layout.buckets); /* it has a gradient */
-    return &n->layout.bucket[k];
+    while (k < w->layout->buckets && w->layout->bucket[k].parameters != root) ++k;
+    MF_ASSERT(k < w->layout->buckets); /* it has a gradient */
+    return &w->layout->bucket[k];
 }
 
 /* Numbers of a weight, or of its moments, that this rank has, in memory of a place. */
@@ -42,31 +43,30 @@ struct held {
 };
 
 /* All of them stand in @p array, a whole bucket. */
-static struct held whole_in(const struct mf_network *n, const struct mf_walk *walk, int v, int array)
+static struct held whole_in(const struct mf_weights *w, int v, int array)
 {
     size_t bytes;
 
-    mf_value_root(n->net, v, &bytes);
-    return (struct held){{0, mf_shape_count(&n->net->value[v].shape)},
-                         (float *)at(n, walk, array) + bytes / sizeof(float),
-                         n->net->value[array].place};
+    mf_value_root(w->net, v, &bytes);
+    return (struct held){{0, mf_shape_count(&w->net->value[v].shape)},
+                         (float *)at(w, array) + bytes / sizeof(float),
+                         w->net->value[array].place};
 }
 
 /* Those in this rank's piece of the bucket, which is @p array. */
-static struct held piece_in(const struct mf_network *n, const struct mf_walk *walk, int v, int array)
+static struct held piece_in(const struct mf_weights *w, int v, int array)
 {
-    const struct mf_bucket *bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
-    const size_t piece = n->net->value[bucket->parameters].shape.d[0] / bucket->pieces;
+    const struct mf_bucket *bucket = bucket_of(w, mf_value_root(w->net, v, NULL));
+    const size_t piece = w->net->value[bucket->parameters].shape.d[0] / bucket->pieces;
     const size_t begin = bucket->piece * piece, end = begin + piece;
     size_t bytes, first, from, to; /* first: of the weight; from, to: of what is here */
 
-    mf_value_root(n->net, v, &bytes);
+    mf_value_root(w->net, v, &bytes);
     first = bytes / sizeof(float);
     from = mf_max(first, begin);
-    to = mf_min(first + mf_shape_count(&n->net->value[v].shape), end);
-    if (from >= to) return (struct held){{0, 0}, NULL, n->net->value[array].place};
-    return (struct held){
-        {from - first, to - from}, (float *)at(n, walk, array) + (from - begin), n->net->value[array].place};
+    to = mf_min(first + mf_shape_count(&w->net->value[v].shape), end);
+    if (from >= to) return (struct held){{0, 0}, NULL, w->net->value[array].place};
+    return (struct held){{from - first, to - from}, (float *)at(w, array) + (from - begin), w->net->value[array].place};
 }
 
 static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
@@ -75,52 +75,52 @@ static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
 }
 
 /* No gradient changes it, so it is in no bucket: every rank has all of it. */
-static int is_fixed(const struct mf_network *n, int v)
+static int is_fixed(const struct mf_weights *w, int v)
 {
-    return n->net->value[v].set == MF_SET_BALANCE || n->net->value[v].set == MF_SET_FROZEN;
+    return w->net->value[v].set == MF_SET_BALANCE || w->net->value[v].set == MF_SET_FROZEN;
 }
 
-static struct held held_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
+static struct held held_of(const struct mf_weights *w, int v, enum mf_state state)
 {
     const struct mf_bucket *bucket;
 
-    if (n->net->value[v].away) return (struct held){{0, 0}, NULL, MF_PLACE_HOST};
-    if (state == MF_STATE_WEIGHT && (n->layout.stage < 3 || is_fixed(n, v)))
-        return (struct held){{0, mf_shape_count(&n->net->value[v].shape)}, at(n, walk, v), MF_PLACE_DEVICE};
-    bucket = bucket_of(n, mf_value_root(n->net, v, NULL));
-    if (state == MF_STATE_WEIGHT) return piece_in(n, walk, v, bucket->own_parameters);
-    return (bucket->pieces > 1 ? piece_in : whole_in)(n, walk, v, moment_of(bucket, state));
+    if (w->net->value[v].away) return (struct held){{0, 0}, NULL, MF_PLACE_HOST};
+    if (state == MF_STATE_WEIGHT && (w->layout->stage < 3 || is_fixed(w, v)))
+        return (struct held){{0, mf_shape_count(&w->net->value[v].shape)}, at(w, v), MF_PLACE_DEVICE};
+    bucket = bucket_of(w, mf_value_root(w->net, v, NULL));
+    if (state == MF_STATE_WEIGHT) return piece_in(w, v, bucket->own_parameters);
+    return (bucket->pieces > 1 ? piece_in : whole_in)(w, v, moment_of(bucket, state));
 }
 
 /* Do ranks share the experts, of which this weight is? */
-static int is_shared(const struct mf_network *n, int v)
+static int is_shared(const struct mf_weights *w, int v)
 {
-    return n->ways > 1 && n->net->value[v].set == MF_SET_EXPERTS;
+    return w->ways > 1 && w->net->value[v].set == MF_SET_EXPERTS;
 }
 
 /* Do ranks hold different numbers? */
-static int is_spread(const struct mf_network *n, int v, enum mf_state state)
+static int is_spread(const struct mf_weights *w, int v, enum mf_state state)
 {
-    if (is_fixed(n, v)) return 0;
-    if (is_shared(n, v)) return 1;
-    return state == MF_STATE_WEIGHT ? n->layout.stage == 3 : n->layout.stage > 0 && n->ranks > 1;
+    if (is_fixed(w, v)) return 0;
+    if (is_shared(w, v)) return 1;
+    return state == MF_STATE_WEIGHT ? w->layout->stage == 3 : w->layout->stage > 0 && ranks_of(w) > 1;
 }
 
 /* Is it cut among the ranks that have the bucket? */
-static int is_cut(const struct mf_network *n, int v, enum mf_state state)
+static int is_cut(const struct mf_weights *w, int v, enum mf_state state)
 {
-    if (n->net->value[v].away) return 1;
-    if (is_fixed(n, v) || (state == MF_STATE_WEIGHT && n->layout.stage < 3)) return 0;
-    return bucket_of(n, mf_value_root(n->net, v, NULL))->pieces > 1;
+    if (w->net->value[v].away) return 1;
+    if (is_fixed(w, v) || (state == MF_STATE_WEIGHT && w->layout->stage < 3)) return 0;
+    return bucket_of(w, mf_value_root(w->net, v, NULL))->pieces > 1;
 }
 
 /* Of what is held, what this rank gives where all ranks together give each number once, in their order. Of ranks that
  * hold the same, the first one gives. */
-static struct held given_of(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state)
+static struct held given_of(const struct mf_weights *w, int v, enum mf_state state)
 {
-    struct held held = held_of(n, walk, v, state);
+    struct held held = held_of(w, v, state);
 
-    if (is_shared(n, v) && !is_cut(n, v, state) && n->rank >= n->ways) held.part.count = 0;
+    if (is_shared(w, v) && !is_cut(w, v, state) && rank_of(w) >= w->ways) held.part.count = 0;
     return held;
 }
 
@@ -162,35 +162,34 @@ static void start_one(struct mf_queue *queue, const struct mf_value *value, uint
     free(numbers);
 }
 
-/* With offload the optimiser has parameters of its own. */
-static void move_masters(const struct mf_network *n, const struct mf_walk *walk, int to_device)
+void mf_weights_masters(const struct mf_weights *w, int to_device)
 {
-    const struct mf_backend *backend = n->queue->backend;
+    const struct mf_backend *backend = w->queue->backend;
 
-    for (size_t k = 0; k < n->layout.buckets; ++k) {
-        const struct mf_bucket *bucket = &n->layout.bucket[k];
-        const size_t bytes = mf_shape_bytes(&n->net->value[bucket->master].shape);
+    for (size_t k = 0; k < w->layout->buckets; ++k) {
+        const struct mf_bucket *bucket = &w->layout->bucket[k];
+        const size_t bytes = mf_shape_bytes(&w->net->value[bucket->master].shape);
 
         if (bucket->master == bucket->parameters) continue;
         if (to_device)
-            backend->put(n->queue, at(n, walk, bucket->parameters), at(n, walk, bucket->master), bytes);
+            backend->put(w->queue, at(w, bucket->parameters), at(w, bucket->master), bytes);
         else
-            backend->get(n->queue, at(n, walk, bucket->master), at(n, walk, bucket->parameters), bytes);
+            backend->get(w->queue, at(w, bucket->master), at(w, bucket->parameters), bytes);
     }
-    backend->sync(n->queue);
+    backend->sync(w->queue);
 }
 
-void mf_weights_start(const struct mf_network *n, struct mf_walk *walk, uint64_t seed)
+void mf_weights_start(const struct mf_weights *w, uint64_t seed)
 {
-    for (size_t v = 0; v < n->net->values; ++v) {
-        const struct mf_value *value = &n->net->value[v];
+    for (size_t v = 0; v < w->net->values; ++v) {
+        const struct mf_value *value = &w->net->value[v];
         struct held held;
 
         if (!mf_value_is_weight(value)) continue;
-        held = held_of(n, walk, (int)v, MF_STATE_WEIGHT);
-        start_one(n->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), &held);
+        held = held_of(w, (int)v, MF_STATE_WEIGHT);
+        start_one(w->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), &held);
     }
-    move_masters(n, walk, 0);
+    mf_weights_masters(w, 0);
 }
 
 /* -- files -- */
@@ -274,7 +273,7 @@ static int is_asked(const struct mf_value *value, const char *but)
 }
 
 /* What wrappers of PyTorch put before every name. */
-static const char *prefix_of(const struct mf_network *n, const struct mf_safetensors *file)
+static const char *prefix_of(const struct mf_weights *w, const struct mf_safetensors *file)
 {
     static const char *const prefix[] = {"module.", "_orig_mod."};
     size_t count;
@@ -283,24 +282,24 @@ static const char *prefix_of(const struct mf_network *n, const struct mf_safeten
     for (int i = 0; count > 0 && i < 2; ++i) {
         const size_t length = strlen(prefix[i]);
 
-        if (strncmp(entry[0].name, prefix[i], length) == 0 && has_weight(n->net, entry[0].name + length))
+        if (strncmp(entry[0].name, prefix[i], length) == 0 && has_weight(w->net, entry[0].name + length))
             return prefix[i];
     }
     return NULL;
 }
 
-static int check_file(const struct mf_network *n, const struct mf_safetensors *file, const char *but)
+static int check_file(const struct mf_weights *w, const struct mf_safetensors *file, const char *but)
 {
-    const char *prefix = prefix_of(n, file);
+    const char *prefix = prefix_of(w, file);
     struct faults f = {0};
     char own[100];
     size_t count;
     const struct mf_safetensors_entry *entry = mf_safetensors_list(file, &count);
 
-    for (size_t v = 0; v < n->net->values; ++v)
-        if (is_asked(&n->net->value[v], but)) check_weight(&n->net->value[v], file, &f);
+    for (size_t v = 0; v < w->net->values; ++v)
+        if (is_asked(&w->net->value[v], but)) check_weight(&w->net->value[v], file, &f);
     for (size_t k = 0; k < count; ++k)
-        if (!has_weight(n->net, entry[k].name) && !mf_name_in(entry[k].name, but))
+        if (!has_weight(w->net, entry[k].name) && !mf_name_in(entry[k].name, but))
             fault(&f, "; the model has no '%.80s'", entry[k].name);
     if (f.count == 0) return MF_OK;
     if (prefix)
@@ -323,58 +322,66 @@ static int check_finite(const struct mf_safetensors *file, const struct mf_value
     return MF_OK;
 }
 
-int mf_weights_load(const struct mf_network *n, struct mf_walk *walk, struct mf_safetensors *file, const char *but)
+int mf_weights_load(const struct mf_weights *w, struct mf_safetensors *file, const char *but)
 {
     int rc = MF_OK;
 
-    MF_TRY(check_file(n, file, but));
-    for (size_t v = 0; rc == MF_OK && v < n->net->values; ++v) {
-        const struct mf_value *value = &n->net->value[v];
+    MF_TRY(check_file(w, file, but));
+    for (size_t v = 0; rc == MF_OK && v < w->net->values; ++v) {
+        const struct mf_value *value = &w->net->value[v];
         struct held held;
         float *numbers;
 
         if (!is_asked(value, but) || !mf_safetensors_find(file, value->name)) continue;
-        held = held_of(n, walk, (int)v, MF_STATE_WEIGHT);
+        held = held_of(w, (int)v, MF_STATE_WEIGHT);
         numbers = MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
         if (rc == MF_OK) rc = check_finite(file, value, numbers);
-        if (rc == MF_OK) put(n->queue, &held, 0, held.part.count, numbers + held.part.first);
+        if (rc == MF_OK) put(w->queue, &held, 0, held.part.count, numbers + held.part.first);
         free(numbers);
     }
-    move_masters(n, walk, 0);
+    mf_weights_masters(w, 0);
     return rc;
 }
 
 /* -- states -- */
 
-/* Copies a part of the numbers to @p to, on every rank. */
-static void get_part_of(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
-                        enum mf_state state, struct mf_span part, float *to)
+size_t mf_weights_count(const struct mf_net *net, int frozen)
 {
-    const struct held held = given_of(n, walk, v, state);
+    size_t numbers = 0;
+
+    for (size_t v = 0; v < net->values; ++v)
+        if (mf_value_is_weight(&net->value[v]) && (!frozen || net->value[v].set == MF_SET_FROZEN))
+            numbers += mf_shape_count(&net->value[v].shape);
+    return numbers;
+}
+
+/* Copies a part of the numbers to @p to, on every rank. */
+static void get_part_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
+{
+    const struct held held = given_of(w, v, state);
     const size_t first = part.first > held.part.first ? part.first : held.part.first;
     const size_t one = part.first + part.count, other = held.part.first + held.part.count;
     const size_t end = one < other ? one : other, count = first < end ? end - first : 0;
     void *all = NULL;
 
-    if (count > 0) get(n->queue, &held, first - held.part.first, count, to);
-    if (!is_spread(n, v, state)) return;
-    MF_ASSERT(mf_comm_gather(comm, to, count * sizeof *to, &all, NULL) == MF_OK); /* in the order of the ranks */
+    if (count > 0) get(w->queue, &held, first - held.part.first, count, to);
+    if (!is_spread(w, v, state)) return;
+    MF_ASSERT(mf_comm_gather(w->comm, to, count * sizeof *to, &all, NULL) == MF_OK); /* in the order of the ranks */
     memcpy(to, all, part.count * sizeof *to);
     free(all);
 }
 
-void mf_weights_get(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
-                    struct mf_span part, float *to)
+void mf_weights_get(const struct mf_weights *w, int v, struct mf_span part, float *to)
 {
-    get_part_of(n, walk, comm, v, MF_STATE_WEIGHT, part, to);
+    get_part_of(w, v, MF_STATE_WEIGHT, part, to);
 }
 
-int mf_weights_visit(const struct mf_network *n, const struct mf_walk *walk, int v,
-                     void (*see)(void *context, size_t n, const float *numbers), void *context)
+int mf_weights_visit(const struct mf_weights *w, int v, void (*see)(void *context, size_t n, const float *numbers),
+                     void *context)
 {
-    const struct held held = held_of(n, walk, v, MF_STATE_WEIGHT);
-    const size_t all = mf_shape_count(&n->net->value[v].shape);
+    const struct held held = held_of(w, v, MF_STATE_WEIGHT);
+    const size_t all = mf_shape_count(&w->net->value[v].shape);
     float *numbers;
 
     if (held.part.count != all) return 0;
@@ -382,34 +389,41 @@ int mf_weights_visit(const struct mf_network *n, const struct mf_walk *walk, int
     for (size_t first = 0; first < all; first += PIECE) {
         const size_t count = mf_min(all - first, PIECE);
 
-        get(n->queue, &held, first, count, numbers);
+        get(w->queue, &held, first, count, numbers);
         see(context, count, numbers);
     }
     free(numbers);
     return 1;
 }
 
-int mf_weights_has(const struct mf_network *n, int v, enum mf_state state)
+int mf_weights_has(const struct mf_weights *w, int v, enum mf_state state)
 {
     return state == MF_STATE_WEIGHT || /* all weights have one optimiser */
-           (!is_fixed(n, v) && n->layout.buckets > 0 && n->net->value[moment_of(&n->layout.bucket[0], state)].lasting);
+           (!is_fixed(w, v) && w->layout->buckets > 0 &&
+            w->net->value[moment_of(&w->layout->bucket[0], state)].lasting);
 }
 
-void mf_weights_take(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm, int v,
-                     enum mf_state state, float *to)
+void mf_weights_take(const struct mf_weights *w, int v, enum mf_state state, float *to)
 {
-    get_part_of(n, walk, comm, v, state, (struct mf_span){0, mf_shape_count(&n->net->value[v].shape)}, to);
+    get_part_of(w, v, state, (struct mf_span){0, mf_shape_count(&w->net->value[v].shape)}, to);
 }
 
-void mf_weights_put(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state,
-                    const float *from)
+void mf_weights_put(const struct mf_weights *w, int v, enum mf_state state, const float *from)
 {
-    const struct held held = held_of(n, walk, v, state);
+    const struct held held = held_of(w, v, state);
 
-    if (held.part.count > 0) put(n->queue, &held, 0, held.part.count, from + held.part.first);
+    if (held.part.count > 0) put(w->queue, &held, 0, held.part.count, from + held.part.first);
 }
 
-void mf_weights_masters(const struct mf_network *n, const struct mf_walk *walk) { move_masters(n, walk, 0); }
+/* A part of what is held. What several ranks have whole they share. */
+static struct mf_span shared_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span held)
+{
+    const size_t count = mf_shape_count(&w->net->value[v].shape);
+
+    if (is_cut(w, v, state)) return held;
+    return is_shared(w, v) ? mf_cut(count, ranks_of(w) / w->ways, rank_of(w) / w->ways)
+                           : mf_cut(count, ranks_of(w), rank_of(w));
+}
 
 /* -- files of weights -- */
 
@@ -420,19 +434,17 @@ struct want {
 };
 
 struct source {
-    const struct mf_network *network;
-    const struct mf_walk *walk;
-    const struct mf_comm *comm;
+    const struct mf_weights *weights;
     int value;
 };
 
 /* Do other ranks have numbers that rank 0 writes? */
-static int asks(const struct mf_network *n) { return n->layout.stage == 3 || n->ways > 1; }
+static int asks(const struct mf_weights *w) { return w->layout->stage == 3 || w->ways > 1; }
 
 /* Then all ranks hear what it wants. */
-static void ask(const struct source *s, struct want *want)
+static void ask(const struct mf_weights *w, struct want *want)
 {
-    if (asks(s->network)) mf_comm_bcast(s->comm, 0, want, sizeof *want);
+    if (asks(w)) mf_comm_bcast(w->comm, 0, want, sizeof *want);
 }
 
 static void get_part(const void *data, size_t first, size_t count, void *to)
@@ -440,28 +452,28 @@ static void get_part(const void *data, size_t first, size_t count, void *to)
     const struct source *s = data;
     struct want want = {s->value, {first, count}};
 
-    ask(s, &want);
-    mf_weights_get(s->network, s->walk, s->comm, s->value, want.part, to);
+    ask(s->weights, &want);
+    mf_weights_get(s->weights, s->value, want.part, to);
 }
 
 /* The other ranks take part while rank 0 writes. */
-static void serve(const struct source *s)
+static void serve(const struct mf_weights *w)
 {
     for (;;) {
         struct want want = {.value = -1};
         float *numbers;
 
-        ask(s, &want);
+        ask(w, &want);
         if (want.value < 0) return;
         numbers = MF_MUST(malloc(want.part.count * sizeof *numbers), "weights on their way");
-        mf_weights_get(s->network, s->walk, s->comm, want.value, want.part, numbers);
+        mf_weights_get(w, want.value, want.part, numbers);
         free(numbers);
     }
 }
 
-static int write(const struct source *all, const char *path, const char *const *metadata)
+static int write(const struct mf_weights *w, const char *path, const char *const *metadata)
 {
-    const struct mf_net *net = all->network->net;
+    const struct mf_net *net = w->net;
     struct mf_safetensors_entry *entry = MF_MUST(calloc(net->values + 1, sizeof *entry), "names of weights");
     struct source *source = MF_MUST(calloc(net->values + 1, sizeof *source), "places of weights");
     size_t count = 0;
@@ -472,8 +484,7 @@ static int write(const struct source *all, const char *path, const char *const *
         struct mf_safetensors_entry *to = &entry[count];
 
         if (!mf_value_is_weight(value)) continue;
-        source[count] = *all;
-        source[count].value = (int)v;
+        source[count] = (struct source){w, (int)v};
         *to = (struct mf_safetensors_entry){.name = value->name,
                                             .type = MF_F32,
                                             .ndim = (size_t)value->shape.n,
@@ -488,72 +499,30 @@ static int write(const struct source *all, const char *path, const char *const *
     return rc;
 }
 
-int mf_weights_save(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm,
-                    const char *path, const char *const *metadata)
+int mf_weights_save(const struct mf_weights *w, const char *path, const char *const *metadata)
 {
-    const struct source all = {n, walk, comm, -1};
     struct want none = {.value = -1};
     int rc = MF_OK;
 
-    if (comm->rank == 0) {
-        rc = write(&all, path, metadata);
-        ask(&all, &none);
-    } else if (asks(n)) {
-        serve(&all);
+    if (rank_of(w) == 0) {
+        rc = write(w, path, metadata);
+        ask(w, &none);
+    } else if (asks(w)) {
+        serve(w);
     }
-    return mf_agree(comm, rc);
+    return w->comm ? mf_agree(w->comm, rc) : rc;
 }
 
-/* -- checkpoints -- */
+/* -- parts of ranks -- */
 
-/* A part of the numbers of a weight, which begins at @p memory. */
-static void keep(const struct mf_network *n, struct mf_checkpoint *checkpoint, const char *role,
-                 const struct mf_value *value, struct mf_span part, void *memory)
+/* With offload the weights are those of the optimiser. */
+float *mf_weights_part(const struct mf_weights *w, int v, enum mf_state state, int share, struct mf_span *part)
 {
-    char *name = mf_format("%s/%s", role, value->name);
-    const struct mf_piece piece = {.name = name,
-                                   .type = MF_F32,
-                                   .ndim = 1,
-                                   .dims = {mf_shape_count(&value->shape)},
-                                   .cut = 0,
-                                   .first = part.first,
-                                   .count = part.count,
-                                   .at = memory,
-                                   .stage = n->layout.offload ? NULL : &n->stage};
+    const struct mf_value *value = &w->net->value[v];
+    struct held held = held_of(w, v, state);
 
-    mf_checkpoint_array(checkpoint, &piece);
-    free(name);
-}
-
-/* The part that this rank saves of what it holds. What several ranks have whole they save in parts. */
-static struct mf_span saved_of(const struct mf_network *n, int v, enum mf_state state, struct mf_span held)
-{
-    const size_t count = mf_shape_count(&n->net->value[v].shape);
-
-    if (is_cut(n, v, state)) return held;
-    return is_shared(n, v) ? mf_cut(count, n->ranks / n->ways, n->rank / n->ways) : mf_cut(count, n->ranks, n->rank);
-}
-
-/* What is held is loaded whole. With offload the weights are those of the optimiser. */
-static void keep_state(const struct mf_network *n, const struct mf_walk *walk, int v, enum mf_state state,
-                       struct mf_checkpoint *checkpoint)
-{
-    static const char *const role[] = {"parameters", "first", "second"};
-    const struct mf_value *value = &n->net->value[v];
-    struct held held = held_of(n, walk, v, state);
-    struct mf_span part;
-
-    if (state == MF_STATE_WEIGHT && n->layout.stage < 3 && !value->away && !is_fixed(n, v))
-        held = whole_in(n, walk, v, bucket_of(n, mf_value_root(n->net, v, NULL))->master);
-    part = mf_checkpoint_loads(checkpoint) ? held.part : saved_of(n, v, state, held.part);
-    keep(n, checkpoint, role[state], value, part, part.count ? held.at + (part.first - held.part.first) : NULL);
-}
-
-void mf_weights_keep(const struct mf_network *n, const struct mf_walk *walk, struct mf_checkpoint *checkpoint)
-{
-    for (size_t v = 0; v < n->net->values; ++v)
-        for (int state = 0; mf_value_is_weight(&n->net->value[v]) && state < MF_STATES; ++state)
-            if (mf_weights_has(n, (int)v, (enum mf_state)state))
-                keep_state(n, walk, (int)v, (enum mf_state)state, checkpoint);
-    if (mf_checkpoint_loads(checkpoint)) move_masters(n, walk, 1);
+    if (state == MF_STATE_WEIGHT && w->layout->stage < 3 && !value->away && !is_fixed(w, v))
+        held = whole_in(w, v, bucket_of(w, mf_value_root(w->net, v, NULL))->master);
+    *part = share ? shared_of(w, v, state, held.part) : held.part;
+    return part->count ? held.at + (part->first - held.part.first) : NULL;
 }

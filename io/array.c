@@ -89,7 +89,7 @@ static int look(struct mf_array *a)
     return rc;
 }
 
-/* What a volume of ours says about itself. */
+/* Reads the attributes of this program's own volumes. */
 static int inspect_own(struct mf_h5 *file, struct mf_array *a)
 {
     const char *d = MF_MICRO_DATASET;

@@ -1,7 +1,6 @@
-/* An array of numbers in a file of any format that the program reads: its header, and its values row by row in bounded
- * pieces.
- * Rule: foreign formats (PNG, TIFF, HDF5, NRRD, VTK) are decoded in a guarded child process. .npy and raw values are
- * read here. All functions are local. */
+/* Reads arrays of numbers from a file of any known format: the header, then the values row by row in bounded pieces.
+ * Rule: a guarded child process decodes foreign formats (PNG, TIFF, HDF5, NRRD, VTK). This process reads .npy and raw
+ * values. All functions are local. */
 #ifndef MF_IO_ARRAY_H
 #define MF_IO_ARRAY_H
 
@@ -101,8 +100,8 @@ int mf_array_there(const char *given);
 int mf_array_may_sample(const char *path);
 
 /**
- * Splits what a user gives as input: a file, or FILE:ARRAY for one array of several. *file: heap. *array: the text
- * behind the colon in @p given, or NULL. Names of files may contain colons too.
+ * Splits an input name of the user: a file, or FILE:ARRAY for one array of several. Sets *file (heap) to the file. Sets
+ * *array to the text behind the colon in @p given, or NULL. Names of files may contain colons too.
  */
 void mf_array_split(const char *given, char **file, const char **array);
 
@@ -122,7 +121,7 @@ void mf_array_say(const struct mf_array *array);
  * @p rc. */
 int mf_array_explain(const struct mf_array *array, int rc);
 
-/** What numpy calls such elements: "uint16", "bool". Returns @p text. */
+/** Writes numpy's name of the type: "uint16", "bool". Returns @p text. */
 enum { MF_TYPE_TEXT = 16 };
 const char *mf_array_type(char kind, size_t size, char text[MF_TYPE_TEXT]);
 

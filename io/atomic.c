@@ -22,7 +22,7 @@
 
 enum { TRIES = 100 };
 
-/* Bytes that are sent to disk while the program prepares the next ones, so that the final flush waits for less. */
+/* Bytes that are sent to disk while the program prepares the next ones. So the final flush waits for less. */
 enum { PIECE = 4 << 20 };
 
 /* The folder of a path; the caller frees. */
@@ -71,7 +71,7 @@ static int check_space(const char *path, const char *folder, size_t bytes)
     return MF_OK;
 }
 
-/* Of this process. Every rank writes its part of a file: what one cannot is known before any begins. */
+/* Checks the limit of this process. Every rank writes a part of the file, so each checks before any of them begins. */
 static int check_limit(const char *path, size_t bytes)
 {
     struct rlimit most;
@@ -91,7 +91,7 @@ int mf_atomic_room(const char *path, size_t bytes)
     return rc;
 }
 
-/* What has the name already can be replaced by a file. */
+/* A file may replace the present owner of the name. */
 static int check_old(const char *path)
 {
     struct stat old;
@@ -179,7 +179,7 @@ static int make_temporary(const char *path, const char *folder, char **name)
 /* How a temporary file is called: a new name, ".NAME.tmp", or "NAME.partial". */
 enum called { OWN_NAME, HIDDEN, PARTIAL };
 
-/* A file of that name, anew if it is there. What stood in it counts as free space, so it goes first. Where it does not
+/* A file of that name, anew if it is there. Its old content counts as free space, so it goes first. Where it does not
  * go, a name of its own. */
 static int retake_temporary(const char *path, const char *folder, size_t bytes, enum called called, char **name)
 {
@@ -302,7 +302,7 @@ static int finish(const struct mf_atomic *file)
     return sync_folder(file->path);
 }
 
-/* What stands on the disk when another file is flushed needs no turn of the disk's journal for itself. */
+/* Data that the disk already has needs no turn of the journal when another file is flushed. */
 static void send_ahead(const struct mf_atomic *file)
 {
     const unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;

@@ -1,6 +1,6 @@
 /* Atomic files: a file appears whole or not at all.
- * Rule: it is written under a temporary name in its folder, agreed by all ranks, flushed to disk, and renamed over the
- * old file. */
+ * Rule: it is written under a temporary name in its folder, which all ranks agree on. Then it is flushed to disk and
+ * renamed over the old file. */
 #ifndef MF_IO_ATOMIC_H
 #define MF_IO_ATOMIC_H
 
@@ -11,12 +11,12 @@ struct mf_atomic {
     char *temporary; /* what to write until then, in the same folder */
 };
 
-/** Refuses with MF_OUTPUT when the disk of @p path has less than @p bytes free, or when ulimit -f forbids a file of
- * that size. The sentence names both sizes. Not collective. */
+/** Refuses with MF_OUTPUT when the disk of @p path has less than @p bytes free. Refuses also when ulimit -f forbids a
+ * file of that size. The sentence names both sizes. Not collective. */
 int mf_atomic_room(const char *path, size_t bytes);
 
-/** Refuses with MF_OUTPUT a @p path that is no plain file, and one whose folder accepts no new file or no name of that
- * length. Not collective. */
+/** Refuses with MF_OUTPUT a @p path that is no plain file. Refuses also a folder that accepts no new file, or no name
+ * of that length. Not collective. */
 int mf_atomic_reaches(const char *path);
 
 /** The same; also refuses a file that another run has locked. */
@@ -26,9 +26,9 @@ int mf_atomic_may(const char *path);
 int mf_atomic_same(const char *one, const char *other);
 
 /**
- * Makes an empty temporary file beside @p path. @p bytes: about how many will be written (0: not known); the free space
- * is checked first. Rank 0 touches the disk, all ranks get the names. On success mf_atomic_close() must follow. For
- * names of an output that this run has locked (io/lock.h), it does what mf_atomic_open_alone() does.
+ * Makes an empty temporary file beside @p path, after a check of the free space. About @p bytes will be written (0: not
+ * known). Rank 0 touches the disk, all ranks get the names. On success mf_atomic_close() must follow. For names of an
+ * output that this run has locked (io/lock.h), it does what mf_atomic_open_alone() does.
  *
  * Collective; refuses (agreed) with MF_OUTPUT:
  * - The folder does not exist or is not writable.
@@ -57,16 +57,17 @@ int mf_atomic_open_partial(const struct mf_comm *comm, const char *path, size_t 
 int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes);
 
 /**
- * Agrees on the ranks' codes. If all are MF_OK, flushes the temporary file to disk and renames it; else removes it and
- * leaves an old file as it was. If only the last flush, of the folder, fails, the new file stays and the sentence says
- * so. Frees the names. Collective; returns the agreed code. Fault site "io.rename".
+ * Agrees on the ranks' codes. If all are MF_OK, flushes the temporary file to disk and renames it. Otherwise removes it
+ * and leaves an old file as it was. If only the last flush, of the folder, fails, the new file stays and the sentence
+ * says so. Frees the names. Collective; returns the agreed code. Fault site "io.rename".
  */
 int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code);
 
 /**
  * Closes a file together with a companion in its folder. The companion is useless without the file, and its failure
- * must not harm the file. Both are flushed in one wait. @p beside: the rank's code for the companion, which is zeros if
- * it could not be opened. *stands: @p file is complete, and only the companion was refused. Collective.
+ * must not harm the file. Both are flushed in one wait. The code @p beside is the rank's code for the companion, which
+ * is zeros if it could not be opened. Sets *stands if @p file is complete, and only the companion was refused.
+ * Collective.
  */
 int mf_atomic_close_both(const struct mf_comm *comm, struct mf_atomic *file, int code, struct mf_atomic *other,
                          int beside, int *stands);

@@ -53,8 +53,8 @@ static int is_border(const struct rows *r, size_t i, int64_t level)
     return 0;
 }
 
-/* Rows from row @p from on, mostly of the grey value of that one but for lines, up to their last border; 0: there is
- * none. *open: then they go on to the other edge. */
+/* Returns the rows from row @p from on that mostly have its grey value, lines apart, up to their last border; 0: none.
+ * Sets *open if they go on to the other edge. */
 static size_t strip_of(const struct rows *r, size_t from, int *open)
 {
     const int64_t level = row_of(r, from)->level;
@@ -83,8 +83,8 @@ static int has_text(const struct rows *r, size_t from, size_t count)
     return count >= BAR_LEAST && others >= INK_LEAST * (double)count && jumps >= least;
 }
 
-/* Rows of bars at this edge. Strips without text, and some odd rows at the edge, count where one with text follows; a
- * line also after it. *fills: from the edge on text goes through to the other one. */
+/* Rows of bars at this edge. Strips without text, and some odd rows at the edge, count where one with text follows.
+ * Lines count also after it. Sets *fills if from the edge on text goes through to the other one. */
 static size_t bars_of(const struct rows *r, int *fills)
 {
     size_t cut = 0, at = 0;

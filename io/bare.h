@@ -8,9 +8,9 @@
 #include "mpi/slab.h"
 
 /**
- * Writes one contiguous HDF5 dataset "phase", to which every rank writes its slab. @p durable: writes as this program
- * does, under another name (@p path and ".tmp"), then flushes, renames and flushes the folder. Not @p durable: the
- * system flushes when it likes. Collective; MF_OUTPUT (agreed).
+ * Writes one contiguous HDF5 dataset "phase", to which every rank writes its slab. With @p durable it writes another
+ * name (@p path and ".tmp"), flushes, renames, and flushes the folder. Not @p durable: the system flushes when it
+ * likes. Collective; MF_OUTPUT (agreed).
  */
 int mf_bare_h5_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int durable,
                      const uint8_t *phase);

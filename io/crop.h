@@ -5,7 +5,7 @@
 
 #include "io/array.h"
 
-/** A rectangle of pixels: {y, x} of its first one, and its {height, width}; {height, width} of the image that it is of,
+/** A rectangle of pixels: {y, x} of its first one, and its {height, width}. It also holds {height, width} of its image;
  * 0 0: any. */
 struct mf_crop {
     size_t first[2], count[2], of[2];

@@ -1,6 +1,6 @@
-/* Datasets of samples for training: microstructures or images with labels, real values and a split, in one HDF5 file
- * (docs/FILES.md has the layout). Opening a set brings its facts into the memory of every rank. Readers fetch batches
- * of samples in threads of their own.
+/* Datasets of samples for training, in one HDF5 file (docs/FILES.md has the layout). Samples are microstructures or
+ * images, with labels, real values and a split. Opening a set brings its facts into the memory of every rank. Readers
+ * fetch batches of samples in threads of their own.
  *
  * Rule: only the open and the writer call HDF5. Readers know where every sample lies, and read and inflate it
  * themselves. */
@@ -51,7 +51,7 @@ struct mf_dataset {
     struct mf_dataset_places *where; /* private: io/dataset_priv.h */
 };
 
-/** What a channel of images holds. least > most: its range is not known. */
+/** Range of values in a channel of images. If least > most, it is not known. */
 struct mf_channel {
     double mean, deviation, least, most;
 };
@@ -60,13 +60,13 @@ struct mf_channel {
  * Reads all facts of a set, and no samples. Images without moments are read once, for mean and deviation; ranks share
  * that work. Memory: about 40 bytes + 4 reals per sample, on every rank.
  *
- * Collective; refuses (agreed) with MF_INPUT what is no dataset, labels out of range, values that are not finite,
- * arrays without one row for each sample, and a storage that only HDF5 can read. MF_MEMORY.
+ * Collective. Refuses (agreed) with MF_INPUT a file that is no dataset, and a storage that only HDF5 can read. The same
+ * holds for labels out of range, values that are not finite, and arrays without one row for each sample. MF_MEMORY.
  */
 int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_dataset **set);
 void mf_dataset_close(struct mf_dataset *set); /* NULL is accepted */
 
-/** What channel @p c of images holds in the samples @p id [n], at least one. Local. */
+/** Returns the range of channel @p c in the samples @p id [n], at least one. Local. */
 struct mf_channel mf_dataset_channel(const struct mf_dataset *set, size_t c, size_t n, const uint32_t *id);
 
 /** Refuses with MF_INPUT a set without a sample in @p split. Local. */
@@ -74,15 +74,15 @@ int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);
 
 /**
  * Fills split [n] at random. @p part {train, validation} are shares; the rest is the test split. Error diffusion over
- * the classes in turn divides every class, and the whole set, to within one sample of these shares. A class of two
- * samples or more has one to learn from, unless that share is 0; where the share is small and such classes are many,
- * the train split becomes larger by that. @p label NULL: one class. Local. MF_MEMORY.
+ * the classes in turn divides every class, and the whole set. Each is within one sample of these shares. A class of two
+ * samples or more has one to learn from, unless that share is 0. With a small share and many such classes the train
+ * split becomes larger by that. NULL as @p label: one class. Local. MF_MEMORY.
  */
 int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split);
 
-/** Sorts the axes of an array, (sample, [z,] y, x[, channel]), into @p dims {nz, ny, nx, channels}. @p channels: 1, the
- * last axis holds channels; 0, it does not; -1, only a fifth axis does, or a fourth one of up to MF_FEW values, and one
- * plane is an image. Returns the axes of a sample, 2 or 3; 0: the array holds no samples. Local. */
+/** Sorts the axes of an array, (sample, [z,] y, x[, channel]), into @p dims {nz, ny, nx, channels}. The last axis holds
+ * channels if @p channels is 1, and does not if it is 0. With -1 a fifth axis does, or a fourth one of up to MF_FEW
+ * values; then one plane is an image. Returns the axes of a sample, 2 or 3; 0: the array holds no samples. Local. */
 enum { MF_FEW = 4 };
 int mf_sample_axes(int ndim, const size_t *extent, int channels, size_t dims[4]);
 
@@ -103,10 +103,10 @@ struct mf_reader_wish {
 /** Samples in the order in which they were wanted. Its arrays stay until mf_reader_give(). */
 struct mf_batch {
     size_t n;
-    const size_t *id;   /* [n] */
-    const uint8_t *x;   /* [n][set->bytes] as in the file; NULL: not wished */
-    const float *input; /* [n][nz][ny][nx][inputs]; NULL: not wished. Of two phases: 0 or 1 in one channel. Of more: one
-                           channel per phase. Of an image: its channels, (v - mean) / deviation */
+    const size_t *id;     /* [n] */
+    const uint8_t *x;     /* [n][set->bytes] as in the file; NULL: not wished */
+    const float *input;   /* [n][nz][ny][nx][inputs]; NULL: not wished. Two phases: 0 or 1 in one channel. More phases:
+                             one channel per phase. An image: its channels, (v - mean) / deviation */
     const int32_t *label; /* [n]; NULL: none */
     const float *real;    /* [n][set->reals]; NULL: none */
     void *slot;           /* private */
@@ -130,9 +130,9 @@ size_t mf_reader_room(const struct mf_reader *reader);
 void mf_reader_want(struct mf_reader *reader, size_t n, const size_t *id);
 
 /**
- * Waits for the oldest batch that was wanted and not taken. Refuses with MF_INPUT naming file and sample: the file
- * ends, does not inflate, differs from its checksum, or holds a value that is no phase or not finite. Of several bad
- * samples the first one of the batch is named. Such a batch is given back too. Local.
+ * Waits for the oldest batch that was wanted and not taken. Refuses with MF_INPUT naming file and sample. The file
+ * ends, does not inflate, or differs from its checksum. Or it holds a value that is no phase or not finite. If several
+ * samples are bad, it names the first one of the batch. Such a batch is given back too. Local.
  */
 int mf_reader_take(struct mf_reader *reader, struct mf_batch *batch);
 
@@ -144,7 +144,7 @@ double mf_reader_waited(const struct mf_reader *reader);
 
 /* ---- writing ---- */
 
-/** What a set will hold. */
+/** Request for a set: its contents. */
 struct mf_dataset_wish {
     size_t samples;
     int ndim;
@@ -176,8 +176,8 @@ typedef int mf_sample_make(void *context, size_t id, struct mf_sample *sample);
 /**
  * Writes a set. Every rank makes a contiguous run of samples by @p make and writes them. The arrays have the same bytes
  * on any number of ranks. The file is PATH.partial until it is complete and sealed, and PATH is locked meanwhile.
- * Collective; refuses (agreed) with the code of @p make, MF_OUTPUT, MF_MEMORY, and MF_INPUT for values that a set may
- * not hold (see mf_dataset_open()).
+ * Collective. Refuses (agreed) with the code of @p make, MF_OUTPUT and MF_MEMORY. MF_INPUT: a value that a set may not
+ * hold (see mf_dataset_open()).
  */
 int mf_dataset_write(const struct mf_comm *comm, const char *path, const struct mf_dataset_wish *wish,
                      const struct mf_provenance *provenance, mf_sample_make *make, void *context);

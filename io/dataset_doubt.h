@@ -1,4 +1,4 @@
-/* What a user should know of a dataset before training: classes, channels and columns from which nothing is learnt. */
+/* Warnings about a dataset before training: classes, channels and columns from which nothing is learnt. */
 #ifndef MF_IO_DATASET_DOUBT_H
 #define MF_IO_DATASET_DOUBT_H
 
@@ -13,8 +13,8 @@ void mf_doubt_splits(const struct mf_dataset *set);
 /** Warns of channels of images that are constant in the train split. Local. */
 void mf_doubt_channels(const struct mf_dataset *set);
 
-/** Warns of images whose values span far less than those of all others, as masks of 0 and 1 beside grey values of 0 to
- * 255, or 12 bits beside 16. Local. */
+/** Warns of images whose values span far less than those of all others. Examples are masks of 0 and 1 beside grey
+ * values to 255, or 12 bits beside 16. Local. */
 void mf_doubt_scales(const struct mf_dataset *set);
 
 /** Warns of real values that are constant in the train split: of @p columns columns, NULL: the first ones. Local. */

@@ -1,4 +1,4 @@
-/* What the file of a dataset says beside its samples: a guarded child of rank 0 reads and sends it. See dataset_priv.h.
+/* Reads the facts of a dataset, but no samples: a guarded child of rank 0 reads and sends them. See dataset_priv.h.
  */
 #include "io/dataset_priv.h"
 
@@ -64,8 +64,8 @@ static int axis_of(const char *word, size_t length)
     return k;
 }
 
-/* Are the words of attribute axes those of a sample, in the order in which they are read? *channels: where they say
- * channel, 0: nowhere. */
+/* Are the words of attribute axes those of a sample, in the order in which they are read? Sets *channels to the word
+ * channel; 0: it is nowhere. */
 static int are_axes(const char *axes, int ndim, int *channels)
 {
     int n = 0, last = -1, sound = 1, have = 0;
@@ -147,7 +147,7 @@ static int read_x(struct mf_h5 *file, const char *path, struct mf_set_head *h, s
     return MF_OK;
 }
 
-/* What is no number here, or the number of something else. */
+/* Refuses values that are no numbers, or numbers of something else. */
 static int check_values(struct mf_h5 *file, const char *path, enum mf_set_part part)
 {
     const char *object = mf_set_parts[part].path;

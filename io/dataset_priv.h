@@ -1,4 +1,4 @@
-/* What reading and writing of datasets share. */
+/* Shared by the reader and the writer of datasets. */
 #ifndef MF_IO_DATASET_PRIV_H
 #define MF_IO_DATASET_PRIV_H
 
@@ -52,7 +52,7 @@ struct mf_dataset_places {
 
 enum { MF_SET_TAIL = 32 };
 
-/** What comes before the arrays, where a file is opened. */
+/** The part of an open file before the arrays. */
 struct mf_set_head {
     uint64_t samples, classes, offset, rows, chunks;
     size_t dims[4];
@@ -70,7 +70,7 @@ static inline size_t mf_set_part_bytes(const struct mf_set_head *h, int part)
     return h->samples * h->columns[part] * mf_set_parts[part].size;
 }
 
-/** Reads what the file says beside its samples, and sends it: the head, names of classes and of real values, chunks,
+/** Reads the facts of a file, but no samples, and sends them: the head, names of classes and of real values, chunks,
  * arrays. For a guarded child. MF_INPUT. */
 int mf_dataset_send(const char *path, FILE *to);
 
@@ -78,11 +78,11 @@ int mf_dataset_send(const char *path, FILE *to);
 size_t mf_sample_scratch(const struct mf_dataset *set);
 
 /** Reads x of a sample from the open @p file into @p to [set->bytes], and compares it with its checksum. Any thread may
- * call it, with its own @p scratch. MF_INPUT. */
+ * call it, with a @p scratch of its own. MF_INPUT. */
 int mf_sample_read(const struct mf_dataset *set, int file, void *scratch, size_t id, void *to);
 
-/** Compares with the seal what the file holds beside the samples. A damaged block is no fault of the arrays in it if it
- * holds a damaged sample, which readers refuse. *changed: a set of ours has no seal, and a warning says so. Not
+/** Compares with the seal what the file holds beside the samples. A damaged block that holds a damaged sample is no
+ * fault of its arrays: readers refuse that sample. Sets *changed, and warns, if a set of ours has no seal. Not
  * collective; MF_INPUT naming the arrays of the block. */
 int mf_dataset_check(const struct mf_dataset *set, int *changed);
 

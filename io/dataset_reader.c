@@ -1,5 +1,5 @@
-/* Readers of batches. Slots form a ring: the caller wants batches, threads fill them, and the caller takes and gives
- * them back in order. One lock guards the counters; samples are read without it. See dataset.h. */
+/* Readers of batches. Slots form a ring: the caller wants batches, and threads fill them. The caller takes them in
+ * order and gives them back. One lock guards the counters; samples are read without it. See dataset.h. */
 #include "io/dataset_priv.h"
 
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 
 const char *const mf_split_names[MF_SPLITS] = {"train", "validation", "test"};
 
-/* Does item @p k of a row get one more, so that a share @p part of every beginning of the row has it? */
+/* Does item @p k of a row get one more? Then every beginning of the row has its share @p part. */
 static int is_next(double part, size_t k)
 {
     return floor(part * (double)(k + 1) + 0.5) > floor(part * (double)k + 0.5);
@@ -30,8 +30,8 @@ static struct stretch stretch_of(const size_t *end, size_t c, const size_t *row,
     return s;
 }
 
-/* Gives each class of two samples or more one in train, and takes as many from classes with more than their share.
- * Stretch 0 has no class. */
+/* Gives each class of two samples or more one in train. Takes as many from classes with more than their share. Stretch
+ * 0 has no class. */
 static void teach_all(size_t stretches, const size_t *end, const size_t *row, double part, uint8_t *split)
 {
     size_t owed = 0;

@@ -292,7 +292,7 @@ static int end_text(struct decoder *d)
 
 /* -- all -- */
 
-/* What stands before uncompressed values in base 64. */
+/* Checks the size before uncompressed values in base 64. */
 static int check_size(struct decoder *d)
 {
     uint64_t bytes;
@@ -348,7 +348,7 @@ static int give(struct decoder *d, char *to, size_t n)
     return rc;
 }
 
-/* Behind the last value. Of other codings a size before the values says all. */
+/* Behind the last value. In other codings a size before the values says all. */
 static int end_values(struct decoder *d)
 {
     if (d->array->coding == MF_GZIP) return end_gzip(d);

@@ -131,7 +131,7 @@ static double as_meant(const struct mf_array *a, double value)
     return a->kind == 'i' && a->stored == 'u' && value >= turn / 2 ? value - turn : value;
 }
 
-/* Of what the attribute does not hold as numbers, nothing is known. */
+/* Nothing is known if the attribute holds no numbers. */
 static size_t stated(struct mf_h5 *file, const struct mf_array *a, const char *name, size_t n, double *value)
 {
     size_t count = 0;

@@ -19,7 +19,7 @@
 
 enum { PIPE_BYTES = 1 << 20 };
 
-/* What the child may map beyond what this process has already [bytes]. */
+/* Bytes that the child may map beyond those of this process. */
 #define ROOM ((rlim_t)4 << 30)
 
 struct verdict {
@@ -63,7 +63,7 @@ static void limit_memory(void)
 #endif
 }
 
-/* What schedulers, launchers and terminals say to all processes of a run is for the parent to heed. */
+/* Schedulers, launchers and terminals send these to all processes of a run: only the parent heeds them. */
 static const int SAID[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGINT, SIGHUP};
 enum { SAYINGS = sizeof SAID / sizeof *SAID };
 
@@ -75,8 +75,8 @@ static int is_said(int number)
     return is;
 }
 
-/* Blocks signals around fork(). A handler of the parent must not run in the child, and a signal must not end the child
- * before it ignores them. */
+/* Blocks signals around fork(). A handler of the parent must not run in the child. No signal may end the child before
+ * it ignores them. */
 static void hold(sigset_t *before)
 {
     sigset_t said;
@@ -144,7 +144,7 @@ static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *c
     _exit(0);
 }
 
-/* The time spent so far of the budget that all openings of one file share, for the file that was opened last. */
+/* All openings of one file share a budget of time. This is the time spent so far for the file that was opened last. */
 static struct {
     char path[4096];
     double spent;

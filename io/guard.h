@@ -5,15 +5,14 @@
 
 #include <stdio.h>
 
-/** Limits of processor time [s]: for opening a file, and for decoding a number of bytes at the slowest credible
- * rate. */
+/** Limits of processor time [s]: for opening a file, and for decoding bytes at the slowest credible rate. */
 #define MF_GUARD_SECONDS         10.0
 #define MF_GUARD_DECODING(bytes) (MF_GUARD_SECONDS + (double)(bytes) / 5e6)
 
 /**
- * Runs @p work in a child process. @p take reads here from @p from, at the same time, what the child writes to @p to.
- * The child's refusal (code and sentence) becomes the caller's. @p take may stop early. It must trust what it reads no
- * more than the file itself. @p take NULL: nothing is read.
+ * Runs @p work in a child process, which writes to @p to. Meanwhile @p take reads that here from @p from. The child's
+ * refusal (code and sentence) becomes the caller's. @p take may stop early. It must trust what it reads no more than
+ * the file itself. @p take NULL: nothing is read.
  *
  * @p seconds: limit of the child's processor time. MF_GUARD_SECONDS of it are shared by all children of @p path, of
  * which each has one second free. So a damaged file that is opened several times costs this time only once.

@@ -125,8 +125,8 @@ static int number_in(const char *text)
     return found;
 }
 
-/* Of "file read failed: ..., errno = 5, ..." or "unable to open file: ..." alike, and of locks. What is damaged is no
- * such error. */
+/* Keeps the system's number in errors as "file read failed: ..., errno = 5, ..." or "unable to open file: ...", and in
+ * those of locks. Damage of a file is no such error. */
 static herr_t keep_number(unsigned n, const H5E_error2_t *error, void *context)
 {
     const char *text = error->desc ? error->desc : "";
@@ -150,7 +150,7 @@ int mf_h5_unread(const struct mf_h5 *file, int rc)
     return mf_fail(MF_INPUT, "cannot read '%s': %s", file->name, strerror(file->unread));
 }
 
-/* What is none, or stands for one. */
+/* Refuses other files, and pointers that stand for a file. */
 static int refuse_others(const char *path)
 {
     enum mf_format format = MF_HDF5;

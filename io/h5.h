@@ -2,9 +2,8 @@
  * makes everything but the values; io/rows.h writes the values. Names are paths from the root
  * ("/microstructure/phase"). Text attributes are UTF-8 of variable length, so h5py shows them as str.
  *
- * Rule: a foreign file is hostile. No plug-in is loaded, no link out of the file is followed, and every request is
- * checked before it is read. Read it inside mf_guard() (io/guard.h), so that a crash of the library becomes a
- * refusal. */
+ * Rule: a foreign file is hostile. No plug-in is loaded, no link out of the file is followed. Every request is checked
+ * before it is read. Read it inside mf_guard() (io/guard.h), so that a crash of the library becomes a refusal. */
 #ifndef MF_IO_H5_H
 #define MF_IO_H5_H
 
@@ -19,7 +18,7 @@ enum mf_h5_type { MF_H5_U8, MF_H5_I32, MF_H5_I64, MF_H5_F32, MF_H5_F64, MF_H5_U3
 
 enum { MF_H5_DIMS = 8 };
 
-/** What a dataset holds. */
+/** Type and extents of a dataset. */
 struct mf_h5_shape {
     char kind;   /* 'u', 'i' or 'f' */
     size_t size; /* bytes of one element in memory */
@@ -33,15 +32,15 @@ struct mf_h5_shape {
 };
 
 /**
- * Call it once, before MPI starts: then HDF5 (1.10) does not run its own shutdown, which it ties to the end of MPI.
- * After a disk is full, that shutdown closes files a second time and reads freed memory (tests/cli/faults.py checks
- * this). mf_h5_close() closes files instead.
+ * Call it once, before MPI starts. Then HDF5 (1.10) does not run its own shutdown, which it ties to the end of MPI.
+ * After a disk is full, that shutdown closes files a second time and reads freed memory. The test tests/cli/faults.py
+ * checks this. Use mf_h5_close() to close files.
  */
 void mf_h5_begin(void);
 
 /**
- * Creates (or empties) a file. @p name: how error messages name it, because @p path is a temporary name that users do
- * not know. Not collective. Refuses with MF_OUTPUT.
+ * Creates (or empties) a file. Error messages call it @p name, because users do not know its temporary name @p path.
+ * Not collective. Refuses with MF_OUTPUT.
  */
 int mf_h5_create(const char *path, const char *name, struct mf_h5 **file);
 
@@ -52,8 +51,8 @@ int mf_h5_signed(int file, const char *path, int *is);
 /** Opens for reading, serial. Not collective. Refuses with MF_INPUT. Fault site "io.open". */
 int mf_h5_open(const char *path, struct mf_h5 **file);
 
-/** Returns @p rc, the code of reading a file, or MF_INPUT where its disk failed: HDF5 reports unreadable objects as
- * absent. Only one file is observed: the last that was opened, until any file is closed. */
+/** Returns @p rc, the code of reading a file, or MF_INPUT where its disk failed. HDF5 itself reports unreadable objects
+ * as absent. Only one file is observed: the last that was opened, until any file is closed. */
 int mf_h5_unread(const struct mf_h5 *file, int rc);
 
 /** Flushes, closes and frees. Refuses if anything failed: MF_OUTPUT (written) or MF_INPUT (read). */
@@ -103,7 +102,7 @@ int mf_h5_has(struct mf_h5 *file, const char *path); /* 1: there is a link of th
 int mf_h5_has_attribute(struct mf_h5 *file, const char *object, const char *name);
 /** @p text [room]; longer text is refused. */
 int mf_h5_get_text(struct mf_h5 *file, const char *object, const char *name, char *text, size_t room);
-/** At most @p max texts of at most room - 1 bytes into @p texts [max][room]; *count says how many there are. */
+/** At most @p max texts of at most room - 1 bytes into @p texts [max][room]. Sets *count. */
 int mf_h5_get_texts(struct mf_h5 *file, const char *object, const char *name, size_t max, size_t room, char *texts,
                     size_t *count);
 /** 1: its root says that mesoforge wrote it. */
@@ -113,7 +112,7 @@ int mf_h5_get_ints(struct mf_h5 *file, const char *object, const char *name, siz
                    size_t *count);
 int mf_h5_get_reals(struct mf_h5 *file, const char *object, const char *name, size_t max, double *values,
                     size_t *count);
-/** What the values of a dataset are, if they are no plain numbers: Booleans; text, or numbers with names (an enum). */
+/** Kind of a dataset's values: numbers; Booleans; text, or numbers with names (an enum). */
 enum mf_h5_values { MF_H5_NUMBERS, MF_H5_FLAGS, MF_H5_WORDS };
 enum mf_h5_values mf_h5_values_of(struct mf_h5 *file, const char *path);
 /** Shape of a dataset of numbers stored in the file itself (contiguous, chunked or compact; no external parts). */

@@ -1,4 +1,4 @@
-/* What the files of HDF5 access share. */
+/* Shared by the files of HDF5 access. */
 #ifndef MF_IO_H5_PRIV_H
 #define MF_IO_H5_PRIV_H
 

@@ -55,8 +55,8 @@ int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, in
     return mf_h5_deflated(file, path, type, ndim, dims, 0, 0);
 }
 
-/* Moves rows along an axis of an open dataset, in pieces; the axes before it have one value; direction by the file. 0
- * on success. */
+/* Moves rows along an axis of an open dataset, in pieces. The axes before it have one value, and the file gives the
+ * direction. 0 on success. */
 static int move_rows(const struct mf_h5 *file, hid_t id, hid_t type, int axis, size_t first, size_t count, void *memory)
 {
     hid_t space = H5Dget_space(id), rows;

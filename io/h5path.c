@@ -13,8 +13,8 @@ enum { PATH_TEXT = 1024, PART_TEXT = 32 };
 
 enum where { NOWHERE, INSIDE, LED_AWAY };
 
-/* Every step of the path must be a hard link, so that nothing leads out of the file and no plug-in runs. @p step: the
- * path up to a link of another kind. */
+/* Every step of the path must be a hard link, so that nothing leads out of the file and no plug-in runs. Sets @p step
+ * to the path up to a link of another kind. */
 static enum where look_for(const struct mf_h5 *file, const char *path, char step[PATH_TEXT], H5L_info_t *link)
 {
     const size_t n = strlen(path);
@@ -91,7 +91,7 @@ static int refuse_link(const struct mf_h5 *file, const char *path, const char *s
     return mf_h5_refuse(file, "only hard links are followed:", step);
 }
 
-/* What "bad version number for layout message" is about. */
+/* Keeps the part that "bad version number for layout message" means. */
 static herr_t keep_version(unsigned n, const H5E_error2_t *error, void *part)
 {
     static const char mark[] = "bad version number for ";

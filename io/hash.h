@@ -8,8 +8,8 @@
 int mf_hash_file(const char *path, char hex[65]);
 
 /**
- * Computes it in a thread, beside other work. What is started must be finished; @p hex NULL: cancels it without a
- * message. Not collective; mf_hash_finish() refuses with MF_INPUT.
+ * Computes it in a thread, beside other work. Every start needs a finish; @p hex NULL: cancels it without a message.
+ * Not collective; mf_hash_finish() refuses with MF_INPUT.
  */
 struct mf_hashing;
 struct mf_hashing *mf_hash_start(const char *path);

@@ -18,7 +18,7 @@ int mf_tiff_inspect(struct mf_array *array);
 int mf_png_send(const struct mf_array *array, size_t first, size_t count, FILE *to);
 int mf_tiff_send(const struct mf_array *array, size_t first, size_t count, FILE *to);
 
-/** A whole number of TIFF, or of the EXIF in a PNG, which is a small TIFF: @p bytes bytes, at most 8. */
+/** A whole number of TIFF, or of the small TIFF in a PNG's EXIF: @p bytes bytes, at most 8. */
 static inline uint64_t mf_image_number(const unsigned char *at, size_t bytes, int little)
 {
     uint64_t number = 0;

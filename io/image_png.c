@@ -1,5 +1,5 @@
-/* PNG. See image.h. libpng reports errors by longjmp: each function that sets a jump keeps what it must free in a
- * struct, never in a local that changes after setjmp. */
+/* PNG. See image.h. libpng reports errors by longjmp. Each function that sets a jump keeps what it must free in a
+ * struct. A local that changes after setjmp would be lost. */
 #include "io/image.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 
 enum { MF_PNG_TEXT = 200 };
 
-/** Makes libpng's writer. An error, or a warning about pixels, is stored in @p text and jumps (longjmp). @p text must
- * outlive the object. Other warnings are dropped. NULL without memory. */
+/** Makes libpng's writer. An error, or a warning about pixels, is stored in @p text and jumps (longjmp). The memory of
+ * @p text must outlive the object. Other warnings are dropped. NULL without memory. */
 png_structp mf_png_writer(char text[MF_PNG_TEXT]);
 
 #endif

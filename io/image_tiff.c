@@ -88,7 +88,7 @@ static int is_equal(const struct mf_tiff_page *p, const struct mf_tiff_page *q)
            p->light == q->light && p->samples == q->samples && p->wide == q->wide;
 }
 
-/* What is known of a file while its pages are looked at. */
+/* Facts of a file while its pages are looked at. */
 struct stack {
     struct mf_array *array;
     struct mf_tiff_page first;
@@ -96,7 +96,7 @@ struct stack {
     size_t directories, pages;
 };
 
-/* What GDAL (rasterio, QGIS) writes as text. Of white-is-zero the value is inverted, as all are. */
+/* GDAL (rasterio, QGIS) writes the value as text. With white-is-zero it is inverted, as all values are. */
 static void see_no_data(TIFF *tiff, const struct mf_tiff_page *p, struct mf_array *a)
 {
     enum { GDAL_NODATA = 42113, LONGEST = 40 };
@@ -157,7 +157,7 @@ static int see_page(TIFF *tiff, struct stack *s)
                    s->array->path, s->directories);
 }
 
-/* What the description says of the planes, and how many pages there are. */
+/* Takes the meaning of the planes, and the number of pages, from the description. */
 static int set_planes(TIFF *tiff, const struct stack *s, struct mf_array *a)
 {
     size_t planes = s->pages;

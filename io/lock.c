@@ -1,4 +1,4 @@
-/* See lock.h. Locks of open files (fcntl, Linux 3.15): they end with the process, on one host and, where the file
+/* See lock.h. Locks of open files (fcntl, Linux 3.15) end with the process. They hold on one host and, where the file
  * system knows locks, between hosts. */
 #include "io/lock.h"
 
@@ -18,7 +18,7 @@
 
 enum { TRIES = 100, OWNER = 400, HOST = 128, FILE_NAME = 256, TEXT = OWNER + FILE_NAME + 2 };
 
-/* What this process has locked. */
+/* The lock of this process. */
 static int held = -1;
 
 /* FOLDER/.STEM.lock of FOLDER/STEM.ENDING: a run's checkpoints have the stem of its output. */
@@ -147,7 +147,7 @@ static int take(const char *path, const struct mf_lock_job *job, struct mf_lock 
     return MF_OK;
 }
 
-/* Of a lock that somebody has. */
+/* Refuses a lock that somebody else has. */
 static int refuse_other(int descriptor, const char *path, const char *name)
 {
     char owner[OWNER + 1], file[FILE_NAME];

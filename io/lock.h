@@ -16,15 +16,15 @@ struct mf_lock_job {
 };
 
 /**
- * Locks the output @p path for this job through a file ".STEM.lock" beside it; STEM is its name without the ending. The
+ * Locks the output @p path for this job through a file ".STEM.lock" beside it. STEM is its name without the ending. The
  * file states @p job (rank 0's), host, process and name of the output. A process holds at most one lock.
  *
  * The system releases the lock when the process ends, so a file left by a killed run locks nothing. This fails when a
  * whole host is lost that locked a file on a shared file system. A restart of the same job then takes over the job's
  * own lock. For another job's lock the refusal says which file to remove.
  *
- * Nothing is locked on a file system without locks, or in a folder that accepts no new file: the write itself fails
- * later. Collective; refuses (agreed) with MF_OUTPUT naming the owner.
+ * A file system without locks, or a folder that accepts no new file, locks nothing: the write itself fails later.
+ * Collective; refuses (agreed) with MF_OUTPUT naming the owner.
  */
 int mf_lock_take(const struct mf_comm *comm, const char *path, const struct mf_lock_job *job, struct mf_lock *lock);
 

@@ -1,4 +1,4 @@
-/* What an HDF5 file says about itself: provenance, convergence, its arrays. info and view show it. */
+/* Facts that an HDF5 file states of itself: provenance, convergence, its arrays. Verbs info and view show them. */
 #ifndef MF_IO_LOOK_H
 #define MF_IO_LOOK_H
 

@@ -60,20 +60,20 @@ struct mf_micro_read {
  * (mf_array_split()). Two axes are an image, three a volume.
  *
  * Files hold labels: integers, or floats with integer values. They must be consecutive from 0 unless read->labels maps
- * them; then every value of the file must be among those labels. More than MF_PHASES_MAX labels are refused. A grey
+ * them. Then every value of the file must be among those labels. More than MF_PHASES_MAX labels are refused. A grey
  * image (PNG, TIFF, .npy) needs labels or a threshold: without them the refusal names --threshold and --labels.
  *
  * One-hot arrays ([y][x][P] or [P][y][x], and those of volumes) are recognised by their values (io/onehot.h). With
  * read->grey a float array with all values in [0, 1] is an indicator field, micro->grey. It is that of phase 1, [H][W]
- * or [z][y][x], or of all phases along a first or last axis. Along the last axis an image of any size may have up to
- * MF_PHASES_MAX phases.
+ * or [z][y][x], or that of all phases along a first or last axis. Along the last axis an image of any size may have up
+ * to MF_PHASES_MAX phases.
  *
  * read->of_sample: read->labels (of a sample that was thresholded 0 and 1) may stand beside a threshold. An indicator
  * field is one all the same, except where it holds nothing but labels. Values that are phases already are not
  * thresholded: those of a volume of this program, and 0 and 1 alone.
  *
  * read->crop and read->crop_bar leave a part of an image, as if the file held that alone. Without them, and with
- * read->command, a warning or the refusal of a grey image says where a data bar is seen.
+ * read->command, a warning or the refusal of a grey image points to a data bar.
  *
  * read->mask is read first. Values under it are ignored by Otsu's method and for labels, and may be NaN. These voxels
  * have phase 0, and micro->mask has phase 1 there. MF_INPUT: the mask has other extents, or covers everything.
@@ -87,13 +87,12 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
 void mf_micro_free(struct mf_micro *micro);
 
 /**
- * Sets micro->hash on all ranks, except after read->unhashed. Only this function waits for the checksum: a
- * cryptographic one takes longer than all other work on a file, and one core. Collective; refuses (agreed) with
- * MF_INPUT.
+ * Sets micro->hash on all ranks, except after read->unhashed. Only this function waits for the checksum. On one core a
+ * cryptographic one takes longer than all other work on a file. Collective; refuses (agreed) with MF_INPUT.
  */
 int mf_micro_hash(const struct mf_comm *comm, struct mf_micro *micro);
 
-/** What a volume's file states of its origin. Rank 0's is written; other ranks' times may differ. */
+/** Origin of a volume, for its file. Rank 0's is written; other ranks' times may differ. */
 struct mf_provenance {
     const char *command;    /* the verb */
     const char *options;    /* all options, YAML */
@@ -105,18 +104,18 @@ struct mf_provenance {
 };
 
 /**
- * Writes a volume. The ending chooses the format: .h5 or .vtkhdf (own schema and VTKHDF in one file, parallel slabs, an
- * .xdmf beside it), .npy (uint8, C order), .png (2-D), .tif. The file is written under a temporary name. The ranks
- * agree on their codes, then it is flushed and renamed. Collective; refuses (agreed) with MF_USAGE (the ending) or
- * MF_OUTPUT. After MF_OUTPUT an old file of that name is untouched and nothing is left behind.
+ * Writes a volume. The ending chooses the format: .h5 or .vtkhdf, .npy (uint8, C order), .png (2-D), .tif. HDF5 files
+ * hold our schema and VTKHDF, in parallel slabs, with an .xdmf beside them. The file is written under a temporary name.
+ * The ranks agree on their codes, then it is flushed and renamed. Collective; refuses (agreed) with MF_USAGE (the
+ * ending) or MF_OUTPUT. After MF_OUTPUT an old file of that name is untouched and nothing is left behind.
  */
 int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                    const struct mf_provenance *provenance);
 
 /**
  * Refuses early what mf_micro_write() would refuse after a long run, and changes nothing. MF_USAGE: the ending is
- * unknown, or a volume cannot be a picture. MF_OUTPUT: the folder is missing or not writable; the name is no plain
- * file; the disk has no space for @p voxels. Collective; agreed.
+ * unknown, or a volume cannot be a picture. MF_OUTPUT: the folder is missing or not writable, or the name is no plain
+ * file. Or the disk has no space for @p voxels. Collective; agreed.
  */
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels);
 

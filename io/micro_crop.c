@@ -35,8 +35,8 @@ struct seen {
     char text[MF_BAR_TEXT];
 };
 
-/* Collective. A failure is no reason to refuse the image: it finds no bar, on all ranks. @p known: a scan of the whole
- * array, or NULL. */
+/* Collective. A failure is no reason to refuse the image: then all ranks find no bar. The scan @p known is one of the
+ * whole array, or NULL. */
 static struct seen see_bar(const struct mf_reading *r, const struct mf_scan *known)
 {
     const struct mf_array *a = &r->array;
@@ -84,8 +84,8 @@ static void option_text(const struct mf_reading *r, const struct seen *bar, char
         n += (size_t)snprintf(text + n, MF_BAR_TEXT - n, "%s%lld", i ? "," : "", (long long)scan.value[i]);
 }
 
-/* Collective: "; its last 64 rows look like a data bar; try: COMMAND --threshold otsu --crop-bar". @p when: the
- * condition under which the command helps, or "". */
+/* Collective: "; its last 64 rows look like a data bar; try: COMMAND --threshold otsu --crop-bar". The text @p when is
+ * the condition under which the command helps, or "". */
 static void hint_text(const struct mf_reading *r, const struct seen *bar, const char *when, char text[MF_HINT_TEXT])
 {
     const char *command = r->read->command;

@@ -300,7 +300,7 @@ static size_t cut_parts(uint64_t begin, uint64_t bytes, struct part *part)
 }
 
 /* Reads values that the file stores as in memory, with all threads. Each thread takes contiguous parts of decreasing
- * size. A huge page of new memory is cleared by the thread that then fills it, while it is in the cache. */
+ * size. A thread clears a huge page of new memory just before it fills it. So the page is in its cache. */
 static int read_straight(struct mf_reading *r)
 {
     const size_t row = mf_array_row(&r->array);

@@ -1,5 +1,5 @@
-/* What the files that read a microstructure share. micro_read.c decides what the values mean; micro_load.c puts them
- * into the slab. */
+/* Shared by the files that read a microstructure. In micro_read.c the meaning of the values is decided; micro_load.c
+ * puts them into the slab. */
 #ifndef MF_IO_MICRO_PRIV_H
 #define MF_IO_MICRO_PRIV_H
 
@@ -36,16 +36,16 @@ struct mf_reading {
 /** Collective: leaves the part of the array that is wanted. MF_INPUT (no data bar is found), MF_USAGE, MF_MEMORY. */
 int mf_reading_crop(struct mf_reading *reading);
 
-/** Collective: what to do about values that are no labels, "" or "; try: COMMAND --threshold otsu --crop-bar".
- * @p needs_bar: "" for an image without a data bar. */
+/** Collective: the remedy for values that are no labels, "" or "; try: COMMAND --threshold otsu --crop-bar". With
+ * @p needs_bar it is "" for an image without a data bar. */
 enum { MF_HINT_TEXT = 640 };
 void mf_reading_hint(const struct mf_reading *reading, int needs_bar, char text[MF_HINT_TEXT]);
 
 /** Collective: after a refusal (rc) of an image of colours, the same and where it has a data bar. Returns @p rc. */
 int mf_reading_colours(const struct mf_reading *reading, int rc);
 
-/** Collective: after a refusal (rc) of a value that --labels does not name, the same and where there is a data bar.
- * Returns @p rc. */
+/** Collective, after a refusal (rc) of a value that --labels does not name. Adds to the refusal where there is a data
+ * bar. Returns @p rc. */
 int mf_reading_stray(const struct mf_reading *reading, int rc);
 
 /** Collective: warns of a data bar that counts as material. */
@@ -60,7 +60,7 @@ int mf_reading_grey(struct mf_reading *reading);
 /** Local: converts a one-hot array to the phases of the slab. */
 int mf_reading_onehot(struct mf_reading *reading);
 
-/** Local: spacing and unit of the slab. Refuses (MF_INPUT) a bad spacing of a sample; says what options replace, and
+/** Local: spacing and unit of the slab. Refuses (MF_INPUT) a bad spacing of a sample. Says what options replace, and
  * that a mask has pixels of another size. */
 int mf_reading_scale(struct mf_reading *reading);
 

@@ -367,7 +367,7 @@ static int check_seal(const struct mf_reading *r, const struct mf_seal_seen *see
     return r->array.format == MF_HDF5 ? mf_seal_warn(r->comm, r->array.path, r->array.ours, seen) : MF_OK;
 }
 
-/* Collective: what values there are. Those of one byte are in memory then. */
+/* Collective: what values there are. It reads those of one byte into memory. */
 static int look_over(struct mf_reading *r)
 {
     int rc;
@@ -460,7 +460,7 @@ static void start_hash(struct mf_reading *r)
     if (r->array.data[0]) r->micro->hashing[1] = mf_hash_start(r->array.data);
 }
 
-/* Of two files: of both. Rank 0. */
+/* Two files get one hash of both. Rank 0. */
 static int finish_hash(struct mf_micro *m)
 {
     char other[MF_HASH_TEXT];
@@ -482,7 +482,7 @@ int mf_micro_hash(const struct mf_comm *comm, struct mf_micro *micro)
     return MF_OK;
 }
 
-/* What reading has put into this rank's memory. */
+/* Memory of this rank that reading has filled. */
 static struct mf_cost held(const struct mf_micro *m)
 {
     double each = m->grey ? sizeof(float) * (double)m->fields : 1;

@@ -29,7 +29,7 @@ static void say_size_of_mask(const struct mf_reading *r)
                   "the mask is laid over it pixel by pixel");
 }
 
-/* Spacing and unit: the user's, else the file's, else 1. Of a file that is laid over a sample a bad one is none. */
+/* Spacing and unit: the user's, else the file's, else 1. A bad one of a mask counts as none. */
 int mf_reading_scale(struct mf_reading *r)
 {
     const struct mf_micro_read *read = r->read;

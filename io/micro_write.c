@@ -23,12 +23,12 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 
-/* Of volumes. */
+/* Endings of volumes. */
 #define ENDINGS ".h5, .vtkhdf, .npy, .tif, .vti, .vtr, .nrrd, .nhdr or .dream3d"
 
 enum { PIECE = 1 << 19, IMAGE_SLACK = 1 << 16 };
 
-/* What stands around the values of a file, and their bytes. */
+/* Bytes of a file before and behind the values, and the size of these. */
 struct frame {
     const char *before;
     size_t before_bytes, value_bytes;
@@ -314,7 +314,7 @@ static int bad_ending(const char *path)
 
 static int is_volume(const char *path) { return mf_ends_with(path, ".h5") || mf_ends_with(path, ".vtkhdf"); }
 
-/* What a format keeps besides the phases. */
+/* Facts that a format keeps besides the phases. */
 enum { SPACING = 1, UNIT = 2, LABELS = 4, ALL = 7 };
 
 static const struct ending {
@@ -361,7 +361,7 @@ static int writes_labels(int is_png, const struct mf_micro *m)
     return plain || grey;
 }
 
-/* Of what is known, what the format cannot keep: one line. */
+/* Says in one line which known facts the format cannot keep. */
 static void say_lost(const char *path, const struct mf_micro *m)
 {
     const struct mf_size size = {path, m->ndim, m->spacing, m->unit};

@@ -32,7 +32,7 @@ static void say(const char *file, const char *others, int warns, const char *tex
         mf_info("'%s'%s: %s", file, others, text);
 }
 
-/* What is of one kind too many is said at once. */
+/* Adds a note to those of its kind, which are said together; a kind too many is said at once. */
 static void add(const char *file, int warns, const char *text, long files)
 {
     struct note *at = gathered.note, *end = at + gathered.count;

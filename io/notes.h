@@ -1,5 +1,5 @@
 /* Notes to the user about files that are read: lines that name the file.
- * Rule: of many files there is one line for each kind of note, with the first file and the number of them. */
+ * Rule: many files give one line for each kind of note, with the first file and their number. */
 #ifndef MF_IO_NOTES_H
 #define MF_IO_NOTES_H
 
@@ -14,8 +14,8 @@ void mf_notes_begin(void);
 /** Are notes gathered? Then numbers of one file do not stand in them. */
 int mf_notes_gathered(void);
 
-/** Says what was gathered. @p comm: the ranks that read different files, whose notes are counted together; the rank
- * itself where all ranks read the same. Collective. */
+/** Says what was gathered. The ranks of @p comm read different files, and their notes are counted together. Where all
+ * ranks read the same, it is the rank alone. Collective. */
 void mf_notes_end(const struct mf_comm *comm);
 
 #endif

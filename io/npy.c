@@ -169,8 +169,8 @@ static int check_length(const struct mf_array *a)
 /* Longer than any header without axes. */
 static size_t length_of(enum mf_axes axes) { return 256 + 64 * (size_t)axes; }
 
-/* The meaning of the axes, from the length of a header that is exactly of this program's form: version 1, with the text
- * after ten bytes. */
+/* The meaning of the axes, if the header has exactly this program's form: version 1, with the text after ten bytes. It
+ * decides by the length. */
 static enum mf_axes axes_of(const struct mf_array *a, const struct header *h, const char *text, size_t length)
 {
     char ours[MF_NPY_HEADER];

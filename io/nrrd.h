@@ -8,7 +8,7 @@
 /** Fills @p array from the header. Only in the guarded child. MF_INPUT. */
 int mf_nrrd_inspect(struct mf_array *array);
 
-/** The header of a file to write, heap. @p data: name of the file with the values; NULL: they follow the header. */
+/** The header of a file to write, heap. The file @p data has the values; NULL: they follow the header. */
 char *mf_nrrd_header(const struct mf_micro *micro, const char *data);
 
 /** NAME.raw of NAME.nhdr, the file with its values; heap. */

@@ -111,7 +111,7 @@ static double worst_sum(const struct sums *s, double one)
     return worst;
 }
 
-/* What all ranks have seen. Collective. */
+/* Combines the sums of all ranks. Collective. */
 static void decide(const struct mf_comm *comm, const struct sums *s, int *are, int *whole)
 {
     double seen[] = {s->open, s->several, s->most, -s->least}, worst, one;

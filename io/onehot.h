@@ -29,9 +29,9 @@ struct mf_span mf_onehot_rows(const struct mf_array *array, enum mf_phase_axis a
 int mf_onehot_is_few(const struct mf_array *array, enum mf_phase_axis axis);
 
 /**
- * *are: do the values of every voxel sum to 1 along @p axis (to 1e-3)? *whole: is each value 0 or 1, or 0 or another
- * integer above 1? @p covered: [slab] 1 where a voxel is ignored; NULL: none is. Reads the array once. Collective;
- * refuses (agreed) with MF_INPUT, MF_MEMORY.
+ * Sets *are: do the values of every voxel sum to 1 along @p axis (to 1e-3)? Sets *whole: is each value 0 or 1, or 0 or
+ * another integer above 1? In @p covered: [slab] 1 where a voxel is ignored; NULL: none is. Reads the array once.
+ * Collective; refuses (agreed) with MF_INPUT, MF_MEMORY.
  */
 int mf_onehot_look(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_array *array,
                    enum mf_phase_axis axis, const uint8_t *covered, int *are, int *whole);

@@ -19,7 +19,7 @@ static const double cell_width = 402, cell_height = 340, left_margin = 64, right
 static const double top_margin = 36, bottom_margin = 50, title_height = 34, title_size = 15, head_size = 17;
 static const double label_size = 12.5, tick_labels = 19;
 
-/* A page is at most this many pixels wide or high (cairo ends at 32767); an image drawn is at most this many. */
+/* Most pixels of a page's width or height (cairo ends at 32767), and of a drawn image's. */
 enum { PAGE_MAX = 30000, IMAGE_MAX = 4096, INK = 0x202020 };
 
 /* And it has at most so many pixels: 256 MB. */
@@ -217,7 +217,7 @@ void mf_plot_cell(size_t count, size_t columns, int has_title, size_t i, double 
 
 static int is_picture(const struct mf_panel *p) { return p->kind == MF_PANEL_IMAGE || p->kind == MF_PANEL_PHASES; }
 
-/* Space at the right of every picture, so that pictures with and without a bar or names have the same size. */
+/* Space at the right of every picture. So pictures with and without a bar or names have the same size. */
 static double beside_pictures(const struct mf_panel *panels, size_t count)
 {
     for (size_t i = 0; i < count; ++i)

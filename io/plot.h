@@ -16,8 +16,8 @@ struct mf_curve {
     int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
 };
 
-/** An event on an image with named rows: a symbol by its kind (triangle, diamond, cross) on a row; on row -1, or of a
- * further kind, a line through all rows. */
+/** An event on an image with named rows: a symbol by its kind (triangle, diamond, cross) on a row. On row -1, or of a
+ * further kind, it is a line through all rows. */
 struct mf_plot_mark {
     double x;
     long row;
@@ -67,8 +67,8 @@ struct mf_panel {
     int bare;         /* no ticks, labels, colour bar */
     const double *written;    /* MF_PANEL_IMAGE as a table: whole numbers in its cells, NAN: a dash; colours begin at 0;
                                  no bar */
-    const char *const *names; /* of a table's rows, and of its columns. Of an image: of its rows; it is then as large as
-                                 its room, and cells that are not finite are grey */
+    const char *const *names; /* of a table's rows, and of its columns. An image: of its rows; it fills its box, and
+                                 cells that are not finite are grey */
     const char *const *column_names; /* of a table whose columns differ from its rows; it is as large as its room */
     size_t mark_count, mark_kinds;   /* on an image with named rows */
     const struct mf_plot_mark *marks;
@@ -84,8 +84,8 @@ struct mf_panel {
     double zoom; /* cells of the page are larger by the largest factor, texts are not; below 1: not larger */
 };
 
-/** The cell of panel @p i where no panel is larger, with its title and axes: left, top, width, height in pixels of the
- * file. */
+/** The cell of panel @p i where no panel is larger, with its title and axes. Left, top, width, height are in pixels of
+ * the file. */
 void mf_plot_cell(size_t count, size_t columns, int has_title, size_t i, double cell[4]);
 
 /** Draws panels row by row, @p columns in a row. Written to a temporary name and renamed. MF_OUTPUT. */

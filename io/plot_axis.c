@@ -38,7 +38,7 @@ static double largest_of(const struct mf_ticks *ticks)
     return largest;
 }
 
-/* Of ticks that are @p step apart, a power of ten: large and small numbers get a factor for all, 1e-9 or 1e7. */
+/* Ticks are @p step apart, a power of ten. Large and small numbers get a factor for all, 1e-9 or 1e7. */
 static void set_decimals(int step, struct mf_ticks *ticks)
 {
     const double largest = largest_of(ticks);
@@ -143,7 +143,7 @@ static double label(cairo_t *page, double x, double y, const struct mf_ticks *ti
     return raised(page, x, y, text, power, style);
 }
 
-/* What all labels are to be multiplied with. */
+/* Draws the factor of all labels. */
 static void factor(cairo_t *page, double x, double y, const struct mf_ticks *ticks, struct mf_text style)
 {
     char power[MF_TICK_TEXT];

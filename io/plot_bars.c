@@ -64,7 +64,7 @@ static const char *written(double value, char text[32])
     return text;
 }
 
-/* Of all values at bars: no wider than a bar; 0: there are too many. */
+/* Size of the values at all bars: no wider than a bar; 0: there are too many. */
 static double value_size(cairo_t *page, const struct mf_panel *p, double width)
 {
     double widest = 1;

@@ -1,5 +1,5 @@
-/* Writes a drawn page as a PNG. See plot_priv.h. cairo's own writer tries every filter on every row, which took most of
- * the time of a short run. In a figure a row usually equals the one above it. */
+/* Writes a drawn page as a PNG. See plot_priv.h. The writer of cairo tries every filter on every row, which took most
+ * of the time of a short run. In a figure a row usually equals the one above it. */
 #include "io/atomic.h"
 #include "io/image_priv.h"
 #include "io/plot_priv.h"

@@ -1,4 +1,4 @@
-/* What the files of plots share: boxes, axes, text, colours. Lengths are in points; a point is SCALE pixels. */
+/* Shared by the files of plots: boxes, axes, text, colours. Lengths are in points; a point is SCALE pixels. */
 #ifndef MF_IO_PLOT_PRIV_H
 #define MF_IO_PLOT_PRIV_H
 
@@ -77,8 +77,8 @@ double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, c
 /** Height of the names below a table, beyond that of ticks. */
 enum { MF_TABLE_NAMES = 62 };
 
-/** Writes the numbers of a table into its cells, and the names beside and below it. @p out: how far the names reach at
- * the left, and below. */
+/** Writes the numbers of a table into its cells, and the names beside and below it. Sets @p out to how far the names
+ * reach at the left, and below. */
 void mf_plot_table(cairo_t *page, struct mf_box box, const struct mf_panel *table, double out[2]);
 
 /** Writes names of rows beside an image, and leaves some out where there are too many. Returns how far they reach out

@@ -1,4 +1,4 @@
-/* What a file is, by its first bytes.
+/* Recognises the format of a file by its first bytes.
  * Rule: a mark long enough to be no chance decides. HDF5's stands before that of XML, since HDF5 may begin with any
  * text (a user block). */
 #ifndef MF_IO_RECOGNISE_H

@@ -15,7 +15,7 @@ int mf_rows_put(struct mf_rows *rows, const void *from, size_t bytes, uint64_t o
 
 /**
  * Opens the file and calls @p put, which writes this rank's values by mf_rows_put(). Ranks other than 0 then flush
- * their values, because the flush in mf_atomic_close() is rank 0's and another host keeps data of its own.
+ * their values. The flush in mf_atomic_close() is rank 0's, and another host keeps data of its own.
  *
  * @p seen: checksums of values in memory, so that they need not be read back. It is begun here for a file of @p end
  * bytes; the caller ends it in any case. NULL: the file gets no seal. Local: agree on the code. MF_OUTPUT, MF_MEMORY.

@@ -328,7 +328,7 @@ static int look_up(const struct mf_safetensors *f, const char *name, size_t ndim
     return MF_OK;
 }
 
-/* The bytes of an array at the end of memory for wider numbers: these are then made from the first on, in place. */
+/* The bytes of an array at the end of memory for wider numbers. These are then made from the first on, in place. */
 static int read_bytes(const struct mf_safetensors *f, const struct mf_safetensors_place *p, void *to, size_t bytes,
                       const char **from)
 {

@@ -1,7 +1,7 @@
-/* Named arrays in .safetensors files. A file has eight bytes with the length of the header, a JSON header with the
- * type, extents and place of every array, and the bytes of the arrays. Large models are split: an index in JSON says
- * which file holds which array. Rule: a foreign file is hostile. All of the header is checked when the file is opened,
- * before any array gets memory. */
+/* Named arrays in .safetensors files. A file has eight bytes with the length of the header, then the header, then the
+ * bytes of the arrays. The header is JSON with the type, extents and place of every array. Large models are split: an
+ * index in JSON says which file holds which array. Rule: a foreign file is hostile. All of the header is checked when
+ * the file is opened, before any array gets memory. */
 #ifndef MF_IO_SAFETENSORS_H
 #define MF_IO_SAFETENSORS_H
 
@@ -49,8 +49,8 @@ const struct mf_safetensors_entry *mf_safetensors_list(const struct mf_safetenso
 /** An array by its name; NULL: there is none. */
 const struct mf_safetensors_entry *mf_safetensors_find(const struct mf_safetensors *file, const char *name);
 
-/** The text of @p key in the file's metadata, owned by the file; NULL: there is none. Of a split model: of its first
- * file that has one. */
+/** The text of @p key in the file's metadata, owned by the file; NULL: there is none. A split model gives that of its
+ * first file that has one. */
 const char *mf_safetensors_metadata(const struct mf_safetensors *file, const char *key);
 
 /** Reads array @p name of type F32, F16 or BF16 into @p to. It must have exactly these extents. Its values need not be
@@ -74,10 +74,10 @@ int mf_safetensors_write(const char *path, const char *const *metadata, size_t n
                          const struct mf_safetensors_entry *entries);
 
 /**
- * The same, split into files of at most @p most bytes of arrays (a larger array has a file of its own): for
- * "model.safetensors" the files "model-00001-of-00003.safetensors", ... and "model.safetensors.index.json". What fits
- * in one file is written to @p path. Arrays are split in the order of @p entries. Removes what an earlier model of this
- * name had instead: the index, or the single file.
+ * The same, split into files of at most @p most bytes of arrays; a larger array has a file of its own.
+ * "model.safetensors" becomes "model-00001-of-00003.safetensors", ... and "model.safetensors.index.json". A model that
+ * fits in one file is written to @p path. Arrays are split in the order of @p entries. Removes what an earlier model of
+ * this name had instead: the index, or the single file.
  */
 int mf_safetensors_write_split(const char *path, const char *const *metadata, size_t n,
                                const struct mf_safetensors_entry *entries, uint64_t most);

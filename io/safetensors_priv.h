@@ -28,8 +28,8 @@ int mf_safetensors_header(const char *path, char *text, size_t length, uint64_t 
 void mf_safetensors_header_free(struct mf_safetensors_header *header);
 
 /**
- * Cuts the next member out of the text of a JSON object. So a long header is never parsed as a whole. *at is NULL
- * before the first member; *key and *value become JSON texts. 1: found; 0: there are no more; -1: this is no object.
+ * Cuts the next member out of the text of a JSON object. So a long header is never parsed as a whole. Before the first
+ * member *at is NULL. *key and *value become JSON texts. 1: found; 0: there are no more; -1: this is no object.
  */
 int mf_safetensors_member(char *text, char **at, char **key, char **value);
 

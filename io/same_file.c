@@ -15,7 +15,7 @@
 
 enum { BLOCK = MF_SEAL_BLOCK };
 
-/* What a file system says of a file. Equal numbers on two nodes mean one shared file: nobody can set the time of the
+/* Facts of a file in a file system. Equal numbers on two nodes mean one shared file. Nobody can set the time of the
  * last change, which counts nanoseconds. */
 enum { SIZE, INODE, MODIFIED, MODIFIED_PART, CHANGED, CHANGED_PART, FACTS };
 

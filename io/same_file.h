@@ -6,10 +6,11 @@
 #include "mpi/comm.h"
 
 /**
- * Refuses (agreed) with MF_INPUT where ranks see different bytes under the name @p path, or some see no file of that
- * name. One that no rank sees is left to its reader. Ranks that see the same inode with the same times share one file.
- * Their copies are compared by CRC-32C of blocks, which these ranks divide among themselves. Of a sealed file
- * (io/seal.h) the seal's checksum is enough. Reads nothing where all ranks share the file. Collective.
+ * Refuses (agreed) with MF_INPUT where ranks see different bytes under the name @p path. Refuses also where only some
+ * ranks see a file of that name. One that no rank sees is left to its reader. Ranks that see the same inode with the
+ * same times share one file. Their copies are compared by CRC-32C of blocks, which these ranks divide among themselves.
+ * For a sealed file (io/seal.h) the seal's checksum is enough. Reads nothing where all ranks share the file.
+ * Collective.
  */
 int mf_same_file(const struct mf_comm *comm, const char *path);
 

@@ -16,7 +16,7 @@ struct mf_scan {
     int64_t no_data[MF_NO_DATA];     /* values that the file declares to be none: of each of its entries */
 };
 
-/** What this rank reads: rows along axis 0 of an array, without the values that a mask covers. */
+/** Part of this rank: rows along axis 0 of an array, without the values that a mask covers. */
 struct mf_scan_share {
     struct mf_span rows;
     const uint8_t *covered; /* [rows] in C order, 1: ignored; NULL: every value counts */
@@ -32,19 +32,20 @@ int mf_scan(const struct mf_comm *comm, const struct mf_array *array, const stru
 int mf_scan_first_bad(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *share,
                       size_t *first);
 
-/** The same as mf_scan() for elements of one byte, from how often each value occurs in what this rank has read.
+/** The same as mf_scan() for elements of one byte. It uses the counts of each value in what this rank has read.
  * Collective; MF_MEMORY. */
 int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, const int64_t seen[256],
                   struct mf_scan *scan);
 
-/** Counts each byte value among @p n bytes and adds the counts to @p seen [256]. @p look: what is already known of
+/** Counts each byte value among @p n bytes and adds the counts to @p seen [256]. The look @p look is what is known of
  * these bytes; NULL: nothing. */
 void mf_scan_count(const uint8_t *at, size_t n, const struct mf_crc_look *look, int64_t seen[256]);
 
 /**
- * The threshold that separates the values best: the largest variance between the classes value <= t and value > t
- * (Otsu, "A threshold selection method from gray-level histograms", IEEE Trans. SMC 9 (1979) 62-66). One bin per value
- * where the values are integers within 65536 of each other, else 65536 bins. Collective; MF_INPUT, MF_MEMORY, agreed.
+ * The threshold that separates the values best: it has the largest variance between the classes value <= t and value >
+ * t. Source: Otsu, "A threshold selection method from gray-level histograms", IEEE Trans. SMC 9 (1979) 62-66. One bin
+ * per value where the values are integers within 65536 of each other, else 65536 bins. Collective; MF_INPUT, MF_MEMORY,
+ * agreed.
  */
 int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan_share *share,
                  const struct mf_scan *scan, double *threshold);

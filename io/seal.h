@@ -35,8 +35,8 @@ void mf_seal_see_end(struct mf_seal_seen *seen);
 
 /**
  * Seals a file that all ranks have finished writing. The ranks share the work of reading back what no rank has @p seen
- * (NULL: everything). @p name: how error messages name it. @p mark: a number of the caller's that mf_seal_mark()
- * returns. Collective; refuses (agreed) with MF_OUTPUT.
+ * (NULL: everything). Error messages call the file @p name. The caller's number @p mark is what mf_seal_mark() returns.
+ * Collective; refuses (agreed) with MF_OUTPUT.
  */
 int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name, uint32_t mark,
                   const struct mf_seal_seen *seen);
@@ -49,7 +49,7 @@ int mf_seal_sum(const char *path, uint32_t *sum);
 
 /**
  * Is every byte what was sealed? Refuses (agreed) with MF_INPUT, naming the first damaged bytes. A file without a seal
- * is refused too (cut short, or never sealed); *sealed is 0 then. @p sealed may be NULL. Collective.
+ * is refused too (cut short, or never sealed), and *sealed is 0. The pointer @p sealed may be NULL. Collective.
  */
 int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed);
 
@@ -62,15 +62,15 @@ enum mf_seal_state { MF_SEAL_WHOLE, MF_SEAL_NONE, MF_SEAL_BROKEN };
 int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text);
 
 /**
- * Compares with the seal the blocks that are not wholly within bytes @p from to @p to. @p bad {first, end}: bytes of
- * the first one that differs; {0, 0}: none. *sealed: as above; 0 is no refusal here. Not collective. MF_INPUT: the seal
- * is broken; MF_MEMORY.
+ * Compares with the seal the blocks that are not wholly within bytes @p from to @p to. Sets @p bad {first, end} to the
+ * bytes of the first one that differs; {0, 0}: none. Sets *sealed as above; 0 is no refusal here. Not collective.
+ * MF_INPUT: the seal is broken; MF_MEMORY.
  */
 int mf_seal_around(const char *path, uint64_t from, uint64_t to, int *sealed, uint64_t bad[2]);
 
 /**
  * For files that are read though somebody may have edited them. Warns once where a seal does not hold. Warns also where
- * a file that is @p ours (it says that mesoforge wrote it) has no seal. @p seen: blocks that need not be read again (no
+ * a file that is @p ours (it says that mesoforge wrote it) has no seal. Blocks in @p seen need not be read again (no
  * block seen by two ranks); NULL: none. Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_seal_warn(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen);

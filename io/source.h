@@ -1,5 +1,5 @@
-/* Samples of other programs, from which datasets are made: a .npy array, an IDX file, a picture, or pictures that a
- * table names.
+/* Samples of other programs, from which datasets are made. A source is a .npy array, an IDX file, a picture, or
+ * pictures that a table names.
  * Rule: everything but the samples is read and checked when it is opened. Functions are local unless they say
  * otherwise. */
 #ifndef MF_IO_SOURCE_H
@@ -7,13 +7,13 @@
 
 #include "io/dataset.h"
 
-/** What the user gives. NULL or 0: nothing. */
+/** Input of the user. NULL or 0: nothing. */
 struct mf_source_wish {
     const char *path;   /* .npy (sample, [z,] y, x[, channel]), IDX, or a folder of pictures */
     const char *labels; /* .npy or IDX of whole numbers */
     /* .csv that begins with a line of names. Columns: file, the pictures of a folder; label, numbers or names of
-     * classes; split, train, validation, test or none; id, and those without a name, are left out. Any other is a
-     * property */
+     * classes; split: train, validation, test or none. The column id, and those without a name, are left out. Any other
+     * is a property */
     const char *table;
     size_t classes; /* names of classes 0, 1, ... 0: see io/labels.h */
     const char *const *class_name;

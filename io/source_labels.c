@@ -242,7 +242,7 @@ static int is_label(const void *context, const char *name)
     return i < l->source->table.rows;
 }
 
-/* What --classes and --unknown name. */
+/* Takes the names of --classes and --unknown. */
 static int take_names(struct mf_source *s, size_t column)
 {
     const struct mf_source_wish *w = s->wish;

@@ -1,4 +1,4 @@
-/* What the parts of a source share: samples (source.c), and the columns and labels beside them (source_table.c,
+/* Shared by the parts of a source: samples (source.c), and the columns and labels beside them (source_table.c,
  * source_labels.c, source_pictures.c). */
 #ifndef MF_IO_SOURCE_PRIV_H
 #define MF_IO_SOURCE_PRIV_H

@@ -87,7 +87,7 @@ static int is_blank(const struct mf_table *t, const char *line)
     return *line == '\n' || *line == '\0';
 }
 
-/* What stands between the names, outside of quotes. */
+/* Returns the separator of the names, outside of quotes. */
 static char parts_of(const char *line)
 {
     int quoted = 0;
@@ -189,7 +189,7 @@ static int parse(struct mf_table *t)
     return mf_fail(MF_INPUT, "'%s' is no table: it needs a line of names and a line of values", t->path);
 }
 
-/* What is no text is named, if it is known. */
+/* Names the format of a file that is no text, if it is known. */
 static int check_kind(const struct mf_table *t, size_t count)
 {
     static const struct kind {
@@ -300,7 +300,7 @@ int mf_table_clear(const struct mf_table *table, size_t row, size_t column)
                    cell, row + 1, table->path, table->name[column], table->comma);
 }
 
-/* What to write for a number with separators that no number has. */
+/* Proposes a number for one with separators that no number has. */
 static const char *remedy(const struct mf_table *t, const char *cell)
 {
     if (!strchr(cell, ',') || cell[strspn(cell, "0123456789+-.,")]) return "";

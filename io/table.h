@@ -1,8 +1,8 @@
 /* Tables of text in UTF-8: values after a line of names, as spreadsheets write them. Commas, semicolons or tabs
- * separate the cells: the first of them in the line of names, or what a line "sep=;" before it says. A cell in quotes
- * may hold these, and lines; two quotes in it are one. Blanks around a cell are no part of it, in quotes either. Lines
- * of separators alone are skipped. Rule: every line has as many cells as there are names. These differ, or are empty.
- * All functions are local. */
+ * separate the cells. The first of them in the line of names decides, or a line "sep=;" before it. A cell in quotes may
+ * hold these, and lines; two quotes in it are one. Blanks around a cell are no part of it, in quotes either. Lines of
+ * separators alone are skipped. Rule: every line has as many cells as there are names. These differ, or are empty. All
+ * functions are local. */
 #ifndef MF_IO_TABLE_H
 #define MF_IO_TABLE_H
 

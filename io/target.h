@@ -118,19 +118,19 @@ void mf_target_free(struct mf_target *target);
 /** The side that slices normal to @p normal aim at. */
 const struct mf_target_side *mf_target_for(const struct mf_target *target, enum mf_normal normal);
 
-/** The phase of the target that field @p f of @p fields aims at: a single field is the indicator of phase 1. */
+/** The phase of the target that field @p f of @p fields aims at. A single field is the indicator of phase 1. */
 static inline size_t mf_target_phase(const struct mf_target *target, size_t fields, size_t f)
 {
     return fields == 1 && target->phases > 1 ? 1 : f;
 }
 
-/** Of several files that become one: forgets the part of an image that not all were measured on. */
+/** Before several files become one: forgets the part of an image that not all were measured on. */
 void mf_target_crop_share(struct mf_target *target, const struct mf_target *other);
 
 /** Is a side's example periodic, as its slices are? (Not if it is the middle of a larger one.) */
 int mf_target_example_periodic(const struct mf_target *target, const struct mf_target_side *side);
 
-/** Most pyramid levels for slices of this size: floor(log2(min(nu, nv) / L)), at most MF_LEVELS_MAX; 0: L is too large.
+/** Most pyramid levels for slices of this size: floor(log2(min(nu, nv) / L)), at most MF_LEVELS_MAX. 0: L is too large.
  */
 size_t mf_levels(size_t nu, size_t nv, size_t lag);
 
@@ -162,11 +162,11 @@ int mf_target_same_pixels(const struct mf_target *a, const struct mf_target *b);
 #define MF_ALL_LAGS SIZE_MAX
 
 /**
- * Reads two-point statistics computed elsewhere: a .npy [H][W] or [H][W][1] of one phase, with zero lag at [H/2][W/2]
- * as in PyMKS. Cuts it to the lags -L+1..L-1 and symmetrises it about the centre. MF_ALL_LAGS keeps all lags. If @p
- * named is 0, the user named no L, and a small array gives as many lags as it has. The centre is the volume fraction.
- * There is no Variation. Collective; refuses (agreed) with MF_INPUT, and with MF_USAGE, naming the largest L, when L is
- * too large.
+ * Reads two-point statistics computed elsewhere: a .npy [H][W] or [H][W][1] of one phase. Zero lag is at [H/2][W/2], as
+ * in PyMKS. Cuts it to the lags -L+1..L-1 and symmetrises it about the centre. MF_ALL_LAGS keeps all lags. If @p named
+ * is 0, the user named no L, and a small array gives as many lags as it has. The centre is the volume fraction. There
+ * is no Variation. Collective. Refuses (agreed) with MF_INPUT. Refuses an L that is too large with MF_USAGE, naming the
+ * largest one.
  */
 int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, int named, struct mf_target *target);
 

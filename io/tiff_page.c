@@ -10,7 +10,8 @@
 #include "io/image.h"
 #include "src/base/err.h"
 
-/* Bytes of a piece that are looked at; numbers of newer compressions and of a tag, which older libtiffs do not name. */
+/* Bytes of a piece that are looked at. The others are numbers of newer compressions and of a tag, which older libtiffs
+ * do not name. */
 enum { HEAD = 512, LERC = 34887, WEBP = 50001, JXL = 50002, LERC_PACKED = 65566, LERC_DEFLATED = 1 };
 
 /* The first complaint, and whether pixels are being decoded. */
@@ -123,8 +124,8 @@ int mf_tiff_layout(TIFF *tiff, const char *path, struct mf_tiff_layout *l)
     return MF_OK;
 }
 
-/* The first value of a tag of short or long numbers in the current directory: libtiff hides tags that a compression
- * does not know. *value stays where there is none. */
+/* The first value of a tag of short or long numbers in the current directory. libtiff hides tags that a compression
+ * does not know. Without one *value stays. */
 static int look_for_tag(TIFF *tiff, const char *path, unsigned tag, unsigned *value)
 {
     enum { ENTRIES = 256, LARGE = 20, SHORT = 3 };
@@ -203,8 +204,8 @@ static size_t inflate_head(unsigned char head[HEAD], size_t n)
     return HEAD - stream.avail_out;
 }
 
-/* The largest error stands in the header of Lerc2: 0 of real numbers and 0.5 of whole ones mean none. What cannot be
- * looked at may have one. */
+/* The largest error stands in the header of Lerc2: 0 of real numbers and 0.5 of whole ones mean none. A header that
+ * cannot be read may state one. */
 static int is_lossy_lerc(TIFF *tiff, const struct mf_tiff_page *p)
 {
     enum { KEY = 6, CHECKED = 3, DEPTHS = 4, BLOBS = 6 };

@@ -156,8 +156,8 @@ static int list_of(const char *text, size_t axis[AXES])
     return n;
 }
 
-/* How many axes stand before those of a page, [rows][columns][samples] or [samples][rows][columns]; -1: the page has
- * other ones. */
+/* How many axes stand before those of a page, [rows][columns][samples] or [samples][rows][columns]. -1: the page has
+ * other axes. */
 static int before_page(const size_t *axis, int n, const size_t page[3])
 {
     const size_t last[2][3] = {{page[0], page[1], page[2]}, {page[2], page[0], page[1]}};

@@ -1,4 +1,4 @@
-/* What the description of a TIFF (tag 270) says of its planes: ImageJ, OME and tifffile write it there. Rule: several
+/* Meaning of a TIFF's planes, from its description (tag 270), where ImageJ, OME and tifffile write it. Rule: several
  * channels or time steps are no planes along z, and are refused. */
 #ifndef MF_IO_TIFF_SHAPE_H
 #define MF_IO_TIFF_SHAPE_H

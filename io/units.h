@@ -28,7 +28,7 @@ struct mf_size {
 /** Is it stated? Not if edges are 1 without a unit. */
 int mf_size_stated(const struct mf_size *size);
 
-/** Factor that converts a length of @p from to a length in @p to; 1 where a unit is unknown, or they are one. */
+/** Factor that converts a length of @p from to a length in @p to. It is 1 where a unit is unknown, or both are one. */
 double mf_unit_factor(const char *from, const char *to);
 
 /** Do edges differ along axes that count for both? Units that are not known count as

@@ -78,7 +78,7 @@ static int make_own(struct mf_h5 *file, const struct mf_micro *m)
 #define VTK_PHASE "/VTKHDF/PointData/phase"
 
 /* VTKHDF image data. ParaView 5.11 crashes on an axis of length 1. So a single plane is stored as a layer between two
- * equal planes, and a field one voxel wide or high has no VTKHDF data. */
+ * equal planes. A field one voxel wide or high has no VTKHDF data. */
 static int has_vtk(const struct mf_micro *m) { return m->slab.dims[1] > 1 && m->slab.dims[2] > 1; }
 
 /* Two equal planes of their own. */
@@ -264,7 +264,7 @@ int mf_volume_may_write(const char *path)
     return rc;
 }
 
-/* What only helps to look at the volume; @p opened: why it cannot be. */
+/* Writes the companion, which only helps to look at the volume. The code @p opened says why it cannot be. */
 static int fill_side(const struct mf_comm *comm, const struct mf_atomic *side, int opened, const char *why,
                      const char *path, const struct mf_micro *micro)
 {

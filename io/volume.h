@@ -1,5 +1,5 @@
-/* A volume as HDF5: our schema and VTKHDF image data in one file, and the .xdmf beside it (docs/FILES.md has the
- * layout). */
+/* A volume as HDF5, and the .xdmf beside it (docs/FILES.md has the layout). One file holds our schema and VTKHDF image
+ * data. */
 #ifndef MF_IO_VOLUME_H
 #define MF_IO_VOLUME_H
 
@@ -17,9 +17,9 @@ int mf_volume_write(const struct mf_comm *comm, const char *path, const struct m
 int mf_volume_may_write(const char *path);
 
 /**
- * Writes what every HDF5 file of this program has at its root: schema (a word) and schema_version, creator, version,
- * created (UTC), command, options, seed, input_sha256. Adds /results as JSON text and /convergence [rows][3] if there
- * are any. @p created [MF_UNIT_TEXT]: from mf_created(), by rank 0. Not collective. MF_OUTPUT.
+ * Writes the attributes at the root of every HDF5 file of this program. They are schema (a word) and schema_version,
+ * creator, version, created (UTC), command, options, seed, input_sha256. Adds /results as JSON text and /convergence
+ * [rows][3] if there are any. @p created [MF_UNIT_TEXT]: from mf_created(), by rank 0. Not collective. MF_OUTPUT.
  */
 int mf_h5_provenance(struct mf_h5 *file, const char *schema, const char *created,
                      const struct mf_provenance *provenance);

@@ -18,7 +18,7 @@
 
 enum { ARRAYS = 64, WORD = 128, LIST_TEXT = 400 };
 
-/* Of a file so much is looked through for tags: values behind it must be appended raw. */
+/* Bytes of a file that are searched for tags: values behind them must be appended raw. */
 #define LOOKED_AT ((size_t)3 << 30)
 
 enum section { NOWHERE, CELLS, POINTS, COORDINATES };
@@ -352,7 +352,7 @@ static int set_shape(const struct vtk *v, enum section section, struct mf_array 
     return flat < 3 ? flat : -1;
 }
 
-/* Of an image those of its two axes; its third has none that could be wrong. */
+/* Takes the spacing of an image's two axes; its third has none that could be wrong. */
 static void set_spacing(const struct vtk *v, int flat, struct mf_array *a)
 {
     int to = flat < 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-/* See comm.h: how ranks agree, and how a rank that ends takes part so that others do not wait for its answer. */
+/* See comm.h: how ranks agree. A rank that ends takes part too, so that others do not wait for its answer. */
 #include <stdio.h>
 
 #include "mpi/comm_priv.h"

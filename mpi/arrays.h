@@ -29,10 +29,10 @@ struct mf_arrays;
 int mf_arrays_open(const struct mf_comm *comm, struct mf_queue *queue, size_t bytes, size_t largest,
                    struct mf_arrays **arrays);
 
-/** From now on exchanges of @p group go among the ranks of @p comm, which are a part of those of the arrays
- * (mf_comm_split()). An array lies at the same offset on these; other ranks may have none there. @p comm and its
- * transport outlive the arrays. @p largest: as above, of this group. Collective over @p comm; refuses (agreed) with
- * MF_MEMORY. */
+/** From now on exchanges of @p group go among the ranks of @p comm. These are a part of the ranks of the arrays
+ * (mf_comm_split()). An array lies at the same offset on these; other ranks may have none there. The communicator @p
+ * comm and its transport outlive the arrays. The size @p largest is as above, of this group. Collective over @p comm;
+ * refuses (agreed) with MF_MEMORY. */
 int mf_arrays_join(struct mf_arrays *arrays, enum mf_exchange_group group, const struct mf_comm *comm, size_t largest);
 
 /** Finishes what was started, then frees the memory. NULL is allowed. Collective. */
@@ -43,7 +43,7 @@ void *mf_arrays_memory(const struct mf_arrays *arrays);
 const struct mf_exchanges *mf_arrays_exchanges(const struct mf_arrays *arrays);
 
 /** Bytes that mf_arrays_open(), or with 0 bytes mf_arrays_join(), takes of device memory and of the queue's host
- * memory; where both are one, all are device. @p apart: mf_apart(queue). Local. */
+ * memory. Where both are one, all are device. The flag @p apart is mf_apart(queue). Local. */
 struct mf_arrays_bytes {
     size_t device, host;
 } mf_arrays_bytes(const struct mf_comm *comm, int apart, size_t bytes, size_t largest);

@@ -1,4 +1,4 @@
-/* What arrays.c, arrays_nccl.c and arrays_staged.c share. */
+/* Shared by arrays.c, arrays_nccl.c and arrays_staged.c. */
 #ifndef MF_MPI_ARRAYS_PRIV_H
 #define MF_MPI_ARRAYS_PRIV_H
 

@@ -17,8 +17,8 @@
 
 enum { BORN = 22, END = 52 }; /* fields of /proc/N/stat */
 
-/* Bytes for all ranks of the job. A shared board populates all of its pages at once (MAP_POPULATE), also those of ranks
- * on other nodes, which stay empty. A rank's own board populates only pages that are written. */
+/* Bytes for all ranks of the job. A shared board populates all of its pages at once (MAP_POPULATE). Pages of ranks on
+ * other nodes stay empty. A rank's own board populates only pages that are written. */
 static size_t board_bytes(int size)
 {
     return sizeof(struct mf_board) + (size_t)size * (sizeof(struct mf_record) + sizeof(struct mf_flight));
@@ -79,7 +79,7 @@ struct mf_board *mf_board_open(const struct mf_comm *comm, int leader, struct mf
 
 void mf_board_close(struct mf_board *board, int size) { munmap(board, board_bytes(size)); }
 
-/* Field @p n (counted from 1) of a line of /proc/N/stat whose part after the name, from field 3 on, is @p at. */
+/* Field @p n (counted from 1) of a line of /proc/N/stat. The text @p at is its part after the name, from field 3 on. */
 static int64_t field(const char *at, int n)
 {
     for (int i = 3; at && i < n; ++i) {

@@ -7,8 +7,8 @@
 #include "mpi/watch.h"
 
 /**
- * Opens the board of this node. A rank that cannot share memory opens its own board. @p post [size] says which board
- * each rank uses, and how other nodes reach it. Collective.
+ * Opens the board of this node. A rank that cannot share memory opens its own board. The list @p post [size] says which
+ * board each rank uses, and how other nodes reach it. Collective.
  */
 struct mf_board *mf_board_open(const struct mf_comm *comm, int leader, struct mf_post *post);
 void mf_board_close(struct mf_board *board, int size);

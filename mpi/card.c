@@ -1,6 +1,6 @@
 /* See card.h. A rank makes an anonymous file in memory, and others open it through /proc. Unlike /dev/shm (64 MB in
- * many containers) it is limited only by memory, needs no name, and leaves nothing behind when a process dies. Device
- * and inode numbers prove that the opened file is the right one. */
+ * many containers) it is limited only by memory. It needs no name, and leaves nothing behind when a process dies.
+ * Device and inode numbers prove that the opened file is the right one. */
 #include "mpi/card.h"
 
 #include <fcntl.h>

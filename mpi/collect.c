@@ -52,7 +52,7 @@ static int take_memory(struct mf_collect *c, size_t bytes)
 
 /* -- teams -- */
 
-/* A team begins where a rank is not on the node of the one before, or does not see its memory. */
+/* A team begins where a rank is on another node than the one before, or does not see its memory. */
 static void find_teams(struct mf_collect *c)
 {
     const struct mf_comm *comm = c->comm;

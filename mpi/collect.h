@@ -3,7 +3,7 @@
  * arrays there, so nothing is copied. Only a trade goes by messages, from any memory to any other.
  *
  * Rule: as in kernels/exchange.h; arrays lie at the same offset on all ranks. Sums add in the order of the ranks. So
- * their bits depend on the number of ranks only: not on nodes, nor on time, nor on whether ranks share memory. */
+ * their bits depend on the number of ranks only. Nodes, time and shared memory do not matter. */
 #ifndef MF_MPI_COLLECT_H
 #define MF_MPI_COLLECT_H
 
@@ -25,7 +25,8 @@ struct mf_collect;
 int mf_collect_open(const struct mf_comm *comm, struct mf_arena *arena, size_t bytes, struct mf_collect **collect);
 
 /** Exchanges of arrays of @p of among the ranks of @p group, a part of its ranks (mf_comm_split()). An array lies at
- * the same offset on the ranks of the group; others may have none there. @p of outlives it. Collective over the group.
+ * the same offset on the ranks of the group; others may have none there. The arrays @p of outlive it. Collective over
+ * the group.
  */
 int mf_collect_join(const struct mf_comm *group, const struct mf_collect *of, struct mf_collect **collect);
 

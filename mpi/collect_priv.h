@@ -1,9 +1,9 @@
-/* What collect.c and collect_chunk.c share.
+/* Shared by collect.c and collect_chunk.c.
  *
  * Ranks that follow each other on one node form a team; they see each other's arrays. Teams form a chain. An array is
- * worked on in chunks. In each team one rank has a chunk: it adds the team's numbers to the sum of the teams before,
- * which comes as a message, and sends the sum on. The last team has the whole sum, and sends it back to all teams.
- * With several teams, chunk i belongs to rank i modulo the team's size. In a single team any rank takes the next one.
+ * worked on in chunks. In each team one rank has a chunk. The sum of the teams before comes to it as a message. It adds
+ * the team's numbers, and sends the sum on. The last team has the whole sum, and sends it back to all teams. With
+ * several teams, chunk i belongs to rank i modulo the team's size. In a single team any rank takes the next one.
  */
 #ifndef MF_MPI_COLLECT_PRIV_H
 #define MF_MPI_COLLECT_PRIV_H
@@ -33,7 +33,7 @@ struct mf_collect_head {
     struct mf_collect_counts counts[MF_COLLECT_MOST];
 };
 
-/** A trade under way: a message to every rank and one from it, and again where MPI cannot count as many bytes. */
+/** A trade under way: a message to every rank and one from it. There are more where MPI cannot count as many bytes. */
 struct mf_trading {
     struct mf_collective what; /* its counts are these: */
     size_t *sent, *got;        /* [ranks] */

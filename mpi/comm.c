@@ -1,8 +1,8 @@
 /* See comm.h: start and end of the world. Agreement is in agree.c, reductions and copies in reduce.c.
  *
  * No rank waits for ever. A breakage, an MPI error, and an exit without mf_comm_close() all end in MPI_Abort. A rank
- * that closes takes part in one last agreement, so that a rank which still wants to agree finds out. The launcher
- * handles a killed process (mpirun ends the job by itself, srun with --kill-on-bad-exit=1). */
+ * that closes takes part in one last agreement. So a rank which still wants to agree finds out. The launcher handles a
+ * killed process (mpirun ends the job by itself, srun with --kill-on-bad-exit=1). */
 #include "mpi/comm.h"
 
 #include <pthread.h>

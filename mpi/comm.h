@@ -28,8 +28,8 @@ void mf_comm_patience(double seconds);
 void mf_comm_task(const char *task);
 
 /**
- * Starts MPI and opens the world. A process that no launcher started (launched.h) becomes one rank alone and does not
- * start MPI, because starting MPI takes longer than most of its work. Installs MPI_Abort in mf_die().
+ * Starts MPI and opens the world. A process that no launcher started (launched.h) becomes one rank alone. It does not
+ * start MPI, because this takes longer than most of its work. Installs MPI_Abort in mf_die().
  *
  * Refuses with MF_DEVICE:
  * - The launcher started several tasks but MPI sees one: launcher and MPI do not match.
@@ -59,7 +59,7 @@ void mf_comm_dry(struct mf_comm *comm, int rank, int size, int local_size);
  * Splits a communicator into groups. Each group is a communicator on which all collectives work. Groups may overlap
  * with those of other splits, and may be split again. Their collectives are independent of each other.
  *
- * @param colour [size] ranks with the same colour form a group; a rank with a negative colour is in none: size 0
+ * @param colour [size] ranks with the same colour form a group; a negative colour means no group: size 0
  * @param key    [size] orders the ranks of a group; equal keys keep the order of @p comm. NULL: all keep it. Sums add
  *               in this order, as those of the world do
  * @param name   "expert": messages call the groups "expert group 0", "expert group 1", by their colours. Only the
@@ -115,14 +115,14 @@ void mf_comm_bcast(const struct mf_comm *comm, int root, void *data, size_t byte
 char *mf_comm_text(const struct mf_comm *comm, const char *text);
 
 /**
- * All-gather: collects every rank's @p bytes (may differ, may be 0) in rank order. @p offset [size + 1] gets the byte
- * offsets into *all, which the caller frees; NULL: not wanted. Refuses (agreed) with MF_MEMORY.
+ * All-gather: collects every rank's @p bytes (may differ, may be 0) in rank order. The caller frees *all. The byte
+ * offsets into it go to @p offset [size + 1]; NULL: not wanted. Refuses (agreed) with MF_MEMORY.
  */
 int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset);
 
 /**
- * All-to-all-v: @p out holds @p sent [size] bytes for each rank, one block after the other. @p in receives @p got
- * [size] bytes from each rank in the same order. Sender and receiver state the same sizes; a rank sends nothing to
+ * All-to-all-v: @p out holds @p sent [size] bytes for each rank, one block after the other. In the same order @p in
+ * receives @p got [size] bytes from each rank. Sender and receiver state the same sizes; a rank sends nothing to
  * itself.
  */
 void mf_comm_alltoallv(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got);
@@ -153,11 +153,11 @@ enum { MF_NO_RANK = -1 };
 void mf_comm_barrier(const struct mf_comm *comm);
 
 /**
- * Enclose every collective in these two: the functions of this header do so, and callers do so for collectives of other
+ * Enclose every collective in these two. The functions of this header do so, and callers do so for collectives of other
  * libraries (HDF5). The watch ends the job when a rank stays outside while another waits inside for longer than
- * mf_comm_watch() says. @p name: what a user would call it, of which 47 characters count. @p n: a number that belongs
- * to it, the same on all ranks; 0: none. With MF_CHECK_COLLECTIVES ranks compare names and numbers, and the job ends
- * with both names where they differ. Calls nest; only the outermost counts.
+ * mf_comm_watch() says. Users know the collective as @p name, of which 47 characters count. The number @p n belongs to
+ * it, the same on all ranks; 0: none. With MF_CHECK_COLLECTIVES ranks compare names and numbers, and the job ends with
+ * both names where they differ. Calls nest; only the outermost counts.
  */
 void mf_comm_enter(const struct mf_comm *comm, const char *name, size_t n);
 void mf_comm_leave(const struct mf_comm *comm);
@@ -170,12 +170,12 @@ void mf_comm_alive(void);
  * same on all ranks. Not collective. */
 void mf_comm_watch(const struct mf_comm *comm, double seconds);
 
-/** Sets the advice that the error line gives behind "; try: " when from now on a rank or a link is lost or stuck. 255
+/** Sets the advice behind "; try: " in the error line, for a rank or a link that is lost or stuck from now on. 255
  * characters count. NULL: advice that fits every case. Not collective. */
 void mf_comm_hint(const char *text);
 
 /**
- * A pointer to an MPI_Comm, for the plain parallel HDF5 program with which `bench io` compares this one; none of our
+ * A pointer to an MPI_Comm, for the plain parallel HDF5 program with which `bench io` compares this one. None of our
  * own messages use it. It is void * so that this header needs no mpi.h: cast to MPI_Comm *. NULL for one rank alone.
  * Not collective.
  */

@@ -1,4 +1,4 @@
-/* What the files of mpi/ share. No other header includes mpi.h. */
+/* Shared by the files of mpi/. No other header includes mpi.h. */
 #ifndef MF_MPI_COMM_PRIV_H
 #define MF_MPI_COMM_PRIV_H
 
@@ -55,8 +55,7 @@ void mf_message_leave(void);
 /** The last agreement of ranks that close their communicator. Collective. */
 void mf_agree_last(const struct mf_comm *comm);
 
-/** A barrier and memory fence of one node: what a rank of this node wrote before is visible to all its ranks after.
- * Collective. */
+/** A barrier and memory fence of one node. All its ranks see after it what one of them wrote before. Collective. */
 void mf_comm_meet(const struct mf_comm *comm);
 
 #endif

@@ -52,7 +52,7 @@ static struct page {
     int well;
 } page;
 
-/* Of what group, the number of its collective, and "sum of 3". */
+/* Prints the group, the number of its collective, and "sum of 3". */
 static void print_doing(FILE *to, const struct mf_doing *doing, uint64_t in_group)
 {
     char name[MF_WATCH_TEXT], title[MF_GROUP_TEXT];
@@ -93,7 +93,7 @@ static void print_here(FILE *to, int rank)
     }
 }
 
-/* Of a rank on another node the last is known, and not how many of its own were before. */
+/* Of ranks on other nodes only the last collective is known, not the number of earlier ones. */
 static void print_there(FILE *to, int rank)
 {
     const struct mf_record *r = &page.view.board->record[rank];
@@ -124,7 +124,7 @@ static void *write_page(void *nothing)
     return nothing;
 }
 
-/* In a Slurm job the name begins with the job's number, as the scripts of launch expect, because other jobs may use the
+/* In a Slurm job the name begins with the job's number, as the scripts of launch expect. Other jobs may use the
  * folder. */
 static void name_page(void)
 {

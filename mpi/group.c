@@ -1,4 +1,4 @@
-/* See comm.h: groups of the ranks of a communicator. Every rank knows all colours, so the same code also splits a dry
+/* See comm.h: groups of the ranks of a communicator. Every rank knows all colours. So the same code also splits a dry
  * communicator, which has no other ranks to ask. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,8 @@
 #include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 
-/* The ranks of one colour in order of key, equal keys in order of rank: into member [size]; how many there are. */
+/* Lists the ranks of one colour in member [size], in order of key, equal keys in order of rank. Returns their
+ * number. */
 static int list_members(int size, const int *colour, const int *key, int wanted, int *member)
 {
     int n = 0;

@@ -49,7 +49,7 @@ static void keep(struct mf_halo *h, const struct run *run)
     h->run[h->runs++] = *run;
 }
 
-/* What @p asker wants of field @p f: rows from on, count of them. */
+/* Rank @p asker wants @p count rows of field @p f, from row @p from on. */
 static void want(struct mf_halo *h, int asker, size_t f, size_t from, size_t count)
 {
     const size_t grain = h->field[f].grain, nz = h->slab.dims[0] / grain;

@@ -17,9 +17,9 @@ struct mf_halo;
 int mf_halo_fits(const struct mf_comm *comm, const size_t dims[3], size_t grain);
 
 /**
- * Prepares the exchange of @p reach planes on either side of the own planes of @p n fields. @p reach may be more than a
- * neighbour has. A rank without planes asks for none. Not @p periodic: there are no planes outside the volume. Takes
- * memory for the planes of others from @p arena (host memory). Local; refuses with MF_MEMORY.
+ * Prepares the exchange of @p reach planes on either side of the own planes of @p n fields. The number @p reach may
+ * exceed the planes of a neighbour. A rank without planes asks for none. Not @p periodic: there are no planes outside
+ * the volume. Takes memory for the planes of others from @p arena (host memory). Local; refuses with MF_MEMORY.
  */
 int mf_halo_new(const struct mf_comm *comm, const struct mf_slab *slab, size_t reach, int periodic, size_t n,
                 const struct mf_halo_field *field, struct mf_arena *arena, struct mf_halo **halo);

@@ -113,7 +113,7 @@ void mf_heartbeat_close(void)
     n.peers = -1;
 }
 
-/* What comes within a second has room until it is taken, as far as the system allows (net.core.rmem_max). */
+/* Data that come within a second have space until they are taken, as far as the system allows (net.core.rmem_max). */
 static void make_room(const struct mf_heartbeat *heartbeat)
 {
     size_t datagrams = (size_t)n.peers + (size_t)heartbeat->size / ENTRIES, bytes = datagrams * PACKET;
@@ -314,7 +314,7 @@ static void send_to(const struct mf_heartbeat *heartbeat, const struct peer *pee
     for (size_t i = 0; i < n.datagrams; ++i) {
         size_t bytes = offsetof(struct datagram, entry) + (size_t)n.datagram[i].bytes;
 
-        /* What does not get through now does so in a second, or the others notice. */
+        /* A datagram that is lost now is replaced in a second, or the others notice. */
         (void)sendto(n.socket, &n.datagram[i], bytes, 0, (struct sockaddr *)&to, sizeof to);
     }
 }

@@ -1,4 +1,4 @@
-/* See watch.h and, for mf_comm_hint(), comm.h: the last line of a job that ends because of a lost or stuck rank. */
+/* See watch.h and, for mf_comm_hint(), comm.h. Prints the last line of a job that a lost or stuck rank ends. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* See launched.h. An unknown launcher would start as many separate runs as it starts ranks, so the list has rather too
+/* See launched.h. An unknown launcher would start as many separate runs as it starts ranks. So the list has rather too
  * many names than too few. */
 #include "mpi/launched.h"
 
@@ -24,7 +24,7 @@ static int is_launchers(const char *variable)
 /* Slurm numbers the shell of a batch script too, which is no step. */
 static int is_step(void) { return getenv("SLURM_PROCID") && (getenv("SLURM_STEP_ID") || !getenv("SLURM_JOB_ID")); }
 
-/* What the user says of MPI in the environment. */
+/* The user's choice of MPI in the environment. */
 enum { UNSAID = -1, WITHOUT, WITH };
 
 static int asked(int *said)

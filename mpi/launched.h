@@ -16,9 +16,9 @@ int mf_launched(int *launched);
 long mf_launched_tasks(const char **says);
 
 /**
- * Refuses with MF_DEVICE one of several tasks of srun that has no way to find the others (PMIx, PMI, an mpirun around
- * it). Open MPI itself would end it with a less clear message. Does not refuse with MESOFORGE_MPI=1: libraries for
- * Slurm's first PMI need no variables of their own. Local.
+ * Refuses with MF_DEVICE one of several tasks of srun that cannot find the others. PMIx, PMI or an mpirun around it
+ * would help. Open MPI itself would end it with a less clear message. Does not refuse with MESOFORGE_MPI=1: libraries
+ * for Slurm's first PMI need no variables of their own. Local.
  */
 int mf_launched_apart(void);
 

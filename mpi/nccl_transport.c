@@ -24,7 +24,8 @@ struct mf_transport {
     struct mf_transport *next;
 };
 
-/* What mf_transport_abort() ends, whoever calls it while the main thread waits: the world's, and those of groups. */
+/* Transports that mf_transport_abort() ends: the world's, and those of groups. Another thread may call it while the
+ * main thread waits. */
 static struct {
     pthread_mutex_t lock;
     struct mf_transport *first;
@@ -33,7 +34,7 @@ static struct {
 
 /* -- may it be used? -- */
 
-/* What a rank tells the others. */
+/* Message of a rank to the others. */
 struct seat {
     int64_t node, code, is_part;
     struct mf_device_id board;
@@ -251,7 +252,7 @@ void mf_transport_dry(struct mf_comm *comm)
     comm->transport = &dry;
 }
 
-/* What runs on one rank alone may take NCCL down for all: so nobody leaves before all have come. */
+/* Work of one rank alone may take NCCL down for all. So nobody leaves before all have come. */
 void mf_transport_close(struct mf_comm *comm)
 {
     struct mf_transport *transport = comm->transport;

@@ -47,7 +47,7 @@ const char *mf_transport_version(void);
 
 /**
  * A group of sends and receives, as NCCL groups them. Every rank begins the group, adds its sends and receives, and
- * ends it. The k-th send to a rank meets that rank's k-th receive from here, with as many bytes; 0 bytes are not
+ * ends it. The k-th send to a rank meets that rank's k-th receive from here. Both have as many bytes; 0 bytes are not
  * allowed. The moves run together, after the work that the queue already holds. They are complete after
  * mf_transport_wait(). An error of NCCL ends the job with MF_DEVICE.
  */
@@ -60,8 +60,8 @@ void mf_transport_end(const struct mf_comm *comm);
  * that does not come from ranks that wait for its data. */
 void mf_transport_wait(const struct mf_comm *comm, struct mf_queue *queue, const char *name, size_t n);
 
-/** Puts an exchange on the queue's second stream (queue->port->side). Where pieces are not equal, ranks sum
- * all of a scattered array, and send each other the pieces of a gathered one. */
+/** Puts an exchange on the queue's second stream (queue->port->side). Where pieces are not equal, ranks sum all of a
+ * scattered array. They send each other the pieces of a gathered one. */
 void mf_transport_collect(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_collective *what);
 
 /** Ends the job with MF_DEVICE if NCCL has found an error since, here or on another rank. Not collective. */

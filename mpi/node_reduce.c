@@ -4,8 +4,8 @@
  * alternate. A rank that has arrived with piece k + 1 has read piece k. So when all have arrived, the buffer of piece k
  * is free for piece k + 2.
  *
- * With several nodes, a rank first sums its part with the ranks of the same local index on the other nodes. So every
- * number crosses the network once each way, whatever the number of ranks on a node. */
+ * With several nodes, a rank first sums its part with the ranks of the same local index on other nodes. So every number
+ * crosses the network once each way, whatever the number of ranks on a node. */
 #include "mpi/node_reduce.h"
 
 #include <stdatomic.h>

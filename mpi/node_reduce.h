@@ -24,8 +24,7 @@ int mf_node_reduce_wants(const struct mf_node_reduce *reduce, size_t bytes);
  * gets the same bits. Collective. */
 void mf_node_reduce_sum(struct mf_node_reduce *reduce, enum mf_reduce_type type, size_t n, void *values);
 
-/** A barrier and memory fence of one node: what a rank of this node wrote before is visible to all its ranks after.
- * Collective. */
+/** A barrier and memory fence of one node. All its ranks see after it what one of them wrote before. Collective. */
 void mf_node_reduce_meet(struct mf_node_reduce *reduce);
 
 #endif

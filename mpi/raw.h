@@ -15,8 +15,8 @@ enum mf_raw {
     MF_RAW_RING            /* n / 2 floats to each of the two neighbours */
 };
 
-/** Makes one call, from @p from [n] to @p to [n], in host memory. n is a multiple of 2 size and fits into an int. One
- * rank alone does nothing. Collective; the caller calls mf_comm_enter() before. */
+/** Makes one call, from @p from [n] to @p to [n], in host memory. The count n is a multiple of 2 size and fits into an
+ * int. One rank alone does nothing. Collective; the caller calls mf_comm_enter() before. */
 void mf_raw(const struct mf_comm *comm, enum mf_raw what, size_t n, const float *from, float *to);
 
 #endif

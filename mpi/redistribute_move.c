@@ -1,6 +1,6 @@
 /* How planes move between slabs and round buffers. A rank writes its planes directly into the buffers of the ranks of
- * its node, and reads gradients directly from them. With every other rank it exchanges messages. Slabs are in device
- * memory, and buffers in host memory; with the NCCL transport (nccl_transport.h) buffers are in device memory too. */
+ * its node. It reads gradients directly from them. With every other rank it exchanges messages. Slabs are in device
+ * memory, and buffers in host memory. With the NCCL transport (nccl_transport.h) buffers are in device memory too. */
 #include <stdatomic.h>
 
 #include "kernels/move.h"
@@ -29,7 +29,7 @@ static void add(const struct mf_redistribution *p, struct mf_block block, const 
     p->home->backend->move->add(p->home, &block, packed, slab);
 }
 
-/* Offset, in a round buffer of @p count slices, of the planes of the slab that begins at plane @p first. */
+/* Offset of planes in a round buffer of @p count slices. Their slab begins at plane @p first. */
 static size_t place(const struct mf_redistribution *p, size_t first, size_t count) { return first * p->wide * count; }
 
 /* First come the buffers of fields, then those of gradients. */

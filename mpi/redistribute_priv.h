@@ -1,6 +1,6 @@
-/* What the files of a redistribution share: geometry (redistribute_shape.c), memory and rounds (redistribute.c),
- * transport of planes (redistribute_move.c), and dynamic distribution of slices within a node
- * (redistribute_dynamic.c). */
+/* Shared by the files of a redistribution: geometry (redistribute_shape.c), memory and rounds (redistribute.c),
+ * transport of planes (redistribute_move.c). The file redistribute_dynamic.c distributes slices dynamically within a
+ * node. */
 #ifndef MF_MPI_REDISTRIBUTE_PRIV_H
 #define MF_MPI_REDISTRIBUTE_PRIV_H
 
@@ -65,7 +65,7 @@ static inline int mf_redistribute_is_direct(const struct mf_redistribution *plan
     return plan->by_nccl && plan->comm.size > 1 && rank == plan->comm.rank;
 }
 
-/** The view of a buffer with @p count slices, and the view of slices @p span in the slab @p x itself. */
+/** The view of a buffer with @p count slices. The view of slices @p span in the slab @p x itself. */
 struct mf_view mf_redistribute_view(const struct mf_redistribution *plan, size_t count, float *buffer);
 struct mf_view mf_redistribute_view_of_slab(const struct mf_redistribution *plan, struct mf_span span, float *x);
 
@@ -94,7 +94,7 @@ static inline _Atomic uint64_t *mf_redistribute_begun(const struct mf_redistribu
     return (_Atomic uint64_t *)(void *)(plan->share->at[r] + plan->share->bytes[r] - MF_REDISTRIBUTE_TAIL);
 }
 
-/** The first function fills this round's buffer of fields; the second adds its buffer of gradients to the slabs of all
+/** The first function fills this round's buffer of fields. The second adds its buffer of gradients to the slabs of all
  * ranks. NCCL uses the buffers on the device, other exchanges those of the host. */
 void mf_redistribute_out(struct mf_redistribution *plan, size_t round, float *x);
 void mf_redistribute_back(struct mf_redistribution *plan, size_t round, float *g);

@@ -10,7 +10,7 @@ static const size_t ROUND_BYTES = (size_t)8 << 20, FEW_BYTES = (size_t)2 << 20;
 
 static size_t even(size_t n) { return n + n % 2; }
 
-/* A slice is a view of the slab itself, unless it is spread over ranks or must go to a device. */
+/* A slice is a view of the slab itself, but for one spread over ranks or meant for a device. */
 static void orient(struct mf_redistribution *p, enum mf_normal normal, int passes)
 {
     p->normal = normal;
@@ -59,7 +59,7 @@ void mf_redistribute_shape(const struct mf_comm *comm, const size_t dims[3], enu
     *rounds = p.rounds;
 }
 
-/* Of a round buffer of this rank. */
+/* Floats in a round buffer of this rank. */
 static size_t round_floats(const struct mf_redistribution *p)
 {
     return slice_floats(p) * mf_redistribute_span_of(p, 0, p->comm.rank).count;

@@ -11,7 +11,7 @@
 
 size_t mf_comm_most = (size_t)1 << 30;
 
-/* What may be reduced, for MPI and for memory that the ranks share. */
+/* Kinds of reductions, for MPI and for memory that the ranks share. */
 static const struct kind {
     MPI_Datatype type;
     size_t size;

@@ -29,7 +29,7 @@ struct seat {
 
 enum { SEAT_WORDS = sizeof(struct seat) / sizeof(int64_t) };
 
-/* What of it other ranks of this node have made. */
+/* Bytes of it that other ranks of this node have made. */
 static size_t others(struct mf_share *s, const struct mf_comm *comm, const struct seat *seats)
 {
     for (int r = 0; r < s->size; ++r)

@@ -17,8 +17,8 @@ struct mf_share {
 };
 
 /**
- * Opens @p bytes (may differ, may be 0) of cleared, 64-byte aligned memory per rank to all ranks of its node. *share is
- * NULL on all ranks if one of them cannot share memory. That is so where its node has several containers or no /proc,
+ * Opens @p bytes (may differ, may be 0) of cleared, 64-byte aligned memory per rank to all ranks of its node. If one of
+ * them cannot share memory, *share is NULL on all ranks. That is so where its node has several containers or no /proc,
  * or where MF_SHARE=0 is set. Collective.
  */
 void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **share);

@@ -27,7 +27,7 @@ int mf_slab_owner(const struct mf_comm *comm, const size_t dims[3], size_t plane
 
 size_t mf_slab_voxels(const struct mf_slab *slab) { return slab->count * slab->dims[1] * slab->dims[2]; }
 
-/* What one rank asks for: planes [first, first + count), first may be negative. Travels as 64-bit integers. */
+/* Request of one rank: planes [first, first + count), first may be negative. Travels as 64-bit integers. */
 struct want {
     int64_t first, count;
 };
@@ -39,7 +39,7 @@ struct run {
     size_t plane, at, count;
 };
 
-/* What a walk over all runs does with them. */
+/* Purpose of a walk over all runs. */
 enum walk { COUNT, SEND, LAND };
 
 struct fetch {
@@ -59,7 +59,7 @@ struct fetch {
     size_t landing;           /* bytes of them */
 };
 
-/* The run of @p want that begins at its plane @p at; how far it goes is bounded by the owner's slab. */
+/* The run of @p want that begins at its plane @p at. The owner's slab bounds its length. */
 static struct run run_at(const struct fetch *f, struct want want, size_t at)
 {
     int64_t nz = (int64_t)f->slab->dims[0], plane = (want.first % nz + (int64_t)at) % nz;
@@ -168,7 +168,7 @@ static void wait_all(struct fetch *f)
     }
 }
 
-/* What counting has found to be needed. Local. */
+/* Takes the memory that the count has found to be needed. Local. */
 static int take(struct fetch *f)
 {
     if (f->by_nccl) {
@@ -213,7 +213,7 @@ static void move(struct fetch *f, const struct want *wants)
     mf_comm_leave(f->comm);
 }
 
-/* What every rank asks for. */
+/* Gathers the requests of all ranks. */
 static void ask(const struct fetch *f, struct want want, struct want *wants)
 {
     wants[f->comm->rank] = want;
@@ -270,7 +270,7 @@ int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, con
     return fetch(&f, first, count);
 }
 
-/* Those that @p from asks for on one side. */
+/* Planes that @p from asks for on one side. */
 static size_t asked_by(const struct mf_slab *from, const struct mf_slab *slab, size_t deep, int above, int periodic)
 {
     const ptrdiff_t nz = (ptrdiff_t)slab->dims[0];

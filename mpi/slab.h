@@ -32,11 +32,11 @@ int mf_slab_owner(const struct mf_comm *comm, const size_t dims[3], size_t plane
 size_t mf_slab_voxels(const struct mf_slab *slab);
 
 /**
- * Fetches planes by global index: plane k of @p out is plane (first + k) mod nz of the volume, k < count. @p first may
- * be negative. The range may span several ranks' slabs, or wrap around more than once. Halo exchange and the refinement
- * of a coarse field use it. @p plane_bytes: bytes of one plane in @p own [slab.count] and @p out. Every rank calls it
- * with its own range (count may be 0). Not periodic: the caller asks for no plane outside. Refuses (agreed) with
- * MF_MEMORY.
+ * Fetches planes by global index: plane k of @p out is plane (first + k) mod nz of the volume, k < count. The index @p
+ * first may be negative. The range may span several ranks' slabs, or wrap around more than once. Halo exchange and the
+ * refinement of a coarse field use it. Both @p own [slab.count] and @p out have @p plane_bytes bytes per plane. Every
+ * rank calls it with its own range (count may be 0). Not periodic: the caller asks for no plane outside. Refuses
+ * (agreed) with MF_MEMORY.
  */
 int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,
                   ptrdiff_t first, size_t count, void *out);

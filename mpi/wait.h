@@ -1,16 +1,16 @@
-/* How a rank waits for others: first it keeps its core, then it yields it, and where another program keeps the core for
+/* How a rank waits for others: first it keeps its core, then it yields it. Where another program keeps the core for
  * long, it sleeps. Inner header of this folder.
  *
  * A yield gives another program a whole slice of some milliseconds, at each of the many looks of a wait. A process that
- * sleeps is woken before those that compute. wait.c defines sched_yield() for the whole program, as Open MPI and MPICH
- * call it, too, while a rank waits. */
+ * sleeps is woken before those that compute. In wait.c sched_yield() is defined for the whole program. Open MPI and
+ * MPICH call it, too, while a rank waits. */
 #ifndef MF_MPI_WAIT_H
 #define MF_MPI_WAIT_H
 
 #include "mpi/comm.h"
 
-/** @p ranks of this run are on this node. Where they are more than cores, it is they that keep cores for long, and none
- * sleeps: that would only interrupt them. */
+/** @p ranks of this run are on this node. Where they exceed the cores, they keep cores for long, and none sleeps: that
+ * would only interrupt them. */
 void mf_wait_open(int ranks);
 
 /** Looks before a rank yields its core: none where ranks are more than cores. */

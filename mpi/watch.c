@@ -176,7 +176,7 @@ static int has_stopped(int rank)
     return w.seen[rank].silent >= SILENT || mf_word_get(&w.board->record[rank].stopped);
 }
 
-/* What follows from what was heard of all ranks of a board. */
+/* Marks ranks as unknown or stopped, by the last news of their board. */
 static void weigh(void)
 {
     for (int r = 0; r < w.size; ++r) w.heard[r] = DBL_MAX;
@@ -234,7 +234,7 @@ static double first_quiet(int rank)
     return is_near(rank) ? 0 : 1e-3 * (double)mf_word_get(&w.board->record[rank].quiet);
 }
 
-/* What has changed at one rank since the last look, @p step seconds ago. */
+/* Notes the changes at one rank since the last look, @p step seconds ago. */
 static void look_at(int rank, double step)
 {
     struct mf_record *r = &w.board->record[rank];

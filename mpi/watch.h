@@ -95,7 +95,7 @@ const char *mf_watch_record(const char *why);
  * the advice of mf_comm_hint(). Any thread may call. */
 void mf_watch_end(const char *line, const char *record) __attribute__((noreturn));
 
-/** What a watch knows when it has reached a verdict. */
+/** Knowledge of a watch that has reached a verdict. */
 struct mf_watch_view {
     const struct mf_board *board;
     const struct mf_post *post; /* [size] */

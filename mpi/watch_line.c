@@ -93,7 +93,7 @@ static const char *doing(char state)
     }
 }
 
-/* What is known of a rank's process. */
+/* Adds the state of a rank's process. */
 static void add_process(struct line *line, const struct mf_watch_view *v, int rank)
 {
     const struct mf_seen *s = &v->seen[rank];
@@ -124,7 +124,7 @@ static void say_dead(struct line *line, const struct mf_watch_view *v, const str
     add_collective(line, v, verdict->waiter);
 }
 
-/* What the waiter's collective lacks. */
+/* Adds the ranks that the waiter's collective lacks. */
 static void add_missed(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
 {
     add(line, verdict->guilty > 1 ? " have not come to " : " has not come to ");
@@ -134,7 +134,7 @@ static void add_missed(struct line *line, const struct mf_watch_view *v, const s
     add(line, " has waited for %.0f s: ", v->seen[verdict->waiter].quiet);
 }
 
-/* What the peer of a message has not done. */
+/* Adds the message that the peer has not sent or received. */
 static void add_message(struct line *line, const struct mf_watch_view *v, int waiter)
 {
     add(line, v->seen[waiter].peer < 0 ? " has not sent to " : " has not received from ");

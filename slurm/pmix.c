@@ -1,5 +1,5 @@
-/* See pmix.h. The declarations are those of the PMIx standard, version 4. Of a value only its type and the beginning of
- * its union are read. */
+/* See pmix.h. The declarations are those of the PMIx standard, version 4. Only a value's type and the beginning of its
+ * union are read. */
 #include "slurm/pmix.h"
 
 #include <dlfcn.h>

@@ -84,8 +84,8 @@ static void apptainer_words(struct mf_words *to, const struct mf_job *job)
     mf_words_add(to, job->image);
 }
 
-/* The GPUs of the job and no others. docker reads their list as one field of CSV, which needs extra quotes; podman
- * takes one option for each. */
+/* The GPUs of the job and no others. In docker their list is one field of CSV, which needs extra quotes. In podman each
+ * has an option. */
 static void say_gpus(struct mf_words *to, const struct mf_job *job)
 {
     const int is_script = job->by == MF_BY_SBATCH;
@@ -104,7 +104,7 @@ static void say_gpus(struct mf_words *to, const struct mf_job *job)
             mf_words_say(to, "--device=nvidia.com/gpu=%.*s", (int)strcspn(at, ","), at);
 }
 
-/* Variables to pass into the container: those by which the program and its OpenMP know their job, and settings of MPI
+/* Variables to pass into the container. The program and its OpenMP know their job by them. Others are settings of MPI
  * from docs/CLUSTER.md and doctor. CUDA_VISIBLE_DEVICES is not passed: GPUs have other numbers in the container. */
 static const char *const known[] = {"OMP_NUM_THREADS",
                                     "SLURM_JOB_ID",
@@ -201,7 +201,7 @@ static void mpirun_place(struct mf_words *to, const struct mf_job *job)
         mf_words_say(to, "slot:PE=%ld", part->cores);
 }
 
-/* Places ranks by the tasks that the job has, which may have been changed. mpirun takes tasks as slots, on each node as
+/* Places ranks by the tasks that the job has, which may have been changed. For mpirun tasks are slots, on each node as
  * many as Slurm gave it. Needs say_ranks() before. */
 static void mpirun_place_tasks(struct mf_words *to, const struct mf_job *job)
 {
@@ -309,8 +309,8 @@ static void head(FILE *to, const struct mf_job *job, int by_shell)
     }
 }
 
-/* What goes back into the queue: of an array this task alone. The number of the last of its tasks to start is that of
- * the whole array, too. */
+/* Name of the job that goes back into the queue: one task alone of an array. The number of the last of its tasks to
+ * start is that of the whole array, too. */
 static const char *itself(const struct mf_job *job)
 {
     return job->array ? "\"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"" : "\"$SLURM_JOB_ID\"";
@@ -334,7 +334,7 @@ static void say_ranks(FILE *to, const struct mf_job *job)
     fputs("\n", to);
 }
 
-/* Runs the command and stores its status in rc. The shell polls mpirun once a second: after a wait that a signal
+/* Runs the command and stores its status in rc. The shell polls mpirun once a second. After a wait that a signal
  * interrupts, bash (5.2) may lose the status for ever. */
 static void body(FILE *to, const struct mf_job *job, int by_shell)
 {
@@ -399,7 +399,7 @@ static void tail(FILE *to, const struct mf_job *job, int by_shell)
             itself(job));
 }
 
-/* In a container nobody else could. What is no time is said by date, and the variable then is empty. */
+/* In a container nobody else could. Where date names a bad time, the variable is empty. */
 static void say_end(FILE *to, const struct mf_job *job)
 {
     fprintf(to,

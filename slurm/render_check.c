@@ -141,7 +141,7 @@ static const struct further own[] = {
     {"wrap", "-- and the verb", 1},
     {NULL, NULL, 0}};
 
-/* What would undo a promise of the line or script: Slurm heeds the last word. */
+/* Options that would undo a promise of the line or script: Slurm heeds the last word. */
 static const struct further promised[] = {
     {"kill-on-bad-exit", "--kill-on-bad-exit=1, without which ranks wait for one that is lost", 0},
     {"no-requeue", "--requeue, by which a saved run continues", 1},
@@ -328,7 +328,7 @@ int mf_job_array(const char *array, long *first, long *last)
     return *at ? bad_array(array) : MF_OK;
 }
 
-/* Refuses options that only Slurm could use when mpirun starts the ranks, and options of a job when the ranks are a
+/* Refuses options that only Slurm could use when mpirun starts the ranks. Refuses options of a job when the ranks are a
  * step of one. */
 static int check_slurm_heeds(const struct mf_job *job)
 {
@@ -359,7 +359,7 @@ static int check_slurm_heeds(const struct mf_job *job)
     return MF_OK;
 }
 
-/* What the one who starts the ranks would not heed. */
+/* Refuses options that the launcher of the ranks would not heed. */
 static int check_heeded(const struct mf_job *job)
 {
     MF_TRY(check_slurm_heeds(job));

@@ -23,12 +23,12 @@ void mf_words_free(struct mf_words *words);
  * not for an argv. */
 void mf_words_shell(struct mf_words *words, const char *text);
 
-/** Appends copies of @p count words in which "%a" stands for the task number of a job array, as in Slurm. */
+/** Appends copies of @p count words. In them "%a" stands for the task number of a job array, as in Slurm. */
 void mf_words_numbered(struct mf_words *words, size_t count, const char *const *more);
 
 /**
- * Writes all words quoted for a shell, separated by blanks; a backslash breaks long lines. @p variable: the shell
- * variable that replaces every "%a" in the words of mf_words_numbered(); NULL: none.
+ * Writes all words quoted for a shell, separated by blanks; a backslash breaks long lines. The shell variable @p
+ * variable replaces every "%a" in the words of mf_words_numbered(); NULL: none.
  */
 void mf_words_print(FILE *to, const struct mf_words *words, const char *variable);
 

@@ -18,7 +18,7 @@ static void add_place(int place, struct mf_cores *cores)
     free(core);
 }
 
-/* Of the calling thread and of OpenMP's places; 0 and none: the system does not say. */
+/* Finds the cores of the calling thread and of OpenMP's places; 0 and none: the system does not say. */
 static int find(struct mf_cores *cores)
 {
     *cores = (struct mf_cores){0};

@@ -17,7 +17,7 @@ void mf_team_threads(int threads) { omp_set_num_threads(threads); }
 
 static int here(void) { return MF_OK; }
 
-/* Numbers below 1e-38 count as zero, in these threads and those that they start: a core takes a hundred times as long
+/* Numbers below 1e-38 count as zero, in these threads and those that they start. A core takes a hundred times as long
  * for them. Second moments of small gradients are such numbers. */
 static void flush_tiny(int threads)
 {

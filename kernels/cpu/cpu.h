@@ -43,8 +43,8 @@ struct mf_cpu_pass {
     size_t sums, maxima;          /* values of a block: first the sums, then the maxima */
     const void *args;
     /**
-     * Works on voxels [at, at + n) of the slab, all in one plane, all phases; n <= MF_CPU_BLOCK, or MF_CPU_MANY when
-     * there are several phases. value [sums + maxima] comes in as zeros.
+     * Works on voxels [at, at + n) of the slab, all in one plane, all phases. The count is n <= MF_CPU_BLOCK, or
+     * MF_CPU_MANY when there are several phases. The sums in value [sums + maxima] come in as zeros.
      */
     void (*block)(const void *args, size_t at, size_t n, double *value);
     /** Takes a plane's values; NULL when there are none. */
@@ -68,7 +68,7 @@ void mf_cpu_dot2(size_t n, const float *a, const float *x, const float *y, doubl
 /** sum x. */
 double mf_cpu_sum(size_t n, const float *x);
 
-/** Projects voxels of a block onto the box (phases = 1) or the simplex; phase p of voxel i is x[p * stride + i]. */
+/** Projects voxels of a block onto the box (phases = 1) or the simplex. Phase p of voxel i is x[p * stride + i]. */
 void mf_cpu_project(size_t phases, size_t n, size_t stride, float *x);
 
 #endif

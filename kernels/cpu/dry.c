@@ -76,7 +76,7 @@ int mf_queue_dry(struct mf_queue **queue, const struct mf_backend_dry *dry, int 
     return MF_OK;
 }
 
-/* What no machine has would not find addresses either: a page that may not be touched stands for it. */
+/* No machine has so many bytes: a page that may not be touched stands for them. */
 static const size_t BEYOND = (size_t)1 << 40;
 enum { PAGE = 4096 };
 

@@ -23,7 +23,7 @@ void *fftwf_malloc_plain(size_t bytes);
 void fftwf_ifree(void *memory);
 void fftwf_ifree0(void *memory);
 
-/* FFTW's callers do not handle failure. The requested size is stored before the block: the heap's own overhead varies,
+/* FFTW's callers do not handle failure. The requested size is stored before the block. The heap's own overhead varies,
  * and the prediction of a plan must not. */
 REPLACES void *fftwf_malloc_plain(size_t bytes)
 {

@@ -15,9 +15,9 @@ size_t mf_fftw_peak(void);
 void mf_fftw_mark(void);
 
 /**
- * Only one thread at a time makes or destroys plans: between mf_fftw_begin() and mf_fftw_made() or mf_fftw_gone().
- * mf_fftw_made() returns the bytes of the plans just made, including memory that FFTW took since the last call. Pass
- * this number to mf_fftw_gone() when the plans are destroyed.
+ * Only one thread at a time makes or destroys plans: between mf_fftw_begin() and mf_fftw_made() or mf_fftw_gone(). The
+ * bytes of the plans just made, from mf_fftw_made(), include memory that FFTW took since the last call. Pass this
+ * number to mf_fftw_gone() when the plans are destroyed.
  */
 void mf_fftw_begin(void);
 ptrdiff_t mf_fftw_made(void);

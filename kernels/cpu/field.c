@@ -196,7 +196,7 @@ static void between_block(const void *args, size_t at, size_t n, double *value)
     }
 }
 
-/* What a plane has, of all phases together. */
+/* Values of a plane, of all phases together. */
 static void between(struct mf_queue *q, struct mf_extent e, float lo, float hi, const float *x, double *out)
 {
     struct args a = {.e = e, .x = x, .lo = lo, .hi = hi, .out = out};

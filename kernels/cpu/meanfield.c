@@ -76,7 +76,7 @@ static void totals(size_t phases, const struct lanes *from, double *value)
     for (size_t k = phases; k < phases + mf_pairs(phases); ++k) value[k] = total(from->value[k]) / MF_PAIR_UNIT;
 }
 
-/* What a pass over the planes stores. */
+/* Values that a pass over the planes stores. */
 struct stored {
     double *out;
     size_t values;
@@ -306,7 +306,7 @@ ALWAYS void add_shifted(int phases, int width, const float *shift, float *v, str
     add_pairs(phases, width, keep, share, to);
 }
 
-/* Voxels from @p i on; @p off: what the plane and the row take off every phase; @p along: what columns do. */
+/* Moves voxels from @p i on. Every phase loses @p off for the plane and the row, and @p along for the column. */
 ALWAYS void move_strip(int phases, int width, const struct motion *m, size_t i, const float *off, const float *along,
                        size_t parts, struct lanes *to)
 {

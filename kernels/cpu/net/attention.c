@@ -1,5 +1,5 @@
 /* attention on cpu. See kernels/net/attention.c. A block of queries of one head at a time: its probabilities stay in
- * the cache, and q, k, v are read where they stand. */
+ * the cache. The arrays q, k, v are read where they stand. */
 #include "kernels/net/attention.h"
 #include "kernels/cpu/net/net.h"
 #include "kernels/cpu/net/softmax.h"
@@ -9,7 +9,7 @@
 
 enum { BLOCK_NUMBERS = 1 << 18, BLOCK_LEAST = 32, CAUSAL_BLOCKS = 4 };
 
-/* One sample and one head; and a block of its queries, [row, row + rows), which see the first @p keys keys. */
+/* A block of queries of one sample and one head: rows [row, row + rows), which see the first @p keys keys. */
 struct block {
     struct mf_attention a;
     size_t sample, head, row, rows, keys;
@@ -201,7 +201,7 @@ static size_t work_of(const struct mf_call *call, int back)
     return (size_t)(1 + back) * block_rows(&a) * a.keys;
 }
 
-/* Does items [0, n), each on one thread with @p work numbers of its own. @p cost: numbers that an item touches. */
+/* Does items [0, n), each on one thread with @p work numbers of its own. An item touches @p cost numbers. */
 static void share(struct mf_queue *queue, const struct mf_call *call, size_t n, size_t cost, size_t work,
                   void (*one)(const struct mf_call *call, size_t item, float *work))
 {

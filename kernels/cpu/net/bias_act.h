@@ -1,5 +1,5 @@
-/* What linear and convolutions do with their sums: y = act(sum + b), and backward of that. The sums are in out[1], if
- * the call has it, else in out[0]. Types: f32 or bf16; the bias and its gradient are f32. */
+/* The step behind linear and convolutions: y = act(sum + b), and backward of that. The sums are in out[1], if the call
+ * has it, else in out[0]. Types: f32 or bf16; the bias and its gradient are f32. */
 #ifndef MF_KERNELS_CPU_NET_BIAS_ACT_H
 #define MF_KERNELS_CPU_NET_BIAS_ACT_H
 

@@ -11,7 +11,7 @@
 /* Operands of a primitive. */
 enum { X, W, Y, SCRATCH, BIAS, OPERANDS };
 
-/* What one thread works with. */
+/* Memory of one thread. */
 struct lane {
     dnnl_stream_t stream;
     dnnl_exec_arg_t arg[OPERANDS];
@@ -219,7 +219,7 @@ void mf_conv_pass_close(struct mf_conv_pass *p)
 
 /* -- running -- */
 
-/* Work memory: the weights in the library's order; scratch memory and, if weights are what is computed, partial sums of
+/* Work memory: the weights in the library's order, and scratch memory. If weights are computed, it has partial sums of
  * every thread. */
 static size_t each(const struct mf_conv_pass *p)
 {

@@ -1,4 +1,4 @@
-/* What is different in the versions 2 and 3 of oneDNN, and what its users share. */
+/* Differences between the versions 2 and 3 of oneDNN, and the parts that its users share. */
 #ifndef MF_KERNELS_CPU_NET_DNNL_H
 #define MF_KERNELS_CPU_NET_DNNL_H
 
@@ -58,7 +58,7 @@ int mf_dnnl_has_bf16(void);
 /** Attributes of a primitive whose scratch memory is ours: y = relu(sum), y += sum. */
 dnnl_status_t mf_dnnl_attr(dnnl_primitive_attr_t *attr, int relu, int add);
 
-/** What primitive @p desc takes as argument @p arg. */
+/** Layout that primitive @p desc takes as argument @p arg. */
 mf_layout_known mf_dnnl_operand(const_dnnl_primitive_desc_t desc, int arg);
 
 /** An argument without memory; mf_dnnl_put() gives it some. */

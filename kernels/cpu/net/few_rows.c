@@ -1,5 +1,5 @@
-/* See few_rows.h. A block has some rows of a and some of the weights, and a vector of partial sums for each pair. While
- * a row of blocks is computed the weights of the next one come into the caches. */
+/* See few_rows.h. A block has some rows of a and some of the weights, with a vector of partial sums for each pair.
+ * While a row of blocks is computed, the weights of the next one come into the caches. */
 #include "kernels/cpu/net/few_rows.h"
 
 enum { FEW = 128, ROWS = 6, WEIGHTS = 4, LANES = 16 };

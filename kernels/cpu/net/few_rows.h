@@ -1,5 +1,5 @@
-/* Products with weights of few rows, straight from memory: to pack the weights as libraries do would cost more than the
- * product. */
+/* Products with weights of few rows, straight from memory. Packing the weights, as libraries do, would cost more than
+ * the product. */
 #ifndef MF_KERNELS_CPU_NET_FEW_ROWS_H
 #define MF_KERNELS_CPU_NET_FEW_ROWS_H
 

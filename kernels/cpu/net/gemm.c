@@ -1,4 +1,4 @@
-/* Matrix products by oneDNN. A product is cut into tiles of the output, each computed by one thread: the library splits
+/* Matrix products by oneDNN. A product is cut into tiles of the output, each computed by one thread. The library splits
  * sums where it shares them out, so its bits would depend on the number of threads. */
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.h>

@@ -14,7 +14,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 
-/* A tile of an output. Of 16 bits that cores do not multiply, so many terms of its sums become f32 at a time. */
+/* A tile of an output. Where cores do not multiply 16 bits, so many terms of its sums become f32 at a time. */
 enum { TILE_ROWS = 256, TILE_MOST = 384, TILE_COLUMNS = 512, DEPTH = 1024 };
 
 /* Numbers that a thread has for itself: sums of a tile, and in front of them what became f32. */

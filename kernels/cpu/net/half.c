@@ -103,8 +103,8 @@ static size_t numbers(const struct cut *cut, int k, size_t samples)
     return is_shared(cut, k) ? all : all / cut->samples * samples;
 }
 
-/* The f32 call of @p samples samples, from @p first on. What was or becomes 16 bits lies in work memory, in front of
- * the call's own. Returns the bytes of the former. */
+/* The f32 call of @p samples samples, from @p first on. Arrays of 16 bits lie in work memory as f32, in front of the
+ * call's own. Returns the bytes of the former. */
 static size_t call_of(const struct mf_call *call, const struct cut *cut, size_t first, size_t samples,
                       struct mf_call *f32)
 {

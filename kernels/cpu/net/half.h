@@ -1,4 +1,4 @@
-/* Operations on numbers of 16 bits, by those on f32: a few samples at a time become f32 in work memory, while they are
+/* Operations on numbers of 16 bits, by those on f32. A few samples at a time become f32 in work memory, while they are
  * in the caches.
  * Rule: results do not depend on the number of threads, since the pieces follow from the shapes. */
 #ifndef MF_KERNELS_CPU_NET_HALF_H
@@ -7,7 +7,7 @@
 #include "kernels/net/ops.h"
 #include "kernels/op.h"
 
-/** Of an output at least so many numbers become f32 at a time. Tests make it small. */
+/** At least so many numbers of an output become f32 at a time. Tests make it small. */
 extern size_t mf_half_piece;
 
 /** As the functions of struct mf_op_calls, for an operation whose f32 calls are @p calls. Calls without numbers of 16

@@ -100,7 +100,7 @@ const struct mf_op_calls mf_op_softmax_loss_cpu = {.forward = softmax_forward, .
 
 /* -- squared_loss -- */
 
-/* What a sum of squares is divided by. */
+/* Divisor of a sum of squares. */
 static double squared_parts(const struct mf_call *call)
 {
     const struct mf_shape *shape = &call->in[0].shape;

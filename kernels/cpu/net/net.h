@@ -13,8 +13,8 @@
 MF_OP_LIST(MF_OP_CALLS)
 #undef MF_OP_CALLS
 
-/** Does work(call, from, to) for parts of the rows [0, @p rows), side by side. @p cost: numbers that a row touches. A
- * row's results must not depend on the part. */
+/** Does work(call, from, to) for parts of the rows [0, @p rows), side by side. A row touches @p cost numbers. A row's
+ * results must not depend on the part. */
 void mf_cpu_rows(const struct mf_queue *queue, size_t rows, size_t cost,
                  void (*work)(const struct mf_call *call, size_t from, size_t to), const struct mf_call *call);
 
@@ -26,8 +26,8 @@ void mf_cpu_strip(enum mf_type type, const void *x, size_t rows, size_t m, size_
 /** to = from, or to += from. The two may be one. */
 void mf_cpu_move(const float *from, float *to, size_t n, int add);
 
-/** C = A B, or C += A B, row by row. op(A): [m][k], op(B): [k][n]; @p ta, @p tb: the memory holds the transpose. lda,
- * ldb, ldc: numbers from row to row of the memory. */
+/** C = A B, or C += A B, row by row, op(A): [m][k], op(B): [k][n]. Where @p ta or @p tb, the memory holds the
+ * transpose. The numbers from row to row of the memory are lda, ldb, ldc. */
 struct mf_gemm {
     int ta, tb, add;
     size_t m, n, k;

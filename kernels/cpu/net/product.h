@@ -5,8 +5,9 @@
 
 #include "kernels/backend.h"
 
-/** c = a b, c = a b + bias, relu of that, or c += a b: a [m][k] and b [k][n] of bf16, of which the memory may hold
- * transposes; c [m][n] of bf16 or f32; bias [n] f32. lda, ldb, ldc: numbers from row to row of the memory. */
+/** c = a b, c = a b + bias, relu of that, or c += a b. Inputs a [m][k] and b [k][n] are bf16, and memory may hold their
+ * transposes. Outputs c [m][n] are bf16 or f32, and bias [n] is f32. The numbers from row to row of the memory are lda,
+ * ldb, ldc. */
 struct mf_product_wish {
     int ta, tb, add, bias, relu;
     size_t m, n, k, lda, ldb, ldc;

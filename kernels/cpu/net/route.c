@@ -11,7 +11,7 @@ enum { CHUNK = 512 };
 
 /* -- route -- */
 
-/* Puts expert @p e among the @p n best so far, in falling order of @p key; the one with the lower number stays first.
+/* Puts expert @p e among the @p n best so far, in falling order of @p key. Of equal keys the lower expert stays first.
  */
 static void insert(float *key, int32_t *choice, size_t n, size_t k, float x, size_t e)
 {

@@ -1,6 +1,6 @@
 /* See kernels/slices/bits.h. The counter treats all three normals alike: a slice has nu packed rows of nv bits. Slices
  * normal to x get them from the transposed packed field. One half of every window of lags is counted in blocks of 16 x
- * 32 lags (bits_window.h); the other half is its mirror image. Where a is dense, its zeros are counted instead: #a(p)
+ * 32 lags (bits_window.h). The other half is its mirror image. Where a is dense, its zeros are counted instead: #a(p)
  * b(p+r) = #b(p+r) - #(1 - a(p)) b(p+r). */
 #include "kernels/slices/bits.h"
 
@@ -18,7 +18,7 @@ struct stack {
     size_t slice, step;
 };
 
-/** What all threads share. */
+/** Shared by all threads. */
 struct job {
     struct stack a, b;
     size_t slices, nu, nv;
@@ -210,7 +210,8 @@ static int count_half(struct mf_queue *q, struct job *j, int64_t *half)
     return MF_OK;
 }
 
-/** Adds a half window to the whole one: count(r) where @p sign is 1, count(-r) where it is -1; zero lag once. */
+/** Adds a half window to the whole one. It adds count(r) where @p sign is 1, count(-r) where it is -1; zero lag
+ * once. */
 static void spread(size_t lag, const int64_t *half, int sign, int64_t *count)
 {
     ptrdiff_t reach = (ptrdiff_t)lag - 1, width = 2 * reach + 1;

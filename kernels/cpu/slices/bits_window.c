@@ -32,7 +32,7 @@ void mf_windows_open(struct mf_windows *w)
             if (byte >> k & 1) w->columns[byte][w->count[byte]++] = (uint16_t)(k * MF_WIN_STRIDE);
 }
 
-/* Writes eight entries for every byte and keeps as many as it has bits, so no branch depends on the field. */
+/* Writes eight entries for every byte and keeps as many as it has bits. So no branch depends on the field. */
 MF_CPU_FAST size_t mf_windows_list(struct mf_windows *w, size_t rows, const uint32_t *mask)
 {
     const uint16_t none = MF_WIN_BITS * MF_WIN_STRIDE;

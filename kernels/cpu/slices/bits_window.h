@@ -2,8 +2,8 @@
  *
  * A window is the 16 x 32 neighbourhood of a voxel in its slice, one bit per lag. Row k, bit j is the lag
  * (du0 + k, dv0 + j). Adding the windows of b at every voxel of a counts all 512 lags at once. Counters are bit-sliced:
- * one word per binary digit, so that an addition is a few logical operations on whole windows (carry-save adders,
- * Harley and Seal). */
+ * one word per binary digit. So an addition is a few logical operations on whole windows (carry-save adders, Harley and
+ * Seal). */
 #ifndef MF_KERNELS_CPU_BITS_WINDOW_H
 #define MF_KERNELS_CPU_BITS_WINDOW_H
 
@@ -39,8 +39,7 @@ struct mf_windows {
 /** Fills the tables; once, before anything else. */
 void mf_windows_open(struct mf_windows *w);
 
-/** Spreads w->bits to the rows of all columns. w->bits has 64 bits of each row, from the first column's first lag
- * on. */
+/** Spreads w->bits to the rows of all columns. Each row has 64 bits in it, from the first column's first lag on. */
 void mf_windows_spread(struct mf_windows *w);
 
 /** Lists the windows of the voxels set in mask[rows]; returns their number, rounded up to 16 by empty windows. */

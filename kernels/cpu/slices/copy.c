@@ -240,7 +240,7 @@ static void halve(const struct mf_copy_image *whole, uint8_t *x, struct mf_copy_
     }
 }
 
-/* What each half of an image has of its other half, meant over four. */
+/* Share of each half of an image that its other half has too, meant over four. */
 static int in_common(const struct mf_copy_image half[4], size_t edge, double *share)
 {
     *share = 0;

@@ -1,7 +1,6 @@
 /* Private to S2 on the cpu: one plan, two engines. Engine `lanes` is our own transform with lines in the SIMD lanes;
  * engine `fftw` takes every size.
- * Rule: both process pairs of slices or single slices, so that the result of a slice does not depend on its
- * neighbours. */
+ * Rule: both process pairs of slices or single slices. So the result of a slice does not depend on its neighbours. */
 #ifndef MF_KERNELS_CPU_CORR_H
 #define MF_KERNELS_CPU_CORR_H
 
@@ -26,8 +25,8 @@ struct mf_corr_engine {
     void (*close)(struct mf_slice_plan *plan);
     /** As mf_slice_ops.eval(); here task->target may be NULL when only values are wanted. */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
-    /** Sums of D over groups of @p each slices (even), from the view's first slice on: values
-     * [groups][levels][entries]. each <= MF_CORR_GROUP. It sums the power spectra first, so a group needs only one
+    /** Sums of D over groups of @p each slices (even), from the view's first slice on. Values are
+     * [groups][levels][entries], and each <= MF_CORR_GROUP. It sums the power spectra first, so a group needs only one
      * inverse transform. */
     void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, size_t each, float *values);
     /** Cross-correlation of every slice: values [count][levels][entries]. */

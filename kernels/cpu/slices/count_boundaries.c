@@ -1,5 +1,5 @@
-/* Boundaries between two phases in slices: pixel sides between them, and corners among four pixels of both and of a
- * third (as in the measure boundaries). Values are per pixel. */
+/* Boundaries between two phases in slices. It counts pixel sides between them, and corners among four pixels of both
+ * and of a third (as in the measure boundaries). Values are per pixel. */
 #include <string.h>
 
 #include "kernels/cost.h"
@@ -13,7 +13,7 @@ static size_t numbers(size_t lag)
 
 static int is_side(unsigned a, unsigned b) { return (a ^ b) == (MF_COUNT_FIRST ^ MF_COUNT_SECOND); }
 
-/* Of both, and one of neither. */
+/* Do pixels of both phases and one of neither meet? */
 static int is_corner(unsigned a, unsigned b, unsigned c, unsigned d)
 {
     return (a | b | c | d) == (MF_COUNT_FIRST | MF_COUNT_SECOND) && !(a && b && c && d);

@@ -1,5 +1,5 @@
 /* Clusters of slices: pixels connected by sides, across a periodic border too. Values: the probability that two pixels
- * along the axes are in one cluster, the number of clusters, the largest, and the spanning share. Spanning ignores
+ * along the axes are in one cluster; the number of clusters; the largest; the spanning share. Spanning ignores
  * connections across the border. */
 #include <string.h>
 
@@ -162,7 +162,7 @@ static void count(const struct mf_count_slice *s, void *scratch, int64_t *number
     count_sizes(s, id, of_each, number);
 }
 
-/* How many there are in L x L pixels; the largest, over the slice; the shares of the phase that span. */
+/* Values: the number of clusters in L x L pixels; the largest, over the slice; the shares of the phase that span. */
 static void values(const struct mf_count_slice *s, const int64_t *number, double *value)
 {
     const double pixels = (double)s->nu * (double)s->nv, phase = number[PIXELS] ? (double)number[PIXELS] : 1;

@@ -1,5 +1,5 @@
 /* The Euler number of slices, for pixels connected by sides (4) and by corners (8). It is the sum over all squares of 2
- * x 2 pixels of vertices minus edges plus faces; each cell is counted in one square. By sides: cells between pixel
+ * x 2 pixels of vertices minus edges plus faces. Each cell is counted in one square. By sides: cells between pixel
  * centres. By corners: the pixels as closed squares. Values are per pixel. */
 #include <string.h>
 
@@ -9,8 +9,8 @@
 enum { SIDES, CORNERS, NUMBERS };
 
 /* Bits of the four pixels: 1 this one, 2 right, 4 below, 8 below right. By sides: this pixel, minus its pairs to the
- * right and below, plus the square of all four. By corners: the vertex between the four, minus its edges to the right
- * and below (of the pixels on both sides), plus this pixel. */
+ * right and below, plus the square of all four. By corners: the vertex between the four, plus this pixel. Its edges to
+ * the right and below (of the pixels on both sides) count minus. */
 static const int8_t part[16][NUMBERS] = {{0, 0}, {1, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, -1}, {-1, 0},
                                          {0, 1}, {1, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, -1}, {0, 0}};
 

@@ -1,13 +1,13 @@
-/* Shortest paths through a phase of slices, from the first row to the last and from the first column to the last. Paths
- * go from pixel to pixel by sides, not across the border (as in the measure tortuosity). */
+/* Shortest paths through a phase of slices, from the first row and column to the last. Paths go from pixel to pixel by
+ * sides, not across the border (as in the measure tortuosity). */
 #include <string.h>
 
 #include "kernels/cost.h"
 #include "kernels/cpu/slices/count.h"
 #include "src/base/err.h"
 
-/* For each axis: pixels of the phase at the far end; the reached ones among them; sum and minimum of their path lengths
- * in pixels. */
+/* For each axis: pixels of the phase at the far end; the reached ones among them. Then sum and minimum of their path
+ * lengths in pixels. */
 enum { FAR, REACHED, SUM, LEAST, NUMBERS, SHARE = 0, MEAN, SHORTEST, ENTRIES };
 
 static size_t numbers(size_t lag)

@@ -1,5 +1,5 @@
 /* Mean and variance of the volume fraction in windows of slices. Windows are squares of 2, 4, .. pixels that tile a
- * slice from its origin; incomplete ones are left out (as in the measure local_fraction). */
+ * slice from its origin. Incomplete ones are left out (as in the measure local_fraction). */
 #include <string.h>
 
 #include "kernels/cost.h"

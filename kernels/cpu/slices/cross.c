@@ -1,4 +1,4 @@
-/* Cross-correlations of two fields on the cpu: D(r) = mean over p of x(p) y(p + r), a slice at a time through FFTW. */
+/* Cross-correlations of two fields on the cpu, a slice at a time through FFTW: D(r) = mean over p of x(p) y(p + r). */
 #include <stdlib.h>
 #include <string.h>
 

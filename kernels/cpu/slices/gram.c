@@ -1,6 +1,6 @@
 /* Soft three-point correlations of slices: see form/gram.h. Families: gram, gram_axes, gram_cross.
  *
- * Channels of DEPTH anchors are computed at a time. exp(-s (z - t)) is a product of two numbers of one pixel each, so a
+ * Channels of DEPTH anchors are computed at a time. exp(-s (z - t)) is a product of two numbers of one pixel each. So a
  * channel costs one product and one quotient. Products of channels are summed in tiles that stay in registers. */
 #include <stdlib.h>
 #include <string.h>
@@ -251,15 +251,15 @@ static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, cons
 
 /* -- values -- */
 
-/* What the threads work on together: the channels of some blocks, and sums of their products. */
+/* Shared work of the threads: the channels of some blocks, and sums of their products. */
 struct chunk {
     const struct gram *m;
     const struct areas *at;
-    size_t number; /* of the chunk: its channels are in f, h, f, ..; those of the first one are the first in the sums */
+    size_t number; /* of the chunk: its channels are in f, h, f, ..; the first one's are the first in the sums */
     size_t left;   /* anchors from it on */
 };
 
-/* A tile at (i, j) into the sums, as far as it lies in the matrix and above row @p last. */
+/* Adds a tile at (i, j) to the sums, as far as it lies in the matrix and above row @p last. */
 MF_CPU_FAST static void add_tile(const struct chunk *w, size_t last, size_t i, size_t j, const float *restrict c)
 {
     const size_t n = w->m->lags.channels, rows = last - i < MF_TILE_ROWS ? last - i : MF_TILE_ROWS,
@@ -292,8 +292,8 @@ static void product(const struct chunk *w, size_t last, size_t i, size_t j)
     for (size_t t = 0, row = i; row < last; ++t, row += MF_TILE_ROWS) add_tile(w, last, row, j, c[t]);
 }
 
-/* Columns that form whole tiles, or nearly. The few others are computed below the diagonal, as rows of a low tile: L^2
- * + (L - 1)^2 is often one more than a multiple of 32. */
+/* Columns that form whole tiles, or nearly. The few others are computed below the diagonal, as rows of a low tile. The
+ * number L^2 + (L - 1)^2 is often one more than a multiple of 32. */
 static size_t upright(size_t n)
 {
     const size_t rest = n % MF_TILE_COLUMNS;
@@ -328,7 +328,8 @@ static void areas_all(const struct mf_cpu_job *job, struct areas at[PARTS])
         areas_of(job->plan->state, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
 }
 
-/* Makes the channels of a chunk, if it exists: those of the next chunk, while the products of this one are computed. */
+/* Makes the channels of a chunk, if it exists. They are those of the next chunk, while the products of this one are
+ * computed. */
 static void make_chunk(const struct mf_cpu_job *job, const struct areas *at, size_t number, size_t all)
 {
 #pragma omp for schedule(static, 1) nowait
@@ -406,7 +407,7 @@ static void multiply_all(const struct gram *m, const struct areas *at, size_t ro
         for (size_t j = end; j < n; ++j) at->h[k * w + j] = dot(n, at->f + k * w, at->slope + j * w);
 }
 
-/* What the channels of an anchor count: h, as it should be, times their slopes. */
+/* Weights of an anchor's channels: h, as it should be, times their slopes. */
 MF_CPU_FAST static void weigh(const struct gram *m, const struct mf_cpu_whole *s, const float *restrict f,
                               float *restrict h)
 {
@@ -443,7 +444,7 @@ static int in_unit(const struct mf_cpu_level *level)
     return all;
 }
 
-/* What a piece of the anchors gives, into its frames; pieces begin with whole tiles. */
+/* Adds the results of a piece of the anchors to its frames; pieces begin with whole tiles. */
 static void give_piece(const struct mf_cpu_job *job, const struct areas *at, size_t all, size_t piece, int whole)
 {
     const struct gram *m = job->plan->state;
@@ -478,7 +479,7 @@ static void give_pieces(const struct mf_cpu_job *job, const struct areas at[PART
     }
 }
 
-/* What the channels count: dE/dF = F (slope + its transpose) / N. */
+/* Gradient by the channels: dE/dF = F (slope + its transpose) / N. */
 static void gradient(const struct mf_cpu_job *job, const double *slope)
 {
     const struct gram *m = job->plan->state;

@@ -36,7 +36,7 @@ MF_LINE_INLINE void make_line(ptrdiff_t step, struct mf_soft soft, float own, co
     for (ptrdiff_t l = 0; l < MF_LINE; ++l) to[l] = mf_gram_channel(soft, own * e[step * l]);
 }
 
-/* What is too many the next run takes the place of. */
+/* The next run overwrites the numbers that are too many. */
 MF_LINE_INLINE void make_run(const struct mf_gram_run *r, struct mf_soft soft, float own, const float *restrict e,
                              float *restrict to)
 {
@@ -65,7 +65,7 @@ MF_LINE_INLINE void give_line(ptrdiff_t step, const float *restrict w, const flo
     for (ptrdiff_t l = 0; l < MF_LINE; ++l) to[step * l] += w[l] * some[l];
 }
 
-/* What a run gives to the pixels of its lags. */
+/* Adds the gradient of a run to the pixels of its lags. */
 MF_LINE_INLINE void give_run(const struct mf_gram_run *r, const float *restrict w, float *restrict to)
 {
     for (size_t n = 0; n < r->count; n += MF_LINE) {

@@ -1,5 +1,5 @@
 /* The channels of soft three-point correlations (form/gram.h) at one anchor. A run is a set of lags that differ only in
- * their columns, so that one vector of a cache line holds many of them. */
+ * their columns. So one vector of a cache line holds many of them. */
 #ifndef MF_KERNELS_CPU_GRAM_RUNS_H
 #define MF_KERNELS_CPU_GRAM_RUNS_H
 
@@ -25,15 +25,15 @@ struct mf_gram_runs {
 void mf_gram_runs_make(struct mf_gram_runs *m, enum mf_gram_kind kind, size_t lag);
 
 /**
- * Computes f [channels and a line], the channels at an anchor; the rest of the last line is undefined. e, own:
- * exponentials of pixels and of anchors, in frames with rows of @p stride floats. @p here: the anchor's index in them,
+ * Computes f [channels and a line], the channels at an anchor; the rest of the last line is undefined. Exponentials of
+ * pixels and of anchors are e and own, in frames with rows of @p stride floats. The anchor's index in them is @p here,
  * for lags with columns >= 0 and < 0. Up to a line before and after the used values is read.
  */
 void mf_gram_runs_channels(const struct mf_gram_runs *m, const float *e, const float *own, size_t stride,
                            const size_t here[2], float *f);
 
-/** The adjoint. From w [channels and a line], the factors of the channels, adds half of dE/dz to the frames g of pixels
- * and own_g of anchors. Both frames are the same, except for pairs. */
+/** The adjoint. From w [channels and a line], the factors of the channels, it computes half of dE/dz. It
+ * adds this to the frames g of pixels and own_g of anchors. Both frames are the same, except for pairs. */
 void mf_gram_runs_give(const struct mf_gram_runs *m, float *w, size_t stride, const size_t here[2], float *g,
                        float *own_g);
 

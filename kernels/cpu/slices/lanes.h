@@ -1,8 +1,8 @@
 /* Shared by the engine `lanes` (corr_lanes.c) and its text (lanes_text.c). The text is compiled for several vector
  * widths and instruction sets; the engine picks one when the program runs.
  *
- * A pair of slices (a, b) is transformed as a + ib, W lines side by side in the W lanes of a vector. A "cell" is W
- * complex numbers: a vector of real parts and one of imaginary parts.
+ * A pair of slices (a, b) is transformed as a + ib. W lines stand side by side in the W lanes of a vector. A "cell" is
+ * W complex numbers: a vector of real parts and one of imaginary parts.
  *
  *   plane [vb][zs]       cells: lanes are W columns v, the rows u follow one another
  *   spectrum [2 blocks][xs]  cells: lanes are W rows, the columns v follow one another. Block 2k holds rows
@@ -27,8 +27,8 @@ struct mf_line {
     float *roots[MF_LINE_PASSES]; /* of a radix without a butterfly of its own: w^j, j < r */
 };
 
-/** Prepares transforms of @p n cells. Transforms that are told so use only the lags below @p lag at either end, as
- * input or as output. @p registers: the machine has 32 vectors. Refuses with MF_MEMORY; close it even then. */
+/** Prepares transforms of @p n cells. Transforms may use only the lags below @p lag at either end, as input or as
+ * output. With @p registers the machine has 32 vectors. Refuses with MF_MEMORY; close it even then. */
 int mf_line_open(struct mf_line *line, size_t n, size_t lag, int registers);
 void mf_line_close(struct mf_line *line);
 

@@ -1,5 +1,5 @@
-/* For lanes_text.c: from the plane of a pair over its spectrum to the window of lags. Either pair by pair, or for the
- * sum of many pairs, whose |spectrum|^2 ("energy") are added before a single inverse transform. */
+/* For lanes_text.c: from the plane of a pair over its spectrum to the window of lags. It works pair by pair, or for the
+ * sum of many pairs. Then |spectrum|^2 ("energy") are added before a single inverse transform. */
 #ifndef MF_KERNELS_CPU_LANES_FORWARD_H
 #define MF_KERNELS_CPU_LANES_FORWARD_H
 
@@ -93,7 +93,7 @@ AI cell product(cell p, cell q)
 
 AI cell choose(cell a, cell b) { return (cell){first_of(a.r, b.r), first_of(a.i, b.i)}; }
 
-/* Power along v: to[v] from block p and its mirror image q; in block 0 the first lane of p mirrors itself. */
+/* Power along v: to[v] from block p and its mirror image q. In block 0 the first lane of p mirrors itself. */
 static void powers(const struct run *r, const cell *p, const cell *q, int own, cell *to)
 {
     const size_t n = r->l->mv;

@@ -1,5 +1,5 @@
 /* For lanes_text.c: one-dimensional transforms of W lines at once. The passes are self-sorting (Stockham): each reads
- * with a constant stride and writes in order, so that no separate sorting pass is needed. */
+ * with a constant stride and writes in order. So no separate sorting pass is needed. */
 #ifndef MF_KERNELS_CPU_LANES_LINE_H
 #define MF_KERNELS_CPU_LANES_LINE_H
 
@@ -54,7 +54,8 @@ AI void pass_of(size_t r, const cell *x, cell *y, size_t m, size_t s, const floa
             pass_of(r, x, y, m, s, w, r, r);                                                                   \
     }
 
-/* First pass of a line whose elements are 0 except for n / r * k at either end; last pass if only those are wanted. */
+/* First pass of a line whose elements are 0 except for n / r * k at either end. It is the last pass if only those are
+ * wanted. */
 #define PRUNED(r, k)                                                                                        \
     static __attribute__((noinline)) void first_##r##_##k(const cell *x, cell *y, size_t m, const float *w) \
     {                                                                                                       \
@@ -182,8 +183,8 @@ static void last(const struct mf_line *l, const cell *x, cell *y, size_t s)
 
 enum { ALL = 0, LAGS_IN = 1, LAGS_OUT = 2 };
 
-/** x [n] -> y [n]; they may be the same. work: two lines and one of the longest radix, apart from x and y. LAGS_IN: x
- * is 0 except for the lags (line_clear()). LAGS_OUT: only the lags of y are wanted. */
+/** x [n] -> y [n]; they may be the same. Two lines and one of the longest radix are in work, apart from x and y.
+ * LAGS_IN: x is 0 except for the lags (line_clear()). LAGS_OUT: only the lags of y are wanted. */
 static void line_fft(const struct mf_line *l, const cell *x, cell *y, cell *const work[3], int which)
 {
     size_t m = l->n, s = 1;

@@ -71,7 +71,7 @@ static void swap_ends(struct mf_line *line)
     }
 }
 
-/* How many of the r parts of n elements at either end hold `lag` of them, if a pass knows how to profit from that. */
+/* How many of the r parts of n elements at either end hold `lag` of them, if a pass can use that. */
 static size_t parts(size_t r, size_t n, size_t lag)
 {
     static const size_t known[][2] = {{4, 1},  {5, 1},  {6, 1},  {8, 1},  {8, 2}, {9, 1},

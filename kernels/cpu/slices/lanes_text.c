@@ -123,7 +123,8 @@ static void middle(struct run *r)
     }
 }
 
-/* Rows k of the window's transform as lines along v, the lags beyond it 0. first: row mu/2 in the first lane. */
+/* Rows k of the window's transform as lines along v, the lags beyond it 0. With first, row mu/2 is in the first
+ * lane. */
 static void window_to_rows(const struct run *r, cell *line, size_t k, int first)
 {
     const struct mf_lanes_level *l = r->l;

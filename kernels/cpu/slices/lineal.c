@@ -2,7 +2,7 @@
  *   D = mean over runs p, p + e, .. p + (n-1) e of f_n(mean of x over the run)
  * Periodic: a run begins at every pixel; else only where it stays inside (nowhere: D = 0). Two families: sharp is
  * differentiable; exact is the lineal path itself on a labelled field. Along a direction the sum of a run of n pixels
- * is that of n - 2 pixels plus two more, and so is its product of exponentials. */
+ * is that of n - 2 pixels plus two more. So is its product of exponentials. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,7 +248,7 @@ static void value_exact(const struct mf_cpu_job *job, double *d) { value(job, 1,
 
 /* -- gradient -- */
 
-/* What a run's mean counts in the entries of its length. */
+/* Weights of a run's mean in the entries of its length. */
 struct weight {
     float in, out;
 };

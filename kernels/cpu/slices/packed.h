@@ -33,7 +33,7 @@ struct mf_cpu_family {
      * - plan->scratch: floats of a job.
      * - plan->pair: it uses two fields (also task->y, h) and has no total().
      * - plan->field and plan->triple: it uses all fields.
-     * - plan->together: value() and gradient() process all levels at once. d and slope are then [levels][entries], and
+     * - plan->together: value() and gradient() process all levels at once. Then d and slope are [levels][entries], and
      *   levels before desc.first take no part.
      * - plan->state: anything else, from the heap.
      *

@@ -1,6 +1,6 @@
 /* Soft two-point correlations of slices, D(r) = mean over p of f((x(p) + x(p+r))/2)^2. The function of two pixels is a
  * sum of products (terms.h). So D is the weighted sum of the autocorrelations of psi_m(x), for all lags at once by
- * FFTW. masks.c computes one lag after the other. */
+ * FFTW. In masks.c one lag is computed after the other. */
 #include "kernels/cpu/slices/pairs.h"
 
 #include <stdlib.h>
@@ -164,7 +164,7 @@ static void pairs_gradient(const struct mf_cpu_job *job, const double *slope)
 static const struct mf_cpu_family pairs = {
     .open = pairs_open, .close = pairs_close, .value = pairs_value, .gradient = pairs_gradient};
 
-/* Per field and pixel 3 n + 12 for a polynomial of n coefficients, and a transform on N points as for S2
+/* Per field and pixel 3 n + 12 for a polynomial of n coefficients. A transform on N points costs as for S2
  * (kernels/cost.h). A gradient needs three times that. It computes the products first (1-2 ms). */
 static struct mf_cost cost(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {

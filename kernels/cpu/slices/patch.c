@@ -98,7 +98,7 @@ static size_t remembered(const struct level *level)
     return (level->is.slice.slots + level->is.example.slots) * (sizeof(int32_t) + sizeof(float));
 }
 
-/* What searches in trees remember. It begins with the number of the next search. */
+/* Memory of searches in trees. It begins with the number of the next search. */
 static int take_memory(struct mf_slice_plan *p)
 {
     char *at;
@@ -123,7 +123,7 @@ static int take_memory(struct mf_slice_plan *p)
     return MF_OK;
 }
 
-/* What a slice needs of any level. */
+/* Memory of a slice for any level. */
 struct room {
     size_t slots, search, tree; /* points and floats of a search of all pairs; bytes of a search of trees */
 };

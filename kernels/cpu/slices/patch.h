@@ -48,8 +48,8 @@ void mf_patch_nearest(mf_patch_search *search, int threads, const struct mf_patc
 /** Numbers of the work area of mf_patch_pull_sums() for so many threads. */
 size_t mf_patch_pull_room(const struct mf_patch_image *slice, int threads);
 /**
- * The pull of all patches' neighbours on a slice's pixels, with the same bits on any number of threads. sums [1 + 2
- * phases][pixels]: weights, weighted neighbours, and their squares.
+ * The pull of all patches' neighbours on a slice's pixels, with the same bits on any number of threads. Sums [1 + 2
+ * phases][pixels] are weights, weighted neighbours, and their squares.
  *
  * @param weight  [PIXELS], of a patch
  * @param row     for every slot of the slice a slot of the example

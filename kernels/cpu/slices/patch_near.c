@@ -17,7 +17,7 @@ enum {
     TOGETHER = 16 /* leaves that a thread takes at a time */
 };
 
-/* The patches p of a leaf, which look for their nearest ones. p q - |q|^2 / 2 is the larger, the nearer patch q is. */
+/* The patches p of a leaf, which look for their nearest ones. The nearer patch q is, the larger is p q - |q|^2 / 2. */
 struct queries {
     const float *at;  /* [PARTS][LEAF] */
     float best[LEAF]; /* the largest product so far; very large for a place without a patch */
@@ -28,7 +28,7 @@ struct queries {
 /* The queries look at a leaf of @p tree. */
 typedef void compare_of(struct queries *queries, const struct mf_patch_tree *tree, size_t leaf);
 
-/* Of equals the first found remains. */
+/* Keeps the first of equals. */
 static void keep_best(struct queries *t, size_t i, const float *product, const int32_t *slot)
 {
     for (size_t l = 0; l < LEAF; ++l)

@@ -18,15 +18,15 @@ struct mf_patch_side {
 /** Squared distance between patches of two images. */
 float mf_patch_apart(const struct mf_patch_side *own, int32_t slot, const struct mf_patch_side *other, int32_t match);
 
-/** Where a search begins: found and far become the nearest of the last match and the shifted matches of the neighbours,
- * and its distance. The distance is negative (also -0) if the match has moved away. */
+/** Where a search begins. The nearest of the last match and the shifted matches of the neighbours goes to found, and
+ * its distance to far. The distance is negative (also -0) if the match has moved away. */
 void mf_patch_begin(int threads, const struct mf_patch_side *own, const struct mf_patch_side *other);
 
 /**
  * Finds the nearest patches in both directions. The patches of a leaf look at the leaves of the other tree that are
- * nearest to their mean: at a few; at many in turn (by @p number), or if matches of several have moved away.
- * They begin with the last match, and with the shifted matches of their neighbours (Barnes and others, "PatchMatch",
- * 2009). What one direction finds serves the other.
+ * nearest to their mean. These are a few, or many in turn (by @p number), or many if matches of several have moved
+ * away. They begin with the last match, and with the shifted matches of their neighbours (Barnes and others,
+ * "PatchMatch", 2009). Results of one direction serve the other.
  *
  * @param number  of the search, from 0 on; in search 0 all look at many leaves
  */

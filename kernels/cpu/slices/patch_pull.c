@@ -28,8 +28,8 @@ static void find_places(const struct mf_patch_image *slice, const struct mf_patc
     }
 }
 
-/* Rows of the patches at @p place as the slice's pixels see them: to[j * apart + v] is what pixel v has from the patch
- * whose pixel j it is. */
+/* Rows of the patches at @p place as the slice's pixels see them. Pixel v has to[j * apart + v] from the patch whose
+ * pixel j it is. */
 static void bring_row(const struct mf_patch_image *slice, const float *x, const int32_t *place, float *to, size_t apart)
 {
     for (size_t v = 0; v < slice->pv; ++v)
@@ -49,7 +49,7 @@ ALWAYS void add_run(size_t n, const float *weight, size_t step, const float *x, 
     }
 }
 
-/* Adds the pull on the pixels of row u by the patches that begin in row pu and contain row u = pu + i. */
+/* Adds the pull on the pixels of row u. It comes from the patches that begin in row pu and contain row u = pu + i. */
 MF_CPU_FAST static void add_row(const struct mf_patch_image *slice, const float *weight, const float *from,
                                 size_t apart, float *one, float *two)
 {
@@ -125,7 +125,8 @@ ALWAYS void pull_whole(const struct mf_patch_level *is, const float *weight, con
     }
 }
 
-/* Adds the pull of an example's patch, at @p x, on its nearest patch of the slice, at slot @p at: in rows of @p band.
+/* Adds the pull of an example's patch, at @p x, on its nearest patch of the slice, at slot @p at. Works in rows of @p
+ * band.
  */
 ALWAYS void pull_patch(const struct mf_patch_level *is, const float *x, size_t at, const float *weight,
                        struct mf_span band, float *sums)

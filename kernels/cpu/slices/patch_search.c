@@ -116,9 +116,9 @@ void mf_patch_project_rows(int threads, const struct mf_patch_image *image, cons
 
 /* -- neighbours -- */
 
-/* The distance in some coordinates is a lower bound of the distance. For every slot: half of the contribution of the
- * first FEW coordinates to its square, and half of the squared distance to its current neighbour. 0 for a slot without
- * a patch. */
+/* The distance in some coordinates is a lower bound of the distance. Every slot has half of the contribution of the
+ * first FEW coordinates to its square. It also has half of the squared distance to its current neighbour. 0 for a slot
+ * without a patch. */
 struct mf_patch_reach {
     const float *few, *far;
 };
@@ -144,9 +144,9 @@ struct mf_patch_block {
         }                                                                                                \
     }
 
-/* Squared distances of so many rows, from slot first on, to two vectors of lanes; sums stay in registers. @p reach
- * bounds the rows' current neighbours. Returns 0, and computes nothing, if the first coordinates already exclude a
- * nearer neighbour. Wider vectors than the machine's would use memory. A function for another instruction set would
+/* Squared distances of so many rows, from slot first on, to two vectors of lanes; sums stay in registers. The rows'
+ * current neighbours bound them by @p reach. Returns 0, and computes nothing, if the first coordinates already exclude
+ * a nearer neighbour. Wider vectors than the machine's would use memory. A function for another instruction set would
  * have its comparisons split by the compiler before it is inlined. */
 #define TILE(name, lanes, tall, target)                                                                         \
     target ALWAYS int name(const struct mf_patch_block *s, const float *row, size_t first, const float *column, \
@@ -306,7 +306,8 @@ static void search_span(mf_patch_search *search, const struct mf_patch_block *al
         }
 }
 
-/* What a point and its neighbour of before say of its neighbour now. Rounding is far below SLACK of the squares. */
+/* Bounds the distance of a point's neighbour by that of its neighbour before. Rounding is far below SLACK of the
+ * squares. */
 static void reach(const struct mf_patch_points *points, const struct mf_patch_points *others, const int32_t *before,
                   size_t slot, float *few, float *far)
 {

@@ -227,7 +227,7 @@ void mf_patch_tree_make(int threads, const struct mf_patch_image *image, const f
 
 /* -- the nearest leaves first (best bin first; Beis and Lowe 1997) -- */
 
-/* A few hundred branches at most are open, so the nearest one is found by looking at all, many at a time. */
+/* A few hundred branches at most are open. So a look at all, many at a time, finds the nearest one. */
 struct branches {
     size_t count;
     int32_t key[OPEN]; /* squared distance to the cuts that were crossed, without its last bits; these are the index */

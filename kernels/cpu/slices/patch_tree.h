@@ -1,4 +1,5 @@
-/* Balanced trees of patches: similar patches stand side by side in leaves, so nearest ones are found in n log n steps.
+/* Balanced trees of patches. Similar patches stand side by side in leaves, so a search for nearest ones takes n log n
+ * steps.
  * Rule: a tree depends on its points alone, not on threads or instruction sets. */
 #ifndef MF_KERNELS_CPU_PATCH_TREE_H
 #define MF_KERNELS_CPU_PATCH_TREE_H
@@ -28,8 +29,8 @@ void mf_patch_tree_lay(const struct mf_patch_image *image, void *memory, struct 
 /** Sets the coordinates of all patches of the image, and makes the tree. */
 void mf_patch_tree_make(int threads, const struct mf_patch_image *image, const float *axes, struct mf_patch_tree *tree);
 
-/** The leaves that are nearest to a point [PARTS], nearest ones first by the cuts on the way to them: their number.
- * It is @p most, MF_PATCH_MOST at most, or that of all. */
+/** The leaves that are nearest to a point [PARTS], nearest ones first by the cuts on the way to them. Returns their
+ * number. It is @p most, MF_PATCH_MOST at most, or that of all. */
 size_t mf_patch_tree_nearest(const struct mf_patch_tree *tree, const float *point, size_t most, uint32_t *leaf);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "src/base/err.h"
 
-/* About BAND numbers of some rows of at most COLUMNS are summed in WAYS floats; column i goes to sum i % WAYS. These
+/* About BAND numbers of some rows of at most COLUMNS are summed in WAYS floats. Column i goes to sum i % WAYS. These
  * sums are added in double. */
 enum { WAYS = 16, BAND = 512, COLUMNS = 256 };
 

@@ -1,5 +1,5 @@
-/* Shared by the pointwise descriptors of slices on the cpu. Slices with contiguous rows are processed one at a time;
- * slices whose pixels are interleaved (normal to x) in groups, one slice per lane.
+/* Shared by the pointwise descriptors of slices on the cpu. Slices with contiguous rows are processed one at a time.
+ * Slices with interleaved pixels (normal to x) go in groups, one slice per lane.
  * Rule: both add in the same order. */
 #ifndef MF_KERNELS_CPU_SLICE_H
 #define MF_KERNELS_CPU_SLICE_H
@@ -10,7 +10,7 @@
 
 enum { MF_CPU_LANES = 32 }; /* most slices of a group */
 
-/** Slices first .. first + lanes - 1: pixel (u, v) of lane s is x[u * xu + v * xv + s], and g[u * gu + v * gv + s *
+/** Slices first .. first + lanes - 1. Pixel (u, v) of lane s is x[u * xu + v * xv + s], and g[u * gu + v * gv + s *
  * gs]. */
 struct mf_cpu_group {
     size_t first, lanes, nu, nv;
@@ -47,7 +47,7 @@ void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct m
 size_t mf_cpu_band(size_t n);
 
 /**
- * Compares one slice with its target (kernels/slices/slices.h): writes task->sum and task->values of slice @p s, and
+ * Compares one slice with its target (kernels/slices/slices.h). Writes task->sum and task->values of slice @p s, and
  * adds to task->tally. The result does not depend on threads.
  *
  * @param d in   [levels][entries] D
@@ -56,7 +56,7 @@ size_t mf_cpu_band(size_t n);
 void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, size_t entries,
                     double *d, int threads);
 
-/** Means of 2 x 2 of nu x nv pixels, a last odd row or column dropped; @p coarse may be @p fine. */
+/** Means of 2 x 2 of nu x nv pixels, without a last odd row or column. Both @p coarse and @p fine may be one. */
 void mf_cpu_coarsen(size_t nu, size_t nv, const float *fine, float *coarse);
 /** The adjoint: every one of the nu x nv fine pixels += share * its coarse pixel. */
 void mf_cpu_spread(size_t nu, size_t nv, float share, const float *coarse, float *fine);

@@ -207,7 +207,7 @@ static size_t place(const struct mf_space_plan *p, long u, long v)
     return (u < 0 ? p->my - (size_t)-u : (size_t)u) * p->row + (v < 0 ? p->mx - (size_t)-v : (size_t)v);
 }
 
-/* What all points have in common (the spectrum's first number) is kept out of the transform in float. */
+/* The common part of all points (the spectrum's first number) is kept out of the transform in float. */
 static void window_plane(struct mf_space_plan *p, size_t d, const double *sums, double *window)
 {
     const long reach = (long)p->desc.lag - 1;
@@ -229,7 +229,7 @@ static void space_window(struct mf_space_plan *p, const double *sums, double *wi
     for (size_t d = 0; d < p->desc.lag; ++d) window_plane(p, d, sums + d * p->plane, window + d * width * width);
 }
 
-/* The spectrum of a plane of slopes for planes @p d apart. times: how often a voxel occurs in such a pair. */
+/* The spectrum of a plane of slopes for planes @p d apart. A voxel occurs @p times times in such a pair. */
 static void slope_plane(const struct mf_space_plan *p, size_t d, double times, const double *slope, float *x)
 {
     const long reach = (long)p->desc.lag - 1;
@@ -307,7 +307,7 @@ static void space_adjoint(struct mf_space_plan *p, size_t planes, const double *
     }
 }
 
-/* Sum over planes d of conj(C_d) F_d, the planes that follow @p spectra; a piece of them stays in a cache. */
+/* Sum over planes d of conj(C_d) F_d, the planes that follow @p spectra. A piece of them stays in a cache. */
 MF_CPU_FAST static void across_plane(const struct mf_space_plan *p, const float *spectra, float *restrict out)
 {
     enum { PIECE = 64 * 2 * TILE };

@@ -61,7 +61,7 @@ static size_t block_of(const struct mf_strip_plan *plan, size_t half)
     return mf_min((rows + grain - 1) / grain * grain, mf_max(plan->desc.rows, grain));
 }
 
-/* What unit jumps count. */
+/* Weights of unit jumps. */
 static void jumps(const struct mf_strip_plan *plan, struct mf_strip_level *l)
 {
     const double nu = (double)l->nu, nv = (double)l->nv, norm = plan->desc.smooth > 0 ? plan->jump.norm : 1;
@@ -198,7 +198,7 @@ static struct mf_strip_job job_of(const struct mf_strip_plan *plan, const struct
                                  .sums = sums};
 }
 
-/* Of the windows of level @p l. */
+/* Middle of the windows of level @p l. */
 static double middle_of(const struct mf_strip_plan *plan, const float *target, size_t l)
 {
     const size_t side = 2 * plan->desc.lag - 1;

@@ -43,7 +43,7 @@ static struct strip strip_of(const struct mf_strip_job *job, const struct mf_str
                           .sums = job->sums + level * entries * LANES};
 }
 
-/* The pixels of a row side by side with those of other slices: a column is a vector. @p ahead: what is read soon. */
+/* The pixels of a row side by side with those of other slices: a column is a vector. The row @p ahead is read soon. */
 AI void load_side(const float *row, const float *ahead, size_t sv, size_t n, size_t columns, size_t part, cell *to)
 {
     for (size_t v = 0; v < columns; ++v, row += sv, ahead += sv) {
@@ -82,8 +82,8 @@ static const float *row_at(const struct strip *s, ptrdiff_t u) { return s->rows-
 
 static int is_there(const struct strip *s, ptrdiff_t u) { return row_at(s, u) != NULL; }
 
-/* Row u of W slices into one part of a pair; zeros where there is none. Of rows before @p end the next one but one is
- * asked for. */
+/* Row u of W slices into one part of a pair; zeros where there is none. Before row @p end it prefetches the next row
+ * but one. */
 static void load_row(const struct strip *s, ptrdiff_t u, ptrdiff_t end, size_t part, cell *to)
 {
     const struct mf_strip_job *job = s->job;
@@ -116,7 +116,8 @@ static void transform(const struct strip *s, const cell *x, cell *y, int which)
     line_fft(s->l->along, x, y, work, which);
 }
 
-/* Combines spectra a and b of two real lines at frequency k to one line of n, with parts exchanged for the inverse. */
+/* Combines spectra a and b of two real lines at frequency k to one line of n. Its parts are exchanged for the
+ * inverse. */
 AI void join(cell a, cell b, size_t k, size_t n, cell *z)
 {
     z[k] = (cell){a.i + b.r, a.r - b.i};
@@ -207,8 +208,8 @@ struct jumps {
 
 AI float size_of(int soft, struct mf_jump jump, float d) { return soft ? mf_jump_soft(jump, d) : mf_jump_hard(d); }
 
-/* Which jumps of a new pair of rows count, 0 or 1: from the row before to the first; from the first to the second;
- * inside the first; inside the second; over the border. */
+/* Which jumps of a new pair of rows count, 0 or 1. They are from the row before to the first; from the first to the
+ * second; inside the first; inside the second; over the border. */
 struct counts {
     float to_first, to_second, first, second, over;
 };
@@ -319,7 +320,7 @@ static void values(const struct mf_strip_job *job, const struct mf_strip_area *a
 
 /* -- gradients -- */
 
-/* What rows d and d + 1 apart are worth, at every frequency: twice the conjugate transform. */
+/* Weights of rows d and d + 1 apart, at every frequency: twice the conjugate transform. */
 static void worth_of(const struct strip *s, size_t d, int both)
 {
     const size_t n = s->l->mv, lag = s->job->desc->lag, side = 2 * lag - 1;
@@ -402,7 +403,7 @@ AI float slope_of(int soft, struct mf_jump jump, float d)
 }
 
 /* Slopes of the last row of the pair before and of the first of this one. They come from the jumps into, between and
- * out of these rows, where they exist, and along them. cu, cv [W]: their weights. */
+ * out of these rows, where they exist, and along them. Weights are cu, cv [W]. */
 AI void add_slopes(int soft, struct mf_jump jump, size_t n, const struct counts *k, float in, const float *cu,
                    const float *cv, const cell *before, const cell *pair, float *last, float *first)
 {

@@ -260,8 +260,8 @@ static void make_maps(const struct mf_cpu_job *job, const struct cells *c, const
 
 /* -- correlations -- */
 
-/* sum [MAPS] over cells of t(p) t(p + offset), for all maps at once; separate sums would wait for their own additions.
- * @p t: cell (0, 0) of the first map. */
+/* sum [MAPS] over cells of t(p) t(p + offset), for all maps at once. Separate sums would wait for their own additions.
+ * Cell (0, 0) of the first map is @p t. */
 MF_CPU_FAST static void products_at(const struct cells *c, const float *t, ptrdiff_t offset, double sum[MAPS])
 {
     double ways[MAPS][WAYS] = {0};
@@ -359,7 +359,7 @@ MF_CPU_FAST static void gather(const struct cells *c, const struct state *st, co
         }
 }
 
-/* What the coherence counts goes to P and Q. */
+/* Adds the gradient of the coherence to P and Q. */
 MF_CPU_FAST static void coherence_back(const struct cells *c, const struct areas *a)
 {
     const size_t n = c->nu * c->nv;

@@ -1,5 +1,5 @@
-/* A smooth function of two values as a sum of products: f((u+v)/2)^2 = sum over m of weight_m psi_m(u) psi_m(v) for
- * u, v in [0, 1], with f of form/soft.h. The psi are polynomials, given by Chebyshev coefficients. */
+/* A smooth function of two values as a sum of products: f((u+v)/2)^2 = sum over m of weight_m psi_m(u) psi_m(v). The
+ * values u, v are in [0, 1], and f is that of form/soft.h. The psi are polynomials, given by Chebyshev coefficients. */
 #ifndef MF_KERNELS_CPU_TERMS_H
 #define MF_KERNELS_CPU_TERMS_H
 

@@ -37,7 +37,7 @@ ALWAYS void wide(size_t groups, size_t depth, const float *const *a, size_t row,
     }
 }
 
-/* For registers that are half as many or half as wide: half of the columns at a time, rows @p from .. @p to - 1, both
+/* For registers that are half as many or half as wide: half of the columns at a time. Rows @p from .. @p to - 1 are
  * compile-time constants. */
 ALWAYS void narrow(size_t from, size_t to, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
                    size_t width, float *c)

@@ -12,7 +12,7 @@ enum {
 };
 
 /**
- * c[m][n] += sum over k < depth of a[m / 4][m % 4 * row + k * step] b[k * width + n], m < 4 groups, n < 32; c [4
+ * c[m][n] += sum over k < depth of a[m / 4][m % 4 * row + k * step] b[k * width + n]. Here m < 4 groups, n < 32; c [4
  * groups][32]. Terms are summed in the order of k and then added to c. Splitting a long sum makes it more exact.
  */
 typedef void mf_cpu_tile(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
@@ -22,8 +22,8 @@ typedef void mf_cpu_tile(size_t groups, size_t depth, const float *const *a, siz
 mf_cpu_tile *mf_cpu_tile_of(size_t i);
 
 /**
- * The same for a with a constant stride and a contiguous b: c[m][n] = or, with @p add, += sum over k < depth of
- * a[m * row + k] b[k * 32 + n], m < rows <= 12; c [rows][32]. Prefetches the cache lines ahead [depth][16].
+ * The same for a with a constant stride and a contiguous b: c[m][n] = or, with @p add, += a sum. It is over k < depth
+ * of a[m * row + k] b[k * 32 + n], m < rows <= 12; c [rows][32]. Prefetches the cache lines ahead [depth][16].
  */
 typedef void mf_cpu_rows(size_t rows, size_t depth, const float *a, size_t row, const float *b, int add, float *c,
                          const float *ahead);

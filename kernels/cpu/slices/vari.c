@@ -8,7 +8,8 @@
 #include "kernels/cpu/slices/slice.h"
 #include "src/base/err.h"
 
-/* One level of a group: pixel (u, v) of lane s is x[u * xu + v * xv + s]; g is contiguous, [nu][nv][lanes]. */
+/* One level of a group: pixel (u, v) of lane s is x[u * xu + v * xv + s]. The gradient g is contiguous,
+ * [nu][nv][lanes]. */
 struct level {
     size_t nu, nv, xu, xv;
     const float *x;
@@ -117,7 +118,7 @@ static void pool(const struct level *fine, const struct level *coarse, size_t la
 
 /* -- values -- */
 
-/* What a unit jump along u and along v counts. */
+/* Weights of a unit jump along u and along v. */
 static void weights(const struct mf_slice_plan *plan, const struct level *level, double *cu, double *cv)
 {
     const double nu = (double)level->nu, nv = (double)level->nv, norm = plan->desc.smooth > 0 ? plan->jump.norm : 1.0;
@@ -193,7 +194,7 @@ static void values(void *args, const struct mf_cpu_group *group, size_t slot)
 /* -- gradients -- */
 
 /* One row of a gradient. The buffers are rows of slopes: of the jumps into this row, out of it, and inside it. Entry v
- * + 1 of the last is the jump from pixel v to v + 1; entries 0 and nv are the jump over the border. */
+ * + 1 of the last is the jump from pixel v to v + 1. Entries 0 and nv are the jump over the border. */
 struct row {
     size_t nv, lanes, stride;
     const float *x, *next; /* NULL: nothing follows */

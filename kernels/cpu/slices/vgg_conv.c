@@ -96,7 +96,7 @@ static size_t tiles_of(const struct mf_cpu_vgg_conv *k, size_t side)
     return tiles;
 }
 
-/* Of all maps' tiles one behind the other: the map of this one, and its number there. */
+/* Finds the map of a tile, and its number there; the tiles of all maps follow one another. */
 static size_t map_of(const struct mf_cpu_vgg_conv *k, size_t side, size_t *tile)
 {
     size_t i = 0;
@@ -140,7 +140,7 @@ static void convolve_tiles(const struct mf_cpu_vgg_conv *k, size_t side, struct 
     }
 }
 
-/* Of tiles: what fits, but more where threads are more than panels, of some tiles still. */
+/* Number of chunks of tiles that fit. There are more where threads exceed the panels, with some tiles still. */
 static size_t chunks_of(const struct mf_cpu_vgg_conv *k, size_t side, size_t tiles)
 {
     const size_t most = mf_winograd_most(side, k->x[0].channels), panels = panels_of(k),
@@ -151,7 +151,7 @@ static size_t chunks_of(const struct mf_cpu_vgg_conv *k, size_t side, size_t til
     return fit > more ? fit : more;
 }
 
-/* Of panels, so that each thread has one: each part turns its chunk's pixels to points anew. */
+/* Number of parts of panels, so that each thread has one. Each part turns its chunk's pixels to points anew. */
 static size_t parts_of(const struct mf_cpu_vgg_conv *k, size_t chunks)
 {
     const size_t parts = 1 + ((size_t)k->threads - 1) / (chunks > 0 ? chunks : 1), panels = panels_of(k);

@@ -45,7 +45,7 @@ float mf_cpu_whole_steps(float often)
     return best;
 }
 
-/* Of a line of columns: the largest magnitude, the largest sum of magnitudes that are added up in 32 bits, the sum. */
+/* Extent of a line of columns: the largest magnitude, the largest sum of magnitudes in 32 bits, the sum. */
 struct extent {
     mf_line most, together, sum;
 };
@@ -127,8 +127,8 @@ void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k)
 }
 
 /* Elements are rounded down after adding a number between 1/16 and 15/16. The numbers are multiples of the golden
- * ratio, which are evenly distributed: equal elements are not all rounded alike, and integers stay exact. Rounding of
- * floats moves rows of gentle thresholds slightly outside the range. They are clipped, because otherwise sums would
+ * ratio, which are evenly distributed. So equal elements are not all rounded alike, and integers stay exact. Rounding
+ * of floats moves rows of gentle thresholds slightly outside the range. They are clipped, because otherwise sums would
  * overflow. */
 MF_CPU_WIDE void mf_cpu_whole_row(const struct mf_cpu_whole *w, size_t number, const float *x, int16_t *to)
 {

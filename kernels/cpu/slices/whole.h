@@ -1,13 +1,13 @@
 /* Products of rows of numbers in [0, 1] with a symmetric matrix, in 16-bit integers. This is twice as fast as float
- * where the cpu multiplies pairs of them and adds in 32 bits (avx512_vnni). avx2 needs two steps and is 1.5 times as
- * fast, except beside avx512f, whose floats are faster by the count of ports (not measured).
+ * where the cpu multiplies pairs of them and adds in 32 bits (avx512_vnni). With avx2 two steps are needed, and it is
+ * 1.5 times as fast. Beside avx512f floats are faster, by the count of ports (not measured).
  * Rule: integer sums are exact; only rounding loses precision. Rows are rounded to 2^-14, up or down by a pattern that
  * averages out. A column of the matrix has its own step: the smallest with which no sum of MF_WHOLE_PAIRS pairs
  * overflows. Finer rows would leave fewer bits to the matrix. The diagonal, often much larger than the rest, stays in
- * float. Errors of single elements average out in sums. For gradients through 200 channels or more the relative error,
- * over all pixels in L2, is below 1e-5 far from the target (float: below 1e-6). Near the target both are at the level
- * of float rounding. Columns with no element above 1e-25, or with sums of 1e25 or more, have no scale in float and
- * count as 0 except for their diagonal. */
+ * float. Errors of single elements average out in sums. For gradients through 200 channels or more the relative error
+ * over all pixels in L2 is small. Far from the target it is below 1e-5 (float: below 1e-6). Near the target both are at
+ * the level of float rounding. Columns with no element above 1e-25, or with sums of 1e25 or more, have no scale in
+ * float. They count as 0 except for their diagonal. */
 #ifndef MF_KERNELS_CPU_WHOLE_H
 #define MF_KERNELS_CPU_WHOLE_H
 
@@ -19,8 +19,8 @@ enum {
     MF_WHOLE_LEAST = 200 /* channels: fewer are multiplied in float */
 };
 
-/** A matrix S [n][n]. sum over k of x[k] S[k][j] = inverse[j] * (the integer product) + half[j] + diagonal[j] * x[j].
- * Rows are rounded to x * steps - steps / 2. */
+/** A matrix S [n][n]. The sum over k of x[k] S[k][j] is inverse[j] * (the integer product) + half[j] + diagonal[j] *
+ * x[j]. Rows are rounded to x * steps - steps / 2. */
 struct mf_cpu_whole {
     size_t n, width; /* width: from row to row, of rows and of S */
     float steps;
@@ -34,8 +34,8 @@ size_t mf_cpu_whole_place(struct mf_cpu_whole *w, float *memory);
 /** An even number of steps by which 0, 1 and @p often become integers, or nearly so. */
 float mf_cpu_whole_steps(float often);
 
-/** Sets scale, inverse, half and diagonal of MF_LINE columns of S [n][width] from @p j on, and removes their diagonal
- * from S. Not @p whole: sets them so that only a product in float counts, as beyond S up to the end of the last
+/** Sets scale, inverse, half and diagonal of MF_LINE columns of S [n][width] from @p j on. Removes their diagonal from
+ * S. Not @p whole: sets them so that only a product in float counts. The same holds beyond S up to the end of the last
  * panel. */
 void mf_cpu_whole_columns(const struct mf_cpu_whole *w, int whole, size_t j, float *s);
 

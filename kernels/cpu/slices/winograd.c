@@ -28,7 +28,7 @@ size_t mf_winograd_cost(size_t side, size_t tiles) { return side * side * tiles 
 
 size_t mf_winograd_most(size_t side, size_t in) { return side == LARGE ? 8 + 3072 / (in + 16) : 12 + 6144 / (in + 16); }
 
-/* Floats from a tile, or from a point, to the next: a line more, so that they are not all in one set of the first
+/* Floats from a tile, or from a point, to the next. They are a line more, so that not all are in one set of the first
  * cache.
  */
 static size_t wide(const struct mf_winograd *k) { return k->in + LINE; }
@@ -142,7 +142,8 @@ MF_CPU_FAST static void turn_weights_large(const float *restrict w, size_t plane
 
 /* -- pixels to points -- */
 
-/* Positions of a tile's rows and columns. Those beyond the frame, which no existing pixel needs, are set to its end. */
+/* Positions of a tile's rows and columns. Positions beyond the frame, which no existing pixel needs, are set to its
+ * end. */
 struct place {
     size_t u[LARGE], v[LARGE];
 };
@@ -240,7 +241,7 @@ void mf_winograd_points(const struct mf_winograd *k, const float *x, size_t nu, 
 
 /* -- products -- */
 
-/* What is asked for next: lines of weights, tap by tap. */
+/* Memory to prefetch next: lines of weights, tap by tap. */
 struct ahead {
     const float *w; /* NULL: nothing */
     size_t plane, depth, asked;
@@ -255,7 +256,7 @@ static const float *next(struct ahead *ahead, const float *here)
     return ahead->w + i / 2 * ahead->plane + i % 2 * ahead->depth * LINE;
 }
 
-/* Of tiles 0 .. count - 1, in parts that are about as large. */
+/* Multiplies tiles 0 .. count - 1, in parts that are about as large. */
 static void multiply(const struct mf_winograd *k, const float *a, size_t count, size_t depth, const float *w, int add,
                      float *c, struct ahead *ahead)
 {

@@ -1,11 +1,11 @@
-/* Convolutions of 3 x 3 pixels with fewer products than the definition has, F(m x m, 3 x 3) of Winograd 1980, as Lavin
- * & Gray 2016 use it:
+/* Convolutions of 3 x 3 pixels with fewer products than the definition has. It is F(m x m, 3 x 3) of Winograd 1980, as
+ * Lavin & Gray 2016 use it:
  *
  *   Y = A^T [sum over channels of (G w G^T) * (B^T X B)] A,   * number by number of (m + 2) x (m + 2), called points
  *
  * X: (m + 2) x (m + 2) pixels, of which those of the next tile are m further; Y: m x m. Each point is a product of
- * matrices, tiles x channels times channels x channels, and sums over channels have one order, whatever tiles are
- * worked on together. For m = 2, 4 products per pixel where the definition has 9:
+ * matrices, tiles x channels times channels x channels. Sums over channels have one order, whatever tiles are worked on
+ * together. For m = 2, 4 products per pixel where the definition has 9:
  *
  *   B^T = 1  0 -1  0    G =  1    0    0    A^T = 1  1  1  0
  *         0  1  1  0        1/2  1/2  1/2         0  1 -1 -1
@@ -22,7 +22,7 @@
  *         0  b/2 -1/2 -b    1  0         1/6  -b/6   1/3
  *         0   1    0 -5/2   0  1          0     0     1
  *
- * Points of weights are made where they are used, of a panel and some channels at a time: to read them from memory,
+ * Points of weights are made where they are used, of a panel and some channels at a time. Reading them from memory,
  * four times as large as the weights, takes longer. */
 #ifndef MF_KERNELS_CPU_WINOGRAD_H
 #define MF_KERNELS_CPU_WINOGRAD_H

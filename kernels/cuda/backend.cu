@@ -234,7 +234,7 @@ void open_port(struct mf_cuda_queue *own)
 
 size_t least(size_t a, int b) { return size_t(b) < a ? size_t(b) : a; }
 
-/* What its compute capability promises; a part of a GPU may have less. */
+/* Shared memory by its compute capability; a part of a GPU may have less. */
 size_t shared_of(int device)
 {
     return least(mf_gpu_shared(capability_of(device)), attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
@@ -432,7 +432,7 @@ void mf_cuda_check(cudaError_t error, const char *file, int line)
            int(error));
 }
 
-/* What is counted on labels the cores count. */
+/* The cores count where counts are made on labels. */
 #define MF_ON_GPU(family)                 &mf_##family##_cuda
 #define MF_ON_CORES(family)               nullptr
 #define MF_FAMILY(ID, family, where, ...) .family = MF_ON_##where(family),

@@ -42,7 +42,7 @@ template <class Phases> struct phase_sums {
                 value[k] += double(mf_meanfield_pair(p == o, keep[p], keep[o], share));
     }
 
-    /* Of the nearest probabilities to v - shift, which replace v. */
+    /* Adds the sums of the probabilities nearest to v - shift, which replace v. */
     static __device__ void add(int phases, const phase_values &shift, float *v, double *value)
     {
         float keep[PHASES], share;
@@ -109,7 +109,7 @@ void inner(struct mf_queue *q, const struct mf_probabilities *at, double *out)
 
 /* -- lines -- */
 
-/* A block has a line along x; lines along y and z get their integers by atomic additions, in any order. */
+/* A block has a line along x. Lines along y and z get their integers by atomic additions, in any order. */
 template <class Phases>
 __global__ void __launch_bounds__(MF_CUDA_THREADS)
     add_lines(struct mf_probabilities at, float scale, struct mf_lines to)

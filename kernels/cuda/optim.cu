@@ -29,7 +29,7 @@ template <int M> struct number {
     static constexpr int OF = M;
 };
 
-/* Calls work(pairs, M) for runs of at most MOST pairs, M = 0, 2 or 4 as a type; once when there is no pair. */
+/* Calls work(pairs, M) for runs of at most MOST pairs, M = 0, 2 or 4 as a type. It calls once when there is no pair. */
 template <class Work> void by_pairs(const struct mf_history *h, const Work &work)
 {
     struct pairs p = pairs_of(h);

@@ -1,5 +1,5 @@
 /* Shared by all files of the cuda back end: launches, error checks, the queue.
- * Rule: nvcc compiles these sources, and so does g++ with the stand-in for the toolkit in tests/emu, which runs them on
+ * Rule: nvcc compiles these sources. So does g++ with the stand-in for the toolkit in tests/emu, which runs them on
  * machines without a GPU. */
 #ifndef MF_KERNELS_CUDA_QUEUE_CUH
 #define MF_KERNELS_CUDA_QUEUE_CUH

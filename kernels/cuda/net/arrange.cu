@@ -108,7 +108,7 @@ template <class T> struct tiles {
     T *y;
 };
 
-/* Block (x, y): tile x of matrix y, by way of shared memory, so that both sides are read and written in lines. */
+/* Block (x, y): tile x of matrix y, by way of shared memory. So both sides are read and written in lines. */
 template <class Add, class T> __global__ void __launch_bounds__(MF_CUDA_THREADS) tile_kernel(tiles<T> all)
 {
     MF_SHARED(float, tile);

@@ -1,6 +1,6 @@
 /* attention on cuda. See kernels/net/attention.c. A block has some queries of a head, or some keys of a group.
  * It takes the others by tiles, so no array of rows x keys exists (Dao, "FlashAttention-2", 2023). Backward computes
- * the gradients of queries, and of keys and values, in two kernels: every sum has one order, and nothing is added by
+ * the gradients of queries, and of keys and values, in two kernels. Every sum has one order, and nothing is added by
  * atomics. Every warp has 16 rows, whose numbers and statistics no other warp needs. */
 #include "kernels/net/attention.h"
 #include "kernels/net/gpu_work.h"
@@ -24,8 +24,8 @@ template <class T> struct problem {
     bool wide, add_q, add_kv; /* wide: 16 bytes may be loaded at once */
 };
 
-/* Blocks for heads of up to D columns, which stand in shared memory with zeros behind them: ROWS rows of their own, and
- * OTHER rows of a tile. */
+/* Blocks for heads of up to D columns, which stand in shared memory with zeros behind them. A block has ROWS rows of
+ * its own, and OTHER rows of a tile. */
 template <class T, unsigned D> struct shape {
     static constexpr unsigned BYTES = D * unsigned(sizeof(T)), PAD = 16 / unsigned(sizeof(T));
     static constexpr unsigned WARPS = BYTES <= 256 ? 4 : BYTES <= 512 ? 2 : 1, ROWS = 16 * WARPS;
@@ -37,7 +37,7 @@ template <class T, unsigned D> struct shape {
     static constexpr size_t BACK = FORWARD + ROWS * STEP * sizeof(T);
 };
 
-/* What a block works on. */
+/* Part of one block. */
 struct part {
     size_t sample;
     unsigned head, first; /* head or group; first row */

@@ -1,5 +1,5 @@
-/* What linear and convolutions do with their sums: y = act(sum + b), and backward of that. The sums are in out[1], if
- * the call has it, else in out[0]. */
+/* The step behind linear and convolutions: y = act(sum + b), and backward of that. The sums are in out[1], if the call
+ * has it, else in out[0]. */
 #ifndef MF_KERNELS_CUDA_NET_BIAS_ACT_CUH
 #define MF_KERNELS_CUDA_NET_BIAS_ACT_CUH
 

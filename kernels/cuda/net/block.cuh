@@ -1,6 +1,6 @@
 /* Products of large matrices, by blocks of 128 x 128 sums. Tiles of both matrices come to shared memory while earlier
  * ones are multiplied; a warp has 64 x 64 sums.
- * Rule: the terms of a sum are added in their order, so a block has the same bits in every run. */
+ * Rule: the terms of a sum are added in their order. So a block has the same bits in every run. */
 #ifndef MF_KERNELS_CUDA_NET_BLOCK_CUH
 #define MF_KERNELS_CUDA_NET_BLOCK_CUH
 
@@ -53,7 +53,7 @@ template <int GROUPS> __device__ inline void mf_copy_wait()
 /** Terms of a tile's lines. */
 template <class T> constexpr unsigned mf_tile_depth = 64 / sizeof(T);
 
-/** What a matrix in global memory has from @p at on; beyond it are zeros. */
+/** A piece of a matrix in global memory, from @p at on; beyond it are zeros. */
 template <class T> struct mf_piece {
     const T *at;
     size_t step; /* from one row to the next */
@@ -101,8 +101,8 @@ template <bool TURNED, class T> __device__ inline void mf_tile_take(T *to, const
 __device__ inline unsigned mf_block_row() { return threadIdx.x / MF_CUDA_WARP / 2 * MF_BLOCK_WARP; }
 __device__ inline unsigned mf_block_column() { return threadIdx.x / MF_CUDA_WARP % 2 * MF_BLOCK_WARP; }
 
-/** c = a b. @p next gives the pieces of the next tiles of a and b, @p tiles times. @p rows, @p columns: those of the
- * block that count; the sums of others are not computed. @p shared: mf_block_bytes. */
+/** c = a b. The function @p next gives the pieces of the next tiles of a and b, @p tiles times. Only @p rows and @p
+ * columns of the block count; the sums of others are not computed. The memory @p shared has mf_block_bytes. */
 template <bool A_TURNED, bool B_TURNED, class T, class Next>
 __device__ void mf_block_product(mf_block_sums &c, T *shared, unsigned tiles, unsigned rows, unsigned columns,
                                  bool wide, const Next &next)
@@ -139,7 +139,7 @@ __device__ void mf_block_product(mf_block_sums &c, T *shared, unsigned tiles, un
     }
 }
 
-/** Calls give(row, column, v) for four neighbouring sums at a time, by way of @p shared, so that arrays are written in
+/** Calls give(row, column, v) for four neighbouring sums at a time, by way of @p shared. So arrays are written in
  * lines. */
 template <class Give> __device__ void mf_block_give(const mf_block_sums &c, void *shared, const Give &give)
 {

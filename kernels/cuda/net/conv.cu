@@ -1,6 +1,6 @@
 /* conv2d on cuda. See kernels/net/conv.c. With windows of one pixel, or side by side, it is a product (linear.cu); else
- * it is cuDNN's. Weights are [o][c][window], as in files; cuDNN wants channels last, so they are turned in work memory,
- * and so is their gradient. */
+ * it is cuDNN's. Weights are [o][c][window], as in files, but cuDNN wants channels last. So they are turned in work
+ * memory, and so is their gradient. */
 #include <stdlib.h>
 
 #include "kernels/cuda/net/bias_act.cuh"
@@ -61,7 +61,7 @@ template <class T> struct gather_body {
     }
 };
 
-/* What no window has seen has no gradient. */
+/* A pixel that no window has seen has no gradient. */
 template <class T> struct scatter_body {
     struct windows s;
     const T *from;

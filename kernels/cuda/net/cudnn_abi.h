@@ -10,7 +10,8 @@ enum { MF_DNN_NHWC = 1 };                                 /* cudnnTensorFormat_t
 enum { MF_DNN_CORRELATION = 1 };                          /* cudnnConvolutionMode_t: windows are not turned */
 enum { MF_DNN_TENSOR_OP_MATH = 1, MF_DNN_FMA_MATH = 3 };  /* cudnnMathType_t; FMA: f32 in full */
 
-/* Algorithms 0 and 1 know channels last. Of gradients 0 has other bits in every run; of those of weights 3 has, too. */
+/* Algorithms 0 and 1 know channels last. Algorithm 0 gives gradients other bits in every run; algorithm 3 does so for
+ * those of weights. */
 enum { MF_DNN_ALGORITHM_0 = 0, MF_DNN_ALGORITHM_1 = 1, MF_DNN_ALGORITHM_3 = 3, MF_DNN_ALGORITHMS = 8 };
 
 /* Descriptors and handles are pointers to what the library knows. */

@@ -1,5 +1,5 @@
-/* group_norm on cuda. See kernels/net/norm.c. What the activation got is computed again in backward, so that no array
- * of slopes is kept. */
+/* group_norm on cuda. See kernels/net/norm.c. Backward computes the input of the activation again, so that no array of
+ * slopes is kept. */
 #include "kernels/cuda/net/rows.cuh"
 #include "kernels/form/act.h"
 #include "kernels/form/norm.h"
@@ -8,8 +8,8 @@
 namespace
 {
 
-/* A call: extents, operands, and work memory. saved [image][group]: mean, 1 / deviation. sums [image][channel]:
- * forward: of x and x^2 over the pixels; backward: of the slope s before the activation, and of s (x - mean). */
+/* A call: extents, operands, and work memory. Array saved [image][group] has mean, 1 / deviation. Sums [image][channel]
+ * are, forward: of x and x^2 over the pixels; backward: of the slope s before the activation, and of s (x - mean). */
 template <class T> struct norm {
     size_t images, pixels, c, groups;
     int act;

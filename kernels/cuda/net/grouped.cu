@@ -1,6 +1,6 @@
 /* grouped_linear on cuda. See kernels/net/route.c. Blocks read on the device where groups begin. A grid has the most
- * blocks that any groups need, and the others return at once. Group g has the tiles of rows from number
- * offset[g] / 128 + g on: at least as many as its rows fill, and a group never has one of another's. */
+ * blocks that any groups need, and the others return at once. Group g has the tiles of rows from number offset[g] / 128
+ * + g on. They are at least as many as its rows fill, and a group never has one of another's. */
 #include "kernels/cuda/net/bias_act.cuh"
 #include "kernels/cuda/net/block.cuh"
 #include "kernels/form/act.h"

@@ -110,7 +110,7 @@ void softmax_loss_back(struct mf_queue *q, const struct mf_call *call)
 
 /* -- squared_loss -- */
 
-/* What a sum of squares is divided by: rows that count, and numbers of a row. */
+/* Divisor of a sum of squares: rows that count, and numbers of a row. */
 struct parts {
     const double *rows;
     double each;

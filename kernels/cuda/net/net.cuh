@@ -72,8 +72,8 @@ template <class Work> void mf_choose(bool yes, const Work &work)
         work(mf_truth<false>());
 }
 
-/** Calls @p work with the numbers of a load as a type: 16 bytes of T where rows of @p n numbers and the arrays allow
- * it, else 1. */
+/** Calls @p work with the numbers of a load as a type. Loads have 16 bytes of T where rows of @p n numbers and the
+ * arrays allow it, else 1. */
 template <int W> struct mf_width {
     static constexpr int OF = W;
 };

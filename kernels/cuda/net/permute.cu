@@ -1,5 +1,5 @@
-/* permute and combine on cuda. See kernels/net/route.c. Slots are counted by chunk and expert; one block adds the
- * chunks up; then every chunk knows where its slots go, and rows move by a warp each. */
+/* permute and combine on cuda. See kernels/net/route.c. Slots are counted by chunk and expert, and one block adds the
+ * chunks up. Then every chunk knows where its slots go, and rows move by a warp each. */
 #include "kernels/cuda/net/rows.cuh"
 #include "kernels/cuda/net/slots.cuh"
 #include "kernels/form/route.h"

@@ -1,13 +1,13 @@
 /* Matrix products by cuBLASLt. Descriptors and algorithms are chosen when a call is planned.
- * Rule: an epilogue is an offer. What the library cannot do with these shapes, the caller does itself. */
+ * Rule: an epilogue is an offer. Where the library refuses these shapes, the caller does the step itself. */
 #ifndef MF_KERNELS_CUDA_NET_PRODUCT_CUH
 #define MF_KERNELS_CUDA_NET_PRODUCT_CUH
 
 #include "kernels/cuda/net/cublaslt_abi.h"
 #include "kernels/cuda/queue.cuh"
 
-/** C = A B, or C += A B, row by row, of packed matrices. op(A): [m][k], op(B): [k][n]; @p ta, @p tb: the memory holds
- * the transpose. */
+/** C = A B, or C += A B, row by row, of packed matrices, op(A): [m][k], op(B): [k][n]. Where @p ta or @p tb, the memory
+ * holds the transpose. */
 struct mf_product_of {
     bool ta, tb, add;
     size_t m, n, k;

@@ -16,7 +16,7 @@ struct candidate {
     unsigned expert;
 };
 
-/* Of equal keys the lower number comes first. */
+/* The lower number comes first of equal keys. */
 __device__ bool beats(const candidate &a, const candidate &b)
 {
     return a.key > b.key || (a.key == b.key && a.expert < b.expert);

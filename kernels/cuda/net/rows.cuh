@@ -41,7 +41,7 @@ template <class Body> void mf_rows_run(struct mf_queue *q, size_t rows, const Bo
         MF_RUN(mf_rows_kernel<Body>, unsigned(blocks < most ? blocks : most), MF_CUDA_THREADS, 0, q, rows, body);
 }
 
-/** The numbers of a row that a lane has, W at a time; a row of n numbers holds whole loads. */
+/** The numbers of a row that a lane has, W at a time. A row of n numbers holds whole loads. */
 template <int W, class Work> __device__ inline void mf_lane(size_t n, unsigned lane, const Work &work)
 {
     for (size_t i = size_t(lane) * W; i < n; i += size_t(MF_CUDA_WARP) * W) work(i);

@@ -1,6 +1,6 @@
-/* Slots of a mixture of experts, counted by expert. A block has a chunk of the slots and a thread an expert: it looks
- * at all slots of the chunk in their order. Rule: what a slot gets depends on the slots before it alone, so places are
- * the same in every run. */
+/* Slots of a mixture of experts, counted by expert. A block has a chunk of the slots and a thread an expert. The thread
+ * looks at all slots of the chunk in their order. Rule: what a slot gets depends on the slots before it alone, so
+ * places are the same in every run. */
 #ifndef MF_KERNELS_CUDA_NET_SLOTS_CUH
 #define MF_KERNELS_CUDA_NET_SLOTS_CUH
 

@@ -66,7 +66,7 @@ void add_forward(struct mf_queue *q, const struct mf_call *call)
     });
 }
 
-/* What is not repeated may be dout itself. */
+/* A part that is not repeated may be dout itself. */
 template <class T> void move(struct mf_queue *q, const struct mf_call *call, int j)
 {
     const bool add = call->add >> j & 1;

@@ -1,6 +1,6 @@
-/* Products of small matrices in shared memory, by a warp: f32 by multiply and add, numbers of 16 bits by tensor cores
+/* Products of small matrices in shared memory, by a warp. For f32 it multiplies and adds; 16 bits go by tensor cores
  * with sums in f32.
- * Rule: lane l holds, for all types, c[n] = columns 8 n + 2 (l % 4) and the next one, of row l / 4, then of row
+ * Rule: for all types lane l holds c[n] = columns 8 n + 2 (l % 4) and the next one. They are of row l / 4, then of row
  * l / 4 + 8. A row of a matrix begins at a multiple of 16 bytes. */
 #ifndef MF_KERNELS_CUDA_NET_TILE_CUH
 #define MF_KERNELS_CUDA_NET_TILE_CUH
@@ -22,7 +22,7 @@ __device__ inline unsigned mf_tile_column(int n, int j)
 
 /* -- f32 -- */
 
-/* Terms [i, i + 4) of the sums, of @p L neighbouring lines; a line is a row of a or a column of b. ALONG: its terms
+/* Terms [i, i + 4) of the sums, of @p L neighbouring lines. A line is a row of a or a column of b. ALONG: its terms
  * follow one another in memory. */
 template <bool ALONG, int L>
 __device__ inline void mf_tile_terms(float (&v)[L][4], mf_matrix<float> from, unsigned line, unsigned i)

@@ -1,5 +1,5 @@
 /* The fastest of several algorithms of a library for one operation, on arrays of the real extents.
- * Rule: this happens when a list is planned. What is found is remembered (kernels/tuning.h), and not tried again. */
+ * Rule: this happens when a list is planned. The result is remembered (kernels/tuning.h), and not tried again. */
 #ifndef MF_KERNELS_CUDA_NET_TUNE_CUH
 #define MF_KERNELS_CUDA_NET_TUNE_CUH
 
@@ -15,8 +15,8 @@ enum { MF_TRIES = 8, MF_TUNE_TEXT = 512 };
 /** Are algorithms tried on this queue? Not where plans must not depend on timing. */
 static inline bool mf_tunes(const struct mf_queue *q) { return q->tuning && !q->deterministic; }
 
-/** The key of an operation, in words: also this GPU, its driver, and the version of the library. @p property: its
- * function that gives a part of the version. */
+/** The key of an operation, in words: also this GPU, its driver, and the version of the library. Its function @p
+ * property gives a part of the version. */
 void mf_tune_key(const struct mf_queue *q, const char *library, int (*property)(int part, int *value),
                  const char *words, char key[MF_TUNE_TEXT]);
 

@@ -82,7 +82,7 @@ void check(const struct mf_slice_plan *plan, const struct mf_view *x)
     MF_ASSERT(x->ss == 1 || x->sv == 1 || x->su == 1);
 }
 
-/* What entries of level l are compared with. */
+/* Targets of the entries of level l. */
 struct mf_corr_comparison comparison_of(const struct batch &b, const struct mf_slice_task &t, size_t l, size_t entries)
 {
     const size_t stride = b.plan->desc.levels * entries;

@@ -1,6 +1,6 @@
 /* Private to S2 on cuda: its plan, and the table of its launches. One launch does a step for all levels of all slices,
- * of several tasks and their plans. Beside S2 the kernels do Variation of the same slices: forward transforms read all
- * pixels anyway, backward ones write all gradients.
+ * of several tasks and their plans. Beside S2 the kernels do Variation of the same slices. Forward transforms read all
+ * pixels anyway, and backward ones write all gradients.
  * Rule: the result of a slice depends on its pixels alone. */
 #ifndef MF_KERNELS_CUDA_CORR_CUH
 #define MF_KERNELS_CUDA_CORR_CUH
@@ -27,7 +27,7 @@ struct mf_corr_slices {
     __host__ __device__ bool side_by_side() const { return ss == 1 && sv != 1; }
 };
 
-/** What values of slices are compared with at one level. */
+/** Targets of slices' values at one level. */
 struct mf_corr_comparison {
     const float *target; /* device; NULL: only values are wanted */
     const double *scale; /* [count] queue->host; NULL: all 1 */
@@ -149,7 +149,7 @@ __host__ __device__ inline bool mf_corr_continued(const struct mf_corr_level &w)
     return w.periodic && w.line.n != w.nv;
 }
 
-/** What is subtracted from the pixels of a periodic slice, so that floats keep more digits of D. */
+/** Number that is subtracted from the pixels of a periodic slice. So floats keep more digits of D. */
 __host__ __device__ inline float mf_corr_middle(const struct mf_corr_level &w)
 {
     return w.periodic && !w.y.base ? 0.5f : 0.0f;

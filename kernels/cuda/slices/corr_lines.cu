@@ -22,7 +22,8 @@ struct pair {
     unsigned s, u;
 };
 
-/* Where slices are side by side, a block has a pair of each of 2^shift slices; else 2^shift pairs one after the other.
+/* Where slices are side by side, a block has a pair of each of 2^shift slices. Else it has 2^shift pairs one after the
+ * other.
  */
 __host__ __device__ unsigned groups_of(const struct mf_corr_level &w, const struct mf_corr_slices &x)
 {
@@ -49,7 +50,7 @@ __device__ struct pair pair_of(const struct mf_corr_level &w, const struct mf_co
     return {q / mf_corr_pairs(w), 2 * (q % mf_corr_pairs(w))};
 }
 
-/* Calls body(pair, its number p, v, step) for pairs whose columns v, v + step and so on are this thread's. Neighbouring
+/* Calls body(pair, its number p, v, step) for pairs with columns of this thread: v, v + step and so on. Neighbouring
  * threads have neighbouring columns; with @p lanes neighbouring pairs. */
 template <class Body>
 __device__ void columns(const struct mf_corr_level &w, const struct mf_corr_slices &x, unsigned block, bool lanes,
@@ -114,7 +115,7 @@ __device__ void couple(const struct mf_corr_level &w, unsigned p, int k, int *pl
     *minus = int(p) * w.pitch + mf_line_pad(__ldg(w.line.place + (k ? w.line.n - k : 0)));
 }
 
-/* What is transformed to `spectrum`, or to `back`. */
+/* Slices that are transformed to `spectrum`, or to `back`. */
 __host__ __device__ const struct mf_corr_slices &source_of(const struct mf_corr_level &w, int second)
 {
     return second && w.y.base ? w.y : w.x;
@@ -184,7 +185,8 @@ __global__ void __launch_bounds__(THREADS, 5)
     });
 }
 
-/* The rows of a pair and their neighbours, for the gradient of Variation: slopes of jumps in, less those of jumps out.
+/* The rows of a pair and their neighbours, for the gradient of Variation. It has slopes of jumps in, less those of
+ * jumps out.
  */
 struct neighbours {
     const struct mf_jumps &j;

@@ -1,6 +1,6 @@
-/* Products of rows of S2, in registers: sums of the spectra of two rows, and of the slopes with them (corr_lines.cu).
- * A thread sums up to 32 lags in registers. Further lags are groups: other threads multiply them, and the same thread
- * adds them to the gradient one group after the other. */
+/* Products of rows of S2, in registers. They are sums of the spectra of two rows, and of the slopes with them
+ * (corr_lines.cu). A thread sums up to 32 lags in registers. Further lags are groups. Other threads multiply them, and
+ * the same thread adds them to the gradient one group after the other. */
 #include "kernels/cuda/slices/lines.cuh"
 
 namespace
@@ -79,7 +79,7 @@ __device__ inline void add_product(float2 a, float2 b, float2 *sum)
     sum->y = fmaf(a.y, b.x, sum->y);
 }
 
-/* Lags in registers: DEPTH; rows of a step of a loop: so many that its code stays in the instruction cache. */
+/* Lags in registers: DEPTH. The rows of a loop's step are so many that its code stays in the instruction cache. */
 template <int DEPTH> constexpr int STEP = 128 / DEPTH < 8 ? 128 / DEPTH : 8;
 template <int DEPTH> constexpr int OUT = 64 / DEPTH < 8 ? 64 / DEPTH : 8;
 
@@ -156,7 +156,7 @@ __device__ inline void add_taps(const struct rows &x, int first, int to, int fro
     }
 }
 
-/* What the middle of the pixels adds to sums of H X. */
+/* Part of the sums of H X that is due to the middle of the pixels. */
 __device__ float2 start_of(const struct mf_corr_level &w, const struct lane &at, const float2 *h)
 {
     float sum = 0.0f;

@@ -123,7 +123,7 @@ __device__ void transform_back(const struct mf_corr_level &w, const struct windo
     __syncthreads();
 }
 
-/* What the middle adds to D. */
+/* Part of D that is due to the middle. */
 __device__ double offset_of(const struct mf_corr_level &w, const struct window &m)
 {
     const double middle = double(mf_corr_middle(w)), pixels = double(w.nu) * double(w.nv);
@@ -135,7 +135,7 @@ __device__ double offset_of(const struct mf_corr_level &w, const struct window &
     return middle * (2.0 * mf_block_sum(sum, m.shared) / pixels + middle);
 }
 
-/* Compares entry i of slice s, whose value is @p d: writes it, counts it, adds to the loss, returns dA/dD. */
+/* Compares entry i of slice s, whose value is @p d. Writes it, counts it, adds to the loss, returns dA/dD. */
 __device__ double compare(const struct mf_corr_comparison &with, unsigned s, size_t i, double d, double *loss)
 {
     if (with.values) with.values[s * with.stride + i] = float(d);

@@ -1,5 +1,5 @@
 /* Volume fraction of slices: see kernels/slices/slices.h. On level l it is the mean of the pooled slice. That is the
- * mean over its first floor(nu / 2^l) 2^l rows and floor(nv / 2^l) 2^l columns, so no pooling is needed. */
+ * mean over its first floor(nu / 2^l) 2^l rows and floor(nv / 2^l) 2^l columns. So no pooling is needed. */
 #include "kernels/cuda/slices/single.cuh"
 
 namespace

@@ -22,7 +22,7 @@ struct mf_jumps {
     __device__ unsigned after(unsigned i, unsigned n) const { return i + 1 < n ? i + 1 : periodic ? 0 : i; }
 };
 
-/** What slopes of jumps are multiplied by, where dA/dV is @p slope. */
+/** Factors of the slopes of jumps, where dA/dV is @p slope. */
 __device__ inline float2 mf_jumps_by(const struct mf_jumps &j, double slope)
 {
     return make_float2(float(slope * j.cu), float(slope * j.cv));

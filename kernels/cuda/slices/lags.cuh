@@ -1,6 +1,6 @@
-/* Correlations of maps at given lags by sums, D(r) = mean over p of a(p) b(p + r), and their gradients. A type Lags
- * names the lags: int count is their number, void operator()(int i, int *du, int *dv) returns the i-th.
- * Maps of a level are contiguous, [map][slice][nu][nv]; entries of map m are m * count + i. */
+/* Correlations of maps at given lags by sums, and their gradients: D(r) = mean over p of a(p) b(p + r). A type Lags
+ * names the lags: int count is their number. Its void operator()(int i, int *du, int *dv) returns the i-th. Maps of a
+ * level are contiguous, [map][slice][nu][nv]; entries of map m are m * count + i. */
 #ifndef MF_KERNELS_CUDA_LAGS_CUH
 #define MF_KERNELS_CUDA_LAGS_CUH
 

@@ -210,7 +210,7 @@ template <bool EXACT> void value(const struct mf_packed_job *job)
 
 /* -- gradient -- */
 
-/* What a run's sum counts in the entries of its length. */
+/* Weights of a run's sum in the entries of its length. */
 struct weight_body {
     struct work w;
     __device__ void operator()(size_t i) const

@@ -1,5 +1,5 @@
 /* In-place transforms of many lines in shared memory, by the threads of one block. Forward transforms turn the natural
- * order into the order of decimation in frequency; backward transforms start from that order, so nothing is reordered.
+ * order into the order of decimation in frequency. Backward transforms start from that order, so nothing is reordered.
  * Neighbouring threads compute the same butterfly of neighbouring lines. Not scaled. */
 #ifndef MF_KERNELS_CUDA_LINES_CUH
 #define MF_KERNELS_CUDA_LINES_CUH

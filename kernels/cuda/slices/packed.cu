@@ -283,7 +283,7 @@ void gradients(struct mf_slice_plan *p, const struct fields &g)
     for (size_t f = 0; f < fields; ++f) mf_packed_scatter(p->queue, g.at[f], level_view(p, 2 * f + 1, 0, count));
 }
 
-/* What a chunk of slices is compared with. */
+/* Targets of a chunk of slices. */
 struct mf_slice_task task_of(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t from, size_t count)
 {
     struct mf_slice_task t = *task;

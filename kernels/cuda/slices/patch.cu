@@ -1,6 +1,6 @@
-/* The distance of patches of slices from those of an example, in both directions. kernels/cpu/slices/patch.c has the
- * formulas, patch_search.cu the search. The contributions of the example's patches are summed as integers, so that the
- * result does not depend on the order of threads. */
+/* The distance of patches of slices from those of an example, in both directions. Formulas are in
+ * kernels/cpu/slices/patch.c, the search is in patch_search.cu. The contributions of the example's patches are summed
+ * as integers. So the result does not depend on the order of threads. */
 #include "kernels/cuda/slices/patch.cuh"
 
 #include <stdlib.h>
@@ -174,7 +174,7 @@ void gather(const struct mf_slice_plan *p, const struct mf_view &x, size_t from,
 
 /* -- matching -- */
 
-/* What settles the pulls of a level of a chunk. */
+/* Arguments that settle the pulls of a level of a chunk. */
 struct pulling {
     struct mf_patch_set slice, example;
     struct mf_patch_weight weight;
@@ -396,7 +396,8 @@ struct compare_body {
     }
 };
 
-/* g: dE/dx and what comes from the coarser level; second: half its slope, which counts at level 0 for a flip. */
+/* Array g is dE/dx with the part of the coarser level. Array second is half its slope, which counts at level 0 for a
+ * flip. */
 struct gradient_body {
     struct comparison c;
     size_t l;

@@ -25,8 +25,9 @@ void mf_patch_project_set(struct mf_queue *q, const struct mf_patch_set &set, si
                           const struct mf_patch_weight &weight);
 
 /**
- * For every patch in images 0 .. images - 1 of a, finds the nearest patch in the image of b with the same number; among
- * equally near ones the first. @p one_a, @p one_b: there is only one image, for all. near: [images][patches of a].
+ * For every patch in images 0 .. images - 1 of a, finds the nearest patch in the image of b with the same number. Among
+ * equally near ones it takes the first. With @p one_a or @p one_b there is only one image, for all. Array near is
+ * [images][patches of a].
  */
 void mf_patch_nearest_set(struct mf_queue *q, const struct mf_patch_set &a, int one_a, const struct mf_patch_set &b,
                           int one_b, size_t images, int *near);

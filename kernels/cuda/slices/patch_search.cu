@@ -74,7 +74,7 @@ struct best {
     int slot;
 };
 
-/* A thread's distances in a tile: patches y + i ACROSS of a, x + j ACROSS of b, looked at in the order of b. */
+/* A thread's distances in a tile: patches y + i ACROSS of a, x + j ACROSS of b. It looks at them in the order of b. */
 __device__ void look(const float *a, const float *b, size_t first, size_t count, struct best best[EACH])
 {
     const unsigned x = threadIdx.x % ACROSS, y = threadIdx.x / ACROSS;

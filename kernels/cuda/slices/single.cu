@@ -10,7 +10,7 @@ struct weights {
     double level[MF_PYRAMID_MAX];
 };
 
-/* The value of a level, by the threads of a warp: lane i adds every 32nd band from i on, lanes are added by a tree.
+/* The value of a level, by the threads of a warp. Lane i adds every 32nd band from i on, and lanes are added by a tree.
  * Lane 0 gets it. */
 __device__ double value_of(const struct mf_single &p, size_t l, size_t s)
 {

@@ -1,5 +1,5 @@
-/* Descriptors with one number per level (interface density, volume fraction): sums over the pixels of a slice, their
- * comparison with the target, and gradients.
+/* Descriptors with one number per level (interface density, volume fraction). They are sums over the pixels of a slice,
+ * with a comparison with the target, and gradients.
  *
  * A slice is cut into bands of pixels in the order (u, v). The i-th pixel of a band belongs to class i % CLASSES. A
  * class is added pixel by pixel, classes by a tree, bands likewise, all in double. Bands are short, so that few slices
@@ -64,8 +64,8 @@ __host__ __device__ inline double *mf_single_part(const struct mf_single &p, siz
     return p.part + (l * p.desc.count_max + s) * p.bands;
 }
 
-/* EACH classes of a band, the first one's pixels from `from` on, the others APART pixels later: term(x of the slice, u,
- * v) of every CLASSES-th pixel. Classes are independent, so their loads are on their way at once. */
+/* EACH classes of a band, the first one's pixels from `from` on, the others APART pixels later. It adds term(x of the
+ * slice, u, v) of every CLASSES-th pixel. Classes are independent, so their loads are on their way at once. */
 template <int EACH, int APART, class Term>
 __device__ inline void mf_single_classes(const Term &term, const float *x, size_t nv, size_t from, size_t to,
                                          double *sum)

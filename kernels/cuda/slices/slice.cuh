@@ -1,5 +1,5 @@
-/* Shared by the descriptors of slices: loops over the pixels of a view, the pyramid of coarser slices, and the
- * transposed operation for gradients.
+/* Shared by the descriptors of slices: loops over the pixels of a view and the pyramid of coarser slices. Gradients use
+ * the transposed operation.
  * Rule: neighbours in memory are neighbours in a warp. */
 #ifndef MF_KERNELS_CUDA_SLICE_CUH
 #define MF_KERNELS_CUDA_SLICE_CUH
@@ -83,7 +83,7 @@ struct mf_pyramid {
 int mf_pyramid_open(struct mf_pyramid *p, struct mf_queue *q, const struct mf_slice_desc *desc, size_t slices);
 void mf_pyramid_close(struct mf_pyramid *p, struct mf_queue *q);
 
-/** Level @p l of @p x, or of its gradient: x itself on level 0. @p slot: the place of its first slice. */
+/** Level @p l of @p x, or of its gradient: x itself on level 0. Its first slice is at the place @p slot. */
 struct mf_view mf_pyramid_view(const struct mf_pyramid *p, const struct mf_view *x, size_t l, size_t slot);
 struct mf_view mf_pyramid_gradient(const struct mf_pyramid *p, const struct mf_view *g, size_t l, size_t slot);
 
@@ -93,7 +93,7 @@ struct mf_pool mf_pyramid_pool(const struct mf_pyramid *p, const struct mf_view 
 /** Fills the levels of slices from 1 to the coarsest. */
 void mf_pyramid_fill(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x);
 
-/** What S2 needs of Variation beside it: the description of its plan. */
+/** Part of Variation that S2 needs beside it: the description of its plan. */
 const struct mf_slice_desc *mf_single_desc(const struct mf_slice_plan *plan);
 
 /** The part of pixel (s, u, v) in the gradient of the next coarser level; base NULL: none. */

@@ -1,7 +1,8 @@
 /* Two-point correlation in space: see kernels/slices/space.h. It uses sums over voxels instead of transforms. Its
- * "spectra" are the planes themselves. S_d(u, v), with lags in the order of the window, is the sum over voxels of
- * x_k(y, x) x_(k+d)(y + u, x + v). A block computes a row of the window of a pair of planes, a run of neighbouring lags
- * at a time, which share loaded data. Results of planes are rounded so that their sum is exact in any order. */
+ * "spectra" are the planes themselves. S_d(u, v) is the sum over voxels of x_k(y, x) x_(k+d)(y + u, x + v). Its lags
+ * are in the order of the window. A block computes a row of the window of a pair of planes. It takes a run of
+ * neighbouring lags at a time, which share loaded data. Results of planes are rounded so that their sum is exact in any
+ * order. */
 #include <stdlib.h>
 
 #include "kernels/cuda/pass.cuh"

@@ -84,7 +84,7 @@ struct products_body {
     }
 };
 
-/* What of the Gaussian is left at a cell. */
+/* Weight of the Gaussian that is left at a cell. */
 __device__ float left(const struct work &w, int u, int v)
 {
     return w.periodic ? 1.0f : mf_structure_tensor_inside(w.tap, w.cu, u) * mf_structure_tensor_inside(w.tap, w.cv, v);

@@ -1,4 +1,4 @@
-/* Matrix products in tiles of 64 columns. A block of 16 x 16 threads computes a tile; shared memory holds DEPTH
+/* Matrix products in tiles of 64 columns. A block of 16 x 16 threads computes a tile. Shared memory holds DEPTH
  * products of each of its numbers at a time. Factors are computed as they are loaded. */
 #ifndef MF_KERNELS_CUDA_TILE_CUH
 #define MF_KERNELS_CUDA_TILE_CUH
@@ -22,7 +22,7 @@ __device__ inline int mf_tile_row(int i)
 
 __device__ inline int mf_tile_column() { return int(threadIdx.x) % MF_TILE_SIDE * MF_TILE_EACH; }
 
-/** += products of a [DEPTH][pitch] for the rows and b [DEPTH][WIDTH] for the columns, in shared memory; pitch: a
+/** += products of a [DEPTH][pitch] for the rows and b [DEPTH][WIDTH] for the columns, in shared memory. The pitch is a
  * multiple of 4. */
 template <int G> __device__ inline void mf_tile_multiply(const float *a, int pitch, const float *b, mf_tile<G> *sum)
 {

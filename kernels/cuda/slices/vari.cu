@@ -5,7 +5,7 @@
 namespace
 {
 
-/* What the jumps out of pixel (u, v) count. */
+/* Weights of the jumps out of pixel (u, v). */
 struct out_term {
     struct mf_jumps j;
     size_t su, sv;

@@ -1,8 +1,8 @@
 /* Gram matrices of the features of VGG-19 in slices: kernels/cpu/slices/vgg.c has the formulas. Pixels are rows of
  * channels, for all slices of a chunk one after the other. A convolution is a matrix product. Its left matrix, pixels
- * times taps and channels, is read in place: tap and channel of a column select the pixel. The gradient is the same
+ * times taps and channels, is read in place. Tap and channel of a column select the pixel. The gradient is the same
  * with reversed weights, and that of a Gram matrix is the same with one tap. A body defines what happens to a product.
- * Sums run over taps and then channels, whatever the shape of a tile, so bits do not depend on the number of slices. */
+ * Sums run over taps and then channels, whatever the shape of a tile. So bits do not depend on the number of slices. */
 #include "kernels/cuda/pass.cuh"
 #include "kernels/cuda/slices/packed.cuh"
 #include "kernels/cuda/slices/tile.cuh"
@@ -32,7 +32,7 @@ __device__ int moved(int i, int n, bool periodic)
     return i;
 }
 
-/* What a thread loads for G groups of 64 rows: every 16th row, of a column of each depth. */
+/* Load of a thread for G groups of 64 rows: every 16th row, of a column of each depth. */
 template <int G> struct load {
     int u[G * MF_TILE_EACH], v[G * MF_TILE_EACH];
     int from[G * MF_TILE_EACH]; /* its pixel in x for the tap; -1: there is none, and 0 is loaded */
@@ -292,7 +292,7 @@ struct pool_body {
     }
 };
 
-/* What a layer makes: rows are pixels. */
+/* Result of a layer: rows are pixels. */
 struct feature {
     size_t rows, channels;
     const float *y;
@@ -355,7 +355,7 @@ struct fold_body {
     }
 };
 
-/* What the sums of a block's last layer count, by its Gram matrix and by the next block (coarse). */
+/* Gradient by the sums of a block's last layer, from its Gram matrix and the next block (coarse). */
 void begin_block(const struct net &n, size_t i, const double *slope, const float *coarse, float *to)
 {
     const struct mf_vgg_layer *l = &mf_vgg_layers[i];

@@ -6,7 +6,7 @@
 #include "kernels/load.h"
 #include "src/base/err.h"
 
-/* What is in this program, and what is opened when it is asked for. */
+/* Back ends of this program, and those that are opened when somebody asks for them. */
 static const struct {
     const char *name;
     const struct mf_backend *own;

@@ -1,5 +1,5 @@
 /* A back end: a table of kernel families with its memory and queues. Callers hold a `const struct mf_backend *` and
- * know nothing else of the device. cpu always exists; cuda and shadow are further tables of the same shape.
+ * know nothing else of the device. There is always cpu; cuda and shadow are further tables of the same shape.
  *
  * Rule of memory. DEVICE memory (queue->arena) holds large arrays: fields, gradients, vectors of the optimiser, slices,
  * targets, work areas of plans. Only kernels, put, get and the move family touch it; the host never does. HOST memory
@@ -7,7 +7,7 @@
  * read and write it. The headers of the families say for every pointer which memory it is. On cpu both are one memory
  * and one arena, and nothing is copied (kernels/stage.h).
  *
- * Rule of order. A kernel call enqueues work and may return before the work is done; the calls of a queue run in order.
+ * Rule of order. A kernel call enqueues work and may return before the work is done. The calls of a queue run in order.
  * Results in host memory are valid after sync(), and inputs in host memory must not change until then. An argument
  * "read at the call" may change, or be on the stack, as soon as the call returns. */
 #ifndef MF_KERNELS_BACKEND_H
@@ -32,7 +32,7 @@ struct mf_device_id {
     size_t bytes;   /* of its memory */
 };
 
-/** What a communication library for device memory needs to know of a queue. */
+/** Facts of a queue for a communication library of device memory. */
 struct mf_port {
     void *stream;              /* a cudaStream_t; its work runs in the order of the queue */
     void *side;                /* another one, beside it (side_begin()) */
@@ -54,8 +54,8 @@ struct mf_queue {
     struct mf_algorithms *tuning; /* libraries' algorithms are tried when a list is planned, and remembered there; NULL:
                                  they are not */
     unsigned long segments;       /* names given (kernels/segment.h) */
-    double *numbers;              /* [MF_NUMBERS] device memory: where kernels of networks read the numbers of a step,
-                                     also when they are replayed; NULL: in the caller's memory */
+    double *numbers;              /* [MF_NUMBERS] device memory: kernels of networks read the numbers of a step here,
+                                     also when they are replayed. NULL: in the caller's memory */
     struct mf_queue *compute;     /* computes on parts of this queue's fields (mf_queue_home()); NULL: this queue */
     const struct mf_port *port;   /* NULL: no communication library serves this back end */
     void *impl;                   /* the back end's own */
@@ -94,10 +94,10 @@ struct mf_backend {
     /**
      * The same asynchronously: the copy starts after the work enqueued before and overlaps the work enqueued later.
      * Returns the number of the copy; 0: nothing to copy. Until someone waits for the copy, its source must not change
-     * and its destination must not be read. finish() makes the host wait, follow() the work enqueued from then on, and
-     * copies started from then on. done() says whether it is complete, and never waits. @p host: any host memory; only
-     * copies of pinned memory overlap. All accept 0 and completed numbers. All five are NULL where device memory is the
-     * host's.
+     * and its destination must not be read. In finish() the host waits; in follow() the work enqueued from then on, and
+     * copies started from then on. A call of done() says whether it is complete, and never waits. Any host memory may
+     * be @p host; only copies of pinned memory overlap. All accept 0 and completed numbers. All five are NULL where
+     * device memory is the host's.
      */
     size_t (*put_start)(struct mf_queue *queue, void *device, const void *host, size_t bytes);
     size_t (*get_start)(struct mf_queue *queue, void *host, const void *device, size_t bytes);
@@ -105,8 +105,8 @@ struct mf_backend {
     void (*follow)(struct mf_queue *queue, size_t copy);
     int (*done)(struct mf_queue *queue, size_t copy);
     /**
-     * Work of a communication library beside the queue: what is put on port->side after side_begin() starts behind the
-     * work enqueued before. side_end() returns the number of all that port->side holds, for finish(), follow() and
+     * Work of a communication library beside the queue. Work on port->side after side_begin() starts behind the work
+     * enqueued before. A call of side_end() returns the number of all that port->side holds, for finish(), follow() and
      * done(). NULL where queues have no port.
      */
     void (*side_begin)(struct mf_queue *queue);
@@ -119,9 +119,9 @@ struct mf_backend {
     /** Whether all enqueued work is done. Never waits. NULL where queues have no port. */
     int (*idle)(struct mf_queue *queue);
     /**
-     * The peak of used bytes of the queue's device, by all programs, less the bytes used when its context was new. It
-     * covers arrays, memory of queues and libraries, and other programs. Sampled after every allocation and now. NULL:
-     * device memory is the host's, or its use is unknown.
+     * The peak of used bytes of the queue's device, by all programs. The bytes used when its context was new are
+     * subtracted. It covers arrays, memory of queues and libraries, and other programs. Sampled after every allocation
+     * and now. NULL: device memory is the host's, or its use is unknown.
      */
     size_t (*peak)(struct mf_queue *queue);
     /** Repeated work, recorded and replayed: kernels/segment.h calls them. NULL: recording gains nothing. */
@@ -147,8 +147,9 @@ const char *mf_backend_name(size_t i);
 int mf_backend_find(const struct mf_backend **backend, const char *name);
 
 /**
- * Opens a queue of cpu for fields in host memory (@p arena) whose slices are streamed through the device of @p compute.
- * It shares the threads and the host memory of @p compute. Close it with its back end's queue_close(), before that.
+ * Opens a queue of cpu for fields in host memory (@p arena). Their slices are streamed through the device of @p
+ * compute. It shares the threads and the host memory of @p compute. Close it with its back end's queue_close(), before
+ * that.
  */
 int mf_queue_home(struct mf_queue **home, struct mf_queue *compute, struct mf_arena *arena);
 

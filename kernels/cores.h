@@ -48,7 +48,7 @@ static inline int mf_cores_meet(const struct mf_cores *a, const struct mf_cores 
 
 /**
  * The hardware threads that this process may use. OpenMP may bind the first thread to a part of them before main()
- * (OMP_PROC_BIND, OMP_PLACES); the cores of its other threads count too. If the system does not say which cores, all
+ * (OMP_PROC_BIND, OMP_PLACES). The cores of its other threads count too. If the system does not say which cores, all
  * that are online. Local. Never refuses.
  */
 struct mf_cores mf_cores_own(void);

@@ -227,7 +227,7 @@ struct mf_cost mf_cost_structure_tensor(const struct mf_slice_desc *d, size_t co
     return mf_cost_pixels(d, count, what, what == MF_COST_GRADIENT ? 2 * maps + smooth + 5 * lags : maps + 2 * lags);
 }
 
-/* Of one level. */
+/* Operations of one level. */
 static double vgg_operations(const struct mf_slice_desc *d, size_t level, enum mf_cost_of what)
 {
     double sum = 0;

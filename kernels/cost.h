@@ -1,12 +1,12 @@
 /* Bytes and operations of the kernels by their formulas. GB/s and GFLOP/s of --log-view come from them.
- * Rule: a cost belongs to the formula, not to a back end, so that rates of back ends and of algorithms can be compared.
- * Where a back end does less work than the formula, its family's cost() says so (kernels/slices/slices.h), and plans
- * use that.
+ * Rule: a cost belongs to the formula, not to a back end. So rates of back ends and of algorithms can be compared.
+ * Where a back end does less work than the formula, its family's cost() says so (kernels/slices/slices.h). Plans use
+ * that.
  *
  * bytes        traffic between memory and the caches: every float that is read or written, once per call. A slice stays
  *              in a cache while it is processed, so its transforms cause no traffic.
  * operations   additions and multiplications of floats in the plainest algorithm. A real transform of N points counts
- *              as 5/2 N log2 N, as in FFTW's benchmarks, although one that skips lags beyond L does less. Comparisons,
+ *              as 5/2 N log2 N, as in FFTW's benchmarks. A transform that skips lags beyond L does less. Comparisons,
  *              projections and conversions do not count. */
 #ifndef MF_KERNELS_COST_H
 #define MF_KERNELS_COST_H
@@ -23,7 +23,7 @@ struct mf_cost mf_cost_pixels(const struct mf_slice_desc *desc, size_t count, en
 
 /**
  * S2 of @p count slices. N is the number of points of a transform: n, and without periodicity L - 1 more along either
- * axis. w = (2L-1)^2 is the number of lags. Per slice and level l of n pixels:
+ * axis. The number of lags is w = (2L-1)^2. Per slice and level l of n pixels:
  *
  *   values    2 transforms + 3/2 N (|X|^2) + 5 w (scale, - T, weight, square, add) + 4 n (pooling, l > 0)
  *   gradient  2 more + N (window's transform times X) + 2 w + n (+=) + 4 n (pooling, l > 0)
@@ -83,18 +83,18 @@ struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count,
 /** Gram matrices of C channels: per pixel of a level C (3 + C + 1); a gradient needs C (3 + 2 C + 8) more. */
 struct mf_cost mf_cost_gram(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
-/** Of @p count pairs of slices: as mf_cost_gram(), bytes twice those above. */
+/** Costs of @p count pairs of slices: as mf_cost_gram(), bytes twice those above. */
 struct mf_cost mf_cost_gram_cross(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 /**
- * Structure tensor, per pixel of a level: 10 (differences, products), 3 * 2 * 22 to smooth three maps, 6 for the
- * coherence, and 2 per lag and map. A gradient needs all of this again, three maps smoothed back, and 3 per lag and
+ * Structure tensor, per pixel of a level: 10 (differences, products), 3 * 2 * 22 to smooth three maps. It needs 6 for
+ * the coherence, and 2 per lag and map. A gradient needs all of this again, three maps smoothed back, and 3 per lag and
  * map.
  */
 struct mf_cost mf_cost_structure_tensor(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
 /**
- * Gram matrices of VGG-19. Per layer of n pixels, from c channels to k: 18 c k n, and after a block k (k + 1) n more. A
- * gradient adds 18 c k n and 2 k^2 n. Pooling and bytes as above; the weights are not counted.
+ * Gram matrices of VGG-19. Per layer of n pixels, from c channels to k: 18 c k n. After a block it is k (k + 1) n more.
+ * A gradient adds 18 c k n and 2 k^2 n. Pooling and bytes as above; the weights are not counted.
  */
 struct mf_cost mf_cost_vgg(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
@@ -106,8 +106,9 @@ struct mf_cost mf_cost_patches(const struct mf_slice_desc *desc, size_t count, e
 
 /**
  * The search for the neighbours of @p count slices, all phases. A level has n patches in the slice, m in the example,
- * and 24 coordinates. It needs 2 * 24 * 81 n per phase for coordinates. Of distances all pairs need (2 * 24 + 2) n m,
- * and trees about 5500 (n + m) log2(n + m), as measured: what patches look at differs. The slice is read.
+ * and 24 coordinates. It needs 2 * 24 * 81 n per phase for coordinates. For distances all pairs need (2 * 24 + 2) n m.
+ * Trees need about 5500 (n + m) log2(n + m), as measured: different patches look at different numbers of others. The
+ * slice is read.
  */
 struct mf_cost mf_cost_search(const struct mf_slice_desc *desc, size_t count);
 

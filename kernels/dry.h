@@ -32,8 +32,8 @@ void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry);
 int mf_queue_dry(struct mf_queue **queue, const struct mf_backend_dry *dry, int threads, int deterministic,
                  struct mf_arena *arena, struct mf_arena *host);
 
-/** Plans that take the same memory as the cuda back end: dry_gpu.c, dry_space.c, and of
- * networks gpu_dry.c, where libraries may take less. */
+/** Plans that take the same memory as the cuda back end: dry_gpu.c, dry_space.c. Those of networks are gpu_dry.c, where
+ * libraries may take less. */
 void mf_dry_gpu(struct mf_backend_dry *dry);
 void mf_dry_gpu_net(struct mf_op_table *table);
 extern const struct mf_space_ops mf_space_dry;

@@ -47,7 +47,7 @@ struct mf_exchanges {
     void *context;
     /** Starts an exchange behind the work that the queue holds. Returns its number, from 1 on. */
     uint64_t (*start)(void *context, const struct mf_collective *what);
-    /** What is enqueued from now on finds exchange @p number and all of its group before it finished. */
+    /** Work that is enqueued from now on comes after exchange @p number and all earlier ones of its group. */
     void (*finish)(void *context, uint64_t number);
     /** Drives what has started, where the host does the work. Called after every node. */
     void (*poll)(void *context);

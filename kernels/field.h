@@ -1,8 +1,8 @@
 /* Pointwise operations on a slab [planes][plane] of floats, and sums over its planes.
- * Rule: a sum comes back per plane, in double, added in a fixed order. The caller adds planes in global order, so a sum
+ * Rule: a sum comes back per plane, in double, added in a fixed order. The caller adds planes in global order. So a sum
  * is bitwise the same on any number of ranks and threads.
- * Memory: x, y, g are device memory; out, grey and mean come from queue->host and are valid after sync(); shift is read
- * at the call. */
+ * Memory: x, y, g are device memory. Arrays out, grey and mean come from queue->host and are valid after sync(); shift
+ * is read at the call. */
 #ifndef MF_KERNELS_FIELD_H
 #define MF_KERNELS_FIELD_H
 
@@ -12,7 +12,7 @@
 
 enum { MF_SIMPLEX_MAX = 32 };
 
-/** A slab: @p planes planes of @p plane voxels for each of @p phases phases, x[phase][plane][voxel];
+/** A slab: @p planes planes of @p plane voxels for each of @p phases phases. Its numbers are x[phase][plane][voxel];
  * phases <= MF_SIMPLEX_MAX. */
 struct mf_extent {
     size_t phases, planes, plane;

@@ -1,5 +1,5 @@
-/* Steps of mean-field annealing: the phases x of voxels are probabilities, which projected momentum descent drives to 0
- * or 1 (src/recon/meanfield.h). One phase is a number in [0, 1], several are a point of the simplex.
+/* Steps of mean-field annealing (src/recon/meanfield.h). The phases x of voxels are probabilities, which projected
+ * momentum descent drives to 0 or 1. One phase is a number in [0, 1], several are a point of the simplex.
  *
  * A voxel follows the part of its gradient that does not leave these (form/meanfield.h). The gradient is
  * g + slope (1 - 2 x) - level, with a slope and a level for every phase.
@@ -35,8 +35,8 @@ struct mf_probabilities {
     float slope[MF_MEANFIELD_PHASES], level[MF_MEANFIELD_PHASES];
 };
 
-/** Sums over the lines of a slab along x, y and z. pair: of pairs of phases (form/meanfield.h). sum: of the free
- * gradient times a scale, rounded; numbers above 2^MF_LINE_BITS are cut. */
+/** Sums over the lines of a slab along x, y and z. Array pair has those of pairs of phases (form/meanfield.h). Array
+ * sum has those of the free gradient times a scale, rounded; numbers above 2^MF_LINE_BITS are cut. */
 struct mf_lines {
     int32_t *pair_x, *sum_x; /* [pair or phase][planes][ny] */
     int32_t *pair_y, *sum_y; /* [pair or phase][planes][nx] */
@@ -55,7 +55,8 @@ struct mf_meanfield_ops {
      */
     void (*move)(struct mf_queue *q, const struct mf_probabilities *at, float momentum, float rate, const float *off,
                  const float *shift, float *v, double *out);
-    /** Of the nearest probabilities to v - shift [phases]: out[plane] [phases + pairs] = their sums, sums of pairs. */
+    /** Takes the nearest probabilities to v - shift [phases]: out[plane] [phases + pairs] = their sums, sums of
+     * pairs. */
     void (*shifted)(struct mf_queue *q, struct mf_extent e, const float *shift, const float *v, double *out);
     /** x = the nearest probabilities to v - shift [phases]; v = the change of x; out[plane][phase] = sum x (1 - x) */
     void (*settle)(struct mf_queue *q, struct mf_extent e, const float *shift, float *x, float *v, double *out);

@@ -12,8 +12,9 @@ struct mf_block {
 
 /** All run in the order of the queue. */
 struct mf_move_ops {
-    /** packed[k * run + i] = slab[first + k * pitch + i].  slab: device; packed: host [rows * run], any memory, also
-     * shared by processes. On return packed is complete (pack) or free for reuse (add). */
+    /** packed[k * run + i] = slab[first + k * pitch + i]. The slab is device memory. The array packed is host memory
+     * [rows * run] of any kind, also shared by processes. On return packed is complete (pack) or free for reuse
+     * (add). */
     void (*pack)(struct mf_queue *q, const struct mf_block *block, const float *slab, float *packed);
     /** slab[first + k * pitch + i] += packed[k * run + i] */
     void (*add)(struct mf_queue *q, const struct mf_block *block, const float *packed, float *slab);

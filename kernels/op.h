@@ -1,11 +1,11 @@
-/* The contract of an operation of networks: what holds on every back end (struct mf_op), what a back end does
- * (struct mf_op_calls), and what one call gets (struct mf_call).
+/* The contract of an operation of networks. It has facts that hold on every back end (struct mf_op), and functions of a
+ * back end (struct mf_op_calls). One call gets a struct mf_call.
  *
  * Rule of types: arithmetic is f32. Activations, and the copies of weights that products read, may have 16 bits (bf16,
- * f16): an operation widens what it reads, and rounds what it writes to the nearest. Its data inputs have one type, and
- * out[0] has that type; what is saved for backward is f32, but a fused activation's input, which has the type of
- * out[0]. The gradient of an activation has its type; that of weights (shared) is f32, also where the operation read a
- * copy of 16 bits.
+ * f16). An operation widens what it reads, and rounds what it writes to the nearest. Its data inputs have one type, and
+ * out[0] has that type. Arrays saved for backward are f32, but a fused activation's input has the type of out[0]. The
+ * gradient of an activation has its type. That of weights (shared) is f32, also where the operation read a copy of 16
+ * bits.
  *
  * Rule: an operation sees the tensors of its call and nothing else. It allocates nothing: work memory and handles of
  * libraries are made when a list is planned (src/net/pass.h). */
@@ -42,7 +42,7 @@ struct mf_attr {
     int causal;          /* attention: the last query sees all keys, each one before it one less */
     int exchange;        /* start, finish: enum mf_exchange_kind */
     int among;           /* start, finish: enum mf_exchange_group */
-    int ways;            /* trade: ranks that share the experts; it has experts [first, first + groups), and room for
+    int ways;            /* trade: ranks that share the experts. It has experts [first, first + groups), and space for
                             count rows. trade_back: count rows come back */
     int waits;           /* copied: enum mf_waits */
     int axis, other;     /* concat, slice: axis; transpose: both, which change places */
@@ -69,8 +69,8 @@ enum mf_step_number {
     MF_NUMBER_SEED,    /* of dropout */
     MF_NUMBER_SAMPLE,  /* number of the first sample of this list among all samples of the run */
     MF_NUMBER_SAMPLES, /* of this batch; those behind them are blank */
-    MF_NUMBER_ROWS,    /* rows that count in the mean of the loss of head 0, over all micro-batches and ranks; then
-                          those of further heads */
+    MF_NUMBER_ROWS,    /* rows that count in the mean of the loss of head 0, over all micro-batches and ranks. Those of
+                          further heads follow */
     MF_NUMBER_ROWS_LAST = MF_NUMBER_ROWS + MF_HEADS - 1,
     MF_NUMBER_SCALE,      /* factor of the gradients in the optimiser: clipping */
     MF_NUMBER_DECAY,      /* weight decay of the optimiser */
@@ -94,7 +94,7 @@ struct mf_call {
     const double *number; /* [MF_NUMBERS] queue->numbers, or the caller's where that is NULL */
 };
 
-/** What holds for an operation on every back end. A mask has bit i for in[i]. */
+/** Facts of an operation on every back end. A mask has bit i for in[i]. */
 struct mf_op {
     const char *name;
     /** Shapes of the outputs from those of the inputs. Refuses with MF_USAGE. */
@@ -117,13 +117,13 @@ struct mf_op {
     int consumes;       /* backward needs the memory of dout, or work memory of that size */
 };
 
-/** What a back end does for an operation. Calls are enqueued; they never refuse. */
+/** Work of a back end for an operation. Calls are enqueued; they never refuse. */
 struct mf_queue;
 struct mf_op_calls {
     /**
-     * Makes the handles of a call, whose tensors have shapes and no memory, and says how much work memory it needs
-     * [bytes]. @p back: of backward. Depends on queue->threads. NULL: no handles, no work memory. Refuses with
-     * MF_MEMORY, MF_DEVICE.
+     * Makes the handles of a call, whose tensors have shapes and no memory. Returns the bytes of work memory that it
+     * needs. With @p back it is a call of backward. Depends on queue->threads. NULL: no handles, no work memory.
+     * Refuses with MF_MEMORY, MF_DEVICE.
      */
     int (*plan)(struct mf_queue *queue, const struct mf_call *call, int back, void **plan, size_t *work);
     void (*release)(void *plan);

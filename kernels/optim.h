@@ -1,8 +1,8 @@
 /* Vector operations of the optimisers, fused: each function is one pass over the slab.
  * Rule: projection keeps a point in the box [0,1] (one phase) or on the simplex (several phases). Sums per plane are as
  * in kernels/field.h.
- * Memory: vectors and the history are device memory; out comes from queue->host and is valid after sync(); c is read at
- * the call. */
+ * Memory: vectors and the history are device memory. Array out comes from queue->host and is valid after sync(); c is
+ * read at the call. */
 #ifndef MF_KERNELS_OPTIM_H
 #define MF_KERNELS_OPTIM_H
 
@@ -44,8 +44,8 @@ struct mf_optim_ops {
      */
     void (*pair)(struct mf_queue *q, struct mf_extent e, const float *x, const float *x_new, const float *g,
                  const float *g_new, const struct mf_history *h, float *s, float *y, double *out);
-    /** One step of a first-order rule (kernels/form/rules.h) with projection. m, v: in/out; NULL if the rule has
-     * none. */
+    /** One step of a first-order rule (kernels/form/rules.h) with projection. Arrays m and v are in/out; NULL if the
+     * rule has none. */
     void (*adapt)(struct mf_queue *q, struct mf_extent e, const struct mf_rule *rule, const float *g, float *m,
                   float *v, float *x);
 };

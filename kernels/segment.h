@@ -8,8 +8,8 @@
  *
  * For a known key begin() returns 0, the calls are skipped, and end() replays them.
  * Rule: the key holds everything that the calls depend on, such as addresses and arguments read at the call. The
- * contents of memory may change. A segment holds kernel calls alone: no put, get or sync, no other segment, and no work
- * of the host that the caller relies on. */
+ * contents of memory may change. A segment holds kernel calls alone. It has no put, get or sync, no other segment, and
+ * no work of the host that the caller relies on. */
 #ifndef MF_KERNELS_SEGMENT_H
 #define MF_KERNELS_SEGMENT_H
 

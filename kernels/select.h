@@ -16,8 +16,8 @@ struct mf_pick {
 };
 
 struct mf_select_ops {
-    /** bins[b] = number of scores whose key begins with @p prefix (its digits before @p digit) and has b as that
-     * digit; bins [MF_BINS] hold after sync(). */
+    /** bins[b] = number of scores whose key begins with @p prefix (its digits before @p digit) and has b as that digit.
+     * Array bins [MF_BINS] is valid after sync(). */
     void (*count)(struct mf_queue *q, size_t n, const float *score, int digit, uint32_t prefix, int64_t *bins);
     /** ties[plane] = number of scores [planes][plane] with key @p key; holds after sync(). */
     void (*ties)(struct mf_queue *q, size_t planes, size_t plane, const float *score, uint32_t key, int64_t *ties);

@@ -11,8 +11,8 @@
 /** May the host not touch the queue's device memory? */
 static inline int mf_apart(const struct mf_queue *queue) { return queue->backend->host_mem != NULL; }
 
-/** The queue on which slices of fields of @p queue are compared: itself, unless the fields are too large for a
- * device. */
+/** The queue on which slices of fields of @p queue are compared. It is the queue itself, unless the fields are too
+ * large for a device. */
 static inline struct mf_queue *mf_slices_queue(struct mf_queue *queue)
 {
     return queue->compute ? queue->compute : queue;

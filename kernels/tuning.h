@@ -1,4 +1,4 @@
-/* Algorithms of libraries that were the fastest of those tried. A key says what is computed and where, in words; its
+/* Algorithms of libraries that were the fastest of those tried. A key says what is computed and where, in words. Its
  * value says which algorithm, as the back end that tried it wrote it. */
 #ifndef MF_KERNELS_TUNING_H
 #define MF_KERNELS_TUNING_H

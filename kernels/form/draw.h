@@ -1,5 +1,5 @@
-/* What dropout and routers draw. A number of a sample gets the same random words whatever rank, list or device asks for
- * them; four neighbours share a random call. */
+/* Draws of dropout and routers. A number of a sample gets the same random words whatever rank, list or device asks for
+ * them. Four neighbours share a random call. */
 #ifndef MF_KERNELS_FORM_DRAW_H
 #define MF_KERNELS_FORM_DRAW_H
 

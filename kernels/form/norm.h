@@ -10,7 +10,7 @@
 /* layer_norm: h = (x - mean) scale, scale = 1 / deviation of the row */
 MF_HD float mf_norm_value(float x, float mean, float scale, float g, float b) { return (x - mean) * scale * g + b; }
 
-/** The gradient of x. @p up: g dy; @p first, @p second: means over the row of up and of up h. */
+/** The gradient of x. Here @p up is g dy; @p first and @p second are the means over the row of up and of up h. */
 MF_HD float mf_norm_slope(float x, float mean, float scale, float up, float first, float second)
 {
     return scale * (up - first - (x - mean) * scale * second);

@@ -1,4 +1,4 @@
-/* What a router draws and limits. */
+/* Draws and limits of a router. */
 #ifndef MF_KERNELS_FORM_ROUTE_H
 #define MF_KERNELS_FORM_ROUTE_H
 
@@ -42,8 +42,8 @@ MF_HD void mf_noise_four(const struct mf_noise *noise, uint64_t s, uint64_t quad
     mf_noise_pair(noise, word + 2, four + 2);
 }
 
-/** The number, within its sample, of the noise of an expert in row @p r. @p expert: its id, which does not depend on
- * where it stands; without ids its place. Numbers of samples differ up to 2^18 rows and 2^16 ids. */
+/** The number, within its sample, of the noise of an expert in row @p r. The id @p expert does not depend on where the
+ * expert stands; without ids it is its place. Numbers of samples differ up to 2^18 rows and 2^16 ids. */
 MF_HD uint64_t mf_noise_index(const struct mf_attr *attr, size_t r, uint64_t expert)
 {
     const size_t each = attr->first > 0 ? attr->first : 1;

@@ -1,5 +1,5 @@
-/* Differentiable thresholds. The soft threshold of pairs and lines is the logistic function, scaled and shifted so that
- * f(0) = 0 and f(1) = 1:  f(z) = a sigma(s (z - t)) + b,  sigma(y) = 1 / (1 + exp(-y)). */
+/* Differentiable thresholds. The soft threshold of pairs and lines is the logistic function, scaled and shifted: f(0) =
+ * 0 and f(1) = 1. It is f(z) = a sigma(s (z - t)) + b, sigma(y) = 1 / (1 + exp(-y)). */
 #ifndef MF_KERNELS_FORM_SOFT_H
 #define MF_KERNELS_FORM_SOFT_H
 

@@ -1,4 +1,5 @@
-/* A row of softmax with scaled scores: p = exp(scale x - l). l is the logarithm of the row's sum of exponentials. */
+/* A row of softmax with scaled scores: p = exp(scale x - l). Here l is the logarithm of the row's sum of
+ * exponentials. */
 #ifndef MF_KERNELS_FORM_SOFTMAX_H
 #define MF_KERNELS_FORM_SOFTMAX_H
 

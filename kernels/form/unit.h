@@ -19,9 +19,9 @@ MF_HD float mf_unit(enum mf_unit unit, float z)
     }
 }
 
-/** Phi(z), the distribution function of the standard normal, by Abramowitz and Stegun, Handbook of Mathematical
- * Functions, 7.1.26 (error 1.5e-7); @p bell: exp(-z^2 / 2). It has no call, so loops become vector code; mf_unit()
- * calls erff. */
+/** Phi(z), the distribution function of the standard normal. Source: Abramowitz and Stegun, Handbook of Mathematical
+ * Functions, 7.1.26 (error 1.5e-7). The number @p bell is exp(-z^2 / 2). It has no call, so loops become vector code;
+ * mf_unit() calls erff. */
 MF_HD float mf_normal(float z, float bell)
 {
     const float t = 1 / (1 + 0.23164189f * fabsf(z));

@@ -1,5 +1,5 @@
-/* Device memory of the shadow: see shadow.h. A block has its own pages and one page behind them, so that an access
- * beyond its end is caught too. */
+/* Device memory of the shadow: see shadow.h. A block has its own pages and one page behind them. So an access beyond
+ * its end is caught too. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>

@@ -165,7 +165,7 @@ static void settle(struct shadow *s, const struct copy *behind)
     }
 }
 
-/* What a copy will write holds NaN until it lands. */
+/* The target of a copy holds NaN until the copy lands. */
 static size_t start(struct mf_queue *queue, struct copy c)
 {
     struct shadow *s = of(queue);
@@ -212,7 +212,7 @@ static struct copy *copy_at(const struct shadow *s, size_t number)
     return c;
 }
 
-/* What the host gives stays as it is until the host has waited, though kernels may use it before. */
+/* Data of the host stay as they are until the host has waited, though kernels may use them before. */
 static void finish(struct mf_queue *queue, size_t number)
 {
     struct copy *c = copy_at(of(queue), number);

@@ -1,5 +1,5 @@
 /* Private to the shadow back end: a GPU for tests on machines without one. It runs cpu's kernels on memory that the
- * host cannot touch, and delivers results in host memory at sync() and not before.
+ * host cannot touch. It delivers results in host memory at sync() and not before.
  * Rule: a caller that forgets a copy, a wait or the right memory stops at that line. Results have the same bits as
  * cpu's. */
 #ifndef MF_KERNELS_SHADOW_SHADOW_H
@@ -39,7 +39,7 @@ struct mf_queue *mf_shadow_inner(const struct mf_queue *queue);
 void mf_shadow_device(const char *kernel, size_t n, const void *const *address);
 
 /**
- * Returns memory of the shadow back end, with the present content of @p host [bytes], for a kernel to write. sync()
+ * Returns memory of the shadow back end, with the present content of @p host [bytes], for a kernel to write. A sync()
  * copies it to @p host, which holds NaN until then. Breaks unless @p host comes from queue->host. NULL stays NULL.
  */
 void *mf_shadow_output(struct mf_queue *queue, const char *kernel, void *host, size_t bytes);

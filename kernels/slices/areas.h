@@ -1,5 +1,5 @@
-/* Sizes of the work areas of plans on a GPU, as pure functions of the plan and of the GPU's compute capability.
- * Rule: the cuda back end and plans for an absent GPU (kernels/dry.h) use the same functions, so their bytes agree.
+/* Sizes of the work areas of plans on a GPU. They are pure functions of the plan and of the GPU's compute capability.
+ * Rule: the cuda back end and plans for an absent GPU (kernels/dry.h) use the same functions. So their bytes agree.
  * Compiled as C and as C++. */
 #ifndef MF_KERNELS_AREAS_H
 #define MF_KERNELS_AREAS_H
@@ -137,7 +137,7 @@ struct mf_vgg_area {
     size_t matrix;                               /* [512][512] */
 };
 
-/** Of one level; returns the floats of all of them. */
+/** Area of one level; returns the floats of all of them. */
 size_t mf_areas_vgg(const struct mf_slice_desc *desc, size_t level, struct mf_vgg_area *area);
 
 /* -- patches: kernels/slices/areas_patch.c -- */

@@ -1,4 +1,4 @@
-/* See areas.h. A chunk has as many slices as fit into about a hundred megabytes; with VGG-19 five hundred, because its
+/* See areas.h. A chunk has as many slices as fit into about a hundred megabytes. With VGG-19 it has five hundred: its
  * last layers have few pixels per slice and many channels. */
 #include <string.h>
 

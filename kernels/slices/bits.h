@@ -10,8 +10,8 @@
 #include "kernels/backend.h"
 
 /**
- * A packed slab with its halo: row (z, y) is @p words words, voxel x in bit x % 64 of word x / 64, spare bits 0.
- * Rows of planes -0 .. planes + halo: planes behind the slab are the next planes in z (periodic) or missing.
+ * A packed slab with its halo: row (z, y) is @p words words. Voxel x is in bit x % 64 of word x / 64, and spare bits
+ * are 0. Rows of planes -0 .. planes + halo: planes behind the slab are the next planes in z (periodic) or missing.
  */
 struct mf_bits {
     const uint64_t *row; /* [planes + halo][ny][words] */

@@ -43,10 +43,12 @@ static inline size_t mf_windows_edges(size_t lag)
     return n;
 }
 
-/** Index of its numbers: for every edge the sum over windows of the phase's pixels, and the sum of their squares. */
+/** Index of its numbers. They are, for every edge, the sum over windows of the phase's pixels, and the sum of their
+ * squares. */
 static inline size_t mf_windows_number(size_t edge, int squares) { return 2 * edge + (size_t)squares; }
 
-/** Boundaries of a pair: sides between pixels of both phases; 2 x 2 blocks with pixels of both and of a third phase. */
+/** Boundaries of a pair: sides between pixels of both phases. Corners are 2 x 2 blocks with pixels of both and of a
+ * third phase. */
 enum { MF_BOUNDARY_SIDES, MF_BOUNDARY_CORNERS, MF_BOUNDARY_NUMBERS };
 
 #endif

@@ -1,6 +1,6 @@
-/* The list of descriptors, one line each. Rule: everything that knows all descriptors is generated from these lists:
- * tables of back ends, declarations, datasets of targets, the registry, the tallies of annealing, the texts of --help.
- * A new descriptor is a new line and its file (docs/DESCRIPTORS.md, "Adding one").
+/* The list of descriptors, one line each. Rule: everything that knows all descriptors is generated from these lines.
+ * These are tables of back ends, declarations, datasets of targets, the registry, the tallies of annealing, the texts
+ * of --help. A new descriptor is a new line and its file (docs/DESCRIPTORS.md, "Adding one").
  *
  *   X(ID, family, where, work, weight, compat, traits, shown, dataset, name, alias, summary)
  *
@@ -17,7 +17,7 @@
 #ifndef MF_KERNELS_DESCRIPTORS_H
 #define MF_KERNELS_DESCRIPTORS_H
 
-/** What is special about one. */
+/** Special properties of a descriptor. */
 enum mf_trait {
     MF_IS_SOFT = 1,     /* it depends on the soft threshold */
     MF_OF_PAIRS = 2,    /* it is of pairs of phases */
@@ -31,7 +31,7 @@ enum mf_trait {
 
 /* clang-format off */
 
-/** Those that every target has a place for (Patches: its example). Their plans on a GPU are laid out one by one. */
+/** Every target has a place for these (Patches: its example). Their plans on a GPU are laid out one by one. */
 #define MF_LIST_FIXED(X)                                                                                               \
     X(S2, corr, GPU, s2, 1, 1, 0, &mf_shown_window,                                                                    \
       "s2", "FFTCorrelations", "S2",                                                                                   \
@@ -46,7 +46,7 @@ enum mf_trait {
       "example", "Patches", NULL,                                                                                      \
       "mismatch of patches of 9 x 9 pixels with those of the micrograph, both ways")
 
-/** Of a volume as a whole: struct mf_space_ops computes both. */
+/** Descriptors of a volume as a whole: struct mf_space_ops computes both. */
 #define MF_LIST_SPACE(X)                                                                                               \
     X(S2_3D, s2_3d, GPU, s2, 1, 1, MF_IN_SPACE, &mf_shown_s2_3d,                                                       \
       "s2_3d", "S2_3D", NULL,                                                                                          \
@@ -61,7 +61,7 @@ enum mf_trait {
       "cross", "FFTCrossCorrelations", NULL,                                                                           \
       "exact cross-correlations of all pairs of phases")
 
-/** Of one phase, with a gradient. */
+/** Descriptors of one phase, with a gradient. */
 #define MF_LIST_PHASE(X)                                                                                               \
     X(LINEAL, lineal, GPU, lineal, 1, 1, 0, &mf_shown_lineal,                                                          \
       "lineal_path_sharp", "LinealPath", NULL,                                                                         \
@@ -88,7 +88,7 @@ enum mf_trait {
       "vgg_gram", "GramMatrices", NULL,                                                                                \
       "Gram matrices of VGG-19 for the image of the phase")
 
-/** Of several phases, with a gradient. */
+/** Descriptors of several phases, with a gradient. */
 #define MF_LIST_PHASES(X)                                                                                              \
     X(GRAM_CROSS, gram_cross, GPU, two_point, 10, 10, MF_IS_SOFT | MF_OF_PAIRS, &mf_shown_gram,                        \
       "three_point_cross", "CrossCorrelations", NULL,                                                                  \
@@ -129,7 +129,7 @@ enum mf_trait {
 
 /* clang-format on */
 
-/** What a target may have besides (enum mf_more), and all that have kernels for slices. */
+/** Optional descriptors of a target (enum mf_more), and all that have kernels for slices. */
 #define MF_LIST_FURTHER(X) MF_LIST_PHASE(X) MF_LIST_PHASES(X) MF_LIST_COUNTED(X)
 #define MF_LIST_SLICES(X)  MF_LIST_FIXED(X) MF_LIST_CROSS(X) MF_LIST_FURTHER(X)
 

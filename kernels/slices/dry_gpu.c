@@ -1,5 +1,5 @@
 /* See dry.h. Plans that take the same memory as those of the cuda back end. If a dry run needs a result (a micrograph's
- * descriptors), a plan of cpu computes it, whose memory is not counted. */
+ * descriptors), a plan of cpu computes it. Its memory is not counted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { AREAS = 8 + MF_PYRAMID_MAX };
 
-/** What a family takes. */
+/** Memory that a family takes. */
 struct family {
     size_t at; /* its pointer in struct mf_slices */
     /** NULL: the cuda back end has none. */

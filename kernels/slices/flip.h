@@ -1,6 +1,6 @@
 /* Energies of single flips in binary slices, for swap polish. A window holds the neighbours of a pixel p at the lags
  * -L+1 .. L-1 as `rows` rows of `words` 32-bit words. Bit b of row k is set where pixel p + (k - L+1, b - L+1) is in
- * the phase; spare bits and the centre are 0.
+ * the phase. Spare bits and the centre are 0.
  * Rule: all arrays are in host memory and the host computes, whatever the back end. */
 #ifndef MF_KERNELS_FLIP_H
 #define MF_KERNELS_FLIP_H
@@ -35,7 +35,7 @@ struct mf_flip_ops {
                  const uint32_t *mirror, struct mf_flip_sums *sums);
     /** Number of lags at which both windows a and b are set (weights a2, NULL: 1). */
     float (*overlap)(const struct mf_window_shape *shape, const float *a2, const uint32_t *a, const uint32_t *b);
-    /** residual[r] += delta * a2[r] for every bit set in the window, and again for every bit set in the mirror. */
+    /** residual[r] += delta * a2[r] for every bit set in the window. It adds again for every bit set in the mirror. */
     void (*apply)(const struct mf_window_shape *shape, float delta, const float *a2, const uint32_t *window,
                   const uint32_t *mirror, float *residual);
     /** Rotates the window by 180 degrees about its centre (rows x (2L-1) bits). */

@@ -1,12 +1,12 @@
 /* Time of the kernels of S2 and Variation on a GPU, from their bytes and instructions.
- * Rule: a kernel takes the longer of its traffic beyond the caches and its arithmetic. docs/GPU-STATUS.md has the
- * numbers of every kernel. */
+ * Rule: a kernel takes the longer of its traffic beyond the caches and its arithmetic. The file docs/GPU-STATUS.md has
+ * the numbers of every kernel. */
 #ifndef MF_KERNELS_GPU_COST_H
 #define MF_KERNELS_GPU_COST_H
 
 #include "kernels/slices/slices.h"
 
-/** What a GPU reaches. */
+/** Rates that a GPU reaches. */
 struct mf_gpu_rates {
     double memory;     /* bytes per second */
     double operations; /* instructions of threads per second */

@@ -11,7 +11,7 @@ size_t mf_masks_entries(enum mf_masks_kind kind, size_t lag)
     return kind == MF_MASKS_AXES ? 2 * lag - 1 : lag * lag + (lag - 1) * (lag - 1);
 }
 
-/* Of all masks, at most. */
+/* Most taps of all masks. */
 static size_t most_taps(enum mf_masks_kind kind, size_t lag)
 {
     size_t taps = 1;
@@ -67,8 +67,8 @@ static void add_image(struct mf_masks *m, int image, int edge, int p, int q, dou
     add_tap(m, u, image < 2 ? v : edge - v, w);
 }
 
-/* The four images of the line with slope i / c in a box of n = 2c + 1 pixels: 2c rows, in each one pixel, or two of
- * half its weight where the line passes between them. */
+/* The four images of the line with slope i / c in a box of n = 2c + 1 pixels. They have 2c rows. A row has one pixel,
+ * or two of half its weight where the line passes between them. */
 static void add_slope(struct mf_masks *m, int c, int i, double nominal)
 {
     for (int image = 0; image < 4; ++image) {
@@ -162,7 +162,7 @@ size_t mf_masks_level_bytes(enum mf_masks_kind kind, size_t lag)
     return mf_masks_entries(kind, lag) * sizeof(struct mf_mask_row) + most_taps(kind, lag) * sizeof(struct mf_tap);
 }
 
-/* What lies before the first row or column is met coming from the other side. */
+/* A pixel before the first row or column is met from the other side. */
 static int inside(int d, size_t n) { return d % (int)n + (d % (int)n < 0 ? (int)n : 0); }
 
 static void lay_level(const struct mf_masks *m, size_t nu, size_t nv, struct mf_mask_row *row)

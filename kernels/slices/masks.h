@@ -47,7 +47,7 @@ struct mf_places {
     int u[2], v[2];
 };
 
-/** Of a level of @p nu x @p nv pixels. */
+/** Places of a level of @p nu x @p nv pixels. */
 static inline struct mf_places mf_places_of(const struct mf_masks *m, const struct mf_mask *at, size_t nu, size_t nv)
 {
     const int rows = (int)nu, columns = (int)nv;

@@ -64,7 +64,7 @@ void mf_patch_weights(float weight[PIXELS])
 
 /* -- axes -- */
 
-/* What stands in the work area of the axes. */
+/* Memory of the axes' work area. */
 struct scatter {
     size_t dims;
     double *matrix, *axes, *image, *mean; /* [dims][dims], [AXES][dims] twice, [dims] */
@@ -118,7 +118,7 @@ static void add_mean(const struct scatter *s, size_t some, double samples)
         for (size_t a = 0; a < s->dims; ++a) s->mean[a] += s->batch[k * s->dims + a] / samples;
 }
 
-/* The upper half of the matrix, a piece of a row at a time, which stays in registers for all of some patches. */
+/* The upper half of the matrix, a piece of a row at a time. The piece stays in registers for all of some patches. */
 MF_CPU_FAST static void add_products(size_t dims, size_t some, const double *restrict from, double *restrict matrix)
 {
     for (size_t a = 0; a < dims; ++a)
@@ -182,7 +182,7 @@ static void orthonormalise(struct scatter *s)
     }
 }
 
-/* to [AXES][dims] = axes times the matrix, which is symmetric: sums in the order of its rows, which lie as they are
+/* to [AXES][dims] = axes times the matrix, which is symmetric. Sums are in the order of its rows, which lie as they are
  * read. */
 MF_CPU_FAST static void multiply(size_t dims, const double *restrict matrix, const double *restrict axes,
                                  double *restrict to)

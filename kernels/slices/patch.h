@@ -1,5 +1,5 @@
-/* Patches of images: their positions, the weights of their pixels, the principal axes that they are compared along, and
- * the levels of a plan.
+/* Patches of images: their positions, the weights of their pixels, and the levels of a plan. Patches are compared along
+ * principal axes.
  * Rule: these are the same for all back ends; each back end has its own nearest-neighbour search. */
 #ifndef MF_KERNELS_PATCH_H
 #define MF_KERNELS_PATCH_H
@@ -16,8 +16,8 @@ enum {
 };
 
 /**
- * An image of several phases and the places of patches in it. Slot s is the patch whose first pixel is
- * (s / row, s % row); rows are filled up to whole lanes with slots that hold no patch (s % row >= pv).
+ * An image of several phases and the places of patches in it. Slot s is the patch whose first pixel is (s / row, s %
+ * row). Rows are filled up to whole lanes with slots that hold no patch (s % row >= pv).
  */
 struct mf_patch_image {
     size_t phases, nu, nv;

@@ -104,8 +104,8 @@ struct mf_slice_ops {
     void (*free)(struct mf_slice_plan *plan);
     /**
      * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends only on its pair
-     * (kernels/slices/view.h), not on the batch, the lanes or the threads. For families without a gradient task->g.base
-     * is NULL.
+     * (kernels/slices/view.h). Batch, lanes and threads do not matter. For families without a gradient task->g.base is
+     * NULL.
      */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
     /** Adds the sum over the view's slices of D to total [levels][entries] (queue->host, double). */
@@ -116,20 +116,20 @@ struct mf_slice_ops {
     /** Families of all fields (vgg_all) have it instead of total(): the same for the desc's phases. Others: NULL. */
     void (*join)(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
     /**
-     * For families that compare slices with the example of the desc (patch), which have no total(). Others: NULL.
-     * match() finds neighbours and writes the pull, pull() floats for every slice, into the caller's memory. eval()
-     * uses it until slices are matched again.
+     * For families that compare slices with the example of the desc (patch), which have no total(). Others: NULL. A
+     * call of match() finds neighbours and writes the pull, pull() floats for every slice, into the caller's memory.
+     * Then eval() uses it until slices are matched again.
      *
      * @param x     [phases] the same slices of every field, device
      * @param pull  out [count][pull()], device
      */
     size_t (*pull)(const struct mf_slice_desc *desc);
     void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
-    /** What searches remember of the one slice of a plan, in memory of queue->host: a later plan that is given it goes
-     * on with the same bits. It begins with the number of the next search, a uint64_t; in number 0 all patches look at
-     * many others. *bytes 0: nothing. NULL: never anything. */
+    /** Memory of searches for the one slice of a plan, from queue->host. A later plan that is given it goes on with the
+     * same bits. It begins with the number of the next search, a uint64_t. In number 0 all patches look at many others.
+     * *bytes 0: nothing. NULL: never anything. */
     void *(*memory)(struct mf_slice_plan *plan, size_t *bytes);
-    /** Bytes and operations on this back end, if it has a shorter way than the formula; NULL: the formula (kind->cost).
+    /** Bytes and operations on this back end, if it has a shorter way than the formula. NULL: the formula (kind->cost).
      * A plan that chooses between cores and GPUs needs it. */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 };

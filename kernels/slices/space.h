@@ -5,7 +5,7 @@
  *   D(d, u, v) = inverse transform of S_d at (u, v), divided by the number of pairs
  *
  * A rank needs the spectra of its planes and of the L - 1 planes above. A gradient also needs the L - 1 below. As D(-d,
- * -u, -v) = D(d, u, v), windows hold only the lags d >= 0: [L][2L-1][2L-1], u and v from -L+1 on.
+ * -u, -v) = D(d, u, v), windows hold only the lags d >= 0. They are [L][2L-1][2L-1], u and v from -L+1 on.
  *
  * Two fields: S_d = sum over k of conj(F_k) G_(k+d) is their cross-correlation. Lags d < 0 are those of the exchanged
  * fields, point-reflected. */
@@ -33,7 +33,7 @@ size_t mf_space_extent(const struct mf_space_desc *desc, size_t n);
 size_t mf_space_row(const struct mf_space_desc *desc);
 size_t mf_space_plane(const struct mf_space_desc *desc);
 
-/** p + magic - magic rounds p so that sums of products of a field in [0, 1], at most @p most, add up exactly. */
+/** p + magic - magic rounds p. So sums of products of a field in [0, 1], at most @p most, add up exactly. */
 static inline double mf_space_magic(double most)
 {
     int exponent;

@@ -3,7 +3,7 @@
  *
  *   C_d(k) = sum over own rows u of conj(X_u(k)) X_{u+d}(k),   D(d, .) = transform of C_d, added over the ranks.
  *
- * A rank needs the L - 1 rows beside its own and nothing else, so ranks exchange less, and gradients need no exchange.
+ * A rank needs the L - 1 rows beside its own and nothing else. So ranks exchange less, and gradients need no exchange.
  * Rule: rounding depends on the positions of the cuts. For back ends whose device memory is the host's. */
 #ifndef MF_KERNELS_STRIPS_H
 #define MF_KERNELS_STRIPS_H
@@ -24,8 +24,8 @@ struct mf_strip_desc {
     int s2, variation; /* what is compared */
 };
 
-/** The strips on one level of the pyramid: element (slice s, row u, column v) is row[reach + u][s * ss + v * sv], u
- * from -reach to rows + reach - 1; ss or sv is 1. A row that is NULL lies outside of the slice. Device memory. */
+/** The strips on one level of the pyramid: element (slice s, row u, column v) is row[reach + u][s * ss + v * sv]. Rows
+ * u go from -reach to rows + reach - 1; ss or sv is 1. A row that is NULL lies outside of the slice. Device memory. */
 struct mf_strip_rows {
     const float *const *row;
     size_t ss, sv;
@@ -61,9 +61,9 @@ struct mf_strip_ops {
     int (*plan)(const struct mf_strip_ops *ops, struct mf_queue *queue, const struct mf_strip_desc *desc,
                 struct mf_strip_plan **plan);
     void (*free)(struct mf_strip_plan *plan);
-    /** Computes the next level of own rows: means of 2 x 2 pixels. fine [2 rows][plane of slices of nv columns] ->
-     * coarse [rows] [plane of nv / 2]. In a plane slices lie side by side (@p side: [nv][slices]) or one after the
-     * other. */
+    /** Computes the next level of own rows: means of 2 x 2 pixels. It goes from fine [2 rows][plane of slices of nv
+     * columns] to coarse [rows] [plane of nv / 2]. In a plane slices lie side by side (@p side: [nv][slices]) or one
+     * after the other. */
     void (*coarsen)(struct mf_queue *queue, int side, size_t slices, size_t nv, size_t rows, const float *fine,
                     float *coarse);
     /** The sums over own rows of all slices. @p level [levels]; @p target: what S2 is compared with (struct
@@ -72,7 +72,7 @@ struct mf_strip_ops {
     void (*values)(struct mf_strip_plan *plan, const struct mf_strip_rows *level, const float *target, float *sums);
     /** Compares the sums over all rows with the target. Replaces each sum by its factor in the gradient. */
     void (*compare)(struct mf_strip_plan *plan, const struct mf_strip_task *task, float *sums);
-    /** Adds the gradient of own rows: element (s, u, v) to g[u * su + s * ss + v * sv], strides of level 0. */
+    /** Adds the gradient of own rows. Element (s, u, v) goes to g[u * su + s * ss + v * sv], strides of level 0. */
     void (*gradient)(struct mf_strip_plan *plan, const struct mf_strip_rows *level, const float *sums, float *g,
                      size_t su);
 };

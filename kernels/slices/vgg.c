@@ -130,7 +130,7 @@ size_t mf_vgg_colours(size_t phases, size_t field[MF_VGG_COLOURS])
     return fields;
 }
 
-/* Of plans in @p arena; NULL: there are none. */
+/* Finds the use of plans in @p arena; NULL: there are none. */
 static const struct mf_vgg_use *use_of(const struct mf_vgg *vgg, const struct mf_arena *arena)
 {
     for (int u = 0; u < MF_VGG_ARENAS; ++u)

@@ -1,8 +1,8 @@
-/* The layers of VGG-19 that Gram matrices use (Simonyan & Zisserman 2015, configuration E): sixteen convolutions of
- * 3 x 3 pixels in five blocks, means of 2 x 2 pixels between the blocks (Gatys, Ecker & Bethge 2016), and a Gram matrix
- * after each block.
- * Rule: the weights are in host memory, in the order that kernels read, and do not change while a plan exists. Plans on
- * a GPU share one copy there. */
+/* The layers of VGG-19 that Gram matrices use (Simonyan & Zisserman 2015, configuration E). They are sixteen
+ * convolutions of 3 x 3 pixels in five blocks. Between the blocks are means of 2 x 2 pixels (Gatys, Ecker & Bethge
+ * 2016). A Gram matrix is taken after each block.
+ * Rule: the weights are in host memory, in the order that kernels read. They do not change while a plan exists. Plans
+ * on a GPU share one copy there. */
 #ifndef MF_KERNELS_VGG_H
 #define MF_KERNELS_VGG_H
 

@@ -7,9 +7,8 @@
 enum { MF_SIDES = 3 }; /* directions of slices, by their normals z, y, x */
 
 /**
- * @p count slices of @p nu rows and @p nv columns: element (s, u, v) is at
- *     base[s * ss + u * su + v * sv],
- * where one of the three strides is 1. (u, v) is (y, x) in a slice normal to z, (z, x) normal to y, (z, y) normal to x.
+ * @p count slices of @p nu rows and @p nv columns: element (s, u, v) is at base[s * ss + u * su + v * sv]. One of the
+ * three strides is 1. A slice normal to z has (u, v) = (y, x), normal to y (z, x), normal to x (z, y).
  *
  * Slices are transformed in pairs (2k, 2k+1) counted from the view's first slice, so a view starts at an even global
  * slice. Then a slice's arithmetic does not depend on the distribution of slices.

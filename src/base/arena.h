@@ -17,7 +17,7 @@ struct mf_mem {
 /** Opens an arena on @p mem (NULL: the heap). @p limit [bytes], 0: none. Refuses with MF_MEMORY. */
 int mf_arena_open(struct mf_arena **arena, const struct mf_mem *mem, size_t limit);
 
-/** Opens an arena for memory of another kind, which also counts in @p whole. @p whole has the limit and is closed
+/** Opens an arena for memory of another kind, which also counts in @p whole. That arena has the limit and is closed
  * later. */
 int mf_arena_open_in(struct mf_arena **arena, const struct mf_mem *mem, struct mf_arena *whole);
 
@@ -25,8 +25,8 @@ int mf_arena_open_in(struct mf_arena **arena, const struct mf_mem *mem, struct m
  * message names only more memory. */
 void mf_arena_advise(struct mf_arena *arena, const char *advice);
 
-/** Sets the option that the message at the limit names instead of --memory-limit. @p option is borrowed and outlives
- * the arena. */
+/** Sets the option that the message at the limit names instead of --memory-limit. The text @p option is borrowed and
+ * outlives the arena. */
 void mf_arena_limited_by(struct mf_arena *arena, const char *option);
 
 /** Closes the arena. Memory that has not been returned is a bug, and is named. NULL is accepted. */
@@ -40,9 +40,9 @@ void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag);
 
 /**
  * Reserves @p bytes in one piece, which serves later takes as far as they fit. So a program has all its memory from the
- * start, or is refused there (MF_MEMORY). Only the arrays are counted, as without a reserve. @p touch: writes to every
- * page, so that the system really provides it (host memory). An existing reserve that is large enough stays; otherwise
- * none of it may be in use.
+ * start, or is refused there (MF_MEMORY). Only the arrays are counted, as without a reserve. With @p touch it writes to
+ * every page, so that the system really provides it (host memory). An existing reserve that is large enough stays;
+ * otherwise none of it may be in use.
  */
 int mf_arena_reserve(struct mf_arena *arena, size_t bytes, int touch);
 
@@ -68,10 +68,10 @@ size_t mf_arena_live(const struct mf_arena *arena);
 size_t mf_arena_peak(const struct mf_arena *arena);
 size_t mf_arena_limit(const struct mf_arena *arena);
 
-/** Removes the limit from now on, so that a dry run, which never touches its memory, can be counted to its end. */
+/** Removes the limit from now on. So a dry run, which never touches its memory, can be counted to its end. */
 void mf_arena_unlimit(struct mf_arena *arena);
 
-/** Restarts the high-water mark at the bytes in use. Those of single tags stay. */
+/** Restarts the high-water mark at the bytes in use. The marks of single tags stay. */
 void mf_arena_mark(struct mf_arena *arena);
 
 /** Visits every tag: bytes in use now, and at that tag's own high-water mark. */

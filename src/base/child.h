@@ -16,9 +16,9 @@ struct mf_child {
 
 /**
  * Runs a program. Returns its exit status (128 + n after signal n). -1: it exceeded the time limit. -2: it could not be
- * started, or its status is lost because SIGCHLD is ignored (errno says why). *output [heap; NULL: discarded]: its
- * output, with a terminating zero. Its standard input is empty. It leads a process group of its own, so a terminal's
- * signals reach only this process, which passes them on while mf_child_hold() is in force.
+ * started, or its status is lost because SIGCHLD is ignored (errno says why). The text *output [heap; NULL: discarded]
+ * is its output, with a terminating zero. Its standard input is empty. It leads a process group of its own, so a
+ * terminal's signals reach only this process. They are passed on while mf_child_hold() is in force.
  */
 int mf_child_run(const struct mf_child *child, char **output);
 

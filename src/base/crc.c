@@ -71,8 +71,8 @@ static uint64_t power_of_x(unsigned n)
     return (uint64_t)x << 32;
 }
 
-/* What moves 16 bytes so many bits ahead: factors of their first and of their second half. A product of reflected
- * numbers is one place short. */
+/* Factors that move 16 bytes so many bits ahead: one for their first half and one for their second half. A product of
+ * reflected numbers is one place short. */
 struct ahead {
     uint64_t first, second;
 };
@@ -99,7 +99,7 @@ WIDE static __m512i add_ahead(__m512i from, __m512i factors, __m512i to)
     return _mm512_ternarylogic_epi64(first, _mm512_clmulepi64_epi128(from, factors, 0x11), to, 0x96);
 }
 
-/* What the bytes of one register are together. */
+/* Sum and union of the bytes of one register. */
 struct wide_look {
     __m512i sum, any;
 };

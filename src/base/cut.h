@@ -12,9 +12,9 @@ struct mf_span {
 struct mf_span mf_cut(size_t n, size_t parts, size_t i);
 
 /**
- * The same with every border but the last at a multiple of @p grain: run @p i of ceil(n / grain) grains. Slices are
- * transformed in pairs fixed by their global index. So slabs are cut with grain 2, and a slice's arithmetic is the same
- * on any number of ranks.
+ * The same, but every border except the last is at a multiple of @p grain. It is run @p i of ceil(n / grain) grains.
+ * Slices are transformed in pairs fixed by their global index. So slabs are cut with grain 2, and a slice's arithmetic
+ * is the same on any number of ranks.
  */
 struct mf_span mf_cut_grain(size_t n, size_t grain, size_t parts, size_t i);
 

@@ -1,6 +1,6 @@
 /* Refusals and breakages. A refusal: something outside the program is wrong. Rule: the first function that knows the
- * cause records one sentence with mf_fail() and returns its code; all callers pass the code on unchanged.
- * A breakage is a bug or a broken machine: mf_die() prints one line and ends the job on every rank. */
+ * cause records one sentence with mf_fail() and returns its code. All callers pass the code on unchanged. A breakage is
+ * a bug or a broken machine: mf_die() prints one line and ends the job on every rank. */
 #ifndef MF_BASE_ERR_H
 #define MF_BASE_ERR_H
 
@@ -45,13 +45,14 @@ void mf_die(int code, const char *file, int line, const char *format, ...)
 /** Ends the job without a message: calls the hook and exits with @p code. Never returns. */
 void mf_end(int code) __attribute__((noreturn));
 
-/** What mf_die() calls last, so that a rank can end the whole job (mpi/comm.c installs MPI_Abort). NULL: exit(code). */
+/** Function that mf_die() calls last, so that a rank can end the whole job (mpi/comm.c installs MPI_Abort). NULL:
+ * exit(code). */
 void mf_die_hook(void (*hook)(int code));
 
 /**
- * A fault site: a place that a test can make refuse. MF_FAULT=site[:visit=N][:rank=R] makes the N-th visit (default 1)
- * of this site refuse on rank R (default all); then it returns true. The environment is read once, because sites may be
- * in code where time matters.
+ * A fault site: a place that a test can make refuse. With MF_FAULT=site[:visit=N][:rank=R] the N-th visit (default 1)
+ * of this site refuses on rank R (default all). Then it returns true. The environment is read once, because sites may
+ * be in code where time matters.
  */
 int mf_fault(const char *site);
 

@@ -116,7 +116,7 @@ struct mf_json *mf_json_copy(const struct mf_json *value)
     return out(json_deep_copy((const json_t *)(const void *)value));
 }
 
-/* What a stream is called: standard output that goes to a file has the file's name. */
+/* Name of a stream: standard output that goes to a file has the file's name. */
 static void name_of(FILE *to, char *name, size_t room)
 {
     char link[64];

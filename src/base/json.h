@@ -10,7 +10,8 @@ struct mf_json; /* any JSON value, owned by its maker until it is put into anoth
 
 struct mf_json *mf_json_object(void);
 struct mf_json *mf_json_array(void);
-/** Each puts a member into an object @p at (key) or, with key NULL, appends to an array. _take hands over ownership. */
+/** Each puts a member into an object @p at (key) or, with key NULL, appends to an array. A name with _take hands over
+ * ownership. */
 void mf_json_put(struct mf_json *at, const char *key, struct mf_json *value_take);
 void mf_json_real(struct mf_json *at, const char *key, double value);
 void mf_json_int(struct mf_json *at, const char *key, long long value);
@@ -68,7 +69,7 @@ struct mf_json *mf_json_parse(const char *text);
 /** A copy with all that is in it. */
 struct mf_json *mf_json_copy(const struct mf_json *value);
 
-/** A value from a file of at most @p most bytes; refuses with MF_INPUT: unreadable, too long, no JSON (line, column).
+/** A value from a file of at most @p most bytes. Refuses with MF_INPUT: unreadable, too long, no JSON (line, column).
  */
 int mf_json_load(const char *path, size_t most, struct mf_json **value);
 
@@ -90,7 +91,7 @@ struct mf_json *mf_json_get(const struct mf_json *object, const char *key);
 struct mf_json *mf_json_item(const struct mf_json *array, size_t i);
 /** Elements of an array; of anything else 0. */
 size_t mf_json_count(const struct mf_json *array);
-/** The content of a value. Of another kind: 0 or "" (borrowed). */
+/** The content of a value. A value of another kind gives 0 or "" (borrowed). */
 double mf_json_to_real(const struct mf_json *value);   /* whole numbers as well */
 double mf_json_to_finite(const struct mf_json *value); /* the same, and NAN of null: of what is not finite */
 long long mf_json_to_int(const struct mf_json *value);

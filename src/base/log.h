@@ -20,12 +20,12 @@ void mf_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
  * One line of progress. On a terminal it is a bar that overwrites itself. Else it is a plain line at most every 30 s;
- * the first comes after 1 s, the last always. @p done of @p total steps, and behind that @p text. It shows the
- * remaining time. @p total 0: unknown, so the line only counts steps.
+ * the first comes after 1 s, the last always. The line has @p done of @p total steps, and behind that @p text. It shows
+ * the remaining time. @p total 0: unknown, so the line only counts steps.
  */
 void mf_progress(const char *what, long done, long total, const char *text);
 
-/** The same, where steps are unlike: the remaining time follows from @p work of @p all of it, in whatever unit. What is
+/** The same, where steps are unlike. The remaining time follows from @p work of @p all of it, in whatever unit. Work
  * behind the last step belongs to @p all, too. */
 void mf_progress_of(const char *what, long done, long total, double work, double all, const char *text);
 

@@ -1,4 +1,4 @@
-/* Options as rows: a row has an option's word, the field it fills, its kind, its default as typed, and its help. Rule:
+/* Options as rows. A row has an option's word, the field it fills, its kind, its default as typed, and its help. Rule:
  * parsing, --help, man pages, configuration files, --print-config and attributes of outputs all come from the rows.
  * Words are long; '-' and '_' are the same. */
 #ifndef MF_BASE_OPT_H
@@ -68,18 +68,18 @@ enum mf_origin { MF_FROM_DEFAULT, MF_FROM_FOREIGN, MF_FROM_FILE, MF_FROM_ENV, MF
 struct mf_options;
 
 /**
- * Parses argv[0..argc) (what follows the verb) into the struct @p into of @p size bytes, whose fields the rows of
- * @p tables (a NULL-terminated list of row tables, all with offsets into the same struct) describe. Words without "--"
+ * Parses argv[0..argc) (what follows the verb) into the struct @p into of @p size bytes. The rows of @p tables describe
+ * its fields. They are a NULL-terminated list of row tables, all with offsets into the same struct. Words without "--"
  * are collected as positional arguments when @p positional_max > 0 (refused beyond that).
  *
- * "--config FILE" (YAML, keys are option words, or "arguments": a list of positional arguments; an unknown key or a
- * wrong type is refused with file:line:column) is read first, flags and positional arguments win over it. The words
- * config, print-config and help belong to the parser: a caller asks mf_options_origin(options, "print-config") ==
- * MF_FROM_FLAG, and looks for "--help" itself, before anything else is refused (mf_options_help_asked).
+ * "--config FILE" (YAML) is read first; flags and positional arguments win over it. Its keys are option words, or
+ * "arguments": a list of positional arguments. An unknown key or a wrong type is refused with file:line:column. The
+ * words config, print-config and help belong to the parser. A caller asks mf_options_origin(options, "print-config") ==
+ * MF_FROM_FLAG. It looks for "--help" itself, before anything else is refused (mf_options_help_asked).
  *
- * Rules: an unknown option is refused naming the nearest one; an option given twice with different values, or two
- * aliases that disagree, are refused; "--x=v" and "--x v" are the same; a negative number is a value; "--" ends the
- * options; a list of numbers ends at the first word that is no number when positional arguments are wanted.
+ * Rules: an unknown option is refused naming the nearest one. An option given twice with different values, or two
+ * aliases that disagree, are refused. "--x=v" and "--x v" are the same, and a negative number is a value; "--" ends the
+ * options. A list of numbers ends at the first word that is no number when positional arguments are wanted.
  *
  * Refuses with MF_USAGE (MF_INPUT when the config file cannot be read). Not collective: every rank parses the same
  * argv and the caller agrees.
@@ -142,8 +142,8 @@ char *mf_options_line(const struct mf_options *options, char gap);
 
 /**
  * The configuration as YAML that reproduces the run: positional arguments (key "arguments") and every option that was
- * given, with a comment that says where it came from. Defaults are comments, for an option that is given can contradict
- * another and its default cannot. Caller frees.
+ * given. A comment says where each came from. Defaults are comments, for an option that is given can contradict another
+ * and its default cannot. Caller frees.
  */
 char *mf_options_yaml(const struct mf_options *options);
 

@@ -38,7 +38,7 @@ static int refuse(const struct mf_said *said, const char *want, const char *got)
     return mf_fail(MF_USAGE, "%s%s%s must be %s, not '%.200s'", said->place, said->dashes, said->word, want, got);
 }
 
-/* What a word that is no long should have been. */
+/* Refuses a word that is no long, and says the form that it should have. */
 static const char *refuse_long(const char *word, const char *want)
 {
     size_t sign = word[0] == '-' || word[0] == '+';

@@ -33,7 +33,7 @@ MF_ANYWHERE void mf_philox_rounds(const uint32_t counter[4], const uint32_t key[
     out[3] = c3;
 }
 
-/** What mf_random4() gives. */
+/** The same as mf_random4(). */
 MF_ANYWHERE void mf_philox_at(uint64_t seed, uint32_t stream, uint64_t index, uint32_t out[4])
 {
     const uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), stream, 0};

@@ -1,5 +1,5 @@
-/* Resident memory of this process as the system counts it: the peak since a run began, minus the resident memory at the
- * start. It is compared with the bytes that the run took from its arena.
+/* Resident memory of this process as the system counts it: the peak since a run began. The resident memory at the start
+ * is subtracted. It is compared with the bytes that the run took from its arena.
  *
  * Rule: memory that ranks of a node share belongs to the rank that made it. The system counts it in every process that
  * maps it. So a process that maps another rank's memory reports that, and it is subtracted. */
@@ -15,8 +15,8 @@ void mf_resident_open(void);
 void mf_resident_borrow(ptrdiff_t bytes);
 
 /**
- * Peak bytes since mf_resident_open(). 0 if the system does not tell. If the system does not let a process reset its
- * high-water mark, memory that was mapped for a while may be included.
+ * Peak bytes since mf_resident_open(). 0 if the system does not tell. Where a process cannot reset its high-water mark,
+ * memory that was mapped for a while may be included.
  */
 size_t mf_resident_peak(void);
 

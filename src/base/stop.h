@@ -5,8 +5,7 @@
 
 /** For the start of a run, where nothing is lost but its place in a queue. Signals of schedulers (SIGTERM, SIGUSR1,
  * SIGUSR2, SIGXCPU) are recorded as by mf_stop_on_signals(). SIGINT and SIGHUP end the process at once. A wish to leave
- * that is not followed by mf_stop_on_signals() within @p seconds means that the start hangs: the signal ends the
- * process. */
+ * without mf_stop_on_signals() within @p seconds means that the start hangs. Then the signal ends the process. */
 void mf_stop_ahead(unsigned seconds);
 
 /** For a process that has nothing to save. SIGTERM, SIGINT and SIGHUP, where not ignored, remove temporary files and
@@ -21,7 +20,7 @@ void mf_stop_end(int number);
 
 /** From now on the signals above are only recorded; SIGHUP only where it is not ignored. SIGPIPE is ignored, here and
  * by mf_stop_ahead(): whoever reads a run's lines may end before the run. A signal other than SIGXCPU and SIGUSR2 that
- * comes again after a second or more removes temporary files and ends the process as usual. */
+ * comes again after a second or more ends the process as usual. Temporary files are removed before. */
 void mf_stop_on_signals(void);
 
 /** Number of the signal that asked to leave, 0: none. */

@@ -1,7 +1,7 @@
-/* The list of all random streams. A random number is a function of (seed, stream, index), so two uses of one stream
+/* The list of all random streams. A random number is a function of (seed, stream, index). So two uses of one stream
  * would get the same numbers.
- * Rule: a new use takes a new stream here, and values of old streams never change, because results depend on them.
- * "+ n": the use takes n streams from this one on. */
+ * Rule: a new use takes a new stream here. Values of old streams never change, because results depend on them. A line
+ * with "+ n" takes n streams from this one on. */
 #ifndef MF_BASE_STREAMS_H
 #define MF_BASE_STREAMS_H
 

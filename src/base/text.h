@@ -50,9 +50,9 @@ char *mf_fold(const char *text, size_t indent, size_t columns);
 void mf_roff(const char *text);
 
 /**
- * The bytes of a file, at most @p most + 1, and a zero byte, in a buffer that the caller frees. *count > @p most says
- * that there are more. A pipe is read until its writers close it. An empty pipe is refused. Refuses with MF_INPUT;
- * *text is then NULL.
+ * The bytes of a file, at most @p most + 1, and a zero byte, in a buffer that the caller frees. If there are more,
+ * *count > @p most. A pipe is read until its writers close it. An empty pipe is refused. Refuses with MF_INPUT; *text
+ * is then NULL.
  */
 int mf_text_load(const char *path, size_t most, char **text, size_t *count);
 

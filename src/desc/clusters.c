@@ -1,5 +1,5 @@
-/* See clusters_impl.h. Runs of rows are joined by union-find (towards the smaller index) and compacted to one entry per
- * cluster of this rank. Clusters that meet at the border of two slabs are sent to all ranks, which join them
+/* See clusters_impl.h. Runs of rows are joined by union-find (towards the smaller index). They are compacted to one
+ * entry per cluster of this rank. Clusters that meet at the border of two slabs are sent to all ranks, which join them
  * identically. */
 #include <stdlib.h>
 #include <string.h>
@@ -201,7 +201,7 @@ static size_t find_meets(const int64_t *mine, const int64_t *next, size_t plane,
     return kept;
 }
 
-/** Those of all ranks, on all ranks; the caller frees. */
+/** The meeting clusters of all ranks, on all ranks; the caller frees. */
 static int gather_meets(const struct mf_forest *f, int periodic, struct meet **all, size_t *count)
 {
     const struct mf_comm *comm = f->job->comm;

@@ -1,5 +1,5 @@
-/* The parts of cluster labelling: the clusters of each phase in this rank's slab, and the pairs that meet at slab
- * borders. Private to src/desc. */
+/* The parts of cluster labelling. These are the clusters of each phase in this rank's slab, and the pairs that meet at
+ * slab borders. Private to src/desc. */
 #ifndef MF_DESC_CLUSTERS_IMPL_H
 #define MF_DESC_CLUSTERS_IMPL_H
 

@@ -30,7 +30,7 @@ static size_t number(const struct list *l)
     return l->forest.clusters + (l->forest.job->comm->rank == 0 ? l->joined.count : 0);
 }
 
-/** Of the i-th of them; 0: it is a part of another. */
+/** Size of the i-th cluster; 0: it is a part of another. */
 static int64_t size_of(const struct list *l, size_t i)
 {
     const size_t own = l->forest.clusters;
@@ -62,8 +62,8 @@ static int is_before(const struct list *l, size_t i, int64_t size, int64_t first
     return is > size || (is == size && first > 0 && look(l, i).is.first < first);
 }
 
-/** Does the list have space for all clusters that are larger than @p size, or equally large and begin before @p
- * first? */
+/** Does the list have space for all clusters that are larger than @p size? Equally large ones count that begin before
+ * @p first. */
 static int fit(const struct list *l, int64_t size, int64_t first)
 {
     int64_t before = 0;
@@ -95,7 +95,7 @@ static void find_end(struct list *l)
     l->first = low;
 }
 
-/** Those of them that are listed. Returns how many. */
+/** The clusters of this rank that are listed. Returns how many. */
 static size_t list_mine(struct list *l)
 {
     size_t n = 0;
@@ -112,8 +112,8 @@ static void put_place(struct list *l, int64_t id, size_t k)
     if (at >= 0 && at < (int64_t)l->forest.clusters) l->forest.cluster[at].size = (int64_t)k + 1;
 }
 
-/** Replaces the sizes of this rank's clusters, and of its parts of joined clusters, by 1 + their index in the list, or
- * 0. */
+/** Replaces the sizes of this rank's clusters, and of its parts of joined clusters. They become 1 + the index in the
+ * list, or 0. */
 static void find_places(struct list *l, const struct mf_listed *all)
 {
     struct mf_joined *j = &l->joined;

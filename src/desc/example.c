@@ -2,7 +2,7 @@
 #include "src/base/err.h"
 #include "src/desc/job.h"
 
-/* What of @p n pixels an example shows. */
+/* Pixels of @p n that an example shows. */
 static struct mf_span middle(const struct mf_job *job, size_t n)
 {
     const size_t most = job->opts->example_max ? job->opts->example_max : MF_EXAMPLE_MAX, count = n < most ? n : most;

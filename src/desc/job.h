@@ -36,8 +36,8 @@ int mf_example(const struct mf_job *job);
 /** The descriptors of the volume as a whole (whole.c). Collective, agreed. */
 int mf_whole(const struct mf_job *job);
 
-/** The indicator of out's phase @p phase, or the grey field itself. @p x: memory for it; NULL: a grey field can be used
- * in place. @p stage: of planes. */
+/** The indicator of out's phase @p phase, or the grey field itself. Array @p x is memory for it; NULL: a grey field can
+ * be used in place. The stage @p stage is one of planes. */
 float *mf_job_indicator(const struct mf_job *job, const struct mf_stage *stage, int phase, float *x);
 
 /** Means over slices by the kernels (slice_means.c), for all levels, except level 0 if that was counted. */
@@ -50,8 +50,8 @@ struct mf_jumps {
 };
 
 /**
- * Counts jumps of the phases first .. first + count - 1; the pair across the periodic border belongs to the last
- * plane, row or column, and is left out when not @p periodic. Collective, agreed: MF_MEMORY.
+ * Counts jumps of the phases first .. first + count - 1. The pair across the periodic border belongs to the last plane,
+ * row or column. It is left out when not @p periodic. Collective, agreed: MF_MEMORY.
  */
 int mf_jumps_count(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *micro, int periodic,
                    int first, int count, struct mf_jumps *jumps);

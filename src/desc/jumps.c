@@ -28,7 +28,7 @@ static void add(struct mf_jumps *j, int along, int64_t count, const int on_face[
         if (on_face[axis]) j->face[along][axis] += count;
 }
 
-/** Jumps from row a to its neighbour b along z or y; the one at x = 0 is on the face x too. */
+/** Jumps from row a to its neighbour b along z or y. The jump at x = 0 is on the face x too. */
 static void add_rows(struct mf_jumps *j, int along, const uint8_t *a, const uint8_t *b, size_t nx, int z0, int y0,
                      uint8_t phase)
 {

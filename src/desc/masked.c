@@ -79,8 +79,8 @@ static const double *cross_of(const struct division *d, const struct mf_target_s
     return from->cross + (*turned ? pair_of(b, a, n) : pair_of(a, b, n)) * d->window;
 }
 
-/* Jumps of phase p over pairs one apart along an axis, at @p at of the window, per pair: into each other phase, and out
- * of it. */
+/* Jumps of phase p over pairs one apart along an axis, at @p at of the window, per pair. They go into each other phase,
+ * and out of it. */
 static double jumps(const struct division *d, const struct mf_target_side *from, const double *counted, size_t p,
                     size_t at)
 {

@@ -90,7 +90,7 @@ int mf_target_isotropic(struct mf_target *target)
     return MF_OK;
 }
 
-/* What keeps two from being averaged; NULL: nothing. */
+/* Says why two cannot be averaged; NULL: they can. */
 static const char *difference(const struct mf_target *a, const struct mf_target *b)
 {
     if (a->phases != b->phases || memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) != 0)

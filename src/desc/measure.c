@@ -12,7 +12,7 @@ struct measure {
     const char *why;     /* nothing can aim at it; NULL: a descriptor of this name can */
     /** Puts its values into @p phase[p], p < micro->phases. Collective, agreed. */
     int (*run)(const struct mf_measure_job *job, struct mf_json *const *phase);
-    /** What it put there, in a line or few. */
+    /** Prints these results, in a line or few. */
     void (*text)(FILE *to, const struct mf_json *values);
     struct mf_measure_picture picture[MF_MEASURE_PICTURES];
 };

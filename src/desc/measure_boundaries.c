@@ -1,4 +1,4 @@
-/* Boundaries between phases: two of them at the faces of voxels, three at their edges (images: at edges, and at
+/* Boundaries between phases. Two of them meet at the faces of voxels, three at their edges (images: at edges, and at
  * corners). */
 #include <string.h>
 

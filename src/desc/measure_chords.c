@@ -1,6 +1,6 @@
 /* Chords: runs of a phase along an axis. Not periodic: a run that the border cuts does not count. Periodic: a run
  * continues across the border, and a line of one phase has no chord. One pass over the labels finds where they change.
- * The first change of a line in a slab ends a run from a lower rank, which began at the last change there. */
+ * The first change of a line in a slab ends a run from a lower rank. That run began at the last change there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void change(struct chords *c, int axis, struct lines *l, size_t i, int32_
     l->last[i] = at;
 }
 
-/** From the row of voxels @p a to @p b, which stands at @p at: eight lines are alike or are looked at. */
+/** From the row of voxels @p a to @p b, which stands at @p at. Eight lines are alike or are looked at. */
 static void step(struct chords *c, int axis, struct lines *l, int32_t at, const uint8_t *a, const uint8_t *b)
 {
     size_t i = 0;
@@ -110,8 +110,8 @@ static void along_x(struct chords *c, const uint8_t *row)
 }
 
 /** Finds where the run of each line that reaches this slab began (NONE: at the border). It is the last change on the
- * lower ranks or, in a periodic volume, the last of all. A scan takes log2(ranks) exchanges of a plane. work:
- * [4][lines]; the first is for begin, the third for the last change of all ranks (NONE: nowhere). */
+ * lower ranks or, in a periodic volume, the last of all. A scan takes log2(ranks) exchanges of a plane. Array work is
+ * [4][lines]. The first is for begin, the third for the last change of all ranks (NONE: nowhere). */
 static int scan(const struct chords *c, const struct lines *l, int32_t *work)
 {
     const struct mf_comm *comm = c->job->comm;

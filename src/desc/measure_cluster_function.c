@@ -1,5 +1,5 @@
-/* Two-point cluster function along the axes: the probability that two voxels at a distance are in one cluster of the
- * phase. */
+/* Two-point cluster function along the axes. It is the probability that two voxels at a distance are in one cluster of
+ * the phase. */
 #include "src/base/err.h"
 #include "src/desc/clusters.h"
 #include "src/desc/pairs.h"

@@ -1,8 +1,8 @@
-/* Geometric tortuosity: the shortest path through a phase from the face at 0 of an axis to the far one, over the length
- * of the field. A path goes from voxel to voxel through faces inside the phase (not across periodic borders). Its
- * length is its number of voxels; 1 is straight. Paths of all phases are found at once, because no path leaves its
- * phase. Every rank searches its slab and exchanges results with its neighbours, until no path gets shorter on any
- * rank. */
+/* Geometric tortuosity: the length of the shortest path through a phase, over the length of the field. The path goes
+ * from the face at 0 of an axis to the far one. A path goes from voxel to voxel through faces inside the phase (not
+ * across periodic borders). Its length is its number of voxels; 1 is straight. Paths of all phases are found at once,
+ * because no path leaves its phase. Every rank searches its slab and exchanges results with its neighbours, until no
+ * path gets shorter on any rank. */
 #include <string.h>
 
 #include "src/base/err.h"
@@ -20,7 +20,7 @@ struct search {
     size_t voxels, plane, head, waiting;
 };
 
-/** What the far face sees of a phase. least: its negative. */
+/** Counts of a phase at the far face. */
 struct paths {
     int64_t voxels, reached, sum, least;
 };

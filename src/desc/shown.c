@@ -77,7 +77,7 @@ const struct mf_shown mf_shown_structure_tensor = {.as = MF_SHOWN_LAGS,
                                                    .extent = every_second,
                                                    .entry = structure_tensor};
 
-/* Of a volume the three planes through lag 0. */
+/* The three planes of a volume through lag 0. */
 static const char *const planes[] = {"dz = 0", "dy = 0", "dx = 0"};
 static const char *const plane_axes[][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}};
 

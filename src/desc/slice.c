@@ -6,7 +6,7 @@
 
 #include "src/base/err.h"
 
-/** What this rank has of the slice, densely; returns the number of elements. */
+/** Copies the part of the slice that this rank has, densely; returns the number of elements. */
 static size_t copy_mine(const struct mf_slab *slab, enum mf_normal normal, size_t index, size_t size, const char *from,
                         char *to)
 {

@@ -5,8 +5,8 @@
 #include "io/micro.h"
 
 /**
- * Slice @p index normal to @p normal of a volume as an image (rows and columns as kernels/slices/view.h orders them),
- * with the labels, names and unit of the volume. Arrays come from @p arena. Collective; refuses (agreed) with
+ * Slice @p index normal to @p normal of a volume as an image, with the labels, names and unit of the volume. Rows and
+ * columns are as kernels/slices/view.h orders them. Arrays come from @p arena. Collective; refuses (agreed) with
  * MF_MEMORY.
  */
 int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *volume,

@@ -113,7 +113,7 @@ void mf_space_free(struct mf_space *s)
     free(s);
 }
 
-/* Copies planes [first, first + count) of all ranks' spectra to @p to; planes outside of a field that is not periodic
+/* Copies planes [first, first + count) of all ranks' spectra to @p to. Planes outside of a field that is not periodic
  * are zero. Collective. */
 static int fetch(const struct mf_space *s, const float *own, ptrdiff_t first, size_t count, float *to)
 {

@@ -19,8 +19,9 @@ struct mf_space_opts {
 };
 
 /**
- * Takes spectra and work areas from the arenas of @p queue, in whose memory the fields are. Collective; refuses
- * (agreed) with MF_DEVICE (the back end has no kernels for it), MF_USAGE (an image; L is too large), MF_MEMORY.
+ * Takes spectra and work areas from the arenas of @p queue, in whose memory the fields are. Collective. Refuses
+ * (agreed) with MF_DEVICE where the back end has no kernels for it. MF_USAGE: an image, or L is too large. Or
+ * MF_MEMORY.
  */
 int mf_space_new(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
                  const struct mf_space_opts *opts, struct mf_space **space);
@@ -29,8 +30,8 @@ void mf_space_free(struct mf_space *space);
 /** Bytes of queue->host that an exchange uses for a short time. Not collective. */
 size_t mf_space_staged(const struct mf_space *space);
 
-/** Computes and keeps the spectra of @p x [slab.count][ny][nx] as field @p field, and those of planes next to this
- * rank's. Waits for the queue. Collective; refuses (agreed) with MF_MEMORY. */
+/** Computes and keeps the spectra of @p x [slab.count][ny][nx] as field @p field. Keeps those of planes next to this
+ * rank's, too. Waits for the queue. Collective; refuses (agreed) with MF_MEMORY. */
 int mf_space_hold(struct mf_space *space, size_t field, const float *x);
 
 /** Windows, with the same bits on any number of ranks. First: S2_3D of a field, for lags d = 0 .. L-1 (the rest is its
@@ -39,7 +40,7 @@ int mf_space_hold(struct mf_space *space, size_t field, const float *x);
 void mf_space_window(struct mf_space *space, size_t field, double *window);
 void mf_space_cross(struct mf_space *space, size_t a, size_t b, double *window);
 
-/** @p g += sum over all lags, including mirrored ones, of slope dD/dx for field @p field, whose spectra are then
+/** @p g += sum over all lags, including mirrored ones, of slope dD/dx for field @p field. Its spectra are then
  * released. Enqueued; slope [entries] may change on return. Not collective. */
 void mf_space_adjoint(struct mf_space *space, size_t field, const double *slope, float *g);
 

@@ -1,7 +1,8 @@
 /* See characterize.h: descriptors averaged over the rotated and mirrored image or volume.
  *
- * If only slices of a volume are measured, 4 of its 8 mirror images are enough (with no axis or two axes mirrored).
- * They show every slice mirrored in all 4 ways. Of its 6 orders of axes, the two that rotate every slice are enough. */
+ * If only slices of a volume are measured, 4 of its 8 mirror images are enough. These have no axis or two axes
+ * mirrored. They show every slice mirrored in all 4 ways. The two orders of axes that rotate every slice are enough,
+ * out of 6. */
 #include "src/desc/symmetry.h"
 
 #include <stdlib.h>
@@ -11,12 +12,12 @@
 #include "src/desc/mean.h"
 #include "src/desc/slice.h"
 
-/* What is done to an image, added up. */
+/* Changes of an image, added up. */
 enum { FLIP_ROWS = 1, FLIP_COLUMNS = 2, TRANSPOSE = 4 };
 
 enum { MIRRORED = 4, TURNED = 8, WAYS = 48 }; /* how many ways there are: of an image, of a cube */
 
-/* Old axes in the order of the new ones, and mirrored axes (bits 1 << axis): what is seen in slices stands first. */
+/* Old axes in the order of the new ones, and mirrored axes (bits 1 << axis). The axes that slices show stand first. */
 static const int order[6][3] = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}};
 static const int mirrored[8] = {0, 3, 5, 6, 1, 2, 4, 7};
 

@@ -97,7 +97,7 @@ static int64_t places_of(const struct image *m, size_t n)
     return (int64_t)(m->nv > n ? m->nu * (m->nv - n) : 0) + (int64_t)(m->nu > n ? m->nv * (m->nu - n) : 0);
 }
 
-/** Squares of 2 x 2 pixels with one of a phase, minus those with three; a fourth of that is the mean of both Euler
+/** Squares of 2 x 2 pixels with one of a phase, minus those with three. A fourth of that is the mean of both Euler
  * numbers. */
 static void add_euler(const struct image *m, struct mf_texture *add)
 {

@@ -60,7 +60,7 @@ int mf_texture_add(const uint8_t *x, size_t nu, size_t nv, int phases, int perio
 
 /**
  * Counts a labelled image into texture[0], or a volume into texture[normal] [MF_PHASES_MAX]. A volume uses at most @p
- * most slices per normal, the middles of so many equal parts (0: all); taken[normal] is their number. Collective;
+ * most slices per normal, the middles of so many equal parts (0: all). Their number is taken[normal]. Collective;
  * refuses (agreed) with MF_MEMORY.
  */
 int mf_texture_measure(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *micro, int periodic,

@@ -6,7 +6,7 @@
 #include "kernels/slices/vgg.h"
 
 /**
- * Reads a .safetensors file with "mean" [3] (of the colours, 0 to 255) and, for every layer of kernels/slices/vgg.h,
+ * Reads a .safetensors file with "mean" [3] (of the colours, 0 to 255). For every layer of kernels/slices/vgg.h it has
  * "conv1_1.weight" [out][in][3][3] and "conv1_1.bias" [out]. Rank 0 reads it. Collective; refuses (agreed) with
  * MF_INPUT, MF_MEMORY.
  */
@@ -15,8 +15,8 @@ int mf_vgg_load(const struct mf_comm *comm, const char *path, enum mf_unit unit,
 /** Does one of the further descriptors @p more (bits 1 << enum mf_more) need VGG-19? */
 int mf_vgg_wanted(unsigned more);
 
-/** Are slices of @p micro large enough for VGG-19 on all pyramid levels with L = @p lag (0: only full resolution)? @p
- * together: all phases are used at once; are there few enough for its colours? */
+/** Are slices of @p micro large enough for VGG-19 on all pyramid levels with L = @p lag (0: only full resolution)? With
+ * @p together all phases are used at once: are there few enough for its colours? */
 int mf_vgg_feeds(const struct mf_micro *micro, size_t lag, int together);
 
 /** The activation function requested by @p asked (NULL, "": none), else that of @p target (NULL: not measured yet),

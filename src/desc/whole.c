@@ -64,7 +64,7 @@ static int one_phase(struct whole *w, int phase)
     return MF_OK;
 }
 
-/* What spans, whatever wraps. */
+/* Finds the phases that span; periodic borders do not count. */
 static int spans(const struct mf_job *job)
 {
     const struct mf_measure_job counted = {.comm = job->comm, .arena = job->arena, .micro = job->micro};

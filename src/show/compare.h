@@ -68,8 +68,9 @@ void mf_compared_free(struct mf_compared *one);
 /** --descriptor_types: refuses (MF_USAGE) unknown names, and those that cannot be compared. Local. */
 int mf_compare_more_check(const struct mf_compare_opts *options);
 
-/** What is measured of @p micro besides S2, Variation and volume fractions (MF_WANTS_..). It is what a descriptor file
- * @p want has, else what the options say. It includes descriptors that need a network, whether there is one or not. */
+/** Descriptors of @p micro to measure besides S2, Variation and volume fractions (MF_WANTS_..). It is what a descriptor
+ * file @p want has, else what the options say. It includes descriptors that need a network, whether there is one or
+ * not. */
 unsigned mf_compare_more(const struct mf_compare_opts *options, const struct mf_backend *backend,
                          const struct mf_compared *want, const struct mf_micro *micro);
 
@@ -113,8 +114,8 @@ struct mf_compare_error {
     double of[MF_PHASES_MAX];
 };
 
-/** Errors of the table's lines, in order: of numbers of a side, of numbers of whole fields, of rows (whose names @p
- * keep owns). They return the number, at most MF_COMPARE_ROWS. */
+/** Errors of the table's lines, in order. They are of numbers of a side, of numbers of whole fields, of rows (whose
+ * names @p keep owns). They return the number, at most MF_COMPARE_ROWS. */
 size_t mf_compare_side_errors(const struct mf_comparison *comparison, int side, struct mf_compare_error *errors);
 size_t mf_compare_field_errors(const struct mf_comparison *comparison, struct mf_compare_error *errors);
 size_t mf_compare_rows_errors(size_t count, const struct mf_compare_row *rows, struct mf_figure *keep,

@@ -14,7 +14,7 @@ enum { LABELS = 4 /* series of bars */ };
 
 /* ---- both ---- */
 
-/* Draws the example slice of a descriptor file; an empty panel if there is none, or if it does not have all its
+/* Draws the example slice of a descriptor file. It is an empty panel if there is none, or if it does not have all its
  * phases. */
 static int draw_example(const struct mf_show *s, struct mf_figure *f, const struct mf_compared *one, int normal)
 {

@@ -15,7 +15,7 @@ static int is_word(const struct mf_compare_opts *o, const char *word)
 int mf_compare_is_all(const struct mf_compare_opts *o) { return is_word(o, "all"); }
 static int is_quick(const struct mf_compare_opts *o) { return is_word(o, "quick"); }
 
-/* Those that quick leaves out: what they cost grows as L^3 or L^4, or asks for a network. */
+/* Descriptors that quick leaves out: their cost grows as L^3 or L^4, or they need a network. */
 static int is_costly(unsigned more)
 {
     return more == MF_MORE_LINEAL_SOFT || more == MF_MORE_GRAM || more == MF_MORE_GRAM_CROSS ||
@@ -80,7 +80,7 @@ int mf_compare_more_check(const struct mf_compare_opts *o)
     return mf_descriptors_once(d->count, d->at, 0, "once is enough");
 }
 
-/* Those that a file of descriptors has. */
+/* Descriptors in a file. */
 static unsigned of_file(const struct mf_target *t)
 {
     unsigned wants = t->side[0].cross ? MF_WANTS_CROSS : 0;

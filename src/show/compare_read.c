@@ -22,7 +22,7 @@ static size_t lag_of(const struct mf_compare_opts *o, const struct mf_compared *
     return least / 2 > (size_t)o->lag || least < 2 ? (size_t)o->lag : least / 2;
 }
 
-/* Of the whole field, whatever a pixel's edge is; beside a descriptor file nothing is compared with them. */
+/* Measures the whole field, whatever a pixel's edge is; beside a descriptor file nothing is compared with them. */
 static int count_measures(const struct mf_show *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                           struct mf_compared *one)
 {
@@ -34,8 +34,8 @@ static int count_measures(const struct mf_show *s, const struct mf_compare_opts 
     return mf_measures_run(&job, mf_compare_counted() | (alone ? 0 : mf_compare_measures(o)), &one->measures);
 }
 
-/* Descriptors of volumes to measure: those of the target; for the target itself S2_3D, and pairs of phases if there are
- * more than two. */
+/* Descriptors of volumes to measure: those of the target. For the target itself they are S2_3D, and pairs of phases if
+ * there are more than two. */
 static unsigned wholes_of(const struct mf_compared *want, int is_there)
 {
     unsigned bits = 0;
@@ -105,7 +105,7 @@ static int look_at(const char *file, int *kind)
     return rc;
 }
 
-/* What the slice that a side shows looks like. */
+/* Looks at the slice that a side shows. */
 static int look_at_example(const struct mf_target *t, int side, int periodic, struct mf_compared *one)
 {
     const struct mf_target_side *from = &t->side[side];

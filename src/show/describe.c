@@ -101,7 +101,7 @@ static void put_space(struct mf_json *phase, const struct mf_target *t, int inde
     mf_json_put(phase, "s2_3d", axes);
 }
 
-/* Those of phases, or of pairs of them. */
+/* Puts the descriptors of phases, or of pairs of them. */
 static void put_further(struct mf_json *to, const struct mf_target *target, int ndim, int pairs, size_t index)
 {
     for (int m = 0; m < MF_MORE; ++m) {
@@ -269,7 +269,7 @@ static void direction_name(const char *const axis[2], int direction, char text[1
         snprintf(text, 16, "along %s", axis[direction == 2]);
 }
 
-/* Of runs of 2c + 1 pixels; c = 0: of single ones. */
+/* Lineal path of runs of 2c + 1 pixels; c = 0: of single ones. */
 static double lineal(const struct mf_target *t, int side, int phase, size_t c, int direction)
 {
     const struct mf_target_side *s = &t->side[side];

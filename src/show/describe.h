@@ -8,8 +8,8 @@
 #include "src/base/json.h"
 
 /**
- * S2 against distance on level 0: curve[i][0 .. lag - 1]. i = 0: radial, the mean over lags that round to d; 1: along
- * u; 2: along v.
+ * S2 against distance on level 0: curve[i][0 .. lag - 1]. Curve 0 is radial, the mean over lags that round to d; 1 is
+ * along u, 2 along v.
  */
 void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, double *const curve[3]);
 

@@ -25,8 +25,8 @@ struct mf_drawn_graph {
 
 /**
  * A panel with the graph: areas are shares of rows, colours concepts, widths weights. Related experts stand close to
- * each other, those without relations in rows below. Where they stand follows from the graph alone, and begins with
- * their ids: so a graph that changes a little looks almost the same.
+ * each other, those without relations in rows below. Places follow from the graph alone, and begin with the ids of
+ * experts. So a graph that changes a little looks almost the same.
  */
 void mf_figure_graph(struct mf_figure *figure, const struct mf_drawn_graph *graph);
 
@@ -38,7 +38,7 @@ struct mf_drawn_event {
     enum mf_event kind;
 };
 
-/** What experts worked on: @p rows [times][experts] since the time before, NAN where an expert did not live. */
+/** Work of the experts: @p rows [times][experts] since the time before, NAN where an expert did not live. */
 struct mf_drawn_course {
     size_t experts, times, events, classes;
     const long *id;     /* [experts], all that ever lived */
@@ -49,11 +49,11 @@ struct mf_drawn_course {
     const double *samples; /* [experts][classes] of each class; of those that live no longer: NAN */
 };
 
-/** Two panels: shares of rows over steps, with all events; and of living experts the share of each class, in percent.
- * Without classes the second is left out. */
+/** Two panels. One has shares of rows over steps, with all events. The other has the share of each class of living
+ * experts, in percent. Without classes the second is left out. */
 void mf_figure_activations(struct mf_figure *figure, const struct mf_drawn_course *course);
 
-/** What a rank, or its device, has to do. */
+/** Work of a rank, or of its device. */
 struct mf_drawn_device {
     const char *name; /* "0", or "0: NVIDIA H100", ... */
     double experts, parameters, rows;

@@ -53,14 +53,14 @@ void mf_figure_phases(struct mf_figure *figure, const char *title, const struct 
 void mf_figure_values(struct mf_figure *figure, const char *title, const struct mf_frame *frame, size_t rows,
                       size_t columns, const double *values);
 
-/** S2 of one phase, side and level of @p got as a map. @p whose: put before the title, or NULL. @p ndim: of the
- * measured field. */
+/** S2 of one phase, side and level of @p got as a map. The text @p whose is put before the title, or NULL. The measured
+ * field has @p ndim axes. */
 void mf_figure_map(struct mf_figure *figure, const char *whose, const struct mf_target *got, int ndim, int side,
                    int phase, size_t level);
 
 /**
- * S2 curves of one side. With up to two phases: one phase along both axes. Else: the radial mean of every phase. @p
- * want: NULL, or the target (circles; phases matched by label), with the rms difference in the title.
+ * S2 curves of one side. With up to two phases: one phase along both axes. Else: the radial mean of every phase. With
+ * the target @p want (or NULL) it draws circles, phases matched by label, and has the rms difference in the title.
  */
 void mf_figure_curves(struct mf_figure *figure, const struct mf_target *got, const struct mf_target *want, int ndim,
                       int side);
@@ -69,8 +69,8 @@ void mf_figure_curves(struct mf_figure *figure, const struct mf_target *got, con
  * scale. */
 void mf_figure_one_scale(struct mf_figure *figure);
 
-/** Loss against evaluations, [rows][3] as in the file. @p binarise: evaluations before binarisation, 0: not known. @p
- * ended: the last row is of the binary field, and is drawn as a point. */
+/** Loss against evaluations, [rows][3] as in the file. There were @p binarise evaluations before binarisation, 0: not
+ * known. With @p ended the last row is of the binary field, and is drawn as a point. */
 void mf_figure_convergence(struct mf_figure *figure, const double *rows, size_t count, double binarise, int ended);
 
 /** The phase to show if there are at most two. */

@@ -73,7 +73,7 @@ static long find_part(const struct mf_target *want, const struct mf_target *got,
     return -1;
 }
 
-/* What the values of a place should be; NULL: nobody says. */
+/* Wanted values of a place; NULL: there are none. */
 static const double *wanted(const struct mf_panels *panels, const struct mf_panel_place *p)
 {
     struct mf_panel_place there = *p;
@@ -202,7 +202,7 @@ static void draw_squares(struct mf_panels *panels, const struct mf_panel_place *
 
 /* ---- curves ---- */
 
-/* Points of a curve, or of a cut through a window: entry first + i * step of square k, from a lag on. */
+/* Points of a curve, or of a cut through a window. They are entry first + i * step of square k, from a lag on. */
 struct cut {
     size_t k, count;
     int across; /* of windows: along columns, else along rows */
@@ -288,7 +288,7 @@ static size_t lines_of(struct mf_panels *panels, const struct mf_panel_place *p,
     return count;
 }
 
-/* Root mean square of the difference; NAN if there is no target, or if lags differ and it is no window. */
+/* Root mean square of the difference. NAN if there is no target, or if lags differ and it is no window. */
 static double rms_of(const struct mf_panels *panels, const struct mf_panel_place *p)
 {
     const double *got = values_of(panels->got, p), *want = wanted(panels, p);
@@ -464,7 +464,7 @@ static void draw_part(struct mf_panels *panels, struct mf_panel_place p)
     for (p.side = 0; (size_t)p.side < cuts(shown, sides); ++p.side) (void)mf_panels_curves(panels, &p);
 }
 
-/* What of it is not drawn. */
+/* Number of its values that are not drawn. */
 static size_t left_of(const struct mf_target *t, const struct mf_descriptor *row, size_t drawn)
 {
     const int sides = sides_of(t, row);

@@ -26,17 +26,17 @@ struct mf_panels {
     size_t left;                        /* panels that were left out */
 };
 
-/** Draws every descriptor of the target in one or more rows of panels: first the levels of every part (three sides: the
- * sides on the finest level), then cuts of windows. */
+/** Draws every descriptor of the target in one or more rows of panels. First come the levels of every part (three
+ * sides: the sides on the finest level), then cuts of windows. */
 void mf_panels_descriptors(struct mf_panels *panels);
 
-/** The same for measures: "measures" of characterize's results, those in @p which (bits 1 << row). @p want: NULL, or
- * the target's, matched by label: circles, and bars beside bars. */
+/** The same for measures: "measures" of characterize's results, those in @p which (bits 1 << row). The measures @p want
+ * are NULL, or the target's, matched by label: circles, and bars beside bars. */
 void mf_panels_measures(struct mf_panels *panels, unsigned which, const struct mf_json *measures,
                         const struct mf_json *want);
 
-/** Root mean squares over the values of picture @p k of a measure that both have: of the target, and of the difference.
- * NAN: they have none in common. Returns 0 if neither has any. */
+/** Root mean squares over the values of picture @p k of a measure that both have. They are of the target, and of the
+ * difference. NAN: they have none in common. Returns 0 if neither has any. */
 int mf_panels_measures_differ(size_t row, size_t k, const struct mf_json *got, const struct mf_json *want, double *size,
                               double *off);
 

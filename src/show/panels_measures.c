@@ -8,7 +8,7 @@
 
 enum { VALUES = 24 /* curves, or bars, of a picture */, NAME = 40, KEY = 48, SERIES = 6, LONGEST = 4096 };
 
-/* What was found: lists, or numbers. */
+/* Found values: lists, or numbers. */
 struct found {
     struct mf_figure *figure;
     const struct mf_measure_picture *picture;
@@ -157,7 +157,7 @@ static const char *title_of(struct mf_figure *f, const char *name, const struct 
     return mf_figure_text(f, "%s%s%s%s", name, of, *p->title ? ", " : "", p->title);
 }
 
-/* What one phase of others has of a picture; no values: nothing. */
+/* Finds the values that one phase of others has of a picture; no values: nothing. */
 static struct found found_in(struct mf_figure *figure, const struct mf_measure_picture *picture,
                              const struct mf_json *measures, size_t phase, const char *name)
 {
@@ -183,7 +183,7 @@ static const char *of_label(struct mf_panels *panels, const struct mf_json *meas
 
 /* ---- curves: a panel for every phase ---- */
 
-/* What is drawn: values of a measure, and what they should be (or NULL). */
+/* Drawn values of a measure, and the wanted ones (or NULL). */
 struct drawn {
     const char *name;
     const struct mf_measure_picture *picture;

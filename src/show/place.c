@@ -1,5 +1,5 @@
-/* See experts.h: places of the nodes of a graph. Forces as in Fruchterman and Reingold (1991): all nodes repel, related
- * ones attract, and a weak pull to the middle holds parts that are not related together. */
+/* See experts.h: places of the nodes of a graph. Forces as in Fruchterman and Reingold (1991): all nodes repel, and
+ * related ones attract. A weak pull to the middle holds parts that are not related together. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { STEPS = 400, PUSHES = 600 };
 
 static const double first_move = 0.06, gravity = 0.8, anchor = 1.5, edge = 0.003;
 
-/* Adds to @p force what node @p j does to node @p i. @p k: the distance of the rims at which an edge of weight 1 is at
+/* Adds to @p force the force of node @p j on node @p i. At @p k, the distance of the rims, an edge of weight 1 is at
  * rest. */
 static void act(const struct mf_places *p, size_t i, size_t j, double k, double force[2])
 {

@@ -1,5 +1,5 @@
-/* What computing a picture or table needs: the ranks, and one rank's back end and memory. Rank 0 draws; the others help
- * to read, cut and characterise. */
+/* Needs of a computed picture or table: the ranks, and one rank's back end and memory. Rank 0 draws; the others help to
+ * read, cut and characterise. */
 #ifndef MF_SHOW_SHOW_H
 #define MF_SHOW_SHOW_H
 

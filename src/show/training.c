@@ -47,7 +47,7 @@ static enum mf_training_column axis_of(size_t count, const double (*rows)[MF_TRA
     return MF_TRAINING_EPOCH;
 }
 
-/* What a training keeps its weights by, where it has been measured. */
+/* Number by which a training keeps its weights, where it has been measured. */
 static double merit_of(const double row[MF_TRAINING_COLUMNS])
 {
     if (isfinite(row[MF_TRAINING_ACCURACY])) return row[MF_TRAINING_ACCURACY];
@@ -62,8 +62,8 @@ static int is_better(const double row[MF_TRAINING_COLUMNS], const double than[MF
     return merit >= other - little && row[MF_TRAINING_VAL_LOSS] < than[MF_TRAINING_VAL_LOSS];
 }
 
-/* The row with the highest accuracy or R2, of equal ones with the least loss of validation; count: fewer than two rows
- * have such a loss. */
+/* The row with the highest accuracy or R2, of equal ones with the least loss of validation. It is count if fewer than
+ * two rows have such a loss. */
 static size_t best_of(size_t count, const double (*rows)[MF_TRAINING_COLUMNS])
 {
     size_t best = count, known = 0;

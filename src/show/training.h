@@ -23,23 +23,24 @@ enum mf_training_column {
 /** Their keys in rows of metrics: "step", "epoch", "loss", "val_loss", ... */
 extern const char *const mf_training_key[MF_TRAINING_COLUMNS];
 
-/** What a training is called: by its model @p output, and "model.safetensors" by its folder, which has the file @p
- * beside. The caller frees. */
+/** Name of a training: its model @p output. It is the folder of "model.safetensors", which has the file @p beside. The
+ * caller frees. */
 char *mf_training_name(const char *beside, const char *output);
 
 /**
  * Panels of loss, accuracy or R2, learning rate, samples per second and memory. A panel without numbers is left out.
  * The axis is the epoch, if all rows have one and it grows from row to row, else the step. Many rows are averaged. A
- * circle marks the row with the highest accuracy or R2, of equal ones with the least loss of validation, as a training
- * keeps its weights. A mixture of experts has panels of their number and of the seconds of an epoch in addition.
+ * circle marks the row with the highest accuracy or R2, of equal ones with the least loss of validation. A training
+ * keeps its weights likewise. A mixture of experts has panels of their number and of the seconds of an epoch in
+ * addition.
  */
 void mf_figure_training(struct mf_figure *figure, size_t count, const double (*rows)[MF_TRAINING_COLUMNS]);
 
 /** Confusion matrix: @p counts [true class][predicted class]. Colours are shares of the true class. */
 void mf_figure_confusion(struct mf_figure *figure, size_t classes, const char *const *names, const double *counts);
 
-/** Predicted against true values [count], with the diagonal, and R2 in the title. @p name: of the quantity, with its
- * unit. */
+/** Predicted against true values [count], with the diagonal, and R2 in the title. The name @p name is the quantity's,
+ * with its unit. */
 void mf_figure_predicted(struct mf_figure *figure, const char *name, size_t count, const double *truth,
                          const double *predicted);
 

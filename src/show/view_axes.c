@@ -101,7 +101,7 @@ static int lay(const struct mf_array *a, const char *word, struct mf_view_axes *
     return MF_OK;
 }
 
-/* What a file of ours says. */
+/* Axes that a file of ours states. */
 static const char *said(const struct mf_array *a)
 {
     static const char *const by[][5] = {[MF_AXES_PLACES] = {NULL, NULL, "yx", "zyx", NULL},
@@ -116,8 +116,8 @@ static const char *said(const struct mf_array *a)
 
 /* ---- what values say ---- */
 
-/* Do the values of all phases along the last axis, or the first, sum to 1 everywhere? *are stays 0 if an array is too
- * large for one rank to read. */
+/* Do the values of all phases along the last axis, or the first, sum to 1 everywhere? An array that is too large for
+ * one rank leaves *are at 0. */
 static int sum_to_one(struct mf_arena *arena, const struct mf_array *a, enum mf_phase_axis axis, int *are)
 {
     const struct mf_places p = mf_places_of(a, axis);

@@ -5,8 +5,8 @@
 #include "io/array.h"
 #include "src/base/arena.h"
 
-/** The words of --axes: one letter per axis, in order. z, y, x: position; p, q: phases, pairs of phases; l: pyramid
- * level; d, u, v: lags along z, rows and columns of a window or matrix; e: entries of a curve. */
+/** The words of --axes: one letter per axis, in order. Letters z, y, x are positions; p, q phases, pairs of phases; l
+ * pyramid level. Letters d, u, v are lags along z, rows and columns of a window or matrix; e entries of a curve. */
 #define MF_VIEW_WORDS "yx|zyx|yxp|zyxp|pyx|pzyx|pl|ple|pluv|pduv|ql|qle|qluv|qduv"
 
 /** How an axis is drawn. Values with equal PART, LEVEL and PLANE form a plane. */
@@ -31,9 +31,9 @@ const char *mf_view_meaning(const char *word);
  * - the values: if those along one axis sum to 1 everywhere, it is the axis of phases.
  * - the shape, as a guess; one line reports it, and what else it may be.
  *
- * @p labels: integers, positions unless the values say otherwise. @p places: treated as labels, because it will be cut
- * into phases. @p file: its name for the user. Reads the values once if needed. Rank 0; MF_USAGE (a word that does not
- * fit), MF_INPUT.
+ * With @p labels, integers are positions unless the values say otherwise. With @p places they are treated as labels,
+ * because the array will be cut into phases. The user knows the file as @p file. Reads the values once if needed. Rank
+ * 0; MF_USAGE (a word that does not fit), MF_INPUT.
  */
 int mf_view_axes(struct mf_arena *arena, const char *file, const struct mf_array *array, const char *word, int labels,
                  int places, struct mf_view_axes *axes);

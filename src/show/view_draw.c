@@ -20,7 +20,7 @@
 /* No window is larger. */
 static const long long MOST_LAG = 1 << 24;
 
-/* What a result says of its run; the same on all ranks. 0 where it says nothing. */
+/* Statements of a result about its run; the same on all ranks. 0 where it says nothing. */
 struct run {
     size_t lag;
     int open; /* correlations were of pairs inside the slices */

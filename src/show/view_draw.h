@@ -9,8 +9,8 @@
 struct mf_view_opts {
     const char *original, *target, *threshold, *axes;
     struct mf_longs labels;
-    /* The part that is read of the original, or of the file where there is none: a rectangle (NULL: none), or what its
-     * data bar leaves. */
+    /* The part that is read of the original, or of the file where there is none. It is a rectangle (NULL: none), or
+     * what its data bar leaves. */
     const struct mf_crop *crop;
     int crop_bar;
     long slices, lag, columns;

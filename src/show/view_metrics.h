@@ -1,5 +1,5 @@
-/* The convergence of runs, or the course of a training, from the lines that they write (metrics.jsonl), also while they
- * run. Rank 0. */
+/* The convergence of runs, or the course of a training. It reads the lines that they write (metrics.jsonl), also while
+ * they run. Rank 0. */
 #ifndef MF_SHOW_VIEW_METRICS_H
 #define MF_SHOW_VIEW_METRICS_H
 

@@ -6,7 +6,7 @@
 
 /**
  * One panel for every image, three for every volume. Arrays of several phases or levels have these for each, as
- * mf_view_values() draws them. o->columns panels are in a row, under the files' names, each as large as its cell. The
+ * mf_view_values() draws them. A row has o->columns panels, under the files' names, each as large as its cell. The
  * figure is rank 0's. Collective; refuses (agreed) as reading does, and with MF_USAGE files that need a picture of
  * their own.
  */

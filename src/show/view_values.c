@@ -15,7 +15,8 @@ static const size_t values_max = (size_t)1 << 28;
 
 enum { NORMALS = 3, PLANES = MF_PANELS_PARTS * MF_PANELS_LEVELS * NORMALS, BARS = 8 };
 
-/* Of every part and level that is drawn the middle planes normal to each axis, of an image the one plane normal to z.
+/* The planes that are drawn of every part and level. A volume has the middle planes normal to each axis, an image the
+ * one plane normal to z.
  */
 struct planes {
     const struct mf_array *array;

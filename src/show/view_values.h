@@ -19,8 +19,8 @@ struct mf_view_scale {
  * - several phases: the same for every phase
  * - descriptors: windows, matrices, curves or numbers of every phase or pair and level
  *
- * All pictures have one scale. The array is read in pieces, not held in memory. @p name: NULL, or a prefix of titles.
- * *columns: how many panels belong in a row. Rank 0; MF_INPUT (other axes, too large), MF_MEMORY.
+ * All pictures have one scale. The array is read in pieces, not held in memory. The prefix of titles is @p name, or
+ * NULL. It sets *columns to the panels that belong in a row. Rank 0; MF_INPUT (other axes, too large), MF_MEMORY.
  */
 int mf_view_values(const struct mf_show *show, const struct mf_view_file *file, const char *name,
                    struct mf_figure *figure, size_t *columns, struct mf_view_scale *scale);

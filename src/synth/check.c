@@ -1,11 +1,11 @@
-/* What is impossible, said in one sentence each. */
+/* Refuses impossible requests, in one sentence each. */
 #include <math.h>
 
 #include "src/base/text.h"
 #include "src/synth/synth_priv.h"
 
-/* Volume fraction at which random sequential addition of equal balls ends: the parking constant on a line; limits from
- * simulations in the plane and in space. */
+/* Volume fraction at which random sequential addition of equal balls ends. It is the parking constant on a line, and a
+ * limit from simulations in the plane and in space. */
 static double jammed(int axes) { return axes == 1 ? 0.7476 : axes == 2 ? 0.547 : 0.384; }
 
 /* Objects far smaller than a voxel make no picture. */

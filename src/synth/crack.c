@@ -1,5 +1,5 @@
-/* Cracks: chains of straight pieces that bend from one to the next. In a plane the pieces are lines, in space discs; a
- * crack is what lies nearer than half its width to them. Each begins anywhere in the periodic box. */
+/* Cracks: chains of straight pieces that bend from one to the next. In a plane the pieces are lines, in space discs. A
+ * crack is the part that lies nearer than half its width to them. Each begins anywhere in the periodic box. */
 #include <math.h>
 
 #include "src/base/rng.h"
@@ -15,7 +15,7 @@ static int is_flat(const struct mf_synth *what) { return mf_synth_axes(what) == 
 size_t mf_synth_crack_pieces(const struct mf_synth *what) { return is_flat(what) ? DISCS : LINES; }
 
 /* Radius and distance of discs are a quarter of the length. Together they are a strip, half as wide as the crack is
- * long, with round ends, and half a tube around it. */
+ * long. It has round ends, and half a tube around it. */
 double mf_synth_crack_volume(const struct mf_synth *what)
 {
     const double l = what->stick, r = what->radius;

@@ -27,7 +27,7 @@ static void count_digit(size_t n, const double *value, uint64_t key, int shift, 
     }
 }
 
-/* Of the values equal to the level, which of this rank lie below: ranks hold voxels in the order of their index. */
+/* Shares the values equal to the level: which of this rank lie below? Ranks hold voxels in the order of their index. */
 static int share_ties(const struct mf_comm *comm, int64_t mine, int64_t below, int64_t *share)
 {
     size_t *offset = malloc(((size_t)comm->size + 1) * sizeof *offset);

@@ -1,8 +1,7 @@
-/* A Gaussian random field: white noise, one number per voxel by its global index, convolved along x, y and z with
- *   g(k) = exp(-k^2 / l^2), cut off at 3.5 l, wrapped around the box, scaled to sum of squares 1.
- * The field has covariance g * g = exp(-r^2 / (2 l^2)) and variance 1. Two phases of one half each have
- * S2(r) = 1/4 + asin(covariance) / (2 pi). Every sum runs over the taps in one order, so a value has the same bits on
- * any rank. */
+/* A Gaussian random field: white noise, one number per voxel by its global index, convolved along x, y and z. The
+ * kernel g(k) = exp(-k^2 / l^2) is cut off at 3.5 l, wrapped around the box, scaled to sum of squares 1. The field has
+ * covariance g * g = exp(-r^2 / (2 l^2)) and variance 1. Two phases of one half each have S2(r) = 1/4 +
+ * asin(covariance) / (2 pi). Every sum runs over the taps in one order, so a value has the same bits on any rank. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

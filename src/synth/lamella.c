@@ -1,7 +1,9 @@
-/* Lamellae: the value of a voxel is its position in the period, 0 <= value < 1,
+/* Lamellae: the value of a voxel is its position in the period, 0 <= value < 1:
+ *
  *   value = frac(sum over axes k_a (x_a + 1/2) / n_a + u(x) / period)
- * with whole numbers k_a of periods along each axis, so that the box is periodic. u is a sum of waves of one wavelength
- * and random directions, normalised to the given rms displacement. Phases follow each other in the period. */
+ *
+ * Along each axis the number of periods k_a is whole, so that the box is periodic. The displacement u is a sum of waves
+ * of one wavelength and random directions, normalised to the given rms. Phases follow each other in the period. */
 #include <math.h>
 #include <stdlib.h>
 

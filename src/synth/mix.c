@@ -10,7 +10,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* What is drawn for a sample: a stream each, from MF_STREAM_SET on. */
+/* Draws for a sample: a stream each, from MF_STREAM_SET on. */
 enum { SEED, FRACTION, LENGTH, SHIFT, NORMAL = SHIFT + 3 };
 
 static double smallest(const size_t dims[3])

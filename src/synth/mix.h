@@ -34,7 +34,7 @@ int mf_synth_mix_check(const struct mf_synth_mix *mix);
 
 /**
  * The parameters of sample @p i. Every run of mix->kinds samples has each kind once, in random order. All have exact
- * fractions f. The length l describes the correlation at small distances: a line along an axis meets 2 f (1 - f) / l
+ * fractions f. The length l describes the correlation at small distances. A line along an axis meets 2 f (1 - f) / l
  * interfaces per voxel on average. Every kind's radius, period or number of grains follows from that. Local.
  */
 void mf_synth_draw(const struct mf_synth_mix *mix, uint64_t i, struct mf_synth_drawn *drawn);

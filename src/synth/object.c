@@ -66,7 +66,7 @@ static void place_at(const struct mf_synth *what, uint64_t attempt, double centr
         centre[a] = mf_random_uniform(what->seed, MF_STREAM_PLACE + (uint32_t)a, attempt) * (double)what->dims[a];
 }
 
-/* A direction in the plane normal to z, or anywhere on the sphere; only axes of more than one voxel take part. */
+/* A direction in the plane normal to z, or anywhere on the sphere. Only axes of more than one voxel take part. */
 static void turn(const struct mf_synth *what, uint64_t index, double direction[3])
 {
     double length = 0;

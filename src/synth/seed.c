@@ -1,8 +1,7 @@
-/* Voronoi grains: every voxel belongs to the nearest seed across the periodic box, found in a list of seeds by cell.
+/* Voronoi grains: every voxel belongs to the nearest seed across the periodic box. Seeds are found in a list by cell.
  * With exact fractions, phases are treated from the highest on. Phase p takes from the phases below it the voxels with
- * the largest
- *   value = distance to their nearest seed - distance to the nearest seed of phase p.
- * A cut at 0 gives the plain Voronoi cell, so each wall moves by one difference of distances. */
+ * the largest value. This is the distance to their nearest seed minus the distance to the nearest seed of phase p. A
+ * cut at 0 gives the plain Voronoi cell, so each wall moves by one difference of distances. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +155,7 @@ static void look_shell(const struct lattice *l, const ptrdiff_t at[3], ptrdiff_t
         }
 }
 
-/* Searches shells of cells around s->p until no seed further out can be nearer than the nearest, or within the
+/* Searches shells of cells around s->p. It ends when no seed further out can be nearer than the nearest, or within the
  * limit. */
 static void look_around(const struct lattice *l, struct search *s)
 {
@@ -195,8 +194,8 @@ struct tile {
     size_t z, y, x, rows, columns;
 };
 
-/* The nearest seed of every voxel of a tile: squared distance and grain, [rows][columns]. A candidate is at most as far
- * from the tile's middle as the nearest seed there plus twice the distance to a corner. */
+/* The nearest seed of every voxel of a tile: squared distance and grain, [rows][columns]. A candidate is not farther
+ * from the tile's middle than the nearest seed there plus twice the distance to a corner. */
 static void search_tile(const struct lattice *l, const struct tile *t, double *d2, size_t *grain)
 {
     struct search around = {.limit2 = -1}, one = {.limit2 = -1};
@@ -288,7 +287,7 @@ static int label_plain(const struct mf_synth_job *job, struct mf_synth_facts *fa
     return rc;
 }
 
-/* Gives phase p to those above the level, except what a higher phase has: its value is the largest of all. */
+/* Gives phase p to those above the level, except those of a higher phase. Their value is the largest of all. */
 static int take(const struct mf_synth_job *job, double *value, int p, int64_t below)
 {
     size_t n = mf_slab_voxels(&job->slab);
@@ -361,8 +360,8 @@ static int by_key(const void *a, const void *b)
     return p->grain < q->grain ? -1 : p->grain > q->grain;
 }
 
-/* Assigns phases to grains in shuffled order: as many of each as the fractions require, at least one for a fraction
- * above 0. */
+/* Assigns phases to grains in shuffled order. There are as many of each as the fractions require, at least one for a
+ * fraction above 0. */
 static int deal(const struct mf_synth_job *job, struct mf_synth_facts *facts)
 {
     size_t n = facts->objects, at = 0;

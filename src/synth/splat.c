@@ -1,7 +1,8 @@
 /* Spheres, fibres and cracks as a field of distances. The value of a voxel is its depth below the nearest surface
- * (radius minus distance to the centre or line), the largest over all objects. Each object writes only the voxels that
- * it reaches: its inside and, with exact fractions or shells, a band around it. The band is doubled until the cut lies
- * within. A maximum does not depend on the order, so the result does not depend on ranks and threads. */
+ * (radius minus distance to the centre or line). It is the largest over all objects. Each object writes only the voxels
+ * that it reaches. These are its inside and, with exact fractions or shells, a band around it. The band is doubled
+ * until the cut lies within. A maximum does not depend on the order, so the result does not depend on ranks and
+ * threads. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Generators of synthetic microstructures with known statistics: periodic, of any extents, in two or three
  * dimensions.
- * Rule: a voxel's label depends only on the seed and its global position, so the bytes are equal on any number of ranks
+ * Rule: a voxel's label depends only on the seed and its global position. So the bytes are equal on any number of ranks
  * and threads. Lengths are in voxels; voxel i is centred at i + 1/2. An axis of one voxel adds nothing to a distance.
  */
 #ifndef MF_SYNTH_SYNTH_H
@@ -75,7 +75,7 @@ int mf_synth_check(const struct mf_synth *what);
 /**
  * Makes a microstructure: micro->phase [own planes][ny][nx] with labels 0 .. phases-1, spacing 1, no unit.
  *
- * A kind gives every voxel a real value: a Gaussian field's value, a distance (positive inside objects), or the
+ * A kind gives every voxel a real value. It is a Gaussian field's value, a distance (positive inside objects), or the
  * position in the period of lamellae. Phases lie between cuts of that value; more than two phases of objects are shells
  * around them. With what->exact the cuts are the values with the right number of voxels below them over all ranks. Ties
  * are in the order of the voxels' global index. Objects then grow or shrink together by a fraction of a voxel. Between

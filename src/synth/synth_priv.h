@@ -1,4 +1,4 @@
-/* What the generators share. Private to src/synth. */
+/* Shared by the generators. Private to src/synth. */
 #ifndef MF_SYNTH_PRIV_H
 #define MF_SYNTH_PRIV_H
 
@@ -36,8 +36,8 @@ struct mf_synth_level {
 uint64_t mf_synth_key(double value);
 
 /**
- * The level with exactly @p below voxels of all ranks below it. @p value [n]: of this rank; ranks in the order of their
- * planes. Collective; refuses (agreed) with MF_MEMORY.
+ * The level with exactly @p below voxels of all ranks below it. Array @p value [n] is this rank's; ranks are in the
+ * order of their planes. Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_synth_level_at(const struct mf_comm *comm, size_t n, const double *value, int64_t below,
                       struct mf_synth_level *level);

@@ -17,7 +17,7 @@ static int no_such(size_t r, const struct mf_bind_rank *rank, long id)
                    rank->gpus, rank->gpus - 1);
 }
 
-/* Ids that no rank sees, even if no rank would use them; the sentence is about the rank that sees most GPUs. */
+/* Refuses ids that no rank sees, even if no rank would use them. The sentence is about the rank that sees most GPUs. */
 static int check_ids(const struct mf_bind_rank *rank, size_t ranks, const struct mf_bind_options *options)
 {
     size_t best = 0;

@@ -149,7 +149,7 @@ static int parse_mount(char *line, const char *controller, char **base, char **p
     return field[4] != NULL;
 }
 
-/* In a container the path may begin with the part that is mounted, or may not be below it at all. */
+/* In a container the path may begin with the part that is mounted. It may also not be below it at all. */
 static const char *below(const char *path, const char *base)
 {
     size_t n = strlen(base);

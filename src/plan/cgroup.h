@@ -14,8 +14,8 @@ struct mf_limits {
     char cores_in[MF_LIMITS_FILE], ram_in[MF_LIMITS_FILE]; /* the files that state the limits; "" */
 };
 
-/** The tightest limit of this process's group and its parents. @p root: "", or in tests the parent of proc/ and
- * sys/. */
+/** The tightest limit of this process's group and its parents. The folder @p root is "", or in tests the parent of
+ * proc/ and sys/. */
 void mf_cgroup_limits(const char *root, struct mf_limits *limits);
 
 #endif

@@ -99,7 +99,7 @@ void mf_plan_reason(const struct mf_plan_ask *ask, int device, struct mf_plan_ca
 
 /* ---- GPUs or cores ---- */
 
-/* The candidate that exceeds memory least, of GPUs only (@p gpus) or of all; NULL: all were refused for another
+/* The candidate that exceeds memory least, of GPUs only (@p gpus) or of all. NULL: all were refused for another
  * reason. */
 static const struct mf_plan_candidate *least_of(const struct mf_plan *plan, int gpus)
 {
@@ -151,7 +151,7 @@ struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, i
 
 /* ---- nothing fits ---- */
 
-/* What would help beside a smaller problem and a larger limit. */
+/* Proposes a remedy beside a smaller problem and a larger limit. */
 static const char *remedy_for(const struct mf_plan_options *o, const struct mf_plan_candidate *c)
 {
     if (c->device && o->gpu_ids > 0) return "more of --gpu_ids";

@@ -1,5 +1,5 @@
-/* What the GPUs of this machine and this process use now, for runs that watch them. Rule: nothing is refused; a value
- * that nobody tells is NAN. */
+/* Present use of the GPUs of this machine and of this process, for runs that watch them. Rule: nothing is refused; a
+ * value that nobody tells is NAN. */
 #ifndef MF_PLAN_GAUGE_H
 #define MF_PLAN_GAUGE_H
 

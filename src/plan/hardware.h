@@ -63,8 +63,9 @@ struct mf_hardware {
 
 /**
  * Reads a hardware file. Refuses with MF_INPUT, in a sentence with the place ("nodes[0].gpus[1].memory_bytes").
- * Reasons: it is not JSON; another schema or a newer version; a key is missing, unknown or of the wrong type; no
- * machine has such a value. Keys of a probe that describe the run and not the machine are ignored. Not collective.
+ * Reasons: it is not JSON, or it has another schema or a newer version. Or a key is missing, unknown or of the wrong
+ * type, or no machine has such a value. Keys of a probe that describe the run and not the machine are ignored. Not
+ * collective.
  */
 int mf_hardware_read(const char *path, struct mf_hardware *hardware);
 

@@ -22,7 +22,7 @@ static void first_line(const char *path, char *line, size_t n)
     (void)fclose(file);
 }
 
-/* What stands behind "KEY   :" in a file of such lines. */
+/* Gets the text behind "KEY :" in a file of such lines. */
 static void behind(const char *root, const char *name, const char *key, char *text, size_t n)
 {
     char path[PATH_MAX], line[512];
@@ -61,7 +61,7 @@ static int64_t size_of(const char *text)
     return (int64_t)(size * (*end == 'K' ? 1024 : *end == 'M' ? 1048576 : 1));
 }
 
-/* What the kernel tells of one cache of a core; "" where there is none. */
+/* Gets a property of one cache of a core from the kernel; "" where there is none. */
 static void cache_line(const char *root, size_t core, int index, const char *name, char *text, size_t n)
 {
     char path[PATH_MAX];
@@ -119,7 +119,7 @@ static int64_t l3_of(const char *root, size_t core, struct mf_cores *mates)
     return 0;
 }
 
-/* What so many cores can have at most: a virtual machine, or a container with few cores, is shown the whole chip's. */
+/* Most L3 cache of so many cores. A virtual machine, or a container with few cores, is shown the whole chip's. */
 static double l3_most(const struct mf_cores *own, const struct mf_cores *mates)
 {
     const struct mf_cores both = mf_cores_both(own, mates);

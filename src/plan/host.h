@@ -14,8 +14,8 @@
 void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host);
 
 /**
- * Bytes of L3 cache for one rank. Each cache of the cores @p own counts once, divided by how many of the node's @p
- * count @p ranks have a core that shares it, and at most 16 MiB for each core of @p own. If the kernel does not say
+ * Bytes of L3 cache for one rank. Each cache of the cores @p own counts once. It is divided by the number of the node's
+ * @p count @p ranks that have a core on it. At most 16 MiB count for each core of @p own. If the kernel does not say
  * which cores share a cache, all do. Not collective.
  */
 double mf_host_l3_share(const char *root, const struct mf_cores *own, const struct mf_cores *ranks, size_t count);

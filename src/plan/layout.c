@@ -109,7 +109,7 @@ static void add(const struct mf_hardware *hardware, const struct mf_plan_options
     l->at[l->count++] = p;
 }
 
-/* @p per ranks on each of the first @p nodes nodes that can take some, as many as they can; stops at @p most. */
+/* @p per ranks on each of the first @p nodes nodes that can take some, as many as they can. It stops at @p most. */
 static void spread(const struct mf_hardware *hardware, const struct mf_plan_options *o, int device, size_t nodes,
                    size_t per, size_t most, int exact, struct mf_layouts *l)
 {

@@ -19,8 +19,8 @@ struct mf_layouts {
 int mf_layouts_make(const struct mf_plan_ask *ask, int device, struct mf_layouts *layouts);
 void mf_layouts_free(struct mf_layouts *layouts);
 
-/** Usable GPUs of a node: not hidden, not older than the kernels need and, with --gpu_ids, among those. place may be
- * NULL. */
+/** Usable GPUs of a node: not hidden, not older than the kernels need and, with --gpu_ids, among those. The array place
+ * may be NULL. */
 size_t mf_layout_gpus(const struct mf_host *host, const struct mf_plan_options *options, int *place);
 
 /** The first GPU of the machine that is unusable only because of its age, or NULL. */

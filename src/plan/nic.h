@@ -16,8 +16,8 @@ void mf_nic_fabric(const char *root, struct mf_fabric *fabric);
 
 /**
  * The name of the nearest network adapter, InfiniBand before others. Nearest is the same branch of the PCI tree as the
- * GPU at @p pci ("00000000:17:00.0"; "": no GPU), else the same NUMA node as core @p core. "": there is none. @p root:
- * "", or in tests the parent of sys/. Not collective.
+ * GPU at @p pci ("00000000:17:00.0"; "": no GPU). Else it is the same NUMA node as core @p core. "": there is none.
+ * Tests set @p root to the parent of sys/, else it is "". Not collective.
  */
 void mf_nic_near(const char *root, const char *pci, int core, char *name, size_t n);
 

@@ -141,7 +141,7 @@ static int look_at_part(const struct nvml *api, nvml_device device, const struct
     return 1;
 }
 
-/* What is seen while looking: handles beside the records. */
+/* Handles that are found beside the records. */
 struct look {
     const struct nvml *api;
     struct mf_nvml *seen;
@@ -177,7 +177,7 @@ static void look_at_parts(struct look *look, nvml_device device, struct mf_seen_
 
 /* ---- links ---- */
 
-/* NVLinks of @p a that are on; those that end at @p b, and those that end at something else (a switch). */
+/* Counts the NVLinks of @p a that are on. Some end at @p b, and others at something else (a switch). */
 static void count_nvlinks(const struct look *look, size_t a, size_t b, unsigned *straight, unsigned *all)
 {
     const char *peer = look->seen->gpu[b].gpu.pci;

@@ -1,5 +1,5 @@
-/* The part of NVML's binary interface that this program uses, from the "NVML API Reference Guide": function names with
- * their version suffix, argument types, layouts, constants.
+/* The part of NVML's binary interface that this program uses. It has function names with their version suffix, argument
+ * types, layouts, constants. Source: "NVML API Reference Guide".
  * Rule: everything here is fixed for a given suffix. */
 #ifndef MF_PLAN_NVML_ABI_H
 #define MF_PLAN_NVML_ABI_H
@@ -61,7 +61,7 @@ _Static_assert(sizeof(struct nvml_attributes) == 40, "NVML's layout");
 _Static_assert(sizeof(struct nvml_use) == 8, "NVML's layout");
 _Static_assert(sizeof(struct nvml_field) == 40, "NVML's layout");
 
-/** The functions. Those after `required` are NULL if the driver lacks them. */
+/** The functions. Functions after `required` are NULL if the driver lacks them. */
 struct nvml {
     int (*init)(void);                                          /* nvmlInit_v2 */
     int (*shutdown)(void);                                      /* nvmlShutdown */

@@ -7,11 +7,11 @@
 #include "kernels/cores.h"
 
 /**
- * Shares the cores of @p mask among @p ranks that may all use them: @p own are those of local rank @p k. A share is
- * whole cores with their hardware threads, equal for all ranks, on as few NUMA nodes as possible. near [ranks]: the
- * NUMA node of each rank's GPU, -1: none; shares are dealt in the order of these nodes. Returns 0, and sets nothing, if
- * there are fewer cores than ranks, or if a rank's share would not meet its GPU's node. @p root: "", or in tests the
- * parent of sys/. Not collective: the same arguments give the same shares.
+ * Shares the cores of @p mask among @p ranks that may all use them. The share of local rank @p k goes to @p own. A
+ * share is whole cores with their hardware threads, equal for all ranks, on as few NUMA nodes as possible. The NUMA
+ * node of each rank's GPU is near [ranks], -1: none; shares are dealt in the order of these nodes. Returns 0, and sets
+ * nothing, if there are fewer cores than ranks. The same holds if a rank's share would not meet its GPU's node. Tests
+ * set @p root to the parent of sys/, else it is "". Not collective: the same arguments give the same shares.
  */
 int mf_pin(const char *root, const struct mf_cores *mask, size_t ranks, const int *near, size_t k,
            struct mf_cores *own);

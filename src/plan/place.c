@@ -36,7 +36,7 @@ const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i)
 
 static size_t greater(int64_t a, int64_t b) { return (size_t)(a > b ? a : b); }
 
-/* Of a node's memory, or of that of the job's control group. */
+/* Bytes to leave unused of a node's memory, or of that of the job's control group. */
 static size_t left_alone(int64_t bytes)
 {
     const size_t most = (size_t)(bytes / SMALL_PART), wanted = greater(bytes / RESERVE_PART, HOST_RESERVE_MIB * MIB);

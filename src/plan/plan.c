@@ -12,7 +12,7 @@
 #include "src/base/text.h"
 #include "src/plan/search.h"
 
-/* What was measured already: ranks of equal shape take equal bytes. */
+/* Known sizes: ranks of equal shape take equal bytes. */
 struct known {
     uint64_t key; /* first, as the tree compares it alone */
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
@@ -163,7 +163,7 @@ static int fill(struct search *s, const struct mf_placement *place, struct mf_pl
     return MF_OK;
 }
 
-/* What a device cannot do at all does not end the search where cores might. */
+/* An inability of one device does not end the search where cores might do. */
 static int fill_or_pass(struct search *s, const struct mf_placement *place, struct mf_plan_candidate *c)
 {
     int rc;
@@ -228,7 +228,8 @@ static void does_not_fit(struct mf_plan *plan, struct mf_plan_candidate *c)
     add(plan, c);
 }
 
-/* Tries a layout with one level of settings: first the one that needs least memory, then the others until one fits. */
+/* Tries a layout with one level of settings. It begins with the one that needs least memory, then takes the others
+ * until one fits. */
 static int try_layout(struct search *s, const struct mf_placement *place, size_t level)
 {
     struct mf_plan_candidate c = {.device = place->device,

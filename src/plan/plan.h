@@ -1,6 +1,6 @@
 /* A plan: what a workload will do on a machine and why. It says which ranks on which nodes and GPUs, with which
  * settings. It also says how many bytes each rank takes, and how many seconds a step costs (docs/PLANNER.md). The
- * planner is a pure function: the same machine, workload and options give the same plan on every rank and on every
+ * planner is a pure function. The same machine, workload and options give the same plan on every rank and on every
  * machine. */
 #ifndef MF_PLAN_PLAN_H
 #define MF_PLAN_PLAN_H
@@ -10,7 +10,7 @@
 
 enum { MF_PLAN_VERSION = 2, MF_PLAN_REASON = 200, MF_PLAN_NOTES = 8, MF_PLAN_HASH = 17 };
 
-/** What the user prescribed; 0: free. */
+/** Choices of the user; 0: free. */
 struct mf_plan_options {
     const char *device; /* "auto", "cpu", "cuda" */
     size_t ranks, threads;
@@ -88,8 +88,8 @@ struct mf_plan_ask {
 
 /**
  * Makes a plan. Not collective. Call mf_plan_free(), also after a refusal. Refuses:
- * - with MF_MEMORY when nothing fits; the sentence states the bytes needed and available. plan->least and the
- *   candidates are then set.
+ * - with MF_MEMORY when nothing fits; the sentence states the bytes needed and available. Then plan->least and the
+ *   candidates are set.
  * - with MF_USAGE when the workload has no setting for the ranks.
  * - with MF_DEVICE when --gpu_ids or --device ask for what the machine does not have.
  * - as the workload does.
@@ -134,7 +134,8 @@ int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf
 int mf_plan_same_key(const char *path, const struct mf_plan *stored, const struct mf_plan_lines *problem,
                      const char *key);
 
-/** Refuse with MF_USAGE a run that differs from its stored plan. @p value of setting @p name was given by @p option. */
+/** Refuse with MF_USAGE a run that differs from its stored plan. The option @p option gave @p value of setting @p
+ * name. */
 int mf_plan_for_ranks(const char *path, const struct mf_plan *stored, size_t ranks);
 int mf_plan_for_device(const char *path, const struct mf_plan *stored, const char *device);
 int mf_plan_for_threads(const char *path, const struct mf_plan *stored, size_t rank, size_t threads);
@@ -154,7 +155,7 @@ int mf_plan_share(const struct mf_comm *comm, const struct mf_plan *mine, struct
 
 /**
  * Runs real steps with the settings of rank 0's plan and with the workload's rivals. Makes the plan again with the
- * fastest, which must gain 3 %. plan->trials (on all ranks) is 0 if there was nothing to try. Collective; refuses
+ * fastest, which must gain 3 %. If there was nothing to try, plan->trials (on all ranks) is 0. Collective; refuses
  * (agreed).
  */
 int mf_plan_verify(const struct mf_comm *comm, const struct mf_plan_ask *ask, struct mf_plan *plan);

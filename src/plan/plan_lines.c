@@ -88,7 +88,7 @@ int mf_plan_same_key(const char *path, const struct mf_plan *stored, const struc
     return MF_OK;
 }
 
-/* Is a machine's line among the stored ones? Numbers of nodes and cores are not compared: a run has only a part of
+/* Is a machine's line among the stored ones? Numbers of nodes and cores are not compared. A run has only a part of
  * them, and a launcher binds its ranks. */
 static int is_told(const struct mf_plan_lines *stored, const struct mf_plan_line *line)
 {

@@ -24,7 +24,7 @@ static void print_lines(FILE *to, const char *head, const struct mf_plan_lines *
     fprintf(to, "\n");
 }
 
-/* Of the two memories of a plan, where there are two. */
+/* Names one of the two memories of a plan, where there are two. */
 static const char *where(const struct mf_plan *p, int memory)
 {
     if (!p->apart) return "";

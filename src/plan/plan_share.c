@@ -6,7 +6,7 @@
 #include "src/base/json.h"
 #include "src/plan/plan.h"
 
-/* What a rival must gain to replace the plan. */
+/* Least gain of a rival that replaces the plan. */
 static const double GAIN = 0.03;
 
 int mf_refuse_together(const struct mf_comm *comm, int rc)

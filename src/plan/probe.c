@@ -1,5 +1,5 @@
-/* See probe.h. Every rank sends one record: a head of fixed size, the GPUs that it sees, their links, and which of them
- * CUDA shows to it. Every rank merges all records in rank order, so the result is the same everywhere. */
+/* See probe.h. Every rank sends one record: a head of fixed size, the GPUs that it sees, and their links. It also says
+ * which of them CUDA shows to it. Every rank merges all records in rank order, so the result is the same everywhere. */
 #include "src/plan/probe.h"
 
 #include <stdio.h>

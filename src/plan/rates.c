@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Defaults for machines that do not state them: bytes per second of a core and a NUMA node; flops of a core by its
- * vectors; a network; a GPU's memory, arithmetic and link to the host. */
+/* Defaults for machines that do not state them. They are bytes per second of a core and a NUMA node; flops of a core by
+ * its vectors; a network; a GPU's memory, arithmetic and link to the host. */
 static const double CORE_RATE = 8e9, NUMA_RATE = 80e9, NETWORK_RATE = 1.25e9, GPU_RATE = 300e9, GPU_FLOPS = 8e12,
                     GPU_HOST_RATE = 12e9;
 
@@ -17,7 +17,7 @@ static double core_flops(const struct mf_host *host)
     return lanes * 2 * 3.2e9;
 }
 
-/* The slowest link from a rank's GPU to the GPU of another rank on its node: all are used at once. */
+/* The slowest link from a rank's GPU to the GPU of another rank on its node. All are used at once. */
 static double link_rate(const struct mf_host *host, const struct mf_placement *place, size_t rank)
 {
     const struct mf_gpu *gpu = &host->gpu[place->gpu[rank]];

@@ -25,8 +25,8 @@ const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i)
 size_t mf_plan_sharers(const struct mf_placement *place, size_t rank, int gpu);
 
 /**
- * For a rank, on its GPU or on its node: bytes beside its arrays, bytes left unused, and bytes for its arrays. @p
- * limit: most bytes of arrays; 0: none.
+ * For a rank, on its GPU or on its node: bytes beside its arrays, bytes left unused, and bytes for its arrays. At most
+ * @p limit are bytes of arrays; 0: any number.
  */
 void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
                   size_t limit, size_t *context, size_t *reserve, size_t *room);
@@ -44,8 +44,8 @@ struct mf_rates {
 
 struct mf_rates mf_rates_of(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank);
 
-/* Seconds, in this order: a barrier on a node, a message, a kernel launch, one within a CUDA graph, a group of NCCL
- * calls. The last one is of a parallel region, per doubling of its threads. */
+/* Seconds, in this order: a barrier on a node, a message, a kernel launch, one within a CUDA graph. Then a group of
+ * NCCL calls. The last one is of a parallel region, per doubling of its threads. */
 #define MF_SECONDS_MEET    4e-6
 #define MF_SECONDS_MESSAGE 6e-6
 #define MF_SECONDS_LAUNCH  8e-6

@@ -9,7 +9,7 @@
 enum { ENTRY = 128 };
 #define NOTHING ((size_t)-1)
 
-/* What a whole GPU at @p at stands for: itself, its first part, or nothing. */
+/* Finds the stand-in for a whole GPU at @p at: itself, its first part, or nothing. */
 static size_t usable(const struct mf_nvml *seen, size_t at)
 {
     if (seen->gpu[at].lost) return NOTHING;

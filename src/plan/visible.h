@@ -11,7 +11,7 @@
  * Entries are numbers of whole GPUs ("0,2"), ids or their beginnings ("GPU-8f3a"), or parts ("MIG-..." or
  * "MIG-GPU-.../1/0"). The list ends at the first entry that matches no GPU ("-1") or several. A GPU named twice hides
  * all. CUDA shows at most one part, and no whole GPU beside it. A GPU that is used in parts stands for its first part.
- * @p remark [MF_NVML_TEXT]: what is wrong with the value, or "".
+ * The text @p remark [MF_NVML_TEXT] says what is wrong with the value, or "".
  */
 size_t mf_visible(const char *value, const struct mf_nvml *seen, size_t *place, char *remark);
 

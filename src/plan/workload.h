@@ -1,5 +1,5 @@
 /* A workload that the planner can plan, such as a reconstruction or a training. It lists its settings in the order to
- * try them, and says how many bytes a rank takes and how many seconds a step costs. The planner knows the machine.
+ * try them. It says how many bytes a rank takes and how many seconds a step costs. The planner knows the machine.
  * Rule: its functions are pure: the same arguments give the same answer on every rank. */
 #ifndef MF_PLAN_WORKLOAD_H
 #define MF_PLAN_WORKLOAD_H
@@ -115,8 +115,8 @@ struct mf_plan_workload {
      * also costs them the same. */
     uint64_t (*share)(const void *context, const struct mf_plan_numbers *settings, size_t ranks, size_t rank);
 
-    /** Bytes of a rank where its state is (a GPU, or its node), and of a GPU's rank on its node. Refuses as the run
-     * would. */
+    /** Bytes of a rank where its state is (a GPU, or its node). Also those of a GPU's rank on its node. Refuses as the
+     * run would. */
     int (*bytes)(const void *context, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
                  struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);
 

@@ -196,9 +196,7 @@ static const struct mf_recipe several_inside = {.name = "several phases",
                                                 .level_weight = {1, 0.8, 0.7},
                                                 .unpolished = 1,
                                                 .lag = 8,
-                                                .evaluations = 400,
-                                                .history = 10,
-                                                .ramp = &slow};
+                                                .history = 10};
 
 /* From noise, slices in the plane of layers get spots, and nothing rotates the layers. S2 of an image of lamellae
  * favours waves along the axes, which are such layers, so its weight is small. */

@@ -18,8 +18,8 @@
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
-/* What runs reconstruct from: pixels along each edge of the image that is made. What they train on: images of one size,
- * with so many in a step. */
+/* Runs reconstruct images of so many pixels along each edge. Trainings use images of one size, with so many in a
+ * step. */
 enum { IMAGE = 128, SAMPLES = 1600, SAMPLE = 64, STEP = 64, STEPS = 20 };
 
 enum {
@@ -42,7 +42,7 @@ struct runs {
     size_t words;
 };
 
-/* What is measured: how a run's command goes on behind the verb's inputs, and where the seconds stand in what it says.
+/* Kind of measurement: the end of a run's command behind the verb's inputs, and the place of the seconds in its answer.
  */
 struct kind {
     const char *name, *unit;
@@ -173,7 +173,7 @@ static int check_ranks(const struct mf_longs *ranks)
     return MF_OK;
 }
 
-/* What srun starts inside of a step of srun waits for the tasks that this step holds. */
+/* Within a step of srun, srun waits for the tasks that this step holds. */
 static int is_srun(const char *launcher)
 {
     const char *first = launcher + strspn(launcher, " ");
@@ -229,8 +229,8 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
     return MF_OK;
 }
 
-/* Threads of every rank, the same for all numbers of ranks: --threads, or such that the largest number of ranks fills
- * the cores of this node. */
+/* Threads of every rank, the same for all numbers of ranks. They are --threads, or such that the largest number of
+ * ranks fills the cores of this node. */
 static long threads_of(const struct runs *r)
 {
     const long nodes = r->o->launcher ? 1 : mf_launcher_find().job_nodes; /* srun deals ranks to all of them */
@@ -241,7 +241,8 @@ static long threads_of(const struct runs *r)
     return r->session->threads > most ? r->session->threads / most : 1;
 }
 
-/* What starts ranks: the user's words, else as `launch` does. One rank needs none, unless a launcher was asked for. */
+/* Command that starts ranks: the user's words, else as `launch` does. One rank needs none, unless a launcher was asked
+ * for. */
 static void begin(struct runs *r, long ranks)
 {
     const char *launcher = r->o->launcher;
@@ -280,7 +281,7 @@ static void pass_on(struct runs *r)
     add(r, "--logging_level=40");
 }
 
-/* What it prints as JSON; a run that refuses is refused with its own code. */
+/* Gets the JSON of a run; a run that refuses is refused with its own code. */
 static int run_it(struct runs *r, struct mf_json **said)
 {
     const struct mf_child child = {.words = r->word, .drops = mf_child_ranks};

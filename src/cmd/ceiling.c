@@ -5,7 +5,7 @@
 #include "src/base/err.h"
 #include "src/cmd/cores.h"
 
-/* Floats per array. Three arrays on every rank of a node must exceed all its last-level caches together: a processor
+/* Floats per array. Three arrays on every rank of a node must exceed all its last-level caches together. A processor
  * may have a dozen, and each holds a share of the arrays. Collective. */
 static size_t floats(const struct mf_session *session, const struct mf_host *host)
 {

@@ -103,7 +103,7 @@ static void say_unused(const struct mf_options *options, unsigned more)
             mf_warn("--%s has no effect: none of the descriptors is soft", soft[i]);
 }
 
-/** What goes with --mask. */
+/** Checks the options beside --mask. */
 static int check_mask(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files)
 {
     if (files > 1) return mf_fail(MF_USAGE, "--mask needs one input, but %zu are characterised", files);
@@ -198,8 +198,8 @@ static struct mf_json *plan_json(const struct mf_micro *micro, const char *file,
     return plan;
 }
 
-/** --dry-run: prints the work, and rank 0's bytes for it: of the largest arrays, and the high-water mark of its arena
- * since before the file was read. With --json into *json. */
+/** --dry-run: prints the work, and rank 0's bytes for it. These are the largest arrays, and the high-water mark of its
+ * arena since before the file was read. With --json into *json. */
 static void say_plan(const struct mf_session *session, const struct mf_characterize_opts *opts,
                      const struct mf_micro *micro, const char *file, struct mf_json **json)
 {
@@ -272,7 +272,7 @@ static int check_counted(const struct mf_characterize_cmd *o, const struct mf_mi
     return MF_OK;
 }
 
-/** What --measures asks for. Collective. */
+/** Counts the measures of --measures. Collective. */
 static int count_measures(struct mf_session *session, const struct mf_characterize_cmd *o, const struct mf_micro *micro,
                           const struct mf_characterize_opts *opts, struct mf_json **out)
 {

@@ -41,8 +41,8 @@ const char *mf_characterize_input(const struct mf_session *session, const struct
 int mf_characterize_is_all(const struct mf_characterize_cmd *o);
 int mf_characterize_all_check(const struct mf_characterize_cmd *o);
 
-/** All descriptors that can be measured on @p micro with L = @p lag (MF_WANTS_..), whether or not o->vgg is open.
- * Reports which ones are left out, and why. The same on all ranks, not collective. */
+/** All descriptors that can be measured on @p micro with L = @p lag (MF_WANTS_..). It does not matter whether o->vgg is
+ * open. Reports which ones are left out, and why. The same on all ranks, not collective. */
 unsigned mf_characterize_all(const struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
                              const struct mf_micro *micro, size_t lag);
 
@@ -57,7 +57,7 @@ size_t mf_characterize_lag(const struct mf_session *session, const struct mf_cha
                            const struct mf_micro *micro);
 
 /**
- * Chooses what match would aim at for a result as large as @p micro, from @p target, which was first measured with @p
+ * Chooses what match would aim at for a result as large as @p micro. The target @p target was first measured with @p
  * opts. Writes the choice to @p opts and the measurements to @p look. Reports choice and reason. Collective; refuses
  * (agreed) as mf_recipe_look().
  */
@@ -65,14 +65,14 @@ int mf_characterize_auto(const struct mf_session *session, const struct mf_chara
                          const struct mf_micro *micro, const struct mf_target *target,
                          struct mf_characterize_opts *opts, struct mf_target_look *look);
 
-/** Checks before any work that inputs exist, that results of so many @p files have different names, and that they can
- * be written. Collective, agreed. */
+/** Checks before any work that inputs exist. Results of so many @p files must have different names, and their folders
+ * must be writable. Collective, agreed. */
 int mf_characterize_may_write(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files);
 
 /** Path of the descriptors of @p file; makes its folder. The caller frees. Collective, agreed. */
 int mf_characterized_path(const struct mf_session *session, const char *file, char **path);
 
-/** Writes the result of @p file and shows it: as text, or as an element of @p array that is printed later.
+/** Writes the result of @p file and shows it. It shows text, or adds an element to @p array that is printed later.
  * Collective. */
 int mf_characterized_save(const struct mf_session *session, const struct mf_characterize_cmd *o,
                           struct mf_characterized *result, const char *file, struct mf_json *array);

@@ -1,5 +1,5 @@
-/* See characterize.h: --descriptor_types auto. The file stores the properties of the micrograph. reconstruct chooses by
- * them again, when it knows the size of the result. */
+/* See characterize.h: --descriptor_types auto. The file stores the properties of the micrograph. By them reconstruct
+ * chooses again, when it knows the size of the result. */
 #include <string.h>
 
 #include "src/base/err.h"

@@ -26,7 +26,7 @@ const char *mf_characterize_input(const struct mf_session *session, const struct
     return i - o->files.count < mf_options_positional(session->options, &words) ? words[i - o->files.count] : NULL;
 }
 
-/** What the file says of the run: {"measures": [...]}; NULL without measures. Caller frees. */
+/** Results of the run for the file: {"measures": [...]}; NULL without measures. Caller frees. */
 static char *results_text(const struct mf_characterized *result)
 {
     struct mf_json *all;
@@ -90,7 +90,8 @@ int mf_characterized_path(const struct mf_session *session, const char *file, ch
     return rc;
 }
 
-/** Collective. What goes beside a file of descriptors does not cost it, and it is said that it is there. */
+/** Collective. A failure of a picture beside a file of descriptors does not cost the file, and a line says that it is
+ * there. */
 static int draw(const struct mf_session *session, const struct mf_characterized *result, const char *file,
                 const char *path, const char *picture)
 {

@@ -125,7 +125,7 @@ enum { COLUMNS = 4 };
 
 static int draws(const struct mf_session *s) { return s->common->output && !s->common->dry_run; }
 
-/* What the verb collects. */
+/* Results that the verb collects. */
 struct report {
     struct mf_figure figure;
     struct mf_json *results;

@@ -21,8 +21,8 @@ struct place {
     int near, may; /* as mf_session_pin() has them */
 };
 
-/* A number that identifies this machine within a job, from its name and boot id, because containers on several machines
- * may share a name. */
+/* A number that identifies this machine within a job, from its name and boot id. Containers on several machines may
+ * share a name. */
 static uint64_t node_number(void)
 {
     char name[256 + 64] = "";
@@ -69,7 +69,7 @@ static struct place *places(const struct mf_comm *comm, struct place *own)
     return gather(comm, own);
 }
 
-/* What nobody has settled yet: neither a launcher, nor a user by OpenMP, nor a control group. */
+/* Are the cores open? Neither a launcher, nor a user by OpenMP, nor a control group has settled them. */
 static int is_open(const char *root, const struct mf_session *s, const struct mf_cores *cores)
 {
     static const char *const settled[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};

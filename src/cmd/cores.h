@@ -6,9 +6,9 @@
 #include "src/cmd/session.h"
 
 /**
- * Binds each rank of a node to its own share of the cores (--bind auto), near its GPU's NUMA node @p near (-1: none).
- * Returns true if it does. The conditions: a Slurm job, whose ranks may all use the whole node; several NUMA nodes; no
- * other load. No rank gets cores that its launcher did not give it. Collective.
+ * Binds each rank of a node to its own share of the cores (--bind auto). The share is near its GPU's NUMA node @p near
+ * (-1: none). Returns true if it does. The conditions: a Slurm job, whose ranks may all use the whole node; several
+ * NUMA nodes; no other load. No rank gets cores that its launcher did not give it. Collective.
  */
 int mf_session_pin(const struct mf_session *session, int near);
 

@@ -1,4 +1,4 @@
-/* What the verbs that make or change datasets say of them. */
+/* Words about datasets, for the verbs that make or change them. */
 #ifndef MF_CMD_DATA_H
 #define MF_CMD_DATA_H
 

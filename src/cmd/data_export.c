@@ -21,7 +21,7 @@ static const struct mf_opt rows[] = {
     MF_CHOICE(data_export, "split", split, "all", "all|train|validation|test", "which samples"), MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-/* What goes out. */
+/* Part to export. */
 struct out {
     struct mf_session *session;
     const struct mf_dataset *set;

@@ -19,7 +19,7 @@ enum { FILE_MAX = 1 << 20, KEY = 200, LIST = 700, SHOWN = 20 };
 #define RATE  "scheduler.params."
 #define SPILL "activation_checkpointing."
 
-/* What a key becomes. */
+/* Meaning of a key. */
 static const struct row {
     const char *key;
     const char *option; /* NULL: none */
@@ -121,7 +121,8 @@ static const struct row {
     {"dump_state", NULL, NULL},
 };
 
-/* Defaults of DeepSpeed that are not those of the options, where the file has @p group (NULL: always) but not the key.
+/* Defaults of DeepSpeed that differ from those of the options. They apply where the file has @p group (NULL: always)
+ * but not the key.
  */
 static const struct gap {
     const char *group, *key, *option, *value;
@@ -213,7 +214,7 @@ static void text_of(const struct reader *r, const char *key, const struct mf_jso
         snprintf(text, KEY, "adam with L2");
 }
 
-/* What "theirs=ours|..." makes of @p text, in @p ours; 0: it is not among them. */
+/* Maps @p text by "theirs=ours|..." to @p ours; 0: it is not among them. */
 static int mapped(const char *values, const char *text, char ours[KEY])
 {
     const size_t length = strlen(text);

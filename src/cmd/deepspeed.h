@@ -7,9 +7,9 @@
 
 /**
  * Gives the options the values of the file. "auto" leaves the choice to this program. Keys of DeepSpeed that are
- * missing have its defaults where they change the result: no clipping, no decay, no momentum, a warm-up of 1000 steps.
- * Refuses with MF_INPUT a file that is no JSON object; with MF_USAGE all keys and values that are not supported, in one
- * sentence, or an option that says otherwise. Local.
+ * missing have its defaults where they change the result. These are no clipping, no decay, no momentum, a warm-up of
+ * 1000 steps. Refuses with MF_INPUT a file that is no JSON object. Refuses with MF_USAGE all keys and values that are
+ * not supported, in one sentence, or an option that says otherwise. Local.
  */
 int mf_deepspeed_adopt(struct mf_options *options, const char *path);
 

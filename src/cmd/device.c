@@ -20,7 +20,7 @@ struct wish {
     int is_asked; /* what stands in the way is a refusal, not a reason */
 };
 
-/* What a rank tells the others. */
+/* Record of a rank for the others. */
 struct record {
     char host[HOST];
     int local_rank;

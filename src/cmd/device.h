@@ -5,10 +5,10 @@
 #include "src/cmd/cmd.h"
 
 /**
- * Sets session->backend, and *device, this rank's device. For auto: a GPU if the verb computes, the cuda back end is
- * installed and every rank can have a device; else the cores. One line reports choice and reason. Collective; refuses
- * (agreed) with MF_USAGE (no such name) or MF_DEVICE: not installed, no device, a device that does not exist or belongs
- * to another rank.
+ * Sets session->backend, and *device, this rank's device. For auto it is a GPU if the verb computes, the cuda back end
+ * is installed and every rank can have one. Else the cores. One line reports choice and reason. Collective. Refuses
+ * (agreed) with MF_USAGE (no such name) or MF_DEVICE. MF_DEVICE: not installed, no device, a device that does not exist
+ * or belongs to another rank.
  */
 int mf_device_choose(struct mf_session *session, int *device);
 
@@ -16,7 +16,7 @@ int mf_device_choose(struct mf_session *session, int *device);
 int mf_device_is_free(const struct mf_session *session);
 
 /**
- * After a refusal because of the device: may the run continue on the cores, because the user did not ask for the GPU?
+ * After a refusal because of the device: may the run continue on the cores? It may if the user did not ask for the GPU.
  * If so, reports that in one line and clears the refusal. Not collective.
  */
 int mf_device_may_leave(const struct mf_session *session);

@@ -17,7 +17,7 @@ enum { WHERE = 200 }; /* of mf_find_where() */
 
 static const char *const states[] = {[MF_WELL] = "ok", [MF_WARNED] = "warn", [MF_FAILED] = "fail"};
 
-/* What of a node's findings is not well, with its name; heap. */
+/* Lists the bad findings of a node, with its name; heap. */
 static struct mf_finding *complaints(const struct mf_findings *of, const char *node, size_t *count)
 {
     struct mf_finding *some = MF_MUST(calloc(of->count + 1, sizeof *some), "findings");

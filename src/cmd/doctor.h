@@ -30,7 +30,7 @@ void mf_find_join(struct mf_findings *to, const char *here, const struct mf_find
 /** " (node n2)", " (on n1, n2 and 60 more)" or "". */
 void mf_find_where(const struct mf_finding *one, char *text, size_t n);
 
-/** Processor, threads, memory, limits of the control group and of open files, shared memory, copies between processes,
+/** Processor, threads, memory, limits of the control group and of open files, shared memory. Copies between processes,
  * network, GPUs and their libraries. Local. */
 void mf_doctor_machine(struct mf_findings *to);
 
@@ -40,7 +40,7 @@ void mf_doctor_network(struct mf_findings *to, const char *root);
 /** Libraries and program: the same on all ranks? Collective. */
 int mf_doctor_versions(struct mf_findings *to);
 
-/** Does a file lock of one rank in @p folder exclude the other ranks, as locks of runs and MPI-IO require? False: the
+/** Does a file lock of one rank in @p folder exclude the other ranks? Locks of runs and MPI-IO require that. False: the
  * ranks do not see the same folder. Collective. */
 int mf_doctor_locks(struct mf_findings *to, const char *folder);
 

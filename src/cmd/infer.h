@@ -1,4 +1,4 @@
-/* What a trained model says of files and of datasets: infer KIND, a verb for each kind of task. */
+/* Predictions of a trained model for files and datasets: infer KIND, a verb for each kind of task. */
 #ifndef MF_CMD_INFER_H
 #define MF_CMD_INFER_H
 

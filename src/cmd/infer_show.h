@@ -1,4 +1,4 @@
-/* What infer says of files and of samples, and how it is shown: as text, as JSON, as a table. */
+/* Answers of infer about files and samples, as text, as JSON, as a table. */
 #ifndef MF_CMD_INFER_SHOW_H
 #define MF_CMD_INFER_SHOW_H
 
@@ -8,7 +8,7 @@
 #include "src/cmd/session.h"
 #include "src/train/saved.h"
 
-/** What is said of a file, or of a sample of a dataset. */
+/** Answer about a file, or about a sample of a dataset. */
 struct mf_predicted {
     const char *file;
     long sample;   /* -1: it is a file */

@@ -65,7 +65,7 @@ static void print_options(const char *options)
     }
 }
 
-/* Of the run that wrote a volume, if it had one. */
+/* Prints the plan of the run that wrote a volume, if it had one. */
 static void print_plan(const struct mf_look *look)
 {
     struct mf_json *results = look->results ? mf_json_parse(look->results) : NULL;
@@ -234,7 +234,7 @@ static void put_side(struct mf_json *sides, const struct mf_target *t, int i)
     mf_json_put(sides, side_name(t, i), side);
 }
 
-/* What reaches from face to face, where the file says it. */
+/* Prints the phases that reach from face to face, where the file says it. */
 static void print_spans(const struct mf_target *t)
 {
     for (int p = 0; t->whole[MF_WHOLE_SPANS] && p < t->phases; ++p) {
@@ -400,7 +400,7 @@ static int check_lost(const char *file, const struct mf_look *look)
     return mf_fail(MF_INPUT, "%.600s; nothing in it can be read (mesoforge verify '%.200s' checks it)", text, file);
 }
 
-/* Of a stranger: the array that a verb would take, else what there is. */
+/* Tells of a foreign file the array that a verb would take, else what there is. */
 static int tell_foreign(const char *file, const struct mf_look *look, struct mf_json *json)
 {
     struct mf_array a;
@@ -475,7 +475,7 @@ static int tell_alone(const char *file, const char *dataset)
     return rc;
 }
 
-/* What is said of a file that cannot be read. */
+/* Object for a file that cannot be read. */
 static struct mf_json *refused(const char *given)
 {
     struct mf_json *one = mf_json_object();

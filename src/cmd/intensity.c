@@ -62,7 +62,7 @@ static int is_phases(const struct mf_saved *s, const struct mf_intensity *l)
     return l->whole;
 }
 
-/* Of all values with this mean and range, two have the largest variance. */
+/* Two values have the largest variance among all with this mean and range. */
 static int is_of_two(const struct mf_channel *c, double part)
 {
     return has_range(c) && c->deviation > 0 &&

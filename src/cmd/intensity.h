@@ -14,8 +14,8 @@ struct mf_intensity {
     struct mf_channel channel[MF_CHANNELS_MAX];
 };
 
-/** Files of this rank whose intensities are not those of the training: how many, and what the first of them has.
- * place: its number among all files. */
+/** Files of this rank whose intensities are not those of the training: how many, and the first one's facts. Its number
+ * among all files is place. */
 struct mf_intensity_shift {
     size_t files, place;
     char file[MF_ERR_TEXT / 2], text[MF_ERR_TEXT / 2];
@@ -25,10 +25,10 @@ struct mf_intensity_shift {
 void mf_intensity_measure(size_t n, size_t channels, const float *values, struct mf_intensity *intensity);
 
 /**
- * Compares a file with the train split of the model, and adds it to @p shift in any of these cases:
+ * Compares a file with the train split of the model. Adds it to @p shift in any of these cases:
  * - its mean is more than three deviations away;
  * - its values leave the range by more than a quarter of that range;
- * - its deviation is above four times the training's, or below a tenth; if its range is below a tenth, below a fifth;
+ * - its deviation is above four times the training's, or below a tenth; a range below a tenth makes that a fifth;
  * - it has two values alone.
  * A few whole numbers where the model read grey values are phases: refused with MF_INPUT. Calls are in the order of
  * places. Local.

@@ -25,7 +25,7 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-/* What a run of the verb goes on with. */
+/* State of the verb between targets. */
 struct walk {
     struct mf_session *session;
     const char *const *file; /* [ENDS] */
@@ -71,7 +71,7 @@ static int wholes(const struct mf_target *t)
     return n;
 }
 
-/* What the targets between will not have. */
+/* Says what the targets between will lack. */
 static void say_losses(const struct walk *w)
 {
     const struct mf_target_side *a = &w->end[0].side[0], *b = &w->end[1].side[0];

@@ -82,7 +82,7 @@ static void join_hashes(struct mf_target *to, const struct mf_target from[SIDES]
     mf_hash_join(SIDES, (const char *[]){from[0].hash, from[1].hash, from[2].hash}, to->hash);
 }
 
-/* What not all of the files have is left out. */
+/* Parts that not all files have are left out. */
 static void join_more(struct mf_target *to)
 {
     for (int m = 0; m < MF_MORE; ++m) {

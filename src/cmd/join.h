@@ -19,7 +19,7 @@ int mf_join_lag(const struct mf_options *options, long lag, size_t n, const char
 int mf_join_load(const struct mf_comm *comm, const char *file, long lag, struct mf_target *target);
 
 /**
- * Refuses (MF_INPUT, naming both files) targets that cannot become one: other lags, labels, periodicity, soft
+ * Refuses (MF_INPUT, naming both files) targets that cannot become one. They have other lags, labels, periodicity, soft
  * thresholds, size or unit of pixels. Not collective.
  */
 int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second);
@@ -35,7 +35,7 @@ void mf_join(struct mf_target from[3], const char *const file[3], struct mf_targ
 
 /**
  * Slices of one volume have the same mean volume fraction in every direction. Warns once if the sides of @p t differ by
- * more than images of one material do, naming the two sides by @p file (NULL: directions). Not collective.
+ * more than images of one material do. It names the two sides by @p file (NULL: directions). Not collective.
  */
 void mf_join_compare(const struct mf_target *t, const char *const file[3]);
 

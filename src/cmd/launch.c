@@ -113,7 +113,7 @@ static const char *devices_here(void)
     return of_job && *of_job ? of_job : getenv("CUDA_VISIBLE_DEVICES");
 }
 
-/* Defaults apply only where they have an effect: a verb that does not save itself would be ended by the signal that
+/* Defaults apply only where they have an effect. A verb that does not save itself would be ended by the signal that
  * asks for it. */
 static void drop_defaults(const struct mf_options *options, const struct mf_cmd *verb, struct mf_launch_job *l)
 {

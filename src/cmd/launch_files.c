@@ -65,8 +65,8 @@ int mf_launch_log_check(const struct mf_job *job, int is_submitted)
 
 /* ---- mounts ---- */
 
-/* A source below or beside the current folder by its whole path, as every container takes it. docker and podman mean
- * something of their own by a bare name. */
+/* A source below or beside the current folder by its whole path, as every container takes it. For docker and podman a
+ * bare name means something else. */
 static int add_mount(const struct mf_job *job, const char *mount, struct mf_words *to)
 {
     const size_t n = strcspn(mount, ":");

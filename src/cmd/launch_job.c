@@ -145,7 +145,7 @@ static long numa_nodes_here(void)
     return host.numa_nodes > 0 && host.numa_nodes <= MOST ? (long)host.numa_nodes : 1;
 }
 
-/* What --hosts offers: so many hosts, with so many ranks at least, at most, together. */
+/* Hosts of --hosts: so many hosts, with so many ranks at least, at most, together. */
 struct offer {
     long hosts, least, most, ranks;
 };
@@ -206,7 +206,7 @@ static long nodes_open(const struct mf_launch *o, const struct mf_launcher *here
     return wanted;
 }
 
-/* What the options leave open. */
+/* Fills what the options leave open. */
 static int from_options(const struct mf_launch *o, const struct mf_launcher *here, const struct mf_job *job,
                         struct mf_job_part *part)
 {
@@ -359,7 +359,7 @@ static int check_deepspeed(const struct mf_launch *o, const struct mf_launcher *
     return MF_OK;
 }
 
-/* Of all kinds of nodes; 0: nobody has said a number. */
+/* Sum over all kinds of nodes; 0: nobody has said a number. */
 static long sum_of(const struct mf_job *job)
 {
     long ranks = 0;

@@ -1,5 +1,5 @@
-/* Makes a job from the options of launch: who starts it, how many ranks run where, and each rank's command line. An
- * impossible job is refused here, before it waits in a queue. */
+/* Makes a job from the options of launch. It says who starts it, how many ranks run where, and each rank's command
+ * line. An impossible job is refused here, before it waits in a queue. */
 #ifndef MF_CMD_LAUNCH_JOB_H
 #define MF_CMD_LAUNCH_JOB_H
 
@@ -7,7 +7,7 @@
 #include "slurm/render.h"
 #include "src/cmd/cmd.h"
 
-/** The options. Those that a job takes unchanged are in @p job. */
+/** The options. Options that a job takes unchanged are in @p job. */
 struct mf_launch {
     struct mf_job job;
     /* how many, where */
@@ -55,14 +55,14 @@ long mf_launch_ranks(const struct mf_job *job);
 int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struct mf_launch_verb *verb,
                       struct mf_words *command);
 
-/** Refuses (MF_USAGE), or warns of, a log in a folder that does not exist: Slurm ends such a job without a message. */
+/** Refuses (MF_USAGE), or warns of, a log in a folder that does not exist. Slurm ends such a job without a message. */
 int mf_launch_log_check(const struct mf_job *job, int is_submitted);
 
 /** Writes the mounts of a container as absolute paths: MF_USAGE. */
 int mf_launch_mount(const struct mf_texts *mounts, struct mf_launch_job *l);
 
-/** Warns of files that are not visible in the container: words behind the @p name words of the verb, and files named in
- * its configuration file. */
+/** Warns of files that are not visible in the container. These are words behind the @p name words of the verb, and
+ * files named in its configuration file. */
 void mf_launch_warn_outside(const struct mf_job *job, size_t name, const struct mf_words *words,
                             const struct mf_options *options);
 

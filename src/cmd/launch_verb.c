@@ -109,7 +109,7 @@ static const char *plan_of(const struct mf_launch *o, const struct task *t)
     return path;
 }
 
-/* Runs the checks of the verb that need neither a file nor a device, and compares its plan with its options. */
+/* Runs the checks of the verb that need neither a file nor a device. Compares its plan with its options. */
 static int check_values(const struct mf_launch *o, const struct mf_job *job, const struct mf_cmd *cmd,
                         const struct task *t)
 {
@@ -132,7 +132,7 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     return cmd->check_plan(&session, t->into, plan_of(o, t), (size_t)ranks);
 }
 
-/* What the ranks do with the GPUs that they get. */
+/* Says how the ranks use the GPUs that they get. */
 static void say_gpus(const struct mf_job *job, const struct mf_cmd *cmd, const struct task *t)
 {
     const struct mf_job_part *part = job->part;

@@ -61,7 +61,7 @@ static const struct root *root_of(const struct view *v, const char *path)
     return in;
 }
 
-/* What a link of the container says; heap; NULL: @p path is none. That of a root itself is followed outside. */
+/* Text of a link in the container; heap; NULL: @p path is none. A link of a root itself is followed outside. */
 static char *link_of(const struct view *v, const char *path)
 {
     const struct root *in = root_of(v, path);
@@ -149,8 +149,8 @@ static void close_view(struct view *v)
 
 /* ---- warnings ---- */
 
-/* The folder to mount for @p path: the nearest existing folder, else its own, which may exist on the nodes; heap. NULL:
- * that would be everything, or cannot be mounted. */
+/* The folder to mount for @p path; heap. It is the nearest existing folder, else its own, which may exist on the nodes.
+ * NULL: that would be everything, or cannot be mounted. */
 static char *mount_of(const char *path)
 {
     char *at = MF_MUST(strdup(path), "a name");

@@ -70,7 +70,7 @@ static const struct part *part_of(const struct parts *parts, int rank)
 
 static int is_stage(int kind) { return kind == MF_STAGE; }
 
-/* What a rank has of a row; zeros where it never opened the phase. */
+/* Sum of a rank for a row; zeros where it never opened the phase. */
 static struct mf_phase_sum sum_of(const struct part *part, const char *name)
 {
     for (size_t p = 0; p < part->count; ++p)
@@ -300,7 +300,7 @@ static const char *rate_text(double rate, char text[32])
     return text;
 }
 
-/* The ceiling that a row is nearer to: the one that binds it. What lay in caches can pass that of the memory. */
+/* The ceiling that a row is nearer to: the one that binds it. Data in caches can exceed the ceiling of the memory. */
 static const char *ceiling_text(const struct row *row, char text[32])
 {
     double part = fmax(row->ceiling_memory, row->ceiling_flop);

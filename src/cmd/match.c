@@ -56,7 +56,7 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
     return rc;
 }
 
-/* What goes with --mask. */
+/* Checks the options beside --mask. */
 static int check_mask(const struct mf_recon_cmd *o)
 {
     if (!o->mask || !*o->mask) return MF_OK;

@@ -1,5 +1,5 @@
-/* How verbs measure a micrograph, by the options that several of them have: where its fields stay, what of it counts,
- * which slices are looked at, how long a voxel is, which network is asked. */
+/* How verbs measure a micrograph, by the options that several of them have. They say where its fields stay, what part
+ * counts, which slices are looked at, how long a voxel is, which network is asked. */
 #ifndef MF_CMD_MICROGRAPH_H
 #define MF_CMD_MICROGRAPH_H
 
@@ -14,7 +14,7 @@
 
 /* -- how a micrograph is read -- */
 
-/** Rows in the options of a verb: which array of a file it is, which part of it counts, and how long a voxel is. */
+/** Rows in the options of a verb: the array of a file, the part of it that counts, and the length of a voxel. */
 #define MF_ARRAY_ROWS(type)                                                                                         \
     MF_OPT(type, "dataset", dataset, MF_TEXT, NULL,                                                                 \
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),                    \
@@ -46,8 +46,8 @@ enum mf_residency mf_residency_of(const char *residency);
 int mf_reside(struct mf_session *session, const char *residency);
 
 /**
- * mf_characterize(); where the word leaves it open and the device has not the memory, once more with fields in host
- * memory, where they then stay. The target has the checksum of the field. Collective; refuses (agreed) as that does,
+ * mf_characterize(). If the word leaves it open and the device has not the memory, once more with fields in host
+ * memory. They then stay there. The target has the checksum of the field. Collective; refuses (agreed) as that does,
  * and as mf_micro_hash().
  */
 int mf_reside_characterize(struct mf_session *session, const char *residency, struct mf_micro *micro,
@@ -84,18 +84,18 @@ int mf_masked_characterize(struct mf_session *session, const char *residency, st
     MF_CHOICE(type, name, slice_mode, "average", "average|sample|sample_surface", \
               "volumes: mean of all slices, one random slice per direction, or slice 0")
 
-/** Refuses (MF_USAGE) what knows no single slices: a mask, turns of a cube (@p symmetry: its word), descriptors of
- * whole volumes (@p more: mf_descriptors_want()). Not collective. */
+/** Refuses (MF_USAGE) what knows no single slices: a mask, turns of a cube, descriptors of whole volumes. The word of
+ * the turns is @p symmetry, and the descriptors are @p more: mf_descriptors_want(). Not collective. */
 int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int is_masked);
 
-/** Refuses (MF_USAGE) to take slices of an image; says that --isotropic is nothing there, or means over lags of
- * different lengths, that --grey_values (@p grey) finds labels, and what a symmetry of volumes is of an image, or the
- * other way round. Not collective. */
+/** Refuses (MF_USAGE) to take slices of an image. Says that --isotropic is nothing there, or means over lags of
+ * different lengths. Says that --grey_values (@p grey) finds labels. Says what a symmetry of volumes is of an image, or
+ * the other way round. Not collective. */
 int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int grey, const struct mf_micro *micro);
 
 /**
- * mf_reside_characterize() of one slice of each direction of a volume, by the seed; each an image, its side a side of
- * the target; with opts->isotropic their mean. Any field in the mode "average", as it is. Collective.
+ * mf_reside_characterize() of one slice of each direction of a volume, by the seed. Each is an image, and its side is a
+ * side of the target; with opts->isotropic their mean. Any field in the mode "average", as it is. Collective.
  */
 int mf_sample_characterize(struct mf_session *session, const char *residency, const char *mode, struct mf_micro *micro,
                            const struct mf_characterize_opts *opts, struct mf_target *out);
@@ -120,7 +120,7 @@ char *mf_command_typed(const struct mf_session *session);
 /** Refuses values that none can be: MF_USAGE. Local. */
 int mf_spacing_check(const struct mf_reals *given);
 
-/** Refuses values that an array of @p ndim axes does not take: an image has no z, a volume needs it. MF_USAGE. Local.
+/** Refuses values that an array of @p ndim axes does not take. An image has no z, a volume needs it. MF_USAGE. Local.
  */
 int mf_spacing_fits(const struct mf_reals *given, int ndim);
 
@@ -138,8 +138,8 @@ int mf_gram_weights_named(const struct mf_session *session, const char *file);
 void mf_gram_weights_unused(const struct mf_options *options, unsigned more);
 
 /**
- * Loads it from @p file, or where that is NULL from the file that MESOFORGE_GRAM_WEIGHTS names; *vgg is NULL where none
- * of @p more needs one. Collective; refuses (agreed) with MF_USAGE (no file is named), MF_INPUT, MF_MEMORY.
+ * Loads it from @p file, or where that is NULL from the file that MESOFORGE_GRAM_WEIGHTS names. Where none of @p more
+ * needs one, *vgg is NULL. Collective; refuses (agreed) with MF_USAGE (no file is named), MF_INPUT, MF_MEMORY.
  */
 int mf_gram_weights_open(const struct mf_session *session, const char *file, const char *unit, unsigned more,
                          struct mf_vgg **vgg);

@@ -45,7 +45,7 @@ static void print_samples(const struct mf_saved *s)
     print_more(outputs);
 }
 
-/* Of images, as far as the file says. */
+/* Prints the values of images, as far as the file has them. */
 static void print_values(const struct mf_saved *s)
 {
     const struct mf_channel *c = s->channel;

@@ -1,4 +1,4 @@
-/* What info says of a trained model. */
+/* Text of info about a trained model. */
 #ifndef MF_CMD_MODEL_TELL_H
 #define MF_CMD_MODEL_TELL_H
 
@@ -7,8 +7,8 @@
 /** Does the name end as that of a model does, or is it a folder with one? */
 int mf_model_named(const char *file);
 
-/** What it reads and predicts, its experts, and its scores. @p json: NULL: text; else the object of the file's metadata
- * goes there. Local; MF_INPUT. */
+/** Tells the inputs and outputs of the model, its experts, and its scores. With @p json NULL it prints text; else the
+ * object of the file's metadata goes there. Local; MF_INPUT. */
 int mf_model_tell(const char *file, struct mf_json *json);
 
 #endif

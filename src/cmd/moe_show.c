@@ -127,7 +127,7 @@ void mf_moe_show_epoch(struct mf_moe_show *show, const struct mf_loop *loop, con
 
 /* -- the end -- */
 
-/* What each rank has to do: its part of the experts, or all experts for its part of the samples. */
+/* Draws the work of each rank: its part of the experts, or all experts for its part of the samples. */
 static void draw_devices(struct mf_moe_show *show, const char *output, const struct mf_trainer *t,
                          const struct mf_graph *g)
 {
@@ -163,7 +163,7 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
     free(title);
 }
 
-/* What is compiled, and how. The caller frees it. */
+/* Says which parts are compiled, and how. The caller frees it. */
 static char *compiled_of(const struct mf_trainer *t)
 {
     static const char *const part[] = {"experts, gate and all else", "experts", "gate"};
@@ -174,7 +174,7 @@ static char *compiled_of(const struct mf_trainer *t)
                      replays ? ", calls replayed" : "");
 }
 
-/* What the model is judged by. Without samples: NAN. */
+/* Sets the number that judges the model. Without samples: NAN. */
 static void set_score(const struct mf_trainer *t, const struct mf_json *results, struct mf_summary *s)
 {
     const struct mf_json *test = mf_json_get(results, "test"), *of = test ? test : mf_json_get(results, "validation");

@@ -1,6 +1,6 @@
-/* What a mixture of experts leaves beside its model: pictures of its graph after every epoch, of what experts worked on
- * and where they are, the numbers behind them, and a summary.
- * Rule: what cannot be written or drawn is said once, and never ends a training. */
+/* Files of a mixture of experts beside its model: pictures of its graph after every epoch, of the work of experts and
+ * their places. Also the numbers behind them, and a summary.
+ * Rule: a failure to write or draw is said once, and never ends a training. */
 #ifndef MF_CMD_MOE_SHOW_H
 #define MF_CMD_MOE_SHOW_H
 
@@ -17,8 +17,8 @@ struct mf_moe_show {
     int failed;
 };
 
-/** Refuses (agreed) with MF_OUTPUT files that cannot be written beside the run's model, or that no earlier training of
- * this output has left. Collective. */
+/** Refuses (agreed) with MF_OUTPUT files that cannot be written beside the run's model. Refuses also files that no
+ * earlier training of this output has left. Collective. */
 int mf_moe_show_may(const struct mf_moe_show *show, const struct mf_run *run);
 
 /** Asks all ranks for their devices; warns where GPUs differ. Collective. mf_moe_show_close() frees. */

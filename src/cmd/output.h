@@ -22,11 +22,11 @@ int mf_session_path_in(const struct mf_session *session, const char *folder, con
  * are ignored. Collective. */
 int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs);
 
-/** Refuses before the work a @p path that does not end with @p ending (MF_USAGE) or whose folder is not writable
- * (MF_OUTPUT). NULL: no check. Collective. */
+/** Refuses before the work a @p path that does not end with @p ending (MF_USAGE). Refuses also one whose folder is not
+ * writable (MF_OUTPUT). NULL: no check. Collective. */
 int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending);
 
-/** Refuses (MF_OUTPUT) a file written beside @p output if it is there and @p output is not: it is somebody else's.
+/** Refuses (MF_OUTPUT) a file written beside @p output if it is there and @p output is not. Then it is somebody else's.
  * Collective. */
 int mf_session_may_accompany(const struct mf_session *session, const char *output, const char *beside);
 

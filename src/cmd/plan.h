@@ -25,11 +25,11 @@ struct mf_plan_wish {
 /** Refuses wishes that contradict each other: MF_USAGE. Local. */
 int mf_plan_wish_check(const struct mf_session *session, const struct mf_plan_wish *wish);
 
-/** Refuses an --output that cannot be written, or that is the machine's file or @p file (NULL: none), before anything
- * is read. Collective. */
+/** Refuses an --output that cannot be written, or that is the machine's file or @p file (NULL: none). It does so before
+ * anything is read. Collective. */
 int mf_plan_may_write(const struct mf_session *session, const struct mf_plan_wish *wish, const char *file);
 
-/** What is planned. */
+/** Request of a plan. */
 struct mf_planning {
     struct mf_session *session;
     struct mf_common *common; /* the session's: of --device auto, cpu where no GPU may count */
@@ -45,8 +45,8 @@ struct mf_planning {
 /** --device auto on a machine without a back end for GPUs means cores. Local. */
 void mf_plan_settle_device(struct mf_common *common, const struct mf_plan_wish *wish);
 
-/** The machine of --hardware, or of this run: then a GPU counts only where this build has its back end, and --ranks are
- * those that run. Collective; refuses (agreed). mf_hardware_free() frees, also after a refusal. */
+/** The machine of --hardware, or of this run. In a run a GPU counts only where this build has its back end, and --ranks
+ * are those that run. Collective; refuses (agreed). mf_hardware_free() frees, also after a refusal. */
 int mf_plan_machine_of(const struct mf_session *session, struct mf_common *common, struct mf_plan_wish *wish,
                        struct mf_hardware *hardware);
 

@@ -58,7 +58,7 @@ int mf_planned_place(const struct mf_session *s, const char *path, const struct 
 
 /* ---- rank 0 ---- */
 
-/* What the plan is made for. */
+/* Question to the planner. */
 struct ask {
     const struct mf_planned *p;
     struct mf_plan_here here;
@@ -140,7 +140,7 @@ static size_t size_in(const struct mf_json *json, const char *key)
     return (size_t)mf_json_to_int(mf_json_get(json, key));
 }
 
-/* What a rank's arena will have held at the end; a match has characterised before, and batches were tried. */
+/* Bytes that a rank's arena will have held at the end; a match has characterised before, and batches were tried. */
 static double predicted(const struct mf_json *bytes, int rank, const struct mf_arena *arena)
 {
     return fmax(mf_json_to_real(mf_json_item(mf_json_get(bytes, "per_rank"), (size_t)rank)),
@@ -255,7 +255,7 @@ int mf_planned_foresee(const struct mf_planned *p, struct mf_run_plan *plan)
 
 static double mib(size_t bytes) { return (double)bytes / (1 << 20); }
 
-/* What of the planned bytes never comes from the arena: buffers that ranks share, and what FFTW keeps. */
+/* Planned bytes that never come from the arena: buffers that ranks share, and those that FFTW keeps. */
 static size_t elsewhere(const struct mf_json *bytes)
 {
     const struct mf_json *arrays = mf_json_get(bytes, "arrays");
@@ -267,7 +267,8 @@ static size_t elsewhere(const struct mf_json *bytes)
     return sum;
 }
 
-/* What @p arena will hold by the plan (@p bytes of it: what), or may hold by --memory-limit, less what it holds. */
+/* Bytes that @p arena will hold by the plan (@p bytes lists them), or may hold by --memory-limit. The bytes that it
+ * holds are subtracted. */
 static size_t ahead(const struct mf_arena *arena, double planned, const struct mf_json *bytes)
 {
     const size_t all = planned > 0 ? (size_t)planned : mf_arena_limit(arena);

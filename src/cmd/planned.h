@@ -1,5 +1,5 @@
-/* The plan of a run that is about to begin, of any workload: made on rank 0 or taken from a file, tried by
- * real steps, and the same on all ranks. Rule: what settings mean to the run only its verb knows, by its functions. */
+/* The plan of a run that is about to begin, of any workload. It is made on rank 0 or taken from a file, tried by real
+ * steps, and the same on all ranks. Rule: what settings mean to the run only its verb knows, by its functions. */
 #ifndef MF_CMD_PLANNED_H
 #define MF_CMD_PLANNED_H
 

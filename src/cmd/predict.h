@@ -15,7 +15,7 @@ struct mf_predictor {
 /** The row of --batch-size in the options of a verb. */
 #define MF_PREDICT_ROW(type) MF_OPT(type, "batch-size", batch, MF_LONG, "64", "samples of one rank in one pass")
 
-/** What eval and infer refuse of their options: MF_USAGE. Local. */
+/** Refusals of options that eval and infer share: MF_USAGE. Local. */
 int mf_predictor_check(const struct mf_session *session, const char *verb, long batch);
 
 /** Reads what the file says of its model. mf_predictor_close() follows in every case. Collective; MF_INPUT, agreed. */

@@ -75,7 +75,7 @@ static int bind(const struct mf_common *common, const struct mf_probe *probe, in
     return rc;
 }
 
-/* The hardware is shown even if ranks and GPUs do not match; that is refused afterwards, as a run would refuse it. */
+/* The hardware is shown even if ranks and GPUs do not match. That is refused afterwards, as a run would refuse it. */
 static int bind_and_report(const struct mf_session *session, struct mf_probe *probe, int measures, int *gpu)
 {
     const struct mf_common *common = session->common;

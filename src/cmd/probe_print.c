@@ -107,7 +107,7 @@ static const char *list_text(const struct mf_launcher *l, const char *list)
     return l->too_long ? "(the list is too long to be shown)" : "?"; /* in a container: it knows the job's number */
 }
 
-/* What Slurm and PMIx say of the job; that ranks are numbered by MPI shows beside it. */
+/* Prints the facts of the job from Slurm and PMIx; the numbers of ranks by MPI stand beside them. */
 static void print_launcher(FILE *to, const struct mf_launcher *l, const struct mf_pmix *pmix)
 {
     double hours;

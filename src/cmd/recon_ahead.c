@@ -1,6 +1,6 @@
 /* See recon_plan.h: compares a stored plan with the options of a run that does not exist yet. Options that depend on a
- * micrograph or on the machine are left to the run. The rest uses the lines that the run itself would compare, for a
- * nominal target in place of the unread one. */
+ * micrograph or on the machine are left to the run. The rest uses the lines that the run itself would compare. A
+ * nominal target stands in place of the unread one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, con
     return rc;
 }
 
-/* Of an image that nobody has read the options say how far the result goes into the third axis. */
+/* For an image that nobody has read the options say how far the result goes into the third axis. */
 static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
                          const struct mf_plan *file)
 {

@@ -16,7 +16,7 @@ static int refuse_term(const struct mf_recon_cmd *o, const struct mf_descriptor 
     return mf_fail(MF_USAGE, "%s: %s has no update by swaps; try: %s", o->optimizer, row->name, names);
 }
 
-/* What annealing cannot aim at: there is no increment for it, or it never changes. */
+/* Refuses terms that annealing cannot aim at: there is no increment for them, or they never change. */
 static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, int volume)
 {
     int changes = 0;
@@ -36,7 +36,7 @@ static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_o
     return MF_OK;
 }
 
-/* What else it cannot be asked for. */
+/* Refuses other requests that annealing cannot fulfil. */
 static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, size_t lag)
 {
     if (o->outfile_data_steps)

@@ -129,7 +129,7 @@ static int may_begin_coarse(const struct mf_session *s, const struct mf_recon_cm
            mf_levels(side->example_nu, side->example_nv, target->lag) > 1;
 }
 
-/* What of the result bears on the choice. Of three images the first says how large it is. */
+/* Considers the properties of the result that bear on the choice. The first of three images says how large it is. */
 static int consider_result(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                            const size_t *volume, struct mf_target_look *look, int *is_volume)
 {

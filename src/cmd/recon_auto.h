@@ -4,7 +4,7 @@
 
 #include "src/cmd/recon_opts.h"
 
-/** Sets the default of --descriptor_types. It is auto if no other option says what is compared, and there is a
+/** Sets the default of --descriptor_types. It is auto if no other option says what is compared. There must be a
  * micrograph (@p micrograph) or a file that may have its measurements. Else it is S2 and Variation. */
 void mf_recon_default(struct mf_recon_cmd *o, int micrograph);
 
@@ -19,7 +19,7 @@ void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size);
 
 /**
  * Measures the target of a micrograph. Sets descriptors, weights and other options of the recipe that the user did not
- * give, and reports recipe and reason. @p volume: extents of the micrograph, NULL if it is an image. Collective;
+ * give, and reports recipe and reason. The extents of the micrograph are @p volume, NULL if it is an image. Collective;
  * refuses (agreed) with MF_USAGE (extents), MF_INPUT, MF_MEMORY.
  */
 int mf_recon_choose(const struct mf_session *session, struct mf_recon_cmd *o, const struct mf_target *target,

@@ -73,7 +73,7 @@ static void print_text(const struct mf_session *s, const size_t dims[3], size_t 
     if (seconds) print_seconds(seconds);
 }
 
-/* What the smallest batch would take, if that is free. */
+/* Measures the smallest batch, if the batch is free. */
 static int measure_without_limit(const struct mf_session *s, const size_t dims[3], const struct mf_target *target,
                                  const struct mf_solve_opts *solve)
 {

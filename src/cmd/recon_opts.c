@@ -11,8 +11,8 @@
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 
-/* Ratio of the weights of one pyramid level and the next finer one. With equal weights the coarse windows of an image,
- * which span nearly all of it, make the result copy the target. S2 at full resolution then has twice the error. */
+/* Ratio of the weights of one pyramid level and the next finer one. With equal weights the coarse windows of an image
+ * make the result copy the target. They span nearly all of it. S2 at full resolution then has twice the error. */
 static const double LEVEL_WEIGHT = 0.3;
 
 /* Their squares, and losses by them, are far inside of what floats hold. */

@@ -65,7 +65,7 @@ struct mf_recon_cmd {
 /** Rows of both verbs and of plan; only of match (input images); only of reconstruct (descriptor file); of runs. */
 extern const struct mf_opt mf_recon_rows[], mf_match_rows[], mf_reconstruct_rows[], mf_run_rows[];
 
-/** What launch --debug adds to both. */
+/** Options that launch --debug adds to both. */
 extern const char *const mf_recon_small[];
 
 /** Is it left to the program what to aim at? */
@@ -89,8 +89,8 @@ enum { MF_SHAPE_TEXT = 72 };
 void mf_recon_shape_text(const size_t dims[3], char text[MF_SHAPE_TEXT]);
 
 /**
- * Extents of the volume {nz, ny, nx}: from the options, from the volume that was measured (@p volume; NULL: images), or
- * from the target's slices. MF_USAGE. Not collective.
+ * Extents of the volume {nz, ny, nx}. They come from the options, from the volume that was measured (@p volume; NULL:
+ * images), or from the target's slices. MF_USAGE. Not collective.
  */
 int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                      const size_t *volume, size_t dims[3]);
@@ -105,7 +105,7 @@ int mf_recon_nominal(const struct mf_recon_cmd *o, const size_t dims[3], int pha
 unsigned mf_recon_more(const struct mf_recon_cmd *o);
 
 /**
- * Loads VGG-19 into o->vgg where a descriptor needs it. A @p target must have been computed with the same weights; a
+ * Loads VGG-19 into o->vgg where a descriptor needs it. A @p target must have been computed with the same weights. A
  * target from arrays names no weights and takes these. NULL: the target is computed later. The caller frees o->vgg.
  * Collective; refuses (agreed) as mf_gram_weights_open().
  */
@@ -130,8 +130,8 @@ int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
 int mf_recon_worth(const struct mf_target *target);
 
 /**
- * All realisations of a target: solves, writes, reports. @p volume: extents of the volume that was measured, or NULL.
- * @p base: first part of default file names. Collective; refuses (agreed).
+ * All realisations of a target: solves, writes, reports. The measured volume has extents @p volume, or NULL. Default
+ * file names begin with @p base. Collective; refuses (agreed).
  */
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                  const size_t *volume, const char *base);

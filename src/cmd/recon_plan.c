@@ -72,7 +72,7 @@ static void tell(const void *context, const struct mf_plan_numbers *derived, FIL
     if (p->solve->method.method->remembers) fprintf(to, ", history %zu", p->solve->method.history);
 }
 
-/* What follows the gradient stages of a run, in evaluations. */
+/* Work after the gradient stages of a run, in evaluations. */
 static double after_of(const struct mf_json *plan, double runs)
 {
     const struct mf_json *run = plan ? mf_json_get(plan, "seconds_of_run") : NULL;

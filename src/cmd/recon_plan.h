@@ -6,20 +6,20 @@
 #include "src/cmd/planned.h"
 #include "src/cmd/recon_opts.h"
 
-/** What a stored plan (@p file, of @p path) says and these options contradict: --batch-size (@p batch; 0: not given),
+/** Refuses options that contradict a stored plan (@p file, of @p path): --batch-size (@p batch; 0: not given),
  * --history, --residency: MF_USAGE. Not collective. */
 int mf_recon_plan_given(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path,
                         const struct mf_plan *file, size_t batch);
 
 /**
  * The check_plan of match and reconstruct: @p options is a struct mf_recon_cmd. Refuses a plan of a file that the run
- * of these options, on @p ranks ranks (0: nobody knows), would refuse too, as far as that can be said without its files
- * and its machine, in its words: MF_INPUT, MF_USAGE. After the verb's check. Not collective.
+ * of these options, on @p ranks ranks (0: nobody knows), would refuse too. It goes as far as that can be said without
+ * its files and its machine, in its words: MF_INPUT, MF_USAGE. After the verb's check. Not collective.
  */
 int mf_recon_plan_ahead(const struct mf_session *session, const void *options, const char *path, size_t ranks);
 
 /**
- * Cores that nobody asked for and that the run of @p solve is too small for are left alone: sets the threads of the
+ * Leaves cores alone that nobody asked for and that the run of @p solve is too small for. It sets the threads of the
  * session's queues. Not where a device computes. Not collective.
  */
 int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,

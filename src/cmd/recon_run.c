@@ -208,7 +208,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **json)
     return rc;
 }
 
-/* Of several realisations whose outputs do not say that they are done, one goes on by itself. */
+/* If the outputs of several realisations do not say that they are done, one goes on by itself. */
 static const char *go_on(const struct job *job, char text[200])
 {
     if (job->o->realisations == 1 || mf_recon_knows_done(job->session)) return NULL;
@@ -373,7 +373,7 @@ static int print_json(const struct mf_session *s, const struct mf_json *json)
     return mf_agree(s->comm, rc);
 }
 
-/* Of several objects in an array the last is there when all is done. */
+/* The last of several objects in an array is there when all is done. */
 static struct mf_json *last_of(const struct mf_json *array)
 {
     size_t n = mf_json_count(array);
@@ -383,8 +383,8 @@ static struct mf_json *last_of(const struct mf_json *array)
 
 static int names(const char *file) { return file && *file; }
 
-/* Fixed voxels and the initial field have the labels of the sample, which the target keeps. reconstruct may be told
- * others. */
+/* Fixed voxels and the initial field have the labels of the sample, which the target keeps. The user of reconstruct may
+ * give others. */
 static struct mf_micro_read read_by_sample(const struct job *job, long label[MF_PHASES_MAX])
 {
     const struct mf_recon_cmd *o = job->o;
@@ -399,7 +399,7 @@ static struct mf_micro_read read_by_sample(const struct job *job, long label[MF_
                                   .labels = told ? o->labels.at : label};
 }
 
-/* Of a file and of how reconstruct was told to read it: another way is another problem. Collective. */
+/* Hashes a file and the way in which reconstruct read it: another way is another problem. Collective. */
 static int hash_reading(const struct job *job, struct mf_micro *micro)
 {
     const struct mf_recon_cmd *o = job->o;
@@ -493,7 +493,7 @@ static int with_fixed(struct job *job, const char *base)
     return rc;
 }
 
-/* What of the target is not what the result has. */
+/* Says which sides of the target the result does not have. */
 static void say_sides(const struct mf_target *target, const size_t dims[3])
 {
     if (dims[0] == 1 && target->sides > 1)

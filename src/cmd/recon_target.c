@@ -77,7 +77,7 @@ static int will_do(const struct mf_recon_cmd *o, const struct mf_target *target)
     return !mf_recon_more(o) && !o->example_max && target->lag == (size_t)o->lag && target->periodic == is_periodic(o);
 }
 
-/* Of the first file. Where it is left to the program what to aim at, that is chosen now, for all of them. */
+/* Measures the first file. Where it is left to the program what to aim at, that is chosen now, for all of them. */
 static int measure_first(struct mf_session *s, struct mf_recon_cmd *o, struct mf_micro *micro, struct mf_target *target)
 {
     int rc;

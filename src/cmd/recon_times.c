@@ -10,7 +10,7 @@
 
 enum { MOST_JSON = 1 << 24, HISTORY = 2 /* the default */ };
 
-/* What a plan has otherwise than the runs of bench reconstruct; NULL: nothing. */
+/* Difference of a plan from the runs of bench reconstruct; NULL: none. */
 static const char *otherwise(const struct mf_recon_work *w)
 {
     const struct mf_objective_opts *e = &w->opts->objective;

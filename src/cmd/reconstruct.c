@@ -16,7 +16,7 @@
 static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows,    mf_common_opts, NULL};
 
-/* What arrays are of, where nobody names descriptors. */
+/* Names of the arrays, where nobody names descriptors. */
 static size_t names_of(const struct mf_recon_cmd *o, const char *names[MF_TERMS_MAX + 1])
 {
     return mf_exchange_names(&o->arrays, MF_TERMS_MAX + 1, names);

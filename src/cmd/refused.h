@@ -24,7 +24,7 @@ int mf_refused_note(struct mf_refused *refused, size_t place, int code);
 /** Brings together what ranks noted of their own files. Collective; MF_MEMORY, agreed. */
 int mf_refused_share(const struct mf_comm *comm, struct mf_refused *refused);
 
-/** Sorts them by their places, warns of the first ones of @p files, and refuses with the code of the first. MF_OK:
+/** Sorts them by their places, and warns of the first ones of @p files. Refuses with the code of the first. MF_OK:
  * there are none. The same on all ranks. Local. */
 int mf_refused_end(struct mf_refused *refused, size_t files);
 

@@ -59,7 +59,7 @@ static int pass_on(int code, const char *path, const char *verb, const char *abo
     return code;
 }
 
-/* What this program prints when it is asked; heap. */
+/* Runs this program and gets its output; heap. */
 static int ask(const char *folder, const char *const *words, size_t n, char **out)
 {
     char self[WORD], errors[WORD], *line[WORDS + 2];
@@ -134,7 +134,7 @@ static void run_facts(const struct mf_page *page, const struct mf_json *info)
     if (*mf_json_get_text(from, "options")) mf_page_code(page, mf_json_get_text(from, "options"));
 }
 
-/* What view warns of, which is asked in silence. */
+/* Warns of damage as view does, which is asked in silence. */
 static int warn_damage(const struct mf_json *info)
 {
     const char *is = mf_json_get_text(info, "checksums");
@@ -164,7 +164,7 @@ static size_t pass_reading(const struct report *o, char text[2][WORD], const cha
     return n;
 }
 
-/* Of a folder the log of its run; of a file the file. */
+/* The log of a folder is that of its run; the log of a file is the file. */
 static void log_of(const char *given, char file[WORD])
 {
     struct stat is;

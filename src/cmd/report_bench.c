@@ -105,7 +105,7 @@ static int same(const struct mf_json *a, const struct mf_json *b)
            strcmp(mf_json_get_text(a, "scaling"), mf_json_get_text(b, "scaling")) == 0;
 }
 
-/* What of a file is the same measurement as @p one; NULL: nothing. */
+/* Finds the same measurement as @p one in a file; NULL: there is none. */
 static const struct mf_json *of_file(const struct mf_report_bench *file, const struct mf_json *one)
 {
     const struct mf_json *list = mf_json_get(file->said, "measured");

@@ -12,8 +12,8 @@ struct mf_report_bench {
 };
 
 /**
- * One section for each kind of measurement. The curves of all files are in one picture, and their rows in tables. @p
- * folder: for pictures, which stay there. Only rank 0; MF_OUTPUT, MF_INPUT.
+ * One section for each kind of measurement. The curves of all files are in one picture, and their rows in tables.
+ * Pictures stay in the folder @p folder. Only rank 0; MF_OUTPUT, MF_INPUT.
  */
 int mf_report_bench(const struct mf_page *page, const char *folder, size_t n, const struct mf_report_bench *files);
 

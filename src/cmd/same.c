@@ -20,10 +20,10 @@ static const char *after(const char *at)
 
 static int shown(const char *at) { return length(at) < SHOWN ? (int)length(at) : SHOWN; }
 
-/* Of an option its word, of an argument nothing: its place is its name. */
+/* Length of an option's word; an argument has none: its place is its name. */
 static size_t word(const char *at) { return strncmp(at, "--", 2) == 0 ? strcspn(at, " =\036") : 0; }
 
-/* What @p list says of the option at @p mine, or of the argument number @p place; "": nothing. */
+/* Finds in @p list the option at @p mine, or the argument number @p place; "": there is none. */
 static const char *counterpart(const char *mine, size_t place, const char *list)
 {
     const size_t n = word(mine);

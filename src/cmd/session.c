@@ -102,7 +102,7 @@ static int threads_asked(const struct mf_common *common)
     return wanted > 0 ? (int)wanted : 0;
 }
 
-/* What arrays that are too large want. */
+/* Advises a remedy for arrays that are too large. */
 static void advise(const struct mf_session *session, struct mf_arena *arena)
 {
     mf_arena_advise(arena, session->remedy ? session->remedy : "more ranks, or smaller extents");

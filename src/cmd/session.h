@@ -47,7 +47,7 @@ enum mf_work {
     MF_WORK_NONE   /* none: the verb describes machines, and --device may name an absent one */
 };
 
-/** What a running verb works with. */
+/** State of a running verb. */
 struct mf_session {
     struct mf_comm *comm;
     const struct mf_common *common;
@@ -68,8 +68,8 @@ struct mf_session {
     double predicted_device;     /* the same for a device's memory; 0: no plan, or there is only host memory */
     enum mf_work work;           /* of the verb */
     const char *remedy;          /* of the verb (cmd.h) */
-    const char *ahead; /* "srun" or "mpirun": launch checks a job that this will start, and the environment is not the
-                          job's; NULL: this is the run */
+    const char *ahead; /* "srun" or "mpirun": launch checks a job that this will start. The environment is not the
+                          job's. NULL: this is the run */
 };
 
 /**
@@ -83,8 +83,8 @@ int mf_session_open(struct mf_session *session);
 void mf_session_close(struct mf_session *session);
 
 /**
- * From now on fields stay in host memory and their slices stream through the device; @p host 0: on the device again. No
- * memory may be in use. On cpu nothing changes. Collective; refuses (agreed) with MF_MEMORY.
+ * From now on fields stay in host memory and their slices stream through the device. With @p host 0 they are on the
+ * device again. No memory may be in use. On cpu nothing changes. Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_session_reside(struct mf_session *session, int host);
 

@@ -16,7 +16,7 @@
 
 static const struct mf_opt *const tables[] = {mf_synth_opts, mf_common_opts, NULL};
 
-/* What is being made, and what came of it. */
+/* Input and result of a run. */
 struct synth_run {
     struct mf_session *session;
     const struct synth_opts *opts;

@@ -35,7 +35,8 @@ extern const struct mf_opt mf_synth_opts[];
 
 /**
  * Converts the options to parameters, with @p spacing {z, y, x}. Refuses with MF_USAGE options that the kind does not
- * use, sizes that contradict each other, too many or too few numbers, and impossible parameters. Not collective.
+ * use, and sizes that contradict each other. Refuses too many or too few numbers, and impossible parameters. Not
+ * collective.
  */
 int mf_synth_wish(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish,
                   double spacing[3]);

@@ -39,7 +39,7 @@ static size_t stack_of(const char *text)
     return *end || power > 3 || number > SIZE_MAX >> 10 * power ? 0 : (size_t)number << 10 * power;
 }
 
-/* Of the variable that GCC's OpenMP takes: the first that it can read (the last one since GCC 13). 0: none. */
+/* The variable of GCC's OpenMP is the first that it can read (the last one since GCC 13). 0: none. */
 static size_t stack_wanted(const char **name)
 {
     static const char *const names[] = {"OMP_STACKSIZE", "GOMP_STACKSIZE", "OMP_STACKSIZE_ALL"};

@@ -213,14 +213,14 @@ static int check_workers(const char *text)
     return mf_fail(MF_USAGE, "--num-workers %s: it must be auto, or a number from 0 to 1024", text);
 }
 
-/* Does a configuration file say both? Those of Morph do, and their batch is of a step. */
+/* Does a configuration file say both? A file of Morph does, and its batch is of a step. */
 static int are_filed(const struct mf_session *s)
 {
     return mf_options_origin(s->options, "batch-size") == MF_FROM_FILE &&
            mf_options_origin(s->options, "auto-batch-size") == MF_FROM_FILE;
 }
 
-/* What the planner is told in several ways. */
+/* Checks the options about the planner, which may contradict each other. */
 static int check_planning(const struct mf_session *s, const struct mf_train_cmd *o)
 {
     const int off = strcmp(o->plan, "off") == 0;
@@ -305,7 +305,7 @@ static size_t part_of(size_t each, size_t most, int exact)
     return part;
 }
 
-/* batch, passes and effective batch from those that were given. What is not given, follows or is chosen. */
+/* batch, passes and effective batch from those that were given. The others follow or are chosen. */
 static int find_batches(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t ranks,
                         struct mf_train_opts *opts)
 {

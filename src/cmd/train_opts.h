@@ -72,9 +72,9 @@ struct mf_moe_cmd {
     int births, sleeps, adapts, divides, tunes, pins;
 };
 
-/** Of one verb alone, as their defaults differ. */
+/** Rows of one verb alone, as their defaults differ. */
 extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_rows[];
-/** Of all; of trainings on labels, on columns, of mixtures. */
+/** Rows of all; of trainings on labels, on columns, of mixtures. */
 extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_moe_rows[];
 
 /** Takes options from the file of --deepspeed; for a row's adopt. */
@@ -87,10 +87,10 @@ int mf_moe_adopt(struct mf_options *options, const void *into);
 int mf_moe_ways(const struct mf_session *session, const struct mf_train_cmd *o, size_t ranks,
                 struct mf_train_opts *opts);
 
-/** What train moe takes where nothing is given. Refuses (MF_USAGE) what it cannot do. Local. */
+/** Fills the defaults of train moe. Refuses (MF_USAGE) what it cannot do. Local. */
 int mf_moe_complete(const struct mf_session *session, struct mf_moe_cmd *o);
 
-/** What Morph's configuration switches off, in numbers. Local. */
+/** Numbers for the parts that Morph's configuration switches off. Local. */
 void mf_moe_switch_off(struct mf_moe_cmd *o);
 
 /** Completes a training by what growth and sleep need. Refuses (MF_USAGE) limits that make no sense. Local. */
@@ -119,7 +119,7 @@ int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set,
 /** Refuses what needs a memory beside the host's: MF_USAGE. @p apart: @p device has one. Local. */
 int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart);
 
-/** The same as a workload of the planner: what the options leave open is free. @p set and @p opts outlive it. Local. */
+/** The same as a workload of the planner: open options are free. Both @p set and @p opts outlive it. Local. */
 struct mf_train_work mf_train_work_of(const struct mf_session *session, const struct mf_train_cmd *o,
                                       const struct mf_dataset *set, const struct mf_train_opts *opts);
 

@@ -16,7 +16,7 @@ struct planned {
     struct mf_train_work work;
 };
 
-/* What a stored plan says and the user says otherwise. On one rank there is nothing to share. */
+/* Refuses a stored plan that contradicts the user. On one rank there is nothing to share. */
 static int check_given(const struct mf_train_work *w, const char *path, const struct mf_plan *file)
 {
     if (w->batch) MF_TRY(mf_plan_for_setting(path, file, "batch", "--batch-size", w->batch));
@@ -134,7 +134,7 @@ static struct mf_plan_rank rank_of(const struct mf_session *s)
                                  .capability = s->gpu.capability};
 }
 
-/* What the smallest way to make a step needs, part by part, behind the reason. Local. */
+/* Bytes of the smallest way to make a step, part by part, behind the reason. Local. */
 static int too_large(const struct mf_session *s, const struct mf_train_work *w, const char *why)
 {
     const struct mf_plan_rank rank = rank_of(s);

@@ -14,8 +14,8 @@ int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o,
 int mf_train_plan_ahead(const struct mf_session *session, const struct mf_train_cmd *o,
                         const struct mf_train_kind *kind, int grows, const char *path, size_t ranks);
 
-/** Opens the trainer. Where a rank has less memory than planned, all ranks pass fewer samples at a time, and say so;
- * not if the user gave --batch-size. The caller closes it in every case. Collective; refuses (agreed). */
+/** Opens the trainer. Where a rank has less memory than planned, all ranks pass fewer samples at a time, and say so.
+ * They do not if the user gave --batch-size. The caller closes it in every case. Collective; refuses (agreed). */
 int mf_train_open(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
                   struct mf_train_opts *opts, struct mf_trainer *trainer);
 

@@ -4,8 +4,8 @@
 
 #include "src/cmd/train_opts.h"
 
-/** What a network that changes while it learns adds to a training. Functions may be NULL; all are called on all ranks,
- * and refuse (agreed). */
+/** Additions to a training by a network that changes while it learns. Functions may be NULL; all are called on all
+ * ranks, and refuse (agreed). */
 struct mf_train_more {
     void *context;
     const char *course;                                      /* name of the picture of the course */

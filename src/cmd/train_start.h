@@ -5,9 +5,9 @@
 #include "src/cmd/train_opts.h"
 
 /**
- * Gives the trainer the weights of --model; without it does nothing. Where that model predicts other classes or columns
- * than the dataset has, or with --new-head, the last layer keeps its fresh weights, and a line says so. Refuses
- * (agreed) with MF_INPUT what does not fit, MF_MEMORY. Collective.
+ * Gives the trainer the weights of --model; without it does nothing. The last layer keeps its fresh weights where that
+ * model predicts other classes or columns, or with --new-head. A line says so. Refuses (agreed) with MF_INPUT what does
+ * not fit, MF_MEMORY. Collective.
  */
 int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *trainer);
 

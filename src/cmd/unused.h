@@ -4,7 +4,7 @@
 
 #include "src/cmd/session.h"
 
-/** Of the words (NULL-terminated) those that were given have no effect, and why (printf format): one warning. Local. */
+/** Warns once of given @p words (NULL-terminated) without effect, and says why (printf format). Local. */
 __attribute__((format(printf, 3, 4))) void mf_unused(const struct mf_session *session, const char *const *words,
                                                      const char *why, ...);
 

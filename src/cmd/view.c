@@ -1,4 +1,4 @@
-/* view: a picture of a file. What is drawn is view_draw.c. */
+/* view: a picture of a file. The drawing is in view_draw.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-/* What is of one file alone. */
+/* Refuses options for one file alone. */
 static int check_several(const struct mf_session *session, const struct mf_view_opts *o)
 {
     static const char *const words[] = {"original_ms",  "target", "slices",  "limit_to",

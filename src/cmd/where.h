@@ -26,7 +26,7 @@ void mf_where_print(FILE *to, const struct mf_probe *probe, const int *gpu, cons
 int mf_where_near(const struct mf_session *session, const struct mf_probe *probe, const int *gpu);
 
 /**
- * At the start of a run with GPU number @p device of its back end: binds cores (mf_session_pin()) and, with --verbose,
+ * At the start of a run with GPU number @p device of its back end: binds cores (mf_session_pin()). With --verbose it
  * logs the table. Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_where_settle(const struct mf_session *session, int device);

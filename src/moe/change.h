@@ -1,4 +1,4 @@
-/* What happens to the experts of a mixture. */
+/* Changes of the experts of a mixture. */
 #ifndef MF_MOE_CHANGE_H
 #define MF_MOE_CHANGE_H
 

@@ -11,7 +11,7 @@ static const char *const families[][2] = {{"spheres", "inclusions"}, {"hard-sphe
                                           {"fibres", "inclusions"},  {"cracks", "inclusions"},
                                           {"lamellae", "periodic"},  {"checkerboard", "periodic"}};
 
-/* What a class is part of; "": nothing. The caller frees. */
+/* Family of a class; "": none. The caller frees. */
 static char *family_of(const char *class)
 {
     const char *end = strrchr(class, '/');

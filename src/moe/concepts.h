@@ -5,8 +5,8 @@
 #include "src/moe/graph.h"
 
 /**
- * Adds all classes. What two or more of them are part of stands in front of them, and they stand together. So "steel"
- * stands before "steel/bainite" and "steel/pearlite". Classes of synth are part of "inclusions" (spheres,
+ * Adds all classes. The families of two or more classes stand in front of them, and the classes stand together. So
+ * "steel" stands before "steel/bainite" and "steel/pearlite". Classes of synth are part of "inclusions" (spheres,
  * hard-spheres, fibres, cracks) or "periodic" (lamellae, checkerboard).
  */
 void mf_concepts_add(struct mf_graph *graph, size_t classes, const char *const *name);

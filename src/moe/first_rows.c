@@ -46,7 +46,7 @@ static void see(void *context, const struct mf_looked *look)
         g->gap[g->count++] = least_chosen(g, look->score + r * n, n, top) - look->score[r * n + g->place];
 }
 
-/* Of the rows of all ranks the gap below which one in @p experts lies. */
+/* Gap of the rows of all ranks below which one in @p experts lies. */
 static float quantile(const struct gaps *g, size_t experts)
 {
     const struct mf_comm *comm = g->t->comm;

@@ -55,7 +55,7 @@ struct mf_graph {
 
 void mf_graph_free(struct mf_graph *graph);
 
-/** A copy of its own. What was in @p to is not freed. */
+/** A copy of its own. The old content of @p to is not freed. */
 void mf_graph_copy(const struct mf_graph *from, struct mf_graph *to);
 
 /** Adds an expert; its id is not below graph->next, and expert->samples is not read. */
@@ -74,14 +74,14 @@ int mf_graph_order(const struct mf_graph_edge *a, const struct mf_graph_edge *b)
 void mf_graph_remove(struct mf_graph *graph, long id);
 
 /**
- * Expert @p from becomes part of @p into: rows and samples are added, scores are averaged by their rows, and edges move
+ * Expert @p from becomes part of @p into. Rows and samples are added, scores are averaged by their rows, and edges move
  * as mf_graph_connect() adds them.
  */
 void mf_graph_merge(struct mf_graph *graph, long from, long into);
 
 /**
  * Removes an expert. Its neighbour with the largest weight (of equal ones the lowest id) is the heir of its other
- * edges. An edge of the heir that is there becomes 0.7 of its own weight plus 0.3 of the other; a new one has 0.8 of
+ * edges. An edge of the heir that is there becomes 0.7 of its own weight plus 0.3 of the other. A new one has 0.8 of
  * the weight. Returns the heir's id; -1: there was no neighbour.
  */
 long mf_graph_prune(struct mf_graph *graph, long id);
@@ -89,7 +89,8 @@ long mf_graph_prune(struct mf_graph *graph, long id);
 /** Multiplies all weights by @p rate, and removes edges below @p least, and those of 0. Both are from 0 to 1. */
 void mf_graph_decay(struct mf_graph *graph, double rate, double least);
 
-/** The number of a concept, which is added if it is new. @p parent: the number of the concept it is part of; -1. */
+/** The number of a concept, which is added if it is new. The number @p parent is that of the concept it is part of;
+ * -1. */
 size_t mf_graph_concept(struct mf_graph *graph, const char *name, long parent);
 
 /** Counts @p samples more of a concept that an expert has worked on. */
@@ -109,9 +110,9 @@ void mf_graph_centrality(const struct mf_graph *graph, double *to);
 
 /* ---- files ---- */
 
-/** All of a graph, and a graph from that; @p name: of the file, for sentences. mf_graph_from() refuses with MF_INPUT
- * all that no graph says: other keys, ids that do not grow, edges without ends, weights outside of (0, 1]. @p graph
- * is written to on success only, and what was in it is not freed. */
+/** All of a graph, and a graph from that. Sentences call the file @p name. MF_INPUT of mf_graph_from(): other keys, ids
+ * that do not grow, edges without ends, weights outside of (0, 1]. The old content of @p graph is not freed, and it is
+ * written to on success only. */
 struct mf_json *mf_graph_json(const struct mf_graph *graph);
 int mf_graph_from(const struct mf_json *json, const char *name, struct mf_graph *graph);
 
@@ -121,8 +122,8 @@ int mf_graph_save(const struct mf_graph *graph, const char *path);
 /** Reads such a file. Not collective. MF_INPUT. */
 int mf_graph_load(const char *path, struct mf_graph *graph);
 
-/** Lists a graph in a checkpoint as an array "graph" that each rank holds, or takes it from there in place of
- * what it was. @p text: the memory that must live until the checkpoint is written; the caller frees. Not collective.
+/** Lists a graph in a checkpoint as an array "graph" that each rank holds. Or takes it from there in place of the
+ * present one. The memory @p text must live until the checkpoint is written; the caller frees. Not collective.
  * MF_INPUT. */
 int mf_graph_checkpoint(struct mf_graph *graph, struct mf_checkpoint *checkpoint, char **text);
 

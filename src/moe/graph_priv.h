@@ -1,4 +1,4 @@
-/* What the files of the knowledge graph share. */
+/* Shared by the files of the knowledge graph. */
 #ifndef MF_MOE_GRAPH_PRIV_H
 #define MF_MOE_GRAPH_PRIV_H
 

@@ -91,7 +91,7 @@ void mf_grow_note(struct mf_grow *g, struct mf_loop *loop, enum mf_change what, 
 
 /* -- what a step says -- */
 
-/* Of an expert in all layers. */
+/* Rows of an expert in all layers. */
 static double rows_of(const struct mf_trainer *t, size_t e)
 {
     double rows = 0;

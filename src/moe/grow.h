@@ -1,7 +1,8 @@
 /* Growth of a mixture of experts: a new expert is born where the router stays uncertain.
  *
- * The uncertainty of a step is the mean entropy of the router's probabilities over the samples of all ranks, from 0 to
- * 1. Its moving average decides, so every rank decides the same. What is known of experts is in a graph (graph.h). */
+ * The uncertainty of a step is the mean entropy of the router's probabilities, from 0 to 1. The mean is over the
+ * samples of all ranks. Its moving average decides, so every rank decides the same. Knowledge about experts is in a
+ * graph (graph.h). */
 #ifndef MF_MOE_GROW_H
 #define MF_MOE_GROW_H
 
@@ -33,7 +34,7 @@ struct mf_grow {
     int full;                 /* it was said why no more experts are born */
 };
 
-/** Refuses (MF_USAGE) what makes no sense for @p experts experts at the start, of which a row goes to @p top. Local. */
+/** Refuses (MF_USAGE) what makes no sense for @p experts experts at the start. A row goes to @p top of them. Local. */
 int mf_grow_check(const struct mf_grow_opts *opts, long experts, long top);
 
 /** The graph has the trainer's experts, and concepts are the dataset's classes (concepts.h). Local. */

@@ -1,5 +1,5 @@
-/* What experts worked on in the course of a training, and when they were born or removed. Rule: its size is bounded.
- * With many steps, neighbouring times become one. Every rank keeps the same. */
+/* Work of the experts in the course of a training, and when they were born or removed. Rule: its size is bounded. With
+ * many steps, neighbouring times become one. Every rank keeps the same. */
 #ifndef MF_MOE_HISTORY_H
 #define MF_MOE_HISTORY_H
 
@@ -39,8 +39,8 @@ void mf_history_step(struct mf_history *history, long step, size_t count, const 
 /** Adds an event. */
 void mf_history_event(struct mf_history *history, long step, long id, enum mf_change kind);
 
-/** All of it, as in expert_activations.json; and it from that. @p name: of the file, for sentences. mf_history_from()
- * frees what was there. MF_INPUT. */
+/** All of it, as in expert_activations.json; and it from that. Sentences call the file @p name. The old content is
+ * freed by mf_history_from(). MF_INPUT. */
 struct mf_json *mf_history_json(const struct mf_history *history);
 int mf_history_from(const struct mf_json *json, const char *name, struct mf_history *history);
 

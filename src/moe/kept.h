@@ -6,7 +6,7 @@
 #include "src/run/checkpoint.h"
 
 /**
- * Saving: lists *json. Loading: makes it. @p text: memory that must live until the checkpoint is written; the caller
+ * Saving: lists *json. Loading: makes it. The memory @p text must live until the checkpoint is written; the caller
  * frees it, also after a refusal. Not collective. MF_INPUT.
  */
 int mf_kept_json(struct mf_checkpoint *checkpoint, const char *name, struct mf_json **json, char **text);

@@ -1,5 +1,6 @@
-/* What the first mixture of a network does with samples, in host memory: for sleep, and for tables and pictures.
- * A sample is of a group: its class, or where the task has none an eighth of the samples, by a value of theirs. */
+/* Outputs of the first mixture of a network for samples, in host memory. They are for sleep, and for tables and
+ * pictures. A sample is of a group: its class. Where the task has none it is an eighth of the samples, by a value of
+ * theirs. */
 #ifndef MF_MOE_LOOK_H
 #define MF_MOE_LOOK_H
 
@@ -40,13 +41,13 @@ struct mf_looked {
 int mf_look_at(struct mf_trainer *trainer, size_t n, const uint32_t *id,
                void (*see)(void *context, const struct mf_looked *look), void *context);
 
-/** For a refusal of a look that a training can do without: where it is for want of memory, says so and clears it. */
+/** For a refusal of a look that a training can do without. If it lacks memory, says so and clears it. */
 int mf_look_spared(const struct mf_trainer *trainer, int rc);
 
 /** Entropy of the softmax of @p n scores, in units of the largest; 0 for one score. Local. */
 double mf_look_uncertainty(const float *score, size_t n);
 
-/** What experts are chosen for. */
+/** Choices of the experts. */
 struct mf_survey {
     struct mf_arena *arena;
     size_t experts, groups, columns;

@@ -33,7 +33,7 @@ void mf_replay_close(struct mf_replay *r)
 
 /* -- records -- */
 
-/* Those of this rank. */
+/* Records of this rank. */
 struct recorder {
     const struct mf_trainer *t;
     const struct mf_groups *groups;
@@ -55,7 +55,7 @@ static void record(const struct recorder *r, const struct mf_looked *look, size_
     memcpy(to + s->output, look->output + row * s->top * s->outputs, s->top * s->outputs * sizeof *to);
 }
 
-/* Of a sample with several rows each look takes another one. */
+/* Each look takes another row of a sample with several. */
 static void record_batch(void *context, const struct mf_looked *look)
 {
     struct recorder *r = context;
@@ -243,7 +243,7 @@ static int repeat(const struct repeater *p, long id, double rate, double *confid
     return rc;
 }
 
-/* What a rank has learnt for an expert reaches all. */
+/* Weights of an expert that one rank has learnt reach all. */
 static void share(const struct mf_comm *comm, const struct mf_carry *c, size_t e, size_t layers, double *confidence)
 {
     const int root = (int)(e % (size_t)comm->size);

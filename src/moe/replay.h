@@ -41,7 +41,7 @@ struct mf_lesson {
     double order; /* larger comes first */
 };
 
-/** Teaches a network @p n lessons, in their order, in at most @p steps batches; it begins anew where they end. 0: each
+/** Teaches a network @p n lessons, in their order, in at most @p steps batches. It begins anew where they end. 0: each
  * lesson once. @p losses [steps made]; NULL. Returns the number of steps. Local. */
 struct mf_mlp;
 size_t mf_lessons_learn(struct mf_mlp *mlp, size_t batch, size_t n, struct mf_lesson *lesson, size_t steps, double rate,
@@ -51,10 +51,10 @@ size_t mf_lessons_learn(struct mf_mlp *mlp, size_t batch, size_t n, struct mf_le
 void mf_replay_weights(const struct mf_carry *carry, long id, size_t layers, float **weight);
 
 /**
- * Every expert of the carry repeats its records, the most uncertain first: batches of @p batch, adam, mean squared
- * error to what it made of them. @p rate [experts]: learning rates. @p confidence [experts]: 1 - half the mean of its
- * last 10 losses, from 0 to 1; NAN: it has no records. *steps: of all experts. Collective; refuses (agreed) with
- * MF_MEMORY, MF_NUMERIC.
+ * Every expert of the carry repeats its records, the most uncertain first. It uses batches of @p batch, adam, mean
+ * squared error to what it made of them. Learning rates are @p rate [experts]. Array @p confidence [experts] gets 1 -
+ * half the mean of its last 10 losses, from 0 to 1; NAN: it has no records. It sets *steps to those of all experts.
+ * Collective; refuses (agreed) with MF_MEMORY, MF_NUMERIC.
  */
 int mf_replay_repeat(const struct mf_replay *replay, const struct mf_trainer *trainer, struct mf_carry *carry,
                      size_t batch, const double *rate, double *confidence, size_t *steps);

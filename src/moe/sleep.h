@@ -1,6 +1,7 @@
-/* Sleep: now and then a mixture of experts stops learning and puts itself in order. Six steps (docs/LEARNING.md):
- * experts repeat what they did; it is measured how special they are; those that are alike become one; those that nobody
- * needs go; two that serve the same samples divide them; thresholds follow the validation loss.
+/* Sleep: now and then a mixture of experts stops learning and puts itself in order. It has six steps
+ * (docs/LEARNING.md). Experts repeat what they did, and a measure says how special they are. Those that are alike
+ * become one, and those that nobody needs go. Two that serve the same samples divide them. Thresholds follow the
+ * validation loss.
  *
  * Rule: every rank does the same. A sleep that fails leaves all as it was. */
 #ifndef MF_MOE_SLEEP_H

@@ -117,7 +117,7 @@ static int by_preference(const void *a, const void *b)
     return (x->record > y->record) - (x->record < y->record);
 }
 
-/* The records of either, sorted. *first: so many are the first expert's part: those that it had alone, and half of
+/* The records of either, sorted. So many as *first are the first expert's part: those that it had alone, and half of
  * those that both had. */
 static size_t sort_owned(const struct mf_sleep_state *state, const struct mf_sleep_pair *pair, struct owned *owned,
                          size_t *first)

@@ -73,7 +73,7 @@ static void join(struct mf_sleep_state *state, const struct mf_sleep_pair *pair)
     mf_sleep_note(state, MF_CHANGE_MERGE, state->before.id[from], state->before.id[into]);
 }
 
-/* What a special expert knows is not mixed with another class. */
+/* Special knowledge of an expert is not mixed with another class. */
 static int stay_apart(const struct mf_sleep_state *state, size_t a, size_t b)
 {
     const struct mf_survey *s = &state->survey;
@@ -83,7 +83,7 @@ static int stay_apart(const struct mf_sleep_state *state, size_t a, size_t b)
            mf_survey_main(s, a) != mf_survey_main(s, b);
 }
 
-/* Of all pairs; 0: they do not become one. */
+/* Similarities of all pairs; 0: they do not become one. */
 static double *similarities(const struct mf_sleep_state *state, double least)
 {
     const size_t experts = state->before.count;
@@ -120,7 +120,7 @@ static int is_idle(const struct mf_sleep_state *state, const struct mf_graph_exp
     return (long)state->trainer->step - since > o->dormant && e->activations < (double)o->activations;
 }
 
-/* Of those that remain; NULL: all are needed. */
+/* The idlest of those that remain; NULL: all are needed. */
 static const struct mf_graph_expert *idlest(const struct mf_sleep_state *state)
 {
     const struct mf_graph_expert *found = NULL;

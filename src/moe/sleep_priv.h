@@ -46,15 +46,15 @@ struct mf_sleep_pair {
     double value;
 };
 
-/** Those pairs of experts that remain whose @p value [experts][experts], symmetric, is above 0: the largest first. The
- * caller frees. */
+/** Pairs of remaining experts whose @p value [experts][experts], symmetric, is above 0: the largest first. The caller
+ * frees. */
 size_t mf_sleep_pairs(const struct mf_sleep_state *state, const double *value, struct mf_sleep_pair **pairs);
 
-/** Of pairs in that order keeps those whose experts are in none before. Returns how many. */
+/** Keeps the pairs, in that order, whose experts are in none before. Returns how many. */
 size_t mf_sleep_disjoint(const struct mf_sleep_state *state, size_t count, struct mf_sleep_pair *pair);
 
-/** How alike two experts of the carry are: 0.6 of the cosine of their weights and 0.4 of that of their mean inputs;
- * where one has none, the first alone. */
+/** How alike two experts of the carry are: 0.6 of the cosine of their weights and 0.4 of that of their mean inputs.
+ * Where one has no inputs, the first alone. */
 double mf_sleep_similarity(const struct mf_sleep_state *state, size_t one, size_t other);
 
 /** Experts that are more alike than @p similarity become one, the most alike first; each at most once. */
@@ -73,13 +73,13 @@ void mf_sleep_overlaps(const struct mf_sleep_state *state, double *to);
 
 /**
  * Experts that overlap get an edge, and divide their records, each at most with one other. An expert keeps those that
- * it had alone; of those that both had, each gets the half for which the router prefers it more. It learns what the
+ * it had alone. For records of both, each gets the half for which the router prefers it more. It learns what the
  * mixture made of its part, and the router to tell the parts apart. That stays if the validation loss does not rise,
  * nor the merit fall. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT.
  */
 int mf_sleep_divide(struct mf_sleep_state *state);
 
-/** What came of it: "2 pairs overlap, 1 divided". The caller frees. */
+/** Result in words: "2 pairs overlap, 1 divided". The caller frees. */
 char *mf_sleep_division(const struct mf_sleep_state *state);
 
 /** Loss and merit (struct mf_learn) of the trainer on the validation split; NAN: it has no rows. Collective; refuses

@@ -1,4 +1,4 @@
-/* What a training of experts was, in a text that people read: performance_summary.txt. Rank 0. */
+/* Summary of a training of experts, in a text that people read: performance_summary.txt. Rank 0. */
 #ifndef MF_MOE_SUMMARY_H
 #define MF_MOE_SUMMARY_H
 

@@ -9,7 +9,7 @@
 #include "src/base/err.h"
 #include "src/bench/planes.h"
 
-/* What every measurement of buffers has. */
+/* Members of every measurement of buffers. */
 struct work {
     const struct mf_comm *comm;
     enum mf_raw raw;

@@ -13,8 +13,8 @@ int mf_bench_halo(const struct mf_comm *comm, struct mf_queue *queue, const stru
 int mf_bench_slices(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
                     size_t bytes, struct mf_bench_row *row);
 
-/** The exchange of an evaluation: slices of y and x, and their gradients back (mpi/slab.h). @p bytes: of one slab,
- * approximately. Collective; MF_MEMORY (agreed). */
+/** The exchange of an evaluation: slices of y and x, and their gradients back (mpi/slab.h). A slab has about @p bytes
+ * bytes. Collective; MF_MEMORY (agreed). */
 int mf_bench_evaluation(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
                         size_t bytes, struct mf_bench_row *row);
 

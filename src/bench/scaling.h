@@ -20,7 +20,7 @@ struct mf_bench_point {
 
 /**
  * Sets medians, speedups, efficiencies and serial fractions of points [n] from their samples. The first point is the
- * reference: its own speedup counts as its number of ranks. @p weak: extents grew with the ranks.
+ * reference: its own speedup counts as its number of ranks. With @p weak the extents grew with the ranks.
  */
 void mf_bench_scaling(struct mf_bench_point *points, size_t n, int weak);
 

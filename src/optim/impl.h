@@ -1,4 +1,4 @@
-/* What the optimisation methods share. Private to src/optim. */
+/* Shared by the optimisation methods. Private to src/optim. */
 #ifndef MF_OPTIM_IMPL_H
 #define MF_OPTIM_IMPL_H
 
@@ -39,8 +39,8 @@ struct mf_line {
     double step, slope;
 };
 
-/** Backtracking along the projected step with the Armijo condition. *found: 1 if it accepted a point; that is in
- * line->x_new, line->g_new and *loss. */
+/** Backtracking along the projected step with the Armijo condition. If it accepted a point, *found is 1, and the point
+ * is in line->x_new, line->g_new and *loss. */
 int mf_optim_search(struct mf_optimiser *o, const struct mf_problem *p, const struct mf_line *line, double *loss,
                     int *found);
 

@@ -1,7 +1,7 @@
-/* Projected limited-memory BFGS. One iteration is two passes over the vectors: direction and step, then the new pair
- * with all dot products that the next direction needs. The two-loop recursion works on stored dot products (Nocedal &
- * Wright 2006, algorithm 7.4). Free variables follow from the sign of the gradient at the bounds. Backtracking uses the
- * Armijo condition on the projected step. */
+/* Projected limited-memory BFGS. One iteration is two passes over the vectors. First come direction and step, then the
+ * new pair with all dot products that the next direction needs. The two-loop recursion works on stored dot products
+ * (Nocedal & Wright 2006, algorithm 7.4). Free variables follow from the sign of the gradient at the bounds.
+ * Backtracking uses the Armijo condition on the projected step. */
 #include <math.h>
 #include <string.h>
 
@@ -46,7 +46,8 @@ static size_t vectors(const struct mf_method_opts *opts, const char *tag[MF_METH
     return PAIRS + 2 * opts->history;
 }
 
-/* Coefficients of r, s_i, y_i in the recursion's result H r: c[0], c[1 + i], c[1 + n + i]; dots as free_dots() gives.
+/* Coefficients of r, s_i, y_i in the recursion's result H r: c[0], c[1 + i], c[1 + n + i]. The products dots are those
+ * of free_dots().
  */
 static void two_loops(const struct lbfgs *at, size_t n, const double *dots, double *c)
 {

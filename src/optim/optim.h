@@ -6,15 +6,16 @@
 
 #include "kernels/optim.h"
 
-/** What is minimised. The functions are called by all ranks alike. */
+/** Function to minimise. The functions are called by all ranks alike. */
 struct mf_problem {
     void *context;
     /** Loss at @p x and its gradient into @p g (overwritten; both device memory). May refuse (MF_NUMERIC when the loss
      * is not finite). */
     int (*evaluate)(void *context, float *x, float *g, double *loss);
     /**
-     * Adds @p n values of every own plane, values [planes][n], over all planes of the volume in global order: total
-     * [n]. Value @p largest (or -1) is a maximum instead. Every rank, and any number of ranks, gets the same bits.
+     * Adds @p n values of every own plane, values [planes][n], over all planes of the volume in global order. The sums
+     * are total [n]. Value @p largest (or -1) is a maximum instead. Every rank, and any number of ranks, gets the same
+     * bits.
      */
     void (*add)(void *context, size_t n, const double *values, int largest, double *total);
     /**

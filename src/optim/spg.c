@@ -1,7 +1,7 @@
 /* Projected spectral gradient: the projected gradient with the step lengths of Barzilai and Borwein (1988). A line
- * search along the projection arc accepts losses below the largest of the last losses (Birgin, Martinez, Raydan 2000,
- * algorithm SPG1; Grippo, Lampariello, Lucidi 1986). No history: four vectors, and one for the best point, because
- * steps may go uphill. */
+ * search along the projection arc accepts losses below the largest of the last losses. Sources: Birgin, Martinez,
+ * Raydan 2000, algorithm SPG1; Grippo, Lampariello, Lucidi 1986. No history: four vectors, and one for the best point,
+ * because steps may go uphill. */
 #include <math.h>
 
 #include "kernels/cost.h"

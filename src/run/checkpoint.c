@@ -184,8 +184,8 @@ char *mf_checkpoint_name(const char *stem, int which)
     return name;
 }
 
-/* Rank 0 reads a file's seal: its number, -1 if there is none, -2 if the seal is broken or not that of a checkpoint (a
- * warning unless @p quiet). */
+/* Rank 0 reads a file's seal and returns its number. -1: there is none. -2: the seal is broken or not that of a
+ * checkpoint (a warning unless @p quiet). */
 static int64_t turn_of(const char *path, int quiet)
 {
     uint32_t mark;

@@ -1,6 +1,6 @@
 /* A checkpoint: named arrays and named numbers on disk, which any number of ranks can read. Each rank writes its own
- * piece of an array; a reader asks for any piece. Two files alternate, so that the previous one stays complete while
- * the next is written: NAME.ckpt-a.h5 and NAME.ckpt-b.h5 beside the output NAME.*.
+ * piece of an array; a reader asks for any piece. Two files alternate, NAME.ckpt-a.h5 and NAME.ckpt-b.h5 beside the
+ * output NAME.*. So the previous one stays complete while the next is written.
  *
  * Rule: whatever is read is asked for by name. A missing name or another shape is refused, and the sentence says
  * which. */
@@ -36,7 +36,8 @@ struct mf_piece {
 /** A list of numbers and arrays, to save or to load. */
 struct mf_checkpoint;
 
-/** An empty list to save. @p problem: the lines "key: value" (problem.h) that a run must share to continue from it. */
+/** An empty list to save. The lines "key: value" of @p problem (problem.h) are those that a run must share to continue
+ * from it. */
 struct mf_checkpoint *mf_checkpoint_new(const char *problem);
 /** Frees a list; NULL is accepted. */
 void mf_checkpoint_free(struct mf_checkpoint *checkpoint);
@@ -66,8 +67,8 @@ const char *mf_checkpoint_problem(const struct mf_checkpoint *checkpoint);
 double mf_checkpoint_bytes(const struct mf_checkpoint *checkpoint);
 
 /**
- * Writes a file under a temporary name, seals it (io/seal.h), flushes and renames it. @p turn: its number within the
- * run; the newer file has the larger one. Numbers are those of rank 0. Collective; refuses (agreed) with MF_OUTPUT, or
+ * Writes a file under a temporary name, seals it (io/seal.h), flushes and renames it. Its number within the run is @p
+ * turn; the newer file has the larger one. Numbers are those of rank 0. Collective; refuses (agreed) with MF_OUTPUT, or
  * with MF_BROKEN if ranks list different arrays. An older file of that name is then untouched.
  */
 int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from);

@@ -306,7 +306,7 @@ static enum mf_type type_named(const char *name)
     return (enum mf_type)type;
 }
 
-/* Type and dims of an array that is there, and where its values begin (0: they cannot be read as they lie). */
+/* Type and dims of an array that is there, and where its values begin. 0: they cannot be read as they lie. */
 static int look(const struct mf_checkpoint *c, const char *path, struct mf_piece *is, uint64_t *place)
 {
     struct mf_h5_shape shape;

@@ -40,7 +40,8 @@ enum { MF_KEEP_SAVE = 1, MF_KEEP_LEAVE = 2, MF_KEEPER_WISHES = 3 };
 
 /**
  * Opens the keeper, and with opts->restart the newest checkpoint into *from (else NULL). Warns of old checkpoints that
- * will be replaced, and of a disk without space. @p bytes: of one checkpoint, all ranks. Collective; MF_INPUT (agreed).
+ * will be replaced, and of a disk without space. One checkpoint of all ranks has @p bytes bytes. Collective; MF_INPUT
+ * (agreed).
  */
 int mf_keeper_begin(struct mf_keeper *keeper, const struct mf_comm *comm, const struct mf_keeper_opts *opts,
                     double bytes, struct mf_checkpoint **from);
@@ -48,7 +49,8 @@ int mf_keeper_begin(struct mf_keeper *keeper, const struct mf_comm *comm, const 
 /** The run continues from a checkpoint after @p steps. */
 void mf_keeper_resume(struct mf_keeper *keeper, long steps);
 
-/** What to do now, as MF_KEEP_ bits, the same on all ranks. Sets keeper->leaving. @p steps: made so far. Collective. */
+/** Tasks of this moment, as MF_KEEP_ bits, the same on all ranks. Sets keeper->leaving. @p steps: made so far.
+ * Collective. */
 int mf_keeper_ask(struct mf_keeper *keeper, const struct mf_comm *comm, long steps);
 
 /* The same in two local functions, for a loop that reduces over ranks in every step anyway. The loop's reduction takes

@@ -1,7 +1,7 @@
 /* Metrics of a run: lines of JSON, one per row. A row is a list of keys and values that begins with the run's "output".
- * Beside them there may be tables (CSV) and event files of TensorBoard; one call writes a row to all of them.
- * The result matters more than its history: a failed write is reported once, and the run continues. A file belongs to
- * one run, which locks it while it writes.
+ * Beside them there may be tables (CSV) and event files of TensorBoard. One call writes a row to all of them. The
+ * result matters more than its history: a failed write is reported once, and the run continues. A file belongs to one
+ * run, which locks it while it writes.
  * Rule: a row has a "step"; if a run has several parts (seeds), each row names its part. Not collective: only rank 0
  * writes. */
 #ifndef MF_RUN_METRICS_H
@@ -30,7 +30,7 @@ struct mf_metrics_file {
     char *header; /* tables: names of the columns */
 };
 
-/** What a continued run writes again: rows of this part beyond this step. */
+/** Rows that a continued run writes again: rows of this part beyond this step. */
 struct mf_metrics_cut {
     int wanted;      /* 0: nothing */
     const char *key; /* NULL: the run has no parts */
@@ -62,9 +62,9 @@ int mf_metrics_table_may(const char *path);
 int mf_metrics_are_of(const char *path, const char *output);
 
 /**
- * Opens @p path. If that file belongs to a run of another output, opens "NAME.metrics.jsonl" beside it (NAME: @p output
- * without its ending) and reports that, unless @p said. Empties the file unless @p append. Lines go to its end, even
- * after somebody has truncated it.
+ * Opens @p path. If that file belongs to a run of another output, opens "NAME.metrics.jsonl" beside it. NAME is @p
+ * output without its ending. A line says so, unless @p said. Empties the file unless @p append. Lines go to its end,
+ * even after somebody has truncated it.
  */
 void mf_metrics_open(struct mf_metrics *metrics, const char *path, const char *output, int append, int said);
 
@@ -79,10 +79,10 @@ void mf_metrics_open(struct mf_metrics *metrics, const char *path, const char *o
 void mf_metrics_also(struct mf_metrics *metrics, unsigned forms);
 
 /**
- * Removes what a run wrote after its checkpoint, because it will write that again. Of the rows whose @p key is @p part,
- * it removes those after the first @p rows, those beyond @p step, and an incomplete last row. Others stay. Tables lose
- * the rows beyond @p step, and TensorBoard forgets its events beyond it. @p key: the caller keeps the text; NULL: the
- * run has no parts, and @p rows does not count.
+ * Removes what a run wrote after its checkpoint, because it will write that again. Rows whose @p key is @p part lose
+ * those after the first @p rows, those beyond @p step, and an incomplete last row. Others stay. Tables lose the rows
+ * beyond @p step, and TensorBoard forgets its events beyond it. The caller keeps the text @p key. NULL: the run has no
+ * parts, and @p rows does not count.
  */
 void mf_metrics_cut(struct mf_metrics *metrics, const char *key, uint64_t part, size_t rows, long step);
 

@@ -138,7 +138,7 @@ static void look_at_gpus(struct mf_monitor *m, struct mf_metrics *metrics, size_
     add(m->text, ",", 0, all.watts, "W");
 }
 
-/* What a run has taken explains what it has more. */
+/* Memory that a run has taken explains a growth. */
 static void heed_known(struct mf_monitor *m, size_t known)
 {
     if (known == m->known) return;

@@ -1,5 +1,5 @@
-/* Watches GPUs, or the host, while a run lasts: rows of metrics, a text for the progress line, and a warning where
- * memory grows and grows. Rule: it looks between steps, so it needs no thread and disturbs none. Rank 0. */
+/* Watches GPUs, or the host, while a run lasts. It gives rows of metrics, a text for the progress line, and a warning
+ * where memory grows and grows. Rule: it looks between steps, so it needs no thread and disturbs none. Rank 0. */
 #ifndef MF_RUN_MONITOR_H
 #define MF_RUN_MONITOR_H
 
@@ -12,8 +12,8 @@ struct mf_growth {
     double first, last;
 };
 
-/** One more look at it. 1, and only once: in 20 looks in a row it never fell, rose five times and in every quarter of
- * them, and by 1 % in all. So what a run takes at its start, as for its first picture, is no leak. */
+/** One more look at it. 1, and only once: in 20 looks in a row it never fell, and rose five times and in every quarter
+ * of them. It rose by 1 % in all. So what a run takes at its start, as for its first picture, is no leak. */
 int mf_growth_look(struct mf_growth *growth, double bytes);
 
 struct mf_monitor;
@@ -23,10 +23,10 @@ struct mf_monitor *mf_monitor_open(double seconds);
 void mf_monitor_close(struct mf_monitor *monitor); /* NULL is accepted */
 
 /**
- * After @p step: looks if it is time to. @p known: bytes that the run itself has taken; where they differ from those of
- * the last look, as after the birth of an expert, growth counts anew. Rows are of the kinds "gpu0", "gpu1", ... (use
- * [%], memory [bytes], temperature [degrees C], power [W]) and "host" (resident bytes of this process, load). NULL:
- * nothing.
+ * After @p step: looks if it is time to. The run itself has taken @p known bytes. Where they differ from those of the
+ * last look, as after the birth of an expert, growth counts anew. Rows of the kinds "gpu0", "gpu1", ... have use [%],
+ * memory [bytes], temperature [degrees C], power [W]. Rows of "host" have resident bytes of this process, and load.
+ * NULL: nothing.
  */
 void mf_monitor_step(struct mf_monitor *monitor, struct mf_metrics *metrics, size_t step, size_t known);
 

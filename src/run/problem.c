@@ -38,7 +38,8 @@ static const struct mf_problem_word *word_of(const struct mf_problem_word *words
     return NULL;
 }
 
-/* The first line of @p a that @p b lacks or has otherwise, a derived one last. *other: the line of @p b, or NULL. */
+/* The first line of @p a that @p b lacks or has otherwise, a derived one last. Sets *other to the line of @p b, or
+ * NULL. */
 static const char *difference(const char *a, const char *b, const struct mf_problem_word *words, const char **other)
 {
     const char *derived = NULL;

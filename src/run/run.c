@@ -61,7 +61,7 @@ char *mf_run_stem(const struct mf_run *run, size_t k)
     return name;
 }
 
-/* What may be tried when another rank is lost in the middle of the run. */
+/* Sets the advice for the loss of another rank in the middle of the run. */
 static void hint(const struct mf_run *run)
 {
     const int is_short = strlen(run->output) < 100; /* there is room for one line */

@@ -1,5 +1,5 @@
-/* A long run with one output: names of its files, its lock, early refusals, whether an earlier run has finished it, and
- * what remains at its end. A client does the work in callbacks.
+/* A long run with one output: names of its files, its lock, early refusals, and what remains at its end. It knows
+ * whether an earlier run has finished it. A client does the work in callbacks.
  * Rule: no file of another run is touched before the lock is held. */
 #ifndef MF_RUN_RUN_H
 #define MF_RUN_RUN_H
@@ -29,24 +29,25 @@ struct mf_run_client {
     int (*may_write)(void *context, struct mf_run *run);
     /** Fills run->problem, without a plan: a run that is already complete needs none. */
     int (*name)(void *context, struct mf_run *run);
-    /** What the output states of the run that wrote it, with the "problem"; NULL: nothing. The caller frees. Rank 0. */
+    /** Facts of the output about the run that wrote it, with the "problem"; NULL: there are none. The caller frees.
+     * Rank 0. */
     struct mf_json *(*results)(const char *output);
-    /** Plans, and works until the output is on disk. *results: the object that the run prints and stores in the output,
+    /** Plans, and works until the output is on disk. The run prints the object *results and stores it in the output,
      * with the problem. */
     int (*work)(void *context, struct mf_run *run, struct mf_json **results);
 };
 
 /**
- * Runs the client. With keeper.restart, if the output holds the results of the same problem, it does nothing: *results
- * is then what that run reported, on rank 0. A successful run removes its checkpoints. From now on signals ask the run
- * to leave. Collective; refuses (agreed) as the client does, or with MF_OUTPUT. That is so if another run holds the
+ * Runs the client. With keeper.restart, if the output holds the results of the same problem, it does nothing. Then
+ * *results is what that run reported, on rank 0. A successful run removes its checkpoints. From now on signals ask the
+ * run to leave. Collective; refuses (agreed) as the client does, or with MF_OUTPUT. That is so if another run holds the
  * lock, or if no checkpoint could be written.
  */
 int mf_run_do(struct mf_run *run, const struct mf_run_client *client, void *context, struct mf_json **results);
 
-/** Refuses with MF_USAGE a run whose output has checkpoints of a run that has not ended, unless --restart says what
- * becomes of them. Refuses with MF_OUTPUT checkpoints that would replace files of other programs. mf_run_do() does so,
- * too. Who makes several runs calls it before the first. Collective. */
+/** Refuses with MF_USAGE a run whose output has checkpoints of a run that has not ended. With --restart the user says
+ * what becomes of them. Refuses with MF_OUTPUT checkpoints that would replace files of other programs. mf_run_do() does
+ * so, too. Who makes several runs calls it before the first. Collective. */
 int mf_run_spares(const struct mf_run *run);
 
 /** The `results` of a client that writes HDF5 or VTKHDF. Other files of io/micro.h state nothing of their run. */

@@ -11,11 +11,7 @@
 #include "src/base/log.h"
 #include "src/cmd/data.h"
 #include "src/cmd/output.h"
-#include "src/desc/measure.h"
-
-enum { LAGS = 5, FIXED = 6, NAMES = FIXED + LAGS };
-
-static const size_t lags[LAGS] = {1, 2, 4, 8, 16};
+#include "src/cmd/properties.h"
 
 /* ---- options ---- */
 
@@ -77,10 +73,8 @@ int mf_synth_set_wish(const struct synth_opts *opts, const struct mf_options *op
 struct set {
     struct mf_session *session;
     struct mf_synth_mix mix;
-    struct mf_comm self;
-    unsigned measures;
+    struct mf_properties properties;
     int threads; /* of one sample: small ones are made faster by one */
-    size_t lags; /* of `lags` that fit into half of every extent */
 };
 
 /* Moves the field around the periodic box. */
@@ -98,58 +92,6 @@ static void shift(const struct mf_synth_mix *mix, const size_t by[3], const uint
         }
 }
 
-/* Two-point probability at a lag: the mean over the axes. */
-static double s2_at(const struct mf_json *curves, size_t lag, double fraction)
-{
-    double sum = 0;
-    int axes = 0;
-
-    for (int a = 0; a < 3; ++a) {
-        const struct mf_json *one = mf_json_get(curves, mf_axis_name(a));
-
-        if (mf_json_count(one) <= lag) continue;
-        sum += mf_json_to_real(mf_json_item(one, lag));
-        ++axes;
-    }
-    return axes ? sum / axes + fraction * fraction : 0;
-}
-
-/* One over the mean tortuosity along x; 0: no path leads through. */
-static double straightness(const struct mf_json *phase)
-{
-    const struct mf_json *way = mf_json_get(mf_json_get(phase, "tortuosity"), "x");
-
-    return mf_json_get_real(way, "reached") > 0 ? 1 / mf_json_get_real(way, "mean") : 0;
-}
-
-static void properties(const struct set *set, const struct mf_json *phases, double fraction, double length, float *real)
-{
-    const struct mf_json *phase = mf_json_item(phases, 1);
-    const double straight = straightness(phase);
-
-    *real++ = (float)fraction;
-    *real++ = (float)length;
-    *real++ = (float)mf_json_get_real(mf_json_get(phase, "surface"), "faces");
-    *real++ = straight > 0;
-    *real++ = (float)straight;
-    *real++ = (float)straightness(mf_json_item(phases, 0));
-    for (size_t k = 0; k < set->lags; ++k)
-        *real++ = (float)s2_at(mf_json_get(phase, "autocovariance"), lags[k], fraction);
-}
-
-static int measure(const struct set *set, struct mf_micro *micro, const struct mf_synth_facts *facts, double length,
-                   float *real)
-{
-    const struct mf_measure_job job = {
-        &set->self, set->session->home, set->session->arena, micro, 1, set->lags ? lags[set->lags - 1] + 1 : 1};
-    struct mf_json *json = NULL;
-
-    MF_TRY(mf_measures_run(&job, set->measures, &json));
-    properties(set, json, facts->fraction[1], length, real);
-    mf_json_free(json);
-    return MF_OK;
-}
-
 static int make(void *context, size_t id, struct mf_sample *sample)
 {
     struct set *set = context;
@@ -161,11 +103,11 @@ static int make(void *context, size_t id, struct mf_sample *sample)
     int rc;
 
     mf_synth_draw(&set->mix, id, &drawn);
-    MF_TRY(mf_synth_make(&set->self, arena, set->threads, &drawn.what, &micro, &facts));
+    MF_TRY(mf_synth_make(&set->properties.self, arena, set->threads, &drawn.what, &micro, &facts));
     made = micro.phase;
     shift(&set->mix, drawn.shift, made, sample->x);
     micro.phase = sample->x;
-    rc = measure(set, &micro, &facts, drawn.length, sample->real);
+    rc = mf_properties_measure(&set->properties, &micro, drawn.length, sample->real);
     sample->label = (int32_t)drawn.kind;
     sample->seed = drawn.what.seed;
     mf_arena_give(arena, made);
@@ -175,11 +117,9 @@ static int make(void *context, size_t id, struct mf_sample *sample)
 
 /* ---- the set ---- */
 
-static void describe(struct set *set, const struct synth_opts *opts, const char *classes[], const char *names[],
-                     char (*s2)[16], struct mf_dataset_wish *wish)
+static void describe(const struct set *set, const struct synth_opts *opts, const char *classes[], const char *names[],
+                     struct mf_dataset_wish *wish)
 {
-    static const char *const fixed[FIXED] = {"volume_fraction", "length",         "interface_density",
-                                             "percolates_x",    "straightness_x", "matrix_straightness_x"};
     const struct mf_synth_mix *mix = &set->mix;
 
     *wish = (struct mf_dataset_wish){.samples = (size_t)opts->samples, .ndim = mix->ndim, .phases = 2, .seeded = 1};
@@ -192,17 +132,8 @@ static void describe(struct set *set, const struct synth_opts *opts, const char 
     for (size_t k = 0; k < mix->kinds; ++k) classes[k] = mf_synth_kind_word(mix->kind[k]);
     wish->classes = mix->kinds;
     wish->class_name = classes;
-    memcpy(names, fixed, sizeof fixed);
-    while (set->lags < LAGS) {
-        int fits = 1;
-
-        for (int a = 3 - mix->ndim; a < 3; ++a) fits &= 2 * (lags[set->lags] + 1) <= mix->dims[a];
-        if (!fits) break;
-        snprintf(s2[set->lags], sizeof *s2, "s2_%zu", lags[set->lags]);
-        names[FIXED + set->lags] = s2[set->lags];
-        ++set->lags;
-    }
-    wish->reals = FIXED + set->lags;
+    for (size_t r = 0; r < set->properties.columns; ++r) names[r] = set->properties.name[r];
+    wish->reals = set->properties.columns;
     wish->real_name = names;
 }
 
@@ -220,25 +151,24 @@ static int write_set(struct set *set, const struct synth_opts *opts, const char 
 
 int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
 {
-    static const char *const words[] = {"surface", "autocovariance", "tortuosity"};
     struct set set = {.session = session};
     struct mf_dataset_wish wish;
-    const char *classes[MF_SYNTH_KINDS], *names[NAMES];
-    char s2[LAGS][16], *path;
+    const char *classes[MF_SYNTH_KINDS], *names[6 + MF_PROPERTY_LAGS];
+    char *path;
     int rc;
 
     MF_TRY(mf_agree(session->comm, mf_synth_set_wish(opts, session->options, &set.mix)));
     set.threads = set.mix.dims[0] * set.mix.dims[1] * set.mix.dims[2] < 1 << 16 ? 1 : session->threads;
-    mf_comm_self(&set.self);
-    MF_TRY(mf_agree(session->comm, mf_measures_find(3, (const char **)(uintptr_t)words, &set.measures)));
-    describe(&set, opts, classes, names, s2, &wish);
     MF_TRY(mf_session_may_write(session, opts->common.output, ".h5"));
     MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));
+    mf_properties_begin(session, set.mix.ndim, set.mix.dims, 2, 1, 1, &set.properties);
+    describe(&set, opts, classes, names, &wish);
     if (opts->common.dry_run)
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
     else
         rc = write_set(&set, opts, path, &wish);
     if (rc == MF_OK && !opts->common.dry_run) rc = mf_data_report(session, path);
+    mf_properties_end(&set.properties);
     free(path);
     return rc;
 }

@@ -92,6 +92,11 @@ void mf_notes_end(const struct mf_comm *comm)
         if (n->files > 1) snprintf(others, sizeof others, " and %ld more file%s", n->files - 1, MF_S(n->files - 1));
         say(n->first, others, n->warns, n->text);
     }
+    mf_notes_drop();
+}
+
+void mf_notes_drop(void)
+{
     gathered.on = 0;
     gathered.count = 0;
 }

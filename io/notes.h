@@ -18,4 +18,7 @@ int mf_notes_gathered(void);
  * ranks read the same, it is the rank alone. Collective. */
 void mf_notes_end(const struct mf_comm *comm);
 
+/** Forgets what was gathered, of files that are read a second time. Local. */
+void mf_notes_drop(void);
+
 #endif

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/bar.h"
 #include "io/dataset_priv.h"
 #include "io/same_file.h"
 #include "src/base/err.h"
@@ -45,12 +46,25 @@ static int known(const char *path)
     return mf_fail(rc, "%.800s; samples are read from .npy, IDX (plain or .gz), PNG and TIFF", why);
 }
 
+static int crop(struct mf_source *s)
+{
+    struct mf_crop beside = {.of = {0}};
+    struct mf_comm self;
+
+    if (s->wish->crop) return mf_array_crop(&s->array, s->wish->crop);
+    if (!s->wish->crop_bar) return MF_OK;
+    mf_comm_self(&self);
+    MF_TRY(mf_bar_crop(&self, &s->array, &beside));
+    return mf_array_crop(&s->array, &beside);
+}
+
 static int open_array(struct mf_source *s)
 {
     s->form = ARRAY;
     MF_TRY(known(s->wish->path));
     MF_TRY(mf_array_may_sample(s->wish->path));
     MF_TRY(mf_array_open(s->wish->path, NULL, &s->array));
+    MF_TRY(crop(s));
     s->is_float = s->array.format == MF_NPY ? s->array.kind == 'f' : s->array.size > 1;
     if (s->array.ndim == 2) return set_axes(s, 3, (size_t[3]){1, s->array.shape[0], s->array.shape[1]});
     if (s->array.format == MF_NPY) return set_axes(s, s->array.ndim, s->array.shape);

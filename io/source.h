@@ -24,6 +24,8 @@ struct mf_source_wish {
     const char *const *column;
     size_t ignored; /* columns that count as absent */
     const char *const *ignore;
+    const struct mf_crop *crop; /* of one image: the part that is read, */
+    int crop_bar;               /* or what is beside its data bar */
 };
 
 struct mf_source;

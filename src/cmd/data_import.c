@@ -9,23 +9,29 @@
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 #include "src/cmd/data.h"
-
-struct data_import {
-    struct mf_common common;
-    const char *labels, *table;
-    struct mf_texts classes, unknown, columns, ignore;
-    long phases, compress;
-    double train, validation;
-};
+#include "src/cmd/data_import.h"
 
 static const struct mf_opt rows[] = {
-    MF_OPT(data_import, "labels", labels, MF_TEXT, NULL, "class of every sample: .npy, an IDX file, or a table"),
+    MF_OPT(data_import, "tile", tile, MF_LONGS, NULL,
+           "HEIGHT WIDTH [pixels]: cuts images into overlapping samples of that size"),
+    MF_OPT(data_import, "stride", stride, MF_LONGS, NULL,
+           "of tiles: from one to the next along y and x [pixels] (a quarter of a tile)"),
+    MF_OPT(data_import, "threshold", threshold, MF_TEXT, NULL,
+           "of tiles: binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(data_import, "grey-values", grey_values, MF_FLAG, NULL, "of tiles: keep grey values, make no phases"),
+    MF_OPT(data_import, "crop", crop, MF_LONGS, NULL, "of tiles: Y X HEIGHT WIDTH [pixels]: the part that is read"),
+    MF_OPT(data_import, "crop-bar", crop_bar, MF_FLAG, NULL,
+           "of tiles: finds the data bar at the bottom or the top of an image, and cuts it off"),
+    MF_OPT(
+        data_import, "labels", labels, MF_TEXT, NULL,
+        "class of every sample: .npy, an IDX file, or a table; of tiles: values that are phases 0, 1, ..., as 0,255"),
     MF_OPT(data_import, "table", table, MF_TEXT, NULL,
            "columns file (pictures), label, split; others are properties [.csv]"),
     MF_ALIAS("properties", "table"),
     MF_OPT(data_import, "columns", columns, MF_TEXTS, NULL, "the only properties of the table (all)"),
     MF_OPT(data_import, "ignore", ignore, MF_TEXTS, NULL, "columns of the table that are left out"),
-    MF_OPT(data_import, "classes", classes, MF_TEXTS, NULL, "names of classes 0, 1, ... (the labels themselves)"),
+    MF_OPT(data_import, "classes", classes, MF_TEXTS, NULL,
+           "names of classes 0, 1, ... (the labels themselves); of tiles: the class of each image"),
     MF_OPT(data_import, "unknown", unknown, MF_TEXTS, NULL, "labels of samples whose class is not known"),
     MF_OPT(data_import, "phases", phases, MF_LONG, "0", "values are phases 0, 1, ..., so many; 0: it is an image"),
     MF_OPT(data_import, "compress", compress, MF_LONG, "0", "deflate the samples: level 1 to 9; 0: not"),
@@ -60,7 +66,7 @@ static int check(const struct mf_session *session, void *options)
 {
     const struct data_import *o = options;
 
-    MF_TRY(mf_data_one(session, "data import"));
+    MF_TRY(mf_data_tiles_check(session, o));
     MF_TRY(mf_data_part(o->train, o->validation));
     MF_TRY(check_classes(o));
     MF_TRY(check_columns(o));
@@ -129,6 +135,7 @@ static int run(struct mf_session *session, void *options)
     char *stem, *path;
     int rc;
 
+    if (o->tile.count) return mf_data_tiles_run(session, o);
     (void)mf_options_positional(session->options, &words);
     wish = wish_of(o, words[0]);
     MF_TRY(mf_session_may_write(session, o->common.output, ".h5"));
@@ -175,7 +182,17 @@ static const char text[] =
     "are no whole numbers, values that are not finite, and files that end too\n"
     "early. --dry-run checks labels and tables, and reads no values of samples.\n"
     "\n"
+    "--tile cuts micrographs into overlapping samples instead: a few of them are\n"
+    "enough. Give any number of images, or folders of them. Values become phases\n"
+    "as characterize makes them (--threshold, --labels 0,255), unless\n"
+    "--grey-values keeps them. Properties are those of synth --num-samples,\n"
+    "without length. Every image is cut into a part for each split, and tiles of\n"
+    "two splits share no pixel; a line says how many are left out between them.\n"
+    "An image without room for this goes to one split as a whole. --classes A,B\n"
+    "names the class of each image.\n"
+    "\n"
     "Examples:\n"
+    "  mesoforge data import steel.png --tile 32 32 --stride 8 --threshold otsu\n"
     "  mesoforge data import x.npy --labels y.npy --phases 2 --output set.h5\n"
     "  mesoforge data import train-images-idx3-ubyte.gz \\\n"
     "      --labels train-labels-idx1-ubyte.gz --output mnist.h5\n"
@@ -185,11 +202,11 @@ static const char text[] =
 const struct mf_cmd mf_cmd_data_import = {
     .name = "data import",
     .summary = "make a dataset of arrays, IDX files or pictures",
-    .synopsis = "FILE.npy|IDX|FOLDER [--labels FILE] [--table FILE.csv] [--output SET.h5]",
+    .synopsis = "FILE.npy|IDX|FOLDER|IMAGE ... [--labels FILE] [--table FILE.csv] [--tile H W] [--output SET.h5]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct data_import),
-    .positional_max = 1,
+    .positional_max = 4096,
     .check = check,
     .run = run,
     .writes = 1,

@@ -1,7 +1,7 @@
-/* Two-point statistics of a volume against bare forward transforms (FFTW, real to complex, the better of several
- * batchings and layouts) of all slices in three directions: s2_grey the means of all slices by transforms, s2_bits the
- * counts of a packed binary volume, with packing. Rounds alternate; a row gives the medians and the median of the
- * paired ratios, for every size, number of threads and, where it matters, share of set voxels.
+/* Two-point statistics of a volume against bare forward transforms of all slices in three directions. These are FFTW's,
+ * real to complex, the better of several batchings and layouts. Case s2_grey is the means of all slices by transforms.
+ * Case s2_bits is the counts of a packed binary volume, with packing. Rounds alternate. A row gives the medians and the
+ * median of the paired ratios, for every size, number of threads and share of set voxels.
  *
  *   characterize [sizes ...]      default 128 256 512; lag 16; prints tab-separated values */
 #include <fftw3.h>

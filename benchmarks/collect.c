@@ -4,9 +4,9 @@
  * `floor_ms` is the same arithmetic on this rank's share alone, on all ranks at once, without any meeting. `iall_ms` is
  * MPI's call that does not wait, and a wait.
  *
- * Part two: a step computes for a known time, starts the sum of a bucket after each eighth, and polls between pieces.
- * `hidden` is the share of the time of the sums alone by which compute and sums after each other take longer. In the
- * uneven step rank 0 computes a quarter longer in the first half, and the others in the second. */
+ * Part two: a step computes for a known time. It starts the sum of a bucket after each eighth, and polls between
+ * pieces. `hidden` is the share of the time of the sums alone by which compute and sums after each other take longer.
+ * In the uneven step rank 0 computes a quarter longer in the first half, and the others in the second. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Time of the measures that peers have as well, of a field that is already in memory, by all ranks: least of ROUNDS.
- * Prints one JSON object, what was counted included, for peers/porespy_run.py.
+/* Time of the measures that peers have as well, by all ranks: least of ROUNDS. The field is already in memory. Prints
+ * one JSON object, what was counted included, for peers/porespy_run.py.
  *
  *   mpirun -n R bench_counts FILE.npy [ROUNDS]     (3); one thread per rank; not periodic */
 #include <math.h>

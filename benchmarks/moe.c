@@ -1,8 +1,9 @@
 /* Times layers of experts, forward and backward: route, permute, linear layers with relu between them, combine.
  *   bench_moe THREADS EXPERTS ROWS WIDTH-WIDTH[-WIDTH ...] f32|bf16 [LOGITS [DEVICE]]
  * LOGITS: a file of floats [ROWS][EXPERTS], or -: normal numbers; each row goes to its two best experts. EXPERTS 0:
- * dense layers on twice the rows, which have the same operations. For every line on standard input, a number of steps,
- * it makes them and prints the milliseconds of each in the mean. "nodes N" prints those of every node, and its GF/s. */
+ * dense layers on twice the rows, which have the same operations. Each line on standard input is a number of steps. It
+ * makes them and prints the milliseconds of each in the mean. With "nodes N" it prints those of every node, and its
+ * GF/s. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  *   bench_net_ops THREADS SECONDS attention SAMPLES HEADS LENGTH NUMBERS [CAUSAL]
  *   bench_net_ops THREADS SECONDS layer_norm|softmax|gelu|gelu_tanh|silu|softmax_loss ROWS COLUMNS
  *   bench_net_ops THREADS SECONDS adamw|square_sum NUMBERS
- * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. Of adamw also "stream": a loop that reads
- * and writes the same 28 bytes of a number, and hardly computes. */
+ * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. For adamw it also prints "stream": a loop
+ * that reads and writes the same 28 bytes of a number, and hardly computes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static double least(const struct bench *b, const struct mf_call *call,
     return best;
 }
 
-/* What adamw reads and writes. */
+/* Reads and writes as adamw does. */
 MF_CPU_FAST static void stream_range(float *p, const float *g, float *m, float *v, size_t n)
 {
 #pragma omp simd

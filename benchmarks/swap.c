@@ -1,5 +1,5 @@
-/* Swap trials of the polish per second on one core: two exact flip energies and their interaction, in an image (one
- * slice, shared) and in a volume (three slices each), lag 16, on candidates of a random binary field.
+/* Swap trials of the polish per second on one core, at lag 16, on candidates of a random binary field. A trial is two
+ * exact flip energies and their interaction. It is in an image (one slice, shared) or in a volume (three slices each).
  *
  *     bench_swap [SECONDS]        prints rows: case, trials, seconds, trials per second
  */

@@ -105,7 +105,7 @@ static void test_within(void)
     mf_arena_close(whole);
 }
 
-/* Later takes come out of what was taken ahead; what does not fit there comes from outside, and all are counted alike.
+/* Later takes come out of the memory that was taken ahead. Others come from outside, and all are counted alike.
  */
 static void test_reserve(void)
 {

@@ -1,5 +1,4 @@
-/* A program that is started is ended by the signals that ours ignores; what ends badly, or nobody knows how, is no
- * success. */
+/* A program that is started is ended by the signals that ours ignores. A bad or unknown end is no success. */
 #include "src/base/child.h"
 
 #include <errno.h>

@@ -28,8 +28,8 @@ static int looks(const unsigned char *at, size_t count, uint32_t is)
     return mf_crc32c_look(0, at, count, &look) == is && look.sum == wanted.sum && look.any == wanted.any;
 }
 
-/* Every length around those that a processor takes at once, from any address, whole and parted; bytes with bits that
- * others have not. */
+/* Every length around those that a processor takes at once, from any address, whole and parted. Some bytes have bits
+ * that others have not. */
 static void long_ones(void)
 {
     static unsigned char bytes[1200];

@@ -1,4 +1,4 @@
-/* Cuts cover [0, n) without gap or overlap, are as equal as can be, and borders stand at multiples of the grain. */
+/* Cuts cover [0, n) without gap or overlap, and are as equal as can be. Borders stand at multiples of the grain. */
 #include "src/base/cut.h"
 
 #include <stdint.h>

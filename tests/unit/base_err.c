@@ -1,4 +1,4 @@
-/* A refusal keeps its sentence and code; MF_TRY passes it on; faults fire at the asked visit on the asked rank only. */
+/* A refusal keeps its sentence and code; MF_TRY passes it on. Faults fire at the asked visit on the asked rank only. */
 #include "src/base/err.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* JSON: numbers read back to the same bits, order of arrays kept, text escaped, a NaN is a bug, a full disk a refusal.
+/* JSON: numbers read back to the same bits, the order of arrays is kept, and text is escaped. A NaN is a bug, a full
+ * disk a refusal.
  */
 #include "src/base/json.h"
 

@@ -1,5 +1,5 @@
-/* The time that is left follows from what this start has done: a continued run has done the rest in no time. Where
- * steps are unlike it follows from the work, with what comes behind the last of them. */
+/* The remaining time follows from the work of this start: a continued run has done the rest in no time. Where steps are
+ * unlike it follows from the work, with what comes behind the last of them. */
 #include "src/base/log.h"
 
 #include <string.h>

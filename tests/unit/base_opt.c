@@ -186,7 +186,7 @@ static void test_record(void)
     REFUSED(mf_options_env(options, "seed", "T_SEED"), MF_USAGE, "T_SEED must be an integer");
 }
 
-/* What --print-config prints gives the same options again. */
+/* The output of --print-config gives the same options again. */
 static void test_print(void)
 {
     char text[4096], again[256] = "", first[256] = "";
@@ -218,7 +218,7 @@ static void test_print(void)
     close(out);
 }
 
-/* Values of another program's file are like given ones. What was given stays, and may not say otherwise. */
+/* Values of another program's file are like given ones. Given values stay, and may not say otherwise. */
 static void test_adopt(void)
 {
     char *text;

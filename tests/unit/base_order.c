@@ -1,4 +1,4 @@
-/* An order visits every item once, differs from epoch to epoch, and is fair: of few items all orders occur equally
+/* An order visits every item once, differs from epoch to epoch, and is fair. All orders of few items occur equally
  * often. */
 #include "src/base/order.h"
 

@@ -1,5 +1,5 @@
-/* Signals are noted; one that comes again in a moment is the same wish, after a second it ends the process, and the
- * files that were being written are gone; a start that hangs ends by the first. */
+/* Signals are noted, and one that comes again in a moment is the same wish. After a second it ends the process, and the
+ * files that were being written are gone. A start that hangs ends by the first. */
 #include "src/base/stop.h"
 
 #include <signal.h>
@@ -25,7 +25,8 @@ static void touch(const char *name)
     CHECK(file && fclose(file) == 0);
 }
 
-/* Ends with the number of the signal that it saw, unless one ends it; 0 times: it saves nothing, the first does. */
+/* Ends with the number of the signal that it saw, unless one ends it. With 0 times it saves nothing, and the first
+ * does. */
 static void child(int number, int times, long between, const char *half, const char *whole)
 {
     (times ? mf_stop_on_signals : mf_stop_ends)();

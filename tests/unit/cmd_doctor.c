@@ -1,4 +1,4 @@
-/* Lines of doctor: as many as there are; one that several nodes have stands once, and says on which and how many. */
+/* Lines of doctor: as many as there are. A line of several nodes stands once, and says on which and how many. */
 #include "src/cmd/doctor.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { NODES = 100 };
 
-/* What node @p k has found: its own number, or what all find. */
+/* Finding of node @p k: its own number, or the common one. */
 static struct mf_finding of_node(int k, enum mf_health state, const char *text)
 {
     struct mf_finding one = {.state = state, .what = "InfiniBand", .remedy = "ibstat", .on = 1};

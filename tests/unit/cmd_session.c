@@ -41,7 +41,7 @@ static void full(struct mf_session *session)
     mf_err_clear();
 }
 
-/* What the address checker keeps beside every 8 bytes, and the system counts. */
+/* Bytes of the address checker beside every 8 bytes, which the system counts. */
 #ifdef __SANITIZE_ADDRESS__
 static const double checker = 1.0 / 8;
 #else

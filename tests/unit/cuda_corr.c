@@ -1,5 +1,5 @@
-/* S2 of slices is the same on cpu and cuda: values, losses, gradients, totals, cross-correlations; every direction,
- * extents of every kind of factor, levels, periodic or not, odd numbers of slices. */
+/* S2 of slices is the same on cpu and cuda: values, losses, gradients, totals, cross-correlations. Cases are every
+ * direction, extents of every kind of factor, levels, periodic or not, odd numbers of slices. */
 #include "tests/unit/cuda_slices.h"
 
 static struct side side[SIDES];

@@ -1,5 +1,5 @@
-/* Selection and labels: counts, ties, choices and windows are those of a plain look at every voxel, on cpu and cuda
- * alike; energies of moves agree. Slabs with halos, images, windows of one and two words, one field and several. */
+/* Selection and labels: counts, ties, choices and windows are those of a plain look at every voxel, on cpu and cuda.
+ * Energies of moves agree. Slabs with halos, images, windows of one and two words, one field and several. */
 #include "kernels/labels.h"
 #include "tests/unit/cuda_case.h"
 
@@ -155,8 +155,8 @@ static int has_neighbour(const struct field *f, size_t v, uint8_t to)
            at(f, z, y + 1, x) == to || at(f, z, y, x - 1) == to || at(f, z, y, x + 1) == to;
 }
 
-/* Jumps of a phase's indicator between a voxel and its neighbours in the slice normal to d, with its own label or
- * another. */
+/* Jumps of a phase's indicator between a voxel and its neighbours in the slice normal to d. The voxel has its own label
+ * or another. */
 static int jumps(const struct field *f, size_t d, const ptrdiff_t p[3], uint8_t phase, uint8_t own)
 {
     int n = 0;

@@ -1,6 +1,6 @@
 /* S2 of slices equals plain loops in double: values, losses, gradients. Extents are odd or even, slices periodic or
  * not, of every direction, with levels. Lags have every depth, and several groups; some lines are longer than a block's
- * twiddles. A second evaluation has the same bits. What does not fit into a block is refused. */
+ * twiddles. A second evaluation has the same bits. A slice that does not fit into a block is refused. */
 #include "kernels/slices/areas.h"
 #include "tests/oracle/corr.h"
 #include "tests/unit/cuda_slices.h"

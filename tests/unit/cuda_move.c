@@ -1,11 +1,11 @@
-/* Blocks of rows between slabs and packed rows on the host or the device are the same on cpu and cuda, also beyond the
- * size of a transfer; copies beside the kernels bring what they were given, each in its turn. */
+/* Blocks of rows between slabs and packed rows on the host or the device are the same on cpu and cuda. They may exceed
+ * the size of a transfer. Copies beside the kernels bring what they were given, each in its turn. */
 #include "kernels/move.h"
 #include "tests/unit/cuda_case.h"
 
 static struct side side[SIDES];
 
-/* What both sides have left, which is given back. */
+/* Checks the remains of both sides, which are given back. */
 static void check_same(float *left[SIDES], size_t n)
 {
     CHECK(memcmp(left[0], left[1], n * sizeof **left) == 0);

@@ -9,7 +9,7 @@ static const struct mf_extent cases[] = {{1, 1, 4096}, {1, 5, 65},   {1, 2, 9001
 
 static size_t voxels(struct mf_extent e) { return e.phases * e.planes * e.plane; }
 
-/* What one side has: x, g in device memory and a history. */
+/* State of one side: x, g in device memory and a history. */
 struct state {
     float *x, *g;
     struct mf_history h;

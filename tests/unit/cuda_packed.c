@@ -1,4 +1,4 @@
-/* Descriptors of packed slices are the same on cpu and cuda: values, losses, gradients, totals; every
+/* Descriptors of packed slices are the same on cpu and cuda: values, losses, gradients, totals. Cases are every
  * direction, odd extents, levels, periodic or not. */
 #include "tests/unit/cuda_slices.h"
 

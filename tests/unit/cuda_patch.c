@@ -1,6 +1,6 @@
-/* Patches are the same on cpu and cuda: the neighbours that are found, of equals the first, and so what pulls the
- * pixels; losses and gradients with and without flips; every direction, odd extents, levels, periodic or not, one field
- * or several, any batch. */
+/* Patches are the same on cpu and cuda: the neighbours that are found (the first of equals), and so the pull on the
+ * pixels. Losses and gradients agree with and without flips. Cases are every direction, odd extents, levels, periodic
+ * or not, one field or several, any batch. */
 #include "kernels/slices/patch.h"
 #include "tests/unit/cuda_slices.h"
 

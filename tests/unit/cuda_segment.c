@@ -1,5 +1,5 @@
-/* A segment that comes back is the same work on what its memory holds by then, whether its calls are made or not; and
- * on cuda they are made twice at most. */
+/* A segment that comes back is the same work on the present content of its memory. Its calls may be made or not; on
+ * cuda they are made twice at most. */
 #include "kernels/segment.h"
 #include "kernels/slices/slices.h"
 #include "tests/unit/cuda_case.h"

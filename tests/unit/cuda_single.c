@@ -1,5 +1,5 @@
-/* Interface density and volume fraction of slices are the same on cpu and cuda: every direction, extents odd and even,
- * levels, periodic or not, with and without the seam and the rounding of jumps. */
+/* Interface density and volume fraction of slices are the same on cpu and cuda. Cases are every direction, extents odd
+ * and even, levels, periodic or not, with and without the seam and the rounding of jumps. */
 #include "tests/unit/cuda_slices.h"
 
 static struct side side[SIDES];

@@ -47,7 +47,8 @@ static inline float *slices_field(size_t n, uint32_t stream)
     return x;
 }
 
-/* Even in the lag, on both sides of what a random field has, and so far away that the difference is no rounding. */
+/* Even in the lag, on both sides of the values of a random field. It is so far away that the difference is no
+ * rounding. */
 static inline float *slices_target(size_t levels, size_t entries)
 {
     float *t = malloc(levels * entries * sizeof *t);
@@ -111,7 +112,7 @@ static inline void tally_check(struct side *s, size_t entries, int64_t *tally, s
     mf_arena_give(s->device, tally);
 }
 
-/* Evaluates slices [from, from + count); the gradient comes on top of quarters, and is so large that these do not hide
+/* Evaluates slices [from, from + count). The gradient comes on top of quarters, and is so large that these do not hide
  * its digits. */
 static inline struct slices_answer slices_ask(struct side *s, const char *what, const struct slices_case *k,
                                               size_t from, size_t count)

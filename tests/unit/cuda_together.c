@@ -1,4 +1,4 @@
-/* Tasks that the back end gets at once do what each does by itself: S2, Variation and volume fractions of all
+/* Tasks that the back end gets at once do what each does by itself. They are S2, Variation and volume fractions of all
  * directions and two fields, whose gradients share memory. S2 has the same bits, and so has a second time. One slot of
  * memory per slice, or three; odd extents, levels, periodic or not; slices in one part or two. The emulator counts
  * launches: as many as plans expect, and one for each gradient that shares memory with others. */
@@ -34,7 +34,7 @@ static const struct trial counted[] = {
     {{16, 16, 16}, 4, 2, 5, 1, 2, 1, 0.1, 1, 2, 2, 0}, {{16, 16, 16}, 2, 3, 5, 0, 1, 1, 0.1, 1, 2, 2, 1},
 };
 
-/* What all calls leave. */
+/* Results of all calls. */
 struct answer {
     size_t voxels, calls;
     long launches;

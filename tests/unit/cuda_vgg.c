@@ -1,6 +1,6 @@
-/* Gram matrices of VGG-19 are the same on cpu and cuda: values, losses, gradients, totals; one field and phases for
- * colours, every unit, odd extents, levels, periodic or not; a slice has the same bits alone and among others, and the
- * weights are on the device once. */
+/* Gram matrices of VGG-19 are the same on cpu and cuda: values, losses, gradients, totals. Cases are one field and
+ * phases for colours, every unit, odd extents, levels, periodic or not. A slice has the same bits alone and among
+ * others, and the weights are on the device once. */
 #include "tests/unit/cuda_slices.h"
 
 enum { PHASES = 4 };
@@ -60,7 +60,8 @@ static struct mf_slice_desc desc_of(const struct vgg_case *k, const struct mf_vi
     return desc;
 }
 
-/* Targets on both sides of what the network says; so far away that signs are no rounding where they alone count. */
+/* Targets on both sides of the network's values. They are so far away that signs are no rounding where they alone
+ * count. */
 static float *target_of(int power, size_t n)
 {
     float *t = malloc(n * sizeof *t);

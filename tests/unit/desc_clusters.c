@@ -1,7 +1,6 @@
 /* The clusters of a phase against a flood voxel by voxel: their order, sizes, first voxels and faces, and the marks of
- * voxels; of noise, of boards where no two voxels touch, of columns that meet at every border and of one way through
- * all slabs; with few places in the list and with enough. They take no more memory than was counted, but of the
- * columns. */
+ * voxels. Fields are noise, boards where no two voxels touch, columns that meet at every border, and one way through
+ * all slabs. The list has few places or enough. They take no more memory than was counted, but of the columns. */
 #include "src/desc/clusters.h"
 
 #include <stdlib.h>
@@ -98,7 +97,7 @@ static int by_size(const void *a, const void *b)
     return (p->first > q->first) - (p->first < q->first);
 }
 
-/* Those of @p phase into want, the largest first. Returns how many. */
+/* Floods all clusters of @p phase into want, the largest first. Returns how many. */
 static size_t flood_all(uint8_t phase)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* A box is its own copy, cubic or flat: each of its sides has windows that fit into it, and those that none fits into
- * say nothing. */
+/* A box is its own copy, cubic or flat. Each of its sides has windows that fit into it; sides that none fits into say
+ * nothing. */
 #include "src/desc/copies.h"
 
 #include "src/base/err.h"

@@ -1,4 +1,4 @@
-/* Descriptors are found by every spelling, a wrong name is refused with the nearest one and the list, and the values of
+/* Descriptors are found by every spelling, and a wrong name is refused with the nearest one and the list. The values of
  * a phase stand where the row says. */
 #include "src/desc/registry.h"
 
@@ -102,7 +102,7 @@ static void check_values(void)
     mf_target_side_free(&mean);
 }
 
-/* What is drawn stands within the entries; windows and matrices of slices show them all. */
+/* Drawn parts stand within the entries; windows and matrices of slices show them all. */
 static void check_shown(const struct mf_descriptor *row, size_t lag)
 {
     const struct mf_shown *shown = row->shown;

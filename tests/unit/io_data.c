@@ -1,5 +1,5 @@
-/* The published sample fields read as their authors saved them (some int64 in Fortran order): size, phases, voxels of
- * phase 1, SHA-256. argv[1]: their folder; skipped when it is not there. */
+/* The published sample fields read as their authors saved them (some int64 in Fortran order). It checks size, phases,
+ * voxels of phase 1, SHA-256. Their folder is argv[1]; skipped when it is not there. */
 #include "tests/check.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a set was made of comes back: facts, samples and input, by any number of readers; its bytes do not depend on
+/* The contents of a set come back: facts, samples and input, by any number of readers. Its bytes do not depend on
  * ranks; damage and senseless values are refused by name. */
 #include "io/dataset.h"
 
@@ -164,7 +164,8 @@ static void round_trip(const struct mf_comm *c, struct mf_arena *arena, int kind
     mf_dataset_close(s);
 }
 
-/* The same samples are the same set, compressed or not; the number of ranks is not in the sum of the test either. */
+/* The same samples are the same set, compressed or not. The sum of the test does not depend on the number of ranks
+ * either. */
 static void same_hash(const struct mf_comm *c, struct mf_arena *arena)
 {
     static const uint32_t known[KINDS] = {0xb3801f44u, 0xb93ed979u, 0x79475d6au, 0xd2745871u};
@@ -200,7 +201,7 @@ static void split_fairly(void)
     for (int i = 0; i < 1000; ++i) CHECK(split[i] == MF_TRAIN);
 }
 
-/* Small shares leave a sample of every class of two or more to learn from; the totals stay where they can. */
+/* Small shares leave a sample of every class of two or more to learn from. The totals stay where they can. */
 static void teach_every_class(void)
 {
     const double part[2] = {0.3, 0.2};

@@ -1,5 +1,5 @@
-/* One refusal on one rank, anywhere on the way of a write or a read (MF_FAULT names the place): every rank gets the
- * code, the old file is as it was, nothing is left beside it, nobody hangs. argv[1]: the code wanted. */
+/* One refusal on one rank, anywhere on the way of a write or a read (MF_FAULT names the place). Every rank gets the
+ * code, the old file is as it was, nothing is left beside it, nobody hangs. The wanted code is argv[1]. */
 #include "tests/check.h"
 
 #include <stdint.h>

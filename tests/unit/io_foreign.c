@@ -1,5 +1,5 @@
-/* HDF5 of others: plain arrays are read, anything that leads out of the file, needs a plug-in, claims too much or is no
- * number is refused. argv[1]: folder of fixtures. */
+/* HDF5 of others: plain arrays are read. Anything that leads out of the file, needs a plug-in, claims too much or is no
+ * number is refused. The folder of fixtures is argv[1]. */
 #include "tests/check.h"
 
 #include <signal.h>
@@ -81,7 +81,7 @@ static int refuse(void *context, FILE *to)
     return mf_fail(MF_NUMERIC, "as the child says");
 }
 
-/* What a scheduler says to every process of a step. */
+/* A signal of a scheduler to every process of a step. */
 static int told(void *context, FILE *to)
 {
     const int number[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
@@ -98,7 +98,8 @@ static int ended(void *context, FILE *to)
     return MF_OK;
 }
 
-/* One that the parent does not heed ends the child, which says nothing about the file; one it heeds is the parent's. */
+/* A signal that the parent does not heed ends the child, which says nothing about the file. One it heeds is the
+ * parent's. */
 static void signals(void)
 {
     int term = SIGTERM, sure = SIGKILL;
@@ -113,7 +114,7 @@ static void signals(void)
     CHECK(mf_stop_signal() == 0);
 }
 
-/* What a child may do to its parent: nothing. */
+/* A child can do nothing to its parent. */
 static void guards(void)
 {
     CHECK(mf_guard("x", 5, crash, NULL, NULL) == MF_INPUT && strstr(mf_err_text(), "decodes it failed"));

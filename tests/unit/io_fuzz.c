@@ -1,7 +1,7 @@
-/* Whatever is done to a file, reading it succeeds or is refused with MF_INPUT (an extent or a count that is believed
- * may be too large for memory: MF_MEMORY); nothing crashes, lasts, or takes memory that the file cannot fill. argv[1]:
- * mutations per file, argv[2..]: the files; ".vtr": one that is written here. "safetensors": one of networks' weights.
- * "kinds": arrays that mean the same in many ways, each read right or refused, never silently other. */
+/* Whatever is done to a file, reading it succeeds or is refused with MF_INPUT. Nothing crashes, lasts, or takes memory
+ * that the file cannot fill. (A believed extent or count may be too large for memory: MF_MEMORY.) The mutations per
+ * file are argv[1], the files argv[2..]. File ".vtr" is one that is written here, "safetensors" one of networks'
+ * weights. With "kinds" arrays mean the same in many ways, each read right or refused, never silently other. */
 #include "tests/check.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@
 
 enum { LIMIT = 256 << 20, EXTRA = 64, MOST_KIB = 400 << 10 };
 
-/* Of one reading, child and all. */
+/* Time of one reading, child and all. */
 static const double MOST_SECONDS = 5;
 
 static struct mf_comm comm;

@@ -1,5 +1,5 @@
-/* A checksum beside other work gives a sign of life only while somebody waits for it: else the watch would take a rank
- * that is stuck for one at work until its file is read. The file is a pipe, so that the test says how far it is. */
+/* A checksum beside other work gives a sign of life only while somebody waits for it. Else the watch would take a stuck
+ * rank for one at work until its file is read. The file is a pipe, so that the test says how far it is. */
 #include "io/hash.h"
 
 #include <fcntl.h>

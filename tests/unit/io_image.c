@@ -1,5 +1,5 @@
-/* Images mean the grey values a person sees in them, whatever their depth, compression, tiling or byte order; colour,
- * transparency and uneven stacks are refused. argv[1]: folder of fixtures. */
+/* Images mean the grey values a person sees in them, whatever their depth, compression, tiling or byte order. Colour,
+ * transparency and uneven stacks are refused. The folder of fixtures is argv[1]. */
 #include "tests/check.h"
 
 #include <stdint.h>
@@ -133,7 +133,7 @@ static unsigned char *chunk(unsigned char *bytes, size_t n, const char *name)
     abort();
 }
 
-/* A PNG of which the end, a checksum or the place of a chunk is not as it was is refused, and so is an animation. */
+/* A PNG with another end, checksum or place of a chunk is refused, and so is an animation. */
 static void damaged_png(const char *name)
 {
     static const unsigned char frames[] = {0, 0, 0, 8, 'a', 'c', 'T',  'L',  0,    0,
@@ -159,7 +159,7 @@ static void damaged_png(const char *name)
     refused("moves.png", "animation");
 }
 
-/* What users give that is not read is named, with what to do. */
+/* Files of users that are not read are named, with what to do. */
 static void unread(void)
 {
     static const struct {
@@ -197,8 +197,8 @@ static void unread(void)
     }
 }
 
-/* Bytes are counted as one by one, two and few kinds of them (fast ways) and many, in runs that fill no block, also
- * where the checksum has looked at them. */
+/* Bytes are counted as one by one: two and few kinds of them (fast ways) and many, in runs that fill no block. The
+ * checksum may have looked at them. */
 static void counts(void)
 {
     static uint8_t bytes[150000];

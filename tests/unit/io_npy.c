@@ -1,5 +1,5 @@
-/* Every .npy that NumPy writes of plain numbers is read, whatever its type, byte order, axis order, version and
- * spelling of the header, alike on any number of ranks; everything else is refused with one sentence and MF_INPUT. */
+/* Every .npy that NumPy writes of plain numbers is read, alike on any number of ranks. Type, byte order, axis order,
+ * version and spelling of the header do not matter. Everything else is refused with one sentence and MF_INPUT. */
 #include "tests/check.h"
 
 #include <stdint.h>

@@ -202,7 +202,7 @@ static void flat_map(void)
     CHECK(n > 1000 && n == drawn(&panel, scaled) && memcmp(flat, scaled, n) == 0);
 }
 
-/* The bytes of the picture of a line up and along the top, with a legend; with a point on its way there, or without. */
+/* The bytes of the picture of a line up and along the top, with a legend. It has a point on its way there, or none. */
 static size_t rising(size_t points, char bytes[1 << 16])
 {
     const double x[2][4] = {{0, 0, 8}, {0, 0, 7, 8}}, y[4] = {0, 8, 8, 8};
@@ -230,7 +230,7 @@ static void titled(const char *path, const char *title, const char *name)
     CHECK(mf_plot_write(path, title, &panel, 1, 1) == MF_OK);
 }
 
-/* Of two files the same bytes. */
+/* Do two files have the same bytes? */
 static int same(const char *one, const char *other)
 {
     FILE *a = fopen(one, "rb"), *b = fopen(other, "rb");

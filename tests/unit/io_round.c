@@ -1,7 +1,7 @@
-/* Two runs, any number of ranks each: "write FILE" makes a volume by formula, "image FILE" its first plane, "check
- * FILE" reads the volume and compares, "refuse FILE MEBIBYTES" writes a volume of that size and wants MF_OUTPUT, "limit
- * FILE MEBIBYTES" the same where only the last rank's write fails in the middle, "bound FILE MEBIBYTES" where that is
- * known before: the old file must stay and nothing be left beside it. */
+/* Two runs, any number of ranks each. "write FILE" makes a volume by formula, "image FILE" its first plane. "check
+ * FILE" reads the volume and compares. "refuse FILE MEBIBYTES" writes a volume of that size and wants MF_OUTPUT. With
+ * "limit FILE MEBIBYTES" only the last rank's write fails in the middle. With "bound FILE MEBIBYTES" that is known
+ * before: the old file must stay and nothing be left beside it. */
 #include "tests/check.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* What is written is read again to the bit and laid out as the reference implementation does; halves are rounded to the
- * nearest; split models are read through their index; a hostile file is refused with one sentence. */
+/* Arrays are read again to the bit and laid out as the reference implementation does. Halves are rounded to the
+ * nearest, and split models are read through their index. A hostile file is refused with one sentence. */
 #include "io/safetensors.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Ranks that see one file, or equal copies, go on; ranks whose copies differ in size or in a byte all refuse. */
+/* Ranks that see one file, or equal copies, go on. Ranks whose copies differ in size or in a byte all refuse. */
 #include "io/same_file.h"
 
 #include <stdio.h>
@@ -20,8 +20,8 @@ static void put(const char *path, const char *bytes, size_t count)
     if (to) CHECK(fclose(to) == 0);
 }
 
-/* Rank r writes a file of its own, in which byte @p place is other if it is the last rank. Ranks of @p pairs share
- * one with their neighbour. */
+/* Rank r writes a file of its own, in which byte @p place is other on the last rank. Ranks of @p pairs share one with
+ * their neighbour. */
 static int with_copies(const struct mf_comm *c, char *bytes, size_t place, int cut, int pairs)
 {
     const int last = c->rank == c->size - 1, writes = !pairs || c->rank % 2 == 0;

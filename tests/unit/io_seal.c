@@ -1,4 +1,4 @@
-/* A sealed file is sound on any number of ranks; cut anywhere, or with any one bit turned, it is not. */
+/* A sealed file is sound on any number of ranks. Cut anywhere, or with any one bit turned, it is not. */
 #include "io/seal.h"
 
 #include <stdint.h>
@@ -61,8 +61,8 @@ static void damage(const unsigned char *sealed, size_t size)
     free(bytes);
 }
 
-/* Ranks that have a file in memory, each a span of it, seal it as if they read it back; what they have seen is what
- * counts, and what nobody has seen is read. */
+/* Ranks that have a file in memory, each a span of it, seal it as if they read it back. Their looks count, and parts
+ * without a look are read. */
 static void seen_in_memory(const struct mf_comm *c, unsigned char *bytes, size_t size)
 {
     struct mf_span own = mf_cut(size, (size_t)c->size, (size_t)c->rank);

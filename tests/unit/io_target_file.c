@@ -1,6 +1,6 @@
-/* Descriptor files: what is saved on some ranks comes back the same on every rank. With arguments, for
- * io_target_file.py: "load FILE ..." or "import FILE LAG ..." prints a line for each: the code, and what it is or the
- * refusal. */
+/* Descriptor files: what is saved on some ranks comes back the same on every rank. It has arguments for
+ * io_target_file.py: "load FILE ..." or "import FILE LAG ..." prints a line for each. The line has the code, and what
+ * it is or the refusal. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* A TIFF is read right or refused: whatever its bits, layout, compression and byte order; where its pieces are cut
- * short; where its description, or a tag, says more of its planes than its pages do. */
+ * short. Also where its description, or a tag, says more of its planes than its pages do. */
 #include "tests/check.h"
 
 #include "io/array.h"
@@ -31,7 +31,7 @@ static void refused(const char *what, const char *word)
     CHECK(0);
 }
 
-/* What a pixel means. */
+/* Meaning of a pixel. */
 static double meant(const struct tiff_case *c, size_t i)
 {
     const unsigned grey = tiff_grey(i / PIXELS, i / TIFF_COLUMNS % TIFF_ROWS, i % TIFF_COLUMNS);
@@ -229,7 +229,7 @@ static void colours(void)
     refused("Lab", "colour");
 }
 
-/* What a description of a file with that many pages and samples leads to: @p word of the refusal; NULL: read. */
+/* Reads a file with a description and that many pages and samples: @p word of the refusal; NULL: read. */
 static void described(const char *text, uint32_t pages, uint16_t samples, const char *word)
 {
     struct tiff_case c = {.text = text, .pages = pages, .samples = samples};
@@ -280,7 +280,7 @@ static void descriptions(void)
     CHECK(array.said == MF_SAID_SCALED);
 }
 
-/* Whatever is said: pages are planes where one channel at one time has as many of them, else nothing is read. */
+/* Pages are planes where one channel at one time has as many of them. Else nothing is read, whatever is said. */
 static void counts(void)
 {
     static const char *const said[] = {"ImageJ=1\nimages=%u\nchannels=%u\nslices=%u\nframes=%u\n",

@@ -1,4 +1,4 @@
-/* Counts on packed fields equal counting pairs one by one: any extents, periodic or not, of one field and of two,
+/* Counts on packed fields equal counting pairs one by one. Cases are any extents, periodic or not, one field and two,
  * sparse and dense, whole or cut into slabs with a halo, on one thread and several. */
 #include "kernels/slices/bits.h"
 

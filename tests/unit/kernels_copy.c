@@ -1,6 +1,6 @@
-/* The share of windows that are found in another image: all of an image in itself, none of a random one in another,
- * a part where a part was pasted in, with a few pixels changed or too many; empty ground does not count. Windows are
- * larger where halves of an image are alike, as far as image and example are large enough. */
+/* The share of windows that are found in another image: all of an image in itself, none of a random one in another. A
+ * pasted part is found, with a few pixels changed or too many; empty ground does not count. Windows are larger where
+ * halves of an image are alike, as far as image and example are large enough. */
 #include "kernels/slices/copy.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ static void paste(void)
     for (size_t i = 0; i < 24; ++i) memcpy(b + (10 + i) * N + 12, a + (3 + i) * N + 5, 24);
 }
 
-/* Of noise no window is found twice, of a lattice every one. */
+/* No window of noise is found twice, every one of a lattice is. */
 static void edges(void)
 {
     fill(lattice, sizeof lattice, 4, 2);

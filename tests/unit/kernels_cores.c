@@ -1,5 +1,6 @@
-/* The cores that a process has: also on a machine that could have more than cpu_set_t has room for; where the system
- * does not say which, all that are online, and none of them is given back. The system and OpenMP are the test's own. */
+/* The cores that a process has, also on a machine that could have more than cpu_set_t has space for. If the system does
+ * not say which, all count that are online, and none of them is given back. The system and OpenMP are the test's
+ * own. */
 #include "kernels/cores.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* S2 of slices: values, loss and gradient equal plain loops in double, which agree with finite differences; a slice is
- * bitwise the same alone, in a batch and on any number of threads; total and cross are the sums. For every engine. */
+/* S2 of slices: values, loss and gradient equal plain loops in double, which agree with finite differences. A slice is
+ * bitwise the same alone, in a batch and on any number of threads. Calls total and cross give the sums. For every
+ * engine. */
 #include <fftw3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct corr_case {
     size_t first, silent;        /* levels left out, and levels of weight 0 */
 };
 
-/* What one evaluation gave; the arrays lie like the volume or are indexed by slice. */
+/* Result of one evaluation; the arrays lie like the volume or are indexed by slice. */
 struct result {
     float *g, *values;
     double *sum;
@@ -378,7 +379,7 @@ static void unmap(void *context, void *memory, size_t bytes)
     munmap(memory, bytes);
 }
 
-/* A plan takes work areas for the slices that are there, not for every thread, and touches next to none of them. */
+/* A plan takes work areas for the slices that are there, not for every thread. It touches next to none of them. */
 static void check_areas(const struct mf_corr_engine *engine)
 {
     struct mf_slice_desc desc = {.nu = 1024, .nv = 1024, .lag = 8, .levels = 2, .count_max = 1, .periodic = 1};
@@ -432,7 +433,7 @@ static void check_buffers(size_t nu, size_t nv)
     free(x);
 }
 
-/* What FFTW takes is counted, booked as long as its plans are there, and so is what it keeps between plans. */
+/* Memory of FFTW is counted and booked as long as its plans are there. So is the memory that it keeps between plans. */
 static void check_fftw_memory(void)
 {
     struct mf_slice_desc desc = {.nu = 74, .nv = 94, .lag = 8, .levels = 1, .count_max = 4, .periodic = 1};

@@ -1,4 +1,4 @@
-/* Pointwise work on slabs equals plain loops in double; sums per plane are bitwise the same on any number of threads.
+/* Pointwise work on slabs equals plain loops in double. Sums per plane are bitwise the same on any number of threads.
  */
 #include "tests/unit/field_case.h"
 

@@ -1,5 +1,5 @@
-/* Products of matrices on the cpu against sums in double: every tile that this machine can run, products in whole
- * numbers, and the gradients of Correlations that are made of them. */
+/* Products of matrices on the cpu against sums in double. It has every tile that this machine can run, products in
+ * whole numbers, and the gradients of Correlations that are made of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,8 +112,8 @@ static void round_all(struct whole *p)
     for (size_t r = 0; r < MF_TILE_ROWS; ++r) mf_cpu_whole_row(&p->w, r, p->x + r * WIDTH, p->rows + r * WIDTH);
 }
 
-/* How far a tile of x S from column 64 on is from the product in double; and whether those beside it, the first and the
- * last, are what they should be. */
+/* How far a tile of x S from column 64 on is from the product in double. It checks the tiles beside it, the first and
+ * the last, too. */
 static double product(struct whole *p)
 {
     static float c[MF_TILE_ROWS * WIDTH], got[MF_TILE_ROWS * MF_TILE_COLUMNS];
@@ -205,7 +205,7 @@ static void whole(void)
 
 /* -- gradients -- */
 
-/* Of lag 11 there are 221 channels, of lag 16 one more than whole tiles. */
+/* Lag 11 gives 221 channels, lag 16 one more than whole tiles. */
 enum { SIDE = 20, PIXELS = SIDE * SIDE, LAG = 11, LAG_MOST = 16, MOST = 481, ENTRIES = MOST * MOST };
 
 struct slice {

@@ -1,5 +1,5 @@
-/* Steps of mean-field annealing against plain loops in double: lines of what can follow the gradient, the step and its
- * projection. One to six phases, with fixed voxels and without, on one thread and three. */
+/* Steps of mean-field annealing against plain loops in double. They are lines of the followed gradient, the step and
+ * its projection. One to six phases, with fixed voxels and without, on one thread and three. */
 #include "kernels/meanfield.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static double slope_at(const struct field *f, size_t p, size_t i)
 
 static int holds(const struct field *f, size_t i) { return f->holds && fixed[i] != MF_LABEL_OPEN; }
 
-/* What voxel i can follow: a very small step against the gradient, projected. */
+/* Free direction of voxel i: a very small step against the gradient, projected. */
 static void follow(const struct field *f, size_t i, double *r, int *keep)
 {
     const double step = 1e-9;

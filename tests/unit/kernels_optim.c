@@ -1,4 +1,4 @@
-/* The fused passes of the optimisers equal plain loops in double; sums are bitwise the same on any number of threads.
+/* The fused passes of the optimisers equal plain loops in double. Sums are bitwise the same on any number of threads.
  */
 #include "tests/unit/field_case.h"
 
@@ -177,7 +177,7 @@ static const struct mf_rule_opts rule = {
 /* u_i of Nadam. */
 static double nadam(long i) { return rule.beta1 * (1 - 0.5 * pow(0.96, (double)i)); }
 
-/* What is subtracted from one number in step t, as Keras writes it; m, v in/out. */
+/* Number that one parameter loses in step t, as Keras writes it; m, v in/out. */
 static double keras(enum mf_rule_kind kind, long t, double g, double *m, double *v)
 {
     const double b1 = rule.beta1, b2 = rule.beta2, rho = rule.rho, e = rule.epsilon, n = (double)t;
@@ -237,7 +237,7 @@ static void check_rule(struct mf_queue *q, const struct state *s, enum mf_rule_k
     free(v2);
 }
 
-/* -r is the projection of -g onto the cone at x: no direction of the cone has a positive product with what is left. */
+/* -r is the projection of -g onto the cone at x. No direction of the cone has a positive product with the rest. */
 static void check_cone(const struct state *s)
 {
     const size_t stride = s->e.planes * s->e.plane, phases = s->e.phases;

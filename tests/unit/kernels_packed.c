@@ -1,5 +1,5 @@
-/* Families that take a slice at a time: a slice's bits depend on nothing but its pixels (not on its batch, the threads,
- * the direction it is read in), and leaving out levels is giving them no weight. */
+/* Families that take a slice at a time. A slice's bits depend on nothing but its pixels (not on its batch, the threads,
+ * the direction it is read in). Leaving out levels is giving them no weight. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +178,7 @@ static void whole_numbers(float *x)
         }
 }
 
-/* Those of one field that need no network. */
+/* Families of one field that need no network. */
 #define OF_CPU(ID, family, where, work, weight, compat, traits, ...) \
     (traits) & (MF_OF_VGG | MF_OF_PAIRS) ? NULL : mf_backend_cpu.slices->family,
 

@@ -1,6 +1,7 @@
-/* Patches: nearest neighbours are the nearest and, of equals, the first, by the vectors of every instruction set and
- * wherever the search begins; the mismatch is that of a brute-force search over all pixels or little more; gradients
- * are those of the held parabolas, flips exact; and nothing depends on threads, batches, or how slices lie in memory.
+/* Patches: nearest neighbours are the nearest and, of equals, the first. The vectors of an instruction set and the
+ * begin of the search do not matter. The mismatch is that of a brute-force search over all pixels or little more.
+ * Gradients are those of the held parabolas, and flips are exact. Nothing depends on threads, batches, or how slices
+ * lie in memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static void check_search(mf_patch_search *search, int threads)
     free(moved);
 }
 
-/* Points somewhere about one that may be far from zero, so that squares are rounded by more than they differ by; apart
+/* Points about one that may be far from zero, so that squares are rounded by more than they differ by. They are apart
  * in their first coordinates most of all, as patches are. */
 static float *cloud(size_t n, uint32_t stream, double offset, double spread)
 {
@@ -126,7 +127,7 @@ static void check_equal(size_t n, const int32_t *a, const int32_t *b)
     for (size_t s = 0; s < n; ++s) CHECK(is_empty(s) || a[s] == b[s]);
 }
 
-/* What begins at neighbours that are as near as any leaves the most out: it must find what a search from slot 0 does.
+/* A search from neighbours that are as near as any leaves the most out. It must find what a search from slot 0 does.
  */
 static void check_bounds(mf_patch_search *search, double offset, double spread)
 {

@@ -1,5 +1,5 @@
 /* Patches in trees: every patch stands in one leaf, on its side of all cuts. A search finds nearly what all pairs give,
- * also while the slice changes; equal images match without distance; nothing depends on threads. */
+ * also while the slice changes. Equal images match without distance, and nothing depends on threads. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* What callers forget breaks on the shadow at once, with one line that says what: a host access to device memory, a
- * missing sync, memory of the wrong kind, an input that changes too early. */
+/* Mistakes of callers break on the shadow at once, with one line that names them. They are a host access to device
+ * memory, a missing sync, memory of the wrong kind, an input that changes too early. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,7 +157,7 @@ static void check_late(void)
     close_all();
 }
 
-/* What a copy brings is NaN until it is waited for. */
+/* The target of a copy is NaN until the caller waits for it. */
 static void check_copies(void)
 {
     float *host;

@@ -1,5 +1,6 @@
-/* Strips of slices, cut anywhere, give the sums and gradients of whole slices (kernels_corr and kernels_vari hold those
- * to plain loops): both normals, odd extents, levels, periodic or not, every vector width this machine has. */
+/* Strips of slices, cut anywhere, give the sums and gradients of whole slices. (Tests kernels_corr and kernels_vari
+ * hold those to plain loops.) Cases are both normals, odd extents, levels, periodic or not, every vector width this
+ * machine has. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,7 +208,7 @@ static void check_case(const struct strip_case *k, const struct mf_strip_text *t
     for (size_t s = 0; s < slices_of(k); ++s)
         for (int t = 0; t < 2; ++t)
             CHECK(fabs(whole.sum[t][s] - strips.sum[t][s]) <= 1e-5 * fabs(whole.sum[t][s]) + 1e-12);
-    /* Correlations of noise are near these targets; what is left of them is less sure where no middle is taken off. */
+    /* Correlations of noise are near these targets. The rest of them is less sure where no middle is taken off. */
     CHECK(apart(n, whole.g, strips.g) < (k->power == 2 && !k->periodic ? 3e-6 : 1e-6));
     mf_backend_cpu.queue_close(q);
     CHECK(mf_arena_live(arena) == 0);

@@ -1,5 +1,5 @@
-/* The soft function of two pixels as a sum of products: where it is taken, values and slopes are as close as terms.h
- * says, near 0 and 1 too; a threshold that is too steep for it is refused. */
+/* The soft function of two pixels as a sum of products. Where it is taken, values and slopes are as close as terms.h
+ * says, near 0 and 1 too. A threshold that is too steep for it is refused. */
 #include "kernels/cpu/slices/terms.h"
 
 #include "tests/check.h"

@@ -1,4 +1,4 @@
-/* Interface density of slices equals plain loops in double, its gradient finite differences, in every direction; a
+/* Interface density of slices equals plain loops in double, its gradient finite differences, in every direction. A
  * slice's bits depend on nothing but its pixels. */
 #include "tests/unit/slices_case.h"
 

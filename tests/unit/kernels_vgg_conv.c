@@ -1,6 +1,7 @@
-/* Convolutions of 3 x 3 pixels are what the definition says, in 64 bits, by the points of 2 x 2 and of 4 x 4 pixels and
- * by the definition: every instruction set, several maps together, odd extents, parts of a panel, a unit and its sum;
- * the same bits on any number of threads. Rows of a product are what they are whatever the tile. */
+/* Convolutions of 3 x 3 pixels are those of the definition, in 64 bits. They go by the points of 2 x 2 and of 4 x 4
+ * pixels and by the definition. Cases are every instruction set, several maps together, odd extents, parts of a panel,
+ * a unit and its sum. Bits are the same on any number of threads. Rows of a product are what they are whatever the
+ * tile. */
 #include <stdlib.h>
 #include <string.h>
 

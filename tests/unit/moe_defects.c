@@ -82,7 +82,7 @@ static void widths_and_ids(const struct bed *b, size_t ways)
     close_life(&l);
 }
 
-/* Every sample goes to two experts, and each of these rows counts once; what they are of is counted by class. */
+/* Every sample goes to two experts, and each of these rows counts once. Their classes are counted, too. */
 static void rows(const struct bed *b)
 {
     const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 2) + 1);
@@ -116,7 +116,7 @@ static void places(void)
     CHECK(mf_experts_part(&e, 1).count > mf_experts_part(&e, 0).count && mf_experts_find(&e, 1) >= e.end[0]);
 }
 
-/* Activations of experts and of the router are parts of other nodes, and there are as many as there are layers. */
+/* Activations of experts and of the router are parts of other nodes. There are as many as there are layers. */
 static void compiled(const struct bed *b)
 {
     struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));

@@ -1,4 +1,4 @@
-/* What a training keeps of its experts becomes pictures, from its first step on; the same state, the same bytes. With
+/* Records of experts in a training become pictures, from its first step on; the same state gives the same bytes. With
  * an argument: the folder that pictures go to, to be looked at. */
 #include "src/moe/draw.h"
 

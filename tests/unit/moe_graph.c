@@ -273,7 +273,7 @@ static void as_tables(void)
     mf_graph_free(&g);
 }
 
-/* What several classes are part of stands in front of them; what one class alone is part of is left out. */
+/* A concept of several classes stands in front of them; a concept of one class alone is left out. */
 static void classes(void)
 {
     static const char *const name[] = {"spheres",  "grains",         "steel/bainite", "cracks",

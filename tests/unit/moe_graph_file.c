@@ -1,4 +1,4 @@
-/* A graph is read as it was written. Whatever is wrong in a file is refused with its place, and a damaged file gives a
+/* A graph is read as it was written. Whatever is wrong in a file is refused with its place. A damaged file gives a
  * refusal or a graph that can be. */
 #include "src/moe/graph.h"
 
@@ -39,7 +39,7 @@ static char *text_of(const struct mf_graph *g)
     return text;
 }
 
-/* What must hold in every graph, by looking at all pairs. */
+/* Checks the rules of every graph, by looking at all pairs. */
 static void is_valid(const struct mf_graph *g)
 {
     for (size_t i = 0; i < g->experts; ++i) {

@@ -1,4 +1,4 @@
-/* A history of many steps is short, and its rows add up; it is read as it was written; damage is refused or leaves what
+/* A history of many steps is short, and its rows add up. It is read as it was written; damage is refused or leaves what
  * can be. */
 #include "src/moe/history.h"
 

@@ -1,4 +1,4 @@
-/* A look at samples shows what the first mixture does with them: the numbers of the router and of each expert follow
+/* A look at samples shows what the first mixture does with them. The numbers of the router and of each expert follow
  * from the weights, on any ranks, in all stages. A survey counts them. A small network alone learns as by hand. */
 #include "src/moe/look.h"
 

@@ -1,5 +1,5 @@
-/* Mixtures that sleep come to the same weights on any number of ranks and in all stages, and after a restart. A sleep
- * that fails changes nothing, to the bit. Its steps do what they say. */
+/* Mixtures that sleep come to the same weights on any number of ranks and in all stages. So they do after a restart. A
+ * sleep that fails changes nothing, to the bit. Its steps do what they say. */
 #include "src/base/json.h"
 #include "src/moe/sleep_priv.h"
 #include "tests/unit/moe_life.h"
@@ -457,7 +457,7 @@ static void overlaps(const struct bed *b)
     close_life(&l);
 }
 
-/* What does not help is taken back, to the bit; what stays does not raise the loss. */
+/* A change that does not help is taken back, to the bit; a change that stays does not raise the loss. */
 static void divide(const struct bed *b, double rate)
 {
     const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));

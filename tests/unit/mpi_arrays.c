@@ -1,7 +1,7 @@
-/* Exchanges of arrays in the memory of a device (MF_TEST_DEVICE), by NCCL or through the host (MF_TEST_EXCHANGE). All
- * kinds, types and sizes; many at a time; on the world, on groups that overlap, and on both in one memory; trades are
- * those of MPI. Between them kernels work on the arrays without a wait of the host. The bytes are those that are
- * planned. */
+/* Exchanges of arrays in the memory of a device (MF_TEST_DEVICE), by NCCL or through the host (MF_TEST_EXCHANGE). It
+ * has all kinds, types and sizes; many at a time; on the world, on groups that overlap, and on both in one memory.
+ * Trades are those of MPI. Between them kernels work on the arrays without a wait of the host. The bytes are those that
+ * are planned. */
 #include "mpi/arrays.h"
 
 #include <mpi.h>
@@ -169,7 +169,7 @@ static void many(const struct set *s)
 
 /* -- trades -- */
 
-/* What MPI brings, for the same counts. */
+/* Brings by MPI the same counts. */
 static int32_t *traded(const struct mf_comm *g, const int32_t *out, const size_t *sent, const size_t *at, size_t all)
 {
     const int ranks = g->size;
@@ -294,8 +294,8 @@ static void groups(const struct mf_comm *c)
     mf_comm_free(&column);
 }
 
-/* All ranks, and two groups, exchange arrays of one memory at a time. Those of replicas do not begin where those of
- * others do. */
+/* All ranks, and two groups, exchange arrays of one memory at a time. Arrays of replicas do not begin where others
+ * do. */
 static void three_at_a_time(const struct set set[MF_AMONG_GROUPS], int way)
 {
     float *all = mf_arrays_memory(set[0].arrays), *own = all + 2000 + 1008 * way;

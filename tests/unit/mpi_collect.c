@@ -179,7 +179,7 @@ static float half_to(enum mf_type type, uint16_t half) { return type == MF_F16 ?
 
 static uint16_t half_value(enum mf_type type, int rank, size_t i) { return half_of(type, 1e-3F * value(rank, i, 0)); }
 
-/* Numbers that differ from those of a sum that is computed in f32 in the order of the ranks, and rounded once. */
+/* Counts numbers that differ from a sum that is computed in f32 in the order of the ranks, and rounded once. */
 static size_t wrong_halves(const struct mf_comm *g, int kind, enum mf_type type, const uint16_t *x, size_t n)
 {
     size_t wrong = 0;

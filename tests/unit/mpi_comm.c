@@ -1,5 +1,5 @@
-/* Agreement, reductions and copies between ranks give the same answer on every rank, whatever the number of ranks, and
- * also where MPI's counts end (a limit lowered for the test). */
+/* Agreement, reductions and copies between ranks give the same answer on every rank, whatever the number of ranks. So
+ * they do where MPI's counts end (a limit lowered for the test). */
 #include "mpi/comm.h"
 
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static void agrees(const struct mf_comm *c)
     CHECK(rc == MF_OUTPUT && strcmp(mf_err_text(), "from rank 0") == 0);
 }
 
-/* A sum of numbers whose rounding depends on order, bit for bit alike everywhere, on one node whatever stands beside a
- * number. */
+/* A sum of numbers whose rounding depends on order. It is bit for bit alike everywhere, on one node whatever stands
+ * beside a number. */
 static void sums(const struct mf_comm *c, size_t n)
 {
     double *x = malloc(n * sizeof *x), *first = malloc(n * sizeof *first);
@@ -104,7 +104,7 @@ static void broadcasts(const struct mf_comm *c, size_t bytes)
     free(x);
 }
 
-/* What rank r has for rank q: 3 r + 5 q mod 11 bytes that say so, and none for itself. */
+/* Rank r has for rank q 3 r + 5 q mod 11 bytes that say so, and none for itself. */
 static size_t bytes_between(int from, int to) { return from == to ? 0 : (size_t)(3 * from + 5 * to) % 11; }
 
 static void exchanges(const struct mf_comm *c)

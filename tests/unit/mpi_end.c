@@ -78,7 +78,7 @@ static const struct {
             {"kill", by_kill}, {"other", by_other}, {"error", by_error}, {"long", by_long}};
 
 /* Rank 0 is expert group 0, all others are expert group 1. The last rank of this one never comes to its sum, or to its
- * message; what the others do next cannot go on either. */
+ * message. The next work of the others cannot go on either. */
 static void in_groups(const struct mf_comm *c, const char *way)
 {
     static int colour[64];
@@ -98,8 +98,8 @@ static void in_groups(const struct mf_comm *c, const char *way)
     mf_comm_free(&g);
 }
 
-/* A sum is under way. The last rank does not come to it, is killed between its start and its finish, is busy there, or
- * sums another number of floats. */
+/* A sum is under way. The last rank does not come to it, is killed between its start and its finish, or is busy there.
+ * Or it sums another number of floats. */
 static void collects(const struct mf_comm *c, const char *way)
 {
     const int last = c->rank == c->size - 1, other = strcmp(way, "collect_other") == 0;

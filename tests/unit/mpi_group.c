@@ -1,5 +1,5 @@
-/* Groups of ranks: who is in which, everything collective on them, messages within them, and that they go on
- * independently of each other and of the world. */
+/* Groups of ranks: who is in which, everything collective on them, messages within them. They go on independently of
+ * each other and of the world. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,8 +129,8 @@ static void agrees(const struct mf_comm *g, const int *member)
     CHECK((strstr(mf_err_text(), " group ") != NULL) == (g->size > 1));
 }
 
-/* Around the ring, a long message and a short one, also the other way round; the ends of a pipeline have one
- * neighbour; then in order from rank to rank. */
+/* Around the ring, a long message and a short one, also the other way round. The ends of a pipeline have one neighbour.
+ * Then in order from rank to rank. */
 static void messages(const struct mf_comm *g, size_t bytes)
 {
     const int next = (g->rank + 1) % g->size, before = (g->rank + g->size - 1) % g->size, last = g->size - 1;
@@ -200,7 +200,7 @@ static void by_key(const struct mf_comm *c)
     mf_comm_free(&g);
 }
 
-/* Rows and columns of a grid at once: each rank is in the world and in two groups; rows do more than columns. */
+/* Rows and columns of a grid at once. Each rank is in the world and in two groups; rows do more than columns. */
 static void grid(const struct mf_comm *c)
 {
     int row[MOST], column[MOST], wide = c->size > 2 ? 2 : 1;

@@ -1,5 +1,5 @@
-/* Planes beside slabs, of fields of several grains at once: row u is plane (first + u - reach) mod nz of the volume, or
- * there is none; deeper than neighbours' slabs, ranks without planes, twice in a row with other numbers. */
+/* Planes beside slabs, of fields of several grains at once. Row u is plane (first + u - reach) mod nz of the volume, or
+ * there is none. Cases are deeper than neighbours' slabs, ranks without planes, twice in a row with other numbers. */
 #include "mpi/halo.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the watches of many nodes tell each other: on boards of nodes that never were, all on this machine. */
+/* The watches of many nodes tell each other their states: on boards of nodes that never were, all on this machine. */
 #include "mpi/heartbeat.h"
 
 #include <arpa/inet.h>
@@ -52,7 +52,8 @@ static int known(uint64_t place)
     return n;
 }
 
-/* In a process of its own: all other boards, one after the other, tell the first that their ranks are at @p place. */
+/* In a process of its own, all other boards, one after the other, tell the first their state. Their ranks are at @p
+ * place. */
 static void others_tell(uint64_t place, unsigned part, unsigned parts)
 {
     pid_t child = fork();

@@ -110,7 +110,7 @@ static void who_is_dead_is_named_at_once(void)
     CHECK(v.kind == MF_DEAD && v.guilty == 1 && v.waiter == 3);
 }
 
-/* What is known counts before what is not. */
+/* Known facts count before unknown ones. */
 static void news_may_be_old(void)
 {
     struct mf_seen s[RANKS];
@@ -314,7 +314,7 @@ static void messages_name_their_peer(void)
     EXPECT(both, MF_INSIDE, 1, -1, 1u << 0 | 1u << 1);
 }
 
-/* A rank that has left a group keeps nobody waiting there, and one that is dead is named with who waits for it. */
+/* A rank that has left a group keeps nobody waiting there. One that is dead is named with who waits for it. */
 static void members_come_and_go(void)
 {
     struct row left[ROWS] = {

@@ -60,7 +60,7 @@ static void a_batch_shell_is_alone(void)
     environ = none;
 }
 
-/* What each says, and that one who says 1 is believed, whoever else says what. */
+/* Each launcher's count is found, and one that says 1 is believed, whoever else says what. */
 static void tasks_are_counted(void)
 {
     static char mpirun[] = "OMPI_COMM_WORLD_SIZE=4", alone[] = "OMPI_COMM_WORLD_SIZE=1", pmi[] = "PMI_SIZE=3",

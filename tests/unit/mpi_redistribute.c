@@ -1,6 +1,6 @@
-/* Whole slices out of slabs and gradients back into them, against the formula, for shapes with fewer planes or slices
- * than ranks, all batches, through shared memory, through messages and through both (MF_NODES), or from GPU to GPU
- * (MF_TEST_EXCHANGE); nothing stays allocated. */
+/* Whole slices out of slabs and gradients back into them, against the formula. Shapes have fewer planes or slices than
+ * ranks, with all batches. They go through shared memory, through messages and through both (MF_NODES), or from GPU to
+ * GPU (MF_TEST_EXCHANGE). Nothing stays allocated. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,7 +200,7 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     free(g);
 }
 
-/* Slices of fields on @p dev that are only looked at: the same slices, and no memory for what would come back. */
+/* Slices of fields on @p dev that are only looked at: the same slices. They take no memory for what would come back. */
 static void only_out(const struct mf_comm *c, const size_t dims[3], enum mf_normal normal, size_t batch,
                      const struct device *dev)
 {

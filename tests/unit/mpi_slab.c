@@ -1,5 +1,5 @@
-/* Planes by global index: for every shape, range and number of ranks, plane k of what was fetched is plane
- * (first + k) mod nz of the volume: halos thicker than a neighbour's slab, several wraps, ranks without planes. */
+/* Planes by global index, for every shape, range and number of ranks. Plane k of the result is plane (first + k) mod nz
+ * of the volume. Cases are halos thicker than a neighbour's slab, several wraps, ranks without planes. */
 #include "mpi/slab.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What the watch says of each verdict, word for word: on boards of runs that never were, all on one host but the last
+/* Lines of the watch for each verdict, word for word. Boards are of runs that never were, all on one host but the last
  * rank, whose process nobody can look at. */
 #include "mpi/watch.h"
 

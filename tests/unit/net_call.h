@@ -1,5 +1,5 @@
-/* Calls of operations of networks, one by one. A plan for a GPU that is not here counts the work memory that one takes,
- * and a test says which operations it has no case for. */
+/* Calls of operations of networks, one by one. A plan for a GPU that is not here counts the work memory that one takes.
+ * A test says which operations it has no case for. */
 #ifndef MF_TESTS_NET_CALL_H
 #define MF_TESTS_NET_CALL_H
 
@@ -10,7 +10,7 @@
 
 static unsigned char called[MF_OP_COUNT];
 
-/* What a plan without the GPU counts (kernels/net/gpu_dry.c). A library may take less. */
+/* Checks the count of a plan without the GPU (kernels/net/gpu_dry.c). A library may take less. */
 static inline void check_dry_work(const struct mf_call *call, enum mf_op_id op, int back, size_t work)
 {
     struct mf_op_table table;

@@ -35,7 +35,7 @@ static void check_replay(const struct device *d, const struct choice *c)
                all);
 }
 
-/* Of a part of the model alone the third step makes fewer calls, and not none. */
+/* Training a part of the model alone, the third step makes fewer calls, and not none. */
 static void check_replay_of_router(const struct device *d)
 {
     static float want[NUMBERS], got[NUMBERS];
@@ -175,7 +175,7 @@ static void check_hunt(const struct device *d)
     }
 }
 
-/* What memory is planned: little more than what lives at one time, and less where activations are computed again. */
+/* Planned memory is little more than what lives at one time, and less where activations are computed again. */
 static void check_memory(const struct device *d)
 {
     size_t room[3];
@@ -250,7 +250,7 @@ static void check_refusals(void)
     mf_net_free(net);
 }
 
-/* The lists of all ways to recompute, of stage 3, and with host memory, in the text of @p path; where it differs, the
+/* The lists of all ways to recompute, of stage 3, and with host memory, in the text of @p path. Where it differs, the
  * new text is printed. */
 static void check_text(const struct device *d, const char *path)
 {

@@ -1,5 +1,6 @@
 /* Every operation of networks: forward against plain loops in double, gradients against finite differences of those,
- * written and added to; the same bits on one thread and three. Arguments: operations that the back end lacks. */
+ * written and added to. The bits are the same on one thread and three. Arguments are operations that the back end
+ * lacks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,8 +152,8 @@ static struct mf_shape gradient_shape(const struct trial *t, int j)
     return shape;
 }
 
-/* Forward, then backward of the wanted gradients, in separate memory. @p before: what gradients hold; NaN: they are
- * written, else added to. */
+/* Forward, then backward of the wanted gradients, in separate memory. Gradients hold @p before; NaN: they are written,
+ * else added to. */
 static void run(struct trial *t, const struct device *d, int own, float before)
 {
     const struct mf_op *op = mf_ops[t->test->op];
@@ -208,14 +209,14 @@ static void check_value(const struct trial *t, const char *name)
         CHECK_SAYS(t->value[1][i] == want[i], "%s: number %zu is %g, want %g", name, i, t->value[1][i], want[i]);
 }
 
-/* Of large gradients some numbers are compared; of halves, and under sanitizers, of all but small ones. */
+/* Large gradients are compared in some numbers; halves, and all under sanitizers, in all but small ones. */
 static size_t stride_of(size_t n)
 {
     if (n > MANY) return 29;
     return type == MF_F32 && (!SANITIZED || n < SMALL) ? 1 : 7;
 }
 
-/* What gradients are, by differences, which are exact to 1e-8. */
+/* Computes the gradients by differences, which are exact to 1e-8. */
 static void differentiate(const struct trial *t, double want[MF_INS][NUMBERS])
 {
     for (int j = 0; j < MF_INS; ++j) {

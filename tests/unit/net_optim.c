@@ -1,5 +1,5 @@
-/* Optimisers of networks: three steps against the formulas of PyTorch in double, on one thread and three; fill and
- * accumulate; sums of squares, which are not finite where a number is not. */
+/* Optimisers of networks: three steps against the formulas of PyTorch in double, on one thread and three. Also fill and
+ * accumulate, and sums of squares, which are not finite where a number is not. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Operations of networks that are large enough for several threads: the same bits on one to four threads, whatever the
- * sizes. The oracles of net_ops.c are too small for that. */
+/* Operations of networks that are large enough for several threads. The bits are the same on one to four threads,
+ * whatever the sizes. The oracles of net_ops.c are too small for that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct result {
     float in[MF_INS][MOST], out[MF_OUTS][MOST], din[MF_INS][MOST];
 };
 
-/* An array of @p shape in @p tensor: random numbers of a stream, all positive where a root is taken of them. */
+/* An array of @p shape in @p tensor: random numbers of a stream. All are positive where a root is taken of them. */
 static void put(const struct device *d, const struct mf_shape *shape, unsigned stream, int positive,
                 struct mf_tensor *tensor)
 {

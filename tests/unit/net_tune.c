@@ -1,5 +1,5 @@
-/* The fastest algorithm of a library is taken, and remembered: it is not tried again. What is remembered and of no use
- * is tried anew. A queue whose plans do not depend on timing tries none. */
+/* The fastest algorithm of a library is taken, and remembered: it is not tried again. A remembered algorithm that is of
+ * no use is tried anew. A queue whose plans do not depend on timing tries none. */
 #include "kernels/tuning.h"
 
 #include <stdio.h>

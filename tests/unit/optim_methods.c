@@ -1,6 +1,6 @@
-/* Every optimiser on a quadratic whose minimum lies partly outside of the box: no evaluation leaves the field as it is,
- * a few lower the loss and keep the best point, the tolerance ends a run, one that is stopped and loaded at every step
- * ends in the bits of one that is not, and it takes the vectors that it says. */
+/* Every optimiser on a quadratic whose minimum lies partly outside of the box. No evaluation leaves the field as it is,
+ * a few lower the loss and keep the best point. The tolerance ends a run. A run that is stopped and loaded at every
+ * step ends in the bits of one that is not. It takes the vectors that it says. */
 #include "src/optim/optim.h"
 
 #include "tests/device.h"
@@ -15,8 +15,8 @@ static const struct {
 
 static struct device d;
 
-/* A run: what was evaluated, the least loss in the box (differences of gradients may look beyond it), and whether it is
- * to stop after every step. */
+/* A run: its evaluations, and the least loss in the box (differences of gradients may look beyond it). It also says
+ * whether it is to stop after every step. */
 struct run {
     struct mf_extent e;
     int made, stops;
@@ -81,7 +81,7 @@ static void fresh(struct mf_optimiser *o, const struct run *r, const struct mf_m
     d.be->field->project(d.q, r->e, o->x);
 }
 
-/* What was saved goes on in another optimiser. */
+/* Saves it, and goes on in another optimiser. */
 static void reload(struct mf_optimiser *o, const struct run *r, const struct mf_method_opts *opts)
 {
     struct mf_optimiser_state from, to;

@@ -1,5 +1,5 @@
-/* Hardware files: those that ship are read and come back as they are; nonsense is refused, one sentence each, and so is
- * every file that was cut short. */
+/* Hardware files that ship are read and come back as they are. Nonsense is refused, one sentence each, and so is every
+ * file that was cut short. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

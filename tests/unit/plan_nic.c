@@ -1,5 +1,5 @@
-/* The adapter on a GPU's branch of the PCI tree is its nearest, InfiniBand's before others, else the one at the rank's
- * cores; what is no hardware is none. argv[1]: a folder in which the trees of machines are made. */
+/* The adapter on a GPU's branch of the PCI tree is its nearest, InfiniBand's before others. Else it is the one at the
+ * rank's cores; what is no hardware is none. The folder for the trees of machines is argv[1]. */
 #include "src/plan/nic.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the driver's library tells arrives: GPUs, parts, links; and each way in which it fails has its sentence. */
+/* Facts from the driver's library arrive: GPUs, parts, links; and each way in which it fails has its sentence. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Ranks of a node share its cores out: whole cores, all of them, on as few NUMA nodes as can be, near their GPUs, never
- * beyond what they may use. argv[1]: a folder in which the machine is made. */
+/* Ranks of a node share its cores out, all of them, on as few NUMA nodes as can be. Shares are whole cores, near the
+ * GPUs, and never beyond what the ranks may use. The folder for the machine is argv[1]. */
 #include "src/plan/pin.h"
 
 #include <stdio.h>

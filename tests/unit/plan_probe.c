@@ -1,4 +1,4 @@
-/* Ranks join what they see: one node, each GPU once, those that nobody may use hidden; the same on all ranks. */
+/* Ranks join what they see: one node, each GPU once. GPUs that nobody may use are hidden. All ranks have the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What a rank finds for its arrays: its part of what is free, less what is left alone and what the program takes;
- * arrays that it holds already are not free, and are among those that it will need, so that they count as free here. */
+/* Bytes that a rank finds for its arrays: its part of the free memory, less the reserve and the program's own. Arrays
+ * that it holds already are not free. They are among those that it will need, so that they count as free here. */
 #include <string.h>
 
 #include "src/plan/plan.h"

@@ -1,5 +1,5 @@
-/* The planner with a workload that is no reconstruction: a made-up training, with micro-batches, accumulation to a
- * fixed effective batch, and optimiser, gradients and weights cut over the ranks (ZeRO 0 to 3). */
+/* The planner with a workload that is no reconstruction. It is a made-up training, with micro-batches and accumulation
+ * to a fixed effective batch. Optimiser, gradients and weights are cut over the ranks (ZeRO 0 to 3). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,7 +281,7 @@ static void named(void)
     mf_plan_free(&plan);
 }
 
-/* Of ranks of one node the dearest is priced. */
+/* The dearest rank of one node is priced. */
 static void slowest(void)
 {
     const struct mf_plan_options options = {.device = "cpu", .ranks = 4};
@@ -298,7 +298,7 @@ static void slowest(void)
     CHECK(seconds[0] > 0 && fabs(seconds[1] / seconds[0] - 4) < 1e-9);
 }
 
-/* What was refused is refused again when it is asked for again. */
+/* A refused plan is refused again when it is asked for again. */
 static void refused_twice(void)
 {
     struct training t = {.parameters = 0.1e9, .twice = 1, .refused = 8};
@@ -308,7 +308,7 @@ static void refused_twice(void)
     mf_plan_free(&plan);
 }
 
-/* What a real step says wins, if it gains enough. */
+/* The time of a real step wins, if it gains enough. */
 static void verified(void)
 {
     const struct mf_plan_options options = {.device = "cuda"};

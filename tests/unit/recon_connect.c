@@ -1,5 +1,5 @@
-/* Clusters are joined where too little spans and parted where too much does, by the same voxels on any number of ranks
- * as on one by itself, also with slabs thinner than a way is long and slabs of no planes; what is fixed stays. */
+/* Clusters are joined where too little spans and parted where too much does. Any number of ranks does it by the same
+ * voxels, also with slabs thinner than a way is long and slabs of no planes. Fixed voxels stay. */
 #include "src/recon/connect.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static void draw(uint8_t (*field)(size_t z, size_t y, size_t x), int hold_lines)
     }
 }
 
-/* What came of it. */
+/* Result of a case. */
 struct outcome {
     long joined, parted;
     uint64_t pinned[2];

@@ -1,6 +1,6 @@
-/* What is counted whole (kernels/slices/count.h), as swaps aim at it: counts that follow swaps equal those of the
- * labels, and energies the change of the loss, whose values the kernels of slices give. Images and volumes, one field
- * and three, periodic and not; windows that do not fill a slice; phases that vanish, and that span. */
+/* Whole counts (kernels/slices/count.h), as swaps aim at them. Counts that follow swaps equal those of the labels, and
+ * energies the change of the loss. The kernels of slices give its values. Cases are images and volumes, one field and
+ * three, periodic and not. Windows do not fill a slice; phases vanish, and span. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ static double loss_of(struct setup *s)
 
 /* -- counts -- */
 
-/* Those that followed swaps are those of the labels. */
+/* Counts that followed swaps are those of the labels. */
 static void check_counts(struct mf_tally *t, const struct mf_tally *fresh)
 {
     for (size_t d = 0; d < t->sides; ++d)

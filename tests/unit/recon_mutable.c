@@ -1,6 +1,6 @@
-/* The lists of sublattices of a field that changes voxel by voxel hold every voxel of theirs once, under its phase and
- * number of foreign neighbours; two sublattices share no slice; windows are what the labels say; draws follow the
- * weights. Images and volumes, periodic and not. */
+/* The lists of sublattices of a field that changes voxel by voxel hold every voxel of theirs once. It is there under
+ * its phase and number of foreign neighbours. Two sublattices share no slice; windows are those of the labels; draws
+ * follow the weights. Images and volumes, periodic and not. */
 #include "src/recon/sublattice.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* The gradient of the loss agrees with central differences, on any number of ranks: norms, one field and two, periodic
- * and not. The mean slice of the target's own field has no loss. So does the loss with respect to a number that is
- * added to S2_3D at lag 0. */
+/* The gradient of the loss agrees with central differences, on any number of ranks. Cases are norms, one field and two,
+ * periodic and not. The mean slice of the target's own field has no loss. So does the loss with respect to a number
+ * that is added to S2_3D at lag 0. */
 #include "src/recon/objective.h"
 
 #include "tests/unit/recon_case.h"

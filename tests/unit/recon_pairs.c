@@ -1,4 +1,4 @@
-/* Equations of phases that meet in pairs: all phases meet, few do in a chain, groups never meet, a phase is alone. */
+/* Equations of phases that meet in pairs. All phases meet, few do in a chain, groups never meet, a phase is alone. */
 #include "src/recon/pairs.h"
 
 #include <math.h>

@@ -357,7 +357,7 @@ static int make(const struct row *row, struct mf_plan *plan)
     return rc;
 }
 
-/* What must not change, in a line. */
+/* Numbers that must not change, in a line. */
 static void write_plan(const struct mf_plan *p, char text[400])
 {
     const struct mf_plan_numbers *s = &p->settings, *d = &p->derived;

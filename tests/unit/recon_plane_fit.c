@@ -1,4 +1,4 @@
-/* The parts of a gradient that are constant in planes, by least squares: without them the mean over every plane of the
+/* The parts of a gradient that are constant in planes, by least squares. Without them the mean over every plane of the
  * voxels that may move is zero. The same bits on any number of ranks and threads. */
 #include "src/recon/plane_fit.h"
 
@@ -40,7 +40,7 @@ static void fill(size_t phases)
     }
 }
 
-/* What is taken off, of the planes of all ranks: off[phase][PARTS]. */
+/* Fits the parts to take off, of the planes of all ranks: off[phase][PARTS]. */
 static void fit(const struct mf_comm *comm, int threads, size_t phases, double *off)
 {
     struct device d = device_open(threads, 1, 0);
@@ -87,7 +87,7 @@ static int moves(size_t phases, size_t p, size_t i, double mean)
     return at > 0 ? phases > 1 || at < 1 || slope > 0 : slope <= 0;
 }
 
-/* What remains of the gradient of a voxel, in the phases that may move. The set of these shrinks until it fits. */
+/* Rest of the gradient of a voxel, in the phases that may move. The set of these shrinks until it fits. */
 static void rest_of(size_t phases, const double *off, size_t i, double rest[PHASES], double keep[PHASES])
 {
     const size_t at[3] = {i / (NX * NY), NZ + i / NX % NY, NZ + NY + i % NX};

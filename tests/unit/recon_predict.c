@@ -1,5 +1,5 @@
-/* What a plan prices. Steps of mean-field annealing replace those of the descent where a run has them. Soft two-point
- * correlations are less work on cores, which take a few fields. A device makes a pass for every lag. Of few lags or of
+/* Prices of a plan. Steps of mean-field annealing replace those of the descent where a run has them. Soft two-point
+ * correlations are less work on cores, which take a few fields. A device makes a pass for every lag. With few lags or
  * steep thresholds the work is the same on both.
  *
  * Searches for patches grow hardly faster than images on cores, and as their square on a device. A run is its
@@ -188,7 +188,7 @@ static long candidates_of(const struct mf_target_look *like, size_t edge)
     return mf_recipe_candidates(mf_recipe_choose(&look, 0, &why), &look);
 }
 
-/* The larger an image, the fewer runs; small ones have all of a recipe, and ones of 128 pixels with patches have one.
+/* The larger an image, the fewer runs. Small ones have all of a recipe, and ones of 128 pixels with patches have one.
  */
 static void candidates(void)
 {

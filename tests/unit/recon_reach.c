@@ -1,6 +1,6 @@
-/* Marks reach every voxel by the shortest way between walls, the smallest of the nearest ones first: against distances
- * from each mark by itself, with slabs thinner than ways are long, slabs of no planes, and as far beyond the own planes
- * as a way can be followed. */
+/* Marks reach every voxel by the shortest way between walls, the smallest of the nearest ones first. They are held
+ * against distances from each mark by itself. Slabs are thinner than ways are long, or have no planes. Ways are
+ * followed as far as possible beyond the own planes. */
 #include "src/recon/reach.h"
 
 #include <string.h>

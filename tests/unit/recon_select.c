@@ -1,4 +1,5 @@
-/* Exactly as many voxels are chosen as were asked for, the largest ones, ties in global order, alike on any ranks. */
+/* Exactly as many voxels are chosen as were asked for, the largest ones. Ties are in global order, alike on any
+ * ranks. */
 #include "src/recon/select.h"
 
 #include <math.h>

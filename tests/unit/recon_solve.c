@@ -1,5 +1,5 @@
-/* A run of a few evaluations is deterministic, has the target's volume fractions, and ends in the same bits when it was
- * stopped, saved and gone on with. */
+/* A run of a few evaluations is deterministic, and has the target's volume fractions. It ends in the same bits when it
+ * was stopped, saved and gone on with. */
 #include "src/recon/solve.h"
 
 #include <unistd.h>

@@ -1,6 +1,6 @@
-/* Layers in small volumes: none is a wave along an axis, of which a slice would see a spot; together they are of the
- * period that slices are to see; where none fits the field stays. Cells in images: walls of the rarer phase, about as
- * much of it as there is, that the corners of a pixel's way cannot pass; other seeds, other cells. */
+/* Layers in small volumes: none is a wave along an axis, of which a slice would see a spot. Together they are of the
+ * period that slices are to see. If none fits the field stays. Cells in images are walls of the rarer phase that the
+ * corners of a pixel's way cannot pass. They are about as much of it as there is; other seeds give other cells. */
 #include "src/recon/start.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static double power(const int k[3])
     return 2 * (re * re + im * im) / VOXELS / VOXELS / (square - mean * mean);
 }
 
-/* The share of waves of one, two and three periods along an axis, and of those of one, one and two. */
+/* The share of waves of one, two and three periods along an axis. Also that of waves of one, one and two. */
 static void shares(double *along, double *turned)
 {
     *along = *turned = 0;
@@ -111,7 +111,7 @@ static void check_against_all(size_t ny, size_t nx, size_t n, uint64_t seed)
     CHECK(wrong == 0);
 }
 
-/* Of phases {0.8, 0.2}, as many cells as are wanted, and walls of phase 1 between them. */
+/* Phases {0.8, 0.2} give as many cells as are wanted, and walls of phase 1 between them. */
 static void check_cells(void)
 {
     const double fraction[2] = {0.8, 0.2};

@@ -1,6 +1,6 @@
-/* The energy of flips and swaps, and the state after them, equal the loss computed from scratch: images and volumes,
- * one phase and three, periodic and not, slices shared or not, windows that meet. Flips that keep clusters keep their
- * number. */
+/* The energy of flips and swaps, and the state after them, equal the loss computed from scratch. Cases are images and
+ * volumes, one phase and three, periodic and not, slices shared or not, windows that meet. Flips that keep clusters
+ * keep their number. */
 #include "src/recon/swap.h"
 
 #include <stdlib.h>
@@ -216,8 +216,8 @@ static void energies(struct mf_swap *w)
     }
 }
 
-/* Clusters of a phase, joined by faces, a periodic border or not: how many, and 1000 times how many faces of the volume
- * each touches. */
+/* Clusters of a phase, joined by faces, a periodic border or not. Returns their number, and 1000 times how many faces
+ * of the volume each touches. */
 static long clusters(uint8_t phase)
 {
     static uint8_t seen[N * N * N];

@@ -1,5 +1,6 @@
-/* Counts that follow swaps equal those of the labels, voxel by voxel, and the energies the change of the loss: images
- * and volumes, one field and three, periodic and not, slices shared or not, lines that close on themselves. */
+/* Counts that follow swaps equal those of the labels, voxel by voxel, and the energies the change of the loss. Cases
+ * are images and volumes, one field and three, periodic and not, slices shared or not, lines that close on
+ * themselves. */
 #include "src/recon/tally.h"
 
 #include <string.h>
@@ -74,7 +75,7 @@ static int is_surface(size_t d, size_t slice, uint8_t phase, ptrdiff_t u, ptrdif
     return at(d, slice, u, v) == phase && beside;
 }
 
-/* How a pixel and the one at r along an axis meet: 0: both at the surface; 1: one there, one of another phase. */
+/* How a pixel and the one at r along an axis meet. 0: both at the surface; 1: one there, one of another phase. */
 static int meets(size_t d, size_t slice, uint8_t phase, ptrdiff_t u, ptrdiff_t v, int axis, ptrdiff_t r, int how)
 {
     const ptrdiff_t p = axis ? u : u + r, q = axis ? v + r : v;

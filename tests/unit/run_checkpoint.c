@@ -1,5 +1,5 @@
-/* A checkpoint gives back every number and array by its name, to any rank whatever piece it asks for. What is damaged,
- * missing, of another shape, or of another schema is refused by name. */
+/* A checkpoint gives back every number and array by its name, to any rank whatever piece it asks for. Damaged or
+ * missing parts, another shape, or another schema are refused by name. */
 #include "src/run/checkpoint.h"
 
 #include "io/h5.h"
@@ -17,8 +17,8 @@ static struct mf_comm comm;
 #define TEN  "abcdefghij"
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
-/* Every type, cut along every axis, by nearly equal pieces; a ragged list; an array that all ranks hold, of which rank
- * 0's is saved. */
+/* Every type, cut along every axis, by nearly equal pieces. Also a ragged list, and an array that all ranks hold, of
+ * which rank 0's is saved. */
 static const struct mf_piece arrays[] = {
     {.name = "field", .type = MF_F32, .ndim = 4, .dims = {FIELDS, NZ, NY, NX}, .cut = 1},
     {.name = "label", .type = MF_U8, .ndim = 3, .dims = {NZ, NY, NX}, .cut = 0},
@@ -34,7 +34,7 @@ static const struct mf_piece arrays[] = {
 
 enum { ARRAYS = sizeof arrays / sizeof *arrays, MOST = FIELD * 8 };
 
-/* Rank @p rank of @p ranks holds this of an array: of the ragged one r + 1 times as much as rank 0. */
+/* Part of an array that rank @p rank of @p ranks holds. Of the ragged one it has r + 1 times as much as rank 0. */
 static struct mf_piece piece_of(size_t k, size_t rank, size_t ranks, void *at)
 {
     struct mf_piece p = arrays[k];
@@ -159,7 +159,7 @@ static void check_round(const char *path)
     mf_checkpoint_free(c);
 }
 
-/* What cannot be given by name is refused, and nothing after it is read. */
+/* A missing name is refused, and nothing after it is read. */
 static void check_refusals(const char *path)
 {
     static double room[MOST];

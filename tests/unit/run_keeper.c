@@ -1,4 +1,4 @@
-/* A keeper saves when it is due or asked, by turns into two files, and leaves for the clock, a file or a signal: the
+/* A keeper saves when it is due or asked, by turns into two files. It leaves for the clock, a file or a signal: the
  * same on all ranks. */
 #include "src/run/keeper.h"
 

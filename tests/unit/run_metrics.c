@@ -1,4 +1,4 @@
-/* Rows of metrics: one line of JSON each, cut behind a checkpoint, and a file of its own where another run has this
+/* Rows of metrics: one line of JSON each, cut behind a checkpoint. A file of its own is used where another run has this
  * one. Tables and events have the same rows.
  */
 #include "src/run/metrics.h"
@@ -251,7 +251,7 @@ static void check_forms(void)
     free(first);
 }
 
-/* What has other lines is of somebody else. A row may have been cut, and a file may be empty. */
+/* A file with other lines is of somebody else. A row may have been cut, and a file may be empty. */
 static void check_owner(const char *path)
 {
     static const struct {

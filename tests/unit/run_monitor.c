@@ -1,4 +1,4 @@
-/* GPUs and the host while a run lasts: rows of both, the text of the progress line, and memory that grows and grows. */
+/* GPUs and the host while a run lasts: rows of both, and the text of the progress line. It notes memory that grows. */
 #include "src/run/monitor.h"
 
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void watch(int births, char *rows, char *said, size_t most, char *line)
     load("metrics.jsonl", rows, most);
 }
 
-/* What the driver does not say is not there, and not 0. */
+/* A value that the driver does not say is not there, and not 0. */
 static void lost(void)
 {
     struct mf_monitor *monitor;

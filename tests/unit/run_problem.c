@@ -1,4 +1,4 @@
-/* Two problems that differ are told apart by the first line that differs; a line that follows from others comes last.
+/* The first line that differs tells two problems apart. A line that follows from others comes last.
  */
 #include "src/run/problem.h"
 

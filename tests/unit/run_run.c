@@ -9,7 +9,7 @@
 
 static struct mf_comm comm;
 
-/* What the client does, and what it has done. */
+/* Orders and results of the client. */
 struct client {
     int may, named, worked; /* calls */
     int refuse, fail, code; /* may_write refuses; work fails with the code */

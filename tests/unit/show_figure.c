@@ -8,7 +8,7 @@
 #include "src/show/training.h"
 #include "tests/check.h"
 
-/* The descent, what made it binary, and the binary field, which is a point of its own where the last row is that. */
+/* The descent, the binarisation, and the binary field. This is a point of its own where the last row is that. */
 static void draws_a_convergence(void)
 {
     const double rows[4][3] = {{0, 0, 8}, {10, 1, 4}, {20, 2, 2}, {20, 3, 3}};

@@ -1,4 +1,4 @@
-/* What launchers say in the environment: under srun the step's, inside a job the job's, under mpirun mpirun itself;
+/* Launchers' facts in the environment: under srun the step's, inside a job the job's, under mpirun mpirun itself. Also
  * when the job ends, or why nobody knows; no list that was cut. */
 #include "slurm/launcher.h"
 

@@ -1,4 +1,4 @@
-/* Slurm's short forms are written out as Slurm does it; what is none of them, and what is far too much, is refused. */
+/* Slurm's short forms are written out as Slurm does it. Other forms, and far too long ones, are refused. */
 #include "slurm/nodelist.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What a shell reads of a word that was written for it are the bytes of that word: 100 000 of them, through a parser of
- * the shell's rules and through real shells, of which each is one process and starts no other. argv[1]: a folder. */
+/* A shell reads a word that was written for it as the bytes of that word. It has 100 000 of them, through a parser of
+ * the shell's rules and through real shells. Each of these is one process and starts no other. A folder is argv[1]. */
 #include "slurm/words.h"
 #include "src/base/text.h"
 

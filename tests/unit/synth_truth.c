@@ -1,4 +1,4 @@
-/* What is known about each kind is found: fractions and two-point functions in closed form, objects that do not
+/* Known facts about each kind are found. They are fractions and two-point functions in closed form, objects that do not
  * overlap, the nearest seed by brute force, whole cells and layers. */
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static double union_of(int axes, double R, double r)
     return (u >= 1 ? 2.0 : 1 + 1.5 * u - 0.5 * u * u * u) * 4 * pi / 3 * R * R * R;
 }
 
-/* Void and S2 of n balls thrown at random: (1 - v/V)^n, and with the union of two balls for v. */
+/* Void and S2 of n balls thrown at random: (1 - v/V)^n. For S2 v is the union of two balls. */
 static void check_spheres(size_t nz, size_t n, double tolerance)
 {
     struct mf_synth w = solid(MF_SYNTH_SPHERES, nz, n, 0.4, 4.3);

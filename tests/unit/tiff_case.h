@@ -75,7 +75,8 @@ static inline uint64_t tiff_sample(const struct tiff_case *c, size_t z, size_t y
     return tiff_bits(c, tiff_grey(z, y, x) + (c->coloured && s == 1 && y == 31 && x == 21));
 }
 
-/* Rows [y, y + rows) and columns [x, x + columns) of one plane of samples, or of all (samples > 1 that lie together).
+/* Rows [y, y + rows) and columns [x, x + columns) of one plane of samples. Or of all planes (samples > 1 that lie
+ * together).
  */
 static inline void tiff_fill(const struct tiff_case *c, uint8_t *to, const size_t at[3], size_t rows, size_t columns,
                              size_t stride, int plane)
@@ -201,7 +202,7 @@ static inline void tiff_patch(const char *path, uint16_t tag, uint16_t id, uint3
     free(bytes);
 }
 
-/* One directory, and @p planes behind each other: a page that is too high is called as high as one of them. */
+/* One directory, and @p planes behind each other. A page that is too high is called as high as one of them. */
 static inline void tiff_behind(const char *path, struct tiff_case *c, uint32_t planes)
 {
     size_t n, bytes = 0;

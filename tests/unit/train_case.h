@@ -18,14 +18,14 @@
 /* Epochs of 42 samples in windows of 13: the last of 3, so that a fourth rank has none. */
 enum { EDGE = 8, SAMPLES = 59, LEARNT = 42, VALIDATED = 10, CLASSES = 3, COLUMNS = 2, WINDOW = 13, STEPS = 10 };
 
-/* What runs share. */
+/* Shared by the runs. */
 struct bed {
     struct mf_comm world, self;
     struct device device, cores; /* cores say what is right */
     struct mf_dataset *set;
 };
 
-/* Of the set: columns; classes with smoothed labels; classes. */
+/* Tasks of the set: columns; classes with smoothed labels; classes. */
 enum { OF_COLUMNS, OF_CLASSES, OF_PLAIN, TASKS };
 static struct mf_task bed_task[TASKS];
 
@@ -240,7 +240,7 @@ static inline int trains(const struct bed *b, const char *model)
     return rc == MF_OK;
 }
 
-/* What @p o comes to on one rank of cores in one pass. */
+/* Weights of @p o on one rank of cores in one pass. */
 static inline float *reference(const struct bed *b, const struct mf_dataset *set, const struct mf_train_opts *o,
                                size_t steps, struct mf_step *last)
 {

@@ -1,5 +1,5 @@
-/* Training with activations of 16 bits, and compiled in other ways: weights stay near those of f32, whatever ranks,
- * passes and stages of ZeRO; blocks that are computed again, or more threads, change no bit. Activations that are
+/* Training with activations of 16 bits, and compiled in other ways. Weights stay near those of f32, whatever ranks,
+ * passes and stages of ZeRO. Blocks that are computed again, or more threads, change no bit. Activations that are
  * computed again apart from their product read rounded sums. Too large a scale of the loss halves on all ranks alike,
  * and costs steps but no weight. The walk names the node whose numbers are not finite first. */
 #include "tests/unit/train_case.h"
@@ -141,7 +141,7 @@ static void scale_moves(const struct bed *b)
     mf_trainer_close(&t);
 }
 
-/* Not a number on the last rank: all skip, all halve; at the least scale the step counts against the network. */
+/* Not a number on the last rank: all skip, all halve. At the least scale the step counts against the network. */
 static void one_rank(const struct bed *b)
 {
     const int last = b->world.rank + 1 == b->world.size;

@@ -168,7 +168,7 @@ static double entropy(const float *output, const float *x, size_t sample)
     return sum;
 }
 
-/* What the samples are, from the function that made them. */
+/* Makes a sample by a known function. */
 static void sample_of(size_t id, float x[PIXELS])
 {
     uint8_t made[PIXELS];
@@ -235,7 +235,7 @@ static void first_window(const struct bed *b, uint64_t seed, uint32_t id[WINDOW]
     }
 }
 
-/* A step has the loss of its window, and goes down the slope of that sum: by the rate times the squared norm. */
+/* A step has the loss of its window. It goes down the slope of that sum: by the rate times the squared norm. */
 static void slope(const struct bed *b, const struct mf_task *task)
 {
     struct mf_train_opts o = opts_of(task, batch_for(&b->world, WINDOW, 2));
@@ -354,7 +354,7 @@ static float *run_until(const struct bed *b, const struct mf_train_opts *opts, c
     return l.weights;
 }
 
-/* What the file says of its scores is what its weights come to. */
+/* The scores in the file are those of its weights. */
 static void compare_file(const struct bed *b, struct mf_train_opts o, const char *path)
 {
     const size_t n = b->set->count[MF_TEST];

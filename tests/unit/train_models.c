@@ -1,5 +1,5 @@
-/* Networks against PyTorch: logits, loss and gradients of a batch, and weights after ten steps of the optimiser, in one
- * pass or in several, with and without recomputation. The files were made by tests/data/net/make.py. */
+/* Networks against PyTorch: logits, loss and gradients of a batch, and weights after ten steps of the optimiser. They
+ * run in one pass or in several, with and without recomputation. The files were made by tests/data/net/make.py. */
 #include <math.h>
 #include <string.h>
 
@@ -113,7 +113,7 @@ static void compare(const struct run *r, const char *what, const float *got, con
     CHECK_SAYS(difference < 3e-6, "%s, %zu passes: %s differs by %.2g", r->c->arch, r->micro, what, difference);
 }
 
-/* Of all weights: their gradients ("grad.") or themselves ("end."). A gradient of 0 is rounding. */
+/* Compares all weights: their gradients ("grad.") or themselves ("end."). A gradient of 0 is rounding. */
 static void compare_all(struct run *r, const char *prefix)
 {
     static float got[MOST], want[MOST];

@@ -1,11 +1,11 @@
-/* Mixtures of experts come to the same weights on any number of ranks, stage of ZeRO and number of passes, while
+/* Mixtures of experts come to the same weights on any number of ranks, stage of ZeRO and number of passes. Meanwhile
  * experts are born, merge and go. A network that is made anew with the same experts goes on as if nothing had happened.
  * A new expert learns from its first step on. */
 #include "src/train/carry.h"
 #include "src/train/saved.h"
 #include "tests/unit/moe_case.h"
 
-/* That of moe_case.h, with balance biases. */
+/* Options of moe_case.h, with balance biases. */
 static struct mf_train_opts balanced(const char *model, size_t batch)
 {
     struct mf_train_opts o = mixture(model, batch);
@@ -217,7 +217,7 @@ static int copies_of(const struct bed *b, long depth)
     return copies;
 }
 
-/* What the host reads and writes of all mixtures stands side by side. */
+/* Arrays of all mixtures that the host reads and writes stand side by side. */
 static void few_copies(const struct bed *b)
 {
     const int one = copies_of(b, 1), four = copies_of(b, 4);

@@ -1,6 +1,6 @@
 /* The optimiser is in host memory, and activations wait there. Weights after ten steps have the bits that they have
- * without: on any number of ranks, by all stages of ZeRO, with passes, recomputation and slots. A run that was
- * stopped with offload goes on without, and the reverse. Device memory holds less. */
+ * without. This holds on any number of ranks, by all stages of ZeRO, with passes, recomputation and slots. A run that
+ * was stopped with offload goes on without, and the reverse. Device memory holds less. */
 #include "tests/unit/train_case.h"
 
 static const char *const models[] = {"mlp", "cnn", "vit"};
@@ -93,7 +93,7 @@ static void others(const struct both *b)
     same_bits(b, o, 1, 256);
 }
 
-/* Not a number in a weight: the first node that reads it is named, while other nodes work in host memory. */
+/* Not a number in a weight: the first node that reads it is named. Other nodes work in host memory. */
 static void hunts(const struct bed *b)
 {
     struct mf_train_opts o = usual("mlp", 1, batch_for(&b->world, WINDOW, 2));

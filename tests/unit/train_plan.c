@@ -1,4 +1,4 @@
-/* A training as a workload of the planner: the bytes of a rank are the high-water mark of its arena, to the byte, for
+/* A training as a workload of the planner. The bytes of a rank are the high-water mark of its arena, to the byte, for
  * models, ranks and settings of all kinds. On GPUs NVIDIA's libraries may take less work memory. Settings come in their
  * order, and keep the samples of a step. */
 #include "src/train/workload.h"
@@ -74,8 +74,8 @@ static struct mf_train_work work_of(const struct mf_dataset *set, const struct m
                                   .readers = -1};
 }
 
-/* What a run on fresh arenas holds at their fullest: steps, and a validation. @p peak: of device memory, and of the
- * host's where it is another. */
+/* Fullest fresh arenas of a run: steps, and a validation. It sets @p peak of device memory, and of the host's where it
+ * is another. */
 static void run(const struct mf_comm *comm, const struct mf_dataset *set, const struct mf_train_opts *opts,
                 const struct mf_backend *on, size_t peak[MF_PLAN_MEMORIES])
 {

@@ -1,5 +1,5 @@
 /* Training comes to the same weights on any number of ranks, stage of ZeRO and number of passes. So it does where the
- * last window of an epoch is small, a rank has no rows, samples have no label, and where it goes on from a checkpoint.
+ * last window of an epoch is small, a rank has no rows, or samples have no label. It may go on from a checkpoint.
  * Gradients that are not finite on one rank change nothing on any. */
 #include "src/train/replicas.h"
 #include "src/train/saved.h"
@@ -10,7 +10,7 @@ static const char *const models[] = {"mlp", "cnn", "vit"};
 /* Some cases of the like ones are enough where each takes its time. */
 static int few(const struct bed *b) { return SANITIZED || b->device.be != &mf_backend_cpu; }
 
-/* On an emulated device under sanitizers one model is enough: the tests of operations look at each of them there, and
+/* On an emulated device under sanitizers one model is enough. The tests of operations look at each of them there, and
  * shadow at all models. */
 static int wants(const struct bed *b, const char *model)
 {
@@ -74,7 +74,7 @@ static void any_ranks(const struct bed *b)
     }
 }
 
-/* In one pass, and without clipping, stage 3 adds the same numbers in the same order as stage 0; NCCL chooses the
+/* In one pass, and without clipping, stage 3 adds the same numbers in the same order as stage 0. But NCCL chooses the
  * order. */
 static void same_bits(const struct bed *b)
 {

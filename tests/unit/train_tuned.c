@@ -1,5 +1,5 @@
-/* Ranks take the algorithms that rank 0 found, and later trainers those of the file; both try none. What one rank found
- * beside others is added to the file. */
+/* Ranks take the algorithms that rank 0 found, and later trainers those of the file; both try none. Algorithms that one
+ * rank found beside others are added to the file. */
 #include "src/train/tuned.h"
 
 #include "tests/unit/train_case.h"

@@ -1,5 +1,5 @@
 /* All lists of a training give the same bits in memory that is planned and in memory that is checked. Seven errors,
- * planted in the lists, are noticed: by the checked walk, by other bits, or by the slope of the loss. Ranks with
+ * planted in the lists, are noticed. The checked walk finds them, other bits do, or the slope of the loss. Ranks with
  * different experts start the same exchanges in the same order. */
 #include <stdlib.h>
 #include <string.h>
@@ -248,7 +248,7 @@ static struct mf_node *node_of(struct mf_list *list, const char *name, int back)
     abort();
 }
 
-/* What backward will read lies where the next layer writes. */
+/* Backward's input lies where the next layer writes. */
 static void lifetime(struct mf_network *n)
 {
     struct mf_list *list = n->last.list;
@@ -372,7 +372,7 @@ static void same_bits(struct device *d, const struct mf_arch *m, enum mf_recompu
 
 enum { SHARING = 2, UNEVEN = 7 /* experts, of which the second rank has six */, WORDS = 1 << 14 };
 
-/* What a list starts among ranks of different experts, in its order: one stream of a GPU has them all. */
+/* Exchanges of a list among ranks of different experts, in its order: one stream of a GPU has them all. */
 static void say_starts(const struct mf_list *list, char *text)
 {
     size_t n = strlen(text);

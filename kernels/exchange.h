@@ -1,8 +1,8 @@
 /* Exchanges of arrays among ranks, as nodes of a list start and end them. Who is behind the table, and on which ranks,
  * the caller does not know (mpi/arrays.h).
  *
- * Rule: all ranks of a group start the same exchanges, and finish the same, in the same order. No rank touches an array
- * between start and finish. */
+ * Rule: all ranks of a group start the same exchanges, and finish the same, in the same order; where one sends, the
+ * other receives. No rank touches an array between start and finish. */
 #ifndef MF_KERNELS_EXCHANGE_H
 #define MF_KERNELS_EXCHANGE_H
 
@@ -16,21 +16,24 @@ enum mf_exchange_kind {
     MF_EXCHANGE_SUM,     /* all-reduce: the sum over ranks reaches all of them */
     MF_EXCHANGE_SCATTER, /* reduce-scatter: the own piece holds the sum, the rest is undefined */
     MF_EXCHANGE_GATHER,  /* all-gather: the own piece reaches all */
-    MF_EXCHANGE_TRADE    /* all-to-all-v: every rank has other numbers for each, and as many as it likes */
+    MF_EXCHANGE_TRADE,   /* all-to-all-v: every rank has other numbers for each, and as many as it likes */
+    MF_EXCHANGE_SEND,    /* in a group of two ranks: the array goes to the other one, */
+    MF_EXCHANGE_RECEIVE  /* which receives as many numbers */
 };
 
-/** Among which ranks. */
-enum mf_exchange_group {
-    MF_AMONG_ALL,
-    MF_AMONG_EXPERTS,  /* ranks that share the experts of a layer */
-    MF_AMONG_REPLICAS, /* ranks that have the same experts */
-    MF_AMONG_GROUPS
+/** Groups of ranks are numbers; a table knows their ranks (mpi/rank_groups.h). Numbers from MF_GROUP_OTHERS on are for
+ * everybody. */
+enum {
+    MF_GROUP_ALL,
+    MF_GROUP_EXPERTS,  /* ranks that share the experts of a layer */
+    MF_GROUP_REPLICAS, /* ranks that have the same experts */
+    MF_GROUP_OTHERS
 };
 
 /** One exchange. Sums are of f32, f16 or bf16; they are computed in f32 and rounded once. */
 struct mf_collective {
     enum mf_exchange_kind kind;
-    enum mf_exchange_group group; /* its ranks are meant below */
+    int group; /* its ranks are meant below */
     enum mf_type type;
     void *array; /* [n] device memory; a trade writes there what the ranks send */
     size_t n;    /* not of a trade */
@@ -54,7 +57,7 @@ struct mf_exchanges {
     /** The host waits for all finished exchanges, and for the work before them. A rank that fails does not hold it. */
     void (*settle)(void *context);
     /** The ranks of a group tell each other @p n numbers: @p all [ranks][n] has those of all. The host waits. */
-    void (*tell)(void *context, enum mf_exchange_group group, size_t n, const int64_t *own, int64_t *all);
+    void (*tell)(void *context, int group, size_t n, const int64_t *own, int64_t *all);
 };
 
 #endif

@@ -41,7 +41,7 @@ struct mf_attr {
     int heads;           /* attention */
     int causal;          /* attention: the last query sees all keys, each one before it one less */
     int exchange;        /* start, finish: enum mf_exchange_kind */
-    int among;           /* start, finish: enum mf_exchange_group */
+    int group;           /* start, finish, trade, trade_back: number of the group of ranks that exchange */
     int ways;            /* trade: ranks that share the experts. It has experts [first, first + groups), and space for
                             count rows. trade_back: count rows come back */
     int waits;           /* copied: enum mf_waits */

@@ -30,35 +30,58 @@ static void poll(void *context) { mf_collect_poll(((struct mf_arrays *)context)-
 /* Who finishes an exchange has waited for it. */
 static void settle(void *context) { (void)context; }
 
-/* -- groups: number MF_AMONG_GROUPS n + group is the n-th of its group -- */
+/* -- groups: number GROUPS n + group is the n-th of its group -- */
+
+enum { GROUPS = 1 << 16 };
 
 static struct mf_arrays *group_of(void *context, uint64_t group)
 {
-    struct mf_arrays *g = ((struct mf_arrays *)context)->group[group];
+    struct mf_arrays *a = context;
 
-    MF_ASSERT(g);
-    return g;
+    MF_ASSERT(group < (uint64_t)a->groups && a->group[group]);
+    return a->group[group];
+}
+
+/* A message is a trade of two ranks, in which one has numbers for the other. */
+static uint64_t start_message(struct mf_arrays *g, const struct mf_collective *what)
+{
+    const int other = 1 - g->comm->rank;
+    size_t count[4] = {0}, *sent = count, *got = count + 2;
+    struct mf_collective trade = *what;
+
+    MF_ASSERT(g->comm->size == 2);
+    (what->kind == MF_EXCHANGE_SEND ? sent : got)[other] = what->n;
+    trade.kind = MF_EXCHANGE_TRADE;
+    trade.from = what->array;
+    trade.sent = sent;
+    trade.got = got;
+    trade.sent_at = trade.got_at = NULL;
+    return g->way.start(g, &trade);
 }
 
 static uint64_t group_start(void *context, const struct mf_collective *what)
 {
-    struct mf_arrays *g = group_of(context, what->group);
+    struct mf_arrays *g = group_of(context, (uint64_t)what->group);
+    const int is_message = what->kind == MF_EXCHANGE_SEND || what->kind == MF_EXCHANGE_RECEIVE;
 
-    return MF_AMONG_GROUPS * g->way.start(g, what) + what->group;
+    return GROUPS * (is_message ? start_message(g, what) : g->way.start(g, what)) + (uint64_t)what->group;
 }
 
+/* What it waits for may come from a rank that waits for what other groups have started here. */
 static void group_finish(void *context, uint64_t number)
 {
-    struct mf_arrays *g = group_of(context, number % MF_AMONG_GROUPS);
+    struct mf_arrays *a = context, *g = group_of(a, number % GROUPS);
 
-    g->way.finish(g, number / MF_AMONG_GROUPS);
+    for (int k = 0; k < a->groups; ++k)
+        if (a->group[k] && a->group[k] != g && a->group[k]->launch) a->group[k]->launch(a->group[k]);
+    g->way.finish(g, number / GROUPS);
 }
 
 static void poll_all(void *context)
 {
     struct mf_arrays *a = context;
 
-    for (int k = 0; k < MF_AMONG_GROUPS; ++k)
+    for (int k = 0; k < a->groups; ++k)
         if (a->group[k]) a->group[k]->way.poll(a->group[k]);
 }
 
@@ -66,13 +89,13 @@ static void settle_all(void *context)
 {
     struct mf_arrays *a = context;
 
-    for (int k = 0; k < MF_AMONG_GROUPS; ++k)
+    for (int k = 0; k < a->groups; ++k)
         if (a->group[k]) a->group[k]->way.settle(a->group[k]);
 }
 
-static void tell(void *context, enum mf_exchange_group group, size_t n, const int64_t *own, int64_t *all)
+static void tell(void *context, int group, size_t n, const int64_t *own, int64_t *all)
 {
-    mf_comm_gather_int(group_of(context, group)->comm, n, own, all);
+    mf_comm_gather_int(group_of(context, (uint64_t)group)->comm, n, own, all);
 }
 
 /* -- opening and closing -- */
@@ -99,6 +122,15 @@ static int open_apart(struct mf_arrays *a, size_t bytes, size_t largest)
     return open_way(a, largest);
 }
 
+static void set_group(struct mf_arrays *a, int number, struct mf_arrays *group)
+{
+    if (number >= a->groups) {
+        a->group = MF_MUST(realloc(a->group, (size_t)(number + 1) * sizeof(struct mf_arrays *)), "groups of ranks");
+        while (a->groups <= number) a->group[a->groups++] = NULL;
+    }
+    a->group[number] = group;
+}
+
 static struct mf_arrays *new_arrays(const struct mf_comm *comm, struct mf_queue *queue)
 {
     struct mf_arrays *a = MF_MUST(calloc(1, sizeof *a), "exchanges");
@@ -106,7 +138,7 @@ static struct mf_arrays *new_arrays(const struct mf_comm *comm, struct mf_queue 
     a->comm = comm;
     a->queue = queue;
     a->table = (struct mf_exchanges){a, group_start, group_finish, poll_all, settle_all, tell};
-    a->group[MF_AMONG_ALL] = a;
+    set_group(a, MF_GROUP_ALL, a);
     return a;
 }
 
@@ -123,10 +155,11 @@ int mf_arrays_open(const struct mf_comm *comm, struct mf_queue *queue, size_t by
     return rc;
 }
 
-int mf_arrays_join(struct mf_arrays *arrays, enum mf_exchange_group group, const struct mf_comm *comm, size_t largest)
+int mf_arrays_join(struct mf_arrays *arrays, int group, const struct mf_comm *comm, size_t largest)
 {
-    struct mf_arrays *a = arrays->group[group] = new_arrays(comm, arrays->queue);
+    struct mf_arrays *a = new_arrays(comm, arrays->queue);
 
+    set_group(arrays, group, a);
     if (mf_apart(arrays->queue)) return open_way(a, largest);
     a->way = here;
     return mf_collect_join(comm, arrays->collect, &a->collect);
@@ -135,7 +168,7 @@ int mf_arrays_join(struct mf_arrays *arrays, enum mf_exchange_group group, const
 void mf_arrays_close(struct mf_arrays *arrays)
 {
     if (!arrays) return;
-    for (int k = MF_AMONG_GROUPS; --k > MF_AMONG_ALL;) mf_arrays_close(arrays->group[k]);
+    for (int k = arrays->groups; --k > MF_GROUP_ALL;) mf_arrays_close(arrays->group[k]);
     if (mf_apart(arrays->queue) && arrays->way.finish) {
         arrays->way.finish(arrays, arrays->started);
         arrays->way.settle(arrays);
@@ -144,6 +177,7 @@ void mf_arrays_close(struct mf_arrays *arrays)
     mf_arrays_close_stages(arrays);
     mf_collect_close(arrays->collect);
     mf_arena_give(arrays->queue->arena, arrays->memory);
+    free(arrays->group);
     free(arrays);
 }
 

@@ -18,10 +18,11 @@ struct mf_arrays;
 
 /**
  * Takes @p bytes of @p queue's device memory, 64-byte aligned. Arrays that are exchanged lie there, at the same offset
- * on all ranks. A trade may move any device memory. Where the host does not see device memory, nothing is cleared.
+ * on all ranks. A trade, or a message between two, may move any device memory. Where the host does not see device
+ * memory, nothing is cleared.
  *
- * @param largest bytes of the largest array, or of all that a trade sends and gets together. It counts only where
- *                arrays pass through host memory: four of this size are under way at a time.
+ * @param largest bytes of the largest array or message, or of all that a trade sends and gets together. It counts only
+ * where arrays pass through host memory: four of this size are under way at a time.
  *
  * @p comm, which may be a group, and its transport outlive the arrays. On one rank, and on one that is dry, only trades
  * do anything. Collective; refuses (agreed) with MF_MEMORY.
@@ -30,10 +31,11 @@ int mf_arrays_open(const struct mf_comm *comm, struct mf_queue *queue, size_t by
                    struct mf_arrays **arrays);
 
 /** From now on exchanges of @p group go among the ranks of @p comm. These are a part of the ranks of the arrays
- * (mf_comm_split()). An array lies at the same offset on these; other ranks may have none there. The communicator @p
+ * (mf_comm_split()). An array lies at the same offset on these; other ranks may have none there. A message may move any
+ * device memory. The communicator @p
  * comm and its transport outlive the arrays. The size @p largest is as above, of this group. Collective over @p comm;
  * refuses (agreed) with MF_MEMORY. */
-int mf_arrays_join(struct mf_arrays *arrays, enum mf_exchange_group group, const struct mf_comm *comm, size_t largest);
+int mf_arrays_join(struct mf_arrays *arrays, int group, const struct mf_comm *comm, size_t largest);
 
 /** Finishes what was started, then frees the memory. NULL is allowed. Collective. */
 void mf_arrays_close(struct mf_arrays *arrays);

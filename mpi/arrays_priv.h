@@ -22,10 +22,12 @@ struct mf_arrays {
     struct mf_queue *queue;
     struct mf_exchanges table;                /* of all groups */
     struct mf_exchanges way;                  /* of this group: one of three */
-    struct mf_arrays *group[MF_AMONG_GROUPS]; /* the first is this; NULL: not joined */
+    int groups;                               /* numbers below it may be joined */
+    struct mf_arrays **group;                 /* [groups] the first is this; NULL: not joined */
     void *memory;                             /* device memory; NULL: it is collect's, or another group's */
     struct mf_collect *collect;               /* NULL: NCCL */
     uint64_t started;                         /* number of the last exchange */
+    void (*launch)(struct mf_arrays *arrays); /* begins what has started, where the host does so later; NULL */
     /* by NCCL: */
     uint64_t finished, settled;  /* numbers of the last that the queue, and the host, has waited for */
     size_t side[MF_ARRAYS_MOST]; /* what the queue calls the end of an exchange: the last one's of these numbers */

@@ -174,12 +174,9 @@ static void finish(void *context, uint64_t number) { land(context, number); }
 
 static void poll(void *context) { mf_collect_poll(((struct mf_arrays *)context)->collect); }
 
-static void settle(void *context)
-{
-    struct mf_arrays *a = context;
+static void launch_all(struct mf_arrays *a) { launch(a, a->started); }
 
-    launch(a, a->started);
-}
+static void settle(void *context) { launch_all(context); }
 
 /* -- opening and closing -- */
 
@@ -203,6 +200,7 @@ int mf_arrays_open_stages(struct mf_arrays *a, size_t largest)
     a->largest = mf_whole_lines(largest);
     MF_TRY(mf_collect_open(a->comm, a->queue->host, mf_arrays_stages(largest), &a->collect));
     a->way = (struct mf_exchanges){.start = start, .finish = finish, .poll = poll, .settle = settle};
+    a->launch = launch_all;
     pin(a, 1);
     for (size_t i = 0; i < MF_ARRAYS_STAGES; ++i) {
         struct mf_stage_of_array *s = &a->stage[i];

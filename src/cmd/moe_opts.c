@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mpi/ways.h"
+#include "mpi/rank_groups.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"

@@ -212,11 +212,12 @@ static int trade_and_work(struct mf_build *build, int rows, int places, const st
     const struct mf_shape all = mf_build_shape(build, rows);
     const struct mf_span own = mf_experts_own(m->experts);
     const size_t ways = ways_of(m->experts);
-    const struct mf_attr there = {.ways = (int)ways,
+    const struct mf_attr there = {.group = MF_GROUP_EXPERTS,
+                                  .ways = (int)ways,
                                   .first = own.first,
                                   .groups = (int)own.count,
                                   .count = mf_rounds_room(all.d[0], ways, own.count, m->experts->count, SLACK)};
-    const struct mf_attr back = {.count = all.d[0]};
+    const struct mf_attr back = {.group = MF_GROUP_EXPERTS, .count = all.d[0]};
 
     if (ways == 1) return hidden_and_output(build, rows, places, m);
     build->region = ++build->list->regions;

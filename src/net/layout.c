@@ -81,11 +81,11 @@ static void move_bucket(struct mf_net *net, const char *name, struct mf_bucket *
     in_host_memory(net, b->second);
 }
 
-static void exchange_among(struct mf_net *net, const struct mf_bucket *b)
+static void exchange_in_group(struct mf_net *net, const struct mf_bucket *b)
 {
     const int array[] = {b->parameters, b->gradients, b->master, b->total};
 
-    for (size_t k = 0; k < sizeof array / sizeof *array; ++k) net->value[array[k]].among = (int)b->among;
+    for (size_t k = 0; k < sizeof array / sizeof *array; ++k) net->value[array[k]].group = b->group;
 }
 
 static void new_bucket(struct mf_net *net, const char *name, size_t numbers, struct mf_layout *layout)
@@ -94,7 +94,7 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     const struct mf_shape own = flat(numbers / layout->pieces);
     const size_t k = layout->buckets++;
 
-    b->among = layout->among;
+    b->group = layout->group;
     b->pieces = layout->pieces;
     b->piece = layout->piece;
     b->parameters = mf_value_new(net, layout->stage == 3 ? MF_ROLE_ACTIVATION : MF_ROLE_PARAMETER, flat(numbers),
@@ -113,7 +113,7 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     b->own_gradients = b->summed = piece_of(net, b->total, b);
     if (layout->stage >= 2) b->own_gradients = mf_value_new(net, MF_ROLE_GRADIENT, own, "%s.sums.%zu", name, k);
     net->value[b->own_gradients].place = net->value[b->total].place;
-    exchange_among(net, b);
+    exchange_in_group(net, b);
     layout->numbers += numbers;
 }
 

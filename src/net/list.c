@@ -187,16 +187,22 @@ int mf_list_apply(struct mf_list *list, enum mf_op_id op, const struct mf_attr *
     return MF_OK;
 }
 
+/* What forward does with an input. The start of a message reads the array that it sends, and writes what it receives.
+ */
+static unsigned access_of(const struct mf_node *node, int i)
+{
+    if (node->op == MF_OP_START && node->attr.exchange == MF_EXCHANGE_SEND) return MF_READS;
+    if (node->op == MF_OP_START && node->attr.exchange == MF_EXCHANGE_RECEIVE) return MF_WRITES;
+    return MF_READS | (mf_ops[node->op]->modifies >> i & 1 ? MF_WRITES : 0);
+}
+
 size_t mf_node_operands(const struct mf_node *node, struct mf_operand operand[MF_OPERANDS])
 {
-    const struct mf_op *op = mf_ops[node->op];
     size_t n = 0;
 
-    for (int i = 0; i < MF_INS; ++i) {
-        unsigned changed = !node->back && op->modifies >> i & 1 ? MF_WRITES : 0;
-
-        if (node->in[i] >= 0) operand[n++] = (struct mf_operand){node->in[i], MF_READS | changed};
-    }
+    for (int i = 0; i < MF_INS; ++i)
+        if (node->in[i] >= 0)
+            operand[n++] = (struct mf_operand){node->in[i], node->back ? MF_READS : access_of(node, i)};
     for (int i = 0; i < MF_OUTS; ++i)
         if (node->out[i] >= 0) operand[n++] = (struct mf_operand){node->out[i], node->back ? MF_READS : MF_WRITES};
     if (node->dout >= 0) operand[n++] = (struct mf_operand){node->dout, MF_READS | (node->own ? MF_WRITES : 0)};
@@ -263,7 +269,7 @@ size_t mf_node_traded(const struct mf_net *net, const struct mf_node *node)
     return bytes_of(net, node->back ? node->dout : node->out[0]);
 }
 
-size_t mf_list_largest(const struct mf_list *list, enum mf_exchange_group among)
+size_t mf_list_largest(const struct mf_list *list, int group)
 {
     const struct mf_net *net = list->net;
     size_t largest = 0, bytes;
@@ -271,10 +277,11 @@ size_t mf_list_largest(const struct mf_list *list, enum mf_exchange_group among)
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
 
-        if (mf_op_is_trade(node->op) && among == MF_AMONG_EXPERTS)
+        if (node->attr.group != group) continue;
+        if (mf_op_is_trade(node->op))
             bytes = mf_whole_lines(bytes_of(net, node->back ? node->dout : node->in[0])) +
                     mf_whole_lines(bytes_of(net, node->back ? node->din[0] : node->out[0]));
-        else if (node->op == MF_OP_START && node->attr.among == (int)among)
+        else if (node->op == MF_OP_START)
             bytes = bytes_of(net, node->in[0]);
         else
             continue;

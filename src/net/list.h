@@ -36,7 +36,7 @@ struct mf_value {
     int stop;            /* a view that passes no gradient on */
     int flat;            /* an array of a layout, of which parameters are views, or a piece of one */
     int set;             /* of a parameter: who changes it, MF_SET_TRAINED, ... (build.h) */
-    int among;           /* of an array of a layout: which ranks exchange it, enum mf_exchange_group */
+    int group;           /* of an array of a layout: number of the group of ranks that exchange it */
     int away;            /* of a parameter: of an expert that another rank has. It has no memory here */
     int by_expert;       /* of a parameter: its rows are those of the experts, in their order */
     enum mf_start start; /* of a parameter */
@@ -173,7 +173,7 @@ static inline int mf_node_comes_back(const struct mf_node *node)
 size_t mf_node_traded(const struct mf_net *net, const struct mf_node *node);
 
 /** Bytes of the largest array that ranks of a group exchange, or of all that a trade sends and gets. */
-size_t mf_list_largest(const struct mf_list *list, enum mf_exchange_group among);
+size_t mf_list_largest(const struct mf_list *list, int group);
 
 /** One line for each node: '<' reads, '>' writes, '+' changes. @p places: with places in memory, after mf_pass_live().
  */

@@ -35,7 +35,7 @@ static void mark_written(const struct mf_net *net, unsigned char *written, int v
 }
 
 /* How many ranks exchange an array. */
-static int exchanged(const struct mf_net *net, int v) { return net->value[v].among == MF_AMONG_ALL ? 2 : 1; }
+static int exchanged(const struct mf_net *net, int v) { return net->value[v].group == MF_GROUP_ALL ? 2 : 1; }
 
 /* What others touch, too, is there from the beginning of a stretch to its end. */
 static void keep_through(const struct mf_list *list, struct life *life)

@@ -53,8 +53,8 @@ struct mf_layout {
                              parameters, too */
     int offload;          /* the optimiser, its moments and all exchanges are in host memory */
     size_t pieces, piece; /* ranks that share the work of the optimiser, and the number of this one; stage 0: 1, 0 */
-    enum mf_exchange_group among; /* these ranks exchange the buckets; pieces, piece and among may differ from one call
-                                     of mf_pass_layout() to the next */
+    int group;            /* number of the ranks that exchange the buckets; pieces, piece and group may differ from one
+                             call of mf_pass_layout() to the next */
     /* mf_pass_layout() sets: */
     size_t buckets;
     struct mf_bucket {
@@ -64,7 +64,7 @@ struct mf_layout {
         int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
         int first, second;                 /* the optimiser's two moments [numbers / pieces] */
         int summed; /* the piece of gradients that an exchange sums; from stage 2 on own_gradients keep it */
-        enum mf_exchange_group among;
+        int group;
         size_t pieces, piece;
         ptrdiff_t written; /* the last node of backward that writes the gradients */
     } * bucket;

@@ -13,7 +13,7 @@ static void exchange(struct mf_list *list, size_t at, enum mf_op_id op, enum mf_
 
     node->in[0] = array;
     node->attr.exchange = kind;
-    node->attr.among = list->net->value[mf_value_root(list->net, array, NULL)].among;
+    node->attr.group = list->net->value[mf_value_root(list->net, array, NULL)].group;
 }
 
 static enum mf_exchange_kind sum_of(const struct mf_layout *layout)
@@ -132,7 +132,7 @@ static int second_array(struct mf_list *list, size_t from, int array)
 
             if (v >= 0 && mf_value_root(net, v, NULL) == array) list->node[i].in[j] = second_view(net, v, second);
         }
-    net->value[second].among = net->value[array].among;
+    net->value[second].group = net->value[array].group;
     return second;
 }
 
@@ -142,7 +142,7 @@ static void gather_in_host_memory(struct mf_net *net, struct stay *stay)
 
     stay->gathered = mf_value_new(net, MF_ROLE_ACTIVATION, array->shape, "%s.host", array->name);
     net->value[stay->gathered].place = MF_PLACE_HOST;
-    net->value[stay->gathered].among = net->value[stay->array].among;
+    net->value[stay->gathered].group = net->value[stay->array].group;
 }
 
 /* Puts the own piece into the array, and starts the gather. */
@@ -161,7 +161,7 @@ static void start_gather(struct mf_list *list, size_t at, const struct mf_layout
 /* Do all ranks have this bucket? Of the experts that ranks share, some ranks have more buckets than others. */
 static int is_common(const struct mf_layout *layout, const struct stay *stay)
 {
-    return layout->bucket[stay->bucket].among == MF_AMONG_ALL;
+    return layout->bucket[stay->bucket].group == MF_GROUP_ALL;
 }
 
 /* The last common stay before number @p k; @p k: there is none. */

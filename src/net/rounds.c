@@ -253,7 +253,7 @@ static void tell(struct mf_rounds *r, const struct mf_exchanges *by, const struc
     for (size_t e = 0; e < t->experts; ++e) r->mine[e] = r->offset[e + 1] - r->offset[e];
     r->mine[t->experts] = (int64_t)node->attr.first;
     r->mine[t->experts + 1] = (int64_t)node->attr.count;
-    by->tell(by->context, MF_AMONG_EXPERTS, t->experts + 2, r->mine, t->all);
+    by->tell(by->context, node->attr.group, t->experts + 2, r->mine, t->all);
     while (first_of(t, t->way) != node->attr.first) t->way = (t->way + 1) % t->ways;
     for (size_t from = 0; from < t->ways; ++from) find_stretches(t, from);
     for (t->rounds = 1; !fits(t, t->rounds);) ++t->rounds;
@@ -287,7 +287,7 @@ static void put_offsets(struct mf_rounds *r, void *device)
 }
 
 /* Rows of @p own go to the ranks of their experts as @p rows, or those come back. */
-static void move(struct mf_rounds *r, const struct mf_exchanges *by, const struct mf_tensor *own,
+static void move(struct mf_rounds *r, const struct mf_exchanges *by, int group, const struct mf_tensor *own,
                  const struct mf_tensor *rows, int back)
 {
     const struct counts *t = r->counts;
@@ -302,7 +302,7 @@ static void move(struct mf_rounds *r, const struct mf_exchanges *by, const struc
         come[w] = piece_of(t, w, t->way, round_of(r)).count * d;
     }
     by->finish(by->context, by->start(by->context, &(struct mf_collective){.kind = MF_EXCHANGE_TRADE,
-                                                                           .group = MF_AMONG_EXPERTS,
+                                                                           .group = group,
                                                                            .type = own->shape.type,
                                                                            .array = back ? own->at : rows->at,
                                                                            .from = back ? rows->at : own->at,
@@ -325,5 +325,5 @@ void mf_rounds_trade(struct mf_rounds *r, const struct mf_exchanges *by, const s
         if (r->counts->rounds == 0) tell(r, by, node, call);
         put_offsets(r, call->out[1].at);
     }
-    move(r, by, back ? out : in, back ? in : out, back);
+    move(r, by, node->attr.group, back ? out : in, back ? in : out, back);
 }

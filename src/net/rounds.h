@@ -32,7 +32,7 @@ int mf_rounds_more(const struct mf_rounds *rounds, size_t i);
 /** What the node adds to in this round, as mf_call.add: gradients of parameters, if a round is over. */
 unsigned mf_rounds_adds(const struct mf_rounds *rounds, const struct mf_node *node);
 
-/** Executes a node trade or trade_back, forward or backward. Collective among MF_AMONG_EXPERTS. The host waits for the
+/** Executes a node trade or trade_back, forward or backward. Collective in its group. The host waits for the
  * device where a trade is forward: it reads counts, and writes offsets. */
 void mf_rounds_trade(struct mf_rounds *rounds, const struct mf_exchanges *by, const struct mf_node *node,
                      const struct mf_call *call);

@@ -271,7 +271,7 @@ static void exchange(struct mf_walk *walk, const struct mf_node *node, const str
     const struct mf_exchanges *by = walk->exchange;
     const struct mf_tensor *array = &call->in[0];
     const struct mf_collective what = {.kind = (enum mf_exchange_kind)node->attr.exchange,
-                                       .group = (enum mf_exchange_group)node->attr.among,
+                                       .group = node->attr.group,
                                        .type = array->shape.type,
                                        .array = array->at,
                                        .n = mf_shape_count(&array->shape)};

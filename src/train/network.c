@@ -181,7 +181,7 @@ static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, co
 {
     mf_pass_layout(list, 1 << MF_SET_TRAINED, wish->bucket, &n->layout);
     if (n->ways > 1) {
-        n->layout.among = MF_AMONG_REPLICAS;
+        n->layout.group = MF_GROUP_REPLICAS;
         n->layout.pieces = n->ranks / n->ways;
         n->layout.piece = n->rank / n->ways;
     }
@@ -339,12 +339,12 @@ struct mf_weights mf_network_weights(const struct mf_network *n, const struct mf
     return (struct mf_weights){n->net, walk, n->evaluate.list, n->queue, &n->layout, comm, n->ways};
 }
 
-size_t mf_network_largest(const struct mf_network *n, enum mf_exchange_group among)
+size_t mf_network_largest(const struct mf_network *n, int group)
 {
     size_t largest = 0;
 
     for (size_t k = 0; n->ranks > 1 && k < n->net->lists; ++k)
-        largest = mf_max(largest, mf_list_largest(n->net->list[k], among));
+        largest = mf_max(largest, mf_list_largest(n->net->list[k], group));
     return largest;
 }
 

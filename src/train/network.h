@@ -97,8 +97,8 @@ int mf_network_input(const struct mf_network *network, const char *name);
 struct mf_weights mf_network_weights(const struct mf_network *network, const struct mf_walk *walk,
                                      const struct mf_comm *comm);
 
-/** Bytes of the largest array that these ranks exchange, or that a trade among them sends and gets; 0 on one rank. */
-size_t mf_network_largest(const struct mf_network *network, enum mf_exchange_group among);
+/** Bytes of the largest array that a group of ranks exchanges, or that a trade in it sends and gets; 0 on one rank. */
+size_t mf_network_largest(const struct mf_network *network, int group);
 
 /** Floating-point operations of a list. */
 double mf_network_operations(const struct mf_network *network, const struct mf_list *list);

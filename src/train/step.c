@@ -142,7 +142,7 @@ static void squared_norms(struct mf_trainer *t, double *whole, double *part)
 
         if (bucket->pieces > 1)
             *part += square;
-        else if (bucket->among == MF_AMONG_ALL)
+        else if (bucket->group == MF_GROUP_ALL)
             *whole += square;
         else
             *part += square * (double)n->ways / (double)n->ranks; /* so many replicas have it */

@@ -9,7 +9,7 @@
 #include "io/dataset.h"
 #include "mpi/arrays.h"
 #include "mpi/collect.h"
-#include "mpi/ways.h"
+#include "mpi/rank_groups.h"
 #include "src/net/walk.h"
 #include "src/run/checkpoint.h"
 #include "src/train/network.h"
@@ -63,8 +63,8 @@ struct mf_trainer {
     struct mf_queue *queue;
     const struct mf_dataset *set;
     struct mf_train_opts opts;
-    struct mf_experts experts; /* opts.args.list of a mixture */
-    struct mf_ways ways;       /* whose ranks share them; closed: none do */
+    struct mf_experts experts;    /* opts.args.list of a mixture */
+    struct mf_rank_groups groups; /* of ranks; without MF_GROUP_EXPERTS: none share experts */
     struct mf_network network;
     struct mf_arrays *arrays;
     struct mf_walk *walk;

@@ -80,7 +80,10 @@ static void pin(struct mf_trainer *t, void *memory, size_t bytes)
 }
 
 /* Do ranks share experts? */
-static int shares(const struct mf_trainer *t) { return t->ways.ways > 1; }
+static const struct mf_comm *sharers(const struct mf_trainer *t)
+{
+    return mf_rank_groups_find(&t->groups, MF_GROUP_EXPERTS);
+}
 
 /* Ranks with more experts have more that lasts, and larger arrays. What ranks exchange stands at one place on all, so
  * the most of them counts. Collective, where ranks share experts. */
@@ -88,18 +91,20 @@ static size_t most_of(const struct mf_trainer *t, size_t bytes)
 {
     int64_t most = (int64_t)bytes;
 
-    if (shares(t)) mf_collect_step(t->comm, 0, NULL, 1, &most);
+    if (sharers(t)) mf_collect_step(t->comm, 0, NULL, 1, &most);
     return (size_t)most;
 }
 
 /* A group may be one rank: all hear of its refusal. */
 static int join_groups(struct mf_trainer *t)
 {
-    const size_t largest = most_of(t, mf_network_largest(&t->network, MF_AMONG_REPLICAS));
-    const size_t traded = most_of(t, mf_network_largest(&t->network, MF_AMONG_EXPERTS));
+    for (int k = MF_GROUP_ALL + 1; k < t->groups.count; ++k) {
+        const struct mf_comm *group = mf_rank_groups_find(&t->groups, k);
+        const size_t largest = most_of(t, mf_network_largest(&t->network, k));
 
-    MF_TRY(mf_agree(t->comm, mf_arrays_join(t->arrays, MF_AMONG_EXPERTS, &t->ways.experts, traded)));
-    return mf_agree(t->comm, mf_arrays_join(t->arrays, MF_AMONG_REPLICAS, &t->ways.replicas, largest));
+        MF_TRY(mf_agree(t->comm, group ? mf_arrays_join(t->arrays, k, group, largest) : MF_OK));
+    }
+    return MF_OK;
 }
 
 static int open_walk(struct mf_trainer *t)
@@ -109,7 +114,7 @@ static int open_walk(struct mf_trainer *t)
     const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
     struct mf_walk_memory memory = {.lasting = {NULL}};
     const size_t room = most_of(t, net->lasting[p]), bytes = room + (all ? net->room[p] : 0);
-    const size_t largest = most_of(t, mf_network_largest(&t->network, MF_AMONG_ALL));
+    const size_t largest = most_of(t, mf_network_largest(&t->network, MF_GROUP_ALL));
     struct mf_queue *queue;
     char *arrays;
 
@@ -121,7 +126,7 @@ static int open_walk(struct mf_trainer *t)
     if (t->home) pin(t, arrays, bytes);
     MF_TRY(mf_agree(t->comm, mf_walk_open(&t->walk, t->network.net, t->queue, MF_WALK_PLANNED, &memory)));
     mf_walk_replay(t->walk, mf_replays(t->opts.compile), t->opts.scope);
-    if (shares(t)) MF_TRY(join_groups(t));
+    MF_TRY(join_groups(t));
     if (t->comm->size > 1) mf_walk_exchange(t->walk, mf_arrays_exchanges(t->arrays));
     return MF_OK;
 }
@@ -245,16 +250,18 @@ size_t mf_trainer_ways(const struct mf_trainer *t, size_t experts)
 /* The groups of ranks for so many experts. */
 static int open_ways(struct mf_trainer *t, size_t experts)
 {
-    const size_t ways = mf_trainer_ways(t, experts), now = shares(t) ? (size_t)t->ways.ways : 1;
+    const int ways = (int)mf_trainer_ways(t, experts), now = sharers(t) ? sharers(t)->size : 1;
 
     if (ways == now) return MF_OK;
-    mf_ways_close(&t->ways);
-    return ways > 1 ? mf_ways_open(t->comm, (int)ways, &t->ways) : MF_OK;
+    mf_rank_groups_close(&t->groups);
+    return ways > 1 ? mf_rank_groups_share_experts(&t->groups, t->comm, ways) : MF_OK;
 }
 
 /* The trainer keeps the experts, since they change. */
 static int take_experts(struct mf_trainer *t, const struct mf_experts *experts)
 {
+    const struct mf_comm *group;
+
     if (!experts)
         mf_experts_first(&t->experts, (size_t)t->opts.args.experts);
     else if (experts != &t->experts)
@@ -262,11 +269,12 @@ static int take_experts(struct mf_trainer *t, const struct mf_experts *experts)
     t->opts.args.experts = (long)t->experts.count;
     t->opts.args.list = &t->experts;
     MF_TRY(open_ways(t, t->experts.count));
-    if (!shares(t))
+    group = sharers(t);
+    if (!group)
         t->experts.ways = 0;
-    else if (t->experts.ways != (size_t)t->ways.ways || t->experts.end[t->experts.ways - 1] != t->experts.count)
-        mf_experts_share(&t->experts, (size_t)t->ways.ways, (size_t)t->ways.way, NULL, NULL);
-    t->experts.way = shares(t) ? (size_t)t->ways.way : 0;
+    else if (t->experts.ways != (size_t)group->size || t->experts.end[t->experts.ways - 1] != t->experts.count)
+        mf_experts_share(&t->experts, (size_t)group->size, (size_t)group->rank, NULL, NULL);
+    t->experts.way = group ? (size_t)group->rank : 0;
     return MF_OK;
 }
 
@@ -312,7 +320,7 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
 void mf_trainer_close(struct mf_trainer *t)
 {
     unbuild(t);
-    mf_ways_close(&t->ways);
+    mf_rank_groups_close(&t->groups);
     mf_reader_close(t->reader);
     free(t->sums);
     free(t->id);

@@ -150,8 +150,8 @@ static void add_trades(const struct dry *d, const struct mf_plan_rank *r, struct
                        struct mf_plan_bytes *host)
 {
     const size_t ways = d->network.ways, size[] = {ways, r->ranks / ways};
-    const size_t largest[] = {mf_network_largest(&d->network, MF_AMONG_EXPERTS),
-                              mf_network_largest(&d->network, MF_AMONG_REPLICAS)};
+    const size_t largest[] = {mf_network_largest(&d->network, MF_GROUP_EXPERTS),
+                              mf_network_largest(&d->network, MF_GROUP_REPLICAS)};
 
     for (int k = 0; k < 2; ++k) {
         struct mf_comm group;
@@ -175,7 +175,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     struct mf_plan_bytes *state = &bytes[MF_PLAN_STATE], *host = r->apart ? &bytes[MF_PLAN_HOST] : state;
     const size_t arrays = net->lasting[p] + (all ? net->room[p] : 0);
     const struct mf_arrays_bytes taken =
-        mf_arrays_bytes(&d->comm, r->apart && !offload, arrays, mf_network_largest(&d->network, MF_AMONG_ALL));
+        mf_arrays_bytes(&d->comm, r->apart && !offload, arrays, mf_network_largest(&d->network, MF_GROUP_ALL));
 
     add(state, offload ? "parameters, gradients" : "parameters, gradients, moments", net->lasting[MF_PLACE_DEVICE]);
     add(state, "activations", net->room[MF_PLACE_DEVICE]);

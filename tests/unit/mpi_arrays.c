@@ -4,13 +4,14 @@
  * are planned. */
 #include "mpi/arrays.h"
 
+#include <math.h>
 #include <mpi.h>
 
 #include "kernels/field.h"
 #include "mpi/collect.h"
 #include "mpi/comm_priv.h"
 #include "mpi/nccl_transport.h"
-#include "mpi/ways.h"
+#include "mpi/rank_groups.h"
 #include "src/base/half.h"
 #include "tests/device.h"
 #include "tests/unit/trade_case.h"
@@ -62,7 +63,7 @@ struct set {
     const struct mf_comm *comm;
     struct mf_arrays *arrays;
     const struct mf_exchanges *by;
-    enum mf_exchange_group group; /* of arrays of more ranks */
+    int group; /* of arrays of more ranks */
 };
 
 static uint64_t start(const struct set *s, int kind, enum mf_type type, void *array, size_t n)
@@ -296,10 +297,10 @@ static void groups(const struct mf_comm *c)
 
 /* All ranks, and two groups, exchange arrays of one memory at a time. Arrays of replicas do not begin where others
  * do. */
-static void three_at_a_time(const struct set set[MF_AMONG_GROUPS], int way)
+static void three_at_a_time(const struct set set[MF_GROUP_OTHERS], int way)
 {
     float *all = mf_arrays_memory(set[0].arrays), *own = all + 2000 + 1008 * way;
-    const struct set *experts = &set[MF_AMONG_EXPERTS], *replicas = &set[MF_AMONG_REPLICAS];
+    const struct set *experts = &set[MF_GROUP_EXPERTS], *replicas = &set[MF_GROUP_REPLICAS];
 
     for (int kind = 0; kind < KINDS; ++kind) {
         uint64_t begun[2];
@@ -331,27 +332,103 @@ static void joined(const struct mf_comm *c, int ways)
 {
     const size_t device = mf_arena_live(d.arena), host = mf_arena_live(d.host);
     struct mf_arrays_bytes sum = mf_arrays_bytes(c, mf_apart(d.q), ROOM, LARGEST);
-    struct mf_ways w;
-    struct set set[MF_AMONG_GROUPS] = {{.comm = c}, {.comm = &w.experts}, {.comm = &w.replicas}};
+    struct mf_rank_groups groups = {0};
+    struct set set[MF_GROUP_OTHERS] = {{.comm = c}};
 
-    CHECK_SAYS(mf_ways_open(c, ways, &w) == MF_OK, "%s", mf_err_text());
-    CHECK(w.experts.size == ways && w.replicas.size == c->size / ways && w.experts.rank == w.way);
+    CHECK_SAYS(mf_rank_groups_share_experts(&groups, c, ways) == MF_OK, "%s", mf_err_text());
     CHECK(mf_arrays_open(c, d.q, ROOM, LARGEST, &set[0].arrays) == MF_OK);
-    for (int k = 0; k < MF_AMONG_GROUPS; ++k) {
-        const struct mf_arrays_bytes bytes = mf_arrays_bytes(set[k].comm, mf_apart(d.q), 0, LARGEST);
+    for (int k = 0; k < MF_GROUP_OTHERS; ++k) {
+        struct mf_arrays_bytes bytes;
 
-        set[k].group = (enum mf_exchange_group)k;
+        set[k].group = k;
         set[k].arrays = set[0].arrays;
         set[k].by = mf_arrays_exchanges(set[0].arrays);
-        if (k) CHECK(mf_arrays_join(set[0].arrays, set[k].group, set[k].comm, LARGEST) == MF_OK);
-        if (k) sum = (struct mf_arrays_bytes){sum.device + bytes.device, sum.host + bytes.host};
+        if (k) {
+            set[k].comm = mf_rank_groups_find(&groups, k);
+            bytes = mf_arrays_bytes(set[k].comm, mf_apart(d.q), 0, LARGEST);
+            CHECK(mf_arrays_join(set[0].arrays, k, set[k].comm, LARGEST) == MF_OK);
+            sum = (struct mf_arrays_bytes){sum.device + bytes.device, sum.host + bytes.host};
+        }
         check_tell(&set[k]);
     }
+    CHECK(set[1].comm->size == ways && set[2].comm->size == c->size / ways && set[1].comm->rank == c->rank % ways);
     CHECK(mf_arena_live(d.arena) - device == sum.device);
     CHECK(d.host == d.arena || mf_arena_live(d.host) - host == sum.host);
-    three_at_a_time(set, w.way);
+    three_at_a_time(set, set[1].comm->rank);
     mf_arrays_close(set[0].arrays);
-    mf_ways_close(&w);
+    mf_rank_groups_close(&groups);
+}
+
+/* -- messages along a chain of ranks, each link of which is a group of two -- */
+
+enum { MESSAGES = 3, LONG = 3000 };
+
+/* The link between ranks k and k + 1 has number MF_GROUP_OTHERS + k. */
+static void open_links(const struct mf_comm *c, struct mf_rank_groups *links, struct mf_arrays *arrays)
+{
+    int colour[64];
+
+    for (int k = 0; k + 1 < c->size; ++k) {
+        const int number = MF_GROUP_OTHERS + k;
+
+        for (int r = 0; r < c->size; ++r) colour[r] = r == k || r == k + 1 ? k : -1;
+        CHECK_SAYS(mf_rank_groups_split(links, c, number, colour, "link") == MF_OK, "%s", mf_err_text());
+        CHECK((mf_rank_groups_find(links, number) != NULL) == (colour[c->rank] >= 0));
+        if (colour[c->rank] >= 0)
+            CHECK(mf_arrays_join(arrays, number, mf_rank_groups_find(links, number), LONG * sizeof(float)) == MF_OK);
+    }
+}
+
+static uint64_t message(const struct mf_exchanges *by, int kind, int link, void *array)
+{
+    return by->start(by->context, &(struct mf_collective){.kind = (enum mf_exchange_kind)kind,
+                                                          .group = MF_GROUP_OTHERS + link,
+                                                          .type = MF_F32,
+                                                          .array = array,
+                                                          .n = LONG});
+}
+
+/* Every message of rank 0 goes down the chain, and each rank doubles it. A rank finishes what it sends when it has
+ * received the next. Then the last one comes back up, while all ranks sum another array. */
+static void chain(const struct mf_comm *c)
+{
+    struct mf_arrays *arrays = NULL;
+    struct mf_rank_groups links = {0};
+    const struct mf_exchanges *by;
+    const int rank = c->rank, last = c->size - 1;
+    float *x[MESSAGES], *all;
+    struct set everybody = {.comm = c};
+    uint64_t sum, going = 0;
+
+    CHECK(mf_arrays_open(c, d.q, ROOM, LARGEST, &arrays) == MF_OK);
+    open_links(c, &links, arrays);
+    by = everybody.by = mf_arrays_exchanges(arrays);
+    all = mf_arrays_memory(arrays);
+    for (int k = 0; k < MESSAGES; ++k) {
+        x[k] = device_put(&d, NULL, LONG * sizeof(float));
+        if (rank == 0) fill(&everybody, MF_F32, x[k], LONG);
+        if (rank > 0) finish(&everybody, message(by, MF_EXCHANGE_RECEIVE, rank - 1, x[k]));
+        d.be->field->scale(d.q, LONG, 2, x[k]);
+        if (going) finish(&everybody, going);
+        if (rank < last) going = message(by, MF_EXCHANGE_SEND, rank, x[k]);
+    }
+    if (going) finish(&everybody, going);
+    fill(&everybody, MF_F32, all, 1500);
+    sum = start(&everybody, MF_EXCHANGE_SUM, MF_F32, all, 1500);
+    if (rank < last) finish(&everybody, message(by, MF_EXCHANGE_RECEIVE, rank, x[0]));
+    if (rank > 0) finish(&everybody, message(by, MF_EXCHANGE_SEND, rank - 1, rank < last ? x[0] : x[MESSAGES - 1]));
+    finish(&everybody, sum);
+    settle(&everybody);
+    check(&everybody, MF_EXCHANGE_SUM, MF_F32, all, 1500, 1);
+    for (int k = 0; k < MESSAGES; ++k) {
+        float got[LONG];
+        const int doubled = k == 0 && rank < last ? c->size : rank + 1;
+
+        device_get(&d, got, x[k], sizeof got);
+        for (size_t i = 0; i < LONG; ++i) CHECK(got[i] == ldexpf(value(0, i), doubled));
+    }
+    mf_arrays_close(arrays);
+    mf_rank_groups_close(&links);
 }
 
 static void check_ways(void)
@@ -376,6 +453,7 @@ int main(int argc, char **argv)
     groups(&c);
     for (int ways = 1; ways <= c.size; ++ways)
         if (c.size % ways == 0) joined(&c, ways);
+    if (c.size > 1) chain(&c);
     check_ways();
     mf_transport_close(&c);
     device_close(&d);

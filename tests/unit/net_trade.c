@@ -6,7 +6,7 @@
 
 #include "mpi/arrays.h"
 #include "mpi/nccl_transport.h"
-#include "mpi/ways.h"
+#include "mpi/rank_groups.h"
 #include "src/base/cut.h"
 #include "src/base/rng.h"
 #include "src/net/build.h"
@@ -45,8 +45,8 @@ struct model {
 struct crew {
     struct device *d;
     const struct mf_comm *all;
-    const struct mf_ways *ways; /* NULL: no rank shares experts */
-    size_t rows, first;         /* of this rank */
+    const struct mf_comm *experts, *replicas; /* NULL: no rank shares experts */
+    size_t rows, first;                       /* of this rank */
 };
 
 static struct mf_shape shape(enum mf_type type, size_t a, size_t b, size_t c)
@@ -58,8 +58,8 @@ static struct mf_shape shape(enum mf_type type, size_t a, size_t b, size_t c)
 
 static struct mf_span own_experts(const struct crew *crew)
 {
-    if (!crew->ways) return (struct mf_span){0, EXPERTS};
-    return mf_cut(EXPERTS, (size_t)crew->ways->ways, (size_t)crew->ways->way);
+    if (!crew->experts) return (struct mf_span){0, EXPERTS};
+    return mf_cut(EXPERTS, (size_t)crew->experts->size, (size_t)crew->experts->rank);
 }
 
 static int second(const struct mf_build *b) { return b->list->node[b->list->nodes - 1].out[1]; }
@@ -91,26 +91,27 @@ static int layers(struct mf_build *b, struct model *m, const struct crew *crew, 
 static size_t room_of(const struct crew *crew, const struct choice *c)
 {
     if (c->room) return c->room;
-    return mf_rounds_room(ROWS * TOP, (size_t)crew->ways->ways, own_experts(crew).count, EXPERTS, 1.25);
+    return mf_rounds_room(ROWS * TOP, (size_t)crew->experts->size, own_experts(crew).count, EXPERTS, 1.25);
 }
 
 static int experts(struct mf_build *b, struct model *m, const struct crew *crew, const struct choice *c, int rows,
                    int places)
 {
     const struct mf_span own = own_experts(crew);
-    const struct mf_attr out = {.ways = crew->ways ? crew->ways->ways : 0,
+    const struct mf_attr out = {.group = MF_GROUP_EXPERTS,
+                                .ways = crew->experts ? crew->experts->size : 0,
                                 .first = own.first,
                                 .groups = (int)own.count,
-                                .count = crew->ways ? room_of(crew, c) : 0};
+                                .count = crew->experts ? room_of(crew, c) : 0};
     int offsets;
 
-    if (!crew->ways) return layers(b, m, crew, rows, places, EXPERTS);
+    if (!crew->experts) return layers(b, m, crew, rows, places, EXPERTS);
     b->region = ++b->list->regions;
     rows = mf_build_node(b, MF_OP_TRADE, out, "there", 2, (const int[]){rows, places});
     offsets = second(b);
     rows = layers(b, m, crew, rows, offsets, out.ways * out.groups);
-    rows = mf_build_node(b, MF_OP_TRADE_BACK, (struct mf_attr){.count = crew->rows * TOP}, "back", 2,
-                         (const int[]){rows, places});
+    rows = mf_build_node(b, MF_OP_TRADE_BACK, (struct mf_attr){.group = MF_GROUP_EXPERTS, .count = crew->rows * TOP},
+                         "back", 2, (const int[]){rows, places});
     b->region = 0;
     return rows;
 }
@@ -143,7 +144,7 @@ static void add_sums(struct model *m)
 {
     m->layout = (struct mf_layout){.pieces = 1};
     mf_pass_layout(m->list, 1 << SHARED, 64, &m->layout);
-    m->layout.among = MF_AMONG_REPLICAS;
+    m->layout.group = MF_GROUP_REPLICAS;
     mf_pass_layout(m->list, 1 << EXPERT, 256, &m->layout);
     mf_pass_reduce(m->list, &m->layout, 1);
     mf_pass_reduced(m->list, &m->layout);
@@ -152,7 +153,7 @@ static void add_sums(struct model *m)
 /* Stage 3 of ZeRO, of one rank. */
 static void add_gathers(struct model *m)
 {
-    m->layout = (struct mf_layout){.stage = 3, .pieces = 1, .among = MF_AMONG_REPLICAS};
+    m->layout = (struct mf_layout){.stage = 3, .pieces = 1, .group = MF_GROUP_REPLICAS};
     mf_pass_layout(m->list, 1 << EXPERT, 256, &m->layout);
     mf_pass_clear(m->list, &m->layout);
     mf_pass_reduce(m->list, &m->layout, 1);
@@ -294,12 +295,12 @@ static void open_arrays(const struct crew *crew, const struct model *m, struct m
     int64_t lasting = (int64_t)m->net->lasting[MF_PLACE_DEVICE];
 
     mf_comm_max_int(crew->all, 1, &lasting);
-    CHECK(mf_arrays_open(crew->all, crew->d->q, (size_t)lasting + room, mf_list_largest(m->list, MF_AMONG_ALL),
+    CHECK(mf_arrays_open(crew->all, crew->d->q, (size_t)lasting + room, mf_list_largest(m->list, MF_GROUP_ALL),
                          arrays) == MF_OK);
-    CHECK(mf_arrays_join(*arrays, MF_AMONG_EXPERTS, &crew->ways->experts, mf_list_largest(m->list, MF_AMONG_EXPERTS)) ==
+    CHECK(mf_arrays_join(*arrays, MF_GROUP_EXPERTS, crew->experts, mf_list_largest(m->list, MF_GROUP_EXPERTS)) ==
           MF_OK);
-    CHECK(mf_arrays_join(*arrays, MF_AMONG_REPLICAS, &crew->ways->replicas,
-                         mf_list_largest(m->list, MF_AMONG_REPLICAS)) == MF_OK);
+    CHECK(mf_arrays_join(*arrays, MF_GROUP_REPLICAS, crew->replicas, mf_list_largest(m->list, MF_GROUP_REPLICAS)) ==
+          MF_OK);
     memory->lasting[MF_PLACE_DEVICE] = mf_arrays_memory(*arrays);
     memory->room[MF_PLACE_DEVICE] = (char *)mf_arrays_memory(*arrays) + lasting;
 }
@@ -312,7 +313,7 @@ static void run(const struct crew *crew, const struct choice *c, float result[RE
     struct mf_arrays *arrays = NULL;
     const int v[RESULTS] = {m.y, m.stem, m.weights, m.expert[0], m.expert[1], m.expert[2], m.expert[3]};
 
-    if (crew->ways) open_arrays(crew, &m, &arrays, &memory);
+    if (crew->experts) open_arrays(crew, &m, &arrays, &memory);
     if (mf_walk_open(&walk, m.net, crew->d->q, c->mode, &memory) != MF_OK) abort();
     if (arrays) mf_walk_exchange(walk, counted(arrays));
     mf_walk_numbers(walk)[MF_NUMBER_ROWS] = ROWS * crew->all->size;
@@ -350,7 +351,7 @@ static void compare(const struct choice *c, int ways, int i, size_t n, const flo
 static size_t check(const struct crew *crew, const struct choice *c)
 {
     static float want[RESULTS][NUMBERS], got[RESULTS][NUMBERS];
-    const struct crew alone = {crew->d, crew->all, NULL, ROWS * (size_t)crew->all->size, 0};
+    const struct crew alone = {crew->d, crew->all, NULL, NULL, ROWS * (size_t)crew->all->size, 0};
     const struct choice plain = {.routing = c->routing, .type = c->type, .fuse = c->fuse, .twice = c->twice};
     const struct mf_span own = own_experts(crew);
     const size_t n[4] = {HIDDEN * COLUMNS, HIDDEN, OUTPUTS * HIDDEN, OUTPUTS};
@@ -359,24 +360,24 @@ static size_t check(const struct crew *crew, const struct choice *c)
     run(&alone, &plain, want, &rounds);
     run(crew, c, got, &rounds);
     if (!c->sums) mf_comm_sum_float(crew->all, INPUTS * COLUMNS, got[1]);
-    compare(c, crew->ways->ways, 0, ROWS * OUTPUTS, got[0], want[0] + crew->first * OUTPUTS);
-    compare(c, crew->ways->ways, 1, INPUTS * COLUMNS, got[1], want[1]);
-    compare(c, crew->ways->ways, 2, ROWS * TOP, got[2], want[2] + crew->first * TOP);
+    compare(c, crew->experts->size, 0, ROWS * OUTPUTS, got[0], want[0] + crew->first * OUTPUTS);
+    compare(c, crew->experts->size, 1, INPUTS * COLUMNS, got[1], want[1]);
+    compare(c, crew->experts->size, 2, ROWS * TOP, got[2], want[2] + crew->first * TOP);
     for (int i = 0; i < 4; ++i) {
-        if (!c->sums) mf_comm_sum_float(&crew->ways->replicas, n[i] * own.count, got[3 + i]);
-        compare(c, crew->ways->ways, 3 + i, n[i] * own.count, got[3 + i], want[3 + i] + n[i] * own.first);
+        if (!c->sums) mf_comm_sum_float(crew->replicas, n[i] * own.count, got[3 + i]);
+        compare(c, crew->experts->size, 3 + i, n[i] * own.count, got[3 + i], want[3 + i] + n[i] * own.first);
     }
     return rounds;
 }
 
 static void check_all(const struct crew *crew)
 {
-    const size_t ways = (size_t)crew->ways->ways, all = ROWS * TOP * ways;
+    const size_t ways = (size_t)crew->experts->size, all = ROWS * TOP * ways;
 
     for (int routing = 0; routing < ROUTINGS; ++routing)
         for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
             for (int k = 0; k < 3; ++k) {
-                const int gathers = routing == MIXED && k == 2 && crew->ways->replicas.size == 1;
+                const int gathers = routing == MIXED && k == 2 && crew->replicas->size == 1;
                 const int planned = crew->d->be->host_mem || routing % 2 || gathers;
                 const struct choice c = {.routing = (enum routing)routing,
                                          .type = (routing == EMPTY_RANK && k) || (gathers && how) ? MF_BF16 : MF_F32,
@@ -404,9 +405,9 @@ static void check_all(const struct crew *crew)
 /* The list, in the text of @p path. */
 static void check_text(struct device *d, const char *path)
 {
-    const struct mf_ways w = {.ways = 2, .way = 1};
+    const struct mf_comm second = {.rank = 1, .size = 2};
     struct mf_comm alone;
-    const struct crew crew = {d, &alone, &w, 2, 0};
+    const struct crew crew = {d, &alone, &second, &alone, 2, 0};
     char *got;
     size_t n;
     FILE *file = open_memstream(&got, &n);
@@ -425,12 +426,14 @@ static void check_text(struct device *d, const char *path)
 
 static void check_ways(struct device *d, const struct mf_comm *comm, int ways)
 {
-    struct mf_ways w;
-    const struct crew crew = {d, comm, &w, ROWS, ROWS * (size_t)comm->rank};
+    struct mf_rank_groups groups = {0};
+    struct crew crew = {.d = d, .all = comm, .rows = ROWS, .first = ROWS * (size_t)comm->rank};
 
-    CHECK_SAYS(mf_ways_open(comm, ways, &w) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_rank_groups_share_experts(&groups, comm, ways) == MF_OK, "%s", mf_err_text());
+    crew.experts = mf_rank_groups_find(&groups, MF_GROUP_EXPERTS);
+    crew.replicas = mf_rank_groups_find(&groups, MF_GROUP_REPLICAS);
     check_all(&crew);
-    mf_ways_close(&w);
+    mf_rank_groups_close(&groups);
 }
 
 /* @p argv[1]: the golden text; none: it is not compared */

@@ -379,7 +379,7 @@ static void say_starts(const struct mf_list *list, char *text)
 
     for (size_t i = 0; list && i < list->nodes && n + 100 < WORDS; ++i) {
         const struct mf_node *node = &list->node[i];
-        const int all = node->op == MF_OP_START && node->attr.among == MF_AMONG_ALL;
+        const int all = node->op == MF_OP_START && node->attr.group == MF_GROUP_ALL;
 
         if (all || node->op == MF_OP_TRADE || node->op == MF_OP_TRADE_BACK)
             n += (size_t)snprintf(text + n, WORDS - n, "%.90s\n", node->name);

@@ -1,4 +1,5 @@
-/* Reads arrays of numbers from a file of any known format: the header, then the values row by row in bounded pieces.
+/* Reads arrays of numbers from a file of any known format. First comes the header, then the values row by row in
+ * bounded pieces.
  * Rule: a guarded child process decodes foreign formats (PNG, TIFF, HDF5, NRRD, VTK). This process reads .npy and raw
  * values. All functions are local. */
 #ifndef MF_IO_ARRAY_H

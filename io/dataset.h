@@ -61,7 +61,8 @@ struct mf_channel {
  * that work. Memory: about 40 bytes + 4 reals per sample, on every rank.
  *
  * Collective. Refuses (agreed) with MF_INPUT a file that is no dataset, and a storage that only HDF5 can read. The same
- * holds for labels out of range, values that are not finite, and arrays without one row for each sample. MF_MEMORY.
+ * holds for labels out of range and values that are not finite. It holds for arrays without one row for each sample,
+ * too. MF_MEMORY.
  */
 int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_dataset **set);
 void mf_dataset_close(struct mf_dataset *set); /* NULL is accepted */

@@ -12,9 +12,8 @@
 
 enum { NAMES = 200 /* bytes of a list of names */ };
 
-/* Widths with a gap of SURE times are of two scales. With one of LIKELY times they are if both sides are GROUP images
- * or more, and each side spans less than the gap. So 12 bits beside 16 are 16 times, and some pictures are just
- * dark. */
+/* Widths with a gap of SURE times are of two scales. With one of LIKELY times both sides must be GROUP images or more,
+ * and each side spans less than the gap. So 12 bits beside 16 are 16 times, and some pictures are just dark. */
 enum { SURE = 64, LIKELY = 8, GROUP = 3 };
 
 void mf_doubt_classes(const struct mf_dataset *set)

@@ -70,8 +70,8 @@ static inline size_t mf_set_part_bytes(const struct mf_set_head *h, int part)
     return h->samples * h->columns[part] * mf_set_parts[part].size;
 }
 
-/** Reads the facts of a file, but no samples, and sends them: the head, names of classes and of real values, chunks,
- * arrays. For a guarded child. MF_INPUT. */
+/** Reads the facts of a file, but no samples, and sends them. They are the head, names of classes and of real values,
+ * chunks, arrays. For a guarded child. MF_INPUT. */
 int mf_dataset_send(const char *path, FILE *to);
 
 /** Bytes of scratch memory for mf_sample_read(): compressed bytes and one inflated chunk. */

@@ -125,8 +125,8 @@ static int number_in(const char *text)
     return found;
 }
 
-/* Keeps the system's number in errors as "file read failed: ..., errno = 5, ..." or "unable to open file: ...", and in
- * those of locks. Damage of a file is no such error. */
+/* Keeps the system's number in errors as "file read failed: ..., errno = 5, ..." or "unable to open file: ...". Errors
+ * of locks have one, too. Damage of a file is no such error. */
 static herr_t keep_number(unsigned n, const H5E_error2_t *error, void *context)
 {
     const char *text = error->desc ? error->desc : "";

@@ -13,8 +13,8 @@ enum { PATH_TEXT = 1024, PART_TEXT = 32 };
 
 enum where { NOWHERE, INSIDE, LED_AWAY };
 
-/* Every step of the path must be a hard link, so that nothing leads out of the file and no plug-in runs. Sets @p step
- * to the path up to a link of another kind. */
+/* Every step of the path must be a hard link. So nothing leads out of the file and no plug-in runs. Sets @p step to the
+ * path up to a link of another kind. */
 static enum where look_for(const struct mf_h5 *file, const char *path, char step[PATH_TEXT], H5L_info_t *link)
 {
     const size_t n = strlen(path);

@@ -14,7 +14,7 @@
 /* A compressed file may claim this many times its length. */
 enum { RATIO_MAX = 2048, SLACK = 1 << 16, PAGES_MAX = 1 << 20 };
 
-/* Does the last page, at @p at, really state that no page follows? libtiff reads a file that is cut in these bytes as
+/* Does the last page, at @p at, really state that no page follows? If a file is cut in these bytes, libtiff reads it as
  * if it did. */
 static int ends_whole(TIFF *tiff, uint64_t at, const char *path, size_t bytes, int *is)
 {

@@ -124,7 +124,7 @@ int mf_tiff_layout(TIFF *tiff, const char *path, struct mf_tiff_layout *l)
     return MF_OK;
 }
 
-/* The first value of a tag of short or long numbers in the current directory. libtiff hides tags that a compression
+/* The first value of a tag of short or long numbers in the current directory. The library hides tags that a compression
  * does not know. Without one *value stays. */
 static int look_for_tag(TIFF *tiff, const char *path, unsigned tag, unsigned *value)
 {

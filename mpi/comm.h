@@ -170,8 +170,8 @@ void mf_comm_alive(void);
  * same on all ranks. Not collective. */
 void mf_comm_watch(const struct mf_comm *comm, double seconds);
 
-/** Sets the advice behind "; try: " in the error line, for a rank or a link that is lost or stuck from now on. 255
- * characters count. NULL: advice that fits every case. Not collective. */
+/** Sets the advice behind "; try: " in the error line. It is for a rank or a link that is lost or stuck from now on.
+ * 255 characters count. NULL: advice that fits every case. Not collective. */
 void mf_comm_hint(const char *text);
 
 /**

@@ -93,7 +93,7 @@ static void print_here(FILE *to, int rank)
     }
 }
 
-/* Of ranks on other nodes only the last collective is known, not the number of earlier ones. */
+/* Only the last collective of ranks on other nodes is known, not the number of earlier ones. */
 static void print_there(FILE *to, int rank)
 {
     const struct mf_record *r = &page.view.board->record[rank];

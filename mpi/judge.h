@@ -78,7 +78,7 @@ static inline int mf_seen_inside(const struct mf_seen *seen) { return seen->plac
 /**
  * @p seconds: the longest that a rank may keep another waiting. Dead ranks are guilty at once. When a rank has waited
  * for that long, the guilty are the first of these:
- * 1. Ranks it waits for that are outside, and gave no sign of life for as long or have a stopped process.
+ * 1. Ranks it waits for that are outside. They gave no sign of life for as long, or have a stopped process.
  * 2. Nobody, if a rank that others wait for still moves.
  * 3. Ranks it waits for whose node is not heard.
  * 4. If nothing moves anywhere: ranks inside a collective that all its group has reached.

@@ -42,7 +42,8 @@ struct runs {
     size_t words;
 };
 
-/* Kind of measurement: the end of a run's command behind the verb's inputs, and the place of the seconds in its answer.
+/* Kind of measurement: the end of a run's command behind the verb's inputs. It also has the place of the seconds in its
+ * answer.
  */
 struct kind {
     const char *name, *unit;

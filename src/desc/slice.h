@@ -5,7 +5,7 @@
 #include "io/micro.h"
 
 /**
- * Slice @p index normal to @p normal of a volume as an image, with the labels, names and unit of the volume. Rows and
+ * Slice @p index normal to @p normal of a volume as an image. It has the labels, names and unit of the volume. Rows and
  * columns are as kernels/slices/view.h orders them. Arrays come from @p arena. Collective; refuses (agreed) with
  * MF_MEMORY.
  */

@@ -1,6 +1,6 @@
 /* Sleep: now and then a mixture of experts stops learning and puts itself in order. It has six steps
- * (docs/LEARNING.md). Experts repeat what they did, and a measure says how special they are. Those that are alike
- * become one, and those that nobody needs go. Two that serve the same samples divide them. Thresholds follow the
+ * (docs/LEARNING.md). Experts repeat what they did, and a measure says how special they are. Experts that are alike
+ * become one, and experts that nobody needs go. Two that serve the same samples divide them. Thresholds follow the
  * validation loss.
  *
  * Rule: every rank does the same. A sleep that fails leaves all as it was. */

@@ -117,8 +117,8 @@ static int by_preference(const void *a, const void *b)
     return (x->record > y->record) - (x->record < y->record);
 }
 
-/* The records of either, sorted. So many as *first are the first expert's part: those that it had alone, and half of
- * those that both had. */
+/* The records of either, sorted. So many as *first are the first expert's part. They are those that it had alone, and
+ * half of those that both had. */
 static size_t sort_owned(const struct mf_sleep_state *state, const struct mf_sleep_pair *pair, struct owned *owned,
                          size_t *first)
 {

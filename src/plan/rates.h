@@ -25,8 +25,8 @@ const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i)
 size_t mf_plan_sharers(const struct mf_placement *place, size_t rank, int gpu);
 
 /**
- * For a rank, on its GPU or on its node: bytes beside its arrays, bytes left unused, and bytes for its arrays. At most
- * @p limit are bytes of arrays; 0: any number.
+ * For a rank, on its GPU or on its node. Gives bytes beside its arrays, bytes left unused, and bytes for its arrays. At
+ * most @p limit are bytes of arrays; 0: any number.
  */
 void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
                   size_t limit, size_t *context, size_t *reserve, size_t *room);

@@ -60,7 +60,7 @@ void mf_figure_map(struct mf_figure *figure, const char *whose, const struct mf_
 
 /**
  * S2 curves of one side. With up to two phases: one phase along both axes. Else: the radial mean of every phase. With
- * the target @p want (or NULL) it draws circles, phases matched by label, and has the rms difference in the title.
+ * the target @p want (or NULL) it draws circles, phases matched by label. The title then has the rms difference.
  */
 void mf_figure_curves(struct mf_figure *figure, const struct mf_target *got, const struct mf_target *want, int ndim,
                       int side);

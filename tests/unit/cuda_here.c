@@ -1,4 +1,4 @@
-/* A fault of a library, a driver or a device is said in one sentence with status 4, and nothing else happens.
+/* A fault of a library, a driver or a device is said in one sentence with status 4. Nothing else happens.
  */
 #include "kernels/load.h"
 #include "tests/unit/cuda_case.h"

@@ -1,4 +1,4 @@
-/* Selection and labels: counts, ties, choices and windows are those of a plain look at every voxel, on cpu and cuda.
+/* Selection and labels on cpu and cuda: counts, ties, choices and windows are those of a plain look at every voxel.
  * Energies of moves agree. Slabs with halos, images, windows of one and two words, one field and several. */
 #include "kernels/labels.h"
 #include "tests/unit/cuda_case.h"

@@ -1,5 +1,5 @@
-/* Blocks of rows between slabs and packed rows on the host or the device are the same on cpu and cuda. They may exceed
- * the size of a transfer. Copies beside the kernels bring what they were given, each in its turn. */
+/* Blocks of rows between slabs and packed rows are the same on cpu and cuda. The rows are on the host or the device.
+ * They may exceed the size of a transfer. Copies beside the kernels bring what they were given, each in its turn. */
 #include "kernels/move.h"
 #include "tests/unit/cuda_case.h"
 

@@ -1,4 +1,4 @@
-/* Patches are the same on cpu and cuda: the neighbours that are found (the first of equals), and so the pull on the
+/* Patches are the same on cpu and cuda. So are the neighbours that are found (the first of equals), and the pull on the
  * pixels. Losses and gradients agree with and without flips. Cases are every direction, odd extents, levels, periodic
  * or not, one field or several, any batch. */
 #include "kernels/slices/patch.h"

@@ -1,5 +1,5 @@
-/* S2 in space, and that of two fields, is the same on cpu and cuda: windows and gradients, odd extents, periodic or
- * not. Planes dealt out in parts give the same sums to the bit. */
+/* S2 in space, and that of two fields, is the same on cpu and cuda. Cases are windows and gradients, odd extents,
+ * periodic or not. Planes dealt out in parts give the same sums to the bit. */
 #include "kernels/slices/slices.h"
 #include "kernels/slices/space.h"
 #include "tests/unit/cuda_case.h"

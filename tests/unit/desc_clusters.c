@@ -1,6 +1,7 @@
-/* The clusters of a phase against a flood voxel by voxel: their order, sizes, first voxels and faces, and the marks of
- * voxels. Fields are noise, boards where no two voxels touch, columns that meet at every border, and one way through
- * all slabs. The list has few places or enough. They take no more memory than was counted, but of the columns. */
+/* The clusters of a phase against a flood voxel by voxel. It compares their order, sizes, first voxels and faces, and
+ * the marks of voxels. Fields are noise, boards where no two voxels touch, columns that meet at every border, and one
+ * way through all slabs. The list has few places or enough. They take no more memory than was counted, but of the
+ * columns. */
 #include "src/desc/clusters.h"
 
 #include <stdlib.h>

@@ -197,8 +197,8 @@ static void unread(void)
     }
 }
 
-/* Bytes are counted as one by one: two and few kinds of them (fast ways) and many, in runs that fill no block. The
- * checksum may have looked at them. */
+/* Bytes are counted as one by one. There are two and few kinds of them (fast ways) and many, in runs that fill no
+ * block. The checksum may have looked at them. */
 static void counts(void)
 {
     static uint8_t bytes[150000];

@@ -1,5 +1,5 @@
-/* A microstructure written in any format by any number of ranks is read back equal, with its labels, names, spacing and
- * unit. Float fields are likewise. A refused write leaves the old file and nothing else. */
+/* A microstructure written in any format by any number of ranks is read back equal. So are its labels, names, spacing
+ * and unit. Float fields are likewise. A refused write leaves the old file and nothing else. */
 #include "tests/check.h"
 
 #include <stdint.h>

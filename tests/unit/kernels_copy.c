@@ -1,6 +1,6 @@
-/* The share of windows that are found in another image: all of an image in itself, none of a random one in another. A
- * pasted part is found, with a few pixels changed or too many; empty ground does not count. Windows are larger where
- * halves of an image are alike, as far as image and example are large enough. */
+/* The share of windows that are found in another image. It is all of an image in itself, none of a random one in
+ * another. A pasted part is found, with a few pixels changed or too many; empty ground does not count. Windows are
+ * larger where halves of an image are alike, as far as image and example are large enough. */
 #include "kernels/slices/copy.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Products of matrices on the cpu against sums in double. It has every tile that this machine can run, products in
- * whole numbers, and the gradients of Correlations that are made of them. */
+/* Products of matrices on the cpu against sums in double. It has every tile that this machine can run, and products in
+ * whole numbers. The gradients of Correlations that are made of them are tested, too. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -457,7 +457,7 @@ static void overlaps(const struct bed *b)
     close_life(&l);
 }
 
-/* A change that does not help is taken back, to the bit; a change that stays does not raise the loss. */
+/* A change that does not help is taken back, to the bit. A change that stays does not raise the loss. */
 static void divide(const struct bed *b, double rate)
 {
     const struct mf_train_opts o = of_life("moe", batch_for(&b->world, WINDOW, 1));

@@ -1,4 +1,5 @@
-/* The watches of many nodes tell each other their states: on boards of nodes that never were, all on this machine. */
+/* The watches of many nodes tell each other their states. The boards are of nodes that never were, all on this
+ * machine. */
 #include "mpi/heartbeat.h"
 
 #include <arpa/inet.h>

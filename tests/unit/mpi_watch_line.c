@@ -1,5 +1,5 @@
-/* Lines of the watch for each verdict, word for word. Boards are of runs that never were, all on one host but the last
- * rank, whose process nobody can look at. */
+/* Lines of the watch for each verdict, word for word. Boards are of runs that never were. All are on one host but the
+ * last rank, whose process nobody can look at. */
 #include "mpi/watch.h"
 
 #include <stdlib.h>

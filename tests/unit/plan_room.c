@@ -1,5 +1,6 @@
-/* Bytes that a rank finds for its arrays: its part of the free memory, less the reserve and the program's own. Arrays
- * that it holds already are not free. They are among those that it will need, so that they count as free here. */
+/* Bytes that a rank finds for its arrays. They are its part of the free memory, less the reserve and the program's own.
+ * Arrays that it holds already are not free. They are among those that it will need, so that they count as free
+ * here. */
 #include <string.h>
 
 #include "src/plan/plan.h"

@@ -1,5 +1,5 @@
 /* Clusters are joined where too little spans and parted where too much does. Any number of ranks does it by the same
- * voxels, also with slabs thinner than a way is long and slabs of no planes. Fixed voxels stay. */
+ * voxels. Slabs may be thinner than a way is long, or have no planes. Fixed voxels stay. */
 #include "src/recon/connect.h"
 
 #include <stdlib.h>

@@ -34,7 +34,7 @@ static const struct mf_piece arrays[] = {
 
 enum { ARRAYS = sizeof arrays / sizeof *arrays, MOST = FIELD * 8 };
 
-/* Part of an array that rank @p rank of @p ranks holds. Of the ragged one it has r + 1 times as much as rank 0. */
+/* Part of an array that rank @p rank of @p ranks holds. It has r + 1 times as much as rank 0 of the ragged one. */
 static struct mf_piece piece_of(size_t k, size_t rank, size_t ranks, void *at)
 {
     struct mf_piece p = arrays[k];

@@ -1,6 +1,6 @@
-/* A training as a workload of the planner. The bytes of a rank are the high-water mark of its arena, to the byte, for
- * models, ranks and settings of all kinds. On GPUs NVIDIA's libraries may take less work memory. Settings come in their
- * order, and keep the samples of a step. */
+/* A training as a workload of the planner. The bytes of a rank are the high-water mark of its arena, to the byte. This
+ * holds for models, ranks and settings of all kinds. On GPUs NVIDIA's libraries may take less work memory. Settings
+ * come in their order, and keep the samples of a step. */
 #include "src/train/workload.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Training comes to the same weights on any number of ranks, stage of ZeRO and number of passes. So it does where the
- * last window of an epoch is small, a rank has no rows, or samples have no label. It may go on from a checkpoint.
+ * last window of an epoch is small, or a rank has no rows. Samples may have no label. It may go on from a checkpoint.
  * Gradients that are not finite on one rank change nothing on any. */
 #include "src/train/replicas.h"
 #include "src/train/saved.h"

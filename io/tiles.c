@@ -12,7 +12,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-/* What is known of an image: numbers, so that ranks can add them up. */
+/* Facts of an image as numbers, so that ranks can add them up. */
 enum fact { HEIGHT, WIDTH, PHASES, IS_FLOAT, FACTS };
 
 struct mf_tiles {

@@ -7,7 +7,7 @@
 
 enum { MF_TILES_MAX = 1 << 28 };
 
-/** What is cut, and how. */
+/** Request of a cut. */
 struct mf_tiles_wish {
     size_t images;
     const char *const *image; /* [images] files, or FILE:ARRAY */
@@ -37,8 +37,8 @@ struct mf_tile_cut {
  * Where it can hold tiles of all splits, an image is cut twice. The first cut crosses its longer side (by places of
  * tiles): train is before it. The second one crosses the other side of what is behind: validation is before it, test
  * behind. With two splits there is only the first cut. Between the parts lie as many places as overlap with both. The
- * cuts are those that bring the shares of all images so far closest to the wish; among equal ones the first. Other
- * images go as a whole to the split that lacks most; the last of them go to splits that are still empty.
+ * cuts are those that bring the shares of all images so far closest to the wish. Among equal ones it takes the first.
+ * Other images go as a whole to the split that lacks most. The last of them go to splits that are still empty.
  *
  * cut [images]. Local. MF_INPUT: an image is smaller than a tile, a split remains empty, or tiles are more than
  * MF_TILES_MAX.
@@ -50,8 +50,8 @@ struct mf_tiles;
 /**
  * Reads all images once, and divides them. Ranks share this work. *tiles keeps @p wish and one image, in @p arena.
  *
- * Collective; refuses (agreed) as mf_micro_read() and mf_tiles_cut() do, and with MF_INPUT volumes, images of one phase
- * alone, and values of several types.
+ * Collective. Refuses (agreed) as mf_micro_read() and mf_tiles_cut() do. MF_INPUT: volumes, images of one phase alone,
+ * and values of several types.
  */
 int mf_tiles_open(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_tiles_wish *wish,
                   struct mf_tiles **tiles);

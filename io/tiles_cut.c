@@ -115,7 +115,7 @@ static void cut_best(const struct dividing *d, const struct places *p, struct mf
     cut_at(d, p, best[0], best[1], cut);
 }
 
-/* The split that gets all of an image of @p tiles tiles, where so many images are left that are not cut. */
+/* The split that gets all of an image of @p tiles tiles, where @p left images remain that are not cut. */
 static int choose(const struct dividing *d, size_t tiles, size_t left)
 {
     double all = (double)tiles, most = -INFINITY;

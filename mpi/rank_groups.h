@@ -10,9 +10,10 @@ struct mf_rank_groups {
     struct mf_comm **comm; /* [count]; NULL: this rank is in no group of this number */
 };
 
-/** Makes the group @p number of each rank: the ranks of @p all that have its colour (mf_comm_split()), with a transport
- * where @p all has one. One that had the number ends. A rank with a negative colour gets none. mf_rank_groups_close()
- * ends all, before @p all. Collective over @p all; refuses (agreed) as mf_comm_split() and mf_transport_split(). */
+/** Makes the group @p number of each rank. It is the ranks of @p all that have its colour (mf_comm_split()), with a
+ * transport where @p all has one. One that had the number ends. A rank with a negative colour gets none.
+ * mf_rank_groups_close() ends all, before @p all. Collective over @p all; refuses (agreed) as mf_comm_split() and
+ * mf_transport_split(). */
 int mf_rank_groups_split(struct mf_rank_groups *groups, const struct mf_comm *all, int number, const int *colour,
                          const char *name);
 void mf_rank_groups_close(struct mf_rank_groups *groups);
@@ -20,16 +21,16 @@ void mf_rank_groups_close(struct mf_rank_groups *groups);
 /** This rank's group of a number; NULL: it has none. Local. */
 const struct mf_comm *mf_rank_groups_find(const struct mf_rank_groups *groups, int number);
 
-/* -- groups of a mixture of experts. Each `ways` ranks that follow each other share the experts of a layer, and they
- * are on one node where `ways` divides its ranks. Links within a node are fast, and rows travel often. -- */
+/* -- groups of a mixture of experts. Each `ways` ranks that follow each other share the experts of a layer. They are on
+ * one node where `ways` divides its ranks. Links within a node are fast, and rows travel often. -- */
 
-/** The most parts, at most @p wish, among which @p ranks can share @p experts (at least 1): a divisor of the ranks, and
+/** The most parts, at most @p wish, among which @p ranks can share @p experts (at least 1). It divides the ranks, and
  * no part is empty. Local. */
 int mf_ways_fit(int ranks, size_t experts, int wish);
 
-/** Makes MF_GROUP_EXPERTS, `ways` ranks that have all experts together, of which rank r has part r % ways; and
- * MF_GROUP_REPLICAS, the ranks that have the same part. Collective; refuses (agreed) with MF_USAGE where @p ways does
- * not divide the ranks, and as mf_rank_groups_split(). */
+/** Makes two groups. MF_GROUP_EXPERTS is `ways` ranks that have all experts together, of which rank r has part r %
+ * ways. MF_GROUP_REPLICAS is the ranks that have the same part. Collective; refuses (agreed) with MF_USAGE where @p
+ * ways does not divide the ranks, and as mf_rank_groups_split(). */
 int mf_rank_groups_share_experts(struct mf_rank_groups *groups, const struct mf_comm *all, int ways);
 
 #endif

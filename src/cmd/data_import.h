@@ -14,8 +14,8 @@ struct data_import {
     double train, validation;
 };
 
-/** Refuses options that are of samples alone where --tile is given, those that are of tiles where it is not, and
- * impossible values: MF_USAGE. Local. */
+/** Refuses options of samples alone where --tile is given, and those of tiles where it is not. Refuses impossible
+ * values: MF_USAGE. Local. */
 int mf_data_tiles_check(const struct mf_session *session, const struct data_import *o);
 
 /** Cuts the images into tiles, and writes the set, or says what it would be. Collective; refuses (agreed). */

@@ -142,7 +142,7 @@ static int add_folder(struct names *names, const char *folder)
     return mf_fail(MF_INPUT, "the folder '%s' holds no .npy, PNG or TIFF", folder);
 }
 
-/* What the user names; a folder stands for its images. */
+/* Lists the names of the user; a folder stands for its images. */
 static int list(const struct mf_session *session, struct names *names)
 {
     const char *const *words;

@@ -21,9 +21,9 @@ struct mf_properties {
 };
 
 /**
- * Sets the columns of samples of @p dims {nz, ny, nx}. Of two phases: volume_fraction, [length,] interface_density,
- * percolates_x, straightness_x, s2_R of phase 1, and matrix_straightness_x of phase 0. Of more, the names of phases 1,
- * 2, ... end in _1, _2, ... Local.
+ * Sets the columns of samples of @p dims {nz, ny, nx}. Two phases have volume_fraction, [length,] interface_density,
+ * percolates_x, straightness_x, s2_R of phase 1. They have matrix_straightness_x of phase 0. With more phases the names
+ * of phases 1, 2, ... end in _1, _2, ... Local.
  */
 void mf_properties_begin(struct mf_session *session, int ndim, const size_t dims[3], int phases, int periodic,
                          int length, struct mf_properties *properties);

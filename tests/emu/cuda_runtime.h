@@ -1,12 +1,11 @@
-/* A stand-in for the CUDA toolkit on a machine without a GPU: with it g++ compiles the very sources of kernels/cuda,
- * and their kernels run. Blocks run one after another, the threads of a block take turns, so that barriers, shuffles
- * and shared memory do what they do on a GPU; only their order is another, and can be turned round (MF_EMU_ORDER).
+/* A stand-in for the CUDA toolkit on a machine without a GPU. With it g++ compiles the very sources of kernels/cuda,
+ * and their kernels run. Blocks run one after another, and the threads of a block take turns. So barriers, shuffles and
+ * shared memory do what they do on a GPU. Only their order is another, and can be turned round (MF_EMU_ORDER).
  *
- * What it is strict about: work on a stream runs when somebody waits for it, never earlier, and no more of it than is
- * waited for (an event); memory comes filled with
- * NaN; device and host memory are told apart; a barrier that some thread never reaches ends the program. A stream that
- * is captured runs nothing, and its graph has the arguments of that moment; waiting or allocating meanwhile is an
- * error.
+ * It is strict about these things. Work on a stream runs when somebody waits for it, never earlier, and no more of it
+ * than is waited for (an event). Memory comes filled with NaN. Device and host memory are told apart. A barrier that
+ * some thread never reaches ends the program. A stream that is captured runs nothing, and its graph has the arguments
+ * of that moment. Waiting or allocating meanwhile is an error.
  *
  * Environment: MF_EMU_DEVICES (1), MF_EMU_MIG (1: the devices are parts of one GPU), MF_EMU_MIXED (1: models
  * take turns), MF_EMU_DRIVER (13000),
@@ -55,11 +54,11 @@ extern dim3 blockDim, gridDim;
 void __syncthreads();
 void __syncwarp(unsigned mask = 0xffffffffu);
 void *mf_emu_shared();
-/** Every lane of @p mask gives up to MF_EMU_BOX bytes, and sees those of all until its next exchange but one. */
+/** Every lane of @p mask gives up to MF_EMU_BOX bytes. It sees those of all until its next exchange but one. */
 enum { MF_EMU_BOX = 48 };
 typedef unsigned char mf_emu_box[MF_EMU_BOX];
 const mf_emu_box *mf_emu_all(unsigned mask, const void *value, size_t bytes);
-/** Every lane of @p mask gives @p bytes (at most 8) and gets those of lane @p from; out of the warp: its own. */
+/** Every lane of @p mask gives @p bytes (at most 8) and gets those of lane @p from. Out of the warp it gets its own. */
 void mf_emu_exchange(unsigned mask, int from, void *value, size_t bytes);
 int mf_emu_lane();
 
@@ -82,8 +81,8 @@ template <class T> T __shfl_sync(unsigned mask, T value, int from)
 void mf_emu_ldmatrix(uint32_t (&r)[4], const void *row, bool turned);
 void mf_emu_mma(float (&c)[4], const uint32_t *a, const uint32_t *b, const char *type);
 
-/** cp.async: a copy of @p bytes, with zeros up to @p room, which happens when its thread waits for its group; until
- * then the place has NaN. */
+/** cp.async: a copy of @p bytes, with zeros up to @p room. It happens when its thread waits for its group; until then
+ * the place has NaN. */
 void mf_emu_copy_begin(void *to, const void *from, size_t bytes, size_t room);
 void mf_emu_copy_group();
 /** For all groups but the last @p left. */
@@ -207,7 +206,7 @@ void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work);
 /* The stand-in's clock, which timed events read, goes on by this when the stream is there. */
 void mf_emu_takes(cudaStream_t stream, float ms);
 
-/** What is asked of the runtime, and how often. */
+/** Calls of the runtime, and how often. */
 struct mf_emu_calls {
     long launches, copies, graphs, waits;
 };

@@ -1,4 +1,4 @@
-/* What counting on binary fields means: pairs of voxels, one by one. */
+/* Oracle of counting on binary fields: pairs of voxels, one by one. */
 #ifndef MF_TESTS_ORACLE_BITS_H
 #define MF_TESTS_ORACLE_BITS_H
 

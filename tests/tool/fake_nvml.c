@@ -28,7 +28,7 @@ static int number(const char *name, int standard)
     return text ? atoi(text) : standard;
 }
 
-/* Of "I:VALUE" the value if I is @p gpu, else 0. */
+/* Gets the value of "I:VALUE" if I is @p gpu, else 0. */
 static int of_gpu(const char *name, int gpu)
 {
     const char *text = getenv(name);

@@ -9,10 +9,10 @@
  *             =EINTR         it is interrupted                       (lawful where we call: HDF5 does not try again)
  *             =kill          the process is gone before it           (what was not flushed to the disk, see below)
  *
- * FAULTY_DISK, a folder: holds what a disk would hold if the power went: contents as of the last fsync of a file, names
- * as of the last fsync of their folder. FAULTY_COUNT, a file: gets the number of calls at the end. FAULTY_CALLER, a
- * file: gets a line for each process, the program or library that made its call FAULTY_CALL. Files are told by their
- * names; maps of memory and direct system calls are not seen. */
+ * FAULTY_DISK, a folder: holds the files that a disk would hold if the power went. Contents are those of the last fsync
+ * of a file, names those of the last fsync of their folder. FAULTY_COUNT, a file: gets the number of calls at the end.
+ * FAULTY_CALLER, a file: gets a line for each process, the program or library that made its call FAULTY_CALL. Files are
+ * told by their names; maps of memory and direct system calls are not seen. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -92,7 +92,7 @@ static int is_meant(void)
     return !rank || !*rank || (own && strcmp(own, rank) == 0);
 }
 
-/* What this call of a kind, made by code at @p from, is to do. */
+/* Task of this call of a kind, made by code at @p from. */
 static int turn(int kind, const void *from)
 {
     static const struct {

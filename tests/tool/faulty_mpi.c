@@ -1,8 +1,8 @@
 /* LD_PRELOAD: a call of MPI on which something happens. FAULTY_MPI_CALL=Allreduce:20 names it, the 20th (from 1) of
- * rank FAULTY_MPI_RANK (of all; 1). FAULTY_MPI_HOW says what: by "swallow" it is not made, and the rank goes on, as it
- * does when the network has taken a message and lost it; by "delay:S" it is made S seconds later; by "kill" the process
- * goes in it; by "fail" MPI says that it failed, to the communicator. Do not ask it to swallow what makes something (a
- * communicator, a message): that is not set then. What is done is said, so that a test sees that it was. */
+ * rank FAULTY_MPI_RANK (of all; 1). FAULTY_MPI_HOW says how. By "swallow" it is not made, and the rank goes on, as it
+ * does when the network has taken a message and lost it. By "delay:S" it is made S seconds later. By "kill" the process
+ * goes in it. By "fail" MPI says that it failed, to the communicator. Do not ask it to swallow what makes something (a
+ * communicator, a message): that is not set then. It says what it does, so that a test sees that it was. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* In builds with sanitizers nothing that was opened is closed again: the leak checker cannot name code that has gone,
- * and looking for it took four fifths of a start of MPI, which closes most of its plug-ins. */
+/* In builds with sanitizers nothing that was opened is closed again. The leak checker cannot name code that has gone.
+ * Looking for it took four fifths of a start of MPI, which closes most of its plug-ins. */
 #include <dlfcn.h>
 
 extern const int mf_keep_plugins;

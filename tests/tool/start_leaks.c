@@ -1,5 +1,5 @@
 /* In builds with sanitizers nobody looks for what a start of MPI leaves allocated. Its library asks libc for some of
- * it, and only a slow unwinder, at every allocation, would tell that from ours. */
+ * it. Only a slow unwinder, at every allocation, would tell that from ours. */
 #include <mpi.h>
 #include <sanitizer/lsan_interface.h>
 

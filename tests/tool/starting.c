@@ -1,5 +1,5 @@
 /* LD_PRELOAD: a file STARTING_DIR/HOST:PROCESS (written as Open MPI writes them) is there while this process is in the
- * start of MPI, and stays if it dies there. In other programs it does nothing. */
+ * start of MPI. It stays if the process dies there. In other programs it does nothing. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

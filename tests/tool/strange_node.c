@@ -1,5 +1,5 @@
 /* Before a program: a node that differs from the others. STRANGE_LOCKS=refused: no locks on files (as Lustre without
- * flock); =ignored: everybody gets them (as local locks of a file system that nodes share). STRANGE_VERSIONS: other
+ * flock). =ignored: everybody gets them (as local locks of a file system that nodes share). STRANGE_VERSIONS: other
  * libraries than elsewhere. */
 #include <dlfcn.h>
 #include <errno.h>

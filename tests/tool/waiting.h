@@ -1,5 +1,5 @@
-/* Calls of MPI in which a rank may wait for another, the program's own and HDF5's (tests/cli/waits.py sees that none is
- * left out): CALL(name, parameters, communicator, what is handed on). */
+/* Calls of MPI in which a rank may wait for another, the program's own and HDF5's. The test tests/cli/waits.py sees
+ * that none is left out. The form is CALL(name, parameters, communicator, what is handed on). */
 #ifndef MF_TESTS_TOOL_WAITING_H
 #define MF_TESTS_TOOL_WAITING_H
 

@@ -1,5 +1,5 @@
-/* Linked into the program: every call of MPI in which a rank may wait for another, the program's own and HDF5's, must
- * be inside a collective that the watch knows, or nobody is told when the other does not come. The first that is not
+/* Linked into the program. Every call of MPI in which a rank may wait for another, the program's own and HDF5's, must
+ * be inside a collective that the watch knows. Else nobody is told when the other does not come. The first that is not
  * ends the job with 9 and its name. */
 #include <mpi.h>
 #include <stdio.h>

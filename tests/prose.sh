@@ -2,7 +2,7 @@
 # Comments and documents are plain English: sentences of at most 20 words, which begin with a subject. The counts below may
 # only fall; whoever lowers one writes the new number here. usage: prose.sh ROOT [--list | --self-test]
 set -uo pipefail
-declare -A most=([long]=514 [fragment]=161)
+declare -A most=([long]=500 [fragment]=155)
 
 # Comments of C and CUDA, and text of Markdown without code, as lines "FILE:LINE<tab>SENTENCE".
 # shellcheck disable=SC2016

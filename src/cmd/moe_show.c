@@ -140,7 +140,8 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
 
     for (size_t e = 0; e < g->experts; ++e) all += g->expert[e].activations;
     for (size_t v = 0; v < t->network.net->values; ++v)
-        if (mf_value_is_weight(&t->network.net->value[v]) && t->network.net->value[v].set == MF_SET_EXPERTS)
+        if (mf_value_is_weight(&t->network.net->value[v]) &&
+            mf_value_in(&t->network.net->value[v], 1 << MF_SET_EXPERTS))
             each += (double)mf_shape_count(&t->network.net->value[v].shape) / (double)t->experts.count;
     for (size_t r = 0; r < ranks; ++r) {
         const struct mf_span part = ways > 1 ? mf_experts_part(experts, r % ways) : (struct mf_span){0, experts->count};

@@ -77,14 +77,14 @@ static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
 /* No gradient changes it, so it is in no bucket: every rank has all of it. */
 static int is_fixed(const struct mf_weights *w, int v)
 {
-    return w->net->value[v].set == MF_SET_BALANCE || w->net->value[v].set == MF_SET_FROZEN;
+    return mf_value_in(&w->net->value[v], 1 << MF_SET_BALANCE | 1 << MF_SET_FROZEN);
 }
 
 static struct held held_of(const struct mf_weights *w, int v, enum mf_state state)
 {
     const struct mf_bucket *bucket;
 
-    if (w->net->value[v].away) return (struct held){{0, 0}, NULL, MF_PLACE_HOST};
+    if (mf_value_is_away(&w->net->value[v])) return (struct held){{0, 0}, NULL, MF_PLACE_HOST};
     if (state == MF_STATE_WEIGHT && (w->layout->stage < 3 || is_fixed(w, v)))
         return (struct held){{0, mf_shape_count(&w->net->value[v].shape)}, at(w, v), MF_PLACE_DEVICE};
     bucket = bucket_of(w, mf_value_root(w->net, v, NULL));
@@ -95,7 +95,7 @@ static struct held held_of(const struct mf_weights *w, int v, enum mf_state stat
 /* Do ranks share the experts, of which this weight is? */
 static int is_shared(const struct mf_weights *w, int v)
 {
-    return w->ways > 1 && w->net->value[v].set == MF_SET_EXPERTS;
+    return w->ways > 1 && mf_value_in(&w->net->value[v], 1 << MF_SET_EXPERTS);
 }
 
 /* Do ranks hold different numbers? */
@@ -109,7 +109,7 @@ static int is_spread(const struct mf_weights *w, int v, enum mf_state state)
 /* Is it cut among the ranks that have the bucket? */
 static int is_cut(const struct mf_weights *w, int v, enum mf_state state)
 {
-    if (w->net->value[v].away) return 1;
+    if (mf_value_is_away(&w->net->value[v])) return 1;
     if (is_fixed(w, v) || (state == MF_STATE_WEIGHT && w->layout->stage < 3)) return 0;
     return bucket_of(w, mf_value_root(w->net, v, NULL))->pieces > 1;
 }
@@ -138,12 +138,12 @@ static void get(struct mf_queue *queue, const struct held *held, size_t first, s
 /* -- start -- */
 
 /* Names are hashed into the seed, so weights do not depend on their order. */
-static float start_of(const struct mf_value *value, uint64_t seed, size_t i)
+static float start_of(const struct mf_weight *weight, uint64_t seed, size_t i)
 {
-    switch (value->start) {
-    case MF_START_UNIFORM: return (float)(value->spread * (2 * mf_random_uniform(seed, MF_STREAM_WEIGHTS, i) - 1));
-    case MF_START_NORMAL: return (float)(value->spread * mf_random_normal(seed, MF_STREAM_WEIGHTS, i));
-    default: return (float)value->spread;
+    switch (weight->start) {
+    case MF_START_UNIFORM: return (float)(weight->spread * (2 * mf_random_uniform(seed, MF_STREAM_WEIGHTS, i) - 1));
+    case MF_START_NORMAL: return (float)(weight->spread * mf_random_normal(seed, MF_STREAM_WEIGHTS, i));
+    default: return (float)weight->spread;
     }
 }
 
@@ -156,7 +156,7 @@ static void start_one(struct mf_queue *queue, const struct mf_value *value, uint
     for (size_t first = 0; first < n; first += PIECE) {
         const size_t count = n - first < PIECE ? n - first : PIECE;
 
-        for (size_t i = 0; i < count; ++i) numbers[i] = start_of(value, seed, held->part.first + first + i);
+        for (size_t i = 0; i < count; ++i) numbers[i] = start_of(value->weight, seed, held->part.first + first + i);
         put(queue, held, first, count, numbers);
     }
     free(numbers);
@@ -236,7 +236,7 @@ static void check_weight(const struct mf_value *value, const struct mf_safetenso
     const struct mf_safetensors_entry *entry = mf_safetensors_find(file, value->name);
     char has[96], wants[96];
 
-    if (!entry && value->set == MF_SET_BALANCE) return; /* they begin with 0 */
+    if (!entry && mf_value_in(value, 1 << MF_SET_BALANCE)) return; /* they begin with 0 */
     if (!entry)
         fault(f, "; '%.80s' is missing", value->name);
     else if (!same_extents(entry, &value->shape))
@@ -351,7 +351,7 @@ size_t mf_weights_count(const struct mf_net *net, int frozen)
     size_t numbers = 0;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_is_weight(&net->value[v]) && (!frozen || net->value[v].set == MF_SET_FROZEN))
+        if (mf_value_is_weight(&net->value[v]) && (!frozen || mf_value_in(&net->value[v], 1 << MF_SET_FROZEN)))
             numbers += mf_shape_count(&net->value[v].shape);
     return numbers;
 }
@@ -521,7 +521,7 @@ float *mf_weights_part(const struct mf_weights *w, int v, enum mf_state state, i
     const struct mf_value *value = &w->net->value[v];
     struct held held = held_of(w, v, state);
 
-    if (state == MF_STATE_WEIGHT && w->layout->stage < 3 && !value->away && !is_fixed(w, v))
+    if (state == MF_STATE_WEIGHT && w->layout->stage < 3 && !mf_value_is_away(value) && !is_fixed(w, v))
         held = whole_in(w, v, bucket_of(w, mf_value_root(w->net, v, NULL))->master);
     *part = share ? shared_of(w, v, state, held.part) : held.part;
     return part->count ? held.at + (part->first - held.part.first) : NULL;

@@ -71,7 +71,7 @@ static int get_biases(const struct mf_trainer *t, float *to)
     const struct mf_net *net = t->network.net;
 
     for (size_t v = 0; v < net->values; ++v) {
-        if (net->value[v].set != MF_SET_BALANCE || !mf_value_is_weight(&net->value[v])) continue;
+        if (!mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) || !mf_value_is_weight(&net->value[v])) continue;
         mf_place_get(t->queue, MF_PLACE_DEVICE, to, mf_walk_at(t->walk, t->network.evaluate.list, (int)v),
                      t->experts.count * sizeof *to);
         return 1;
@@ -84,7 +84,7 @@ static void set_bias(const struct mf_trainer *t, size_t place, float bias)
     const struct mf_net *net = t->network.net;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (net->value[v].set == MF_SET_BALANCE && mf_value_is_weight(&net->value[v]))
+        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && mf_value_is_weight(&net->value[v]))
             mf_place_put(t->queue, MF_PLACE_DEVICE,
                          (float *)mf_walk_at(t->walk, t->network.evaluate.list, (int)v) + place, &bias, sizeof bias);
 }

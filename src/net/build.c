@@ -92,10 +92,8 @@ int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape
     full = full_name(build, name);
     v = mf_value_find(net, full);
     if (v < 0 || net->value[v].role != MF_ROLE_PARAMETER) {
-        v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", full);
-        net->value[v].set = set_of(build, full);
-        net->value[v].start = start;
-        net->value[v].spread = spread;
+        v = mf_weight_new(net, shape, start, spread, full);
+        net->value[v].weight->set = set_of(build, full);
     } else if (memcmp(&net->value[v].shape, &shape, sizeof shape) != 0) {
         v = refused(build, mf_fail(MF_USAGE, "parameter '%s' is used with two shapes", full));
     }
@@ -112,13 +110,11 @@ int mf_build_part(struct mf_build *build, const char *name, int stack, size_t sh
     if (build->rc != MF_OK) return -1;
     full = full_name(build, name);
     (void)set_of(build, full);
-    v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", full);
+    v = mf_weight_new(net, shape, net->value[stack].weight->start, net->value[stack].weight->spread, full);
     net->value[v].base = away ? -1 : stack;
-    net->value[v].away = away;
     net->value[v].shift = shift;
-    net->value[v].set = net->value[stack].set;
-    net->value[v].start = net->value[stack].start;
-    net->value[v].spread = net->value[stack].spread;
+    net->value[v].weight->set = net->value[stack].weight->set;
+    if (away) net->value[v].weight->shard = (struct mf_shard){.of = shape.d[0], .group = MF_GROUP_EXPERTS};
     free(full);
     return v;
 }

@@ -43,7 +43,7 @@ static int copy_of(struct caster *s, int v, enum mf_type type)
     if ((size_t)v < s->values && s->copy[v] >= 0) return s->copy[v];
     shape.type = type;
     y = mf_value_new(net, MF_ROLE_ACTIVATION, shape, "%s.%s", from->name, mf_type_name(type));
-    if (net->value[v].role == MF_ROLE_PARAMETER) net->value[y].copy_of = v;
+    net->value[y].weight = net->value[v].weight;
     node = mf_list_insert(s->list, s->at++, MF_OP_CAST, net->value[y].name);
     node->attr.type = (int)type;
     node->in[0] = v;

@@ -126,6 +126,8 @@ static void name_parts(struct mf_build *build, int stack, const struct mf_expert
     for (int i = 0; i < shape.n; ++i) shape.d[i] = shape.d[i + 1];
     shape.d[shape.n] = 0;
     net->value[stack].flat = 1;
+    if (experts->ways > 1)
+        net->value[stack].weight->shard = (struct mf_shard){0, own.first, own.count, experts->count, MF_GROUP_EXPERTS};
     for (size_t e = 0; e < experts->count; ++e) {
         char *name = mf_format("experts.%ld.fc%zu.%s", experts->id[e], layer, part);
         const int is_here = e >= own.first && e < own.first + own.count;
@@ -189,7 +191,7 @@ int mf_build_scores(struct mf_build *build, const char *name, int x, const struc
     const struct mf_list *list = build->list;
 
     for (int j = 1; build->rc == MF_OK && j <= 2; ++j)
-        list->net->value[list->node[list->nodes - 1].in[j]].by_expert = 1;
+        list->net->value[list->node[list->nodes - 1].in[j]].weight->by_expert = 1;
     return y;
 }
 
@@ -237,7 +239,7 @@ static int balance_biases(struct mf_build *build, size_t count)
 
     build->set = MF_SET_BALANCE;
     v = mf_build_parameter(build, "gate.balance_bias", shape, MF_START_NUMBER, 0);
-    if (v >= 0) build->list->net->value[v].by_expert = 1;
+    if (v >= 0) build->list->net->value[v].weight->by_expert = 1;
     build->set = set;
     return v;
 }

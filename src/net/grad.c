@@ -19,8 +19,8 @@ static int parameter_of(const struct mf_net *net, const struct mf_node *node, in
 {
     const struct mf_value *value = &net->value[node->in[j]];
 
-    if (value->copy_of >= 0 && mf_ops[node->op]->shared >> j & 1) return value->copy_of;
-    return value->role == MF_ROLE_PARAMETER ? node->in[j] : -1;
+    if (value->role == MF_ROLE_PARAMETER) return node->in[j];
+    return value->weight && mf_ops[node->op]->shared >> j & 1 ? value->weight->value : -1;
 }
 
 static int is_needed(const struct grads *s, int v)
@@ -35,8 +35,7 @@ static void mark_needed(struct grads *s, unsigned sets)
 {
     const struct mf_net *net = s->list->net;
 
-    for (size_t v = 0; v < s->values; ++v)
-        s->needed[v] = net->value[v].role == MF_ROLE_PARAMETER && sets >> net->value[v].set & 1;
+    for (size_t v = 0; v < s->values; ++v) s->needed[v] = (unsigned char)mf_value_in(&net->value[v], sets);
     for (size_t i = 0; i < s->list->nodes; ++i) {
         const struct mf_node *node = &s->list->node[i];
 
@@ -83,12 +82,11 @@ static int of_parameter(struct grads *s, int v)
 {
     struct mf_net *net = s->list->net;
 
-    if (net->value[v].gradient < 0) {
-        const int g = mf_value_new(net, MF_ROLE_GRADIENT, gradient_shape(net, v), "%s.grad", net->value[v].name);
+    struct mf_weight *weight = net->value[v].weight;
 
-        net->value[v].gradient = g;
-    }
-    return net->value[v].gradient;
+    if (weight->gradient < 0)
+        weight->gradient = mf_value_new(net, MF_ROLE_GRADIENT, gradient_shape(net, v), "%s.grad", net->value[v].name);
+    return weight->gradient;
 }
 
 /* Which inputs need a gradient that a node must compute. Where the gradient is dout itself, it is passed on. */

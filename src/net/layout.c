@@ -26,7 +26,7 @@ static int by_place(const void *a, const void *b)
 
 static struct place place_of(const struct mf_list *list, const struct mf_uses *uses, int parameter)
 {
-    const ptrdiff_t written = mf_uses_last(uses, list->net, list->net->value[parameter].gradient, MF_WRITES);
+    const ptrdiff_t written = mf_uses_last(uses, list->net, list->net->value[parameter].weight->gradient, MF_WRITES);
 
     return (struct place){parameter, written, written < 0 ? 0 : list->node[written].segment};
 }
@@ -43,7 +43,7 @@ static struct place *places(const struct mf_list *list, unsigned sets, size_t *n
     for (size_t v = 0; v < net->values; ++v) {
         const struct mf_value *value = &net->value[v];
 
-        if (value->role == MF_ROLE_PARAMETER && value->base < 0 && sets >> value->set & 1 && value->gradient >= 0)
+        if (value->base < 0 && mf_value_in(value, sets) && value->weight->gradient >= 0)
             place[(*n)++] = place_of(list, &uses, (int)v);
     }
     mf_uses_free(&uses);
@@ -129,7 +129,8 @@ static void fill_bucket(struct mf_net *net, const char *name, const struct place
     bytes = 0;
     for (size_t k = from; k < to; ++k) {
         const struct mf_bucket *bucket = &layout->bucket[layout->buckets - 1];
-        struct mf_value *parameter = &net->value[place[k].parameter], *gradient = &net->value[parameter->gradient];
+        struct mf_value *parameter = &net->value[place[k].parameter],
+                        *gradient = &net->value[parameter->weight->gradient];
 
         parameter->base = bucket->parameters;
         gradient->base = bucket->gradients;
@@ -219,7 +220,7 @@ static struct part *parts_of(const struct mf_net *net, int array, size_t *n)
     for (size_t v = 0; v < net->values; ++v) {
         const struct mf_value *value = &net->value[v];
 
-        if (value->role == MF_ROLE_PARAMETER && value->gradient >= 0 && net->value[value->gradient].base == array)
+        if (mf_value_gradient(value) >= 0 && net->value[mf_value_gradient(value)].base == array)
             part[(*n)++] = (struct part){value->shift, value->shift + mf_shape_bytes(&value->shape)};
     }
     qsort(part, *n, sizeof *part, by_beginning);

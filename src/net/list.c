@@ -23,7 +23,10 @@ void mf_net_free(struct mf_net *net)
 {
     if (!net) return;
     for (size_t k = 0; k < net->lists; ++k) free_list(net->list[k]);
-    for (size_t v = 0; v < net->values; ++v) free(net->value[v].name);
+    for (size_t v = 0; v < net->values; ++v) {
+        free(net->value[v].name);
+        if (net->value[v].role == MF_ROLE_PARAMETER) free(net->value[v].weight); /* a copy has the same */
+    }
     free(net->list);
     free(net->value);
     free(net);
@@ -66,7 +69,7 @@ int mf_node_in(const struct mf_node *node, enum mf_scope scope)
 
 int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, const char *format, ...)
 {
-    struct mf_value value = {.shape = shape, .role = role, .base = -1, .gradient = -1, .copy_of = -1};
+    struct mf_value value = {.shape = shape, .role = role, .base = -1};
     va_list words;
 
     va_start(words, format); /* may name a value of the table that now moves */
@@ -79,6 +82,16 @@ int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, c
     }
     net->value[net->values] = value;
     return (int)net->values++;
+}
+
+int mf_weight_new(struct mf_net *net, struct mf_shape shape, enum mf_start start, double spread, const char *name)
+{
+    struct mf_weight *weight = MF_MUST(calloc(1, sizeof *weight), "a parameter");
+    const int v = mf_value_new(net, MF_ROLE_PARAMETER, shape, "%s", name);
+
+    *weight = (struct mf_weight){.value = v, .start = start, .spread = spread, .gradient = -1};
+    net->value[v].weight = weight;
+    return v;
 }
 
 int mf_value_view(struct mf_net *net, int base, size_t shift, struct mf_shape shape, const char *suffix)
@@ -101,7 +114,6 @@ int mf_values_join(struct mf_net *net, const char *name, size_t n, const int *va
     array = mf_value_new(net, net->value[value[0]].role, (struct mf_shape){.type = MF_U8, .n = 1, .d = {bytes}}, "%s",
                          name);
     net->value[array].place = net->value[value[0]].place;
-    net->value[array].set = net->value[value[0]].set;
     net->value[array].flat = 1;
     for (size_t k = 0, at = 0; k < n; ++k) {
         struct mf_value *part = &net->value[value[k]];

@@ -25,27 +25,40 @@ enum mf_place { MF_PLACE_DEVICE, MF_PLACE_HOST, MF_PLACES };
 /** What a parameter holds before training: uniform in [-spread, spread], normal with this deviation, or this number. */
 enum mf_start { MF_START_UNIFORM, MF_START_NORMAL, MF_START_NUMBER };
 
+/** The part of an array that this rank has: [first, first + count) of `of` along an axis. of 0: it has the whole. count
+ * 0: other ranks have it, and it has no memory here. */
+struct mf_shard {
+    int axis;
+    size_t first, count, of;
+    int group; /* number of the group of ranks that have the whole together */
+};
+
+/** What a parameter is beside a tensor. */
+struct mf_weight {
+    int value;
+    int set; /* who changes it, MF_SET_TRAINED, ... (build.h) */
+    enum mf_start start;
+    double spread;
+    int gradient;  /* its value; -1: none yet */
+    int by_expert; /* its rows are those of the experts, in their order */
+    struct mf_shard shard;
+};
+
 /** A tensor of a net. Lists refer to it by its number. */
 struct mf_value {
     char *name;
     struct mf_shape shape;
     enum mf_role role;
     enum mf_place place;
-    int base;            /* it is a view of this value's memory; -1: it has memory of its own */
-    size_t shift;        /* then: bytes from the beginning of base */
-    int stop;            /* a view that passes no gradient on */
-    int flat;            /* an array of a layout, of which parameters are views, or a piece of one */
-    int set;             /* of a parameter: who changes it, MF_SET_TRAINED, ... (build.h) */
-    int group;           /* of an array of a layout: number of the group of ranks that exchange it */
-    int away;            /* of a parameter: of an expert that another rank has. It has no memory here */
-    int by_expert;       /* of a parameter: its rows are those of the experts, in their order */
-    enum mf_start start; /* of a parameter */
-    double spread;
-    int gradient; /* of a parameter: its gradient; -1: none yet */
-    int copy_of;  /* the parameter of which it is a copy in another type; -1: none */
-    int kept;     /* somebody reads it after the walk: a loss, an activation that is saved */
-    int lasting;  /* mf_pass_live(): it keeps its content between walks */
-    size_t at;    /* then: where it stands in the lasting memory of its place [bytes] */
+    int base;                 /* it is a view of this value's memory; -1: it has memory of its own */
+    size_t shift;             /* then: bytes from the beginning of base */
+    int stop;                 /* a view that passes no gradient on */
+    int flat;                 /* an array of a layout, of which parameters are views, or a piece of one */
+    int group;                /* of an array that ranks exchange: number of their group */
+    struct mf_weight *weight; /* of a parameter of a model, or of its copy in another type; NULL: it is neither */
+    int kept;                 /* somebody reads it after the walk: a loss, an activation that is saved */
+    int lasting;              /* mf_pass_live(): it keeps its content between walks */
+    size_t at;                /* then: where it stands in the lasting memory of its place [bytes] */
 };
 
 /** A node of a region that stands a second time, in backward (pass rerun). */
@@ -130,6 +143,27 @@ int mf_value_root(const struct mf_net *net, int value, size_t *shift);
 
 /** The value with this name; -1: there is none. */
 int mf_value_find(const struct mf_net *net, const char *name);
+
+/** A parameter, whole, that is trained and has no gradient yet. */
+int mf_weight_new(struct mf_net *net, struct mf_shape shape, enum mf_start start, double spread, const char *name);
+
+/** The gradient of a parameter; -1: it has none, or the value is no parameter. */
+static inline int mf_value_gradient(const struct mf_value *value)
+{
+    return value->weight && value->role == MF_ROLE_PARAMETER ? value->weight->gradient : -1;
+}
+
+/** Is it a parameter of one of these sets (bits)? */
+static inline int mf_value_in(const struct mf_value *value, unsigned sets)
+{
+    return value->role == MF_ROLE_PARAMETER && value->weight && sets >> value->weight->set & 1;
+}
+
+/** Do other ranks have it? */
+static inline int mf_value_is_away(const struct mf_value *value)
+{
+    return value->weight && value->weight->shard.of > 0 && value->weight->shard.count == 0;
+}
 
 /** Is it a parameter that a model names, and not an array of a layout? */
 static inline int mf_value_is_weight(const struct mf_value *value)

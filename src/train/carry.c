@@ -89,7 +89,7 @@ int mf_carry_take(const struct mf_trainer *t, struct mf_carry **carry)
         ++c->weights;
         *to = (struct mf_carried){.name = MF_MUST(strdup(value->name), "a name"),
                                   .shape = value->shape,
-                                  .by_expert = value->by_expert,
+                                  .by_expert = value->weight->by_expert,
                                   .expert = expert_of(value->name, &id)};
         for (int s = 0; s < MF_STATES; ++s) {
             if (!mf_weights_has(&t->weights, (int)v, (enum mf_state)s)) continue;

@@ -44,7 +44,7 @@ static int join_biases(struct mf_net *net)
     size_t n = 0;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (net->value[v].set == MF_SET_BALANCE && mf_value_is_weight(&net->value[v])) value[n++] = (int)v;
+        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && mf_value_is_weight(&net->value[v])) value[n++] = (int)v;
     array = mf_values_join(net, "balance_biases", n, value);
     free(value);
     return array;
@@ -53,10 +53,9 @@ static int join_biases(struct mf_net *net)
 /* Is this the last layer of a router, in any type? */
 static int scores_experts(const struct mf_net *net, const struct mf_node *node)
 {
-    int v = node->op == MF_OP_LINEAR ? node->in[1] : -1;
+    const struct mf_weight *weight = node->op == MF_OP_LINEAR ? net->value[node->in[1]].weight : NULL;
 
-    if (v >= 0 && net->value[v].copy_of >= 0) v = net->value[v].copy_of;
-    return v >= 0 && net->value[v].by_expert;
+    return weight && weight->by_expert;
 }
 
 static struct mf_routing routing_of(const struct mf_list *list)

@@ -161,7 +161,7 @@ static void put_ids(struct mf_trainer *t)
 
     for (size_t e = 0; e < t->experts.count; ++e) id[e] = (int32_t)t->experts.id[e];
     for (size_t v = 0; v < net->values; ++v)
-        if (net->value[v].set == MF_SET_BALANCE && net->value[v].shape.type == MF_I32)
+        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && net->value[v].shape.type == MF_I32)
             mf_place_put(t->queue, MF_PLACE_DEVICE, mf_walk_at(t->walk, t->network.last.list, (int)v), id,
                          t->experts.count * sizeof *id);
 }

@@ -97,7 +97,8 @@ static size_t mixture_bytes(const struct mf_net *net)
     size_t bytes = 0;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_is_weight(&net->value[v]) && (net->value[v].set == MF_SET_EXPERTS || net->value[v].by_expert))
+        if (mf_value_is_weight(&net->value[v]) &&
+            (net->value[v].weight->set == MF_SET_EXPERTS || net->value[v].weight->by_expert))
             bytes += mf_shape_bytes(&net->value[v].shape);
     return bytes;
 }

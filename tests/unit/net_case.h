@@ -220,7 +220,7 @@ static inline void start(const struct device *d, struct mf_walk *walk, const str
         const struct mf_value *value = &m->net->value[v];
         uint64_t seed = 7;
 
-        if (value->role != MF_ROLE_PARAMETER || value->gradient < 0) continue;
+        if (mf_value_gradient(value) < 0) continue;
         for (const char *c = value->name; *c; ++c) seed = 31 * seed + (unsigned char)*c;
         for (size_t i = 0; i < mf_shape_count(&value->shape); ++i)
             numbers[i] = 0.3F * (float)mf_random_normal(seed, 1, i);
@@ -286,8 +286,8 @@ static inline size_t gather(const struct device *d, struct mf_walk *walk, const 
     for (size_t v = 0; v < m->net->values; ++v) {
         const struct mf_value *value = &m->net->value[v];
 
-        if (value->role != MF_ROLE_PARAMETER || value->gradient < 0) continue;
-        d->be->get(d->q, to + n, mf_walk_at(walk, m->list, gradients ? value->gradient : (int)v),
+        if (mf_value_gradient(value) < 0) continue;
+        d->be->get(d->q, to + n, mf_walk_at(walk, m->list, gradients ? mf_value_gradient(value) : (int)v),
                    mf_shape_bytes(&value->shape));
         n += mf_shape_count(&value->shape);
     }

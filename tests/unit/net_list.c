@@ -106,7 +106,7 @@ static void check_slope(const struct device *d, const struct choice *base)
 
         for (size_t i = 0; i < n; ++i) moved[i] = x[i] + (float)((side ? 1 : -1) * 0.01 / sqrt(norm)) * g[i];
         for (size_t v = 0; v < m.net->values; ++v)
-            if (m.net->value[v].role == MF_ROLE_PARAMETER && m.net->value[v].gradient >= 0) {
+            if (mf_value_gradient(&m.net->value[v]) >= 0) {
                 put(d, walk, &m, (int)v, moved + at);
                 at += mf_shape_count(&m.net->value[v].shape);
             }

@@ -161,6 +161,8 @@ static void add_gathers(struct model *m)
     for (size_t k = 0; k < m->layout.buckets; ++k) m->net->value[m->layout.bucket[k].own_gradients].kept = 1;
 }
 
+static int gradient_of(const struct model *m, int v) { return mf_value_gradient(&m->net->value[v]); }
+
 static struct model make(const struct crew *crew, const struct choice *c)
 {
     struct model m = {.net = mf_net_new()};
@@ -183,7 +185,7 @@ static struct model make(const struct crew *crew, const struct choice *c)
     if (c->gathers) add_gathers(&m);
     for (size_t v = 0; v < m.net->values && !c->gathers; ++v)
         m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
-    m.net->value[m.net->value[m.stem].gradient].kept = m.net->value[m.net->value[m.weights].gradient].kept = 1;
+    m.net->value[gradient_of(&m, m.stem)].kept = m.net->value[gradient_of(&m, m.weights)].kept = 1;
     CHECK_SAYS(mf_pass_plan(m.list, crew->d->q) == MF_OK, "%s", mf_err_text());
     mf_pass_live(m.net);
     return m;
@@ -323,7 +325,7 @@ static void run(const struct crew *crew, const struct choice *c, float result[RE
         mf_walk_run(walk, m.list);
     }
     CHECK_SAYS(!mf_walk_bad(walk), "node '%s' wrote what is not finite", mf_walk_bad(walk)->name);
-    for (int i = 0; i < RESULTS; ++i) get(crew, &m, walk, i ? m.net->value[v[i]].gradient : v[i], result[i]);
+    for (int i = 0; i < RESULTS; ++i) get(crew, &m, walk, i ? gradient_of(&m, v[i]) : v[i], result[i]);
     *rounds = mf_walk_rounds(walk, m.list);
     mf_walk_close(walk);
     mf_arrays_close(arrays);

@@ -122,11 +122,11 @@ static void compare_all(struct run *r, const char *prefix)
 
     for (size_t v = 0; v < net->values; ++v) {
         const struct mf_value *value = &net->value[v];
-        const int is_part = slopes && value->gradient < 0; /* of the weights of all experts */
+        const int is_part = slopes && mf_value_gradient(value) < 0; /* of the weights of all experts */
         int of = (int)v;
 
         if (!mf_value_is_weight(value)) continue;
-        if (slopes) of = is_part ? net->value[value->base].gradient : value->gradient;
+        if (slopes) of = mf_value_gradient(is_part ? &net->value[value->base] : value);
         read_array(r, prefix, value->name, (size_t)value->shape.n, value->shape.d, want);
         r->d->be->get(r->d->q, got,
                       (char *)mf_walk_at(r->walk, r->network.last.list, of) + (is_part ? value->shift : 0),

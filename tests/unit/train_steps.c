@@ -141,7 +141,8 @@ static void frozen_parts(const struct bed *b)
                 if (!mf_value_is_weight(value)) continue;
                 CHECK_SAYS(apart(count, got + at, (is_frozen ? start : moved) + at) <= (is_frozen ? 0 : 1e-6),
                            "%s, stage %d: %s is other than it should be", o.arch->name, o.stage, value->name);
-                CHECK(!is_frozen || (value->gradient < 0 && !mf_weights_has(&t.weights, (int)v, MF_STATE_FIRST)));
+                CHECK(!is_frozen ||
+                      (mf_value_gradient(value) < 0 && !mf_weights_has(&t.weights, (int)v, MF_STATE_FIRST)));
                 frozen += is_frozen ? count : 0;
                 at += count;
             }

@@ -112,7 +112,9 @@ static size_t gather(const struct run *r, int gradients, float *to)
         const struct mf_value *value = &r->n->net->value[v];
 
         if (!mf_value_is_weight(value)) continue;
-        memcpy(to + n, gradients ? mf_walk_at(r->walk, r->n->last.list, value->gradient) : (void *)weight_at(r, (int)v),
+        memcpy(to + n,
+               gradients ? mf_walk_at(r->walk, r->n->last.list, mf_value_gradient(value))
+                         : (void *)weight_at(r, (int)v),
                mf_shape_bytes(&value->shape));
         n += mf_shape_count(&value->shape);
     }

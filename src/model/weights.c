@@ -156,7 +156,11 @@ static void start_one(struct mf_queue *queue, const struct mf_value *value, uint
     for (size_t first = 0; first < n; first += PIECE) {
         const size_t count = n - first < PIECE ? n - first : PIECE;
 
-        for (size_t i = 0; i < count; ++i) numbers[i] = start_of(value->weight, seed, held->part.first + first + i);
+        for (size_t i = 0; i < count; ++i) {
+            const size_t place = held->part.first + first + i;
+
+            numbers[i] = start_of(value->weight, seed, mf_shard_place(&value->weight->shard, &value->shape, place));
+        }
         put(queue, held, first, count, numbers);
     }
     free(numbers);

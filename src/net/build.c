@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/dataset.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 
@@ -159,6 +160,68 @@ int mf_build_linear(struct mf_build *build, const char *name, int x, size_t colu
 
     return weighted(build, MF_OP_LINEAR, (struct mf_attr){0}, name, x,
                     (struct mf_shape){.type = MF_F32, .n = 2, .d = {columns, mf_shape_last(&shape)}});
+}
+
+/* -- layers that ranks cut -- */
+
+/* A parameter of which this rank has a part. */
+static int cut_parameter(struct mf_build *build, const char *layer, const char *part, struct mf_shape shape,
+                         double spread, const struct mf_shard *shard)
+{
+    char *name = mf_format("%s.%s", layer, part);
+    const int v = mf_build_parameter(build, name, shape, MF_START_UNIFORM, spread);
+
+    if (v >= 0) build->list->net->value[v].weight->shard = *shard;
+    free(name);
+    return v;
+}
+
+int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_t hidden,
+                          const struct mf_partners *split)
+{
+    const struct mf_shape all = mf_build_shape(build, x);
+    const size_t k = mf_shape_last(&all);
+    const double spread = 1 / sqrt((double)k);
+    struct mf_shard shard;
+    struct mf_span own;
+    int in[3];
+
+    if (!split || build->rc != MF_OK) return mf_build_linear(build, name, x, hidden);
+    own = mf_cut(hidden, split->ranks, split->rank);
+    shard = (struct mf_shard){0, own.first, own.count, hidden, split->group};
+    in[0] = mf_value_view(build->list->net, x, 0, all, "&");
+    build->list->net->value[in[0]].summed = 1;
+    build->list->net->value[in[0]].group = split->group;
+    in[1] = cut_parameter(build, name, "weight", (struct mf_shape){MF_F32, 2, {own.count, k}}, spread, &shard);
+    in[2] = cut_parameter(build, name, "bias", (struct mf_shape){MF_F32, 1, {own.count}}, spread, &shard);
+    return mf_build_node(build, MF_OP_LINEAR, (struct mf_attr){0}, name, 3, in);
+}
+
+/* Every rank adds the bias, behind the sum. */
+int mf_build_linear_second(struct mf_build *build, const char *name, int x, size_t hidden, size_t columns,
+                           const struct mf_partners *split)
+{
+    static const struct mf_shard whole = {0};
+    const double spread = 1 / sqrt((double)hidden);
+    struct mf_shard shard;
+    struct mf_span own;
+    char *partial;
+    int in[2], y;
+
+    if (!split || build->rc != MF_OK) return mf_build_linear(build, name, x, columns);
+    own = mf_cut(hidden, split->ranks, split->rank);
+    shard = (struct mf_shard){1, own.first, own.count, hidden, split->group};
+    in[0] = x;
+    in[1] = cut_parameter(build, name, "weight", (struct mf_shape){MF_F32, 2, {columns, own.count}}, spread, &shard);
+    partial = mf_format("%s.part", name);
+    y = mf_build_node(build, MF_OP_LINEAR, (struct mf_attr){0}, partial, 2, in);
+    free(partial);
+    if (y < 0) return -1;
+    build->list->net->value[y].group = split->group;
+    mf_list_sum(build->list, y, build->segment);
+    in[0] = y;
+    in[1] = cut_parameter(build, name, "bias", (struct mf_shape){MF_F32, 1, {columns}}, spread, &whole);
+    return mf_build_node(build, MF_OP_ADD, (struct mf_attr){0}, name, 2, in);
 }
 
 int mf_build_conv(struct mf_build *build, const char *name, int x, size_t channels, size_t k, int stride, int pad)

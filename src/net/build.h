@@ -70,6 +70,22 @@ int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr,
 /** x [..][k] -> [..][columns], with NAME.weight [columns][k] and NAME.bias. */
 int mf_build_linear(struct mf_build *build, const char *name, int x, size_t columns);
 
+/** Ranks that have the weights of layers together, each a part of every layer. */
+struct mf_partners {
+    int group; /* its number */
+    size_t ranks, rank;
+};
+
+/** A pair of linear layers whose @p hidden columns are cut over ranks. All ranks have x and y whole. The first layer
+ * gives this rank's part: x [..][k] -> [..][part of hidden]. Backward sums the gradient of x over the ranks. The second
+ * takes it: [..][part of hidden] -> y [..][columns], summed over the ranks. Between them is anything that treats
+ * columns alike. Parameters have the names and the start of mf_build_linear(), which is what NULL means. Source: M.
+ * Shoeybi et al., "Megatron-LM", arXiv:1909.08053, 2019, section 3. */
+int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_t hidden,
+                          const struct mf_partners *split);
+int mf_build_linear_second(struct mf_build *build, const char *name, int x, size_t hidden, size_t columns,
+                           const struct mf_partners *split);
+
 /** x [n][height][width][c] -> [n][..][..][channels], in windows of @p k x @p k, with NAME.weight [channels][c][k][k]
  * and NAME.bias. */
 int mf_build_conv(struct mf_build *build, const char *name, int x, size_t channels, size_t k, int stride, int pad);

@@ -53,8 +53,20 @@ static struct mf_shape gradient_shape(const struct mf_net *net, int v)
     return shape;
 }
 
-/* Gives value @p v the gradient @p g: of a view to its base, a second one by a sum. */
-static void give(struct grads *s, int v, int g)
+/* The gradient @p g of a view that several ranks read: summed over these. @p own: nobody else reads @p g. */
+static int sum_over_ranks(struct grads *s, int view, int g, int own)
+{
+    struct mf_net *net = s->list->net;
+    const struct mf_attr all = {.count = net->value[g].shape.d[0]};
+
+    if (!own) MF_ASSERT(mf_list_apply(s->list, MF_OP_SLICE, &all, net->value[view].name, 1, &g, &g) == MF_OK);
+    net->value[mf_value_root(net, g, NULL)].group = net->value[view].group;
+    mf_list_sum(s->list, g, 0);
+    return g;
+}
+
+/* Gives value @p v the gradient @p g: of a view to its base, a second one by a sum. @p own: nobody else reads @p g. */
+static void give(struct grads *s, int v, int g, int own)
 {
     struct mf_net *net = s->list->net;
     const struct mf_attr none = {0};
@@ -62,6 +74,7 @@ static void give(struct grads *s, int v, int g)
 
     while (net->value[v].base >= 0) {
         if (net->value[v].stop) return;
+        if (net->value[v].summed) g = sum_over_ranks(s, v, g, own);
         v = net->value[v].base;
         MF_ASSERT(mf_shape_count(&net->value[v].shape) == mf_shape_count(&net->value[g].shape));
         g = mf_value_view(net, g, 0, gradient_shape(net, v), "'");
@@ -102,7 +115,7 @@ static unsigned wanted_of(struct grads *s, const struct mf_node *node)
         if (x < 0 || !is_needed(s, x)) continue;
         if (mf_ops[node->op]->passes >> j & 1 && parameter_of(net, node, j) < 0 &&
             mf_shape_count(&net->value[x].shape) == mf_shape_count(&net->value[y].shape))
-            give(s, x, s->gradient[y]);
+            give(s, x, s->gradient[y], 0);
         else
             wanted |= 1u << j;
     }
@@ -139,7 +152,7 @@ static void append(struct grads *s, const struct mf_node *of, unsigned wanted)
     }
     memcpy(back->din, din, sizeof din);
     for (int j = 0; j < MF_INS; ++j)
-        if (din[j] >= 0 && parameter_of(net, of, j) < 0) give(s, of->in[j], din[j]);
+        if (din[j] >= 0 && parameter_of(net, of, j) < 0) give(s, of->in[j], din[j], 1);
 }
 
 /* The gradient of a loss: 1. */

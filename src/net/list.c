@@ -142,6 +142,16 @@ int mf_value_find(const struct mf_net *net, const char *name)
     return -1;
 }
 
+size_t mf_shard_place(const struct mf_shard *shard, const struct mf_shape *shape, size_t i)
+{
+    size_t inner = 1, row;
+
+    if (!shard->of) return i;
+    for (int k = shard->axis + 1; k < shape->n; ++k) inner *= shape->d[k];
+    row = shard->count * inner;
+    return i / row * shard->of * inner + shard->first * inner + i % row;
+}
+
 /* -- nodes -- */
 
 struct mf_node *mf_list_insert(struct mf_list *list, size_t at, enum mf_op_id op, const char *name)
@@ -158,6 +168,20 @@ struct mf_node *mf_list_insert(struct mf_list *list, size_t at, enum mf_op_id op
     for (int i = 0; i < MF_INS; ++i) node->in[i] = node->din[i] = -1;
     for (int i = 0; i < MF_OUTS; ++i) node->out[i] = -1;
     return node;
+}
+
+void mf_list_sum(struct mf_list *list, int array, int segment)
+{
+    static const enum mf_op_id ops[] = {MF_OP_START, MF_OP_FINISH};
+
+    for (int k = 0; k < 2; ++k) {
+        struct mf_node *node = mf_list_insert(list, list->nodes, ops[k], list->net->value[array].name);
+
+        node->in[0] = array;
+        node->attr.exchange = MF_EXCHANGE_SUM;
+        node->attr.group = list->net->value[mf_value_root(list->net, array, NULL)].group;
+        node->segment = segment;
+    }
 }
 
 void mf_list_compact(struct mf_list *list, const unsigned char *dead)

@@ -55,6 +55,7 @@ struct mf_value {
     int stop;                 /* a view that passes no gradient on */
     int flat;                 /* an array of a layout, of which parameters are views, or a piece of one */
     int group;                /* of an array that ranks exchange: number of their group */
+    int summed;               /* a view whose gradient is summed over the ranks of its group */
     struct mf_weight *weight; /* of a parameter of a model, or of its copy in another type; NULL: it is neither */
     int kept;                 /* somebody reads it after the walk: a loss, an activation that is saved */
     int lasting;              /* mf_pass_live(): it keeps its content between walks */
@@ -170,6 +171,12 @@ static inline int mf_value_is_weight(const struct mf_value *value)
 {
     return value->role == MF_ROLE_PARAMETER && !value->flat;
 }
+
+/** The place in the whole of number @p i of a parameter of which this rank has a part. */
+size_t mf_shard_place(const struct mf_shard *shard, const struct mf_shape *shape, size_t i);
+
+/** Appends the sum of an array over the ranks of its group, in place. */
+void mf_list_sum(struct mf_list *list, int array, int segment);
 
 /** Inserts an empty node before node @p at (nodes: behind the last). Valid until the next insertion. */
 struct mf_node *mf_list_insert(struct mf_list *list, size_t at, enum mf_op_id op, const char *name);

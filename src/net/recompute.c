@@ -26,6 +26,11 @@ static void mark(struct redo *s, size_t forward, enum mf_recompute how, int copi
     struct mf_node *node = s->list->node;
 
     for (size_t i = 0; i < forward; ++i) node[i].again = is_again(net, &node[i], how, copies);
+    for (size_t i = 0; i < forward; ++i) { /* ranks do not sum a second time */
+        const ptrdiff_t m = node[i].op == MF_OP_START ? s->maker[mf_value_root(net, node[i].in[0], NULL)] : -1;
+
+        if (m >= 0) node[m].again = 0;
+    }
     if (how != MF_RECOMPUTE_BLOCKS) return;
     for (size_t i = 0; i < forward; ++i)
         for (int j = 0; j < MF_INS; ++j) {

@@ -1,0 +1,262 @@
+/* A pair of linear layers that ranks cut comes to the values and gradients of the whole pair, which every rank computes
+ * alone. So it does where blocks are computed again, in 16 bits, and with uneven parts. A list on one rank sends an
+ * activation to that of the next one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/arrays.h"
+#include "mpi/nccl_transport.h"
+#include "mpi/rank_groups.h"
+#include "src/base/rng.h"
+#include "src/net/build.h"
+#include "src/net/pass.h"
+#include "src/net/walk.h"
+#include "tests/device.h"
+
+enum { ROWS = 6, INPUTS = 5, WIDTH = 9, HIDDEN = 20, MOST = 4096 };
+
+struct choice {
+    enum mf_recompute recompute;
+    int fuse;
+    enum mf_type type;
+};
+
+struct model {
+    struct mf_net *net;
+    struct mf_list *list;
+    int x, target, y, loss;
+};
+
+static struct mf_shape flat(size_t a, size_t b) { return (struct mf_shape){.type = MF_F32, .n = 2, .d = {a, b}}; }
+
+/* Two residual blocks. A norm reads what ranks have summed, in forward and in backward. */
+static struct model make(const struct device *d, const struct mf_partners *split, const struct choice *c)
+{
+    struct model m = {.net = mf_net_new()};
+    struct mf_build b = {.list = mf_list_new(m.net, "split")};
+    int x;
+
+    m.list = b.list;
+    m.x = mf_build_input(&b, "x", flat(ROWS, INPUTS));
+    m.target = mf_build_input(&b, "target", flat(ROWS, WIDTH));
+    x = mf_build_linear(&b, "stem", m.x, WIDTH);
+    for (int k = 0; k < 2; ++k) {
+        int h;
+
+        mf_build_block(&b, "blocks", k);
+        h = mf_build_linear_first(&b, "fc1", mf_build_layer_norm(&b, "norm", x), HIDDEN, split);
+        h = mf_build_linear_second(&b, "fc2", mf_build_one(&b, MF_OP_GELU, "act", h), HIDDEN, WIDTH, split);
+        x = mf_build_two(&b, MF_OP_ADD, "skip", x, mf_build_layer_norm(&b, "after", h));
+    }
+    mf_build_block(&b, NULL, 0);
+    m.loss = mf_build_two(&b, MF_OP_SQUARED_LOSS, "loss", x, m.target);
+    CHECK_SAYS(mf_build_end(&b) == MF_OK, "%s", mf_err_text());
+    mf_pass_cast(m.list, c->type);
+    m.y = m.list->node[m.list->nodes - 1].in[0];
+    m.net->value[m.y].kept = m.net->value[m.loss].kept = 1;
+    if (c->fuse) mf_pass_fuse(m.list, c->recompute, MF_SCOPE_ALL);
+    mf_pass_grad(m.list, 1, &m.loss, 1 << MF_SET_TRAINED);
+    mf_pass_recompute(m.list, c->recompute, 0);
+    mf_pass_fold(m.list);
+    for (size_t v = 0; v < m.net->values; ++v) m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
+    CHECK_SAYS(mf_pass_plan(m.list, d->q) == MF_OK, "%s", mf_err_text());
+    mf_pass_live(m.net);
+    return m;
+}
+
+/* -- numbers: those of a place in the whole are the same in all runs -- */
+
+static void put(const struct device *d, const struct model *m, struct mf_walk *walk, int v, uint32_t stream)
+{
+    static const struct mf_shard whole = {0};
+    const struct mf_value *value = &m->net->value[v];
+    const struct mf_shard *shard = value->weight ? &value->weight->shard : &whole;
+    uint64_t seed = stream;
+    float numbers[MOST];
+
+    for (const char *c = value->name; *c; ++c) seed = 31 * seed + (unsigned char)*c;
+    for (size_t i = 0; i < mf_shape_count(&value->shape); ++i)
+        numbers[i] = 0.4F * (float)mf_random_normal(seed, stream, mf_shard_place(shard, &value->shape, i));
+    d->be->put(d->q, mf_walk_at(walk, m->list, v), numbers, mf_shape_bytes(&value->shape));
+    d->be->sync(d->q);
+}
+
+static void get(const struct device *d, const struct model *m, struct mf_walk *walk, int v, float *to)
+{
+    d->be->get(d->q, to, mf_walk_at(walk, m->list, v), mf_shape_bytes(&m->net->value[v].shape));
+    d->be->sync(d->q);
+}
+
+static struct mf_walk *run(const struct device *d, const struct model *m, const struct mf_walk_memory *memory,
+                           const struct mf_exchanges *by)
+{
+    struct mf_walk *walk = NULL;
+
+    if (mf_walk_open(&walk, m->net, d->q, MF_WALK_PLANNED, memory) != MF_OK) abort();
+    mf_walk_exchange(walk, by);
+    mf_walk_numbers(walk)[MF_NUMBER_ROWS] = ROWS;
+    for (size_t v = 0; v < m->net->values; ++v)
+        if (mf_value_is_weight(&m->net->value[v])) put(d, m, walk, (int)v, 1);
+    put(d, m, walk, m->x, 2);
+    put(d, m, walk, m->target, 2);
+    mf_walk_run(walk, m->list);
+    return walk;
+}
+
+/* -- comparison -- */
+
+static void compare(const struct choice *c, const char *name, size_t n, const float *got, const float *want,
+                    const struct mf_shard *shard, const struct mf_shape *shape)
+{
+    double off = 0, most = 1e-3;
+
+    for (size_t i = 0; i < n; ++i) {
+        const float right = want[mf_shard_place(shard, shape, i)];
+
+        off = fmax(off, fabs((double)got[i] - (double)right));
+        most = fmax(most, fabs((double)right));
+        if (isnan(got[i])) off = INFINITY;
+    }
+    CHECK_SAYS(off <= (c->type == MF_F32 ? 1e-5 : 4e-2) * most, "%s: off by %g of %g; recompute %d, fuse %d, type %d",
+               name, off, most, (int)c->recompute, c->fuse, (int)c->type);
+}
+
+/* Outputs, and the gradient of every parameter. */
+static void compare_all(const struct device *d, const struct choice *c, const struct model *whole,
+                        struct mf_walk *alone, const struct model *part, struct mf_walk *walk)
+{
+    static const struct mf_shard all = {0};
+    static float got[MOST], want[MOST];
+    size_t compared = 0;
+
+    get(d, whole, alone, whole->y, want);
+    get(d, part, walk, part->y, got);
+    compare(c, "y", ROWS * WIDTH, got, want, &all, NULL);
+    for (size_t v = 0; v < part->net->values; ++v) {
+        const struct mf_value *value = &part->net->value[v];
+        int other;
+
+        if (mf_value_gradient(value) < 0) continue;
+        other = mf_value_find(whole->net, value->name);
+        get(d, whole, alone, mf_value_gradient(&whole->net->value[other]), want);
+        get(d, part, walk, mf_value_gradient(value), got);
+        compare(c, value->name, mf_shape_count(&value->shape), got, want, &value->weight->shard, &value->shape);
+        ++compared;
+    }
+    CHECK(compared == 2 + 2 * 8);
+}
+
+static void check(const struct device *d, const struct mf_comm *comm, const struct choice *c)
+{
+    const struct mf_partners split = {MF_GROUP_ALL, (size_t)comm->size, (size_t)comm->rank};
+    struct model whole = make(d, NULL, c), part = make(d, &split, c);
+    const size_t lasting = part.net->lasting[MF_PLACE_DEVICE], room = part.net->room[MF_PLACE_DEVICE];
+    int64_t most = (int64_t)lasting;
+    struct mf_walk_memory memory = {.lasting = {NULL}};
+    struct mf_arrays *arrays = NULL;
+    struct mf_walk *alone, *walk;
+
+    mf_comm_max_int(comm, 1, &most);
+    CHECK(mf_arrays_open(comm, d->q, (size_t)most + room, mf_list_largest(part.list, MF_GROUP_ALL), &arrays) == MF_OK);
+    memory.lasting[MF_PLACE_DEVICE] = mf_arrays_memory(arrays);
+    memory.room[MF_PLACE_DEVICE] = (char *)mf_arrays_memory(arrays) + most;
+    alone = run(d, &whole, NULL, NULL);
+    walk = run(d, &part, &memory, mf_arrays_exchanges(arrays));
+    compare_all(d, c, &whole, alone, &part, walk);
+    mf_walk_close(alone);
+    mf_walk_close(walk);
+    mf_arrays_close(arrays);
+    mf_list_release(whole.list, d->q);
+    mf_list_release(part.list, d->q);
+    mf_net_free(whole.net);
+    mf_net_free(part.net);
+}
+
+/* -- a pipeline: every rank has a list that doubles what the one before sends -- */
+
+static void message(struct mf_list *list, enum mf_exchange_kind kind, int link, int array)
+{
+    for (int k = 0; k < 2; ++k) {
+        struct mf_node *node = mf_list_insert(list, list->nodes, k ? MF_OP_FINISH : MF_OP_START, "message");
+
+        node->in[0] = array;
+        node->attr.exchange = (int)kind;
+        node->attr.group = MF_GROUP_OTHERS + link;
+    }
+}
+
+static void open_links(const struct mf_comm *comm, struct mf_arrays *arrays, struct mf_rank_groups *links)
+{
+    int colour[64];
+
+    for (int k = 0; k + 1 < comm->size; ++k) {
+        const int number = MF_GROUP_OTHERS + k;
+
+        for (int r = 0; r < comm->size; ++r) colour[r] = r == k || r == k + 1 ? 0 : -1;
+        CHECK_SAYS(mf_rank_groups_split(links, comm, number, colour, "stage") == MF_OK, "%s", mf_err_text());
+        if (colour[comm->rank] == 0)
+            CHECK(mf_arrays_join(arrays, number, mf_rank_groups_find(links, number), MOST) == MF_OK);
+    }
+}
+
+static void pipeline(const struct device *d, const struct mf_comm *comm)
+{
+    struct mf_net *net = mf_net_new();
+    struct mf_build b = {.list = mf_list_new(net, "stage")};
+    const int x = comm->rank ? mf_value_new(net, MF_ROLE_ACTIVATION, flat(ROWS, WIDTH), "received")
+                             : mf_build_input(&b, "x", flat(ROWS, WIDTH));
+    struct mf_rank_groups links = {0};
+    struct mf_arrays *arrays = NULL;
+    struct mf_walk *walk = NULL;
+    float numbers[ROWS * WIDTH], got[ROWS * WIDTH];
+    int y;
+
+    if (comm->rank) message(b.list, MF_EXCHANGE_RECEIVE, comm->rank - 1, x);
+    y = mf_build_two(&b, MF_OP_ADD, "twice", x, x);
+    if (comm->rank + 1 < comm->size) message(b.list, MF_EXCHANGE_SEND, comm->rank, y);
+    net->value[y].kept = 1;
+    CHECK(mf_pass_plan(b.list, d->q) == MF_OK);
+    mf_pass_live(net);
+    CHECK(!net->value[x].lasting); /* a message writes it */
+    CHECK(mf_arrays_open(comm, d->q, 64, 64, &arrays) == MF_OK);
+    open_links(comm, arrays, &links);
+    if (mf_walk_open(&walk, net, d->q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
+    mf_walk_exchange(walk, mf_arrays_exchanges(arrays));
+    for (int turn = 0; turn < 3; ++turn) {
+        for (size_t i = 0; i < ROWS * WIDTH; ++i) numbers[i] = (float)(i + 100 * (size_t)turn);
+        if (comm->rank == 0) d->be->put(d->q, mf_walk_at(walk, b.list, x), numbers, sizeof numbers);
+        mf_walk_run(walk, b.list);
+        d->be->get(d->q, got, mf_walk_at(walk, b.list, y), sizeof got);
+        d->be->sync(d->q);
+        for (size_t i = 0; i < ROWS * WIDTH; ++i) CHECK(got[i] == ldexpf(numbers[i], comm->rank + 1));
+    }
+    mf_walk_close(walk);
+    mf_arrays_close(arrays);
+    mf_rank_groups_close(&links);
+    mf_list_release(b.list, d->q);
+    mf_net_free(net);
+}
+
+int main(int argc, char **argv)
+{
+    const char *exchange = getenv("MF_TEST_EXCHANGE");
+    struct mf_comm c;
+    struct device d;
+
+    CHECK(mf_comm_open(&c, &argc, &argv, "test") == MF_OK);
+    device_number = exchange ? c.rank : 0;
+    d = device_open(1, 0, 0);
+    CHECK_SAYS(mf_transport_open(&c, d.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK, "%s",
+               mf_err_text());
+    for (int how = MF_RECOMPUTE_NONE; how <= MF_RECOMPUTE_BLOCKS; ++how)
+        for (int fuse = 0; fuse < 2; ++fuse) {
+            check(&d, &c, &(struct choice){(enum mf_recompute)how, fuse, MF_F32});
+            check(&d, &c, &(struct choice){(enum mf_recompute)how, fuse, MF_BF16});
+        }
+    pipeline(&d, &c);
+    mf_transport_close(&c);
+    device_close(&d);
+    mf_comm_close(&c);
+    return failures != 0;
+}

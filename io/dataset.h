@@ -87,8 +87,17 @@ int mf_split_make(size_t n, const int32_t *label, size_t classes, const double p
 enum { MF_FEW = 4 };
 int mf_sample_axes(int ndim, const size_t *extent, int channels, size_t dims[4]);
 
-/** Converts x of a sample, as in the file, to input of a network [voxels][set->inputs] (struct mf_batch). MF_INPUT: a
- * value that is no phase, or not finite. Local. */
+/** How x of a sample becomes input of a network [voxels][inputs] (struct mf_batch). */
+struct mf_sample_form {
+    size_t voxels, channels;        /* of x; phases have one channel in the file */
+    int phases, is_float;           /* as in struct mf_dataset */
+    const double *mean, *deviation; /* [channels] of images */
+};
+
+/** Converts it. 0: a value is no phase, or not finite. Local. */
+int mf_sample_convert(const struct mf_sample_form *form, const void *x, float *input);
+
+/** The same of sample @p id of a set, as in its file. MF_INPUT. Local. */
 int mf_sample_input(const struct mf_dataset *set, size_t id, const void *x, float *input);
 
 /* ---- readers ---- */
@@ -139,6 +148,11 @@ int mf_reader_take(struct mf_reader *reader, struct mf_batch *batch);
 
 /** Gives back a batch, so another can be wanted. Batches go back in the order in which they were taken. Local. */
 void mf_reader_give(struct mf_reader *reader, struct mf_batch *batch);
+
+/** Reads the samples @p id [n] of a set in this order by a reader of its own, and gives them to @p take batch by batch.
+ * Refuses as mf_reader_open() and mf_reader_take(). Local. */
+int mf_samples_read(const struct mf_dataset *set, struct mf_arena *arena, const struct mf_reader_wish *wish, size_t n,
+                    const uint32_t *id, void (*take)(void *context, const struct mf_batch *batch), void *context);
 
 /** Seconds for which mf_reader_take() has waited so far. Local. */
 double mf_reader_waited(const struct mf_reader *reader);

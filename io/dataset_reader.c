@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -296,4 +297,37 @@ void mf_reader_give(struct mf_reader *r, struct mf_batch *batch)
     MF_ASSERT(batch->slot == &r->slot[r->given % r->wish.ahead] && r->given < r->taken);
     ++r->given;
     *batch = (struct mf_batch){0};
+}
+
+static void want_all(struct mf_reader *r, size_t batch, size_t n, const uint32_t *id, size_t *place, size_t *asked)
+{
+    while (*asked < n && mf_reader_room(r) > 0) {
+        const size_t left = n - *asked, count = left < batch ? left : batch;
+
+        for (size_t i = 0; i < count; ++i) place[i] = id[*asked + i];
+        mf_reader_want(r, count, place);
+        *asked += count;
+    }
+}
+
+int mf_samples_read(const struct mf_dataset *set, struct mf_arena *arena, const struct mf_reader_wish *wish, size_t n,
+                    const uint32_t *id, void (*take)(void *context, const struct mf_batch *batch), void *context)
+{
+    size_t *place = MF_MUST(malloc((wish->batch + 1) * sizeof *place), "numbers of samples"), asked = 0, done = 0;
+    struct mf_reader *reader = NULL;
+    int rc = mf_reader_open(set, arena, wish, &reader);
+
+    while (rc == MF_OK && done < n) {
+        struct mf_batch batch;
+
+        want_all(reader, wish->batch, n, id, place, &asked);
+        rc = mf_reader_take(reader, &batch);
+        if (rc != MF_OK) break;
+        take(context, &batch);
+        done += batch.n;
+        mf_reader_give(reader, &batch);
+    }
+    mf_reader_close(reader);
+    free(place);
+    return rc;
 }

@@ -136,24 +136,24 @@ static int one_hot(size_t voxels, int phases, const uint8_t *x, float *input)
     return !worst;
 }
 
-static void normalise_bytes(const struct mf_dataset *set, size_t voxels, const uint8_t *x, float *input)
+static void normalise_bytes(const struct mf_sample_form *form, const uint8_t *x, float *input)
 {
-    const size_t channels = set->dims[3];
+    const size_t voxels = form->voxels, channels = form->channels;
 
     for (size_t c = 0; c < channels; ++c) {
-        const float mean = (float)set->mean[c], by = (float)(1 / set->deviation[c]);
+        const float mean = (float)form->mean[c], by = (float)(1 / form->deviation[c]);
 
         for (size_t i = 0; i < voxels; ++i) input[i * channels + c] = ((float)x[i * channels + c] - mean) * by;
     }
 }
 
-static int normalise_floats(const struct mf_dataset *set, size_t voxels, const float *x, float *input)
+static int normalise_floats(const struct mf_sample_form *form, const float *x, float *input)
 {
-    const size_t channels = set->dims[3];
+    const size_t voxels = form->voxels, channels = form->channels;
     float nothing = 0; /* stays 0 while values are finite */
 
     for (size_t c = 0; c < channels; ++c) {
-        const float mean = (float)set->mean[c], by = (float)(1 / set->deviation[c]);
+        const float mean = (float)form->mean[c], by = (float)(1 / form->deviation[c]);
 
         for (size_t i = 0; i < voxels; ++i) {
             nothing += x[i * channels + c] * 0;
@@ -163,19 +163,28 @@ static int normalise_floats(const struct mf_dataset *set, size_t voxels, const f
     return nothing == 0;
 }
 
+int mf_sample_convert(const struct mf_sample_form *form, const void *x, float *input)
+{
+    if (form->phases) return one_hot(form->voxels, form->phases, x, input);
+    if (form->is_float) return normalise_floats(form, x, input);
+    normalise_bytes(form, x, input);
+    return 1;
+}
+
 int mf_sample_input(const struct mf_dataset *set, size_t id, const void *x, float *input)
 {
-    const size_t voxels = set->dims[0] * set->dims[1] * set->dims[2];
+    const struct mf_sample_form form = {.voxels = set->dims[0] * set->dims[1] * set->dims[2],
+                                        .channels = set->dims[3],
+                                        .phases = set->phases,
+                                        .is_float = set->is_float,
+                                        .mean = set->mean,
+                                        .deviation = set->deviation};
 
-    if (set->phases && !one_hot(voxels, set->phases, x, input))
-        return mf_fail(MF_INPUT, "sample %zu of '%s' holds a value that is none of its %d phases", id, set->path,
-                       set->phases);
-    if (set->phases) return MF_OK;
-    if (!set->is_float)
-        normalise_bytes(set, voxels, x, input);
-    else if (!normalise_floats(set, voxels, x, input))
+    if (mf_sample_convert(&form, x, input)) return MF_OK;
+    if (!set->phases)
         return mf_fail(MF_INPUT, "sample %zu of '%s' holds a value that is not a finite number", id, set->path);
-    return MF_OK;
+    return mf_fail(MF_INPUT, "sample %zu of '%s' holds a value that is none of its %d phases", id, set->path,
+                   set->phases);
 }
 
 void mf_sample_moments(const size_t dims[4], int is_float, const void *x, double *moments, float *range)

@@ -11,6 +11,8 @@ mf_test(NAME net_optim SOURCE unit/net_optim.c ROOM mf_kernels)
 mf_test(NAME net_threads SOURCE unit/net_threads.c ROOM mf_kernels)
 mf_test(NAME net_place SOURCE unit/net_place.c ROOM mf_net)
 mf_test(NAME net_list SOURCE unit/net_list.c ROOM mf_net ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/list.txt)
+mf_test(NAME model_run SOURCE unit/model_run.c ROOM mf_model)
+set_tests_properties(model_run PROPERTIES ENVIRONMENT "${MF_TEST_ENV};GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
 # Experts on several ranks, also without memory that ranks share.
 mf_test(NAME net_trade SOURCE unit/net_trade.c ROOM mf_net TIMEOUT 120 RANKS 1 2 3 4
   ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/trade.txt)

@@ -11,6 +11,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
 #include "src/train/learn_show.h"
+#include "src/train/saved.h"
 
 struct eval {
     struct mf_common common;
@@ -31,7 +32,9 @@ struct job {
     const struct eval *o;
     const char *model;
     struct mf_dataset *set;
-    struct mf_predictor predictor;
+    struct mf_model_card card;
+    struct mf_task task;
+    struct mf_scorer scorer;
     size_t n;
     uint32_t *id; /* [n] */
     struct mf_scores scores;
@@ -45,7 +48,7 @@ static int check(const struct mf_session *session, void *options)
     if (mf_options_positional(session->options, &words) != 1)
         return mf_fail(MF_USAGE, "no model; try: mesoforge eval run/model.safetensors --data FILE.h5");
     if (!o->data || !*o->data) return mf_fail(MF_USAGE, "no dataset; try: --data FILE.h5");
-    return mf_predictor_check(session, "eval", o->batch);
+    return mf_predict_check(session, "eval", o->batch);
 }
 
 static int may_write(const struct job *job)
@@ -75,10 +78,10 @@ static int choose(struct job *job)
 
 static struct mf_scored scored_of(const struct job *job)
 {
-    return (struct mf_scored){&job->predictor.saved.task, job->set, job->n, job->id, &job->scores};
+    return (struct mf_scored){&job->task, job->set, job->n, job->id, &job->scores};
 }
 
-static const struct mf_learn_show *show_of(const struct job *job) { return job->predictor.saved.task.learn->show; }
+static const struct mf_learn_show *show_of(const struct job *job) { return job->task.learn->show; }
 
 /* Without a label there is nothing to draw. */
 static int check_plot(const struct job *job)
@@ -86,8 +89,7 @@ static int check_plot(const struct job *job)
     size_t labelled = 0;
 
     if (!job->o->plot) return MF_OK;
-    for (size_t i = 0; i < job->n; ++i)
-        labelled += (size_t)mf_task_counts(&job->predictor.saved.task, job->set, job->id[i]);
+    for (size_t i = 0; i < job->n; ++i) labelled += (size_t)mf_task_counts(&job->task, job->set, job->id[i]);
     if (labelled > 0) return MF_OK;
     return mf_fail(MF_INPUT, "--plot: none of the %zu sample%s has a label", job->n, MF_S(job->n));
 }
@@ -158,7 +160,7 @@ static int check_scale(const struct job *job)
     const struct mf_comm *comm = job->session->comm;
     struct mf_intensity_shift shift = {.files = 0};
 
-    MF_TRY(mf_agree(comm, mf_intensity_compare_set(&job->predictor.saved, 0, job->set, job->n, job->id, &shift)));
+    MF_TRY(mf_agree(comm, mf_intensity_compare_set(&job->card, 0, job->set, job->n, job->id, &shift)));
     if (comm->rank != 0) shift.files = 0; /* one of them says it */
     return mf_intensity_warn(comm, &shift);
 }
@@ -167,25 +169,34 @@ static int evaluate(struct job *job)
 {
     const struct mf_session *s = job->session;
     const char *output = s->common->output;
-    struct mf_predictor *p = &job->predictor;
+    struct mf_scorer *m = &job->scorer;
     int wanted;
 
     MF_TRY(may_write(job));
-    MF_TRY(mf_predictor_open(s, job->model, p));
+    MF_TRY(mf_agree(s->comm, mf_model_card_open(job->model, &job->card)));
+    MF_TRY(mf_safetensors_same(s->comm, job->card.file));
+    MF_TRY(mf_agree(s->comm, mf_task_load(&job->card, &job->task)));
     MF_TRY(mf_dataset_open(s->comm, job->o->data, &job->set));
     MF_TRY(mf_agree(s->comm, choose(job)));
-    MF_TRY(mf_agree(s->comm, mf_saved_fit(&p->saved, job->set)));
-    MF_TRY(mf_predictor_start(s, job->set, job->o->batch, p));
+    MF_TRY(mf_agree(s->comm, mf_task_fit(&job->task, &job->card, job->set)));
+    *m = (struct mf_scorer){.comm = s->comm,
+                            .arena = s->arena,
+                            .queue = s->queue,
+                            .set = job->set,
+                            .task = &job->task,
+                            .batch = (size_t)job->o->batch,
+                            .readers = 1};
+    MF_TRY(mf_scorer_open(&job->card, m));
     MF_TRY(check_scale(job));
     MF_TRY(mf_agree(s->comm, check_plot(job)));
     wanted = output || (job->o->plot && show_of(job)->draws_outputs);
-    MF_TRY(mf_trainer_score(&p->trainer, job->n, job->id, wanted, &job->scores));
+    MF_TRY(mf_score(m, job->n, job->id, wanted, &job->scores));
     if (job->scores.lost)
         return mf_fail(MF_NUMERIC,
                        "the model of '%s' predicts no number of %zu of the %zu samples: its output overflows",
                        job->model, job->scores.lost, job->n);
-    if (s->comm->rank == 0 && output) mf_predictor_answer(&p->saved, job->n, job->scores.head[0].output);
-    if (output) MF_TRY(mf_predictor_table(s->comm, output, put, job));
+    if (s->comm->rank == 0 && output) mf_outputs_shares(&job->card.outputs, job->n, job->scores.head[0].output);
+    if (output) MF_TRY(mf_predict_table(s->comm, output, put, job));
     if (job->o->plot) MF_TRY(draw(job));
     return mf_agree(s->comm, print(job));
 }
@@ -200,7 +211,9 @@ static int run(struct mf_session *session, void *options)
     job.model = words[0];
     rc = evaluate(&job);
     mf_scores_free(&job.scores);
-    mf_predictor_close(&job.predictor);
+    mf_scorer_close(&job.scorer);
+    mf_task_close(&job.task);
+    mf_model_card_close(&job.card);
     mf_dataset_close(job.set);
     free(job.id);
     return rc;

@@ -16,6 +16,8 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/predict.h"
 #include "src/cmd/refused.h"
+#include "src/model/model.h"
+#include "src/train/saved.h"
 
 static const struct mf_opt rows[] = {
     MF_OPT(mf_infer_cmd, "threshold", threshold, MF_TEXT, NULL,
@@ -32,12 +34,12 @@ struct job {
     const char *model, *const *files;
     size_t count; /* of files */
     uint8_t *is_set;
-    struct mf_predictor predictor;
-    struct mf_dataset like; /* no file: what samples of the model look like */
-    size_t voxels, outputs;
+    struct mf_model *run;
+    const struct mf_model_card *card;
+    struct mf_task task;
+    size_t batch, voxels, outputs;
     size_t each;   /* bytes of a voxel: a phase, or the channels of an image */
     uint8_t *tile; /* [voxels][each] */
-    float *input;  /* of a batch */
     float *output; /* of a batch */
     struct mf_intensity_shift shift;
     struct mf_refused refused;
@@ -46,26 +48,16 @@ struct job {
 
 /* -- the model -- */
 
-static struct mf_dataset samples_like(const struct mf_saved *s)
+static int check_kind(const struct job *job, const struct mf_learn *learn)
 {
-    return (struct mf_dataset){.path = s->path,
-                               .ndim = s->dims[0] > 1 ? 3 : 2,
-                               .dims = {s->dims[0], s->dims[1], s->dims[2], s->phases ? 1 : s->dims[3]},
-                               .phases = s->phases,
-                               .is_float = !s->phases,
-                               .inputs = s->dims[3]};
-}
+    const char *name = job->task.learn->name;
 
-static int check_kind(const struct mf_saved *s, const struct mf_learn *learn)
-{
-    const char *name = s->task.learn->name;
-
-    if (s->task.learn == learn) return MF_OK;
-    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", s->path, name, name);
+    if (job->task.learn == learn) return MF_OK;
+    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", job->model, name, name);
 }
 
 /* Fewer labels would make phases of the wrong number, and images have none. */
-static int check_options(const struct mf_saved *s, const struct mf_infer_cmd *o)
+static int check_options(const struct mf_model_card *s, const struct mf_infer_cmd *o)
 {
     const size_t labels = o->labels.count;
 
@@ -80,32 +72,32 @@ static int check_options(const struct mf_saved *s, const struct mf_infer_cmd *o)
 static int start(struct job *job, const struct mf_learn *learn)
 {
     const struct mf_session *s = job->session;
-    struct mf_predictor *p = &job->predictor;
-    const size_t batch = (size_t)job->o->batch;
+    const struct mf_model_card *c;
 
-    MF_TRY(mf_predictor_open(s, job->model, p));
-    MF_TRY(check_kind(&p->saved, learn));
-    MF_TRY(check_options(&p->saved, job->o));
-    job->like = samples_like(&p->saved);
-    MF_TRY(mf_saved_reads(&p->saved, &job->like));
-    MF_TRY(mf_predictor_start(s, &job->like, job->o->batch, p));
-    job->outputs = mf_task_outputs(&p->saved.task);
-    job->voxels = p->saved.dims[0] * p->saved.dims[1] * p->saved.dims[2];
-    job->each = p->saved.phases ? 1 : p->saved.dims[3] * sizeof(float);
+    MF_TRY(mf_agree(s->comm, mf_model_open(job->model, job->batch, s->queue, &job->run)));
+    job->card = c = mf_model_says(job->run);
+    MF_TRY(mf_safetensors_same(s->comm, c->file));
+    MF_TRY(mf_task_load(c, &job->task));
+    MF_TRY(check_kind(job, learn));
+    MF_TRY(check_options(c, job->o));
+    job->outputs = c->outputs.count;
+    job->voxels = c->dims[0] * c->dims[1] * c->dims[2];
+    job->each = c->phases ? 1 : c->dims[3] * sizeof(float);
     job->tile = MF_MUST(malloc(job->voxels * job->each), "a tile");
-    job->input = MF_MUST(calloc(batch * job->voxels * p->saved.dims[3], sizeof *job->input), "tiles");
-    job->output = MF_MUST(calloc(batch * job->outputs, sizeof *job->output), "predictions");
+    job->output = MF_MUST(calloc(job->batch * job->outputs, sizeof *job->output), "predictions");
     return MF_OK;
 }
 
-static int predict(struct job *job, const char *file, size_t n, const float *input, float *output)
+/* Answers of the rows that the model was given. */
+static int predict(struct job *job, const char *file, size_t n, float *output)
 {
-    mf_trainer_predict(&job->predictor.trainer, n, input, output);
-    if (!mf_outputs_finite(n * job->outputs, output))
-        return mf_fail(MF_NUMERIC, "the model of '%s' predicts no number of '%s': its output overflows", job->model,
-                       file);
-    mf_predictor_answer(&job->predictor.saved, n, output);
-    return MF_OK;
+    int rc;
+
+    mf_model_walk(job->run, n);
+    rc = mf_model_output(job->run, n, output);
+    if (rc != MF_NUMERIC) return rc;
+    mf_err_clear();
+    return mf_fail(MF_NUMERIC, "the model of '%s' predicts no number of '%s': its output overflows", job->model, file);
 }
 
 /* -- files: ranks share them, each reads its own alone -- */
@@ -118,7 +110,7 @@ struct field {
 
 static int fits(const struct job *job, const char *file, const size_t n[3])
 {
-    const struct mf_saved *s = &job->predictor.saved;
+    const struct mf_model_card *s = job->card;
     const size_t *d = s->dims;
 
     if (n[0] < d[0] || n[1] < d[1] || n[2] < d[2] || (d[0] == 1 && n[0] > 1))
@@ -132,7 +124,7 @@ static size_t begin_of(size_t n, size_t edge, size_t k) { return (k + 1) * edge 
 
 static void cut(struct job *job, const struct field *field, const size_t tiles[3], size_t k)
 {
-    const size_t *n = field->dims, *d = job->predictor.saved.dims;
+    const size_t *n = field->dims, *d = job->card->dims;
     const size_t z = begin_of(n[0], d[0], k / (tiles[1] * tiles[2]));
     const size_t y = begin_of(n[1], d[1], k / tiles[2] % tiles[1]), x = begin_of(n[2], d[2], k % tiles[2]);
     uint8_t *to = job->tile;
@@ -146,8 +138,7 @@ static void cut(struct job *job, const struct field *field, const size_t tiles[3
 /* Means over the tiles, of which there are *count. */
 static int predict_field(struct job *job, const char *file, const struct field *field, float *mean, double *count)
 {
-    const struct mf_saved *s = &job->predictor.saved;
-    const size_t batch = (size_t)job->o->batch, each = job->voxels * s->dims[3];
+    const struct mf_model_card *s = job->card;
     size_t tiles[3], all = 1, filled = 0;
     double *sum = MF_MUST(calloc(job->outputs, sizeof *sum), "predictions");
     int rc = MF_OK;
@@ -155,9 +146,9 @@ static int predict_field(struct job *job, const char *file, const struct field *
     for (int a = 0; a < 3; ++a) all *= tiles[a] = (field->dims[a] + s->dims[a] - 1) / s->dims[a];
     for (size_t k = 0; rc == MF_OK && k < all; ++k) {
         cut(job, field, tiles, k);
-        rc = mf_sample_input(&job->like, k, job->tile, job->input + filled++ * each);
-        if (rc != MF_OK || (filled < batch && k + 1 < all)) continue;
-        rc = predict(job, file, filled, job->input, job->output);
+        rc = mf_model_feed(job->run, filled++, job->tile);
+        if (rc != MF_OK || (filled < job->batch && k + 1 < all)) continue;
+        rc = predict(job, file, filled, job->output);
         for (size_t i = 0; i < filled * job->outputs; ++i) sum[i % job->outputs] += (double)job->output[i];
         filled = 0;
     }
@@ -168,7 +159,7 @@ static int predict_field(struct job *job, const char *file, const struct field *
 }
 
 /* Axes of an image: those of the model's samples, the last one holding channels if there are several. */
-static int image_axes(const struct mf_saved *s, struct mf_array *a, size_t dims[3])
+static int image_axes(const struct mf_model_card *s, struct mf_array *a, size_t dims[3])
 {
     const int channels = s->dims[3] > 1, axes = s->dims[0] > 1 ? 3 : 2;
 
@@ -193,7 +184,7 @@ static int load_image(const struct job *job, const char *path, const char *array
 
     MF_TRY(mf_array_may_sample(path));
     MF_TRY(mf_array_open(path, array, &a));
-    MF_TRY(image_axes(&job->predictor.saved, &a, field->dims));
+    MF_TRY(image_axes(job->card, &a, field->dims));
     MF_TRY(fits(job, path, field->dims));
     MF_TRY(mf_array_load(&a, MOST, &reals));
     mf_array_say(&a);
@@ -221,9 +212,9 @@ static int check_scale(struct job *job, size_t place, const char *path, const ch
 {
     struct mf_intensity intensity = {.file = path, .type = type};
 
-    mf_intensity_measure(field->dims[0] * field->dims[1] * field->dims[2], job->predictor.saved.dims[3], field->values,
+    mf_intensity_measure(field->dims[0] * field->dims[1] * field->dims[2], job->card->dims[3], field->values,
                          &intensity);
-    return mf_intensity_compare(&job->predictor.saved, place, &intensity, &job->shift);
+    return mf_intensity_compare(job->card, place, &intensity, &job->shift);
 }
 
 static int predict_image(struct job *job, size_t place, float *mean, double *tiles)
@@ -251,7 +242,7 @@ static int predict_file(struct job *job, size_t place, float *mean, double *tile
                                        .labels = job->o->labels.at,
                                        .dataset = job->o->dataset,
                                        .unhashed = 1};
-    const struct mf_saved *s = &job->predictor.saved;
+    const struct mf_model_card *s = job->card;
     struct mf_micro micro;
     struct mf_comm self;
     struct field field;
@@ -356,19 +347,23 @@ struct outputs {
 static void predict_batch(void *context, const struct mf_batch *batch)
 {
     struct outputs *to = context;
+    const struct job *job = to->job;
 
-    if (to->rc == MF_OK) to->rc = predict(to->job, to->file, batch->n, batch->input, to->end);
-    to->end += batch->n * to->job->outputs;
+    for (size_t r = 0; r < batch->n; ++r)
+        mf_model_feed_input(job->run, r, batch->input + r * job->voxels * job->card->dims[3]);
+    if (to->rc == MF_OK) to->rc = predict(to->job, to->file, batch->n, to->end);
+    to->end += batch->n * job->outputs;
 }
 
 static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, float *output)
 {
     uint32_t *id = MF_MUST(malloc((own.count + 1) * sizeof *id), "samples");
     struct outputs to = {job, set->path, output, MF_OK};
+    const struct mf_reader_wish wish = {.threads = 1, .ahead = 2, .batch = job->batch, .input = 1};
     int rc;
 
     for (size_t i = 0; i < own.count; ++i) id[i] = (uint32_t)(own.first + i);
-    rc = mf_trainer_read(&job->predictor.trainer, set, own.count, id, predict_batch, &to);
+    rc = mf_samples_read(set, job->session->arena, &wish, own.count, id, predict_batch, &to);
     free(id);
     return rc == MF_OK ? to.rc : rc;
 }
@@ -380,10 +375,10 @@ static int check_set(struct job *job, size_t place, struct mf_dataset *set)
     uint32_t *id;
     int rc;
 
-    MF_TRY(mf_saved_reads(&job->predictor.saved, set));
+    MF_TRY(mf_model_card_reads(job->card, set));
     id = MF_MUST(malloc(set->samples * sizeof *id), "samples");
     for (size_t i = 0; i < set->samples; ++i) id[i] = (uint32_t)i;
-    rc = mf_intensity_compare_set(&job->predictor.saved, place, set, set->samples, id, shift);
+    rc = mf_intensity_compare_set(job->card, place, set, set->samples, id, shift);
     free(id);
     return rc;
 }
@@ -400,7 +395,7 @@ static int predict_set(struct job *job, size_t place)
     int rc;
 
     MF_TRY(mf_dataset_open(comm, file, &set));
-    own = mf_trainer_share(&job->predictor.trainer, set->samples);
+    own = mf_cut_grain(set->samples, job->batch, (size_t)comm->size, (size_t)comm->rank);
     rc = mf_agree(comm, check_set(job, place, set));
     if (rc == MF_OK) {
         output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *output), "predictions");
@@ -488,7 +483,7 @@ static int show(struct job *job)
     const char *output = s->common->output;
 
     if (job->predictions.lines == 0) return MF_OK;
-    if (output) MF_TRY(mf_predictor_table(s->comm, output, mf_predictions_put, &job->predictions));
+    if (output) MF_TRY(mf_predict_table(s->comm, output, mf_predictions_put, &job->predictions));
     return mf_agree(s->comm, s->comm->rank == 0 ? mf_predictions_print(&job->predictions) : MF_OK);
 }
 
@@ -517,15 +512,16 @@ int mf_infer_run(struct mf_session *session, void *options, const struct mf_lear
     job.count = mf_options_positional(session->options, &words) - 1;
     job.model = words[0];
     job.files = words + 1;
+    job.batch = (size_t)job.o->batch;
     job.predictions = (struct mf_predictions){
-        .session = session, .saved = &job.predictor.saved, .files = job.files, .refused = &job.refused};
+        .session = session, .model = job.model, .task = &job.task, .files = job.files, .refused = &job.refused};
     rc = infer(&job, learn);
-    mf_predictor_close(&job.predictor);
+    mf_task_close(&job.task);
+    mf_model_close(job.run);
     mf_predictions_free(&job.predictions);
     mf_refused_free(&job.refused);
     free(job.is_set);
     free(job.tile);
-    free(job.input);
     free(job.output);
     return rc;
 }
@@ -538,5 +534,5 @@ int mf_infer_check(const struct mf_session *session, const void *options, const 
 
     if (n < 2)
         return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
-    return mf_predictor_check(session, verb, o->batch);
+    return mf_predict_check(session, verb, o->batch);
 }

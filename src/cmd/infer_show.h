@@ -6,7 +6,7 @@
 
 #include "src/cmd/refused.h"
 #include "src/cmd/session.h"
-#include "src/train/saved.h"
+#include "src/train/learn.h"
 
 /** Answer about a file, or about a sample of a dataset. */
 struct mf_predicted {
@@ -19,7 +19,8 @@ struct mf_predicted {
 /** All of them, in the order of the files. */
 struct mf_predictions {
     const struct mf_session *session;
-    const struct mf_saved *saved;
+    const char *model; /* its file */
+    const struct mf_task *task;
     const char *const *files;
     const struct mf_refused *refused; /* of these */
     struct mf_predicted *said;
@@ -33,7 +34,7 @@ void mf_predictions_free(struct mf_predictions *predictions);
 /** Prints all on standard output. Local; MF_OUTPUT. */
 int mf_predictions_print(const struct mf_predictions *predictions);
 
-/** Prints a table of commas; for mf_predictor_table(). */
+/** Prints a table of commas; for mf_predict_table(). */
 void mf_predictions_put(const void *predictions, FILE *to);
 
 #endif

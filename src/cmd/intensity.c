@@ -51,7 +51,7 @@ static void describe(const char *type, const struct mf_channel *c, size_t room, 
 }
 
 /* In all channels, of which one alone may be dark. */
-static int is_phases(const struct mf_saved *s, const struct mf_intensity *l)
+static int is_phases(const struct mf_model_card *s, const struct mf_intensity *l)
 {
     for (size_t c = 0; c < s->dims[3]; ++c) {
         const struct mf_channel *own = &l->channel[c], *model = &s->channel[c];
@@ -87,7 +87,7 @@ static int is_shifted(const struct mf_channel *c, const struct mf_channel *model
            (ranges && is_of_two(c, 0.99) && !is_of_two(model, 0.9));
 }
 
-int mf_intensity_compare(const struct mf_saved *s, size_t place, const struct mf_intensity *intensity,
+int mf_intensity_compare(const struct mf_model_card *s, size_t place, const struct mf_intensity *intensity,
                          struct mf_intensity_shift *shift)
 {
     char has[120], learnt[120], which[40] = "";
@@ -115,7 +115,7 @@ int mf_intensity_compare(const struct mf_saved *s, size_t place, const struct mf
     return MF_OK;
 }
 
-int mf_intensity_compare_set(const struct mf_saved *s, size_t place, const struct mf_dataset *set, size_t n,
+int mf_intensity_compare_set(const struct mf_model_card *s, size_t place, const struct mf_dataset *set, size_t n,
                              const uint32_t *id, struct mf_intensity_shift *shift)
 {
     struct mf_intensity intensity = {

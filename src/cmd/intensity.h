@@ -5,7 +5,7 @@
 
 #include "mpi/comm.h"
 #include "src/base/err.h"
-#include "src/train/saved.h"
+#include "src/model/card.h"
 
 /** Intensities of a file. */
 struct mf_intensity {
@@ -33,11 +33,11 @@ void mf_intensity_measure(size_t n, size_t channels, const float *values, struct
  * A few whole numbers where the model read grey values are phases: refused with MF_INPUT. Calls are in the order of
  * places. Local.
  */
-int mf_intensity_compare(const struct mf_saved *saved, size_t place, const struct mf_intensity *intensity,
+int mf_intensity_compare(const struct mf_model_card *card, size_t place, const struct mf_intensity *intensity,
                          struct mf_intensity_shift *shift);
 
 /** The same of samples @p id [n] of a set. */
-int mf_intensity_compare_set(const struct mf_saved *saved, size_t place, const struct mf_dataset *set, size_t n,
+int mf_intensity_compare_set(const struct mf_model_card *card, size_t place, const struct mf_dataset *set, size_t n,
                              const uint32_t *id, struct mf_intensity_shift *shift);
 
 /** Warns of the shifts of all ranks. Collective; MF_MEMORY, agreed. */

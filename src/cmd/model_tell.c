@@ -30,9 +30,9 @@ static void print_more(size_t count)
     printf("\n");
 }
 
-static void print_samples(const struct mf_saved *s)
+static void print_samples(const struct mf_model_card *s, const struct mf_task *task)
 {
-    const size_t outputs = mf_task_outputs(&s->task);
+    const size_t outputs = mf_task_outputs(task);
 
     printf("  reads:      ");
     for (size_t a = s->dims[0] == 1; a < 3; ++a) printf("%zu%s", s->dims[a], a < 2 ? " x " : "");
@@ -40,13 +40,13 @@ static void print_samples(const struct mf_saved *s)
         printf(" voxels of %d phases\n", s->phases);
     else
         printf(" pixels of %zu channel%s\n", s->dims[3], MF_S(s->dims[3]));
-    printf("  %-12s", s->task.learn->show->title);
-    for (size_t c = 0; c < outputs && c < SHOWN; ++c) printf("%s%s", c ? ", " : "", s->task.name[c]);
+    printf("  %-12s", task->learn->show->title);
+    for (size_t c = 0; c < outputs && c < SHOWN; ++c) printf("%s%s", c ? ", " : "", task->name[c]);
     print_more(outputs);
 }
 
 /* Prints the values of images, as far as the file has them. */
-static void print_values(const struct mf_saved *s)
+static void print_values(const struct mf_model_card *s)
 {
     const struct mf_channel *c = s->channel;
 
@@ -58,7 +58,7 @@ static void print_values(const struct mf_saved *s)
 }
 
 /* A transformer may have none. */
-static void print_experts(const struct mf_saved *s)
+static void print_experts(const struct mf_model_card *s)
 {
     if (!s->args.list) return;
     printf("  experts:    %zu, of which %ld for each row; numbers", s->experts.count, s->args.top);
@@ -66,22 +66,22 @@ static void print_experts(const struct mf_saved *s)
     print_more(s->experts.count);
 }
 
-static void print_score(const struct mf_saved *s, const struct mf_json *split, const char *name)
+static void print_score(const struct mf_task *task, const struct mf_json *split, const char *name)
 {
     const long long samples = split ? mf_json_get_int(split, "samples") : 0;
 
     if (!split) return;
     printf("  %-12s", name);
-    s->task.learn->show->results(split, stdout);
+    task->learn->show->results(split, stdout);
     printf(" (%lld sample%s)\n", samples, MF_S(samples));
 }
 
-static void print(const char *file, const struct mf_saved *s)
+static void print(const char *file, const struct mf_model_card *s, const struct mf_task *task)
 {
-    const struct mf_json *results = mf_json_get(s->card, "results");
+    const struct mf_json *results = mf_json_get(s->json, "results");
 
     printf("%s: model of --arch %s, --width %ld, --depth %ld\n", file, s->arch->name, s->args.width, s->args.depth);
-    print_samples(s);
+    print_samples(s, task);
     print_values(s);
     print_experts(s);
     if (!results) {
@@ -90,22 +90,25 @@ static void print(const char *file, const struct mf_saved *s)
     }
     printf("  epochs:     the best of %lld is %lld\n", mf_json_get_int(results, "epochs"),
            mf_json_get_int(results, "best_epoch"));
-    print_score(s, mf_json_get(results, "validation"), "validation:");
-    print_score(s, mf_json_get(results, "test"), "test:");
+    print_score(task, mf_json_get(results, "validation"), "validation:");
+    print_score(task, mf_json_get(results, "test"), "test:");
 }
 
 int mf_model_tell(const char *file, struct mf_json *json)
 {
-    struct mf_saved saved;
-    const int rc = mf_saved_open(file, &saved);
+    struct mf_model_card card;
+    struct mf_task task = {.learn = NULL};
+    int rc = mf_model_card_open(file, &card);
 
+    if (rc == MF_OK) rc = mf_task_load(&card, &task);
     if (rc == MF_OK && json) {
         mf_json_text(json, "format", "safetensors");
         mf_json_text(json, "kind", "model");
-        mf_json_put(json, "model", mf_json_copy(saved.card));
+        mf_json_put(json, "model", mf_json_copy(card.json));
     } else if (rc == MF_OK) {
-        print(file, &saved);
+        print(file, &card, &task);
     }
-    mf_saved_close(&saved);
+    mf_task_close(&task);
+    mf_model_card_close(&card);
     return rc;
 }

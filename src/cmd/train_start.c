@@ -18,18 +18,18 @@ static void enumerate(const struct mf_task *task, char text[LIST])
     for (size_t i = 0; i < mf_task_outputs(task); ++i) mf_enumerate(text, LIST, "%s", task->name[i]);
 }
 
-static void say_new_head(const struct mf_saved *s, const struct mf_trainer *t)
+static void say_new_head(const struct mf_model_card *s, const struct mf_task *task, const struct mf_trainer *t)
 {
     char has[LIST], wants[LIST];
 
-    enumerate(&s->task, has);
+    enumerate(task, has);
     enumerate(t->opts.task, wants);
-    mf_info("the last layer begins anew: '%s' predicts the %s %s, and '%s' has %s", s->path, s->task.learn->key, has,
+    mf_info("the last layer begins anew: '%s' predicts the %s %s, and '%s' has %s", s->path, task->learn->key, has,
             t->set->path, wants);
 }
 
 /* A network that knows phases sees something else in grey values. */
-static void compare_inputs(const struct mf_saved *s, const struct mf_trainer *t)
+static void compare_inputs(const struct mf_model_card *s, const struct mf_trainer *t)
 {
     if (s->phases == t->set->phases) return;
     mf_warn("'%s' has learnt from %s, and '%s' has %s", s->path, s->phases ? "phases" : "images", t->set->path,
@@ -51,7 +51,7 @@ static char *network_of(const struct mf_arch *m, const struct mf_arch_args *a)
 }
 
 /* Refuses another network, with the options of the file's. */
-static int check_network(const struct mf_saved *s, const struct mf_trainer *t)
+static int check_network(const struct mf_model_card *s, const struct mf_trainer *t)
 {
     char *theirs = network_of(s->arch, &s->args), *own = network_of(t->opts.arch, &t->opts.args);
     const int mixes = s->args.experts > 0, is = strcmp(theirs, own) == 0, same = mixes == (t->experts.count > 0);
@@ -70,9 +70,10 @@ static int check_network(const struct mf_saved *s, const struct mf_trainer *t)
 }
 
 /* The file says what it is of. Collective. */
-static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struct mf_saved *s)
+static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, const struct mf_model_card *s,
+                       const struct mf_task *task)
 {
-    const int is_new = o->new_head || !mf_task_same(&s->task, t->opts.task);
+    const int is_new = o->new_head || !mf_task_same(task, t->opts.task);
     const char *head = t->opts.arch->head;
 
     MF_TRY(check_network(s, t));
@@ -82,7 +83,7 @@ static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struc
                        "its own, so it cannot learn that; try: a dataset of the same, or no --model",
                        s->path, t->opts.arch->name);
     compare_inputs(s, t);
-    if (is_new) say_new_head(s, t);
+    if (is_new) say_new_head(s, task, t);
     if (t->experts.count > 0 && s->args.list) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
     return mf_agree(t->comm, mf_weights_load(&t->weights, s->file, is_new ? head : NULL));
 }
@@ -90,7 +91,8 @@ static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, struc
 int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
 {
     struct mf_safetensors *file = NULL;
-    struct mf_saved saved = {.file = NULL};
+    struct mf_model_card card = {.file = NULL};
+    struct mf_task task = {.learn = NULL};
     int rc;
 
     if (!o->model || !*o->model) {
@@ -101,9 +103,12 @@ int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
     rc = mf_agree(t->comm, mf_safetensors_open(o->model, &file));
     if (rc == MF_OK) rc = mf_safetensors_same(t->comm, file);
     if (rc == MF_OK && mf_safetensors_metadata(file, "mesoforge")) {
-        rc = mf_agree(t->comm, mf_saved_open(o->model, &saved));
-        if (rc == MF_OK) rc = start_saved(o, t, &saved);
-        mf_saved_close(&saved);
+        rc = mf_model_card_open(o->model, &card);
+        if (rc == MF_OK) rc = mf_task_load(&card, &task);
+        rc = mf_agree(t->comm, rc);
+        if (rc == MF_OK) rc = start_saved(o, t, &card, &task);
+        mf_task_close(&task);
+        mf_model_card_close(&card);
     } else if (rc == MF_OK)
         rc = mf_agree(t->comm, mf_weights_load(&t->weights, file, o->new_head ? t->opts.arch->head : NULL));
     mf_safetensors_close(file);

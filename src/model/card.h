@@ -1,24 +1,56 @@
-/* The card of a model's file: a JSON object in its metadata that says how to build the model, and what it predicts.
- * All functions are local. */
-#ifndef MF_TRAIN_CARD_H
-#define MF_TRAIN_CARD_H
+/* The card of a model: how to build it, what it reads and what it returns. In a file it is a JSON object in the
+ * metadata
+ * ("mesoforge") of model.safetensors. Lists of nodes are never stored. All functions are local. */
+#ifndef MF_MODEL_CARD_H
+#define MF_MODEL_CARD_H
 
 #include "io/dataset.h"
+#include "io/safetensors.h"
 #include "src/base/json.h"
+#include "src/model/registry.h"
 
-/** Refuses a card (MF_INPUT): it does not say @p key as this program writes it. */
-int mf_card_refuse(const char *path, const char *key);
+/** What a model returns: numbers with names. */
+struct mf_outputs {
+    size_t count; /* 0: the card does not say */
+    mf_name *name;
+    int classes;              /* logits of classes; else real values */
+    double *mean, *deviation; /* of values: y deviation + mean is in units of the dataset */
+};
 
-/** Up to @p n numbers of an array; how many there are. 0: one of them is no number. */
-size_t mf_card_numbers(const struct mf_json *at, const char *key, size_t n, double *values);
+struct mf_model_card {
+    char *path; /* of its file; NULL: it has none */
+    struct mf_safetensors *file;
+    struct mf_json *json; /* all that the file says */
+    const struct mf_arch *arch;
+    struct mf_arch_args args;
+    struct mf_experts experts;  /* args.list, if it has any */
+    size_t dims[4];             /* of a sample: {nz, ny, nx, channels of the network} */
+    int phases;                 /* 0: images */
+    const char *type;           /* of images: "uint8", "float32"; NULL: the file does not say */
+    struct mf_channel *channel; /* [channels] of images, over the train split */
+    struct mf_outputs outputs;
+};
 
-/** Refuses (MF_INPUT) values that a network divides by, and cannot. */
-int mf_card_divisors(const char *path, const char *key, size_t n, const double *values);
+/** Reads all but the weights. Refuses with MF_INPUT a file without a card, or with one that is not understood.
+ * mf_model_card_close() frees, also after a refusal. */
+int mf_model_card_open(const char *path, struct mf_model_card *card);
+void mf_model_card_close(struct mf_model_card *card);
 
-/** Reads an array of names, which tell outputs apart: MF_INPUT. The caller frees *name in every case. */
-int mf_card_names(const char *path, const struct mf_json *card, const char *key, size_t *n, mf_name **name);
+/** The object for a file. Outputs are left out where there are none. The caller frees. */
+struct mf_json *mf_model_card_json(const struct mf_model_card *card);
 
-/** Puts an array of names. */
-void mf_card_put_names(struct mf_json *card, const char *key, size_t n, const mf_name *name);
+/** Refuses with MF_INPUT a dataset whose samples the model cannot read. Otherwise the set takes the model's mean and
+ * deviation of images. */
+int mf_model_card_reads(const struct mf_model_card *card, struct mf_dataset *set);
+
+/** Makes of numbers [n][outputs] of a network those in units of the dataset; of logits probabilities. */
+void mf_outputs_units(const struct mf_outputs *outputs, size_t n, float *y);
+void mf_outputs_shares(const struct mf_outputs *outputs, size_t n, float *y);
+
+/** Puts outputs into an object, as mf_model_card_open() reads them. */
+void mf_outputs_put(const struct mf_outputs *outputs, struct mf_json *to);
+
+/** Refuses a file's card (MF_INPUT): it does not say @p key as this program writes it. */
+int mf_model_card_refuse(const struct mf_model_card *card, const char *key);
 
 #endif

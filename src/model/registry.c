@@ -1,7 +1,11 @@
 /* See registry.h. */
 #include "src/model/registry.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -81,4 +85,124 @@ struct mf_mixture mf_arch_mixture(const struct mf_arch_args *args, struct mf_exp
                                .width = width,
                                .depth = depth,
                                .columns = columns};
+}
+
+struct mf_arch_args mf_arch_settled(const struct mf_arch_args *args)
+{
+    struct mf_arch_args a = *args;
+
+    a.dropout = a.noise = a.capacity = 0;
+    return a;
+}
+
+/* -- words -- */
+
+enum { SIZE, REAL, FEATURES };
+
+/* Sizes in words and in cards. */
+static const struct key {
+    const char *name;
+    int kind;
+    size_t at;
+} keys[] = {{"width", SIZE, offsetof(struct mf_arch_args, width)},
+            {"depth", SIZE, offsetof(struct mf_arch_args, depth)},
+            {"heads", SIZE, offsetof(struct mf_arch_args, heads)},
+            {"patch", SIZE, offsetof(struct mf_arch_args, patch)},
+            {"dropout", REAL, offsetof(struct mf_arch_args, dropout)},
+            {"experts", SIZE, offsetof(struct mf_arch_args, experts)},
+            {"top-k", SIZE, offsetof(struct mf_arch_args, top)},
+            {"temperature", REAL, offsetof(struct mf_arch_args, temperature)},
+            {"router-noise", REAL, offsetof(struct mf_arch_args, noise)},
+            {"capacity-factor", REAL, offsetof(struct mf_arch_args, capacity)},
+            {"balance", REAL, offsetof(struct mf_arch_args, balance)},
+            {"features", FEATURES, offsetof(struct mf_arch_args, features)}};
+
+enum { KEYS = sizeof keys / sizeof *keys };
+
+static const void *at(const struct mf_arch_args *args, const struct key *key) { return (const char *)args + key->at; }
+
+/* The fewest digits that are the same number. */
+static void put_real(double value, FILE *to)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value) snprintf(text, sizeof text, "%.17g", value);
+    fputs(text, to);
+}
+
+char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args)
+{
+    char *word = NULL, before = ':';
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&word, &size), "a word");
+
+    fputs(arch->name, to);
+    for (const struct key *key = keys; key < keys + KEYS; ++key) {
+        const void *value = at(args, key);
+        const long whole = key->kind == SIZE ? *(const long *)value : key->kind == FEATURES ? *(const int *)value : 0;
+        const double real = key->kind == REAL ? *(const double *)value : 0;
+
+        if ((whole == 0 && real == 0) || (key->at > offsetof(struct mf_arch_args, experts) && args->experts == 0))
+            continue;
+        fprintf(to, "%c%s=", before, key->name);
+        before = ',';
+        if (key->kind == SIZE) fprintf(to, "%ld", whole);
+        if (key->kind == REAL) put_real(real, to);
+        if (key->kind == FEATURES) fputs(mf_features_names[whole], to);
+    }
+    MF_ASSERT(fclose(to) == 0);
+    return word;
+}
+
+/* A size of 0 would be the architecture's own. */
+static int set(const char *word, const char *name, const char *text, unsigned *said, struct mf_arch_args *args)
+{
+    const struct key *key = keys;
+    char *end = NULL;
+    void *value;
+
+    while (key < keys + KEYS && strcmp(key->name, name) != 0) ++key;
+    if (key == keys + KEYS) return mf_fail(MF_USAGE, "'%.80s' has '%.40s', which no network has", word, name);
+    if (*said >> (key - keys) & 1) return mf_fail(MF_USAGE, "'%.80s' says %s twice", word, name);
+    *said |= 1u << (key - keys);
+    value = (char *)args + key->at;
+    errno = 0;
+    if (key->kind == SIZE) *(long *)value = strtol(text, &end, 10);
+    if (key->kind == REAL) *(double *)value = strtod(text, &end);
+    if (end)
+        return *text && !*end && errno == 0 && (key->kind != SIZE || *(long *)value != 0)
+                   ? MF_OK
+                   : mf_fail(MF_USAGE, "'%.80s': %s=%.40s must be a %snumber", word, name, text,
+                             key->kind == SIZE ? "whole, positive " : "");
+    for (int f = 0; f < MF_FEATURES; ++f)
+        if (strcmp(text, mf_features_names[f]) == 0) {
+            *(int *)value = f;
+            return MF_OK;
+        }
+    return mf_fail(MF_USAGE, "'%.80s': %s must be none or cnn", word, name);
+}
+
+int mf_arch_read(const char *word, const struct mf_arch **arch, struct mf_arch_args *args,
+                 int (*see)(void *context, const char *key), void *context)
+{
+    char text[MF_ARCH_WORD], *next = text;
+    char *name, *pair;
+    unsigned said = 0; /* bit k: key number k */
+    int rc = MF_OK;
+
+    if (strlen(word) >= sizeof text) return mf_fail(MF_USAGE, "'%.80s..' is too long for a network", word);
+    snprintf(text, sizeof text, "%s", word);
+    name = strsep(&next, ":");
+    *arch = mf_arch_find(name);
+    if (!*arch) return mf_fail(MF_USAGE, "'%.80s': there is no network '%.40s'; there are " MF_ARCHS, word, name);
+    while (rc == MF_OK && next && (pair = strsep(&next, ","))) {
+        char *value = strchr(pair, '=');
+
+        if (!value) return mf_fail(MF_USAGE, "'%.80s': '%.40s' is no size; try: %s:width=64", word, pair, name);
+        *value++ = '\0';
+        rc = set(word, pair, value, &said, args);
+        if (rc == MF_OK && see) rc = see(context, pair);
+    }
+    return rc;
 }

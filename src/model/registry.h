@@ -42,6 +42,21 @@ const struct mf_arch *mf_arch_find(const char *name);
  * that is negative. */
 int mf_arch_complete(const struct mf_arch *arch, struct mf_arch_args *args);
 
+/** The same without what training draws and drops, so that what is said of a sample does not depend on others. */
+struct mf_arch_args mf_arch_settled(const struct mf_arch_args *args);
+
+/** Words: an architecture and sizes, as "cnn:width=64,depth=4". Files, options and tests have the same ones. */
+enum { MF_ARCH_WORD = 400 /* bytes, at most */ };
+#define MF_ARCHS "mlp, cnn, vit and moe"
+
+/** The word of a network, without sizes that it does not have. The caller frees. */
+char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args);
+
+/** Reads a word. Sizes that it does not name stay as they are. Calls @p see (NULL: nothing) with the name of each that
+ * it names. Refuses with MF_USAGE, and as @p see does. */
+int mf_arch_read(const char *word, const struct mf_arch **arch, struct mf_arch_args *args,
+                 int (*see)(void *context, const char *key), void *context);
+
 /** The mixture that the arguments mean, from @p width to @p columns columns. @p first: room for the ids of the first
  * experts, which the result may refer to. */
 struct mf_mixture mf_arch_mixture(const struct mf_arch_args *args, struct mf_experts *first, size_t width, size_t depth,

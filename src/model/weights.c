@@ -260,13 +260,10 @@ static void describe(const struct mf_safetensors *file, char *text, size_t room)
 {
     const char *metadata = mf_safetensors_metadata(file, "mesoforge");
     struct mf_json *card = metadata ? mf_json_parse(metadata) : NULL;
-    const struct mf_json *args = card ? mf_json_get(card, "arguments") : NULL;
-    const char *arch = args ? mf_json_get_text(card, "arch") : NULL;
+    const char *arch = card ? mf_json_get_text(card, "arch") : "";
 
     text[0] = 0;
-    if (arch)
-        snprintf(text, room, " (it is of --arch %.20s --width %lld --depth %lld)", arch, mf_json_get_int(args, "width"),
-                 mf_json_get_int(args, "depth"));
+    if (*arch) snprintf(text, room, " (it is of --arch %.80s)", arch);
     mf_json_free(card);
 }
 

@@ -161,7 +161,7 @@ int mf_look_at(struct mf_trainer *t, size_t n, const uint32_t *id,
     l.look.sizes = mf_record_of(&t->network);
     l.look.experts = t->experts.count;
     rc = mf_agree(t->comm, open_looker(&l));
-    if (rc == MF_OK) rc = mf_trainer_pass(t, n, id, see_batch, &l);
+    if (rc == MF_OK) rc = mf_scorer_pass(&t->scorer, n, id, see_batch, &l);
     mf_arena_give(t->queue->host, l.memory);
     return rc;
 }

@@ -124,16 +124,18 @@ static int is_alike(const struct wanted *w)
 {
     const struct mf_arch_args *a = &w->opts->args, *b;
     const struct mf_dataset *set = w->set;
-    struct mf_saved s;
-    int alike = mf_saved_open(w->run->output, &s) == MF_OK;
+    struct mf_model_card c;
+    struct mf_task task = {.learn = NULL};
+    int alike = mf_model_card_open(w->run->output, &c) == MF_OK && mf_task_load(&c, &task) == MF_OK;
 
     if (!alike) mf_err_clear();
-    b = &s.args;
-    alike = alike && s.arch == w->opts->arch && a->experts == 0 && b->experts == 0 && a->width == b->width &&
+    b = &c.args;
+    alike = alike && c.arch == w->opts->arch && a->experts == 0 && b->experts == 0 && a->width == b->width &&
             a->depth == b->depth && a->heads == b->heads && a->patch == b->patch &&
-            memcmp(s.dims, (size_t[4]){set->dims[0], set->dims[1], set->dims[2], set->inputs}, sizeof s.dims) == 0 &&
-            s.phases == set->phases && mf_task_same(&s.task, w->opts->task);
-    mf_saved_close(&s);
+            memcmp(c.dims, (size_t[4]){set->dims[0], set->dims[1], set->dims[2], set->inputs}, sizeof c.dims) == 0 &&
+            c.phases == set->phases && mf_task_same(&task, w->opts->task);
+    mf_task_close(&task);
+    mf_model_card_close(&c);
     return alike;
 }
 

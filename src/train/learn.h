@@ -13,9 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "io/dataset.h"
-#include "src/base/json.h"
-#include "src/model/registry.h"
+#include "src/model/card.h"
 
 enum { MF_LEARN_INPUTS = 12 };
 
@@ -130,9 +128,8 @@ struct mf_learn {
     void (*problem)(const struct mf_task *task, FILE *to);
     /** Puts the task into a model's card, under its key. */
     void (*save)(const struct mf_task *task, struct mf_json *card);
-    /** Makes the task from the card of file @p path: MF_INPUT. NULL: it cannot be read. The caller frees it in every
-     * case. */
-    int (*load)(const char *path, const struct mf_json *card, struct mf_task *task);
+    /** Makes the task from the card of a file: MF_INPUT. NULL: it cannot be read. The caller frees it in every case. */
+    int (*load)(const struct mf_model_card *card, struct mf_task *task);
     /** Finds outputs in a dataset by name, where file @p path is that of the task: MF_INPUT. */
     int (*fit)(struct mf_task *task, const char *path, struct mf_dataset *set);
     /** Warns of a set that is hard to learn from. NULL: of none. */

@@ -9,7 +9,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/train/card.h"
 
 enum { X, LABEL };
 enum { RIGHT, CONFUSION };
@@ -139,13 +138,12 @@ static void problem(const struct mf_task *task, FILE *to)
 
 static void save(const struct mf_task *task, struct mf_json *card)
 {
-    mf_card_put_names(card, "classes", task->head[0].outputs, (const mf_name *)task->name);
+    mf_outputs_put(&(struct mf_outputs){.count = task->head[0].outputs, .name = task->name, .classes = 1}, card);
 }
 
-static int load(const char *path, const struct mf_json *card, struct mf_task *task)
+static int load(const struct mf_model_card *card, struct mf_task *task)
 {
-    *task = mf_task_plain(&mf_learn_classify, 0);
-    MF_TRY(mf_card_names(path, card, "classes", &task->head[0].outputs, &task->name));
+    *task = mf_task_named(&mf_learn_classify, card->outputs.count, (const mf_name *)card->outputs.name);
     set_sizes(task);
     return MF_OK;
 }

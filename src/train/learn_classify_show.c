@@ -89,24 +89,6 @@ static int draw(const struct mf_scored *of, const char *title, const char *path)
 
 /* -- predictions -- */
 
-static void shares_of(size_t n, float *x)
-{
-    double sum = 0;
-    float most = x[0];
-
-    for (size_t i = 1; i < n; ++i) most = x[i] > most ? x[i] : most;
-    for (size_t i = 0; i < n; ++i) sum += exp((double)(x[i] - most));
-    for (size_t i = 0; i < n; ++i) x[i] = (float)(exp((double)(x[i] - most)) / sum);
-}
-
-/* Probabilities of logits. */
-static void answer(const struct mf_task *task, size_t n, float *output)
-{
-    const size_t outputs = mf_task_outputs(task);
-
-    for (size_t r = 0; r < n; ++r) shares_of(outputs, output + r * outputs);
-}
-
 /* The most probable classes. */
 static void line(const struct mf_task *task, const float *answer, FILE *to)
 {
@@ -188,7 +170,6 @@ const struct mf_learn_show mf_show_classify = {.picture = "confusion.png",
                                                .print = print,
                                                .json = json,
                                                .table = table,
-                                               .answer = answer,
                                                .line = line,
                                                .reply = reply,
                                                .names = names,

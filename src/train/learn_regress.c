@@ -7,7 +7,6 @@
 
 #include "io/dataset_doubt.h"
 #include "src/base/err.h"
-#include "src/train/card.h"
 
 enum { X, REAL };
 enum { SQUARE, ERROR, TRUTH, TRUTH_SQUARE, EACH }; /* sums of a column */
@@ -227,27 +226,25 @@ static void problem(const struct mf_task *task, FILE *to)
 
 static void save(const struct mf_task *task, struct mf_json *card)
 {
-    const size_t columns = task->head[0].outputs;
+    const struct own *own = own_of(task);
 
-    mf_card_put_names(card, "columns", columns, (const mf_name *)task->name);
-    mf_json_reals(card, "column_mean", own_of(task)->mean, columns);
-    mf_json_reals(card, "column_deviation", own_of(task)->deviation, columns);
+    mf_outputs_put(
+        &(struct mf_outputs){
+            .count = task->head[0].outputs, .name = task->name, .mean = own->mean, .deviation = own->deviation},
+        card);
 }
 
-static int load(const char *path, const struct mf_json *card, struct mf_task *task)
+static int load(const struct mf_model_card *card, struct mf_task *task)
 {
-    struct own *own;
-    size_t n;
+    const struct mf_outputs *o = &card->outputs;
+    struct own *own = own_new(o->count);
 
-    *task = mf_task_plain(&mf_learn_regress, 0);
-    MF_TRY(mf_card_names(path, card, "columns", &n, &task->name));
-    task->own = own = own_new(n);
-    task->head[0].outputs = n;
+    *task = mf_task_named(&mf_learn_regress, o->count, (const mf_name *)o->name);
+    memcpy(own->mean, o->mean, o->count * sizeof *own->mean);
+    memcpy(own->deviation, o->deviation, o->count * sizeof *own->deviation);
+    task->own = own;
     set_sizes(task);
-    if (mf_card_numbers(card, "column_mean", n, own->mean) != n) return mf_card_refuse(path, "column_mean");
-    if (mf_card_numbers(card, "column_deviation", n, own->deviation) != n)
-        return mf_card_refuse(path, "column_deviation");
-    return mf_card_divisors(path, "column_deviation", n, own->deviation);
+    return MF_OK;
 }
 
 static int fit(struct mf_task *task, const char *path, struct mf_dataset *set)

@@ -24,12 +24,10 @@ struct mf_learn_show {
     /** Prints what stands behind the loss, and a table of the outputs. */
     void (*print)(const struct mf_scored *of, FILE *to);
     void (*json)(const struct mf_scored *of, struct mf_json *to);
-    /** Prints a table of commas: a line for each sample, with its outputs behind answer(). */
+    /** Prints a table of commas: a line for each sample, with its answers. */
     void (*table)(const struct mf_scored *of, FILE *to);
 
-    /** Makes of outputs [n][outputs] what is said of a sample. NULL: they are. */
-    void (*answer)(const struct mf_task *task, size_t n, float *output);
-    /** Prints one answer: ": name value, ..". */
+    /** Prints one answer, of mf_model_output(): ": name value, ..". */
     void (*line)(const struct mf_task *task, const float *answer, FILE *to);
     void (*reply)(const struct mf_task *task, const float *answer, struct mf_json *to);
     /** Prints the columns of a table of answers: their names, and one answer; a comma stands before each. */

@@ -89,12 +89,12 @@ static double checkpoint_bytes(const struct mf_trainer *t)
 /* The weights of the best epoch are in the run's file alone. Where they are lost, a later epoch is the best. */
 static void check_best(struct mf_loop *loop)
 {
-    struct mf_saved saved;
+    struct mf_model_card card;
     int rc;
 
     if (loop->best_epoch == 0) return;
-    rc = mf_agree(loop->trainer->comm, mf_saved_open_network(loop->run->output, &saved));
-    mf_saved_close(&saved);
+    rc = mf_agree(loop->trainer->comm, mf_model_card_open(loop->run->output, &card));
+    mf_model_card_close(&card);
     if (rc == MF_OK) return;
     mf_warn("%s; the weights of epoch %ld, the best so far, are lost, and a later epoch will be the best",
             mf_err_text(), loop->best_epoch);
@@ -381,13 +381,13 @@ static int score(const struct mf_loop *loop, enum mf_split split, struct mf_json
 static int take_best(struct mf_loop *loop)
 {
     struct mf_trainer *t = loop->trainer;
-    struct mf_saved saved;
+    struct mf_model_card card;
     int rc;
 
     if (loop->since == 0) return MF_OK;
-    rc = mf_saved_open_network(loop->run->output, &saved);
-    if (rc == MF_OK) rc = mf_saved_load(&saved, t);
-    mf_saved_close(&saved);
+    rc = mf_model_card_open(loop->run->output, &card);
+    if (rc == MF_OK) rc = mf_saved_load(&card, t);
+    mf_model_card_close(&card);
     return mf_agree(t->comm, rc);
 }
 

@@ -154,8 +154,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     pass->list = build.list;
     if (n->net->lists == 1) make_inputs(n, wish, &build);
     for (size_t k = 0; k < n->inputs; ++k) input[k] = n->input[k].value;
-    if (!train) args.dropout = args.noise = 0;
-    if (!train) args.capacity = 0; /* what is said of a sample does not depend on others */
+    if (!train) args = mf_arch_settled(&args);
     outputs(wish, &build, &args, input, output);
     losses(wish, &build, input, output, train, pass->loss);
     MF_TRY(mf_build_end(&build));

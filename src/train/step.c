@@ -116,7 +116,7 @@ static int pass_all(struct mf_trainer *t)
 
         if (read != MF_OK) { /* all ranks hear of it behind the sums */
             rc = read;
-            mf_trainer_feed(t, pass, NULL);
+            mf_feed(&t->scorer, pass, NULL);
         }
         mf_walk_run(t->walk, pass->list);
         mf_trainer_fetch(t, pass->list, pass->results);

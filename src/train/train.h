@@ -57,6 +57,21 @@ struct mf_train_opts {
     size_t bucket;                /* [bytes] */
 };
 
+/** A network that is scored: that of a trainer, or of a model's file. */
+struct mf_scorer {
+    const struct mf_comm *comm;
+    struct mf_arena *arena; /* of readers */
+    struct mf_queue *queue;
+    const struct mf_dataset *set;
+    const struct mf_task *task;
+    size_t batch, readers;
+    const struct mf_network *network;
+    struct mf_walk *walk;
+    char *filled;           /* an input of a batch, on its way */
+    char *blank;            /* a row of an input that does not count */
+    struct mf_network *own; /* of mf_scorer_open() */
+};
+
 struct mf_trainer {
     const struct mf_comm *comm;
     struct mf_arena *arena;
@@ -69,13 +84,12 @@ struct mf_trainer {
     struct mf_arrays *arrays;
     struct mf_walk *walk;
     struct mf_weights weights;
+    struct mf_scorer scorer;
     struct mf_queue *home; /* with offload: of the cores, whose memory ranks exchange in */
     void *pinned;          /* that memory, if it is pinned here */
     struct mf_reader *reader;
     struct mf_slots *slots;
     size_t *id;    /* [batch] */
-    char *filled;  /* an input of a batch, on its way */
-    char *blank;   /* a row of an input that does not count */
     char *fetched; /* what the host reads of a list */
     double *sums;  /* of a step over ranks (enum mf_step_sum); then the loads */
     double *load;  /* [mixtures][experts + 2] of the last step, all ranks: rows of each expert, sum of uncertainties,
@@ -137,31 +151,30 @@ size_t mf_trainer_epoch(const struct mf_trainer *trainer);
  */
 int mf_trainer_step(struct mf_trainer *trainer, size_t n, int64_t *wish, struct mf_step *step);
 
-/** Of @p n samples those that this rank looks at: whole batches, so that a batch is the same on any number of ranks.
- * Local. */
-struct mf_span mf_trainer_share(const struct mf_trainer *trainer, size_t n);
+/** Opens the network of a model's file, with its weights and without a trainer. The caller has set the members up to
+ * `readers`; all outlive the scorer. Refuses (agreed) with MF_INPUT, MF_NUMERIC, MF_MEMORY, MF_DEVICE.
+ * mf_scorer_close() closes in every case. */
+int mf_scorer_open(const struct mf_model_card *card, struct mf_scorer *scorer);
+void mf_scorer_close(struct mf_scorer *scorer);
 
-/** Scores on the samples @p id [n], each of which counts once. On any number of ranks they are the same to the bit, if
- * weights and opts.batch are. @p outputs: those of all samples are wanted. Refuses (agreed) with MF_INPUT.
- * mf_scores_free() frees. */
-int mf_trainer_score(struct mf_trainer *trainer, size_t n, const uint32_t *id, int outputs, struct mf_scores *scores);
+/** Scores on the samples @p id [n], each of which counts once. Ranks take whole batches. On any number of ranks scores
+ * are the same to the bit, if weights and batch are. @p outputs: those of all samples are wanted. Refuses (agreed) with
+ * MF_INPUT. mf_scores_free() frees. */
+int mf_score(struct mf_scorer *scorer, size_t n, const uint32_t *id, int outputs, struct mf_scores *scores);
 void mf_scores_free(struct mf_scores *scores);
 
-/** Reads the samples @p id [n] of @p set in this order, and gives them to @p take batch by batch. Refuses with
- * MF_INPUT, MF_MEMORY. Local. */
-int mf_trainer_read(const struct mf_trainer *trainer, const struct mf_dataset *set, size_t n, const uint32_t *id,
-                    void (*take)(void *context, const struct mf_batch *batch), void *context);
+static inline int mf_trainer_score(struct mf_trainer *trainer, size_t n, const uint32_t *id, int outputs,
+                                   struct mf_scores *scores)
+{
+    return mf_score(&trainer->scorer, n, id, outputs, scores);
+}
 
 /**
  * Passes the samples @p id [n] through the network, each rank its share, and gives a batch to @p see while the kept
  * values of network.evaluate are those of it. Refuses (agreed) with MF_INPUT. Collective.
  */
-int mf_trainer_pass(struct mf_trainer *trainer, size_t n, const uint32_t *id,
-                    void (*see)(void *context, const struct mf_batch *batch), void *context);
-
-/** Outputs of the first head [n][numbers] for @p n samples, with input as in struct mf_batch. Local; not in stage 3 of
- * ZeRO. */
-void mf_trainer_predict(struct mf_trainer *trainer, size_t n, const float *input, float *output);
+int mf_scorer_pass(struct mf_scorer *scorer, size_t n, const uint32_t *id,
+                   void (*see)(void *context, const struct mf_batch *batch), void *context);
 
 /** Lists weights and moments in a checkpoint, or fills them from one. On back ends whose memory is the host's,
  * or with offload. Local. */

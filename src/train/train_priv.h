@@ -7,8 +7,16 @@
 
 enum { MF_AHEAD_TRAIN = 3, MF_AHEAD_SCORE = 2 }; /* batches that are read ahead */
 
-/** The reader of a training, or of a validation. */
-struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_t ahead);
+/** A reader for a task. */
+static inline struct mf_reader_wish mf_learn_reading(const struct mf_learn *learn, size_t threads, size_t batch,
+                                                     size_t ahead)
+{
+    return (struct mf_reader_wish){.threads = (int)threads,
+                                   .ahead = ahead,
+                                   .batch = batch,
+                                   .raw = (learn->reads & MF_READS_X) != 0,
+                                   .input = (learn->reads & MF_READS_INPUT) != 0};
+}
 
 /** How many sums of a step stand before the loads. */
 size_t mf_trainer_sums(const struct mf_trainer *trainer);
@@ -19,8 +27,12 @@ void mf_trainer_read_ahead(struct mf_trainer *trainer);
 /** Puts the samples of micro-batch @p micro of the next step where @p pass reads them. MF_INPUT. */
 int mf_trainer_next(struct mf_trainer *trainer, size_t micro, const struct mf_pass_list *pass);
 
-/** Puts a batch there; NULL: none. Rows behind its samples do not count. */
-void mf_trainer_feed(struct mf_trainer *trainer, const struct mf_pass_list *pass, const struct mf_batch *batch);
+/** Puts a batch where @p pass reads it; NULL: none. Rows behind its samples do not count. */
+void mf_feed(struct mf_scorer *scorer, const struct mf_pass_list *pass, const struct mf_batch *batch);
+
+/** Takes and frees the memory of that, which is small. */
+void mf_feed_open(struct mf_scorer *scorer);
+void mf_feed_close(struct mf_scorer *scorer);
 
 /** Copies an array of joined values from the device, after its list was walked: one copy. Then a value stands at
  * mf_trainer_fetched() until the next array is fetched. @p array -1: nothing. */
@@ -29,8 +41,5 @@ void *mf_trainer_fetched(const struct mf_trainer *trainer, int value);
 
 /** Copies it back. */
 void mf_trainer_return(const struct mf_trainer *trainer, const struct mf_list *list, int array);
-
-/** The first number of a value, f32 or f64, after its list was walked. */
-double mf_trainer_number(const struct mf_trainer *trainer, const struct mf_list *list, int value);
 
 #endif

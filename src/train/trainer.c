@@ -11,23 +11,11 @@
 #include "src/train/train_priv.h"
 #include "src/train/tuned.h"
 
-struct mf_reader_wish mf_trainer_reading(const struct mf_train_opts *opts, size_t ahead)
-{
-    const unsigned reads = opts->task->learn->reads;
-
-    return (struct mf_reader_wish){.threads = (int)opts->readers,
-                                   .ahead = ahead,
-                                   .batch = opts->batch,
-                                   .raw = (reads & MF_READS_X) != 0,
-                                   .input = (reads & MF_READS_INPUT) != 0};
-}
-
 /* Passes of a step on a rank. A window is at most an epoch. */
 static size_t passes_of(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks, size_t rank)
 {
     const size_t samples = set->count[MF_TRAIN], most = opts->effective < samples ? opts->effective : samples;
 
-    if (opts->effective == 0) return 0;
     return opts->slots ? mf_cut(opts->slots, ranks, rank).count : mf_window_micro(most, ranks, opts->batch);
 }
 
@@ -133,9 +121,9 @@ static int open_walk(struct mf_trainer *t)
 
 static int open_reader(struct mf_trainer *t)
 {
-    const struct mf_reader_wish wish = mf_trainer_reading(&t->opts, MF_AHEAD_TRAIN);
+    const struct mf_train_opts *o = &t->opts;
+    const struct mf_reader_wish wish = mf_learn_reading(o->task->learn, o->readers, o->batch, MF_AHEAD_TRAIN);
 
-    if (t->opts.effective == 0) return MF_OK;
     return mf_reader_open(t->set, t->arena, &wish, &t->reader);
 }
 
@@ -178,22 +166,6 @@ static void open_fetched(struct mf_trainer *t)
     t->fetched = MF_MUST(malloc(most), "numbers of a step");
 }
 
-/* Room for the largest input of a batch, and for one row. */
-static void open_inputs(struct mf_trainer *t)
-{
-    size_t most = 0, row = 0;
-
-    for (size_t k = 0; k < t->network.inputs; ++k) {
-        const struct mf_learn_input *of = &t->network.input[k].of;
-        const size_t bytes = mf_shape_bytes(&of->shape);
-
-        if (!of->plain) most = mf_max(most, bytes);
-        row = mf_max(row, bytes / t->opts.batch);
-    }
-    t->filled = MF_MUST(malloc(most + 1), "inputs of a batch");
-    t->blank = MF_MUST(malloc(row + 1), "a row that does not count");
-}
-
 /* Everything that depends on the network's structure. Weights are at their start. */
 static int build(struct mf_trainer *t)
 {
@@ -201,12 +173,21 @@ static int build(struct mf_trainer *t)
 
     MF_TRY(make_network(t, &wish));
     MF_TRY(open_walk(t));
-    if (t->opts.slots && t->opts.effective) MF_TRY(mf_slots_open(t, t->opts.slots, &t->slots));
+    if (t->opts.slots) MF_TRY(mf_slots_open(t, t->opts.slots, &t->slots));
     t->weights = mf_network_weights(&t->network, t->walk, t->comm);
     mf_weights_start(&t->weights, t->opts.seed);
     put_ids(t);
     open_fetched(t);
-    open_inputs(t);
+    t->scorer = (struct mf_scorer){.comm = t->comm,
+                                   .arena = t->arena,
+                                   .queue = t->queue,
+                                   .set = t->set,
+                                   .task = t->opts.task,
+                                   .batch = t->opts.batch,
+                                   .readers = t->opts.readers,
+                                   .network = &t->network,
+                                   .walk = t->walk};
+    mf_feed_open(&t->scorer);
     mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)t->opts.seed;
     mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = t->opts.decay;
     return MF_OK;
@@ -215,9 +196,8 @@ static int build(struct mf_trainer *t)
 static void unbuild(struct mf_trainer *t)
 {
     free(t->fetched);
-    free(t->filled);
-    free(t->blank);
-    t->fetched = t->filled = t->blank = NULL;
+    t->fetched = NULL;
+    mf_feed_close(&t->scorer);
     mf_slots_close(t->slots);
     mf_walk_close(t->walk);
     if (t->pinned) t->queue->backend->unpin(t->queue, t->pinned);
@@ -365,45 +345,6 @@ void mf_trainer_read_ahead(struct mf_trainer *t)
 
 static void *at(const struct mf_trainer *t, const struct mf_list *list, int v) { return mf_walk_at(t->walk, list, v); }
 
-/* A row that does not count, over and over. */
-static void fill_blank(uint32_t blank, size_t bytes, char *to)
-{
-    for (size_t i = 0; i < bytes; i += sizeof blank) memcpy(to + i, &blank, sizeof blank);
-}
-
-static void put(struct mf_trainer *t, void *to, const void *from, size_t bytes)
-{
-    if (bytes > 0) t->queue->backend->put(t->queue, to, from, bytes);
-}
-
-/* Input number @p k; rows of samples go to the device as they are, where they are large. */
-static void feed(struct mf_trainer *t, const struct mf_list *list, size_t k, const struct mf_batch *batch)
-{
-    const struct mf_network_input *input = &t->network.input[k];
-    const size_t bytes = mf_shape_bytes(&input->of.shape), each = bytes / t->opts.batch, have = batch->n * each;
-    char *to = at(t, list, input->value);
-
-    if (!input->of.plain) {
-        if (batch->n > 0) t->opts.task->learn->fill(t->opts.task, t->set, k, batch, t->filled);
-        fill_blank(input->of.blank, bytes - have, t->filled + have);
-        put(t, to, t->filled, bytes);
-        return;
-    }
-    put(t, to, batch->input, have);
-    if (have < bytes) fill_blank(input->of.blank, each, t->blank);
-    for (size_t r = batch->n; r < t->opts.batch; ++r) put(t, to + r * each, t->blank, each);
-}
-
-void mf_trainer_feed(struct mf_trainer *t, const struct mf_pass_list *pass, const struct mf_batch *batch)
-{
-    static const struct mf_batch none = {.n = 0};
-
-    if (!batch) batch = &none;
-    mf_walk_numbers(t->walk)[MF_NUMBER_SAMPLES] = (double)batch->n;
-    for (size_t k = 0; k < t->network.inputs; ++k)
-        if (pass->reads >> k & 1) feed(t, pass->list, k, batch);
-}
-
 static int take(struct mf_trainer *t, struct mf_batch *batch)
 {
     MF_PHASE(&mf_phase_samples);
@@ -419,28 +360,15 @@ int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_pass_lis
 
     mf_walk_numbers(t->walk)[MF_NUMBER_SAMPLE] = (double)(window.epoch * t->set->count[MF_TRAIN] + part.first);
     if (part.count == 0) {
-        mf_trainer_feed(t, pass, NULL);
+        mf_feed(&t->scorer, pass, NULL);
         return MF_OK;
     }
     MF_TRY(take(t, &batch));
-    mf_trainer_feed(t, pass, &batch);
+    mf_feed(&t->scorer, pass, &batch);
     t->queue->backend->sync(t->queue);
     mf_reader_give(t->reader, &batch);
     mf_trainer_read_ahead(t);
     return MF_OK;
-}
-
-double mf_trainer_number(const struct mf_trainer *t, const struct mf_list *list, int value)
-{
-    const struct mf_value *of = &t->network.net->value[value];
-    const enum mf_type type = of->shape.type;
-    union {
-        float single;
-        double wide;
-    } number;
-
-    mf_place_get(t->queue, of->place, &number, at(t, list, value), mf_type_bytes(type));
-    return type == MF_F64 ? number.wide : (double)number.single;
 }
 
 /* -- values that are joined -- */

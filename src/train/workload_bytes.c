@@ -86,7 +86,7 @@ static void add(struct mf_plan_bytes *b, const char *name, size_t bytes)
 
 static size_t reader_bytes(const struct dry *d, const struct mf_dataset *set, size_t ahead)
 {
-    const struct mf_reader_wish wish = mf_trainer_reading(&d->opts, ahead);
+    const struct mf_reader_wish wish = mf_learn_reading(d->opts.task->learn, d->opts.readers, d->opts.batch, ahead);
 
     return mf_reader_bytes(set, &wish);
 }

@@ -302,20 +302,24 @@ def other_scales():
 
 def bad_models():
     model = MODEL["classify"]
+    sizes = {"width": 4, "depth": 2, "heads": 0, "patch": 0, "dropout": 0.0}
+    write_model("first.safetensors", model, lambda head, card: {**card, "version": 1, "arch": "cnn", "arguments": sizes})
+    said = [good("infer", "classify", name, "one.npy").out for name in (model, "first.safetensors")]
+    check(said[0] == said[1], f"a model of version 1: {said}")
     with open(model, "rb") as file:
         data = file.read()
     write_model("bare.safetensors", model, lambda head, card: head.pop("__metadata__") and None)
     write_model("other.safetensors", model, lambda head, card: {**card, "arch": "nothing"})
-    write_model("wide.safetensors", model, lambda head, card: {**card, "arguments": {**card["arguments"], "width": 8}})
+    write_model("wide.safetensors", model, lambda head, card: {**card, "arch": card["arch"].replace("width=4", "width=8")})
     write_model("deep.safetensors", model, lambda head, card: {**card, "input": {**card["input"], "extents": [1, 16, 16, 65]}})
     with open("cut.safetensors", "wb") as file:
         file.write(data[:-100])
     shutil.copy("x.npy", "no.safetensors")
     edited = lambda head, card, at, key, value: {**card, at: {**card[at], key: value}} if at else {**card, key: value}
-    for said, at, key, value in (("must be names", None, "classes", [0, 1]), ("names 'a' twice", None, "classes", ["a", "a"]), ("of version 99, and 1 is read here", None, "version", 99),
+    for said, at, key, value in (("must be names", None, "classes", [0, 1]), ("names 'a' twice", None, "classes", ["a", "a"]), ("of version 99, and 2 is read here", None, "version", 99),
                                  ("'mean' as this", "input", "mean", ["127.5"]), ("'deviation' of its metadata holds 0", "input", "deviation", [0.0]), ("holds -40", "input", "deviation", [-40.0]),
-                                 ("'activation', which no network has", "arguments", "activation", "relu"), ("'width' of its metadata is 1000000000", "arguments", "width", 10**9),
-                                 ("'depth' of its metadata is -1", "arguments", "depth", -1)):
+                                 ("'activation', which no network has", None, "arch", "cnn:activation=relu"), ("'width' of its metadata is 1000000000", None, "arch", "cnn:width=1000000000"),
+                                 ("'depth' of its metadata is -1", None, "arch", "cnn:width=4,depth=-1"), ("'cnn:4': '4' is no size", None, "arch", "cnn:4"), ("there is no network 'cnm'", None, "arch", "cnm:width=4")):
         write_model("edited.safetensors", "grey/model.safetensors", lambda head, card: edited(head, card, at, key, value))
         refused(3, said, "infer", "classify", "edited.safetensors", "image.npy")
     def wrapped(head, card):

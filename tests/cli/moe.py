@@ -168,7 +168,7 @@ def model_works():
     done = run("info", "merge/model.safetensors")
     check(f"experts:    {len(ids)}, of which 2 for each row" in done.out and "model of --arch moe, --width 16" in done.out, f"info: {done}")
     told = json.loads(run("info", "merge/model.safetensors", "--json").out)
-    check(told["kind"] == "model" and set(told["model"]["arguments"]["expert_ids"]) == ids, f"info: {told}")
+    check(told["kind"] == "model" and set(told["model"]["expert_ids"]) == ids, f"info: {told}")
     for ranks in (1, 2):
         done = run("eval", "merge/model.safetensors", "--data", "set.h5", "--json", ranks=ranks)
         check(done.status == 0 and abs(json.loads(done.out)["accuracy"] - said["test"]["accuracy"]) < 1e-9, f"eval on {ranks}: {done}")

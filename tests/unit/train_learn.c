@@ -359,22 +359,22 @@ static void compare_file(const struct bed *b, struct mf_train_opts o, const char
 {
     const size_t n = b->set->count[MF_TEST];
     const struct mf_json *test;
-    struct mf_saved saved;
+    struct mf_model_card saved;
     struct mf_scores s;
     struct mf_trainer t;
 
     ++o.seed;
     trainer_open(b, &b->world, b->set, &o, &t);
-    CHECK_SAYS(mf_saved_open_network(path, &saved) == MF_OK, "%s", mf_err_text());
-    CHECK(mf_json_get_int(saved.card, "images") == HEADS);
+    CHECK_SAYS(mf_model_card_open(path, &saved) == MF_OK, "%s", mf_err_text());
+    CHECK(mf_json_get_int(saved.json, "images") == HEADS);
     CHECK_SAYS(mf_saved_load(&saved, &t) == MF_OK, "%s", mf_err_text());
     s = scores_of(&t, n, b->set->id[MF_TEST]);
-    test = mf_json_get(mf_json_get(saved.card, "results"), "test");
+    test = mf_json_get(mf_json_get(saved.json, "results"), "test");
     CHECK_NEAR(s.loss, mf_json_get_real(test, "loss"), 1e-5);
     CHECK_NEAR(*s.head[VALUES].figure, mf_json_get_real(test, "negative"), 1e-5);
     CHECK_NEAR(*s.head[PIXEL_PHASES].figure, mf_json_get_real(test, "phases"), 1e-9);
     mf_scores_free(&s);
-    mf_saved_close(&saved);
+    mf_model_card_close(&saved);
     mf_trainer_close(&t);
 }
 

@@ -357,7 +357,8 @@ static void files(const struct bed *b, int stage)
     struct mf_train_opts o = usual(some_model(b), 0, 4), got = o;
     size_t n;
     struct mf_trainer t, again;
-    struct mf_saved saved;
+    struct mf_model_card saved;
+    struct mf_task task;
     struct mf_json *card;
     float *want;
 
@@ -370,21 +371,23 @@ static void files(const struct bed *b, int stage)
     CHECK(mf_saved_write(&t, path, card) == MF_OK);
     CHECK(mf_saved_write(&t, "/nowhere/model.safetensors", card) == MF_OUTPUT);
     mf_json_free(card);
-    CHECK_SAYS(mf_saved_open(path, &saved) == MF_OK, "%s", mf_err_text());
-    CHECK_SAYS(mf_saved_fit(&saved, b->set) == MF_OK, "%s", mf_err_text());
-    CHECK(saved.arch == o.arch && saved.args.width == o.args.width && mf_task_same(&saved.task, o.task));
-    got.task = &saved.task;
+    CHECK_SAYS(mf_model_card_open(path, &saved) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_task_load(&saved, &task) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_task_fit(&task, &saved, b->set) == MF_OK, "%s", mf_err_text());
+    CHECK(saved.arch == o.arch && saved.args.width == o.args.width && mf_task_same(&task, o.task));
+    got.task = &task;
     ++got.seed;
     trainer_open(b, &b->world, b->set, &got, &again);
     CHECK_SAYS(mf_saved_load(&saved, &again) == MF_OK, "%s", mf_err_text());
     compare("file", &again, want, 0);
-    for (size_t c = 0; c < COLUMNS; ++c) CHECK(mf_regress_mean(&saved.task, c) == mf_regress_mean(o.task, c));
+    for (size_t c = 0; c < COLUMNS; ++c) CHECK(mf_regress_mean(&task, c) == mf_regress_mean(o.task, c));
     mf_trainer_close(&again);
     ++got.args.width;
     CHECK(mf_trainer_open(&b->world, b->device.host, b->device.q, b->set, &got, &again) != MF_OK ||
           (mf_saved_load(&saved, &again) == MF_INPUT && strstr(mf_err_text(), "the model's [")));
     mf_trainer_close(&again);
-    mf_saved_close(&saved);
+    mf_task_close(&task);
+    mf_model_card_close(&saved);
     mf_trainer_close(&t);
     free(want);
     mf_comm_barrier(&b->world);

@@ -49,15 +49,13 @@ class Model(nn.Module):
 
     def __init__(self, card):
         super().__init__()
-        if card["version"] != 1:
-            raise ValueError(f"the model is of version {card['version']}, which is not known here")
         *extents, channels = card["input"]["extents"]
-        sizes = {k: v for k, v in card["arguments"].items() if k not in ("router_noise", "capacity_factor")}
+        arch, sizes = network(card)
         self.card, self.classify = card, "classes" in card
         self.names = card["classes"] if self.classify else card["columns"]
         self.extents = extents if extents[0] > 1 else extents[1:]
         self.channels, self.phases = channels, card["input"]["phases"]
-        self.net = make(card["arch"], self.extents, channels, len(self.names), **sizes)
+        self.net = make(arch, self.extents, channels, len(self.names), **sizes)
         scales = [] if self.phases else [("input", card["input"]["mean"], card["input"]["deviation"])]
         scales += [] if self.classify else [("output", card["column_mean"], card["column_deviation"])]
         for name, mean, deviation in scales:
@@ -96,6 +94,20 @@ class Model(nn.Module):
         y = self.net(x.flatten(0, 1))
         y = y.softmax(-1) if self.classify else y * self.output_deviation + self.output_mean
         return y.unflatten(0, x.shape[:2]).mean(1)
+
+
+def network(card):
+    """The architecture, and its sizes: "cnn:width=64,depth=4". Version 1 had an object of sizes."""
+    if card["version"] == 1:
+        return card["arch"], {k: v for k, v in card["arguments"].items() if k not in ("router_noise", "capacity_factor")}
+    if card["version"] != 2:
+        raise ValueError(f"the model is of version {card['version']}, which is not known here")
+    arch, _, words = card["arch"].partition(":")
+    pairs = (word.split("=") for word in words.split(",") if word)
+    sizes = {k.replace("-", "_"): v if k == "features" else float(v) if "." in v or "e" in v else int(v) for k, v in pairs}
+    for training in ("router_noise", "capacity_factor"):
+        sizes.pop(training, None)
+    return arch, {"features": "none", **sizes, "expert_ids": card.get("expert_ids")}
 
 
 def make(arch, extents, channels, outputs, experts=0, expert_ids=None, **sizes):

@@ -1,0 +1,57 @@
+/* A model that runs, alone: no trainer, no dataset, no other rank.
+ *
+ *     MF_TRY(mf_model_open("model.safetensors", 64, queue, &model));   a file, or mf_model_make()
+ *     for (size_t r = 0; r < n; ++r) MF_TRY(mf_model_feed(model, r, sample[r]));
+ *     mf_model_walk(model, n);
+ *     rc = mf_model_output(model, n, answer);                          [n][mf_model_says(model)->outputs.count]
+ *     mf_model_close(model);
+ *
+ * Memory is taken by opening, and given back by closing. The answers to the same rows of a walk have the same bits, on
+ * any number of threads. Rule: all functions are local. They print nothing; a refusal is a code and a sentence
+ * (src/base/err.h). */
+#ifndef MF_MODEL_MODEL_H
+#define MF_MODEL_MODEL_H
+
+#include "kernels/backend.h"
+#include "src/model/card.h"
+
+struct mf_model;
+
+/** Opens the model of a file (also of earlier versions) for @p batch samples of a walk, at most. @p queue: of the
+ * device that computes; it outlives the model. Refuses with MF_INPUT, MF_NUMERIC (weights), MF_MEMORY, MF_DEVICE;
+ * *model is then NULL. */
+int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model);
+
+/** The same of a request: @p card has arch and args (of a word: mf_arch_read(); mf_arch_complete() completes them),
+ * dims, phases, and outputs with count and, unless they are classes, units. It outlives the model. Weights are at their
+ * start, which @p seed decides. Refuses with MF_USAGE, MF_MEMORY, MF_DEVICE. */
+int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch, struct mf_queue *queue,
+                  struct mf_model **model);
+
+/** NULL is accepted. */
+void mf_model_close(struct mf_model *model);
+
+/** What it reads and returns. */
+const struct mf_model_card *mf_model_says(const struct mf_model *model);
+
+/** Numbers of its weights. */
+size_t mf_model_parameters(const struct mf_model *model);
+
+/** Gives row @p row of the next walk a sample: phases [nz][ny][nx] of one byte, or values of an image
+ * [nz][ny][nx][channels], float. Refuses with MF_INPUT a value that is no phase of the model, or not finite. */
+int mf_model_feed(struct mf_model *model, size_t row, const void *sample);
+
+/** The same in the network's own terms: float [nz][ny][nx][channels], as in struct mf_batch. */
+void mf_model_feed_input(struct mf_model *model, size_t row, const float *input);
+
+/** Computes the first @p n rows, which were all given. */
+void mf_model_walk(struct mf_model *model, size_t n);
+
+/** Copies the answers of the first @p n rows to @p answer [n][outputs]: probabilities of classes, or values in units of
+ * the training. Refuses with MF_NUMERIC where one of them is not finite. */
+int mf_model_output(struct mf_model *model, size_t n, float *answer);
+
+/** Writes it to a file, with its card. MF_OUTPUT. */
+int mf_model_save(const struct mf_model *model, const char *path);
+
+#endif

@@ -2,7 +2,6 @@
  * Compressed samples go through rank 0, because only HDF5 can place them. See dataset.h. */
 #include "io/dataset_priv.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,19 +17,13 @@
 
 enum { OVERHEAD = 1 << 16 };
 
-/* A chunk holds one compressed sample, or several if there would be more chunks than these. */
-enum { CHUNKS = 1 << 13 };
-
 struct making {
     const struct mf_comm *comm;
     const struct mf_dataset_wish *wish;
     mf_sample_make *make;
     void *context;
-    size_t bytes; /* of one sample */
-    size_t rows;  /* samples of a chunk */
+    struct mf_set_layout lay;
     struct mf_span own;
-    uint64_t x_at;                            /* where x begins; 0: it is compressed */
-    uint64_t columns[MF_PARTS], at[MF_PARTS]; /* of the arrays beside it: values in a row, and where they begin */
     struct mf_atomic file;
     struct mf_h5 *h5;      /* rank 0, while it is open */
     char *x;               /* one sample; compressed: the samples of a chunk */
@@ -40,62 +33,12 @@ struct making {
 
 /* ---- the file without its values: rank 0 ---- */
 
-static const char *axes_of(const struct mf_dataset_wish *w)
-{
-    if (w->ndim == 3) return w->dims[3] > 1 ? "sample z y x channel" : "sample z y x";
-    return w->dims[3] > 1 ? "sample y x channel" : "sample y x";
-}
-
-static int make_x(struct making *m)
-{
-    const struct mf_dataset_wish *w = m->wish;
-    const enum mf_h5_type type = w->is_float ? MF_H5_F32 : MF_H5_U8;
-    const int64_t phases = w->phases;
-    size_t extent[5] = {w->samples};
-    int n = 1;
-
-    for (int a = 3 - w->ndim; a < 3; ++a) extent[n++] = w->dims[a];
-    if (w->dims[3] > 1) extent[n++] = w->dims[3];
-    MF_TRY(mf_h5_deflated(m->h5, MF_SET_X, type, n, extent, w->compress ? m->rows : 0, w->compress));
-    MF_TRY(mf_h5_put_text(m->h5, MF_SET_X, "axes", axes_of(w)));
-    return w->phases ? mf_h5_put_ints(m->h5, MF_SET_X, "phases", 1, &phases) : MF_OK;
-}
-
-static int make_arrays(struct making *m)
-{
-    const struct mf_dataset_wish *w = m->wish;
-
-    MF_TRY(make_x(m));
-    m->x_at = w->compress ? 0 : mf_h5_place(m->h5, MF_SET_X);
-    for (int p = 0; p < MF_PARTS; ++p) {
-        const struct mf_set_part_kind *kind = &mf_set_parts[p];
-
-        if (!m->columns[p]) continue;
-        MF_TRY(
-            mf_h5_dataset(m->h5, kind->path, kind->type, 1 + kind->is_table, (size_t[2]){w->samples, m->columns[p]}));
-        m->at[p] = mf_h5_place(m->h5, kind->path);
-    }
-    if (w->classes)
-        MF_TRY(mf_h5_put_texts(m->h5, mf_set_parts[MF_PART_LABEL].path, "classes", w->classes, w->class_name));
-    return w->reals ? mf_h5_put_texts(m->h5, mf_set_parts[MF_PART_REAL].path, "names", w->reals, w->real_name) : MF_OK;
-}
-
-static size_t part_row(const struct making *m, int part) { return m->columns[part] * mf_set_parts[part].size; }
-
-static size_t row_bytes(const struct making *m)
-{
-    size_t bytes = m->bytes;
-
-    for (int p = 0; p < MF_PARTS; ++p) bytes += part_row(m, p);
-    return bytes;
-}
-
 static int make_file(struct making *m, const char *created, const struct mf_provenance *provenance)
 {
     MF_TRY(mf_h5_create(m->file.temporary, m->file.path, &m->h5));
-    MF_TRY(mf_atomic_reserve(&m->file, m->wish->compress ? 0 : OVERHEAD + m->wish->samples * row_bytes(m)));
+    MF_TRY(mf_atomic_reserve(&m->file, m->wish->compress ? 0 : OVERHEAD + m->wish->samples * mf_set_row(&m->lay)));
     MF_TRY(mf_h5_provenance(m->h5, MF_SCHEMA_DATASET, created, provenance));
-    return make_arrays(m);
+    return mf_set_make(m->h5, m->wish, &m->lay);
 }
 
 /* Rank 0; others have nothing to close. */
@@ -109,28 +52,6 @@ static int close_file(struct making *m)
 
 /* ---- samples ---- */
 
-/* Refuses a sample that readers of the set would refuse. */
-static int check_sample(const struct making *m, size_t id, size_t k, const void *x)
-{
-    const struct mf_dataset_wish *w = m->wish;
-    const size_t voxels = m->bytes / (w->is_float ? sizeof(float) : 1);
-    const float *values = x, *real = m->array[MF_PART_REAL];
-    const int32_t *label = m->array[MF_PART_LABEL];
-
-    if (w->classes && (label[k] < -1 || label[k] >= (int64_t)w->classes))
-        return mf_fail(MF_INPUT, "label %d of sample %zu is not 0 to %zu", label[k], id, w->classes - 1);
-    for (size_t i = 0; i < w->reals; ++i)
-        if (!isfinite(real[k * w->reals + i]))
-            return mf_fail(MF_INPUT, "'%s' of sample %zu is not a finite number", w->real_name[i], id);
-    for (size_t i = 0; w->is_float && i < voxels; ++i)
-        if (!isfinite(values[i])) return mf_fail(MF_INPUT, "sample %zu holds a value that is not a finite number", id);
-    for (size_t i = 0; w->phases && i < voxels; ++i)
-        if (((const uint8_t *)x)[i] >= w->phases)
-            return mf_fail(MF_INPUT, "sample %zu holds %d, which is none of the phases 0 to %d", id,
-                           ((const uint8_t *)x)[i], w->phases - 1);
-    return MF_OK;
-}
-
 /* Makes own sample k into @p x and the arrays. Local. */
 static int make_sample(struct making *m, size_t k, void *x)
 {
@@ -142,11 +63,11 @@ static int make_sample(struct making *m, size_t k, void *x)
     ((int32_t *)m->array[MF_PART_LABEL])[k] = sample.label;
     ((uint64_t *)m->array[MF_PART_SEED])[k] = sample.seed;
     ((uint8_t *)m->array[MF_PART_STATUS])[k] = 1;
-    ((uint32_t *)m->array[MF_PART_CRC])[k] = mf_crc32c(0, x, m->bytes);
+    ((uint32_t *)m->array[MF_PART_CRC])[k] = mf_crc32c(0, x, m->lay.bytes);
     if (!w->phases)
         mf_sample_moments(w->dims, w->is_float, x, (double *)m->array[MF_PART_MOMENTS] + k * 2 * w->dims[3],
                           (float *)m->array[MF_PART_RANGE] + k * 2 * w->dims[3]);
-    return check_sample(m, m->own.first + k, k, x);
+    return mf_set_check_sample(w, m->own.first + k, x, sample.label, sample.real);
 }
 
 /* Writes the own samples, uncompressed, to their places. Local. */
@@ -156,25 +77,26 @@ static int put_plain(struct mf_rows *rows, const void *context)
 
     for (size_t k = 0; k < m->own.count; ++k) {
         MF_TRY(make_sample(m, k, m->x));
-        MF_TRY(mf_rows_put(rows, m->x, m->bytes, m->x_at + (m->own.first + k) * m->bytes));
+        MF_TRY(mf_rows_put(rows, m->x, m->lay.bytes, m->lay.x_at + (m->own.first + k) * m->lay.bytes));
     }
     return MF_OK;
 }
 
 static struct mf_span own_of(const struct making *m, int rank)
 {
-    return mf_cut_grain(m->wish->samples, m->rows, (size_t)m->comm->size, (size_t)rank);
+    return mf_cut_grain(m->wish->samples, m->lay.rows, (size_t)m->comm->size, (size_t)rank);
 }
 
 /* Makes and compresses the own samples of the chunk that begins at @p first. The last chunk of all is filled with
  * zeros. Local. */
 static int pack(struct making *m, size_t first, void *packed, size_t *bytes)
 {
-    const size_t most = m->rows * m->bytes, count = m->own.count - first < m->rows ? m->own.count - first : m->rows;
+    const size_t most = m->lay.rows * m->lay.bytes,
+                 count = m->own.count - first < m->lay.rows ? m->own.count - first : m->lay.rows;
     uLongf got = compressBound(most);
 
-    memset(m->x + count * m->bytes, 0, most - count * m->bytes);
-    for (size_t k = 0; k < count; ++k) MF_TRY(make_sample(m, first + k, m->x + k * m->bytes));
+    memset(m->x + count * m->lay.bytes, 0, most - count * m->lay.bytes);
+    for (size_t k = 0; k < count; ++k) MF_TRY(make_sample(m, first + k, m->x + k * m->lay.bytes));
     MF_ASSERT(compress2(packed, &got, (const Bytef *)m->x, most, m->wish->compress) == Z_OK);
     *bytes = got;
     return MF_OK;
@@ -197,11 +119,11 @@ static int put_packed(struct making *m, size_t first, const char *all, const siz
 static int put_all_packed(struct making *m)
 {
     const size_t most = own_of(m, 0).count;
-    void *packed = MF_MUST(malloc(compressBound(m->rows * m->bytes)), "a compressed sample"), *all;
+    void *packed = MF_MUST(malloc(compressBound(m->lay.rows * m->lay.bytes)), "a compressed sample"), *all;
     size_t *offset = MF_MUST(calloc((size_t)m->comm->size + 1, sizeof *offset), "a compressed sample");
     int rc = MF_OK;
 
-    for (size_t k = 0; rc == MF_OK && k < most; k += m->rows) {
+    for (size_t k = 0; rc == MF_OK && k < most; k += m->lay.rows) {
         size_t bytes = 0;
 
         rc = mf_agree(m->comm, k < m->own.count ? pack(m, k, packed, &bytes) : MF_OK);
@@ -222,9 +144,9 @@ static int put_beside(struct mf_rows *rows, const void *context)
     const struct making *m = context;
 
     for (int p = 0; p < MF_PARTS; ++p)
-        if (m->columns[p] && m->own.count)
-            MF_TRY(mf_rows_put(rows, m->array[p], m->own.count * part_row(m, p),
-                               m->at[p] + m->own.first * part_row(m, p)));
+        if (m->lay.columns[p] && m->own.count)
+            MF_TRY(mf_rows_put(rows, m->array[p], m->own.count * mf_set_part_row(&m->lay, p),
+                               m->lay.at[p] + m->own.first * mf_set_part_row(&m->lay, p)));
     return MF_OK;
 }
 
@@ -264,15 +186,11 @@ static int divide(struct making *m)
 static void take_memory(struct making *m)
 {
     const struct mf_dataset_wish *w = m->wish;
-    const uint64_t each = w->phases ? 0 : 2 * w->dims[3];
-    const uint64_t columns[MF_PARTS] = {w->classes > 0, w->reals, w->seeded != 0, 1, 1, 1, each, each};
 
-    m->x = MF_MUST(malloc(m->rows * m->bytes), "a sample");
+    m->x = MF_MUST(malloc(m->lay.rows * m->lay.bytes), "a sample");
     m->split = MF_MUST(calloc(w->samples + 1, 1), "splits");
-    for (int p = 0; p < MF_PARTS; ++p) {
-        m->columns[p] = columns[p];
-        m->array[p] = MF_MUST(calloc((m->own.count + 1) * (columns[p] + 1), mf_set_parts[p].size), "properties");
-    }
+    for (int p = 0; p < MF_PARTS; ++p)
+        m->array[p] = MF_MUST(calloc((m->own.count + 1) * (m->lay.columns[p] + 1), mf_set_parts[p].size), "properties");
 }
 
 static void give_memory(struct making *m)
@@ -291,8 +209,8 @@ static int fill(struct making *m, const char *created, const struct mf_provenanc
     if (!m->wish->compress && rc == MF_OK) rc = close_file(m);
     rc = mf_agree(comm, rc);
     if (rc != MF_OK) return rc;
-    mf_comm_bcast(comm, 0, &m->x_at, sizeof m->x_at);
-    mf_comm_bcast(comm, 0, m->at, sizeof m->at);
+    mf_comm_bcast(comm, 0, &m->lay.x_at, sizeof m->lay.x_at);
+    mf_comm_bcast(comm, 0, m->lay.at, sizeof m->lay.at);
     if (m->wish->compress) {
         MF_TRY(put_all_packed(m));
         MF_TRY(mf_agree(comm, close_file(m)));
@@ -315,7 +233,7 @@ static int write_alone(struct making *m, const char *path, const struct mf_prove
 
     mf_created(m->comm, created);
     MF_TRY(mf_lock_take(m->comm, path, &job, &lock));
-    rc = mf_atomic_open_partial(m->comm, path, OVERHEAD + m->wish->samples * row_bytes(m), &m->file);
+    rc = mf_atomic_open_partial(m->comm, path, OVERHEAD + m->wish->samples * mf_set_row(&m->lay), &m->file);
     if (rc == MF_OK) {
         rc = fill(m, created, provenance);
         (void)close_file(m);
@@ -332,8 +250,7 @@ int mf_dataset_write(const struct mf_comm *comm, const char *path, const struct 
     struct making m = {.comm = comm, .wish = wish, .make = make, .context = context};
     int rc;
 
-    m.bytes = wish->dims[0] * wish->dims[1] * wish->dims[2] * wish->dims[3] * (wish->is_float ? sizeof(float) : 1);
-    m.rows = wish->compress ? (wish->samples + CHUNKS - 1) / CHUNKS : 1;
+    mf_set_lay(wish, &m.lay);
     m.own = own_of(&m, comm->rank);
     take_memory(&m);
     rc = write_alone(&m, path, provenance);

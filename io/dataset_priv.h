@@ -70,6 +70,28 @@ static inline size_t mf_set_part_bytes(const struct mf_set_head *h, int part)
     return h->samples * h->columns[part] * mf_set_parts[part].size;
 }
 
+/** What lies in the file of a set, and where. */
+struct mf_set_layout {
+    size_t bytes;                             /* of one sample's x */
+    size_t rows;                              /* samples of a chunk */
+    uint64_t x_at;                            /* where x begins; 0: it is compressed */
+    uint64_t columns[MF_PARTS], at[MF_PARTS]; /* of the arrays beside it: values in a row, and where they begin */
+};
+
+/** Sizes of what @p wish says; places are not known yet. Local. */
+void mf_set_lay(const struct mf_dataset_wish *wish, struct mf_set_layout *lay);
+
+/** Bytes of a row of an array beside x, and of all that a sample has. Local. */
+size_t mf_set_part_row(const struct mf_set_layout *lay, int part);
+size_t mf_set_row(const struct mf_set_layout *lay);
+
+/** Makes the arrays of a set without their values, and finds their places. Not collective. MF_OUTPUT. */
+int mf_set_make(struct mf_h5 *file, const struct mf_dataset_wish *wish, struct mf_set_layout *lay);
+
+/** Refuses with MF_INPUT a sample that readers of the set would refuse. @p label counts where there are classes, and
+ * real [wish->reals]. Local. */
+int mf_set_check_sample(const struct mf_dataset_wish *wish, size_t id, const void *x, int32_t label, const float *real);
+
 /** Reads the facts of a file, but no samples, and sends them. They are the head, names of classes and of real values,
  * chunks, arrays. For a guarded child. MF_INPUT. */
 int mf_dataset_send(const char *path, FILE *to);

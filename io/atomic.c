@@ -302,6 +302,13 @@ static int finish(const struct mf_atomic *file)
     return sync_folder(file->path);
 }
 
+int mf_atomic_settle(const char *temporary, const char *path)
+{
+    const struct mf_atomic file = {(char *)(uintptr_t)path, (char *)(uintptr_t)temporary};
+
+    return finish(&file);
+}
+
 /* Data that the disk already has needs no turn of the journal when another file is flushed. */
 static void send_ahead(const struct mf_atomic *file)
 {

@@ -63,6 +63,10 @@ int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes);
  */
 int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code);
 
+/** Flushes the complete file @p temporary, and renames it to @p path. Without success it stays. Not collective;
+ * MF_OUTPUT. Fault site "io.rename". */
+int mf_atomic_settle(const char *temporary, const char *path);
+
 /**
  * Closes a file together with a companion in its folder. The companion is useless without the file, and its failure
  * must not harm the file. Both are flushed in one wait. The code @p beside is the rank's code for the companion, which

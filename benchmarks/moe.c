@@ -135,7 +135,7 @@ static void make(struct bench *b, char **words)
     MF_ASSERT(mf_build_end(&build) == MF_OK);
     b->list = build.list;
     net->value[loss].kept = 1;
-    mf_pass_cast(b->list, strcmp(words[5], "bf16") == 0 ? MF_BF16 : MF_F32);
+    mf_pass_cast(b->list, strcmp(words[5], "bf16") == 0 ? MF_BF16 : MF_F32, 0);
     mf_pass_fuse(b->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     mf_pass_grad(b->list, 1, &loss, 1);
     mf_pass_fold(b->list);

@@ -9,6 +9,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/half.h"
 #include "src/base/json.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
@@ -38,8 +39,9 @@ static const struct mf_bucket *bucket_of(const struct mf_weights *w, int root)
 /* Numbers of a weight, or of its moments, that this rank has, in memory of a place. */
 struct held {
     struct mf_span part;
-    float *at; /* the first of them */
+    void *at; /* the first of them */
     enum mf_place place;
+    enum mf_type type; /* MF_F32, or of 16 bits */
 };
 
 /* All of them stand in @p array, a whole bucket. */
@@ -50,7 +52,8 @@ static struct held whole_in(const struct mf_weights *w, int v, int array)
     mf_value_root(w->net, v, &bytes);
     return (struct held){{0, mf_shape_count(&w->net->value[v].shape)},
                          (float *)at(w, array) + bytes / sizeof(float),
-                         w->net->value[array].place};
+                         w->net->value[array].place,
+                         MF_F32};
 }
 
 /* Those in this rank's piece of the bucket, which is @p array. */
@@ -65,8 +68,9 @@ static struct held piece_in(const struct mf_weights *w, int v, int array)
     first = bytes / sizeof(float);
     from = mf_max(first, begin);
     to = mf_min(first + mf_shape_count(&w->net->value[v].shape), end);
-    if (from >= to) return (struct held){{0, 0}, NULL, w->net->value[array].place};
-    return (struct held){{from - first, to - from}, (float *)at(w, array) + (from - begin), w->net->value[array].place};
+    if (from >= to) return (struct held){{0, 0}, NULL, w->net->value[array].place, MF_F32};
+    return (struct held){
+        {from - first, to - from}, (float *)at(w, array) + (from - begin), w->net->value[array].place, MF_F32};
 }
 
 static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
@@ -84,9 +88,10 @@ static struct held held_of(const struct mf_weights *w, int v, enum mf_state stat
 {
     const struct mf_bucket *bucket;
 
-    if (mf_value_is_away(&w->net->value[v])) return (struct held){{0, 0}, NULL, MF_PLACE_HOST};
+    if (mf_value_is_away(&w->net->value[v])) return (struct held){{0, 0}, NULL, MF_PLACE_HOST, MF_F32};
     if (state == MF_STATE_WEIGHT && (w->layout->stage < 3 || is_fixed(w, v)))
-        return (struct held){{0, mf_shape_count(&w->net->value[v].shape)}, at(w, v), MF_PLACE_DEVICE};
+        return (struct held){
+            {0, mf_shape_count(&w->net->value[v].shape)}, at(w, v), MF_PLACE_DEVICE, w->net->value[v].shape.type};
     bucket = bucket_of(w, mf_value_root(w->net, v, NULL));
     if (state == MF_STATE_WEIGHT) return piece_in(w, v, bucket->own_parameters);
     return (bucket->pieces > 1 ? piece_in : whole_in)(w, v, moment_of(bucket, state));
@@ -124,15 +129,31 @@ static struct held given_of(const struct mf_weights *w, int v, enum mf_state sta
     return held;
 }
 
+/* Number @p i of those that are held. */
+static void *number_of(const struct held *held, size_t i) { return (char *)held->at + i * mf_type_bytes(held->type); }
+
 /* Numbers [first, first + count) of those that are held. */
 static void put(struct mf_queue *queue, const struct held *held, size_t first, size_t count, const float *from)
 {
-    mf_place_put(queue, held->place, held->at + first, from, count * sizeof *from);
+    const size_t bytes = count * mf_type_bytes(held->type);
+    uint16_t *half = NULL;
+
+    if (held->type != MF_F32) {
+        half = MF_MUST(malloc(bytes + 1), "weights on their way");
+        for (size_t i = 0; i < count; ++i) half[i] = held->type == MF_BF16 ? mf_bf16_of(from[i]) : mf_f16_of(from[i]);
+    }
+    mf_place_put(queue, held->place, number_of(held, first), half ? (const void *)half : from, bytes);
+    free(half);
 }
 
 static void get(struct mf_queue *queue, const struct held *held, size_t first, size_t count, float *to)
 {
-    mf_place_get(queue, held->place, to, held->at + first, count * sizeof *to);
+    const size_t bytes = count * mf_type_bytes(held->type);
+    uint16_t *half = held->type != MF_F32 ? MF_MUST(malloc(bytes + 1), "weights on their way") : NULL;
+
+    mf_place_get(queue, held->place, half ? (void *)half : to, number_of(held, first), bytes);
+    for (size_t i = 0; half && i < count; ++i) to[i] = held->type == MF_BF16 ? mf_bf16_to(half[i]) : mf_f16_to(half[i]);
+    free(half);
 }
 
 /* -- start -- */
@@ -335,7 +356,7 @@ int mf_weights_load(const struct mf_weights *w, struct mf_safetensors *file, con
 
         if (!is_asked(value, but) || !mf_safetensors_find(file, value->name)) continue;
         held = held_of(w, (int)v, MF_STATE_WEIGHT);
-        numbers = MF_MUST(malloc(mf_shape_bytes(&value->shape)), "weights on their way");
+        numbers = MF_MUST(malloc(mf_shape_count(&value->shape) * sizeof *numbers), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
         if (rc == MF_OK) rc = check_finite(file, value, numbers);
         if (rc == MF_OK) put(w->queue, &held, 0, held.part.count, numbers + held.part.first);
@@ -524,6 +545,7 @@ float *mf_weights_part(const struct mf_weights *w, int v, enum mf_state state, i
 
     if (state == MF_STATE_WEIGHT && w->layout->stage < 3 && !mf_value_is_away(value) && !is_fixed(w, v))
         held = whole_in(w, v, bucket_of(w, mf_value_root(w->net, v, NULL))->master);
+    MF_ASSERT(held.type == MF_F32); /* some weights are trained */
     *part = share ? shared_of(w, v, state, held.part) : held.part;
-    return part->count ? held.at + (part->first - held.part.first) : NULL;
+    return part->count ? number_of(&held, part->first - held.part.first) : NULL;
 }

@@ -85,11 +85,32 @@ static void cast_node(struct caster *s)
         if (s->list->node[s->at].out[j] >= 0) retype(net, s->list->node[s->at].out[j], out[j].type);
 }
 
-void mf_pass_cast(struct mf_list *list, enum mf_type type)
+/* Parameters that all nodes read in 16 bits have them. Parts of an array, and what backward changes, do not. */
+static void narrow_parameters(struct mf_list *list, enum mf_type type, unsigned sets)
+{
+    const struct mf_net *net = list->net;
+    unsigned char *wide = MF_MUST(calloc(net->values + 1, 1), "marks");
+
+    for (size_t i = 0; i < list->nodes; ++i)
+        for (int j = 0; j < MF_INS; ++j)
+            if (list->node[i].in[j] >= 0 && mf_ops[list->node[i].op]->f32 >> j & 1) wide[list->node[i].in[j]] = 1;
+    for (size_t v = 0; v < net->values; ++v)
+        if (net->value[v].base >= 0) wide[net->value[v].base] = 1;
+    for (size_t v = 0; v < net->values; ++v) {
+        struct mf_value *value = &net->value[v];
+
+        if (!wide[v] && value->base < 0 && mf_value_in(value, sets) && value->shape.type == MF_F32)
+            value->shape.type = type;
+    }
+    free(wide);
+}
+
+void mf_pass_cast(struct mf_list *list, enum mf_type type, unsigned narrow)
 {
     struct caster s = {.list = list, .type = type, .values = list->net->values};
 
     if (type == MF_F32) return;
+    narrow_parameters(list, type, narrow);
     s.copy = MF_MUST(malloc((s.values + 1) * sizeof *s.copy), "copies");
     for (size_t v = 0; v < s.values; ++v) s.copy[v] = -1;
     for (; s.at < list->nodes; ++s.at) cast_node(&s);

@@ -17,8 +17,9 @@ enum mf_recompute {
 };
 
 /** Gives the activations of a forward list a type of 16 bits (MF_F32: none), with casts around losses and inputs and
- * of the weights that products read. Parameters and their gradients stay f32. */
-void mf_pass_cast(struct mf_list *list, enum mf_type type);
+ * of the weights that products read. Parameters and their gradients stay f32. Only those in @p narrow (bits of sets),
+ * which nothing trains, have 16 bits in memory, where all nodes read them so. Lists that share them have one type. */
+void mf_pass_cast(struct mf_list *list, enum mf_type type, unsigned narrow);
 
 /** Joins an operation in @p scope and the activation behind it where nobody else reads what is between. With
  * MF_RECOMPUTE_CHEAP activations that could be computed again stay nodes of their own. Returns how many were joined. */

@@ -159,7 +159,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     losses(wish, &build, input, output, train, pass->loss);
     MF_TRY(mf_build_end(&build));
     note_reads(n, pass);
-    mf_pass_cast(pass->list, wish->type);
+    mf_pass_cast(pass->list, wish->type, wish->micro ? 0 : ALL | 1 << MF_SET_FROZEN);
     if (train) return MF_OK;
     keep_outputs(n, wish->batch);
     n->routing = routing_of(pass->list);

@@ -52,7 +52,7 @@ static struct model make(const struct device *d, const struct mf_partners *split
     mf_build_block(&b, NULL, 0);
     m.loss = mf_build_two(&b, MF_OP_SQUARED_LOSS, "loss", x, m.target);
     CHECK_SAYS(mf_build_end(&b) == MF_OK, "%s", mf_err_text());
-    mf_pass_cast(m.list, c->type);
+    mf_pass_cast(m.list, c->type, 0);
     m.y = m.list->node[m.list->nodes - 1].in[0];
     m.net->value[m.y].kept = m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute, MF_SCOPE_ALL);

@@ -171,7 +171,7 @@ static struct model make(const struct crew *crew, const struct choice *c)
     m.list = b.list;
     forward(&b, &m, crew, c);
     CHECK_SAYS(mf_build_end(&b) == MF_OK, "%s", mf_err_text());
-    mf_pass_cast(m.list, c->type);
+    mf_pass_cast(m.list, c->type, 0);
     m.y = m.list->node[m.list->nodes - 1].in[0]; /* in f32 */
     m.net->value[m.y].kept = m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute, MF_SCOPE_ALL);

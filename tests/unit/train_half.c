@@ -169,6 +169,59 @@ static void one_rank(const struct bed *b)
     mf_trainer_close(&t);
 }
 
+/* The answers of a network to a sample, whose weights are at their start. *bytes: of these. */
+static float *answers_of(const struct bed *b, const struct mf_network_wish *wish, size_t *n, size_t *bytes)
+{
+    static float x[WINDOW * EDGE * EDGE];
+    struct mf_network net;
+    struct mf_walk *walk = NULL;
+    struct mf_weights weights;
+    float *answer;
+
+    CHECK(mf_network_make(wish, b->device.q, &net) == MF_OK);
+    if (mf_walk_open(&walk, net.net, b->device.q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
+    weights = mf_network_weights(&net, walk, &b->self);
+    mf_weights_start(&weights, 3);
+    for (size_t i = 0; i < sizeof x / sizeof *x; ++i) x[i] = (float)mf_random_normal(3, 2, i);
+    b->device.be->put(b->device.q, mf_walk_at(walk, net.evaluate.list, net.input[0].value), x, sizeof x);
+    mf_walk_run(walk, net.evaluate.list);
+    *n = WINDOW * net.head[0].numbers;
+    *bytes = net.net->lasting[MF_PLACE_DEVICE];
+    answer = calloc(*n, sizeof *answer);
+    b->device.be->get(b->device.q, answer, mf_walk_at(walk, net.evaluate.list, net.head[0].output),
+                      *n * sizeof *answer);
+    b->device.be->sync(b->device.q);
+    mf_walk_close(walk);
+    mf_network_free(&net);
+    return answer;
+}
+
+/* Weights that nothing trains have 16 bits in memory. They are what a training casts them to. */
+static void narrow(const struct bed *b, const char *model, enum mf_type type)
+{
+    struct mf_train_opts o = usual(model, 1, WINDOW);
+    struct mf_network_wish wish;
+    float *want, *got;
+    size_t n, bytes[2];
+
+    o.type = type;
+    o.stage = 0;
+    wish = mf_train_wish(b->set, &o, 1, 0);
+    wish.micro = 1;
+    want = answers_of(b, &wish, &n, &bytes[0]);
+    CHECK(isfinite(*want) && *want != 0);
+    wish.micro = 0;
+    got = answers_of(b, &wish, &n, &bytes[1]);
+    CHECK_SAYS(memcmp(want, got, n * sizeof *got) == 0, "%s: weights in %s change answers by %g", model,
+               mf_type_name(type), apart(n, want, got));
+    wish.type = MF_F32;
+    free(got);
+    got = answers_of(b, &wish, &n, &bytes[0]);
+    CHECK_SAYS(5 * bytes[1] < 4 * bytes[0], "%s: %zu bytes last, and %zu in f32", model, bytes[1], bytes[0]);
+    free(want);
+    free(got);
+}
+
 int main(int argc, char **argv)
 {
     struct bed b;
@@ -179,6 +232,8 @@ int main(int argc, char **argv)
         near(&b, models[m], MF_F16, 1e-3);
         same_bits(&b, models[m]);
         compiled(&b, models[m]);
+        narrow(&b, models[m], MF_BF16);
+        narrow(&b, models[m], MF_F16);
     }
     copies(&b);
     scale_moves(&b);

@@ -171,8 +171,8 @@ int mf_moe_complete(const struct mf_session *s, struct mf_moe_cmd *o)
     if (!mf_options_given(s->options, "arch")) t->arch = "moe";
     if (!mf_options_given(s->options, "effective-batch") && t->batch) t->effective = 0;
     if (!t->batch && !t->effective) t->effective = EFFECTIVE;
-    if (strcmp(t->arch, "vit") == 0 && t->experts == 0) t->experts = EXPERTS;
-    if (strcmp(t->arch, "moe") == 0 || strcmp(t->arch, "vit") == 0) return MF_OK;
+    if (mf_train_is(t, "vit") && t->experts == 0) t->experts = EXPERTS;
+    if (mf_train_is(t, "moe") || mf_train_is(t, "vit")) return MF_OK;
     return mf_fail(MF_USAGE, "--arch %s: only moe and vit have experts", t->arch);
 }
 

@@ -2,6 +2,7 @@
 #include "src/cmd/train_opts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,10 +136,38 @@ const struct mf_opt mf_column_rows[] = {
         "columns of real values to predict; left out: all of the dataset; train moe: none, classes are told apart"),
     MF_OPT_END};
 
+int mf_train_is(const struct mf_train_cmd *o, const char *arch) { return mf_arch_find(o->arch) == mf_arch_find(arch); }
+
+/* A size in the word of --arch is its option. */
+struct word {
+    struct mf_options *options;
+    char place[MF_ARCH_WORD + 20];
+};
+
+static int adopt_size(void *context, const char *key, const char *value)
+{
+    const struct word *word = context;
+    char option[40];
+
+    snprintf(option, sizeof option, "--%s", key);
+    return mf_options_adopt(word->options, key, word->place, option, value);
+}
+
+static int adopt_word(struct mf_options *options, const char *arch)
+{
+    struct word word = {.options = options};
+    struct mf_arch_args args = {.width = 0};
+    const struct mf_arch *is;
+
+    snprintf(word.place, sizeof word.place, "--arch %.*s: ", MF_ARCH_WORD, arch);
+    return mf_arch_read(arch, &is, &args, adopt_size, &word);
+}
+
 int mf_train_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_train_cmd *o = into;
 
+    MF_TRY(adopt_word(options, o->arch));
     return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
 }
 
@@ -456,7 +485,7 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
 
 static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
 {
-    const int is_moe = strcmp(o->arch, "moe") == 0;
+    const int is_moe = mf_train_is(o, "moe");
     const int features = mf_options_choice("auto|none|cnn", o->features) - 1;
 
     return (struct mf_arch_args){.width = o->width,

@@ -38,8 +38,9 @@ struct mf_train_cmd {
     MF_TRAIN_ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                     \
         MF_TRAIN_ROW("results-dir", results_dir, MF_TEXT, folder,                                                   \
                      "folder of model.safetensors, metrics, plots and checkpoints"),                                \
-        MF_CHOICE(mf_train_cmd, "arch", arch, network, "mlp|cnn|vit|moe",                                           \
-                  "network (docs/LEARNING.md); train moe: moe, or vit"),                                            \
+        MF_TRAIN_ROW("arch", arch, MF_TEXT, network,                                                                \
+                     "network: mlp, cnn, vit or moe, also with its sizes, as cnn:width=64,depth=4 "                 \
+                     "(docs/LEARNING.md); train moe: moe, or vit"),                                                 \
         MF_TRAIN_ROW("experts", experts, MF_LONG, number,                                                           \
                      "experts at the start (moe: 8; vit: 0, each block has one mlp)"),                              \
         MF_TRAIN_ROW(                                                                                               \
@@ -62,6 +63,9 @@ struct mf_train_kind {
 const struct mf_train_kind *mf_train_kind_meant(const struct mf_train_cmd *o);
 const struct mf_train_kind *mf_train_kind_find(const char *name);
 
+/** Is this the network of --arch? */
+int mf_train_is(const struct mf_train_cmd *o, const char *arch);
+
 /** Options of train moe: those of any training first. */
 struct mf_moe_cmd {
     struct mf_train_cmd train;
@@ -77,7 +81,7 @@ extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_row
 /** Rows of all; of trainings on labels, on columns, of mixtures. */
 extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_moe_rows[];
 
-/** Takes options from the file of --deepspeed; for a row's adopt. */
+/** Takes options from the word of --arch, and from the file of --deepspeed; for a row's adopt. */
 int mf_train_adopt(struct mf_options *options, const void *into);
 
 /** The same, and the device of --gpu-mode. */

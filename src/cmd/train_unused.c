@@ -23,8 +23,8 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
         MF_UNUSED(s, "--optimizer sgd does not use it", "beta-1", "beta-2", "epsilon");
     else
         mf_unused(s, (const char *const[]){"momentum", NULL}, "--optimizer %s does not use it", o->optimizer);
-    if (strcmp(o->arch, "moe") != 0) MF_UNUSED(s, "it is of --arch moe", "features");
-    if (strcmp(o->arch, "moe") != 0 && o->experts == 0)
+    if (!mf_train_is(o, "moe")) MF_UNUSED(s, "it is of --arch moe", "features");
+    if (!mf_train_is(o, "moe") && o->experts == 0)
         MF_UNUSED(s, "the network has no experts", "top-k", "temperature", "router-noise", "capacity-factor",
                   "balance");
     if (strcmp(o->strategy, "expert_parallel") != 0)

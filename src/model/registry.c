@@ -18,10 +18,12 @@ static const double TEMPERATURE = 0.8;
 
 const struct mf_arch *const mf_archs[] = {&mf_arch_mlp, &mf_arch_cnn, &mf_arch_vit, &mf_arch_moe, NULL};
 
-const struct mf_arch *mf_arch_find(const char *name)
+const struct mf_arch *mf_arch_find(const char *word)
 {
+    const size_t length = strcspn(word, ":");
+
     for (size_t k = 0; mf_archs[k]; ++k)
-        if (strcmp(mf_archs[k]->name, name) == 0) return mf_archs[k];
+        if (strlen(mf_archs[k]->name) == length && memcmp(mf_archs[k]->name, word, length) == 0) return mf_archs[k];
     return NULL;
 }
 
@@ -163,8 +165,8 @@ static int set(const char *word, const char *name, const char *text, unsigned *s
     void *value;
 
     while (key < keys + KEYS && strcmp(key->name, name) != 0) ++key;
-    if (key == keys + KEYS) return mf_fail(MF_USAGE, "'%.80s' has '%.40s', which no network has", word, name);
-    if (*said >> (key - keys) & 1) return mf_fail(MF_USAGE, "'%.80s' says %s twice", word, name);
+    if (key == keys + KEYS) return mf_fail(MF_USAGE, "--arch %.80s has '%.40s', which no network has", word, name);
+    if (*said >> (key - keys) & 1) return mf_fail(MF_USAGE, "--arch %.80s says %s twice", word, name);
     *said |= 1u << (key - keys);
     value = (char *)args + key->at;
     errno = 0;
@@ -173,36 +175,36 @@ static int set(const char *word, const char *name, const char *text, unsigned *s
     if (end)
         return *text && !*end && errno == 0 && (key->kind != SIZE || *(long *)value != 0)
                    ? MF_OK
-                   : mf_fail(MF_USAGE, "'%.80s': %s=%.40s must be a %snumber", word, name, text,
+                   : mf_fail(MF_USAGE, "--arch %.80s: %s=%.40s must be a %snumber", word, name, text,
                              key->kind == SIZE ? "whole, positive " : "");
     for (int f = 0; f < MF_FEATURES; ++f)
         if (strcmp(text, mf_features_names[f]) == 0) {
             *(int *)value = f;
             return MF_OK;
         }
-    return mf_fail(MF_USAGE, "'%.80s': %s must be none or cnn", word, name);
+    return mf_fail(MF_USAGE, "--arch %.80s: %s must be none or cnn", word, name);
 }
 
 int mf_arch_read(const char *word, const struct mf_arch **arch, struct mf_arch_args *args,
-                 int (*see)(void *context, const char *key), void *context)
+                 int (*see)(void *context, const char *key, const char *value), void *context)
 {
     char text[MF_ARCH_WORD], *next = text;
     char *name, *pair;
     unsigned said = 0; /* bit k: key number k */
     int rc = MF_OK;
 
-    if (strlen(word) >= sizeof text) return mf_fail(MF_USAGE, "'%.80s..' is too long for a network", word);
+    if (strlen(word) >= sizeof text) return mf_fail(MF_USAGE, "--arch %.80s..: it is too long", word);
     snprintf(text, sizeof text, "%s", word);
     name = strsep(&next, ":");
     *arch = mf_arch_find(name);
-    if (!*arch) return mf_fail(MF_USAGE, "'%.80s': there is no network '%.40s'; there are " MF_ARCHS, word, name);
+    if (!*arch) return mf_fail(MF_USAGE, "--arch %.80s: there is no network '%.40s'; there are " MF_ARCHS, word, name);
     while (rc == MF_OK && next && (pair = strsep(&next, ","))) {
         char *value = strchr(pair, '=');
 
-        if (!value) return mf_fail(MF_USAGE, "'%.80s': '%.40s' is no size; try: %s:width=64", word, pair, name);
+        if (!value) return mf_fail(MF_USAGE, "--arch %.80s: '%.40s' is no size; try: %s:width=64", word, pair, name);
         *value++ = '\0';
         rc = set(word, pair, value, &said, args);
-        if (rc == MF_OK && see) rc = see(context, pair);
+        if (rc == MF_OK && see) rc = see(context, pair, value);
     }
     return rc;
 }

@@ -35,8 +35,8 @@ struct mf_arch {
 /** All architectures, NULL-terminated. */
 extern const struct mf_arch *const mf_archs[];
 
-/** The one of a name; NULL: there is none. */
-const struct mf_arch *mf_arch_find(const char *name);
+/** The one of a name, or of a word (see below); NULL: there is none. */
+const struct mf_arch *mf_arch_find(const char *word);
 
 /** Sets every size that is 0 to the architecture's own. Refuses with MF_USAGE a size that it does not have, and one
  * that is negative. */
@@ -52,10 +52,10 @@ enum { MF_ARCH_WORD = 400 /* bytes, at most */ };
 /** The word of a network, without sizes that it does not have. The caller frees. */
 char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args);
 
-/** Reads a word. Sizes that it does not name stay as they are. Calls @p see (NULL: nothing) with the name of each that
- * it names. Refuses with MF_USAGE, and as @p see does. */
+/** Reads a word. Sizes that it does not name stay as they are. Calls @p see (NULL: nothing) with each that it names,
+ * and its value. Refuses with MF_USAGE, and as @p see does. */
 int mf_arch_read(const char *word, const struct mf_arch **arch, struct mf_arch_args *args,
-                 int (*see)(void *context, const char *key), void *context);
+                 int (*see)(void *context, const char *key, const char *value), void *context);
 
 /** The mixture that the arguments mean, from @p width to @p columns columns. @p first: room for the ids of the first
  * experts, which the result may refer to. */

@@ -319,7 +319,7 @@ def bad_models():
     for said, at, key, value in (("must be names", None, "classes", [0, 1]), ("names 'a' twice", None, "classes", ["a", "a"]), ("of version 99, and 2 is read here", None, "version", 99),
                                  ("'mean' as this", "input", "mean", ["127.5"]), ("'deviation' of its metadata holds 0", "input", "deviation", [0.0]), ("holds -40", "input", "deviation", [-40.0]),
                                  ("'activation', which no network has", None, "arch", "cnn:activation=relu"), ("'width' of its metadata is 1000000000", None, "arch", "cnn:width=1000000000"),
-                                 ("'depth' of its metadata is -1", None, "arch", "cnn:width=4,depth=-1"), ("'cnn:4': '4' is no size", None, "arch", "cnn:4"), ("there is no network 'cnm'", None, "arch", "cnm:width=4")):
+                                 ("'depth' of its metadata is -1", None, "arch", "cnn:width=4,depth=-1"), ("cnn:4: '4' is no size", None, "arch", "cnn:4"), ("there is no network 'cnm'", None, "arch", "cnm:width=4")):
         write_model("edited.safetensors", "grey/model.safetensors", lambda head, card: edited(head, card, at, key, value))
         refused(3, said, "infer", "classify", "edited.safetensors", "image.npy")
     def wrapped(head, card):

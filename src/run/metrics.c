@@ -270,9 +270,40 @@ static void put_line(struct mf_metrics *m, size_t count, const struct mf_metric 
     if (fflush(m->file) != 0 || ferror(m->file)) m->lost = end(&m->file, m->path, 0);
 }
 
-void mf_metrics_row(struct mf_metrics *m, size_t count, const struct mf_metric *values)
+void mf_metrics_line(struct mf_metrics *m, size_t count, const struct mf_metric *values)
 {
     if (m->file) put_line(m, count, values);
+}
+
+struct mf_json *mf_metrics_last(const char *path, const char *output, const char *kind)
+{
+    char *file = mf_metrics_are_of(path, output) ? MF_MUST(strdup(path), "a name") : own_name(path, output);
+    char *line = first_line(file); /* NULL: there is no such file */
+    FILE *from = line ? fopen(file, "re") : NULL;
+    struct mf_json *last = NULL;
+    size_t room = 0;
+
+    free(line);
+    line = NULL;
+    while (from && getline(&line, &room, from) > 0) {
+        struct mf_json *row = strstr(line, kind) ? mf_json_parse(line) : NULL;
+
+        if (strcmp(mf_json_get_text(row, "kind"), kind) != 0) {
+            mf_json_free(row);
+            continue;
+        }
+        mf_json_free(last);
+        last = row;
+    }
+    if (from) (void)fclose(from);
+    free(line);
+    free(file);
+    return last;
+}
+
+void mf_metrics_row(struct mf_metrics *m, size_t count, const struct mf_metric *values)
+{
+    mf_metrics_line(m, count, values);
     mf_tables_row(m, count, values);
     mf_events_row(m, count, values);
 }

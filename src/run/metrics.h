@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "src/base/json.h"
+
 /** A value of a row. */
 struct mf_metric {
     const char *key;
@@ -88,6 +90,14 @@ void mf_metrics_cut(struct mf_metrics *metrics, const char *key, uint64_t part, 
 
 /** Writes one row to all forms. A number that is not finite is null in JSON, empty in a table, and no event. */
 void mf_metrics_row(struct mf_metrics *metrics, size_t count, const struct mf_metric *values);
+
+/** The same in the lines of JSON alone: figures of the whole run. */
+void mf_metrics_line(struct mf_metrics *metrics, size_t count, const struct mf_metric *values);
+
+/** The last row of this text "kind" that a run of @p output wrote to @p path, or to the file beside it; NULL: there is
+ * none. The caller frees. */
+struct mf_json *mf_metrics_last(const char *path, const char *output, const char *kind);
+
 void mf_metrics_close(struct mf_metrics *metrics);
 
 #endif

@@ -45,13 +45,15 @@ int mf_view_is_metrics(const char *file)
     return (n > 6 && strcmp(file + n - 6, ".jsonl") == 0) || is_folder(file);
 }
 
-/* Columns of a training; NAN where a line has none. Does it have any that a reconstruction has not? */
+/* Columns of a training; NAN where a line has none, as that of the end. Does it have any that a reconstruction has not?
+ */
 static int read_training(const struct mf_json *json, double columns[MF_TRAINING_COLUMNS])
 {
+    const int ends = strcmp(mf_json_get_text(json, "kind"), "end") == 0;
     int any = 0;
 
     for (int k = 0; k < MF_TRAINING_COLUMNS; ++k) {
-        const struct mf_json *value = mf_json_get(json, mf_training_key[k]);
+        const struct mf_json *value = ends ? NULL : mf_json_get(json, mf_training_key[k]);
         const enum mf_json_kind kind = mf_json_kind(value);
 
         columns[k] = kind == MF_JSON_INT || kind == MF_JSON_REAL ? mf_json_to_real(value) : NAN;

@@ -9,7 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/train/loop.h"
+#include "src/train/loop_tell.h"
 
 /* Lines of a problem that a longer training has otherwise. */
 static const char *const longer[] = {"steps", "--warmup", NULL};
@@ -84,12 +84,28 @@ int mf_loop_has_card(const char *path)
     return has;
 }
 
+/* What the metrics say of the run. Models of earlier versions have it themselves. */
+static void add_run(const char *path, struct mf_json *results)
+{
+    const char *name = mf_name_base(path);
+    char *metrics = mf_format("%.*smetrics.jsonl", (int)(name - path), path);
+    struct mf_json *end = mf_metrics_last(metrics, name, "end");
+
+    if (!mf_json_get(results, "output")) mf_json_text(results, "output", path);
+    for (size_t k = 0; end && mf_loop_ends[k]; ++k)
+        if (!mf_json_get(results, mf_loop_ends[k]) && mf_json_get(end, mf_loop_ends[k]))
+            mf_json_put(results, mf_loop_ends[k], mf_json_copy(mf_json_get(end, mf_loop_ends[k])));
+    mf_json_free(end);
+    free(metrics);
+}
+
 struct mf_json *mf_loop_results(const char *path)
 {
     struct mf_json *card = NULL, *results;
 
     if (card_of(path, &card) != MF_OK) mf_err_clear(); /* it was refused, or is lost beside a checkpoint */
     results = card && mf_json_get(card, "results") ? mf_json_copy(mf_json_get(card, "results")) : NULL;
+    if (results) add_run(path, results);
     mf_json_free(card);
     return results;
 }

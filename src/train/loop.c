@@ -412,6 +412,16 @@ static int check_result(const struct mf_loop *loop)
     return MF_OK;
 }
 
+/* Results without what depends on the machine, its ranks, and the place of the file. */
+static struct mf_json *of_model(const struct mf_json *results)
+{
+    struct mf_json *copy = mf_json_copy(results);
+
+    mf_json_drop(copy, "output");
+    for (size_t k = 0; mf_loop_ends[k]; ++k) mf_json_drop(copy, mf_loop_ends[k]);
+    return copy;
+}
+
 static int conclude(struct mf_loop *loop, struct mf_json **results)
 {
     const struct mf_trainer *t = loop->trainer;
@@ -430,7 +440,8 @@ static int conclude(struct mf_loop *loop, struct mf_json **results)
             loop->steps > 0 ? loop->stepping / (double)loop->steps : 0, "waited_for_data", mf_reader_waited(t->reader));
     MF_TRY(score(loop, MF_VALIDATION, j));
     MF_TRY(score(loop, MF_TEST, j));
-    return write_model(loop, loop->run->output, mf_json_copy(j));
+    mf_loop_write_end(loop, j);
+    return write_model(loop, loop->run->output, of_model(j));
 }
 
 int mf_loop_run(struct mf_loop *loop, struct mf_json **results)

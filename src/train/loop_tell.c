@@ -111,6 +111,21 @@ void mf_loop_write_epoch(struct mf_loop *loop, const struct mf_scores *s)
     if (t->comm->rank == 0) mf_metrics_row(&loop->metrics, fields, row);
 }
 
+const char *const mf_loop_ends[] = {"peak_memory",      "seconds",         "samples_per_second",
+                                    "seconds_per_step", "waited_for_data", NULL};
+
+void mf_loop_write_end(struct mf_loop *loop, const struct mf_json *results)
+{
+    const struct mf_trainer *t = loop->trainer;
+    struct mf_metric row[8] = {KIND("end"), INT("step", t->step), INT("epoch", loop->epoch)};
+    size_t fields = 3;
+
+    for (const char *const *key = mf_loop_ends; *key; ++key)
+        row[fields++] = REAL(*key, mf_json_get_real(results, *key));
+    row[3] = INT(*mf_loop_ends, mf_json_get_int(results, *mf_loop_ends)); /* bytes */
+    if (t->comm->rank == 0) mf_metrics_line(&loop->metrics, fields, row);
+}
+
 /* What validation says of an epoch. */
 static void tell_scores(const struct mf_loop *loop, const struct mf_scores *s, FILE *to)
 {

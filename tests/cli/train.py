@@ -81,6 +81,21 @@ def ranks_agree():
     check("R2" in train("regress1", "--epochs", 2, "--restart", "auto", task="regress").out, "R2")
 
 
+def same_files():
+    """A model file has the same bytes on any number of ranks, in any folder, by a word or by options. Its JSON has figures of the run, too, also of one that was done before."""
+    files = {}
+    for ranks, arch in runs.some(((1, ("mlp", "--width", 8)), (3, ("mlp:width=8,depth=2",)), (2, ("mlp:width=8", "--width", 8))), 2):
+        words = ("train", "classify", "--data", "set.h5", "--arch", *arch, "--deterministic", "--slots", 8, "--effective-batch", 13, "--epochs", 2, "--no-plots", "--results-dir", f"same{ranks}", "--json")
+        said, again = (json.loads(run(*words, *more, ranks=ranks).out) for more in ((), ("--restart", "auto")))
+        check(again["done_before"], f"done before: {again}")
+        for key in ("output", "seconds", "samples_per_second", "seconds_per_step", "waited_for_data", "peak_memory", "validation", "problem"):
+            check(again[key] == said[key], f"{ranks} ranks: {key} {again[key]}, not {said[key]}")
+        with open(f"same{ranks}/model.safetensors", "rb") as file:
+            files[ranks] = file.read()
+    check(len(set(files.values())) == 1, "model files differ")
+    check(all(b"same" not in file and b"seconds" not in file for file in files.values()), "a model file says how it was made")
+
+
 # -- killed and continued --
 
 SLOW = ("train", "classify", "--data", "set.h5", "--arch", "mlp", "--width", 384, "--depth", 3, "--dropout", 0.1, "--effective-batch", 13,
@@ -439,6 +454,10 @@ def inputs():
 
 def options():
     refused(2, "--batch-size 0: it must be from 1", "--batch-size", 0)
+    for says, *words in (("--arch mlp:width=4: --width 4 and --width 16 contradict each other", "mlp:width=4", "--width", 16), ("--arch cnm: there is no network 'cnm'; there are mlp, cnn", "cnm"),
+                         ("--arch mlp:depth=two: depth=two must be a whole, positive number", "mlp:depth=two")):
+        done = run("train", "classify", "--data", "set.h5", "--results-dir", "never", "--arch", *words, ranks=2)
+        check(done.status == 2 and says in done.err, f"{words}: {done}")
     refused(2, "--loss-scale 3: it must be a power of two", "--precision-type", "fp16", "--loss-scale", 3)
     refused(2, "--compile and --compile-mode none contradict", "--compile", "--compile-mode", "none")
     refused(2, "--compile-scope gate: this network has no experts", "--compile-scope", "gate")
@@ -489,7 +508,7 @@ def many_ranks():
 
 run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
-for part in (ranks_agree, killed, other_stages, stopped, columns, others, moved_away, no_checkpoint, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
+for part in (ranks_agree, same_files, killed, other_stages, stopped, columns, others, moved_away, no_checkpoint, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

@@ -59,7 +59,8 @@ void mf_weights_put(const struct mf_weights *weights, int value, enum mf_state s
 void mf_weights_masters(const struct mf_weights *weights, int to_device);
 
 /** Where these numbers stand that this rank has, and which they are: *part; NULL: it has none. @p share: of what
- * several ranks have whole each gets a part. All are f32, as where some weights are trained. On back ends whose memory is the host's, or with offload. Local. */
+ * several ranks have whole each gets a part. All are f32, as where some weights are trained. On back ends whose memory
+ * is the host's, or with offload. Local. */
 float *mf_weights_part(const struct mf_weights *weights, int value, enum mf_state state, int share,
                        struct mf_span *part);
 

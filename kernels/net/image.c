@@ -1,5 +1,6 @@
-/* Means of images. pool: of 2 x 2 pixels, y [n][height / 2][width / 2][c], rounded down. mean: over all axes between
- * the first and the last, y [n][c]. */
+/* Images of other extents. pool: means of 2 x 2 pixels, y [n][height / 2][width / 2][c], rounded down. upsample: each
+ * pixel becomes 2 x 2 equal ones, y [n][2 height][2 width][c]. mean: over all axes between the first and the last,
+ * y [n][c]. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -17,6 +18,16 @@ static int pool_shape(const struct mf_attr *attr, const struct mf_shape in[], st
     out[0] = in[0];
     out[0].d[1] /= 2;
     out[0].d[2] /= 2;
+    return MF_OK;
+}
+
+static int upsample_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    MF_TRY(is_image(&in[0]));
+    out[0] = in[0];
+    out[0].d[1] *= 2;
+    out[0].d[2] *= 2;
     return MF_OK;
 }
 
@@ -42,5 +53,6 @@ static double mean_operations(const struct mf_attr *attr, const struct mf_shape 
 
 const struct mf_op mf_op_pool = {
     .name = "pool", .shape = pool_shape, .operations = pool_operations, .adds = 1, .cheap = 1};
+const struct mf_op mf_op_upsample = {.name = "upsample", .shape = upsample_shape, .adds = 1, .cheap = 1};
 const struct mf_op mf_op_mean = {
     .name = "mean", .shape = mean_shape, .operations = mean_operations, .adds = 1, .cheap = 1};

@@ -24,6 +24,7 @@
     X(GROUP_NORM, group_norm)      /* then an activation, which is computed again in backward */ \
     X(POOL, pool)                  /* means of 2 x 2 pixels */ \
     X(MEAN, mean)                  /* of all pixels */ \
+    X(UPSAMPLE, upsample)          /* each pixel becomes 2 x 2 equal ones */ \
     X(ATTENTION, attention)        /* softmax(q k' / sqrt(d)) v; q, k, v are columns of one tensor, or of two */ \
     X(MATMUL, matmul)              /* a b: [..][m][k] [..][k][n] */ \
     X(CONCAT, concat)              /* along attr.axis */ \

@@ -58,6 +58,18 @@ static void pool(const struct mf_attr *attr, const struct mf_shape shape[], doub
     }
 }
 
+static void upsample(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t *x = shape[0].d, rows = 2 * x[1], columns = 2 * x[2], c = x[3];
+
+    (void)attr;
+    for (size_t at = 0; at < x[0] * rows * columns * c; ++at) {
+        const size_t image = at / c / columns / rows, i = at / c / columns % rows / 2, j = at / c % columns / 2;
+
+        out[at] = in[0][((image * x[1] + i) * x[2] + j) * c + at % c];
+    }
+}
+
 static void mean(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t n = shape[0].d[0], c = mf_shape_last(&shape[0]), pixels = mf_shape_rows(&shape[0]) / n;
@@ -92,6 +104,8 @@ const struct net_case net_image[] = {
     {MF_OP_POOL, pool, {0}, 1, .in = {F(4, 2, 4, 5, 8)}},
     {MF_OP_POOL, pool, {0}, 1, .in = {F(4, 2, 4, 6, 5)}},
     {MF_OP_POOL, pool, {0}, 1, .in = {F(4, 1, 5, 7, 3)}},
+    {MF_OP_UPSAMPLE, upsample, {0}, 1, .in = {F(4, 2, 3, 5, 8)}},
+    {MF_OP_UPSAMPLE, upsample, {0}, 1, .in = {F(4, 3, 4, 1, 3)}},
     {MF_OP_MEAN, mean, {0}, 1, .in = {F(4, 2, 20, 24, 4)}},
     {MF_OP_MEAN, mean, {0}, 1, .in = {F(4, 3, 9, 9, 7)}},
     {MF_OP_MEAN, mean, {0}, 1, .in = {F(4, 1, 2, 3, 70)}},

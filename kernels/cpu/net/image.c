@@ -1,4 +1,4 @@
-/* pool and mean on cpu. See kernels/net/image.c. */
+/* pool, upsample and mean on cpu. See kernels/net/image.c. */
 #include "kernels/cpu/net/net.h"
 
 /* to = factor * from, or to += it. */
@@ -70,6 +70,64 @@ static void pool_backward(struct mf_queue *queue, const struct mf_call *call)
 }
 
 const struct mf_op_calls mf_op_pool_cpu = {.forward = pool_forward, .backward = pool_backward};
+
+/* -- upsample -- */
+
+/* Rows [from, to) of all images of x; each becomes two of y. */
+static void upsample_forward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t width = call->in[0].shape.d[2], c = call->in[0].shape.d[3], row = 2 * width * c;
+
+    for (size_t r = from; r < to; ++r) {
+        const float *x = (const float *)call->in[0].at + r * width * c;
+        float *y = (float *)call->out[0].at + 2 * r * row;
+
+        for (size_t j = 0; j < 2 * width; ++j) mf_cpu_move(x + j / 2 * c, y + j * c, c, 0);
+        mf_cpu_move(y, y + row, row, 0);
+    }
+}
+
+static void upsample_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t *x = call->in[0].shape.d;
+
+    mf_cpu_rows(queue, x[0] * x[1], 4 * x[2] * x[3], upsample_forward_rows, call);
+}
+
+/* dx of one row: sums of 2 x 2 numbers. */
+MF_CPU_FAST static void gather_row(const float *upper, const float *lower, float *dx, size_t pixels, size_t c, int add)
+{
+    for (size_t p = 0; p < pixels; ++p) {
+        const float *a = upper + 2 * p * c, *b = lower + 2 * p * c;
+
+        if (add)
+#pragma omp simd
+            for (size_t i = 0; i < c; ++i) dx[p * c + i] += (a[i] + a[c + i]) + (b[i] + b[c + i]);
+        else
+#pragma omp simd
+            for (size_t i = 0; i < c; ++i) dx[p * c + i] = (a[i] + a[c + i]) + (b[i] + b[c + i]);
+    }
+}
+
+static void upsample_backward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t width = call->din[0].shape.d[2], c = call->din[0].shape.d[3], row = 2 * width * c;
+
+    for (size_t r = from; r < to; ++r) {
+        const float *dy = (const float *)call->dout.at + 2 * r * row;
+
+        gather_row(dy, dy + row, (float *)call->din[0].at + r * width * c, width, c, (int)(call->add & 1));
+    }
+}
+
+static void upsample_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t *x = call->din[0].shape.d;
+
+    mf_cpu_rows(queue, x[0] * x[1], 4 * x[2] * x[3], upsample_backward_rows, call);
+}
+
+const struct mf_op_calls mf_op_upsample_cpu = {.forward = upsample_forward, .backward = upsample_backward};
 
 /* -- mean -- */
 

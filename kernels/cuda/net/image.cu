@@ -1,4 +1,4 @@
-/* pool and mean on cuda. See kernels/net/image.c. */
+/* pool, upsample and mean on cuda. See kernels/net/image.c. */
 #include "kernels/cuda/net/rows.cuh"
 
 namespace
@@ -91,6 +91,80 @@ void pool_back(struct mf_queue *q, const struct mf_call *call)
     mf_by_type(call->dout.shape.type, [&](auto number) { pool_back_of<decltype(number)>(q, call); });
 }
 
+/* -- upsample -- */
+
+template <int W, class T> struct upsample_body {
+    struct images s; /* of y and x: y has twice the pixels */
+    const T *x;
+    T *y;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t k = i * W % s.c, pixel = i * W / s.c, row = pixel / s.width;
+        const size_t line = row / s.height * s.rows + row % s.height / 2;
+        float v[W];
+
+        mf_load<W>(x + (line * s.columns + pixel % s.width / 2) * s.c + k, v);
+        mf_store<W>(v, y + i * W);
+    }
+};
+
+/* Sums of 2 x 2 numbers. */
+template <int W, class Add, class T> struct gather_body {
+    struct images s;
+    const T *dy;
+    T *dx;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t k = i * W % s.c, pixel = i * W / s.c, line = pixel / s.columns * 2;
+        const T *upper = dy + (line * s.width + pixel % s.columns * 2) * s.c + k, *lower = upper + s.width * s.c;
+        float v[4][W], sum[W];
+
+        mf_load<W>(upper, v[0]);
+        mf_load<W>(upper + s.c, v[1]);
+        mf_load<W>(lower, v[2]);
+        mf_load<W>(lower + s.c, v[3]);
+        for (int w = 0; w < W; ++w) sum[w] = (v[0][w] + v[1][w]) + (v[2][w] + v[3][w]);
+        mf_give<W, Add>(sum, dx + i * W);
+    }
+};
+
+void upsample(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct images s = images_of(call->out[0].shape, call->in[0].shape);
+
+    mf_by_type(call->out[0].shape.type, [&](auto number) {
+        using T = decltype(number);
+        const T *x = mf_numbers<T>(call->in[0]);
+        T *y = mf_numbers<T>(call->out[0]);
+
+        mf_by_width<T>(s.c, {x, y}, [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, mf_shape_count(&call->out[0].shape) / W, upsample_body<W, T>{s, x, y});
+        });
+    });
+}
+
+template <class T> void upsample_back_of(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct images s = images_of(call->dout.shape, call->din[0].shape);
+    const T *dy = mf_numbers<T>(call->dout);
+    T *dx = mf_numbers<T>(call->din[0]);
+
+    mf_choose(call->add & 1, [&](auto add) {
+        mf_by_width<T>(s.c, {dy, dx}, [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, mf_shape_count(&call->din[0].shape) / W, gather_body<W, decltype(add), T>{s, dy, dx});
+        });
+    });
+}
+
+void upsample_back(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_by_type(call->dout.shape.type, [&](auto number) { upsample_back_of<decltype(number)>(q, call); });
+}
+
 /* -- mean -- */
 
 template <class T> struct mean_body {
@@ -163,4 +237,5 @@ void mean_back(struct mf_queue *q, const struct mf_call *call)
 } // namespace
 
 MF_CUDA_CALLS(pool, pool, pool_back)
+MF_CUDA_CALLS(upsample, upsample, upsample_back)
 MF_CUDA_CALLS(mean, mean, mean_back)

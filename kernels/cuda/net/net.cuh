@@ -24,6 +24,7 @@
     X(GROUP_NORM, group_norm)         \
     X(POOL, pool)                     \
     X(MEAN, mean)                     \
+    X(UPSAMPLE, upsample)             \
     X(ATTENTION, attention)           \
     X(MATMUL, matmul)                 \
     X(CONCAT, concat)                 \

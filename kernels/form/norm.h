@@ -25,4 +25,7 @@ MF_HD float mf_group_slope(float x, float mean, float scale, float dy, float slo
     return scale * dy + (slope * (x - mean) + level);
 }
 
+/** modulate: @p s, @p t: of the sample and channel */
+MF_HD float mf_modulate_value(float x, float s, float t) { return x * (1 + s) + t; }
+
 #endif

@@ -2,7 +2,9 @@
  * mean and 1 / deviation of every row. (Ba, Kiros, Hinton, "Layer normalization", 2016; epsilon as PyTorch.)
  * group_norm: the same over the pixels and channels of a group, then an activation. x [n][..][c], g and b [c];
  * attr.groups divides c. Saved: mean and 1 / deviation of every group of every image. (Wu, He, "Group normalization",
- * ECCV 2018.) */
+ * ECCV 2018.)
+ * modulate: y = x (1 + s) + t. x [n][..][c]; in[1] [n][2 c]: first s, then t, of each sample and channel. (Dhariwal,
+ * Nichol, "Diffusion models beat GANs on image synthesis", 2021: adaptive group normalization.) */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -47,6 +49,15 @@ static void group_reads(const struct mf_attr *attr, unsigned wanted, unsigned *i
     *out = 2;
 }
 
+static int modulate_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (in[0].n < 2 || in[1].n != 2 || in[1].d[0] != in[0].d[0] || in[1].d[1] != 2 * mf_shape_last(&in[0]))
+        return mf_fail(MF_USAGE, "its second input is not [samples][2 channels] of its first");
+    out[0] = in[0];
+    return MF_OK;
+}
+
 static double operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
 {
     (void)attr, (void)in;
@@ -72,3 +83,10 @@ const struct mf_op mf_op_group_norm = {.name = "group_norm",
                                        .adds = 1,
                                        .cheap = 1,
                                        .consumes = 1};
+const struct mf_op mf_op_modulate = {.name = "modulate",
+                                     .shape = modulate_shape,
+                                     .reads = mf_product_reads,
+                                     .over = 1,
+                                     .back_over = 1,
+                                     .adds = 3,
+                                     .cheap = 1};

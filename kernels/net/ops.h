@@ -22,6 +22,7 @@
     X(LAYER_NORM, layer_norm) \
     X(SOFTMAX, softmax)            /* over the last axis */ \
     X(GROUP_NORM, group_norm)      /* then an activation, which is computed again in backward */ \
+    X(MODULATE, modulate)          /* x (1 + s) + t, with s and t of each sample and channel */ \
     X(POOL, pool)                  /* means of 2 x 2 pixels */ \
     X(MEAN, mean)                  /* of all pixels */ \
     X(UPSAMPLE, upsample)          /* each pixel becomes 2 x 2 equal ones */ \

@@ -45,6 +45,18 @@ static void group_norm(const struct mf_attr *attr, const struct mf_shape shape[]
         }
 }
 
+static void modulate(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t c = mf_shape_last(&shape[0]), each = mf_shape_count(&shape[0]) / shape[0].d[0];
+
+    (void)attr;
+    for (size_t at = 0; at < mf_shape_count(&shape[0]); ++at) {
+        const double *of = in[1] + at / each * 2 * c + at % c;
+
+        out[at] = in[0][at] * (1 + of[0]) + of[c];
+    }
+}
+
 static void pool(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t *x = shape[0].d, rows = x[1] / 2, columns = x[2] / 2, c = x[3];
@@ -101,6 +113,9 @@ const struct net_case net_image[] = {
     {MF_OP_GROUP_NORM, group_norm, {.groups = 3, .act = MF_ACT_SILU}, 6, .in = {F(3, 2, 70, 3), F(1, 3), F(1, 3)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 1, .act = MF_ACT_RELU}, 1, .in = {F(4, 3, 2, 5, 4), F(1, 4), F(1, 4)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 2, .act = MF_ACT_SILU}, 7, .in = {F(4, 2, 3, 5, 8), F(1, 8), F(1, 8)}},
+    {MF_OP_MODULATE, modulate, {0}, 3, .in = {F(4, 3, 2, 5, 8), F(2, 3, 16)}},
+    {MF_OP_MODULATE, modulate, {0}, 2, .in = {F(4, 2, 9, 8, 5), F(2, 2, 10)}},
+    {MF_OP_MODULATE, modulate, {0}, 1, .in = {F(2, 3, 70), F(2, 3, 140)}},
     {MF_OP_POOL, pool, {0}, 1, .in = {F(4, 2, 4, 5, 8)}},
     {MF_OP_POOL, pool, {0}, 1, .in = {F(4, 2, 4, 6, 5)}},
     {MF_OP_POOL, pool, {0}, 1, .in = {F(4, 1, 5, 7, 3)}},

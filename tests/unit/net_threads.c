@@ -172,6 +172,7 @@ static const struct net_case rows[] = {
     {MF_OP_MUL, NULL, {0}, 3, .in = {F(2, 601, 71), F(1, 71)}},
     {MF_OP_SOFTMAX, NULL, {0}, 1, .in = {F(2, 601, 71)}},
     {MF_OP_SOFTMAX_LOSS, NULL, {.rate = 0.1}, 1, .in = {F(2, 4001, 9), {MF_I32, 1, {4001}}}},
+    {MF_OP_MODULATE, NULL, {0}, 3, .in = {F(4, 11, 19, 13, 15), F(2, 11, 30)}},
     {MF_OP_POOL, NULL, {0}, 1, .in = {F(4, 11, 19, 13, 15)}},
     {MF_OP_UPSAMPLE, NULL, {0}, 1, .in = {F(4, 5, 17, 13, 13)}},
     {MF_OP_MEAN, NULL, {0}, 1, .in = {F(4, 11, 19, 13, 15)}},

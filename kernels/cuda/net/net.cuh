@@ -22,6 +22,7 @@
     X(LAYER_NORM, layer_norm)         \
     X(SOFTMAX, softmax)               \
     X(GROUP_NORM, group_norm)         \
+    X(MODULATE, modulate)             \
     X(POOL, pool)                     \
     X(MEAN, mean)                     \
     X(UPSAMPLE, upsample)             \

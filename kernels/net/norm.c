@@ -1,10 +1,10 @@
 /* Norms. layer_norm: y = (x - mean) / sqrt(variance + 1e-5) * g + b over the last axis. x [..][d], g and b [d]. Saved:
  * mean and 1 / deviation of every row. (Ba, Kiros, Hinton, "Layer normalization", 2016; epsilon as PyTorch.)
- * group_norm: the same over the pixels and channels of a group, then an activation. x [n][..][c], g and b [c];
- * attr.groups divides c. Saved: mean and 1 / deviation of every group of every image. (Wu, He, "Group normalization",
- * ECCV 2018.)
- * modulate: y = x (1 + s) + t. x [n][..][c]; in[1] [n][2 c]: first s, then t, of each sample and channel. (Dhariwal,
- * Nichol, "Diffusion models beat GANs on image synthesis", 2021: adaptive group normalization.) */
+ * group_norm: the same over the pixels and channels of a group. modulate, if in[3] is there, and an activation follow.
+ * x [n][..][c], g and b [c]; attr.groups divides c. Saved: mean and 1 / deviation of every group of every image. (Wu,
+ * He, "Group normalization", ECCV 2018.) modulate: y = x (1 + s) + t. x [n][..][c]; in[1] [n][2 c]: first s, then t, of
+ * each sample and channel. (Dhariwal, Nichol, "Diffusion models beat GANs on image synthesis", 2021: adaptive group
+ * normalization.) */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -20,6 +20,14 @@ static int layer_shape(const struct mf_attr *attr, const struct mf_shape in[], s
     return MF_OK;
 }
 
+/* @p st: s and t of the channels of @p x. */
+static int check_modulation(const struct mf_shape *x, const struct mf_shape *st)
+{
+    if (x->n < 2 || st->n != 2 || st->d[0] != x->d[0] || st->d[1] != 2 * mf_shape_last(x))
+        return mf_fail(MF_USAGE, "what modulates it is not [samples][2 channels] of its first input");
+    return MF_OK;
+}
+
 static int group_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     const size_t c = in[0].n > 1 ? mf_shape_last(&in[0]) : 0;
@@ -27,6 +35,7 @@ static int group_shape(const struct mf_attr *attr, const struct mf_shape in[], s
     for (int i = 1; i < 3; ++i)
         if (in[i].n != 1 || in[i].d[0] != c)
             return mf_fail(MF_USAGE, "its weights have %zu numbers, its input %zu channels", in[i].d[0], c);
+    if (in[3].n) MF_TRY(check_modulation(&in[0], &in[3]));
     if (attr->groups < 1 || c % (size_t)attr->groups != 0)
         return mf_fail(MF_USAGE, "its %zu channels are not divided by %d groups", c, attr->groups);
     out[0] = in[0];
@@ -41,19 +50,17 @@ static void reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, uns
     *out = 2;
 }
 
-/* What an activation got follows from all inputs. */
+/* The inputs of the activation, and the factor of s, follow from all inputs. */
 static void group_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
 {
-    (void)wanted;
-    *in = attr->act ? 7 : 3;
+    *in = attr->act || wanted & 8 ? 15 : 11;
     *out = 2;
 }
 
 static int modulate_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     (void)attr;
-    if (in[0].n < 2 || in[1].n != 2 || in[1].d[0] != in[0].d[0] || in[1].d[1] != 2 * mf_shape_last(&in[0]))
-        return mf_fail(MF_USAGE, "its second input is not [samples][2 channels] of its first");
+    MF_TRY(check_modulation(&in[0], &in[1]));
     out[0] = in[0];
     return MF_OK;
 }
@@ -80,7 +87,7 @@ const struct mf_op mf_op_group_norm = {.name = "group_norm",
                                        .shared = 6,
                                        .f32 = 6,
                                        .back_over = 1,
-                                       .adds = 1,
+                                       .adds = 9,
                                        .cheap = 1,
                                        .consumes = 1};
 const struct mf_op mf_op_modulate = {.name = "modulate",

@@ -21,7 +21,7 @@
     X(MUL, mul)                    /* a b, number by number; b of fewer axes is repeated */ \
     X(LAYER_NORM, layer_norm) \
     X(SOFTMAX, softmax)            /* over the last axis */ \
-    X(GROUP_NORM, group_norm)      /* then an activation, which is computed again in backward */ \
+    X(GROUP_NORM, group_norm)      /* then modulate, or none, and an activation, computed again in backward */ \
     X(MODULATE, modulate)          /* x (1 + s) + t, with s and t of each sample and channel */ \
     X(POOL, pool)                  /* means of 2 x 2 pixels */ \
     X(MEAN, mean)                  /* of all pixels */ \

@@ -93,7 +93,8 @@ int mf_build_conv(struct mf_build *build, const char *name, int x, size_t channe
 /** With NAME.weight and NAME.bias of the last axis. */
 int mf_build_layer_norm(struct mf_build *build, const char *name, int x);
 
-/** x [n][..][c] in groups of channels, with NAME.weight and NAME.bias [c]. */
+/** x [n][..][c] in groups of channels, with NAME.weight and NAME.bias [c]. Where MF_OP_MODULATE (mf_build_two()) and an
+ * activation come directly behind, all three become one node: what modulates comes before. */
 int mf_build_group_norm(struct mf_build *build, const char *name, int x, int groups);
 
 /** An operation of one input (activations, softmax, pool, mean), or of two (add, mul, losses). */

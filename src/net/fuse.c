@@ -1,4 +1,4 @@
-/* The pass fuse: an operation and its activation become one node. */
+/* The pass fuse: an operation and its activation become one node, and so do a group norm and its modulate. */
 #include <stdlib.h>
 
 #include "src/base/err.h"
@@ -35,6 +35,24 @@ static int joins(const struct mf_node *node, const struct mf_node *next, enum mf
            (!keeps(node->op, act) || how != MF_RECOMPUTE_CHEAP);
 }
 
+/* A norm that has neither modulate nor activation takes the former, whose other input is there before the norm. */
+static int is_modulated(const struct mf_node *node, const struct mf_node *next)
+{
+    return node->op == MF_OP_GROUP_NORM && next->op == MF_OP_MODULATE && !node->attr.act && node->in[3] < 0 &&
+           next->in[0] == node->out[0] && next->in[1] != node->out[0] && next->segment == node->segment;
+}
+
+static void join(struct mf_node *node, const struct mf_node *next)
+{
+    if (next->op == MF_OP_MODULATE) {
+        node->in[3] = next->in[1];
+    } else {
+        node->attr.act = (int)act_of(next->op);
+        if (keeps(node->op, act_of(next->op))) node->out[1] = node->out[0];
+    }
+    node->out[0] = next->out[0];
+}
+
 size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how, enum mf_scope scope)
 {
     unsigned char *dead = MF_MUST(calloc(list->nodes + 1, 1), "marks");
@@ -42,18 +60,19 @@ size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how, enum mf_scope s
     size_t joined = 0;
 
     mf_uses_make(list, &uses);
-    for (size_t i = 0; i + 1 < list->nodes; ++i) {
-        struct mf_node *node = &list->node[i], *next = node + 1;
-        const int between = node->out[0];
+    for (size_t i = 0, k; i < list->nodes; i = k) {
+        struct mf_node *node = &list->node[i];
 
-        if (dead[i] || !mf_node_in(node, scope) || !joins(node, next, how) || list->net->value[between].kept ||
-            mf_uses_readers(&uses, list->net, between, 0) != 1)
-            continue;
-        node->attr.act = (int)act_of(next->op);
-        if (keeps(node->op, act_of(next->op))) node->out[1] = between;
-        node->out[0] = next->out[0];
-        dead[i + 1] = 1;
-        ++joined;
+        for (k = i + 1; k < list->nodes && mf_node_in(node, scope); ++k) {
+            const int between = node->out[0];
+
+            if (!(is_modulated(node, &list->node[k]) || joins(node, &list->node[k], how)) ||
+                list->net->value[between].kept || mf_uses_readers(&uses, list->net, between, 0) != 1)
+                break;
+            join(node, &list->node[k]);
+            dead[k] = 1;
+            ++joined;
+        }
     }
     mf_uses_free(&uses);
     mf_list_compact(list, dead);

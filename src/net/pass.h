@@ -21,7 +21,8 @@ enum mf_recompute {
  * which nothing trains, have 16 bits in memory, where all nodes read them so. Lists that share them have one type. */
 void mf_pass_cast(struct mf_list *list, enum mf_type type, unsigned narrow);
 
-/** Joins an operation in @p scope and the activation behind it where nobody else reads what is between. With
+/** Joins an operation in @p scope and the activation behind it where nobody else reads what is between. A group norm
+ * takes modulate as well; its sums then round in another order. With
  * MF_RECOMPUTE_CHEAP activations that could be computed again stay nodes of their own. Returns how many were joined. */
 size_t mf_pass_fuse(struct mf_list *list, enum mf_recompute how, enum mf_scope scope);
 

@@ -322,6 +322,7 @@ static void check_refusals(void)
     static const struct net_case bad[] = {
         {MF_OP_ADD, NULL, {0}, 0, .in = {F(2, 5, 6), F(2, 6, 5)}},
         {MF_OP_MUL, NULL, {0}, 0, .in = {F(1, 6), F(2, 5, 6)}},
+        {MF_OP_GROUP_NORM, NULL, {.groups = 2}, 0, .in = {F(3, 2, 5, 6), F(1, 6), F(1, 6), F(2, 3, 12)}},
         {MF_OP_MODULATE, NULL, {0}, 0, .in = {F(3, 2, 5, 6), F(2, 2, 6)}},
         {MF_OP_ATTENTION, NULL, {0}, 0, .in = {F(3, 2, 7, 18)}},
         {MF_OP_ATTENTION, NULL, {.heads = 2}, 0, .in = {F(3, 2, 7, 20)}},

@@ -38,9 +38,10 @@ static void group_norm(const struct mf_attr *attr, const struct mf_shape shape[]
             for (size_t i = 0; i < each / c * size; ++i) squares += pow(x[i / size * c + i % size] - mean, 2) / n;
             for (size_t i = 0; i < each / c * size; ++i) {
                 const size_t at = i / size * c + i % size, channel = group + i % size;
+                const double y = (x[at] - mean) / sqrt(squares + 1e-5) * in[1][channel] + in[2][channel];
+                const double *st = in[3] ? in[3] + image * 2 * c + channel : NULL;
 
-                out[image * each + group + at] =
-                    net_act(attr->act, (x[at] - mean) / sqrt(squares + 1e-5) * in[1][channel] + in[2][channel]);
+                out[image * each + group + at] = net_act(attr->act, st ? y * (1 + st[0]) + st[c] : y);
             }
         }
 }
@@ -113,6 +114,13 @@ const struct net_case net_image[] = {
     {MF_OP_GROUP_NORM, group_norm, {.groups = 3, .act = MF_ACT_SILU}, 6, .in = {F(3, 2, 70, 3), F(1, 3), F(1, 3)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 1, .act = MF_ACT_RELU}, 1, .in = {F(4, 3, 2, 5, 4), F(1, 4), F(1, 4)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 2, .act = MF_ACT_SILU}, 7, .in = {F(4, 2, 3, 5, 8), F(1, 8), F(1, 8)}},
+    {MF_OP_GROUP_NORM,
+     group_norm,
+     {.groups = 2, .act = MF_ACT_SILU},
+     15,
+     .in = {F(4, 2, 3, 5, 8), F(1, 8), F(1, 8), F(2, 2, 16)}},
+    {MF_OP_GROUP_NORM, group_norm, {.groups = 1}, 9, .in = {F(4, 3, 3, 5, 5), F(1, 5), F(1, 5), F(2, 3, 10)}},
+    {MF_OP_GROUP_NORM, group_norm, {.groups = 2}, 7, .in = {F(3, 3, 4, 6), F(1, 6), F(1, 6), F(2, 3, 12)}},
     {MF_OP_MODULATE, modulate, {0}, 3, .in = {F(4, 3, 2, 5, 8), F(2, 3, 16)}},
     {MF_OP_MODULATE, modulate, {0}, 2, .in = {F(4, 2, 9, 8, 5), F(2, 2, 10)}},
     {MF_OP_MODULATE, modulate, {0}, 1, .in = {F(2, 3, 70), F(2, 3, 140)}},

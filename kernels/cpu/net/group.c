@@ -11,8 +11,8 @@
 struct room {
     /* sums over the pixels: of x and x^2, counted from the first pixel; in backward of dy and dy (x - mean) */
     double *first, *second;
-    float *mean, *scale;  /* y = (x - mean) scale + b */
-    float *slope, *level; /* dx = scale dy + slope (x - mean) + level */
+    float *mean, *scale;  /* y = (x - mean) scale + level */
+    float *slope, *level; /* then: dx = scale dy + slope (x - mean) + level */
     float *unit;          /* y of one pixel */
 };
 
@@ -79,26 +79,36 @@ static void group_statistics(const float *x, const struct room *room, size_t fro
     saved[1] = (float)(1 / sqrt(squares / n + MF_NORM_EPSILON));
 }
 
-/* Mean and scale of every channel. */
-static void spread(const struct mf_call *call, const float *saved, const struct room *room, size_t channels)
+/* s of an image, and t behind; NULL: it is not modulated. */
+static const float *modulation(const struct mf_call *call, size_t image)
+{
+    return call->in[3].at ? (const float *)call->in[3].at + image * 2 * mf_shape_last(&call->in[0].shape) : NULL;
+}
+
+/* The factor of g and b. */
+static float gain(const float *st, size_t i) { return st ? 1 + st[i] : 1; }
+
+/* Mean, scale and level of every channel. */
+static void spread(const struct mf_call *call, size_t image, const float *saved, const struct room *room,
+                   size_t channels)
 {
     const size_t size = channels / (size_t)call->attr->groups;
-    const float *g = call->in[1].at;
+    const float *g = call->in[1].at, *b = call->in[2].at, *st = modulation(call, image);
 
     for (size_t i = 0; i < channels; ++i) {
         room->mean[i] = saved[2 * (i / size)];
-        room->scale[i] = saved[2 * (i / size) + 1] * g[i];
+        room->scale[i] = saved[2 * (i / size) + 1] * (g[i] * gain(st, i));
+        if (b) room->level[i] = st ? b[i] * gain(st, i) + st[channels + i] : b[i];
     }
 }
 
-MF_CPU_FAST static void normalise(const float *x, const struct room *room, const float *b, float *y, size_t pixels,
-                                  size_t c)
+MF_CPU_FAST static void normalise(const float *x, const struct room *room, float *y, size_t pixels, size_t c)
 {
-    const float *mean = room->mean, *scale = room->scale;
+    const float *mean = room->mean, *scale = room->scale, *level = room->level;
 
     for (size_t p = 0; p < pixels; ++p)
 #pragma omp simd
-        for (size_t i = 0; i < c; ++i) y[p * c + i] = mf_group_value(x[p * c + i], mean[i], scale[i], b[i]);
+        for (size_t i = 0; i < c; ++i) y[p * c + i] = mf_group_value(x[p * c + i], mean[i], scale[i], level[i]);
 }
 
 static void forward_images(const struct mf_call *call, size_t from, size_t to)
@@ -115,11 +125,11 @@ static void forward_images(const struct mf_call *call, size_t from, size_t to)
             moments(x + at, pixels, c, at + MF_STRIP < c ? MF_STRIP : c - at, room.first + at, room.second + at);
         for (size_t k = 0; k < groups; ++k)
             group_statistics(x, &room, k * (c / groups), (k + 1) * (c / groups), (double)pixels, saved + 2 * k);
-        spread(call, saved, &room, c);
+        spread(call, n, saved, &room, c);
         for (size_t at = 0; at < pixels; at += MF_BLOCK) {
             const size_t count = at + MF_BLOCK < pixels ? MF_BLOCK : pixels - at;
 
-            normalise(x + at * c, &room, call->in[2].at, y + at * c, count, c);
+            normalise(x + at * c, &room, y + at * c, count, c);
             mf_act_forward(call->attr->act, y + at * c, y + at * c, count * c);
         }
     }
@@ -153,7 +163,7 @@ static void through(const struct mf_call *call, const struct room *room, const f
                     size_t pixels, size_t c)
 {
     for (size_t p = 0; p < pixels; ++p) {
-        normalise(x + p * c, room, call->in[2].at, room->unit, 1, c);
+        normalise(x + p * c, room, room->unit, 1, c);
         mf_act_backward(call->attr->act, room->unit, dy + p * c, slope + p * c, c, 0);
     }
 }
@@ -212,6 +222,23 @@ MF_CPU_FAST static void combine(const float *x, const float *dy, const struct ro
                 dx[p + i] = mf_group_slope(x[p + i], mean[i], scale[i], dy[p + i], slope[i], level[i]);
 }
 
+/* Gradients of s and t: of what the norm gave without them, and of 1. */
+static void backward_modulation(const struct mf_call *call, size_t image, const float *saved, const struct room *room,
+                                size_t c)
+{
+    const size_t size = c / (size_t)call->attr->groups;
+    const float *g = call->in[1].at, *b = call->in[2].at;
+    float *ds = (float *)call->din[3].at + image * 2 * c;
+    const int add = (int)(call->add >> 3 & 1);
+
+    for (size_t i = 0; i < c; ++i) {
+        const double scale = (double)saved[2 * (i / size) + 1] * (double)g[i];
+
+        ds[i] = (float)((add ? (double)ds[i] : 0) + scale * room->second[i] + (double)b[i] * room->first[i]);
+        ds[c + i] = (float)((add ? (double)ds[c + i] : 0) + room->first[i]);
+    }
+}
+
 static void backward_images(const struct mf_call *call, size_t from, size_t to)
 {
     const size_t c = mf_shape_last(&call->in[0].shape), groups = (size_t)call->attr->groups, size = c / groups;
@@ -223,11 +250,12 @@ static void backward_images(const struct mf_call *call, size_t from, size_t to)
         const float *saved = (const float *)call->out[1].at + 2 * n * groups;
         float *slope = slopes_of(call) + n * pixels * c;
 
-        spread(call, saved, &room, c);
+        spread(call, n, saved, &room, c);
         if (call->attr->act) through(call, &room, x, (const float *)call->dout.at + n * pixels * c, slope, pixels, c);
         for (size_t at = 0; at < c; at += MF_STRIP)
             products(x + at, slope + at, room.mean + at, pixels, c, at + MF_STRIP < c ? MF_STRIP : c - at,
                      room.first + at, room.second + at);
+        if (call->din[3].at) backward_modulation(call, n, saved, &room, c);
         if (!call->din[0].at) continue;
         for (size_t k = 0; k < groups; ++k)
             group_coefficients(&room, k * size, (k + 1) * size, (double)pixels, (double)saved[2 * k + 1]);
@@ -248,9 +276,10 @@ static void backward_weights(const struct mf_call *call)
 
         for (size_t n = 0; n < images; ++n) {
             const struct room room = room_of(call, n, c);
+            const double times = (double)gain(modulation(call, n), i);
 
-            g += room.second[i] * (double)saved[2 * (n * groups + i / (c / groups)) + 1];
-            b += room.first[i];
+            g += times * room.second[i] * (double)saved[2 * (n * groups + i / (c / groups)) + 1];
+            b += times * room.first[i];
         }
         if (dg) dg[i] = (float)g;
         if (db) db[i] = (float)b;

@@ -13,17 +13,23 @@ namespace
 template <class T> struct norm {
     size_t images, pixels, c, groups;
     int act;
-    const T *x, *dy;
+    const T *x, *dy, *st; /* st: s and t of modulate, or NULL */
     const float *g, *b;
     float *saved;
     double *sums;
     float *line; /* [image][group] dx = scale g s + line[0] (x - mean) + line[1] */
     __host__ __device__ size_t group(size_t image, size_t k) const { return image * groups + k / (c / groups); }
+    /* The factor of g and b. */
+    __device__ float gain(size_t image, size_t k) const { return st ? 1 + mf_wide(st[image * 2 * c + k]) : 1; }
+    __device__ float level(size_t image, size_t k) const
+    {
+        return st ? b[k] * gain(image, k) + mf_wide(st[image * 2 * c + c + k]) : b[k];
+    }
     __device__ float normal(size_t image, size_t k, float v) const
     {
         const float *of = saved + 2 * group(image, k);
 
-        return mf_group_value(v, of[0], of[1] * g[k], b[k]);
+        return mf_group_value(v, of[0], of[1] * (g[k] * gain(image, k)), level(image, k));
     }
     __device__ float slope(size_t image, size_t k, float v, float up) const
     {
@@ -109,8 +115,10 @@ template <class T> struct line_body {
         double first = 0, second = 0;
 
         for (size_t k = 0; k < size; ++k) {
-            first += double(s.g[channel + k]) * sums[2 * k];
-            second += double(s.g[channel + k]) * sums[2 * k + 1];
+            const double g = double(s.g[channel + k] * s.gain(i / s.groups, channel + k));
+
+            first += g * sums[2 * k];
+            second += g * sums[2 * k + 1];
         }
         s.line[2 * i] = float(-second * r * r * r / n);
         s.line[2 * i + 1] = float(-first * r / n);
@@ -129,7 +137,7 @@ template <int W, class Add, class T> struct slope_body {
         mf_load<W>(s.dy + i * W, up);
         for (int w = 0; w < W; ++w) {
             const size_t channel = k + size_t(w), group = s.group(image, channel);
-            const float scale = s.saved[2 * group + 1] * s.g[channel];
+            const float scale = s.saved[2 * group + 1] * (s.g[channel] * s.gain(image, channel));
 
             v[w] = mf_group_slope(v[w], s.saved[2 * group], scale, s.slope(image, channel, v[w], up[w]),
                                   s.line[2 * group], s.line[2 * group + 1]);
@@ -150,11 +158,31 @@ template <class T> struct weights_body {
         for (size_t image = 0; image < s.images; ++image) {
             const double *sums = s.sums + 2 * (image * s.c + k);
 
-            g += sums[1] * double(s.saved[2 * s.group(image, k) + 1]);
-            b += sums[0];
+            const double times = double(s.gain(image, k));
+
+            g += times * sums[1] * double(s.saved[2 * s.group(image, k) + 1]);
+            b += times * sums[0];
         }
         if (dg) dg[k] = float(g);
         if (db) db[k] = float(b);
+    }
+};
+
+/* Gradients of s and t: of what the norm gave without them, and of 1. Channel i of all images. */
+template <class T> struct modulation_body {
+    norm<T> s;
+    T *ds;
+    bool add;
+    __device__ void put(T *to, double sum) const { *to = mf_round<T>(float((add ? double(mf_wide(*to)) : 0) + sum)); }
+    __device__ void operator()(size_t i) const
+    {
+        const size_t image = i / s.c, k = i % s.c;
+        const double *sums = s.sums + 2 * i;
+        const double scale = double(s.saved[2 * s.group(image, k) + 1]) * double(s.g[k]);
+        T *to = ds + image * 2 * s.c + k;
+
+        put(to, scale * sums[1] + double(s.b[k]) * sums[0]);
+        put(to + s.c, sums[0]);
     }
 };
 
@@ -182,6 +210,7 @@ template <class T> norm<T> norm_of(const struct mf_call *call)
     s.x = mf_numbers<T>(call->in[0]);
     s.g = mf_floats(call->in[1]);
     s.b = mf_floats(call->in[2]);
+    s.st = mf_numbers<T>(call->in[3]);
     s.dy = mf_numbers<T>(call->dout);
     s.saved = mf_floats(call->out[1]);
     s.sums = static_cast<double *>(call->work);
@@ -206,11 +235,12 @@ template <class T> void forward_of(struct mf_queue *q, const struct mf_call *cal
 template <class T> void backward_of(struct mf_queue *q, const struct mf_call *call)
 {
     const norm<T> s = norm_of<T>(call);
-    T *dx = mf_numbers<T>(call->din[0]);
+    T *dx = mf_numbers<T>(call->din[0]), *ds = mf_numbers<T>(call->din[3]);
     float *dg = mf_floats(call->din[1]), *db = mf_floats(call->din[2]);
 
     mf_columns_run(q, s.images, s.pixels, s.c, products_body<T>{s});
     if (dg || db) mf_each(q, s.c, weights_body<T>{s, dg, db, (call->add & 2) != 0, (call->add & 4) != 0});
+    if (ds) mf_each(q, s.images * s.c, modulation_body<T>{s, ds, (call->add & 8) != 0});
     if (!dx) return;
     mf_each(q, s.images * s.groups, line_body<T>{s});
     mf_choose(call->add & 1, [&](auto add) {

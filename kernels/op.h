@@ -107,6 +107,7 @@ struct mf_op {
     double (*back)(const struct mf_shape in[], unsigned wanted);
     unsigned shared;    /* inputs that all samples read: weights, whose gradients are f32 */
     unsigned f32;       /* inputs that stay f32 where others have 16 bits */
+    unsigned constant;  /* inputs that have no gradient: what the caller fills, as the noise level of a sample */
     unsigned passes;    /* inputs whose gradient is dout itself: no node, no copy */
     unsigned over;      /* forward: inputs whose memory out[0] may take */
     unsigned back_over; /* backward: gradients that may take the memory of dout */

@@ -33,7 +33,8 @@
     X(TRANSPOSE, transpose)        /* attr.axis and attr.other change places */ \
     X(SOFTMAX_LOSS, softmax_loss)  /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
     X(SQUARED_LOSS, squared_loss)  /* mean of (a - b)^2 */ \
-    X(DROPOUT, dropout)
+    X(DROPOUT, dropout) \
+    X(BLEND, blend)                /* a x + b z, with one a and one b for each sample */
 
 /* Of a mixture of experts (kernels/net/route.c). Each takes the types that it gets. */
 #define MF_OP_EXPERT_LIST(X) \

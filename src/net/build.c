@@ -269,6 +269,13 @@ int mf_build_attention(struct mf_build *build, const char *name, int x, int kv, 
     return mf_build_node(build, MF_OP_ATTENTION, attr, name, 3, in);
 }
 
+int mf_build_blend(struct mf_build *build, const char *name, int x, int z, int a, int b)
+{
+    const int in[] = {x, z, a, b};
+
+    return mf_build_node(build, MF_OP_BLEND, (struct mf_attr){0}, name, 4, in);
+}
+
 int mf_build_matmul(struct mf_build *build, const char *name, int a, int b, unsigned transposed)
 {
     const int in[] = {a, b};

@@ -104,6 +104,9 @@ int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int
 /** @p x: the columns q, k, v; or q alone, and @p kv has k and v. @p kv, @p mask: -1: none. */
 int mf_build_attention(struct mf_build *build, const char *name, int x, int kv, int mask, struct mf_attr attr);
 
+/** a x + b z, with one a and one b [n] for each sample, which have no gradients. @p z, @p b: -1: none. */
+int mf_build_blend(struct mf_build *build, const char *name, int x, int z, int a, int b);
+
 /** [..][m][k] [..][k][n]. @p transposed: bit 0: a holds transposes; bit 1: b. */
 int mf_build_matmul(struct mf_build *build, const char *name, int a, int b, unsigned transposed);
 

@@ -31,6 +31,12 @@ static int is_needed(const struct grads *s, int v)
     return value->base >= 0 && value->role != MF_ROLE_PARAMETER ? is_needed(s, value->base) : s->needed[v];
 }
 
+/* Does a gradient come back by input @p j of the node? */
+static int is_differentiated(const struct grads *s, const struct mf_node *node, int j)
+{
+    return node->in[j] >= 0 && !(mf_ops[node->op]->constant >> j & 1) && is_needed(s, node->in[j]);
+}
+
 static void mark_needed(struct grads *s, unsigned sets)
 {
     const struct mf_net *net = s->list->net;
@@ -40,7 +46,7 @@ static void mark_needed(struct grads *s, unsigned sets)
         const struct mf_node *node = &s->list->node[i];
 
         for (int j = 0; j < MF_INS; ++j)
-            if (node->out[0] >= 0 && node->in[j] >= 0 && is_needed(s, node->in[j])) s->needed[node->out[0]] = 1;
+            if (node->out[0] >= 0 && is_differentiated(s, node, j)) s->needed[node->out[0]] = 1;
     }
 }
 
@@ -112,7 +118,7 @@ static unsigned wanted_of(struct grads *s, const struct mf_node *node)
     for (int j = 0; j < MF_INS; ++j) {
         const int x = node->in[j];
 
-        if (x < 0 || !is_needed(s, x)) continue;
+        if (!is_differentiated(s, node, j)) continue;
         if (mf_ops[node->op]->passes >> j & 1 && parameter_of(net, node, j) < 0 &&
             mf_shape_count(&net->value[x].shape) == mf_shape_count(&net->value[y].shape))
             give(s, x, s->gradient[y], 0);

@@ -323,6 +323,8 @@ static void check_refusals(void)
         {MF_OP_ADD, NULL, {0}, 0, .in = {F(2, 5, 6), F(2, 6, 5)}},
         {MF_OP_MUL, NULL, {0}, 0, .in = {F(1, 6), F(2, 5, 6)}},
         {MF_OP_GROUP_NORM, NULL, {.groups = 2}, 0, .in = {F(3, 2, 5, 6), F(1, 6), F(1, 6), F(2, 3, 12)}},
+        {MF_OP_BLEND, NULL, {0}, 0, .in = {F(2, 2, 5), F(2, 2, 5), F(1, 2)}},
+        {MF_OP_BLEND, NULL, {0}, 0, .in = {F(2, 2, 5), {0}, F(1, 5)}},
         {MF_OP_MODULATE, NULL, {0}, 0, .in = {F(3, 2, 5, 6), F(2, 2, 6)}},
         {MF_OP_ATTENTION, NULL, {0}, 0, .in = {F(3, 2, 7, 18)}},
         {MF_OP_ATTENTION, NULL, {.heads = 2}, 0, .in = {F(3, 2, 7, 20)}},
@@ -361,7 +363,8 @@ static void check_lacks(const struct device *d, int named, char **name)
 /* All cases with numbers of one type. */
 static void check_all(const struct device *d)
 {
-    static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange, net_image, net_route};
+    static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange,
+                                                   net_image, net_denoise,   net_route};
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
         for (const struct net_case *test = cases[k]; test->oracle; ++test)

@@ -35,6 +35,7 @@ extern const struct net_case net_plain[];
 extern const struct net_case net_attention[];
 extern const struct net_case net_arrange[];
 extern const struct net_case net_image[];
+extern const struct net_case net_denoise[];
 extern const struct net_case net_route[];
 
 /** Shapes that a layer of experts refuses. It ends with a case without inputs. */

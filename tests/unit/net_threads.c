@@ -144,6 +144,7 @@ static void check_points(const struct device *d, size_t n)
         {MF_OP_GELU_TANH, NULL, {0}, 1, .in = {F(2, 1, n)}},
         {MF_OP_ADD, NULL, {0}, 3, .in = {F(2, 1, n), F(1, n)}},
         {MF_OP_MUL, NULL, {0}, 3, .in = {F(2, 1, n), F(1, n)}},
+        {MF_OP_BLEND, NULL, {0}, 3, .in = {F(2, 1, n), F(2, 1, n), F(1, 1), F(1, 1)}},
         {MF_OP_SQUARED_LOSS, NULL, {0}, 3, .in = {F(2, 1, n), F(2, 1, n)}},
     };
 

@@ -34,6 +34,7 @@
     X(SOFTMAX_LOSS, softmax_loss)     \
     X(SQUARED_LOSS, squared_loss)     \
     X(DROPOUT, dropout)               \
+    X(BLEND, blend)                   \
     X(ROUTE, route)                   \
     X(ROUTE_LOAD, route_load)         \
     X(PERMUTE, permute)               \

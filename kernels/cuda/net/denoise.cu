@@ -1,0 +1,75 @@
+/* blend on cuda. See kernels/net/denoise.c. */
+#include "kernels/cuda/net/net.cuh"
+
+namespace
+{
+
+/* -- blend: z and b may be NULL -- */
+
+template <int W> struct blend_body {
+    size_t each;
+    const float *x, *z, *a, *b;
+    float *y;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t sample = i * W / each;
+        float v[W], w[W] = {0};
+
+        mf_load<W>(x + i * W, v);
+        if (z) mf_load<W>(z + i * W, w);
+        for (int k = 0; k < W; ++k) v[k] = z ? a[sample] * v[k] + b[sample] * w[k] : a[sample] * v[k];
+        mf_store<W>(v, y + i * W);
+    }
+};
+
+template <int W, class Add> struct blend_slope_body {
+    size_t each;
+    const float *dy, *a;
+    float *dx;
+    __device__ void operator()(size_t i) const
+    {
+        float v[W];
+
+        mf_load<W>(dy + i * W, v);
+        for (int k = 0; k < W; ++k) v[k] *= a[i * W / each];
+        mf_give<W, Add>(v, dx + i * W);
+    }
+};
+
+void blend(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct mf_tensor *in = call->in;
+    const size_t n = mf_shape_count(&in[0].shape), each = n / in[0].shape.d[0];
+    float *y = mf_floats(call->out[0]);
+
+    mf_by_width<float>(each, {in[0].at, in[1].at, y}, [&](auto width) {
+        constexpr int W = decltype(width)::OF;
+
+        mf_each(q, n / W,
+                blend_body<W>{each, mf_floats(in[0]), mf_floats(in[1]), mf_floats(in[2]), mf_floats(in[3]), y});
+    });
+}
+
+void blend_back(struct mf_queue *q, const struct mf_call *call)
+{
+    const size_t n = mf_shape_count(&call->dout.shape);
+    const float *dy = mf_floats(call->dout);
+
+    for (int j = 0; j < 2; ++j) {
+        float *dx = mf_floats(call->din[j]);
+        const size_t each = n / mf_shape_count(&call->in[dx ? 2 + j : 3 - j].shape);
+
+        if (!dx) continue;
+        mf_choose(call->add >> j & 1, [&](auto add) {
+            mf_by_width<float>(each, {dy, dx}, [&](auto width) {
+                constexpr int W = decltype(width)::OF;
+
+                mf_each(q, n / W, blend_slope_body<W, decltype(add)>{each, dy, mf_floats(call->in[2 + j]), dx});
+            });
+        });
+    }
+}
+
+} // namespace
+
+MF_CUDA_CALLS(blend, blend, blend_back)

@@ -1,0 +1,47 @@
+/* Networks that denoise (Karras et al., "Elucidating the design space of diffusion-based generative models", 2022).
+ * Everything here is f32, also where activations have 16 bits: noise is up to 160 times as large as the image.
+ *
+ * blend: y = a x + b z, with one a and one b for each sample. x [n][..], z as x, a and b [n]; without z and b: y = a x.
+ * normal: independent standard normal numbers, y [n][attr.count], or the shape of in[0] where count is 0. in[0] says
+ * how many samples there are, and is not read. A number depends on the seed, the step, attr.stream, the number of the
+ * sample in the run, and its place in the sample. */
+#include "kernels/net/kinds.h"
+#include "src/base/err.h"
+
+static double few(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+{
+    (void)attr, (void)in;
+    return 3 * (double)mf_shape_count(out);
+}
+
+/* -- blend -- */
+
+static int blend_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (in[0].n < 1 || !in[1].n != !in[3].n) return mf_fail(MF_USAGE, "it blends two tensors with two factors, or one");
+    if (in[1].n && mf_shape_count(&in[1]) != mf_shape_count(&in[0]))
+        return mf_fail(MF_USAGE, "it blends %zu numbers with %zu", mf_shape_count(&in[0]), mf_shape_count(&in[1]));
+    for (int j = 2; j < 4; ++j)
+        if (in[j].n ? mf_shape_count(&in[j]) != in[0].d[0] : j == 2)
+            return mf_fail(MF_USAGE, "it has %zu samples and %zu factors", in[0].d[0], mf_shape_count(&in[j]));
+    out[0] = in[0];
+    return MF_OK;
+}
+
+static void blend_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr;
+    *in = (wanted & 3) << 2;
+    *out = 0;
+}
+
+const struct mf_op mf_op_blend = {.name = "blend",
+                                  .shape = blend_shape,
+                                  .reads = blend_reads,
+                                  .operations = few,
+                                  .f32 = 15,
+                                  .constant = 12,
+                                  .over = 3,
+                                  .adds = 3,
+                                  .cheap = 1};

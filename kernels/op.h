@@ -29,7 +29,7 @@ struct mf_shape {
 /** Constants of a node. */
 struct mf_attr {
     int act;             /* enum mf_act: an activation that a fused node computes as well */
-    unsigned stream;     /* dropout, route: number of the node, part of its random stream */
+    unsigned stream;     /* dropout, route, normal: number of the node, part of its random stream */
     double rate;         /* dropout: probability of a zero; fill: the number; losses: label smoothing; route: deviation
                             of the noise; permute: capacity factor, 0: none */
     int head;            /* losses: its rows are number MF_NUMBER_ROWS + head, below MF_HEADS */
@@ -47,7 +47,7 @@ struct mf_attr {
     int waits;           /* copied: enum mf_waits */
     int axis, other;     /* concat, slice: axis; transpose: both, which change places */
     size_t first, count; /* slice: [first, first + count) of the axis; route: rows of a sample, 0: one, and choices of a
-                            row; permute: count experts */
+                            row; permute: count experts; normal: numbers of a sample, 0: those of its input */
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
     double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept */
     double second;       /* adam, adamw: how much of the second moment is kept */

@@ -34,7 +34,8 @@
     X(SOFTMAX_LOSS, softmax_loss)  /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
     X(SQUARED_LOSS, squared_loss)  /* mean of (a - b)^2 */ \
     X(DROPOUT, dropout) \
-    X(BLEND, blend)                /* a x + b z, with one a and one b for each sample */
+    X(BLEND, blend)                /* a x + b z, with one a and one b for each sample */ \
+    X(NORMAL, normal)              /* normal numbers of each sample */
 
 /* Of a mixture of experts (kernels/net/route.c). Each takes the types that it gets. */
 #define MF_OP_EXPERT_LIST(X) \

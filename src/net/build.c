@@ -276,6 +276,14 @@ int mf_build_blend(struct mf_build *build, const char *name, int x, int z, int a
     return mf_build_node(build, MF_OP_BLEND, (struct mf_attr){0}, name, 4, in);
 }
 
+int mf_build_normal(struct mf_build *build, const char *name, int like, struct mf_shape sample, unsigned stream)
+{
+    const struct mf_attr attr = {.stream = stream, .count = mf_shape_count(&sample) / sample.d[0]};
+
+    sample.d[0] = mf_build_shape(build, like).d[0];
+    return mf_build_reshape(build, mf_build_node(build, MF_OP_NORMAL, attr, name, 1, &like), sample);
+}
+
 int mf_build_matmul(struct mf_build *build, const char *name, int a, int b, unsigned transposed)
 {
     const int in[] = {a, b};

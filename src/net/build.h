@@ -104,8 +104,13 @@ int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int
 /** @p x: the columns q, k, v; or q alone, and @p kv has k and v. @p kv, @p mask: -1: none. */
 int mf_build_attention(struct mf_build *build, const char *name, int x, int kv, int mask, struct mf_attr attr);
 
-/** a x + b z, with one a and one b [n] for each sample, which have no gradients. @p z, @p b: -1: none. */
+/** a x + b z, with one a and one b [n] for each sample. Neither has a gradient. @p z, @p b: -1: none. */
 int mf_build_blend(struct mf_build *build, const char *name, int x, int z, int a, int b);
+
+/** Normal numbers, [n][..] of the shape @p sample without its first extent, for the n samples of @p like. They are
+ * drawn by number MF_NUMBER_SAMPLE, so a sample has the same ones in every batch; nodes of other streams have others.
+ */
+int mf_build_normal(struct mf_build *build, const char *name, int like, struct mf_shape sample, unsigned stream);
 
 /** [..][m][k] [..][k][n]. @p transposed: bit 0: a holds transposes; bit 1: b. */
 int mf_build_matmul(struct mf_build *build, const char *name, int a, int b, unsigned transposed);

@@ -294,6 +294,30 @@ static void check_test(const struct net_case *test, const struct device *d)
     free_trial(&one);
 }
 
+/* Numbers of an operation normal: moments of a standard normal one, and the same bits in every batch. */
+static void check_normal(const struct device *d)
+{
+    enum { EACH = 4001, SAMPLES = 5 };
+    static float all[SAMPLES * EACH], one[EACH];
+    const struct mf_attr attr = {.count = EACH};
+    double sum[5] = {0};
+
+    for (int s = -1; s < SAMPLES; ++s) { /* all, then one by one */
+        double number[MF_NUMBERS] = {[MF_NUMBER_SEED] = 1, [MF_NUMBER_SAMPLE] = s < 0 ? 0 : s};
+        struct mf_call call = {.attr = &attr, .number = device_numbers(d, number)};
+
+        call.in[0].shape = (struct mf_shape){.type = MF_I32, .n = 1, .d = {s < 0 ? SAMPLES : 1}};
+        CHECK(mf_ops[MF_OP_NORMAL]->shape(&attr, &call.in[0].shape, &call.out[0].shape) == MF_OK);
+        call.out[0].at = lay(d, NULL, sizeof all);
+        carry_out(d, MF_OP_NORMAL, &call, 0);
+        take_back(d, s < 0 ? all : one, call.out[0].at, &call.out[0].shape);
+        CHECK_SAYS(s < 0 || memcmp(one, all + s * EACH, sizeof one) == 0, "sample %d is another one alone", s);
+    }
+    for (size_t i = 0; i < SAMPLES * EACH; ++i)
+        for (int k = 1; k <= 4; ++k) sum[k] += pow(all[i], k) / (SAMPLES * EACH);
+    CHECK(fabs(sum[1]) < 0.02 && fabs(sum[2] - 1) < 0.03 && fabs(sum[3]) < 0.06 && fabs(sum[4] - 3) < 0.2);
+}
+
 /* A row of one sample and the first row of the next one differ in their noise. */
 static void check_noise(void)
 {
@@ -394,6 +418,7 @@ int main(int argc, char **argv)
     check_called(&d, sizeof with_cases / sizeof *with_cases, with_cases);
     check_refusals();
     check_noise();
+    check_normal(&d);
     device_close(&d);
     return failures != 0;
 }

@@ -1,6 +1,8 @@
 /* Oracles and cases of the operations of networks that denoise. */
 #include <math.h>
 
+#include "src/base/rng.h"
+#include "src/base/streams.h"
 #include "tests/unit/net_ops.h"
 
 static void blend(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
@@ -12,8 +14,30 @@ static void blend(const struct mf_attr *attr, const struct mf_shape shape[], dou
         out[i] = in[2][i / each] * in[0][i] + (in[1] ? in[3][i / each] * in[1][i] : 0);
 }
 
+/* The same random words as the operation. That they are normal is checked in net_ops.c. */
+static void normal(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t samples = shape[0].d[0], each = attr->count ? attr->count : mf_shape_count(&shape[0]) / samples;
+    uint32_t four[4];
+
+    (void)in;
+    for (size_t i = 0; i < samples * each; ++i) {
+        const size_t k = i % each, pair = k % 4 / 2 * 2;
+
+        mf_random4(5 + (3ULL << 32), MF_STREAM_NORMAL + attr->stream, (40 + i / each) << 32 | k / 4, four);
+        {
+            const double u = (floor(four[pair] / 2.0) + 0.5) / 2147483648.0,
+                         angle = acos(-1) * four[pair + 1] / 2147483648.0;
+
+            out[i] = sqrt(-2 * log((double)(float)u)) * (k % 2 ? sin(angle) : cos(angle));
+        }
+    }
+}
+
 const struct net_case net_denoise[] = {
     {MF_OP_BLEND, blend, {0}, 3, .in = {F(4, 3, 2, 5, 4), F(4, 3, 2, 5, 4), F(1, 3), F(1, 3)}},
     {MF_OP_BLEND, blend, {0}, 2, .in = {F(3, 4, 7, 3), F(3, 4, 7, 3), F(1, 4), F(1, 4)}},
     {MF_OP_BLEND, blend, {0}, 1, .in = {F(2, 4, 9), {0}, F(2, 4, 1)}},
+    {MF_OP_NORMAL, normal, {.stream = 2}, 0, .in = {F(3, 5, 7, 9)}},
+    {MF_OP_NORMAL, normal, {.stream = 1, .count = 600}, 0, .in = {F(1, 3)}},
     {0}};

@@ -1,5 +1,6 @@
-/* blend on cpu. See kernels/net/denoise.c. */
+/* blend and normal on cpu. See kernels/net/denoise.c. */
 #include "kernels/cpu/net/net.h"
+#include "kernels/form/normal.h"
 
 /* y = a x + b z, or y += it. z may be NULL. */
 MF_CPU_FAST static void blend_range(const float *x, const float *z, float a, float b, float *y, size_t n, int add)
@@ -71,3 +72,40 @@ static void blend_backward(struct mf_queue *queue, const struct mf_call *call)
 }
 
 const struct mf_op_calls mf_op_blend_cpu = {.forward = blend_forward, .backward = blend_backward};
+
+/* -- normal: quads of numbers share a random call; rows are blocks of quads -- */
+
+enum { QUADS = 64 };
+
+MF_CPU_FAST static void normal_block(const struct mf_draw *draw, uint64_t sample, uint64_t first, float *to)
+{
+    const struct mf_draw d = *draw;
+
+#pragma omp simd
+    for (size_t q = 0; q < QUADS; ++q) mf_normal_four(&d, sample, first + q, to + 4 * q);
+}
+
+static size_t blocks_of(const struct mf_shape *y) { return (each_of(y) + 4 * QUADS - 1) / (4 * QUADS); }
+
+static void normal_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const struct mf_draw draw = mf_normal_of(call->attr, call->number);
+    const size_t each = each_of(&call->out[0].shape), blocks = blocks_of(&call->out[0].shape);
+    float *y = call->out[0].at, part[4 * QUADS];
+
+    for (size_t r = from; r < to; ++r) {
+        const size_t sample = r / blocks, first = r % blocks * 4 * QUADS, rest = each - first;
+
+        normal_block(&draw, sample, first / 4, rest < 4 * QUADS ? part : y + sample * each + first);
+        if (rest < 4 * QUADS) memcpy(y + sample * each + first, part, rest * sizeof *y);
+    }
+}
+
+static void normal(struct mf_queue *queue, const struct mf_call *call)
+{
+    const struct mf_shape *y = &call->out[0].shape;
+
+    mf_cpu_rows(queue, y->d[0] * blocks_of(y), 16 * QUADS, normal_rows, call);
+}
+
+const struct mf_op_calls mf_op_normal_cpu = {.forward = normal};

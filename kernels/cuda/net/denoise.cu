@@ -1,5 +1,6 @@
-/* blend on cuda. See kernels/net/denoise.c. */
+/* blend and normal on cuda. See kernels/net/denoise.c. */
 #include "kernels/cuda/net/net.cuh"
+#include "kernels/form/normal.h"
 
 namespace
 {
@@ -70,6 +71,45 @@ void blend_back(struct mf_queue *q, const struct mf_call *call)
     }
 }
 
+/* -- normal: a thread has the four numbers that share a random call -- */
+
+struct normal_of {
+    __device__ struct mf_draw operator()(const struct mf_attr &attr, const double *number) const
+    {
+        return mf_normal_of(&attr, number);
+    }
+};
+
+template <int W> struct normal_body {
+    const struct mf_draw *draw;
+    size_t each, quads; /* numbers of a sample; fours of it, the last one not always whole */
+    float *y;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t s = i / quads, quad = i % quads, rest = each - 4 * quad;
+        float four[4];
+
+        mf_normal_four(draw, s, quad, four);
+        if constexpr (W == 4)
+            mf_store<4>(four, y + s * each + 4 * quad);
+        else
+            for (size_t k = 0; k < 4 && k < rest; ++k) y[s * each + 4 * quad + k] = four[k];
+    }
+};
+
+void normal(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct mf_shape &shape = call->out[0].shape;
+    const size_t each = mf_shape_count(&shape) / shape.d[0], quads = (each + 3) / 4;
+    float *y = mf_floats(call->out[0]);
+
+    mf_by_width<float>(each, {y}, [&](auto width) {
+        mf_each(q, shape.d[0] * quads,
+                normal_body<decltype(width)::OF>{mf_once<struct mf_draw>(q, call, normal_of()), each, quads, y});
+    });
+}
+
 } // namespace
 
 MF_CUDA_CALLS(blend, blend, blend_back)
+MF_CUDA_CALLS(normal, normal, nullptr)

@@ -35,6 +35,7 @@
     X(SQUARED_LOSS, squared_loss)     \
     X(DROPOUT, dropout)               \
     X(BLEND, blend)                   \
+    X(NORMAL, normal)                 \
     X(ROUTE, route)                   \
     X(ROUTE_LOAD, route_load)         \
     X(PERMUTE, permute)               \

@@ -2,7 +2,7 @@
  * up to the mean. softmax_loss: logits [rows][classes], labels [rows] i32; rows with a negative label do not count.
  * attr.rate is PyTorch's label smoothing: each class has the target rate / classes, and the label 1 - rate more. Saved:
  * the logarithm of the sum of exponentials, and the loss, of every row. squared_loss: the mean of (a - b)^2 over a
- * row's numbers. A number whose b is NaN adds nothing. */
+ * row's numbers, times the row's weight in[2] [rows] if it is there. A number whose b is NaN adds nothing. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -30,6 +30,8 @@ static int squared_shape(const struct mf_attr *attr, const struct mf_shape in[],
     (void)attr;
     if (mf_shape_count(&in[0]) != mf_shape_count(&in[1]))
         return mf_fail(MF_USAGE, "it compares %zu numbers with %zu", mf_shape_count(&in[0]), mf_shape_count(&in[1]));
+    if (in[2].n && mf_shape_count(&in[2]) != in[0].d[0])
+        return mf_fail(MF_USAGE, "it has %zu rows and %zu weights", in[0].d[0], mf_shape_count(&in[2]));
     out[0] = one;
     return MF_OK;
 }
@@ -37,11 +39,11 @@ static int squared_shape(const struct mf_attr *attr, const struct mf_shape in[],
 static void squared_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
 {
     (void)attr, (void)wanted;
-    *in = 3;
+    *in = 7;
     *out = 0;
 }
 
 const struct mf_op mf_op_softmax_loss = {
     .name = "softmax_loss", .shape = softmax_shape, .reads = softmax_reads, .f32 = 1};
 const struct mf_op mf_op_squared_loss = {
-    .name = "squared_loss", .shape = squared_shape, .reads = squared_reads, .f32 = 3};
+    .name = "squared_loss", .shape = squared_shape, .reads = squared_reads, .f32 = 7, .constant = 4};

@@ -32,7 +32,7 @@
     X(SLICE, slice)                /* [first, first + count) of attr.axis */ \
     X(TRANSPOSE, transpose)        /* attr.axis and attr.other change places */ \
     X(SOFTMAX_LOSS, softmax_loss)  /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
-    X(SQUARED_LOSS, squared_loss)  /* mean of (a - b)^2 */ \
+    X(SQUARED_LOSS, squared_loss)  /* mean of (a - b)^2, times a weight of the row or not */ \
     X(DROPOUT, dropout) \
     X(BLEND, blend)                /* a x + b z, with one a and one b for each sample */ \
     X(NORMAL, normal)              /* normal numbers of each sample */

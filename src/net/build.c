@@ -269,6 +269,13 @@ int mf_build_attention(struct mf_build *build, const char *name, int x, int kv, 
     return mf_build_node(build, MF_OP_ATTENTION, attr, name, 3, in);
 }
 
+int mf_build_squared_loss(struct mf_build *build, const char *name, int a, int b, int weight)
+{
+    const int in[] = {a, b, weight};
+
+    return mf_build_node(build, MF_OP_SQUARED_LOSS, (struct mf_attr){0}, name, 3, in);
+}
+
 int mf_build_blend(struct mf_build *build, const char *name, int x, int z, int a, int b)
 {
     const int in[] = {x, z, a, b};

@@ -90,6 +90,10 @@ int mf_build_linear_second(struct mf_build *build, const char *name, int x, size
  * and NAME.bias. */
 int mf_build_conv(struct mf_build *build, const char *name, int x, size_t channels, size_t k, int stride, int pad);
 
+/** The same, of images that are periodic: what is beyond a side is what is at the other one. */
+int mf_build_conv_periodic(struct mf_build *build, const char *name, int x, size_t channels, size_t k, int stride,
+                           int pad);
+
 /** With NAME.weight and NAME.bias of the last axis. */
 int mf_build_layer_norm(struct mf_build *build, const char *name, int x);
 
@@ -103,6 +107,13 @@ int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int
 
 /** @p x: the columns q, k, v; or q alone, and @p kv has k and v. @p kv, @p mask: -1: none. */
 int mf_build_attention(struct mf_build *build, const char *name, int x, int kv, int mask, struct mf_attr attr);
+
+/** The mean of (a - b)^2; @p weight: of each row, -1: none. */
+int mf_build_squared_loss(struct mf_build *build, const char *name, int a, int b, int weight);
+
+/** Moves @p x by what the denoisers of real and of made samples give of it. The gradient goes to x alone, also where
+ * the others follow from it. */
+int mf_build_match_loss(struct mf_build *build, const char *name, int x, int real, int made);
 
 /** a x + b z, with one a and one b [n] for each sample. Neither has a gradient. @p z, @p b: -1: none. */
 int mf_build_blend(struct mf_build *build, const char *name, int x, int z, int a, int b);

@@ -89,9 +89,19 @@ static void squared_loss(const struct mf_attr *attr, const struct mf_shape shape
 
     (void)attr;
     *out = 0;
-    for (size_t i = 0; i < n; ++i)
-        *out +=
-            (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]) / net_number[MF_NUMBER_ROWS] / (double)(n / shape[0].d[0]);
+    for (size_t i = 0; i < n; ++i) {
+        const size_t each = n / shape[0].d[0];
+        const double square = isnan(in[1][i]) ? 0 : (in[0][i] - in[1][i]) * (in[0][i] - in[1][i]);
+
+        *out += square * (in[2] ? in[2][i / each] : 1) / net_number[MF_NUMBER_ROWS] / (double)each;
+    }
+}
+
+/* Some targets do not count. */
+static void squared_mask(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    (void)attr;
+    for (size_t i = 0; i < mf_shape_count(&shape[1]); i += 4) in[1][i] = NAN;
 }
 
 /* The same random numbers as the operation. That it drops a quarter is checked in net_ops.c. */
@@ -135,6 +145,8 @@ const struct net_case net_plain[] = {
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 3, .in = {F(2, 7, 3), F(2, 7, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 1, .in = {F(2, 7, 3), F(2, 7, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 2, .in = {F(2, 7, 3), F(2, 7, 3)}},
+    {MF_OP_SQUARED_LOSS, squared_loss, {0}, 3, .in = {F(4, 3, 2, 4, 5), F(4, 3, 2, 4, 5), F(1, 3)}},
+    {MF_OP_SQUARED_LOSS, squared_loss, {0}, 1, .in = {F(2, 7, 9), F(2, 7, 9), F(1, 7)}, .fill = squared_mask},
     {MF_OP_DROPOUT, dropout, {.rate = 0.25, .stream = 3}, 1, .in = {F(2, 6, 16)}},
     {MF_OP_DROPOUT, dropout, {.rate = 0.25, .stream = 3}, 1, .in = {F(3, 6, 7, 9)}},
     {0}};

@@ -100,43 +100,64 @@ const struct mf_op_calls mf_op_softmax_loss_cpu = {.forward = softmax_forward, .
 
 /* -- squared_loss -- */
 
-/* Divisor of a sum of squares. */
-static double squared_parts(const struct mf_call *call)
+static size_t each_of(const struct mf_call *call)
 {
-    const struct mf_shape *shape = &call->in[0].shape;
+    return mf_shape_count(&call->in[0].shape) / call->in[0].shape.d[0];
+}
 
-    return rows_of(call) * (double)(mf_shape_count(shape) / shape->d[0]);
+/* Divisor of a sum over numbers. */
+static double parts_of(const struct mf_call *call) { return rows_of(call) * (double)each_of(call); }
+
+static double weight_of(const struct mf_call *call, size_t row)
+{
+    return call->in[2].at ? (double)((const float *)call->in[2].at)[row] : 1;
+}
+
+MF_CPU_FAST static double squares(const float *a, const float *b, size_t n)
+{
+    double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; ++i) {
+        const double apart = (double)a[i] - (double)b[i];
+
+        sum += b[i] == b[i] ? apart * apart : 0;
+    }
+    return sum;
 }
 
 static void squared_forward(struct mf_queue *queue, const struct mf_call *call)
 {
-    const size_t n = mf_shape_count(&call->in[0].shape);
-    const float *a = call->in[0].at, *b = call->in[1].at;
+    const size_t n = each_of(call);
     double sum = 0;
 
     (void)queue;
-    for (size_t i = 0; i < n; ++i)
-        if (!isnan(b[i])) sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
-    *(float *)call->out[0].at = (float)(sum / squared_parts(call));
+    for (size_t r = 0; r < call->in[0].shape.d[0]; ++r)
+        sum += weight_of(call, r) *
+               squares((const float *)call->in[0].at + r * n, (const float *)call->in[1].at + r * n, n);
+    *(float *)call->out[0].at = (float)(sum / parts_of(call));
 }
 
-static void squared_back_range(const struct mf_call *call, size_t from, size_t to)
+MF_CPU_FAST static void squared_slopes(const float *a, const float *b, float f, float *dx, size_t n)
 {
-    const float f = (float)(2 * *(const float *)call->dout.at / squared_parts(call));
-    const float *a = call->in[0].at, *b = call->in[1].at;
-    float *da = call->din[0].at, *db = call->din[1].at;
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) dx[i] = mf_squared_loss_slope(a[i], b[i], f);
+}
 
-    for (size_t i = from; i < to; ++i) {
-        const float slope = mf_squared_loss_slope(a[i], b[i], f);
+static void squared_back_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const double f = 2 * (double)*(const float *)call->dout.at / parts_of(call);
+    const size_t n = each_of(call);
 
-        if (da) da[i] = slope;
-        if (db) db[i] = -slope;
-    }
+    for (int j = 0; j < 2; ++j)
+        for (size_t r = from; call->din[j].at && r < to; ++r)
+            squared_slopes((const float *)call->in[0].at + r * n, (const float *)call->in[1].at + r * n,
+                           (float)((j ? -f : f) * weight_of(call, r)), (float *)call->din[j].at + r * n, n);
 }
 
 static void squared_backward(struct mf_queue *queue, const struct mf_call *call)
 {
-    mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 1, squared_back_range, call);
+    mf_cpu_rows(queue, call->in[0].shape.d[0], each_of(call), squared_back_rows, call);
 }
 
 const struct mf_op_calls mf_op_squared_loss_cpu = {.forward = squared_forward, .backward = squared_backward};

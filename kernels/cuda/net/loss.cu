@@ -110,67 +110,61 @@ void softmax_loss_back(struct mf_queue *q, const struct mf_call *call)
 
 /* -- squared_loss -- */
 
-/* Divisor of a sum of squares: rows that count, and numbers of a row. */
+/* Divisor of a sum over numbers: rows that count, and numbers of a row. */
 struct parts {
     const double *rows;
-    double each;
-    __device__ double operator()() const { return *rows * each; }
+    size_t each;
+    __device__ double operator()() const { return *rows * double(each); }
 };
 
 parts parts_of(const struct mf_call *call)
 {
     const struct mf_shape &shape = call->in[0].shape;
 
-    return {rows_of(call), double(mf_shape_count(&shape) / shape.d[0])};
+    return {rows_of(call), mf_shape_count(&shape) / shape.d[0]};
 }
 
 struct squares_body {
     enum { SUMS = 1, MAXIMA = 0 };
-    const float *a, *b;
+    const float *a, *b, *weight; /* weight: of a row, or NULL */
     parts of;
     float *out;
     __device__ void operator()(size_t i, double *value) const
     {
         const double apart = double(a[i]) - double(b[i]);
 
-        if (b[i] == b[i]) value[0] += apart * apart;
+        if (b[i] == b[i]) value[0] += apart * apart * (weight ? double(weight[i / of.each]) : 1);
     }
     __device__ void store(size_t, int, double sum) const { *out = float(sum / of()); }
 };
 
 /* Both gradients, or one of them. */
-template <int WANTED> struct apart_body {
-    enum { ARRAYS = 4, READS = 12, WRITES = WANTED }; /* da, db, a, b */
-    const float *dy;
+struct apart_body {
+    const float *a, *b, *weight, *dy;
     parts of;
-    __device__ void operator()(float *v) const
+    float *da, *db;
+    __device__ void operator()(size_t i) const
     {
-        v[0] = mf_squared_loss_slope(v[2], v[3], *dy * float(2 / of()));
-        v[1] = -v[0];
+        const double f = 2 / of() * (weight ? double(weight[i / of.each]) : 1);
+        const float slope = mf_squared_loss_slope(a[i], b[i], *dy * float(f));
+
+        if (da) da[i] = slope;
+        if (db) db[i] = -slope;
     }
 };
-
-template <int WANTED> void apart(struct mf_queue *q, const struct mf_call *call)
-{
-    mf_places_run(
-        q, mf_shape_count(&call->in[0].shape), apart_body<WANTED>{mf_floats(call->dout), parts_of(call)},
-        {{mf_floats(call->din[0])}, {mf_floats(call->din[1])}, {mf_floats(call->in[0])}, {mf_floats(call->in[1])}});
-}
 
 void squared_loss(struct mf_queue *q, const struct mf_call *call)
 {
     mf_pass_run(q, 1, mf_shape_count(&call->in[0].shape),
-                squares_body{mf_floats(call->in[0]), mf_floats(call->in[1]), parts_of(call), mf_floats(call->out[0])});
+                squares_body{mf_floats(call->in[0]), mf_floats(call->in[1]), mf_floats(call->in[2]), parts_of(call),
+                             mf_floats(call->out[0])});
 }
 
 void squared_loss_back(struct mf_queue *q, const struct mf_call *call)
 {
-    if (call->din[0].at && call->din[1].at)
-        apart<3>(q, call);
-    else if (call->din[0].at)
-        apart<1>(q, call);
-    else
-        apart<2>(q, call);
+    mf_each(q, mf_shape_count(&call->in[0].shape),
+            apart_body{mf_floats(call->in[0]), mf_floats(call->in[1]), mf_floats(call->in[2]), mf_floats(call->dout),
+                       parts_of(call), mf_floats(call->din[0]), mf_floats(call->din[1])});
 }
 
 } // namespace

@@ -10,4 +10,12 @@ MF_HD float mf_softmax_loss_slope(float x, float l, float f, float even) { retur
 /** squared_loss: a number whose b is NaN adds nothing. */
 MF_HD float mf_squared_loss_slope(float a, float b, float f) { return b == b ? f * (a - b) : 0; }
 
+/** match_loss: g; @p mean is that of |x - real| over the row. A number that is not finite differs from itself. */
+MF_HD float mf_match_direction(float real, float made, float mean)
+{
+    const float g = (made - real) / mean;
+
+    return g - g == 0 ? g : 0;
+}
+
 #endif

@@ -2,7 +2,11 @@
  * up to the mean. softmax_loss: logits [rows][classes], labels [rows] i32; rows with a negative label do not count.
  * attr.rate is PyTorch's label smoothing: each class has the target rate / classes, and the label 1 - rate more. Saved:
  * the logarithm of the sum of exponentials, and the loss, of every row. squared_loss: the mean of (a - b)^2 over a
- * row's numbers, times the row's weight in[2] [rows] if it is there. A number whose b is NaN adds nothing. */
+ * row's numbers, times the row's weight in[2] [rows] if it is there. A number whose b is NaN adds nothing.
+ * match_loss: samples x move to where the denoiser of real samples, and not that of made ones, takes them: half the
+ * mean of g^2 over a row's numbers, g = (made - real) / mean of |x - real| over the row. x, real, made [rows][..].
+ * Where g is not finite it is 0. The gradient takes x - g for a constant target. Saved: that mean, and the loss, of
+ * every row. (Yin et al., "One-step diffusion with distribution matching distillation", CVPR 2024, eq. 8.) */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -47,3 +51,26 @@ const struct mf_op mf_op_softmax_loss = {
     .name = "softmax_loss", .shape = softmax_shape, .reads = softmax_reads, .f32 = 1};
 const struct mf_op mf_op_squared_loss = {
     .name = "squared_loss", .shape = squared_shape, .reads = squared_reads, .f32 = 7, .constant = 4};
+
+static int match_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (in[0].n < 1) return mf_fail(MF_USAGE, "it has no samples");
+    for (int j = 1; j < 3; ++j)
+        if (mf_shape_count(&in[j]) != mf_shape_count(&in[0]))
+            return mf_fail(MF_USAGE, "it compares %zu numbers with %zu", mf_shape_count(&in[0]),
+                           mf_shape_count(&in[j]));
+    out[0] = one;
+    out[1] = (struct mf_shape){.type = MF_F32, .n = 2, .d = {in[0].d[0], 2}};
+    return MF_OK;
+}
+
+static void match_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr, (void)wanted;
+    *in = 6;
+    *out = 2;
+}
+
+const struct mf_op mf_op_match_loss = {
+    .name = "match_loss", .shape = match_shape, .reads = match_reads, .f32 = 7, .constant = 6};

@@ -276,6 +276,13 @@ int mf_build_squared_loss(struct mf_build *build, const char *name, int a, int b
     return mf_build_node(build, MF_OP_SQUARED_LOSS, (struct mf_attr){0}, name, 3, in);
 }
 
+int mf_build_match_loss(struct mf_build *build, const char *name, int x, int real, int made)
+{
+    const int in[] = {x, real, made};
+
+    return mf_build_node(build, MF_OP_MATCH_LOSS, (struct mf_attr){0}, name, 3, in);
+}
+
 int mf_build_blend(struct mf_build *build, const char *name, int x, int z, int a, int b)
 {
     const int in[] = {x, z, a, b};

@@ -161,3 +161,76 @@ static void squared_backward(struct mf_queue *queue, const struct mf_call *call)
 }
 
 const struct mf_op_calls mf_op_squared_loss_cpu = {.forward = squared_forward, .backward = squared_backward};
+
+/* -- match_loss -- */
+
+MF_CPU_FAST static double apart(const float *x, const float *y, size_t n)
+{
+    double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; ++i) sum += fabs((double)x[i] - (double)y[i]);
+    return sum;
+}
+
+MF_CPU_FAST static double direction_squares(const float *real, const float *made, float mean, size_t n)
+{
+    double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; ++i) {
+        const double g = (double)mf_match_direction(real[i], made[i], mean);
+
+        sum += g * g;
+    }
+    return sum;
+}
+
+static void match_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = each_of(call);
+    float *saved = call->out[1].at;
+
+    for (size_t r = from; r < to; ++r) {
+        const float *x = (const float *)call->in[0].at + r * n, *real = (const float *)call->in[1].at + r * n;
+
+        saved[2 * r] = (float)(apart(x, real, n) / (double)n);
+        saved[2 * r + 1] =
+            (float)(direction_squares(real, (const float *)call->in[2].at + r * n, saved[2 * r], n) / (double)(2 * n));
+    }
+}
+
+static void match_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t rows = call->in[0].shape.d[0];
+    const float *saved = call->out[1].at;
+    double sum = 0;
+
+    mf_cpu_rows(queue, rows, 2 * each_of(call), match_rows, call);
+    for (size_t r = 0; r < rows; ++r) sum += (double)saved[2 * r + 1];
+    *(float *)call->out[0].at = (float)(sum / rows_of(call));
+}
+
+MF_CPU_FAST static void match_slopes(const float *real, const float *made, float mean, float f, float *dx, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) dx[i] = f * mf_match_direction(real[i], made[i], mean);
+}
+
+static void match_back_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = mf_shape_count(&call->in[1].shape) / call->out[1].shape.d[0];
+    const float f = (float)((double)*(const float *)call->dout.at / (rows_of(call) * (double)n));
+
+    for (size_t r = from; r < to; ++r)
+        match_slopes((const float *)call->in[1].at + r * n, (const float *)call->in[2].at + r * n,
+                     ((const float *)call->out[1].at)[2 * r], f, (float *)call->din[0].at + r * n, n);
+}
+
+static void match_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, call->out[1].shape.d[0], mf_shape_count(&call->in[1].shape) / call->out[1].shape.d[0],
+                match_back_rows, call);
+}
+
+const struct mf_op_calls mf_op_match_loss_cpu = {.forward = match_forward, .backward = match_backward};

@@ -167,7 +167,65 @@ void squared_loss_back(struct mf_queue *q, const struct mf_call *call)
                        parts_of(call), mf_floats(call->din[0]), mf_floats(call->din[1])});
 }
 
+/* -- match_loss -- */
+
+/* Means of |x - real| over rows. */
+struct apart_mean_body {
+    enum { SUMS = 1, MAXIMA = 0 };
+    const float *x, *real;
+    size_t each;
+    float *saved;
+    __device__ void operator()(size_t i, double *value) const { value[0] += fabs(double(x[i]) - double(real[i])); }
+    __device__ void store(size_t row, int, double sum) const { saved[2 * row] = float(sum / double(each)); }
+};
+
+struct match_body {
+    enum { SUMS = 1, MAXIMA = 0 };
+    const float *real, *made;
+    size_t each;
+    float *saved;
+    __device__ void operator()(size_t i, double *value) const
+    {
+        const double g = double(mf_match_direction(real[i], made[i], saved[2 * (i / each)]));
+
+        value[0] += g * g;
+    }
+    __device__ void store(size_t row, int, double sum) const { saved[2 * row + 1] = float(sum / double(2 * each)); }
+};
+
+struct match_slope_body {
+    const float *real, *made, *saved, *dy;
+    parts of;
+    float *dx;
+    __device__ void operator()(size_t i) const
+    {
+        dx[i] = *dy * float(1 / of()) * mf_match_direction(real[i], made[i], saved[2 * (i / of.each)]);
+    }
+};
+
+void match_loss(struct mf_queue *q, const struct mf_call *call)
+{
+    const size_t rows = call->in[0].shape.d[0], each = mf_shape_count(&call->in[0].shape) / rows;
+    const float *real = mf_floats(call->in[1]);
+    float *saved = mf_floats(call->out[1]);
+
+    mf_pass_run(q, rows, each, apart_mean_body{mf_floats(call->in[0]), real, each, saved});
+    mf_pass_run(q, rows, each, match_body{real, mf_floats(call->in[2]), each, saved});
+    mf_pass_run(q, 1, rows, total_body{saved, rows_of(call), mf_floats(call->out[0])});
+}
+
+void match_loss_back(struct mf_queue *q, const struct mf_call *call)
+{
+    const size_t n = mf_shape_count(&call->in[1].shape);
+
+    mf_each(q, n,
+            match_slope_body{mf_floats(call->in[1]), mf_floats(call->in[2]), mf_floats(call->out[1]),
+                             mf_floats(call->dout), parts{rows_of(call), n / call->out[1].shape.d[0]},
+                             mf_floats(call->din[0])});
+}
+
 } // namespace
 
 MF_CUDA_CALLS(softmax_loss, softmax_loss, softmax_loss_back)
 MF_CUDA_CALLS(squared_loss, squared_loss, squared_loss_back)
+MF_CUDA_CALLS(match_loss, match_loss, match_loss_back)

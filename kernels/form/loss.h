@@ -2,6 +2,7 @@
 #ifndef MF_KERNELS_FORM_LOSS_H
 #define MF_KERNELS_FORM_LOSS_H
 
+#include "kernels/form/log.h"
 #include "kernels/form/soft.h"
 
 /** softmax_loss, but for the label: f softmax(x) - even. @p l: logarithm of the sum of exponentials of the row. */
@@ -17,5 +18,14 @@ MF_HD float mf_match_direction(float real, float made, float mean)
 
     return g - g == 0 ? g : 0;
 }
+
+/** logistic_loss: log(1 + e^x) - t x, and its slope. A number whose target is NaN adds nothing. */
+MF_HD float mf_logistic_loss_value(float x, float t)
+{
+    const float high = x > 0 ? x : 0;
+
+    return t == t ? (high - t * x) + mf_log(1 + mf_soft_exp(x > 0 ? -x : x)) : 0;
+}
+MF_HD float mf_logistic_loss_slope(float x, float t, float f) { return t == t ? f * (mf_logistic(x) - t) : 0; }
 
 #endif

@@ -1,12 +1,18 @@
 /* Losses: one number, a sum over rows divided by number MF_NUMBER_ROWS + attr.head, so that micro-batches and ranks add
  * up to the mean. softmax_loss: logits [rows][classes], labels [rows] i32; rows with a negative label do not count.
  * attr.rate is PyTorch's label smoothing: each class has the target rate / classes, and the label 1 - rate more. Saved:
- * the logarithm of the sum of exponentials, and the loss, of every row. squared_loss: the mean of (a - b)^2 over a
- * row's numbers, times the row's weight in[2] [rows] if it is there. A number whose b is NaN adds nothing.
- * match_loss: samples x move to where the denoiser of real samples, and not that of made ones, takes them: half the
- * mean of g^2 over a row's numbers, g = (made - real) / mean of |x - real| over the row. x, real, made [rows][..].
- * Where g is not finite it is 0. The gradient takes x - g for a constant target. Saved: that mean, and the loss, of
- * every row. (Yin et al., "One-step diffusion with distribution matching distillation", CVPR 2024, eq. 8.) */
+ * the logarithm of the sum of exponentials, and the loss, of every row.
+ *
+ * squared_loss: the mean of (a - b)^2 over a row's numbers, times the row's weight in[2] [rows] if it is there. A
+ * number whose b is NaN adds nothing.
+ *
+ * logistic_loss: the mean of log(1 + e^x) - t x over a row's numbers. It is minus the logarithm of the probability that
+ * a logit x gives its target t, 0 or 1. A number whose t is NaN adds nothing.
+ *
+ * match_loss: samples x [rows][..] move to where a denoiser of real samples, and not that of made ones, takes them. It
+ * is half the mean of g^2 over a row's numbers, with g = (made - real) / mean of |x - real| over the row. Where g is
+ * not finite it is 0. The gradient takes x - g for a constant target. Saved: that mean, and the loss, of every row.
+ * (Yin et al., "One-step diffusion with distribution matching distillation", CVPR 2024.) */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -27,6 +33,15 @@ static void softmax_reads(const struct mf_attr *attr, unsigned wanted, unsigned 
     (void)attr, (void)wanted;
     *in = 3;
     *out = 2;
+}
+
+static int logistic_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (in[0].n < 1 || mf_shape_count(&in[0]) != mf_shape_count(&in[1]))
+        return mf_fail(MF_USAGE, "it has %zu logits and %zu targets", mf_shape_count(&in[0]), mf_shape_count(&in[1]));
+    out[0] = one;
+    return MF_OK;
 }
 
 static int squared_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
@@ -74,3 +89,5 @@ static void match_reads(const struct mf_attr *attr, unsigned wanted, unsigned *i
 
 const struct mf_op mf_op_match_loss = {
     .name = "match_loss", .shape = match_shape, .reads = match_reads, .f32 = 7, .constant = 6};
+const struct mf_op mf_op_logistic_loss = {
+    .name = "logistic_loss", .shape = logistic_shape, .reads = squared_reads, .f32 = 3, .constant = 2};

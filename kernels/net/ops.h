@@ -33,6 +33,7 @@
     X(TRANSPOSE, transpose)        /* attr.axis and attr.other change places */ \
     X(SOFTMAX_LOSS, softmax_loss)  /* cross-entropy: logits [rows][classes], labels [rows] i32, -1: ignored */ \
     X(SQUARED_LOSS, squared_loss)  /* mean of (a - b)^2, times a weight of the row or not */ \
+    X(LOGISTIC_LOSS, logistic_loss) /* cross-entropy of yes and no: logits, targets of 0 or 1, NaN: ignored */ \
     X(MATCH_LOSS, match_loss)      /* made samples move by (made - real) / mean of |x - real| */ \
     X(DROPOUT, dropout) \
     X(BLEND, blend)                /* a x + b z, with one a and one b for each sample */ \

@@ -104,6 +104,28 @@ static void squared_mask(const struct mf_attr *attr, const struct mf_shape shape
     for (size_t i = 0; i < mf_shape_count(&shape[1]); i += 4) in[1][i] = NAN;
 }
 
+static void logistic_loss(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t n = mf_shape_count(&shape[0]);
+
+    (void)attr;
+    *out = 0;
+    for (size_t i = 0; i < n; ++i)
+        if (!isnan(in[1][i]))
+            *out += (log(1 + exp(in[0][i])) - in[1][i] * in[0][i]) / net_number[MF_NUMBER_ROWS] /
+                    (double)(n / shape[0].d[0]);
+}
+
+/* Yes, no, or neither; some logits are large. */
+static void logistic_target(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    (void)attr;
+    for (size_t i = 0; i < mf_shape_count(&shape[0]); ++i) {
+        in[1][i] = i % 3 == 2 ? NAN : (double)(i % 3);
+        if (i % 5 == 0) in[0][i] *= 40;
+    }
+}
+
 /* The same random numbers as the operation. That it drops a quarter is checked in net_ops.c. */
 static void dropout(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
@@ -147,6 +169,7 @@ const struct net_case net_plain[] = {
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 2, .in = {F(2, 7, 3), F(2, 7, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 3, .in = {F(4, 3, 2, 4, 5), F(4, 3, 2, 4, 5), F(1, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 1, .in = {F(2, 7, 9), F(2, 7, 9), F(1, 7)}, .fill = squared_mask},
+    {MF_OP_LOGISTIC_LOSS, logistic_loss, {0}, 1, .in = {F(2, 7, 9), F(2, 7, 9)}, .fill = logistic_target},
     {MF_OP_DROPOUT, dropout, {.rate = 0.25, .stream = 3}, 1, .in = {F(2, 6, 16)}},
     {MF_OP_DROPOUT, dropout, {.rate = 0.25, .stream = 3}, 1, .in = {F(3, 6, 7, 9)}},
     {0}};

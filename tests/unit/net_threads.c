@@ -173,6 +173,7 @@ static const struct net_case rows[] = {
     {MF_OP_SOFTMAX, NULL, {0}, 1, .in = {F(2, 601, 71)}},
     {MF_OP_SQUARED_LOSS, NULL, {0}, 3, .in = {F(2, 91, 601), F(2, 91, 601), F(1, 91)}},
     {MF_OP_MATCH_LOSS, NULL, {0}, 1, .in = {F(2, 91, 601), F(2, 91, 601), F(2, 91, 601)}},
+    {MF_OP_LOGISTIC_LOSS, NULL, {0}, 1, .in = {F(2, 91, 601), F(2, 91, 601)}},
     {MF_OP_SOFTMAX_LOSS, NULL, {.rate = 0.1}, 1, .in = {F(2, 4001, 9), {MF_I32, 1, {4001}}}},
     {MF_OP_GROUP_NORM,
      NULL,

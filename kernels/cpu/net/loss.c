@@ -162,6 +162,47 @@ static void squared_backward(struct mf_queue *queue, const struct mf_call *call)
 
 const struct mf_op_calls mf_op_squared_loss_cpu = {.forward = squared_forward, .backward = squared_backward};
 
+/* -- logistic_loss -- */
+
+MF_CPU_FAST static double logistic_sum(const float *x, const float *t, size_t n)
+{
+    double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; ++i) sum += (double)mf_logistic_loss_value(x[i], t[i]);
+    return sum;
+}
+
+static void logistic_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    (void)queue;
+    *(float *)call->out[0].at =
+        (float)(logistic_sum(call->in[0].at, call->in[1].at, mf_shape_count(&call->in[0].shape)) / parts_of(call));
+}
+
+MF_CPU_FAST static void logistic_slopes(const float *x, const float *t, float f, float *dx, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) dx[i] = mf_logistic_loss_slope(x[i], t[i], f);
+}
+
+static void logistic_back_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const float f = (float)((double)*(const float *)call->dout.at / parts_of(call));
+    const size_t n = each_of(call);
+
+    for (size_t r = from; r < to; ++r)
+        logistic_slopes((const float *)call->in[0].at + r * n, (const float *)call->in[1].at + r * n, f,
+                        (float *)call->din[0].at + r * n, n);
+}
+
+static void logistic_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, call->in[0].shape.d[0], each_of(call), logistic_back_rows, call);
+}
+
+const struct mf_op_calls mf_op_logistic_loss_cpu = {.forward = logistic_forward, .backward = logistic_backward};
+
 /* -- match_loss -- */
 
 MF_CPU_FAST static double apart(const float *x, const float *y, size_t n)

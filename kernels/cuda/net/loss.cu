@@ -167,6 +167,40 @@ void squared_loss_back(struct mf_queue *q, const struct mf_call *call)
                        parts_of(call), mf_floats(call->din[0]), mf_floats(call->din[1])});
 }
 
+/* -- logistic_loss -- */
+
+struct logistic_body {
+    enum { SUMS = 1, MAXIMA = 0 };
+    const float *x, *t;
+    parts of;
+    float *out;
+    __device__ void operator()(size_t i, double *value) const
+    {
+        value[0] += double(mf_logistic_loss_value(x[i], t[i]));
+    }
+    __device__ void store(size_t, int, double sum) const { *out = float(sum / of()); }
+};
+
+struct logistic_slope_body {
+    const float *x, *t, *dy;
+    parts of;
+    float *dx;
+    __device__ void operator()(size_t i) const { dx[i] = mf_logistic_loss_slope(x[i], t[i], *dy * float(1 / of())); }
+};
+
+void logistic_loss(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_pass_run(q, 1, mf_shape_count(&call->in[0].shape),
+                logistic_body{mf_floats(call->in[0]), mf_floats(call->in[1]), parts_of(call), mf_floats(call->out[0])});
+}
+
+void logistic_loss_back(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_each(q, mf_shape_count(&call->in[0].shape),
+            logistic_slope_body{mf_floats(call->in[0]), mf_floats(call->in[1]), mf_floats(call->dout), parts_of(call),
+                                mf_floats(call->din[0])});
+}
+
 /* -- match_loss -- */
 
 /* Means of |x - real| over rows. */
@@ -229,3 +263,4 @@ void match_loss_back(struct mf_queue *q, const struct mf_call *call)
 MF_CUDA_CALLS(softmax_loss, softmax_loss, softmax_loss_back)
 MF_CUDA_CALLS(squared_loss, squared_loss, squared_loss_back)
 MF_CUDA_CALLS(match_loss, match_loss, match_loss_back)
+MF_CUDA_CALLS(logistic_loss, logistic_loss, logistic_loss_back)

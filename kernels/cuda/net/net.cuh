@@ -33,6 +33,7 @@
     X(TRANSPOSE, transpose)           \
     X(SOFTMAX_LOSS, softmax_loss)     \
     X(SQUARED_LOSS, squared_loss)     \
+    X(LOGISTIC_LOSS, logistic_loss)   \
     X(MATCH_LOSS, match_loss)         \
     X(DROPOUT, dropout)               \
     X(BLEND, blend)                   \

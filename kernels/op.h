@@ -49,7 +49,8 @@ struct mf_attr {
     size_t first, count; /* slice: [first, first + count) of the axis; route: rows of a sample, 0: one, and choices of a
                             row; permute: count experts; normal: numbers of a sample, 0: those of its input */
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
-    double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept */
+    double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept; average: of the
+                            average */
     double second;       /* adam, adamw: how much of the second moment is kept */
     double epsilon;      /* adam, adamw: added to the root of the second moment */
 };

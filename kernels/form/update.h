@@ -76,4 +76,7 @@ MF_HD void mf_update_plain(const struct mf_update *s, float *p, float g)
     *p -= s->rate * (g * s->scale + s->decay * *p);
 }
 
+/** A moving average comes nearer to a parameter. */
+MF_HD void mf_update_average(const struct mf_update *s, float *e, float p) { *e += s->first * (p - *e); }
+
 #endif

@@ -53,6 +53,7 @@
     X(FILL, fill)                  /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
     X(ACCUMULATE, accumulate)      /* a += b */ \
     X(SQUARE_SUM, square_sum)      /* squared norm of an array; not finite if one number is not */ \
+    X(AVERAGE, average)            /* moving average of parameters */ \
     X(ADAMW, adamw)                /* parameters, gradients, two moments */ \
     X(ADAM, adam)                  /* the same, with the decay as a part of the gradients */ \
     X(SGD, sgd)                    /* parameters, gradients, velocity or none */

@@ -3,6 +3,7 @@
  * adamw, adam: parameters, gradients, first and second moments; attr.momentum, attr.second, attr.epsilon. adamw takes
  * the weight decay off the parameters, adam adds it to the gradients. sgd: parameters, gradients, velocity (none
  * without momentum); attr.momentum; the decay is added to the gradients. All as PyTorch has them.
+ * average: e += (1 - attr.momentum) (p - e); in[0] e, in[1] p.
  * square_sum: the sum of squares of in[0], [1] f64: not finite where a number is not. accumulate: a += b.
  * start, finish: an exchange of in[0] among ranks. Between them nobody touches the array.
  * copy, copied: from in[0] to the other memory, which has it after the end. */
@@ -19,6 +20,7 @@ const struct mf_op mf_op_adamw = {.name = "adamw", .shape = shape, .modifies = 1
 const struct mf_op mf_op_adam = {.name = "adam", .shape = shape, .modifies = 1 | 4 | 8};
 const struct mf_op mf_op_sgd = {.name = "sgd", .shape = shape, .modifies = 1 | 4};
 const struct mf_op mf_op_accumulate = {.name = "accumulate", .shape = shape, .modifies = 1};
+const struct mf_op mf_op_average = {.name = "average", .shape = shape, .modifies = 1};
 const struct mf_op mf_op_start = {.name = "start", .shape = shape, .modifies = 1};
 const struct mf_op mf_op_finish = {.name = "finish", .shape = shape, .modifies = 1};
 const struct mf_op mf_op_copied = {.name = "copied", .shape = shape, .modifies = 2};

@@ -125,6 +125,36 @@ static void check_flat(const struct device *d)
     for (size_t i = 0; i < N; ++i) CHECK_NEAR(y[i], 0.25 + (double)x[i] * (1 - rate * scale), 1e-6);
 }
 
+/* A moving average of what changes: on one thread and three. */
+static void check_average(const struct device *d)
+{
+    static float got[2][N], x[N];
+    double number[MF_NUMBERS] = {0};
+
+    for (int k = 0; k < 2; ++k) {
+        struct mf_call call = {.attr = &attr, .number = device_numbers(d, number)};
+
+        for (size_t i = 0; i < N; ++i) x[i] = (float)start(i);
+        for (int j = 0; j < 2; ++j) call.in[j] = (struct mf_tensor){device_put(d, x, sizeof x), flat};
+        d->q->threads = k ? 3 : 1;
+        for (int t = 1; t <= STEPS; ++t) {
+            for (size_t i = 0; i < N; ++i) x[i] = (float)slope(t, i);
+            d->be->put(d->q, call.in[1].at, x, sizeof x);
+            carry_out(d, MF_OP_AVERAGE, &call, 0);
+        }
+        device_get(d, NULL, call.in[1].at, 0);
+        device_get(d, got[k], call.in[0].at, sizeof x);
+    }
+    d->q->threads = 1;
+    CHECK(memcmp(got[0], got[1], sizeof x) == 0);
+    for (size_t i = 0; i < N; i += 97) {
+        double want = start(i);
+
+        for (int t = 1; t <= STEPS; ++t) want = attr.momentum * want + (1 - attr.momentum) * slope(t, i);
+        CHECK_NEAR(got[0][i], want, 1e-6);
+    }
+}
+
 static double square_sum(const struct device *d, const float *x)
 {
     struct mf_call call = {.in[0] = {device_put(d, x, N * sizeof *x), flat}};
@@ -201,6 +231,7 @@ int main(void)
     check_moments(&d);
     check_flat(&d);
     if (strcmp(d.be->name, "cuda") != 0) check_tiny(&d); /* slow on cores alone */
+    check_average(&d);
     check_square_sum(&d);
     check_all_called(&d);
     device_close(&d);

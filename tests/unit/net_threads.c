@@ -137,6 +137,7 @@ static void check_points(const struct device *d, size_t n)
         {MF_OP_SGD, NULL, {.momentum = 0.9}, 0, .in = {F(1, n), F(1, n), F(1, n)}},
         {MF_OP_SGD, NULL, {0}, 0, .in = {F(1, n), F(1, n)}},
         {MF_OP_ACCUMULATE, NULL, {0}, 0, .in = {F(1, n), F(1, n)}},
+        {MF_OP_AVERAGE, NULL, {.momentum = 0.98}, 0, .in = {F(1, n), F(1, n)}},
         {MF_OP_RELU, NULL, {0}, 1, .in = {F(2, 1, n)}},
         {MF_OP_SILU, NULL, {0}, 1, .in = {F(2, 1, n)}},
         {MF_OP_GELU, NULL, {0}, 1, .in = {F(2, 1, n)}},

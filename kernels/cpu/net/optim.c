@@ -29,6 +29,14 @@ MF_CPU_FAST static void sgd_range(const struct mf_update *step, float *p, const 
         for (size_t i = 0; i < n; ++i) mf_update_plain(&s, p + i, g[i]);
 }
 
+MF_CPU_FAST static void average_range(const struct mf_update *step, float *e, const float *p, size_t n)
+{
+    const struct mf_update s = *step;
+
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) mf_update_average(&s, e + i, p[i]);
+}
+
 static float *array(const struct mf_call *call, int j, size_t from)
 {
     return call->in[j].at ? (float *)call->in[j].at + from : NULL;
@@ -44,6 +52,11 @@ static void sgd_rows(const struct mf_call *call, size_t from, size_t to)
 {
     sgd_range(&((const struct step_call *)call)->step, array(call, 0, from), array(call, 1, from), array(call, 2, from),
               to - from);
+}
+
+static void average_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    average_range(&((const struct step_call *)call)->step, array(call, 0, from), array(call, 1, from), to - from);
 }
 
 static void adam(struct mf_queue *queue, const struct mf_call *call)
@@ -67,6 +80,14 @@ static void sgd(struct mf_queue *queue, const struct mf_call *call)
     mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 3, sgd_rows, &s.call);
 }
 
+static void average(struct mf_queue *queue, const struct mf_call *call)
+{
+    const struct step_call s = {*call, mf_update_sgd_of(call->attr, call->number)};
+
+    mf_cpu_rows(queue, mf_shape_count(&call->in[0].shape), 2, average_rows, &s.call);
+}
+
+const struct mf_op_calls mf_op_average_cpu = {.forward = average};
 const struct mf_op_calls mf_op_adamw_cpu = {.forward = adamw};
 const struct mf_op_calls mf_op_adam_cpu = {.forward = adam};
 const struct mf_op_calls mf_op_sgd_cpu = {.forward = sgd};

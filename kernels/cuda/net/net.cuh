@@ -47,6 +47,7 @@
     X(FILL, fill)                     \
     X(ACCUMULATE, accumulate)         \
     X(SQUARE_SUM, square_sum)         \
+    X(AVERAGE, average)               \
     X(ADAMW, adamw)                   \
     X(ADAM, adam)                     \
     X(SGD, sgd)

@@ -24,6 +24,12 @@ struct plain_body {
     __device__ void operator()(float *v) const { mf_update_plain(s, v, v[1]); }
 };
 
+struct average_body {
+    enum { ARRAYS = 2, READS = 3, WRITES = 1 }; /* the average, parameters */
+    const struct mf_update *s;
+    __device__ void operator()(float *v) const { mf_update_average(s, v, v[1]); }
+};
+
 /* The constants of a step. */
 #define MF_STEP_OF(name)                                                                               \
     struct name##_of {                                                                                 \
@@ -55,6 +61,12 @@ void sgd(struct mf_queue *q, const struct mf_call *call)
         mf_places_run(q, n, sgd_body{s}, {{in[0].at}, {in[1].at}, {in[2].at}});
     else
         mf_places_run(q, n, plain_body{s}, {{in[0].at}, {in[1].at}});
+}
+
+void average(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_places_run(q, mf_shape_count(&call->in[0].shape), average_body{mf_once<struct mf_update>(q, call, sgd_of())},
+                  {{call->in[0].at}, {call->in[1].at}});
 }
 
 /* -- square_sum: W numbers at a time -- */
@@ -97,3 +109,4 @@ MF_CUDA_CALLS(adamw, adam_step<adamw_of>, nullptr)
 MF_CUDA_CALLS(adam, adam_step<adam_of>, nullptr)
 MF_CUDA_CALLS(sgd, sgd, nullptr)
 MF_CUDA_CALLS(square_sum, square_sum, nullptr)
+MF_CUDA_CALLS(average, average, nullptr)

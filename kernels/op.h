@@ -47,7 +47,8 @@ struct mf_attr {
     int waits;           /* copied: enum mf_waits */
     int axis, other;     /* concat, slice: axis; transpose: both, which change places */
     size_t first, count; /* slice: [first, first + count) of the axis; route: rows of a sample, 0: one, and choices of a
-                            row; permute: count experts; normal: numbers of a sample, 0: those of its input */
+                            row; permute: count experts; normal: numbers of a sample, 0: those of its input;
+                            quantise: 0: phases, 256: grey values */
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
     double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept; average: of the
                             average */

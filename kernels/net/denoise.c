@@ -1,10 +1,16 @@
 /* Networks that denoise (Karras et al., "Elucidating the design space of diffusion-based generative models", 2022).
- * Everything here is f32, also where activations have 16 bits: noise is up to 160 times as large as the image.
+ * Everything here is f32, also where activations have 16 bits. Noise may be 160 times as large as the image.
  *
- * blend: y = a x + b z, with one a and one b for each sample. x [n][..], z as x, a and b [n]; without z and b: y = a x.
- * normal: independent standard normal numbers, y [n][attr.count], or the shape of in[0] where count is 0. in[0] says
- * how many samples there are, and is not read. A number depends on the seed, the step, attr.stream, the number of the
- * sample in the run, and its place in the sample. */
+ * blend: y = a x + b z, with one a and one b for each sample. The shapes are x [n][..], z as x, a and b [n]. Without z
+ * and b it is y = a x.
+ *
+ * normal: independent standard normal numbers, y [n][attr.count], or the shape of in[0] where count is 0. Only the
+ * number of samples is taken from in[0]. The seed, the step, attr.stream, the number of the sample in the run, and the
+ * place in the sample make a number.
+ *
+ * quantise: bytes from numbers between -1 and 1, so that only bytes leave a device. With attr.count 0 they are phases,
+ * y [n][..]: the first of the largest channels. One channel has phase 1 above 0. With 256 they are grey values or
+ * colours, y [n][..][c]: (x + 1) 127.5 within 0 and 255, cut off. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -67,3 +73,21 @@ static double normal_operations(const struct mf_attr *attr, const struct mf_shap
 
 const struct mf_op mf_op_normal = {
     .name = "normal", .shape = normal_shape, .operations = normal_operations, .f32 = 1, .constant = 1, .cheap = 1};
+
+/* -- quantise -- */
+
+static int quantise_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    if (in[0].n < 2) return mf_fail(MF_USAGE, "its input has %d axes, and no channels", in[0].n);
+    if (attr->count != 0 && attr->count != 256)
+        return mf_fail(MF_USAGE, "it knows phases (0) and 256 grey values, not %zu", attr->count);
+    if (attr->count == 0 && mf_shape_last(&in[0]) > 256)
+        return mf_fail(MF_USAGE, "a byte does not hold %zu phases", mf_shape_last(&in[0]));
+    out[0] = in[0];
+    out[0].type = MF_U8;
+    if (attr->count == 0) out[0].d[--out[0].n] = 0;
+    return MF_OK;
+}
+
+const struct mf_op mf_op_quantise = {
+    .name = "quantise", .shape = quantise_shape, .operations = few, .f32 = 1, .constant = 1};

@@ -37,7 +37,8 @@
     X(MATCH_LOSS, match_loss)      /* made samples move by (made - real) / mean of |x - real| */ \
     X(DROPOUT, dropout) \
     X(BLEND, blend)                /* a x + b z, with one a and one b for each sample */ \
-    X(NORMAL, normal)              /* normal numbers of each sample */
+    X(NORMAL, normal)              /* normal numbers of each sample */ \
+    X(QUANTISE, quantise)          /* bytes of made samples: phases, or grey values */
 
 /* Of a mixture of experts (kernels/net/route.c). Each takes the types that it gets. */
 #define MF_OP_EXPERT_LIST(X) \

@@ -104,11 +104,13 @@ static void take_back(const struct device *d, float *to, void *at, const struct 
         float real[NUMBERS];
         uint16_t half[NUMBERS];
         int32_t whole[NUMBERS];
+        unsigned char byte[NUMBERS];
     } from;
 
     if (to) d->be->get(d->q, &from, at, mf_shape_bytes(shape));
     for (size_t i = 0; to && i < mf_shape_count(shape); ++i)
         to[i] = shape->type == MF_I32    ? (float)from.whole[i]
+                : shape->type == MF_U8   ? (float)from.byte[i]
                 : shape->type == MF_BF16 ? mf_bf16_to(from.half[i])
                 : shape->type == MF_F16  ? mf_f16_to(from.half[i])
                                          : from.real[i];
@@ -138,7 +140,7 @@ static void *put_nan(const struct device *d, const struct mf_shape *shape)
 {
     static double nan[NUMBERS];
 
-    if (shape->type == MF_I32) return lay(d, NULL, mf_shape_bytes(shape));
+    if (shape->type == MF_I32 || shape->type == MF_U8) return lay(d, NULL, mf_shape_bytes(shape));
     for (size_t i = 0; i < NUMBERS; ++i) nan[i] = NAN;
     return put(d, nan, shape);
 }

@@ -34,6 +34,28 @@ static void normal(const struct mf_attr *attr, const struct mf_shape shape[], do
     }
 }
 
+static void quantise(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t n = mf_shape_count(&shape[0]), c = attr->count ? 1 : mf_shape_last(&shape[0]);
+
+    for (size_t i = 0; i < n / c; ++i) {
+        const double *x = in[0] + i * c;
+
+        out[i] = attr->count ? floor(fmin(fmax((x[0] + 1) * 127.5, 0), 255)) : c == 1 && x[0] > 0;
+        for (size_t k = 1; k < c; ++k)
+            if (x[k] > x[(size_t)out[i]]) out[i] = (double)k;
+    }
+}
+
+/* The ends, what is beyond them, what is cut off, and equal channels. */
+static void quantise_ends(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    static const double end[] = {-1, 1, -7, 7, 0, 0, 0, 0, NAN, 254.999 / 127.5 - 1};
+
+    (void)attr, (void)shape;
+    for (size_t i = 0; i < sizeof end / sizeof *end; ++i) in[0][i] = end[i];
+}
+
 enum { MATCHED = 256 };
 static double matched[MATCHED]; /* the target x - g */
 
@@ -74,6 +96,10 @@ const struct net_case net_denoise[] = {
     {MF_OP_BLEND, blend, {0}, 1, .in = {F(2, 4, 9), {0}, F(2, 4, 1)}},
     {MF_OP_NORMAL, normal, {.stream = 2}, 0, .in = {F(3, 5, 7, 9)}},
     {MF_OP_NORMAL, normal, {.stream = 1, .count = 600}, 0, .in = {F(1, 3)}},
+    {MF_OP_QUANTISE, quantise, {.count = 256}, 0, .in = {F(4, 2, 3, 5, 3)}, .fill = quantise_ends},
+    {MF_OP_QUANTISE, quantise, {0}, 0, .in = {F(4, 2, 5, 5, 1)}, .fill = quantise_ends},
+    {MF_OP_QUANTISE, quantise, {0}, 0, .in = {F(4, 2, 5, 5, 2)}},
+    {MF_OP_QUANTISE, quantise, {0}, 0, .in = {F(4, 2, 5, 5, 4)}},
     {MF_OP_MATCH_LOSS,
      match_loss,
      {0},

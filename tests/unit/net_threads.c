@@ -190,6 +190,8 @@ static const struct net_case rows[] = {
     {MF_OP_MATMUL, NULL, {0}, 3, .in = {F(3, 11, 61, 37), F(3, 11, 37, 53)}},
     {MF_OP_TRANSPOSE, NULL, {.axis = 0, .other = 1}, 1, .in = {F(3, 61, 37, 17)}},
     {MF_OP_NORMAL, NULL, {.count = 7001}, 0, .in = {F(1, 9)}},
+    {MF_OP_QUANTISE, NULL, {.count = 256}, 0, .in = {F(2, 601, 71)}},
+    {MF_OP_QUANTISE, NULL, {0}, 0, .in = {F(3, 61, 71, 2)}},
     {MF_OP_DROPOUT, NULL, {.rate = 0.25, .stream = 3}, 1, .in = {F(2, 601, 71)}},
 };
 

@@ -1,6 +1,7 @@
-/* blend and normal on cpu. See kernels/net/denoise.c. */
+/* blend, normal and quantise on cpu. See kernels/net/denoise.c. */
 #include "kernels/cpu/net/net.h"
 #include "kernels/form/normal.h"
+#include "kernels/form/quantise.h"
 
 /* y = a x + b z, or y += it. z may be NULL. */
 MF_CPU_FAST static void blend_range(const float *x, const float *z, float a, float b, float *y, size_t n, int add)
@@ -109,3 +110,41 @@ static void normal(struct mf_queue *queue, const struct mf_call *call)
 }
 
 const struct mf_op_calls mf_op_normal_cpu = {.forward = normal};
+
+/* -- quantise -- */
+
+MF_CPU_FAST static void greys(const float *x, unsigned char *y, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) y[i] = mf_quantise_grey(x[i]);
+}
+
+MF_CPU_FAST static void phases(const float *x, unsigned char *y, size_t n, size_t c)
+{
+    if (c == 1)
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) y[i] = x[i] > 0;
+    else if (c == 2)
+#pragma omp simd
+        for (size_t i = 0; i < n; ++i) y[i] = x[2 * i + 1] > x[2 * i];
+    else
+        for (size_t i = 0; i < n; ++i) y[i] = mf_quantise_phase(x + i * c, c);
+}
+
+static void quantise_range(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t c = call->attr->count ? 1 : mf_shape_last(&call->in[0].shape);
+
+    if (call->attr->count)
+        greys((const float *)call->in[0].at + from, (unsigned char *)call->out[0].at + from, to - from);
+    else
+        phases((const float *)call->in[0].at + from * c, (unsigned char *)call->out[0].at + from, to - from, c);
+}
+
+static void quantise(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, mf_shape_count(&call->out[0].shape), call->attr->count ? 1 : mf_shape_last(&call->in[0].shape),
+                quantise_range, call);
+}
+
+const struct mf_op_calls mf_op_quantise_cpu = {.forward = quantise};

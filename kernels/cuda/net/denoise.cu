@@ -1,6 +1,7 @@
-/* blend and normal on cuda. See kernels/net/denoise.c. */
+/* blend, normal and quantise on cuda. See kernels/net/denoise.c. */
 #include "kernels/cuda/net/net.cuh"
 #include "kernels/form/normal.h"
+#include "kernels/form/quantise.h"
 
 namespace
 {
@@ -109,7 +110,24 @@ void normal(struct mf_queue *q, const struct mf_call *call)
     });
 }
 
+/* -- quantise -- */
+
+struct quantise_body {
+    size_t c; /* channels of a phase; 0: grey values */
+    const float *x;
+    unsigned char *y;
+    __device__ void operator()(size_t i) const { y[i] = c ? mf_quantise_phase(x + i * c, c) : mf_quantise_grey(x[i]); }
+};
+
+void quantise(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_each(q, mf_shape_count(&call->out[0].shape),
+            quantise_body{call->attr->count ? 0 : mf_shape_last(&call->in[0].shape), mf_floats(call->in[0]),
+                          mf_numbers<unsigned char>(call->out[0])});
+}
+
 } // namespace
 
 MF_CUDA_CALLS(blend, blend, blend_back)
 MF_CUDA_CALLS(normal, normal, nullptr)
+MF_CUDA_CALLS(quantise, quantise, nullptr)

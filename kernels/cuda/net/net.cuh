@@ -38,6 +38,7 @@
     X(DROPOUT, dropout)               \
     X(BLEND, blend)                   \
     X(NORMAL, normal)                 \
+    X(QUANTISE, quantise)             \
     X(ROUTE, route)                   \
     X(ROUTE_LOAD, route_load)         \
     X(PERMUTE, permute)               \

@@ -36,7 +36,7 @@ struct mf_attr {
     double temperature;  /* route: divides the logits */
     int scaled;          /* fill: times the scale of the loss */
     int type;            /* cast: enum mf_type of the output */
-    int stride, pad;     /* convolution */
+    int stride, pad;     /* convolution; wrap: pad */
     int groups;          /* group norm; attention: heads of keys and values, 0: as many as heads; grouped_linear */
     int heads;           /* attention */
     int causal;          /* attention: the last query sees all keys, each one before it one less */

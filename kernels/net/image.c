@@ -1,6 +1,6 @@
 /* Images of other extents. pool: means of 2 x 2 pixels, y [n][height / 2][width / 2][c], rounded down. upsample: each
- * pixel becomes 2 x 2 equal ones, y [n][2 height][2 width][c]. mean: over all axes between the first and the last,
- * y [n][c]. */
+ * pixel becomes 2 x 2 equal ones, y [n][2 height][2 width][c]. wrap: attr.pad pixels more on each side, which are
+ * those at the other side. mean: over all axes between the first and the last, y [n][c]. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -31,6 +31,18 @@ static int upsample_shape(const struct mf_attr *attr, const struct mf_shape in[]
     return MF_OK;
 }
 
+static int wrap_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    MF_TRY(is_image(&in[0]));
+    if (attr->pad < 0 || (size_t)attr->pad > in[0].d[1] || (size_t)attr->pad > in[0].d[2])
+        return mf_fail(MF_USAGE, "%d pixels more on each side are not there in images of %zu x %zu", attr->pad,
+                       in[0].d[1], in[0].d[2]);
+    out[0] = in[0];
+    out[0].d[1] += 2 * (size_t)attr->pad;
+    out[0].d[2] += 2 * (size_t)attr->pad;
+    return MF_OK;
+}
+
 static int mean_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     (void)attr;
@@ -54,5 +66,6 @@ static double mean_operations(const struct mf_attr *attr, const struct mf_shape 
 const struct mf_op mf_op_pool = {
     .name = "pool", .shape = pool_shape, .operations = pool_operations, .adds = 1, .cheap = 1};
 const struct mf_op mf_op_upsample = {.name = "upsample", .shape = upsample_shape, .adds = 1, .cheap = 1};
+const struct mf_op mf_op_wrap = {.name = "wrap", .shape = wrap_shape, .adds = 1, .cheap = 1};
 const struct mf_op mf_op_mean = {
     .name = "mean", .shape = mean_shape, .operations = mean_operations, .adds = 1, .cheap = 1};

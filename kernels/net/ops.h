@@ -24,6 +24,7 @@
     X(GROUP_NORM, group_norm)      /* then modulate, or none, and an activation, computed again in backward */ \
     X(MODULATE, modulate)          /* x (1 + s) + t, with s and t of each sample and channel */ \
     X(POOL, pool)                  /* means of 2 x 2 pixels */ \
+    X(WRAP, wrap)                  /* images of periodic structures with attr.pad more pixels on each side */ \
     X(MEAN, mean)                  /* of all pixels */ \
     X(UPSAMPLE, upsample)          /* each pixel becomes 2 x 2 equal ones */ \
     X(ATTENTION, attention)        /* softmax(q k' / sqrt(d)) v; q, k, v are columns of one tensor, or of two */ \

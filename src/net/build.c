@@ -232,6 +232,19 @@ int mf_build_conv(struct mf_build *build, const char *name, int x, size_t channe
                     (struct mf_shape){.type = MF_F32, .n = 4, .d = {channels, mf_shape_last(&shape), k, k}});
 }
 
+int mf_build_conv_periodic(struct mf_build *build, const char *name, int x, size_t channels, size_t k, int stride,
+                           int pad)
+{
+    char *wrapped;
+
+    if (pad > 0) {
+        wrapped = mf_format("%s.wrap", name);
+        x = mf_build_node(build, MF_OP_WRAP, (struct mf_attr){.pad = pad}, wrapped, 1, &x);
+        free(wrapped);
+    }
+    return mf_build_conv(build, name, x, channels, k, stride, 0);
+}
+
 /* With weights of the last axis. */
 static int norm(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, int x)
 {

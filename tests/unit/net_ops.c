@@ -349,6 +349,7 @@ static void check_refusals(void)
         {MF_OP_ADD, NULL, {0}, 0, .in = {F(2, 5, 6), F(2, 6, 5)}},
         {MF_OP_MUL, NULL, {0}, 0, .in = {F(1, 6), F(2, 5, 6)}},
         {MF_OP_GROUP_NORM, NULL, {.groups = 2}, 0, .in = {F(3, 2, 5, 6), F(1, 6), F(1, 6), F(2, 3, 12)}},
+        {MF_OP_WRAP, NULL, {.pad = 3}, 0, .in = {F(4, 2, 2, 5, 6)}},
         {MF_OP_BLEND, NULL, {0}, 0, .in = {F(2, 2, 5), F(2, 2, 5), F(1, 2)}},
         {MF_OP_BLEND, NULL, {0}, 0, .in = {F(2, 2, 5), {0}, F(1, 5)}},
         {MF_OP_MODULATE, NULL, {0}, 0, .in = {F(3, 2, 5, 6), F(2, 2, 6)}},

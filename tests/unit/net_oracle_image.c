@@ -83,6 +83,18 @@ static void upsample(const struct mf_attr *attr, const struct mf_shape shape[], 
     }
 }
 
+static void wrap(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t *x = shape[0].d, pad = (size_t)attr->pad, rows = x[1] + 2 * pad, columns = x[2] + 2 * pad, c = x[3];
+
+    for (size_t at = 0; at < x[0] * rows * columns * c; ++at) {
+        const size_t image = at / c / columns / rows, i = at / c / columns % rows, j = at / c % columns;
+
+        out[at] =
+            in[0][((image * x[1] + (i + 7 * x[1] - pad) % x[1]) * x[2] + (j + 7 * x[2] - pad) % x[2]) * c + at % c];
+    }
+}
+
 static void mean(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t n = shape[0].d[0], c = mf_shape_last(&shape[0]), pixels = mf_shape_rows(&shape[0]) / n;
@@ -129,6 +141,9 @@ const struct net_case net_image[] = {
     {MF_OP_POOL, pool, {0}, 1, .in = {F(4, 1, 5, 7, 3)}},
     {MF_OP_UPSAMPLE, upsample, {0}, 1, .in = {F(4, 2, 3, 5, 8)}},
     {MF_OP_UPSAMPLE, upsample, {0}, 1, .in = {F(4, 3, 4, 1, 3)}},
+    {MF_OP_WRAP, wrap, {.pad = 1}, 1, .in = {F(4, 2, 3, 5, 8)}},
+    {MF_OP_WRAP, wrap, {.pad = 2}, 1, .in = {F(4, 3, 2, 3, 3)}},
+    {MF_OP_WRAP, wrap, {.pad = 1}, 1, .in = {F(4, 2, 1, 4, 1)}},
     {MF_OP_MEAN, mean, {0}, 1, .in = {F(4, 2, 20, 24, 4)}},
     {MF_OP_MEAN, mean, {0}, 1, .in = {F(4, 3, 9, 9, 7)}},
     {MF_OP_MEAN, mean, {0}, 1, .in = {F(4, 1, 2, 3, 70)}},

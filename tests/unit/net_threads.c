@@ -184,6 +184,7 @@ static const struct net_case rows[] = {
     {MF_OP_MODULATE, NULL, {0}, 3, .in = {F(4, 11, 19, 13, 15), F(2, 11, 30)}},
     {MF_OP_POOL, NULL, {0}, 1, .in = {F(4, 11, 19, 13, 15)}},
     {MF_OP_UPSAMPLE, NULL, {0}, 1, .in = {F(4, 5, 17, 13, 13)}},
+    {MF_OP_WRAP, NULL, {.pad = 1}, 1, .in = {F(4, 11, 17, 13, 15)}},
     {MF_OP_MEAN, NULL, {0}, 1, .in = {F(4, 11, 19, 13, 15)}},
     {MF_OP_ATTENTION, NULL, {.heads = 3}, 1, .in = {F(3, 11, 61, 63)}},
     {MF_OP_ATTENTION, NULL, {.heads = 4, .groups = 2, .causal = 1}, 3, .in = {F(3, 11, 61, 28), F(3, 11, 61, 28)}},

@@ -1,4 +1,4 @@
-/* pool, upsample and mean on cpu. See kernels/net/image.c. */
+/* pool, upsample, wrap and mean on cpu. See kernels/net/image.c. */
 #include "kernels/cpu/net/net.h"
 
 /* to = factor * from, or to += it. */
@@ -128,6 +128,61 @@ static void upsample_backward(struct mf_queue *queue, const struct mf_call *call
 }
 
 const struct mf_op_calls mf_op_upsample_cpu = {.forward = upsample_forward, .backward = upsample_backward};
+
+/* -- wrap -- */
+
+/* Rows [from, to) of all images of y: the end of a row of x, the row, and its beginning. */
+static void wrap_forward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t *x = call->in[0].shape.d, pad = (size_t)call->attr->pad, rows = x[1] + 2 * pad, row = x[2] * x[3];
+    const size_t side = pad * x[3];
+
+    for (size_t r = from; r < to; ++r) {
+        const size_t line = r / rows * x[1] + (r % rows + x[1] - pad) % x[1];
+        const float *at = (const float *)call->in[0].at + line * row;
+        float *y = (float *)call->out[0].at + r * (row + 2 * side);
+
+        mf_cpu_move(at + row - side, y, side, 0);
+        mf_cpu_move(at, y + side, row, 0);
+        mf_cpu_move(at, y + side + row, side, 0);
+    }
+}
+
+static void wrap_forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t *y = call->out[0].shape.d;
+
+    mf_cpu_rows(queue, y[0] * y[1], y[2] * y[3], wrap_forward_rows, call);
+}
+
+/* Rows [from, to) of all images of x, each from those of y that show it. */
+static void wrap_backward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t *x = call->din[0].shape.d, pad = (size_t)call->attr->pad, rows = x[1] + 2 * pad, row = x[2] * x[3];
+    const size_t side = pad * x[3];
+
+    for (size_t r = from; r < to; ++r) {
+        float *dx = (float *)call->din[0].at + r * row;
+
+        if (!(call->add & 1)) memset(dx, 0, row * sizeof *dx);
+        for (size_t at = (r % x[1] + pad) % x[1]; at < rows; at += x[1]) {
+            const float *dy = (const float *)call->dout.at + (r / x[1] * rows + at) * (row + 2 * side);
+
+            mf_cpu_move(dy + side, dx, row, 1);
+            mf_cpu_move(dy, dx + row - side, side, 1);
+            mf_cpu_move(dy + side + row, dx, side, 1);
+        }
+    }
+}
+
+static void wrap_backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    const size_t *x = call->din[0].shape.d;
+
+    mf_cpu_rows(queue, x[0] * x[1], x[2] * x[3], wrap_backward_rows, call);
+}
+
+const struct mf_op_calls mf_op_wrap_cpu = {.forward = wrap_forward, .backward = wrap_backward};
 
 /* -- mean -- */
 

@@ -1,4 +1,4 @@
-/* pool, upsample and mean on cuda. See kernels/net/image.c. */
+/* pool, upsample, wrap and mean on cuda. See kernels/net/image.c. */
 #include "kernels/cuda/net/rows.cuh"
 
 namespace
@@ -165,6 +165,82 @@ void upsample_back(struct mf_queue *q, const struct mf_call *call)
     mf_by_type(call->dout.shape.type, [&](auto number) { upsample_back_of<decltype(number)>(q, call); });
 }
 
+/* -- wrap -- */
+
+template <int W, class T> struct wrap_body {
+    struct images s; /* of y and x */
+    size_t pad;
+    const T *x;
+    T *y;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t k = i * W % s.c, pixel = i * W / s.c, row = pixel / s.width;
+        const size_t line = row / s.height * s.rows + (row % s.height + s.rows - pad) % s.rows;
+        float v[W];
+
+        mf_load<W>(x + (line * s.columns + (pixel % s.width + s.columns - pad) % s.columns) * s.c + k, v);
+        mf_store<W>(v, y + i * W);
+    }
+};
+
+/* Sums over the pixels of y that show one of x. */
+template <int W, class Add, class T> struct unwrap_body {
+    struct images s;
+    size_t pad;
+    const T *dy;
+    T *dx;
+    __device__ void operator()(size_t i) const
+    {
+        const size_t k = i * W % s.c, pixel = i * W / s.c, line = pixel / s.columns;
+        float v[W], sum[W] = {0};
+
+        for (size_t p = (line % s.rows + pad) % s.rows; p < s.height; p += s.rows)
+            for (size_t q = (pixel % s.columns + pad) % s.columns; q < s.width; q += s.columns) {
+                mf_load<W>(dy + ((line / s.rows * s.height + p) * s.width + q) * s.c + k, v);
+                for (int w = 0; w < W; ++w) sum[w] += v[w];
+            }
+        mf_give<W, Add>(sum, dx + i * W);
+    }
+};
+
+void wrap(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct images s = images_of(call->out[0].shape, call->in[0].shape);
+
+    mf_by_type(call->out[0].shape.type, [&](auto number) {
+        using T = decltype(number);
+        const T *x = mf_numbers<T>(call->in[0]);
+        T *y = mf_numbers<T>(call->out[0]);
+
+        mf_by_width<T>(s.c, {x, y}, [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, mf_shape_count(&call->out[0].shape) / W, wrap_body<W, T>{s, size_t(call->attr->pad), x, y});
+        });
+    });
+}
+
+template <class T> void wrap_back_of(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct images s = images_of(call->dout.shape, call->din[0].shape);
+    const size_t pad = size_t(call->attr->pad);
+    const T *dy = mf_numbers<T>(call->dout);
+    T *dx = mf_numbers<T>(call->din[0]);
+
+    mf_choose(call->add & 1, [&](auto add) {
+        mf_by_width<T>(s.c, {dy, dx}, [&](auto width) {
+            constexpr int W = decltype(width)::OF;
+
+            mf_each(q, mf_shape_count(&call->din[0].shape) / W, unwrap_body<W, decltype(add), T>{s, pad, dy, dx});
+        });
+    });
+}
+
+void wrap_back(struct mf_queue *q, const struct mf_call *call)
+{
+    mf_by_type(call->dout.shape.type, [&](auto number) { wrap_back_of<decltype(number)>(q, call); });
+}
+
 /* -- mean -- */
 
 template <class T> struct mean_body {
@@ -238,4 +314,5 @@ void mean_back(struct mf_queue *q, const struct mf_call *call)
 
 MF_CUDA_CALLS(pool, pool, pool_back)
 MF_CUDA_CALLS(upsample, upsample, upsample_back)
+MF_CUDA_CALLS(wrap, wrap, wrap_back)
 MF_CUDA_CALLS(mean, mean, mean_back)

@@ -24,6 +24,7 @@
     X(GROUP_NORM, group_norm)         \
     X(MODULATE, modulate)             \
     X(POOL, pool)                     \
+    X(WRAP, wrap)                     \
     X(MEAN, mean)                     \
     X(UPSAMPLE, upsample)             \
     X(ATTENTION, attention)           \

@@ -160,9 +160,28 @@ static inline int experts(struct mf_build *b, int x, const struct choice *c)
     return mf_build_linear(b, "head", h, CLASSES);
 }
 
-enum { EXPERTS = 3, MODELS };
+/* Noise on images of 4 x 4 pixels, a residual block that a linear layer modulates, and half the pixels and back. */
+static inline int denoiser(struct mf_build *b, int x, const struct choice *c)
+{
+    const struct mf_shape image = {.type = MF_F32, .n = 4, .d = {c->rows, 4, 4, 6}};
+    const int row = mf_build_reshape(b, x, flat(c->rows, COLUMNS)), st = mf_build_linear(b, "affine", row, 12);
+    const int first = mf_build_slice(b, "first", row, 1, 0, 1), last = mf_build_slice(b, "last", row, 1, 11, 1);
+    int h;
+
+    x = mf_build_reshape(b, mf_build_linear(b, "stem", row, 96), image);
+    x = mf_build_blend(b, "noisy", x, mf_build_normal(b, "noise", x, image, 0), first, last);
+    mf_build_segment(b, 1);
+    h = mf_build_two(b, MF_OP_MODULATE, "modulated", mf_build_group_norm(b, "norm", x, 2), st);
+    h = mf_build_conv_periodic(b, "conv", mf_build_one(b, MF_OP_SILU, "act", h), 6, 3, 1, 1);
+    x = mf_build_two(b, MF_OP_ADD, "skip", x, h);
+    mf_build_segment(b, 0);
+    x = mf_build_one(b, MF_OP_UPSAMPLE, "up", mf_build_one(b, MF_OP_POOL, "down", x));
+    return mf_build_linear(b, "head", mf_build_one(b, MF_OP_MEAN, "mean", x), CLASSES);
+}
+
+enum { EXPERTS = 3, DENOISER, MODELS };
 static int (*const models[MODELS])(struct mf_build *b, int x, const struct choice *c) = {skips, transformer, images,
-                                                                                         experts};
+                                                                                         experts, denoiser};
 
 static inline struct model make(const struct choice *c, struct mf_queue *queue)
 {

@@ -1,10 +1,11 @@
 /* Times an operation of networks on cpu, forward and backward.
  *   bench_net_ops THREADS SECONDS conv2d IMAGES CHANNELS EXTENT OUT WINDOW STRIDE
  *   bench_net_ops THREADS SECONDS group_norm IMAGES CHANNELS EXTENT GROUPS
- *   bench_net_ops THREADS SECONDS pool|mean IMAGES CHANNELS EXTENT
+ *   bench_net_ops THREADS SECONDS pool|mean|upsample|wrap|modulate IMAGES CHANNELS EXTENT
  *   bench_net_ops THREADS SECONDS attention SAMPLES HEADS LENGTH NUMBERS [CAUSAL]
- *   bench_net_ops THREADS SECONDS layer_norm|softmax|gelu|gelu_tanh|silu|softmax_loss ROWS COLUMNS
- *   bench_net_ops THREADS SECONDS adamw|square_sum NUMBERS
+ *   bench_net_ops THREADS SECONDS layer_norm|softmax|gelu|gelu_tanh|silu|blend|normal|quantise ROWS COLUMNS
+ *   bench_net_ops THREADS SECONDS softmax_loss|squared_loss|logistic_loss|match_loss ROWS COLUMNS
+ *   bench_net_ops THREADS SECONDS adamw|average|square_sum NUMBERS
  * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. For adamw it also prints "stream": a loop
  * that reads and writes the same 28 bytes of a number, and hardly computes. */
 #include <math.h>
@@ -49,7 +50,7 @@ static struct mf_tensor tensor(const struct bench *b, struct mf_shape shape)
         state = state * 1664525 + 1013904223;
         if (shape.type == MF_I32)
             ((int32_t *)made.at)[i] = (int32_t)(state >> 8) % (int32_t)mf_shape_last(&b->in[0]);
-        else
+        else if (shape.type == MF_F32)
             ((float *)made.at)[i] = (float)(state >> 8) / 8388608 - 1 + 1e-6F;
     }
     return made;
@@ -149,6 +150,8 @@ static void images(struct bench *b, const size_t n[])
         b->attr.stride = (int)n[6];
         b->attr.pad = (int)n[5] / 2;
     }
+    if (b->op == MF_OP_WRAP) b->attr.pad = 1;
+    if (b->op == MF_OP_MODULATE) b->in[1] = shape(2, n[1], 2 * n[2], 0, 0);
     if (b->op == MF_OP_GROUP_NORM) {
         b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
         b->attr.groups = (int)n[4];
@@ -160,6 +163,14 @@ static void rows(struct bench *b, const size_t n[])
     b->in[0] = n[2] ? shape(2, n[1], n[2], 0, 0) : shape(1, n[1], 0, 0, 0);
     if (b->op == MF_OP_LAYER_NORM) b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
     if (b->op == MF_OP_SOFTMAX_LOSS) b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
+    if (b->op == MF_OP_SQUARED_LOSS || b->op == MF_OP_LOGISTIC_LOSS) b->in[1] = b->in[0];
+    if (b->op == MF_OP_QUANTISE) b->attr.count = 256;
+    if (b->op == MF_OP_AVERAGE) b->in[1] = b->in[0];
+    if (b->op == MF_OP_MATCH_LOSS) b->in[1] = b->in[2] = b->in[0];
+    if (b->op == MF_OP_BLEND) {
+        b->in[1] = b->in[0];
+        b->in[2] = b->in[3] = shape(1, n[1], 0, 0, 0);
+    }
     if (b->op == MF_OP_ADAMW) {
         b->in[1] = b->in[2] = b->in[3] = b->in[0];
         b->attr = (struct mf_attr){.momentum = 0.9, .second = 0.999, .epsilon = 1e-8};
@@ -178,7 +189,8 @@ static int read_op(struct bench *b, int argc, char **argv)
     for (int i = 1; i < argc && i < 7; ++i) n[i] = strtoul(argv[i], NULL, 10);
     for (b->op = 0; b->op < MF_OP_COUNT && strcmp(mf_ops[b->op]->name, argv[0]) != 0;) ++b->op;
     if (b->op == MF_OP_COUNT || argc < 2) return mf_fail(MF_USAGE, "no operation '%s' of so many numbers", argv[0]);
-    if (b->op == MF_OP_CONV2D || b->op == MF_OP_GROUP_NORM || b->op == MF_OP_POOL || b->op == MF_OP_MEAN)
+    if (b->op == MF_OP_CONV2D || b->op == MF_OP_GROUP_NORM || b->op == MF_OP_POOL || b->op == MF_OP_MEAN ||
+        b->op == MF_OP_UPSAMPLE || b->op == MF_OP_WRAP || b->op == MF_OP_MODULATE)
         images(b, n);
     else
         rows(b, n);
@@ -194,7 +206,8 @@ static int run(int argc, char **argv)
     MF_TRY(mf_arena_open(&arena, mf_backend_cpu.mem, 0));
     MF_TRY(mf_backend_cpu.queue_open(&b.queue, 0, atoi(argv[1]), 1, arena, arena));
     for (int j = -1; j < 2; ++j)
-        if (j < 0 || (mf_backend_cpu.net->calls[b.op]->backward && b.in[j].n && b.in[j].type == MF_F32))
+        if (j < 0 || (mf_backend_cpu.net->calls[b.op]->backward && b.in[j].n && b.in[j].type == MF_F32 &&
+                      !(mf_ops[b.op]->constant >> j & 1)))
             MF_TRY(measure(&b, j));
     mf_backend_cpu.queue_close(b.queue);
     mf_arena_close(arena);

@@ -186,8 +186,9 @@ struct page {
 
 static struct page page_of(size_t count, size_t columns, int has_title, double zoom)
 {
+    const char *hook = getenv("MF_COARSE"); /* of tests: drawing takes most of the time of a short run */
     const size_t wide = columns < count ? columns : count, rows = (count + columns - 1) / columns;
-    struct page p = {.scale = 2, .cell = {zoom * cell_width, zoom * cell_height}};
+    struct page p = {.scale = hook && *hook == '1' ? 0.25 : 2, .cell = {zoom * cell_width, zoom * cell_height}};
 
     p.width = p.cell[0] * (double)wide;
     p.height = p.cell[1] * (double)rows + (has_title ? title_height : 0);

@@ -10,11 +10,12 @@ static const char *const models[] = {"mlp", "cnn", "vit"};
 /* Some cases of the like ones are enough where each takes its time. */
 static int few(const struct bed *b) { return SANITIZED || b->device.be != &mf_backend_cpu; }
 
-/* On an emulated device under sanitizers one model is enough. The tests of operations look at each of them there, and
- * shadow at all models. */
+/* On an emulated device under sanitizers, or on several ranks, one model is enough. The tests of operations and one
+ * rank look at each of them there, and shadow on several ranks at all models. */
 static int wants(const struct bed *b, const char *model)
 {
-    if (SANITIZED && b->device.be != &mf_backend_cpu && b->device.be != &mf_backend_shadow && strcmp(model, "mlp") != 0)
+    if ((SANITIZED || b->world.size > 1) && b->device.be != &mf_backend_cpu && b->device.be != &mf_backend_shadow &&
+        strcmp(model, "mlp") != 0)
         return 0;
     return trains(b, model);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/model/archs.h"
 
@@ -185,6 +186,14 @@ static int set(const char *word, const char *name, const char *text, unsigned *s
     return mf_fail(MF_USAGE, "--arch %.80s: %s must be none or cnn", word, name);
 }
 
+static int refuse_name(const char *word, const char *name)
+{
+    char all[80] = "";
+
+    for (size_t k = 0; mf_archs[k]; ++k) mf_enumerate(all, sizeof all, "%s", mf_archs[k]->name);
+    return mf_fail(MF_USAGE, "--arch %.80s: there is no network '%.40s'; there are %s", word, name, all);
+}
+
 int mf_arch_read(const char *word, const struct mf_arch **arch, struct mf_arch_args *args,
                  int (*see)(void *context, const char *key, const char *value), void *context)
 {
@@ -197,7 +206,7 @@ int mf_arch_read(const char *word, const struct mf_arch **arch, struct mf_arch_a
     snprintf(text, sizeof text, "%s", word);
     name = strsep(&next, ":");
     *arch = mf_arch_find(name);
-    if (!*arch) return mf_fail(MF_USAGE, "--arch %.80s: there is no network '%.40s'; there are " MF_ARCHS, word, name);
+    if (!*arch) return refuse_name(word, name);
     while (rc == MF_OK && next && (pair = strsep(&next, ","))) {
         char *value = strchr(pair, '=');
 

@@ -47,7 +47,6 @@ struct mf_arch_args mf_arch_settled(const struct mf_arch_args *args);
 
 /** Words: an architecture and sizes, as "cnn:width=64,depth=4". Files, options and tests have the same ones. */
 enum { MF_ARCH_WORD = 400 /* bytes, at most */ };
-#define MF_ARCHS "mlp, cnn, vit and moe"
 
 /** The word of a network, without sizes that it does not have. The caller frees. */
 char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args);

@@ -93,7 +93,7 @@ static void leaves_nothing(const struct device *d)
 
 static void words(void)
 {
-    static const char *const bad[][2] = {{"cnm:width=4", "there is no network 'cnm'; there are mlp, cnn, vit and moe"},
+    static const char *const bad[][2] = {{"cnm:width=4", "there is no network 'cnm'; there are mlp, cnn, vit, moe"},
                                          {"cnn:colour=4", "--arch cnn:colour=4 has 'colour', which no network has"},
                                          {"cnn:width=4x", "width=4x must be a whole, positive number"},
                                          {"cnn:width=0", "must be a whole, positive number"},

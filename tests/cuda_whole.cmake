@@ -29,6 +29,11 @@ foreach(name mpi_redistribute mpi_slab mpi_arrays)
       ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
   endforeach()
 endforeach()
+# Layers that ranks cut, and lists that send.
+add_dependencies(net_split emu_nccl mesoforge_cuda_emu emu_cublaslt)
+add_test(NAME nccl_net_split COMMAND ${MF_MPIEXEC} -n 2 $<TARGET_FILE:net_split>)
+set_tests_properties(nccl_net_split PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+  ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
 # A rank that fails beside exchanges of NCCL holds nobody: it is killed, does not come, is busy, or its NCCL fails.
 function(mf_nccl_end_test way ranks status line)
   set(name nccl_end_${way}_${ranks})

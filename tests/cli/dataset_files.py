@@ -17,16 +17,7 @@ h5py, numpy = optional("h5py"), optional("numpy")
 if not h5py or not numpy:
     sys.exit(77)
 random = numpy.random.default_rng(4)
-
-
-def run(*words, **more):
-    return runs.run(program, *words, mpiexec=mpiexec, **more)
-
-
-def made(*words, **more):
-    done = run(*words, **more)
-    check(done.status == 0, f"{words}: {done}")
-    return done
+run, made = runs.tools(program, mpiexec)
 
 
 def refused(says, *words, status=3, ranks=1):

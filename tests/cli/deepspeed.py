@@ -24,10 +24,7 @@ SAME = ("--effective-batch", 24, "--batch-size", 6, "--accumulation-steps", 2, "
         "--beta-1", 0.8, "--beta-2", 0.99, "--epsilon", 1e-7, "--weight-decay", 0.02, "--schedule", "warmup-decay", "--warmup", 3, "--warmup-shape", "log",
         "--max-steps", 6, "--recompute", "blocks", "--offload", "none")
 SMALL = ("--data", "set.h5", "--arch", "mlp", "--width", 16, "--no-plots", "--no-events")
-
-
-def run(*words, **more):
-    return runs.run(program, *words, mpiexec=mpiexec, **more)
+run, _ = runs.tools(program, mpiexec)
 
 
 def write(config):

@@ -18,16 +18,7 @@ if not numpy:
 KINDS = ("gaussian", "lamellae", "checkerboard")
 MODEL = {"classify": "class/model.safetensors", "regress": "real/model.safetensors"}
 TRAIN = {"classify": ("--arch", "cnn", "--width", 4, "--depth", 2), "regress": ("--arch", "mlp", "--width", 8, "--target", "volume_fraction", "length")}
-
-
-def run(*words, **more):
-    return runs.run(program, *words, mpiexec=mpiexec, **more)
-
-
-def good(*words, **more):
-    done = run(*words, **more)
-    check(done.status == 0, f"{words}: {done}")
-    return done
+run, good = runs.tools(program, mpiexec)
 
 
 def refused(status, said, *words, **more):

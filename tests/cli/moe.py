@@ -26,10 +26,7 @@ SMALL = {"--features": "none", "--width": 16, "--experts": 4, "--effective-batch
          "--max-experts": 6, "--sleep-every": 10, "--sleep-least": 5, "--replay-buffer": 64, "--merge-similarity": 0.35}
 PRUNE = ("--top-k", 1, "--balance", 0, "--dormant-steps", 4, "--least-activations", 4000)
 STEPS = 36
-
-
-def run(*words, **more):
-    return runs.run(program, *words, mpiexec=mpiexec, **more)
+run, _ = runs.tools(program, mpiexec)
 
 
 def line(folder, *words, data="set.h5"):

@@ -70,6 +70,19 @@ def run(program, *words, ranks=1, mpiexec="mpirun", timeout=120, fault=None, env
     return Done(done.returncode, done.stdout, done.stderr or (silent if done.returncode else ""))
 
 
+def tools(program, mpiexec):
+    """run of one program, and run that must end well."""
+    def one(*words, **more):
+        return run(program, *words, mpiexec=mpiexec, **more)
+
+    def good(*words, **more):
+        done = one(*words, **more)
+        check(done.status == 0, f"{words}: {done}")
+        return done
+
+    return one, good
+
+
 def weights(path):
     """The arrays of a safetensors file: all bytes behind its header."""
     with open(path, "rb") as file:

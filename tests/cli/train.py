@@ -23,10 +23,7 @@ if not h5py or not numpy:
     sys.exit(77)
 SMALL = ("--arch", "mlp", "--width", 16, "--effective-batch", 13, "--threads", 1, "--no-plots", "--no-events")
 DICE = random.Random(7)
-
-
-def run(*words, **more):
-    return runs.run(program, *words, mpiexec=mpiexec, **more)
+run, _ = runs.tools(program, mpiexec)
 
 
 def train(folder, *words, task="classify", data="set.h5", status=0, **more):

@@ -19,12 +19,13 @@ from samples import blobs, np, undone
 MESOFORGE, MPIEXEC, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 
 
-def run(*words, ranks=1):
-    return runs.run(MESOFORGE, *words, ranks=ranks, mpiexec=MPIEXEC, timeout=240)
+def run(*words, ranks=1, fine=False):
+    """@fine: a figure with all of its pixels."""
+    return runs.run(MESOFORGE, *words, ranks=ranks, mpiexec=MPIEXEC, timeout=240, env={**os.environ, "MF_COARSE": "0" if fine else "1"})
 
 
-def good(*words, ranks=1):
-    rc, out, err = run(*words, ranks=ranks)
+def good(*words, ranks=1, fine=False):
+    rc, out, err = run(*words, ranks=ranks, fine=fine)
     check(rc == 0, "%s: %d %s" % (words, rc, err))
     return out
 
@@ -66,10 +67,10 @@ def pixels(path):
     return width, height, raw
 
 
-def picture(path, least=(400, 400)):
+def picture(path, least=(50, 50)):
     width, height, raw = pixels(path)
     check(width >= least[0] and height >= least[1], "%s: %d x %d" % (path, width, height))
-    check(len(np.unique(raw[::7])) > 40, path + ": hardly a colour in it")
+    check(len(np.unique(raw)) > 40, path + ": hardly a colour in it")
     return width, height
 
 
@@ -320,7 +321,7 @@ def wanted_panels(parts, pairs, levels, sides, phases, triple):
 
 def drawn_panels(path, *more, ranks=1):
     """How many by name; every one has something in it, inside of its axes."""
-    said = json.loads(good("view", path, "--output", "drawn.png", "--json", *more, ranks=ranks))
+    said = json.loads(good("view", path, "--output", "drawn.png", "--json", *more, ranks=ranks, fine=True))
     width, height, raw = pixels("drawn.png")
     rows = raw.reshape(height, 1 + 3 * width)
     check((rows[:, 0] == 2).all(), "rows are the ones above them and a difference")
@@ -477,7 +478,7 @@ def axes_of_arrays():
 def scales():
     """Pictures of one array have one scale; a sheet takes every array, on any number of ranks."""
     def colours(path, *more):
-        said = json.loads(good("view", path, "--output", "scale.png", "--json", "--axes", "yxp", *more))
+        said = json.loads(good("view", path, "--output", "scale.png", "--json", "--axes", "yxp", *more, fine=True))
         width, height, raw = pixels("scale.png")
         rows = raw.reshape(height, 1 + 3 * width)
         page = undone(rows[:, 1:]).reshape(height, width, 3)

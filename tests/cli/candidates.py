@@ -79,15 +79,8 @@ def stopped(folder, image):
     check(said and said.get("done_before"), f"asked for again: {said}")
 
 
-def refusals(folder, image):
-    mask, tiny = save(folder, "mask.npy", np.ones((24, 28), np.uint8)), save(folder, "tiny.npy", blobs((14, 28), [0.6, 0.4], 1))
+def refusals(folder):
     array = save(folder, "s2.npy", np.full((11, 11), 0.2))
-    for status, says, words in ((2, "1 to 64", ("match", image, "--candidates", 0)), (2, "1 to 64", ("match", image, "--candidates", 65)),
-                                (2, "--max_iter 0", ("match", image, "--candidates", 2, "--max_iter", 0)),
-                                (2, "noise", ("match", image, "--candidates", 2, "--initial_microstructure_file", image)),
-                                (2, "--mask", ("match", image, "--candidates", 2, "--mask", mask)),
-                                (2, "15 pixels", ("match", tiny, "--candidates", 2, "--limit_to", 6))):
-        runs.refuses(PROGRAM, [(status, words, says)], "--data_folder", folder, ranks=(1,))
     runs.refuses(PROGRAM, [(3, ("reconstruct", "--target", f"S2={array}", "--descriptor_types", "S2", "--size", 16, 16, "--candidates", 2), "no labels")],
                  "--data_folder", folder, mpiexec=MPIEXEC)
 
@@ -100,5 +93,5 @@ with tempfile.TemporaryDirectory() as place:
         chosen(place, "phases", save(place, "three.npy", blobs((24, 24), [0.5, 0.3, 0.2], 2)))
     automatic(place)
     stopped(place, PICTURE)
-    refusals(place, PICTURE)
+    refusals(place)
 finish("candidates")

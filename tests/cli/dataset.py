@@ -15,16 +15,7 @@ h5py, numpy = optional("h5py"), optional("numpy")
 if not h5py or not numpy:
     sys.exit(77)
 KINDS = ["gaussian", "spheres", "hard-spheres", "fibres", "grains", "lamellae", "checkerboard", "cracks"]
-
-
-def run(*words, **more):
-    return runs.run(program, *words, mpiexec=mpiexec, **more)
-
-
-def made(*words, **more):
-    done = run(*words, **more)
-    check(done.status == 0, f"{words}: {done}")
-    return done
+run, made = runs.tools(program, mpiexec)
 
 
 def arrays(path):
@@ -108,15 +99,7 @@ def told():
     check(dry["samples"] == 10 and not os.path.exists("never.h5"), dry)
 
 
-def refused():
-    for words, says in ((("--num-samples", 0), "--num-samples must be 1"), (("--num-samples", 5, "--kind", "voronoi"), "there are --kinds"), (("--num-samples", 5, "--cell", 4), "--cell is for one microstructure"),
-                        (("--num-samples", 5, "--kinds", "gaussian,blobs"), "there is no kind 'blobs'"),
-                        (("--num-samples", 5, "--kinds", "grains,voronoi"), "twice"), (("--kinds", "grains"), "needs --num-samples"),
-                        (("--num-samples", 5, "--size", 4, 4), "8 voxels or more"), (("--num-samples", 5, "--output", "never.npy"), "must end with .h5"),
-                        (("--num-samples", 5, "--compress", 10), "0 to 9"), (("--num-samples", 5, "--fraction-range", 0.2, 0.7), "below 0.5"),
-                        (("--num-samples", 5, "--length-range", 5, 2), "rising")):
-        done = run("synth", *words)
-        check(done.status == 2 and says in done.err and done.err.count("\n") == 1, f"{words}: {done}")
+def no_room():
     full = run("synth", "--num-samples", 50, "--size", 64, 64, "--output", "never.h5", fault="io.write:visit=9")
     check(full.status == 7 and not os.path.exists("never.h5"), full)
     full = run("synth", "--num-samples", 50, "--size", 16, 16, "--output", "never.h5", ranks=2, fault="io.write:visit=3:rank=1")
@@ -142,6 +125,6 @@ neither_tells()
 meets_as_wished(2, 64, 64)
 meets_as_wished(3, 32, 32, 32)
 told()
-refused()
+no_room()
 writes_alone()
 finish("dataset")

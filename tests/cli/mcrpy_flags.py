@@ -99,14 +99,6 @@ def profile():
         check(status == 0 and "volume fractions" in out and "% mem" in out, f"{flag}: {out} {err}")
 
 
-def refused():
-    refuses(PROGRAM, [(2, [*MATCH, "--use_multigrid"], "try: --use-multigrid-reconstruction"),
-                      (2, ["characterize", "a.npy", "--full_3d"], "--full"), (2, ["characterize", "a.npy", "--ori_repr", "Quaternion"], "--ori"),
-                      (2, ["characterize", "a.npy", "--symmetry", "hexagonal"], "square"), (2, [*MATCH, "--mutation_rule", "remove_islands"], "neighbor_in_phase"),
-                      (2, ["match", "a.npy", "--descriptor_types", "S2", "Tort3D"], "try: Tortuosity"), (2, ["characterize", "a.npy", "--descriptor_types", "Variogram"], "--measures variogram")],
-            ranks=(1,))
-
-
 with tempfile.TemporaryDirectory() as place:
     os.chdir(place)
     save(".", "a.npy", blobs((36, 36), [0.6, 0.4], 1))
@@ -117,6 +109,5 @@ with tempfile.TemporaryDirectory() as place:
     characterisation()
     slices()
     profile()
-    refused()
     os.chdir("/")
 finish("mcrpy_flags")

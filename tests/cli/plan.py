@@ -366,8 +366,8 @@ def nothing_fits():
         check(status == 5 and f"needs {least['bytes']} bytes" in err and f"{least['free']} are available" in err, f"{words}: {status} {err}")
         check(not any(c["fits"] for c in said["candidates"]) and "hash" not in said and "ranks" not in said, f"{words}")
         check({c["device"] for c in said["candidates"]} == {"cuda", "cpu"}, f"{words}: all devices were looked at")
-        status, out, err = run("reconstruct", *words, *h100, "--explain", *QUIET)
-        check(status == 5 and "nothing fits" in out and "candidates" in out and err.count("mesoforge: ") == 1, f"{words}: {out}")
+    status, out, err = run("reconstruct", "--size", 1024, 1024, 1024, "--memory-limit", 1024, *h100, "--explain", *QUIET)
+    check(status == 5 and "nothing fits" in out and "candidates" in out and err.count("mesoforge: ") == 1, f"explained: {out}")
     capped = plan("--size", 512, 512, 512, *h100, "--device", "cuda", "--ranks", 2, "--gpu-memory-fraction", 0.05)
     check(capped["bytes"]["free"] == int(0.05 * 85520809984) + 1 >= capped["bytes"]["total"], f"a part of a GPU: {capped['bytes']}")
     shared = ("--size", 64, 64, 64, *h100, "--gpu_ids", 0, "--ranks", 2, "--share-gpu", "--gpu-memory-fraction")
@@ -376,7 +376,6 @@ def nothing_fits():
     for fraction in (0, -0.5, 1.01):
         refuses(2, f"--gpu-memory-fraction {fraction}: it must be above 0 and at most 1", "reconstruct", *shared, fraction)
     check("(--memory-limit)" in run("reconstruct", "--size", 64, 64, 64, "--memory-limit", 1, *h100)[2], "what it is that is short")
-    refuses(2, "too large for the cuda back end", "reconstruct", "--size", 36000, 36000, 36000, *h100, "--device", "cuda")
 
 
 def refuses(code, part, *words):
@@ -395,23 +394,7 @@ def refusals():
     threads = len(os.sched_getaffinity(0)) + 1
     notes = plan("--size", 64, 64, 64, "--limit_to", 4, "--ranks", 1, "--threads", threads, "--device", "cpu")["notes"]
     check(any(f"1 rank of {threads} threads on" in n and "start it there" in n for n in notes), f"{threads} threads: {notes}")
-    refuses(2, "no verb 'plan view'; try: plan match, plan reconstruct", "view")
-    refuses(2, "which verb?")
-    refuses(2, "--ranks", "reconstruct", "--ranks", -1)
-    refuses(2, "--mask", "reconstruct", "--size", 64, 64, "--mask", "m.npy")
-    refuses(2, "--target", "reconstruct", "--size", 64, 64, "--target", "S2=s.npy")
-    refuses(2, "too large for slices", "reconstruct", "--size", 64, 64, 64, "--limit_to", 40)
-    refuses(2, "--phases", "reconstruct", "--size", 64, 64, 64, "--phases", 99)
-    refuses(3, "none.json", "reconstruct", "--hardware", "none.json")
-    refuses(4, "there is no GPU 8, node 0 has 8 (0 to 7)", "reconstruct", *h100, "--gpu_ids", 0, 8)
-    refuses(4, "there is no GPU 9", "reconstruct", *h100, "--device", "cuda:9")
     check(plan(*h100, "--size", 64, 64, 64, "--device", "cuda:3")["ranks_per_gpu"] == 1, "cuda:3")
-    refuses(4, "contradict", "reconstruct", *h100, "--gpu_ids", 0, "--device", "cpu")
-    refuses(4, "8 GPUs that may be used", "reconstruct", *h100, "--size", 64, 64, 64, "--ranks", 9, "--device", "cuda")
-    refuses(5, "nothing fits into memory: the smallest plan", "reconstruct", *h100, "--size", 1024, 1024, 1024, "--memory_limit", 1024)
-    refuses(5, "1048576 are available (--memory-limit)", "reconstruct", *h100, "--size", 64, 64, 64, "--memory-limit", 1)
-    refuses(2, "names GPU 0 twice", "reconstruct", *h100, "--gpu_ids", 0, 0, 1)
-    refuses(2, "deals each of them out once", "reconstruct", *h100, "--gpu_ids", 0, 0, 1, "--share-gpu")
     text = open(f"{hardware}/mixed.json").read()
     for old, new, part in (('"cores": 64', '"cores": 0', "cores is 0"), ('"cores": 64', '"cores": -64', "cores is -64"),
                            ('"cores": 64', '"cores": "64"', "cores must be a whole number, not text"),

@@ -15,10 +15,7 @@ from runs import check, finish, some
 program, mpiexec, hardware, golden = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:5])
 os.chdir(tempfile.mkdtemp())
 SMALL = ("--data", "set.h5", "--max-steps", 2, "--no-plots")
-
-
-def run(*words, **more):
-    return runs.run(program, *words, mpiexec=mpiexec, **more)
+run, _ = runs.tools(program, mpiexec)
 
 
 def train(*words, what="classify", **more):
@@ -135,22 +132,6 @@ def random_limits():
         if fits:
             as_planned(json.loads(done.out), f"{words} on {ranks}")
     check(len(plans) // 4 < fitted < len(plans), f"{fitted} of {len(plans)} fit")
-
-
-def refusals():
-    for words, ranks, says in (
-            (("--zero", 1, "--use_ddp"), 1, "--use_ddp is --zero 0: it and --zero 1 contradict each other"),
-            (("--use_deepspeed", "--use_ddp"), 1, "--use_ddp and --use_deepspeed contradict each other"),
-            (("--use_deepspeed", "--zero", 0), 1, "--use_deepspeed is --zero 1, 2 or 3"),
-            (("--auto-batch-size", "--batch-size", 4), 1, "--auto-batch-size chooses --batch-size"),
-            (("--auto-batch-size", "--plan", "off"), 1, "--auto-batch-size plans"),
-            (("--num-workers", "many"), 1, "--num-workers many: it must be auto, or a number"),
-            (("--effective-batch", 2), 3, "of 3 ranks 1 would have none of the 2 samples of a step"),
-            (("--effective-batch", 32, "--exact-batch"), 3, "--effective-batch 32 is no multiple of 3 ranks x 1 passes x 1 samples = 3; try: 30"),
-            (("--batch-size", 8, "--accumulation-steps", 2, "--effective-batch", 30), 2,
-             "--batch-size 8 x --accumulation-steps 2 x 2 ranks is 32, and --effective-batch is 30")):
-        done = run("train", "classify", *SMALL, *words, ranks=ranks)
-        check(done.status == 2 and says in done.err, f"{words}: {done}")
 
 
 def words_of_others():
@@ -290,15 +271,6 @@ def dry_run():
     check(done.status == 0 and json.loads(done.out)["passes"] > 1 and "all ranks go on with passes of" in done.err, f"it becomes smaller as a run: {done}")
 
 
-def senseless():
-    for words, says in ((("classify",), "no samples; try: --data FILE.h5, or --size"), ((), "no task; try: plan train classify"), (("vqa",), "there is only classify, regress and moe"),
-                        (("classify", "--data", "set.h5", "--size", 8, 8), "--data says it: leave --size out"),
-                        (("classify", "--size", 8), "or --size y x"), (("classify", "--size", 8, 8, "--verify"), "it needs --data"),
-                        (("classify", "--size", 8, 8, "--show-list", "--json"), "--show-list and --json both print")):
-        done = run("plan", "train", *words)
-        check(done.status == 2 and says in done.err, f"{words}: {done}")
-
-
 done = run("synth", "--num-samples", 120, "--size", 24, 24, "--output", "set.h5")
 check(done.status == 0, f"{done}")
 exact()
@@ -307,7 +279,6 @@ another_memory()
 out_of_memory()
 ladder()
 random_limits()
-refusals()
 words_of_others()
 as_in_a_run()
 verified()
@@ -315,5 +286,4 @@ table()
 golden_plans()
 devices()
 dry_run()
-senseless()
 finish("train_plan")

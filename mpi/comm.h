@@ -120,6 +120,10 @@ char *mf_comm_text(const struct mf_comm *comm, const char *text);
  */
 int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset);
 
+/** All-gather in place: @p data holds the same arrays on all ranks, and rank r brings the bytes [offset[r], offset[r +
+ * 1]) of them. @p offset [size + 1], the same on all ranks. */
+void mf_comm_share(const struct mf_comm *comm, void *data, const size_t *offset);
+
 /**
  * All-to-all-v: @p out holds @p sent [size] bytes for each rank, one block after the other. In the same order @p in
  * receives @p got [size] bytes from each rank. Sender and receiver state the same sizes; a rank sends nothing to

@@ -191,3 +191,17 @@ int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, v
     free(own);
     return rc;
 }
+
+void mf_comm_share(const struct mf_comm *comm, void *data, const size_t *offset)
+{
+    int *counts;
+
+    if (!comm->impl) return;
+    MF_PHASE(&mf_phase_messages);
+
+    counts = MF_MUST(malloc(2 * (size_t)comm->size * sizeof *counts), "offsets");
+    mf_comm_enter(comm, "share of bytes,", offset[comm->size]);
+    bring(comm, data, offset, counts);
+    mf_comm_leave(comm);
+    free(counts);
+}

@@ -86,6 +86,9 @@ static void gathers(const struct mf_comm *c)
         CHECK(offset[r] == at && offset[r + 1] == at + 5 * (size_t)r % 13);
         for (; at < offset[r + 1]; ++at) CHECK(all[at] == 'a' + r);
     }
+    for (size_t i = 0; i < at; ++i) all[i] = i >= offset[c->rank] && i < offset[c->rank + 1] ? (char)(i + 1) : 0;
+    mf_comm_share(c, all, offset);
+    for (size_t i = 0; i < at; ++i) CHECK(all[i] == (char)(i + 1));
     free(all);
     CHECK(mf_comm_gather(c, NULL, 0, (void **)&all, offset) == MF_OK && offset[c->size] == 0);
     free(all);

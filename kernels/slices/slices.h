@@ -8,6 +8,7 @@
 #include "kernels/slices/descriptors.h"
 #include "kernels/slices/vgg.h"
 #include "kernels/slices/view.h"
+#include "kernels/team.h"
 
 enum { MF_PYRAMID_MAX = 24 }; /* most levels */
 
@@ -33,8 +34,9 @@ struct mf_slice_desc {
     size_t first;  /* < levels: finer levels are pooled but take no part; their entries are neither read nor written */
     size_t phases; /* patch, vgg_all: number of fields that are used together */
     struct mf_slice_example example; /* patch */
-    int one;            /* patch: all that is matched is one slice, so a search may begin at the last one */
-    struct mf_vgg *vgg; /* vgg: VGG-19 */
+    int one;                    /* patch: all that is matched is one slice, so a search may begin at the last one */
+    struct mf_vgg *vgg;         /* vgg: VGG-19 */
+    const struct mf_team *team; /* shares the work of a slice (mf_slice_ops.shares); NULL: none */
     int flip; /* patch: the field is binary; gradients are exact changes by flips of single pixels (with the pull fixed)
                */
 };
@@ -97,6 +99,9 @@ struct mf_slice_task {
 struct mf_slice_ops {
     const struct mf_slice_kind *kind;
     const void *family; /* the back end's own, for plan(); or NULL */
+    /** Does a team (desc.team) share the work of eval()? Then all its workers call it with equal inputs, and all get
+     * the results. The work of match() is shared where it remembers a slice (memory). */
+    int shares;
     /** Makes a plan of this table: takes its work areas from queue->arena, twiddles, transform plans. May refuse with
      * MF_MEMORY. */
     int (*plan)(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,

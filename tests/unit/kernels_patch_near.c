@@ -1,5 +1,7 @@
 /* Patches in trees: every patch stands in one leaf, on its side of all cuts. A search finds nearly what all pairs give,
- * also while the slice changes. Equal images match without distance, and nothing depends on threads. */
+ * also while the slice changes. Equal images match without distance. Nothing depends on threads, or on how many workers
+ * a team has. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ struct half {
     struct mf_patch_side side;
 };
 
-static float axes[(MF_PATCH_PIXELS + 1) * PARTS];
+static _Thread_local float axes[(MF_PATCH_PIXELS + 1) * PARTS];
 
 static void smooth(size_t nu, size_t nv, float *x)
 {
@@ -98,7 +100,7 @@ static void check_tree(const struct mf_patch_image *image, const struct mf_patch
         for (size_t c = 0; c < PARTS; ++c)
             CHECK(t->at[(p / LEAF * PARTS + c) * LEAF + p % LEAF] == t->row[(size_t)slot * PARTS + c]);
         for (size_t node = t->leaves + p / LEAF; node > 1; node /= 2) {
-            const float x = t->row[(size_t)slot * PARTS + t->axis[node / 2]], cut = t->cut[node / 2];
+            const float x = t->row[(size_t)slot * PARTS + t->node[node / 2].axis], cut = t->node[node / 2].cut;
 
             CHECK(node % 2 ? x >= cut : x <= cut);
         }
@@ -126,24 +128,25 @@ static double excess(const struct half *own, const struct half *other)
     return got / least;
 }
 
-static void check_search(int periodic, int threads, double *sum)
+static void check_search(int periodic, int threads, const struct mf_team *team, double *sum)
 {
     float *x = field(NU, NV, 1, 1), *y = field(MU, MV, 2, 0), *toward = field(NU, NV, 3, 0);
     struct half slice = half_of(NU, NV, periodic, x), example = half_of(MU, MV, 0, y);
     double *work = malloc(mf_patch_axes_room(1) * sizeof *work);
 
     mf_patch_axes(&example.image, work, axes);
-    mf_patch_tree_make(threads, &example.image, axes, &example.tree);
+    mf_patch_tree_make(threads, team, &example.image, axes, &example.tree);
     check_tree(&example.image, &example.tree);
     join(&slice);
     join(&example);
     for (size_t number = 0; number < 6; ++number) {
         mf_patch_image_fill(&slice.image, x, NU * NV);
-        mf_patch_tree_make(threads, &slice.image, axes, &slice.tree);
-        mf_patch_near(threads, number, &slice.side, &example.side);
+        mf_patch_tree_make(threads, team, &slice.image, axes, &slice.tree);
+        mf_patch_near(threads, team, number, &slice.side, &example.side);
         for (size_t i = 0; i < NU * NV; ++i) x[i] += 0.2f * (toward[i] - x[i]);
-        if (number % 5 || threads > 1) continue;
+        if (number % 5) continue;
         check_tree(&slice.image, &slice.tree);
+        if (threads > 1 || team) continue;
         CHECK_NEAR(excess(&slice, &example), 1.02, 0.020001);
         CHECK_NEAR(excess(&example, &slice), 1.02, 0.020001);
     }
@@ -159,6 +162,54 @@ static void check_search(int periodic, int threads, double *sum)
     free(toward);
 }
 
+/* -- a team of threads: each with memory of its own -- */
+
+enum { WORKERS = 5 };
+
+static struct worker {
+    struct mf_team team;
+    pthread_t thread;
+    char *shown;
+    int periodic;
+    double sum;
+} workers[WORKERS];
+
+static pthread_barrier_t all_here;
+
+static void share(void *context, void *data, const size_t *offset)
+{
+    struct worker *own = context;
+
+    own->shown = data;
+    pthread_barrier_wait(&all_here);
+    for (int k = 0; k < own->team.parts; ++k)
+        if (k != own->team.part)
+            memcpy((char *)data + offset[k], workers[k].shown + offset[k], offset[k + 1] - offset[k]);
+    pthread_barrier_wait(&all_here);
+}
+
+static void *work(void *context)
+{
+    struct worker *own = context;
+
+    check_search(own->periodic, 1, &own->team, &own->sum);
+    return NULL;
+}
+
+static void check_team(int periodic, int parts, double wanted)
+{
+    pthread_barrier_init(&all_here, NULL, (unsigned)parts);
+    for (int k = 0; k < parts; ++k) {
+        workers[k] = (struct worker){.team = {k, parts, &workers[k], share}, .periodic = periodic};
+        CHECK(pthread_create(&workers[k].thread, NULL, work, &workers[k]) == 0);
+    }
+    for (int k = 0; k < parts; ++k) {
+        pthread_join(workers[k].thread, NULL);
+        CHECK(workers[k].sum == wanted);
+    }
+    pthread_barrier_destroy(&all_here);
+}
+
 /* Patches of which many are equal: of one phase, and of an image and itself. */
 static void check_equal(int blank)
 {
@@ -168,12 +219,12 @@ static void check_equal(int blank)
     if (blank) memset(y, 0, MU * MV * sizeof *y);
     a = half_of(MU, MV, 0, y);
     b = half_of(MU, MV, 0, y);
-    mf_patch_tree_make(2, &a.image, axes, &a.tree);
-    mf_patch_tree_make(1, &b.image, axes, &b.tree);
+    mf_patch_tree_make(2, NULL, &a.image, axes, &a.tree);
+    mf_patch_tree_make(1, NULL, &b.image, axes, &b.tree);
     check_tree(&a.image, &a.tree);
     join(&a);
     join(&b);
-    mf_patch_near(2, 0, &a.side, &b.side);
+    mf_patch_near(2, NULL, 0, &a.side, &b.side);
     for (size_t s = 0; s < a.image.slots; ++s)
         if (is_patch(&a.image, s)) CHECK(a.side.far[s] < 1e-6f && b.side.far[s] < 1e-6f);
     close_half(&a);
@@ -186,11 +237,12 @@ int main(void)
     for (int periodic = 0; periodic < 2; ++periodic) {
         double one, several;
 
-        check_search(periodic, 1, &one);
+        check_search(periodic, 1, NULL, &one);
         for (int threads = 2; threads < 4; ++threads) {
-            check_search(periodic, threads, &several);
+            check_search(periodic, threads, NULL, &several);
             CHECK(one == several);
         }
+        for (int parts = 2 + periodic; parts <= WORKERS; parts += 2) check_team(periodic, parts, one);
     }
     check_equal(0);
     check_equal(1);

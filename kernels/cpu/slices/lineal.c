@@ -208,7 +208,12 @@ static double all(const double *ways)
     return sum;
 }
 
-static void direction_values(const struct walk *w, int exact, int direction, struct ways *ways, double *d)
+/* D of one direction: of the phase, then of its complement, for every length. */
+struct found {
+    double in, out;
+};
+
+static void direction_values(const struct walk *w, int exact, struct ways *ways, struct found *found)
 {
     memset(ways, 0, (w->lag + 1) * sizeof *ways);
     if (exact)
@@ -219,28 +224,49 @@ static void direction_values(const struct walk *w, int exact, int direction, str
         const double runs = count_of(w, 2 * c + 1);
         const double a = exact ? 1 : (double)w->soft[c].a, b = exact ? 0 : (double)w->soft[c].b;
 
-        d[mf_lineal_entry(exact, c, direction, 0)] = runs > 0 ? a * all(ways[c].in) / runs + b : 0;
-        if (!exact) d[mf_lineal_entry(0, c, direction, 1)] = runs > 0 ? a * all(ways[c].out) / runs + b : 0;
+        found[c].in = runs > 0 ? a * all(ways[c].in) / runs + b : 0;
+        found[c].out = runs > 0 && !exact ? a * all(ways[c].out) / runs + b : 0;
     }
+}
+
+/* The directions [first, end) of this worker of a team. */
+struct directions {
+    int first, end;
+};
+
+static struct directions own_directions(const struct mf_cpu_job *job)
+{
+    const struct mf_span own = mf_team_cut(job->plan->desc.team, DIRECTIONS);
+
+    return (struct directions){(int)own.first, (int)(own.first + own.count)};
 }
 
 /* The room of a direction's gradient serves its sums: (L + 1) struct ways are less than a frame. */
 static void value(const struct mf_cpu_job *job, int exact, double *d)
 {
     const struct mf_cpu_frame f = frame_of(&job->plan->desc);
-    const size_t size = mf_cpu_frame_size(&f, job->plan->desc.nu, job->plan->desc.nv);
+    const size_t size = mf_cpu_frame_size(&f, job->plan->desc.nu, job->plan->desc.nv), lag = job->plan->desc.lag;
+    const struct directions own = own_directions(job);
+    struct found found[DIRECTIONS][lag + 1];
 
     if (exact)
         mf_cpu_frame_fill(&f, job->plan->desc.periodic, job->level, job->scratch);
     else
         set_factors(job, &f);
     d[0] = mean(job->level);
+    memset(found, 0, sizeof found);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
-    for (int k = 0; k < DIRECTIONS; ++k) {
+    for (int k = own.first; k < own.end; ++k) {
         const struct walk w = walk_of(job, k, job->scratch);
 
-        direction_values(&w, exact, k, (struct ways *)(job->scratch + (size_t)(k + FIELDS) * size), d);
+        direction_values(&w, exact, (struct ways *)(job->scratch + (size_t)(k + FIELDS) * size), found[k]);
     }
+    mf_team_share(job->plan->desc.team, DIRECTIONS, sizeof found[0], found);
+    for (int k = 0; k < DIRECTIONS; ++k)
+        for (size_t c = 1; c <= lag; ++c) {
+            d[mf_lineal_entry(exact, c, k, 0)] = found[k][c].in;
+            if (!exact) d[mf_lineal_entry(0, c, k, 1)] = found[k][c].out;
+        }
 }
 
 static void value_sharp(const struct mf_cpu_job *job, double *d) { value(job, 0, d); }
@@ -315,29 +341,31 @@ static void weights(const struct walk *w, int direction, const double *slope, st
     }
 }
 
-/* Every direction has a frame of its own, so that its threads do not matter. */
+/* Every direction has a frame of its own, so that threads and workers do not matter. */
 static void gradient(const struct mf_cpu_job *job, const double *slope)
 {
     const struct mf_slice_desc *desc = &job->plan->desc;
     const struct mf_cpu_level *level = job->level;
     const struct mf_cpu_frame f = frame_of(desc);
-    const size_t size = mf_cpu_frame_size(&f, desc->nu, desc->nv);
+    const size_t size = mf_cpu_frame_size(&f, desc->nu, desc->nv), used = mf_cpu_frame_size(&f, level->nu, level->nv);
+    const struct directions own = own_directions(job);
     const float each = (float)(slope[0] / ((double)level->nu * (double)level->nv));
+    float *frames = job->scratch + FIELDS * size;
 
     set_factors(job, &f);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
-    for (int k = 0; k < DIRECTIONS; ++k) {
+    for (int k = own.first; k < own.end; ++k) {
         const struct walk w = walk_of(job, k, job->scratch);
-        float *g = job->scratch + (size_t)(k + FIELDS) * size;
+        float *g = frames + (size_t)k * used;
         float *slopes = job->scratch + (FIELDS + DIRECTIONS) * size + (size_t)k * (desc->lag + 1) * RUN;
         struct weight weight[desc->lag + 1];
 
-        memset(g, 0, mf_cpu_frame_size(&f, level->nu, level->nv) * sizeof *g);
+        memset(g, 0, used * sizeof *g);
         weights(&w, k, slope, weight);
         walk_gradient(&w, weight, g + f.left, (float(*)[RUN])slopes);
     }
-    for (int k = 0; k < DIRECTIONS; ++k)
-        mf_cpu_frame_fold(&f, desc->periodic, level, job->scratch + (size_t)(k + FIELDS) * size);
+    mf_team_share(desc->team, DIRECTIONS, used * sizeof *frames, frames);
+    for (int k = 0; k < DIRECTIONS; ++k) mf_cpu_frame_fold(&f, desc->periodic, level, frames + (size_t)k * used);
     for (size_t i = 0; i < level->nu * level->nv; ++i) level->g[i] += each;
 }
 
@@ -352,5 +380,5 @@ static size_t exact_entries(const struct mf_slice_desc *d) { return mf_lineal_en
 const struct mf_slice_kind mf_kind_lineal = {"lineal", "lineal paths", lineal_entries, mf_cost_lineal};
 const struct mf_slice_kind mf_kind_lineal_exact = {"lineal_exact", "exact lineal paths", exact_entries, mf_cost_lineal};
 
-MF_CPU_OF_FIELD(lineal, sharp);
-MF_CPU_OF_FIELD(lineal_exact, exact);
+MF_CPU_SHARED(lineal, sharp);
+MF_CPU_SHARED(lineal_exact, exact);

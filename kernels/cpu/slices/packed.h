@@ -1,6 +1,7 @@
 /* Descriptors of packed slices. Packed: the pixels of a slice and of its pyramid are contiguous.
  * This module packs one slice after another, builds its pyramid, compares values with targets and returns gradients.
- * A family of descriptors adds the value and the gradient of one level.
+ * A family of descriptors adds the value and the gradient of one level; those that are MF_CPU_SHARED share them with a
+ * team.
  * Rule: a result depends neither on the number of threads nor on the other slices. */
 #ifndef MF_KERNELS_CPU_PACKED_H
 #define MF_KERNELS_CPU_PACKED_H
@@ -83,6 +84,7 @@ void mf_cpu_packed_cross(struct mf_slice_plan *plan, const struct mf_view *x, co
                                                  .eval = mf_cpu_packed_eval, \
                                                  __VA_ARGS__}
 #define MF_CPU_OF_FIELD(name, own) MF_CPU_PACKED(name, own, .total = mf_cpu_packed_total)
+#define MF_CPU_SHARED(name, own)   MF_CPU_PACKED(name, own, .total = mf_cpu_packed_total, .shares = 1)
 #define MF_CPU_OF_PAIRS(name, own) MF_CPU_PACKED(name, own, .cross = mf_cpu_packed_cross)
 #define MF_CPU_OF_ALL(name, own)   MF_CPU_PACKED(name, own, .join = mf_cpu_packed_join)
 /* NOLINTEND(bugprone-macro-parentheses) */

@@ -230,7 +230,7 @@ static void prepare(struct mf_slice_plan *p)
             mf_patch_image_fill(&level->is.example, p->pixels, apart);
             mf_patch_axes(&level->is.example, p->scatter, level->axes);
             if (level->in_trees)
-                mf_patch_tree_make(p->queue->threads, &level->is.example, level->axes, &level->tree);
+                mf_patch_tree_make(p->queue->threads, p->desc.team, &level->is.example, level->axes, &level->tree);
             else
                 mf_patch_project(p->queue->threads, &level->is.example, level->axes, &level->points);
         }
@@ -278,8 +278,8 @@ static void search_trees(struct mf_slice_plan *p, const struct level *level, con
                                      found + slice->slots};
 
     mf_patch_tree_lay(slice, found + slice->slots + level->is.example.slots, &tree);
-    mf_patch_tree_make(p->queue->threads, slice, level->axes, &tree);
-    mf_patch_near(p->queue->threads, (size_t) * (uint64_t *)(void *)p->memory, &of, &to);
+    mf_patch_tree_make(p->queue->threads, p->desc.team, slice, level->axes, &tree);
+    mf_patch_near(p->queue->threads, p->desc.team, (size_t) * (uint64_t *)(void *)p->memory, &of, &to);
 }
 
 static void match_level(struct mf_slice_plan *p, const struct level *level, size_t apart, float *pull)
@@ -289,7 +289,8 @@ static void match_level(struct mf_slice_plan *p, const struct level *level, size
     slice.x = p->image;
     mf_patch_image_fill(&slice, p->pixels, apart);
     (level->in_trees ? search_trees : search_pairs)(p, level, &slice);
-    mf_patch_pull_sums(p->queue->threads, &level->is, p->weight, level->row, level->column, p->search, p->sums);
+    mf_patch_pull_sums(p->queue->threads, p->desc.team, &level->is, p->weight, level->row, level->column, p->search,
+                       p->sums);
     settle(level, slice.phases, p->sums, pull + level->is.pull);
 }
 

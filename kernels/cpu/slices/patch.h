@@ -18,7 +18,8 @@ enum {
 }; /* coordinates that most pairs are told apart by: of blobs three in four, with 8 six in ten */
 
 /** Coordinates of all patches of an image, those of a patch side by side: row [slots][PARTS]; 0 without a patch. */
-void mf_patch_project_rows(int threads, const struct mf_patch_image *image, const float *axes, float *row);
+void mf_patch_project_rows(int threads, const struct mf_team *team, const struct mf_patch_image *image,
+                           const float *axes, float *row);
 
 /** Coordinates of all patches of an image; points->at [slots * PARTS], points->norm [slots]. */
 void mf_patch_project(int threads, const struct mf_patch_image *image, const float *axes,
@@ -55,7 +56,7 @@ size_t mf_patch_pull_room(const struct mf_patch_image *slice, int threads);
  * @param row     for every slot of the slice a slot of the example
  * @param column  for every slot of the example a slot of the slice
  */
-void mf_patch_pull_sums(int threads, const struct mf_patch_level *is, const float *weight, const int32_t *row,
-                        const int32_t *column, float *work, float *sums);
+void mf_patch_pull_sums(int threads, const struct mf_team *team, const struct mf_patch_level *is, const float *weight,
+                        const int32_t *row, const int32_t *column, float *work, float *sums);
 
 #endif

@@ -121,8 +121,14 @@ MF_CPU_FAST static void begin_row(const struct mf_patch_side *own, const struct 
     }
 }
 
-void mf_patch_begin(int threads, const struct mf_patch_side *own, const struct mf_patch_side *other)
+void mf_patch_begin(int threads, const struct mf_team *team, const struct mf_patch_side *own,
+                    const struct mf_patch_side *other)
 {
+    const struct mf_patch_image *image = own->image;
+    const struct mf_span rows = mf_team_cut(team, image->pu);
+
 #pragma omp parallel for num_threads(threads)
-    for (size_t u = 0; u < own->image->pu; ++u) begin_row(own, other, u);
+    for (size_t u = rows.first; u < rows.first + rows.count; ++u) begin_row(own, other, u);
+    mf_team_share(team, image->pu, image->row * sizeof *own->found, own->found);
+    mf_team_share(team, image->pu, image->row * sizeof *own->far, own->far);
 }

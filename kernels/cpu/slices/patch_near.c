@@ -182,13 +182,65 @@ static void search_leaf(compare_of *compare, const struct mf_patch_side *own, co
     settle(own, other, leaf, &queries);
 }
 
-static void search(int threads, const struct mf_patch_side *own, const struct mf_patch_side *other, size_t number)
+/* -- the workers of a team take some leaves in turn, because those side by side cost alike -- */
+
+static size_t worker_of(const struct mf_team *team, size_t leaf) { return leaf / TOGETHER % (size_t)team->parts; }
+
+/* Where the patches of each worker's leaves begin among those of all, worker after worker: at [parts + 1]. */
+static void find_runs(const struct mf_team *team, const struct mf_patch_tree *t, size_t *at)
+{
+    memset(at, 0, ((size_t)team->parts + 1) * sizeof *at);
+    for (size_t place = 0; place < t->leaves * LEAF; ++place)
+        at[worker_of(team, place / LEAF) + 1] += t->slot[place] >= 0;
+    for (int k = 0; k < team->parts; ++k) at[k + 1] += at[k];
+}
+
+/* What was found for a patch, as one number, and back. */
+static uint64_t pack(const struct mf_patch_side *own, int32_t slot)
+{
+    uint32_t far;
+
+    memcpy(&far, &own->far[slot], sizeof far);
+    return (uint64_t)far << 32 | (uint32_t)own->found[slot];
+}
+
+static void unpack(const struct mf_patch_side *own, int32_t slot, uint64_t packed)
+{
+    const uint32_t far = (uint32_t)(packed >> 32);
+
+    memcpy(&own->far[slot], &far, sizeof far);
+    own->found[slot] = (int32_t)(uint32_t)packed;
+}
+
+/* All workers get what each has found. The tree's keys are work memory. */
+static void share_found(const struct mf_team *team, const struct mf_patch_side *own)
+{
+    const struct mf_patch_tree *t = own->tree;
+    const size_t parts = (size_t)mf_team_parts(team), places = t->leaves * LEAF;
+    size_t at[parts + 1], next;
+
+    if (parts == 1) return;
+    find_runs(team, t, at);
+    next = at[team->part];
+    for (size_t p = 0; p < places; ++p)
+        if (t->slot[p] >= 0 && worker_of(team, p / LEAF) == (size_t)team->part) t->key[next++] = pack(own, t->slot[p]);
+    for (size_t k = 0; k <= parts; ++k) at[k] *= sizeof *t->key;
+    team->share(team->context, t->key, at);
+    for (size_t k = 0; k < parts; ++k) at[k] /= sizeof *t->key;
+    for (size_t p = 0; p < places; ++p)
+        if (t->slot[p] >= 0) unpack(own, t->slot[p], t->key[at[worker_of(team, p / LEAF)]++]);
+}
+
+static void search(int threads, const struct mf_team *team, const struct mf_patch_side *own,
+                   const struct mf_patch_side *other, size_t number)
 {
     compare_of *compare = compare_here();
 
-    mf_patch_begin(threads, own, other);
+    mf_patch_begin(threads, team, own, other);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, TOGETHER)
-    for (size_t leaf = 0; leaf < own->tree->leaves; ++leaf) search_leaf(compare, own, other, leaf, number);
+    for (size_t leaf = 0; leaf < own->tree->leaves; ++leaf)
+        if (mf_team_has(team, leaf / TOGETHER)) search_leaf(compare, own, other, leaf, number);
+    share_found(team, own);
 }
 
 /* A patch is a candidate of its match. */
@@ -214,10 +266,11 @@ static void keep(const struct mf_patch_side *s)
         memcpy(s->match + at, s->found + at, image->pv * sizeof *s->match);
 }
 
-void mf_patch_near(int threads, size_t number, const struct mf_patch_side *slice, const struct mf_patch_side *example)
+void mf_patch_near(int threads, const struct mf_team *team, size_t number, const struct mf_patch_side *slice,
+                   const struct mf_patch_side *example)
 {
-    search(threads, slice, example, number);
-    search(threads, example, slice, number);
+    search(threads, team, slice, example, number);
+    search(threads, team, example, slice, number);
     offer(slice, example);
     offer(example, slice);
     keep(slice);

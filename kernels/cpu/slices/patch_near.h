@@ -20,16 +20,18 @@ float mf_patch_apart(const struct mf_patch_side *own, int32_t slot, const struct
 
 /** Where a search begins. The nearest of the last match and the shifted matches of the neighbours goes to found, and
  * its distance to far. The distance is negative (also -0) if the match has moved away. */
-void mf_patch_begin(int threads, const struct mf_patch_side *own, const struct mf_patch_side *other);
+void mf_patch_begin(int threads, const struct mf_team *team, const struct mf_patch_side *own,
+                    const struct mf_patch_side *other);
 
 /**
  * Finds the nearest patches in both directions. The patches of a leaf look at the leaves of the other tree that are
  * nearest to their mean. These are a few, or many in turn (by @p number), or many if matches of several have moved
  * away. They begin with the last match, and with the shifted matches of their neighbours (Barnes and others,
- * "PatchMatch", 2009). Results of one direction serve the other.
+ * "PatchMatch", 2009). Results of one direction serve the other. The workers of a team share the rows and the leaves.
  *
  * @param number  of the search, from 0 on; in search 0 all look at many leaves
  */
-void mf_patch_near(int threads, size_t number, const struct mf_patch_side *slice, const struct mf_patch_side *example);
+void mf_patch_near(int threads, const struct mf_team *team, size_t number, const struct mf_patch_side *slice,
+                   const struct mf_patch_side *example);
 
 #endif

@@ -168,11 +168,21 @@ static void share(const float *weight, size_t patches, float *to)
     for (size_t k = 0; k < PIXELS; ++k) to[k] = each * weight[k];
 }
 
-void mf_patch_pull_sums(int threads, const struct mf_patch_level *is, const float *weight, const int32_t *row,
-                        const int32_t *column, float *work, float *sums)
+/* Rows of thread t, among those of this worker. */
+static struct mf_span band_of(struct mf_span rows, int threads, int t)
+{
+    struct mf_span band = mf_cut(rows.count, (size_t)threads, (size_t)t);
+
+    band.first += rows.first;
+    return band;
+}
+
+void mf_patch_pull_sums(int threads, const struct mf_team *team, const struct mf_patch_level *is, const float *weight,
+                        const int32_t *row, const int32_t *column, float *work, float *sums)
 {
     const struct mf_patch_image *s = &is->slice, *e = &is->example;
     const size_t each = SIDE * (s->nv + SIDE);
+    const struct mf_span rows = mf_team_cut(team, s->nu);
     int32_t *place = (int32_t *)work;
     float w[PIXELS];
 
@@ -181,12 +191,14 @@ void mf_patch_pull_sums(int threads, const struct mf_patch_level *is, const floa
     share(weight, mf_patch_count(s), w);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int t = 0; t < threads; ++t) {
-        const struct mf_span span = mf_cut(s->nu, (size_t)threads, (size_t)t);
+        const struct mf_span span = band_of(rows, threads, t);
 
         for (size_t u = span.first; u < span.first + span.count; ++u)
             pull_row(is, e->x, place, w, u, work + s->slots + (size_t)t * each, sums);
     }
     share(weight, mf_patch_count(e), w);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int t = 0; t < threads; ++t) pull_band(is, column, w, mf_cut(s->nu, (size_t)threads, (size_t)t), sums);
+    for (int t = 0; t < threads; ++t) pull_band(is, column, w, band_of(rows, threads, t), sums);
+    for (size_t k = 0; k < 1 + 2 * e->phases; ++k)
+        mf_team_share(team, s->nu, s->nv * sizeof *sums, sums + k * is->pixels);
 }

@@ -98,13 +98,15 @@ void mf_patch_project(int threads, const struct mf_patch_image *image, const flo
     }
 }
 
-void mf_patch_project_rows(int threads, const struct mf_patch_image *image, const float *axes, float *row)
+void mf_patch_project_rows(int threads, const struct mf_team *team, const struct mf_patch_image *image,
+                           const float *axes, float *row)
 {
+    const struct mf_span own = mf_team_cut(team, image->slots / LANES);
     float weight[PIXELS];
 
     mf_patch_weights(weight);
 #pragma omp parallel for num_threads(threads)
-    for (size_t s = 0; s < image->slots; s += LANES) {
+    for (size_t s = own.first * LANES; s < (own.first + own.count) * LANES; s += LANES) {
         const size_t v = s % image->row;
         float at[PARTS * LANES];
 
@@ -112,6 +114,7 @@ void mf_patch_project_rows(int threads, const struct mf_patch_image *image, cons
         for (size_t l = 0; l < LANES; ++l)
             for (size_t c = 0; c < PARTS; ++c) row[(s + l) * PARTS + c] = v + l < image->pv ? at[c * LANES + l] : 0;
     }
+    mf_team_share(team, image->slots / LANES, LANES * PARTS * sizeof *row, row);
 }
 
 /* -- neighbours -- */

@@ -45,8 +45,7 @@ static size_t lay(const struct mf_patch_image *image, char *memory, struct mf_pa
     t->few = next(memory, &used, places * sizeof *t->few);
     t->half = next(memory, &used, places * sizeof *t->half);
     t->slot = next(memory, &used, places * sizeof *t->slot);
-    t->cut = next(memory, &used, leaves * sizeof *t->cut);
-    t->axis = next(memory, &used, leaves);
+    t->node = next(memory, &used, leaves * sizeof *t->node);
     t->key = next(memory, &used, count * sizeof *t->key);
     return used;
 }
@@ -192,37 +191,152 @@ static void set_keys(const float *row, size_t axis, uint64_t *key, size_t n)
     }
 }
 
+/* Halves the keys of a node. */
+static void halve(struct mf_patch_tree *t, size_t node, uint64_t *key, size_t n)
+{
+    const size_t half = n / 2, axis = widest(t->row, key, n);
+    uint64_t most = 0;
+
+    set_keys(t->row, axis, key, n);
+    select_first(key, n, half);
+    for (size_t i = 0; i < half; ++i) most = key[i] > most ? key[i] : most;
+    t->node[node] = (struct mf_patch_node){half ? value_of(most) : -3e38f, (uint32_t)axis};
+}
+
 static void split(struct mf_patch_tree *t, size_t node, uint64_t *key, size_t n)
 {
     const size_t half = n / 2;
-    uint64_t most = 0;
-    size_t axis;
 
     if (node >= t->leaves) {
         fill_leaf(t, node - t->leaves, key, n);
         return;
     }
-    axis = widest(t->row, key, n);
-    set_keys(t->row, axis, key, n);
-    select_first(key, n, half);
-    t->axis[node] = (uint8_t)axis;
-    for (size_t i = 0; i < half; ++i) most = key[i] > most ? key[i] : most;
-    t->cut[node] = half ? value_of(most) : -3e38f;
+    halve(t, node, key, n);
 #pragma omp task if (n >= TASK)
     split(t, 2 * node, key, half);
     split(t, 2 * node + 1, key + half, n - half);
 }
 
-void mf_patch_tree_make(int threads, const struct mf_patch_image *image, const float *axes, struct mf_patch_tree *t)
+/* -- a team makes a tree: all workers of a node halve it, and then some of them go on with each of its children -- */
+
+/* Some leaves, their keys, and the workers [first, first + parts) that make them. */
+struct branch {
+    size_t node, leaf, leaves, key, keys;
+    int first, parts;
+};
+
+static struct branch trunk(const struct mf_patch_tree *t, int parts)
 {
+    return (struct branch){1, 0, t->leaves, 0, t->count, 0, parts};
+}
+
+/* Few leaves may have several workers, who do the same. */
+static int is_shared(const struct branch *b) { return b->parts > 1 && b->leaves > 1; }
+
+/* From a branch to that child which worker @p part makes. */
+static void climb(struct branch *b, int part)
+{
+    const size_t half = b->keys / 2;
+    const int left = b->parts / 2, right = part - b->first >= left;
+
+    b->node = 2 * b->node + (size_t)right;
+    b->leaves /= 2;
+    b->leaf += right ? b->leaves : 0;
+    b->key += right ? half : 0;
+    b->keys = right ? b->keys - half : half;
+    b->first += right ? left : 0;
+    b->parts = right ? b->parts - left : left;
+}
+
+/* Where the worker's own leaves and keys begin. */
+static struct branch branch_of(const struct mf_patch_tree *t, int parts, int part)
+{
+    struct branch b = trunk(t, parts);
+
+    while (is_shared(&b)) climb(&b, part);
+    return b;
+}
+
+/* Keys and nodes of all branches to all workers. Nodes of a level stand side by side, in the order of their leaves. */
+static void share_branches(const struct mf_team *team, struct mf_patch_tree *t)
+{
+    const size_t parts = (size_t)team->parts;
+    size_t leaf[parts + 1], at[parts + 1];
+
+    for (size_t k = 0; k < parts; ++k) {
+        const struct branch b = branch_of(t, team->parts, (int)k);
+
+        leaf[k] = b.leaf;
+        at[k] = b.key * sizeof *t->key;
+    }
+    leaf[parts] = t->leaves;
+    at[parts] = t->count * sizeof *t->key;
+    team->share(team->context, t->key, at);
+    for (size_t nodes = 2; nodes < t->leaves; nodes *= 2) {
+        for (size_t k = 0; k <= parts; ++k) at[k] = (leaf[k] * nodes + t->leaves - 1) / t->leaves * sizeof *t->node;
+        team->share(team->context, t->node + nodes, at);
+    }
+}
+
+/* The keys of a leaf, and how many there are. */
+static const uint64_t *keys_of(const struct mf_patch_tree *t, size_t leaf, size_t *n)
+{
+    const uint64_t *key = t->key;
+
+    *n = t->count;
+    for (size_t bit = t->leaves / 2; bit > 0; bit /= 2) {
+        key += leaf & bit ? *n / 2 : 0;
+        *n = leaf & bit ? *n - *n / 2 : *n / 2;
+    }
+    return key;
+}
+
+/* Brings the patches of a leaf into a cache. */
+static void fetch_leaf(const struct mf_patch_tree *t, size_t leaf)
+{
+    size_t n;
+    const uint64_t *key = keys_of(t, leaf, &n);
+
+    for (size_t i = 0; i < n; ++i) {
+        const float *p = t->row + slot_of(key[i]) * (size_t)PARTS;
+
+        __builtin_prefetch(p);
+        __builtin_prefetch(p + PARTS - 1);
+    }
+}
+
+/* A leaf that another worker has made. */
+static void copy_leaf(struct mf_patch_tree *t, size_t leaf)
+{
+    size_t n;
+    const uint64_t *key = keys_of(t, leaf, &n);
+
+    if (leaf + 1 < t->leaves) fetch_leaf(t, leaf + 1);
+    fill_leaf(t, leaf, key, n);
+}
+
+static void complete(int threads, const struct mf_team *team, const struct branch *own, struct mf_patch_tree *t)
+{
+    share_branches(team, t);
+#pragma omp parallel for num_threads(threads)
+    for (size_t leaf = 0; leaf < t->leaves; ++leaf)
+        if (leaf - own->leaf >= own->leaves) copy_leaf(t, leaf);
+}
+
+void mf_patch_tree_make(int threads, const struct mf_team *team, const struct mf_patch_image *image, const float *axes,
+                        struct mf_patch_tree *t)
+{
+    struct branch own = trunk(t, mf_team_parts(team));
     size_t n = 0;
 
-    mf_patch_project_rows(threads, image, axes, t->row);
+    mf_patch_project_rows(threads, team, image, axes, t->row);
     for (size_t s = 0; s < image->slots; ++s)
         if (s % image->row < image->pv) t->key[n++] = s;
+    for (; is_shared(&own); climb(&own, team->part)) halve(t, own.node, t->key + own.key, own.keys);
 #pragma omp parallel num_threads(threads)
 #pragma omp single
-    split(t, 1, t->key, n);
+    split(t, own.node, t->key + own.key, own.keys);
+    if (own.leaves < t->leaves) complete(threads, team, &own, t);
 }
 
 /* -- the nearest leaves first (best bin first; Beis and Lowe 1997) -- */
@@ -268,7 +382,7 @@ ALWAYS uint32_t next_leaf(const struct mf_patch_tree *t, const float *point, str
 
     memcpy(&distance, &bits, sizeof distance);
     while (node < t->leaves) {
-        const float d = point[t->axis[node]] - t->cut[node];
+        const float d = point[t->node[node].axis] - t->node[node].cut;
         const uint32_t right = d > 0;
 
         put(b, at, distance + d * d, 2 * node + !right);

@@ -146,6 +146,14 @@ static void run_waiting(struct mf_objective *o)
     o->calls = 0;
 }
 
+/* What is seen of an image is seen once. */
+static int help_with(const struct mf_objective *o, size_t t, struct mf_slice_task *task)
+{
+    task->values = NULL;
+    task->tally = NULL;
+    return o->ops[t]->shares;
+}
+
 static void run_calls(struct mf_objective *o, const struct round *r, int gradient)
 {
     for (size_t t = 0; t < o->opts.terms; ++t)
@@ -153,8 +161,10 @@ static void run_calls(struct mf_objective *o, const struct round *r, int gradien
             struct mf_slice_task task = task_of(o, r, t, p);
             MF_PHASE(o->phase[t]);
 
-            mf_phase_count(
-                mf_objective_cost(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
+            if (o->helps && !help_with(o, t, &task)) continue;
+            if (!o->helps)
+                mf_phase_count(
+                    mf_objective_cost(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
             if (!gradient || mf_descriptor_is(o->opts.term[t].row, MF_IS_COUNTED)) task.g.base = task.h.base = NULL;
             if (o->calls == o->most_calls) run_waiting(o);
             if (o->backend->slices->all)
@@ -255,6 +265,7 @@ static void weigh(struct mf_objective *o, const struct round *r, int gradient)
         }
     }
     set_scale(o, r);
+    if (o->team.parts > 1) mf_comm_bcast(&o->crew, 0, s->scale, o->scales * s->slices * sizeof *s->scale);
 }
 
 /* Tasks of all fields point to the views of their round, so they cannot wait for other rounds. */
@@ -337,6 +348,18 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
         r.before += r.span.count;
         for (size_t p = 0; g && p < o->phases; ++p) mf_redistribute_add(s->redistribution[p], k, g + p * voxels);
     }
+}
+
+/* -- an image that several ranks work on -- */
+
+static void eval_image(struct mf_objective *o, float *x, float *g, double factor)
+{
+    struct mf_objective_side *s = &o->side[0];
+    struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX];
+    const struct round r = {.side = s, .span = {0, 1}, .x = vx, .g = vg, .factor = factor, .share = share_of(o, s)};
+
+    mf_objective_team_begin(o, x, g, vx, vg);
+    (o->drawn ? compare_drawn : compare)(o, &r);
 }
 
 /* -- slices that are distributed dynamically -- */
@@ -479,7 +502,10 @@ static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, doub
 
 static void eval_sides(struct mf_objective *o, float *x, float *g, double factor)
 {
-    for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
+    if (o->team.parts > 1)
+        eval_image(o, x, g, factor);
+    else
+        for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
     run_waiting(o);
     mf_objective_watch_drain(o);
 }
@@ -564,17 +590,4 @@ int mf_objective_renew(struct mf_objective *o)
 {
     if (o->age >= o->opts.hold) o->age = 0;
     return o->age == 0;
-}
-
-double mf_objective_share(const struct mf_objective *o, size_t t) { return o->share[t]; }
-size_t mf_objective_sides(const struct mf_objective *o) { return o->sides; }
-size_t mf_objective_levels(const struct mf_objective *o, size_t side) { return o->side[side].levels; }
-size_t mf_objective_entries(const struct mf_objective *o, size_t side) { return o->side[side].entries; }
-
-double mf_objective_square(const struct mf_objective *o, size_t side, double weight)
-{
-    const double slices = o->opts.compat ? 1 : (double)o->sides * (double)o->side[side].slices;
-
-    weight *= o->opts.level_weight[0];
-    return weight * weight / (slices * (double)o->side[side].entries);
 }

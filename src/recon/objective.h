@@ -169,6 +169,10 @@ void mf_objective_recall(struct mf_objective *objective, const struct mf_objecti
 /** Share of term @p t in the last loss, before the square root of RMS and L2 [0..1]. */
 double mf_objective_share(const struct mf_objective *objective, size_t t);
 
+/** Ranks of @p ranks on cores that share the work of an image of dims {1, ny, nx} (kernels/team.h), if a term has work
+ * to share. 1: one works alone. Not collective. */
+size_t mf_objective_team_of(const size_t dims[3], size_t ranks);
+
 /** Additional bytes of the fields' queue->host that an evaluation uses for a short time. Not collective. */
 size_t mf_objective_staged(const struct mf_objective *objective);
 

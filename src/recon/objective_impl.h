@@ -93,6 +93,10 @@ struct mf_objective {
     int whole;                            /* an evaluation is one segment */
     int dynamic;                        /* ranks share out this evaluation's slices dynamically (mpi/redistribute.h) */
     struct mf_objective_strips *strips; /* NULL: whole slices are exchanged */
+    struct mf_team team; /* ranks that share the work of an image (objective_team.c); parts 0: one works alone */
+    struct mf_comm crew; /* they */
+    int helps;           /* this rank does not have the image */
+    float *copy;         /* then: [2][phases][pixels], the field and a gradient */
 };
 
 /** The description of one side's slices for the kernels, with so many levels. */
@@ -166,6 +170,22 @@ void mf_objective_strips_close(struct mf_objective *objective);
 int mf_objective_strips_serve(const struct mf_objective *objective);
 void mf_objective_strips_start(struct mf_objective *objective, const float *x);
 void mf_objective_strips_finish(struct mf_objective *objective, float *g);
+
+/**
+ * Ranks share the work of an image (objective_team.c). One rank has it; it broadcasts the field at each evaluation.
+ * Descriptors with mf_slice_ops.shares and searches run on all ranks of the team, the others where the image is. So the
+ * gradient and the loss stand there, and the optimiser's steps are as before. In order:
+ * - Chooses the ranks. Collective; MF_MEMORY.
+ * - Takes a helper's memory. Local; MF_MEMORY.
+ * - Ends it. Collective.
+ * - Brings the field to all ranks of the team: views of it [phases], and of where the gradient goes (no base: there is
+ *   none). Of a helper these are its own memory. Collective among them.
+ */
+int mf_objective_team_open(struct mf_objective *objective);
+int mf_objective_team_take(struct mf_objective *objective);
+void mf_objective_team_close(struct mf_objective *objective);
+void mf_objective_team_begin(struct mf_objective *objective, float *x, float *g, struct mf_view *vx,
+                             struct mf_view *vg);
 
 /** Finds what terms by example hold of @p count slices, whose fields are @p x [phases]; so many come before them. */
 void mf_objective_match(struct mf_objective *objective, const struct mf_objective_side *side, const struct mf_view *x,

@@ -30,6 +30,15 @@ void mf_objective_recall(struct mf_objective *o, const struct mf_objective *from
     if (memory && other && bytes == others) memcpy(memory, other, bytes);
 }
 
+/* A helper has no memory of searches before the image was loaded, or of another objective's. */
+static void bring_memory(struct mf_objective *o)
+{
+    size_t bytes;
+    void *memory = o->team.parts > 1 ? mf_objective_memory(o, &bytes) : NULL;
+
+    if (memory) mf_comm_bcast(&o->crew, 0, memory, bytes);
+}
+
 void mf_objective_match(struct mf_objective *o, const struct mf_objective_side *s, const struct mf_view *x,
                         size_t count, size_t before)
 {
@@ -40,7 +49,8 @@ void mf_objective_match(struct mf_objective *o, const struct mf_objective_side *
         MF_PHASE(&mf_phase_search);
 
         desc.one = desc.one && o->ops[t]->memory;
-        mf_phase_count(mf_cost_search(&desc, count));
+        if (!o->helps) mf_phase_count(mf_cost_search(&desc, count));
+        bring_memory(o);
         o->ops[t]->match(s->plan[t], x, s->pull[t] + before * s->pull_size[t]);
     }
 }

@@ -68,6 +68,7 @@ struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struc
                                   .phases = o->phases,
                                   .example = s->example,
                                   .one = o->sides == 1,
+                                  .team = o->team.parts > 1 ? &o->team : NULL,
                                   .flip = o->opts.flip};
 }
 
@@ -99,7 +100,7 @@ static int plan_for(struct mf_objective *o, const struct mf_slice_ops *ops, stru
 static int side_pull(struct mf_objective *o, struct mf_objective_side *s, size_t t)
 {
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
-    size_t slices = 0;
+    size_t slices = o->helps ? 1 : 0;
 
     if (!o->ops[t]->pull) return MF_OK;
     for (size_t k = 0; k < mf_redistribute_rounds(s->redistribution[0]); ++k)
@@ -273,6 +274,7 @@ static int prepare(struct mf_objective *o)
     MF_TRY(mf_objective_draw_open(o));
     MF_TRY(mf_objective_watch_open(o));
     MF_TRY(mf_objective_strips_open(o));
+    MF_TRY(mf_objective_team_take(o));
     return take_apart(o);
 }
 
@@ -333,6 +335,7 @@ static int build(struct mf_objective *o)
     for (size_t d = 0; d < o->sides && rc == MF_OK; ++d) rc = side_shape(o, d);
     MF_TRY(mf_agree(o->comm, rc));
     MF_TRY(mf_objective_space_open(o));
+    MF_TRY(mf_objective_team_open(o));
     o->threads = o->queue->threads;
     mf_comm_max_int(o->comm, 1, &o->threads);
     for (size_t d = 0; d < o->sides; ++d) MF_TRY(plan_slices(o, d));
@@ -385,6 +388,7 @@ void mf_objective_free(struct mf_objective *o)
         free(o->side[d].redistribution);
         free(o->side[d].done);
     }
+    mf_objective_team_close(o);
     mf_objective_strips_close(o);
     mf_objective_space_close(o);
     mf_objective_watch_close(o);
@@ -395,4 +399,19 @@ void mf_objective_free(struct mf_objective *o)
     mf_arena_give(o->queue->arena, o->fixed);
     mf_arena_give(o->queue->arena, o->apart);
     free(o);
+}
+
+/* -- what it is -- */
+
+double mf_objective_share(const struct mf_objective *o, size_t t) { return o->share[t]; }
+size_t mf_objective_sides(const struct mf_objective *o) { return o->sides; }
+size_t mf_objective_levels(const struct mf_objective *o, size_t side) { return o->side[side].levels; }
+size_t mf_objective_entries(const struct mf_objective *o, size_t side) { return o->side[side].entries; }
+
+double mf_objective_square(const struct mf_objective *o, size_t side, double weight)
+{
+    const double slices = o->opts.compat ? 1 : (double)o->sides * (double)o->side[side].slices;
+
+    weight *= o->opts.level_weight[0];
+    return weight * weight / (slices * (double)o->side[side].entries);
 }

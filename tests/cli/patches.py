@@ -77,11 +77,11 @@ def itself(folder):
 
 
 def ranks(folder):
-    """The same bytes on any number of ranks and threads, and on the shadow. Of the larger image patches stand in trees."""
-    for shape, words in (((20, 24), ["--add_dimension", 12]), ((20, 24), []), ((80, 72), [])):
+    """The same bytes on any number of ranks and threads, and on the shadow. Of the larger image patches stand in trees, and three ranks share its work."""
+    lineal = ["LinealPath", "--polish_rounds", 2, "--max_iter", 24]
+    for shape, words in (((20, 24), ["--polish_rounds", 4, "--max_iter", 40, "--add_dimension", 12]), ((20, 24), ["--polish_rounds", 4, "--max_iter", 40]), ((112, 116), lineal)):
         path = save(folder, "image.npy", blobs(shape, TWO, 4))
-        words = ["match", path, "--descriptor_types", "S2", "Variation", "Patches", "--limit_to", 4, "--max_iter", 40, "--deterministic",
-                 "--polish_rounds", 4, "--output", f"{folder}/v.npy", *words]
+        words = ["match", path, "--limit_to", 4, "--deterministic", "--output", f"{folder}/v.npy", "--descriptor_types", "S2", "Variation", "Patches", *words]
         first = None
         for more, n in (([], 1), *runs.some(((["--threads", 2], 1), ([], 3), (["--device", "shadow"], 2), ([], 2)))):
             done = measure(PROGRAM, *words, *more, ranks=n, mpiexec=MPIEXEC)
@@ -93,7 +93,7 @@ def ranks(folder):
 
 
 def restart(folder):
-    """A run that was stopped between two searches goes on in the same bits, also where searches build on earlier ones."""
+    """A run that was stopped between two searches goes on in the same bits, also where searches build on earlier ones, and where two ranks share them."""
     import h5py
     grids = ["--use_multigrid_reconstruction", "--coarsest_grid", 64, "--coarse_iter", 40]
     for shape, most, every, more in (((24, 24), 120, 5, []), ((80, 72), 60, 3, []), ((128, 128), 40, 1, grids)):
@@ -103,7 +103,8 @@ def restart(folder):
         check(status == 0, f"a whole run: {err}")
         stops = 0
         for visit in range(2, 40, every):
-            status, _, err = run(PROGRAM, *words, "--output", f"{name}-parts.h5", "--restart", "auto", fault=f"run.leave:visit={visit}")
+            status, _, err = run(PROGRAM, *words, "--output", f"{name}-parts.h5", "--restart", "auto", fault=f"run.leave:visit={visit}",
+                                 ranks=1 + (visit % 2 if more else 0), mpiexec=MPIEXEC)
             stops += status == 75
             if not check(status in (0, 75), f"stopped at {visit}: {status} {err}"):
                 return

@@ -134,11 +134,23 @@ void mf_recon_take_settings(const struct mf_plan_numbers *settings, struct mf_so
 
 /* ---- the plan ---- */
 
+static void note_idle(const struct mf_recon_work *w, const struct mf_placement *place, struct mf_plan *p)
+{
+    const size_t team = place->device ? 1 : mf_recon_team(w, p->ranks), pairs = pairs_of(w);
+    const size_t busy = team > 1 ? team : pairs, idle = p->ranks > busy ? p->ranks - busy : 0;
+
+    if (idle && team > 1)
+        mf_plan_note(p, "%zu ranks, and work of the image for %zu: %zu only %s", p->ranks, team, idle,
+                     idle == 1 ? "waits" : "wait");
+    else if (idle)
+        mf_plan_note(p, "%zu ranks, and %zu pair%s of planes: %zu %s none and only %s", p->ranks, pairs, MF_S(pairs),
+                     idle, idle == 1 ? "rank owns" : "ranks own", idle == 1 ? "waits" : "wait");
+}
+
 static void note(const struct mf_recon_work *w, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                  struct mf_plan *p)
 {
-    const size_t history = mf_plan_get(&p->settings, "history"), pairs = pairs_of(w);
-    const size_t idle = p->ranks > pairs ? p->ranks - pairs : 0;
+    const size_t history = mf_plan_get(&p->settings, "history");
 
     if (remembers(w) && history < w->history)
         mf_plan_note(p, "history %zu instead of %zu: nothing else fits; the descent takes more evaluations", history,
@@ -147,9 +159,7 @@ static void note(const struct mf_recon_work *w, const struct mf_placement *place
         mf_plan_note(
             p,
             "the fields do not fit into device memory: they stay in host memory, and slices stream through the device");
-    if (idle)
-        mf_plan_note(p, "%zu ranks, and %zu pair%s of planes: %zu %s none and only %s", p->ranks, pairs, MF_S(pairs),
-                     idle, idle == 1 ? "rank owns" : "ranks own", idle == 1 ? "waits" : "wait");
+    note_idle(w, place, p);
     if (mf_recon_measured(w, place, &p->settings) > 0)
         mf_plan_note(p, "the seconds are those that bench reconstruct measured; their parts are the model's");
     else if (w->times && w->times->count)

@@ -50,6 +50,7 @@ struct mf_recon_work {
     int s2, variation, patches; /* are these descriptors compared? */
     double terms;               /* number of descriptors that read every slice */
     double further_flops[2];    /* of all other descriptors per voxel and field: on cores, on a device */
+    double lineal_flops;        /* on cores, of these: of lineal paths */
     int twice;                  /* RMS, L2: the forward part runs twice */
     int annealed;               /* mean-field annealing ends the gradient stages */
 };
@@ -85,6 +86,9 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
                     struct mf_plan_cost *cost);
 void mf_recon_whole(const void *work, const struct mf_plan_cost *step, struct mf_plan_cost *run);
+
+/** How many of @p ranks on cores share the work of an image (mf_objective_team_of()); 1: one works alone. */
+size_t mf_recon_team(const struct mf_recon_work *work, size_t ranks);
 
 /** The seconds that were measured in this place; 0: none were. On GPUs with whatever threads. Nothing is measured with
  * offload, or with a shorter history. */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/dry.h"
+#include "kernels/form/lineal.h"
 #include "kernels/slices/gpu_cost.h"
 #include "src/recon/search_cost.h"
 #include "src/recon/workload.h"
@@ -13,6 +14,12 @@ static const double LINEAL = 0.70, GPU_SHARE = 0.20;
 /* Operations that a GPU needs for the distance of a pair of patches. Peak of a thread of the cores on which searches
  * were measured. */
 static const double PAIR = 50, MEASURED = 51.2e9;
+
+/* Share of a search in an image that all ranks of a team do alike. */
+static const double ALIKE = 0.1;
+
+/* How often ranks of a team wait for each other, for each level and field. */
+enum { TURNS = 2 };
 
 /* Shares of a GPU's nominal rates of memory and of instructions that kernels reach. Of memory an H200 reached 4.08 of
  * 4.8 TB/s. */
@@ -85,15 +92,20 @@ static void look_further(struct mf_recon_work *w)
 {
     const struct mf_objective_opts *e = &w->opts->objective;
 
+    w->lineal_flops = 0;
     for (int device = 0; device < 2; ++device) {
         const struct mf_dry_kind kind = {.simd = "", .apart = device, .capability = device};
         struct mf_backend_dry dry;
 
         w->further_flops[device] = 0;
         mf_backend_dry(&kind, &dry);
-        for (size_t t = 0; t < e->terms; ++t)
-            if (e->term[t].row->kind > MF_PATCHES)
-                w->further_flops[device] += pace_of(e->term[t].row, device) * flops_of(w, &dry.backend, e->term[t].row);
+        for (size_t t = 0; t < e->terms; ++t) {
+            const struct mf_descriptor *row = e->term[t].row;
+            const double each = row->kind > MF_PATCHES ? pace_of(row, device) * flops_of(w, &dry.backend, row) : 0;
+
+            w->further_flops[device] += each;
+            if (!device && row->kind == MF_LINEAL) w->lineal_flops += each;
+        }
     }
 }
 
@@ -137,9 +149,22 @@ static double plane_flops(const struct mf_recon_work *p, double nu, double nv)
     return 4 * 2.5 * mu * mv * log2(mu * mv + 1);
 }
 
-/* Per voxel and field: flops of all directions and levels, on cores. */
-static double flops(const struct mf_recon_work *p)
+size_t mf_recon_team(const struct mf_recon_work *p, size_t ranks)
 {
+    return p->patches || p->lineal_flops > 0 ? mf_objective_team_of(p->dims, ranks) : 1;
+}
+
+/* The part of lineal paths that a rank of a team computes: some of their directions. */
+static double part_of_lineal(size_t team)
+{
+    return (double)((MF_LINEAL_DIRECTIONS + team - 1) / team) / MF_LINEAL_DIRECTIONS;
+}
+
+/* Per voxel and field: flops of all directions and levels, on cores. Of an image those of the slowest rank. */
+static double flops(const struct mf_recon_work *p, size_t ranks)
+{
+    const double further = p->further_flops[0] - (1 - part_of_lineal(mf_recon_team(p, ranks))) * p->lineal_flops;
+
     const double z = (double)p->dims[0], y = (double)p->dims[1], x = (double)p->dims[2];
     double pyramid = p->levels > 1 ? 4.0 / 3 : 1, sides = p->dims[0] > 1 ? 3 : 1, all = 0;
 
@@ -149,7 +174,7 @@ static double flops(const struct mf_recon_work *p)
         if (p->twice) all *= 1.5;
     }
     if (p->variation) all += 16 * sides;
-    return all * pyramid + p->further_flops[0] * (p->twice ? 1.5 : 1);
+    return all * pyramid + further * (p->twice ? 1.5 : 1);
 }
 
 /* Voxels of the longest slab, of all fields. */
@@ -176,8 +201,7 @@ static struct mf_slice_desc matched(const struct mf_recon_work *p, int d)
     return desc;
 }
 
-/* One search in all slices of the longest slab, and an evaluation with what was found. One rank has the slice of an
- * image: the others wait for it. */
+/* One search in all slices of the longest slab, and an evaluation with what was found. */
 static struct mf_search_cost searching(const struct mf_recon_work *p, double voxels)
 {
     const double fields = (double)p->fields;
@@ -197,8 +221,16 @@ static struct mf_search_cost searching(const struct mf_recon_work *p, double vox
     return all;
 }
 
+/* What a rank of a team does of a search: its part, and what all do. */
+static double part_of_search(size_t team) { return team > 1 ? ALIKE + (1 - ALIKE) / (double)team : 1; }
+
 /* Operations of cores for an evaluation's part of a search, and with what it found. */
-static double patches_work(const struct mf_search_cost *c) { return c->search / MF_SOLVE_HOLD + c->pulled; }
+static double patches_work(const struct mf_recon_work *p, size_t ranks)
+{
+    const struct mf_search_cost c = searching(p, voxels_of(p, ranks));
+
+    return part_of_search(mf_recon_team(p, ranks)) * c.search / MF_SOLVE_HOLD + c.pulled;
+}
 
 /* Searches also walk through trees: on cores with vectors twice as wide they are 1.4 times as fast. */
 static double search_pace(const struct mf_rates *r, double threads)
@@ -215,15 +247,15 @@ static double patches(const struct mf_recon_work *p, const struct mf_placement *
     const double pace = search_pace(r, (double)place->threads), apart = r->flops * GPU_SHARE;
     const double memory = GPU_MEMORY * r->memory;
 
-    *search = device ? PAIR * c.pairs / apart + 2 * WORD * c.moved / memory : c.search / pace;
+    *search = device ? PAIR * c.pairs / apart + 2 * WORD * c.moved / memory
+                     : part_of_search(mf_recon_team(p, place->ranks)) * c.search / pace;
     return *search / MF_SOLVE_HOLD + (device ? c.pulled / apart : c.pulled / pace);
 }
 
 size_t mf_recon_threads(const void *work, size_t ranks, size_t most)
 {
     const struct mf_recon_work *p = work;
-    const struct mf_search_cost search = searching(p, voxels_of(p, ranks));
-    double worth = floor((voxels_of(p, ranks) * flops(p) + patches_work(&search)) / THREAD_WORK);
+    double worth = floor((voxels_of(p, ranks) * flops(p, ranks) + patches_work(p, ranks)) / THREAD_WORK);
 
     if (worth >= (double)most) return most;
     return worth > 1 ? (size_t)worth : 1;
@@ -399,11 +431,12 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
 
     mf_recon_slices(w, place, settings, in_flight, rounds);
     meetings = (double)((rounds[1] + rounds[2] + (offload ? rounds[0] : 0)) * w->fields);
+    if (!device && mf_recon_team(w, place->ranks) > 1) meetings = (double)(TURNS * w->levels * w->fields);
     if (device) own = gpu_of(w, rates, voxels, alone, in_flight, rounds);
     beside = device ? beside_graph(!alone, meetings) : forks(w, place, rank);
     if (!device) {
         own.memory = voxels * slices_traffic(w, w->terms) / rates->memory;
-        own.arithmetic = voxels * flops(w) / (rates->flops * MF_CORE_SHARE);
+        own.arithmetic = voxels * flops(w, place->ranks) / (rates->flops * MF_CORE_SHARE);
     }
     mf_plan_pay(cost, "memory", own.memory + vectors);
     mf_plan_pay(cost, "arithmetic", own.arithmetic);

@@ -107,6 +107,7 @@ for words, part in (("--max_iter 50", "try: more --max_iter"), ("--tolerance 1",
                     ("--initial_temperature 1 --final_temperature 0.9 --cooldown_factor 0.999 --acceptance_distribution exponential", "slower cooling")):
     says(0, [part], "match bands.npy --limit_to 4 --output w.npy --optimizer_type SimulatedAnnealing", words, both, without=["weight", "together"])
 says(0, ["an image is one slice"], "plan reconstruct --size 16 16 --limit_to 4 --optimizer_type Adam", without=["normal to y", "history", "batch 0"])
+says(0, ["3 ranks, and work of the image for 2: 1 only waits"], "plan reconstruct --size 100 100 --ranks 3 --device cpu --descriptor_types S2 Patches")
 says(0, ["history   2", "chosen by the run: ", "1 rank owns none and only waits"], "plan reconstruct --size 6 16 16 --limit_to 3 --ranks 4 --device cpu")
 says(0, [], "characterize a.npy --no_multiphase --limit_to 4 --export S2=s2.npy --output a.h5")
 np.save("off.npy", np.roll(np.load("s2.npy"), 1, -1))

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/atomic.h"
@@ -18,6 +19,8 @@
 #include "src/base/file.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+
+enum { PIECE = 1 << 20 };
 
 /* ---- opening ---- */
 
@@ -71,6 +74,7 @@ static struct mf_writer *writer_new(const struct mf_comm *comm, const char *path
 static void writer_free(struct mf_writer *w)
 {
     if (w->descriptor >= 0) close(w->descriptor);
+    mf_seal_see_end(&w->seen[0]);
     mf_lock_give(&w->lock);
     for (int p = 0; p < MF_PARTS; ++p) free(w->part[p]);
     free(w->status);
@@ -82,9 +86,14 @@ static void writer_free(struct mf_writer *w)
 
 static int open_file(struct mf_writer *w)
 {
+    struct stat is;
+
     w->descriptor = mf_open(w->partial, O_RDWR);
-    if (w->descriptor >= 0) return MF_OK;
-    return mf_fail(MF_OUTPUT, "cannot write '%s': %s", w->partial, strerror(errno));
+    if (w->descriptor < 0 || fstat(w->descriptor, &is) != 0)
+        return mf_fail(MF_OUTPUT, "cannot write '%s': %s", w->partial, strerror(errno));
+    MF_TRY(mf_seal_see_begin(&w->seen[0], (uint64_t)is.st_size));
+    for (size_t i = 1; i <= w->wish->arrays; ++i) w->seen[i] = w->seen[0];
+    return MF_OK;
 }
 
 /* Goes on with what is there, or begins. Collective. */
@@ -177,25 +186,35 @@ static int examine(struct mf_writer *w, const struct mf_writer_window *win)
     return MF_OK;
 }
 
+/* In pieces, of which the seal's checksums are taken while the processor still has them. @p seen: NULL, or those. */
 static int put_rows(const struct mf_writer *w, const struct mf_writer_window *win, uint64_t at, size_t row,
-                    const void *from)
+                    const void *from, struct mf_seal_seen *seen)
 {
-    return mf_write_at(w->descriptor, w->partial, from, win->count * row, at + win->first * row);
+    const size_t bytes = win->count * row;
+
+    at += win->first * row;
+    for (size_t k = 0; k < bytes; k += PIECE) {
+        const size_t n = bytes - k < PIECE ? bytes - k : PIECE;
+
+        MF_TRY(mf_write_at(w->descriptor, w->partial, (const char *)from + k, n, at + k));
+        if (seen) mf_seal_see(seen, (const char *)from + k, n, at + k, NULL);
+    }
+    return MF_OK;
 }
 
 /* Every array of a window has one place in the file. Local. */
-static int write_window(const struct mf_writer *w, const struct mf_writer_window *win)
+static int write_window(struct mf_writer *w, const struct mf_writer_window *win)
 {
     const struct mf_set_layout *lay = &w->file.lay;
     const void *part[MF_PARTS] = {[MF_PART_LABEL] = win->label, [MF_PART_REAL] = win->real, [MF_PART_SEED] = win->seed};
 
-    MF_TRY(put_rows(w, win, lay->x_at, lay->bytes, win->x));
+    MF_TRY(put_rows(w, win, lay->x_at, lay->bytes, win->x, &w->seen[0]));
     for (int p = 0; p < MF_PARTS; ++p) {
         if (is_found(p)) part[p] = w->part[p];
-        if (lay->columns[p] && part[p]) MF_TRY(put_rows(w, win, lay->at[p], mf_set_part_row(lay, p), part[p]));
+        if (lay->columns[p] && part[p]) MF_TRY(put_rows(w, win, lay->at[p], mf_set_part_row(lay, p), part[p], NULL));
     }
     for (size_t i = 0; i < w->wish->arrays; ++i)
-        MF_TRY(put_rows(w, win, w->file.row_at[i], w->row_bytes[i], win->row[i]));
+        MF_TRY(put_rows(w, win, w->file.row_at[i], w->row_bytes[i], win->row[i], &w->seen[1 + i]));
     return MF_OK;
 }
 
@@ -219,7 +238,7 @@ int mf_writer_put(struct mf_writer *w, const struct mf_writer_window *window)
 {
     MF_PHASE(&mf_phase_write);
 
-    return keep(w, mf_agree(w->comm, put(w, window)));
+    return keep(w, put(w, window));
 }
 
 /* ---- the end ---- */
@@ -251,7 +270,7 @@ int mf_writer_finish(struct mf_writer *w)
     if (w->complete) return MF_OK;
     rc = mf_agree(w->comm, end(w));
     if (rc == MF_OK) rc = check_all(w);
-    if (rc == MF_OK) rc = mf_seal_write(w->comm, w->partial, w->path, 0, NULL);
+    if (rc == MF_OK) rc = mf_seal_write(w->comm, w->partial, w->path, 0, &w->seen[0]);
     if (rc == MF_OK) rc = mf_agree(w->comm, w->comm->rank == 0 ? mf_atomic_settle(w->partial, w->path) : MF_OK);
     w->complete = rc == MF_OK;
     return keep(w, rc);

@@ -70,9 +70,9 @@ const uint8_t *mf_writer_status(const struct mf_writer *writer);
 size_t mf_writer_found(const struct mf_writer *writer);
 
 /**
- * Writes one window of each rank; count 0: this rank has none. Windows of ranks do not overlap. Collective; refuses
- * (agreed) with MF_INPUT for values that a set may not hold, and MF_OUTPUT. The sentence says where complete samples
- * are. The writer can only be closed then. Fault site "io.write".
+ * Writes a window that this rank has made. Windows do not overlap, and ranks need not write them in step. Local;
+ * refuses with MF_INPUT values that a set may not hold, and with MF_OUTPUT. The sentence says where complete samples
+ * are. The writer can only be closed then, so ranks agree on the code before they go on. Fault site "io.write".
  */
 int mf_writer_put(struct mf_writer *writer, const struct mf_writer_window *window);
 

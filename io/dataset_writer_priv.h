@@ -6,6 +6,7 @@
 #include "io/dataset_priv.h"
 #include "io/dataset_writer.h"
 #include "io/lock.h"
+#include "io/seal.h"
 #include "src/base/cut.h"
 
 #define MF_SET_SETTINGS "/index/settings" /* text: what samples follow from, and the arrays */
@@ -34,8 +35,10 @@ struct mf_writer {
     size_t found, own;                         /* complete when it was opened; written by this rank since */
     struct mf_span pending[MF_WRITER_PENDING]; /* windows that are written, but not marked */
     size_t pendings;
-    double flushed;       /* when the last flush ended */
-    void *part[MF_PARTS]; /* what the writer itself finds in a window: checksums, moments, ranges */
+    struct mf_seal_seen
+        seen[1 + MF_WRITER_ARRAYS]; /* of x and the arrays; their places of checksums are those of [0] */
+    double flushed;                 /* when the last flush ended */
+    void *part[MF_PARTS];           /* what the writer itself finds in a window: checksums, moments, ranges */
 };
 
 /** Settings and arrays as text; the caller frees. Local. */

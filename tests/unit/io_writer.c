@@ -95,7 +95,7 @@ static int write_some(struct mf_writer *w, const struct mf_writer_wish *wish, si
         const size_t count = at >= todos ? 0 : n - first < PASS ? n - first : PASS;
         const struct mf_writer_window window = make(wish, first, count, &v);
 
-        rc = mf_writer_put(w, &window);
+        rc = mf_agree(&comm, mf_writer_put(w, &window));
     }
     return rc;
 }
@@ -350,7 +350,7 @@ static void refusals(void)
     w = open_it(scratch_file("value.h5"), &wish);
     window.count = comm.rank == 0;
     v.phase[3] = 2;
-    CHECK(mf_writer_put(w, &window) == MF_INPUT && strstr(mf_err_text(), "none of the phases 0 to 1"));
+    CHECK(mf_agree(&comm, mf_writer_put(w, &window)) == MF_INPUT && strstr(mf_err_text(), "none of the phases 0 to 1"));
     CHECK(mf_writer_close(w) == MF_OK);
 }
 

@@ -310,9 +310,9 @@ static void check_normal(const struct device *d)
 
         call.in[0].shape = (struct mf_shape){.type = MF_I32, .n = 1, .d = {s < 0 ? SAMPLES : 1}};
         CHECK(mf_ops[MF_OP_NORMAL]->shape(&attr, &call.in[0].shape, &call.out[0].shape) == MF_OK);
-        call.out[0].at = lay(d, NULL, sizeof all);
+        call.out[0].at = device_put(d, NULL, sizeof all);
         carry_out(d, MF_OP_NORMAL, &call, 0);
-        take_back(d, s < 0 ? all : one, call.out[0].at, &call.out[0].shape);
+        device_get(d, s < 0 ? all : one, call.out[0].at, s < 0 ? sizeof all : sizeof one);
         CHECK_SAYS(s < 0 || memcmp(one, all + s * EACH, sizeof one) == 0, "sample %d is another one alone", s);
     }
     for (size_t i = 0; i < SAMPLES * EACH; ++i)

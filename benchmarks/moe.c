@@ -64,15 +64,15 @@ static int linear(struct mf_build *build, int x, int places, size_t experts, siz
     const int b = parameter(build, "b", layer, dense ? shape(1, m, 0, 0) : shape(2, experts, m, 0));
     const int in[] = {x, w, b, places};
 
-    return mf_build_node(build, dense ? MF_OP_LINEAR : MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = (int)experts},
-                         "linear", dense ? 3 : 4, in);
+    return mf_build_node(build, dense ? MF_OP_LINEAR : MF_OP_GROUPED_LINEAR,
+                         (struct mf_attr){.row_groups = (int)experts}, "linear", dense ? 3 : 4, in);
 }
 
 /* The model, to its outputs. x and logits are parameters, so that they have gradients. */
 static int forward(struct mf_build *build, size_t experts, size_t rows, const char *widths)
 {
     size_t k = strtoul(widths, NULL, 10);
-    const struct mf_attr route = {.count = TOP, .temperature = 1}, permute = {.count = experts};
+    const struct mf_attr route = {.choices = TOP, .temperature = 1}, permute = {.experts = experts};
     int y = parameter(build, "x", 0, shape(2, experts ? rows : TOP * rows, k, 0)), places = -1, weights = -1;
 
     if (experts) {

@@ -26,29 +26,48 @@ struct mf_shape {
     size_t d[MF_DIMS];
 };
 
-/** Constants of a node. */
+/** Constants of a node: each name has one meaning. Names of different operations share memory. */
 struct mf_attr {
-    int act;             /* enum mf_act: an activation that a fused node computes as well */
-    unsigned stream;     /* dropout, route, normal: number of the node, part of its random stream */
-    double rate;         /* dropout: probability of a zero; fill: the number; losses: label smoothing; route: deviation
-                            of the noise; permute: capacity factor, 0: none */
-    int head;            /* losses: its rows are number MF_NUMBER_ROWS + head, below MF_HEADS */
-    double temperature;  /* route: divides the logits */
-    int scaled;          /* fill: times the scale of the loss */
-    int type;            /* cast: enum mf_type of the output */
-    int stride, pad;     /* convolution; wrap: pad */
-    int groups;          /* group norm; attention: heads of keys and values, 0: as many as heads; grouped_linear */
-    int heads;           /* attention */
-    int causal;          /* attention: the last query sees all keys, each one before it one less */
-    int exchange;        /* start, finish: enum mf_exchange_kind */
-    int group;           /* start, finish, trade, trade_back: number of the group of ranks that exchange */
-    int ways;            /* trade: ranks that share the experts. It has experts [first, first + groups), and space for
-                            count rows. trade_back: count rows come back */
-    int waits;           /* copied: enum mf_waits */
-    int axis, other;     /* concat, slice: axis; transpose: both, which change places */
-    size_t first, count; /* slice: [first, first + count) of the axis; route: rows of a sample, 0: one, and choices of a
-                            row; permute: count experts; normal: numbers of a sample, 0: those of its input;
-                            quantise: 0: phases, 256: grey values */
+    int act;         /* enum mf_act: an activation that a fused node computes as well */
+    unsigned stream; /* dropout, route, normal: number of the node, part of its random stream */
+    union {
+        double probability; /* dropout: of a zero */
+        double number;      /* fill */
+        double smoothing;   /* losses: of labels */
+        double deviation;   /* route: of the noise */
+        double capacity;    /* permute: factor, 0: none */
+    };
+    int head;           /* losses: its rows are number MF_NUMBER_ROWS + head, below MF_HEADS */
+    double temperature; /* route: divides the logits */
+    int scaled;         /* fill: times the scale of the loss */
+    int type;           /* cast: enum mf_type of the output */
+    int stride, pad;    /* convolution; wrap: pad */
+    union {
+        int groups;      /* group norm: of channels */
+        int kv_heads;    /* attention: heads of keys and values, 0: as many as heads */
+        int row_groups;  /* grouped_linear */
+        int own_experts; /* trade: experts of this rank */
+    };
+    int heads;       /* attention */
+    int causal;      /* attention: the last query sees all keys, each one before it one less */
+    int exchange;    /* start, finish: enum mf_exchange_kind */
+    int group;       /* start, finish, trade, trade_back: number of the group of ranks that exchange */
+    int ways;        /* trade: ranks that share the experts */
+    int waits;       /* copied: enum mf_waits */
+    int axis, other; /* concat, slice: axis; transpose: both, which change places */
+    union {
+        size_t first;        /* slice: [first, first + count) of the axis */
+        size_t sample_rows;  /* route: rows of a sample, 0: one */
+        size_t first_expert; /* trade: this rank has [first_expert, first_expert + own_experts) */
+    };
+    union {
+        size_t count;   /* slice */
+        size_t choices; /* route: of a row */
+        size_t experts; /* permute */
+        size_t numbers; /* normal: of a sample, 0: those of its input */
+        size_t levels;  /* quantise: 0: phases, 256: grey values */
+        size_t room;    /* trade: there is space for so many rows. trade_back: so many rows come back */
+    };
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
     double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept; average: of the
                             average */

@@ -16,8 +16,8 @@ MF_HD struct mf_drop mf_drop_of(const struct mf_attr *attr, const double *number
     struct mf_drop drop;
 
     drop.draw = mf_draw_of(attr, number);
-    drop.limit = (uint32_t)(attr->rate * 4294967295.0);
-    drop.scale = (float)(1 / (1 - attr->rate));
+    drop.limit = (uint32_t)(attr->probability * 4294967295.0);
+    drop.scale = (float)(1 / (1 - attr->probability));
     return drop;
 }
 

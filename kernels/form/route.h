@@ -18,7 +18,7 @@ MF_HD struct mf_noise mf_noise_of(const struct mf_attr *attr, const double *numb
     struct mf_noise noise;
 
     noise.draw = mf_draw_of(attr, number);
-    noise.deviation = (float)attr->rate;
+    noise.deviation = (float)attr->deviation;
     return noise;
 }
 
@@ -46,7 +46,7 @@ MF_HD void mf_noise_four(const struct mf_noise *noise, uint64_t s, uint64_t quad
  * expert stands; without ids it is its place. Numbers of samples differ up to 2^18 rows and 2^16 ids. */
 MF_HD uint64_t mf_noise_index(const struct mf_attr *attr, size_t r, uint64_t expert)
 {
-    const size_t each = attr->first > 0 ? attr->first : 1;
+    const size_t each = attr->sample_rows > 0 ? attr->sample_rows : 1;
 
     return (uint64_t)(r % each) << 16 | expert;
 }
@@ -54,7 +54,7 @@ MF_HD uint64_t mf_noise_index(const struct mf_attr *attr, size_t r, uint64_t exp
 /** Does row @p r belong to a sample of the batch? The others are blank. */
 MF_HD int mf_route_counts(const struct mf_attr *attr, const double *number, size_t r)
 {
-    return (double)(r / (attr->first > 0 ? attr->first : 1)) < number[MF_NUMBER_SAMPLES];
+    return (double)(r / (attr->sample_rows > 0 ? attr->sample_rows : 1)) < number[MF_NUMBER_SAMPLES];
 }
 
 /** How many of @p slots slots one of @p experts experts takes at most. @p factor: 0: all. */

@@ -2,7 +2,7 @@
  * 2017). in[0] has the columns q, k, v: [samples][rows][(heads + 2 groups) d], or q alone: [samples][rows][heads d].
  * Then in[1] has the columns k, v: [samples][keys][2 groups d]. y [samples][rows][heads d].
  *
- * attr.groups: heads of keys and values, each for heads / groups heads of queries in a row; 0: as many as heads.
+ * attr.kv_heads: heads of keys and values, each for heads / groups heads of queries in a row; 0: as many as heads.
  * attr.causal: the last query sees all keys, each one before it one key less. in[2]: keys that are seen,
  * [samples][keys] u8, or none: all. A query that sees no key gives zeros. Saved: the logarithm of the sum of
  * exponentials of every row; backward computes the probabilities again. Their gradients need a row's sum of y dy. */
@@ -14,7 +14,7 @@
 /* The columns are whole heads. */
 static int fits(const struct mf_attr *attr, const struct mf_shape *q, const struct mf_shape *kv)
 {
-    const int heads = attr->heads, groups = attr->groups ? attr->groups : heads;
+    const int heads = attr->heads, groups = attr->kv_heads ? attr->kv_heads : heads;
 
     if (heads < 1 || groups < 1 || heads % groups != 0 || q->n != 3 || (kv->n != 0 && kv->n != 3)) return 0;
     if (kv->n == 0) return q->d[2] % (size_t)(heads + 2 * groups) == 0;

@@ -20,7 +20,7 @@ struct mf_attention {
 static inline struct mf_attention mf_attention_of(const struct mf_attr *attr, const struct mf_shape *q,
                                                   const struct mf_shape *kv)
 {
-    const size_t heads = (size_t)attr->heads, groups = attr->groups ? (size_t)attr->groups : heads;
+    const size_t heads = (size_t)attr->heads, groups = attr->kv_heads ? (size_t)attr->kv_heads : heads;
     const int packed = kv->n == 0;
     const size_t d = q->d[2] / (packed ? heads + 2 * groups : heads), keys = packed ? q->d[1] : kv->d[1];
 

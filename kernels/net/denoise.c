@@ -4,11 +4,11 @@
  * blend: y = a x + b z, with one a and one b for each sample. The shapes are x [n][..], z as x, a and b [n]. Without z
  * and b it is y = a x.
  *
- * normal: independent standard normal numbers, y [n][attr.count], or the shape of in[0] where count is 0. Only the
+ * normal: independent standard normal numbers, y [n][attr.numbers], or the shape of in[0] where that is 0. Only the
  * number of samples is taken from in[0]. The seed, the step, attr.stream, the number of the sample in the run, and the
  * place in the sample make a number.
  *
- * quantise: bytes from numbers between -1 and 1, so that only bytes leave a device. With attr.count 0 they are phases,
+ * quantise: bytes from numbers between -1 and 1, so that only bytes leave a device. With attr.levels 0 they are phases,
  * y [n][..]: the first of the largest channels. One channel has phase 1 above 0. With 256 they are grey values or
  * colours, y [n][..][c]: (x + 1) 127.5 within 0 and 255, cut off. */
 #include "kernels/net/kinds.h"
@@ -58,7 +58,7 @@ static int normal_shape(const struct mf_attr *attr, const struct mf_shape in[], 
 {
     if (in[0].n < 1) return mf_fail(MF_USAGE, "it does not know how many samples there are");
     out[0] = in[0];
-    if (attr->count) out[0] = (struct mf_shape){.n = 2, .d = {in[0].d[0], attr->count}};
+    if (attr->numbers) out[0] = (struct mf_shape){.n = 2, .d = {in[0].d[0], attr->numbers}};
     out[0].type = MF_F32;
     if (mf_shape_count(&out[0]) / out[0].d[0] > (size_t)1 << 34) /* places of a sample are 32 bits of four numbers */
         return mf_fail(MF_USAGE, "its samples have more than 2^34 numbers");
@@ -79,13 +79,13 @@ const struct mf_op mf_op_normal = {
 static int quantise_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     if (in[0].n < 2) return mf_fail(MF_USAGE, "its input has %d axes, and no channels", in[0].n);
-    if (attr->count != 0 && attr->count != 256)
-        return mf_fail(MF_USAGE, "it knows phases (0) and 256 grey values, not %zu", attr->count);
-    if (attr->count == 0 && mf_shape_last(&in[0]) > 256)
+    if (attr->levels != 0 && attr->levels != 256)
+        return mf_fail(MF_USAGE, "it knows phases (0) and 256 grey values, not %zu", attr->levels);
+    if (attr->levels == 0 && mf_shape_last(&in[0]) > 256)
         return mf_fail(MF_USAGE, "a byte does not hold %zu phases", mf_shape_last(&in[0]));
     out[0] = in[0];
     out[0].type = MF_U8;
-    if (attr->count == 0) out[0].d[--out[0].n] = 0;
+    if (attr->levels == 0) out[0].d[--out[0].n] = 0;
     return MF_OK;
 }
 

@@ -104,7 +104,8 @@ static inline size_t mf_gpu_grouped_work(const struct mf_call *call, int back)
 
     if (!back) return 0;
     if (!call->din[2].shape.n) return mf_gpu_act_work(call);
-    return mf_gpu_act_work(call) + mf_gpu_row_tiles(dy->d[0], (size_t)call->attr->groups) * dy->d[1] * sizeof(double);
+    return mf_gpu_act_work(call) +
+           mf_gpu_row_tiles(dy->d[0], (size_t)call->attr->row_groups) * dy->d[1] * sizeof(double);
 }
 
 /** Slots of a mixture are counted chunk by chunk: slots of a chunk, and bytes of all counts. */
@@ -131,7 +132,7 @@ static inline size_t mf_gpu_route_load_work(const struct mf_call *call)
 
 static inline size_t mf_gpu_permute_work(const struct mf_call *call, int back)
 {
-    return back ? 0 : mf_gpu_slots_bytes(&call->in[1].shape, call->attr->count);
+    return back ? 0 : mf_gpu_slots_bytes(&call->in[1].shape, call->attr->experts);
 }
 
 #endif

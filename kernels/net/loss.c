@@ -1,7 +1,7 @@
 /* Losses: one number, a sum over rows divided by number MF_NUMBER_ROWS + attr.head, so that micro-batches and ranks add
  * up to the mean. softmax_loss: logits [rows][classes], labels [rows] i32; rows with a negative label do not count.
- * attr.rate is PyTorch's label smoothing: each class has the target rate / classes, and the label 1 - rate more. Saved:
- * the logarithm of the sum of exponentials, and the loss, of every row.
+ * attr.smoothing s is PyTorch's label smoothing: each class has the target s / classes, and the label 1 - s more.
+ * Saved: the logarithm of the sum of exponentials, and the loss, of every row.
  *
  * squared_loss: the mean of (a - b)^2 over a row's numbers, times the row's weight in[2] [rows] if it is there. A
  * number whose b is NaN adds nothing.

@@ -52,7 +52,7 @@
 /* Their arrays are flat, and each has the types that its operation takes. */
 #define MF_OP_FLAT_LIST(X) \
     X(CAST, cast)                  /* to attr.type */ \
-    X(FILL, fill)                  /* attr.rate everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
+    X(FILL, fill)                  /* attr.number everywhere: 1, the gradient of a loss; 0, a gap between gradients */ \
     X(ACCUMULATE, accumulate)      /* a += b */ \
     X(SQUARE_SUM, square_sum)      /* squared norm of an array; not finite if one number is not */ \
     X(AVERAGE, average)            /* moving average of parameters */ \

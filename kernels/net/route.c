@@ -30,23 +30,23 @@ static double per_number(const struct mf_attr *attr, const struct mf_shape in[],
 
 static int route_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
-    if (in[0].n != 2 || attr->count < 1 || attr->count > in[0].d[1])
-        return mf_fail(MF_USAGE, "it chooses %zu of %zu experts", attr->count, in[0].n ? mf_shape_last(&in[0]) : 0);
+    if (in[0].n != 2 || attr->choices < 1 || attr->choices > in[0].d[1])
+        return mf_fail(MF_USAGE, "it chooses %zu of %zu experts", attr->choices, in[0].n ? mf_shape_last(&in[0]) : 0);
     if (!(attr->temperature > 0))
         return mf_fail(MF_USAGE, "its temperature is %g; it must be above 0", attr->temperature);
     if (in[1].n && mf_shape_count(&in[1]) != in[0].d[1])
         return mf_fail(MF_USAGE, "it has %zu experts and %zu balance biases", in[0].d[1], mf_shape_count(&in[1]));
     if (in[2].n && (in[2].type != MF_I32 || mf_shape_count(&in[2]) != in[0].d[1]))
         return mf_fail(MF_USAGE, "it has %zu experts and %zu ids", in[0].d[1], mf_shape_count(&in[2]));
-    out[0] = table(MF_F32, in[0].d[0], attr->count);
-    out[1] = table(MF_I32, in[0].d[0], attr->count);
+    out[0] = table(MF_F32, in[0].d[0], attr->choices);
+    out[1] = table(MF_I32, in[0].d[0], attr->choices);
     return MF_OK;
 }
 
 static void route_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
 {
     (void)wanted;
-    *in = attr->count == 1 ? 5 : 0;
+    *in = attr->choices == 1 ? 5 : 0;
     *out = 3;
 }
 
@@ -74,11 +74,11 @@ static int permute_shape(const struct mf_attr *attr, const struct mf_shape in[],
 {
     if (in[0].n != 2) return mf_fail(MF_USAGE, "its input has %d axes, not 2", in[0].n);
     MF_TRY(is_choice(&in[1], in[0].d[0]));
-    if (attr->count < 1) return mf_fail(MF_USAGE, "it has no experts");
+    if (attr->experts < 1) return mf_fail(MF_USAGE, "it has no experts");
     if (mf_shape_count(&in[1]) > INT32_MAX)
         return mf_fail(MF_USAGE, "it has %zu slots; places reach %d", mf_shape_count(&in[1]), INT32_MAX);
     out[0] = table(in[0].type, mf_shape_count(&in[1]), in[0].d[1]);
-    out[1] = (struct mf_shape){.type = MF_I32, .n = 1, .d = {mf_shape_count(&in[1]) + attr->count + 1}};
+    out[1] = (struct mf_shape){.type = MF_I32, .n = 1, .d = {mf_shape_count(&in[1]) + attr->experts + 1}};
     return MF_OK;
 }
 
@@ -93,8 +93,8 @@ const struct mf_op mf_op_permute = {
     .name = "permute", .shape = permute_shape, .reads = permute_reads, .adds = 1, .leaves = 1};
 
 /* -- grouped_linear: x [rows][k], w [experts][m][k], b [experts][m] or none, offsets i32 [any] -> [rows][m]. The
- * last attr.groups + 1 offsets say where groups of rows begin and the last one ends. Group g has expert g % experts.
- * The gradient of an expert without rows is 0. -- */
+ * last attr.row_groups + 1 offsets say where groups of rows begin and the last one ends. Group g has expert g %
+ * experts. The gradient of an expert without rows is 0. -- */
 
 static int grouped_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
@@ -103,8 +103,8 @@ static int grouped_shape(const struct mf_attr *attr, const struct mf_shape in[],
                        in[1].n ? mf_shape_last(&in[1]) : 0);
     if (in[2].n && (in[2].n != 2 || in[2].d[0] != in[1].d[0] || in[2].d[1] != in[1].d[1]))
         return mf_fail(MF_USAGE, "its biases are not those of %zu experts with %zu rows", in[1].d[0], in[1].d[1]);
-    if (in[3].type != MF_I32 || attr->groups < 1 || mf_shape_count(&in[3]) <= (size_t)attr->groups)
-        return mf_fail(MF_USAGE, "it has %d groups, and %zu numbers say where they begin", attr->groups,
+    if (in[3].type != MF_I32 || attr->row_groups < 1 || mf_shape_count(&in[3]) <= (size_t)attr->row_groups)
+        return mf_fail(MF_USAGE, "it has %d groups, and %zu numbers say where they begin", attr->row_groups,
                        mf_shape_count(&in[3]));
     out[0] = table(in[0].type, in[0].d[0], in[1].d[1]);
     if (mf_act_keeps(attr)) out[1] = out[0];

@@ -1,5 +1,5 @@
 /* Rows of a mixture of experts travel to the ranks of their experts and back. A walk executes both (src/net/rounds.h).
- * `ways` ranks share the experts; this one has attr.groups of them, from expert attr.first on. */
+ * `ways` ranks share the experts; this one has attr.own_experts of them, from expert attr.first_expert on. */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -15,20 +15,20 @@ static void reads_places(const struct mf_attr *attr, unsigned wanted, unsigned *
 
 static int trade_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
-    const size_t own = (size_t)attr->groups, ways = (size_t)attr->ways;
+    const size_t own = (size_t)attr->own_experts, ways = (size_t)attr->ways;
 
     if (in[0].n != 2 || in[1].type != MF_I32 || mf_shape_count(&in[1]) < in[0].d[0] + 2)
         return mf_fail(MF_USAGE, "its rows have no places");
-    if (attr->ways < 1 || attr->groups < 1 || attr->first + own > mf_shape_count(&in[1]) - in[0].d[0] - 1)
-        return mf_fail(MF_USAGE, "its part of the experts is [%zu, %zu) of %zu", attr->first, attr->first + own,
-                       mf_shape_count(&in[1]) - in[0].d[0] - 1);
-    if (attr->count < ways)
-        return mf_fail(MF_USAGE, "it has room for %zu rows, and needs it for one of each of %zu ranks", attr->count,
+    if (attr->ways < 1 || attr->own_experts < 1 || attr->first_expert + own > mf_shape_count(&in[1]) - in[0].d[0] - 1)
+        return mf_fail(MF_USAGE, "its part of the experts is [%zu, %zu) of %zu", attr->first_expert,
+                       attr->first_expert + own, mf_shape_count(&in[1]) - in[0].d[0] - 1);
+    if (attr->room < ways)
+        return mf_fail(MF_USAGE, "it has room for %zu rows, and needs it for one of each of %zu ranks", attr->room,
                        ways);
-    if (attr->count > INT32_MAX)
-        return mf_fail(MF_USAGE, "it has room for %zu rows; offsets reach %d", attr->count, INT32_MAX);
+    if (attr->room > INT32_MAX)
+        return mf_fail(MF_USAGE, "it has room for %zu rows; offsets reach %d", attr->room, INT32_MAX);
     out[0] = in[0];
-    out[0].d[0] = attr->count;
+    out[0].d[0] = attr->room;
     out[1] = (struct mf_shape){.type = MF_I32, .n = 1, .d = {ways * own + 1}};
     return MF_OK;
 }
@@ -39,10 +39,10 @@ const struct mf_op mf_op_trade = {.name = "trade", .shape = trade_shape, .reads 
 
 static int back_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
-    if (in[0].n != 2 || in[1].type != MF_I32 || mf_shape_count(&in[1]) < attr->count + 2)
+    if (in[0].n != 2 || in[1].type != MF_I32 || mf_shape_count(&in[1]) < attr->room + 2)
         return mf_fail(MF_USAGE, "its rows have no places");
     out[0] = in[0];
-    out[0].d[0] = attr->count;
+    out[0].d[0] = attr->room;
     return MF_OK;
 }
 

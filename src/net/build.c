@@ -305,7 +305,7 @@ int mf_build_blend(struct mf_build *build, const char *name, int x, int z, int a
 
 int mf_build_normal(struct mf_build *build, const char *name, int like, struct mf_shape sample, unsigned stream)
 {
-    const struct mf_attr attr = {.stream = stream, .count = mf_shape_count(&sample) / sample.d[0]};
+    const struct mf_attr attr = {.stream = stream, .numbers = mf_shape_count(&sample) / sample.d[0]};
 
     sample.d[0] = mf_build_shape(build, like).d[0];
     return mf_build_reshape(build, mf_build_node(build, MF_OP_NORMAL, attr, name, 1, &like), sample);
@@ -337,7 +337,7 @@ int mf_build_transpose(struct mf_build *build, const char *name, int x, int axis
 
 int mf_build_dropout(struct mf_build *build, const char *name, int x, double rate)
 {
-    const struct mf_attr attr = {.rate = rate, .stream = build->dropouts};
+    const struct mf_attr attr = {.probability = rate, .stream = build->dropouts};
 
     if (rate <= 0) return x;
     ++build->dropouts;

@@ -157,7 +157,7 @@ static int stacked(struct mf_build *build, const struct mf_experts *experts, siz
 static int layer_of(struct mf_build *build, const struct mf_experts *experts, size_t layer, int rows, int offsets,
                     size_t columns)
 {
-    const struct mf_attr attr = {.groups = (int)(mf_experts_own(experts).count * ways_of(experts))};
+    const struct mf_attr attr = {.row_groups = (int)(mf_experts_own(experts).count * ways_of(experts))};
     const struct mf_shape x = mf_build_shape(build, rows);
     const size_t n = mf_experts_own(experts).count, k = mf_shape_last(&x);
     const double spread = 1 / sqrt((double)k);
@@ -216,10 +216,10 @@ static int trade_and_work(struct mf_build *build, int rows, int places, const st
     const size_t ways = ways_of(m->experts);
     const struct mf_attr there = {.group = MF_GROUP_EXPERTS,
                                   .ways = (int)ways,
-                                  .first = own.first,
-                                  .groups = (int)own.count,
-                                  .count = mf_rounds_room(all.d[0], ways, own.count, m->experts->count, SLACK)};
-    const struct mf_attr back = {.group = MF_GROUP_EXPERTS, .count = all.d[0]};
+                                  .first_expert = own.first,
+                                  .own_experts = (int)own.count,
+                                  .room = mf_rounds_room(all.d[0], ways, own.count, m->experts->count, SLACK)};
+    const struct mf_attr back = {.group = MF_GROUP_EXPERTS, .room = all.d[0]};
 
     if (ways == 1) return hidden_and_output(build, rows, places, m);
     build->region = ++build->list->regions;
@@ -261,10 +261,10 @@ static int ids(struct mf_build *build, size_t count)
 int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_mixture *m)
 {
     struct mf_shape shape = mf_build_shape(build, x);
-    const struct mf_attr route = {.count = m->top,
-                                  .first = mf_shape_rows(&shape) / shape.d[0],
+    const struct mf_attr route = {.choices = m->top,
+                                  .sample_rows = mf_shape_rows(&shape) / shape.d[0],
                                   .temperature = m->temperature,
-                                  .rate = m->noise,
+                                  .deviation = m->noise,
                                   .stream = build->dropouts};
     const int rows = as_rows(build, x), s = as_rows(build, scores);
     const int in[] = {s, m->balance > 0 ? balance_biases(build, m->experts->count) : -1,
@@ -274,7 +274,7 @@ int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_
 
     build->dropouts += m->noise > 0;
     mf_build_two(build, MF_OP_ROUTE_LOAD, "load", s, choice);
-    y = mf_build_node(build, MF_OP_PERMUTE, (struct mf_attr){.count = m->experts->count, .rate = m->capacity},
+    y = mf_build_node(build, MF_OP_PERMUTE, (struct mf_attr){.experts = m->experts->count, .capacity = m->capacity},
                       "experts.rows", 2, (const int[]){rows, choice});
     places = second(build);
     y = trade_and_work(build, y, places, m);

@@ -170,7 +170,7 @@ static void seed(struct grads *s, int loss)
     s->gradient[loss] = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[loss].shape, "%s.grad", net->value[loss].name);
     node = mf_list_insert(s->list, s->list->nodes, MF_OP_FILL, "seed");
     node->out[0] = s->gradient[loss];
-    node->attr.rate = node->attr.scaled = 1;
+    node->attr.number = node->attr.scaled = 1;
 }
 
 void mf_pass_grad(struct mf_list *list, size_t n, const int loss[], unsigned sets)

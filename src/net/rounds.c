@@ -50,7 +50,7 @@ static size_t experts_of(const struct mf_net *net, const struct mf_node *node)
 static void make_counts(struct mf_rounds *r, const struct mf_node *node, struct counts *counts)
 {
     counts->ways = (size_t)node->attr.ways;
-    counts->own = (size_t)node->attr.groups;
+    counts->own = (size_t)node->attr.own_experts;
     counts->experts = experts_of(r->net, node);
     counts->all = MF_MUST(calloc(counts->ways * (counts->experts + 2), sizeof *counts->all), "counts of rows");
     counts->stretch = MF_MUST(calloc(counts->ways * counts->ways, sizeof *counts->stretch), "counts of rows");
@@ -251,10 +251,10 @@ static void tell(struct mf_rounds *r, const struct mf_exchanges *by, const struc
     r->queue->backend->get(r->queue, r->offset, (const int32_t *)call->in[1].at + before,
                            (t->experts + 1) * sizeof *r->offset);
     for (size_t e = 0; e < t->experts; ++e) r->mine[e] = r->offset[e + 1] - r->offset[e];
-    r->mine[t->experts] = (int64_t)node->attr.first;
-    r->mine[t->experts + 1] = (int64_t)node->attr.count;
+    r->mine[t->experts] = (int64_t)node->attr.first_expert;
+    r->mine[t->experts + 1] = (int64_t)node->attr.room;
     by->tell(by->context, node->attr.group, t->experts + 2, r->mine, t->all);
-    while (first_of(t, t->way) != node->attr.first) t->way = (t->way + 1) % t->ways;
+    while (first_of(t, t->way) != node->attr.first_expert) t->way = (t->way + 1) % t->ways;
     for (size_t from = 0; from < t->ways; ++from) find_stretches(t, from);
     for (t->rounds = 1; !fits(t, t->rounds);) ++t->rounds;
 }

@@ -117,7 +117,7 @@ struct mf_learn_input mf_learn_reals(const char *name, size_t batch, size_t numb
 int mf_learn_softmax(const struct mf_learn_loss *of, size_t outputs, int target, double smoothing)
 {
     const struct mf_shape all = mf_build_shape(of->build, of->output);
-    const struct mf_attr attr = {.rate = of->train ? smoothing : 0, .head = of->head};
+    const struct mf_attr attr = {.smoothing = of->train ? smoothing : 0, .head = of->head};
     int in[] = {of->output, target};
 
     if (all.n != 2 || all.d[1] != outputs)

@@ -136,7 +136,7 @@ static inline int of_experts(struct mf_build *b, const char *name, int x, int pl
     snprintf(words[1], sizeof words[1], "%s.bias", name);
     in[1] = mf_build_parameter(b, words[0], weight, MF_START_NORMAL, 0.3);
     in[2] = mf_build_parameter(b, words[1], flat(4, m), MF_START_NORMAL, 0.3);
-    return mf_build_node(b, MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = 4}, name, 4, in);
+    return mf_build_node(b, MF_OP_GROUPED_LINEAR, (struct mf_attr){.row_groups = 4}, name, 4, in);
 }
 
 static inline int second(const struct mf_build *b) { return b->list->node[b->list->nodes - 1].out[1]; }
@@ -144,7 +144,7 @@ static inline int second(const struct mf_build *b) { return b->list->node[b->lis
 /* Two of four experts for each row, with noise. */
 static inline int experts(struct mf_build *b, int x, const struct choice *c)
 {
-    const struct mf_attr route = {.count = 2, .temperature = 0.7, .rate = c->drop}, sort = {.count = 4};
+    const struct mf_attr route = {.choices = 2, .temperature = 0.7, .deviation = c->drop}, sort = {.experts = 4};
     int logits, weights, places, h;
 
     x = mf_build_linear(b, "stem", mf_build_reshape(b, x, flat(c->rows, COLUMNS)), 12);

@@ -331,7 +331,7 @@ static void check_costs(void)
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 7) == 2 * 2 * 7 * 5 * 3);
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 2) == 2 * 7 * 5 * 3);
     CHECK(cost(MF_OP_LINEAR, (struct mf_attr){0}, layer, flat(7, 3), 4) == 0);
-    CHECK(cost(MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = 2}, grouped, flat(7, 3), 7) == 2 * 2 * 7 * 5 * 3);
+    CHECK(cost(MF_OP_GROUPED_LINEAR, (struct mf_attr){.row_groups = 2}, grouped, flat(7, 3), 7) == 2 * 2 * 7 * 5 * 3);
     CHECK(cost(MF_OP_ATTENTION, two_heads, packed, y, 1) == 5 * product);
     CHECK(cost(MF_OP_ATTENTION, two_heads, apart, y, 3) == 5 * product);
     CHECK(cost(MF_OP_ATTENTION, two_heads, apart, y, 1) == 3 * product);

@@ -301,7 +301,7 @@ static void check_normal(const struct device *d)
 {
     enum { EACH = 4001, SAMPLES = 5 };
     static float all[SAMPLES * EACH], one[EACH];
-    const struct mf_attr attr = {.count = EACH};
+    const struct mf_attr attr = {.numbers = EACH};
     double sum[5] = {0};
 
     for (int s = -1; s < SAMPLES; ++s) { /* all, then one by one */
@@ -323,12 +323,12 @@ static void check_normal(const struct device *d)
 /* A row of one sample and the first row of the next one differ in their noise. */
 static void check_noise(void)
 {
-    const struct mf_attr attr = {.rate = 1, .first = 1 << 18};
+    const struct mf_attr attr = {.deviation = 1, .sample_rows = 1 << 18};
     const struct mf_noise noise = mf_noise_of(&attr, net_number);
     float next[4], four[4];
 
     mf_noise_four(&noise, 1, mf_noise_index(&attr, 0, 0) / 4, next);
-    for (size_t row = attr.first; row /= 2;) {
+    for (size_t row = attr.sample_rows; row /= 2;) {
         mf_noise_four(&noise, 0, mf_noise_index(&attr, row, 0) / 4, four);
         CHECK_SAYS(memcmp(four, next, sizeof four) != 0, "row %zu has the noise of another sample", row);
     }
@@ -355,7 +355,7 @@ static void check_refusals(void)
         {MF_OP_MODULATE, NULL, {0}, 0, .in = {F(3, 2, 5, 6), F(2, 2, 6)}},
         {MF_OP_ATTENTION, NULL, {0}, 0, .in = {F(3, 2, 7, 18)}},
         {MF_OP_ATTENTION, NULL, {.heads = 2}, 0, .in = {F(3, 2, 7, 20)}},
-        {MF_OP_ATTENTION, NULL, {.heads = 3, .groups = 2}, 0, .in = {F(3, 2, 7, 21)}},
+        {MF_OP_ATTENTION, NULL, {.heads = 3, .kv_heads = 2}, 0, .in = {F(3, 2, 7, 21)}},
         {MF_OP_ATTENTION, NULL, {.heads = 2}, 0, .in = {F(3, 2, 7, 18), {0}, F(2, 2, 7)}},
         {MF_OP_ATTENTION, NULL, {.heads = 2}, 0, .in = {F(3, 2, 7, 6), F(3, 3, 7, 12)}},
         {MF_OP_ATTENTION, NULL, {.heads = 2, .causal = 1}, 0, .in = {F(3, 2, 7, 6), F(3, 2, 6, 12)}},

@@ -109,7 +109,7 @@ static void check_moments(const struct device *d)
 static void check_flat(const struct device *d)
 {
     static float x[N], y[N];
-    const struct mf_attr quarter = {.rate = 0.25};
+    const struct mf_attr quarter = {.number = 0.25};
     double number[MF_NUMBERS] = {[MF_NUMBER_LEARNING_RATE] = rate, [MF_NUMBER_SCALE] = scale};
     struct mf_call call = {.attr = &quarter, .number = device_numbers(d, number)};
 

@@ -14,7 +14,7 @@ static struct view view_of(const struct mf_attr *attr, const struct mf_shape sha
 {
     struct view w = {.rows = shape[0].d[1], .heads = (size_t)attr->heads};
 
-    w.groups = attr->groups ? (size_t)attr->groups : w.heads;
+    w.groups = attr->kv_heads ? (size_t)attr->kv_heads : w.heads;
     w.q_step = shape[0].d[2];
     w.d = w.q_step / (in[1] ? w.heads : w.heads + 2 * w.groups);
     w.keys = in[1] ? shape[1].d[1] : w.rows;
@@ -68,18 +68,18 @@ const struct net_case net_attention[] = {
     {MF_OP_ATTENTION, attention, {.heads = 1, .causal = 1}, 1, .in = {F(3, 2, 6, 15)}},
     {MF_OP_ATTENTION, attention, {.heads = 2}, 1, .in = {F(3, 3, 5, 24), {0}, MASK(3, 5)}},
     {MF_OP_ATTENTION, attention, {.heads = 2, .causal = 1}, 1, .in = {F(3, 3, 5, 24), {0}, MASK(3, 5)}},
-    {MF_OP_ATTENTION, attention, {.heads = 4, .groups = 2}, 1, .in = {F(3, 2, 5, 24)}},
+    {MF_OP_ATTENTION, attention, {.heads = 4, .kv_heads = 2}, 1, .in = {F(3, 2, 5, 24)}},
     {MF_OP_ATTENTION, attention, {.heads = 2}, 3, .in = {F(3, 2, 5, 6), F(3, 2, 8, 12)}},
     {MF_OP_ATTENTION, attention, {.heads = 2}, 2, .in = {F(3, 2, 5, 6), F(3, 2, 8, 12)}},
     {MF_OP_ATTENTION,
      attention,
-     {.heads = 4, .groups = 2, .causal = 1},
+     {.heads = 4, .kv_heads = 2, .causal = 1},
      3,
      .in = {F(3, 2, 5, 12), F(3, 2, 8, 12), MASK(2, 8)}},
     {MF_OP_ATTENTION, attention, {.heads = 4}, 1, .in = {F(3, 2, 72, 24)}},
     {MF_OP_ATTENTION, attention, {.heads = 2, .causal = 1}, 1, .in = {F(3, 1, 40, 96)}},
     {MF_OP_ATTENTION, attention, {.heads = 2}, 3, .in = {F(3, 1, 18, 48), F(3, 1, 35, 96)}},
-    {MF_OP_ATTENTION, attention, {.heads = 2, .groups = 1}, 1, .in = {F(3, 1, 19, 160)}},
+    {MF_OP_ATTENTION, attention, {.heads = 2, .kv_heads = 1}, 1, .in = {F(3, 1, 19, 160)}},
     {MF_OP_ATTENTION, attention, {.heads = 1}, 1, .in = {F(3, 1, 5, 330)}},
     {MF_OP_ATTENTION, attention, {.heads = 1}, 1, .in = {F(3, 1, 5, 600)}},
     {MF_OP_ATTENTION, attention, {.heads = 2, .causal = 1}, 3, .in = {F(3, 1, 100, 2), F(3, 1, 700, 4)}},

@@ -17,7 +17,7 @@ static void blend(const struct mf_attr *attr, const struct mf_shape shape[], dou
 /* The same random words as the operation. That they are normal is checked in net_ops.c. */
 static void normal(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
-    const size_t samples = shape[0].d[0], each = attr->count ? attr->count : mf_shape_count(&shape[0]) / samples;
+    const size_t samples = shape[0].d[0], each = attr->numbers ? attr->numbers : mf_shape_count(&shape[0]) / samples;
     uint32_t four[4];
 
     (void)in;
@@ -36,12 +36,12 @@ static void normal(const struct mf_attr *attr, const struct mf_shape shape[], do
 
 static void quantise(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
-    const size_t n = mf_shape_count(&shape[0]), c = attr->count ? 1 : mf_shape_last(&shape[0]);
+    const size_t n = mf_shape_count(&shape[0]), c = attr->levels ? 1 : mf_shape_last(&shape[0]);
 
     for (size_t i = 0; i < n / c; ++i) {
         const double *x = in[0] + i * c;
 
-        out[i] = attr->count ? floor(fmin(fmax((x[0] + 1) * 127.5, 0), 255)) : c == 1 && x[0] > 0;
+        out[i] = attr->levels ? floor(fmin(fmax((x[0] + 1) * 127.5, 0), 255)) : c == 1 && x[0] > 0;
         for (size_t k = 1; k < c; ++k)
             if (x[k] > x[(size_t)out[i]]) out[i] = (double)k;
     }
@@ -95,8 +95,8 @@ const struct net_case net_denoise[] = {
     {MF_OP_BLEND, blend, {0}, 2, .in = {F(3, 4, 7, 3), F(3, 4, 7, 3), F(1, 4), F(1, 4)}},
     {MF_OP_BLEND, blend, {0}, 1, .in = {F(2, 4, 9), {0}, F(2, 4, 1)}},
     {MF_OP_NORMAL, normal, {.stream = 2}, 0, .in = {F(3, 5, 7, 9)}},
-    {MF_OP_NORMAL, normal, {.stream = 1, .count = 600}, 0, .in = {F(1, 3)}},
-    {MF_OP_QUANTISE, quantise, {.count = 256}, 0, .in = {F(4, 2, 3, 5, 3)}, .fill = quantise_ends},
+    {MF_OP_NORMAL, normal, {.stream = 1, .numbers = 600}, 0, .in = {F(1, 3)}},
+    {MF_OP_QUANTISE, quantise, {.levels = 256}, 0, .in = {F(4, 2, 3, 5, 3)}, .fill = quantise_ends},
     {MF_OP_QUANTISE, quantise, {0}, 0, .in = {F(4, 2, 5, 5, 1)}, .fill = quantise_ends},
     {MF_OP_QUANTISE, quantise, {0}, 0, .in = {F(4, 2, 5, 5, 2)}},
     {MF_OP_QUANTISE, quantise, {0}, 0, .in = {F(4, 2, 5, 5, 4)}},

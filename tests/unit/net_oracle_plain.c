@@ -76,7 +76,7 @@ static void softmax_loss(const struct mf_attr *attr, const struct mf_shape shape
         if (in[1][r] < 0) continue;
         for (size_t i = 0; i < n; ++i) sum += exp(in[0][r * n + i]);
         for (size_t i = 0; i < n; ++i) {
-            const double target = attr->rate / (double)n + (i == (size_t)in[1][r] ? 1 - attr->rate : 0);
+            const double target = attr->smoothing / (double)n + (i == (size_t)in[1][r] ? 1 - attr->smoothing : 0);
 
             *out -= target * (in[0][r * n + i] - log(sum)) / net_number[MF_NUMBER_ROWS];
         }
@@ -135,7 +135,8 @@ static void dropout(const struct mf_attr *attr, const struct mf_shape shape[], d
     for (size_t s = 0; s < samples; ++s)
         for (size_t i = 0; i < each; ++i) {
             mf_random4(5 + (3ULL << 32), MF_STREAM_DROPOUT + attr->stream, (40 + s) << 32 | i / 4, four);
-            out[s * each + i] = four[i % 4] < attr->rate * 4294967296.0 ? 0 : in[0][s * each + i] / (1 - attr->rate);
+            out[s * each + i] =
+                four[i % 4] < attr->probability * 4294967296.0 ? 0 : in[0][s * each + i] / (1 - attr->probability);
         }
 }
 
@@ -162,14 +163,14 @@ const struct net_case net_plain[] = {
     {MF_OP_LAYER_NORM, layer_norm, {0}, 7, .in = {F(2, 5, 140), F(1, 140), F(1, 140)}},
     {MF_OP_LAYER_NORM, layer_norm, {0}, 7, .in = {F(2, 400, 6), F(1, 6), F(1, 6)}},
     {MF_OP_SOFTMAX_LOSS, softmax_loss, {0}, 1, .in = {F(2, 7, 11), {MF_I32, 1, {7}}}},
-    {MF_OP_SOFTMAX_LOSS, softmax_loss, {.rate = 0.1}, 1, .in = {F(2, 7, 11), {MF_I32, 1, {7}}}},
-    {MF_OP_SOFTMAX_LOSS, softmax_loss, {.rate = 0.1}, 1, .in = {F(2, 5, 140), {MF_I32, 1, {5}}}},
+    {MF_OP_SOFTMAX_LOSS, softmax_loss, {.smoothing = 0.1}, 1, .in = {F(2, 7, 11), {MF_I32, 1, {7}}}},
+    {MF_OP_SOFTMAX_LOSS, softmax_loss, {.smoothing = 0.1}, 1, .in = {F(2, 5, 140), {MF_I32, 1, {5}}}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 3, .in = {F(2, 7, 3), F(2, 7, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 1, .in = {F(2, 7, 3), F(2, 7, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 2, .in = {F(2, 7, 3), F(2, 7, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 3, .in = {F(4, 3, 2, 4, 5), F(4, 3, 2, 4, 5), F(1, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 1, .in = {F(2, 7, 9), F(2, 7, 9), F(1, 7)}, .fill = squared_mask},
     {MF_OP_LOGISTIC_LOSS, logistic_loss, {0}, 1, .in = {F(2, 7, 9), F(2, 7, 9)}, .fill = logistic_target},
-    {MF_OP_DROPOUT, dropout, {.rate = 0.25, .stream = 3}, 1, .in = {F(2, 6, 16)}},
-    {MF_OP_DROPOUT, dropout, {.rate = 0.25, .stream = 3}, 1, .in = {F(3, 6, 7, 9)}},
+    {MF_OP_DROPOUT, dropout, {.probability = 0.25, .stream = 3}, 1, .in = {F(2, 6, 16)}},
+    {MF_OP_DROPOUT, dropout, {.probability = 0.25, .stream = 3}, 1, .in = {F(3, 6, 7, 9)}},
     {0}};

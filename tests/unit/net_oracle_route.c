@@ -15,7 +15,7 @@ static double noise(const struct mf_attr *attr, size_t sample, size_t i)
     double radius, angle;
 
     mf_random4(5 + (3ULL << 32), MF_STREAM_DROPOUT + attr->stream, (40 + sample) << 32 | i / 4, four);
-    radius = attr->rate * sqrt(-2 * log(part_of(word[0]) + 1.0 / 16777216));
+    radius = attr->deviation * sqrt(-2 * log(part_of(word[0]) + 1.0 / 16777216));
     angle = 2 * acos(-1) * part_of(word[1]);
     return radius * (i % 2 ? sin(angle) : cos(angle));
 }
@@ -24,18 +24,18 @@ static double noise(const struct mf_attr *attr, size_t sample, size_t i)
 static void logits(const struct mf_attr *attr, const struct mf_shape shape[], const double *in, const double *id,
                    size_t r, double *x)
 {
-    const size_t n = shape[0].d[1], each = attr->first ? attr->first : 1;
+    const size_t n = shape[0].d[1], each = attr->sample_rows ? attr->sample_rows : 1;
 
     for (size_t e = 0; e < n; ++e) {
-        x[e] =
-            in[r * n + e] + (attr->rate > 0 ? noise(attr, r / each, (r % each) << 16 | (id ? (size_t)id[e] : e)) : 0);
+        x[e] = in[r * n + e] +
+               (attr->deviation > 0 ? noise(attr, r / each, (r % each) << 16 | (id ? (size_t)id[e] : e)) : 0);
         if (isnan(x[e])) x[e] = -INFINITY;
     }
 }
 
 static void choose(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *choice)
 {
-    const size_t n = shape[0].d[1], k = attr->count, each = attr->first ? attr->first : 1;
+    const size_t n = shape[0].d[1], k = attr->choices, each = attr->sample_rows ? attr->sample_rows : 1;
     double x[64];
 
     for (size_t r = 0; r < shape[0].d[0]; ++r) {
@@ -56,7 +56,7 @@ static void choose(const struct mf_attr *attr, const struct mf_shape shape[], do
 
 static void route(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
-    const size_t n = shape[0].d[1], k = attr->count;
+    const size_t n = shape[0].d[1], k = attr->choices;
     double choice[4096], x[64];
 
     choose(attr, shape, in, choice);
@@ -95,7 +95,7 @@ static void choices(int32_t row, size_t k, size_t experts, double *choice)
 
 static void some_choices(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
 {
-    const size_t k = shape[1].d[1], experts = attr->count ? attr->count : shape[0].d[1];
+    const size_t k = shape[1].d[1], experts = attr->experts ? attr->experts : shape[0].d[1];
 
     for (size_t r = 0; r < shape[1].d[0]; ++r) choices((int32_t)r, k, experts, in[1] + r * k);
 }
@@ -128,11 +128,11 @@ static void only_expert(const struct mf_attr *attr, const struct mf_shape shape[
 
 static void places(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *place)
 {
-    const size_t slots = mf_shape_count(&shape[1]), experts = attr->count;
+    const size_t slots = mf_shape_count(&shape[1]), experts = attr->experts;
     size_t at = 0, counted = 0, most = slots;
 
     for (size_t s = 0; s < slots; ++s) counted += in[1][s] >= 0;
-    if (attr->rate > 0) most = (size_t)fmax(1, ceil(attr->rate * (double)counted / (double)experts));
+    if (attr->capacity > 0) most = (size_t)fmax(1, ceil(attr->capacity * (double)counted / (double)experts));
     for (size_t s = 0; s < slots; ++s) place[s] = -1;
     for (size_t e = 0; e < experts; ++e) {
         size_t n = 0;
@@ -163,10 +163,10 @@ static void permute(const struct mf_attr *attr, const struct mf_shape shape[], d
 static void grouped_linear(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t rows = shape[0].d[0], k = shape[0].d[1], m = shape[1].d[1], experts = shape[1].d[0];
-    const double *offset = in[3] + mf_shape_count(&shape[3]) - (size_t)attr->groups - 1;
+    const double *offset = in[3] + mf_shape_count(&shape[3]) - (size_t)attr->row_groups - 1;
 
     for (size_t i = 0; i < rows * m; ++i) out[i] = NAN;
-    for (size_t g = 0; g < (size_t)attr->groups; ++g)
+    for (size_t g = 0; g < (size_t)attr->row_groups; ++g)
         for (size_t r = (size_t)offset[g]; r < (size_t)offset[g + 1]; ++r)
             for (size_t i = 0; i < m; ++i) {
                 const size_t at = g % experts * m + i;
@@ -180,7 +180,8 @@ static void grouped_linear(const struct mf_attr *attr, const struct mf_shape sha
 /* Groups of different sizes, some empty. In front of them are other numbers, and behind them rows that nobody reads. */
 static void some_groups(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
 {
-    const size_t groups = (size_t)attr->groups, n = mf_shape_count(&shape[3]), k = shape[0].d[1], rows = shape[0].d[0];
+    const size_t groups = (size_t)attr->row_groups, n = mf_shape_count(&shape[3]), k = shape[0].d[1],
+                 rows = shape[0].d[0];
     double *offset = in[3] + n - groups - 1;
     const size_t first = groups > 3 ? 2 : 0;
 
@@ -229,144 +230,150 @@ static void some_places(const struct mf_attr *attr, const struct mf_shape shape[
     }
 
 const struct net_case net_route[] = {
-    {MF_OP_ROUTE, route, {.count = 2, .temperature = 1}, 1, .in = {F(2, 7, 6)}, .second = choose},
-    {MF_OP_ROUTE, route, {.count = 5, .temperature = 0.7}, 1, .in = {F(2, 4, 5)}, .second = choose},
-    {MF_OP_ROUTE, route, {.count = 1, .temperature = 2, .first = 3}, 1, .in = {F(2, 18, 9)}, .second = choose},
+    {MF_OP_ROUTE, route, {.choices = 2, .temperature = 1}, 1, .in = {F(2, 7, 6)}, .second = choose},
+    {MF_OP_ROUTE, route, {.choices = 5, .temperature = 0.7}, 1, .in = {F(2, 4, 5)}, .second = choose},
+    {MF_OP_ROUTE, route, {.choices = 1, .temperature = 2, .sample_rows = 3}, 1, .in = {F(2, 18, 9)}, .second = choose},
     {MF_OP_ROUTE,
      route,
-     {.count = 3, .temperature = 1.5, .first = 2, .rate = 0.5, .stream = 2},
+     {.choices = 3, .temperature = 1.5, .sample_rows = 2, .deviation = 0.5, .stream = 2},
      1,
      .in = {F(2, 12, 7)},
      .second = choose},
     {MF_OP_ROUTE,
      route,
-     {.count = 2, .temperature = 0.9, .rate = 0.5, .stream = 1},
+     {.choices = 2, .temperature = 0.9, .deviation = 0.5, .stream = 1},
      1,
      .in = {F(2, 8, 6), F(1, 6), I(1, 6)},
      .second = choose,
      .fill = some_ids},
     {MF_OP_ROUTE,
      route,
-     {.count = 1, .temperature = 0.9, .first = 2, .rate = 0.5, .stream = 1},
+     {.choices = 1, .temperature = 0.9, .sample_rows = 2, .deviation = 0.5, .stream = 1},
      1,
      .in = {F(2, 8, 6), F(1, 6), I(1, 6)},
      .second = choose,
      .fill = some_ids},
     {MF_OP_ROUTE,
      route,
-     {.count = 1, .temperature = 1},
+     {.choices = 1, .temperature = 1},
      0,
      .in = {F(2, 5, 9)},
      .second = choose,
      .fill = equal_and_nan},
     {MF_OP_ROUTE,
      route,
-     {.count = 3, .temperature = 1},
+     {.choices = 3, .temperature = 1},
      0,
      .in = {F(2, 5, 9)},
      .second = choose,
      .fill = equal_and_nan},
-    {MF_OP_ROUTE, route, {.count = 2, .temperature = 0.8}, 1, .in = {F(2, 9, 6), F(1, 6)}, .second = choose},
-    {MF_OP_ROUTE, route, {.count = 1, .temperature = 1}, 1, .in = {F(2, 5, 1)}, .second = choose},
+    {MF_OP_ROUTE, route, {.choices = 2, .temperature = 0.8}, 1, .in = {F(2, 9, 6), F(1, 6)}, .second = choose},
+    {MF_OP_ROUTE, route, {.choices = 1, .temperature = 1}, 1, .in = {F(2, 5, 1)}, .second = choose},
     /* More experts, and more choices, than a warp has lanes. */
-    {MF_OP_ROUTE, route, {.count = 40, .temperature = 1.1}, 1, .in = {F(2, 3, 50)}, .second = choose},
-    {MF_OP_ROUTE, route, {.count = 1, .temperature = 0.9}, 1, .in = {F(2, 6, 50), F(1, 50)}, .second = choose},
+    {MF_OP_ROUTE, route, {.choices = 40, .temperature = 1.1}, 1, .in = {F(2, 3, 50)}, .second = choose},
+    {MF_OP_ROUTE, route, {.choices = 1, .temperature = 0.9}, 1, .in = {F(2, 6, 50), F(1, 50)}, .second = choose},
     {MF_OP_ROUTE_LOAD, route_load, {0}, 0, .in = {F(2, 6, 50), I(2, 6, 3)}, .fill = some_choices},
     {MF_OP_ROUTE_LOAD, route_load, {0}, 0, .in = {F(2, 33, 9), I(2, 33, 2)}, .fill = some_choices},
     {MF_OP_ROUTE_LOAD, route_load, {0}, 0, .in = {F(2, 5, 1), I(2, 5, 1)}, .fill = only_expert},
-    {MF_OP_PERMUTE, permute, {.count = 7}, 1, .in = {F(2, 20, 9), I(2, 20, 2)}, .second = places, .fill = some_choices},
     {MF_OP_PERMUTE,
      permute,
-     {.count = 4, .rate = 0.8},
+     {.experts = 7},
+     1,
+     .in = {F(2, 20, 9), I(2, 20, 2)},
+     .second = places,
+     .fill = some_choices},
+    {MF_OP_PERMUTE,
+     permute,
+     {.experts = 4, .capacity = 0.8},
      1,
      .in = {F(2, 30, 8), I(2, 30, 2)},
      .second = places,
      .fill = some_choices},
     {MF_OP_PERMUTE,
      permute,
-     {.count = 9, .rate = 0.01},
+     {.experts = 9, .capacity = 0.01},
      1,
      .in = {F(2, 3, 600), I(2, 3, 1)},
      .second = places,
      .fill = some_choices},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 3},
+     {.row_groups = 3},
      7,
      .in = {F(2, 13, 5), F(3, 3, 6, 5), F(2, 3, 6), I(1, 4)},
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 8},
+     {.row_groups = 8},
      3,
      .in = {F(2, 40, 9), F(3, 4, 17, 9), {0}, I(1, 20)},
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 6, .act = MF_ACT_RELU},
+     {.row_groups = 6, .act = MF_ACT_RELU},
      7,
      .in = {F(2, 33, 20), F(3, 6, 8, 20), F(2, 6, 8), I(1, 9)},
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 6, .act = MF_ACT_SILU},
+     {.row_groups = 6, .act = MF_ACT_SILU},
      7,
      .in = {F(2, 33, 20), F(3, 3, 10, 20), F(2, 3, 10), I(1, 9)},
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 4, .act = MF_ACT_GELU},
+     {.row_groups = 4, .act = MF_ACT_GELU},
      6,
      .in = {F(2, 21, 7), F(3, 4, 5, 7), F(2, 4, 5), I(1, 5)},
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 2, .act = MF_ACT_GELU_TANH},
+     {.row_groups = 2, .act = MF_ACT_GELU_TANH},
      7,
      .in = {F(2, 4, 5), F(3, 2, 3, 5), F(2, 2, 3), I(1, 3)},
      .fill = no_rows},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 1},
+     {.row_groups = 1},
      7,
      .in = {F(2, 1300, 3), F(3, 1, 2, 3), F(2, 1, 2), I(1, 2)},
      .fill = some_groups},
     /* Several tiles of terms, of rows, of columns, and of both sides of weights, in whole loads. */
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 5, .act = MF_ACT_SILU},
+     {.row_groups = 5, .act = MF_ACT_SILU},
      7,
      .in = {F(2, 36, 104), F(3, 2, 16, 104), F(2, 2, 16), I(1, 6)},
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 4},
+     {.row_groups = 4},
      7,
      .in = {F(2, 500, 8), F(3, 2, 8, 8), F(2, 2, 8), I(1, 5)},
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 2, .act = MF_ACT_RELU},
+     {.row_groups = 2, .act = MF_ACT_RELU},
      7,
      .in = {F(2, 16, 136), F(3, 1, 8, 136), F(2, 1, 8), I(1, 3)},
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
-     {.groups = 3},
+     {.row_groups = 3},
      7,
      .in = {F(2, 14, 8), F(3, 2, 200, 8), F(2, 2, 200), I(1, 4)},
      .fill = some_groups},
     /* More slots than a block counts, more experts than a block has threads. */
     {MF_OP_PERMUTE,
      permute,
-     {.count = 5},
+     {.experts = 5},
      1,
      .in = {F(2, 700, 2), I(2, 700, 2)},
      .second = places,
      .fill = some_choices},
     {MF_OP_PERMUTE,
      permute,
-     {.count = 300},
+     {.experts = 300},
      1,
      .in = {F(2, 40, 3), I(2, 40, 1)},
      .second = places,
@@ -378,24 +385,24 @@ const struct net_case net_route[] = {
 
 /* Routers, choices, places, groups and parts of experts that do not fit; places and offsets that int32 cannot count. */
 const struct net_case net_route_bad[] = {
-    {MF_OP_ROUTE, NULL, {.count = 7, .temperature = 1}, 0, .in = {F(2, 5, 6)}},
-    {MF_OP_ROUTE, NULL, {.count = 2}, 0, .in = {F(2, 5, 6)}},
-    {MF_OP_ROUTE, NULL, {.count = 2, .temperature = 1}, 0, .in = {F(2, 5, 6), F(1, 5)}},
-    {MF_OP_ROUTE, NULL, {.count = 2, .temperature = 1}, 0, .in = {F(2, 5, 6), {0}, F(1, 6)}},
+    {MF_OP_ROUTE, NULL, {.choices = 7, .temperature = 1}, 0, .in = {F(2, 5, 6)}},
+    {MF_OP_ROUTE, NULL, {.choices = 2}, 0, .in = {F(2, 5, 6)}},
+    {MF_OP_ROUTE, NULL, {.choices = 2, .temperature = 1}, 0, .in = {F(2, 5, 6), F(1, 5)}},
+    {MF_OP_ROUTE, NULL, {.choices = 2, .temperature = 1}, 0, .in = {F(2, 5, 6), {0}, F(1, 6)}},
     {MF_OP_ROUTE_LOAD, NULL, {0}, 0, .in = {F(3, 1, 5, 6), I(2, 5, 2)}},
     {MF_OP_ROUTE_LOAD, NULL, {0}, 0, .in = {F(2, 5, 6), I(2, 4, 2)}},
-    {MF_OP_PERMUTE, NULL, {.count = 6}, 0, .in = {F(3, 1, 5, 7), I(2, 5, 2)}},
-    {MF_OP_PERMUTE, NULL, {.count = 6}, 0, .in = {F(2, 5, 7), F(2, 5, 2)}},
+    {MF_OP_PERMUTE, NULL, {.experts = 6}, 0, .in = {F(3, 1, 5, 7), I(2, 5, 2)}},
+    {MF_OP_PERMUTE, NULL, {.experts = 6}, 0, .in = {F(2, 5, 7), F(2, 5, 2)}},
     {MF_OP_PERMUTE, NULL, {0}, 0, .in = {F(2, 5, 7), I(2, 5, 2)}},
-    {MF_OP_PERMUTE, NULL, {.count = 6}, 0, .in = {F(2, 1 << 30, 7), I(2, 1 << 30, 2)}},
-    {MF_OP_GROUPED_LINEAR, NULL, {.groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 4), {0}, I(1, 4)}},
-    {MF_OP_GROUPED_LINEAR, NULL, {.groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 5), F(2, 3, 5), I(1, 4)}},
-    {MF_OP_GROUPED_LINEAR, NULL, {.groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 5), {0}, I(1, 3)}},
+    {MF_OP_PERMUTE, NULL, {.experts = 6}, 0, .in = {F(2, 1 << 30, 7), I(2, 1 << 30, 2)}},
+    {MF_OP_GROUPED_LINEAR, NULL, {.row_groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 4), {0}, I(1, 4)}},
+    {MF_OP_GROUPED_LINEAR, NULL, {.row_groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 5), F(2, 3, 5), I(1, 4)}},
+    {MF_OP_GROUPED_LINEAR, NULL, {.row_groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 5), {0}, I(1, 3)}},
     {MF_OP_COMBINE, NULL, {0}, 0, .in = {F(2, 9, 5), F(2, 4, 2), I(1, 9)}},
     {MF_OP_COMBINE, NULL, {0}, 0, .in = {F(2, 8, 5), F(2, 4, 2), I(1, 7)}},
-    {MF_OP_TRADE, NULL, {.ways = 2, .groups = 2, .count = 9}, 0, .in = {F(2, 8, 5), I(1, 9)}},
-    {MF_OP_TRADE, NULL, {.ways = 2, .groups = 2, .first = 3, .count = 9}, 0, .in = {F(2, 8, 5), I(1, 13)}},
-    {MF_OP_TRADE, NULL, {.ways = 2, .groups = 2, .count = 1}, 0, .in = {F(2, 8, 5), I(1, 13)}},
-    {MF_OP_TRADE, NULL, {.ways = 2, .groups = 2, .count = 1UL << 31}, 0, .in = {F(2, 8, 5), I(1, 13)}},
-    {MF_OP_TRADE_BACK, NULL, {.count = 8}, 0, .in = {F(2, 8, 5), I(1, 9)}},
+    {MF_OP_TRADE, NULL, {.ways = 2, .own_experts = 2, .room = 9}, 0, .in = {F(2, 8, 5), I(1, 9)}},
+    {MF_OP_TRADE, NULL, {.ways = 2, .own_experts = 2, .first_expert = 3, .room = 9}, 0, .in = {F(2, 8, 5), I(1, 13)}},
+    {MF_OP_TRADE, NULL, {.ways = 2, .own_experts = 2, .room = 1}, 0, .in = {F(2, 8, 5), I(1, 13)}},
+    {MF_OP_TRADE, NULL, {.ways = 2, .own_experts = 2, .room = 1UL << 31}, 0, .in = {F(2, 8, 5), I(1, 13)}},
+    {MF_OP_TRADE_BACK, NULL, {.room = 8}, 0, .in = {F(2, 8, 5), I(1, 9)}},
     {0}};

@@ -175,7 +175,7 @@ static const struct net_case rows[] = {
     {MF_OP_SQUARED_LOSS, NULL, {0}, 3, .in = {F(2, 91, 601), F(2, 91, 601), F(1, 91)}},
     {MF_OP_MATCH_LOSS, NULL, {0}, 1, .in = {F(2, 91, 601), F(2, 91, 601), F(2, 91, 601)}},
     {MF_OP_LOGISTIC_LOSS, NULL, {0}, 1, .in = {F(2, 91, 601), F(2, 91, 601)}},
-    {MF_OP_SOFTMAX_LOSS, NULL, {.rate = 0.1}, 1, .in = {F(2, 4001, 9), {MF_I32, 1, {4001}}}},
+    {MF_OP_SOFTMAX_LOSS, NULL, {.smoothing = 0.1}, 1, .in = {F(2, 4001, 9), {MF_I32, 1, {4001}}}},
     {MF_OP_GROUP_NORM,
      NULL,
      {.groups = 3, .act = MF_ACT_SILU},
@@ -187,13 +187,13 @@ static const struct net_case rows[] = {
     {MF_OP_WRAP, NULL, {.pad = 1}, 1, .in = {F(4, 11, 17, 13, 15)}},
     {MF_OP_MEAN, NULL, {0}, 1, .in = {F(4, 11, 19, 13, 15)}},
     {MF_OP_ATTENTION, NULL, {.heads = 3}, 1, .in = {F(3, 11, 61, 63)}},
-    {MF_OP_ATTENTION, NULL, {.heads = 4, .groups = 2, .causal = 1}, 3, .in = {F(3, 11, 61, 28), F(3, 11, 61, 28)}},
+    {MF_OP_ATTENTION, NULL, {.heads = 4, .kv_heads = 2, .causal = 1}, 3, .in = {F(3, 11, 61, 28), F(3, 11, 61, 28)}},
     {MF_OP_MATMUL, NULL, {0}, 3, .in = {F(3, 11, 61, 37), F(3, 11, 37, 53)}},
     {MF_OP_TRANSPOSE, NULL, {.axis = 0, .other = 1}, 1, .in = {F(3, 61, 37, 17)}},
-    {MF_OP_NORMAL, NULL, {.count = 7001}, 0, .in = {F(1, 9)}},
-    {MF_OP_QUANTISE, NULL, {.count = 256}, 0, .in = {F(2, 601, 71)}},
+    {MF_OP_NORMAL, NULL, {.numbers = 7001}, 0, .in = {F(1, 9)}},
+    {MF_OP_QUANTISE, NULL, {.levels = 256}, 0, .in = {F(2, 601, 71)}},
     {MF_OP_QUANTISE, NULL, {0}, 0, .in = {F(3, 61, 71, 2)}},
-    {MF_OP_DROPOUT, NULL, {.rate = 0.25, .stream = 3}, 1, .in = {F(2, 601, 71)}},
+    {MF_OP_DROPOUT, NULL, {.probability = 0.25, .stream = 3}, 1, .in = {F(2, 601, 71)}},
 };
 
 int main(void)

@@ -82,7 +82,7 @@ static int layers(struct mf_build *b, struct model *m, const struct crew *crew, 
 
         in[1] = m->expert[2 * i] = parameter(b, i ? "w1" : "w0", shape(MF_F32, own, width[i + 1], width[i]));
         in[2] = m->expert[2 * i + 1] = parameter(b, i ? "b1" : "b0", shape(MF_F32, own, width[i + 1], 0));
-        rows = mf_build_node(b, MF_OP_GROUPED_LINEAR, (struct mf_attr){.groups = groups}, i ? "up" : "down", 4, in);
+        rows = mf_build_node(b, MF_OP_GROUPED_LINEAR, (struct mf_attr){.row_groups = groups}, i ? "up" : "down", 4, in);
         if (i == 0) rows = mf_build_one(b, MF_OP_GELU, "act", rows);
     }
     return rows;
@@ -100,17 +100,17 @@ static int experts(struct mf_build *b, struct model *m, const struct crew *crew,
     const struct mf_span own = own_experts(crew);
     const struct mf_attr out = {.group = MF_GROUP_EXPERTS,
                                 .ways = crew->experts ? crew->experts->size : 0,
-                                .first = own.first,
-                                .groups = (int)own.count,
-                                .count = crew->experts ? room_of(crew, c) : 0};
+                                .first_expert = own.first,
+                                .own_experts = (int)own.count,
+                                .room = crew->experts ? room_of(crew, c) : 0};
     int offsets;
 
     if (!crew->experts) return layers(b, m, crew, rows, places, EXPERTS);
     b->region = ++b->list->regions;
     rows = mf_build_node(b, MF_OP_TRADE, out, "there", 2, (const int[]){rows, places});
     offsets = second(b);
-    rows = layers(b, m, crew, rows, offsets, out.ways * out.groups);
-    rows = mf_build_node(b, MF_OP_TRADE_BACK, (struct mf_attr){.group = MF_GROUP_EXPERTS, .count = crew->rows * TOP},
+    rows = layers(b, m, crew, rows, offsets, out.ways * out.own_experts);
+    rows = mf_build_node(b, MF_OP_TRADE_BACK, (struct mf_attr){.group = MF_GROUP_EXPERTS, .room = crew->rows * TOP},
                          "back", 2, (const int[]){rows, places});
     b->region = 0;
     return rows;
@@ -129,8 +129,8 @@ static void forward(struct mf_build *b, struct model *m, const struct crew *crew
     mf_build_segment(b, 1);
     rows = mf_build_linear(b, "stem", m->x, COLUMNS);
     m->stem = mf_value_find(m->net, "stem.weight");
-    rows =
-        mf_build_node(b, MF_OP_PERMUTE, (struct mf_attr){.count = EXPERTS}, "rows", 2, (const int[]){rows, m->choice});
+    rows = mf_build_node(b, MF_OP_PERMUTE, (struct mf_attr){.experts = EXPERTS}, "rows", 2,
+                         (const int[]){rows, m->choice});
     in[1] = m->weights;
     in[2] = second(b);
     in[0] = experts(b, m, crew, c, rows, in[2]);

@@ -133,9 +133,9 @@ MF_CPU_FAST static void phases(const float *x, unsigned char *y, size_t n, size_
 
 static void quantise_range(const struct mf_call *call, size_t from, size_t to)
 {
-    const size_t c = call->attr->count ? 1 : mf_shape_last(&call->in[0].shape);
+    const size_t c = call->attr->levels ? 1 : mf_shape_last(&call->in[0].shape);
 
-    if (call->attr->count)
+    if (call->attr->levels)
         greys((const float *)call->in[0].at + from, (unsigned char *)call->out[0].at + from, to - from);
     else
         phases((const float *)call->in[0].at + from * c, (unsigned char *)call->out[0].at + from, to - from, c);
@@ -143,7 +143,7 @@ static void quantise_range(const struct mf_call *call, size_t from, size_t to)
 
 static void quantise(struct mf_queue *queue, const struct mf_call *call)
 {
-    mf_cpu_rows(queue, mf_shape_count(&call->out[0].shape), call->attr->count ? 1 : mf_shape_last(&call->in[0].shape),
+    mf_cpu_rows(queue, mf_shape_count(&call->out[0].shape), call->attr->levels ? 1 : mf_shape_last(&call->in[0].shape),
                 quantise_range, call);
 }
 

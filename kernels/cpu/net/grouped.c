@@ -370,7 +370,7 @@ static size_t columns_of(const struct mf_call *call)
 
 static struct job job_of(const struct mf_call *call, const struct mf_shape *y, size_t taken)
 {
-    const size_t groups = (size_t)call->attr->groups;
+    const size_t groups = (size_t)call->attr->row_groups;
     struct job job = {
         .call = call, .groups = groups, .experts = experts_of(call), .m = mf_shape_last(y), .k = columns_of(call)};
 

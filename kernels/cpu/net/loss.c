@@ -47,7 +47,7 @@ static void softmax_rows(const struct mf_call *call, size_t from, size_t to)
         const float *x = (const float *)call->in[0].at + r * classes;
 
         saved[2 * r] = log_sum(x, classes);
-        saved[2 * r + 1] = (float)row_loss(x, classes, label[r], saved[2 * r], call->attr->rate);
+        saved[2 * r + 1] = (float)row_loss(x, classes, label[r], saved[2 * r], call->attr->smoothing);
     }
 }
 
@@ -74,7 +74,7 @@ static void softmax_back_rows(const struct mf_call *call, size_t from, size_t to
 {
     const size_t classes = mf_shape_last(&call->in[0].shape);
     const float f = (float)(*(const float *)call->dout.at / rows_of(call));
-    const float smooth = (float)call->attr->rate;
+    const float smooth = (float)call->attr->smoothing;
     const float *saved = call->out[1].at;
     const int32_t *label = call->in[1].at;
 

@@ -167,7 +167,7 @@ static void fill(struct mf_queue *queue, const struct mf_call *call)
 {
     const struct mf_tensor *y = &call->out[0];
     const size_t n = mf_shape_count(&y->shape);
-    const float value = (float)(call->attr->rate * (call->attr->scaled ? call->number[MF_NUMBER_LOSS_SCALE] : 1));
+    const float value = (float)(call->attr->number * (call->attr->scaled ? call->number[MF_NUMBER_LOSS_SCALE] : 1));
     uint16_t half;
 
     (void)queue;

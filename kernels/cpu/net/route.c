@@ -40,7 +40,7 @@ static void weigh(float *key, size_t k, float temperature)
 /* A logit with its noise. */
 static float score(const struct mf_call *call, const struct mf_noise *noise, size_t r, size_t e)
 {
-    const size_t each = call->attr->first > 0 ? call->attr->first : 1;
+    const size_t each = call->attr->sample_rows > 0 ? call->attr->sample_rows : 1;
     const float x = ((const float *)call->in[0].at)[r * mf_shape_last(&call->in[0].shape) + e];
     const int32_t *id = call->in[2].at;
     const uint64_t i = mf_noise_index(call->attr, r, id ? (uint64_t)id[e] : e);
@@ -77,7 +77,7 @@ static float part_of(const struct mf_call *call, const struct mf_noise *noise, s
  * the logits again, up to rounding. */
 static void route_row(const struct mf_call *call, const struct mf_noise *noise, size_t r)
 {
-    const size_t experts = mf_shape_last(&call->in[0].shape), k = call->attr->count;
+    const size_t experts = mf_shape_last(&call->in[0].shape), k = call->attr->choices;
     const float *bias = call->in[1].at;
     float *w = (float *)call->out[0].at + r * k;
     int32_t *choice = (int32_t *)call->out[1].at + r * k;
@@ -103,7 +103,7 @@ static void route_row(const struct mf_call *call, const struct mf_noise *noise, 
 static void route_rows(const struct mf_call *call, size_t from, size_t to)
 {
     const struct mf_noise noise = mf_noise_of(call->attr, call->number);
-    const size_t k = call->attr->count;
+    const size_t k = call->attr->choices;
 
     for (size_t r = from; r < to; ++r) {
         if (mf_route_counts(call->attr, call->number, r)) {
@@ -125,7 +125,7 @@ static void route_forward(struct mf_queue *queue, const struct mf_call *call)
 /* The slope of softmax at the logits that were chosen. */
 static void route_back_rows(const struct mf_call *call, size_t from, size_t to)
 {
-    const size_t experts = mf_shape_last(&call->din[0].shape), k = call->attr->count;
+    const size_t experts = mf_shape_last(&call->din[0].shape), k = call->attr->choices;
     const float part = 1 / (float)call->attr->temperature;
 
     for (size_t r = from; r < to; ++r) {
@@ -164,7 +164,7 @@ static void route_back_one(const struct mf_call *call, size_t from, size_t to)
 static void route_backward(struct mf_queue *queue, const struct mf_call *call)
 {
     mf_cpu_rows(queue, call->din[0].shape.d[0], call->din[0].shape.d[1],
-                call->attr->count == 1 ? route_back_one : route_back_rows, call);
+                call->attr->choices == 1 ? route_back_one : route_back_rows, call);
 }
 
 const struct mf_op_calls mf_op_route_cpu = {.forward = route_forward, .backward = route_backward};
@@ -213,14 +213,14 @@ const struct mf_op_calls mf_op_route_load_cpu = {.forward = load_forward};
 /* The places of the slots, then the offsets of the experts. */
 static void find_places(const struct mf_call *call)
 {
-    const size_t slots = mf_shape_count(&call->in[1].shape), experts = call->attr->count;
+    const size_t slots = mf_shape_count(&call->in[1].shape), experts = call->attr->experts;
     const int32_t *choice = call->in[1].at;
     int32_t *place = call->out[1].at, *offset = place + slots;
     size_t counted = 0, most;
 
     memset(offset, 0, (experts + 1) * sizeof *offset);
     for (size_t s = 0; s < slots; ++s) counted += choice[s] >= 0;
-    most = mf_route_capacity(call->attr->rate, counted, experts);
+    most = mf_route_capacity(call->attr->capacity, counted, experts);
     for (size_t s = 0; s < slots; ++s) {
         int32_t *taken = &offset[choice[s] + 1];
 

@@ -122,7 +122,7 @@ struct quantise_body {
 void quantise(struct mf_queue *q, const struct mf_call *call)
 {
     mf_each(q, mf_shape_count(&call->out[0].shape),
-            quantise_body{call->attr->count ? 0 : mf_shape_last(&call->in[0].shape), mf_floats(call->in[0]),
+            quantise_body{call->attr->levels ? 0 : mf_shape_last(&call->in[0].shape), mf_floats(call->in[0]),
                           mf_numbers<unsigned char>(call->out[0])});
 }
 

@@ -259,7 +259,7 @@ struct join_body {
 const int32_t *offsets(const struct mf_call *call)
 {
     return static_cast<const int32_t *>(call->in[3].at) + mf_shape_count(&call->in[3].shape) -
-           size_t(call->attr->groups) - 1;
+           size_t(call->attr->row_groups) - 1;
 }
 
 /* The parts of the bias's gradient stand behind the slope. */
@@ -268,7 +268,7 @@ void *parts(const struct mf_call *call) { return static_cast<char *>(call->work)
 template <class T> void descend(struct mf_queue *q, const struct mf_call *call, T *slope)
 {
     const struct mf_shape &dy = call->dout.shape;
-    const unsigned groups = unsigned(call->attr->groups), tiles = row_tiles(dy.d[0], groups);
+    const unsigned groups = unsigned(call->attr->row_groups), tiles = row_tiles(dy.d[0], groups);
     const bool bias = call->din[2].at != nullptr, act = call->attr->act != MF_ACT_NONE;
     const descent<T> s = {offsets(call),
                           groups,
@@ -307,7 +307,7 @@ template <class T> problem<T> problem_of(const struct mf_call *call, const T *sl
     problem<T> s = {};
 
     s.offset = offsets(call);
-    s.groups = unsigned(call->attr->groups);
+    s.groups = unsigned(call->attr->row_groups);
     s.experts = unsigned(w.d[0]);
     s.m = unsigned(w.d[1]);
     s.k = unsigned(w.d[2]);

@@ -90,7 +90,7 @@ void softmax_loss(struct mf_queue *q, const struct mf_call *call)
     float *saved = mf_floats(call->out[1]);
 
     mf_by_width<float>(n, {x}, [&](auto width) {
-        mf_rows_run(q, rows, row_body<decltype(width)::OF>{n, x, labels(call), call->attr->rate, saved});
+        mf_rows_run(q, rows, row_body<decltype(width)::OF>{n, x, labels(call), call->attr->smoothing, saved});
     });
     mf_pass_run(q, 1, rows, total_body{saved, rows_of(call), mf_floats(call->out[0])});
 }
@@ -99,7 +99,7 @@ void softmax_loss_back(struct mf_queue *q, const struct mf_call *call)
 {
     const size_t rows = call->in[0].shape.d[0], n = call->in[0].shape.d[1];
     const float *x = mf_floats(call->in[0]), *saved = mf_floats(call->out[1]), *dy = mf_floats(call->dout);
-    const float smooth = float(call->attr->rate);
+    const float smooth = float(call->attr->smoothing);
     float *dx = mf_floats(call->din[0]);
 
     mf_by_width<float>(n, {x, dx}, [&](auto width) {

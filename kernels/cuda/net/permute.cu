@@ -98,12 +98,12 @@ int plan(struct mf_queue *, const struct mf_call *call, int back, void **made, s
 
 void find_places(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct mf_slots s = mf_slots_of(call->in[1], call->attr->count);
+    const struct mf_slots s = mf_slots_of(call->in[1], call->attr->experts);
     int32_t *count = static_cast<int32_t *>(call->work), *place = static_cast<int32_t *>(call->out[1].at);
     int32_t *offset = place + s.slots;
 
     mf_slots_count(q, s, count);
-    MF_RUN(offsets_kernel, 1, MF_CUDA_THREADS, s.experts * sizeof(int32_t), q, s, call->attr->rate, count, offset);
+    MF_RUN(offsets_kernel, 1, MF_CUDA_THREADS, s.experts * sizeof(int32_t), q, s, call->attr->capacity, count, offset);
     MF_RUN(places_kernel, s.chunks, MF_CUDA_THREADS, MF_SLOTS_SHARED, q, s, count, offset, place);
 }
 

@@ -71,7 +71,7 @@ void fill(struct mf_queue *q, const struct mf_call *call)
 
     mf_by_type(call->out[0].shape.type, [&](auto number) {
         mf_places_run<decltype(number)>(q, mf_shape_count(&call->out[0].shape),
-                                        fill_body{float(call->attr->rate), scale}, {{call->out[0].at}});
+                                        fill_body{float(call->attr->number), scale}, {{call->out[0].at}});
     });
 }
 

@@ -43,7 +43,7 @@ struct scores {
     const int32_t *id; /* NULL: places */
     __device__ float at(const struct mf_noise &noise, size_t row, unsigned expert) const
     {
-        const size_t each = attr.first > 0 ? attr.first : 1;
+        const size_t each = attr.sample_rows > 0 ? attr.sample_rows : 1;
         const uint64_t i = mf_noise_index(&attr, row, id ? uint64_t(id[expert]) : expert);
         float four[4] = {};
 
@@ -85,7 +85,7 @@ struct choice_body {
     int32_t *choice;
     __device__ void operator()(size_t row, unsigned lane) const
     {
-        const size_t k = score.attr.count;
+        const size_t k = score.attr.choices;
 
         if (!mf_route_counts(&score.attr, score.number, row)) {
             for (size_t i = row * k + lane; i < (row + 1) * k; i += MF_CUDA_WARP) {
@@ -106,7 +106,7 @@ struct choice_body {
     {
         const struct mf_noise noise = mf_noise_of(&score.attr, score.number);
         const unsigned experts = score.experts;
-        const size_t k = score.attr.count;
+        const size_t k = score.attr.choices;
         candidate last = {INFINITY, 0};
         float broken = 0;
 
@@ -131,7 +131,7 @@ struct choice_body {
     /* Softmax of keys. */
     __device__ void weigh(size_t row, unsigned lane) const
     {
-        const size_t k = score.attr.count;
+        const size_t k = score.attr.choices;
         float *key = weight + row * k, most = -INFINITY, sum = 0;
         const float each = float(score.attr.temperature);
 
@@ -213,13 +213,13 @@ void route_back(struct mf_queue *q, const struct mf_call *call)
     const struct mf_shape &dx = call->din[0].shape;
 
     mf_choose(call->add & 1, [&](auto add) {
-        if (call->attr->count == 1)
+        if (call->attr->choices == 1)
             mf_rows_run(q, dx.d[0],
                         one_slope_body<decltype(add)>{scores_of(call), mf_floats(call->out[0]), mf_floats(call->dout),
                                                       mf_numbers<int32_t>(call->out[1]), mf_floats(call->din[0])});
         else
             mf_rows_run(q, dx.d[0],
-                        slope_body<decltype(add)>{unsigned(dx.d[1]), call->attr->count,
+                        slope_body<decltype(add)>{unsigned(dx.d[1]), call->attr->choices,
                                                   1 / float(call->attr->temperature), mf_floats(call->out[0]),
                                                   mf_floats(call->dout), mf_numbers<int32_t>(call->out[1]),
                                                   mf_floats(call->din[0])});

@@ -17,8 +17,9 @@ function rank(path) {
     if (path ~ /^src\/(run|map|show)\//) return 9
     if (path ~ /^src\/(recon|train|gen|serve|bench)\//) return 10
     if (path ~ /^src\/moe\//) return 11
-    if (path ~ /^src\/cmd\//) return 12
-    if (path == "src/main.c") return 13
+    if (path ~ /^src\/cmd\/[^\/]*$/) return 12
+    if (path ~ /^src\/cmd\//) return 13
+    if (path == "src/main.c") return 14
     return 0
 }
 function room(path) { sub(/\/[^\/]*$/, "", path); sub(/^kernels\/.*/, "kernels", path); return path }
@@ -55,18 +56,19 @@ check() {
 self_test() {
     tree=$(mktemp -d)
     trap 'rm -rf "$tree"' EXIT
-    mkdir -p "$tree/src/base" "$tree/src/desc" "$tree/src/optim" "$tree/src/train" "$tree/src/moe" "$tree/kernels/cpu" "$tree/io" \
+    mkdir -p "$tree/src/base" "$tree/src/desc" "$tree/src/optim" "$tree/src/cmd/learn" "$tree/src/train" "$tree/src/moe" "$tree/kernels/cpu" "$tree/io" \
         "$tree/mpi"
     printf '#include "src/base/a.h"\n#include <hdf5.h>\n#include <stdio.h>\n' >"$tree/io/a.c"
     printf '#include "src/train/a.h"\n' >"$tree/src/moe/a.c"
     printf '#include "kernels/a.h"\n#include "kernels/cpu/b.h"\n#include <fftw3.h>\n' >"$tree/kernels/cpu/a.c"
     check "$tree" || { echo "rooms: a lawful tree was refused"; exit 1; }
     for line in '#include "io/a.h"' '#include <mpi.h>' '  #  include "src/main.c"' '#include "a.h"' '#include <yaml.h>' \
-        '#include "src/optim/a.h"' '#include <openssl/sha.h>' '#include "src/moe/a.h"' '#include "src/cmd/a.h"'; do
+        '#include "src/optim/a.h"' '#include <openssl/sha.h>' '#include "src/moe/a.h"' '#include "src/cmd/a.h"' '#include "src/cmd/recon/a.h"'; do
         printf '%s\n' "$line" >"$tree/src/desc/bad.c"
         case $line in
             *io/a.h*) mv "$tree/src/desc/bad.c" "$tree/mpi/bad.c" ;;
             *moe/a.h*) mv "$tree/src/desc/bad.c" "$tree/src/train/bad.c" ;;
+            *recon/a.h*) mv "$tree/src/desc/bad.c" "$tree/src/cmd/learn/bad.c" ;;
             *cmd/a.h*) mv "$tree/src/desc/bad.c" "$tree/src/moe/bad.c" ;;
         esac
         if check "$tree" >/dev/null; then echo "rooms: not found: $line"; exit 1; fi

@@ -32,10 +32,10 @@ check() {
 self_test() {
     tree=$(mktemp -d)
     trap 'rm -rf "$tree"' EXIT
-    mkdir -p "$tree/src/train" "$tree/src/cmd"
+    mkdir -p "$tree/src/train" "$tree/src/cmd/learn"
     printf 'if (classify) regress();\n' >"$tree/src/train/learn_classify.c"
     cp "$tree/src/train/learn_classify.c" "$tree/src/train/learn_regress.c"
-    cp "$tree/src/train/learn_classify.c" "$tree/src/cmd/task_classify.c"
+    cp "$tree/src/train/learn_classify.c" "$tree/src/cmd/learn/task_classify.c"
     printf '%s\n' '#include "src/train/learn_classify.h"' 'extern const struct a mf_classify, mf_regress;' \
         'static const struct a *const all[] = {&mf_classify, mf_other,' '    &mf_regress,' \
         'fail("try: train classify, or plan train classify, regress or moe");' 'regression = 1;' >"$tree/src/cmd/a.c"

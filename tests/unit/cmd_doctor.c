@@ -1,5 +1,5 @@
 /* Lines of doctor: as many as there are. A line of several nodes stands once, and says on which and how many. */
-#include "src/cmd/doctor.h"
+#include "src/cmd/host/doctor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

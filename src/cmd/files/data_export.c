@@ -1,0 +1,232 @@
+/* data export: a dataset becomes an array, or pictures, with a table beside them that data import reads. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/image.h"
+#include "io/npy.h"
+#include "io/rows.h"
+#include "io/table.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/cmd/files/data.h"
+
+struct data_export {
+    struct mf_common common;
+    const char *split;
+};
+
+static const struct mf_opt rows[] = {
+    MF_CHOICE(data_export, "split", split, "all", "all|train|validation|test", "which samples"), MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+/* Part to export. */
+struct out {
+    struct mf_session *session;
+    const struct mf_dataset *set;
+    struct mf_reader *reader;
+    size_t count;
+    size_t *id; /* [count] */
+    struct mf_span own;
+    const char *path; /* of the array, or the folder */
+    int pictures;
+    size_t header; /* bytes of the array's */
+    char text[MF_NPY_HEADER];
+};
+
+static int check(const struct mf_session *session, void *options)
+{
+    const struct data_export *o = options;
+
+    MF_TRY(mf_data_one(session, "data export"));
+    if (!o->common.output) return mf_fail(MF_USAGE, "no output; try: --output x.npy, or --output FOLDER/ for pictures");
+    return MF_OK;
+}
+
+static int take(struct out *o, size_t k, struct mf_batch *batch)
+{
+    mf_reader_want(o->reader, 1, &o->id[k]);
+    return mf_reader_take(o->reader, batch);
+}
+
+/* ---- an array ---- */
+
+static void head(struct out *o)
+{
+    const struct mf_dataset *s = o->set;
+    size_t shape[5] = {o->count};
+    int n = 1;
+
+    for (int a = 3 - s->ndim; a < 3; ++a) shape[n++] = s->dims[a];
+    if (s->dims[3] > 1) shape[n++] = s->dims[3];
+    o->header = mf_npy_header(s->is_float ? "<f4" : "|u1", n, shape, MF_AXES_UNSAID, o->text);
+}
+
+static int put_array(struct mf_rows *to, const void *context)
+{
+    struct out *o = (struct out *)(uintptr_t)context;
+
+    if (o->own.first == 0) MF_TRY(mf_rows_put(to, o->text, o->header, 0));
+    for (size_t k = o->own.first; k < o->own.first + o->own.count; ++k) {
+        struct mf_batch batch;
+        int rc = take(o, k, &batch);
+
+        if (rc == MF_OK) rc = mf_rows_put(to, batch.x, o->set->bytes, o->header + k * o->set->bytes);
+        mf_reader_give(o->reader, &batch);
+        MF_TRY(rc);
+    }
+    return MF_OK;
+}
+
+static int write_array(struct out *o)
+{
+    const struct mf_comm *comm = o->session->comm;
+    struct mf_atomic file;
+
+    head(o);
+    MF_TRY(mf_atomic_open(comm, o->path, o->header + o->count * o->set->bytes, &file));
+    return mf_atomic_close(comm, &file, mf_rows_write(comm, &file, 0, NULL, put_array, o));
+}
+
+/* ---- pictures ---- */
+
+static int check_pictures(const struct mf_dataset *s)
+{
+    if (s->ndim == 2 && !s->is_float && s->dims[3] == 1) return MF_OK;
+    return mf_fail(MF_USAGE, "'%s' has samples that are no grey pictures of 8 bits; try: --output x.npy", s->path);
+}
+
+/* Phases as they are, so that import finds them again. Local. */
+static int write_pictures(struct out *o)
+{
+    int rc = MF_OK;
+
+    for (size_t k = o->own.first; rc == MF_OK && k < o->own.first + o->own.count; ++k) {
+        char *path = mf_format("%s/%08zu.png", o->path, o->id[k]);
+        struct mf_batch batch;
+
+        rc = take(o, k, &batch);
+        if (rc == MF_OK) rc = mf_png_write(path, path, o->set->dims[1], o->set->dims[2], batch.x);
+        mf_reader_give(o->reader, &batch);
+        free(path);
+    }
+    return rc;
+}
+
+/* ---- the table ---- */
+
+static void put(FILE *to, const char *text)
+{
+    fputc(',', to);
+    mf_table_put(to, text);
+}
+
+static int print_table(const struct out *o, const char *temporary, const char *path)
+{
+    const struct mf_dataset *s = o->set;
+    FILE *to = fopen(temporary, "w");
+    int bad;
+
+    if (!to) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    fprintf(to, "id%s%s,split", o->pictures ? ",file" : "", s->label ? ",label" : "");
+    for (size_t r = 0; r < s->reals; ++r) put(to, s->real_name[r]);
+    for (size_t k = 0; k < o->count; ++k) {
+        const size_t id = o->id[k];
+
+        fprintf(to, "\n%zu", id);
+        if (o->pictures) fprintf(to, ",%08zu.png", id);
+        if (s->label) put(to, s->label[id] < 0 ? "" : s->class_name[s->label[id]]);
+        fprintf(to, ",%s", s->split[id] < MF_SPLITS ? mf_split_names[s->split[id]] : "none");
+        for (size_t r = 0; r < s->reals; ++r) fprintf(to, ",%.9g", (double)s->real[id * s->reals + r]);
+    }
+    fprintf(to, "\n");
+    bad = ferror(to);
+    if (fclose(to) != 0 || bad) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    return MF_OK;
+}
+
+static int write_table(const struct out *o)
+{
+    const struct mf_comm *comm = o->session->comm;
+    char *path =
+        o->pictures ? mf_format("%s/table.csv", o->path) : mf_format("%.*s.csv", (int)strlen(o->path) - 4, o->path);
+    struct mf_atomic file;
+    int rc = mf_atomic_open(comm, path, 0, &file);
+
+    if (rc == MF_OK) rc = mf_atomic_close(comm, &file, comm->rank == 0 ? print_table(o, file.temporary, path) : MF_OK);
+    free(path);
+    return rc;
+}
+
+/* ---- all of it ---- */
+
+static void choose(struct out *o, const char *split)
+{
+    const int all = strcmp(split, "all") == 0;
+
+    o->id = MF_MUST(malloc(o->set->samples * sizeof *o->id), "samples");
+    for (size_t i = 0; i < o->set->samples; ++i)
+        if (all || (o->set->split[i] < MF_SPLITS && strcmp(mf_split_names[o->set->split[i]], split) == 0))
+            o->id[o->count++] = i;
+    o->own = mf_cut(o->count, (size_t)o->session->comm->size, (size_t)o->session->comm->rank);
+}
+
+/* Collective. */
+static int export(struct out *o)
+{
+    const struct mf_comm *comm = o->session->comm;
+    const struct mf_reader_wish reading = {.ahead = 1, .batch = 1, .raw = 1};
+
+    MF_TRY(mf_agree(comm, mf_reader_open(o->set, o->session->arena, &reading, &o->reader)));
+    if (!o->pictures) {
+        MF_TRY(write_array(o));
+        return write_table(o);
+    }
+    MF_TRY(mf_agree(comm, check_pictures(o->set)));
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_output_folder(o->path, "another --output") : MF_OK));
+    MF_TRY(mf_agree(comm, write_pictures(o)));
+    return write_table(o);
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    const struct data_export *e = options;
+    const char *const *words;
+    struct mf_dataset *set = NULL;
+    struct out o = {.session = session, .path = e->common.output, .pictures = !mf_ends_with(e->common.output, ".npy")};
+    int rc;
+
+    (void)mf_options_positional(session->options, &words);
+    MF_TRY(mf_session_spares(session, o.path, 1, words));
+    MF_TRY(mf_dataset_open(session->comm, words[0], &set));
+    o.set = set;
+    choose(&o, e->split);
+    rc = o.count ? MF_OK : mf_fail(MF_INPUT, "'%s' has no sample in its %s split", set->path, e->split);
+    if (rc == MF_OK && !e->common.dry_run) rc = export(&o);
+    if (rc == MF_OK && session->comm->rank == 0) rc = mf_data_counted(session, o.path, o.count);
+    rc = mf_agree(session->comm, rc);
+    mf_reader_close(o.reader);
+    mf_dataset_close(set);
+    free(o.id);
+    return rc;
+}
+
+const struct mf_cmd mf_cmd_data_export = {
+    .name = "data export",
+    .summary = "write a dataset as an array, or as pictures",
+    .synopsis = "SET.h5 --output x.npy|FOLDER [--split train]",
+    .text = "Writes the samples as one array (.npy), or as PNG in a folder, and beside them a table (.csv) of classes, "
+            "splits and properties. data import reads both again, with --classes in the same order. Pictures are "
+            "grey and of 8 bits; phases are stored as they are, so they look dark.\n"
+            "\n"
+            "  mesoforge data export micro.h5 --output x.npy\n"
+            "  mesoforge data import x.npy --table x.csv --phases 2 --output again.h5\n"
+            "  mesoforge data export micro.h5 --split test --output pictures/\n",
+    .tables = tables,
+    .size = sizeof(struct data_export),
+    .positional_max = 1,
+    .check = check,
+    .run = run,
+    .writes = 1,
+};

@@ -1,0 +1,150 @@
+/* probe: shows the hardware of this run as a table, as a JSON object, or as a hardware file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/cmd/ceiling.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/cores.h"
+#include "src/cmd/host/probe_print.h"
+
+struct probe {
+    struct mf_common common;
+    int measure;
+};
+
+static const struct mf_opt rows[] = {MF_OPT(probe, "measure", measure, MF_FLAG, NULL,
+                                            "measure memory bandwidth and arithmetic of the cores as well (0.3 s)"),
+                                     MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+/* Measures on all ranks at the same time, as in a run. The best of three windows counts, because other programs may
+ * run. */
+static int measure(const struct mf_session *session, struct mf_probe *probe)
+{
+    struct mf_probe_rates rates;
+
+    MF_TRY(mf_ceiling_run(session, &probe->hardware.host[probe->rank[session->comm->rank].node], &rates));
+    return mf_probe_measured(session->comm, &rates, probe);
+}
+
+/* Rank 0 prints; the file, where one is asked for, is everybody's. */
+static int report(const struct mf_session *session, const struct mf_probe_report *what)
+{
+    struct mf_json *json = mf_probe_json(what);
+    int rc = MF_OK;
+
+    if (session->comm->rank == 0 && session->common->json)
+        rc = mf_json_write(json, stdout);
+    else if (session->comm->rank == 0)
+        mf_probe_print(stdout, what);
+    rc = mf_agree(session->comm, rc);
+    if (rc == MF_OK && session->common->output && !session->common->dry_run)
+        rc = mf_hardware_write(session->comm, session->common->output, json);
+    mf_json_free(json);
+    return rc;
+}
+
+/* --device cuda or cuda:N, of which a run would refuse to have none. */
+static int check_wish(const struct mf_common *common, const struct mf_probe *probe, long number)
+{
+    for (size_t r = 0; r < probe->ranks; ++r)
+        if (probe->rank[r].gpus <= (size_t)number)
+            return mf_fail(MF_DEVICE, "--device %s: rank %zu on '%.80s' sees %zu GPU%s%s", common->device, r,
+                           probe->hardware.host[probe->rank[r].node].name, probe->rank[r].gpus,
+                           MF_S(probe->rank[r].gpus), strchr(common->device, ':') ? ", counted from 0" : "");
+    return MF_OK;
+}
+
+static int bind(const struct mf_common *common, const struct mf_probe *probe, int *gpu)
+{
+    const int wanted = strncmp(common->device, "cuda", 4) == 0;
+    const long number = wanted && common->device[4] == ':' ? strtol(common->device + 5, NULL, 10) : 0;
+    const int numbered = wanted && common->device[4] == ':';
+    struct mf_bind_options options = {common->gpu_ids.count, common->gpu_ids.at, common->share_gpu};
+    int rc;
+
+    for (size_t r = 0; r < probe->ranks; ++r) gpu[r] = -1;
+    if (wanted) MF_TRY(check_wish(common, probe, number));
+    if (numbered) options = (struct mf_bind_options){1, &number, common->share_gpu};
+    rc = mf_probe_bind(probe, &options, gpu);
+    if (rc != MF_OK) mf_probe_bind_say(probe, gpu);
+    return rc;
+}
+
+/* The hardware is shown even if ranks and GPUs do not match. That is refused afterwards, as a run would refuse it. */
+static int bind_and_report(const struct mf_session *session, struct mf_probe *probe, int measures, int *gpu)
+{
+    const struct mf_common *common = session->common;
+    struct mf_probe_report what = {.probe = probe, .gpu = gpu, .launcher = mf_launcher_find()};
+    char refusal[MF_ERR_TEXT] = "";
+    int bound = bind(common, probe, gpu), rc;
+    struct mf_where *where = NULL;
+
+    if (bound != MF_OK) {
+        snprintf(refusal, sizeof refusal, "%s", mf_err_text());
+        what.refusal = refusal;
+    }
+    what.pmix = mf_pmix_ask(&what.launcher);
+    (void)mf_session_pin(session, mf_where_near(session, probe, gpu));
+    rc = mf_where_find(session, probe, gpu, &where);
+    what.where = where;
+    if (rc == MF_OK && measures) rc = measure(session, probe);
+    if (rc == MF_OK) rc = report(session, &what);
+    free(where);
+    if (rc != MF_OK || bound == MF_OK) return rc;
+    return mf_fail(bound, "%s", refusal);
+}
+
+static int check(const struct mf_session *session, void *options)
+{
+    const struct probe *o = options;
+
+    if (!session->common->dry_run || !o->measure) return MF_OK;
+    return mf_fail(MF_USAGE, "--measure and --dry-run contradict each other");
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    const struct probe *o = options;
+    struct mf_probe probe;
+    int *gpu, rc;
+
+    MF_TRY(mf_session_may_write(session, session->common->output, ".json"));
+    gpu = MF_MUST(calloc((size_t)session->comm->size, sizeof *gpu), "numbers of GPUs");
+    rc = mf_probe_run(session->comm, &probe);
+    if (rc == MF_OK) rc = bind_and_report(session, &probe, o->measure, gpu);
+    mf_probe_free(&probe);
+    free(gpu);
+    return rc;
+}
+
+const struct mf_cmd mf_cmd_probe = {
+    .name = "probe",
+    .summary = "list the hardware of a run: nodes, cores, memory, GPUs, links",
+    .synopsis = "[--measure] [--json] [--output HARDWARE.json]",
+    .text =
+        "Looks at every node of the run: cores by affinity and control group, memory below the control group's limit, "
+        "caches, "
+        "NUMA nodes, GPUs by the driver's library (NVML, not needed to run), links between GPUs, and which GPU each "
+        "rank "
+        "would "
+        "take. CUDA_VISIBLE_DEVICES is honoured in all its forms. --output writes what --json prints: a hardware file, "
+        "which a "
+        "plan for this machine can be made from elsewhere (docs/FILES.md; examples/hardware/ has some).\n\n"
+        "A rank takes the GPU that is the only one it sees, else the one of its number on the node, or that of "
+        "--gpu_ids. "
+        "Two "
+        "ranks on one GPU are refused (exit status 4) after the table, unless --share-gpu says that it is meant.\n\n"
+        "  mesoforge probe --measure\n"
+        "  srun --mpi=pmix -N2 --ntasks-per-node=4 mesoforge probe \\\n"
+        "      --json --output two.json\n",
+    .tables = tables,
+    .size = sizeof(struct probe),
+    .check = check,
+    .run = run,
+    .work = MF_WORK_NONE,
+};

@@ -1,0 +1,538 @@
+/* See infer.h. */
+#include "src/cmd/learn/infer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "io/look.h"
+#include "io/notes.h"
+#include "io/same_file.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/cmd/learn/infer_show.h"
+#include "src/cmd/learn/intensity.h"
+#include "src/cmd/learn/predict.h"
+#include "src/cmd/log_view.h"
+#include "src/cmd/refused.h"
+#include "src/model/model.h"
+#include "src/train/saved.h"
+
+static const struct mf_opt rows[] = {
+    MF_OPT(mf_infer_cmd, "threshold", threshold, MF_TEXT, NULL,
+           "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(mf_infer_cmd, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT(mf_infer_cmd, "dataset", dataset, MF_TEXT, NULL,
+           "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),
+    MF_PREDICT_ROW(mf_infer_cmd), MF_OPT_END};
+const struct mf_opt *const mf_infer_tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
+
+struct job {
+    struct mf_session *session;
+    const struct mf_infer_cmd *o;
+    const char *model, *const *files;
+    size_t count; /* of files */
+    uint8_t *is_set;
+    struct mf_model *run;
+    const struct mf_model_card *card;
+    struct mf_task task;
+    size_t batch, voxels, outputs;
+    size_t each;   /* bytes of a voxel: a phase, or the channels of an image */
+    uint8_t *tile; /* [voxels][each] */
+    float *output; /* of a batch */
+    struct mf_intensity_shift shift;
+    struct mf_refused refused;
+    struct mf_predictions predictions;
+};
+
+/* -- the model -- */
+
+static int check_kind(const struct job *job, const struct mf_learn *learn)
+{
+    const char *name = job->task.learn->name;
+
+    if (job->task.learn == learn) return MF_OK;
+    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", job->model, name, name);
+}
+
+/* Fewer labels would make phases of the wrong number, and images have none. */
+static int check_options(const struct mf_model_card *s, const struct mf_infer_cmd *o)
+{
+    const size_t labels = o->labels.count;
+
+    if (s->phases == 0 && (labels || o->threshold))
+        return mf_fail(MF_USAGE, "--%s makes phases, and the model of '%s' reads images",
+                       labels ? "labels" : "threshold", s->path);
+    if (labels == 0 || s->phases == 0 || labels == (size_t)s->phases) return MF_OK;
+    return mf_fail(MF_USAGE, "--labels names %zu phase%s, and the model of '%s' reads %d; name the label of each",
+                   labels, MF_S(labels), s->path, s->phases);
+}
+
+static int start(struct job *job, const struct mf_learn *learn)
+{
+    const struct mf_session *s = job->session;
+    const struct mf_model_card *c;
+
+    MF_TRY(mf_agree(s->comm, mf_model_open(job->model, job->batch, s->queue, &job->run)));
+    job->card = c = mf_model_says(job->run);
+    MF_TRY(mf_safetensors_same(s->comm, c->file));
+    MF_TRY(mf_task_load(c, &job->task));
+    MF_TRY(check_kind(job, learn));
+    MF_TRY(check_options(c, job->o));
+    job->outputs = c->outputs.count;
+    job->voxels = c->dims[0] * c->dims[1] * c->dims[2];
+    job->each = c->phases ? 1 : c->dims[3] * sizeof(float);
+    job->tile = MF_MUST(malloc(job->voxels * job->each), "a tile");
+    job->output = MF_MUST(calloc(job->batch * job->outputs, sizeof *job->output), "predictions");
+    return MF_OK;
+}
+
+/* Answers of the rows that the model was given. */
+static int predict(struct job *job, const char *file, size_t n, float *output)
+{
+    int rc;
+
+    mf_model_walk(job->run, n);
+    rc = mf_model_output(job->run, n, output);
+    if (rc != MF_NUMERIC) return rc;
+    mf_err_clear();
+    return mf_fail(MF_NUMERIC, "the model of '%s' predicts no number of '%s': its output overflows", job->model, file);
+}
+
+/* -- files: ranks share them, each reads its own alone -- */
+
+/* Values of a file: a byte for each phase, or floats of an image's channels. */
+struct field {
+    size_t dims[3];
+    const void *values;
+};
+
+static int fits(const struct job *job, const char *file, const size_t n[3])
+{
+    const struct mf_model_card *s = job->card;
+    const size_t *d = s->dims;
+
+    if (n[0] < d[0] || n[1] < d[1] || n[2] < d[2] || (d[0] == 1 && n[0] > 1))
+        return mf_fail(MF_INPUT, "'%s' is [%zu %zu %zu], and the model of '%s' reads [%zu %zu %zu] of %s", file, n[0],
+                       n[1], n[2], s->path, d[0], d[1], d[2], d[0] == 1 ? "an image" : "a volume");
+    return MF_OK;
+}
+
+/* Where tile @p k of an axis begins; the last one ends with the axis. */
+static size_t begin_of(size_t n, size_t edge, size_t k) { return (k + 1) * edge > n ? n - edge : k * edge; }
+
+static void cut(struct job *job, const struct field *field, const size_t tiles[3], size_t k)
+{
+    const size_t *n = field->dims, *d = job->card->dims;
+    const size_t z = begin_of(n[0], d[0], k / (tiles[1] * tiles[2]));
+    const size_t y = begin_of(n[1], d[1], k / tiles[2] % tiles[1]), x = begin_of(n[2], d[2], k % tiles[2]);
+    uint8_t *to = job->tile;
+
+    for (size_t i = 0; i < d[0]; ++i)
+        for (size_t j = 0; j < d[1]; ++j, to += d[2] * job->each)
+            memcpy(to, (const char *)field->values + (((z + i) * n[1] + y + j) * n[2] + x) * job->each,
+                   d[2] * job->each);
+}
+
+/* Means over the tiles, of which there are *count. */
+static int predict_field(struct job *job, const char *file, const struct field *field, float *mean, double *count)
+{
+    const struct mf_model_card *s = job->card;
+    size_t tiles[3], all = 1, filled = 0;
+    double *sum = MF_MUST(calloc(job->outputs, sizeof *sum), "predictions");
+    int rc = MF_OK;
+
+    for (int a = 0; a < 3; ++a) all *= tiles[a] = (field->dims[a] + s->dims[a] - 1) / s->dims[a];
+    for (size_t k = 0; rc == MF_OK && k < all; ++k) {
+        cut(job, field, tiles, k);
+        rc = mf_model_feed(job->run, filled++, job->tile);
+        if (rc != MF_OK || (filled < job->batch && k + 1 < all)) continue;
+        rc = predict(job, file, filled, job->output);
+        for (size_t i = 0; i < filled * job->outputs; ++i) sum[i % job->outputs] += (double)job->output[i];
+        filled = 0;
+    }
+    for (size_t i = 0; i < job->outputs; ++i) mean[i] = (float)(sum[i] / (double)all);
+    *count = (double)all;
+    free(sum);
+    return rc;
+}
+
+/* Axes of an image: those of the model's samples, the last one holding channels if there are several. */
+static int image_axes(const struct mf_model_card *s, struct mf_array *a, size_t dims[3])
+{
+    const int channels = s->dims[3] > 1, axes = s->dims[0] > 1 ? 3 : 2;
+
+    if (!channels) mf_array_squeeze(a);
+    if (a->ndim != axes + channels || (channels && a->shape[axes] != s->dims[3]))
+        return mf_fail(MF_INPUT, "'%s' is not the model's image of %d axes and %zu channel%s (%s.npy [y][x][channel])",
+                       a->path, axes, s->dims[3], MF_S(s->dims[3]), channels ? "" : "PNG, TIFF, ");
+    for (int k = 0; k < 3; ++k) dims[k] = k < 3 - axes ? 1 : a->shape[k - (3 - axes)];
+    return MF_OK;
+}
+
+/* @p type: of the file's numbers. */
+static int load_image(const struct job *job, const char *path, const char *array, struct field *field, float **values,
+                      char type[MF_TYPE_TEXT])
+{
+    enum { MOST = 1 << 30 };
+    struct mf_array a;
+    int64_t no_data[MF_NO_DATA] = {0};
+    double *reals = NULL;
+    size_t n;
+    int rc;
+
+    MF_TRY(mf_array_may_sample(path));
+    MF_TRY(mf_array_open(path, array, &a));
+    MF_TRY(image_axes(job->card, &a, field->dims));
+    MF_TRY(fits(job, path, field->dims));
+    MF_TRY(mf_array_load(&a, MOST, &reals));
+    mf_array_say(&a);
+    mf_array_type(a.kind, a.size, type);
+    n = a.shape[0] * mf_array_row(&a);
+    *values = malloc(n * sizeof **values);
+    rc = *values ? MF_OK : mf_fail(MF_MEMORY, "no memory for '%s'", path);
+    for (size_t i = 0; rc == MF_OK && i < n; ++i) {
+        const int none = mf_array_declared(&a, reals[i]);
+
+        if (none >= 0) ++no_data[none];
+        (*values)[i] = (float)reals[i];
+        if (isfinite((*values)[i])) continue;
+        rc = isfinite(reals[i]) ? mf_fail(MF_INPUT, "'%s' holds %g, which does not fit into float32", path, reals[i])
+                                : mf_fail(MF_INPUT, "'%s' holds a value that is not a finite number", path);
+    }
+    if (rc == MF_OK) mf_array_say_declared(&a, no_data, "leave them out");
+    free(reals);
+    field->values = *values;
+    return rc;
+}
+
+/* Does an image of the training look so? */
+static int check_scale(struct job *job, size_t place, const char *path, const char *type, const struct field *field)
+{
+    struct mf_intensity intensity = {.file = path, .type = type};
+
+    mf_intensity_measure(field->dims[0] * field->dims[1] * field->dims[2], job->card->dims[3], field->values,
+                         &intensity);
+    return mf_intensity_compare(job->card, place, &intensity, &job->shift);
+}
+
+static int predict_image(struct job *job, size_t place, float *mean, double *tiles)
+{
+    struct field field = {.values = NULL};
+    float *values = NULL;
+    const char *array;
+    char *path, type[MF_TYPE_TEXT];
+    int rc;
+
+    mf_array_split(job->files[place], &path, &array);
+    rc = load_image(job, path, array ? array : job->o->dataset, &field, &values, type);
+    if (rc == MF_OK) rc = check_scale(job, place, path, type, &field);
+    if (rc == MF_OK) rc = predict_field(job, path, &field, mean, tiles);
+    free(values);
+    free(path);
+    return rc;
+}
+
+static int predict_file(struct job *job, size_t place, float *mean, double *tiles)
+{
+    const char *file = job->files[place];
+    const struct mf_micro_read read = {.threshold = job->o->threshold,
+                                       .label_count = job->o->labels.count,
+                                       .labels = job->o->labels.at,
+                                       .dataset = job->o->dataset,
+                                       .unhashed = 1};
+    const struct mf_model_card *s = job->card;
+    struct mf_micro micro;
+    struct mf_comm self;
+    struct field field;
+    int rc;
+
+    if (!s->phases) return predict_image(job, place, mean, tiles);
+    mf_comm_self(&self);
+    MF_TRY(mf_micro_read(&self, job->session->arena, file, &read, &micro));
+    if (micro.phases > s->phases)
+        rc = mf_fail(MF_INPUT, "'%s' has %d phases, the model of '%s' reads %d; try: --threshold, or --labels", file,
+                     micro.phases, s->path, s->phases);
+    else
+        rc = fits(job, file, micro.slab.dims);
+    field.values = micro.phase;
+    memcpy(field.dims, micro.slab.dims, sizeof field.dims);
+    if (rc == MF_OK) rc = predict_field(job, file, &field, mean, tiles);
+    mf_micro_free(&micro);
+    return rc;
+}
+
+/* Answers of a rank about its files, for the others: those that were not refused. */
+struct answers {
+    size_t count;
+    size_t *place; /* [count] among all files */
+    float *output; /* [count][outputs] */
+    double *tiles; /* [count] */
+};
+
+static void answers_free(struct answers *a)
+{
+    free(a->place);
+    free(a->output);
+    free(a->tiles);
+}
+
+static int predict_own(struct job *job, struct mf_span own, struct answers *a)
+{
+    size_t k = 0;
+
+    a->place = MF_MUST(calloc(own.count + 1, sizeof *a->place), "predictions");
+    a->output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *a->output), "predictions");
+    a->tiles = MF_MUST(calloc(own.count + 1, sizeof *a->tiles), "predictions");
+    for (size_t i = 0; i < job->count; ++i) {
+        int rc;
+
+        if (job->is_set[i]) continue;
+        ++k;
+        if (k <= own.first || k > own.first + own.count) continue;
+        rc = predict_file(job, i, a->output + a->count * job->outputs, &a->tiles[a->count]);
+        if (rc == MF_OK)
+            a->place[a->count++] = i;
+        else
+            MF_TRY(mf_refused_note(&job->refused, i, rc));
+    }
+    return MF_OK;
+}
+
+/* Collective. */
+static int share_answers(const struct job *job, const struct answers *own, struct answers *all)
+{
+    const struct mf_comm *comm = job->session->comm;
+    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "predictions");
+    void *place = NULL, *output = NULL, *tiles = NULL;
+    int rc = mf_comm_gather(comm, own->place, own->count * sizeof *own->place, &place, offset);
+
+    if (rc == MF_OK)
+        rc = mf_comm_gather(comm, own->output, own->count * job->outputs * sizeof *own->output, &output, NULL);
+    if (rc == MF_OK) rc = mf_comm_gather(comm, own->tiles, own->count * sizeof *own->tiles, &tiles, NULL);
+    *all = (struct answers){offset[comm->size] / sizeof *own->place, place, output, tiles};
+    free(offset);
+    return rc;
+}
+
+/* All files that are no datasets. Collective. */
+static int predict_files(struct job *job, struct answers *all)
+{
+    const struct mf_comm *comm = job->session->comm;
+    struct answers own = {.count = 0};
+    size_t files = 0;
+    int rc;
+
+    for (size_t i = 0; i < job->count; ++i) files += !job->is_set[i];
+    if (files > 1) mf_notes_begin();
+    rc = mf_agree(comm, predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own));
+    mf_notes_end(comm);
+    if (rc == MF_OK) rc = share_answers(job, &own, all);
+    if (rc == MF_OK) rc = mf_refused_share(comm, &job->refused);
+    answers_free(&own);
+    return rc;
+}
+
+/* -- datasets: ranks share the samples -- */
+
+/* Outputs of samples, one after the other. */
+struct outputs {
+    struct job *job;
+    const char *file;
+    float *end;
+    int rc; /* of the batches before */
+};
+
+static void predict_batch(void *context, const struct mf_batch *batch)
+{
+    struct outputs *to = context;
+    const struct job *job = to->job;
+
+    for (size_t r = 0; r < batch->n; ++r)
+        mf_model_feed_input(job->run, r, batch->input + r * job->voxels * job->card->dims[3]);
+    if (to->rc == MF_OK) to->rc = predict(to->job, to->file, batch->n, to->end);
+    to->end += batch->n * job->outputs;
+}
+
+static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, float *output)
+{
+    uint32_t *id = MF_MUST(malloc((own.count + 1) * sizeof *id), "samples");
+    struct outputs to = {job, set->path, output, MF_OK};
+    const struct mf_reader_wish wish = {.threads = 1, .ahead = 2, .batch = job->batch, .input = 1};
+    int rc;
+
+    for (size_t i = 0; i < own.count; ++i) id[i] = (uint32_t)(own.first + i);
+    rc = mf_samples_read(set, job->session->arena, &wish, own.count, id, predict_batch, &to);
+    free(id);
+    return rc == MF_OK ? to.rc : rc;
+}
+
+/* Every rank looks at the scale of all samples, and rank 0 notes it. */
+static int check_set(struct job *job, size_t place, struct mf_dataset *set)
+{
+    struct mf_intensity_shift same = {.files = 0}, *shift = job->session->comm->rank == 0 ? &job->shift : &same;
+    uint32_t *id;
+    int rc;
+
+    MF_TRY(mf_model_card_reads(job->card, set));
+    id = MF_MUST(malloc(set->samples * sizeof *id), "samples");
+    for (size_t i = 0; i < set->samples; ++i) id[i] = (uint32_t)i;
+    rc = mf_intensity_compare_set(job->card, place, set, set->samples, id, shift);
+    free(id);
+    return rc;
+}
+
+/* Collective. */
+static int predict_set(struct job *job, size_t place)
+{
+    const char *file = job->files[place];
+    const struct mf_comm *comm = job->session->comm;
+    struct mf_dataset *set = NULL;
+    struct mf_span own;
+    float *output = NULL;
+    void *all = NULL;
+    int rc;
+
+    MF_TRY(mf_dataset_open(comm, file, &set));
+    own = mf_cut_grain(set->samples, job->batch, (size_t)comm->size, (size_t)comm->rank);
+    rc = mf_agree(comm, check_set(job, place, set));
+    if (rc == MF_OK) {
+        output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *output), "predictions");
+        rc = mf_agree(comm, predict_samples(job, set, own, output));
+    }
+    if (rc == MF_OK) rc = mf_comm_gather(comm, output, own.count * job->outputs * sizeof *output, &all, NULL);
+    for (size_t i = 0; rc == MF_OK && i < set->samples; ++i)
+        mf_predictions_add(&job->predictions, (struct mf_predicted){file, (long)i, 1, NULL},
+                           (float *)all + i * job->outputs);
+    free(output);
+    free(all);
+    mf_dataset_close(set);
+    return rc;
+}
+
+/* -- all of it -- */
+
+static int look(const char *file, uint8_t *is_set)
+{
+    struct mf_look *found;
+    int is_h5;
+
+    MF_TRY(mf_look_is_h5(file, &is_h5));
+    if (!is_h5) return MF_OK;
+    found = MF_MUST(calloc(1, sizeof *found), "a file's facts");
+    if (mf_look(file, found) == MF_OK) {
+        *is_set = (uint8_t)mf_look_is_dataset(found);
+        mf_look_free(found);
+    }
+    free(found);
+    return MF_OK; /* who reads it says what is wrong */
+}
+
+/* Each file is read by one rank, whose copy must be that of all. FILE or FILE:ARRAY. Collective. */
+static int same(const struct mf_comm *comm, const char *given)
+{
+    const char *array;
+    char *file;
+    int rc;
+
+    mf_array_split(given, &file, &array);
+    rc = mf_same_file(comm, file);
+    free(file);
+    return rc;
+}
+
+static int look_at_all(struct job *job)
+{
+    const struct mf_comm *comm = job->session->comm;
+    int rc = MF_OK;
+
+    job->is_set = MF_MUST(calloc(job->count + 1, 1), "a list");
+    for (size_t i = 0; rc == MF_OK && comm->rank == 0 && i < job->count; ++i) rc = look(job->files[i], &job->is_set[i]);
+    MF_TRY(mf_agree(comm, rc));
+    mf_comm_bcast(comm, 0, job->is_set, job->count);
+    for (size_t i = 0; i < job->count; ++i) MF_TRY(same(comm, job->files[i]));
+    return MF_OK;
+}
+
+/* In the order of the files. */
+static int predict_all(struct job *job)
+{
+    struct answers files = {.count = 0};
+    size_t k = 0;
+    int rc = predict_files(job, &files);
+
+    for (size_t i = 0; rc == MF_OK && i < job->count; ++i) {
+        if (job->is_set[i]) {
+            rc = predict_set(job, i);
+            if (rc != MF_OK) rc = mf_refused_note(&job->refused, i, rc);
+        } else if (k < files.count && files.place[k] == i) {
+            mf_predictions_add(&job->predictions, (struct mf_predicted){job->files[i], -1, files.tiles[k], NULL},
+                               files.output + k * job->outputs);
+            ++k;
+        }
+    }
+    answers_free(&files);
+    return rc;
+}
+
+/* Shows the answers of all files that were not refused. Collective. */
+static int show(struct job *job)
+{
+    const struct mf_session *s = job->session;
+    const char *output = s->common->output;
+
+    if (job->predictions.lines == 0) return MF_OK;
+    if (output) MF_TRY(mf_predict_table(s->comm, output, mf_predictions_put, &job->predictions));
+    return mf_agree(s->comm, s->comm->rank == 0 ? mf_predictions_print(&job->predictions) : MF_OK);
+}
+
+static int infer(struct job *job, const struct mf_learn *learn)
+{
+    const struct mf_session *s = job->session;
+    const char *output = s->common->output;
+
+    MF_TRY(mf_session_may_write(s, output, ".csv"));
+    if (output) MF_TRY(mf_session_spares(s, output, 1, &job->model));
+    if (output) MF_TRY(mf_session_spares(s, output, job->count, job->files));
+    MF_TRY(start(job, learn));
+    MF_TRY(look_at_all(job));
+    MF_TRY(predict_all(job));
+    MF_TRY(mf_intensity_warn(s->comm, &job->shift));
+    MF_TRY(show(job));
+    return mf_refused_end(&job->refused, job->count);
+}
+
+int mf_infer_run(struct mf_session *session, void *options, const struct mf_learn *learn)
+{
+    struct job job = {.session = session, .o = options};
+    const char *const *words;
+    int rc;
+
+    job.count = mf_options_positional(session->options, &words) - 1;
+    job.model = words[0];
+    job.files = words + 1;
+    job.batch = (size_t)job.o->batch;
+    job.predictions = (struct mf_predictions){
+        .session = session, .model = job.model, .task = &job.task, .files = job.files, .refused = &job.refused};
+    rc = infer(&job, learn);
+    mf_task_close(&job.task);
+    mf_model_close(job.run);
+    mf_predictions_free(&job.predictions);
+    mf_refused_free(&job.refused);
+    free(job.is_set);
+    free(job.tile);
+    free(job.output);
+    return rc;
+}
+
+int mf_infer_check(const struct mf_session *session, const void *options, const char *verb)
+{
+    const struct mf_infer_cmd *o = options;
+    const char *const *words;
+    const size_t n = mf_options_positional(session->options, &words);
+
+    if (n < 2)
+        return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
+    return mf_predict_check(session, verb, o->batch);
+}

@@ -1,0 +1,94 @@
+/* See infer_show.h. */
+#include "src/cmd/learn/infer_show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/table.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/train/learn_show.h"
+
+void mf_predictions_add(struct mf_predictions *s, struct mf_predicted said, const float *output)
+{
+    const size_t bytes = mf_task_outputs(s->task) * sizeof *output;
+
+    if (s->lines == s->room) {
+        s->room = 2 * s->room + 16;
+        s->said = MF_MUST(realloc(s->said, s->room * sizeof *s->said), "predictions");
+    }
+    said.output = MF_MUST(malloc(bytes), "predictions");
+    memcpy(said.output, output, bytes);
+    s->said[s->lines++] = said;
+}
+
+void mf_predictions_free(struct mf_predictions *s)
+{
+    for (size_t i = 0; i < s->lines; ++i) free(s->said[i].output);
+    free(s->said);
+}
+
+static void print_line(const struct mf_task *task, const struct mf_predicted *said)
+{
+    printf("%s", said->file);
+    if (said->sample >= 0) printf(", sample %ld", said->sample);
+    task->learn->show->line(task, said->output, stdout);
+    if (said->tiles > 1) printf(" (mean of %.0f tiles)", said->tiles);
+    printf("\n");
+}
+
+static struct mf_json *json_of(const struct mf_task *task, const struct mf_predicted *said)
+{
+    struct mf_json *j = mf_json_object();
+
+    mf_json_text(j, "file", said->file);
+    if (said->sample >= 0) mf_json_int(j, "sample", said->sample);
+    mf_json_int(j, "tiles", (long long)said->tiles);
+    task->learn->show->reply(task, said->output, j);
+    return j;
+}
+
+static int print_json(const struct mf_predictions *s)
+{
+    struct mf_json *all = mf_json_array(), *refused = mf_json_array(), *j = mf_json_object();
+    int rc;
+
+    for (size_t i = 0; i < s->lines; ++i) mf_json_put(all, NULL, json_of(s->task, &s->said[i]));
+    for (size_t i = 0; i < s->refused->count; ++i) {
+        struct mf_json *one = mf_json_object();
+
+        MF_JSON(one, "file", s->files[s->refused->file[i].place], "error", (const char *)s->refused->file[i].why);
+        mf_json_put(refused, NULL, one);
+    }
+    MF_JSON(j, "model", s->model, "predictions", all, "refused", refused);
+    MF_JSON(j, "seconds", mf_now() - s->session->start, "ranks", s->session->comm->size);
+    rc = mf_json_write(j, stdout);
+    mf_json_free(j);
+    return rc;
+}
+
+int mf_predictions_print(const struct mf_predictions *s)
+{
+    if (s->session->common->json) return print_json(s);
+    for (size_t i = 0; i < s->lines; ++i) print_line(s->task, &s->said[i]);
+    return MF_OK;
+}
+
+void mf_predictions_put(const void *predictions, FILE *to)
+{
+    const struct mf_predictions *s = predictions;
+    const struct mf_learn_show *show = s->task->learn->show;
+
+    fprintf(to, "file,sample");
+    show->names(s->task, to);
+    for (size_t i = 0; i < s->lines; ++i) {
+        const struct mf_predicted *said = &s->said[i];
+
+        fprintf(to, "\n");
+        mf_table_put(to, said->file);
+        fprintf(to, ",");
+        if (said->sample >= 0) fprintf(to, "%ld", said->sample);
+        show->values(s->task, said->output, to);
+    }
+    fprintf(to, "\n");
+}

@@ -1,0 +1,40 @@
+/* Answers of infer about files and samples, as text, as JSON, as a table. */
+#ifndef MF_CMD_LEARN_INFER_SHOW_H
+#define MF_CMD_LEARN_INFER_SHOW_H
+
+#include <stdio.h>
+
+#include "src/cmd/refused.h"
+#include "src/cmd/session.h"
+#include "src/train/learn.h"
+
+/** Answer about a file, or about a sample of a dataset. */
+struct mf_predicted {
+    const char *file;
+    long sample;   /* -1: it is a file */
+    double tiles;  /* that it was cut into */
+    float *output; /* [outputs], finite */
+};
+
+/** All of them, in the order of the files. */
+struct mf_predictions {
+    const struct mf_session *session;
+    const char *model; /* its file */
+    const struct mf_task *task;
+    const char *const *files;
+    const struct mf_refused *refused; /* of these */
+    struct mf_predicted *said;
+    size_t lines, room;
+};
+
+/** Adds one; @p output is copied. */
+void mf_predictions_add(struct mf_predictions *predictions, struct mf_predicted said, const float *output);
+void mf_predictions_free(struct mf_predictions *predictions);
+
+/** Prints all on standard output. Local; MF_OUTPUT. */
+int mf_predictions_print(const struct mf_predictions *predictions);
+
+/** Prints a table of commas; for mf_predict_table(). */
+void mf_predictions_put(const void *predictions, FILE *to);
+
+#endif

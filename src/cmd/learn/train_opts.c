@@ -1,0 +1,558 @@
+/* See train_opts.h. */
+#include "src/cmd/learn/train_opts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/cmd/learn/deepspeed.h"
+#include "src/cmd/planned.h"
+#include "src/train/slots.h"
+
+static const double MOST_SCALE = 4294967296.0;
+
+#define OPTIMIZERS "adamw|adam|sgd"
+#define OFFLOADS   "auto|none|optimizer"
+#define COMPILES   "reduce-overhead|max-autotune|default|none" /* enum mf_compile */
+#define SCOPES     "all|experts|gate"                          /* enum mf_scope */
+#define STRATEGIES "data_parallel|expert_parallel"
+#define PRECISIONS "auto|fp16|bf16|f16"
+#define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
+
+#define ROW MF_TRAIN_ROW
+
+const struct mf_opt mf_mixture_rows[] = {MF_TRAIN_OWN_ROWS("results/gpu_training", "moe", "8", "128"), MF_OPT_END};
+
+const struct mf_opt mf_train_rows[] = {
+    ROW("width", width, MF_LONG, NULL, "channels of the network; left out: the network's own"),
+    ROW("depth", depth, MF_LONG, NULL,
+        "layers (mlp), stages (cnn), blocks (vit), hidden layers of an expert (moe); left out: the network's own"),
+    ROW("heads", heads, MF_LONG, NULL, "heads of attention (vit)"),
+    ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit) [pixels]"),
+    ROW("top-k", top, MF_LONG, NULL, "experts that a sample (vit: a patch) goes to; left out: 2"),
+    ROW("temperature", temperature, MF_REAL, "0.8", "experts: divisor of the router's scores"),
+    ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
+    ROW("capacity-factor", capacity, MF_REAL, "0",
+        "experts: rows of an expert, at most, as a multiple of the mean; further rows are dropped; 0: any number"),
+    ROW("balance", balance, MF_REAL, "0.005",
+        "experts: change of their balance biases in a step; a bias is added to the scores where experts are chosen; it "
+        "grows of an expert with few rows, and falls of one with many; 0: there are none"),
+    MF_CHOICE(
+        mf_train_cmd, "parallel-strategy", strategy, "data_parallel", STRATEGIES,
+        "data_parallel: every rank has all experts; expert_parallel: ranks share the experts, and samples go to the "
+        "ranks of theirs"),
+    ROW("expert-ways", ways, MF_LONG, NULL,
+        "expert-parallel size: ranks that share all experts, a divisor of the ranks; every further group has all "
+        "experts again; left out: as many as can"),
+    MF_ALIAS("expert-parallel-size", "expert-ways"),
+    MF_CHOICE(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
+              "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
+    ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
+    ROW("model", model, MF_TEXT, NULL, "start from the weights in this file (.safetensors)"),
+    MF_ALIAS("checkpoint-path", "model"),
+    ROW("new-head", new_head, MF_FLAG, NULL,
+        "with --model: the last layer begins anew, as it does by itself if the file has other classes or columns"),
+    ROW("freeze", freeze, MF_TEXT, NULL, "parts of the network that are not trained, by names: stem,stages.0"),
+    ROW("epochs", epochs, MF_LONG, "20", "times that every sample of the train split is seen"),
+    ROW("max-steps", max_steps, MF_LONG, "0", "end after this many steps; 0: after --epochs"),
+    ROW("learning-rate", rate, MF_REAL, NULL,
+        "of the optimiser, at its highest; left out: the network's own (cnn: 0.003, others: 0.001)"),
+    MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
+              "learning rate over the steps; all but one-cycle begin with --warmup"),
+    ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
+    MF_CHOICE(mf_train_cmd, "warmup-shape", warmup_shape, "linear", MF_WARMUPS, "how the learning rate rises"),
+    MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", OPTIMIZERS,
+              "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
+    MF_ALIAS("optimiser", "optimizer"),
+    ROW("momentum", momentum, MF_REAL, "0.9", "sgd: share of the last update that is added to the next; 0: none"),
+    ROW("beta-1", beta_1, MF_REAL, "0.9", "adamw, adam: decay of the first moment"),
+    ROW("beta-2", beta_2, MF_REAL, "0.999", "adamw, adam: decay of the second moment"),
+    ROW("epsilon", epsilon, MF_REAL, "1e-8", "adamw, adam: added to the root of the second moment"),
+    ROW("weight-decay", decay, MF_REAL, "0.01", "decay of the weights"),
+    ROW("clip", clip, MF_REAL, "1", "largest norm of the gradients of a step; 0: any"),
+    ROW("patience", patience, MF_LONG, "0",
+        "end after this many epochs without a better validation; 0: after the last epoch"),
+    ROW("keep-last", keep_last, MF_LONG, "0", "also keep the weights of the last N epochs: model_epochN.safetensors"),
+    ROW("batch-size", batch, MF_LONG, NULL, "samples of one rank in one pass; left out: chosen"),
+    ROW("accumulation-steps", accumulation, MF_LONG, NULL, "passes of a rank in one step; left out: chosen"),
+    ROW("slots", slots, MF_LONG, NULL,
+        "with --deterministic: parts of a step, a power of two; the result depends on them; left out: about 8 samples "
+        "each"),
+    ROW("exact-batch", exact, MF_FLAG, NULL,
+        "refuse batches that are not filled: ranks, passes and samples must divide"),
+    ROW("auto-batch-size", auto_batch, MF_FLAG, NULL,
+        "choose --batch-size by real steps, also where the run is too short to gain from it"),
+    MF_CHOICE(
+        mf_train_cmd, "zero", zero, "auto", "auto|0|1|2|3",
+        "what ranks share instead of copying: 1: moments of the optimiser; 2: gradients, too; 3: parameters, too; "
+        "auto: what fits"),
+    MF_CHOICE(mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
+              "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
+              "graphs; max-autotune: and try algorithms of products and convolutions, once; none: nodes one by one"),
+    MF_CHOICE(mf_train_cmd, "compile-scope", compile_scope, "all", SCOPES,
+              "what is compiled: all; experts: the layers of experts alone; gate: their routers alone"),
+    ROW("compile", compile, MF_FLAG, NULL, "the same as --compile-mode reduce-overhead, which is the standard"),
+    ROW("mixed-precision", mixed, MF_FLAG, NULL,
+        "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
+    MF_CHOICE(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
+              "which 16 bits; f16 is fp16; auto: bf16 with --mixed-precision, else 32 bits"),
+    ROW("loss-scale", loss_scale, MF_REAL, "65536", "fp16: factor of the loss at the start, a power of two"),
+    ROW("loss-scale-window", scale_window, MF_LONG, "2000", "fp16: steps in a row after which the factor doubles"),
+    ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),
+    ROW("max-skips", max_skips, MF_LONG, "20", "end after so many steps in a row whose gradients are not finite"),
+    ROW("compare-replicas", compare, MF_LONG, "500",
+        "ranks compare their copies of the parameters after every so many steps; 0: never"),
+    ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
+    ROW("deepspeed", config, MF_TEXT, NULL,
+        "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),
+    ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 1, or more where that does not fit"),
+    MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
+              "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
+              "auto: what fits"),
+    MF_CHOICE(mf_train_cmd, "offload", offload, "auto", OFFLOADS,
+              "on a GPU: optimizer keeps moments and updates in the node's memory, on its cores; auto: what fits"),
+    ROW("spill-activations", spill, MF_FLAG, NULL,
+        "on a GPU: large activations wait for backward in the node's memory"),
+    ROW("num-workers", workers, MF_TEXT, "auto", "threads of a rank that read samples; 0: none; auto, or -1: chosen"),
+    MF_PLAN_ROW(mf_train_cmd),
+    ROW("show-list", show_list, MF_FLAG, NULL, "print all lists of a step, with the places of tensors in memory"),
+    ROW("monitor-gpu", monitor, MF_FLAG, NULL,
+        "use, memory, temperature and power of the GPUs of rank 0's node, in metrics and progress; memory and load of "
+        "the host, too; a warning where memory grows and grows"),
+    ROW("monitor-interval", monitor_every, MF_REAL, "10", "--monitor-gpu: time between looks [s]"),
+    ROW("no-csv", no_csv, MF_FLAG, NULL, "write no tables (metrics-step.csv, metrics-epoch.csv)"),
+    ROW("no-events", no_events, MF_FLAG, NULL, "write no event files of TensorBoard"),
+    ROW("no-plots", no_plots, MF_FLAG, NULL, "draw no pictures"),
+    MF_KEEP_ROWS(mf_train_cmd),
+    MF_OPT_END};
+
+const struct mf_opt mf_label_rows[] = {
+    ROW("label-smoothing", smoothing, MF_REAL, "0", "part of the target that all classes share"), MF_OPT_END};
+
+const struct mf_opt mf_column_rows[] = {
+    ROW("target", columns, MF_TEXTS, NULL,
+        "columns of real values to predict; left out: all of the dataset; train moe: none, classes are told apart"),
+    MF_OPT_END};
+
+int mf_train_is(const struct mf_train_cmd *o, const char *arch) { return mf_arch_find(o->arch) == mf_arch_find(arch); }
+
+/* A size in the word of --arch is its option. */
+struct word {
+    struct mf_options *options;
+    char place[MF_ARCH_WORD + 20];
+};
+
+static int adopt_size(void *context, const char *key, const char *value)
+{
+    const struct word *word = context;
+    char option[40];
+
+    snprintf(option, sizeof option, "--%s", key);
+    return mf_options_adopt(word->options, key, word->place, option, value);
+}
+
+static int adopt_word(struct mf_options *options, const char *arch)
+{
+    struct word word = {.options = options};
+    struct mf_arch_args args = {.width = 0};
+    const struct mf_arch *is;
+
+    snprintf(word.place, sizeof word.place, "--arch %.*s: ", MF_ARCH_WORD, arch);
+    return mf_arch_read(arch, &is, &args, adopt_size, &word);
+}
+
+int mf_train_adopt(struct mf_options *options, const void *into)
+{
+    const struct mf_train_cmd *o = into;
+
+    MF_TRY(adopt_word(options, o->arch));
+    return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
+}
+
+static int positive(const char *option, long value)
+{
+    return value >= 0 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it cannot be negative", option, value);
+}
+
+static int at_least_one(const char *option, long value)
+{
+    return value >= 1 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, value);
+}
+
+/* An option that was given must be at least 1. Products of three such numbers are below 2^63. */
+static int counted(const struct mf_session *s, const char *option, long value)
+{
+    enum { MOST = 1 << 20 };
+
+    if (!mf_options_given(s->options, option) || (value >= 1 && value <= MOST)) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s %ld: it must be from 1 to %d", option, value, MOST);
+}
+
+static int below_one(const char *option, double value)
+{
+    if (value >= 0 && value < 1) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s %g: it must be from 0 to below 1", option, value);
+}
+
+static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    MF_TRY(counted(s, "batch-size", o->batch));
+    MF_TRY(counted(s, "effective-batch", o->effective));
+    MF_TRY(counted(s, "accumulation-steps", o->accumulation));
+    MF_TRY(counted(s, "experts", o->experts));
+    MF_TRY(counted(s, "top-k", o->top));
+    MF_TRY(counted(s, "expert-ways", o->ways));
+    if (!(o->temperature > 0)) return mf_fail(MF_USAGE, "--temperature %g: it must be above 0", o->temperature);
+    MF_TRY(counted(s, "epochs", o->epochs));
+    MF_TRY(positive("max-steps", o->max_steps));
+    MF_TRY(positive("warmup", o->warmup));
+    MF_TRY(positive("patience", o->patience));
+    MF_TRY(positive("keep-last", o->keep_last));
+    MF_TRY(positive("slots", o->slots));
+    MF_TRY(at_least_one("loss-scale-window", o->scale_window));
+    MF_TRY(at_least_one("loss-scale-hysteresis", o->scale_patience));
+    MF_TRY(at_least_one("max-skips", o->max_skips));
+    if (o->compare < 0) return mf_fail(MF_USAGE, "--compare-replicas %ld: it cannot be negative", o->compare);
+    if (!(o->loss_scale >= 1 && o->loss_scale <= MOST_SCALE && exp2(rint(log2(o->loss_scale))) == o->loss_scale))
+        return mf_fail(MF_USAGE, "--loss-scale %g: it must be a power of two from 1 to 2^32", o->loss_scale);
+    if (mf_options_given(s->options, "learning-rate") && !(o->rate > 0))
+        return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
+    if (!(o->decay >= 0)) return mf_fail(MF_USAGE, "--weight-decay %g: it cannot be negative", o->decay);
+    MF_TRY(below_one("momentum", o->momentum));
+    MF_TRY(below_one("beta-1", o->beta_1));
+    MF_TRY(below_one("beta-2", o->beta_2));
+    MF_TRY(below_one("label-smoothing", o->smoothing));
+    if (!(o->monitor_every >= 0))
+        return mf_fail(MF_USAGE, "--monitor-interval %g: it cannot be negative", o->monitor_every);
+    if (!(o->epsilon > 0)) return mf_fail(MF_USAGE, "--epsilon %g: it must be above 0", o->epsilon);
+    if (o->clip >= 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);
+}
+
+static int has_free_workers(const char *text) { return strcmp(text, "auto") == 0 || strcmp(text, "-1") == 0; }
+
+static int check_workers(const char *text)
+{
+    char *end;
+    const long workers = strtol(text, &end, 10);
+
+    if (has_free_workers(text) || (*text && !*end && workers >= 0 && workers <= 1024)) return MF_OK;
+    return mf_fail(MF_USAGE, "--num-workers %s: it must be auto, or a number from 0 to 1024", text);
+}
+
+/* Does a configuration file say both? A file of Morph does, and its batch is of a step. */
+static int are_filed(const struct mf_session *s)
+{
+    return mf_options_origin(s->options, "batch-size") == MF_FROM_FILE &&
+           mf_options_origin(s->options, "auto-batch-size") == MF_FROM_FILE;
+}
+
+/* Checks the options about the planner, which may contradict each other. */
+static int check_planning(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    const int off = strcmp(o->plan, "off") == 0;
+
+    if (!*o->plan) return mf_fail(MF_USAGE, "--plan must be auto, off or a file of mesoforge plan --output");
+    if (o->ddp && o->deepspeed) return mf_fail(MF_USAGE, "--use_ddp and --use_deepspeed contradict each other");
+    if (o->ddp && o->zero[0] >= '1' && o->zero[0] <= '3')
+        return mf_fail(MF_USAGE, "--use_ddp is --zero 0: it and --zero %s contradict each other", o->zero);
+    if (o->deepspeed && o->zero[0] == '0')
+        return mf_fail(MF_USAGE, "--use_deepspeed is --zero 1, 2 or 3: it and --zero 0 contradict each other");
+    if (o->compile && o->compile_mode[0] == 'n')
+        return mf_fail(MF_USAGE, "--compile and --compile-mode none contradict each other: leave one of them out");
+    if (o->new_head && !(o->model && *o->model))
+        return mf_fail(MF_USAGE, "--new-head: without --model FILE all layers are new; leave it out");
+    if (o->auto_batch && mf_options_given(s->options, "batch-size") && !are_filed(s))
+        return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
+    if (o->auto_batch && strcmp(o->plan, "auto") != 0)
+        return mf_fail(MF_USAGE, "--auto-batch-size plans: it and --plan %s contradict each other", o->plan);
+    if (off && o->deepspeed && !strcmp(o->zero, "auto"))
+        return mf_fail(MF_USAGE, "--use_deepspeed plans: with --plan off say --zero 1, 2 or 3");
+    if (o->show_list && s->common->json)
+        return mf_fail(MF_USAGE, "--show-list and --json both print: leave one of them out");
+    return check_workers(o->workers);
+}
+
+int mf_train_check_values(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    MF_TRY(mf_deepspeed_explain(s->options, o->config, check_numbers(s, o)));
+    return mf_deepspeed_explain(s->options, o->config, check_planning(s, o));
+}
+
+int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    if (!o->data || !*o->data)
+        return mf_fail(MF_USAGE,
+                       "no dataset; try: --data FILE.h5, one of mesoforge synth --num-samples or data import");
+    MF_TRY(mf_train_check_values(s, o));
+    return mf_keep_check(s, &o->keep);
+}
+
+/* -- batches -- */
+
+/* With --exact-batch a step is a whole number of these samples. */
+static int check_exact(const struct mf_train_cmd *o, size_t ranks, size_t effective)
+{
+    const size_t batch = o->batch ? (size_t)o->batch : 1, passes = o->accumulation ? (size_t)o->accumulation : 1;
+    const size_t unit = ranks * batch * passes, below = effective / unit * unit;
+
+    if (!o->exact || effective % unit == 0) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--exact-batch: --effective-batch %zu is no multiple of %zu ranks x %zu passes x %zu samples = %zu; "
+                   "try: %zu",
+                   effective, ranks, passes, batch, unit, below ? below : unit);
+}
+
+static int check_batches(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t ranks, size_t effective)
+{
+    const size_t batch = (size_t)o->batch, passes = (size_t)o->accumulation, samples = set->count[MF_TRAIN];
+
+    if (batch && passes && batch * passes * ranks != effective)
+        return mf_fail(MF_USAGE,
+                       "--batch-size %zu x --accumulation-steps %zu x %zu ranks is %zu, and --effective-batch is %zu; "
+                       "leave one of them out",
+                       batch, passes, ranks, batch * passes * ranks, effective);
+    if (ranks > effective)
+        return mf_fail(MF_USAGE,
+                       "of %zu ranks %zu would have none of the %zu samples of a step; try: fewer ranks, or a larger "
+                       "--effective-batch",
+                       ranks, ranks - effective, effective);
+    if (ranks > samples)
+        return mf_fail(MF_USAGE, "of %zu ranks %zu would have none of the %zu samples to learn from; try: fewer ranks",
+                       ranks, ranks - samples, samples);
+    return check_exact(o, ranks, effective);
+}
+
+/* The largest part of @p each that is no more than @p most, and with @p exact fits into it. */
+static size_t part_of(size_t each, size_t most, int exact)
+{
+    size_t part = each < most ? each : most;
+
+    while (exact && each % part != 0) --part;
+    return part;
+}
+
+/* batch, passes and effective batch from those that were given. The others follow or are chosen. */
+static int find_batches(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t ranks,
+                        struct mf_train_opts *opts)
+{
+    enum { USUAL = 64 };
+    const size_t batch = (size_t)o->batch, passes = (size_t)o->accumulation, samples = set->count[MF_TRAIN];
+    size_t effective = (size_t)o->effective, each;
+
+    if (effective == 0) effective = batch ? batch * (passes ? passes : 1) * ranks : USUAL;
+    MF_TRY(check_batches(o, set, ranks, effective));
+    each = ((o->exact || effective < samples ? effective : samples) + ranks - 1) / ranks;
+    opts->effective = effective;
+    opts->batch = batch    ? (batch < each ? batch : each)
+                  : passes ? (each + passes - 1) / passes
+                           : part_of(each, USUAL, o->exact);
+    return MF_OK;
+}
+
+/* --deterministic: the passes are slots, which do not depend on the ranks. */
+static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks,
+                      struct mf_train_opts *opts)
+{
+    const size_t slots = o->slots ? (size_t)o->slots : mf_slots_usual(opts->effective);
+
+    if (!s->common->deterministic) {
+        if (o->slots) return mf_fail(MF_USAGE, "--slots needs --deterministic; leave it out, or add --deterministic");
+        return MF_OK;
+    }
+    if (o->batch || o->accumulation || opts->stage)
+        return mf_fail(MF_USAGE, "--deterministic cuts a step into --slots and keeps whole gradients; leave out --%s",
+                       o->batch          ? "batch-size"
+                       : o->accumulation ? "accumulation-steps"
+                                         : "zero");
+    if (slots & (slots - 1)) return mf_fail(MF_USAGE, "--slots %zu: it must be a power of two", slots);
+    if (slots > opts->effective)
+        return mf_fail(MF_USAGE, "--slots %zu: a step has only %zu samples", slots, opts->effective);
+    if (ranks > slots)
+        return mf_fail(
+            MF_USAGE,
+            "of %zu ranks %zu would have none of the %zu slots; try: a larger --effective-batch, or more --slots",
+            ranks, ranks - slots, slots);
+    opts->slots = slots;
+    opts->batch = (opts->effective + slots - 1) / slots;
+    return MF_OK;
+}
+
+/* -- what is free -- */
+
+static struct mf_train_range stages_of(const struct mf_train_cmd *o)
+{
+    const int stage = o->zero[0] - '0';
+
+    if (o->ddp) return (struct mf_train_range){0, 0};
+    if (strcmp(o->zero, "auto") != 0) return (struct mf_train_range){stage, stage};
+    return (struct mf_train_range){o->deepspeed, 3};
+}
+
+static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
+{
+    const int how = mf_options_choice(RECOMPUTES, o->recompute) - 1;
+
+    return how < 0 ? (struct mf_train_range){MF_RECOMPUTE_NONE, MF_RECOMPUTE_BLOCKS}
+                   : (struct mf_train_range){how, how};
+}
+
+static struct mf_train_range offload_of(const struct mf_train_cmd *o)
+{
+    const int how = mf_options_choice(OFFLOADS, o->offload) - 1;
+
+    return how < 0 ? (struct mf_train_range){0, 1} : (struct mf_train_range){how, how};
+}
+
+static size_t spill_of(const struct mf_train_cmd *o)
+{
+    enum { LARGE = 1 << 20 /* bytes: copies of less take longer to begin than to do */ };
+
+    return o->spill ? LARGE : 0;
+}
+
+int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart)
+{
+    const int asked = offload_of(o).least;
+
+    if (apart || (!asked && !o->spill)) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s: on --device %s there is no other memory than the host's; leave it out",
+                   asked ? "offload optimizer" : "spill-activations", device);
+}
+
+struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct mf_train_cmd *o,
+                                      const struct mf_dataset *set, const struct mf_train_opts *opts)
+{
+    struct mf_train_work work = {.set = set,
+                                 .opts = opts,
+                                 .deterministic = s->common->deterministic,
+                                 .effective = o->effective || !o->batch ? opts->effective : 0,
+                                 .batch = (size_t)o->batch,
+                                 .passes = (size_t)o->accumulation,
+                                 .exact = o->exact,
+                                 .stage = stages_of(o),
+                                 .recompute = recompute_of(o),
+                                 .offload = offload_of(o),
+                                 .spill = spill_of(o),
+                                 .readers = has_free_workers(o->workers) ? -1 : strtol(o->workers, NULL, 10),
+                                 .comm = s->comm,
+                                 .worth = !o->auto_batch};
+
+    if (opts->slots) { /* the same bits, whatever fits */
+        work.stage.most = work.stage.least;
+        work.recompute.most = work.recompute.least;
+        work.offload.most = work.offload.least;
+    }
+    return work;
+}
+
+/* -- all of it -- */
+
+static int has_half(const struct mf_train_cmd *o) { return o->mixed || strcmp(o->precision, "auto") != 0; }
+
+/* 16 bits, if they are wanted, and the scale of the loss. */
+static void find_precision(const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    const int bf16 = o->precision[0] != 'f';
+
+    if (!has_half(o)) return;
+    opts->type = bf16 ? MF_BF16 : MF_F16;
+    if (!bf16)
+        opts->scale = (struct mf_scale_opts){o->loss_scale, 1, (size_t)o->scale_window, (size_t)o->scale_patience};
+}
+
+static enum mf_op_id optimizer_of(const char *word)
+{
+    static const enum mf_op_id op[] = {MF_OP_ADAMW, MF_OP_ADAM, MF_OP_SGD};
+
+    return op[mf_options_choice(OPTIMIZERS, word)];
+}
+
+static void find_schedule(const struct mf_session *s, const struct mf_train_cmd *o, size_t samples,
+                          struct mf_train_opts *opts)
+{
+    const size_t epoch = mf_window_steps(samples, opts->effective), all = epoch * (size_t)o->epochs;
+    const size_t steps = o->max_steps && (size_t)o->max_steps < all ? (size_t)o->max_steps : all;
+    const size_t usual = steps / 20 < 500 ? steps / 20 : 500;
+
+    opts->schedule = (struct mf_schedule){(enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule),
+                                          o->rate > 0 ? o->rate : opts->arch->rate,
+                                          mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps,
+                                          mf_options_choice(MF_WARMUPS, o->warmup_shape)};
+}
+
+static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
+{
+    const int is_moe = mf_train_is(o, "moe");
+    const int features = mf_options_choice("auto|none|cnn", o->features) - 1;
+
+    return (struct mf_arch_args){.width = o->width,
+                                 .depth = o->depth,
+                                 .heads = o->heads,
+                                 .patch = o->patch,
+                                 .dropout = o->dropout,
+                                 .experts = o->experts,
+                                 .top = o->top,
+                                 .temperature = o->temperature,
+                                 .noise = o->noise,
+                                 .capacity = o->capacity,
+                                 .balance = o->balance,
+                                 .features = features >= 0        ? features
+                                             : is_moe && is_image ? MF_FEATURES_CNN
+                                                                  : MF_FEATURES_NONE};
+}
+
+static int find_scope(const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    opts->scope = (enum mf_scope)mf_options_choice(SCOPES, o->compile_scope);
+    if (opts->scope == MF_SCOPE_ALL || opts->args.experts > 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--compile-scope %s: this network has no experts; try: --compile-scope all",
+                   o->compile_scope);
+}
+
+int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts)
+{
+    *opts = (struct mf_train_opts){.arch = mf_arch_find(o->arch), .args = args_of(o, 1)};
+    return mf_arch_complete(opts->arch, &opts->args);
+}
+
+int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+                     const struct mf_dataset *set, size_t ranks, struct mf_task *task, struct mf_train_opts *opts)
+{
+    enum { BUCKET = 4 << 20 };
+
+    *opts = (struct mf_train_opts){.arch = mf_arch_find(o->arch),
+                                   .args = args_of(o, set->dims[0] == 1),
+                                   .task = task,
+                                   .freeze = o->freeze && *o->freeze ? o->freeze : NULL,
+                                   .optimiser = optimizer_of(o->optimizer),
+                                   .moments = {.momentum = o->momentum},
+                                   .decay = o->decay,
+                                   .clip = o->clip,
+                                   .seed = (uint64_t)s->common->seed,
+                                   .stage = stages_of(o).least,
+                                   .recompute = (enum mf_recompute)recompute_of(o).least,
+                                   .offload = offload_of(o).least,
+                                   .spill = spill_of(o),
+                                   .readers = has_free_workers(o->workers) ? 1 : strtoul(o->workers, NULL, 10),
+                                   .skips = (size_t)o->max_skips,
+                                   .compare = (size_t)o->compare,
+                                   .compile = (enum mf_compile)mf_options_choice(COMPILES, o->compile_mode),
+                                   .bucket = BUCKET};
+    if (opts->optimiser != MF_OP_SGD)
+        opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};
+    MF_TRY(mf_arch_complete(opts->arch, &opts->args));
+    MF_TRY(find_scope(o, opts));
+    MF_TRY(mf_dataset_needs(set, MF_TRAIN));
+    MF_TRY(mf_learn_needs(kind->learn, set));
+    MF_TRY(kind->open(o, set, task));
+    MF_TRY(mf_task_needs(task, set));
+    find_precision(o, opts);
+    MF_TRY(mf_moe_ways(s, o, ranks, opts));
+    MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, set, ranks, opts)));
+    MF_TRY(find_slots(s, o, ranks, opts));
+    find_schedule(s, o, set->count[MF_TRAIN], opts);
+    return MF_OK;
+}

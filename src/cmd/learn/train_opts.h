@@ -1,0 +1,136 @@
+/* Options of all verbs that train a network, and the training that they mean. */
+#ifndef MF_CMD_LEARN_TRAIN_OPTS_H
+#define MF_CMD_LEARN_TRAIN_OPTS_H
+
+#include "src/cmd/cmd.h"
+#include "src/cmd/keep.h"
+#include "src/moe/sleep.h"
+#include "src/train/loop.h"
+#include "src/train/workload.h"
+
+struct mf_train_cmd {
+    struct mf_common common;
+    struct mf_keep keep;
+    const char *data, *results_dir, *arch, *model, *freeze;
+    struct mf_texts columns;
+    long width, depth, heads, patch;
+    long experts, top;
+    double temperature, noise, capacity, balance;
+    const char *features, *strategy;
+    long ways;
+    double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
+    long epochs, max_steps, warmup, patience, keep_last;
+    const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
+        *compile_mode, *compile_scope;
+    long batch, effective, accumulation, slots;
+    double monitor_every;
+    int monitor;
+    long scale_window, scale_patience, max_skips, compare;
+    double loss_scale;
+    int new_head, auto_batch, ddp, deepspeed, show_list, spill, mixed, compile;
+    int exact, no_csv, no_events, no_plots;
+};
+
+#define MF_TRAIN_ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
+
+/** Options whose defaults differ from verb to verb. */
+#define MF_TRAIN_OWN_ROWS(folder, network, number, batch)                                                           \
+    MF_TRAIN_ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                     \
+        MF_TRAIN_ROW("results-dir", results_dir, MF_TEXT, folder,                                                   \
+                     "folder of model.safetensors, metrics, plots and checkpoints"),                                \
+        MF_TRAIN_ROW("arch", arch, MF_TEXT, network,                                                                \
+                     "network: mlp, cnn, vit or moe, also with its sizes, as cnn:width=64,depth=4 "                 \
+                     "(docs/LEARNING.md); train moe: moe, or vit"),                                                 \
+        MF_TRAIN_ROW("experts", experts, MF_LONG, number,                                                           \
+                     "experts at the start (moe: 8; vit: 0, each block has one mlp)"),                              \
+        MF_TRAIN_ROW(                                                                                               \
+            "effective-batch", effective, MF_LONG, batch,                                                           \
+            "samples of one step, over all ranks and passes; left out: what --batch-size makes, or 64 (train moe: " \
+            "128)")
+
+/** A kind of task, as verbs that train know it. */
+struct mf_train_kind {
+    const struct mf_learn *learn;
+    /** Do options of train moe mean it? NULL: they do where they mean no other. */
+    int (*meant)(const struct mf_train_cmd *o);
+    /** Makes the task that the options mean on @p set: MF_USAGE, MF_INPUT. mf_task_close() frees in every case. */
+    int (*open)(const struct mf_train_cmd *o, const struct mf_dataset *set, struct mf_task *task);
+    /** An option of train moe without effect, and why. NULL: there is none. */
+    const char *lacks, *why;
+};
+
+/** The kind that options of train moe mean; that of this name, NULL: there is none (train_kinds.c). */
+const struct mf_train_kind *mf_train_kind_meant(const struct mf_train_cmd *o);
+const struct mf_train_kind *mf_train_kind_find(const char *name);
+
+/** Is this the network of --arch? */
+int mf_train_is(const struct mf_train_cmd *o, const char *arch);
+
+/** Options of train moe: those of any training first. */
+struct mf_moe_cmd {
+    struct mf_train_cmd train;
+    struct mf_grow_opts grow;
+    struct mf_sleep_opts sleep;
+    const char *gpu_mode;
+    /* of Morph's configuration: what is switched off by false */
+    int births, sleeps, adapts, divides, tunes, pins;
+};
+
+/** Rows of one verb alone, as their defaults differ. */
+extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_rows[];
+/** Rows of all; of trainings on labels, on columns, of mixtures. */
+extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_moe_rows[];
+
+/** Takes options from the word of --arch, and from the file of --deepspeed; for a row's adopt. */
+int mf_train_adopt(struct mf_options *options, const void *into);
+
+/** The same, and the device of --gpu-mode. */
+int mf_moe_adopt(struct mf_options *options, const void *into);
+
+/** Ranks that share the experts, into @p opts, whose network is known. MF_USAGE. Local. */
+int mf_moe_ways(const struct mf_session *session, const struct mf_train_cmd *o, size_t ranks,
+                struct mf_train_opts *opts);
+
+/** Fills the defaults of train moe. Refuses (MF_USAGE) what it cannot do. Local. */
+int mf_moe_complete(const struct mf_session *session, struct mf_moe_cmd *o);
+
+/** Numbers for the parts that Morph's configuration switches off. Local. */
+void mf_moe_switch_off(struct mf_moe_cmd *o);
+
+/** Completes a training by what growth and sleep need. Refuses (MF_USAGE) limits that make no sense. Local. */
+int mf_moe_opts(const struct mf_moe_cmd *o, struct mf_train_opts *opts);
+
+/** Refuses options that contradict each other: MF_USAGE. The second does not ask for --data. Local. */
+int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o);
+int mf_train_check_values(const struct mf_session *session, const struct mf_train_cmd *o);
+
+/** Makes one of options that a configuration file has beside each other. After the checks. Local. */
+void mf_train_settle(const struct mf_session *session, struct mf_train_cmd *o);
+
+/**
+ * The training that the options mean on @p set and so many ranks, and its task, which outlives it. Refuses with
+ * MF_USAGE, MF_INPUT; the caller closes the task (all zero before) in every case. Local.
+ */
+int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+                     const struct mf_dataset *set, size_t ranks, struct mf_task *task, struct mf_train_opts *opts);
+
+/** The same as far as options alone say it: model and its arguments, of images. MF_USAGE. Local. */
+int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts);
+
+/** Finds the columns of --target, all without it, into @p column [set->reals]; *columns: how many. MF_USAGE. Local. */
+int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *columns, size_t *column);
+
+/** Refuses what needs a memory beside the host's: MF_USAGE. @p apart: @p device has one. Local. */
+int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, int apart);
+
+/** The same as a workload of the planner: open options are free. Both @p set and @p opts outlive it. Local. */
+struct mf_train_work mf_train_work_of(const struct mf_session *session, const struct mf_train_cmd *o,
+                                      const struct mf_dataset *set, const struct mf_train_opts *opts);
+
+/** The lines "key: value" that a run must share with the checkpoint it continues from. The caller frees. */
+char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts *opts);
+
+/** Reports options without effect. Local. */
+void mf_train_unused(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set);
+
+#endif

@@ -1,0 +1,116 @@
+/* See train_start.h. */
+#include "src/cmd/learn/train_start.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/enumerate.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/train/saved.h"
+
+enum { LIST = 200 /* bytes of a list of names */ };
+
+static void enumerate(const struct mf_task *task, char text[LIST])
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < mf_task_outputs(task); ++i) mf_enumerate(text, LIST, "%s", task->name[i]);
+}
+
+static void say_new_head(const struct mf_model_card *s, const struct mf_task *task, const struct mf_trainer *t)
+{
+    char has[LIST], wants[LIST];
+
+    enumerate(task, has);
+    enumerate(t->opts.task, wants);
+    mf_info("the last layer begins anew: '%s' predicts the %s %s, and '%s' has %s", s->path, task->learn->key, has,
+            t->set->path, wants);
+}
+
+/* A network that knows phases sees something else in grey values. */
+static void compare_inputs(const struct mf_model_card *s, const struct mf_trainer *t)
+{
+    if (s->phases == t->set->phases) return;
+    mf_warn("'%s' has learnt from %s, and '%s' has %s", s->path, s->phases ? "phases" : "images", t->set->path,
+            t->set->phases ? "phases" : "images");
+}
+
+/* The options that say which network it is; heap. */
+static char *network_of(const struct mf_arch *m, const struct mf_arch_args *a)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&text, &size), "a text");
+
+    fprintf(to, "--arch %s --width %ld --depth %ld", m->name, a->width, a->depth);
+    if (m->standard.heads) fprintf(to, " --heads %ld", a->heads);
+    if (m->standard.patch) fprintf(to, " --patch %ld", a->patch);
+    MF_ASSERT(fclose(to) == 0);
+    return text;
+}
+
+/* Refuses another network, with the options of the file's. */
+static int check_network(const struct mf_model_card *s, const struct mf_trainer *t)
+{
+    char *theirs = network_of(s->arch, &s->args), *own = network_of(t->opts.arch, &t->opts.args);
+    const int mixes = s->args.experts > 0, is = strcmp(theirs, own) == 0, same = mixes == (t->experts.count > 0);
+    int rc = MF_OK;
+
+    if (!is)
+        rc = mf_fail(MF_INPUT, "'%s' is a model of %s, and this run's network is of %s; try: %s%s%s%s", s->path, theirs,
+                     own, same ? "" : "train ",
+                     same    ? ""
+                     : mixes ? "moe"
+                             : t->opts.task->learn->name,
+                     same ? "" : " ", theirs);
+    free(theirs);
+    free(own);
+    return rc;
+}
+
+/* The file says what it is of. Collective. */
+static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, const struct mf_model_card *s,
+                       const struct mf_task *task)
+{
+    const int is_new = o->new_head || !mf_task_same(task, t->opts.task);
+    const char *head = t->opts.arch->head;
+
+    MF_TRY(check_network(s, t));
+    if (is_new && !head)
+        return mf_fail(MF_INPUT,
+                       "the model of '%s' predicts something else, and in --arch %s every expert has a last layer of "
+                       "its own, so it cannot learn that; try: a dataset of the same, or no --model",
+                       s->path, t->opts.arch->name);
+    compare_inputs(s, t);
+    if (is_new) say_new_head(s, task, t);
+    if (t->experts.count > 0 && s->args.list) MF_TRY(mf_trainer_rebuild(t, s->args.list, NULL));
+    return mf_agree(t->comm, mf_weights_load(&t->weights, s->file, is_new ? head : NULL));
+}
+
+int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
+{
+    struct mf_safetensors *file = NULL;
+    struct mf_model_card card = {.file = NULL};
+    struct mf_task task = {.learn = NULL};
+    int rc;
+
+    if (!o->model || !*o->model) {
+        if (o->freeze)
+            mf_warn("--freeze without --model: these parts keep the random weights of their start; try: --model FILE");
+        return MF_OK;
+    }
+    rc = mf_agree(t->comm, mf_safetensors_open(o->model, &file));
+    if (rc == MF_OK) rc = mf_safetensors_same(t->comm, file);
+    if (rc == MF_OK && mf_safetensors_metadata(file, "mesoforge")) {
+        rc = mf_model_card_open(o->model, &card);
+        if (rc == MF_OK) rc = mf_task_load(&card, &task);
+        rc = mf_agree(t->comm, rc);
+        if (rc == MF_OK) rc = start_saved(o, t, &card, &task);
+        mf_task_close(&task);
+        mf_model_card_close(&card);
+    } else if (rc == MF_OK)
+        rc = mf_agree(t->comm, mf_weights_load(&t->weights, file, o->new_head ? t->opts.arch->head : NULL));
+    mf_safetensors_close(file);
+    return rc;
+}

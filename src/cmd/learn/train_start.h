@@ -1,0 +1,14 @@
+/* Where the weights of a training begin. */
+#ifndef MF_CMD_LEARN_TRAIN_START_H
+#define MF_CMD_LEARN_TRAIN_START_H
+
+#include "src/cmd/learn/train_opts.h"
+
+/**
+ * Gives the trainer the weights of --model; without it does nothing. The last layer keeps its fresh weights where that
+ * model predicts other classes or columns, or with --new-head. A line says so. Refuses (agreed) with MF_INPUT what does
+ * not fit, MF_MEMORY. Collective.
+ */
+int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *trainer);
+
+#endif

@@ -1,0 +1,37 @@
+/* See train_opts.h: makes one of two options, and reports those without effect in a training. */
+#include <string.h>
+
+#include "src/base/log.h"
+#include "src/cmd/learn/deepspeed.h"
+#include "src/cmd/learn/train_opts.h"
+#include "src/cmd/unused.h"
+
+void mf_train_settle(const struct mf_session *s, struct mf_train_cmd *o)
+{
+    if (!o->auto_batch || !o->batch) return;
+    if (!mf_options_given(s->options, "effective-batch")) o->effective = o->batch;
+    mf_info("auto-batch-size and batch-size %ld of the configuration: a step has %ld samples, and its passes are "
+            "chosen",
+            o->batch, o->effective);
+    o->batch = 0;
+}
+
+void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set)
+{
+    if (o->config && s->comm->rank == 0) mf_deepspeed_say(o->config);
+    if (strcmp(o->optimizer, "sgd") == 0)
+        MF_UNUSED(s, "--optimizer sgd does not use it", "beta-1", "beta-2", "epsilon");
+    else
+        mf_unused(s, (const char *const[]){"momentum", NULL}, "--optimizer %s does not use it", o->optimizer);
+    if (!mf_train_is(o, "moe")) MF_UNUSED(s, "it is of --arch moe", "features");
+    if (!mf_train_is(o, "moe") && o->experts == 0)
+        MF_UNUSED(s, "the network has no experts", "top-k", "temperature", "router-noise", "capacity-factor",
+                  "balance");
+    if (strcmp(o->strategy, "expert_parallel") != 0)
+        MF_UNUSED(s, "it is of --parallel-strategy expert_parallel", "expert-ways");
+    if (!o->monitor) MF_UNUSED(s, "it is of --monitor-gpu", "monitor-interval");
+    if (o->precision[0] != 'f')
+        MF_UNUSED(s, "it needs --precision-type fp16", "loss-scale", "loss-scale-window", "loss-scale-hysteresis");
+    if (set->count[MF_VALIDATION] == 0) MF_UNUSED(s, "there is no validation split to score", "patience");
+    if (!s->common->logfile_name) MF_UNUSED(s, "all files go to --results-dir", "data_folder");
+}

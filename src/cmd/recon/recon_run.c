@@ -1,0 +1,582 @@
+/* See recon_opts.h: from a target to files and figures. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/crop.h"
+#include "io/hash.h"
+#include "io/names.h"
+#include "mpi/comm.h"
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/cmd/device.h"
+#include "src/cmd/log_view.h"
+#include "src/cmd/micrograph.h"
+#include "src/cmd/peaks.h"
+#include "src/cmd/recon/join.h"
+#include "src/cmd/recon/recon_plan.h"
+#include "src/desc/characterize.h"
+#include "src/run/metrics.h"
+
+/* All realisations of one target, as the options want them. */
+struct job {
+    struct mf_session *session;
+    const struct mf_recon_cmd *o;
+    struct mf_outcome out;
+    struct mf_run_plan plan;
+    size_t asked_batch; /* as objective.batch, before the plan */
+    int unfit;          /* that plan is not for the devices */
+};
+
+static int solve(void *context, struct mf_outcome *out)
+{
+    const struct job *job = context;
+
+    return mf_reside_solve(job->session, job->o->residency, out->dims, out->target, job->asked_batch, &out->solve,
+                           &out->result);
+}
+
+static int measure(void *context, struct mf_micro *micro, const struct mf_characterize_opts *opts,
+                   struct mf_target *got)
+{
+    const struct job *job = context;
+
+    return mf_reside_characterize(job->session, job->o->residency, micro, opts, got);
+}
+
+static int put_peaks(const struct mf_session *session, struct mf_json *at)
+{
+    struct mf_peaks peaks;
+
+    MF_TRY(mf_peaks_of(session, &peaks));
+    mf_peaks_json(&peaks, at);
+    mf_peaks_say(session, &peaks);
+    mf_peaks_free(&peaks);
+    return MF_OK;
+}
+
+static void put_device(const struct mf_session *s, struct mf_json *at)
+{
+    MF_JSON(at, "device", s->backend->name, "ranks", s->comm->size, "threads", s->queue->threads);
+}
+
+/* The object that --json prints. */
+static int results(const struct job *job, struct mf_json **json)
+{
+    struct mf_json *j = mf_json_object();
+
+    *json = j;
+    mf_json_text(j, "output", job->out.path);
+    mf_micro_shape(job->out.dims, j);
+    mf_crop_json(job->out.target->crop, j);
+    mf_outcome_json(&job->out, j);
+    put_device(job->session, j);
+    MF_TRY(put_peaks(job->session, j));
+    if (mf_run_plan_put(&job->plan, j)) mf_json_int(j, "batch", (long long)job->out.result.batch);
+    return MF_OK;
+}
+
+static int write_volume(struct job *job, struct mf_json **json)
+{
+    struct mf_session *s = job->session;
+    char *options = mf_options_yaml(s->options), *text;
+    struct mf_provenance from = {.command = job->o->files.count ? "match" : "reconstruct",
+                                 .options = options,
+                                 .input_hash = job->out.target->hash,
+                                 .seed = (long)job->out.solve.seed,
+                                 .convergence_count = job->out.result.rows,
+                                 .convergence = job->out.result.convergence};
+    int rc;
+
+    job->out.seconds = mf_now() - s->start + job->out.result.elapsed;
+    rc = results(job, json);
+    text = rc == MF_OK ? mf_json_string(*json) : NULL;
+    from.json = text;
+    if (rc == MF_OK) rc = mf_micro_write(s->comm, job->out.path, &job->out.micro, &from);
+    free(text);
+    free(options);
+    return rc;
+}
+
+/* "base_reconstructed.h5", or --output; with several realisations "_seedN" before the ending. */
+static int name_output(struct job *job, const char *base)
+{
+    char suffix[64], *path;
+    int many = job->o->realisations > 1;
+
+    snprintf(suffix, sizeof suffix, many ? "_reconstructed_seed%llu.h5" : "_reconstructed.h5",
+             (unsigned long long)job->out.solve.seed);
+    MF_TRY(mf_session_path(job->session, base, suffix, &path));
+    if (many && job->session->common->output && *job->session->common->output) {
+        job->out.path = mf_name_number(path, "seed", job->out.solve.seed);
+        free(path);
+        return job->out.path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
+    }
+    job->out.path = path;
+    return MF_OK;
+}
+
+static int spares_inputs(const struct job *job)
+{
+    const char *single[] = {
+        job->o->descriptor_filename, job->o->initial_file, job->o->fixed_file, job->o->mask, job->o->plan,
+        job->o->gram_weights};
+
+    MF_TRY(mf_session_spares(job->session, job->out.path, job->o->files.count, (const char *const *)job->o->files.at));
+    for (size_t i = 0; i < job->o->arrays.count; ++i) {
+        const char *array = strchr(job->o->arrays.at[i], '=') + 1;
+
+        MF_TRY(mf_session_spares(job->session, job->out.path, 1, &array));
+    }
+    return mf_session_spares(job->session, job->out.path, sizeof single / sizeof *single, single);
+}
+
+int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
+{
+    struct job job = {.session = session, .o = o, .out.solve.seed = (uint64_t)session->common->seed};
+    int rc;
+
+    if (!session->common->output || session->common->dry_run || o->max_iter == 0) return MF_OK;
+    rc = mf_agree(session->comm, name_output(&job, ""));
+    if (rc == MF_OK) rc = mf_micro_may_name(session->comm, job.out.path);
+    if (rc == MF_OK) rc = spares_inputs(&job);
+    free(job.out.path);
+    return rc;
+}
+
+static int make_plan(struct job *job)
+{
+    int rc;
+
+    job->out.solve.objective.batch = job->asked_batch;
+    rc = mf_recon_plan_make(job->session, job->o, job->out.dims, job->out.target, &job->out.solve, &job->plan);
+    job->unfit = job->plan.unfit;
+    return rc;
+}
+
+/* -- what the harness asks for -- */
+
+static int may_write(void *context, struct mf_run *run)
+{
+    const struct job *job = context;
+
+    MF_TRY(mf_micro_may_write(run->comm, job->out.path, mf_outcome_ndim(&job->out), 0));
+    MF_TRY(mf_agree(run->comm, run->comm->rank == 0 && job->out.name ? mf_metrics_may(run->metrics) : MF_OK));
+    return spares_inputs(job);
+}
+
+static int number_problem(const struct job *job, struct mf_run *run)
+{
+    uint32_t number = 0;
+
+    MF_TRY(mf_solve_problem(job->out.dims, job->out.target, &job->out.solve, &number));
+    snprintf(run->problem, sizeof run->problem, "%08x", number);
+    if (run->parts > 1) snprintf(run->problem + 8, sizeof run->problem - 8, "-%d", (int)run->parts);
+    return MF_OK;
+}
+
+static int name(void *context, struct mf_run *run) { return mf_agree(run->comm, number_problem(context, run)); }
+
+static int plan(struct job *job, struct mf_run *run)
+{
+    const int keeps = run->keeper.restart && job->out.solve.history_free;
+
+    job->out.run = run;
+    job->out.solve.keeper = &run->keeper;
+    job->out.solve.snapshot_stem = run->stem;
+    job->out.solve.metrics = job->out.name && !job->out.no_metrics ? run->metrics : NULL;
+    job->out.solve.output = job->out.name;
+    job->out.solve.history_kept = keeps ? mf_solve_kept_history(run->comm, run->stem) : 0;
+    return make_plan(job);
+}
+
+/* A disk that the volume does not fit on is found before the work is done. */
+static int work(void *context, struct mf_run *run, struct mf_json **json)
+{
+    struct job *job = context;
+    const size_t *n = job->out.dims;
+    int rc;
+
+    MF_TRY(plan(job, run));
+    MF_TRY(mf_micro_may_write(run->comm, job->out.path, mf_outcome_ndim(&job->out), n[0] * n[1] * n[2]));
+    MF_TRY(mf_outcome_solve(&job->out));
+    rc = mf_agree(run->comm, write_volume(job, json));
+    if (rc == MF_OK) mf_outcome_report(&job->out);
+    mf_outcome_free(&job->out);
+    return rc;
+}
+
+/* If the outputs of several realisations do not say that they are done, one goes on by itself. */
+static const char *go_on(const struct job *job, char text[200])
+{
+    if (job->o->realisations == 1 || mf_recon_knows_done(job->session)) return NULL;
+    snprintf(text, 200, "--output %s --seed %llu --restart auto without --realisations",
+             strlen(job->out.path) < 100 ? job->out.path : "...", (unsigned long long)job->out.solve.seed);
+    return text;
+}
+
+static void forget_path(struct job *job)
+{
+    free(job->out.path);
+    job->out.path = NULL;
+}
+
+/* One realisation as a run. Its output is job->out.path. */
+static int name_run(struct job *job, const char *base, struct mf_run *run)
+{
+    const struct mf_session *s = job->session;
+
+    MF_TRY(mf_agree(s->comm, name_output(job, base)));
+    *run = (struct mf_run){.comm = s->comm,
+                           .output = job->out.path,
+                           .part = "candidate",
+                           .parts = job->out.candidates,
+                           .keeper = mf_keep_opts(s, &job->o->keep)};
+    return MF_OK;
+}
+
+static int realise(struct job *job, const char *base, struct mf_json **json)
+{
+    static const struct mf_run_client client = {may_write, name, mf_run_results_h5, work};
+    struct mf_run run;
+    char text[200];
+    int rc = name_run(job, base, &run);
+
+    if (rc == MF_OK) {
+        run.again = go_on(job, text);
+        job->out.name = mf_name_run(job->out.path, job->o->realisations > 1, job->out.solve.seed);
+        rc = mf_run_do(&run, &client, job, json);
+    }
+    mf_run_plan_free(&job->plan);
+    job->out.run = NULL;
+    job->out.solve.keeper = NULL;
+    job->out.solve.metrics = job->out.solve.output = job->out.solve.snapshot_stem = NULL;
+    free(job->out.name);
+    job->out.name = NULL;
+    forget_path(job);
+    return rc;
+}
+
+/* FILE of --save-gradient, numbered like outputs when there are several. */
+static int name_gradient(struct job *job)
+{
+    const char *file = job->o->save_gradient;
+
+    if (!file || !*file) return MF_OK;
+    job->out.path = job->o->realisations > 1 ? mf_name_number(file, "seed", job->out.solve.seed) : strdup(file);
+    return job->out.path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
+}
+
+/* --max_iter 0: the loss of the start into *json, its gradient into out.path; no volume. */
+static int evaluate(struct job *job, struct mf_json **json)
+{
+    struct mf_session *s = job->session;
+    struct mf_slab slab = mf_slab_of(s->comm, job->out.dims, s->comm->rank);
+    float *gradient = NULL;
+    double loss;
+    int rc = mf_solve_probe(s->comm, s->home->backend, s->home, job->out.dims, job->out.target, &job->out.solve,
+                            job->out.path ? &gradient : NULL, &loss);
+
+    if (rc == MF_OK && gradient)
+        rc = mf_field_write(s->comm, job->out.path, &slab, mf_outcome_ndim(&job->out),
+                            (int)mf_solve_fields(job->out.target, &job->out.solve), gradient);
+    mf_arena_give(mf_mirror_arena(s->home), gradient);
+    MF_TRY(rc);
+    *json = mf_json_object();
+    if (job->out.path) mf_json_text(*json, "gradient", job->out.path);
+    mf_json_null(*json, "output");
+    mf_micro_shape(job->out.dims, *json);
+    MF_JSON(*json, "seed", job->out.solve.seed, "loss", loss, "loss_final", loss, "evaluations", 1, "seconds",
+            mf_now() - s->start);
+    put_device(s, *json);
+    if (s->comm->rank == 0 && !s->common->json) printf("loss %.17g\n", loss);
+    return put_peaks(s, *json);
+}
+
+static int probe(struct job *job, struct mf_json **json)
+{
+    int rc = mf_agree(job->session->comm, name_gradient(job));
+
+    if (rc == MF_OK && job->out.path) rc = spares_inputs(job);
+    if (rc == MF_OK) rc = make_plan(job);
+    if (rc == MF_OK) rc = evaluate(job, json);
+    mf_run_plan_free(&job->plan);
+    forget_path(job);
+    return rc;
+}
+
+/* How to continue if outputs cannot record that they are complete: the stopped realisation, then those after it. */
+static int one_by_one(const struct job *job, long k)
+{
+    unsigned long long seed = job->out.solve.seed;
+    char text[400], *name = mf_name_number(job->session->common->output, "seed", job->out.solve.seed);
+    int rc = MF_STOPPED;
+
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(mf_err_text(), ";"), mf_err_text());
+    if (k + 1 == job->o->realisations)
+        rc = mf_fail(rc, "%s; continue with --output '%s' --seed %llu --restart auto, without --realisations", text,
+                     name ? name : "..", seed);
+    else
+        rc = mf_fail(rc,
+                     "%s; continue with --output '%s' --seed %llu --restart auto, without --realisations, then start "
+                     "the rest with --seed %llu --realisations %ld (.h5 outputs continue together)",
+                     text, name ? name : "..", seed, seed + 1, job->o->realisations - k - 1);
+    free(name);
+    return rc;
+}
+
+/* A stopped realisation refuses all before the first is made. */
+static int spare_all(struct job *job, const char *base)
+{
+    int rc = MF_OK;
+
+    for (long k = 0; k < job->o->realisations && rc == MF_OK; ++k) {
+        struct mf_run run;
+
+        job->out.solve.seed = (uint64_t)(job->session->common->seed + k);
+        rc = name_run(job, base, &run);
+        if (rc == MF_OK) rc = mf_run_spares(&run);
+        forget_path(job);
+    }
+    return rc;
+}
+
+/* Every seed; *json: the one object, or an array of them. */
+static int run_seeds(struct job *job, const char *base, struct mf_json **json)
+{
+    const int many = job->o->realisations > 1;
+    int rc = many && job->o->max_iter > 0 ? spare_all(job, base) : MF_OK;
+
+    *json = many ? mf_json_array() : NULL;
+    for (long k = 0; k < job->o->realisations && rc == MF_OK; ++k) {
+        struct mf_json *one = NULL;
+
+        job->out.solve.seed = (uint64_t)(job->session->common->seed + k);
+        job->out.solve.metrics_append = k > 0;
+        rc = job->o->max_iter == 0 ? probe(job, &one) : realise(job, base, &one);
+        if (rc == MF_STOPPED && many && !mf_recon_knows_done(job->session)) rc = one_by_one(job, k);
+        if (one && many)
+            mf_json_put(*json, NULL, one);
+        else
+            *json = many ? *json : one;
+    }
+    return rc;
+}
+
+static int print_json(const struct mf_session *s, const struct mf_json *json)
+{
+    int rc = MF_OK;
+
+    if (s->common->json && s->comm->rank == 0) rc = mf_json_write(json, stdout);
+    return mf_agree(s->comm, rc);
+}
+
+/* The last of several objects in an array is there when all is done. */
+static struct mf_json *last_of(const struct mf_json *array)
+{
+    size_t n = mf_json_count(array);
+
+    return n ? mf_json_item(array, n - 1) : NULL;
+}
+
+static int names(const char *file) { return file && *file; }
+
+/* Fixed voxels and the initial field have the labels of the sample, which the target keeps. The user of reconstruct may
+ * give others. */
+static struct mf_micro_read read_by_sample(const struct job *job, long label[MF_PHASES_MAX])
+{
+    const struct mf_recon_cmd *o = job->o;
+    const struct mf_target *target = job->out.target;
+    const int told = o->files.count == 0 && o->labels.count;
+    const int phases = target->phases > 1 ? target->phases : 2;
+
+    for (int p = 0; p < phases; ++p) label[p] = mf_outcome_label(target, p);
+    return (struct mf_micro_read){.threshold = names(o->threshold) ? o->threshold : NULL,
+                                  .of_sample = !told,
+                                  .label_count = told ? o->labels.count : (size_t)phases,
+                                  .labels = told ? o->labels.at : label};
+}
+
+/* Hashes a file and the way in which reconstruct read it: another way is another problem. Collective. */
+static int hash_reading(const struct job *job, struct mf_micro *micro)
+{
+    const struct mf_recon_cmd *o = job->o;
+    char text[MF_HASH_TEXT + MF_PHASES_MAX * 24 + 64];
+    int n;
+
+    MF_TRY(mf_micro_hash(job->session->comm, micro));
+    if (o->files.count || (!o->labels.count && !names(o->threshold))) return MF_OK;
+    n = snprintf(text, sizeof text, "%s\n%.40s", micro->hash, names(o->threshold) ? o->threshold : "");
+    for (size_t p = 0; p < o->labels.count && p < MF_PHASES_MAX; ++p)
+        n += snprintf(text + n, sizeof text - (size_t)n, " %ld", o->labels.at[p]);
+    mf_hash_bytes(text, (size_t)n, micro->hash);
+    return MF_OK;
+}
+
+/* --dry-run: with the labels of the best candidate, which wait while others run. */
+static int dry_run(struct job *job)
+{
+    struct mf_session *s = job->session;
+    const struct mf_slab slab = mf_slab_of(s->comm, job->out.dims, s->comm->rank);
+    const ptrdiff_t kept = job->out.candidates > 1 ? (ptrdiff_t)mf_slab_voxels(&slab) : 0;
+    int rc;
+
+    MF_TRY(mf_recon_foresee(s, job->o, job->out.dims, job->out.target, &job->out.solve, &job->plan));
+    rc = mf_agree(s->comm, mf_arena_book(s->arena, kept, "labels"));
+    if (rc == MF_OK) {
+        rc = mf_recon_dry(s, job->out.dims, job->out.target, &job->out.solve, &job->plan);
+        MF_TRY(mf_arena_book(s->arena, -kept, "labels"));
+    }
+    mf_run_plan_free(&job->plan);
+    return rc;
+}
+
+/* A file of other pixels than the result's is said, if it is not resampled, which is. */
+static void say_size(const struct job *job, const char *file, const struct mf_micro *m)
+{
+    const struct mf_target *target = job->out.target;
+    double edge[3];
+    const struct mf_size is = {file, m->ndim, m->spacing, m->unit},
+                         want = {target->source, mf_outcome_ndim(&job->out), edge, target->unit};
+
+    mf_outcome_spacing(&job->out, edge);
+    if (memcmp(m->slab.dims, job->out.dims, sizeof job->out.dims) == 0)
+        mf_sizes_warn(&is, &want, "its values are taken pixel by pixel");
+}
+
+/* The initial field, if there is one, then the seeds. */
+static int with_start(struct job *job, const char *base)
+{
+    struct mf_session *s = job->session;
+    long label[MF_PHASES_MAX];
+    struct mf_micro_read read = read_by_sample(job, label);
+    struct mf_micro start;
+    struct mf_json *json = NULL;
+    int from_file = names(job->o->initial_file), rc = MF_OK;
+
+    MF_TRY(mf_agree(s->comm, mf_recon_few_threads(s, job->out.dims, job->out.target, &job->out.solve)));
+    read.grey = 1;
+    if (from_file) {
+        MF_TRY(mf_micro_read(s->comm, s->arena, job->o->initial_file, &read, &start));
+        job->out.solve.start = &start;
+        say_size(job, job->o->initial_file, &start);
+        rc = hash_reading(job, &start);
+    }
+    if (rc == MF_OK) rc = s->common->dry_run ? dry_run(job) : run_seeds(job, base, &json);
+    if (rc == MF_OK) rc = mf_log_view_json(s, job->o->realisations > 1 ? last_of(json) : json);
+    if (rc == MF_OK && !s->common->dry_run) rc = print_json(s, json); /* only rank 0 may have it */
+    mf_json_free(json);
+    job->out.solve.start = NULL;
+    if (from_file) mf_micro_free(&start);
+    return rc;
+}
+
+/* Fixed voxels, if there are any, then the rest. */
+static int with_fixed(struct job *job, const char *base)
+{
+    long label[MF_PHASES_MAX];
+    struct mf_micro_read read = read_by_sample(job, label);
+    struct mf_micro fixed;
+    int rc;
+
+    if (!names(job->o->fixed_file)) return with_start(job, base);
+    read.partial = 1;
+    MF_TRY(mf_micro_read(job->session->comm, job->session->arena, job->o->fixed_file, &read, &fixed));
+    job->out.solve.fixed = &fixed;
+    say_size(job, job->o->fixed_file, &fixed);
+    rc = hash_reading(job, &fixed);
+    if (rc == MF_OK) rc = with_start(job, base);
+    job->out.solve.fixed = NULL;
+    mf_micro_free(&fixed);
+    return rc;
+}
+
+/* Says which sides of the target the result does not have. */
+static void say_sides(const struct mf_target *target, const size_t dims[3])
+{
+    if (dims[0] == 1 && target->sides > 1)
+        mf_warn("the result is an image: only the first of the target's three directions (slices normal to z) is used");
+    if (dims[0] > 1 && target->sides == 1 && mf_lengths_differ(target->spacing[1], target->spacing[2]))
+        mf_warn("the target's pixels are not square (%g x %g), but all directions use the same lags in pixels; try: "
+                "images of all three directions, or of square pixels",
+                target->spacing[1], target->spacing[2]);
+}
+
+/* Extents that nobody gave. */
+static void say_extents(const struct job *job)
+{
+    static const char *const words[] = {"size", "extent-x", "extent-y", "extent-z"};
+    char extents[MF_SHAPE_TEXT];
+    int given = 0;
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+        given |= mf_options_given(job->session->options, words[i]);
+    if (given || !job->o->sized) return;
+    mf_recon_shape_text(job->out.dims, extents);
+    mf_info("the result has the size that '%s' was measured on: %s voxels; --size sets another",
+            job->out.target->source, extents);
+}
+
+/* Is this phase everything, in all directions? Its absence is another one's presence. */
+static int is_everything(const struct mf_target *t, int phase)
+{
+    double least = 1, most = 0;
+
+    for (int s = 0; s < t->sides; ++s) {
+        const double share = t->side[s].fraction[(size_t)phase * t->side[s].levels];
+
+        least = fmin(least, share);
+        most = fmax(most, share);
+    }
+    return least >= 1 || (t->phases == 1 && most <= 0);
+}
+
+int mf_recon_worth(const struct mf_target *t)
+{
+    for (int phase = 0; phase < t->phases; ++phase)
+        if (is_everything(t, phase))
+            return mf_fail(MF_INPUT, "%s'%s' holds only one phase: there is nothing to reconstruct",
+                           t->masked ? "where --mask leaves it, " : "", t->source);
+    return MF_OK;
+}
+
+static int prepare(struct job *job, const size_t *volume)
+{
+    const struct mf_recon_cmd *o = job->o;
+
+    MF_TRY(mf_recon_worth(job->out.target));
+    MF_TRY(mf_recon_extents(job->session, o, job->out.target, volume, job->out.dims));
+    say_sides(job->out.target, job->out.dims);
+    say_extents(job);
+    MF_TRY(mf_outcome_may_choose(&job->out));
+    mf_join_compare(job->out.target, o->files.count == 3 ? o->files.at : NULL);
+    if (o->realisations > 1 && o->initial_file && *o->initial_file)
+        mf_warn("all realisations start from the same initial field and will be equal");
+    return mf_recon_plan(job->session, o, job->out.target, job->out.dims, &job->out.solve);
+}
+
+int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
+                 const size_t *volume, const char *base)
+{
+    struct job job = {.session = session, .o = o};
+    const struct mf_outcome_by by = {&job, solve, measure};
+    int rc;
+
+    job.out = (struct mf_outcome){.comm = session->comm,
+                                  .arena = session->arena,
+                                  .by = by,
+                                  .target = target,
+                                  .candidates = (size_t)o->candidates,
+                                  .asked = o->max_iter,
+                                  .usual = o->usual_iter ? o->usual_iter : strtol(MF_MAX_ITER, NULL, 10),
+                                  .by_recipe = o->recipe != NULL};
+    MF_TRY(mf_agree(session->comm, prepare(&job, volume)));
+    job.asked_batch = job.out.solve.objective.batch;
+    rc = with_fixed(&job, base);
+    if (!job.unfit || !mf_device_may_leave(session)) return rc;
+    MF_TRY(mf_session_to_cores(session));
+    job.out.arena = session->arena;
+    return with_fixed(&job, base);
+}

@@ -1,0 +1,132 @@
+/* See recon_target.h. */
+#include "src/cmd/recon/recon_target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/cmd/micrograph.h"
+#include "src/cmd/recon/recon_auto.h"
+#include "src/desc/characterize.h"
+#include "src/desc/phases.h"
+#include "src/desc/registry.h"
+
+static int names_mask(const struct mf_recon_cmd *o) { return o->mask && *o->mask; }
+
+static int is_periodic(const struct mf_recon_cmd *o) { return !o->non_periodic && !o->target_open; }
+
+/* Values of options that a struct mf_micro_read refers to. */
+struct given {
+    double spacing[3];
+    struct mf_crop crop;
+};
+
+static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, struct given *given)
+{
+    *read = (struct mf_micro_read){.threshold = o->threshold && *o->threshold ? o->threshold : NULL,
+                                   .label_count = o->labels.count,
+                                   .labels = o->labels.at,
+                                   .unit = o->unit && *o->unit ? o->unit : NULL,
+                                   .dataset = o->dataset && *o->dataset ? o->dataset : NULL,
+                                   .mask = names_mask(o) ? o->mask : NULL,
+                                   .crop_bar = o->crop_bar,
+                                   .grey = o->grey_values};
+    mf_spacing_spread(&o->spacing, given->spacing);
+    read->spacing = o->spacing.count ? given->spacing : NULL;
+    read->crop = mf_crop_of(&o->crop, &given->crop);
+}
+
+static struct mf_characterize_opts characterize_opts(const struct mf_recon_cmd *o)
+{
+    const unsigned more = mf_recon_more(o);
+
+    return (struct mf_characterize_opts){.lag = (size_t)o->lag,
+                                         .levels = o->no_pyramid ? 1 : 0,
+                                         .periodic = is_periodic(o),
+                                         .steady = 1,
+                                         .seam = o->compat && *o->compat,
+                                         .isotropic = o->isotropic,
+                                         .more = more & MF_WANTS_MORE,
+                                         .cross = (more & MF_WANTS_CROSS) != 0,
+                                         .whole = mf_wants_whole(more),
+                                         .threshold = o->soft,
+                                         .steepness = o->steepness,
+                                         .vgg = o->vgg,
+                                         .example = 1,
+                                         .example_max = o->example_max,
+                                         .symmetry = mf_symmetry_of(o->symmetry)};
+}
+
+static int measure(struct mf_session *s, const struct mf_recon_cmd *o, const char *file, struct mf_micro *micro,
+                   struct mf_target *target)
+{
+    const struct mf_characterize_opts c = characterize_opts(o);
+    int rc;
+    MF_PHASE(&mf_phase_characterise);
+
+    rc = names_mask(o) ? mf_masked_characterize(s, o->residency, micro, &c, target)
+                       : mf_sample_characterize(s, o->residency, o->slice_mode, micro, &c, target);
+    if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
+    return rc;
+}
+
+/* Is what was measured to look at it also what is aimed at? */
+static int will_do(const struct mf_recon_cmd *o, const struct mf_target *target)
+{
+    return !mf_recon_more(o) && !o->example_max && target->lag == (size_t)o->lag && target->periodic == is_periodic(o);
+}
+
+/* Measures the first file. Where it is left to the program what to aim at, that is chosen now, for all of them. */
+static int measure_first(struct mf_session *s, struct mf_recon_cmd *o, struct mf_micro *micro, struct mf_target *target)
+{
+    int rc;
+
+    MF_TRY(measure(s, o, o->files.at[0], micro, target));
+    if (!mf_recon_is_auto(o)) return MF_OK;
+    rc = mf_recon_choose(s, o, target, micro->ndim == 3 ? micro->slab.dims : NULL);
+    if (rc == MF_OK && will_do(o, target)) return MF_OK;
+    mf_target_free(target);
+    MF_TRY(rc);
+    return measure(s, o, o->files.at[0], micro, target);
+}
+
+static int measure_all(struct mf_session *s, struct mf_recon_cmd *o, struct mf_micro *micro, struct mf_target *target,
+                       size_t *made)
+{
+    for (size_t i = 0; i < o->files.count; ++i) {
+        if (o->files.count > 1 && micro[i].ndim == 3)
+            return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", o->files.at[i]);
+        MF_TRY(mf_spacing_fits(&o->spacing, micro[i].ndim));
+        MF_TRY(mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, &micro[i]));
+        mf_recon_fit(s, o, &micro[i]);
+    }
+    MF_TRY(measure_first(s, o, &micro[0], &target[0]));
+    for (*made = 1; *made < o->files.count; ++*made)
+        MF_TRY(measure(s, o, o->files.at[*made], &micro[*made], &target[*made]));
+    return MF_OK;
+}
+
+int mf_recon_measure(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target, size_t (*dims)[3])
+{
+    struct mf_micro micro[3];
+    struct mf_micro_read read;
+    struct given given;
+    char *command = mf_command_typed(s);
+    size_t n = 0, made = 0;
+    int rc = MF_OK;
+
+    read_opts(o, &read, &given);
+    read.command = command;
+    for (; n < o->files.count; ++n) {
+        rc = mf_micro_read(s->comm, s->arena, o->files.at[n], &read, &micro[n]);
+        if (rc != MF_OK) break;
+        memcpy(dims[n], micro[n].slab.dims, sizeof dims[n]);
+        if (micro[n].ndim == 2) dims[n][0] = 0;
+    }
+    if (rc == MF_OK) rc = measure_all(s, o, micro, target, &made);
+    free(command);
+    for (size_t i = 0; i < n; ++i) mf_micro_free(&micro[i]);
+    for (size_t i = 0; i < made && rc != MF_OK; ++i) mf_target_free(&target[i]);
+    return rc;
+}

@@ -87,7 +87,7 @@ struct mf_backend {
     const struct mf_mem *host_mem;
     /**
      * Copies host -> device and device -> host, in the order of the queue. On return the host's side is complete (get
-     * waits for the kernels before it). @p host: any host memory.
+     * waits for the kernels before it; put of a small array does not). @p host: any host memory.
      */
     void (*put)(struct mf_queue *queue, void *device, const void *host, size_t bytes);
     void (*get)(struct mf_queue *queue, void *host, const void *device, size_t bytes);

@@ -198,6 +198,8 @@ void close_ways(struct mf_cuda_queue *own)
             if (event) MF_CUDA(cudaEventDestroy(event));
         if (own->way[w]) MF_CUDA(cudaStreamDestroy(own->way[w]));
     }
+    for (cudaEvent_t event : own->passed)
+        if (event) MF_CUDA(cudaEventDestroy(event));
     if (own->here) MF_CUDA(cudaEventDestroy(own->here));
 }
 
@@ -215,6 +217,7 @@ void queue_close(struct mf_queue *queue)
         if (queue->numbers) MF_CUDA(cudaFree(queue->numbers));
         if (own->word) MF_CUDA(cudaFreeHost(own->word));
         if (own->stage) MF_CUDA(cudaFreeHost(own->stage));
+        if (own->small) MF_CUDA(cudaFreeHost(own->small));
         if (own->stream) MF_CUDA(cudaStreamDestroy(own->stream));
     }
     free(own);
@@ -244,6 +247,8 @@ cudaError_t open_ways(struct mf_cuda_queue *own)
 {
     cudaError_t error = cudaEventCreateWithFlags(&own->here, cudaEventDisableTiming);
 
+    for (int i = 0; i < MF_CUDA_PIECES && error == cudaSuccess; ++i)
+        error = cudaEventCreateWithFlags(&own->passed[i], cudaEventDisableTiming);
     for (int w = 0; w < MF_CUDA_WAYS; ++w) {
         if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&own->way[w], cudaStreamNonBlocking);
         for (int i = 0; i < MF_CUDA_COPIES && error == cudaSuccess; ++i)
@@ -274,7 +279,8 @@ int open_own(struct mf_cuda_queue *own, int device)
     own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
     own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
     own->stage = static_cast<float *>(take_host(nullptr, MF_CUDA_STAGE * sizeof(float)));
-    if (own->part && own->word && own->stage) return MF_OK;
+    own->small = static_cast<char *>(take_host(nullptr, size_t(MF_CUDA_PIECES) * MF_CUDA_SMALL));
+    if (own->part && own->word && own->stage && own->small) return MF_OK;
     return mf_fail(MF_MEMORY, "GPU %d has no memory for a queue (%zu bytes)", device, MF_PASS_PARTS * sizeof(double));
 }
 
@@ -316,10 +322,28 @@ int queue_open(struct mf_queue **queue, int device, int threads, int determinist
 
 void sync(struct mf_queue *queue) { MF_CUDA(cudaStreamSynchronize(mf_cuda_of(queue)->stream)); }
 
+/* Room for a small array on its way. Copies from a piece of the ring are long complete when its turn comes again. */
+char *small_room(struct mf_cuda_queue *own, size_t bytes)
+{
+    if (own->used + bytes > MF_CUDA_SMALL) {
+        MF_CUDA(cudaEventRecord(own->passed[own->piece], own->stream));
+        own->piece = (own->piece + 1) % MF_CUDA_PIECES;
+        own->used = 0;
+        MF_CUDA(cudaEventSynchronize(own->passed[own->piece]));
+    }
+    own->used += bytes;
+    return own->small + own->piece * MF_CUDA_SMALL + own->used - bytes;
+}
+
+/* The host does not wait for kernels before a small array. */
 void put(struct mf_queue *queue, void *device, const void *host, size_t bytes)
 {
-    MF_CUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, mf_cuda_of(queue)->stream));
-    sync(queue);
+    struct mf_cuda_queue *own = mf_cuda_of(queue);
+    const bool waits = bytes > MF_CUDA_SMALL || mf_cuda_records(own);
+
+    if (!waits && bytes) host = memcpy(small_room(own, bytes), host, bytes);
+    MF_CUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, own->stream));
+    if (waits) sync(queue);
 }
 
 void get(struct mf_queue *queue, void *host, const void *device, size_t bytes)

@@ -54,6 +54,9 @@ void mf_cuda_check(cudaError_t error, const char *file, int line);
 
 enum { MF_CUDA_WARP = 32, MF_CUDA_THREADS = 256, MF_CUDA_STAGE = 1 << 20 };
 
+/** Arrays of at most MF_CUDA_SMALL bytes go to the device through a ring of so many pieces of page-locked memory. */
+enum { MF_CUDA_SMALL = 1 << 15, MF_CUDA_PIECES = 16 };
+
 /** Work beside the kernels: copies to and from the device, and that of a communication library. So many pieces of a
  * kind are tracked individually. */
 enum { MF_CUDA_UP, MF_CUDA_DOWN, MF_CUDA_SIDE, MF_CUDA_WAYS, MF_CUDA_COPIES = 64 };
@@ -67,10 +70,13 @@ struct mf_cuda_queue {
     size_t copies[MF_CUDA_WAYS];
     int device, processors; /* multiprocessors of it */
     struct mf_port port;
-    size_t shared; /* bytes of shared memory that a block may have */
-    double *part;  /* [MF_PASS_PARTS] device: partial sums of planes */
-    double *word;  /* page-locked: one number from a kernel */
-    float *stage;  /* [MF_CUDA_STAGE] page-locked: data between slabs and other host memory */
+    size_t shared;      /* bytes of shared memory that a block may have */
+    double *part;       /* [MF_PASS_PARTS] device: partial sums of planes */
+    double *word;       /* page-locked: one number from a kernel */
+    float *stage;       /* [MF_CUDA_STAGE] page-locked: data between slabs and other host memory */
+    char *small;        /* [MF_CUDA_PIECES][MF_CUDA_SMALL] page-locked: small arrays on their way to the device */
+    size_t piece, used; /* where the next one goes: bytes of a piece */
+    cudaEvent_t passed[MF_CUDA_PIECES]; /* copies from a piece are complete */
     struct mf_cuda_segments *segments;
     void *lt, *dnn; /* handles of cuBLASLt and cuDNN; NULL: no plan has wanted them */
 };
@@ -87,6 +93,8 @@ int mf_cuda_segments_open(struct mf_cuda_queue *own);
 void mf_cuda_segments_close(struct mf_cuda_queue *own);
 int mf_cuda_segment_begin(struct mf_queue *q, const void *key, size_t bytes);
 void mf_cuda_segment_end(struct mf_queue *q);
+/** Are calls being recorded? */
+bool mf_cuda_records(const struct mf_cuda_queue *own);
 
 /* -- net: handles of libraries -- */
 

@@ -78,6 +78,8 @@ void mf_cuda_segments_close(struct mf_cuda_queue *own)
     free(own->segments);
 }
 
+bool mf_cuda_records(const struct mf_cuda_queue *own) { return own->segments->now && own->segments->recording; }
+
 int mf_cuda_segment_begin(struct mf_queue *q, const void *key, size_t bytes)
 {
     struct mf_cuda_segments *s = mf_cuda_of(q)->segments;

@@ -206,9 +206,10 @@ void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work);
 /* The stand-in's clock, which timed events read, goes on by this when the stream is there. */
 void mf_emu_takes(cudaStream_t stream, float ms);
 
-/** Calls of the runtime, and how often. */
+/** Calls of the runtime, and how often. A host that waits for a stream counts in waits. It counts in ends where it
+ * waits for an event that is not over, or for a copy to pageable memory. */
 struct mf_emu_calls {
-    long launches, copies, graphs, waits;
+    long launches, copies, graphs, waits, ends;
 };
 extern struct mf_emu_calls mf_emu_calls;
 /** Checks the shape of a launch as the runtime does; false: the error is kept for cudaGetLastError(). */

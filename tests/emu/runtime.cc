@@ -348,6 +348,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     std::lock_guard<std::recursive_mutex> hold(lock);
 
+    mf_emu_calls.ends += !is_over(*event);
     run_to(*event);
     return cudaSuccess;
 }
@@ -485,7 +486,10 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     } else {
         mf_emu_enqueue(stream, [=]() { memmove(to, from, bytes); });
     }
-    if (!out && !inside(on_host, to, bytes)) run(stream);
+    if (!out && !inside(on_host, to, bytes)) {
+        ++mf_emu_calls.ends;
+        run(stream);
+    }
     return cudaSuccess;
 }
 

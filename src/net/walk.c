@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "kernels/segment.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/net/phases.h"
 #include "src/net/region.h"
@@ -34,6 +35,8 @@ struct mf_walk {
     const struct mf_exchanges *exchange;
     uint64_t *started; /* [values] number of the exchange of an array */
     size_t *copied;    /* [values] number of the last copy between it, in host memory, and the device */
+    int *owed;         /* [values] those of them for whose copies the host has not waited yet */
+    size_t owes;       /* so many */
     struct mf_rounds *rounds;
     int alone;           /* nothing is replayed; else nodes in */
     enum mf_scope scope; /* are */
@@ -228,6 +231,7 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
     if (mode == MF_WALK_PLANNED) fill_planned(w);
     w->started = MF_MUST(calloc(net->values + 1, sizeof *w->started), "exchanges");
     w->copied = MF_MUST(calloc(net->values + 1, sizeof *w->copied), "copies");
+    w->owed = MF_MUST(calloc(net->values + 1, sizeof *w->owed), "copies");
     for (size_t k = 0; k < net->lists; ++k) {
         const struct mf_list *list = net->list[k];
         struct track *track = &w->track[k];
@@ -245,11 +249,13 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
 void mf_walk_close(struct mf_walk *walk)
 {
     if (!walk) return;
+    mf_walk_settle(walk);
     for (size_t v = 0; walk->guarded && v < walk->net->values; ++v)
         guarded_free(walk->guarded[v], mf_shape_bytes(&walk->net->value[v].shape));
     free(walk->guarded);
     free(walk->started);
     free(walk->copied);
+    free(walk->owed);
     mf_rounds_free(walk->rounds);
     give_planned(walk);
     for (size_t k = 0; k < walk->net->lists; ++k) {
@@ -304,14 +310,30 @@ static void copy(struct mf_walk *walk, const struct mf_node *node, const struct 
                                                             : backend->get_start(walk->queue, to, from, bytes);
 }
 
+/* The last copy first: then the others are mostly complete, too. */
+void mf_walk_settle(struct mf_walk *walk)
+{
+    while (walk->owes > 0) walk->queue->backend->finish(walk->queue, walk->copied[walk->owed[--walk->owes]]);
+}
+
+/* The device waits in its own order. The host waits when it next works in host memory; at once where other ranks touch
+ * that memory, too. */
 static void copied(struct mf_walk *walk, const struct mf_node *node)
 {
     const struct mf_backend *backend = walk->queue->backend;
+    const int host = host_side(walk->net, node->in[0], node->in[1]);
+    size_t k = 0;
 
-    const size_t number = walk->copied[host_side(walk->net, node->in[0], node->in[1])];
-
-    if (backend->put_start)
-        (node->attr.waits == MF_WAITS_HOST ? backend->finish : backend->follow)(walk->queue, number);
+    if (!backend->put_start) return;
+    if (node->attr.waits == MF_WAITS_HOST && walk->exchange) {
+        backend->finish(walk->queue, walk->copied[host]);
+        return;
+    }
+    backend->follow(walk->queue, walk->copied[host]);
+    if (node->attr.waits != MF_WAITS_HOST) return;
+    while (k < walk->owes && walk->owed[k] != host) ++k;
+    walk->owed[k] = host;
+    walk->owes = mf_max(walk->owes, k + 1);
 }
 
 /* What a node moves at least, and its operations. */
@@ -332,6 +354,7 @@ static void kernel(struct mf_walk *walk, const struct mf_node *node, const struc
     const struct mf_backend *backend = on_host ? &mf_backend_cpu : walk->queue->backend;
     const struct mf_op_calls *calls = backend->net->calls[node->op];
 
+    if (on_host) mf_walk_settle(walk);
     (node->back ? calls->backward : calls->forward)(walk->queue, call);
     mf_phase_count(cost_of(walk, node));
 }
@@ -394,17 +417,17 @@ void mf_place_get(struct mf_queue *queue, enum mf_place place, void *host, const
         memcpy(host, from, bytes);
     else
         queue->backend->get(queue, host, from, bytes);
-    queue->backend->sync(queue);
 }
 
 void mf_place_put(struct mf_queue *queue, enum mf_place place, void *to, const void *host, size_t bytes)
 {
     if (!bytes) return;
-    if (place == MF_PLACE_HOST)
+    if (place == MF_PLACE_HOST) {
+        queue->backend->sync(queue); /* the device may read what stands there */
         memcpy(to, host, bytes);
-    else
+    } else {
         queue->backend->put(queue, to, host, bytes);
-    queue->backend->sync(queue);
+    }
 }
 
 /* -- what is not finite -- */

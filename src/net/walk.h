@@ -42,7 +42,8 @@ double *mf_walk_numbers(struct mf_walk *walk);
  * the walk (inputs) or after it (kept). */
 void *mf_walk_at(const struct mf_walk *walk, const struct mf_list *list, int value);
 
-/** Copy numbers in the memory of @p place to @p host, which is any host memory, or from there. They wait. */
+/** Copy numbers in the memory of @p place to @p host, which is any host memory, or from there. On return @p host may
+ * change. */
 void mf_place_get(struct mf_queue *queue, enum mf_place place, void *host, const void *from, size_t bytes);
 void mf_place_put(struct mf_queue *queue, enum mf_place place, void *to, const void *host, size_t bytes);
 
@@ -53,6 +54,10 @@ void mf_walk_replay(struct mf_walk *walk, int may, enum mf_scope scope);
  * number that is not finite; NULL: none did. Slow. */
 void mf_walk_hunt(struct mf_walk *walk, int on);
 const struct mf_node *mf_walk_bad(const struct mf_walk *walk);
+
+/** Waits for copies between the memories that nodes have begun (MF_WAITS_HOST). The walk does so before it works in
+ * host memory; a caller does before it writes a value there. */
+void mf_walk_settle(struct mf_walk *walk);
 
 /** The most rounds that a region took in the last walk of the list (rounds.h); 0: it has none. */
 size_t mf_walk_rounds(const struct mf_walk *walk, const struct mf_list *list);

@@ -252,6 +252,7 @@ void mf_slots_sum(struct mf_slots *s)
         climb(s, piece);
         MF_ASSERT(mf_comm_gather(comm, s->part, piece.count * sizeof *s->part, &all, NULL) == MF_OK);
     }
+    mf_walk_settle(s->t->walk);
     move_gradients(s, all ? all : s->sum, 1);
     free(all);
     s->nodes = 0;

@@ -106,6 +106,20 @@ foreach(n ${offload_ranks})
 endforeach()
 set_tests_properties(${offload} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
+# How often the host waits in a step.
+add_executable(train_waits unit/train_waits.c)
+target_link_libraries(train_waits PRIVATE mf_train)
+target_compile_options(train_waits PRIVATE ${MF_TEST_CODE})
+add_dependencies(train_waits emu_nccl mesoforge_cuda_emu emu_cublaslt emu_cudnn)
+foreach(exchange host nccl)
+  set(n 1)
+  if(exchange STREQUAL nccl)
+    set(n 2)
+  endif()
+  add_test(NAME ${exchange}_train_waits_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:train_waits>)
+  set_tests_properties(${exchange}_train_waits_${n} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+    ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=${exchange}")
+endforeach()
 add_dependencies(net_place mesoforge_cuda_emu)
 add_test(NAME cuda_net_place COMMAND net_place)
 set_tests_properties(cuda_net_place PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda

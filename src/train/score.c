@@ -27,7 +27,7 @@ static size_t numbers_of(const struct mf_scorer *m, size_t head) { return m->net
 
 static void walk(struct mf_scorer *m, const struct mf_batch *batch)
 {
-    mf_feed(m, &m->network->evaluate, batch);
+    mf_feed(m, &m->network->evaluate, batch, NULL);
     mf_walk_run(m->walk, m->network->evaluate.list);
 }
 
@@ -83,6 +83,7 @@ static void pass_batch(void *context, const struct mf_batch *batch)
 
     walk(p->m, batch);
     p->see(p->context, batch);
+    mf_feed_settle(p->m, 0); /* its arrays go back to the reader */
     p->done += batch->n;
 }
 

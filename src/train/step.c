@@ -33,13 +33,15 @@ static double dropped_of(const struct mf_trainer *t, const float *load)
 }
 
 /* Adds the loads of the experts in this pass. Entropies are rounded so that they add up exactly, in any order. */
-static void add_loads(struct mf_trainer *t, const struct mf_list *list)
+static void add_loads(struct mf_trainer *t, const struct mf_list *list, size_t micro)
 {
     const size_t n = t->experts.count;
     double *to = t->load;
 
     for (size_t i = 0; i < list->nodes; ++i) {
-        const float *load = list->node[i].op == MF_OP_ROUTE_LOAD ? mf_trainer_fetched(t, list->node[i].out[0]) : NULL;
+        const float *load = list->node[i].op == MF_OP_ROUTE_LOAD
+                                ? mf_trainer_fetched(t, list->node[i].out[0], MF_FETCH_PASSES + micro)
+                                : NULL;
 
         if (load) t->sums[MF_SUM_DROPPED] += dropped_of(t, load);
         for (size_t e = 0; load && e < n + 2; ++e, ++to)
@@ -84,24 +86,37 @@ static void balance(struct mf_trainer *t)
 {
     const struct mf_list *list = t->network.last.list;
     const int biases = t->network.biases;
+    const struct mf_value *array = &t->network.net->value[biases < 0 ? 0 : biases];
     const double *load = t->load;
 
-    mf_trainer_fetch(t, list, biases);
-    for (size_t i = 0; biases >= 0 && i < list->nodes; ++i) {
+    if (biases < 0) return;
+    for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
 
         if (node->op != MF_OP_ROUTE || node->back || node->in[1] < 0) continue;
-        balance_one(t, load, mf_trainer_fetched(t, node->in[1]));
+        balance_one(t, load, mf_trainer_fetched(t, node->in[1], MF_FETCH_BIASES));
         load += t->experts.count + 2;
     }
-    mf_trainer_return(t, list, biases);
+    mf_place_put(t->queue, array->place, mf_walk_at(t->walk, list, biases),
+                 mf_trainer_fetched(t, biases, MF_FETCH_BIASES), mf_shape_bytes(&array->shape));
 }
 
 /* Sums of rounded numbers are exact, in any order. */
-static void add_losses(struct mf_trainer *t, const struct mf_pass_list *pass)
+static void add_losses(struct mf_trainer *t, const struct mf_pass_list *pass, size_t micro)
 {
     for (size_t h = 0; h < t->network.heads; ++h)
-        t->sums[MF_SUM_LOSS + h] += mf_compare_grain((double)*(float *)mf_trainer_fetched(t, pass->loss[h]));
+        t->sums[MF_SUM_LOSS + h] +=
+            mf_compare_grain((double)*(float *)mf_trainer_fetched(t, pass->loss[h], MF_FETCH_PASSES + micro));
+}
+
+/* After the host has waited. */
+static void add_results(struct mf_trainer *t)
+{
+    for (size_t k = 0; k < mf_trainer_sums(t) + loads(t); ++k) t->sums[k] = 0;
+    for (size_t m = 0; m < t->micro; ++m) {
+        add_losses(t, list_of(t, m), m);
+        if (t->experts.count > 0) add_loads(t, list_of(t, m)->list, m);
+    }
 }
 
 /* All passes of a step. A rank without samples left walks the same lists, so that sums over ranks find it. */
@@ -109,36 +124,45 @@ static int pass_all(struct mf_trainer *t)
 {
     int rc = MF_OK;
 
-    for (size_t k = 0; k < mf_trainer_sums(t) + loads(t); ++k) t->sums[k] = 0;
     for (size_t m = 0; m < t->micro; ++m) {
         const struct mf_pass_list *pass = list_of(t, m);
         const int read = rc == MF_OK ? mf_trainer_next(t, m, pass) : rc;
 
         if (read != MF_OK) { /* all ranks hear of it behind the sums */
             rc = read;
-            mf_feed(&t->scorer, pass, NULL);
+            mf_feed(&t->scorer, pass, NULL, NULL);
         }
         mf_walk_run(t->walk, pass->list);
-        mf_trainer_fetch(t, pass->list, pass->results);
-        add_losses(t, pass);
-        if (t->experts.count > 0) add_loads(t, pass->list);
+        mf_trainer_fetch(t, pass->list, pass->results, MF_FETCH_PASSES + m);
         if (t->slots) mf_slots_add(t->slots);
     }
     if (t->slots) mf_slots_sum(t->slots);
     return rc;
 }
 
+/* Ends the sums over ranks. The host waits for the device here, once in a step. What the host computes itself needs
+ * all before it; else the norms come last. */
+static void await_all(struct mf_trainer *t)
+{
+    const struct mf_network *n = &t->network;
+
+    mf_trainer_fetch(t, n->last.list, n->biases, MF_FETCH_BIASES);
+    if (n->layout.offload) mf_trainer_await(t);
+    mf_walk_run(t->walk, n->reduce);
+    mf_trainer_fetch(t, n->reduce, n->norms, MF_FETCH_NORMS);
+    mf_trainer_await(t);
+    mf_feed_settle(&t->scorer, mf_feed_most(&t->scorer));
+}
+
 /* The squared norm of the gradients that every rank has whole, and this rank's part of that of others. */
-static void squared_norms(struct mf_trainer *t, double *whole, double *part)
+static void squared_norms(const struct mf_trainer *t, double *whole, double *part)
 {
     const struct mf_network *n = &t->network;
 
     *whole = *part = 0;
-    mf_walk_run(t->walk, n->reduce);
-    mf_trainer_fetch(t, n->reduce, n->norms);
     for (size_t k = 0; k < n->layout.buckets; ++k) {
         const struct mf_bucket *bucket = &n->layout.bucket[k];
-        const double square = *(double *)mf_trainer_fetched(t, n->norm[k]);
+        const double square = *(double *)mf_trainer_fetched(t, n->norm[k], MF_FETCH_NORMS);
 
         if (bucket->pieces > 1)
             *part += square;
@@ -200,6 +224,8 @@ int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_ste
     mf_trainer_read_ahead(t);
     begin(t, step);
     rc = pass_all(t);
+    await_all(t);
+    add_results(t);
     squared_norms(t, &whole, &square);
     reduce(t, rc != MF_OK, square, n, wish, step);
     if (t->sums[MF_SUM_FAILED] > 0) return mf_agree(t->comm, rc);

@@ -67,9 +67,8 @@ struct mf_scorer {
     size_t batch, readers;
     const struct mf_network *network;
     struct mf_walk *walk;
-    char *filled;           /* an input of a batch, on its way */
-    char *blank;            /* a row of an input that does not count */
-    struct mf_network *own; /* of mf_scorer_open() */
+    struct mf_feeder *feeder; /* batches on their way to the device */
+    struct mf_network *own;   /* of mf_scorer_open() */
 };
 
 struct mf_trainer {
@@ -89,9 +88,10 @@ struct mf_trainer {
     void *pinned;          /* that memory, if it is pinned here */
     struct mf_reader *reader;
     struct mf_slots *slots;
-    size_t *id;    /* [batch] */
-    char *fetched; /* what the host reads of a list */
-    double *sums;  /* of a step over ranks (enum mf_step_sum); then the loads */
+    size_t *id;                      /* [batch] */
+    char *fetched;                   /* what the host reads in a step (enum mf_fetch): [..][fetches] bytes */
+    size_t fetches, *copied, copies; /* copied [copies]: numbers of copies on their way there */
+    double *sums;                    /* of a step over ranks (enum mf_step_sum); then the loads */
     double *load;  /* [mixtures][experts + 2] of the last step, all ranks: rows of each expert, sum of uncertainties,
                       rows of all */
     size_t micro;  /* passes of a step on every rank */

@@ -27,19 +27,32 @@ void mf_trainer_read_ahead(struct mf_trainer *trainer);
 /** Puts the samples of micro-batch @p micro of the next step where @p pass reads them. MF_INPUT. */
 int mf_trainer_next(struct mf_trainer *trainer, size_t micro, const struct mf_pass_list *pass);
 
-/** Puts a batch where @p pass reads it; NULL: none. Rows behind its samples do not count. */
-void mf_feed(struct mf_scorer *scorer, const struct mf_pass_list *pass, const struct mf_batch *batch);
+/** Puts a batch where @p pass reads it; NULL: none. Rows behind its samples do not count. The copies may go on, so the
+ * batch's arrays stay until mf_feed_settle() has given it back to @p reader; NULL: until that has waited for all. */
+void mf_feed(struct mf_scorer *scorer, const struct mf_pass_list *pass, const struct mf_batch *batch,
+             struct mf_reader *reader);
+
+/** Gives back the batches whose copies are complete, oldest first. Waits until at most @p most are on their way. With
+ * mf_feed_most() there is room for another. */
+void mf_feed_settle(struct mf_scorer *scorer, size_t most);
+size_t mf_feed_most(const struct mf_scorer *scorer);
 
 /** Takes and frees the memory of that, which is small. */
 void mf_feed_open(struct mf_scorer *scorer);
 void mf_feed_close(struct mf_scorer *scorer);
 
-/** Copies an array of joined values from the device, after its list was walked: one copy. Then a value stands at
- * mf_trainer_fetched() until the next array is fetched. @p array -1: nothing. */
-void mf_trainer_fetch(struct mf_trainer *trainer, const struct mf_list *list, int array);
-void *mf_trainer_fetched(const struct mf_trainer *trainer, int value);
+/** What the host reads in a step: the results of pass 0, 1, .. of it; then norms; then the biases of experts. */
+enum mf_fetch { MF_FETCH_NORMS, MF_FETCH_BIASES, MF_FETCH_PASSES };
 
-/** Copies it back. */
-void mf_trainer_return(const struct mf_trainer *trainer, const struct mf_list *list, int array);
+/** Bytes of that where device memory is not the host's, so that copies can be on their way. */
+size_t mf_fetched_bytes(const struct mf_network *network, size_t passes);
+
+/** Begins to copy an array of joined values to place @p k (enum mf_fetch), after its list was walked: one copy. Lists
+ * that are walked later may write the array. @p array -1: nothing. */
+void mf_trainer_fetch(struct mf_trainer *trainer, const struct mf_list *list, int array, size_t k);
+
+/** Waits for all of these copies, once. Then a value of place @p k stands at mf_trainer_fetched(). */
+void mf_trainer_await(struct mf_trainer *trainer);
+void *mf_trainer_fetched(const struct mf_trainer *trainer, int value, size_t k);
 
 #endif

@@ -154,16 +154,43 @@ static void put_ids(struct mf_trainer *t)
                          t->experts.count * sizeof *id);
 }
 
-/* Room for the largest array that is fetched. */
-static void open_fetched(struct mf_trainer *t)
+/* Bytes of the largest array that is fetched. */
+static size_t largest_fetch(const struct mf_network *n)
 {
-    const struct mf_network *n = &t->network;
     const int array[] = {n->norms, n->biases, n->first.results, n->inner.results, n->last.results};
     size_t most = 1;
 
     for (size_t k = 0; k < sizeof array / sizeof *array; ++k)
         if (array[k] >= 0) most = mf_max(most, mf_shape_bytes(&n->net->value[array[k]].shape));
-    t->fetched = MF_MUST(malloc(most), "numbers of a step");
+    return mf_whole_lines(most);
+}
+
+size_t mf_fetched_bytes(const struct mf_network *n, size_t passes)
+{
+    return (MF_FETCH_PASSES + passes) * largest_fetch(n);
+}
+
+static int open_fetched(struct mf_trainer *t)
+{
+    const size_t bytes = mf_fetched_bytes(&t->network, t->micro);
+
+    t->fetches = largest_fetch(&t->network);
+    t->copied = MF_MUST(calloc(MF_FETCH_PASSES + t->micro, sizeof *t->copied), "copies of a step");
+    t->fetched = mf_apart(t->queue) ? mf_arena_take(t->queue->host, bytes, "numbers of a step")
+                                    : MF_MUST(malloc(bytes), "numbers of a step");
+    return mf_agree(t->comm, t->fetched ? MF_OK : MF_MEMORY);
+}
+
+static void close_fetched(struct mf_trainer *t)
+{
+    if (t->fetched) mf_trainer_await(t);
+    if (t->queue && mf_apart(t->queue))
+        mf_arena_give(t->queue->host, t->fetched);
+    else
+        free(t->fetched);
+    free(t->copied);
+    t->fetched = NULL;
+    t->copied = NULL;
 }
 
 /* Everything that depends on the network's structure. Weights are at their start. */
@@ -177,7 +204,7 @@ static int build(struct mf_trainer *t)
     t->weights = mf_network_weights(&t->network, t->walk, t->comm);
     mf_weights_start(&t->weights, t->opts.seed);
     put_ids(t);
-    open_fetched(t);
+    MF_TRY(open_fetched(t));
     t->scorer = (struct mf_scorer){.comm = t->comm,
                                    .arena = t->arena,
                                    .queue = t->queue,
@@ -195,8 +222,7 @@ static int build(struct mf_trainer *t)
 
 static void unbuild(struct mf_trainer *t)
 {
-    free(t->fetched);
-    t->fetched = NULL;
+    close_fetched(t);
     mf_feed_close(&t->scorer);
     mf_slots_close(t->slots);
     mf_walk_close(t->walk);
@@ -360,39 +386,46 @@ int mf_trainer_next(struct mf_trainer *t, size_t micro, const struct mf_pass_lis
 
     mf_walk_numbers(t->walk)[MF_NUMBER_SAMPLE] = (double)(window.epoch * t->set->count[MF_TRAIN] + part.first);
     if (part.count == 0) {
-        mf_feed(&t->scorer, pass, NULL);
+        mf_feed(&t->scorer, pass, NULL, NULL);
         return MF_OK;
     }
+    mf_feed_settle(&t->scorer, mf_feed_most(&t->scorer));
+    mf_trainer_read_ahead(t);
     MF_TRY(take(t, &batch));
-    mf_feed(&t->scorer, pass, &batch);
-    t->queue->backend->sync(t->queue);
-    mf_reader_give(t->reader, &batch);
+    mf_feed(&t->scorer, pass, &batch, t->reader);
     mf_trainer_read_ahead(t);
     return MF_OK;
 }
 
 /* -- values that are joined -- */
 
-void mf_trainer_fetch(struct mf_trainer *t, const struct mf_list *list, int array)
+void mf_trainer_fetch(struct mf_trainer *t, const struct mf_list *list, int array, size_t k)
 {
+    const struct mf_backend *backend = t->queue->backend;
     const struct mf_value *v = t->network.net->value;
+    char *to = t->fetched + k * t->fetches;
+    size_t bytes;
 
-    if (array >= 0)
-        mf_place_get(t->queue, v[array].place, t->fetched, at(t, list, array), mf_shape_bytes(&v[array].shape));
+    if (array < 0) return;
+    bytes = mf_shape_bytes(&v[array].shape);
+    if (!backend->get_start || v[array].place == MF_PLACE_HOST) {
+        mf_place_get(t->queue, v[array].place, to, at(t, list, array), bytes);
+        return;
+    }
+    t->copied[t->copies] = backend->get_start(t->queue, to, at(t, list, array), bytes);
+    backend->follow(t->queue, t->copied[t->copies++]);
 }
 
-void mf_trainer_return(const struct mf_trainer *t, const struct mf_list *list, int array)
+/* The last copy first: then the others are complete, too. */
+void mf_trainer_await(struct mf_trainer *t)
 {
-    const struct mf_value *v = t->network.net->value;
-
-    if (array >= 0)
-        mf_place_put(t->queue, v[array].place, at(t, list, array), t->fetched, mf_shape_bytes(&v[array].shape));
+    while (t->copies > 0) t->queue->backend->finish(t->queue, t->copied[--t->copies]);
 }
 
-void *mf_trainer_fetched(const struct mf_trainer *t, int value)
+void *mf_trainer_fetched(const struct mf_trainer *t, int value, size_t k)
 {
     size_t shift;
 
     mf_value_root(t->network.net, value, &shift);
-    return t->fetched + shift;
+    return t->fetched + k * t->fetches + shift;
 }

@@ -186,6 +186,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(host, "exchange", taken.host);
     if (d->network.ways > 1) add_trades(d, r, state, host);
     add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
+    add(host, "numbers of a step", r->apart ? mf_fetched_bytes(&d->network, d->wish.micro) : 0);
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
     add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));

@@ -380,6 +380,7 @@ void corr_cross(struct mf_slice_plan *plan, const struct mf_view *a, const struc
 const struct mf_slice_ops mf_corr_cuda = {
     .kind = &mf_kind_corr,
     .family = nullptr,
+    .shares = 0,
     .plan = corr_plan,
     .free = corr_free,
     .eval = corr_eval,

@@ -64,6 +64,7 @@ void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 const struct mf_slice_ops mf_frac_cuda = {
     .kind = &mf_kind_frac,
     .family = nullptr,
+    .shares = 0,
     .plan = plan_make,
     .free = mf_single_free,
     .eval = eval,

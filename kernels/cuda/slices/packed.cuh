@@ -60,6 +60,7 @@ void mf_packed_join(struct mf_slice_plan *plan, const struct mf_view *fields, do
     const struct mf_slice_ops table = {                            \
         .kind = &of_kind,                                          \
         .family = &own,                                            \
+        .shares = 0,                                               \
         .plan = mf_packed_plan,                                    \
         .free = mf_packed_free,                                    \
         .eval = mf_packed_eval,                                    \

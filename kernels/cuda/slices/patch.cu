@@ -491,6 +491,7 @@ void eval(struct mf_slice_plan *p, const struct mf_slice_task *task)
 const struct mf_slice_ops mf_patch_cuda = {
     .kind = &mf_kind_patch,
     .family = nullptr,
+    .shares = 0,
     .plan = plan_make,
     .free = plan_free,
     .eval = eval,

@@ -103,6 +103,7 @@ void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 const struct mf_slice_ops mf_vari_cuda = {
     .kind = &mf_kind_vari,
     .family = nullptr,
+    .shares = 0,
     .plan = plan_make,
     .free = mf_single_free,
     .eval = eval,

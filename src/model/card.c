@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/micro.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 
@@ -239,17 +240,22 @@ static int read_channels(struct mf_model_card *c, const struct mf_json *input)
     return rc;
 }
 
+/* Two phases have one channel, more phases one each (struct mf_batch). */
 static int read_input(struct mf_model_card *c)
 {
     const struct mf_json *input = mf_json_get(c->json, "input");
     double dims[4];
+    long long phases;
 
     if (!input || numbers_of(input, "extents", 4, dims) != 4) return mf_model_card_refuse(c, "input");
     for (int i = 0; i < 4; ++i) {
         if (!(dims[i] >= 1 && dims[i] <= (i < 3 ? 1e6 : MF_CHANNELS_MAX))) return mf_model_card_refuse(c, "extents");
         c->dims[i] = (size_t)dims[i];
     }
-    c->phases = (int)mf_json_get_int(input, "phases");
+    phases = mf_json_get_int(input, "phases");
+    if (phases && (phases < 2 || phases > MF_PHASES_MAX || c->dims[3] != (phases == 2 ? 1 : (size_t)phases)))
+        return mf_model_card_refuse(c, "phases");
+    c->phases = (int)phases;
     return c->phases ? MF_OK : read_channels(c, input);
 }
 

@@ -309,6 +309,7 @@ def bad_models():
     edited = lambda head, card, at, key, value: {**card, at: {**card[at], key: value}} if at else {**card, key: value}
     for said, at, key, value in (("must be names", None, "classes", [0, 1]), ("names 'a' twice", None, "classes", ["a", "a"]), ("of version 99, and 2 is read here", None, "version", 99),
                                  ("'mean' as this", "input", "mean", ["127.5"]), ("'deviation' of its metadata holds 0", "input", "deviation", [0.0]), ("holds -40", "input", "deviation", [-40.0]),
+                                 ("'phases' as this", "input", "phases", 5), ("'phases' as this", "input", "phases", 1), ("'phases' as this", "input", "phases", 2**32 + 2),
                                  ("'activation', which no network has", None, "arch", "cnn:activation=relu"), ("'width' of its metadata is 1000000000", None, "arch", "cnn:width=1000000000"),
                                  ("'depth' of its metadata is -1", None, "arch", "cnn:width=4,depth=-1"), ("cnn:4: '4' is no size", None, "arch", "cnn:4"), ("there is no network 'cnm'", None, "arch", "cnm:width=4")):
         write_model("edited.safetensors", "grey/model.safetensors", lambda head, card: edited(head, card, at, key, value))

@@ -7,6 +7,7 @@
 
 #include <zlib.h>
 
+#include "io/dataset_writer_priv.h"
 #include "io/lock.h"
 #include "io/phases.h"
 #include "io/rows.h"
@@ -14,6 +15,7 @@
 #include "slurm/launcher.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 enum { OVERHEAD = 1 << 16 };
 
@@ -222,6 +224,18 @@ static int fill(struct making *m, const char *created, const struct mf_provenanc
     return mf_seal_write(comm, m->file.temporary, m->file.path, 0, NULL);
 }
 
+/* A writer's samples may have taken hours: its partial file is not replaced. Any other is. Rank 0. */
+static int spare_partial(const char *path)
+{
+    char *partial = mf_format("%s.partial", path);
+    int is, rc = MF_OK;
+
+    if (mf_writer_owns(partial, &is) == MF_OK && is)
+        rc = mf_fail(MF_USAGE, "'%s' has samples of a set that is not complete; try: another output", partial);
+    free(partial);
+    return rc;
+}
+
 /* The file, which no other run writes meanwhile: its partial file has one name. Collective. */
 static int write_alone(struct making *m, const char *path, const struct mf_provenance *provenance)
 {
@@ -233,7 +247,9 @@ static int write_alone(struct making *m, const char *path, const struct mf_prove
 
     mf_created(m->comm, created);
     MF_TRY(mf_lock_take(m->comm, path, &job, &lock));
-    rc = mf_atomic_open_partial(m->comm, path, OVERHEAD + m->wish->samples * mf_set_row(&m->lay), &m->file);
+    rc = mf_agree(m->comm, m->comm->rank == 0 ? spare_partial(path) : MF_OK);
+    if (rc == MF_OK)
+        rc = mf_atomic_open_partial(m->comm, path, OVERHEAD + m->wish->samples * mf_set_row(&m->lay), &m->file);
     if (rc == MF_OK) {
         rc = fill(m, created, provenance);
         (void)close_file(m);

@@ -98,6 +98,46 @@ static int compare(const char *path, const char *want, const char *has)
 
 /* ---- what is there ---- */
 
+struct asking {
+    const char *path;
+    int has; /* settings */
+};
+
+/* In a child. */
+static int ask(void *context, FILE *to)
+{
+    const struct asking *a = context;
+    struct mf_h5 *h5;
+    int has, rc, end;
+
+    MF_TRY(mf_h5_open(a->path, &h5));
+    has = mf_h5_has(h5, MF_SET_SETTINGS);
+    rc = mf_h5_unread(h5, MF_OK);
+    end = mf_h5_close(h5);
+    MF_TRY(rc);
+    MF_TRY(end);
+    return mf_guard_send(to, &has, sizeof has);
+}
+
+static int hear(void *context, FILE *from)
+{
+    struct asking *a = context;
+
+    return mf_guard_receive(from, &a->has, sizeof a->has);
+}
+
+int mf_writer_owns(const char *path, int *is)
+{
+    struct asking a = {path, 0};
+    struct stat file;
+
+    *is = 0;
+    if (stat(path, &file) != 0) return MF_OK;
+    MF_TRY(mf_guard(path, MF_GUARD_SECONDS, ask, hear, &a));
+    *is = a.has == 1;
+    return MF_OK;
+}
+
 struct finding {
     struct mf_writer *w;
     const char *from;
@@ -206,21 +246,30 @@ static int take(void *context, FILE *from)
     return mf_guard_receive(from, f->w->status, f->file->samples);
 }
 
+/* Has PATH.partial samples of a writer? One that mf_dataset_write() left behind has nothing to go on with. */
+static int find_partial(const struct mf_writer *w, int *is)
+{
+    char why[MF_ERR_TEXT];
+    const int rc = mf_writer_owns(w->partial, is);
+
+    if (rc == MF_OK) return rc;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    return mf_fail(rc, "%.900s; remove that file, or give another output", why);
+}
+
 /* Rank 0. */
 static int find(struct mf_writer *w, int *which, struct mf_writer_file *file)
 {
     struct finding f = {w, NULL, file, 0};
     struct stat is;
+    int begun;
 
     *which = 0;
     if (w->wish->anew) return MF_OK;
-    if (stat(w->partial, &is) == 0)
-        *which = 1;
-    else if (stat(w->path, &is) == 0)
-        *which = 2;
-    else
-        return MF_OK;
-    f.from = *which == 1 ? w->partial : w->path;
+    MF_TRY(find_partial(w, &begun));
+    f.from = begun ? w->partial : w->path;
+    if (stat(f.from, &is) != 0) return MF_OK;
+    *which = begun ? 1 : 2;
     f.bytes = (size_t)is.st_size;
     return mf_guard(f.from, MF_GUARD_DECODING(is.st_size), work, take, &f);
 }

@@ -45,6 +45,12 @@ struct mf_writer {
 char *mf_writer_text(const struct mf_writer_wish *wish);
 
 /**
+ * Is @p path a file of a writer? *is 1: it has settings; 0: it has none, or there is no file. Local. Refuses with
+ * MF_INPUT what is not a sound HDF5 file.
+ */
+int mf_writer_owns(const char *path, int *is);
+
+/**
  * Finds out what there is of the set: *from is the file that has it (PATH.partial, PATH, or NULL), @p file its places,
  * w->status [file->samples] what is complete. Collective; refuses (agreed) as mf_writer_open() does.
  */

@@ -354,6 +354,43 @@ static void refusals(void)
     CHECK(mf_writer_close(w) == MF_OK);
 }
 
+static int make_sample(void *context, size_t id, struct mf_sample *sample)
+{
+    struct values v;
+
+    (void)make(context, id, 1, &v);
+    memcpy(sample->x, v.phase, VALUES);
+    memcpy(sample->real, v.real, 2 * sizeof(float));
+    sample->label = v.label[0];
+    sample->seed = v.seed[0];
+    return MF_OK;
+}
+
+/* A partial file of the other kind: samples of a writer are spared, and a set without settings is replaced. */
+static void beside(void)
+{
+    const char *path = scratch_file("beside.h5"), *begun = scratch_file("begun.h5");
+    struct mf_writer_wish wish = wish_of(SAMPLES, 2);
+    struct mf_writer *w = open_it(path, &wish);
+    char hash[MF_HASH_TEXT];
+    size_t done;
+
+    CHECK(write_some(w, &wish, 1) == MF_OK && mf_writer_close(w) == MF_OK);
+    CHECK(mf_dataset_write(&comm, path, &wish.set, NULL, make_sample, &wish) == MF_USAGE);
+    CHECK_SAYS(strstr(mf_err_text(), "beside.h5.partial' has samples of a set that is not complete"), "%s",
+               mf_err_text());
+    w = open_it(path, &wish);
+    done = (size_t)comm.size * PASS;
+    CHECK(mf_writer_found(w) == done && mf_writer_close(w) == MF_OK);
+    CHECK(mf_dataset_write(&comm, scratch_file("begun.h5.partial"), &wish.set, NULL, make_sample, &wish) == MF_OK);
+    write_all(begun, &wish);
+    check_set(begun, &wish, hash);
+    if (comm.rank == 0) scratch_write(scratch_file("begun.h5.partial"), "text", 4);
+    mf_comm_barrier(&comm);
+    refused_by(begun, &wish, MF_INPUT, "; remove that file, or give another output");
+    CHECK(mf_dataset_write(&comm, begun, &wish.set, NULL, make_sample, &wish) == MF_OK);
+}
+
 /* The process ends in the middle of its work, whether it has flushed or not. */
 static void killed(double seconds)
 {
@@ -393,6 +430,7 @@ int main(int argc, char **argv)
     faults();
     not_begun();
     refusals();
+    beside();
     if (comm.size == 1) {
         killed(0);
         killed(1e9);

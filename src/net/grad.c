@@ -13,13 +13,23 @@ struct grads {
     unsigned *written;     /* [values] of parameters: nodes that have written its gradient */
 };
 
-/* The parameter whose gradient the node writes as that of its input @p j: one that it reads, or the one whose copy in
- * 16 bits it reads as its weights; -1: none. */
+/* Does its gradient belong to the value of which it is a view? That of an expert's part does not. */
+static int is_view(const struct mf_value *value)
+{
+    return value->base >= 0 && !(value->role == MF_ROLE_PARAMETER && value->weight);
+}
+
+/* The parameter whose gradient the node writes as that of its input @p j: one that it reads, also through views, or the
+ * one whose copy in 16 bits it reads as its weights; -1: none. */
 static int parameter_of(const struct mf_net *net, const struct mf_node *node, int j)
 {
     const struct mf_value *value = &net->value[node->in[j]];
+    int v = node->in[j];
 
-    if (value->role == MF_ROLE_PARAMETER) return node->in[j];
+    if (value->role == MF_ROLE_PARAMETER) {
+        for (; is_view(&net->value[v]); v = net->value[v].base) MF_ASSERT(!net->value[v].summed);
+        return v;
+    }
     return value->weight && mf_ops[node->op]->shared >> j & 1 ? value->weight->value : -1;
 }
 
@@ -28,7 +38,7 @@ static int is_needed(const struct grads *s, int v)
     const struct mf_value *value = &s->list->net->value[v];
 
     if (value->stop) return 0;
-    return value->base >= 0 && value->role != MF_ROLE_PARAMETER ? is_needed(s, value->base) : s->needed[v];
+    return is_view(value) ? is_needed(s, value->base) : s->needed[v];
 }
 
 /* Does a gradient come back by input @p j of the node? */
@@ -96,16 +106,19 @@ static void give(struct grads *s, int v, int g, int own)
     s->gradient[v] = g;
 }
 
-/* The gradient of a parameter; more than one node writes it where weights are shared. */
-static int of_parameter(struct grads *s, int v)
+/* The gradient of a parameter, in the shape of the view @p x that a node reads. More than one node writes it where
+ * weights are shared. */
+static int of_parameter(struct grads *s, int v, int x)
 {
     struct mf_net *net = s->list->net;
-
     struct mf_weight *weight = net->value[v].weight;
+    const struct mf_shape shape = gradient_shape(net, x);
 
     if (weight->gradient < 0)
         weight->gradient = mf_value_new(net, MF_ROLE_GRADIENT, gradient_shape(net, v), "%s.grad", net->value[v].name);
-    return weight->gradient;
+    if (net->value[x].role != MF_ROLE_PARAMETER || x == v) return weight->gradient;
+    MF_ASSERT(mf_shape_count(&shape) == mf_shape_count(&net->value[v].shape));
+    return mf_value_view(net, weight->gradient, 0, shape, "'");
 }
 
 /* Which inputs need a gradient that a node must compute. Where the gradient is dout itself, it is passed on. */
@@ -150,7 +163,7 @@ static void append(struct grads *s, const struct mf_node *of, unsigned wanted)
         back->in[j] = in >> j & 1 ? x : -1;
         if (!(wanted >> j & 1)) continue;
         if (parameter >= 0) {
-            din[j] = of_parameter(s, parameter);
+            din[j] = of_parameter(s, parameter, x);
             if (s->written[parameter]++) back->add |= 1u << j;
         } else {
             din[j] = mf_value_new(net, MF_ROLE_ACTIVATION, gradient_shape(net, x), "%s.g%d", net->value[x].name, j);

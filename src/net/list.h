@@ -56,7 +56,8 @@ struct mf_value {
     int flat;                 /* an array of a layout, of which parameters are views, or a piece of one */
     int group;                /* of an array that ranks exchange: number of their group */
     int summed;               /* a view whose gradient is summed over the ranks of its group */
-    struct mf_weight *weight; /* of a parameter of a model, or of its copy in another type; NULL: it is neither */
+    struct mf_weight *weight; /* of a parameter of a model, or of its copy in another type; NULL: it is neither, or a
+                                 view of one */
     int kept;                 /* somebody reads it after the walk: a loss, an activation that is saved */
     int lasting;              /* mf_pass_live(): it keeps its content between walks */
     size_t at;                /* then: where it stands in the lasting memory of its place [bytes] */
@@ -166,10 +167,10 @@ static inline int mf_value_is_away(const struct mf_value *value)
     return value->weight && value->weight->shard.of > 0 && value->weight->shard.count == 0;
 }
 
-/** Is it a parameter that a model names, and not an array of a layout? */
+/** Is it a parameter that a model names, and neither an array of a layout nor a view of a parameter? */
 static inline int mf_value_is_weight(const struct mf_value *value)
 {
-    return value->role == MF_ROLE_PARAMETER && !value->flat;
+    return value->role == MF_ROLE_PARAMETER && value->weight && !value->flat;
 }
 
 /** The place in the whole of number @p i of a parameter of which this rank has a part. */

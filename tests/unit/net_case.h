@@ -87,13 +87,23 @@ static inline int gate(struct mf_build *b, int x)
     return mf_build_two(b, MF_OP_MUL, "gated", x, mixed);
 }
 
+/* A parameter in another shape, read twice. */
+static inline int placed(struct mf_build *b, int x, const struct choice *c)
+{
+    const struct mf_shape line = {.type = MF_F32, .n = 1, .d = {3 * 8}};
+    const int all = mf_build_parameter(b, "positions", line, MF_START_NORMAL, 0.02);
+    const int at = mf_build_reshape(b, all, flat(3, 8));
+
+    x = mf_build_two(b, MF_OP_ADD, "placed", x, at);
+    return mf_build_two(b, MF_OP_MUL, "scaled", x, c->stop ? mf_build_stop(b, at) : at);
+}
+
 /* A transformer on three tokens with learned positions. Its head sees the first token twice. */
 static inline int transformer(struct mf_build *b, int x, const struct choice *c)
 {
     int all[2];
 
-    x = mf_build_linear(b, "stem", x, 8);
-    x = mf_build_two(b, MF_OP_ADD, "placed", x, mf_build_parameter(b, "positions", flat(3, 8), MF_START_NORMAL, 0.02));
+    x = placed(b, mf_build_linear(b, "stem", x, 8), c);
     for (int i = 0; i < 2; ++i) {
         mf_build_segment(b, 1);
         x = block(b, x, c, i);

@@ -256,6 +256,26 @@ static void check_denoiser(void)
     mf_net_free(net);
 }
 
+/* A view of a parameter is no other weight. Its gradient is the parameter's. */
+static void check_views(void)
+{
+    struct choice c = usual;
+    struct mf_net *net = mf_net_new();
+    struct mf_build b = {.list = mf_list_new(net, "views")};
+    const int x = mf_build_input(&b, "x", (struct mf_shape){.type = MF_F32, .n = 3, .d = {2, 3, 8}});
+    const int loss = mf_build_two(&b, MF_OP_SQUARED_LOSS, "loss", placed(&b, x, &c), x);
+    size_t weights = 0, gradients = 0;
+
+    CHECK_SAYS(mf_build_end(&b) == MF_OK, "%s", mf_err_text());
+    mf_pass_grad(b.list, 1, &loss, 1);
+    for (size_t v = 0; v < net->values; ++v) {
+        weights += mf_value_is_weight(&net->value[v]) != 0;
+        gradients += mf_value_gradient(&net->value[v]) >= 0;
+    }
+    CHECK_SAYS(weights == 1 && gradients == 1, "%zu weights, %zu gradients", weights, gradients);
+    mf_net_free(net);
+}
+
 /* Refusals name the node. */
 static void check_refusals(void)
 {
@@ -363,6 +383,7 @@ int main(int argc, char **argv)
     check_costs();
     check_lists(&d);
     check_denoiser();
+    check_views();
     check_refusals();
     device_close(&d);
     return failures != 0;

@@ -151,14 +151,19 @@ static int keep(struct mf_writer *w, int rc)
 
 static int sync_file(const struct mf_writer *w)
 {
+    if (mf_fault("io.flush")) return mf_fail(MF_OUTPUT, "cannot write '%s' to disk: injected fault", w->partial);
     if (mf_flush(w->descriptor) == 0 || errno == EINVAL) return MF_OK; /* EINVAL: a file system that flushes nothing */
     return mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", w->partial, strerror(errno));
 }
 
-/* Values first, then the marks of their samples. Local. */
+/* Values first, then the marks of their samples. The system reports only once that it could not write values, so a
+ * later flush may succeed without them: their samples are never marked then. Local. */
 static int flush(struct mf_writer *w)
 {
-    if (w->pendings) MF_TRY(sync_file(w));
+    const int rc = w->pendings ? sync_file(w) : MF_OK;
+
+    if (rc != MF_OK) w->pendings = 0;
+    MF_TRY(rc);
     for (size_t i = 0; i < w->pendings; ++i)
         MF_TRY(mf_write_at(w->descriptor, w->partial, w->status + w->pending[i].first, w->pending[i].count,
                            w->file.lay.at[MF_PART_STATUS] + w->pending[i].first));

@@ -72,7 +72,8 @@ size_t mf_writer_found(const struct mf_writer *writer);
 /**
  * Writes a window that this rank has made. Windows do not overlap, and ranks need not write them in step. Local;
  * refuses with MF_INPUT values that a set may not hold, and with MF_OUTPUT. The sentence says where complete samples
- * are. The writer can only be closed then, so ranks agree on the code before they go on. Fault site "io.write".
+ * are. The writer can only be closed then, so ranks agree on the code before they go on. A window that the disk did not
+ * take is not complete. Fault sites "io.write", "io.flush".
  */
 int mf_writer_put(struct mf_writer *writer, const struct mf_writer_window *window);
 

@@ -289,6 +289,26 @@ static void faults(void)
     check_set(path, &wish, hash);
 }
 
+/* The system tells once that the disk does not have a window: it is not complete, also after a close that hears
+ * nothing. */
+static void unflushed(void)
+{
+    const char *path = scratch_file("unflushed.h5");
+    const struct mf_writer_wish wish = wish_of(SAMPLES, 2);
+    struct mf_writer *w = open_it(path, &wish);
+    char hash[MF_HASH_TEXT], fault[60];
+
+    snprintf(fault, sizeof fault, "io.flush:visit=2:rank=%d", comm.size - 1);
+    mf_fault_set(fault);
+    CHECK(write_some(w, &wish, 2) == MF_OUTPUT);
+    mf_fault_set(NULL);
+    CHECK(mf_writer_close(w) == MF_OK);
+    w = open_it(path, &wish);
+    CHECK(mf_writer_found(w) == (2 * (size_t)comm.size - 1) * PASS && mf_writer_close(w) == MF_OK);
+    write_all(path, &wish);
+    check_set(path, &wish, hash);
+}
+
 /* A file that cannot be begun is not left behind. */
 static void not_begun(void)
 {
@@ -428,6 +448,7 @@ int main(int argc, char **argv)
     }
     lengthened();
     faults();
+    unflushed();
     not_begun();
     refusals();
     beside();

@@ -32,9 +32,8 @@ int mf_arrays_open(const struct mf_comm *comm, struct mf_queue *queue, size_t by
 
 /** From now on exchanges of @p group go among the ranks of @p comm. These are a part of the ranks of the arrays
  * (mf_comm_split()). An array lies at the same offset on these; other ranks may have none there. A message may move any
- * device memory. The communicator @p
- * comm and its transport outlive the arrays. The size @p largest is as above, of this group. Collective over @p comm;
- * refuses (agreed) with MF_MEMORY. */
+ * device memory. The communicator @p comm and its transport outlive the arrays. The size @p largest is as above, of
+ * this group. Collective over @p comm; refuses (agreed) with MF_MEMORY. */
 int mf_arrays_join(struct mf_arrays *arrays, int group, const struct mf_comm *comm, size_t largest);
 
 /** Finishes what was started, then frees the memory. NULL is allowed. Collective. */

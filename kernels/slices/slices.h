@@ -99,8 +99,8 @@ struct mf_slice_task {
 struct mf_slice_ops {
     const struct mf_slice_kind *kind;
     const void *family; /* the back end's own, for plan(); or NULL */
-    /** Does a team (desc.team) share the work of eval()? Then all its workers call it with equal inputs, and all get
-     * the results. The work of match() is shared where it remembers a slice (memory). */
+    /** Does a team (desc.team) share the work of eval() and total()? Then these are collective: all its workers call
+     * them with equal inputs, and all get the results. So is match() where it remembers a slice (memory). */
     int shares;
     /** Makes a plan of this table: takes its work areas from queue->arena, twiddles, transform plans. May refuse with
      * MF_MEMORY. */
@@ -108,9 +108,9 @@ struct mf_slice_ops {
                 struct mf_slice_plan **plan);
     void (*free)(struct mf_slice_plan *plan);
     /**
-     * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends only on its pair
-     * (kernels/slices/view.h). Batch, lanes and threads do not matter. For families without a gradient task->g.base is
-     * NULL.
+     * Runs a task. Not collective but in a team (shares), never refuses, allocates nothing. The result of a slice
+     * depends only on its pair (kernels/slices/view.h). Batch, lanes and threads do not matter. For families without a
+     * gradient task->g.base is NULL.
      */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
     /** Adds the sum over the view's slices of D to total [levels][entries] (queue->host, double). */

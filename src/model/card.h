@@ -1,6 +1,5 @@
 /* The card of a model: how to build it, what it reads and what it returns. In a file it is a JSON object in the
- * metadata
- * ("mesoforge") of model.safetensors. Lists of nodes are never stored. All functions are local. */
+ * metadata ("mesoforge") of model.safetensors. Lists of nodes are never stored. All functions are local. */
 #ifndef MF_MODEL_CARD_H
 #define MF_MODEL_CARD_H
 

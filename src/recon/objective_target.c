@@ -159,6 +159,7 @@ void mf_objective_mean_error(struct mf_objective *o, size_t t, float *x, double 
             for (size_t k = 0; k < mf_redistribute_rounds(s->redistribution[p]); ++k) {
                 mf_redistribute_fetch(s->redistribution[p], k, x + p * voxels, &view);
                 mf_phase_count(mf_objective_cost(o, s, t, view.count, MF_COST_TOTAL));
+                MF_ASSERT(o->team.parts <= 1 || !o->ops[t]->shares); /* the team's total() is collective */
                 if (view.count) o->ops[t]->total(s->plan[t], &view, s->sum + p * s->levels * entries);
             }
         o->backend->sync(o->queue);

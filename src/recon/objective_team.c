@@ -17,14 +17,26 @@ size_t mf_objective_team_of(const size_t dims[3], size_t ranks)
     return most < ranks ? most : ranks;
 }
 
-/* Ranks that share the work: the first ones, as many as it is worth. Host memory is what they exchange. */
-static int parts_of(const struct mf_objective *o)
+/* May this rank share? They exchange host memory. */
+static int may_share(const struct mf_objective *o)
 {
     int shared = 0;
 
-    if (o->home != o->queue || mf_apart(o->queue)) return 1;
+    if (o->home != o->queue || mf_apart(o->queue)) return 0;
     for (size_t t = 0; t < o->opts.terms; ++t) shared |= o->ops[t] && (o->ops[t]->shares || o->ops[t]->memory);
-    return shared ? (int)mf_objective_team_of(o->slab.dims, (size_t)o->comm->size) : 1;
+    return shared;
+}
+
+/* Ranks that share the work: the first ones, as many as it is worth; 1 where one rank may not. Collective. */
+static int parts_of(const struct mf_objective *o)
+{
+    const size_t most = mf_objective_team_of(o->slab.dims, (size_t)o->comm->size);
+    int64_t refuses;
+
+    if (most == 1) return 1;
+    refuses = !may_share(o);
+    mf_comm_max_int(o->comm, 1, &refuses);
+    return refuses ? 1 : (int)most;
 }
 
 static void share(void *context, void *data, const size_t *offset)

@@ -94,7 +94,7 @@ def volume(folder, files, words, ranks=1, threads=1):
 def same_bytes(folder, name, images, many, *words):
     """Whole runs, to the last bit. @many: (ranks, threads) to compare with one rank of one thread."""
     files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
-    words = ["--limit_to", 4, "--max_iter", 60, "--deterministic", *words]
+    words = ["--limit_to", 4, "--max_iter", 20 if "Patches" in words else 60, "--deterministic", *words]
     first, done = volume(folder, files, words)
     for ranks, threads in some_of(many):
         again, more = volume(folder, files, words, ranks, threads)
@@ -125,6 +125,9 @@ def main():
         first_losses(folder, blobs((16, 16), TWO, 1))
         some = ((1, 2), (3, 1))
         a = same_bytes(folder, "image", [blobs((24, 32), TWO, 5)], ((1, 2), (2, 1)), "--seed", 1)
+        lines = ("--descriptor_types", "S2", "LinealPath", "Patches", "--polish-rounds", 1)  # two ranks and more share such images
+        same_bytes(folder, "shared image, three phases", [blobs((96, 90), THREE, 5)], ((2, 1), (3, 2)), *lines, "--loss_type", "RMS", "--non_periodic")
+        same_bytes(folder, "shared image, coarse to fine", [blobs((96, 96), TWO, 5)], ((2, 2),), *lines, "--use_multigrid_reconstruction")
         b = same_bytes(folder, "volume", [blobs((16, 20), TWO, 6)], ((1, 2), (2, 2), (3, 1), (4, 1)), "--add_dimension", 13, "--seed", 1)
         same_bytes(folder, "three phases", [blobs((12, 16), THREE, 7)], some, "--add_dimension", 10)
         same_bytes(folder, "Adam, coarse to fine", [blobs((16, 16), TWO, 9)], some, "--add_dimension", 16, "--optimizer_type", "Adam", "--use_multigrid_reconstruction")

@@ -37,6 +37,19 @@ static void mark_written(const struct mf_net *net, unsigned char *written, int v
 /* How many ranks exchange an array. */
 static int exchanged(const struct mf_net *net, int v) { return net->value[v].group == MF_GROUP_ALL ? 2 : 1; }
 
+/* Another list may exchange gradients. The size of a cut layer's differs between ranks, so only a node can say that it
+ * is exchanged. */
+static void mark_gradients(const struct mf_net *net, struct life *life)
+{
+    for (size_t v = 0; v < net->values; ++v)
+        if (net->value[v].role == MF_ROLE_GRADIENT) life[v].exchanged = exchanged(net, (int)v);
+    for (size_t v = 0; v < net->values; ++v) {
+        const int gradient = mf_value_gradient(&net->value[v]);
+
+        if (gradient >= 0 && net->value[v].weight->shard.of > 0) life[gradient].exchanged = 0;
+    }
+}
+
 /* What others touch, too, is there from the beginning of a stretch to its end. */
 static void keep_through(const struct mf_list *list, struct life *life)
 {
@@ -64,11 +77,8 @@ static struct life *lives_of(const struct mf_list *list)
     struct mf_operand operand[MF_OPERANDS];
 
     for (size_t v = 0; v < net->values; ++v)
-        life[v] = (struct life){.value = (int)v,
-                                .home = (int)v,
-                                .first = -1,
-                                .last = -1,
-                                .exchanged = net->value[v].role == MF_ROLE_GRADIENT ? exchanged(net, (int)v) : 0};
+        life[v] = (struct life){.value = (int)v, .home = (int)v, .first = -1, .last = -1};
+    mark_gradients(net, life);
     for (size_t i = 0; i < list->nodes; ++i) {
         const size_t n = mf_node_operands(&list->node[i], operand);
 

@@ -220,7 +220,8 @@ def refused():
                                 (2, ("image.npy", "--stride", 8), "--stride is for tiles"), (2, ("image.npy", *tile, "--table", "t.csv"), "--table is for samples that are no tiles"),
                                 (2, ("image.npy", "--tile", 4), "--tile must be 8 to"), (2, ("image.npy", "--tile", 8, 8, 8), "one value or two"), (2, ("image.npy", *tile, "--stride", 0), "--stride must be 1"),
                                 (2, ("image.npy", *tile, "--labels", "y.npy"), "as 0,255, not 'y.npy'"), (2, ("image.npy", *tile, "--grey-values", "--threshold", "otsu"), "leave one of them out"),
-                                (2, ("image.npy", *tile, "--classes", "a", "b"), "2 names for 1 image"), (2, ("image.npy", "grey.png"), "several images are cut by --tile"), (2, tile, "no image"),
+                                (2, ("image.npy", *tile, "--classes", "a", "b"), "2 names for 1 image"), (2, ("image.npy", "grey.png", "a.npy", *tile, "--classes", "a,,b"), "--classes: name 2 is empty"),
+                                (2, ("image.npy", *tile, "--classes", "a,"), "--classes: name 2 is empty"), (2, ("image.npy", "--classes", "a", "", "b"), "--classes: name 2 is empty"), (2, ("image.npy", "grey.png"), "several images are cut by --tile"), (2, tile, "no image"),
                                 (2, ("image.npy", *tile, "--crop", 0, 0, 500, 500), "--crop"), (2, ("image.npy", *tile, "--output", "image.npy"), "")):
         done = run("data", "import", *words, *(() if "--output" in words else ("--output", "never.h5")))
         check(done.status == status and says in done.err and done.err.count("mesoforge: data import: ") == 1, f"{words}: {done}")

@@ -57,8 +57,10 @@ static int check_columns(const struct data_import *o)
 
 static int check_classes(const struct data_import *o)
 {
-    for (size_t k = 0; k < o->classes.count; ++k)
+    for (size_t k = 0; k < o->classes.count; ++k) {
+        if (!*o->classes.at[k]) return mf_fail(MF_USAGE, "--classes: name %zu is empty", k + 1);
         if (mf_utf8_wrong(o->classes.at[k])) return mf_fail(MF_USAGE, "--classes: name %zu is not UTF-8", k + 1);
+    }
     return MF_OK;
 }
 

@@ -199,8 +199,9 @@ static int sort_images(const struct data_import *o, size_t images, struct classe
 
     classes->of = MF_MUST(calloc(images + 1, sizeof *classes->of), "classes");
     for (size_t i = 0; i < o->classes.count; ++i)
-        for (const char *at = o->classes.at[i], *end; *at; at = *end ? end + 1 : end) {
+        for (const char *at = o->classes.at[i], *end; at; at = *end ? end + 1 : NULL) {
             end = strchrnul(at, ',');
+            if (end == at) return mf_fail(MF_USAGE, "--classes: name %zu is empty", n + 1);
             if (end - at >= MF_REAL_TEXT)
                 return mf_fail(MF_USAGE, "--classes: '%.80s' has more than %d bytes", at, MF_REAL_TEXT - 1);
             if (n < images) classes->of[n] = class_of(&classes->name, at, (size_t)(end - at));

@@ -274,7 +274,7 @@ int mf_writer_finish(struct mf_writer *w)
 
     if (w->complete) return MF_OK;
     rc = mf_agree(w->comm, end(w));
-    if (rc == MF_OK) rc = check_all(w);
+    if (rc == MF_OK) MF_TRY(check_all(w));
     if (rc == MF_OK) rc = mf_seal_write(w->comm, w->partial, w->path, 0, &w->seen[0]);
     if (rc == MF_OK) rc = mf_agree(w->comm, w->comm->rank == 0 ? mf_atomic_settle(w->partial, w->path) : MF_OK);
     w->complete = rc == MF_OK;

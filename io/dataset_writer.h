@@ -78,8 +78,9 @@ size_t mf_writer_found(const struct mf_writer *writer);
 int mf_writer_put(struct mf_writer *writer, const struct mf_writer_window *window);
 
 /**
- * Seals the set, in which all samples are complete, and gives it its name. Collective; refuses (agreed) with MF_OUTPUT.
- * Then PATH.partial stays, and the next mf_writer_open() finds it complete. Fault site "io.rename".
+ * Seals the set, in which all samples are complete, and gives it its name. Collective; refuses (agreed):
+ * - MF_USAGE: samples are missing. They can still be written.
+ * - MF_OUTPUT. Then PATH.partial stays, and the next mf_writer_open() goes on with it. Fault site "io.rename".
  */
 int mf_writer_finish(struct mf_writer *writer);
 

@@ -28,12 +28,21 @@ static void put_experts(const struct mf_experts *experts, struct mf_json *to)
     mf_json_put(to, "expert_ids", ids);
 }
 
+struct mf_channel mf_model_card_channel(const struct mf_model_card *c, size_t k)
+{
+    return c->channel ? c->channel[k] : (struct mf_channel){.deviation = 1, .least = 1};
+}
+
 /* One number of each channel. */
 static void put_channels(const struct mf_model_card *c, const char *key, size_t at, struct mf_json *input)
 {
     double value[MF_CHANNELS_MAX];
 
-    for (size_t k = 0; k < c->dims[3]; ++k) memcpy(&value[k], (const char *)&c->channel[k] + at, sizeof *value);
+    for (size_t k = 0; k < c->dims[3]; ++k) {
+        const struct mf_channel channel = mf_model_card_channel(c, k);
+
+        memcpy(&value[k], (const char *)&channel + at, sizeof *value);
+    }
     mf_json_reals(input, key, value, c->dims[3]);
 }
 
@@ -42,9 +51,13 @@ static void put_values(const struct mf_model_card *c, struct mf_json *input)
 {
     int known = 1;
 
-    mf_json_text(input, "type", c->phases ? "phases" : c->type);
+    if (c->phases || c->type) mf_json_text(input, "type", c->phases ? "phases" : c->type);
     if (c->phases) return;
-    for (size_t k = 0; k < c->dims[3]; ++k) known &= c->channel[k].least <= c->channel[k].most;
+    for (size_t k = 0; k < c->dims[3]; ++k) {
+        const struct mf_channel channel = mf_model_card_channel(c, k);
+
+        known &= channel.least <= channel.most;
+    }
     put_channels(c, "mean", offsetof(struct mf_channel, mean), input);
     put_channels(c, "deviation", offsetof(struct mf_channel, deviation), input);
     if (!known) return;
@@ -64,7 +77,7 @@ struct mf_json *mf_model_card_json(const struct mf_model_card *c)
     mf_json_int(input, "phases", c->phases);
     put_values(c, input);
     mf_json_put(json, "input", input);
-    if (c->outputs.count > 0) mf_outputs_put(&c->outputs, json);
+    if (c->outputs.name) mf_outputs_put(&c->outputs, json);
     free(word);
     return json;
 }

@@ -26,7 +26,7 @@ struct mf_model_card {
     size_t dims[4];             /* of a sample: {nz, ny, nx, channels of the network} */
     int phases;                 /* 0: images */
     const char *type;           /* of images: "uint8", "float32"; NULL: the file does not say */
-    struct mf_channel *channel; /* [channels] of images, over the train split */
+    struct mf_channel *channel; /* [channels] of images, over the train split; NULL: unknown */
     struct mf_outputs outputs;
 };
 
@@ -35,8 +35,11 @@ struct mf_model_card {
 int mf_model_card_open(const char *path, struct mf_model_card *card);
 void mf_model_card_close(struct mf_model_card *card);
 
-/** The object for a file. Outputs are left out where there are none. The caller frees. */
+/** The object for a file. It leaves out outputs without names, and a type that is NULL. The caller frees. */
 struct mf_json *mf_model_card_json(const struct mf_model_card *card);
+
+/** Channel @p k of images. Where nothing is known its mean is 0, its deviation 1, and `least` is above `most`. */
+struct mf_channel mf_model_card_channel(const struct mf_model_card *card, size_t k);
 
 /** Refuses with MF_INPUT a dataset whose samples the model cannot read. Otherwise the set takes the model's mean and
  * deviation of images. */

@@ -53,8 +53,10 @@ static void find_form(struct mf_model *m)
     const struct mf_model_card *c = m->card;
 
     for (size_t k = 0; !c->phases && k < c->dims[3]; ++k) {
-        m->mean[k] = c->channel ? c->channel[k].mean : 0;
-        m->deviation[k] = c->channel ? c->channel[k].deviation : 1;
+        const struct mf_channel channel = mf_model_card_channel(c, k);
+
+        m->mean[k] = channel.mean;
+        m->deviation[k] = channel.deviation;
     }
     m->form = (struct mf_sample_form){.voxels = c->dims[0] * c->dims[1] * c->dims[2],
                                       .channels = c->dims[3],
@@ -180,11 +182,16 @@ int mf_model_output(struct mf_model *m, size_t n, float *answer)
 int mf_model_save(const struct mf_model *m, const char *path)
 {
     const struct mf_weights w = weights_of(m);
-    struct mf_json *json = m->card->json ? NULL : mf_model_card_json(m->card);
-    char *text = mf_json_string(json ? json : m->card->json);
-    const char *const metadata[] = {"format", "pt", "mesoforge", text, NULL};
-    const int rc = mf_weights_save(&w, path, metadata);
+    const char *metadata[] = {"format", "pt", "mesoforge", NULL, NULL};
+    struct mf_json *json;
+    char *text;
+    int rc;
 
+    if (!m->card->outputs.name)
+        return mf_fail(MF_USAGE, "cannot save a model to '%s': its outputs have no names; give them in its card", path);
+    json = m->card->json ? NULL : mf_model_card_json(m->card);
+    metadata[3] = text = mf_json_string(json ? json : m->card->json);
+    rc = mf_weights_save(&w, path, metadata);
     free(text);
     mf_json_free(json);
     return rc;

@@ -23,8 +23,9 @@ struct mf_model;
 int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model);
 
 /** The same of a request: @p card has arch and args (of a word: mf_arch_read(); mf_arch_complete() completes them),
- * dims, phases, and outputs with count and, unless they are classes, units. It outlives the model. Weights are at their
- * start, which @p seed decides. Refuses with MF_USAGE, MF_MEMORY, MF_DEVICE. */
+ * dims, phases, and outputs with count and, unless they are classes, units. Names of outputs are for saving. Images may
+ * have type and channel. It outlives the model. Weights are at their start, which @p seed decides. Refuses with
+ * MF_USAGE, MF_MEMORY, MF_DEVICE. */
 int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch, struct mf_queue *queue,
                   struct mf_model **model);
 
@@ -51,7 +52,7 @@ void mf_model_walk(struct mf_model *model, size_t n);
  * the training. Refuses with MF_NUMERIC where one of them is not finite. */
 int mf_model_output(struct mf_model *model, size_t n, float *answer);
 
-/** Writes it to a file, with its card. MF_OUTPUT. */
+/** Writes it to a file, with its card. Refuses with MF_USAGE outputs without names; MF_OUTPUT. */
 int mf_model_save(const struct mf_model *model, const char *path);
 
 #endif

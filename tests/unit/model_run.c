@@ -74,6 +74,32 @@ static void runs(const struct device *d, const char *word, int classes)
     free(same);
 }
 
+/* Of images a request may say their extents alone; outputs need names in a file, and in no walk. */
+static void says_little(const struct device *d)
+{
+    const char *path = scratch_file("little.safetensors");
+    struct mf_model_card c = request("mlp:width=8,depth=2", 1);
+    float image[VOXELS], made[OUTPUTS], opened[OUTPUTS];
+    struct mf_model *m;
+
+    for (size_t i = 0; i < VOXELS; ++i) image[i] = (float)(i % 5);
+    c.phases = 0;
+    c.outputs.name = NULL;
+    CHECK_SAYS(mf_model_make(&c, 7, 1, d->q, &m) == MF_OK, "%s", mf_err_text());
+    CHECK(mf_model_save(m, path) == MF_USAGE && strstr(mf_err_text(), "its outputs have no names"));
+    c.outputs.name = names;
+    CHECK_SAYS(mf_model_save(m, path) == MF_OK, "%s", mf_err_text());
+    for (int k = 0; k < 2; ++k) {
+        CHECK(mf_model_feed(m, 0, image) == MF_OK);
+        mf_model_walk(m, 1);
+        CHECK(mf_model_output(m, 1, k ? opened : made) == MF_OK);
+        mf_model_close(m);
+        m = NULL;
+        if (k == 0) CHECK_SAYS(mf_model_open(path, 1, d->q, &m) == MF_OK, "%s", mf_err_text());
+    }
+    CHECK(memcmp(made, opened, sizeof made) == 0);
+}
+
 /* Opens the file that is there. The test runs without the caches of malloc, whose free pieces count as used. */
 static void leaves_nothing(const struct device *d)
 {
@@ -125,6 +151,7 @@ int main(void)
     runs(&d, "vit:width=8,depth=2,heads=2,patch=4,experts=4,top-k=2,temperature=0.8,balance=0.1", 1);
     runs(&d, "moe:width=8,depth=1,experts=3,top-k=1,temperature=0.7,features=cnn", 0);
     runs(&d, "cnn:width=4,depth=2,dropout=0.1", 1);
+    says_little(&d);
     leaves_nothing(&d);
     words();
     scratch_close(&self);

@@ -52,6 +52,16 @@ static int take_memory(struct mf_writer *w)
     return mf_fail(MF_MEMORY, "no memory for the state of %zu samples", wish->set.samples);
 }
 
+/* Longer settings could not be read back. */
+static int check_settings(const struct mf_writer *w)
+{
+    const size_t bytes = strlen(w->settings);
+
+    if (bytes <= MF_WRITER_SETTINGS) return MF_OK;
+    return mf_fail(MF_USAGE, "cannot write '%s': it has %zu bytes of settings, at most %d are possible", w->path, bytes,
+                   MF_WRITER_SETTINGS);
+}
+
 static struct mf_writer *writer_new(const struct mf_comm *comm, const char *path, const struct mf_writer_wish *wish)
 {
     struct mf_writer *w = MF_MUST(calloc(1, sizeof *w), "a writer");
@@ -121,8 +131,10 @@ int mf_writer_open(const struct mf_comm *comm, const char *path, const struct mf
     const struct mf_launcher launcher = mf_launcher_find();
     const struct mf_lock_job job = {launcher.job, launcher.restarts};
     struct mf_writer *w = writer_new(comm, path, wish);
-    int rc = mf_agree(comm, take_memory(w));
+    int rc = check_settings(w);
 
+    if (rc == MF_OK) rc = take_memory(w);
+    rc = mf_agree(comm, rc);
     if (rc == MF_OK) rc = mf_lock_take(comm, path, &job, &w->lock);
     if (rc == MF_OK) rc = begin(w, provenance);
     if (rc != MF_OK)

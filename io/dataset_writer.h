@@ -55,7 +55,8 @@ struct mf_writer;
  * All memory is taken here, and all space on the disk where the file system can reserve it. @p path is locked.
  *
  * Collective; refuses (agreed) and changes nothing:
- * - MF_USAGE: a set of other settings, or of more samples. The sentence lists the settings that differ.
+ * - MF_USAGE: a set of other settings or given splits, or of more samples. The sentence says what differs. Or settings,
+ *   arrays included, of more than MF_WRITER_SETTINGS bytes.
  * - MF_INPUT: what is there is no set of a writer, or is damaged.
  * - MF_OUTPUT, MF_MEMORY. After MF_OUTPUT no file is left behind.
  */

@@ -30,6 +30,15 @@ static void put_names(FILE *to, const char *what, size_t n, const char *const *n
     fprintf(to, "\n");
 }
 
+static const char *type_name(enum mf_h5_type type)
+{
+    static const char *const name[] = {
+        [MF_H5_U8] = "uint8",    [MF_H5_I32] = "int32",  [MF_H5_I64] = "int64", [MF_H5_F32] = "float32",
+        [MF_H5_F64] = "float64", [MF_H5_U32] = "uint32", [MF_H5_U64] = "uint64"};
+
+    return name[type];
+}
+
 char *mf_writer_text(const struct mf_writer_wish *wish)
 {
     const struct mf_dataset_wish *w = &wish->set;
@@ -48,7 +57,7 @@ char *mf_writer_text(const struct mf_writer_wish *wish)
     fprintf(to, "splits: %.17g, %.17g, seed %llu%s\n", w->part[0], w->part[1], (unsigned long long)w->split_seed,
             w->split ? ", given" : "");
     for (size_t i = 0; i < wish->arrays; ++i) {
-        fprintf(to, "%s: type %d", wish->array[i].path, (int)wish->array[i].type);
+        fprintf(to, "%s: %s", wish->array[i].path, type_name(wish->array[i].type));
         for (int a = 0; a < wish->array[i].ndim; ++a) fprintf(to, " x %zu", wish->array[i].dims[a]);
         fprintf(to, "\n");
     }
@@ -187,6 +196,28 @@ static int read_settings(struct mf_h5 *h5, const struct finding *f)
     return rc;
 }
 
+static const char *split_name(uint8_t split) { return split < MF_SPLITS ? mf_split_names[split] : "none"; }
+
+/* Splits that are given are no setting of one line: the file itself has them. */
+static int compare_splits(struct mf_h5 *h5, const struct finding *f)
+{
+    const uint8_t *given = f->w->wish->set.split;
+    const size_t n = f->file->samples;
+    uint8_t *has;
+    size_t i = 0;
+    int rc;
+
+    if (!given) return MF_OK;
+    has = MF_MUST(calloc(n + 1, 1), "splits");
+    rc = mf_h5_read_rows(h5, mf_set_parts[MF_PART_SPLIT].path, MF_H5_U8, 0, n, has);
+    while (rc == MF_OK && i < n && has[i] == given[i]) ++i;
+    if (rc == MF_OK && i < n)
+        rc = mf_fail(MF_USAGE, "cannot continue '%s': sample %zu is of split %s there, not %s; give another output",
+                     f->from, i, split_name(has[i]), split_name(given[i]));
+    free(has);
+    return rc;
+}
+
 static int read_file(struct mf_h5 *h5, const struct finding *f, FILE *to)
 {
     const size_t most = f->w->wish->set.samples;
@@ -199,6 +230,7 @@ static int read_file(struct mf_h5 *h5, const struct finding *f, FILE *to)
         return mf_fail(MF_USAGE, "'%s' is of %zu samples, more than %zu; give as many or more, or another output",
                        f->from, shape.dims[0], most);
     MF_TRY(read_places(h5, f));
+    MF_TRY(compare_splits(h5, f));
     MF_TRY(mf_h5_read_rows(h5, mf_set_parts[MF_PART_STATUS].path, MF_H5_U8, 0, shape.dims[0], f->w->status));
     MF_TRY(mf_guard_send(to, f->file, sizeof *f->file));
     return mf_guard_send(to, f->w->status, shape.dims[0]);

@@ -343,8 +343,10 @@ static void refusals(void)
     struct mf_writer *w = open_it(path, &wish);
     struct values v;
     struct mf_writer_window window = make(&wish, 0, 1, &v);
-    char hash[MF_HASH_TEXT];
+    char hash[MF_HASH_TEXT], *long_text = calloc(MF_WRITER_SETTINGS + 1, 1);
 
+    if (!long_text) abort();
+    memset(long_text, 'a', MF_WRITER_SETTINGS);
     CHECK(mf_writer_finish(w) == MF_USAGE && strstr(mf_err_text(), "has 0 of its 53 samples"));
     CHECK(write_some(w, &wish, 1) == MF_OK); /* only samples were missing */
     CHECK(mf_writer_finish(w) == MF_USAGE && mf_writer_close(w) == MF_OK);
@@ -356,11 +358,13 @@ static void refusals(void)
         refused_by(path, &wrong, MF_USAGE, "is of 53 samples, more than 52");
         wrong = wish;
         wrong.arrays = 1;
-        refused_by(path, &wrong, MF_USAGE, "/activations/last: type 1 (now not there)");
+        refused_by(path, &wrong, MF_USAGE, "/activations/last: int32 (now not there)");
         wrong = wish;
         if (!finished) write_all(path, &wish);
     }
     check_set(path, &wish, hash);
+    wrong.settings = long_text;
+    refused_by(path, &wrong, MF_USAGE, "bytes of settings, at most 1048576 are possible");
     wrong.settings = "seed: 8\n";
     wrong.anew = 1;
     w = open_it(path, &wrong);
@@ -373,6 +377,7 @@ static void refusals(void)
     v.phase[3] = 2;
     CHECK(mf_agree(&comm, mf_writer_put(w, &window)) == MF_INPUT && strstr(mf_err_text(), "none of the phases 0 to 1"));
     CHECK(mf_writer_close(w) == MF_OK);
+    free(long_text);
 }
 
 static int make_sample(void *context, size_t id, struct mf_sample *sample)
@@ -410,6 +415,24 @@ static void beside(void)
     mf_comm_barrier(&comm);
     refused_by(begun, &wish, MF_INPUT, "; remove that file, or give another output");
     CHECK(mf_dataset_write(&comm, begun, &wish.set, NULL, make_sample, &wish) == MF_OK);
+}
+
+/* Given splits are part of a set: it does not go on with others, and may become longer with the same. */
+static void given_splits(void)
+{
+    const char *path = scratch_file("given.h5");
+    uint8_t split[MORE] = {MF_TEST, MF_VALIDATION};
+    struct mf_writer_wish wish = wish_of(SAMPLES, 2), longer = wish_of(MORE, 2);
+    struct mf_writer *w;
+
+    wish.set.split = longer.set.split = split;
+    w = open_it(path, &wish);
+    CHECK(write_some(w, &wish, 1) == MF_OK && mf_writer_close(w) == MF_OK);
+    split[MORE - 1] = MF_TEST;
+    w = open_it(path, &longer);
+    CHECK(mf_writer_found(w) == (size_t)comm.size * PASS && mf_writer_close(w) == MF_OK);
+    split[7] = MF_VALIDATION;
+    refused_by(path, &longer, MF_USAGE, "sample 7 is of split train there, not validation");
 }
 
 /* The process ends in the middle of its work, whether it has flushed or not. */
@@ -453,6 +476,7 @@ int main(int argc, char **argv)
     not_begun();
     refusals();
     beside();
+    given_splits();
     if (comm.size == 1) {
         killed(0);
         killed(1e9);

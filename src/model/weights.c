@@ -97,6 +97,16 @@ static struct held held_of(const struct mf_weights *w, int v, enum mf_state stat
     return (bucket->pieces > 1 ? piece_in : whole_in)(w, v, moment_of(bucket, state));
 }
 
+/* The same where all of a weight goes to a file, a checkpoint or a caller, or comes from there. Of a layer that ranks
+ * cut this would take a part for the whole. */
+static struct held whole_of(const struct mf_weights *w, int v, enum mf_state state)
+{
+    const struct mf_shard *shard = &w->net->value[v].weight->shard;
+
+    MF_ASSERT(!shard->of || shard->group == MF_GROUP_EXPERTS);
+    return held_of(w, v, state);
+}
+
 /* Do ranks share the experts, of which this weight is? */
 static int is_shared(const struct mf_weights *w, int v)
 {
@@ -123,7 +133,7 @@ static int is_cut(const struct mf_weights *w, int v, enum mf_state state)
  * hold the same, the first one gives. */
 static struct held given_of(const struct mf_weights *w, int v, enum mf_state state)
 {
-    struct held held = held_of(w, v, state);
+    struct held held = whole_of(w, v, state);
 
     if (is_shared(w, v) && !is_cut(w, v, state) && rank_of(w) >= w->ways) held.part.count = 0;
     return held;
@@ -355,7 +365,7 @@ int mf_weights_load(const struct mf_weights *w, struct mf_safetensors *file, con
         float *numbers;
 
         if (!is_asked(value, but) || !mf_safetensors_find(file, value->name)) continue;
-        held = held_of(w, (int)v, MF_STATE_WEIGHT);
+        held = whole_of(w, (int)v, MF_STATE_WEIGHT);
         numbers = MF_MUST(malloc(mf_shape_count(&value->shape) * sizeof *numbers), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
         if (rc == MF_OK) rc = check_finite(file, value, numbers);
@@ -402,7 +412,7 @@ void mf_weights_get(const struct mf_weights *w, int v, struct mf_span part, floa
 int mf_weights_visit(const struct mf_weights *w, int v, void (*see)(void *context, size_t n, const float *numbers),
                      void *context)
 {
-    const struct held held = held_of(w, v, MF_STATE_WEIGHT);
+    const struct held held = whole_of(w, v, MF_STATE_WEIGHT);
     const size_t all = mf_shape_count(&w->net->value[v].shape);
     float *numbers;
 
@@ -432,7 +442,7 @@ void mf_weights_take(const struct mf_weights *w, int v, enum mf_state state, flo
 
 void mf_weights_put(const struct mf_weights *w, int v, enum mf_state state, const float *from)
 {
-    const struct held held = held_of(w, v, state);
+    const struct held held = whole_of(w, v, state);
 
     if (held.part.count > 0) put(w->queue, &held, 0, held.part.count, from + held.part.first);
 }
@@ -541,7 +551,7 @@ int mf_weights_save(const struct mf_weights *w, const char *path, const char *co
 float *mf_weights_part(const struct mf_weights *w, int v, enum mf_state state, int share, struct mf_span *part)
 {
     const struct mf_value *value = &w->net->value[v];
-    struct held held = held_of(w, v, state);
+    struct held held = whole_of(w, v, state);
 
     if (state == MF_STATE_WEIGHT && w->layout->stage < 3 && !mf_value_is_away(value) && !is_fixed(w, v))
         held = whole_in(w, v, bucket_of(w, mf_value_root(w->net, v, NULL))->master);

@@ -1,5 +1,6 @@
 /* The weights of a network by name: what they start with, and files.
- * Rule: a name and its extents say all. Files know nothing of buckets, ranks or stages of ZeRO. */
+ * Rule: a name and its extents say all. Files know nothing of buckets, ranks or stages of ZeRO. Of layers that ranks
+ * cut only the start is possible. */
 #ifndef MF_MODEL_WEIGHTS_H
 #define MF_MODEL_WEIGHTS_H
 

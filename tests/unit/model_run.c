@@ -4,10 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "mpi/comm.h"
 #include "src/base/err.h"
 #include "src/model/model.h"
+#include "src/model/weights.h"
+#include "src/net/build.h"
 #include "tests/device.h"
 #include "tests/scratch.h"
 
@@ -100,6 +104,38 @@ static void says_little(const struct device *d)
     CHECK(memcmp(made, opened, sizeof made) == 0);
 }
 
+/* A part of a layer that ranks cut has a start, and goes into no file as the whole. */
+static void saves_no_part(const struct device *d)
+{
+    static const struct mf_layout layout = {0};
+    static const char *const nothing[] = {NULL};
+    const char *path = scratch_file("part.safetensors");
+    struct mf_net *net = mf_net_new();
+    struct mf_build b = {.list = mf_list_new(net, "part")};
+    const int x = mf_build_input(&b, "x", (struct mf_shape){.type = MF_F32, .n = 2, .d = {2, 4}});
+    const int y = mf_build_linear_first(&b, "fc1", x, 6, &(struct mf_partners){MF_GROUP_ALL, 2, 0});
+    struct mf_weights w = {net, NULL, b.list, d->q, &layout, NULL, 1};
+    struct mf_walk *walk = NULL;
+    int status = 0;
+    pid_t child;
+
+    net->value[y].kept = 1;
+    CHECK(mf_pass_plan(b.list, d->q) == MF_OK);
+    mf_pass_live(net);
+    CHECK(mf_walk_open(&walk, net, d->q, MF_WALK_PLANNED, NULL) == MF_OK);
+    w.walk = walk;
+    mf_weights_start(&w, 7);
+    child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(0);
+        _exit(mf_weights_save(&w, path, nothing));
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == MF_BROKEN);
+    mf_walk_close(walk);
+    mf_list_release(b.list, d->q);
+    mf_net_free(net);
+}
+
 /* Opens the file that is there. The test runs without the caches of malloc, whose free pieces count as used. */
 static void leaves_nothing(const struct device *d)
 {
@@ -152,6 +188,7 @@ int main(void)
     runs(&d, "moe:width=8,depth=1,experts=3,top-k=1,temperature=0.7,features=cnn", 0);
     runs(&d, "cnn:width=4,depth=2,dropout=0.1", 1);
     says_little(&d);
+    saves_no_part(&d);
     leaves_nothing(&d);
     words();
     scratch_close(&self);

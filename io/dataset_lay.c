@@ -87,3 +87,16 @@ int mf_set_check_sample(const struct mf_dataset_wish *w, size_t id, const void *
                            ((const uint8_t *)x)[i], w->phases - 1);
     return MF_OK;
 }
+
+int mf_set_check_filled(const struct mf_dataset_wish *w, const uint8_t *split)
+{
+    const double share[MF_SPLITS] = {w->part[0], w->part[1], 1 - w->part[0] - w->part[1]};
+    size_t count[MF_SPLITS] = {0};
+
+    for (size_t i = 0; i < w->samples; ++i) ++count[split[i]];
+    for (int k = 0; w->filled && k < MF_SPLITS; ++k)
+        if (share[k] > 1e-9 && count[k] == 0)
+            return mf_fail(MF_INPUT, "the %s split would be empty: a share of %g of %zu samples", mf_split_names[k],
+                           share[k], w->samples);
+    return MF_OK;
+}

@@ -152,19 +152,6 @@ static int put_beside(struct mf_rows *rows, const void *context)
     return MF_OK;
 }
 
-static int check_filled(const struct mf_dataset_wish *w, const uint8_t *split)
-{
-    const double share[MF_SPLITS] = {w->part[0], w->part[1], 1 - w->part[0] - w->part[1]};
-    size_t count[MF_SPLITS] = {0};
-
-    for (size_t i = 0; i < w->samples; ++i) ++count[split[i]];
-    for (int k = 0; w->filled && k < MF_SPLITS; ++k)
-        if (share[k] > 1e-9 && count[k] == 0)
-            return mf_fail(MF_INPUT, "the %s split would be empty: a share of %g of %zu samples", mf_split_names[k],
-                           share[k], w->samples);
-    return MF_OK;
-}
-
 /* Every rank divides all samples alike. Collective. */
 static int divide(struct making *m)
 {
@@ -180,7 +167,7 @@ static int divide(struct making *m)
         MF_TRY(mf_comm_gather(m->comm, m->array[MF_PART_LABEL], m->own.count * sizeof(int32_t), &all, NULL));
     rc = mf_agree(m->comm, mf_split_make(w->samples, all, w->classes, w->part, w->split_seed, m->split));
     free(all);
-    return rc == MF_OK ? check_filled(w, m->split) : rc;
+    return rc == MF_OK ? mf_set_check_filled(w, m->split) : rc;
 }
 
 /* ---- all of it ---- */

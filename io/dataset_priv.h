@@ -92,6 +92,9 @@ int mf_set_make(struct mf_h5 *file, const struct mf_dataset_wish *wish, struct m
  * real [wish->reals]. Local. */
 int mf_set_check_sample(const struct mf_dataset_wish *wish, size_t id, const void *x, int32_t label, const float *real);
 
+/** Refuses with MF_INPUT an empty split in @p split [samples], if the wish says so. Local. */
+int mf_set_check_filled(const struct mf_dataset_wish *w, const uint8_t *split);
+
 /** Reads the facts of a file, but no samples, and sends them. They are the head, names of classes and of real values,
  * chunks, arrays. For a guarded child. MF_INPUT. */
 int mf_dataset_send(const char *path, FILE *to);

@@ -52,12 +52,12 @@ static int take_memory(struct mf_writer *w)
     return mf_fail(MF_MEMORY, "no memory for the state of %zu samples", wish->set.samples);
 }
 
-/* Longer settings could not be read back. */
-static int check_settings(const struct mf_writer *w)
+static int check_wish(const struct mf_writer *w)
 {
     const size_t bytes = strlen(w->settings);
 
-    if (bytes <= MF_WRITER_SETTINGS) return MF_OK;
+    MF_TRY(mf_writer_check_shares(&w->wish->set));
+    if (bytes <= MF_WRITER_SETTINGS) return MF_OK; /* longer ones could not be read back */
     return mf_fail(MF_USAGE, "cannot write '%s': it has %zu bytes of settings, at most %d are possible", w->path, bytes,
                    MF_WRITER_SETTINGS);
 }
@@ -131,7 +131,7 @@ int mf_writer_open(const struct mf_comm *comm, const char *path, const struct mf
     const struct mf_launcher launcher = mf_launcher_find();
     const struct mf_lock_job job = {launcher.job, launcher.restarts};
     struct mf_writer *w = writer_new(comm, path, wish);
-    int rc = check_settings(w);
+    int rc = check_wish(w);
 
     if (rc == MF_OK) rc = take_memory(w);
     rc = mf_agree(comm, rc);

@@ -25,7 +25,8 @@ enum { MF_WRITER_ARRAYS = 64, MF_WRITER_SETTINGS = 1 << 20 /* bytes, at most */ 
 /** What the set will hold. The writer keeps the pointers until it is closed. */
 struct mf_writer_wish {
     /* Without compression. A split follows from part, split_seed and the sample's number, unless split is given: so
-     * more samples leave it as it is. */
+     * more samples leave it as it is. A block of 20 samples, or of a multiple up to 1000, has exactly the shares of
+     * part. A set shorter than its block may have an empty split; see filled. */
     struct mf_dataset_wish set;
     size_t arrays;
     const struct mf_writer_array *array;
@@ -56,8 +57,8 @@ struct mf_writer;
  *
  * Collective; refuses (agreed) and changes nothing:
  * - MF_USAGE: a set of other settings or given splits, or of more samples. The sentence says what differs. Or settings,
- *   arrays included, of more than MF_WRITER_SETTINGS bytes.
- * - MF_INPUT: what is there is no set of a writer, or is damaged.
+ *   arrays included, of more than MF_WRITER_SETTINGS bytes. Or shares that no block of samples has exactly.
+ * - MF_INPUT: what is there is no set of a writer, or is damaged. Or a split would be empty, and the wish is filled.
  * - MF_OUTPUT, MF_MEMORY. After MF_OUTPUT no file is left behind.
  */
 int mf_writer_open(const struct mf_comm *comm, const char *path, const struct mf_writer_wish *wish,

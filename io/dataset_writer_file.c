@@ -1,6 +1,7 @@
 /* The file of a writer: what is there of it, and how it is made and lengthened. See dataset_writer_priv.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "src/base/streams.h"
 
 enum { OVERHEAD = 1 << 16, PIECE = 4 << 20, LIST = 500 };
-enum { SPLIT_BLOCK = 20 }; /* samples that are divided together */
+enum { SPLIT_BLOCK = 20, SPLIT_BLOCKS = 50 }; /* samples that are divided together: a multiple, and the largest */
 
 /* ---- settings ---- */
 
@@ -376,23 +377,59 @@ static int make_file(struct making *m, const char *created, const struct mf_prov
     return rc == MF_OK ? end : rc;
 }
 
+/* Does a block of @p n samples have this share exactly? */
+static int is_whole(double part, size_t n)
+{
+    const double count = part * (double)n;
+
+    return fabs(count - nearbyint(count)) < 1e-6 * (double)n;
+}
+
+/* The least block of samples that has both shares exactly; 0: there is none. */
+static size_t block_of(const double part[2])
+{
+    for (size_t n = SPLIT_BLOCK; n <= SPLIT_BLOCK * SPLIT_BLOCKS; n += SPLIT_BLOCK)
+        if (is_whole(part[0], n) && is_whole(part[1], n)) return n;
+    return 0;
+}
+
+int mf_writer_check_shares(const struct mf_dataset_wish *set)
+{
+    if (set->split || block_of(set->part)) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "the shares %g and %g of the splits are not exact for up to %d samples; try: three decimals",
+                   set->part[0], set->part[1], SPLIT_BLOCK * SPLIT_BLOCKS);
+}
+
 /* Splits follow from the number of a sample: those of a block of samples are drawn together. */
+static int draw_splits(const struct mf_dataset_wish *set, uint8_t *split)
+{
+    const size_t block = block_of(set->part);
+    uint8_t drawn[SPLIT_BLOCK * SPLIT_BLOCKS];
+
+    for (size_t first = 0; first < set->samples; first += block) {
+        uint32_t seed[4];
+
+        mf_random4(set->split_seed, MF_STREAM_SPLIT, first / block, seed);
+        MF_TRY(mf_split_make(block, NULL, 1, set->part, (uint64_t)seed[0] << 32 | seed[1], drawn));
+        memcpy(split + first, drawn, set->samples - first < block ? set->samples - first : block);
+    }
+    return mf_set_check_filled(set, split);
+}
+
 static int put_splits(struct mf_rows *rows, const struct mf_writer *w)
 {
     const struct mf_dataset_wish *set = &w->wish->set;
     const uint64_t at = w->file.lay.at[MF_PART_SPLIT];
+    uint8_t *split;
+    int rc;
 
     if (set->split) return mf_rows_put(rows, set->split, set->samples, at);
-    for (size_t first = 0; first < set->samples; first += SPLIT_BLOCK) {
-        const size_t n = set->samples - first < SPLIT_BLOCK ? set->samples - first : SPLIT_BLOCK;
-        uint8_t split[SPLIT_BLOCK];
-        uint32_t seed[4];
-
-        mf_random4(set->split_seed, MF_STREAM_SPLIT, first / SPLIT_BLOCK, seed);
-        MF_TRY(mf_split_make(SPLIT_BLOCK, NULL, 1, set->part, (uint64_t)seed[0] << 32 | seed[1], split));
-        MF_TRY(mf_rows_put(rows, split, n, at + first));
-    }
-    return MF_OK;
+    split = MF_MUST(calloc(set->samples, 1), "splits");
+    rc = draw_splits(set, split);
+    if (rc == MF_OK) rc = mf_rows_put(rows, split, set->samples, at);
+    free(split);
+    return rc;
 }
 
 static int copy(struct mf_rows *rows, const struct making *m, uint64_t from, uint64_t to, size_t bytes)

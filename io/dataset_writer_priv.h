@@ -44,6 +44,9 @@ struct mf_writer {
 /** Settings and arrays as text; the caller frees. Local. */
 char *mf_writer_text(const struct mf_writer_wish *wish);
 
+/** Refuses with MF_USAGE shares that no block of samples has exactly. Local. */
+int mf_writer_check_shares(const struct mf_dataset_wish *set);
+
 /**
  * Is @p path a file of a writer? *is 1: it has settings; 0: it has none, or there is no file. Local. Refuses with
  * MF_INPUT what is not a sound HDF5 file.

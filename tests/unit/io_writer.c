@@ -435,6 +435,40 @@ static void given_splits(void)
     refused_by(path, &longer, MF_USAGE, "sample 7 is of split train there, not validation");
 }
 
+static size_t count_of(const uint8_t *split, size_t first, size_t n, int which)
+{
+    size_t count = 0;
+
+    for (size_t i = first; i < first + n; ++i) count += split[i] == which;
+    return count;
+}
+
+/* Shares of hundredths are those of every hundred samples; a share that no block has is refused. */
+static void small_shares(void)
+{
+    enum { HUNDREDS = 3 };
+    const char *path = scratch_file("shares.h5");
+    struct mf_writer_wish wish = wish_of(100 * HUNDREDS, 2);
+    uint8_t split[100 * HUNDREDS];
+    struct mf_writer *w;
+    struct mf_h5 *h5;
+
+    wish.set.part[0] = 0.98;
+    wish.set.part[1] = 0.01;
+    w = open_it(path, &wish);
+    CHECK(mf_writer_close(w) == MF_OK);
+    CHECK(mf_h5_open(scratch_file("shares.h5.partial"), &h5) == MF_OK);
+    CHECK(mf_h5_read_rows(h5, "/index/split", MF_H5_U8, 0, 100 * HUNDREDS, split) == MF_OK);
+    CHECK(mf_h5_close(h5) == MF_OK);
+    for (size_t k = 0; k < HUNDREDS; ++k)
+        CHECK(count_of(split, 100 * k, 100, MF_TRAIN) == 98 && count_of(split, 100 * k, 100, MF_VALIDATION) == 1);
+    wish.set.part[1] = 0.00999;
+    refused_by(path, &wish, MF_USAGE, "shares 0.98 and 0.00999 of the splits");
+    wish = wish_of(4, 2);
+    wish.set.filled = 1;
+    refused_by(scratch_file("few.h5"), &wish, MF_INPUT, "split would be empty");
+}
+
 /* The process ends in the middle of its work, whether it has flushed or not. */
 static void killed(double seconds)
 {
@@ -477,6 +511,7 @@ int main(int argc, char **argv)
     refusals();
     beside();
     given_splits();
+    small_shares();
     if (comm.size == 1) {
         killed(0);
         killed(1e9);

@@ -41,6 +41,7 @@ struct mf_dataset {
     uint8_t *status;     /* [samples] 1: complete */
     uint8_t *split;      /* [samples] enum mf_split, MF_SPLIT_NONE */
     int compressed;      /* x is deflated */
+    int overlaps;        /* samples have pixels in common, so only who cut them may divide them */
     int ours;            /* mesoforge wrote the file */
     int split_given;     /* the file has it; else 80/10/10 by mf_split_make() */
     size_t count[MF_SPLITS];
@@ -175,6 +176,7 @@ struct mf_dataset_wish {
     uint64_t split_seed;
     int filled;           /* refuse an empty split, unless its share is 0 */
     const uint8_t *split; /* [samples] instead; NULL: none */
+    int overlaps;         /* samples have pixels in common */
 };
 
 /** One sample that is being made. */

@@ -129,15 +129,17 @@ static int read_axes(struct mf_h5 *file, const char *path, const struct mf_h5_sh
 static int read_x(struct mf_h5 *file, const char *path, struct mf_set_head *h, struct mf_h5_chunks *chunks)
 {
     struct mf_h5_shape s;
-    int64_t phases = 0;
+    int64_t phases = 0, overlaps = 0;
 
     MF_TRY(mf_h5_shape(file, MF_SET_X, &s));
     if (!s.plain || s.swap || !((s.kind == 'u' && s.size == 1) || (s.kind == 'f' && s.size == 4)))
         return mf_fail(MF_INPUT, "cannot use '%s': " MF_SET_X " must hold uint8 or little-endian float32", path);
     MF_TRY(read_axes(file, path, &s, h));
     MF_TRY(get_int(file, path, MF_SET_X, "phases", &phases));
+    MF_TRY(get_int(file, path, MF_SET_X, "overlaps", &overlaps));
     h->is_float = s.kind == 'f';
     h->phases = phases < 0 || phases > MF_PHASES_MAX ? -1 : (int32_t)phases;
+    h->overlaps = overlaps != 0;
     h->offset = s.offset;
     MF_TRY(mf_h5_chunks(file, MF_SET_X, chunks));
     h->rows = chunks->rows;

@@ -41,7 +41,7 @@ static const char *axes_of(const struct mf_dataset_wish *w)
 static int make_x(struct mf_h5 *file, const struct mf_dataset_wish *w, const struct mf_set_layout *lay)
 {
     const enum mf_h5_type type = w->is_float ? MF_H5_F32 : MF_H5_U8;
-    const int64_t phases = w->phases;
+    const int64_t phases = w->phases, overlaps = 1;
     size_t extent[5] = {w->samples};
     int n = 1;
 
@@ -49,6 +49,7 @@ static int make_x(struct mf_h5 *file, const struct mf_dataset_wish *w, const str
     if (w->dims[3] > 1) extent[n++] = w->dims[3];
     MF_TRY(mf_h5_deflated(file, MF_SET_X, type, n, extent, w->compress ? lay->rows : 0, w->compress));
     MF_TRY(mf_h5_put_text(file, MF_SET_X, "axes", axes_of(w)));
+    if (w->overlaps) MF_TRY(mf_h5_put_ints(file, MF_SET_X, "overlaps", 1, &overlaps));
     return w->phases ? mf_h5_put_ints(file, MF_SET_X, "phases", 1, &phases) : MF_OK;
 }
 

@@ -59,6 +59,7 @@ struct mf_set_head {
     uint64_t columns[MF_PARTS]; /* of the arrays beside x; 0: there is none */
     uint64_t at[MF_PARTS];      /* where they begin in the file; 0: not known */
     int32_t ndim, is_float, phases, deflate, shuffle, ours;
+    int32_t overlaps;
     int32_t named, changed;    /* x says what its axes are; a set of ours has no seal */
     double mark;               /* a label that often says: not known (io/labels.h); -1: none */
     uint8_t tail[MF_SET_TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */

@@ -155,6 +155,10 @@ def cut():
     check(set(arrays("two.h5")["index/split"]) == {0, 2}, "two splits")
     apart("grid.h5", [image], (30, 30), (30, 30), made("data", "import", "image.npy", "--tile", 30, "--stride", 30, "--output", "grid.h5").err)
     check(len(arrays("grid.h5")["samples/x"]) == 9, "tiles side by side: none is left out")
+    made("data", "split", "grid.h5", "--output", "divided.h5")
+    for ranks in (1, 2):
+        done = run("data", "split", "one.h5", "--output", "no.h5", ranks=ranks)
+        check(done.status == 3 and "overlap, and other splits would share pixels; try: data import --tile" in done.err and not os.path.exists("no.h5"), done)
 
 
 def several():

@@ -154,7 +154,12 @@ static int run_split(struct mf_session *session, void *options)
 
     MF_TRY(mf_session_may_write(session, o->common.output, ".h5"));
     MF_TRY(mf_dataset_open(session->comm, in, &set));
-    if (!o->common.dry_run)
+    if (set->overlaps)
+        rc = mf_fail(MF_INPUT,
+                     "the samples of '%s' overlap, and other splits would share pixels; try: data import --tile with "
+                     "--train and --validation",
+                     in);
+    else if (!o->common.dry_run)
         rc = write_again(session, o, set, out);
     else
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, out, set->samples) : MF_OK);

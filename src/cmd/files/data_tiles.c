@@ -327,6 +327,7 @@ static int cut(struct mf_session *session, const struct data_import *o, const st
 
     if (rc == MF_OK && o->labels) rc = read_labels(o->labels, label, &read.label_count);
     if (rc == MF_OK) rc = mf_tiles_open(session->comm, session->arena, &wish, &c.tiles);
+    c.wish.overlaps = wish.stride[0] < wish.tile[0] || wish.stride[1] < wish.tile[1];
     if (rc == MF_OK) rc = finish(&c, o, classes, path);
     mf_tiles_close(c.tiles);
     free(command);

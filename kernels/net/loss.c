@@ -11,8 +11,9 @@
  *
  * match_loss: samples x [rows][..] move to where a denoiser of real samples, and not that of made ones, takes them. It
  * is half the mean of g^2 over a row's numbers, with g = (made - real) / mean of |x - real| over the row. Where g is
- * not finite it is 0. The gradient takes x - g for a constant target. Saved: that mean, and the loss, of every row.
- * (Yin et al., "One-step diffusion with distribution matching distillation", CVPR 2024.) */
+ * not finite it is 0, so a row adds nothing where x or real holds a NaN. The gradient takes x - g for a constant
+ * target. Saved: that mean, and the loss, of every row. (Yin et al., "One-step diffusion with distribution matching
+ * distillation", CVPR 2024.) */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 

@@ -59,7 +59,8 @@ static void quantise_ends(const struct mf_attr *attr, const struct mf_shape shap
 enum { MATCHED = 256 };
 static double matched[MATCHED]; /* the target x - g */
 
-/* The target, from inputs of which some differ by something that is not finite. One row has no |x - real|. */
+/* The target, from inputs of which some differ by something that is not finite. One row has no |x - real|, and one is
+ * blank for the denoisers. */
 static void match_target(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
 {
     const size_t rows = shape[0].d[0], each = mf_shape_count(&shape[0]) / rows;
@@ -68,6 +69,7 @@ static void match_target(const struct mf_attr *attr, const struct mf_shape shape
     in[2][each + 1] = NAN;
     in[2][each + 2] = INFINITY;
     for (size_t i = 0; i < each; ++i) in[1][2 * each + i] = in[0][2 * each + i];
+    in[1][3 * each] = NAN;
     for (size_t r = 0; r < rows; ++r) {
         double mean = 0;
 
@@ -80,6 +82,13 @@ static void match_target(const struct mf_attr *attr, const struct mf_shape shape
     }
 }
 
+/* One more row is blank from the samples on. */
+static void match_blank(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    in[0][0] = NAN;
+    match_target(attr, shape, in);
+}
+
 static void match_loss(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t n = mf_shape_count(&shape[0]);
@@ -87,7 +96,8 @@ static void match_loss(const struct mf_attr *attr, const struct mf_shape shape[]
     (void)attr;
     *out = 0;
     for (size_t i = 0; i < n; ++i)
-        *out += pow(in[0][i] - matched[i], 2) / 2 / net_number[MF_NUMBER_ROWS] / (double)(n / shape[0].d[0]);
+        if (!isnan(in[0][i]))
+            *out += pow(in[0][i] - matched[i], 2) / 2 / net_number[MF_NUMBER_ROWS] / (double)(n / shape[0].d[0]);
 }
 
 const struct net_case net_denoise[] = {
@@ -106,4 +116,10 @@ const struct net_case net_denoise[] = {
      1,
      .in = {F(4, 4, 3, 4, 5), F(4, 4, 3, 4, 5), F(4, 4, 3, 4, 5)},
      .fill = match_target},
+    {MF_OP_MATCH_LOSS,
+     match_loss,
+     {0},
+     0,
+     .in = {F(4, 4, 3, 4, 5), F(4, 4, 3, 4, 5), F(4, 4, 3, 4, 5)},
+     .fill = match_blank},
     {0}};

@@ -49,7 +49,7 @@ with tempfile.TemporaryDirectory() as folder:
                                 "--use_multigrid_reconstruction", "--no_polish", "--output", f"{folder}/grids.npy")
     seen = [tuple(map(int, found)) for found in re.findall(r"evaluations \[[#.]*\] (\d+)/(\d+)", grids)]
     whole = int(re.search(r"(\d+) evaluations, ", grids)[1])
-    check(status == 0 and seen[-1] == (whole, whole) and len(re.findall("done", grids)) == 1, f"evaluations of all grids are counted: {seen}: {grids[-400:]}")
+    check(status == 0 and seen[-1] == (whole, whole) and len(re.findall("all evaluated", grids)) == 1, f"evaluations of all grids are counted: {seen}: {grids[-400:]}")
     check(all(made <= of for made, of in seen) and [made for made, _ in seen] == sorted(made for made, _ in seen), f"the count goes back: {seen}")
     behind = re.findall(r"\x1b\[K[^\r\n]+", text)
     check(not behind, f"written behind a bar: {behind[:3]}")

@@ -82,6 +82,7 @@ static void option_text(const struct mf_reading *r, const struct seen *bar, char
     n = (size_t)snprintf(text, MF_BAR_TEXT, " --labels ");
     for (int64_t i = 0; i < scan.distinct && n < MF_BAR_TEXT; ++i)
         n += (size_t)snprintf(text + n, MF_BAR_TEXT - n, "%s%lld", i ? "," : "", (long long)scan.value[i]);
+    if (n >= MF_BAR_TEXT) snprintf(text, MF_BAR_TEXT, " --labels ..."); /* a part of them would be wrong */
 }
 
 /* Collective: "; its last 64 rows look like a data bar; try: COMMAND --threshold otsu --crop-bar". The text @p when is

@@ -1,5 +1,6 @@
-/* A set that is written by windows has the same arrays as its samples say, on any number of ranks, after interruptions,
- * kills, full disks and failed names, and when it becomes longer. Other settings and other files are refused. */
+/* A set that is written by windows has the arrays that its samples say, on any number of ranks. So it has after
+ * interruptions, kills, full disks and failed names, and when it becomes longer. Other settings and other files are
+ * refused. */
 #include "io/dataset_writer.h"
 
 #include <stdlib.h>

@@ -389,7 +389,9 @@ static uint64_t message(const struct mf_exchanges *by, int kind, int link, void 
 }
 
 /* Every message of rank 0 goes down the chain, and each rank doubles it. A rank finishes what it sends when it has
- * received the next. Then the last one comes back up, while all ranks sum another array. */
+ * received the next. Then the last one comes back up, while all ranks sum another array. Hosts that compare
+ * their exchanges wait for each other, and the emulator moves nothing meanwhile: until all are compared, none waits for
+ * its device. */
 static void chain(const struct mf_comm *c)
 {
     struct mf_arrays *arrays = NULL;
@@ -407,6 +409,8 @@ static void chain(const struct mf_comm *c)
     for (int k = 0; k < MESSAGES; ++k) {
         x[k] = device_put(&d, NULL, LONG * sizeof(float));
         if (rank == 0) fill(&everybody, MF_F32, x[k], LONG);
+    }
+    for (int k = 0; k < MESSAGES; ++k) {
         if (rank > 0) finish(&everybody, message(by, MF_EXCHANGE_RECEIVE, rank - 1, x[k]));
         d.be->field->scale(d.q, LONG, 2, x[k]);
         if (going) finish(&everybody, going);
@@ -418,6 +422,7 @@ static void chain(const struct mf_comm *c)
     if (rank < last) finish(&everybody, message(by, MF_EXCHANGE_RECEIVE, rank, x[0]));
     if (rank > 0) finish(&everybody, message(by, MF_EXCHANGE_SEND, rank - 1, rank < last ? x[0] : x[MESSAGES - 1]));
     finish(&everybody, sum);
+    d.be->sync(d.q);
     settle(&everybody);
     check(&everybody, MF_EXCHANGE_SUM, MF_F32, all, 1500, 1);
     for (int k = 0; k < MESSAGES; ++k) {

@@ -66,6 +66,7 @@ static char *full_name(const struct mf_build *build, const char *name)
     const char *network = build->network ? build->network : "", *dot = build->network ? "." : "";
 
     if (!build->block) return mf_format("%s%s%s", network, dot, name);
+    if (build->number < 0) return mf_format("%s%s%s.%s", network, dot, build->block, name);
     return mf_format("%s%s%s.%ld.%s", network, dot, build->block, build->number, name);
 }
 
@@ -100,6 +101,19 @@ int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape
     }
     free(full);
     return v;
+}
+
+void mf_build_zero(struct mf_build *build)
+{
+    const struct mf_list *list = build->list;
+
+    for (int i = 0; build->rc == MF_OK && i < MF_INS; ++i) {
+        const int v = list->node[list->nodes - 1].in[i];
+
+        if (v < 0 || !mf_value_is_weight(&list->net->value[v])) continue;
+        list->net->value[v].weight->start = MF_START_NUMBER;
+        list->net->value[v].weight->spread = 0;
+    }
 }
 
 int mf_build_part(struct mf_build *build, const char *name, int stack, size_t shift, struct mf_shape shape, int away)

@@ -21,7 +21,7 @@ struct mf_build {
     const char *freeze;  /* parts of the model whose parameters are not trained (mf_name_in()); NULL: none */
     const char *network; /* of the next nodes and parameters, one of several; NULL: they have no name */
     const char *block;   /* of the next nodes and parameters; NULL: none */
-    long number;         /* of that block */
+    long number;         /* of that block; below 0: it has none */
     int segment;         /* of the next nodes; 0: none */
     int region;          /* of the next nodes (region.h); 0: none */
     unsigned dropouts;   /* nodes of dropout so far: streams of random numbers */
@@ -44,8 +44,8 @@ int mf_build_volume(struct mf_build *build, struct mf_shape sample, const char *
 /** The shape of a value; after a refusal that of one number, so that models go on. */
 struct mf_shape mf_build_shape(const struct mf_build *build, int value);
 
-/** What follows is in block @p number of @p name: its names begin with NAME.NUMBER and a dot. NULL: in no block. A
- * block is a segment. */
+/** What follows is in block @p number of @p name: its names begin with NAME.NUMBER and a dot. A number below 0: with
+ * NAME and a dot. NULL: in no block. A block is a segment. */
 void mf_build_block(struct mf_build *build, const char *name, long number);
 
 /** What follows is a new segment, which passes recompute and gather as a whole; @p is_new 0: it is in none. */
@@ -58,6 +58,9 @@ int mf_build_input(struct mf_build *build, const char *name, struct mf_shape sha
  * @p start, @p spread: what it holds before training. */
 int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape shape, enum mf_start start,
                        double spread);
+
+/** The parameters of the last node start with 0. */
+void mf_build_zero(struct mf_build *build);
 
 /** A parameter of this name that is a part of @p stack, from byte @p shift on, or @p away: of another rank's. It starts
  * as @p stack does. */

@@ -70,14 +70,14 @@ static void repeat(struct redo *s, ptrdiff_t m)
 static int second(struct redo *s, int v)
 {
     struct mf_net *net = s->list->net;
-    const int root = v < 0 ? -1 : mf_value_root(net, v, NULL);
+    size_t shift;
+    const int root = v < 0 ? -1 : mf_value_root(net, v, &shift);
     const ptrdiff_t m = root >= 0 && (size_t)root < s->values ? s->maker[root] : -1;
 
     if (m < 0 || !s->list->node[m].again) return v;
     if (s->copy[root] < 0) repeat(s, m);
     if (root == v) return s->copy[root];
-    MF_ASSERT(net->value[v].base == root); /* a view of the whole, as reshape makes it */
-    return mf_value_view(net, s->copy[root], net->value[v].shift, net->value[v].shape, "'");
+    return mf_value_view(net, s->copy[root], shift, net->value[v].shape, "'");
 }
 
 void mf_pass_recompute(struct mf_list *list, enum mf_recompute how, int copies)

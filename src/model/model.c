@@ -34,6 +34,7 @@ static int build(struct mf_model *m)
     const struct mf_arch_args args = mf_arch_settled(&c->args);
     struct mf_build b;
 
+    MF_TRY(mf_arch_answers(c->arch));
     m->net = mf_net_new();
     m->list = mf_list_new(m->net, "answer");
     b = (struct mf_build){.list = m->list};

@@ -17,7 +17,8 @@ const char *const mf_features_names[] = {"none", "cnn"};
 enum { TOP = 2 };
 static const double TEMPERATURE = 0.8;
 
-const struct mf_arch *const mf_archs[] = {&mf_arch_mlp, &mf_arch_cnn, &mf_arch_vit, &mf_arch_moe, NULL};
+const struct mf_arch *const mf_archs[] = {&mf_arch_mlp,  &mf_arch_cnn, &mf_arch_vit, &mf_arch_moe,
+                                          &mf_arch_unet, &mf_arch_adm, NULL};
 
 const struct mf_arch *mf_arch_find(const char *word)
 {
@@ -70,10 +71,21 @@ int mf_arch_complete(const struct mf_arch *arch, struct mf_arch_args *args)
     MF_TRY(complete(arch, "depth", own->depth, &args->depth));
     MF_TRY(complete(arch, "heads", own->heads, &args->heads));
     MF_TRY(complete(arch, "patch", own->patch, &args->patch));
+    MF_TRY(complete(arch, "blocks", own->blocks, &args->blocks));
+    MF_TRY(complete(arch, "attention", own->attention, &args->attention));
     MF_TRY(complete_mixture(arch, args));
     if (args->dropout >= 0 && args->dropout < 1) return MF_OK;
     return mf_fail(MF_USAGE, "--dropout %g: it must be from 0 to below 1", args->dropout);
 }
+
+int mf_arch_answers(const struct mf_arch *arch)
+{
+    if (arch->forward) return MF_OK;
+    return mf_fail(MF_USAGE, "--arch %s removes noise and predicts no classes or properties; try: --arch vit",
+                   arch->name);
+}
+
+size_t mf_arch_noise_width(const struct mf_arch_args *args) { return (size_t)args->width; }
 
 struct mf_mixture mf_arch_mixture(const struct mf_arch_args *args, struct mf_experts *first, size_t width, size_t depth,
                                   size_t columns)
@@ -111,6 +123,8 @@ static const struct key {
             {"depth", SIZE, offsetof(struct mf_arch_args, depth)},
             {"heads", SIZE, offsetof(struct mf_arch_args, heads)},
             {"patch", SIZE, offsetof(struct mf_arch_args, patch)},
+            {"blocks", SIZE, offsetof(struct mf_arch_args, blocks)},
+            {"attention", SIZE, offsetof(struct mf_arch_args, attention)},
             {"dropout", REAL, offsetof(struct mf_arch_args, dropout)},
             {"experts", SIZE, offsetof(struct mf_arch_args, experts)},
             {"top-k", SIZE, offsetof(struct mf_arch_args, top)},
@@ -158,8 +172,15 @@ char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args)
     return word;
 }
 
+/* Is it a size that other networks have, and this one has not? Mixtures and dropout are looked at elsewhere. */
+static int lacks(const struct mf_arch *arch, const struct key *key)
+{
+    return key->at < offsetof(struct mf_arch_args, dropout) && *(const long *)at(&arch->standard, key) == 0;
+}
+
 /* A size of 0 would be the architecture's own. */
-static int set(const char *word, const char *name, const char *text, unsigned *said, struct mf_arch_args *args)
+static int set(const struct mf_arch *arch, const char *word, const char *name, const char *text, unsigned *said,
+               struct mf_arch_args *args)
 {
     const struct key *key = keys;
     char *end = NULL;
@@ -167,6 +188,7 @@ static int set(const char *word, const char *name, const char *text, unsigned *s
 
     while (key < keys + KEYS && strcmp(key->name, name) != 0) ++key;
     if (key == keys + KEYS) return mf_fail(MF_USAGE, "--arch %.80s has '%.40s', which no network has", word, name);
+    if (lacks(arch, key)) return mf_fail(MF_USAGE, "--arch %.80s: %s has no %s", word, arch->name, name);
     if (*said >> (key - keys) & 1) return mf_fail(MF_USAGE, "--arch %.80s says %s twice", word, name);
     *said |= 1u << (key - keys);
     value = (char *)args + key->at;
@@ -212,7 +234,7 @@ int mf_arch_read(const char *word, const struct mf_arch **arch, struct mf_arch_a
 
         if (!value) return mf_fail(MF_USAGE, "--arch %.80s: '%.40s' is no size; try: %s:width=64", word, pair, name);
         *value++ = '\0';
-        rc = set(word, pair, value, &said, args);
+        rc = set(*arch, word, pair, value, &said, args);
         if (rc == MF_OK && see) rc = see(context, pair, value);
     }
     return rc;

@@ -13,12 +13,21 @@ extern const char *const mf_features_names[];
 /** Sizes of a network. An architecture ignores those that it does not have. */
 struct mf_arch_args {
     long width, depth, heads, patch;
+    long blocks;    /* of a level (unet) */
+    long attention; /* unet: where images have at most so many pixels at a side */
     double dropout;
     long experts, top; /* of a mixture, and those of a row; 0 experts: none */
     double temperature, noise, capacity,
         balance;                   /* as in struct mf_mixture; an evaluation has no noise and no capacity */
     int features;                  /* enum mf_features: what stands in front of a mixture */
     const struct mf_experts *list; /* which experts; NULL: the first ones. It outlives the lists */
+};
+
+/** Values that a network reads which removes noise. */
+struct mf_arch_denoise {
+    int x;         /* [n][1][ny][nx][c] noisy samples, scaled */
+    int noise;     /* [n][mf_arch_noise_width()] mf_unet_noise() of each sample */
+    int condition; /* [n][k] one-hot class and columns, side by side; -1: none */
 };
 
 struct mf_arch {
@@ -28,8 +37,11 @@ struct mf_arch {
     const char *head;             /* the layer that knows the outputs; NULL: each expert has one */
     double rate;                  /* a good learning rate of adamw */
     /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that it has are set. Refuses, by the
-     * builder, with MF_USAGE. */
+     * builder, with MF_USAGE. NULL: it removes noise. */
     int (*forward)(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs);
+    /** Builds what removes noise (unet.h): [n][1][ny][nx][c], the shape of in->x. Refuses as forward. NULL: it answers.
+     */
+    int (*denoise)(struct mf_build *build, const struct mf_arch_denoise *in, const struct mf_arch_args *args);
 };
 
 /** All architectures, NULL-terminated. */
@@ -41,6 +53,12 @@ const struct mf_arch *mf_arch_find(const char *word);
 /** Sets every size that is 0 to the architecture's own. Refuses with MF_USAGE a size that it does not have, and one
  * that is negative. */
 int mf_arch_complete(const struct mf_arch *arch, struct mf_arch_args *args);
+
+/** Refuses with MF_USAGE a network that removes noise and gives no classes or properties. */
+int mf_arch_answers(const struct mf_arch *arch);
+
+/** Numbers that say the noise level of a sample. */
+size_t mf_arch_noise_width(const struct mf_arch_args *args);
 
 /** The same without what training draws and drops, so that what is said of a sample does not depend on others. */
 struct mf_arch_args mf_arch_settled(const struct mf_arch_args *args);

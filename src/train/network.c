@@ -91,15 +91,18 @@ static void cut_heads(struct mf_build *build, const struct mf_task *task, int y,
         output[h] = mf_build_slice(build, task->head[h].name, y, last, first, task->head[h].outputs);
 }
 
-static void outputs(const struct mf_network_wish *wish, struct mf_build *build, const struct mf_arch_args *args,
-                    const int input[], int output[])
+static int outputs(const struct mf_network_wish *wish, struct mf_build *build, const struct mf_arch_args *args,
+                   const int input[], int output[])
 {
     const struct mf_task *task = &wish->task;
 
-    if (task->learn->forward)
+    if (task->learn->forward) {
         task->learn->forward(task, build, wish->arch, args, input, output);
-    else
-        cut_heads(build, task, wish->arch->forward(build, input[0], args, mf_task_outputs(task)), output);
+        return MF_OK;
+    }
+    MF_TRY(mf_arch_answers(wish->arch));
+    cut_heads(build, task, wish->arch->forward(build, input[0], args, mf_task_outputs(task)), output);
+    return MF_OK;
 }
 
 static void losses(const struct mf_network_wish *wish, struct mf_build *build, const int input[], const int output[],
@@ -155,7 +158,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     if (n->net->lists == 1) make_inputs(n, wish, &build);
     for (size_t k = 0; k < n->inputs; ++k) input[k] = n->input[k].value;
     if (!train) args = mf_arch_settled(&args);
-    outputs(wish, &build, &args, input, output);
+    MF_TRY(outputs(wish, &build, &args, input, output));
     losses(wish, &build, input, output, train, pass->loss);
     MF_TRY(mf_build_end(&build));
     note_reads(n, pass);

@@ -452,7 +452,8 @@ def inputs():
 def options():
     refused(2, "--batch-size 0: it must be from 1", "--batch-size", 0)
     for says, *words in (("--arch mlp:width=4: --width 4 and --width 16 contradict each other", "mlp:width=4", "--width", 16), ("--arch cnm: there is no network 'cnm'; there are mlp, cnn", "cnm"),
-                         ("--arch mlp:depth=two: depth=two must be a whole, positive number", "mlp:depth=two")):
+                         ("--arch mlp:depth=two: depth=two must be a whole, positive number", "mlp:depth=two"),
+                         ("--arch unet removes noise and predicts no classes", "unet:width=24,blocks=1"), ("--arch cnn:blocks=3: cnn has no blocks", "cnn:blocks=3")):
         done = run("train", "classify", "--data", "set.h5", "--results-dir", "never", "--arch", *words, ranks=2)
         check(done.status == 2 and says in done.err, f"{words}: {done}")
     refused(2, "--loss-scale 3: it must be a power of two", "--precision-type", "fp16", "--loss-scale", 3)

@@ -37,6 +37,19 @@ static int twice(struct mf_build *b, int x, const struct mf_arch_args *args, siz
 
 static const struct mf_arch model = {.name = "twice", .forward = twice};
 
+/* It removes noise, and the level of the noise follows from the samples. */
+static int denoiser(struct mf_build *b, int x, const struct mf_arch_args *args, size_t outputs)
+{
+    const struct mf_arch *unet = mf_arch_find("unet");
+    const struct mf_shape all = mf_build_shape(b, x), row = {.n = 2, .d = {all.d[0], mf_shape_count(&all) / all.d[0]}};
+    const int flat = mf_build_reshape(b, x, row), level = mf_build_linear(b, "level", flat, mf_arch_noise_width(args));
+
+    x = unet->denoise(b, &(struct mf_arch_denoise){x, level, flat}, args);
+    return mf_build_linear(b, "head", mf_build_reshape(b, x, row), outputs);
+}
+
+static struct mf_arch removes_noise = {.name = "denoiser", .forward = denoiser};
+
 static struct mf_task task;
 
 static struct mf_network_wish usual(void)
@@ -354,6 +367,7 @@ static void same_bits(struct device *d, const struct mf_arch *m, enum mf_recompu
     wish.args = (struct mf_arch_args){.dropout = 0.2, .width = 8, .depth = 1};
     if (m->standard.heads) wish.args.heads = 2;
     if (m->standard.patch) wish.args.patch = 4;
+    if (m == &removes_noise) wish.args.patch = wish.args.depth = 2;
     if (m != &model) CHECK(mf_arch_complete(m, &wish.args) == MF_OK);
     wish.recompute = how;
     wish.micro = micro;
@@ -368,6 +382,13 @@ static void same_bits(struct device *d, const struct mf_arch *m, enum mf_recompu
     CHECK_SAYS(got == SAME, "%s, recompute %d, %zu passes, stage %d, host %d: the checked walk came to %d", m->name,
                (int)how, micro, stage, host, (int)got);
     mf_network_free(&n);
+}
+
+static void same_bits_always(struct device *d, const struct mf_arch *m)
+{
+    for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
+        for (int host = 0; host < 2; ++host)
+            same_bits(d, m, (enum mf_recompute)how, (size_t)how + 1, how == 1 ? 2 : 3 * (how == 2), host);
 }
 
 /* -- ranks that share experts -- */
@@ -438,11 +459,8 @@ int main(void)
     if (checked_result == MAP_FAILED) abort();
     task = mf_task_classes(CLASSES, NULL, 0.1);
     for (size_t k = 0; k < sizeof errors / sizeof *errors; ++k) plant(&d, &errors[k]);
-    for (size_t k = 0; mf_archs[k]; ++k)
-        for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
-            for (int host = 0; host < 2; ++host)
-                same_bits(&d, mf_archs[k], (enum mf_recompute)how, (size_t)how + 1, how == 1 ? 2 : 3 * (how == 2),
-                          host);
+    removes_noise.standard = mf_arch_find("unet")->standard;
+    for (size_t k = 0; mf_archs[k]; ++k) same_bits_always(&d, mf_archs[k]->forward ? mf_archs[k] : &removes_noise);
     for (int stage = 2; stage <= 3; ++stage)
         for (int host = 0; host < 2; ++host) same_bits(&d, &model, MF_RECOMPUTE_BLOCKS, MICRO, stage, host);
     munmap(checked_result, NUMBERS * sizeof(float));

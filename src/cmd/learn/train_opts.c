@@ -167,6 +167,7 @@ int mf_train_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_train_cmd *o = into;
 
+    if (mf_arch_find(o->arch)) MF_TRY(mf_arch_answers(mf_arch_find(o->arch)));
     MF_TRY(adopt_word(options, o->arch));
     return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
 }

@@ -18,7 +18,7 @@ add_test(NAME made_values COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/c
 set_tests_properties(golden_values made_values PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS golden ENVIRONMENT "${MF_TEST_ENV}")
 set_tests_properties(cli_characterize descriptors PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli
   ENVIRONMENT "${MF_TEST_ENV}")
-foreach(name measures compare crop mask)
+foreach(name measures compare sets crop mask)
   add_test(NAME ${name}
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli

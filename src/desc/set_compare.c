@@ -16,7 +16,7 @@ static double deviation_of(const struct mf_set_measures *m, size_t part, enum mf
     const double samples = (double)m->samples;
     double variance = (double)total[m->entries + measure] * MF_SET_GRAIN / samples;
 
-    if (m->samples < 2 || mf_set_facts[measure].share) return NAN;
+    if (m->samples < 2 || mf_set_facts[measure].steady) return NAN;
     for (size_t e = first; e < first + n; ++e) {
         const double mean = (double)total[e] * m->scale[e] / samples;
 

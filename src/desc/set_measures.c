@@ -15,7 +15,7 @@ const struct mf_set_fact mf_set_facts[MF_SET_MEASURES] = {
     [MF_SET_PERCOLATES_X] = {"percolates_x", "percolates along x", 0, 1},
     [MF_SET_MEAN] = {"mean", "mean", 0, 0},
     [MF_SET_DEVIATION] = {"deviation", "deviation", 0, 0},
-    [MF_SET_HISTOGRAM] = {"histogram", "histogram", 1, 0},
+    [MF_SET_HISTOGRAM] = {"histogram", "histogram", 1, 1},
     [MF_SET_AUTOCORRELATION] = {"autocorrelation", "autocorrelation", 1, 0}};
 
 size_t mf_set_lag_max(int ndim, const size_t dims[3])

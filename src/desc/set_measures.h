@@ -45,7 +45,7 @@ enum mf_set_measure {
 struct mf_set_fact {
     const char *name, *title; /* in JSON; in tables */
     int curve;                /* it has several entries */
-    int share;                /* it is yes or no for a sample, so its deviation says nothing more */
+    int steady;               /* its deviation over samples says nothing: a share of them, a histogram */
 };
 
 extern const struct mf_set_fact mf_set_facts[MF_SET_MEASURES];

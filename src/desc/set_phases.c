@@ -67,8 +67,7 @@ static int check(const struct mf_set_measures *m, const uint8_t *x)
 
     for (size_t i = 0; i < m->voxels; ++i) most = x[i] > most ? x[i] : most;
     return most < m->shape.phases ? MF_OK
-                                  : mf_fail(MF_INPUT, "a sample holds the value %d, which is none of its %d phases",
-                                            most, m->shape.phases);
+                                  : mf_fail(MF_INPUT, "the value %d is none of the %d phases", most, m->shape.phases);
 }
 
 /* S2, and the fraction, which is its centre. */

@@ -86,7 +86,7 @@ int mf_set_count_values(struct mf_set_measures *m, const void *x)
     for (size_t c = 0; c < m->parts; ++c) {
         double mean;
 
-        if (!scale_channel(m, x, c, &mean)) return mf_fail(MF_INPUT, "a sample holds a value that is not finite");
+        if (!scale_channel(m, x, c, &mean)) return mf_fail(MF_INPUT, "a value is not a finite number");
         count_channel(m, mean, m->count + c * m->entries);
     }
     return MF_OK;

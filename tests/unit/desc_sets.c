@@ -146,6 +146,27 @@ static void check_sample(const struct mf_set_shape *s, const uint8_t *x)
     mf_set_measures_end(m);
 }
 
+/* A bar that begins at one end of an axis reaches the other if it is whole. */
+static void check_bars(const struct mf_set_shape *s, int axis)
+{
+    static uint8_t x[VOXELS];
+    struct mf_set_measures *m = NULL;
+
+    CHECK(mf_set_measures_begin(queue, s, &m) == MF_OK);
+    for (size_t length = s->dims[axis] - 1; length <= s->dims[axis]; ++length) {
+        for (size_t i = 0; i < voxels(s); ++i) {
+            long at[3];
+
+            place(s, i, at);
+            x[i] = at[axis] < (long)length && at[(axis + 1) % 3] == 0 && at[(axis + 2) % 3] == 0;
+        }
+        CHECK(mf_set_measures_add(m, x) == MF_OK);
+        CHECK(mf_set_measures_last(m, mf_set_measures_parts(m) > 1,
+                                   (enum mf_set_measure)(MF_SET_PERCOLATES_Z + axis)) == (length == s->dims[axis]));
+    }
+    mf_set_measures_end(m);
+}
+
 /* ---- sets ---- */
 
 /* Adds samples first, first + step, .. */
@@ -247,7 +268,7 @@ static void check_refusals(void)
     s.lag = LAG;
     CHECK(mf_set_measures_begin(queue, &s, &m) == MF_OK);
     sample[0][5] = 2;
-    CHECK(mf_set_measures_add(m, sample[0]) == MF_INPUT && strstr(mf_err_text(), "value 2"));
+    CHECK(mf_set_measures_add(m, sample[0]) == MF_INPUT && strstr(mf_err_text(), "value 2 is none"));
     CHECK(mf_set_measures_samples(m) == 0);
     mf_set_measures_end(m);
 }
@@ -270,6 +291,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < SAMPLES; ++i)
             for (int v = 0; v < VOXELS; ++v) sample[i][v] = draw((uint64_t)i, (uint64_t)v, shapes[k].phases);
         for (int i = 0; comm.rank == 0 && i < 2; ++i) check_sample(&shapes[k], sample[i]);
+        for (int a = 3 - shapes[k].ndim; a < 3; ++a) check_bars(&shapes[k], a);
         check_set(&comm, &shapes[k]);
     }
     if (comm.rank == 0) check_values();

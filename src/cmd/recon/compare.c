@@ -1,4 +1,5 @@
-/* compare: compares a microstructure with others that should resemble it, by all descriptors and measures. */
+/* compare: compares a microstructure with others that should resemble it, by all descriptors and measures. Two sets of
+ * samples are compared by their statistics (compare_sets.h). */
 #include "src/show/compare.h"
 
 #include <math.h>
@@ -11,11 +12,13 @@
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/micrograph.h"
+#include "src/cmd/recon/compare_sets.h"
 #include "src/cmd/unused.h"
 
 struct compare_cmd {
     struct mf_common common;
     struct mf_compare_opts compare;
+    struct mf_sets_opts sets;
     const char *nl_method, *gram_weights;
     struct mf_longs crop;
     struct mf_crop part; /* the same */
@@ -43,6 +46,10 @@ static const struct mf_opt rows[] = {
     MF_OPT(compare_cmd, "crop", crop, MF_LONGS, NULL,
            "only this part of the target, an image, is compared: Y X HEIGHT WIDTH [pixels], as match had it"),
     MF_OPT(compare_cmd, "crop_bar", compare.crop_bar, MF_FLAG, NULL, "cuts the data bar off the target, as match does"),
+    MF_CHOICE(compare_cmd, "split", sets.split[MF_SETS_REAL], NULL, "train|validation|test|all",
+              "sets: which samples of REAL (without: the validation split where it has one, else all)"),
+    MF_CHOICE(compare_cmd, "made_split", sets.split[MF_SETS_MADE], "all", "train|validation|test|all",
+              "sets: which samples of MADE"),
     MF_OPT(compare_cmd, "labels", compare.labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT_END};
 
@@ -230,6 +237,15 @@ static void say_unused(const struct mf_session *s, const struct mf_compared *wan
     if (want->described) MF_UNUSED(s, "the target is a descriptor file", "crop", "crop_bar");
 }
 
+static int compare_sets(struct mf_session *s, struct compare_cmd *cmd, size_t count, const char *const *files,
+                        size_t sets)
+{
+    cmd->sets.lag = cmd->compare.lag;
+    cmd->sets.lag_given = mf_options_given(s->options, "limit_to");
+    cmd->sets.periodic = cmd->compare.periodic;
+    return mf_compare_sets_run(s, &cmd->sets, count, files, sets);
+}
+
 static int run(struct mf_session *s, void *options)
 {
     struct compare_cmd *cmd = options;
@@ -238,12 +254,15 @@ static int run(struct mf_session *s, void *options)
     struct report report = {0};
     struct mf_compared want = {0};
     const char *const *files = NULL;
-    size_t count = mf_options_positional(s->options, &files);
+    size_t count = mf_options_positional(s->options, &files), sets;
     char *command;
     int rc;
 
     MF_TRY(mf_session_may_write(s, s->common->output, ".png"));
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
+    MF_TRY(mf_sets_count(&show, count, files, &sets));
+    if (sets) return compare_sets(s, cmd, count, files, sets);
+    MF_UNUSED(s, "single microstructures are compared", "split", "made_split");
     o->command = command = mf_command_typed(s);
     o->lag_given = mf_options_given(s->options, "limit_to");
     o->crop = mf_crop_of(&cmd->crop, &cmd->part);
@@ -316,17 +335,29 @@ static const char text[] =
     "The target may be a descriptor file: then S2 and Variation are compared with\n"
     "its values, with its L and borders, and the seven with the slice it shows.\n"
     "\n"
+    "Two sets of samples (of synth --num-samples or data import), REAL and MADE:\n"
+    "have made samples the statistics of real ones? For each phase (of two: phase 1)\n"
+    "a table has the means over samples and their difference, and by how much the\n"
+    "deviation over the made samples is larger or smaller than over the real ones.\n"
+    "S2 and lineal path: mean of the absolute difference over all distances below L.\n"
+    "Interface density: Variation of an image. Percolation: share of the samples in\n"
+    "which a path of the phase joins both ends of an axis. \"By chance\" is the same\n"
+    "of two halves of the real samples. If MADE has a column wanted_volume_fraction,\n"
+    "a line has its R2. Sets of grey or colour images have other rows: mean,\n"
+    "deviation, histogram (distance of Wasserstein), autocorrelation.\n"
+    "\n"
     "Examples:\n"
     "  mesoforge compare image.npy result.h5\n"
     "  mesoforge compare image.npy a.npy b.npy --json\n"
     "  mesoforge compare results/image_characterization.h5 result.h5\n"
-    "  mesoforge compare image.png volume.h5 --threshold otsu --output both.png\n";
+    "  mesoforge compare image.png volume.h5 --threshold otsu --output both.png\n"
+    "  mesoforge compare real.h5 made.h5 --periodic\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_compare = {
     .name = "compare",
-    .summary = "compare microstructures by descriptors and measures, with a score",
-    .synopsis = "TARGET RESULT [RESULT ...] [--output PNG]",
+    .summary = "compare microstructures by descriptors and measures, with a score; or two sets of samples",
+    .synopsis = "TARGET RESULT [RESULT ...] [--output PNG], or REAL.h5 MADE.h5",
     .text = text,
     .tables = tables,
     .size = sizeof(struct compare_cmd),

@@ -1,6 +1,7 @@
 # characterize against NumPy; skipped where that is missing. Golden files lie beside a checkout or nowhere.
 mf_test(NAME desc_clusters SOURCE unit/desc_clusters.c ROOM mf_desc RANKS 1 2 3 4 7)
 mf_test(NAME desc_copies SOURCE unit/desc_copies.c ROOM mf_desc)
+mf_test(NAME desc_set_copies SOURCE unit/desc_set_copies.c ROOM mf_desc RANKS 1 3)
 mf_test(NAME desc_sets SOURCE unit/desc_sets.c ROOM mf_desc RANKS 1 2 3 4)
 mf_test(NAME desc_registry SOURCE unit/desc_registry.c ROOM mf_desc)
 add_test(NAME exchange COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/exchange.py $<TARGET_FILE:mesoforge>

@@ -1,5 +1,5 @@
 /* See sets.h: reading and measuring. */
-#include "src/show/sets.h"
+#include "src/show/sets_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -157,6 +157,7 @@ static void add(void *context, const struct mf_batch *batch)
     struct reading *r = context;
     const struct mf_dataset *set = r->sets->set[r->which];
 
+    mf_comm_alive();
     for (size_t i = 0; r->rc == MF_OK && i < batch->n; ++i, ++r->at) {
         struct mf_set_measures *to = r->to[r->half ? r->half[r->at] : 0];
         const size_t parts = mf_set_measures_parts(to);
@@ -171,18 +172,24 @@ static void add(void *context, const struct mf_batch *batch)
     }
 }
 
+struct mf_reader_wish mf_sets_reading(const struct mf_dataset *set)
+{
+    enum { BATCH = 64, BYTES = 1 << 22 };
+    const size_t fit = BYTES / set->bytes;
+
+    return (struct mf_reader_wish){.threads = 1,
+                                   .ahead = 2,
+                                   .batch = fit < 1       ? 1
+                                            : fit < BATCH ? fit
+                                                          : BATCH,
+                                   .raw = 1};
+}
+
 /* Reads this rank's part of a set. Local. */
 static int read_own(const struct mf_show *show, struct reading *r)
 {
-    enum { BATCH = 64, BYTES = 1 << 22 };
     const struct mf_dataset *set = r->sets->set[r->which];
-    const size_t fit = BYTES / set->bytes;
-    const struct mf_reader_wish wish = {.threads = 1,
-                                        .ahead = 2,
-                                        .batch = fit < 1       ? 1
-                                                 : fit < BATCH ? fit
-                                                               : BATCH,
-                                        .raw = 1};
+    const struct mf_reader_wish wish = mf_sets_reading(set);
     const struct mf_span own = mf_cut(r->sets->n[r->which], (size_t)show->comm->size, (size_t)show->comm->rank);
 
     r->at = own.first;
@@ -313,7 +320,8 @@ int mf_sets_compare(const struct mf_show *show, const struct mf_sets_opts *o, co
     MF_TRY(mf_agree(show->comm, find_shape(s, o)));
     MF_TRY(measure_real(show, s));
     MF_TRY(measure_made(show, s));
-    return compare(s);
+    MF_TRY(compare(s));
+    return mf_sets_count_copies(show, o->copies, s);
 }
 
 void mf_sets_free(struct mf_sets *s)
@@ -323,6 +331,8 @@ void mf_sets_free(struct mf_sets *s)
         mf_set_measures_end(s->half[k]);
         mf_dataset_close(s->set[k]);
         free(s->id[k]);
+        free(s->copies.id[k]);
+        free(s->copies.near[k]);
     }
     free(s->row);
     free(s->chance);

@@ -6,14 +6,17 @@
 
 #include "io/dataset.h"
 #include "src/base/json.h"
+#include "src/desc/set_copies.h"
 #include "src/desc/set_measures.h"
 #include "src/show/show.h"
 
 enum { MF_SETS_REAL, MF_SETS_MADE, MF_SETS };
+enum { MF_SETS_CLOSEST = 3 }; /* made samples that are shown beside their nearest real one */
 
 struct mf_sets_opts {
     long lag; /* --limit_to */
     int lag_given, periodic;
+    long copies; /* made samples that are compared with the train split; below 0: as many as take half a minute */
     const char *split[MF_SETS]; /* a split, or all. NULL: validation if the set has it, else all */
 };
 
@@ -22,6 +25,14 @@ struct mf_sets_wanted {
     int known;    /* the made set has a column of them */
     double r2;    /* 1 - mean square of the error over the variance of what was wanted; NAN: all want the same */
     double error; /* mean of |made - wanted| */
+};
+
+/** The nearest sample of the real train split, for samples of its validation split and for made ones. */
+struct mf_sets_copies {
+    size_t n[MF_SETS];                    /* samples that were compared, evenly spread; 0: none */
+    uint32_t *id[MF_SETS];                /* [n] */
+    struct mf_set_nearest *near[MF_SETS]; /* [n] */
+    size_t nearer;                        /* made samples that are nearer than every real one */
 };
 
 /** All facts of a comparison, the same on all ranks. */
@@ -38,6 +49,7 @@ struct mf_sets {
     struct mf_set_row *row;    /* [rows] made samples beside real ones */
     struct mf_set_row *chance; /* [rows] one half of the real set beside the other; NULL: there is one real sample */
     struct mf_sets_wanted wanted[MF_SET_PARTS]; /* by phase */
+    struct mf_sets_copies copies;
 };
 
 /** Are these files sets of samples? *sets: how many of them. Collective; refuses (agreed) as mf_look() does. */
@@ -52,6 +64,10 @@ int mf_sets_count(const struct mf_show *show, size_t count, const char *const *f
 int mf_sets_compare(const struct mf_show *show, const struct mf_sets_opts *options, const char *const files[MF_SETS],
                     struct mf_sets *sets);
 void mf_sets_free(struct mf_sets *sets);
+
+/** The @p k made samples that are nearest to the train split, as places in copies.id: place [k]. Returns how many there
+ * are. Local. */
+size_t mf_sets_closest(const struct mf_sets *sets, size_t k, size_t *place);
 
 /** The phase of a row, or its channel. */
 size_t mf_sets_part(const struct mf_sets *sets, const struct mf_set_row *row);

@@ -63,6 +63,32 @@ static void print_wanted(FILE *to, const struct mf_sets *s, size_t part)
     fprintf(to, "  wanted volume fraction: R2 %s, off by %.5f in the mean\n", number(text, "%.4f", w->r2), w->error);
 }
 
+/* Prints shares of pixels, or differences of values in deviations of the real set. */
+static void print_near(FILE *to, const struct mf_sets *s, int which)
+{
+    const struct mf_sets_copies *c = &s->copies;
+    const size_t n = c->n[which];
+
+    if (!n) return;
+    fprintf(to, "  %s, %zu sample%s: ", which == MF_SETS_MADE ? "made" : "real", n, MF_S(n));
+    fprintf(to, "least %.4f, 5 %% quantile %.4f, median %.4f\n", mf_set_copies_quantile(n, c->near[which], 0),
+            mf_set_copies_quantile(n, c->near[which], 0.05), mf_set_copies_quantile(n, c->near[which], 0.5));
+}
+
+static void print_copies(FILE *to, const struct mf_sets *s)
+{
+    const size_t train = s->set[MF_SETS_REAL]->count[MF_TRAIN];
+
+    if (!s->copies.n[MF_SETS_MADE]) return;
+    fprintf(to, "copies: %s from the nearest of %zu samples of the real train split, over all periodic shifts\n",
+            s->shape.phases ? "share of pixels that differ" : "root mean square difference, in deviations,", train);
+    print_near(to, s, MF_SETS_MADE);
+    print_near(to, s, MF_SETS_REAL);
+    if (s->copies.n[MF_SETS_REAL])
+        fprintf(to, "  %zu of the %zu made samples are nearer than every real one\n", s->copies.nearer,
+                s->copies.n[MF_SETS_MADE]);
+}
+
 static void print_set(FILE *to, const struct mf_sets *s, int which)
 {
     fprintf(to, "%s: %zu sample%s of '%s' (%s)\n", which == MF_SETS_REAL ? "real" : "made", s->n[which],
@@ -83,6 +109,7 @@ void mf_sets_text(FILE *to, const struct mf_sets *s)
         fprintf(to, "\n");
         if (i + 1 == s->rows || s->row[i + 1].part != s->row[i].part) print_wanted(to, s, s->row[i].part);
     }
+    print_copies(to, s);
 }
 
 /* ---- JSON ---- */
@@ -130,6 +157,44 @@ static struct mf_json *part_json(const struct mf_sets *s, size_t *i)
     return one;
 }
 
+static void put_near(struct mf_json *at, const struct mf_sets *s, int which)
+{
+    const struct mf_sets_copies *c = &s->copies;
+    struct mf_json *one;
+
+    if (!c->n[which]) return;
+    one = mf_json_object();
+    MF_JSON(one, "samples", c->n[which], "least", mf_set_copies_quantile(c->n[which], c->near[which], 0), "quantile_5",
+            mf_set_copies_quantile(c->n[which], c->near[which], 0.05), "median",
+            mf_set_copies_quantile(c->n[which], c->near[which], 0.5));
+    mf_json_put(at, which == MF_SETS_MADE ? "made" : "real", one);
+}
+
+static struct mf_json *closest_json(const struct mf_sets *s, size_t place)
+{
+    const struct mf_set_nearest *near = &s->copies.near[MF_SETS_MADE][place];
+    struct mf_json *one = mf_json_object(), *shift = mf_json_array();
+
+    for (int a = 3 - s->shape.ndim; a < 3; ++a) mf_json_int(shift, NULL, (long long)near->at[a]);
+    MF_JSON(one, "made", (size_t)s->copies.id[MF_SETS_MADE][place], "real", (size_t)near->id, "off", near->off, "shift",
+            shift);
+    return one;
+}
+
+static struct mf_json *copies_json(const struct mf_sets *s)
+{
+    struct mf_json *all = mf_json_object(), *closest = mf_json_array();
+    size_t place[MF_SETS_CLOSEST];
+    const size_t count = mf_sets_closest(s, MF_SETS_CLOSEST, place);
+
+    mf_json_int(all, "train", (long long)s->set[MF_SETS_REAL]->count[MF_TRAIN]);
+    for (int k = 0; k < MF_SETS; ++k) put_near(all, s, k);
+    if (s->copies.n[MF_SETS_REAL]) mf_json_int(all, "nearer", (long long)s->copies.nearer);
+    for (size_t i = 0; i < count; ++i) mf_json_put(closest, NULL, closest_json(s, place[i]));
+    mf_json_put(all, "closest", closest);
+    return all;
+}
+
 static struct mf_json *set_json(const struct mf_sets *s, int which)
 {
     struct mf_json *one = mf_json_object();
@@ -149,5 +214,6 @@ struct mf_json *mf_sets_json(const struct mf_sets *s)
     mf_json_bool(all, "periodic", s->shape.periodic);
     for (size_t i = 0; i < s->rows;) mf_json_put(parts, NULL, part_json(s, &i));
     mf_json_put(all, s->shape.phases ? "phases" : "channels", parts);
+    if (s->copies.n[MF_SETS_MADE]) mf_json_put(all, "copies", copies_json(s));
     return all;
 }

@@ -193,6 +193,44 @@ def wanted_agree():
     check("wanted volume fraction: R2" in made("compare", "real.h5", "made.h5").out, "R2 in the text")
 
 
+# ---- copies ----
+
+def nearest(x, others, off):
+    """The least difference over all periodic shifts."""
+    shifts = [[np.roll(other, by, range(len(by))) for by in itertools.product(*map(range, x.shape[:2]))] for other in others]
+    return min(off(x, moved) for each in shifts for moved in each)
+
+
+def copies_agree():
+    real = np.stack([blobs((9, 8), (0.4, 0.3, 0.3), seed, 1.0) for seed in range(14)])
+    made_ = np.stack([blobs((9, 8), (0.4, 0.3, 0.3), 60 + seed, 1.0) for seed in range(6)])
+    made_[3] = np.roll(real[5], (4, 3), (0, 1))
+    made_[1] = real[2]
+    made_[1, 0, 0] = (real[2, 0, 0] + 1) % 3
+    split = [0] * 9 + [1] * 4 + [2]
+    differ = lambda a, b: (a != b).mean()
+    root = lambda a, b: np.sqrt(((a.astype(float) - b) ** 2).mean()) / real[:9].std()
+    for phases, off, tolerance in ((3, differ, 1e-9), (None, root, 2e-3)):
+        write("real.h5", real, phases, split=split)
+        write("made.h5", made_, phases)
+        got = said("real.h5", "made.h5")["copies"]
+        for ranks in (2, 3) if phases else ():
+            check(said("real.h5", "made.h5", ranks=ranks)["copies"] == got, f"copies on {ranks} ranks")
+        for which, x in (("made", made_), ("real", real[9:13])):
+            want = [nearest(one, real[:9], off) for one in x]
+            least, tail, median = np.quantile(want, [0, 0.05, 0.5])
+            check(got[which]["samples"] == len(x) and abs(got[which]["least"] - least) < tolerance and abs(got[which]["median"] - median) < tolerance
+                  and abs(got[which]["quantile_5"] - tail) < tolerance, f"copies, {which}: {got[which]}, want {least} {tail} {median}")
+        first, second = got["closest"][:2]
+        check(first["made"] == 3 and first["real"] == 5 and first["shift"] == [4, 3] and first["off"] < tolerance, f"a moved copy: {first}")
+        check(second["made"] == 1 and second["real"] == 2 and second["shift"] == [0, 0], f"a copy but for one pixel: {second}")
+        check(got["train"] == 9 and got["nearer"] >= 2, f"copies: {got}")
+    check("copies" not in said("real.h5", "made.h5", "--copies_of", 0), "--copies_of 0")
+    check(said("real.h5", "made.h5", "--copies_of", 3)["copies"]["made"]["samples"] == 3, "--copies_of 3")
+    write("none.h5", real, split=[1] * 14)
+    check("copies" not in said("none.h5", "made.h5"), "copies of a set without a train split")
+
+
 # ---- refusals ----
 
 def refused():
@@ -214,7 +252,7 @@ def refused():
             (("x.h5", "three.h5"), 3, "'x.h5' has 2 phases, 'three.h5' 3 phases"), (("x.h5", "grey.h5"), 3, "'grey.h5' values of 1 channel"),
             (("x.h5", "none.h5"), 3, "'none.h5' has no complete sample"), (("train.h5", "x.h5", "--split", "test"), 3, "no sample in its test split; try: --split all"),
             (("x.h5", "train.h5", "--made_split", "test"), 3, "try: --made_split all"), (("thin.h5", "thin.h5"), 3, "one pixel wide"),
-            (("x.h5", "x.h5", "--limit_to", "6"), 2, "the largest is 5"), (("x.h5", "bad.h5"), 3, "sample 2 of 'bad.h5': the value 2 is none of the 2 phases")):
+            (("x.h5", "x.h5", "--copies_of", "-1"), 2, "--copies_of must be at least 0"), (("x.h5", "x.h5", "--limit_to", "6"), 2, "the largest is 5"), (("x.h5", "bad.h5"), 3, "sample 2 of 'bad.h5': the value 2 is none of the 2 phases")):
         for ranks in (1, 3) if "bad.h5" in words else (1,):
             done = run("compare", *words, ranks=ranks)
             lines = [one for one in runs.said(done.err) if "mesoforge" in one and "warning" not in one]
@@ -230,5 +268,6 @@ phases_agree()
 values_agree()
 halves_agree()
 wanted_agree()
+copies_agree()
 refused()
 finish("sets")

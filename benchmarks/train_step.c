@@ -3,7 +3,7 @@
  * says on one line the parameters, and the bytes that last and that a step needs beside them. Then for every line on
  * standard input, a number of steps, it makes them and prints the milliseconds of each in the mean. "nodes N" prints
  * TSV of N steps: list, node, operation, pass, ms, GF/s; the slowest first. Samples have one channel, labels ten
- * classes. */
+ * classes. Networks that remove noise have one condition, and a target of the extents of a sample. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +29,7 @@ struct bench {
     size_t step, rows, at; /* nodes of a step, and the next one that ends */
     struct row *row;
     double before;
-    size_t numbers, batch; /* of the samples */
-    float *x;
-    int32_t *label;
+    void *filled[MF_LEARN_INPUTS]; /* for all inputs */
 };
 
 /* One thread: time of the processor, which other programs on the machine disturb less. */
@@ -43,9 +41,40 @@ static double now(const struct bench *b)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* -- to remove noise: scaled samples, the level of the noise, a condition, and the output that is wanted -- */
+
+static size_t noisy_inputs(const struct mf_task *task, const size_t d[4], size_t batch, struct mf_learn_input input[])
+{
+    const size_t *width = task->own;
+
+    input[0] = mf_learn_samples(d, batch);
+    input[1] = mf_learn_reals("noise", batch, *width);
+    input[2] = mf_learn_reals("condition", batch, 1);
+    input[3] = mf_learn_samples(d, batch);
+    input[3].name = "target";
+    return 4;
+}
+
+static void noisy_forward(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
+                          const struct mf_arch_args *args, const int input[], int output[])
+{
+    (void)task;
+    output[0] = arch->denoise(build, &(struct mf_arch_denoise){input[0], input[1], input[2]}, args);
+}
+
+static int noisy_loss(const struct mf_task *task, const struct mf_learn_loss *of)
+{
+    (void)task;
+    return mf_learn_squared(of, 3);
+}
+
+static const struct mf_learn noisy = {
+    .name = "denoise", .inputs = noisy_inputs, .forward = noisy_forward, .loss = noisy_loss};
+
 static void make(struct bench *b, char **words)
 {
     const size_t batch = strtoul(words[2], NULL, 10), extent = strtoul(words[3], NULL, 10);
+    size_t width;
     struct mf_network_wish wish = {.arch = mf_arch_find(words[1]),
                                    .args = {.width = strtol(words[4], NULL, 10)},
                                    .task = mf_task_plain(&mf_learn_classify, CLASSES),
@@ -62,6 +91,8 @@ static void make(struct bench *b, char **words)
 
     if (words[5] && words[6]) wish.args.experts = strtol(words[6], NULL, 10);
     MF_ASSERT(wish.arch && mf_arch_complete(wish.arch, &wish.args) == MF_OK);
+    width = mf_arch_noise_width(&wish.args);
+    if (wish.arch->denoise) wish.task.learn = &noisy, wish.task.own = &width;
     MF_ASSERT(mf_network_make(&wish, b->queue, &b->network) == MF_OK);
     MF_ASSERT(mf_walk_open(&b->walk, b->network.net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
     b->weights = mf_network_weights(&b->network, b->walk, NULL);
@@ -73,28 +104,38 @@ static void make(struct bench *b, char **words)
 }
 
 /* Numbers between -1 and 1, and labels: as a reader of samples leaves them. */
-static void draw(struct bench *b)
+static void *drawn(const struct mf_shape *shape)
 {
-    const struct mf_shape *shape = &b->network.net->value[b->network.input[0].value].shape;
+    const size_t n = mf_shape_count(shape);
+    float *x = MF_MUST(malloc(n * sizeof *x), "samples");
+    int32_t *label = (int32_t *)x;
     unsigned state = 1;
 
-    b->numbers = mf_shape_count(shape);
-    b->batch = shape->d[0];
-    b->x = MF_MUST(malloc(b->numbers * sizeof *b->x), "samples");
-    b->label = MF_MUST(malloc(b->batch * sizeof *b->label), "labels");
-    for (size_t i = 0; i < b->numbers; ++i) {
+    for (size_t i = 0; i < n; ++i) {
         state = state * 1664525 + 1013904223;
-        b->x[i] = (float)(state >> 8) / 8388608 - 1;
+        if (shape->type == MF_I32)
+            label[i] = (int32_t)(i % CLASSES);
+        else
+            x[i] = (float)(state >> 8) / 8388608 - 1;
     }
-    for (size_t r = 0; r < b->batch; ++r) b->label[r] = (int32_t)(r % CLASSES);
+    return x;
+}
+
+static const struct mf_shape *shape_of(const struct bench *b, size_t k)
+{
+    return &b->network.net->value[b->network.input[k].value].shape;
+}
+
+static void draw(struct bench *b)
+{
+    for (size_t k = 0; k < b->network.inputs; ++k) b->filled[k] = drawn(shape_of(b, k));
 }
 
 static void feed(struct bench *b)
 {
-    const struct mf_list *list = b->network.last.list;
-
-    memcpy(mf_walk_at(b->walk, list, b->network.input[0].value), b->x, b->numbers * sizeof *b->x);
-    memcpy(mf_walk_at(b->walk, list, b->network.input[1].value), b->label, b->batch * sizeof *b->label);
+    for (size_t k = 0; k < b->network.inputs; ++k)
+        memcpy(mf_walk_at(b->walk, b->network.last.list, b->network.input[k].value), b->filled[k],
+               mf_shape_bytes(shape_of(b, k)));
 }
 
 static void lists(const struct bench *b, const struct mf_list *list[PARTS])
@@ -221,8 +262,7 @@ int main(int argc, char **argv)
     serve(&b);
     mf_walk_close(b.walk);
     mf_network_free(&b.network);
-    free(b.x);
-    free(b.label);
+    for (size_t k = 0; k < MF_LEARN_INPUTS; ++k) free(b.filled[k]);
     mf_backend_cpu.queue_close(b.queue);
     mf_arena_close(arena);
     return 0;

@@ -2,7 +2,7 @@
 """Times steps of training (forward, backward, clipping, AdamW) on cpu beside PyTorch, turn by turn. Needs torch.
 
 train_step.py BENCH_TRAIN_STEP [threads = 1] [rounds = 7] [CASE ...]      prints TSV
-ratio: median over the rounds of our time / PyTorch's (cnn: channels last). memory: bytes of parameters, moments, gradients, samples and
+ratio: median over the rounds of our time / PyTorch's (convolutions: channels last). memory: bytes of parameters, moments, gradients, samples and
 activations of a step, ours as planned, PyTorch's by its profiler. One thread: time of the processor.
 """
 import os
@@ -17,11 +17,13 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools/pytorch"))
 from mesoforge_torch import make
+from mesoforge_unet import Unet
 
 CASES = {  # arch, batch, extent, width, type of activations, experts
     "mlp": ("mlp", 64, 64, 256, "f32"),
     "cnn": ("cnn", 64, 64, 32, "f32"),
     "vit": ("vit", 64, 64, 128, "f32"),
+    "unet": ("unet", 32, 32, 24, "f32"),  # removes noise; one condition
     "cnn bf16": ("cnn", 64, 64, 32, "bf16"),
     "vit bf16": ("vit", 64, 64, 128, "bf16"),
     "vit 384 bf16": ("vit", 64, 64, 384, "bf16"),
@@ -56,20 +58,24 @@ class Peer:
         self.half = precision == "bf16"
         torch.manual_seed(0)
         sizes = dict(experts=experts[0], features="none") if experts else {}
-        self.model = make(arch, (extent, extent), 1, CLASSES, width=width, **sizes)
-        if arch == "cnn":
+        noisy = arch == "unet"
+        self.model = Unet((extent, extent), 1, 1, width=width) if noisy else make(arch, (extent, extent), 1, CLASSES, width=width, **sizes)
+        if arch in ("cnn", "unet"):
             self.model = self.model.to(memory_format=torch.channels_last)
-        self.loss = torch.nn.CrossEntropyLoss()
+        self.loss = torch.nn.MSELoss() if noisy else torch.nn.CrossEntropyLoss()
         self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
         self.forward = torch.compile(self.model) if compiled else self.model
-        self.x = torch.rand(self.batch, extent, extent, 1)
-        self.label = torch.arange(self.batch) % CLASSES
+        self.x = [torch.rand(self.batch, extent, extent, 1)]
+        self.target = torch.arange(self.batch) % CLASSES
+        if noisy:
+            self.x += [torch.rand(self.batch), torch.rand(self.batch, 1)]
+            self.target = torch.rand(self.batch, extent, extent, 1)
 
     def step(self):
-        x, label = self.x.clone(), self.label.clone()
+        x, target = [x.clone() for x in self.x], self.target.clone()
         self.optimiser.zero_grad(set_to_none=True)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.half):
-            loss = self.loss(self.forward(x), label)
+            loss = self.loss(self.forward(*x), target)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimiser.step()

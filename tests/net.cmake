@@ -15,6 +15,10 @@ mf_test(NAME net_list SOURCE unit/net_list.c ROOM mf_net ARGS ${CMAKE_CURRENT_SO
 mf_test(NAME model_run SOURCE unit/model_run.c ROOM mf_model)
 set_tests_properties(model_run PROPERTIES ENVIRONMENT "${MF_TEST_ENV};GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
 mf_test(NAME model_unet SOURCE unit/model_unet.c ROOM mf_model ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/unet.safetensors)
+if(NOT MF_SANITIZE) # 1.2 GB of weights
+  add_test(NAME model_unet_whole COMMAND model_unet ${CMAKE_CURRENT_SOURCE_DIR}/data/net/unet.safetensors whole CONFIGURATIONS long)
+  set_tests_properties(model_unet_whole PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+endif()
 # Experts on several ranks, also without memory that ranks share.
 mf_test(NAME net_trade SOURCE unit/net_trade.c ROOM mf_net TIMEOUT 120 RANKS 1 2 3 4
   ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/trade.txt)

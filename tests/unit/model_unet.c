@@ -1,6 +1,6 @@
 /* The U-Net against PyTorch: outputs, layers, loss and gradients, node by node, joined, and computed again. It has as
- * many parameters as published weights, and their names. A new one finds no noise. Other images are refused. The file
- * was made by tests/data/net/make_unet.py. */
+ * many parameters as published weights, and their names; constants of their files are accepted. A new one finds no
+ * noise. Other images are refused. The file was made by tests/data/net/make_unet.py. */
 #include "src/model/unet.h"
 
 #include <math.h>
@@ -13,6 +13,7 @@
 #include "src/net/build.h"
 #include "src/net/pass.h"
 #include "tests/device.h"
+#include "tests/scratch.h"
 
 struct unet_case {
     const char *name, *word;
@@ -24,9 +25,10 @@ static const struct unet_case cases[] = {
     {"deep", "unet:width=4,depth=3,patch=1,blocks=2", 2, {8, 16, 1}, 0},
     {"wide", "unet:width=64,patch=1", 2, {8, 8, 3}, 5},
 };
+static const struct unet_case whole = {"adm", "adm-imagenet64", 1, {64, 64, 3}, 1000};
 
 struct choice {
-    int fuse;
+    int fuse, forward; /* forward alone */
     enum mf_recompute recompute;
     enum mf_walk_mode mode;
 };
@@ -149,8 +151,8 @@ static void open_walk(struct model *m, const struct choice *choice)
     m->net->value[m->y].kept = m->net->value[m->loss].kept = 1;
     keep_taps(m);
     if (choice->fuse) mf_pass_fuse(m->list, choice->recompute, MF_SCOPE_ALL);
-    mf_pass_grad(m->list, 1, &m->loss, 1 << MF_SET_TRAINED);
-    mf_pass_recompute(m->list, choice->recompute, 0);
+    if (!choice->forward) mf_pass_grad(m->list, 1, &m->loss, 1 << MF_SET_TRAINED);
+    if (choice->recompute) mf_pass_recompute(m->list, choice->recompute, 0);
     mf_pass_fold(m->list);
     for (size_t v = 0; v < m->net->values; ++v) m->net->value[v].kept |= m->net->value[v].role == MF_ROLE_GRADIENT;
     CHECK_SAYS(mf_pass_plan(m->list, m->d->q) == MF_OK, "%s", mf_err_text());
@@ -184,7 +186,8 @@ static void feed(const struct model *m)
 
 /* -- comparing -- */
 
-static void read(const struct model *m, const char *kind, const char *name, size_t ndim, const size_t *dims, float *to)
+static void read_array(const struct model *m, const char *kind, const char *name, size_t ndim, const size_t *dims,
+                       float *to)
 {
     char *text = mf_format("%s.%s%s", m->c->name, kind, name);
 
@@ -199,7 +202,7 @@ static void compare(const struct model *m, const char *kind, const char *name, i
     float want[4] = {0}, *got = get(m, v), *other = MF_MUST(malloc(n * sizeof *other), "numbers");
     double sum[4] = {0};
 
-    read(m, kind, name, 1, (const size_t[]){4}, want);
+    read_array(m, kind, name, 1, (const size_t[]){4}, want);
     for (size_t i = 0; i < n; ++i) sum[0] += (double)got[i] * (double)got[i];
     sum[0] = sqrt(sum[0]);
     for (int k = 0; k < 3; ++k) {
@@ -222,7 +225,7 @@ static void compare_output(const struct model *m)
     float *want = MF_MUST(malloc(count_of(m, m->y) * sizeof *want), "numbers"), *got = get(m, m->y);
     double most = 0, off = 0;
 
-    read(m, "", "y", 4, dims, want);
+    read_array(m, "", "y", 4, dims, want);
     for (size_t i = 0; i < count_of(m, m->y); ++i) {
         most = fmax(most, fabs((double)want[i]));
         off = fmax(off, fabs((double)want[i] - (double)got[i]));
@@ -238,13 +241,15 @@ static void compare_all(const struct model *m)
     struct mf_unet_tap *tap;
     size_t count;
 
-    compare_output(m);
-    compare(m, "", "loss", m->loss);
+    if (m->c == &whole)
+        compare(m, "", "y", m->y);
+    else
+        compare_output(m), compare(m, "", "loss", m->loss);
     CHECK(mf_unet_taps(&m->args, m->c->dims[0], m->c->dims[1], &tap, &count) == MF_OK);
     for (size_t k = 0; k < count; ++k) compare(m, "tap.", tap[k].name, mf_value_find(m->net, tap[k].node));
     free(tap);
     for (size_t v = 0; v < m->net->values; ++v)
-        if (mf_value_is_weight(&m->net->value[v]))
+        if (mf_value_is_weight(&m->net->value[v]) && mf_value_gradient(&m->net->value[v]) >= 0)
             compare(m, "grad.", m->net->value[v].name, mf_value_gradient(&m->net->value[v]));
 }
 
@@ -272,7 +277,7 @@ static void finds_nothing(const struct device *d)
     struct mf_weights w = {m.net, NULL, m.list, d->q, &layout, NULL, 1};
     float *y;
 
-    open_walk(&m, &(struct choice){1, MF_RECOMPUTE_NONE, MF_WALK_PLANNED});
+    open_walk(&m, &(struct choice){1, 0, MF_RECOMPUTE_NONE, MF_WALK_PLANNED});
     w.walk = m.walk;
     feed(&m);
     mf_weights_start(&w, 7);
@@ -309,6 +314,53 @@ static void counts(const struct device *d, const char *word, const size_t dims[3
     }
     CHECK_SAYS(arrays == 0 && hashes == 0, "%s: other names or extents", word);
     close_model(&m);
+}
+
+/* -- files -- */
+
+/* A file with an array @p name beside its own. */
+static int loads(const struct device *d, const char *name, size_t ndim, const float *numbers)
+{
+    static const struct mf_layout layout = {0};
+    const char *path = scratch_file("unet.safetensors");
+    struct model m = list_of(d, &cases[0]);
+    struct mf_weights w = {m.net, NULL, m.list, d->q, &layout, NULL, 1};
+    struct mf_safetensors_entry *entry = MF_MUST(calloc(m.net->values + 1, sizeof *entry), "arrays");
+    size_t n = 1;
+    int rc;
+
+    open_walk(&m, &(struct choice){1, 1, MF_RECOMPUTE_NONE, MF_WALK_PLANNED});
+    w.walk = m.walk;
+    entry[0] = (struct mf_safetensors_entry){name, MF_F32, ndim, {1, 1, 2, 2}, numbers, NULL};
+    for (size_t v = 0; v < m.net->values; ++v) {
+        const struct mf_value *value = &m.net->value[v];
+
+        if (!mf_value_is_weight(value)) continue;
+        entry[n] =
+            (struct mf_safetensors_entry){value->name, MF_F32, (size_t)value->shape.n, {0}, get(&m, (int)v), NULL};
+        memcpy(entry[n++].dims, value->shape.d, sizeof value->shape.d);
+    }
+    CHECK(mf_safetensors_write(path, NULL, n, entry) == MF_OK);
+    CHECK(mf_safetensors_open(path, &m.file) == MF_OK);
+    rc = mf_weights_load(&w, m.file, NULL);
+    mf_safetensors_close(m.file);
+    while (n-- > 1) free((void *)(uintptr_t)entry[n].data);
+    free(entry);
+    close_model(&m);
+    return rc;
+}
+
+/* Published files have these, and they say nothing new. */
+static void loads_filters(const struct device *d)
+{
+    const float quarters[] = {0.25F, 0.25F, 0.25F, 0.25F}, other[] = {0.25F, 0.25F, 0.25F, 0.3F};
+
+    CHECK_SAYS(loads(d, "model.enc.4x6_down.conv0.resample_filter", 4, quarters) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(loads(d, "model.dec.8x12_up.skip.resample_filter", 4, quarters) == MF_OK, "%s", mf_err_text());
+    CHECK(loads(d, "model.dec.8x12_up.skip.resample_filter", 4, other) == MF_INPUT);
+    CHECK(loads(d, "model.dec.8x12_up.skip.resample_filter", 3, quarters) == MF_INPUT);
+    CHECK(loads(d, "model.dec.9x12_up.skip.resample_filter", 4, quarters) == MF_INPUT);
+    CHECK(strstr(mf_err_text(), "the model has no 'model.dec.9x12_up.skip.resample_filter'"));
 }
 
 /* -- refusals -- */
@@ -353,21 +405,31 @@ static void refuses_volumes(void)
     mf_net_free(net);
 }
 
-/* @p argv[1]: the file */
+/* @p argv[1]: the file. A further word: the network of published weights, forward alone. */
 int main(int argc, char **argv)
 {
-    static const struct choice choices[] = {{0, MF_RECOMPUTE_NONE, MF_WALK_PLANNED},
-                                            {1, MF_RECOMPUTE_NONE, MF_WALK_PLANNED},
-                                            {1, MF_RECOMPUTE_CHEAP, MF_WALK_PLANNED},
-                                            {1, MF_RECOMPUTE_BLOCKS, MF_WALK_CHECKED}};
+    static const struct choice choices[] = {{0, 0, MF_RECOMPUTE_NONE, MF_WALK_PLANNED},
+                                            {1, 0, MF_RECOMPUTE_NONE, MF_WALK_PLANNED},
+                                            {1, 0, MF_RECOMPUTE_CHEAP, MF_WALK_PLANNED},
+                                            {1, 0, MF_RECOMPUTE_BLOCKS, MF_WALK_CHECKED}};
     struct device d = device_open(1, 1, 0);
+    struct mf_comm self;
 
     NEEDS(1, "FILE");
+    if (argc > 2) {
+        like_pytorch(&d, argv[1], &whole, &(struct choice){1, 1, MF_RECOMPUTE_NONE, MF_WALK_PLANNED});
+        device_close(&d);
+        return failures != 0;
+    }
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
         for (size_t i = 0; i < sizeof choices / sizeof *choices; ++i)
             if (choices[i].mode == MF_WALK_PLANNED || !d.be->host_mem)
                 like_pytorch(&d, argv[1], &cases[k], &choices[i]);
     finds_nothing(&d);
+    mf_comm_self(&self);
+    scratch_open(&self);
+    loads_filters(&d);
+    scratch_close(&self);
     counts(&d, "unet", (const size_t[]){32, 32, 1}, 1, 467548, 145, 0x99598edab7d99c7e);
     counts(&d, "adm-imagenet64", (const size_t[]){64, 64, 3}, 1000, 295899267, 541, 0x138a86ebe53a2091);
     refuses_all(&d);

@@ -4,7 +4,7 @@
 make_unet.py [FILE]     writes unet.safetensors. Needs torch and safetensors.
 
 Weights and inputs are numbers of their names (numbers()), so that the file has results alone. CASE.y is the output. CASE.tap.NAME, CASE.grad.NAME and
-CASE.loss have four numbers: the norm of an array and its products with three arrays of numbers. The loss is the mean square of y - target. The last lines
+CASE.loss, and the output of a large network, have four numbers: the norm of an array and its products with three arrays of numbers. The loss is the mean square of y - target. The last lines
 that it prints are constants of the test: parameters, and a sum of hashes of their names and extents.
 """
 import math
@@ -23,6 +23,7 @@ CASES = {  # samples, extents, channels, conditions, sizes
     "deep": (2, (8, 16), 1, 0, dict(width=4, depth=3, blocks=2, attention=8, patch=1)),
     "wide": (2, (8, 8), 3, 5, dict(width=64, depth=2, blocks=1, attention=8, patch=1)),
 }
+WHOLE = {"adm": (1, (64, 64), 3, 1000, dict(width=192, depth=4, blocks=3, attention=32, patch=1))}  # forward alone, in minutes
 COUNTED = {
     "unet": ((32, 32), 1, 1, {}),
     "adm-imagenet64": ((64, 64), 3, 1000, dict(width=192, depth=4, blocks=3, attention=32, patch=1)),
@@ -61,8 +62,8 @@ def looked_at(name, x):
     return torch.stack([x.norm(), *products]).float()
 
 
-def run(case, n, extents, channels, conditions, sizes, made):
-    net = Unet(extents, channels, conditions, **sizes).double()
+def run(case, n, extents, channels, conditions, sizes, made, train=True):
+    net = Unet(extents, channels, conditions, **sizes).double().requires_grad_(train)
     layers = {f"encoder_block_{k}": layer for k, layer in enumerate(net.enc.values())}
     layers |= {"encoder_bottleneck": list(net.enc.values())[-1], "midblock": list(net.dec.values())[0]}
     layers |= {f"decoder_block_{k}": layer for k, layer in enumerate(net.dec.values())}
@@ -79,6 +80,9 @@ def run(case, n, extents, channels, conditions, sizes, made):
         layer.register_forward_hook(look(name))
     condition = array("condition", (n, conditions)).float().double() if conditions else None
     y = net(array("x", (n, *extents, channels)).float().double(), array("c_noise", (n,)), condition)
+    if not train:
+        made[f"{case}.y"] = looked_at("y", y)
+        return
     loss = ((y - array("target", y.shape).float().double()) ** 2).mean()
     loss.backward()
     made[f"{case}.y"], made[f"{case}.loss"] = y.detach().float().contiguous(), looked_at("loss", loss)
@@ -98,6 +102,8 @@ def main():
     torch.set_num_threads(1)
     for case, of in CASES.items():
         run(case, *of, made)
+    for case, of in WHOLE.items():
+        run(case, *of, made, train=False)
     save_file(made, sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "unet.safetensors")
     for name, of in COUNTED.items():
         count(name, *of)

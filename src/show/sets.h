@@ -8,6 +8,7 @@
 #include "src/base/json.h"
 #include "src/desc/set_copies.h"
 #include "src/desc/set_measures.h"
+#include "src/show/figure.h"
 #include "src/show/show.h"
 
 enum { MF_SETS_REAL, MF_SETS_MADE, MF_SETS };
@@ -68,6 +69,10 @@ void mf_sets_free(struct mf_sets *sets);
 /** The @p k made samples that are nearest to the train split, as places in copies.id: place [k]. Returns how many there
  * are. Local. */
 size_t mf_sets_closest(const struct mf_sets *sets, size_t k, size_t *place);
+
+/** Fills a sheet: real samples left, made ones right, curves of both, and the closest pairs. Rank 0; refuses as
+ * mf_samples_read() does. */
+int mf_sets_draw(const struct mf_show *show, const struct mf_sets *sets, struct mf_figure *figure);
 
 /** The phase of a row, or its channel. */
 size_t mf_sets_part(const struct mf_sets *sets, const struct mf_set_row *row);

@@ -28,9 +28,10 @@ static double relative(const struct mf_set_row *row)
 static void print_made(FILE *to, const struct mf_set_row *row)
 {
     char real[CELL], made[CELL], difference[CELL], share[CELL], spread[CELL];
+    const char *format = mf_set_facts[row->measure].steady ? "%.4f" : "%.4g";
 
-    fprintf(to, "  %-18s %9s %9s %9s %8s %9s", mf_set_facts[row->measure].title, number(real, "%.4g", row->real),
-            number(made, "%.4g", row->made),
+    fprintf(to, "  %-18s %9s %9s %9s %8s %9s", mf_set_facts[row->measure].title, number(real, format, row->real),
+            number(made, format, row->made),
             number(difference, mf_set_facts[row->measure].curve ? "%.4f" : "%+.4f", row->difference),
             number(share, "%+.1f %%", 100 * relative(row)), number(spread, "%+.1f %%", 100 * row->spread));
 }

@@ -6,17 +6,15 @@ images and volumes, periodic and not, on 1 to 3 ranks; what it refuses. SciPy, w
 import itertools
 import json
 import os
-import struct
 import sys
 import tempfile
-import zlib
 
 import counts
 import runs
 from formulas import in_space
 from counts import axes, euler, labels
 from runs import check, finish, measure
-from samples import blobs, np, save, undone
+from samples import blobs, np, page_of, save
 
 h5py, ndimage = runs.optional("h5py"), runs.optional("scipy.ndimage")
 
@@ -436,20 +434,6 @@ def measures(folder):
     status, out, err = runs.run(PROGRAM, "compare", save(folder, "mimage.npy", a[:, :22]), save(folder, "mvolume.npy", blobs((8, 8, 8), [0.5, 0.3, 0.2], 17)),
                                 "--descriptor_types", "variogram")
     check(status == 0 and "have no effect" in err and "variogram" not in out, f"no whole fields: {err}")
-
-
-def page_of(path):
-    """The pixels of a PNG of ours, whose rows are differences from those above."""
-    data, at, packed = open(path, "rb").read(), 8, b""
-    while at < len(data):
-        length, kind = struct.unpack(">I4s", data[at:at + 8])
-        body = data[at + 8:at + 8 + length]
-        if kind == b"IHDR":
-            width, height = struct.unpack(">II", body[:8])
-        packed += body if kind == b"IDAT" else b""
-        at += 12 + length
-    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 3 * width)
-    return undone(rows[:, 1:]).reshape(height, width, 3)
 
 
 def pictures(folder):

@@ -14,7 +14,7 @@ os.chdir(tempfile.mkdtemp())
 h5py, np = optional("h5py"), optional("numpy")
 if not h5py or not np:
     sys.exit(77)
-from samples import blobs
+from samples import blobs, page_of
 
 run, made = runs.tools(program, mpiexec)
 
@@ -231,6 +231,33 @@ def copies_agree():
     check("copies" not in said("none.h5", "made.h5"), "copies of a set without a train split")
 
 
+# ---- the sheet ----
+
+def sheet_shows():
+    """Moved copies stand beside their originals, moved alike: in the panel of the closest the third column is blank."""
+    real = np.stack([blobs((16, 16), (0.6, 0.4), seed, 1.5) for seed in range(10)])
+    write("real.h5", real, 2, split=[0] * 8 + [1] * 2)
+    write("made.h5", np.stack([np.roll(real[k], (3 * k, 5), (0, 1)) for k in range(4)]), 2)
+    for ranks in (1, 3):
+        picture = said("real.h5", "made.h5", "--output", f"{ranks}.png", ranks=ranks, env=runs.around("MF_COARSE"))["picture"]
+        titles = [one["title"] for one in picture["drawn"]]
+        check(titles == ["real: 2 of 2 samples of real.h5", "made: 4 of 4 samples of made.h5", "S2", "lineal path",
+                         "closest: made, real (moved), difference", "distance from the train split"], f"panels: {titles}")
+    check(open("1.png", "rb").read() == open("3.png", "rb").read(), "the sheet on 3 ranks")
+    left, top, width, height = map(int, picture["drawn"][4]["box"])
+    page = page_of("1.png")[top:top + height, left:left + width].astype(int)
+    bright = page[:, :, 0] - page[:, :, 2] > 100
+    columns = np.flatnonzero(bright.any(0))
+    groups = np.split(columns, np.flatnonzero(np.diff(columns) > 4) + 1)
+    check(len(groups) == 2 and bright.any(1).sum() > height / 3, f"closest: bright columns {[(g[0], g[-1]) for g in groups]}")
+    write("grey.h5", real * 100, split=[0] * 8 + [1] * 2)
+    done = said("grey.h5", "grey.h5", "--output", "grey.png")["picture"]
+    check([one["title"] for one in done["drawn"]][2:4] == ["histogram", "autocorrelation"], f"a sheet of images: {done}")
+    deep = np.stack([blobs((8, 9, 10), (0.6, 0.4), seed, 1.0) for seed in range(4)])
+    write("deep.h5", deep, 2, split=[0, 0, 0, 1])
+    check(said("deep.h5", "deep.h5", "--output", "deep.png")["picture"]["panels"] == 6, "a sheet of volumes")
+
+
 # ---- refusals ----
 
 def refused():
@@ -252,7 +279,8 @@ def refused():
             (("x.h5", "three.h5"), 3, "'x.h5' has 2 phases, 'three.h5' 3 phases"), (("x.h5", "grey.h5"), 3, "'grey.h5' values of 1 channel"),
             (("x.h5", "none.h5"), 3, "'none.h5' has no complete sample"), (("train.h5", "x.h5", "--split", "test"), 3, "no sample in its test split; try: --split all"),
             (("x.h5", "train.h5", "--made_split", "test"), 3, "try: --made_split all"), (("thin.h5", "thin.h5"), 3, "one pixel wide"),
-            (("x.h5", "x.h5", "--copies_of", "-1"), 2, "--copies_of must be at least 0"), (("x.h5", "x.h5", "--limit_to", "6"), 2, "the largest is 5"), (("x.h5", "bad.h5"), 3, "sample 2 of 'bad.h5': the value 2 is none of the 2 phases")):
+            (("x.h5", "x.h5", "--copies_of", "-1"), 2, "--copies_of must be at least 0"), (("x.h5", "x.h5", "--output", "x.pdf"), 2, ".png"),
+            (("x.h5", "x.h5", "--limit_to", "6"), 2, "the largest is 5"), (("x.h5", "bad.h5"), 3, "sample 2 of 'bad.h5': the value 2 is none of the 2 phases")):
         for ranks in (1, 3) if "bad.h5" in words else (1,):
             done = run("compare", *words, ranks=ranks)
             lines = [one for one in runs.said(done.err) if "mesoforge" in one and "warning" not in one]
@@ -269,5 +297,6 @@ values_agree()
 halves_agree()
 wanted_agree()
 copies_agree()
+sheet_shows()
 refused()
 finish("sets")

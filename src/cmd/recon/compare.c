@@ -353,14 +353,16 @@ static const char text[] =
     "Copies: for made samples, the share of pixels that differ from the nearest of\n"
     "the real train split, over all periodic shifts; beside the same of the real\n"
     "validation split. Where borders are not joined, a part of a training image that\n"
-    "was moved is found as far as it overlaps. --copies_of says how many are searched.\n"
+    "was moved is found as far as it overlaps. --copies_of says how many are\n"
+    "searched. --output FILE.png draws samples of both sets, their curves, and the\n"
+    "three closest pairs.\n"
     "\n"
     "Examples:\n"
     "  mesoforge compare image.npy result.h5\n"
     "  mesoforge compare image.npy a.npy b.npy --json\n"
     "  mesoforge compare results/image_characterization.h5 result.h5\n"
     "  mesoforge compare image.png volume.h5 --threshold otsu --output both.png\n"
-    "  mesoforge compare real.h5 made.h5 --periodic\n";
+    "  mesoforge compare real.h5 made.h5 --periodic --output sheet.png\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_compare = {

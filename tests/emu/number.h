@@ -15,18 +15,21 @@ inline double number_at(kind k, const void *at, size_t i)
 {
     const int digits = k == HALF ? 10 : 7, bias = k == HALF ? 15 : 127;
     uint16_t bits;
+    uint64_t wide;
     float real;
+    double size;
 
     if (k == FLOAT) {
         memcpy(&real, static_cast<const char *>(at) + i * 4, 4);
         return double(real);
     }
     memcpy(&bits, static_cast<const char *>(at) + i * 2, 2);
-    const int exponent = (bits & 0x7fff) >> digits, rest = bits & ((1 << digits) - 1);
-    const double size = exponent == 2 * bias + 1 ? (rest ? NAN : INFINITY)
-                        : exponent == 0          ? std::ldexp(rest, 1 - bias - digits)
-                                                 : std::ldexp(rest + (1 << digits), exponent - bias - digits);
+    const unsigned exponent = unsigned(bits & 0x7fff) >> digits, rest = bits & ((1u << digits) - 1);
 
+    wide = uint64_t(exponent == 2u * unsigned(bias) + 1 ? 2047 : exponent + 1023 - unsigned(bias)) << 52 |
+           uint64_t(rest) << (52 - digits);
+    memcpy(&size, &wide, sizeof size);
+    if (exponent == 0) size = rest * (k == HALF ? 0x1p-24 : 0x1p-133);
     return bits & 0x8000 ? -size : size;
 }
 

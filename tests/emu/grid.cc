@@ -26,7 +26,7 @@ struct copy {
 
 struct lane {
     uint3 index;
-    mf_fiber *fiber;
+    mf_fiber *fiber; /* of one that waits */
     state where;
     std::vector<copy> copies; /* begun and not waited for */
     unsigned groups;          /* of copies, ended */
@@ -45,6 +45,7 @@ auto &idle = *new std::vector<mf_fiber *>;
 std::vector<char> shared;
 const std::function<void()> *body;
 unsigned current;
+unsigned begun, ended; /* threads of the block */
 
 [[noreturn]] void die(const char *what)
 {
@@ -67,27 +68,41 @@ void make_order(unsigned n)
     }
 }
 
-void call(void *) { (*body)(); }
+void enter(unsigned t)
+{
+    current = t;
+    threadIdx = lanes[t].index;
+}
+
+/* Threads one after another, from the first that has not begun. One that waits keeps the coroutine that it is in. */
+void begin_all(void *)
+{
+    while (begun < order.size()) {
+        enter(order[begun++]);
+        (*body)();
+        lanes[current].where = ENDED;
+        ++ended;
+    }
+}
+
+void begin()
+{
+    while (begun < order.size()) {
+        if (idle.empty()) idle.push_back(mf_fiber_new());
+        mf_fiber *fiber = idle.back();
+
+        idle.pop_back();
+        if (mf_fiber_run(fiber, begin_all, nullptr))
+            lanes[current].fiber = fiber;
+        else
+            idle.push_back(fiber);
+    }
+}
 
 void go_on(unsigned t)
 {
-    lane &l = lanes[t];
-    bool paused;
-
-    current = t;
-    threadIdx = l.index;
-    if (!l.fiber) {
-        if (idle.empty()) idle.push_back(mf_fiber_new());
-        l.fiber = idle.back();
-        idle.pop_back();
-        paused = mf_fiber_run(l.fiber, call, nullptr);
-    } else {
-        paused = mf_fiber_resume(l.fiber);
-    }
-    if (paused) return;
-    idle.push_back(l.fiber);
-    l.fiber = nullptr;
-    l.where = ENDED;
+    enter(t);
+    if (!mf_fiber_resume(lanes[t].fiber)) idle.push_back(lanes[t].fiber);
 }
 
 /* Lets a warp go on when all its threads have come. */
@@ -111,23 +126,22 @@ bool free_block()
 void run_block()
 {
     std::fill(shared.begin(), shared.end(), char(0xff));
-    for (unsigned t = 0; t < lanes.size(); ++t) {
-        lanes[t] =
-            lane{{t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y}, nullptr, READY, {}, 0};
-        if (t % WARP == 0) warps[t / WARP].turn = 0;
+    for (lane &l : lanes) {
+        l.where = READY;
+        l.copies.clear();
+        l.groups = 0;
     }
-    for (;;) {
-        bool moved = false, left = false;
+    for (warp &w : warps) w.turn = 0;
+    begun = ended = 0;
+    begin();
+    while (ended < lanes.size()) {
+        bool moved = false;
 
-        for (unsigned t : order)
-            if (lanes[t].where == READY) {
-                go_on(t);
-                moved = true;
-            }
         for (unsigned t = 0; t + WARP <= lanes.size(); t += WARP) moved |= free_warp(t);
-        for (const lane &l : lanes) left |= l.where != ENDED;
-        if (!left) return;
-        if (!free_block() && !moved) die("threads of a block wait for others that have ended or wait elsewhere");
+        moved |= free_block();
+        if (!moved) die("threads of a block wait for others that have ended or wait elsewhere");
+        for (unsigned t : order)
+            if (lanes[t].where == READY) go_on(t);
     }
 }
 
@@ -141,6 +155,7 @@ void mf_emu_run_grid(dim3 grid, dim3 block, size_t bytes, const std::function<vo
     blockDim = block;
     body = &thread;
     lanes.resize(n);
+    for (unsigned t = 0; t < n; ++t) lanes[t].index = {t % block.x, t / block.x % block.y, t / block.x / block.y};
     warps.resize((n + WARP - 1) / WARP);
     shared = std::vector<char>(bytes);
     make_order(n);

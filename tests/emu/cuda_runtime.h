@@ -20,8 +20,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <functional>
-
 #define __global__
 #define __device__
 #define __host__
@@ -200,8 +198,23 @@ template <class K> cudaError_t cudaFuncSetAttribute(K *kernel, cudaFuncAttribute
     return mf_emu_kernel_shared((const void *)(uintptr_t)kernel, (size_t)value);
 }
 
-/** Puts work on a stream: run when somebody waits, or recorded. */
-void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work);
+/** A piece of work. No std::function: it would take a third of the time that small kernels take to compile. */
+struct mf_emu_work {
+    virtual ~mf_emu_work() = default;
+    virtual void run() const = 0;
+};
+template <class F> struct mf_emu_work_of final : mf_emu_work {
+    const F call;
+    explicit mf_emu_work_of(F &&f) : call(static_cast<F &&>(f)) {}
+    void run() const override { call(); }
+};
+
+/** Puts work on a stream, which owns it: run when somebody waits, or recorded. */
+void mf_emu_put(cudaStream_t stream, const mf_emu_work *work);
+template <class F> void mf_emu_enqueue(cudaStream_t stream, F work)
+{
+    mf_emu_put(stream, new mf_emu_work_of<F>(static_cast<F &&>(work)));
+}
 
 /* The stand-in's clock, which timed events read, goes on by this when the stream is there. */
 void mf_emu_takes(cudaStream_t stream, float ms);
@@ -214,7 +227,8 @@ struct mf_emu_calls {
 extern struct mf_emu_calls mf_emu_calls;
 /** Checks the shape of a launch as the runtime does; false: the error is kept for cudaGetLastError(). */
 bool mf_emu_may_launch(const void *kernel, dim3 grid, dim3 block, size_t shared, size_t argument_bytes);
-void mf_emu_run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &thread);
+/** Every thread is @p thread(@p closure). */
+void mf_emu_run_grid(dim3 grid, dim3 block, size_t shared, void (*thread)(const void *), const void *closure);
 
 /** The arguments are copied at the launch, as on a GPU. */
 template <class... P, class... A>
@@ -222,7 +236,9 @@ void mf_emu_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, c
 {
     if (!mf_emu_may_launch((const void *)(uintptr_t)kernel, grid, block, shared, (sizeof(P) + ... + 0))) return;
     ++mf_emu_calls.launches;
-    mf_emu_enqueue(stream, [=]() { mf_emu_run_grid(grid, block, shared, [&]() { kernel(P(args)...); }); });
+    const auto thread = [=]() { kernel(P(args)...); };
+    const auto call = [](const void *closure) { (*static_cast<decltype(&thread)>(closure))(); };
+    mf_emu_enqueue(stream, [=]() { mf_emu_run_grid(grid, block, shared, call, &thread); });
 }
 
 /** Host memory that queued work will fill reads as NaN until then. */

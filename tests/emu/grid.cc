@@ -43,7 +43,8 @@ std::vector<unsigned> order;
 /* Never freed: what they hold may be needed until the very end. */
 auto &idle = *new std::vector<mf_fiber *>;
 std::vector<char> shared;
-const std::function<void()> *body;
+void (*body)(const void *);
+const void *body_closure;
 unsigned current;
 unsigned begun, ended; /* threads of the block */
 
@@ -79,7 +80,7 @@ void begin_all(void *)
 {
     while (begun < order.size()) {
         enter(order[begun++]);
-        (*body)();
+        body(body_closure);
         lanes[current].where = ENDED;
         ++ended;
     }
@@ -147,13 +148,14 @@ void run_block()
 
 } // namespace
 
-void mf_emu_run_grid(dim3 grid, dim3 block, size_t bytes, const std::function<void()> &thread)
+void mf_emu_run_grid(dim3 grid, dim3 block, size_t bytes, void (*thread)(const void *), const void *closure)
 {
     const unsigned n = block.x * block.y * block.z;
 
     gridDim = grid;
     blockDim = block;
-    body = &thread;
+    body = thread;
+    body_closure = closure;
     lanes.resize(n);
     for (unsigned t = 0; t < n; ++t) lanes[t].index = {t % block.x, t / block.x % block.y, t / block.x / block.y};
     warps.resize((n + WARP - 1) / WARP);

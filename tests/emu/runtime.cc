@@ -15,17 +15,24 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-typedef std::vector<std::function<void()>> list;
+typedef std::shared_ptr<const mf_emu_work> piece;
+typedef std::vector<piece> list;
+struct host_range {
+    void *first;
+    size_t bytes;
+};
 
 struct mf_emu_stream {
-    std::deque<std::function<void()>> work;
+    std::deque<piece> work;
     size_t begun = 0; /* pieces of work, in all */
     bool captured = false, invalid = false;
-    list recorded, spoiled; /* what the graph is to put on a stream; host memory that turns to NaN at every launch */
+    list recorded;                   /* what the graph is to put on a stream */
+    std::vector<host_range> spoiled; /* host memory that turns to NaN at every launch */
 };
 
 struct mf_emu_graph {
-    list work, spoiled;
+    list work;
+    std::vector<host_range> spoiled;
 };
 struct mf_emu_graph_exec {
     mf_emu_graph graph;
@@ -116,11 +123,11 @@ void run(mf_emu_stream *stream, size_t end = SIZE_MAX)
     if (stream->work.empty() || stream->begun >= end) return;
     if (running++ == 0) close_device(false);
     while (!stream->work.empty() && stream->begun < end) {
-        const std::function<void()> piece = std::move(stream->work.front());
+        const piece next = std::move(stream->work.front());
 
         stream->work.pop_front();
         ++stream->begun;
-        piece();
+        next->run();
     }
     if (--running == 0) close_device(true);
 }
@@ -406,7 +413,9 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     return keep(cudaErrorNotReady);
 }
 
-void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work)
+namespace
+{
+void put(cudaStream_t stream, piece work)
 {
     std::lock_guard<std::recursive_mutex> hold(lock);
 
@@ -415,6 +424,9 @@ void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work)
     else
         stream->work.push_back(std::move(work));
 }
+} // namespace
+
+void mf_emu_put(cudaStream_t stream, const mf_emu_work *work) { put(stream, piece(work)); }
 
 /* -- graphs -- */
 
@@ -453,8 +465,8 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     ++mf_emu_calls.graphs;
-    for (const auto &spoil : exec->graph.spoiled) spoil();
-    for (const auto &work : exec->graph.work) mf_emu_enqueue(stream, work);
+    for (const auto &spoil : exec->graph.spoiled) memset(spoil.first, 0xff, spoil.bytes);
+    for (const auto &work : exec->graph.work) put(stream, work);
     return cudaSuccess;
 }
 
@@ -548,7 +560,7 @@ void mf_emu_spoil(void *host, size_t bytes)
     if (!host) return;
     for (mf_emu_stream *s : streams)
         if (s->captured) {
-            s->spoiled.push_back([=]() { memset(host, 0xff, bytes); });
+            s->spoiled.push_back({host, bytes});
             captured = true;
         }
     if (!captured) memset(host, 0xff, bytes);

@@ -14,11 +14,16 @@ struct mf_draw {
 };
 
 /** @p number: [MF_NUMBERS] */
+MF_HD uint64_t mf_draw_seed(const double *number)
+{
+    return (uint64_t)number[MF_NUMBER_SEED] + ((uint64_t)number[MF_NUMBER_STEP] << 32);
+}
+
 MF_HD struct mf_draw mf_draw_of(const struct mf_attr *attr, const double *number)
 {
     struct mf_draw draw;
 
-    draw.seed = (uint64_t)number[MF_NUMBER_SEED] + ((uint64_t)number[MF_NUMBER_STEP] << 32);
+    draw.seed = mf_draw_seed(number);
     draw.sample = (uint64_t)number[MF_NUMBER_SAMPLE];
     draw.stream = MF_STREAM_DROPOUT + attr->stream;
     return draw;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/form/draw.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/train/train_priv.h"
@@ -94,6 +95,20 @@ static size_t put(const struct mf_scorer *m, void *to, const void *from, size_t 
     return copy;
 }
 
+static void fill(const struct mf_scorer *m, const struct mf_list *list, size_t k, const struct mf_batch *batch,
+                 char *to)
+{
+    const double *number = mf_walk_numbers(m->walk);
+    const struct mf_fill of = {.set = m->set,
+                               .batch = batch,
+                               .seed = mf_draw_seed(number),
+                               .first = (uint64_t)number[MF_NUMBER_SAMPLE],
+                               .train = list != m->network->evaluate.list,
+                               .shape = &m->network->input[k].of.shape};
+
+    m->task->learn->fill(m->task, &of, k, to);
+}
+
 /* Input number @p k; rows of samples go to the device as they are, where they are large. */
 static size_t feed(struct mf_scorer *m, const struct mf_list *list, size_t k, const struct mf_batch *batch,
                    char *filled)
@@ -103,7 +118,7 @@ static size_t feed(struct mf_scorer *m, const struct mf_list *list, size_t k, co
     char *to = mf_walk_at(m->walk, list, input->value);
 
     if (!input->of.plain) {
-        if (batch->n > 0) m->task->learn->fill(m->task, m->set, k, batch, filled);
+        if (batch->n > 0) fill(m, list, k, batch, filled);
         fill_blank(input->of.blank, bytes - have, filled + have);
         return put(m, to, filled, bytes);
     }

@@ -44,6 +44,16 @@ struct mf_task {
     void *own;     /* facts of the kind */
 };
 
+/** Samples whose inputs are filled. What is drawn at random for sample number r follows from seed and first + r. */
+struct mf_fill {
+    const struct mf_dataset *set;
+    const struct mf_batch *batch;
+    uint64_t seed;                /* of the step; 0: of scores */
+    uint64_t first;               /* number of the first sample among all of the run, or of the score */
+    int train;                    /* 0: for scores */
+    const struct mf_shape *shape; /* of the input */
+};
+
 /** What the loss of a head is built from. */
 struct mf_learn_loss {
     struct mf_build *build;
@@ -84,8 +94,9 @@ struct mf_learn {
     /* -- network -- */
 
     /** All values that the host fills; the first one is what a model reads. @p dims: {nz, ny, nx, channels} of a
-     * sample. Returns how many, at most MF_LEARN_INPUTS. */
-    size_t (*inputs)(const struct mf_task *task, const size_t dims[4], size_t batch, struct mf_learn_input input[]);
+     * sample; @p args: of the architecture. Returns how many, at most MF_LEARN_INPUTS. */
+    size_t (*inputs)(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
+                     struct mf_learn_input input[]);
     /** Builds the outputs of all heads. NULL: @p arch reads the first input, and its last axis has one head behind the
      * other. */
     void (*forward)(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
@@ -96,9 +107,8 @@ struct mf_learn {
 
     /* -- samples -- */
 
-    /** Writes the first batch->n rows of input number @p input. */
-    void (*fill)(const struct mf_task *task, const struct mf_dataset *set, size_t input, const struct mf_batch *batch,
-                 void *to);
+    /** Writes the first of->batch->n rows of input number @p input. */
+    void (*fill)(const struct mf_task *task, const struct mf_fill *of, size_t input, void *to);
     /** Rows of a sample that count in a head; from facts in memory, the same on all ranks. */
     size_t (*rows)(const struct mf_task *task, const struct mf_dataset *set, size_t head, size_t sample);
 

@@ -37,9 +37,10 @@ struct mf_task mf_task_classes(size_t n, const mf_name *name, double smoothing)
 
 /* -- network and samples -- */
 
-static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, struct mf_learn_input input[])
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
+                     struct mf_learn_input input[])
 {
-    (void)task;
+    (void)task, (void)args;
     input[X] = mf_learn_samples(dims, batch);
     input[LABEL] = mf_learn_labels("target", batch, 1);
     return 2;
@@ -50,13 +51,12 @@ static int loss(const struct mf_task *task, const struct mf_learn_loss *of)
     return mf_learn_softmax(of, task->head[0].outputs, of->input[LABEL], smoothing_of(task));
 }
 
-static void fill(const struct mf_task *task, const struct mf_dataset *set, size_t input, const struct mf_batch *batch,
-                 void *to)
+static void fill(const struct mf_task *task, const struct mf_fill *of, size_t input, void *to)
 {
     int32_t *label = to;
 
-    (void)task, (void)set, (void)input;
-    for (size_t r = 0; r < batch->n; ++r) label[r] = batch->label ? batch->label[r] : -1;
+    (void)task, (void)input;
+    for (size_t r = 0; r < of->batch->n; ++r) label[r] = of->batch->label ? of->batch->label[r] : -1;
 }
 
 static size_t rows(const struct mf_task *task, const struct mf_dataset *set, size_t head, size_t sample)

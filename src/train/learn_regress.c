@@ -88,8 +88,10 @@ double mf_regress_deviation(const struct mf_task *task, size_t c) { return own_o
 
 /* -- network and samples -- */
 
-static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, struct mf_learn_input input[])
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
+                     struct mf_learn_input input[])
 {
+    (void)args;
     input[X] = mf_learn_samples(dims, batch);
     input[REAL] = mf_learn_reals("target", batch, task->head[0].outputs);
     return 2;
@@ -101,17 +103,17 @@ static int loss(const struct mf_task *task, const struct mf_learn_loss *of)
     return mf_learn_squared(of, of->input[REAL]);
 }
 
-static void fill(const struct mf_task *task, const struct mf_dataset *set, size_t input, const struct mf_batch *batch,
-                 void *to)
+static void fill(const struct mf_task *task, const struct mf_fill *of, size_t input, void *to)
 {
     const struct own *own = own_of(task);
+    const struct mf_batch *batch = of->batch;
     float *y = to;
 
     (void)input;
     for (size_t r = 0; r < batch->n; ++r)
         for (size_t c = 0; c < task->head[0].outputs; ++c, ++y)
             *y = batch->real
-                     ? (float)((batch->real[r * set->reals + own->column[c]] - own->mean[c]) / own->deviation[c])
+                     ? (float)((batch->real[r * of->set->reals + own->column[c]] - own->mean[c]) / own->deviation[c])
                      : NAN;
 }
 

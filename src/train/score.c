@@ -64,6 +64,15 @@ static void set_rows(const struct mf_scorer *m)
     for (size_t h = 0; h < m->network->heads; ++h) mf_walk_numbers(m->walk)[MF_NUMBER_ROWS + h] = 1;
 }
 
+/* What scores draw at random does not depend on how long a network has learnt. */
+static void forget_step(const struct mf_scorer *m, double kept[MF_NUMBERS])
+{
+    double *number = mf_walk_numbers(m->walk);
+
+    memcpy(kept, number, MF_NUMBERS * sizeof *kept);
+    number[MF_NUMBER_SEED] = number[MF_NUMBER_STEP] = 0;
+}
+
 /* Whole batches, so that a batch is the same on any number of ranks. */
 static struct mf_span share_of(const struct mf_scorer *m, size_t n)
 {
@@ -74,13 +83,14 @@ struct pass {
     struct mf_scorer *m;
     void (*see)(void *context, const struct mf_batch *batch);
     void *context;
-    size_t done;
+    size_t first, done; /* first: number of this rank's first sample */
 };
 
 static void pass_batch(void *context, const struct mf_batch *batch)
 {
     struct pass *p = context;
 
+    mf_walk_numbers(p->m->walk)[MF_NUMBER_SAMPLE] = (double)(p->first + p->done);
     walk(p->m, batch);
     p->see(p->context, batch);
     mf_feed_settle(p->m, 0); /* its arrays go back to the reader */
@@ -92,12 +102,15 @@ int mf_scorer_pass(struct mf_scorer *m, size_t n, const uint32_t *id,
 {
     const struct mf_span own = share_of(m, n);
     const struct mf_reader_wish wish = mf_learn_reading(m->task->learn, m->readers, m->batch, MF_AHEAD_SCORE);
-    struct pass p = {m, see, context, 0};
+    struct pass p = {m, see, context, own.first, 0};
+    double kept[MF_NUMBERS];
     int rc;
 
+    forget_step(m, kept);
     set_rows(m);
     rc = mf_samples_read(m->set, m->arena, &wish, own.count, id + own.first, pass_batch, &p);
     keep_company(m, n, p.done);
+    memcpy(mf_walk_numbers(m->walk), kept, sizeof kept);
     return mf_agree(m->comm, rc);
 }
 

@@ -16,9 +16,10 @@ static const double half = 0.5; /* weight of the second head */
 /* Every fifth image has no mask at all, so that heads have different rows. */
 static int counts(size_t sample, size_t pixel) { return sample % 5 != 2 && (sample * 7 + pixel * 3) % 4 != 0; }
 
-static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, struct mf_learn_input input[])
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
+                     struct mf_learn_input input[])
 {
-    (void)task;
+    (void)task, (void)args;
     input[X] = mf_learn_samples(dims, batch);
     input[NEGATIVE] = mf_learn_reals("negative", batch, PIXELS);
     input[PHASE] = mf_learn_labels("phase", batch, PIXELS);
@@ -33,10 +34,11 @@ static int loss(const struct mf_task *task, const struct mf_learn_loss *of)
     return mf_learn_softmax(of, PHASES, of->input[PHASE], 0);
 }
 
-static void fill(const struct mf_task *task, const struct mf_dataset *set, size_t input, const struct mf_batch *batch,
-                 void *to)
+static void fill(const struct mf_task *task, const struct mf_fill *of, size_t input, void *to)
 {
-    (void)task, (void)set;
+    const struct mf_batch *batch = of->batch;
+
+    (void)task;
     for (size_t i = 0; input != HINT && i < batch->n * PIXELS; ++i) {
         const float x = batch->input[i];
 

@@ -13,6 +13,7 @@ mf_test(NAME net_threads SOURCE unit/net_threads.c ROOM mf_kernels)
 mf_test(NAME net_place SOURCE unit/net_place.c ROOM mf_net)
 mf_test(NAME net_list SOURCE unit/net_list.c ROOM mf_net ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/list.txt)
 mf_test(NAME model_run SOURCE unit/model_run.c ROOM mf_model)
+mf_test(NAME model_denoise SOURCE unit/model_denoise.c ROOM mf_model)
 set_tests_properties(model_run PROPERTIES ENVIRONMENT "${MF_TEST_ENV};GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
 mf_test(NAME model_unet SOURCE unit/model_unet.c ROOM mf_model ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/unet.safetensors)
 if(NOT MF_SANITIZE) # 1.2 GB of weights

@@ -77,6 +77,7 @@ struct mf_json *mf_model_card_json(const struct mf_model_card *c)
     mf_json_int(input, "phases", c->phases);
     put_values(c, input);
     mf_json_put(json, "input", input);
+    if (c->denoise) mf_json_put(json, "denoise", mf_denoise_json(c->denoise));
     if (c->outputs.name) mf_outputs_put(&c->outputs, json);
     free(word);
     return json;
@@ -298,6 +299,17 @@ static int read_units(struct mf_model_card *c)
     return check_divisors(c, "column_deviation", o->count, o->deviation);
 }
 
+static int read_denoise(struct mf_model_card *c)
+{
+    const struct mf_json *json = mf_json_get(c->json, "denoise");
+    const char *key = "denoise";
+
+    if (!json) return MF_OK;
+    if (!c->arch->denoise || mf_json_kind(json) != MF_JSON_OBJECT) return mf_model_card_refuse(c, key);
+    c->denoise = MF_MUST(calloc(1, sizeof *c->denoise), "conditions");
+    return mf_denoise_read(json, c->denoise, &key) == MF_OK ? MF_OK : mf_model_card_refuse(c, key);
+}
+
 /* A card of another kind of task has neither. */
 static int read_outputs(struct mf_model_card *c)
 {
@@ -328,6 +340,7 @@ int mf_model_card_open(const char *path, struct mf_model_card *c)
     if (!c->json || mf_json_kind(c->json) != MF_JSON_OBJECT) return mf_model_card_refuse(c, "mesoforge");
     MF_TRY(read_network(c));
     MF_TRY(read_input(c));
+    MF_TRY(read_denoise(c));
     return read_outputs(c);
 }
 
@@ -340,6 +353,8 @@ void mf_model_card_close(struct mf_model_card *c)
     free(c->outputs.name);
     free(c->outputs.mean);
     free(c->outputs.deviation);
+    if (c->denoise) mf_denoise_close(c->denoise);
+    free(c->denoise);
     *c = (struct mf_model_card){0};
 }
 

@@ -6,6 +6,7 @@
 #include "io/dataset.h"
 #include "io/safetensors.h"
 #include "src/base/json.h"
+#include "src/model/denoise.h"
 #include "src/model/registry.h"
 
 /** What a model returns: numbers with names. */
@@ -28,6 +29,7 @@ struct mf_model_card {
     const char *type;           /* of images: "uint8", "float32"; NULL: the file does not say */
     struct mf_channel *channel; /* [channels] of images, over the train split; NULL: unknown */
     struct mf_outputs outputs;
+    struct mf_denoise *denoise; /* of a network that removes noise; NULL: it has outputs */
 };
 
 /** Reads all but the weights. Refuses with MF_INPUT a file without a card, or with one that is not understood.

@@ -9,39 +9,76 @@
 #include "src/model/weights.h"
 #include "src/net/pass.h"
 
+enum { INPUTS = 3 };
+
 struct mf_model {
     struct mf_model_card own;         /* of a file */
     const struct mf_model_card *card; /* that, or the caller's */
-    size_t batch, each;               /* each: numbers of a sample's input */
+    size_t batch;
     struct mf_queue *queue;
     struct mf_net *net;
     struct mf_list *list;
     struct mf_walk *walk;
-    int x, y;                /* values [batch][..], [batch][outputs] */
+    struct input {
+        const char *name;
+        int value;   /* [batch][each] */
+        size_t each; /* numbers of a sample */
+        float *host; /* [batch][each] of the next walk */
+    } input[INPUTS]; /* the first is the sample */
+    size_t inputs;
+    int y;                   /* value [batch][..] */
+    size_t answers;          /* numbers of it for each sample */
     struct mf_layout layout; /* all zero: nothing is trained */
     struct mf_sample_form form;
     double mean[MF_CHANNELS_MAX], deviation[MF_CHANNELS_MAX];
-    float *input; /* [batch][each] of the next walk */
 };
 
 /* -- opening -- */
 
-static int build(struct mf_model *m)
+static int add_input(struct mf_model *m, struct mf_build *b, const char *name, struct mf_shape shape)
+{
+    const size_t each = mf_shape_count(&shape) / m->batch;
+
+    m->input[m->inputs++] = (struct input){name, mf_build_input(b, name, shape), each,
+                                           MF_MUST(calloc(m->batch * each + 1, sizeof(float)), "samples of a walk")};
+    return m->input[m->inputs - 1].value;
+}
+
+static struct mf_shape row_shape(const struct mf_model *m, size_t numbers)
+{
+    return (struct mf_shape){.type = MF_F32, .n = 2, .d = {m->batch, numbers}};
+}
+
+static void build_answer(struct mf_model *m, struct mf_build *b)
 {
     const struct mf_model_card *c = m->card;
-    const size_t *d = c->dims;
-    const struct mf_shape x = {.type = MF_F32, .n = 5, .d = {m->batch, d[0], d[1], d[2], d[3]}};
+    const size_t *d = c->dims, width = c->denoise ? mf_denoise_width(c->denoise) : 0;
+    const struct mf_shape shape = {.type = MF_F32, .n = 5, .d = {m->batch, d[0], d[1], d[2], d[3]}};
     const struct mf_arch_args args = mf_arch_settled(&c->args);
+    const int x = add_input(m, b, "x", shape);
+    struct mf_arch_denoise in = {.x = x, .condition = -1};
+
+    if (!c->denoise) {
+        m->y = c->arch->forward(b, x, &args, c->outputs.count);
+        return;
+    }
+    in.noise = add_input(m, b, "level", row_shape(m, mf_arch_noise_width(&args)));
+    if (width) in.condition = add_input(m, b, "condition", row_shape(m, width));
+    m->y = c->arch->denoise(b, &in, &args);
+}
+
+static int build(struct mf_model *m)
+{
     struct mf_build b;
 
-    MF_TRY(mf_arch_answers(c->arch));
     m->net = mf_net_new();
     m->list = mf_list_new(m->net, "answer");
     b = (struct mf_build){.list = m->list};
-    m->x = mf_build_input(&b, "x", x);
-    m->y = c->arch->forward(&b, m->x, &args, c->outputs.count);
+    if (!m->card->denoise) MF_TRY(mf_arch_answers(m->card->arch));
+    build_answer(m, &b);
     MF_TRY(mf_build_end(&b));
     m->net->value[m->y].kept = 1;
+    m->answers = mf_shape_count(&m->net->value[m->y].shape) / m->batch;
     mf_pass_fuse(m->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     MF_TRY(mf_pass_plan(m->list, m->queue));
     mf_pass_live(m->net);
@@ -65,8 +102,6 @@ static void find_form(struct mf_model *m)
                                       .is_float = !c->phases,
                                       .mean = m->mean,
                                       .deviation = m->deviation};
-    m->each = m->form.voxels * m->form.channels;
-    m->input = MF_MUST(calloc(m->batch * m->each, sizeof *m->input), "samples of a walk");
 }
 
 static struct mf_weights weights_of(const struct mf_model *m)
@@ -89,7 +124,7 @@ static int open_file(struct mf_model *m, const char *path)
     struct mf_weights w;
 
     MF_TRY(mf_model_card_open(path, &m->own));
-    if (m->own.outputs.count == 0) return mf_model_card_refuse(&m->own, "classes"); /* or columns */
+    if (m->own.outputs.count == 0 && !m->own.denoise) return mf_model_card_refuse(&m->own, "classes"); /* or columns */
     MF_TRY(build(m));
     w = weights_of(m);
     MF_TRY(mf_weights_load(&w, m->own.file, NULL));
@@ -136,7 +171,7 @@ void mf_model_close(struct mf_model *m)
     if (m->list) mf_list_release(m->list, m->queue);
     if (m->net) mf_net_free(m->net);
     mf_model_card_close(&m->own);
-    free(m->input);
+    for (size_t k = 0; k < m->inputs; ++k) free(m->input[k].host);
     free(m);
 }
 
@@ -148,36 +183,74 @@ size_t mf_model_parameters(const struct mf_model *m) { return mf_weights_count(m
 
 int mf_model_feed(struct mf_model *m, size_t row, const void *sample)
 {
-    if (mf_sample_convert(&m->form, sample, m->input + row * m->each)) return MF_OK;
+    if (mf_sample_convert(&m->form, sample, m->input[0].host + row * m->input[0].each)) return MF_OK;
     if (!m->card->phases) return mf_fail(MF_INPUT, "a sample holds a value that is not a finite number");
     return mf_fail(MF_INPUT, "a sample holds a value that is none of the model's %d phases", m->card->phases);
 }
 
 void mf_model_feed_input(struct mf_model *m, size_t row, const float *input)
 {
-    memcpy(m->input + row * m->each, input, m->each * sizeof *input);
+    mf_model_feed_named(m, m->input[0].name, row, input);
+}
+
+static const struct input *find(const struct mf_model *m, const char *name)
+{
+    for (size_t k = 0; k < m->inputs; ++k)
+        if (strcmp(m->input[k].name, name) == 0) return &m->input[k];
+    return NULL;
+}
+
+size_t mf_model_reads(const struct mf_model *m, const char *name) { return find(m, name) ? find(m, name)->each : 0; }
+
+void mf_model_feed_named(struct mf_model *m, const char *name, size_t row, const float *values)
+{
+    const struct input *input = find(m, name);
+
+    MF_ASSERT(input && row < m->batch);
+    memcpy(input->host + row * input->each, values, input->each * sizeof *values);
 }
 
 void mf_model_walk(struct mf_model *m, size_t n)
 {
-    memset(m->input + n * m->each, 0, (m->batch - n) * m->each * sizeof *m->input);
-    m->queue->backend->put(m->queue, mf_walk_at(m->walk, m->list, m->x), m->input,
-                           m->batch * m->each * sizeof *m->input);
+    for (size_t k = 0; k < m->inputs; ++k) {
+        const struct input *input = &m->input[k];
+
+        memset(input->host + n * input->each, 0, (m->batch - n) * input->each * sizeof *input->host);
+        m->queue->backend->put(m->queue, mf_walk_at(m->walk, m->list, input->value), input->host,
+                               m->batch * input->each * sizeof *input->host);
+    }
     mf_walk_numbers(m->walk)[MF_NUMBER_SAMPLES] = (double)n;
     mf_walk_run(m->walk, m->list);
+}
+
+static void get(struct mf_model *m, size_t n, float *answer)
+{
+    m->queue->backend->get(m->queue, answer, mf_walk_at(m->walk, m->list, m->y), n * m->answers * sizeof *answer);
+    m->queue->backend->sync(m->queue);
+}
+
+static int check_finite(const struct mf_model *m, size_t n, const float *answer)
+{
+    for (size_t i = 0; i < n * m->answers; ++i)
+        if (!isfinite(answer[i])) return mf_fail(MF_NUMERIC, "the model predicts no number: its output overflows");
+    return MF_OK;
 }
 
 int mf_model_output(struct mf_model *m, size_t n, float *answer)
 {
     const struct mf_outputs *o = &m->card->outputs;
 
-    m->queue->backend->get(m->queue, answer, mf_walk_at(m->walk, m->list, m->y), n * o->count * sizeof *answer);
-    m->queue->backend->sync(m->queue);
+    get(m, n, answer);
     mf_outputs_units(o, n, answer);
-    for (size_t i = 0; i < n * o->count; ++i)
-        if (!isfinite(answer[i])) return mf_fail(MF_NUMERIC, "the model predicts no number: its output overflows");
+    MF_TRY(check_finite(m, n, answer));
     mf_outputs_shares(o, n, answer);
     return MF_OK;
+}
+
+int mf_model_raw(struct mf_model *m, size_t n, float *answer)
+{
+    get(m, n, answer);
+    return check_finite(m, n, answer);
 }
 
 int mf_model_save(const struct mf_model *m, const char *path)

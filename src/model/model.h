@@ -45,12 +45,21 @@ int mf_model_feed(struct mf_model *model, size_t row, const void *sample);
 /** The same in the network's own terms: float [nz][ny][nx][channels], as in struct mf_batch. */
 void mf_model_feed_input(struct mf_model *model, size_t row, const float *input);
 
+/** The same of an input by its name, and how many numbers a row of it has; 0: there is none.
+ * A network that removes noise reads "x" (scaled, mf_denoise_scale()), "level" (mf_unet_noise()) and, if it has one,
+ * "condition" (mf_denoise_condition()). All others read "x" alone. */
+void mf_model_feed_named(struct mf_model *model, const char *name, size_t row, const float *input);
+size_t mf_model_reads(const struct mf_model *model, const char *name);
+
 /** Computes the first @p n rows, which were all given. */
 void mf_model_walk(struct mf_model *model, size_t n);
 
 /** Copies the answers of the first @p n rows to @p answer [n][outputs]: probabilities of classes, or values in units of
  * the training. Refuses with MF_NUMERIC where one of them is not finite. */
 int mf_model_output(struct mf_model *model, size_t n, float *answer);
+
+/** The same as the network has it, of a network that removes noise: [n][nz][ny][nx][channels]. */
+int mf_model_raw(struct mf_model *model, size_t n, float *answer);
 
 /** Writes it to a file, with its card. Refuses with MF_USAGE outputs without names; MF_OUTPUT. */
 int mf_model_save(const struct mf_model *model, const char *path);

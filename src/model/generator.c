@@ -1,0 +1,144 @@
+/* See generator.h. */
+#include "src/model/generator.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/model/unet.h"
+
+enum { ROOM = 4 /* samples and mf_sample()'s room */ };
+
+struct mf_generator {
+    struct mf_model *model;
+    const struct mf_model_card *card;
+    size_t pass, voxels, channels, levels, width;
+    float *level;     /* [levels] of a noise level */
+    float *condition; /* [width] */
+    float *seen;      /* [count] a sample as the network sees it */
+    float *memory;    /* [ROOM][pass][count] */
+    double mean[MF_CHANNELS_MAX], deviation[MF_CHANNELS_MAX];
+};
+
+static size_t count_of(const struct mf_generator *g) { return g->voxels * g->channels; }
+
+static float *take(size_t n) { return MF_MUST(calloc(n + 1, sizeof(float)), "samples of a pass"); }
+
+static void find_sizes(struct mf_generator *g)
+{
+    const struct mf_model_card *c = g->card = mf_model_says(g->model);
+
+    g->voxels = c->dims[0] * c->dims[1] * c->dims[2];
+    g->channels = c->dims[3];
+    g->levels = mf_model_reads(g->model, "level");
+    g->width = mf_model_reads(g->model, "condition");
+    for (size_t k = 0; k < g->channels; ++k) {
+        g->mean[k] = mf_model_card_channel(c, k).mean;
+        g->deviation[k] = mf_model_card_channel(c, k).deviation;
+    }
+    g->level = take(g->levels);
+    g->condition = take(g->width);
+    g->seen = take(count_of(g));
+    g->memory = take(ROOM * g->pass * count_of(g));
+}
+
+static int open(struct mf_generator *g, const char *path, struct mf_queue *queue)
+{
+    MF_TRY(mf_model_open(path, g->pass, queue, &g->model));
+    if (!mf_model_says(g->model)->denoise)
+        return mf_fail(MF_INPUT,
+                       "the model of '%s' makes no samples: it is of --arch %s; mesoforge train unet makes one", path,
+                       mf_model_says(g->model)->arch->name);
+    find_sizes(g);
+    return MF_OK;
+}
+
+int mf_generator_open(const char *path, size_t pass, struct mf_queue *queue, struct mf_generator **generator)
+{
+    struct mf_generator *g = MF_MUST(calloc(1, sizeof *g), "a generator");
+    int rc;
+
+    g->pass = pass;
+    rc = open(g, path, queue);
+    *generator = rc == MF_OK ? g : NULL;
+    if (rc != MF_OK) mf_generator_close(g);
+    return rc;
+}
+
+void mf_generator_close(struct mf_generator *g)
+{
+    if (!g) return;
+    mf_model_close(g->model);
+    free(g->level);
+    free(g->condition);
+    free(g->seen);
+    free(g->memory);
+    free(g);
+}
+
+const struct mf_model_card *mf_generator_says(const struct mf_generator *g) { return g->card; }
+
+/* -- conditions -- */
+
+void mf_generator_condition(const struct mf_generator *g, const struct mf_generator_wish *wish, uint64_t i,
+                            int32_t *label, float *value)
+{
+    const struct mf_denoise *d = g->card->denoise;
+    int32_t wanted = wish->label;
+
+    if (wanted < 0 && wish->per_class && d->classes) wanted = (int32_t)(i / wish->per_class % d->classes);
+    *label = mf_denoise_draw(d, wish->sampling.seed, i, wanted, value);
+    for (size_t c = 0; wish->value && c < d->columns; ++c)
+        if (!isnan(wish->value[c])) value[c] = wish->value[c];
+}
+
+/* -- making -- */
+
+/* c_skip x + c_out F(c_in x) */
+static int remove_noise(void *context, size_t n, double sigma, const float *x, float *clean)
+{
+    struct mf_generator *g = context;
+    const struct mf_noise_level l = mf_noise_level(sigma);
+    const size_t count = count_of(g);
+
+    mf_unet_noise(l.embedded, g->levels, g->level);
+    for (size_t r = 0; r < n; ++r) {
+        for (size_t i = 0; i < count; ++i) g->seen[i] = (float)(l.in * (double)x[r * count + i]);
+        mf_model_feed_input(g->model, r, g->seen);
+        mf_model_feed_named(g->model, "level", r, g->level);
+    }
+    mf_model_walk(g->model, n);
+    MF_TRY(mf_model_raw(g->model, n, clean));
+    for (size_t i = 0; i < n * count; ++i) clean[i] = (float)(l.skip * (double)x[i] + l.out * (double)clean[i]);
+    return MF_OK;
+}
+
+static void feed_conditions(struct mf_generator *g, const struct mf_generator_wish *wish, uint64_t first,
+                            int32_t *label, float *value)
+{
+    const struct mf_denoise *d = g->card->denoise;
+
+    for (size_t r = 0; r < g->pass; ++r, value += d->columns) {
+        mf_generator_condition(g, wish, first + r, &label[r], value);
+        if (g->width == 0) continue;
+        mf_denoise_condition(d, label[r], value, g->condition);
+        mf_model_feed_named(g->model, "condition", r, g->condition);
+    }
+}
+
+int mf_generator_make(struct mf_generator *g, const struct mf_generator_wish *wish, uint64_t number, void *x,
+                      int32_t *label, float *value)
+{
+    const struct mf_denoiser by = {g, count_of(g), remove_noise};
+    const uint64_t first = number * g->pass;
+    float *made = g->memory;
+
+    feed_conditions(g, wish, first, label, value);
+    MF_TRY(mf_sample(&by, &wish->sampling, first, g->pass, made, made + g->pass * count_of(g)));
+    if (g->card->phases)
+        mf_denoise_phases(g->card->phases, g->pass * g->voxels, made, x);
+    else
+        mf_denoise_values(g->pass * g->voxels, g->channels, g->mean, g->deviation, made, x);
+    return MF_OK;
+}

@@ -1,0 +1,40 @@
+/* Makes samples by a model that removes noise (train unet). Samples are made in passes of a fixed size: sample i is row
+ * i % pass of pass i / pass. So it follows from the weights, the seed, its number, its condition and the size of a pass
+ * alone. All functions are local. */
+#ifndef MF_MODEL_GENERATOR_H
+#define MF_MODEL_GENERATOR_H
+
+#include "src/model/model.h"
+#include "src/model/sampler.h"
+
+struct mf_generator;
+
+/** Opens the model of a file for passes of @p pass samples. @p queue outlives it. Refuses with MF_INPUT a model that
+ * does not remove noise; else as mf_model_open(). *generator is then NULL. */
+int mf_generator_open(const char *path, size_t pass, struct mf_queue *queue, struct mf_generator **generator);
+
+/** NULL is accepted. */
+void mf_generator_close(struct mf_generator *generator);
+
+const struct mf_model_card *mf_generator_says(const struct mf_generator *generator);
+
+/** What is wanted of samples. */
+struct mf_generator_wish {
+    struct mf_sampling sampling;
+    size_t per_class; /* sample i has class i / per_class, modulo the classes; 0: classes of the train split */
+    int32_t label;    /* of all; -1: the above */
+    float *value;     /* [columns] of all; NAN: values of the train split. NULL: all are NAN */
+};
+
+/** The condition of sample @p i: *label (-1: none) and value [columns]. What is not wanted comes from the train split,
+ * by seed and number: a sample of the wanted class, if there is one. */
+void mf_generator_condition(const struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t i,
+                            int32_t *label, float *value);
+
+/** Makes all samples of pass number @p number: @p x [pass][voxels] phases, one byte each, or values of an image
+ * [pass][voxels][channels], float. @p label [pass], @p value [pass][columns]: their conditions. Refuses with
+ * MF_NUMERIC. */
+int mf_generator_make(struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t number, void *x,
+                      int32_t *label, float *value);
+
+#endif

@@ -1,0 +1,31 @@
+/* Makes samples of noise, by a network that removes noise. A sample follows from the seed and its number alone, as far
+ * as the network does not depend on what else is in its batch. All functions are local.
+ * Source: T. Karras et al., arXiv:2206.00364, 2022: noise levels equation 5 with rho 7; steps algorithm 1, the second
+ * order of Heun without added noise. */
+#ifndef MF_MODEL_SAMPLER_H
+#define MF_MODEL_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** Removes noise: @p x [n][count] with noise of level @p sigma -> @p clean [n][count]. Refuses as it likes. */
+struct mf_denoiser {
+    void *context;
+    size_t count; /* numbers of a sample */
+    int (*remove)(void *context, size_t n, double sigma, const float *x, float *clean);
+};
+
+struct mf_sampling {
+    size_t steps; /* at least 1; a step but the last takes two looks of the network */
+    uint64_t seed;
+};
+
+/** The noise levels of so many steps, falling: @p sigma [steps + 1], of which the last is 0. */
+void mf_sample_levels(size_t steps, double *sigma);
+
+/** Makes @p n samples from number @p first on: @p x [n][count]; deviation MF_NOISE_DATA. @p room [3][n][count]: memory
+ * for it. Refuses as @p by does. */
+int mf_sample(const struct mf_denoiser *by, const struct mf_sampling *how, uint64_t first, size_t n, float *x,
+              float *room);
+
+#endif

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/train/learn_classify.h"
+#include "src/train/learn_diffuse.h"
 #include "src/train/learn_regress.h"
 #include "src/train/learn_show.h"
 
@@ -160,4 +161,4 @@ int mf_show_width(const struct mf_task *task, const char *head)
 
 /* -- kinds -- */
 
-const struct mf_learn *const mf_learns[] = {&mf_learn_classify, &mf_learn_regress, NULL};
+const struct mf_learn *const mf_learns[] = {&mf_learn_classify, &mf_learn_regress, &mf_learn_diffuse, NULL};

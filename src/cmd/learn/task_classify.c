@@ -13,7 +13,8 @@ const struct mf_train_kind mf_train_classify = {.learn = &mf_learn_classify, .op
 
 MF_TRAIN_FUNCTIONS(classify)
 
-const struct mf_opt mf_classify_rows[] = {MF_TRAIN_OWN_ROWS("results/classify", "cnn", NULL, NULL), MF_OPT_END};
+const struct mf_opt mf_classify_rows[] = {MF_TRAIN_OWN_ROWS("results/classify", "cnn", MF_TRAIN_NETWORKS, NULL, NULL),
+                                          MF_OPT_END};
 static const struct mf_opt *const tables[] = {mf_classify_rows, mf_train_rows,  mf_label_rows,
                                               mf_log_view_rows, mf_common_opts, NULL};
 

@@ -25,7 +25,8 @@ const struct mf_train_kind mf_train_regress = {.learn = &mf_learn_regress,
 
 MF_TRAIN_FUNCTIONS(regress)
 
-static const struct mf_opt rows[] = {MF_TRAIN_OWN_ROWS("results/regress", "cnn", NULL, NULL), MF_OPT_END};
+static const struct mf_opt rows[] = {MF_TRAIN_OWN_ROWS("results/regress", "cnn", MF_TRAIN_NETWORKS, NULL, NULL),
+                                     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows,           mf_train_rows, mf_column_rows, mf_log_view_rows,
                                               mf_common_opts, NULL};
 

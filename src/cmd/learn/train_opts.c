@@ -23,14 +23,18 @@ static const double MOST_SCALE = 4294967296.0;
 
 #define ROW MF_TRAIN_ROW
 
-const struct mf_opt mf_mixture_rows[] = {MF_TRAIN_OWN_ROWS("results/gpu_training", "moe", "8", "128"), MF_OPT_END};
+const struct mf_opt mf_mixture_rows[] = {
+    MF_TRAIN_OWN_ROWS("results/gpu_training", "moe", MF_TRAIN_NETWORKS, "8", "128"), MF_OPT_END};
 
 const struct mf_opt mf_train_rows[] = {
     ROW("width", width, MF_LONG, NULL, "channels of the network; left out: the network's own"),
     ROW("depth", depth, MF_LONG, NULL,
-        "layers (mlp), stages (cnn), blocks (vit), hidden layers of an expert (moe); left out: the network's own"),
+        "layers (mlp), stages (cnn), levels (unet), blocks (vit), hidden layers of an expert (moe); left out: the "
+        "network's own"),
     ROW("heads", heads, MF_LONG, NULL, "heads of attention (vit)"),
-    ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit) [pixels]"),
+    ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit, unet) [pixels]"),
+    ROW("blocks", blocks, MF_LONG, NULL, "blocks of a level (unet)"),
+    ROW("attention", attention, MF_LONG, NULL, "unet: attention where an image has at most so many pixels at a side"),
     ROW("top-k", top, MF_LONG, NULL, "experts that a sample (vit: a patch) goes to; left out: 2"),
     ROW("temperature", temperature, MF_REAL, "0.8", "experts: divisor of the router's scores"),
     ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
@@ -167,7 +171,6 @@ int mf_train_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_train_cmd *o = into;
 
-    if (mf_arch_find(o->arch)) MF_TRY(mf_arch_answers(mf_arch_find(o->arch)));
     MF_TRY(adopt_word(options, o->arch));
     return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
 }
@@ -493,6 +496,8 @@ static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
                                  .depth = o->depth,
                                  .heads = o->heads,
                                  .patch = o->patch,
+                                 .blocks = o->blocks,
+                                 .attention = o->attention,
                                  .dropout = o->dropout,
                                  .experts = o->experts,
                                  .top = o->top,
@@ -546,6 +551,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};
     MF_TRY(mf_arch_complete(opts->arch, &opts->args));
     MF_TRY(find_scope(o, opts));
+    if (!kind->learn->forward) MF_TRY(mf_arch_answers(opts->arch));
     MF_TRY(mf_dataset_needs(set, MF_TRAIN));
     MF_TRY(mf_learn_needs(kind->learn, set));
     MF_TRY(kind->open(o, set, task));

@@ -12,16 +12,17 @@ struct mf_train_cmd {
     struct mf_common common;
     struct mf_keep keep;
     const char *data, *results_dir, *arch, *model, *freeze;
-    struct mf_texts columns;
-    long width, depth, heads, patch;
+    struct mf_texts columns, condition, augment;
+    long width, depth, heads, patch, blocks, attention;
     long experts, top;
     double temperature, noise, capacity, balance;
     const char *features, *strategy;
     long ways;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
-    long epochs, max_steps, warmup, patience, keep_last;
+    long made, epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
         *compile_mode, *compile_scope;
+    double noise_mean, noise_deviation, condition_dropout;
     long batch, effective, accumulation, slots;
     double monitor_every;
     int monitor;
@@ -33,8 +34,10 @@ struct mf_train_cmd {
 
 #define MF_TRAIN_ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
 
+#define MF_TRAIN_NETWORKS "mlp, cnn, vit or moe, also with its sizes, as cnn:width=64,depth=4"
+
 /** Options whose defaults differ from verb to verb. */
-#define MF_TRAIN_OWN_ROWS(folder, network, number, batch)                                                           \
+#define MF_TRAIN_OWN_ROWS(folder, network, networks, number, batch)                                                 \
     MF_TRAIN_ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                     \
         MF_TRAIN_ROW("results-dir", results_dir, MF_TEXT, folder,                                                   \
                      "folder of model.safetensors, metrics, plots and checkpoints"),                                \
@@ -78,8 +81,8 @@ struct mf_moe_cmd {
 
 /** Rows of one verb alone, as their defaults differ. */
 extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_rows[];
-/** Rows of all; of trainings on labels, on columns, of mixtures. */
-extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_moe_rows[];
+/** Rows of all; of trainings on labels, on columns, to remove noise, of mixtures. */
+extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_diffuse_rows[], mf_moe_rows[];
 
 /** Takes options from the word of --arch, and from the file of --deepspeed; for a row's adopt. */
 int mf_train_adopt(struct mf_options *options, const void *into);

@@ -28,10 +28,10 @@ int mf_train_show_open(const struct mf_session *session, const struct mf_run *ru
     const int own = mf_loop_was_here(run);
 
     *show = (struct mf_train_show){.course = mf_loop_picture(output, course),
-                                   .scores = mf_loop_picture(output, scores),
+                                   .scores = scores ? mf_loop_picture(output, scores) : NULL,
                                    .model = MF_MUST(strdup(mf_name_base(output)), "a name")};
     MF_TRY(may_draw(session, output, own, show->course));
-    return may_draw(session, output, own, show->scores);
+    return show->scores ? may_draw(session, output, own, show->scores) : MF_OK;
 }
 
 void mf_train_show_close(struct mf_train_show *show)
@@ -94,5 +94,5 @@ void mf_train_show_end(struct mf_train_show *show, struct mf_trainer *t)
 
     if (!show->course) return;
     if (show->is_old) draw_course(show);
-    if (mf_task_rows(t->opts.task, t->set, split)) draw_scores(show, t, split);
+    if (show->scores && mf_task_rows(t->opts.task, t->set, split)) draw_scores(show, t, split);
 }

@@ -1,0 +1,341 @@
+/* See learn_diffuse.h. With x0 a sample, z normal noise and sigma its level, the network sees c_in (x0 + sigma z). It
+ * learns F with c_skip (x0 + sigma z) + c_out F = x0 by squared error. This is the loss of Karras et al. (2022), whose
+ * weight of a level is 1 / c_out^2. */
+#include "src/train/learn_diffuse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/rng.h"
+#include "src/base/streams.h"
+#include "src/model/unet.h"
+
+enum { X, IN_X, IN_NOISE, WANT_X, WANT_NOISE, LEVEL, CONDITION };
+enum { DROPS = 1, MOVES = 2 }; /* further streams */
+
+struct own {
+    struct mf_denoise denoise;
+    size_t *column; /* [columns] of the dataset; NULL: of a file */
+    int phases;
+    unsigned moves;
+};
+
+static const struct own *own_of(const struct mf_task *task) { return task->own; }
+
+static void close_own(void *context)
+{
+    struct own *own = context;
+
+    if (!own) return;
+    mf_denoise_close(&own->denoise);
+    free(own->column);
+    free(own);
+}
+
+const struct mf_denoise *mf_task_denoiser(const struct mf_task *task) { return &own_of(task)->denoise; }
+
+static struct mf_task make(size_t channels, struct mf_denoise denoise, int phases)
+{
+    struct mf_task task = mf_task_named(&mf_learn_diffuse, channels, NULL);
+    struct own *own = MF_MUST(calloc(1, sizeof *own), "a task");
+
+    for (size_t c = 0; c < channels; ++c) snprintf(task.name[c], sizeof task.name[c], "channel %zu", c);
+    own->denoise = denoise;
+    own->phases = phases;
+    own->column = MF_MUST(calloc(denoise.columns + 1, sizeof *own->column), "columns");
+    task.own = own;
+    return task;
+}
+
+struct mf_task mf_task_diffuse(const struct mf_dataset *set, struct mf_denoise denoise, const size_t *column,
+                               unsigned moves)
+{
+    struct mf_task task = make(set->inputs, denoise, set->phases);
+    struct own *own = task.own;
+
+    memcpy(own->column, column, denoise.columns * sizeof *column);
+    own->moves = moves;
+    return task;
+}
+
+/* -- network -- */
+
+static struct mf_learn_input factor(const char *name, size_t batch)
+{
+    return (struct mf_learn_input){.name = name, .shape = {.type = MF_F32, .n = 1, .d = {batch}}};
+}
+
+static struct mf_learn_input row(const char *name, size_t batch, size_t numbers)
+{
+    return (struct mf_learn_input){.name = name, .shape = {.type = MF_F32, .n = 2, .d = {batch, numbers}}};
+}
+
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
+                     struct mf_learn_input input[])
+{
+    const size_t width = mf_denoise_width(&own_of(task)->denoise);
+
+    input[X] = mf_learn_samples(dims, batch);
+    input[X].plain = 0;
+    input[IN_X] = factor(MF_DENOISE_IN_X, batch);
+    input[IN_NOISE] = factor(MF_DENOISE_IN_NOISE, batch);
+    input[WANT_X] = mf_learn_reals("want_x", batch, 1); /* a row that does not count is not finite */
+    input[WANT_X].shape = input[IN_X].shape;
+    input[WANT_NOISE] = factor("want_noise", batch);
+    input[LEVEL] = row(MF_DENOISE_LEVEL, batch, mf_arch_noise_width(args));
+    if (width == 0) return CONDITION;
+    input[CONDITION] = row(MF_DENOISE_CONDITION, batch, width);
+    return CONDITION + 1;
+}
+
+/* Two nodes of one stream have the same numbers. */
+static int noise_of(struct mf_build *build, const char *name, int x)
+{
+    return mf_build_normal(build, name, x, mf_build_shape(build, x), 0);
+}
+
+static void forward(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
+                    const struct mf_arch_args *args, const int input[], int output[])
+{
+    const int z = noise_of(build, "noise", input[X]);
+    const int seen = mf_build_blend(build, "seen", input[X], z, input[IN_X], input[IN_NOISE]);
+    const struct mf_arch_denoise in = {seen, input[LEVEL],
+                                       mf_denoise_width(&own_of(task)->denoise) ? input[CONDITION] : -1};
+
+    output[0] = arch->denoise(build, &in, args);
+}
+
+/* [batch][numbers of a sample] */
+static int as_rows(struct mf_build *build, int x)
+{
+    const struct mf_shape s = mf_build_shape(build, x);
+
+    return mf_build_reshape(build, x,
+                            (struct mf_shape){.type = s.type, .n = 2, .d = {s.d[0], mf_shape_count(&s) / s.d[0]}});
+}
+
+static int loss(const struct mf_task *task, const struct mf_learn_loss *of)
+{
+    struct mf_learn_loss rows = *of;
+    const int z = noise_of(of->build, "noise_again", of->input[X]);
+    const int want = mf_build_blend(of->build, "want", of->input[X], z, of->input[WANT_X], of->input[WANT_NOISE]);
+
+    (void)task;
+    rows.output = as_rows(of->build, of->output);
+    return mf_learn_squared(&rows, as_rows(of->build, want));
+}
+
+/* -- samples -- */
+
+static double sigma_of(const struct mf_denoise *d, const struct mf_fill *of, size_t r)
+{
+    return exp(d->mean + d->deviation * mf_random_normal(of->seed, MF_STREAM_LEVEL, of->first + r));
+}
+
+/* Where a pixel of the moved image was. */
+struct move {
+    size_t y, x; /* shifts */
+    int flip_y, flip_x, turn;
+};
+
+static struct move move_of(const struct own *own, const struct mf_fill *of, size_t r, const size_t *d)
+{
+    uint32_t word[4];
+    struct move m = {0};
+
+    if (!of->train || !own->moves) return m;
+    mf_random4(of->seed, MF_STREAM_LEVEL + MOVES, of->first + r, word);
+    if (own->moves & MF_MOVE_SHIFT) {
+        m.y = word[0] % d[1];
+        m.x = word[1] % d[2];
+    }
+    if (own->moves & MF_MOVE_FLIP) {
+        m.flip_y = word[2] & 1;
+        m.flip_x = word[2] >> 1 & 1;
+    }
+    m.turn = own->moves & MF_MOVE_TURN && word[3] & 1;
+    return m;
+}
+
+/* @p d: {nz, ny, nx, channels}; a turn has equal ny and nx. */
+static void move_sample(const struct move *m, const size_t *d, const float *from, float *to)
+{
+    for (size_t z = 0; z < d[0]; ++z)
+        for (size_t y = 0; y < d[1]; ++y)
+            for (size_t x = 0; x < d[2]; ++x, to += d[3]) {
+                const size_t a = ((m->flip_y ? d[1] - 1 - y : y) + m->y) % d[1];
+                const size_t b = ((m->flip_x ? d[2] - 1 - x : x) + m->x) % d[2];
+                const size_t row = m->turn ? b : a, column = m->turn ? a : b;
+
+                memcpy(to, from + ((z * d[1] + row) * d[2] + column) * d[3], d[3] * sizeof *to);
+            }
+}
+
+static void fill_samples(const struct own *own, const struct mf_fill *of, float *to)
+{
+    const size_t *d = of->shape->d + 1, count = d[0] * d[1] * d[2] * d[3];
+
+    for (size_t r = 0; r < of->batch->n; ++r, to += count) {
+        const struct move m = move_of(own, of, r, d);
+
+        move_sample(&m, d, of->batch->input + r * count, to);
+        mf_denoise_scale(own->phases, count, to, to);
+    }
+}
+
+static void fill_factors(const struct mf_denoise *d, const struct mf_fill *of, size_t input, float *to)
+{
+    for (size_t r = 0; r < of->batch->n; ++r) {
+        const double sigma = sigma_of(d, of, r);
+        const struct mf_noise_level l = mf_noise_level(sigma);
+
+        to[r] = (float)(input == IN_X       ? l.in
+                        : input == IN_NOISE ? l.in * sigma
+                        : input == WANT_X   ? (1 - l.skip) / l.out
+                                            : -l.skip * sigma / l.out);
+    }
+}
+
+static void fill_levels(const struct mf_denoise *d, const struct mf_fill *of, float *to)
+{
+    const size_t width = of->shape->d[1];
+
+    for (size_t r = 0; r < of->batch->n; ++r)
+        mf_unet_noise(mf_noise_level(sigma_of(d, of, r)).embedded, width, to + r * width);
+}
+
+static void fill_conditions(const struct own *own, const struct mf_fill *of, float *to)
+{
+    const struct mf_denoise *d = &own->denoise;
+    const struct mf_batch *batch = of->batch;
+    float *value = MF_MUST(calloc(d->columns + 1, sizeof *value), "a condition");
+
+    for (size_t r = 0; r < batch->n; ++r, to += of->shape->d[1]) {
+        const int dropped =
+            of->train && mf_random_uniform(of->seed, MF_STREAM_LEVEL + DROPS, of->first + r) < d->dropped;
+
+        for (size_t c = 0; c < d->columns; ++c)
+            value[c] = batch->real ? batch->real[r * of->set->reals + own->column[c]] : NAN;
+        mf_denoise_condition(d, batch->label && !dropped ? batch->label[r] : -1, dropped ? NULL : value, to);
+    }
+    free(value);
+}
+
+static void fill(const struct mf_task *task, const struct mf_fill *of, size_t input, void *to)
+{
+    const struct own *own = own_of(task);
+
+    if (input == X)
+        fill_samples(own, of, to);
+    else if (input == LEVEL)
+        fill_levels(&own->denoise, of, to);
+    else if (input == CONDITION)
+        fill_conditions(own, of, to);
+    else
+        fill_factors(&own->denoise, of, input, to);
+}
+
+static size_t rows(const struct mf_task *task, const struct mf_dataset *set, size_t head, size_t sample)
+{
+    (void)task, (void)set, (void)head, (void)sample;
+    return 1;
+}
+
+/* -- scores: the loss says it all -- */
+
+static void tally(const struct mf_task *task, const struct mf_dataset *set, size_t head, const struct mf_batch *batch,
+                  size_t r, const float *output, double *count, double *sum)
+{
+    (void)task, (void)set, (void)head, (void)batch, (void)r, (void)output, (void)count, (void)sum;
+}
+
+static void finish(const struct mf_task *task, size_t head, const struct mf_head_scores *s, double *figure)
+{
+    (void)task, (void)head, (void)s, (void)figure;
+}
+
+static double merit(const struct mf_task *task, const struct mf_scores *s)
+{
+    (void)task;
+    return 1 - s->loss;
+}
+
+static void tell(const struct mf_task *task, double value, FILE *to)
+{
+    (void)task;
+    fprintf(to, "explained %.2f %%", 100 * value);
+}
+
+static void put(const struct mf_task *task, const struct mf_scores *s, struct mf_json *to)
+{
+    mf_json_finite(to, "explained", merit(task, s));
+}
+
+/* -- files -- */
+
+static void problem(const struct mf_task *task, FILE *to)
+{
+    const struct own *own = own_of(task);
+    const struct mf_denoise *d = &own->denoise;
+
+    fprintf(to, "task: denoise\n--condition: %s", d->classes ? "class" : "");
+    for (size_t c = 0; c < d->columns; ++c) fprintf(to, "%s%s", c || d->classes ? "," : "", d->column[c]);
+    fprintf(to, "\n--augment: %u\n--noise-mean: %.17g\n--noise-deviation: %.17g\n--condition-dropout: %.17g\n",
+            own->moves, d->mean, d->deviation, d->dropped);
+}
+
+static void save(const struct mf_task *task, struct mf_json *card)
+{
+    mf_json_put(card, mf_learn_diffuse.key, mf_denoise_json(&own_of(task)->denoise));
+}
+
+static int load(const struct mf_model_card *card, struct mf_task *task)
+{
+    *task = make(card->dims[3], mf_denoise_copy(card->denoise), card->phases);
+    return MF_OK;
+}
+
+static int find_column(const struct mf_dataset *set, const char *name, size_t *column)
+{
+    *column = 0;
+    while (*column < set->reals && strcmp(set->real_name[*column], name) != 0) ++*column;
+    return *column < set->reals;
+}
+
+static int fit(struct mf_task *task, const char *path, struct mf_dataset *set)
+{
+    struct own *own = task->own;
+    const struct mf_denoise *d = &own->denoise;
+
+    for (size_t c = 0; c < d->columns; ++c)
+        if (!find_column(set, d->column[c], &own->column[c]))
+            return mf_fail(MF_INPUT, "'%s' has no column '%s', which is a condition of the model of '%s'", set->path,
+                           d->column[c], path);
+    if (d->classes && set->classes != d->classes)
+        return mf_fail(MF_INPUT, "'%s' has %zu classes, and the model of '%s' knows %zu", set->path, set->classes, path,
+                       d->classes);
+    return MF_OK;
+}
+
+const struct mf_learn mf_learn_diffuse = {.name = "unet",
+                                          .key = "denoise",
+                                          .reads = MF_READS_INPUT,
+                                          .show = &mf_show_diffuse,
+                                          .inputs = inputs,
+                                          .forward = forward,
+                                          .loss = loss,
+                                          .fill = fill,
+                                          .rows = rows,
+                                          .tally = tally,
+                                          .finish = finish,
+                                          .merit = merit,
+                                          .merit_key = "val_explained",
+                                          .tell = tell,
+                                          .put = put,
+                                          .problem = problem,
+                                          .save = save,
+                                          .load = load,
+                                          .fit = fit,
+                                          .close = close_own};

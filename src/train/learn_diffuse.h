@@ -1,0 +1,30 @@
+/* The task to remove noise: a network learns what samples of the set look like under noise of any level, so that new
+ * ones can be made. What it predicts has deviation 1 at every level, so its loss is the share that it does not know. */
+#ifndef MF_TRAIN_LEARN_DIFFUSE_H
+#define MF_TRAIN_LEARN_DIFFUSE_H
+
+#include "src/model/denoise.h"
+#include "src/train/learn_show.h"
+
+extern const struct mf_learn mf_learn_diffuse;
+extern const struct mf_learn_show mf_show_diffuse;
+
+/** How samples are moved at random before they get noise; a set of bits. Shifts are periodic. */
+enum { MF_MOVE_SHIFT = 1, MF_MOVE_FLIP = 2, MF_MOVE_TURN = 4 };
+
+/** The task on samples of a set of @p channels as a network reads them. @p denoise: is taken over. @p column
+ * [denoise->columns] of the set are its conditions. mf_task_close() frees. */
+struct mf_task mf_task_diffuse(const struct mf_dataset *set, struct mf_denoise denoise, const size_t *column,
+                               unsigned moves);
+
+/** What the task knows; it belongs to the task. */
+const struct mf_denoise *mf_task_denoiser(const struct mf_task *task);
+
+/** Names of the network's inputs, which the host fills: [batch][..]. */
+#define MF_DENOISE_X         "x"
+#define MF_DENOISE_IN_X      "in_x" /* factors of x and of the noise in what the network sees */
+#define MF_DENOISE_IN_NOISE  "in_noise"
+#define MF_DENOISE_LEVEL     "level"
+#define MF_DENOISE_CONDITION "condition"
+
+#endif
